@@ -8,7 +8,8 @@ import (
 // oidBlock is how many OIDs a node takes at once.
 const oidBlock = 64
 
-// numberBlock is a run of numbers taken in advance: the next one to give and the first one beyond the run.
+// numberBlock is a run of numbers taken in advance: the next one to use and the first one beyond
+// the run.
 type numberBlock struct {
 	next, end uint64
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// OIDs that PostgreSQL 15 gives to what initdb makes; tools know them.
+// OIDs that PostgreSQL 15 assigns to what initdb makes; tools know them.
 const (
 	BootstrapRole     OID = 10   // the superuser postgres
 	PostgresDB        OID = 5    // the database postgres

@@ -78,7 +78,8 @@ func kinds(of ...string) func(descriptor) bool {
 	}
 }
 
-// Knows tells whether what a version brought may be used. In a catalog without definitions all may.
+// Knows reports whether what a version brought may be used. In a catalog without definitions all
+// may.
 func (v *View) Knows(version uint32) bool {
 	k := v.Cluster()
 	return k == nil || k.Format >= version
@@ -116,7 +117,7 @@ func (v *View) notYet(what string, since uint32) error {
 	return err.WithDetail("The cluster is at version %d. All nodes run the new release.", v.Cluster().Format).WithHint("Use SELECT sherd.finalize_upgrade(), after which no node may go back to the release before.")
 }
 
-// usesOf gives the features that a descriptor uses, by their places in brought.
+// usesOf returns the features that a descriptor uses, by their places in brought.
 func usesOf(d descriptor) map[int]bool {
 	uses := map[int]bool{}
 	for i, f := range brought {

@@ -34,7 +34,7 @@ type idCounters = btree.Map[OID, uint64]
 // maxIDNumber bounds the numbers in ids to what a bigint holds.
 const maxIDNumber = math.MaxInt64
 
-// allotIDs takes n numbers for ids of a table's documents and gives the first.
+// allotIDs takes n numbers for ids of a table's documents and returns the first.
 func allotIDs(v *View, ids *idCounters, table OID, n uint64) (first uint64, err error) {
 	if v.Table(table) == nil {
 		return 0, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
@@ -71,7 +71,7 @@ func forgetIDs(v *View, ids *idCounters) {
 	}
 }
 
-// allot gives the first numbers of the runs asked for and the counters after them.
+// allot returns the first numbers of the requested runs and the counters after them.
 func (c counters) allot(want allotment) (first counters, next counters, err error) {
 	next = counters{
 		oid: c.oid + uint64(want.oids), fragment: c.fragment + uint64(want.fragments), node: c.node + uint64(want.nodes), job: c.job + uint64(want.jobs),

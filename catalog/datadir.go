@@ -35,12 +35,14 @@ type Identity struct {
 	NodeID    uint32
 }
 
-// NewCluster gives the identity of the first node of a new cluster.
+// NewCluster returns the identity of the first node of a new cluster.
 func NewCluster() Identity { return Identity{ClusterID: newUUID(), NodeID: 1} }
 
-// OpenDataDir locks the data directory of a node, making it if it is missing or empty. product is the release that runs, such as 0.1.0;
-// fresh gives the identity of a directory that is made, and may put something into certs, the folder of Certs, before. Errors are sentences for the operator: the
-// directory is in use, belongs to something else, is open to others, is damaged, or was written by a newer release.
+// OpenDataDir locks the data directory of a node, making it if it is missing or empty. product is
+// the release that runs, such as 0.1.0; fresh returns the identity of a directory that is made, and
+// may put something into certs, the folder of Certs, before. Errors are sentences for the operator:
+// the directory is in use, belongs to something else, is open to others, is damaged, or was written
+// by a newer release.
 func OpenDataDir(path, product string, fresh func(certs string) (Identity, error)) (*DataDir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -104,7 +106,7 @@ func (d *DataDir) Close() error {
 // Certs is where the node keeps what it proves itself with.
 func (d *DataDir) Certs() string { return d.Join(certsDir) }
 
-// Join gives the path of something in the directory.
+// Join returns the path of something in the directory.
 func (d *DataDir) Join(parts ...string) string {
 	return filepath.Join(append([]string{d.Path}, parts...)...)
 }

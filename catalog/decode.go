@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// decodeObject reads the durable form of a descriptor. What it gives is well formed, but not yet checked against other objects.
+// decodeObject reads the durable form of a descriptor. The result is well formed, but not yet
+// checked against other objects.
 func decodeObject(o *pb.Object) (descriptor, error) {
 	switch k := o.GetKind().(type) {
 	case *pb.Object_Cluster:

@@ -105,7 +105,7 @@ type Table struct {
 	Document int16  // attnum of the document column, 0 if none
 	AnchorBy string // WITH (anchor_by = …)
 	Policy   *shardmap.Policy
-	// PolicyValidated tells whether routing by content may trust the policy (SPEC 3, Trust).
+	// PolicyValidated reports whether routing by content may trust the policy (SPEC 3, Trust).
 	PolicyValidated bool
 	// Segments has the ranges of the primary key by which rows lie, where shard_by is range; none otherwise.
 	Segments shardmap.Segments
@@ -145,7 +145,7 @@ type Column struct {
 	Sequence OID
 }
 
-// Stored tells whether rows keep a value of the column.
+// Stored reports whether rows keep a value of the column.
 func (c *Column) Stored() bool { return !c.Dropped || c.Adding }
 
 // ConstraintKind is pg_constraint.contype.
@@ -231,7 +231,7 @@ type Node struct {
 	MaxBytes uint64  // of all its replicas together; 0 is no limit
 }
 
-// HoldsFragments tells whether replicas may be placed on the node.
+// HoldsFragments reports whether replicas may be placed on the node.
 func (n *Node) HoldsFragments() bool { return !n.Gateway && n.State == NodeActive }
 
 // GivesReplicas reports whether the node's replicas belong on other nodes.

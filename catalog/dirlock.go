@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// lockDir takes the directory's lock for this process. The kernel lets go of it when the process ends, however it ends; the number
-// in the file is for people.
+// lockDir takes the directory's lock for this process. The kernel releases it when the process
+// ends, however it ends; the number in the file is for people.
 func lockDir(path string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(path, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

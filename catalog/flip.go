@@ -16,7 +16,7 @@ type DefinitionsChangedError struct{ Why string }
 
 func (e *DefinitionsChangedError) Error() string { return e.Why }
 
-// step gives the move of a job, if its step has the number.
+// step returns the move of a job, if its step has the number.
 func (c *Change) step(job, number uint64) (RunningMove, error) {
 	m, ok := c.base.MoveOf(job)
 	if !ok || m.Step.Number != number {
@@ -72,7 +72,7 @@ func (t *Table) hasGlobal() bool {
 	return slices.ContainsFunc(t.Indexes, func(x Index) bool { return x.Global })
 }
 
-// owns tells whether the source of a move's step has its buckets.
+// owns reports whether the source of a move's step has its buckets.
 func owns(d *Database, m *Move) bool {
 	s := m.Step
 	if m.Resegment != nil {
@@ -116,8 +116,9 @@ func (c *Change) BeginStep(job uint64, s MoveStep, micros int64) error {
 	return c.PutJob(m.Job.WithMove(m.Move, micros))
 }
 
-// RenewStep gives an aborted step, whose fence was lifted, another number, by which it may be fenced again: the target has what was carried, and goes on
-// receiving by the number that it has. A move that does not run, and a step that is not aborted, is ErrStepOver.
+// RenewStep assigns an aborted step, whose fence was lifted, another number, by which it may be
+// fenced again: the target has what was copied, and continues to ingest by the number that it has.
+// A move that does not run, and a step that is not aborted, is ErrStepOver.
 func (c *Change) RenewStep(job, number, next uint64, note func(*Move), micros int64) error {
 	m, err := c.step(job, number)
 	if err != nil {

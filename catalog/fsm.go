@@ -127,7 +127,7 @@ func (m *machine) allot(want allotment) applied {
 	return applied{first: first, err: err}
 }
 
-// state gives the present state, which later entries do not change.
+// state returns the present state, which later entries do not change.
 func (m *machine) state() state {
 	return state{m.view.Load(), m.counters, m.ids.Copy(), m.outcomes.all(), m.index}
 }

@@ -26,7 +26,7 @@ type Counter struct {
 	Path   []string
 }
 
-// Equal tells whether two counters are the same.
+// Equal reports whether two counters are the same.
 func (c Counter) Equal(o Counter) bool { return c.Column == o.Column && slices.Equal(c.Path, o.Path) }
 
 // Name spells a counter as the options of its table do.
@@ -94,7 +94,7 @@ func (h *Hot) DocumentAt(key []byte) *HotDocument {
 	return nil
 }
 
-// Splits tells whether a document is split now.
+// Splits reports whether a document is split now.
 func (h *Hot) Splits() bool {
 	return h != nil && slices.ContainsFunc(h.Documents, func(d HotDocument) bool { return d.Joined == 0 })
 }

@@ -63,7 +63,7 @@ func (x *Index) ClassOf(i int) OID {
 	return 0
 }
 
-// Secondary tells whether the index is kept by its own rule: it is none in primary key order.
+// Secondary reports whether the index is kept by its own rule: it is none in primary key order.
 func (x *Index) Secondary() bool { return !x.Primary }
 
 // Index returns the table's index with an OID, nil if it has none.
@@ -103,19 +103,22 @@ func (v *View) GlobalIndex(table, index uint32) bool {
 	return v.anyStored(table, func(t *Table) bool { return t.globalIndex(index) })
 }
 
-// KnowsIndex tells whether a table has an index, both by their storage ids, by the definitions that GlobalIndex goes by.
+// KnowsIndex reports whether a table has an index, both by their storage ids, by the definitions
+// that GlobalIndex goes by.
 func (v *View) KnowsIndex(table, index uint32) bool {
 	return v.anyStored(table, func(t *Table) bool {
 		return slices.ContainsFunc(t.Indexes, func(x Index) bool { return x.StorageID == index })
 	})
 }
 
-// KnowsStorage tells whether something keeps its rows under a storage id, by the definitions that GlobalIndex goes by.
+// KnowsStorage reports whether something keeps its rows under a storage id, by the definitions that
+// GlobalIndex goes by.
 func (v *View) KnowsStorage(table uint32) bool {
 	return v.anyStored(table, func(*Table) bool { return true })
 }
 
-// anyStored tells whether fn is true of a definition that has a storage id: of the one in force, or of one that waits for its transaction's decision.
+// anyStored reports whether fn is true of a definition that has a storage id: of the one in force,
+// or of one that waits for its transaction's decision.
 func (v *View) anyStored(table uint32, fn func(*Table) bool) bool {
 	if t := v.TableByStorage(table); t != nil && fn(t) {
 		return true

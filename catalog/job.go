@@ -19,8 +19,8 @@ const (
 	JobProposed  JobState = "proposed" // of a plan: nobody has applied it
 )
 
-// Job is resumable work in the background: a validation scan, a move, an index build. Whoever runs it records here how far it is; a
-// crash resumes it from Payload.
+// Job is resumable work in the background: a validation scan, a move, an index build. The node that
+// runs it records the progress here; after a crash it resumes from Payload.
 type Job struct {
 	ID            uint64
 	Kind          string // names the runner, for instance "validate_policy"
@@ -56,7 +56,7 @@ func NewDropTableJob(id uint64, t *Table, micros int64) *Job {
 	return j
 }
 
-// DroppedStorage gives the storage id that a DropStorageJob is about.
+// DroppedStorage returns the storage id that a DropStorageJob is about.
 func (j *Job) DroppedStorage() (storageID uint32, ok bool) {
 	if j.Kind != DropStorageJob || len(j.Payload) == 0 || len(j.Payload)%4 != 0 {
 		return 0, false
@@ -64,7 +64,7 @@ func (j *Job) DroppedStorage() (storageID uint32, ok bool) {
 	return binary.BigEndian.Uint32(j.Payload), true
 }
 
-// droppedBuckets gives the buckets of the segments that the table had.
+// droppedBuckets returns the buckets of the segments that the table had.
 func (j *Job) droppedBuckets() shardmap.BucketSet {
 	var out []shardmap.Bucket
 	if _, ok := j.DroppedStorage(); ok {
@@ -87,7 +87,7 @@ func NewDropIndexJob(id uint64, database OID, table, index uint32, micros int64)
 	}
 }
 
-// DroppedIndex gives the storage ids of the table and the index that a DropIndexJob is about.
+// DroppedIndex returns the storage ids of the table and the index that a DropIndexJob is about.
 func (j *Job) DroppedIndex() (table, index uint32, ok bool) {
 	if j.Kind != DropIndexJob || len(j.Payload) != 8 {
 		return 0, 0, false

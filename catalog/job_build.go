@@ -16,7 +16,8 @@ func NewBuildIndexJob(id uint64, t *Table, x *Index, micros int64) *Job {
 	}
 }
 
-// BuiltIndex gives the storage ids of the table and the index, and the index's OID, that a BuildIndexJob is about.
+// BuiltIndex returns the storage ids of the table and the index, and the index's OID, that a
+// BuildIndexJob is about.
 func (j *Job) BuiltIndex() (table, index uint32, oid OID, ok bool) {
 	if j.Kind != BuildIndexJob || len(j.Payload) != 12 {
 		return 0, 0, 0, false

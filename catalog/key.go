@@ -30,7 +30,8 @@ func newKey(kind objectKind, id uint64) objectKey {
 func (k objectKey) kind() objectKind { return objectKind(k >> 56) }
 func (k objectKey) id() uint64       { return uint64(k) & maxObjectID }
 
-// isDefinition tells whether objects of the kind matter to plans; nodes, jobs, records and what lets nodes in do not.
+// isDefinition reports whether objects of the kind matter to query plans; nodes, jobs, records and
+// what admits nodes do not.
 func (k objectKind) isDefinition() bool { return k < nodeObject }
 
 // descriptor is one of *Cluster, *Database, *Schema, *Table, *Role, *Node, *Job, *Authority, *JoinToken, *Record.

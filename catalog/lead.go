@@ -12,9 +12,11 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Where the catalog has replicas on several nodes, one leads. A change is planned on any node against its own view and proposed where the catalog is
-// led; who proposed it then waits until its own view holds it. An answer may be lost, so every request is one that may be repeated: batches carry an
-// id by which they apply once, decisions and preparations that of their transaction, and numbers allotted twice leave a gap (K3).
+// If the catalog has replicas on several nodes, one leads. A change is planned on any node against
+// its own view and proposed at the leader; the planning node then waits until its own view holds
+// it. An answer may be lost, so every request may be repeated: batches carry an id by which they
+// apply once, decisions and preparations that of their transaction, and numbers allotted twice
+// leave a gap (K3).
 
 const (
 	leaderPatience = 10 * time.Second // how long a change waits for a leader
@@ -22,7 +24,7 @@ const (
 	leaderPause    = 100 * time.Millisecond
 )
 
-// Forward brings a request to a node and gives its answer; Answer is the other end.
+// Forward sends a request to a node and returns its answer; Answer is the other end.
 type Forward func(ctx context.Context, to raft.ServerID, request []byte) (answer []byte, err error)
 
 // errElsewhere marks what never reached the log: another node leads, or none.
@@ -61,7 +63,8 @@ func (c *Catalog) here(ctx context.Context, q *pb.Request) (applied, error) {
 	return applied{}, errors.New("catalog: request of a kind that this release of Sherd cannot read")
 }
 
-// newest gives the version that holds every change that was acknowledged before: the one that this node has applied, while it leads.
+// newest returns the version that holds every change that was acknowledged before: the one that
+// this node has applied, while it leads.
 func (c *Catalog) newest(ctx context.Context) (applied, error) {
 	term := c.group.Term()
 	a := applied{version: c.View().version}
@@ -152,7 +155,7 @@ func (c *Catalog) gaveUp(ctx context.Context, unanswered bool) error {
 	return cancelledWait(ctx)
 }
 
-// voters says who must be there for the catalog to have a leader.
+// voters names the nodes that the catalog needs to have a leader.
 func (c *Catalog) voters() string {
 	var names []string
 	for _, s := range c.group.Members() {
@@ -163,7 +166,7 @@ func (c *Catalog) voters() string {
 	return fmt.Sprintf("A leader needs %d of the %d nodes %s, and this node reaching them.", len(names)/2+1, len(names), strings.Join(names, ", "))
 }
 
-// nameOf gives the name of a node that Raft knows by an id.
+// nameOf returns the name of a node that Raft knows by an id.
 func (c *Catalog) nameOf(id raft.ServerID) string {
 	if n := c.View().Node(nodeOf(id)); n != nil {
 		return n.Name

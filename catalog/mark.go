@@ -38,7 +38,7 @@ func openMark(path string) (*mark, uint64, error) {
 	return &mark{f}, decodeMark(b[:]), nil
 }
 
-// decodeMark gives 0 for a mark that was cut off.
+// decodeMark returns 0 for a mark that was cut off.
 func decodeMark(b []byte) uint64 {
 	if len(b) != markSize || b[0] != markFormat || binary.BigEndian.Uint32(b[9:]) != crc32.ChecksumIEEE(b[:9]) {
 		return 0

@@ -80,7 +80,7 @@ func (c *Change) setMove(m RunningMove, state JobState, a Author) error {
 	return errors.Join(c.PutJob(m.Job.WithMove(m.Move, a.Micros)), c.noteMove(m, state, a))
 }
 
-// noteMove keeps who paused, resumed or cancelled a move.
+// noteMove records the author of a pause, resumption or cancellation of a move.
 func (c *Change) noteMove(m RunningMove, state JobState, a Author) error {
 	change := map[JobState]string{JobRunning: "move resumed", JobPaused: "move paused", JobCancelled: "move cancelled"}[state]
 	return c.note(a, RangeRecord, c.base.Database(m.Job.Database), c.subject(m.Move), change)

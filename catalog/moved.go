@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// MovedSegment is a segment of a range table as it was when a move of it began: by its bucket nobody finds it once it was split or merged, or the table is gone.
+// MovedSegment is a segment of a range table as it was when a move of it began: its bucket does not
+// lead to it any more once it was split or merged, or the table is gone.
 type MovedSegment struct {
 	Table   OID
 	Storage uint32 // of the rows: while it is the table's, the columns of the primary key say how Keys are read

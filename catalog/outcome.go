@@ -13,8 +13,9 @@ import (
 // Outcomes of transactions that changed definitions are kept for clients that lost the answer (40003), as fragments keep those of the others.
 // Aborts leave no trace: what is not known here, and is young enough to be known, changed no definition.
 
-// keptOutcomes is how long, 15 minutes in a commit's timestamp: 48 bits of milliseconds, 16 of a counter. What is older than the newest by that
-// much is let go, so that replicas agree (K2).
+// keptOutcomes is how long, 15 minutes in a commit's timestamp: 48 bits of milliseconds, 16 of a
+// counter. Outcomes that are older than the newest by that much are dropped, so that replicas agree
+// (K2).
 const keptOutcomes = 15 * 60 * 1000 << 16
 
 // outcome is a commit.
@@ -52,7 +53,7 @@ func (o *outcomes) find(id TransactionID) (commitTS uint64, ok bool) {
 	return 0, false
 }
 
-// all gives a list that later commits do not change.
+// all returns a list that later commits do not change.
 func (o *outcomes) all() []outcome {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,8 +69,9 @@ func (o *outcomes) restore(list []outcome) {
 	}
 }
 
-// Recall tells whether a transaction that changed definitions has committed, and when. After a no it has not and will not, unless somebody is
-// still at work on it, or it is longer ago than outcomes are kept.
+// Recall reports whether a transaction that changed definitions has committed, and when. After a no
+// it has not and will not, unless a process is still working on it, or it is longer ago than
+// outcomes are kept.
 func (c *Catalog) Recall(ctx context.Context, id TransactionID) (commitTS uint64, committed bool, err error) {
 	if commitTS, committed = c.machine.outcomes.find(id); committed {
 		return commitTS, true, nil

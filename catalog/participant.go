@@ -44,7 +44,7 @@ func (c *Catalog) Prepare(ctx context.Context, id TransactionID, ch *Change, wri
 	return err
 }
 
-// Decide decides a prepared transaction and gives the decision that counts.
+// Decide decides a prepared transaction and returns the decision that counts.
 func (c *Catalog) Decide(ctx context.Context, id TransactionID, commitTS uint64, commit bool) (Outcome, error) {
 	defer c.setCoordinated(id, false)
 	return c.decide(ctx, decision{id: id, commitTS: commitTS, commit: commit})
@@ -81,7 +81,7 @@ type Unforgotten struct {
 	Writers  []uint32
 }
 
-// Unforgotten gives the commits whose writers may not all have applied them.
+// Unforgotten returns the commits whose writers may not all have applied them.
 func (v *View) Unforgotten() []Unforgotten {
 	var out []Unforgotten
 	for _, d := range v.decided {
@@ -109,11 +109,11 @@ func (c *Catalog) isCoordinated(id TransactionID) bool {
 
 type answered struct{}
 
-// Answered gives a context whose end cuts nothing off that is being written: the caller is told what became of it, where the log can tell. What has not been
-// written yet ends with it.
+// Answered returns a context whose end does not cut off anything that is being written: the caller
+// learns the outcome, if the log has it. What has not been written yet ends with it.
 func Answered(ctx context.Context) context.Context { return context.WithValue(ctx, answered{}, true) }
 
-// writing gives the context with which something is written, and waited for.
+// writing returns the context with which something is written, and waited for.
 func writing(ctx context.Context) context.Context {
 	if ctx.Value(answered{}) != nil {
 		return context.WithoutCancel(ctx)
@@ -138,7 +138,8 @@ func (c *Catalog) proposeWhenFree(ctx context.Context, data []byte) (applied, er
 	}
 }
 
-// waitDecided waits until a prepared transaction is decided; one that nobody coordinates any more is aborted.
+// waitDecided waits until a prepared transaction is decided; a transaction that no process
+// coordinates any more is aborted.
 func (c *Catalog) waitDecided(ctx context.Context, id TransactionID) error {
 	for {
 		v := c.View()
@@ -214,7 +215,8 @@ func cancelledWait(ctx context.Context) error {
 	return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
 }
 
-// abortLeft aborts the changes that a process which is gone has prepared. Whoever would have decided them died with it.
+// abortLeft aborts the changes that a process which is gone has prepared. The process that would
+// have decided them is dead.
 func (c *Catalog) abortLeft(ctx context.Context) error {
 	for _, p := range c.View().prepared {
 		if p.held != nil || c.isCoordinated(p.id) {

@@ -2,7 +2,7 @@ package catalog
 
 import "github.com/sherddb/sherd/shardmap"
 
-// PinOf gives the pin that a bucket is under.
+// PinOf returns the pin that a bucket is under.
 func (d *Database) PinOf(b shardmap.Bucket) (Pin, bool) {
 	for _, p := range d.Pins {
 		if p.Lo <= uint32(b) && uint32(b) < p.Hi {

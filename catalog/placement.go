@@ -6,7 +6,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Sites gives the nodes as the placement of replicas sees them. Who answers is not for the catalog to know.
+// Sites returns the nodes as the placement of replicas sees them. The catalog does not know which
+// nodes answer.
 func (v *View) Sites() []shardmap.Site {
 	var out []shardmap.Site
 	for n := range v.Nodes() {
@@ -15,7 +16,7 @@ func (v *View) Sites() []shardmap.Site {
 	return out
 }
 
-// ReplicaSets gives where the replicas of all fragments are.
+// ReplicaSets returns where the replicas of all fragments are.
 func (v *View) ReplicaSets() []shardmap.ReplicaSet {
 	var out []shardmap.ReplicaSet
 	for d := range v.Databases() {

@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// ofSegments tells whether the step splits or merges segments.
+// ofSegments reports whether the step splits or merges segments.
 func (s *PlanStep) ofSegments() bool { return s.Kind == SplitStep || s.Kind == MergeStep }
 
 // JoinKeys makes the form that a step has keys in, which can be compared: hexadecimal, separated by commas.
@@ -35,7 +35,8 @@ func (s *PlanStep) SplitKeys() (keys [][]byte) {
 	return keys
 }
 
-// segments gives the segments that a step is about, nil where the table has not all of them any more.
+// segments returns the segments that a step is about, nil if the table does not have all of them
+// any more.
 func (s *PlanStep) segments(t *Table) shardmap.Segments {
 	if t == nil {
 		return nil
@@ -47,7 +48,8 @@ func (s *PlanStep) segments(t *Table) shardmap.Segments {
 	return t.Segments[at : at+s.Count]
 }
 
-// Gathers tells whether a step is to merge segments that steps before it have yet to bring together.
+// Gathers reports whether a step is to merge segments that steps before it have yet to bring
+// together.
 func (v *View) Gathers(p RunningPlan, step int) bool {
 	s := &p.Steps[step]
 	if s.Kind != MergeStep {

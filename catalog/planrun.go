@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Progress looks at what has become of a plan's steps: which are done, and why it cannot go on, if it cannot. It tells whether it has changed p.
+// Progress checks what has become of a plan's steps: which are done, and why it cannot go on, if it
+// cannot. It reports whether it has changed p.
 func (v *View) Progress(p RunningPlan) (changed bool, stuck string) {
 	d := v.Database(p.Job.Database)
 	for i := range p.Steps {
@@ -133,7 +134,7 @@ func (c *Change) DelayPlan(id uint64, waits string, micros int64) error {
 	return c.PutJob(p.Job.WithPlan(p.Plan, micros))
 }
 
-// SetNodeShare gives a node its weight and limit: nil leaves one as it is.
+// SetNodeShare sets a node's weight and limit: nil leaves one as it is.
 func (c *Change) SetNodeShare(id uint32, weight *float64, maxBytes *uint64, a Author) error {
 	n := c.base.Node(id)
 	if n == nil {

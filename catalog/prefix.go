@@ -11,9 +11,12 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Rules for prefixes (shardmap.Prefixes) are the database's, so that all tables agree where an id lies, and joins of what shares an anchor stay in a bucket. Every
-// hashed table has them in its definition besides, for a plan goes by definitions (C2): one change makes the rule and redefines all tables, and what was planned with
-// older ones is refused. No change gets through that would leave a table with other rules than its database (K10): who has planned without the newest is a conflict.
+// Rules for prefixes (shardmap.Prefixes) are the database's, so that all tables agree where an id
+// lies, and joins of what shares an anchor stay in a bucket. Every hashed table has them in its
+// definition as well, because a query plan goes by definitions (C2): one change makes the rule and
+// redefines all tables, and what was planned with older ones is refused. No change is accepted that
+// would leave a table with other rules than its database (K10): a change that was planned without
+// the newest rules is a conflict.
 
 // Rules returns the rules for prefixes of a database, as its hashed tables have them.
 func (d *Database) Rules() (out shardmap.Prefixes) {
@@ -89,7 +92,7 @@ func (c *Catalog) AssignPrefix(ctx context.Context, database OID, fragments []ui
 	return all, err
 }
 
-// PrefixFragments gives the fragments with these names that a rule may have, sorted.
+// PrefixFragments returns the fragments with these names that a rule may have, sorted.
 func (d *Database) PrefixFragments(names []string) (out []uint32, err error) {
 	for _, name := range names {
 		f, err := d.FragmentNamed(name)
@@ -149,7 +152,8 @@ func (c *Change) DropPrefix(database OID, prefix string, a Author) error {
 	return errors.Join(c.PutDatabase(d), c.note(a, PrefixRecord, d, prefix, change))
 }
 
-// unpinAll lets go of buckets, also of those that are pinned together with others, which stay pinned. It tells whether one was pinned.
+// unpinAll unpins buckets, also those that are pinned together with others, which stay pinned. It
+// reports whether one was pinned.
 func (d *Database) unpinAll(v shardmap.Interval) (pinned bool) {
 	gone := shardmap.NewBucketSet(v)
 	var left []Pin
@@ -290,7 +294,8 @@ func (v *View) PrefixMoving(d *Database, prefix string, fragments []uint32) (job
 	return jobs
 }
 
-// PrefixMoves gives the moves that bring the buckets of a rule into fragments, each of which is to have its share. Buckets that need not move stay.
+// PrefixMoves returns the moves that bring the buckets of a rule into fragments, each of which is
+// to have its share. Buckets that need not move stay.
 func (d *Database) PrefixMoves(prefix string, fragments []uint32) (out []shardmap.Range, err error) {
 	r := d.PrefixRule(prefix)
 	if r == nil {

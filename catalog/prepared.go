@@ -22,8 +22,8 @@ type prepared struct {
 	holds   *footprint // derived from ops
 }
 
-// heldBy is the home of a transaction that PREPARE TRANSACTION holds. Its change waits for the home's word, however long, through restarts; nobody who
-// asks for an outcome ends it.
+// heldBy is the home of a transaction that PREPARE TRANSACTION has prepared. Its change waits for
+// the home's decision, however long, through restarts; asking for the outcome does not end it.
 type heldBy struct {
 	home  uint32
 	locks []TableLock
@@ -64,7 +64,7 @@ func footprintOf(ops []op) *footprint {
 	return f
 }
 
-// referencesOf gives the objects that checkPut asks for.
+// referencesOf returns the objects that checkPut asks for.
 func referencesOf(d descriptor) []objectKey {
 	role := func(oid OID) objectKey { return newKey(roleObject, uint64(oid)) }
 	switch d := d.(type) {
@@ -90,7 +90,7 @@ func referencesOf(d descriptor) []objectKey {
 	return nil
 }
 
-// collides tells whether the order of two changes matters.
+// collides reports whether the order of two changes matters.
 func (f *footprint) collides(g *footprint) bool {
 	return meet(f.changes, g.changes) || meet(f.changes, g.needs) || meet(f.needs, g.changes) || meet(f.names, g.names)
 }
@@ -114,7 +114,7 @@ func (e *busyError) Error() string {
 	return fmt.Sprintf("catalog: the change waits for the decision of transaction %x", e.id)
 }
 
-// Unwrap lets a change that nobody tries again end as a conflict does.
+// Unwrap makes a change that is not tried again end as a conflict does.
 func (e *busyError) Unwrap() error {
 	return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
 		WithDetail("Another transaction is just committing a change of the same definitions.").WithHint("Try again.")
@@ -152,7 +152,8 @@ func (v *View) findDecided(id TransactionID) *decided {
 	return nil
 }
 
-// prepare gives the view in which a change waits for its decision. The change was applied for a try, so that it is known to be valid.
+// prepare returns the view in which a change waits for its decision. The change was applied for a
+// try, so that it is known to be valid.
 func (v *View) prepare(p *prepared, c counters) (*View, error) {
 	switch {
 	case v.findPrepared(p.id) != nil:
@@ -170,8 +171,10 @@ func (v *View) prepare(p *prepared, c counters) (*View, error) {
 	return d, nil
 }
 
-// decide gives the view after the decision of a prepared change, and what the decision is: the first one counts, and one that was never
-// prepared, or that is forgotten, is aborted (K7). Of a held one only the word of its home counts; 0 where this is not it.
+// decide returns the view after the decision of a prepared change, and what the decision is: the
+// first one counts, and a change that was never prepared, or that is forgotten, is aborted (K7).
+// For a transaction of PREPARE TRANSACTION only the decision of its home counts; 0 if this is not
+// it.
 func (v *View) decide(e decision, c counters) (*View, Outcome, error) {
 	p := v.findPrepared(e.id)
 	if p == nil {
@@ -201,7 +204,7 @@ func (v *View) decide(e decision, c counters) (*View, Outcome, error) {
 	return d, Committed, nil
 }
 
-// forget gives the view without the record of a commit.
+// forget returns the view without the record of a commit.
 func (v *View) forget(id TransactionID) *View {
 	known := v.findDecided(id)
 	if known == nil {

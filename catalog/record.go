@@ -62,7 +62,8 @@ const (
 	trimEvery     = 24 * time.Hour
 )
 
-// Record keeps a record, whose number it gives it, and lets go of those that are too old or too many. micros is the time now.
+// Record keeps a record, which it assigns a number, and drops those that are too old or too many.
+// micros is the time now.
 func (c *Change) Record(r *Record, micros int64) error {
 	n := *r
 	for n.ID = uint64(max(micros, 1)); ; n.ID++ {
@@ -96,7 +97,7 @@ func (c *Change) NoteNode(n *Node, change string, a Author) error {
 	return c.Record(&Record{Kind: NodeRecord, Subject: n.Name, Change: change, Who: a.Who, Why: a.Why}, a.Micros)
 }
 
-// Records gives what is kept, oldest first.
+// Records returns what is kept, oldest first.
 func (v *View) Records() iter.Seq[*Record] { return all[*Record](v, recordObject) }
 
 func encodeRecord(r *Record) *pb.Record {

@@ -109,7 +109,7 @@ func (v *View) checkNodeUnused(n *Node) error {
 	return nil
 }
 
-// ownedBy names one object that a role owns, or gives "".
+// ownedBy names one object that a role owns, or returns "".
 func (v *View) ownedBy(role OID) string {
 	what := ""
 	v.objects.Scan(func(_ uint64, e entry) bool {
@@ -132,7 +132,7 @@ func (v *View) ownedBy(role OID) string {
 	return what
 }
 
-// fragmentOn names one fragment of which a node holds a replica, or gives "".
+// fragmentOn names one fragment of which a node holds a replica, or returns "".
 func (v *View) fragmentOn(node uint32) string {
 	for d := range v.Databases() {
 		for i := range d.Fragments {

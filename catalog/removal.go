@@ -26,7 +26,7 @@ func NewRemovalJob(id uint64, database OID, r *Removal, micros int64) *Job {
 	return j.WithRemoval(r, micros)
 }
 
-// Removal gives the payload of a RemovalJob, an error for other jobs. It is the caller's own.
+// Removal returns the payload of a RemovalJob, an error for other jobs. The caller owns it.
 func (j *Job) Removal() (*Removal, error) {
 	if j.Kind != RemovalJob {
 		return nil, fmt.Errorf("job %d removes no fragment", j.ID)
@@ -41,7 +41,7 @@ func (j *Job) Removal() (*Removal, error) {
 	return &Removal{p.GetFragment(), p.GetWho(), p.GetWhy(), p.GetWaits()}, nil
 }
 
-// WithRemoval gives the job with another payload; micros is the time now.
+// WithRemoval returns the job with another payload; micros is the time now.
 func (j *Job) WithRemoval(r *Removal, micros int64) *Job {
 	j = j.Clone()
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(&pb.Removal{Fragment: r.Fragment, Who: r.Who, Why: r.Why, Waits: r.Waits})

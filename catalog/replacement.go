@@ -48,13 +48,13 @@ func (j *Job) payload(kind string, into any) error {
 	return nil
 }
 
-// Replacement gives what a ReplacementJob is about.
+// Replacement returns what a ReplacementJob is about.
 func (j *Job) Replacement() (r Replacement, err error) {
 	err = j.payload(ReplacementJob, &r)
 	return r, err
 }
 
-// Rewriting gives what a RewritingJob is about.
+// Rewriting returns what a RewritingJob is about.
 func (j *Job) Rewriting() (r Rewriting, err error) {
 	err = j.payload(RewritingJob, &r)
 	return r, err

@@ -63,7 +63,8 @@ func (r *Resegment) OldBuckets() shardmap.BucketSet { return shardmap.BucketSetO
 // NewBuckets are those that come.
 func (r *Resegment) NewBuckets() shardmap.BucketSet { return r.New.Buckets() }
 
-// Place gives the place of the first old segment in the table, -1 where the table does not have all of them one after another.
+// Place returns the place of the first old segment in the table, -1 if the table does not have all
+// of them one after another.
 func (r *Resegment) Place(t *Table) int {
 	at := slices.IndexFunc(t.Segments, func(s shardmap.Segment) bool { return s.Bucket == r.Old[0] })
 	if at < 0 || at+len(r.Old) > len(t.Segments) || !bytes.Equal(t.Segments[at].Start, r.New[0].Start) {
@@ -77,7 +78,7 @@ func (r *Resegment) Place(t *Table) int {
 	return at
 }
 
-// From gives the fragment that has the old buckets; ok is false where several have.
+// From returns the fragment that has the old buckets; ok is false if several have.
 func (r *Resegment) From(m *shardmap.Map) (f shardmap.FragmentID, ok bool) {
 	shares := m.Split(r.OldBuckets())
 	if len(shares) != 1 {
@@ -151,7 +152,7 @@ func (v *View) SegmentsInUse(t *Table, buckets []shardmap.Bucket) error {
 	return nil
 }
 
-// touches tells whether a move is about some of the buckets.
+// touches reports whether a move is about some of the buckets.
 func (m *Move) touches(set shardmap.BucketSet) bool {
 	if m.Resegment != nil {
 		return !m.Resegment.OldBuckets().Intersect(set).IsEmpty()
@@ -159,7 +160,7 @@ func (m *Move) touches(set shardmap.BucketSet) bool {
 	return !shardmap.NewBucketSet(m.Interval).Intersect(set).IsEmpty()
 }
 
-// PinnedAlike tells whether all of the buckets are under pins to one fragment, or none is.
+// PinnedAlike reports whether all of the buckets are under pins to one fragment, or none is.
 func (d *Database) PinnedAlike(buckets []shardmap.Bucket) bool {
 	first, pinned := d.PinOf(buckets[0])
 	for _, b := range buckets[1:] {
@@ -212,7 +213,8 @@ func (d *Database) repin(r *Resegment, fragment uint32) {
 	d.Pins = pins
 }
 
-// pinsOf gives the anchors that buckets are pinned for: none where one of them is pinned for itself, which holds the others as well.
+// pinsOf returns the anchors that buckets are pinned for: none if one of them is pinned for itself,
+// which holds the others as well.
 func (d *Database) pinsOf(buckets []shardmap.Bucket) (anchors []string, pinned bool) {
 	itself := false
 	for _, b := range buckets {

@@ -25,7 +25,7 @@ type Sequence struct {
 	Called    bool // Value has been given
 }
 
-// Columns of a sequence's storage. Who selects from a sequence sees the first three.
+// Columns of a sequence's storage. SELECT from a sequence shows the first three.
 const (
 	SequenceValue  int16 = 1 // last_value
 	SequenceLogged int16 = 2 // log_cnt
@@ -77,8 +77,8 @@ func (s *Sequence) check() error {
 // Run is values of a sequence that follow each other: Count of them from First to Last.
 type Run struct{ First, Last, Count int64 }
 
-// After gives the values after a state, at most n: fewer where the sequence ends, or begins anew. ok is false at the end of a sequence that does not
-// cycle.
+// After returns the values after a state, at most n: fewer if the sequence ends, or starts again.
+// ok is false at the end of a sequence that does not cycle.
 func (s *Sequence) After(value int64, called bool, n int64) (r Run, ok bool) {
 	r.First = value
 	switch {
@@ -99,7 +99,7 @@ func (s *Sequence) After(value int64, called bool, n int64) (r Run, ok bool) {
 	return r, true
 }
 
-// room tells how many more values there are after one.
+// room returns how many more values there are after one.
 func (s *Sequence) room(value int64) uint64 {
 	if s.Increment > 0 {
 		if value >= s.Max {

@@ -2,8 +2,9 @@ package catalog
 
 import "context"
 
-// Raft tells the other replicas that an entry is committed with the next one, or at leisure: half a second later. Nodes would learn of definitions that
-// late, and who has changed one through another node than the leader would wait for it. So an empty entry follows each change.
+// Raft notifies the other replicas that an entry is committed with the next one, or up to half a
+// second later. Nodes would learn of definitions that late, and a client that has changed one
+// through another node than the leader would wait for it. So an empty entry follows each change.
 
 // spread has the other replicas told at once of what was applied here; it does not wait.
 func (c *Catalog) spread() {

@@ -8,7 +8,8 @@ import (
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
 )
 
-// MarshalTable gives a table's definition as the catalog's log has it, for who must send one that is not in force yet.
+// MarshalTable returns a table's definition as the catalog's log has it, for sending one that is
+// not in force yet.
 func MarshalTable(t *Table) ([]byte, error) {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(encodeTable(t))
 	if err != nil {

@@ -21,7 +21,8 @@ func (c *Change) note(a Author, kind string, d *Database, subject, change string
 	return c.Record(r, a.Micros)
 }
 
-// current gives a database as the change leaves it so far, for the next step on it; the caller's own.
+// current returns a database as the change leaves it so far, for the next step on it; the caller
+// owns it.
 func (c *Change) current(d *Database) *Database {
 	if i, ok := c.at[keyOf(d)]; ok && c.ops[i].kind == putOp {
 		d = c.ops[i].desc.(*Database)
@@ -39,7 +40,7 @@ func (d *Database) FragmentNamed(name string) (*Fragment, error) {
 	return nil, pgerr.New(pgerr.UndefinedObject, `fragment "%s" of database "%s" does not exist`, name, d.Name).WithHint("sherd.fragments lists them.")
 }
 
-// NameOf gives the name of a fragment, "" where the database has none of that number.
+// NameOf returns the name of a fragment, "" if the database has none of that number.
 func (d *Database) NameOf(fragment uint32) string {
 	if f := d.FragmentByID(fragment); f != nil {
 		return d.FragmentName(f)
@@ -92,7 +93,8 @@ func (c *Change) begun(database OID) error {
 	return c.editCluster(func(*Cluster) {})
 }
 
-// movesIn gives the moves of a database to a change that goes by them, which is a conflict if another one is begun meanwhile.
+// movesIn returns the moves of a database to a change that goes by them, which is a conflict if
+// another one is begun meanwhile.
 func (c *Change) movesIn(database OID) []RunningMove {
 	c.add(requireOp, newKey(clusterObject, 0), nil)
 	return c.base.Moves(database)
@@ -120,7 +122,8 @@ func (c *Change) mayTake(d *Database, m *Move) error {
 	return nil
 }
 
-// AddFragment adds a fragment that owns nothing, with replicas on nodes, the first of which founds it. It gives the fragment's name.
+// AddFragment adds a fragment that owns nothing, with replicas on nodes, the first of which founds
+// it. It returns the fragment's name.
 func (c *Change) AddFragment(database OID, id uint32, nodes []uint32, a Author) (name string, err error) {
 	if len(nodes) == 0 {
 		return "", NoNode(c.base.Database(database).Labels)

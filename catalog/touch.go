@@ -10,8 +10,9 @@ type Touch struct {
 	Changes bool   // the transaction changes it; otherwise it must only stay as it is
 }
 
-// Touches lists what a change touches, in one order for all, so that two transactions that take a lock on each seldom meet in a circle. Nodes and
-// jobs are left out: nobody plans with them.
+// Touches lists what a change touches, in one order for all, so that two transactions that take a
+// lock on each seldom form a cycle. Nodes and jobs are left out, because query plans do not use
+// them.
 func (c *Change) Touches() []Touch { return c.base.touches(footprintOf(c.ops)) }
 
 func (v *View) touches(f *footprint) []Touch {

@@ -22,13 +22,14 @@ func (c *Catalog) FinalizeUpgrade(ctx context.Context, to uint32) error {
 	return err
 }
 
-// CanRaise tells whether the version of the cluster is below one that all nodes know.
+// CanRaise reports whether the version of the cluster is below one that all nodes know.
 func (v *View) CanRaise(to uint32) bool {
 	k := v.Cluster()
 	return k != nil && k.Format < to && v.behind(to) == nil
 }
 
-// behind gives a node that does not know a version; of one of which it is not known it is the first.
+// behind returns a node that does not know a version; a node whose versions are not known counts as
+// knowing the first one.
 func (v *View) behind(to uint32) *Node {
 	for n := range v.Nodes() {
 		if max(n.Speaks, 1) < to {

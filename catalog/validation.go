@@ -23,7 +23,7 @@ type Offending struct {
 	Detail string `json:"detail"`
 }
 
-// Validation gives what a ValidationJob is about.
+// Validation returns what a ValidationJob is about.
 func (j *Job) Validation() (r Validation, err error) {
 	err = j.payload(ValidationJob, &r)
 	return r, err

@@ -6,7 +6,8 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// View is the catalog as of a version. It is immutable (K1); lookups take no lock. Lookups of what does not exist give nil.
+// View is the catalog as of a version. It is immutable (K1); lookups take no lock. Lookups of what
+// does not exist return nil.
 type View struct {
 	version           uint64
 	definitionVersion uint64

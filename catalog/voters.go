@@ -36,8 +36,9 @@ func voterCount(n int) int {
 	return n
 }
 
-// chooseVoters gives who shall vote: those that do and answer, then those that answer, in zones that have no voter first, then those that do vote and are
-// silent. Nobody loses the vote where nobody is there to take it.
+// chooseVoters returns the nodes that should vote: those that do and answer, then those that
+// answer, in zones that have no voter first, then those that do vote and are silent. No node loses
+// the vote unless another one is there to take it.
 func chooseVoters(nodes []candidate) []uint32 {
 	var may []candidate
 	for _, n := range nodes {

@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// RuleOf gives which nodes may have replicas of a fragment: what its database wants, and what is wanted of it besides.
+// RuleOf returns which nodes may have replicas of a fragment: what its database wants, and what is
+// wanted of it besides.
 func (d *Database) RuleOf(f *Fragment) shardmap.LabelRule { return d.Labels.And(f.Labels) }
 
 // Zone is a fragment for which a rule of labels holds, and how it is kept at present.

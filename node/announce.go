@@ -79,8 +79,9 @@ func (n *Node) tellMoved(ctx context.Context, link *door.Link) {
 	}
 }
 
-// addrOf gives where another node may be reached. Until the cluster knows where this one is, the addresses of --join are tried in turn too: all nodes may
-// have moved, and none knows where the others are now. Who answers proves which node it is.
+// addrOf returns where another node may be reached. Until the cluster knows where this one is, the
+// addresses of --join are tried in turn too: all nodes may have moved, and none knows where the
+// others are now. The node that answers proves its identity.
 func (n *Node) addrOf(node uint32) (string, error) {
 	if n.lost.has(node) {
 		return "", fmt.Errorf("node %d was declared lost", node)

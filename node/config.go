@@ -100,7 +100,8 @@ func (c *Config) setDefaults() {
 	}
 }
 
-// advertised gives the address to be told for what listens at l: what was configured, with the port of l where none is given.
+// advertised returns the address to announce for what listens at l: what was configured, with the
+// port of l if none is given.
 func advertised(configured string, l net.Listener) (string, error) {
 	listens := l.Addr().String()
 	if configured == "" {

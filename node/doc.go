@@ -9,5 +9,6 @@
 // A process may hold several nodes; there is nothing global here. What belongs to the process (signals, the limit of its memory, where it logs to)
 // is its caller's.
 //
-// The package decides nothing of what a statement or an entry means. It knows who needs whom, and in which order.
+// The package decides nothing of what a statement or an entry means. It knows which part needs
+// which, and in which order.
 package node

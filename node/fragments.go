@@ -116,7 +116,7 @@ func (n *Node) askForIdle(ctx context.Context) {
 	}
 }
 
-// heatElsewhere gives how often is used what other nodes lead.
+// heatElsewhere returns how often the fragments that other nodes lead are used.
 func (n *Node) heatElsewhere(ctx context.Context) (out []sysview.Heat) {
 	reports, _ := n.activity.Reports(ctx, sql.WantHeat)
 	for _, r := range reports {

@@ -14,7 +14,7 @@ const (
 	newsTime = 100 * time.Millisecond
 )
 
-// drainTime gives the time that ctx leaves to clients.
+// drainTime returns the time that ctx leaves to clients.
 func drainTime(ctx context.Context) time.Duration {
 	if until, ok := ctx.Deadline(); ok {
 		return max(0, time.Until(until))

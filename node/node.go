@@ -253,7 +253,7 @@ func (n *Node) clusterVersion() uint32 {
 	return 0
 }
 
-// bootstrap makes the definitions of a new cluster, and tells whether there were none.
+// bootstrap makes the definitions of a new cluster, and reports whether there were none.
 func (n *Node) bootstrap(ctx context.Context, info *pb.NodeInfo) (created bool, err error) {
 	first := catalog.Node{ID: n.dir.NodeID, Name: n.cfg.Name, Block: "A"}
 	if first.Name == "" {

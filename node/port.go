@@ -28,7 +28,7 @@ type port struct {
 	served   chan struct{} // closed when the door has closed; nil before it opens
 }
 
-// listen takes the address; nobody is served yet.
+// listen takes the address; connections are not served yet.
 func (p *port) listen(addr string) (err error) {
 	p.listener, err = listen("other nodes", "node-addr", addr)
 	return err

@@ -93,7 +93,8 @@ func (n *Node) keepRotated(ctx context.Context) {
 	})
 }
 
-// rotate does the steps of a replacement until it is done, or waits for somebody for long: then the next look goes on.
+// rotate takes the steps of a replacement until it is done, or waits for a node for long: then the
+// next look continues.
 func (n *Node) rotate(ctx context.Context) {
 	for since := time.Now(); n.catalog.Leads() && n.register.Replacing(); {
 		step, err := n.register.Advance(ctx, n.certificates(ctx))

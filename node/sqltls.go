@@ -150,7 +150,8 @@ func (n *Node) checkNewAccess() error {
 		"Give the first one of the role postgres with --superuser-password-file FILE or SHERD_SUPERUSER_PASSWORD", n.cfg.SQLAddr)
 }
 
-// checkAccess refuses to open the clients' door to other machines in a cluster where nobody has a password.
+// checkAccess refuses to open the clients' port to other machines in a cluster in which no role has
+// a password.
 func (n *Node) checkAccess() error {
 	if n.onLoopback() {
 		return nil

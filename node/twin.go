@@ -16,7 +16,8 @@ import (
 // the node was last reached; an original that was down meanwhile finds the copy where the catalog says the node is now. What cannot be found in these ways is
 // a copy at the very same address, which cannot be reached by two.
 
-// twinPatience bounds the wait for an answer from where this node was before: nobody answers there, mostly.
+// twinPatience bounds the wait for an answer from where this node was before: mostly nothing
+// answers there.
 const twinPatience = 3 * time.Second
 
 // refuseTwin refuses to go on where another process answers at an address as this node.
@@ -108,7 +109,8 @@ func (n *Node) isSelf(ctx context.Context, addr string) bool {
 	return allSelf(listens.IP, ips)
 }
 
-// allSelf tells whether a name with these addresses is where this node listens. One name may stand for all nodes of a cluster, this one among them.
+// allSelf reports whether a name with these addresses is where this node listens. One name may
+// stand for all nodes of a cluster, this one among them.
 func allSelf(listens net.IP, ips []net.IPAddr) bool {
 	here := false
 	for _, ip := range ips {

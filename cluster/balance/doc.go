@@ -18,8 +18,9 @@
 //	Q3  What an automatic plan of the balancer has started continues outside of the windows;
 //	    nothing new starts.
 //
-// Segments of range tables are split and merged by plans too (package catalog, resegment): the keys come from the fragment that has a segment, and what is written to segments is watched
-// by whoever leads the catalog (balance.Watch), from the moment it does.
+// Segments of range tables are split and merged by plans too (package catalog, resegment): the keys
+// come from the fragment that has a segment, and the node that leads the catalog watches the writes
+// to segments (balance.Watch), from the moment it leads.
 //
 // Reads and writes count for moves in auto: those of the buckets used most by themselves, the rest of each fragment's as spread over its bytes.
 package balance

@@ -12,16 +12,16 @@ import (
 // Config is what a Balancer works with.
 type Config struct {
 	Catalog *catalog.Catalog
-	// Sizes gives what each fragment of a database says that it holds.
+	// Sizes returns what each fragment of a database reports to hold.
 	Sizes func(ctx context.Context, d *catalog.Database) ([]balance.Stat, error)
-	// Heat gives how often the fragments of all databases are used; nil: nobody knows.
+	// Heat returns how often the fragments of all databases are used; nil: not known.
 	Heat func(ctx context.Context) []balance.Heat
 	// Cut chooses the keys at which a segment, which lies in a bucket of a fragment, is split for its size, which is above a limit, or, where that is 0, for what is written
 	// to it; none where no split would help.
 	Cut func(ctx context.Context, t *catalog.Table, b shardmap.Bucket, f shardmap.FragmentID, limit int64) ([][]byte, error)
 	// KeyText prints a key of a range table.
 	KeyText func(t *catalog.Table, key []byte) string
-	// Silent tells whether a node does not answer.
+	// Silent reports whether a node does not answer.
 	Silent func(node uint32) bool
 	Now    func() time.Time
 	Every  time.Duration // between decisions; 0 is a minute
@@ -63,7 +63,8 @@ func (b *Balancer) plan(ctx context.Context, view *catalog.View, d *catalog.Data
 	return b.withKeys(ctx, view, d, balance.Decide(in))
 }
 
-// Fill makes a plan that gives every fragment of grown its share, however small it is; now is the database as it is, whose fragments can be asked.
+// Fill makes a plan that moves its share to every fragment of grown, however small it is; now is
+// the database as it is, whose fragments can be asked.
 func (b *Balancer) Fill(ctx context.Context, view *catalog.View, now, grown *catalog.Database) (*catalog.Plan, error) {
 	in, err := b.picture(ctx, view, now, grown)
 	if err != nil {
@@ -118,7 +119,7 @@ func (b *Balancer) picture(ctx context.Context, view *catalog.View, now, d *cata
 	for i := range d.Fragments {
 		f := &d.Fragments[i]
 		in.Fragments = append(in.Fragments, balance.Fragment{
-			ID: f.ID, Name: d.FragmentName(f), Nodes: f.Nodes, Frozen: moving[f.ID] || f.Draining || d.Isolates(f.ID), // who empties it is its removal
+			ID: f.ID, Name: d.FragmentName(f), Nodes: f.Nodes, Frozen: moving[f.ID] || f.Draining || d.Isolates(f.ID), // its removal empties it
 		})
 	}
 	for _, p := range d.Pins {
@@ -128,8 +129,9 @@ func (b *Balancer) picture(ctx context.Context, view *catalog.View, now, d *cata
 	return in, ctx.Err()
 }
 
-// nodes gives those that hold fragments. What they use is asked for only where one has a limit. A node with fragments of a database that does not say what
-// it holds, as when one of them has no leader, may be at its limit: it is given nothing, and others do not wait for it.
+// nodes returns the nodes that hold fragments. What they use is asked for only if one has a limit.
+// A node with fragments of a database that does not report what it holds, as when one of them has
+// no leader, may be at its limit: it is assigned nothing, and the others do not wait for it.
 func (b *Balancer) nodes(ctx context.Context, view *catalog.View) (out []balance.Node) {
 	limited := false
 	for n := range view.Nodes() {

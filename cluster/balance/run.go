@@ -53,7 +53,7 @@ func (b *Balancer) Run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// settingsOf gives the mode and the windows; what cannot be read counts as the default.
+// settingsOf returns the mode and the windows; what cannot be read counts as the default.
 func settingsOf(view *catalog.View) (balance.Mode, balance.Windows) {
 	mode, windows := balance.Advise, balance.Windows(nil)
 	if k := view.Cluster(); k != nil {
@@ -96,7 +96,7 @@ func (b *Balancer) propose(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// busy tells whether a plan of a database is being carried out.
+// busy reports whether a plan of a database is being carried out.
 func busy(view *catalog.View, database catalog.OID) bool {
 	for _, p := range view.Plans(database) {
 		if p.Job.State != catalog.JobProposed {
@@ -123,13 +123,14 @@ func (b *Balancer) keep(ctx context.Context, database catalog.OID, p *catalog.Pl
 	return err
 }
 
-// like tells whether two plans are for the same map, with nearly as many bytes and as much advice.
+// like reports whether two plans are for the same map, with nearly as many bytes and as much
+// advice.
 func like(a, b *catalog.Plan) bool {
 	x, y := a.Bytes(), b.Bytes()
 	return a.Epoch == b.Epoch && len(a.Advice) == len(b.Advice) && (len(a.Steps) == 0) == (len(b.Steps) == 0) && 5*max(x-y, y-x) <= max(x, y)
 }
 
-// Propose keeps a plan for people to apply, and gives its number; 0 where it says nothing.
+// Propose keeps a plan for operators to apply, and returns its number; 0 if it is empty.
 func (b *Balancer) Propose(ctx context.Context, database catalog.OID, p *catalog.Plan, a catalog.Author) (id uint64, err error) {
 	number, err := b.cfg.Catalog.NewJobID(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 	defaultWrites = 2000
 )
 
-// limitsOf gives sherd.segment_size, which is kept in kilobytes, and sherd.segment_writes.
+// limitsOf returns sherd.segment_size, which is kept in kilobytes, and sherd.segment_writes.
 func limitsOf(view *catalog.View) balance.Limits {
 	setting := func(name string, otherwise int64) int64 {
 		if k := view.Cluster(); k != nil {
@@ -33,7 +33,7 @@ func limitsOf(view *catalog.View) balance.Limits {
 	return balance.Limits{Size: setting(SizeSetting, defaultSize>>10) << 10, Writes: float64(setting(WritesSetting, defaultWrites))}
 }
 
-// ranged tells whether a database has range tables.
+// ranged reports whether a database has range tables.
 func ranged(view *catalog.View, d *catalog.Database) bool {
 	for t := range view.Tables(d.OID) {
 		if len(t.Segments) > 0 {
@@ -43,7 +43,7 @@ func ranged(view *catalog.View, d *catalog.Database) bool {
 	return false
 }
 
-// tablesOf gives the range tables of a database as the decision sees them.
+// tablesOf returns the range tables of a database as the decision sees them.
 func tablesOf(view *catalog.View, d *catalog.Database, stats []balance.Stat) (out []balance.Table) {
 	held := map[shardmap.Bucket]balance.Stat{}
 	for _, s := range stats {

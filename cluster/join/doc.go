@@ -8,8 +8,9 @@
 //	   │◀── number, certificate, roots, contacts ───┤
 //	   │ keeps them (node.pem, roots.pem)          │
 //
-// The secret is sent only to who has proved to be a node of the token's cluster. A crash on either side at any step is mended by asking again: the
-// key is on disk before the first question, and the token goes on to let in that key (N3).
+// The secret is sent only to a node that has proved to belong to the token's cluster. After a crash
+// on either side at any step, the joining node asks again: the key is on disk before the first
+// request, and the token continues to admit that key (N3).
 //
 // The package keeps nothing of its own: what a token may, and which number is next, is decided by Host.Redeem, in the catalog.
 package join

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Request says who wants to join what.
+// Request has the node that wants to join, and the cluster.
 type Request struct {
 	Addrs   []string // of nodes of the cluster; one is enough
 	Token   trust.Token
@@ -23,7 +23,7 @@ type Request struct {
 	Info    *pb.NodeInfo
 	Now     func() time.Time
 	Dial    func(ctx context.Context, addr string) (net.Conn, error) // nil is TCP
-	Failed  func(error)                                              // told why a node could not be asked, when the next is asked; nil: nobody is told
+	Failed  func(error)                                              // called with the reason why a node could not be asked, before the next is asked; may be nil
 }
 
 // Joined is what came of it.

@@ -16,18 +16,19 @@ import (
 
 // Host is what the node that is asked decides with.
 type Host struct {
-	// Signer gives the authority that signs at present.
+	// Signer returns the authority that signs at present.
 	Signer func() (*trust.Authority, error)
-	// Roots gives the authorities that are trusted.
+	// Roots returns the authorities that are trusted.
 	Roots func() (*trust.Roots, error)
-	// Redeem takes the token that a secret belongs to (trust.Grant.Redeem), and gives the number and name of the node: a new one, or the one that the
-	// same key was given before. Both happen at once, or nothing. Its refusals are for the person at the new node.
+	// Redeem takes the token that a secret belongs to (trust.Grant.Redeem), and returns the number
+	// and name of the node: a new one, or the one that the same key got before. Both happen at
+	// once, or nothing. Its refusals are for the operator of the new node.
 	Redeem func(ctx context.Context, secret, keyHash []byte, info *pb.NodeInfo) (node uint32, name string, err error)
-	// Announce has the list of nodes say of a node what it says of itself.
+	// Announce records a node's description of itself in the list of nodes.
 	Announce func(ctx context.Context, node uint32, info *pb.NodeInfo) error
-	// Report tells what this node trusts, and by what it is trusted.
+	// Report returns what this node trusts, and by what it is trusted.
 	Report func() trust.Report
-	// Contacts gives where nodes are reached.
+	// Contacts returns where nodes are reached.
 	Contacts func() []*pb.Contact
 	Now      func() time.Time
 	Logger   *slog.Logger
@@ -76,7 +77,7 @@ func (s *joinServer) Join(ctx context.Context, r *pb.JoinRequest) (*pb.JoinRespo
 	return &pb.JoinResponse{Node: node, Name: name, Chain: chain, Roots: roots.DER(), Contacts: h.Contacts()}, nil
 }
 
-// ready gives what signing needs.
+// ready returns what signing needs.
 func (h *Host) ready() (*trust.Authority, *trust.Roots, error) {
 	signer, err := h.Signer()
 	if err != nil {
@@ -89,7 +90,7 @@ func (h *Host) ready() (*trust.Authority, *trust.Roots, error) {
 	return signer, roots, nil
 }
 
-// Denied is a refusal by Redeem that every node of the cluster would give.
+// Denied is a refusal by Redeem that every node of the cluster would return.
 type Denied struct{ Text string }
 
 func (d *Denied) Error() string { return d.Text }

@@ -30,8 +30,8 @@ type Contacts struct {
 	addrs   map[uint32]string // guarded by mu
 }
 
-// OpenContacts reads the file in a node's directory of certificates. One that is damaged or missing knows nobody: it is written again as the catalog
-// comes in.
+// OpenContacts reads the file in a node's directory of certificates. A file that is damaged or
+// missing has no nodes; it is written again when the catalog arrives.
 func OpenContacts(dir string) (*Contacts, error) {
 	c := &Contacts{path: filepath.Join(dir, contactsFile), addrs: map[uint32]string{}}
 	text, err := os.ReadFile(c.path)
@@ -113,7 +113,7 @@ func (c *Contacts) set(version uint64, addrs map[uint32]string) error {
 	return os.Rename(temp, c.path)
 }
 
-// Addr gives where a node is reached.
+// Addr returns where a node is reached.
 func (c *Contacts) Addr(node uint32) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,7 +123,7 @@ func (c *Contacts) Addr(node uint32) (string, error) {
 	return "", fmt.Errorf("no address of node %d is known here", node)
 }
 
-// Nodes gives the nodes that are known.
+// Nodes returns the nodes that are known.
 func (c *Contacts) Nodes() []uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,11 +11,14 @@ import (
 	"github.com/sherddb/sherd/storage"
 )
 
-// A step that does not come to its flip is not copied again from its start. What the target has received is in its log, complete up to T, and stays as it is:
-// versions of the source at or below T do not change, and the next read is of those above it, refused where the source may have discarded some of them. So
-// as long as the target's leader is the same, and the definitions by which entries were derived stand, the driver reads what has come since T and tries again.
-// A step that was fenced needs another number for that, since lifting the fence bars its own; the target goes on by the number that it has. Which that is, is in
-// the catalog before there is another fence, so whoever finds the step completes or undoes it by both.
+// A step that does not reach its flip is not copied again from its start. What the target has
+// ingested is in its log, complete up to T, and stays as it is: versions of the source at or below
+// T do not change, and the next read is of those above it, refused if the source may have discarded
+// some of them. So as long as the target's leader is the same, and the definitions by which entries
+// were derived are in force, the driver reads what has come since T and tries again. A step that
+// was fenced needs another number for that, because lifting the fence bars its own; the target
+// continues by the number that it has. The catalog has that number before there is another fence,
+// so the driver that finds the step completes or undoes it by both.
 
 const (
 	againFor   = 2 * time.Minute // while a range is being received, its replica discards nothing
@@ -38,8 +41,9 @@ func newTries() *tries {
 	return &tries{until: time.Now().Add(againFor), backoff: minBackoff, late: latePause}
 }
 
-// pause gives how long the next try has to wait, after one that held writers up for some time. Where the machine was too slow for a flip within fenceTime it is likely to
-// be so in a moment too: writers would wait for most of the time, and nothing move.
+// pause returns how long the next try has to wait, after one that held writers up for some time. If
+// the machine was too slow for a flip within fenceTime, it is likely to be so in a moment too:
+// writers would wait for most of the time, and nothing move.
 func (t *tries) pause(stood time.Duration) (d time.Duration) {
 	if stood > lateFence {
 		d, t.late = t.late, min(2*t.late, lateMost)
@@ -49,7 +53,8 @@ func (t *tries) pause(stood time.Duration) (d time.Duration) {
 	return d
 }
 
-// again prepares another try after an error before the flip; it gives the error with which the step ends where there is none.
+// again prepares another try after an error before the flip; if there is none, it returns the error
+// with which the step ends.
 func (s *step) again(ctx context.Context, t *tries, err error) error {
 	if errors.Is(err, errStopHere) || !t.may(err) || !s.receiving() {
 		return err
@@ -111,7 +116,8 @@ func (s *step) receiving() bool {
 	return s.d.cfg.Leads(s.m.Target) == s.target && s.target.Receives(s.Receives(), s.into())
 }
 
-// renew lifts the step's fence and gives it another number. An error leaves it to undo, which finds in the catalog how far it came.
+// renew lifts the step's fence and assigns it another number. After an error, undo finds in the
+// catalog how far it came.
 func (s *step) renew(ctx context.Context, why string) error {
 	cat := s.d.cfg.Catalog
 	if !cat.View().Knows(clusterversion.RenewedSteps) {

@@ -20,7 +20,8 @@ const (
 	carryAhead = 4       // entries on their way at a time
 )
 
-// carrier takes what the source's reads give, derives the entries of local indexes, and writes both at the target.
+// carrier takes the versions that the source's reads return, derives the entries of local indexes,
+// and writes both at the target.
 type carrier struct {
 	s       *step
 	arrival uint32
@@ -210,8 +211,9 @@ func (c *carrier) entry(ctx context.Context, e exec.EntryChange) error {
 	return c.add(ctx, storage.Version{Key: bytes.Clone(e.Key), At: e.At, Value: bytes.Clone(e.Value), Deleted: e.Value == nil})
 }
 
-// learn sees to it that the deriver knows a table. What no definition has at a moment after the read was dropped meanwhile, or is part of a table that
-// nobody can see yet: nothing of it may be derived, and the flip is conditional on what was.
+// learn makes the deriver know a table. A table that no definition has at a moment after the read
+// was dropped meanwhile, or is part of a table that is not visible yet: nothing of it may be
+// derived, and the flip is conditional on what was derived.
 func (c *carrier) learn(ctx context.Context, storageID uint32) error {
 	if c.unknown[storageID] {
 		return nil

@@ -16,9 +16,11 @@
 // A step that cannot flip (something is prepared in the ranges, its fence was lifted, definitions came between, the source has another leader) goes on with what
 // the target has: by the same number before it was fenced, by another one after (again.go).
 //
-// Whoever comes upon a step that is not its own undoes it (catalog: aborted; then source: unfence, target: abandon; catalog: done), or, where it has
-// flipped, completes it. A fence that stands for longer than a second is undone in the same way by the source's leader (watch.go), so writes never
-// wait longer for a driver that is gone, unless the catalog has no majority: without one no fence is begun.
+// A driver that finds a step which is not its own undoes it (catalog: aborted; then source:
+// unfence, target: abandon; catalog: done), or, if it has flipped, completes it. The source's
+// leader undoes a fence that stands for longer than a second in the same way (watch.go), so writes
+// never wait longer for a driver that is gone, unless the catalog has no majority: without one no
+// fence is begun.
 //
 // A job that has segments of a range table take the place of others (catalog.Resegment) is a move too, of one step, in most cases within a fragment: what is
 // read of the old buckets is carried with the names of the new ones in the keys of its rows. Old and new are different numbers, so the source's ownership and the

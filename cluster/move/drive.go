@@ -19,7 +19,8 @@ const (
 	maxBackoff = 2 * time.Second
 )
 
-// drive takes a move as far as it goes: to its end, to a pause, or until the target is led elsewhere. It tells whether a test has ended it.
+// drive takes a move as far as it goes: to its end, to a pause, or until the target is led
+// elsewhere. It reports whether a test has ended it.
 func (d *Driver) drive(ctx context.Context, job uint64) (stopped bool) {
 	backoff := minBackoff
 	for ctx.Err() == nil {
@@ -132,8 +133,8 @@ func unfit(view *catalog.View, db *catalog.Database, m catalog.RunningMove) stri
 	return ""
 }
 
-// awaitEnd waits for the end of the move that is in another one's way, 0 for none, but not long: it may be paused, or something else may be in the way. It
-// tells whether that has ended.
+// awaitEnd waits for the end of the move that blocks another one, 0 for none, but not long: it may
+// be paused, or something else may block. It reports whether that move has ended.
 func (d *Driver) awaitEnd(ctx context.Context, other uint64) bool {
 	if other == 0 {
 		return false

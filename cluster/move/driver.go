@@ -17,7 +17,7 @@ type Source interface {
 	ReadVersions(ctx context.Context, req storage.ReadRequest, fn func([]storage.Version) error) (storage.ReadResult, error)
 	Cut(ctx context.Context, req storage.ReadRequest, settle time.Duration, fn func([]storage.Version) error) (storage.ReadResult, error)
 	Unfence(ctx context.Context, move uint64, ranges []storage.BucketRange) error
-	// Gone tells for how long writes waited for the flip, 0 where that is not known.
+	// Gone returns for how long writes waited for the flip, 0 if that is not known.
 	Gone(ctx context.Context, move uint64, ranges []storage.BucketRange) (blocked time.Duration, err error)
 	Clean(ctx context.Context, move uint64, ranges []storage.BucketRange) error
 	MoveSize(ctx context.Context, ranges []storage.BucketRange) (documents, bytes int64, err error)
@@ -27,7 +27,7 @@ type Source interface {
 type Config struct {
 	Catalog *catalog.Catalog
 	Logger  *slog.Logger
-	// Leads gives the replica of a fragment that is led here, nil of others.
+	// Leads returns the replica of a fragment that is led here, nil of others.
 	Leads func(fragment uint32) *storage.Replica
 	// Led lists the replicas that lead, here.
 	Led func() []*storage.Replica
@@ -35,7 +35,7 @@ type Config struct {
 	Ask, Once func(ctx context.Context, fragment uint32, do func(Source) error) error
 	// Empty decides which fragments take the buckets of one that is being removed.
 	Empty func(ctx context.Context, d *catalog.Database, fragment uint32) ([]shardmap.Range, error)
-	// Suffers tells whether foreground statements are slower than they should be.
+	// Suffers reports whether foreground statements are slower than they should be.
 	Suffers func() bool
 	// At is called at the arrows of a step, for tests: an error ends the driver there, as a crash would.
 	At func(arrow string) error
@@ -113,7 +113,7 @@ func (d *Driver) Run(ctx context.Context) {
 	}
 }
 
-// hasWork tells whether there is something to do for a move.
+// hasWork reports whether there is something to do for a move.
 func (d *Driver) hasWork(m catalog.RunningMove) bool {
 	return m.Step.Open() || m.Job.State == catalog.JobRunning || m.Job.State == catalog.JobCancelled
 }

@@ -237,7 +237,7 @@ func (s *step) cutOver(ctx context.Context) error {
 	return s.at(Flipped)
 }
 
-// runs tells whether the step may still flip, as far as is known here.
+// runs reports whether the step may still flip, as far as is known here.
 func (s *step) runs() bool {
 	m, ok := s.d.cfg.Catalog.View().MoveOf(s.m.Job.ID)
 	return ok && m.Step.Number == s.Number && m.Step.Phase == catalog.StepRunning && m.Job.State == catalog.JobRunning

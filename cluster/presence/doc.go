@@ -23,5 +23,4 @@
 // The information is as old as a message, and its users must tolerate that it is wrong. A process
 // that was itself stopped counts the beats that it has missed, and not the time, so it does not
 // take the others for dead when it continues.
-// not the time, so it does not take the others for dead when it goes on.
 package presence

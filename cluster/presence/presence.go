@@ -67,7 +67,7 @@ type Presence struct {
 	peers   map[uint32]*peer              // guarded by mu
 	leaders map[txn.FragmentID]Leadership // of the other nodes, by their own claims (peer.says); guarded by mu
 	hints   map[txn.FragmentID]hint       // by the reports of others; guarded by mu
-	changed chan struct{}                 // closed when leaders or who is alive changes; guarded by mu
+	changed chan struct{}                 // closed when leaders or the set of live nodes change; guarded by mu
 	closed  bool                          // guarded by mu
 	others  atomic.Int32                  // nodes in the cluster
 	stop    chan struct{}

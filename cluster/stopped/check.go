@@ -109,7 +109,7 @@ func (k *checker) name(id uint32) string {
 	return fmt.Sprint("node ", id)
 }
 
-// node gives that whose directory is here.
+// node returns the node of a number whose directory is here.
 func (k *checker) node(id uint32) *node {
 	if i := slices.IndexFunc(k.nodes, func(n *node) bool { return n.NodeID == id }); i >= 0 {
 		return k.nodes[i]
@@ -232,7 +232,7 @@ func (n *node) folders(f func(id uint32) error) error {
 	return nil
 }
 
-// text gives an error as a detail.
+// text returns an error as a detail.
 func text(err error) string {
 	var pg *pgerr.Error
 	if errors.As(err, &pg) {

@@ -21,8 +21,9 @@
 //
 // Invariants:
 //
-//   - Nothing in a directory is changed: not a byte, not a time, not a lock file. After an unclean stop what is in the log alone is applied to a copy in
-//     the scratch directory, of which tables are no part: links lead to them.
+//   - Nothing in a directory is changed: not a byte, not a time, not a lock file. After an unclean stop
+//     what is in the log alone is applied to a copy in the scratch directory; tables are not copied, but
+//     linked to.
 //   - The nodes cannot start meanwhile, and what is read is not of a node that runs (catalog.ReadDataDir).
 //   - A node among several may be behind others. What may be so for that reason is a note, and no fault. All replicas being the same but for that, the rows of
 //     one are enough: those of the first that can be read are checked.

@@ -27,7 +27,7 @@ type fragment struct {
 	read     *replica // that whose rows are checked; nil: there is none
 }
 
-// run checks the fragment; complete tells whether all that there is of it was seen.
+// run checks the fragment; complete reports whether everything that there is of it was seen.
 func (f *fragment) run(ctx context.Context) (complete bool, err error) {
 	if err := f.gather(ctx); err != nil {
 		return false, err
@@ -191,7 +191,7 @@ func recount(ctx context.Context, view exec.Reader, s verify.Stat) (documents, b
 	return documents, bytes, err
 }
 
-// counted tells how many keys scans have come by.
+// counted reports how many keys scans have read.
 type counted struct {
 	exec.Reader
 	n    int64

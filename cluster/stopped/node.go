@@ -24,7 +24,7 @@ type node struct {
 	log     *raftlog.Device // nil: it cannot be read
 }
 
-// readCatalogs reads all of them, of which the newest counts.
+// readCatalogs reads the catalogs of all nodes; the newest counts.
 func (k *checker) readCatalogs() error {
 	var newest *node
 	for _, n := range k.nodes {

@@ -53,7 +53,8 @@ func (k *checker) references(ctx context.Context, c *verify.Check, d *catalog.Da
 	return c.References(ctx, parts, T == txn.MaxTimestamp, k.Scratch)
 }
 
-// mostHere tells whether the replicas that are here are enough for everything that was decided to be among their logs.
+// mostHere reports whether the replicas that are here are enough for everything that was decided to
+// be among their logs.
 func (f *fragment) mostHere() bool {
 	voters, here := 0, 0
 	for _, id := range f.def.Nodes {

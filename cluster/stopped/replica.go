@@ -44,7 +44,8 @@ func (r *replica) close() (err error) {
 	return err
 }
 
-// longest gives the replica whose log holds all that was decided, as far as any here does: what Raft would choose.
+// longest returns the replica whose log holds all that was decided, as far as any here does: what
+// Raft would choose.
 func longest(list []*replica) (best *replica, err error) {
 	for _, r := range list {
 		last, err := r.log.LastIndex()
@@ -167,7 +168,8 @@ func (t tail) GetLog(index uint64, l *raft.Log) error {
 	return t.LogStore.GetLog(index, l)
 }
 
-// joined gives the log by which a replica comes to where best is. Where the two do not meet there is none, and r.behind says so.
+// joined returns the log by which a replica comes to where best is. If the two do not meet there is
+// none, and r.behind has the reason.
 func joined(r, best *replica) (raft.LogStore, error) {
 	if r == best {
 		return best.log, nil

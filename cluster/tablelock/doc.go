@@ -26,5 +26,4 @@
 // because that is gone, nor what it leads with replicas elsewhere, because others lead that by
 // then; what it leads alone (one replica) it may commit after its locks are gone. Locks of a
 // prepared transaction are taken again only at its own node, when that restarts.
-// it may commit after its locks are gone. Locks of a prepared transaction are taken again at its own node only, when that starts again.
 package tablelock

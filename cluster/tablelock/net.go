@@ -69,7 +69,7 @@ func (n *Net) client(node uint32) (pb.TableLocksClient, error) {
 	return pb.NewTableLocksClient(link), nil
 }
 
-// nodes gives the nodes of the cluster, ascending.
+// nodes returns the nodes of the cluster, ascending.
 func (n *Net) nodes() []uint32 {
 	out := slices.Clone(n.cfg.Nodes())
 	slices.Sort(out)

@@ -70,7 +70,7 @@ func New(cfg Config) *Server {
 	if _, err := rand.Read(seed[:]); err != nil {
 		panic("taskserver: no randomness: " + err.Error()) // crypto/rand never fails on a supported system
 	}
-	s.births.Store(binary.LittleEndian.Uint64(seed[:]) >> 1) // so that another process of this node gives other numbers
+	s.births.Store(binary.LittleEndian.Uint64(seed[:]) >> 1) // so that another process of this node uses other numbers
 	return s
 }
 
