@@ -21,8 +21,7 @@ type dateReader struct {
 
 	year, month, day       int
 	hour, minute, sec      int
-	micro                  int
-	yearDay, week, weekDay int
+	yearDay, week          int
 	isoYear, isoWeek, iso  int
 	julian, century        int
 	monthWeek, daySeconds  int
@@ -30,6 +29,9 @@ type dateReader struct {
 	hasYear, bc, pm        bool
 	clock12, hasZone       bool
 	zoneSign, zoneH, zoneM int
+
+	values    map[string]int // what the fields have set so far, by name (set)
+	calendars uint8          // of the fields so far
 }
 
 func badField(value, key string) *pgerr.Error {
@@ -294,9 +296,10 @@ func (r *dateReader) time(text string) (int64, error) {
 			r.hour = 0
 		}
 	}
+	micro := r.values["MS"]*1000 + r.values["us"]
 	if r.hour < 0 || r.hour > 24 || r.minute < 0 || r.minute > 59 || r.sec < 0 || r.sec > 60 ||
-		r.hour == 24 && r.minute+r.sec+r.micro > 0 {
+		r.hour == 24 && r.minute+r.sec+micro > 0 {
 		return 0, outOfField(text)
 	}
-	return (time.Duration(r.hour)*time.Hour + time.Duration(r.minute)*time.Minute + time.Duration(r.sec)*time.Second).Microseconds() + int64(r.micro), nil
+	return (time.Duration(r.hour)*time.Hour + time.Duration(r.minute)*time.Minute + time.Duration(r.sec)*time.Second).Microseconds() + int64(micro), nil
 }

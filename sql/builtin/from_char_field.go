@@ -7,32 +7,98 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
+// fieldValues names what a field sets, for fields that share it with others.
+var fieldValues = map[string]string{
+	"HH": "hour", "HH12": "hour", "HH24": "hour", "SSSS": "SSSSS",
+	"US": "us", "FF1": "us", "FF2": "us", "FF3": "us", "FF4": "us", "FF5": "us", "FF6": "us",
+	"AM": "half", "PM": "half", "A.M.": "half", "P.M.": "half",
+	"AD": "era", "BC": "era", "A.D.": "era", "B.C.": "era",
+	"MONTH": "month", "MON": "month", "MM": "month", "RM": "month",
+	"DAY": "weekday", "DY": "weekday", "D": "weekday", "ID": "weekday", "DDD": "yearday", "IDDD": "yearday",
+	"WW": "week", "IW": "week",
+	"Y,YYY": "year", "YYYY": "year", "YYY": "year", "YY": "year", "Y": "year",
+	"IYYY": "year", "IYY": "year", "IY": "year", "I": "year",
+}
+
+// set notes that a field was read as value, and that its next reading is compared with kept. As in
+// PostgreSQL, a field must not contradict an earlier one that sets the same, and 0 counts as not
+// set.
+func (r *dateReader) set(f *dateField, value, kept int) error {
+	name := fieldValues[f.key]
+	if name == "" {
+		name = f.key
+	}
+	if old := r.values[name]; old != 0 && old != value {
+		const text = "conflicting values for \"%s\" field in formatting string"
+		return pgerr.New(pgerr.InvalidDatetimeFormat, text, f.written).
+			WithDetail("This value contradicts a previous setting for the same field type.")
+	}
+	if r.values == nil {
+		r.values = map[string]int{}
+	}
+	r.values[name] = kept
+	return nil
+}
+
+// The calendars of the fields of a template.
+const (
+	gregorian = 1 << iota
+	byISOWeek
+)
+
+// calendar refuses a template with fields of both the Gregorian calendar and that of ISO weeks.
+func (r *dateReader) calendar(key string) error {
+	switch key {
+	case "IYYY", "IYY", "IY", "I", "IDDD", "IW", "ID":
+		r.calendars |= byISOWeek
+	case "Y,YYY", "YYYY", "YYY", "YY", "Y", "MONTH", "MON", "MM", "RM", "DDD", "DD", "D", "WW", "W":
+		r.calendars |= gregorian
+	}
+	if r.calendars == gregorian|byISOWeek {
+		return pgerr.New(pgerr.InvalidDatetimeFormat, "invalid combination of date conventions").
+			WithHint("Do not mix Gregorian and ISO week date conventions in a formatting template.")
+	}
+	return nil
+}
+
 // field reads one field of a template.
-func (r *dateReader) field(f *dateField, exact bool) (err error) {
+func (r *dateReader) field(f *dateField, exact bool) error {
+	if err := r.calendar(f.key); err != nil {
+		return err
+	}
 	switch f.key {
 	case "MONTH", "MON":
 		m, err := r.name(f.written, 12, func(i int) string { return time.Month(i + 1).String() }, f.key == "MON")
+		if err != nil {
+			return err
+		}
 		r.month = m + 1
-		return err
+		return r.set(f, r.month, r.month)
 	case "DAY", "DY":
-		_, err := r.name(f.written, 7, func(i int) string { return time.Weekday(i).String() }, f.key == "DY")
-		return err
+		d, err := r.name(f.written, 7, func(i int) string { return time.Weekday(i).String() }, f.key == "DY")
+		if err != nil {
+			return err
+		}
+		return r.set(f, d, d+1)
 	case "RM":
 		m, err := r.name(f.written, 12, func(i int) string { return romanMonths[11-i] }, false)
+		if err != nil {
+			return err
+		}
 		r.month = 12 - m
-		return err
+		return r.set(f, r.month, r.month)
 	case "AM", "PM", "A.M.", "P.M.", "AD", "BC", "A.D.", "B.C.":
 		return r.half(f)
 	case "TZ", "OF":
 		return pgerr.Unsupported("formatting field \"%s\" is only supported in to_char", f.key)
 	case "Y,YYY":
-		return r.yearWithComma()
+		return r.yearWithComma(f)
 	case "YYYY", "YYY", "YY", "Y", "IYYY", "IYY", "IY", "I":
 		return r.yearField(f, exact)
 	case "MS", "US", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6":
 		return r.fraction(f, exact)
 	case "TZH":
-		return r.zoneHours(exact)
+		return r.zoneHours(f, exact)
 	}
 	return r.plain(f, exact)
 }
@@ -47,6 +113,15 @@ func (r *dateReader) plain(f *dateField, exact bool) error {
 	n, _, err := r.number(f.written, fieldWidths[f.key], exact)
 	if err != nil {
 		return err
+	}
+	kept := n
+	if f.key == "ID" {
+		kept = n%7 + 1 // the number of that day in D
+	}
+	if f.key != "Q" { // a quarter is ignored
+		if err := r.set(f, n, kept); err != nil {
+			return err
+		}
 	}
 	switch f.key {
 	case "HH", "HH12":
@@ -74,8 +149,6 @@ func (r *dateReader) plain(f *dateField, exact bool) error {
 		r.yearDay = n
 	case "IDDD":
 		r.isoWeek, r.iso = (n-1)/7+1, (n-1)%7+1
-	case "D":
-		r.weekDay = n
 	case "ID":
 		r.iso = n
 	case "WW":
@@ -115,10 +188,10 @@ func (r *dateReader) half(f *dateField) error {
 	case 'A':
 		r.clock12 = r.clock12 || strings.Contains(options[i], "M")
 	}
-	return nil
+	return r.set(f, i, i)
 }
 
-func (r *dateReader) yearWithComma() error {
+func (r *dateReader) yearWithComma(f *dateField) error {
 	thousands, _, err := r.number("Y,YYY", 4, false)
 	if err != nil {
 		return err
@@ -128,8 +201,11 @@ func (r *dateReader) yearWithComma() error {
 	}
 	r.rest = r.rest[1:]
 	ones, _, err := r.number("Y,YYY", 3, true)
+	if err != nil {
+		return err
+	}
 	r.year, r.hasYear, r.yearDigits = thousands*1000+ones, true, 4
-	return err
+	return r.set(f, r.year, r.year)
 }
 
 // yearField completes a year of fewer than four digits to the one nearest 2020, but for YYYY.
@@ -139,6 +215,7 @@ func (r *dateReader) yearField(f *dateField, exact bool) error {
 	if err != nil {
 		return err
 	}
+	read := n
 	if len(key) < 4 && used < 4 && n >= 0 {
 		switch {
 		case n < 70:
@@ -150,6 +227,9 @@ func (r *dateReader) yearField(f *dateField, exact bool) error {
 		case n < 1000:
 			n += 1000
 		}
+	}
+	if err := r.set(f, read, n); err != nil {
+		return err
 	}
 	if key[0] == 'I' {
 		r.isoYear = n
@@ -178,14 +258,18 @@ func (r *dateReader) fraction(f *dateField, exact bool) error {
 	if used > 6 {
 		return pgerr.New(pgerr.DatetimeFieldOverflow, "value for \"%s\" in source string is out of range", key)
 	}
-	for ; used < 6; used++ {
+	read := n
+	for digits := used; digits < 6; digits++ {
 		n *= 10
 	}
-	r.micro = n
-	return nil
+	kept := n
+	if key == "MS" {
+		kept = n / 1000
+	}
+	return r.set(f, read, kept)
 }
 
-func (r *dateReader) zoneHours(exact bool) error {
+func (r *dateReader) zoneHours(f *dateField, exact bool) error {
 	if r.rest != "" && strings.IndexByte("+- ", r.rest[0]) >= 0 {
 		if r.rest[0] == '-' {
 			r.zoneSign = -1
@@ -193,6 +277,9 @@ func (r *dateReader) zoneHours(exact bool) error {
 		r.rest = r.rest[1:]
 	}
 	n, _, err := r.number("TZH", 2, exact)
+	if err != nil {
+		return err
+	}
 	r.zoneH, r.hasZone = n, true
-	return err
+	return r.set(f, n, n)
 }
