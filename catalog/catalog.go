@@ -97,8 +97,9 @@ func (c *Catalog) open() error {
 	return nil
 }
 
-// WaitReady waits until the view holds every change that was acknowledged before. On a node that has definitions on its disk, and reaches no
-// leader, it ends after some seconds, and the view is what was known when the node stopped.
+// WaitReady waits until the view holds every change that was acknowledged before. If no leader answers
+// for some seconds, and the definitions on disk name this node, it returns nil, and the view is what was
+// known when the node stopped. A node that has just joined waits until its view names it.
 func (c *Catalog) WaitReady(ctx context.Context) error {
 	if c.opts.Forward == nil {
 		if err := c.group.WaitLeader(ctx); err != nil {
@@ -111,11 +112,18 @@ func (c *Catalog) WaitReady(ctx context.Context) error {
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return err
-		case c.View().Cluster() != nil:
+		case c.namesItself():
 			c.opts.Logger.Warn("the catalog has no leader; going on with the definitions that are on disk", "why", err)
 			return nil
 		}
 	}
+}
+
+// namesItself reports whether the view has definitions and names this node, as one of the cluster or as
+// one that was removed.
+func (c *Catalog) namesItself() bool {
+	v, id := c.View(), nodeOf(c.group.ID())
+	return v.Cluster() != nil && (v.Node(id) != nil || v.RemovedNode(id) != nil)
 }
 
 // Close ends the replica.

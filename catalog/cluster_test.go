@@ -37,6 +37,7 @@ type several struct {
 	nodes map[uint32]*Catalog             // that run; guarded by mu
 	wires map[uint32]*raft.InmemTransport // guarded by mu
 	lose  int                             // answers that are lost from now on; guarded by mu
+	ahead uint64                          // versions by which leaders seem to be ahead of others; guarded by mu
 }
 
 func newSeveral(t *testing.T, n int) *several {
@@ -135,7 +136,12 @@ func (s *several) forward(ctx context.Context, to raft.ServerID, request []byte)
 		s.lose--
 		return nil, errors.New("the answer is lost")
 	}
-	return answer, err
+	if err != nil || s.ahead == 0 {
+		return answer, err
+	}
+	a, err := decodeAnswer(answer)
+	a.version += s.ahead
+	return encodeAnswer(a, err)
 }
 
 func (s *several) eventually(what string, holds func() bool) {
@@ -221,6 +227,33 @@ func TestForwardOnce(t *testing.T) {
 		if _, ok, err := other.Recall(s.ctx(), id); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
+	})
+}
+
+// A node whose view does not follow the leader's in time says so. A view that lacks what was
+// acknowledged would pass for one that shows that something is not there.
+func TestBarrierWaitsForTheView(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		s := newSeveral(t, 2)
+		other := s.running()[3-s.leader()]
+		behind := func(versions uint64) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.ahead = versions
+		}
+		behind(1)
+		for what, ask := range map[string]func() error{
+			"Current": func() error { _, err := other.Current(s.ctx()); return err },
+			"CatchUp": func() error { return other.CatchUp(s.ctx(), time.Second) },
+			"Recall":  func() error { _, _, err := other.Recall(s.ctx(), TransactionID{9}); return err },
+		} {
+			if err := ask(); !pgerr.Is(err, pgerr.CannotConnectNow) {
+				t.Errorf("%s of a view that is behind: %v", what, err)
+			}
+		}
+		behind(0)
+		must[*View](t)(other.Current(s.ctx()))
 	})
 }
 

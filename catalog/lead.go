@@ -184,8 +184,8 @@ func (c *Catalog) proposeHere(ctx context.Context, data []byte) (applied, error)
 	return a, a.err
 }
 
-// CatchUp waits until the view holds everything that was acknowledged before, by any node, if its leader says within patience what that is. It writes
-// nothing.
+// CatchUp waits until the view holds everything that was acknowledged before, by any node. It returns
+// an error if that takes longer than patience. It writes nothing.
 func (c *Catalog) CatchUp(ctx context.Context, patience time.Duration) error {
 	if c.opts.Forward == nil {
 		return nil // this is the only replica
@@ -193,11 +193,22 @@ func (c *Catalog) CatchUp(ctx context.Context, patience time.Duration) error {
 	return c.barrier(ctx, patience)
 }
 
-// barrier waits until the view holds everything that was acknowledged before, by any node.
+// barrier waits until the view holds everything that was acknowledged before, by any node. It returns
+// 57P03 if the view does not follow in time: callers decide by what the view lacks, so a view that is
+// behind is no answer.
 func (c *Catalog) barrier(ctx context.Context, patience time.Duration) error {
 	if c.opts.Forward == nil {
 		return c.group.Barrier(ctx)
 	}
-	_, err := c.route(ctx, &pb.Request{Kind: &pb.Request_Read{Read: true}}, patience)
-	return err
+	a, err := c.route(ctx, &pb.Request{Kind: &pb.Request_Read{Read: true}}, patience)
+	switch v := c.View(); {
+	case err != nil || v.version >= a.version:
+		return err
+	case ctx.Err() != nil:
+		return cancelledWait(ctx)
+	default:
+		return pgerr.New(pgerr.CannotConnectNow, "this node does not know the newest definitions yet").
+			WithDetail("It knows version %d, and the cluster is at version %d.", v.version, a.version).
+			WithHint("Try again in a moment, or at another node.")
+	}
 }
