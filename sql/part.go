@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/query"
 )
 
 // fragmentSetting restricts what the statements of a client read to the rows in some fragments. Statements of the server
@@ -66,7 +67,7 @@ func (s *Session) part(p *program) (*exec.Part, error) {
 	if value == "" || d == nil || !p.exec.Reads() {
 		return nil, nil
 	}
-	if p.writes || p.locksRows() {
+	if p.keepsWhatItReads() {
 		return nil, s.readsAll(p)
 	}
 	list, err := fragmentsOf(d, value)
@@ -78,6 +79,23 @@ func (s *Session) part(p *program) (*exec.Part, error) {
 		part.Buckets = part.Buckets.Union(part.Map.Owned(f))
 	}
 	return part, nil
+}
+
+// keepsWhatItReads reports whether more than the answer depends on what the program reads: it writes or locks rows, sets a
+// sequence, or changes definitions.
+func (p *program) keepsWhatItReads() bool {
+	if p.writes || p.locksRows() {
+		return true
+	}
+	keeps := false
+	if p.query != nil {
+		query.WalkQuery(p.query, func(e query.Expr, _ int) {
+			if c, ok := e.(*query.Call); ok && c.Proc != nil {
+				keeps = keeps || defining[c.Proc.Src] || c.Proc.Src == "setval_oid" || c.Proc.Src == "setval3_oid"
+			}
+		})
+	}
+	return keeps
 }
 
 // readsAll refuses a statement that writes or locks what it reads, if it would read some fragments only.

@@ -300,3 +300,20 @@ func TestExplainParts(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestPartSetsNothing: a sequence is not set by what is read in some fragments only.
+func TestPartSetsNothing(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(t)
+	c.want("CREATE SEQUENCE s; CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 300)", "CREATE SEQUENCE\nCREATE TABLE\nINSERT 0 300")
+	c.want("SET sherd.fragment = 'postgres$1'", "SET")
+	for _, text := range []string{
+		"SELECT setval('s', (SELECT max(id) FROM t))", "SELECT setval('s', max(id), true) FROM t", "WITH x AS (SELECT setval('s', max(id)) FROM t) SELECT * FROM x",
+	} {
+		if got := c.answer(text); !strings.Contains(got, "SQLSTATE 0A000") {
+			t.Errorf("%s\n%s", text, got)
+		}
+	}
+	c.want("SELECT setval('s', 7)", "7\nSELECT 1")
+	c.want("SET sherd.fragment = ''; SELECT setval('s', (SELECT max(id) FROM t))", "SET\n300\nSELECT 1")
+}

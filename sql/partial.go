@@ -20,7 +20,7 @@ const partialSetting = "sherd.allow_partial"
 func (s *Session) partial(p *program, o opening) *exec.Partial {
 	v, _ := s.vars.get(partialSetting)
 	t := s.tx
-	if v != "on" || !p.exec.Reads() || p.writes || p.locksRows() || o.at != 0 || t.oneSnapshot() || t.modes.isolation() == txn.Serializable {
+	if v != "on" || !p.exec.Reads() || p.keepsWhatItReads() || o.at != 0 || t.oneSnapshot() || t.modes.isolation() == txn.Serializable {
 		return nil
 	}
 	return &exec.Partial{Snapshot: t.reachable, Warn: s.warnMissing}
