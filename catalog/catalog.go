@@ -112,18 +112,17 @@ func (c *Catalog) WaitReady(ctx context.Context) error {
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return err
-		case c.namesItself():
+		case names(c.View(), nodeOf(c.group.ID())):
 			c.opts.Logger.Warn("the catalog has no leader; going on with the definitions that are on disk", "why", err)
 			return nil
 		}
 	}
 }
 
-// namesItself reports whether the view has definitions and names this node, as one of the cluster or as
-// one that was removed.
-func (c *Catalog) namesItself() bool {
-	v, id := c.View(), nodeOf(c.group.ID())
-	return v.Cluster() != nil && (v.Node(id) != nil || v.RemovedNode(id) != nil)
+// names reports whether a view has definitions and names a node, as one of the cluster or as one that was
+// removed.
+func names(v *View, node uint32) bool {
+	return v.Cluster() != nil && (v.Node(node) != nil || v.RemovedNode(node) != nil)
 }
 
 // Close ends the replica.

@@ -117,6 +117,8 @@ func readInstalling(r *codec.Reader, at txn.Timestamp) (list []*install) {
 // written, and it takes effect when a key that was written later is in a table. Checkpoints of earlier
 // releases may name such entries.
 func (m *machine) finishInstalls() error {
+	m.r.installs.starting = true
+	defer func() { m.r.installs.starting = false }()
 	cut := m.r.durable.cutAt()
 	for _, x := range m.s.installing {
 		if i := x.o.indexes; len(i) == 0 || i[0] > cut {
@@ -153,8 +155,11 @@ type installer struct {
 	room    chan struct{} // closed when jobs get fewer; guarded by mu
 	halt    chan struct{} // closed: the replica's data is about to be replaced; guarded by mu
 	turn    bool          // this replica's; of the goroutine that works off jobs
-	writes  int64         // small commits of the node when it last looked; of that goroutine
-	idle    chan struct{} // closed when running is 0; guarded by mu
+	// starting: the fragment serves no client before the rows are written. Set before any goroutine of
+	// the installer runs.
+	starting bool
+	writes   int64         // small commits of the node when it last looked; of that goroutine
+	idle     chan struct{} // closed when running is 0; guarded by mu
 }
 
 func newInstaller(r *Replica) *installer {
@@ -343,6 +348,9 @@ func (i *installer) writePiece(x *install, n int, wanted bool) error {
 
 // yield leaves the database to small transactions after a batch that took so long.
 func (i *installer) yield(took time.Duration) error {
+	if i.starting {
+		return nil
+	}
 	i.mu.Lock()
 	waiting, halt := len(i.jobs), i.halt
 	i.mu.Unlock()

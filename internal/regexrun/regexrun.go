@@ -95,16 +95,24 @@ func Backtrack(ctx context.Context, re *regexp2.Regexp, text []rune, from int) (
 		return re.FindRunesMatchStartingAt(text, from)
 	}
 	type result struct {
-		m   *regexp2.Match
-		err error
+		m      *regexp2.Match
+		err    error
+		failed any // the engine's panic
 	}
 	done := make(chan result, 1)
 	go func() {
-		m, err := re.FindRunesMatchStartingAt(text, from)
-		done <- result{m, err}
+		var res result
+		defer func() {
+			res.failed = recover()
+			done <- res
+		}()
+		res.m, res.err = re.FindRunesMatchStartingAt(text, from)
 	}()
 	select {
 	case res := <-done:
+		if res.failed != nil {
+			panic(res.failed) // in the caller, which may recover; here it would end the process
+		}
 		return res.m, res.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)

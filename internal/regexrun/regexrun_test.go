@@ -44,3 +44,15 @@ func TestIndex(t *testing.T) {
 		t.Errorf("canceled: got %d, %v", got, err)
 	}
 }
+
+// TestBacktrackPanics: a panic of the engine reaches the caller, which can recover.
+func TestBacktrackPanics(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("the caller does not hear of a panic")
+		}
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, _ = Backtrack(ctx, nil, []rune("text"), 0)
+}
