@@ -9,9 +9,11 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Keys that callers give, and get, have arrival 0, wherever their bucket has been. Stored keys have the bucket's arrival: in rows at its place, in
-// global indexes, where it is not 0, behind the bucket, which is marked then. Stages, locks, read spans and the log have stored keys; so what is of an
-// earlier stay of a bucket never meets what is of this one.
+// Keys that callers pass and get have generation (arrival) 0, wherever their bucket has been.
+// Stored keys have the bucket's generation: in rows at its fixed place; in keys of global indexes,
+// if it is not 0, after the bucket, which is marked then. Write buffers, locks, read spans and the
+// log have stored keys. So keys of an earlier generation of a bucket never collide with those of
+// the present one.
 const (
 	arrivalAt    = 11 // in a stored key of a row, or of a global index with an arrival
 	bucketAt     = 8
@@ -19,7 +21,7 @@ const (
 	arrivalBytes = 4
 )
 
-// isGlobal tells whether a key, in either form, is of a global index.
+// isGlobal reports whether a key, in either form, is of a global index.
 func (r *Replica) isGlobal(key []byte) bool {
 	if len(key) < arrivalAt || IndexOf(key) == rowIndex || TableOf(key) == ownTable {
 		return false
@@ -27,7 +29,7 @@ func (r *Replica) isGlobal(key []byte) bool {
 	return r.global(logentry.Index{Table: TableOf(key), Index: IndexOf(key)})
 }
 
-// global tells whether an index is global.
+// global reports whether an index is global.
 func (r *Replica) global(x logentry.Index) bool {
 	if r.cfg.Global != nil && r.cfg.Global(x.Table, x.Index) {
 		return true
@@ -36,8 +38,9 @@ func (r *Replica) global(x logentry.Index) bool {
 	return told
 }
 
-// Global says that an index is global, before what names its keys: who writes or reads it may know definitions that Config.Global does not, those of
-// a transaction that has not committed, or of another node's. Numbers of indexes are never given twice, so it stays true.
+// Global registers an index as global, before any call that names its keys: the caller may know
+// definitions that Config.Global does not, those of a transaction that has not committed, or of
+// another node. Numbers of indexes are never reused, so it stays true.
 func (r *Replica) Global(table, index uint32) {
 	if x := (logentry.Index{Table: table, Index: index}); !r.global(x) {
 		r.told.Store(x, struct{}{})
@@ -47,7 +50,7 @@ func (r *Replica) Global(table, index uint32) {
 // Global is Replica.Global.
 func (t *Tx) Global(table, index uint32) { t.r.Global(table, index) }
 
-// bucketIn gives the bucket of a caller's key; false for a local index entry, which has none.
+// bucketIn returns the bucket of a caller's key; false for a local index entry, which has none.
 func (r *Replica) bucketIn(key []byte) (uint32, bool) {
 	if len(key) >= arrivalAt && (IndexOf(key) == rowIndex || r.isGlobal(key)) {
 		return BucketOf(key) &^ (arrivedMark << 16), true
@@ -55,7 +58,7 @@ func (r *Replica) bucketIn(key []byte) (uint32, bool) {
 	return 0, false
 }
 
-// placeOf gives bucket and arrival of a stored key of a row or of a global index.
+// placeOf returns bucket and generation of a stored key of a row or of a global index.
 func placeOf(key []byte) (bucket, arrival uint32, ok bool) {
 	if len(key) < arrivalAt {
 		return 0, 0, false
@@ -71,7 +74,8 @@ func placeOf(key []byte) (bucket, arrival uint32, ok bool) {
 	return bucket &^ (arrivedMark << 16), ArrivalOf(key), true
 }
 
-// stored gives the stored form of a caller's key of a bucket with an arrival. It shares key's memory where both are the same.
+// stored returns the stored form of a caller's key of a bucket with a generation. It shares key's
+// memory if both are the same.
 func stored(key []byte, arrival uint32) []byte {
 	if IndexOf(key) == rowIndex {
 		if len(key) < rowPrefixLen || ArrivalOf(key) == arrival {
@@ -110,7 +114,7 @@ func appendGiven(b, key []byte) []byte {
 	return append(b, key[arrivalAt+arrivalBytes:]...)
 }
 
-// given gives the caller's form of any stored key.
+// given returns the caller's form of any stored key.
 func (r *Replica) given(key []byte) []byte {
 	if r.own.Load() == nil || !IsRow(key) && !r.isGlobal(key) {
 		return key
@@ -118,7 +122,8 @@ func (r *Replica) given(key []byte) []byte {
 	return appendGiven(nil, key)
 }
 
-// storedSpan gives the span of an index's stored keys of some buckets, which for rows, and where the arrival is not 0, has those of other arrivals too.
+// storedSpan returns the span of an index's stored keys of some buckets. For rows, and if the
+// generation is not 0, the span has keys of other generations too.
 func storedSpan(x logentry.Index, r BucketRange, arrival uint32) txn.Span {
 	s := txn.Span{Start: IndexPrefix(x.Table, x.Index), End: IndexPrefix(x.Table, x.Index)}
 	mark := byte(0)
@@ -132,8 +137,8 @@ func storedSpan(x logentry.Index, r BucketRange, arrival uint32) txn.Span {
 	return s
 }
 
-// storedBound gives the stored form of a bound of a caller's span, that is of a key or of the beginning of one. Where it ends before the arrival, so
-// does what is given.
+// storedBound returns the stored form of a bound of a caller's span, which is a key or the
+// beginning of one. If it ends before the generation, so does the result.
 func storedBound(key []byte, arrival uint32) []byte {
 	if len(key) < arrivalAt {
 		return key
@@ -142,7 +147,7 @@ func storedBound(key []byte, arrival uint32) []byte {
 		out := bytes.Clone(key)
 		var a [arrivalBytes]byte
 		binary.BigEndian.PutUint32(a[:], arrival)
-		copy(out[arrivalAt:], a[:]) // where key is cut within the arrival, it is as if nothing of it were there
+		copy(out[arrivalAt:], a[:]) // if key is cut within the arrival, it is as if nothing of it were there
 		if n := len(key); n > arrivalAt && n < rowPrefixLen {
 			out = append(out[:arrivalAt], a[:]...)
 		}
@@ -156,7 +161,8 @@ func storedBound(key []byte, arrival uint32) []byte {
 	return stored(key, arrival)
 }
 
-// bucketBound gives the bucket of a bound of a span within one index: of a start, the first that it has keys of; of an end, the first that it has none of.
+// bucketBound returns the bucket of a bound of a span within one index: of a start, the first
+// bucket that the span has keys of; of an end, the first that it has no keys of.
 func bucketBound(bound []byte, end bool) uint32 {
 	var b [3]byte
 	n := 0

@@ -10,13 +10,16 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// A fence is begun when nothing is prepared in its ranges: what is would have to be decided while everybody waits. Where transactions over several fragments write
-// there all the time such a moment never comes by itself. So the leader keeps the next ones from being prepared, for a moment: what is prepared is decided
-// meanwhile, for that needs nobody's prepare. The gate is no part of the protocol, in no log, and holds up nothing else; a prepare that slips by is met by the fence.
-// How long that takes is the machine's to say, so the driver lets the gate wait longer each time. Only for what has been prepared for so long that nobody can tell
-// when it will be decided, nobody else is kept waiting.
+// A fence is begun when nothing is prepared in its ranges: prepared transactions would have to be
+// decided while all other requests wait. If transactions over several fragments write there all the
+// time, such a moment never comes by itself. So the leader keeps further ones from being prepared
+// for a moment. Meanwhile the prepared ones are decided, because that needs no further prepare. The
+// gate is not part of the protocol, is in no log, and holds up nothing else; a prepare that slips
+// by is stopped by the fence. How long that takes depends on the machine, so the driver lets the
+// gate wait longer each time. The gate is not closed for a transaction that has been prepared for
+// so long that its decision cannot be foreseen.
 
-// doubtAfter is how long a transaction is prepared until the gate is not closed for it.
+// doubtAfter is how long a transaction has to be prepared until the gate is not closed for it.
 const doubtAfter = 10 * time.Second
 
 // prepareGate keeps transactions that write to ranges from being prepared.
@@ -27,15 +30,17 @@ type prepareGate struct {
 	opened chan struct{}
 }
 
-// errUncalm says that there was no moment for a fence: nothing was fenced.
+// errUncalm means that there was no moment for a fence: nothing was fenced.
 var errUncalm = pgerr.New(pgerr.LockNotAvailable, "transactions in the ranges are being prepared all the time")
 
-// Uncalm tells whether Cut has fenced nothing, since transactions were prepared in the ranges all the time: it may be tried again by the same number, and longer.
+// Uncalm reports whether Cut has fenced nothing, because transactions were prepared in the ranges
+// all the time. It may be tried again with the same number and a longer time.
 func Uncalm(err error) bool {
 	return pgerr.Is(err, pgerr.LockNotAvailable) && pgerr.From(err).Message == errUncalm.Message
 }
 
-// closeGate closes the gate, and gives what opens it. Of two fences that come together one does without.
+// closeGate closes the gate, and returns the function that opens it. If two fences come together,
+// one does without a gate.
 func (r *Replica) closeGate(move uint64, ranges []BucketRange) (open func()) {
 	g := &prepareGate{move: move, ranges: ranges, since: time.Now(), opened: make(chan struct{})}
 	if !r.gate.CompareAndSwap(nil, g) {
@@ -48,8 +53,9 @@ func (r *Replica) closeGate(move uint64, ranges []BucketRange) (open func()) {
 	}
 }
 
-// calm waits for a moment at which nothing is prepared in ranges: first as long for one that comes by itself, then as long behind the gate. What it gives opens
-// that again.
+// calm waits for a moment at which nothing is prepared in ranges: first for the given time for one
+// that comes by itself, then for the same time with the gate closed. The function that it returns
+// opens the gate.
 func (r *Replica) calm(ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration) (open func(), err error) {
 	open = func() {}
 	if err = r.settled(ctx, ranges, settle); !errors.Is(err, ErrUnsettled) {
@@ -62,7 +68,7 @@ func (r *Replica) calm(ctx context.Context, move uint64, ranges []BucketRange, s
 	r.pmu.Lock()
 	before, over := r.lastProposed, r.termOver()
 	r.pmu.Unlock()
-	err = r.waitApplied(ctx, over, before) // what had come by is to be seen
+	err = r.waitApplied(ctx, over, before) // what had passed the gate is visible then
 	if err == nil {
 		err = r.settled(ctx, ranges, settle)
 	}
@@ -76,7 +82,8 @@ func (r *Replica) calm(ctx context.Context, move uint64, ranges []BucketRange, s
 	return func() {}, err
 }
 
-// passGate waits while the gate keeps the transaction from being prepared. An error is that nobody wants it to be any more.
+// passGate waits while the gate keeps the transaction from being prepared. An error means that the
+// caller does not want it to be prepared any more.
 func (t *Tx) passGate(ctx context.Context) error {
 	g := t.r.gate.Load()
 	if g == nil || !t.touches(g.ranges) {
@@ -91,7 +98,8 @@ func (t *Tx) passGate(ctx context.Context) error {
 	return nil
 }
 
-// touches tells whether the transaction has staged or locked something of ranges here, or may have.
+// touches reports whether the transaction has buffered or locked something of ranges here, or may
+// have.
 func (t *Tx) touches(ranges []BucketRange) (hit bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,7 +115,7 @@ func (t *Tx) touches(ranges []BucketRange) (hit bool) {
 	return hit || err != nil || slices.ContainsFunc(t.held, func(l *rowLock) bool { return t.r.inRanges([]byte(l.key), ranges) })
 }
 
-// gatedSince gives the time at which a move's fence has begun to hold somebody up.
+// gatedSince returns the time at which a move's fence has begun to hold up requests.
 func (r *Replica) gatedSince(move uint64) time.Time {
 	if g := r.gate.Load(); g != nil && g.move == move {
 		return g.since

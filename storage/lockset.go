@@ -289,8 +289,8 @@ func (lt *lockTable) show(s *lockStripe, hash uint64, key []byte) *rowLock {
 	return front
 }
 
-// compact moves locks of t for which no other transaction waits from the table into its set. The
-// newest stay, because they are requested again. Called with mu held.
+// compact moves locks of t that no other transaction shares or waits for from the table into its
+// set. The newest stay, because they are requested again. Called with mu held.
 func (t *Tx) compact() {
 	n := len(t.held) - t.r.cfg.WholeLocks/8
 	if t.set == nil {

@@ -10,30 +10,31 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// ownRange is OwnedRange with what the state machine needs besides.
+// ownRange is OwnedRange and what the state machine needs in addition.
 type ownRange struct {
 	OwnedRange
-	left bool          // gone or given up: what was there at Arrival is there still
-	edge txn.Timestamp // owned, fenced: the stamp with which it came; gone: with which it went
+	left bool          // moved away or abandoned: the rows of generation Arrival are still there
+	edge txn.Timestamp // owned, fenced: the stamp with which it came; gone: that with which it went
 }
 
-// ownState is what the log says of ownership; part of state. The list is never changed in place, since readers share it.
+// ownState is what the log says of ownership; part of state. The list is never changed in place,
+// since readers share it.
 type ownState struct {
-	list     []ownRange // in order and apart; a bucket in none is as at the beginning
-	arrivals uint32     // the last that was given
+	list     []ownRange // in order, not overlapping; a bucket in none is as at the beginning
+	arrivals uint32     // the last generation that was assigned
 	receipts []receipt  // of moves that are being received
 }
 
-// receipt is what has been received of a move. Never changed in place.
+// receipt records what has been received of a move. It is immutable.
 type receipt struct {
 	move    uint64
 	carries uint64 // entries
 	since   txn.Timestamp
-	deletes bool   // a deletion was among them
-	counted deltas // statistics, which count from when it is owned
+	deletes bool   // there was a deletion among them
+	counted deltas // statistics, which count from when the range is owned
 }
 
-// moved tells whether anything ever was.
+// moved reports whether anything ever was.
 func (o *ownState) moved() bool { return len(o.list) > 0 }
 
 func (o *ownState) receipt(move uint64) *receipt {
@@ -54,7 +55,7 @@ func (o *ownState) dropReceipt(move uint64) {
 	o.receipts = slices.DeleteFunc(slices.Clone(o.receipts), func(x receipt) bool { return x.move == move })
 }
 
-// uncount has what is being received not count in a span that is deleted.
+// uncount removes the rows of a span that is deleted from the counts of what is being received.
 func (o *ownState) uncount(span txn.Span) {
 	o.receipts = slices.Clone(o.receipts)
 	for i := range o.receipts {
@@ -62,9 +63,11 @@ func (o *ownState) uncount(span txn.Span) {
 	}
 }
 
-// unsaid is what a bucket is of which the log says nothing, where first is what those are that keys are hashed to: of an assigned bucket every fragment
-// believes that it owns it, and nobody comes for it but to where the map has had it from the beginning, or where the log has it. A replica that lags may not have read
-// that yet, so who reads one that does not lead sees to it that it has heard of what the map says (cluster.Host.hear).
+// unsaid returns the state of a bucket that the log does not mention; first is the state of buckets
+// to which keys are hashed. Every fragment regards an assigned bucket as its own; requests for it
+// come only to the fragment that has had it in the map from the beginning, or that has it in its
+// log. A replica that lags may not have applied that yet, so the reader of a replica that does not
+// lead makes sure that it has caught up with the map (cluster.Host.hear).
 func unsaid(bucket uint32, first OwnState) OwnState {
 	if bucket >= shardmap.BucketCount {
 		return Owned
@@ -72,7 +75,7 @@ func unsaid(bucket uint32, first OwnState) OwnState {
 	return first
 }
 
-// pieces gives what is said of a range, piece by piece, with first for what nothing is said of.
+// pieces returns the states of a range, piece by piece, with first for what the list does not have.
 func pieces(list []ownRange, r BucketRange, first OwnState) (out []ownRange) {
 	i := sort.Search(len(list), func(i int) bool { return list[i].Hi > r.Lo })
 	for at := r.Lo; at < r.Hi; {
@@ -100,8 +103,9 @@ func piecesOf(list []ownRange, ranges []BucketRange, first OwnState) (out []ownR
 	return out
 }
 
-// with gives the list with pieces in place of what it says of them. They are in order and apart, and come from piecesOf: none reaches beyond what
-// the list says at one place.
+// with returns the list with pieces in place of its own entries for the same buckets. They are in
+// order, do not overlap, and come from piecesOf: none reaches beyond one entry of the list or one
+// gap.
 func with(list, pieces []ownRange) []ownRange {
 	var out []ownRange
 	add := func(p ownRange) {
@@ -135,7 +139,7 @@ func with(list, pieces []ownRange) []ownRange {
 	return out
 }
 
-// append gives what a checkpoint says of ownership.
+// append appends the ownership to a checkpoint.
 func (o *ownState) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(o.list)))
 	for i := range o.list {
@@ -185,7 +189,7 @@ func readOwnState(r *codec.Reader) (o ownState) {
 	return o
 }
 
-// readDeltas reads what deltas.encode returns, behind its length.
+// readDeltas reads what deltas.encode returns, after its length.
 func readDeltas(r *codec.Reader) deltas {
 	d, err := decodeDeltas(r.Bytes())
 	if r.Err == nil {
@@ -208,7 +212,7 @@ func decodeDeltas(b []byte) (d deltas, err error) {
 	return d, r.Err
 }
 
-// plus gives the sum of two; neither is changed.
+// plus returns the sum of two; neither is changed.
 func (d deltas) plus(o deltas) deltas {
 	out := deltas{}
 	for _, x := range []deltas{d, o} {
