@@ -9,7 +9,6 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
@@ -189,31 +188,8 @@ func (s *Session) notInUse(statement string, tables []catalog.OID) error {
 // queryAgainst runs a SELECT in the transaction, against the definitions of view, over what is committed now or the transaction's own. It takes no
 // locks: the caller has them.
 func (s *Session) queryAgainst(ctx context.Context, view *catalog.View, text string, emit func(row []types.Datum) error) error {
-	stmts, err := parse.Parse(text)
-	if err != nil {
-		return err
-	}
-	actx := s.analysis(view, text)
-	actx.Tables = nil // the definitions may never come into force
-	q, _, err := analyze.Statement(actx, stmts[0].Node, nil)
-	if err != nil {
-		return err
-	}
-	p, err := s.compile(view, q, nil)
-	if err != nil {
-		return err
-	}
-	t := s.tx
-	at, err := t.everywhere(ctx)
-	if err != nil {
-		return err
-	}
-	outer := s.running
-	defer func() { s.running = outer }()
-	c := s.execution(ctx, nil)
-	c.Gateway = readingAt(t.gateway, at)
-	c.Limits.MaxFanout, c.Limits.FanoutNotice = 0, 0
-	return p.exec.Run(c, emit)
+	_, err := s.executor(ctx).against(view).System(ctx, s.tx, text, nil, emit)
+	return err
 }
 
 // misplaced scans a table for documents that its policy does not allow where they are.

@@ -137,7 +137,7 @@ func (s *Session) lockParts(ctx context.Context, f *fold, docs []*catalog.HotDoc
 		}
 		return nil
 	}
-	_, err = s.runHidden(ctx, f.view, f.table, text, []types.OID{types.Int8Array}, []types.Datum{partKeys(docs...)}, take)
+	_, err = s.executor(ctx).against(f.view).Hidden(ctx, s.tx, f.table, aboutParts(text, docs...), take)
 	return sums, bases, err
 }
 
@@ -168,7 +168,7 @@ func (s *Session) addToDocument(ctx context.Context, f *fold, d *catalog.HotDocu
 	}
 	text := fmt.Sprintf("UPDATE %s SET %s WHERE %s = $%d", quotedName(f.view, f.table), strings.Join(set, ", "),
 		builtin.QuoteIdent(keyColumn(f.table).Name), len(args)+1)
-	_, err = s.runHidden(ctx, f.view, f.table, text, append(params, keyColumn(f.table).Type), append(args, key), nil)
+	_, err = s.executor(ctx).against(f.view).Hidden(ctx, s.tx, f.table, hidden{text, append(params, keyColumn(f.table).Type), append(args, key)}, nil)
 	return err
 }
 
@@ -236,7 +236,7 @@ func (s *Session) writeParts(ctx context.Context, f *fold, x *foldedDocument) er
 		set = append(set, fmt.Sprintf("c%d = %s, b%d = $%d", i, zero, i, len(args)))
 	}
 	text := fmt.Sprintf("UPDATE %s SET %s WHERE k = ANY($1)", quotedName(f.view, f.parts), strings.Join(set, ", "))
-	_, err := s.runHidden(ctx, f.view, f.table, text, params, args, nil)
+	_, err := s.executor(ctx).against(f.view).Hidden(ctx, s.tx, f.table, hidden{text, params, args}, nil)
 	return err
 }
 
@@ -263,7 +263,8 @@ func (s *Session) bases(ctx context.Context, f *fold, d *catalog.HotDocument) (o
 		return nil, false, err
 	}
 	text := fmt.Sprintf("SELECT %s FROM %s WHERE %s = $1", strings.Join(columns, ", "), quotedName(f.view, f.table), builtin.QuoteIdent(keyColumn(f.table).Name))
-	_, err = s.runHidden(ctx, f.view, f.table, text, []types.OID{keyColumn(f.table).Type}, []types.Datum{key}, func(row []types.Datum) error {
+	h := hidden{text, []types.OID{keyColumn(f.table).Type}, []types.Datum{key}}
+	_, err = s.executor(ctx).against(f.view).Hidden(ctx, s.tx, f.table, h, func(row []types.Datum) error {
 		there, out = true, make([]types.Datum, len(row))
 		for i, v := range row {
 			scale, finite := int32(0), false
@@ -299,7 +300,7 @@ func (s *Session) settleParts(ctx context.Context, f *fold) error {
 			return err
 		case !there:
 			text := fmt.Sprintf("DELETE FROM %s WHERE k = ANY($1)", quotedName(f.view, f.parts))
-			if _, err := s.runHidden(ctx, f.view, f.table, text, []types.OID{types.Int8Array}, []types.Datum{partKeys(x.doc)}, nil); err != nil {
+			if _, err := s.executor(ctx).against(f.view).Hidden(ctx, s.tx, f.table, aboutParts(text, x.doc), nil); err != nil {
 				return err
 			}
 		case !slices.EqualFunc(bases, x.bases, sameNumber):

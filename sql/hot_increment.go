@@ -99,7 +99,8 @@ func (s *Session) add(ctx context.Context, inc *increment, c *exec.Ctx) (done bo
 		}
 		args = append(args, n, a.most)
 	}
-	n, err := s.runHiddenProgram(ctx, inc.program, args, nil)
+	x := s.executor(ctx)
+	n, err := x.Run(ctx, s.tx, inc.program, args, nil)
 	if err != nil {
 		return false, err
 	}

@@ -90,28 +90,6 @@ func (s *Session) eachKey(k keys, args []types.Datum, f func(exec.Row) error) er
 	return nil
 }
 
-// runHidden runs a statement of the server's own within the transaction, and gives the number of rows that it wrote.
-func (s *Session) runHidden(ctx context.Context, view *catalog.View, of *catalog.Table, text string, params []types.OID, args []types.Datum, emit exec.Emit) (int64, error) {
-	p, err := hiddenProgram(view, of, text, params)
-	if err != nil {
-		return 0, err
-	}
-	return s.runHiddenProgram(ctx, p, args, emit)
-}
-
-func (s *Session) runHiddenProgram(ctx context.Context, p *exec.Program, args []types.Datum, emit exec.Emit) (int64, error) {
-	outer := s.running
-	defer func() { s.running = outer }()
-	c := s.execution(ctx, args)
-	c.Before = s.tx.parts.Mark()
-	c.Limits.MaxFanout, c.Limits.FanoutNotice = 0, 0
-	if emit == nil {
-		emit = func([]types.Datum) error { return nil }
-	}
-	err := p.Run(c, emit)
-	return c.Affected, err
-}
-
 // perform runs a program, and does about split documents what has to be done. It gives the program whose plan was run.
 func (s *Session) perform(ctx context.Context, p *program, c *exec.Ctx, emit exec.Emit) (*program, error) {
 	h := p.hot

@@ -68,7 +68,7 @@ func (i info) hotTable(function string, oid uint32, id string) (*catalog.Table, 
 	view := i.view()
 	var t *catalog.Table
 	if name, _, ok := strings.Cut(id, "/"); oid == 0 && ok {
-		for _, schema := range i.existingPath(view) {
+		for _, schema := range existingPath(view, i.database, i.vars.searchPath(i.start.User)) {
 			if t == nil {
 				t = view.FindTable(i.database, schema, name)
 			}
@@ -275,9 +275,10 @@ func (s *splitting) fill(d *catalog.HotDocument) error {
 	if err != nil {
 		return err
 	}
+	x := s.executor(s.ctx)
 	for _, k := range d.Parts {
 		args[0] = types.NewInt(k)
-		if _, err := s.runHiddenProgram(s.ctx, p, args, nil); err != nil {
+		if _, err := x.Run(s.ctx, s.tx, p, args, nil); err != nil {
 			return err
 		}
 	}
@@ -312,7 +313,7 @@ func (s *splitting) join() error {
 			return err
 		}
 		text := fmt.Sprintf("DELETE FROM %s WHERE k = ANY($1)", quotedName(view, f.parts))
-		if _, err := s.runHidden(s.ctx, view, f.table, text, []types.OID{types.Int8Array}, []types.Datum{partKeys(d)}, nil); err != nil {
+		if _, err := s.executor(s.ctx).against(view).Hidden(s.ctx, s.tx, f.table, aboutParts(text, d), nil); err != nil {
 			return err
 		}
 	}

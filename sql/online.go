@@ -308,10 +308,8 @@ func (p *stepwise) batch(ctx context.Context, fill *exec.Fill, share shardmap.Sh
 
 func (p *stepwise) batchOnce(ctx context.Context, fill *exec.Fill, share shardmap.Share, at exec.FillPlace) (exec.FillPlace, error) {
 	s := p.s
-	t := s.systemTransaction(s.queryAt)
-	s.tx = t
-	defer func() { s.tx = p.outer }()
-	next, err := fill.Some(s.execution(ctx, nil), share, at, fillBatch)
+	t, x := s.systemTransaction(s.queryAt), s.executor(ctx)
+	next, err := fill.Some(x.context(ctx, t, nil), share, at, fillBatch)
 	if err != nil {
 		t.rollback()
 		return at, err

@@ -6,15 +6,48 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/forward"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/verify"
 )
+
+// proof is what sherd.check() does about one kind of data: it looks at what is committed, in a transaction of its own.
+type proof struct {
+	ctx  context.Context
+	t    *transaction
+	x    executor
+	emit func(check, subject string, ok bool, detail string) error
+}
+
+// prove begins a proof; the caller calls end. The session's own transaction stays as it is.
+func (s *Session) prove(ctx context.Context, emit func(check, subject string, ok bool, detail string) error) (p *proof, end func()) {
+	p = &proof{ctx: ctx, t: s.systemTransaction(time.Now()), x: s.executor(ctx), emit: emit}
+	return p, func() {
+		p.t.rollback()
+		if s.tx != nil {
+			s.inTransaction(s.tx)
+		}
+	}
+}
+
+// lock keeps the definition of a table as it is.
+func (p *proof) lock(table catalog.OID, noWait bool) error {
+	return p.t.lockTable(p.ctx, table, locks.AccessShare, noWait)
+}
+
+// query runs a SELECT, and passes its rows on.
+func (p *proof) query(view *catalog.View, text string, row func(row []types.Datum) error) error {
+	_, err := p.x.against(view).System(p.ctx, p.t, text, nil, row)
+	return err
+}
 
 // maxOrphans is how many keys that refer to nothing sherd.check() names of one foreign key.
 const maxOrphans = 10
@@ -22,16 +55,8 @@ const maxOrphans = 10
 // checkForeignKeys proves all foreign keys of the database, each at one timestamp, in a transaction of its own: what the session's has not
 // committed is not looked at.
 func (s *Session) checkForeignKeys(ctx context.Context, emit func(check, subject string, ok bool, detail string) error) error {
-	outer := s.tx
-	t := s.systemTransaction(time.Now())
-	s.tx = t
-	defer func() {
-		t.rollback()
-		s.tx = outer
-		if outer != nil {
-			s.inTransaction(outer)
-		}
-	}()
+	p, end := s.prove(ctx, emit)
+	defer end()
 	var keys []*refint.Key
 	view := s.db.cfg.Catalog.View()
 	for table := range view.Tables(s.database) {
@@ -41,52 +66,52 @@ func (s *Session) checkForeignKeys(ctx context.Context, emit func(check, subject
 		return cmp.Or(cmp.Compare(a.ChildSchema, b.ChildSchema), cmp.Compare(a.Child.Name, b.Child.Name), cmp.Compare(a.Con.OID, b.Con.OID))
 	})
 	for _, k := range keys {
-		if err := s.proveKey(ctx, t, k, emit); err != nil {
+		if err := p.foreignKey(k); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// proveKey reports on one foreign key.
-func (s *Session) proveKey(ctx context.Context, t *transaction, k *refint.Key, emit func(check, subject string, ok bool, detail string) error) error {
+// foreignKey reports on one foreign key.
+func (p *proof) foreignKey(k *refint.Key) error {
 	const what = "foreign key"
 	subject := k.ChildSchema + "." + k.Child.Name + " " + k.Con.Name
 	for _, table := range []catalog.OID{k.Child.OID, k.Parent.OID} {
-		err := t.lockTable(ctx, table, locks.AccessShare, true) // it may be this very session that is changing it
+		err := p.lock(table, true) // it may be this very session that is changing it
 		if errors.Is(err, locks.ErrNotAvailable) {
-			return emit(what, subject, true, "not looked at: the definition of its tables is being changed")
+			return p.emit(what, subject, true, "not looked at: the definition of its tables is being changed")
 		}
 		if err != nil {
 			return err
 		}
 	}
-	view := s.catalog.View()
+	view := p.t.env.catalog.View()
 	if k = current(view, k); k == nil {
 		return nil // dropped meanwhile
 	}
 	if !k.Con.Valid {
-		return emit(what, subject, true, "not looked at: it is NOT VALID")
+		return p.emit(what, subject, true, "not looked at: it is NOT VALID")
 	}
 	found := 0
-	err := s.queryAgainst(ctx, view, k.Orphans(maxOrphans+1), func(row []types.Datum) error {
+	err := p.query(view, k.Orphans(maxOrphans+1), func(row []types.Datum) error {
 		if found++; found > maxOrphans {
-			return emit(what, subject, false, "and more")
+			return p.emit(what, subject, false, "and more")
 		}
-		return emit(what, subject, false, k.Broken(row, s.Env()).Detail)
+		return p.emit(what, subject, false, k.Broken(row, p.x.values).Detail)
 	})
 	if err != nil || found > 0 {
 		return err
 	}
 	rows := int64(0)
-	err = s.queryAgainst(ctx, view, k.Count(), func(row []types.Datum) error {
+	err = p.query(view, k.Count(), func(row []types.Datum) error {
 		rows = row[0].N
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return emit(what, subject, true, fmt.Sprintf("%d keys", rows))
+	return p.emit(what, subject, true, fmt.Sprintf("%d keys", rows))
 }
 
 // maxLost is how many faulty former ids sherd.check() names of one collection.
@@ -95,33 +120,26 @@ const maxLost = 10
 // checkFormerIDs proves of all collections whose documents have former ids that each of these leads to a document, and is no document's present id. It looks at
 // what is committed, in a transaction of its own.
 func (s *Session) checkFormerIDs(ctx context.Context, emit func(check, subject string, ok bool, detail string) error) error {
-	outer, byID := s.tx, s.byID
-	t := s.systemTransaction(time.Now())
-	s.tx, s.byID = t, true
-	defer func() {
-		t.rollback()
-		s.tx, s.byID = outer, byID
-		if outer != nil {
-			s.inTransaction(outer)
-		}
-	}()
+	p, end := s.prove(ctx, emit)
+	defer end()
+	p.x.byID = true
 	for table := range s.db.cfg.Catalog.View().Tables(s.database) {
 		if table.Forwarding == 0 {
 			continue
 		}
-		if err := s.proveFormerIDs(ctx, t, table.OID, emit); err != nil {
+		if err := p.formerIDs(table.OID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Session) proveFormerIDs(ctx context.Context, t *transaction, oid catalog.OID, emit func(check, subject string, ok bool, detail string) error) error {
+func (p *proof) formerIDs(oid catalog.OID) error {
 	const what = "former ids"
-	if err := t.lockTable(ctx, oid, locks.AccessShare, false); err != nil {
+	if err := p.lock(oid, false); err != nil {
 		return err
 	}
-	view := s.catalog.View()
+	view := p.t.env.catalog.View()
 	table := view.Table(oid)
 	if table == nil || table.Forwarding == 0 || forward.Key(table) < 0 {
 		return nil
@@ -134,9 +152,9 @@ func (s *Session) proveFormerIDs(ctx context.Context, t *transaction, oid catalo
 		{"SELECT f.old, f.new FROM %[1]s f WHERE NOT EXISTS (SELECT FROM %[2]s x WHERE x.%[3]s = f.new) LIMIT %[4]d", "%s leads to %s, which does not exist"},
 		{"SELECT f.old, f.new FROM %[1]s f JOIN %[2]s x ON x.%[3]s = f.old LIMIT %[4]d", "%s leads to %s, but is a document itself"},
 	} {
-		err := s.queryAgainst(ctx, view, fmt.Sprintf(fault.text, entries, name, key, maxLost), func(row []types.Datum) error {
+		err := p.query(view, fmt.Sprintf(fault.text, entries, name, key, maxLost), func(row []types.Datum) error {
 			found++
-			return emit(what, subject, false, fmt.Sprintf(fault.says, row[0].S, row[1].S))
+			return p.emit(what, subject, false, fmt.Sprintf(fault.says, row[0].S, row[1].S))
 		})
 		if err != nil {
 			return err
@@ -146,12 +164,131 @@ func (s *Session) proveFormerIDs(ctx context.Context, t *transaction, oid catalo
 		return nil
 	}
 	n := int64(0)
-	err := s.queryAgainst(ctx, view, "SELECT count(*) FROM "+entries, func(row []types.Datum) error {
+	err := p.query(view, "SELECT count(*) FROM "+entries, func(row []types.Datum) error {
 		n = row[0].N
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return emit(what, subject, true, fmt.Sprintf("%d former ids", n))
+	return p.emit(what, subject, true, fmt.Sprintf("%d former ids", n))
+}
+
+// checkParts proves the parts of all tables with split documents, see verify.Split. It looks at what is committed, at one timestamp for each table.
+func (s *Session) checkParts(ctx context.Context, emit func(check, subject string, ok bool, detail string) error) error {
+	p, end := s.prove(ctx, emit)
+	defer end()
+	for table := range s.db.cfg.Catalog.View().Tables(s.database) {
+		if table.Hot == nil {
+			continue
+		}
+		if err := p.parts(table.OID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partsProof is of one table.
+type partsProof struct {
+	*proof
+	view         *catalog.View
+	table, parts *catalog.Table
+}
+
+// parts reports on the split documents of one table.
+func (p *proof) parts(oid catalog.OID) error {
+	if err := p.lock(oid, false); err != nil { // documents are not split meanwhile
+		return err
+	}
+	view := p.t.env.catalog.View()
+	of := &partsProof{proof: p, view: view, table: view.Table(oid)}
+	if of.table == nil || of.table.Hot == nil {
+		return nil
+	}
+	if of.parts = view.Table(of.table.Hot.Parts); of.parts == nil {
+		return nil
+	}
+	return of.report()
+}
+
+func (p *partsProof) report() (err error) {
+	const what = "split documents"
+	if p.x.at, err = p.t.everywhere(p.ctx); err != nil {
+		return err
+	}
+	parts, err := p.all()
+	if err != nil {
+		return err
+	}
+	proof := verify.NewSplit(p.table, parts)
+	for i := range p.table.Hot.Documents {
+		d := &p.table.Hot.Documents[i]
+		if d.Joined != 0 {
+			continue
+		}
+		own, err := p.row(d)
+		if err != nil {
+			return err
+		}
+		proof.Document(d, own, own == nil, func(int64) bool { return true })
+	}
+	subject := p.view.Schema(p.table.Schema).Name + "." + p.table.Name
+	found := proof.End(true)
+	if len(found) == 0 {
+		return p.emit(what, subject, true, proof.Said())
+	}
+	for _, detail := range found[:min(len(found), maxLost)] {
+		if err := p.emit(what, subject, false, detail); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask runs a statement that may name the table of the parts.
+func (p *partsProof) ask(text string, emit exec.Emit) error {
+	_, err := p.x.against(p.view).Hidden(p.ctx, p.t, p.table, hidden{text: text}, emit)
+	return err
+}
+
+// all gives the parts that there are, by their keys: the number of the document, and what each knows of the counters.
+func (p *partsProof) all() (map[int64][]types.Datum, error) {
+	columns := ""
+	for i := range p.table.Hot.Counters {
+		columns += fmt.Sprintf(", b%d", i)
+	}
+	parts := map[int64][]types.Datum{}
+	err := p.ask("SELECT k, d"+columns+" FROM "+quotedName(p.view, p.parts), func(row []types.Datum) error {
+		kept := make([]types.Datum, len(row)-1)
+		for i := range kept {
+			kept[i] = row[i+1].Clone()
+		}
+		parts[row[0].N] = kept
+		return nil
+	})
+	return parts, err
+}
+
+// row gives what a document's own row says of the counters, nil where there is none.
+func (p *partsProof) row(d *catalog.HotDocument) (own []types.Datum, err error) {
+	columns := []string{"true"}
+	for _, c := range p.table.Hot.Counters {
+		column := builtin.QuoteIdent(p.table.ColumnByNum(c.Column).Name)
+		if len(c.Path) == 0 {
+			columns = append(columns, column+"::numeric")
+			continue
+		}
+		path := column + " #> ARRAY[" + literals(c.Path) + "]"
+		columns = append(columns, "CASE WHEN jsonb_typeof("+path+") = 'number' THEN ("+path+")::numeric END")
+	}
+	text := "SELECT " + strings.Join(columns, ", ") + " FROM " + quotedName(p.view, p.table) + " WHERE " + builtin.QuoteIdent(keyColumn(p.table).Name) + " = " + builtin.QuoteLiteral(d.ID)
+	err = p.ask(text, func(row []types.Datum) error {
+		own = make([]types.Datum, len(row)-1)
+		for i := range own {
+			own[i] = row[i+1].Clone()
+		}
+		return nil
+	})
+	return own, err
 }

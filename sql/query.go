@@ -205,7 +205,7 @@ func clockJumped(err error) error {
 // analysis is the context in which the session's statements are analysed.
 func (s *Session) analysis(view *catalog.View, source string) *analyze.Context {
 	c := &analyze.Context{
-		Catalog: view, Source: source, Database: s.database, SearchPath: s.existingPath(view), Env: s.Env(), Tables: s.db.exprs,
+		Catalog: view, Source: source, Database: s.database, SearchPath: existingPath(view, s.database, s.vars.searchPath(s.start.User)), Env: s.Env(), Tables: s.db.exprs,
 	}
 	if s.drafted() {
 		c.Tables = nil // the definitions may never come into force
@@ -214,10 +214,10 @@ func (s *Session) analysis(view *catalog.View, source string) *analyze.Context {
 }
 
 // existingPath is search_path without the schemas that do not exist.
-func (s *Session) existingPath(view *catalog.View) []string {
+func existingPath(view *catalog.View, database catalog.OID, path []string) []string {
 	var out []string
-	for _, name := range s.vars.searchPath(s.start.User) {
-		if _, builtIn := pgcatalog.NamespaceOID(name); builtIn || view.SchemaByName(s.database, name) != nil {
+	for _, name := range path {
+		if _, builtIn := pgcatalog.NamespaceOID(name); builtIn || view.SchemaByName(database, name) != nil {
 			out = append(out, name)
 		}
 	}

@@ -296,17 +296,8 @@ func (s *Session) commit(ctx context.Context) error {
 // execution makes the context in which a program runs.
 func (s *Session) execution(ctx context.Context, args []types.Datum) *exec.Ctx {
 	s.running = ctx
-	env := s.Env()
-	c := &exec.Ctx{Context: ctx, Params: args, Env: env, Session: info{s, ctx}, Hooks: s.hook, Limits: s.limit}
-	c.Mem = exec.NewMemory(s.memory).WithFiles(s.db.cfg.TempDir)
-	if s.tx != nil {
-		g := s.tx.gateway // the statement's own: it may go on by a newer map
-		c.Gateway, c.Limits.ReadOnly, c.Limits.Isolation = &g, s.tx.isReadOnly(), s.tx.modes.isolation()
-		if s.tx.near {
-			s.tx.atReplicas(c)
-		}
-	}
-	return c
+	x := s.executor(ctx)
+	return x.context(ctx, s.tx, args)
 }
 
 func commandName(c query.Command) string {
