@@ -18,8 +18,9 @@
 GO ?= go
 # Packages whose code runs concurrently.
 CONCURRENT = ./raftgroup ./raftlog ./txn ./storage ./catalog ./cluster/... ./pgwire ./internal/recent ./sql/parse ./sql
-# Packages whose tests start processes or clusters on real clocks. They run after the others, one package at a time, so that tests
-# do not load each other.
+# Packages whose tests start processes or clusters on real clocks. They run after the others, one package
+# at a time, so that tests do not load each other. They run each time: their processes are built by the
+# tests, so a cached result may be that of an earlier program.
 REAL = ./node/... ./integration/...
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
@@ -31,7 +32,7 @@ demo: build
 
 test: build
 	$(GO) test -timeout 20m $$($(GO) list ./... | grep -vE '/(node|integration)(/|$$)')
-	$(GO) test -p 1 -timeout 20m $(REAL)
+	$(GO) test -p 1 -count=1 -timeout 20m $(REAL)
 
 race:
 	$(GO) test -timeout 20m -race -short $(CONCURRENT)
