@@ -301,7 +301,7 @@ func (h *Host) CommitHeld(ctx context.Context, database catalog.OID, gid string,
 		}
 		return C, err
 	}
-	if defined != nil { // a client that is told of the commit sees the definitions
+	if defined != nil { // a client that gets the answer sees the definitions
 		if err := defined.Resolve(ctx, txn.Decision{ID: x.ID, C: C, Outcome: txn.Committed}); err != nil {
 			return C, txn.Unanswered(x.ID, err)
 		}

@@ -27,8 +27,8 @@ type Config struct {
 	Admit func(trust.Peer) error
 	// Addr returns where a node is reached.
 	Addr func(node uint32) (string, error)
-	// Known returns the address at which a connecting node is known, which it is told; "" if there
-	// is none. nil: it is not told.
+	// Known returns the address at which this node reaches a connecting node; "" if it knows none. The
+	// connecting node gets it with the handshake. nil: it gets none.
 	Known func(node uint32) string
 	// KnownAt is called with the addresses that other nodes report in that way, when a link to them
 	// is made. It does not block.

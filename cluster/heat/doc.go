@@ -6,8 +6,8 @@
 // access counts exp(-age/τ)/τ a second. The most used are kept by the Space-Saving algorithm
 // (Metwally, Agrawal, El Abbadi, "Efficient computation of frequent and top-k elements", 2005): a
 // table of k counters, in which a newcomer takes the place, and the count, of the least. So a
-// counter may be too large by what its place had; that much is taken off what is told, and whatever
-// has more than the k-th part of all accesses is in the table.
+// counter may be too large, by the count that its place had before; reports subtract that count. A key
+// with more than the k-th part of all accesses is always in the table.
 //
 // Of buckets whose keys are a range (segments of range tables), a sample of 32 of the keys that
 // were written is kept, the recent ones rather than the old, for 256 buckets at most: where to

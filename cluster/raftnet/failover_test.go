@@ -10,8 +10,8 @@ import (
 	"github.com/sherddb/sherd/internal/testcluster"
 )
 
-// TestFailoverTime measures how long nobody can write after a group's leader was cut off without a
-// word. It judges nothing: times are the machine's.
+// TestFailoverTime measures how long writes to a group pause after its leader was cut off. It asserts
+// nothing, because the times depend on the machine.
 func TestFailoverTime(t *testing.T) {
 	if os.Getenv("SHERD_MEASURE") == "" {
 		t.Skip("SHERD_MEASURE is not set")

@@ -24,7 +24,7 @@ import (
 )
 
 // TestIdleCost measures what idle groups cost three nodes in one process, with one transport for
-// all and with one for each group. It judges nothing: SHERD_MEASURE=32 gives the number of groups.
+// all and with one for each group. It asserts nothing. SHERD_MEASURE=32 is the number of groups.
 func TestIdleCost(t *testing.T) {
 	groups, err := strconv.Atoi(os.Getenv("SHERD_MEASURE"))
 	if err != nil {

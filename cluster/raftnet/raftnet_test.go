@@ -171,8 +171,8 @@ func leader(t *testing.T, of []member) member {
 	return found
 }
 
-// write writes to whoever leads until that succeeds. An entry whose outcome was unknown may be
-// there twice.
+// write proposes an entry at the leader until that succeeds. If an outcome was unknown, the entry may
+// be in the log twice.
 func write(t *testing.T, of []member, text string) {
 	t.Helper()
 	eventually(t, "a write of "+text[:min(20, len(text))], func() bool {

@@ -33,8 +33,8 @@ func (c *trio) fragment(t *testing.T, id txn.FragmentID) fragment {
 	return all
 }
 
-// leader waits for a replica, but not node not, that gives the newest timestamp: it leads, and a
-// quorum says so (T5).
+// leader waits until a replica on another node than not returns the newest timestamp: the replica leads,
+// and a quorum has confirmed it (T5).
 func (f fragment) leader(t *testing.T, not int) (int, txn.Timestamp) {
 	t.Helper()
 	found, at := 0, txn.Timestamp(0)

@@ -48,9 +48,9 @@ type Step struct {
 
 // NextStep returns what is to be done, so that no node ever meets a certificate that it does not
 // trust (N4): an announced authority signs once all nodes have it among their roots; a retiring one
-// is dropped when no node's certificate is its own and no join token names it. A node that does not
-// report is waited for: its operator starts or removes it. tokens gives until when tokens of an
-// authority hold.
+// is dropped when no node's certificate is its own and no join token names it. NextStep
+// waits for nodes that do not report: the operator starts or removes them. tokens has the time until
+// which tokens of an authority are valid.
 func NextStep(
 	standing []Standing, nodes []uint32, reports map[uint32]Report, tokens map[Fingerprint]time.Time, now time.Time,
 ) Step {

@@ -8,5 +8,5 @@
 //	go run ./integration/broken -histories 15s       the random histories as well, for so long each
 //
 // A build without a rule is the ordinary build with one constant of txn/rule replaced: the overlay of
-// the go command gives it another text of that file.
+// the go command replaces the text of that file.
 package main
