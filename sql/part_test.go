@@ -309,6 +309,9 @@ func TestPartSetsNothing(t *testing.T) {
 	c.want("SET sherd.fragment = 'postgres$1'", "SET")
 	for _, text := range []string{
 		"SELECT setval('s', (SELECT max(id) FROM t))", "SELECT setval('s', max(id), true) FROM t", "WITH x AS (SELECT setval('s', max(id)) FROM t) SELECT * FROM x",
+		"SELECT (SELECT setval('s', max(id)) FROM t)", "SELECT * FROM (SELECT setval('s', max(id)) FROM t) x",
+		"SELECT * FROM setval('s', (SELECT max(id) FROM t))", "SELECT 1 UNION ALL SELECT setval('s', max(id)) FROM t",
+		"SELECT 1 WHERE EXISTS (SELECT 1 FROM t HAVING setval('s', max(id)) > 0)",
 	} {
 		if got := c.answer(text); !strings.Contains(got, "SQLSTATE 0A000") {
 			t.Errorf("%s\n%s", text, got)
