@@ -105,7 +105,7 @@ type Table struct {
 	Document int16  // attnum of the document column, 0 if none
 	AnchorBy string // WITH (anchor_by = …)
 	Policy   *shardmap.Policy
-	// PolicyValidated reports whether routing by content may trust the policy (SPEC 3, Trust).
+	// PolicyValidated reports whether routing by content may trust the policy (docs/design/placement.md).
 	PolicyValidated bool
 	// Segments has the ranges of the primary key by which rows lie, where shard_by is range; none otherwise.
 	Segments shardmap.Segments

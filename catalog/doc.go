@@ -24,6 +24,9 @@
 //
 // Invariants:
 //
+//	C2  A write that was planned with another definition of its table than the leader's is
+//	    planned again, not applied. A definition changes by steps (delete-only, write-only,
+//	    public), and only two neighbouring steps are ever in use at once.
 //	K1  A View is immutable, its descriptors and their slices and maps included; to change a
 //	    descriptor, clone it.
 //	K2  Applying an entry depends on its bytes and the state alone: no clock, no random

@@ -22,7 +22,7 @@
 // knows takes precedence over the operator's.
 //
 // Reads of the past, and reads that may be stale, run on the nearest replica, which need not lead
-// (near.go; T9 in docs/decisions/2026-11-21-follower-reads.md).
+// (near.go, T9).
 //
 // A check of a database (check.go) reads each fragment at its leader, and has all replicas compute
 // a checksum of their state at one stamp (compare.go).

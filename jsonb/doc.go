@@ -23,7 +23,7 @@
 //
 // # Invariants
 //
-//   - V1: the first byte names the format, and golden files hold the bytes of each kind.
+//   - The first byte names the format (V1), and golden files hold the bytes of each kind.
 //   - J1: no value that Parse or a Builder makes is nested deeper than MaxDepth; whatever recurses
 //     stops there.
 //   - J2: a damaged value (Validate finds it) leads to an error or a wrong result, never a panic

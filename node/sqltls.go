@@ -141,7 +141,8 @@ func (n *Node) onLoopback() bool {
 	return ok && a.IP.IsLoopback()
 }
 
-// checkNewAccess refuses to begin a cluster that clients of other machines could connect to and that no role has a password in (SPEC 11).
+// checkNewAccess refuses to begin a cluster to which clients of other machines could connect without
+// a password (docs/operations.md).
 func (n *Node) checkNewAccess() error {
 	if n.onLoopback() || n.cfg.Password != "" {
 		return nil

@@ -37,12 +37,12 @@
 //   - Apply returns nil only after the entry is on disk at a quorum and applied here.
 //   - An error of Apply says whether the entry may still take effect: 40003 if it may, 57P03 if it
 //     never entered the log, 53100 if the disk was full and the log refused it.
-//   - T4: OnLeader is called, and WaitLeader returns, only after an entry of the new term has been
-//     applied here.
+//   - OnLeader is called, and WaitLeader returns, only after an entry of the new term has been
+//     applied here (T4).
 //   - An entry of ProposeIn names its term. The state machine refuses it in any other term
 //     (TermOf): an entry that was proposed to a leader does not count after another server has led
 //     and the first one leads again.
-//   - T5: a round of Confirm serves the callers that arrived before it started. It succeeds when a
+//   - A round of Confirm serves the callers that arrived before it started (T5). It succeeds when a
 //     majority of the voters has accepted a request of this term that was sent after the round
 //     started; answers to earlier requests and answers of servers without a vote do not count. A
 //     group whose only voter is this process needs no round: no other server can have been elected.

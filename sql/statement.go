@@ -88,7 +88,7 @@ func takesSnapshot(n *pg_query.Node) bool {
 	return true
 }
 
-// accepted lists statements that have nothing to do here: storage looks after itself (SPEC 8).
+// accepted lists statements that have nothing to do here: storage looks after itself (docs/sql/compatibility.md).
 func accepted(n *pg_query.Node) (tag string, ok bool) {
 	switch x := n.Node.(type) {
 	case *pg_query.Node_VacuumStmt:

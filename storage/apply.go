@@ -100,7 +100,8 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	return out
 }
 
-// applyIn refuses an entry that was given in an earlier term than the log has it in: its stage is lost, whoever leads (DESIGN 5, Stages).
+// applyIn refuses an entry that was proposed in an earlier term than the term of its place in the
+// log: the write buffer ended with the earlier term, even if the same server leads again.
 func (m *machine) applyIn(l *raft.Log) (result, error) {
 	term, err := raftgroup.TermOf(l)
 	if err != nil {

@@ -115,8 +115,13 @@
 //
 // # Moving
 //
-// The log says which buckets the fragment owns (C1; owner_state.go, owner_apply.go). Entries of
-// moves are numbered, and each range keeps the last number. An entry of an older move is void, even
+// The log says which buckets the fragment owns (owner_state.go, owner_apply.go).
+//
+//   - C1 A fragment serves a bucket only while its own replicated state says that it owns the bucket,
+//     fences included. Each read and write names its buckets, and a fragment never answers for "all
+//     that I own".
+//
+// Entries of moves are numbered, and each range keeps the last number. An entry of an older move is void, even
 // if it is late or duplicated. move.go has the steps in the order in which a driver takes them.
 //
 //	source   owned ── fence F ──▶ fenced ── gone ──▶ gone (clean: its rows are deleted)      fenced ── unfence ──▶ owned

@@ -445,7 +445,7 @@ func TestRuleCommitOnce(t *testing.T) {
 	}
 }
 
-// TestForeignKeyLockOutlivesItsLeader is finding A7 of the protocol model: a row inserted in one fragment relies on its parent in another, whose
+// TestForeignKeyLockOutlivesItsLeader: a row inserted in one fragment relies on its parent in another, whose
 // KEY SHARE lock must not be lost with its leader, else the parent is deleted meanwhile.
 func TestForeignKeyLockOutlivesItsLeader(t *testing.T) {
 	open := func(t *testing.T) (c *cluster, child, parent *Tx) {

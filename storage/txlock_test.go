@@ -355,7 +355,7 @@ func TestPreparedLocksAfterRestart(t *testing.T) {
 	}
 }
 
-// TestPinsArePrepared: a fragment with pinned locks is a writer beside one with writes (A7 of the protocol's findings), and only then.
+// TestPinsArePrepared: a fragment with pinned locks is a writer as well as one with writes, and only then.
 func TestPinsArePrepared(t *testing.T) {
 	for _, c := range []struct {
 		name       string

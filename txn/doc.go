@@ -7,22 +7,22 @@
 //
 // Every committed version of a key carries the timestamp of its commit, in all fragments on one
 // scale. A snapshot is one number T: the versions at or below it. The grid below is the content of
-// two fragments. A reader at T = 5 sees the version marked with [ ] of each row, in every fragment
+// two fragments, A and B. A reader at T = 5 sees the version marked with [ ] of each row, in every fragment
 // the same prefix of time, and needs no list of running transactions.
 //
 //	key        1     2     3     4     5     6     7     → time
-//	F1  a     x=1          [x=2]             x=3
-//	F1  b           [y=1]
-//	F2  c           [z=1]                    z=2           x=3 and z=2 are one transaction: C = 6, both or neither
-//	F2  d                        [—]                       deleted at 4
+//	A   a     x=1          [x=2]             x=3
+//	A   b           [y=1]
+//	B   c           [z=1]                    z=2           x=3 and z=2 are one transaction: C = 6, both or neither
+//	B   d                        [—]                       deleted at 4
 //
 // The protocol must therefore ensure that no transaction writes into the past of a reader, and that
 // no reader overtakes a commit.
 //
 // # Invariants
 //
-// Storage keeps T1–T4 and T6 for one fragment, this package the rest. T9 is the rule of follower
-// reads (docs/decisions/2026-11-21-follower-reads.md).
+// Storage keeps T1–T4, T6 and T9 for one fragment, package raftgroup confirms leaders for T5, and
+// this package keeps the rest. Labels of other invariants are in docs/design/invariants.md.
 //
 //   - T1 A fragment's log entries carry strictly increasing stamps. A one-fragment commit's version
 //     is its stamp; the stamp of a prepare is its C.
@@ -30,8 +30,15 @@
 //     timestamp, Promised) and by its own transaction (Floor).
 //   - T3 A reader at T waits for what is proposed, or prepared and undecided, at or below T on the
 //     keys it reads.
+//   - T4 No read at T and no check at C is above both the read lease in the log (the ceiling) and the
+//     largest stamp that the leader has applied; the leader extends the lease first. A new leader
+//     serves and stamps nothing before an entry of its own term has been applied. It starts with the
+//     lease as its low-water timestamp and with the locks of prepared transactions.
 //   - T5 A timestamp handed out as current comes from a leader whose leadership was confirmed after
 //     the question.
+//   - T6 A statement reads at one timestamp: the largest of the stamps applied and of the C prepared
+//     in all fragments that it may reach. So all that was acknowledged before the question is at or
+//     below it.
 //   - T7 A prepare survives any crash; the first decision in the coordinator fragment's log counts.
 //     A fragment or reader that finds an undecided prepare asks the coordinator fragment. This
 //     proposes abort, or asks the writers if the commit may be implicit. Time-outs, and the start
@@ -39,13 +46,16 @@
 //   - T8 What a SERIALIZABLE transaction has read, empty spans too, is unchanged in every fragment
 //     at its C: no other transaction has a version in (T, C], and none will. A transaction that
 //     only read takes effect at its T.
+//   - T9 A replica that does not lead serves a read at T only if T is closed there: T is at or below
+//     the largest stamp that it has applied, or a leader has closed T and the replica has applied
+//     all that was enqueued before (docs/decisions/2026-11-21-follower-reads.md).
 //
 // Package rule has a switch for each rule. A build with one of them off is broken on purpose, for
 // the history checker to find.
 //
 // # A commit over several fragments
 //
-//	coordinator            F1 (its record)          F2
+//	coordinator            A (its record)           B
 //	   │ C above all it saw    │                     │
 //	   ├── prepare(C) ────────▶│ entry, stamp = C    │      in parallel; each refuses a C at or below its low-water
 //	   ├── prepare(C) ─────────┼────────────────────▶│      timestamp (*LowError), then the next attempt uses a larger C
@@ -54,7 +64,7 @@
 //	   ├── resolve ────────────┼────────────────────▶│ entry, with others: rows become visible at C
 //	   ├── forget ────────────▶│ entry, with others  │      when every writer has applied its resolution
 //
-// The coordinator fragment, F1 here, is called the anchor in names of this package
+// The coordinator fragment, A here, is called the anchor in names of this package
 // (PrepareRequest.Anchor).
 //
 // The prepares make an implicit commit (PrepareRequest.Implied). If there is no decision, the
@@ -79,12 +89,12 @@
 // reads outside its writers; COMMIT PREPARED, whose abort leaves the transaction prepared; and
 // schema changes, whose coordinator fragment is the catalog:
 //
-//	coordinator            F1 (its record)          F2
+//	coordinator            A (its record)           B
 //	   │ C above all it saw    │                     │
 //	   ├── prepare(C) ────────▶│ entry, stamp = C    │      in parallel; each refuses a C at or below its low-water
 //	   ├── prepare(C) ─────────┼────────────────────▶│      timestamp (*LowError), then the next attempt uses a larger C
 //	   │◀── prepared ──────────┤◀────────────────────┤
-//	   ├── decide(commit) ────▶│ entry: commit point │      applies only if F1's prepared record is there
+//	   ├── decide(commit) ────▶│ entry: commit point │      applies only if A's prepared record is there
 //	   │◀── committed ─────────┤                     │      the client is answered here
 //	   ├── resolve ────────────┼────────────────────▶│ entry: rows become visible at C
 //	   ├── forget ────────────▶│                     │      when every writer has applied its resolution

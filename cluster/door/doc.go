@@ -13,8 +13,7 @@
 //
 // # Invariants
 //
-//   - D1 The identity of a peer follows from its verified certificate (package trust). PeerOf returns
-//     it to the services.
+//   - D1 A service learns of a peer only what its verified certificate proves (PeerOf, TR1).
 //   - D2 The greeting comes first on every connection: cluster, versions, and the node that is meant.
 //     Nothing else is decoded before it is accepted, and both sides speak the version agreed on (V4):
 //     the newest that both know and that the cluster was raised to.

@@ -10,7 +10,7 @@
 //
 // The secret is sent only to a node that has proved to belong to the token's cluster. After a crash
 // on either side at any step, the joining node asks again: the key is on disk before the first
-// request, and the token continues to admit that key (N3).
+// request, and the token continues to admit that key (TR3).
 //
 // The package keeps nothing of its own: what a token may, and which number is next, is decided by Host.Redeem, in the catalog.
 package join

@@ -1,4 +1,4 @@
-// Package move drives the moves of buckets: the jobs of the catalog whose targets are led by this node (DESIGN 7).
+// Package move drives the moves of buckets: the jobs of the catalog whose targets are led by this node (docs/resharding.md).
 //
 // A job says which buckets are to be in which fragment; what is left to do is in the bucket map, so a job never forgets anything and does nothing
 // twice. It goes by steps of some MiB, each a move of its own to the fragments with a number of its own:
@@ -31,6 +31,9 @@
 //
 // Invariants:
 //
+//	M1  At no instant do two fragments accept writes for a bucket; outside of a fence exactly
+//	    one does.
+//	M2  A read at any T sees each document exactly once.
 //	M3  A step begins a fence only while it is running in a view of the catalog that was
 //	    current after the last round of catching up.
 //	M4  A source is told to lift a fence only after the catalog says that the step was

@@ -8,7 +8,7 @@ import (
 )
 
 // The first heartbeat of a term is for Raft's loop, which also votes; those that follow need not
-// wait for it (N10).
+// wait for it (RN5).
 func TestFirstHeartbeatOfATerm(t *testing.T) {
 	m := &Mux{groups: map[uint64]*Transport{}}
 	tr := m.Transport(5)

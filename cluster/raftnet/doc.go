@@ -22,16 +22,16 @@
 //
 // # Invariants
 //
-//   - N1 The leader or candidate that a request speaks for is the node whose certificate is on the
+//   - RN1 The leader or candidate that a request speaks for is the node whose certificate is on the
 //     connection; requests do not name one.
-//   - N7 Requests of one group and one lane arrive in the order of their sending, and are handed to
+//   - RN2 Requests of one group and one lane arrive in the order of their sending, and are handed to
 //     Raft one at a time.
-//   - N8 A group that is slow, or waits for its disk, holds up no other: each has an inbox, which
+//   - RN3 A group that is slow, or waits for its disk, holds up no other: each has an inbox, which
 //     is refused where it is full.
-//   - N9 A request is answered, or fails, within its time. A peer that answers nothing loses its
+//   - RN4 A request is answered, or fails, within its time. A peer that answers nothing loses its
 //     connection, so that the next attempt starts again: bytes that a cut link held back do not
 //     come first.
-//   - N10 Heartbeats go past Raft's loop only in the term in which Raft has answered before.
+//   - RN5 Heartbeats go past Raft's loop only in the term in which Raft has answered before.
 //
 // # Limits
 //

@@ -87,7 +87,7 @@ func decodeAppended(a *pb.RaftResponse, id raft.ServerID, resp *raft.AppendEntri
 }
 
 // decodeRequest returns what Raft takes a request of a node for; nil if it is of an unknown kind
-// (N1).
+// (RN1).
 func decodeRequest(r *pb.RaftRequest, from raft.ServerID) any {
 	h := header(r.RaftVersion, from)
 	switch k := r.Kind.(type) {

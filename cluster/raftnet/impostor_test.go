@@ -97,11 +97,11 @@ func FuzzDecodeRequest(f *testing.F) {
 		switch k := decodeRequest(&r, "4").(type) {
 		case *raft.AppendEntriesRequest:
 			if string(k.ID) != "4" || string(k.Addr) != "4" {
-				t.Fatal("N1: a request names its sender")
+				t.Fatal("RN1: a request names its sender")
 			}
 		case *raft.RequestVoteRequest:
 			if string(k.ID) != "4" || string(k.Addr) != "4" {
-				t.Fatal("N1: a request names its sender")
+				t.Fatal("RN1: a request names its sender")
 			}
 		}
 	})

@@ -105,7 +105,7 @@ func (l *lane) enqueue(done func(*pb.RaftResponse, error), requests ...*pb.RaftR
 }
 
 // late fails a call whose time is over. Where the peer was silent all the while its connection goes
-// too (N9).
+// too (RN4).
 func (l *lane) late(id uint64) {
 	l.mu.Lock()
 	c := l.pending[id]

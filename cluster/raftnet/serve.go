@@ -87,7 +87,7 @@ func (m *Mux) deliver(r *pb.RaftRequest, from raft.ServerID, out *outbox) {
 	if a, ok := command.(*raft.AppendEntriesRequest); ok && isHeartbeat(a) {
 		// The first of a term changes Raft's term and goes through its loop: the handler runs
 		// outside of it, so that a vote in a later term, given meanwhile, would be followed by a
-		// return to the term of the heartbeat (N10).
+		// return to the term of the heartbeat (RN5).
 		if fn := t.heartbeatHandler(); fn != nil && t.term.Load() == a.Term {
 			t.beat(fn, l)
 			return
@@ -117,7 +117,7 @@ func (t *Transport) beat(fn func(raft.RPC), l letter) {
 	}
 }
 
-// post puts a letter into the inbox; false if it is full (N8).
+// post puts a letter into the inbox; false if it is full (RN3).
 func (t *Transport) post(l letter) bool {
 	b := &t.inbox
 	b.mu.Lock()
@@ -133,7 +133,7 @@ func (t *Transport) post(l letter) bool {
 	return true
 }
 
-// work hands letters to Raft one at a time (N7).
+// work hands letters to Raft one at a time (RN2).
 func (t *Transport) work() {
 	b := &t.inbox
 	for {

@@ -20,12 +20,12 @@
 //
 // # Invariants
 //
-//   - N1 The identity of a peer follows from its verified certificate, never from what it says.
-//   - N2 A certificate is good for one cluster: its name carries the cluster's id, and each cluster
+//   - TR1 The identity of a peer follows from its verified certificate, never from what it says.
+//   - TR2 A certificate is good for one cluster: its name carries the cluster's id, and each cluster
 //     has authorities of its own.
-//   - N3 The cluster keeps a token's hash, not the token. One token lets in one key: the same key
+//   - TR3 The cluster keeps a token's hash, not the token. One token lets in one key: the same key
 //     may ask again, since its first answer may have been lost; another is refused.
-//   - N4 An authority signs only when all nodes trust it, and is trusted until no node's
+//   - TR4 An authority signs only when all nodes trust it, and is trusted until no node's
 //     certificate hangs on it.
 //
 // # Limits

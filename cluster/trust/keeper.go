@@ -231,7 +231,7 @@ func ForgetFounded(dir string) error {
 }
 
 // PendingKey returns the key for which to request a certificate, and makes it the first time: a
-// node that asks again after a crash must ask with the same key (N3). ForgetPending ends that.
+// node that asks again after a crash must ask with the same key (TR3). ForgetPending ends that.
 func PendingKey(dir string) (Key, error) {
 	path := filepath.Join(dir, nextFile)
 	text, err := readPrivate(path)

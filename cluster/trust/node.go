@@ -60,7 +60,7 @@ func (k Key) Request() ([]byte, error) {
 	return x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, k.ec)
 }
 
-// KeyHash returns what a request's key is known by (N3).
+// KeyHash returns what a request's key is known by (TR3).
 func KeyHash(request []byte) ([]byte, error) {
 	r, err := x509.ParseCertificateRequest(request)
 	if err == nil {

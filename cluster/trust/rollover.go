@@ -47,7 +47,7 @@ type Step struct {
 }
 
 // NextStep returns what is to be done, so that no node ever meets a certificate that it does not
-// trust (N4): an announced authority signs once all nodes have it among their roots; a retiring one
+// trust (TR4): an announced authority signs once all nodes have it among their roots; a retiring one
 // is dropped when no node's certificate is its own and no join token names it. NextStep
 // waits for nodes that do not report: the operator starts or removes them. tokens has the time until
 // which tokens of an authority are valid.

@@ -85,7 +85,7 @@ func (r *Roots) marshal() []byte {
 }
 
 // Verify tells whom a chain that a peer has shown, and has proved to hold the key of, belongs to
-// (N1, N2).
+// (TR1, TR2).
 func (r *Roots) Verify(chain []*x509.Certificate, now time.Time) (Peer, error) {
 	if len(chain) == 0 {
 		return Peer{}, refuse(ErrStranger, "it showed no certificate")

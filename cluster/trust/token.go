@@ -106,7 +106,7 @@ func HashSecret(secret []byte) []byte {
 	return sum[:]
 }
 
-// Grant is what the cluster keeps of a token (N3).
+// Grant is what the cluster keeps of a token (TR3).
 type Grant struct {
 	Hash    []byte // HashSecret
 	Expires time.Time

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -28,7 +27,6 @@ var limits = map[string]int{
 	"parameters": 6,  // of a function
 	"wide":       0,  // lines of code above 120 columns, of a package
 	"words":      0,  // banned words in comments, of a package
-	"labels":     0,  // packages, but for one, that number an invariant with this label
 }
 
 const exceptionsFile = "testdata/exceptions.txt"
@@ -46,9 +44,6 @@ func (m measures) add(kind, subject string, n int) {
 // bannedWords are the words of a private register; the project writes plain technical English: returns,
 // reports whether, if, the client.
 var bannedWords = regexp.MustCompile(`(?i)\b(gives?|tells? (whether|what|how|who)|who(ever)?|(no|some|any)body|anew|lets? go|of which|its kin|in earnest|said aloud)\b`)
-
-// label is the head of a numbered invariant in a package comment.
-var label = regexp.MustCompile(`(?m)^\s*(?:- )?([A-Z][0-9]{1,2})[:.,]? `)
 
 func TestRatchets(t *testing.T) {
 	got := measure(t)
@@ -76,7 +71,7 @@ func TestRatchets(t *testing.T) {
 
 // measure takes the figures of all production files.
 func measure(t *testing.T) measures {
-	m, labels := measures{}, map[string][]string{}
+	m := measures{}
 	for _, f := range sources(t) {
 		if strings.HasSuffix(f.path, "_test.go") || ast.IsGenerated(f.syntax) {
 			continue
@@ -96,15 +91,6 @@ func measure(t *testing.T) measures {
 		}
 		measureDecls(m, f, fset, syntax)
 		measureText(m, f.dir, string(text), syntax)
-		if syntax.Doc != nil {
-			for _, l := range label.FindAllStringSubmatch(syntax.Doc.Text(), -1) {
-				labels[l[1]] = append(labels[l[1]], f.dir)
-			}
-		}
-	}
-	for l, dirs := range labels {
-		slices.Sort(dirs)
-		m.add("labels", l, len(slices.Compact(dirs))-1)
 	}
 	return m
 }

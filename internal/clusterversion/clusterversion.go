@@ -7,6 +7,19 @@
 // is something it does not understand. Users are told so (55000, catalog/brought.go); what the
 // system writes by itself is written in the older form (Config.Version of package storage).
 //
+// # Invariants
+//
+//   - V1 All that is durable, and all that is sent between nodes, starts with a format byte or number.
+//     A release reads every earlier format; golden files of each are in the repository.
+//   - V2 A stored row names its columns by number, and numbers are never reused. A column with a
+//     constant default is added, and a column dropped, in the catalog only.
+//   - V3 Log entries carry results: keys, values and versions, never expressions or statements. So
+//     replicas on different releases end with the same bytes.
+//   - V4 Nodes speak, and write, what the version of the cluster allows. It is raised after all nodes
+//     know the newer one, and never falls.
+//   - V5 A data directory names its release, format, cluster and node, and an older release refuses a
+//     newer format. Numbers of objects are 32 bits, from 16384, and never reused.
+//
 // Who adds a kind of log entry, or a field of the catalog, says here which version brings it: the
 // one that is being developed, or a new one where that was released.
 package clusterversion

@@ -13,10 +13,10 @@
 //
 // # Invariants
 //
-//   - P1: neither a text nor a document makes the process run out of stack: the nesting and the
+//   - JP1: neither a text nor a document makes the process run out of stack: the nesting and the
 //     chains of a path are bounded by maxDepth when it is parsed, documents by jsonb.MaxDepth.
-//   - P2: evaluation never writes to the path; one Path serves many sessions.
-//   - P3: in lax mode structural errors yield no items, in predicates every error is "unknown", as
+//   - JP2: evaluation never writes to the path; one Path serves many sessions.
+//   - JP3: in lax mode structural errors yield no items, in predicates every error is "unknown", as
 //     SQL/JSON has it.
 //
 // # Limits

@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// maxDepth bounds the nesting of a path and the length of a chain of accessors (P1).
+// maxDepth bounds the nesting of a path and the length of a chain of accessors (JP1).
 const maxDepth = 2500
 
 // maxLevels bounds the recursion of the parser: a path of maxDepth, printed with all its

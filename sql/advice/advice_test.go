@@ -112,7 +112,7 @@ func TestIDPolicy(t *testing.T) {
 	}
 }
 
-// TestRange: the block of customers/1-A under a Range is that of SPEC 3, and the largest bucket shrinks by it.
+// TestRange: the block of customers/1-A under a Range is that of docs/design/placement.md, and the largest bucket shrinks by it.
 func TestRange(t *testing.T) {
 	one := func(int) shardmap.Value { return shardmap.Text("customers/1-A") }
 	narrow, wide := judged(t, `{"Fields":["Customer"]}`, 1000, one, Statements{}), judged(t, `{"Fields":["Customer"],"Range":1000}`, 1000, one, Statements{})

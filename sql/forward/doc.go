@@ -12,11 +12,11 @@
 // The entries are rows like all others: they are read at the statement's snapshot, by its isolation level, and that there is none is read too. So
 // nothing else in planning and execution knows of forwarding.
 //
-// F1. An id is found behind views, subqueries, WITH, set operations, outer joins, COALESCE, CASE, min and max. Two ids of one collection are compared as
+// FW1. An id is found behind views, subqueries, WITH, set operations, outer joins, COALESCE, CASE, min and max. Two ids of one collection are compared as
 // they are. What may be an id or another value, as COALESCE and UNION give, is looked up itself, so that a former id among the values counts as the present one.
-// F2. What cannot be honoured is refused (0A000): ids of two collections with forwarding that are compared with each other, INTERSECT and EXCEPT of ids
+// FW2. What cannot be honoured is refused (0A000): ids of two collections with forwarding that are compared with each other, INTERSECT and EXCEPT of ids
 // with other values, comparison in other types.
-// F3. Everything but equality sees the new ids: order, ranges, patterns, functions of an id, constraints, what is answered.
+// FW3. Everything but equality sees the new ids: order, ranges, patterns, functions of an id, constraints, what is answered.
 //
 // Limits: a statement on such a collection reads the entries even where no old id is named, one more round trip for a statement by id.
 package forward

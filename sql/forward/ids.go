@@ -51,7 +51,7 @@ var anything = content{others: true}
 // needs tells whether a side is to be looked up among the former ids of t: not where all that it may be is ids of t.
 func (a content) needs(t *catalog.Table) bool { return a.others || !a.ids.has(t) }
 
-// ids gives what an expression may be (F1).
+// ids gives what an expression may be (FW1).
 func (p *pass) ids(e query.Expr) content { return p.idsAt(e, p.stack, 0) }
 
 func (p *pass) idsAt(e query.Expr, stack []*frame, depth int) (out content) {

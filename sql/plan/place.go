@@ -132,7 +132,7 @@ func samePolicy(l *level, a, b int, eqs []equality) bool {
 	return true
 }
 
-// trusted reports whether routing may follow the table's policy (SPEC 3, Trust).
+// trusted reports whether routing may follow the table's policy (docs/design/placement.md).
 func trusted(t *catalog.Table) bool {
 	return t.Policy != nil && t.PolicyValidated && !t.Policy.Mutable && !t.Policy.IsID()
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// route reads from the conditions on one table which buckets can hold rows that meet them (SPEC 4). Conditions are over the scan's Slots.
+// route reads from the conditions on one table which buckets can hold rows that meet them
+// (docs/design/placement.md). Conditions are over the scan's Slots.
 func (p *planner) route(s *Scan, conds []query.Expr) Route {
 	r := Route{Table: s.Table}
 	for _, c := range conds {

@@ -1,6 +1,6 @@
 package settings
 
-// ServerVersion is the PostgreSQL release that Sherd presents itself as (SPEC 8).
+// ServerVersion is the PostgreSQL release that Sherd presents itself as (docs/sql/compatibility.md).
 const (
 	ServerVersion    = "15.18"
 	ServerVersionNum = "150018"

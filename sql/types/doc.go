@@ -22,7 +22,7 @@
 //
 // # Invariants
 //
-//   - V1, V2: rows, keys, arrays and records have frozen formats, held by testdata/*.golden; a row names its format in its first byte.
+//   - Rows, keys, arrays and records have frozen formats, held by testdata/*.golden; a row names its format in its first byte (V1, V2).
 //   - Equal values (1.0 and 1.00, 0 and -0, 'a' and 'a ' as char) have equal keys, hashes and bucket texts; bytes.Compare of keys is Compare.
 //   - A numeric has one form per value and scale: what fits 64 bits is never kept as a big number.
 //   - Damaged bytes give an error (XX001), never a panic: the fuzz targets hold it.

@@ -6,6 +6,5 @@
 // The switches are constants, so the compiler removes what cannot happen, and a switch costs
 // nothing.
 //
-// The labels T1 to T8 are those of package txn; T9 is the rule of follower reads
-// (docs/decisions/2026-11-21-follower-reads.md).
+// The labels T1 to T9 are those of package txn.
 package rule
