@@ -126,10 +126,22 @@ func (d *deparser) whenValue(cond query.Expr) {
 	d.expr(cond, false)
 }
 
+// subscripted spells what a subscript applies to. The grammar takes only a column or a field of one without parentheses.
+func (d *deparser) subscripted(v *query.Subscript) {
+	switch v.Base.(type) {
+	case *query.Var, *query.Field:
+		d.nested(v.Base, true, v)
+	default:
+		d.put("(")
+		d.expr(v.Base, true)
+		d.put(")")
+	}
+}
+
 func (d *deparser) rest(e query.Expr) {
 	switch v := e.(type) {
 	case *query.Subscript:
-		d.nested(v.Base, true, v)
+		d.subscripted(v)
 		for i, u := range v.Upper {
 			d.put("[")
 			if v.Slice {
