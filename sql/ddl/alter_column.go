@@ -150,13 +150,9 @@ func (d *draft) dropColumn(k *pg_query.AlterTableCmd) error {
 
 // checkDropped refuses to drop what decides where rows lie.
 func (d *draft) checkDropped(col *catalog.Column) error {
-	if pk := d.t.PrimaryKey(); pk != nil && slices.Contains(pk.Columns, col.AttNum) {
-		if d.t.Policy != nil {
-			return d.neededByPolicy(col)
-		}
-		return d.dropKey(pk)
-	}
-	if d.t.Policy != nil && (d.t.Document == col.AttNum && d.needsDocument() || d.isPolicyColumn(col)) {
+	pk := d.t.PrimaryKey()
+	inKey := pk != nil && slices.Contains(pk.Columns, col.AttNum)
+	if d.t.Policy != nil && (inKey || d.t.Document == col.AttNum && d.needsDocument() || d.isPolicyColumn(col)) {
 		return d.neededByPolicy(col)
 	}
 	if d.t.Document == col.AttNum {
@@ -167,6 +163,9 @@ func (d *draft) checkDropped(col *catalog.Column) error {
 		}
 		d.t.Document = 0
 		d.options.reset = append(d.options.reset, optionDocument)
+	}
+	if inKey {
+		return d.dropKey(pk)
 	}
 	return nil
 }
