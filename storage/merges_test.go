@@ -149,6 +149,8 @@ func TestMergesGoOnAtFullLevelZero(t *testing.T) {
 	if got := readRow(t, r, rowKey(1)); got != "x" {
 		t.Errorf("got %.20q", got)
 	}
+	// Close waits for ever while merges are held and level 0 is full.
+	awaitDisk(t, "merges go on", func() bool { return r.db.Levels()[0].NumTables < levelZeroTables })
 }
 
 // fillLevelZero writes to the database of a replica until level 0 has so many tables, they become fewer, or stop is set. With room to
