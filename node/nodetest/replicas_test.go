@@ -51,7 +51,7 @@ func moved(t *testing.T, c *Cluster, node uint32, to string) {
 }
 
 func try(url, sql string, args ...any) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
