@@ -2,6 +2,7 @@ package fault
 
 import (
 	"errors"
+	"io"
 	"os/exec"
 	"strings"
 	"testing"
@@ -10,18 +11,33 @@ import (
 	"github.com/sherddb/sherd/integration"
 )
 
-// canSet tells why processes cannot be given a clock here.
+// canSet returns why processes cannot be given a clock here.
 func canSet(t *testing.T) error {
 	t.Helper()
-	sleeper := exec.Command("sleep", "60")
-	if err := sleeper.Start(); err != nil {
-		return err
+	cat := exec.Command("cat")
+	in, err := cat.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cat.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cat.Start(); err != nil {
+		t.Fatal(err)
 	}
 	defer func() {
-		_ = sleeper.Process.Kill()
-		_ = sleeper.Wait()
+		_ = cat.Process.Kill()
+		_ = cat.Wait()
 	}()
-	err := SetClock(sleeper.Process.Pid, 0)
+	// Start returns before the kernel has mapped the vDSO. A process that answers has it.
+	if _, err := in.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	err = SetClock(cat.Process.Pid, 0)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		t.Fatal(err)
 	}
