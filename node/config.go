@@ -53,27 +53,33 @@ type Config struct {
 
 	Logger *slog.Logger // default slog.Default()
 
-	// For tests: a network that fails, and a clock that jumps.
-	Dial func(ctx context.Context, addr string) (net.Conn, error) // to other nodes; nil is TCP
-	Now  func() time.Time                                         // nil is time.Now
-	// AtMove is called at the arrows of a move's steps (package cluster/move): an error ends the driver there.
+	Knobs Knobs // what tests change; the zero value is what a node in production has
+}
+
+// Knobs are what tests change of a node: a network that fails, a clock that jumps, another release,
+// faults at named points, and other intervals.
+type Knobs struct {
+	Dial func(ctx context.Context, addr string) (net.Conn, error) // to other nodes; nil: TCP
+	Now  func() time.Time                                         // nil: time.Now
+	// AtMove is called at the arrows of a move's steps (package cluster/move). An error ends the
+	// driver there.
 	AtMove func(arrow string) error
-	// AtStep is called at the steps of the node's replicas, by their names (storage.Config.Fault); a replica stands still for as long as it does.
+	// AtStep is called at the steps of the node's replicas with their names (storage.Config.Fault).
+	// The replica waits until it returns.
 	AtStep func(point string)
-	// VersionsKept returns how long old versions are kept now; nil: as sherd.gc_ttl says.
+	// VersionsKept returns how long old versions are kept now. nil: as sherd.gc_ttl says.
 	VersionsKept func() time.Duration
-	// Version is what the node speaks, as another release would; zero is this release's.
+	// Version is what the node speaks, as another release would. Zero: what this release speaks.
 	Version door.Version
-	// Election is how long the leader of a fragment may be silent before the others choose another; 0 is a second.
+	// Election is how long the leader of a fragment may be silent before the others choose another.
+	// 0: a second.
 	Election time.Duration
-	// CertificateLook is how often certificates and their authority are looked at; 0 is a minute.
-	CertificateLook time.Duration
-	// LockPatience is how long a lock of a table waits for a node that cannot be asked; 0 is 30 s.
+	// LockPatience is how long the lock of a table waits for a node that does not answer. 0: 30 s.
 	LockPatience time.Duration
-	// UpgradeLook is how often it is looked whether an upgrade can be finalized; 0 is a minute.
-	UpgradeLook time.Duration
-	// RebalanceLook is how often the balancer decides; 0 is a minute.
-	RebalanceLook time.Duration
+	// Intervals between two looks; 0: a minute.
+	CertificateLook time.Duration // at certificates and their authority
+	UpgradeLook     time.Duration // whether an upgrade can be finalized
+	RebalanceLook   time.Duration // of the balancer
 }
 
 func (c *Config) setDefaults() {
@@ -86,18 +92,34 @@ func (c *Config) setDefaults() {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	if c.CertificateLook == 0 {
-		c.CertificateLook = certificateLook
+	c.Knobs.setDefaults()
+}
+
+func (k *Knobs) setDefaults() {
+	if k.CertificateLook == 0 {
+		k.CertificateLook = certificateLook
 	}
-	if c.UpgradeLook == 0 {
-		c.UpgradeLook = upgradeLook
+	if k.UpgradeLook == 0 {
+		k.UpgradeLook = upgradeLook
 	}
-	if c.Version == (door.Version{}) {
-		c.Version = Speaks()
+	if k.Version == (door.Version{}) {
+		k.Version = Speaks()
 	}
-	if c.Now == nil {
-		c.Now = time.Now
+	if k.Now == nil {
+		k.Now = time.Now
 	}
+}
+
+// checkVersion refuses a cluster whose version this release does not know.
+func (c *Config) checkVersion(cluster uint32) error {
+	v := c.Knobs.Version
+	if cluster <= v.To {
+		return nil
+	}
+	return fmt.Errorf(
+		"the cluster is at version %d, and this release, Sherd %s, knows versions up to %d: start the newer release here",
+		cluster, v.Release, v.To,
+	)
 }
 
 // advertised returns the address to announce for what listens at l: what was configured, with the

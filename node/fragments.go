@@ -30,20 +30,20 @@ const (
 
 // buildFragments makes what serves the fragments, to sessions here and to other nodes. Nothing of it is open yet.
 func (n *Node) buildFragments() {
-	n.clock = txn.NewClock(n.cfg.Now, maxClockAhead)
+	n.clock = txn.NewClock(n.cfg.Knobs.Now, maxClockAhead)
 	n.host = cluster.New(cluster.Config{
 		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"), Node: n.dir.NodeID, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger,
 		Door: n.port.door, Transport: func(group uint64) raft.Transport { return n.port.mux.Transport(group) },
 		LogFailed:     func(err error) { n.end(fmt.Errorf("its log device has failed: %w", err)) },
-		HeatElsewhere: n.heatElsewhere, AtMove: n.cfg.AtMove, RebalanceLook: n.cfg.RebalanceLook,
-		Storage: storage.Config{Fault: n.cfg.AtStep, VersionsKept: n.cfg.VersionsKept, Election: n.cfg.Election},
+		HeatElsewhere: n.heatElsewhere, AtMove: n.cfg.Knobs.AtMove, RebalanceLook: n.cfg.Knobs.RebalanceLook,
+		Storage: storage.Config{Fault: n.cfg.Knobs.AtStep, VersionsKept: n.cfg.Knobs.VersionsKept, Election: n.cfg.Knobs.Election},
 	})
 	n.tasks = taskserver.New(taskserver.Config{
 		Host: n.host, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger, TempDir: n.dir.Join("temp"),
 	})
 	n.locks = tablelock.New(tablelock.Config{
 		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Door: n.port.door, Presence: n.host.Presence(), Nodes: n.members,
-		Logger: n.cfg.Logger, Patience: n.cfg.LockPatience,
+		Logger: n.cfg.Logger, Patience: n.cfg.Knobs.LockPatience,
 	}, n.port.members)
 	n.advisory = advisory.New(advisory.Config{
 		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Door: n.port.door, Nodes: n.members, Detector: n.host.Deadlocks(),

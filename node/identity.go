@@ -19,7 +19,8 @@ const needsToken = "a join token is needed: \"sherd node token\" on a node of th
 // identify opens the data directory and what the node proves itself with. An empty directory becomes that of a new cluster's first node or, with Join,
 // that of a node that the cluster has let in. A crash at any step is mended by starting again in the same way.
 func (n *Node) identify(ctx context.Context) (err error) {
-	n.dir, err = catalog.OpenDataDir(n.cfg.Data, n.cfg.Version.Release, func(certs string) (catalog.Identity, error) { return n.begin(ctx, certs) })
+	begin := func(certs string) (catalog.Identity, error) { return n.begin(ctx, certs) }
+	n.dir, err = catalog.OpenDataDir(n.cfg.Data, n.cfg.Knobs.Version.Release, begin)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (n *Node) checkToken() error {
 // begin makes the identity of an empty directory.
 func (n *Node) begin(ctx context.Context, certs string) (catalog.Identity, error) {
 	id := catalog.NewCluster()
-	keeper, err := trust.OpenKeeper(certs, n.cfg.Now)
+	keeper, err := trust.OpenKeeper(certs, n.cfg.Knobs.Now)
 	switch {
 	case err == nil: // a start before this one came so far
 		n.keeper = keeper
@@ -84,15 +85,15 @@ func (n *Node) begin(ctx context.Context, certs string) (catalog.Identity, error
 	if err := n.checkNewAccess(); err != nil {
 		return id, err
 	}
-	n.keeper, err = member.Found(certs, id.ClusterID, id.NodeID, n.cfg.Now)
+	n.keeper, err = member.Found(certs, id.ClusterID, id.NodeID, n.cfg.Knobs.Now)
 	return id, err
 }
 
 // resume opens what a node with data proves itself with. Where that is lost or has expired, a token made for the node brings it back.
 func (n *Node) resume(ctx context.Context) error {
-	keeper, err := trust.OpenKeeper(n.dir.Certs(), n.cfg.Now)
+	keeper, err := trust.OpenKeeper(n.dir.Certs(), n.cfg.Knobs.Now)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && n.cfg.Token != "", err == nil && n.cfg.Token != "" && n.cfg.Now().After(keeper.Self().Expires):
+	case errors.Is(err, fs.ErrNotExist) && n.cfg.Token != "", err == nil && n.cfg.Token != "" && n.cfg.Knobs.Now().After(keeper.Self().Expires):
 		id, err := n.join(ctx, n.dir.Certs(), n.dir.NodeID)
 		if err == nil && id != n.dir.Identity {
 			err = fmt.Errorf("the join token is for node %d of cluster %s, and the data directory is that of node %d of cluster %s",
@@ -101,7 +102,7 @@ func (n *Node) resume(ctx context.Context) error {
 		return err
 	case errors.Is(err, fs.ErrNotExist) && n.dir.NodeID == 1:
 		// Data from before there were certificates, of a cluster of one node; or the certificates of one are lost (Establish).
-		n.keeper, err = member.Found(n.dir.Certs(), n.dir.ClusterID, n.dir.NodeID, n.cfg.Now)
+		n.keeper, err = member.Found(n.dir.Certs(), n.dir.ClusterID, n.dir.NodeID, n.cfg.Knobs.Now)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("the node's certificate is missing in %s; %s", n.dir.Certs(), needsToken)
 	default:
@@ -138,7 +139,7 @@ func (n *Node) join(ctx context.Context, certs string, as uint32) (id catalog.Id
 	}
 	joined, err := join.Join(ctx, join.Request{
 		Failed: func(err error) { n.cfg.Logger.Warn("a node of --join was not reached; the next is asked", "why", err) },
-		Addrs:  addrs, Token: token, Dir: certs, Version: n.cfg.Version, Info: info, Now: n.cfg.Now, Dial: n.cfg.Dial,
+		Addrs:  addrs, Token: token, Dir: certs, Version: n.cfg.Knobs.Version, Info: info, Now: n.cfg.Knobs.Now, Dial: n.cfg.Knobs.Dial,
 	})
 	if err != nil {
 		return id, err
@@ -159,6 +160,6 @@ func (n *Node) info() (*pb.NodeInfo, error) {
 	}
 	return &pb.NodeInfo{
 		NodeAddr: n.self, SqlAddr: sqlAddr, HttpAddr: n.http.addr(), Labels: n.cfg.Labels, Gateway: n.cfg.Gateway,
-		Release: n.cfg.Version.Release, Speaks: n.cfg.Version.To,
+		Release: n.cfg.Knobs.Version.Release, Speaks: n.cfg.Knobs.Version.To,
 	}, nil
 }

@@ -104,7 +104,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	}
 	if err = n.openSessions(ctx); txn.IsAhead(err) {
 		err = fmt.Errorf("the clock of this machine, at %s, is too far ahead of the other nodes' clocks, or theirs of it: set it right. Another node said: %w",
-			cfg.Now().UTC().Format(time.RFC3339), err)
+			cfg.Knobs.Now().UTC().Format(time.RFC3339), err)
 	}
 	return n, err
 }
@@ -120,7 +120,7 @@ func (n *Node) openCatalog(ctx context.Context) (err error) {
 		return err
 	}
 	n.port.asks.Serve(n.catalog)
-	n.register = &member.Register{Catalog: n.catalog, Now: n.cfg.Now}
+	n.register = &member.Register{Catalog: n.catalog, Now: n.cfg.Knobs.Now}
 	host := n.register.Host(n.cfg.Logger)
 	host.Report = n.report
 	host.Register(n.port.joining, n.port.members)
@@ -172,8 +172,8 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	if self == nil {
 		return fmt.Errorf("node %d is not in the cluster's list of nodes", n.dir.NodeID)
 	}
-	if at := n.clusterVersion(); at > n.cfg.Version.To {
-		return fmt.Errorf("the cluster is at version %d, and this release, Sherd %s, knows versions up to %d: start the newer release here", at, n.cfg.Version.Release, n.cfg.Version.To)
+	if err = n.cfg.checkVersion(n.clusterVersion()); err != nil {
+		return err
 	}
 	if err = n.checkAccess(); err != nil {
 		return err
@@ -199,7 +199,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 			},
 		},
 		Given: n.facts(offered != nil),
-		Addr:  self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"), Speaks: n.cfg.Version.To,
+		Addr:  self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"), Speaks: n.cfg.Knobs.Version.To,
 		JoinToken: func(ctx context.Context, life time.Duration, node uint32) (string, error) {
 			token, err := n.NewToken(ctx, life, node)
 			return token.String(), err
@@ -272,7 +272,7 @@ func (n *Node) bootstrap(ctx context.Context, info *pb.NodeInfo) (created bool, 
 		}
 	}
 	return n.catalog.Bootstrap(ctx, catalog.BootstrapOptions{
-		ClusterID: n.dir.ClusterID, Fragments: n.cfg.Fragments, Replication: n.cfg.Replication, PasswordHash: verifier, Node: first, Format: n.cfg.Version.To,
+		ClusterID: n.dir.ClusterID, Fragments: n.cfg.Fragments, Replication: n.cfg.Replication, PasswordHash: verifier, Node: first, Format: n.cfg.Knobs.Version.To,
 	})
 }
 

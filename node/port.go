@@ -37,7 +37,7 @@ func (p *port) listen(addr string) (err error) {
 // build makes door, servers and the transport of Raft. Nothing of it is open yet.
 func (p *port) build(n *Node) {
 	p.door = door.New(door.Config{
-		Keeper: n.keeper, Listener: p.listener, Version: n.cfg.Version, Addr: n.addrOf, Dial: n.cfg.Dial, Logger: n.cfg.Logger,
+		Keeper: n.keeper, Listener: p.listener, Version: n.cfg.Knobs.Version, Addr: n.addrOf, Dial: n.cfg.Knobs.Dial, Logger: n.cfg.Logger,
 		Admit:          n.admit,
 		ClusterVersion: n.clusterVersion,
 		Known:          func(node uint32) string { addr, _ := n.contacts.Addr(node); return addr },

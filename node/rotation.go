@@ -50,7 +50,7 @@ func (n *Node) keepRenewed(ctx context.Context) {
 
 // eachLook calls f when certificates are to be looked at: at intervals, and when the cluster's authorities have changed. It ends with ctx.
 func (n *Node) eachLook(ctx context.Context, f func()) {
-	t := time.NewTicker(n.cfg.CertificateLook)
+	t := time.NewTicker(n.cfg.Knobs.CertificateLook)
 	defer t.Stop()
 	phases := n.phases()
 	for {

@@ -48,7 +48,7 @@ func (n *Node) readClientTLS() error {
 			return fmt.Errorf("--sql-tls-cert %s: %w", n.tls.certFile, err)
 		}
 	}
-	if now := n.cfg.Now(); now.After(cert.Leaf.NotAfter) || now.Before(cert.Leaf.NotBefore) {
+	if now := n.cfg.Knobs.Now(); now.After(cert.Leaf.NotAfter) || now.Before(cert.Leaf.NotBefore) {
 		n.cfg.Logger.Warn("the certificate for clients is not valid now: those that verify it do not connect", "file", n.tls.certFile,
 			"from", cert.Leaf.NotBefore, "to", cert.Leaf.NotAfter)
 	}
@@ -78,7 +78,7 @@ func (n *Node) makeClientTLS() error {
 	if err != nil {
 		return err
 	}
-	cert, err := signer.IssueServer(n.clientHosts(), n.cfg.Now())
+	cert, err := signer.IssueServer(n.clientHosts(), n.cfg.Knobs.Now())
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,11 @@ func (n *Node) keepClientTLS(ctx context.Context) {
 	n.eachLook(ctx, func() {
 		leaf := n.tls.current.Load().Leaf
 		signer, err := n.register.Signer()
-		if err != nil || signer.Fingerprint() == n.tls.signedBy && n.cfg.Now().Before(leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore)/3)) {
+		fresh := func() bool {
+			third := leaf.NotAfter.Sub(leaf.NotBefore) / 3
+			return signer.Fingerprint() == n.tls.signedBy && n.cfg.Knobs.Now().Before(leaf.NotBefore.Add(third))
+		}
+		if err != nil || fresh() {
 			return
 		}
 		if err := n.makeClientTLS(); err != nil {

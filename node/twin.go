@@ -27,7 +27,7 @@ func (n *Node) refuseTwin(ctx context.Context, addr string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, twinPatience)
 	defer cancel()
-	c, err := door.Who(ctx, addr, n.keeper, n.cfg.Version, n.cfg.Dial)
+	c, err := door.Who(ctx, addr, n.keeper, n.cfg.Knobs.Version, n.cfg.Knobs.Dial)
 	if err != nil {
 		return nil
 	}
@@ -139,7 +139,7 @@ func isOfThisMachine(ip net.IP) bool {
 // sayElsewhere says of each address of Join that it is of another cluster: a node that has data is of the one it was.
 func (n *Node) sayElsewhere(ctx context.Context) {
 	for _, addr := range n.cfg.Join {
-		c, err := door.Who(ctx, addr, n.keeper, n.cfg.Version, n.cfg.Dial)
+		c, err := door.Who(ctx, addr, n.keeper, n.cfg.Knobs.Version, n.cfg.Knobs.Dial)
 		if err == nil {
 			c.Close()
 			continue

@@ -11,7 +11,7 @@ const upgradeLook = time.Minute
 // keepUpgraded finalizes an upgrade (V4) once all nodes run this release and answer, unless sherd.auto_finalize_upgrade is off. The node that leads the
 // catalog does, and makes the predefined roles that are new. It ends with ctx.
 func (n *Node) keepUpgraded(ctx context.Context) {
-	t := time.NewTicker(n.cfg.UpgradeLook)
+	t := time.NewTicker(n.cfg.Knobs.UpgradeLook)
 	defer t.Stop()
 	before := false
 	for {
@@ -43,7 +43,7 @@ func (n *Node) addPredefinedRoles(ctx context.Context) {
 
 func (n *Node) canUpgrade() bool {
 	v := n.catalog.View()
-	if !n.catalog.Leads() || !v.CanRaise(n.cfg.Version.To) || v.Cluster().Settings["sherd.auto_finalize_upgrade"] == "off" {
+	if !n.catalog.Leads() || !v.CanRaise(n.cfg.Knobs.Version.To) || v.Cluster().Settings["sherd.auto_finalize_upgrade"] == "off" {
 		return false
 	}
 	for _, other := range n.members() {
@@ -55,9 +55,12 @@ func (n *Node) canUpgrade() bool {
 }
 
 func (n *Node) upgrade(ctx context.Context) {
-	if err := n.catalog.FinalizeUpgrade(ctx, n.cfg.Version.To); err != nil {
-		n.cfg.Logger.Warn("the upgrade was not finalized", "version", n.cfg.Version.To, "error", err)
+	if err := n.catalog.FinalizeUpgrade(ctx, n.cfg.Knobs.Version.To); err != nil {
+		n.cfg.Logger.Warn("the upgrade was not finalized", "version", n.cfg.Knobs.Version.To, "error", err)
 		return
 	}
-	n.cfg.Logger.Info("the upgrade is final: all nodes run the new release", "release", n.cfg.Version.Release, "version", n.cfg.Version.To)
+	n.cfg.Logger.Info(
+		"the upgrade is final: all nodes run the new release",
+		"release", n.cfg.Knobs.Version.Release, "version", n.cfg.Knobs.Version.To,
+	)
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/stopped"
 )
@@ -39,9 +41,9 @@ func checkStopped(ctx context.Context, data []string, temp string, asJSON bool, 
 		Logger: slog.New(slog.DiscardHandler),
 		Progress: everyNow(func(fragment string, n int64, unit string) {
 			if unit == "bytes" {
-				fmt.Fprintf(tell, "%s: %s of tables read\n", fragment, megabytes(n))
+				fmt.Fprintf(tell, "%s: %s of tables read\n", fragment, humanize.Bytes(uint64(n)))
 			} else {
-				fmt.Fprintf(tell, "%s: %s keys checked\n", fragment, thousands(n))
+				fmt.Fprintf(tell, "%s: %s keys checked\n", fragment, humanize.Comma(n))
 			}
 		}),
 	}, func(check, subject string, ok bool, detail string) error {
@@ -53,11 +55,13 @@ func checkStopped(ctx context.Context, data []string, temp string, asJSON bool, 
 	return p.failed
 }
 
-// everyNow lets one call through every few seconds.
+const tellEvery = 5 * time.Second
+
+// everyNow lets one call through in each tellEvery.
 func everyNow(tell func(fragment string, n int64, unit string)) func(string, int64, string) {
 	last := time.Now()
 	return func(fragment string, n int64, unit string) {
-		if now := time.Now(); now.Sub(last) >= plainInterval {
+		if now := time.Now(); now.Sub(last) >= tellEvery {
 			last = now
 			tell(fragment, n, unit)
 		}

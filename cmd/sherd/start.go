@@ -68,7 +68,7 @@ func startCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg.Logger = newLogger(os.Stderr)
 			var err error
-			if cfg.Version, err = release(); err != nil {
+			if cfg.Knobs.Version, err = release(); err != nil {
 				return err
 			}
 			if err := more.apply(&cfg); err != nil {

@@ -27,7 +27,7 @@ func arrowNode() {
 	if at == "" || len(os.Args) < 2 || os.Args[1] != "start" {
 		return
 	}
-	cfg := node.Config{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), AtMove: func(arrow string) error { return reportArrow(at, arrow) }}
+	cfg := node.Config{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Knobs: node.Knobs{AtMove: func(arrow string) error { return reportArrow(at, arrow) }}}
 	f := flag.NewFlagSet("start", flag.ExitOnError)
 	f.StringVar(&cfg.Data, "data", "", "")
 	f.StringVar(&cfg.SQLAddr, "sql-addr", "", "")

@@ -20,6 +20,7 @@ var mayImport = map[string][]string{
 	"shardmap/balance":     {"shardmap"},
 	"jsonb":                {},
 	"jsonb/jsonpath":       {"internal/regexrun", "jsonb"},
+	"importer":             {},
 	"integration/bench":    {"integration/fault"},
 	"integration/tenants":  {"integration"},
 	"integration/large":    {"integration"},

@@ -64,7 +64,7 @@ func bystander(c *Cluster) (number, leader uint32) {
 func TestFollowerHasNotHeard(t *testing.T) {
 	t.Parallel()
 	var gates [3]gate
-	c := Start(t, 3, func(number uint32, cfg *node.Config) { cfg.Fragments, cfg.AtStep = 2, gates[number-1].at })
+	c := Start(t, 3, func(number uint32, cfg *node.Config) { cfg.Fragments, cfg.Knobs.AtStep = 2, gates[number-1].at })
 	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
 	exec(t, c, 1, "INSERT INTO acc SELECT g, 1 FROM generate_series(1, 400) g")
 	replicated(c, 3)

@@ -63,7 +63,7 @@ func TestJoinAddresses(t *testing.T) {
 	good := n.Config.Join[0]
 	var log logged
 	n.Config.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	n.Config.Dial = nil
+	n.Config.Knobs.Dial = nil
 	gone := listenOnly(t, func(c net.Conn) { c.Close() })
 	http := listenOnly(t, func(c net.Conn) {
 		c.Read(make([]byte, 100))
@@ -98,8 +98,8 @@ func TestJoinPastSilence(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 1)
 	n := c.stranger(t, c.token(t, time.Hour))
-	tcp := n.Config.Dial
-	n.Config.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+	tcp := n.Config.Knobs.Dial
+	n.Config.Knobs.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
 		if addr != "192.0.2.1:7433" {
 			return tcp(ctx, addr)
 		}
@@ -121,7 +121,7 @@ func TestOtherClusterLater(t *testing.T) {
 	n.Stop()
 	var log logged
 	n.Config.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	n.Config.Dial = nil
+	n.Config.Knobs.Dial = nil
 	n.Config.Join, n.Config.Token = []string{other.Node(1).Config.NodeAddr}, other.token(t, time.Hour)
 	refused(t, n, "--token is for cluster "+other.Node(1).Certificates().Self().ClusterID)
 	n.Config.Token, n.Config.Name, n.Config.Fragments, n.Config.Replication, n.Config.Password = "", "lisbon", 7, 5, "secret"
@@ -189,16 +189,16 @@ func TestJoinWithWrongClock(t *testing.T) {
 	c := Start(t, 1)
 	n := c.stranger(t, c.token(t, time.Hour))
 	for _, off := range []time.Duration{2 * 365 * 24 * time.Hour, -2 * 365 * 24 * time.Hour} {
-		n.Config.Now = func() time.Time { return time.Now().Add(off) }
+		n.Config.Knobs.Now = func() time.Time { return time.Now().Add(off) }
 		refused(t, n, "compare the clocks")
 	}
-	n.Config.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	n.Config.Knobs.Now = func() time.Time { return time.Now().Add(time.Hour) }
 	refused(t, n, "is too far ahead of the other nodes' clocks")
 	exec(t, c, 1, "CREATE TABLE t (id int PRIMARY KEY)")
 	if last := c.Node(1).Clock().Last().Time(); time.Until(last) > 20*time.Second {
 		t.Errorf("the cluster's clock went along, to %s", last)
 	}
-	n.Config.Now = nil
+	n.Config.Knobs.Now = nil
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -40,8 +40,9 @@ func (c *Cluster) stranger(t *testing.T, token string) *Node {
 	t.Helper()
 	number := uint32(len(c.nodes) + 1)
 	return &Node{cluster: c, number: number, Config: node.Config{
-		Data: filepath.Join(t.TempDir(), "data"), SQLAddr: "127.0.0.1:0", NodeAddr: c.freeAddr(number), Logger: c.log, Dial: c.Node(1).Config.Dial,
-		Join: []string{c.Running().Config.NodeAddr}, Token: token,
+		Data: filepath.Join(t.TempDir(), "data"), SQLAddr: "127.0.0.1:0", NodeAddr: c.freeAddr(number), Logger: c.log,
+		Knobs: node.Knobs{Dial: c.Node(1).Config.Knobs.Dial},
+		Join:  []string{c.Running().Config.NodeAddr}, Token: token,
 	}}
 }
 

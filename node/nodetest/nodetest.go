@@ -80,9 +80,11 @@ func (c *Cluster) Add(configure ...func(number uint32, cfg *node.Config)) *Node 
 	n := &Node{cluster: c, number: uint32(len(c.nodes) + 1)}
 	n.Config = node.Config{
 		Data: filepath.Join(c.t.TempDir(), "data"), SQLAddr: c.freeAddr(n.number), NodeAddr: c.freeAddr(n.number), Logger: c.log.With("on", n.number),
-		Now: func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) },
-		Dial: func(ctx context.Context, addr string) (net.Conn, error) {
-			return c.Net.Dial(ctx, Host(n.number), c.host(addr), addr)
+		Knobs: node.Knobs{
+			Now: func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) },
+			Dial: func(ctx context.Context, addr string) (net.Conn, error) {
+				return c.Net.Dial(ctx, Host(n.number), c.host(addr), addr)
+			},
 		},
 	}
 	if other := c.Running(); other != nil {

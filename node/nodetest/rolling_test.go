@@ -78,7 +78,7 @@ func (r *roller) step(ctx context.Context, conn *pgx.Conn, i int) error {
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	// A busy machine may stand still for a second. Who loses the lead by that loses what is staged there, and it is not the restart that has done it.
-	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Election = 3, 10*time.Second })
+	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Knobs.Election = 3, 10*time.Second })
 	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
 	exec(t, c, 1, "INSERT INTO acc SELECT g, 100 FROM generate_series(0, 59) g")
 	replicated(c, 3)

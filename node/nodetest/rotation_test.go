@@ -11,7 +11,7 @@ import (
 )
 
 func looksOften(_ uint32, cfg *node.Config) {
-	cfg.Fragments, cfg.CertificateLook = 1, 50*time.Millisecond
+	cfg.Fragments, cfg.Knobs.CertificateLook = 1, 50*time.Millisecond
 }
 
 // phases gives how far the authorities have come, and the nodes that are waited for.

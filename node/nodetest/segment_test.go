@@ -12,7 +12,7 @@ import (
 // has split stays. Before, in advise, a plan says so, and a person applies it. Answers are right all the while.
 func TestSegmentsByThemselves(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.RebalanceLook = 3, 50*time.Millisecond })
+	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Knobs.RebalanceLook = 3, 50*time.Millisecond })
 	exec(t, c, 1, "ALTER SYSTEM SET sherd.segment_size = '1MB'")
 	exec(t, c, 1, "ALTER SYSTEM SET sherd.segment_writes = 0") // else it is watched for ten minutes whether writes have ceased
 	exec(t, c, 1, "CREATE TABLE r (id int PRIMARY KEY, v text) WITH (shard_by = 'range', shard_splits = '100000')")

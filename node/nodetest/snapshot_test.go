@@ -14,7 +14,7 @@ func TestSnapshotOverLeaders(t *testing.T) {
 	t.Parallel()
 	var kept versions
 	// A busy machine may stand still for a second. A leader that comes by that knows of no snapshot yet.
-	c := Start(t, 3, func(_ uint32, cfg *node.Config) { kept.config(cfg); cfg.Election = 5 * time.Second })
+	c := Start(t, 3, func(_ uint32, cfg *node.Config) { kept.config(cfg); cfg.Knobs.Election = 5 * time.Second })
 	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
 	exec(t, c, 1, "INSERT INTO acc SELECT g, 1 FROM generate_series(1, 300) g")
 	exec(t, c, 1, "CREATE DATABASE beside FRAGMENTS 1")

@@ -121,7 +121,7 @@ func TestFollowerReads(t *testing.T) {
 func TestFollowerReadsDoNotWait(t *testing.T) {
 	t.Parallel()
 	var gates [3]gate
-	c := Start(t, 3, func(number uint32, cfg *node.Config) { cfg.Fragments, cfg.AtStep = 1, gates[number-1].at })
+	c := Start(t, 3, func(number uint32, cfg *node.Config) { cfg.Fragments, cfg.Knobs.AtStep = 1, gates[number-1].at })
 	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
 	exec(t, c, 1, "INSERT INTO acc VALUES (1, 1)")
 	replicated(c, 3)

@@ -74,7 +74,7 @@ func TestLockAndNewNode(t *testing.T) {
 // TestLockOneWay asks for a lock where a node does not answer this one, and others hear it: it may have writers, so it is not left out.
 func TestLockOneWay(t *testing.T) {
 	t.Parallel()
-	w := newLockWorldAs(t, 3, func(_ uint32, cfg *node.Config) { cfg.LockPatience = 7 * time.Second })
+	w := newLockWorldAs(t, 3, func(_ uint32, cfg *node.Config) { cfg.Knobs.LockPatience = 7 * time.Second })
 	a, b := w.Node(1).Connect(t), w.Node(2).Connect(t)
 	w.create(a, "CREATE TABLE t (id int PRIMARY KEY)", b)
 	w.Net.Cut(Host(2), Host(1))

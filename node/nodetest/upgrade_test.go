@@ -22,7 +22,7 @@ var (
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) {
-		cfg.Fragments, cfg.Replication, cfg.Version, cfg.UpgradeLook = 1, 1, firstRelease, 20*time.Millisecond
+		cfg.Fragments, cfg.Replication, cfg.Knobs.Version, cfg.Knobs.UpgradeLook = 1, 1, firstRelease, 20*time.Millisecond
 	})
 	exec(t, c, 1, "CREATE TABLE t (id int PRIMARY KEY)")
 	exec(t, c, 1, "ALTER SYSTEM SET sherd.auto_finalize_upgrade = off")
@@ -30,9 +30,9 @@ func TestUpgrade(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 		defer cancel()
-		was := n.Config.Version
-		n.Config.Version = v
-		defer func() { n.Config.Version = was }()
+		was := n.Config.Knobs.Version
+		n.Config.Knobs.Version = v
+		defer func() { n.Config.Knobs.Version = was }()
 		if err := n.Start(ctx); err == nil || !strings.Contains(err.Error(), says) {
 			t.Fatalf("%v, not %q", err, says)
 		}
@@ -42,7 +42,7 @@ func TestUpgrade(t *testing.T) {
 	refused(c.Node(2), laterRelease, "upgrade the nodes of the cluster first and call sherd.finalize_upgrade()")
 	for _, n := range c.Nodes() {
 		n.Stop()
-		n.Config.Version = nextRelease
+		n.Config.Knobs.Version = nextRelease
 		n.Restart()
 		exec(t, c, 1, "INSERT INTO t SELECT count(*) FROM t")
 	}
@@ -52,7 +52,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	c.Node(2).Stop() // there is a way back
 	n := c.Node(2)
-	n.Config.Version = firstRelease
+	n.Config.Knobs.Version = firstRelease
 	n.Restart()
 	exec(t, c, 2, "INSERT INTO t SELECT count(*) FROM t")
 	var off string
@@ -64,7 +64,7 @@ func TestUpgrade(t *testing.T) {
 		t.Fatal("the upgrade is final")
 	}
 	n.Stop()
-	n.Config.Version = nextRelease
+	n.Config.Knobs.Version = nextRelease
 	n.Restart()
 	c.Await("the upgrade is final", func() bool { return format() == 2 })
 	n.Stop()
@@ -78,7 +78,7 @@ func TestUpgrade(t *testing.T) {
 func TestPredefinedRolesOfUpgrade(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 1, func(_ uint32, cfg *node.Config) {
-		cfg.Fragments, cfg.Replication, cfg.UpgradeLook = 1, 1, 20*time.Millisecond
+		cfg.Fragments, cfg.Replication, cfg.Knobs.UpgradeLook = 1, 1, 20*time.Millisecond
 	})
 	n := c.Node(1)
 	older := func(v *catalog.View, ch *catalog.Change) error { ch.DropRole(catalog.AdminRole); return nil }

@@ -13,7 +13,7 @@ import (
 type versions struct{ short atomic.Bool }
 
 func (v *versions) config(cfg *node.Config) {
-	cfg.VersionsKept = func() time.Duration {
+	cfg.Knobs.VersionsKept = func() time.Duration {
 		if v.short.Load() {
 			return time.Nanosecond
 		}

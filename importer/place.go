@@ -1,4 +1,4 @@
-package main
+package importer
 
 import (
 	"context"
@@ -23,8 +23,8 @@ type place struct {
 var progressTable = []string{
 	"CREATE SCHEMA IF NOT EXISTS sherd_import",
 	`CREATE TABLE IF NOT EXISTS sherd_import.progress (
-		id text PRIMARY KEY, line bigint NOT NULL, documents bigint NOT NULL, rejected bigint NOT NULL, file_size bigint NOT NULL,
-		finished boolean NOT NULL, updated timestamptz NOT NULL)`,
+		id text PRIMARY KEY, line bigint NOT NULL, documents bigint NOT NULL, rejected bigint NOT NULL,
+		file_size bigint NOT NULL, finished boolean NOT NULL, updated timestamptz NOT NULL)`,
 }
 
 // findPlace reads the place an earlier import of the file came to; found is false if there was
@@ -44,7 +44,7 @@ func (imp *importer) findPlace(ctx context.Context, src *source) (p place, found
 	if errors.Is(err, pgx.ErrNoRows) {
 		return p, false, nil
 	}
-	if err == nil && imp.cfg.resume && size != src.size {
+	if err == nil && imp.cfg.Resume && size != src.size {
 		return p, false, fmt.Errorf(
 			"%s has changed since the import that is to be resumed: it had %d bytes and has %d", src.name, size,
 			src.size,
@@ -55,10 +55,12 @@ func (imp *importer) findPlace(ctx context.Context, src *source) (p place, found
 
 // keep writes the place into the transaction of a batch.
 func (p place) keep(ctx context.Context, tx pgx.Tx) error {
-	_, err := tx.Exec(ctx, `INSERT INTO sherd_import.progress (id, line, documents, rejected, file_size, finished, updated)
+	_, err := tx.Exec(ctx, `INSERT INTO sherd_import.progress
+			(id, line, documents, rejected, file_size, finished, updated)
 		VALUES ($1, $2, $3, $4, $5, $6, now())
-		ON CONFLICT (id) DO UPDATE SET line = excluded.line, documents = excluded.documents, rejected = excluded.rejected,
-			file_size = excluded.file_size, finished = excluded.finished, updated = excluded.updated`,
+		ON CONFLICT (id) DO UPDATE SET line = excluded.line, documents = excluded.documents,
+			rejected = excluded.rejected, file_size = excluded.file_size,
+			finished = excluded.finished, updated = excluded.updated`,
 		p.id, p.line, p.documents, p.rejected, p.fileSize, p.finished)
 	return err
 }

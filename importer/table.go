@@ -1,4 +1,4 @@
-package main
+package importer
 
 import (
 	"context"
@@ -21,8 +21,8 @@ type target struct {
 func tableIdentifier(name string) pgx.Identifier { return pgx.Identifier(strings.SplitN(name, ".", 2)) }
 
 // openTarget finds the table, or makes it.
-func openTarget(ctx context.Context, conn *pgx.Conn, cfg importConfig) (target, error) {
-	t := target{name: cfg.table, table: tableIdentifier(cfg.table).Sanitize(), id: "id", doc: "doc"}
+func openTarget(ctx context.Context, conn *pgx.Conn, cfg Config) (target, error) {
+	t := target{name: cfg.Table, table: tableIdentifier(cfg.Table).Sanitize(), id: "id", doc: "doc"}
 	var there bool
 	if err := conn.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", t.table).Scan(&there); err != nil {
 		return t, err
@@ -34,14 +34,14 @@ func openTarget(ctx context.Context, conn *pgx.Conn, cfg importConfig) (target, 
 	return t, t.findColumns(ctx, conn)
 }
 
-func createTable(t target, cfg importConfig) string {
+func createTable(t target, cfg Config) string {
 	text := "CREATE TABLE IF NOT EXISTS " + t.table + " (id text PRIMARY KEY, doc jsonb NOT NULL)"
 	var options []string
-	if cfg.shardBy != "" {
-		options = append(options, "shard_by = "+quoteLiteral(cfg.shardBy))
+	if cfg.ShardBy != "" {
+		options = append(options, "shard_by = "+quoteLiteral(cfg.ShardBy))
 	}
-	if cfg.shardRange != 0 {
-		options = append(options, fmt.Sprintf("shard_range = %d", cfg.shardRange))
+	if cfg.ShardRange != 0 {
+		options = append(options, fmt.Sprintf("shard_range = %d", cfg.ShardRange))
 	}
 	if options != nil {
 		text += " WITH (" + strings.Join(options, ", ") + ")"
@@ -52,7 +52,8 @@ func createTable(t target, cfg importConfig) string {
 func quoteLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 const columnsOfTable = `SELECT a.attname::text, t.typname::text, EXISTS (
-		SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = a.attrelid AND i.indisprimary AND a.attnum = ANY (i.indkey))
+		SELECT FROM pg_catalog.pg_index i
+		WHERE i.indrelid = a.attrelid AND i.indisprimary AND a.attnum = ANY (i.indkey))
 	FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 	WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped
 	ORDER BY a.attnum`
@@ -78,7 +79,9 @@ func (t *target) findColumns(ctx context.Context, conn *pgx.Conn) error {
 		case c.Key:
 			if keys = append(keys, c.Name); c.Type != "text" {
 				return fmt.Errorf(
-					"the primary key of table %s is of type %s; import loads into collections, whose key is one text column", t.name, c.Type,
+					"the primary key of table %s is of type %s; "+
+						"import loads into collections, whose key is one text column",
+					t.name, c.Type,
 				)
 			}
 		case c.Type == "jsonb" && c.Name == "doc":

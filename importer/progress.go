@@ -1,17 +1,18 @@
-package main
+package importer
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dustin/go-humanize"
 )
 
-// importSummary is what an import tells at its end.
-type importSummary struct {
+// Summary is what an import has done.
+type Summary struct {
 	Table     string  `json:"table"`
 	Files     int     `json:"files"`
 	Lines     int64   `json:"lines"`
@@ -23,18 +24,22 @@ type importSummary struct {
 	Seconds   float64 `json:"seconds"`
 }
 
-func (s importSummary) print(out io.Writer, asJSON bool) error {
+// Print writes a summary as a sentence, or as JSON.
+func (s Summary) Print(out io.Writer, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(out).Encode(s)
 	}
-	text := fmt.Sprintf("%s: %s documents, %s, in %.1f s (%s documents/s)", s.Table, thousands(s.Documents), megabytes(s.Bytes), s.Seconds,
-		thousands(int64(float64(s.Documents)/max(s.Seconds, 1e-3))))
+	text := fmt.Sprintf(
+		"%s: %s documents, %s, in %.1f s (%s documents/s)",
+		s.Table, humanize.Comma(s.Documents), humanize.Bytes(uint64(s.Bytes)), s.Seconds,
+		humanize.Comma(int64(float64(s.Documents)/max(s.Seconds, 1e-3))),
+	)
 	for _, part := range []struct {
 		n    int64
 		what string
 	}{{s.Skipped, "skipped"}, {s.Rejected, "rejected"}, {s.Resumed, "lines loaded before"}} {
 		if part.n > 0 {
-			text += fmt.Sprintf(", %s %s", thousands(part.n), part.what)
+			text += fmt.Sprintf(", %s %s", humanize.Comma(part.n), part.what)
 		}
 	}
 	_, err := fmt.Fprintln(out, text)
@@ -105,8 +110,8 @@ func (p fileProgress) text(width int) string {
 	}
 	seconds := max(p.took.Seconds(), 1e-3)
 	text += fmt.Sprintf(
-		"  %s documents  %s  %s/s", thousands(p.documents), megabytes(p.bytes),
-		thousands(int64(float64(p.documents)/seconds)),
+		"  %s documents  %s  %s/s", humanize.Comma(p.documents), humanize.Bytes(uint64(p.bytes)),
+		humanize.Comma(int64(float64(p.documents)/seconds)),
 	)
 	if share > 0 && share < 1 {
 		left := time.Duration(float64(p.took) * (1 - share) / share)
@@ -114,14 +119,3 @@ func (p fileProgress) text(width int) string {
 	}
 	return text
 }
-
-// thousands writes a number with commas.
-func thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -1,4 +1,4 @@
-package main
+package importer
 
 import (
 	"bytes"
@@ -29,7 +29,8 @@ func TestSplitDocument(t *testing.T) {
 		{`{"id":["a"]}`, "", "", "", `field "id" is neither a string nor a number, so it cannot be the id`},
 		{`"a"`, "", "", "", `the line is not a JSON object`},
 		{`[{"id":1}]`, "", "", "",
-			`the line is an array, not an object; one object a line is wanted: jq -c '.[]' FILE makes that of an array`},
+			`the line is an array, not an object; one object a line is wanted: ` +
+				`jq -c '.[]' FILE makes that of an array`},
 		{`{"id":"a",`, "", "", "",
 			`invalid JSON: the object does not end on its line; one object a line is wanted: jq -c . FILE makes that`},
 		{`{"id":"a"} x`, "", "", "", `invalid JSON: invalid character 'x' after top-level value`},
@@ -112,16 +113,5 @@ func TestProgressText(t *testing.T) {
 	p.size = 0
 	if got, want := p.text(8), "a.jsonl  12,345 documents  3.0 MB  4,115/s"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
-func TestCompleteStatement(t *testing.T) {
-	for text, want := range map[string]bool{
-		"select 1;": true, "select 1; -- x": true, "select ';\n": false, "select 1": false, "": true,
-		"select $$a;$$": false,
-	} {
-		if complete(text) != want {
-			t.Errorf("complete(%q) = %v", text, !want)
-		}
 	}
 }

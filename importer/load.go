@@ -1,4 +1,4 @@
-package main
+package importer
 
 import (
 	"bytes"
@@ -13,13 +13,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // importer loads files into a table over one connection.
 type importer struct {
-	cfg      importConfig
+	cfg      Config
 	conn     *pgx.Conn
 	target   target
 	messages *os.File
@@ -27,7 +28,7 @@ type importer struct {
 	bar      *progressBar
 	started  time.Time
 
-	total importSummary
+	total Summary
 	place place // of the file in work
 }
 
@@ -46,9 +47,9 @@ type badLine struct {
 	err  error
 }
 
-func (imp *importer) summary() importSummary {
+func (imp *importer) summary() Summary {
 	s := imp.total
-	s.Table, s.Files, s.Seconds = imp.target.name, len(imp.cfg.files), time.Since(imp.started).Seconds()
+	s.Table, s.Files, s.Seconds = imp.target.name, len(imp.cfg.Files), time.Since(imp.started).Seconds()
 	return s
 }
 
@@ -86,9 +87,11 @@ func (imp *importer) file(ctx context.Context, name string) error {
 		if b.err != nil {
 			return b.err
 		}
-		imp.bar.show(fileProgress{name: filepath.Base(src.name), read: src.read.Load(), size: src.size, took: time.Since(started),
+		imp.bar.show(fileProgress{
+			name: filepath.Base(src.name), read: src.read.Load(), size: src.size, took: time.Since(started),
 			documents: imp.total.Documents + imp.total.Skipped - before.Documents - before.Skipped,
-			bytes:     imp.total.Bytes - before.Bytes})
+			bytes:     imp.total.Bytes - before.Bytes,
+		})
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -98,11 +101,11 @@ func (imp *importer) file(ctx context.Context, name string) error {
 
 // begin starts at the beginning, or where the earlier import stopped if it is to be resumed.
 func (imp *importer) begin(src *source, p place, found bool) error {
-	if !imp.cfg.resume {
-		if found && !p.finished && imp.cfg.onConflict == "error" {
+	if !imp.cfg.Resume {
+		if found && !p.finished && imp.cfg.OnConflict == "error" {
 			fmt.Fprintf(
 				imp.messages, "an earlier import of %s stopped after line %s; --resume would go on from there\n",
-				src.name, thousands(p.line),
+				src.name, humanize.Comma(p.line),
 			)
 		}
 		imp.place = place{id: p.id, fileSize: p.fileSize}
@@ -126,11 +129,11 @@ func (imp *importer) finish(ctx context.Context) error {
 const batchBytes = 16 << 20
 
 // readBatches reads the file to its end.
-func readBatches(ctx context.Context, src *source, cfg importConfig, out chan<- *batch) {
+func readBatches(ctx context.Context, src *source, cfg Config, out chan<- *batch) {
 	defer close(out)
 	for {
 		b := &batch{}
-		for len(b.documents) < cfg.batch && b.bytes < batchBytes && b.err == nil {
+		for len(b.documents) < cfg.Batch && b.bytes < batchBytes && b.err == nil {
 			line, err := src.next()
 			if err != nil && !errors.Is(err, errLineTooLong) {
 				b.err = err
@@ -142,11 +145,11 @@ func readBatches(ctx context.Context, src *source, cfg importConfig, out chan<- 
 			}
 			d := document{line: src.line, raw: line}
 			if err == nil {
-				d.id, d.doc, err = splitDocument(line, cfg.idField, cfg.docField)
+				d.id, d.doc, err = splitDocument(line, cfg.IDField, cfg.DocField)
 			}
 			if err != nil {
 				b.bad = append(b.bad, badLine{src.line, line, err})
-				if len(b.bad) > cfg.maxErrors {
+				if len(b.bad) > cfg.MaxErrors {
 					break
 				}
 				continue
@@ -176,7 +179,7 @@ func (imp *importer) load(ctx context.Context, src *source, b *batch) error {
 	documents := b.documents
 	var fatal *badLine
 	for i := range b.bad {
-		if imp.total.Rejected+int64(i) >= int64(imp.cfg.maxErrors) {
+		if imp.total.Rejected+int64(i) >= int64(imp.cfg.MaxErrors) {
 			fatal = &b.bad[i]
 			b.bad, b.last = b.bad[:i], fatal.line-1
 			for len(documents) > 0 && documents[len(documents)-1].line > fatal.line {
@@ -221,7 +224,7 @@ func (imp *importer) loadDocuments(ctx context.Context, src *source, documents [
 	}
 	if len(documents) == 1 {
 		bad := badLine{documents[0].line, documents[0].raw, serverError(pg)}
-		if imp.total.Rejected >= int64(imp.cfg.maxErrors) {
+		if imp.total.Rejected >= int64(imp.cfg.MaxErrors) {
 			return fmt.Errorf("%s:%d: %w", src.name, bad.line, bad.err)
 		}
 		if err := imp.reject(src, bad); err != nil {
@@ -316,13 +319,13 @@ func (imp *importer) transaction(ctx context.Context, documents []document, last
 }
 
 func (imp *importer) write(ctx context.Context, tx pgx.Tx, documents []document) (int64, error) {
-	if imp.cfg.onConflict == "error" {
+	if imp.cfg.OnConflict == "error" {
 		text := fmt.Sprintf("COPY %s (%s, %s) FROM STDIN", imp.target.table, imp.target.id, imp.target.doc)
 		tag, err := tx.Conn().PgConn().CopyFrom(ctx, bytes.NewReader(copyText(documents)), text)
 		return tag.RowsAffected(), err
 	}
 	then := "DO NOTHING"
-	if imp.cfg.onConflict == "update" {
+	if imp.cfg.OnConflict == "update" {
 		then = fmt.Sprintf("DO UPDATE SET %s = excluded.%[1]s", imp.target.doc)
 		documents = lastOfEach(documents)
 	}
@@ -330,7 +333,9 @@ func (imp *importer) write(ctx context.Context, tx pgx.Tx, documents []document)
 	for i, d := range documents {
 		ids[i], docs[i] = d.id, string(d.doc)
 	}
-	tag, err := tx.Exec(ctx, fmt.Sprintf(`INSERT INTO %s (%s, %s) SELECT id, doc::jsonb FROM unnest($1::text[], $2::text[]) AS input (id, doc) ON CONFLICT (%[2]s) %[4]s`,
+	tag, err := tx.Exec(ctx, fmt.Sprintf(`INSERT INTO %s (%s, %s)
+		SELECT id, doc::jsonb FROM unnest($1::text[], $2::text[]) AS input (id, doc)
+		ON CONFLICT (%[2]s) %[4]s`,
 		imp.target.table, imp.target.id, imp.target.doc, then), ids, docs)
 	return tag.RowsAffected(), err
 }
