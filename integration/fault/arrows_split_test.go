@@ -17,7 +17,10 @@ import (
 )
 
 // rangedRows is how many rows the range table has whose segments are split, of 100 each.
-const rangedRows = 600
+const (
+	rangedRows = 600
+	splitStep  = 10 // rows between the keys of two splits
+)
 
 // ranged is a range table whose rows change all the time, two at once, so that their total stays.
 type ranged struct {
@@ -91,7 +94,10 @@ type arrowSplit struct {
 
 func (m *arrowSplit) crash() {
 	t, began := m.t, time.Now()
-	key := m.at * rangedRows / 50 % rangedRows
+	key := m.at * splitStep
+	if key >= rangedRows {
+		t.Fatalf("split %d is beyond the rows of the table", m.at)
+	}
 	m.leaderOf(key)
 	m.arrows.stopAt(m.arrow, m.before())
 	asked := make(chan error, 1)
