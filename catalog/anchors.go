@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// MaxAnchors bounds how many anchors one change pins.
+// MaxAnchors is the largest number of anchors that one change can pin.
 const MaxAnchors = 1000
 
 // Anchor is an id and its bucket.
@@ -18,7 +18,8 @@ type Anchor struct {
 	Bucket shardmap.Bucket
 }
 
-// bucketsOfAnchors groups anchors by their buckets, in the order of these; ids are sorted, each once.
+// bucketsOfAnchors groups anchors by bucket. The buckets keep the order of the anchors; the ids of
+// each bucket are sorted, without duplicates.
 func bucketsOfAnchors(anchors []Anchor) (order []shardmap.Bucket, ids map[shardmap.Bucket][]string) {
 	ids = map[shardmap.Bucket][]string{}
 	for _, a := range anchors {
@@ -34,16 +35,17 @@ func bucketsOfAnchors(anchors []Anchor) (order []shardmap.Bucket, ids map[shardm
 	return order, ids
 }
 
-// union returns the ids of two lists, sorted, each once, in memory of its own (K1).
+// union returns the ids of two lists, sorted and without duplicates, in a new slice (K1).
 func union(a, b []string) []string {
 	out := append(slices.Clone(a), b...)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// PinAnchors pins the buckets of anchors to a fragment: those that are there at once, others when a
-// move has brought them. It uses the job numbers from firstJob on, one for each bucket that has to
-// move, and returns how many. Buckets that are pinned elsewhere, or on their way, are an error.
+// PinAnchors pins the buckets of anchors to a fragment. Buckets that the fragment owns are pinned
+// at once, all others when a move has brought them. PinAnchors uses one job number, from firstJob
+// on, for each bucket that has to move, and returns how many it used. It returns an error if a
+// bucket is pinned elsewhere or is moving.
 func (c *Change) PinAnchors(database OID, subject string, anchors []Anchor, fragment string, firstJob uint64, a Author) (moves int, err error) {
 	d := c.current(c.base.Database(database))
 	f, err := d.FragmentNamed(fragment)
@@ -83,7 +85,8 @@ func (c *Change) pinHere(d *Database, v shardmap.Interval, fragment uint32, ids 
 			return false, pgerr.New(pgerr.ObjectInUse, `"%s" lies in bucket %d, which is pinned to fragment "%s"`, ids[0], v.Lo, d.NameOf(p.Fragment)).
 				WithHint("SELECT sherd.unpin(%s, %d, %d) lets it go.", quoteLiteral(d.Name), p.Lo, p.Hi)
 		default:
-			if len(p.Anchors) > 0 { // a range that is pinned for itself holds it as well
+			// A pin without anchors already keeps this bucket.
+			if len(p.Anchors) > 0 {
 				p.Anchors = union(p.Anchors, ids)
 			}
 			return true, nil

@@ -13,9 +13,9 @@ import (
 type op struct {
 	kind   opKind
 	key    objectKey
-	expect uint64 // revision the object must have; 0: must not exist
+	expect uint64 // revision that the object must have; 0: must not exist
 	desc   descriptor
-	nextID uint64 // of a new table: numbers below it were given to ids of its documents; 0: none
+	nextID uint64 // of a new table: the document ids below it are already used; 0: none
 }
 
 type opKind uint8
@@ -26,11 +26,11 @@ const (
 	requireOp
 )
 
-// errConflict marks a change whose plan is out of date.
+// errConflict marks a change that was planned against an outdated view.
 var errConflict = errors.New("catalog: the object was changed meanwhile")
 
-// IsConflict reports whether a change was refused because another one came first: planned again, it
-// may succeed. Update does that.
+// IsConflict reports whether a change was refused because another one came first. It may succeed if
+// it is planned again, as Update does.
 func IsConflict(err error) bool { return errors.Is(err, errConflict) }
 
 func conflict() error {
@@ -39,8 +39,8 @@ func conflict() error {
 		WithHint("Try again."), errConflict)
 }
 
-// apply returns the view that a batch leads to, or an error and no change at all. It is
-// deterministic (K2); errors are for the proposer.
+// apply returns the view after a batch. If it returns an error, nothing has changed. It is
+// deterministic (K2); the proposer gets the error.
 func (v *View) apply(ops []op, c counters) (*View, error) {
 	d := v.draft()
 	d.version++
@@ -50,7 +50,7 @@ func (v *View) apply(ops []op, c counters) (*View, error) {
 	if err := d.expectAll(ops); err != nil {
 		return nil, err
 	}
-	// Old names go first, so that a batch may swap the names of two objects.
+	// Remove old names first, so that a batch may swap the names of two objects.
 	for _, o := range ops {
 		if o.kind != requireOp {
 			d.remove(o.key)
@@ -84,8 +84,8 @@ func (v *View) apply(ops []op, c counters) (*View, error) {
 }
 
 // defines reports whether a step changes what query plans depend on. The places of a database's
-// buckets and replicas do not count: the node that runs a plan learns them then. Neither does the
-// cluster's object that is written unchanged (Change.begun).
+// buckets and replicas do not count, because the node that runs a plan looks them up. A put that
+// writes the cluster's object unchanged (Change.begun) does not count either.
 func (o *op) defines(base *View) bool {
 	if o.kind == requireOp || !o.key.kind().isDefinition() {
 		return false
@@ -98,10 +98,10 @@ func (o *op) defines(base *View) bool {
 	return !ok || old == nil || !reflect.DeepEqual(old.unplaced(), next.unplaced())
 }
 
-// unplaced is a database without what says where things are.
+// unplaced returns a copy of the database without the places of its buckets and replicas.
 func (d *Database) unplaced() *Database {
 	c := *d
-	c.Prefixes = nil // tables have what plans are made by
+	c.Prefixes = nil // query plans use the rules in the tables
 	c.Map, c.Pins, c.Labels, c.Fragments = nil, nil, nil, slices.Clone(d.Fragments)
 	for i := range c.Fragments {
 		f := &c.Fragments[i]
@@ -110,7 +110,7 @@ func (d *Database) unplaced() *Database {
 	return &c
 }
 
-// expectAll compares revisions, and refuses batches that name an object twice.
+// expectAll compares revisions. It refuses batches that name an object twice.
 func (v *View) expectAll(ops []op) error {
 	seen := map[objectKey]bool{}
 	for _, o := range ops {
@@ -125,7 +125,7 @@ func (v *View) expectAll(ops []op) error {
 	return nil
 }
 
-// remove takes an object, its names and its numbers out; nothing happens if it is not there.
+// remove removes an object with its names and numbers. It does nothing if there is no such object.
 func (v *View) remove(key objectKey) {
 	e, ok := v.objects.Delete(uint64(key))
 	if !ok {
@@ -139,7 +139,8 @@ func (v *View) remove(key objectKey) {
 	}
 }
 
-// removeDatabaseContents takes out what a dropped database held; definitions made since the drop was planned go with it.
+// removeDatabaseContents removes the contents of a dropped database, including definitions made
+// after the drop was planned.
 func (v *View) removeDatabaseContents(database OID) {
 	var keys []objectKey
 	for t := range v.Tables(database) {
@@ -155,7 +156,7 @@ func (v *View) removeDatabaseContents(database OID) {
 	}
 }
 
-// insert adds an object that is not there, refusing names and numbers that are taken (K4).
+// insert adds a new object. It refuses names and numbers that are already used (K4).
 func (v *View) insert(e entry) error {
 	key := keyOf(e.desc)
 	for _, n := range namesOf(e.desc) {
@@ -175,7 +176,7 @@ func (v *View) insert(e entry) error {
 // heldName is a name that a descriptor holds.
 type heldName struct {
 	key  string
-	code string // SQLSTATE of a second holder
+	code string // SQLSTATE if a second object takes the name
 	what string // the kind of object, for the message
 	name string
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// AssignBuckets assigns new buckets of a database, one for each fragment that pick names for it, in
-// their order, and returns the number of the first (B6). It is an entry of its own, in no
-// transaction: if the definition that was to name the buckets never comes into force, they stay
-// empty. So a map that is as new as a definition has the buckets that the definition names.
+// AssignBuckets assigns new buckets of a database, one for each fragment that pick returns, in that
+// order, and returns the number of the first (B6). The assignment is a log entry of its own,
+// outside any transaction: if the definition that needed the buckets never comes into force, they
+// stay empty. So a map that is as new as a definition has the buckets that the definition names.
 func (c *Catalog) AssignBuckets(ctx context.Context, database OID, pick func(*View, *Database) ([]shardmap.FragmentID, error)) (first shardmap.Bucket, err error) {
 	err = c.assign(ctx, database, func(v *View, d *Database) (next *shardmap.Map, err error) {
 		fragments, err := pick(v, d)
@@ -31,7 +31,7 @@ func noBucketLeft(err error) error {
 	return pgerr.New(pgerr.ProgramLimitExceeded, "no bucket is left that could be given out").WithDetail("%s.", err)
 }
 
-// assign puts the map that give makes of the newest.
+// assign replaces the bucket map of a database by the one that give returns.
 func (c *Catalog) assign(ctx context.Context, database OID, give func(*View, *Database) (*shardmap.Map, error)) error {
 	_, err := c.Update(ctx, func(v *View, ch *Change) error {
 		d := v.Database(database)
@@ -49,8 +49,8 @@ func (c *Catalog) assign(ctx context.Context, database OID, give func(*View, *Da
 	return err
 }
 
-// Takers returns the fragments of a database to which new buckets may be assigned, in their order:
-// not those that are being removed, nor those that are kept for what is pinned to them.
+// Takers returns the fragments of a database to which new buckets may be assigned, in their order.
+// Fragments that are being removed and fragments that hold only pinned buckets are left out.
 func (d *Database) Takers() (out []shardmap.FragmentID) {
 	for i := range d.Fragments {
 		if f := &d.Fragments[i]; !f.Draining && !d.Isolates(f.ID) {
@@ -60,7 +60,8 @@ func (d *Database) Takers() (out []shardmap.FragmentID) {
 	return out
 }
 
-// SpreadSegments chooses the fragments of n new buckets in a row: those that have the fewest first, and each gets its share together.
+// SpreadSegments chooses the fragments of n new consecutive buckets. Fragments with the fewest
+// assigned buckets come first, and each fragment gets a run of neighbours.
 func (d *Database) SpreadSegments(n int) []shardmap.FragmentID {
 	takers := d.Takers()
 	if len(takers) == 0 {

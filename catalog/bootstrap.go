@@ -10,15 +10,15 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// OIDs that PostgreSQL 15 assigns to what initdb makes; tools know them.
+// OIDs that PostgreSQL 15 assigns to the objects of initdb; client tools know them.
 const (
 	BootstrapRole     OID = 10   // the superuser postgres
 	PostgresDB        OID = 5    // the database postgres
-	PostgresPublic    OID = 2200 // its schema public; that of another database has an OID of its own
+	PostgresPublic    OID = 2200 // its schema public; that of another database has a different OID
 	DatabaseOwnerRole OID = 6171 // pg_database_owner, the owner of every schema public
 )
 
-// AdminRole is the OID of the role that may change where buckets lie, as superusers may.
+// AdminRole is the OID of the role that may change where buckets are, as superusers may.
 const AdminRole OID = 9001
 
 // AdminRoleName is its name.
@@ -26,10 +26,11 @@ const AdminRoleName = "sherd_admin"
 
 const bootstrapName = "postgres"
 
-// PublicSchemaComment is what PostgreSQL says of the schema public.
+// PublicSchemaComment is PostgreSQL's comment on the schema public.
 const PublicSchemaComment = "standard public schema"
 
-// predefinedRoles are the roles of PostgreSQL 15, and Sherd's own, that are there from the start and cannot log in.
+// predefinedRoles are PostgreSQL 15's predefined roles and Sherd's own. Every cluster has them;
+// they cannot log in.
 var predefinedRoles = [...]struct {
 	oid  OID
 	name string
@@ -49,14 +50,14 @@ var predefinedRoles = [...]struct {
 	{AdminRole, AdminRoleName},
 }
 
-// BootstrapOptions say what a new cluster begins with.
+// BootstrapOptions describe a new cluster.
 type BootstrapOptions struct {
 	ClusterID    string
 	Fragments    int    // of the database postgres
 	Replication  int    // its replication factor, 0 is the default
 	Node         Node   // the first node; its ID must be 1
 	Format       uint32 // the version of the cluster (V4), 0 is the newest
-	PasswordHash string // SCRAM-SHA-256 verifier of the superuser; empty is none
+	PasswordHash string // SCRAM-SHA-256 verifier of the superuser, "" if there is none
 }
 
 // Bootstrap creates the cluster's first definitions if the catalog is empty: the cluster, the

@@ -12,15 +12,18 @@ import (
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
 )
 
-// feature is what a version of the cluster brought to descriptors. A node that does not know that version would read such a descriptor without what it says there.
+// feature is something in descriptors that a version of the cluster introduced. A node that does
+// not know that version would read such a descriptor and lose it.
 type feature struct {
-	since  uint32
-	what   string                  // in the plural, for messages
-	fields []protoreflect.FullName // of the durable forms, which have no value where the feature is not used
-	values func(d descriptor) bool // tells of what uses it and has no field of its own; nil: nothing
+	since uint32
+	what  string // in the plural, for messages
+	// fields of the durable form that have a value only if the feature is used
+	fields []protoreflect.FullName
+	// Reports uses of the feature that no field shows; nil if there are none.
+	values func(d descriptor) bool
 }
 
-// brought has the features of all versions but the first.
+// brought lists the features of all versions except the first.
 var brought = []feature{
 	{
 		clusterversion.RangeTables, "range tables and key ranges",
@@ -70,7 +73,7 @@ func isLost(d descriptor) bool {
 	return ok && n.State == NodeLost
 }
 
-// kinds returns a function that reports whether a job is of one of some kinds.
+// kinds returns a function that reports whether a descriptor is a job of one of these kinds.
 func kinds(of ...string) func(descriptor) bool {
 	return func(d descriptor) bool {
 		j, ok := d.(*Job)
@@ -78,14 +81,15 @@ func kinds(of ...string) func(descriptor) bool {
 	}
 }
 
-// Knows reports whether what a version brought may be used. In a catalog without definitions all
-// may.
+// Knows reports whether the features of a version may be used. In a catalog without definitions all
+// of them may.
 func (v *View) Knows(version uint32) bool {
 	k := v.Cluster()
 	return k == nil || k.Format >= version
 }
 
-// mayPut refuses, 55000, a descriptor that uses what the version of the cluster does not have yet (V4). What the object uses already it may go on with.
+// mayPut refuses a descriptor with 55000 if it uses a feature that the version of the cluster does
+// not have yet (V4). An object that already uses the feature may keep it.
 func (v *View) mayPut(d descriptor) error {
 	if v.Knows(clusterversion.Newest) {
 		return nil
@@ -107,7 +111,8 @@ func (v *View) mayPut(d descriptor) error {
 	return nil
 }
 
-// notYet tells that something is not to be used before the upgrade is final, and who it waits for.
+// notYet returns the error that a feature cannot be used before the upgrade is final. It names a
+// node that prevents the upgrade, if there is one.
 func (v *View) notYet(what string, since uint32) error {
 	err := pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s cannot be used before the upgrade to version %d of the cluster is final", what, since)
 	if n := v.behind(since); n != nil {
@@ -117,7 +122,7 @@ func (v *View) notYet(what string, since uint32) error {
 	return err.WithDetail("The cluster is at version %d. All nodes run the new release.", v.Cluster().Format).WithHint("Use SELECT sherd.finalize_upgrade(), after which no node may go back to the release before.")
 }
 
-// usesOf returns the features that a descriptor uses, by their places in brought.
+// usesOf returns the features that a descriptor uses, as indexes of brought.
 func usesOf(d descriptor) map[int]bool {
 	uses := map[int]bool{}
 	for i, f := range brought {
@@ -135,7 +140,7 @@ func usesOf(d descriptor) map[int]bool {
 	return uses
 }
 
-// noteUses notes the features whose fields have values in a message or within.
+// noteUses adds the features whose fields have values in a message or in its submessages.
 func noteUses(m protoreflect.Message, uses map[int]bool) {
 	m.Range(func(fd protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		for i := range brought {

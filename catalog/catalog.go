@@ -22,13 +22,15 @@ type Options struct {
 	Dir    string // the log in Dir/log, snapshots in Dir/snapshots
 	Logger *slog.Logger
 
-	// Of a catalog with replicas on several nodes. Transport nil is one without: this process has the only one.
+	// For a catalog with replicas on several nodes. If Transport is nil, this process has the only
+	// replica.
 	Transport raft.Transport
 	ID        raft.ServerID // this node: its number
-	Join      bool          // begin with nothing: the node that leads brings this one in
-	Forward   Forward       // to the node that leads; required beside Transport
+	Join      bool          // start empty: the leader adds this node
+	Forward   Forward       // sends requests to the leader; required if Transport is set
 
-	VoterGrace time.Duration // how long a voter may be out of reach before another takes its place; default 30 s
+	// how long a voter may be unreachable before another node replaces it; default 30 s
+	VoterGrace time.Duration
 
 	SnapshotThreshold uint64 // entries between snapshots; 0 is the default of raftgroup
 }
@@ -40,7 +42,7 @@ type Catalog struct {
 	group   *raftgroup.Group
 
 	leadSince atomic.Int64  // nanoseconds since 1970, of this node's leadership
-	applied   chan struct{} // there is something to spread
+	applied   chan struct{} // the followers have to be notified
 	stop      context.CancelFunc
 	done      sync.WaitGroup
 
@@ -50,7 +52,8 @@ type Catalog struct {
 	coordinated map[TransactionID]bool // prepared transactions that this process is about to decide; guarded by mu
 }
 
-// Open opens the replica, restores the last snapshot and replays the log behind it. WaitReady tells when that is done.
+// Open opens the replica, restores the last snapshot and replays the log after it. It does not wait
+// until the replica is up to date: WaitReady does.
 func Open(o Options) (*Catalog, error) {
 	if o.VoterGrace == 0 {
 		o.VoterGrace = voterGrace
@@ -97,9 +100,10 @@ func (c *Catalog) open() error {
 	return nil
 }
 
-// WaitReady waits until the view holds every change that was acknowledged before. If no leader answers
-// for some seconds, and the definitions on disk name this node, it returns nil, and the view is what was
-// known when the node stopped. A node that has just joined waits until its view names it.
+// WaitReady waits until the view holds every change that was acknowledged before the call. If no
+// leader answers for some seconds and the definitions on disk name this node, it returns nil, and
+// the view is what was known when the node stopped. A node that has just joined waits until its
+// view names it.
 func (c *Catalog) WaitReady(ctx context.Context) error {
 	if c.opts.Forward == nil {
 		if err := c.group.WaitLeader(ctx); err != nil {
@@ -125,7 +129,7 @@ func names(v *View, node uint32) bool {
 	return v.Cluster() != nil && (v.Node(node) != nil || v.RemovedNode(node) != nil)
 }
 
-// Close ends the replica.
+// Close closes the replica.
 func (c *Catalog) Close() error {
 	c.stop()
 	c.done.Wait()
@@ -138,8 +142,8 @@ func (c *Catalog) Snapshot() error { return c.group.Snapshot() }
 // View returns the newest state that this node knows.
 func (c *Catalog) View() *View { return c.machine.view.Load() }
 
-// Current returns a view that holds every change that any node was told of before the call. It
-// needs a leader, and waits ten seconds for one.
+// Current returns a view that holds every change that was acknowledged on any node before the call.
+// It needs a leader, and waits up to ten seconds for one.
 func (c *Catalog) Current(ctx context.Context) (*View, error) {
 	if err := c.barrier(ctx, leaderPatience); err != nil {
 		return nil, err
@@ -162,8 +166,8 @@ func (c *Catalog) WaitVersion(ctx context.Context, version uint64) (*View, error
 	}
 }
 
-// Watch calls f with the present view and then with each newer one it gets to see, until ctx ends or f returns an error. Views may be
-// skipped; the newest never is.
+// Watch calls f with the current view and then with each newer one, until ctx ends or f returns an
+// error. Watch may skip views, but never the newest.
 func (c *Catalog) Watch(ctx context.Context, f func(*View) error) error {
 	for {
 		v := c.View()
@@ -178,14 +182,16 @@ func (c *Catalog) Watch(ctx context.Context, f func(*View) error) error {
 	}
 }
 
-// Apply proposes a change and returns the version of the view it led to; View then shows it.
-// Errors: a conflict (IsConflict), a name that is taken, a reference that does not hold, and 40003
-// if the outcome is unknown. An empty change returns the version it was planned at.
+// Apply proposes a change and returns the version of the resulting view; View then returns that
+// view or a newer one. Errors: a conflict (IsConflict), a name that is already used, a reference to
+// a missing object, and 40003 if the outcome is unknown. For an empty change Apply returns the
+// version it was planned at.
 func (c *Catalog) Apply(ctx context.Context, ch *Change) (uint64, error) {
 	return c.apply(ctx, ch, nil)
 }
 
-// Commit is Apply for a change that is the whole of a transaction, whose outcome can be asked for from then on (Recall).
+// Commit is Apply for a change that is a whole transaction. Its outcome can be queried afterwards
+// (Recall).
 func (c *Catalog) Commit(ctx context.Context, id TransactionID, commitTS uint64, ch *Change) (uint64, error) {
 	return c.apply(ctx, ch, &outcome{id, commitTS})
 }
@@ -209,7 +215,8 @@ func (c *Catalog) propose(ctx context.Context, data []byte) (applied, error) {
 	if len(data) > maxEntry {
 		return applied{}, pgerr.New(pgerr.ProgramLimitExceeded, "a change of definitions of %d bytes exceeds the limit of %d", len(data), maxEntry)
 	}
-	// What this release cannot read must not get into the log: every replica would stop there.
+	// An entry that this release cannot read must not get into the log: every replica would stop
+	// there.
 	if _, err := decodeEntry(data); err != nil {
 		return applied{}, err
 	}
@@ -222,9 +229,9 @@ func (c *Catalog) propose(ctx context.Context, data []byte) (applied, error) {
 // maxAttempts bounds how often Update plans a change again.
 const maxAttempts = 100
 
-// Update plans a change with f against the present view and applies it; on a conflict it plans it
-// again. f may run several times and must not keep its arguments. Update returns a view that holds
-// the change. An error of f is returned as it is.
+// Update plans a change with f against the current view and applies it. After a conflict it plans
+// the change again, so f may run several times; f must not keep its arguments. Update returns a
+// view that holds the change. An error of f is returned as it is.
 func (c *Catalog) Update(ctx context.Context, f func(*View, *Change) error) (*View, error) {
 	var err error
 	for range maxAttempts {

@@ -9,17 +9,18 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Change is a batch of puts and drops planned against a view. Each step remembers the revision that the object has in the view; the
-// change is refused as a conflict if it has another when the change is applied. Descriptors are copied when they are put. A later step on the same
-// object replaces the earlier one. A Change is for one goroutine.
+// Change is a batch of puts and drops planned against a view. Each step remembers the revision that
+// the object has in that view; if the object has another revision when the change is applied, the
+// change is refused as a conflict. Descriptors are copied when they are put. A later step on the
+// same object replaces the earlier one. A Change must not be used by several goroutines at once.
 type Change struct {
 	base *View
 	ops  []op
 	at   map[objectKey]int // index in ops
-	lock []TableLock       // of a transaction that is to be held
+	lock []TableLock       // locks of a transaction to prepare
 }
 
-// Plan begins a change planned against the view.
+// Plan starts a change planned against the view.
 func (v *View) Plan() *Change { return &Change{base: v, at: map[objectKey]int{}} }
 
 // Empty reports whether the change has no step.
@@ -38,7 +39,8 @@ func (c *Change) add(kind opKind, key objectKey, d descriptor) {
 	c.ops = append(c.ops, o)
 }
 
-// put checks a descriptor, which the caller has copied, and adds it. What the version of the cluster does not have yet is refused (brought.go).
+// put checks a descriptor, which the caller has copied, and adds it. It refuses features that the
+// version of the cluster does not have yet (brought.go).
 func (c *Change) put(d descriptor) error {
 	if err := checkDescriptor(d); err != nil {
 		return err
@@ -57,24 +59,26 @@ func (c *Change) drop(kind objectKind, id uint64) {
 		c.add(dropOp, key, nil)
 		return
 	}
-	if i, ok := c.at[key]; ok { // put in this very change
+	if i, ok := c.at[key]; ok { // the same change has put it
 		c.ops[i] = op{kind: requireOp, key: key}
 	}
 }
 
-// PutDatabase makes a database or replaces its definition.
+// PutDatabase creates a database or replaces its definition.
 func (c *Change) PutDatabase(d *Database) error { return c.put(d.Clone()) }
 
 // DropDatabase drops a database with all its schemas and tables.
 func (c *Change) DropDatabase(oid OID) { c.drop(databaseObject, uint64(oid)) }
 
-// PutSchema makes a schema or replaces its definition. The schemas that every database has by itself are refused with 42P06.
+// PutSchema creates a schema or replaces its definition. It refuses the names of built-in schemas
+// with 42P06.
 func (c *Change) PutSchema(s *Schema) error { return c.put(s.Clone()) }
 
-// DropSchema drops a schema, which must hold no table when the change is applied (2BP01).
+// DropSchema drops a schema, which must have no table when the change is applied (2BP01).
 func (c *Change) DropSchema(oid OID) { c.drop(schemaObject, uint64(oid)) }
 
-// PutTable makes a table or replaces its definition, and sets the table's version to one above that in the view.
+// PutTable creates a table or replaces its definition. It sets the table's version to one more than
+// the version in the view.
 func (c *Change) PutTable(t *Table) error {
 	t = t.Clone()
 	t.Version = 1
@@ -86,12 +90,14 @@ func (c *Change) PutTable(t *Table) error {
 	}
 	t.takePrefixes(c.databaseOf(t))
 	if c.base.version > 0 && c.base.Schema(t.Schema) != nil {
-		c.add(requireOp, newKey(schemaObject, uint64(t.Schema)), nil) // a rename or a drop of the schema meanwhile is a conflict
+		// conflict if the schema is renamed or dropped meanwhile
+		c.add(requireOp, newKey(schemaObject, uint64(t.Schema)), nil)
 	}
 	return c.put(t)
 }
 
-// databaseOf returns the database of a table as the change leaves it so far, nil if there is none.
+// databaseOf returns the database of a table with the earlier steps of the change applied, nil if
+// there is none.
 func (c *Change) databaseOf(t *Table) *Database {
 	d := c.base.Database(t.Database)
 	if i, ok := c.at[newKey(databaseObject, uint64(t.Database))]; ok && c.ops[i].kind == putOp {
@@ -103,16 +109,17 @@ func (c *Change) databaseOf(t *Table) *Database {
 // DropTable drops a table with its indexes.
 func (c *Change) DropTable(oid OID) { c.drop(tableObject, uint64(oid)) }
 
-// PutRole makes a role or replaces its definition.
+// PutRole creates a role or replaces its definition.
 func (c *Change) PutRole(r *Role) error { return c.put(r.Clone()) }
 
 // DropRole drops a role, which must own nothing when the change is applied (2BP01).
 func (c *Change) DropRole(oid OID) { c.drop(roleObject, uint64(oid)) }
 
-// PutNode records a node or replaces what is known of it.
+// PutNode adds a node or replaces its descriptor.
 func (c *Change) PutNode(n *Node) error { return c.put(n.Clone()) }
 
-// RemoveNode ends a node, which must hold no fragment when the change is applied (2BP01). Its number stays taken, and it is told.
+// RemoveNode removes a node, which must hold no fragment when the change is applied (2BP01). The
+// descriptor stays, so the number is not reused and the node learns that it was removed.
 func (c *Change) RemoveNode(n *Node) error {
 	gone := n.Clone()
 	gone.State = NodeRemoved
@@ -126,7 +133,8 @@ func (c *Change) DeclareLost(n *Node) error {
 	return c.put(lost)
 }
 
-// DropNode forgets a node, which must hold no fragment when the change is applied (2BP01).
+// DropNode deletes the descriptor of a node, which must hold no fragment when the change is applied
+// (2BP01).
 func (c *Change) DropNode(id uint32) { c.drop(nodeObject, uint64(id)) }
 
 // PutJob records a job or how far it is.
@@ -145,15 +153,16 @@ func (c *Change) PutSetting(s Setting) error {
 	})
 }
 
-// DropSetting takes a setting of the cluster back, as ALTER SYSTEM RESET does.
+// DropSetting resets a setting of the cluster, as ALTER SYSTEM RESET does.
 func (c *Change) DropSetting(name string) error {
 	return c.editCluster(func(k *Cluster) { delete(k.Settings, name) })
 }
 
-// DropSettings takes all settings of the cluster back, as ALTER SYSTEM RESET ALL does.
+// DropSettings resets all settings of the cluster, as ALTER SYSTEM RESET ALL does.
 func (c *Change) DropSettings() error { return c.editCluster(func(k *Cluster) { k.Settings = nil }) }
 
-// RaiseFormat raises the version of the cluster (V4): from then on nodes that know only older ones are refused.
+// RaiseFormat raises the version of the cluster (V4). From then on nodes that know only older
+// versions are refused.
 func (c *Change) RaiseFormat(to uint32) error {
 	return c.editCluster(func(k *Cluster) { k.Format = max(k.Format, to) })
 }
@@ -172,7 +181,8 @@ func (c *Change) editCluster(edit func(*Cluster)) error {
 	return c.put(k)
 }
 
-// Require makes the change a conflict if the table, schema, database or role with the OID, found in the view, is changed meanwhile.
+// Require makes the change a conflict if the table, schema, database or role with this OID is
+// changed meanwhile. The view must have it.
 func (c *Change) Require(oid OID) error {
 	for _, kind := range []objectKind{tableObject, schemaObject, databaseObject, roleObject} {
 		key := newKey(kind, uint64(oid))
@@ -184,22 +194,23 @@ func (c *Change) Require(oid OID) error {
 	return fmt.Errorf("catalog: required object %d does not exist", oid)
 }
 
-// StartIDs lets the ids that the server completes for a table which the change makes begin at next: those below were given in advance.
+// StartIDs sets the first number for ids that the server completes, for a table that the change
+// creates: the transaction has already used the numbers below next.
 func (c *Change) StartIDs(table OID, next uint64) {
 	if i, ok := c.at[newKey(tableObject, uint64(table))]; ok && c.ops[i].kind == putOp {
 		c.ops[i].nextID = next
 	}
 }
 
-// Makes reports whether the change creates a table, which no other transaction can know then.
+// Makes reports whether the change creates a table. No other transaction can know that table yet.
 func (c *Change) Makes(table OID) bool {
 	i, ok := c.at[newKey(tableObject, uint64(table))]
 	return ok && c.ops[i].kind == putOp && c.ops[i].expect == 0
 }
 
 // Then returns a change that does what c does and then what next does, which was planned against
-// c's Preview. Both stay as they are, so a transaction's statement that is undone leaves the change
-// it began with.
+// c's Preview. It modifies neither, so if a statement is undone, its transaction still has the
+// change from before the statement.
 func (c *Change) Then(next *Change) *Change {
 	out := &Change{base: c.base, ops: slices.Clone(c.ops), at: maps.Clone(c.at), lock: c.lock}
 	for _, o := range next.ops {
@@ -219,8 +230,8 @@ func (c *Change) Then(next *Change) *Change {
 	return out
 }
 
-// On returns the same change planned against a newer view; a conflict (IsConflict) if an object
-// that it touches has changed meanwhile.
+// On returns the same change planned against a newer view. It returns a conflict (IsConflict) if an
+// object that the change touches has changed meanwhile.
 func (c *Change) On(v *View) (*Change, error) {
 	if err := v.expectAll(c.ops); err != nil {
 		return nil, err
@@ -228,8 +239,10 @@ func (c *Change) On(v *View) (*Change, error) {
 	return &Change{base: v, ops: c.ops, at: c.at, lock: c.lock}, nil
 }
 
-// Rebase is On for a change that its transaction goes on with. A database that it only requires, as a new schema requires its database, may have got other buckets
-// or replicas meanwhile, as it does when the same transaction makes a range table. It must have the same name and owner.
+// Rebase is On for a change whose transaction continues. A database that the change only requires,
+// as a new schema requires its database, may have got other buckets or replicas meanwhile: the same
+// transaction does that when it creates a range table. The name and owner of the database must be
+// the same.
 func (c *Change) Rebase(v *View) (*Change, error) {
 	ops := c.ops
 	for i, o := range c.ops {
@@ -252,16 +265,17 @@ func (c *Change) Rebase(v *View) (*Change, error) {
 // Base returns the view that the change was planned against.
 func (c *Change) Base() *View { return c.base }
 
-// Preview returns the view that the change would lead to, without proposing it: for questions about
-// definitions that are not in force yet.
+// Preview returns the view that the change would lead to, without proposing it. It answers
+// questions about definitions that are not in force yet.
 func (c *Change) Preview() (*View, error) {
 	return c.PreviewAs(c.base.definitionVersion + 1)
 }
 
-// PreviewAs is Preview with a definition version of the caller's: the one of Preview is that of the next real change too.
+// PreviewAs is Preview with a definition version chosen by the caller. The version that Preview
+// uses is also that of the next real change.
 func (c *Change) PreviewAs(definitionVersion uint64) (*View, error) {
 	base := *c.base
-	base.prepared = nil // what others are about to commit is for the real change to wait for
+	base.prepared = nil // the real change waits for prepared changes, not the preview
 	v, err := base.apply(c.ops, counters{oid: math.MaxUint64, fragment: math.MaxUint64, node: math.MaxUint64, job: math.MaxUint64})
 	if err != nil {
 		return nil, err

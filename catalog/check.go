@@ -12,8 +12,9 @@ import (
 // maxNameBytes is NAMEDATALEN - 1.
 const maxNameBytes = 63
 
-// checkDescriptor finds what is wrong with a descriptor by itself. Callers build descriptors from checked statements, so an error here
-// is a broken invariant of the proposer, refused before it can reach a view.
+// checkDescriptor checks a descriptor without looking at other objects. Callers build descriptors
+// from checked statements, so an error here means that the proposer broke an invariant; the
+// descriptor is refused before it reaches a view.
 func checkDescriptor(d descriptor) error {
 	var err error
 	switch d := d.(type) {
@@ -108,7 +109,8 @@ func checkFragments(d *Database) error {
 	return d.checkRules()
 }
 
-// checkNodes makes sure that replicas join and leave where there are some, and that neither all join nor all leave.
+// checkNodes checks that only nodes with a replica join or leave, and that neither all replicas
+// join nor all leave.
 func (f *Fragment) checkNodes() error {
 	for i, n := range f.Nodes {
 		if slices.Contains(f.Nodes[:i], n) {
@@ -161,7 +163,7 @@ func checkTable(t *Table) error {
 	return errors.Join(checkConstraints(t), checkIndexes(t), checkSegments(t), t.checkAttNum(t.Document, true), t.Sequence.check(), t.Hot.check())
 }
 
-// checkSegments makes sure that a range table has a key to lie by.
+// checkSegments checks that a range table has a primary key, and no other way to place its rows.
 func checkSegments(t *Table) error {
 	if len(t.Segments) > 0 && (t.PrimaryKey() == nil || t.Policy != nil || t.Anchors) {
 		return errors.New("segments of a table without primary key, or with another way to place its rows")
@@ -169,7 +171,7 @@ func checkSegments(t *Table) error {
 	return t.Segments.Check()
 }
 
-// checkAttNum makes sure that a live column has number n; zeroOK allows 0 for none.
+// checkAttNum checks that a live column has number n; zeroOK allows 0 for none.
 func (t *Table) checkAttNum(n int16, zeroOK bool) error {
 	if n == 0 && zeroOK {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Clone copies a fragment so that it can be changed (K1).
+// Clone returns a copy of a fragment that may be changed (K1).
 func (f *Fragment) Clone() *Fragment {
 	c := *f
 	c.Nodes, c.Joining, c.Leaving = slices.Clone(f.Nodes), slices.Clone(f.Joining), slices.Clone(f.Leaving)
@@ -13,7 +13,8 @@ func (f *Fragment) Clone() *Fragment {
 	return &c
 }
 
-// Clone copies a database so that it can be changed (K1); the bucket map, itself immutable, is shared.
+// Clone returns a copy of a database that may be changed (K1). The bucket map, which is immutable,
+// is shared.
 func (d *Database) Clone() *Database {
 	c := *d
 	c.Fragments = slices.Clone(d.Fragments)
@@ -24,13 +25,14 @@ func (d *Database) Clone() *Database {
 	return &c
 }
 
-// Clone copies a schema so that it can be changed (K1).
+// Clone returns a copy of a schema that may be changed (K1).
 func (s *Schema) Clone() *Schema {
 	c := *s
 	return &c
 }
 
-// Clone copies a table with its columns, constraints and indexes so that it can be changed (K1); the policy, itself immutable, is shared.
+// Clone returns a copy of a table, with its columns, constraints and indexes, that may be changed
+// (K1). The policy, which is immutable, is shared.
 func (t *Table) Clone() *Table {
 	c := *t
 	c.Columns = slices.Clone(t.Columns)
@@ -52,21 +54,21 @@ func (t *Table) Clone() *Table {
 	return &c
 }
 
-// Clone copies a role so that it can be changed (K1).
+// Clone returns a copy of a role that may be changed (K1).
 func (r *Role) Clone() *Role {
 	c := *r
 	c.Settings = maps.Clone(r.Settings)
 	return &c
 }
 
-// Clone copies a node so that it can be changed (K1).
+// Clone returns a copy of a node that may be changed (K1).
 func (n *Node) Clone() *Node {
 	c := *n
 	c.Labels = maps.Clone(n.Labels)
 	return &c
 }
 
-// Clone copies a job so that it can be changed (K1).
+// Clone returns a copy of a job that may be changed (K1).
 func (j *Job) Clone() *Job {
 	c := *j
 	c.Payload = slices.Clone(j.Payload)

@@ -11,7 +11,7 @@ import (
 // FirstOID is the first OID that the catalog allots; smaller ones are PostgreSQL's own (V5).
 const FirstOID OID = 16384
 
-// counters are the next numbers to allot. Numbers are never given back (K3).
+// counters are the next numbers to allot. Allotted numbers are never returned (K3).
 type counters struct {
 	oid      uint64 // OIDs and storage ids
 	fragment uint64
@@ -24,14 +24,15 @@ func firstCounters() counters { return counters{oid: uint64(FirstOID), fragment:
 // allotment asks for numbers.
 type allotment struct {
 	oids, fragments, nodes, jobs uint32
-	table                        OID    // whose ids are to be numbered
+	table                        OID    // the table whose ids are numbered
 	ids                          uint64 // how many numbers for them
 }
 
-// idCounters hold, by table, the next number for ids that the server completes; a table without one begins at 1.
+// idCounters maps a table to the next number for ids that the server completes. A table without an
+// entry starts at 1.
 type idCounters = btree.Map[OID, uint64]
 
-// maxIDNumber bounds the numbers in ids to what a bigint holds.
+// maxIDNumber is the largest number in an id: the largest bigint.
 const maxIDNumber = math.MaxInt64
 
 // allotIDs takes n numbers for ids of a table's documents and returns the first.
@@ -50,7 +51,7 @@ func allotIDs(v *View, ids *idCounters, table OID, n uint64) (first uint64, err 
 	return first, nil
 }
 
-// startIDs lets the ids of new tables begin above those that their own transactions have given.
+// startIDs sets the counters of new tables above the numbers that their own transactions have used.
 func startIDs(ops []op, ids *idCounters) {
 	for _, o := range ops {
 		if o.kind != putOp || o.nextID == 0 {
@@ -62,7 +63,7 @@ func startIDs(ops []op, ids *idCounters) {
 	}
 }
 
-// forgetIDs drops the counters of tables that are gone; their OIDs never come back (K3).
+// forgetIDs drops the counters of dropped tables. Their OIDs are never reused (K3).
 func forgetIDs(v *View, ids *idCounters) {
 	for _, table := range ids.Keys() {
 		if v.Table(table) == nil {
@@ -82,7 +83,8 @@ func (c counters) allot(want allotment) (first counters, next counters, err erro
 	return c, next, nil
 }
 
-// checkAllotted refuses a descriptor with a number that was not allotted: it might be allotted to something else later.
+// checkAllotted refuses a descriptor with a number that was not allotted, because the number might
+// be allotted to another object later.
 func (c counters) checkAllotted(d descriptor) error {
 	oids := func(ns ...uint32) error {
 		for _, n := range ns {

@@ -11,14 +11,17 @@ import (
 	"github.com/sherddb/sherd/internal/dirsync"
 )
 
-// DirFormat is the format of data directories that this release writes (V5). Older ones are read; newer ones are refused.
+// DirFormat is the format of data directories that this release writes (V5). It reads older formats
+// and refuses newer ones.
 const DirFormat = 1
 
 const (
 	versionFile = "VERSION"
 	versionTemp = "VERSION.new"
 	lockFile    = "LOCK"
-	certsDir    = "certs" // what a node proves itself with; there before VERSION, since a node that joins is given its number with it
+	// The node's certificate and key. The folder exists before VERSION, because a joining node gets
+	// its number together with its certificate.
+	certsDir = "certs"
 )
 
 // DataDir is a locked data directory of a node.
@@ -29,7 +32,7 @@ type DataDir struct {
 	lock *os.File
 }
 
-// Identity says whose directory it is.
+// Identity names the cluster and the node that a data directory belongs to.
 type Identity struct {
 	ClusterID string // a UUID
 	NodeID    uint32
@@ -38,11 +41,11 @@ type Identity struct {
 // NewCluster returns the identity of the first node of a new cluster.
 func NewCluster() Identity { return Identity{ClusterID: newUUID(), NodeID: 1} }
 
-// OpenDataDir locks the data directory of a node, making it if it is missing or empty. product is
-// the release that runs, such as 0.1.0; fresh returns the identity of a directory that is made, and
-// may put something into certs, the folder of Certs, before. Errors are sentences for the operator:
-// the directory is in use, belongs to something else, is open to others, is damaged, or was written
-// by a newer release.
+// OpenDataDir locks the data directory of a node, and creates it if it is missing or empty. product
+// is the running release, such as 0.1.0. fresh returns the identity of a new directory; before that
+// it may write files into certs, the folder of Certs. Errors are sentences for the operator: the
+// directory is in use, belongs to something else, is accessible to other users, is damaged, or was
+// written by a newer release.
 func OpenDataDir(path, product string, fresh func(certs string) (Identity, error)) (*DataDir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -51,7 +54,7 @@ func OpenDataDir(path, product string, fresh func(certs string) (Identity, error
 	if err := dirsync.Make(path); err != nil {
 		return nil, fmt.Errorf("cannot make the data directory: %w", err)
 	}
-	// Nothing is written, not even the lock, before it is clear that the directory is ours or empty.
+	// Write nothing, not even the lock, before it is clear that the directory is ours or empty.
 	if err := checkOurs(path); err != nil {
 		return nil, err
 	}
@@ -66,8 +69,9 @@ func OpenDataDir(path, product string, fresh func(certs string) (Identity, error
 	return d, nil
 }
 
-// ReadDataDir locks the data directory of a node that is stopped, for reading: nothing in it is changed, and the node cannot start meanwhile. product is
-// the release that runs. Errors are sentences for the operator.
+// ReadDataDir locks the data directory of a stopped node for reading: it changes nothing in it, and
+// the node cannot start meanwhile. product is the running release. Errors are sentences for the
+// operator.
 func ReadDataDir(path, product string) (*DataDir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -103,7 +107,7 @@ func (d *DataDir) Close() error {
 	return d.lock.Close()
 }
 
-// Certs is where the node keeps what it proves itself with.
+// Certs returns the folder with the node's certificate and key.
 func (d *DataDir) Certs() string { return d.Join(certsDir) }
 
 // Join returns the path of something in the directory.
@@ -111,8 +115,8 @@ func (d *DataDir) Join(parts ...string) string {
 	return filepath.Join(append([]string{d.Path}, parts...)...)
 }
 
-// checkOurs refuses a directory that holds something and is not a data directory. What is left of a creation that was cut short, and the
-// folder that a fresh file system begins with, are no hindrance.
+// checkOurs refuses a directory that has contents and is not a data directory. It ignores the
+// remains of an interrupted creation, and the folder that a new file system has.
 func checkOurs(path string) error {
 	names, err := os.ReadDir(path)
 	if err != nil {
@@ -135,8 +139,9 @@ func checkOurs(path string) error {
 	return nil
 }
 
-// closeToOthers refuses a directory that other users can look into, as PostgreSQL does: the key with which nodes are certified is in the catalog's
-// files. A new one is closed instead.
+// closeToOthers refuses a directory that other users can access, as PostgreSQL does, because the
+// catalog's files contain the key that certifies nodes. If the directory is new, it removes the
+// access instead.
 func closeToOthers(path string, isNew bool) error {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -177,7 +182,7 @@ func (d *DataDir) load(product string, fresh func(certs string) (Identity, error
 	return d.writeVersion(dirVersion{format: DirFormat, product: product, Identity: v.Identity})
 }
 
-// version reads what VERSION says, and refuses a newer format.
+// version parses VERSION and refuses a newer format.
 func (d *DataDir) version(data []byte, product string) (dirVersion, error) {
 	v, err := parseVersion(data)
 	if err != nil {
@@ -202,7 +207,7 @@ func (d *DataDir) create(product string, fresh func(certs string) (Identity, err
 	return d.writeVersion(dirVersion{format: DirFormat, product: product, Identity: id})
 }
 
-// writeVersion replaces VERSION so that a crash leaves the old or the new one.
+// writeVersion replaces VERSION. After a crash either the old or the new file is there.
 func (d *DataDir) writeVersion(v dirVersion) error {
 	err := writeFileSynced(d.Join(versionTemp), v.text())
 	if err == nil {
@@ -229,7 +234,7 @@ func writeFileSynced(path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// newUUID makes a random UUID (version 4).
+// newUUID returns a random UUID (version 4).
 func newUUID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails

@@ -201,7 +201,7 @@ func (d *attNumDecoder) reference(r *pb.Reference) *Reference {
 	}
 }
 
-// decodeNodeState takes a state that it does not know for one in which a node is given nothing.
+// decodeNodeState maps an unknown state to NodeDraining, in which a node gets no replicas.
 func decodeNodeState(s uint32) NodeState {
 	if s > uint32(NodeLost) {
 		return NodeDraining

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// lockDir takes the directory's lock for this process. The kernel releases it when the process
-// ends, however it ends; the number in the file is for people.
+// lockDir takes the directory's lock for this process. The kernel releases it when the process ends
+// for whatever reason; the process number in the file is for people.
 func lockDir(path string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(path, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -33,8 +33,8 @@ func lockDir(path string) (*os.File, error) {
 	return f, nil
 }
 
-// shareDir locks the directory against the process of a node, and not against others that read. It changes nothing; a directory without the file has never
-// been locked.
+// shareDir locks the directory against a node's process, but not against other readers. It changes
+// nothing. A directory without the lock file was never used, and needs no lock.
 func shareDir(path string) (*os.File, error) {
 	f, err := os.Open(filepath.Join(path, lockFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +53,7 @@ func shareDir(path string) (*os.File, error) {
 	return f, nil
 }
 
-// holder names the process that has the lock, if it has written its number yet.
+// holder names the process that has the lock, if it has written its number already.
 func holder(f *os.File) string {
 	data, err := io.ReadAll(io.LimitReader(f, 32))
 	pid, perr := strconv.Atoi(strings.TrimSpace(string(data)))

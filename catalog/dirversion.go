@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// dirVersion is what the file VERSION says (V5). The format comes second so that every release can tell a newer one; a release that
-// raises it keeps the first three lines and the last.
+// dirVersion is the content of the file VERSION (V5). The format is the second line, so that every
+// release can recognise a newer format; a release that raises it keeps the first three lines and
+// the last.
 type dirVersion struct {
 	format  int
 	product string
@@ -24,7 +25,7 @@ var (
 	productForm = regexp.MustCompile(`^[0-9A-Za-z.+-]{1,64}$`)
 )
 
-// text prints the file; the last line is a checksum of those before it.
+// text returns the content of the file. Its last line is a checksum of the lines before it.
 func (v dirVersion) text() []byte {
 	body := fmt.Sprintf("%s\nformat %d\nproduct %s\ncluster %s\nnode %d\n", dirMagic, v.format, v.product, v.ClusterID, v.NodeID)
 	return fmt.Appendf(nil, "%scrc32 %08x\n", body, crc32.ChecksumIEEE([]byte(body)))

@@ -17,7 +17,7 @@ func marshal(m proto.Message) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.MarshalAppend([]byte{formatV1}, m)
 }
 
-// unmarshal reads what marshal wrote; what names it in errors.
+// unmarshal parses the output of marshal; what names it in errors.
 func unmarshal(data []byte, m proto.Message, what string) error {
 	if len(data) == 0 {
 		return fmt.Errorf("catalog: %s is empty", what)
@@ -31,14 +31,15 @@ func unmarshal(data []byte, m proto.Message, what string) error {
 	return nil
 }
 
-// logEntry is a decoded entry: one of the pointers, a batch, or an allotment where all else is nil.
+// logEntry is a decoded entry. At most one of prepare, decide and forget is set; if none is, the
+// entry is a batch, or an allotment if ops is nil too.
 type logEntry struct {
 	ops     []op
 	want    allotment
 	prepare *prepared
 	decide  *decision
 	forget  *TransactionID
-	commit  *outcome // with ops: of the transaction that they are the whole of, nil where none is named
+	commit  *outcome // with ops: the transaction that consists of them, nil if there is none
 }
 
 // decision is an entry that decides a prepared change.
@@ -46,7 +47,7 @@ type decision struct {
 	id       TransactionID
 	commitTS uint64
 	commit   bool
-	held     bool // by the home of a held transaction
+	held     bool // decided by the coordinator fragment of a prepared transaction
 }
 
 func encodeBatch(ops []op) ([]byte, error) {

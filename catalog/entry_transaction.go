@@ -29,7 +29,7 @@ func encodeForget(id TransactionID) ([]byte, error) {
 	return marshal(&pb.Entry{Kind: &pb.Entry_Forget{Forget: &pb.Forget{Transaction: id[:]}}})
 }
 
-// decodeTransactional reads the entries of a transaction's way through the catalog.
+// decodeTransactional decodes the entries for prepare, decide and forget.
 func decodeTransactional(e *pb.Entry) (logEntry, error) {
 	switch k := e.GetKind().(type) {
 	case *pb.Entry_Prepare:

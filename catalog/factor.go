@@ -21,7 +21,8 @@ func CheckFactor(n int) error {
 	return nil
 }
 
-// SetFactor says how many replicas the fragments of a database shall have that have no number of their own.
+// SetFactor sets the number of replicas of those fragments of a database that have no number of
+// their own.
 func (c *Change) SetFactor(database OID, n int, a Author) error {
 	if err := CheckFactor(n); err != nil {
 		return err
@@ -34,7 +35,8 @@ func (c *Change) SetFactor(database OID, n int, a Author) error {
 	return errors.Join(c.PutDatabase(d), c.note(a, ReplicasRecord, d, d.Name, fmt.Sprintf("%d replicas of each fragment instead of %d", n, was)))
 }
 
-// SetFragmentFactor says how many replicas a fragment shall have, 0 is as many as the database's, and which nodes alone may have them, none for any.
+// SetFragmentFactor sets the number of replicas of a fragment, 0 for the database's number, and the
+// only nodes that may have them; if on is empty, any node may.
 func (c *Change) SetFragmentFactor(database OID, fragment string, n int, on []uint32, a Author) error {
 	d := c.current(c.base.Database(database))
 	f, err := d.FragmentNamed(fragment)

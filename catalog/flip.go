@@ -8,10 +8,12 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// ErrStepOver says that a step of a move may not flip any more: it was aborted, or its job was paused or cancelled.
+// ErrStepOver means that a step of a move may not flip any more: it was aborted, or its job was
+// paused or cancelled.
 var ErrStepOver = errors.New("catalog: the step of the move is over")
 
-// DefinitionsChangedError says that a step cannot flip, because index entries were derived by definitions that are not in force any more.
+// DefinitionsChangedError means that a step cannot flip, because index entries were derived from
+// definitions that have changed since.
 type DefinitionsChangedError struct{ Why string }
 
 func (e *DefinitionsChangedError) Error() string { return e.Why }
@@ -25,9 +27,12 @@ func (c *Change) step(job, number uint64) (RunningMove, error) {
 	return m, nil
 }
 
-// Flip makes the target of a move's step the owner of its buckets: the map of the next epoch and the step as flipped, as one. Entries of indexes were
-// derived by the given versions of tables, which are also those of all that have a global index (View.FlipsWith); where one has another, and where an index
-// of the database is being built, it is refused (DefinitionsChangedError). A step that is not running is ErrStepOver. note adds what is to be kept with it: F, Since, counters.
+// Flip makes the target of a move's step the owner of its buckets. The next epoch of the bucket map
+// and the flipped step are one change. derived has the versions of the tables from which index
+// entries were derived, and of all other tables that have a global index (View.FlipsWith). Flip
+// returns a DefinitionsChangedError if a table has another version, or if an index of the database
+// is being built, and ErrStepOver if the step is not running. note adds what the move has to keep:
+// F, Since, counters.
 func (c *Change) Flip(job, number uint64, derived map[OID]uint64, note func(*Move), micros int64) error {
 	m, err := c.step(job, number)
 	if err != nil {
@@ -58,8 +63,8 @@ func (c *Change) Flip(job, number uint64, derived map[OID]uint64, note func(*Mov
 	return c.PutJob(m.Job.WithMove(m.Move, micros))
 }
 
-// FlipsWith adds to the versions by which entries were derived those of the other tables of a database that have global indexes: their entries travel as they
-// are, and which those are goes by the definitions too.
+// FlipsWith adds the versions of the database's other tables that have global indexes to derived.
+// Their entries are copied as they are, and the definitions decide which entries those are.
 func (v *View) FlipsWith(database OID, derived map[OID]uint64) {
 	for t := range v.Tables(database) {
 		if _, ok := derived[t.OID]; !ok && t.hasGlobal() {
@@ -105,7 +110,8 @@ func (c *Change) requireDerived(database OID, derived map[OID]uint64) error {
 	return nil
 }
 
-// BeginStep begins a step of a move, with a new number; one that is open, and a move that does not run, is ErrStepOver.
+// BeginStep starts a step of a move, with a new number. It returns ErrStepOver if the move has an
+// open step or is not running.
 func (c *Change) BeginStep(job uint64, s MoveStep, micros int64) error {
 	m, ok := c.base.MoveOf(job)
 	if !ok || m.Job.State != JobRunning || m.Step.Open() {
@@ -116,9 +122,9 @@ func (c *Change) BeginStep(job uint64, s MoveStep, micros int64) error {
 	return c.PutJob(m.Job.WithMove(m.Move, micros))
 }
 
-// RenewStep assigns an aborted step, whose fence was lifted, another number, by which it may be
-// fenced again: the target has what was copied, and continues to ingest by the number that it has.
-// A move that does not run, and a step that is not aborted, is ErrStepOver.
+// RenewStep assigns a new number to an aborted step whose fence was lifted, so that the source can
+// be fenced again. The target keeps what was copied, and continues to ingest under the number that
+// it has. RenewStep returns ErrStepOver if the move is not running or the step is not aborted.
 func (c *Change) RenewStep(job, number, next uint64, note func(*Move), micros int64) error {
 	m, err := c.step(job, number)
 	if err != nil {
@@ -133,7 +139,7 @@ func (c *Change) RenewStep(job, number, next uint64, note func(*Move), micros in
 	return c.PutJob(m.Job.WithMove(m.Move, micros))
 }
 
-// SetWaits writes down what a move waits for.
+// SetWaits records what a move waits for.
 func (c *Change) SetWaits(job uint64, waits string, micros int64) error {
 	m, ok := c.base.MoveOf(job)
 	if !ok || m.Job.State != JobRunning || m.Waits == waits {
@@ -154,7 +160,8 @@ func (c *Change) AbortStep(job, number uint64, why string, micros int64) error {
 	return c.PutJob(m.Job.WithMove(m.Move, micros))
 }
 
-// FinishStep writes down that the fragments know that a step was aborted or has flipped; nothing happens where that was done.
+// FinishStep records that the fragments know that a step was aborted or has flipped. It does
+// nothing if that is recorded already.
 func (c *Change) FinishStep(job, number uint64, note func(*Move), micros int64) error {
 	m, err := c.step(job, number)
 	if err != nil || m.Step.Phase != StepAborted && m.Step.Phase != StepFlipped {
@@ -165,7 +172,7 @@ func (c *Change) FinishStep(job, number uint64, note func(*Move), micros int64) 
 	return c.PutJob(m.Job.WithMove(m.Move, micros))
 }
 
-// EndMove ends a job that has no open step, and keeps what became of it.
+// EndMove ends a job without an open step, and records its outcome.
 func (c *Change) EndMove(job uint64, outcome, why string, micros int64) error {
 	m, ok := c.base.MoveOf(job)
 	if !ok || m.Step.Open() {
@@ -183,7 +190,7 @@ func (c *Change) EndMove(job uint64, outcome, why string, micros int64) error {
 	return c.pinMoved(m, micros)
 }
 
-// pinMoved pins what a move has brought, where nothing else is pinned there.
+// pinMoved pins the buckets that a move has brought, unless another pin overlaps them.
 func (c *Change) pinMoved(m RunningMove, micros int64) error {
 	d := c.base.Database(m.Job.Database)
 	if d == nil || len(d.Remaining(&Move{Interval: m.Interval, Target: m.Target})) > 0 {

@@ -8,26 +8,26 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Reference is what a foreign key refers to: unique columns of a table, perhaps its own, and what happens to the referring rows when such a key
-// is changed or deleted.
+// Reference is what a foreign key refers to: unique columns of a table, possibly its own, and what
+// happens to the referring rows when such a key is changed or deleted.
 type Reference struct {
 	Table    OID
 	Columns  []int16 // of that table, parallel to the constraint's
-	Index    OID     // the unique index that keeps them unique; 0 is the primary key
+	Index    OID     // the unique index of these columns; 0 is the primary key
 	Match    Match
 	OnUpdate Action
 	OnDelete Action
-	// DeleteColumns are those that ON DELETE SET NULL and SET DEFAULT set; empty is all.
+	// DeleteColumns are the columns that ON DELETE SET NULL or SET DEFAULT sets; empty means all.
 	DeleteColumns []int16
 }
 
-// Match is pg_constraint.confmatchtype: what a key with some nulls means.
+// Match is pg_constraint.confmatchtype: the meaning of a key in which some columns are null.
 type Match byte
 
 // Kinds of matches.
 const (
 	MatchSimple Match = 's' // a key with a null refers to nothing
-	MatchFull   Match = 'f' // all columns are null, or none
+	MatchFull   Match = 'f' // either all columns are null, or none
 )
 
 // Action is pg_constraint.confupdtype and confdeltype.
@@ -57,7 +57,8 @@ type Referrer struct {
 	Key   *Constraint
 }
 
-// referrers are the foreign keys of a view by the table that they refer to, found when they are first asked for: a view never changes.
+// referrers maps a table to the foreign keys that refer to it. It is computed at the first use,
+// because a view never changes.
 type referrers struct {
 	once sync.Once
 	by   map[OID][]Referrer
@@ -81,7 +82,7 @@ func (v *View) Referrers(table OID) []Referrer {
 	return v.referrers.by[table]
 }
 
-// checkReference finds what is wrong with a foreign key by itself.
+// checkReference checks a foreign key without looking at other objects.
 func (c *Constraint) checkReference() error {
 	r := c.Reference
 	if (r != nil) != (c.Kind == ForeignKey) {
@@ -93,7 +94,7 @@ func (c *Constraint) checkReference() error {
 	return nil
 }
 
-// checkReferred makes sure that what t refers to is there.
+// checkReferred checks that the keys that t refers to exist.
 func (v *View) checkReferred(t *Table) error {
 	for i := range t.Constraints {
 		k := &t.Constraints[i]
@@ -107,7 +108,7 @@ func (v *View) checkReferred(t *Table) error {
 	return nil
 }
 
-// checkReferrers makes sure that what refers to t still finds its keys.
+// checkReferrers checks that the keys that refer to t still find their columns.
 func (v *View) checkReferrers(t *Table) error {
 	for _, by := range v.Referrers(t.OID) {
 		if err := v.checkKeyOf(by.Key); err != nil {

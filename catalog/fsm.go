@@ -16,7 +16,7 @@ type machine struct {
 	ids      idCounters // of Raft's goroutine
 	index    uint64     // of the last entry applied; of Raft's goroutine
 	outcomes outcomes
-	mark     *mark   // nil in a catalog of one replica
+	mark     *mark   // nil in a catalog with one replica
 	replay   *replay // until Raft runs
 }
 
@@ -35,11 +35,13 @@ func newMachine() *machine {
 	return m
 }
 
-// Apply applies an entry. It panics on one that it cannot read: going on would part this replica from the others for good, and the entry
-// was checked before it was proposed, so it is damaged or of a newer release.
+// Apply applies an entry. It panics if it cannot decode the entry: continuing would make this
+// replica differ from the others for good. Entries are checked before they are proposed, so this
+// one is damaged or from a newer release.
 func (m *machine) Apply(l *raft.Log) any {
 	if l.Index != 0 && l.Index <= m.index {
-		return applied{version: m.view.Load().version} // before Raft ran; nobody waits for it
+		// Applied before Raft ran; no caller waits for it.
+		return applied{version: m.view.Load().version}
 	}
 	e, err := decodeEntry(l.Data)
 	if err != nil {
@@ -48,11 +50,12 @@ func (m *machine) Apply(l *raft.Log) any {
 	a := m.apply(e)
 	m.index = l.Index
 	if a.version == 0 {
-		a.version = m.view.Load().version // for who waits for it elsewhere
+		a.version = m.view.Load().version // for callers that wait on other nodes
 	}
 	if m.mark != nil && m.replay == nil {
 		if err := m.mark.set(l.Index); err != nil {
-			panic(fmt.Sprintf("the catalog's mark cannot be written: %v", err)) // a full disk has room for 13 bytes that are there
+			// The 13 bytes exist already, so a full disk has room for them.
+			panic(fmt.Sprintf("the catalog's mark cannot be written: %v", err))
 		}
 	}
 	return a
@@ -74,7 +77,7 @@ func (m *machine) apply(e logEntry) applied {
 		}
 		next, outcome, err := v.decide(*e.decide, m.counters)
 		if err != nil {
-			panic(err) // K6 does not hold: neither going on nor refusing would be right
+			panic(err) // K6 is violated: neither continuing nor refusing would be correct
 		}
 		if ops != nil {
 			m.outcomes.add(e.decide.id, e.decide.commitTS)
@@ -90,7 +93,7 @@ func (m *machine) apply(e logEntry) applied {
 	return m.commit(v, e)
 }
 
-// commit applies a batch; one that is a transaction's applies once.
+// commit applies a batch. A batch of a transaction is applied once.
 func (m *machine) commit(v *View, e logEntry) applied {
 	if e.commit != nil {
 		if _, again := m.outcomes.find(e.commit.id); again {
@@ -137,7 +140,8 @@ func (m *machine) publish(v *View) {
 	close(old.superseded)
 }
 
-// Snapshot takes the state as it is; it is immutable, so it is written while entries go on being applied.
+// Snapshot returns the current state. It is immutable, so it is written while more entries are
+// applied.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	return frozen{m.state()}, nil
 }
@@ -162,7 +166,7 @@ func (m *machine) Restore(r io.ReadCloser) error {
 	return nil
 }
 
-// frozen is a state on its way to a snapshot file.
+// frozen is a state that is being written to a snapshot file.
 type frozen struct{ state state }
 
 // Persist writes the state to the snapshot store.
@@ -178,10 +182,11 @@ func (f frozen) Persist(sink raft.SnapshotSink) error {
 	return sink.Close()
 }
 
-// Release has nothing to let go of.
+// Release does nothing, because frozen holds no resources.
 func (f frozen) Release() {}
 
 var _ raft.FSM = (*machine)(nil)
 
-// maxEntry bounds an entry, so that a change too large is refused with a message of the catalog's.
+// maxEntry is the largest size of an entry. The catalog checks it, so that a change that is too
+// large is refused with a clear message.
 const maxEntry = raftgroup.MaxEntry

@@ -5,14 +5,17 @@ import (
 	"fmt"
 )
 
-// The catalog's part of a transaction that PREPARE TRANSACTION holds (storage/hold.go has the fragments'):
+// The catalog's part of a prepared transaction (PREPARE TRANSACTION; storage/hold.go has the
+// fragments' part):
 //
-//	Hold       after the home's claim: the change is in the log, valid, and nothing that collides with it comes into force
-//	EndHeld    the home's word: the change applies, or is dropped
+//	Hold       after the coordinator fragment (its home) has claimed the name: the change is in the log,
+//	           valid, and nothing that collides with it comes into force
+//	EndHeld    after the coordinator fragment's decision: the change is applied or dropped
 //
-// The home's log decides, and the catalog learns of it as every other that holds. A change whose home does not know the transaction was dropped there.
+// The log of the coordinator fragment decides, and the catalog gets the decision as every other
+// participant does. If the coordinator fragment does not know a transaction, it has dropped it.
 
-// HeldChange is a change of definitions that waits for the word of a fragment.
+// HeldChange is the schema change of a prepared transaction. A fragment decides it.
 type HeldChange struct {
 	ID      TransactionID
 	Home    uint32
@@ -20,17 +23,19 @@ type HeldChange struct {
 	Locks   []TableLock
 }
 
-// TableLock is the locks of a table that a held transaction takes again after a restart: bit m of Modes stands for the mode that PostgreSQL numbers m.
+// TableLock is a set of locks of a table that a prepared transaction takes again after a restart.
+// Bit m of Modes is the mode that PostgreSQL numbers m.
 type TableLock struct {
 	Table OID
 	Modes uint32
 }
 
-// KeepLocks notes the locks that the transaction holds, by table, for Hold.
+// KeepLocks sets the table locks of the transaction, for Hold.
 func (c *Change) KeepLocks(list []TableLock) { c.lock = list }
 
-// Hold holds a change, planned as for Apply, for a transaction whose home has claimed its name. Errors are those of Apply; the transaction must then be
-// ended by EndHeld, for the entry may still be in the log.
+// Hold logs a change, planned as for Apply, as part of a prepared transaction whose coordinator
+// fragment (home) has claimed its name. It returns the errors of Apply. After an error the
+// transaction must still be ended by EndHeld, because the entry may be in the log.
 func (c *Catalog) Hold(ctx context.Context, id TransactionID, ch *Change, home uint32) error {
 	data, err := encodePrepare(&prepared{id: id, held: &heldBy{home, ch.lock}, ops: ch.ops})
 	if err != nil {
@@ -40,13 +45,14 @@ func (c *Catalog) Hold(ctx context.Context, id TransactionID, ch *Change, home u
 	return err
 }
 
-// EndHeld carries out what the home has decided. Again, or for a transaction that is not held, it does nothing.
+// EndHeld applies the decision of the coordinator fragment. If it is repeated, or the transaction
+// is not prepared, it does nothing.
 func (c *Catalog) EndHeld(ctx context.Context, id TransactionID, commitTS uint64, commit bool) error {
 	_, err := c.decide(ctx, decision{id: id, commitTS: commitTS, commit: commit, held: true})
 	return err
 }
 
-// Held lists the changes of held transactions.
+// Held returns the changes of prepared transactions.
 func (v *View) Held() []HeldChange {
 	var out []HeldChange
 	for _, p := range v.prepared {

@@ -11,16 +11,17 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Hot says which documents of a table are split: what is added to their counters lies in parts, which are rows of a table of their own, spread over the
-// fragments. What a reader sees of a counter is what the document's own row says and the sum of its parts.
+// Hot describes the split documents of a table. Additions to their counters are stored in parts,
+// which are rows of a separate table, spread over the fragments. The value of a counter is the
+// value in the document's own row plus the sum of its parts.
 type Hot struct {
 	Parts     OID       // the table of the parts, see NewPartsTable
-	Counters  []Counter // of all documents; each has two columns there
+	Counters  []Counter // of all documents; each has two columns in the table of the parts
 	Documents []HotDocument
 	Next      int32 // the number of the next document
 }
 
-// Counter is a number in the rows of a table: a column, or a path of keys into one of type jsonb.
+// Counter is a number in the rows of a table: a column, or a path of keys into a jsonb column.
 type Counter struct {
 	Column int16
 	Path   []string
@@ -40,7 +41,7 @@ func (c Counter) Name(t *Table) string {
 	return ""
 }
 
-// HotDocument is a document that is split, or was.
+// HotDocument is a document that is split now, or was split.
 type HotDocument struct {
 	Number   int32   // in its table's parts; never reused
 	ID       string  // the text form of its key
@@ -49,32 +50,32 @@ type HotDocument struct {
 	Counters []int32 // positions in Hot.Counters
 	Since    int64   // microseconds since 1970
 	Who      string
-	// Joined is when it was made whole again, 0: it is split. Readers of earlier timestamps still need its parts.
+	// Joined is the time at which the document was made whole again; 0 means that it is split.
+	// Readers at earlier timestamps still need its parts.
 	Joined int64
 }
 
-// Columns of a table of parts. Each counter has two more: what the part adds to it, and what the document's own row says of it, which is null where
-// it is no number that could be added to.
+// Columns of a table of parts. Each counter has two more: what the part adds to it, and its value
+// in the document's own row, which is null if that is not a number.
 const (
 	PartKey      int16 = 1
 	PartDocument int16 = 2
 	partFixed          = 2
 )
 
-// AddedColumn gives the position of the column with what a part adds to a counter, BaseColumn of the one with what the row says.
+// AddedColumn returns the position of the column with the amount that a part adds to a counter.
 func AddedColumn(counter int) int { return partFixed + 2*counter }
 
-// BaseColumn is described at AddedColumn.
+// BaseColumn returns the position of the column with a counter's value in the document's own row.
 func BaseColumn(counter int) int { return partFixed + 2*counter + 1 }
 
-// FirstPart is the least key that a part of a document may have, and DocumentOfPart the number of the document that a part is of.
+// FirstPart returns the smallest key of a document's parts.
 func FirstPart(document int32) int64 { return int64(document) << 32 }
 
-// DocumentOfPart is described at FirstPart.
+// DocumentOfPart returns the number of the document that a part belongs to.
 func DocumentOfPart(key int64) int32 { return int32(key >> 32) }
 
-// Document gives a split document of the table by its number or by its encoded key, nil where there is none. Those that are whole again are given by
-// number alone.
+// Document returns a document that is or was split, by its number, nil if there is none.
 func (h *Hot) Document(number int32) *HotDocument {
 	for i := range h.Documents {
 		if h.Documents[i].Number == number {
@@ -84,7 +85,7 @@ func (h *Hot) Document(number int32) *HotDocument {
 	return nil
 }
 
-// DocumentAt finds a document that is split by its encoded primary key.
+// DocumentAt returns a document that is split now, by its encoded primary key.
 func (h *Hot) DocumentAt(key []byte) *HotDocument {
 	for i := range h.Documents {
 		if d := &h.Documents[i]; d.Joined == 0 && string(d.Key) == string(key) {
@@ -99,7 +100,7 @@ func (h *Hot) Splits() bool {
 	return h != nil && slices.ContainsFunc(h.Documents, func(d HotDocument) bool { return d.Joined == 0 })
 }
 
-// Clone copies it so that it can be changed (K1).
+// Clone returns a copy that may be changed (K1).
 func (h *Hot) Clone() *Hot {
 	if h == nil {
 		return nil
@@ -109,7 +110,7 @@ func (h *Hot) Clone() *Hot {
 	return &c
 }
 
-// check finds what is wrong with it by itself.
+// check checks the list without looking at other objects.
 func (h *Hot) check() error {
 	if h == nil {
 		return nil
@@ -133,7 +134,8 @@ func (h *Hot) check() error {
 	return nil
 }
 
-// NewPartsTable makes the table for the parts of t's split documents. constraint is a number for its primary key. Nothing but t.Hot leads to it.
+// NewPartsTable returns the table for the parts of t's split documents. constraint is the OID of
+// its primary key. Only t.Hot refers to it.
 func NewPartsTable(t *Table, oid, constraint OID) *Table {
 	return &Table{
 		OID: oid, StorageID: oid, Kind: KindParts, HotOf: t.OID, Database: t.Database, Schema: t.Schema, Owner: t.Owner,
@@ -146,7 +148,7 @@ func NewPartsTable(t *Table, oid, constraint OID) *Table {
 	}
 }
 
-// AddCounter gives a table of parts the columns of one more counter.
+// AddCounter adds the columns of one more counter to a table of parts.
 func (t *Table) AddCounter() {
 	n := (len(t.Columns) - partFixed) / 2
 	for _, name := range []string{fmt.Sprintf("c%d", n), fmt.Sprintf("b%d", n)} {
@@ -190,8 +192,9 @@ func (d *attNumDecoder) hot(p *pb.Hot) *Hot {
 	return h
 }
 
-// keepsCounters refuses a change of a table that has split documents, if something would come to hang on a counter, or the rows be stored anew: their
-// own rows do not say what the counters are.
+// keepsCounters refuses a change of a table that has split documents if constraints, indexes or
+// generated columns are added, columns with counters are changed, or the rows are rewritten: the
+// documents' own rows do not contain the values of the counters.
 func (t *Table) keepsCounters(old *Table) error {
 	if !old.Hot.Splits() || t.Hot == nil {
 		return nil
@@ -231,7 +234,7 @@ func (t *Table) keepsCounters(old *Table) error {
 		WithHint("sherd.hot_join() makes each of them whole: %s. One that was deleted while it was split counts until then.", old.Hot.splitNames())
 }
 
-// splitNames names the documents that are split, for people.
+// splitNames returns the names of the split documents for a message.
 func (h *Hot) splitNames() string {
 	var names []string
 	for i := range h.Documents {

@@ -5,11 +5,14 @@ import (
 	"slices"
 )
 
-// Index is an index of a table. The primary key's index in key order exists unless switched off (WITH (pk_order = off)).
+// Index is an index of a table. The primary key's index in key order exists unless it is switched
+// off (WITH (pk_order = off)).
 type Index struct {
-	OID       OID
-	Name      string
-	StorageID uint32  // index(4) of the key layout, unique in the table: 1 for the primary key's, OIDs of their own for the others
+	OID  OID
+	Name string
+	// index(4) in the keys, unique in the table: 1 for the primary key's index, otherwise an OID of
+	// its own.
+	StorageID uint32
 	Columns   []int16 // the key, in order; 0 is an expression
 	Unique    bool
 	Primary   bool
@@ -17,15 +20,18 @@ type Index struct {
 
 	Expressions []string   // SQL text of the key's expressions, in their order
 	Order       []KeyOrder // of each key column; empty is ascending, nulls last, for all
-	Classes     []OID      // operator classes of the key columns; 0, and empty for all, is the default one of the type
-	Predicate   string     // SQL text of WHERE, "" is none
-	Include     []int16    // INCLUDE columns, kept in the definition only
-	// NullsNotDistinct: nulls are equal to each other, for a unique index.
+	// Operator classes of the key columns; 0, or an empty list, is the default class of the type.
+	Classes   []OID
+	Predicate string  // SQL text of WHERE, "" if there is none
+	Include   []int16 // INCLUDE columns; only the definition has them
+	// NullsNotDistinct: a unique index treats nulls as equal.
 	NullsNotDistinct bool
-	// Global: entries lie in the fragment of the bucket of their key, not in that of their row.
+	// Global: entries are in the fragment of the bucket of their key, not in the fragment of their
+	// row.
 	Global bool
 	State  IndexState
-	// Options are storage parameters as given. Global follows from scope only where that is among them.
+	// Options are the storage parameters as the user wrote them. Global follows from scope only if
+	// it is one of them.
 	Options map[string]string
 }
 
@@ -38,13 +44,15 @@ const (
 	KeyNullsFirst KeyOrder = 2
 )
 
-// IndexState says how far an index is. Only neighbouring states may be in use at once (C2).
+// IndexState is a step in the creation of an index. Only neighbouring states may be in use at once
+// (C2).
 type IndexState byte
 
 // States of an index.
 const (
-	IndexPublic   IndexState = iota // writers keep it, readers use it
-	IndexBuilding                   // writers keep it, readers do not use it: entries of older rows are missing
+	IndexPublic IndexState = iota // writers maintain it, readers use it
+	// Writers maintain it, readers do not use it: entries of older rows are missing.
+	IndexBuilding
 )
 
 // OrderOf returns the order of key column i.
@@ -55,7 +63,7 @@ func (x *Index) OrderOf(i int) KeyOrder {
 	return 0
 }
 
-// ClassOf returns the operator class of key column i, 0 for the default one of its type.
+// ClassOf returns the operator class of key column i, 0 for the default class of its type.
 func (x *Index) ClassOf(i int) OID {
 	if i < len(x.Classes) {
 		return x.Classes[i]
@@ -63,10 +71,10 @@ func (x *Index) ClassOf(i int) OID {
 	return 0
 }
 
-// Secondary reports whether the index is kept by its own rule: it is none in primary key order.
+// Secondary reports whether the index is not the one in primary key order.
 func (x *Index) Secondary() bool { return !x.Primary }
 
-// Index returns the table's index with an OID, nil if it has none.
+// Index returns the table's index with an OID, nil if there is none.
 func (t *Table) Index(oid OID) *Index {
 	for i := range t.Indexes {
 		if t.Indexes[i].OID == oid {
@@ -97,28 +105,29 @@ func (x *Index) clone() Index {
 	return c
 }
 
-// GlobalIndex tells whether an index of a table, both by their storage ids, is global: by the definitions in force, or by those that wait for their
-// transaction's decision, which may be held for long.
+// GlobalIndex reports whether an index is global; table and index are storage ids. It looks at the
+// definitions in force and at those that wait for their transaction's decision, which can take
+// long.
 func (v *View) GlobalIndex(table, index uint32) bool {
 	return v.anyStored(table, func(t *Table) bool { return t.globalIndex(index) })
 }
 
-// KnowsIndex reports whether a table has an index, both by their storage ids, by the definitions
-// that GlobalIndex goes by.
+// KnowsIndex reports whether a table has an index; both are storage ids. It looks at the same
+// definitions as GlobalIndex.
 func (v *View) KnowsIndex(table, index uint32) bool {
 	return v.anyStored(table, func(t *Table) bool {
 		return slices.ContainsFunc(t.Indexes, func(x Index) bool { return x.StorageID == index })
 	})
 }
 
-// KnowsStorage reports whether something keeps its rows under a storage id, by the definitions that
-// GlobalIndex goes by.
+// KnowsStorage reports whether a definition has this storage id. It looks at the same definitions
+// as GlobalIndex.
 func (v *View) KnowsStorage(table uint32) bool {
 	return v.anyStored(table, func(*Table) bool { return true })
 }
 
-// anyStored reports whether fn is true of a definition that has a storage id: of the one in force,
-// or of one that waits for its transaction's decision.
+// anyStored reports whether fn is true for a definition with this storage id, either the one in
+// force or one that waits for its transaction's decision.
 func (v *View) anyStored(table uint32, fn func(*Table) bool) bool {
 	if t := v.TableByStorage(table); t != nil && fn(t) {
 		return true

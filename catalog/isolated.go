@@ -2,7 +2,8 @@ package catalog
 
 import "github.com/sherddb/sherd/shardmap"
 
-// Isolates tells whether a fragment is kept for what is pinned to it: it owns nothing else. Nobody but an operator brings anything there.
+// Isolates reports whether a fragment owns pinned buckets and no others. Only an operator moves
+// more buckets to it.
 func (d *Database) Isolates(fragment uint32) bool {
 	var pinned []shardmap.Interval
 	for _, p := range d.Pins {

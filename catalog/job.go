@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// JobState says how far a job is.
+// JobState is the state of a job.
 type JobState string
 
 // States of jobs.
@@ -16,30 +16,33 @@ const (
 	JobCancelled JobState = "cancelled"
 	JobFailed    JobState = "failed"
 	JobDone      JobState = "done"
-	JobProposed  JobState = "proposed" // of a plan: nobody has applied it
+	JobProposed  JobState = "proposed" // of a plan that is not applied yet
 )
 
 // Job is resumable work in the background: a validation scan, a move, an index build. The node that
-// runs it records the progress here; after a crash it resumes from Payload.
+// runs it records its progress here; after a crash it resumes from Payload.
 type Job struct {
 	ID            uint64
 	Kind          string // names the runner, for instance "validate_policy"
 	State         JobState
-	Database      OID // 0 if it concerns none
-	Table         OID // 0 if it concerns none
+	Database      OID // 0 if the job belongs to no database
+	Table         OID // 0 if the job belongs to no table
 	Payload       []byte
 	Done, Total   int64 // in units of the kind
 	Error         string
 	StartedMicros int64 // since 1970 UTC, by the proposer's clock
 	UpdatedMicros int64
-	Node          uint32   // that runs it, and takes it with it; 0: any, or the only one
-	Swept         []uint32 // fragments that are done with it
+	// The node that runs it; if the node is removed, so is the job. 0: any node, or the only one.
+	Node  uint32
+	Swept []uint32 // fragments that are done with it
 }
 
-// DropStorageJob is the kind of a job that deletes the rows and indexes of a table that no definition names any more.
+// DropStorageJob is the kind of a job that deletes the rows and indexes of a table that was dropped
+// or rewritten.
 const DropStorageJob = "drop_storage"
 
-// NewDropStorageJob makes the job that deletes what a database's fragments keep under a storage id; micros is the time now.
+// NewDropStorageJob returns the job that deletes everything in a database's fragments under a
+// storage id; micros is the current time.
 func NewDropStorageJob(id uint64, database OID, storageID uint32, micros int64) *Job {
 	return &Job{
 		ID: id, Kind: DropStorageJob, State: JobRunning, Database: database, Payload: binary.BigEndian.AppendUint32(nil, storageID),
@@ -47,7 +50,8 @@ func NewDropStorageJob(id uint64, database OID, storageID uint32, micros int64) 
 	}
 }
 
-// NewDropTableJob is NewDropStorageJob of a table as it was. When its segments' rows are deleted, what no table names of their buckets is taken back.
+// NewDropTableJob is NewDropStorageJob for a table with its definition. After the rows of its
+// segments are deleted, the job releases the buckets that no table uses any more.
 func NewDropTableJob(id uint64, t *Table, micros int64) *Job {
 	j := NewDropStorageJob(id, t.Database, t.StorageID, micros)
 	for _, s := range t.Segments {
@@ -75,10 +79,11 @@ func (j *Job) droppedBuckets() shardmap.BucketSet {
 	return shardmap.BucketSetOf(out...)
 }
 
-// DropIndexJob is the kind of a job that deletes the entries of an index that no definition names any more.
+// DropIndexJob is the kind of a job that deletes the entries of an index that was dropped.
 const DropIndexJob = "drop_index"
 
-// NewDropIndexJob makes the job that deletes what a database's fragments keep of an index of a table, both by their storage ids.
+// NewDropIndexJob returns the job that deletes the entries of an index in a database's fragments;
+// table and index are storage ids, micros is the current time.
 func NewDropIndexJob(id uint64, database OID, table, index uint32, micros int64) *Job {
 	return &Job{
 		ID: id, Kind: DropIndexJob, State: JobRunning, Database: database,
@@ -95,9 +100,11 @@ func (j *Job) DroppedIndex() (table, index uint32, ok bool) {
 	return binary.BigEndian.Uint32(j.Payload), binary.BigEndian.Uint32(j.Payload[4:]), true
 }
 
-// Cluster is what concerns the cluster as a whole. It is made once, by Bootstrap.
+// Cluster holds what concerns the whole cluster. Bootstrap creates it once.
 type Cluster struct {
-	ID       string            // a UUID; also in DATA/VERSION of every node
-	Format   uint32            // its version: of what may be written to disk, and spoken between nodes, at most (V4); only rises
+	ID string // a UUID; also in DATA/VERSION of every node
+	// Format is the version of the cluster: the newest that may be written to disk or used between
+	// nodes (V4). It only rises.
+	Format   uint32
 	Settings map[string]string // made by ALTER SYSTEM
 }

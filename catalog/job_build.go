@@ -2,11 +2,12 @@ package catalog
 
 import "encoding/binary"
 
-// BuildIndexJob is the kind of a job that stands for an index that is being built beside the table's users. Done and Total count rows. The session that
-// builds it ends the job; a start ends what a dead process has left.
+// BuildIndexJob is the kind of a job for an index that is being built while the table is in use.
+// Done and Total count rows. The session that builds the index ends the job; if that process died,
+// the next start ends it.
 const BuildIndexJob = "build_index"
 
-// NewBuildIndexJob makes the job of an index of a table that is kept under a storage id; micros is the time now.
+// NewBuildIndexJob returns the job for an index of a table; micros is the current time.
 func NewBuildIndexJob(id uint64, t *Table, x *Index, micros int64) *Job {
 	p := binary.BigEndian.AppendUint32(nil, t.StorageID)
 	p = binary.BigEndian.AppendUint32(p, x.StorageID)
@@ -26,7 +27,8 @@ func (j *Job) BuiltIndex() (table, index uint32, oid OID, ok bool) {
 	return n(j.Payload), n(j.Payload[4:]), n(j.Payload[8:]), true
 }
 
-// Unbuild takes the index of a BuildIndexJob out of its table, where it is there and not finished. The job stays.
+// Unbuild removes the index of a BuildIndexJob from its table, if it is there and not finished. The
+// job stays.
 func (c *Change) Unbuild(j *Job) error {
 	_, _, oid, _ := j.BuiltIndex()
 	t, x := c.base.Index(oid)
@@ -43,8 +45,8 @@ func (c *Change) Unbuild(j *Job) error {
 	return c.PutTable(t)
 }
 
-// Discard makes a BuildIndexJob the one that deletes what the index left: nobody keeps it any more. Where nobody was told that the build has
-// failed, why says so: the job keeps it (Swept).
+// Discard turns a BuildIndexJob into the job that deletes the index's entries. If no client learned
+// that the build failed, why is the reason, which the job keeps (Swept).
 func (c *Change) Discard(j *Job, micros int64, why string) error {
 	table, index, _, _ := j.BuiltIndex()
 	d := NewDropIndexJob(j.ID, j.Database, table, index, micros)
@@ -52,7 +54,8 @@ func (c *Change) Discard(j *Job, micros int64, why string) error {
 	return c.PutJob(d)
 }
 
-// Swept ends the job that has deleted what a table or an index left. One that has an error is kept as a failed build, for people to see.
+// Swept ends the job that has deleted the rest of a table or an index. A job with an error stays as
+// a failed build, for operators to see.
 func (c *Change) Swept(j *Job, micros int64) error {
 	if j.Error == "" {
 		c.DropJob(j.ID)

@@ -2,7 +2,7 @@ package catalog
 
 import "encoding/binary"
 
-// objectKind tells kinds of descriptors apart. Durable, as Ref.kind: never renumber.
+// objectKind distinguishes kinds of descriptors. Durable, as Ref.kind: never renumber.
 type objectKind uint8
 
 const (
@@ -18,7 +18,8 @@ const (
 	recordObject    objectKind = 10
 )
 
-// objectKey is a kind in the top byte and the object's number below, so that objects of a kind are neighbours in number order.
+// objectKey has the kind in the top byte and the object's number below, so objects of a kind are
+// neighbours in number order.
 type objectKey uint64
 
 const maxObjectID = 1<<56 - 1
@@ -30,8 +31,8 @@ func newKey(kind objectKind, id uint64) objectKey {
 func (k objectKey) kind() objectKind { return objectKind(k >> 56) }
 func (k objectKey) id() uint64       { return uint64(k) & maxObjectID }
 
-// isDefinition reports whether objects of the kind matter to query plans; nodes, jobs, records and
-// what admits nodes do not.
+// isDefinition reports whether objects of the kind matter to query plans. Nodes, jobs, records,
+// authorities and join tokens do not.
 func (k objectKind) isDefinition() bool { return k < nodeObject }
 
 // descriptor is one of *Cluster, *Database, *Schema, *Table, *Role, *Node, *Job, *Authority, *JoinToken, *Record.
@@ -63,7 +64,7 @@ func keyOf(d descriptor) objectKey {
 	panic("catalog: no descriptor")
 }
 
-// nameSpace tells apart what names are unique in.
+// nameSpace distinguishes the name spaces in which names are unique.
 type nameSpace byte
 
 const (
@@ -83,7 +84,7 @@ func nameKey(space nameSpace, parent OID, name string) string {
 	return string(append(b, name...))
 }
 
-// numberSpace tells apart numbers that belong to a descriptor without being its key.
+// numberSpace distinguishes numbers that belong to a descriptor but are not its key.
 type numberSpace uint8
 
 const (

@@ -12,22 +12,23 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// If the catalog has replicas on several nodes, one leads. A change is planned on any node against
-// its own view and proposed at the leader; the planning node then waits until its own view holds
-// it. An answer may be lost, so every request may be repeated: batches carry an id by which they
-// apply once, decisions and preparations that of their transaction, and numbers allotted twice
-// leave a gap (K3).
+// If the catalog has replicas on several nodes, one node leads. A change is planned on any node
+// against that node's view and proposed at the leader; the planning node then waits until its own
+// view holds the change. An answer may be lost, so every request may be repeated: batches have an
+// id by which they are applied once, decisions and prepares have that of their transaction, and an
+// allotment that is repeated leaves a gap in the numbers (K3).
 
 const (
 	leaderPatience = 10 * time.Second // how long a change waits for a leader
-	startPatience  = 3 * time.Second  // how long a start waits for one, where there are definitions on disk to go on with
-	leaderPause    = 100 * time.Millisecond
+	// how long a start waits for a leader if there are definitions on disk to continue with
+	startPatience = 3 * time.Second
+	leaderPause   = 100 * time.Millisecond
 )
 
-// Forward sends a request to a node and returns its answer; Answer is the other end.
+// Forward sends a request to a node and returns its answer. The other node calls Answer.
 type Forward func(ctx context.Context, to raft.ServerID, request []byte) (answer []byte, err error)
 
-// errElsewhere marks what never reached the log: another node leads, or none.
+// errElsewhere means that a request never reached the log: another node leads, or none.
 var errElsewhere = errors.New("catalog: this node does not lead")
 
 // Answer answers a request that another node has forwarded.
@@ -40,7 +41,7 @@ func (c *Catalog) Answer(ctx context.Context, request []byte) ([]byte, error) {
 	return encodeAnswer(a, err)
 }
 
-// here does what a request asks, where this node leads.
+// here carries out a request on this node, which must lead.
 func (c *Catalog) here(ctx context.Context, q *pb.Request) (applied, error) {
 	if c.group.Term() == 0 {
 		return applied{}, errElsewhere
@@ -63,21 +64,21 @@ func (c *Catalog) here(ctx context.Context, q *pb.Request) (applied, error) {
 	return applied{}, errors.New("catalog: request of a kind that this release of Sherd cannot read")
 }
 
-// newest returns the version that holds every change that was acknowledged before: the one that
-// this node has applied, while it leads.
+// newest returns the version that holds every change that was acknowledged before: the version that
+// this node has applied, if it leads.
 func (c *Catalog) newest(ctx context.Context) (applied, error) {
 	term := c.group.Term()
 	a := applied{version: c.View().version}
 	if err := c.group.Confirm(ctx); err != nil {
 		return applied{}, err
 	}
-	if term == 0 || c.group.Term() != term { // it may have missed what another leader did in between
+	if term == 0 || c.group.Term() != term { // in another term another leader may have made changes
 		return applied{}, errElsewhere
 	}
 	return a, nil
 }
 
-// ask brings a request to the node that leads.
+// ask sends a request to the leader.
 func (c *Catalog) ask(ctx context.Context, q *pb.Request) (applied, error) {
 	if c.group.Term() != 0 {
 		return c.here(ctx, q)
@@ -97,7 +98,7 @@ func (c *Catalog) ask(ctx context.Context, q *pb.Request) (applied, error) {
 	return decodeAnswer(answer)
 }
 
-// unansweredError is of a request that may have been carried out.
+// unansweredError is the error of a request that may have been carried out.
 type unansweredError struct{ err error }
 
 func (e *unansweredError) Error() string {
@@ -105,7 +106,7 @@ func (e *unansweredError) Error() string {
 }
 func (e *unansweredError) Unwrap() error { return e.err }
 
-// route asks until there is an answer that counts, or patience is at its end.
+// route repeats a request until it gets a definite answer or patience has passed.
 func (c *Catalog) route(ctx context.Context, q *pb.Request, patience time.Duration) (applied, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
@@ -131,16 +132,17 @@ func (c *Catalog) route(ctx context.Context, q *pb.Request, patience time.Durati
 	}
 }
 
-// follow waits until the view here has come as far as an answer.
+// follow waits until the view of this node has reached the version of an answer.
 func (c *Catalog) follow(ctx context.Context, a applied) {
 	if a.version > 0 {
-		_, _ = c.WaitVersion(ctx, a.version) // the answer counts whether the view here follows in time or not
+		// The answer is valid even if the local view does not follow in time.
+		_, _ = c.WaitVersion(ctx, a.version)
 	}
 }
 
 var errPatience = errors.New("catalog: no leader")
 
-// gaveUp says what a change without an answer has come to.
+// gaveUp returns the error of a change without an answer.
 func (c *Catalog) gaveUp(ctx context.Context, unanswered bool) error {
 	patience := errors.Is(context.Cause(ctx), errPatience)
 	switch {
@@ -166,7 +168,7 @@ func (c *Catalog) voters() string {
 	return fmt.Sprintf("A leader needs %d of the %d nodes %s, and this node reaching them.", len(names)/2+1, len(names), strings.Join(names, ", "))
 }
 
-// nameOf returns the name of a node that Raft knows by an id.
+// nameOf returns the name of the node with a Raft id.
 func (c *Catalog) nameOf(id raft.ServerID) string {
 	if n := c.View().Node(nodeOf(id)); n != nil {
 		return n.Name
@@ -174,7 +176,7 @@ func (c *Catalog) nameOf(id raft.ServerID) string {
 	return string(id)
 }
 
-// proposeHere is propose where this process is the only replica.
+// proposeHere is propose if this process is the only replica.
 func (c *Catalog) proposeHere(ctx context.Context, data []byte) (applied, error) {
 	resp, _, err := c.group.Apply(ctx, data)
 	if err != nil {
@@ -184,8 +186,8 @@ func (c *Catalog) proposeHere(ctx context.Context, data []byte) (applied, error)
 	return a, a.err
 }
 
-// CatchUp waits until the view holds everything that was acknowledged before, by any node. It returns
-// an error if that takes longer than patience. It writes nothing.
+// CatchUp waits until the view holds every change that was acknowledged before the call, on any
+// node. It returns an error if that takes longer than patience. It writes nothing.
 func (c *Catalog) CatchUp(ctx context.Context, patience time.Duration) error {
 	if c.opts.Forward == nil {
 		return nil // this is the only replica
@@ -193,9 +195,9 @@ func (c *Catalog) CatchUp(ctx context.Context, patience time.Duration) error {
 	return c.barrier(ctx, patience)
 }
 
-// barrier waits until the view holds everything that was acknowledged before, by any node. It returns
-// 57P03 if the view does not follow in time: callers decide by what the view lacks, so a view that is
-// behind is no answer.
+// barrier waits until the view holds every change that was acknowledged before the call, on any
+// node. It returns 57P03 if the view does not follow in time, because callers decide by what is
+// missing in the view.
 func (c *Catalog) barrier(ctx context.Context, patience time.Duration) error {
 	if c.opts.Forward == nil {
 		return c.group.Barrier(ctx)

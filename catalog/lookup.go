@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// FragmentByID returns the database's fragment of a number, nil if it has none.
+// FragmentByID returns the database's fragment with a number, nil if there is none.
 func (d *Database) FragmentByID(id uint32) *Fragment {
 	for i := range d.Fragments {
 		if d.Fragments[i].ID == id {
@@ -16,10 +16,10 @@ func (d *Database) FragmentByID(id uint32) *Fragment {
 	return nil
 }
 
-// FragmentName prints the name of one of the database's fragments, such as orders$0.
+// FragmentName returns the name of one of the database's fragments, such as orders$0.
 func (d *Database) FragmentName(f *Fragment) string { return fmt.Sprintf("%s$%d", d.Name, f.Ordinal) }
 
-// Column returns the live column of a name, nil if there is none.
+// Column returns the live column with a name, nil if there is none.
 func (t *Table) Column(name string) *Column {
 	for i := range t.Columns {
 		if c := &t.Columns[i]; !c.Dropped && c.Name == name {
@@ -29,8 +29,8 @@ func (t *Table) Column(name string) *Column {
 	return nil
 }
 
-// ColumnByNum returns the column of an attribute number, dropped ones included; nil if there is
-// none.
+// ColumnByNum returns the column with an attribute number, dropped columns included, nil if there
+// is none.
 func (t *Table) ColumnByNum(n int16) *Column {
 	i, found := slices.BinarySearchFunc(t.Columns, n, func(c Column, n int16) int { return cmp.Compare(c.AttNum, n) })
 	if !found {
@@ -39,7 +39,7 @@ func (t *Table) ColumnByNum(n int16) *Column {
 	return &t.Columns[i]
 }
 
-// PrimaryKey returns the primary key's constraint, nil if the table has none.
+// PrimaryKey returns the primary key's constraint, nil if there is none.
 func (t *Table) PrimaryKey() *Constraint {
 	for i := range t.Constraints {
 		if t.Constraints[i].Kind == PrimaryKey {
@@ -49,7 +49,7 @@ func (t *Table) PrimaryKey() *Constraint {
 	return nil
 }
 
-// Constraint returns the constraint of a name, nil if there is none.
+// Constraint returns the constraint with a name, nil if there is none.
 func (t *Table) Constraint(name string) *Constraint {
 	for i := range t.Constraints {
 		if t.Constraints[i].Name == name {
@@ -69,14 +69,14 @@ func (c *Cluster) SettingList() []Setting {
 	return out
 }
 
-// builtinSchemas are in every database without being kept in the catalog.
+// builtinSchemas are in every database, but not in the catalog.
 var builtinSchemas = [...]string{"pg_catalog", "information_schema", "sherd", "pg_toast"}
 
-// IsBuiltinSchema reports whether a schema of that name is in every database without being kept in
-// the catalog.
+// IsBuiltinSchema reports whether every database has a schema with that name that is not in the
+// catalog.
 func IsBuiltinSchema(name string) bool { return slices.Contains(builtinSchemas[:], name) }
 
-// NodeBlock prints the letters of the n-th node, from 1, that end the ids made there: A … Z, AA, AB …
+// NodeBlock returns the letters at the end of ids made on the n-th node, from 1: A … Z, AA, AB …
 func NodeBlock(n uint32) string {
 	var b []byte
 	for ; n > 0; n = (n - 1) / 26 {
@@ -86,8 +86,8 @@ func NodeBlock(n uint32) string {
 	return string(b)
 }
 
-// DeferrableKey returns the primary key of a table whose rows are not stored under it, nil if it
-// has none.
+// DeferrableKey returns the primary key under which rows are not stored because it is deferrable,
+// nil if there is none.
 func (t *Table) DeferrableKey() *Constraint {
 	for i := range t.Constraints {
 		if t.Constraints[i].Primary {

@@ -17,8 +17,9 @@ const (
 	lostHeader = "Sherd lost nodes 1" // V1
 )
 
-// DeclareLost notes in the data directory of a node that is stopped that unsafe recovery goes on without some nodes. It returns when that is on disk. The node
-// lets none of them in from its next start on, and has the catalog say so.
+// DeclareLost records in the data directory of a stopped node that unsafe recovery continues
+// without some nodes. When it returns, the record is on disk. From its next start on, the node
+// refuses these nodes and declares them lost in the catalog.
 func DeclareLost(dir string, nodes []uint32) error {
 	before, err := readLost(dir)
 	if err != nil {
@@ -54,10 +55,10 @@ func writeSynced(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// LostNodes returns the nodes that DeclareLost noted and that the catalog is not known to have.
+// LostNodes returns the nodes that DeclareLost recorded and that may be missing in the catalog.
 func (d *DataDir) LostNodes() ([]uint32, error) { return readLost(d.Path) }
 
-// ForgetLost forgets what DeclareLost noted: the catalog has it.
+// ForgetLost removes the record of DeclareLost, once the catalog has it.
 func (d *DataDir) ForgetLost() error {
 	if err := os.Remove(d.Join(lostFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

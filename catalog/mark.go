@@ -13,8 +13,9 @@ import (
 	"github.com/sherddb/sherd/raftgroup"
 )
 
-// A replica that starts again knows its log, but not how much of it a majority has; Raft hears that from a leader. So that a node can go on without
-// one, how far the log was applied is kept in a file: what was applied was decided.
+// A restarted replica knows its log, but not how much of it a majority has: Raft learns that from a
+// leader. A file records how far the log was applied, so that a node can continue without a leader:
+// applied entries are committed.
 
 const (
 	markFile   = "applied"
@@ -22,7 +23,8 @@ const (
 	markSize   = 1 + 8 + 4 // format, index, checksum of both
 )
 
-// mark is the file. It is not synced: after a loss of power it may say less than was applied, never more than is in the log.
+// mark is that file. It is not synced. After a power failure it may name an earlier entry than the
+// last applied one, but never an entry that is not in the log.
 type mark struct{ f *os.File }
 
 func openMark(path string) (*mark, uint64, error) {
@@ -38,7 +40,7 @@ func openMark(path string) (*mark, uint64, error) {
 	return &mark{f}, decodeMark(b[:]), nil
 }
 
-// decodeMark returns 0 for a mark that was cut off.
+// decodeMark returns 0 for a truncated mark.
 func decodeMark(b []byte) uint64 {
 	if len(b) != markSize || b[0] != markFormat || binary.BigEndian.Uint32(b[9:]) != crc32.ChecksumIEEE(b[:9]) {
 		return 0
@@ -63,14 +65,15 @@ func (k *mark) close() error {
 	return errors.Join(k.f.Sync(), k.f.Close())
 }
 
-// replay is what is left to be applied before Raft runs.
+// replay is what has to be applied before Raft runs.
 type replay struct {
 	log      raft.LogStore
-	snapshot atomic.Uint64 // index of the one that was opened last, 0: none
+	snapshot atomic.Uint64 // index of the snapshot that was opened last, 0: none
 	upTo     uint64
 }
 
-// recover is called with the log before Raft restores a snapshot, if there is one. Entries behind it follow in Restore.
+// recover is called with the log before Raft restores a snapshot. If there is one, Restore applies
+// the entries after it.
 func (m *machine) recover(log raft.LogStore, snapshot uint64, upTo uint64) error {
 	m.replay.log, m.replay.upTo = log, upTo
 	if snapshot == 0 {
@@ -79,12 +82,13 @@ func (m *machine) recover(log raft.LogStore, snapshot uint64, upTo uint64) error
 	return nil
 }
 
-// replayLog applies what the mark says was applied before.
+// replayLog applies the entries that the mark records as applied.
 func (m *machine) replayLog() error {
 	r := m.replay
 	m.replay = nil
-	// What the machine has applied are commands. Behind the last of them the snapshot may cover entries of Raft's own, a change of members or a barrier,
-	// and those need not be in the log: it begins behind the snapshot where that came from another server.
+	// m.index is the last command applied. After that command the snapshot may cover entries of
+	// Raft itself, such as membership changes and barriers. They may be missing in the log: if the
+	// snapshot came from another server, the log starts after the snapshot.
 	m.index = max(m.index, r.snapshot.Load())
 	last, err := r.log.LastIndex()
 	if err != nil {
@@ -102,7 +106,7 @@ func (m *machine) replayLog() error {
 	return nil
 }
 
-// openMarked adds to the options of a group what a replica among several needs.
+// openMarked adds what a replica among several needs to the options of a group.
 func (m *machine) openMarked(path string, o *raftgroup.Options) error {
 	k, upTo, err := openMark(path)
 	if err != nil {

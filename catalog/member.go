@@ -9,7 +9,7 @@ import (
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
 )
 
-// AuthorityPhase says how far an authority has come. Durable: never renumber.
+// AuthorityPhase is the state of an authority. Durable: never renumber.
 type AuthorityPhase byte
 
 // Phases of authorities, in their order. At most one is signing.
@@ -19,24 +19,26 @@ const (
 	AuthorityRetiring  AuthorityPhase = 3
 )
 
-// Authority certifies the nodes of the cluster (package trust). Every node holds it, so that any can let another in.
+// Authority certifies the nodes of the cluster (package trust). Every node holds it, so every node
+// can admit another one.
 type Authority struct {
 	ID     uint64 // the first 56 bits of its fingerprint
 	Phase  AuthorityPhase
 	Secret []byte // its key and certificates, PEM
 }
 
-// JoinToken is what the cluster keeps of a token that lets a node in: its hash, not the token.
+// JoinToken is what the cluster keeps of a token that admits a node: its hash, not the token.
 type JoinToken struct {
 	Hash          []byte
 	Authority     uint64 // that the token names
 	CreatedMicros int64  // since 1970 UTC, by the proposer's clock, as the next
 	ExpiresMicros int64
-	Node          uint32 // whom it is for, or who used it; 0 is a new one
-	UsedBy        []byte // hash of the key that it let in; nil: none yet
+	Node          uint32 // the node that the token is for, or that used it; 0 is a new one
+	UsedBy        []byte // hash of the key that was admitted with it; nil: none yet
 }
 
-// minHash is the length of the shortest hash: what the token's number is made of, and enough besides that nobody finds another.
+// minHash is the length of the shortest hash: enough bytes for the token's number, and enough more
+// that a collision cannot be found.
 const minHash = 16
 
 func tokenID(hash []byte) uint64 { return binary.BigEndian.Uint64(hash) >> 8 }
@@ -55,14 +57,14 @@ func (t *JoinToken) check() error {
 	return nil
 }
 
-// Clone copies an authority so that it can be changed (K1).
+// Clone returns a copy of an authority that may be changed (K1).
 func (a *Authority) Clone() *Authority {
 	c := *a
 	c.Secret = slices.Clone(a.Secret)
 	return &c
 }
 
-// Clone copies a token so that it can be changed (K1).
+// Clone returns a copy of a token that may be changed (K1).
 func (t *JoinToken) Clone() *JoinToken {
 	c := *t
 	c.Hash, c.UsedBy = slices.Clone(t.Hash), slices.Clone(t.UsedBy)
@@ -72,7 +74,7 @@ func (t *JoinToken) Clone() *JoinToken {
 // Authorities returns all authorities by number.
 func (v *View) Authorities() iter.Seq[*Authority] { return all[*Authority](v, authorityObject) }
 
-// SigningAuthority returns the one that certifies nodes at present, nil if there is none yet.
+// SigningAuthority returns the authority that certifies nodes at present, nil if there is none yet.
 func (v *View) SigningAuthority() *Authority {
 	for a := range v.Authorities() {
 		if a.Phase == AuthoritySigning {
@@ -82,7 +84,7 @@ func (v *View) SigningAuthority() *Authority {
 	return nil
 }
 
-// JoinToken looks a token up by its hash.
+// JoinToken returns the token with a hash, nil if there is none.
 func (v *View) JoinToken(hash []byte) *JoinToken {
 	if len(hash) < minHash {
 		return nil

@@ -9,36 +9,40 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// MoveJob is the kind of a job that moves buckets into a fragment. What is left to move is in the bucket map: whatever of the range the target does
-// not own.
+// MoveJob is the kind of a job that moves buckets into a fragment. The bucket map shows what is
+// left to move: the buckets of the interval that the target does not own.
 const MoveJob = "move"
 
-// StepPhase says how far a step of a move is. Durable: never renumber.
+// StepPhase is the state of a step of a move. Durable: never renumber.
 type StepPhase uint8
 
 // Phases of steps.
 const (
-	StepNone    StepPhase = 0 // none was begun, or the last is forgotten
-	StepRunning StepPhase = 1 // it may flip
-	StepAborted StepPhase = 2 // it never will; the source's fence, if there is one, is to be lifted
-	StepFlipped StepPhase = 3 // the map says so; the fragments are to be told
+	StepNone    StepPhase = 0 // no step was started, or the last one is finished and forgotten
+	StepRunning StepPhase = 1 // the step may flip
+	// The step never flips; if the source has a fence, it has to be lifted.
+	StepAborted StepPhase = 2
+	StepFlipped StepPhase = 3 // the bucket map has changed; the fragments have to be notified
 	StepDone    StepPhase = 4
 )
 
-// String is the name for people.
+// String returns the name of the phase for messages.
 func (p StepPhase) String() string {
 	return [...]string{"", "running", "aborted", "flipped", "done"}[p]
 }
 
-// MoveStep is a part of a move: a move of its own to the fragments, by its number.
+// MoveStep is a part of a move. The fragments know it by its number and treat it as a move of its
+// own.
 type MoveStep struct {
-	Number uint64 // of those of jobs, never reused; 0: no step was begun
+	Number uint64 // from the sequence of job numbers, never reused; 0: no step was started
 	shardmap.Interval
 	Source uint32
 	Phase  StepPhase
-	// Of one that has flipped: the timestamp of the source's fence, and the smallest that may be read at, which the target is told.
+	// Of a step that has flipped: the timestamp of the source's fence, and the smallest timestamp
+	// at which the target may be read.
 	F, Since uint64
-	// Receipt is the number by which the target receives: that of a step whose fence was lifted, and which this one goes on with; 0: Number.
+	// Receipt is the number under which the target ingests. After a fence was lifted it is the
+	// number of the step that this one continues; 0: Number.
 	Receipt uint64
 }
 
@@ -56,17 +60,19 @@ func (s MoveStep) Open() bool { return s.Phase >= StepRunning && s.Phase <= Step
 // Move is the payload of a MoveJob.
 type Move struct {
 	shardmap.Interval
-	Source uint32 // 0: whoever owns them
+	Source uint32 // 0: the present owners
 	Target uint32
 	Who    string // the role
 	Why    string
-	Plan   uint64 // that it is part of; 0: of none
+	Plan   uint64 // the plan that the move is part of; 0: none
 	Pin    bool   // the buckets are pinned when all of them are there
-	// Anchors, with Pin, name what they are pinned for.
+	// Anchors, together with Pin, lists the anchors to pin the buckets for.
 	Anchors []string
-	// Resegment, of a ResegmentJob, says what becomes of the buckets, which are segments of a range table; Interval spans them then.
+	// Resegment, of a ResegmentJob, describes the split or merge of segments of a range table.
+	// Interval then spans their buckets.
 	Resegment *Resegment
-	// Segments says which segments of range tables the buckets are, the first of them, and MoreSegments how many there are besides. None: they are hashed.
+	// Segments lists the first segments of range tables among the buckets; MoreSegments is the
+	// number of further ones. If there are none, the buckets are hashed.
 	Segments     []MovedSegment
 	MoreSegments uint32
 	Step         MoveStep
@@ -74,10 +80,10 @@ type Move struct {
 	// Counters, of all steps together.
 	Steps            int64 // that have flipped
 	Bytes, Documents int64
-	Blocked, Worst   int64 // microseconds in which writes waited, and those of the longest wait
+	Blocked, Worst   int64 // microseconds for which writes waited: in all, and the longest wait
 	Retries          int64
 	Rate             int64  // bytes per second, lately
-	Waits            string // for what; "" where it goes on
+	Waits            string // what the move waits for; "" if it continues
 }
 
 func encodeMove(m *Move) *pb.Move {
@@ -125,7 +131,7 @@ func (m *Move) check() error {
 	return nil
 }
 
-// NewMoveJob makes the job of a move; micros is the time now.
+// NewMoveJob returns the job of a move; micros is the current time.
 func NewMoveJob(id uint64, database OID, m *Move, micros int64) *Job {
 	j := &Job{ID: id, Kind: MoveJob, State: JobRunning, Database: database, StartedMicros: micros}
 	if m.Resegment != nil {
@@ -137,8 +143,8 @@ func NewMoveJob(id uint64, database OID, m *Move, micros int64) *Job {
 // moves reports whether a job is driven as a move.
 func (j *Job) moves() bool { return j.Kind == MoveJob || j.Kind == ResegmentJob }
 
-// Move returns the payload of a MoveJob or a ResegmentJob, an error for other jobs. The caller owns
-// it.
+// Move returns the payload of a MoveJob or a ResegmentJob, and an error for other jobs. The caller
+// owns it.
 func (j *Job) Move() (*Move, error) {
 	if !j.moves() {
 		return nil, fmt.Errorf("job %d is no move", j.ID)
@@ -159,7 +165,8 @@ func (j *Job) WithMove(m *Move, micros int64) *Job {
 	j = j.Clone()
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(encodeMove(m))
 	if err != nil {
-		panic("catalog: a move cannot be encoded: " + err.Error()) // its texts are checked to be UTF-8 where they come in
+		// The texts were checked to be UTF-8 when they were read.
+		panic("catalog: a move cannot be encoded: " + err.Error())
 	}
 	j.Payload, j.UpdatedMicros, j.Done, j.Total = data, micros, m.Documents, 0
 	return j
@@ -185,7 +192,7 @@ func (v *View) Moves(database OID) []RunningMove {
 	return out
 }
 
-// MoveOf looks a move up by its job's number.
+// MoveOf returns the move with a job number.
 func (v *View) MoveOf(job uint64) (RunningMove, bool) {
 	j := v.Job(job)
 	if j == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// moveNamed finds a move that people name by its number.
+// moveNamed returns the move with a number that a user has named.
 func (c *Change) moveNamed(id uint64) (RunningMove, error) {
 	if m, ok := c.base.MoveOf(id); ok {
 		return m, nil
@@ -20,7 +20,7 @@ func (c *Change) moveNamed(id uint64) (RunningMove, error) {
 	return RunningMove{}, pgerr.New(pgerr.UndefinedObject, "move %d does not exist", id).WithHint("sherd.moves lists them.")
 }
 
-// PauseMove stops a move before its next step; the present one is undone unless it has flipped.
+// PauseMove stops a move before its next step. The present step is undone unless it has flipped.
 func (c *Change) PauseMove(id uint64, a Author) error {
 	m, err := c.moveNamed(id)
 	switch {
@@ -34,7 +34,7 @@ func (c *Change) PauseMove(id uint64, a Author) error {
 	return c.setMove(m, JobPaused, a)
 }
 
-// ResumeMove lets a move that was paused, or has failed, go on.
+// ResumeMove continues a move that was paused or has failed.
 func (c *Change) ResumeMove(id uint64, a Author) error {
 	m, err := c.moveNamed(id)
 	switch {
@@ -48,7 +48,8 @@ func (c *Change) ResumeMove(id uint64, a Author) error {
 	return c.setMove(m, JobRunning, a)
 }
 
-// CancelMove ends a move, or the removal of a fragment. What has arrived at its target stays there; what has not, where it is.
+// CancelMove ends a move, or the removal of a fragment. Buckets that have arrived at the target
+// stay there; all others stay where they are.
 func (c *Change) CancelMove(id uint64, a Author) error {
 	if j := c.base.Job(id); j != nil && j.Kind == RemovalJob {
 		r, err := j.Removal()
@@ -67,7 +68,7 @@ func (c *Change) CancelMove(id uint64, a Author) error {
 	return c.setMove(m, JobCancelled, a)
 }
 
-// setMove gives a move another state; a step that runs never flips where the state is none in which it may.
+// setMove sets the state of a move. If the new state is not JobRunning, a running step is aborted.
 func (c *Change) setMove(m RunningMove, state JobState, a Author) error {
 	m.Job = m.Job.Clone()
 	m.Job.State, m.Job.Error = state, ""

@@ -8,16 +8,19 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// MovedSegment is a segment of a range table as it was when a move of it began: its bucket does not
-// lead to it any more once it was split or merged, or the table is gone.
+// MovedSegment describes a segment of a range table as it was when a move of it started. The bucket
+// no longer leads to the segment after a split or merge, or after the table was dropped.
 type MovedSegment struct {
-	Table   OID
-	Storage uint32 // of the rows: while it is the table's, the columns of the primary key say how Keys are read
+	Table OID
+	// Storage is the storage id of the rows. While the table has it, the primary key's columns show
+	// how to read Keys.
+	Storage uint32
 	Name    string // the table's
 	Keys    shardmap.KeyRange
 }
 
-// SegmentName returns the name of a segment as sherd.segments has it. Of a table that is gone, or has other rows now, it has the keys as they are encoded.
+// SegmentName returns the name of a segment as in sherd.segments. If the table was dropped or its
+// rows rewritten, the name shows the encoded keys.
 func (v *View) SegmentName(s *MovedSegment) string {
 	if t := v.Table(s.Table); t != nil && t.StorageID == s.Storage {
 		return s.Keys.Name(t.keyForm())
@@ -28,7 +31,8 @@ func (v *View) SegmentName(s *MovedSegment) string {
 // SegmentName returns the name of the i-th segment of a range table.
 func (t *Table) SegmentName(i int) string { return t.Segments.Range(i).Name(t.keyForm()) }
 
-// keyForm says how the keys of a range table are printed in names of segments: all alike, so that a bound has one name.
+// keyForm returns the form in which names of segments show the keys of a range table. All names use
+// one form, so that a bound has one name.
 func (t *Table) keyForm() shardmap.KeyForm {
 	pk := t.PrimaryKey()
 	if pk == nil || len(pk.Columns) != 1 {
@@ -47,13 +51,14 @@ func (t *Table) keyForm() shardmap.KeyForm {
 	return f
 }
 
-// keyForms are the forms of keys by the OID of their type, those that are not encoded.
+// keyForms maps the OID of a type to the form of its keys. Keys of other types are shown encoded.
 var keyForms = map[OID]shardmap.KeyForm{17: shardmap.ByteKeys, 20: shardmap.Int8Keys, 21: shardmap.Int2Keys, 23: shardmap.Int4Keys}
 
-// namedSegments is how many segments of one move are named.
+// namedSegments is the number of segments that a move names.
 const namedSegments = 4
 
-// nameSegments has a move say which segments its buckets are, and how many more.
+// nameSegments records in a move which segments its buckets are, and how many there are beyond
+// those that it names.
 func (c *Change) nameSegments(database OID, m *Move) {
 	if m.Lo < shardmap.BucketCount {
 		return
@@ -72,14 +77,14 @@ func (c *Change) nameSegments(database OID, m *Move) {
 	}
 }
 
-// nameOf names buckets as a move of them would.
+// nameOf returns the name that a move of these buckets would have.
 func (c *Change) nameOf(database OID, v shardmap.Interval) string {
 	m := &Move{Interval: v}
 	c.nameSegments(database, m)
 	return c.subject(m)
 }
 
-// shown is nameOf in messages, with the verb that goes with it: "bucket 17 is".
+// shown returns nameOf with a noun and a verb, for messages: "bucket 17 is".
 func (c *Change) shown(database OID, v shardmap.Interval) string {
 	noun := "bucket"
 	m := &Move{Interval: v}
@@ -92,7 +97,8 @@ func (c *Change) shown(database OID, v shardmap.Interval) string {
 	return noun + "s " + c.subject(m) + " are"
 }
 
-// Name says what a move is about: what becomes of segments, which segments move, each as keys gives it, or buckets.
+// Name returns what a move moves: the description of a split or merge, the segments, each named by
+// keys, or the buckets.
 func (m *Move) Name(keys func(*MovedSegment) string) string {
 	switch {
 	case m.Resegment != nil:
@@ -119,7 +125,7 @@ func (m *Move) Name(keys func(*MovedSegment) string) string {
 	return b.String()
 }
 
-// subject is Name as it is kept: with the names that sherd.segments has.
+// subject returns Name with the segments' names of sherd.segments, for records.
 func (c *Change) subject(m *Move) string { return m.Name(c.base.SegmentName) }
 
 func encodeMovedSegments(list []MovedSegment) (out []*pb.MovedSegment) {

@@ -10,12 +10,13 @@ import (
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
 )
 
-// Outcomes of transactions that changed definitions are kept for clients that lost the answer (40003), as fragments keep those of the others.
-// Aborts leave no trace: what is not known here, and is young enough to be known, changed no definition.
+// Outcomes of transactions that changed definitions are kept for clients that lost the answer
+// (40003). Fragments keep the outcomes of all other transactions. Aborts leave no trace: if an
+// outcome is not known here, and the transaction is recent enough, it changed no definition.
 
-// keptOutcomes is how long, 15 minutes in a commit's timestamp: 48 bits of milliseconds, 16 of a
-// counter. Outcomes that are older than the newest by that much are dropped, so that replicas agree
-// (K2).
+// keptOutcomes is how long outcomes are kept: 15 minutes, in the form of a commit timestamp (48
+// bits of milliseconds, 16 of a counter). Outcomes that are older than the newest one by that much
+// are dropped, so that replicas agree (K2).
 const keptOutcomes = 15 * 60 * 1000 << 16
 
 // outcome is a commit.
@@ -24,7 +25,7 @@ type outcome struct {
 	commitTS uint64
 }
 
-// outcomes are the newest commits. Raft's goroutine adds, anybody looks.
+// outcomes are the newest commits. Raft's goroutine adds to them; any goroutine may read them.
 type outcomes struct {
 	mu   sync.Mutex
 	list []outcome // in the order of the log; guarded by mu
@@ -69,14 +70,15 @@ func (o *outcomes) restore(list []outcome) {
 	}
 }
 
-// Recall reports whether a transaction that changed definitions has committed, and when. After a no
-// it has not and will not, unless a process is still working on it, or it is longer ago than
-// outcomes are kept.
+// Recall reports whether a transaction that changed definitions has committed, and when. If it
+// returns false, the transaction has not committed and will not, unless a process is still working
+// on it or its outcome is too old to be kept.
 func (c *Catalog) Recall(ctx context.Context, id TransactionID) (commitTS uint64, committed bool, err error) {
 	if commitTS, committed = c.machine.outcomes.find(id); committed {
 		return commitTS, true, nil
 	}
-	// Its entry may be on its way; what comes behind a barrier is of somebody still at work.
+	// The entry may still be in progress. An entry that appears after the barrier belongs to a
+	// process that is still working on the transaction.
 	if err := c.barrier(ctx, leaderPatience); err != nil {
 		return 0, false, err
 	}
@@ -84,14 +86,15 @@ func (c *Catalog) Recall(ctx context.Context, id TransactionID) (commitTS uint64
 	return commitTS, committed, nil
 }
 
-// anonymous names a batch that is no transaction's, so that it applies once however often it is proposed.
+// anonymous returns an id for a batch that belongs to no transaction, so that the batch is applied
+// once even if it is proposed several times.
 func anonymous() *outcome {
 	o := &outcome{commitTS: uint64(time.Now().UnixMilli()) << 16}
 	rand.Read(o.id[:])
 	return o
 }
 
-// encodeCommit writes a batch that is the whole of a transaction, or of none.
+// encodeCommit encodes a batch that is a whole transaction, or that belongs to none.
 func encodeCommit(ops []op, of *outcome) ([]byte, error) {
 	batch := batchOf(ops)
 	if of != nil {

@@ -10,30 +10,33 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// The catalog as the anchor of a transaction that changes definitions and writes to fragments:
+// The catalog as the coordinator of a transaction that changes definitions and writes to fragments:
 //
 //	Prepare   the change is in the log, valid, and nothing that collides with it comes into force any more
-//	          (the fragments prepare, naming the catalog as their anchor)
-//	Decide    the change applies: the commit point of the whole transaction
-//	          (the fragments apply their resolution)
-//	Forget    nobody will ask any more
+//	          (the fragments prepare, naming the catalog as the holder of the transaction record)
+//	Decide    the change is applied: the commit point of the whole transaction
+//	          (the fragments resolve it)
+//	Forget    no participant will ask for the outcome any more
 //
-// A fragment that finds itself prepared and undecided asks Outcome, which proposes abort. It answers aborted also for a transaction that the
-// catalog does not know, and that is sound (K7): a fragment prepares only after the catalog's Prepare was acknowledged, so an unknown
-// transaction had its record removed, by an abort, or by Forget, which comes only after every writer has applied the commit; then nobody has a
-// reason to ask. Nobody decides by time-out alone: what ends a wait is an entry of the catalog's log, and the first one counts.
+// A fragment that has prepared and knows no decision calls Outcome, which proposes abort. Outcome
+// also returns aborted for a transaction that the catalog does not know. That is sound (K7): a
+// fragment prepares only after the catalog's Prepare was acknowledged, so the record of an unknown
+// transaction was removed, either by an abort or by Forget. Forget comes only after every writer
+// has applied the commit, and after that no fragment asks. No transaction is decided by a timeout
+// alone: an entry of the catalog's log ends each wait, and the first such entry counts.
 
-// Outcome is what became of a transaction whose anchor is the catalog.
+// Outcome is the result of a transaction whose record the catalog keeps.
 type Outcome byte
 
-// What Decide gives.
+// Results of Decide.
 const (
 	Committed Outcome = 1
 	Aborted   Outcome = 2
 )
 
-// Prepare holds a change, planned as for Apply, until its transaction is decided. writers are the fragments that the transaction writes to.
-// Errors are those of Apply; the transaction must then be aborted by Decide, for the entry may still be in the log.
+// Prepare logs a change, planned as for Apply, until its transaction is decided. writers are the
+// fragments that the transaction writes to. Prepare returns the errors of Apply. After an error the
+// transaction must still be aborted by Decide, because the entry may be in the log.
 func (c *Catalog) Prepare(ctx context.Context, id TransactionID, ch *Change, writers []uint32) error {
 	data, err := encodePrepare(&prepared{id: id, writers: writers, ops: ch.ops})
 	if err != nil {
@@ -50,7 +53,8 @@ func (c *Catalog) Decide(ctx context.Context, id TransactionID, commitTS uint64,
 	return c.decide(ctx, decision{id: id, commitTS: commitTS, commit: commit})
 }
 
-// Outcome answers a writer that asks what became of a transaction: it aborts one that is not decided.
+// Outcome returns the outcome of a transaction to a writer that asks for it. If the transaction is
+// not decided, Outcome aborts it.
 func (c *Catalog) Outcome(ctx context.Context, id TransactionID) (Outcome, error) {
 	return c.decide(ctx, decision{id: id})
 }
@@ -64,7 +68,7 @@ func (c *Catalog) decide(ctx context.Context, d decision) (Outcome, error) {
 	return a.outcome, err
 }
 
-// Forget ends the record of a commit that all its writers have applied.
+// Forget deletes the record of a commit that all its writers have applied.
 func (c *Catalog) Forget(ctx context.Context, id TransactionID) error {
 	data, err := encodeForget(id)
 	if err != nil {
@@ -74,7 +78,7 @@ func (c *Catalog) Forget(ctx context.Context, id TransactionID) error {
 	return err
 }
 
-// Unforgotten is a commit whose record is kept.
+// Unforgotten is a commit whose record still exists.
 type Unforgotten struct {
 	ID       TransactionID
 	CommitTS uint64
@@ -90,7 +94,7 @@ func (v *View) Unforgotten() []Unforgotten {
 	return out
 }
 
-// setCoordinated notes which prepared transactions somebody in this process is about to decide.
+// setCoordinated sets whether this process is about to decide a prepared transaction.
 func (c *Catalog) setCoordinated(id TransactionID, on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,11 +113,11 @@ func (c *Catalog) isCoordinated(id TransactionID) bool {
 
 type answered struct{}
 
-// Answered returns a context whose end does not cut off anything that is being written: the caller
-// learns the outcome, if the log has it. What has not been written yet ends with it.
+// Answered returns a context whose end does not interrupt a write in progress, so that the caller
+// learns the outcome if the log has it. Writes that have not started are refused after its end.
 func Answered(ctx context.Context) context.Context { return context.WithValue(ctx, answered{}, true) }
 
-// writing returns the context with which something is written, and waited for.
+// writing returns the context for a write and for the wait for its result.
 func writing(ctx context.Context) context.Context {
 	if ctx.Value(answered{}) != nil {
 		return context.WithoutCancel(ctx)
@@ -121,7 +125,8 @@ func writing(ctx context.Context) context.Context {
 	return ctx
 }
 
-// proposeWhenFree proposes a change; where it collides with a prepared one it waits for that one's decision first.
+// proposeWhenFree proposes a change. If it collides with a prepared change, proposeWhenFree first
+// waits for that one's decision.
 func (c *Catalog) proposeWhenFree(ctx context.Context, data []byte) (applied, error) {
 	for {
 		if ctx.Err() != nil {
@@ -138,8 +143,8 @@ func (c *Catalog) proposeWhenFree(ctx context.Context, data []byte) (applied, er
 	}
 }
 
-// waitDecided waits until a prepared transaction is decided; a transaction that no process
-// coordinates any more is aborted.
+// waitDecided waits until a prepared transaction is decided. It aborts a transaction that no
+// process coordinates any more.
 func (c *Catalog) waitDecided(ctx context.Context, id TransactionID) error {
 	for {
 		v := c.View()
@@ -159,11 +164,13 @@ func (c *Catalog) waitDecided(ctx context.Context, id TransactionID) error {
 	}
 }
 
-// abandonAfter is how long a transaction that another process prepared is left alone: that one may be at work on it.
+// abandonAfter is how long a transaction that another process prepared is left alone, because that
+// process may still be working on it.
 const abandonAfter = 10 * time.Second
 
-// abandoned tells when a prepared transaction may be aborted: at once where this process is the only one and not at work on it, never while it is, nor
-// while it is held.
+// abandoned returns a channel that delivers when a prepared transaction may be aborted: at once if
+// this is the only process and it does not coordinate the transaction; never if this process
+// coordinates it, or after PREPARE TRANSACTION.
 func (c *Catalog) abandoned(id TransactionID) <-chan time.Time {
 	switch p := c.View().findPrepared(id); {
 	case p != nil && p.held != nil, c.isCoordinated(id):
@@ -176,7 +183,7 @@ func (c *Catalog) abandoned(id TransactionID) <-chan time.Time {
 	return time.After(abandonAfter)
 }
 
-// lead does, while this node leads, what the catalog needs somebody for: it aborts changes that were prepared and left.
+// lead runs while this node leads the catalog. It aborts prepared changes that no process decides.
 func (c *Catalog) lead(ctx context.Context) {
 	seen := map[TransactionID]time.Time{}
 	t := time.NewTicker(time.Second)
@@ -215,8 +222,7 @@ func cancelledWait(ctx context.Context) error {
 	return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
 }
 
-// abortLeft aborts the changes that a process which is gone has prepared. The process that would
-// have decided them is dead.
+// abortLeft aborts the changes that were prepared by a process that has died.
 func (c *Catalog) abortLeft(ctx context.Context) error {
 	for _, p := range c.View().prepared {
 		if p.held != nil || c.isCoordinated(p.id) {

@@ -6,8 +6,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Sites returns the nodes as the placement of replicas sees them. The catalog does not know which
-// nodes answer.
+// Sites returns the nodes in the form that the placement of replicas uses. The catalog does not
+// know which nodes answer.
 func (v *View) Sites() []shardmap.Site {
 	var out []shardmap.Site
 	for n := range v.Nodes() {
@@ -16,7 +16,7 @@ func (v *View) Sites() []shardmap.Site {
 	return out
 }
 
-// ReplicaSets returns where the replicas of all fragments are.
+// ReplicaSets returns the places of the replicas of all fragments.
 func (v *View) ReplicaSets() []shardmap.ReplicaSet {
 	var out []shardmap.ReplicaSet
 	for d := range v.Databases() {
@@ -29,11 +29,12 @@ func (v *View) ReplicaSets() []shardmap.ReplicaSet {
 	return out
 }
 
-// Place puts the replicas of a fragment where next says, if they are where was says.
+// Place moves the replicas of a fragment from was to next. If they are not as in was, it does
+// nothing.
 func (c *Change) Place(was, next shardmap.ReplicaSet) error {
 	d, f := c.base.Fragment(was.Fragment)
 	if f == nil || !slices.Equal(f.Nodes, was.Nodes) || !slices.Equal(f.Joining, was.Joining) || !slices.Equal(f.Leaving, was.Leaving) {
-		return nil // somebody else has done something about it
+		return nil // another change came first
 	}
 	d = d.Clone()
 	f = d.FragmentByID(was.Fragment)

@@ -9,11 +9,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// PlanJob is the kind of a job that is a plan of rebalancing: proposed, and once it is applied carried out step by step, each move by a MoveJob with the
-// number of the plan.
+// PlanJob is the kind of a job that is a plan of rebalancing. It is proposed; after it was applied,
+// it is carried out step by step. Each move is a MoveJob with the number of the plan.
 const PlanJob = "rebalance"
 
-// StepKind says what a step of a plan does. Durable: never renumber.
+// StepKind is the kind of a step of a plan. Durable: never renumber.
 type StepKind uint8
 
 // Kinds of steps.
@@ -27,36 +27,37 @@ const (
 // Plan is the payload of a PlanJob.
 type Plan struct {
 	Epoch  uint64 // of the bucket map that it was made for
-	Who    string // made it, and once it is applied who did that
+	Who    string // the author; after the plan was applied, the role that applied it
 	Why    string
 	Steps  []PlanStep
-	Advice []PlanAdvice // what moves cannot mend
-	Waits  string       // for what; "" where it goes on
+	Advice []PlanAdvice // problems that moves cannot solve
+	Waits  string       // what the plan waits for; "" if it continues
 }
 
 // PlanStep is a step of a plan.
 type PlanStep struct {
 	Kind StepKind
 	shardmap.Interval
-	Source, Target   uint32 // of buckets
-	Fragment, Node   uint32 // of a leader
-	Table            OID    // of segments that are split or merged: Count of them, from First to Last
+	Source, Target uint32 // of buckets
+	Fragment, Node uint32 // of a leader
+	// Of a split or merge of segments: Count segments of Table, from First to Last.
+	Table            OID
 	First, Last      shardmap.Bucket
 	Count            int
-	Keys             string // at which one is split (SplitKeys)
-	What             string // of segments, for people
+	Keys             string // at which a segment is split (SplitKeys)
+	What             string // the segments, for messages
 	Bytes, Documents int64
 	Estimate         int64 // microseconds
 	Reason           string
-	Job              uint64 // the move that carries it out; 0: none was begun
+	Job              uint64 // the move that carries the step out; 0: none was started
 	Done             bool
-	LeftOut          string // why, of a step that is done with because it was refused for good
+	LeftOut          string // why the step was refused for good; the step then counts as done
 }
 
 // PlanAdvice is advice about something.
 type PlanAdvice struct{ Subject, Text string }
 
-// Bytes is what the plan moves.
+// Bytes returns the size of what the plan moves.
 func (p *Plan) Bytes() (n int64) {
 	for i := range p.Steps {
 		n += p.Steps[i].Bytes
@@ -64,7 +65,7 @@ func (p *Plan) Bytes() (n int64) {
 	return n
 }
 
-// Done counts the steps that are done.
+// Done returns the number of steps that are done.
 func (p *Plan) Done() (n int) {
 	for i := range p.Steps {
 		if p.Steps[i].Done {
@@ -88,13 +89,13 @@ func (p *Plan) check() error {
 	return nil
 }
 
-// NewPlanJob makes the job of a plan, as a proposal; micros is the time now.
+// NewPlanJob returns the job of a plan, as a proposal; micros is the current time.
 func NewPlanJob(id uint64, database OID, p *Plan, micros int64) *Job {
 	j := &Job{ID: id, Kind: PlanJob, State: JobProposed, Database: database, StartedMicros: micros}
 	return j.WithPlan(p, micros)
 }
 
-// WithPlan returns the job with another payload; micros is the time now.
+// WithPlan returns a copy of the job with another payload; micros is the current time.
 func (j *Job) WithPlan(p *Plan, micros int64) *Job {
 	j = j.Clone()
 	m := &pb.Plan{Epoch: p.Epoch, Who: p.Who, Why: p.Why, Waits: p.Waits}
@@ -111,13 +112,14 @@ func (j *Job) WithPlan(p *Plan, micros int64) *Job {
 	}
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
-		panic("catalog: a plan cannot be encoded: " + err.Error()) // its texts are checked to be UTF-8 where they come in
+		// The texts were checked to be UTF-8 when they were read.
+		panic("catalog: a plan cannot be encoded: " + err.Error())
 	}
 	j.Payload, j.UpdatedMicros, j.Done, j.Total = data, micros, int64(p.Done()), int64(len(p.Steps))
 	return j
 }
 
-// Plan returns the payload of a PlanJob, an error for other jobs. The caller owns it.
+// Plan returns the payload of a PlanJob, and an error for other jobs. The caller owns it.
 func (j *Job) Plan() (*Plan, error) {
 	if j.Kind != PlanJob {
 		return nil, fmt.Errorf("job %d is no plan", j.ID)
@@ -165,7 +167,7 @@ func (v *View) Plans(database OID) []RunningPlan {
 	return out
 }
 
-// PlanOf looks a plan up by its number.
+// PlanOf returns the plan with a job number.
 func (v *View) PlanOf(id uint64) (RunningPlan, bool) {
 	j := v.Job(id)
 	if j == nil {

@@ -11,7 +11,7 @@ import (
 // ofSegments reports whether the step splits or merges segments.
 func (s *PlanStep) ofSegments() bool { return s.Kind == SplitStep || s.Kind == MergeStep }
 
-// JoinKeys makes the form that a step has keys in, which can be compared: hexadecimal, separated by commas.
+// JoinKeys encodes keys as hexadecimal text, separated by commas, so that steps can be compared.
 func JoinKeys(keys [][]byte) string {
 	texts := make([]string, len(keys))
 	for i, k := range keys {
@@ -20,7 +20,7 @@ func JoinKeys(keys [][]byte) string {
 	return strings.Join(texts, ",")
 }
 
-// SplitKeys gives the keys of a step; what JoinKeys has not made has none.
+// SplitKeys returns the keys of a step, nil if they are not in the form of JoinKeys.
 func (s *PlanStep) SplitKeys() (keys [][]byte) {
 	if s.Keys == "" {
 		return nil
@@ -48,8 +48,7 @@ func (s *PlanStep) segments(t *Table) shardmap.Segments {
 	return t.Segments[at : at+s.Count]
 }
 
-// Gathers reports whether a step is to merge segments that steps before it have yet to bring
-// together.
+// Gathers reports whether a step merges segments that earlier steps have not brought together yet.
 func (v *View) Gathers(p RunningPlan, step int) bool {
 	s := &p.Steps[step]
 	if s.Kind != MergeStep {
@@ -61,7 +60,8 @@ func (v *View) Gathers(p RunningPlan, step int) bool {
 	})
 }
 
-// beginResegment begins a split or a merge of a plan. Where the segments have changed meanwhile there is nothing to do any more.
+// beginResegment starts a split or a merge of a plan. If the segments have changed meanwhile, the
+// step is done.
 func (c *Change) beginResegment(p RunningPlan, step int, job uint64, a Author) error {
 	s := &p.Steps[step]
 	list := s.segments(c.base.Table(s.Table))

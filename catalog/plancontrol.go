@@ -8,8 +8,10 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// ProposePlan keeps a plan for people to apply, in place of what was proposed for the database before; id is a new number of a job. Where the same was
-// proposed already it stays, and its number is given. A plan without steps and advice takes back what was proposed, and is none: 0.
+// ProposePlan stores a plan as a proposal. It replaces the earlier proposals for the database; id
+// is a new job number. If an equal plan is proposed already, that one stays, and ProposePlan
+// returns its number. A plan without steps and advice withdraws the earlier proposals; the result
+// is 0.
 func (c *Change) ProposePlan(id uint64, database OID, p *Plan, a Author) (uint64, error) {
 	for _, old := range c.base.Plans(database) {
 		if old.Job.State != JobProposed {
@@ -27,7 +29,7 @@ func (c *Change) ProposePlan(id uint64, database OID, p *Plan, a Author) (uint64
 	return id, c.PutJob(NewPlanJob(id, database, p, a.Micros))
 }
 
-// planNamed finds a plan that people name by its number.
+// planNamed returns the plan with a number that a user has named.
 func (c *Change) planNamed(id uint64) (RunningPlan, error) {
 	if p, ok := c.base.PlanOf(id); ok {
 		return p, nil
@@ -41,7 +43,7 @@ func (c *Change) planNamed(id uint64) (RunningPlan, error) {
 		WithHint("sherd.plans lists them; a newer proposal takes the place of an older one.")
 }
 
-// ApplyPlan begins to carry a plan out. One that was made for an older bucket map is refused.
+// ApplyPlan starts to carry out a plan. It refuses a plan that was made for an older bucket map.
 func (c *Change) ApplyPlan(id uint64, a Author) error {
 	p, err := c.planNamed(id)
 	if err != nil {
@@ -65,11 +67,14 @@ func (c *Change) ApplyPlan(id uint64, a Author) error {
 				WithHint("Wait for it, or end it with SELECT sherd.cancel_plan(%d).", other.Job.ID)
 		}
 	}
-	p.Who = a.Who // it is theirs now: its moves are made in their name, and windows are for what the balancer applies
+	// From now on the plan belongs to the user: its moves are made in the user's name, and
+	// maintenance windows apply only to plans of the balancer.
+	p.Who = a.Who
 	return c.setPlan(p, JobRunning, "", a)
 }
 
-// BeginPlan keeps a plan and begins to carry it out, as part of a change that it belongs to; id is a new number of a job. Proposals for the database go.
+// BeginPlan stores a plan and starts to carry it out, as part of a larger change; id is a new job
+// number. It deletes the proposals for the database.
 func (c *Change) BeginPlan(id uint64, database OID, p *Plan, a Author) error {
 	d := c.base.Database(database)
 	if now := d.Map.Epoch(); now != p.Epoch {
@@ -88,7 +93,7 @@ func (c *Change) BeginPlan(id uint64, database OID, p *Plan, a Author) error {
 	return errors.Join(c.PutJob(j), c.notePlan(RunningPlan{j, p}, "plan applied", a))
 }
 
-// PausePlan begins no further step of a plan, and pauses its moves.
+// PausePlan pauses a plan: it starts no further step, and its moves are paused.
 func (c *Change) PausePlan(id uint64, a Author) error {
 	p, err := c.planNamed(id)
 	switch {
@@ -109,7 +114,7 @@ func (c *Change) PausePlan(id uint64, a Author) error {
 	return c.setPlan(p, JobPaused, "sherd.resume_plan", a)
 }
 
-// ResumePlan lets a plan go on, and its moves.
+// ResumePlan continues a paused plan and its moves.
 func (c *Change) ResumePlan(id uint64, a Author) error {
 	p, err := c.planNamed(id)
 	switch {
@@ -127,7 +132,7 @@ func (c *Change) ResumePlan(id uint64, a Author) error {
 			}
 		}
 	}
-	for i := range p.Steps { // a move that was cancelled is begun again
+	for i := range p.Steps { // start cancelled moves again
 		if s := &p.Steps[i]; !s.Done && s.Job != 0 && c.base.Job(s.Job) == nil {
 			s.Job = 0
 		}
@@ -135,7 +140,7 @@ func (c *Change) ResumePlan(id uint64, a Author) error {
 	return c.setPlan(p, JobRunning, "", a)
 }
 
-// CancelPlan ends a plan and its moves. What has arrived stays where it is.
+// CancelPlan ends a plan and its moves. Buckets that have arrived stay where they are.
 func (c *Change) CancelPlan(id uint64, a Author) error {
 	p, err := c.planNamed(id)
 	if err != nil {

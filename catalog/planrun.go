@@ -9,8 +9,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Progress checks what has become of a plan's steps: which are done, and why it cannot go on, if it
-// cannot. It reports whether it has changed p.
+// Progress updates the steps of a plan that have become done, and returns the reason if the plan
+// cannot continue. It reports whether it has changed p.
 func (v *View) Progress(p RunningPlan) (changed bool, stuck string) {
 	d := v.Database(p.Job.Database)
 	for i := range p.Steps {
@@ -38,9 +38,10 @@ func (v *View) Progress(p RunningPlan) (changed bool, stuck string) {
 	return changed, stuck
 }
 
-// BeginPlanStep begins a step of a plan; job is a new number, for a move. A step that needs nothing any more is done. One that cannot begin now, because
-// other moves are about its buckets, is left for later. One that is refused for what has come after the plan, as a pin of its buckets, is left out: the plan goes on
-// without it, and the next is made with that in mind.
+// BeginPlanStep starts a step of a plan; job is a new number, for a move. A step that has nothing
+// to do is done. A step that cannot start now, because another move has its buckets, is left for
+// later. A step that is refused because of a later change, such as a pin of its buckets, is left
+// out: the plan continues without it, and the next plan takes the change into account.
 func (c *Change) BeginPlanStep(id uint64, step int, job uint64, a Author) error {
 	p, ok := c.base.PlanOf(id)
 	if !ok || p.Job.State != JobRunning || step >= len(p.Steps) || p.Steps[step].Done || p.Steps[step].Job != 0 {
@@ -75,7 +76,7 @@ func (c *Change) BeginPlanStep(id uint64, step int, job uint64, a Author) error 
 	return c.PutJob(p.Job.WithPlan(p.Plan, a.Micros))
 }
 
-// leaveOut is done with a step that is refused for good, and says why.
+// leaveOut marks a step as done that is refused for good, and records why.
 func (c *Change) leaveOut(p RunningPlan, step int, why error, a Author) error {
 	s := &p.Steps[step]
 	s.LeftOut, s.Done, p.Waits = pgerr.From(why).Message, true, ""
@@ -86,7 +87,7 @@ func (c *Change) leaveOut(p RunningPlan, step int, why error, a Author) error {
 	return errors.Join(c.PutJob(p.Job.WithPlan(p.Plan, a.Micros)), c.notePlan(p, name+" left out: "+s.LeftOut, a))
 }
 
-// leadBy puts a node first among those of a fragment, if it has a replica there.
+// leadBy makes a node the preferred leader of a fragment, if it has a replica there.
 func (c *Change) leadBy(fragment, node uint32) error {
 	_, f := c.base.Fragment(fragment)
 	if f == nil || !slices.Contains(f.Nodes, node) || slices.Contains(f.Joining, node) || slices.Contains(f.Leaving, node) {
@@ -104,7 +105,8 @@ func (c *Change) leadBy(fragment, node uint32) error {
 	return c.Place(was, next)
 }
 
-// NotePlan writes down how far a plan is: it ends when all steps are done, and pauses where it is stuck.
+// NotePlan records the progress of a plan. The plan ends if all steps are done, and pauses if it
+// cannot continue.
 func (c *Change) NotePlan(id uint64, a Author) error {
 	p, ok := c.base.PlanOf(id)
 	if !ok || p.Job.State != JobRunning {
@@ -124,7 +126,7 @@ func (c *Change) NotePlan(id uint64, a Author) error {
 	return nil
 }
 
-// DelayPlan writes down what a plan waits for.
+// DelayPlan records what a plan waits for.
 func (c *Change) DelayPlan(id uint64, waits string, micros int64) error {
 	p, ok := c.base.PlanOf(id)
 	if !ok || p.Job.State != JobRunning || p.Waits == waits {
@@ -134,7 +136,7 @@ func (c *Change) DelayPlan(id uint64, waits string, micros int64) error {
 	return c.PutJob(p.Job.WithPlan(p.Plan, micros))
 }
 
-// SetNodeShare sets a node's weight and limit: nil leaves one as it is.
+// SetNodeShare sets a node's weight and limit. A nil value stays unchanged.
 func (c *Change) SetNodeShare(id uint32, weight *float64, maxBytes *uint64, a Author) error {
 	n := c.base.Node(id)
 	if n == nil {

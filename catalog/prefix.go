@@ -11,12 +11,12 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Rules for prefixes (shardmap.Prefixes) are the database's, so that all tables agree where an id
-// lies, and joins of what shares an anchor stay in a bucket. Every hashed table has them in its
-// definition as well, because a query plan goes by definitions (C2): one change makes the rule and
-// redefines all tables, and what was planned with older ones is refused. No change is accepted that
-// would leave a table with other rules than its database (K10): a change that was planned without
-// the newest rules is a conflict.
+// Rules for prefixes (shardmap.Prefixes) belong to the database, so that all tables agree on the
+// bucket of an id and joins by a common anchor stay in one bucket. The definition of every hashed
+// table has a copy, because query plans depend on definitions (C2): one change creates the rule and
+// redefines all tables, and plans made with older definitions are refused. A change is refused as a
+// conflict if it would leave a table with other rules than its database (K10), which happens if it
+// was planned without the newest rules.
 
 // Rules returns the rules for prefixes of a database, as its hashed tables have them.
 func (d *Database) Rules() (out shardmap.Prefixes) {
@@ -26,7 +26,7 @@ func (d *Database) Rules() (out shardmap.Prefixes) {
 	return out
 }
 
-// FollowsPrefixes reports whether rows of the table lie by the rules of its database.
+// FollowsPrefixes reports whether the buckets of the table's rows follow the rules of its database.
 func (t *Table) FollowsPrefixes() bool { return t.Kind == KindTable && len(t.Segments) == 0 }
 
 // takePrefixes sets the rules of a table to those of its database.
@@ -37,7 +37,7 @@ func (t *Table) takePrefixes(d *Database) {
 	}
 }
 
-// checkPrefixes holds a table against its database (K10).
+// checkPrefixes returns a conflict if a table's rules differ from those of its database (K10).
 func (v *View) checkPrefixes(t *Table) error {
 	want := Table{Kind: t.Kind, Segments: t.Segments}
 	want.takePrefixes(v.Database(t.Database))
@@ -47,7 +47,7 @@ func (v *View) checkPrefixes(t *Table) error {
 	return nil
 }
 
-// checkTablesPrefixes holds the tables of a database against its rules, where these have changed.
+// checkTablesPrefixes calls checkPrefixes for the tables of a database whose rules have changed.
 func (v *View) checkTablesPrefixes(old *View, d *Database) error {
 	if before := old.Database(d.OID); before == nil || before.PrefixEpoch == d.PrefixEpoch {
 		return nil
@@ -60,7 +60,7 @@ func (v *View) checkTablesPrefixes(old *View, d *Database) error {
 	return nil
 }
 
-// checkRules finds what is wrong with the rules of a database by themselves.
+// checkRules checks the rules of a database without looking at other objects.
 func (d *Database) checkRules() error {
 	if len(d.Prefixes) == 0 {
 		return nil
@@ -79,7 +79,8 @@ func (d *Database) checkRules() error {
 	return d.Rules().Check()
 }
 
-// AssignPrefix gives out the buckets of a new rule (B6): each of the fragments gets its share, in their order.
+// AssignPrefix assigns the buckets of a new rule (B6). Each fragment gets an equal share, in the
+// order of the list.
 func (c *Catalog) AssignPrefix(ctx context.Context, database OID, fragments []uint32, n int) (shardmap.Interval, error) {
 	if n < len(fragments) || n > shardmap.MaxPrefixBuckets {
 		return shardmap.Interval{}, pgerr.New(pgerr.InvalidParameterValue, "a prefix has at least a bucket for each of its fragments and at most %d, not %d", shardmap.MaxPrefixBuckets, n)
@@ -92,7 +93,8 @@ func (c *Catalog) AssignPrefix(ctx context.Context, database OID, fragments []ui
 	return all, err
 }
 
-// PrefixFragments returns the fragments with these names that a rule may have, sorted.
+// PrefixFragments returns the fragments with these names, sorted. It returns an error if a rule
+// cannot use one of them.
 func (d *Database) PrefixFragments(names []string) (out []uint32, err error) {
 	for _, name := range names {
 		f, err := d.FragmentNamed(name)
@@ -111,14 +113,16 @@ func (d *Database) PrefixFragments(names []string) (out []uint32, err error) {
 	return slices.Compact(out), nil
 }
 
-// AddPrefix makes a rule. The change has to put all hashed tables of the database afterwards, which take it from there.
+// AddPrefix adds a rule. The change must then put all hashed tables of the database, which copy the
+// rules.
 func (c *Change) AddPrefix(database OID, r PrefixRule, a Author) error {
 	d := c.current(c.base.Database(database))
 	if d.PrefixRule(r.Text) != nil {
 		return pgerr.New(pgerr.DuplicateObject, `there is a rule for prefix "%s" already`, r.Text)
 	}
 	if s := d.elsewhere(&r); !s.IsEmpty() {
-		return conflict() // a fragment that goes has given them away since they were given out
+		// A fragment that is being removed has moved them away since they were assigned.
+		return conflict()
 	}
 	was := d.Rules()
 	d.Prefixes = append(d.Prefixes, r)
@@ -131,8 +135,9 @@ func (c *Change) AddPrefix(database OID, r PrefixRule, a Author) error {
 	return errors.Join(c.PutDatabase(d), c.note(a, PrefixRecord, d, r.Text, text))
 }
 
-// DropPrefix ends a rule. The change has to put all hashed tables of the database afterwards. Nothing lies in its buckets from then on: they stay in the map, whose
-// numbers are not given out twice, go wherever the balancer likes, and are pinned no more.
+// DropPrefix drops a rule. The change must then put all hashed tables of the database. The buckets
+// of the rule become empty: they stay in the map, because numbers are not reused, their pins end,
+// and the balancer may move them anywhere.
 func (c *Change) DropPrefix(database OID, prefix string, a Author) error {
 	d := c.current(c.base.Database(database))
 	r := d.PrefixRule(prefix)
@@ -152,8 +157,8 @@ func (c *Change) DropPrefix(database OID, prefix string, a Author) error {
 	return errors.Join(c.PutDatabase(d), c.note(a, PrefixRecord, d, prefix, change))
 }
 
-// unpinAll unpins buckets, also those that are pinned together with others, which stay pinned. It
-// reports whether one was pinned.
+// unpinAll unpins buckets. If they are pinned together with others, the others stay pinned. It
+// reports whether a bucket was pinned.
 func (d *Database) unpinAll(v shardmap.Interval) (pinned bool) {
 	gone := shardmap.NewBucketSet(v)
 	var left []Pin
@@ -171,7 +176,8 @@ func (d *Database) unpinAll(v shardmap.Interval) (pinned bool) {
 	return pinned
 }
 
-// keepsAnchors refuses rules by which an anchor that is pinned, or on its way to be, would lie in another bucket than by those that were: its pin would hold what is not there.
+// keepsAnchors refuses new rules that would change the bucket of an anchor that is pinned, or is on
+// its way to be: its pin would hold the wrong bucket.
 func (c *Change) keepsAnchors(d *Database, was shardmap.Prefixes) error {
 	pins := slices.Clone(d.Pins)
 	for _, m := range c.movesIn(d.OID) {
@@ -182,7 +188,9 @@ func (c *Change) keepsAnchors(d *Database, was shardmap.Prefixes) error {
 		for _, id := range p.Anchors {
 			before, err := was.BucketOf(id)
 			after, gone := rules.BucketOf(id)
-			if err != nil || !p.Contains(before) { // then it is a key of a table without anchors, or of a range table, where rules change nothing
+			// A key of a table without anchors, or of a range table, where the rules have no
+			// effect.
+			if err != nil || !p.Contains(before) {
 				before, after, gone = was.HashBucket(id), rules.HashBucket(id), nil
 			}
 			if p.Contains(before) && (after != before || gone != nil) {
@@ -198,8 +206,8 @@ func noPrefix(d *Database, prefix string) error {
 	return pgerr.New(pgerr.UndefinedObject, `there is no rule for prefix "%s" in database "%s"`, prefix, d.Name).WithHint("sherd.prefixes lists them.")
 }
 
-// PrefixRule returns the rule of a prefix in its folded form, nil if there is none. It must not be
-// changed.
+// PrefixRule returns the rule of a prefix in its folded form, nil if there is none. The caller must
+// not change it.
 func (d *Database) PrefixRule(prefix string) *PrefixRule {
 	for i := range d.Prefixes {
 		if d.Prefixes[i].Text == prefix {
@@ -229,7 +237,8 @@ func (d *Database) namesOf(fragments []uint32) string {
 	return strings.Join(names, ", ")
 }
 
-// keptByPrefix returns the rule that keeps buckets of the interval out of a fragment.
+// keptByPrefix returns a rule that does not allow buckets of the interval in a fragment, nil if
+// there is none.
 func (d *Database) keptByPrefix(v shardmap.Interval, out uint32) *PrefixRule {
 	for i := range d.Prefixes {
 		if r := &d.Prefixes[i]; !r.Intersect(v).Empty() && !slices.Contains(r.Fragments, out) {
@@ -239,7 +248,7 @@ func (d *Database) keptByPrefix(v shardmap.Interval, out uint32) *PrefixRule {
 	return nil
 }
 
-// prefixNeeds returns the rule that names a fragment, nil if none does.
+// prefixNeeds returns a rule that names a fragment, nil if there is none.
 func (d *Database) prefixNeeds(fragment uint32) *PrefixRule {
 	for i := range d.Prefixes {
 		if r := &d.Prefixes[i]; slices.Contains(r.Fragments, fragment) {
@@ -249,8 +258,9 @@ func (d *Database) prefixNeeds(fragment uint32) *PrefixRule {
 	return nil
 }
 
-// MovePrefix says in which fragments the buckets of a rule are to be from now on. Moves bring them there, and spread them evenly; the numbers of jobs are used from
-// the first on. A move that is under way for one of the buckets, and a pin that keeps one out, are errors.
+// MovePrefix sets the fragments of a rule and starts the moves that bring its buckets there; they
+// use the job numbers from firstJob on. It returns an error if a move with one of the buckets is in
+// progress, or if a pin prevents a move.
 func (c *Change) MovePrefix(database OID, prefix string, fragments []uint32, moves []shardmap.Range, firstJob uint64, a Author) error {
 	d := c.current(c.base.Database(database))
 	r := d.PrefixRule(prefix)
@@ -275,8 +285,9 @@ func (c *Change) MovePrefix(database OID, prefix string, fragments []uint32, mov
 	return errors.Join(c.PutDatabase(d), c.note(a, PrefixRecord, d, prefix, text))
 }
 
-// PrefixMoving lists the moves under way that bring buckets of a rule to where it has them already: to be waited for by who asks for the same again. None where
-// the rule names other fragments, or something else is being done with its buckets.
+// PrefixMoving returns the moves in progress that already do what MovePrefix would do, so that a
+// repeated request waits for them. It returns nil if the rule names other fragments, or if a move
+// takes its buckets elsewhere.
 func (v *View) PrefixMoving(d *Database, prefix string, fragments []uint32) (jobs []uint64) {
 	r := d.PrefixRule(prefix)
 	if r == nil || !slices.Equal(r.Fragments, fragments) {
@@ -294,8 +305,8 @@ func (v *View) PrefixMoving(d *Database, prefix string, fragments []uint32) (job
 	return jobs
 }
 
-// PrefixMoves returns the moves that bring the buckets of a rule into fragments, each of which is
-// to have its share. Buckets that need not move stay.
+// PrefixMoves returns the moves that bring the buckets of a rule into fragments, in equal shares.
+// Buckets stay where they are if possible.
 func (d *Database) PrefixMoves(prefix string, fragments []uint32) (out []shardmap.Range, err error) {
 	r := d.PrefixRule(prefix)
 	if r == nil {
@@ -305,7 +316,7 @@ func (d *Database) PrefixMoves(prefix string, fragments []uint32) (out []shardma
 		return nil, pgerr.New(pgerr.InvalidParameterValue, `prefix "%s" has %d buckets, which cannot be shared by %d fragments`, prefix, r.Len(), len(fragments))
 	}
 	all := shardmap.NewBucketSet(r.Interval)
-	room := make([]int, len(fragments)) // that each may still take
+	room := make([]int, len(fragments)) // how many buckets each may still take
 	for i, f := range fragments {
 		share := r.Len()*(i+1)/len(fragments) - r.Len()*i/len(fragments)
 		stay := shardmap.NewBucketSet(firstOf(all.Intersect(d.Map.Owned(f)).Intervals(), share)...)

@@ -8,11 +8,12 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// PrefixOption is the storage parameter by which a dump carries the rules for prefixes: ids may name their buckets, so rows need the same rules, with the same
-// buckets, where they are restored.
+// PrefixOption is the storage parameter that carries the rules for prefixes in a dump. Ids may name
+// their buckets, so restored rows need the same rules with the same buckets.
 const PrefixOption = "shard_prefixes"
 
-// writtenRule is a rule for a prefix as the parameter has it. Fragments are named by their ordinals, since the names have the database's in them.
+// writtenRule is a rule for a prefix in that parameter. Fragments are given by their ordinals,
+// because their names contain the name of the database.
 type writtenRule struct {
 	Prefix    string `json:"prefix"`
 	First     uint32 `json:"first_bucket"`
@@ -39,7 +40,8 @@ func (d *Database) PrefixText() string {
 	return string(text)
 }
 
-// ParsePrefixText reads the rules that PrefixText has printed, for fragments of this database: those with the same ordinals, all if it has none of them.
+// ParsePrefixText parses the output of PrefixText, for this database. A rule gets the fragments
+// with the same ordinals, or all fragments if the database has none of them.
 func (d *Database) ParsePrefixText(text string) (out []PrefixRule, err error) {
 	var list []writtenRule
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
@@ -70,7 +72,8 @@ func (d *Database) ParsePrefixText(text string) (out []PrefixRule, err error) {
 	return out, nil
 }
 
-// MissingPrefixes returns the rules of a list that the database does not have. It is an error if it has one with other buckets.
+// MissingPrefixes returns the rules of a list that the database does not have. It returns an error
+// if the database has such a rule with other buckets.
 func (d *Database) MissingPrefixes(rules []PrefixRule) (out []PrefixRule, err error) {
 	for _, r := range rules {
 		switch had := d.PrefixRule(r.Text); {
@@ -85,7 +88,8 @@ func (d *Database) MissingPrefixes(rules []PrefixRule) (out []PrefixRule, err er
 	return out, nil
 }
 
-// RestorePrefixes makes rules with the buckets that they had in another database. The change has to put all hashed tables of the database afterwards.
+// RestorePrefixes adds rules with the buckets that they had in another database. The change must
+// then put all hashed tables of the database.
 func (c *Change) RestorePrefixes(database OID, rules []PrefixRule, a Author) error {
 	for _, r := range rules {
 		d := c.current(c.base.Database(database))

@@ -12,24 +12,26 @@ import (
 // TransactionID names a transaction, as package txn does.
 type TransactionID = [16]byte
 
-// prepared is a change that waits for its decision: the catalog's part of a transaction that writes to fragments too. From here on nothing may
-// come into force that the change could not come after (K6), so that its decision cannot fail.
+// prepared is a change that waits for its decision: the catalog's part of a transaction that also
+// writes to fragments. Until then no change comes into force that would make this one invalid (K6),
+// so its decision cannot fail.
 type prepared struct {
 	id      TransactionID
 	writers []uint32 // fragments
-	held    *heldBy  // nil: its coordinator decides in a moment
+	held    *heldBy  // nil if its coordinator decides at once; set after PREPARE TRANSACTION
 	ops     []op
 	holds   *footprint // derived from ops
 }
 
-// heldBy is the home of a transaction that PREPARE TRANSACTION has prepared. Its change waits for
-// the home's decision, however long, through restarts; asking for the outcome does not end it.
+// heldBy names the coordinator fragment (home) of a prepared transaction. The change waits for the
+// decision of that fragment for any length of time, also over restarts; a query for the outcome
+// does not end it.
 type heldBy struct {
 	home  uint32
 	locks []TableLock
 }
 
-// decided is a committed transaction of which a writer may not know yet.
+// decided is a committed transaction of which some writers may not know the outcome yet.
 type decided struct {
 	id       TransactionID
 	commitTS uint64
@@ -39,8 +41,9 @@ type decided struct {
 // footprint is what a change depends on and what it changes.
 type footprint struct {
 	changes map[objectKey]bool
-	needs   map[objectKey]bool // must stay as they are: required ones, and those that a put object refers to
-	names   map[string]bool    // that a put object takes
+	// Objects that must not change: required ones, and those that a put object refers to.
+	needs map[objectKey]bool
+	names map[string]bool // that a put object takes
 }
 
 func footprintOf(ops []op) *footprint {
@@ -90,7 +93,7 @@ func referencesOf(d descriptor) []objectKey {
 	return nil
 }
 
-// collides reports whether the order of two changes matters.
+// collides reports whether two changes must not be reordered.
 func (f *footprint) collides(g *footprint) bool {
 	return meet(f.changes, g.changes) || meet(f.changes, g.needs) || meet(f.needs, g.changes) || meet(f.names, g.names)
 }
@@ -107,14 +110,14 @@ func meet[K comparable](a, b map[K]bool) bool {
 	return false
 }
 
-// busyError refuses a change that collides with a prepared one, whose decision must come first.
+// busyError refuses a change that collides with a prepared one, which must be decided first.
 type busyError struct{ id TransactionID }
 
 func (e *busyError) Error() string {
 	return fmt.Sprintf("catalog: the change waits for the decision of transaction %x", e.id)
 }
 
-// Unwrap makes a change that is not tried again end as a conflict does.
+// Unwrap returns the error for a change that is not tried again: a conflict.
 func (e *busyError) Unwrap() error {
 	return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
 		WithDetail("Another transaction is just committing a change of the same definitions.").WithHint("Try again.")
@@ -152,12 +155,12 @@ func (v *View) findDecided(id TransactionID) *decided {
 	return nil
 }
 
-// prepare returns the view in which a change waits for its decision. The change was applied for a
-// try, so that it is known to be valid.
+// prepare returns the view in which a change waits for its decision. It first applies the change to
+// a copy, to check that it is valid.
 func (v *View) prepare(p *prepared, c counters) (*View, error) {
 	switch {
 	case v.findPrepared(p.id) != nil:
-		return v, nil // asked twice
+		return v, nil // repeated request
 	case v.findDecided(p.id) != nil:
 		return nil, errors.New("catalog: the transaction is decided")
 	}
@@ -171,10 +174,10 @@ func (v *View) prepare(p *prepared, c counters) (*View, error) {
 	return d, nil
 }
 
-// decide returns the view after the decision of a prepared change, and what the decision is: the
-// first one counts, and a change that was never prepared, or that is forgotten, is aborted (K7).
-// For a transaction of PREPARE TRANSACTION only the decision of its home counts; 0 if this is not
-// it.
+// decide returns the view after the decision of a prepared change, and the decision that counts:
+// the first one. A change that was never prepared or is forgotten is aborted (K7). A transaction
+// after PREPARE TRANSACTION is decided only by its coordinator fragment; for any other decision the
+// outcome is 0.
 func (v *View) decide(e decision, c counters) (*View, Outcome, error) {
 	p := v.findPrepared(e.id)
 	if p == nil {
@@ -197,7 +200,7 @@ func (v *View) decide(e decision, c counters) (*View, Outcome, error) {
 		return nil, 0, fmt.Errorf("catalog: a prepared change is not valid any more: %w", err) // K6
 	}
 	if p.held != nil {
-		return d, Committed, nil // nobody asks here
+		return d, Committed, nil // no participant asks the catalog
 	}
 	d.decided = append(slices.Clone(v.decided), &decided{p.id, e.commitTS, p.writers})
 	slices.SortFunc(d.decided, func(a, b *decided) int { return bytes.Compare(a.id[:], b.id[:]) })

@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// encodeAnswer writes what a request has come to, for another node.
+// encodeAnswer encodes the result of a request, for another node.
 func encodeAnswer(a applied, err error) ([]byte, error) {
 	out := &pb.Answer{
 		Version: a.version, FirstOid: a.first.oid, FirstFragment: a.first.fragment, FirstNode: a.first.node, FirstJob: a.first.job, FirstId: a.firstID,
@@ -39,7 +39,7 @@ func refusalOf(err error) *pb.Refusal {
 	return r
 }
 
-// decodeAnswer reads what another node has answered: the answer, or why it refused.
+// decodeAnswer decodes the answer of another node: a result, or the error of a refusal.
 func decodeAnswer(data []byte) (applied, error) {
 	var p pb.Answer
 	if err := unmarshal(data, &p, "answer"); err != nil {

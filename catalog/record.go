@@ -23,20 +23,21 @@ const (
 	PrefixRecord   = "prefix"
 )
 
-// Record is a change of policies, topology, placement, nodes or settings that somebody made, kept for people to read (sherd.changelog, sherd.move_history).
+// Record is a change of policies, topology, placement, nodes or settings, kept for operators to
+// read (sherd.changelog, sherd.move_history).
 type Record struct {
 	ID       uint64 // its time in microseconds since 1970, made unique
 	Kind     string
-	Database OID    // 0 if it concerns none
-	Subject  string // what was changed, as people name it
-	Change   string // what became of it
-	Who      string // the role; "sherd" for what the cluster does by itself
+	Database OID    // 0 if the record belongs to no database
+	Subject  string // name of the object that was changed
+	Change   string // the change, as text
+	Who      string // the role; "sherd" for changes that the cluster makes by itself
 	Why      string
-	Plan     uint64     // that it was part of; 0: of none
+	Plan     uint64     // the plan that the change was part of; 0: none
 	Move     *EndedMove // of a MoveRecord, nil for all others
 }
 
-// EndedMove is what remains of a move's job.
+// EndedMove is what is kept of a move's job.
 type EndedMove struct {
 	Job           uint64
 	Outcome       string // done, cancelled or failed
@@ -58,12 +59,12 @@ func (r *Record) check() error {
 const (
 	keepRecords   = 10_000
 	keepRecordFor = 90 * 24 * time.Hour
-	dropAtOnce    = 100 // bounds what one change has to drop
+	dropAtOnce    = 100 // how many records one change drops at most
 	trimEvery     = 24 * time.Hour
 )
 
-// Record keeps a record, which it assigns a number, and drops those that are too old or too many.
-// micros is the time now.
+// Record adds a record and assigns its number. It drops records that are too old or too many.
+// micros is the current time.
 func (c *Change) Record(r *Record, micros int64) error {
 	n := *r
 	for n.ID = uint64(max(micros, 1)); ; n.ID++ {
@@ -78,7 +79,7 @@ func (c *Change) Record(r *Record, micros int64) error {
 		count++
 		oldest = min(oldest, old.ID)
 	}
-	// Not at each change: two that drop the same record are in each other's way.
+	// Do not trim at each change: two changes that drop the same record collide.
 	if count < keepRecords+dropAtOnce && int64(oldest) > micros-keepRecordFor.Microseconds()-trimEvery.Microseconds() {
 		return c.put(&n)
 	}
@@ -92,12 +93,12 @@ func (c *Change) Record(r *Record, micros int64) error {
 	return c.put(&n)
 }
 
-// NoteNode keeps what became of a node.
+// NoteNode records a change of a node.
 func (c *Change) NoteNode(n *Node, change string, a Author) error {
 	return c.Record(&Record{Kind: NodeRecord, Subject: n.Name, Change: change, Who: a.Who, Why: a.Why}, a.Micros)
 }
 
-// Records returns what is kept, oldest first.
+// Records returns the records, oldest first.
 func (v *View) Records() iter.Seq[*Record] { return all[*Record](v, recordObject) }
 
 func encodeRecord(r *Record) *pb.Record {

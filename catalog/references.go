@@ -7,8 +7,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// checkReferences holds K5 for what a batch has touched: what it put refers to objects that are there, and nothing that is there refers
-// to what it dropped. old is the view before the batch.
+// checkReferences checks K5 for the objects of a batch: what it put refers only to existing
+// objects, and no object refers to what it dropped. old is the view before the batch.
 func (v *View) checkReferences(old *View, ops []op) error {
 	for _, o := range ops {
 		var err error
@@ -96,7 +96,7 @@ func (v *View) checkDrop(old *View, key objectKey) error {
 	return nil
 }
 
-// checkNodeUnused refuses to lose a node that the fragments need.
+// checkNodeUnused returns an error if fragments need the node.
 func (v *View) checkNodeUnused(n *Node) error {
 	if f := v.fragmentOn(n.ID); f != "" {
 		e := pgerr.New(pgerr.DependentObjectsStillExist, `node "%s" cannot be removed because it holds fragments`, n.Name).
@@ -109,7 +109,7 @@ func (v *View) checkNodeUnused(n *Node) error {
 	return nil
 }
 
-// ownedBy names one object that a role owns, or returns "".
+// ownedBy returns the name of one object that a role owns, or "".
 func (v *View) ownedBy(role OID) string {
 	what := ""
 	v.objects.Scan(func(_ uint64, e entry) bool {
@@ -132,7 +132,7 @@ func (v *View) ownedBy(role OID) string {
 	return what
 }
 
-// fragmentOn names one fragment of which a node holds a replica, or returns "".
+// fragmentOn returns the name of one fragment with a replica on a node, or "".
 func (v *View) fragmentOn(node uint32) string {
 	for d := range v.Databases() {
 		for i := range d.Fragments {

@@ -9,24 +9,24 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// RemovalJob is the kind of a job that takes a fragment out of its database: its buckets move to others, and then it is dropped. The moves have the
-// job's number as their plan.
+// RemovalJob is the kind of a job that removes a fragment from its database: its buckets move to
+// other fragments, then it is dropped. The moves have the job's number as their plan.
 const RemovalJob = "remove_fragment"
 
 // Removal is the payload of a RemovalJob.
 type Removal struct {
 	Fragment uint32
 	Who, Why string
-	Waits    string // for what; "" where it goes on
+	Waits    string // what the removal waits for; "" if it continues
 }
 
-// NewRemovalJob makes the job of a removal; micros is the time now.
+// NewRemovalJob returns the job of a removal; micros is the current time.
 func NewRemovalJob(id uint64, database OID, r *Removal, micros int64) *Job {
 	j := &Job{ID: id, Kind: RemovalJob, State: JobRunning, Database: database, StartedMicros: micros}
 	return j.WithRemoval(r, micros)
 }
 
-// Removal returns the payload of a RemovalJob, an error for other jobs. The caller owns it.
+// Removal returns the payload of a RemovalJob, and an error for other jobs. The caller owns it.
 func (j *Job) Removal() (*Removal, error) {
 	if j.Kind != RemovalJob {
 		return nil, fmt.Errorf("job %d removes no fragment", j.ID)
@@ -41,18 +41,19 @@ func (j *Job) Removal() (*Removal, error) {
 	return &Removal{p.GetFragment(), p.GetWho(), p.GetWhy(), p.GetWaits()}, nil
 }
 
-// WithRemoval returns the job with another payload; micros is the time now.
+// WithRemoval returns a copy of the job with another payload; micros is the current time.
 func (j *Job) WithRemoval(r *Removal, micros int64) *Job {
 	j = j.Clone()
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(&pb.Removal{Fragment: r.Fragment, Who: r.Who, Why: r.Why, Waits: r.Waits})
 	if err != nil {
-		panic("catalog: a removal cannot be encoded: " + err.Error()) // its texts are checked to be UTF-8 where they come in
+		// The texts were checked to be UTF-8 when they were read.
+		panic("catalog: a removal cannot be encoded: " + err.Error())
 	}
 	j.Payload, j.UpdatedMicros = data, micros
 	return j
 }
 
-// RemoveFragment begins to take a fragment out of its database; id is a new number of a job.
+// RemoveFragment starts to remove a fragment from its database; id is a new job number.
 func (c *Change) RemoveFragment(id uint64, database OID, fragment uint32, a Author) error {
 	d := c.current(c.base.Database(database))
 	f := d.FragmentByID(fragment)
@@ -91,7 +92,7 @@ func (c *Change) RemoveFragment(id uint64, database OID, fragment uint32, a Auth
 	return errors.Join(c.PutDatabase(d), c.PutJob(j), c.note(a, FragmentRecord, d, name, "removal begun"))
 }
 
-// FinishRemoval drops a fragment that owns nothing, with the job that removes it.
+// FinishRemoval drops a fragment that owns no buckets, together with the job that removes it.
 func (c *Change) FinishRemoval(job uint64, micros int64) error {
 	j := c.base.Job(job)
 	if j == nil || j.State != JobRunning {
@@ -122,7 +123,8 @@ func (c *Change) FinishRemoval(job uint64, micros int64) error {
 	return errors.Join(c.PutDatabase(d), c.note(a, FragmentRecord, d, name, "removed"))
 }
 
-// cancelRemoval lets a fragment stay, with what it still owns.
+// cancelRemoval ends the removal of a fragment. The fragment stays, with the buckets that it still
+// owns.
 func (c *Change) cancelRemoval(j *Job, r *Removal, a Author) error {
 	d := c.current(c.base.Database(j.Database))
 	if f := d.FragmentByID(r.Fragment); f != nil {

@@ -8,9 +8,10 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// ReplacementJob is the kind of a job that gives the documents of a collection (Job.Table) which do not lie where its policy wants them ids with which they
-// do. Done counts them. RewritingJob is the kind of one that puts the present ids of a collection's documents in the place of former ones, where another
-// table refers to them; Done counts the rows.
+// ReplacementJob is the kind of a job that changes ids of documents of a collection (Job.Table), so
+// that each document is in a bucket that the policy allows. Done counts the documents. RewritingJob
+// is the kind of a job that replaces former ids of a collection's documents by the present ones in
+// a table that refers to them. Done counts the rows.
 const (
 	ReplacementJob = "replace_placement"
 	RewritingJob   = "rewrite_references"
@@ -18,24 +19,25 @@ const (
 
 // Replacement is the payload of a ReplacementJob.
 type Replacement struct {
-	Next uint32 `json:"next"`           // the first bucket that has not been looked at
-	Left int64  `json:"left,omitempty"` // documents that stay where they are
+	Next uint32 `json:"next"`           // the first bucket that is not scanned yet
+	Left int64  `json:"left,omitempty"` // documents that keep their ids
 	Some string `json:"some,omitempty"` // why the first of these does
 	Who  string `json:"who,omitempty"`
 }
 
 // Rewriting is the payload of a RewritingJob.
 type Rewriting struct {
-	Referrer OID    `json:"referrer"`        // the table that refers
-	Path     string `json:"path"`            // its column, or the path into its document
-	After    string `json:"after,omitempty"` // the key of the last row that has been looked at, as a row in SQL; "" is none
-	Looked   int64  `json:"looked,omitempty"`
-	Left     int64  `json:"left,omitempty"` // rows that could not be rewritten
-	Some     string `json:"some,omitempty"` // why the first of these could not
-	Who      string `json:"who,omitempty"`
+	Referrer OID    `json:"referrer"` // the table that refers
+	Path     string `json:"path"`     // its column, or the path into its document
+	// The key of the last row that was scanned, as a row in SQL; "": none.
+	After  string `json:"after,omitempty"`
+	Looked int64  `json:"looked,omitempty"`
+	Left   int64  `json:"left,omitempty"` // rows that could not be rewritten
+	Some   string `json:"some,omitempty"` // why the first of these could not
+	Who    string `json:"who,omitempty"`
 }
 
-// ErrOtherJob tells that a job is of another kind.
+// ErrOtherJob means that a job is of another kind.
 var ErrOtherJob = errors.New("catalog: a job of another kind")
 
 func (j *Job) payload(kind string, into any) error {
@@ -48,25 +50,25 @@ func (j *Job) payload(kind string, into any) error {
 	return nil
 }
 
-// Replacement returns what a ReplacementJob is about.
+// Replacement returns the payload of a ReplacementJob.
 func (j *Job) Replacement() (r Replacement, err error) {
 	err = j.payload(ReplacementJob, &r)
 	return r, err
 }
 
-// Rewriting returns what a RewritingJob is about.
+// Rewriting returns the payload of a RewritingJob.
 func (j *Job) Rewriting() (r Rewriting, err error) {
 	err = j.payload(RewritingJob, &r)
 	return r, err
 }
 
-// AboutIDs tells whether a job is about ids of documents: it changes them, or references to them, or looks where they lie. Such jobs run as statements of users do, not
-// between fragments.
+// AboutIDs reports whether a job changes or checks ids of documents, or changes references to them.
+// Such jobs run SQL statements, as users do; they do not run between fragments.
 func (j *Job) AboutIDs() bool {
 	return j.Kind == ReplacementJob || j.Kind == RewritingJob || j.Kind == ValidationJob
 }
 
-// NewIDJob makes a job of one of these kinds; micros is the time now.
+// NewIDJob returns a job of one of these kinds; micros is the current time.
 func NewIDJob(id uint64, kind string, t *Table, payload any, micros int64) (*Job, error) {
 	b, err := json.Marshal(payload)
 	if err != nil {
@@ -75,7 +77,8 @@ func NewIDJob(id uint64, kind string, t *Table, payload any, micros int64) (*Job
 	return &Job{ID: id, Kind: kind, State: JobRunning, Database: t.Database, Table: t.OID, Payload: b, StartedMicros: micros, UpdatedMicros: micros}, nil
 }
 
-// Reach writes down how far a job about ids is, unless it has been stopped; stopped says so.
+// Reach records the progress of a job about ids. stopped is true if the job does not run any more;
+// then Reach records nothing.
 func (c *Change) Reach(id uint64, payload any, done int64, micros int64) (stopped bool, err error) {
 	j := c.base.Job(id)
 	if j == nil || !j.AboutIDs() || j.State != JobRunning {
@@ -90,7 +93,7 @@ func (c *Change) Reach(id uint64, payload any, done int64, micros int64) (stoppe
 	return false, c.PutJob(j)
 }
 
-// WaitIDJob notes what is in the way of a job about ids that runs, until it gets further.
+// WaitIDJob records what a running job about ids waits for, until it makes progress.
 func (c *Change) WaitIDJob(id uint64, why string, micros int64) error {
 	j := c.base.Job(id)
 	if j == nil || !j.AboutIDs() || j.State != JobRunning || j.Error == why {
@@ -101,7 +104,7 @@ func (c *Change) WaitIDJob(id uint64, why string, micros int64) error {
 	return c.PutJob(j)
 }
 
-// EndIDJob ends a job about ids as done, or as failed with why. It is kept for people to see.
+// EndIDJob ends a job about ids as done, or as failed with why. The job stays visible.
 func (c *Change) EndIDJob(id uint64, state JobState, why string, micros int64) error {
 	j := c.base.Job(id)
 	if j == nil || !j.AboutIDs() {

@@ -10,17 +10,19 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// ResegmentJob is the kind of a job that has segments of a range table take the place of others: one is split, or neighbours become one. It is a move from
-// the old buckets to new ones, in which the rows' keys get the names of these; nodes that do not know the kind leave it alone.
+// ResegmentJob is the kind of a job that replaces segments of a range table: it splits one segment,
+// or merges neighbours. It is a move from the old buckets to new ones; the keys of the rows get the
+// new bucket numbers. Nodes that do not know the kind ignore the job.
 const ResegmentJob = "resegment"
 
-// Resegment is what a ResegmentJob does. Its numbers are given out when it is made; who has their buckets, and that the table has their segments, is said by the
-// flip, in one entry with the end of the old ones. So a bucket never means two ranges of keys.
+// Resegment is the payload of a ResegmentJob. The numbers of the new buckets are reserved when the
+// job is created. The flip removes the old buckets, makes the new ones part of the bucket map and
+// of the table, all in one entry. So a bucket never stands for two ranges of keys.
 type Resegment struct {
 	Table OID
 	Old   []shardmap.Bucket // neighbours in the table, in the order of their keys
-	New   shardmap.Segments // the first begins where the first old one does
-	What  string            // for people
+	New   shardmap.Segments // the first one starts at the start of the first old segment
+	What  string            // description, for messages
 }
 
 func encodeResegment(r *Resegment) *pb.Resegment {
@@ -57,14 +59,14 @@ func (r *Resegment) check() error {
 	return nil
 }
 
-// OldBuckets and NewBuckets are those that go, and those that come.
+// OldBuckets returns the buckets that are removed.
 func (r *Resegment) OldBuckets() shardmap.BucketSet { return shardmap.BucketSetOf(r.Old...) }
 
-// NewBuckets are those that come.
+// NewBuckets returns the buckets that replace them.
 func (r *Resegment) NewBuckets() shardmap.BucketSet { return r.New.Buckets() }
 
-// Place returns the place of the first old segment in the table, -1 if the table does not have all
-// of them one after another.
+// Place returns the position of the first old segment in the table, -1 if the old segments are not
+// all there, next to each other.
 func (r *Resegment) Place(t *Table) int {
 	at := slices.IndexFunc(t.Segments, func(s shardmap.Segment) bool { return s.Bucket == r.Old[0] })
 	if at < 0 || at+len(r.Old) > len(t.Segments) || !bytes.Equal(t.Segments[at].Start, r.New[0].Start) {
@@ -87,13 +89,15 @@ func (r *Resegment) From(m *shardmap.Map) (f shardmap.FragmentID, ok bool) {
 	return shares[0].Fragment, true
 }
 
-// span is the interval of the old buckets, with what lies between their numbers.
+// span returns the smallest interval that holds all old buckets. It may hold others too.
 func (r *Resegment) span() shardmap.Interval {
 	return shardmap.Interval{Lo: uint32(slices.Min(r.Old)), Hi: uint32(slices.Max(r.Old)) + 1}
 }
 
-// AddResegment begins to have segments that begin at starts take the place of old ones, which lie in one fragment and are pinned alike; the numbers of the new are
-// given out now. Where a plan has it done, nobody said that they begin there. id is a new number of a job.
+// AddResegment starts to replace old segments, which are in one fragment and pinned alike, by
+// segments that start at starts. It reserves the numbers of the new buckets. If the split is part
+// of a plan, the new segments are Automatic: no user asked for their bounds. id is a new job
+// number.
 func (c *Change) AddResegment(id uint64, table OID, old []shardmap.Bucket, starts [][]byte, what string, a Author) error {
 	t := c.base.Table(table)
 	if t == nil {
@@ -129,7 +133,8 @@ func (c *Change) AddResegment(id uint64, table OID, old []shardmap.Bucket, start
 	return errors.Join(c.PutDatabase(d), c.PutJob(NewMoveJob(id, t.Database, m, a.Micros)))
 }
 
-// mayMerge refuses what does not pass by itself: segments that are in several fragments, or not pinned alike. One by itself is neither.
+// mayMerge refuses a merge of segments that are in different fragments or not pinned alike. Neither
+// condition goes away by itself, so waiting does not help.
 func (d *Database) mayMerge(t *Table, old []shardmap.Bucket) error {
 	if len(d.Map.Split(shardmap.BucketSetOf(old...))) != 1 {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `segments of table "%s" are in different fragments`, t.Name).WithHint("Move one of them first, with sherd.move_segment.")
@@ -141,7 +146,8 @@ func (d *Database) mayMerge(t *Table, old []shardmap.Bucket) error {
 	return nil
 }
 
-// SegmentsInUse is an error where a move is about segments of a table, or a split or merge.
+// SegmentsInUse returns an error if a move, split or merge of these segments of a table is in
+// progress.
 func (v *View) SegmentsInUse(t *Table, buckets []shardmap.Bucket) error {
 	for _, m := range v.Moves(t.Database) {
 		if m.touches(shardmap.BucketSetOf(buckets...)) {
@@ -160,7 +166,7 @@ func (m *Move) touches(set shardmap.BucketSet) bool {
 	return !shardmap.NewBucketSet(m.Interval).Intersect(set).IsEmpty()
 }
 
-// PinnedAlike reports whether all of the buckets are under pins to one fragment, or none is.
+// PinnedAlike reports whether all of the buckets are pinned to one fragment, or none is pinned.
 func (d *Database) PinnedAlike(buckets []shardmap.Bucket) bool {
 	first, pinned := d.PinOf(buckets[0])
 	for _, b := range buckets[1:] {
@@ -171,8 +177,8 @@ func (d *Database) PinnedAlike(buckets []shardmap.Bucket) bool {
 	return true
 }
 
-// resegment is the part of a flip that is about definitions: the table has the new segments, the map their buckets in place of the old, and what was pinned
-// is pinned.
+// resegment is the part of a flip that changes definitions: the table gets the new segments, the
+// map gets their buckets in place of the old ones, and pins are carried over.
 func (c *Change) resegment(d *Database, m RunningMove) error {
 	r := m.Resegment
 	t := c.base.Table(r.Table)
@@ -194,7 +200,8 @@ func (c *Change) resegment(d *Database, m RunningMove) error {
 	return errors.Join(c.PutDatabase(d), c.PutTable(t))
 }
 
-// repin has the new buckets be pinned as the old ones were: for the anchors of all of them, and also where one of them was pinned only since it was begun.
+// repin pins the new buckets if one of the old ones is pinned at this time. They are pinned for the
+// anchors of all old ones.
 func (d *Database) repin(r *Resegment, fragment uint32) {
 	anchors, pinned := d.pinsOf(r.Old)
 	if !pinned {
@@ -213,8 +220,8 @@ func (d *Database) repin(r *Resegment, fragment uint32) {
 	d.Pins = pins
 }
 
-// pinsOf returns the anchors that buckets are pinned for: none if one of them is pinned for itself,
-// which holds the others as well.
+// pinsOf returns the anchors that buckets are pinned for, nil if one of the buckets is pinned
+// without anchors.
 func (d *Database) pinsOf(buckets []shardmap.Bucket) (anchors []string, pinned bool) {
 	itself := false
 	for _, b := range buckets {
@@ -228,7 +235,7 @@ func (d *Database) pinsOf(buckets []shardmap.Bucket) (anchors []string, pinned b
 	return anchors, pinned
 }
 
-// remaining is Database.Remaining of a move that is about segments: its old buckets that somebody has still.
+// remaining is Database.Remaining for a split or merge: the old buckets that are still in the map.
 func (r *Resegment) remaining(m *shardmap.Map) (out []shardmap.Range) {
 	for _, v := range m.Ranges() {
 		for _, iv := range shardmap.NewBucketSet(v.Interval).Intersect(r.OldBuckets()).Intervals() {
@@ -238,7 +245,7 @@ func (r *Resegment) remaining(m *shardmap.Map) (out []shardmap.Range) {
 	return out
 }
 
-// Count is how many buckets a move is about.
+// Count returns the number of buckets that a move moves.
 func (m *Move) Count() int {
 	if m.Resegment != nil {
 		return len(m.Resegment.Old)

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// ReservedRolePrefix returns the prefix that keeps users from giving a role this name, "" for a name that is free.
+// ReservedRolePrefix returns the reserved prefix with which a role name starts, "" if users may use
+// the name.
 func ReservedRolePrefix(name string) string {
 	for _, prefix := range []string{"pg_", "sherd_"} {
 		if strings.HasPrefix(name, prefix) {
@@ -15,16 +16,16 @@ func ReservedRolePrefix(name string) string {
 	return ""
 }
 
-// Predefined reports whether the system made the role. Releases before the prefix "sherd_" was reserved let users make roles with it: these
-// are not predefined.
+// Predefined reports whether the system created the role. Before the prefix "sherd_" was reserved,
+// users could create roles with it; those are not predefined.
 func (r *Role) Predefined() bool { return r.OID < FirstOID && r.OID != BootstrapRole }
 
 func predefinedRole(oid OID, name string) *Role {
 	return &Role{OID: oid, Name: name, Inherit: true, ConnectionLimit: -1}
 }
 
-// AddPredefinedRoles makes the predefined roles that a cluster lacks because an older release made it. A role of a user that has the name of
-// one stays as it is.
+// AddPredefinedRoles creates the predefined roles that are missing in a cluster because an older
+// release created it. If a user has created a role with such a name, that role stays as it is.
 func (c *Catalog) AddPredefinedRoles(ctx context.Context) error {
 	if len(c.View().missingRoles()) == 0 {
 		return nil

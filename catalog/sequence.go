@@ -8,21 +8,21 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Sequence is what a sequence counts by. Where it is, its storage says: one row, written in blocks ahead of the values that are given. Until there is
-// a row, Value and Called hold.
+// Sequence is the definition of a sequence. The current value is in its storage: one row, written
+// in blocks before the values are used. Until that row exists, Value and Called are the state.
 type Sequence struct {
 	Type      OID // int2, int4 or int8
 	Start     int64
 	Increment int64 // not 0
 	Min       int64
 	Max       int64
-	Cache     int64 // how many values a session takes at once
+	Cache     int64 // the number of values that a session takes at once
 	Cycle     bool
-	Table     OID   // whose column owns it, 0: none
+	Table     OID   // the table whose column owns the sequence, 0: none
 	Column    int16 // that column
 	Internal  bool  // it belongs to an identity column
 	Value     int64
-	Called    bool // Value has been given
+	Called    bool // nextval has returned Value
 }
 
 // Columns of a sequence's storage. SELECT from a sequence shows the first three.
@@ -30,11 +30,12 @@ const (
 	SequenceValue  int16 = 1 // last_value
 	SequenceLogged int16 = 2 // log_cnt
 	SequenceCalled int16 = 3 // is_called
-	SequenceKey    int16 = 4 // the sequence's OID, of which there is one row
+	SequenceKey    int16 = 4 // the sequence's OID; there is one row for it
 	SequenceShown        = 3
 )
 
-// NewSequenceTable makes the relation of a sequence; the caller names and places it. constraint is a number for its primary key.
+// NewSequenceTable returns the relation of a sequence; the caller sets its name and schema.
+// constraint is the OID of its primary key.
 func NewSequenceTable(oid, constraint OID, s Sequence) *Table {
 	return &Table{
 		OID: oid, StorageID: oid, Kind: KindSequence, NextAttNum: SequenceKey + 1, Sequence: &s,
@@ -74,10 +75,10 @@ func (s *Sequence) check() error {
 	return nil
 }
 
-// Run is values of a sequence that follow each other: Count of them from First to Last.
+// Run is Count consecutive values of a sequence, from First to Last.
 type Run struct{ First, Last, Count int64 }
 
-// After returns the values after a state, at most n: fewer if the sequence ends, or starts again.
+// After returns the values that follow a state, at most n: fewer if the sequence ends or restarts.
 // ok is false at the end of a sequence that does not cycle.
 func (s *Sequence) After(value int64, called bool, n int64) (r Run, ok bool) {
 	r.First = value
@@ -99,7 +100,7 @@ func (s *Sequence) After(value int64, called bool, n int64) (r Run, ok bool) {
 	return r, true
 }
 
-// room returns how many more values there are after one.
+// room returns how many steps of the increment are possible after a value.
 func (s *Sequence) room(value int64) uint64 {
 	if s.Increment > 0 {
 		if value >= s.Max {
@@ -125,7 +126,8 @@ func (t *Table) Exhausted() error {
 	return pgerr.New(pgerr.SequenceLimitExceeded, `nextval: reached minimum value of sequence "%s" (%d)`, t.Name, t.Sequence.Min)
 }
 
-// OwnedSequences lists the sequences that columns of a table own, by name. They are in the table's schema.
+// OwnedSequences returns the sequences that columns of a table own, by name. They are in the
+// table's schema.
 func (v *View) OwnedSequences(t *Table) []*Table {
 	var out []*Table
 	for s := range v.TablesIn(t.Schema) {
@@ -136,7 +138,7 @@ func (v *View) OwnedSequences(t *Table) []*Table {
 	return out
 }
 
-// SetSequence gives a sequence that the change puts, with this storage, the state in which it begins.
+// SetSequence sets the initial state of a sequence that the change puts with this storage id.
 func (c *Change) SetSequence(sequence OID, storage uint32, value int64, called bool) {
 	i, ok := c.at[newKey(tableObject, uint64(sequence))]
 	if !ok || c.ops[i].kind != putOp {

@@ -6,7 +6,7 @@ import (
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
 )
 
-// state is what the log leads to: the view and the numbers not yet allotted.
+// state is the result of applying the log: the view, the next numbers and the outcomes.
 type state struct {
 	view     *View
 	counters counters
@@ -41,7 +41,8 @@ func encodeSnapshot(s state) ([]byte, error) {
 	return marshal(p)
 }
 
-// decodeSnapshot reads a state; it refuses one that breaks an invariant, for no run of the state machine leads there.
+// decodeSnapshot decodes a state. It refuses a state that violates an invariant, because the state
+// machine never produces one.
 func decodeSnapshot(data []byte) (state, error) {
 	var p pb.Snapshot
 	if err := unmarshal(data, &p, "snapshot"); err != nil {

@@ -2,11 +2,11 @@ package catalog
 
 import "context"
 
-// Raft notifies the other replicas that an entry is committed with the next one, or up to half a
-// second later. Nodes would learn of definitions that late, and a client that has changed one
-// through another node than the leader would wait for it. So an empty entry follows each change.
+// Raft tells the other replicas that an entry is committed with the next entry, or up to half a
+// second later. Nodes would learn of definitions that late, and a client that changed a definition
+// through a follower would wait that long. So an empty entry follows each change.
 
-// spread has the other replicas told at once of what was applied here; it does not wait.
+// spread notifies the other replicas of what was applied here, without waiting.
 func (c *Catalog) spread() {
 	select {
 	case c.applied <- struct{}{}:
@@ -14,7 +14,7 @@ func (c *Catalog) spread() {
 	}
 }
 
-// spreads puts the entries into the log, one for all changes that have come meanwhile, until ctx ends.
+// spreads appends these entries to the log, one for all changes since the last one, until ctx ends.
 func (c *Catalog) spreads(ctx context.Context) {
 	for {
 		select {
@@ -23,7 +23,8 @@ func (c *Catalog) spreads(ctx context.Context) {
 			return
 		}
 		if c.group.Term() != 0 && len(c.group.Members()) > 1 {
-			_ = c.group.Barrier(ctx) // where it fails another node leads, which begins with such an entry
+			// If it fails, another node leads, and starts with such an entry.
+			_ = c.group.Barrier(ctx)
 		}
 	}
 }

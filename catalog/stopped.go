@@ -10,19 +10,20 @@ import (
 	"github.com/sherddb/sherd/raftgroup"
 )
 
-// Stopped is what the catalog of a node that is stopped knew.
+// Stopped is what the catalog of a stopped node contains.
 type Stopped struct {
-	View     *View  // nil where it cannot be read
-	Snapshot uint64 // index of the snapshot that it begins with, 0 where there is none
+	View     *View  // nil if it cannot be read
+	Snapshot uint64 // index of the snapshot that was restored, 0 if there is none
 	Entries  uint64 // of the log that were read
-	Applied  uint64 // index of the last entry that counts
-	Last     uint64 // of the log; those above Applied may not have been decided
-	Alone    bool   // no other node decides: nothing newer is elsewhere
+	Applied  uint64 // index of the last entry that is known to be committed
+	Last     uint64 // index of the last entry; entries above Applied may not be committed
+	Alone    bool   // this node is the only voter: no other node has newer entries
 	Damage   []error
 }
 
-// ReadStopped reads the catalog in a directory, of a node that is stopped, and changes nothing there: scratch is an empty directory for what has to be
-// written. What is damaged is in the answer; an error is of another kind.
+// ReadStopped reads the catalog of a stopped node from its directory without changing it. scratch
+// is an empty directory for a copy that may be written to. Damage is part of the result; an error
+// has other causes.
 func ReadStopped(o Options, scratch string) (*Stopped, error) {
 	if err := sparse.Dir(scratch, o.Dir); err != nil {
 		return nil, fmt.Errorf("copy the catalog: %w", err)
@@ -57,7 +58,8 @@ func ReadStopped(o Options, scratch string) (*Stopped, error) {
 	return s, nil
 }
 
-// restore begins with the newest snapshot that can be read; false where there are some and none can.
+// restore restores the newest snapshot that can be read. It returns false if there are snapshots
+// and none can be read.
 func (s *Stopped) restore(m *machine, snaps raft.SnapshotStore) bool {
 	metas, err := snaps.List()
 	if err != nil {
@@ -78,7 +80,7 @@ func (s *Stopped) restore(m *machine, snaps raft.SnapshotStore) bool {
 	return len(metas) == 0
 }
 
-// replay applies the entries up to a number, and reads those behind it.
+// replay applies the entries up to upTo, and reads those after it.
 func (s *Stopped) replay(m *machine, log raft.LogStore, upTo uint64) (err error) {
 	first, ferr := log.FirstIndex()
 	last, lerr := log.LastIndex()
@@ -90,7 +92,7 @@ func (s *Stopped) replay(m *machine, log raft.LogStore, upTo uint64) (err error)
 	}
 	at := first
 	defer func() {
-		if x := recover(); x != nil { // an entry that leads nowhere
+		if x := recover(); x != nil { // the entry cannot be applied
 			err = fmt.Errorf("entry %d of the log: %v", at, x)
 		}
 	}()

@@ -8,8 +8,8 @@ import (
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
 )
 
-// MarshalTable returns a table's definition as the catalog's log has it, for sending one that is
-// not in force yet.
+// MarshalTable encodes a table's definition as in the catalog's log, so that a definition that is
+// not in force yet can be sent to another node.
 func MarshalTable(t *Table) ([]byte, error) {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(encodeTable(t))
 	if err != nil {
@@ -18,7 +18,7 @@ func MarshalTable(t *Table) ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalTable reads what MarshalTable wrote.
+// UnmarshalTable decodes the output of MarshalTable.
 func UnmarshalTable(b []byte) (*Table, error) {
 	p := &pb.Table{}
 	if err := proto.Unmarshal(b, p); err != nil {

@@ -2,8 +2,8 @@ package catalog
 
 import "github.com/sherddb/sherd/shardmap"
 
-// takeBack has the map lose assigned buckets that tables had which are gone or lie otherwise now, with the pins they were under; not those that a table names. Their numbers
-// are not given out again (B6).
+// takeBack removes assigned buckets from the map, with their pins, after their table was dropped or
+// got other segments. It keeps buckets that a table still uses. The numbers are not reused (B6).
 func (c *Change) takeBack(database OID, set shardmap.BucketSet) error {
 	was := c.base.Database(database)
 	if was == nil || set.IsEmpty() {

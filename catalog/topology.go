@@ -9,10 +9,10 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Author says who makes a change of the topology, and why.
+// Author is the author of a change of the topology, and the reason.
 type Author struct {
 	Who, Why string
-	Plan     uint64 // that it is part of; 0: of none
+	Plan     uint64 // the plan that the change is part of; 0: none
 	Micros   int64  // since 1970: now
 }
 
@@ -30,7 +30,7 @@ func (c *Change) current(d *Database) *Database {
 	return d.Clone()
 }
 
-// FragmentNamed looks a fragment up by its name, orders$1.
+// FragmentNamed returns the fragment with a name such as orders$1.
 func (d *Database) FragmentNamed(name string) (*Fragment, error) {
 	for i := range d.Fragments {
 		if f := &d.Fragments[i]; d.FragmentName(f) == name {
@@ -40,7 +40,7 @@ func (d *Database) FragmentNamed(name string) (*Fragment, error) {
 	return nil, pgerr.New(pgerr.UndefinedObject, `fragment "%s" of database "%s" does not exist`, name, d.Name).WithHint("sherd.fragments lists them.")
 }
 
-// NameOf returns the name of a fragment, "" if the database has none of that number.
+// NameOf returns the name of the fragment with a number, "" if there is none.
 func (d *Database) NameOf(fragment uint32) string {
 	if f := d.FragmentByID(fragment); f != nil {
 		return d.FragmentName(f)
@@ -56,8 +56,9 @@ func checkBuckets(m *shardmap.Map, v shardmap.Interval) error {
 	return nil
 }
 
-// AddMove begins a move of buckets; id is a new number of a job. It is refused where the target takes none, where buckets are pinned elsewhere, where
-// another move is about them, and where there is nothing to move.
+// AddMove starts a move of buckets; id is a new job number. It returns an error if the target takes
+// no buckets, if buckets are pinned elsewhere, if another move has them, or if there is nothing to
+// move.
 func (c *Change) AddMove(id uint64, database OID, m *Move, a Author) error {
 	return c.addMove(c.base.Database(database), id, m, a)
 }
@@ -85,22 +86,25 @@ func (c *Change) addMove(d *Database, id uint64, m *Move, a Author) error {
 	return errors.Join(c.begun(d.OID), c.PutJob(NewMoveJob(id, d.OID, m, a.Micros)))
 }
 
-// begun makes a change that begins a move a conflict for all that look at the moves of a database (movesIn), and where something changes the database meanwhile, as a pin
-// does: each would not have seen the other. The cluster's own object, written as it is, stands for the list of moves. The database is not written, since prepared
-// transactions that make tables there need it as it is, for as long as they please.
+// begun makes a change that starts a move a conflict for all changes that look at the moves of the
+// database (movesIn), and for changes of the database meanwhile, such as a pin: each would not have
+// seen the other. A put of the unchanged cluster object stands for the list of moves. The database
+// itself is not put, because prepared transactions that create tables in it require it unchanged,
+// possibly for a long time.
 func (c *Change) begun(database OID) error {
 	c.add(requireOp, newKey(databaseObject, uint64(database)), nil)
 	return c.editCluster(func(*Cluster) {})
 }
 
-// movesIn returns the moves of a database to a change that goes by them, which is a conflict if
-// another one is begun meanwhile.
+// movesIn returns the moves of a database to a change that depends on them. The change becomes a
+// conflict if another move is started meanwhile.
 func (c *Change) movesIn(database OID) []RunningMove {
 	c.add(requireOp, newKey(clusterObject, 0), nil)
 	return c.base.Moves(database)
 }
 
-// mayTake refuses a move for what does not pass by itself: its target is none or is being removed, or a rule keeps the buckets where they are.
+// mayTake refuses a move for reasons that last: the target does not exist or is being removed, or a
+// rule keeps the buckets where they are.
 func (c *Change) mayTake(d *Database, m *Move) error {
 	target := d.FragmentByID(m.Target)
 	switch {
@@ -122,8 +126,8 @@ func (c *Change) mayTake(d *Database, m *Move) error {
 	return nil
 }
 
-// AddFragment adds a fragment that owns nothing, with replicas on nodes, the first of which founds
-// it. It returns the fragment's name.
+// AddFragment adds a fragment without buckets, with replicas on nodes. The first node creates the
+// fragment, the others join. AddFragment returns the fragment's name.
 func (c *Change) AddFragment(database OID, id uint32, nodes []uint32, a Author) (name string, err error) {
 	if len(nodes) == 0 {
 		return "", NoNode(c.base.Database(database).Labels)
@@ -138,7 +142,8 @@ func (c *Change) AddFragment(database OID, id uint32, nodes []uint32, a Author) 
 	return name, errors.Join(c.PutDatabase(d), c.note(a, FragmentRecord, d, name, "added"))
 }
 
-// Isolate adds a fragment as AddFragment does and begins to move buckets there, which are pinned for an anchor when they have arrived. job is a new number.
+// Isolate adds a fragment as AddFragment does, and starts to move buckets there. They are pinned
+// for an anchor when they have arrived. job is a new job number.
 func (c *Change) Isolate(database OID, id uint32, nodes []uint32, job uint64, v shardmap.Interval, anchor string, a Author) (name string, err error) {
 	if name, err = c.AddFragment(database, id, nodes, a); err != nil {
 		return "", err
@@ -146,7 +151,7 @@ func (c *Change) Isolate(database OID, id uint32, nodes []uint32, job uint64, v 
 	return name, c.addMove(c.current(c.base.Database(database)), job, &Move{Interval: v, Target: id, Pin: true, Anchors: []string{anchor}}, a)
 }
 
-// SplitRange cuts the range of the bucket map that holds a bucket in two, the second of which begins with it.
+// SplitRange splits a range of the bucket map in two. The second part starts with bucket at.
 func (c *Change) SplitRange(database OID, at uint32, a Author) error {
 	d := c.current(c.base.Database(database))
 	m, err := d.Map.Cut(at)
@@ -158,7 +163,7 @@ func (c *Change) SplitRange(database OID, at uint32, a Author) error {
 	return errors.Join(c.PutDatabase(d), c.note(a, RangeRecord, d, fmt.Sprint(at), "split"))
 }
 
-// MergeRanges makes one of the two ranges of the bucket map that meet at a bucket, with which the second begins.
+// MergeRanges merges two ranges of the bucket map. The second starts with bucket at.
 func (c *Change) MergeRanges(database OID, at uint32, a Author) error {
 	d := c.current(c.base.Database(database))
 	if at > 0 && at < shardmap.BucketCount {
@@ -178,7 +183,7 @@ func (c *Change) MergeRanges(database OID, at uint32, a Author) error {
 	return errors.Join(c.PutDatabase(d), c.note(a, RangeRecord, d, fmt.Sprint(at), "merged"))
 }
 
-// Pin keeps buckets in the fragment that owns them.
+// Pin pins buckets to the fragment that owns them.
 func (c *Change) Pin(database OID, v shardmap.Interval, fragment uint32, a Author) error {
 	d := c.current(c.base.Database(database))
 	if err := checkBuckets(d.Map, v); err != nil {
@@ -206,7 +211,8 @@ func (c *Change) Pin(database OID, v shardmap.Interval, fragment uint32, a Autho
 	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, c.nameOf(d.OID, v), fmt.Sprintf("pinned to %s", name)))
 }
 
-// Unpin ends the pins that lie within an interval. One that reaches beyond it stays, and is an error.
+// Unpin removes the pins that lie within an interval. It returns an error if a pin reaches beyond
+// the interval.
 func (c *Change) Unpin(database OID, v shardmap.Interval, a Author) error {
 	d := c.current(c.base.Database(database))
 	if err := checkBuckets(d.Map, v); err != nil {

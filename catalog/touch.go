@@ -2,17 +2,19 @@ package catalog
 
 import "slices"
 
-// Touch is something that must not change under a transaction, from the statement that planned with it on.
+// Touch is something that must not change between the statement that planned with it and the end of
+// the transaction.
 type Touch struct {
-	Table   OID    // a table; or
-	Object  uint64 // an object of another kind; or
-	Name    string // a name, with its name space, that somebody is about to take
-	Changes bool   // the transaction changes it; otherwise it must only stay as it is
+	Table  OID    // a table; or
+	Object uint64 // an object of another kind; or
+	// A name, with its name space, that the transaction is about to use for a new object.
+	Name    string
+	Changes bool // the transaction changes it; otherwise it only must not change
 }
 
-// Touches lists what a change touches, in one order for all, so that two transactions that take a
-// lock on each seldom form a cycle. Nodes and jobs are left out, because query plans do not use
-// them.
+// Touches returns what a change touches. The order is the same for all transactions, so two
+// transactions that lock everything rarely form a cycle. Nodes and jobs are left out, because query
+// plans do not use them.
 func (c *Change) Touches() []Touch { return c.base.touches(footprintOf(c.ops)) }
 
 func (v *View) touches(f *footprint) []Touch {

@@ -6,7 +6,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// FinalizeUpgrade raises the version of the cluster (V4). It refuses, 55000, while a node is of a release that does not know it.
+// FinalizeUpgrade raises the version of the cluster (V4). It returns 55000 if a node runs a release
+// that does not know that version.
 func (c *Catalog) FinalizeUpgrade(ctx context.Context, to uint32) error {
 	_, err := c.Update(ctx, func(v *View, ch *Change) error {
 		if k := v.Cluster(); k != nil && k.Format >= to {
@@ -22,14 +23,14 @@ func (c *Catalog) FinalizeUpgrade(ctx context.Context, to uint32) error {
 	return err
 }
 
-// CanRaise reports whether the version of the cluster is below one that all nodes know.
+// CanRaise reports whether the version of the cluster is lower than to and all nodes know to.
 func (v *View) CanRaise(to uint32) bool {
 	k := v.Cluster()
 	return k != nil && k.Format < to && v.behind(to) == nil
 }
 
-// behind returns a node that does not know a version; a node whose versions are not known counts as
-// knowing the first one.
+// behind returns a node that does not know a version, nil if all do. A node whose version is
+// unknown is assumed to know only the first one.
 func (v *View) behind(to uint32) *Node {
 	for n := range v.Nodes() {
 		if max(n.Speaks, 1) < to {

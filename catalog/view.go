@@ -6,18 +6,19 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// View is the catalog as of a version. It is immutable (K1); lookups take no lock. Lookups of what
-// does not exist return nil.
+// View is the catalog as of a version. It is immutable (K1), so lookups take no lock. A lookup of
+// something that does not exist returns nil.
 type View struct {
 	version           uint64
 	definitionVersion uint64
-	objects           btree.Map[uint64, entry]     // by objectKey
-	names             btree.Map[string, uint64]    // by nameKey; to the objectKey that holds the name
-	numbers           btree.Map[uint64, objectKey] // by numberKey
-	prepared          []*prepared                  // by id
-	decided           []*decided                   // by id
-	superseded        chan struct{}
-	referrers         *referrers
+	objects           btree.Map[uint64, entry] // by objectKey
+	// By nameKey; the value is the objectKey of the object with that name.
+	names      btree.Map[string, uint64]
+	numbers    btree.Map[uint64, objectKey] // by numberKey
+	prepared   []*prepared                  // by id
+	decided    []*decided                   // by id
+	superseded chan struct{}
+	referrers  *referrers
 }
 
 // entry is a descriptor with the version of the view that it first appeared in.
@@ -32,21 +33,22 @@ func emptyView() *View { return &View{superseded: make(chan struct{}), referrers
 func (v *View) draft() *View {
 	d := &View{version: v.version, definitionVersion: v.definitionVersion, superseded: make(chan struct{}), referrers: &referrers{}}
 	d.prepared, d.decided = v.prepared, v.decided
-	// Copy writes to the tree that it copies: here to copies of the trees' heads, since several may draft from one view at once. Nodes that
-	// v owns stay as they are, for v is never written to again.
+	// Copy modifies the head of the tree that it copies, so it gets copies of the heads: several
+	// goroutines may draft from one view at once. The nodes that v owns stay unchanged, because v
+	// is never written to again.
 	objects, names, numbers := v.objects, v.names, v.numbers
 	d.objects, d.names, d.numbers = *objects.Copy(), *names.Copy(), *numbers.Copy()
 	return d
 }
 
-// Version grows by one with each change. 0 is a catalog that was not bootstrapped.
+// Version grows by one with each change. It is 0 in a catalog that was not bootstrapped.
 func (v *View) Version() uint64 { return v.version }
 
-// DefinitionVersion is the version of the last change that can matter to a plan: of anything but nodes, jobs, and where buckets and
-// replicas are.
+// DefinitionVersion is the version of the last change that can matter to a query plan: all changes
+// except those of nodes, of jobs, and of the places of buckets and replicas.
 func (v *View) DefinitionVersion() uint64 { return v.definitionVersion }
 
-// Superseded is closed when a newer view has taken this one's place.
+// Superseded returns a channel that is closed when a newer view replaces this one.
 func (v *View) Superseded() <-chan struct{} { return v.superseded }
 
 // get returns the descriptor under key as a D, or the zero value.
@@ -56,7 +58,7 @@ func get[D descriptor](v *View, key objectKey) D {
 	return d
 }
 
-// byName returns the descriptor that holds a name.
+// byName returns the descriptor with a name.
 func byName[D descriptor](v *View, space nameSpace, parent OID, name string) D {
 	var none D
 	k, ok := v.names.Get(nameKey(space, parent, name))
@@ -75,8 +77,8 @@ func all[D descriptor](v *View, kind objectKind) iter.Seq[D] {
 	}
 }
 
-// named returns the descriptors that hold names in a name space of parent, in name order; one that
-// holds several comes several times.
+// named returns the descriptors with names in a name space of parent, in name order. A descriptor
+// with several names is returned several times.
 func named[D descriptor](v *View, space nameSpace, parent OID) iter.Seq2[string, D] {
 	return func(yield func(string, D) bool) {
 		prefix := nameKey(space, parent, "")
@@ -86,15 +88,15 @@ func named[D descriptor](v *View, space nameSpace, parent OID) iter.Seq2[string,
 	}
 }
 
-// Cluster returns what concerns the whole cluster, nil before Bootstrap.
+// Cluster returns the descriptor of the whole cluster, nil before Bootstrap.
 func (v *View) Cluster() *Cluster { return get[*Cluster](v, newKey(clusterObject, 0)) }
 
-// Database looks a database up by OID.
+// Database returns the database with an OID.
 func (v *View) Database(oid OID) *Database {
 	return get[*Database](v, newKey(databaseObject, uint64(oid)))
 }
 
-// DatabaseByName looks a database up by name.
+// DatabaseByName returns the database with a name.
 func (v *View) DatabaseByName(name string) *Database {
 	return byName[*Database](v, databaseNames, 0, name)
 }
@@ -102,7 +104,7 @@ func (v *View) DatabaseByName(name string) *Database {
 // Databases returns all databases by OID.
 func (v *View) Databases() iter.Seq[*Database] { return all[*Database](v, databaseObject) }
 
-// Fragment looks a fragment and its database up by the fragment's number.
+// Fragment returns the fragment with a number, and its database.
 func (v *View) Fragment(id uint32) (*Database, *Fragment) {
 	k, ok := v.numbers.Get(numberKey(fragmentNumbers, id))
 	if !ok {
@@ -112,10 +114,10 @@ func (v *View) Fragment(id uint32) (*Database, *Fragment) {
 	return d, d.FragmentByID(id)
 }
 
-// Schema looks a schema up by OID.
+// Schema returns the schema with an OID.
 func (v *View) Schema(oid OID) *Schema { return get[*Schema](v, newKey(schemaObject, uint64(oid))) }
 
-// SchemaByName looks a schema up by database and name. Built-in schemas are not kept here.
+// SchemaByName returns the schema with a name. Built-in schemas are not in the catalog.
 func (v *View) SchemaByName(database OID, name string) *Schema {
 	return byName[*Schema](v, schemaNames, database, name)
 }
@@ -125,10 +127,11 @@ func (v *View) Schemas(database OID) iter.Seq[*Schema] {
 	return values(named[*Schema](v, schemaNames, database))
 }
 
-// Table looks a table up by OID.
+// Table returns the table with an OID.
 func (v *View) Table(oid OID) *Table { return get[*Table](v, newKey(tableObject, uint64(oid))) }
 
-// Relation looks a name up in a schema: the table and a nil index, or the table and the index of that name.
+// Relation returns the relation with a name in a schema. For a table the index is nil; for an index
+// it returns the index and its table.
 func (v *View) Relation(schema OID, name string) (*Table, *Index) {
 	t := byName[*Table](v, relationNames, schema, name)
 	if t == nil || t.Name == name {
@@ -142,8 +145,8 @@ func (v *View) Relation(schema OID, name string) (*Table, *Index) {
 	panic("catalog: relation name without a holder") // K4
 }
 
-// TableByName looks a table (sequence, view) up by schema and name; for the name of an index it
-// returns nil.
+// TableByName returns the table, sequence or SQL view with a name in a schema; for the name of an
+// index it returns nil.
 func (v *View) TableByName(schema OID, name string) *Table {
 	t, i := v.Relation(schema, name)
 	if i != nil {
@@ -152,7 +155,7 @@ func (v *View) TableByName(schema OID, name string) *Table {
 	return t
 }
 
-// FindTable looks a table up by database, schema name and name.
+// FindTable returns the table with a name in the schema with a name.
 func (v *View) FindTable(database OID, schema, name string) *Table {
 	s := v.SchemaByName(database, schema)
 	if s == nil {
@@ -172,7 +175,7 @@ func (v *View) TablesIn(schema OID) iter.Seq[*Table] {
 	}
 }
 
-// Tables returns the tables of a database by OID, those of all databases for 0.
+// Tables returns the tables of a database by OID; database 0 means all databases.
 func (v *View) Tables(database OID) iter.Seq[*Table] {
 	return func(yield func(*Table) bool) {
 		for t := range all[*Table](v, tableObject) {
@@ -183,13 +186,13 @@ func (v *View) Tables(database OID) iter.Seq[*Table] {
 	}
 }
 
-// TableOfPart returns the table whose index or constraint has the OID.
+// TableOfPart returns the table that has an index or constraint with this OID.
 func (v *View) TableOfPart(oid OID) *Table {
 	k, _ := v.numbers.Get(numberKey(partNumbers, oid))
 	return get[*Table](v, k)
 }
 
-// Index looks an index and its table up by the index's OID.
+// Index returns the index with an OID, and its table.
 func (v *View) Index(oid OID) (*Table, *Index) {
 	t := v.TableOfPart(oid)
 	if t == nil {
@@ -203,22 +206,22 @@ func (v *View) Index(oid OID) (*Table, *Index) {
 	return nil, nil
 }
 
-// TableByStorage returns the table whose rows are kept under a storage id.
+// TableByStorage returns the table with a storage id.
 func (v *View) TableByStorage(storageID uint32) *Table {
 	k, _ := v.numbers.Get(numberKey(storageNumbers, storageID))
 	return get[*Table](v, k)
 }
 
-// Role looks a role up by OID.
+// Role returns the role with an OID.
 func (v *View) Role(oid OID) *Role { return get[*Role](v, newKey(roleObject, uint64(oid))) }
 
-// RoleByName looks a role up by name.
+// RoleByName returns the role with a name.
 func (v *View) RoleByName(name string) *Role { return byName[*Role](v, roleNames, 0, name) }
 
 // Roles returns all roles by OID.
 func (v *View) Roles() iter.Seq[*Role] { return all[*Role](v, roleObject) }
 
-// Node looks a node up by number; one that was removed is not there.
+// Node returns the node with a number, nil if it was removed.
 func (v *View) Node(id uint32) *Node {
 	if n := get[*Node](v, newKey(nodeObject, uint64(id))); n != nil && n.State != NodeRemoved {
 		return n
@@ -226,7 +229,7 @@ func (v *View) Node(id uint32) *Node {
 	return nil
 }
 
-// LostNode returns a node that was declared lost and is not removed yet; nil if it was not.
+// LostNode returns a node that was declared lost and is not removed yet, nil if there is none.
 func (v *View) LostNode(id uint32) *Node {
 	if n := v.Node(id); n != nil && n.State == NodeLost {
 		return n
@@ -234,7 +237,7 @@ func (v *View) LostNode(id uint32) *Node {
 	return nil
 }
 
-// RemovedNode returns what was known of a node that was removed, nil if it was not.
+// RemovedNode returns the descriptor of a removed node, nil if there is none.
 func (v *View) RemovedNode(id uint32) *Node {
 	if n := get[*Node](v, newKey(nodeObject, uint64(id))); n != nil && n.State == NodeRemoved {
 		return n
@@ -242,10 +245,10 @@ func (v *View) RemovedNode(id uint32) *Node {
 	return nil
 }
 
-// NodeByName looks a node up by name.
+// NodeByName returns the node with a name.
 func (v *View) NodeByName(name string) *Node { return byName[*Node](v, nodeNames, 0, name) }
 
-// RemovedNodes returns what was known of nodes that were removed.
+// RemovedNodes returns the descriptors of removed nodes.
 func (v *View) RemovedNodes() iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
 		for n := range all[*Node](v, nodeObject) {
@@ -256,7 +259,7 @@ func (v *View) RemovedNodes() iter.Seq[*Node] {
 	}
 }
 
-// Nodes returns all nodes by number, without those that were removed.
+// Nodes returns all nodes by number, without removed ones.
 func (v *View) Nodes() iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
 		for n := range all[*Node](v, nodeObject) {
@@ -267,7 +270,7 @@ func (v *View) Nodes() iter.Seq[*Node] {
 	}
 }
 
-// Job looks a job up by number.
+// Job returns the job with a number.
 func (v *View) Job(id uint64) *Job { return get[*Job](v, newKey(jobObject, id)) }
 
 // Jobs returns all jobs by number.

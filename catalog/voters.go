@@ -10,10 +10,10 @@ import (
 	"github.com/sherddb/sherd/raftgroup"
 )
 
-// maxVoters is how many nodes decide about the catalog; all others hold it and do not vote.
+// maxVoters is the number of nodes that vote in the catalog's group. All other nodes are learners.
 const maxVoters = 5
 
-// voterGrace is how long a voter may be out of reach before another takes its place.
+// voterGrace is how long a voter may be unreachable before another node replaces it.
 const voterGrace = 30 * time.Second
 
 // candidate is a node as it matters to the choice of voters.
@@ -22,7 +22,7 @@ type candidate struct {
 	zone  string
 	votes bool // at present
 	there bool // it answers, or has not been silent for long
-	may   bool // vote: it is no gateway and not on its way out
+	may   bool // it may vote: it is not a gateway and is not being drained
 }
 
 // voterCount is how many of n nodes vote. Four are no safer than three.
@@ -36,9 +36,9 @@ func voterCount(n int) int {
 	return n
 }
 
-// chooseVoters returns the nodes that should vote: those that do and answer, then those that
-// answer, in zones that have no voter first, then those that do vote and are silent. No node loses
-// the vote unless another one is there to take it.
+// chooseVoters returns the nodes that should vote: first present voters that answer, then other
+// nodes that answer, with zones that have no voter first, then present voters that do not answer.
+// No node loses its vote unless another node can take it.
 func chooseVoters(nodes []candidate) []uint32 {
 	var may []candidate
 	for _, n := range nodes {
@@ -71,7 +71,7 @@ func chooseVoters(nodes []candidate) []uint32 {
 	return out
 }
 
-// want returns the nodes that should hold the catalog, at its leader.
+// want returns the nodes that should be members of the catalog's group. The leader calls it.
 func (c *Catalog) want() raftgroup.Want {
 	v := c.View()
 	if v.Cluster() == nil {
@@ -107,13 +107,13 @@ func (c *Catalog) want() raftgroup.Want {
 	return w
 }
 
-// Contact is when a node was heard from, as the catalog's leader knows.
+// Contact is the time at which a node last answered, as far as the catalog's leader knows.
 type Contact struct {
-	Last   time.Time     // zero: not since this node leads
-	Silent time.Duration // since then, or since this node leads
+	Last   time.Time     // zero if the node has not answered since this node leads
+	Silent time.Duration // time since then, or since this node leads
 }
 
-// Contact returns when a node was heard from; ok is false if this node does not lead the catalog.
+// Contact returns the last contact with a node. ok is false if this node does not lead the catalog.
 func (c *Catalog) Contact(node uint32) (k Contact, ok bool) {
 	if c.group.Term() == 0 {
 		return k, false
@@ -127,7 +127,7 @@ func (c *Catalog) Contact(node uint32) (k Contact, ok bool) {
 	return k, true
 }
 
-// Leader returns the node that leads the catalog as far as is known here, 0 if none does.
+// Leader returns the node that leads the catalog, as far as this node knows, 0 if none does.
 func (c *Catalog) Leader() uint32 {
 	id, _ := c.group.Leader()
 	return nodeOf(id)
@@ -152,7 +152,7 @@ func (c *Catalog) Self() uint32 {
 	return nodeOf(c.group.ID())
 }
 
-// Voters returns the nodes that vote in the catalog's group, as far as is known here.
+// Voters returns the nodes that vote in the catalog's group, as far as this node knows.
 func (c *Catalog) Voters() []uint32 {
 	var out []uint32
 	for _, s := range c.group.Members() {
@@ -163,10 +163,10 @@ func (c *Catalog) Voters() []uint32 {
 	return out
 }
 
-// serverID is how Raft knows a node: by its number.
+// serverID returns the Raft id of a node: its number as text.
 func serverID(node uint32) raft.ServerID { return raft.ServerID(strconv.FormatUint(uint64(node), 10)) }
 
-// nodeOf returns the node that Raft knows by an id, 0 if it is none.
+// nodeOf returns the node with a Raft id, 0 if it is not the id of a node.
 func nodeOf(id raft.ServerID) uint32 {
 	n, err := strconv.ParseUint(string(id), 10, 32)
 	if err != nil {

@@ -9,24 +9,26 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// RuleOf returns which nodes may have replicas of a fragment: what its database wants, and what is
-// wanted of it besides.
+// RuleOf returns the labels that a node must have to hold replicas of a fragment: those that its
+// database requires and those that the fragment requires.
 func (d *Database) RuleOf(f *Fragment) shardmap.LabelRule { return d.Labels.And(f.Labels) }
 
-// Zone is a fragment for which a rule of labels holds, and how it is kept at present.
+// Zone is a fragment with a rule of labels, and how far the rule is met at present.
 type Zone struct {
 	Fragment *Fragment
 	Rule     shardmap.LabelRule
-	Want     int      // replicas
-	Nodes    []uint32 // that may have a replica by the rule, hold fragments, and are of those that the fragment is bound to
-	Inside   []uint32 // with a replica, allowed by the rule
-	Outside  []uint32 // with a replica, against it
+	Want     int // replicas
+	// Nodes that may have a replica: they match the rule, hold fragments, and are in On if that is
+	// set.
+	Nodes   []uint32
+	Inside  []uint32 // with a replica that the rule allows
+	Outside []uint32 // with a replica that the rule does not allow
 }
 
-// Kept reports whether every replica is where it may be.
+// Kept reports whether the rule allows every replica.
 func (z *Zone) Kept() bool { return len(z.Outside) == 0 }
 
-// State says for people how the rule is kept.
+// State describes for operators how far the rule is met.
 func (z *Zone) State() string {
 	joining := len(z.Fragment.Joining) > 0
 	switch inside := len(z.Inside); {
@@ -42,7 +44,8 @@ func (z *Zone) State() string {
 	return fmt.Sprintf("replicas are moving: %d outside", len(z.Outside))
 }
 
-// bound tells of the nodes that may have replicas, where the fragment is bound to some.
+// bound returns the words that restrict "nodes" in a message, if the fragment may be on some nodes
+// only.
 func (z *Zone) bound() string {
 	if len(z.Fragment.On) == 0 {
 		return ""
@@ -50,7 +53,8 @@ func (z *Zone) bound() string {
 	return " of those that it is bound to"
 }
 
-// ZoneOf looks at a fragment's rule; ok is false where it has none. A removed node is outside.
+// ZoneOf returns the zone of a fragment; ok is false if it has no rule. A replica on a removed node
+// is outside.
 func (v *View) ZoneOf(d *Database, f *Fragment) (z Zone, ok bool) {
 	z = Zone{Fragment: f, Rule: d.RuleOf(f), Want: d.Factor(f)}
 	if len(z.Rule) == 0 {
@@ -81,8 +85,9 @@ func (v *View) Zones(d *Database) (out []Zone) {
 	return out
 }
 
-// SetLabels says on which nodes the replicas of a database's fragments may be; of one of them, where it is named, besides what holds for all. They move there
-// one at a time.
+// SetLabels sets the labels that nodes must have to hold the replicas of a database's fragments. If
+// fragment is set, the labels apply to that fragment, in addition to those of the database.
+// Replicas move one at a time.
 func (c *Change) SetLabels(database OID, fragment string, rule shardmap.LabelRule, a Author) error {
 	d := c.current(c.base.Database(database))
 	labels, subject := &d.Labels, d.Name
@@ -104,7 +109,7 @@ func (c *Change) SetLabels(database OID, fragment string, rule shardmap.LabelRul
 	return errors.Join(c.PutDatabase(d), c.note(a, ReplicasRecord, d, subject, text))
 }
 
-// Shortage says what a rule cannot have: too few nodes have the labels. It is nil where enough have.
+// Shortage returns a notice if too few nodes have the labels of the rule, otherwise nil.
 func (z *Zone) Shortage(name string) *pgerr.Error {
 	e := &pgerr.Error{Severity: "NOTICE", Code: pgerr.SuccessfulCompletion}
 	switch {
@@ -123,10 +128,11 @@ func (z *Zone) Shortage(name string) *pgerr.Error {
 	return e
 }
 
-// maxShortages is how many fragments are told of one by one.
+// maxShortages is the number of fragments for which there are separate notices.
 const maxShortages = 5
 
-// Shortages says of which fragments of a database, of all for "", too few nodes have the labels.
+// Shortages returns notices for the fragments of a database with too few nodes that have the
+// labels. If fragment is set, only that one is checked.
 func (v *View) Shortages(d *Database, fragment string) (out []*pgerr.Error) {
 	for _, z := range v.Zones(d) {
 		name := d.FragmentName(z.Fragment)
@@ -142,7 +148,7 @@ func (v *View) Shortages(d *Database, fragment string) (out []*pgerr.Error) {
 	return out
 }
 
-// NoNode is the error where no node can hold the fragments of a database.
+// NoNode returns the error that no node can hold the fragments of a database.
 func NoNode(rule shardmap.LabelRule) error {
 	e := pgerr.New(pgerr.ObjectNotInPrerequisiteState, "no node can hold the fragments of a database")
 	if len(rule) > 0 {
