@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
@@ -59,7 +61,7 @@ func newSeveral(t *testing.T, n int) *several {
 		}))
 		s.ready(s.start(id, true))
 	}
-	s.eventually("all vote", func() bool { return len(first.Voters()) == voterCount(n) })
+	eventually.Holds(s.t, "all vote", func() bool { return len(first.Voters()) == voterCount(n) })
 	return s
 }
 
@@ -144,19 +146,10 @@ func (s *several) forward(ctx context.Context, to raft.ServerID, request []byte)
 	return encodeAnswer(a, err)
 }
 
-func (s *several) eventually(what string, holds func() bool) {
-	s.t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("not in time: %s", what)
-		}
-	}
-}
-
 // leader gives one that leads and has definitions.
 func (s *several) leader() (lead uint32) {
 	s.t.Helper()
-	s.eventually("a leader", func() bool {
+	eventually.Holds(s.t, "a leader", func() bool {
 		for id, c := range s.running() {
 			if c.Leads() {
 				lead = id
@@ -290,7 +283,7 @@ func TestStartWithoutMajority(t *testing.T) {
 		}
 		s.start(3, true)
 		if _, err := alone.NewJobID(s.ctx()); err != nil {
-			s.eventually("definitions can be changed again", func() bool { _, err := alone.NewJobID(s.ctx()); return err == nil })
+			eventually.Holds(s.t, "definitions can be changed again", func() bool { _, err := alone.NewJobID(s.ctx()); return err == nil })
 		}
 	})
 }

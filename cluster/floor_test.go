@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/move"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -76,17 +77,13 @@ func standStill(t *testing.T, r, other *storage.Replica) txn.Timestamp {
 		t.Fatal(err)
 	}
 	t.Cleanup(release)
-	for end := time.Now().Add(hostPatience); ; {
-		then := r.Applied()
+	var then txn.Timestamp
+	eventually.Holds(t, "the watermark passes what the other has written", func() bool {
+		then = r.Applied()
 		if err := other.PassBy(txn.NewClock(time.Now, 0).Wall()); err != nil {
 			t.Fatal(err)
 		}
-		if other.Watermark() > then+1 {
-			return then
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the watermark is %s, what the other has written is of %s", other.Watermark(), then)
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return other.Watermark() > then+1
+	})
+	return then
 }

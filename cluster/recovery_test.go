@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/catalognet"
 	"github.com/sherddb/sherd/cluster/raftnet"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/txn"
 )
@@ -19,10 +21,10 @@ func TestRecovery(t *testing.T) {
 	c := openHosts(t, nil)
 	c.place(catalog.Fragment{Nodes: []uint32{1, 2, 3}, Joining: []uint32{2, 3}})
 	c.placed(1, 2, 3)
-	c.eventually("all vote on the catalog", func() bool { return len(c.catalogs[2].Voters()) == 3 })
+	eventually.Holds(c.t, "all vote on the catalog", func() bool { return len(c.catalogs[2].Voters()) == 3 })
 	c.put(0, 7, []byte("kept"))
 	_, T := c.leader(0)
-	c.eventually("node 3 has it", func() bool { return c.hosts[2].replica(c.fragment).Applied() >= T })
+	eventually.Holds(c.t, "node 3 has it", func() bool { return c.hosts[2].replica(c.fragment).Applied() >= T })
 	version := c.catalogs[0].View().Version()
 	if _, err := c.catalogs[2].WaitVersion(c.ctx, version); err != nil {
 		t.Fatal(err)

@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/catalognet"
 	"github.com/sherddb/sherd/cluster/raftnet"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/internal/testlog"
 	"github.com/sherddb/sherd/storage"
@@ -101,19 +103,10 @@ func (c *hosts) must(err error) {
 	}
 }
 
-func (c *hosts) eventually(what string, holds func() bool) {
-	c.t.Helper()
-	for deadline := time.Now().Add(hostPatience); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			c.t.Fatalf("not in time: %s", what)
-		}
-	}
-}
-
 // place says where the replicas shall be.
 func (c *hosts) place(f catalog.Fragment) {
 	c.t.Helper()
-	c.eventually("the placement is written down", func() bool {
+	eventually.Holds(c.t, "the placement is written down", func() bool {
 		_, err := c.catalogs[1].Update(c.ctx, func(v *catalog.View, ch *catalog.Change) error {
 			d := v.Database(catalog.PostgresDB).Clone()
 			f.ID, f.Ordinal = d.Fragments[0].ID, d.Fragments[0].Ordinal
@@ -127,7 +120,7 @@ func (c *hosts) place(f catalog.Fragment) {
 // placed waits until a fragment's replicas are on these nodes; which comes first, and leads, is placement's to say.
 func (c *hosts) placed(nodes ...uint32) {
 	c.t.Helper()
-	c.eventually(fmt.Sprintf("replicas on %v", nodes), func() bool {
+	eventually.Holds(c.t, fmt.Sprintf("replicas on %v", nodes), func() bool {
 		_, f := c.catalogs[0].View().Fragment(c.fragment)
 		return slices.Equal(slices.Sorted(slices.Values(f.Nodes)), slices.Sorted(slices.Values(nodes))) && len(f.Joining)+len(f.Leaving) == 0
 	})
@@ -136,7 +129,7 @@ func (c *hosts) placed(nodes ...uint32) {
 // leader waits for a node, but not node not, whose replica gives the newest timestamp (T5).
 func (c *hosts) leader(not uint32) (node uint32, T txn.Timestamp) {
 	c.t.Helper()
-	c.eventually("a leader", func() bool {
+	eventually.Holds(c.t, "a leader", func() bool {
 		for i, h := range c.hosts {
 			r := h.replica(c.fragment)
 			if r == nil || uint32(i+1) == not {
@@ -157,7 +150,7 @@ func (c *hosts) leader(not uint32) (node uint32, T txn.Timestamp) {
 
 func (c *hosts) put(not uint32, key int, value []byte) {
 	c.t.Helper()
-	c.eventually("a commit", func() bool {
+	eventually.Holds(c.t, "a commit", func() bool {
 		n, _ := c.leader(not)
 		r := c.hosts[n-1].replica(c.fragment)
 		if r == nil {
@@ -178,7 +171,7 @@ func (c *hosts) put(not uint32, key int, value []byte) {
 func (c *hosts) get(not uint32, key int) string {
 	c.t.Helper()
 	var out string
-	c.eventually("a read", func() bool {
+	eventually.Holds(c.t, "a read", func() bool {
 		n, T := c.leader(not)
 		r := c.hosts[n-1].replica(c.fragment)
 		if r == nil {
@@ -229,14 +222,14 @@ func TestReplicasComeAndGo(t *testing.T) {
 			t.Fatalf("row %d: %q", i+1, got)
 		}
 	}
-	c.eventually("the node leads that should: another than before, if that was silent for long", func() bool {
+	eventually.Holds(c.t, "the node leads that should: another than before, if that was silent for long", func() bool {
 		n, _ := c.leader(0)
 		_, f := c.catalogs[1].View().Fragment(c.fragment)
 		return n == f.Nodes[0]
 	})
 	c.place(catalog.Fragment{Nodes: []uint32{1, 2, 3}, Leaving: []uint32{1}})
 	c.placed(2, 3)
-	c.eventually("node 1 has dropped its replica", func() bool {
+	eventually.Holds(c.t, "node 1 has dropped its replica", func() bool {
 		_, err := os.Stat(filepath.Join(c.dirs[0], "fragments", fmt.Sprint(c.fragment)))
 		return errors.Is(err, fs.ErrNotExist) && c.hosts[0].replica(c.fragment) == nil
 	})

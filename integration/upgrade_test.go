@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/faultnet"
 )
 
@@ -126,15 +126,10 @@ func (u *upgrade) write(n int) {
 	u.t.Helper()
 	conn := Connect(u.t, u.nodes[n].URL)
 	u.rows++
-	for deadline := time.Now().Add(readyTimeout); ; {
+	eventually.Succeeds(u.t, "a row is written", func() error {
 		_, err := conn.Exec(u.t.Context(), "INSERT INTO t VALUES ($1) ON CONFLICT DO NOTHING", u.rows)
-		if err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			u.t.Fatal(err)
-		}
-	}
+		return err
+	})
 	if got := One[int](u.t, conn, "SELECT count(*)::int FROM t"); got != u.rows {
 		u.t.Fatalf("%d rows of %d", got, u.rows)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sherddb/sherd/internal/eventually"
 )
 
 func TestMessageAboveTheLimitIsSkipped(t *testing.T) {
@@ -96,9 +98,7 @@ func TestTooManyConnections(t *testing.T) {
 	_ = second.nc.Close()
 	first.write(frame('X', nil))
 	_, _ = first.r.ReadByte() // the end
-	for s.Connections() > 0 { // the refused ones leave by themselves
-		time.Sleep(time.Millisecond)
-	}
+	eventually.Holds(t, "the refused ones leave by themselves", func() bool { return s.Connections() == 0 })
 	connect(t, addr)
 }
 

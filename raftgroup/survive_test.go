@@ -3,9 +3,10 @@ package raftgroup
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/sherddb/sherd/internal/eventually"
 )
 
 // TestRename: the only member of a group, whose id is the group's name, gets its node's number as
@@ -79,17 +80,16 @@ func TestSurvive(t *testing.T) {
 			}
 			groups[id] = g
 		}
-		for done := false; !done && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
+		eventually.Holds(t, "an entry is acknowledged", func() bool {
 			for _, g := range groups {
 				if _, _, err := g.Apply(ctx, []byte("kept")); err == nil {
-					done = true
-					break
+					return true
 				}
 			}
-		}
-		for third := journals["3"]; ctx.Err() == nil && !third.has("kept"); {
-			time.Sleep(5 * time.Millisecond) // the others may have been the majority
-		}
+			return false
+		})
+		// The others may have been the majority.
+		eventually.Holds(t, "the third has it", func() bool { return journals["3"].has("kept") })
 		for _, g := range groups {
 			if err := g.Close(); err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/txn"
@@ -44,16 +45,6 @@ func (t *tenure) silence(g gateway) {
 	}
 }
 
-// awaitTwo waits until there are two locks, one of which may be waited for.
-func awaitTwo(t *testing.T, list func() []locks.Lock) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); len(list()) != 2; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("nobody waits")
-		}
-	}
-}
-
 func unknown(uint32) uint64 { return 0 }
 
 // TestGoneAfterItWaited: what was granted to a process that had waited for longer than the grace is let go of too when that is gone.
@@ -64,7 +55,7 @@ func TestGoneAfterItWaited(t *testing.T) {
 	}
 	waiting := make(chan error, 1)
 	go func() { waiting <- x.take(t.Context(), there, exclusive(8, 1), txn.ID{}, locks.Request{}, 1) }()
-	awaitTwo(t, x.manager.Locks)
+	eventually.Holds(t, "one of two locks is waited for", func() bool { return len(x.manager.Locks()) == 2 })
 	x.silence(there)
 	x.dropGone(1, unknown)
 	x.release(here, []lock{exclusive(7, 1)}, 1)
@@ -140,7 +131,7 @@ func TestWaitedForIsNotLost(t *testing.T) {
 	}
 	waiting := make(chan error, 1)
 	go func() { waiting <- take(8) }()
-	awaitTwo(t, n.Locks)
+	eventually.Holds(t, "one of two locks is waited for", func() bool { return len(n.Locks()) == 2 })
 	<-time.After(tick + tick/10) // for as long as makes it a wait
 	released := time.Now()
 	n.LetGo([]locks.Kept{{PID: 7, Tag: tag, Mode: locks.Exclusive}})

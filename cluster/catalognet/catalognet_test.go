@@ -10,21 +10,13 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/raftnet"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/internal/testcluster"
 )
 
 // patience is what a test gives the machine, however busy it is.
 const patience = 3 * time.Minute
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not in time: %s", what)
-		}
-	}
-}
 
 func put(ctx context.Context, c *catalog.Catalog, name string) error {
 	_, err := c.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error {
@@ -80,7 +72,7 @@ func open(t *testing.T, n int) (*testcluster.Cluster, []*catalog.Catalog) {
 		all = append(all, c)
 	}
 	// Raft elects no server that one of those asked does not know to be a voter.
-	eventually(t, "all know that all vote", func() bool {
+	eventually.Holds(t, "all know that all vote", func() bool {
 		return !slices.ContainsFunc(all, func(c *catalog.Catalog) bool { return len(c.Voters()) != n })
 	})
 	return cluster, all
@@ -91,7 +83,7 @@ func TestLeaderCutOff(t *testing.T) {
 	t.Parallel()
 	cluster, all := open(t, 3)
 	old := 0
-	eventually(t, "a leader", func() bool {
+	eventually.Holds(t, "a leader", func() bool {
 		for i, c := range all {
 			if c.Leads() {
 				old = i
@@ -109,7 +101,7 @@ func TestLeaderCutOff(t *testing.T) {
 	cluster.Net.Partition([]string{testcluster.Host(uint32(old + 1))}, rest)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	eventually(t, "a change with the rest", func() bool {
+	eventually.Holds(t, "a change with the rest", func() bool {
 		err := put(ctx, all[(old+1)%3], "sherd.a")
 		if err != nil && !pgerr.Is(err, pgerr.CannotConnectNow) && !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
 			t.Fatal(err)
@@ -130,7 +122,7 @@ func TestLeaderCutOff(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "all have both", func() bool {
+	eventually.Holds(t, "all have both", func() bool {
 		for _, c := range all {
 			k := c.View().Cluster()
 			if k.Settings["sherd.a"] == "" || k.Settings["sherd.b"] == "" {

@@ -17,6 +17,7 @@ import (
 	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/trust"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/testcluster"
 )
 
@@ -290,13 +291,8 @@ func TestEvict(t *testing.T) {
 	}
 	removed.Store(true)
 	c.Nodes[0].Door.Evict(2)
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+	eventually.Holds(t, "it is told that it was removed", func() bool {
 		_, err := ask(t, c.Nodes[1].Door, 1)
-		if err != nil && strings.Contains(err.Error(), "was removed") {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
+		return err != nil && strings.Contains(err.Error(), "was removed")
+	})
 }

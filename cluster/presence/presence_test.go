@@ -7,6 +7,7 @@ import (
 	"time"
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/txn"
 )
@@ -78,16 +79,6 @@ func start(t *testing.T, n int) (*testcluster.Cluster, []*attendant) {
 	return c, all
 }
 
-// until waits for something that comes in the end.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal(what)
-		}
-	}
-}
-
 func TestLeadersAreKnown(t *testing.T) {
 	_, all := start(t, 3)
 	knows := func(a *attendant, want Leadership) func() bool {
@@ -97,20 +88,20 @@ func TestLeadersAreKnown(t *testing.T) {
 		}
 	}
 	all[0].lead(7, 3)
-	until(t, "nobody tells node 2", knows(all[1], Leadership{1, 3}))
-	until(t, "nobody tells node 3", knows(all[2], Leadership{1, 3}))
+	eventually.Holds(t, "nobody tells node 2", knows(all[1], Leadership{1, 3}))
+	eventually.Holds(t, "nobody tells node 3", knows(all[2], Leadership{1, 3}))
 	all[1].lead(7, 4) // the old leader does not know yet
-	until(t, "a newer term does not count", knows(all[2], Leadership{2, 4}))
+	eventually.Holds(t, "a newer term does not count", knows(all[2], Leadership{2, 4}))
 	all[0].lead(7, 0)
-	until(t, "node 1 does not know the new leader", knows(all[0], Leadership{2, 4}))
+	eventually.Holds(t, "node 1 does not know the new leader", knows(all[0], Leadership{2, 4}))
 	all[1].lead(7, 0)
-	until(t, "a leader that was is one still", knows(all[2], Leadership{}))
+	eventually.Holds(t, "a leader that was is one still", knows(all[2], Leadership{}))
 }
 
 func TestTransactionsThatAreOver(t *testing.T) {
 	_, all := start(t, 2)
 	all[0].AskAlive(2, []txn.ID{txn.NewID(), all[1].over})
-	until(t, "no answer", func() bool {
+	eventually.Holds(t, "no answer", func() bool {
 		all[0].mu.Lock()
 		defer all[0].mu.Unlock()
 		return len(all[0].ended) == 1 && all[0].ended[0] == all[1].over
@@ -119,7 +110,7 @@ func TestTransactionsThatAreOver(t *testing.T) {
 
 func TestStrangersAreNotCounted(t *testing.T) {
 	_, all := start(t, 2)
-	until(t, "they do not meet", func() bool { return all[0].Alive(2) })
+	eventually.Holds(t, "they do not meet", func() bool { return all[0].Alive(2) })
 	all[0].AskAlive(9, []txn.ID{txn.NewID()}) // as of a node that has left the cluster meanwhile
 	all[0].SayOver(9, txn.NewID())
 	if h := all[0].Health(); len(h) != 1 || h[0].Node != 2 {
@@ -130,14 +121,14 @@ func TestStrangersAreNotCounted(t *testing.T) {
 func TestSilentNodeIsDead(t *testing.T) {
 	c, all := start(t, 2)
 	all[0].lead(7, 1)
-	until(t, "they do not meet", func() bool { _, ok := all[1].Leader(7); return ok && all[0].Alive(2) })
+	eventually.Holds(t, "they do not meet", func() bool { _, ok := all[1].Leader(7); return ok && all[0].Alive(2) })
 	c.Net.Cut("1", "2")
-	until(t, "nobody notices", func() bool { _, ok := all[1].Leader(7); return !ok && !all[0].Alive(2) && !all[1].Alive(1) })
-	until(t, "the stages of a silent gateway stay", func() bool {
+	eventually.Holds(t, "nobody notices", func() bool { _, ok := all[1].Leader(7); return !ok && !all[0].Alive(2) && !all[1].Alive(1) })
+	eventually.Holds(t, "the stages of a silent gateway stay", func() bool {
 		all[1].mu.Lock()
 		defer all[1].mu.Unlock()
 		return len(all[1].lost) > 0 && all[1].lost[0] == 100
 	})
 	c.Net.Heal()
-	until(t, "they do not meet again", func() bool { _, ok := all[1].Leader(7); return ok && all[0].Alive(2) })
+	eventually.Holds(t, "they do not meet again", func() bool { _, ok := all[1].Leader(7); return ok && all[0].Alive(2) })
 }

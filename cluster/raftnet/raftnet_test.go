@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/cluster/trust"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/raftgroup"
 )
@@ -145,21 +147,11 @@ func (c *trio) open(t *testing.T, group uint64, node uint32, change func(*raftgr
 	return member{g, j, node}
 }
 
-// eventually waits until something holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not in %v: %s", patience, what)
-		}
-	}
-}
-
 // leader waits until one of the members leads.
 func leader(t *testing.T, of []member) member {
 	t.Helper()
 	var found member
-	eventually(t, "a leader", func() bool {
+	eventually.Holds(t, "a leader", func() bool {
 		for _, m := range of {
 			if m.Term() != 0 {
 				found = m
@@ -175,7 +167,7 @@ func leader(t *testing.T, of []member) member {
 // be in the log twice.
 func write(t *testing.T, of []member, text string) {
 	t.Helper()
-	eventually(t, "a write of "+text[:min(20, len(text))], func() bool {
+	eventually.Holds(t, "a write of "+text[:min(20, len(text))], func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		_, _, err := leader(t, of).Group.Apply(ctx, []byte(text))
@@ -186,7 +178,7 @@ func write(t *testing.T, of []member, text string) {
 // same waits until all members have the same entries, the given ones among them.
 func same(t *testing.T, of []member, want ...string) {
 	t.Helper()
-	eventually(t, "equal replicas", func() bool {
+	eventually.Holds(t, "equal replicas", func() bool {
 		count, sum := of[0].state()
 		for _, m := range of[1:] {
 			if c, s := m.state(); c != count || s != sum {
@@ -230,7 +222,7 @@ func TestPartitionOfTheLeader(t *testing.T) {
 	for i, g := range c.groups {
 		write(t, others(g, old), fmt.Sprintf("during %d", i))
 	}
-	eventually(t, "the old leader steps down", func() bool { return old.Term() == 0 })
+	eventually.Holds(t, "the old leader steps down", func() bool { return old.Term() == 0 })
 	if err := old.Confirm(context.Background()); err == nil {
 		t.Error("T5: cut off from the majority, and confirmed as leader")
 	}
@@ -257,7 +249,7 @@ func TestOneWayPartition(t *testing.T) {
 				}
 				c.Net.Cut(from, to)
 			}
-			eventually(t, "the old leader steps down", func() bool { return old.Term() == 0 })
+			eventually.Holds(t, "the old leader steps down", func() bool { return old.Term() == 0 })
 			write(t, others(g, old), "during")
 			c.Net.Heal()
 			write(t, g, "after")

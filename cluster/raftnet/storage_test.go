@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -38,7 +39,7 @@ func (c *trio) fragment(t *testing.T, id txn.FragmentID) fragment {
 func (f fragment) leader(t *testing.T, not int) (int, txn.Timestamp) {
 	t.Helper()
 	found, at := 0, txn.Timestamp(0)
-	eventually(t, "a replica that serves", func() bool {
+	eventually.Holds(t, "a replica that serves", func() bool {
 		for i, r := range f {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			T, err := r.Snapshot(ctx)
@@ -55,7 +56,7 @@ func (f fragment) leader(t *testing.T, not int) (int, txn.Timestamp) {
 
 func (f fragment) put(t *testing.T, not int, key []byte, value string) {
 	t.Helper()
-	eventually(t, "a commit", func() bool {
+	eventually.Holds(t, "a commit", func() bool {
 		i, _ := f.leader(t, not)
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -73,7 +74,7 @@ func (f fragment) put(t *testing.T, not int, key []byte, value string) {
 func (f fragment) get(t *testing.T, not int, key []byte) string {
 	t.Helper()
 	value := ""
-	eventually(t, "a read", func() bool {
+	eventually.Holds(t, "a read", func() bool {
 		i, T := f.leader(t, not)
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -121,7 +122,7 @@ func TestFragmentSurvivesItsLeader(t *testing.T) {
 	}
 	c.Net.Heal()
 	f.put(t, -1, key(1), "after")
-	eventually(t, "the old leader has caught up", func() bool {
+	eventually.Holds(t, "the old leader has caught up", func() bool {
 		i, T := f.leader(t, -1)
 		return i == old || f[old].Applied() >= T
 	})

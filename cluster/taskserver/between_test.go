@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/txn"
@@ -61,7 +62,7 @@ func TestCommitIsCutAnywhere(t *testing.T) {
 		must(t, err)
 	}
 	x := openTrio(t)
-	x.eventually("the rows are there", func() bool {
+	eventually.Holds(x.t, "the rows are there", func() bool {
 		c := x.begin(1, txn.ReadCommitted)
 		if _, err := c.exec(t.Context(), "INSERT INTO notes SELECT g, 'none' FROM generate_series(1, 30) g"); err != nil {
 			c.tx.Rollback()
@@ -99,7 +100,7 @@ func (r *cutCommit) run(which int) (after string) {
 	name := fmt.Sprintf("%s at step %d of a commit of node %d", cut.name, r.step, r.gateway)
 	r.ready()
 	var c *client
-	r.eventually("the rows are written", func() bool {
+	eventually.Holds(r.t, "the rows are written", func() bool {
 		c = r.begin(r.gateway, txn.RepeatableRead)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -132,18 +133,18 @@ func (r *cutCommit) run(which int) (after string) {
 	err := <-done
 	switch unknown := pgerr.Is(err, pgerr.StatementCompletionUnknown); {
 	case err == nil && !r.seen:
-		r.eventually(name+": the acknowledged commit is seen", func() bool { r.read(name, r.witness()); return r.seen || t.Failed() })
+		eventually.Holds(r.t, name+": the acknowledged commit is seen", func() bool { r.read(name, r.witness()); return r.seen || t.Failed() })
 	case err != nil && !unknown && r.seen:
 		t.Errorf("%s: it is said to have failed, %v, and is there", name, err)
 	}
 	for node := uint32(1); node <= 3; node++ {
-		r.eventually(name+": the nodes agree", func() bool { return r.read(name, node) })
+		eventually.Holds(r.t, name+": the nodes agree", func() bool { return r.read(name, node) })
 	}
 	want := txn.Aborted
 	if r.seen {
 		want = txn.Committed
 	}
-	r.eventually(name+": the outcome is known", func() bool {
+	eventually.Holds(r.t, name+": the outcome is known", func() bool {
 		out, _, err := r.hosts[r.witness()-1].Outcome(t.Context(), catalog.PostgresDB, r.id)
 		if err == nil && (out == txn.Committed || out == txn.Aborted) && out != want {
 			t.Errorf("%s: the outcome is %s, the rows say %s", name, out, want)
@@ -169,7 +170,7 @@ func (r *cutCommit) witness() uint32 {
 // watch waits for an outcome while the cut lasts, and then has those who are cut off read.
 func (r *cutCommit) watch(name string) {
 	r.t.Helper()
-	r.eventually(name+": the others go on", func() bool { return r.read(name, r.witness()) || r.t.Failed() })
+	eventually.Holds(r.t, name+": the others go on", func() bool { return r.read(name, r.witness()) || r.t.Failed() })
 	r.read(name, r.gateway) // may well fail
 	if at := r.at.Load(); at != r.gateway {
 		r.read(name, at)

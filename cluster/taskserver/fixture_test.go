@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/internal/testlog"
 	"github.com/sherddb/sherd/shardmap"
@@ -401,7 +402,7 @@ func (w *world) insert(table string, from, to int) {
 // settled waits until nobody has a stage any more: the client of an implied commit is told before the fragments are.
 func (w *world) settled() {
 	w.t.Helper()
-	until(w.t, "all transactions are settled", func() bool {
+	eventually.Holds(w.t, "all transactions are settled", func() bool {
 		w.server.stages.mu.Lock()
 		defer w.server.stages.mu.Unlock()
 		return len(w.server.stages.by) == 0

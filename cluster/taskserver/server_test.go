@@ -7,15 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/txn"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 func TestStatements(t *testing.T) {
@@ -44,16 +46,6 @@ func TestStatements(t *testing.T) {
 	must(t, x.commit())
 	if got := other.must("SELECT count(*) FROM notes WHERE t = 'new'"); got[0] != "10" {
 		t.Errorf("others see %v after the commit", got)
-	}
-}
-
-// until waits for what another goroutine brings about.
-func until(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for start := time.Now(); !ok(); time.Sleep(time.Millisecond) {
-		if time.Since(start) > patience {
-			t.Fatalf("in vain waited until %s", what)
-		}
 	}
 }
 
@@ -110,7 +102,7 @@ func TestCancel(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("a canceled statement has no error")
 	}
-	until(t, "the wait has ended", func() bool { return len(w.host.Deadlocks().Waits()) == 0 })
+	eventually.Holds(t, "the wait has ended", func() bool { return len(w.host.Deadlocks().Waits()) == 0 })
 
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
@@ -124,7 +116,7 @@ func TestCancel(t *testing.T) {
 	if err == nil || rows > 5000 {
 		t.Errorf("%d rows, %v", rows, err)
 	}
-	until(t, "the streams have ended", func() bool { return w.server.gateway(2).streams.Load() == 0 })
+	eventually.Holds(t, "the streams have ended", func() bool { return w.server.gateway(2).streams.Load() == 0 })
 }
 
 // TestSuspendedReader: rows that nobody takes stop their own task and nothing else.
@@ -361,7 +353,7 @@ func TestLimits(t *testing.T) {
 		must(t, err)
 		streams = append(streams, s)
 	}
-	until(t, "both are there", func() bool { return w.server.gateway(2).streams.Load() == 2 })
+	eventually.Holds(t, "both are there", func() bool { return w.server.gateway(2).streams.Load() == 2 })
 	third, err := w.client.Run(t.Context())
 	must(t, err)
 	if _, err := third.Recv(); status.Code(err) != codes.ResourceExhausted {
@@ -398,10 +390,10 @@ func TestLimits(t *testing.T) {
 		if _, err := s.Recv(); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("%s: %v", name, err)
 		}
-		until(t, "the stream has ended", func() bool { return w.server.gateway(2).streams.Load() == 1 })
+		eventually.Holds(t, "the stream has ended", func() bool { return w.server.gateway(2).streams.Load() == 1 })
 		streams[1], err = w.client.Run(t.Context())
 		must(t, err)
-		until(t, "a new one is there", func() bool { return w.server.gateway(2).streams.Load() == 2 })
+		eventually.Holds(t, "a new one is there", func() bool { return w.server.gateway(2).streams.Load() == 2 })
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/sherddb/sherd/cluster"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/raftnet"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/internal/testlog"
 	"github.com/sherddb/sherd/shardmap"
@@ -110,20 +111,10 @@ func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
 	x.hosts, x.servers = append(x.hosts, h), append(x.servers, s)
 }
 
-// eventually waits for what other nodes bring about.
-func (x *trio) eventually(what string, ok func() bool) {
-	x.t.Helper()
-	for start := time.Now(); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > patience {
-			x.t.Fatalf("in vain waited until %s", what)
-		}
-	}
-}
-
 // ready waits until every fragment has its three replicas and is led where it is wanted.
 func (x *trio) ready() {
 	x.t.Helper()
-	x.eventually("each node leads its fragment", func() bool {
+	eventually.Holds(x.t, "each node leads its fragment", func() bool {
 		for _, f := range x.catalog.View().Database(catalog.PostgresDB).Fragments {
 			r, err := x.hosts[f.Nodes[0]-1].Replica(f.ID)
 			if len(f.Joining) > 0 || err != nil || r.Term() == 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/integration"
+	"github.com/sherddb/sherd/internal/eventually"
 )
 
 // canSet returns why processes cannot be given a clock here.
@@ -60,7 +61,7 @@ func TestClockJumps(t *testing.T) {
 	write := func(n *Node) {
 		t.Helper()
 		conn := integration.Connect(t, n.URL())
-		until(t, "a write is acknowledged", func() bool {
+		eventually.Within(t, recovery, "a write is acknowledged", func() bool {
 			_, err := conn.Exec(t.Context(), add+" WHERE n = $1", added)
 			return err == nil
 		})
@@ -80,7 +81,7 @@ func TestClockJumps(t *testing.T) {
 	set(jumps, time.Hour)
 	write(nodes[0])
 	write(nodes[2])
-	until(t, "the node whose clock is ahead says so", func() bool {
+	eventually.Within(t, recovery, "the node whose clock is ahead says so", func() bool {
 		_, err := integration.Connect(t, jumps.URL()).Exec(t.Context(), add)
 		if err == nil {
 			t.Fatal("the node whose clock is ahead wrote")
@@ -88,7 +89,7 @@ func TestClockJumps(t *testing.T) {
 		return strings.Contains(err.Error(), "clock")
 	})
 	for _, n := range []*Node{nodes[0], nodes[2]} {
-		until(t, "the others name it", func() bool {
+		eventually.Within(t, recovery, "the others name it", func() bool {
 			return strings.Contains(n.Process().Log(), `"msg":"the clock of a node is too far ahead; what it asks is refused","node":2`)
 		})
 		if shown := integration.One[time.Time](t, integration.Connect(t, n.URL()), "SELECT now()"); time.Until(shown) > 20*time.Second {
@@ -111,15 +112,5 @@ func TestClockJumps(t *testing.T) {
 	waitWhole(t, c)
 	if wrong := integration.One[int](t, integration.Connect(t, nodes[2].URL()), "SELECT count(*)::int FROM sherd.check() WHERE NOT ok"); wrong != 0 {
 		t.Errorf("sherd.check() finds %d faults", wrong)
-	}
-}
-
-// until asks again and again until something is so.
-func until(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for end := time.Now().Add(recovery); !so(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("after %v still not: %s", recovery, what)
-		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sherddb/sherd/integration"
 	"github.com/sherddb/sherd/integration/workload"
+	"github.com/sherddb/sherd/internal/eventually"
 )
 
 const (
@@ -97,7 +98,7 @@ func TestFullDisk(t *testing.T) {
 		for _, d := range full {
 			d.leave(190 * mib) // too little to write, enough to delete
 		}
-		await(t, "writes are refused", func() bool {
+		eventually.Within(t, recovery, "writes are refused", func() bool {
 			_, err := conn.Exec(t.Context(), write, 1000)
 			if err == nil {
 				integration.Exec(t, conn, "DELETE FROM docs WHERE id >= 1000")
@@ -121,7 +122,7 @@ func TestFullDisk(t *testing.T) {
 		for _, d := range full {
 			d.clear()
 		}
-		await(t, "there is room again", func() bool {
+		eventually.Within(t, recovery, "there is room again", func() bool {
 			_, err := conn.Exec(t.Context(), write, 1000) // in all fragments
 			return err == nil
 		})
@@ -196,7 +197,7 @@ func TestFullDiskWhileReplacing(t *testing.T) {
 		}
 		return state, why
 	}
-	await(t, "the job says what it waits for", func() bool {
+	eventually.Within(t, recovery, "the job says what it waits for", func() bool {
 		state, why := job()
 		if state != "running" {
 			t.Fatalf("on a full disk the job is %s: %s", state, why)
@@ -206,7 +207,7 @@ func TestFullDiskWhileReplacing(t *testing.T) {
 	for _, d := range disks {
 		d.clear()
 	}
-	await(t, "the job is done", func() bool {
+	eventually.Within(t, recovery, "the job is done", func() bool {
 		state, why := job()
 		return state == "done" && why == ""
 	})
@@ -217,15 +218,5 @@ func TestFullDiskWhileReplacing(t *testing.T) {
 	failed, err := workload.FailedChecks(t.Context(), conn)
 	if err != nil || len(failed) > 0 {
 		t.Error(failed, err)
-	}
-}
-
-// await waits until something is so.
-func await(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for end := time.Now().Add(recovery); !so(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", recovery, what)
-		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/sherddb/sherd/internal/eventually"
 )
 
 // echo connects a to b, which sends back what it gets.
@@ -106,12 +108,7 @@ func TestCloseReachesTheOtherSide(t *testing.T) {
 	say(t, c, "x")
 	hear(t, c, "x")
 	c.Close()
-	for deadline := time.Now().Add(30 * time.Second); n.Conns("a", "b") > 0; {
-		if time.Now().After(deadline) {
-			t.Fatal("still open")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	eventually.Holds(t, "the connection is closed", func() bool { return n.Conns("a", "b") == 0 })
 }
 
 // TestNoneAfterClose: who dials when the network is closed, as a door does whose node is being

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 	"github.com/sherddb/sherd/txn"
 )
@@ -33,7 +34,7 @@ func newAdvisors(t *testing.T) *advisors {
 func (a *advisors) home() (home, one, other uint32) {
 	a.t.Helper()
 	f := txn.FragmentID(a.c.Running().Catalog().View().Database(catalog.PostgresDB).Fragments[0].ID)
-	a.c.Await("a leader", func() bool {
+	eventually.Holds(a.t, "a leader", func() bool {
 		for i, n := range a.c.Nodes() {
 			if n.Node == nil {
 				continue
@@ -64,9 +65,10 @@ func (a *advisors) run(db *pgx.Conn, text string) {
 	}
 }
 
-func (a *advisors) eventually(db *pgx.Conn, text string) {
+// becomes waits until a query answers true.
+func (a *advisors) becomes(db *pgx.Conn, text string) {
 	a.t.Helper()
-	a.c.Await(text, func() bool {
+	eventually.Holds(a.t, text, func() bool {
 		var got bool
 		return db.QueryRow(a.ctx, text).Scan(&got) == nil && got
 	})
@@ -102,7 +104,7 @@ func TestAdvisoryLocksOverNodes(t *testing.T) {
 		_, err := z.Exec(a.ctx, "SELECT pg_advisory_lock(1)")
 		waited <- err
 	}()
-	a.eventually(y, "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+	a.becomes(y, "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
 	a.bool(x, "SELECT pg_advisory_unlock(1)", true) // it was taken twice
 	a.bool(y, "SELECT pg_try_advisory_lock(1)", false)
 	a.bool(x, "SELECT pg_advisory_unlock(1)", true)
@@ -161,7 +163,7 @@ func TestAdvisoryHomeMoves(t *testing.T) {
 		_, err := y.Exec(a.ctx, "SELECT pg_advisory_lock(2)")
 		waited <- err
 	}()
-	a.eventually(a.c.Node(one).Connect(t), "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+	a.becomes(a.c.Node(one).Connect(t), "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
 	a.c.Node(home).Stop()
 	w := a.c.Node(other).Connect(t)
 	a.bool(w, "SELECT pg_try_advisory_lock(1)", false)

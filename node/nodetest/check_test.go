@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/eventually"
 )
 
 // compared is what sherd.check() says of replicas, asked of a node.
@@ -34,17 +35,15 @@ func compared(c *Cluster, number uint32) ([]string, error) {
 // says waits until a node's check says something of replicas.
 func says(t *testing.T, c *Cluster, number uint32, parts ...string) {
 	t.Helper()
-	var got []string
-	var err error
-	for end := time.Now().Add(Timeout); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		got, err = compared(c, number)
+	eventually.Succeeds(t, fmt.Sprintf("node %d says %q", number, parts), func() error {
+		got, err := compared(c, number)
 		if slices.ContainsFunc(got, func(row string) bool {
 			return !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(row, p) })
 		}) {
-			return
+			return nil
 		}
-	}
-	t.Fatalf("node %d says nothing of %q: %v, %q", number, parts, err, got)
+		return fmt.Errorf("it says %q: %w", got, err)
+	})
 }
 
 // Replicas are compared wherever the check is asked for; one that is away is named, and one that was damaged is found.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/eventually"
 )
 
 // One node's clock jumps ahead by an hour: nothing of that gets into the logs, the others take over what it led and go on, and it serves again once
@@ -16,7 +17,7 @@ func TestClockJumps(t *testing.T) {
 	exec(t, c, 1, "INSERT INTO acc SELECT g, 0 FROM generate_series(1, 200) g")
 	replicated(c, 3)
 	jumped := uint32(2)
-	c.Await("node 2 leads something", func() bool {
+	eventually.Holds(t, "node 2 leads something", func() bool {
 		for _, f := range c.Node(1).Catalog().View().Database(catalog.PostgresDB).Fragments {
 			if r, err := c.Node(jumped).Host().Replica(f.ID); err == nil && r.Term() != 0 {
 				return true

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -42,7 +43,7 @@ func (g *gate) close() (open func()) {
 
 // bystander waits until two fragments are led by two nodes, where the catalog has them led, and gives the node that leads none, with one that does.
 func bystander(c *Cluster) (number, leader uint32) {
-	c.Await("leaders are spread", func() bool {
+	eventually.Holds(c.t, "leaders are spread", func() bool {
 		number, leader = 1+2+3, 0
 		for _, f := range c.Running().Catalog().View().Database(catalog.PostgresDB).Fragments {
 			if f.Nodes[0] == leader {
@@ -75,13 +76,13 @@ func TestFollowerHasNotHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := time.Now().Add(time.Millisecond).UTC().Format("2006-01-02 15:04:05.000Z")
-	c.Await("the time to be read has come", func() bool {
+	eventually.Holds(t, "the time to be read has come", func() bool {
 		_, err := db.Exec(ctx, "SET sherd.as_of = '"+at+"'")
 		return err == nil
 	})
 	reads := func(when string) {
 		t.Helper()
-		c.Await(fmt.Sprintf("%s, node %d reads by itself", when, number), func() bool {
+		eventually.Holds(t, fmt.Sprintf("%s, node %d reads by itself", when, number), func() bool {
 			plan, err := rows(ctx, db, "EXPLAIN ANALYZE "+query)
 			return err == nil && strings.Count(strings.Join(plan, "\n"), fmt.Sprintf("node n%d (follower)", number)) == 2
 		})
@@ -95,7 +96,7 @@ func TestFollowerHasNotHeard(t *testing.T) {
 	before, open := epoch(), gates[number-1].close()
 	t.Cleanup(open)
 	moved(t, c, leader, "postgres$1")
-	c.Await("the node has the map", func() bool { return epoch() > before })
+	eventually.Holds(t, "the node has the map", func() bool { return epoch() > before })
 	if got, err := rows(ctx, db, query); err == nil && got[0] != "400" || err != nil && !refusedWith(err, "57P03") {
 		t.Errorf("as of before a move of which it has not heard: %v, %v", got, err)
 	}

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sherddb/sherd/internal/eventually"
 )
 
 // logged is what a node logs, for looking at.
@@ -132,7 +134,7 @@ func TestOtherClusterLater(t *testing.T) {
 		"--replication-factor 5 does nothing", "the password given for the superuser does nothing",
 		"--join " + n.Config.Join[0] + " does nothing: this data directory is that of node 1 of cluster",
 	} {
-		c.Await(says, func() bool { return log.has(says) })
+		eventually.Holds(t, says, func() bool { return log.has(says) })
 	}
 }
 
@@ -165,7 +167,7 @@ func TestCopiedDirectory(t *testing.T) {
 	original := c.Node(2)
 	// Where a node is reached is written with a majority, which the others must have without it.
 	for _, n := range c.Nodes() {
-		c.Await("all vote", func() bool { return slices.Equal(n.Catalog().Voters(), []uint32{1, 2, 3}) })
+		eventually.Holds(t, "all vote", func() bool { return slices.Equal(n.Catalog().Voters(), []uint32{1, 2, 3}) })
 	}
 	original.Stop()
 	twin := c.stranger(t, "")

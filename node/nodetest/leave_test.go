@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -27,7 +28,7 @@ func TestLeadershipWhileLeaving(t *testing.T) {
 		}
 		return r
 	}
-	c.Await("node 3 leads what it is wanted to", func() bool {
+	eventually.Holds(t, "node 3 leads what it is wanted to", func() bool {
 		led = nil
 		for _, f := range c.Node(stays).Catalog().View().Database(catalog.PostgresDB).Fragments {
 			if f.Nodes[0] == leaves {
@@ -67,7 +68,7 @@ func TestLeadershipWhileLeaving(t *testing.T) {
 		c.Node(leaves).StopWithin(Timeout)
 	}()
 	there := replica(leaves, back)
-	c.Await("the node that leaves is handed the lead again", func() bool { return there.Term() > before })
+	eventually.Holds(t, "the node that leaves is handed the lead again", func() bool { return there.Term() > before })
 	if _, err := two.Exec(ctx, "BEGIN"); err != nil {
 		t.Fatal(err)
 	}

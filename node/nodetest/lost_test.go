@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -38,26 +39,26 @@ func TestDropDatabaseWithLostFragment(t *testing.T) {
 		f := c.Node(1).Catalog().View().DatabaseByName("q2").Fragments[ordinal]
 		return slices.Concat(f.Nodes, f.Leaving)
 	}
-	c.Await("its fragments are on nodes 1 and 3", func() bool { return slices.Equal(on(0), []uint32{1}) && slices.Equal(on(1), []uint32{3}) })
+	eventually.Holds(t, "its fragments are on nodes 1 and 3", func() bool { return slices.Equal(on(0), []uint32{1}) && slices.Equal(on(1), []uint32{3}) })
 	q2 := strings.TrimSuffix(c.Node(1).URL(), "postgres") + "q2"
 	held, gone := atHome(0), atHome(1)
 	for _, x := range []string{
 		"CREATE TABLE t (id text PRIMARY KEY, doc jsonb)", "BEGIN; INSERT INTO t VALUES ('a$@1', '1'); PREPARE TRANSACTION '" + held + "'",
 		"BEGIN; CREATE TABLE u (id int); INSERT INTO t VALUES ('b$@1', '1'), ('c$@1048575', '1'); PREPARE TRANSACTION '" + gone + "'",
 	} {
-		c.Await(x, func() bool { return try(q2, x) == nil })
+		eventually.Holds(t, x, func() bool { return try(q2, x) == nil })
 	}
 	c.Node(3).Stop()
-	c.Await("node 3 is silent", func() bool { return count(t, c, 1, "sherd.nodes WHERE name = 'n3' AND NOT alive") == 1 })
+	eventually.Holds(t, "node 3 is silent", func() bool { return count(t, c, 1, "sherd.nodes WHERE name = 'n3' AND NOT alive") == 1 })
 
 	wantTransactions(t, q2, held)
 	refusesDrop(t, c, "", "55006", "1 prepared transaction")
-	c.Await("what is prepared in the other fragment ends", func() bool { return try(q2, "ROLLBACK PREPARED '"+held+"'") == nil })
+	eventually.Holds(t, "what is prepared in the other fragment ends", func() bool { return try(q2, "ROLLBACK PREPARED '"+held+"'") == nil })
 	refusesDrop(t, c, "", "57P03", "Start the nodes that are missing. If their data is lost for good, DROP DATABASE q2 WITH (FORCE)")
 	refusesDrop(t, c, " WITH (FORCE)", "57P03", "silent for sherd.dead_node_after")
 	exec(t, c, 1, "ALTER SYSTEM SET sherd.dead_node_after = 1")
 	exec(t, c, 1, "DROP DATABASE q2 WITH (FORCE)")
-	c.Await("no lock is left", func() bool {
+	eventually.Holds(t, "no lock is left", func() bool {
 		return count(t, c, 1, "pg_locks WHERE database NOT IN (SELECT oid FROM pg_database)") == 0
 	})
 	exec(t, c, 1, "SELECT sherd.drain_node('n3')")
@@ -67,7 +68,7 @@ func TestDropDatabaseWithLostFragment(t *testing.T) {
 			t.Log("the last answer:", refused)
 		}
 	})
-	c.Await("node 3 is removed", func() bool {
+	eventually.Holds(t, "node 3 is removed", func() bool {
 		refused = try(c.Node(1).URL(), "SELECT sherd.remove_node('n3')")
 		return refused == nil
 	})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -88,13 +89,13 @@ func TestLeaveAndRejoin(t *testing.T) {
 	exec(t, c, 1, "INSERT INTO kept VALUES (101)")
 	second.Config.NodeAddr, second.Config.SQLAddr = c.freeAddr(2), "127.0.0.1:0"
 	second.Restart()
-	c.Await("the others know where node 2 is", func() bool { return c.Node(3).Catalog().View().Node(2).NodeAddr == second.Config.NodeAddr })
+	eventually.Holds(t, "the others know where node 2 is", func() bool { return c.Node(3).Catalog().View().Node(2).NodeAddr == second.Config.NodeAddr })
 	if got := count(t, c, 2, "kept"); got != 101 {
 		t.Errorf("%d rows", got)
 	}
 
 	exec(t, c, 1, "SELECT sherd.drain_node('n3')")
-	c.Await("node 3 is empty", func() bool {
+	eventually.Holds(t, "node 3 is empty", func() bool {
 		for _, s := range c.Node(1).Catalog().View().ReplicaSets() {
 			for _, n := range append(s.Nodes, s.Joining...) {
 				if n == 3 {
@@ -106,7 +107,7 @@ func TestLeaveAndRejoin(t *testing.T) {
 	})
 	exec(t, c, 1, "SELECT sherd.remove_node('n3')")
 	third := c.Node(3)
-	c.Await("node 3 ends by itself", func() bool { return len(third.serving) > 0 })
+	eventually.Holds(t, "node 3 ends by itself", func() bool { return len(third.serving) > 0 })
 	third.Stop()
 	refused(t, third, "node n3 (number 3) was removed from the cluster")
 	if got := count(t, c, 2, "kept"); got != 101 {

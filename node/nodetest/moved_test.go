@@ -3,6 +3,8 @@ package nodetest
 import (
 	"sync"
 	"testing"
+
+	"github.com/sherddb/sherd/internal/eventually"
 )
 
 // All nodes get other addresses while none runs, so that nobody is where the others knew it. They find each other by the addresses of --join.
@@ -33,7 +35,7 @@ func TestAllMove(t *testing.T) {
 		}
 	}
 	for i := range c.Nodes() {
-		c.Await("all know where all are", func() bool {
+		eventually.Holds(t, "all know where all are", func() bool {
 			for j, addr := range addrs {
 				if c.Node(uint32(i+1)).Catalog().View().Node(uint32(j+1)).NodeAddr != addr {
 					return false

@@ -217,14 +217,3 @@ func (n *Node) Connect(t testing.TB) *pgx.Conn {
 	})
 	return conn
 }
-
-// Await waits until done says so; it is asked again and again.
-func (c *Cluster) Await(what string, done func() bool) {
-	c.t.Helper()
-	for end := time.Now().Add(Timeout); !done(); {
-		if time.Now().After(end) {
-			c.t.Fatalf("after %v still not: %s", Timeout, what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}

@@ -3,6 +3,8 @@ package nodetest
 import (
 	"slices"
 	"testing"
+
+	"github.com/sherddb/sherd/internal/eventually"
 )
 
 // Three nodes join one after another, know each other, and vote on the catalog together; definitions made on one are there on all.
@@ -10,12 +12,12 @@ func TestThreeNodes(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3)
 	for _, n := range c.Nodes() {
-		c.Await("all vote", func() bool { return slices.Equal(n.Catalog().Voters(), []uint32{1, 2, 3}) })
+		eventually.Holds(t, "all vote", func() bool { return slices.Equal(n.Catalog().Voters(), []uint32{1, 2, 3}) })
 	}
 	if _, err := c.Node(3).Connect(t).Exec(t.Context(), "CREATE ROLE reader"); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range c.Nodes() {
-		c.Await("the role is known", func() bool { return n.Catalog().View().RoleByName("reader") != nil })
+		eventually.Holds(t, "the role is known", func() bool { return n.Catalog().View().RoleByName("reader") != nil })
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/sherddb/sherd/internal/eventually"
 )
 
 // TestNotifyOverNodes: who listens hears what is said on any node; a node that stops in peace and comes back costs nobody a connection, one that is
@@ -42,7 +44,7 @@ func TestNotifyOverNodes(t *testing.T) {
 	c.Node(2).Restart()
 	second := c.Node(2).Connect(t)
 	run(second, "LISTEN x") // it follows the others, and they it, or they will know
-	c.Await("the first node follows the second again", func() bool {
+	eventually.Holds(t, "the first node follows the second again", func() bool {
 		run(second, "NOTIFY x, 'again'")
 		short, stop := context.WithTimeout(ctx, Timeout/60)
 		defer stop()

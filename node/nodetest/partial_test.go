@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -23,7 +24,7 @@ func TestPartialAnswers(t *testing.T) {
 		f := c.Node(1).Catalog().View().DatabaseByName("q2").Fragments[ordinal]
 		return slices.Concat(f.Nodes, f.Leaving)
 	}
-	c.Await("its fragments are on nodes 1 and 3", func() bool { return slices.Equal(on(0), []uint32{1}) && slices.Equal(on(1), []uint32{3}) })
+	eventually.Holds(t, "its fragments are on nodes 1 and 3", func() bool { return slices.Equal(on(0), []uint32{1}) && slices.Equal(on(1), []uint32{3}) })
 	cfg, err := pgx.ParseConfig(strings.TrimSuffix(c.Node(1).URL(), "postgres") + "q2")
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +38,7 @@ func TestPartialAnswers(t *testing.T) {
 	defer conn.Close(t.Context())
 	r := reader{t, conn}
 	for _, text := range []string{"CREATE TABLE acc (id int PRIMARY KEY)", "INSERT INTO acc SELECT generate_series(1, 500)", "SET sherd.allow_partial = on"} {
-		c.Await(text, func() bool { _, err := rows(t.Context(), conn, text); return err == nil })
+		eventually.Holds(t, text, func() bool { _, err := rows(t.Context(), conn, text); return err == nil })
 	}
 	const all = "SELECT count(*) FROM acc"
 	r.want("500", all)
@@ -53,7 +54,7 @@ func TestPartialAnswers(t *testing.T) {
 			warnings[0].Message != "fragment q2$1 does not answer: its rows are missing" || !strings.Contains(warnings[0].Detail, "n3") {
 			t.Fatalf("%+v", warnings)
 		}
-		c.Await("node 3 is silent", func() bool { return count(t, c, 1, "sherd.nodes WHERE name = 'n3' AND NOT alive") == 1 })
+		eventually.Holds(t, "node 3 is silent", func() bool { return count(t, c, 1, "sherd.nodes WHERE name = 'n3' AND NOT alive") == 1 })
 	}
 	r.want("", "SET statement_timeout = '2s'")
 	r.want("57014", "DELETE FROM acc")
@@ -64,7 +65,7 @@ func TestPartialAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	warnings = nil
-	c.Await("all rows are there", func() bool { got, err := rows(t.Context(), conn, all); return err == nil && got[0] == "500" })
+	eventually.Holds(t, "all rows are there", func() bool { got, err := rows(t.Context(), conn, all); return err == nil && got[0] == "500" })
 	if len(warnings) > 0 {
 		t.Errorf("%+v", warnings[0])
 	}

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -21,7 +21,7 @@ func TestPreparedReadsOverLeaders(t *testing.T) {
 	for down := range uint32(3) {
 		c.Node(down + 1).Stop()
 		at := (down+1)%3 + 1
-		c.Await("a writer waits", func() bool {
+		eventually.Holds(t, "a writer waits", func() bool {
 			err := try(c.Node(at).URL(), "SET lock_timeout = '100ms'; UPDATE t SET v = 1 WHERE id BETWEEN 10 AND 20")
 			var e *pgconn.PgError
 			if err == nil {
@@ -33,13 +33,9 @@ func TestPreparedReadsOverLeaders(t *testing.T) {
 	}
 	waits := make(chan error, 1)
 	go func() { waits <- try(c.Node(2).URL(), "UPDATE t SET v = 1 WHERE id = 10") }()
-	for end := time.Now().Add(Timeout); ; time.Sleep(10 * time.Millisecond) {
-		if err := try(c.Node(3).URL(), "COMMIT PREPARED 'p'"); err == nil {
-			break
-		} else if time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
+	eventually.Succeeds(t, "what is prepared commits", func() error {
+		return try(c.Node(3).URL(), "COMMIT PREPARED 'p'")
+	})
 	if err := <-waits; err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +51,7 @@ func TestStartBesideALostFragment(t *testing.T) {
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Replication = 2, 3 })
 	replicated(c, 3)
 	exec(t, c, 1, `SELECT sherd.set_replication_factor('postgres', 1, 'postgres$1', nodes => '{n3}')`)
-	c.Await("one replica is left", func() bool {
+	eventually.Holds(t, "one replica is left", func() bool {
 		return count(t, c, 1, `sherd.replicas WHERE fragment = 'postgres$1'`) == 1
 	})
 	exec(t, c, 1, "CREATE TABLE t (id text PRIMARY KEY, doc jsonb); INSERT INTO t VALUES ('a$@1', '1'), ('b$@1048575', '1'); CREATE TABLE s (id int)")
@@ -63,7 +59,7 @@ func TestStartBesideALostFragment(t *testing.T) {
 	c.Node(3).Stop()
 	c.Node(1).Stop()
 	c.Node(1).Restart()
-	c.Await("the other fragment serves", func() bool {
+	eventually.Holds(t, "the other fragment serves", func() bool {
 		return try(c.Node(1).URL(), "SET statement_timeout = '1s'; UPDATE t SET doc = '3' WHERE id = 'a$@1'; SELECT * FROM t WHERE id = 'a$@1'") == nil
 	})
 	for _, definition := range []string{"ALTER TABLE t ADD w int", "BEGIN; LOCK TABLE t", "ALTER TABLE s ADD w int"} {
@@ -83,7 +79,7 @@ func TestStartBesideALostFragment(t *testing.T) {
 		}
 	}
 	c.Node(3).Restart()
-	c.Await("definitions of others are changed again", func() bool { return try(c.Node(1).URL(), "ALTER TABLE s ADD w int") == nil })
+	eventually.Holds(t, "definitions of others are changed again", func() bool { return try(c.Node(1).URL(), "ALTER TABLE s ADD w int") == nil })
 	var e *pgconn.PgError
 	if err := try(c.Node(1).URL(), "SET lock_timeout = '100ms'; ALTER TABLE t ADD w int"); !errors.As(err, &e) || e.Code != "55P03" {
 		t.Errorf("what a prepared transaction has written is changed beneath it: %v", err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 	"github.com/sherddb/sherd/txn"
 )
@@ -86,9 +87,9 @@ func TestLostNodesAreRefused(t *testing.T) {
 	}
 	recoverOn(t, third, 1, 2)
 	third.Restart()
-	c.Await("node 3 serves alone", func() bool { return try(third.URL(), "INSERT INTO kept VALUES (101)") == nil })
-	c.Await("the catalog knows the lost nodes", func() bool { return count(t, c, 3, "sherd.nodes WHERE state = 'lost'") == 2 })
-	c.Await("the directory does not name them any more", func() bool {
+	eventually.Holds(t, "node 3 serves alone", func() bool { return try(third.URL(), "INSERT INTO kept VALUES (101)") == nil })
+	eventually.Holds(t, "the catalog knows the lost nodes", func() bool { return count(t, c, 3, "sherd.nodes WHERE state = 'lost'") == 2 })
+	eventually.Holds(t, "the directory does not name them any more", func() bool {
 		_, err := os.Stat(filepath.Join(third.Config.Data, "lost-nodes"))
 		return errors.Is(err, fs.ErrNotExist)
 	})
@@ -98,11 +99,11 @@ func TestLostNodesAreRefused(t *testing.T) {
 
 	third.Stop()
 	third.Restart() // with what its catalog says
-	c.Await("node 3 serves again", func() bool { return try(third.URL(), "INSERT INTO kept VALUES (102)") == nil })
+	eventually.Holds(t, "node 3 serves again", func() bool { return try(third.URL(), "INSERT INTO kept VALUES (102)") == nil })
 	endsAsLost(t, c, first)
 	c.Add()
-	c.Await("node 4 knows the lost nodes", func() bool { return count(t, c, 4, "sherd.nodes WHERE state = 'lost'") == 2 })
-	c.Await("replicas are on nodes 3 and 4", func() bool {
+	eventually.Holds(t, "node 4 knows the lost nodes", func() bool { return count(t, c, 4, "sherd.nodes WHERE state = 'lost'") == 2 })
+	eventually.Holds(t, "replicas are on nodes 3 and 4", func() bool {
 		for _, s := range third.Catalog().View().ReplicaSets() {
 			if len(s.Nodes) != 2 || len(s.Joining)+len(s.Leaving) > 0 {
 				return false

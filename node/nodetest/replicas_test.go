@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
 // replicated waits until each fragment has its replicas, on n nodes.
 func replicated(c *Cluster, n int) {
 	c.t.Helper()
-	c.Await(fmt.Sprintf("%d replicas of each fragment", n), func() bool {
+	eventually.Holds(c.t, fmt.Sprintf("%d replicas of each fragment", n), func() bool {
 		for d := range c.Running().Catalog().View().Databases() {
 			for _, f := range d.Fragments {
 				if len(f.Nodes) != n || len(f.Joining)+len(f.Leaving) > 0 {
@@ -32,15 +32,15 @@ func replicated(c *Cluster, n int) {
 // makes, are there already says so then.
 func exec(t *testing.T, c *Cluster, node uint32, sql string, args ...any) {
 	t.Helper()
-	var last error
 	lost := false
-	for end := time.Now().Add(Timeout); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if last = try(c.Node(node).URL(), sql, args...); last == nil || lost && refusedWith(last, "23505", "42P04", "42P07", "42710") {
-			return
+	eventually.Succeeds(t, fmt.Sprintf("node %d: %s", node, sql), func() error {
+		err := try(c.Node(node).URL(), sql, args...)
+		if err == nil || lost && refusedWith(err, "23505", "42P04", "42P07", "42710") {
+			return nil
 		}
-		lost = lost || code(last) == "" || code(last) == "40003"
-	}
-	t.Fatalf("node %d: %s: %v", node, sql, last)
+		lost = lost || code(err) == "" || code(err) == "40003"
+		return err
+	})
 }
 
 // moved moves the first quarter of the buckets and waits for them. What was said before an attempt ran out of time may have moved them.
@@ -80,7 +80,7 @@ func TestGrowAndLoseANode(t *testing.T) {
 	c.Add()
 	c.Add()
 	replicated(c, 3)
-	c.Await("leaders are spread", func() bool {
+	eventually.Holds(t, "leaders are spread", func() bool {
 		var lead []uint32
 		for _, f := range c.Node(2).Catalog().View().Database(catalog.PostgresDB).Fragments {
 			lead = append(lead, f.Nodes[0])
@@ -127,15 +127,15 @@ func TestDeadNodeIsReplaced(t *testing.T) {
 		}
 		return n
 	}
-	c.Await("node 3 has replicas", func() bool { return held(3) > 0 })
+	eventually.Holds(t, "node 3 has replicas", func() bool { return held(3) > 0 })
 	c.Node(3).Stop()
-	c.Await("node 3 has none", func() bool { return held(3) == 0 })
+	eventually.Holds(t, "node 3 has none", func() bool { return held(3) == 0 })
 	replicated(c, 3)
 	exec(t, c, 2, "UPDATE orders SET note = note || '!'")
 	c.Node(3).Restart()
-	c.Await("node 3 has replicas again", func() bool { return held(3) > 0 })
+	eventually.Holds(t, "node 3 has replicas again", func() bool { return held(3) > 0 })
 	replicated(c, 3)
-	c.Await("all rows are there", func() bool {
+	eventually.Holds(t, "all rows are there", func() bool {
 		var n int
 		err := c.Node(3).Connect(t).QueryRow(t.Context(), "SELECT count(*) FROM orders WHERE note LIKE '%!'").Scan(&n)
 		return err == nil && n == 300
@@ -159,11 +159,11 @@ func TestDeadNodeIsAdvised(t *testing.T) {
 		}
 		return n
 	}
-	c.Await("node 3 has replicas", func() bool { return held() > 0 })
+	eventually.Holds(t, "node 3 has replicas", func() bool { return held() > 0 })
 	c.Node(3).Stop()
 	db, ctx := c.Node(1).Connect(t), c.context()
 	var remedy string
-	c.Await("there is advice", func() bool {
+	eventually.Holds(t, "there is advice", func() bool {
 		err := db.QueryRow(ctx, "SELECT remedy FROM sherd.advice WHERE subject = 'node n3'").Scan(&remedy)
 		return err == nil
 	})
@@ -173,7 +173,7 @@ func TestDeadNodeIsAdvised(t *testing.T) {
 	if _, err := db.Exec(ctx, remedy); err != nil {
 		t.Fatalf("%s: %v", remedy, err)
 	}
-	c.Await("node 3 has none", func() bool { return held() == 0 })
+	eventually.Holds(t, "node 3 has none", func() bool { return held() == 0 })
 }
 
 // The number of replicas changes online, of a database and of one fragment, which may be bound to nodes.
@@ -185,7 +185,7 @@ func TestReplicationFactorOnline(t *testing.T) {
 	replicated(c, 3)
 	await := func(what string, want ...func(f *catalog.Fragment) bool) {
 		t.Helper()
-		c.Await(what, func() bool {
+		eventually.Holds(t, what, func() bool {
 			d := c.Node(1).Catalog().View().Database(catalog.PostgresDB)
 			for i := range d.Fragments {
 				f := &d.Fragments[i]

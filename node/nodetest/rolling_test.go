@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -95,7 +96,7 @@ func TestRollingRestart(t *testing.T) {
 	progress := func() {
 		for _, r := range all {
 			before := r.done.Load()
-			c.Await(fmt.Sprintf("client %d goes on", r.id), func() bool { return r.done.Load() > before+5 })
+			eventually.Holds(t, fmt.Sprintf("client %d goes on", r.id), func() bool { return r.done.Load() > before+5 })
 		}
 	}
 	defer clients.Wait()

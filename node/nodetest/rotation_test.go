@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/cluster/trust"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -49,7 +50,7 @@ func TestRotateAuthority(t *testing.T) {
 	first := c.Node(1).Certificates().Self().Issuer
 	c.Node(3).Stop()
 	exec(t, c, 2, "SELECT sherd.rotate_authority()")
-	c.Await("the others wait for node 3", func() bool {
+	eventually.Holds(t, "the others wait for node 3", func() bool {
 		p, waits := phases(t, c.Node(1))
 		return slices.Equal(p, []string{"announced", "signing"}) && slices.Equal(waits, []string{"n3"})
 	})
@@ -57,7 +58,7 @@ func TestRotateAuthority(t *testing.T) {
 		t.Error("two replacements at once")
 	}
 	c.Node(3).Restart()
-	c.Await("all have the new authority", func() bool { return rotated(c, first) })
+	eventually.Holds(t, "all have the new authority", func() bool { return rotated(c, first) })
 	exec(t, c, 3, "INSERT INTO t VALUES (1)")
 	c.Node(2).Stop()
 	c.Node(2).Restart()
@@ -80,9 +81,9 @@ func TestCertificatesInTime(t *testing.T) {
 			n.SetClock(ahead)
 		}
 		for _, n := range c.Nodes() {
-			c.Await("the certificate is renewed", func() bool { return time.Now().Add(ahead + 300*24*time.Hour).Before(n.Certificates().Self().Expires) })
+			eventually.Holds(t, "the certificate is renewed", func() bool { return time.Now().Add(ahead + 300*24*time.Hour).Before(n.Certificates().Self().Expires) })
 		}
 	}
-	c.Await("the authority is replaced", func() bool { return rotated(c, first.Issuer) })
+	eventually.Holds(t, "the authority is replaced", func() bool { return rotated(c, first.Issuer) })
 	exec(t, c, 2, "INSERT INTO t VALUES (1)")
 }

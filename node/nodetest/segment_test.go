@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -36,7 +37,7 @@ func TestSegmentsByThemselves(t *testing.T) {
 	})
 	comes := func(text, want string) {
 		t.Helper()
-		c.Await(text, func() bool {
+		eventually.Holds(t, text, func() bool {
 			got, err := rows(c.context(), db, text)
 			return err == nil && strings.Join(got, "; ") == want
 		})

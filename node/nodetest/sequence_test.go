@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/sherddb/sherd/internal/eventually"
 )
 
 // TestSequenceOverNodes: each node takes values in blocks of its own; none is given twice, wherever the sequence's row is, and whichever node stops.
@@ -40,7 +42,7 @@ func TestSequenceOverNodes(t *testing.T) {
 		var done sync.WaitGroup
 		for _, n := range nodes {
 			db := c.Node(n).Connect(t)
-			c.Await("the sequence is known everywhere", func() bool {
+			eventually.Holds(t, "the sequence is known everywhere", func() bool {
 				var there bool
 				return db.QueryRow(t.Context(), "SELECT to_regclass('s') IS NOT NULL AND to_regclass('t') IS NOT NULL").Scan(&there) == nil && there
 			})

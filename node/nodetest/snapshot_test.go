@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 	"github.com/sherddb/sherd/txn"
 )
@@ -27,7 +28,7 @@ func TestSnapshotOverLeaders(t *testing.T) {
 		}
 		return out
 	}
-	c.Await("node 2 leads something", func() bool { return len(ledBy(2)) > 0 })
+	eventually.Holds(t, "node 2 leads something", func() bool { return len(ledBy(2)) > 0 })
 	old := c.Node(1).Connect(t)
 	sum := func() (n int, err error) {
 		err = old.QueryRow(t.Context(), "SELECT sum(n) FROM acc").Scan(&n)
@@ -41,7 +42,7 @@ func TestSnapshotOverLeaders(t *testing.T) {
 	}
 	exec(t, c, 3, "UPDATE acc SET n = 2")
 	c.Node(2).Stop()
-	c.Await("the others lead", func() bool {
+	eventually.Holds(t, "the others lead", func() bool {
 		return len(ledBy(1))+len(ledBy(3)) == len(c.Node(1).Catalog().View().Database(catalog.PostgresDB).Fragments)
 	})
 	held(c, "postgres", 1)

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -36,7 +37,7 @@ func followed(t *testing.T, c *Cluster, number uint32, query string) *pgx.Conn {
 		t.Fatal(err)
 	}
 	var plan []string
-	c.Await(fmt.Sprintf("node %d reads by itself", number), func() bool {
+	eventually.Holds(t, fmt.Sprintf("node %d reads by itself", number), func() bool {
 		var err error
 		plan, err = rows(ctx, db, "EXPLAIN ANALYZE "+query)
 		return err == nil && strings.Contains(strings.Join(plan, "\n"), fmt.Sprintf("node n%d (follower)", number))
@@ -100,14 +101,14 @@ func TestFollowerReads(t *testing.T) {
 		t.Errorf("cut off, within a minute: %v, %v", got, err)
 	}
 	changed := time.Now()
-	c.Await("what was before the change is older than allowed", func() bool { return time.Since(changed) > 100*time.Millisecond })
+	eventually.Holds(t, "what was before the change is older than allowed", func() bool { return time.Since(changed) > 100*time.Millisecond })
 	must("", "SET sherd.read_staleness = '100ms'")
 	must("", "SET statement_timeout = '3s'")
 	if got, err := rows(ctx, db, query); !refusedWith(err, "57014", "57P03") {
 		t.Errorf("cut off, it answers as of longer ago than it may: %v, %v", got, err)
 	}
 	c.Heal()
-	c.Await("it answers again", func() bool {
+	eventually.Holds(t, "it answers again", func() bool {
 		got, err := rows(ctx, db, query)
 		if err == nil && got[0] != "1000" {
 			t.Fatalf("it answers %v", got)
@@ -134,7 +135,7 @@ func TestFollowerReadsDoNotWait(t *testing.T) {
 	if _, err := db.Exec(ctx, "SET statement_timeout = '1s'"); err != nil {
 		t.Fatal(err)
 	}
-	c.Await("a reader sees its own write, at the leader", func() bool { // again if the machine is too slow for the statement's bound
+	eventually.Holds(t, "a reader sees its own write, at the leader", func() bool { // again if the machine is too slow for the statement's bound
 		n++
 		if _, err := db.Exec(ctx, fmt.Sprintf("UPDATE acc SET n = %d", n)); err != nil {
 			return false
@@ -172,7 +173,7 @@ func TestReadsInTheZone(t *testing.T) {
 	}
 	read := func(by string) {
 		t.Helper()
-		c.Await("node 3 reads by "+by, func() bool {
+		eventually.Holds(t, "node 3 reads by "+by, func() bool {
 			plan, err := rows(ctx, db, "EXPLAIN ANALYZE SELECT sum(n) FROM acc")
 			return err == nil && strings.Contains(strings.Join(plan, "\n"), by)
 		})
@@ -180,7 +181,7 @@ func TestReadsInTheZone(t *testing.T) {
 			t.Fatalf("by %s: %v, %v", by, got, err)
 		}
 	}
-	c.Await("node 1 leads", func() bool { return leads("n1") })
+	eventually.Holds(t, "node 1 leads", func() bool { return leads("n1") })
 	read("node n2 (follower)")
 	exec(t, c, 1, "SELECT sherd.set_replication_factor('postgres', 1, 'postgres$0', nodes => '{n1}')")
 	replicated(c, 1)
@@ -306,7 +307,7 @@ func TestPastOfATableNotUsedYet(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Replication = 1, 1 })
 	n := 0
-	c.Await("the past of a table is read by its first statement at a node", func() bool {
+	eventually.Holds(t, "the past of a table is read by its first statement at a node", func() bool {
 		n++
 		exec(t, c, 1, fmt.Sprintf("CREATE TABLE t%d (id int PRIMARY KEY)", n))
 		exec(t, c, 1, fmt.Sprintf("INSERT INTO t%d VALUES (1)", n))

@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/stopped"
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/storage"
 )
@@ -77,7 +78,7 @@ func TestStoppedDirectories(t *testing.T) {
 	} {
 		exec(t, c, 1, sql)
 	}
-	c.Await("new ids", func() bool {
+	eventually.Holds(t, "new ids", func() bool {
 		got, err := rows(c.context(), c.Node(1).Connect(t), "SELECT * FROM sherd.jobs WHERE kind = 'replace_placement' AND state = 'done'")
 		return err == nil && len(got) == 1
 	})

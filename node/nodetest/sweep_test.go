@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -30,13 +31,13 @@ func TestLeftoversOfReplicas(t *testing.T) {
 	}
 	for _, to := range []string{"postgres$1", "postgres$0", "postgres$1"} {
 		moved(t, c, 2, to)
-		c.Await("after the move to "+to+" nothing is left", removed)
+		eventually.Holds(t, "after the move to "+to+" nothing is left", removed)
 		for n := uint32(1); n <= 3; n++ {
 			if got, err := rows(ctx, followed(t, c, n, "SELECT count(*) FROM acc WHERE k = 3"), "SELECT count(*) FROM acc WHERE k = 3"); err != nil || got[0] != "40" {
 				t.Errorf("in %s, node %d answers %v, %v", to, n, got, err)
 			}
 		}
-		c.Await("all is right, and the replicas are compared", func() bool {
+		eventually.Holds(t, "all is right, and the replicas are compared", func() bool {
 			got, err := rows(ctx, db, `SELECT concat_ws(' ', "check", subject, ok, detail) FROM sherd.check()`)
 			all := strings.Join(got, "\n")
 			if strings.Contains(all, " f ") {

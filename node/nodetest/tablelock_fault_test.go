@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -48,7 +49,7 @@ func TestLockGatewayCutOff(t *testing.T) {
 	w.run(a, "BEGIN")
 	w.run(a, "LOCK TABLE t")
 	w.Heal()
-	w.Await("the nodes meet again", func() bool { return w.Node(3).Host().Presence().Alive(1) && w.Node(1).Host().Presence().Alive(3) })
+	eventually.Holds(w.t, "the nodes meet again", func() bool { return w.Node(3).Host().Presence().Alive(1) && w.Node(1).Host().Presence().Alive(3) })
 	if _, err := c.Exec(w.ctx, "COMMIT"); code(err) != "40001" {
 		t.Errorf("the one that was cut off commits: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -44,7 +45,7 @@ func (w *lockWorld) create(db *pgx.Conn, text string, others ...*pgx.Conn) {
 	w.run(db, text)
 	name := strings.Fields(text)[2]
 	for _, o := range others {
-		w.Await(name+" is known", func() bool {
+		eventually.Holds(w.t, name+" is known", func() bool {
 			var known bool
 			return o.QueryRow(w.ctx, "SELECT to_regclass($1) IS NOT NULL", name).Scan(&known) == nil && known
 		})
@@ -63,7 +64,7 @@ func (w *lockWorld) start(db *pgx.Conn, text string) <-chan error {
 // awaitWait waits until a session waits for a table, as a node sees it.
 func (w *lockWorld) awaitWait(db *pgx.Conn, table string, waiter *pgx.Conn) {
 	w.t.Helper()
-	w.Await("a wait for "+table, func() bool {
+	eventually.Holds(w.t, "a wait for "+table, func() bool {
 		var n int
 		err := db.QueryRow(w.ctx, `SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
 			WHERE c.relname = $1 AND NOT l.granted AND l.pid = $2`, table, int32(waiter.PgConn().PID())).Scan(&n)

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/shardmap"
 )
 
@@ -40,11 +41,11 @@ func TestDropDatabaseFreesSpace(t *testing.T) {
 		return found
 	}
 	for _, n := range c.Nodes() {
-		c.Await("the fragments have folders", func() bool { return len(folders(n)) >= 4 })
+		eventually.Holds(t, "the fragments have folders", func() bool { return len(folders(n)) >= 4 })
 	}
 	exec(t, c, 1, "DROP DATABASE shop")
 	for _, n := range c.Nodes() {
-		c.Await("the folders are gone", func() bool { return len(folders(n)) == 0 })
+		eventually.Holds(t, "the folders are gone", func() bool { return len(folders(n)) == 0 })
 		v := n.Catalog().View()
 		for j := range v.Jobs() {
 			if j.Database == d.OID {
@@ -121,7 +122,7 @@ func TestAlterFragments(t *testing.T) {
 	database := func() *catalog.Database { return c.Node(1).Catalog().View().Database(catalog.PostgresDB) }
 	for _, n := range []int{5, 3, 2} {
 		exec(t, c, 1, fmt.Sprintf("ALTER DATABASE postgres FRAGMENTS %d", n))
-		c.Await(fmt.Sprintf("%d fragments have their buckets", n), func() bool {
+		eventually.Holds(t, fmt.Sprintf("%d fragments have their buckets", n), func() bool {
 			d := database()
 			return len(d.Fragments) == n && len(d.Map.Fragments()) == n && len(c.Node(1).Catalog().View().Plans(0)) == 0
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -66,7 +67,7 @@ func TestUpgrade(t *testing.T) {
 	n.Stop()
 	n.Config.Knobs.Version = nextRelease
 	n.Restart()
-	c.Await("the upgrade is final", func() bool { return format() == 2 })
+	eventually.Holds(t, "the upgrade is final", func() bool { return format() == 2 })
 	n.Stop()
 	refused(n, firstRelease, "start the newer release here")
 	n.Restart()
@@ -85,5 +86,5 @@ func TestPredefinedRolesOfUpgrade(t *testing.T) {
 	if _, err := n.Catalog().Update(t.Context(), older); err != nil {
 		t.Fatal(err)
 	}
-	c.Await("the role is there", func() bool { return n.Catalog().View().Role(catalog.AdminRole) != nil })
+	eventually.Holds(t, "the role is there", func() bool { return n.Catalog().View().Role(catalog.AdminRole) != nil })
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sherddb/sherd/internal/eventually"
 )
 
 // TestValidationLeaderStops stops the node that runs a job of sherd.start_validation: another goes on with it, looks at every document, and names each that
@@ -30,14 +32,14 @@ func TestValidationLeaderStops(t *testing.T) {
 	}
 	const job = "SELECT concat_ws('|', state, progress, error) FROM sherd.jobs WHERE kind = 'validation'"
 	i := -1
-	c.Await("a node leads the catalog", func() bool {
+	eventually.Holds(t, "a node leads the catalog", func() bool {
 		i = slices.IndexFunc(c.Nodes(), func(n *Node) bool { return n.Catalog().Leads() })
 		return i >= 0
 	})
 	c.Nodes()[i].Stop()
 	other := uint32((i+1)%3 + 1)
 	var got string
-	c.Await("an answer", func() bool {
+	eventually.Holds(t, "an answer", func() bool {
 		got = one(other, job)
 		return got != ""
 	})
@@ -45,7 +47,7 @@ func TestValidationLeaderStops(t *testing.T) {
 		t.Fatalf("the job is not running: %s", got)
 	}
 	exec(t, c, other, "ALTER SYSTEM RESET sherd.validate_rate")
-	c.Await("the job's end", func() bool {
+	eventually.Holds(t, "the job's end", func() bool {
 		got = one(other, job)
 		return got != "" && !strings.HasPrefix(got, "running|")
 	})

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -29,7 +30,7 @@ func (v *versions) forget(c *Cluster, databases ...string) {
 	for _, database := range databases {
 		for _, id := range fragmentsOf(c, database) {
 			at := txn.MaxTimestamp
-			c.Await("old versions that no transaction needs are forgotten in "+database, func() bool {
+			eventually.Holds(c.t, "old versions that no transaction needs are forgotten in "+database, func() bool {
 				r := led(c, id)
 				if r == nil || r.PassBy(c.Running().Clock().Wall()) != nil { // the watermark goes by what is applied
 					return false
@@ -51,7 +52,7 @@ func (v *versions) forget(c *Cluster, databases ...string) {
 func held(c *Cluster, database string, snapshots int) {
 	c.t.Helper()
 	for _, id := range fragmentsOf(c, database) {
-		c.Await("snapshots are held in "+database, func() bool {
+		eventually.Holds(c.t, "snapshots are held in "+database, func() bool {
 			r := led(c, id)
 			return r != nil && len(r.HeldSnapshots()) >= snapshots
 		})

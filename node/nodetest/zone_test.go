@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -39,14 +40,14 @@ func TestZones(t *testing.T) {
 		t.Fatal(err)
 	}
 	exec(t, c, 2, "INSERT INTO orders SELECT i, 'n' || i FROM generate_series(301, 400) i ON CONFLICT DO NOTHING")
-	c.Await("no replica outside", on(1, 3))
-	c.Await("its files are gone from node 2", func() bool { return !holdsFiles(t, c.Node(2), fragment(1).ID) })
+	eventually.Holds(t, "no replica outside", on(1, 3))
+	eventually.Holds(t, "its files are gone from node 2", func() bool { return !holdsFiles(t, c.Node(2), fragment(1).ID) })
 	if !holdsFiles(t, c.Node(2), fragment(0).ID) || !holdsFiles(t, c.Node(3), fragment(1).ID) {
 		t.Error("files that belong there are gone")
 	}
 	state := func(want string) {
 		t.Helper()
-		c.Await(want, func() bool { // node 2 hears of it a little later
+		eventually.Holds(t, want, func() bool { // node 2 hears of it a little later
 			got, err := rows(c.context(), db, "SELECT concat_ws(', ', fragment, labels, kept, state) FROM sherd.zones")
 			if err != nil {
 				t.Fatal(err)
@@ -56,7 +57,7 @@ func TestZones(t *testing.T) {
 	}
 	state("postgres$1, region=eu, t, kept, with 2 of 3 replicas: too few nodes have the labels")
 	c.Add(region)
-	c.Await("the node that joined has the third", on(1, 3, 4))
+	eventually.Holds(t, "the node that joined has the third", on(1, 3, 4))
 	state("postgres$1, region=eu, t, kept")
 	if got := count(t, c, 2, "orders"); got != 400 {
 		t.Errorf("%d rows", got)
