@@ -60,3 +60,15 @@ func TestDeadlockOverProcesses(t *testing.T) {
 		t.Errorf("%d waits are left", n)
 	}
 }
+
+func totalWaits(rs []*Replica) (n int) {
+	for _, r := range rs {
+		locks, _ := r.Locks(1000)
+		for _, l := range locks {
+			if !l.Granted {
+				n++
+			}
+		}
+	}
+	return n
+}

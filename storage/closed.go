@@ -116,7 +116,7 @@ func (r *Replica) ClosedView(ctx context.Context, id txn.ID, T txn.Timestamp, ra
 	if err != nil {
 		return nil, err
 	}
-	v := &View{r: r, t: &Tx{r: r, id: id}, T: T, own: own, b: r.db.NewTransactionAt(uint64(T), false), restores: restores}
+	v := &View{r: r, t: newTx(r, id), T: T, own: own, b: r.db.NewTransactionAt(uint64(T), false), restores: restores}
 	v.over = r.termOver() // of a leader's; a follower waits a little for what is undecided
 	if err := v.kept(nil); err != nil {
 		v.Close()

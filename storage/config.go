@@ -64,7 +64,7 @@ type Config struct {
 	RecoverLive  time.Duration // the same where its stage is here, so that its coordinator may be at work; default 10 min
 	MaxStage     int64         // bytes of one transaction's staged writes, on disk; default 64 GiB
 	StageMemory  int64         // bytes of them that may be in memory; default 4 MiB
-	WholeLocks   int           // locks of one transaction that are held with all that is known of them; default 8192 (lockset.go)
+	WholeLocks   int           // locks of one transaction that are held with all that is known of them; default 8192 (locktable)
 	MaxRow       int           // bytes of a value; default 16 MiB
 	MemTable     int64         // bytes of a memtable, two are kept; default 4 MiB; 2 MiB is the least that takes a chunk of a row
 	IndexCache   int64         // bytes for table indexes; 0 keeps them all in memory

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"errors"
 	"syscall"
 	"time"
 
@@ -68,10 +67,6 @@ func freeOf(dir string) (int64, error) {
 		return 0, err
 	}
 	return int64(st.Bavail) * int64(st.Bsize), nil
-}
-
-func isDiskFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // room refuses a client's write while the disk is full; deletes tells that it only deletes.

@@ -11,7 +11,7 @@
 // them; what is gone has moved away.
 //
 //	                    Lock, Put, Delete                      Commit
-//	executor ──▶ Tx ──▶ stage (memory) + lockTable ──▶ propose: stamp, enqueue ──▶ raftgroup: log, fsync
+//	executor ──▶ Tx ──▶ stage (memory) + locktable ──▶ propose: stamp, enqueue ──▶ raftgroup: log, fsync
 //	              │                                                                       │ committed
 //	              └──▶ View ──▶ Badger at T, own stage laid over  ◀── publish ◀── machine.ApplyBatch
 //
@@ -45,23 +45,12 @@
 //
 // # Row locks
 //
-// Row locks have PostgreSQL's four modes. A stronger mode excludes everything that a weaker one
-// does. The first holder of a row's lock is the entry in the table, and most rows have no other; a
-// second holder or a waiter turns it into a crowd (holders and wait queue). The queue is fair: a
-// request waits for the waiters ahead of it whose modes conflict with its own, even if the holders'
-// modes do not. A holder that wants a stronger mode waits only for the other holders, ahead of the
-// queue.
-//
-//	row k   held: A SHARE, B KEY SHARE      queue: C NO KEY UPDATE (waits for A), D SHARE (for C)
-//	        KEY SHARE of E is granted at once; A's own UPDATE would wait for B, before C
-//
-// What a holder has learned of the row's newest version stays valid from SHARE on; while it holds
-// KEY SHARE, other transactions may change everything but the key. A put under NO KEY UPDATE is
-// marked as such, in the log and in Badger's user byte: a KEY SHARE request at a snapshot ignores
-// such versions. ROLLBACK TO SAVEPOINT releases the locks taken since; running a statement again
-// keeps them. A transaction with many locks keeps most of them in 8 bytes each until another
-// transaction asks for the row (lockset.go); the keys of those that are pinned are in a file
-// (pins.go).
+// Package locktable has the modes, the queues and the savepoints of row locks, and the compact form
+// of the locks of a large transaction. What a holder has learned of the row's newest version stays
+// valid from SHARE on; while it holds KEY SHARE, other transactions may change everything but the
+// key. A put under NO KEY UPDATE is marked as such, in the log and in Badger's user byte: a KEY SHARE
+// request at a snapshot ignores such versions. ROLLBACK TO SAVEPOINT releases the locks taken since;
+// running a statement again keeps them.
 //
 // A transaction that finds a row deleted under its lock can ask whether the row has got another key
 // (keymoves.go): the leader remembers the newest such deletions of its term, and answers "perhaps"

@@ -68,7 +68,7 @@ func checkExact(t testing.TB, r *Replica) (exact []BucketStat) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &View{r: r, t: &Tx{r: r}, T: c.At, own: r.own.Load(), b: r.db.NewTransactionAt(uint64(c.At), false), restores: r.restores.Load()}
+	v := &View{r: r, t: newTx(r, txn.ID{}), T: c.At, own: r.own.Load(), b: r.db.NewTransactionAt(uint64(c.At), false), restores: r.restores.Load()}
 	defer v.Close()
 	v.OwnedOnly()
 	rows := map[bucketKey]statValue{}

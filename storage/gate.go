@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/locktable"
 )
 
 // A fence is begun when nothing is prepared in its ranges: prepared transactions would have to be
@@ -107,12 +107,11 @@ func (t *Tx) touches(ranges []BucketRange) (hit bool) {
 		hit = t.r.inRanges(key, ranges)
 		return !hit
 	})
-	if t.set != nil {
-		t.set.mu.Lock()
-		hit = hit || t.set.used > 0
-		t.set.mu.Unlock()
-	}
-	return hit || err != nil || slices.ContainsFunc(t.held, func(l *rowLock) bool { return t.r.inRanges([]byte(l.key), ranges) })
+	t.locks.Each(func(l *locktable.Lock, _ bool) bool {
+		hit = hit || t.r.inRanges([]byte(l.Key()), ranges)
+		return !hit
+	})
+	return hit || err != nil || t.locks.Span() != nil
 }
 
 // gatedSince returns the time at which a move's fence has begun to hold up requests.

@@ -116,7 +116,7 @@ func (t *Tx) Detach() {
 	t.mu.Lock()
 	t.stage = stage{}
 	t.mu.Unlock()
-	t.session.Store(0)
+	t.locks.SetSession(0)
 	t.adopted.Store(true) // nobody in this process is at work on it: its home, or its anchor, may be asked
 }
 

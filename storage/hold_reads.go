@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -156,7 +157,7 @@ func (t *Tx) nextReader() metReads {
 
 func (t *Tx) awaitReader(ctx context.Context, m metReads) error {
 	var timeout <-chan time.Time
-	if d := t.timeout(); d > 0 {
+	if d := t.locks.Timeout(); d > 0 {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		timeout = timer.C
@@ -164,7 +165,7 @@ func (t *Tx) awaitReader(ctx context.Context, m metReads) error {
 	s := &t.r.guards
 	s.mu.Lock()
 	s.waiting[t] = LockInfo{
-		Fragment: t.r.cfg.Fragment, Holder: t.party(), Key: m.key, Mode: txn.Update, Since: time.Now(), Blockers: []txn.Party{{ID: m.by.id}},
+		Fragment: t.r.cfg.Fragment, Holder: t.locks.Party(), Key: m.key, Mode: txn.Update, Since: time.Now(), Blockers: []txn.Party{{ID: m.by.id}},
 	}
 	s.mu.Unlock()
 	defer func() {
@@ -176,7 +177,7 @@ func (t *Tx) awaitReader(ctx context.Context, m metReads) error {
 	case <-m.by.ended:
 		return nil
 	case <-timeout:
-		return errLockTimeout
+		return locktable.ErrTimeout
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-t.r.stop:
@@ -233,7 +234,7 @@ func (t *Tx) guardReads(ctx context.Context, v *validation, h *logentry.Preparat
 }
 
 // readsToGuard gives the reads to be validated, and the rows that this transaction knows by locks which do not go with what is held: neither
-// written nor pinned. Of such in the set of a large transaction, the keys are not known.
+// written nor pinned. Of such in the compact set of a large transaction, the keys are not known.
 func (t *Tx) readsToGuard(v *validation) ([]txn.Span, error) {
 	s := &readSet{}
 	if v != nil {
@@ -241,22 +242,22 @@ func (t *Tx) readsToGuard(v *validation) ([]txn.Span, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, l := range t.held {
-		if !l.known || l.pinned {
-			continue
+	var err error
+	t.locks.Each(func(l *locktable.Lock, pinned bool) bool {
+		if !l.Row.Known || pinned {
+			return true
 		}
-		_, written, err := t.stage.get([]byte(l.key), t.stage.mark())
-		if err != nil {
-			return nil, err
+		var written bool
+		if _, written, err = t.stage.get([]byte(l.Key()), t.stage.mark()); err == nil && !written {
+			s.point([]byte(l.Key()), 0)
 		}
-		if !written {
-			s.point([]byte(l.key), 0)
-		}
+		return err == nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	if t.set != nil {
-		if span := t.set.span(); span != nil {
-			s.add(*span, 0)
-		}
+	if span := t.locks.Span(); span != nil {
+		s.add(*span, 0)
 	}
 	spans, _ := s.all()
 	return boundedSpans(spans), nil

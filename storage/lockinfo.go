@@ -5,19 +5,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/txn"
 )
 
 // LockInfo is a row lock that is held or waited for.
-type LockInfo struct {
-	Fragment FragmentID
-	Holder   txn.Party // or who waits
-	Key      []byte    // of the row, or of an index entry
-	Mode     txn.LockMode
-	Granted  bool
-	Since    time.Time   // the wait began; zero for a lock that is held
-	Blockers []txn.Party // whom a wait is for: holders, and those next ahead in the queue
-}
+type LockInfo = locktable.Info
 
 // TxInfo is a transaction as it stands in one fragment.
 type TxInfo struct {
@@ -33,67 +26,16 @@ type TxInfo struct {
 	Adopted  bool          // prepared in an earlier term: known from the log alone
 }
 
-// Locks gives the row locks, waits included, up to a limit, and how many there are. Those in the set of a large transaction are counted, and
-// not listed: their keys are not known. It is no snapshot: the table goes on while it is walked.
+// Locks returns the row locks, waits included, up to a limit, and the number of all. Those in the
+// compact set of a large transaction are counted and not listed, because their keys are not known. It
+// is no snapshot: the table may change while it is walked.
 func (r *Replica) Locks(limit int) (out []LockInfo, total int) {
-	for i := range r.locks.stripes {
-		s := &r.locks.stripes[i]
-		s.mu.Lock()
-		for _, front := range s.locks {
-			total += 1 + front.waiting()
-			if front.crowd != nil {
-				total += len(front.crowd.holders) - 1
-			}
-			if len(out) < limit {
-				out = front.list(r, out)
-			}
-		}
-		s.mu.Unlock()
-	}
+	out, total = r.locks.List(limit)
 	waits := r.guards.waits()
 	out, total = append(out, waits...), total+len(waits)
-	if sets := r.locks.sets.Load(); sets != nil {
-		for _, t := range *sets {
-			total += t.set.count()
-		}
-	}
 	out = out[:min(limit, len(out))]
 	slices.SortStableFunc(out, func(a, b LockInfo) int { return slices.Compare(a.Key, b.Key) })
 	return out, total
-}
-
-// list appends a row's locks: holders, then the queue. Called with the stripe's mu held.
-func (l *rowLock) list(r *Replica, out []LockInfo) []LockInfo {
-	f, key := r.cfg.Fragment, r.given([]byte(l.key))
-	held := func(h *rowLock) {
-		out = append(out, LockInfo{Fragment: f, Holder: h.t.party(), Key: key, Mode: h.mode, Granted: true})
-	}
-	if l.crowd == nil {
-		held(l)
-		return out
-	}
-	for _, h := range l.crowd.holders {
-		held(h)
-	}
-	for _, w := range l.crowd.queue {
-		out = append(out, LockInfo{Fragment: f, Holder: w.wait.Waiter, Key: key, Mode: w.mode, Since: w.since, Blockers: l.inTheWay(w)})
-	}
-	return out
-}
-
-// inTheWay gives the holders that w waits for, and what the detector knows of the queue ahead.
-func (l *rowLock) inTheWay(w *lockWait) (out []txn.Party) {
-	for _, h := range l.crowd.holders {
-		if h.t != w.t && h.mode.Conflicts(w.mode) {
-			out = append(out, h.t.party())
-		}
-	}
-	for _, p := range w.by {
-		if !slices.Contains(out, p) {
-			out = append(out, p)
-		}
-	}
-	return out
 }
 
 // Transactions gives the transactions that hold locks or have staged something here, up to a limit, oldest first, and how many there are.
@@ -122,7 +64,7 @@ func (r *Replica) Transactions(limit int) (out []TxInfo, total int) {
 func (t *Tx) info() (TxInfo, bool) {
 	t.mu.Lock()
 	x := TxInfo{
-		Fragment: t.r.cfg.Fragment, Party: t.party(), Writes: t.stage.count(), Bytes: int64(t.stage.mark()), Locks: int(t.locks), Since: t.since,
+		Fragment: t.r.cfg.Fragment, Party: t.locks.Party(), Writes: t.stage.count(), Bytes: int64(t.stage.mark()), Locks: t.locks.Count(), Since: t.since,
 		Adopted: t.adopted.Load(),
 	}
 	phase := t.phase

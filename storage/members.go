@@ -159,7 +159,7 @@ func (r *Replica) inUse() bool {
 	for _, t := range txs {
 		t.mu.Lock()
 		open := t.phase == phaseOpen || t.phase == phaseBusy
-		used := open && (t.term != 0 || t.reads != nil && !t.reads.empty()) || t.phase == phasePrepared && t.ending.Load() && !t.adopted.Load() && !t.heldAs
+		used := open && (t.term != 0 || t.reads != nil && !t.reads.empty()) || t.phase == phasePrepared && t.locks.Ending() && !t.adopted.Load() && !t.heldAs
 		t.mu.Unlock()
 		if used {
 			return true

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -192,18 +193,14 @@ func (t *Tx) lookAtKeys(o *ownership) (worst verdict, err error) {
 		add(key)
 		return worst != elsewhere
 	})
-	for _, l := range t.held {
-		add([]byte(l.key))
-	}
-	if t.set != nil && worst != elsewhere {
-		t.set.mu.Lock()
-		if t.set.used > 0 {
-			span := txn.Span{Start: t.set.lo, End: append(slices.Clone(t.set.hi), 0)}
-			for _, then := range t.owns {
-				worst = max(worst, unmoved(then.orFirst(), o, t.r.bucketsOf(span), func(p *ownRange) bool { return p.State == Owned || p.State == Fenced }))
-			}
+	t.locks.Each(func(l *locktable.Lock, _ bool) bool {
+		add([]byte(l.Key()))
+		return worst != elsewhere
+	})
+	if span := t.locks.Span(); span != nil && worst != elsewhere {
+		for _, then := range t.owns {
+			worst = max(worst, unmoved(then.orFirst(), o, t.r.bucketsOf(*span), func(p *ownRange) bool { return p.State == Owned || p.State == Fenced }))
 		}
-		t.set.mu.Unlock()
 	}
 	return worst, err
 }
@@ -326,31 +323,11 @@ func (s *stage) each(fn func(key []byte) bool) error {
 // releaseGone ends the waits for locks of buckets that have moved away: no transaction will get
 // these rows here.
 func (r *Replica) releaseGone(ranges []BucketRange) {
-	r.locks.fail(&txn.MovedError{Fragment: r.cfg.Fragment}, func(key []byte) bool {
+	r.locks.Fail(&txn.MovedError{Fragment: r.cfg.Fragment}, func(key []byte) bool {
 		if IndexOf(key) != rowIndex && !r.isGlobal(key) {
 			return false
 		}
 		b, _, ok := placeOf(key)
 		return ok && slices.ContainsFunc(ranges, func(r BucketRange) bool { return r.Contains(shardmap.Bucket(b)) })
 	})
-}
-
-// fail ends the waits for some locks with an error.
-func (lt *lockTable) fail(err error, of func(key []byte) bool) {
-	for i := range lt.stripes {
-		s := &lt.stripes[i]
-		s.mu.Lock()
-		for _, front := range s.locks {
-			if front.crowd == nil || !of([]byte(front.key)) {
-				continue
-			}
-			for _, w := range front.crowd.queue {
-				lt.deadlock.Done(&w.wait)
-				w.done <- err
-			}
-			front.crowd.queue = nil
-			front.thin()
-		}
-		s.mu.Unlock()
-	}
 }

@@ -3,10 +3,10 @@ package storage
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -38,9 +38,12 @@ func TestLockSetOfAnArrivedBucket(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if slices.ContainsFunc(x.held, func(l *rowLock) bool { return BucketOf([]byte(l.key)) == 150 }) {
-		t.Fatal("the table has some of the locks")
-	}
+	x.locks.Each(func(l *locktable.Lock, _ bool) bool {
+		if BucketOf([]byte(l.Key())) == 150 {
+			t.Fatal("the table has some of the locks")
+		}
+		return true
+	})
 	m.move(a, b, movedRange)
 	commitRow(t, b, movedKey(150, names[0]), "changed")
 	m.move(b, a, movedRange)

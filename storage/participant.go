@@ -40,7 +40,7 @@ func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	}
 	// From here on only a decision ends it, whether or not the log answers.
 	t.setPhase(phasePrepared)
-	t.ending.Store(true)
+	t.locks.SetEnding()
 	res, err := await(p)
 	if err == nil && res == resVoid {
 		err = errStageLost

@@ -14,7 +14,7 @@ import (
 //
 // Of a write set on disk, or with the keys of pinned locks there, all pieces but the last are sent as they are made, and the last alone is given.
 func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
-	if t.stage.disk != nil || t.carry && t.pinned != nil {
+	if t.stage.disk != nil || t.carry && t.locks.PinsOnDisk() {
 		return t.sendSpilled()
 	}
 	var d bucketDeltas

@@ -1,11 +1,13 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand"
 	"testing"
 
+	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -131,58 +133,22 @@ func compareSets(t *testing.T, round int, rs [2]*Replica, txs []*Tx, rows int) {
 	}
 }
 
-// modesUnder gives for each row how strong a lock of it is free, where nobody reads it.
+// modesUnder returns for each row the strongest lock that is free, without regard to readers.
 func modesUnder(t *testing.T, r *Replica, rows int) (out string) {
 	t.Helper()
 	for n := range rows {
-		s, hash := r.locks.stripe(rowKey(n))
-		s.mu.Lock()
-		front := s.locks[string(rowKey(n))]
-		if front == nil {
-			front = r.locks.show(s, hash, rowKey(n))
-		}
-		mode := txn.LockMode(0)
-		if front != nil {
-			mode = front.mode
-		}
-		s.mu.Unlock()
-		out += fmt.Sprint(int(mode))
-	}
-	return out
-}
-
-// TestPinFile: what a savepoint has undone is not read again, whatever comes after it.
-func TestPinFile(t *testing.T) {
-	f, err := tempFile(t)()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	p := newPinFile(f)
-	add := func(from, to int) {
-		for n := from; n <= to; n++ {
-			if err := p.add(int32(n), fmt.Sprint("key ", n)); err != nil {
+		var o locktable.Owner
+		o.Init(r.locks, txn.NewID())
+		free := txn.LockMode(0)
+		for mode := txn.KeyShare; mode <= txn.Update; mode++ {
+			if _, err := o.Lock(t.Context(), rowKey(n), &txn.LockRequest{Mode: mode, NoWait: true}, locktable.NotWritten); err == nil {
+				free = mode
+			} else if !errors.Is(err, txn.ErrLocked) {
 				t.Fatal(err)
 			}
 		}
+		o.End()
+		out += fmt.Sprint(int(free))
 	}
-	add(1, 10)
-	p.cut(8)
-	add(9, 9) // another one
-	add(10, 10)
-	p.cut(9)
-	add(10, 12)
-	p.cut(3)
-	add(4, 5)
-	p.cut(7)
-	var got string
-	for range 2 { // a second attempt reads it again
-		got = ""
-		if err := p.each(func(key []byte) error { got += string(key[4:]) + " "; return nil }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got != "1 2 3 4 5 " {
-		t.Error(got)
-	}
+	return out
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -35,7 +36,7 @@ type Replica struct {
 	stats    *statistics
 	exact    *exactScanner
 	durable  *durable
-	locks    lockTable
+	locks    *locktable.Table
 	drops    *dropper
 	installs *installer
 	snaps    *markerStore
@@ -148,7 +149,9 @@ func newReplica(cfg Config) *Replica {
 		txs: map[txn.ID]*Tx{}, readers: map[*Tx]struct{}{}, began: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	r.minFree.Store(cfg.MinFree)
-	r.locks.init(cfg.Deadlock)
+	r.locks = locktable.New(locktable.Config{
+		Fragment: cfg.Fragment, Detector: cfg.Deadlock, Whole: cfg.WholeLocks, EndingWait: cfg.EndingWait, Given: r.given,
+	})
 	r.guards.waiting = map[*Tx]LockInfo{}
 	over := make(chan struct{})
 	close(over)
@@ -349,7 +352,7 @@ func (r *Replica) lead(term uint64) {
 	r.dropPending()
 	r.lastProposed = r.applied.Load()
 	r.inflight = inflight{cut: r.lastProposed}
-	r.locks.reset()
+	r.locks.Reset(errStageLost)
 	r.moves.unknown(r.newestStamp())
 	r.tmu.Lock()
 	r.txs, r.readers = map[txn.ID]*Tx{}, map[*Tx]struct{}{}
@@ -389,7 +392,7 @@ func (r *Replica) follow() {
 	}
 	r.dropPending()
 	r.pmu.Unlock()
-	r.locks.reset()
+	r.locks.Reset(errStageLost)
 	r.guards.reset(nil) // transactions that wait for a guard are notified
 	r.wakeAll()
 }

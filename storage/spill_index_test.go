@@ -71,13 +71,11 @@ func TestSpillIndexAgainstModel(t *testing.T) {
 func TestMemoryOfKeys(t *testing.T) {
 	const keys = 200_000
 	var x spillIndex
-	var set lockSet
 	var summary keySummary
 	var entry []byte
 	for i := range keys {
 		key := binary.BigEndian.AppendUint64(rowKey(i), uint64(i))
 		x.add(keyHash(key), int64(i)*recordAlign)
-		set.add(keyHash(key), string(key), 1, int32(i), false)
 		entry = appendOp(entry[:0], opDelete, key, nil)
 		if err := summary.add(entry); err != nil {
 			t.Fatal(err)
@@ -95,11 +93,6 @@ func TestMemoryOfKeys(t *testing.T) {
 		}
 	}
 	check("the index", bytes, 9)
-	bytes = 0
-	for _, p := range set.parts {
-		bytes += 8 * cap(p.slots)
-	}
-	check("the set of locks", bytes, 12)
 	bytes = 0
 	for _, l := range summary.hashes.lists {
 		bytes += 4 * cap(l)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/tidwall/btree"
@@ -99,7 +100,7 @@ func (s *stage) at(i int32) stagedOp {
 // encoded returns the bytes of an operation.
 func (s *stage) encoded(i int32) []byte {
 	p := &s.ops[i]
-	return s.blocks[p.block][p.key-int32(uvarintLen(int(p.keyLen)))-1 : p.value+p.valueLen]
+	return s.blocks[p.block][p.key-int32(codec.UvarintLen(int(p.keyLen)))-1 : p.value+p.valueLen]
 }
 
 // block returns the block to which n bytes can be appended.
@@ -133,7 +134,7 @@ func (s *stage) put(kind opKind, key, value []byte, old int32) {
 	p.value = int32(len(b) - len(value))
 	p.key = p.value - p.keyLen
 	if !del {
-		p.key -= int32(uvarintLen(len(value)))
+		p.key -= int32(codec.UvarintLen(len(value)))
 	}
 	s.blocks[n] = b
 	s.index.makeRoom()
@@ -145,14 +146,6 @@ func (s *stage) put(kind opKind, key, value []byte, old int32) {
 	s.index.set(slot, tag, int64(len(s.ops)))
 	s.ops = append(s.ops, p)
 	s.size += recordBytes(len(b) - from)
-}
-
-func uvarintLen(n int) int {
-	k := 1
-	for ; n >= 0x80; n >>= 7 {
-		k++
-	}
-	return k
 }
 
 // rollbackTo drops the operations from mark on.

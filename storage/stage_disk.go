@@ -4,14 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/scratch"
 )
 
 // spill is the part of a stage that is in a file: operations in the order in which they were staged, each behind a head. In
@@ -67,19 +66,7 @@ func (t *Tx) stageFile() (*os.File, error) {
 	if err := t.r.room(!t.puts.Load()); err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(t.r.cfg.Dir, stageFolder)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	f, err := os.CreateTemp(dir, "")
-	if err != nil {
-		return nil, stageError(err)
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return scratch.Create(filepath.Join(t.r.cfg.Dir, stageFolder))
 }
 
 // newSpill makes an empty one, in files that create makes.
@@ -94,15 +81,6 @@ func newSpill(create func() (*os.File, error)) (*spill, error) {
 		return nil, err
 	}
 	return &spill{f: f, orders: orderFile{f: orders}}, nil
-}
-
-// stageError marks the errors of a stage's file.
-func stageError(err error) error {
-	if isDiskFull(err) {
-		return fmt.Errorf("%w: %w", pgerr.New(pgerr.DiskFull, "could not keep the transaction's writes: no space left on device").
-			WithHint("Free disk space, or split the transaction into smaller ones."), err)
-	}
-	return fmt.Errorf("%w: %w", pgerr.New(pgerr.IOError, "could not keep the transaction's writes"), err)
 }
 
 // append moves the operations of s that are in memory into the file.
@@ -131,17 +109,17 @@ func (d *spill) append(s *stage) error {
 		binary.BigEndian.PutUint32(head[8:], uint32(p.old))
 		binary.BigEndian.PutUint32(head[12:], uint32(len(b)))
 		if _, err := w.Write(head[:]); err != nil {
-			return stageError(err)
+			return scratch.Failed(err)
 		}
 		if _, err := w.Write(b); err != nil {
-			return stageError(err)
+			return scratch.Failed(err)
 		}
 		if _, err := w.Write(padding[:recordBytes(len(b))-recordHead-int64(len(b))]); err != nil {
-			return stageError(err)
+			return scratch.Failed(err)
 		}
 	}
 	if err := w.Flush(); err != nil {
-		return stageError(err)
+		return scratch.Failed(err)
 	}
 	order, err := d.orders.add(s.keyOrder())
 	if err != nil {
@@ -168,27 +146,23 @@ func (d *spill) read(at int64, buf []byte, first int64, keyOnly bool) (record, [
 	n := min(first, d.size-at)
 	buf = slices.Grow(buf[:0], int(n))[:n]
 	if _, err := d.f.ReadAt(buf, at); err != nil {
-		return record{}, buf, stageError(err)
+		return record{}, buf, scratch.Failed(err)
 	}
 	rec, ok := parseRecord(at, buf, keyOnly)
 	if ok {
 		return rec, buf, nil
 	}
 	if n = rec.end - at; n <= recordHead || n > d.size-at {
-		return record{}, buf, damagedStage(at)
+		return record{}, buf, scratch.Damaged(at)
 	}
 	buf = slices.Grow(buf[:0], int(n))[:n]
 	if _, err := d.f.ReadAt(buf, at); err != nil {
-		return record{}, buf, stageError(err)
+		return record{}, buf, scratch.Failed(err)
 	}
 	if rec, ok = parseRecord(at, buf, false); !ok {
-		return record{}, buf, damagedStage(at)
+		return record{}, buf, scratch.Damaged(at)
 	}
 	return rec, buf, nil
-}
-
-func damagedStage(at int64) error {
-	return pgerr.New(pgerr.DataCorrupted, "the file of a transaction's writes is damaged at %d", at)
 }
 
 // parseRecord gives the record at the start of b, false if b holds too little of it.
@@ -254,7 +228,7 @@ func (d *spill) below(at, mark int64) (int64, error) {
 	var head [8]byte
 	for at >= mark {
 		if _, err := d.f.ReadAt(head[:], at); err != nil {
-			return 0, stageError(err)
+			return 0, scratch.Failed(err)
 		}
 		at = int64(binary.BigEndian.Uint64(head[:])) - 1
 	}
@@ -268,19 +242,19 @@ func (d *spill) each(from, to int64, fn func(rec *record) error) error {
 	for at := from; at < to; {
 		head, err := in.Peek(recordHead)
 		if err != nil {
-			return stageError(err)
+			return scratch.Failed(err)
 		}
 		n := recordBytes(int(binary.BigEndian.Uint32(head[12:])))
 		if n > to-at {
-			return damagedStage(at)
+			return scratch.Damaged(at)
 		}
 		buf = slices.Grow(buf[:0], int(n))[:n]
 		if _, err := io.ReadFull(in, buf); err != nil {
-			return stageError(err)
+			return scratch.Failed(err)
 		}
 		rec, ok := parseRecord(at, buf, false)
 		if !ok {
-			return damagedStage(at)
+			return scratch.Damaged(at)
 		}
 		if err := fn(&rec); err != nil {
 			return err

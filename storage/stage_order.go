@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"os"
 	"slices"
+
+	"github.com/sherddb/sherd/storage/scratch"
 )
 
 // orderFile has the orders of the runs of a stage's file: 4 bytes for each operation, its place behind the run's start, by key. What is written is
@@ -52,7 +54,7 @@ func (o *orderFile) add(places []uint32) (runOrder, error) {
 		b = binary.BigEndian.AppendUint32(b, p)
 	}
 	if _, err := o.f.WriteAt(b, o.size); err != nil {
-		return runOrder{}, stageError(err)
+		return runOrder{}, scratch.Failed(err)
 	}
 	r := runOrder{at: o.size, n: len(places)}
 	o.size += int64(len(b))
@@ -94,7 +96,7 @@ func (r *orderReader) at(i int) (uint32, error) {
 		r.window = slices.Grow(r.window[:0], n)[:n]
 		if _, err := r.f.ReadAt(r.window, r.order.at+int64(placeBytes*first)); err != nil {
 			r.window = nil
-			return 0, stageError(err)
+			return 0, scratch.Failed(err)
 		}
 		r.first = first
 	}

@@ -62,7 +62,7 @@ func OpenStopped(cfg Config, log raft.LogStore, scratch string) (_ *Stopped, err
 
 func (s *Stopped) at(T txn.Timestamp) *View {
 	r := s.r
-	v := &View{r: r, t: &Tx{r: r}, T: T, own: r.own.Load(), b: r.db.NewTransactionAt(uint64(T), false), restores: r.restores.Load()}
+	v := &View{r: r, t: newTx(r, txn.ID{}), T: T, own: r.own.Load(), b: r.db.NewTransactionAt(uint64(T), false), restores: r.restores.Load()}
 	v.OwnedOnly()
 	return v
 }

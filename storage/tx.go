@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -19,46 +20,35 @@ import (
 //
 // One statement of the transaction uses it at a time, with any number of concurrent reads.
 type Tx struct {
-	r           *Replica
-	id          txn.ID
-	lockTimeout atomic.Int64  // nanoseconds; 0: none
-	session     atomic.Uint32 // the backend's process number
-	staged      atomic.Bool   // something was buffered at some time
-	puts        atomic.Bool   // something buffered was not a delete
-	adopted     atomic.Bool   // rebuilt from the log at the start of a term, or left to it
-	ending      atomic.Bool   // its coordinator is deciding it, or has; not for a held (prepared) transaction
-	reads       *readSet      // of a SERIALIZABLE transaction, nil for others
+	r       *Replica
+	id      txn.ID
+	locks   locktable.Owner
+	staged  atomic.Bool // something was buffered at some time
+	puts    atomic.Bool // something buffered was not a delete
+	adopted atomic.Bool // rebuilt from the log at the start of a term, or left to it
+	bare    atomic.Bool // keys were placed when there was no ownership, and were not checked since
+	reads   *readSet    // of a SERIALIZABLE transaction, nil for others
 
-	mu    sync.Mutex
-	term  uint64     // of the write buffer, 0 before there is one; guarded by mu
-	held  []*rowLock // in the order of their numbers, without those in set; guarded by mu
-	locks int32      // number of the lock taken last; guarded by mu
+	mu   sync.Mutex
+	term uint64 // of the write buffer, 0 before there is one; guarded by mu
 	// The ownerships under which keys were placed since all keys were last checked. A nil element:
 	// nothing had ever moved; empty: no key was placed. Guarded by mu.
 	owns []*ownership
 	// The ownership under which all placed keys are owned and not fenced, nil: to be checked.
 	// Guarded by mu.
-	intact    *ownership
-	bare      atomic.Bool // keys were placed when there was no ownership, and were not checked since
-	set       *lockSet    // most locks of a large transaction, nil: it has few; set once, guarded by mu
-	compactAt int         // number of held locks at which they go into the set; guarded by mu
-	// of the locks in held, in the order of their numbers, without those in set; guarded by mu
-	changes  []lockChange
-	last     *rowLock   // the lock requested last, which the next write probably needs; guarded by mu
+	intact   *ownership
 	stage    stage      // guarded by mu
 	phase    phase      // guarded by mu
 	heldAs   bool       // prepared by PREPARE TRANSACTION; guarded by mu
 	unwanted bool       // rolled back while that was not possible; guarded by mu
-	pins     int        // number of pinned locks; guarded by mu
-	pinned   *pinFile   // keys of the pinned locks that are in set, nil: none; guarded by mu
+	strange  bool       // the writes were buffered in an earlier term, so left is not known; guarded by mu
+	reading  bool       // it is in the replica's readers; guarded by mu
 	since    time.Time  // when the write buffer was made; guarded by mu
 	met      []metReads // prepared transactions that have read what this one wrote later; guarded by mu
 	// hashes of rows that it deletes because they get other keys, see keyMoves; guarded by mu
-	left    map[uint64]struct{}
-	strange bool // the writes were buffered in an earlier term, so left is not known; guarded by mu
+	left map[uint64]struct{}
 	// those that read it earlier, so that this one may not commit before them; guarded by mu
 	overtaken []metReads
-	reading   bool // it is in the replica's readers; guarded by mu
 
 	// Used by the committing goroutine alone.
 	parts   int  // part entries in the log
@@ -90,7 +80,13 @@ func (r *Replica) Tx(id txn.ID) *Tx {
 	if t := r.txs[id]; t != nil {
 		return t
 	}
-	return &Tx{r: r, id: id}
+	return newTx(r, id)
+}
+
+func newTx(r *Replica, id txn.ID) *Tx {
+	t := &Tx{r: r, id: id}
+	t.locks.Init(r.locks, id)
+	return t
 }
 
 // ID returns the transaction's id.
@@ -196,18 +192,18 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 	}
 	t.mu.Lock()
 	op, ok, err := t.stage.get(key, math.MaxInt)
-	var l *rowLock
+	var l *locktable.Lock
 	if !ok {
-		l = t.lockOf(key)
+		l = t.locks.Find(key)
 	}
 	t.mu.Unlock()
 	if ok || err != nil {
 		return op.value, err
 	}
-	if l != nil && l.known && l.size < 0 {
+	if l != nil && l.Row.Known && l.Row.Size < 0 {
 		return nil, nil
 	}
-	if l == nil || l.mode < txn.Share {
+	if l == nil || l.Mode() < txn.Share {
 		if t.reads != nil { // under a stronger lock no other transaction can change it before the commit
 			t.reads.under(t.r.own.Load())
 			t.reads.point(key, txn.Timestamp(t.r.applied.Load()))
@@ -284,11 +280,11 @@ func (t *Tx) put(kind opKind, key, value []byte) error {
 	}
 	old := int32(unknownSize)
 	if IsRow(key) {
-		if l := t.lockOf(key); l != nil {
-			if l.known {
-				old = l.size
+		if l := t.locks.Find(key); l != nil {
+			if l.Row.Known {
+				old = l.Row.Size
 			}
-			if kind == opPut && l.mode == txn.NoKeyUpdate {
+			if kind == opPut && l.Mode() == txn.NoKeyUpdate {
 				kind = opPutKept
 			}
 		}
@@ -334,17 +330,10 @@ func (t *Tx) Rollback() {
 // end releases the locks and forgets the transaction.
 func (t *Tx) end() {
 	t.mu.Lock()
-	held, began, reading := t.held, t.term != 0, t.reading
+	began, reading := t.term != 0, t.reading
 	left, strange := t.left, t.strange
-	t.phase, t.held, t.changes, t.pins, t.last = phaseDone, nil, nil, 0, nil
+	t.phase = phaseDone
 	t.stage.discard()
-	if t.set != nil {
-		held = append(held, t.set.cut(0).gone...)
-	}
-	if t.pinned != nil {
-		t.pinned.f.Close() // the file has no name any more
-		t.pinned = nil
-	}
 	t.mu.Unlock()
 	if !began && !reading {
 		return
@@ -356,12 +345,7 @@ func (t *Tx) end() {
 		delete(t.r.txs, t.id)
 	}
 	t.r.tmu.Unlock()
-	if t.set != nil {
-		t.r.locks.dropSet(t)
-	}
-	for _, l := range held {
-		t.r.locks.release(l)
-	}
+	t.locks.End()
 }
 
 // viewMark returns the mark of a new view.

@@ -5,33 +5,20 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
-	"sort"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// lockChange records the state of a lock before it was made stronger or pinned, for savepoints.
-type lockChange struct {
-	l      *rowLock
-	number int32 // in the order of the locks
-	from   txn.LockMode
-	pinned bool
-}
-
 // SetSession sets the session of the transaction, for deadlock messages and for pg_locks; 0: none,
 // as after PREPARE TRANSACTION.
-func (t *Tx) SetSession(process uint32) { t.session.Store(process) }
-
-func (t *Tx) party() txn.Party { return txn.Party{ID: t.id, Session: t.session.Load()} }
+func (t *Tx) SetSession(process uint32) { t.locks.SetSession(process) }
 
 // SetLockTimeout bounds the waits for locks; 0 means no bound.
-func (t *Tx) SetLockTimeout(d time.Duration) { t.lockTimeout.Store(int64(d)) }
-
-func (t *Tx) timeout() time.Duration { return time.Duration(t.lockTimeout.Load()) }
+func (t *Tx) SetLockTimeout(d time.Duration) { t.locks.SetTimeout(d) }
 
 // Lock takes the lock of key's row in the request's mode. It reports whether a version above the
 // request's T was committed that conflicts with such a lock. Unless the request has Recheck, that
@@ -47,14 +34,14 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 	if err != nil || req.T == txn.MaxTimestamp {
 		return false, err
 	}
-	if l.size < 0 && !l.traced {
-		if l.version, err = t.r.lastDelete(t.untilTerm(ctx), key); err != nil {
+	if l.Row.Size < 0 && !l.Row.Traced {
+		if l.Row.Version, err = t.r.lastDelete(t.untilTerm(ctx), key); err != nil {
 			return false, err
 		}
-		l.traced = true
+		l.Row.Traced = true
 	}
-	if l.version <= req.T {
-		if l.size < 0 && uint64(req.T) < t.r.watermark.Load() {
+	if l.Row.Version <= req.T {
+		if l.Row.Size < 0 && uint64(req.T) < t.r.watermark.Load() {
 			return false, errTooOld(req.T) // what was deleted since may have left no trace
 		}
 		return false, nil
@@ -68,8 +55,8 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 	if !rule.FirstUpdater || t.hasStaged(key) {
 		return false, nil
 	}
-	gone := l.size < 0 && !t.r.moves.certain(key) // otherwise, for its users, a row that got another key was updated
-	return false, txn.NewConflict(bytes.Clone(given), l.version, req.T, t.r.writerAt(l.version), gone)
+	gone := l.Row.Size < 0 && !t.r.moves.certain(key) // otherwise, for its users, a row that got another key was updated
+	return false, txn.NewConflict(bytes.Clone(given), l.Row.Version, req.T, t.r.writerAt(l.Row.Version), gone)
 }
 
 // hasStaged reports whether the transaction has a write of key. If it has, the lock was granted
@@ -91,7 +78,7 @@ func (t *Tx) LockNewest(ctx context.Context, key []byte) error {
 	return err
 }
 
-func (t *Tx) lock(ctx context.Context, key []byte, req txn.LockRequest) (*rowLock, error) {
+func (t *Tx) lock(ctx context.Context, key []byte, req txn.LockRequest) (*locktable.Lock, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
@@ -103,59 +90,37 @@ func (t *Tx) lock(ctx context.Context, key []byte, req txn.LockRequest) (*rowLoc
 		t.mu.Unlock()
 		return nil, err
 	}
-	l := t.last
-	t.mu.Unlock()
-	if l == nil || l.mode < req.Mode || req.Pin && !l.pinned || l.key != string(key) {
-		var from txn.LockMode
-		var err error
-		if l, from, err = t.r.locks.acquire(ctx, t, key, req); err != nil {
-			return nil, err
-		}
-		if !t.hold(l, from, req.Pin) {
-			t.r.locks.release(l)
-			return nil, errStageLost
-		}
+	written := locktable.NotWritten
+	if req.Pin {
+		written = t.written(key)
 	}
-	if l.known {
+	t.mu.Unlock()
+	l, err := t.locks.Lock(ctx, key, &req, written)
+	if errors.Is(err, locktable.ErrEnded) {
+		err = errStageLost
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t.locks.Full() {
+		t.locks.Compact(t.stageFile)
+	}
+	if l.Row.Known {
 		return l, nil
 	}
 	return l, t.learn(ctx, key, l, req.NoWait)
 }
 
-// hold records a lock that this transaction has got, or had before in mode from. It reports whether
-// the transaction is still alive.
-func (t *Tx) hold(l *rowLock, from txn.LockMode, pin bool) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.phase == phaseDone {
-		return false
+// written returns what is buffered of a row. Called with mu held.
+func (t *Tx) written(key []byte) locktable.Written {
+	op, ok, err := t.stage.get(key, t.stage.mark())
+	switch {
+	case err != nil || !ok:
+		return locktable.NotWritten
+	case op.kept:
+		return locktable.KeysKept
 	}
-	pin = pin && !l.pinned && (l.number == 0 || !t.carried(l))
-	if l.number == 0 {
-		t.held = append(t.held, l)
-		t.locks++
-		l.number = t.locks
-	} else if from != l.mode || pin {
-		t.locks++
-		t.changes = append(t.changes, lockChange{l, t.locks, from, l.pinned})
-	}
-	if pin {
-		l.pinned = true
-		t.pins++
-	}
-	t.last = l
-	if t.whole() >= max(t.r.cfg.WholeLocks, t.compactAt) {
-		t.compact()
-	}
-	return true
-}
-
-// lockOf returns the lock of key if this transaction has it. Called with mu held.
-func (t *Tx) lockOf(key []byte) *rowLock {
-	if l := t.last; l != nil && l.key == string(key) {
-		return l
-	}
-	return t.r.locks.heldBy(t, key)
+	return locktable.Rewritten
 }
 
 // learn fills in the row's newest committed version. Under the lock it stays the newest, except
@@ -163,21 +128,21 @@ func (t *Tx) lockOf(key []byte) *rowLock {
 // so the version is looked up again each time. A transaction that has prepared such a change has
 // the row's lock, and learn does not wait for it. Index entries are prepared without a lock, so
 // learn waits for their writers. These waits take no longer than those for a lock.
-func (t *Tx) learn(ctx context.Context, key []byte, l *rowLock, noWait bool) error {
-	if d := t.timeout(); d > 0 && t.r.undecided.Load() != 0 {
+func (t *Tx) learn(ctx context.Context, key []byte, l *locktable.Lock, noWait bool) error {
+	if d := t.locks.Timeout(); d > 0 && t.r.undecided.Load() != 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d, errLockTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, d, locktable.ErrTimeout)
 		defer cancel()
 	}
 	err := t.learnWithin(ctx, key, l, noWait)
-	if err != nil && errors.Is(context.Cause(ctx), errLockTimeout) {
-		return errLockTimeout
+	if err != nil && errors.Is(context.Cause(ctx), locktable.ErrTimeout) {
+		return locktable.ErrTimeout
 	}
 	return err
 }
 
-func (t *Tx) learnWithin(ctx context.Context, key []byte, l *rowLock, noWait bool) error {
-	stays, wait := l.mode >= txn.Share, t.untilTerm(ctx)
+func (t *Tx) learnWithin(ctx context.Context, key []byte, l *locktable.Lock, noWait bool) error {
+	stays, wait := l.Mode() >= txn.Share, t.untilTerm(ctx)
 	if stays || !IsRow(key) {
 		if noWait && t.r.preparedWriter(txn.MaxTimestamp, t.id, key) != nil {
 			return txn.ErrLocked
@@ -190,11 +155,11 @@ func (t *Tx) learnWithin(ctx context.Context, key []byte, l *rowLock, noWait boo
 	if err != nil {
 		return err
 	}
-	l.size, l.version, l.traced = -1, version, false
+	l.Row.Size, l.Row.Version, l.Row.Traced = -1, version, false
 	if value != nil {
-		l.size = int32(len(value))
+		l.Row.Size = int32(len(value))
 	}
-	l.known = stays
+	l.Row.Known = stays
 	return nil
 }
 
@@ -202,7 +167,7 @@ func (t *Tx) learnWithin(ctx context.Context, key []byte, l *rowLock, noWait boo
 func (t *Tx) Mark() txn.Mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return txn.Mark{Writes: t.stage.mark(), Locks: int(t.locks)}
+	return txn.Mark{Writes: t.stage.mark(), Locks: t.locks.Count()}
 }
 
 // Restart undoes the writes since mark and keeps the locks.
@@ -217,80 +182,19 @@ func (t *Tx) Restart(mark txn.Mark) {
 func (t *Tx) RollbackTo(mark txn.Mark) {
 	t.mu.Lock()
 	t.stage.rollbackTo(mark.Writes)
-	if t.phase != phaseOpen || mark.Locks > int(t.locks) {
+	if t.phase != phaseOpen { // ended
 		t.mu.Unlock()
-		return // ended, or lost with its term
+		return
 	}
-	keep := sort.Search(len(t.held), func(i int) bool { return int(t.held[i].number) > mark.Locks })
-	first := sort.Search(len(t.changes), func(i int) bool { return int(t.changes[i].number) > mark.Locks })
-	gone, changes := t.held[keep:], t.changes[first:]
-	t.rememberLocked(gone, changes)
-	t.held, t.changes, t.last = t.held[:keep:keep], t.changes[:first:first], nil
-	t.locks = int32(mark.Locks)
-	for i := len(changes) - 1; i >= 0; i-- {
-		c := &changes[i]
-		if c.l.pinned && !c.pinned {
-			c.l.pinned, c.l.filed = false, false
-			t.pins--
-		}
-		c.l.known = c.l.known && c.from >= txn.Share
-	}
-	for _, l := range gone {
-		if l.pinned {
-			t.pins--
-		}
-	}
-	if t.pinned != nil {
-		t.pinned.cut(mark.Locks)
-	}
-	if t.set != nil {
-		c := t.set.cut(mark.Locks)
-		t.pins -= c.pins
-		if c.span != nil && t.reads != nil {
-			// As rememberLocked, for rows whose keys are not known any more.
-			t.reads.add(*c.span, txn.Timestamp(t.r.applied.Load()))
-		}
-		gone = append(slices.Clone(gone), c.gone...)
-		changes = append(t.weakenedShown(), changes...)
-	}
+	undone := t.locks.Undo(mark.Locks)
+	t.rememberLocked(&undone)
 	t.mu.Unlock()
-	for i := len(changes) - 1; i >= 0; i-- {
-		if c := &changes[i]; int(c.l.number) <= mark.Locks && c.from < c.l.mode {
-			t.r.locks.weaken(c.l, c.from)
-		}
-	}
-	for _, l := range gone {
-		t.r.locks.release(l)
-	}
-}
-
-// weakenedShown returns the locks of the set that are also in the table, and that are weaker in the
-// set now than before a return to a savepoint: those that were not changed since they came into the
-// table. Called with mu held.
-func (t *Tx) weakenedShown() (out []lockChange) {
-	changed := map[*rowLock]bool{}
-	for _, c := range t.changes {
-		changed[c.l] = true
-	}
-	for _, l := range t.set.shownLocks() {
-		x := t.set.state(t.r.locks.hashOf(l.key))
-		if changed[l] || x.mode == 0 {
-			continue
-		}
-		if !x.pinned {
-			l.pinned, l.filed = false, false
-		}
-		if x.mode < l.mode {
-			l.known = l.known && x.mode >= txn.Share
-			out = append(out, lockChange{l: l, from: x.mode})
-		}
-	}
-	return out
+	undone.Release()
 }
 
 // rememberLocked records as read what a SERIALIZABLE transaction knows of rows whose locks it gives
 // up: until now no other transaction could change them. Called with mu held.
-func (t *Tx) rememberLocked(gone []*rowLock, changes []lockChange) {
+func (t *Tx) rememberLocked(undone *locktable.Undone) {
 	if t.reads == nil {
 		return
 	}
@@ -298,21 +202,13 @@ func (t *Tx) rememberLocked(gone []*rowLock, changes []lockChange) {
 	for _, o := range t.owns {
 		t.reads.under(o)
 	}
-	for _, l := range gone {
-		if l.known {
-			t.reads.point([]byte(l.key), now)
-		}
+	for _, key := range undone.Known {
+		t.reads.point([]byte(key), now)
 	}
-	for _, c := range changes {
-		if c.l.known && c.from < txn.Share {
-			t.reads.point([]byte(c.l.key), now)
-		}
+	if undone.Span != nil {
+		t.reads.add(*undone.Span, now)
 	}
 }
 
 // HasPins implements txn.Participant.
-func (t *Tx) HasPins() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.pins > 0
-}
+func (t *Tx) HasPins() bool { return t.locks.HasPins() }

@@ -1,8 +1,10 @@
 package storage
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -183,17 +185,33 @@ func TestSavepointsReleaseLocks(t *testing.T) {
 // TestLockInfo is what the views show.
 func TestLockInfo(t *testing.T) {
 	r := openTest(t, t.TempDir())
-	x := &lockRun{t: t, r: r, ids: map[txn.ID]int{}}
-	for i := range x.txs {
-		x.begin(i)
-		x.txs[i].SetSession(uint32(100 + i))
+	ctx, cancel := context.WithCancel(testContext(t))
+	var txs [5]*Tx
+	for i := range txs {
+		txs[i] = r.Tx(txn.NewID())
+		txs[i].SetSession(uint32(100 + i))
 	}
-	x.ask(0, 1, txn.Share, false)
-	x.ask(1, 1, txn.KeyShare, false)
-	x.ask(2, 1, txn.Update, false)
-	x.ask(3, 1, txn.Update, false)
-	x.ask(4, 2, txn.Update, false)
-	if err := x.txs[4].Put(rowKey(2), []byte("x")); err != nil {
+	answers := make(chan error, len(txs))
+	lock := func(i, row int, mode txn.LockMode, waits int) {
+		go func() {
+			_, err := txs[i].Lock(ctx, rowKey(row), txn.LockRequest{Mode: mode, T: txn.MaxTimestamp})
+			answers <- err
+		}()
+		if waits == 0 {
+			if err := <-answers; err != nil {
+				t.Fatal(err)
+			}
+		}
+		for totalWaits([]*Replica{r}) < waits {
+			runtime.Gosched()
+		}
+	}
+	lock(0, 1, txn.Share, 0)
+	lock(1, 1, txn.KeyShare, 0)
+	lock(2, 1, txn.Update, 1)
+	lock(3, 1, txn.Update, 2)
+	lock(4, 2, txn.Update, 0)
+	if err := txs[4].Put(rowKey(2), []byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -215,15 +233,17 @@ func TestLockInfo(t *testing.T) {
 	if some, total := r.Locks(2); len(some) != 2 || total != 5 {
 		t.Fatal(some, total)
 	}
-	txs, total := r.Transactions(100)
-	if total != 5 || len(txs) != 5 || txs[4].Party.Session != 104 || txs[4].Writes != 1 || txs[4].Locks != 1 || txs[4].Phase != "open" || txs[4].Bytes == 0 {
-		t.Fatalf("%d: %+v", total, txs)
+	info, total := r.Transactions(100)
+	if total != 5 || len(info) != 5 || info[4].Party.Session != 104 || info[4].Writes != 1 || info[4].Locks != 1 || info[4].Phase != "open" || info[4].Bytes == 0 {
+		t.Fatalf("%d: %+v", total, info)
 	}
-	for _, i := range []int{2, 3} {
-		x.cancel[i]()
-		<-x.answers[i]
+	cancel()
+	for range 2 {
+		if err := <-answers; !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
 	}
-	for _, tx := range x.txs {
+	for _, tx := range txs {
 		tx.Rollback()
 	}
 }

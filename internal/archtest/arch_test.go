@@ -32,9 +32,11 @@ var mayImport = map[string][]string{
 	"raftgroup":            {"raftlog", "internal/dirsync", "internal/sparse", "txn/rule"},
 	"txn":                  {"shardmap", "txn/rule"},
 	"txn/rule":             {},
-	"storage":              {"shardmap", "txn", "txn/rule", "raftgroup", "raftlog", "internal/clusterversion", "internal/dirsync", "internal/sparse", "storage/codec", "storage/logentry"},
+	"storage":              {"shardmap", "txn", "txn/rule", "raftgroup", "raftlog", "internal/clusterversion", "internal/dirsync", "internal/sparse", "storage/codec", "storage/locktable", "storage/logentry", "storage/scratch"},
 	"storage/codec":        {"shardmap", "txn"},
+	"storage/locktable":    {"storage/codec", "storage/scratch", "txn"},
 	"storage/logentry":     {"shardmap", "storage/codec", "txn"},
+	"storage/scratch":      {},
 	"catalog":              {"shardmap", "internal/clusterversion", "internal/dirsync", "internal/sparse", "raftgroup", "catalog/catalogpb"},
 	"sql/types":            {"jsonb", "jsonb/jsonpath", "shardmap"},
 	"sql/pgcatalog":        {},
@@ -179,7 +181,7 @@ func TestFileLengths(t *testing.T) {
 // TestDirectoriesAreDurable: what keeps a node's data makes its directories by dirsync, so that a power loss
 // does not take them away with all that was acknowledged in them.
 func TestDirectoriesAreDurable(t *testing.T) {
-	scratch := []string{"storage/stage_disk.go", "storage/stopped.go"} // removed at the next start
+	scratch := []string{"storage/scratch/scratch.go", "storage/stopped.go"} // removed at the next start
 	for _, f := range sources(t) {
 		top, _, _ := strings.Cut(f.dir, "/")
 		if !slices.Contains([]string{"catalog", "cluster", "node", "raftgroup", "raftlog", "storage"}, top) {

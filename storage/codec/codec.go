@@ -26,6 +26,15 @@ func AppendBytes(b, x []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(x))), x...)
 }
 
+// UvarintLen returns the number of bytes of an unsigned varint.
+func UvarintLen(n int) int {
+	k := 1
+	for ; n >= 0x80; n >>= 7 {
+		k++
+	}
+	return k
+}
+
 // AppendFragments appends a list of fragments.
 func AppendFragments(b []byte, fs []txn.FragmentID) []byte {
 	b = binary.AppendUvarint(b, uint64(len(fs)))

@@ -1,4 +1,4 @@
-package storage
+package locktable
 
 import (
 	"context"
@@ -17,33 +17,33 @@ import (
 // lockScript runs requests for one row by transactions A, B, C … one after the other.
 type lockScript struct {
 	t    *testing.T
-	lt   lockTable
+	lt   *Table
 	key  []byte
-	txs  map[string]*Tx
-	have map[string]*rowLock
+	txs  map[string]*Owner
+	have map[string]*Lock
 	from map[string]txn.LockMode // before it was made stronger last
 	runs map[string]chan lockAnswer
 	quit map[string]context.CancelFunc
 }
 
 type lockAnswer struct {
-	l    *rowLock
+	l    *Lock
 	from txn.LockMode
 	err  error
 }
 
 func newLockScript(t *testing.T) *lockScript {
 	s := &lockScript{
-		t: t, key: rowKey(1), txs: map[string]*Tx{}, have: map[string]*rowLock{}, from: map[string]txn.LockMode{},
+		t: t, key: rowKey(1), txs: map[string]*Owner{}, have: map[string]*Lock{}, from: map[string]txn.LockMode{},
 		runs: map[string]chan lockAnswer{}, quit: map[string]context.CancelFunc{},
 	}
-	s.lt.init(txn.NewDetector())
+	s.lt = New(Config{Fragment: 1, Detector: txn.NewDetector(), EndingWait: time.Second})
 	return s
 }
 
-func (s *lockScript) tx(name string) *Tx {
+func (s *lockScript) tx(name string) *Owner {
 	if s.txs[name] == nil {
-		s.txs[name] = &Tx{r: &Replica{}, id: txn.ID{15: name[0]}}
+		s.txs[name] = newOwner(s.lt, txn.ID{15: name[0]})
 		s.txs[name].SetSession(uint32(name[0]-'A') + 1)
 	}
 	return s.txs[name]
@@ -54,7 +54,7 @@ func (s *lockScript) lock(name string, mode txn.LockMode, noWait bool) string {
 	ctx, cancel := context.WithCancel(testContext(s.t))
 	before, done := s.queued(), make(chan lockAnswer, 1)
 	go func() {
-		l, from, err := s.lt.acquire(ctx, s.tx(name), s.key, txn.LockRequest{Mode: mode, NoWait: noWait})
+		l, from, err := s.lt.acquire(ctx, s.tx(name), s.key, &txn.LockRequest{Mode: mode, NoWait: noWait})
 		done <- lockAnswer{l, from, err}
 	}()
 	for {
@@ -141,7 +141,7 @@ func (s *lockScript) step(line string) {
 		delete(s.runs, name)
 		got = s.granted(want)
 	case "reset":
-		s.lt.reset()
+		s.lt.Reset(errTermOver)
 		got = s.granted(want)
 	default:
 		mode, noWait := strings.CutSuffix(name, " NOWAIT")
@@ -165,7 +165,7 @@ func (s *lockScript) show() string {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if l := st.locks[string(s.key)]; l != nil {
-		for _, x := range l.list(&Replica{cfg: Config{Fragment: 1}}, nil) {
+		for _, x := range s.lt.appendInfo(nil, l) {
 			fmt.Fprintf(&b, "%c %s %v; ", x.Holder.ID[15], x.Mode, x.Granted)
 		}
 	}
@@ -285,8 +285,8 @@ func TestLocksEndWithTheTerm(t *testing.T) {
 	s := newLockScript(t)
 	s.step("A UPDATE")
 	s.step("B SHARE -> waits")
-	s.lt.reset()
-	if a := <-s.runs["B"]; !pgerr.Is(a.err, pgerr.SerializationFailure) {
+	s.lt.Reset(errTermOver)
+	if a := <-s.runs["B"]; !errors.Is(a.err, errTermOver) {
 		t.Fatal(a.err)
 	}
 	s.lt.release(s.have["A"]) // nothing
@@ -300,35 +300,35 @@ func TestLocksEndWithTheTerm(t *testing.T) {
 	}
 }
 
-// TestDeadlockNamesAll is a circle of three, of whom one waits for two.
+// TestDeadlockNamesAll is a cycle of three in two fragments, in which one waits for two.
 func TestDeadlockNamesAll(t *testing.T) {
-	rs := fragments(t, 2)
+	detector := txn.NewDetector()
+	tables := []*Table{New(Config{Fragment: 1, Detector: detector}), New(Config{Fragment: 2, Detector: detector})}
 	ctx := testContext(t)
-	tx := func(r *Replica, n byte) *Tx {
-		x := r.Tx(txn.ID{15: n})
-		x.SetSession(uint32(n) + 60)
-		t.Cleanup(x.Rollback)
-		return x
+	owner := func(lt *Table, n byte) *Owner {
+		o := newOwner(lt, txn.ID{15: n})
+		o.SetSession(uint32(n) + 60)
+		return o
 	}
-	lock := func(x *Tx, row int, mode txn.LockMode) error {
-		_, err := x.Lock(ctx, rowKey(row), txn.LockRequest{Mode: mode, T: txn.MaxTimestamp})
+	lock := func(o *Owner, row int, mode txn.LockMode) error {
+		_, err := o.Lock(ctx, rowKey(row), &txn.LockRequest{Mode: mode}, NotWritten)
 		return err
 	}
-	a, b, c, d := tx(rs[0], 11), tx(rs[0], 12), tx(rs[1], 13), tx(rs[0], 14)
+	a, b, c, d := owner(tables[0], 11), owner(tables[0], 12), owner(tables[1], 13), owner(tables[0], 14)
 	if err := errors.Join(lock(a, 1, txn.Share), lock(d, 1, txn.Share), lock(b, 2, txn.Update), lock(c, 3, txn.Update)); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 2)
 	waits := func(f func() error) {
-		before := totalWaits(rs)
+		before := totalWaits(tables...)
 		go func() { done <- f() }()
-		for totalWaits(rs) == before {
+		for totalWaits(tables...) == before {
 			runtime.Gosched()
 		}
 	}
-	waits(func() error { return lock(b, 1, txn.NoKeyUpdate) })       // for a and d
-	waits(func() error { return lock(tx(rs[0], 13), 2, txn.Share) }) // for b
-	err := lock(tx(rs[1], 14), 3, txn.Update)                        // d waits for c
+	waits(func() error { return lock(b, 1, txn.NoKeyUpdate) })              // for a and d
+	waits(func() error { return lock(owner(tables[0], 13), 2, txn.Share) }) // for b
+	err := lock(owner(tables[1], 14), 3, txn.Update)                        // d waits for c
 	var dead *txn.DeadlockError
 	if !errors.As(err, &dead) || len(dead.Waits) != 3 || dead.Waits[0].Fragment != 2 || string(dead.Waits[0].Key) != string(rowKey(3)) {
 		t.Fatal(err)
@@ -339,20 +339,20 @@ func TestDeadlockNamesAll(t *testing.T) {
 	if got := pgerr.From(err).Detail; got != want {
 		t.Fatal(got)
 	}
-	d.Rollback()
-	a.Rollback()
+	d.End()
+	a.End()
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	b.Rollback()
+	b.End()
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
 }
 
-func totalWaits(rs []*Replica) (n int) {
-	for _, r := range rs {
-		locks, _ := r.Locks(1000)
+func totalWaits(tables ...*Table) (n int) {
+	for _, lt := range tables {
+		locks, _ := lt.List(1000)
 		for _, l := range locks {
 			if !l.Granted {
 				n++
@@ -367,7 +367,7 @@ func TestLockTimeoutLetsOthersPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newLockScript(t)
 		s.step("A SHARE")
-		s.tx("B").SetLockTimeout(20 * time.Millisecond)
+		s.tx("B").SetTimeout(20 * time.Millisecond)
 		s.step("B UPDATE -> waits")
 		s.step("C SHARE -> waits")
 		if a := <-s.runs["B"]; !pgerr.Is(a.err, pgerr.LockNotAvailable) {

@@ -1,4 +1,4 @@
-package storage
+package locktable
 
 import (
 	"context"
@@ -143,19 +143,19 @@ const modelRows, modelTxs = 3, 6
 // lockRun is the real thing beside the model.
 type lockRun struct {
 	t       *testing.T
-	r       *Replica
+	lt      *Table
 	m       lockModel
-	txs     [modelTxs]*Tx
+	txs     [modelTxs]*Owner
 	ids     map[txn.ID]int
-	marks   [modelTxs]txn.Mark
+	marks   [modelTxs]int
 	saved   [modelTxs]map[int]txn.LockMode
 	answers [modelTxs]chan error
 	cancel  [modelTxs]context.CancelFunc
 }
 
 func (x *lockRun) begin(i int) {
-	x.txs[i] = x.r.Tx(txn.NewID())
-	x.ids[x.txs[i].id] = i
+	x.txs[i] = newOwner(x.lt, txn.NewID())
+	x.ids[x.txs[i].Party().ID] = i
 	x.saved[i] = nil
 }
 
@@ -163,11 +163,9 @@ func (x *lockRun) begin(i int) {
 func (x *lockRun) showSets() {
 	for row := range modelRows {
 		key := rowKey(row)
-		s, hash := x.r.locks.stripe(key)
+		s, hash := x.lt.stripe(key)
 		s.mu.Lock()
-		if s.locks[string(key)] == nil {
-			x.r.locks.show(s, hash, key)
-		}
+		x.lt.entry(s, hash, key)
 		s.mu.Unlock()
 	}
 }
@@ -175,11 +173,12 @@ func (x *lockRun) showSets() {
 func (x *lockRun) show() string {
 	x.showSets()
 	var out, queue []string
-	locks, _ := x.r.Locks(1000)
+	locks, _ := x.lt.List(1000)
+	slices.SortStableFunc(locks, func(a, b Info) int { return slices.Compare(a.Key, b.Key) })
 	n := map[int]int{}
 	for _, l := range locks {
 		var row int
-		fmt.Sscanf(string(PrimaryKeyOf(l.Key)), "row-%d", &row)
+		fmt.Sscanf(string(l.Key), "row-%d", &row)
 		if l.Granted {
 			out = append(out, fmt.Sprintf("%d: %d %s", row, x.ids[l.Holder.ID], l.Mode))
 			continue
@@ -208,9 +207,12 @@ func (x *lockRun) await() {
 func (x *lockRun) ask(i, row int, mode txn.LockMode, noWait bool) string {
 	ctx, cancel := context.WithCancel(testContext(x.t))
 	x.answers[i], x.cancel[i] = make(chan error, 1), cancel
-	before := totalWaits([]*Replica{x.r})
-	go func(tx *Tx, done chan error) {
-		_, err := tx.Lock(ctx, rowKey(row), txn.LockRequest{Mode: mode, T: txn.MaxTimestamp, NoWait: noWait})
+	before := totalWaits(x.lt)
+	go func(o *Owner, done chan error) {
+		_, err := o.Lock(ctx, rowKey(row), &txn.LockRequest{Mode: mode, NoWait: noWait}, NotWritten)
+		if err == nil && o.Full() {
+			o.Compact(tempFile(x.t))
+		}
 		done <- err
 	}(x.txs[i], x.answers[i])
 	for {
@@ -228,7 +230,7 @@ func (x *lockRun) ask(i, row int, mode txn.LockMode, noWait bool) string {
 			x.t.Fatal(err)
 		default:
 		}
-		if totalWaits([]*Replica{x.r}) > before {
+		if totalWaits(x.lt) > before {
 			return "waits"
 		}
 		runtime.Gosched()
@@ -237,16 +239,16 @@ func (x *lockRun) ask(i, row int, mode txn.LockMode, noWait bool) string {
 
 // TestLockModel runs random requests, against the model; in the second round most locks are in sets.
 func TestLockModel(t *testing.T) {
-	for _, whole := range []int{0, 2} {
-		r := openTest(t, t.TempDir(), func(c *Config) { c.WholeLocks = whole })
-		t.Run(fmt.Sprint("whole", whole), func(t *testing.T) { runLockModel(t, r) })
+	for _, whole := range []int{8192, 2} {
+		lt := New(Config{Fragment: 1, Detector: txn.NewDetector(), Whole: whole})
+		t.Run(fmt.Sprint("whole", whole), func(t *testing.T) { runLockModel(t, lt) })
 	}
 }
 
-func runLockModel(t *testing.T, r *Replica) {
+func runLockModel(t *testing.T, lt *Table) {
 	for seed := range int64(20) {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
-			x := &lockRun{t: t, r: r, ids: map[txn.ID]int{}, m: lockModel{map[int]map[int]txn.LockMode{}, map[int][]lockAsk{}}}
+			x := &lockRun{t: t, lt: lt, ids: map[txn.ID]int{}, m: lockModel{map[int]map[int]txn.LockMode{}, map[int][]lockAsk{}}}
 			for i := range x.txs {
 				x.begin(i)
 			}
@@ -265,7 +267,7 @@ func runLockModel(t *testing.T, r *Replica) {
 				}
 			}
 			for _, tx := range x.txs {
-				tx.Rollback()
+				tx.End()
 			}
 			if got := x.show(); got != "" {
 				t.Fatal(got)
@@ -292,18 +294,19 @@ func (x *lockRun) step(rnd *rand.Rand) string {
 	case waits:
 		return "nothing"
 	case n < 3:
-		x.txs[i].Rollback()
+		x.txs[i].End()
 		x.begin(i)
 		x.m.end(i)
 	case n == 4:
-		x.marks[i], x.saved[i] = x.txs[i].Mark(), map[int]txn.LockMode{}
+		x.marks[i], x.saved[i] = x.txs[i].Count(), map[int]txn.LockMode{}
 		for row, hs := range x.m.holders {
 			if hs[i] != 0 {
 				x.saved[i][row] = hs[i]
 			}
 		}
 	case n == 5 && x.saved[i] != nil:
-		x.txs[i].RollbackTo(x.marks[i])
+		undone := x.txs[i].Undo(x.marks[i])
+		undone.Release()
 		for row, hs := range x.m.holders {
 			if delete(hs, i); x.saved[i][row] != 0 {
 				hs[i] = x.saved[i][row]
