@@ -23,7 +23,7 @@ func (r *Replica) adopt(p *preparedTxn, term uint64) {
 	t := newTx(r, p.id)
 	t.term, t.since, t.phase, t.strange = term, p.since, phasePrepared, true
 	t.adopted.Store(true)
-	t.owns = []*ownership{r.own.Load()}
+	t.owns = []*ownedBuckets{r.own.Load()}
 	err := p.each(func(key []byte, mode txn.LockMode) error {
 		t.locks.Force(key, mode)
 		if t.locks.Full() {

@@ -219,7 +219,7 @@ func (m *machine) effect(e logentry.Entry, index uint64) (result, error) {
 	case *logentry.Watermark:
 		if e.Tidy {
 			// By the watermark before: whoever was let in below it sees that it is too old.
-			s.own.list = tidied(s.own.list, s.watermark)
+			s.own.List = s.own.List.Tidied(s.watermark)
 			m.effects.owners = true
 		}
 		s.watermark = max(s.watermark, e.At)

@@ -52,7 +52,7 @@ func (r *Replica) arriving(T txn.Timestamp) (out []txn.Span, err error) {
 	job := dropJob{left: r.undone.since(T)}
 	if o := r.own.Load(); o != nil {
 		for _, p := range o.applied {
-			if p.State == Receiving || p.edge > T {
+			if p.State == Receiving || p.Edge > T {
 				job.left = append(job.left, leftRange{p.BucketRange, p.Arrival})
 			}
 		}

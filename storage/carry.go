@@ -8,6 +8,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -81,7 +82,7 @@ func (r *Replica) knowGlobals(ctx context.Context) error {
 }
 
 // readVersions is ReadVersions at a T at which everything is there.
-func (r *Replica) readVersions(ctx context.Context, req ReadRequest, own *ownership, T txn.Timestamp, fn func([]Version) error) (ReadResult, error) {
+func (r *Replica) readVersions(ctx context.Context, req ReadRequest, own *ownedBuckets, T txn.Timestamp, fn func([]Version) error) (ReadResult, error) {
 	oldest, release := r.holdOldest()
 	defer release()
 	v := &versionReader{ctx: ctx, r: r, req: req, T: T, fn: fn, since: req.Since}
@@ -95,14 +96,14 @@ func (r *Replica) readVersions(ctx context.Context, req ReadRequest, own *owners
 	if req.Since != 0 && req.Since < res.Watermark {
 		return res, errTooOld(req.Since) // some of what came after it may be gone
 	}
-	for _, p := range piecesOf(own.list, req.Ranges, own.first) {
+	for _, p := range own.Pieces(req.Ranges...) {
 		res.Watermark = max(res.Watermark, p.Since) // what has not come here does not go from here
 	}
 	return res, nil
 }
 
 // readAt gives the timestamp of a read, made servable, and the ownership by which it is.
-func (r *Replica) readAt(ctx context.Context, req ReadRequest) (own *ownership, T txn.Timestamp, err error) {
+func (r *Replica) readAt(ctx context.Context, req ReadRequest) (own *ownedBuckets, T txn.Timestamp, err error) {
 	switch {
 	case !logentry.RangesInOrder(req.Ranges):
 		return nil, 0, errRangeOrder()
@@ -146,12 +147,12 @@ type versionReader struct {
 	keys      int
 }
 
-func (v *versionReader) read(own *ownership) error {
+func (v *versionReader) read(own *ownedBuckets) error {
 	err := eachIndex(v.t, func(x logentry.Index) error {
 		if x.Index != rowIndex && !v.r.isGlobal(someKey(x)) {
 			return nil
 		}
-		for _, p := range piecesOf(own.list, v.req.Ranges, own.first) {
+		for _, p := range own.Pieces(v.req.Ranges...) {
 			if err := v.readPiece(x, p); err != nil {
 				return err
 			}
@@ -164,7 +165,7 @@ func (v *versionReader) read(own *ownership) error {
 	return v.flush()
 }
 
-func (v *versionReader) readPiece(x logentry.Index, p ownRange) error {
+func (v *versionReader) readPiece(x logentry.Index, p ownership.Piece) error {
 	span, of := storedSpan(x, p.BucketRange, p.Arrival), leftRange{p.BucketRange, p.Arrival}
 	if after := v.req.After; after != nil {
 		from := stored(after.Key, p.Arrival)

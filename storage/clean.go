@@ -9,6 +9,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -29,10 +30,10 @@ func (l leftRange) holdsStored(key []byte) bool {
 }
 
 // cleanLeft begins the deletion of what is left of pieces; undone says that it is left by moves that were undone.
-func (m *machine) cleanLeft(undone bool, globals []logentry.Index, now []ownRange) error {
+func (m *machine) cleanLeft(undone bool, globals []logentry.Index, now []ownership.Piece) error {
 	var left []leftRange
 	for _, p := range now {
-		if p.left {
+		if p.Left {
 			left = append(left, leftRange{p.BucketRange, p.Arrival})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -110,8 +111,8 @@ func (r *Replica) ClosedView(ctx context.Context, id txn.ID, T txn.Timestamp, ra
 		return nil, errNotClosed
 	}
 	// After T was found to be closed: an entry about buckets that is not in it is stamped above T.
-	own, err := r.awaitOwned(ctx, T, func(o *ownership) (verdict, ownRange) {
-		return o.about(ranges, func(p *ownRange) verdict { return p.read(T) })
+	own, err := r.awaitOwned(ctx, T, func(o *ownedBuckets) (ownership.Verdict, ownership.Piece) {
+		return o.About(ranges, func(p *ownership.Piece) ownership.Verdict { return p.Read(T) })
 	})
 	if err != nil {
 		return nil, err

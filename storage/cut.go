@@ -149,7 +149,7 @@ func (r *Replica) fencedBy(move uint64, ranges []BucketRange) (F txn.Timestamp, 
 	if o == nil {
 		return 0, false
 	}
-	now := piecesOf(o.applied, ranges, o.first)
+	now := o.logged().Pieces(ranges...)
 	for _, p := range now {
 		if p.State != Fenced || p.Move != move {
 			return 0, false

@@ -81,7 +81,7 @@ func (r *Replica) Digest(ctx context.Context, T txn.Timestamp, skip []txn.Span) 
 	// An entry of a local index that came back with its bucket was there before, at the same version: which of the two values, that differ in the arrival,
 	// the database has is not certain.
 	o := r.own.Load()
-	moved := o != nil && len(o.list) > 0
+	moved := o != nil && len(o.List) > 0
 	c := newCursor(t, txn.Span{End: ownSpace}, false)
 	defer c.it.Close()
 	for n := 1; c.valid(); n++ {

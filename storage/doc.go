@@ -104,19 +104,16 @@
 //
 // # Moving
 //
-// The log says which buckets the fragment owns (owner_state.go, owner_apply.go).
+// The log says which buckets the fragment owns. Package ownership is the state machine of it, and
+// shows the states; owner_apply.go is what else the entries do.
 //
 //   - C1 A fragment serves a bucket only while its own replicated state says that it owns the bucket,
 //     fences included. Each read and write names its buckets, and a fragment never answers for "all
 //     that I own".
 //
-// Entries of moves are numbered, and each range keeps the last number. An entry of an older move is void, even
-// if it is late or duplicated. move.go has the steps in the order in which a driver takes them.
+// move.go has the steps of a move in the order in which a driver takes them.
 //
-//	source   owned ── fence F ──▶ fenced ── gone ──▶ gone (clean: its rows are deleted)      fenced ── unfence ──▶ owned
-//	target   not owned, gone ── receive ──▶ receiving (carry …) ── own ──▶ owned             receiving ── abandon ──▶ gone
-//
-// Readers and writers look at one pointer to an immutable list (ownership.go), which is nil if
+// Readers and writers look at one pointer to an immutable list (owned_buckets.go), which is nil if
 // nothing ever moved. A fence is in the list from its proposal on, put there under the lock that
 // assigns stamps: a reader that was promised a T before the proposal has a T below F, and a later
 // one sees the fence. The same holds for own, if the driver has copied everything up to F itself:
@@ -127,9 +124,8 @@
 // current timestamps, requests wait (5 s) while a range is fenced or being received, and get
 // *txn.MovedError if it is not here.
 //
-// The list stays short (owner_tidy.go): a range gets the generation of its neighbours if that is a
-// new one for it. When the watermark passes, what only older reads would need is forgotten, and
-// neighbours that are equal then become one range.
+// The list stays short: a range gets the generation of its neighbours if that is a new one for it,
+// and the watermark's entry tidies the list.
 //
 // A write buffer belongs to the ownership under which it was filled (owned_tx.go): before a commit,
 // prepare, check or hold gets its stamp, everything that the transaction has buffered, locked and

@@ -92,7 +92,7 @@ func (x *exactScanner) next() (out []uint32) {
 type exactScan struct {
 	r       *Replica
 	T       txn.Timestamp
-	own     *ownership
+	own     *ownedBuckets
 	groups  map[uint32]*exactCount
 	tables  []statKey
 	pending []pendingStats // prepared by T and undecided: their changes come after T, and their rows may be visible at T

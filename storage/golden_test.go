@@ -14,6 +14,7 @@ import (
 
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -21,13 +22,13 @@ var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 
 // goldenOwners is what a checkpoint has of moves.
 func goldenOwners() ownState {
-	x := ownRange{OwnedRange: OwnedRange{BucketRange: BucketRange{Lo: 0, Hi: 7}, State: Gone, Move: 300, F: 5, Arrival: 1, Since: 2}, left: true, edge: 6}
+	x := ownership.Piece{Range: OwnedRange{BucketRange: BucketRange{Lo: 0, Hi: 7}, State: Gone, Move: 300, F: 5, Arrival: 1, Since: 2}, Left: true, Edge: 6}
 	y := x
-	y.BucketRange, y.State, y.Arrival, y.Move, y.F, y.left = BucketRange{Lo: 7, Hi: 1 << 20}, Receiving, 4, 301, 0, false
-	y.edge = 0
+	y.BucketRange, y.State, y.Arrival, y.Move, y.F, y.Left = BucketRange{Lo: 7, Hi: 1 << 20}, Receiving, 4, 301, 0, false
+	y.Edge = 0
 	var d deltas
 	d.add(RowPrefix(20000, 7, 1), 1, 300)
-	return ownState{list: []ownRange{x, y}, arrivals: 4, receipts: []receipt{{move: 301, carries: 2, since: 2, deletes: true, counted: d}}}
+	return ownState{Machine: ownership.Machine{List: ownership.List{x, y}, Generations: 4}, receipts: []receipt{{move: 301, carries: 2, since: 2, deletes: true, counted: d}}}
 }
 
 // goldenExact are the records of a group that is counted by bucket.
@@ -160,7 +161,7 @@ func TestCheckpointOfFormat6(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := decodeCheckpoint(b); err != nil || got.own.moved() || len(got.installing) != 1 {
+	if got, err := decodeCheckpoint(b); err != nil || got.own.Moved() || len(got.installing) != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 }

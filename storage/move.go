@@ -50,7 +50,7 @@ func (r *Replica) BeginReceive(ctx context.Context, move uint64, ranges []Bucket
 	}
 	e := logentry.BeginIngest{Step: logentry.Step{Move: move, Ranges: ranges}, Since: since, Globals: globals}
 	if r.cfg.knows(clusterversion.ShortLists) { // else the next of all
-		e.Generation = r.own.Load().orFirst().nextArrival(ranges)
+		e.Generation = r.own.Load().orFirst().logged().NextGeneration(ranges)
 	}
 	err = r.step(&e, since)
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *Replica) BeginReceive(ctx context.Context, move uint64, ranges []Bucket
 	if o == nil {
 		return 0, errTermEnded
 	}
-	p := o.find(ranges[0].Lo)
+	p := o.Find(ranges[0].Lo)
 	if p.State != Receiving || p.Move != move {
 		return 0, ErrMoveVoid // a later one has begun meanwhile
 	}
@@ -75,7 +75,7 @@ func (r *Replica) nothingThere(ranges []BucketRange) error {
 	}
 	o := r.own.Load().orFirst()
 	for _, asked := range ranges {
-		for _, p := range o.pieces(asked) {
+		for _, p := range o.Pieces(asked) {
 			if p.State != Owned || p.Move != 0 {
 				continue
 			}
@@ -306,7 +306,7 @@ func (r *Replica) Gone(_ context.Context, move uint64, ranges []BucketRange) err
 // goes counts what goes, and has it gone.
 func (r *Replica) goes(e *logentry.MovedAway) error {
 	var left []leftRange
-	for _, p := range piecesOf(r.own.Load().applied, e.Ranges, r.firstState()) {
+	for _, p := range r.own.Load().logged().Pieces(e.Ranges...) {
 		left = append(left, leftRange{p.BucketRange, p.Arrival})
 	}
 	_, counted, err := r.countRows(left, 0)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -23,11 +24,11 @@ func (v *View) locate(ctx context.Context, key []byte) ([]byte, error) {
 	if !ok {
 		return key, nil
 	}
-	p := v.own.find(b)
-	if p.read(v.T) != here {
-		o, err := v.r.awaitOwned(ctx, v.T, func(o *ownership) (verdict, ownRange) {
-			p = o.find(b)
-			return p.read(v.T), p
+	p := v.own.Find(b)
+	if p.Read(v.T) != ownership.Here {
+		o, err := v.r.awaitOwned(ctx, v.T, func(o *ownedBuckets) (ownership.Verdict, ownership.Piece) {
+			p = o.Find(b)
+			return p.Read(v.T), p
 		})
 		if err != nil {
 			return nil, err
@@ -43,29 +44,18 @@ func (v *View) Arrival(bucket uint32) uint32 {
 	if v.own == nil {
 		return 0
 	}
-	return v.own.find(bucket).Arrival
+	return v.own.Find(bucket).Arrival
 }
 
 // OwnedOnly has scans give what the statistics counted at the view's timestamp: buckets that are not the fragment's then are left out. For checks.
 // Before the first read.
 func (v *View) OwnedOnly() { v.partial = true }
 
-// counted tells whether the statistics had the rows of p at T: from the entry that made it the fragment's to the one that took it away.
-func (p *ownRange) counted(T txn.Timestamp) bool {
-	switch p.State {
-	case Owned, Fenced:
-		return T >= p.edge
-	case Gone:
-		return T < p.edge
-	}
-	return false
-}
-
 // segment is a part of a caller's span as it is stored.
 type segment struct {
 	txn.Span
-	pieces []ownRange // of the buckets, in order; nil: a local index
-	last   int        // the piece asked about last
+	pieces []ownership.Piece // of the buckets, in order; nil: a local index
+	last   int               // the piece asked about last
 }
 
 // wanted tells whether a stored key is of its bucket's arrival.
@@ -140,7 +130,7 @@ func (v *View) segments(ctx context.Context, x logentry.Index, span txn.Span) ([
 		if inIndex(x, span.End) && bucketBound(span.End, true) <= p.Hi && len(span.End) > arrivalAt {
 			s.End = storedBound(span.End, p.Arrival)
 		}
-		out = append(out, segment{Span: s, pieces: []ownRange{p}})
+		out = append(out, segment{Span: s, pieces: []ownership.Piece{p}})
 	}
 	if x.Index == rowIndex { // their order is the callers': one scan will do
 		for i := range out[1:] {
@@ -164,21 +154,21 @@ func maxBytes(a, b []byte) []byte {
 }
 
 // readable gives the pieces of a range that can be read at the view's timestamp; of others it waits until they can be, leaves them out, or fails.
-func (v *View) readable(ctx context.Context, r BucketRange) ([]ownRange, error) {
-	out := v.own.pieces(r)
-	say := func(p *ownRange) verdict { return p.read(v.T) }
+func (v *View) readable(ctx context.Context, r BucketRange) ([]ownership.Piece, error) {
+	out := v.own.Pieces(r)
+	say := func(p *ownership.Piece) ownership.Verdict { return p.Read(v.T) }
 	if v.partial {
-		return slices.DeleteFunc(out, func(p ownRange) bool { return !p.counted(v.T) }), nil
+		return slices.DeleteFunc(out, func(p ownership.Piece) bool { return !p.Counted(v.T) }), nil
 	}
-	if worst, _ := v.own.about([]BucketRange{r}, say); worst == here {
+	if worst, _ := v.own.About([]BucketRange{r}, say); worst == ownership.Here {
 		return out, nil
 	}
-	o, err := v.r.awaitOwned(ctx, v.T, func(o *ownership) (verdict, ownRange) { return o.about([]BucketRange{r}, say) })
+	o, err := v.r.awaitOwned(ctx, v.T, func(o *ownedBuckets) (ownership.Verdict, ownership.Piece) { return o.About([]BucketRange{r}, say) })
 	if err != nil {
 		return nil, err
 	}
 	v.reads.under(o)
-	return o.pieces(r), nil
+	return o.Pieces(r), nil
 }
 
 // eachIndexIn calls fn with the parts of a span that are of one index each, those in which there is something.
@@ -259,7 +249,7 @@ func (v *View) scanStored(ctx context.Context, span txn.Span, reverse bool, want
 }
 
 // viewAt opens a view whose keys are where own says.
-func (t *Tx) viewAt(ctx context.Context, T txn.Timestamp, own *ownership) (*View, error) {
+func (t *Tx) viewAt(ctx context.Context, T txn.Timestamp, own *ownedBuckets) (*View, error) {
 	v, err := t.View(ctx, T)
 	if err != nil {
 		return nil, err

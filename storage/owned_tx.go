@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -30,10 +31,10 @@ func (t *Tx) place(ctx context.Context, key []byte) ([]byte, error) {
 	if !ok {
 		return key, nil
 	}
-	var p ownRange
-	o, err := t.r.awaitOwned(ctx, 0, func(o *ownership) (verdict, ownRange) {
-		p = o.find(b)
-		return p.write(), p
+	var p ownership.Piece
+	o, err := t.r.awaitOwned(ctx, 0, func(o *ownedBuckets) (ownership.Verdict, ownership.Piece) {
+		p = o.Find(b)
+		return p.Write(), p
 	})
 	if err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func (t *Tx) placeNow(key []byte) ([]byte, error) {
 	if !ok {
 		return key, nil
 	}
-	p := o.find(b)
+	p := o.Find(b)
 	if p.State != Owned && p.State != Fenced {
 		return nil, &txn.MovedError{Fragment: t.r.cfg.Fragment, Move: p.Move}
 	}
@@ -71,7 +72,7 @@ func (t *Tx) storedNow(key []byte) []byte {
 	if !ok {
 		return key
 	}
-	return stored(key, o.find(b).Arrival)
+	return stored(key, o.Find(b).Arrival)
 }
 
 // placedBare records that a key was placed when nothing had ever moved. Later moves may affect it.
@@ -82,7 +83,7 @@ func (t *Tx) placedBare() {
 }
 
 // under records by which ownership a key was placed.
-func (t *Tx) under(o *ownership, owned bool) {
+func (t *Tx) under(o *ownedBuckets, owned bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.owns) == 0 {
@@ -105,7 +106,7 @@ func (t *Tx) Arrival(bucket uint32) uint32 {
 	if o == nil {
 		return 0
 	}
-	return o.find(bucket).Arrival
+	return o.Find(bucket).Arrival
 }
 
 // Owned checks that all that the transaction has buffered, locked and (SERIALIZABLE) read here is
@@ -117,7 +118,7 @@ func (t *Tx) Owned() error {
 		return nil
 	}
 	v, err := t.look(o)
-	if err == nil && v == elsewhere {
+	if err == nil && v == ownership.Elsewhere {
 		return errRowsMoved
 	}
 	return err
@@ -125,15 +126,15 @@ func (t *Tx) Owned() error {
 
 // awaitIntact waits until all that the transaction has here is owned and unfenced, and returns the
 // ownership by which it is.
-func (t *Tx) awaitIntact(ctx context.Context) (*ownership, error) {
+func (t *Tx) awaitIntact(ctx context.Context) (*ownedBuckets, error) {
 	var failed error
-	o, err := t.r.awaitOwned(ctx, 0, func(o *ownership) (verdict, ownRange) {
+	o, err := t.r.awaitOwned(ctx, 0, func(o *ownedBuckets) (ownership.Verdict, ownership.Piece) {
 		v, err := t.look(o)
 		failed = err
 		if err != nil {
-			v = elsewhere
+			v = ownership.Elsewhere
 		}
-		return v, ownRange{}
+		return v, ownership.Piece{}
 	})
 	var moved *txn.MovedError
 	switch {
@@ -146,7 +147,7 @@ func (t *Tx) awaitIntact(ctx context.Context) (*ownership, error) {
 }
 
 // intactFor is awaitIntact for an entry that may belong to no transaction.
-func (t *Tx) intactFor(ctx context.Context) (*ownership, error) {
+func (t *Tx) intactFor(ctx context.Context) (*ownedBuckets, error) {
 	if t == nil || t.r.own.Load() == nil {
 		return nil, nil
 	}
@@ -154,13 +155,13 @@ func (t *Tx) intactFor(ctx context.Context) (*ownership, error) {
 }
 
 // look returns the verdict of o on all that the transaction has here: here, wait or elsewhere.
-func (t *Tx) look(o *ownership) (verdict, error) {
+func (t *Tx) look(o *ownedBuckets) (ownership.Verdict, error) {
 	if !rule.MoveStage {
-		return here, nil
+		return ownership.Here, nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	worst := here
+	worst := ownership.Here
 	if t.bare.Swap(false) {
 		if t.intact = nil; !slices.Contains(t.owns, nil) {
 			t.owns = append(t.owns, nil)
@@ -168,10 +169,10 @@ func (t *Tx) look(o *ownership) (verdict, error) {
 	}
 	if t.intact != o || len(t.owns) == 0 {
 		v, err := t.lookAtKeys(o)
-		if err != nil || v == elsewhere {
+		if err != nil || v == ownership.Elsewhere {
 			return v, err
 		}
-		if v == here { // whatever one of the earlier ones owned, this one owns
+		if v == ownership.Here { // whatever one of the earlier ones owned, this one owns
 			clear(t.owns)
 			t.intact, t.owns = o, append(t.owns[:0], o)
 		}
@@ -184,46 +185,37 @@ func (t *Tx) look(o *ownership) (verdict, error) {
 }
 
 // lookAtKeys is called with mu held.
-func (t *Tx) lookAtKeys(o *ownership) (worst verdict, err error) {
-	worst = here
+func (t *Tx) lookAtKeys(o *ownedBuckets) (worst ownership.Verdict, err error) {
+	worst = ownership.Here
 	add := func(key []byte) {
 		worst = max(worst, o.holds(t.r, key))
 	}
 	err = t.stage.each(func(key []byte) bool {
 		add(key)
-		return worst != elsewhere
+		return worst != ownership.Elsewhere
 	})
 	t.locks.Each(func(l *locktable.Lock, _ bool) bool {
 		add([]byte(l.Key()))
-		return worst != elsewhere
+		return worst != ownership.Elsewhere
 	})
-	if span := t.locks.Span(); span != nil && worst != elsewhere {
+	if span := t.locks.Span(); span != nil && worst != ownership.Elsewhere {
 		for _, then := range t.owns {
-			worst = max(worst, unmoved(then.orFirst(), o, t.r.bucketsOf(*span), func(p *ownRange) bool { return p.State == Owned || p.State == Fenced }))
+			worst = max(worst, o.Unmoved(&then.orFirst().Map, t.r.bucketsOf(*span), func(p *ownership.Piece) bool { return p.State == Owned || p.State == Fenced }))
 		}
 	}
 	return worst, err
 }
 
 // holds returns the verdict on a stored key: here if its bucket is owned at its generation.
-func (o *ownership) holds(r *Replica, key []byte) verdict {
+func (o *ownedBuckets) holds(r *Replica, key []byte) ownership.Verdict {
 	if IndexOf(key) != rowIndex && !r.isGlobal(key) {
-		return here // its row is checked too
+		return ownership.Here // its row is checked too
 	}
 	b, a, ok := placeOf(key)
 	if !ok {
-		return here
+		return ownership.Here
 	}
-	p := o.find(b)
-	switch {
-	case p.Arrival != a && (p.Arrival != 0 || p.Move != 0):
-		return elsewhere // an earlier generation
-	case p.State == Fenced:
-		return wait
-	case p.State == Owned:
-		return here
-	}
-	return elsewhere
+	return o.Holds(b, a)
 }
 
 // bucketsOf returns the buckets that a span of stored keys may belong to: all of them, unless the
@@ -240,36 +232,16 @@ func (r *Replica) bucketsOf(s txn.Span) BucketRange {
 	return BucketRange{Lo: bucketBound(s.Start, false), Hi: bucketBound(s.End, true)}
 }
 
-// unmoved returns whether what could be had of a range by one ownership is owned by another at the
-// same generation.
-func unmoved(then, now *ownership, r BucketRange, had func(*ownRange) bool) verdict {
-	worst := here
-	for _, p := range then.pieces(r) {
-		if !had(&p) {
-			continue
-		}
-		for _, q := range now.pieces(p.BucketRange) {
-			switch {
-			case q.Arrival != p.Arrival || q.State != Owned && q.State != Fenced:
-				return elsewhere
-			case q.State == Fenced:
-				worst = wait
-			}
-		}
-	}
-	return worst
-}
-
 // lookAtReads returns whether the tracked reads were of what is still owned.
-func (r *Replica) lookAtReads(reads *readSet, now *ownership) verdict {
+func (r *Replica) lookAtReads(reads *readSet, now *ownedBuckets) ownership.Verdict {
 	owns, spans, T := reads.owns()
-	worst := here
+	worst := ownership.Here
 	for _, then := range owns {
 		if then == now && len(now.fenced) == 0 {
 			continue
 		}
 		for _, s := range spans {
-			if worst = max(worst, unmoved(then.orFirst(), now, r.bucketsOf(s), func(p *ownRange) bool { return p.read(T) == here })); worst == elsewhere {
+			if worst = max(worst, now.Unmoved(&then.orFirst().Map, r.bucketsOf(s), func(p *ownership.Piece) bool { return p.Read(T) == ownership.Here })); worst == ownership.Elsewhere {
 				return worst
 			}
 		}
@@ -278,7 +250,7 @@ func (r *Replica) lookAtReads(reads *readSet, now *ownership) verdict {
 }
 
 // under records by which ownership something was read, if reads are tracked.
-func (s *readSet) under(o *ownership) {
+func (s *readSet) under(o *ownedBuckets) {
 	if s == nil {
 		return
 	}
@@ -289,7 +261,7 @@ func (s *readSet) under(o *ownership) {
 	}
 }
 
-func (s *readSet) owns() ([]*ownership, []txn.Span, txn.Timestamp) {
+func (s *readSet) owns() ([]*ownedBuckets, []txn.Span, txn.Timestamp) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.own), slices.Clone(s.spans), s.T

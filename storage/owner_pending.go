@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -27,14 +28,14 @@ type pendingChange struct {
 }
 
 // show makes of a piece what it will be when the change is applied.
-func (c *pendingChange) show(p *ownRange) {
+func (c *pendingChange) show(p *ownership.Piece) {
 	switch {
 	case c.kind == logentry.KindFence && p.State == Owned:
 		p.State, p.F, p.Move = Fenced, c.F, c.move
 	case c.kind == logentry.KindOwn && p.State == Receiving && p.Move == c.move:
-		p.State, p.Since, p.F, p.edge = Owned, c.since, c.F, c.edge
+		p.State, p.Since, p.F, p.Edge = Owned, c.since, c.F, c.edge
 	case c.kind == logentry.KindMovedAway && p.State == Fenced && p.Move == c.move:
-		p.State, p.edge = Gone, txn.MaxTimestamp // counted until the entry is applied, which is above what was promised
+		p.State, p.Edge = Gone, txn.MaxTimestamp // counted until the entry is applied, which is above what was promised
 	}
 }
 
@@ -44,7 +45,7 @@ func (r *Replica) addPending(c pendingChange) {
 	r.omu.Lock()
 	defer r.omu.Unlock()
 	old := r.own.Load()
-	next := &ownership{first: r.firstState(), keep: txn.MaxTimestamp}
+	next := &ownedBuckets{Map: ownership.Map{First: r.firstState()}, keep: txn.MaxTimestamp}
 	if old != nil {
 		next.applied, next.keep, next.pending = old.applied, old.keep, slices.Clone(old.pending)
 	}
@@ -60,7 +61,7 @@ func (r *Replica) dropPending() {
 	if old == nil {
 		return
 	}
-	r.replaceOwners(&ownership{changed: old.changed}, &ownership{first: old.first, applied: old.applied, keep: old.keep})
+	r.replaceOwners(&ownedBuckets{changed: old.changed}, &ownedBuckets{Map: ownership.Map{First: old.First}, applied: old.applied, keep: old.keep})
 }
 
 // forgetPending has a change not be shown any more that got no answer, unless it is in the log; behind another entry of the term that is known.

@@ -7,33 +7,6 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-func TestUnsaidBuckets(t *testing.T) {
-	span := BucketRange{Lo: shardmap.BucketCount - 2, Hi: shardmap.BucketCount + 3}
-	moved := ownRange{OwnedRange: OwnedRange{BucketRange: BucketRange{Lo: shardmap.BucketCount + 1, Hi: shardmap.BucketCount + 2}, State: Gone, Move: 3}}
-	got := pieces([]ownRange{moved}, span, NotOwned)
-	want := []ownRange{
-		{OwnedRange: OwnedRange{BucketRange: BucketRange{Lo: shardmap.BucketCount - 2, Hi: shardmap.BucketCount}, State: NotOwned}},
-		{OwnedRange: OwnedRange{BucketRange: BucketRange{Lo: shardmap.BucketCount, Hi: shardmap.BucketCount + 1}, State: Owned}},
-		moved,
-		{OwnedRange: OwnedRange{BucketRange: BucketRange{Lo: shardmap.BucketCount + 2, Hi: shardmap.BucketCount + 3}, State: Owned}},
-	}
-	if len(got) != len(want) {
-		t.Fatalf("pieces %v, want %v", got, want)
-	}
-	for i := range want {
-		if got[i] != want[i] {
-			t.Errorf("piece %d is %v, want %v", i, got[i], want[i])
-		}
-	}
-	o := &ownership{first: NotOwned}
-	if s := o.find(shardmap.BucketCount).State; s != Owned {
-		t.Errorf("an assigned bucket of which nothing is said is %v", s)
-	}
-	if s := o.find(0).State; s != NotOwned {
-		t.Errorf("a bucket that keys are hashed to is %v where nothing is said", s)
-	}
-}
-
 func TestStatisticsOfAssignedBuckets(t *testing.T) {
 	s := newStatistics()
 	var d deltas

@@ -8,43 +8,15 @@ import (
 
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/storage/logentry"
-	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/storage/ownership"
 )
 
-func owned(lo, hi uint32, s OwnState, move uint64, arrival uint32, F, since, edge txn.Timestamp) ownRange {
-	return ownRange{OwnedRange: OwnedRange{BucketRange: BucketRange{Lo: lo, Hi: hi}, State: s, Move: move, F: F, Arrival: arrival, Since: since}, edge: edge}
-}
-
-func listed(list []ownRange) string {
+func listed(list []ownership.Piece) string {
 	var b strings.Builder
 	for _, p := range list {
-		fmt.Fprintf(&b, "%d-%d %s m%d a%d F%d s%d e%d; ", p.Lo, p.Hi, p.State, p.Move, p.Arrival, p.F, p.Since, p.edge)
+		fmt.Fprintf(&b, "%d-%d %s m%d a%d F%d s%d e%d; ", p.Lo, p.Hi, p.State, p.Move, p.Arrival, p.F, p.Since, p.Edge)
 	}
 	return strings.TrimSuffix(b.String(), "; ")
-}
-
-func TestTidied(t *testing.T) {
-	left := owned(10, 20, Gone, 4, 2, 5, 0, 6)
-	left.left = true
-	for _, x := range []struct {
-		name string
-		list []ownRange
-		want string
-	}{
-		{"owned, of one arrival", []ownRange{owned(0, 10, Owned, 3, 1, 0, 4, 7), owned(10, 20, Owned, 9, 1, 0, 2, 8)}, "0-20 owned m9 a1 F0 s0 e0"},
-		{"owned, of several", []ownRange{owned(0, 10, Owned, 3, 1, 0, 4, 7), owned(10, 20, Owned, 9, 2, 0, 2, 8)}, "0-10 owned m3 a1 F0 s0 e0; 10-20 owned m9 a2 F0 s0 e0"},
-		{"gone", []ownRange{owned(0, 10, Gone, 8, 1, 5, 4, 7), owned(10, 20, Gone, 4, 2, 9, 2, 9)}, "0-20 gone m8 a2 F0 s0 e0"},
-		{"apart", []ownRange{owned(0, 10, Gone, 3, 1, 5, 4, 7), owned(11, 20, Gone, 4, 2, 9, 2, 9)}, "0-10 gone m3 a1 F0 s0 e0; 11-20 gone m4 a2 F0 s0 e0"},
-		{"still read", []ownRange{owned(0, 10, Gone, 3, 1, 10, 4, 11), owned(10, 20, Gone, 4, 2, 5, 2, 6)}, "0-10 gone m3 a1 F10 s0 e11; 10-20 gone m4 a2 F0 s0 e0"},
-		{"refuses older reads", []ownRange{owned(0, 10, Owned, 3, 1, 0, 11, 7), owned(10, 20, Owned, 4, 1, 0, 2, 6)}, "0-10 owned m3 a1 F0 s11 e0; 10-20 owned m4 a1 F0 s0 e0"},
-		{"not cleaned", []ownRange{owned(0, 10, Gone, 3, 1, 5, 0, 6), left}, "0-10 gone m3 a1 F0 s0 e0; 10-20 gone m4 a2 F5 s0 e6"},
-		{"under way", []ownRange{owned(0, 10, Fenced, 3, 1, 5, 0, 6), owned(10, 20, Fenced, 3, 1, 5, 0, 6), owned(20, 30, Receiving, 3, 1, 0, 0, 0), owned(30, 40, Receiving, 4, 1, 0, 0, 0)},
-			"0-10 fenced m3 a1 F5 s0 e6; 10-20 fenced m3 a1 F5 s0 e6; 20-30 receiving m3 a1 F0 s0 e0; 30-40 receiving m4 a1 F0 s0 e0"},
-	} {
-		if got := listed(tidied(x.list, 10)); got != x.want {
-			t.Errorf("%s:\n%s\nwant\n%s", x.name, got, x.want)
-		}
-	}
 }
 
 // TestListsStayShort moves neighbouring ranges one by one, there and back, with a row in each bucket. What is said of them is a few pieces when nobody can read
@@ -77,7 +49,7 @@ func TestListsStayShort(t *testing.T) {
 		t.Helper()
 		tidy(source)
 		tidy(target)
-		if got := listed(source.own.Load().list) + " | " + listed(target.own.Load().list); got != want {
+		if got := listed(source.own.Load().List) + " | " + listed(target.own.Load().List); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}
 		if source.untidy() || target.untidy() {
@@ -123,7 +95,7 @@ func TestListsOfOlderReleases(t *testing.T) {
 		}
 	}
 	var arrivals []uint32
-	for _, p := range target.own.Load().list {
+	for _, p := range target.own.Load().List {
 		arrivals = append(arrivals, p.Arrival)
 	}
 	if !slices.Equal(arrivals, []uint32{1, 2}) {

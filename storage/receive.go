@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -75,7 +76,7 @@ type carrying struct {
 	r       *Replica
 	move    uint64
 	got     receipt
-	own     *ownership
+	own     *ownedBuckets
 	pieces  [][]byte
 	bytes   int
 	counted deltas
@@ -141,7 +142,7 @@ func (c *carrying) place(key []byte) ([]byte, error) {
 	if !ok {
 		return key, nil
 	}
-	p := c.own.find(b)
+	p := c.own.Find(b)
 	if p.State != Receiving || p.Move != c.move {
 		if p.Move >= c.move { // or it is owned already
 			return nil, ErrMoveVoid
@@ -199,5 +200,5 @@ func (r *Replica) Receives(move uint64, ranges []BucketRange) bool {
 	if o == nil || r.term.Load() == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(piecesOf(o.applied, ranges, o.first), func(p ownRange) bool { return p.State != Receiving || p.Move != move })
+	return !slices.ContainsFunc(o.logged().Pieces(ranges...), func(p ownership.Piece) bool { return p.State != Receiving || p.Move != move })
 }

@@ -98,8 +98,8 @@ type Replica struct {
 	minFree   atomic.Int64
 	diskSeen  time.Time // used by watch alone
 
-	omu sync.Mutex                // held while own is replaced; taken under pmu
-	own atomic.Pointer[ownership] // which buckets the fragment owns; nil: all, nothing ever moved
+	omu sync.Mutex                   // held while own is replaced; taken under pmu
+	own atomic.Pointer[ownedBuckets] // which buckets the fragment owns; nil: all, nothing ever moved
 	// logentry.Index → struct{}: indexes that a caller reported as global, though Config.Global may
 	// not know them yet
 	told     sync.Map

@@ -116,9 +116,9 @@ func (s *Stopped) OwnershipAt(T txn.Timestamp) (out []OwnedRange) {
 	if o == nil {
 		return nil
 	}
-	for _, p := range o.list {
-		at := p.OwnedRange
-		if at.State = Gone; p.counted(min(T, s.r.Applied())) {
+	for _, p := range o.List {
+		at := p.Range
+		if at.State = Gone; p.Counted(min(T, s.r.Applied())) {
 			at.State = Owned
 		}
 		out = append(out, at)

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sherddb/sherd/internal/clusterversion"
-	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -19,7 +18,7 @@ const sweepBytes = 256 << 10
 
 // sweep applies the entry. What came by a move since its keys were looked at may have entries of these keys below its timestamp.
 func (m *machine) sweep(e *logentry.Sweep) (result, error) {
-	if move, quiet := lastArrival(m.s.own.list); move != e.Move || !quiet || e.At >= m.s.watermark {
+	if move, quiet := m.s.own.List.LastArrival(); move != e.Move || !quiet || e.At >= m.s.watermark {
 		return resVoid, nil
 	}
 	m.kvs.again = true // it may be swept twice
@@ -32,12 +31,6 @@ func (m *machine) sweep(e *logentry.Sweep) (result, error) {
 	return resDone, nil
 }
 
-// longGone tells whether the buckets of a piece are elsewhere, and no reader at T or above needs what they have left. Not so of assigned buckets: a segment that takes the
-// place of another, in the same fragment, has entries of the same keys.
-func (p *ownRange) longGone(T txn.Timestamp) bool {
-	return p.State == Gone && !p.left && p.F < T && p.Lo < shardmap.BucketCount
-}
-
 // LongGone gives the largest number of the moves by which buckets went of which Sweep would remove what they have left; 0: there are none.
 func (r *Replica) LongGone() (move uint64) {
 	o, T := r.own.Load(), r.sweepAt()
@@ -45,7 +38,7 @@ func (r *Replica) LongGone() (move uint64) {
 		return 0
 	}
 	for i := range o.applied {
-		if p := &o.applied[i]; p.longGone(T) {
+		if p := &o.applied[i]; p.LongGone(T) {
 			move = max(move, p.Move)
 		}
 	}
@@ -106,9 +99,9 @@ func (r *Replica) sweepable(ctx context.Context, span txn.Span, T txn.Timestamp,
 		gone := false
 		err := item.Value(func(value []byte) error {
 			bucket, ok := bucketOf(value)
-			p := own.find(bucket)
+			p := own.Find(bucket)
 			p.Lo = bucket
-			gone = ok && p.longGone(T)
+			gone = ok && p.LongGone(T)
 			return nil
 		})
 		if err != nil {

@@ -33,10 +33,10 @@ type Tx struct {
 	term uint64 // of the write buffer, 0 before there is one; guarded by mu
 	// The ownerships under which keys were placed since all keys were last checked. A nil element:
 	// nothing had ever moved; empty: no key was placed. Guarded by mu.
-	owns []*ownership
+	owns []*ownedBuckets
 	// The ownership under which all placed keys are owned and not fenced, nil: to be checked.
 	// Guarded by mu.
-	intact   *ownership
+	intact   *ownedBuckets
 	stage    stage      // guarded by mu
 	phase    phase      // guarded by mu
 	heldAs   bool       // prepared by PREPARE TRANSACTION; guarded by mu

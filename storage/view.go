@@ -30,8 +30,8 @@ type View struct {
 	restores uint64          // of the replica when the view was opened
 	over     <-chan struct{} // the term of then
 
-	own     *ownership // where buckets are, at T; nil: where they always were
-	partial bool       // scans leave out what is not the fragment's
+	own     *ownedBuckets // where buckets are, at T; nil: where they always were
+	partial bool          // scans leave out what is not the fragment's
 }
 
 // Snapshot gives the timestamp for a statement in this fragment alone, or this fragment's part of the answer for a statement

@@ -3,103 +3,39 @@ package storage
 import (
 	"context"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
-	"github.com/sherddb/sherd/txn/rule"
 )
 
-// ownership is what readers and writers look at: what the log says, and what is proposed and not
+// ownedBuckets is what readers and writers look at: what the log says, and what is proposed and not
 // yet applied (owner_pending.go). It is immutable; a change replaces it (Replica.own). It is nil if
 // nothing ever moved, and costs nothing then.
-type ownership struct {
-	first   OwnState
-	applied []ownRange
-	list    []ownRange // applied, with the proposed changes
-	pending []pendingChange
-	fenced  map[uint64]time.Time // since when a move has fenced something, as far as this process knows
+type ownedBuckets struct {
+	ownership.Map // applied, with the proposed changes
+	applied       ownership.List
+	pending       []pendingChange
+	fenced        map[uint64]time.Time // since when a move has fenced something, as far as this process knows
 	// Versions above it are not discarded, because a late batch must not bring back what a deletion
 	// has covered.
 	keep    txn.Timestamp
 	changed chan struct{} // closed when another has replaced it
 }
 
-// verdict is the answer of the ownership to a request for a bucket.
-type verdict byte
-
-const (
-	here verdict = iota
-	wait
-	elsewhere
-	tooOld
-)
-
-// find returns the state of a bucket; see unsaid for one that the list does not have.
-func (o *ownership) find(bucket uint32) ownRange {
-	i := sort.Search(len(o.list), func(i int) bool { return o.list[i].Hi > bucket })
-	if i < len(o.list) && o.list[i].Lo <= bucket {
-		return o.list[i]
-	}
-	return ownRange{OwnedRange: OwnedRange{State: unsaid(bucket, o.first)}}
+// logged returns what the log says, without the proposed changes.
+func (o *ownedBuckets) logged() *ownership.Map {
+	return &ownership.Map{First: o.First, List: o.applied}
 }
-
-func (o *ownership) pieces(r BucketRange) []ownRange { return pieces(o.list, r, o.first) }
 
 // orFirst returns an ownership also for callers that may have found none, because nothing had
 // moved.
-func (o *ownership) orFirst() *ownership {
+func (o *ownedBuckets) orFirst() *ownedBuckets {
 	if o == nil {
-		return &ownership{first: Owned}
+		return &ownedBuckets{Map: ownership.Map{First: Owned}}
 	}
 	return o
-}
-
-// write returns whether a bucket may be written to, or its current timestamp be requested.
-func (p *ownRange) write() verdict {
-	switch p.State {
-	case Owned:
-		return here
-	case Fenced, Receiving:
-		return wait
-	}
-	return elsewhere
-}
-
-// read returns whether a bucket may be read at T.
-func (p *ownRange) read(T txn.Timestamp) verdict {
-	switch p.State {
-	case Owned:
-	case Receiving:
-		return wait
-	case Fenced:
-		if T > p.F && rule.MoveFence {
-			return wait
-		}
-	case Gone:
-		if T > p.F {
-			return elsewhere
-		}
-	default:
-		return elsewhere
-	}
-	if T < p.Since {
-		return tooOld
-	}
-	return here
-}
-
-// about returns the worst verdict on ranges, and the piece that has it.
-func (o *ownership) about(ranges []BucketRange, say func(*ownRange) verdict) (worst verdict, of ownRange) {
-	for _, r := range ranges {
-		for _, p := range o.pieces(r) {
-			if v := say(&p); v > worst {
-				worst, of = v, p
-			}
-		}
-	}
-	return worst, of
 }
 
 // longestWait bounds the wait for a move to flip or to be undone.
@@ -111,7 +47,7 @@ func errMoving() error {
 
 // awaitOwned waits while say returns wait. If say returns here, awaitOwned returns the ownership
 // with that verdict, or nil if nothing ever moved. Other verdicts are errors.
-func (r *Replica) awaitOwned(ctx context.Context, T txn.Timestamp, say func(*ownership) (verdict, ownRange)) (*ownership, error) {
+func (r *Replica) awaitOwned(ctx context.Context, T txn.Timestamp, say func(*ownedBuckets) (ownership.Verdict, ownership.Piece)) (*ownedBuckets, error) {
 	var timeout <-chan time.Time
 	for began := r.term.Load(); ; {
 		o := r.own.Load()
@@ -119,11 +55,11 @@ func (r *Replica) awaitOwned(ctx context.Context, T txn.Timestamp, say func(*own
 			return nil, nil
 		}
 		switch v, p := say(o); v {
-		case here:
+		case ownership.Here:
 			return o, nil
-		case elsewhere:
+		case ownership.Elsewhere:
 			return nil, &txn.MovedError{Fragment: r.cfg.Fragment, Move: p.Move}
-		case tooOld:
+		case ownership.TooOld:
 			return nil, errTooOld(T)
 		}
 		if timeout == nil {
@@ -152,10 +88,10 @@ func (r *Replica) publishOwners(s *ownState, decided []changeOf) {
 	r.omu.Lock()
 	defer r.omu.Unlock()
 	old := r.own.Load()
-	if old == nil && !s.moved() && !r.cfg.Added {
+	if old == nil && !s.Moved() && !r.cfg.Added {
 		return
 	}
-	next := &ownership{first: r.firstState(), applied: s.list, keep: txn.MaxTimestamp}
+	next := &ownedBuckets{Map: ownership.Map{First: r.firstState()}, applied: s.List, keep: txn.MaxTimestamp}
 	for i := range s.receipts {
 		next.keep = min(next.keep, s.receipts[i].since)
 	}
@@ -171,17 +107,17 @@ func (r *Replica) publishOwners(s *ownState, decided []changeOf) {
 }
 
 // replaceOwners is called with omu held.
-func (r *Replica) replaceOwners(old, next *ownership) {
-	next.list = next.applied
+func (r *Replica) replaceOwners(old, next *ownedBuckets) {
+	next.List = next.applied
 	for _, c := range next.pending {
-		now := piecesOf(next.list, c.ranges, next.first)
+		now := next.Pieces(c.ranges...)
 		for i := range now {
 			c.show(&now[i])
 		}
-		next.list = with(next.list, now)
+		next.List = next.List.With(now)
 	}
 	next.fenced = map[uint64]time.Time{}
-	for _, p := range next.list {
+	for _, p := range next.List {
 		if p.State != Fenced {
 			continue
 		}
@@ -207,8 +143,8 @@ func (r *Replica) Ownership() (out []OwnedRange) {
 	if o == nil {
 		return nil
 	}
-	for _, p := range o.list {
-		out = append(out, p.OwnedRange)
+	for _, p := range o.List {
+		out = append(out, p.Range)
 	}
 	return out
 }
@@ -220,7 +156,7 @@ func (r *Replica) Fenced() (out []FencedMove) {
 	if o == nil {
 		return nil
 	}
-	for _, p := range o.list {
+	for _, p := range o.List {
 		if p.State != Fenced {
 			continue
 		}
@@ -250,18 +186,20 @@ func (r *Replica) Admit(ctx context.Context, ranges []BucketRange, T txn.Timesta
 			return err
 		}
 	}
-	_, err := r.awaitOwned(ctx, T, func(o *ownership) (verdict, ownRange) { return o.about(ranges, (*ownRange).write) })
+	_, err := r.awaitOwned(ctx, T, func(o *ownedBuckets) (ownership.Verdict, ownership.Piece) {
+		return o.About(ranges, (*ownership.Piece).Write)
+	})
 	return err
 }
 
 // admitRanges makes T servable for ranges. The order matters: a fence that is proposed after T was
 // promised is above it.
-func (r *Replica) admitRanges(ctx context.Context, ranges []BucketRange, T txn.Timestamp) (*ownership, error) {
+func (r *Replica) admitRanges(ctx context.Context, ranges []BucketRange, T txn.Timestamp) (*ownedBuckets, error) {
 	if err := r.admit(ctx, T); err != nil {
 		return nil, err
 	}
-	return r.awaitOwned(ctx, T, func(o *ownership) (verdict, ownRange) {
-		return o.about(ranges, func(p *ownRange) verdict { return p.read(T) })
+	return r.awaitOwned(ctx, T, func(o *ownedBuckets) (ownership.Verdict, ownership.Piece) {
+		return o.About(ranges, func(p *ownership.Piece) ownership.Verdict { return p.Read(T) })
 	})
 }
 
@@ -273,14 +211,14 @@ func (r *Replica) SnapshotOf(ctx context.Context, ranges []BucketRange) (txn.Tim
 	}
 	T, err := r.Snapshot(ctx)
 	if o := r.own.Load(); o != nil && err == nil {
-		for _, p := range piecesOf(o.list, ranges, o.first) {
+		for _, p := range o.Pieces(ranges...) {
 			// The own entry is not applied yet (pendingChange.show): what the source has
 			// acknowledged is at or below F.
 			if p.State == Owned && p.F != 0 {
 				T = max(T, p.F)
 				continue
 			}
-			T = max(T, p.edge) // an owned range is published a moment before its entry counts as applied
+			T = max(T, p.Edge) // an owned range is published a moment before its entry counts as applied
 		}
 	}
 	return T, err
