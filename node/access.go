@@ -17,27 +17,29 @@ func (n *Node) Number() uint32 { return n.dir.NodeID }
 // Catalog is the node's replica of the cluster's definitions.
 func (n *Node) Catalog() *catalog.Catalog { return n.catalog }
 
-// Host holds the node's fragments.
+// Host returns the host of the node's fragments.
 func (n *Node) Host() *cluster.Host { return n.host }
 
 // Clock is the node's.
 func (n *Node) Clock() *txn.Clock { return n.clock }
 
-// NodeAddr is where the node listens for others.
+// NodeAddr returns the address at which the node listens for other nodes.
 func (n *Node) NodeAddr() string { return n.port.listener.Addr().String() }
 
-// NewToken makes a token that lets in a new node, or the one of that number, which has lost its certificate.
+// NewToken makes a token that admits a new node, or the node with this number if it has lost its
+// certificate.
 func (n *Node) NewToken(ctx context.Context, life time.Duration, node uint32) (trust.Token, error) {
 	return n.register.NewToken(ctx, life, node)
 }
 
-// SQLAddr is where the node listens for clients.
+// SQLAddr returns the address at which the node listens for clients.
 func (n *Node) SQLAddr() string { return n.listener.Addr().String() }
 
-// Certificates is what the node proves itself with, and whom it trusts.
+// Certificates returns the node's certificate and the authorities that it trusts.
 func (n *Node) Certificates() *trust.Keeper { return n.keeper }
 
-// facts returns the parameters that follow from how the node was started; tls reports whether clients are offered TLS.
+// facts returns the parameters that depend on how the node was started; tls reports whether it
+// offers TLS to clients.
 func (n *Node) facts(tls bool) map[string]string {
 	host, port, err := net.SplitHostPort(n.SQLAddr())
 	if err != nil {

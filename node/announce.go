@@ -11,13 +11,15 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Announcements are tried for a while before the node goes on without, and then at intervals.
+// The start waits for the announcement for announcePatience; after that it is repeated in the
+// background.
 const (
 	announcePatience = 3 * time.Second
 	announcePause    = 5 * time.Second
 )
 
-// announce has the catalog say where this node is reached. Without a majority of the catalog that waits, and the node serves meanwhile.
+// announce writes this node's addresses to the catalog. If the catalog has no majority, it
+// continues in the background, and the node serves meanwhile.
 func (n *Node) announce(ctx, background context.Context, info *pb.NodeInfo) error {
 	short, cancel := context.WithTimeout(ctx, announcePatience)
 	defer cancel()
@@ -40,8 +42,8 @@ func (n *Node) announce(ctx, background context.Context, info *pb.NodeInfo) erro
 	return nil
 }
 
-// tellAnyone asks the other nodes, one after another, to record in the catalog where this one is
-// reached.
+// tellAnyone asks the other nodes, one after another, to write this node's addresses to the
+// catalog.
 func (n *Node) tellAnyone(ctx context.Context, info *pb.NodeInfo) bool {
 	for _, other := range n.contacts.Nodes() {
 		if other == n.dir.NodeID {
@@ -61,8 +63,8 @@ func tell(ctx context.Context, link *door.Link, info *pb.NodeInfo) error {
 	return err
 }
 
-// tellMoved tells another node where this one is reached now, if that is elsewhere than it was: who leads the catalog looks for it in the old place,
-// and is not known here before it finds it.
+// tellMoved tells another node this node's address if it has changed: the catalog's leader still
+// tries the old address, and this node does not know the leader before the leader reaches it.
 func (n *Node) tellMoved(ctx context.Context, link *door.Link) {
 	info, err := n.info()
 	if before, _ := n.contacts.Addr(n.dir.NodeID); err != nil || before == info.GetNodeAddr() {
@@ -79,9 +81,9 @@ func (n *Node) tellMoved(ctx context.Context, link *door.Link) {
 	}
 }
 
-// addrOf returns where another node may be reached. Until the cluster knows where this one is, the
-// addresses of --join are tried in turn too: all nodes may have moved, and none knows where the
-// others are now. The node that answers proves its identity.
+// addrOf returns an address of another node. Until the cluster knows this node's address, addrOf
+// also tries the addresses of --join in turn: all nodes may have moved, so that none knows where
+// the others are. The node that answers proves its identity.
 func (n *Node) addrOf(node uint32) (string, error) {
 	if n.lost.has(node) {
 		return "", fmt.Errorf("node %d was declared lost", node)

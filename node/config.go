@@ -14,69 +14,75 @@ import (
 	"github.com/sherddb/sherd/sql/settings"
 )
 
-// DefaultFragments is how many fragments the database postgres of a new cluster has where nothing else is said.
+// DefaultFragments is the number of fragments of the database postgres in a new cluster, unless
+// configured otherwise.
 const DefaultFragments = 3
 
-// Speaks is what this release speaks with other nodes (V4): the newest version of the node protocol, which is the newest of clusters that it knows, and the
-// one before.
+// Speaks returns the versions of the node protocol that this release uses (V4): the newest one,
+// which is also the newest cluster version that it knows, and the one before.
 func Speaks() door.Version {
 	return door.Version{Release: settings.Version, From: max(clusterversion.Newest-1, clusterversion.First), To: clusterversion.Newest}
 }
 
-// Config says how a node is started. Data is required.
+// Config is the configuration of a node. Data is required.
 type Config struct {
 	Data     string // directory; made if it does not exist
 	SQLAddr  string // of clients, HOST:PORT
-	NodeAddr string // of other nodes, HOST:PORT
+	NodeAddr string // for other nodes, HOST:PORT
 	HTTPAddr string // of operators; "" is no door for them
 
-	// How others reach this node, HOST or HOST:PORT; "" is what it listens at.
-	AdvertiseAddr    string // other nodes
+	// Addresses to announce, HOST or HOST:PORT; "" is the address at which the node listens.
+	AdvertiseAddr    string // for other nodes
 	SQLAdvertiseAddr string // clients
 
-	// What clients are shown where TLS is offered to them (TLSAuto, which "" is, or TLSOn): files, PEM; "" is a certificate that the node makes itself.
+	// SQLTLS is TLSAuto, which "" means too, or TLSOn. The certificate for clients and its key are PEM
+	// files; if they are "", the node makes a certificate.
 	SQLTLS                string
 	SQLTLSCert, SQLTLSKey string
 
-	// Of a node whose data directory is empty:
-	Join  []string // addresses of nodes of a cluster to join; none: it begins a cluster
-	Token string   // lets it in
-	Name  string   // in the list of nodes; "" is n and its number
+	// For a node whose data directory is empty:
+	// Addresses of nodes of a cluster to join; if it is empty, the node creates a cluster.
+	Join  []string
+	Token string // lets it in
+	Name  string // in the list of nodes; "" is n and its number
 
-	Gateway bool              // it serves clients and holds no fragments
-	Labels  map[string]string // where it is: zone=a
+	Gateway bool              // the node serves clients and holds no fragments
+	Labels  map[string]string // for the placement of replicas, such as zone=a
 
 	// Of a new cluster:
-	Fragments   int    // of the database postgres; 0 is nothing said: DefaultFragments
-	Replication int    // replicas that each fragment shall have; 0 is nothing said: catalog.DefaultReplicationFactor
-	Password    string // of the superuser; "" is none
+	Fragments int // of the database postgres; 0 means not configured: DefaultFragments
+	// Replicas of each fragment; 0 means not configured: catalog.DefaultReplicationFactor.
+	Replication int
+	Password    string // of the superuser; "" if there is none
 
 	Logger *slog.Logger // default slog.Default()
 
-	Knobs Knobs // what tests change; the zero value is what a node in production has
+	Knobs Knobs // for tests; the zero value is right for production
 }
 
-// Knobs are what tests change of a node: a network that fails, a clock that jumps, another release,
+// Knobs are what tests change in a node: a network that fails, a clock that jumps, another release,
 // faults at named points, and other intervals.
 type Knobs struct {
-	Dial func(ctx context.Context, addr string) (net.Conn, error) // to other nodes; nil: TCP
-	Now  func() time.Time                                         // nil: time.Now
-	// AtMove is called at the arrows of a move's steps (package cluster/move). An error ends the
-	// driver there.
+	// Connects to other nodes; nil: TCP.
+	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	Now  func() time.Time // nil: time.Now
+	// AtMove is called between the states of a move's steps (package cluster/move). An error stops
+	// the driver there.
 	AtMove func(arrow string) error
 	// AtStep is called at the steps of the node's replicas with their names (storage.Config.Fault).
 	// The replica waits until it returns.
 	AtStep func(point string)
-	// VersionsKept returns how long old versions are kept now. nil: as sherd.gc_ttl says.
+	// VersionsKept returns how long old versions are kept. nil: as sherd.gc_ttl says.
 	VersionsKept func() time.Duration
-	// Version is what the node speaks, as another release would. Zero: what this release speaks.
+	// Version replaces the versions that this release speaks, to act as another release; zero: no
+	// replacement.
 	Version door.Version
-	// Election is how long the leader of a fragment may be silent before the others choose another.
-	// 0: a second.
+	// Election is how long the leader of a fragment may be silent before the followers elect
+	// another one. 0: a second.
 	Election time.Duration
 	// LockPatience is how long the lock of a table waits for a node that does not answer. 0: 30 s.
 	LockPatience time.Duration
-	// Intervals between two looks; 0: a minute.
+	// Intervals between two checks; 0: a minute.
 	CertificateLook time.Duration // at certificates and their authority
 	UpgradeLook     time.Duration // whether an upgrade can be finalized
 	RebalanceLook   time.Duration // of the balancer

@@ -28,7 +28,8 @@ const (
 	idleTick  = 10 * time.Second
 )
 
-// buildFragments makes what serves the fragments, to sessions here and to other nodes. Nothing of it is open yet.
+// buildFragments builds the parts that serve fragments to local sessions and to other nodes. It
+// opens nothing.
 func (n *Node) buildFragments() {
 	n.clock = txn.NewClock(n.cfg.Knobs.Now, maxClockAhead)
 	n.host = cluster.New(cluster.Config{
@@ -65,7 +66,7 @@ func (n *Node) buildFragments() {
 	}, n.port.members)
 }
 
-// health is what is known of the other nodes, for sessions.
+// health returns what is known about the other nodes, for system views.
 func (n *Node) health() []sysview.Health {
 	var out []sysview.Health
 	for _, h := range n.host.Health() {
@@ -74,14 +75,14 @@ func (n *Node) health() []sysview.Health {
 	return out
 }
 
-// others gives the other nodes, but for those that are silent. One that was not met yet may have sessions all the same, whether or not it was heard:
-// that it speaks does not say that it was given the time to answer.
+// others returns the other nodes except those that had time to answer a heartbeat and did not. A node
+// that had no time yet is included, because it may have sessions.
 func (n *Node) others() []uint32 {
 	p := n.host.Presence()
 	return slices.DeleteFunc(n.members(), func(x uint32) bool { return x == n.dir.NodeID || p.Silent(x) })
 }
 
-// incarnation names the process that a node runs as, 0 where it was not heard.
+// incarnation returns the number of a node's present process, 0 if it is unknown.
 func (n *Node) incarnation(node uint32) uint64 {
 	for _, h := range n.host.Health() {
 		if h.Node == node {
@@ -91,7 +92,7 @@ func (n *Node) incarnation(node uint32) uint64 {
 	return 0
 }
 
-// nameOf names a node as people know it.
+// nameOf returns the name of a node for messages.
 func (n *Node) nameOf(node uint32) string {
 	if x := n.catalog.View().Node(node); x != nil {
 		return x.Name
@@ -99,7 +100,8 @@ func (n *Node) nameOf(node uint32) string {
 	return fmt.Sprintf("number %d", node)
 }
 
-// askForIdle asks other nodes about transactions of theirs that have left something here and seem to be over. It ends with ctx.
+// askForIdle asks other nodes about their transactions that still have locks or buffered writes
+// here and seem to be over. It ends with ctx.
 func (n *Node) askForIdle(ctx context.Context) {
 	t := time.NewTicker(idleTick)
 	defer t.Stop()
@@ -116,7 +118,7 @@ func (n *Node) askForIdle(ctx context.Context) {
 	}
 }
 
-// heatElsewhere returns how often the fragments that other nodes lead are used.
+// heatElsewhere returns the usage of the fragments that other nodes lead.
 func (n *Node) heatElsewhere(ctx context.Context) (out []sysview.Heat) {
 	reports, _ := n.activity.Reports(ctx, sql.WantHeat)
 	for _, r := range reports {

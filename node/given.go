@@ -7,11 +7,12 @@ import (
 	"github.com/sherddb/sherd/internal/scramsecret"
 )
 
-// Some of the configuration is for the first start of a directory, or of a cluster, and does nothing later. That is no failure: a service's command line
-// stays as it is. But who has changed such a setting, and waits for what comes of it, is told.
+// Some settings matter only at the first start of a data directory or of a cluster. To repeat them
+// later is not an error, because the command line of a service stays the same. But if such a
+// setting was changed, the operator gets a warning that it has no effect.
 
-// sayIgnored says which settings do nothing, since what they ask for was settled before and differs. fresh tells that this start has made the directory,
-// founded that it has made the cluster.
+// sayIgnored warns of settings that have no effect because another value was fixed before. fresh
+// reports whether this start created the data directory, founded whether it created the cluster.
 func (n *Node) sayIgnored(self *catalog.Node, fresh, founded bool) {
 	if !fresh && n.given.Name != "" && n.given.Name != self.Name {
 		n.ignored("node-name", n.given.Name, "a node has its name from its first start on, and this one is "+self.Name, "")
@@ -35,7 +36,7 @@ func (n *Node) sayIgnored(self *catalog.Node, fresh, founded bool) {
 	}
 }
 
-// ignored says that a setting does nothing, and why.
+// ignored logs that a setting has no effect, and why.
 func (n *Node) ignored(setting string, value any, why, hint string) {
 	var more []any
 	if hint != "" {

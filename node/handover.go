@@ -6,11 +6,12 @@ import (
 )
 
 const (
-	// handOverTime is how long transactions of other nodes' clients are waited for where nobody has said how long this node may take to end.
+	// handOverTime is how long the handover waits for transactions of other nodes' clients if Close
+	// has no deadline.
 	handOverTime = 8 * time.Second
-	// endTime bounds what comes after that.
+	// endTime is the time for what follows the wait.
 	endTime = 5 * time.Second
-	// newsTime is how long it takes, at most mostly, until other nodes have heard who leads now.
+	// newsTime is how long it usually takes at most until other nodes know the new leader.
 	newsTime = 100 * time.Millisecond
 )
 
@@ -22,11 +23,12 @@ func drainTime(ctx context.Context) time.Duration {
 	return handOverTime
 }
 
-// handOver lets other nodes lead what this one leads, so that their clients notice little: for a while it waits for the transactions that use a fragment
-// here, and for what reads there still. Clients here are gone by now.
+// handOver transfers leadership to other nodes so that their clients notice little. For patience it
+// waits for transactions that use a fragment led here, and for reads that run here. The node's own
+// clients are already disconnected.
 func (n *Node) handOver(patience time.Duration) {
 	if n.server == nil {
-		return // it never came so far as to serve
+		return // it never served clients
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience+endTime)
 	defer cancel()

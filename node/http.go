@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// httpDoor is the port for operators: is the node alive, and what is it doing.
+// httpDoor is the HTTP port for operators: a health check and profiles.
 type httpDoor struct {
 	listener net.Listener
 	server   *http.Server
 }
 
-// openHTTP listens on addr; "" opens no door.
+// openHTTP listens on addr; if addr is "", it returns nil.
 func openHTTP(addr string) (*httpDoor, error) {
 	if addr == "" {
 		return nil, nil
@@ -35,7 +35,7 @@ func openHTTP(addr string) (*httpDoor, error) {
 	return d, nil
 }
 
-// addr is where it listens; "" where there is no door.
+// addr returns the address at which it listens, "" if there is no such port.
 func (d *httpDoor) addr() string {
 	if d == nil {
 		return ""

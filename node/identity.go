@@ -16,8 +16,9 @@ import (
 
 const needsToken = "a join token is needed: \"sherd node token\" on a node of the cluster makes one"
 
-// identify opens the data directory and what the node proves itself with. An empty directory becomes that of a new cluster's first node or, with Join,
-// that of a node that the cluster has let in. A crash at any step is mended by starting again in the same way.
+// identify opens the data directory and the node's certificate. In an empty directory it creates
+// the first node of a new cluster, or, with Join, joins a cluster. After a crash at any step, a
+// start with the same arguments continues.
 func (n *Node) identify(ctx context.Context) (err error) {
 	begin := func(certs string) (catalog.Identity, error) { return n.begin(ctx, certs) }
 	n.dir, err = catalog.OpenDataDir(n.cfg.Data, n.cfg.Knobs.Version.Release, begin)
@@ -46,12 +47,13 @@ func (n *Node) identify(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	last, _ := n.contacts.Addr(n.dir.NodeID) // none is known of a node that has just joined
+	last, _ := n.contacts.Addr(n.dir.NodeID) // a node that has just joined has no earlier address
 	return n.refuseTwin(ctx, last)
 }
 
-// checkToken refuses a token of another cluster for a directory that has data: who gives it means to join that one, and would get a node of this. A token of
-// the node's own cluster stays on the command line, mostly, and does nothing.
+// checkToken refuses a token of another cluster if the directory has data: the user wants to join
+// that cluster, and would start a node of this one. A token of the node's own cluster usually stays
+// on the command line and has no effect.
 func (n *Node) checkToken() error {
 	if n.cfg.Token == "" {
 		return nil
@@ -68,18 +70,19 @@ func (n *Node) checkToken() error {
 	return nil
 }
 
-// begin makes the identity of an empty directory.
+// begin creates the identity for an empty directory.
 func (n *Node) begin(ctx context.Context, certs string) (catalog.Identity, error) {
 	id := catalog.NewCluster()
 	keeper, err := trust.OpenKeeper(certs, n.cfg.Knobs.Now)
 	switch {
-	case err == nil: // a start before this one came so far
+	case err == nil: // an earlier start came this far
 		n.keeper = keeper
 		self := keeper.Self()
 		return catalog.Identity{ClusterID: self.ClusterID, NodeID: self.Node}, nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return id, err
-	case len(n.cfg.Join) > 0, n.cfg.Token != "": // who has a token means to join, and not to begin another cluster
+	// A user with a token wants to join, not to create a cluster.
+	case len(n.cfg.Join) > 0, n.cfg.Token != "":
 		return n.join(ctx, certs, 0)
 	}
 	if err := n.checkNewAccess(); err != nil {
@@ -89,7 +92,8 @@ func (n *Node) begin(ctx context.Context, certs string) (catalog.Identity, error
 	return id, err
 }
 
-// resume opens what a node with data proves itself with. Where that is lost or has expired, a token made for the node brings it back.
+// resume opens the certificate of a node with data. If it is lost or has expired, a token made for
+// the node replaces it.
 func (n *Node) resume(ctx context.Context) error {
 	keeper, err := trust.OpenKeeper(n.dir.Certs(), n.cfg.Knobs.Now)
 	switch {
@@ -101,7 +105,8 @@ func (n *Node) resume(ctx context.Context) error {
 		}
 		return err
 	case errors.Is(err, fs.ErrNotExist) && n.dir.NodeID == 1:
-		// Data from before there were certificates, of a cluster of one node; or the certificates of one are lost (Establish).
+		// The data is older than certificates, in a cluster of one node, or the certificates of
+		// such a node are lost (Establish).
 		n.keeper, err = member.Found(n.dir.Certs(), n.dir.ClusterID, n.dir.NodeID, n.cfg.Knobs.Now)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("the node's certificate is missing in %s; %s", n.dir.Certs(), needsToken)
@@ -111,7 +116,7 @@ func (n *Node) resume(ctx context.Context) error {
 	return err
 }
 
-// join has the cluster let this node in, as a new one or as the one that its data says.
+// join joins the cluster, as a new node or as the node that the data directory belongs to.
 func (n *Node) join(ctx context.Context, certs string, as uint32) (id catalog.Identity, err error) {
 	if n.cfg.Token == "" {
 		return id, errors.New(needsToken)
@@ -152,7 +157,7 @@ func (n *Node) join(ctx context.Context, certs string, as uint32) (id catalog.Id
 	return catalog.Identity{ClusterID: token.ClusterID(), NodeID: joined.Node}, n.contacts.Take(joined.Contacts)
 }
 
-// info is what this node says of itself for the list of nodes.
+// info returns the node's entry for the list of nodes.
 func (n *Node) info() (*pb.NodeInfo, error) {
 	sqlAddr, err := advertised(n.cfg.SQLAdvertiseAddr, n.listener)
 	if err != nil {

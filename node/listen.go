@@ -9,7 +9,7 @@ import (
 
 // ListenError is an address that the node cannot listen at.
 type ListenError struct {
-	For     string // whom one would have listened for
+	For     string // who would connect to the address
 	Setting string // the name of the address: sql-addr, node-addr, http-addr
 	Addr    string
 	Err     error
@@ -21,14 +21,14 @@ func (e *ListenError) Error() string {
 
 func (e *ListenError) Unwrap() error { return e.Err }
 
-// listen takes an address.
+// listen listens at an address.
 func listen(whom, setting, addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err == nil {
 		return l, nil
 	}
 	var op *net.OpError
-	if errors.As(err, &op) { // it says the address again
+	if errors.As(err, &op) { // it contains the address, which the message names already
 		err = op.Err
 	}
 	var call *os.SyscallError

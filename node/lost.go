@@ -12,10 +12,13 @@ import (
 	"github.com/sherddb/sherd/cluster/trust"
 )
 
-// Unsafe recovery ("sherd node recover") notes in the data directory of the node that goes on which nodes are lost. That node lets none of them in from its
-// start on, connects to none, and has the catalog say so, in whose log and checkpoints it stays (catalog.NodeLost). Then all nodes refuse them.
+// Unsafe recovery ("sherd node recover") records in the data directory of the surviving node which
+// nodes are lost. From its start on, that node refuses them, connects to none of them, and declares
+// them lost in the catalog, which keeps that in its log and checkpoints (catalog.NodeLost). After
+// that all nodes refuse them.
 
-// lostNodes are the nodes that were declared lost, as far as this node knows. All methods may be called concurrently.
+// lostNodes is the set of nodes that were declared lost, as far as this node knows. All methods may
+// be called concurrently.
 type lostNodes struct {
 	mu    sync.Mutex
 	nodes map[uint32]bool // guarded by mu
@@ -67,11 +70,12 @@ func (n *Node) admit(p trust.Peer) error {
 	if err := n.register.Admit(p); err != nil || !n.lost.has(p.Node) {
 		return err
 	}
-	return member.LostError("", p.Node) // the catalog does not say so yet
+	return member.LostError("", p.Node) // the catalog does not have it yet
 }
 
-// declareLost has the catalog say which nodes unsafe recovery declared lost. Without a majority of the catalog, and before an upgrade is final, that waits, and
-// the node serves meanwhile.
+// declareLost writes to the catalog which nodes unsafe recovery declared lost. If the catalog has
+// no majority, or an upgrade is not final, it continues in the background, and the node serves
+// meanwhile.
 func (n *Node) declareLost(ctx, background context.Context) error {
 	n.lost.follow(n.catalog.View())
 	nodes, err := n.dir.LostNodes()

@@ -30,7 +30,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Node is a running node. All methods may be called concurrently, but Close once.
+// Node is a running node. All methods may be called concurrently, except Close, which may be called
+// once.
 type Node struct {
 	cfg       Config
 	given     Config // cfg before its defaults
@@ -54,23 +55,25 @@ type Node struct {
 	tls       clientTLS
 	http      *httpDoor
 
-	self     string      // where others reach this node
-	suspects chan string // where others know it to be, if that is elsewhere
+	self     string      // the address at which other nodes reach this one
+	suspects chan string // other addresses at which nodes believe this one to be
 
-	found atomic.Bool   // the cluster knows where this node is
+	found atomic.Bool   // the cluster knows this node's address
 	tries atomic.Uint32 // of addresses, until then
 
 	lost lostNodes
 
-	removed    chan error         // why Serve ends by itself
-	stop       context.CancelFunc // of what runs in the background; nil before it does
+	removed    chan error         // the reason why Serve ends by itself
+	stop       context.CancelFunc // stops background work; nil before it runs
 	background sync.WaitGroup
 }
 
-// maxClockAhead is how far a timestamp may run ahead of this machine's clock (sherd.max_clock_ahead).
+// maxClockAhead is how far a timestamp may be ahead of this machine's clock
+// (sherd.max_clock_ahead).
 const maxClockAhead = 10 * time.Second
 
-// Open builds a node from the ground up: doors, directory, catalog, fragments, sessions. Clients are taken once Serve is called.
+// Open builds a node from the ground up: listeners, directory, catalog, fragments, sessions. Serve
+// accepts clients.
 func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	given := cfg
 	cfg.setDefaults()
@@ -109,7 +112,8 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	return n, err
 }
 
-// openCatalog opens the node's port and the catalog, which needs it to hear of the other nodes, and says there where this node is reached.
+// openCatalog opens the node's port, which the catalog needs to reach the other nodes, then the
+// catalog, and writes this node's addresses there.
 func (n *Node) openCatalog(ctx context.Context) (err error) {
 	n.port.build(n)
 	n.catalog, err = catalog.Open(catalog.Options{
@@ -166,7 +170,8 @@ func (n *Node) openCatalog(ctx context.Context) (err error) {
 	return n.announce(ctx, background, info)
 }
 
-// openSessions opens what stands on the catalog: the fragments here, and what serves clients.
+// openSessions opens what depends on the catalog: the fragments on this node, and the server for
+// clients.
 func (n *Node) openSessions(ctx context.Context) (err error) {
 	self := n.catalog.View().Node(n.dir.NodeID)
 	if self == nil {
@@ -213,7 +218,8 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	before := n.stop
 	n.stop = func() { stop(); before() }
 	n.background.Go(func() {
-		_ = n.catalog.Watch(watching, func(v *catalog.View) error { // it ends with its context
+		// Returns an error only when its context ends.
+		_ = n.catalog.Watch(watching, func(v *catalog.View) error {
 			n.server.Observe(v)
 			n.server.EndOrphans(v)
 			return nil
@@ -245,7 +251,8 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	return nil
 }
 
-// clusterVersion is what the catalog here has of the cluster's version (V4), 0 while it has no definitions.
+// clusterVersion returns the cluster's version (V4) in this node's view, 0 if the view has no
+// definitions.
 func (n *Node) clusterVersion() uint32 {
 	if k := n.catalog.View().Cluster(); k != nil {
 		return k.Format
@@ -253,7 +260,7 @@ func (n *Node) clusterVersion() uint32 {
 	return 0
 }
 
-// bootstrap makes the definitions of a new cluster, and reports whether there were none.
+// bootstrap creates the definitions of a new cluster, and reports whether it did.
 func (n *Node) bootstrap(ctx context.Context, info *pb.NodeInfo) (created bool, err error) {
 	first := catalog.Node{ID: n.dir.NodeID, Name: n.cfg.Name, Block: "A"}
 	if first.Name == "" {
@@ -261,7 +268,7 @@ func (n *Node) bootstrap(ctx context.Context, info *pb.NodeInfo) (created bool, 
 	}
 	member.Describe(&first, info)
 	if n.catalog.View().Cluster() == nil {
-		if err := n.checkNewAccess(); err != nil { // a start before this one did not come so far
+		if err := n.checkNewAccess(); err != nil { // an earlier start did not come this far
 			return false, err
 		}
 	}
@@ -276,7 +283,7 @@ func (n *Node) bootstrap(ctx context.Context, info *pb.NodeInfo) (created bool, 
 	})
 }
 
-// URL is what psql and drivers connect with.
+// URL returns the connection string for psql and drivers.
 func (n *Node) URL() string {
 	addr := n.listener.Addr().String()
 	if host, port, err := net.SplitHostPort(addr); err == nil && net.ParseIP(host).IsUnspecified() {
@@ -285,13 +292,14 @@ func (n *Node) URL() string {
 	return "postgres://postgres@" + addr + "/postgres"
 }
 
-// Close ends the node in reverse order of its building: clients first, which may finish their transaction until ctx ends. Those of other nodes whose
-// transactions use what this node leads are then given as long.
+// Close closes the node's parts in reverse order. Clients may finish their transactions until ctx
+// ends. Then clients of other nodes whose transactions use fragments led here get as much time.
 func (n *Node) Close(ctx context.Context) error {
 	var errs []error
 	patience := drainTime(ctx)
 	if n.wire != nil {
-		// That the time has passed is no failure: what still ran is cancelled then, and its client told so.
+		// It is not an error if the time has passed: the remaining statements are cancelled, and
+		// their clients get an error.
 		if err := n.wire.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			errs = append(errs, err)
 		}

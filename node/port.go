@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// port is the node's door for other nodes, with what is served and carried there.
+// port is the node's port for other nodes, with the services on it.
 type port struct {
 	listener net.Listener
 	door     *door.Door
@@ -28,13 +28,13 @@ type port struct {
 	served   chan struct{} // closed when the door has closed; nil before it opens
 }
 
-// listen takes the address; connections are not served yet.
+// listen listens at the address; it does not accept connections yet.
 func (p *port) listen(addr string) (err error) {
 	p.listener, err = listen("other nodes", "node-addr", addr)
 	return err
 }
 
-// build makes door, servers and the transport of Raft. Nothing of it is open yet.
+// build creates the transport, the servers and the Raft transport. It opens nothing.
 func (p *port) build(n *Node) {
 	p.door = door.New(door.Config{
 		Keeper: n.keeper, Listener: p.listener, Version: n.cfg.Knobs.Version, Addr: n.addrOf, Dial: n.cfg.Knobs.Dial, Logger: n.cfg.Logger,
@@ -48,7 +48,7 @@ func (p *port) build(n *Node) {
 	p.asks = catalognet.New(p.door, p.members)
 }
 
-// open begins to serve; all services are registered.
+// open starts to serve. All services are registered.
 func (p *port) open() {
 	p.served = make(chan struct{})
 	go func() {
@@ -57,7 +57,7 @@ func (p *port) open() {
 	}()
 }
 
-// close ends all traffic. What uses it was closed before.
+// close stops all traffic. The parts that use the port were closed before.
 func (p *port) close() error {
 	switch {
 	case p.listener == nil:
@@ -74,8 +74,9 @@ func (p *port) close() error {
 	return err
 }
 
-// awaitCatalog waits until the catalog here is as new as the cluster's. A node that the others refuse, since it was removed or runs another release, would
-// wait for ever: it hears why.
+// awaitCatalog waits until this node's catalog is as new as the cluster's. It returns an error if
+// other nodes refuse this one, because it was removed or runs another release; otherwise it would
+// wait for ever.
 func (p *port) awaitCatalog(ctx context.Context, n *Node) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -113,7 +114,8 @@ func (p *port) awaitCatalog(ctx context.Context, n *Node) error {
 	return err
 }
 
-// refusal connects until that is done, and tells why the other side does not want it; nil where it does, or when ctx ends.
+// refusal connects to another node and returns the reason if that node refuses the connection. It
+// returns nil if the connection succeeds or ctx ends.
 func refusal(ctx context.Context, link *door.Link) *door.Refused {
 	for {
 		link.Connect()
@@ -128,8 +130,9 @@ func refusal(ctx context.Context, link *door.Link) *door.Refused {
 	}
 }
 
-// attend keeps what the node knows of others as the catalog says it: where they are reached, whom to trust, who was removed. It renews the node's own
-// certificate when that is due. It ends with ctx.
+// attend keeps what the node knows about others in line with the catalog: their addresses, the
+// trusted authorities, removed nodes. It renews the node's certificate when that is due. It ends
+// with ctx.
 func (n *Node) attend(ctx context.Context) {
 	n.background.Go(func() { n.keepRenewed(ctx) })
 	n.background.Go(func() { n.keepRotated(ctx) })
@@ -153,7 +156,7 @@ func (n *Node) attend(ctx context.Context) {
 	}()
 }
 
-// note takes in a view. gone is the removed and lost nodes whose connections were ended.
+// note applies a view. gone holds the removed and lost nodes whose connections were closed already.
 func (n *Node) note(v *catalog.View, gone map[uint32]bool) {
 	if err := n.contacts.Follow(v); err != nil {
 		n.cfg.Logger.Warn("the addresses of the other nodes were not kept", "error", err)
@@ -171,10 +174,10 @@ func (n *Node) note(v *catalog.View, gone map[uint32]bool) {
 	}
 }
 
-// waitingPause is how often it is said that a start waits for the catalog, and why.
+// waitingPause is the interval between log messages while a start waits for the catalog.
 const waitingPause = 10 * time.Second
 
-// sayWaiting says that this node waits for the cluster's definitions, and what is in the way, until ctx ends.
+// sayWaiting logs that this node waits for the cluster's definitions, and why, until ctx ends.
 func (p *port) sayWaiting(ctx context.Context, n *Node) {
 	t := time.NewTicker(waitingPause)
 	defer t.Stop()

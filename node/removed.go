@@ -11,11 +11,12 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 )
 
-// removedLook is how often a node looks whether it still is one of the cluster.
+// removedLook is the interval at which a node checks whether it is still a member of the cluster.
 const removedLook = 5 * time.Second
 
-// watchRemoval ends Serve when this node was removed from the cluster, or declared lost. It may hear that from the catalog, or only by being refused everywhere: nobody
-// tells it anything any more. It ends with ctx.
+// watchRemoval ends Serve if this node was removed from the cluster or declared lost. The node
+// learns that from the catalog or, because it may get no more updates, from the refusals of all
+// other nodes. It ends with ctx.
 func (n *Node) watchRemoval(ctx context.Context) {
 	t := time.NewTicker(removedLook)
 	defer t.Stop()
@@ -33,7 +34,7 @@ func (n *Node) watchRemoval(ctx context.Context) {
 	}
 }
 
-// removal returns how this node knows that it was removed; nil if it does not.
+// removal returns the evidence that this node was removed or declared lost, nil if there is none.
 func (n *Node) removal() error {
 	if gone := n.catalog.View().RemovedNode(n.dir.NodeID); gone != nil {
 		return fmt.Errorf("node %s (number %d) was removed from the cluster", gone.Name, gone.ID)
@@ -58,7 +59,7 @@ func (n *Node) removal() error {
 	return nil
 }
 
-// Serve takes clients until the node is closed, or was removed from the cluster.
+// Serve accepts clients until the node is closed or was removed from the cluster.
 func (n *Node) Serve() error {
 	served := make(chan error, 1)
 	go func() { served <- n.wire.Serve(n.listener) }()

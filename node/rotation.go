@@ -23,12 +23,12 @@ import (
 
 const (
 	certificateLook    = time.Minute     // how often certificates are looked at
-	certificateTimeout = 3 * time.Second // of a node's report of its own
+	certificateTimeout = 3 * time.Second // for a node's report of its certificates
 	rotationLook       = time.Second     // how often, while nodes follow a step of a replacement …
-	rotationPatience   = time.Minute     // … and how long before the one that is missing is named
+	rotationPatience   = time.Minute     // how long a step may take before a missing node is logged
 )
 
-// report returns what this node trusts, and by what it is trusted.
+// report returns the authorities that this node trusts, and the issuer of its certificate.
 func (n *Node) report() trust.Report {
 	return trust.Report{Trusts: n.keeper.Roots().Fingerprints(), Issuer: n.keeper.Self().Issuer}
 }
@@ -48,7 +48,8 @@ func (n *Node) keepRenewed(ctx context.Context) {
 	join.KeepRenewed(ctx, n.keeper, tick, replaced, func(context.Context) error { return n.register.Renew(n.keeper) }, n.cfg.Logger)
 }
 
-// eachLook calls f when certificates are to be looked at: at intervals, and when the cluster's authorities have changed. It ends with ctx.
+// eachLook calls f whenever certificates have to be checked: at intervals, and after a change of
+// the cluster's authorities. It ends with ctx.
 func (n *Node) eachLook(ctx context.Context, f func()) {
 	t := time.NewTicker(n.cfg.Knobs.CertificateLook)
 	defer t.Stop()
@@ -68,7 +69,7 @@ func (n *Node) eachLook(ctx context.Context, f func()) {
 	}
 }
 
-// phases returns how far each authority has come.
+// phases returns the phase of each authority.
 func (n *Node) phases() map[uint64]catalog.AuthorityPhase {
 	out := map[uint64]catalog.AuthorityPhase{}
 	for a := range n.catalog.View().Authorities() {
@@ -77,7 +78,8 @@ func (n *Node) phases() map[uint64]catalog.AuthorityPhase {
 	return out
 }
 
-// keepRotated has the cluster's authority replaced in time, and brings a replacement to its end, while this node leads the catalog. It ends with ctx.
+// keepRotated replaces the cluster's authority when that is due, and completes a replacement, while
+// this node leads the catalog. It ends with ctx.
 func (n *Node) keepRotated(ctx context.Context) {
 	n.eachLook(ctx, func() {
 		if !n.catalog.Leads() {
@@ -93,8 +95,8 @@ func (n *Node) keepRotated(ctx context.Context) {
 	})
 }
 
-// rotate takes the steps of a replacement until it is done, or waits for a node for long: then the
-// next look continues.
+// rotate takes the steps of a replacement until it is complete, or until it has waited for a node
+// for long; then the next check continues.
 func (n *Node) rotate(ctx context.Context) {
 	for since := time.Now(); n.catalog.Leads() && n.register.Replacing(); {
 		step, err := n.register.Advance(ctx, n.certificates(ctx))
@@ -145,7 +147,7 @@ func (n *Node) certificates(ctx context.Context) map[uint32]trust.Report {
 	return out
 }
 
-// rotateAuthority begins a replacement: sherd.rotate_authority().
+// rotateAuthority starts a replacement: sherd.rotate_authority().
 func (n *Node) rotateAuthority(ctx context.Context) error {
 	err := n.register.ReplaceAuthority(ctx)
 	if errors.Is(err, member.ErrReplacing) {

@@ -18,18 +18,21 @@ import (
 
 // Values of Config.SQLTLS.
 const (
-	TLSAuto = "auto" // unless clients of this machine alone can connect, and no certificate is given
+	// On, unless only clients of this machine can connect and no certificate is configured.
+	TLSAuto = "auto"
 	TLSOn   = "on"
 )
 
-// clientTLS is what clients are shown: the certificate of the configured files, or one that this node makes itself and the cluster's authority signs.
+// clientTLS is the certificate for clients: that of the configured files, or one that this node
+// makes and the cluster's authority signs.
 type clientTLS struct {
 	certFile, keyFile string
 	current           atomic.Pointer[tls.Certificate] // nil: clients are offered no TLS
 	signedBy          trust.Fingerprint               // of a certificate made here
 }
 
-// loadClientTLS reads the configured files, so that what is wrong with them is said before anything is made.
+// loadClientTLS reads the configured files, so that errors in them are reported before anything is
+// created.
 func (n *Node) loadClientTLS() error {
 	n.tls.certFile, n.tls.keyFile = n.cfg.SQLTLSCert, n.cfg.SQLTLSKey
 	if n.tls.certFile == "" {
@@ -72,7 +75,8 @@ func (n *Node) clientConfig() (*tls.Config, error) {
 	}, nil
 }
 
-// makeClientTLS makes a certificate for the names that clients may reach this node under. It is kept in memory alone: every node has the authority's key.
+// makeClientTLS makes a certificate for the names under which clients may reach this node. Only
+// memory holds it: every node has the authority's key and can make another one.
 func (n *Node) makeClientTLS() error {
 	signer, err := n.register.Signer()
 	if err != nil {
@@ -106,8 +110,8 @@ func (n *Node) clientHosts() []string {
 	return slices.Compact(hosts)
 }
 
-// keepClientTLS renews the certificate for clients when a third of its time has passed, and when
-// another authority signs. It ends with ctx.
+// keepClientTLS renews the certificate for clients after a third of its lifetime, and when another
+// authority signs. It ends with ctx.
 func (n *Node) keepClientTLS(ctx context.Context) {
 	n.eachLook(ctx, func() {
 		leaf := n.tls.current.Load().Leaf
@@ -125,8 +129,8 @@ func (n *Node) keepClientTLS(ctx context.Context) {
 	})
 }
 
-// Reload reads again what an operator may have replaced while the node runs: the certificate for clients. What is wrong with it is logged, and the one
-// before stays in use.
+// Reload reads the certificate for clients again, which an operator may have replaced. If the files
+// are not valid, it logs the error, and the old certificate stays in use.
 func (n *Node) Reload() {
 	if n.tls.certFile == "" {
 		return
@@ -145,8 +149,8 @@ func (n *Node) onLoopback() bool {
 	return ok && a.IP.IsLoopback()
 }
 
-// checkNewAccess refuses to begin a cluster to which clients of other machines could connect without
-// a password (docs/operations.md).
+// checkNewAccess refuses to create a cluster to which clients of other machines could connect
+// without a password (docs/operations.md).
 func (n *Node) checkNewAccess() error {
 	if n.onLoopback() || n.cfg.Password != "" {
 		return nil
@@ -155,8 +159,8 @@ func (n *Node) checkNewAccess() error {
 		"Give the first one of the role postgres with --superuser-password-file FILE or SHERD_SUPERUSER_PASSWORD", n.cfg.SQLAddr)
 }
 
-// checkAccess refuses to open the clients' port to other machines in a cluster in which no role has
-// a password.
+// checkAccess refuses to open the clients' port to other machines if no role of the cluster has a
+// password.
 func (n *Node) checkAccess() error {
 	if n.onLoopback() {
 		return nil

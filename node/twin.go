@@ -12,15 +12,16 @@ import (
 	"github.com/sherddb/sherd/cluster/trust"
 )
 
-// A data directory that was copied makes a second process that is the same node, with the same number and the same votes. The copy finds the original where
-// the node was last reached; an original that was down meanwhile finds the copy where the catalog says the node is now. What cannot be found in these ways is
-// a copy at the very same address, which cannot be reached by two.
+// A copied data directory makes a second process with the same node id and the same votes. The copy
+// finds the original at the address where the node was last reached. An original that was down
+// meanwhile finds the copy at the address that the catalog has. Only a copy at exactly the same
+// address is not detected, but two processes cannot share an address.
 
-// twinPatience bounds the wait for an answer from where this node was before: mostly nothing
+// twinPatience is how long the node waits for an answer from its former address. Usually no process
 // answers there.
 const twinPatience = 3 * time.Second
 
-// refuseTwin refuses to go on where another process answers at an address as this node.
+// refuseTwin returns an error if another process answers at an address with this node's identity.
 func (n *Node) refuseTwin(ctx context.Context, addr string) error {
 	if addr == "" || n.isSelf(ctx, addr) {
 		return nil
@@ -39,7 +40,8 @@ func (n *Node) refuseTwin(ctx context.Context, addr string) error {
 		"empty directory and a join token, and if the one at %s is not to be, stop it first", n.dir.NodeID, addr, n.dir.Path, addr)
 }
 
-// watchTwin ends Serve when another process has told the cluster that it is this node. It ends with ctx.
+// watchTwin ends Serve if another process has registered this node's id in the cluster with another
+// address. It ends with ctx.
 func (n *Node) watchTwin(ctx context.Context) {
 	before := n.self
 	_ = n.catalog.Watch(ctx, func(v *catalog.View) error {
@@ -54,21 +56,22 @@ func (n *Node) watchTwin(ctx context.Context) {
 			n.end(err)
 		}
 		return nil
-	}) // it ends with its context
+	}) // returns an error only when its context ends
 }
 
-// suspectTwin notes an address where another node knows this one to be reached. It does not block.
+// suspectTwin records an address at which another node believes this one to be. It does not block.
 func (n *Node) suspectTwin(addr string) {
 	if addr == n.self {
 		return
 	}
 	select {
 	case n.suspects <- addr:
-	default: // one is being looked at, and the next connection says it again
+	default: // one address is being checked; the next connection reports this one again
 	}
 }
 
-// findTwins ends this node if another process answers where others know this one to be. It ends with ctx.
+// findTwins ends this node if another process answers with this node's id at an address that
+// another node has reported. It ends with ctx.
 func (n *Node) findTwins(ctx context.Context) {
 	for {
 		select {
@@ -82,7 +85,7 @@ func (n *Node) findTwins(ctx context.Context) {
 	}
 }
 
-// end ends Serve, or a start that waits for others.
+// end ends Serve, or a start that waits for other nodes.
 func (n *Node) end(why error) {
 	select {
 	case n.removed <- fmt.Errorf("this node ends: %w", why):
@@ -90,7 +93,7 @@ func (n *Node) end(why error) {
 	}
 }
 
-// isSelf reports whether an address is where this node listens for others.
+// isSelf reports whether this node listens for other nodes at an address.
 func (n *Node) isSelf(ctx context.Context, addr string) bool {
 	if addr == n.self {
 		return true
@@ -109,7 +112,7 @@ func (n *Node) isSelf(ctx context.Context, addr string) bool {
 	return allSelf(listens.IP, ips)
 }
 
-// allSelf reports whether a name with these addresses is where this node listens. One name may
+// allSelf reports whether a name with these addresses is an address of this node. One name may
 // stand for all nodes of a cluster, this one among them.
 func allSelf(listens net.IP, ips []net.IPAddr) bool {
 	here := false
@@ -127,7 +130,7 @@ func isOfThisMachine(ip net.IP) bool {
 	if ip.IsLoopback() {
 		return true
 	}
-	addrs, _ := net.InterfaceAddrs() // without them nothing is known
+	addrs, _ := net.InterfaceAddrs() // without addresses nothing is known
 	for _, a := range addrs {
 		if own, ok := a.(*net.IPNet); ok && own.IP.Equal(ip) {
 			return true
@@ -136,7 +139,8 @@ func isOfThisMachine(ip net.IP) bool {
 	return false
 }
 
-// sayElsewhere says of each address of Join that it is of another cluster: a node that has data is of the one it was.
+// sayElsewhere warns of each address of Join at which another cluster answers: a node with data
+// stays in its cluster.
 func (n *Node) sayElsewhere(ctx context.Context) {
 	for _, addr := range n.cfg.Join {
 		c, err := door.Who(ctx, addr, n.keeper, n.cfg.Knobs.Version, n.cfg.Knobs.Dial)

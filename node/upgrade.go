@@ -5,11 +5,13 @@ import (
 	"time"
 )
 
-// upgradeLook is how often it is looked whether an upgrade can be finalized, and for how long that must have been so.
+// upgradeLook is the interval between checks whether an upgrade can be finalized. It must be
+// possible at two checks in a row.
 const upgradeLook = time.Minute
 
-// keepUpgraded finalizes an upgrade (V4) once all nodes run this release and answer, unless sherd.auto_finalize_upgrade is off. The node that leads the
-// catalog does, and makes the predefined roles that are new. It ends with ctx.
+// keepUpgraded finalizes an upgrade (V4) once all nodes run this release and answer, unless
+// sherd.auto_finalize_upgrade is off. The node that leads the catalog does it, and also creates new
+// predefined roles. It ends with ctx.
 func (n *Node) keepUpgraded(ctx context.Context) {
 	t := time.NewTicker(n.cfg.Knobs.UpgradeLook)
 	defer t.Stop()
@@ -30,8 +32,8 @@ func (n *Node) keepUpgraded(ctx context.Context) {
 	}
 }
 
-// addPredefinedRoles makes the roles that a release before this one did not have. Older releases know them as any other role, so they need not wait for the
-// end of the upgrade.
+// addPredefinedRoles creates the roles that an older release did not have. Older releases treat
+// them as ordinary roles, so this need not wait for the end of the upgrade.
 func (n *Node) addPredefinedRoles(ctx context.Context) {
 	if !n.catalog.Leads() {
 		return

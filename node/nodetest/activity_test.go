@@ -16,7 +16,7 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// TestWholeClusterViews has sessions at two nodes see, and cancel, each other.
+// TestWholeClusterViews: sessions on two nodes see and cancel each other.
 func TestWholeClusterViews(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
@@ -82,7 +82,8 @@ func TestWholeClusterViews(t *testing.T) {
 	eventually("sherd.replicas", "SELECT count(*) FROM sherd.replicas WHERE role = 'leader' AND state = 'up to date' AND term > 0", int64(1))
 }
 
-// TestCancelRequestElsewhere sends a client's request to cancel to the other node, as a balancer may.
+// TestCancelRequestElsewhere sends a client's cancel request to another node, as a load balancer
+// may.
 func TestCancelRequestElsewhere(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
@@ -109,7 +110,7 @@ func TestCancelRequestElsewhere(t *testing.T) {
 	}
 }
 
-// TestDropDatabaseInUse ends the sessions that another node has in a database.
+// TestDropDatabaseInUse: DROP DATABASE WITH (FORCE) ends sessions on another node.
 func TestDropDatabaseInUse(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
@@ -137,7 +138,8 @@ func TestDropDatabaseInUse(t *testing.T) {
 	}
 }
 
-// TestDropDatabaseAtOnce drops a database as soon as its node has heard of the other, which had no time yet to answer.
+// TestDropDatabaseAtOnce drops a database when its node has just heard from the other node, which
+// had no time to answer yet.
 func TestDropDatabaseAtOnce(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })

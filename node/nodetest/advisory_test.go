@@ -15,7 +15,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// advisors is sessions at the nodes of a cluster of one fragment, the home of whose advisory locks is known.
+// advisors holds sessions on the nodes of a cluster with one fragment, whose leader keeps the
+// advisory locks.
 type advisors struct {
 	t   *testing.T
 	c   *Cluster
@@ -30,7 +31,7 @@ func newAdvisors(t *testing.T) *advisors {
 	return &advisors{t, c, ctx}
 }
 
-// home gives the node that keeps the locks, and two others.
+// home returns the node that keeps the locks, and two others.
 func (a *advisors) home() (home, one, other uint32) {
 	a.t.Helper()
 	f := txn.FragmentID(a.c.Running().Catalog().View().Database(catalog.PostgresDB).Fragments[0].ID)
@@ -105,14 +106,14 @@ func TestAdvisoryLocksOverNodes(t *testing.T) {
 		waited <- err
 	}()
 	a.becomes(y, "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
-	a.bool(x, "SELECT pg_advisory_unlock(1)", true) // it was taken twice
+	a.bool(x, "SELECT pg_advisory_unlock(1)", true) // it was locked twice
 	a.bool(y, "SELECT pg_try_advisory_lock(1)", false)
 	a.bool(x, "SELECT pg_advisory_unlock(1)", true)
 	if err := <-waited; err != nil {
 		t.Fatal(err)
 	}
 	a.bool(x, "SELECT pg_advisory_unlock(1)", false)
-	z.Close(a.ctx) // its end frees what it has
+	z.Close(a.ctx) // the end of a session releases its locks
 	a.run(x, "SELECT pg_advisory_lock(1)")
 
 	a.run(x, "SELECT pg_advisory_lock_shared(2, 3)")
@@ -149,7 +150,8 @@ func TestAdvisoryLocksOverNodes(t *testing.T) {
 	}
 }
 
-// The home of the locks is stopped: another takes over what is held, and what waits goes on there.
+// TestAdvisoryHomeMoves stops the leader of the locks: another node takes over the locks, and
+// waiting requests continue there.
 func TestAdvisoryHomeMoves(t *testing.T) {
 	t.Parallel()
 	a := newAdvisors(t)
@@ -176,7 +178,8 @@ func TestAdvisoryHomeMoves(t *testing.T) {
 	a.bool(w, "SELECT pg_try_advisory_lock(1)", true)
 }
 
-// The home is cut off together with a session that holds a lock. The session ends before another one gets it, and its transaction does not commit.
+// TestAdvisoryHomeCutOff isolates the leader of the locks together with a session that holds a
+// lock. The session ends before another one gets the lock, and its transaction does not commit.
 func TestAdvisoryHomeCutOff(t *testing.T) {
 	t.Parallel()
 	a := newAdvisors(t)
@@ -194,7 +197,8 @@ func TestAdvisoryHomeCutOff(t *testing.T) {
 	a.bool(a.c.Node(home).Connect(t), "SELECT pg_try_advisory_lock(1)", false)
 }
 
-// A node starts again: what its sessions held is free soon. One that is cut off loses its locks in time.
+// TestAdvisoryGatewayGone: after a node restarts, the locks of its sessions are released soon. An
+// isolated node loses its locks after a while.
 func TestAdvisoryGatewayGone(t *testing.T) {
 	t.Parallel()
 	a := newAdvisors(t)

@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// BenchmarkPoint reads and writes single rows through the node that leads everything, and through one that leads nothing.
+// BenchmarkPoint reads and writes single rows through the node that leads all fragments, and
+// through a node that leads none.
 func BenchmarkPoint(b *testing.B) {
 	c := Start(b, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
 	db := c.Node(1).Connect(b)

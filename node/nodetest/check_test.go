@@ -16,7 +16,7 @@ import (
 	"github.com/sherddb/sherd/internal/eventually"
 )
 
-// compared is what sherd.check() says of replicas, asked of a node.
+// compared returns the rows about replicas that sherd.check() returns on a node.
 func compared(c *Cluster, number uint32) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -32,7 +32,7 @@ func compared(c *Cluster, number uint32) ([]string, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// says waits until a node's check says something of replicas.
+// says waits until a node's check returns a row about replicas with all parts.
 func says(t *testing.T, c *Cluster, number uint32, parts ...string) {
 	t.Helper()
 	eventually.Succeeds(t, fmt.Sprintf("node %d says %q", number, parts), func() error {
@@ -46,7 +46,8 @@ func says(t *testing.T, c *Cluster, number uint32, parts ...string) {
 	})
 }
 
-// Replicas are compared wherever the check is asked for; one that is away is named, and one that was damaged is found.
+// TestReplicasCompared: every node's check compares the replicas; it names a replica that does not
+// answer, and finds a damaged one.
 func TestReplicasCompared(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3)
@@ -55,7 +56,7 @@ func TestReplicasCompared(t *testing.T) {
 	exec(t, c, 1, "INSERT INTO whole SELECT 'row/' || i, i FROM generate_series(1, 3000) i")
 	exec(t, c, 1, "CREATE TABLE gone (id text PRIMARY KEY)")
 	exec(t, c, 1, "INSERT INTO gone SELECT 'row/' || i FROM generate_series(1, 3000) i")
-	exec(t, c, 1, "DROP TABLE gone") // whose rows each node deletes at its own pace
+	exec(t, c, 1, "DROP TABLE gone") // each node deletes its rows at its own pace
 	for n := range uint32(3) {
 		rows, err := compared(c, n+1)
 		if err != nil || len(rows) == 0 {
@@ -77,7 +78,7 @@ func TestReplicasCompared(t *testing.T) {
 	}
 }
 
-// damage changes a row of a node that is stopped, and gives the name of its fragment.
+// damage changes a row of a stopped node, and returns the name of its fragment.
 func damage(t *testing.T, c *Cluster, number uint32) string {
 	t.Helper()
 	d := c.Running().Catalog().View().Database(catalog.PostgresDB)
@@ -100,7 +101,7 @@ func damage(t *testing.T, c *Cluster, number uint32) string {
 	return ""
 }
 
-// change writes another value over the first row's, in place.
+// change overwrites the value of the first row in place.
 func change(t *testing.T, db *badger.DB) bool {
 	t.Helper()
 	read := db.NewTransactionAt(1<<64-1, false)

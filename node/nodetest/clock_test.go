@@ -8,8 +8,9 @@ import (
 	"github.com/sherddb/sherd/internal/eventually"
 )
 
-// One node's clock jumps ahead by an hour: nothing of that gets into the logs, the others take over what it led and go on, and it serves again once
-// its clock is right. A clock that jumps back changes nothing.
+// TestClockJumps: one node's clock jumps ahead by an hour. No such time gets into the logs, the
+// other nodes take over its leaders and continue, and it serves again once its clock is correct. A
+// clock that jumps back changes nothing.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3)
@@ -26,7 +27,7 @@ func TestClockJumps(t *testing.T) {
 		return false
 	})
 	added := 0
-	add := func(node uint32) { // also where the answer of an attempt is lost, once
+	add := func(node uint32) { // applied once, even if the answer of an attempt is lost
 		t.Helper()
 		exec(t, c, node, "UPDATE acc SET n = n + 1 WHERE n = $1", added)
 		added++

@@ -11,7 +11,8 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// TestDeadlockOverNodes has two transactions of the second node wait for each other: one for a row, at the first node, one for a table, at their own.
+// TestDeadlockOverNodes: two transactions of the second node wait for each other, one for a row on
+// the first node, one for a table on its own.
 func TestDeadlockOverNodes(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })

@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// reader is a session at which a statement is wanted to answer something.
+// reader is a session whose statements must return an expected result.
 type reader struct {
 	t    *testing.T
 	conn *pgx.Conn
@@ -29,7 +29,7 @@ func (r reader) want(want, text string) {
 	}
 }
 
-// exports begins a transaction and returns the name of its snapshot.
+// exports begins a transaction, exports its snapshot and returns the name.
 func (r reader) exports(begin string) string {
 	r.t.Helper()
 	r.want("", begin)
@@ -40,12 +40,13 @@ func (r reader) exports(begin string) string {
 	return got[0]
 }
 
-// imports begins a transaction that reads an exported snapshot.
+// imports returns statements that begin a transaction with an exported snapshot.
 func imports(begin, id string) string { return begin + "; SET TRANSACTION SNAPSHOT '" + id + "'" }
 
 const repeatable = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 
-// TestExportedSnapshotElsewhere: a snapshot that a transaction at one node exports is read at another, as long as that transaction is open, by PostgreSQL's rules.
+// TestExportedSnapshotElsewhere: another node can read a snapshot while the exporting transaction
+// is open, by PostgreSQL's rules.
 func TestExportedSnapshotElsewhere(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 2 })
@@ -92,7 +93,7 @@ func TestExportedSnapshotElsewhere(t *testing.T) {
 		b.want("", "ROLLBACK")
 	}
 
-	b.want("", imports(repeatable, id)) // its own, from now on
+	b.want("", imports(repeatable, id)) // from now on its own snapshot
 	again, err := rows(t.Context(), b.conn, "SELECT pg_export_snapshot()")
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +108,8 @@ func TestExportedSnapshotElsewhere(t *testing.T) {
 	}
 }
 
-// TestExportedSnapshotIsPinned: old versions are kept for a transaction that has imported a snapshot from another node, when the exporting one has ended.
+// TestExportedSnapshotIsPinned: old versions are kept for a transaction that has imported a
+// snapshot from another node, also after the exporting one has ended.
 func TestExportedSnapshotIsPinned(t *testing.T) {
 	t.Parallel()
 	var kept versions
@@ -126,7 +128,8 @@ func TestExportedSnapshotIsPinned(t *testing.T) {
 	b.want("", "COMMIT")
 }
 
-// TestExportedSnapshotOfADeadNode: while the exporting node does not answer the import fails with its name, in time.
+// TestExportedSnapshotOfADeadNode: if the exporting node does not answer, the import fails in time,
+// with the name of that node.
 func TestExportedSnapshotOfADeadNode(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
@@ -137,7 +140,8 @@ func TestExportedSnapshotOfADeadNode(t *testing.T) {
 	c.Heal()
 }
 
-// TestExportedPartsElsewhere: sessions at several nodes that share a snapshot and read a fragment each read every row once, though buckets have moved since.
+// TestExportedPartsElsewhere: sessions on several nodes share a snapshot and read one fragment
+// each. They read every row once, though buckets have moved since.
 func TestExportedPartsElsewhere(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Replication = 2, 1 })

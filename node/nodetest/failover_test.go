@@ -10,8 +10,8 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// TestHistoryOverLeaders has clients at all nodes while leaders are cut off and come back: nothing that was acknowledged is lost, and nobody sees
-// what never was.
+// TestHistoryOverLeaders: clients on all nodes work while leaders are isolated and come back. No
+// acknowledged write is lost, and no client reads a value that was never committed.
 func TestHistoryOverLeaders(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

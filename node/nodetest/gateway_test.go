@@ -10,7 +10,7 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// TestAnyNodeTakesAnyStatement has the first node lead everything, and clients at the others.
+// TestAnyNodeTakesAnyStatement: the first node leads all fragments, the clients are on the others.
 func TestAnyNodeTakesAnyStatement(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 3 })
@@ -42,7 +42,8 @@ func TestAnyNodeTakesAnyStatement(t *testing.T) {
 	}
 }
 
-// TestHeldOverNodes prepares at one node what another commits or rolls back, of rows in fragments that a third leads.
+// TestHeldOverNodes: a transaction prepared on one node is committed or rolled back on another,
+// with rows in fragments that a third one leads.
 func TestHeldOverNodes(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, func(n uint32, cfg *node.Config) {

@@ -12,10 +12,10 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// gate keeps the replicas of a node from applying anything while it is shut.
+// gate keeps the replicas of a node from applying entries while it is closed.
 type gate struct {
 	mu   sync.Mutex
-	shut chan struct{} // closed when it opens; nil: it is open; guarded by mu
+	shut chan struct{} // closed when the gate opens; nil if it is open; guarded by mu
 }
 
 func (g *gate) at(point string) {
@@ -27,7 +27,7 @@ func (g *gate) at(point string) {
 	}
 }
 
-// close shuts the gate, and gives what opens it.
+// close closes the gate, and returns the function that opens it.
 func (g *gate) close() (open func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -41,7 +41,8 @@ func (g *gate) close() (open func()) {
 	})
 }
 
-// bystander waits until two fragments are led by two nodes, where the catalog has them led, and gives the node that leads none, with one that does.
+// bystander waits until two nodes lead the two fragments as the catalog wants it. It returns a node
+// that leads none and a node that leads one.
 func bystander(c *Cluster) (number, leader uint32) {
 	eventually.Holds(c.t, "leaders are spread", func() bool {
 		number, leader = 1+2+3, 0
@@ -60,8 +61,9 @@ func bystander(c *Cluster) (number, leader uint32) {
 	return number, leader
 }
 
-// TestFollowerHasNotHeard: a follower that has everything up to the time that is read, and not the entry of its log by which rows came to it later, takes itself for the owner of their
-// buckets and has none of them. It does not read for them.
+// TestFollowerHasNotHeard: a follower has applied everything up to the read timestamp, but not the
+// later entry with which rows came to its fragment. The catalog makes its fragment the owner of
+// their buckets, and it has none of the rows. It must not serve the read.
 func TestFollowerHasNotHeard(t *testing.T) {
 	t.Parallel()
 	var gates [3]gate
@@ -72,7 +74,7 @@ func TestFollowerHasNotHeard(t *testing.T) {
 	number, leader := bystander(c)
 	ctx, db := c.context(), c.Node(number).Connect(t)
 	const query = "SELECT count(*) FROM acc"
-	if _, err := rows(ctx, db, query); err != nil { // from now on the node knows the table
+	if _, err := rows(ctx, db, query); err != nil { // so that the node knows the table
 		t.Fatal(err)
 	}
 	at := time.Now().Add(time.Millisecond).UTC().Format("2006-01-02 15:04:05.000Z")

@@ -19,7 +19,7 @@ import (
 	"github.com/sherddb/sherd/internal/eventually"
 )
 
-// logged is what a node logs, for looking at.
+// logged collects what a node logs.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer // guarded by mu
@@ -37,7 +37,7 @@ func (l *logged) has(text string) bool {
 	return strings.Contains(l.text.String(), text)
 }
 
-// listenOnly listens at an address and gives what connects to serve.
+// listenOnly listens at an address, passes connections to serve, and returns the address.
 func listenOnly(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -57,7 +57,8 @@ func listenOnly(t *testing.T, serve func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// Wrong addresses to join at are refused with what is wrong about them; of several, those that cannot be reached are named and passed over.
+// TestJoinAddresses: wrong addresses of --join are refused with the reason. If one of several
+// addresses cannot be reached, the node names it and tries the next.
 func TestJoinAddresses(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 1)
@@ -84,7 +85,8 @@ func TestJoinAddresses(t *testing.T) {
 		refused(t, n, says)
 	}
 	n.Config.Join = nil
-	refused(t, n, "the address of a node of the cluster is needed to join it") // and no other cluster is begun
+	// It must not create a cluster either.
+	refused(t, n, "the address of a node of the cluster is needed to join it")
 	n.Config.Join = []string{n.Config.NodeAddr, "127.0.0.1:1", good}
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -95,7 +97,8 @@ func TestJoinAddresses(t *testing.T) {
 	}
 }
 
-// A machine at which packets vanish does not hold up the others of the list for minutes.
+// TestJoinPastSilence: a machine that drops packets does not delay the other addresses of the list
+// for minutes.
 func TestJoinPastSilence(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 1)
@@ -115,7 +118,8 @@ func TestJoinPastSilence(t *testing.T) {
 	n.Stop()
 }
 
-// A data directory belongs to one cluster: what means another is refused, or said to do nothing.
+// TestOtherClusterLater: a data directory belongs to one cluster. Settings for another one are
+// refused, or the log says that they have no effect.
 func TestOtherClusterLater(t *testing.T) {
 	t.Parallel()
 	c, other := Start(t, 1), Start(t, 1)
@@ -138,7 +142,7 @@ func TestOtherClusterLater(t *testing.T) {
 	}
 }
 
-// copyOf copies the data directory of a node that is stopped.
+// copyOf copies the data directory of a stopped node.
 func copyOf(t *testing.T, n *Node) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
@@ -150,7 +154,7 @@ func copyOf(t *testing.T, n *Node) string {
 	}
 	err := filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
 		if err == nil {
-			err = os.Chmod(path, 0o700) // what the certificates need, and others do not mind
+			err = os.Chmod(path, 0o700) // the certificates need it, the other folders allow it
 		}
 		return err
 	})
@@ -160,12 +164,13 @@ func copyOf(t *testing.T, n *Node) string {
 	return to
 }
 
-// Of a data directory and its copy, one runs.
+// TestCopiedDirectory: a data directory and its copy cannot run at the same time.
 func TestCopiedDirectory(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3)
 	original := c.Node(2)
-	// Where a node is reached is written with a majority, which the others must have without it.
+	// Addresses of nodes are written with a majority, which the other nodes must have without the
+	// copied one.
 	for _, n := range c.Nodes() {
 		eventually.Holds(t, "all vote", func() bool { return slices.Equal(n.Catalog().Voters(), []uint32{1, 2, 3}) })
 	}
@@ -177,15 +182,15 @@ func TestCopiedDirectory(t *testing.T) {
 	exec(t, c, 2, "CREATE TABLE t (id int PRIMARY KEY)")
 
 	original.Stop()
-	if err := twin.Start(t.Context()); err != nil { // as a node that has moved
+	if err := twin.Start(t.Context()); err != nil { // like a node that has moved
 		t.Fatal(err)
 	}
 	defer twin.Stop()
 	refused(t, original, fmt.Sprintf("node 2 runs already, at %s", twin.Config.NodeAddr))
 }
 
-// A machine whose clock is years off is told so; so is one whose clock is an hour ahead, and nobody takes the time
-// from it.
+// TestJoinWithWrongClock: a machine whose clock is wrong by years, or ahead by an hour, gets an
+// error, and no node adopts its time.
 func TestJoinWithWrongClock(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 1)

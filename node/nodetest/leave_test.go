@@ -12,8 +12,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestLeadershipWhileLeaving: a node that ends waits for a transaction in one fragment, and meanwhile is handed the lead of another, as it is wanted to have.
-// Who works there loses nothing when it is gone.
+// TestLeadershipWhileLeaving: a node that shuts down waits for a transaction in one fragment, and
+// meanwhile becomes the leader of another, for which it is the preferred leader. Clients of that
+// fragment lose nothing when the node is gone.
 func TestLeadershipWhileLeaving(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 6 })

@@ -15,7 +15,8 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// atHome gives a name for a prepared transaction that is claimed in one of two fragments.
+// atHome returns a name for a prepared transaction whose coordinator is the given one of two
+// fragments.
 func atHome(ordinal uint64) string {
 	for i := 0; ; i++ {
 		name := "p" + strconv.Itoa(i)
@@ -27,8 +28,9 @@ func atHome(ordinal uint64) string {
 	}
 }
 
-// TestDropDatabaseWithLostFragment: a database of which a fragment is lost for good is dropped by force, when its node has been silent for long enough and
-// nothing is prepared in what is left; then the node can be drained and removed.
+// TestDropDatabaseWithLostFragment: a database with a permanently lost fragment can be dropped by
+// force once its node has been silent for long enough and no transaction is prepared in the other
+// fragments. Then the node can be drained and removed.
 func TestDropDatabaseWithLostFragment(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Replication = 1, 1 })
@@ -74,7 +76,7 @@ func TestDropDatabaseWithLostFragment(t *testing.T) {
 	})
 }
 
-// refusesDrop tries to drop q2, which is refused with an error that names what is in the way.
+// refusesDrop tries to drop q2, and expects an error that names the obstacle.
 func refusesDrop(t *testing.T, c *Cluster, with, code, says string) {
 	t.Helper()
 	err := try(c.Node(1).URL(), "DROP DATABASE q2"+with)
@@ -87,7 +89,7 @@ func refusesDrop(t *testing.T, c *Cluster, with, code, says string) {
 	}
 }
 
-// wantTransactions looks at sherd.txns of a database whose second fragment does not answer.
+// wantTransactions checks sherd.txns in a database whose second fragment does not answer.
 func wantTransactions(t *testing.T, url, gid string) {
 	t.Helper()
 	cfg, err := pgx.ParseConfig(url)

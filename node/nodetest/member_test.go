@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// refused starts a node that must not come to run, and gives the reason.
+// refused starts a node that must fail to start, and checks the reason.
 func refused(t *testing.T, n *Node, want string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
@@ -36,7 +36,7 @@ func (c *Cluster) token(t *testing.T, life time.Duration) string {
 	return token.String()
 }
 
-// stranger is a node that is none of the cluster yet and does not start by itself.
+// stranger returns a node that is not a member of the cluster and is not started.
 func (c *Cluster) stranger(t *testing.T, token string) *Node {
 	t.Helper()
 	number := uint32(len(c.nodes) + 1)
@@ -47,7 +47,8 @@ func (c *Cluster) stranger(t *testing.T, token string) *Node {
 	}}
 }
 
-// What does not belong is told why, and takes nothing from who does.
+// TestStrangers: nodes that do not belong to the cluster get an error with the reason, and do not
+// harm its members.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	c, other := Start(t, 1), Start(t, 1)
@@ -63,9 +64,10 @@ func TestStrangers(t *testing.T) {
 	n.Config.Token, n.Config.Name = good, "n1"
 	refused(t, n, `there is a node named "n1" already: give another --node-name`)
 	n.Config.Join = []string{c.Node(1).Node.SQLAddr()}
-	refused(t, n, "port") // "what answers is not the node port", or it closed the connection before it could be told
+	// "what answers is not the node port", or the connection was closed before the answer arrived.
+	refused(t, n, "port")
 	n.Config.Join, n.Config.Name = []string{c.Node(1).Config.NodeAddr}, "lisbon"
-	if err := n.Start(t.Context()); err != nil { // none of it has cost the token
+	if err := n.Start(t.Context()); err != nil { // the attempts did not use up the token
 		t.Fatal(err)
 	}
 	defer n.Stop()
@@ -75,8 +77,8 @@ func TestStrangers(t *testing.T) {
 	refused(t, c.stranger(t, good), fmt.Sprintf("this join token was used already, for node %d", n.Number()))
 }
 
-// A node comes back with its data, also at other addresses; one that was drained and removed does not, and is told so by name. Its machine joins as
-// another node.
+// TestLeaveAndRejoin: a node comes back with its data, also at other addresses. A node that was
+// drained and removed is refused by name. Its machine joins as another node.
 func TestLeaveAndRejoin(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3)

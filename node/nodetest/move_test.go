@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// TestMoveBetweenNodes moves buckets between fragments that different nodes lead, asked for at a third.
+// TestMoveBetweenNodes moves buckets between fragments with leaders on different nodes, by a
+// statement on a third node.
 func TestMoveBetweenNodes(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 3 })

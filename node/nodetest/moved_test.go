@@ -7,7 +7,8 @@ import (
 	"github.com/sherddb/sherd/internal/eventually"
 )
 
-// All nodes get other addresses while none runs, so that nobody is where the others knew it. They find each other by the addresses of --join.
+// TestAllMove: all nodes get other addresses while none runs, so that no address that they know is
+// valid. They find each other by the addresses of --join.
 func TestAllMove(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3)

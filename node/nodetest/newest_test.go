@@ -11,7 +11,8 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// TestDefinitionsAreKnownEverywhere makes definitions at one node and uses them at others at once, as the connections of a pool do.
+// TestDefinitionsAreKnownEverywhere changes definitions on one node and uses them on others at
+// once, as the connections of a pool do.
 func TestDefinitionsAreKnownEverywhere(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })

@@ -1,4 +1,5 @@
-// Package nodetest is clusters of several nodes in one process, on loopback, over a network that fails on command, for tests:
+// Package nodetest runs clusters of several nodes in one process, on loopback, over a network that
+// fails on command, for tests:
 //
 //	c := nodetest.Start(t, 3)
 //	db := c.Node(2).Connect(t)
@@ -6,8 +7,8 @@
 //	c.Node(1).Stop()
 //	c.Node(1).Restart()
 //
-// Nodes are what package node makes of them, with everything that a process has. What a process alone can do, to be killed or to stand still, they
-// cannot; integration/fault does that.
+// The nodes are those of package node, with all their parts. They cannot be killed or frozen, as a
+// process can; integration/fault does that.
 package nodetest
 
 import (
@@ -32,10 +33,10 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// Timeout bounds what a busy machine may take for one step.
+// Timeout is the most time that a busy machine may take for one step.
 const Timeout = 2 * time.Minute
 
-// Cluster is nodes 1 to n. Methods are called by the test's goroutine, or one at a time.
+// Cluster is nodes 1 to n. Its methods must not be called concurrently.
 type Cluster struct {
 	Net   *faultnet.Network // hosts are named by Host
 	nodes []*Node
@@ -46,7 +47,7 @@ type Cluster struct {
 	hosts map[string]string // by address for nodes; guarded by mu
 }
 
-// Node is one of the nodes; Node.Node is nil while it is stopped.
+// Node is one of the nodes. Node.Node is nil while it is stopped.
 type Node struct {
 	*node.Node
 	Config  node.Config
@@ -56,11 +57,12 @@ type Node struct {
 	serving chan error
 }
 
-// Host names a node in the network.
+// Host returns the name of a node in the network.
 func Host(number uint32) string { return strconv.FormatUint(uint64(number), 10) }
 
-// Start starts n nodes, the first of which begins the cluster. configure, if given, may change how a node is started. All are closed with the test.
-// SHERD_TEST_LOG=1 shows their logs. A panic from which a node recovers fails the test.
+// Start starts n nodes. The first one creates the cluster. configure, if given, may change the
+// configuration of each node. All nodes are closed at the end of the test. With SHERD_TEST_LOG=1
+// the test shows their logs. A panic that a node recovers from fails the test.
 func Start(t testing.TB, n int, configure ...func(number uint32, cfg *node.Config)) *Cluster {
 	t.Helper()
 	c := &Cluster{Net: faultnet.New(1), t: t, log: testlog.New(t), hosts: map[string]string{}}
@@ -74,7 +76,7 @@ func Start(t testing.TB, n int, configure ...func(number uint32, cfg *node.Confi
 	return c
 }
 
-// Add starts one node more, which joins with a token of the first that runs.
+// Add starts another node, which joins with a token of the first running node.
 func (c *Cluster) Add(configure ...func(number uint32, cfg *node.Config)) *Node {
 	c.t.Helper()
 	n := &Node{cluster: c, number: uint32(len(c.nodes) + 1)}
@@ -103,7 +105,8 @@ func (c *Cluster) Add(configure ...func(number uint32, cfg *node.Config)) *Node 
 	return n
 }
 
-// freeAddr finds an address for a node, and keeps its host in mind: others connect to it before its start is over, and after the next.
+// freeAddr finds a free address for a node and remembers its host, because other nodes connect to
+// it before its start is complete, and after a restart.
 func (c *Cluster) freeAddr(number uint32) string {
 	c.t.Helper()
 	addr, err := faultnet.FreeAddr()
@@ -128,13 +131,14 @@ func (c *Cluster) context() context.Context {
 	return ctx
 }
 
-// Node gives a node by its number in the test, which is its number in the cluster too where nodes were added alone.
+// Node returns a node by its number in the test. That is its number in the cluster too, if nodes
+// were added one at a time.
 func (c *Cluster) Node(number uint32) *Node { return c.nodes[number-1] }
 
-// Nodes gives all nodes, also those that are stopped.
+// Nodes returns all nodes, also stopped ones.
 func (c *Cluster) Nodes() []*Node { return c.nodes }
 
-// Running gives the first node that is not stopped, nil where all are.
+// Running returns the first node that is not stopped, nil if all are.
 func (c *Cluster) Running() *Node {
 	for _, n := range c.nodes {
 		if n.Node != nil {
@@ -144,10 +148,10 @@ func (c *Cluster) Running() *Node {
 	return nil
 }
 
-// Cut stops what two nodes say to each other.
+// Cut cuts the network between two nodes.
 func (c *Cluster) Cut(a, b uint32) { c.Net.Partition([]string{Host(a)}, []string{Host(b)}) }
 
-// Isolate cuts a node off from all others.
+// Isolate cuts the network between a node and all others.
 func (c *Cluster) Isolate(number uint32) {
 	for _, n := range c.nodes {
 		if n.number != number {
@@ -156,13 +160,14 @@ func (c *Cluster) Isolate(number uint32) {
 	}
 }
 
-// Heal mends all links.
+// Heal restores the network between all nodes.
 func (c *Cluster) Heal() { c.Net.Heal() }
 
-// Stop ends the node without waiting for its clients.
+// Stop closes the node without waiting for its clients.
 func (n *Node) Stop() { n.StopWithin(0) }
 
-// StopWithin ends the node as an operator does: its clients may finish their transactions for so long.
+// StopWithin closes the node as an operator does: its clients have so much time to finish their
+// transactions.
 func (n *Node) StopWithin(drain time.Duration) {
 	if n.Node == nil {
 		return
@@ -176,7 +181,7 @@ func (n *Node) StopWithin(drain time.Duration) {
 	n.Node = nil
 }
 
-// Restart starts the node, again where it was stopped.
+// Restart starts the node again after Stop.
 func (n *Node) Restart() {
 	n.cluster.t.Helper()
 	if err := n.Start(n.cluster.context()); err != nil {
@@ -184,7 +189,7 @@ func (n *Node) Restart() {
 	}
 }
 
-// Start is Restart with its error.
+// Start starts the node. Unlike Restart it returns an error.
 func (n *Node) Start(ctx context.Context) error {
 	opened, err := node.Open(ctx, n.Config)
 	if err != nil {
@@ -198,10 +203,10 @@ func (n *Node) Start(ctx context.Context) error {
 	return nil
 }
 
-// SetClock sets how far the node's clock is ahead of the true one.
+// SetClock sets how far the node's clock is ahead of the true time.
 func (n *Node) SetClock(ahead time.Duration) { n.ahead.Store(int64(ahead)) }
 
-// Connect gives a connection to the node's SQL port, as the superuser.
+// Connect returns a connection to the node's SQL port, as the superuser.
 func (n *Node) Connect(t testing.TB) *pgx.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)

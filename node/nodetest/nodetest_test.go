@@ -7,7 +7,8 @@ import (
 	"github.com/sherddb/sherd/internal/eventually"
 )
 
-// Three nodes join one after another, know each other, and vote on the catalog together; definitions made on one are there on all.
+// TestThreeNodes: three nodes join one after another, know each other, and vote on the catalog.
+// Definitions made on one node exist on all.
 func TestThreeNodes(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3)

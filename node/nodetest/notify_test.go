@@ -9,8 +9,8 @@ import (
 	"github.com/sherddb/sherd/internal/eventually"
 )
 
-// TestNotifyOverNodes: who listens hears what is said on any node; a node that stops in peace and comes back costs nobody a connection, one that is
-// cut off while it speaks does.
+// TestNotifyOverNodes: a listener gets notifications from all nodes. If a node shuts down and comes
+// back, no listener loses its connection; if a node is isolated while it notifies, listeners do.
 func TestNotifyOverNodes(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3)
@@ -43,7 +43,7 @@ func TestNotifyOverNodes(t *testing.T) {
 	c.Node(2).Stop()
 	c.Node(2).Restart()
 	second := c.Node(2).Connect(t)
-	run(second, "LISTEN x") // it follows the others, and they it, or they will know
+	run(second, "LISTEN x") // it follows the other nodes and they follow it, or will soon
 	eventually.Holds(t, "the first node follows the second again", func() bool {
 		run(second, "NOTIFY x, 'again'")
 		short, stop := context.WithTimeout(ctx, Timeout/60)

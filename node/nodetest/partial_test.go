@@ -12,8 +12,9 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// TestPartialAnswers: the only node with a replica of a fragment is stopped. Who allows it gets the rows of the others at once, with a warning that names
-// the fragment and the node; when the node is back, all of them.
+// TestPartialAnswers: the only node with a replica of a fragment is stopped. A session that allows
+// partial answers gets the rows of the other fragments at once, with a warning that names the
+// fragment and the node. When the node is back, it gets all rows.
 func TestPartialAnswers(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Replication = 1, 1 })
@@ -47,7 +48,7 @@ func TestPartialAnswers(t *testing.T) {
 		t.Fatal(err, warnings)
 	}
 	c.Node(3).Stop()
-	for range 2 { // whether the node is known to be silent or not
+	for range 2 { // both if the node is known to be silent and if it is not
 		warnings = nil
 		r.want(there[0], all)
 		if len(warnings) != 1 || warnings[0].Severity != "WARNING" || warnings[0].Code != "01000" ||

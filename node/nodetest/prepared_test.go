@@ -11,7 +11,8 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// TestPreparedReadsOverLeaders: what a prepared SERIALIZABLE transaction has read nobody changes, whichever replicas lead, until it is committed.
+// TestPreparedReadsOverLeaders: until a prepared SERIALIZABLE transaction is committed, no
+// transaction changes what it has read, whichever replicas lead.
 func TestPreparedReadsOverLeaders(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Replication = 3, 3 })
@@ -27,7 +28,7 @@ func TestPreparedReadsOverLeaders(t *testing.T) {
 			if err == nil {
 				t.Fatalf("node %d is down: what was read can be written", down+1)
 			}
-			return errors.As(err, &e) && e.Code == "55P03" // others while there is no leader
+			return errors.As(err, &e) && e.Code == "55P03" // other errors while there is no leader
 		})
 		c.Node(down + 1).Restart()
 	}
@@ -44,8 +45,9 @@ func TestPreparedReadsOverLeaders(t *testing.T) {
 	}
 }
 
-// TestStartBesideALostFragment: a node starts, and serves what there is, while a fragment of the database has no replica that answers. What a prepared
-// transaction may be in the way of waits until that is known; then it is in the way again.
+// TestStartBesideALostFragment: a node starts and serves the other fragments while a fragment has
+// no replica that answers. Statements that might conflict with a prepared transaction wait until
+// that is known; then they conflict again.
 func TestStartBesideALostFragment(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Replication = 2, 3 })

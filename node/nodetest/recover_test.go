@@ -17,7 +17,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// recoverOn does what "sherd node recover" does on a node that is stopped: all that has lost its majority goes on there alone.
+// recoverOn does what "sherd node recover" does on a stopped node: all groups that have lost their
+// majority continue with that node alone.
 func recoverOn(t *testing.T, n *Node, lost ...uint32) {
 	t.Helper()
 	dir := n.Config.Data
@@ -44,7 +45,7 @@ func recoverOn(t *testing.T, n *Node, lost ...uint32) {
 	}
 }
 
-// endsAsLost starts a node and has it end with the reason, at its start or soon after.
+// endsAsLost starts a node and expects it to end with that reason, at its start or soon after.
 func endsAsLost(t *testing.T, c *Cluster, nodes ...*Node) {
 	t.Helper()
 	ends := make(chan string, len(nodes))
@@ -55,7 +56,7 @@ func endsAsLost(t *testing.T, c *Cluster, nodes ...*Node) {
 				return
 			}
 			ends <- fmt.Sprint(<-n.serving)
-			n.serving <- nil // Stop takes it
+			n.serving <- nil // Stop receives it
 		}()
 	}
 	for _, n := range nodes {
@@ -73,8 +74,9 @@ func endsAsLost(t *testing.T, c *Cluster, nodes ...*Node) {
 	}
 }
 
-// TestLostNodesAreRefused: nodes that unsafe recovery went on without are not let in again with their data, one or a majority of them, before they are removed
-// and after, also after a restart of the node that recovered, and no group takes them as members. They can be removed without being drained.
+// TestLostNodesAreRefused: nodes that unsafe recovery has given up are refused with their data,
+// before and after they are removed and after a restart of the recovered node, whether one node was
+// lost or a majority. No group admits them as members. They can be removed without being drained.
 func TestLostNodesAreRefused(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 2 })
@@ -98,7 +100,7 @@ func TestLostNodesAreRefused(t *testing.T) {
 	alone(t, c, 3)
 
 	third.Stop()
-	third.Restart() // with what its catalog says
+	third.Restart() // with the content of its catalog
 	eventually.Holds(t, "node 3 serves again", func() bool { return try(third.URL(), "INSERT INTO kept VALUES (102)") == nil })
 	endsAsLost(t, c, first)
 	c.Add()
@@ -111,7 +113,7 @@ func TestLostNodesAreRefused(t *testing.T) {
 		}
 		return true
 	})
-	exec(t, c, 4, "SELECT sherd.drain_node('n1')") // changes nothing
+	exec(t, c, 4, "SELECT sherd.drain_node('n1')") // has no effect
 	if err := try(third.URL(), "SELECT sherd.resume_node('n1')"); err == nil || !strings.Contains(err.Error(), "SQLSTATE 55000") {
 		t.Errorf("a lost node is resumed: %v", err)
 	}
@@ -125,7 +127,7 @@ func TestLostNodesAreRefused(t *testing.T) {
 	}
 }
 
-// alone reports groups that have other members than one node.
+// alone returns the groups that have members other than one node.
 func alone(t *testing.T, c *Cluster, number uint32) {
 	t.Helper()
 	n := c.Node(number)

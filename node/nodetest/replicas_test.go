@@ -28,8 +28,9 @@ func replicated(c *Cluster, n int) {
 	})
 }
 
-// exec runs a statement on a node, again while the fragments it needs find a leader. One whose answer was lost may have happened: that its rows, or what it
-// makes, are there already says so then.
+// exec runs a statement on a node, and repeats it while the fragments that it needs have no leader.
+// If an answer was lost, the statement may have run: then an error that its rows or its object
+// exist counts as success.
 func exec(t *testing.T, c *Cluster, node uint32, sql string, args ...any) {
 	t.Helper()
 	lost := false
@@ -43,7 +44,8 @@ func exec(t *testing.T, c *Cluster, node uint32, sql string, args ...any) {
 	})
 }
 
-// moved moves the first quarter of the buckets and waits for them. What was said before an attempt ran out of time may have moved them.
+// moved moves the first quarter of the buckets and waits for the move. An attempt that timed out
+// may have started the move.
 func moved(t *testing.T, c *Cluster, node uint32, to string) {
 	t.Helper()
 	exec(t, c, node, `SELECT CASE WHEN bool_and(fragment = $1) THEN 0 ELSE sherd.move_buckets('postgres', 0, 262144, $1, wait => true) END
@@ -70,8 +72,8 @@ func count(t *testing.T, c *Cluster, node uint32, table string) (n int) {
 	return n
 }
 
-// A cluster grows from one node to three: every fragment gets three replicas, leaders are spread, and all nodes take statements. One that is lost
-// takes nothing with it.
+// TestGrowAndLoseANode: a cluster grows from one node to three. Every fragment gets three replicas,
+// leaders are spread, and all nodes accept statements. After the loss of one node no data is lost.
 func TestGrowAndLoseANode(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 1)
@@ -105,7 +107,8 @@ func TestGrowAndLoseANode(t *testing.T) {
 	}
 }
 
-// A node that is silent for sherd.dead_node_after has its replicas elsewhere; when it comes back it has none of them, and is given some again.
+// TestDeadNodeIsReplaced: if a node is silent for sherd.dead_node_after, its replicas move
+// elsewhere. When it comes back it has none of them, and gets some again.
 func TestDeadNodeIsReplaced(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 4)
@@ -142,7 +145,8 @@ func TestDeadNodeIsReplaced(t *testing.T) {
 	})
 }
 
-// Where it is only advised, the replicas of a dead node are replaced when somebody says so.
+// TestDeadNodeIsAdvised: if the balancer only advises, the replicas of a dead node are replaced
+// when a user applies the plan.
 func TestDeadNodeIsAdvised(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 4, func(_ uint32, cfg *node.Config) { cfg.Fragments = 3 })
@@ -176,7 +180,8 @@ func TestDeadNodeIsAdvised(t *testing.T) {
 	eventually.Holds(t, "node 3 has none", func() bool { return held() == 0 })
 }
 
-// The number of replicas changes online, of a database and of one fragment, which may be bound to nodes.
+// TestReplicationFactorOnline changes the number of replicas online, of a database and of one
+// fragment, which may be bound to nodes.
 func TestReplicationFactorOnline(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 2 })

@@ -16,13 +16,15 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// roller is a client that moves money between accounts, by one statement and by two in a transaction in turn.
+// roller is a client that moves money between accounts, alternately by one statement and by two in
+// a transaction.
 type roller struct {
 	c    *Cluster
 	node uint32
 	id   int
 	done atomic.Int64
-	// graceful tells whether the node is being stopped, when 57P01 and a closed connection are in order.
+	// graceful is the node that is being stopped: its clients may get 57P01 and a closed
+	// connection.
 	graceful *atomic.Uint32
 	t        *testing.T
 }
@@ -75,10 +77,12 @@ func (r *roller) step(ctx context.Context, conn *pgx.Conn, i int) error {
 	})
 }
 
-// Nodes are restarted one after another under load: clients of the others see no error, and those of the one that is restarted none but 57P01.
+// TestRollingRestart restarts nodes one after another under load. Clients of the other nodes see no
+// error, clients of the restarted node only 57P01.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
-	// A busy machine may stand still for a second. Who loses the lead by that loses what is staged there, and it is not the restart that has done it.
+	// A busy machine may stand still for a second. A leader that is replaced because of that loses
+	// its write buffers, which has nothing to do with the restart.
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Knobs.Election = 3, 10*time.Second })
 	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
 	exec(t, c, 1, "INSERT INTO acc SELECT g, 100 FROM generate_series(0, 59) g")

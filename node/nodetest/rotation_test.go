@@ -15,7 +15,7 @@ func looksOften(_ uint32, cfg *node.Config) {
 	cfg.Fragments, cfg.Knobs.CertificateLook = 1, 50*time.Millisecond
 }
 
-// phases gives how far the authorities have come, and the nodes that are waited for.
+// phases returns the phases of the authorities, and the nodes that are waited for.
 func phases(t *testing.T, n *Node) (phases, waits []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
@@ -28,7 +28,8 @@ func phases(t *testing.T, n *Node) (phases, waits []string) {
 	return phases, waits
 }
 
-// rotated tells whether all nodes have certificates of one authority, which is another one than before, and trust no other.
+// rotated reports whether all nodes have certificates of one authority, different from the one
+// before, and trust no other.
 func rotated(c *Cluster, before trust.Fingerprint) bool {
 	var now []trust.Fingerprint
 	for _, n := range c.Nodes() {
@@ -41,8 +42,9 @@ func rotated(c *Cluster, before trust.Fingerprint) bool {
 	return len(now) == 1 && now[0] != before
 }
 
-// The authority of the nodes' certificates is replaced while one node is away: the others wait for it, it comes back with what it had, and in the end
-// all have certificates of the new authority; connections stand, and new ones can be made.
+// TestRotateAuthority replaces the authority of the nodes' certificates while one node is down. The
+// replacement waits for that node, which comes back with its old certificate. In the end all have
+// certificates of the new authority; connections stay open, and new ones can be made.
 func TestRotateAuthority(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, looksOften)
@@ -68,7 +70,8 @@ func TestRotateAuthority(t *testing.T) {
 	}
 }
 
-// Time passes: the nodes' certificates are renewed by themselves, and after a year the authority too.
+// TestCertificatesInTime: as time passes, nodes renew their certificates, and after a year the
+// authority.
 func TestCertificatesInTime(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, looksOften)

@@ -9,13 +9,16 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// TestSegmentsByThemselves: in auto, segments of a range table are split as they grow, spread over the fragments, and are one again when what is in them is deleted; what a person
-// has split stays. Before, in advise, a plan says so, and a person applies it. Answers are right all the while.
+// TestSegmentsByThemselves: in mode auto, segments of a range table are split as they grow, spread
+// over the fragments, and merged when their rows are deleted; a split by a user stays. Before that,
+// in mode advise, a plan proposes the same and a user applies it. Query results are correct all the
+// time.
 func TestSegmentsByThemselves(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Knobs.RebalanceLook = 3, 50*time.Millisecond })
 	exec(t, c, 1, "ALTER SYSTEM SET sherd.segment_size = '1MB'")
-	exec(t, c, 1, "ALTER SYSTEM SET sherd.segment_writes = 0") // else it is watched for ten minutes whether writes have ceased
+	// Otherwise the balancer watches for ten minutes whether writes have ceased.
+	exec(t, c, 1, "ALTER SYSTEM SET sherd.segment_writes = 0")
 	exec(t, c, 1, "CREATE TABLE r (id int PRIMARY KEY, v text) WITH (shard_by = 'range', shard_splits = '100000')")
 	exec(t, c, 1, "CREATE INDEX ON r (v)")
 	replicated(c, 2)

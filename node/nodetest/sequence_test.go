@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/internal/eventually"
 )
 
-// TestSequenceOverNodes: each node takes values in blocks of its own; none is given twice, wherever the sequence's row is, and whichever node stops.
+// TestSequenceOverNodes: each node takes values in blocks of its own. No value is returned twice,
+// wherever the sequence's row is and whichever node stops.
 func TestSequenceOverNodes(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3)
@@ -32,7 +33,8 @@ func TestSequenceOverNodes(t *testing.T) {
 			}
 			seen[n] = true
 			mu.Unlock()
-			if _, err := db.Exec(t.Context(), "INSERT INTO t (n) VALUES ($1)", n); err != nil { // a value twice is 23505
+			// A repeated value is 23505.
+			if _, err := db.Exec(t.Context(), "INSERT INTO t (n) VALUES ($1)", n); err != nil {
 				t.Error(err)
 				return
 			}

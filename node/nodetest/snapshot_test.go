@@ -10,11 +10,13 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestSnapshotOverLeaders: a transaction with one snapshot goes on reading it when fragments have other leaders, though that is older than old versions are kept.
+// TestSnapshotOverLeaders: a transaction with one snapshot can read it when fragments get other
+// leaders, though it is older than the time for which old versions are kept.
 func TestSnapshotOverLeaders(t *testing.T) {
 	t.Parallel()
 	var kept versions
-	// A busy machine may stand still for a second. A leader that comes by that knows of no snapshot yet.
+	// A busy machine may stand still for a second. The leader elected then does not know the
+	// snapshot yet.
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { kept.config(cfg); cfg.Knobs.Election = 5 * time.Second })
 	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
 	exec(t, c, 1, "INSERT INTO acc SELECT g, 1 FROM generate_series(1, 300) g")

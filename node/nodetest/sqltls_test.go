@@ -16,7 +16,8 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// verified connects as a client does that verifies the server by a certificate, and gives the one that it was shown.
+// verified connects as a client that verifies the server's certificate, and returns that
+// certificate.
 func verified(t *testing.T, url string, roots *x509.CertPool, host string) (*x509.Certificate, error) {
 	t.Helper()
 	cfg, err := pgx.ParseConfig(url + "?sslmode=require")
@@ -33,7 +34,8 @@ func verified(t *testing.T, url string, roots *x509.CertPool, host string) (*x50
 	return shown, conn.Ping(t.Context())
 }
 
-// certificateFiles writes a certificate for localhost, and its key, of an authority of its own, which is given.
+// certificateFiles writes a certificate for localhost and its key, and returns the authority that
+// signed it.
 func certificateFiles(t *testing.T, cert, key string) *x509.CertPool {
 	t.Helper()
 	a, err := trust.NewAuthority("11111111-2222-4333-8444-555555555555", time.Now())
@@ -58,8 +60,9 @@ func certificateFiles(t *testing.T, cert, key string) *x509.CertPool {
 	return pool
 }
 
-// Clients are offered TLS: by a certificate that the node makes and the cluster's authority signs, or by that of files, which are read again while the
-// node runs. On a loopback address, where nobody has asked for it, they are not.
+// TestClientTLS: clients are offered TLS, with a certificate that the node makes and the cluster's
+// authority signs, or with one from files, which are read again while the node runs. On a loopback
+// address TLS is off unless it is configured.
 func TestClientTLS(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 1)
@@ -127,7 +130,7 @@ func TestClientTLS(t *testing.T) {
 	}
 }
 
-// Clients of other machines are let in only where somebody has a password.
+// TestDoorBeyondThisMachine: clients of other machines can connect only if a role has a password.
 func TestDoorBeyondThisMachine(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 1)

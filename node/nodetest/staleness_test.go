@@ -16,7 +16,7 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// rows gives what a query answers, a line for each row.
+// rows returns the result of a query, a line for each row.
 func rows(ctx context.Context, db *pgx.Conn, query string) ([]string, error) {
 	r, err := db.Query(ctx, query, pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
@@ -28,7 +28,8 @@ func rows(ctx context.Context, db *pgx.Conn, query string) ([]string, error) {
 	})
 }
 
-// followed waits until a node serves old reads of a query by itself, without leading, and gives the node's session.
+// followed waits until a node that does not lead serves stale reads of a query, and returns its
+// session.
 func followed(t *testing.T, c *Cluster, number uint32, query string) *pgx.Conn {
 	t.Helper()
 	db := c.Node(number).Connect(t)
@@ -45,14 +46,14 @@ func followed(t *testing.T, c *Cluster, number uint32, query string) *pgx.Conn {
 	return db
 }
 
-// refusedWith tells whether an error has one of some SQLSTATEs.
+// refusedWith reports whether an error has one of some SQLSTATEs.
 func refusedWith(err error, codes ...string) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && strings.Contains(strings.Join(codes, " "), e.Code)
 }
 
-// TestFollowerReads: a node that does not lead serves reads that may be old, and nothing else; cut off from the leader it serves none that are
-// older than allowed.
+// TestFollowerReads: a follower serves reads that may be stale, and no others. If it is isolated
+// from the leader, it serves none that are staler than allowed.
 func TestFollowerReads(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
@@ -74,7 +75,7 @@ func TestFollowerReads(t *testing.T) {
 	must("10", query)
 	must("", "SET sherd.read_staleness = '10s'")
 	must("", "UPDATE acc SET n = 2 WHERE id = 1")
-	must("11", query) // what the session has seen is seen
+	must("11", query) // what the session has seen stays visible
 	if _, err := rows(ctx, db, "SELECT * FROM acc FOR UPDATE"); !refusedWith(err, "0A000") {
 		t.Errorf("FOR UPDATE: %v", err)
 	}
@@ -117,8 +118,9 @@ func TestFollowerReads(t *testing.T) {
 	})
 }
 
-// TestFollowerReadsDoNotWait: a reader does not wait for a follower to apply what is needed for its time. The follower applies nothing, and the bound on
-// the statement is shorter than what a reader waits for any leader.
+// TestFollowerReadsDoNotWait: a reader does not wait until a follower has applied the entries up to
+// its timestamp. The follower applies nothing, and the limit on the statement is shorter than the
+// time for which a reader waits for a leader.
 func TestFollowerReadsDoNotWait(t *testing.T) {
 	t.Parallel()
 	var gates [3]gate
@@ -135,7 +137,7 @@ func TestFollowerReadsDoNotWait(t *testing.T) {
 	if _, err := db.Exec(ctx, "SET statement_timeout = '1s'"); err != nil {
 		t.Fatal(err)
 	}
-	eventually.Holds(t, "a reader sees its own write, at the leader", func() bool { // again if the machine is too slow for the statement's bound
+	eventually.Holds(t, "a reader sees its own write, at the leader", func() bool { // repeated in case the machine is slow
 		n++
 		if _, err := db.Exec(ctx, fmt.Sprintf("UPDATE acc SET n = %d", n)); err != nil {
 			return false
@@ -150,7 +152,8 @@ func TestFollowerReadsDoNotWait(t *testing.T) {
 	followed(t, c, number, query)
 }
 
-// TestReadsInTheZone: a node without a replica reads the one of its own zone where the leader is in another, and the leader where that one is gone.
+// TestReadsInTheZone: a node without a replica reads from the replica in its own zone if the leader
+// is in another zone, and from the leader if that replica is gone.
 func TestReadsInTheZone(t *testing.T) {
 	t.Parallel()
 	zones := []string{"", "a", "b", "b"}
@@ -162,7 +165,8 @@ func TestReadsInTheZone(t *testing.T) {
 	exec(t, c, 1, "SELECT sherd.set_replication_factor('postgres', 2, 'postgres$0', nodes => '{n1,n2}')")
 	replicated(c, 2)
 	ctx, db := c.context(), c.Node(3).Connect(t)
-	for _, text := range []string{"SELECT sum(n) FROM acc", "SET sherd.read_staleness = '1h'"} { // what the session has seen is seen later
+	// What the session has seen stays visible later.
+	for _, text := range []string{"SELECT sum(n) FROM acc", "SET sherd.read_staleness = '1h'"} {
 		if _, err := db.Exec(ctx, text); err != nil {
 			t.Fatal(err)
 		}
@@ -188,8 +192,8 @@ func TestReadsInTheZone(t *testing.T) {
 	read("node n1")
 }
 
-// TestFollowersAgree: as of one time all nodes answer the same, whoever leads, while transactions over all fragments run on all nodes; and what may
-// be old is a state that there was.
+// TestFollowersAgree: at one timestamp all nodes return the same result, whichever replica leads,
+// while transactions over all fragments run on all nodes. A stale result is a state that existed.
 func TestFollowersAgree(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 3 })
@@ -225,7 +229,7 @@ func TestFollowersAgree(t *testing.T) {
 	}
 	for i := range 40 {
 		when := time.Now().Add(-time.Duration(i*i%500) * time.Millisecond)
-		if when.Before(began) { // the nodes do not know what the table was like then
+		if when.Before(began) { // the nodes do not know the table at that time
 			when = began
 		}
 		at := when.UTC().Format("2006-01-02 15:04:05.000Z")
@@ -259,8 +263,9 @@ func TestFollowersAgree(t *testing.T) {
 	}
 }
 
-// TestFollowersAfterMoves: what a range that has been away left in a local index is not taken for what it has now by replicas that do not lead. Each
-// statement leaves as many rows to each value as there were, so every answer is the same, of whatever time.
+// TestFollowersAfterMoves: entries that a range left in a local index before it was moved away and
+// back are not taken for present ones by followers. Each statement leaves the number of rows per
+// value unchanged, so every result must be the same, at any timestamp.
 func TestFollowersAfterMoves(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 2 })
@@ -302,7 +307,8 @@ func TestFollowersAfterMoves(t *testing.T) {
 	}
 }
 
-// TestPastOfATableNotUsedYet: the past of a table can be read at a node that has not used the table before.
+// TestPastOfATableNotUsedYet: the past of a table can be read on a node that has not used the table
+// before.
 func TestPastOfATableNotUsedYet(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Replication = 1, 1 })

@@ -19,7 +19,8 @@ import (
 	"github.com/sherddb/sherd/storage"
 )
 
-// checkStopped checks the directories of nodes that are stopped, and gives the rows that say something is wrong, and the others.
+// checkStopped checks the directories of stopped nodes. It returns the rows that report a fault,
+// and the others.
 func checkStopped(t *testing.T, c *Cluster, numbers ...uint32) (faults, well []string) {
 	t.Helper()
 	cfg := stopped.Config{Scratch: t.TempDir(), Release: "0.2.0", Version: clusterversion.Newest, Logger: slog.New(slog.DiscardHandler)}
@@ -46,7 +47,7 @@ func checkStopped(t *testing.T, c *Cluster, numbers ...uint32) (faults, well []s
 	return faults, well
 }
 
-// wantRow looks for a row that has all the parts.
+// wantRow expects a row that has all the parts.
 func wantRow(t *testing.T, rows []string, parts ...string) {
 	t.Helper()
 	if !slices.ContainsFunc(rows, func(row string) bool {
@@ -56,8 +57,9 @@ func wantRow(t *testing.T, rows []string, parts ...string) {
 	}
 }
 
-// TestStoppedDirectories checks what nodes have left, one by itself and all together: together they prove what their rows have of each other, and that
-// replicas are the same, also of one that had not heard of the last.
+// TestStoppedDirectories checks the directories of stopped nodes, one by itself and all together.
+// Together they prove that references between their rows are valid and that replicas are equal,
+// also for a replica that has not applied the last entries.
 func TestStoppedDirectories(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3)
@@ -82,7 +84,7 @@ func TestStoppedDirectories(t *testing.T) {
 		got, err := rows(c.context(), c.Node(1).Connect(t), "SELECT * FROM sherd.jobs WHERE kind = 'replace_placement' AND state = 'done'")
 		return err == nil && len(got) == 1
 	})
-	c.Node(3).Stop() // and does not hear of the rest
+	c.Node(3).Stop() // it misses the following writes
 	exec(t, c, 1, "INSERT INTO p SELECT i, 'code ' || i FROM generate_series(501, 600) i")
 	exec(t, c, 1, "INSERT INTO c SELECT 'c/' || i, i FROM generate_series(501, 600) i")
 	table := c.Node(1).Catalog().View().FindTable(catalog.PostgresDB, "public", "p")
@@ -95,7 +97,8 @@ func TestStoppedDirectories(t *testing.T) {
 		wantRow(t, well, "foreign key|postgres.public.c c_code_fkey|", fmt.Sprintf("|%d keys", n))
 		wantRow(t, well, "foreign key|postgres.public.c c_n_code_fkey|", fmt.Sprintf("|%d keys", n))
 		wantRow(t, well, "foreign key|postgres.public.c c_x_fkey|not checked: ")
-		wantRow(t, well, "foreign key|postgres.public.r r_o_fkey|40 keys") // some of which are former ids
+		// Some of them are former ids.
+		wantRow(t, well, "foreign key|postgres.public.r r_o_fkey|40 keys")
 		wantRow(t, well, "former ids|postgres.public.o|", " former ids")
 	}
 	for _, dirs := range [][]uint32{{1, 2, 3}, {3, 1, 2}, {1, 2}} {
@@ -126,7 +129,7 @@ func TestStoppedDirectories(t *testing.T) {
 	wantRow(t, faults, "replicas|postgres$", "|node n2 differs: it has ", "; n1, n3: ")
 }
 
-// remove takes the row of p with key n from a node that is stopped, without a transaction.
+// remove deletes the row of p with key n on a stopped node, without a transaction.
 func remove(t *testing.T, n *Node, table *catalog.Table, key int64) {
 	t.Helper()
 	tail := types.AppendKey(nil, types.Int8, types.NewInt(key), false)
@@ -165,8 +168,9 @@ func remove(t *testing.T, n *Node, table *catalog.Table, key int64) {
 	}
 }
 
-// TestStoppedSplitDocuments: of documents that are split, the directories of nodes prove that each has all of its parts or none, also where one node has not
-// heard which documents are split by now; what lies elsewhere is counted.
+// TestStoppedSplitDocuments: the directories of nodes prove that each split document has all of its
+// parts or none, also if one node does not know yet which documents are split. Documents in other
+// fragments are counted.
 func TestStoppedSplitDocuments(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3)
@@ -180,7 +184,7 @@ func TestStoppedSplitDocuments(t *testing.T) {
 	} {
 		exec(t, c, 1, sql)
 	}
-	c.Node(3).Stop() // and does not hear of the rest
+	c.Node(3).Stop() // it misses the following writes
 	for _, sql := range []string{
 		"SELECT sherd.hot_join('n/2')",
 		"SELECT sherd.hot_split('n/3', 8)",

@@ -8,7 +8,9 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// TestLeftoversOfReplicas: what buckets leave of local indexes is removed where they are not any more, alike on all replicas, beside what others write, and what comes back is found by each.
+// TestLeftoversOfReplicas: entries of local indexes that buckets left behind are removed on all
+// replicas alike, while other transactions write, and rows that come back are found on each
+// replica.
 func TestLeftoversOfReplicas(t *testing.T) {
 	t.Parallel()
 	var kept versions

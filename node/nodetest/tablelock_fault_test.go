@@ -11,7 +11,8 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// TestCommitPreparedElsewhere ends prepared transactions through another node: the locks that their own nodes hold for them go.
+// TestCommitPreparedElsewhere ends prepared transactions through another node. The locks that their
+// own nodes keep for them are released.
 func TestCommitPreparedElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newLockWorld(t, 2)
@@ -36,7 +37,8 @@ func TestCommitPreparedElsewhere(t *testing.T) {
 	}
 }
 
-// TestLockGatewayCutOff cuts the node of a transaction off that has locked a table: others go on without it in time, and it does not commit.
+// TestLockGatewayCutOff isolates the node of a transaction that has locked a table. After a while
+// other transactions get the lock, and that transaction does not commit.
 func TestLockGatewayCutOff(t *testing.T) {
 	t.Parallel()
 	w := newLockWorld(t, 3)
@@ -58,7 +60,8 @@ func TestLockGatewayCutOff(t *testing.T) {
 	}
 }
 
-// TestLockAndNewNode has a node join while a table is locked: it was not asked, and may have let somebody write.
+// TestLockAndNewNode: a node joins while a table is locked. It was not asked for the lock, and may
+// have let a client write.
 func TestLockAndNewNode(t *testing.T) {
 	t.Parallel()
 	w := newLockWorld(t, 2)
@@ -72,7 +75,8 @@ func TestLockAndNewNode(t *testing.T) {
 	}
 }
 
-// TestLockOneWay asks for a lock where a node does not answer this one, and others hear it: it may have writers, so it is not left out.
+// TestLockOneWay requests a lock while one node does not answer the requester but is heard by
+// others. It may have writers, so it must not be left out.
 func TestLockOneWay(t *testing.T) {
 	t.Parallel()
 	w := newLockWorldAs(t, 3, func(_ uint32, cfg *node.Config) { cfg.Knobs.LockPatience = 7 * time.Second })

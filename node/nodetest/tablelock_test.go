@@ -14,7 +14,7 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// lockWorld is a cluster whose tables several nodes use.
+// lockWorld is a cluster whose tables are used on several nodes.
 type lockWorld struct {
 	*Cluster
 	ctx context.Context
@@ -39,7 +39,7 @@ func (w *lockWorld) run(db *pgx.Conn, text string) {
 	}
 }
 
-// create makes a table, and waits until all nodes know it.
+// create creates a table, and waits until all nodes know it.
 func (w *lockWorld) create(db *pgx.Conn, text string, others ...*pgx.Conn) {
 	w.t.Helper()
 	w.run(db, text)
@@ -61,7 +61,7 @@ func (w *lockWorld) start(db *pgx.Conn, text string) <-chan error {
 	return done
 }
 
-// awaitWait waits until a session waits for a table, as a node sees it.
+// awaitWait waits until a node shows that a session waits for a table.
 func (w *lockWorld) awaitWait(db *pgx.Conn, table string, waiter *pgx.Conn) {
 	w.t.Helper()
 	eventually.Holds(w.t, "a wait for "+table, func() bool {
@@ -92,7 +92,8 @@ func (w *lockWorld) clean(db *pgx.Conn) {
 	}
 }
 
-// TestDefinitionsWaitForWritersElsewhere changes tables at the first node while a transaction of the second has written there.
+// TestDefinitionsWaitForWritersElsewhere changes tables on the first node while a transaction of
+// the second has written to them.
 func TestDefinitionsWaitForWritersElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newLockWorld(t, 2)
@@ -136,7 +137,8 @@ func TestDefinitionsWaitForWritersElsewhere(t *testing.T) {
 	w.one(b, "SELECT count(*) FROM emptied", 0)
 }
 
-// TestLockTableEverywhere has sessions of two nodes exclude each other, give up, and end a deadlock.
+// TestLockTableEverywhere: sessions of two nodes exclude each other, time out, and have a deadlock
+// resolved.
 func TestLockTableEverywhere(t *testing.T) {
 	t.Parallel()
 	w := newLockWorld(t, 2)
@@ -160,7 +162,7 @@ func TestLockTableEverywhere(t *testing.T) {
 	w.run(a, "BEGIN")
 	w.run(a, "SAVEPOINT s")
 	w.run(a, "LOCK TABLE t IN EXCLUSIVE MODE")
-	w.one(b, "SELECT count(*) FROM t", 0) // readers go on
+	w.one(b, "SELECT count(*) FROM t", 0) // readers do not wait
 	w.run(b, "SET lock_timeout = '50ms'")
 	refused(b, "INSERT INTO t VALUES (1)", "55P03")
 	w.run(b, "RESET lock_timeout")
@@ -191,7 +193,7 @@ func TestLockTableEverywhere(t *testing.T) {
 
 	w.run(a, "BEGIN")
 	w.run(a, "LOCK TABLE u")
-	first := w.start(a, "LOCK TABLE t") // b has written there
+	first := w.start(a, "LOCK TABLE t") // b has written to it
 	w.awaitWait(look, "t", a)
 	second := w.start(b, "SELECT FROM u")
 	var errs [2]error
@@ -208,7 +210,8 @@ func TestLockTableEverywhere(t *testing.T) {
 	}
 }
 
-// TestLocksOfNodesThatDie goes on without a node that has died with a lock, and with one asked.
+// TestLocksOfNodesThatDie: locks are granted though a node has died that held a lock, or one that
+// was asked for a lock.
 func TestLocksOfNodesThatDie(t *testing.T) {
 	t.Parallel()
 	w := newLockWorld(t, 3)
@@ -224,7 +227,7 @@ func TestLocksOfNodesThatDie(t *testing.T) {
 	if err := <-writing; err != nil {
 		t.Fatal(err)
 	}
-	w.run(a, "CREATE INDEX ON t (n)") // nobody hears of the third node
+	w.run(a, "CREATE INDEX ON t (n)") // the third node does not answer
 	w.run(b, "ALTER TABLE t ALTER COLUMN n TYPE text")
 	w.one(a, "SELECT count(*) FROM t", 2)
 	w.Node(3).Restart()

@@ -15,7 +15,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// DROP DATABASE frees its space: the folders of its fragments are gone at all nodes, and nothing in the catalog is about it.
+// TestDropDatabaseFreesSpace: after DROP DATABASE the folders of its fragments are gone on all
+// nodes, and the catalog has no object of it.
 func TestDropDatabaseFreesSpace(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2)
@@ -61,7 +62,7 @@ func TestDropDatabaseFreesSpace(t *testing.T) {
 	}
 }
 
-// named finds folders of a name.
+// named returns the folders with a name.
 func named(t *testing.T, root, name string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -93,8 +94,9 @@ func connectTo(t *testing.T, n *Node, database string) *pgx.Conn {
 	return conn
 }
 
-// ALTER DATABASE … FRAGMENTS, up and down, on a database that is written to meanwhile: every fragment gets its share, those that go are gone, and no
-// row is lost or doubled.
+// TestAlterFragments: ALTER DATABASE … FRAGMENTS raises and lowers the number while the database is
+// written to. Every fragment gets its share, the surplus ones are gone, and no row is lost or
+// duplicated.
 func TestAlterFragments(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 1)

@@ -18,8 +18,9 @@ var (
 	laterRelease = door.Version{Release: "0.9.0", From: 7, To: 8}
 )
 
-// A cluster is upgraded node by node; when all run the new release the upgrade becomes final by itself, after which the old release is refused, as is one
-// that is too new from the beginning.
+// TestUpgrade upgrades a cluster node by node. When all nodes run the new release, the upgrade
+// becomes final by itself. After that the old release is refused; a release that is too new is
+// refused from the beginning.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) {
@@ -51,7 +52,7 @@ func TestUpgrade(t *testing.T) {
 	if _, err := c.Node(2).Connect(t).Exec(t.Context(), newer); err == nil || !strings.Contains(err.Error(), "SQLSTATE 55000") {
 		t.Fatalf("a range table before the upgrade is final: %v", err)
 	}
-	c.Node(2).Stop() // there is a way back
+	c.Node(2).Stop() // until then the old release can be started again
 	n := c.Node(2)
 	n.Config.Knobs.Version = firstRelease
 	n.Restart()
@@ -75,7 +76,7 @@ func TestUpgrade(t *testing.T) {
 	exec(t, c, 2, newer)
 }
 
-// TestPredefinedRolesOfUpgrade checks that a cluster of a release that did not have the role sherd_admin gets it.
+// TestPredefinedRolesOfUpgrade: a cluster of a release without the role sherd_admin gets it.
 func TestPredefinedRolesOfUpgrade(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 1, func(_ uint32, cfg *node.Config) {

@@ -8,8 +8,8 @@ import (
 	"github.com/sherddb/sherd/internal/eventually"
 )
 
-// TestValidationLeaderStops stops the node that runs a job of sherd.start_validation: another goes on with it, looks at every document, and names each that
-// lies elsewhere once.
+// TestValidationLeaderStops stops the node that runs a job of sherd.start_validation. Another node
+// continues, checks every document, and names each misplaced document once.
 func TestValidationLeaderStops(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3)
@@ -17,7 +17,7 @@ func TestValidationLeaderStops(t *testing.T) {
 	for _, sql := range []string{
 		"CREATE TABLE o (id text PRIMARY KEY, doc jsonb)",
 		"INSERT INTO o SELECT 'o/' || i || CASE WHEN i % 10 > 0 THEN '$b' || i ELSE '' END, jsonb_build_object('B', 'b' || i) FROM generate_series(1, 600) i",
-		"ALTER SYSTEM SET sherd.validate_rate = 1", // ten minutes
+		"ALTER SYSTEM SET sherd.validate_rate = 1", // this would take ten minutes
 		"ALTER TABLE o SET (shard_by = 'B')",
 		"SELECT sherd.start_validation('o')",
 	} {

@@ -10,7 +10,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// versions is for how long nodes keep old versions: a day, but for moments of the test's choice.
+// versions sets how long nodes keep old versions: a day, except while the test asks for less.
 type versions struct{ short atomic.Bool }
 
 func (v *versions) config(cfg *node.Config) {
@@ -22,7 +22,7 @@ func (v *versions) config(cfg *node.Config) {
 	}
 }
 
-// forget has the fragments of databases keep no old versions but those of snapshots that are held.
+// forget makes the fragments of databases discard old versions, except those of pinned snapshots.
 func (v *versions) forget(c *Cluster, databases ...string) {
 	c.t.Helper()
 	v.short.Store(true)
@@ -32,7 +32,8 @@ func (v *versions) forget(c *Cluster, databases ...string) {
 			at := txn.MaxTimestamp
 			eventually.Holds(c.t, "old versions that no transaction needs are forgotten in "+database, func() bool {
 				r := led(c, id)
-				if r == nil || r.PassBy(c.Running().Clock().Wall()) != nil { // the watermark goes by what is applied
+				// The watermark depends on what is applied.
+				if r == nil || r.PassBy(c.Running().Clock().Wall()) != nil {
 					return false
 				}
 				if at == txn.MaxTimestamp {
@@ -48,7 +49,8 @@ func (v *versions) forget(c *Cluster, databases ...string) {
 	}
 }
 
-// held waits until so many snapshots are held in each fragment of a database, by the leaders of now.
+// held waits until the present leaders of a database's fragments have this number of pinned
+// snapshots each.
 func held(c *Cluster, database string, snapshots int) {
 	c.t.Helper()
 	for _, id := range fragmentsOf(c, database) {

@@ -13,8 +13,9 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// A fragment for which a rule of labels is made gathers on the nodes that have them, while it is read and written, and its files leave the others. What is
-// missing comes with a node that joins.
+// TestZones: a fragment with a rule of labels moves to the nodes that have them, while it is read
+// and written, and its files disappear on the others. A missing replica is added when a suitable
+// node joins.
 func TestZones(t *testing.T) {
 	t.Parallel()
 	region := func(number uint32, cfg *node.Config) {
@@ -47,7 +48,7 @@ func TestZones(t *testing.T) {
 	}
 	state := func(want string) {
 		t.Helper()
-		eventually.Holds(t, want, func() bool { // node 2 hears of it a little later
+		eventually.Holds(t, want, func() bool { // node 2 learns of it a little later
 			got, err := rows(c.context(), db, "SELECT concat_ws(', ', fragment, labels, kept, state) FROM sherd.zones")
 			if err != nil {
 				t.Fatal(err)
@@ -67,7 +68,7 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// holdsFiles tells whether a node has a folder of a fragment.
+// holdsFiles reports whether a node has a folder of a fragment.
 func holdsFiles(t *testing.T, n *Node, fragment uint32) bool {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(n.Config.Data, "fragments", strconv.FormatUint(uint64(fragment), 10)))
