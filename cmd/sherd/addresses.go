@@ -11,8 +11,8 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// checkAddresses refuses addresses that cannot be, before anything is made: an error names the
-// flag, what it was given and what is expected.
+// checkAddresses refuses invalid addresses before anything is created. The error names the flag,
+// its value and what is expected.
 func checkAddresses(cfg *node.Config) error {
 	errs := []error{
 		checkListen("--sql-addr", cfg.SQLAddr, defaultSQLAddr),
@@ -41,7 +41,7 @@ func checkAddresses(cfg *node.Config) error {
 	return errors.Join(errs...)
 }
 
-// checkListen refuses what cannot be listened at.
+// checkListen refuses an address at which a node cannot listen.
 func checkListen(flag, addr, example string) error {
 	if _, err := splitAddress(addr); err != nil {
 		return usageError{fmt.Errorf("%s %q: %w; it is HOST:PORT, such as %s", flag, addr, err, example)}
@@ -55,7 +55,8 @@ func checkAdvertised(flag, addr, example string) error {
 		return nil
 	}
 	checked := addr
-	if !strings.Contains(addr, ":") || net.ParseIP(addr) != nil { // the port is that which is listened at
+	// The port is the one at which the node listens.
+	if !strings.Contains(addr, ":") || net.ParseIP(addr) != nil {
 		checked = net.JoinHostPort(addr, "1")
 	}
 	if err := checkReached(checked); err != nil {
@@ -101,7 +102,8 @@ func splitAddress(addr string) (host string, err error) {
 	return host, nil
 }
 
-// explainListen says of a port that cannot be had which flag names it, and what to do about it.
+// explainListen adds to the error of a port that cannot be opened the flag that sets it, and what
+// to do.
 func explainListen(err error) error {
 	var l *node.ListenError
 	if !errors.As(err, &l) {
@@ -110,17 +112,16 @@ func explainListen(err error) error {
 	hint := ""
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		hint = "; where several nodes run on one machine, each needs a --sql-addr, --node-addr and --http-addr of its own"
+		hint = "; if several nodes run on one machine, each needs its own --sql-addr, --node-addr and --http-addr"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		hint = "; it is not an address of this machine: one that others reach it at goes to --advertise-addr or --sql-advertise-addr"
+		hint = "; it is not an address of this machine: use --advertise-addr or --sql-advertise-addr for an address that others use"
 	case errors.Is(err, syscall.EACCES):
-		hint = "; ports below 1024 are not for everybody: name a higher one"
+		hint = "; ports below 1024 need privileges: use a higher one"
 	}
 	return fmt.Errorf("--%s %s: %w%s", l.Setting, l.Addr, l.Err, hint)
 }
 
-// portTaken adds to the error of a port in use what to do about it, by the flags that the command
-// has.
+// portTaken adds a hint to the error of a port in use.
 func portTaken(err error, hint string) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w; %s", err, hint)

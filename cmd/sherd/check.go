@@ -17,18 +17,21 @@ import (
 	"github.com/sherddb/sherd/sql/verify"
 )
 
-const checkLong = `Check the database of --url: every row and index entry, against the bucket map, the definitions and the statistics, all as of one moment,
-while the server goes on serving. It is SELECT * FROM sherd.check(), for superusers and the owner of the database.
+const checkLong = `Check the database of --url: every row and index entry, against the bucket map, the definitions and
+the statistics, all at one timestamp, while the server keeps serving. The command runs
+SELECT * FROM sherd.check(), which superusers and the owner of the database may use.
 
-With --data it checks the data directory of a node that is stopped instead, however it ended, without changing anything there: definitions, logs, every
-block of the tables, and the rows, entries and statistics of the fragments that are here, as of the end of their logs; and foreign keys and former ids, as
-far as both sides are here. With the directories of several nodes, --data DIR1 --data DIR2, the replicas of each fragment are compared too, all as they would
-be with the same entries of the log. What could not be proved begins with "not checked", and is no fault. What a log holds that is in no table yet is
-applied in a directory of its own for the time, in --temp.
+With --data it checks the data directory of a stopped node instead, and changes nothing in it. It
+checks definitions, logs, every block of the tables, and the rows, entries and statistics of the
+fragments in that directory, as of the end of their logs. It checks foreign keys and former ids if
+both sides are in the directory. With the directories of several nodes, --data DIR1 --data DIR2, it
+also compares the replicas of each fragment, all as of the same log entry. A line that begins with
+"not checked" names something that could not be proved; that is not a fault. Log entries that are in
+no table yet are applied to a copy in --temp.
 
-The exit code is 0 where all is well and 1 where something is not; --json prints one object a line.`
+The exit code is 0 if no fault was found and 1 if one was; --json prints one JSON object a line.`
 
-// errCheckFailed is what a check ends with that has found something.
+// errCheckFailed is the result of a check that found a fault.
 var errCheckFailed = errors.New("the check has found something wrong")
 
 func checkCommand() *cobra.Command {
@@ -36,7 +39,7 @@ func checkCommand() *cobra.Command {
 	var data []string
 	cmd := &cobra.Command{
 		Use:     "check",
-		Short:   "Prove that what is stored is consistent",
+		Short:   "Check that the stored data is consistent",
 		Long:    checkLong,
 		Example: "  sherd check\n  sherd check --url postgres://postgres@127.0.0.1:5433/shop --json\n  sherd check --data ./data\n  sherd check --data ./n1 --data ./n2 --data ./n3",
 		Args:    cobra.NoArgs,
@@ -55,12 +58,12 @@ func checkCommand() *cobra.Command {
 			return runCheck(ctx, url, asJSON, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&url, "url", url, "where the server is; also SHERD_URL")
+	cmd.Flags().StringVar(&url, "url", url, "connection string of a node; also SHERD_URL")
 	cmd.Flags().StringArrayVar(
-		&data, "data", nil, "check this data directory of a node that is stopped; several are compared",
+		&data, "data", nil, "check this data directory of a stopped node; several are compared",
 	)
 	cmd.Flags().StringVar(
-		&temp, "temp", "", "with --data: where there is room for what must be written meanwhile; default the system's",
+		&temp, "temp", "", "with --data: directory for temporary files; the system's if not given",
 	)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
 	return cmd
@@ -101,12 +104,12 @@ func printCheck(rows []checkRow, asJSON bool, out io.Writer) error {
 	return p.failed
 }
 
-// checkPrinter prints the rows of a check as they come.
+// checkPrinter prints the rows of a check as they arrive.
 type checkPrinter struct {
 	asJSON  bool
 	out     io.Writer
 	encoder *json.Encoder
-	failed  error // errCheckFailed once something was wrong
+	failed  error // errCheckFailed after a row that reports a fault
 }
 
 func newCheckPrinter(asJSON bool, out io.Writer) *checkPrinter {

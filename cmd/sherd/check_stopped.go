@@ -14,8 +14,7 @@ import (
 	"github.com/sherddb/sherd/cluster/stopped"
 )
 
-// checkStopped checks data directories of nodes of one cluster; tell is where it says how far it
-// is.
+// checkStopped checks data directories of nodes of one cluster; it writes its progress to tell.
 func checkStopped(ctx context.Context, data []string, temp string, asJSON bool, out, tell io.Writer) (err error) {
 	version, err := release()
 	if err != nil {
@@ -57,7 +56,7 @@ func checkStopped(ctx context.Context, data []string, temp string, asJSON bool, 
 
 const tellEvery = 5 * time.Second
 
-// everyNow lets one call through in each tellEvery.
+// everyNow passes on one call in each tellEvery.
 func everyNow(tell func(fragment string, n int64, unit string)) func(string, int64, string) {
 	last := time.Now()
 	return func(fragment string, n int64, unit string) {

@@ -23,13 +23,14 @@ func demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run a cluster in one process with sample data",
-		Long: `Run a cluster in one process on loopback with sample data: customers, orders, products and employees of a small trading house. Orders are
-sharded by their customer. The psql line to connect with is printed; Ctrl-C ends it.
+		Long: `Run a cluster in one process on loopback with sample data: customers, orders, products and employees
+of a small trading house. Orders are sharded by their customer. The command prints the psql command
+to connect with; Ctrl-C ends the cluster.
 
-With --nodes 3 it is a true cluster: three nodes with data and ports of their own, which talk over the network as those of three machines do. Each
-takes any statement.
+With --nodes 3 it is a real cluster: three nodes with separate data and ports, which use the network
+as nodes on three machines do. Every node accepts every statement.
 
-Without --data the data lives in a temporary directory and is gone at the end.`,
+Without --data the data is in a temporary directory, which is deleted at the end.`,
 		Example: `  sherd demo
   psql postgres://postgres@127.0.0.1:5433/postgres -c 'SELECT count(*) FROM orders'
 
@@ -57,10 +58,10 @@ Without --data the data lives in a temporary directory and is gone at the end.`,
 			return runDemo(cmd.Context(), cfg, nodes, regions, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&cfg.Data, "data", "", "directory to keep the data in; temporary if not given")
+	cmd.Flags().StringVar(&cfg.Data, "data", "", "directory for the data; temporary if not given")
 	cmd.Flags().StringVar(
 		&cfg.SQLAddr, "sql-addr", defaultSQLAddr,
-		"address for PostgreSQL clients of the first node, HOST:PORT; the others have the ports above",
+		"address for PostgreSQL clients of the first node, HOST:PORT; the other nodes use the next ports",
 	)
 	cmd.Flags().IntVar(&cfg.Fragments, "fragments", node.DefaultFragments, "fragments of the database")
 	cmd.Flags().IntVar(&nodes, "nodes", 1, "nodes of the cluster")
@@ -105,7 +106,7 @@ func runDemo(ctx context.Context, cfg node.Config, count int, regions []string, 
 	})
 }
 
-// welcome says how to connect, and what to look at.
+// welcome prints how to connect and which statements to try.
 func welcome(out io.Writer, cfg node.Config, nodes []*node.Node) error {
 	size, lines := "one node", ""
 	if len(nodes) > 1 {
@@ -127,10 +128,10 @@ Try:
     EXPLAIN SELECT * FROM orders WHERE doc->>'Customer' = 'customers/1-A';
     SELECT * FROM sherd.fragments;
 
-Ctrl-C ends it.
+Ctrl-C ends the cluster.
 `
 
-// loadSample fills an empty database; one that has the tables is left as it is.
+// loadSample fills an empty database. If the tables exist already, it changes nothing.
 func loadSample(ctx context.Context, url string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// maxDemoNodes bounds what one process is asked for; more show nothing that five do not.
+// maxDemoNodes is the largest number of nodes in one process; more than five show nothing new.
 const maxDemoNodes = 9
 
-// nodePortsAbove is how far the ports for nodes are above those for clients in a demo: 5433 and
-// 7433.
+// nodePortsAbove is the distance between the ports for nodes and those for clients in a demo: 7433
+// and 5433.
 const nodePortsAbove = 2000
 
-// demoConfigs returns the configuration of each node of a demo: ports one above the other,
-// directories beside each other. A demo of one node is a node.
+// demoConfigs returns the configuration of each node of a demo: consecutive ports, and directories
+// next to each other. A demo with one node uses the directory itself.
 func demoConfigs(cfg node.Config, nodes int) ([]node.Config, error) {
 	host, port, err := net.SplitHostPort(cfg.SQLAddr)
 	if err != nil {
@@ -57,8 +57,8 @@ func demoConfigs(cfg node.Config, nodes int) ([]node.Config, error) {
 	return out, nil
 }
 
-// openDemo opens the nodes: those that have data at once, since they need each other, and then the
-// others, which join.
+// openDemo opens the nodes: first those that have data, all at once because they need each other,
+// then the others, which join.
 func openDemo(ctx context.Context, configs []node.Config) (nodes []*node.Node, err error) {
 	defer func() {
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// portableOption has the server leave out of its catalogs what PostgreSQL does not know.
+// portableOption makes the server leave out of its catalogs what PostgreSQL does not know.
 const portableOption = "-c sherd.portable_dump=on"
 
 func exportCommand() *cobra.Command {
@@ -18,10 +18,10 @@ func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [--portable] [-- pg_dump options]",
 		Short: "Write a dump of a database",
-		Long: `Write a dump of a database, which psql or pg_restore read, with PostgreSQL's pg_dump.
+		Long: `Write a dump of a database with PostgreSQL's pg_dump. Restore it with psql or pg_restore.
 
-With --portable the dump has neither sharding policies nor Sherd's storage parameters, and PostgreSQL 15 reads it.
-Options after -- are given to pg_dump.`,
+With --portable the dump has no sharding policies and none of Sherd's storage parameters, so it can
+be restored into PostgreSQL 15. Options after -- are passed to pg_dump.`,
 		Example: `  sherd export --url postgres://postgres@127.0.0.1:5433/shop > shop.sql
   sherd export --portable -- --format=custom --file=shop.dump`,
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return urlFromEnvironment(cmd, &url) },
@@ -36,13 +36,12 @@ Options after -- are given to pg_dump.`,
 			)
 		},
 	}
-	cmd.Flags().StringVar(&url, "url", url, "where the server is; also SHERD_URL")
-	cmd.Flags().BoolVar(&portable, "portable", false, "leave out what PostgreSQL does not know")
+	cmd.Flags().StringVar(&url, "url", url, "connection string of a node; also SHERD_URL")
+	cmd.Flags().BoolVar(&portable, "portable", false, "make a dump that PostgreSQL can restore")
 	return cmd
 }
 
-// exportEnvironment adds the option of a portable dump to the options that libpq takes from the
-// environment.
+// exportEnvironment adds portableOption to the options that libpq takes from the environment.
 func exportEnvironment(environment []string, portable bool) []string {
 	if !portable {
 		return environment

@@ -14,10 +14,11 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// A flag that was not given is taken from the environment (--sql-addr is SHERD_SQL_ADDR), and what
-// is not there from the file of --config, whose keys are the flags' names.
+// A flag that is not on the command line is taken from the environment (--sql-addr is
+// SHERD_SQL_ADDR), and if it is not there either, from the file of --config, whose keys are the
+// flags' names.
 
-// labelsFlag is labels of a node: zone=a,disk=ssd. Given again, it adds to them.
+// labelsFlag holds labels of a node: zone=a,disk=ssd. A second use of the flag adds labels.
 type labelsFlag map[string]string
 
 // String implements pflag.Value.
@@ -56,7 +57,7 @@ const (
 	configFlag        = "config"
 )
 
-// flagsFromElsewhere sets the flags that were not given.
+// flagsFromElsewhere sets the flags that are not on the command line.
 func flagsFromElsewhere(cmd *cobra.Command, _ []string) error {
 	if err := flagsFromEnvironment(cmd); err != nil {
 		return err
@@ -113,7 +114,7 @@ func flagsFromFile(cmd *cobra.Command, path string) error {
 	return nil
 }
 
-// flagText returns a value of a file as it would stand behind a flag: lists with commas, tables as
+// flagText returns a value of the file in the form of a flag's value: lists with commas, tables as
 // key=value.
 func flagText(v any) (string, error) {
 	switch v := v.(type) {

@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// machineMemory returns the bytes of memory that this process may use: the machine's, or the least
-// limit of the control groups it is in.
+// machineMemory returns the number of bytes of memory that this process may use: the machine's
+// memory, or the lowest limit of its control groups.
 func machineMemory() (int64, error) { return memoryUnder("/") }
 
-// memoryUnder is machineMemory of a file system whose root is somewhere else.
+// memoryUnder is machineMemory for a file system with another root.
 func memoryUnder(root string) (int64, error) {
 	least := int64(math.MaxInt64)
 	text, err := os.ReadFile(filepath.Join(root, "proc/meminfo"))
@@ -40,7 +40,7 @@ func memoryUnder(root string) (int64, error) {
 	return least, nil
 }
 
-// fieldOf returns the number behind a name in a file of lines "name number unit", 0 if there is
+// fieldOf returns the number after a name in a file with lines "name number unit", 0 if there is
 // none.
 func fieldOf(text []byte, name string) int64 {
 	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
@@ -52,9 +52,9 @@ func fieldOf(text []byte, name string) int64 {
 	return 0
 }
 
-// groupLimit returns the least limit of one line of /proc/self/cgroup, "number:controllers:path",
-// and of the groups above it. In a container the path may be the host's, of which only the mount's
-// root is to be seen.
+// groupLimit returns the lowest limit of the control group in one line of /proc/self/cgroup,
+// "number:controllers:path", and of the groups above it. In a container the path may be that of the
+// host, and only the root of the mount is visible.
 func groupLimit(root, line string) int64 {
 	parts := strings.SplitN(line, ":", 3)
 	if len(parts) != 3 {
@@ -72,7 +72,7 @@ func groupLimit(root, line string) int64 {
 	least := int64(math.MaxInt64)
 	for dir := filepath.Clean("/" + parts[2]); ; dir = filepath.Dir(dir) {
 		if text, err := os.ReadFile(filepath.Join(mount, dir, file)); err == nil {
-			// "max", and the number by which version 1 says so, are no limits.
+			// "max", and the number that means the same in version 1, are no limits.
 			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 {
 				least = min(least, n)
 			}

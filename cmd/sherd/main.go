@@ -12,8 +12,8 @@ import (
 	"github.com/sherddb/sherd/sql/settings"
 )
 
-// pretended makes the program another release, RELEASE:FROM-TO: the linker sets it (-ldflags "-X
-// main.pretended=0.2.0:1-2") for tests of upgrades, which need two programs.
+// pretended makes the program act as another release, RELEASE:FROM-TO. The linker sets it (-ldflags
+// "-X main.pretended=0.2.0:1-2") for tests of upgrades, which need two programs.
 var pretended string
 
 func main() {
@@ -43,12 +43,12 @@ func root() *cobra.Command {
 Try it:    sherd demo
            a cluster in one process with sample data; it prints the psql line to connect with
 Run it:    sherd start --data DIR
-           and on more machines what "sherd node token" prints
+           and on more machines the command that "sherd node token" prints
 Fill it:   sherd import packages.jsonl.gz --table packages --id id`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	if text, err := versionText(); err == nil { // --version, as psql and postgres have it
+	if text, err := versionText(); err == nil { // --version, as in psql and postgres
 		cmd.Version = text
 		cmd.SetVersionTemplate("{{.Version}}\n")
 	}

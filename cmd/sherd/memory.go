@@ -11,10 +11,9 @@ import (
 	"strings"
 )
 
-// memoryFlag is how much memory the Go heap of the process may take: a percentage of the machine's
-// memory, or a size.
+// memoryFlag is the memory limit for the Go heap: a percentage of the machine's memory, or a size.
 type memoryFlag struct {
-	percent float64 // 0: bytes counts
+	percent float64 // 0: bytes is set
 	bytes   int64
 }
 
@@ -25,7 +24,7 @@ const (
 
 func defaultMemory() memoryFlag { return memoryFlag{percent: defaultMemoryPercent} }
 
-// memoryUnits are PostgreSQL's: powers of 1024. The first suffix that fits counts.
+// memoryUnits are PostgreSQL's: powers of 1024. The first matching suffix counts.
 var memoryUnits = []struct {
 	suffix string
 	bytes  float64
@@ -77,7 +76,7 @@ func (m *memoryFlag) Set(text string) error {
 	return fmt.Errorf("%q is neither a percentage nor a size; write 50%% or 4GB", text)
 }
 
-// limit returns the bytes that the flag stands for on a machine with so much memory.
+// limit returns the number of bytes that the flag means on a machine with this much memory.
 func (m *memoryFlag) limit(machine int64) int64 {
 	if m.percent == 0 {
 		return m.bytes
@@ -93,8 +92,8 @@ const (
 	heapSparse = 1000 // percent of the live heap
 )
 
-// percentOf returns how much garbage may come before the next collection, in percent of the live
-// heap.
+// percentOf returns how much garbage may be allocated before the next collection, in percent of the
+// live heap.
 func percentOf(live int64) int {
 	return int(min(max((heapFloor-live)*100/max(live, 1), 100), heapSparse))
 }
@@ -130,7 +129,7 @@ func limitMemory(m memoryFlag, logger *slog.Logger) {
 // collected is an object that nothing refers to: its finalizer runs after each collection.
 type collected struct{ fn func() }
 
-// afterCollections calls fn after each collection of garbage, one call at a time.
+// afterCollections calls fn after each garbage collection, one call at a time.
 func afterCollections(fn func()) { runtime.SetFinalizer(&collected{fn}, (*collected).finalize) }
 
 func (c *collected) finalize() {

@@ -31,11 +31,11 @@ func nodeRotateCommand() *cobra.Command {
 		}
 		return awaitRotated(ctx, conn, out)
 	})
-	cmd.Flags().BoolVar(&wait, "wait", wait, "wait until it is done; --wait=false returns at once")
+	cmd.Flags().BoolVar(&wait, "wait", wait, "wait until the replacement is done; --wait=false returns at once")
 	return cmd
 }
 
-// tokensLeft is what a replacement waits for at its end.
+// tokensLeft starts the part of the status that says what a replacement waits for at its end.
 const tokensLeft = ", until unused join tokens of it end at "
 
 func awaitRotated(ctx context.Context, conn *pgx.Conn, out io.Writer) error {
@@ -63,7 +63,7 @@ func awaitRotated(ctx context.Context, conn *pgx.Conn, out io.Writer) error {
 			return nil
 		}
 		if strings.Contains(last, tokensLeft) {
-			_, err := fmt.Fprintln(out, "nothing is left to do but to wait for that: the nodes do it by themselves")
+			_, err := fmt.Fprintln(out, "only that is left to wait for; the nodes finish by themselves")
 			return err
 		}
 		select {

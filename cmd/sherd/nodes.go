@@ -20,11 +20,12 @@ import (
 
 const nodeLong = `List the nodes of a cluster, add nodes, drain and remove them.
 
-    sherd node token                 on a node of the cluster: prints the line that starts another one
-    sherd node list
+    sherd node token                 print the command that starts another node
+    sherd node list                  show all nodes
     sherd node drain n3              move its replicas and leaders to the other nodes
     sherd node remove n3             remove it from the cluster
-    sherd node rotate-authority      all nodes get certificates of a new authority
+    sherd node rotate-authority      replace the authority of the nodes' certificates
+    sherd node recover               recover fragments that lost their majority for good
 
 All commands except recover connect to a running node, at --url.`
 
@@ -37,12 +38,12 @@ func nodeCommand() *cobra.Command {
 	return cmd
 }
 
-// overSQL makes a command that does its work over a connection to a running node.
+// overSQL makes a command that works over a connection to a running node.
 func overSQL(
 	cmd *cobra.Command, run func(ctx context.Context, conn *pgx.Conn, args []string, out io.Writer) error,
 ) *cobra.Command {
 	url := defaultURL
-	cmd.Flags().StringVar(&url, "url", url, "where a node of the cluster is; also SHERD_URL")
+	cmd.Flags().StringVar(&url, "url", url, "connection string of a node; also SHERD_URL")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return urlFromEnvironment(cmd, &url) }
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
@@ -57,7 +58,7 @@ func overSQL(
 	return cmd
 }
 
-// said makes a sentence of what the server answered: without SQLSTATE, with detail and hint.
+// said returns the server's error without SQLSTATE, with detail and hint.
 func said(err error) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
@@ -104,13 +105,15 @@ func nodeListCommand() *cobra.Command {
 	})
 }
 
-const tokenLong = `Make a join token, and print the line that starts a new node with it.
+const tokenLong = `Make a join token, and print the command that starts a new node with it.
 
-A token lets in one node, once, within --life. Who has it can join: treat it as a password. Run on the new machine what is printed, with the
-addresses that the new node shall listen at; it needs nothing else.
+A token admits one node, once, within --life. Anyone who has it can join a node: keep it as secret as
+a password. Run the printed command on the new machine, with the addresses at which the new node
+should listen.
 
---for makes a token for a node of the cluster that still has its data, and whose certificate is lost or has expired. A node that has lost its data
-joins as a new one, with an ordinary token; then remove the old one with "sherd node remove".`
+--for makes a token for a node of the cluster that still has its data, and whose certificate is lost
+or has expired. If a node has lost its data, start it as a new node, with an ordinary token, and
+remove the old one with "sherd node remove".`
 
 func nodeTokenCommand() *cobra.Command {
 	life, node, plain := 24*time.Hour, "", false
@@ -136,13 +139,14 @@ func nodeTokenCommand() *cobra.Command {
 		}
 		return printToken(out, token, join, node, life)
 	})
-	cmd.Flags().DurationVar(&life, "life", life, "how long the token holds")
+	cmd.Flags().DurationVar(&life, "life", life, "how long the token is valid")
 	cmd.Flags().StringVar(&node, "for", "", "name of a node of the cluster that has its data and lost its certificate")
-	cmd.Flags().BoolVar(&plain, "plain", false, "print the token alone, for scripts")
+	cmd.Flags().BoolVar(&plain, "plain", false, "print only the token, for scripts")
 	return cmd
 }
 
-// maxJoinAddrs is how many addresses the line to join with names: one that answers is enough.
+// maxJoinAddrs is the number of addresses in the command line for joining; one that answers is
+// enough.
 const maxJoinAddrs = 3
 
 func joinAddrs(ctx context.Context, conn *pgx.Conn) (string, error) {
@@ -161,25 +165,26 @@ func printToken(out io.Writer, token, join, node string, life time.Duration) err
 	if node != "" {
 		data, whose = "ITS-DATA", "node "+node+" with its data"
 	}
-	_, err := fmt.Fprintf(out, `This token lets in %s, once, within %s:
+	_, err := fmt.Fprintf(out, `This token admits %s, once, within %s:
 
     sherd start --data %s --join %s --token %s
 
-Add --node-addr HOST:PORT, at which the other nodes reach the new one, and --sql-addr HOST:PORT for clients.
+Add --node-addr HOST:PORT, the address for the other nodes, and --sql-addr HOST:PORT, the address for
+clients.
 `, whose, life, data, join, token)
 	if err == nil && strings.Contains(join, "127.0.0.1:") {
 		_, err = fmt.Fprintln(
 			out,
-			"The cluster's nodes listen on 127.0.0.1: only nodes of this machine can join, each with ports of its own.",
+			"The cluster's nodes listen on 127.0.0.1: only nodes on this machine can join, each with its own ports.",
 		)
 	}
 	return err
 }
 
-const drainLong = `Have a node give its replicas, and what it leads, to other nodes, and take no new ones. It goes on to serve clients. The command returns when the node
-holds no replica any more.
+const drainLong = `Move the replicas and leaders of a node to other nodes, and place no new ones on it. The node keeps
+serving clients. The command returns when the node holds no replicas.
 
---undo makes the node an ordinary one again.`
+--undo cancels the drain: replicas may be placed on the node again.`
 
 func nodeDrainCommand() *cobra.Command {
 	undo, wait := false, true
@@ -196,8 +201,8 @@ func nodeDrainCommand() *cobra.Command {
 		}
 		return awaitDrained(ctx, conn, args[0], out)
 	})
-	cmd.Flags().BoolVar(&undo, "undo", false, "the node takes replicas again")
-	cmd.Flags().BoolVar(&wait, "wait", wait, "wait until the node holds no replica; --wait=false returns at once")
+	cmd.Flags().BoolVar(&undo, "undo", false, "cancel the drain")
+	cmd.Flags().BoolVar(&wait, "wait", wait, "wait until the node holds no replicas; --wait=false returns at once")
 	return cmd
 }
 
@@ -220,18 +225,19 @@ func awaitDrained(ctx context.Context, conn *pgx.Conn, name string, out io.Write
 		select {
 		case <-time.After(drainLook):
 		case <-ctx.Done():
-			return fmt.Errorf("%s goes on to be drained; \"sherd node drain --undo %s\" would end that", name, name)
+			return fmt.Errorf("%s is still being drained; \"sherd node drain --undo %s\" cancels that", name, name)
 		}
 	}
 }
 
 func nodeRemoveCommand() *cobra.Command {
 	return overSQL(&cobra.Command{
-		Use: "remove NAME", Short: "Remove a node that holds nothing any more", Args: cobra.ExactArgs(1),
-		Long: `Remove a node from the cluster, for good: its certificate is not accepted any more, and its number is never assigned again. The machine can join as
-a new node, with an empty data directory and a join token.
+		Use: "remove NAME", Short: "Remove a drained node", Args: cobra.ExactArgs(1),
+		Long: `Remove a node from the cluster for good. Its certificate is no longer accepted, and its number is
+never reused. The machine can join as a new node, with an empty data directory and a join token.
 
-A node that holds replicas must be drained before ("sherd node drain"), even if it is dead: its replicas are then made on other nodes.`,
+Drain a node before you remove it ("sherd node drain"), even if it is dead: the other nodes then make
+new copies of its replicas.`,
 		Example: "  sherd node drain n3\n  sherd node remove n3",
 	}, func(ctx context.Context, conn *pgx.Conn, args []string, _ io.Writer) error {
 		_, err := conn.Exec(ctx, "SELECT sherd.remove_node($1)", args[0])

@@ -28,8 +28,8 @@ of a stopped node (may lose data).
 A fragment, and the catalog, works while a majority of its voters is running. If a majority is lost
 for good, name the lost nodes:
 
-    sherd node recover --data ./data --lost 1,2           reports what is here and what would be lost
-    sherd node recover --data ./data --lost 1,2 --yes     makes this node's replicas the only voters
+    sherd node recover --data ./data --lost 1,2           report what is here and what would be lost
+    sherd node recover --data ./data --lost 1,2 --yes     make this node's replicas the only voters
 
 Writes that were acknowledged and had not reached this node are then lost. Run the command on one
 node for the catalog, and for each fragment on one node that has a replica of it: if there are
@@ -61,13 +61,13 @@ func nodeRecoverCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&data, "data", "", "data directory of the stopped node (required)")
 	cmd.Flags().StringVar(&lost, "lost", "", "numbers of the nodes that are lost for good (required)")
-	cmd.Flags().StringVar(&only, "only", "", "only these: numbers of fragments, and "+catalogName)
-	cmd.Flags().BoolVar(&yes, "yes", false, "do it; without it, the command only reports")
+	cmd.Flags().StringVar(&only, "only", "", "recover only these: numbers of fragments, and "+catalogName)
+	cmd.Flags().BoolVar(&yes, "yes", false, "recover; without it the command only reports")
 	_ = cmd.MarkFlagRequired("data")
 	return cmd
 }
 
-// numbers reads a list such as 1,2.
+// numbers parses a list such as 1,2.
 func numbers(list string) ([]uint32, error) {
 	var out []uint32
 	for _, s := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -109,7 +109,7 @@ func nodeRecover(out io.Writer, data string, lost []uint32, only string, yes boo
 	}
 	if !yes {
 		_, err = fmt.Fprintln(
-			out, "\nWhat was acknowledged after that and is not here would be lost. Nothing was done; --yes does it.",
+			out, "\nWrites that were acknowledged after that and are not here would be lost. Nothing was changed; run again with --yes.",
 		)
 		return err
 	}
@@ -118,13 +118,13 @@ func nodeRecover(out io.Writer, data string, lost []uint32, only string, yes boo
 	}
 	_, err = fmt.Fprintln(
 		out,
-		"\nDone. Start this node, then remove the lost ones: sherd node remove NAME. They are not let in again with their old data.",
+		"\nDone. Start this node, then remove the lost ones: sherd node remove NAME. They are not admitted again with their old data.",
 	)
 	return err
 }
 
-// chooseRemnants returns what is to begin again: what has lost its majority, or what of it the user
-// named.
+// chooseRemnants returns the groups to recover: those that have lost their majority, or those of
+// them that the user named.
 func chooseRemnants(found []cluster.Remnant, only string) ([]txn.FragmentID, error) {
 	var named []string
 	if only != "" {
@@ -158,8 +158,8 @@ func remnantName(g cluster.Remnant) string {
 	return strconv.FormatUint(uint64(g.Fragment), 10)
 }
 
-// fragmentNames returns the names of fragments as the catalog of a stopped node has them; none if
-// it cannot be read, for they only help to read a list.
+// fragmentNames returns the names of fragments in the catalog of a stopped node. It returns none if
+// the catalog cannot be read, because the names only make the output easier to read.
 func fragmentNames(dir string, node uint32) map[txn.FragmentID]string {
 	scratch, err := os.MkdirTemp("", "sherd-recover-")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// release is what this program says it is, and the versions of clusters that it speaks (V4).
+// release returns the release of this program and the versions of clusters that it supports (V4).
 func release() (door.Version, error) {
 	if pretended == "" {
 		return node.Speaks(), nil

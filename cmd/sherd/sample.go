@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// sampleTables are the collections of the demo. An order lies in the bucket of its customer.
+// sampleTables are the collections of the demo. An order is in the bucket of its customer.
 var sampleTables = []string{
 	"CREATE TABLE customers (id text PRIMARY KEY, doc jsonb NOT NULL)",
 	"CREATE TABLE products (id text PRIMARY KEY, doc jsonb NOT NULL)",
@@ -41,7 +41,7 @@ var (
 	titles     = []string{"Sales Representative", "Sales Manager", "Inside Sales Coordinator", "Vice President, Sales"}
 )
 
-// sampleData makes the same documents each time.
+// sampleData returns the same documents each time.
 func sampleData() []sampleTable {
 	r := rand.New(rand.NewPCG(1, 2))
 	pick := func(list []string) string { return list[r.IntN(len(list))] }

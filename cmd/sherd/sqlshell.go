@@ -24,9 +24,9 @@ func sqlCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sql [-c STATEMENTS] [-- psql options]",
 		Short: "Open a SQL prompt",
-		Long: `Open a SQL prompt: psql where it is installed, with everything it can do, else a small prompt of our own.
+		Long: `Open a SQL prompt: psql if it is installed, otherwise a simple built-in prompt.
 
-Options after -- are given to psql.`,
+Options after -- are passed to psql.`,
 		Example: `  sherd sql
   sherd sql -c 'SELECT * FROM sherd.bucket_map'
   sherd sql --url postgres://postgres@127.0.0.1:5433/shop -- -f schema.sql`,
@@ -45,15 +45,15 @@ Options after -- are given to psql.`,
 			return runShell(cmd.Context(), url, commands, os.Stdin, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&url, "url", url, "where the server is; also SHERD_URL")
+	cmd.Flags().StringVar(&url, "url", url, "connection string of a node; also SHERD_URL")
 	cmd.Flags().StringArrayVarP(
-		&commands, "command", "c", nil, "run these statements and end; may be given several times",
+		&commands, "command", "c", nil, "run these statements and exit; can be repeated",
 	)
 	return cmd
 }
 
-// runShell is the prompt of our own: statements up to a semicolon at the end of a line, results as
-// text.
+// runShell is the built-in prompt: it runs statements up to a semicolon at the end of a line, and
+// prints results as text.
 func runShell(ctx context.Context, url string, commands []string, in io.Reader, out io.Writer) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -94,7 +94,7 @@ func runShell(ctx context.Context, url string, commands []string, in io.Reader, 
 	return lines.Err()
 }
 
-// complete reports whether the text ends in a semicolon that is not part of a quoted text or
+// complete reports whether the text ends in a semicolon that is not part of a quoted string or
 // comment.
 func complete(text string) bool {
 	tokens, err := pg_query.Scan(text)
@@ -114,7 +114,7 @@ func complete(text string) bool {
 	return false
 }
 
-// runStatements runs statements and prints what each answers.
+// runStatements runs statements and prints their results.
 func runStatements(ctx context.Context, conn *pgx.Conn, text string, out io.Writer) error {
 	results := conn.PgConn().Exec(ctx, text)
 	for results.NextResult() {

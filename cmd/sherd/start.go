@@ -27,17 +27,22 @@ const (
 
 const startLong = `Start a node.
 
-The first start of an empty directory creates a cluster of one node, with the database postgres. With --join it becomes one more node of a cluster:
-run "sherd node token" on a node of that cluster, which prints the line to run here. Later starts of the directory resume the node; --join then
-names more addresses at which others may be found, and --token does nothing, unless the node has lost its certificate ("sherd node token --for").
+The first start with an empty directory creates a cluster of one node, with the database postgres.
+With --join the node joins a cluster instead: run "sherd node token" against a node of that cluster;
+it prints the command to run here. Later starts with the directory resume the node. Then --join only
+names more addresses at which the other nodes may be found, and --token has no effect unless the node
+has lost its certificate ("sherd node token --for").
 
-Clients of other machines need TLS, which a --sql-addr that is not a loopback address always offers, and a password: the first one of the role postgres
-is given with --superuser-password-file or SHERD_SUPERUSER_PASSWORD when the cluster begins.
+Clients of other machines need TLS and a password. A node whose --sql-addr is not a loopback address
+always offers TLS. Set the first password of the role postgres with --superuser-password-file or
+SHERD_SUPERUSER_PASSWORD when you create the cluster.
 
-When clients are accepted, one line "ready postgres://…" is printed on standard output; logs go to standard error.
-SIGTERM lets open transactions finish for --drain-timeout, then exits with 0. SIGHUP reads the files of --sql-tls-cert and --sql-tls-key again.
+When the node accepts clients, it prints one line "ready postgres://…" to standard output; logs go to
+standard error. After SIGTERM open transactions have --drain-timeout to finish; the exit code is 0.
+After SIGHUP the node reads the files of --sql-tls-cert and --sql-tls-key again.
 
-Every flag is also an environment variable (--sql-addr is SHERD_SQL_ADDR) and a key of the file of --config, in TOML:
+Every flag is also an environment variable (--sql-addr is SHERD_SQL_ADDR) and a key in the TOML file
+of --config:
 
     sql-addr = "127.0.0.1:5433"
     join = ["10.0.0.1:7433", "10.0.0.2:7433"]
@@ -62,7 +67,8 @@ func startCommand() *cobra.Command {
 		Example: `  sherd start --data ./data
   psql postgres://postgres@127.0.0.1:5433/postgres
 
-  sherd start --data ./data2 --sql-addr 127.0.0.1:5434 --node-addr 127.0.0.1:7434 --join 127.0.0.1:7433 --token sherd-join-…`,
+  sherd start --data ./data2 --sql-addr 127.0.0.1:5434 --node-addr 127.0.0.1:7434 \
+      --join 127.0.0.1:7433 --token sherd-join-…`,
 		Args:    cobra.NoArgs,
 		PreRunE: flagsFromElsewhere,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -74,7 +80,7 @@ func startCommand() *cobra.Command {
 			if err := more.apply(&cfg); err != nil {
 				return err
 			}
-			// What was not given is no contradiction to what a cluster has.
+			// A default value does not contradict an existing cluster.
 			if !cmd.Flags().Changed("fragments") {
 				cfg.Fragments = 0
 			}
@@ -86,7 +92,7 @@ func startCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&cfg.Data, "data", "", "directory of the node's data; made if it does not exist")
+	f.StringVar(&cfg.Data, "data", "", "directory of the node's data; created if it does not exist")
 	f.StringVar(
 		&cfg.SQLAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients, HOST:PORT; port 0 picks a free one",
 	)
@@ -96,14 +102,14 @@ func startCommand() *cobra.Command {
 	)
 	f.StringVar(
 		&cfg.SQLTLS, "sql-tls", node.TLSAuto,
-		"auto: clients are offered TLS unless --sql-addr is a loopback address and no certificate is given; on: always",
+		"auto: offer TLS unless --sql-addr is a loopback address and no certificate is given; on: always",
 	)
 	f.StringVar(
 		&cfg.SQLTLSCert, "sql-tls-cert", "",
-		"file with the certificate for clients, PEM, its issuers below it; one that the cluster's authority signs if not given",
+		"PEM file with the certificate for clients, followed by its issuers; if not given, the cluster's authority signs one",
 	)
 	f.StringVar(
-		&cfg.SQLTLSKey, "sql-tls-key", "", "file with the key of that certificate, PEM; both are read again at SIGHUP",
+		&cfg.SQLTLSKey, "sql-tls-key", "", "PEM file with the key of that certificate; SIGHUP reads both again",
 	)
 	f.StringVar(
 		&cfg.HTTPAddr, "http-addr", "",
@@ -111,14 +117,14 @@ func startCommand() *cobra.Command {
 	)
 	f.StringVar(
 		&cfg.AdvertiseAddr, "advertise-addr", "",
-		"where the other nodes reach this one, HOST or HOST:PORT; what --node-addr says if not given",
+		"address at which the other nodes reach this one, HOST or HOST:PORT; that of --node-addr if not given",
 	)
 	f.StringVar(
 		&cfg.SQLAdvertiseAddr, "sql-advertise-addr", "",
-		"where clients reach this node, HOST or HOST:PORT; what --sql-addr says if not given",
+		"address at which clients reach this node, HOST or HOST:PORT; that of --sql-addr if not given",
 	)
 	f.StringSliceVar(&cfg.Join, "join", nil, "node addresses of a cluster to join, HOST:PORT,…; one is enough")
-	f.StringVar(&cfg.Token, "token", "", "join token of that cluster, made by \"sherd node token\"")
+	f.StringVar(&cfg.Token, "token", "", "join token of that cluster, from \"sherd node token\"")
 	f.StringVar(&more.tokenFile, "token-file", "", "file with the join token")
 	f.StringVar(&cfg.Name, "node-name", "", "name in the list of nodes; n1, n2, … if not given")
 	f.StringVar(
@@ -128,7 +134,7 @@ func startCommand() *cobra.Command {
 	f.IntVar(&cfg.Fragments, "fragments", node.DefaultFragments, "fragments of the database postgres of a new cluster")
 	f.IntVar(
 		&cfg.Replication, "replication-factor", catalog.DefaultReplicationFactor,
-		"replicas that each fragment of a new cluster shall have; met as nodes join",
+		"number of replicas of each fragment in a new cluster; they are added as nodes join",
 	)
 	f.StringVar(
 		&more.passwordFile, "superuser-password-file", "",
@@ -136,13 +142,13 @@ func startCommand() *cobra.Command {
 	)
 	f.DurationVar(
 		&more.drainTimeout, "drain-timeout", defaultDrainTimeout,
-		"how long clients may finish their transactions when the node is stopped",
+		"how long clients have to finish their transactions when the node is stopped",
 	)
 	f.Var(
 		&more.memory, "memory",
-		"memory that the node's heap should stay within: a percentage of the machine's or the container's, or a size such as 4GB; GOMEMLIMIT wins",
+		"limit for the node's heap: a percentage of the machine's or container's memory, or a size such as 4GB; GOMEMLIMIT overrides it",
 	)
-	f.String(configFlag, "", "file of settings, TOML")
+	f.String(configFlag, "", "TOML file with settings")
 	return cmd
 }
 
@@ -151,7 +157,7 @@ const (
 	roleGateway = "gateway"
 )
 
-// apply brings flags into the configuration and refuses what cannot be.
+// apply copies flags to the configuration and refuses invalid ones.
 func (m *startFlags) apply(cfg *node.Config) (err error) {
 	switch {
 	case cfg.Data == "":
@@ -169,7 +175,7 @@ func (m *startFlags) apply(cfg *node.Config) (err error) {
 	case cfg.SQLTLS != node.TLSAuto && cfg.SQLTLS != node.TLSOn:
 		return usageError{fmt.Errorf("--sql-tls %q: it is %s or %s", cfg.SQLTLS, node.TLSAuto, node.TLSOn)}
 	case (cfg.SQLTLSCert == "") != (cfg.SQLTLSKey == ""):
-		return usageError{errors.New("--sql-tls-cert and --sql-tls-key belong together: one of them is missing")}
+		return usageError{errors.New("--sql-tls-cert and --sql-tls-key must be given together")}
 	case cfg.Token != "" && m.tokenFile != "":
 		return usageError{errors.New("--token and --token-file are mutually exclusive")}
 	}
@@ -190,7 +196,7 @@ func (m *startFlags) apply(cfg *node.Config) (err error) {
 	return checkLoopback("--http-addr", cfg.HTTPAddr, "what is served there asks for no password")
 }
 
-// superuserPassword reads the superuser's first password, or "" if none is given.
+// superuserPassword reads the superuser's first password; it returns "" if none is given.
 func superuserPassword(file string) (string, error) {
 	password := os.Getenv("SHERD_SUPERUSER_PASSWORD")
 	if file != "" {
@@ -213,10 +219,10 @@ func newLogger(f *os.File) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(f, nil))
 }
 
-// giveProcessors lets more goroutines run Go code at once than there are processors. A goroutine
-// that waits for the disk in fsync keeps its place until the scheduler notices, so with few places
-// the clients wait for the disk too: 16 clients inserting on 2 processors did 1.4 times as much
-// with 8.
+// giveProcessors allows more goroutines to run Go code at once than there are processors. A
+// goroutine that waits for the disk in fsync keeps its processor until the scheduler notices, so
+// with few of them clients wait for the disk too: on 2 processors, 16 inserting clients were 1.4
+// times as fast with 8.
 func giveProcessors() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(8, 2*runtime.NumCPU()))
@@ -267,7 +273,7 @@ func runNodes(
 			}
 		}
 	} else if ctx.Err() != nil {
-		err = nil // asked to end before it was ready
+		err = nil // stopped before it was ready
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
@@ -289,8 +295,8 @@ func onHangup(reload func()) (end func()) {
 	}
 }
 
-// closeNodes closes nodes, all at once: each needs the others for its clients' last statements, and
-// none for its own end.
+// closeNodes closes all nodes at once: the last statements of clients may need several nodes, but
+// no node needs another one to close.
 func closeNodes(ctx context.Context, nodes []*node.Node) error {
 	errs := make(chan error, len(nodes))
 	for _, n := range nodes {

@@ -84,7 +84,7 @@ func TestStartRefusesFlags(t *testing.T) {
 
 func TestExplainListen(t *testing.T) {
 	for errno, says := range map[syscall.Errno]string{
-		syscall.EADDRINUSE:    "--node-addr 10.0.0.1:7433: address already in use; where several nodes run on one machine, each needs a --sql-addr, --node-addr and --http-addr",
+		syscall.EADDRINUSE:    "--node-addr 10.0.0.1:7433: address already in use; if several nodes run on one machine, each needs its own --sql-addr, --node-addr and --http-addr",
 		syscall.EADDRNOTAVAIL: "--node-addr 10.0.0.1:7433: cannot assign requested address; it is not an address of this machine",
 		syscall.EACCES:        "--node-addr 10.0.0.1:7433: permission denied; ports below 1024",
 	} {
