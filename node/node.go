@@ -218,8 +218,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	before := n.stop
 	n.stop = func() { stop(); before() }
 	n.background.Go(func() {
-		// Returns an error only when its context ends.
-		_ = n.catalog.Watch(watching, func(v *catalog.View) error {
+		_ = n.catalog.Watch(watching, func(v *catalog.View) error { // ends with its context
 			n.server.Observe(v)
 			n.server.EndOrphans(v)
 			return nil

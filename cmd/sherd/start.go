@@ -48,6 +48,12 @@ of --config:
     join = ["10.0.0.1:7433", "10.0.0.2:7433"]
     labels = { zone = "a" }`
 
+const startExample = `  sherd start --data ./data
+  psql postgres://postgres@127.0.0.1:5433/postgres
+
+  sherd start --data ./data2 --sql-addr 127.0.0.1:5434 --node-addr 127.0.0.1:7434 \
+      --join 127.0.0.1:7433 --token sherd-join-…`
+
 // startFlags are the flags that are more than a field of the node's configuration.
 type startFlags struct {
 	passwordFile string
@@ -61,14 +67,10 @@ func startCommand() *cobra.Command {
 	var cfg node.Config
 	more := startFlags{memory: defaultMemory()}
 	cmd := &cobra.Command{
-		Use:   "start --data DIR",
-		Short: "Start a node",
-		Long:  startLong,
-		Example: `  sherd start --data ./data
-  psql postgres://postgres@127.0.0.1:5433/postgres
-
-  sherd start --data ./data2 --sql-addr 127.0.0.1:5434 --node-addr 127.0.0.1:7434 \
-      --join 127.0.0.1:7433 --token sherd-join-…`,
+		Use:     "start --data DIR",
+		Short:   "Start a node",
+		Long:    startLong,
+		Example: startExample,
 		Args:    cobra.NoArgs,
 		PreRunE: flagsFromElsewhere,
 		RunE: func(cmd *cobra.Command, _ []string) error {
