@@ -9,13 +9,14 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// aggState is the state of one aggregate in one group: the function's own, with the rows that must be seen in order or once.
+// aggState is the state of one aggregate in one group: the function's state, and the rows that have
+// to be sorted or deduplicated first.
 type aggState struct {
 	fn   builtin.AggState
-	kept *keptRows // nil: rows are stepped as they come
+	kept *keptRows // nil: rows are stepped as they arrive
 }
 
-// keptRows holds the arguments of the rows of a group until the end, direct ones included.
+// keptRows holds the arguments of the rows of a group until the end, direct arguments included.
 type keptRows struct {
 	store arena
 	seen  keySet
@@ -28,7 +29,7 @@ type aggCall struct {
 	mode     plan.AggMode
 	partial  int // slot of the partial state, AggFinal
 	args     []Eval
-	own      int // of args: what ORDER BY alone needs stands behind
+	own      int // number of args that the function gets; the rest is only for ORDER BY
 	types    []types.OID
 	vals     Row // direct arguments, then args
 	direct   []Eval
@@ -80,7 +81,8 @@ func (k *compiler) aggCall(a *query.Agg, mode plan.AggMode, slot int) (*aggCall,
 	return call, nil
 }
 
-// ordering is the order in which kept rows are stepped: ORDER BY, then for DISTINCT the arguments, as PostgreSQL's sort gives.
+// ordering returns the order in which kept rows are stepped: ORDER BY, then the arguments for
+// DISTINCT, as PostgreSQL sorts.
 func (a *aggCall) ordering(n *query.Agg) ordering {
 	var keys []plan.SortKey
 	for _, o := range n.Order {
@@ -102,7 +104,7 @@ func (a *aggCall) newState(mem *Memory) aggState {
 	return s
 }
 
-// step takes a row into a state.
+// step adds a row to a state.
 func (a *aggCall) step(c *Ctx, s aggState, row Row) error {
 	if a.mode == plan.AggFinal {
 		if d := row[a.partial]; d.K != types.KindNull {
@@ -149,7 +151,7 @@ func (a *aggCall) keep(k *keptRows) error {
 	return err
 }
 
-// result ends a group: the value, or the partial state.
+// result returns the value of a group, or its partial state.
 func (a *aggCall) result(c *Ctx, s aggState) (types.Datum, error) {
 	if s.kept != nil {
 		if err := a.replay(c, s); err != nil {
@@ -163,7 +165,7 @@ func (a *aggCall) result(c *Ctx, s aggState) (types.Datum, error) {
 	return s.fn.Final(a.site)
 }
 
-// replay steps the kept rows in their order.
+// replay steps the kept rows in order.
 func (a *aggCall) replay(c *Ctx, s aggState) error {
 	if len(a.order) > 0 {
 		slices.SortStableFunc(s.kept.rows, a.order.compare)

@@ -7,23 +7,26 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Stays tells of the buckets of a fragment. A bucket that moves away and comes back has a new number of arrival each time; what an earlier stay has
-// left behind is not there for anybody.
+// Stays returns the generations of a fragment's buckets. A bucket gets a new generation (arrival
+// number) each time it moves to the fragment; rows and entries of an earlier generation are
+// invisible.
 type Stays interface {
-	// Arrival gives the number of the bucket's arrival, 0 where it has been here from the beginning; ok is false where it is not the fragment's.
+	// Arrival returns the bucket's generation, 0 if it was always here; ok is false if the fragment
+	// does not have the bucket.
 	Arrival(bucket shardmap.Bucket) (arrival uint32, ok bool)
 }
 
-// An entry of a local index has no bucket in its key. Its value says which row of which stay it leads to, and is valid only as long as the fragment
-// has the bucket by that arrival (V1):
+// The key of a local index entry has no bucket. Its value names the bucket and generation of its
+// row, and is valid only while the fragment has the bucket in that generation (V1):
 //
-//	3 · bucket(3) · arrival(4) · primary key   as 1, of a bucket that has arrived
+//	3 · bucket(3) · arrival(4) · primary key   as 1, of a bucket that was moved here
 //	4 · bucket(3) · arrival(4) · length(2)     as 2, likewise
 //	bucket(3) · arrival(4)                     of the index in primary key order, as bucket(3)
 //
-// Entries of a bucket that has been there from the beginning, and those of global indexes, which say nothing of the stay of the row, have the forms
-// without arrival. These are also the plain forms, in which entries are computed and sent: whoever stages one puts the arrival in, whoever reads one
-// takes it out.
+// Entries of a bucket that was always here, and entries of global indexes, which do not name the
+// generation of the row, have the forms without it. Those are also the plain forms, in which
+// entries are computed and sent: the generation is added when an entry is written, and removed when
+// it is read.
 const (
 	entryArrivedWithKey    = 3
 	entryArrivedWithLength = 4
@@ -33,21 +36,23 @@ const (
 	arrivalSize       = 4
 )
 
-// entryPlace is where the row of an entry lies.
+// entryPlace is the place of an entry's row.
 type entryPlace struct {
 	bucket  shardmap.Bucket
 	arrival uint32
-	named   bool // the bucket is that of the row's segment now; the value has the name of an earlier one
+	named   bool // the bucket is that of the row's segment now; the value names an earlier one
 }
 
-// stands tells whether an entry counts: that of an earlier stay of its bucket, or of an earlier segment, does not.
+// stands reports whether an entry counts. An entry of an earlier generation of its bucket, or of an
+// earlier segment, does not.
 func (p entryPlace) stands(s Stays) bool {
 	arrival, ok := s.Arrival(p.bucket)
 	return ok && arrival == p.arrival && !p.named
 }
 
-// by has the place of an entry of a range table be in the segment that the row's primary key belongs to, whichever bucket the entry's value names: where segments are
-// split or merged, their rows have buckets of other names, and the keys and versions of their entries stay the same.
+// by moves the place of an entry of a range table to the segment of the row's primary key,
+// whichever bucket the value names: after a split or merge of segments the rows have other buckets,
+// but the keys and versions of their entries stay the same.
 func (p entryPlace) by(t *table, primaryKey []byte) entryPlace {
 	if !t.ranged() {
 		return p
@@ -68,7 +73,8 @@ func (t *table) placeOf(key, value []byte) (p entryPlace, ok bool) {
 	return p.by(t, primaryKey), ok
 }
 
-// primaryKeyOfEntry gives the primary key of the row that an entry leads to; placeOfEntry has found the value well formed.
+// primaryKeyOfEntry returns the primary key of the row that an entry leads to. placeOfEntry has
+// checked the value.
 func primaryKeyOfEntry(key, value []byte) (primaryKey []byte, ok bool) {
 	primaryKey = value[4:]
 	if value[0] >= entryArrivedWithKey {
@@ -87,7 +93,7 @@ func primaryKeyOfEntry(key, value []byte) (primaryKey []byte, ok bool) {
 	return key[len(key)-n:], true
 }
 
-// plainIn gives the plain form of a value, as of the bucket that the row is in now.
+// plainIn returns the plain form of a value, with the bucket that the row is in now.
 func (p entryPlace) plainIn(value []byte) []byte {
 	if p.arrival == 0 && !p.named {
 		return value
@@ -101,7 +107,8 @@ func bucketAtStart(b []byte) shardmap.Bucket {
 	return shardmap.Bucket(b[0])<<16 | shardmap.Bucket(b[1])<<8 | shardmap.Bucket(b[2])
 }
 
-// placeOfEntry reads where the row of an entry of a secondary index lies; ok is false where the value is malformed.
+// placeOfEntry decodes the place of the row of an entry of a secondary index; ok is false if the
+// value is malformed.
 func placeOfEntry(value []byte) (p entryPlace, ok bool) {
 	if len(value) < 4 {
 		return p, false
@@ -165,7 +172,8 @@ func appendOrderValue(dst, rowKey []byte, arrival uint32) []byte {
 	return dst
 }
 
-// arrivalOf gives the arrival of a bucket that is written to. One that is not here any more is no longer the transaction's.
+// arrivalOf returns the generation of a bucket that is written to. If the bucket has moved away,
+// the error says so.
 func arrivalOf(s Stays, bucket shardmap.Bucket) (uint32, error) {
 	arrival, ok := s.Arrival(bucket)
 	if !ok {
@@ -174,7 +182,8 @@ func arrivalOf(s Stays, bucket shardmap.Bucket) (uint32, error) {
 	return arrival, nil
 }
 
-// standing gives the plain form of an entry that is stored, nil where it does not count; get reads the row of one that may.
+// standing returns the plain form of a stored entry, nil if it does not count. get reads the row of
+// an entry that has to be confirmed.
 func (x *indexRule) standing(c *Ctx, s Stays, key, value []byte, get func(row []byte) ([]byte, error)) ([]byte, error) {
 	if value == nil || x.def.Global && !x.table.ranged() {
 		return value, nil
@@ -196,7 +205,7 @@ func (x *indexRule) standing(c *Ctx, s Stays, key, value []byte, get func(row []
 	return p.plainIn(value), nil
 }
 
-// newest gives the entry that holds now under key, in the plain form; nil where there is none.
+// newest returns the present entry under key in the plain form, nil if there is none.
 func (x *indexRule) newest(c *Ctx, key []byte) ([]byte, error) {
 	value, err := c.local.tx.Newest(c.ctx(), key)
 	if err != nil {
@@ -205,7 +214,7 @@ func (x *indexRule) newest(c *Ctx, key []byte) ([]byte, error) {
 	return x.standing(c, c.local.tx, key, value, func(row []byte) ([]byte, error) { return c.local.tx.Newest(c.ctx(), row) })
 }
 
-// put stages an entry, given in the plain form.
+// put writes an entry that is given in the plain form.
 func (x *indexRule) put(c *Ctx, key, plain []byte) error {
 	if x.def.Global {
 		return c.local.tx.Put(key, plain)
@@ -220,8 +229,10 @@ func (x *indexRule) put(c *Ctx, key, plain []byte) error {
 	return c.local.tx.Put(key, plain)
 }
 
-// EntryPlace tells in which bucket the row of an entry of a local index lies, and to which stay of it the entry belongs: 0 also where it has the name that the bucket
-// had in an earlier segment, which named says; ok is false where it is malformed. order says that the index is that in primary key order.
+// EntryPlace returns the bucket of the row of a local index entry, and the generation that the
+// entry belongs to. named is true if the entry names the bucket of an earlier segment; the
+// generation may then be 0. ok is false if the entry is malformed. order is true for the index in
+// primary key order.
 func (c *RowCheck) EntryPlace(key, value []byte, order bool) (bucket, arrival uint32, named, ok bool) {
 	var p entryPlace
 	if !order {
@@ -232,8 +243,8 @@ func (c *RowCheck) EntryPlace(key, value []byte, order bool) (bucket, arrival ui
 	return uint32(p.bucket), p.arrival, p.named, ok
 }
 
-// EntryPlace tells of which stay of which bucket the value of an entry says that it is; ok is false where it is malformed. order says that the index is that in primary
-// key order.
+// EntryPlace returns the bucket and generation in the value of an entry; ok is false if it is
+// malformed. order is true for the index in primary key order.
 func EntryPlace(value []byte, order bool) (bucket, arrival uint32, ok bool) {
 	place := placeOfEntry
 	if order {
@@ -243,7 +254,8 @@ func EntryPlace(value []byte, order bool) (bucket, arrival uint32, ok bool) {
 	return uint32(p.bucket), p.arrival, ok
 }
 
-// PlainEntry appends the form that the value of an entry has without its arrival, as of a bucket; EntryPlace has found it well formed.
+// PlainEntry appends the plain form of the value of an entry, with a bucket. EntryPlace has checked
+// the value.
 func PlainEntry(dst, value []byte, bucket uint32, order bool) []byte {
 	at := len(dst)
 	if order {

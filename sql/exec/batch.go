@@ -9,12 +9,12 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// batch is rows on their way from a fragment to the gateway, with what they alias.
+// batch holds rows on their way from a fragment to the gateway, with the memory that they alias.
 type batch struct {
 	rows   []Row
 	datums []types.Datum
 	bytes  []byte
-	err    error // ends the fragment's rows
+	err    error // the error after which the fragment sends no more rows
 }
 
 const (
@@ -22,7 +22,7 @@ const (
 	batchBytes = 64 << 10
 )
 
-// add copies a row and gives its size. Growing the buffers leaves earlier rows with the old ones, which stay as they are.
+// add copies a row and returns its size. If the buffers grow, earlier rows keep the old ones.
 func (b *batch) add(row Row) int64 {
 	at, before := len(b.datums), len(b.bytes)
 	b.datums = append(b.datums, row...)
@@ -64,7 +64,7 @@ type stream struct {
 	from *worker
 	b    *batch
 	next int
-	at   int // place among the shares: equal rows come in this order
+	at   int // position among the shares: equal rows are returned in this order
 }
 
 func (s *stream) row() Row { return s.b.rows[s.next] }
@@ -153,7 +153,7 @@ type FragmentWork struct {
 	Loops       int
 }
 
-// Of gives the work done for a node, in the order in which the fragments were reached.
+// Of returns the work done for a node, in the order in which the fragments were reached.
 func (a *Analysis) Of(n plan.Node) []FragmentWork {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -4,7 +4,7 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 )
 
-// compiler makes the operators of one instance.
+// compiler builds the operators of one instance.
 type compiler struct {
 	gathers []*gatherOp
 	ctes    map[int]*cteStore
@@ -12,7 +12,7 @@ type compiler struct {
 	scratch
 }
 
-// uses notes an index whose entries are read or written.
+// uses records an index whose entries are read or written.
 func (k *compiler) uses(x *indexRule) *indexRule {
 	if x.def.Global {
 		k.globals = append(k.globals, x)
@@ -20,7 +20,7 @@ func (k *compiler) uses(x *indexRule) *indexRule {
 	return x
 }
 
-// node compiles a plan node and what is below it.
+// node compiles a plan node and its children.
 func (k *compiler) node(n plan.Node) (Op, error) {
 	op, err := k.operator(n)
 	if err == nil {
@@ -58,7 +58,7 @@ func (k *compiler) operator(n plan.Node) (Op, error) {
 	return k.combining(n)
 }
 
-// combining compiles nodes of several inputs and those that cross fragments.
+// combining compiles nodes with several inputs and those that reach several fragments.
 func (k *compiler) combining(n plan.Node) (Op, error) {
 	switch n := n.(type) {
 	case *plan.HashJoin:

@@ -6,11 +6,13 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// An entry that a move brings along has the key and the version that it had in an earlier stay of its bucket, where there was one; which of the two
-// values is found is not certain, and may differ between replicas. Both lead to the same row, of which all versions are there. So an entry of an earlier
-// stay counts where the row, as it is now, says the same.
+// An entry that a move copies has the key and version that it had in an earlier generation of its
+// bucket, if there was one. Which of the two values a reader finds is not certain, and may differ
+// between replicas. Both lead to the same row, of which all versions are present. So an entry of an
+// earlier generation counts if the present row implies the same entry.
 
-// confirmed tells whether an entry of a local index, of a bucket that is the fragment's, follows from the row that it leads to; get reads that.
+// confirmed reports whether an entry of a local index, whose bucket the fragment owns, follows from
+// the row that it leads to; get reads that row.
 func (x *indexRule) confirmed(c *Ctx, key, value []byte, get func(row []byte) ([]byte, error)) (bool, error) {
 	row, err := x.table.rowOfEntry(nil, key, value)
 	if err != nil {
@@ -25,7 +27,7 @@ func (x *indexRule) confirmed(c *Ctx, key, value []byte, get func(row []byte) ([
 	if err := x.table.decode(&reader, values, stored); err != nil {
 		return false, err
 	}
-	own := *x // what it computes in is in use
+	own := *x // the scratch space of x is in use
 	own.vals, own.plain = make(Row, len(x.keys)), nil
 	e, _, err := own.entry(c, values, row, nil)
 	return err == nil && bytes.Equal(e.key, key), err

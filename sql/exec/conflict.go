@@ -10,7 +10,7 @@ import (
 // conflictRule is ON CONFLICT, compiled over existing row ++ proposed row.
 type conflictRule struct {
 	update bool
-	key    bool // the primary key is one of the constraints that it is about
+	key    bool // the primary key is one of the arbiter constraints
 	assign []assignment
 	where  Eval
 	keyed  []int // unique columns that DO UPDATE sets
@@ -44,12 +44,14 @@ func (k *compiler) conflictRule(n *plan.Modify, rule *tableRule) (*conflictRule,
 	return r, err
 }
 
-// taken looks whether a proposed row's key is taken, before the insertion takes the lock that a new row needs: the row that is there already
-// gets the lock of an update, and DO NOTHING needs none. It gives the row, nil where the key is free: then a row is
-// perhaps about to be inserted, for which the stronger lock waits.
+// taken checks whether the key of a proposed row exists, before the insertion takes the lock for a
+// new row. An existing row gets the lock of an update instead, and DO NOTHING needs none. taken
+// returns the existing row, nil if there is none: another transaction may be inserting one, and the
+// stronger lock waits for it.
 //
-// READ COMMITTED goes by the newest version, whether or not the statement's snapshot has it; above that level a version that the snapshot
-// has not is 40001, for DO NOTHING too: it would answer by a row that the transaction cannot see.
+// READ COMMITTED uses the newest version, whether or not the statement's snapshot has it. Above
+// that level a version that the snapshot does not have is 40001, for DO NOTHING too, because its
+// result would depend on a row that the transaction cannot see.
 func (o *stageOp) taken(c *Ctx, key []byte) ([]byte, error) {
 	existing, err := c.local.tx.Newest(c.ctx(), key)
 	switch {
@@ -70,7 +72,8 @@ func (o *stageOp) taken(c *Ctx, key []byte) ([]byte, error) {
 	return c.local.tx.Newest(c.ctx(), key)
 }
 
-// conflict decides over a row whose key is taken by existing; its lock is held where it is to be changed.
+// conflict handles a row whose key belongs to existing. If the row will be changed, its lock is
+// held.
 func (o *stageOp) conflict(c *Ctx, w *Write, existing []byte, emit Emit) error {
 	own := w.Hit
 	if seen := c.local.task.Seen; seen != nil && o.conf.update && !own {
@@ -112,7 +115,7 @@ func (o *stageOp) conflict(c *Ctx, w *Write, existing []byte, emit Emit) error {
 	return o.reply(emit, w, didUpdate, types.NewBytes(aliasString(value)), types.NewBytes(aliasString(existing)))
 }
 
-// conflictRow computes and checks the row that DO UPDATE makes.
+// conflictRow computes and checks the new row of DO UPDATE.
 func (o *stageOp) conflictRow(c *Ctx) ([]byte, error) {
 	r, t := o.conf, o.rule.table
 	copy(r.next, r.both)

@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Row is the slots of one row.
+// Row holds the slots of one row.
 type Row = []types.Datum
 
 // Emit takes a row, which is valid only during the call (E1).
@@ -19,11 +19,12 @@ type Emit = func(row Row) error
 
 // Op is an operator, compiled from a plan.Node.
 type Op interface {
-	// Run pushes all rows to emit. An error of emit ends it and is returned as it is.
+	// Run pushes all rows to emit. If emit returns an error, Run stops and returns it.
 	Run(c *Ctx, emit Emit) error
 }
 
-// Ctx is the execution of one statement, at the gateway or in a fragment. It belongs to one goroutine.
+// Ctx is one execution of a statement, at the gateway or in a fragment. It belongs to one
+// goroutine.
 type Ctx struct {
 	Context context.Context
 	Params  []types.Datum
@@ -34,72 +35,83 @@ type Ctx struct {
 	Hooks   Hooks
 	Limits  Limits
 
-	// Before is the place in what the transaction has staged at which the statement began.
+	// Before is the position in the transaction's write buffers at which the statement began.
 	Before Mark
-	// Part is what the statement reads of the tables of clients; nil: all.
+	// Part restricts what the statement reads of client tables; nil: everything.
 	Part *Part
 	// Partial lets the answer do without fragments that cannot be reached; nil: they are an error.
 	Partial *Partial
-	// Steady has the whole statement read at Before: a cursor, beside which its transaction goes on writing.
+	// Steady makes the whole statement read at Before: a cursor, whose transaction may write
+	// meanwhile.
 	Steady bool
 
-	// Deferred are the unique indexes whose values may be shared by rows until the transaction commits, with the number in Keys under which such
-	// values are noted. See SettleUnique.
+	// Deferred holds the unique indexes whose values rows may share until the transaction commits,
+	// with the number in Keys under which such values are recorded. See SettleUnique.
 	Deferred map[uint32]int
 
 	// Affected is the number of rows that a Modify wrote, for the command tag.
 	Affected int64
-	// Keys are what a Modify did to the keys that it watches.
+	// Keys are the changes that a Modify made to watched keys.
 	Keys KeyChanges
 	// Analyze makes operators collect what EXPLAIN ANALYZE shows.
 	Analyze *Analysis
 
 	outers   []types.Datum
-	elements []types.Datum // what Element stands for, innermost last
-	columns  Row           // what SubColumn stands for
-	run      uint64        // number of this execution of the instance: caches of earlier ones are void
-	local    *local        // nil at the gateway
-	parted   bool          // several parts of the statement may write: all read at Before (E6)
-	reads    *snapshot     // of the statement at the gateway, shared with subqueries
-	ticks    uint32
+	elements []types.Datum // values of Element, innermost last
+	columns  Row           // values of SubColumn
+	// Number of this execution of the instance: caches of earlier ones are invalid.
+	run    uint64
+	local  *local    // nil at the gateway
+	parted bool      // several parts of the statement may write: all read at Before (E6)
+	reads  *snapshot // of the statement at the gateway, shared with subqueries
+	ticks  uint32
 }
 
-// Hooks are what the session does for the executor; nil ones answer 0A000.
+// Hooks are the session's services for the executor. A nil hook returns 0A000.
 type Hooks struct {
-	// System gives the rows of a view of pg_catalog, information_schema or sherd, all its columns.
+	// System emits the rows of a view of pg_catalog, information_schema or sherd, with all its
+	// columns.
 	System func(name string, emit Emit) error
-	// CompleteID gives a new document of the table the id that its client left to the server, with a number appended: an omitted one (""),
-	// one that ends in "/", and one that ends in "/$". Other ids come back as they are.
+	// CompleteID completes the id of a new document with a number if the client left that to the
+	// server: an omitted id (""), one that ends in "/", and one that ends in "/$". It returns other
+	// ids unchanged.
 	CompleteID func(ctx context.Context, t *catalog.Table, id string) (string, error)
 	// Notice sends a notice to the client.
 	Notice func(n *pgerr.Error)
-	// Source gives the rows of a plan.Source, each valid during emit: COPY FROM.
+	// Source emits the rows of a plan.Source (COPY FROM), each valid during emit.
 	Source func(emit Emit) error
-	// KeysFull is called by an INSERT without ON CONFLICT that has noted many keys (Ctx.Keys): those that need not wait for its end can be settled.
+	// KeysFull is called by an INSERT without ON CONFLICT that has recorded many keys (Ctx.Keys).
+	// It may check those that need not wait for the end of the statement.
 	KeysFull func(c *Ctx) error
-	// SQLValue gives current_user, current_schema and the like.
+	// SQLValue returns current_user, current_schema and the like.
 	SQLValue func(name string) (types.Datum, error)
 }
 
 // Limits are settings that bound a statement.
 type Limits struct {
-	Isolation       txn.Isolation // READ COMMITTED rechecks the newest version of a row that it waited for
-	MaxFanout       int           // fragments that one step may reach; 0 is no limit (sherd.max_fanout)
-	FanoutNotice    int           // fragments above which a step sends a notice; 0 is never
-	ExplicitBuckets bool          // clients may give ids with $@n (sherd.explicit_buckets)
-	ReadOnly        bool          // writes are 25006
-	// Since is the transaction's one snapshot, where a statement of a foreign key reads at a newer one: it must not write to rows changed between.
+	// READ COMMITTED checks the newest version of a row that it waited for.
+	Isolation txn.Isolation
+	// Fragments that one step may reach; 0: no limit (sherd.max_fanout).
+	MaxFanout       int
+	FanoutNotice    int  // fragments above which a step sends a notice; 0 is never
+	ExplicitBuckets bool // clients may use ids with $@n (sherd.explicit_buckets)
+	ReadOnly        bool // writes are 25006
+	// Since is the transaction's one snapshot if a statement of a foreign key reads at a newer one.
+	// The statement must not write to rows that changed in between.
 	Since txn.Timestamp
-	// Unvalidated reads need not hold at the commit (T8): locks see to it that they do where it matters.
+	// Unvalidated reads are not validated at the commit (T8), because locks protect those that
+	// matter.
 	Unvalidated bool
-	// LockWaits is told of long waits for row locks; nil: nobody is (log_lock_waits).
+	// LockWaits gets long waits for row locks (log_lock_waits); nil: they are not reported.
 	LockWaits *LockWaits
 }
 
-// errStop is what an operator's emit returns when it needs no more rows. The operator that returned it catches it.
+// errStop is the error of an operator's emit when it needs no more rows. The same operator catches
+// it.
 var errStop = errors.New("exec: enough rows")
 
-// tick is called per row by whatever may run long; it notices that the statement was cancelled.
+// tick is called for each row by code that may run long; it notices that the statement was
+// cancelled.
 func (c *Ctx) tick() error {
 	if c.ticks++; c.ticks&255 != 0 {
 		return nil
@@ -119,7 +131,8 @@ func (c *Ctx) cancelled() error {
 	return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
 }
 
-// fault says why a fragment gave up: a bare error of the context becomes that of the cancelled statement.
+// fault returns the error for the client of a fragment that failed: for a bare error of the
+// context, that of the cancelled statement.
 func (c *Ctx) fault(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		if cause := c.cancelled(); cause != nil {
@@ -175,7 +188,7 @@ func (c *Ctx) param(n int) (types.Datum, error) {
 	return c.Params[n-1], nil
 }
 
-// element is the value that the innermost Element stands for.
+// element returns the value of the innermost Element.
 func (c *Ctx) element() types.Datum {
 	if n := len(c.elements); n > 0 {
 		return c.elements[n-1]

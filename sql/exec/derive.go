@@ -11,31 +11,34 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// RowVersion is what a row was from a timestamp on; no value: it was deleted.
+// RowVersion is the value of a row from a timestamp on; no value: it was deleted.
 type RowVersion struct {
 	At    txn.Timestamp
 	Value []byte
 }
 
-// EntryChange is what a version of a row means for an entry of a local index. What it holds is valid until the next call.
+// EntryChange is the effect of a version of a row on an entry of a local index. Its contents are
+// valid until the next call.
 type EntryChange struct {
 	At         txn.Timestamp
 	Key, Value []byte // no value: the entry is removed
-	// Yields: the index is unique. A removal does nothing where the key has an entry at that very version, put by another row: it stays. A statement may give a unique value from one row to
-	// another, and the two rows are derived apart, in any order.
+	// Yields: the index is unique, and a removal has no effect if another row has put an entry
+	// under the key at the same version. A statement may move a unique value from one row to
+	// another, and the entries of the two rows are derived separately, in any order.
 	Yields bool
 }
 
-// Deriver computes the entries of local indexes that follow from rows which are carried to another fragment, version by version: those of the index
-// in primary key order and of all secondary ones that are local, whether they are public or being built. It knows the definitions of one view of the
-// catalog, and serves one goroutine.
+// Deriver computes the local index entries that follow from rows copied to another fragment,
+// version by version: those of the index in primary key order and of all local secondary indexes,
+// public or being built. It uses the definitions of one view of the catalog. It must not be used by
+// several goroutines.
 type Deriver struct {
 	view   *catalog.View
 	list   func(t *catalog.Table) ([]query.Index, error)
 	tables map[uint32]*derivation // by storage id
 }
 
-// derivation is what a Deriver knows of a table.
+// derivation holds a Deriver's data about a table.
 type derivation struct {
 	table  *table
 	rules  []*indexRule
@@ -48,15 +51,17 @@ type derivation struct {
 	value  []byte
 }
 
-// NewDeriver makes a Deriver. indexes gives the secondary indexes of a table, as plan.TableIndexes does with the same view.
+// NewDeriver returns a Deriver. indexes returns the secondary indexes of a table, as
+// plan.TableIndexes does for the same view.
 func NewDeriver(view *catalog.View, indexes func(t *catalog.Table) ([]query.Index, error)) *Deriver {
 	return &Deriver{view: view, list: indexes, tables: map[uint32]*derivation{}}
 }
 
-// View is the view of the catalog whose definitions are used.
+// View returns the view whose definitions are used.
 func (d *Deriver) View() *catalog.View { return d.view }
 
-// Tables lists the tables, by OID, of which rows were derived so far. What was derived is right as long as these definitions stand.
+// Tables returns the tables of which rows were derived so far, by OID. The derived entries are
+// valid while these definitions are in force.
 func (d *Deriver) Tables() []*catalog.Table {
 	var out []*catalog.Table
 	for _, t := range d.tables {
@@ -68,7 +73,7 @@ func (d *Deriver) Tables() []*catalog.Table {
 	return out
 }
 
-// Knows tells whether the view has the table that a row belongs to. Rows of others have no entries yet, or none any more.
+// Knows reports whether the view has the table of a row. Rows of other tables have no entries.
 func (d *Deriver) Knows(storageID uint32) (bool, error) {
 	t, err := d.derivation(storageID)
 	return t != nil, err
@@ -104,8 +109,9 @@ func (d *Deriver) derivation(storageID uint32) (*derivation, error) {
 	return t, nil
 }
 
-// Row calls f with what follows from versions of the row under key, oldest first, of a bucket that arrives with a number. before is the value that held
-// before the first of them, if that was carried before; nil else. Of a table that the view does not have, nothing follows.
+// Row calls f with the changes that follow from versions of the row under key, oldest first;
+// arrival is the generation that the bucket gets. before is the value before the first version if
+// that was copied earlier, otherwise nil. If the view does not have the table, nothing follows.
 func (d *Deriver) Row(key []byte, arrival uint32, before []byte, versions []RowVersion, f func(EntryChange) error) error {
 	if len(key) < keyAt {
 		return corrupted("%s is too short for a row's", KeyName(key))
@@ -138,7 +144,8 @@ func storageOf(key []byte) uint32 {
 	return uint32(key[0])<<24 | uint32(key[1])<<16 | uint32(key[2])<<8 | uint32(key[3])
 }
 
-// changeOrder is Row of the index in primary key order, in which a row has the same entry as long as it is there.
+// changeOrder is Row for the index in primary key order, in which a row has the same entry as long
+// as it exists.
 func (t *derivation) changeOrder(key []byte, arrival uint32, there bool, v RowVersion, f func(EntryChange) error) error {
 	if t.table.order == 0 || there == (v.Value != nil) {
 		return nil
@@ -152,8 +159,9 @@ func (t *derivation) changeOrder(key []byte, arrival uint32, there bool, v RowVe
 	return f(c)
 }
 
-// entries computes what the indexes have of a value, into a side. Of a value that an index cannot have (its expression fails, the key is too long) it
-// has nothing: that value is older than the index. Only the newest version must not be so, of an index that is public.
+// entries computes the index entries of a value, into a side. If an index cannot have an entry for
+// the value (its expression fails, or the key is too long), the value is older than the index, and
+// there is none. That is an error only for the newest version and a public index.
 func (t *derivation) entries(side int, key, value []byte, newest bool) error {
 	list, buf := t.sides[side], t.bufs[side][:0]
 	clear(list)
@@ -177,7 +185,7 @@ func (t *derivation) entries(side int, key, value []byte, newest bool) error {
 	return nil
 }
 
-// change calls f with what becomes of the entries.
+// change calls f with the differences between the entries.
 func (t *derivation) change(old, next []entry, arrival uint32, at txn.Timestamp, f func(EntryChange) error) error {
 	for i := range next {
 		a, b := old[i], next[i]

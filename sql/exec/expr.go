@@ -9,14 +9,15 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Eval is a compiled expression. It keeps scratch space of its own (E2); its value may alias the row.
+// Eval is a compiled expression. It has its own scratch space (E2); its value may alias the row.
 type Eval func(c *Ctx, row Row) (types.Datum, error)
 
-// foldLimit is how long an expression may be evaluated while a statement is planned. One that takes longer is evaluated when the statement runs,
-// and can be canceled then.
+// foldLimit limits the evaluation of an expression while a statement is planned. If it takes
+// longer, the expression is evaluated when the statement runs, and can be cancelled then.
 const foldLimit = 100 * time.Millisecond
 
-// EvalConst evaluates an expression without slots, parameters and subqueries, as the planner's folding does, in the default environment.
+// EvalConst evaluates an expression without slots, parameters and subqueries in the default
+// environment, as constant folding does.
 func EvalConst(e query.Expr) (types.Datum, error) {
 	f, err := (&compiler{}).expr(e)
 	if err != nil {
@@ -28,7 +29,8 @@ func EvalConst(e query.Expr) (types.Datum, error) {
 	return d.Clone(), err
 }
 
-// CompileExpr compiles a single expression over a row, for callers that have no plan: DEFAULT values, CHECKs of COPY.
+// CompileExpr compiles a single expression over a row, for callers that have no plan: DEFAULT
+// values, CHECKs of COPY.
 func CompileExpr(e query.Expr) (Eval, error) { return (&compiler{}).expr(e) }
 
 // exprs compiles a list.
@@ -44,7 +46,7 @@ func (k *compiler) exprs(es []query.Expr) ([]Eval, error) {
 	return out, nil
 }
 
-// optional compiles e, or gives nil for nil.
+// optional compiles e; it returns nil for nil.
 func (k *compiler) optional(e query.Expr) (Eval, error) {
 	if e == nil {
 		return nil, nil
@@ -142,7 +144,7 @@ func (k *compiler) valueExpr(e query.Expr) (Eval, error) {
 	return nil, internal("expression %T cannot be run here", e)
 }
 
-// isTrue evaluates a condition: null counts as false.
+// isTrue evaluates a condition. Null counts as false.
 func isTrue(c *Ctx, cond Eval, row Row) (bool, error) {
 	d, err := cond(c, row)
 	return d.K == types.KindBool && d.N != 0, err

@@ -45,7 +45,7 @@ func (k *compiler) array(n *query.Array) (Eval, error) {
 	}, n.Type()), nil
 }
 
-// asVector adds the checks of int2vector and oidvector to what makes an array of one of them.
+// asVector adds the checks of int2vector and oidvector to an expression of one of these types.
 func asVector(f Eval, oid types.OID) Eval {
 	if oid == types.OidVector || oid == types.Int2Vector {
 		return toVector(f, oid)
@@ -53,7 +53,7 @@ func asVector(f Eval, oid types.OID) Eval {
 	return f
 }
 
-// stackArrays makes an array of one more dimension; all parts must have the same shape.
+// stackArrays builds an array with one more dimension. All parts must have the same shape.
 func stackArrays(elem types.OID, parts []types.Datum) (types.Datum, error) {
 	var dims, lowers []int32
 	var elems []types.Datum
@@ -189,10 +189,10 @@ type inSet struct {
 	ints  map[int64]struct{}
 	texts map[string]struct{}
 	null  bool
-	found types.Datum // the value where the operand is in the set
+	found types.Datum // the result if the operand is in the set
 }
 
-// constSet makes a set of `= ANY` and `<> ALL` over a constant array.
+// constSet builds a set for `= ANY` and `<> ALL` over a constant array.
 func constSet(n *query.ArrayOp) (*inSet, bool) {
 	v, ok := n.Array.(*query.Const)
 	if !ok || v.Value.IsNull() {
@@ -201,7 +201,8 @@ func constSet(n *query.ArrayOp) (*inSet, bool) {
 	return setOf(n, v.Value)
 }
 
-// setOf makes a set of the elements of an array, for `= ANY` and `<> ALL`, where the type's equality is that of N or S.
+// setOf builds a set of the elements of an array, for `= ANY` and `<> ALL`, if equality of the type
+// is equality of N or S.
 func setOf(n *query.ArrayOp, array types.Datum) (*inSet, bool) {
 	prefix, set := cutComparison(n.Proc.Src)
 	if set != isEqual && set != isLess|isGreater || (set == isEqual) == n.All {
@@ -235,7 +236,8 @@ func setOf(n *query.ArrayOp, array types.Datum) (*inSet, bool) {
 // setSize is the length from which on the array of a parameter is worth a set.
 const setSize = 16
 
-// overParam is the operation over the array of a parameter, which makes a set of a long one once per execution.
+// overParam tests against the array of a parameter. For a long array it builds a set, once per
+// execution.
 func (o *arrayOp) overParam(n *query.ArrayOp, p *query.Param) Eval {
 	return func(c *Ctx, row Row) (types.Datum, error) {
 		if o.test == nil || o.run != c.run {

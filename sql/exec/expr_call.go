@@ -7,7 +7,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// call compiles a function or operator: by a fast path where there is one, else by its implementation.
+// call compiles a function or operator: by a fast path if there is one, otherwise by its
+// implementation.
 func (k *compiler) call(n *query.Call) (Eval, error) {
 	if n.Proc.RetSet {
 		return nil, unsupported("set-returning function %s() is not supported here", n.Proc.Name)
@@ -43,7 +44,7 @@ func (k *compiler) apply(n *query.Call, args []Eval) (Eval, error) {
 	return k.callN(impl.Func, site, args, n.Proc.Strict), nil
 }
 
-// implOf finds the scalar implementation of a function, or says that there is none.
+// implOf returns the scalar implementation of a function, or the error that there is none.
 func implOf(p *pgcatalog.Proc) (*builtin.Impl, error) {
 	impl, ok := builtin.For(p)
 	if !ok || impl.Func == nil {
@@ -63,7 +64,7 @@ func notImplemented(p *pgcatalog.Proc) error {
 	return unsupported("function %s) is not supported yet", text)
 }
 
-// siteOf makes the context of a call site.
+// siteOf returns the context of a call site.
 func (k *compiler) siteOf(n *query.Call) *builtin.Ctx {
 	site := &builtin.Ctx{RetType: n.Type(), Variadic: n.Variadic, ArgTypes: make([]uint32, len(n.Args))}
 	for i, a := range n.Args {
@@ -128,7 +129,7 @@ func (k *compiler) callN(fn builtin.Func, site *builtin.Ctx, evals []Eval, stric
 	}
 }
 
-// withOptions makes a function strict but for its last n arguments.
+// withOptions makes a function strict in all but its last n arguments.
 func withOptions(fn builtin.Func, n int) builtin.Func {
 	return func(site *builtin.Ctx, args []types.Datum) (types.Datum, error) {
 		for _, d := range args[:len(args)-n] {
@@ -140,7 +141,7 @@ func withOptions(fn builtin.Func, n int) builtin.Func {
 	}
 }
 
-// equality compiles the equality function of a type for two given values; it answers for non-null ones.
+// equality compiles the equality function of a type for two values, which must not be null.
 func (k *compiler) equality(p *pgcatalog.Proc, left, right types.OID) (func(c *Ctx, a, b types.Datum) (bool, error), error) {
 	impl, err := implOf(p)
 	if err != nil {

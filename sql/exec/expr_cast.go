@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// relabel changes the type of a value whose bytes stay. Integers and oids are one for PostgreSQL and two kinds here.
+// relabel changes the type of a value without changing its bytes. Integers and oids are one kind in
+// PostgreSQL and two here.
 func (k *compiler) relabel(n *query.Relabel) (Eval, error) {
 	f, err := k.expr(n.Arg)
 	if err != nil {
@@ -31,7 +32,7 @@ func (k *compiler) relabel(n *query.Relabel) (Eval, error) {
 	return mapDatum(f, func(d types.Datum) types.Datum { d.K = to; return d }), nil
 }
 
-// toVector refuses arrays that are no vector: those of several dimensions or with nulls.
+// toVector refuses arrays that are not vectors: those with several dimensions or with nulls.
 func toVector(f Eval, oid types.OID) Eval {
 	return func(c *Ctx, row Row) (types.Datum, error) {
 		d, err := f(c, row)
@@ -95,7 +96,7 @@ func (k *compiler) coerceIO(n *query.CoerceIO) (Eval, error) {
 	}, nil
 }
 
-// isPlainText tells a type whose input takes every text as it is.
+// isPlainText reports whether a type accepts every text unchanged.
 func isPlainText(oid types.OID) bool { return oid == types.Text || oid == types.VarChar }
 
 // arrayCoerce casts each element of an array.
@@ -129,7 +130,7 @@ func (k *compiler) arrayCoerce(n *query.ArrayCoerce) (Eval, error) {
 	return asVector(cast, n.Type()), nil
 }
 
-// sqlValue compiles CURRENT_DATE and its kin: a fixed value for the whole statement.
+// sqlValue compiles CURRENT_DATE and similar values, which are fixed for the whole statement.
 func (k *compiler) sqlValue(n *query.SQLValue) (Eval, error) {
 	now := func(c *Ctx) types.Datum {
 		if c.Env == nil {

@@ -32,7 +32,8 @@ var comparisonSuffixes = []struct {
 	{"gt", isGreater}, {"ge", isGreater | isEqual},
 }
 
-// cutComparison splits int84lt into int84 and what lt means; an underscore between is dropped.
+// cutComparison splits int84lt into int84 and the meaning of lt. An underscore in between is
+// dropped.
 func cutComparison(src string) (string, outcomes) {
 	for _, s := range comparisonSuffixes {
 		if prefix, ok := strings.CutSuffix(src, s.name); ok {
@@ -42,7 +43,8 @@ func cutComparison(src string) (string, outcomes) {
 	return "", 0
 }
 
-// compareKind is how values of the types whose comparison functions begin with prefix compare; nil is by the function itself.
+// compareKind returns the comparison for the types whose comparison functions begin with prefix;
+// nil means the function itself.
 func compareKind(prefix string) func(a, b *types.Datum) int {
 	switch prefix {
 	case "int2", "int4", "int8", "int24", "int42", "int28", "int82", "int48", "int84", "oid", "bool", "date", "timestamp", "timestamptz", "time":
@@ -127,7 +129,8 @@ func textEqual(a, b Eval) Eval {
 	}
 }
 
-// compareSlotConst is column op constant over integers and text; nil where n is not that.
+// compareSlotConst compiles column op constant over integers and text; it returns nil for other
+// expressions.
 func compareSlotConst(n *query.Call, prefix string, set outcomes) Eval {
 	s, ok := n.Args[0].(*plan.Slot)
 	v, isConst := n.Args[1].(*query.Const)
@@ -243,7 +246,7 @@ func magnitude(v int64) uint64 {
 	return uint64(v)
 }
 
-// fastLike compiles LIKE with a constant pattern that is plain text with % at its ends only.
+// fastLike compiles LIKE with a constant pattern that has % at its ends only.
 func (k *compiler) fastLike(n *query.Call) (Eval, bool, error) {
 	src := n.Proc.Src
 	if src != "textlike" && src != "textnlike" || len(n.Args) != 2 {
@@ -271,7 +274,7 @@ func (k *compiler) fastLike(n *query.Call) (Eval, bool, error) {
 	}, true, nil
 }
 
-// plainPattern gives the matcher of text, text%, %text and %text%; nil for other patterns.
+// plainPattern returns the matcher for text, text%, %text and %text%; nil for other patterns.
 func plainPattern(p string) func(s string) bool {
 	body := strings.TrimSuffix(p, "%")
 	tail := len(body) < len(p)

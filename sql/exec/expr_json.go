@@ -86,7 +86,7 @@ func walkJSON(v jsonb.Doc, steps []jsonStep) (jsonb.Doc, bool) {
 	return v, true
 }
 
-// jsonPath takes a chain of accessors apart; text tells whether the last gives text.
+// jsonPath splits a chain of accessors. text reports whether the last one returns text.
 func jsonPath(e query.Expr) (base query.Expr, steps []jsonStep, text, ok bool) {
 	for {
 		n, isCall := e.(*query.Call)
@@ -103,7 +103,7 @@ func jsonPath(e query.Expr) (base query.Expr, steps []jsonStep, text, ok bool) {
 	}
 }
 
-// jsonSteps gives the steps of one accessor with a constant operand.
+// jsonSteps returns the steps of one accessor with a constant operand.
 func jsonSteps(n *query.Call) (steps []jsonStep, text, ok bool) {
 	if len(n.Args) != 2 {
 		return nil, false, false

@@ -10,10 +10,10 @@ var (
 	falseDatum = types.NewBool(false)
 )
 
-// and is false as soon as one argument is; null where none is false and one is null.
+// and is false if an argument is false; otherwise null if one is null.
 func (k *compiler) and(n *query.And) (Eval, error) { return k.junction(n.Args, 0) }
 
-// or is true as soon as one argument is; null where none is true and one is null.
+// or is true if an argument is true; otherwise null if one is null.
 func (k *compiler) or(n *query.Or) (Eval, error) { return k.junction(n.Args, 1) }
 
 // junction compiles AND (decisive 0) and OR (decisive 1).

@@ -24,7 +24,8 @@ func (k *compiler) row(n *query.Row) (Eval, error) {
 	}, nil
 }
 
-// rowNames gives the names that a row carries: those of its columns, none for ROW(…), whose fields are called f1, f2 …
+// rowNames returns the field names of a row: those of its columns; none for ROW(…), whose fields
+// are f1, f2 …
 func rowNames(n *query.Row) string {
 	if len(n.Names) != len(n.Fields) {
 		return ""
@@ -124,7 +125,7 @@ func (k *compiler) rowCompare(n *query.RowCompare) (Eval, error) {
 	}, nil
 }
 
-// pick gives the constant that a grouping set's number names.
+// pick returns the constant for the number of a grouping set.
 func (k *compiler) pick(n *plan.Pick) (Eval, error) {
 	of, err := k.exprs(n.Of)
 	if err != nil {

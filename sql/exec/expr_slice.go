@@ -5,8 +5,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// assignSlice is SET base[l:u] = array: elements of the source take the places of the slice, in storage order. One that is of one dimension grows;
-// null as source changes nothing.
+// assignSlice is SET base[l:u] = array: elements of the source replace the slice, in storage order.
+// A one-dimensional array grows; a null source changes nothing.
 func (s *subscript) assignSlice(c *Ctx, row Row) (types.Datum, error) {
 	d, err := s.base(c, row)
 	if err != nil {
@@ -37,7 +37,8 @@ func (s *subscript) assignSlice(c *Ctx, row Row) (types.Datum, error) {
 	return assignBox(&a, s.elem, lo, hi, source.Elems())
 }
 
-// sliceBounds evaluates the bounds of a slice that is assigned to; open ones are those of the array, which an empty one has not.
+// sliceBounds evaluates the bounds of a slice that is assigned to. Omitted bounds are those of the
+// array, and an error if it is empty.
 func (s *subscript) sliceBounds(c *Ctx, row Row, a *types.Array) (lo, hi []int32, err error) {
 	lo, hi = make([]int32, max(a.NDim, len(s.upper))), make([]int32, max(a.NDim, len(s.upper)))
 	for i := range lo {

@@ -7,8 +7,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// subPlan is a subquery in an expression. An uncorrelated one keeps its result for the execution, a correlated one those of the outer values that it
-// has met.
+// subPlan is a subquery in an expression. An uncorrelated one keeps its result for the execution; a
+// correlated one keeps the results for the outer values that it has met.
 type subPlan struct {
 	kind   query.SubLinkKind
 	op     Op
@@ -17,7 +17,7 @@ type subPlan struct {
 	elem   types.OID // SubArray
 	fixed  bool      // uncorrelated
 	memo   *subMemo  // nil: each row runs it
-	run    uint64    // execution whose result is kept
+	run    uint64    // the execution whose result is kept
 	value  types.Datum
 	store  arena
 	rows   []Row
@@ -57,7 +57,7 @@ func (k *compiler) subPlan(n *plan.SubPlan) (Eval, error) {
 	return eval, nil
 }
 
-// free gives the memory of an execution back to the query's account.
+// free returns the memory of an execution to the query's account.
 func (s *subPlan) free() {
 	s.store.free()
 	if s.memo != nil {
@@ -68,7 +68,8 @@ func (s *subPlan) free() {
 	}
 }
 
-// start binds what the subquery reads of the row; again tells that its result is kept from before.
+// start binds the values that the subquery reads from the row. again reports whether an earlier
+// result is kept.
 func (s *subPlan) start(c *Ctx, row Row) (again bool, err error) {
 	if s.fixed && s.run == c.run {
 		return true, nil
@@ -76,7 +77,7 @@ func (s *subPlan) start(c *Ctx, row Row) (again bool, err error) {
 	return false, bind(c, s.binds, row)
 }
 
-// single evaluates the kinds that run the subquery to one value.
+// single evaluates the kinds that reduce the subquery to one value.
 func (s *subPlan) single(c *Ctx, row Row) (types.Datum, error) {
 	again, err := s.start(c, row)
 	if err != nil {
@@ -239,7 +240,7 @@ func (s *subPlan) over(c *Ctx, rows []Row, row Row) (types.Datum, error) {
 	return types.NewBool(!s.decisive()), nil
 }
 
-// stream tests the rows of a correlated subquery as they come.
+// stream tests the rows of a correlated subquery as they arrive.
 func (s *subPlan) stream(c *Ctx, row Row) (types.Datum, error) {
 	null, decided := false, false
 	err := s.op.Run(c, func(r Row) error {
@@ -275,7 +276,7 @@ type hashedSub struct {
 	taken int64
 }
 
-// hashedSub makes the set where both sides hash alike; nil where they do not.
+// hashedSub builds the hash set if both sides hash alike; otherwise it returns nil.
 func (k *compiler) hashedSub(n *plan.SubPlan) (*hashedSub, error) {
 	right := colTypes(n.Plan)
 	if len(right) < len(n.HashLeft) {

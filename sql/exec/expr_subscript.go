@@ -65,7 +65,7 @@ func (k *compiler) subscripts(es []query.Expr) ([]Eval, error) {
 	return out, nil
 }
 
-// indexes evaluates plain subscripts; ok is false where one is null.
+// indexes evaluates plain subscripts; ok is false if one is null.
 func (s *subscript) indexes(c *Ctx, row Row) (subs []int32, ok bool, err error) {
 	subs = make([]int32, len(s.upper))
 	for i, f := range s.upper {
@@ -94,10 +94,10 @@ func (s *subscript) get(c *Ctx, row Row) (types.Datum, error) {
 	return a.Subscript(subs...), nil
 }
 
-// nameBytes is the size of a name, which ends at its first zero.
+// nameBytes is the size of a name, which ends at its first zero byte.
 const nameBytes = 64
 
-// getByte gives a byte of a name as "char".
+// getByte returns a byte of a name as "char".
 func (s *subscript) getByte(c *Ctx, row Row) (types.Datum, error) {
 	d, err := s.base(c, row)
 	if err != nil || d.IsNull() {
@@ -113,7 +113,8 @@ func (s *subscript) getByte(c *Ctx, row Row) (types.Datum, error) {
 	return types.NewInt(int64(int8(d.S[subs[0]]))), nil
 }
 
-// slice is base[l:u]…: a plain subscript among slices means 1:n, missing dimensions are whole, the result counts from 1.
+// slice is base[l:u]…: a plain subscript among slices means 1:n, missing dimensions are complete,
+// and the result is numbered from 1.
 func (s *subscript) slice(c *Ctx, row Row) (types.Datum, error) {
 	d, err := s.base(c, row)
 	if err != nil || d.IsNull() {
@@ -144,7 +145,7 @@ func (s *subscript) slice(c *Ctx, row Row) (types.Datum, error) {
 	return types.NewArray(a.Elem, dims, nil, cut(&a, from, dims)), nil
 }
 
-// bounds evaluates the bounds of dimension i; lo and hi are those of the array.
+// bounds evaluates the bounds of dimension i; lo and hi are the bounds of the array.
 func (s *subscript) bounds(c *Ctx, row Row, i int, lo, hi int32) (int32, int32, bool, error) {
 	if s.upper[i] != nil {
 		d, err := s.upper[i](c, row)
@@ -163,7 +164,7 @@ func (s *subscript) bounds(c *Ctx, row Row, i int, lo, hi int32) (int32, int32, 
 	return lo, hi, false, nil
 }
 
-// cut gives the elements of a sub-box in storage order.
+// cut returns the elements of a sub-box in storage order.
 func cut(a *types.Array, from, dims []int32) []types.Datum {
 	total := 1
 	for _, n := range dims {
@@ -187,7 +188,8 @@ func cut(a *types.Array, from, dims []int32) []types.Datum {
 	return out
 }
 
-// assignArray is SET a[i] = v: the whole array with one element changed; one dimension grows by nulls.
+// assignArray is SET a[i] = v: a copy of the array with one element changed. A one-dimensional
+// array is extended with nulls.
 func (s *subscript) assignArray(c *Ctx, row Row) (types.Datum, error) {
 	d, err := s.base(c, row)
 	if err != nil {
@@ -245,10 +247,11 @@ func assignElement(a *types.Array, subs []int32, v types.Datum) (types.Datum, er
 	return types.NewArray(a.Elem, dims, lowers, elems), nil
 }
 
-// maxArrayGrowth bounds the nulls that an assignment beyond an array's end may add, as PostgreSQL's array size limit does.
+// maxArrayGrowth limits the nulls that an assignment beyond an array's end may add, as PostgreSQL's
+// limit on the size of arrays does.
 const maxArrayGrowth = 1 << 27
 
-// growTo adds nulls before or after a list until sub lies in it.
+// growTo adds nulls before or after a list until it contains sub.
 func growTo(elems []types.Datum, lower *int32, sub int32) ([]types.Datum, error) {
 	before, after := int64(*lower)-int64(sub), int64(sub)-int64(*lower)-int64(len(elems))+1
 	if max(before, after)+int64(len(elems)) > maxArrayGrowth {

@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// finder looks rows up by a global index, before the fragments that hold them are asked.
+// finder looks rows up in a global index before the fragments with the rows are reached.
 type finder struct {
 	values  *indexValues
 	program *Program
@@ -30,7 +30,8 @@ func (k *compiler) finder(x *plan.IndexScan) (*finder, error) {
 	return f, err
 }
 
-// IndexBuckets gives the buckets of the entries that a lookup reads, for EXPLAIN; known is false where it hangs on the running plan.
+// IndexBuckets returns the buckets of the entries that a lookup reads, for EXPLAIN; known is false
+// if they depend on the running plan.
 func IndexBuckets(c *Ctx, x *plan.IndexScan) (set shardmap.BucketSet, known bool) {
 	for _, e := range indexExprs(x) {
 		lateral := false
@@ -57,7 +58,8 @@ func IndexBuckets(c *Ctx, x *plan.IndexScan) (set shardmap.BucketSet, known bool
 	return shardmap.BucketSetOf(buckets...), true
 }
 
-// prefixes gives what the keys of the entries begin with; their buckets stand where those of rows do.
+// prefixes returns the prefixes of the entries' keys. Their buckets are at the same place as those
+// of rows.
 func (o *indexValues) prefixes(c *Ctx) ([][]byte, error) {
 	var out [][]byte
 	err := o.tuples(c, func(vals Row) error {
@@ -69,7 +71,7 @@ func (o *indexValues) prefixes(c *Ctx) ([][]byte, error) {
 	return out, err
 }
 
-// find looks the rows up and gives those of their buckets that lie in set.
+// find looks the rows up and returns their buckets that are in set.
 func (f *finder) find(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, error) {
 	f.found = nil
 	prefixes, err := f.values.prefixes(c)
@@ -89,7 +91,7 @@ func (f *finder) find(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, error
 	return shardmap.BucketSetOf(buckets...), err
 }
 
-// askAll looks prefixes up, each in the fragment that has its entries.
+// askAll looks prefixes up, each in the fragment with its entries.
 func (f *finder) askAll(c *Ctx, t txn.Timestamp, prefixes [][]byte, rerouted int, take func(key []byte)) error {
 	byFragment := map[shardmap.FragmentID]*Task{}
 	var order []shardmap.FragmentID
@@ -111,7 +113,7 @@ func (f *finder) askAll(c *Ctx, t txn.Timestamp, prefixes [][]byte, rerouted int
 		if err == nil {
 			keys, err = f.ask(c, id, task)
 		}
-		if c.lost(err, 0) { // the rows that its entries lead to are missing
+		if c.lost(err, 0) { // the rows that its entries lead to are missing in the result
 			c.Partial.lacks([]Missing{{id, err}})
 			continue
 		}

@@ -116,7 +116,7 @@ func negative(d types.Datum) bool {
 	return false
 }
 
-// bounds gives the half-open frame of row i.
+// bounds returns the half-open frame of row i.
 func (r *frameRun) bounds(i int) (start, end int, err error) {
 	n, o := len(r.p.rows), r.options
 	switch {
@@ -149,7 +149,8 @@ func (r *frameRun) bounds(i int) (start, end int, err error) {
 	return start, end, err
 }
 
-// edge gives the first row (start) or the row after the last of a frame that an offset bounds.
+// edge returns the first row (start), or the row after the last one, of a frame bounded by an
+// offset.
 func (r *frameRun) edge(i int, offset types.Datum, typ types.OID, preceding, start bool) (int, error) {
 	n := len(r.p.rows)
 	if r.options&frameRange != 0 {
@@ -173,7 +174,8 @@ func (r *frameRun) edge(i int, offset types.Datum, typ types.OID, preceding, sta
 	return to, nil
 }
 
-// rangeEdge finds the edge by value: rows are in order, so it is a binary search. Rows with null are peers of one another.
+// rangeEdge finds the edge by value with a binary search, because rows are sorted. Rows with null
+// are peers.
 func (r *frameRun) rangeEdge(i int, offset types.Datum, typ types.OID, preceding, start bool) (int, error) {
 	at := r.p.spec.nPart
 	value := r.p.rows[i].vals[at]
@@ -204,7 +206,7 @@ func (r *frameRun) rangeEdge(i int, offset types.Datum, typ types.OID, preceding
 
 const microsPerDay = 24 * 60 * 60 * 1_000_000
 
-// dayMicros gives a date or timestamp in microseconds.
+// dayMicros returns a date or timestamp in microseconds.
 func dayMicros(d types.Datum) int64 {
 	if d.K == types.KindDate {
 		return d.N * microsPerDay
@@ -212,7 +214,8 @@ func dayMicros(d types.Datum) int64 {
 	return d.N
 }
 
-// shifted is value minus (down) or plus offset; what overflows is the end of the type's range.
+// shifted returns value minus (down) or plus offset. If that overflows, it returns the end of the
+// type's range.
 func (r *frameRun) shifted(value, offset types.Datum, typ types.OID, down bool) (types.Datum, error) {
 	switch {
 	case value.K == types.KindInt && offset.K == types.KindInt:
@@ -259,7 +262,8 @@ func (r *frameRun) shiftedTime(value, offset types.Datum, typ types.OID, down bo
 		types.TypeName(r.order), types.TypeName(typ))
 }
 
-// excluded tells which rows EXCLUDE takes out of row i's frame; nil is none.
+// excluded returns a function that reports whether EXCLUDE removes a row from the frame of row i;
+// nil if it removes none.
 func (r *frameRun) excluded(i int) func(int) bool {
 	from, to := 0, 0
 	switch {

@@ -14,29 +14,33 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Gateway is what the executor needs of the session's transaction and of the database's fragments. The cluster makes one for each
-// transaction; but for Fragment and Renew, its functions are called from one goroutine, the fragments' from several.
+// Gateway is what the executor needs from the session's transaction and the database's fragments.
+// The cluster creates one for each transaction. Its functions are called from one goroutine, except
+// Fragment and Renew; fragments are called from several.
 type Gateway struct {
 	Txn    txn.ID
 	Logger *slog.Logger // of recovered panics; nil: slog.Default()
-	// Map is the bucket map of the database that this statement goes by. Renew waits for one that is newer than that of an epoch, and gives it, where a
-	// fragment has said that buckets are not its own any more; nil: they do not move. An error says that what the transaction has staged has moved away.
+	// Map is the bucket map that this statement uses. If a fragment reports that it does not own
+	// buckets any more, Renew waits for a map that is newer than an epoch and returns it; nil:
+	// buckets do not move. An error means that rows in the transaction's write buffers have moved
+	// away.
 	Map   *shardmap.Map
 	Renew func(ctx context.Context, epoch uint64) (*shardmap.Map, error)
-	// Fragment gives a fragment of the map, as the transaction sees it.
+	// Fragment returns a fragment of the map, as the transaction uses it.
 	Fragment func(id shardmap.FragmentID) (Fragment, error)
-	// Name gives a fragment's name, as in orders$1.
+	// Name returns a fragment's name, such as orders$1.
 	Name func(id shardmap.FragmentID) string
-	// Snapshot gives the timestamp at which a statement reads that may reach these buckets (T6). Within a transaction whose snapshot is
-	// taken it is always that one.
+	// Snapshot returns the read timestamp of a statement that may reach these buckets (T6). In a
+	// transaction with one snapshot it is always that one.
 	Snapshot func(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error)
-	// Leave tells whether a statement that reads one fragment only may leave the timestamp to it: one that is not below floor (T6), which took is told
-	// before the first row. That spares the round trip of the question. nil: it may not.
+	// Leave reports whether the fragment may choose the read timestamp of a statement that reads
+	// only one fragment, which saves a round trip. The timestamp must not be below floor (T6). Took
+	// gets it before the first row. nil: the fragment may not choose.
 	Leave func() (floor txn.Timestamp, ok bool)
 	Took  func(T txn.Timestamp)
 }
 
-// split is Map.Split with a short way, into dst, for a single bucket.
+// split is Map.Split with a fast path for a single bucket; it appends to dst.
 func split(dst []shardmap.Share, m *shardmap.Map, set shardmap.BucketSet) []shardmap.Share {
 	ivs := set.Intervals()
 	if len(ivs) == 1 && ivs[0].Len() == 1 {
@@ -55,7 +59,7 @@ type gatherOp struct {
 	task    Task // of a route to one fragment, reused
 	single  [1]shardmap.Share
 	run     uint64
-	set     shardmap.BucketSet // of execution run, where the route is not lateral
+	set     shardmap.BucketSet // of execution run, if the route is not lateral
 }
 
 func (k *compiler) gather(n *plan.Gather) (Op, error) {
@@ -72,7 +76,7 @@ func (k *compiler) gather(n *plan.Gather) (Op, error) {
 	return o, nil
 }
 
-// buckets evaluates the route, once per execution where it cannot change.
+// buckets evaluates the route, once per execution if it cannot change.
 func (o *gatherOp) buckets(c *Ctx) (shardmap.BucketSet, error) {
 	if o.run == c.run && !o.router.lateral {
 		return o.set, nil
@@ -111,7 +115,7 @@ func (o *gatherOp) Run(c *Ctx, emit Emit) error {
 	}
 }
 
-// runIn runs the tasks. *txn.MovedError, of buckets that have moved, says that nothing was done.
+// runIn runs the tasks. *txn.MovedError means that buckets have moved and nothing was done.
 func (o *gatherOp) runIn(c *Ctx, shares []shardmap.Share, emit Emit) error {
 	if err := o.fanout(c, shares); err != nil {
 		return err
@@ -138,7 +142,7 @@ func (o *gatherOp) runIn(c *Ctx, shares []shardmap.Share, emit Emit) error {
 	return o.many(c, t, shares, emit)
 }
 
-// fanout holds the number of fragments against the session's limits.
+// fanout checks the number of fragments against the session's limits.
 func (o *gatherOp) fanout(c *Ctx, shares []shardmap.Share) error {
 	n, name := len(shares), "?"
 	if t := o.node.Route.Table; t != nil {
@@ -190,7 +194,7 @@ func (o *gatherOp) one(c *Ctx, s shardmap.Share, emit Emit) error {
 	return c.fault(err)
 }
 
-// many runs the fragments in parallel and merges what they send.
+// many runs the fragments' tasks in parallel and merges their rows.
 func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit Emit) error {
 	ctx, cancel := context.WithCancel(c.ctx())
 	w := &workers{ctx: ctx, gateway: c.Gateway, seen: c.seen, order: o.merge}
@@ -239,23 +243,25 @@ func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit E
 	return c.cancelled()
 }
 
-// workers are the fragments of one Gather at work.
+// workers are the running tasks of one Gather.
 type workers struct {
 	ctx     context.Context
 	all     []*worker
 	gateway *Gateway
 	seen    func(id shardmap.FragmentID) *txn.Mark // of tasks for a fragment
 	lost    func(err error, sent int64) bool       // the answer does without a fragment; nil: never
-	order   ordering                               // of rows, none: they come in any
-	shared  chan *batch                            // unordered
-	wg      sync.WaitGroup
-	pool    sync.Pool
+	// Of the rows; if it is empty, rows arrive in any order.
+	order  ordering
+	shared chan *batch // unordered
+	wg     sync.WaitGroup
+	pool   sync.Pool
 
-	mu     sync.Mutex
-	newest *shardmap.Map // by which a task was split anew; guarded by mu until all have ended
+	mu sync.Mutex
+	// Map by which a task was split again; guarded by mu until all have ended.
+	newest *shardmap.Map
 }
 
-// worker is one fragment at work.
+// worker is the running task of one fragment.
 type worker struct {
 	share   shardmap.Share
 	out     chan *batch
@@ -264,7 +270,7 @@ type worker struct {
 	err     error
 	done    chan struct{}
 	missing error     // why the answer does without the fragment
-	inner   []*worker // in its place, where its buckets had moved
+	inner   []*worker // replace this one if its buckets had moved
 }
 
 const batchesAhead = 4 // that a fragment may be ahead of the gateway
@@ -322,7 +328,8 @@ func (w *workers) work(p *worker, f Fragment, task *Task) {
 	if p.err == nil && len(b.rows) > 0 {
 		p.err = send()
 	}
-	if p.err == errStop { // the gateway wants no more; a plan's own stops end inside it
+	// The gateway needs no more rows; errStop of the task's own plan does not leave it.
+	if p.err == errStop {
 		p.err = nil
 	}
 	if p.err != nil {
@@ -339,7 +346,7 @@ func (w *workers) work(p *worker, f Fragment, task *Task) {
 
 func (w *workers) merging() bool { return len(w.order) > 0 }
 
-// collect emits what the workers send.
+// collect emits the rows of the workers.
 func (w *workers) collect(emit Emit) error {
 	if w.merging() {
 		return w.merge(w.order, emit)

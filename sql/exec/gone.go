@@ -5,9 +5,10 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 )
 
-// gone is what a statement of READ COMMITTED meets that has waited for a row which is deleted now. The row may be there under another key. Then
-// the statement is run again, at a snapshot that shows where.
-// Else the row is simply left out; so it is, too, where the scan has asked for the old key: what has another one is not asked for.
+// gone handles a row that a READ COMMITTED statement has waited for and that is deleted now. The
+// row may exist under another key; then the statement runs again, with a snapshot that shows it.
+// Otherwise the row is left out. It is also left out if the scan looks up the old key, because a
+// row under another key is not asked for.
 func (o *scanOp) gone(c *Ctx, key []byte) error {
 	t := o.table
 	if t.def.Forwarding == 0 {

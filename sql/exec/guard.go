@@ -10,7 +10,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// run runs a task in a fragment and turns a panic below it into the statement's error: a damaged file must not end the process.
+// run runs a task in a fragment. It turns a panic below it into the statement's error, because a
+// damaged file must not end the process.
 func (g *Gateway) run(ctx context.Context, f Fragment, task *Task, emit Emit) (r Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -20,7 +21,8 @@ func (g *Gateway) run(ctx context.Context, f Fragment, task *Task, emit Emit) (r
 	return f.Run(ctx, task, emit)
 }
 
-// panicked logs a panic and returns the error for the client. Badger's readers panic over tables that are not as they were written.
+// panicked logs a panic and returns the error for the client. Badger panics when it reads damaged
+// tables.
 func (g *Gateway) panicked(p any, stack []byte) error {
 	log := g.Logger
 	if log == nil {

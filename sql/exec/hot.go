@@ -8,13 +8,15 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// combiner adds what the parts of split documents hold to the counters in their rows, as a scan reads them. What the parts add up to was read by the
-// gateway at the statement's own timestamp, and within its own transaction: so row and parts are of one moment.
+// combiner adds the sums of the parts of split documents to the counters in their rows, as a scan
+// reads them. The gateway has read the sums at the statement's timestamp and in its transaction, so
+// row and parts belong to one state.
 type combiner struct {
 	sums   Eval
 	hot    *catalog.Hot
 	places []counterPlace
-	added  map[string][]types.Datum // by encoded primary key, of the running task: by counter, null is nothing
+	// By encoded primary key, of the running task: the sum of each counter, null for none.
+	added map[string][]types.Datum
 }
 
 // counterPlace is a counter among the slots of a scan.
@@ -47,7 +49,7 @@ func (k *compiler) combiner(n *plan.Scan) (*combiner, error) {
 	return o, nil
 }
 
-// start reads what the parts add up to.
+// start reads the sums.
 func (o *combiner) start(c *Ctx) error {
 	o.added = nil
 	d, err := o.sums(c, nil)
@@ -94,7 +96,7 @@ func (o *combiner) sum(doc jsonb.Doc) (number int32, sums []types.Datum, err err
 	return number, sums, nil
 }
 
-// apply changes the counters of a row, if it is one of a split document.
+// apply adds the sums to the counters of a row, if it belongs to a split document.
 func (o *combiner) apply(key []byte, row Row) error {
 	if len(o.added) == 0 {
 		return nil
@@ -116,7 +118,8 @@ func (o *combiner) apply(key []byte, row Row) error {
 	return nil
 }
 
-// plus adds to a counter in its column's value. What is no number has nothing added to it, so that is an error of ours.
+// plus adds to a counter in its column's value. A value that is not a number has no parts, so that
+// case is an internal error.
 func (p *counterPlace) plus(d, n types.Datum) (types.Datum, error) {
 	switch {
 	case d.IsNull():
@@ -143,7 +146,8 @@ func (p *counterPlace) plus(d, n types.Datum) (types.Datum, error) {
 	return d, internal("counter %q of a split document is no number, but has parts", p.column.Name)
 }
 
-// CounterOf gives what a row that is stored says of a counter by itself, null where that is no number.
+// CounterOf returns the value of a counter in a stored row without its parts, null if it is not a
+// number.
 func CounterOf(c catalog.Counter, row Row) (types.Datum, error) {
 	switch d := row[c.Column-1]; d.K {
 	case types.KindInt:
@@ -159,7 +163,7 @@ func CounterOf(c catalog.Counter, row Row) (types.Datum, error) {
 	return types.Null, nil
 }
 
-// addToNumber adds to the number at a path; ok is false where there is none.
+// addToNumber adds to the number at a path; ok is false if there is none.
 func addToNumber(doc jsonb.Doc, path []string, n types.Datum) (sum jsonb.Doc, ok bool, err error) {
 	v, ok := doc.Path(path...)
 	if !ok || v.Kind() != jsonb.Number {
@@ -177,7 +181,7 @@ func addToNumber(doc jsonb.Doc, path []string, n types.Datum) (sum jsonb.Doc, ok
 	return sum, err == nil, err
 }
 
-// EncodedKey gives the encoded primary key of a row with these values of its key columns, and the text form that messages and views have of it.
+// EncodedKey returns the encoded primary key of a row with these values of its key columns.
 func EncodedKey(def *catalog.Table, keys Row) ([]byte, error) {
 	t, err := newTable(def)
 	if err != nil {
