@@ -15,24 +15,25 @@ import (
 // The entries of secondary indexes:
 //
 //	table(4) · index(4) · columns [· primary key]               local: in the fragment of the row
-//	table(4) · index(4) · bucket(3) · columns [· primary key]   global: in the fragment of the bucket, which is that of the columns' values
+//	table(4) · index(4) · bucket(3) · columns [· primary key]   global: in the fragment of the bucket, which the columns' values choose
 //
-// Columns are types.AppendKeyNulls in the index's order. Where nobody else may have the same columns (a unique index, no column null), the
-// primary key is left out, so that the key can be locked and looked up. The value leads to the row (V1):
+// Columns are types.AppendKeyNulls in the index's order. If no other row may have the same columns
+// (a unique index, no column null), the primary key is left out, so that the key can be locked and
+// looked up. The value leads to the row (V1):
 //
 //	1 · bucket(3) · primary key           the key ends with its columns
-//	2 · bucket(3) · length(2)             so many last bytes of the key are the primary key
+//	2 · bucket(3) · length(2)             that many bytes at the end of the key are the primary key
 //
-// Where the bucket has come from another fragment, its arrival stands behind it (arrival.go).
+// If the bucket was moved here, its generation (arrival) follows it (arrival.go).
 const (
 	entryWithKey    = 1
 	entryWithLength = 2
 
-	entryAt     = 8 // where a local entry's columns begin, and a global one's bucket
+	entryAt     = 8 // start of a local entry's columns, and of a global one's bucket
 	maxEntryKey = 8 << 10
 )
 
-// indexRule is a secondary index as writers keep it: what it has of a row.
+// indexRule computes the entries of a secondary index for writers.
 type indexRule struct {
 	table *table
 	def   *catalog.Index
@@ -46,10 +47,10 @@ type indexRule struct {
 	plain []byte // the columns in their own order, which are hashed
 }
 
-// entry is what an index has of a row. No key: nothing.
+// entry is the entry of an index for a row. Without a key there is none.
 type entry struct {
 	index     *indexRule
-	bucket    shardmap.Bucket // in whose fragment it lies
+	bucket    shardmap.Bucket // the entry is in its fragment
 	key       []byte
 	value     []byte
 	exclusive bool // no other row may have this key
@@ -73,13 +74,14 @@ func (k *compiler) indexRules(t *table, list []query.Index) ([]*indexRule, error
 	return out, nil
 }
 
-// isDeferrable tells whether an index is that of a DEFERRABLE constraint.
+// isDeferrable reports whether an index belongs to a DEFERRABLE constraint.
 func isDeferrable(t *catalog.Table, x *catalog.Index) bool {
 	con := t.ConstraintOf(x.OID)
 	return con != nil && con.Deferrable
 }
 
-// entry computes what the index has of a row, in memory behind buf. It gives buf with that memory taken.
+// entry computes the index's entry for a row, in memory after buf. It returns buf including that
+// memory.
 func (x *indexRule) entry(c *Ctx, row Row, rowKey, buf []byte) (entry, []byte, error) {
 	if ok, err := holds(c, x.where, row); err != nil || !ok {
 		return entry{}, buf, err
@@ -114,7 +116,7 @@ func (x *indexRule) tooLong(size int) error {
 	return e
 }
 
-// exclusive tells whether no two rows may have these values.
+// exclusive reports whether only one row may have these values.
 func (x *indexRule) exclusive(vals Row) bool {
 	return x.def.Unique && (x.def.NullsNotDistinct || !anyNull(vals))
 }
@@ -132,8 +134,9 @@ func (x *indexRule) appendColumns(dst []byte, vals Row) []byte {
 	return dst
 }
 
-// valueBucket gives the bucket of a global entry. What cannot be looked up by equality, since it has a null, is spread by the primary key too:
-// else all rows without a value would meet in one bucket.
+// valueBucket returns the bucket of a global entry. Values with a null cannot be looked up by
+// equality, so the primary key is part of the hash; otherwise all rows without a value would share
+// one bucket.
 func (x *indexRule) valueBucket(vals Row, primaryKey []byte, exclusive bool) shardmap.Bucket {
 	x.plain = x.plain[:0]
 	for i, d := range vals {
@@ -174,7 +177,8 @@ func (t *table) damagedEntry(key []byte) error {
 	return pgerr.New(pgerr.DataCorrupted, "index entry of table %q is damaged: %x", t.def.Name, key)
 }
 
-// change computes what has to be removed and put where old becomes next; nil rows are none. Both are without key where there is nothing to do.
+// change computes the entries to remove and to put when old becomes next; nil means no row. An
+// entry without a key means that there is nothing to do.
 func (x *indexRule) change(c *Ctx, old Row, oldKey []byte, next Row, nextKey, buf []byte) (remove, put entry, rest []byte, err error) {
 	if old != nil {
 		if remove, buf, err = x.entry(c, old, oldKey, buf); err != nil {
@@ -192,7 +196,7 @@ func (x *indexRule) change(c *Ctx, old Row, oldKey []byte, next Row, nextKey, bu
 	return remove, put, buf, nil
 }
 
-// duplicate is the error of a row whose values are taken.
+// duplicate returns the error for a row whose values another row has.
 func (x *indexRule) duplicate(c *Ctx, schema string, row Row) error {
 	e := pgerr.New(pgerr.UniqueViolation, `duplicate key value violates unique constraint "%s"`, x.def.Name)
 	text, err := x.keyText(c, row)
@@ -220,7 +224,8 @@ func (x *indexRule) keyText(c *Ctx, row Row) (string, error) {
 	return "(" + strings.Join(x.names, ", ") + ")=(" + strings.Join(texts, ", ") + ")", nil
 }
 
-// duplicateEntry is duplicate of an encoded row; building tells that the row is there already and the index new.
+// duplicateEntry is duplicate for an encoded row. building is true if the row exists already and
+// the index is new.
 func (r *tableRule) duplicateEntry(c *Ctx, index int, value []byte, building bool) error {
 	row := make(Row, len(r.table.kinds))
 	var reader types.RowReader

@@ -12,8 +12,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Fill fills a new index with the entries of the rows that are there, fragment by fragment. An entry that is there already, since a writer keeps
-// the index too, is left alone.
+// Fill adds the entries of the existing rows to a new index, one fragment after another. It leaves
+// existing entries alone, because writers maintain the index already.
 type Fill struct {
 	table  *catalog.Table
 	schema string
@@ -27,12 +27,13 @@ type FillPlace struct {
 	Rows  int64 // looked at so far
 }
 
-// NewFill makes a Fill for an index of a table, as plan.TableIndexes gives it.
+// NewFill returns a Fill for an index that plan.TableIndexes has returned.
 func NewFill(table *catalog.Table, schema string, index query.Index) *Fill {
 	return &Fill{table: table, schema: schema, index: index}
 }
 
-// All fills within the transaction of c, while nobody writes to the table: everything at once. Rows that the transaction has staged count.
+// All adds all entries in the transaction of c, while no transaction writes to the table. Rows in
+// the transaction's write buffers count.
 func (f *Fill) All(c *Ctx) error {
 	for _, share := range c.Gateway.Map.Split(c.Gateway.Map.All()) {
 		at := FillPlace{}
@@ -43,7 +44,8 @@ func (f *Fill) All(c *Ctx) error {
 	return nil
 }
 
-// wherever fills in the buckets of a share where they are by now, in their order, which is that of keys: so a place is one in all of them.
+// wherever fills the index in the buckets of a share, wherever they are by now, in the order of
+// buckets. That is the order of keys, so one place is valid in all fragments.
 func (f *Fill) wherever(c *Ctx, share shardmap.Share, at *FillPlace, limit int, beside bool) error {
 	epoch := c.Gateway.Map.Epoch()
 	err := f.run(c, share, at, limit, beside)
@@ -66,8 +68,9 @@ func (f *Fill) wherever(c *Ctx, share shardmap.Share, at *FillPlace, limit int, 
 	return nil
 }
 
-// Some fills from a place on, beside writers that keep the index already, for at most limit rows of one fragment's buckets; the transaction of c
-// is to be committed after it. Each row is locked until then, so what is put is of the newest version.
+// Some adds entries from a place on for at most limit rows in one fragment's buckets, while other
+// writers maintain the index already. The caller must commit the transaction of c afterwards. Each
+// row is locked until then, so its entry belongs to the newest version.
 func (f *Fill) Some(c *Ctx, share shardmap.Share, at FillPlace, limit int) (FillPlace, error) {
 	err := f.wherever(c, share, &at, limit, true)
 	return at, err
@@ -183,7 +186,7 @@ func (o *fillOp) Run(c *Ctx, emit Emit) error {
 	return emit(o.next)
 }
 
-// take fills in the entry of a row.
+// take adds the entry of a row.
 func (o *fillOp) take(c *Ctx, key, value []byte, emit Emit) error {
 	if o.node.Beside {
 		_, err := o.rule.table.lockRow(c, key, txn.LockRequest{Mode: txn.Share, T: maxT}, "indexing")

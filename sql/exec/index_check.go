@@ -6,8 +6,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// IndexCheck says which entries the secondary indexes of a table must have of a stored row, for whoever checks a database. It serves one
-// goroutine.
+// IndexCheck computes the entries that the secondary indexes of a table must have for a stored row,
+// to check a database. It must not be used by several goroutines.
 type IndexCheck struct {
 	check *RowCheck
 	rules []*indexRule
@@ -16,20 +16,22 @@ type IndexCheck struct {
 	row   []byte
 }
 
-// Entry is an entry of an index as it is stored; what it holds is valid until the next call.
+// Entry is a stored entry of an index. Its contents are valid until the next call.
 type Entry struct {
 	Index      *catalog.Index
-	Bucket     shardmap.Bucket // in whose fragment it lies
+	Bucket     shardmap.Bucket // the entry is in its fragment
 	Key, Value []byte
 }
 
-// NewIndexCheck makes an IndexCheck beside a RowCheck of the same table; indexes are as plan.TableIndexes gives them.
+// NewIndexCheck returns an IndexCheck for a RowCheck of the same table. indexes come from
+// plan.TableIndexes.
 func NewIndexCheck(check *RowCheck, indexes []query.Index) (*IndexCheck, error) {
 	rules, err := (&compiler{}).indexRules(check.table, indexes)
 	return &IndexCheck{check: check, rules: rules, ctx: Ctx{run: 1}}, err
 }
 
-// Entries calls f with each entry that must be there of the row that the RowCheck's Content has decoded, stored under key.
+// Entries calls f with each entry that must exist for the row that the RowCheck's Content has
+// decoded, stored under key.
 func (x *IndexCheck) Entries(key []byte, f func(Entry) error) error {
 	for _, r := range x.rules {
 		e, buf, err := r.entry(&x.ctx, x.check.row, key, x.buf[:0])
@@ -47,14 +49,15 @@ func (x *IndexCheck) Entries(key []byte, f func(Entry) error) error {
 	return nil
 }
 
-// RowOf gives the key of the row that an entry names, valid until the next call; an error where the entry is malformed.
+// RowOf returns the key of the row that an entry names, valid until the next call, and an error if
+// the entry is malformed.
 func (x *IndexCheck) RowOf(key, value []byte) ([]byte, error) {
 	row, err := x.check.table.rowOfEntry(x.row[:0], key, value)
 	x.row = row
 	return row, err
 }
 
-// BucketOfEntry reads the bucket in the key of a global entry; ok is false where it is too short.
+// BucketOfEntry reads the bucket in the key of a global entry; ok is false if the key is too short.
 func BucketOfEntry(key []byte) (b shardmap.Bucket, ok bool) {
 	if len(key) < arrivalAt {
 		return 0, false

@@ -7,21 +7,23 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// INSERT … ON CONFLICT into a table with secondary indexes goes by proposals, a batch at a time: first the entries of the arbiter indexes are
-// claimed where they lie; then a row whose claims were free is inserted, and one that has met another is skipped or goes as an upsert to that
-// row; then all other entries follow from what the fragments say they have done. Where several constraints may decide (DO NOTHING without a
-// target), a row may claim one key and lose another, so rows go one by one, and give back what they have claimed.
+// INSERT … ON CONFLICT into a table with secondary indexes makes proposals, a batch at a time.
+// First the entries of the arbiter indexes are claimed in their fragments. Then a row whose claims
+// succeeded is inserted; a row that conflicts with another is skipped, or sent as an upsert to that
+// row. Then the other entries follow from what the fragments report. If several constraints may
+// decide (DO NOTHING without a target), a row may claim one key and lose another, so rows are
+// handled one by one, and release what they have claimed.
 
 // proposal is a row that waits for the decision.
 type proposal struct {
 	bucket  shardmap.Bucket
 	write   Write
-	entries []entry // of the row as it is proposed, by rule; no key: none
+	entries []entry // of the proposed row, by rule; without a key: none
 	claimed []bool  // by rule
-	owner   []byte  // key of the row that has what it wants
+	owner   []byte  // key of the row that it conflicts with
 }
 
-// arbitrates tells whether secondary indexes are concerned by ON CONFLICT.
+// arbitrates reports whether ON CONFLICT involves secondary indexes.
 func (o *insertOp) arbitrates() bool { return o.node.OnConflict != nil && len(o.rule.indexes) > 0 }
 
 // propose keeps a row for the decision.
@@ -42,7 +44,7 @@ func (in *insertion) propose(bucket shardmap.Bucket, w Write) error {
 	return in.flush()
 }
 
-// decideAll settles all proposals.
+// decideAll handles all proposals.
 func (in *insertion) decideAll() error {
 	oc, list := in.o.node.OnConflict, in.proposals
 	in.proposals, in.bytes = nil, in.bytes[:0]
@@ -59,7 +61,7 @@ func (in *insertion) decideAll() error {
 	return nil
 }
 
-// decide settles a batch.
+// decide handles a batch of proposals.
 func (in *insertion) decide(batch []*proposal) error {
 	if err := in.claim(batch); err != nil {
 		return err
@@ -69,7 +71,8 @@ func (in *insertion) decide(batch []*proposal) error {
 		switch {
 		case p.owner == nil:
 			in.out.add(p.bucket, w)
-		case in.o.node.OnConflict.Update, !in.c.rechecks(): // DO NOTHING looks whether the transaction may know of that row
+		// DO NOTHING checks whether the transaction may see that row.
+		case in.o.node.OnConflict.Update, !in.c.rechecks():
 			w.Kind, w.Key = WriteUpsert, p.owner
 			_, w.Hit = in.hits[string(w.Key)]
 			in.out.add(bucketOfKey(w.Key), w)
@@ -115,7 +118,7 @@ func (in *insertion) claim(batch []*proposal) error {
 	return nil
 }
 
-// follow stages the entries that follow from what was done.
+// follow writes the entries that follow from the results.
 func (in *insertion) follow(batch []*proposal, parts []*part) error {
 	byPlace := make(map[int64]*proposal, len(batch))
 	for _, p := range batch {
@@ -151,7 +154,7 @@ func (in *insertion) follow(batch []*proposal, parts []*part) error {
 	return err
 }
 
-// release gives back what a row has claimed that is not inserted.
+// release removes the claimed entries of a row that is not inserted.
 func (in *insertion) release(p *proposal) {
 	for i, mine := range p.claimed {
 		if mine {
@@ -170,7 +173,7 @@ func (in *insertion) complete(p *proposal) {
 	}
 }
 
-// updated adds what DO UPDATE means for the indexes.
+// updated adds the effect of DO UPDATE on the indexes.
 func (in *insertion) updated(later *laterEntries, key []byte, a answer) error {
 	rule, width := in.o.rule, len(in.o.rule.table.kinds)
 	both := make(Row, 2*width)
@@ -184,8 +187,8 @@ func (in *insertion) updated(later *laterEntries, key []byte, a answer) error {
 	return in.out.changeEntries(in.c, rule.indexes, later, both[:width], key, both[width:], key, a.value)
 }
 
-// claim puts an exclusive entry, or answers with the one that is there. DO NOTHING looks before it locks, so that those who find a row there do not
-// wait for each other.
+// claim puts an exclusive entry, or returns the existing one. DO NOTHING checks before it locks, so
+// that transactions which find an existing row do not wait for each other.
 func (o *stageOp) claim(c *Ctx, x *indexRule, w *Write, emit Emit) error {
 	existing, err := x.newest(c, w.Key)
 	if err != nil {
@@ -208,8 +211,8 @@ func (o *stageOp) claim(c *Ctx, x *indexRule, w *Write, emit Emit) error {
 	return o.reply(emit, w, didInsert, types.Null, types.Null)
 }
 
-// upsert is ON CONFLICT of a row that was found by its entry. DO UPDATE holds the entry's lock, so that it is still there; DO NOTHING does not, and may find
-// that it went.
+// upsert is ON CONFLICT for a row that was found by its entry. DO UPDATE holds the entry's lock, so
+// the row still exists. DO NOTHING does not, and the row may be gone.
 func (o *stageOp) upsert(c *Ctx, w *Write, emit Emit) error {
 	existing, err := o.taken(c, w.Key)
 	if err != nil {

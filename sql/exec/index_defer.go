@@ -11,12 +11,14 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// UNIQUE constraints that are checked at the commit. Until then rows of the transaction may share a value with others. Of those that share, one
-// has the exclusive entry, whose key's lock the transaction holds, and each of the others an entry with its primary key behind, as indexes have that are
-// not unique: such entries are staged only, never committed. A value that came to be shared is noted (Ctx.Keys). SettleUnique refuses it where
-// more than one row still has it, and gives the row that is left the exclusive entry.
+// UNIQUE constraints that are checked at the commit. Until then rows of the transaction may share a
+// value. One of them has the exclusive entry, whose key the transaction has locked. Each of the
+// others has an entry that ends with its primary key, as in an index that is not unique: such
+// entries are only buffered, never committed. A shared value is recorded (Ctx.Keys). SettleUnique
+// refuses it if more than one row still has it, and otherwise gives the exclusive entry to the
+// remaining row.
 
-// defers tells whether a write is of an entry that may be shared.
+// defers reports whether a write puts an entry that may be shared.
 func (s *sender) defers(w *Write) bool {
 	if len(s.c.Deferred) == 0 || w.Kind != WriteEntry || !w.Exclusive || w.Building {
 		return false
@@ -60,7 +62,7 @@ func (s *sender) noteOne(w *Write, bucket int64) error {
 	})
 }
 
-// share puts a deferred entry: the exclusive one, or beside it the row's own.
+// share puts a deferred entry: the exclusive one, or if another row has that, the row's own.
 func (o *stageOp) share(c *Ctx, x *indexRule, w *Write, emit Emit) error {
 	if _, err := x.table.lockNew(c, w.Key, txn.LockRequest{Mode: txn.Update, T: maxT}); err != nil {
 		return err
@@ -79,7 +81,8 @@ func (o *stageOp) share(c *Ctx, x *indexRule, w *Write, emit Emit) error {
 	return o.reply(emit, w, didShare, types.NewBytes(aliasString(w.Key)), types.Null)
 }
 
-// sharedEntry gives the entry of one row among several, made of the exclusive one that it would have.
+// sharedEntry returns the entry of one row among several, made from the exclusive entry that it
+// would have.
 func sharedEntry(key, value []byte) (k, v []byte) {
 	primaryKey := value[4:]
 	k = append(append(make([]byte, 0, len(key)+len(primaryKey)), key...), primaryKey...)
@@ -87,7 +90,7 @@ func sharedEntry(key, value []byte) (k, v []byte) {
 	return k, append(v, byte(len(primaryKey)>>8), byte(len(primaryKey)))
 }
 
-// unshare removes the entry of a row of which others may have the same values.
+// unshare removes the entry of a row with values that other rows may have too.
 func (x *indexRule) unshare(c *Ctx, key, value []byte) error {
 	if _, err := x.table.lockRow(c, key, txn.LockRequest{Mode: txn.Update, T: maxT}, "updating"); err != nil {
 		return err
@@ -102,7 +105,7 @@ func (x *indexRule) unshare(c *Ctx, key, value []byte) error {
 	return c.local.tx.Delete(key)
 }
 
-// settleKey sees to it that no more than one row has a key, and that it has the exclusive entry.
+// settleKey checks that at most one row has a key, and gives that row the exclusive entry.
 func (o *stageOp) settleKey(c *Ctx, x *indexRule, w *Write) error {
 	owner, err := x.newest(c, w.Key)
 	if err != nil {
@@ -144,7 +147,8 @@ func (o *stageOp) settleKey(c *Ctx, x *indexRule, w *Write) error {
 	return x.put(c, w.Key, appendEntryValue(nil, row, true))
 }
 
-// SettleUnique checks values of a unique index that were noted as shared, in their order. 23505 where one still is.
+// SettleUnique checks values of a unique index that were recorded as shared, in their order. It
+// returns 23505 if one is still shared.
 func SettleUnique(c *Ctx, t *catalog.Table, schema string, index query.Index, shared []KeyChange) error {
 	node := plan.Stage{Modify: &plan.Modify{Kind: plan.ModUpdate, Table: t, Schema: schema, Indexes: []query.Index{index}}}
 	program, err := compileNode(node, 0)

@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// indexValues evaluates what a plan.IndexScan looks for.
+// indexValues evaluates the values that a plan.IndexScan looks up.
 type indexValues struct {
 	scan   *plan.IndexScan
 	rule   *indexRule // of a global index without its expressions: how entries are spelt
@@ -51,7 +51,8 @@ func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
 	return o, err
 }
 
-// scanRule gives the rule of an index that is read. Entries of a global one are where their bucket is, and do not have to be held against rows.
+// scanRule returns the rule of an index that is read. Entries of a global index are in the fragment
+// of their bucket, and do not have to be confirmed by rows.
 func (k *compiler) scanRule(t *table, x query.Index) (*indexRule, error) {
 	if x.Def.Global {
 		r := k.uses(&indexRule{table: t, def: x.Def, late: isDeferrable(t.def, x.Def), types: typesOf(x.Keys)})
@@ -65,7 +66,8 @@ func (k *compiler) scanRule(t *table, x query.Index) (*indexRule, error) {
 	return rules[0], nil
 }
 
-// tuples calls f for every combination of the first columns' values, each once; nulls match nothing. vals is valid during the call.
+// tuples calls f once for every combination of the first columns' values; nulls match nothing. vals
+// is valid during the call.
 func (o *indexValues) tuples(c *Ctx, f func(vals Row) error) error {
 	if o.scan.Paired {
 		return o.pairs(c, f)
@@ -95,7 +97,7 @@ func (o *indexValues) tuples(c *Ctx, f func(vals Row) error) error {
 	return each(0)
 }
 
-// pairs is tuples where the columns' values go together.
+// pairs is tuples for columns whose values belong together.
 func (o *indexValues) pairs(c *Ctx, f func(vals Row) error) error {
 	var seen keySet
 	vals := make(Row, len(o.equal))
@@ -122,7 +124,7 @@ func (o *indexValues) pairs(c *Ctx, f func(vals Row) error) error {
 	return nil
 }
 
-// column gives the different values of a column.
+// column returns the different values of a column.
 func (o *indexValues) column(c *Ctx, i int) ([]types.Datum, error) {
 	var data []types.Datum
 	if o.arrays[i] != nil {
@@ -159,7 +161,8 @@ func (o *indexValues) column(c *Ctx, i int) ([]types.Datum, error) {
 	return out, nil
 }
 
-// bounds gives the span of the entries behind prefix, whose column i lies between the bounds; empty where none can.
+// bounds returns the span of the entries that begin with prefix and whose column i is between the
+// bounds; empty is true if there can be none.
 func (o *indexValues) bounds(c *Ctx, prefix []byte, i int) (span txn.Span, empty bool, err error) {
 	span = txn.Prefix(prefix)
 	desc := o.rule.def.OrderOf(i)&catalog.KeyDesc != 0
@@ -192,10 +195,11 @@ func (x *indexRule) appendColumn(dst []byte, i int, d types.Datum) []byte {
 	return types.AppendKeyNulls(dst, x.types[i], d, o&catalog.KeyDesc != 0, o&catalog.KeyNullsFirst != 0)
 }
 
-// whole tells whether the values of all columns are given, so that a unique index has at most one entry for them.
+// whole reports whether the values of all columns are known, so that a unique index has at most one
+// entry for them.
 func (o *indexValues) whole() bool { return len(o.equal) == len(o.rule.types) }
 
-// byIndex reads by a local index: entries, then the rows they lead to.
+// byIndex reads by a local index: first entries, then their rows.
 func (o *scanOp) byIndex(c *Ctx, view View) error {
 	x := o.index
 	return x.tuples(c, func(vals Row) error {
@@ -211,7 +215,7 @@ func (o *scanOp) byIndex(c *Ctx, view View) error {
 	})
 }
 
-// entries gives the entries whose columns are those of prefix.
+// entries calls f with the entries whose columns are those of prefix.
 func (x *indexRule) entries(c *Ctx, view View, prefix []byte, f func(key, value []byte) error) error {
 	if !x.def.Unique || x.late {
 		return view.Scan(c.ctx(), txn.Prefix(prefix), false, f)
@@ -223,7 +227,8 @@ func (x *indexRule) entries(c *Ctx, view View, prefix []byte, f func(key, value 
 	return f(prefix, value)
 }
 
-// follow reads the row that an entry leads to, if its bucket is the task's, and the entry of its stay.
+// follow reads the row of an entry, if the task reads its bucket and the entry is of the present
+// generation.
 func (o *scanOp) follow(c *Ctx, view View, key, value []byte) error {
 	if p, ok := o.table.placeOf(key, value); ok {
 		if !c.local.task.Buckets.Contains(p.bucket) {

@@ -7,16 +7,19 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// How secondary indexes are kept. Entries are computed where rows are: in the fragment, where a whole UPDATE or DELETE runs there (then all
-// indexes it touches are local), else at the gateway, which stages each entry in the fragment where it belongs, in the same transaction. An
-// entry that no other row may have is put, removed and claimed under the lock of its key: who wants the same key waits until it is known
-// whether this transaction commits, and looks at the newest state then.
+// How secondary indexes are maintained. Entries are computed where the rows are: in the fragment,
+// if a whole UPDATE or DELETE runs there (then all its indexes are local), otherwise at the
+// gateway, which writes each entry in its fragment, in the same transaction. An exclusive entry is
+// put, removed and claimed under the lock of its key: a transaction that wants the same key waits
+// until the outcome of this one is known, and then checks the newest state.
 //
-// A statement removes entries as it goes and puts exclusive ones when all are removed. So rows may exchange unique values within one
-// statement, whatever the order in which they are met: the end of the statement counts, as the SQL standard has it. (PostgreSQL asks that of
-// DEFERRABLE constraints only, and refuses or not by the order of the rows on disk for the others.)
+// A statement removes entries as it proceeds, and puts exclusive ones after all removals. So rows
+// may exchange unique values within one statement, in whatever order they are processed: the state
+// at the end of the statement counts, as in the SQL standard. (PostgreSQL guarantees that for
+// DEFERRABLE constraints only; for the others the result depends on the order of the rows on disk.)
 
-// stage puts an entry, given in the plain form. taken tells that another row has it, and since whether there was a wait for that one's writer, as lockNew does.
+// stage puts an entry, given in the plain form. taken reports that another row has it. since is the
+// fragment's state before the wait for that row's writer, as in lockNew.
 func (x *indexRule) stage(c *Ctx, key, value []byte, exclusive bool) (taken bool, since txn.Timestamp, err error) {
 	if exclusive {
 		if since, err = x.table.lockNew(c, key, txn.LockRequest{Mode: txn.Update, T: maxT}); err != nil {
@@ -43,14 +46,15 @@ func (t *table) unstageEntry(c *Ctx, key []byte, exclusive bool) error {
 	return c.local.tx.Delete(key)
 }
 
-// entryKeeper keeps local indexes inside a fragment, for one statement.
+// entryKeeper maintains local indexes inside a fragment, for one statement.
 type entryKeeper struct {
 	rule    *tableRule
 	buf     []byte
 	pending writeSpool // exclusive ones, put when all rows have been
 }
 
-// change keeps the indexes where a row becomes another; next is nil for a deletion. value is the new row, encoded.
+// change updates the indexes when a row changes; next is nil for a deletion. value is the new row,
+// encoded.
 func (k *entryKeeper) change(c *Ctx, old Row, key []byte, next Row, value []byte) error {
 	for _, x := range k.rule.indexes {
 		remove, put, buf, err := x.change(c, old, key, next, key, k.buf[:0])
@@ -84,7 +88,7 @@ func (k *entryKeeper) hold(c *Ctx, e entry, value []byte) error {
 	return k.pending.keep(0, &w)
 }
 
-// finish puts what was held back.
+// finish puts the exclusive entries.
 func (k *entryKeeper) finish(c *Ctx) error {
 	return k.pending.writes(func(_ uint32, w Write) error {
 		taken, since, err := k.rule.indexes[w.Index].stage(c, w.Key, w.Value, true)
@@ -95,15 +99,15 @@ func (k *entryKeeper) finish(c *Ctx) error {
 	})
 }
 
-// free forgets what is held back.
+// free drops the entries that were not put.
 func (k *entryKeeper) free() { k.pending.free() }
 
-// entryWrite makes the write of an entry for the fragment where it lies.
+// entryWrite returns the write of an entry, for the fragment of the entry.
 func entryWrite(kind WriteKind, e entry, row []byte, place int64) Write {
 	return Write{Kind: kind, Key: e.key, Value: e.value, Place: place, Index: e.index.at, Exclusive: e.exclusive, Row: row}
 }
 
-// addEntries adds the entries of a new row to what is sent.
+// addEntries adds the entries of a new row to the writes to send.
 func (s *sender) addEntries(c *Ctx, rules []*indexRule, row Row, of *Write, buf []byte) ([]byte, error) {
 	for _, x := range rules {
 		e, rest, err := x.entry(c, row, of.Key, buf)
@@ -120,7 +124,7 @@ func (s *sender) addEntries(c *Ctx, rules []*indexRule, row Row, of *Write, buf 
 	return buf, nil
 }
 
-// laterEntries are exclusive entries at the gateway, put when all of the statement's have been removed.
+// laterEntries holds exclusive entries at the gateway until the statement has removed all entries.
 type laterEntries struct{ writeSpool }
 
 func (l *laterEntries) add(e entry, row []byte) error {
@@ -128,7 +132,7 @@ func (l *laterEntries) add(e entry, row []byte) error {
 	return l.keep(uint32(e.bucket), &w)
 }
 
-// send adds them all to what is sent.
+// send adds all entries to the writes to send.
 func (s *writeSpool) send(to *sender) error {
 	defer s.free()
 	return s.writes(func(bucket uint32, w Write) error {
@@ -141,7 +145,8 @@ func (s *writeSpool) send(to *sender) error {
 	})
 }
 
-// changeEntries adds what a row's change means for its indexes to what is sent, but exclusive entries to later.
+// changeEntries adds the index changes that follow from a row's change to the writes to send, and
+// exclusive entries to later.
 func (s *sender) changeEntries(c *Ctx, rules []*indexRule, later *laterEntries, old Row, oldKey []byte, next Row, nextKey, value []byte) error {
 	for _, x := range rules {
 		remove, put, _, err := x.change(c, old, oldKey, next, nextKey, nil)

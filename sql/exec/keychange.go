@@ -9,27 +9,28 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// KeyChange is what a statement did to a watched key: Old values that some row has no more, or New ones that some row has now. Where Old values
-// were watched, New are what they became; nil: the row was deleted.
+// KeyChange is a change of a watched key: Old values that a row no longer has, or New values that a
+// row now has. If Old values were watched, New are the values after the change; nil: the row was
+// deleted.
 type KeyChange struct {
 	Old, New Row
 	id       string // the same for the same change
 }
 
-// NewKeyChange makes a change that ID named on another node.
+// NewKeyChange returns a change that another node identifies by id.
 func NewKeyChange(old, next Row, id string) KeyChange { return KeyChange{Old: old, New: next, id: id} }
 
 // ID is the same for the same change, on whatever node it was noted.
 func (c *KeyChange) ID() string { return c.id }
 
-// KeyChanges are those of one statement, by KeyWatch.N, each once.
+// KeyChanges holds the changes of one statement, by KeyWatch.N, without duplicates.
 type KeyChanges struct {
 	lists [][]KeyChange
-	seen  []map[string]struct{} // nil where one list has no more than one
+	seen  []map[string]struct{} // nil for a list with at most one change
 	taken int64                 // of the query's memory
 }
 
-// Of lists the changes of one watched key.
+// Of returns the changes of one watched key.
 func (k *KeyChanges) Of(watch int) []KeyChange {
 	if watch >= len(k.lists) {
 		return nil
@@ -37,7 +38,7 @@ func (k *KeyChanges) Of(watch int) []KeyChange {
 	return k.lists[watch]
 }
 
-// Len counts them all.
+// Len returns the number of all changes.
 func (k *KeyChanges) Len() int {
 	n := 0
 	for _, list := range k.lists {
@@ -46,7 +47,7 @@ func (k *KeyChanges) Len() int {
 	return n
 }
 
-// Leave forgets the changes of a watched key but for those that are left to be settled.
+// Leave replaces the changes of a watched key by those that are still to be checked.
 func (k *KeyChanges) Leave(c *Ctx, watch int, left []KeyChange) {
 	free := k.taken / int64(k.Len()) * int64(len(k.lists[watch])-len(left))
 	c.Mem.Release(free)
@@ -60,7 +61,7 @@ func (k *KeyChanges) Leave(c *Ctx, watch int, left []KeyChange) {
 	}
 }
 
-// Empty tells whether there are none.
+// Empty reports whether there are no changes.
 func (k *KeyChanges) Empty() bool { return len(k.lists) == 0 }
 
 func (k *KeyChanges) add(watch int, id []byte, change func() (KeyChange, error)) error {
@@ -86,7 +87,7 @@ func (k *KeyChanges) add(watch int, id []byte, change func() (KeyChange, error))
 	return nil
 }
 
-// merge adds what a task has noted.
+// merge adds the changes that a task has recorded.
 func (k *KeyChanges) merge(other [][]KeyChange) {
 	for watch, list := range other {
 		for _, ch := range list {
@@ -95,7 +96,7 @@ func (k *KeyChanges) merge(other [][]KeyChange) {
 	}
 }
 
-// Sort puts changes into the order of the keys, where the order of the rows says nothing: tasks end in any order.
+// Sort orders changes by key. The order of the rows has no meaning, because tasks end in any order.
 func (k *KeyChanges) Sort() {
 	for _, list := range k.lists {
 		slices.SortFunc(list, func(a, b KeyChange) int { return cmp.Compare(a.id, b.id) })
@@ -109,7 +110,8 @@ type keyWatcher struct {
 	id    []byte
 }
 
-// keyWatcher of a Modify; touched tells which columns an update may change, nil is all.
+// newKeyWatcher returns the keyWatcher of a Modify. touched reports which columns an update may
+// change; nil means all.
 func newKeyWatcher(t *table, n *plan.Modify, touched func(col int) bool) *keyWatcher {
 	w := &keyWatcher{table: t}
 	for _, k := range n.Watch {
@@ -120,7 +122,7 @@ func newKeyWatcher(t *table, n *plan.Modify, touched func(col int) bool) *keyWat
 	return w
 }
 
-// touches tells which columns an update changes.
+// touches returns a function that reports whether an update changes a column.
 func (r *tableRule) touches(assign []assignment) func(col int) bool {
 	return func(col int) bool {
 		return slices.ContainsFunc(assign, func(a assignment) bool { return a.col == col }) ||
@@ -128,7 +130,8 @@ func (r *tableRule) touches(assign []assignment) func(col int) bool {
 	}
 }
 
-// note notes what the change of a row means for the watched keys; old is nil for a new row, next for one that goes.
+// note records the changes of watched keys when a row changes. old is nil for a new row, next for a
+// deleted one.
 func (w *keyWatcher) note(c *Ctx, old, next Row) error {
 	for i := range w.watch {
 		k := &w.watch[i]
@@ -151,7 +154,7 @@ func (w *keyWatcher) note(c *Ctx, old, next Row) error {
 	return nil
 }
 
-// counts tells whether a key refers to something, or can be referred to.
+// counts reports whether a key with these values can refer to a row, or be referred to.
 func counts(k *plan.KeyWatch, row Row) bool {
 	nulls := 0
 	for _, at := range k.Columns {
@@ -202,7 +205,7 @@ func (w *keyWatcher) appendKey(dst []byte, k *plan.KeyWatch, row Row) []byte {
 	return dst
 }
 
-// KeyID gives what two equal keys of columns have in common, and no others.
+// KeyID returns the same text for equal keys, and different texts for different ones.
 func KeyID(columns []*catalog.Column, key Row) string {
 	var id []byte
 	for i, c := range columns {

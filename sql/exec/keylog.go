@@ -10,11 +10,11 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// KeyLog keeps changes of keys for later, in the order in which they came and each with the number of what it is for: few in memory, many in a
-// file. A position in it is where changes begin or end.
+// KeyLog keeps changes of keys in the order in which they were added, each with a number: in memory
+// while they are few, then in a file. A position in the log is the start or end of changes.
 type KeyLog struct {
 	dir  string
-	tail []byte // what is not in the file
+	tail []byte // changes that are not in the file
 	file *os.File
 	cut  int64 // bytes in the file
 }
@@ -22,16 +22,16 @@ type KeyLog struct {
 const (
 	keyLogMemory = 256 << 10
 	keyLogWrite  = 64 << 10
-	keyLogBatch  = 1024 // changes given at once
+	keyLogBatch  = 1024 // changes passed in one call
 )
 
-// NewKeyLog makes one whose file would be in dir.
+// NewKeyLog returns a KeyLog whose file, if it needs one, is in dir.
 func NewKeyLog(dir string) *KeyLog { return &KeyLog{dir: dir} }
 
 // Size is the position behind the last change.
 func (l *KeyLog) Size() int64 { return l.cut + int64(len(l.tail)) }
 
-// Add keeps changes.
+// Add appends changes.
 func (l *KeyLog) Add(of int, changes []KeyChange) error {
 	var b []byte
 	for i := range changes {
@@ -50,7 +50,7 @@ func (l *KeyLog) Add(of int, changes []KeyChange) error {
 	return nil
 }
 
-// appendKeyRow appends values behind their number plus one; 0 is no row.
+// appendKeyRow appends the number of values plus one, and the values; 0 means no row.
 func appendKeyRow(b []byte, row Row) []byte {
 	if row == nil {
 		return append(b, 0)
@@ -69,20 +69,21 @@ func (l *KeyLog) write() (err error) {
 		return spoolError(err)
 	}
 	l.cut += int64(len(l.tail))
-	l.tail = nil // somebody may be reading it
+	l.tail = nil // a reader may still use it
 	return nil
 }
 
-// Truncate forgets what is behind a position.
+// Truncate drops the changes after a position.
 func (l *KeyLog) Truncate(at int64) {
 	if at >= l.cut {
-		l.tail = l.tail[: at-l.cut : at-l.cut] // somebody may be reading the rest
+		l.tail = l.tail[: at-l.cut : at-l.cut] // a reader may still use the rest
 		return
 	}
 	l.tail, l.cut = nil, at // the file is overwritten
 }
 
-// Each calls fn with the changes between two positions, some at a time, which are for one thing. More may be added meanwhile.
+// Each calls fn with the changes between two positions, in batches with one number. More changes
+// may be added meanwhile.
 func (l *KeyLog) Each(from, to int64, fn func(of int, changes []KeyChange) error) error {
 	var in io.Reader = bytes.NewReader(l.tail[max(0, from-l.cut):max(0, to-l.cut)])
 	if from < l.cut {
@@ -109,7 +110,7 @@ func (l *KeyLog) Each(from, to int64, fn func(of int, changes []KeyChange) error
 	}
 }
 
-// readKeyChange gives a change in memory of its own; io.EOF at the end.
+// readKeyChange returns a change in memory of its own, and io.EOF at the end.
 func readKeyChange(in *bufio.Reader) (of int, ch KeyChange, err error) {
 	n, err := binary.ReadUvarint(in)
 	if err != nil {
@@ -136,7 +137,7 @@ func (r *record) keyRow() Row {
 	return row
 }
 
-// Close lets go of the file.
+// Close closes the file.
 func (l *KeyLog) Close() {
 	if l.file != nil {
 		l.file.Close() // it has no name any more
@@ -144,7 +145,7 @@ func (l *KeyLog) Close() {
 	*l = KeyLog{dir: l.dir}
 }
 
-// appendRow appends values as spools keep them.
+// appendRow appends values in the encoding of spools.
 func appendRow(b []byte, row Row) []byte {
 	for i := range row {
 		d := &row[i]

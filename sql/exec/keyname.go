@@ -9,8 +9,9 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// NameOfKey names what lies under a key of a table, for messages: Key (id)=(orders/1-A) of relation "orders", or of its index for an entry of
-// a secondary one. Values that the key does not give back, such as an expression's, are left out.
+// NameOfKey describes the object under a key of a table, for messages: Key (id)=(orders/1-A) of
+// relation "orders", or of its index. Values that cannot be decoded from the key, such as those of
+// expressions, are left out.
 func NameOfKey(def *catalog.Table, key []byte, env *types.Env) string {
 	t, err := newTable(def)
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// keyEncoder turns the values of expressions into bytes that are equal exactly where the values are, for hash tables in memory.
+// keyEncoder encodes the values of expressions for hash tables in memory: the bytes are equal if
+// and only if the values are.
 type keyEncoder struct {
 	evals []Eval
 	types []types.OID
@@ -34,7 +35,8 @@ func typesOf(es []query.Expr) []types.OID {
 	return out
 }
 
-// encode evaluates the keys over row; the bytes are valid until the next call. null tells whether one of them is null.
+// encode evaluates the keys over row. The bytes are valid until the next call. null reports whether
+// one of the values is null.
 func (e *keyEncoder) encode(c *Ctx, row Row) (key []byte, null bool, err error) {
 	e.buf = e.buf[:0]
 	for i, f := range e.evals {
@@ -49,7 +51,7 @@ func (e *keyEncoder) encode(c *Ctx, row Row) (key []byte, null bool, err error) 
 	return e.buf, null, nil
 }
 
-// appendRowKey encodes the slots of a row given by keys (nil is all), with a type each.
+// appendRowKey encodes the slots in keys (nil: all), each with its type.
 func appendRowKey(dst []byte, row Row, keys []int, oids []types.OID) []byte {
 	if keys == nil {
 		for i, d := range row {
@@ -72,7 +74,7 @@ type keySet struct {
 
 const mapEntrySize = 48 // of a string key, roughly
 
-// add tells whether key is new.
+// add adds a key and reports whether it is new.
 func (s *keySet) add(key []byte) (bool, error) {
 	if _, ok := s.keys[string(key)]; ok {
 		return false, nil

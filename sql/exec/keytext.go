@@ -11,8 +11,9 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// BucketOfKey returns the bucket of the row of a table that has this primary key: a value for each column, converted to the column's type as
-// a literal is. One text may join the values of several columns by "/"; only the last of them may contain "/" itself.
+// BucketOfKey returns the bucket of the row with this primary key: a value for each column,
+// converted to the column's type like a literal. One text may contain the values of several
+// columns, separated by "/"; only the last value may contain "/" itself.
 func BucketOfKey(def *catalog.Table, key builtin.RowKey, env *types.Env) (shardmap.Bucket, error) {
 	t, err := newTable(def)
 	if err != nil {
@@ -49,12 +50,12 @@ func BucketOfKey(def *catalog.Table, key builtin.RowKey, env *types.Env) (shardm
 	return b.at, err
 }
 
-// BucketOfText is BucketOfKey of one text.
+// BucketOfText is BucketOfKey for one text.
 func BucketOfText(def *catalog.Table, key string, env *types.Env) (shardmap.Bucket, error) {
 	return BucketOfKey(def, builtin.RowKey{Values: []types.Datum{types.NewText(key)}, Types: []types.OID{types.Text}}, env)
 }
 
-// splitKey takes a key apart whose values are joined by "/".
+// splitKey splits a key whose values are separated by "/".
 func splitKey(key builtin.RowKey, columns int, env *types.Env) (out builtin.RowKey) {
 	for _, part := range strings.SplitN(types.Output(key.Types[0], key.Values[0], env), "/", columns) {
 		out.Values, out.Types = append(out.Values, types.NewText(part)), append(out.Types, types.Unknown)
@@ -62,7 +63,8 @@ func splitKey(key builtin.RowKey, columns int, env *types.Env) (out builtin.RowK
 	return out
 }
 
-// TextOfKey gives the primary key in a row's key as BucketOfText reads it; ok is false for what is no row's key, or has none.
+// TextOfKey returns the primary key in a row's key in the form that BucketOfText reads; ok is false
+// if it is not the key of a row, or the table has no primary key.
 func TextOfKey(def *catalog.Table, key []byte, env *types.Env) (text string, ok bool) {
 	t, err := newTable(def)
 	if err != nil || len(t.key) == 0 || len(key) < keyAt || binary.BigEndian.Uint32(key[4:]) != 0 {
@@ -82,7 +84,7 @@ func TextOfKey(def *catalog.Table, key []byte, env *types.Env) (text string, ok 
 	return strings.Join(parts, "/"), true
 }
 
-// StorageIDOfKey gives the storage id of the table that a key belongs to, 0 for what is none.
+// StorageIDOfKey returns the storage id of the table that a key belongs to, 0 if there is none.
 func StorageIDOfKey(key []byte) uint32 {
 	if len(key) < 4 {
 		return 0

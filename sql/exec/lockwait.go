@@ -7,18 +7,20 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// LockWaits says who is to hear of waits for row locks that last long. Its functions are called by any goroutine.
+// LockWaits reports long waits for row locks. Its functions may be called from any goroutine.
 type LockWaits struct {
 	After time.Duration
-	Waits func() bool // somebody is waited for now, and not only about to be
-	// Still is called once such a wait has lasted that long, Over when it has ended then, with the error that ended it.
+	Waits func() bool // the session waits for another one now, and is not only about to
+	// Still is called when such a wait has lasted that long. Over is called when it has ended after
+	// that, with the error that ended it.
 	Still func(doing string, waited time.Duration)
 	Over  func(doing string, waited time.Duration, err error)
 }
 
 func notWatched(error) {}
 
-// watchWait watches over a request for a row's lock; over ends that.
+// watchWait watches a request for a row's lock; the caller must call over when the request has
+// ended.
 func (t *table) watchWait(c *Ctx, key []byte, req txn.LockRequest, doing string) (over func(error)) {
 	w := c.Limits.LockWaits
 	if w == nil || req.NoWait {
@@ -47,7 +49,7 @@ type watched struct {
 	ended bool        // guarded by mu
 }
 
-// look tells of the wait. On a busy machine the request may not have come to it: then it is looked at again.
+// look reports the wait. On a busy machine the request may not wait yet; then it is checked again.
 func (x *watched) look() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -9,23 +9,24 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Memory counts what one query retains: sorted and joined rows, groups, materialised results. It is shared by the query's goroutines.
+// Memory counts the memory that one query retains: sorted and joined rows, groups, materialised
+// results. The query's goroutines share it.
 type Memory struct {
 	limit int64
 	dir   string // of temporary files; "" is the system's
 	used  atomic.Int64
 }
 
-// NewMemory makes an account; limit is in bytes, 0 is none.
+// NewMemory returns an account; limit is in bytes, 0: no limit.
 func NewMemory(limit int64) *Memory { return &Memory{limit: limit} }
 
-// WithFiles says in which directory the query's temporary files are.
+// WithFiles sets the directory of the query's temporary files.
 func (m *Memory) WithFiles(dir string) *Memory {
 	m.dir = dir
 	return m
 }
 
-// tempFile makes a temporary file of the query.
+// tempFile creates a temporary file for the query.
 func (m *Memory) tempFile() (*os.File, error) {
 	if m == nil {
 		return TempFile("")
@@ -33,7 +34,8 @@ func (m *Memory) tempFile() (*os.File, error) {
 	return TempFile(m.dir)
 }
 
-// TempFile makes a temporary file in a directory, which is made when needed; "" is the system's. It loses its name at once, so that a crash leaves nothing.
+// TempFile creates a temporary file in a directory, which it creates if necessary; "" is the
+// system's. The file is unlinked at once, so a crash leaves nothing.
 func TempFile(dir string) (*os.File, error) {
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -51,7 +53,7 @@ func TempFile(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// Grow takes n bytes, or refuses with 53200.
+// Grow adds n bytes, or returns 53200.
 func (m *Memory) Grow(n int64) error {
 	if m == nil {
 		return nil
@@ -65,17 +67,17 @@ func (m *Memory) Grow(n int64) error {
 	return nil
 }
 
-// Release gives n bytes back.
+// Release subtracts n bytes.
 func (m *Memory) Release(n int64) {
 	if m != nil {
 		m.used.Add(-n)
 	}
 }
 
-// Used is the number of bytes taken.
+// Used returns the number of bytes in use.
 func (m *Memory) Used() int64 { return m.used.Load() }
 
-// Left is the number of bytes that may be taken yet, at least 1; 0 is no limit.
+// Left returns the number of bytes that may still be added, at least 1; 0: no limit.
 func (m *Memory) Left() int64 {
 	if m == nil || m.limit <= 0 {
 		return 0
@@ -91,16 +93,17 @@ const (
 	slabBytes   = 64 << 10 // of its later ones
 )
 
-// arena keeps copies of rows: datums in slabs, their text in chunks, so that a retained row costs no allocation of its own.
+// arena keeps copies of rows, datums in slabs and their text in chunks, so that a retained row
+// needs no allocation of its own.
 type arena struct {
 	mem    *Memory
-	exact  bool // holds one row: takes no more than it needs
+	exact  bool // for one row: allocates no more than it needs
 	datums []types.Datum
 	bytes  []byte
 	taken  int64
 }
 
-// row makes room for n datums.
+// row returns space for n datums.
 func (a *arena) row(n int) (Row, error) {
 	if len(a.datums) < n {
 		size := a.size(n, firstDatums, slabDatums, a.taken == 0)
@@ -114,7 +117,7 @@ func (a *arena) row(n int) (Row, error) {
 	return r, nil
 }
 
-// size is how much to take where need is asked for.
+// size returns how much to allocate if need is requested.
 func (a *arena) size(need, first, later int, isFirst bool) int {
 	switch {
 	case a.exact:
@@ -125,7 +128,7 @@ func (a *arena) size(need, first, later int, isFirst bool) int {
 	return max(need, later)
 }
 
-// clone copies a row and what its datums alias.
+// clone copies a row and the memory that its datums alias.
 func (a *arena) clone(row Row) (Row, error) {
 	r, err := a.row(len(row))
 	if err != nil {
@@ -142,7 +145,7 @@ func (a *arena) clone(row Row) (Row, error) {
 	return r, nil
 }
 
-// datum copies what d aliases.
+// datum copies the memory that d aliases.
 func (a *arena) datum(d types.Datum) (types.Datum, error) {
 	if d.S == "" {
 		return d, nil
@@ -174,7 +177,7 @@ func (a *arena) grow(n int64) error {
 	return nil
 }
 
-// free gives the memory back to the account; the rows must not be used any more.
+// free returns the memory to the account. The rows must not be used any more.
 func (a *arena) free() {
 	a.mem.Release(a.taken)
 	*a = arena{mem: a.mem}

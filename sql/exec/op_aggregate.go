@@ -5,13 +5,14 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// aggregateOp groups its input in a hash table. Groups come out in the order of their first row.
+// aggregateOp groups its input in a hash table. Groups are returned in the order of their first
+// row.
 type aggregateOp struct {
 	child   Op
 	mode    plan.AggMode
 	keys    *keyEncoder
-	sets    [][]int // nil is one set of all keys
-	numbers bool    // output ends with the set's number
+	sets    [][]int // nil: one set with all keys
+	numbers bool    // each output row ends with the number of its set
 	aggs    []*aggCall
 	out     Row
 	lookup  lookupKind
@@ -123,7 +124,7 @@ func (o *aggregateOp) Run(c *Ctx, emit Emit) error {
 	return nil
 }
 
-// emptySets makes the groups that exist without rows: those of no keys.
+// emptySets creates the groups that exist without rows: those of sets without keys.
 func (g *grouping) emptySets() error {
 	if g.o.lookup == lookupNone {
 		_, err := g.newGroup(nil, 0)
@@ -165,7 +166,7 @@ func (g *grouping) step(gr *group, row Row) error {
 	return nil
 }
 
-// find gives the group of a row.
+// find returns the group of a row.
 func (g *grouping) find(row Row) (*group, error) {
 	switch g.o.lookup {
 	case lookupNone:

@@ -130,7 +130,7 @@ func (o *projectOp) take(row Row) error {
 	return o.emit(o.out)
 }
 
-// limitOp passes on rows offset … offset+count.
+// limitOp passes on count rows after the first offset.
 type limitOp struct {
 	child         Op
 	count, offset Eval
@@ -190,7 +190,7 @@ func (o *limitOp) take(row Row) error {
 	return nil
 }
 
-// bounds evaluates LIMIT (-1 is none) and OFFSET.
+// bounds evaluates LIMIT (-1: none) and OFFSET.
 func bounds(c *Ctx, count, offset Eval) (limit, skip int64, err error) {
 	limit = -1
 	if count != nil {
@@ -283,7 +283,7 @@ func (o *systemScanOp) Run(c *Ctx, emit Emit) error {
 	})
 }
 
-// holds tells whether a compiled residual condition holds; nil holds.
+// holds evaluates a residual condition; a nil condition is true.
 func holds(c *Ctx, cond Eval, row Row) (bool, error) {
 	if cond == nil {
 		return true, nil

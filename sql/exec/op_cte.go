@@ -7,20 +7,21 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// cteStore is the rows of a common table expression as far as they have been computed; scans share it.
+// cteStore holds the rows of a common table expression that are computed so far; scans share it.
 type cteStore struct {
 	store arena
 	rows  []Row
-	work  []Row        // what the step of a recursive one reads
-	more  func() error // computes the next rows; nil when there are none
+	work  []Row        // input of a recursive expression's next step
+	more  func() error // computes the next rows; nil at the end
 }
 
-// withOp runs its child over expressions that are computed as far as they are read: LIMIT ends an endless recursion. Those that write run to
-// their end first, in their order, whether they are read or not; then all parts read the state before the statement (E6).
+// withOp runs its child over common table expressions, which are computed as far as they are read:
+// LIMIT ends an endless recursion. Expressions that write run to their end first, in order, whether
+// they are read or not; then all parts read the state before the statement (E6).
 type withOp struct {
 	ctes   []*cteOp
 	child  Op
-	writes bool // several parts may, or one may write what another reads
+	writes bool // several parts may write, or one may write what another reads
 }
 
 type cteOp struct {
@@ -57,7 +58,7 @@ func (k *compiler) with(n *plan.With) (Op, error) {
 	return o, err
 }
 
-// modifies tells whether a plan writes.
+// modifies reports whether a plan writes.
 func modifies(n plan.Node) bool {
 	if _, ok := n.(*plan.Modify); ok {
 		return true
@@ -83,11 +84,12 @@ func (o *withOp) Run(c *Ctx, emit Emit) error {
 			}
 		}
 	}
-	c.Affected = 0 // the command tag counts the main statement alone
+	c.Affected = 0 // the command tag counts only the main statement
 	return o.child.Run(c, emit)
 }
 
-// begin makes the store ready: the first rows are those of the first part, the next ones what the step gives of the last, until it gives none.
+// begin prepares the store. The first rows are those of the first part; the next ones are the
+// result of the recursive step over the last ones, until it is empty.
 func (o *cteOp) begin(c *Ctx) {
 	into := o.into
 	into.store = arena{mem: c.Mem}

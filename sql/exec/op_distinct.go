@@ -49,7 +49,7 @@ func (o *distinctOp) Run(c *Ctx, emit Emit) error {
 	})
 }
 
-// neighbours drops rows whose key is that of the row before.
+// neighbours drops rows with the same key as the row before.
 func (o *distinctOp) neighbours(c *Ctx, emit Emit) error {
 	var last, buf []byte
 	first := true
@@ -107,7 +107,7 @@ func (o *setOp) Run(c *Ctx, emit Emit) error {
 	})
 }
 
-// keeps decides over a row of the left side.
+// keeps reports whether a row of the left side is part of the result.
 func (o *setOp) keeps(right *keyCounts, seen *keySet, key []byte) (bool, error) {
 	n := right.counts[string(key)]
 	if o.all {

@@ -12,21 +12,23 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// insertOp completes, places and checks the rows of its child at the gateway and stages them in the fragments of their buckets.
+// insertOp completes, places and checks the rows of its child at the gateway, and writes them in
+// the fragments of their buckets.
 type insertOp struct {
 	node      *plan.Modify
 	child     Op
 	rule      *tableRule
 	returning []Eval
 	program   *Program
-	reads     bool // the child reads the table itself: its rows are kept before the first is written (E6)
-	parted    bool // RETURNING reads it: as it was before the statement (E6)
-	next      Row
-	keys      Row
-	out       Row
-	decoded   Row
-	reader    types.RowReader
-	watcher   *keyWatcher
+	// The child reads the same table: its rows are kept before the first is written (E6).
+	reads   bool
+	parted  bool // RETURNING reads it: as it was before the statement (E6)
+	next    Row
+	keys    Row
+	out     Row
+	decoded Row
+	reader  types.RowReader
+	watcher *keyWatcher
 }
 
 func (k *compiler) insert(n *plan.Modify) (Op, error) {
@@ -51,7 +53,7 @@ func (k *compiler) insert(n *plan.Modify) (Op, error) {
 	return o, err
 }
 
-// subPlansRead tells whether a subquery in the expressions reads a table.
+// subPlansRead reports whether a subquery in the expressions reads a table.
 func subPlansRead(table uint32, es ...query.Expr) bool {
 	found := false
 	for _, e := range es {
@@ -64,7 +66,7 @@ func subPlansRead(table uint32, es ...query.Expr) bool {
 	return found
 }
 
-// readsTable tells whether a plan reads a table, in subqueries too.
+// readsTable reports whether a plan reads a table, also in subqueries.
 func readsTable(n plan.Node, table uint32) bool {
 	if s, ok := n.(*plan.Scan); ok && s.Table.OID == table {
 		return true
@@ -116,7 +118,7 @@ func (o *insertOp) Run(c *Ctx, emit Emit) error {
 	return err
 }
 
-// feed runs the child, keeping its rows first where it reads what is written.
+// feed runs the child. If the child reads the table that is written, feed keeps all rows first.
 func (o *insertOp) feed(c *Ctx, take Emit) error {
 	if !o.reads {
 		return o.child.Run(c, take)
@@ -134,7 +136,8 @@ func (in *insertion) take(row Row) error {
 	o := in.o
 	copy(o.next, row)
 	for _, i := range o.rule.table.adding {
-		o.next[i] = o.rule.table.missing[i] // the row is as old as the definition that it is made by
+		// The row is as old as the definition that was used for it.
+		o.next[i] = o.rule.table.missing[i]
 	}
 	bucket, tail, err := in.settle()
 	if err != nil {
@@ -169,15 +172,15 @@ func (in *insertion) take(row Row) error {
 	if in.sync {
 		return in.flush()
 	}
-	in.bytes = nil // the stage under way keeps the old ones
+	in.bytes = nil // writes in progress use the old ones
 	return in.out.flushBehind()
 }
 
-// encode gives the key and the stored form of the new row, in the batch's memory.
+// encode returns the key and the stored form of the new row, in the batch's memory.
 func (in *insertion) encode(bucket shardmap.Bucket, tail []byte) (key, value []byte, err error) {
 	t := in.o.rule.table
 	if cap(in.bytes)-len(in.bytes) < 1<<10 {
-		in.slab = min(max(4*in.slab, 2<<10), 64<<10) // one row is common, a million are too
+		in.slab = min(max(4*in.slab, 2<<10), 64<<10) // one row is common, a million rows too
 		in.bytes = make([]byte, 0, in.slab)
 	}
 	at := len(in.bytes)
@@ -193,7 +196,8 @@ func (in *insertion) encode(bucket shardmap.Bucket, tail []byte) (key, value []b
 	return b[at:mid:mid], b[mid:len(b):len(b)], err
 }
 
-// settle completes the id, places the row and computes generated columns. tail is the hidden id of a row without primary key.
+// settle completes the id, chooses the bucket and computes generated columns. tail is the hidden id
+// of a row without primary key.
 func (in *insertion) settle() (bucket shardmap.Bucket, tail []byte, err error) {
 	o, t := in.o, in.o.rule.table
 	if err := o.rule.generate(in.c, o.next); err != nil {
@@ -224,8 +228,9 @@ func (in *insertion) settle() (bucket shardmap.Bucket, tail []byte, err error) {
 	return bucket, nil, err
 }
 
-// completeID appends a number from the server to the id of a document that has none, or one that ends in "/". It anchors the id if the
-// collection has anchor_by; else, under a policy that checks where documents lie, it has the policy choose the bucket.
+// completeID appends a number from the server to the id of a document that has none, or that ends
+// in "/". If the collection has anchor_by, the id also gets that anchor; otherwise, under a policy
+// that checks the places of documents, the policy chooses the bucket.
 func (in *insertion) completeID() error {
 	t, col := in.o.rule.table, &in.o.next[in.o.rule.table.key[0]]
 	id := col.S
@@ -256,7 +261,7 @@ func (in *insertion) completeID() error {
 	return nil
 }
 
-// anchorOf gives the value of the field named by anchor_by.
+// anchorOf returns the value of the field that anchor_by names.
 func (t *table) anchorOf(row Row) (string, error) {
 	f, err := shardmap.ParseField(t.def.AnchorBy)
 	if err != nil {
@@ -349,7 +354,7 @@ func (in *insertion) answer(parts []*part) error {
 	return nil
 }
 
-// keysAtOnce is how many noted keys are kept before some are settled.
+// keysAtOnce is the number of recorded keys after which some are checked.
 const keysAtOnce = 4096
 
 // watched notes the watched keys of a new row.

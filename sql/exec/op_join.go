@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// joiner is what both joins share: the pairing of one left row with candidates of the right side.
+// joiner is common to both joins: it pairs one left row with candidates of the right side.
 type joiner struct {
 	kind   query.JoinKind
 	on     Eval
@@ -22,10 +22,11 @@ func (k *compiler) joiner(kind query.JoinKind, left, right plan.Node, on query.E
 	return joiner{kind: kind, on: cond, nl: nl, nr: nr, pair: make(Row, nl+nr)}, err
 }
 
-// setLeft begins a left row.
+// setLeft starts a left row.
 func (j *joiner) setLeft(row Row) { copy(j.pair, row) }
 
-// match offers a right row; it tells whether the condition holds and emits the pair where the kind wants pairs.
+// match offers a right row. It reports whether the condition is true, and emits the pair if the
+// kind of join returns pairs.
 func (j *joiner) match(right Row) (bool, error) {
 	copy(j.pair[j.nl:], right)
 	ok, err := holds(j.c, j.on, j.pair)
@@ -38,7 +39,7 @@ func (j *joiner) match(right Row) (bool, error) {
 	return true, j.emit(j.pair)
 }
 
-// endLeft ends a left row: semi, anti and outer joins emit it now.
+// endLeft ends a left row. Semi, anti and outer joins emit it now.
 func (j *joiner) endLeft(matched bool) error {
 	switch {
 	case j.kind == query.Semi && matched, j.kind == query.Anti && !matched:
@@ -50,7 +51,7 @@ func (j *joiner) endLeft(matched bool) error {
 	return nil
 }
 
-// enough tells whether a match decides the left row.
+// enough reports whether one match decides the left row.
 func (j *joiner) enough() bool { return j.kind == query.Semi || j.kind == query.Anti }
 
 // unmatched emits the right rows that no left row met, for right and full joins.
@@ -104,7 +105,7 @@ func (k *compiler) hashJoin(n *plan.HashJoin) (Op, error) {
 	return o, nil
 }
 
-// matchable tells whether the encoder's last key, which holds a null, can have a match.
+// matchable reports whether the encoder's last key, which contains a null, can match.
 func (o *hashJoinOp) matchable(e *keyEncoder) bool {
 	for i, d := range e.vals {
 		if d.K == types.KindNull && o.strict[i] {
@@ -220,7 +221,8 @@ func (o *hashJoinOp) follow(t *joinTable, at int32) (matched bool, err error) {
 	return matched, nil
 }
 
-// nestLoopOp runs its right side for each left row, or pairs it with the right side's kept rows where nothing is bound.
+// nestLoopOp runs its right side for each left row, or, if the right side has no bindings, pairs
+// the left row with its kept rows.
 type nestLoopOp struct {
 	joiner
 	left, right Op

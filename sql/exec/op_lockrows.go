@@ -12,11 +12,11 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// rowLocker takes the locks of one table's rows, in the fragment where they are.
+// rowLocker locks rows of one table, in their fragment.
 type rowLocker struct {
 	lock  plan.RowLock
 	table *table
-	again *scanOp // reads a changed row anew; nil where that cannot be done in place
+	again *scanOp // reads a changed row again; nil if that is not possible in place
 }
 
 func (k *compiler) rowLocker(l plan.RowLock, s *plan.Scan) (*rowLocker, error) {
@@ -36,8 +36,10 @@ func (k *compiler) rowLocker(l plan.RowLock, s *plan.Scan) (*rowLocker, error) {
 	return r, nil
 }
 
-// take locks a row. got is false where the row is left out: another transaction holds it, or it is no longer one that the statement asks
-// for, or a cursor's own transaction has changed it since the cursor was opened, as PostgreSQL has it. fresh is the row as it is now, if it has changed; valid until the next call.
+// take locks a row. got is false if the row is left out: another transaction has locked it, it no
+// longer meets the condition, or, as in PostgreSQL, a cursor's own transaction has changed it since
+// the cursor was opened. fresh is the present row if it has changed; it is valid until the next
+// call.
 func (r *rowLocker) take(c *Ctx, key []byte) (got bool, fresh Row, err error) {
 	if seen := c.local.task.Seen; seen != nil {
 		if changed, err := c.local.tx.StagedSince(key, *seen); err != nil || changed {
@@ -133,8 +135,8 @@ type lockBatch struct {
 	t     txn.Timestamp
 	store *arena
 	rows  []Row         // nil entries were left out
-	old   map[int64]Row // as they were, of those that are to be put together again; by place
-	left  int64         // rows still wanted; below 0 is no bound
+	old   map[int64]Row // by place: the original rows of those that have to be joined again
+	left  int64         // number of rows still wanted; below 0: no limit
 }
 
 // lockBatchRows bounds the rows of a batch.
@@ -176,7 +178,7 @@ func (b *lockBatch) take(row Row) error {
 	return b.flush()
 }
 
-// flush locks the rows of the batch and passes on those that it got.
+// flush locks the rows of the batch and passes on the locked ones.
 func (b *lockBatch) flush() error {
 	for i := range b.o.node.Locks {
 		if err := b.lock(i); err != nil {
@@ -206,7 +208,8 @@ func (b *lockBatch) flush() error {
 	return nil
 }
 
-// lock takes lock i of every row: neighbours in one fragment together, so that the order of the rows is that of the locks.
+// lock takes lock i for every row. Neighbours in one fragment are locked together, so the order of
+// the locks is that of the rows.
 func (b *lockBatch) lock(i int) error {
 	slot := b.o.node.Locks[i].Key
 	var keys []Write
@@ -291,7 +294,8 @@ func (b *lockBatch) send(i int, p *part) error {
 	return b.lockKeys(i, p.writes, p.rerouted+1)
 }
 
-// renew puts what lock i has read anew into a row, and notes the row as it was.
+// renew replaces the columns of a row by those that lock i has read again, and keeps the original
+// row.
 func (b *lockBatch) renew(i int, place int64, row, fresh Row) Row {
 	out := slices.Clone(row)
 	for n, at := range b.o.rejoin.tables[i].At {

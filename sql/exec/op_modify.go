@@ -10,8 +10,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// modifyOp is UPDATE and DELETE. Inside a fragment it stages the rows of its child as they come; at the gateway it keeps them first and
-// then sends each to the fragment of its key.
+// modifyOp is UPDATE and DELETE. Inside a fragment it writes the rows of its child as they arrive.
+// At the gateway it keeps all rows first, and then sends each to the fragment of its key.
 type modifyOp struct {
 	node      *plan.Modify
 	child     Op
@@ -19,17 +19,19 @@ type modifyOp struct {
 	assign    []assignment
 	returning []Eval
 	program   *Program // of the stage, at the gateway
-	once      bool     // the child is one scan, which gives each row once
-	holds     bool     // at the gateway nothing is staged before all rows are computed: subqueries must not see it (E6)
-	width     int      // columns of the table; the row's key follows
-	keyed     []int    // unique columns that the update sets
-	again     *scanOp  // reads a changed row anew; nil where the child is more than one scan
-	next      Row      // the new row, then the child's slots beyond the columns
-	value     []byte
-	order     []byte
-	out       Row
-	entries   entryKeeper
-	watcher   *keyWatcher
+	once      bool     // the child is one scan, which returns each row once
+	// At the gateway: compute all rows before the first write, because subqueries must not see it
+	// (E6).
+	holds   bool
+	width   int     // columns of the table; the row's key follows
+	keyed   []int   // unique columns that the update sets
+	again   *scanOp // reads a changed row again; nil if the child is more than one scan
+	next    Row     // the new row, then the child's slots beyond the columns
+	value   []byte
+	order   []byte
+	out     Row
+	entries entryKeeper
+	watcher *keyWatcher
 }
 
 func (k *compiler) modify(n *plan.Modify) (Op, error) {
@@ -77,7 +79,7 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 	return o, err
 }
 
-// isOneScan tells whether a plan reads rows of one table, without the entries of a global index.
+// isOneScan reports whether a plan reads rows of one table without a global index.
 func isOneScan(n plan.Node) bool {
 	if g, ok := n.(*plan.Gather); ok && g.Route.Index == nil {
 		n = g.Child
@@ -114,13 +116,14 @@ func (o *modifyOp) Run(c *Ctx, emit Emit) error {
 	return o.atGateway(c, emit)
 }
 
-// inFragment stages the rows of the child where they are.
+// inFragment writes the rows of the child in their fragment.
 func (o *modifyOp) inFragment(c *Ctx, emit Emit) error {
 	seen := &keySet{mem: c.Mem}
 	defer seen.free()
 	defer o.entries.free()
 	err := o.child.Run(c, func(row Row) error {
-		if len(row) > o.width+1 { // a join may give a row more than once; only its first partner counts
+		// A join may return a row more than once; only its first partner counts.
+		if len(row) > o.width+1 {
 			if fresh, err := seen.add([]byte(row[o.width].S)); err != nil || !fresh {
 				return err
 			}
@@ -173,8 +176,9 @@ func (o *modifyOp) stageHere(c *Ctx, row Row, emit Emit) error {
 	return o.emitReturning(c, o.next, emit)
 }
 
-// lock takes the lock of a row and gives the version to change, whose successor is in next: the one that was read, or, where READ COMMITTED
-// finds a newer one, that, if it still meets the condition. It gives nil where there is nothing to change any more.
+// lock locks a row and returns the version to change, with the new row in next. That is the version
+// that was read, or, if READ COMMITTED finds a newer one that still meets the condition, the newer
+// one. It returns nil if there is nothing to change any more.
 func (o *modifyOp) lock(c *Ctx, key []byte, row Row) (Row, error) {
 	req := txn.LockRequest{Mode: txn.Update, T: c.since(), Recheck: o.again != nil && c.rechecks()}
 	update := o.node.Kind == plan.ModUpdate
@@ -215,7 +219,7 @@ func (o *modifyOp) doing() string {
 	return "updating"
 }
 
-// newRow computes and checks what an update makes of row, into next.
+// newRow computes and checks the result of an update of row, into next.
 func (o *modifyOp) newRow(c *Ctx, row Row) error {
 	copy(o.next, row)
 	for _, a := range o.assign {
@@ -241,7 +245,8 @@ func (o *modifyOp) emitReturning(c *Ctx, row Row, emit Emit) error {
 	return emit(o.out)
 }
 
-// atGateway keeps the child's rows, then stages deletes and replacements, then the rows that move to another key.
+// atGateway keeps the child's rows, then writes deletes and replacements, then the rows that get
+// another key.
 func (o *modifyOp) atGateway(c *Ctx, emit Emit) error {
 	rows := rowSpool{spool: spool{mem: c.Mem}}
 	defer rows.free()
@@ -342,7 +347,7 @@ func (g *gatewayModify) update(old Row, key []byte) error {
 	return g.entries(old, key, o.next, newKey, value)
 }
 
-// movedKey gives bucket and key of a row whose primary key an update has changed.
+// movedKey returns the bucket and key of a row whose primary key an update has changed.
 func (t *table) movedKey(row Row) (shardmap.Bucket, []byte, error) {
 	keys := t.keyValues(nil, row)
 	var bucket shardmap.Bucket
@@ -361,7 +366,8 @@ func (t *table) movedKey(row Row) (shardmap.Bucket, []byte, error) {
 	return bucket, t.appendKey(t.appendRowPrefix(nil, bucket), keys), nil
 }
 
-// finish stages what is left. Rows that move come after all deletes, so that keys may be exchanged.
+// finish writes the rest. Rows with another key come after all deletes, so that keys may be
+// exchanged.
 func (g *gatewayModify) finish() error {
 	if _, err := g.out.flush(); err != nil {
 		return err

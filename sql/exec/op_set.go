@@ -14,7 +14,7 @@ type setCall struct {
 	args   []Eval
 	vals   Row
 	strict bool
-	fields []types.OID // of a record result, where one value per row is wanted
+	fields []types.OID // of a record result, if one value per row is wanted
 	names  string      // of its fields
 	packed Row
 }
@@ -48,7 +48,7 @@ func recordNames(columns []query.Column) string {
 	return types.RecordNames(out)
 }
 
-// resultFields lists the types of a function's OUT columns; nil where it returns single values.
+// resultFields returns the types of a function's OUT columns, nil if it returns single values.
 func resultFields(n *query.Call) []types.OID {
 	var out []types.OID
 	for _, c := range n.Columns {
@@ -68,7 +68,8 @@ func resultFields(n *query.Call) []types.OID {
 	return out
 }
 
-// fieldType is the type that an OUT column has in this call: what is polymorphic follows the arguments.
+// fieldType returns the type of an OUT column in this call; polymorphic types follow from the
+// arguments.
 func fieldType(n *query.Call, t types.OID) types.OID {
 	if t != types.AnyElement && t != types.AnyArray {
 		return t
@@ -110,7 +111,7 @@ func (s *setCall) run(c *Ctx, row Row, emit Emit) error {
 	})
 }
 
-// values emits one value per row: a record where the function has several columns.
+// values emits one value per row, a record if the function has several columns.
 func (s *setCall) values(c *Ctx, row Row, emit Emit) error {
 	if s.fields == nil {
 		return s.run(c, row, emit)
@@ -124,8 +125,8 @@ func (s *setCall) values(c *Ctx, row Row, emit Emit) error {
 	})
 }
 
-// extendOp is PostgreSQL's ProjectSet: each input row is given once per row of its set-returning functions, which advance in lock step;
-// those that have ended give null.
+// extendOp is PostgreSQL's ProjectSet: each input row is emitted once per row of its set-returning
+// functions, which advance together; functions that have ended return null.
 type extendOp struct {
 	child Op
 	calls []*setCall
@@ -239,7 +240,7 @@ type functionScanOp struct {
 	out        Row
 }
 
-// functionItem is one function: a set, or a scalar that gives one row.
+// functionItem is one function: a set, or a scalar that returns one row.
 type functionItem struct {
 	set    *setCall
 	scalar Eval
@@ -268,7 +269,7 @@ func (k *compiler) functionScan(n *plan.FunctionScan) (Op, error) {
 	return o, nil
 }
 
-// recordCall compiles a function that makes a record of the columns that the call lists.
+// recordCall compiles a function that returns a record with the columns that the call lists.
 func (k *compiler) recordCall(n *query.Call, columns []query.Column) (Eval, error) {
 	impl, err := implOf(n.Proc)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 )
 
-// sortOp orders its input. With a limit it keeps only the first rows, in a heap whose root is the last of them.
+// sortOp sorts its input. With a limit it keeps only the first rows, in a heap with the last of
+// them at its root.
 type sortOp struct {
 	child         Op
 	keys          ordering
@@ -27,7 +28,7 @@ func (k *compiler) sort(n *plan.Sort) (Op, error) {
 	return o, err
 }
 
-// maxTopN is the largest limit for which a heap is kept; above it all rows are sorted.
+// maxTopN is the largest limit for which a heap is used; above it all rows are sorted.
 const maxTopN = 100_000
 
 // Run implements Op.
@@ -69,7 +70,7 @@ func emitAll(c *Ctx, rows []Row, emit Emit) error {
 	return nil
 }
 
-// topRow remembers its place in the input, so that equal rows keep their order.
+// topRow has its position in the input, so that equal rows keep their order.
 type topRow struct {
 	row   Row
 	place int

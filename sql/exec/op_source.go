@@ -2,7 +2,7 @@ package exec
 
 import "github.com/sherddb/sherd/sql/plan"
 
-// sourceOp gives the rows that the session feeds in.
+// sourceOp emits the rows that the session supplies.
 type sourceOp struct{}
 
 func (k *compiler) source(*plan.Source) (Op, error) { return sourceOp{}, nil }

@@ -160,7 +160,7 @@ func (s *windowSpec) compute(c *Ctx, store *arena, rows []windowRow) error {
 		if err := evalInto(c, vals[s.nPart:], s.order, rows[i].row); err != nil {
 			return err
 		}
-		for j, d := range vals { // they may live in the expressions' scratch space
+		for j, d := range vals { // they may alias the expressions' scratch space
 			if vals[j], err = store.datum(d); err != nil {
 				return err
 			}
@@ -231,12 +231,12 @@ func (s *windowSpec) peers(rows []windowRow) []int {
 	return out
 }
 
-// peerRange gives the half-open range of row i's peers.
+// peerRange returns the half-open range of row i's peers.
 func (p *windowPartition) peerRange(i int) (int, int) {
 	return p.groupRange(p.peers[i])
 }
 
-// groupRange gives the rows of group n; beyond the ends it is empty.
+// groupRange returns the rows of group n; beyond the ends it is empty.
 func (p *windowPartition) groupRange(n int) (int, int) {
 	from, _ := slices.BinarySearch(p.peers, n)
 	to, _ := slices.BinarySearch(p.peers, n+1)
@@ -245,7 +245,7 @@ func (p *windowPartition) groupRange(n int) (int, int) {
 
 type windowStep func(i, start, end int, excluded func(int) bool) (types.Datum, error)
 
-// begin readies a call for a partition.
+// begin prepares a call for a partition.
 func (w *windowCall) begin(c *Ctx, p *windowPartition) windowStep {
 	if w.agg != nil {
 		return w.aggregate(c, p)
@@ -260,7 +260,8 @@ func (w *windowCall) begin(c *Ctx, p *windowPartition) windowStep {
 	}
 }
 
-// aggregate computes an aggregate over each frame. A frame that only grows at its end is continued, any other is computed anew.
+// aggregate computes an aggregate over each frame. If a frame only grows at its end, the
+// computation continues; otherwise it starts again.
 func (w *windowCall) aggregate(c *Ctx, p *windowPartition) windowStep {
 	var state aggState
 	from, to, fresh := 0, 0, true

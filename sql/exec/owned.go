@@ -9,11 +9,13 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// An instance outlives its executions: a cached program keeps it for the next one. Operators and expressions write what an execution needs into their own
-// fields, so the compiler registers each of them (own), and when the execution ends each becomes again what it was when it was compiled (E11). A field that is
-// added later is covered without further code.
+// An instance outlives its executions, because a cached program keeps it for the next one.
+// Operators and expressions write what an execution needs to their own fields, so the compiler
+// registers each of them (own), and after the execution each is reset to its state after
+// compilation (E11). A field that is added later needs no further code.
 
-// keptBuffer bounds, in bytes, the scratch buffers that stay allocated between executions.
+// keptBuffer is the largest size, in bytes, of a scratch buffer that stays allocated between
+// executions.
 const keptBuffer = 1 << 10
 
 // owned is a struct that executions write to.
@@ -24,7 +26,8 @@ type owned struct {
 	shape    *ownedShape
 }
 
-// ownedShape lists the offsets of a struct's scratch space: it stays allocated, so that an execution need not allocate it again.
+// ownedShape lists the offsets of a struct's scratch space, which stays allocated for the next
+// execution.
 type ownedShape struct {
 	rows    []uintptr // fields of type Row, which the compiler has allocated
 	buffers []uintptr // fields of type []byte, which executions allocate
@@ -56,13 +59,14 @@ func (s *ownedShape) add(t reflect.Type, base uintptr) {
 			s.rows = append(s.rows, base+f.Offset)
 		case f.Type == bufferType:
 			s.buffers = append(s.buffers, base+f.Offset)
-		case f.Anonymous && f.Type.Kind() == reflect.Struct: // others may lend what belongs to the session
+		case f.Anonymous && f.Type.Kind() == reflect.Struct: // it may alias memory of the session
 			s.add(f.Type, base+f.Offset)
 		}
 	}
 }
 
-// own registers a pointer to a struct. The struct must be complete: later changes by the compiler are lost.
+// own registers a pointer to a struct. The struct must be complete, because later changes by the
+// compiler are lost.
 func (k *compiler) own(p any) {
 	v := reflect.ValueOf(p)
 	if v.Kind() != reflect.Pointer {
@@ -74,7 +78,7 @@ func (k *compiler) own(p any) {
 	k.owned = append(k.owned, owned{v.Addr().UnsafePointer(), v, compiled, shapeOf(v.Type())})
 }
 
-// space makes scratch space of n datums for an expression.
+// space allocates scratch space of n datums for an expression.
 func (k *compiler) space(n int) Row {
 	r := make(Row, n)
 	k.rows = append(k.rows, r)
@@ -87,10 +91,10 @@ func (k *compiler) site(s *builtin.Ctx) *builtin.Ctx {
 	return s
 }
 
-// atEnd registers what is to be done first when an execution has ended.
+// atEnd registers a function that is called first when an execution has ended.
 func (k *compiler) atEnd(f func()) { k.ends = append(k.ends, f) }
 
-// rest makes the struct what it was when it was compiled, with empty scratch space.
+// rest resets the struct to its state after compilation, with empty scratch space.
 func (o *owned) rest() {
 	kept := o.compiled.Addr().UnsafePointer()
 	for _, off := range o.shape.rows {
@@ -114,7 +118,8 @@ type scratch struct {
 	ends  []func()
 }
 
-// rest leaves nothing of an execution that has ended. What a call site remembers of its patterns (builtin.Ctx.Memo) is no row, and stays.
+// rest removes everything of an execution that has ended. The compiled patterns that a call site
+// keeps (builtin.Ctx.Memo) are not data of rows, and stay.
 func (s *scratch) rest() {
 	for _, f := range s.ends {
 		f()

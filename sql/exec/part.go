@@ -7,19 +7,19 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 )
 
-// Part is what a statement reads of every table if its session reads some fragments only (sherd.fragment): the buckets
-// that these fragments owned by one map. It does not change while the statement runs, so buckets that move meanwhile are
-// neither lost nor read twice.
+// Part restricts what a statement reads of every table if its session reads some fragments only
+// (sherd.fragment): the buckets that these fragments owned by one map. It does not change while the
+// statement runs, so buckets that move meanwhile are neither lost nor read twice.
 type Part struct {
 	Buckets shardmap.BucketSet
 	Map     *shardmap.Map // by which the fragments owned them
 }
 
-// Reads reports whether the program reads rows of tables that clients know, other than those it is given.
+// Reads reports whether the program reads client tables, other than rows that it is given.
 func (p *Program) Reads() bool { return p.reads }
 
-// whole reports whether a Gather reads only what the server keeps beside the tables of clients: parts of split documents,
-// and forwarding entries. The rest of the statement needs all of that, wherever it is.
+// whole reports whether a Gather reads only the server's own tables: parts of split documents and
+// forwarding entries. The rest of the statement needs all of their rows, in every fragment.
 func whole(n plan.Node) bool {
 	if s, ok := n.(*plan.Scan); ok {
 		return kept(s.Table)
@@ -38,7 +38,7 @@ func kept(t *catalog.Table) bool { return t.HotOf != 0 || t.ForwardingOf != 0 }
 // Whole reports whether a Gather reads everything, whatever the statement's Part and Partial.
 func Whole(n *plan.Gather) bool { return whole(n.Child) }
 
-// within narrows the buckets of a Gather to those of the statement's part.
+// within returns the buckets of a Gather that are in the statement's part.
 func (o *gatherOp) within(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, error) {
 	if c.Part == nil || o.whole {
 		return set, nil
@@ -46,8 +46,9 @@ func (o *gatherOp) within(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, e
 	return c.Part.within(o.router.table, c.Gateway.Map, set)
 }
 
-// within narrows buckets that a step reads of a table. 55000 if the table's assigned buckets (segments, rules for prefixes)
-// are others than the part's map knows: it cannot tell which fragment owned their rows.
+// within returns the buckets of a table that are in the part. It returns 55000 if the table's
+// assigned buckets (segments, rules for prefixes) differ from those of the part's map, because the
+// map cannot tell which fragment owned their rows.
 func (p *Part) within(t *table, now *shardmap.Map, set shardmap.BucketSet) (shardmap.BucketSet, error) {
 	if t != nil && !t.all().Equal(shardmap.AllBuckets()) && p.Map.Epoch() != now.Epoch() && !p.Map.Assigned().Equal(now.Assigned()) {
 		return set, pgerr.New(pgerr.ObjectNotInPrerequisiteState,

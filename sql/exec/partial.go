@@ -9,18 +9,20 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Partial lets a statement that only reads do without the fragments that cannot be reached (sherd.allow_partial).
-// A fragment is missing as a whole in a step of the plan, or not at all: one that is lost after it has sent rows is an error.
+// Partial lets a read-only statement return a result without the fragments that cannot be reached
+// (sherd.allow_partial). In a step of the plan, a fragment is missing either completely or not at
+// all: if it is lost after it has sent rows, that is an error.
 type Partial struct {
-	// Snapshot is Gateway.Snapshot of the fragments that can be reached, and says why the others cannot.
+	// Snapshot is Gateway.Snapshot for the fragments that can be reached. missing holds the reasons
+	// for the others.
 	Snapshot func(ctx context.Context, shares []shardmap.Share) (T txn.Timestamp, missing map[shardmap.FragmentID]error, err error)
-	// Warn tells the client which fragments are missing in the answer, each once for a statement.
+	// Warn tells the client which fragments are missing in the result, each once for a statement.
 	Warn func(missing []Missing)
 
 	warned map[shardmap.FragmentID]bool
 }
 
-// Missing is a fragment whose rows an answer does not have.
+// Missing is a fragment whose rows are missing in a result.
 type Missing struct {
 	Fragment shardmap.FragmentID
 	Err      error
@@ -63,8 +65,8 @@ func (o *gatherOp) reached(c *Ctx, shares []shardmap.Share) ([]shardmap.Share, e
 	return there, nil
 }
 
-// lost reports whether an error says that a fragment cannot be reached, and the answer may do without it because it has sent
-// no rows.
+// lost reports whether an error means that a fragment cannot be reached, and the result may omit it
+// because it has sent no rows.
 func (c *Ctx) lost(err error, sent int64) bool {
 	var away *txn.UnreachableError
 	return c.Partial != nil && sent == 0 && errors.As(err, &away)

@@ -11,7 +11,8 @@ type found struct {
 	found bool
 }
 
-// bucketOf gives the bucket that a row with these primary key values lies in. Ids that no row can have are not found.
+// bucketOf returns the bucket of a row with these primary key values. found is false for ids that
+// no row can have.
 func (t *table) bucketOf(keys Row) (found, error) {
 	for _, d := range keys {
 		if d.IsNull() {
@@ -20,7 +21,7 @@ func (t *table) bucketOf(keys Row) (found, error) {
 	}
 	if t.def.Anchors {
 		b, err := t.def.Prefixes.BucketOf(keys[0].S)
-		return found{b, err == nil}, nil // what BucketOf refuses was never stored
+		return found{b, err == nil}, nil // an id that BucketOf refuses was never stored
 	}
 	if t.def.Policy == nil {
 		b, err := t.ownBucket(keys)
@@ -34,8 +35,9 @@ func (t *table) bucketOf(keys Row) (found, error) {
 	return found{b, err == nil}, nil
 }
 
-// policyBucket places a row of a relational table by the policy, whose fields are columns of the primary key: the content's block, in it
-// by the key's own bucket, as shardmap.Place does for ids.
+// policyBucket places a row of a relational table by the policy, whose fields are columns of the
+// primary key: the content chooses the block, and the key's own bucket the place in it, as
+// shardmap.Place does for ids.
 func (t *table) policyBucket(row, keys Row) (shardmap.Bucket, error) {
 	own, err := t.ownBucket(keys)
 	if err != nil {
@@ -48,8 +50,8 @@ func (t *table) policyBucket(row, keys Row) (shardmap.Bucket, error) {
 	return t.def.Policy.Block(t.def.Prefixes, b).Fold(own), nil
 }
 
-// place settles where a new row goes: an id that asks for placement is rewritten in the row, the policy is checked. keys are the primary
-// key's values, empty without one.
+// place chooses the bucket of a new row. It rewrites an id that asks for placement, and checks the
+// policy. keys are the primary key's values, empty if there is none.
 func (t *table) place(row Row, keys Row, explicit bool) (shardmap.Bucket, error) {
 	if !t.def.Anchors {
 		if t.def.Policy == nil {
@@ -82,7 +84,8 @@ func (t *table) checksPlaces() bool {
 	return t.def.Anchors && p != nil && !p.Mutable && !p.IsID()
 }
 
-// checkPlace validates a row that is to be stored under its id against the policy (23514 with constraint sharding).
+// checkPlace checks a row that will be stored under its id against the policy (23514 with
+// constraint sharding).
 func (t *table) checkPlace(row Row) error {
 	if !t.def.Anchors || t.def.Policy == nil {
 		return nil

@@ -5,10 +5,10 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Placement holds stored rows of a collection against its policy, for whoever validates it.
+// Placement checks stored rows of a collection against its policy, for validation.
 type Placement struct{ table *table }
 
-// NewPlacement makes a Placement for a table that has a primary key.
+// NewPlacement returns a Placement for a table with a primary key.
 func NewPlacement(def *catalog.Table) (*Placement, error) {
 	t, err := newTable(def)
 	if err != nil {
@@ -17,7 +17,7 @@ func NewPlacement(def *catalog.Table) (*Placement, error) {
 	return &Placement{t}, nil
 }
 
-// Columns gives the positions of the columns that Check reads.
+// Columns returns the positions of the columns that Check reads.
 func (p *Placement) Columns() []int {
 	out := append([]int(nil), p.table.key...)
 	for _, f := range p.table.fields {
@@ -28,7 +28,7 @@ func (p *Placement) Columns() []int {
 	return out
 }
 
-// Check gives the row's id and bucket, and an error (23514) where the policy does not allow them.
+// Check returns the row's id and bucket, and an error (23514) if the policy does not allow them.
 func (p *Placement) Check(row Row) (id string, bucket shardmap.Bucket, err error) {
 	id = row[p.table.key[0]].S
 	if bucket, err = p.table.def.Prefixes.BucketOf(id); err != nil {
@@ -37,7 +37,8 @@ func (p *Placement) Check(row Row) (id string, bucket shardmap.Bucket, err error
 	return id, bucket, p.table.checkPlace(row)
 }
 
-// Home gives the key of a row in words, the bucket that its key alone would choose, and the one in which it lies.
+// Home returns the key of a row as text, the bucket that its key alone would choose, and the bucket
+// that it is in.
 func (p *Placement) Home(row Row) (id string, own, bucket shardmap.Bucket, err error) {
 	t := p.table
 	keys := t.keyValues(nil, row)
@@ -57,11 +58,12 @@ func (p *Placement) Home(row Row) (id string, own, bucket shardmap.Bucket, err e
 	return keys[0].S, base.Bucket, at.at, err
 }
 
-// Values gives what the policy's fields are in a row.
+// Values returns the values of the policy's fields in a row.
 func (p *Placement) Values(row Row) []shardmap.Value { return p.table.policyValues(row) }
 
-// Replaced gives the id that a row gets which does not lie where the policy wants it: what stands before the last $ of the one it has, or all of that, placed
-// as if it were inserted now. The error says why it can get none.
+// Replaced returns the new id of a row that is in the wrong bucket for the policy: the part of its
+// id before the last $, or all of it, placed as if it were inserted now. The error says why there
+// is no such id.
 func (p *Placement) Replaced(row Row) (string, error) {
 	given, err := p.table.def.Prefixes.ParseID(row[p.table.key[0]].S)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 )
 
-// Program is a compiled plan. It is safe for concurrent use: each execution has an instance of its own (E2).
+// Program is a compiled plan. It is safe for concurrent use, because each execution has its own
+// instance (E2).
 type Program struct {
 	root    plan.Node
 	outers  int
@@ -18,13 +19,13 @@ type Program struct {
 	free []*instance // guarded by mu
 }
 
-// instance is the operators of one execution at a time.
+// instance holds the operators of one execution at a time.
 type instance struct {
 	op      Op
 	gathers []*gatherOp
 	globals []*indexRule // used by op
 	reads   snapshot     // of the gateway's side
-	runs    uint64       // executions so far: what an earlier one has cached is void
+	runs    uint64       // number of executions: caches of earlier ones are invalid
 	ctx     Ctx          // of the fragment side, see RunTask
 	local   local        // likewise
 	scratch scratch      // of op
@@ -33,7 +34,7 @@ type instance struct {
 // keptInstances bounds the idle instances of a program.
 const keptInstances = 16
 
-// Compile makes a program of a plan. Errors are those of expressions that cannot be run: 0A000.
+// Compile compiles a plan. It returns 0A000 for expressions that cannot be run.
 func Compile(p *plan.Plan) (*Program, error) { return compileNode(p.Root, p.Outers) }
 
 func compileNode(root plan.Node, outers int) (*Program, error) {
@@ -69,7 +70,8 @@ func (p *Program) acquire() (*instance, error) {
 	return p.instance()
 }
 
-// release keeps an instance for another execution, with nothing of the one that has ended. An instance whose execution has panicked is not released.
+// release resets an instance and keeps it for another execution. An instance whose execution has
+// panicked is not released.
 func (p *Program) release(in *instance) {
 	in.rest()
 	p.mu.Lock()
@@ -88,7 +90,8 @@ func (in *instance) rest() {
 	in.ctx, in.local = Ctx{outers: outers[:0]}, local{}
 }
 
-// Run executes the program at the gateway. Rows go to emit; an error of emit ends it.
+// Run executes the program at the gateway and passes rows to emit. If emit returns an error, Run
+// ends with it.
 func (p *Program) Run(c *Ctx, emit Emit) error {
 	in, err := p.acquire()
 	if err != nil {
@@ -102,7 +105,7 @@ func (p *Program) Run(c *Ctx, emit Emit) error {
 	return err
 }
 
-// begin readies a Ctx for an execution of the instance.
+// begin prepares a Ctx for an execution of the instance.
 func (c *Ctx) begin(in *instance, outers int) {
 	in.runs++
 	c.run = in.runs
@@ -114,10 +117,10 @@ func (c *Ctx) begin(in *instance, outers int) {
 	clear(c.outers)
 }
 
-// CompileTask makes a program of the plan of tasks that come from elsewhere, to be run many times.
+// CompileTask compiles the plan of tasks from another node, which run many times.
 func CompileTask(n plan.Node) (*Program, error) { return compileNode(n, 0) }
 
-// WithProgram gives the task with a compiled plan.
+// WithProgram returns the task with a compiled plan.
 func (t *Task) WithProgram(p *Program) *Task {
 	c := *t
 	c.Plan, c.program = p.root, p

@@ -36,7 +36,8 @@ func (k *compiler) rejoin(n *plan.Rejoin) (*rejoin, error) {
 	return r, err
 }
 
-// holds tells whether a row, some of which is new, is still one that the join gives, and fills with nulls what is not joined to it any more.
+// holds reports whether a row, some of which is new, is still a result of the join. It sets to null
+// the parts that are no longer joined to it.
 func (r *rejoin) holds(c *Ctx, old, row Row) (bool, error) {
 	for _, at := range r.same {
 		if old[at] != row[at] {

@@ -9,15 +9,16 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Buckets move while statements run. A task whose buckets are not the fragment's any more is refused before it has done anything (*txn.MovedError);
-// it is then split by a newer map and run, at the same timestamp, in the fragments that have its buckets now. What has been answered or staged by
-// other tasks stays as it is: each bucket is read or written once, wherever it lies.
+// Buckets move while statements run. If a fragment does not own a task's buckets any more, it
+// refuses the task before it has done anything (*txn.MovedError). The task is then split by a newer
+// map and runs, at the same timestamp, in the fragments that own its buckets now. Results and
+// writes of other tasks stay as they are: each bucket is read or written once, wherever it is.
 
-// maxReroutes bounds how often one task is split anew.
+// maxReroutes limits how often one task is split again.
 const maxReroutes = 64
 
-// rerouted gives a newer map where a task that was made by the map of an epoch was refused. ok is false where err says something else, or nobody has
-// such a map.
+// rerouted returns a newer map if a task that was made with the map of an epoch was refused. ok is
+// false if err has another meaning, or if there is no such map.
 func (g *Gateway) rerouted(ctx context.Context, err error, epoch uint64) (m *shardmap.Map, ok bool, _ error) {
 	var moved *txn.MovedError
 	if g.Renew == nil || !errors.As(err, &moved) {
@@ -30,14 +31,14 @@ func (g *Gateway) rerouted(ctx context.Context, err error, epoch uint64) (m *sha
 	return m, true, nil
 }
 
-// adopt has the rest of the statement go by a newer map.
+// adopt makes the rest of the statement use a newer map.
 func (g *Gateway) adopt(m *shardmap.Map) {
 	if m != nil && m.Epoch() > g.Map.Epoch() {
 		g.Map = m
 	}
 }
 
-// Changes tells whether a plan may change the stage: it writes, or locks.
+// Changes reports whether a plan may change the transaction's write buffer or locks.
 func Changes(n plan.Node) bool {
 	switch n.(type) {
 	case plan.Stage, plan.LockKeys, *plan.Fill, *plan.Modify, *plan.LockRows:
@@ -51,7 +52,7 @@ func Changes(n plan.Node) bool {
 	return false
 }
 
-// Changes tells whether the task may change the stage.
+// Changes reports whether the task may change the transaction's write buffer or locks.
 func (t *Task) Changes() bool {
 	if t.program != nil {
 		return t.program.changes
@@ -59,7 +60,7 @@ func (t *Task) Changes() bool {
 	return Changes(t.Plan)
 }
 
-// elsewhere runs a worker's task, which was refused, where its buckets are now.
+// elsewhere runs a refused task of a worker in the fragments that own its buckets now.
 func (w *workers) elsewhere(p *worker, task *Task, refused error, emit Emit) error {
 	m, ok, err := w.gateway.rerouted(w.ctx, refused, task.Epoch)
 	if !ok {
@@ -90,7 +91,7 @@ func (w *workers) elsewhere(p *worker, task *Task, refused error, emit Emit) err
 	return inner.collect(emit)
 }
 
-// note keeps the newest map that a worker has seen.
+// note records the newest map that a worker has seen.
 func (w *workers) note(m *shardmap.Map) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +100,8 @@ func (w *workers) note(m *shardmap.Map) {
 	}
 }
 
-// each calls f with every worker whose task was run; those that buckets which had moved were given to stand for the one that was refused.
+// each calls f with every worker whose task was run. A refused worker is replaced by the workers
+// that got its buckets.
 func each(list []*worker, f func(p *worker)) {
 	for _, p := range list {
 		if p.inner == nil {
@@ -109,7 +111,7 @@ func each(list []*worker, f func(p *worker)) {
 	}
 }
 
-// elsewhere stages the writes of a part, which was refused, where their buckets are now.
+// elsewhere writes a refused part in the fragments that own its buckets now.
 func (s *sender) elsewhere(p *part, epoch uint64, refused error) error {
 	g := s.c.Gateway
 	m, ok, err := g.rerouted(s.c.ctx(), refused, epoch)
@@ -134,7 +136,8 @@ func (s *sender) elsewhere(p *part, epoch uint64, refused error) error {
 	return nil
 }
 
-// flat gives the parts that were staged, those for buckets that had moved in the place of the one that was refused.
+// flat returns the parts that were written. A refused part is replaced by the parts that got its
+// buckets.
 func flat(parts []*part) []*part {
 	for i, p := range parts {
 		if p.inner == nil {

@@ -9,20 +9,23 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Restore stores rows that are there already anew, under a changed definition of their table, as ALTER TABLE needs it: where they belong by the new
-// key, in the new types, with all index entries. The table's new storage is known to this transaction alone.
+// Restore stores existing rows again under a changed definition of their table, for ALTER TABLE: in
+// the buckets of the new key, with the new types, with all index entries. Only this transaction
+// knows the table's new storage.
 //
-// A row keeps the id that it has: nothing in it is completed, and only a policy that queries trust is asked. Its errors are those of a constraint
-// that is made over rows, not of a row that is inserted.
+// A row keeps its id: no part of it is completed, and only a policy that queries rely on is
+// checked. The errors are those of a constraint that is added to existing rows, not those of an
+// insert.
 type Restore struct {
-	// Judge has Run hold the rows against a policy that is not validated: Misplaced reports whether one lies where the policy does not allow.
+	// Judge makes Run check the rows against a policy that is not validated. Misplaced reports
+	// whether a row is in a bucket that the policy does not allow.
 	Judge, Misplaced bool
 
 	node    *plan.Modify
 	program *Program
 }
 
-// NewRestore makes a Restore of what plan.Restoring gives.
+// NewRestore returns a Restore for the result of plan.Restoring.
 func NewRestore(m *plan.Modify) (*Restore, error) {
 	program, err := compileNode(plan.Stage{Modify: m}, 0)
 	return &Restore{node: m, program: program}, err
@@ -95,11 +98,11 @@ func (in *restoring) take(row Row) error {
 	if in.bytes, err = in.out.addEntries(in.c, o.rule.indexes, o.next, &w, in.bytes); err != nil || !in.out.full() {
 		return err
 	}
-	in.bytes = nil // the stage under way keeps the old ones
+	in.bytes = nil // writes in progress use the old ones
 	return in.out.flushBehind()
 }
 
-// keep gives the bucket where a row that is there belongs. tail is the hidden id of a row without primary key.
+// keep returns the bucket of an existing row. tail is the hidden id of a row without primary key.
 func (in *restoring) keep() (bucket shardmap.Bucket, tail []byte, err error) {
 	o, t := in.o, in.o.rule.table
 	if len(t.key) == 0 {
@@ -118,7 +121,7 @@ func (in *restoring) keep() (bucket shardmap.Bucket, tail []byte, err error) {
 	return bucket, nil, err
 }
 
-// checkThere holds a row that is there already against constraints that are made or kept.
+// checkThere checks an existing row against constraints that are added or kept.
 func (r *tableRule) checkThere(c *Ctx, row Row) error {
 	for i := range r.table.def.Columns {
 		if col := &r.table.def.Columns[i]; col.NotNull && !col.Dropped && row[i].IsNull() {
@@ -144,7 +147,8 @@ func (r *tableRule) checkThere(c *Ctx, row Row) error {
 	return r.table.checkPlace(row)
 }
 
-// notUnique is the error of a primary key that is made over rows; value is one that has the key of another, encoded.
+// notUnique returns the error of a primary key that is added to rows; value is a row with the key
+// of another, encoded.
 func (r *tableRule) notUnique(c *Ctx, value []byte) error {
 	names, values, err := r.keyTexts(c, value)
 	if err != nil {

@@ -15,14 +15,14 @@ type router struct {
 	content  [][]Eval
 	arrays   []Eval
 	types    [][]types.OID // of content's values, and after them of the array's elements
-	ranges   []fieldRange  // by field, or none
+	ranges   []fieldRange  // by field, or empty
 	lo, hi   Eval
 	never    bool
 	lateral  bool // reads outer parameters: known only when the step runs
 	vals     Row
 	span     *keySpan
-	under    *beginning // nil: nothing is said of it
-	index    *finder    // of a global index; the rows it finds say which buckets
+	under    *beginning // nil: no condition on the beginning
+	index    *finder    // of a global index; the rows that it finds determine the buckets
 }
 
 func (k *compiler) router(r *plan.Route) (*router, error) {
@@ -71,7 +71,7 @@ func (k *compiler) router(r *plan.Route) (*router, error) {
 	return o, err
 }
 
-// content compiles what the route says of the policy's fields.
+// content compiles the route's conditions on the policy's fields.
 func (k *compiler) content(o *router, r *plan.Route) error {
 	for i := range r.Content {
 		fs, err := k.exprs(r.Content[i])
@@ -109,7 +109,8 @@ func (k *compiler) content(o *router, r *plan.Route) error {
 	return nil
 }
 
-// RouteBuckets evaluates a route for EXPLAIN; known is false where it hangs on values that only the running plan has.
+// RouteBuckets evaluates a route for EXPLAIN; known is false if it depends on values that only the
+// running plan has.
 func RouteBuckets(c *Ctx, r *plan.Route) (set shardmap.BucketSet, known bool, err error) {
 	o, err := (&compiler{}).router(r)
 	if err != nil {
@@ -245,7 +246,8 @@ func arrayElems(c *Ctx, e Eval) ([]types.Datum, error) {
 	return a.Elems(), nil
 }
 
-// maxContentCombinations bounds the combinations of IN lists over several policy fields that are worth routing by.
+// maxContentCombinations is the largest number of combinations of IN lists over several policy
+// fields that is used for routing.
 const maxContentCombinations = 4096
 
 // byContent routes by the values of the policy's fields, every combination of them.

@@ -6,11 +6,12 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// beginning evaluates what a plan.Route says of how the text begins that rows are hashed by.
+// beginning evaluates a plan.Route's conditions on the beginning of the text that rows are hashed
+// by.
 type beginning struct {
 	texts          []Eval
 	end            string // of each of the texts
-	like, from, to Eval   // nil: they say nothing
+	like, from, to Eval   // nil: no condition
 	inclusive      bool   // of to
 }
 
@@ -34,7 +35,8 @@ func (k *compiler) beginning(r *plan.Route) (*beginning, error) {
 	return o, nil
 }
 
-// buckets gives those in which such rows of a table may be; none where a condition compares with a null.
+// buckets returns the buckets that can have such rows of a table, none if a condition compares with
+// a null.
 func (o *beginning) buckets(c *Ctx, t *table) (shardmap.BucketSet, error) {
 	var out shardmap.BucketSet
 	texts, err := o.begins(c)
@@ -48,7 +50,7 @@ func (o *beginning) buckets(c *Ctx, t *table) (shardmap.BucketSet, error) {
 	return out, err
 }
 
-// begins gives the texts, with one of which that text begins.
+// begins returns texts. The text that rows are hashed by begins with one of them.
 func (o *beginning) begins(c *Ctx) (out []string, err error) {
 	for _, f := range o.texts {
 		d, err := f(c, nil)

@@ -14,7 +14,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// RowCheck holds stored rows and index entries of a table against its definition, for whoever checks a database. It serves one goroutine.
+// RowCheck checks stored rows and index entries of a table against its definition. It must not be
+// used by several goroutines.
 type RowCheck struct {
 	table  *table
 	reader types.RowReader
@@ -32,14 +33,15 @@ func NewRowCheck(def *catalog.Table) (*RowCheck, error) {
 	return &RowCheck{table: t, row: make(Row, len(t.kinds))}, nil
 }
 
-// Order gives the number of the index in primary key order, 0 where there is none.
+// Order returns the number of the index in primary key order, 0 if there is none.
 func (c *RowCheck) Order() uint32 { return c.table.order }
 
 func corrupted(format string, args ...any) error {
 	return pgerr.New(pgerr.DataCorrupted, format, args...)
 }
 
-// Content decodes a row and looks at its values: documents must be well formed, texts UTF-8, NOT NULL columns not null.
+// Content decodes a row and checks its values: documents must be well formed, texts UTF-8, NOT NULL
+// columns not null.
 func (c *RowCheck) Content(value []byte) error {
 	clear(c.row)
 	if err := c.table.decode(&c.reader, c.row, value); err != nil {
@@ -66,11 +68,11 @@ func (c *RowCheck) Content(value []byte) error {
 	return nil
 }
 
-// Row gives the row that Content has decoded, until it decodes the next.
+// Row returns the row that Content has decoded. It is valid until the next call of Content.
 func (c *RowCheck) Row() Row { return c.row }
 
-// Place holds the key of the row that Content has decoded against its values: the primary key, the bucket that follows from it, and the
-// policy where queries trust it.
+// Place checks the key of the row that Content has decoded against its values: the primary key, the
+// bucket that follows from it, and the policy if queries rely on it.
 func (c *RowCheck) Place(key []byte) error {
 	if len(key) < keyAt {
 		return corrupted("the key is too short")
@@ -91,7 +93,7 @@ func (c *RowCheck) Place(key []byte) error {
 	return nil
 }
 
-// bucket computes a row's bucket from its primary key, which must be what its columns say.
+// bucket computes a row's bucket from its primary key, which must match its columns.
 func (c *RowCheck) bucket(primaryKey []byte) (shardmap.Bucket, error) {
 	if len(c.table.key) == 0 {
 		if len(primaryKey) != rowIDSize {
@@ -113,7 +115,7 @@ func (c *RowCheck) bucket(primaryKey []byte) (shardmap.Bucket, error) {
 	return b.at, err
 }
 
-// Name gives the primary key of the row that Content has decoded as PostgreSQL's messages do.
+// Name returns the primary key of the row that Content has decoded, as in PostgreSQL's messages.
 func (c *RowCheck) Name(key []byte) string {
 	if len(c.table.key) == 0 || len(c.row) == 0 {
 		return KeyName(key)
@@ -127,15 +129,16 @@ func (c *RowCheck) Name(key []byte) string {
 	return "(" + strings.Join(names, ", ") + ")=(" + strings.Join(values, ", ") + ")"
 }
 
-// KeyName gives a key that cannot be read better.
+// KeyName returns the name of a key that cannot be decoded.
 func KeyName(key []byte) string { return "key " + hex.EncodeToString(key) }
 
-// EntryOf gives the key and the value of the entry that the index in primary key order must have of the row under key.
+// EntryOf returns the key and value of the entry that the index in primary key order must have for
+// the row under key.
 func (c *RowCheck) EntryOf(dst, key []byte) (entry, value []byte) {
 	return c.table.appendOrderKey(dst, key[keyAt:]), key[bucketAt:arrivalAt]
 }
 
-// RowOf gives the key of the row that an entry names; ok is false where the entry is malformed.
+// RowOf returns the key of the row that an entry names; ok is false if the entry is malformed.
 func (c *RowCheck) RowOf(dst, key, value []byte) (row []byte, ok bool) {
 	p, ok := placeOfOrder(value)
 	if !ok || len(key) <= bucketAt {

@@ -14,12 +14,13 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// The keys of rows and index entries, as storage lays them out:
+// The keys of rows and index entries:
 //
 //	table(4) · 0(4)     · bucket(3) · arrival(4) · primary key    rows
 //	table(4) · index(4) · primary key                             the index in primary key order; its value is the bucket(3), see arrival.go
 //
-// The primary key is types.AppendKey of its columns; a table without one has a hidden id of 16 bytes there.
+// The primary key is types.AppendKey of its columns. In a table without one it is a hidden id of 16
+// bytes.
 const (
 	bucketAt  = 8
 	arrivalAt = 11
@@ -30,15 +31,15 @@ const (
 // firstArrival is the arrival number of a bucket that has never moved.
 const firstArrival = 0
 
-// table is what exec needs of a table's definition, computed once per compilation.
+// table is the part of a table's definition that exec needs, computed once per compilation.
 type table struct {
 	def     *catalog.Table
 	kinds   []types.Kind  // by column position; KindNull for dropped columns
-	missing []types.Datum // what rows written before a column was added have
-	adding  []int         // positions of columns that nobody can name yet
-	key     []int         // positions of the primary key's columns, in key order; none without one
-	order   uint32        // storage id of the index in primary key order, 0 is none
-	fields  []policyField // where the policy's values are
+	missing []types.Datum // values in rows written before a column was added
+	adding  []int         // positions of columns that statements cannot name yet
+	key     []int         // positions of the primary key's columns, in key order; empty without one
+	order   uint32        // storage id of the index in primary key order, 0 if there is none
+	fields  []policyField // sources of the policy's values
 	text    []byte        // scratch
 }
 
@@ -157,7 +158,7 @@ func (t *table) policyValue(f policyField, d types.Datum) shardmap.Value {
 	return shardmap.Text(bucketText(t.def.Columns[f.column].Type, d))
 }
 
-// bucketText is the text of a policy column's value. A type without one could not be a policy's column.
+// bucketText returns the text of a policy column's value. All types of policy columns have one.
 func bucketText(oid types.OID, d types.Datum) string {
 	b, err := types.AppendBucketText(nil, oid, d)
 	if err != nil {
@@ -183,7 +184,8 @@ func jsonValue(v jsonb.Doc) shardmap.Value {
 	return shardmap.Text(s)
 }
 
-// ownBucket gives the bucket that a key of a relational table (no anchors) is hashed to, under the rules for prefixes; of a range table, that of its segment.
+// ownBucket returns the bucket that the key of a relational table (no anchors) is hashed to, under
+// the rules for prefixes; for a range table, the bucket of its segment.
 func (t *table) ownBucket(keys Row) (shardmap.Bucket, error) {
 	t.text = t.text[:0]
 	if t.ranged() {
@@ -208,7 +210,7 @@ func newRowID() []byte {
 	return binary.BigEndian.AppendUint64(b, rand.Uint64())
 }
 
-// bucketOfRowID gives the bucket that a hidden id chooses: that of its text in hexadecimal.
+// bucketOfRowID returns the bucket that a hidden id chooses: that of its text in hexadecimal.
 func bucketOfRowID(id []byte) shardmap.Bucket {
 	var text [2 * rowIDSize]byte
 	hex.Encode(text[:], id)
@@ -232,7 +234,7 @@ func (t *table) appendKey(dst []byte, keys Row) []byte {
 	return dst
 }
 
-// appendRowPrefix appends what stands before the primary key in a row's key.
+// appendRowPrefix appends the part of a row's key before the primary key.
 func (t *table) appendRowPrefix(dst []byte, b shardmap.Bucket) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, t.def.StorageID)
 	dst = binary.BigEndian.AppendUint32(dst, 0)
@@ -260,12 +262,12 @@ func (t *table) bucketSpan(v shardmap.Interval) txn.Span {
 	return txn.Span{Start: at(v.Lo), End: at(v.Hi)}
 }
 
-// bucketOfKey reads the bucket in a row's key; primaryKeyOf what follows the prefix.
+// bucketOfKey returns the bucket in a row's key. primaryKeyOf returns the part after the prefix.
 func bucketOfKey[B string | []byte](key B) shardmap.Bucket {
 	return shardmap.Bucket(key[bucketAt])<<16 | shardmap.Bucket(key[bucketAt+1])<<8 | shardmap.Bucket(key[bucketAt+2])
 }
 
-// systemColumn makes up a system column from the row's key.
+// systemColumn computes a system column from the row's key.
 func (t *table) systemColumn(col int, key []byte) types.Datum {
 	switch col {
 	case plan.ColKey:

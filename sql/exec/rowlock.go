@@ -11,11 +11,12 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// rechecks tells whether the statement goes on with the newest version of a row that changed after its snapshot.
+// rechecks reports whether the statement continues with the newest version of a row that changed
+// after its snapshot.
 func (c *Ctx) rechecks() bool { return c.Limits.Isolation == txn.ReadCommitted }
 
-// lockRow takes the lock of a row of this fragment, and tells whether it changed after the snapshot where req asks to recheck. Errors say
-// which row it was, and what was being done to it.
+// lockRow locks a row of this fragment. changed reports whether it changed after the snapshot, if
+// req asks to recheck. Errors name the row and what the statement was doing to it.
 func (t *table) lockRow(c *Ctx, key []byte, req txn.LockRequest, doing string) (changed bool, err error) {
 	over := t.watchWait(c, key, req, doing)
 	changed, err = c.local.tx.Lock(c.ctx(), key, req)
@@ -26,8 +27,9 @@ func (t *table) lockRow(c *Ctx, key []byte, req txn.LockRequest, doing string) (
 	return changed, err
 }
 
-// lockNew takes the lock of a new row's key, or of an index entry that only one row may have. Where another transaction held it, which was
-// writing the same key, since is what the fragment had applied when the wait began; else it is maxT.
+// lockNew locks the key of a new row, or of an index entry that only one row may have. If another
+// transaction held the lock because it was writing the same key, since is the stamp that the
+// fragment had applied when the wait began; otherwise it is maxT.
 func (t *table) lockNew(c *Ctx, key []byte, req txn.LockRequest) (since txn.Timestamp, err error) {
 	const doing = "inserting"
 	req.NoWait = true
@@ -39,8 +41,9 @@ func (t *table) lockNew(c *Ctx, key []byte, req txn.LockRequest) (since txn.Time
 	return since, err
 }
 
-// takenBy adds to the error of a taken key, for which the statement has waited since, who took it. It says nothing of a writer that had
-// committed by then: its lock was only being cleared away, and to the user that row was simply there before.
+// takenBy adds to the error of a duplicate key the transaction that has written it, if the
+// statement has waited for it since then. It does not name a writer that had already committed: its
+// lock was only being released, and for the user that row existed before.
 func takenBy(c *Ctx, key []byte, since txn.Timestamp, taken error) error {
 	if err := unseen(c, key); err != nil {
 		return err
@@ -59,7 +62,8 @@ func takenBy(c *Ctx, key []byte, since txn.Timestamp, taken error) error {
 	return &e
 }
 
-// unseen is the error of a key that is taken although a SERIALIZABLE transaction has looked and not found it: in no order of the two would it be.
+// unseen returns an error if the key exists although a SERIALIZABLE transaction has looked for it
+// and not found it: no order of the two transactions allows that.
 func unseen(c *Ctx, key []byte) error {
 	T, ok := c.local.tx.HasRead(key)
 	if !ok {
@@ -77,7 +81,8 @@ func unseen(c *Ctx, key []byte) error {
 	return &own
 }
 
-// RowError is an error of one of the rows that an INSERT or COPY sends to the fragments; Place counts them from 0.
+// RowError is the error of one of the rows that an INSERT or COPY sends to the fragments. Place
+// counts rows from 0.
 type RowError struct {
 	Place int64
 	Err   error
@@ -85,10 +90,10 @@ type RowError struct {
 
 func (e *RowError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the error itself.
+// Unwrap returns the error of the row.
 func (e *RowError) Unwrap() error { return e.Err }
 
-// ofRow says which row an error is of, where that is the row's fault.
+// ofRow adds the row to an error that the row has caused.
 func ofRow(err error, place int64) error {
 	if pgerr.Is(err, pgerr.UniqueViolation) {
 		return &RowError{place, err}
@@ -96,7 +101,8 @@ func ofRow(err error, place int64) error {
 	return err
 }
 
-// lockError names the row in DETAIL of a conflict, and in CONTEXT of a deadlock and of a wait that was given up.
+// lockError names the row: in DETAIL for a conflict, in CONTEXT for a deadlock and a wait that
+// timed out.
 func (t *table) lockError(c *Ctx, key []byte, err error, doing string) error {
 	var conflict *txn.ConflictError
 	if errors.As(err, &conflict) {
@@ -117,7 +123,7 @@ func (t *table) lockError(c *Ctx, key []byte, err error, doing string) error {
 	return &e
 }
 
-// named says in the DETAIL of a conflict which row it is about.
+// named names the row in the DETAIL of a conflict.
 func (t *table) named(c *Ctx, key []byte, err error) error {
 	var conflict *txn.ConflictError
 	if !errors.As(err, &conflict) {
@@ -140,7 +146,7 @@ func (t *table) rowName(env *types.Env, key []byte) string {
 	return name + ` of relation "` + t.def.Name + `"`
 }
 
-// keyText reads the primary key in a row's key; ok is false where the table has none.
+// keyText decodes the primary key in a row's key; ok is false if the table has none.
 func (t *table) keyText(env *types.Env, key []byte) (names, values string, ok bool) {
 	if len(t.key) == 0 || len(key) < keyAt {
 		return "", "", false
@@ -159,8 +165,8 @@ func (t *table) keyText(env *types.Env, key []byte) (names, values string, ok bo
 	return strings.Join(ns, ", "), strings.Join(vs, ", "), true
 }
 
-// uniqueColumns lists the positions of the columns that other rows may refer to: those of the primary key and of unique indexes. An update
-// that changes one takes the stronger lock.
+// uniqueColumns returns the positions of the columns that other rows may refer to: those of the
+// primary key and of unique indexes. An update that changes one takes the stronger lock.
 func uniqueColumns(def *catalog.Table) map[int]bool {
 	out := map[int]bool{}
 	add := func(columns []int16) {
@@ -183,7 +189,7 @@ func uniqueColumns(def *catalog.Table) map[int]bool {
 	return out
 }
 
-// keyedColumns lists the unique columns among those that an update sets or computes.
+// keyedColumns returns the unique columns that an update sets or computes.
 func keyedColumns(r *tableRule, assign []assignment) []int {
 	unique := uniqueColumns(r.table.def)
 	var out []int
@@ -200,7 +206,7 @@ func keyedColumns(r *tableRule, assign []assignment) []int {
 	return out
 }
 
-// updateMode is the lock that an update of old to next takes.
+// updateMode returns the lock mode for an update of old to next.
 func (t *table) updateMode(keyed []int, old, next Row) txn.LockMode {
 	for _, i := range keyed {
 		if t.compareColumn(i, old, next) != 0 {

@@ -14,8 +14,8 @@ import (
 
 func aliasString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// scanOp reads one table inside a fragment: the task's buckets, some keys, or a range in key order. It decodes the slots that are asked
-// for and nothing else.
+// scanOp reads one table inside a fragment: the task's buckets, some keys, or a range in key order.
+// It decodes only the slots that the plan needs.
 type scanOp struct {
 	table   *table
 	access  plan.AccessKind
@@ -28,7 +28,7 @@ type scanOp struct {
 	hiInc   bool
 	desc    bool
 	index   *indexValues
-	hot     *combiner // nil: no split document may be among the rows
+	hot     *combiner // nil: none of the rows is a split document
 	span    *keySpan
 	out     Row
 	reader  types.RowReader
@@ -140,7 +140,7 @@ func (o *scanOp) take(key, value []byte) error {
 	return o.emit(o.out)
 }
 
-// decode reads a stored row into out and tells whether the filter keeps it.
+// decode decodes a stored row into out and reports whether the filter keeps it.
 func (o *scanOp) decode(c *Ctx, key, value []byte) (bool, error) {
 	if err := o.reader.Reset(value); err != nil {
 		return false, err
@@ -172,7 +172,8 @@ func (o *scanOp) decode(c *Ctx, key, value []byte) (bool, error) {
 	return holds(c, o.filter, o.out)
 }
 
-// newest reads the version of a row that holds now, under its lock, and tells whether it is still one that the scan gives.
+// newest reads the present version of a row, under its lock, and reports whether the scan still
+// returns it.
 func (o *scanOp) newest(c *Ctx, key []byte) (bool, error) {
 	value, err := c.local.tx.Newest(c.ctx(), key)
 	if err != nil {
@@ -184,7 +185,7 @@ func (o *scanOp) newest(c *Ctx, key []byte) (bool, error) {
 	return o.decode(c, key, value)
 }
 
-// byKeys reads single rows by primary key; each once, though several tuples may turn out equal.
+// byKeys reads single rows by primary key, each once even if several tuples are equal.
 func (o *scanOp) byKeys(c *Ctx, view View) error {
 	if o.array != nil {
 		return o.byArray(c, view)
@@ -213,7 +214,7 @@ func anyNull(row Row) bool {
 	return slices.ContainsFunc(row, func(d types.Datum) bool { return d.IsNull() })
 }
 
-// byArray reads the rows whose single key column is in an array; each once.
+// byArray reads the rows whose single key column is in an array, each once.
 func (o *scanOp) byArray(c *Ctx, view View) error {
 	d, err := o.array(c, nil)
 	if err != nil || d.IsNull() {
@@ -279,7 +280,7 @@ func (o *scanOp) ordered(c *Ctx, view View) error {
 		if err != nil {
 			return err
 		}
-		if value == nil && !p.stands(view) { // confirm.go
+		if value == nil && !p.stands(view) { // see confirm.go
 			return c.tick()
 		}
 		if value == nil {

@@ -11,19 +11,22 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Rows of a range table lie in the segment that their encoded primary key belongs to (catalog.Table.Segments), in the order of keys. Where segments are split
-// or merged, their rows are carried to buckets of new names, so that a bucket is of one range of keys always; entries of indexes lead to the segment that the
-// primary key belongs to, whichever bucket they name.
+// Rows of a range table are in the segment that their encoded primary key belongs to
+// (catalog.Table.Segments), in the order of keys. If segments are split or merged, their rows are
+// copied to buckets with new numbers, so a bucket always stands for one range of keys. Entries of
+// indexes lead to the segment that the primary key belongs to, whichever bucket they name.
 
-// ranged tells whether the table's rows lie by ranges of their keys.
+// ranged reports whether the buckets of the table's rows follow ranges of their keys.
 func (t *table) ranged() bool { return len(t.def.Segments) > 0 }
 
-// rangedCollection tells whether it is a range table of documents: their ids are completed as those of other collections, but $ means nothing in them.
+// rangedCollection reports whether it is a range table of documents. Their ids are completed as in
+// other collections, but $ has no meaning in them.
 func (t *table) rangedCollection() bool {
 	return t.ranged() && t.def.Document > 0 && len(t.key) == 1 && t.def.Columns[t.key[0]].Type == types.Text
 }
 
-// all gives the buckets in which rows of the table may be. A nil table stands for one that is hashed and under no rule for prefixes.
+// all returns the buckets that rows of the table can be in. A nil table stands for a hashed table
+// without rules for prefixes.
 func (t *table) all() shardmap.BucketSet {
 	switch {
 	case t == nil:
@@ -44,7 +47,7 @@ type keySpan struct {
 	loRow, hiRow rowBound
 }
 
-// rowBound is a bound of columns together; without values it is none.
+// rowBound is a bound on several columns together; without values there is none.
 type rowBound struct {
 	values    []Eval
 	inclusive bool
@@ -84,7 +87,8 @@ func (k *compiler) keySpan(t *table, x *plan.KeySpan) (*keySpan, error) {
 	return o, err
 }
 
-// ranges gives those of the keys, in no order, some of which may overlap; none where no row can be meant.
+// ranges returns the ranges of the keys, unordered and possibly overlapping; none if no row can
+// match.
 func (o *keySpan) ranges(c *Ctx) ([]shardmap.KeyRange, error) {
 	starts := [][]byte{nil}
 	for i, list := range o.equal {
@@ -120,7 +124,8 @@ func (o *keySpan) append(start []byte, column int, d types.Datum) []byte {
 	return types.AppendKey(bytes.Clone(start), o.table.def.Columns[o.table.key[column]].Type, d, false)
 }
 
-// behind gives the range of the keys that begin with start and whose next column is within the bounds.
+// behind returns the range of the keys that begin with start and whose next column is within the
+// bounds.
 func (o *keySpan) behind(c *Ctx, start []byte) (r shardmap.KeyRange, ok bool, err error) {
 	r = shardmap.KeyRange{Start: start, End: txn.PrefixEnd(start)}
 	narrow := func(f Eval, take func(d types.Datum)) bool {
@@ -159,7 +164,8 @@ func (o *keySpan) behind(c *Ctx, start []byte) (r shardmap.KeyRange, ok bool, er
 	return r, ok && (len(r.End) == 0 || bytes.Compare(r.Start, r.End) < 0), err
 }
 
-// byRows narrows a range of keys that begin with start by the bounds of rows; ok is false where none can be met.
+// byRows narrows a range of keys that begin with start by the bounds on rows; ok is false if no key
+// can match.
 func (o *keySpan) byRows(c *Ctx, start []byte, r *shardmap.KeyRange) (ok bool, err error) {
 	lo, inclusive, ok, err := o.rowKey(c, start, &o.loRow)
 	if !ok || err != nil {
@@ -188,8 +194,9 @@ func (o *keySpan) byRows(c *Ctx, start []byte, r *shardmap.KeyRange) (ok bool, e
 	return true, nil
 }
 
-// rowKey gives the key, behind start, that a bound of columns together stands for. Of rows that equal it up to a null nothing is true, so the bound is what is
-// before that, and excludes it; ok is false where that is nothing.
+// rowKey returns the key, beginning with start, that a bound on several columns stands for. If a
+// value is null, no row that equals the bound up to the null matches, so the bound ends before the
+// null and is exclusive; ok is false if nothing is left.
 func (o *keySpan) rowKey(c *Ctx, start []byte, b *rowBound) (key []byte, inclusive, ok bool, err error) {
 	key = start
 	for i, f := range b.values {
@@ -205,10 +212,10 @@ func (o *keySpan) rowKey(c *Ctx, start []byte, b *rowBound) (key []byte, inclusi
 	return key, b.inclusive, true, nil
 }
 
-// textEnd is how many bytes end a text in a key, behind those of its characters.
+// textEnd is the number of bytes that end a text in a key, after its characters.
 var textEnd = len(types.AppendKey(nil, types.Text, types.NewText("x"), false)) - len("x") - 1
 
-// buckets gives where rows of the ranges may be.
+// buckets returns the buckets that rows of the ranges can be in.
 func (o *keySpan) buckets(c *Ctx) (set shardmap.BucketSet, err error) {
 	ranges, err := o.ranges(c)
 	for _, r := range ranges {
@@ -241,7 +248,7 @@ func (o *scanOp) bySpan(c *Ctx, view View) error {
 	return nil
 }
 
-// disjoint gives the union of ranges, in order.
+// disjoint returns the union of ranges, in order.
 func disjoint(ranges []shardmap.KeyRange) (out []shardmap.KeyRange) {
 	if len(ranges) < 2 {
 		return ranges

@@ -10,12 +10,13 @@ type snapshot struct {
 	gathers []*gatherOp
 	t       txn.Timestamp
 	taken   bool
-	missing map[shardmap.FragmentID]error // fragments that it was not taken from, see Partial
+	missing map[shardmap.FragmentID]error // fragments that have not taken part, see Partial
 	shares  [1]shardmap.Share
-	took    func(txn.Timestamp) // of the gateway, where the timestamp is left to a fragment
+	took    func(txn.Timestamp) // of the gateway, if a fragment chooses the timestamp
 }
 
-// left tells whether the fragment of a Gather's only share takes the timestamp: where nothing else is read.
+// left reports whether the fragment of a Gather's only share may choose the timestamp: only if the
+// statement reads nothing else.
 func (s *snapshot) left(c *Ctx, o *gatherOp) (floor txn.Timestamp, ok bool) {
 	if s.taken || c.Partial != nil || c.Gateway.Leave == nil || len(s.gathers) != 1 || s.gathers[0] != o || o.router.lateral || o.router.index != nil {
 		return 0, false
@@ -26,7 +27,7 @@ func (s *snapshot) left(c *Ctx, o *gatherOp) (floor txn.Timestamp, ok bool) {
 	return floor, ok
 }
 
-// start takes the timestamp that a fragment has chosen.
+// start sets the timestamp that a fragment has chosen.
 func (s *snapshot) start(T txn.Timestamp) {
 	s.t, s.taken = T, true
 	s.took(T)
@@ -43,7 +44,8 @@ func (o *gatherOp) reach(c *Ctx) (shardmap.BucketSet, error) {
 	return o.buckets(c)
 }
 
-// at gives the statement's timestamp. Routes that hang on outer values may reach every fragment.
+// at returns the statement's timestamp. Routes that depend on outer values may reach every
+// fragment.
 func (s *snapshot) at(c *Ctx) (txn.Timestamp, error) {
 	if s.taken {
 		return s.t, nil

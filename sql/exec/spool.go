@@ -13,8 +13,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// spool keeps records in the order in which they came, for one who reads them all once: in memory while they are few, then in a file. So a
-// statement over millions of rows keeps them within the memory of a few thousand.
+// spool keeps records in order, to be read once: in memory while they are few, then in a file. So a
+// statement over millions of rows needs only the memory of a few thousand.
 type spool struct {
 	mem   *Memory
 	few   []byte // records behind their lengths
@@ -29,7 +29,7 @@ const (
 	spoolBuffer = 64 << 10
 )
 
-// add keeps a record, which it copies.
+// add appends a copy of a record.
 func (s *spool) add(record []byte) error {
 	s.count++
 	var head [binary.MaxVarintLen64]byte
@@ -59,7 +59,7 @@ func (s *spool) account(n int64) error {
 	return nil
 }
 
-// spill goes over to a file.
+// spill switches to a file.
 func (s *spool) spill() (err error) {
 	if s.file != nil {
 		return nil
@@ -144,7 +144,7 @@ func (s *rowSpool) keep(row Row) error {
 	return s.add(b)
 }
 
-// emit gives the rows, each valid during the call.
+// emit passes the rows on, each valid during the call.
 func (s *rowSpool) emit(c *Ctx, emit Emit) error {
 	return s.each(func(b []byte) error {
 		if err := c.tick(); err != nil {
@@ -156,7 +156,7 @@ func (s *rowSpool) emit(c *Ctx, emit Emit) error {
 	})
 }
 
-// record takes apart what a spool has kept; it was made by this process.
+// record decodes a record of a spool, which this process has encoded.
 type record struct{ b []byte }
 
 func (r *record) byte() byte {
@@ -205,7 +205,7 @@ func (s *writeSpool) keep(bucket uint32, w *Write) error {
 	return s.add(b)
 }
 
-// writes gives the writes, in memory of their own.
+// writes calls fn with the writes, in memory of their own.
 func (s *writeSpool) writes(fn func(bucket uint32, w Write) error) error {
 	return s.each(func(b []byte) error {
 		r := record{slices.Clone(b)}

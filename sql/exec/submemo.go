@@ -8,19 +8,20 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// subMemo keeps what a correlated subquery gave for outer values, as long as there are few: many rows often share them. It reads one snapshot, and
-// calls nothing volatile, so that it would give the same again.
+// subMemo keeps results of a correlated subquery by outer values, as long as they are few, because
+// many rows often share them. The subquery reads one snapshot and calls no volatile function, so it
+// would return the same again.
 type subMemo struct {
 	outers []int // the parameters that it reads
 	run    uint64
 	values map[string]types.Datum
-	bytes  int     // taken of mem
+	bytes  int     // counted in mem
 	mem    *Memory // of the execution
 	row    Row
 	key    []byte // of the outer values looked for last
 }
 
-// Bounds of what is kept; what comes later is computed for each row.
+// Limits for what is kept; further values are computed for each row.
 const (
 	memoValues = 16 << 10
 	memoBytes  = 2 << 20
@@ -34,7 +35,7 @@ func newSubMemo(binds []plan.Bind, free map[int]bool) *subMemo {
 	return &subMemo{outers: slices.Sorted(maps.Keys(reads))}
 }
 
-// find gives what the subquery gave for the outer values that are bound now.
+// find returns the result for the outer values that are bound now.
 func (m *subMemo) find(c *Ctx) (types.Datum, bool) {
 	if m.run != c.run {
 		m.run, m.mem = c.run, c.Mem
@@ -49,7 +50,8 @@ func (m *subMemo) find(c *Ctx) (types.Datum, bool) {
 	return d, ok
 }
 
-// keep remembers what it gives for those that find has looked for, which the subquery has not changed: its own are others.
+// keep stores the result for the outer values of the last find. The subquery has not changed them,
+// because it has outer parameters of its own.
 func (m *subMemo) keep(c *Ctx, d types.Datum) {
 	size := len(m.key) + len(d.S) + mapEntrySize
 	if len(m.values) >= memoValues || m.bytes+size > memoBytes || c.Mem.Grow(int64(size)) != nil {

@@ -13,7 +13,7 @@ import (
 // maxRowSize bounds an encoded row.
 const maxRowSize = 16 << 20
 
-// tableRule is what a new row of a table must meet, and its encoding.
+// tableRule holds the constraints of a new row of a table, and encodes it.
 type tableRule struct {
 	table     *table
 	schema    string
@@ -65,7 +65,7 @@ func (r *tableRule) generate(c *Ctx, row Row) error {
 	return nil
 }
 
-// check holds a new row against NOT NULL, CHECK and the sharding policy.
+// check checks a new row against NOT NULL, CHECK and the sharding policy.
 func (r *tableRule) check(c *Ctx, row Row) error {
 	for i := range r.table.def.Columns {
 		if col := &r.table.def.Columns[i]; col.NotNull && !col.Dropped && row[i].IsNull() {
@@ -84,7 +84,7 @@ func (r *tableRule) check(c *Ctx, row Row) error {
 	return r.table.checkPlace(row)
 }
 
-// encode gives the stored form of a row.
+// encode returns the stored form of a row.
 func (r *tableRule) encode(dst []byte, row Row) ([]byte, error) {
 	at := len(dst)
 	dst = types.AppendRow(dst, row[:len(r.table.kinds)])
@@ -147,7 +147,7 @@ func clip(s string) string {
 	return s[:n] + "..."
 }
 
-// primaryKey gives the constraint.
+// primaryKey returns the constraint of the primary key.
 func (t *table) primaryKey() *catalog.Constraint {
 	for i := range t.def.Constraints {
 		if k := &t.def.Constraints[i]; k.Kind == catalog.PrimaryKey {
@@ -157,7 +157,7 @@ func (t *table) primaryKey() *catalog.Constraint {
 	return nil
 }
 
-// duplicate is the error of a key that is taken; value is the encoded row that wants it.
+// duplicate returns the error of a duplicate key; value is the encoded new row.
 func (r *tableRule) duplicate(c *Ctx, value []byte) error {
 	pk := r.table.primaryKey()
 	if pk == nil {

@@ -13,50 +13,56 @@ import (
 
 // Fragment is one fragment of the database, on this node or another.
 type Fragment interface {
-	// Run executes a task where the fragment is led. Rows go to emit in order, valid during the call.
+	// Run executes a task on the node that leads the fragment. Rows go to emit in order, valid
+	// during the call.
 	Run(ctx context.Context, task *Task, emit Emit) (Result, error)
 }
 
-// Task is what a gateway asks of one fragment: a subtree of the plan over some of its buckets, at a timestamp, within a transaction.
+// Task is a request of a gateway to one fragment: a subtree of the plan over some of its buckets,
+// at a timestamp, within a transaction.
 type Task struct {
 	Txn     txn.ID
 	T       txn.Timestamp // 0: the fragment chooses, see Start
-	Floor   txn.Timestamp // where it does: not below this
-	Epoch   uint64        // of the map that the buckets were taken from
+	Floor   txn.Timestamp // if the fragment chooses T: at least this
+	Epoch   uint64        // of the map that the buckets come from
 	Buckets shardmap.BucketSet
 	Plan    plan.Node
-	Writes  []Write  // of a stage: what to write
-	Prefix  [][]byte // of a lookup in a global index: what the keys of entries begin with
+	Writes  []Write  // for a plan.Stage: the writes
+	Prefix  [][]byte // of a lookup in a global index: prefixes of the entries' keys
 	Found   [][]byte // keys of rows that lookup FoundBy has found
 	FoundBy int
 	Params  Row
 	Outers  Row
-	Seen    *txn.Mark // of a statement with several writes: what its reads see of its own transaction was staged before; nil: all
+	// Of a statement with several writes: its reads see what its own transaction had written
+	// before; nil: everything.
+	Seen    *txn.Mark
 	Env     *types.Env
 	Session builtin.SessionInfo
 	Mem     *Memory
 	Limits  Limits
 
-	program  *Program  // compiled Plan, within one process
-	reads    *snapshot // of the statement, where T is left to the fragment
+	program  *Program  // compiled Plan, only within one process
+	reads    *snapshot // of the statement, if the fragment chooses T
 	rerouted int       // how often it was split by a newer map
 }
 
-// Start says at which timestamp a task reads that has left it to the fragment, before its first row. A task that is run again may be told anew.
+// Start sets the timestamp that a fragment has chosen, before its first row. It may be called again
+// if the task runs again.
 func (t *Task) Start(T txn.Timestamp) {
 	if t.reads != nil {
 		t.reads.start(T)
 	}
 }
 
-// WithPlan gives the task with another form of its plan, to be compiled where it runs: one that has come from elsewhere.
+// WithPlan returns the task with another form of its plan, which is compiled where it runs, because
+// it comes from another node.
 func (t *Task) WithPlan(n plan.Node) *Task {
 	c := *t
 	c.Plan, c.program = n, nil
 	return &c
 }
 
-// Result is what a task did.
+// Result is the result of a task.
 type Result struct {
 	Affected int64 // rows written
 	Keys     [][]KeyChange
@@ -73,7 +79,7 @@ type local struct {
 	read int64
 }
 
-// open gives the task's view; all scans of a task share it.
+// open returns the task's view, which all scans of a task share.
 func (l *local) open(c *Ctx) (View, error) {
 	if l.view != nil {
 		return l.view, nil
@@ -89,7 +95,8 @@ func (l *local) open(c *Ctx) (View, error) {
 	return v, nil
 }
 
-// RunTask executes a task over a transaction's stage. The cluster calls it on the node that leads the fragment.
+// RunTask executes a task in a transaction's part of a fragment. The cluster calls it on the node
+// that leads the fragment.
 func RunTask(ctx context.Context, tx Tx, task *Task, emit Emit) (Result, error) {
 	start := time.Now()
 	p := task.program

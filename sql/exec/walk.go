@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// nodeExprs lists the expressions of one node, those of its children excluded.
+// nodeExprs returns the expressions of one node, without those of its children.
 func nodeExprs(n plan.Node) []query.Expr {
 	switch n := n.(type) {
 	case *plan.Scan:
@@ -104,7 +104,8 @@ func routeExprs(r *plan.Route) []query.Expr {
 	return append(out, indexExprs(r.Index)...)
 }
 
-// indexExprs lists what a lookup by an index compares with; what the index itself keeps is no expression of the plan.
+// indexExprs returns the expressions that an index lookup compares with. The index's own
+// expressions are not part of the plan.
 func indexExprs(x *plan.IndexScan) []query.Expr {
 	if x == nil {
 		return nil
@@ -144,7 +145,7 @@ func visitExpr(e query.Expr, f func(query.Expr)) {
 	})
 }
 
-// hasSubPlan tells whether one of the expressions holds a subquery.
+// hasSubPlan reports whether one of the expressions contains a subquery.
 func hasSubPlan(es ...query.Expr) bool {
 	found := false
 	for _, e := range es {

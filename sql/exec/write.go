@@ -10,7 +10,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// WriteKind is what a Write does.
+// WriteKind is the kind of a Write.
 type WriteKind uint8
 
 // Kinds of writes.
@@ -18,24 +18,29 @@ const (
 	WriteInsert  WriteKind = iota // the key must be free, or ON CONFLICT decides
 	WriteReplace                  // the row is there and has not changed since the snapshot
 	WriteDelete                   // likewise
-	WriteUpsert                   // the row is there: ON CONFLICT DO UPDATE decides over it with the proposed Value
-	WriteEntry                    // of a secondary index; Exclusive: nobody else may have the key
-	WriteUnentry                  // removes one
-	WriteClaim                    // puts an exclusive entry, or answers with that of the row that has the key
-	WriteSettle                   // of an exclusive entry's key, which several rows may have had: only one may now
+	// The row exists: ON CONFLICT DO UPDATE decides about it with the proposed Value.
+	WriteUpsert
+	WriteEntry   // of a secondary index; Exclusive: no other row may have the key
+	WriteUnentry // removes an entry
+	// Puts an exclusive entry, or returns the one of the row that has the key.
+	WriteClaim
+	// Of an exclusive entry's key, which several rows may have had: now only one may.
+	WriteSettle
 )
 
-// isRow tells whether a write is of a row, not of an index entry.
+// isRow reports whether a write is of a row, not of an index entry.
 func (k WriteKind) isRow() bool { return k <= WriteUpsert }
 
-// Write is one row, or one index entry, that a gateway stages in a fragment.
+// Write is one row, or one index entry, that a gateway writes in a fragment.
 type Write struct {
-	Kind  WriteKind
-	Key   []byte       // of the row
-	Value []byte       // encoded row; of a delete the key that the row gets instead, nil where it is to be gone
-	Place int64        // of the row in the statement, for answers
-	Hit   bool         // this statement has written the row before: a second ON CONFLICT DO UPDATE is 21000
-	Mode  txn.LockMode // of a replacement: whether it changes a unique key
+	Kind WriteKind
+	Key  []byte // of the row
+	// The encoded row; of a delete, the key that the row gets instead, nil if the row is deleted.
+	Value []byte
+	Place int64 // of the row in the statement, for answers
+	// This statement has written the row before: a second ON CONFLICT DO UPDATE is 21000.
+	Hit  bool
+	Mode txn.LockMode // of a replacement: whether it changes a unique key
 
 	Building bool // the row is there already, and the constraint that refuses it is new
 
@@ -45,12 +50,12 @@ type Write struct {
 	Row       []byte // of an entry: the encoded row, for messages
 }
 
-// What a stage with ON CONFLICT did with a row.
+// Results of a write with ON CONFLICT.
 const (
 	didSkip   = 0
 	didInsert = 1
 	didUpdate = 2
-	didShare  = 3 // put a deferred entry beside another row's
+	didShare  = 3 // put a deferred entry, while another row has the exclusive one
 
 	answerWidth = 5
 )
@@ -58,7 +63,7 @@ const (
 // stageOp stages writes in a fragment, each under its row's lock.
 type stageOp struct {
 	rule    *tableRule
-	conf    *conflictRule // nil: a taken key is 23505
+	conf    *conflictRule // nil: a duplicate key is 23505
 	reader  types.RowReader
 	order   []byte
 	answer  Row
@@ -154,13 +159,13 @@ func (o *stageOp) did(w *Write, what int64, emit Emit) error {
 	return o.reply(emit, w, what, types.Null, types.Null)
 }
 
-// reply emits an answer: the row that was written, and what was there before.
+// reply emits an answer: the row that was written, and the row before.
 func (o *stageOp) reply(emit Emit, w *Write, what int64, row, old types.Datum) error {
 	o.answer[0], o.answer[1], o.answer[2], o.answer[3], o.answer[4] = types.NewInt(w.Place), types.NewInt(what), row, old, types.NewInt(int64(w.Index))
 	return emit(o.answer)
 }
 
-// put stages a row; a new one with its entry in the order index.
+// put writes a row; a new row also gets its entry in the index in primary key order.
 func (o *stageOp) put(c *Ctx, key, value []byte, fresh bool) error {
 	c.Affected++
 	if err := c.local.tx.Put(key, value); err != nil {
@@ -196,7 +201,8 @@ func (t *table) dropOrder(tx Tx, buf *[]byte, key []byte) error {
 	return tx.Delete(*buf)
 }
 
-// writtenBefore refuses a row that another part of the statement has written: nobody could say which of the two changes is to stand.
+// writtenBefore refuses a row that another part of the statement has written, because it is
+// undefined which of the two changes should win.
 func (t *table) writtenBefore(c *Ctx, key []byte) error {
 	if c.local.task.Seen == nil {
 		return nil
@@ -245,7 +251,7 @@ type sender struct {
 	order   []*part
 	rows    int
 	bytes   int
-	flight  chan error // of the stage under way; nil is none
+	flight  chan error // of the writes in progress; nil: none
 	behind  []*part    // of that stage
 }
 
@@ -259,21 +265,21 @@ type part struct {
 
 	epoch    uint64        // of the map that it was made by
 	t        txn.Timestamp // of its task
-	rerouted int           // how often its writes were split anew
-	inner    []*part       // in its place, where its buckets had moved
+	rerouted int           // how often its writes were split again
+	inner    []*part       // replace this part if its buckets had moved
 }
 
-// answer is what a stage says about a row.
+// answer is the result of a write of a row.
 type answer struct {
 	place int64
 	what  int64
 	value []byte
-	old   []byte // the row before an update; of a claim that is taken, the entry
+	old   []byte // the row before an update; of a refused claim, the existing entry
 	index int
 }
 
 const (
-	stageRows  = 8192    // in one stage
+	stageRows  = 8192    // in one task
 	stageBytes = 4 << 20 // likewise
 )
 
@@ -297,14 +303,14 @@ func (s *sender) add(bucket shardmap.Bucket, w Write) {
 
 func (s *sender) full() bool { return s.rows >= stageRows || s.bytes >= stageBytes }
 
-// take gives the collected parts and begins anew.
+// take returns the collected parts and starts again with none.
 func (s *sender) take() []*part {
 	parts := s.order
 	s.parts, s.order, s.rows, s.bytes = nil, nil, 0, 0
 	return parts
 }
 
-// at gives the timestamp of a stage's task.
+// at returns the timestamp of the tasks that write.
 func (s *sender) at() (txn.Timestamp, error) {
 	if s.node.Modify.OnConflict == nil && s.node.Modify.Kind == plan.ModInsert {
 		return maxT, nil
@@ -312,12 +318,13 @@ func (s *sender) at() (txn.Timestamp, error) {
 	return s.c.reads.at(s.c)
 }
 
-// stage stages a part, wherever its buckets are by now. It may run in a goroutine of its own.
+// stage writes a part in the fragments that own its buckets now. It may run in its own goroutine.
 func (s *sender) stage(p *part) error {
 	c := s.c
 	f, err := c.Gateway.Fragment(p.fragment)
 	if p.fragment == shardmap.NoFragment && p.rerouted < maxReroutes {
-		return c.fault(s.elsewhere(p, p.epoch, &txn.MovedError{})) // the map is older than the definition that names the buckets
+		// The map is older than the definition that names the buckets.
+		return c.fault(s.elsewhere(p, p.epoch, &txn.MovedError{}))
 	}
 	if err != nil {
 		return err
@@ -334,7 +341,7 @@ func (s *sender) stage(p *part) error {
 	return c.fault(err)
 }
 
-// launch stages the parts; the channel gives the first error, or nil, when all are done.
+// launch writes the parts. When all are done, the channel delivers the first error, or nil.
 func (s *sender) launch(parts []*part) (chan error, error) {
 	done := make(chan error, 1)
 	runs := make([]func() error, len(parts))
@@ -366,7 +373,7 @@ func (p *part) answered(row Row) error {
 	return nil
 }
 
-// parallel runs all functions and gives the first error in their order.
+// parallel runs all functions and returns the first error in their order.
 func parallel(runs []func() error) error {
 	errs := make([]error, len(runs))
 	done := make(chan struct{})
@@ -388,7 +395,7 @@ func parallel(runs []func() error) error {
 	return nil
 }
 
-// flush stages what is collected and waits for it; parts tell what happened.
+// flush writes the collected rows and waits for the result, which parts contain.
 func (s *sender) flush() ([]*part, error) {
 	if err := s.wait(); err != nil {
 		return nil, err
@@ -409,7 +416,7 @@ func (s *sender) flush() ([]*part, error) {
 	return parts, s.noteShared(parts)
 }
 
-// flushBehind stages what is collected while the caller goes on; the stage before must be done.
+// flushBehind writes the collected rows while the caller continues. The writes before must be done.
 func (s *sender) flushBehind() error {
 	if err := s.wait(); err != nil {
 		return err
@@ -438,7 +445,7 @@ func rowsOf(parts []*part) int64 {
 	return n
 }
 
-// wait waits for the stage under way.
+// wait waits for the writes in progress.
 func (s *sender) wait() error {
 	if s.flight == nil {
 		return nil

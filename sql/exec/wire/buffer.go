@@ -17,7 +17,7 @@ func appendInt(dst []byte, n int64) []byte { return binary.AppendVarint(dst, n) 
 
 func appendText(dst []byte, s string) []byte { return append(appendUint(dst, uint64(len(s))), s...) }
 
-// appendBlob keeps the difference between nil and empty.
+// appendBlob distinguishes nil from empty.
 func appendBlob(dst, b []byte) []byte {
 	if b == nil {
 		return append(dst, 0)
@@ -32,7 +32,7 @@ func appendBool(dst []byte, b bool) []byte {
 	return append(dst, 0)
 }
 
-// reader reads what was appended. The first fault stays: all later reads give zero values.
+// reader decodes a message. It keeps the first error; all later reads return zero values.
 type reader struct {
 	s    string
 	what string // is read, for the error
@@ -49,7 +49,7 @@ func (r *reader) fail() {
 	r.bad, r.s = true, ""
 }
 
-// end gives the error of what was read, which must have been all.
+// end returns the error of the reads. It is an error if data is left.
 func (r *reader) end() error {
 	if r.bad || r.s != "" {
 		return errDamaged(r.what)
@@ -112,10 +112,10 @@ func (r *reader) upTo(limit uint64) uint64 {
 	return n
 }
 
-// count reads how many things follow, each of at least one byte.
+// count reads a number of items, each of which has at least one byte.
 func (r *reader) count() int { return int(r.upTo(uint64(len(r.s)))) }
 
-// take gives the next n bytes.
+// take returns the next n bytes.
 func (r *reader) take(n int) string {
 	if uint(n) > uint(len(r.s)) {
 		r.fail()

@@ -6,7 +6,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// AppendEnv appends what text forms depend on, but for the names of reg* types: those the node that runs the task has in its own catalog.
+// AppendEnv appends the settings that text forms depend on, except the names of reg* types, which
+// the node that runs the task has in its own catalog.
 func AppendEnv(dst []byte, e *types.Env) []byte {
 	if e == nil {
 		e = &types.Env{}
@@ -23,7 +24,7 @@ func AppendEnv(dst []byte, e *types.Env) []byte {
 	return appendInt(dst, e.Now)
 }
 
-// DecodeEnv reads what AppendEnv wrote. RegIn and RegOut are for the caller to set.
+// DecodeEnv decodes the output of AppendEnv. The caller has to set RegIn and RegOut.
 func DecodeEnv(b []byte) (*types.Env, error) {
 	r := newReader(b, "settings of a session")
 	zone := r.text()

@@ -21,13 +21,14 @@ const (
 	errorDeadline        // context.DeadlineExceeded
 )
 
-// AppendError appends an error, whole: what errors.As and errors.Is find in it on this side they find on the other. An error that is none of
-// pgerr's, nor any that has a form here, becomes XX000 with its text.
+// AppendError appends a complete error: errors.As and errors.Is find the same in it on the other
+// node. An error that is neither a pgerr.Error nor has an encoding here becomes XX000 with its
+// text.
 func AppendError(dst []byte, err error) []byte {
 	var row *exec.RowError
 	if errors.As(err, &row) {
 		dst = appendInt(append(dst, errorRow), row.Place)
-		for errors.As(err, &row) { // the outermost counts
+		for errors.As(err, &row) { // the outermost one counts
 			err = row.Err
 		}
 	}
@@ -90,7 +91,8 @@ func appendDeadlock(dst []byte, e *txn.DeadlockError) []byte {
 	return appendMarked(dst, e.Err)
 }
 
-// DecodeError reads what AppendError wrote. The error is a copy. damaged says that b is no error.
+// DecodeError decodes the output of AppendError. The error is a copy. damaged is set if b is not an
+// error.
 func DecodeError(b []byte) (err, damaged error) {
 	r := newReader(append([]byte(nil), b...), "an error")
 	err = r.error()

@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 )
 
-// AppendResult appends what a task did.
+// AppendResult appends the result of a task.
 func AppendResult(dst []byte, res *exec.Result) []byte {
 	dst = appendInt(dst, res.Affected)
 	dst = appendInt(dst, res.Rows)
@@ -31,7 +31,7 @@ func appendChange(dst []byte, c *exec.KeyChange) []byte {
 	return dst
 }
 
-// DecodeResult reads what AppendResult wrote. The keys are copies: they outlive the task.
+// DecodeResult decodes the output of AppendResult. The keys are copies: they outlive the task.
 func DecodeResult(b []byte) (exec.Result, error) {
 	r := newReader(append([]byte(nil), b...), "the result of a task")
 	res := exec.Result{Affected: r.int(), Rows: r.int(), Elapsed: time.Duration(r.int())}
@@ -49,7 +49,7 @@ func DecodeResult(b []byte) (exec.Result, error) {
 	return res, nil
 }
 
-// row reads values that may be missing.
+// row reads values that may be absent.
 func (r *reader) row() exec.Row {
 	if !r.bool() {
 		return nil

@@ -7,21 +7,22 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// A batch is: rows(4, little endian) · columns(2) · a kind for each column · rows. A row is a bitmap of its nulls and its values. Kind null is of
-// a column that has only nulls; mixed is of one whose values each have their kind before them.
+// A batch is: rows(4, little endian) · columns(2) · a kind for each column · rows. A row is a
+// bitmap of its nulls and its values. The kind of a column with only nulls is null; in a column of
+// kind mixed, each value has its kind before it.
 const (
 	batchHead = 6
 	mixed     = 0xff
 
-	// BatchRows and BatchBytes bound a batch, but for a single row that is larger.
+	// BatchRows and BatchBytes limit a batch. A single row may be larger.
 	BatchRows  = 256
 	BatchBytes = 64 << 10
 
-	maxBatchRows = 1 << 16 // that a reader takes
+	maxBatchRows = 1 << 16 // that a reader accepts
 	maxColumns   = 1 << 15
 )
 
-// RowWriter makes batches of rows. The zero RowWriter is ready.
+// RowWriter encodes batches of rows. The zero RowWriter is ready.
 type RowWriter struct {
 	buf   []byte
 	rows  int
@@ -29,8 +30,9 @@ type RowWriter struct {
 	mixed []bool // columns that have had values of two kinds
 }
 
-// Add appends a row, of which nothing is kept. It gives false, and takes nothing, where the row does not go with those before it, since it has
-// other kinds of values or another width: the batch has to be taken first.
+// Add appends a copy of a row. It returns false, and does nothing, if the row does not fit the
+// earlier ones because its values have other kinds or another number: then the caller must take the
+// batch first.
 func (w *RowWriter) Add(row exec.Row) bool {
 	if w.rows == 0 {
 		w.begin(len(row))
@@ -71,7 +73,8 @@ func (w *RowWriter) begin(cols int) {
 	}
 }
 
-// fits settles the kinds of columns that had only nulls; false where a value is of another kind than those above it.
+// fits sets the kinds of columns that had only nulls. It returns false if a value has another kind
+// than the earlier ones.
 func (w *RowWriter) fits(row exec.Row) bool {
 	kinds := w.buf[batchHead : batchHead+len(row)]
 	for i := range row {
@@ -89,16 +92,16 @@ func (w *RowWriter) fits(row exec.Row) bool {
 	return true
 }
 
-// Len gives the number of rows added.
+// Len returns the number of rows added.
 func (w *RowWriter) Len() int { return w.rows }
 
-// Size gives the batch's size in bytes.
+// Size returns the batch's size in bytes.
 func (w *RowWriter) Size() int { return len(w.buf) }
 
-// Full tells whether the batch is as large as it should become.
+// Full reports whether the batch has reached its size.
 func (w *RowWriter) Full() bool { return w.rows >= BatchRows || len(w.buf) >= BatchBytes }
 
-// Take gives the batch, valid until the next Add, and begins another.
+// Take returns the batch, valid until the next Add, and starts another one.
 func (w *RowWriter) Take() []byte {
 	if w.rows == 0 {
 		return nil
@@ -140,10 +143,11 @@ func (r *RowReader) Reset(b []byte) error {
 	return nil
 }
 
-// Len gives the number of rows left.
+// Len returns the number of rows left.
 func (r *RowReader) Len() int { return r.rows }
 
-// Next gives the next row, valid until the next call; its values alias the batch. Nil after the last.
+// Next returns the next row, valid until the next call; its values alias the batch. It returns nil
+// after the last row.
 func (r *RowReader) Next() (exec.Row, error) {
 	if r.rows == 0 {
 		return nil, nil

@@ -7,16 +7,17 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 )
 
-// Session is what expressions of a task may ask of the session that it is for, by value. It implements builtin.IdentityInfo and
-// builtin.SettingInfo; what else a function may ask either the node that runs the task answers, or the planner keeps at the gateway.
+// Session holds the values of a session that expressions of a task may ask for. It implements
+// builtin.IdentityInfo and builtin.SettingInfo. The node that runs the task answers other questions
+// itself, or the planner keeps the functions at the gateway.
 type Session struct {
 	User, Login       string // current_user, session_user
 	Database          string
-	Schemas, Implicit []string // CurrentSchemas without and with what is searched implicitly
+	Schemas, Implicit []string // CurrentSchemas without and with the implicitly searched schemas
 	PID               int32
 	Version           string
 	Client, Server    Address
-	Settings          []Setting // those that the plan asks for by name
+	Settings          []Setting // those that the plan names
 }
 
 // Address is an end of the client's connection.
@@ -28,7 +29,7 @@ type Address struct {
 // Setting is a configuration parameter.
 type Setting struct {
 	Name, Value string
-	Set         bool // the session knows it
+	Set         bool // the session has the setting
 }
 
 var (
@@ -36,7 +37,7 @@ var (
 	_ builtin.SettingInfo  = (*Session)(nil)
 )
 
-// AppendSession appends what a session says of itself, and of the settings named.
+// AppendSession appends the values of a session, and the settings named.
 func AppendSession(dst []byte, s builtin.SessionInfo, settings []string) []byte {
 	if s == nil {
 		return dst
@@ -67,7 +68,7 @@ func appendTexts(dst []byte, list []string) []byte {
 	return dst
 }
 
-// DecodeSession reads what AppendSession wrote; nil where that was nothing.
+// DecodeSession decodes the output of AppendSession, nil if it is empty.
 func DecodeSession(b []byte) (*Session, error) {
 	if len(b) == 0 {
 		return nil, nil

@@ -5,7 +5,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// What a Write has.
+// Flags of a Write.
 const (
 	writeHit = 1 << iota
 	writeBuilding
@@ -13,7 +13,7 @@ const (
 	writeDeferred
 )
 
-// AppendWrite appends one write of a stage. Writes follow each other without anything between them.
+// AppendWrite appends one write. Writes follow each other without separators.
 func AppendWrite(dst []byte, w *exec.Write) []byte {
 	flags := byte(0)
 	if w.Hit {
@@ -59,14 +59,15 @@ func DecodeWrites(dst []exec.Write, b []byte) ([]exec.Write, error) {
 	return dst, r.end()
 }
 
-// What Limits say beside numbers.
+// Flags of Limits.
 const (
 	limitExplicitBuckets = 1 << iota
 	limitReadOnly
 	limitUnvalidated
 )
 
-// AppendLimits appends the limits that count in a fragment; those of the gateway's side alone, and LockWaits, stay there.
+// AppendLimits appends the limits that matter in a fragment. LockWaits and the limits of the
+// gateway are left out.
 func AppendLimits(dst []byte, l *exec.Limits) []byte {
 	flags := byte(0)
 	if l.ExplicitBuckets {
@@ -81,7 +82,7 @@ func AppendLimits(dst []byte, l *exec.Limits) []byte {
 	return appendUint(append(dst, byte(l.Isolation), flags), uint64(l.Since))
 }
 
-// DecodeLimits reads what AppendLimits wrote.
+// DecodeLimits decodes the output of AppendLimits.
 func DecodeLimits(b []byte) (exec.Limits, error) {
 	r := newReader(b, "limits")
 	l := exec.Limits{Isolation: txn.Isolation(r.byte())}

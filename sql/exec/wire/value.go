@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// What of a Datum a kind uses.
+// The fields of a Datum that a kind uses.
 const (
 	usesA     = 1 << iota // varint
 	usesN                 // varint
@@ -22,7 +22,7 @@ var layouts = [types.KindVoid + 1]byte{
 	types.KindRecord: usesS, types.KindBit: usesA | usesS, types.KindTid: usesN,
 }
 
-// appendValue appends a datum without its kind; null has none.
+// appendValue appends a datum without its kind; nothing for null.
 func appendValue(dst []byte, d *types.Datum) []byte {
 	layout := layouts[d.K]
 	if layout&usesA != 0 {
@@ -84,7 +84,7 @@ func AppendValues(dst []byte, row []types.Datum) []byte {
 	return dst
 }
 
-// DecodeValues reads what AppendValues wrote, which must be all of b. The values alias b.
+// DecodeValues decodes the output of AppendValues, which must be all of b. The values alias b.
 func DecodeValues(b []byte) ([]types.Datum, error) {
 	r := newReader(b, "values")
 	row := r.values()
