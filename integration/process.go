@@ -21,13 +21,15 @@ import (
 	"github.com/sherddb/sherd/internal/testlog"
 )
 
-// readyTimeout is how long a process may take to accept clients, recovery included, on a busy machine.
+// readyTimeout is how long a process may take to accept clients on a busy machine, recovery
+// included.
 const readyTimeout = 60 * time.Second
 
 // Build compiles the command into dir and returns its path.
 func Build(dir string) (string, error) { return build(filepath.Join(dir, "sherd")) }
 
-// BuildRelease is Build for a program that says it is another release, RELEASE:FROM-TO: its name and the versions of clusters that it speaks.
+// BuildRelease is Build for a program that acts as another release, RELEASE:FROM-TO: its name and
+// the versions of clusters that it supports.
 func BuildRelease(dir, release string) (string, error) {
 	return build(filepath.Join(dir, "sherd-"+release), "-ldflags", "-X main.pretended="+release)
 }
@@ -42,16 +44,16 @@ func build(path string, flags ...string) (string, error) {
 
 // Process is a running `sherd start`.
 type Process struct {
-	URL  string // what its ready line says
+	URL  string // from its ready line
 	Data string
 
 	cmd    *exec.Cmd
 	log    *lockedBuffer
-	exited chan struct{} // closed when the process is gone
+	exited chan struct{} // closed when the process has ended
 	err    error         // of Wait; read after exited
 }
 
-// lockedBuffer collects standard error while a test may read it.
+// lockedBuffer collects standard error, which a test may read meanwhile.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer // guarded by mu
@@ -72,7 +74,7 @@ type panics struct {
 	lines []string // guarded by mu
 }
 
-// add looks for panics in what a process writes; slog writes a record at once.
+// add looks for panics in the output of a process; slog writes a record at once.
 func (r *panics) add(p []byte) {
 	if found := testlog.Panics(string(p)); len(found) > 0 {
 		r.mu.Lock()
@@ -81,7 +83,8 @@ func (r *panics) add(p []byte) {
 	}
 }
 
-// ExitCode returns the code with which a test binary ends: that of its tests, and not 0 if a process that they started has recovered from a panic.
+// ExitCode returns the exit code of a test binary: that of its tests, and not 0 if a process that
+// they started has recovered from a panic.
 func ExitCode(code int) int {
 	recovered.mu.Lock()
 	defer recovered.mu.Unlock()
@@ -98,21 +101,21 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// Command says how a node is started.
+// Command describes how to start a node.
 type Command struct {
-	Via     []string // what the command is started with, as a network namespace wants it
+	Via     []string // prefix of the command, to run it in a network namespace
 	Binary  string
 	Data    string
 	SQLAddr string
 	Flags   []string
 }
 
-// Launch starts a process and returns at once; it may be killed before it is ready.
+// Launch starts a process and returns at once. The process may be killed before it is ready.
 func Launch(binary, data string, flags ...string) (*Process, *bufio.Reader, error) {
 	return LaunchCommand(Command{Binary: binary, Data: data, SQLAddr: "127.0.0.1:0", Flags: flags})
 }
 
-// LaunchCommand is Launch with all that can be said.
+// LaunchCommand is Launch with all options.
 func LaunchCommand(c Command) (*Process, *bufio.Reader, error) {
 	p := &Process{Data: c.Data, log: &lockedBuffer{}, exited: make(chan struct{})}
 	words := append(append([]string{}, c.Via...), c.Binary, "start", "--data", c.Data, "--sql-addr", c.SQLAddr, "--node-addr", "127.0.0.1:0")
@@ -141,7 +144,7 @@ func Start(binary, data string, flags ...string) (*Process, error) {
 	return StartCommand(Command{Binary: binary, Data: data, SQLAddr: "127.0.0.1:0", Flags: flags})
 }
 
-// StartCommand is Start with all that can be said.
+// StartCommand is Start with all options.
 func StartCommand(c Command) (*Process, error) {
 	p, out, err := LaunchCommand(c)
 	if err != nil {
@@ -178,13 +181,13 @@ func (p *Process) WaitReady(out *bufio.Reader) error {
 	}
 }
 
-// Kill ends the process as a crash would and waits until it is gone.
+// Kill kills the process, as a crash would, and waits until it has ended.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Signal(syscall.SIGKILL)
 	<-p.exited
 }
 
-// Terminate asks the process to end and returns its exit code and how long it took.
+// Terminate stops the process with SIGTERM and returns its exit code and how long it took.
 func (p *Process) Terminate() (code int, took time.Duration, err error) {
 	started := time.Now()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -200,7 +203,7 @@ func (p *Process) Terminate() (code int, took time.Duration, err error) {
 	}
 }
 
-// Dump ends the process; its log says then what every goroutine was at.
+// Dump ends the process; its log then has the stacks of all goroutines.
 func (p *Process) Dump() {
 	_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 	select {
@@ -210,7 +213,7 @@ func (p *Process) Dump() {
 	}
 }
 
-// Exited says whether the process is gone.
+// Exited reports whether the process has ended.
 func (p *Process) Exited() bool {
 	select {
 	case <-p.exited:
@@ -220,10 +223,10 @@ func (p *Process) Exited() bool {
 	}
 }
 
-// Log is what the process wrote to standard error.
+// Log returns what the process wrote to standard error.
 func (p *Process) Log() string { return p.log.String() }
 
-// StartT starts a process for one test, which ends with it.
+// StartT starts a process for one test and stops it at the end of the test.
 func StartT(t testing.TB, binary, data string, flags ...string) *Process {
 	t.Helper()
 	p, err := Start(binary, data, flags...)
@@ -234,7 +237,7 @@ func StartT(t testing.TB, binary, data string, flags ...string) *Process {
 	return p
 }
 
-// Connect opens a connection that ends with the test.
+// Connect opens a connection and closes it at the end of the test.
 func Connect(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
@@ -255,7 +258,7 @@ func Exec(t testing.TB, conn *pgx.Conn, text string, args ...any) {
 	}
 }
 
-// One runs a query that must give one value.
+// One runs a query that must return one value.
 func One[T any](t testing.TB, conn *pgx.Conn, text string, args ...any) (v T) {
 	t.Helper()
 	if err := conn.QueryRow(context.Background(), text, args...).Scan(&v); err != nil {

@@ -7,10 +7,11 @@ import (
 	"testing"
 )
 
-// aptMu keeps tests from installing at the same time.
+// aptMu prevents tests from installing packages at the same time.
 var aptMu sync.Mutex
 
-// Need makes sure that a command works, and installs Debian packages if it does not. A machine on which that fails fails the test: it is never skipped.
+// Need checks that a command works, and installs Debian packages if it does not. If that fails, the
+// test fails: it is never skipped.
 func Need(t testing.TB, packages []string, probe ...string) {
 	t.Helper()
 	aptMu.Lock()

@@ -13,11 +13,11 @@ import (
 // figure is one measurement of one server.
 type figure struct {
 	rate      float64 // per second: transactions, or thousands of rows
-	latency   float64 // ms of one
-	processor float64 // ms of all its processes for one
+	latency   float64 // ms for one transaction
+	processor float64 // ms of all the server's processes for one transaction
 }
 
-// head prints what the columns are.
+// head prints the heads of the columns.
 func (b *bench) head() {
 	if b.cluster {
 		fmt.Printf("%-28s %8s  each: ms, ms of processor time (times that of the first)\n%-37s", "workload", "clients", "")
@@ -73,7 +73,8 @@ func median(x []float64) float64 {
 // tick is the unit of /proc/PID/stat: USER_HZ is 100 on every Linux that Go runs on.
 const tick = 10 * time.Millisecond
 
-// processorTime is what a server's processes have used, with their children, the ended ones too.
+// processorTime returns the processor time of a server's processes, including their children and
+// ended processes.
 func (s *server) processorTime() time.Duration {
 	children := map[int][]int{}
 	used := map[int]time.Duration{}
@@ -83,7 +84,8 @@ func (s *server) processorTime() time.Duration {
 		if err != nil {
 			continue // it has ended
 		}
-		// The name, in parentheses, may hold anything; behind it are state, parent, and from the twelfth on user, system and those of ended children.
+		// The name, in parentheses, may contain any character. After it come state, parent, and
+		// from the twelfth on the user and system time, also of ended children.
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		parent, _ := strconv.Atoi(fields[1])

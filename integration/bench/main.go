@@ -1,13 +1,16 @@
-// Command bench runs pgbench scripts against Sherd and PostgreSQL 15 in turn, in one run on one machine, and prints throughput and ratios.
+// Command bench runs pgbench scripts against Sherd and PostgreSQL 15 in turn, in one run on one
+// machine, and prints throughput and ratios.
 //
 //	make bench
 //	go run ./integration/bench -seconds 20 -rounds 3 -only point,insert
 //
-// PostgreSQL runs with its default settings (and durability), made with initdb -E UTF8 --locale=C.UTF-8; it is installed from Debian's packages
-// where it is missing. Sherd runs with three fragments. Each round measures both, one after the other; medians of the rounds are quoted.
+// PostgreSQL runs with its default settings (and durability), initialised with initdb -E UTF8
+// --locale=C.UTF-8; it is installed from Debian's packages if it is missing. Sherd runs with three
+// fragments. Each round measures both, one after the other; the output shows medians of the rounds.
 //
-// With -cluster it compares what a replicated write costs: PostgreSQL alone and with one synchronous standby, Sherd as one node and as three,
-// each with all replicas on this machine, so that processor time counts and throughput does not.
+// With -cluster it compares the cost of a replicated write: PostgreSQL alone and with one
+// synchronous standby, Sherd as one node and as three. All replicas are on this machine, so compare
+// processor time and not throughput.
 package main
 
 import (

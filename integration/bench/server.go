@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// server is a running database, of one process and its children, or of several.
+// server is a running database: a process with its children, or several processes.
 type server struct {
 	name string
-	port int // where clients connect
+	port int // for clients
 	pids []int
 	stop func()
 }
@@ -29,7 +29,7 @@ func (s *server) args() []string {
 	return []string{"-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "postgres"}
 }
 
-// newServer is a server of one command, which runs.
+// newServer returns a server for a running command.
 func newServer(name string, port int, cmd *exec.Cmd) *server {
 	return &server{name, port, []int{cmd.Process.Pid}, func() {
 		cmd.Process.Signal(syscall.SIGTERM)
@@ -37,7 +37,8 @@ func newServer(name string, port int, cmd *exec.Cmd) *server {
 	}}
 }
 
-// command makes a command that runs as the user postgres where we are root, which PostgreSQL refuses to run as.
+// command returns a command. If we are root, it runs as the user postgres when asPostgres is set,
+// because PostgreSQL refuses to run as root.
 func command(ctx context.Context, asPostgres bool, name string, args ...string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	if !asPostgres || os.Getuid() != 0 {
@@ -89,7 +90,7 @@ func startPostgres(ctx context.Context, dir string) (*server, error) {
 	return runPostgres(ctx, "PostgreSQL", dir)
 }
 
-// postgresDir makes a directory that PostgreSQL takes.
+// postgresDir creates a directory that PostgreSQL accepts.
 func postgresDir(ctx context.Context, dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil || os.Getuid() != 0 {
 		return err
@@ -100,7 +101,7 @@ func postgresDir(ctx context.Context, dir string) error {
 	return nil
 }
 
-// asPostgres runs one of PostgreSQL's programs to its end.
+// asPostgres runs one of PostgreSQL's programs and waits for its end.
 func asPostgres(ctx context.Context, program string, args ...string) error {
 	cmd, err := command(ctx, true, filepath.Join(postgresBin, program), args...)
 	if err != nil {
@@ -112,7 +113,7 @@ func asPostgres(ctx context.Context, program string, args ...string) error {
 	return nil
 }
 
-// runPostgres starts PostgreSQL over a directory and waits until it takes clients.
+// runPostgres starts PostgreSQL with a directory and waits until it accepts clients.
 func runPostgres(ctx context.Context, name, dir string, settings ...string) (*server, error) {
 	port, err := freePort()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/integration/fault"
 )
 
-// subjects gives what is compared, the first being what the others are measured by.
+// subjects returns the servers to compare. The others are compared with the first.
 func (b *bench) subjects(bin string) []func(ctx context.Context) (*server, error) {
 	at := func(name string) string { return filepath.Join(b.dir, name) }
 	postgres := func(ctx context.Context) (*server, error) { return startPostgres(ctx, at("postgres")) }
@@ -26,14 +26,15 @@ func (b *bench) subjects(bin string) []func(ctx context.Context) (*server, error
 	}
 }
 
-// stop stops what was started.
+// stop stops all servers.
 func (b *bench) stop() {
 	for _, s := range b.servers {
 		s.stop()
 	}
 }
 
-// startReplicated starts PostgreSQL with one standby, for which every commit waits until it has written it (synchronous_commit = on).
+// startReplicated starts PostgreSQL with one standby. Every commit waits until the standby has
+// written it (synchronous_commit = on).
 func startReplicated(ctx context.Context, dir, standby string) (*server, error) {
 	primary, err := startPostgres(ctx, dir)
 	if err != nil {
@@ -64,7 +65,7 @@ func startReplicated(ctx context.Context, dir, standby string) (*server, error) 
 	return primary, nil
 }
 
-// startNodes starts a cluster, of which clients use the first node.
+// startNodes starts a cluster. Clients use the first node.
 func startNodes(ctx context.Context, bin, dir string, n int) (*server, error) {
 	c, err := fault.NewCluster(bin, dir, fault.Loopback{}, n)
 	if err != nil {

@@ -20,7 +20,7 @@ type workload struct {
 	name   string
 	what   string
 	script string // for pgbench; "" is COPY
-	long   bool   // takes seconds for one transaction: fewer of them
+	long   bool   // a transaction takes seconds: run fewer of them
 }
 
 // :docs is the number of documents. Ids are spread over all fragments.
@@ -50,8 +50,9 @@ var workloads = []workload{
 		"GROUP BY 1, 2 ORDER BY 4 DESC LIMIT 10;\n", true},
 }
 
-// spreadID is the SQL for an id of the table spread that lies in fragment f of three, which has 349,525 buckets or one more. The table has two
-// documents for each f and i, "left" and "right", in one bucket.
+// spreadID returns the SQL for an id of the table spread in fragment f of three, which has 349,525
+// buckets or one more. For each f and i the table has two documents, "left" and "right", in one
+// bucket.
 func spreadID(side, f, i string) string {
 	return fmt.Sprintf("'%s/' || %s || '$@' || (%s * 349526 + %s)", side, i, f, i)
 }
@@ -74,7 +75,7 @@ type bench struct {
 	servers []*server
 }
 
-// prepare makes the tables and the files that both servers load.
+// prepare creates the tables, and the files that both servers load.
 func (b *bench) prepare(ctx context.Context) error {
 	if err := b.writeRows("docs.csv", b.docs, func(r *rand.Rand, i int) (id, doc string) {
 		return fmt.Sprintf("docs/%d", i), fmt.Sprintf(`{"N":%d,"Name":"document %d","Text":"%s"}`, i, i, padding(r, 900))
@@ -118,7 +119,7 @@ func (b *bench) prepare(ctx context.Context) error {
 // spread is how many pairs of documents each fragment has.
 const spread = 20_000
 
-// prepareSpread makes the tables of the workloads that say where their documents are.
+// prepareSpread creates the tables of the workloads that choose the fragments of their documents.
 func (b *bench) prepareSpread(ctx context.Context, s *server) error {
 	for _, text := range []string{
 		"CREATE TABLE spread (id text PRIMARY KEY, doc jsonb NOT NULL)",
@@ -134,7 +135,7 @@ func (b *bench) prepareSpread(ctx context.Context, s *server) error {
 		}
 	}
 	if !strings.HasPrefix(s.name, "Sherd") {
-		return nil // PostgreSQL adds to the one row
+		return nil // in PostgreSQL all additions go to the one row
 	}
 	return b.psql(ctx, s, "SELECT sherd.hot_split('counters/2', 16, ARRAY['v'])")
 }

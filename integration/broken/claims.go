@@ -46,5 +46,5 @@ var claims = []claim{
 	{"MoveSeen", "./storage", "TestRuleMoveSeen"},
 }
 
-// histories are the rules whose absence the random histories of package integration find too.
+// histories are the rules whose absence the random histories of package integration also find.
 var histories = []string{"T3Prepared", "T7Ask", "T8Validate", "T8Prepared", "T8Proposed", "FirstUpdater"}

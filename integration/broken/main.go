@@ -108,7 +108,7 @@ type build struct {
 	overlay string // file for the go command
 }
 
-// breakRule makes the files of a build without a rule in dir.
+// breakRule writes the files of a build without a rule to dir.
 func breakRule(dir string, text []byte, rule string) (*build, error) {
 	on, off := "\t"+rule+" = true\n", "\t"+rule+" = false\n"
 	if strings.Count(string(text), on) != 1 {
@@ -130,7 +130,7 @@ func breakRule(dir string, text []byte, rule string) (*build, error) {
 	return b, os.WriteFile(b.overlay, list, 0o600)
 }
 
-// check runs what is claimed to fail on the build, and reports whether all of it does.
+// check runs the tests that should fail on the build, and reports whether all of them fail.
 func (b *build) check(length time.Duration) bool {
 	ok, claimed := true, false
 	for _, c := range claims {

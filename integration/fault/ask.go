@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ask asks a node for one value.
+// ask runs a query that returns one value on a node.
 func ask[T any](ctx context.Context, n *Node, query string) (v T, err error) {
 	conn, err := pgx.Connect(ctx, n.URL())
 	if err != nil {

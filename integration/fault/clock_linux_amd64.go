@@ -14,13 +14,16 @@ import (
 	"time"
 )
 
-// A Go program reads the clock in the kernel's page of code in its memory, the vDSO, and neither a library loaded before nor a namespace is in the way there.
-// So that page is what is changed, in the memory of one process that runs: its clock_gettime jumps to code in the page's unused end, which asks the
-// kernel and adds an offset to CLOCK_REALTIME. All clocks of that process that run on evenly do so still, as when an administrator sets the clock.
+// A Go program reads the clock by the kernel's code page in its memory, the vDSO, so neither a
+// preloaded library nor a namespace can change what it reads. Therefore this code changes that page
+// in the memory of one running process: its clock_gettime jumps to code in the unused end of the
+// page, which calls the kernel and adds an offset to CLOCK_REALTIME. The monotonic clocks of the
+// process are not affected, as when an administrator sets the clock.
 
-const clockCode = 32 // bytes at the end of the page, unused
+const clockCode = 32 // unused bytes at the end of the page
 
-// SetClock sets how far a process's clock is ahead of this machine's. It returns errors.ErrUnsupported, wrapped, where that cannot be done.
+// SetClock sets how far a process's clock is ahead of this machine's. It returns
+// errors.ErrUnsupported, wrapped, if that is not possible.
 func SetClock(pid int, ahead time.Duration) error {
 	seconds := int64(ahead / time.Second)
 	if seconds != int64(int32(seconds)) {
@@ -50,7 +53,8 @@ func SetClock(pid int, ahead time.Duration) error {
 	}
 	jump := little.LittleEndian.AppendUint32([]byte{0xe9}, uint32(at-entry-5))
 	return stopped(pid, func() error {
-		for inside := true; inside; { // no thread may be amid the instructions that are written over
+		// No thread may be executing the instructions that are overwritten.
+		for inside := true; inside; {
 			if inside, err = anyThreadIn(pid, uint64(start+entry+1), uint64(start+entry+int64(len(jump)))); err != nil {
 				return err
 			}
@@ -68,7 +72,8 @@ func SetClock(pid int, ahead time.Duration) error {
 	})
 }
 
-// clockProgram is clock_gettime with an offset, in machine code. It ends in the offset and a return.
+// clockProgram returns clock_gettime with an offset, in machine code. It ends with the offset and a
+// return.
 func clockProgram(seconds int32) []byte {
 	code := []byte{
 		0xb8, 228, 0, 0, 0, // mov eax, SYS_clock_gettime
@@ -80,7 +85,7 @@ func clockProgram(seconds int32) []byte {
 	return append(little.LittleEndian.AppendUint32(code, uint32(seconds)), 0xc3)
 }
 
-// vdsoOf gives where the kernel's page of code lies in a process's memory.
+// vdsoOf returns the address range of the kernel's code page in a process's memory.
 func vdsoOf(pid int) (start, end int64, err error) {
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
@@ -113,7 +118,7 @@ func clockEntry(image []byte) (int64, error) {
 	return 0, fmt.Errorf("%w: the vDSO has no clock_gettime", errors.ErrUnsupported)
 }
 
-// stopped does something while all threads of a process stand still.
+// stopped calls do while all threads of a process are stopped.
 func stopped(pid int, do func() error) error {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return err
@@ -121,7 +126,8 @@ func stopped(pid int, do func() error) error {
 	return errors.Join(do(), syscall.Kill(pid, syscall.SIGCONT))
 }
 
-// anyThreadIn tells whether a thread of a process that was stopped would go on at an address from one to before another, or has not stopped yet.
+// anyThreadIn reports whether a thread of a stopped process would continue at an address in a
+// range, or has not stopped yet.
 func anyThreadIn(pid int, from, to uint64) (bool, error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", pid))
 	if err != nil {

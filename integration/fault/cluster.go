@@ -22,7 +22,7 @@ import (
 	"github.com/sherddb/sherd/internal/faultnet"
 )
 
-// Ports of every node in a namespace of its own.
+// Ports of every node in its own namespace.
 const (
 	sqlPort  = 5433
 	nodePort = 7433
@@ -40,26 +40,27 @@ type Cluster struct {
 	nodes []*Node // guarded by mu
 }
 
-// Node is one node and where it is found, whether it runs or not.
+// Node is one node and its addresses, whether it runs or not.
 type Node struct {
-	Number  int    // where it is
-	ID      int    // as the cluster knows it
+	Number  int    // its number in this package
+	ID      int    // its number in the cluster
 	SQL     string // HOST:PORT, as clients see it
 	listen  string // likewise, as the node does
 	Peers   string // HOST:PORT of the node port
 	data    string
-	http    string               // HOST:PORT for operators, empty: nobody asks there
+	http    string               // HOST:PORT for operators; empty: none
 	process *integration.Process // nil: it was ended
-	past    string               // what its earlier processes have logged
-	forward *exec.Cmd            // for clients, in a namespace; nil: they need none
+	past    string               // log of its earlier processes
+	forward *exec.Cmd            // for clients, in a namespace; nil: not needed
 	stopped bool                 // by SIGSTOP
 	flags   []string
 }
 
-// nodeNumber stands for a node's number in what is started with all of them.
+// nodeNumber stands for a node's number in flags for all nodes.
 const nodeNumber = "{node}"
 
-// refill is how long a node may take to be given all that another one has lost: a GB and more after half an hour, as old versions are kept, fragment by fragment.
+// refill is how long a node may take to be refilled after another one has lost its data: a GB and
+// more after half an hour, because old versions are kept, one fragment after another.
 const refill = 5 * time.Minute
 
 // NewCluster starts n nodes that replicate everything on three of them.
@@ -73,7 +74,7 @@ func NewCluster(binary, dir string, network Network, n int, flags ...string) (*C
 	return c, nil
 }
 
-// Add starts one node more, which joins those there are.
+// Add starts another node, which joins the cluster.
 func (c *Cluster) Add() (*Node, error) {
 	number := len(c.nodes) + 1
 	n := &Node{Number: number, ID: number, data: filepath.Join(c.dir, "n"+strconv.Itoa(number))}
@@ -110,7 +111,7 @@ func (c *Cluster) Add() (*Node, error) {
 	return n, nil
 }
 
-// join starts a node whose data directory is empty.
+// join starts a node with an empty data directory.
 func (c *Cluster) join(n, at *Node) error {
 	token, err := c.Token()
 	if err != nil {
@@ -119,7 +120,7 @@ func (c *Cluster) join(n, at *Node) error {
 	return c.start(n, "--join", at.Peers, "--token", token)
 }
 
-// port gives an address of a node: on loopback a port that is free, which is then its own for good.
+// port returns an address for a node. On loopback it chooses a free port, which the node keeps.
 func (c *Cluster) port(node, port int) (string, error) {
 	if c.network.Cuts() {
 		return net.JoinHostPort(c.network.Address(node), strconv.Itoa(port)), nil
@@ -127,7 +128,7 @@ func (c *Cluster) port(node, port int) (string, error) {
 	return faultnet.FreeAddr()
 }
 
-// Token asks the first node that answers for a token with which a node may join.
+// Token returns a join token from the first node that answers.
 func (c *Cluster) Token() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -142,7 +143,7 @@ func (c *Cluster) Token() (string, error) {
 	return "", errors.Join(errs...)
 }
 
-// URL is what a client connects to a node with.
+// URL returns the connection string for a node.
 func (n *Node) URL() string { return "postgres://postgres@" + n.SQL + "/postgres?connect_timeout=5" }
 
 func (c *Cluster) start(n *Node, flags ...string) error {
@@ -166,14 +167,14 @@ func (c *Cluster) start(n *Node, flags ...string) error {
 	return nil
 }
 
-// Nodes gives all nodes.
+// Nodes returns all nodes.
 func (c *Cluster) Nodes() []*Node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]*Node(nil), c.nodes...)
 }
 
-// AnyURL gives where a client may connect now: a random node that runs.
+// AnyURL returns the connection string of a random running node.
 func (c *Cluster) AnyURL() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,14 +190,14 @@ func (c *Cluster) AnyURL() string {
 	return up[rand.IntN(len(up))].URL()
 }
 
-// Kill ends nodes as a power failure would.
+// Kill kills nodes, as a power failure would.
 func (c *Cluster) Kill(nodes ...*Node) {
 	for _, n := range nodes {
 		n.process.Kill()
 	}
 }
 
-// Start starts nodes again, at once, and waits until all take clients.
+// Start starts nodes again, all at once, and waits until all accept clients.
 func (c *Cluster) Start(nodes ...*Node) error {
 	errs := make([]error, len(nodes))
 	var wg sync.WaitGroup
@@ -207,7 +208,7 @@ func (c *Cluster) Start(nodes ...*Node) error {
 	return errors.Join(errs...)
 }
 
-// Restart ends a node as an operator would, and starts it again.
+// Restart stops a node as an operator would, and starts it again.
 func (c *Cluster) Restart(n *Node) error {
 	code, took, err := n.process.Terminate()
 	if err == nil && code != 0 {
@@ -216,10 +217,10 @@ func (c *Cluster) Restart(n *Node) error {
 	return errors.Join(err, c.start(n))
 }
 
-// Freeze stops a node's process in its tracks; Thaw lets it go on.
+// Freeze stops a node's process; Thaw continues it.
 func (c *Cluster) Freeze(n *Node) error { return c.signal(n, syscall.SIGSTOP) }
 
-// Thaw lets a frozen node go on.
+// Thaw continues a frozen process.
 func (c *Cluster) Thaw(n *Node) error { return c.signal(n, syscall.SIGCONT) }
 
 func (c *Cluster) signal(n *Node, s syscall.Signal) error {
@@ -232,7 +233,7 @@ func (c *Cluster) signal(n *Node, s syscall.Signal) error {
 // Process is the node's process of now.
 func (n *Node) Process() *integration.Process { return n.process }
 
-// Isolate cuts a node off from all others: what it sends, what it is sent, or both.
+// Isolate cuts the network between a node and all others: in the direction out, in, or both.
 func (c *Cluster) Isolate(n *Node, out, in bool) error {
 	return c.each(n, func(other *Node) error {
 		var errs []error
@@ -246,7 +247,7 @@ func (c *Cluster) Isolate(n *Node, out, in bool) error {
 	})
 }
 
-// Reunite takes that back.
+// Reunite reverts Isolate.
 func (c *Cluster) Reunite(n *Node, out, in bool) error {
 	return c.each(n, func(other *Node) error {
 		var errs []error
@@ -270,7 +271,8 @@ func (c *Cluster) each(n *Node, do func(other *Node) error) error {
 	return errors.Join(errs...)
 }
 
-// led gives the node whose number a query tells, once it does: a moment after a fault nobody may lead.
+// led returns the node whose number a query returns. It repeats the query, because after a fault
+// there may be no leader for a moment.
 func (c *Cluster) led(rnd *rand.Rand, query string) (*Node, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -291,13 +293,14 @@ func (c *Cluster) led(rnd *rand.Rand, query string) (*Node, error) {
 	return nil, fmt.Errorf("%s: there is no node %d", query, number)
 }
 
-// WaitWhole waits until a node finds that every fragment has its replicas, all of which have caught up, and that every node is there.
+// WaitWhole waits until a node reports that every fragment has its replicas, that all of them have
+// caught up, and that every node answers.
 func (c *Cluster) WaitWhole(ctx context.Context, n *Node) error {
 	return waitFor(ctx, n, "SELECT (SELECT count(*) FROM sherd.replicas WHERE role = 'learner' OR role <> 'leader' AND state <> 'up to date')"+
 		" + (SELECT count(*) FROM sherd.nodes WHERE NOT alive) + (SELECT count(*) FROM sherd.fragments WHERE leader IS NULL OR cardinality(nodes) < replication_factor)", 0)
 }
 
-// Logs are what the nodes wrote to standard error, the last lines of each.
+// Logs returns the last lines that each node wrote to standard error.
 func (c *Cluster) Logs(lines int) string {
 	var b strings.Builder
 	for _, n := range c.Nodes() {
@@ -307,8 +310,8 @@ func (c *Cluster) Logs(lines int) string {
 	return b.String()
 }
 
-// Dump has every node that runs write down what its goroutines do, which ends it, and gives what they wrote: all at once, so that none shows what the
-// end of the others has done to it.
+// Dump makes every running node write the stacks of its goroutines, which ends it, and returns the
+// output. It asks all nodes at once, so that no stack shows the effects of the end of other nodes.
 func (c *Cluster) Dump() string {
 	var wg sync.WaitGroup
 	for _, n := range c.Nodes() {
@@ -321,7 +324,7 @@ func (c *Cluster) Dump() string {
 	return c.Logs(1 << 20)
 }
 
-// Close ends all nodes.
+// Close kills all nodes.
 func (c *Cluster) Close() error {
 	for _, n := range c.Nodes() {
 		if n.process != nil && !n.process.Exited() {
@@ -335,7 +338,7 @@ func (c *Cluster) Close() error {
 	return c.network.Close()
 }
 
-// waitFor asks a node until a count is as wanted.
+// waitFor repeats a query on a node until it returns the wanted count.
 func waitFor(ctx context.Context, n *Node, query string, want int) error {
 	last := errors.New("not asked")
 	for ctx.Err() == nil {

@@ -8,16 +8,17 @@ import (
 	"time"
 )
 
-// recovery is how long a cluster may take to be whole again after a fault has ended, on a busy machine.
+// recovery is how long a cluster may take to be whole again after a fault, on a busy machine.
 const recovery = 2 * time.Minute
 
-// Fault is one kind of suffering.
+// Fault is one kind of fault.
 type Fault struct {
 	Name string
 	Cuts bool // it wants a network that can be cut
-	Calm bool // it is none: nothing happens to nodes
-	Sets bool // it wants processes whose clock can be set (SetClock)
-	// Do inflicts it for about as long as told, and ends it: all nodes run, and reach each other, when it returns.
+	Calm bool // no fault: nothing happens to nodes
+	Sets bool // needs processes whose clock can be set (SetClock)
+	// Do injects the fault for about the given time, and ends it: when it returns, all nodes run
+	// and reach each other.
 	Do func(c *Cluster, rnd *rand.Rand, length time.Duration) error
 }
 
@@ -43,7 +44,7 @@ func Faults() []Fault {
 	}
 }
 
-// nothing lets the moves of buckets go on alone, for longer than a fault.
+// nothing only lets buckets move, for longer than a fault lasts.
 func nothing(_ *Cluster, _ *rand.Rand, length time.Duration) error {
 	time.Sleep(5 * length)
 	return nil
@@ -99,7 +100,8 @@ func killCatalogLeader(c *Cluster, rnd *rand.Rand, length time.Duration) error {
 	return c.Start(n)
 }
 
-// rollingRestart is what an upgrade does: one after the other, each as an operator ends it.
+// rollingRestart restarts the nodes as an upgrade does, one after another, each as an operator
+// stops it.
 func rollingRestart(c *Cluster, _ *rand.Rand, _ time.Duration) error {
 	for _, n := range c.Nodes() {
 		if err := c.Restart(n); err != nil {
@@ -109,7 +111,8 @@ func rollingRestart(c *Cluster, _ *rand.Rand, _ time.Duration) error {
 	return nil
 }
 
-// loseData has a node lose all that it had. It comes back as another node, in the same place, and who it was is removed.
+// loseData deletes the data of a node. The node joins again as another node, in the same place, and
+// the old one is removed.
 func loseData(c *Cluster, rnd *rand.Rand, _ time.Duration) error {
 	nodes := pick(c, rnd, 2)
 	n, other := nodes[0], nodes[1]

@@ -12,8 +12,9 @@ import (
 // forwardVariable names the environment variable with which this program is a forwarder: FROM>TO.
 const forwardVariable = "SHERD_FAULT_FORWARD"
 
-// Forwarder makes this process pass connections on, where it was started for that, and does not return then. A node takes clients on loopback, which
-// in a namespace is the namespace's own. Programs that use a network of namespaces call it first.
+// Forwarder forwards connections if this process was started for that, and then does not return. A
+// node accepts clients on loopback, which in a namespace is the namespace's own. Programs that use
+// a network of namespaces must call it first.
 func Forwarder() {
 	from, to, ok := strings.Cut(os.Getenv(forwardVariable), ">")
 	if !ok {

@@ -15,11 +15,11 @@ import (
 
 const (
 	allBuckets = 1 << 20
-	movesEnd   = 90 * time.Second // Mover.ends, where there are few documents
-	movesAhead = 3                // moves that the mover asks for beside each other
+	movesEnd   = 90 * time.Second // Mover.ends, if there are few documents
+	movesAhead = 3                // moves that the mover requests at the same time
 )
 
-// Mover asks nodes for moves of buckets to and fro, one after another, and pauses, resumes and cancels some.
+// Mover requests moves of buckets, one after another, and pauses, resumes and cancels some.
 type Mover struct {
 	c    *Cluster
 	rnd  *rand.Rand
@@ -27,13 +27,13 @@ type Mover struct {
 
 	wg     sync.WaitGroup
 	cancel context.CancelFunc
-	ends   time.Duration // within which moves come to their end when nothing happens any more
+	ends   time.Duration // time within which moves end after the last fault
 	asked  int
-	// refused counts what nodes have answered instead, by message.
+	// refused counts the error messages of refused requests.
 	refused map[string]int
 }
 
-// StartMover begins; Stop ends it.
+// StartMover starts a mover; Stop stops it.
 func StartMover(ctx context.Context, c *Cluster, seed uint64) *Mover {
 	m := &Mover{c: c, rnd: rand.New(rand.NewPCG(seed, 77)), refused: map[string]int{}, ends: movesEnd}
 	ctx, m.cancel = context.WithCancel(ctx)
@@ -70,7 +70,7 @@ func (m *Mover) close() {
 	}
 }
 
-// one does one thing, at a node that is another one now and then.
+// one makes one request, from time to time on another node.
 func (m *Mover) one(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
@@ -113,7 +113,8 @@ func (m *Mover) call(ctx context.Context, function string, move int64) error {
 	return err
 }
 
-// ask asks for a move of a quarter of all buckets, of one bucket, or of an edge of a range of the map.
+// ask requests a move of a quarter of all buckets, of one bucket, or of an edge of a range of the
+// map.
 func (m *Mover) ask(ctx context.Context) error {
 	target, err := m.oneOf(ctx, "SELECT fragment FROM sherd.fragments ORDER BY 1")
 	if err != nil {
@@ -158,7 +159,8 @@ func (m *Mover) oneOf(ctx context.Context, query string) (string, error) {
 	return all[m.rnd.IntN(len(all))], nil
 }
 
-// Stop ends the mover, lets what was paused go on and waits until all moves have ended. It tells what became of them, how many are done, and what is wrong.
+// Stop stops the mover, resumes paused moves and waits until all moves have ended. It returns a
+// report, the number of completed moves, and an error if something is wrong.
 func (m *Mover) Stop(ctx context.Context) (report string, done int, err error) {
 	m.cancel()
 	m.wg.Wait()
@@ -194,11 +196,12 @@ func (m *Mover) Stop(ctx context.Context) (report string, done int, err error) {
 	return b.String(), done, err
 }
 
-// ended waits until no move is left. What is paused goes on; this node may hear of a pause that was asked of another one only by and by.
+// ended waits until no move is left. It resumes paused moves again and again, because this node may
+// learn of a pause late.
 func (m *Mover) ended(ctx context.Context, conn *pgx.Conn) error {
 	left := ""
 	for {
-		// It fails where the move has ended meanwhile; one that is left is named below.
+		// This fails if the move has ended meanwhile. A move that is left is named below.
 		_, _ = conn.Exec(ctx, "SELECT sherd.resume_move(id) FROM sherd.moves WHERE state = 'paused'")
 		err := conn.QueryRow(ctx, "SELECT coalesce(string_agg(format('%s: [%s,%s) %s → %s %s %s %s', id, first_bucket, end_bucket, source, target, state, phase, waits_for), E'\n'), '') FROM sherd.moves").Scan(&left)
 		switch {

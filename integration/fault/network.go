@@ -11,18 +11,18 @@ import (
 	"strings"
 )
 
-// Network is what lies between the nodes, which are numbered from 1. Clients reach all of them whatever is cut.
+// Network connects the nodes, which are numbered from 1. Clients can always reach all of them.
 type Network interface {
-	// Address is where a node listens.
+	// Address returns the address of a node.
 	Address(node int) string
-	// Via is what a node's command is started with.
+	// Via returns the prefix for a node's command.
 	Via(node int) []string
-	// Cuts tells whether Cut and Slow can be used.
+	// Cuts reports whether Cut and Slow can be used.
 	Cuts() bool
-	// Cut makes what one node sends to another vanish, until Mend.
+	// Cut drops what one node sends to another, until Mend.
 	Cut(from, to int) error
 	Mend(from, to int) error
-	// Slow makes what a node sends slow, and loses what does not fit into a short queue.
+	// Slow delays what a node sends, and drops what does not fit into a short queue.
 	Slow(node int, slow bool) error
 	Close() error
 }
@@ -30,13 +30,13 @@ type Network interface {
 // Loopback is a network that never fails.
 type Loopback struct{}
 
-// Address is that of loopback.
+// Address returns the loopback address.
 func (Loopback) Address(int) string { return "127.0.0.1" }
 
 // Via is nothing.
 func (Loopback) Via(int) []string { return nil }
 
-// Cuts says no.
+// Cuts returns false.
 func (Loopback) Cuts() bool { return false }
 
 var errLoopback = errors.New("loopback cannot be cut")
@@ -53,17 +53,18 @@ func (Loopback) Slow(int, bool) error { return errLoopback }
 // Close does nothing.
 func (Loopback) Close() error { return nil }
 
-// Namespaces is a network namespace for each node, all on one bridge, on which the host has an address too.
+// Namespaces is a network namespace for each node, all on one bridge. The host has an address on
+// the bridge too.
 type Namespaces struct {
 	bridge string
 	subnet string // "10.213.7."
 	nodes  int
 }
 
-// nowhere is a hardware address that nobody has.
+// nowhere is a hardware address that no interface has.
 const nowhere = "02:00:00:00:ff:ff"
 
-// NewNamespaces makes the network of n nodes.
+// NewNamespaces creates the network of n nodes.
 func NewNamespaces(n int) (*Namespaces, error) {
 	id := os.Getpid() % 100_000
 	s := &Namespaces{bridge: fmt.Sprintf("shdb%d", id), subnet: freeSubnet(id)}
@@ -92,7 +93,7 @@ func NewNamespaces(n int) (*Namespaces, error) {
 	return s, nil
 }
 
-// freeSubnet is one of 10.213 that no interface here is in.
+// freeSubnet returns a subnet of 10.213 that no interface of this machine is in.
 func freeSubnet(start int) string {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -117,15 +118,16 @@ func (s *Namespaces) outside(node int) string   { return fmt.Sprintf("%sv%d", s.
 // Address is the node's on the bridge.
 func (s *Namespaces) Address(node int) string { return s.subnet + strconv.Itoa(node) }
 
-// Via is how a command comes into the node's namespace; it keeps its process number.
+// Via returns the prefix that runs a command in the node's namespace; the process number stays the
+// same.
 func (s *Namespaces) Via(node int) []string {
 	return []string{"ip", "netns", "exec", s.namespace(node)}
 }
 
-// Cuts says yes.
+// Cuts returns true.
 func (s *Namespaces) Cuts() bool { return true }
 
-// Cut sends what is for the other node to nobody.
+// Cut sends packets for the other node to an address that does not exist.
 func (s *Namespaces) Cut(from, to int) error {
 	return run("ip", "-n", s.namespace(from), "neigh", "replace", s.Address(to), "lladdr", nowhere, "dev", "eth0", "nud", "permanent")
 }
@@ -143,7 +145,7 @@ func (s *Namespaces) Slow(node int, slow bool) error {
 	return run("tc", "-n", s.namespace(node), "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", "2mbit", "burst", "8kb", "latency", "50ms")
 }
 
-// Close takes the network away.
+// Close removes the network.
 func (s *Namespaces) Close() error {
 	var errs []error
 	for node := 1; node <= s.nodes; node++ {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Anomaly is one thing that must not happen.
+// Anomaly is something that must not happen.
 type Anomaly struct {
 	Kind   string // "lost", "G-single" …
 	Detail string
@@ -17,7 +17,7 @@ func (a Anomaly) String() string { return a.Kind + ": " + a.Detail }
 // maxShown bounds how many anomalies of a kind are reported.
 const maxShown = 5
 
-// checker is one check.
+// checker checks one history.
 type checker struct {
 	txns    []*Transaction
 	final   map[string][]int       // the lists at the end
@@ -38,7 +38,8 @@ type keyTxn struct {
 	id  int
 }
 
-// Check gives the anomalies of a history. final are the lists of all keys, read when everything had ended.
+// Check returns the anomalies of a history. final has the lists of all keys, read after all
+// transactions had ended.
 func Check(txns []*Transaction, final map[string][]int) []Anomaly {
 	c := &checker{
 		final: final, writers: map[write]*Transaction{}, place: map[write]int{}, last: map[keyTxn]int{}, found: map[string]int{},
@@ -60,7 +61,7 @@ func (c *checker) report(kind, format string, args ...any) {
 	}
 }
 
-// collect notes who appended what.
+// collect records the writer of each value.
 func (c *checker) collect(txns []*Transaction) {
 	for _, t := range txns {
 		for _, op := range t.Ops {
@@ -86,7 +87,7 @@ func (c *checker) collect(txns []*Transaction) {
 	}
 }
 
-// checkFinal holds the lists at the end against the outcomes.
+// checkFinal compares the lists at the end with the outcomes.
 func (c *checker) checkFinal() {
 	for w, t := range c.writers {
 		if _, there := c.place[w]; !there && t.Outcome == Committed {
@@ -103,7 +104,8 @@ func (c *checker) checkFinal() {
 	}
 }
 
-// settleUnknown takes the transactions whose writes are there as committed. All writes must be there, or none.
+// settleUnknown treats transactions of unknown outcome as committed if their writes are in the
+// lists. All writes must be there, or none.
 func (c *checker) settleUnknown(txns []*Transaction) {
 	for _, t := range txns {
 		there, missing := 0, 0
@@ -126,7 +128,7 @@ func (c *checker) settleUnknown(txns []*Transaction) {
 	}
 }
 
-// checkReads holds a transaction's reads against the order of versions and against its own writes.
+// checkReads compares a transaction's reads with the order of versions and with its own writes.
 func (c *checker) checkReads(t *Transaction) {
 	own := map[string][]int{}
 	for _, op := range t.Ops {
@@ -134,7 +136,8 @@ func (c *checker) checkReads(t *Transaction) {
 			own[op.Key] = append(own[op.Key], op.Value)
 			continue
 		}
-		others := c.foreign(t, op) // its row's lock keeps others from appending behind the first of its own
+		// After its first write, the lock on the row keeps others from appending.
+		others := c.foreign(t, op)
 		if mine := op.List[len(others):]; !slices.Equal(mine, own[op.Key]) {
 			c.report("internal", "transaction %d read %v of %s after appending %v", t.ID, op.List, op.Key, own[op.Key])
 		}
@@ -151,7 +154,8 @@ func (c *checker) checkReads(t *Transaction) {
 	}
 }
 
-// checkAborted looks for values of aborted transactions. Where they stay in the list at the end, checkFinal has found them.
+// checkAborted looks for values of aborted transactions. If they are in the list at the end,
+// checkFinal has found them.
 func (c *checker) checkAborted(t *Transaction, op Op, others []int) {
 	final := c.final[op.Key]
 	for i, v := range others {
@@ -164,7 +168,7 @@ func (c *checker) checkAborted(t *Transaction, op Op, others []int) {
 	}
 }
 
-// foreign gives what a read saw before the transaction's own writes.
+// foreign returns what a read saw before the transaction's own writes.
 func (c *checker) foreign(t *Transaction, op Op) []int {
 	if _, wrote := c.last[keyTxn{op.Key, t.ID}]; !wrote {
 		return op.List
@@ -177,7 +181,7 @@ func (c *checker) foreign(t *Transaction, op Op) []int {
 	return op.List
 }
 
-// checkStale looks for reads that miss what was acknowledged before they began.
+// checkStale looks for reads that miss values that were acknowledged before they began.
 func (c *checker) checkStale() {
 	type ack struct {
 		place int
@@ -211,7 +215,7 @@ func (c *checker) checkStale() {
 	}
 }
 
-// Kinds gives the kinds of anomalies, each once.
+// Kinds returns the kinds of anomalies, without duplicates.
 func Kinds(as []Anomaly) string {
 	var kinds []string
 	for _, a := range as {

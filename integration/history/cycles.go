@@ -45,13 +45,15 @@ func (c *checker) checkCycles() {
 		c.report("G1c", "%s", c.show(g, cycle))
 		return // cycles with rw edges would only show it again
 	}
-	// Snapshots are of whole transactions at the two higher levels only: what others read may be overtaken. But what they wrote is in a snapshot
-	// wholly or not at all, and comes after what they have read.
+	// Only transactions at the two higher levels have one snapshot; what others have read may be
+	// overtaken. But all their writes are in a snapshot or none, and come after what they have
+	// read.
 	snapshots := g.overtaken(func(i int) bool { return c.txns[i].Level == ReadCommitted })
 	if cycle := snapshots.single(); cycle != nil {
 		c.report("G-single", "%s", c.show(g, cycle))
 	}
-	serial := g.overtaken(func(i int) bool { return c.txns[i].Level != Serializable }) // serializable against all writes
+	// Serializable with respect to all writes.
+	serial := g.overtaken(func(i int) bool { return c.txns[i].Level != Serializable })
 	if cycle := serial.cycle(ww | wr | rw); cycle != nil {
 		c.report("G2", "%s", c.show(g, cycle))
 	}
@@ -97,7 +99,7 @@ func (c *checker) dependencies() *graph {
 	return g
 }
 
-// overtaken gives the graph without the rw edges that leave some transactions.
+// overtaken returns the graph without the rw edges that leave some transactions.
 func (g *graph) overtaken(some func(i int) bool) *graph {
 	out := &graph{next: make([]map[int]edgeKind, len(g.next))}
 	for i, edges := range g.next {
@@ -114,7 +116,7 @@ func (g *graph) overtaken(some func(i int) bool) *graph {
 	return out
 }
 
-// filter gives the graph with some of its edges.
+// filter returns the graph with some of its edges.
 func (g *graph) filter(keep func(i, j int) bool) *graph {
 	out := &graph{next: make([]map[int]edgeKind, len(g.next))}
 	for i, edges := range g.next {
@@ -128,7 +130,7 @@ func (g *graph) filter(keep func(i, j int) bool) *graph {
 	return out
 }
 
-// components gives the strongly connected component of each node, by a number (Tarjan 1972).
+// components returns the number of the strongly connected component of each node (Tarjan 1972).
 func (g *graph) components() []int {
 	of, low, at := make([]int, len(g.next)), make([]int, len(g.next)), make([]int, len(g.next))
 	var stack []int
@@ -167,7 +169,7 @@ func (g *graph) components() []int {
 	return of
 }
 
-// cycle gives a cycle over edges of the kinds, nil if there is none.
+// cycle returns a cycle over edges of the kinds, nil if there is none.
 func (g *graph) cycle(kinds edgeKind) []int {
 	const (
 		fresh = iota
@@ -211,7 +213,7 @@ func (g *graph) cycle(kinds edgeKind) []int {
 	return nil
 }
 
-// shorten gives a shortest cycle through the first node of one.
+// shorten returns a shortest cycle through the first node of a cycle.
 func (g *graph) shorten(cycle []int, kinds edgeKind) []int {
 	for next, k := range g.next[cycle[0]] {
 		if k&kinds == 0 {
@@ -224,7 +226,8 @@ func (g *graph) shorten(cycle []int, kinds edgeKind) []int {
 	return cycle
 }
 
-// single gives a cycle with exactly one rw edge. A cycle stays within a strongly connected component, and those are small where little is wrong.
+// single returns a cycle with exactly one rw edge. A cycle stays within a strongly connected
+// component, and components are small if little is wrong.
 func (g *graph) single() []int {
 	of := g.components()
 	g = g.filter(func(i, j int) bool { return of[i] == of[j] })
@@ -241,7 +244,7 @@ func (g *graph) single() []int {
 	return nil
 }
 
-// path gives a shortest path from a to b over edges of the kinds, both ends included.
+// path returns a shortest path from a to b over edges of the kinds, both ends included.
 func (g *graph) path(a, b int, kinds edgeKind) []int {
 	from := map[int]int{a: a}
 	queue := []int{a}

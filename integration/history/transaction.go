@@ -16,7 +16,7 @@ func (l Level) String() string {
 	return [...]string{"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"}[l]
 }
 
-// Outcome is what the client knows of a transaction's end.
+// Outcome is what the client knows about a transaction's end.
 type Outcome byte
 
 // The outcomes.
@@ -35,7 +35,7 @@ type Op struct {
 	Start  time.Duration // when the statement was sent, since the beginning of the history
 }
 
-// Transaction is what one client did and saw. Of a transaction that failed, only appends matter.
+// Transaction is what one client did and saw. Of a failed transaction, only appends matter.
 type Transaction struct {
 	ID      int
 	Level   Level

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// largeCase is one large transaction. prepare is not measured; check comes after the figures are taken.
+// largeCase is one large transaction. prepare is not measured; check runs after the measurement.
 type largeCase struct {
 	name    string
 	kills   bool // the process is killed in it
@@ -56,10 +56,11 @@ const (
 	unique = "n"
 )
 
-// bodyBytes makes a row of some 250 bytes.
+// bodyBytes is the length of the body; a row then has about 250 bytes.
 const bodyBytes = 226
 
-// table makes a table, with a secondary index and a unique one that does not have the placement fields where kind asks for them.
+// table creates a table. If kind asks for it, the table gets a secondary index and a unique index
+// without the placement fields.
 func table(name, kind string) func(context.Context, *work) error {
 	return func(ctx context.Context, w *work) error {
 		texts := []string{"DROP TABLE IF EXISTS " + name + " CASCADE", "CREATE TABLE " + name + "(id bigint PRIMARY KEY, n bigint NOT NULL, body text NOT NULL)"}
@@ -70,7 +71,7 @@ func table(name, kind string) func(context.Context, *work) error {
 	}
 }
 
-// filled makes a table with rows.
+// filled creates a table with rows.
 func filled(name, kind string) func(context.Context, *work) error {
 	return func(ctx context.Context, w *work) error {
 		if err := table(name, kind)(ctx, w); err != nil {
@@ -80,7 +81,7 @@ func filled(name, kind string) func(context.Context, *work) error {
 	}
 }
 
-// source makes the table source with rows, and an empty one.
+// source creates the table source with rows, and an empty table.
 func source(name, kind string) func(context.Context, *work) error {
 	return func(ctx context.Context, w *work) error {
 		if name != "" {
@@ -106,7 +107,7 @@ func series(name string) func(context.Context, *work) error {
 	}
 }
 
-// copies loads rows in one COPY, which commits with it.
+// copies loads rows with one COPY, which commits them.
 func copies(name string) func(context.Context, *work) error {
 	return func(ctx context.Context, w *work) error {
 		return w.copy(ctx, name, 1, w.options.rows, bodyBytes)
@@ -123,7 +124,7 @@ func (w *work) copy(ctx context.Context, name string, first, rows, body int) err
 	return err
 }
 
-// copyText gives rows in COPY's text form. Bodies differ from row to row and within.
+// copyText generates rows in COPY's text form. Bodies differ between rows and within a row.
 type copyText struct {
 	next, left, body int
 	line             []byte
@@ -167,7 +168,7 @@ func (c *copyText) makeLine() {
 	c.left--
 }
 
-// counts checks that a table has the rows of so many copies.
+// counts checks that a table has the rows of a number of copies.
 func counts(name string, times int64) func(context.Context, *work) error {
 	return func(ctx context.Context, w *work) error {
 		if err := w.expect(ctx, times*int64(w.options.rows), "SELECT count(*) FROM "+name); err != nil || times == 0 {
@@ -239,7 +240,7 @@ func rollback(ctx context.Context, w *work) error {
 	return w.exec(ctx, "ROLLBACK")
 }
 
-// savepoint copies a half, a half that is undone, and the other half.
+// savepoint copies one half, a half that is rolled back, and the other half.
 func savepoint(ctx context.Context, w *work) error {
 	half := w.options.rows / 2
 	if err := w.exec(ctx, "BEGIN"); err != nil {
@@ -267,7 +268,7 @@ func savepoint(ctx context.Context, w *work) error {
 	return w.all(ctx, "COMMIT")
 }
 
-// parents makes source, and a table that refers to each row of it.
+// parents creates source, and a table that refers to each row of it.
 func parents(deferral string) func(context.Context, *work) error {
 	return func(ctx context.Context, w *work) error {
 		if err := filled("source", plain)(ctx, w); err != nil {
@@ -288,14 +289,14 @@ func deferred(ctx context.Context, w *work) error {
 	return w.all(ctx, "COMMIT")
 }
 
-// stronger takes weak locks of all rows, and stronger ones behind a savepoint.
+// stronger takes weak locks of all rows, and stronger ones after a savepoint.
 func stronger(ctx context.Context, w *work) error {
 	w.rows, w.bytes = w.options.rows, int64(w.options.rows)*(bodyBytes+24)
 	return w.all(ctx, "BEGIN", "SELECT count(*) FROM (SELECT 1 FROM source FOR KEY SHARE) x", "SAVEPOINT s", "UPDATE source SET n = n + 1",
 		"ROLLBACK TO s", "DELETE FROM source", "COMMIT")
 }
 
-// idle waits until what is left over has been let go.
+// idle waits until leftover memory is released.
 func idle(ctx context.Context, w *work) error {
 	select {
 	case <-time.After(w.idle):

@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/integration"
 )
 
-// restart ends the process as a crash would, and starts it again.
+// restart kills the process, as a crash would, and starts it again.
 func (w *work) restart(ctx context.Context) (err error) {
 	w.s.kill()
 	w.conn.Close(ctx)
@@ -19,7 +19,7 @@ func (w *work) restart(ctx context.Context) (err error) {
 	return err
 }
 
-// prepared holds a large transaction over a crash.
+// prepared keeps a large prepared transaction over a crash.
 func prepared(ctx context.Context, w *work) error {
 	if err := w.exec(ctx, "BEGIN"); err != nil {
 		return err
@@ -50,8 +50,8 @@ func prepared(ctx context.Context, w *work) error {
 	return nil
 }
 
-// killed kills the process at several moments of a commit, and of the installation that follows, and again while it recovers. Each time all rows
-// are there or none.
+// killed kills the process at several moments of a commit, of the installation after it, and of the
+// recovery. Each time all rows must be there, or none.
 func killed(ctx context.Context, w *work) error {
 	commit, err := commitTime(ctx, w)
 	if err != nil {
@@ -69,7 +69,7 @@ func killed(ctx context.Context, w *work) error {
 	return nil
 }
 
-// commitTime gives how long the COMMIT takes that is to be cut short.
+// commitTime returns how long the COMMIT takes that killed interrupts.
 func commitTime(ctx context.Context, w *work) (time.Duration, error) {
 	if err := w.exec(ctx, "BEGIN"); err != nil {
 		return 0, err

@@ -1,13 +1,15 @@
-// Command large commits transactions of a million rows and of a GiB in a `sherd start` process, and prints for each
-// what it took: seconds, the process's greatest memory, bytes on disk, how long a small transaction beside it waited at most. It fails if the
-// process's memory goes beyond its --memory, or if a count is not exact. cpu is the processor time that the process took.
+// Command large commits transactions of a million rows and of a GiB in a `sherd start` process. For
+// each it prints the time, the process's peak memory, the bytes on disk, and the longest wait of a
+// concurrent small transaction. It fails if the process uses more memory than --memory, or if a
+// count is not exact. cpu is the processor time of the process.
 //
 //	make large
 //	go run ./integration/large -rows 50000 -only copy,update
 //	go run ./integration/large -postgres postgres://postgres@127.0.0.1:5432/postgres
 //
-// With -postgres the same statements run there too, in a database of their own, and the ratio of the rates is printed. The memory that counts is
-// the process's own (anon, sampled); peak is its resident set with the pages of files that it has mapped, which the kernel may take back (VmHWM).
+// With -postgres the same statements run there too, in a separate database, and the ratio of the
+// rates is printed. The memory that counts is the process's anonymous memory (anon, sampled); peak
+// is its resident set including the pages of mapped files, which the kernel may reclaim (VmHWM).
 package main
 
 import (
@@ -38,7 +40,7 @@ type options struct {
 	postgres string
 	rounds   int // of kills
 	http     string
-	idle     time.Duration // that the process is left alone for before its memory is taken
+	idle     time.Duration // idle time of the process before its memory is measured
 	out      io.Writer
 }
 

@@ -16,7 +16,7 @@ type work struct {
 	s      *subject // nil on PostgreSQL
 	rows   int
 	bytes  int64
-	commit time.Duration // of the COMMIT, where it is a statement of its own
+	commit time.Duration // of the COMMIT, if that is a separate statement
 }
 
 func (w *work) exec(ctx context.Context, text string, args ...any) error {
@@ -40,7 +40,7 @@ func (w *work) all(ctx context.Context, texts ...string) error {
 	return nil
 }
 
-// expect runs a query that gives one number.
+// expect runs a query that returns one number.
 func (w *work) expect(ctx context.Context, want int64, text string) error {
 	var got int64
 	if err := w.conn.QueryRow(ctx, text).Scan(&got); err != nil {
@@ -52,7 +52,7 @@ func (w *work) expect(ctx context.Context, want int64, text string) error {
 	return nil
 }
 
-// timed prepares, runs and checks a case, and gives how long the run took.
+// timed prepares, runs and checks a case, and returns how long the run took.
 func (w *work) timed(ctx context.Context, c largeCase) (time.Duration, error) {
 	began := time.Now()
 	if err := c.run(ctx, w); err != nil {
@@ -121,7 +121,7 @@ func measure(ctx context.Context, o options, s *subject, pg *postgres, c largeCa
 	return nil
 }
 
-// compare runs a case on PostgreSQL and gives the ratio of the rates.
+// compare runs a case on PostgreSQL and returns the ratio of the rates.
 func compare(ctx context.Context, o options, pg *postgres, c largeCase, took time.Duration) (string, error) {
 	w := &work{options: o, conn: pg.conn}
 	if c.prepare != nil {

@@ -74,7 +74,7 @@ func (s *subject) usage() (u usage, err error) {
 	return u, nil
 }
 
-// processor gives the processor time that the process has taken.
+// processor returns the processor time that the process has used.
 func (s *subject) processor() time.Duration {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.PID()))
 	if err != nil {
@@ -89,12 +89,12 @@ func (s *subject) processor() time.Duration {
 	return time.Duration(ticks) * time.Second / 100
 }
 
-// forgetPeak has the peak begin anew at what is resident now.
+// forgetPeak resets the peak to the present resident memory.
 func (s *subject) forgetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.process.PID()), []byte("5"), 0)
 }
 
-// disk gives the bytes that the data take.
+// disk returns the size of the data on disk.
 func (s *subject) disk() (n int64) {
 	_ = filepath.WalkDir(s.data, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -107,7 +107,7 @@ func (s *subject) disk() (n int64) {
 	return n
 }
 
-// watch samples what the kernel keeps no peak of, until stop is called.
+// watch samples values for which the kernel keeps no peak, until stop is called.
 func (s *subject) watch() (stop func() (anon int)) {
 	quit, done, most := make(chan struct{}), make(chan struct{}), 0
 	go func() {
@@ -132,7 +132,7 @@ func (s *subject) watch() (stop func() (anon int)) {
 	}
 }
 
-// small runs small transactions beside the large one and gives the longest time that one took.
+// small runs small transactions next to the large one and records the longest time that one took.
 type small struct {
 	stop chan struct{}
 	wg   sync.WaitGroup

@@ -1,11 +1,12 @@
-// Command tenants makes many databases of one fragment on one node, and prints what each costs while nobody uses it: memory of the process, bytes on
-// disk, processor time.
+// Command tenants creates many databases with one fragment each on one node, and prints the cost of
+// an idle database: memory of the process, bytes on disk, processor time.
 //
 //	make tenants
 //	go run ./integration/tenants -databases 100 -idle 30s
 //
-// Memory is the process's own (RssAnon) after the garbage collector had time to give it back; disk is blocks that are taken, not the lengths of files;
-// processor time is that of the whole process over the idle time.
+// Memory is the process's anonymous memory (RssAnon) after the garbage collector had time to
+// release memory; disk is allocated blocks, not file lengths; processor time is that of the whole
+// process over the idle time.
 package main
 
 import (
@@ -37,7 +38,7 @@ func main() {
 	}
 }
 
-// cost is what a process has at a moment, and used over the idle time before it.
+// cost is the present size of a process, and its processor time over the idle time before.
 type cost struct {
 	anon, disk int64 // bytes
 	cpu        float64
@@ -100,7 +101,7 @@ func run(databases int, idle time.Duration) error {
 	return nil
 }
 
-// fill makes a database with a table of a hundred rows.
+// fill creates a database with a table of a hundred rows.
 func fill(base, name string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -127,7 +128,7 @@ func do(ctx context.Context, target, text string) error {
 
 // measure leaves a process alone for the idle time, and measures it over as much again.
 func measure(pid int, data string, idle time.Duration) (c cost, err error) {
-	time.Sleep(idle) // what is measured is that nothing happens
+	time.Sleep(idle) // the idle time is what is measured
 	from, err := processorTime(pid)
 	if err != nil {
 		return c, err
@@ -163,7 +164,7 @@ func anon(pid int) (int64, error) {
 
 const ticks = 100 // a second, of /proc
 
-// processorTime is what a process has used.
+// processorTime returns the processor time of a process.
 func processorTime(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -185,7 +186,7 @@ func processorTime(pid int) (time.Duration, error) {
 	return time.Duration(sum) * time.Second / ticks, nil
 }
 
-// taken is the bytes of the blocks that files take.
+// taken returns the size of the blocks that files use.
 func taken(dir string) (sum int64, err error) {
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {

@@ -17,7 +17,7 @@ const (
 func bankKey(n int) string { return fmt.Sprintf("a%d$@%d", n, bankBucket(n)) }
 func bankBucket(n int) int { return n * 1048575 / bankAccounts }
 
-// bankClient moves money between accounts, which lie in all fragments, and adds up what there is.
+// bankClient moves money between accounts in all fragments, and computes the total.
 type bankClient struct{ client }
 
 func (c *bankClient) run(ctx context.Context) {
@@ -66,14 +66,16 @@ func (c *bankClient) transfer(level history.Level) {
 	c.r.acknowledged()
 }
 
-// totals are ways to add up in one statement: all rows, and those that either index has. Where rows are missing they are a number all the same, which is wrong.
+// totals are ways to compute the total in one statement: from all rows, and from each index. If
+// rows are missing, the result is a wrong number.
 var totals = []string{
 	"SELECT coalesce(sum(balance), 0) FROM bank",
 	"SELECT coalesce(sum(balance), 0) FROM bank WHERE balance BETWEEN -1000000 AND 1000000",
 	"SELECT coalesce(sum(balance), 0) FROM bank WHERE number IN (0, 1, 2, 3, 4, 5, 6, 7, 8)",
 }
 
-// total adds up in one statement, whose snapshot counts at every level, or account by account in a transaction with one snapshot.
+// total computes the total in one statement, which has one snapshot at every level, or account by
+// account in a transaction with one snapshot.
 func (c *bankClient) total(level history.Level) {
 	ctx, cancel := c.patient()
 	defer cancel()

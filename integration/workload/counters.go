@@ -8,16 +8,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// HotDocuments is how many documents have counters: HotID names them. Operators split them and make them whole meanwhile.
+// HotDocuments is the number of documents with counters, which HotID names. Operators split them
+// and make them whole meanwhile.
 const HotDocuments = 3
 
-// HotID is the id of such a document.
+// HotID returns the id of such a document.
 func HotID(n int) string { return fmt.Sprintf("hot/%d", n) }
 
 const hotClients = 3
 
-// counters are those of a few documents to which everybody adds. The counter v is added to by lone statements, whose acknowledged sum bounds what reads see.
-// The counter Likes is added to in transactions that write a line of hot_log for each addition too: in each snapshot one is the sum of the others.
+// counters are the counters of a few documents that all clients add to. The counter v is changed by
+// autocommit statements; the acknowledged sum limits what reads may see. The counter Likes is
+// changed in transactions that also write a row of hot_log for each addition: in each snapshot the
+// counter is the sum of the rows.
 type counters struct {
 	r     *Run
 	tally [HotDocuments]tally
@@ -59,11 +62,11 @@ func (c *counterClient) run(ctx context.Context) {
 	}
 }
 
-// additions are spellings of one.
+// additions are ways to write an addition.
 var additions = []string{
 	"UPDATE hot SET v = v + $2::int WHERE id = $1",
 	"INSERT INTO hot VALUES ($1, $2::int, '{}') ON CONFLICT (id) DO UPDATE SET v = hot.v + excluded.v",
-	"UPDATE hot SET v = v + $2::int WHERE id = $1 AND v > -1", // one that looks at the sum
+	"UPDATE hot SET v = v + $2::int WHERE id = $1 AND v > -1", // one that depends on the sum
 }
 
 func (c *counterClient) add() {
@@ -116,7 +119,7 @@ func (c *counterClient) note() {
 
 var levels = []string{"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"}
 
-// read compares the counters with the log, in one statement, or in two at one snapshot.
+// read compares the counters with the log, in one statement or in two with one snapshot.
 func (c *counterClient) read() {
 	var least [HotDocuments]int
 	for d := range least {
@@ -161,7 +164,7 @@ func (c *counterClient) read() {
 	}
 }
 
-// rows gives each row of a text and three numbers.
+// rows calls each for every row of a text and three numbers.
 func (c *client) rows(ctx context.Context, query string, each func(id string, n [3]int), args ...any) error {
 	rows, err := c.conn.Query(ctx, query, args...)
 	if err != nil {
@@ -176,7 +179,7 @@ func (c *client) rows(ctx context.Context, query string, each func(id string, n 
 	return err
 }
 
-// verify compares what there is in the end.
+// verify compares the counters with the log at the end.
 func (h *counters) verify(ctx context.Context, conn *pgx.Conn) (report string, wrong []string, err error) {
 	for d := range HotDocuments {
 		var v, likes, lines int

@@ -13,8 +13,9 @@ import (
 
 const (
 	listClients = 8
-	listKeys    = 12   // of a generation
-	listValues  = 3000 // transactions and values of a generation: then other keys are used, so that lists stay short
+	listKeys    = 12 // of a generation
+	// Transactions and values of a generation; then other keys are used, so that lists stay short.
+	listValues = 3000
 )
 
 // listKey spreads the keys of a generation over the buckets; neighbours are in one fragment.
@@ -112,7 +113,7 @@ func (c *listClient) statement(ctx context.Context, t *history.Transaction) erro
 		t.Ops = append(t.Ops, history.Op{Key: key, Append: true, Value: value, Start: began})
 		_, err := c.conn.Exec(ctx, "INSERT INTO lists VALUES ($1, ARRAY[$2::int], $3) ON CONFLICT (id) DO UPDATE SET l = lists.l || excluded.l", key, value, gen)
 		return err
-	case n < 11: // through another plan; a list that is not there is left alone
+	case n < 11: // with another query plan; a missing list stays missing
 		value := int(c.r.next.Add(1))
 		tag, err := c.conn.Exec(ctx, "UPDATE lists SET l = l || $2::int WHERE id = $1", key, value)
 		if err != nil || tag.RowsAffected() == 1 {

@@ -15,16 +15,17 @@ import (
 const (
 	placedEach    = 100
 	placedClients = 3
-	placedOwn     = 100000 // numbers of documents that clients make and delete themselves begin here
+	placedOwn     = 100000 // first number of documents that clients create and delete themselves
 )
 
-// placed are documents that get other ids meanwhile, by sherd.replace_placement. Clients name them by any id that they have ever had: each leads to the document, and
-// only to it. Units go from one to another, and rows of another table refer to them.
+// placed are documents that get other ids meanwhile, by sherd.replace_placement. Clients use any id
+// that a document has ever had: each finds that document and no other. Units move from one document
+// to another, and rows of another table refer to them.
 type placed struct {
 	r    *Run
 	size int
 
-	// dropping is held by who ends former ids; clients hold it for reading.
+	// dropping is locked while former ids are dropped; clients lock it for reading.
 	dropping sync.RWMutex
 
 	mu    sync.Mutex
@@ -46,7 +47,7 @@ func (p *placed) setUp(ctx context.Context, conn *pgx.Conn) error {
 	return p.present(ctx, conn)
 }
 
-// present forgets all ids but those that the documents have now.
+// present forgets all ids except the present ones.
 func (p *placed) present(ctx context.Context, conn *pgx.Conn) error {
 	rows, err := conn.Query(ctx, "SELECT id, (doc->>'N')::int FROM placed WHERE (doc->>'N')::int < $1", placedOwn)
 	if err != nil {
@@ -68,7 +69,7 @@ func (p *placed) present(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// any gives an id that document n has, or had.
+// any returns a present or former id of document n.
 func (p *placed) any(rnd *rand.Rand, n int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +84,8 @@ func (p *placed) has(n int, id string) {
 	}
 }
 
-// DropForwarding has no client use a former id while do ends them; conn reads the present ones afterwards.
+// DropForwarding calls do, which drops former ids, while no client uses one. Its connection then
+// reads the present ids.
 func (s *Resharding) DropForwarding(ctx context.Context, do func() (*pgx.Conn, error)) error {
 	s.placed.dropping.Lock()
 	defer s.placed.dropping.Unlock()
@@ -98,7 +100,7 @@ type placedClient struct {
 	client
 	p   *placed
 	n   int
-	own map[int][]string // ids of documents of its own, by number
+	own map[int][]string // ids of the client's own documents, by number
 
 	drops         int // of former ids that it has heard of
 	made, deleted int
@@ -115,7 +117,8 @@ func (c *placedClient) run(ctx context.Context) {
 
 func (c *placedClient) one() {
 	c.p.mu.Lock()
-	if c.drops != c.p.drops { // it leaves its own documents to themselves, whose ids it may not know any more
+	// The client abandons its own documents, because it may not know their ids any more.
+	if c.drops != c.p.drops {
 		c.drops = c.p.drops
 		clear(c.own)
 	}
@@ -198,7 +201,7 @@ func (c *placedClient) transfer() {
 	}
 }
 
-// transferSlowly is two statements, one of which tells the present id.
+// transferSlowly uses two statements, one of which returns the present id.
 func (c *placedClient) transferSlowly() {
 	from, to := c.two()
 	c.transaction(levels[c.rnd.IntN(len(levels))], func(ctx context.Context) error {
@@ -254,7 +257,7 @@ func (c *placedClient) several() {
 	}
 }
 
-// make makes a document of the client's own, which is placed by its content under each policy.
+// make creates a document of the client's own, which is placed by its content under each policy.
 func (c *placedClient) make() {
 	if len(c.own) > 30 {
 		return
@@ -266,13 +269,14 @@ func (c *placedClient) make() {
 	err := c.conn.QueryRow(ctx, "INSERT INTO placed SELECT 'placed/' || $1::int || '$', 0, jsonb_build_object('N', $1::int, 'A', 'a' || $1 % 11, 'B', 'b' || $1 % 17, 'C', 'c' || $1) RETURNING id", n).Scan(&id)
 	if err != nil {
 		c.failed(err, true)
-		return // one whose answer was lost may be there; nobody cares
+		return // after a lost answer the document may exist, which does not matter
 	}
 	c.own[n] = []string{id}
 	c.r.acknowledged()
 }
 
-// delete deletes a document of the client's own, by the id with which it was made or a later one: then no id finds it.
+// delete deletes a document of the client's own, by its first id or a later one. Then no id finds
+// it.
 func (c *placedClient) delete() {
 	for n, ids := range c.own {
 		if c.rnd.IntN(2) == 0 {
@@ -344,7 +348,7 @@ func (c *placedClient) total() {
 	}
 }
 
-// verify reads what there is in the end, by all ids.
+// verify reads all documents at the end, by all ids.
 func (p *placed) verify(ctx context.Context, conn *pgx.Conn) (report string, wrong []string, err error) {
 	var all, distinct, units, entries int
 	if err := conn.QueryRow(ctx, placedTotal).Scan(&all, &distinct, &units); err != nil {

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// RangeDevices and RangeTimes are the keys of the rows of a range table that are always there: each pair of a device and a time.
+	// RangeDevices and RangeTimes are the keys of the rows of a range table that always exist: each
+	// pair of a device and a time.
 	RangeDevices = 20
 	RangeTimes   = 60
 
@@ -17,8 +18,9 @@ const (
 	rangeEach    = 100
 )
 
-// ranges are rows by ranges of their keys, whose segments are split, merged and moved meanwhile. Units go from one to another. In pairs, at times of their own, rows
-// come and go: every snapshot has both or none.
+// ranges are rows in ranges of their keys, whose segments are split, merged and moved meanwhile.
+// Units move from one row to another. Pairs of rows, with times of their own, are inserted and
+// deleted: every snapshot has both or none.
 type ranges struct{ r *Run }
 
 func (g *ranges) setUp(ctx context.Context, conn *pgx.Conn) error {
@@ -113,7 +115,7 @@ func (c *rangeClient) transfer() {
 	})
 }
 
-// pair makes two rows of one time, or deletes two.
+// pair inserts two rows with one time, or deletes two.
 func (c *rangeClient) pair() {
 	if len(c.pairs) > 20 || len(c.pairs) > 0 && c.rnd.IntN(2) == 0 {
 		x := c.pairs[0]
@@ -143,7 +145,7 @@ func (c *rangeClient) pair() {
 	}
 }
 
-// at reads by the index: all devices at one time.
+// at reads all devices at one time, by the index.
 func (c *rangeClient) at() {
 	_, a := c.key()
 	ctx, cancel := c.patient()

@@ -12,7 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// register is a single document with one number: read, written, and compared and set by lone statements.
+// registerInput is an operation on a single document with one number: a read, a write, or a
+// compare-and-set, as an autocommit statement.
 type registerInput struct {
 	key      int
 	kind     byte // 'r', 'w', 'c'
@@ -22,7 +23,7 @@ type registerInput struct {
 type registerOutput struct {
 	value   int  // read; of a write, the rows that it has changed
 	swapped bool // compared and set
-	unknown bool // the answer was lost: anything may have happened
+	unknown bool // the answer was lost: the operation may have taken effect or not
 }
 
 // registers is the model: each document by itself is an atomic register.
@@ -72,7 +73,8 @@ const (
 
 func registerID(key int) string { return fmt.Sprintf("r%d$@%d", key, key%registerKeys*170000) }
 
-// Registers is a round of clients that read, write and compare-and-set single documents of its own.
+// Registers is a round of clients that read, write and compare-and-set single documents of that
+// round.
 type Registers struct {
 	run   *Run
 	first int // of its keys
@@ -81,7 +83,7 @@ type Registers struct {
 	ops []porcupine.Operation // guarded by mu
 }
 
-// NewRegisters makes a round's documents; the first round, 0, makes the table too.
+// NewRegisters creates the documents of a round; round 0 also creates the table.
 func (r *Run) NewRegisters(ctx context.Context, conn *pgx.Conn, round int) (*Registers, error) {
 	if round == 0 {
 		r.start()
@@ -97,7 +99,7 @@ func (r *Run) NewRegisters(ctx context.Context, conn *pgx.Conn, round int) (*Reg
 	return &Registers{run: r, first: round * registerKeys}, nil
 }
 
-// Start lets the clients work until ctx ends; the answer waits for them.
+// Start starts the clients, which work until ctx ends; wait waits for their end.
 func (g *Registers) Start(ctx context.Context) (wait func()) {
 	var wg sync.WaitGroup
 	for n := range registerClients {
@@ -119,8 +121,8 @@ func (g *Registers) Operations() int {
 	return len(g.ops)
 }
 
-// Verify gives the number of operations and what is wrong: each document must behave as one that is changed at one instant between a
-// statement's start and its answer.
+// Verify returns the number of operations, and what is wrong: each document must behave as if each
+// operation took effect at one instant between its start and its answer.
 func (g *Registers) Verify() (operations int, wrong string) {
 	switch porcupine.CheckOperationsTimeout(registers, g.ops, 2*time.Minute) {
 	case porcupine.Illegal:
@@ -153,7 +155,7 @@ func (c *registerClient) one() {
 	case err == nil:
 	case refused(err), in.kind == 'r': // it had no effect
 		return
-	default: // it may take effect at any time later
+	default: // it may take effect at any later time
 		out.unknown, op.Return = true, math.MaxInt64
 	}
 	op.Output = out

@@ -7,8 +7,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Resharding is clients of tables whose documents are split and made whole, get other ids, or lie in ranges that are split, merged and moved meanwhile, which is
-// somebody else's to ask for. Each knows what it must see.
+// Resharding runs clients of tables whose documents are split and made whole, get other ids, or are
+// in ranges that are split, merged and moved meanwhile by the test. Each client knows what it must
+// see.
 type Resharding struct {
 	r        *Run
 	counters counters
@@ -16,7 +17,7 @@ type Resharding struct {
 	ranges   ranges
 }
 
-// NewResharding makes the tables; size is how many documents there are that get other ids.
+// NewResharding creates the tables; size is the number of documents that get other ids.
 func (r *Run) NewResharding(ctx context.Context, conn *pgx.Conn, size int) (*Resharding, error) {
 	s := &Resharding{r: r, counters: counters{r: r}, placed: placed{r: r, size: size}, ranges: ranges{r}}
 	for _, setUp := range []func(context.Context, *pgx.Conn) error{s.counters.setUp, s.placed.setUp, s.ranges.setUp} {
@@ -27,7 +28,7 @@ func (r *Run) NewResharding(ctx context.Context, conn *pgx.Conn, size int) (*Res
 	return s, nil
 }
 
-// Start lets the clients work until ctx ends; the answer waits for them.
+// Start starts the clients, which work until ctx ends; wait waits for their end.
 func (s *Resharding) Start(ctx context.Context) (wait func()) {
 	s.r.start()
 	var wg sync.WaitGroup
@@ -46,7 +47,7 @@ func (s *Resharding) Start(ctx context.Context) (wait func()) {
 	return wg.Wait
 }
 
-// Verify reads what there is in the end, and tells what is wrong with it.
+// Verify reads the tables at the end, and returns what is wrong.
 func (s *Resharding) Verify(ctx context.Context, conn *pgx.Conn) (report string, wrong []string, err error) {
 	for _, verify := range []func(context.Context, *pgx.Conn) (string, []string, error){s.counters.verify, s.placed.verify, s.ranges.verify} {
 		text, not, err := verify(ctx, conn)

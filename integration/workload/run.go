@@ -18,23 +18,25 @@ import (
 	"github.com/sherddb/sherd/integration/history"
 )
 
-// Run is one history. Its fields are set before Start.
+// Run is one history. Its fields must be set before Start.
 type Run struct {
-	URL    func() string                    // where a client connects next; called by many at once
-	Errorf func(format string, args ...any) // told of what is wrong while it goes on; called by many at once
+	URL func() string // where a client connects next; called concurrently
+	// Gets errors while the clients run; called concurrently.
+	Errorf func(format string, args ...any)
 	Seed   uint64
-	// Patience bounds a transaction, connecting included; what takes longer has an unknown outcome. It must be beyond what the database may
-	// take to recover.
+	// Patience limits a transaction, connecting included; after it the outcome is unknown. It must
+	// be longer than the database may take to recover.
 	Patience time.Duration
-	// Pause is what a client of registers waits between operations, so that long histories stay short enough to be checked.
+	// Pause is the time between operations of a client of registers, so that long histories are
+	// short enough to be checked.
 	Pause time.Duration
 	// Stock is a number of documents more, among which units are moved by lone statements.
 	Stock int
-	// Stuck, if set, is told once of a transaction that takes longer than StuckAfter.
+	// Stuck, if set, is called once for a transaction that takes longer than StuckAfter.
 	Stuck      func(what string)
 	StuckAfter time.Duration
 
-	calm  atomic.Int64 // counts Calm and Rough; odd: nothing happens to any node
+	calm  atomic.Int64 // counts calls of Calm and Rough; odd: no faults at present
 	stuck sync.Once
 	began time.Time
 	next  atomic.Int64 // values and transaction numbers
@@ -45,7 +47,7 @@ type Run struct {
 	txns     []*history.Transaction // guarded by mu
 	progress time.Duration          // of the latest acknowledged change; guarded by mu
 	longest  time.Duration          // between two of them; guarded by mu
-	errors   map[string]int         // by SQLSTATE and who saw it; guarded by mu
+	errors   map[string]int         // by SQLSTATE and kind of client; guarded by mu
 }
 
 // Report counts what happened.
@@ -61,7 +63,7 @@ func (r Report) String() string {
 		r.Committed, r.Aborted, r.Unknown, r.Transfers, r.Totals, r.Slow, r.Longest.Round(time.Millisecond))
 }
 
-// SetUp makes the tables.
+// SetUp creates the tables.
 func (r *Run) SetUp(ctx context.Context, conn *pgx.Conn) error {
 	for _, text := range []string{
 		"CREATE TABLE lists (id text PRIMARY KEY, l int[] NOT NULL, gen int NOT NULL, doc jsonb)",
@@ -84,7 +86,7 @@ func (r *Run) SetUp(ctx context.Context, conn *pgx.Conn) error {
 	return r.setUpStock(ctx, conn)
 }
 
-// Buckets are those of the bank's documents and of the lists.
+// Buckets returns the buckets of the bank's documents and of the lists.
 func Buckets() []int {
 	var all []int
 	for n := range bankAccounts {
@@ -96,7 +98,8 @@ func Buckets() []int {
 	return all
 }
 
-// IndexLists makes an index by which lists are read from then on, while the clients work; some lists are there.
+// IndexLists creates an index, while the clients work and some lists exist. From then on clients
+// use it.
 func (r *Run) IndexLists(ctx context.Context, conn *pgx.Conn) error {
 	for n := 0; n < listKeys/2; {
 		if err := conn.QueryRow(ctx, "SELECT count(*) FROM lists").Scan(&n); err != nil {
@@ -107,13 +110,14 @@ func (r *Run) IndexLists(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// Calm says that from now on nothing happens to nodes and their network: lone statements may see no error, transactions at most those of conflicts.
+// Calm says that no faults happen from now on: autocommit statements may see no error, transactions
+// only conflicts.
 func (r *Run) Calm() { r.calm.Add(1) }
 
-// Rough takes that back.
+// Rough ends Calm.
 func (r *Run) Rough() { r.calm.Add(1) }
 
-// Errors tells which errors clients have seen, and how often.
+// Errors returns the errors that clients have seen, and how often.
 func (r *Run) Errors() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +128,7 @@ func (r *Run) Errors() string {
 	return b.String()
 }
 
-// Start lets the clients work until ctx ends; the answer waits for them.
+// Start starts the clients, which work until ctx ends; wait waits for their end.
 func (r *Run) Start(ctx context.Context) (wait func()) {
 	r.start()
 	var wg sync.WaitGroup
@@ -145,7 +149,7 @@ func (r *Run) Start(ctx context.Context) (wait func()) {
 	return wg.Wait
 }
 
-// start begins the history's time.
+// start sets the start time of the history.
 func (r *Run) start() {
 	if r.began.IsZero() {
 		r.began = time.Now()
@@ -167,7 +171,8 @@ func (r *Run) Committed() (n int) {
 	return n
 }
 
-// Verify reads what there is in the end and tells what is wrong with the history, sherd.check() last.
+// Verify reads the tables at the end and returns what is wrong with the history. It runs
+// sherd.check() last.
 func (r *Run) Verify(ctx context.Context, conn *pgx.Conn) (Report, []string, error) {
 	final, err := finalLists(ctx, conn)
 	if err != nil {
@@ -212,7 +217,7 @@ func (r *Run) acknowledged() {
 	r.progress = now
 }
 
-// FailedChecks gives what sherd.check() finds wrong.
+// FailedChecks returns the faults that sherd.check() reports.
 func FailedChecks(ctx context.Context, conn *pgx.Conn) ([]string, error) {
 	rows, err := conn.Query(ctx, `SELECT "check" || ' of ' || subject || ': ' || detail FROM sherd.check() WHERE NOT ok`)
 	if err != nil {
@@ -221,7 +226,7 @@ func FailedChecks(ctx context.Context, conn *pgx.Conn) ([]string, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// SQLState is the SQLSTATE of an error, "" where there is none.
+// SQLState returns the SQLSTATE of an error, "" if there is none.
 func SQLState(err error) string {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
@@ -230,7 +235,7 @@ func SQLState(err error) string {
 	return ""
 }
 
-// refused tells whether an error says that a change was not made.
+// refused reports whether an error means that a change was not made.
 func refused(err error) bool {
 	code := SQLState(err)
 	return code != "" && code != "40003" && !strings.HasPrefix(code, "57P")
@@ -239,7 +244,7 @@ func refused(err error) bool {
 // dialTime bounds an attempt to connect; a process that is stopped does not answer.
 const dialTime = 10 * time.Second
 
-// client has one connection after the other.
+// client uses one connection after another.
 type client struct {
 	r    *Run
 	rnd  *rand.Rand
@@ -251,7 +256,8 @@ func (r *Run) client(stream uint64) client {
 	return client{r: r, rnd: rand.New(rand.NewPCG(r.Seed, stream))}
 }
 
-// connected connects if need be. It gives false, and ends the connection, when the history is over.
+// connected connects if necessary. It returns false, and closes the connection, when the history is
+// over.
 func (c *client) connected(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		if c.conn != nil && !c.conn.IsClosed() {
@@ -261,7 +267,7 @@ func (c *client) connected(ctx context.Context) bool {
 		conn, err := pgx.Connect(dial, c.r.URL())
 		cancel()
 		if err != nil {
-			time.Sleep(5 * time.Millisecond) // the process is being started anew
+			time.Sleep(5 * time.Millisecond) // the process is being restarted
 			continue
 		}
 		c.conn = conn
@@ -272,14 +278,15 @@ func (c *client) connected(ctx context.Context) bool {
 	return false
 }
 
-// close ends the connection; a process that is stopped does not answer.
+// close closes the connection. A stopped process does not answer.
 func (c *client) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	c.conn.Close(ctx)
 }
 
-// patient bounds a transaction. The history's end does not break it off: its outcome would be unknown.
+// patient limits a transaction. The end of the history does not interrupt it, because its outcome
+// would be unknown.
 func (c *client) patient() (context.Context, context.CancelFunc) {
 	c.calm = c.r.calm.Load()
 	ctx, cancel := context.WithTimeout(context.Background(), c.r.Patience)
@@ -296,10 +303,11 @@ func (c *client) patient() (context.Context, context.CancelFunc) {
 	}
 }
 
-// conflicts are what a transaction may be told at any time.
+// conflicts are the errors that a transaction may get at any time.
 var conflicts = map[string]bool{"40001": true, "40P01": true}
 
-// saw counts an error of a lone statement, or of one of a transaction, and holds it against the database where nothing has happened to nodes.
+// saw counts an error of an autocommit statement, or of a statement in a transaction. Without
+// faults, only conflicts of transactions are allowed.
 func (c *client) saw(err error, lone bool) {
 	code, who := SQLState(err), "transaction"
 	if lone {

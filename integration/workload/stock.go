@@ -12,15 +12,16 @@ const (
 	stockClients = 2
 	stockEach    = 100 // units of a document in the beginning
 	stockKinds   = 10
-	stockInsert  = 50_000 // documents of a statement that makes them
+	stockInsert  = 50_000 // documents per INSERT
 )
 
-// stockClient moves units between documents by lone statements, of which there are many and in all fragments, and adds them up by the index and without.
+// stockClient moves units between documents, of which there are many in all fragments, with
+// autocommit statements. It computes the total with and without the index.
 type stockClient struct{ client }
 
 func stockKey(n int) string { return fmt.Sprintf("stock/%d", n) }
 
-// setUpStock makes so many documents, of some hundred bytes, and then an index.
+// setUpStock creates the documents, with some hundred bytes each, and then an index.
 func (r *Run) setUpStock(ctx context.Context, conn *pgx.Conn) error {
 	if r.Stock == 0 {
 		return nil
@@ -49,7 +50,8 @@ func (c *stockClient) run(ctx context.Context) {
 	}
 }
 
-// transfer is one statement: where its answer is lost it may have taken effect or not, and the total is the same.
+// transfer runs one statement. If its answer is lost, it may have taken effect or not; the total is
+// the same.
 func (c *stockClient) transfer() {
 	ctx, cancel := c.patient()
 	defer cancel()
@@ -81,7 +83,7 @@ func (c *stockClient) total() {
 		}
 		return
 	}
-	// Units go from one kind to another; how many documents are of a kind never changes.
+	// Units move from one kind to another. The number of documents of a kind never changes.
 	kind := c.rnd.IntN(stockKinds)
 	count := (c.r.Stock - kind + stockKinds - 1) / stockKinds
 	var got int

@@ -12,16 +12,17 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// verdict is what became of a change.
+// verdict is the outcome of a change.
 type verdict int
 
 const (
 	done    verdict = iota // it took effect
 	undone                 // it did not, and never will
-	unknown                // nobody could say
+	unknown                // the outcome is not known
 )
 
-// transaction runs statements in one at a level. Where the answer of its COMMIT is lost, sherd.txn_outcome is asked.
+// transaction runs statements in a transaction at a level. If the answer to COMMIT is lost, it asks
+// sherd.txn_outcome.
 func (c *client) transaction(level string, do func(ctx context.Context) error) verdict {
 	ctx, cancel := c.patient()
 	defer cancel()
@@ -42,7 +43,7 @@ func (c *client) transaction(level string, do func(ctx context.Context) error) v
 	return c.verdict(err, id)
 }
 
-// lone runs a statement outside of a transaction and gives the rows that it changed.
+// lone runs a statement outside of a transaction and returns the number of rows that it changed.
 func (c *client) lone(text string, args ...any) (verdict, int) {
 	ctx, cancel := c.patient()
 	defer cancel()
@@ -53,7 +54,7 @@ func (c *client) lone(text string, args ...any) (verdict, int) {
 	return c.verdict(err, ""), int(tag.RowsAffected())
 }
 
-// transactionID is the name of a transaction in what 40003 says.
+// transactionID matches the id of a transaction in the error 40003.
 var transactionID = regexp.MustCompile(`\b[0-9a-f]{32}\b`)
 
 func (c *client) verdict(err error, id string) verdict {
@@ -74,7 +75,7 @@ func (c *client) verdict(err error, id string) verdict {
 	return c.outcome(id)
 }
 
-// outcome asks what became of a transaction until somebody knows.
+// outcome asks for the outcome of a transaction until a node knows it.
 func (c *client) outcome(id string) verdict {
 	for end := time.Now().Add(c.r.Patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		switch said := c.asked(id); said {
@@ -96,11 +97,12 @@ func (c *client) asked(id string) (said string) {
 		return ""
 	}
 	defer conn.Close(ctx)
-	_ = conn.QueryRow(ctx, "SELECT sherd.txn_outcome($1)", id).Scan(&said) // asked again where nobody answers
+	// Repeated if no node answers.
+	_ = conn.QueryRow(ctx, "SELECT sherd.txn_outcome($1)", id).Scan(&said)
 	return said
 }
 
-// failed counts an error. One of the class XX is a fault whatever happens to nodes.
+// failed counts an error. An error of class XX is a fault even while faults are injected.
 func (c *client) failed(err error, lone bool) {
 	c.saw(err, lone)
 	if strings.HasPrefix(SQLState(err), "XX") {
@@ -112,11 +114,11 @@ func (c *client) failed(err error, lone bool) {
 type tally struct {
 	mu    sync.Mutex
 	sure  int // of additions that took effect; guarded by mu
-	maybe int // and of those that may have; guarded by mu
-	lost  int // additions of which nobody knows; guarded by mu
+	maybe int // and of those that may have taken effect; guarded by mu
+	lost  int // additions with an unknown outcome; guarded by mu
 }
 
-// begins is called before an addition is sent; ends says what became of it.
+// begins must be called before an addition is sent; ends must be called with its outcome.
 func (t *tally) begins(n int) (ends func(verdict)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,7 +137,8 @@ func (t *tally) begins(n int) (ends func(verdict)) {
 	}
 }
 
-// bounds gives what a read that begins now sees at least, and one that has ended at most.
+// bounds returns what a read that starts now must see at least, and what a read that has ended may
+// have seen at most.
 func (t *tally) bounds() (least, most int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
