@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
@@ -17,12 +18,19 @@ const (
 	RewritingJob   = "rewrite_references"
 )
 
+// ReplacementSince is the version of the cluster from which there are ReplacementJobs (View.Knows).
+const ReplacementSince = clusterversion.FormerIDs
+
 // Replacement is the payload of a ReplacementJob.
 type Replacement struct {
 	Next uint32 `json:"next"`           // the first bucket that is not scanned yet
 	Left int64  `json:"left,omitempty"` // documents that keep their ids
 	Some string `json:"some,omitempty"` // why the first of these does
 	Who  string `json:"who,omitempty"`
+
+	// Spread: documents that lie where the policy allows, but in another bucket than a new document
+	// of the same base id and content would, get other ids too. Jobs of older records have it off.
+	Spread bool `json:"spread,omitempty"`
 }
 
 // Rewriting is the payload of a RewritingJob.

@@ -32,7 +32,7 @@ func TestForwardingFormat(t *testing.T) {
 		t.Errorf("%+v, %v", e.ops, err)
 	}
 	r, err := e.ops[2].desc.(*Job).Replacement()
-	if want := (Replacement{1 << 19, 2, "a stays", "postgres"}); err != nil || r != want {
+	if want := (Replacement{Next: 1 << 19, Left: 2, Some: "a stays", Who: "postgres"}); err != nil || r != want {
 		t.Error(r, err)
 	}
 	w, err := e.ops[3].desc.(*Job).Rewriting()
@@ -41,6 +41,20 @@ func TestForwardingFormat(t *testing.T) {
 	}
 	if _, err := e.ops[3].desc.(*Job).Replacement(); err == nil {
 		t.Error("a job was taken for one of another kind")
+	}
+}
+
+// TestSpreadFormat: a job that spreads documents says so in its record, and still does when it has
+// written down how far it is.
+func TestSpreadFormat(t *testing.T) {
+	orders := &Table{OID: 16385, Database: 5}
+	j := must[*Job](t)(NewIDJob(7, ReplacementJob, orders, Replacement{Next: 5, Spread: true}, 9))
+	if got := string(j.Payload); got != `{"next":5,"spread":true}` {
+		t.Error(got)
+	}
+	r, err := j.Replacement()
+	if want := (Replacement{Next: 5, Spread: true}); err != nil || r != want {
+		t.Error(r, err)
 	}
 }
 

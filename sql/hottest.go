@@ -2,6 +2,7 @@ package sql
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,7 +29,8 @@ func (s *Session) hotFacts() sysview.Hot {
 		Fields: func(t *catalog.Table, from, to uint32) []string {
 			return s.fieldsOf(t, shardmap.Interval{Lo: from, Hi: to}, namedFields, hottestFields)
 		},
-		SomeID: s.someID,
+		SomeID:  s.someID,
+		Spreads: func(t *catalog.Table, bucket uint32) (bool, error) { return spreads(s, t, bucket) },
 	}
 }
 
@@ -170,4 +172,55 @@ func (s *Session) someID(t *catalog.Table, from, to uint32) (id string, err erro
 		return nil
 	})
 	return id, err
+}
+
+// Documents that spreads looks at, and how many that would get other ids are enough for its answer.
+const (
+	spreadLook   = 100_000
+	spreadEnough = 1000
+)
+
+// errSeenEnough ends a query whose other rows are not needed.
+var errSeenEnough = errors.New("sql: enough rows were seen")
+
+// spreads reports whether a job that spreads the documents of a collection would change the ids of
+// many documents of a bucket: one in ten, or spreadEnough. After the job has run, none are left but
+// those that it could not change.
+//
+// It stops at spreadEnough. In a bucket that is too large although the Range is wide enough, at most
+// half of the bytes are of documents that were inserted under this Range, so it seldom reads more
+// than that half. It does not know the buckets of rules for prefixes, which sherd.slice cannot find.
+func spreads(s *Session, t *catalog.Table, bucket uint32) (bool, error) {
+	if bucket >= shardmap.BucketCount || !s.view().Knows(catalog.ReplacementSince) || ddl.CanForward(t) != nil {
+		return false, nil
+	}
+	p, err := exec.NewPlacement(t)
+	if err != nil {
+		return false, err
+	}
+	columns, row := p.Columns(), make(exec.Row, len(t.Columns))
+	key := builtin.QuoteIdent(keyColumn(t).Name)
+	text := fmt.Sprintf("%s WHERE sherd.slice(%s) >= %d AND sherd.slice(%s) < %d LIMIT %d",
+		selectColumns(s.view(), t, columns), key, bucket, key, bucket+1, spreadLook)
+	looked, others := 0, 0
+	err = s.queryAgainst(orBackground(s.running), s.view(), text, func(got []types.Datum) error {
+		for i, at := range columns {
+			row[at] = got[i]
+		}
+		_, at, err := p.Check(row)
+		if uint32(at) != bucket {
+			return nil // a rule for its prefix sends it elsewhere
+		}
+		looked++
+		if _, none := p.Replaced(row); none == nil && (err != nil || !p.Spread(row, at)) {
+			if others++; others == spreadEnough {
+				return errSeenEnough
+			}
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errSeenEnough) {
+		return false, err
+	}
+	return others > 0 && (others == spreadEnough || 10*others >= looked), nil
 }

@@ -35,7 +35,7 @@ func (i info) owned(function string, oid catalog.OID) (*catalog.Table, error) {
 }
 
 // ReplacePlacement implements builtin.IDInfo.
-func (i info) ReplacePlacement(oid uint32) (int64, error) {
+func (i info) ReplacePlacement(oid uint32, spread bool) (int64, error) {
 	t, err := i.owned("sherd.replace_placement()", oid)
 	if err != nil {
 		return 0, err
@@ -47,7 +47,7 @@ func (i info) ReplacePlacement(oid uint32) (int64, error) {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `"%s" has no sharding policy by which documents could be placed`, t.Name).
 			WithHint("Set one with ALTER TABLE %s SET (shard_by = '…').", builtin.QuoteIdent(t.Name))
 	}
-	return i.startJob(t, catalog.ReplacementJob, catalog.Replacement{Who: i.author("").Who})
+	return i.startJob(t, catalog.ReplacementJob, catalog.Replacement{Who: i.author("").Who, Spread: spread})
 }
 
 // startJob begins a job about ids of a collection, of which there is one at a time.

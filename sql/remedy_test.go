@@ -60,10 +60,12 @@ func (c *client) wantRemedy(collection, statement, advice, answer string) {
 // fat fills a bucket with 5 MB in 50 rows.
 const fat = "repeat('x', 100000) FROM generate_series(1, 50) g"
 
-// TestObeseRange: the remedy for one content in one bucket is a wider Range of that collection's policy: new documents spread, and the bucket, which keeps those that are there, is
-// isolated next. A bucket that is isolated has no remedy any more.
+// TestObeseRange: the remedy for one content in one bucket is a wider Range of that collection's
+// policy, by which new documents spread. The next remedy spreads those that are there, and then no
+// bucket is obese any more.
 func TestObeseRange(t *testing.T) {
-	c := fatWorld(t).connect(t)
+	w := fatWorld(t)
+	c := w.connect(t)
 	c.want("CREATE TABLE orders (id text PRIMARY KEY, doc jsonb) WITH (shard_by = 'Customer')", "CREATE TABLE")
 	c.want("INSERT INTO orders SELECT 'orders/' || g || '$', jsonb_build_object('Customer', 'customers/1-A', 'Total', 5, 'Pad', p) FROM (SELECT g, "+fat+") AS x(g, p)", "INSERT 0 50")
 	for range 3 {
@@ -75,9 +77,40 @@ func TestObeseRange(t *testing.T) {
 	c.want("SELECT validated, range FROM sherd.policies", "t|10\nSELECT 1")
 	c.want(`INSERT INTO orders SELECT 'new/' || g || '$', '{"Customer": "customers/1-A"}' FROM generate_series(1, 50) g`, "INSERT 0 50")
 	c.want("SELECT count(DISTINCT sherd.bucket(id)) > 5 FROM orders", "t\nSELECT 1")
+	c.want("CREATE TABLE was (n int PRIMARY KEY, id text)", "CREATE TABLE")
+	c.want("INSERT INTO was SELECT split_part(split_part(id, '/', 2), '$', 1)::int, id FROM orders WHERE id LIKE 'orders/%'", "INSERT 0 50")
+
+	const spread = "SELECT sherd.replace_placement('public.orders', spread => true)"
+	statement, advice := c.remedy("orders")
+	if statement != spread || !strings.Contains(advice, "over the 10 buckets of their block") {
+		t.Fatalf("after the range was raised: %s | %s", statement, advice)
+	}
+	c.answer(statement)
+	c.wantRemedy("orders", "null", "spreads documents over the 10 buckets of their block: sherd.jobs shows how far it is", "")
+	stop := w.runJobs(t)
+	if got := c.ended(); !strings.Contains(got, "documents re-placed, 100% of the buckets looked at|done|null") {
+		t.Fatal(got)
+	}
+	stop()
+	c.counted("SELECT * FROM sherd.obese_buckets", "SELECT 0")
+	c.want("SELECT count(DISTINCT sherd.bucket(id)) > 5, min(sherd.bucket(id)) >= 982170, max(sherd.bucket(id)) < 982180 "+
+		"FROM orders WHERE id LIKE 'orders/%'", "t|t|t\nSELECT 1")
+	c.want("SELECT count(*) FROM was w JOIN orders o ON o.id = w.id AND o.id LIKE 'orders/' || w.n || '$@%'", "50\nSELECT 1")
+	c.want("SELECT validated, range FROM sherd.policies", "t|10\nSELECT 1")
+	c.want("SELECT count(*) FROM orders WHERE doc->>'Customer' = 'customers/1-A'", "100\nSELECT 1")
+	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
+}
+
+// TestObesePlaced: documents whose ids happen to fold to one bucket of a block would stay if they
+// were spread. Their bucket is isolated, and has no remedy after that.
+func TestObesePlaced(t *testing.T) {
+	c := fatWorld(t).connect(t)
+	c.want("CREATE TABLE orders (id text PRIMARY KEY, doc jsonb) WITH (shard_by = 'Customer', shard_range = 10)", "CREATE TABLE")
+	c.want(`INSERT INTO orders SELECT 'o/' || g || '$', jsonb_build_object('Customer', 'customers/1-A', 'Pad', repeat('x', 1000000))
+		FROM generate_series(1, 200) g WHERE sherd.bucket('o/' || g) % 10 = 3 LIMIT 5`, "INSERT 0 5")
 	statement, _ := c.remedy("orders")
 	if !strings.HasPrefix(statement, "SELECT sherd.isolate_anchor('") || !strings.HasSuffix(statement, "$@982173')") {
-		t.Fatalf("after the range was raised: %s", statement)
+		t.Fatal(statement)
 	}
 	c.want(statement, "postgres$3\nSELECT 1")
 	c.settled()

@@ -17,7 +17,9 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// replacing gives documents that do not lie in the block of their content other ids. Each batch is a transaction of its own: it locks the documents, leaves
+// replacing gives documents that do not lie in the block of their content other ids. If the job
+// spreads, documents of the block that an insert would put into another of its buckets get them too.
+// Each batch is a transaction of its own: it locks the documents, leaves
 // out those that somebody else holds, and changes ids and forwarding entries together. So an id leads to its document at every moment, and at
 // most one of both is there.
 type replacing struct {
@@ -174,7 +176,7 @@ func (r *replacing) find(ctx context.Context, lo, hi uint32) (ids []string, all 
 	c := &collected{each: func(got []types.Datum) error {
 		all++
 		row := r.row(got)
-		if id, _, err := r.rows.Check(row); err != nil && len(ids) < replaceFound && !r.asIs[id] {
+		if id, fits := r.fits(row); !fits && len(ids) < replaceFound && !r.asIs[id] {
 			ids = append(ids, strings.Clone(id))
 		}
 		return nil
@@ -184,6 +186,14 @@ func (r *replacing) find(ctx context.Context, lo, hi uint32) (ids []string, all 
 		return r.s.Simple(ctx, text, c)
 	})
 	return ids, all, err
+}
+
+// fits reports whether a document needs no other id. A job that goes on at a new leader, or after a
+// pause, asks the document alone: one that has got its id fits (exec.Placement.Spread), so no record
+// of documents is needed.
+func (r *replacing) fits(row exec.Row) (id string, fits bool) {
+	id, bucket, err := r.rows.Check(row)
+	return id, err == nil && (!r.state.Spread || r.rows.Spread(row, bucket))
 }
 
 // stays notes that a document keeps its id.
@@ -234,8 +244,8 @@ func (r *replacing) once(ctx context.Context, ids []string, skip bool) (int, err
 	got, old, next := map[string]bool{}, []string(nil), []string(nil)
 	for _, x := range rows {
 		row := r.row(x)
-		id, _, err := r.rows.Check(row)
-		if got[id] = true; err == nil {
+		id, fits := r.fits(row)
+		if got[id] = true; fits {
 			continue // it lies where it should by now
 		}
 		if r.split(id) {

@@ -33,7 +33,8 @@ const (
 	RangeTables uint32 = 2
 	// SplitDocuments: counters of tables and the parts of documents that are split.
 	SplitDocuments uint32 = 2
-	// FormerIDs: forwarding entries, and the jobs that make them and mend what refers to them.
+	// FormerIDs: forwarding entries, and the jobs that make them (those that spread documents among
+	// them) and mend what refers to them.
 	FormerIDs uint32 = 2
 	// LabelRules: rules of labels of databases and fragments.
 	LabelRules uint32 = 2

@@ -7,7 +7,7 @@ type IDInfo interface {
 	// Forwarded notes that a document was named by a former id.
 	Forwarded(table uint32, old, now string)
 	// ReplacePlacement, StartValidation and RewriteReferences start jobs, and give their numbers.
-	ReplacePlacement(table uint32) (int64, error)
+	ReplacePlacement(table uint32, spread bool) (int64, error)
 	StartValidation(table uint32) (int64, error)
 	RewriteReferences(table, referrer uint32, path string) (int64, error)
 	// References lists the foreign keys that refer to a table.
@@ -27,7 +27,7 @@ var sysIDs = map[string]Func{
 		return a[2], err
 	},
 	"sherd_replace_placement": onIDs(func(s IDInfo, a []types.Datum) (types.Datum, error) {
-		n, err := s.ReplacePlacement(a[0].Oid())
+		n, err := s.ReplacePlacement(a[0].Oid(), a[1].Bool())
 		return types.NewInt(n), err
 	}),
 	"sherd_start_validation": onIDs(func(s IDInfo, a []types.Datum) (types.Datum, error) {

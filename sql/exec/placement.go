@@ -65,10 +65,26 @@ func (p *Placement) Values(row Row) []shardmap.Value { return p.table.policyValu
 // id before the last $, or all of it, placed as if it were inserted now. The error says why there
 // is no such id.
 func (p *Placement) Replaced(row Row) (string, error) {
+	id, err := p.chosen(row)
+	return id.Text, err
+}
+
+func (p *Placement) chosen(row Row) (shardmap.ID, error) {
 	given, err := p.table.def.Prefixes.ParseID(row[p.table.key[0]].S)
 	if err != nil {
-		return "", err
+		return shardmap.ID{}, err
 	}
-	id, err := p.table.def.Policy.Place(p.table.def.Prefixes, p.table.def.Name, given.Base+"$", p.table.policyValues(row))
-	return id.Text, err
+	return p.table.def.Policy.Place(p.table.def.Prefixes, p.table.def.Name, given.Base+"$", p.table.policyValues(row))
+}
+
+// Spread reports whether a row that Check allows lies in the bucket that an insert would choose for
+// it now, of all those that its content allows.
+//
+// That bucket depends on the base of the id and on the content alone, not on the bucket in which the
+// row lies. The id that Replaced returns has the same base, and names that bucket. So a row that got
+// it is spread, and stays so until its content, the policy or a rule for prefixes changes: spreading
+// ends, and a second time changes nothing.
+func (p *Placement) Spread(row Row, bucket shardmap.Bucket) bool {
+	id, err := p.chosen(row)
+	return err == nil && id.Bucket == bucket
 }

@@ -65,7 +65,7 @@ func sherdProcs() []*Proc {
 		p.Strict = p.Options == 0
 		return p
 	}
-	return slices.Concat(planProcs(fn, table), topologyProcs(fn, named), hotProcs(fn, named), zoneProcs(fn, named), prefixProcs(fn, named), segmentProcs(fn, named), idProcs(fn, table), []*Proc{
+	return slices.Concat(planProcs(fn, table), topologyProcs(fn, named), hotProcs(fn, named), zoneProcs(fn, named), prefixProcs(fn, named), segmentProcs(fn, named), idProcs(fn, table, named), []*Proc{
 		fn(8000, "bucket", "sherd_bucket", 'i', int4OID, textOID),
 		fn(8011, "slice", "sherd_slice", 'i', int4OID, textOID),
 		fn(8012, "placed", "sherd_placed", 'v', boolOID),

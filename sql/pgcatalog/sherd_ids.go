@@ -3,6 +3,7 @@ package pgcatalog
 // idProcs are the functions about ids that documents had, OIDs from 8070.
 func idProcs(
 	fn func(oid uint32, name, src string, volatility byte, ret uint32, args ...uint32) *Proc, table func(p *Proc, names []string, columns ...uint32) *Proc,
+	named func(p *Proc, names []string, defaults ...string) *Proc,
 ) []*Proc {
 	about := func(p *Proc, comment string) *Proc {
 		p.Comment = comment
@@ -11,8 +12,11 @@ func idProcs(
 	return []*Proc{
 		about(fn(8070, "forwarded", "sherd_forwarded", 's', textOID, oidOID, textOID, textOID),
 			"gives the present id of a document that a statement has named by a former one, and counts that"),
-		about(fn(8071, "replace_placement", "sherd_replace_placement", 'v', int8OID, regclassOID),
-			"gives the documents of a collection that do not lie where its policy wants them ids with which they do, in the background; they are found by their former ids too. Gives the number of the job"),
+		about(named(fn(8071, "replace_placement", "sherd_replace_placement", 'v', int8OID, regclassOID, boolOID),
+			[]string{"collection", "spread"}, "false"),
+			"changes the ids of a collection's documents that do not lie where its policy wants them, in the "+
+				"background; they are found by their former ids too. With spread, also those of documents that the "+
+				"policy allows where they are, but would put into another bucket of its Range now. Returns the number of the job"),
 		about(table(fn(8072, "rewrite_references", "sherd_references", 'v', recordOID, regclassOID),
 			[]string{"referrer", "path", "constraint", "by_former_id"}, regclassOID, textOID, textOID, int8OID),
 			"lists the foreign keys that refer to a collection, and how many rows do so by former ids"),

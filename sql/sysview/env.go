@@ -64,6 +64,9 @@ type Hot struct {
 	Fields func(t *catalog.Table, from, to uint32) []string
 	// SomeID returns the id of a document of a collection that lies in the buckets [from, to); "" if there is none.
 	SomeID func(t *catalog.Table, from, to uint32) (string, error)
+	// Spreads reports whether sherd.replace_placement(…, spread => true) would change the ids of many
+	// documents of a bucket.
+	Spreads func(t *catalog.Table, bucket uint32) (bool, error)
 }
 
 // counted is Stats, and tells the client what is missing.

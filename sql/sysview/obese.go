@@ -114,14 +114,44 @@ func (e *Env) smaller(x *fat) (Remedy, error) {
 	if rng := wider(t.Policy, x.block); rng != 0 {
 		r := Remedy{Statement: fmt.Sprintf("ALTER TABLE %s SET (shard_range = %d)", e.qualified(t.Schema, t.Name), rng)}
 		if r.Advice = fmt.Sprintf("rows of one content spread over %d buckets; the table is locked while its rows are stored there", rng); t.Anchors {
-			r.Advice = fmt.Sprintf("new documents of one content spread over %d buckets; documents that are there already stay", rng)
+			r.Advice = fmt.Sprintf("new documents of one content spread over %d buckets; documents that are there already "+
+				"stay until sherd.replace_placement(…, spread => true)", rng)
 		}
 		return r, nil
 	}
 	if !t.Anchors {
 		return Remedy{Advice: "the whole key of a row chooses its bucket: few rows have the bytes, and only the application can divide them"}, nil
 	}
+	if r, err := e.spread(x); err != nil || r != (Remedy{}) {
+		return r, err
+	}
 	return e.isolate(x)
+}
+
+// spread puts the documents of a bucket into the other buckets of their block, if the Range of the
+// policy is wide enough for its bytes: then most were inserted before it was widened, or name an
+// anchor. It is no remedy if the documents lie where they would be inserted now, as after the job.
+func (e *Env) spread(x *fat) (Remedy, error) {
+	t, p := x.table, x.table.Policy
+	if p == nil || p.Mutable || p.IsID() || p.Range == 1 || x.block/int64(p.Range) > obese/2 || !x.reads {
+		return Remedy{}, nil
+	}
+	for j := range e.View.Jobs() {
+		r, err := j.Replacement()
+		under := j.State == catalog.JobRunning || j.State == catalog.JobPaused
+		if err == nil && r.Spread && j.Table == t.OID && under {
+			return Remedy{Advice: fmt.Sprintf("job %d spreads documents over the %d buckets of their block: "+
+				"sherd.jobs shows how far it is", j.ID, p.Range)}, nil
+		}
+	}
+	spreads, err := e.Hot.Spreads(t, x.From)
+	if err != nil || !spreads {
+		return Remedy{}, err
+	}
+	name := builtin.QuoteLiteral(e.qualified(t.Schema, t.Name))
+	return Remedy{fmt.Sprintf("SELECT sherd.replace_placement(%s, spread => true)", name),
+		fmt.Sprintf("documents that are there get ids that spread them over the %d buckets of their block, "+
+			"in the background; their former ids still find them", p.Range)}, nil
 }
 
 // wider returns a Range that divides the bytes of a block into buckets well below the limit: a multiple of the present Range, so that the policy stays validated. 0: the

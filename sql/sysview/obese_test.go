@@ -31,6 +31,9 @@ func TestObeseRemedies(t *testing.T) {
 	collection, placed, loose, flat, several, ranged := table(types.Text), table(types.Text), table(types.Text), table(types.Text), table(types.Int4, types.Text), table(types.Text)
 	collection.Anchors, placed.Anchors, loose.Anchors = true, true, true
 	placed.Policy, several.Policy = policy(shardmap.Options{By: "Customer", Range: "1000"}), policy(shardmap.Options{By: "Customer"})
+	old := placed.Clone()
+	old.Name = "before's"
+	e.Hot.Spreads = func(t *catalog.Table, bucket uint32) (bool, error) { return t == old && bucket == 300, nil }
 	loose.Policy = policy(shardmap.Options{By: "Customer", Mutable: "true"})
 	ranged.Segments = shardmap.Segments{{Bucket: shardmap.BucketCount}}
 	const (
@@ -57,6 +60,8 @@ func TestObeseRemedies(t *testing.T) {
 		{"collection", collection, bucket, 0.5, 0, alone, "a new fragment"},
 		{"range too small", placed, bucket, 0.5, 1 << 40, `ALTER TABLE public."it's" SET (shard_range = 100000)`, "documents that are there already stay"},
 		{"range wide enough", placed, bucket, 0.5, 1 << 30, alone, "a new fragment"},
+		{"documents from before the range", old, bucket, 0.5, 1 << 30, `SELECT sherd.replace_placement('public."before''s"', spread => true)`, "over the 1000 buckets of their block"},
+		{"its range is too small", old, bucket, 0.5, 1 << 40, `ALTER TABLE public."before's" SET (shard_range = 100000)`, "documents that are there already stay"},
 		{"no range suffices", placed, bucket, 0.5, 1 << 50, alone, "a new fragment"},
 		{"mutable", loose, bucket, 0.5, 1 << 30, alone, "a new fragment"},
 		{"columns", several, bucket, 0.5, 1 << 30, `ALTER TABLE public."it's" SET (shard_range = 100)`, "the table is locked"},
@@ -64,7 +69,7 @@ func TestObeseRemedies(t *testing.T) {
 		{"one row", collection, one, 0.5, 0, "", "one row has all the bytes"},
 		{"segments", ranged, bucket, 0.5, 0, "SELECT sherd.apply_plan(plan) FROM sherd.plan_rebalance() WHERE step = 1", "splits segments"},
 	} {
-		got, err := e.smaller(&fat{Stat: c.stat, table: c.table, share: c.share, block: c.block})
+		got, err := e.smaller(&fat{Stat: c.stat, table: c.table, share: c.share, block: c.block, reads: c.table == old})
 		if err != nil {
 			t.Fatal(err)
 		}
