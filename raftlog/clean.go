@@ -6,9 +6,15 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
-const maxSpares = 2
+const (
+	maxSpares     = 2
+	tightSegments = 2        // with fewer of them free the disk is nearly full
+	leftRoom      = 32 << 20 // that no segment takes
+	roomLook      = time.Second
+)
 
 func (d *Device) wakeCleaner() {
 	select {
@@ -18,9 +24,11 @@ func (d *Device) wakeCleaner() {
 }
 
 // clean removes segments that are no longer needed and keeps files ready for new ones, in the
-// background.
+// background. It removes the files again when the disk is nearly full.
 func (d *Device) clean() {
 	defer d.done.Done()
+	look := time.NewTicker(roomLook)
+	defer look.Stop()
 	for first := true; ; first = false {
 		if err := d.giveUp(); err != nil {
 			d.opts.Logger.Warn("log device: could not remove a segment", "error", err)
@@ -30,12 +38,43 @@ func (d *Device) clean() {
 				d.opts.Logger.Debug("log device: no spare file", "error", err)
 			}
 		}
-		select {
-		case <-d.stop:
-			return
-		case <-d.kick:
+		for kicked := false; !kicked; {
+			select {
+			case <-d.stop:
+				return
+			case <-d.kick:
+				kicked = true
+			case <-look.C:
+				if err := d.dropSpares(); err != nil {
+					d.opts.Logger.Warn("log device: could not remove a spare file", "error", err)
+				}
+			}
 		}
 	}
+}
+
+// tight reports whether the disk is nearly full.
+func (d *Device) tight() bool {
+	return !d.disk.hasRoom(d.opts.Dir, tightSegments*d.opts.SegmentSize)
+}
+
+// dropSpares removes the spare files if the disk is nearly full.
+func (d *Device) dropSpares() error {
+	d.mu.Lock()
+	n := len(d.spares)
+	d.mu.Unlock()
+	if n == 0 || !d.tight() {
+		return nil
+	}
+	d.mu.Lock()
+	spares := d.spares
+	d.spares = nil
+	d.mu.Unlock()
+	var errs []error
+	for _, path := range spares {
+		errs = append(errs, d.disk.remove(path))
+	}
+	return errors.Join(errs...)
 }
 
 // crowded reports whether the active segment is the small first one, so that the next is needed
@@ -158,6 +197,7 @@ func (d *Device) retire(s *segment) error {
 	// was begun in it (unused).
 	keep := len(d.spares) < maxSpares && s.size == d.opts.SegmentSize && s.end > align(segmentHead)
 	d.mu.Unlock()
+	keep = keep && !d.tight()
 	s.use.Lock() // waits for readers of entries that have just been deleted
 	defer s.use.Unlock()
 	spare := d.sparePath()

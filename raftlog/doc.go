@@ -66,6 +66,8 @@
 // An entry may have up to 1 GiB; a segment is made larger for one that does not fit. A new file is
 // filled with zeros in the background before it is used, and an emptied one is used again: to
 // overwrite blocks costs about half of what it costs to write to blocks that were only reserved. At
-// most two such files are kept ready. The position of every entry, 16 bytes each, is held in
-// memory.
+// most two such files are kept ready, and none while the disk has less room than two segments take.
+// Segments are small then, and a round that needs one which would leave less than 32 MiB is refused
+// (ENOSPC, L6). Files are written by system calls, never through memory maps, and their blocks are
+// reserved before. The position of every entry, 16 bytes each, is held in memory.
 package raftlog

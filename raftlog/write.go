@@ -3,6 +3,7 @@ package raftlog
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"syscall"
 )
@@ -144,11 +145,33 @@ func (d *Device) room(n int64) (*segment, error) {
 	if seg.end+n <= seg.size {
 		return seg, nil
 	}
-	if err := d.addSegment(seg.number+1, max(d.opts.SegmentSize, align(segmentHead)+n)); err != nil {
+	size, err := d.nextSize(align(segmentHead) + n)
+	if err == nil {
+		err = d.addSegment(seg.number+1, size)
+	}
+	if err != nil {
 		return nil, err
 	}
 	d.wakeCleaner()
 	return d.room(n)
+}
+
+// nextSize returns the size of the next segment, which takes at least need bytes. On a nearly full
+// disk it is small, and ENOSPC if the segment would leave less than leftRoom: the databases that
+// share the disk write through memory maps, and a process whose map finds no room ends.
+func (d *Device) nextSize(need int64) (int64, error) {
+	size := max(d.opts.SegmentSize, need)
+	d.mu.Lock()
+	spare := size == d.opts.SegmentSize && len(d.spares) > 0
+	d.mu.Unlock()
+	if spare || d.disk.hasRoom(d.opts.Dir, size+tightSegments*d.opts.SegmentSize) {
+		return size, nil
+	}
+	size = max(min(firstSegmentSize, d.opts.SegmentSize), need)
+	if !d.disk.hasRoom(d.opts.Dir, size+leftRoom) {
+		return 0, &os.PathError{Op: "create a segment in", Path: d.opts.Dir, Err: syscall.ENOSPC}
+	}
+	return size, nil
 }
 
 // writeFailed decides what a failed write means (L6). If there was no room, it wipes the frame's
