@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,7 @@ const (
 	resCommitted        // decide
 	resAborted          // decide, unhold
 	resTaken            // hold: another transaction has the name
+	resUnknown          // the replica closes, and the entry is applied at the next start
 )
 
 // A checkpoint is written after that much was applied: it bounds what a restart applies again beyond the memtables.
@@ -43,6 +45,7 @@ type machine struct {
 	writers lastWriters
 	many    []result               // of an entry with several answers
 	expired map[byte]txn.Timestamp // by kind of record: those before are deleted (expire)
+	halted  error                  // a batch was not written: the replica closes. Nothing is applied any more
 	bytes   int                    // applied since the last checkpoint
 	entries int
 }
@@ -74,7 +77,8 @@ func (m *machine) Apply(l *raft.Log) any {
 }
 
 // ApplyBatch implements raft.BatchingFSM. An entry that cannot be applied (damage, or a newer release wrote it) stops the
-// process: to go on would let the replica differ from its log.
+// process: to go on would let the replica differ from its log. If the replica closes while its disk has no room, the batch
+// and all later ones are left to the next start.
 func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,21 +87,37 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	m.r.fault("apply.begin")
 	for i, l := range logs {
 		m.r.logged.Add(int64(len(l.Data)))
-		if l.Type != raft.LogCommand || l.Index <= m.s.index {
+		if m.halted != nil || l.Type != raft.LogCommand || l.Index <= m.s.index {
 			continue // the latter: applied already by recovery, before Raft started
 		}
 		res, err := m.applyIn(l)
-		if err != nil {
+		if !halts(m, err) && err != nil {
 			panic(fmt.Sprintf("fragment %d: cannot apply log entry %d: %v", m.r.cfg.Fragment, l.Index, err))
 		}
 		if out[i] = res; m.many != nil {
 			out[i], m.many = m.many, nil
 		}
 	}
-	if err := m.finish(); err != nil {
-		panic(fmt.Sprintf("fragment %d: cannot write to the database: %v", m.r.cfg.Fragment, err))
+	if m.halted == nil {
+		if err := m.finish(); !halts(m, err) && err != nil {
+			panic(fmt.Sprintf("fragment %d: cannot write to the database: %v", m.r.cfg.Fragment, err))
+		}
+	}
+	if m.halted != nil {
+		for i := range out {
+			out[i] = resUnknown
+		}
 	}
 	return out
+}
+
+// halts notes that nothing is applied any more if that is what err says, and reports whether it does.
+func halts(m *machine, err error) bool {
+	if errors.Is(err, errHalted) {
+		m.halted = err
+		return true
+	}
+	return false
 }
 
 // applyIn refuses an entry that was proposed in an earlier term than the term of its place in the
@@ -124,17 +144,17 @@ func (m *machine) finish() error {
 	m.r.fault("apply.written")
 	m.r.publish(m.s, &m.effects)
 	m.effects = effects{}
-	if m.bytes >= checkpointBytes || m.entries >= checkpointEntries {
+	if due := m.bytes >= checkpointBytes || m.entries >= checkpointEntries; due && m.r.stall.open(&m.kvs) {
 		return m.checkpoint()
 	}
-	return nil
+	return nil // without room the checkpoint can wait: reads need what was applied
 }
 
 // checkpoint writes the state at the stamp of the last entry, and after it, in a write of its own, the key "applied" (S2):
 // memtables are flushed in order, so once that key is in a table, so is everything before it.
 func (m *machine) checkpoint() error {
-	if m.entries == 0 {
-		return nil
+	if m.halted != nil || m.entries == 0 {
+		return m.halted
 	}
 	at := uint64(m.s.stamp)
 	for _, o := range m.s.open {

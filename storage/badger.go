@@ -6,12 +6,16 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
+	"sync"
 	"syscall"
+	"unsafe"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/pb"
+	"github.com/dgraph-io/badger/v4/skl"
 	"github.com/sherddb/sherd/internal/dirsync"
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -50,11 +54,11 @@ func openBadger(cfg *Config) (*badger.DB, error) {
 		// Each merge of level 0 rewrites the level below: with two tables before a merge updates of single rows ran at half the speed. Where
 		// the base level is overfull, Badger merges level 0 into itself, for which it asks for 256 MiB at once: see Pace.
 		WithNumLevelZeroTables(levelZeroTables).
-		WithNumLevelZeroTablesStall(levelZeroStall).
+		WithNumLevelZeroTablesStall(math.MaxInt32). // see writeStall
 		WithValueThreshold(min(1<<20, cfg.MemTable*15/100)).
 		WithValueLogFileSize(16 << 20)
 	if cfg.stopped { // its tables are another's: none may be merged, for those that were are deleted. They have been verified
-		opt = opt.WithNumCompactors(0).WithNumLevelZeroTablesStall(math.MaxInt32).WithChecksumVerificationMode(options.NoVerification)
+		opt = opt.WithNumCompactors(0).WithChecksumVerificationMode(options.NoVerification)
 	}
 	db, err := badger.OpenManaged(opt)
 	if err != nil {
@@ -123,6 +127,27 @@ func dropEmptyValueLogs(dir string) error {
 	return nil
 }
 
+// discardMemtable takes from a database what it has in memory and in no table, and the file in which that is kept: Close then
+// writes no table. Nothing writes to the database any more. Called with the replica's log at hand, which has it all.
+func discardMemtable(db *badger.DB) {
+	v := reflect.ValueOf(db).Elem()
+	lock := (*sync.RWMutex)(unsafe.Pointer(v.FieldByName("lock").UnsafeAddr()))
+	place := v.FieldByName("mt")
+	lock.Lock()
+	defer lock.Unlock()
+	before := place.UnsafePointer()
+	empty := reflect.New(place.Type().Elem()) // it has no file: there is no room for one
+	sl := empty.Elem().FieldByName("sl")
+	*(**skl.Skiplist)(unsafe.Pointer(sl.UnsafeAddr())) = skl.NewSkiplist(emptyArena)
+	*(*unsafe.Pointer)(unsafe.Pointer(place.UnsafeAddr())) = empty.UnsafePointer()
+	releaseMemtable(before)
+}
+
+const emptyArena = 4 << 10
+
+//go:linkname releaseMemtable github.com/dgraph-io/badger/v4.(*memTable).DecrRef
+func releaseMemtable(memtable unsafe.Pointer)
+
 func markClean(dir string) error {
 	f, err := os.Create(filepath.Join(dir, cleanFile))
 	if err != nil {
@@ -138,13 +163,21 @@ func markClean(dir string) error {
 // kept below what is being applied, and a crash replays the log (S1).
 type kvBatch struct {
 	db    *badger.DB
+	stall *writeStall // passed before Badger gets anything
 	small []kv
 	bytes int
+	rows  bool // there are some, or parts of some, and not only deletions and records
+	// later: the batch can wait until the disk has room for rows.
+	later bool
+	// starting: the replica is being opened.
+	starting bool
+	halt     <-chan struct{} // closed: the batch is not wanted any more; nil: never
 	// again: a version of a key may come that came before, with other versions of it between. Badger's write batch puts such writes in an order of
 	// its own.
-	again bool
-	bulk  *badger.KVLoader // once the batch has grown large
-	item  pb.KV
+	again  bool
+	bulk   *badger.KVLoader // once the batch has grown large
+	loaded int              // bytes that bulk got since the last look at the disk
+	item   pb.KV
 }
 
 type kv struct {
@@ -172,10 +205,14 @@ func (b *kvBatch) put(x kv) error {
 	if b.bulk != nil {
 		return b.load(x)
 	}
+	b.rows = b.rows || x.op != opDelete && holdsRow(x.key)
 	b.small = append(b.small, x)
 	b.bytes += len(x.key) + len(x.value)
 	if len(b.small) < bulkKeys && b.bytes < bulkBytes {
 		return nil
+	}
+	if err := b.stall.await(b, b.weight()); err != nil {
+		return err
 	}
 	b.bulk = b.db.NewKVLoader(8)
 	for _, x := range b.small {
@@ -187,7 +224,16 @@ func (b *kvBatch) put(x kv) error {
 	return nil
 }
 
+// weight returns what small takes of a memtable.
+func (b *kvBatch) weight() int { return b.bytes + keyBytes*len(b.small) }
+
 func (b *kvBatch) load(x kv) error {
+	if b.loaded += len(x.key) + len(x.value) + keyBytes; b.loaded > bulkBytes {
+		if err := b.stall.await(b, b.loaded); err != nil {
+			return err
+		}
+		b.loaded = 0
+	}
 	b.item = pb.KV{Key: x.key, Value: x.value, Version: x.version, ExpiresAt: x.expires}
 	if x.op == opDelete {
 		b.item.Meta = metaDelete
@@ -196,14 +242,17 @@ func (b *kvBatch) load(x kv) error {
 	return b.bulk.Set(&b.item)
 }
 
-// flush returns when everything added can be read.
+// flush returns when everything added can be read. errHalted: the replica closes, and not everything was written.
 func (b *kvBatch) flush() error {
-	defer func() { b.small, b.bytes, b.bulk, b.again = b.small[:0], 0, nil, false }()
+	defer func() { b.small, b.bytes, b.bulk, b.loaded, b.again, b.rows = b.small[:0], 0, nil, 0, false, false }()
 	if b.bulk != nil {
 		return b.bulk.Finish()
 	}
 	if len(b.small) == 0 {
 		return nil
+	}
+	if err := b.stall.await(b, b.weight()); err != nil {
+		return err
 	}
 	if b.again {
 		b.small = lastOfEach(b.small)
@@ -225,6 +274,11 @@ func (b *kvBatch) flush() error {
 		}
 	}
 	return w.Flush()
+}
+
+// holdsRow reports whether a value under key is a row, an entry of an index, or a part of a transaction's writes.
+func holdsRow(key []byte) bool {
+	return TableOf(key) != ownTable || key[4] == ownChunk || key[4] == ownPiece
 }
 
 // lastOfEach leaves of each version of a key the last.

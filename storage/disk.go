@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Badger writes through memory maps, and a page that finds no room on the disk ends the process. So writes of clients are
+// Badger writes through memory maps, and a page that finds no room on the disk ends the process (writeStall). Long before, writes of clients are
 // refused while less is left than MinFree and what merges may take (merges.go); what settles or cleans up goes on. Half of MinFree is kept for transactions that
 // only delete: they take little, and are how room comes back.
 const (
@@ -48,6 +48,7 @@ func (r *Replica) watchDisk(now time.Time) {
 	if err != nil {
 		return
 	}
+	r.stall.saw(free)
 	r.watchMerges(free, now)
 	left := roomForAll
 	if least := r.minFree.Load(); free < least/2 || r.levelFull.Load() {

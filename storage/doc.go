@@ -210,7 +210,10 @@
 // Statistics count groups of 256 buckets, and each bucket above 4 MiB by itself (exact.go). Commits
 // are refused with 53100 while the disk has less free space than MinFree and what merges of the
 // replica may take (merges.go), deletes below half of MinFree, or when level 0 has grown because
-// merges are paused. Repeated commit entries are recognized among the last 4096 commits. Outcomes
+// merges are paused. Below that, entries wait to be applied until there is room: rows at a follower,
+// of large transactions and of streams with less than 128 MiB, everything with less than 64 MiB
+// (writeStall). With less than 32 MiB a replica does not open (53100). Repeated commit entries are
+// recognized among the last 4096 commits. Outcomes
 // are kept for 15 minutes (outcome.go), those of aborts by their absence. A change of leader may
 // abort a commit in progress: the new leader at once asks for the outcome of what an earlier term
 // left. A transaction has one lock request at a time for each row, and the holders of a row are

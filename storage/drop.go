@@ -158,7 +158,7 @@ func (d *dropper) run(job dropJob) error {
 // finish removes a job's record.
 func (d *dropper) finish(job dropJob) error {
 	d.r.fault("drop.deleted")
-	b := kvBatch{db: d.r.db}
+	b := newBatch(d.r)
 	// At the very version of the record: no key is written above the stamp of the entry it comes from.
 	if err := b.add(opDelete, stampKey(ownDrop, job.stamp), nil, uint64(job.stamp)); err != nil {
 		return err
@@ -185,7 +185,7 @@ func (d *dropper) batch(span txn.Span, at txn.Timestamp, wanted func(key []byte)
 	defer t.Discard()
 	it := t.NewIterator(badger.IteratorOptions{Prefix: commonPrefix(span)})
 	defer it.Close()
-	b := kvBatch{db: d.r.db}
+	b := newBatch(d.r)
 	c := cursor{it: it, bound: span.End}
 	n := 0
 	for it.Seek(span.Start); c.valid(); it.Next() {

@@ -200,6 +200,9 @@ func (r *Replica) runMany(body []byte, above txn.Timestamp) ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if resp == resUnknown {
+		return nil, errUnknownHere
+	}
 	many, ok := resp.([]result)
 	if !ok {
 		return nil, errTermEnded

@@ -205,7 +205,7 @@ func (i *installer) loop() {
 		x := i.jobs[0]
 		i.mu.Unlock()
 		err := i.inTurn(x)
-		if err == errHalted { // the checkpoint names it
+		if errors.Is(err, errHalted) { // the checkpoint names it, or the log has it
 			i.mu.Lock()
 			i.rested()
 			i.mu.Unlock()
@@ -298,7 +298,8 @@ func (i *installer) write(x *install) error {
 
 // writePiece writes the rows of piece n of x; wanted says that a reader waits for them.
 func (i *installer) writePiece(x *install, n int, wanted bool) error {
-	b, point := kvBatch{db: i.r.db}, "install.piece"
+	b, point := newBatch(i.r), "install.piece"
+	b.starting, b.later, b.halt = !wanted && i.starting, !wanted, i.halted()
 	if wanted {
 		point = "install.wanted"
 	}

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -227,7 +228,7 @@ func (i *installer) bring(x *install, n int) {
 	p.flying--
 	p.landed.Broadcast()
 	p.mu.Unlock()
-	if err != nil && err != errHalted {
+	if err != nil && !errors.Is(err, errHalted) {
 		i.fail(x, err)
 	}
 }

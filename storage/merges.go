@@ -15,6 +15,8 @@ import (
 //	free ≥ what those of one replica may take, and mergeFloor          one replica at a time merges
 //	less                                                               none does: reads go on, and deletes while level 0 has room
 //
+// All other writes to Badger need room too (writeStall).
+//
 // Clients' writes are refused before, so that the room is left for merges (watchDisk).
 const (
 	mergeFloor = 64 << 20         // for logs and memtables beside a merge
@@ -93,6 +95,13 @@ func (m *merges) forget(r *Replica) {
 	delete(m.needs, r)
 }
 
+// replicas returns how many replicas of the node there are.
+func (m *merges) replicas() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.needs)
+}
+
 // mergeNeed returns what merges of a database may write before they delete: level 0 and the base level whole.
 func mergeNeed(levels []badger.LevelInfo) (need int64, wants bool) {
 	for _, l := range levels {
@@ -128,7 +137,7 @@ func (r *Replica) watchMerges(free int64, now time.Time) {
 		r.cfg.Logger.Debug("merges", "fragment", r.cfg.Fragment, "held", !may, "free", free, "need", need)
 	}
 	r.mergesHeld = !may
-	r.noMerges.Store(!may && free < need+mergeFloor)
+	r.stall.noMerges.Store(!may && free < need+mergeFloor)
 	r.levelFull.Store(!may && len(levels) > 0 && levels[0].NumTables >= heldTables)
 }
 

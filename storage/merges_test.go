@@ -60,7 +60,7 @@ func TestMergesHeld(t *testing.T) {
 	free.Store(1 << 40)
 	config := func(c *Config) {
 		smallTables(c)
-		c.free = func(string) (int64, error) { return free.Load(), nil }
+		diskOf(&free)(c)
 	}
 	r := openTest(t, dir, config)
 	commitRow(t, r, rowKey(1), "kept")
@@ -68,7 +68,7 @@ func TestMergesHeld(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	free.Store(1 << 20)
+	free.Store(mergeless)
 	r = openTest(t, dir, config, func(c *Config) { c.MinFree = 1 })
 	fillLevelZero(t, r, heldTables, new(atomic.Bool))
 	if levels := r.db.Levels(); levels[0].NumTables < heldTables {
@@ -91,7 +91,8 @@ func TestMergesHeld(t *testing.T) {
 	awaitDisk(t, "writes are taken", func() bool { return r.diskLeft.Load() == roomForAll })
 	commitRow(t, r, rowKey(3), "y")
 
-	free.Store(1 << 20)
+	free.Store(mergeless)
+	r.minFree.Store(mergeless + 1)
 	awaitDisk(t, "writes are refused", func() bool { return r.diskLeft.Load() == roomForDeletes })
 	if err := deleteRow(r, rowKey(2)); err != nil {
 		t.Fatal(err)
@@ -113,15 +114,13 @@ func TestMergesHeld(t *testing.T) {
 	}
 }
 
-// TestMergesGoOnAtFullLevelZero: level 0 is full while merges are held, so no entry is applied, and housekeeping waits for
+// TestMergesGoOnAtFullLevelZero: level 0 is full and the disk has no room, so no entry is applied, and housekeeping waits for
 // one of its own. With room on the disk all of it goes on.
 func TestMergesGoOnAtFullLevelZero(t *testing.T) {
 	var free atomic.Int64
 	var roomAgain atomic.Bool
 	free.Store(1 << 40)
-	r := openTest(t, t.TempDir(), smallTables, func(c *Config) {
-		c.free = func(string) (int64, error) { return free.Load(), nil }
-	})
+	r := openTest(t, t.TempDir(), smallTables, diskOf(&free))
 	commitRow(t, r, rowKey(0), "x")
 	free.Store(1 << 20)
 	awaitDisk(t, "writes are refused", func() bool { return r.diskLeft.Load() != roomForAll })
@@ -149,7 +148,6 @@ func TestMergesGoOnAtFullLevelZero(t *testing.T) {
 	if got := readRow(t, r, rowKey(1)); got != "x" {
 		t.Errorf("got %.20q", got)
 	}
-	// Close waits for ever while merges are held and level 0 is full.
 	awaitDisk(t, "merges go on", func() bool { return r.db.Levels()[0].NumTables < levelZeroTables })
 }
 

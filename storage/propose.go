@@ -122,11 +122,14 @@ func await(p raftgroup.Proposal) (result, error) {
 	if err != nil {
 		return 0, err
 	}
-	res, ok := resp.(result)
-	if !ok || res == resRejected {
+	switch res, ok := resp.(result); {
+	case res == resUnknown:
+		return 0, errUnknownHere
+	case !ok || res == resRejected:
 		return 0, errTermEnded
+	default:
+		return res, nil
 	}
-	return res, nil
 }
 
 // admit makes T servable here: promised is raised to it (T2), the ceiling extended to it if need be (T4), and everything
@@ -184,5 +187,9 @@ func (r *Replica) cover(T txn.Timestamp) error {
 func (r *Replica) covered(T txn.Timestamp) bool {
 	return uint64(T) <= max(r.ceiling.Load(), r.applied.Load())
 }
+
+// errUnknownHere is the answer for an entry that is in the log and that a replica without room has not applied.
+var errUnknownHere = pgerr.New(pgerr.StatementCompletionUnknown,
+	"the fragment's replica was closed while its disk was full; the outcome is unknown")
 
 var errTermEnded = pgerr.New(pgerr.SerializationFailure, "the fragment's leader changed during the statement").WithHint("Try again.")

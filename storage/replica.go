@@ -89,14 +89,13 @@ type Replica struct {
 	settler settler
 
 	mergeMu    sync.Mutex
-	mergesHeld bool // guarded by mergeMu
-	// merges are paused, and it is not another replica's turn: the disk has no room for one
-	noMerges  atomic.Bool
-	mergeNeed atomic.Int64 // bytes that merges may take temporarily
-	levelFull atomic.Bool  // merges are paused, and level 0 has grown
-	diskLeft  atomic.Int32
-	minFree   atomic.Int64
-	diskSeen  time.Time // used by watch alone
+	mergesHeld bool         // guarded by mergeMu
+	mergeNeed  atomic.Int64 // bytes that merges may take temporarily
+	levelFull  atomic.Bool  // merges are paused, and level 0 has grown
+	diskLeft   atomic.Int32
+	minFree    atomic.Int64
+	diskSeen   time.Time // used by watch alone
+	stall      writeStall
 
 	omu sync.Mutex                   // held while own is replaced; taken under pmu
 	own atomic.Pointer[ownedBuckets] // which buckets the fragment owns; nil: all, nothing ever moved
@@ -133,12 +132,10 @@ func Open(cfg Config) (*Replica, error) {
 	r := newReplica(cfg)
 	r.lock = lock
 	if err := r.open(); err != nil {
-		r.closeFiles()
+		abandon(r)
 		return nil, fmt.Errorf("open fragment %d: %w", cfg.Fragment, err)
 	}
-	r.watchDisk(time.Now())
-	r.done.Add(2)
-	go r.watch()
+	r.done.Add(1)
 	go r.housekeeping()
 	return r, nil
 }
@@ -149,6 +146,7 @@ func newReplica(cfg Config) *Replica {
 		txs: map[txn.ID]*Tx{}, readers: map[*Tx]struct{}{}, began: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	r.minFree.Store(cfg.MinFree)
+	r.stall.r = r
 	r.locks = locktable.New(locktable.Config{
 		Fragment: cfg.Fragment, Detector: cfg.Deadlock, Whole: cfg.WholeLocks, EndingWait: cfg.EndingWait, Given: r.given,
 	})
@@ -163,6 +161,9 @@ func (r *Replica) open() (err error) {
 	if err := r.openFiles(); err != nil {
 		return err
 	}
+	r.watchDisk(time.Now())
+	r.done.Add(1)
+	go r.watch() // before the log is applied, which may wait for merges or for room
 	r.group, err = raftgroup.Open(raftgroup.Options{
 		Dir: filepath.Join(r.cfg.Dir, "raft"), Name: fmt.Sprintf("fragment-%d", r.cfg.Fragment), FSM: r.machine,
 		Device: r.cfg.Device, DeviceGroup: uint64(r.cfg.Fragment),
@@ -176,6 +177,9 @@ func (r *Replica) open() (err error) {
 
 // openFiles opens everything but the log: the state machine is as of its checkpoint.
 func (r *Replica) openFiles() (err error) {
+	if err := r.stall.roomToStart(); err != nil {
+		return err
+	}
 	if err := dropMemtables(r.cfg.Dir); err != nil {
 		return err
 	}
@@ -202,7 +206,7 @@ func (r *Replica) openFiles() (err error) {
 	}
 	r.stats = stats
 	r.exact = newExactScanner(r)
-	r.machine = &machine{r: r, s: s, kvs: kvBatch{db: r.db}, expired: map[byte]txn.Timestamp{}}
+	r.machine = &machine{r: r, s: s, kvs: newBatch(r), expired: map[byte]txn.Timestamp{}}
 	r.installs = newInstaller(r)
 	r.drops, err = openDropper(r)
 	return err
@@ -214,6 +218,8 @@ func (r *Replica) openFiles() (err error) {
 func (m *machine) recover(log raft.LogStore, snapshotIndex uint64) error {
 	var l raft.Log
 	m.log = log
+	m.kvs.starting = true
+	defer func() { m.kvs.starting = false }()
 	if m.r.snaps.received() { // a stream that is not in tables yet: start with it again
 		_, rd, err := m.r.snaps.Open("")
 		if err != nil {
@@ -248,6 +254,9 @@ func (m *machine) recover(log raft.LogStore, snapshotIndex uint64) error {
 			return damaged("log entry %d is missing: %v", i, err)
 		}
 		m.ApplyBatch([]*raft.Log{&l})
+		if m.halted != nil {
+			return m.halted
+		}
 		m.r.fault("recover.entry")
 	}
 	return nil
@@ -311,8 +320,18 @@ func (r *Replica) Close() error {
 	r.drops.wait()
 	r.installs.wait()
 	r.installs.forgetPieces()
-	if err == nil {
+	// Without room no checkpoint is written and no table of what is in memory: each of them might end the process by
+	// SIGBUS. Without the mark of a clean end the next start applies the log again, which has all of it.
+	room, _ := r.stall.look(&kvBatch{}, 0)
+	if err == nil && room {
 		err = r.machine.checkpoint()
+	}
+	if errors.Is(err, errHalted) {
+		err, room = nil, false
+	}
+	if !room {
+		r.cfg.Logger.Warn("closed without room to write the newest rows to tables", "fragment", r.cfg.Fragment)
+		discardMemtable(r.db)
 	}
 	r.fault("close.checkpoint")
 	r.scans.close()
@@ -320,11 +339,22 @@ func (r *Replica) Close() error {
 		err = cerr
 	}
 	r.fault("close.flushed")
-	if err == nil {
+	if err == nil && room {
 		err = markClean(r.cfg.Dir)
 	}
 	r.closeFiles()
 	return err
+}
+
+// abandon ends what an Open of r has begun that fails.
+func abandon(r *Replica) {
+	close(r.stop)
+	r.done.Wait()
+	if r.drops != nil {
+		r.drops.wait()
+		r.installs.wait()
+	}
+	r.closeFiles()
 }
 
 func (r *Replica) closeFiles() {

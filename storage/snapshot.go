@@ -194,8 +194,11 @@ func (m *machine) restoreAt(rc io.ReadCloser, covered uint64) error {
 	m.r.restores.Add(1)
 	m.fresh.Store(true)
 	err := m.restore(rc, covered)
-	if err == nil {
+	switch {
+	case err == nil:
 		m.r.torn.Store(false)
+	case errors.Is(err, errHalted) && m.r.closing():
+		m.halted = err // the next start begins with the stream that was received
 	}
 	return err
 }

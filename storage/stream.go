@@ -46,8 +46,8 @@ func (m *machine) freeze() (*frozen, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.r.installs.wait()
-	if err := m.takeOverOpen(); err != nil {
-		return nil, err
+	if err := m.takeOverOpen(); halts(m, err) || err != nil {
+		return nil, err // halted: the state names keys that were not written
 	}
 	state, _ := m.s.encode() // no log: everything has its keys
 	f := &frozen{stamp: m.s.stamp, state: state, stats: map[string][]byte{}, release: m.r.keepVersions()}
@@ -199,6 +199,8 @@ func (m *machine) restore(rd io.Reader, covered uint64) error {
 	if err := m.r.dropAll(); err != nil { // a follower serves nobody while it restores
 		return err
 	}
+	m.kvs.later = true
+	defer func() { m.kvs.later = false }()
 	got := &restored{open: map[txn.ID]*received{}, stats: newStatistics()}
 	for got.state == nil {
 		b, err := readFrame(in)
