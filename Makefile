@@ -67,7 +67,7 @@ SOAK ?= 30m
 STOCK ?= 8000
 
 soak: build
-	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_SOAK=$(SOAK) SHERD_STOCK=$(STOCK) $(GO) test -count=1 -timeout 180m -v -run 'TestFaults|TestFullDisk|TestWithoutMajority|TestClockJumps' ./integration/fault
+	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_SOAK=$(SOAK) SHERD_STOCK=$(STOCK) $(GO) test -count=1 -timeout 180m -v -run 'TestFaults|TestFullDisk|TestMovesFromFullDisk|TestWithoutMajority|TestClockJumps' ./integration/fault
 	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_PAUSES=200 $(GO) test -count=1 -timeout 60m -v -run TestReadsAfterPause ./integration/fault
 	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_ROLLS=10 $(GO) test -count=1 -timeout 30m -v -run TestRollingRestart ./integration/fault
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -52,24 +53,30 @@ func (d disk) free() int64 {
 	return int64(st.Bavail) * int64(st.Bsize)
 }
 
-// leave fills the disk so that about so much is left.
+// leave fills the disk so that about so much is left, in small steps: one that does not fit would take all that is left for a
+// moment.
 func (d disk) leave(left int64) {
 	d.t.Helper()
-	f, err := os.Create(filepath.Join(d.dir, "ballast"))
+	f, err := os.OpenFile(filepath.Join(d.dir, "ballast"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	defer f.Close()
-	err = syscall.ENOSPC
-	for try := 0; err == syscall.ENOSPC && try < 100; try++ { // the node writes too
-		if n := d.free() - left; n > 0 {
-			err = syscall.Fallocate(int(f.Fd()), 0, 0, n)
-		} else {
-			err = nil
-		}
-	}
+	st, err := f.Stat()
 	if err != nil {
 		d.t.Fatal(err)
+	}
+	size, tries := st.Size(), 0
+	for n := d.free() - left; n > 0; n = d.free() - left {
+		n = min(n, 8*mib)
+		switch err := syscall.Fallocate(int(f.Fd()), 0, size, n); {
+		case err == nil:
+			size += n
+		case err != syscall.ENOSPC || tries == 100: // the node writes too
+			d.t.Fatal(err)
+		default:
+			tries++
+		}
 	}
 }
 
@@ -166,6 +173,136 @@ func TestFullDisk(t *testing.T) {
 	t.Log(report)
 	if n := integration.One[int](t, conn, "SELECT count(*) FROM docs"); n != 100 {
 		t.Errorf("%d rows in the end", n)
+	}
+}
+
+// TestMovesFromFullDisk fills the disk of one node of three further and further, while clients write to all fragments. The node
+// never ends by itself. DELETE and DROP go on, and all its replicas move to a node that is added, as docs/operations.md says.
+// Nothing that was acknowledged is lost.
+func TestMovesFromFullDisk(t *testing.T) {
+	if soakLength(t, "SHERD_SOAK") == 0 {
+		t.Skip("part of make soak")
+	}
+	dir := t.TempDir()
+	d := newDisk(t, filepath.Join(dir, "n2"))
+	c := startCluster(t, dir, Loopback{})
+	full := c.nodes[1]
+	conn := integration.Connect(t, c.nodes[0].URL())
+	integration.Exec(t, conn, "CREATE TABLE docs (id int PRIMARY KEY, body text NOT NULL)")
+	integration.Exec(t, conn, "CREATE TABLE old AS SELECT g AS id, repeat('o', 1000) AS body FROM generate_series(1, 2000) g")
+	integration.Exec(t, conn, "INSERT INTO docs SELECT -g, repeat('x', 1000) FROM generate_series(1, 2000) g")
+	w := startWriter(t, c)
+
+	d.leave(190 * mib)
+	eventually.Within(t, recovery, "writes to the full node are refused", func() bool { return w.refused.Load() > 0 })
+	if tag, err := conn.Exec(t.Context(), "DELETE FROM docs WHERE id = -7"); err != nil || tag.RowsAffected() != 1 {
+		t.Errorf("DELETE on a full disk: %v, %v", tag, err)
+	}
+	d.leave(100 * mib) // its followers write no new rows any more, and the leaders on other nodes do
+	w.goesOn(1000)
+	if free := d.free(); free < 24*mib { // the Raft log goes on to 32
+		t.Errorf("%d MB are left of 100", free/mib)
+	}
+	integration.Exec(t, conn, "DROP TABLE old")
+	there := integration.Connect(t, full.URL())
+	if n := integration.One[int](t, there, "SELECT count(*) FROM docs WHERE id < 0"); n != 1999 {
+		t.Errorf("%d rows are read through the node with a full disk", n)
+	}
+
+	d.leave(20 * mib) // another program takes nearly all
+	time.Sleep(10 * time.Second)
+	if full.process.Exited() {
+		t.Fatal("the node has ended")
+	}
+	if free := d.free(); free < 8*mib {
+		t.Errorf("%d MB are left of 20", free/mib)
+	}
+	d.clear()
+	w.goesOn(100)
+	d.leave(100 * mib)
+
+	if _, err := c.Add(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), recovery)
+	defer cancel()
+	if err := waitFor(ctx, c.nodes[0], "SELECT count(*) FROM sherd.drain_node('n2')", 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := waitFor(ctx, c.nodes[0], "SELECT replicas FROM sherd.nodes WHERE name = 'n2'", 0); err != nil {
+		t.Fatalf("replicas do not leave the node with a full disk: %v", err)
+	}
+	if full.process.Exited() {
+		t.Error("the node has ended")
+	}
+	eventually.Within(t, recovery, "the node's disk has room again", func() bool { return d.free() > 100*mib })
+	w.goesOn(100)
+	w.end()
+	if failed, err := workload.FailedChecks(t.Context(), conn); err != nil || len(failed) > 0 {
+		t.Error(failed, err)
+	}
+	t.Logf("%d rows, %d refused, %d MB free in the end", w.written.Load(), w.refused.Load(), d.free()/mib)
+}
+
+// writer writes rows of its own, one after another, to all fragments.
+type writer struct {
+	t                *testing.T
+	c                *Cluster
+	written, refused atomic.Int64
+	ids              []int // of rows that were acknowledged
+	cancel           func()
+	done             chan struct{}
+}
+
+func startWriter(t *testing.T, c *Cluster) *writer {
+	ctx, cancel := context.WithCancel(t.Context())
+	w := &writer{t: t, c: c, cancel: cancel, done: make(chan struct{})}
+	go w.run(ctx)
+	return w
+}
+
+func (w *writer) run(ctx context.Context) {
+	defer close(w.done)
+	var conn *pgx.Conn
+	for id := 1; ctx.Err() == nil; id++ {
+		var err error
+		if conn == nil || conn.IsClosed() {
+			if conn, err = pgx.Connect(ctx, w.c.nodes[0].URL()); err != nil {
+				continue
+			}
+		}
+		_, err = conn.Exec(ctx, "SET statement_timeout = '1s'")
+		if err == nil {
+			_, err = conn.Exec(ctx, "INSERT INTO docs VALUES ($1, repeat('y', 20000))", id)
+		}
+		switch {
+		case err == nil:
+			w.ids = append(w.ids, id)
+			w.written.Add(1)
+		case workload.SQLState(err) == "53100":
+			w.refused.Add(1)
+		}
+	}
+	if conn != nil {
+		conn.Close(context.Background())
+	}
+}
+
+// goesOn waits for so many rows more.
+func (w *writer) goesOn(rows int64) {
+	w.t.Helper()
+	before := w.written.Load()
+	eventually.Within(w.t, recovery, fmt.Sprintf("%d rows more", rows), func() bool { return w.written.Load() >= before+rows })
+}
+
+// end ends the writer and looks for its rows.
+func (w *writer) end() {
+	w.t.Helper()
+	w.cancel()
+	<-w.done
+	conn := integration.Connect(w.t, w.c.nodes[0].URL())
+	if n := integration.One[int](w.t, conn, "SELECT count(*) FROM docs WHERE id = ANY($1)", w.ids); n != len(w.ids) {
+		w.t.Errorf("%d rows of %d that were acknowledged", n, len(w.ids))
 	}
 }
 
