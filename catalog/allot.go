@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"fmt"
+
+	"github.com/sherddb/sherd/internal/pgerr"
 )
 
 // oidBlock is how many OIDs a node takes at once.
@@ -80,7 +82,7 @@ func (c *Catalog) proposeAllotment(ctx context.Context, want allotment) (applied
 	}
 	a, err := c.propose(ctx, data)
 	if err != nil && ctx.Err() != nil {
-		err = cancelledWait(ctx)
+		err = pgerr.Cancelled(ctx)
 	}
 	return a, err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -154,7 +155,7 @@ func (c *Catalog) gaveUp(ctx context.Context, unanswered bool) error {
 			WithDetail("%s", c.voters()).
 			WithHint("Start the nodes that are missing. Tables can be read and written meanwhile.")
 	}
-	return cancelledWait(ctx)
+	return pgerr.Cancelled(ctx)
 }
 
 // voters names the nodes that the catalog needs to have a leader.
@@ -207,7 +208,7 @@ func (c *Catalog) barrier(ctx context.Context, patience time.Duration) error {
 	case err != nil || v.version >= a.version:
 		return err
 	case ctx.Err() != nil:
-		return cancelledWait(ctx)
+		return pgerr.Cancelled(ctx)
 	default:
 		return pgerr.New(pgerr.CannotConnectNow, "this node does not know the newest definitions yet").
 			WithDetail("It knows version %d, and the cluster is at version %d.", v.version, a.version).

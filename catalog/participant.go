@@ -130,7 +130,7 @@ func writing(ctx context.Context) context.Context {
 func (c *Catalog) proposeWhenFree(ctx context.Context, data []byte) (applied, error) {
 	for {
 		if ctx.Err() != nil {
-			return applied{}, cancelledWait(ctx)
+			return applied{}, pgerr.Cancelled(ctx)
 		}
 		a, err := c.propose(writing(ctx), data)
 		var busy *busyError
@@ -159,7 +159,7 @@ func (c *Catalog) waitDecided(ctx context.Context, id TransactionID) error {
 				return err
 			}
 		case <-ctx.Done():
-			return cancelledWait(ctx)
+			return pgerr.Cancelled(ctx)
 		}
 	}
 }
@@ -213,13 +213,6 @@ func (c *Catalog) lead(ctx context.Context) {
 		}
 		seen = now
 	}
-}
-
-func cancelledWait(ctx context.Context) error {
-	if e := pgerr.From(context.Cause(ctx)); e != nil && e.Code != pgerr.InternalError {
-		return e
-	}
-	return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
 }
 
 // abortLeft aborts the changes that were prepared by a process that has died.

@@ -6,6 +6,7 @@
 package pgerr
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -241,6 +242,15 @@ func From(err error) *Error {
 		return e
 	}
 	return New(InternalError, "%s", err.Error())
+}
+
+// Cancelled returns why a statement whose context has ended is canceled: the error that the context was ended with, or
+// that the user asked for it.
+func Cancelled(ctx context.Context) error {
+	if e := From(context.Cause(ctx)); e != nil && e.Code != InternalError {
+		return e
+	}
+	return New(QueryCanceled, "canceling statement due to user request")
 }
 
 // Code returns the SQLSTATE of err: "" for nil, XX000 if none is marked.
