@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/sherddb/sherd/shardmap"
 )
 
 // FragmentByID returns the database's fragment with a number, nil if there is none.
@@ -14,6 +16,14 @@ func (d *Database) FragmentByID(id uint32) *Fragment {
 		}
 	}
 	return nil
+}
+
+// NameOfFragment returns the name of the fragment of an id, also if the database no longer has it.
+func (d *Database) NameOfFragment(id shardmap.FragmentID) string {
+	if f := d.FragmentByID(id); f != nil {
+		return d.FragmentName(f)
+	}
+	return fmt.Sprintf("fragment %d", id)
 }
 
 // FragmentName returns the name of one of the database's fragments, such as orders$0.

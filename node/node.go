@@ -27,6 +27,7 @@ import (
 	"github.com/sherddb/sherd/pgwire"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -195,7 +196,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 		Others: &sql.Others{
 			Self: n.dir.NodeID, Snapshot: n.activity.Snapshot,
 			Reports: n.activity.Reports, Signal: n.activity.Send, Health: n.health, Say: n.notices.Say, Heard: n.notices.Ready,
-			Locks: &sql.LocksElsewhere{
+			Locks: &tx.LocksElsewhere{
 				Alone: n.locks.Alone, Take: n.locks.TakeAll, Barrier: n.locks.BarrierAll, Confirm: n.locks.ConfirmAll, RollbackTo: n.locks.RollbackTo,
 				Release: n.locks.ReleaseAll,
 			},

@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -80,10 +81,10 @@ func (s *Session) logStatement(now time.Time) {
 }
 
 // inTransaction tells others of the transaction that the session is in.
-func (s *Session) inTransaction(t *transaction) {
+func (s *Session) inTransaction(t *tx.Tx) {
 	a := &s.activity
 	a.mu.Lock()
-	a.parts, a.began, a.isolation = t.parts, t.began, t.modes.isolation()
+	a.parts, a.began, a.isolation = t.Parts, t.Began, t.Modes.Isolation()
 	a.mu.Unlock()
 }
 
@@ -114,7 +115,7 @@ func (s *Session) look() sysview.Session {
 	switch kind, _, ok := s.locks.Waiting(); {
 	case ok:
 		row.WaitType, row.Wait = "Lock", kind.String()
-	case s.elsewhere.Load():
+	case s.txEnv.WaitsElsewhere():
 		row.WaitType, row.Wait = "Lock", locks.Relation.String()
 	case row.State != stateActive:
 		row.WaitType, row.Wait = "Client", "ClientRead"

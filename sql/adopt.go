@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -166,7 +167,7 @@ func adoptDefinitions(ctx context.Context, owner *locks.Owner, database catalog.
 		if touch.Table != 0 {
 			continue
 		}
-		if err := owner.Acquire(ctx, touched(database, touch), locks.Request{Mode: mode, Held: true}); err != nil {
+		if err := owner.Acquire(ctx, tx.Touched(database, touch), locks.Request{Mode: mode, Held: true}); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -69,7 +70,7 @@ func (i info) AdvisoryLock(l builtin.AdvisoryLock) (bool, error) {
 	}
 	request := locks.Request{Mode: advisoryMode(l.Shared), NoWait: true}
 	if !l.Try {
-		request = i.lockRequest(request.Mode)
+		request = i.txEnv.LockRequest(request.Mode)
 	}
 	acquire := i.advisoryHere
 	if i.db.advisory() != nil {
@@ -79,14 +80,14 @@ func (i info) AdvisoryLock(l builtin.AdvisoryLock) (bool, error) {
 	case errors.Is(err, locks.ErrNotAvailable):
 		return false, nil
 	case err != nil:
-		return false, lockError(i.ctx, err)
+		return false, tx.LockError(i.ctx, err)
 	}
 	return true, nil
 }
 
 func (i info) advisoryHere(tag locks.Tag, r locks.Request, transaction bool) error {
 	// A lock of the session is waited for by the transaction too: whoever waits for its rows is in the same circle.
-	owner := i.tx.holder()
+	owner := i.tx.LockOwner()
 	if transaction {
 		return owner.Acquire(i.ctx, tag, r)
 	}
@@ -94,7 +95,7 @@ func (i info) advisoryHere(tag locks.Tag, r locks.Request, transaction bool) err
 }
 
 func (i info) advisoryElsewhere(tag locks.Tag, r locks.Request, transaction bool) error {
-	owner := i.tx.holder()
+	owner := i.tx.LockOwner()
 	l := AdvisoryLock{PID: i.start.PID, Within: owner.ID(), Tag: tag, Request: r}
 	adopt := i.locks.Adopt
 	if transaction {
@@ -106,11 +107,10 @@ func (i info) advisoryElsewhere(tag locks.Tag, r locks.Request, transaction bool
 		adopt(tag, r.Mode)
 		return nil
 	}
-	ctx, cancel := i.tx.lockTimeout(i.ctx)
+	ctx, cancel := i.tx.LockTimeout(i.ctx)
 	defer cancel()
 	if !r.NoWait {
-		i.elsewhere.Store(true)
-		defer i.elsewhere.Store(false)
+		defer i.txEnv.WaitElsewhere()()
 	}
 	err := i.db.advisory().Acquire(ctx, l)
 	if err == nil {

@@ -73,7 +73,7 @@ func (db *Server) Signal(ctx context.Context, x Signal) (SignalResult, error) {
 	case <-timer.C:
 		return SignalResult{Known: true}, nil
 	case <-ctx.Done():
-		return SignalResult{Known: true}, cancelled(ctx)
+		return SignalResult{Known: true}, pgerr.Cancelled(ctx)
 	}
 }
 
@@ -219,7 +219,7 @@ func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bo
 		case <-gone:
 		case <-time.After(leavingLook): // nobody tells of those of other nodes
 		case <-ctx.Done():
-			return n, cancelled(ctx)
+			return n, pgerr.Cancelled(ctx)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (t *transaction) defers(of *reference, changes []exec.KeyChange) error {
 		return nil
 	}
 	if t.keys == nil {
-		t.keys = exec.NewKeyLog(t.env.tempDir)
+		t.keys = exec.NewKeyLog(t.tempDir)
 	}
 	d := &t.deferrals
 	t.keys.Truncate(d.to) // what a savepoint has undone

@@ -6,6 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/tx"
 )
 
 // control is BEGIN, COMMIT, ROLLBACK and their kin.
@@ -35,7 +36,7 @@ func (s *Session) control(ctx context.Context, n *pg_query.TransactionStmt, w Re
 
 // beginStmt is BEGIN and START TRANSACTION. What an implicit transaction has done so far becomes part of the explicit one.
 func (s *Session) beginStmt(n *pg_query.TransactionStmt, w ResultWriter) error {
-	if s.tx != nil && s.tx.explicit {
+	if s.tx != nil && s.tx.Explicit {
 		if err := w.Notice(&pgerr.Error{Severity: "WARNING", Code: pgerr.ActiveSQLTransaction, Message: "there is already a transaction in progress"}); err != nil {
 			return err
 		}
@@ -46,7 +47,7 @@ func (s *Session) beginStmt(n *pg_query.TransactionStmt, w ResultWriter) error {
 	if err := s.setModes(n.Options); err != nil {
 		return err
 	}
-	s.tx.explicit = true
+	s.tx.Explicit = true
 	if n.Kind == pg_query.TransactionStmtKind_TRANS_STMT_START {
 		return w.Complete("START TRANSACTION")
 	}
@@ -59,7 +60,7 @@ func (s *Session) commitStmt(ctx context.Context, chain bool, w ResultWriter) er
 			return err
 		}
 	}
-	if s.tx == nil || !s.tx.explicit {
+	if s.tx == nil || !s.tx.Explicit {
 		if err := s.noTransaction(w); err != nil {
 			return err
 		}
@@ -70,7 +71,7 @@ func (s *Session) commitStmt(ctx context.Context, chain bool, w ResultWriter) er
 		}
 		return s.ended("COMMIT", w)
 	}
-	m := s.tx.modes
+	m := s.tx.Modes
 	if s.tx.failed {
 		s.closePortals()
 		s.endImplicit()
@@ -90,13 +91,13 @@ func (s *Session) rollbackStmt(chain bool, w ResultWriter) error {
 			return err
 		}
 	}
-	if s.tx == nil || !s.tx.explicit {
+	if s.tx == nil || !s.tx.Explicit {
 		if err := s.noTransaction(w); err != nil {
 			return err
 		}
 	}
 	if s.tx != nil {
-		m := s.tx.modes
+		m := s.tx.Modes
 		s.closePortals()
 		s.endImplicit()
 		s.chain(chain, m)
@@ -105,11 +106,11 @@ func (s *Session) rollbackStmt(chain bool, w ResultWriter) error {
 }
 
 // chain begins the next transaction with the modes of the one before.
-func (s *Session) chain(chain bool, m modes) {
+func (s *Session) chain(chain bool, m tx.Modes) {
 	if chain {
 		t := s.begin()
-		t.explicit, t.modes = true, m
-		t.configure()
+		t.Explicit, t.Modes = true, m
+		t.Configure()
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -31,8 +32,8 @@ func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copyd
 	if s.tx == nil {
 		s.begin()
 	}
-	if s.tx.isReadOnly() {
-		return s.tx.readOnlyError("COPY FROM")
+	if s.tx.IsReadOnly() {
+		return s.tx.ReadOnlyError("COPY FROM")
 	}
 	var in *copyInput
 	err := s.db.knownNames(ctx, func() (err error) {
@@ -48,13 +49,13 @@ func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copyd
 	}
 	in.reader = copydata.NewReader(opts, func() ([]byte, error) { return reader.Next(ctx) })
 	in.opts, in.env = opts, s.Env()
-	if err := s.tx.first(ctx); err != nil {
+	if err := s.tx.TakeSnapshot(ctx); err != nil {
 		return err
 	}
 	c := s.execution(ctx, nil)
 	c.Hooks.Source = in.rows
-	s.tx.used = true
-	if err := s.tx.parts.Bound(s.scope()); err != nil {
+	s.tx.Used = true
+	if err := s.tx.Parts.Bound(s.txEnv.Scope()); err != nil {
 		return err
 	}
 	s.settling(ctx, in.program, c)
@@ -90,7 +91,7 @@ func (s *Session) copyTarget(ctx context.Context, n *pg_query.CopyStmt) (*copyIn
 		if err != nil {
 			return nil, err
 		}
-		if err := s.tx.share(ctx, inOrder(append(insertUses(view, t), tableUse{t.OID, locks.RowExclusive}))); err != nil {
+		if err := s.tx.LockTables(ctx, inOrder(append(insertUses(view, t), tx.TableUse{Table: t.OID, Mode: locks.RowExclusive}))); err != nil {
 			return nil, err
 		}
 		if view.DefinitionVersion() != s.view().DefinitionVersion() {

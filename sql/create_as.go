@@ -24,13 +24,13 @@ func (s *Session) selectInto(ctx context.Context, st parse.Statement, n *pg_quer
 // writes them.
 func (s *Session) createTableAs(ctx context.Context, st parse.Statement, n *pg_query.CreateTableAsStmt, w ResultWriter, together bool) error {
 	s.join(together)
-	if s.tx.isReadOnly() {
+	if s.tx.IsReadOnly() {
 		if n.IsSelectInto {
-			return s.tx.readOnlyError("SELECT INTO")
+			return s.tx.ReadOnlyError("SELECT INTO")
 		}
-		return s.tx.readOnlyError("CREATE TABLE AS")
+		return s.tx.ReadOnlyError("CREATE TABLE AS")
 	}
-	s.tx.used = true
+	s.tx.Used = true
 	if exists, err := s.tableThere(n, w); err != nil {
 		return err
 	} else if exists {
@@ -136,7 +136,7 @@ func tableOf(columns []Column, n *pg_query.CreateTableAsStmt) (*pg_query.CreateS
 
 // insertRows writes a program's rows into a table that the transaction has made.
 func (s *Session) insertRows(ctx context.Context, rel *pg_query.RangeVar, p *program, args []types.Datum) (int64, error) {
-	if err := s.tx.readable(p.tables); err != nil {
+	if err := s.tx.CheckStorages(p.tables); err != nil {
 		return 0, err
 	}
 	if err := s.readsAll(p); err != nil {
@@ -146,7 +146,7 @@ func (s *Session) insertRows(ctx context.Context, rel *pg_query.RangeVar, p *pro
 	if err != nil {
 		return 0, err
 	}
-	if err := s.tx.parts.Bound(s.scope()); err != nil {
+	if err := s.tx.Parts.Bound(s.txEnv.Scope()); err != nil {
 		return 0, err
 	}
 	c := s.execution(ctx, nil)

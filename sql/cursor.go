@@ -60,10 +60,10 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	if err := s.foldFirst(ctx, prog, args); err != nil {
 		return err
 	}
-	if p.opening.at, err = s.tx.opened(ctx); err != nil {
+	if p.opening.at, err = s.tx.SnapshotForLater(ctx); err != nil {
 		return err
 	}
-	if err := s.tx.hold(p.opening.at, s.tx.parts.HoldSnapshot); err != nil {
+	if err := s.tx.Pin(p.opening.at, s.tx.Parts.HoldSnapshot); err != nil {
 		return err
 	}
 	if prog, err = s.ofCursor(prog); err != nil {

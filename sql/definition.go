@@ -23,12 +23,12 @@ func (s *Session) definition(ctx context.Context, st parse.Statement, w ResultWr
 		return s.defineOnline(ctx, st, w)
 	}
 	if s.tx == nil {
-		s.begin().together = together
+		s.begin().Together = together
 	}
-	if s.tx.isReadOnly() {
-		return s.tx.readOnlyError(parse.Name(st.Node))
+	if s.tx.IsReadOnly() {
+		return s.tx.ReadOnlyError(parse.Name(st.Node))
 	}
-	s.tx.used = true
+	s.tx.Used = true
 	e := s.definer(w.Notice)
 	e.Lock = func(ctx context.Context, tables []catalog.OID) error {
 		name := parse.Name(st.Node)
@@ -120,7 +120,7 @@ func runsAlone(n *pg_query.Node) string {
 
 // noBlock refuses a statement that commits by itself where it cannot.
 func noBlock(t *transaction, what string) error {
-	if t != nil && !t.explicit && !t.together {
+	if t != nil && !t.Explicit && !t.Together {
 		return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot be executed within a pipeline", what)
 	}
 	return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
@@ -134,7 +134,7 @@ func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 		Setting: s.vars.check, WaitDatabase: s.db.cfg.Fragments.WaitFragments, Silent: s.db.cfg.Fragments.Silent, FillFragments: s.db.cfg.Fragments.FillFragments, Misplaced: s.misplaced, Disconnect: s.disconnect,
 	}
 	if s.tx != nil {
-		e.Change, e.Barrier = s.tx.change, s.tx.barrier
+		e.Change, e.Barrier = s.tx.ChangeSchema, s.tx.Barrier
 	}
 	return e
 }
@@ -158,7 +158,7 @@ func (s *Session) lockEach(ctx context.Context, tables []catalog.OID, mode locks
 	tables = slices.Clone(tables)
 	slices.Sort(tables)
 	for _, oid := range tables {
-		if err := s.tx.lockTable(ctx, oid, mode, false); err != nil {
+		if err := s.tx.LockTable(ctx, oid, mode, false); err != nil {
 			return err
 		}
 	}
@@ -177,7 +177,7 @@ func (s *Session) notInUse(statement string, tables []catalog.OID) error {
 			continue
 		}
 		for _, u := range p.st.program.tables {
-			if t := s.view().Table(u.table); t != nil && slices.Contains(tables, u.table) {
+			if t := s.view().Table(u.Table); t != nil && slices.Contains(tables, u.Table) {
 				return pgerr.New(pgerr.ObjectInUse, `cannot %s "%s" because it is being used by active queries in this session`, statement, t.Name)
 			}
 		}
@@ -188,7 +188,7 @@ func (s *Session) notInUse(statement string, tables []catalog.OID) error {
 // queryAgainst runs a SELECT in the transaction, against the definitions of view, over what is committed now or the transaction's own. It takes no
 // locks: the caller has them.
 func (s *Session) queryAgainst(ctx context.Context, view *catalog.View, text string, emit func(row []types.Datum) error) error {
-	_, err := s.executor(ctx).against(view).System(ctx, s.tx, text, nil, emit)
+	_, err := s.executor(ctx).against(view).System(ctx, s.tx.Tx, text, nil, emit)
 	return err
 }
 

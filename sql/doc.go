@@ -22,8 +22,8 @@
 // them, and definitions, EXPLAIN ANALYZE, EXECUTE and COPY FROM are run again likewise, by either protocol: what the client of a COPY sends is kept, up to 1 GiB.
 // statement_timeout is for all runs of a statement together, from its arrival to the beginning of its commit.
 //
-// Savepoints are places in what the transaction has staged (exec.Mark), in its locks and its settings. An error undoes what was done since
-// the innermost one, and the transaction waits for ROLLBACK TO or its end (25P02).
+// The transaction itself is package tx: its timestamps, locks, savepoints and uncommitted schema. Here is what a client adds to it: what waits
+// for the commit (transaction.go), and settings and cursors that a savepoint brings back. An error undoes what was done since the innermost one, and the transaction waits for ROLLBACK TO or its end (25P02).
 //
 // # Locks
 //

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -38,7 +39,7 @@ func (s *Session) executor(ctx context.Context) executor {
 	values := s.Env() // it brings the limits up to date
 	return executor{
 		database: s.database, settings: s.vars, user: s.start.User, byID: s.byID,
-		values: values, functions: info{s, ctx}, hooks: s.hook, limits: s.limit, memory: s.memory, tempDir: s.tempDir,
+		values: values, functions: info{s, ctx}, hooks: s.hook, limits: s.limit, memory: s.memory, tempDir: s.db.cfg.TempDir,
 	}
 }
 
@@ -49,29 +50,29 @@ func (x executor) against(view *catalog.View) *executor {
 }
 
 // context makes the context in which a program runs in a transaction; t may be nil for one that reads no table.
-func (x *executor) context(ctx context.Context, t *transaction, args []types.Datum) *exec.Ctx {
+func (x *executor) context(ctx context.Context, t *tx.Tx, args []types.Datum) *exec.Ctx {
 	c := &exec.Ctx{Context: ctx, Params: args, Env: x.values, Session: x.functions, Hooks: x.hooks, Limits: x.limits}
 	c.Mem = exec.NewMemory(x.memory).WithFiles(x.tempDir)
 	if t == nil {
 		return c
 	}
-	g := t.gateway // the statement's own: it may go on by a newer map
-	c.Gateway, c.Limits.ReadOnly, c.Limits.Isolation = &g, t.isReadOnly(), t.modes.isolation()
-	if t.near {
-		t.atReplicas(c)
+	g := t.Gateway // the statement's own: it may go on by a newer map
+	c.Gateway, c.Limits.ReadOnly, c.Limits.Isolation = &g, t.IsReadOnly(), t.Modes.Isolation()
+	if t.Near {
+		t.AtReplicas(c)
 	}
 	if x.at != 0 {
-		c.Gateway = readingAt(t.gateway, x.at)
+		c.Gateway = readingAt(t.Gateway, x.at)
 	}
 	return c
 }
 
 // Run runs a program as the system in a transaction, and returns the number of rows that it wrote. emit may be nil.
 func (x *executor) Run(
-	ctx context.Context, t *transaction, p *exec.Program, args []types.Datum, emit exec.Emit,
+	ctx context.Context, t *tx.Tx, p *exec.Program, args []types.Datum, emit exec.Emit,
 ) (int64, error) {
 	c := x.context(ctx, t, args)
-	c.Before = t.parts.Mark()
+	c.Before = t.Parts.Mark()
 	return runUnlimited(c, p, emit)
 }
 
@@ -87,7 +88,7 @@ func runUnlimited(c *exec.Ctx, p *exec.Program, emit exec.Emit) (int64, error) {
 
 // Hidden is System for a statement that may name the table with the parts of a table's split documents.
 func (x *executor) Hidden(
-	ctx context.Context, t *transaction, of *catalog.Table, h hidden, emit exec.Emit,
+	ctx context.Context, t *tx.Tx, of *catalog.Table, h hidden, emit exec.Emit,
 ) (int64, error) {
 	p, err := hiddenProgram(x.view, of, h.text, h.params)
 	if err != nil {
@@ -111,16 +112,16 @@ func aboutParts(text string, docs ...*catalog.HotDocument) hidden {
 // System compiles and runs a SELECT as the system, over what is committed now and what the transaction has written.
 // It takes no locks: the caller has them.
 func (x executor) System(
-	ctx context.Context, t *transaction, text string, args []types.Datum, emit exec.Emit,
+	ctx context.Context, t *tx.Tx, text string, args []types.Datum, emit exec.Emit,
 ) (int64, error) {
 	if x.view == nil {
-		x.view = t.view()
+		x.view = t.View()
 	}
 	p, err := x.compile(text)
 	if err != nil {
 		return 0, err
 	}
-	if x.at, err = t.everywhere(ctx); err != nil {
+	if x.at, err = t.CurrentEverywhere(ctx); err != nil {
 		return 0, err
 	}
 	return runUnlimited(x.context(ctx, t, args), p, emit)

@@ -122,14 +122,14 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 		return nil, err
 	}
 	if o.analyze {
-		if err := s.tx.goBackAsSet(); err != nil {
+		if err := s.tx.ReadPastAsSet(); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.tx.consider(p); err != nil {
+	if err := s.tx.ConsiderReplicas(p.reading()); err != nil {
 		return nil, err
 	}
-	defer func() { s.tx.near = false }()
+	defer func() { s.tx.Near = false }()
 	c := s.execution(ctx, args)
 	if c.Part, err = s.part(p); err != nil {
 		return nil, err
@@ -143,10 +143,10 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 	}
 	var footer []string
 	if o.analyze {
-		if p.writes && s.tx.isReadOnly() {
-			return nil, s.tx.readOnlyError(commandName(p.query.Command))
+		if p.writes && s.tx.IsReadOnly() {
+			return nil, s.tx.ReadOnlyError(commandName(p.query.Command))
 		}
-		c.Analyze, c.Before, c.Deferred = &exec.Analysis{}, s.tx.parts.Mark(), s.tx.uniquesDeferred(p.references)
+		c.Analyze, c.Before, c.Deferred = &exec.Analysis{}, s.tx.Parts.Mark(), s.tx.uniquesDeferred(p.references)
 		start := time.Now()
 		rows := 0
 		if p, err = s.perform(ctx, p, c, func([]types.Datum) error { rows++; return nil }); err != nil {
@@ -155,7 +155,7 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 		if err := s.keep(ctx, p, c); err != nil {
 			return nil, err
 		}
-		s.tx.used = true
+		s.tx.Used = true
 		footer = append(footer, fmt.Sprintf("Rows: %d", max(int64(rows), c.Affected)))
 		if o.timing {
 			footer = append(footer, fmt.Sprintf("Execution Time: %.3f ms", time.Since(start).Seconds()*1000))
@@ -169,7 +169,7 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 func (s *Session) measured(work []exec.FragmentWork, timing bool) []string {
 	var out []string
 	for _, f := range work {
-		line := fmt.Sprintf("%s: read %d rows, sent %d rows, %d bytes", s.tx.gateway.Name(f.Fragment), f.Rows, f.Sent, f.Bytes)
+		line := fmt.Sprintf("%s: read %d rows, sent %d rows, %d bytes", s.tx.Gateway.Name(f.Fragment), f.Rows, f.Sent, f.Bytes)
 		if timing {
 			line += fmt.Sprintf(", %.3f ms", f.Elapsed.Seconds()*1000)
 		}
@@ -183,7 +183,7 @@ func (s *Session) measured(work []exec.FragmentWork, timing bool) []string {
 
 // explainRoute names the fragments and buckets of a route, where they are known before the statement runs.
 func (s *Session) explainRoute(c *exec.Ctx, r *plan.Route) string {
-	m := s.tx.gateway.Map
+	m := s.tx.Gateway.Map
 	set, known, err := exec.RouteBuckets(c, r)
 	switch {
 	case err != nil || !known && c.Part == nil:
@@ -242,8 +242,8 @@ func (s *Session) placesText(set shardmap.BucketSet) string {
 
 func (s *Session) fragmentsText(set shardmap.BucketSet) string {
 	var names []string
-	for _, sh := range s.tx.gateway.Map.Split(set) {
-		names = append(names, s.tx.gateway.Name(sh.Fragment))
+	for _, sh := range s.tx.Gateway.Map.Split(set) {
+		names = append(names, s.tx.Gateway.Name(sh.Fragment))
 	}
 	return "fragments: " + strings.Join(names, ", ")
 }

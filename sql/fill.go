@@ -19,15 +19,15 @@ func (s *Session) fillIndex(ctx context.Context, view *catalog.View, table, inde
 		return err
 	}
 	t := s.tx
-	at, err := t.everywhere(ctx)
+	at, err := t.CurrentEverywhere(ctx)
 	if err != nil {
 		return err
 	}
 	outer := s.running
 	defer func() { s.running = outer }()
 	c := s.execution(ctx, nil)
-	c.Gateway = readingAt(t.gateway, at)
-	if !s.drafted() || !t.draft.change.Makes(table) { // whose rows are all the transaction's own: its commit knows where they were staged
+	c.Gateway = readingAt(t.Gateway, at)
+	if !s.drafted() || !t.Schema.Change.Makes(table) { // whose rows are all the transaction's own: its commit knows where they were staged
 		t.filled.begin(c.Gateway.Map.Epoch())
 	}
 	return fill.All(c)

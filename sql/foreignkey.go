@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/refint"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -140,7 +141,7 @@ type keyUse struct {
 }
 
 // referenceUses lists the locks on tables that a query's foreign keys may need: ROW SHARE to look, ROW EXCLUSIVE to act.
-func referenceUses(view *catalog.View, q *query.Query) []tableUse {
+func referenceUses(view *catalog.View, q *query.Query) []tx.TableUse {
 	if view == nil {
 		return nil
 	}
@@ -182,7 +183,7 @@ func (u *useFinder) written(q *query.Query) {
 }
 
 // insertUses lists those of an INSERT into t.
-func insertUses(view *catalog.View, t *catalog.Table) []tableUse {
+func insertUses(view *catalog.View, t *catalog.Table) []tx.TableUse {
 	u := &useFinder{view: view}
 	u.outgoing(t, nil)
 	return u.out
@@ -191,7 +192,7 @@ func insertUses(view *catalog.View, t *catalog.Table) []tableUse {
 type useFinder struct {
 	view *catalog.View
 	seen map[keyUse]bool
-	out  []tableUse
+	out  []tx.TableUse
 }
 
 // sets tells whether q may change one of the columns; a nil q changes all.
@@ -216,7 +217,7 @@ func sets(q *query.Query, columns []*catalog.Column) bool {
 func (u *useFinder) outgoing(t *catalog.Table, q *query.Query) {
 	for _, k := range refint.From(u.view, t) {
 		if q == nil || q.Command == query.Insert || sets(q, k.Columns) {
-			u.out = append(u.out, tableUse{k.Parent.OID, locks.RowShare})
+			u.out = append(u.out, tx.TableUse{Table: k.Parent.OID, Mode: locks.RowShare})
 		}
 	}
 }
@@ -234,16 +235,16 @@ func (u *useFinder) incoming(t *catalog.Table, q *query.Query, deleted bool) {
 		}
 		switch k.Action(deleted) {
 		case catalog.NoAction, catalog.Restrict:
-			u.out = append(u.out, tableUse{k.Child.OID, locks.RowShare})
+			u.out = append(u.out, tx.TableUse{Table: k.Child.OID, Mode: locks.RowShare})
 			continue
 		case catalog.Cascade:
-			u.out = append(u.out, tableUse{k.Child.OID, locks.RowExclusive})
+			u.out = append(u.out, tx.TableUse{Table: k.Child.OID, Mode: locks.RowExclusive})
 			if deleted {
 				u.incoming(k.Child, nil, true)
 				continue
 			}
 		default:
-			u.out = append(u.out, tableUse{k.Child.OID, locks.RowExclusive})
+			u.out = append(u.out, tx.TableUse{Table: k.Child.OID, Mode: locks.RowExclusive})
 		}
 		u.outgoing(k.Child, nil)
 		u.incoming(k.Child, nil, false)
@@ -376,12 +377,12 @@ func (k *keeping) run(st refint.Statement, args []types.Datum, newest bool, emit
 	s, t := k.s, k.s.tx
 	c := s.execution(k.ctx, args)
 	c.Limits.MaxFanout, c.Limits.FanoutNotice, c.Limits.ReadOnly, c.Limits.Unvalidated = 0, 0, false, true
-	if newest && t.t != 0 {
-		at, err := t.everywhere(k.ctx)
+	if newest && t.At != 0 {
+		at, err := t.CurrentEverywhere(k.ctx)
 		if err != nil {
 			return err
 		}
-		c.Gateway, c.Limits.Since = readingAt(*c.Gateway, at), t.t
+		c.Gateway, c.Limits.Since = readingAt(*c.Gateway, at), t.At
 	}
 	if emit == nil {
 		emit = func([]types.Datum) error { return nil }

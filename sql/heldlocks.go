@@ -1,7 +1,6 @@
 package sql
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -17,24 +16,6 @@ import (
 type heldName struct {
 	database catalog.OID
 	gid      string
-}
-
-// mayKeepLocks refuses what cannot be told apart later: a lock that the session would hold beside the prepared transaction.
-func (t *transaction) mayKeepLocks() error {
-	if t.locks != nil && t.locks.SharedWithSession() {
-		return pgerr.New(pgerr.FeatureNotSupported, "cannot PREPARE while holding both session-level and transaction-level locks on the same object")
-	}
-	return nil
-}
-
-// detachLocks hands the transaction's locks over to the caller; nil if it has none.
-func (t *transaction) detachLocks() *locks.Owner {
-	owner := t.locks
-	if owner != nil {
-		owner.Detach()
-	}
-	t.locks = nil
-	return owner
 }
 
 // keepHeld keeps the locks of a transaction that has become a prepared one: nothing changes the definitions of its tables.
@@ -73,7 +54,7 @@ func (db *Server) dropHeld(name heldName, owner *locks.Owner) {
 		return
 	}
 	owner.Release()
-	if e := db.tableLocks; e != nil {
+	if e := db.services.TableLocks; e != nil {
 		e.Release(owner.ID())
 	}
 }
@@ -121,14 +102,4 @@ func (db *Server) endedIn(ctx context.Context, database catalog.OID) func(txn.ID
 	return func(id txn.ID) bool {
 		return err == nil && len(missing) == 0 && !slices.ContainsFunc(list, func(h txn.HeldTransaction) bool { return h.ID == id })
 	}
-}
-
-// tableLocks lists the transaction's locks of tables.
-func (t *transaction) tableLocks() []catalog.TableLock {
-	var out []catalog.TableLock
-	for tag, modes := range t.holder().Tables() {
-		out = append(out, catalog.TableLock{Table: tag.Object, Modes: uint32(modes)})
-	}
-	slices.SortFunc(out, func(a, b catalog.TableLock) int { return cmp.Compare(a.Table, b.Table) })
-	return out
 }

@@ -58,7 +58,7 @@ func (s *Session) foldFor(ctx context.Context, h *hotProgram, c *exec.Ctx) ([]*f
 		out = append(out, f)
 	}
 	if wrote {
-		c.Before = s.tx.parts.Mark()
+		c.Before = s.tx.Parts.Mark()
 	}
 	return out, nil
 }
@@ -72,8 +72,8 @@ func (s *Session) foldFirst(ctx context.Context, p *program, args []types.Datum)
 	if err != nil || p.hot == nil {
 		return err
 	}
-	s.tx.used = true
-	if err := errors.Join(s.tx.goBackAsSet(), s.tx.first(ctx)); err != nil {
+	s.tx.Used = true
+	if err := errors.Join(s.tx.ReadPastAsSet(), s.tx.TakeSnapshot(ctx)); err != nil {
 		return err
 	}
 	_, err = s.foldFor(ctx, p.hot, s.execution(ctx, args))
@@ -137,7 +137,7 @@ func (s *Session) lockParts(ctx context.Context, f *fold, docs []*catalog.HotDoc
 		}
 		return nil
 	}
-	_, err = s.executor(ctx).against(f.view).Hidden(ctx, s.tx, f.table, aboutParts(text, docs...), take)
+	_, err = s.executor(ctx).against(f.view).Hidden(ctx, s.tx.Tx, f.table, aboutParts(text, docs...), take)
 	return sums, bases, err
 }
 
@@ -168,7 +168,7 @@ func (s *Session) addToDocument(ctx context.Context, f *fold, d *catalog.HotDocu
 	}
 	text := fmt.Sprintf("UPDATE %s SET %s WHERE %s = $%d", quotedName(f.view, f.table), strings.Join(set, ", "),
 		builtin.QuoteIdent(keyColumn(f.table).Name), len(args)+1)
-	_, err = s.executor(ctx).against(f.view).Hidden(ctx, s.tx, f.table, hidden{text, append(params, keyColumn(f.table).Type), append(args, key)}, nil)
+	_, err = s.executor(ctx).against(f.view).Hidden(ctx, s.tx.Tx, f.table, hidden{text, append(params, keyColumn(f.table).Type), append(args, key)}, nil)
 	return err
 }
 
@@ -236,7 +236,7 @@ func (s *Session) writeParts(ctx context.Context, f *fold, x *foldedDocument) er
 		set = append(set, fmt.Sprintf("c%d = %s, b%d = $%d", i, zero, i, len(args)))
 	}
 	text := fmt.Sprintf("UPDATE %s SET %s WHERE k = ANY($1)", quotedName(f.view, f.parts), strings.Join(set, ", "))
-	_, err := s.executor(ctx).against(f.view).Hidden(ctx, s.tx, f.table, hidden{text, params, args}, nil)
+	_, err := s.executor(ctx).against(f.view).Hidden(ctx, s.tx.Tx, f.table, hidden{text, params, args}, nil)
 	return err
 }
 
@@ -264,7 +264,7 @@ func (s *Session) bases(ctx context.Context, f *fold, d *catalog.HotDocument) (o
 	}
 	text := fmt.Sprintf("SELECT %s FROM %s WHERE %s = $1", strings.Join(columns, ", "), quotedName(f.view, f.table), builtin.QuoteIdent(keyColumn(f.table).Name))
 	h := hidden{text, []types.OID{keyColumn(f.table).Type}, []types.Datum{key}}
-	_, err = s.executor(ctx).against(f.view).Hidden(ctx, s.tx, f.table, h, func(row []types.Datum) error {
+	_, err = s.executor(ctx).against(f.view).Hidden(ctx, s.tx.Tx, f.table, h, func(row []types.Datum) error {
 		there, out = true, make([]types.Datum, len(row))
 		for i, v := range row {
 			scale, finite := int32(0), false
@@ -300,7 +300,7 @@ func (s *Session) settleParts(ctx context.Context, f *fold) error {
 			return err
 		case !there:
 			text := fmt.Sprintf("DELETE FROM %s WHERE k = ANY($1)", quotedName(f.view, f.parts))
-			if _, err := s.executor(ctx).against(f.view).Hidden(ctx, s.tx, f.table, aboutParts(text, x.doc), nil); err != nil {
+			if _, err := s.executor(ctx).against(f.view).Hidden(ctx, s.tx.Tx, f.table, aboutParts(text, x.doc), nil); err != nil {
 				return err
 			}
 		case !slices.EqualFunc(bases, x.bases, sameNumber):

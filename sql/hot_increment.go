@@ -100,7 +100,7 @@ func (s *Session) add(ctx context.Context, inc *increment, c *exec.Ctx) (done bo
 		args = append(args, n, a.most)
 	}
 	x := s.executor(ctx)
-	n, err := x.Run(ctx, s.tx, inc.program, args, nil)
+	n, err := x.Run(ctx, s.tx.Tx, inc.program, args, nil)
 	if err != nil {
 		return false, err
 	}

@@ -24,7 +24,7 @@ func (s *Session) splitNow(ctx context.Context, view *catalog.View, t *catalog.T
 	split := map[int32]bool{}
 	text := fmt.Sprintf("SELECT d FROM %s WHERE k = ANY($1)", quotedName(view, parts))
 	h := hidden{text, []types.OID{types.Int8Array}, []types.Datum{int8Array(first)}}
-	_, err := s.executor(ctx).against(view).Hidden(ctx, s.tx, t, h, func(row []types.Datum) error {
+	_, err := s.executor(ctx).against(view).Hidden(ctx, s.tx.Tx, t, h, func(row []types.Datum) error {
 		split[int32(row[0].N)] = true
 		return nil
 	})

@@ -127,7 +127,7 @@ func (s *Session) chosen(h *hotProgram, c *exec.Ctx, folded []*fold) (*program, 
 		return h.statement, nil
 	}
 	t := s.tx
-	past := t != nil && (t.t != 0 || t.near || t.past) || c.Steady
+	past := t != nil && (t.At != 0 || t.Near || t.Past) || c.Steady
 	args, needed := slices.Clip(c.Params), false
 	for _, x := range h.tables {
 		var parts []types.Datum

@@ -85,7 +85,7 @@ func (i info) hotTable(function string, oid uint32, id string) (*catalog.Table, 
 			WithHint("Name the table too, as in SELECT sherd.hot_split('counters', 'x', 16) and SELECT sherd.hot_join('counters', 'x').")
 	}
 	name := "sherd." + function + "()"
-	if i.tx != nil && (i.tx.explicit || i.tx.together) {
+	if i.tx != nil && (i.tx.Explicit || i.tx.Together) {
 		return nil, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", name).
 			WithHint("It commits by itself: COMMIT or ROLLBACK first.")
 	}
@@ -106,13 +106,13 @@ func (i info) redefining(t *catalog.Table, f func(ctx context.Context, t *catalo
 	if err := i.lockTables(i.ctx, []catalog.OID{t.OID}); err != nil {
 		return err
 	}
-	tx, draft := i.tx, i.tx.draft
+	own, draft := i.tx, i.tx.Schema
 	defer func() {
 		if err != nil {
-			tx.draft = draft // the statement may be run again
+			own.Schema = draft // the statement may be run again
 		}
 	}()
-	if err := tx.parts.Bound(exec.ScopeCluster); err != nil {
+	if err := own.Parts.Bound(exec.ScopeCluster); err != nil {
 		return err
 	}
 	now := i.view().Table(t.OID)
@@ -232,7 +232,7 @@ func (s *splitting) define() error {
 		}
 		s.table.Hot.Parts = oid
 	}
-	return s.tx.change(s.ctx, func(v *catalog.View, ch *catalog.Change) error {
+	return s.tx.ChangeSchema(s.ctx, func(v *catalog.View, ch *catalog.Change) error {
 		parts := catalog.NewPartsTable(s.table, s.table.Hot.Parts, constraint)
 		if oid == 0 {
 			parts = v.Table(s.table.Hot.Parts).Clone()
@@ -278,7 +278,7 @@ func (s *splitting) fill(d *catalog.HotDocument) error {
 	x := s.executor(s.ctx)
 	for _, k := range d.Parts {
 		args[0] = types.NewInt(k)
-		if _, err := x.Run(s.ctx, s.tx, p, args, nil); err != nil {
+		if _, err := x.Run(s.ctx, s.tx.Tx, p, args, nil); err != nil {
 			return err
 		}
 	}
@@ -313,10 +313,10 @@ func (s *splitting) join() error {
 			return err
 		}
 		text := fmt.Sprintf("DELETE FROM %s WHERE k = ANY($1)", quotedName(view, f.parts))
-		if _, err := s.executor(s.ctx).against(view).Hidden(s.ctx, s.tx, f.table, aboutParts(text, d), nil); err != nil {
+		if _, err := s.executor(s.ctx).against(view).Hidden(s.ctx, s.tx.Tx, f.table, aboutParts(text, d), nil); err != nil {
 			return err
 		}
 	}
 	d.Joined = cmp.Or(time.Now().UnixMicro(), 1)
-	return s.tx.change(s.ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.PutTable(s.table) })
+	return s.tx.ChangeSchema(s.ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.PutTable(s.table) })
 }

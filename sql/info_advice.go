@@ -140,7 +140,7 @@ func (a *adviser) judge(policies []*shardmap.Policy) ([]*advice.Report, error) {
 	judges, places := make([]*advice.Judge, len(policies)), make([]*exec.Placement, len(policies))
 	columns := now.Columns()
 	for i, p := range policies {
-		judges[i] = advice.NewJudge(p, a.table.Prefixes, a.table.Name, a.s.tx.gateway.Map)
+		judges[i] = advice.NewJudge(p, a.table.Prefixes, a.table.Name, a.s.tx.Gateway.Map)
 		if places[i], err = exec.NewPlacement(withPolicy(a.table, p)); err != nil {
 			return nil, err
 		}
@@ -264,7 +264,7 @@ func (a *adviser) plan(view *catalog.View, p *program) (*plan.Plan, error) {
 // place evaluates the routes of a plan.
 func (a *adviser) place(p *plan.Plan, args []types.Datum) int {
 	c := a.s.execution(a.ctx, args)
-	m := a.s.tx.gateway.Map
+	m := a.s.tx.Gateway.Map
 	set, where := shardmap.BucketSet{}, onePlace
 	plan.Explain(p, plan.Notes{Route: func(r *plan.Route) string {
 		if r.Table == nil {

@@ -20,7 +20,7 @@ func (i info) Route(table uint32, key builtin.RowKey) (bucket uint32, fragment s
 	if err != nil {
 		return 0, "", err
 	}
-	return uint32(b), fragmentName(names.Database, names.Database.Map.Lookup(b)), nil
+	return uint32(b), names.Database.NameOfFragment(names.Database.Map.Lookup(b)), nil
 }
 
 // RouteAddress implements builtin.PlacementInfo. A fragment's first node leads it.

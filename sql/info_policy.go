@@ -36,11 +36,11 @@ func (i info) mayDefine(name string, table catalog.OID) error {
 		return pgerr.Unsupported("%s cannot run here", name)
 	case i.tx == nil:
 		return nil
-	case i.tx.modes.readOnly:
+	case i.tx.Modes.ReadOnly:
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", name)
-	case i.tx.usesAlready(table):
+	case i.tx.UsesAlready(table):
 		return pgerr.New(pgerr.ObjectInUse, "cannot execute %s because the table is being used by active queries in this session", name)
 	}
-	i.tx.defines(table)
+	i.tx.DefineTables(table)
 	return nil
 }

@@ -163,20 +163,20 @@ func (i info) changePrefixes(
 	if i.tx == nil {
 		return pgerr.Unsupported("rules for prefixes cannot be changed here")
 	}
-	if newest := i.db.cfg.Catalog.View().Database(i.database); i.tx.draft != nil && i.tx.draft.view.Database(i.database).PrefixEpoch != newest.PrefixEpoch {
+	if newest := i.db.cfg.Catalog.View().Database(i.database); i.tx.Schema != nil && i.tx.Schema.View.Database(i.database).PrefixEpoch != newest.PrefixEpoch {
 		return pgerr.Unsupported("changing more than one rule for a prefix in a transaction is not supported").WithHint("Commit the first before the next.")
 	}
 	tables, err := i.lockPrefixTables()
 	if err != nil {
 		return err
 	}
-	tx, draft := i.tx, i.tx.draft
+	t, draft := i.tx, i.tx.Schema
 	defer func() {
 		if err != nil {
-			tx.draft = draft // the statement may be run again
+			t.Schema = draft // the statement may be run again
 		}
 	}()
-	if err := tx.parts.Bound(exec.ScopeCluster); err != nil {
+	if err := t.Parts.Bound(exec.ScopeCluster); err != nil {
 		return err
 	}
 	var anew, doubted []catalog.OID
@@ -213,11 +213,11 @@ func (i info) lockPrefixTables() ([]catalog.OID, error) {
 			return nil, err
 		}
 		for _, t := range tables {
-			if !slices.Contains(locked, t) && i.tx.usesAlready(t) {
+			if !slices.Contains(locked, t) && i.tx.UsesAlready(t) {
 				return nil, pgerr.New(pgerr.ObjectInUse, "rules for prefixes cannot be changed because tables are being used by active queries in this session")
 			}
 		}
-		i.tx.defines(tables...)
+		i.tx.DefineTables(tables...)
 		if err := i.lockTables(i.ctx, tables); err != nil {
 			return nil, err
 		}

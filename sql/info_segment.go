@@ -68,7 +68,7 @@ func (i info) MergeSegments(table uint32, text string) error {
 // segmentedTable gives a range table whose segments the session may change now, and a key of it.
 func (i info) segmentedTable(function string, table uint32, text string) (*catalog.Table, []byte, error) {
 	now := i.db.cfg.Catalog.View().Table(table)
-	if now == nil && i.view().Table(table) != nil || now != nil && i.tx != nil && i.tx.changes(now) {
+	if now == nil && i.view().Table(table) != nil || now != nil && i.tx != nil && i.tx.HasChanged(now) {
 		return nil, nil, pgerr.Unsupported("%s of a table that the transaction has made or changed is not supported", function).
 			WithHint("COMMIT first, or name the keys as shard_splits of CREATE TABLE.")
 	}

@@ -25,7 +25,7 @@ func (i info) reshape(function string) error {
 
 // mayWrite refuses a function that acts at once in a transaction that only reads.
 func (i info) mayWrite(function string) error {
-	if i.tx != nil && i.tx.modes.readOnly {
+	if i.tx != nil && i.tx.Modes.ReadOnly {
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute sherd.%s() in a read-only transaction", function)
 	}
 	return nil

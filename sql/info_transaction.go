@@ -13,13 +13,13 @@ import (
 // none until it asks.
 func (i info) TransactionID(assign bool) (id uint64, ok bool, err error) {
 	t := i.tx
-	if t == nil || t.parts == nil {
+	if t == nil || t.Parts == nil {
 		return 0, false, nil
 	}
-	if t.named = t.named || assign; !t.named && !t.parts.HasWrites() {
+	if t.named = t.named || assign; !t.named && !t.Parts.HasWrites() {
 		return 0, false, nil
 	}
-	n := t.parts.ID()
+	n := t.Parts.ID()
 	id = binary.BigEndian.Uint64(n[len(n)-8:])>>2 | 1<<61
 	i.db.told.note(id, n)
 	return id, true, nil
@@ -29,7 +29,7 @@ func (i info) TransactionID(assign bool) (id uint64, ok bool, err error) {
 func (i info) Snapshot() string {
 	var at uint64
 	if i.tx != nil {
-		at = uint64(max(i.tx.t, i.tx.read))
+		at = uint64(max(i.tx.At, i.tx.Read))
 	}
 	n := strconv.FormatUint(at, 10)
 	return n + ":" + n + ":"
@@ -40,15 +40,15 @@ func (i info) ExportSnapshot() (string, error) {
 	if i.tx == nil || i.ctx == nil {
 		return "", pgerr.Unsupported("pg_export_snapshot cannot run here")
 	}
-	return i.exportSnapshot(i.ctx)
+	return i.tx.Export(i.ctx)
 }
 
 // TransactionName implements builtin.TransactionInfo.
 func (i info) TransactionName() string {
-	if i.tx == nil || i.tx.parts == nil {
+	if i.tx == nil || i.tx.Parts == nil {
 		return ""
 	}
-	return i.tx.parts.ID().String()
+	return i.tx.Parts.ID().String()
 }
 
 // TransactionOutcome implements builtin.TransactionInfo.
@@ -60,7 +60,7 @@ func (i info) TransactionOutcome(name string) (string, error) {
 	case !known:
 		return txn.Unknown.String(), nil
 	}
-	if i.tx != nil && i.tx.parts != nil && i.tx.parts.ID() == id {
+	if i.tx != nil && i.tx.Parts != nil && i.tx.Parts.ID() == id {
 		return txn.InProgress.String(), nil
 	}
 	if i.db.told.isIdle(id) {

@@ -8,42 +8,24 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/settings"
-	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/sql/tx"
 )
 
-// modes are a transaction's characteristics, as SET TRANSACTION sets them.
-type modes struct {
-	level      string // as SHOW transaction_isolation spells it
-	readOnly   bool
-	deferrable bool // nothing to wait for: a snapshot is safe from the start, because commits are in the order of their timestamps
-}
-
-// isolation is the level that is meant: READ UNCOMMITTED is READ COMMITTED.
-func (m modes) isolation() txn.Isolation {
-	switch m.level {
-	case "serializable":
-		return txn.Serializable
-	case "repeatable read":
-		return txn.RepeatableRead
-	}
-	return txn.ReadCommitted
-}
-
 // defaultModes are those of a transaction that says nothing else.
-func (s *Session) defaultModes() modes {
-	var m modes
-	m.level, _ = s.vars.get("default_transaction_isolation")
+func (s *Session) defaultModes() tx.Modes {
+	var m tx.Modes
+	m.Level, _ = s.vars.get("default_transaction_isolation")
 	readOnly, _ := s.vars.get("default_transaction_read_only")
 	deferrable, _ := s.vars.get("default_transaction_deferrable")
-	m.readOnly, m.deferrable = readOnly == "on", deferrable == "on"
+	m.ReadOnly, m.Deferrable = readOnly == "on", deferrable == "on"
 	return m
 }
 
 // characteristic gives a setting that is a state of the session: a mode of the running transaction, or its floor.
 func (s *Session) characteristic(key string) (value string, ok bool) {
-	m := func() modes {
+	m := func() tx.Modes {
 		if s.tx != nil {
-			return s.tx.modes
+			return s.tx.Modes
 		}
 		return s.defaultModes()
 	}
@@ -51,11 +33,11 @@ func (s *Session) characteristic(key string) (value string, ok bool) {
 	case "sherd.session_ts":
 		return s.sessionTimestamp(), true
 	case "transaction_isolation":
-		return m().level, true
+		return m().Level, true
 	case "transaction_read_only":
-		return onOff(m().readOnly), true
+		return onOff(m().ReadOnly), true
 	case "transaction_deferrable":
-		return onOff(m().deferrable), true
+		return onOff(m().Deferrable), true
 	}
 	return "", false
 }
@@ -85,52 +67,11 @@ func (s *Session) setCharacteristic(name string, value *string) (own bool, err e
 	}
 	switch key {
 	case "transaction_isolation":
-		return true, s.tx.setLevel(canonical)
+		return true, s.tx.SetLevel(canonical)
 	case "transaction_read_only":
-		return true, s.tx.setReadOnly(canonical == "on")
+		return true, s.tx.SetReadOnly(canonical == "on")
 	}
-	return true, s.tx.setDeferrable(canonical == "on")
-}
-
-func activeTransaction(text string) error { return pgerr.New(pgerr.ActiveSQLTransaction, "%s", text) }
-
-func (t *transaction) setLevel(level string) error {
-	if level == t.modes.level {
-		return nil
-	}
-	switch {
-	case t.used:
-		return activeTransaction("SET TRANSACTION ISOLATION LEVEL must be called before any query")
-	case len(t.savepoints) > 0:
-		return activeTransaction("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction")
-	}
-	t.modes.level = level
-	t.configure()
-	return nil
-}
-
-func (t *transaction) setReadOnly(on bool) error {
-	if !on && t.modes.readOnly {
-		switch {
-		case len(t.savepoints) > 0 && t.savepoints[len(t.savepoints)-1].readOnly:
-			return activeTransaction("cannot set transaction read-write mode inside a read-only transaction")
-		case t.used:
-			return activeTransaction("transaction read-write mode must be set before any query")
-		}
-	}
-	t.modes.readOnly = on
-	return nil
-}
-
-func (t *transaction) setDeferrable(on bool) error {
-	switch {
-	case len(t.savepoints) > 0:
-		return activeTransaction("SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction")
-	case t.used:
-		return activeTransaction("SET TRANSACTION [NOT] DEFERRABLE must be called before any query")
-	}
-	t.modes.deferrable = on
-	return nil
+	return true, s.tx.SetDeferrable(canonical == "on")
 }
 
 // eachMode reads the list of BEGIN and SET TRANSACTION: ISOLATION LEVEL, READ ONLY, DEFERRABLE.
@@ -173,7 +114,7 @@ func (s *Session) setTransaction(ctx context.Context, n *pg_query.VariableSetStm
 
 // inBlock tells whether other statements follow in the same transaction as far as the session can know: after BEGIN, and in a query string of
 // several statements.
-func (s *Session) inBlock() bool { return s.tx != nil && (s.tx.explicit || s.tx.together) }
+func (s *Session) inBlock() bool { return s.tx != nil && (s.tx.Explicit || s.tx.Together) }
 
 func (s *Session) warnNoBlock(w ResultWriter, what string) error {
 	if s.inBlock() {

@@ -13,11 +13,11 @@ import (
 
 // lockStmt is LOCK TABLE. The grammar numbers the modes as package locks does. together tells that other statements share its transaction.
 func (s *Session) lockStmt(ctx context.Context, n *pg_query.LockStmt, w ResultWriter, together bool) error {
-	if (s.tx == nil || !s.tx.explicit) && !together {
+	if (s.tx == nil || !s.tx.Explicit) && !together {
 		return pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
 	}
 	if s.tx == nil {
-		s.begin().together = true
+		s.begin().Together = true
 	}
 	for _, r := range n.Relations {
 		if err := s.lockRelation(ctx, r.GetRangeVar(), locks.Mode(n.Mode), n.Nowait); err != nil {
@@ -38,7 +38,7 @@ func (s *Session) lockRelation(ctx context.Context, rv *pg_query.RangeVar, mode 
 		if err := checkTable(view, s.database, view.Role(s.role), t); err != nil {
 			return err
 		}
-		err = s.tx.lockTable(ctx, t.OID, mode, noWait)
+		err = s.tx.LockTable(ctx, t.OID, mode, noWait)
 		if errors.Is(err, locks.ErrNotAvailable) {
 			return pgerr.New(pgerr.LockNotAvailable, `could not obtain lock on relation "%s"`, t.Name)
 		}

@@ -56,11 +56,11 @@ func (s *Session) runLone(ctx context.Context, p *portal, prog *program, w Resul
 			return err
 		}
 		if !sleep(ctx, pause) {
-			return cancelled(ctx)
+			return pgerr.Cancelled(ctx)
 		}
 		s.fail()
 		a.held.drop()
-		s.begin().pipeline = true
+		s.begin().Pipeline = true
 		if prog, err = s.refresh(ctx, p.st); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (s *Session) runLoneUtility(ctx context.Context, p *portal, w ResultWriter)
 		return s.utility(ctx, *p.st.stmt, c, false)
 	}
 	err := s.untilCommitted(ctx, c, run, func() {
-		s.begin().pipeline = true
+		s.begin().Pipeline = true
 		s.leads = true
 	})
 	if err != nil {

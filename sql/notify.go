@@ -90,7 +90,7 @@ func (s *Session) listenStmt(ctx context.Context, channel string, on bool, w Res
 		err := o.Heard(bounded)
 		cancel()
 		if err != nil && ctx.Err() != nil {
-			return cancelled(ctx)
+			return pgerr.Cancelled(ctx)
 		}
 	}
 	s.tx.said.listens = append(s.tx.said.listens, listening{channel, on})
@@ -103,16 +103,16 @@ func (s *Session) listenStmt(ctx context.Context, channel string, on bool, w Res
 // join makes a statement part of a transaction.
 func (s *Session) join(together bool) {
 	if s.tx == nil {
-		s.begin().together = together
+		s.begin().Together = together
 	}
 }
 
 // announce is what LISTEN and NOTIFY need before a commit.
-func (t *transaction) announce() (ticket uint64, err error) {
-	if len(t.said.notes) == 0 {
+func (x *said) announce(to *notifications) (ticket uint64, err error) {
+	if len(x.notes) == 0 {
 		return 0, nil
 	}
-	return t.env.notifications.begin()
+	return to.begin()
 }
 
 // mayBeCommitted reports whether a transaction has committed, or may have, as the error of its commit says.
@@ -120,19 +120,19 @@ func mayBeCommitted(err error) bool {
 	return err == nil || pgerr.Is(err, pgerr.StatementCompletionUnknown)
 }
 
-// publish sends the transaction's notifications when its commit has ended. If the outcome is unknown they are sent too: a listener looks at
-// the rows, and finds them or not.
-func (t *transaction) publish(ticket uint64, at txn.Timestamp, err error) {
-	if len(t.said.notes) == 0 {
+// publish sends the transaction's notifications when its commit has ended; by is the session of the client. If the
+// outcome is unknown they are sent too: a listener looks at the rows, and finds them or not.
+func (x *said) publish(by *Session, ticket uint64, at txn.Timestamp, err error) {
+	if len(x.notes) == 0 {
 		return
 	}
 	var list []Notification
 	if mayBeCommitted(err) {
-		for _, n := range t.said.notes {
-			list = append(list, Notification{t.env.database, n.channel, n.payload, t.env.pid})
+		for _, n := range x.notes {
+			list = append(list, Notification{by.database, n.channel, n.payload, by.start.PID})
 		}
 	}
-	t.env.notifications.end(ticket, at, list)
+	by.db.notifications.end(ticket, at, list)
 }
 
 // listen does what LISTEN or UNLISTEN has asked for.

@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -67,7 +68,7 @@ func addsPlainColumn(c *pg_query.AlterTableCmd) bool {
 // stepwise is a change of one table under way. The session's transaction holds its locks.
 type stepwise struct {
 	s     *Session
-	outer *transaction
+	outer *tx.Tx
 	next  *catalog.Table // as it is to be in the end
 	was   *catalog.Table // as it is now
 }
@@ -81,10 +82,10 @@ func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w Result
 	if t == nil {
 		t = s.begin()
 	}
-	if t.isReadOnly() {
-		return t.readOnlyError(parse.Name(st.Node))
+	if t.IsReadOnly() {
+		return t.ReadOnlyError(parse.Name(st.Node))
 	}
-	t.used, s.leads = true, false
+	t.Used, s.leads = true, false
 	var notices []*pgerr.Error
 	e := s.definer(func(n *pgerr.Error) error {
 		notices = append(notices, n)
@@ -95,8 +96,8 @@ func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w Result
 	e.Rewrite = func(context.Context, *catalog.View, ddl.Rewrite) (bool, error) { return false, errNotBeside }
 	tag, err := ddl.Run(ctx, e, st)
 	if errors.Is(err, errNotBeside) {
-		t.draft = nil
-		return s.definition(ctx, st, w, t.together)
+		t.Schema = nil
+		return s.definition(ctx, st, w, t.Together)
 	}
 	for _, n := range notices {
 		if nerr := w.Notice(n); nerr != nil && err == nil {
@@ -106,9 +107,9 @@ func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w Result
 	if err != nil {
 		return err
 	}
-	if d := t.draft; d != nil {
-		t.draft = nil
-		run := &stepwise{s: s, outer: t}
+	if d := t.Schema; d != nil {
+		t.Schema = nil
+		run := &stepwise{s: s, outer: t.Tx}
 		if err := run.plan(d); err != nil {
 			return err
 		}
@@ -120,10 +121,10 @@ func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w Result
 }
 
 // plan finds the one table that a draft changes.
-func (p *stepwise) plan(d *draft) error {
-	for _, x := range d.change.Touches() {
+func (p *stepwise) plan(d *tx.SchemaChange) error {
+	for _, x := range d.Change.Touches() {
 		if x.Table != 0 && x.Changes {
-			p.was, p.next = p.s.db.cfg.Catalog.View().Table(x.Table), d.view.Table(x.Table)
+			p.was, p.next = p.s.db.cfg.Catalog.View().Table(x.Table), d.View.Table(x.Table)
 		}
 	}
 	if p.was == nil || p.next == nil {
@@ -154,18 +155,18 @@ func (p *stepwise) steps(ctx context.Context) error {
 // A node that has come back or joined meanwhile was not asked and may have served by an older definition: then it is asked too, and f is called again.
 func (p *stepwise) behindBarrier(ctx context.Context, f func() error) error {
 	for n := 1; ; n++ {
-		if err := p.outer.barrier(ctx, p.was.OID); err != nil {
+		if err := p.outer.Barrier(ctx, p.was.OID); err != nil {
 			return err
 		}
 		if err := f(); err != nil {
 			return err
 		}
-		err := p.outer.confirmLocks(ctx)
+		err := p.outer.ConfirmLocks(ctx)
 		if err == nil || n >= maxCommits || !pgerr.Is(err, pgerr.SerializationFailure) {
 			return err
 		}
 		if !sleep(ctx, pause) {
-			return cancelled(ctx)
+			return pgerr.Cancelled(ctx)
 		}
 		if err := p.lockAgain(ctx); err != nil {
 			return err
@@ -176,8 +177,8 @@ func (p *stepwise) behindBarrier(ctx context.Context, f func() error) error {
 // lockAgain takes the table's lock at all nodes of now, for a transaction of another id: a release of the locks of the one before may still be on its way.
 // Whether somebody has changed the definition in between shows when it is put.
 func (p *stepwise) lockAgain(ctx context.Context) error {
-	p.outer.unlock()
-	if err := p.outer.renew(false); err != nil {
+	p.outer.Unlock()
+	if err := p.outer.Renew(false); err != nil {
 		return err
 	}
 	return p.s.reserveTables(ctx, []catalog.OID{p.was.OID})
@@ -189,7 +190,7 @@ func (p *stepwise) finish(ctx context.Context, more func(*catalog.View, *catalog
 	if err := p.put(ctx, p.next, more); err != nil {
 		return err
 	}
-	p.outer.unlock()
+	p.outer.Unlock()
 	return nil
 }
 
@@ -265,7 +266,7 @@ func (p *stepwise) fill(ctx context.Context, index catalog.OID, job *catalog.Job
 	}
 	job.Done = 0
 	told := time.Now()
-	for _, share := range p.outer.gateway.Map.Split(p.outer.gateway.Map.All()) {
+	for _, share := range p.outer.Gateway.Map.Split(p.outer.Gateway.Map.All()) {
 		for at := (exec.FillPlace{}); !at.Done; {
 			before := at.Rows
 			if at, err = p.batch(ctx, fill, share, at); err != nil {
@@ -308,13 +309,15 @@ func (p *stepwise) batch(ctx context.Context, fill *exec.Fill, share shardmap.Sh
 
 func (p *stepwise) batchOnce(ctx context.Context, fill *exec.Fill, share shardmap.Share, at exec.FillPlace) (exec.FillPlace, error) {
 	s := p.s
-	t, x := s.systemTransaction(s.queryAt), s.executor(ctx)
+	t, x := s.txEnv.BeginSystem(s.queryAt), s.executor(ctx)
 	next, err := fill.Some(x.context(ctx, t, nil), share, at, fillBatch)
 	if err != nil {
-		t.rollback()
+		t.Rollback()
 		return at, err
 	}
-	if err := t.commitAlone(ctx); err != nil {
+	_, err = t.Commit(ctx)
+	t.Release()
+	if err != nil {
 		return at, err
 	}
 	return next, nil
@@ -344,7 +347,7 @@ func (p *stepwise) abandon(job *catalog.Job) {
 	go func() {
 		o := db.locks.NewSession(0).Begin(txn.NewID())
 		defer o.Release()
-		err := db.barrier(ctx, o, 0, tag)
+		err := db.services.Barrier(ctx, o, 0, tag)
 		if err == nil {
 			_, err = cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.Discard(job, time.Now().UnixMicro(), "") })
 		}

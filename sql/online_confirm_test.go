@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -26,10 +27,10 @@ func (r *returning) note(step string) {
 	r.steps = append(r.steps, step)
 }
 
-func (r *returning) locks() *sql.LocksElsewhere {
-	return &sql.LocksElsewhere{
+func (r *returning) locks() *tx.LocksElsewhere {
+	return &tx.LocksElsewhere{
 		Alone: func() bool { return false },
-		Take: func(_ context.Context, l sql.LockElsewhere, local func() error) error {
+		Take: func(_ context.Context, l tx.LockElsewhere, local func() error) error {
 			r.note("take")
 			r.mu.Lock()
 			if r.released[l.Owner] {
@@ -38,7 +39,7 @@ func (r *returning) locks() *sql.LocksElsewhere {
 			r.mu.Unlock()
 			return local()
 		},
-		Barrier: func(context.Context, sql.LockElsewhere) error {
+		Barrier: func(context.Context, tx.LockElsewhere) error {
 			r.note("barrier")
 			return nil
 		},

@@ -74,7 +74,7 @@ func (s *Session) part(p *program) (*exec.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	part := &exec.Part{Map: s.tx.partMap()}
+	part := &exec.Part{Map: s.tx.PartMap()}
 	for _, f := range list {
 		part.Buckets = part.Buckets.Union(part.Map.Owned(f))
 	}
@@ -113,12 +113,4 @@ func (s *Session) fixPart(p *portal, prog *program) (err error) {
 	p.opening.part, err = s.part(prog)
 	p.opening.fixed = err == nil
 	return err
-}
-
-// partMap is the map by which the transaction's fragments are meant.
-func (t *transaction) partMap() *shardmap.Map {
-	if t.partsBy != nil {
-		return t.partsBy
-	}
-	return t.gateway.Map
 }

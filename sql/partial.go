@@ -1,12 +1,9 @@
 package sql
 
 import (
-	"context"
-	"maps"
 	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/txn"
 )
@@ -20,35 +17,17 @@ const partialSetting = "sherd.allow_partial"
 func (s *Session) partial(p *program, o opening) *exec.Partial {
 	v, _ := s.vars.get(partialSetting)
 	t := s.tx
-	if v != "on" || !p.exec.Reads() || p.keepsWhatItReads() || o.at != 0 || t.oneSnapshot() || t.modes.isolation() == txn.Serializable {
+	if v != "on" || !p.exec.Reads() || p.keepsWhatItReads() || o.at != 0 || t.OneSnapshot() || t.Modes.Isolation() == txn.Serializable {
 		return nil
 	}
-	return &exec.Partial{Snapshot: t.reachable, Warn: s.warnMissing}
-}
-
-// reachable is snapshot of the fragments that can be reached, and says why the others cannot.
-func (t *transaction) reachable(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, map[shardmap.FragmentID]error, error) {
-	if err := t.goBackAsSet(); err != nil || t.t != 0 || t.near {
-		if err != nil {
-			return 0, nil, err
-		}
-		T, err := t.snapshot(ctx, shares)
-		return T, nil, err
-	}
-	missing := map[shardmap.FragmentID]error{}
-	T, err := t.currentBy(ctx, shares, func(ctx context.Context, shares []shardmap.Share, epoch uint64) (txn.Timestamp, error) {
-		T, away, err := t.parts.SnapshotReachable(ctx, shares, epoch)
-		maps.Copy(missing, away)
-		return T, err
-	})
-	return T, missing, err
+	return &exec.Partial{Snapshot: t.SnapshotReachable, Warn: s.warnMissing}
 }
 
 // warnMissing tells the client which fragments are missing in an answer.
 func (s *Session) warnMissing(missing []exec.Missing) {
 	var names, details []string
 	for _, m := range missing {
-		names = append(names, s.tx.nameOf(m.Fragment))
+		names = append(names, s.tx.FragmentName(m.Fragment))
 		e := pgerr.From(m.Err)
 		if len(missing) == 1 {
 			details = append(details, e.Detail)

@@ -207,7 +207,7 @@ func (s *Session) alone(together bool) bool {
 	if s.tx == nil {
 		return !together
 	}
-	return s.leads && s.lastOfPipeline && s.tx.pipeline && !s.tx.explicit
+	return s.leads && s.lastOfPipeline && s.tx.Pipeline && !s.tx.Explicit
 }
 
 // Execute runs a portal to its end or for maxRows rows (0 is all). It describes nothing; it completes unless suspended.
@@ -236,7 +236,7 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 	}
 	s.leads = s.tx == nil
 	if s.leads {
-		s.begin().pipeline = true
+		s.begin().Pipeline = true
 	}
 	if !parse.IsQuery(p.st.stmt.Node) {
 		p.done, p.tag = true, func(int64) string { return "" }
@@ -322,7 +322,7 @@ var errPortalClosed = errors.New("portal closed")
 // pull starts the portal's program as a coroutine that stops after each row.
 func (s *Session) pull(ctx context.Context, p *portal, prog *program) {
 	if p.opening.before == nil {
-		p.opening.before = s.tx.parts.Mark()
+		p.opening.before = s.tx.Parts.Mark()
 	}
 	seq := func(yield func([]types.Datum) bool) {
 		rows, err := s.runAt(unbounded(ctx), p.opening, prog, p.args, func(row []types.Datum) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -24,8 +25,8 @@ type program struct {
 	columns []Column // nil where it returns no rows
 	plan    *plan.Plan
 	exec    *exec.Program
-	version uint64     // of the definitions that it was analysed against
-	tables  []tableUse // that it reads and writes
+	version uint64        // of the definitions that it was analysed against
+	tables  []tx.TableUse // that it reads and writes
 	writes  bool
 	defines bool // it is a call of a function that changes definitions, and nothing else
 	late    bool // rows are locked as they are asked for
@@ -83,7 +84,7 @@ func (s *Session) programNow(stmt parse.Statement, params []types.OID) (*program
 	}
 	p.stmt = stmt
 	if !s.drafted() {
-		s.observe(view, p.tables)
+		s.db.services.Storages.ObserveUses(view, p.tables)
 		if len(k.text) <= programText {
 			s.db.programs.Put(k, len(k.text), p)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/sql/forward"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/refint"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/sql/verify"
 )
@@ -22,25 +23,25 @@ import (
 // proof is what sherd.check() does about one kind of data: it looks at what is committed, in a transaction of its own.
 type proof struct {
 	ctx  context.Context
-	t    *transaction
+	t    *tx.Tx
 	x    executor
 	emit func(check, subject string, ok bool, detail string) error
 }
 
 // prove begins a proof; the caller calls end. The session's own transaction stays as it is.
 func (s *Session) prove(ctx context.Context, emit func(check, subject string, ok bool, detail string) error) (p *proof, end func()) {
-	p = &proof{ctx: ctx, t: s.systemTransaction(time.Now()), x: s.executor(ctx), emit: emit}
+	p = &proof{ctx: ctx, t: s.txEnv.BeginSystem(time.Now()), x: s.executor(ctx), emit: emit}
 	return p, func() {
-		p.t.rollback()
+		p.t.Rollback()
 		if s.tx != nil {
-			s.inTransaction(s.tx)
+			s.inTransaction(s.tx.Tx)
 		}
 	}
 }
 
 // lock keeps the definition of a table as it is.
 func (p *proof) lock(table catalog.OID, noWait bool) error {
-	return p.t.lockTable(p.ctx, table, locks.AccessShare, noWait)
+	return p.t.LockTable(p.ctx, table, locks.AccessShare, noWait)
 }
 
 // query runs a SELECT, and passes its rows on.
@@ -86,7 +87,7 @@ func (p *proof) foreignKey(k *refint.Key) error {
 			return err
 		}
 	}
-	view := p.t.env.catalog.View()
+	view := p.t.Newest()
 	if k = current(view, k); k == nil {
 		return nil // dropped meanwhile
 	}
@@ -139,7 +140,7 @@ func (p *proof) formerIDs(oid catalog.OID) error {
 	if err := p.lock(oid, false); err != nil {
 		return err
 	}
-	view := p.t.env.catalog.View()
+	view := p.t.Newest()
 	table := view.Table(oid)
 	if table == nil || table.Forwarding == 0 || forward.Key(table) < 0 {
 		return nil
@@ -201,7 +202,7 @@ func (p *proof) parts(oid catalog.OID) error {
 	if err := p.lock(oid, false); err != nil { // documents are not split meanwhile
 		return err
 	}
-	view := p.t.env.catalog.View()
+	view := p.t.Newest()
 	of := &partsProof{proof: p, view: view, table: view.Table(oid)}
 	if of.table == nil || of.table.Hot == nil {
 		return nil
@@ -214,7 +215,7 @@ func (p *proof) parts(oid catalog.OID) error {
 
 func (p *partsProof) report() (err error) {
 	const what = "split documents"
-	if p.x.at, err = p.t.everywhere(p.ctx); err != nil {
+	if p.x.at, err = p.t.CurrentEverywhere(p.ctx); err != nil {
 		return err
 	}
 	parts, err := p.all()

@@ -68,7 +68,7 @@ func (s *Session) untilCommitted(ctx context.Context, w *completion, run func() 
 	defer func() { w.close(err) }()
 	for n := 1; ; n++ {
 		err = run()
-		if err == nil && s.tx != nil && !s.tx.explicit {
+		if err == nil && s.tx != nil && !s.tx.Explicit {
 			err = s.commit(unbounded(ctx))
 		} else if err != nil && !cutOff(err) {
 			return err
@@ -77,7 +77,7 @@ func (s *Session) untilCommitted(ctx context.Context, w *completion, run func() 
 			return err
 		}
 		if !sleep(ctx, pause) {
-			return cancelled(ctx)
+			return pgerr.Cancelled(ctx)
 		}
 		s.fail()
 		w.drop()
@@ -115,7 +115,7 @@ func (s *Session) runOne(ctx context.Context, st parse.Statement, w ResultWriter
 		return err
 	}
 	if together && s.tx == nil {
-		s.begin().together = true
+		s.begin().Together = true
 	}
 	if !parse.IsQuery(st.Node) {
 		s.holdUtility(st.Node, w)

@@ -90,7 +90,7 @@ func (r *replacing) prepare(ctx context.Context) error {
 	}
 	s.begin()
 	defer s.fail()
-	return s.tx.barrier(ctx, r.job.Table)
+	return s.tx.Barrier(ctx, r.job.Table)
 }
 
 // define takes the newest definition of the collection.

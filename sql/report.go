@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -53,7 +54,7 @@ type Absent struct {
 type Others struct {
 	Self uint32 // this node's number
 	// Snapshot asks a node for a snapshot that a transaction there has exported; ok is false if it knows none of that name. 57P03 if it does not answer.
-	Snapshot func(ctx context.Context, node uint32, id string) (x ExportedSnapshot, ok bool, err error)
+	Snapshot func(ctx context.Context, node uint32, id string) (x tx.ExportedSnapshot, ok bool, err error)
 	// Reports asks them all, and names those that did not answer.
 	Reports func(ctx context.Context, wanted Wanted) ([]Report, []Absent)
 	// Signal cancels the statement of a session of another node, or ends the session.
@@ -62,7 +63,7 @@ type Others struct {
 	// Say sends what transactions have said to the other nodes, in order, and does not wait. Heard waits until what they say comes here: LISTEN.
 	Say   func([]Notification)
 	Heard func(ctx context.Context) error
-	Locks *LocksElsewhere
+	Locks *tx.LocksElsewhere
 	// Advisory keeps the advisory locks of all nodes; nil: each node has its own.
 	Advisory *AdvisoryLocks
 }

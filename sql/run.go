@@ -37,8 +37,8 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 		s.begin()
 	}
 	t := s.tx
-	if p.writes && t.isReadOnly() {
-		return 0, t.readOnlyError(commandName(p.query.Command))
+	if p.writes && t.IsReadOnly() {
+		return 0, t.ReadOnlyError(commandName(p.query.Command))
 	}
 	p, err := s.settle(ctx, p)
 	if err != nil {
@@ -47,45 +47,45 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 	if p.plan.Failing != nil {
 		return 0, p.plan.Failing
 	}
-	if err := t.goBackAsSet(); err != nil {
+	if err := t.ReadPastAsSet(); err != nil {
 		return 0, err
 	}
-	if err := t.consider(p); err != nil {
+	if err := t.ConsiderReplicas(p.reading()); err != nil {
 		return 0, err
 	}
-	defer func() { t.near = false }()
-	if err := t.readable(p.tables); err != nil {
+	defer func() { t.Near = false }()
+	if err := t.CheckStorages(p.tables); err != nil {
 		return 0, err
 	}
 	s.db.samples.note(s.database, p, args)
 	if args, err = s.withCurrent(p.query, args); err != nil {
 		return 0, err
 	}
-	r := &attempts{tx: t, at: o.at, held: held, lone: !t.used && !t.explicit && !t.together}
+	r := &attempts{tx: t, at: o.at, held: held, lone: !t.Used && !t.Explicit && !t.Together}
 	if p.writes {
-		if err := t.parts.Bound(s.scope()); err != nil {
+		if err := t.Parts.Bound(s.txEnv.Scope()); err != nil {
 			return 0, err
 		}
-		r.mark, r.writes = t.parts.Mark(), true
+		r.mark, r.writes = t.Parts.Mark(), true
 	}
-	t.used = true
+	t.Used = true
 	counted := func(row []types.Datum) error {
 		r.rows++
 		return emit(row)
 	}
 	partial := s.partial(p, o)
-	waiting, said, draft := t.deferrals, t.said, t.draft
-	t.defining = nil
+	waiting, said, draft := t.deferrals, t.said, t.Schema
+	t.BeginStatement()
 	for {
 		t.deferrals, t.said = waiting, said // what an attempt has left to the commit is undone with it
-		if t.draft != draft {               // the workers of open cursors read it: it is written only where an attempt has made another
-			t.draft = draft
+		if t.Schema != draft {              // the workers of open cursors read it: it is written only where an attempt has made another
+			t.Schema = draft
 		}
-		t.defined, t.defining = t.defining, nil
-		if err := t.follow(ctx); err != nil {
+		t.BeginAttempt()
+		if err := t.FollowMap(ctx); err != nil {
 			return 0, err
 		}
-		if err := t.first(ctx); err != nil {
+		if err := t.TakeSnapshot(ctx); err != nil {
 			return 0, err
 		}
 		c := s.execution(ctx, args)
@@ -162,9 +162,9 @@ func (r *attempts) again(ctx context.Context, err error) bool {
 	cut := lost != nil || moved // what was read can be read again at the same timestamp
 	switch {
 	case r.lone:
-	case staged, len(t.defining) > 0: // a function may have written, which the mark of a SELECT does not tell
+	case staged, t.HasDefined(): // a function may have written, which the mark of a SELECT does not tell
 		return false
-	case !cut && (t.modes.isolation() != txn.ReadCommitted || t.t != 0):
+	case !cut && (t.Modes.Isolation() != txn.ReadCommitted || t.At != 0):
 		return false
 	}
 	if text := err.Error() + pgerr.From(err).Detail; cut { // it says the same until it is over
@@ -179,15 +179,15 @@ func (r *attempts) again(ctx context.Context, err error) bool {
 	}
 	switch {
 	case staged:
-		if t.renew(r.writes) != nil {
+		if t.Renew(r.writes) != nil {
 			return false
 		}
-		r.mark = t.parts.Mark()
+		r.mark = t.Parts.Mark()
 	case r.writes || r.lone:
-		t.parts.Restart(r.mark, r.lone)
+		t.Parts.Restart(r.mark, r.lone)
 	}
 	if r.lone {
-		t.t = 0
+		t.At = 0
 	}
 	if r.held != nil {
 		r.held.drop()
@@ -199,7 +199,7 @@ func (r *attempts) again(ctx context.Context, err error) bool {
 // orLate gives the error of a statement that is not run again: where its time is over that is why, whatever conflict it met last.
 func orLate(ctx context.Context, err error) error {
 	if pgerr.Is(err, pgerr.SerializationFailure) && ctx.Err() != nil {
-		return cancelled(ctx)
+		return pgerr.Cancelled(ctx)
 	}
 	return err
 }
@@ -231,7 +231,7 @@ func (s *Session) settleNew(ctx context.Context, p *program) (*program, error) {
 
 func (s *Session) settleAs(ctx context.Context, p *program, columns []Column) (*program, error) {
 	for {
-		if err := s.tx.share(ctx, p.tables); err != nil {
+		if err := s.tx.LockTables(ctx, p.tables); err != nil {
 			return nil, err
 		}
 		if p.version == s.view().DefinitionVersion() {

@@ -66,7 +66,7 @@ func (x *samples) of(database, table catalog.OID) (out []sample) {
 			continue
 		}
 		for _, u := range s.program.tables {
-			if u.table == table {
+			if u.Table == table {
 				out = append(out, s)
 				break
 			}

@@ -68,8 +68,8 @@ func (i info) sequence(oid catalog.OID, doing string, mode locks.Mode) (*catalog
 		return nil, pgerr.Unsupported("sequences cannot be used here")
 	}
 	tag := locks.Table(i.database, oid)
-	if i.tx.locks == nil || i.tx.locks.Holds(tag)>>mode == 0 { // not that lock, nor a stronger one
-		if err := i.tx.lockTable(i.ctx, oid, mode, false); err != nil {
+	if !i.tx.Holds(tag, mode) {
+		if err := i.tx.LockTable(i.ctx, oid, mode, false); err != nil {
 			return nil, err
 		}
 	}
@@ -87,8 +87,8 @@ func (i info) sequence(oid catalog.OID, doing string, mode locks.Mode) (*catalog
 	if !ddl.Owns(view, i.database, view.Role(i.role), t.Owner) {
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for sequence %s", t.Name)
 	}
-	if doing != "" && i.tx.isReadOnly() {
-		return nil, i.tx.readOnlyError(doing + "()")
+	if doing != "" && i.tx.IsReadOnly() {
+		return nil, i.tx.ReadOnlyError(doing + "()")
 	}
 	return t, nil
 }
@@ -99,10 +99,10 @@ func notSequence(name string) error {
 
 // own gives the state of a sequence whose storage the transaction has made; nil for others.
 func (t *transaction) own(seq *catalog.Table) *newSequence {
-	if t.draft == nil {
+	if t.Schema == nil {
 		return nil
 	}
-	if now := t.env.catalog.View().Table(seq.OID); now != nil && now.StorageID == seq.StorageID {
+	if now := t.Newest().Table(seq.OID); now != nil && now.StorageID == seq.StorageID {
 		return nil
 	}
 	n := t.sequences[seq.StorageID]

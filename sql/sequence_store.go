@@ -80,7 +80,7 @@ func (x *sequences) hold(ctx context.Context, t *catalog.Table) (*sequenceBlock,
 	case <-b.turn:
 		return b, nil
 	case <-ctx.Done():
-		return nil, cancelled(ctx)
+		return nil, pgerr.Cancelled(ctx)
 	}
 }
 
@@ -275,7 +275,7 @@ func (x *sequences) run(ctx context.Context, pid uint32, t *catalog.Table, text 
 		}
 		n, err := x.attempt(ctx, pid, d, p, args, emit)
 		if moved := (*txn.MovedError)(nil); errors.As(err, &moved) { // while its timestamp was asked for
-			if _, err := x.db.waitMap(ctx, d.OID, d.Map.Epoch()); err != nil {
+			if _, err := x.db.services.WaitMap(ctx, d.OID, d.Map.Epoch()); err != nil {
 				return 0, err
 			}
 		}
@@ -292,7 +292,7 @@ func (x *sequences) attempt(ctx context.Context, pid uint32, d *catalog.Database
 	c := &exec.Ctx{
 		Context: ctx, Params: args, Env: &types.Env{Now: types.TimestampOf(time.Now())}, Mem: exec.NewMemory(sequenceMemory),
 		Gateway: &exec.Gateway{
-			Txn: parts.ID(), Map: d.Map, Fragment: parts.Fragment, Name: func(id shardmap.FragmentID) string { return fragmentName(d, id) },
+			Txn: parts.ID(), Map: d.Map, Fragment: parts.Fragment, Name: d.NameOfFragment,
 			Snapshot: func(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error) {
 				t, err := parts.Snapshot(ctx, shares, d.Map.Epoch())
 				floor = max(t, 1)
@@ -300,7 +300,9 @@ func (x *sequences) attempt(ctx context.Context, pid uint32, d *catalog.Database
 			},
 			Leave: func() (txn.Timestamp, bool) { return 0, true },
 			Took:  func(T txn.Timestamp) { floor = T },
-			Renew: func(ctx context.Context, epoch uint64) (*shardmap.Map, error) { return x.db.waitMap(ctx, d.OID, epoch) },
+			Renew: func(ctx context.Context, epoch uint64) (*shardmap.Map, error) {
+				return x.db.services.WaitMap(ctx, d.OID, epoch)
+			},
 		},
 	}
 	c.Limits.Isolation = txn.ReadCommitted

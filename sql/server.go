@@ -12,9 +12,11 @@ import (
 	"github.com/sherddb/sherd/internal/recent"
 	"github.com/sherddb/sherd/internal/scramsecret"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -45,18 +47,19 @@ type Config struct {
 
 // Server is the part of a node that serves sessions.
 type Server struct {
-	services
-	cfg         Config
-	trees       *parse.Cache
-	programs    *programCache
-	exprs       *analyze.TableCache // defaults and constraints of tables, analysed
-	locks       *locks.Manager
-	ids         *idBlocks
-	sequences   *sequences
-	told        toldIDs
-	samples     samples
-	forwardings forwardings
-	started     time.Time
+	services      tx.Services // of transactions
+	cfg           Config
+	trees         *parse.Cache
+	programs      *programCache
+	exprs         *analyze.TableCache // defaults and constraints of tables, analysed
+	locks         *locks.Manager
+	ids           *idBlocks
+	sequences     *sequences
+	told          toldIDs
+	notifications *notifications
+	samples       samples
+	forwardings   forwardings
+	started       time.Time
 
 	mu       sync.Mutex
 	sessions map[uint32]*Session       // by PID; guarded by mu
@@ -78,8 +81,8 @@ func NewServer(cfg Config) *Server {
 		cfg.Deadlocks = txn.NewDetector()
 	}
 	s.locks = locks.NewManager(cfg.Deadlocks, cfg.Logger)
-	s.use(&cfg)
-	s.storages.observeAll(cfg.Catalog.View())
+	s.serve(&cfg)
+	s.services.Storages.ObserveAll(cfg.Catalog.View())
 	s.ids = newIDBlocks(cfg.Catalog, cfg.Block)
 	s.sequences = newSequences(s)
 	s.notifications = newNotifications()
@@ -90,6 +93,26 @@ func NewServer(cfg Config) *Server {
 		}
 	}
 	return s
+}
+
+// serve sets what transactions use.
+func (db *Server) serve(cfg *Config) {
+	x := &db.services
+	x.Catalog, x.Clock, x.Logger = cfg.Catalog, cfg.Clock, cfg.Logger
+	x.Join = func() exec.Transaction { return cfg.Fragments.Begin() }
+	o := cfg.Others
+	if o == nil {
+		return
+	}
+	x.Self, x.AskSnapshot, x.TableLocks = o.Self, o.Snapshot, o.Locks
+	if o.Advisory != nil {
+		x.ConfirmAdvisory = o.Advisory.Confirm
+	}
+}
+
+// ExportedSnapshot returns a snapshot that an open transaction of this node has exported.
+func (db *Server) ExportedSnapshot(id string) (x tx.ExportedSnapshot, ok bool) {
+	return db.services.ExportedSnapshot(id)
 }
 
 // Locks is the node's lock table.

@@ -9,50 +9,58 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // Session is one client's connection. It is not safe for concurrent use.
 type Session struct {
-	db    *Server
-	start StartupParams
-	role  catalog.OID // who is connected; SET ROLE is not supported yet
-	environment
-	opened time.Time
+	db       *Server
+	start    StartupParams
+	role     catalog.OID // who is connected; SET ROLE is not supported yet
+	database catalog.OID
+	locks    *locks.Session
+	opened   time.Time
+	txEnv    tx.Environment // what its transactions have in common
 
 	vars       *variables
 	reported   map[string]string // as last told to the client
 	statements map[string]*prepared
 	portals    map[string]*portal
 
-	gone             chan struct{} // closed when the session has ended
-	tx               *transaction  // nil outside of any
-	env              *types.Env    // of the transaction, or between transactions the last one's
-	stale            bool          // a setting changed: base and limit must be made anew
-	unreported       bool          // settings may have changed since the client was told of them
-	base             types.Env     // env but for Now
+	gone       chan struct{} // closed when the session has ended
+	tx         *transaction  // nil outside of any
+	env        *types.Env    // of the transaction, or between transactions the last one's
+	stale      bool          // a setting changed: base and limit must be made anew
+	unreported bool          // settings may have changed since the client was told of them
+	derived
+	hook           exec.Hooks
+	notices        []*pgerr.Error // for the client, see sendNotices
+	writer         ResultWriter   // of the running query, for what the client is to be told at once; nil outside of one
+	query          string         // text of the running statement
+	queryAt        time.Time
+	bound          *bound // of the running statement, if it is no query and has parameters; else nil
+	leads          bool   // the running statement is the first of its pipeline
+	lastOfPipeline bool   // Sync follows the next Execute
+	activity       activity
+	counters       *counters       // of the database
+	running        context.Context // of the running statement, for functions that act through the session
+	random         *rand.Rand      // of random(); nothing secret comes from it
+	sequenceUse    sequenceUse
+	byID           bool     // of the system: ids are only those that documents have now, and nothing follows from rows that it changes
+	listening      []string // channels
+	inbox          inbox    // what was said on them
+}
+
+// derived is what follows from the settings. The session's freshen makes it anew after one has changed.
+type derived struct {
+	base             types.Env     // the values' environment but for Now
 	limit            exec.Limits   // but for ReadOnly
 	idle, idleInside time.Duration // time-outs of a client that says nothing, 0: none; outside and inside of transactions
 	memory           int64         // bytes that a query may retain
 	ambient          string        // settings that analysis depends on: search path, and how literals are read
-	hook             exec.Hooks
-	notices          []*pgerr.Error // for the client, see sendNotices
-	writer           ResultWriter   // of the running query, for what the client is to be told at once; nil outside of one
-	query            string         // text of the running statement
-	queryAt          time.Time
-	bound            *bound // of the running statement, if it is no query and has parameters; else nil
-	leads            bool   // the running statement is the first of its pipeline
-	lastOfPipeline   bool   // Sync follows the next Execute
-	activity         activity
-	counters         *counters       // of the database
-	running          context.Context // of the running statement, for functions that act through the session
-	random           *rand.Rand      // of random(); nothing secret comes from it
-	sequenceUse      sequenceUse
-	byID             bool     // of the system: ids are only those that documents have now, and nothing follows from rows that it changes
-	listening        []string // channels
-	inbox            inbox    // what was said on them
-
-	logAfter time.Duration // log_min_duration_statement; negative is never
+	logAfter         time.Duration // log_min_duration_statement; negative is never
 }
 
 func newSession(db *Server, p StartupParams, role, database catalog.OID) *Session {
@@ -63,8 +71,10 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 	}
 	s.gone, s.inbox.wake = make(chan struct{}), p.Handle.Notify
 	s.counters = db.countersOf(database)
-	s.services, s.database, s.pid, s.locks = &db.services, database, p.PID, db.locks.NewSession(p.PID)
-	s.setting, s.values, s.report = s.vars.get, s.Env, s.inTransaction
+	s.database, s.locks = database, db.locks.NewSession(p.PID)
+	x := &s.txEnv
+	x.Services, x.Database, x.PID, x.Locks = &db.services, database, p.PID, s.locks
+	x.Setting, x.Values, x.Report = s.vars.get, s.Env, s.inTransaction
 	s.hook = s.hooks()
 	s.vars.live, s.vars.cluster, s.vars.given = s.characteristic, db.ofCluster, db.cfg.Given
 	return s
@@ -213,7 +223,7 @@ func (s *Session) Env() *types.Env {
 	if s.env == nil {
 		now := time.Now()
 		if s.tx != nil {
-			now = s.tx.began
+			now = s.tx.Began
 		}
 		e := s.base
 		e.Now = types.TimestampOf(now)
@@ -230,12 +240,12 @@ func (s *Session) freshen() {
 	s.stale = false
 	s.env = nil
 	s.named()
-	s.logAfter = s.milliseconds("log_min_duration_statement")
-	s.idle, s.idleInside = s.milliseconds("idle_session_timeout"), s.milliseconds("idle_in_transaction_session_timeout")
+	s.logAfter = s.txEnv.Milliseconds("log_min_duration_statement")
+	s.idle, s.idleInside = s.txEnv.Milliseconds("idle_session_timeout"), s.txEnv.Milliseconds("idle_in_transaction_session_timeout")
 	s.base = s.vars.environment()
 	s.base.RegIn, s.base.RegOut = s.regIn, s.regOut
-	if s.tx != nil && s.tx.parts != nil {
-		s.tx.parts.SetLockTimeout(s.milliseconds("lock_timeout"))
+	if s.tx != nil && s.tx.Parts != nil {
+		s.tx.Parts.SetLockTimeout(s.txEnv.Milliseconds("lock_timeout"))
 	}
 	s.limit, s.memory = s.vars.limits(), s.vars.queryMemory()
 	s.limit.LockWaits = s.lockWaits()
@@ -261,7 +271,7 @@ func (s *Session) Close() {
 // abandon rolls back whatever is open.
 func (s *Session) abandon() {
 	if s.tx != nil {
-		s.tx.rollback()
+		s.tx.Rollback()
 		s.tx = nil
 	}
 }
@@ -269,7 +279,7 @@ func (s *Session) abandon() {
 // Status is the transaction status that ReadyForQuery tells.
 func (s *Session) Status() Status {
 	switch {
-	case s.tx == nil || !s.tx.explicit:
+	case s.tx == nil || !s.tx.Explicit:
 		return Idle
 	case s.tx.failed:
 		return Failed
@@ -286,22 +296,22 @@ func (s *Session) fail() {
 	t := s.tx
 	switch {
 	case t == nil || t.failed:
-	case !t.explicit:
+	case !t.Explicit:
 		s.closePortals()
 		s.endImplicit()
-	case len(t.savepoints) > 0:
-		s.undoTo(len(t.savepoints) - 1)
+	case t.Depth() > 0:
+		s.undoTo(t.Depth() - 1)
 		t.failed = true
 	default:
 		s.closePortals()
-		t.rollback()
+		t.Rollback()
 		t.failed = true
 	}
 }
 
 // endImplicit ends the transaction without a commit.
 func (s *Session) endImplicit() {
-	s.tx.rollback()
+	s.tx.Rollback()
 	s.counters.rollbacks.Add(1)
 	s.tx = nil
 	if s.vars.end(false, 1) {
@@ -312,7 +322,7 @@ func (s *Session) endImplicit() {
 // Sync ends the implicit transaction of a pipeline.
 func (s *Session) Sync(ctx context.Context) error {
 	defer s.rests()
-	if s.tx == nil || s.tx.explicit {
+	if s.tx == nil || s.tx.Explicit {
 		return nil
 	}
 	return clockJumped(s.commit(ctx))

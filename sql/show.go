@@ -9,6 +9,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -133,7 +134,7 @@ func (s *Session) assign(name string, value *string, local bool) error {
 	switch strings.ToLower(name) {
 	case "sherd.session_ts":
 		return s.raiseFloor(value)
-	case asOfSetting:
+	case tx.AsOfSetting:
 		if err := s.checkAsOf(value); err != nil {
 			return err
 		}

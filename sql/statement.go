@@ -17,8 +17,8 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWrite
 		s.query = st.Text()
 	}
 	if s.tx != nil && takesSnapshot(st.Node) {
-		s.tx.used = true
-		if err := s.tx.first(ctx); err != nil {
+		s.tx.Used = true
+		if err := s.tx.TakeSnapshot(ctx); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWrite
 	}
 	s.db.catchUp(ctx) // definitions are changed as they are in the cluster
 	if what := runsAlone(st.Node); what != "" {
-		if t := s.tx; together || t != nil && (t.explicit || t.together || t.used && !s.leads) {
+		if t := s.tx; together || t != nil && (t.Explicit || t.Together || t.Used && !s.leads) {
 			return noBlock(t, what)
 		}
 		return s.definitionAlone(ctx, st, w)
@@ -134,7 +134,7 @@ func (s *Session) discard(n *pg_query.DiscardStmt, w ResultWriter) error {
 	tag := "DISCARD " + strings.TrimPrefix(n.Target.String(), "DISCARD_")
 	switch n.Target {
 	case pg_query.DiscardMode_DISCARD_ALL:
-		if s.tx != nil && s.tx.explicit {
+		if s.tx != nil && s.tx.Explicit {
 			return pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 		}
 		s.closeAllPortals()

@@ -15,7 +15,7 @@ import (
 // PREPARED, through restarts.
 func (s *Session) prepareTransaction(ctx context.Context, gid string, w ResultWriter) error {
 	t := s.tx
-	if t == nil || !t.explicit {
+	if t == nil || !t.Explicit {
 		if err := s.noTransaction(w); err != nil {
 			return err
 		}
@@ -54,33 +54,30 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 	if !t.said.empty() {
 		return pgerr.Unsupported("cannot PREPARE a transaction that has executed LISTEN, UNLISTEN, or NOTIFY")
 	}
-	if len(t.exported) > 0 {
+	if t.HasExported() {
 		return pgerr.Unsupported("cannot PREPARE a transaction that has exported snapshots")
 	}
-	if err := t.mayKeepLocks(); err != nil {
+	if err := t.MayKeepLocks(); err != nil {
 		return err
 	}
 	if err := s.settleDeferred(ctx, true); err != nil {
 		return err
 	}
 	s.closePortals()
-	if err := t.confirmLocks(ctx); err != nil {
+	if err := t.ConfirmLocks(ctx); err != nil {
 		return err
 	}
-	if t.draft != nil {
-		t.draft.change.KeepLocks(t.tableLocks())
+	if t.Schema != nil {
+		t.Schema.Change.KeepLocks(t.TableLocks())
 	}
-	if err := t.define(); err != nil {
+	if err := s.define(); err != nil {
 		return err
 	}
-	err := t.parts.Hold(ctx, txn.HoldRequest{
-		GID: gid, Owner: uint32(s.role), Database: uint32(s.database), At: time.Now(), Floor: max(s.floor, t.read),
-	})
-	t.parts = nil
+	err := t.Prepare(ctx, txn.HoldRequest{GID: gid, Owner: uint32(s.role), At: time.Now()})
 	if err == nil {
-		s.db.keepHeld(heldName{s.database, gid}, t.detachLocks())
+		s.db.keepHeld(heldName{s.database, gid}, t.DetachLocks())
 	}
-	t.release()
+	t.Release()
 	if err != nil {
 		return err
 	}
@@ -97,13 +94,13 @@ func (s *Session) commitPrepared(ctx context.Context, gid string, w ResultWriter
 	if err := s.mayEnd(ctx, what, gid); err != nil {
 		return err
 	}
-	ts, err := s.db.cfg.Fragments.CommitHeld(ctx, s.database, gid, s.floor)
+	ts, err := s.db.cfg.Fragments.CommitHeld(ctx, s.database, gid, s.txEnv.Floor)
 	s.dropLocks(gid, err)
 	if err != nil {
 		return err
 	}
-	s.db.storages.observeAll(s.db.cfg.Catalog.View())
-	s.floor = max(s.floor, ts)
+	s.db.services.Storages.ObserveAll(s.db.cfg.Catalog.View())
+	s.txEnv.Floor = max(s.txEnv.Floor, ts)
 	return w.Complete(what)
 }
 

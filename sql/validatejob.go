@@ -96,7 +96,7 @@ func (r *validating) define(ctx context.Context) error {
 	}
 	r.s.begin()
 	defer r.s.fail()
-	return r.s.tx.barrier(ctx, t.OID)
+	return r.s.tx.Barrier(ctx, t.OID)
 }
 
 // all looks at what has not been looked at; false where the definition has changed.

@@ -10,13 +10,13 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
 )
 
 // Snapshot asks a node for a snapshot that a transaction there has exported; ok is false if it knows none of that name. 57P03 if it does not answer,
 // 0A000 if its release does not share snapshots.
-func (n *Net) Snapshot(ctx context.Context, node uint32, id string) (x sql.ExportedSnapshot, ok bool, err error) {
+func (n *Net) Snapshot(ctx context.Context, node uint32, id string) (x tx.ExportedSnapshot, ok bool, err error) {
 	if !n.cfg.Exists(node) {
 		return x, false, nil
 	}
@@ -67,7 +67,7 @@ func (n *Net) Exported(_ context.Context, r *pb.ExportedRequest) (*pb.ExportedAn
 	return toSnapshot(x), nil
 }
 
-func toSnapshot(x sql.ExportedSnapshot) *pb.ExportedAnswer {
+func toSnapshot(x tx.ExportedSnapshot) *pb.ExportedAnswer {
 	a := &pb.ExportedAnswer{
 		Known: true, Timestamp: uint64(x.T), Database: x.Database, Serializable: x.Serializable, ReadOnly: x.ReadOnly, Past: x.Past, Catalog: x.Catalog,
 	}
@@ -83,12 +83,12 @@ func toSnapshot(x sql.ExportedSnapshot) *pb.ExportedAnswer {
 	return a
 }
 
-func fromSnapshot(a *pb.ExportedAnswer) (x sql.ExportedSnapshot, err error) {
-	x = sql.ExportedSnapshot{
+func fromSnapshot(a *pb.ExportedAnswer) (x tx.ExportedSnapshot, err error) {
+	x = tx.ExportedSnapshot{
 		T: txn.Timestamp(a.Timestamp), Database: a.Database, Serializable: a.Serializable, ReadOnly: a.ReadOnly, Past: a.Past, Catalog: a.Catalog,
 	}
 	for _, s := range a.Storages {
-		x.Storages = append(x.Storages, sql.SnapshotStorage{ID: s.Id, Index: s.Index, Rules: s.Rules})
+		x.Storages = append(x.Storages, tx.SnapshotStorage{ID: s.Id, Index: s.Index, Rules: s.Rules})
 	}
 	if o := a.Owners; o != nil {
 		ranges := make([]shardmap.Range, len(o.Ranges))

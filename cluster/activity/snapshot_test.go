@@ -12,7 +12,7 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/tx"
 )
 
 // TestSnapshot sends a snapshot with something in every field.
@@ -24,7 +24,7 @@ func TestSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := sql.ExportedSnapshot{PartsBy: m}
+	x := tx.ExportedSnapshot{PartsBy: m}
 	for v, i := reflect.ValueOf(&x).Elem(), 0; i < v.NumField(); i++ {
 		if v.Field(i).Kind() != reflect.Pointer {
 			filled(v.Field(i), int64(i+1))

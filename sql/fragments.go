@@ -1,0 +1,53 @@
+package sql
+
+import (
+	"context"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/sql/verify"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Fragments is the databases' fragments; package cluster has them.
+type Fragments interface {
+	Begin() exec.Transaction
+	// WaitFragments waits until all fragments of a database serve.
+	WaitFragments(ctx context.Context, d *catalog.Database) error
+	// Silent tells whether a node does not answer.
+	Silent(node uint32) bool
+	// TableStats counts the rows of a storage id, of all for 0, in each fragment of a database.
+	TableStats(ctx context.Context, d *catalog.Database, storageID uint32) ([]sysview.Stat, error)
+	// CountRows is TableStats of the fragments that answer soon; the others it adds to missing, of which it asks none.
+	CountRows(ctx context.Context, d *catalog.Database, storageID uint32, missing map[uint32]bool) ([]sysview.Stat, error)
+	// PlanRebalance makes a plan for a database, and keeps it as a proposal; its number is 0 where there is nothing to do.
+	PlanRebalance(ctx context.Context, database catalog.OID, a catalog.Author) (id uint64, p *catalog.Plan, err error)
+	// FillFragments makes a plan that gives every fragment of grown its share; now is the database as it is.
+	FillFragments(ctx context.Context, now, grown *catalog.Database) (*catalog.Plan, error)
+	// ListRowLocks gives the row locks, held and waited for, and ListTransactions the transactions that hold or have staged something: as many as
+	// are worth looking at, and how many there are.
+	ListRowLocks() ([]txn.RowLock, int)
+	ListTransactions() ([]txn.OpenTransaction, int)
+	// ListReplicas gives the replicas of the fragments that are led here.
+	ListReplicas() []sysview.Replica
+	// ListHeat gives what is used most in the fragments that are led here.
+	ListHeat() []sysview.Heat
+	// Check proves that what a database's fragments store agrees with its definitions.
+	Check(ctx context.Context, database catalog.OID, emit verify.Emit) error
+	// Held lists the prepared transactions of a database by name. CommitHeld and RollbackHeld end one; 42704 where there is none of that name.
+	// After any other error but 40003 it is still held.
+	Held(ctx context.Context, database catalog.OID) ([]txn.HeldTransaction, error)
+	// HeldSoon is Held, without tables, of the fragments that answer; the others are missing. Those most of whose nodes are silent are not asked, the others
+	// for as long as patience, 0 for as long as any statement waits.
+	HeldSoon(ctx context.Context, database catalog.OID, patience time.Duration) (held []txn.HeldTransaction, missing []txn.FragmentID, err error)
+	// Lost tells whether all nodes that have a replica of a fragment have been silent for sherd.dead_node_after, or are in the cluster no more.
+	Lost(f *catalog.Fragment) bool
+	CommitHeld(ctx context.Context, database catalog.OID, gid string, floor txn.Timestamp) (txn.Timestamp, error)
+	RollbackHeld(ctx context.Context, database catalog.OID, gid string) error
+	// Outcome tells what became of a transaction, for the time of gc_ttl; ResolveTransaction is an operator's decision about one whose anchor is
+	// out of reach (T7).
+	Outcome(ctx context.Context, database catalog.OID, id txn.ID) (txn.Outcome, txn.Timestamp, error)
+	ResolveTransaction(ctx context.Context, database catalog.OID, id txn.ID, outcome txn.Outcome) error
+}
