@@ -46,7 +46,8 @@ func union(a, b []string) []string {
 // at once, all others when a move has brought them. PinAnchors uses one job number, from firstJob
 // on, for each bucket that has to move, and returns how many it used. It returns an error if a
 // bucket is pinned elsewhere or is moving.
-func (c *Change) PinAnchors(database OID, subject string, anchors []Anchor, fragment string, firstJob uint64, a Author) (moves int, err error) {
+func (c *Change) PinAnchors(database OID, subject string, anchors []Anchor, fragment string, firstJob uint64,
+	a Author) (moves int, err error) {
 	d := c.current(c.base.Database(database))
 	f, err := d.FragmentNamed(fragment)
 	if err != nil {
@@ -82,7 +83,8 @@ func (c *Change) pinHere(d *Database, v shardmap.Interval, fragment uint32, ids 
 		switch p := &d.Pins[i]; {
 		case p.Intersect(v).Empty():
 		case p.Fragment != fragment:
-			return false, pgerr.New(pgerr.ObjectInUse, `"%s" lies in bucket %d, which is pinned to fragment "%s"`, ids[0], v.Lo, d.NameOf(p.Fragment)).
+			return false, pgerr.New(pgerr.ObjectInUse, `"%s" lies in bucket %d, which is pinned to fragment "%s"`,
+				ids[0], v.Lo, d.NameOf(p.Fragment)).
 				WithHint("SELECT sherd.unpin(%s, %d, %d) lets it go.", quoteLiteral(d.Name), p.Lo, p.Hi)
 		default:
 			// A pin without anchors already keeps this bucket.
@@ -97,7 +99,8 @@ func (c *Change) pinHere(d *Database, v shardmap.Interval, fragment uint32, ids 
 	}
 	for _, m := range c.movesIn(d.OID) {
 		if m.touches(shardmap.NewBucketSet(v)) && m.Target != fragment {
-			return false, pgerr.New(pgerr.ObjectInUse, "%s being moved by move %d", c.shown(d.OID, m.Interval), m.Job.ID).
+			return false, pgerr.New(pgerr.ObjectInUse, "%s being moved by move %d", c.shown(d.OID, m.Interval),
+				m.Job.ID).
 				WithHint("Wait for it, or end it with SELECT sherd.cancel_move(%d).", m.Job.ID)
 		}
 	}

@@ -34,7 +34,8 @@ var errConflict = errors.New("catalog: the object was changed meanwhile")
 func IsConflict(err error) bool { return errors.Is(err, errConflict) }
 
 func conflict() error {
-	return fmt.Errorf("%w: %w", pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
+	return fmt.Errorf("%w: %w", pgerr.New(pgerr.SerializationFailure,
+		"could not serialize access due to concurrent update").
 		WithDetail("A definition was changed by another statement at the same time.").
 		WithHint("Try again."), errConflict)
 }

@@ -12,7 +12,8 @@ import (
 // order, and returns the number of the first (B6). The assignment is a log entry of its own,
 // outside any transaction: if the definition that needed the buckets never comes into force, they
 // stay empty. So a map that is as new as a definition has the buckets that the definition names.
-func (c *Catalog) AssignBuckets(ctx context.Context, database OID, pick func(*View, *Database) ([]shardmap.FragmentID, error)) (first shardmap.Bucket, err error) {
+func (c *Catalog) AssignBuckets(ctx context.Context, database OID,
+	pick func(*View, *Database) ([]shardmap.FragmentID, error)) (first shardmap.Bucket, err error) {
 	err = c.assign(ctx, database, func(v *View, d *Database) (next *shardmap.Map, err error) {
 		fragments, err := pick(v, d)
 		if err != nil {

@@ -69,7 +69,8 @@ func (c *Catalog) Bootstrap(ctx context.Context, o BootstrapOptions) (created bo
 		return false, checkClusterID(k, o.ClusterID)
 	}
 	if o.Fragments < 1 || o.Fragments > shardmap.BucketCount {
-		return false, pgerr.New(pgerr.InvalidParameterValue, "the number of fragments must be between 1 and %d", shardmap.BucketCount)
+		return false, pgerr.New(pgerr.InvalidParameterValue, "the number of fragments must be between 1 and %d",
+			shardmap.BucketCount)
 	}
 	if o.Replication != 0 {
 		if err := CheckFactor(o.Replication); err != nil {
@@ -104,7 +105,8 @@ func checkClusterID(k *Cluster, id string) error {
 
 func (c *Change) bootstrap(o BootstrapOptions, fragments []uint32) error {
 	db := &Database{
-		OID: PostgresDB, Name: bootstrapName, Owner: BootstrapRole, ConnectionLimit: -1, Map: shardmap.NewInitialMap(fragments),
+		OID: PostgresDB, Name: bootstrapName, Owner: BootstrapRole, ConnectionLimit: -1,
+		Map:     shardmap.NewInitialMap(fragments),
 		Comment: "default administrative connection database", ReplicationFactor: o.Replication,
 	}
 	if db.ReplicationFactor == 0 {
@@ -116,11 +118,13 @@ func (c *Change) bootstrap(o BootstrapOptions, fragments []uint32) error {
 	steps := []descriptor{
 		&Cluster{ID: o.ClusterID, Format: cmp.Or(o.Format, clusterversion.Newest)},
 		&Role{
-			OID: BootstrapRole, Name: bootstrapName, Superuser: true, Inherit: true, CreateRole: true, CreateDB: true, Login: true,
+			OID: BootstrapRole, Name: bootstrapName, Superuser: true, Inherit: true, CreateRole: true, CreateDB: true,
+			Login:       true,
 			Replication: true, BypassRLS: true, ConnectionLimit: -1, Password: o.PasswordHash,
 		},
 		db,
-		&Schema{OID: PostgresPublic, Database: PostgresDB, Name: "public", Owner: DatabaseOwnerRole, Comment: PublicSchemaComment},
+		&Schema{OID: PostgresPublic, Database: PostgresDB, Name: "public", Owner: DatabaseOwnerRole,
+			Comment: PublicSchemaComment},
 		o.Node.Clone(),
 	}
 	for _, r := range predefinedRoles {

@@ -27,7 +27,8 @@ type feature struct {
 var brought = []feature{
 	{
 		clusterversion.RangeTables, "range tables and key ranges",
-		[]protoreflect.FullName{"sherd.catalog.Table.segments", "sherd.catalog.BucketMap.top", "sherd.catalog.Move.resegment", "sherd.catalog.Move.segments", "sherd.catalog.Move.more_segments"},
+		[]protoreflect.FullName{"sherd.catalog.Table.segments", "sherd.catalog.BucketMap.top",
+			"sherd.catalog.Move.resegment", "sherd.catalog.Move.segments", "sherd.catalog.Move.more_segments"},
 		kinds(ResegmentJob),
 	},
 	{
@@ -36,7 +37,8 @@ var brought = []feature{
 	},
 	{
 		clusterversion.FormerIDs, "former ids and the jobs that make them",
-		[]protoreflect.FullName{"sherd.catalog.Table.forwarding", "sherd.catalog.Table.forwarding_of"}, kinds(ReplacementJob, RewritingJob),
+		[]protoreflect.FullName{"sherd.catalog.Table.forwarding", "sherd.catalog.Table.forwarding_of"},
+		kinds(ReplacementJob, RewritingJob),
 	},
 	{clusterversion.ValidationJobs, "validation of policies in the background", nil, kinds(ValidationJob)},
 	{
@@ -50,7 +52,8 @@ var brought = []feature{
 	{
 		clusterversion.PrefixRules, "rules for prefixes",
 		[]protoreflect.FullName{
-			"sherd.catalog.Database.prefixes", "sherd.catalog.Database.prefix_epoch", "sherd.catalog.Table.prefixes", "sherd.catalog.Table.prefix_epoch",
+			"sherd.catalog.Database.prefixes", "sherd.catalog.Database.prefix_epoch", "sherd.catalog.Table.prefixes",
+			"sherd.catalog.Table.prefix_epoch",
 		}, nil,
 	},
 	{clusterversion.LostNodes, "nodes that were declared lost", nil, isLost},
@@ -114,12 +117,14 @@ func (v *View) mayPut(d descriptor) error {
 // notYet returns the error that a feature cannot be used before the upgrade is final. It names a
 // node that prevents the upgrade, if there is one.
 func (v *View) notYet(what string, since uint32) error {
-	err := pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s cannot be used before the upgrade to version %d of the cluster is final", what, since)
+	err := pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+		"%s cannot be used before the upgrade to version %d of the cluster is final", what, since)
 	if n := v.behind(since); n != nil {
 		return err.WithDetail(`The cluster is at version %d. Node "%s" last started with %s, which knows version %d only.`, v.Cluster().Format, n.Name, releaseOf(n), max(n.Speaks, 1)).
 			WithHint("Start all nodes with the new release. The upgrade is final a minute or two later, or with SELECT sherd.finalize_upgrade().")
 	}
-	return err.WithDetail("The cluster is at version %d. All nodes run the new release.", v.Cluster().Format).WithHint("Use SELECT sherd.finalize_upgrade(), after which no node may go back to the release before.")
+	return err.WithDetail("The cluster is at version %d. All nodes run the new release.", v.Cluster().Format).
+		WithHint("Use SELECT sherd.finalize_upgrade(), after which no node may go back to the release before.")
 }
 
 // usesOf returns the features that a descriptor uses, as indexes of brought.

@@ -61,7 +61,8 @@ func Open(o Options) (*Catalog, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	c := &Catalog{opts: o, machine: newMachine(), applied: make(chan struct{}, 1), coordinated: map[TransactionID]bool{}, stop: func() {}}
+	c := &Catalog{opts: o, machine: newMachine(), applied: make(chan struct{}, 1),
+		coordinated: map[TransactionID]bool{}, stop: func() {}}
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("open catalog in %s: %w", filepath.Clean(o.Dir), err)
 	}
@@ -213,7 +214,8 @@ func (c *Catalog) apply(ctx context.Context, ch *Change, of *outcome) (uint64, e
 
 func (c *Catalog) propose(ctx context.Context, data []byte) (applied, error) {
 	if len(data) > maxEntry {
-		return applied{}, pgerr.New(pgerr.ProgramLimitExceeded, "a change of definitions of %d bytes exceeds the limit of %d", len(data), maxEntry)
+		return applied{}, pgerr.New(pgerr.ProgramLimitExceeded,
+			"a change of definitions of %d bytes exceeds the limit of %d", len(data), maxEntry)
 	}
 	// An entry that this release cannot read must not get into the log: every replica would stop
 	// there.

@@ -276,7 +276,8 @@ func (c *Change) Preview() (*View, error) {
 func (c *Change) PreviewAs(definitionVersion uint64) (*View, error) {
 	base := *c.base
 	base.prepared = nil // the real change waits for prepared changes, not the preview
-	v, err := base.apply(c.ops, counters{oid: math.MaxUint64, fragment: math.MaxUint64, node: math.MaxUint64, job: math.MaxUint64})
+	v, err := base.apply(c.ops, counters{oid: math.MaxUint64, fragment: math.MaxUint64, node: math.MaxUint64,
+		job: math.MaxUint64})
 	if err != nil {
 		return nil, err
 	}

@@ -120,7 +120,8 @@ func (f *Fragment) checkNodes() error {
 	for _, some := range [][]uint32{f.Joining, f.Leaving} {
 		for i, n := range some {
 			if !slices.Contains(f.Nodes, n) || slices.Contains(some[:i], n) {
-				return fmt.Errorf("fragment %d is not on node %d, which joins or leaves it, or that is said twice", f.ID, n)
+				return fmt.Errorf("fragment %d is not on node %d, which joins or leaves it, or that is said twice",
+					f.ID, n)
 			}
 		}
 		if len(some) > 0 && len(some) == len(f.Nodes) {
@@ -160,7 +161,8 @@ func checkTable(t *Table) error {
 		}
 		names[c.Name] = true
 	}
-	return errors.Join(checkConstraints(t), checkIndexes(t), checkSegments(t), t.checkAttNum(t.Document, true), t.Sequence.check(), t.Hot.check())
+	return errors.Join(checkConstraints(t), checkIndexes(t), checkSegments(t), t.checkAttNum(t.Document, true),
+		t.Sequence.check(), t.Hot.check())
 }
 
 // checkSegments checks that a range table has a primary key, and no other way to place its rows.

@@ -75,7 +75,8 @@ func forgetIDs(v *View, ids *idCounters) {
 // allot returns the first numbers of the requested runs and the counters after them.
 func (c counters) allot(want allotment) (first counters, next counters, err error) {
 	next = counters{
-		oid: c.oid + uint64(want.oids), fragment: c.fragment + uint64(want.fragments), node: c.node + uint64(want.nodes), job: c.job + uint64(want.jobs),
+		oid: c.oid + uint64(want.oids), fragment: c.fragment + uint64(want.fragments),
+		node: c.node + uint64(want.nodes), job: c.job + uint64(want.jobs),
 	}
 	if max(next.oid, next.fragment, next.node) > math.MaxUint32 || next.job > maxObjectID {
 		return c, c, pgerr.New(pgerr.ConfigurationLimitExceeded, "the cluster has used up its object numbers")

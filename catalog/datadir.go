@@ -186,7 +186,8 @@ func (d *DataDir) load(product string, fresh func(certs string) (Identity, error
 func (d *DataDir) version(data []byte, product string) (dirVersion, error) {
 	v, err := parseVersion(data)
 	if err != nil {
-		return v, fmt.Errorf("the data directory %s is damaged: file %s: %w. Restore it from a backup of the directory", d.Path, versionFile, err)
+		return v, fmt.Errorf("the data directory %s is damaged: file %s: %w. Restore it from a backup of the directory",
+			d.Path, versionFile, err)
 	}
 	if v.format > DirFormat {
 		return v, fmt.Errorf("the data directory %s has format %d and was written by Sherd %s; this is Sherd %s, which reads formats up to %d. "+

@@ -20,7 +20,8 @@ func decodeObject(o *pb.Object) (descriptor, error) {
 		return decodeDatabase(k.Database)
 	case *pb.Object_Schema:
 		s := k.Schema
-		return &Schema{OID: s.GetOid(), Database: s.GetDatabase(), Name: s.GetName(), Owner: s.GetOwner(), Comment: s.GetComment()}, nil
+		return &Schema{OID: s.GetOid(), Database: s.GetDatabase(), Name: s.GetName(), Owner: s.GetOwner(),
+			Comment: s.GetComment()}, nil
 	case *pb.Object_Table:
 		return decodeTable(k.Table)
 	case *pb.Object_Role:
@@ -28,8 +29,10 @@ func decodeObject(o *pb.Object) (descriptor, error) {
 	case *pb.Object_Node:
 		n := k.Node
 		return &Node{
-			ID: n.GetId(), Name: n.GetName(), Block: n.GetBlock(), SQLAddr: n.GetSqlAddr(), NodeAddr: n.GetNodeAddr(), HTTPAddr: n.GetHttpAddr(),
-			Labels: n.GetLabels(), Gateway: n.GetGateway(), Release: n.GetRelease(), Speaks: n.GetSpeaks(), State: decodeNodeState(n.GetState()),
+			ID: n.GetId(), Name: n.GetName(), Block: n.GetBlock(), SQLAddr: n.GetSqlAddr(), NodeAddr: n.GetNodeAddr(),
+			HTTPAddr: n.GetHttpAddr(),
+			Labels:   n.GetLabels(), Gateway: n.GetGateway(), Release: n.GetRelease(), Speaks: n.GetSpeaks(),
+			State:  decodeNodeState(n.GetState()),
 			Weight: n.GetWeight(), MaxBytes: n.GetMaxBytes(),
 		}, nil
 	case *pb.Object_Job:
@@ -46,7 +49,8 @@ func decodeObject(o *pb.Object) (descriptor, error) {
 
 func decodeDatabase(p *pb.Database) (*Database, error) {
 	d := &Database{
-		OID: p.GetOid(), Name: p.GetName(), Owner: p.GetOwner(), ConnectionLimit: p.GetConnectionLimit(), Settings: p.GetSettings(), Comment: p.GetComment(),
+		OID: p.GetOid(), Name: p.GetName(), Owner: p.GetOwner(), ConnectionLimit: p.GetConnectionLimit(),
+		Settings: p.GetSettings(), Comment: p.GetComment(),
 		ReplicationFactor: int(p.GetReplicationFactor()),
 	}
 	if d.ReplicationFactor == 0 {
@@ -62,8 +66,10 @@ func decodeDatabase(p *pb.Database) (*Database, error) {
 			return nil, fmt.Errorf("fragment %d: %w", f.GetId(), err)
 		}
 		d.Fragments = append(d.Fragments, Fragment{
-			ID: f.GetId(), Ordinal: int(f.GetOrdinal()), Nodes: f.GetNodes(), Joining: f.GetJoining(), Leaving: f.GetLeaving(),
-			Added: f.GetAdded(), Draining: f.GetDraining(), Replicas: int(f.GetReplicas()), On: f.GetOn(), Labels: labels,
+			ID: f.GetId(), Ordinal: int(f.GetOrdinal()), Nodes: f.GetNodes(), Joining: f.GetJoining(),
+			Leaving: f.GetLeaving(),
+			Added:   f.GetAdded(), Draining: f.GetDraining(), Replicas: int(f.GetReplicas()), On: f.GetOn(),
+			Labels: labels,
 		})
 	}
 	for _, x := range p.GetPins() {
@@ -75,7 +81,8 @@ func decodeDatabase(p *pb.Database) (*Database, error) {
 	}
 	var ranges []shardmap.Range
 	for _, r := range p.GetMap().GetRanges() {
-		ranges = append(ranges, shardmap.Range{Interval: shardmap.Interval{Lo: r.GetLo(), Hi: r.GetHi()}, Fragment: r.GetFragment()})
+		ranges = append(ranges, shardmap.Range{Interval: shardmap.Interval{Lo: r.GetLo(), Hi: r.GetHi()},
+			Fragment: r.GetFragment()})
 	}
 	if d.Map, err = shardmap.NewAssignedMap(p.GetMap().GetEpoch(), ranges, p.GetMap().GetTop()); err != nil {
 		return nil, fmt.Errorf("database %q: %w", d.Name, err)
@@ -89,7 +96,8 @@ func decodePrefix(p *pb.PrefixRule) shardmap.Prefix {
 
 func decodeTable(p *pb.Table) (*Table, error) {
 	t := &Table{
-		OID: p.GetOid(), Database: p.GetDatabase(), Schema: p.GetSchema(), Name: p.GetName(), Owner: p.GetOwner(), Kind: RelKind(p.GetKind()),
+		OID: p.GetOid(), Database: p.GetDatabase(), Schema: p.GetSchema(), Name: p.GetName(), Owner: p.GetOwner(),
+		Kind:    RelKind(p.GetKind()),
 		Version: p.GetVersion(), StorageID: p.GetStorageId(), Anchors: p.GetAnchors(), AnchorBy: p.GetAnchorBy(),
 		PolicyValidated: p.GetPolicyValidated(), Options: p.GetOptions(), Comment: p.GetComment(),
 	}
@@ -150,25 +158,32 @@ func (d *attNumDecoder) nums(ns []int32) []int16 {
 
 func (d *attNumDecoder) column(c *pb.Column) Column {
 	return Column{
-		AttNum: d.num(c.GetAttnum()), Name: c.GetName(), Type: c.GetType(), Typmod: c.GetTypmod(), Collation: c.GetCollation(), NotNull: c.GetNotNull(),
-		Default: c.GetDefault(), Identity: byte(c.GetIdentity()), Generated: c.GetGenerated(), Missing: c.GetMissing(), Dropped: c.GetDropped(),
-		Adding: c.GetAdding(), Sequence: c.GetSequence(),
+		AttNum: d.num(c.GetAttnum()), Name: c.GetName(), Type: c.GetType(), Typmod: c.GetTypmod(),
+		Collation: c.GetCollation(), NotNull: c.GetNotNull(),
+		Default: c.GetDefault(), Identity: byte(c.GetIdentity()), Generated: c.GetGenerated(), Missing: c.GetMissing(),
+		Dropped: c.GetDropped(),
+		Adding:  c.GetAdding(), Sequence: c.GetSequence(),
 	}
 }
 
 func (d *attNumDecoder) constraint(c *pb.Constraint) Constraint {
 	return Constraint{
-		OID: c.GetOid(), Name: c.GetName(), Kind: ConstraintKind(c.GetKind()), Columns: d.nums(c.GetColumns()), Check: c.GetCheck(),
+		OID: c.GetOid(), Name: c.GetName(), Kind: ConstraintKind(c.GetKind()), Columns: d.nums(c.GetColumns()),
+		Check:     c.GetCheck(),
 		NoInherit: c.GetNoInherit(), Valid: c.GetValid(), Index: c.GetIndex(), Comment: c.GetComment(),
-		Deferrable: c.GetDeferrable(), InitiallyDeferred: c.GetInitiallyDeferred(), Primary: c.GetPrimary(), Reference: d.reference(c.GetReference()),
+		Deferrable: c.GetDeferrable(), InitiallyDeferred: c.GetInitiallyDeferred(), Primary: c.GetPrimary(),
+		Reference: d.reference(c.GetReference()),
 	}
 }
 
 func (d *attNumDecoder) index(p *pb.Index) Index {
 	x := Index{
-		OID: p.GetOid(), Name: p.GetName(), StorageID: p.GetStorageId(), Columns: d.nums(p.GetColumns()), Unique: p.GetUnique(), Primary: p.GetPrimary(),
-		Comment: p.GetComment(), Expressions: p.GetExpressions(), Predicate: p.GetPredicate(), Include: d.nums(p.GetInclude()),
-		NullsNotDistinct: p.GetNullsNotDistinct(), Global: p.GetGlobal(), State: IndexState(p.GetState()), Options: p.GetOptions(), Classes: p.GetClasses(),
+		OID: p.GetOid(), Name: p.GetName(), StorageID: p.GetStorageId(), Columns: d.nums(p.GetColumns()),
+		Unique: p.GetUnique(), Primary: p.GetPrimary(),
+		Comment: p.GetComment(), Expressions: p.GetExpressions(), Predicate: p.GetPredicate(),
+		Include:          d.nums(p.GetInclude()),
+		NullsNotDistinct: p.GetNullsNotDistinct(), Global: p.GetGlobal(), State: IndexState(p.GetState()),
+		Options: p.GetOptions(), Classes: p.GetClasses(),
 	}
 	for _, o := range p.GetOrder() {
 		x.Order = append(x.Order, KeyOrder(o))
@@ -178,16 +193,21 @@ func (d *attNumDecoder) index(p *pb.Index) Index {
 
 func decodeRole(r *pb.Role) *Role {
 	return &Role{
-		OID: r.GetOid(), Name: r.GetName(), Superuser: r.GetSuperuser(), Inherit: r.GetInherit(), CreateRole: r.GetCreateRole(), CreateDB: r.GetCreateDb(),
-		Login: r.GetLogin(), Replication: r.GetReplication(), BypassRLS: r.GetBypassRls(), ConnectionLimit: r.GetConnectionLimit(),
-		Password: r.GetPassword(), ValidUntil: r.GetValidUntil(), Settings: r.GetSettings(), Comment: r.GetComment(),
+		OID: r.GetOid(), Name: r.GetName(), Superuser: r.GetSuperuser(), Inherit: r.GetInherit(),
+		CreateRole: r.GetCreateRole(), CreateDB: r.GetCreateDb(),
+		Login: r.GetLogin(), Replication: r.GetReplication(), BypassRLS: r.GetBypassRls(),
+		ConnectionLimit: r.GetConnectionLimit(),
+		Password:        r.GetPassword(), ValidUntil: r.GetValidUntil(), Settings: r.GetSettings(),
+		Comment: r.GetComment(),
 	}
 }
 
 func decodeJob(j *pb.Job) *Job {
 	return &Job{
-		ID: j.GetId(), Kind: j.GetKind(), State: JobState(j.GetState()), Database: j.GetDatabase(), Table: j.GetTable(), Payload: j.GetPayload(),
-		Done: j.GetDone(), Total: j.GetTotal(), Error: j.GetError(), StartedMicros: j.GetStartedMicros(), UpdatedMicros: j.GetUpdatedMicros(), Node: j.GetNode(), Swept: j.GetSwept(),
+		ID: j.GetId(), Kind: j.GetKind(), State: JobState(j.GetState()), Database: j.GetDatabase(), Table: j.GetTable(),
+		Payload: j.GetPayload(),
+		Done:    j.GetDone(), Total: j.GetTotal(), Error: j.GetError(), StartedMicros: j.GetStartedMicros(),
+		UpdatedMicros: j.GetUpdatedMicros(), Node: j.GetNode(), Swept: j.GetSwept(),
 	}
 }
 
@@ -196,7 +216,8 @@ func (d *attNumDecoder) reference(r *pb.Reference) *Reference {
 		return nil
 	}
 	return &Reference{
-		Table: r.GetTable(), Columns: d.nums(r.GetColumns()), Index: r.GetIndex(), Match: Match(r.GetMatch()), OnUpdate: Action(r.GetOnUpdate()),
+		Table: r.GetTable(), Columns: d.nums(r.GetColumns()), Index: r.GetIndex(), Match: Match(r.GetMatch()),
+		OnUpdate: Action(r.GetOnUpdate()),
 		OnDelete: Action(r.GetOnDelete()), DeleteColumns: d.nums(r.GetDeleteColumns()),
 	}
 }
@@ -211,7 +232,8 @@ func decodeNodeState(s uint32) NodeState {
 
 func decodeSegments(list []*pb.Segment) (out shardmap.Segments) {
 	for _, s := range list {
-		out = append(out, shardmap.Segment{Start: s.GetStart(), Bucket: shardmap.Bucket(s.GetBucket()), Automatic: s.GetAutomatic()})
+		out = append(out, shardmap.Segment{Start: s.GetStart(), Bucket: shardmap.Bucket(s.GetBucket()),
+			Automatic: s.GetAutomatic()})
 	}
 	return out
 }

@@ -27,7 +27,8 @@ var (
 
 // text returns the content of the file. Its last line is a checksum of the lines before it.
 func (v dirVersion) text() []byte {
-	body := fmt.Sprintf("%s\nformat %d\nproduct %s\ncluster %s\nnode %d\n", dirMagic, v.format, v.product, v.ClusterID, v.NodeID)
+	body := fmt.Sprintf("%s\nformat %d\nproduct %s\ncluster %s\nnode %d\n", dirMagic, v.format, v.product, v.ClusterID,
+		v.NodeID)
 	return fmt.Appendf(nil, "%scrc32 %08x\n", body, crc32.ChecksumIEEE([]byte(body)))
 }
 

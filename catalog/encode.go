@@ -14,14 +14,16 @@ func encodeObject(revision uint64, d descriptor) *pb.Object {
 	case *Database:
 		o.Kind = &pb.Object_Database{Database: encodeDatabase(d)}
 	case *Schema:
-		o.Kind = &pb.Object_Schema{Schema: &pb.Schema{Oid: d.OID, Database: d.Database, Name: d.Name, Owner: d.Owner, Comment: d.Comment}}
+		o.Kind = &pb.Object_Schema{Schema: &pb.Schema{Oid: d.OID, Database: d.Database, Name: d.Name, Owner: d.Owner,
+			Comment: d.Comment}}
 	case *Table:
 		o.Kind = &pb.Object_Table{Table: encodeTable(d)}
 	case *Role:
 		o.Kind = &pb.Object_Role{Role: encodeRole(d)}
 	case *Node:
 		o.Kind = &pb.Object_Node{Node: &pb.Node{
-			Id: d.ID, Name: d.Name, Block: d.Block, SqlAddr: d.SQLAddr, NodeAddr: d.NodeAddr, HttpAddr: d.HTTPAddr, Labels: d.Labels,
+			Id: d.ID, Name: d.Name, Block: d.Block, SqlAddr: d.SQLAddr, NodeAddr: d.NodeAddr, HttpAddr: d.HTTPAddr,
+			Labels:  d.Labels,
 			Gateway: d.Gateway, Release: d.Release, Speaks: d.Speaks, State: uint32(d.State),
 			Weight: d.Weight, MaxBytes: d.MaxBytes,
 		}}
@@ -31,7 +33,8 @@ func encodeObject(revision uint64, d descriptor) *pb.Object {
 		o.Kind = &pb.Object_Authority{Authority: &pb.Authority{Id: d.ID, Phase: uint32(d.Phase), Secret: d.Secret}}
 	case *JoinToken:
 		o.Kind = &pb.Object_JoinToken{JoinToken: &pb.JoinToken{
-			Hash: d.Hash, Authority: d.Authority, CreatedMicros: d.CreatedMicros, ExpiresMicros: d.ExpiresMicros, Node: d.Node, UsedBy: d.UsedBy,
+			Hash: d.Hash, Authority: d.Authority, CreatedMicros: d.CreatedMicros, ExpiresMicros: d.ExpiresMicros,
+			Node: d.Node, UsedBy: d.UsedBy,
 		}}
 	case *Record:
 		o.Kind = &pb.Object_Record{Record: encodeRecord(d)}
@@ -43,7 +46,8 @@ func encodeObject(revision uint64, d descriptor) *pb.Object {
 
 func encodeDatabase(d *Database) *pb.Database {
 	p := &pb.Database{
-		Oid: d.OID, Name: d.Name, Owner: d.Owner, Map: encodeMap(d.Map), ConnectionLimit: d.ConnectionLimit, Settings: d.Settings, Comment: d.Comment,
+		Oid: d.OID, Name: d.Name, Owner: d.Owner, Map: encodeMap(d.Map), ConnectionLimit: d.ConnectionLimit,
+		Settings: d.Settings, Comment: d.Comment,
 		Labels: d.Labels.String(),
 	}
 	if d.ReplicationFactor != DefaultReplicationFactor {
@@ -51,7 +55,8 @@ func encodeDatabase(d *Database) *pb.Database {
 	}
 	for _, f := range d.Fragments {
 		p.Fragments = append(p.Fragments, &pb.Fragment{
-			Id: f.ID, Ordinal: uint32(f.Ordinal), Nodes: f.Nodes, Joining: f.Joining, Leaving: f.Leaving, Added: f.Added, Draining: f.Draining,
+			Id: f.ID, Ordinal: uint32(f.Ordinal), Nodes: f.Nodes, Joining: f.Joining, Leaving: f.Leaving,
+			Added: f.Added, Draining: f.Draining,
 			Replicas: uint32(f.Replicas), On: f.On, Labels: f.Labels.String(),
 		})
 	}
@@ -85,9 +90,11 @@ func encodeSegments(s shardmap.Segments) (out []*pb.Segment) {
 
 func encodeTable(t *Table) *pb.Table {
 	p := &pb.Table{
-		Oid: t.OID, Database: t.Database, Schema: t.Schema, Name: t.Name, Owner: t.Owner, Kind: uint32(t.Kind), Version: t.Version, StorageId: t.StorageID,
+		Oid: t.OID, Database: t.Database, Schema: t.Schema, Name: t.Name, Owner: t.Owner, Kind: uint32(t.Kind),
+		Version: t.Version, StorageId: t.StorageID,
 		Anchors: t.Anchors, Document: int32(t.Document), AnchorBy: t.AnchorBy, PolicyValidated: t.PolicyValidated,
-		Options: t.Options, Comment: t.Comment, NextAttnum: int32(t.NextAttNum), Forwarding: t.Forwarding, ForwardingOf: t.ForwardingOf, Segments: encodeSegments(t.Segments),
+		Options: t.Options, Comment: t.Comment, NextAttnum: int32(t.NextAttNum), Forwarding: t.Forwarding,
+		ForwardingOf: t.ForwardingOf, Segments: encodeSegments(t.Segments),
 	}
 	for _, r := range t.Prefixes {
 		p.Prefixes = append(p.Prefixes, &pb.PrefixRule{Prefix: r.Text, Lo: r.Lo, Hi: r.Hi})
@@ -117,7 +124,8 @@ func encodeTable(t *Table) *pb.Table {
 
 func encodeColumn(c *Column) *pb.Column {
 	return &pb.Column{
-		Attnum: int32(c.AttNum), Name: c.Name, Type: c.Type, Typmod: c.Typmod, Collation: c.Collation, NotNull: c.NotNull, Default: c.Default,
+		Attnum: int32(c.AttNum), Name: c.Name, Type: c.Type, Typmod: c.Typmod, Collation: c.Collation,
+		NotNull: c.NotNull, Default: c.Default,
 		Identity: uint32(c.Identity), Generated: c.Generated, Missing: c.Missing, Dropped: c.Dropped, Adding: c.Adding,
 		Sequence: c.Sequence,
 	}
@@ -125,7 +133,8 @@ func encodeColumn(c *Column) *pb.Column {
 
 func encodeConstraint(c *Constraint) *pb.Constraint {
 	return &pb.Constraint{
-		Oid: c.OID, Name: c.Name, Kind: uint32(c.Kind), Columns: encodeAttNums(c.Columns), Check: c.Check, NoInherit: c.NoInherit, Valid: c.Valid,
+		Oid: c.OID, Name: c.Name, Kind: uint32(c.Kind), Columns: encodeAttNums(c.Columns), Check: c.Check,
+		NoInherit: c.NoInherit, Valid: c.Valid,
 		Index: c.Index, Comment: c.Comment, Deferrable: c.Deferrable,
 		InitiallyDeferred: c.InitiallyDeferred, Primary: c.Primary, Reference: encodeReference(c.Reference),
 	}
@@ -133,9 +142,11 @@ func encodeConstraint(c *Constraint) *pb.Constraint {
 
 func encodeIndex(x *Index) *pb.Index {
 	p := &pb.Index{
-		Oid: x.OID, Name: x.Name, StorageId: x.StorageID, Columns: encodeAttNums(x.Columns), Unique: x.Unique, Primary: x.Primary, Comment: x.Comment,
-		Expressions: x.Expressions, Predicate: x.Predicate, Include: encodeAttNums(x.Include), NullsNotDistinct: x.NullsNotDistinct,
-		Global: x.Global, State: uint32(x.State), Options: x.Options, Classes: x.Classes,
+		Oid: x.OID, Name: x.Name, StorageId: x.StorageID, Columns: encodeAttNums(x.Columns), Unique: x.Unique,
+		Primary: x.Primary, Comment: x.Comment,
+		Expressions: x.Expressions, Predicate: x.Predicate, Include: encodeAttNums(x.Include),
+		NullsNotDistinct: x.NullsNotDistinct,
+		Global:           x.Global, State: uint32(x.State), Options: x.Options, Classes: x.Classes,
 	}
 	for _, o := range x.Order {
 		p.Order = append(p.Order, byte(o))
@@ -153,15 +164,18 @@ func encodeAttNums(ns []int16) []int32 {
 
 func encodeRole(r *Role) *pb.Role {
 	return &pb.Role{
-		Oid: r.OID, Name: r.Name, Superuser: r.Superuser, Inherit: r.Inherit, CreateRole: r.CreateRole, CreateDb: r.CreateDB, Login: r.Login,
-		Replication: r.Replication, BypassRls: r.BypassRLS, ConnectionLimit: r.ConnectionLimit, Password: r.Password, ValidUntil: r.ValidUntil,
-		Settings: r.Settings, Comment: r.Comment,
+		Oid: r.OID, Name: r.Name, Superuser: r.Superuser, Inherit: r.Inherit, CreateRole: r.CreateRole,
+		CreateDb: r.CreateDB, Login: r.Login,
+		Replication: r.Replication, BypassRls: r.BypassRLS, ConnectionLimit: r.ConnectionLimit, Password: r.Password,
+		ValidUntil: r.ValidUntil,
+		Settings:   r.Settings, Comment: r.Comment,
 	}
 }
 
 func encodeJob(j *Job) *pb.Job {
 	return &pb.Job{
-		Id: j.ID, Kind: j.Kind, State: string(j.State), Database: j.Database, Table: j.Table, Payload: j.Payload, Done: j.Done, Total: j.Total,
+		Id: j.ID, Kind: j.Kind, State: string(j.State), Database: j.Database, Table: j.Table, Payload: j.Payload,
+		Done: j.Done, Total: j.Total,
 		Error: j.Error, StartedMicros: j.StartedMicros, UpdatedMicros: j.UpdatedMicros, Node: j.Node, Swept: j.Swept,
 	}
 }
@@ -171,7 +185,8 @@ func encodeReference(r *Reference) *pb.Reference {
 		return nil
 	}
 	return &pb.Reference{
-		Table: r.Table, Columns: encodeAttNums(r.Columns), Index: r.Index, Match: uint32(r.Match), OnUpdate: uint32(r.OnUpdate),
+		Table: r.Table, Columns: encodeAttNums(r.Columns), Index: r.Index, Match: uint32(r.Match),
+		OnUpdate: uint32(r.OnUpdate),
 		OnDelete: uint32(r.OnDelete), DeleteColumns: encodeAttNums(r.DeleteColumns),
 	}
 }

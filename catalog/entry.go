@@ -88,7 +88,8 @@ func decodeEntry(data []byte) (logEntry, error) {
 	case *pb.Entry_Allocate:
 		a := k.Allocate
 		return logEntry{want: allotment{
-			oids: a.GetOids(), fragments: a.GetFragments(), nodes: a.GetNodes(), jobs: a.GetJobs(), table: a.GetTable(), ids: a.GetIds(),
+			oids: a.GetOids(), fragments: a.GetFragments(), nodes: a.GetNodes(), jobs: a.GetJobs(), table: a.GetTable(),
+			ids: a.GetIds(),
 		}}, nil
 	case *pb.Entry_Batch:
 		ops, err := decodeBatch(k.Batch)

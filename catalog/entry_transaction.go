@@ -22,7 +22,8 @@ func prepareOf(p *prepared) *pb.Prepare {
 }
 
 func encodeDecision(d decision) ([]byte, error) {
-	return marshal(&pb.Entry{Kind: &pb.Entry_Decide{Decide: &pb.Decide{Transaction: d.id[:], Commit: d.commit, CommitTs: d.commitTS, Held: d.held}}})
+	return marshal(&pb.Entry{Kind: &pb.Entry_Decide{Decide: &pb.Decide{Transaction: d.id[:], Commit: d.commit,
+		CommitTs: d.commitTS, Held: d.held}}})
 }
 
 func encodeForget(id TransactionID) ([]byte, error) {

@@ -32,7 +32,8 @@ func (c *Change) SetFactor(database OID, n int, a Author) error {
 	if d.ReplicationFactor = n; was == n {
 		return nil
 	}
-	return errors.Join(c.PutDatabase(d), c.note(a, ReplicasRecord, d, d.Name, fmt.Sprintf("%d replicas of each fragment instead of %d", n, was)))
+	return errors.Join(c.PutDatabase(d), c.note(a, ReplicasRecord, d, d.Name,
+		fmt.Sprintf("%d replicas of each fragment instead of %d", n, was)))
 }
 
 // SetFragmentFactor sets the number of replicas of a fragment, 0 for the database's number, and the
@@ -60,14 +61,16 @@ func (c *Change) SetFragmentFactor(database OID, fragment string, n int, on []ui
 			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `node "%s" cannot hold fragments`, x.Name).
 				WithDetail("It is a gateway, or is being drained.")
 		case !d.RuleOf(f).Allows(x.Labels):
-			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `node "%s" has not the labels %s, which fragment "%s" is for`, x.Name, d.RuleOf(f), fragment).
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+				`node "%s" has not the labels %s, which fragment "%s" is for`, x.Name, d.RuleOf(f), fragment).
 				WithHint("sherd.zones lists the nodes that have them; sherd.set_fragment_labels and sherd.set_database_labels change the rule.")
 		default:
 			names = append(names, x.Name)
 		}
 	}
 	if len(on) > 0 && len(on) < n {
-		return pgerr.New(pgerr.InvalidParameterValue, "%d replicas cannot be on %d nodes", n, len(on)).WithHint("Name at least as many nodes.")
+		return pgerr.New(pgerr.InvalidParameterValue, "%d replicas cannot be on %d nodes", n, len(on)).
+			WithHint("Name at least as many nodes.")
 	}
 	if f.Replicas == n && slices.Equal(f.On, on) {
 		return nil

@@ -84,7 +84,10 @@ func owns(d *Database, m *Move) bool {
 		f, ok := m.Resegment.From(d.Map)
 		return ok && f == s.Source
 	}
-	return slices.ContainsFunc(d.Map.Ranges(), func(r shardmap.Range) bool { return r.Fragment == s.Source && r.Lo <= s.Lo && s.Hi <= r.Hi })
+	return slices.ContainsFunc(d.Map.Ranges(), func(r shardmap.Range) bool {
+		return r.Fragment == s.Source &&
+			r.Lo <= s.Lo && s.Hi <= r.Hi
+	})
 }
 
 func (c *Change) requireDerived(database OID, derived map[OID]uint64) error {
@@ -180,7 +183,8 @@ func (c *Change) EndMove(job uint64, outcome, why string, micros int64) error {
 	}
 	c.DropJob(job)
 	r := &Record{
-		Kind: MoveRecord, Database: m.Job.Database, Subject: c.subject(m.Move), Change: outcome, Who: m.Who, Why: m.Why, Plan: m.Plan,
+		Kind: MoveRecord, Database: m.Job.Database, Subject: c.subject(m.Move), Change: outcome, Who: m.Who, Why: m.Why,
+		Plan: m.Plan,
 		Move: &EndedMove{Job: job, Outcome: outcome, StartedMicros: m.Job.StartedMicros, Error: why, Move: *m.Move},
 	}
 	r.Move.Step, r.Move.Waits = MoveStep{}, ""

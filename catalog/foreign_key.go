@@ -130,7 +130,8 @@ func (v *View) checkKeyOf(k *Constraint) error {
 		}
 	}
 	if r.Index == 0 && t.PrimaryKey() == nil || r.Index != 0 && t.Index(r.Index) == nil {
-		return pgerr.New(pgerr.DependentObjectsStillExist, "the key of table %s that constraint %s refers to is not there any more", t.Name, k.Name)
+		return pgerr.New(pgerr.DependentObjectsStillExist,
+			"the key of table %s that constraint %s refers to is not there any more", t.Name, k.Name)
 	}
 	return nil
 }

@@ -144,7 +144,8 @@ func NewPartsTable(t *Table, oid, constraint OID) *Table {
 			{AttNum: PartKey, Name: "k", Type: int8OID, Typmod: -1, NotNull: true},
 			{AttNum: PartDocument, Name: "d", Type: int8OID, Typmod: -1, NotNull: true},
 		},
-		Constraints: []Constraint{{OID: constraint, Name: "parts_key", Kind: PrimaryKey, Columns: []int16{PartKey}, Valid: true}},
+		Constraints: []Constraint{{OID: constraint, Name: "parts_key", Kind: PrimaryKey, Columns: []int16{PartKey},
+			Valid: true}},
 	}
 }
 
@@ -169,7 +170,8 @@ func encodeHot(h *Hot) *pb.Hot {
 	}
 	for _, d := range h.Documents {
 		p.Documents = append(p.Documents, &pb.HotDocument{
-			Number: d.Number, Id: d.ID, Key: d.Key, Parts: d.Parts, Counters: d.Counters, Since: d.Since, Who: d.Who, Joined: d.Joined,
+			Number: d.Number, Id: d.ID, Key: d.Key, Parts: d.Parts, Counters: d.Counters, Since: d.Since, Who: d.Who,
+			Joined: d.Joined,
 		})
 	}
 	return p
@@ -185,8 +187,9 @@ func (d *attNumDecoder) hot(p *pb.Hot) *Hot {
 	}
 	for _, x := range p.GetDocuments() {
 		h.Documents = append(h.Documents, HotDocument{
-			Number: x.GetNumber(), ID: x.GetId(), Key: x.GetKey(), Parts: x.GetParts(), Counters: x.GetCounters(), Since: x.GetSince(),
-			Who: x.GetWho(), Joined: x.GetJoined(),
+			Number: x.GetNumber(), ID: x.GetId(), Key: x.GetKey(), Parts: x.GetParts(), Counters: x.GetCounters(),
+			Since: x.GetSince(),
+			Who:   x.GetWho(), Joined: x.GetJoined(),
 		})
 	}
 	return h
@@ -212,12 +215,14 @@ func (t *Table) keepsCounters(old *Table) error {
 	}
 	for _, c := range t.Hot.Counters {
 		a, b := old.ColumnByNum(c.Column), t.ColumnByNum(c.Column)
-		if a != nil && (b == nil || a.Type != b.Type || a.Typmod != b.Typmod || a.Dropped != b.Dropped || a.Generated != b.Generated) {
+		if a != nil && (b == nil || a.Type != b.Type || a.Typmod != b.Typmod || a.Dropped != b.Dropped ||
+			a.Generated != b.Generated) {
 			what = "columns with counters are changed"
 		}
 	}
 	for i := range t.Columns {
-		if c := old.ColumnByNum(t.Columns[i].AttNum); t.Columns[i].Generated != "" && (c == nil || c.Generated != t.Columns[i].Generated) {
+		if c := old.ColumnByNum(t.Columns[i].AttNum); t.Columns[i].Generated != "" &&
+			(c == nil || c.Generated != t.Columns[i].Generated) {
 			what = "generated columns are added"
 		}
 	}

@@ -45,7 +45,8 @@ const DropStorageJob = "drop_storage"
 // storage id; micros is the current time.
 func NewDropStorageJob(id uint64, database OID, storageID uint32, micros int64) *Job {
 	return &Job{
-		ID: id, Kind: DropStorageJob, State: JobRunning, Database: database, Payload: binary.BigEndian.AppendUint32(nil, storageID),
+		ID: id, Kind: DropStorageJob, State: JobRunning, Database: database,
+		Payload:       binary.BigEndian.AppendUint32(nil, storageID),
 		StartedMicros: micros, UpdatedMicros: micros,
 	}
 }

@@ -12,7 +12,8 @@ func NewBuildIndexJob(id uint64, t *Table, x *Index, micros int64) *Job {
 	p := binary.BigEndian.AppendUint32(nil, t.StorageID)
 	p = binary.BigEndian.AppendUint32(p, x.StorageID)
 	return &Job{
-		ID: id, Kind: BuildIndexJob, State: JobRunning, Database: t.Database, Table: t.OID, Payload: binary.BigEndian.AppendUint32(p, x.OID),
+		ID: id, Kind: BuildIndexJob, State: JobRunning, Database: t.Database, Table: t.OID,
+		Payload:       binary.BigEndian.AppendUint32(p, x.OID),
 		StartedMicros: micros, UpdatedMicros: micros,
 	}
 }

@@ -148,7 +148,8 @@ func (c *Catalog) gaveUp(ctx context.Context, unanswered bool) error {
 	patience := errors.Is(context.Cause(ctx), errPatience)
 	switch {
 	case unanswered:
-		return pgerr.New(pgerr.StatementCompletionUnknown, "the catalog's leader did not answer; it is not known whether the change came into force").
+		return pgerr.New(pgerr.StatementCompletionUnknown,
+			"the catalog's leader did not answer; it is not known whether the change came into force").
 			WithDetail("%s", c.voters())
 	case patience:
 		return pgerr.New(pgerr.CannotConnectNow, "the catalog has no leader at present: definitions cannot be changed").
@@ -166,7 +167,8 @@ func (c *Catalog) voters() string {
 			names = append(names, c.nameOf(s.ID))
 		}
 	}
-	return fmt.Sprintf("A leader needs %d of the %d nodes %s, and this node reaching them.", len(names)/2+1, len(names), strings.Join(names, ", "))
+	return fmt.Sprintf("A leader needs %d of the %d nodes %s, and this node reaching them.", len(names)/2+1, len(names),
+		strings.Join(names, ", "))
 }
 
 // nameOf returns the name of the node with a Raft id.

@@ -44,7 +44,8 @@ const minHash = 16
 func tokenID(hash []byte) uint64 { return binary.BigEndian.Uint64(hash) >> 8 }
 
 func (a *Authority) check() error {
-	if a.ID == 0 || a.ID > maxObjectID || a.Phase < AuthorityAnnounced || a.Phase > AuthorityRetiring || len(a.Secret) == 0 {
+	if a.ID == 0 || a.ID > maxObjectID || a.Phase < AuthorityAnnounced || a.Phase > AuthorityRetiring ||
+		len(a.Secret) == 0 {
 		return errors.New("an authority needs a number, a phase and its key")
 	}
 	return nil
@@ -125,7 +126,8 @@ func decodeAuthority(p *pb.Authority) (*Authority, error) {
 
 func decodeJoinToken(p *pb.JoinToken) (*JoinToken, error) {
 	t := &JoinToken{
-		Hash: p.GetHash(), Authority: p.GetAuthority(), CreatedMicros: p.GetCreatedMicros(), ExpiresMicros: p.GetExpiresMicros(), Node: p.GetNode(),
+		Hash: p.GetHash(), Authority: p.GetAuthority(), CreatedMicros: p.GetCreatedMicros(),
+		ExpiresMicros: p.GetExpiresMicros(), Node: p.GetNode(),
 		UsedBy: p.GetUsedBy(),
 	}
 	return t, t.check()

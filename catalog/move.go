@@ -88,28 +88,36 @@ type Move struct {
 
 func encodeMove(m *Move) *pb.Move {
 	p := &pb.Move{
-		Lo: m.Lo, Hi: m.Hi, Source: m.Source, Target: m.Target, Who: m.Who, Why: m.Why, Plan: m.Plan, Steps: m.Steps, Bytes: m.Bytes,
-		Documents: m.Documents, BlockedMicros: m.Blocked, WorstMicros: m.Worst, Retries: m.Retries, Rate: m.Rate, Waits: m.Waits, Pin: m.Pin,
-		Anchors: m.Anchors, Resegment: encodeResegment(m.Resegment), Segments: encodeMovedSegments(m.Segments), MoreSegments: m.MoreSegments,
+		Lo: m.Lo, Hi: m.Hi, Source: m.Source, Target: m.Target, Who: m.Who, Why: m.Why, Plan: m.Plan, Steps: m.Steps,
+		Bytes:     m.Bytes,
+		Documents: m.Documents, BlockedMicros: m.Blocked, WorstMicros: m.Worst, Retries: m.Retries, Rate: m.Rate,
+		Waits: m.Waits, Pin: m.Pin,
+		Anchors: m.Anchors, Resegment: encodeResegment(m.Resegment), Segments: encodeMovedSegments(m.Segments),
+		MoreSegments: m.MoreSegments,
 	}
 	if s := m.Step; s.Number != 0 {
-		p.Step = &pb.MoveStep{Number: s.Number, Lo: s.Lo, Hi: s.Hi, Source: s.Source, Phase: uint32(s.Phase), F: s.F, Since: s.Since, Receipt: s.Receipt}
+		p.Step = &pb.MoveStep{Number: s.Number, Lo: s.Lo, Hi: s.Hi, Source: s.Source, Phase: uint32(s.Phase), F: s.F,
+			Since: s.Since, Receipt: s.Receipt}
 	}
 	return p
 }
 
 func decodeMove(p *pb.Move) (*Move, error) {
 	m := &Move{
-		Interval: shardmap.Interval{Lo: p.GetLo(), Hi: p.GetHi()}, Source: p.GetSource(), Target: p.GetTarget(), Who: p.GetWho(), Why: p.GetWhy(),
-		Plan: p.GetPlan(), Steps: p.GetSteps(), Bytes: p.GetBytes(), Documents: p.GetDocuments(), Blocked: p.GetBlockedMicros(),
-		Worst: p.GetWorstMicros(), Retries: p.GetRetries(), Rate: p.GetRate(), Waits: p.GetWaits(), Pin: p.GetPin(),
-		Anchors: p.GetAnchors(), Resegment: decodeResegment(p.GetResegment()), Segments: decodeMovedSegments(p.GetSegments()), MoreSegments: p.GetMoreSegments(),
+		Interval: shardmap.Interval{Lo: p.GetLo(), Hi: p.GetHi()}, Source: p.GetSource(), Target: p.GetTarget(),
+		Who: p.GetWho(), Why: p.GetWhy(),
+		Plan: p.GetPlan(), Steps: p.GetSteps(), Bytes: p.GetBytes(), Documents: p.GetDocuments(),
+		Blocked: p.GetBlockedMicros(),
+		Worst:   p.GetWorstMicros(), Retries: p.GetRetries(), Rate: p.GetRate(), Waits: p.GetWaits(), Pin: p.GetPin(),
+		Anchors: p.GetAnchors(), Resegment: decodeResegment(p.GetResegment()),
+		Segments: decodeMovedSegments(p.GetSegments()), MoreSegments: p.GetMoreSegments(),
 	}
 	if s := p.GetStep(); s != nil {
 		if s.GetPhase() > uint32(StepDone) {
 			return nil, fmt.Errorf("step of a move in phase %d", s.GetPhase())
 		}
-		m.Step = MoveStep{s.GetNumber(), shardmap.Interval{Lo: s.GetLo(), Hi: s.GetHi()}, s.GetSource(), StepPhase(s.GetPhase()), s.GetF(), s.GetSince(), s.GetReceipt()}
+		m.Step = MoveStep{s.GetNumber(), shardmap.Interval{Lo: s.GetLo(), Hi: s.GetHi()}, s.GetSource(),
+			StepPhase(s.GetPhase()), s.GetF(), s.GetSince(), s.GetReceipt()}
 	}
 	return m, m.check()
 }
@@ -123,7 +131,8 @@ func (m *Move) check() error {
 		return errors.New("a step of a move needs a number and a phase")
 	case s.Receipt >= s.Number && s.Receipt != 0:
 		return errors.New("a step of a move goes on with a later one")
-	case s.Number != 0 && (s.Empty() || s.Lo < m.Lo || s.Hi > m.Hi || s.Source == 0 || s.Source == m.Target && m.Resegment == nil):
+	case s.Number != 0 && (s.Empty() || s.Lo < m.Lo || s.Hi > m.Hi || s.Source == 0 || s.Source == m.Target &&
+		m.Resegment == nil):
 		return errors.New("a step of a move is not within it")
 	case m.Resegment != nil:
 		return m.Resegment.check()

@@ -13,11 +13,13 @@ func (c *Change) moveNamed(id uint64) (RunningMove, error) {
 	}
 	for r := range c.base.Records() {
 		if r.Move != nil && r.Move.Job == id {
-			return RunningMove{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "move %d has ended: %s", id, r.Move.Outcome).
+			return RunningMove{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "move %d has ended: %s", id,
+				r.Move.Outcome).
 				WithHint("sherd.move_history tells about it.")
 		}
 	}
-	return RunningMove{}, pgerr.New(pgerr.UndefinedObject, "move %d does not exist", id).WithHint("sherd.moves lists them.")
+	return RunningMove{}, pgerr.New(pgerr.UndefinedObject, "move %d does not exist", id).
+		WithHint("sherd.moves lists them.")
 }
 
 // PauseMove stops a move before its next step. The present step is undone unless it has flipped.
@@ -83,6 +85,7 @@ func (c *Change) setMove(m RunningMove, state JobState, a Author) error {
 
 // noteMove records the author of a pause, resumption or cancellation of a move.
 func (c *Change) noteMove(m RunningMove, state JobState, a Author) error {
-	change := map[JobState]string{JobRunning: "move resumed", JobPaused: "move paused", JobCancelled: "move cancelled"}[state]
+	change := map[JobState]string{JobRunning: "move resumed", JobPaused: "move paused",
+		JobCancelled: "move cancelled"}[state]
 	return c.note(a, RangeRecord, c.base.Database(m.Job.Database), c.subject(m.Move), change)
 }

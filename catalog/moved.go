@@ -52,7 +52,8 @@ func (t *Table) keyForm() shardmap.KeyForm {
 }
 
 // keyForms maps the OID of a type to the form of its keys. Keys of other types are shown encoded.
-var keyForms = map[OID]shardmap.KeyForm{17: shardmap.ByteKeys, 20: shardmap.Int8Keys, 21: shardmap.Int2Keys, 23: shardmap.Int4Keys}
+var keyForms = map[OID]shardmap.KeyForm{17: shardmap.ByteKeys, 20: shardmap.Int8Keys, 21: shardmap.Int2Keys,
+	23: shardmap.Int4Keys}
 
 // namedSegments is the number of segments that a move names.
 const namedSegments = 4
@@ -71,7 +72,8 @@ func (c *Change) nameSegments(database OID, m *Move) {
 			case len(m.Segments) == namedSegments:
 				m.MoreSegments++
 			default:
-				m.Segments = append(m.Segments, MovedSegment{Table: t.OID, Storage: t.StorageID, Name: t.Name, Keys: t.Segments.Range(i)})
+				m.Segments = append(m.Segments, MovedSegment{Table: t.OID, Storage: t.StorageID, Name: t.Name,
+					Keys: t.Segments.Range(i)})
 			}
 		}
 	}
@@ -130,14 +132,16 @@ func (c *Change) subject(m *Move) string { return m.Name(c.base.SegmentName) }
 
 func encodeMovedSegments(list []MovedSegment) (out []*pb.MovedSegment) {
 	for _, s := range list {
-		out = append(out, &pb.MovedSegment{Table: s.Table, Storage: s.Storage, Name: s.Name, Start: s.Keys.Start, End: s.Keys.End})
+		out = append(out, &pb.MovedSegment{Table: s.Table, Storage: s.Storage, Name: s.Name, Start: s.Keys.Start,
+			End: s.Keys.End})
 	}
 	return out
 }
 
 func decodeMovedSegments(list []*pb.MovedSegment) (out []MovedSegment) {
 	for _, p := range list {
-		out = append(out, MovedSegment{Table: p.GetTable(), Storage: p.GetStorage(), Name: p.GetName(), Keys: shardmap.KeyRange{Start: p.GetStart(), End: p.GetEnd()}})
+		out = append(out, MovedSegment{Table: p.GetTable(), Storage: p.GetStorage(), Name: p.GetName(),
+			Keys: shardmap.KeyRange{Start: p.GetStart(), End: p.GetEnd()}})
 	}
 	return out
 }

@@ -11,7 +11,8 @@ import (
 func (v *View) Sites() []shardmap.Site {
 	var out []shardmap.Site
 	for n := range v.Nodes() {
-		out = append(out, shardmap.Site{ID: n.ID, Zone: n.Labels["zone"], Labels: n.Labels, Holds: !n.Gateway, Drains: n.GivesReplicas()})
+		out = append(out, shardmap.Site{ID: n.ID, Zone: n.Labels["zone"], Labels: n.Labels, Holds: !n.Gateway,
+			Drains: n.GivesReplicas()})
 	}
 	return out
 }
@@ -22,7 +23,8 @@ func (v *View) ReplicaSets() []shardmap.ReplicaSet {
 	for d := range v.Databases() {
 		for _, f := range d.Fragments {
 			out = append(out, shardmap.ReplicaSet{
-				Fragment: f.ID, Want: d.Factor(&f), On: f.On, Labels: d.RuleOf(&f), Nodes: f.Nodes, Joining: f.Joining, Leaving: f.Leaving,
+				Fragment: f.ID, Want: d.Factor(&f), On: f.On, Labels: d.RuleOf(&f), Nodes: f.Nodes, Joining: f.Joining,
+				Leaving: f.Leaving,
 			})
 		}
 	}
@@ -33,7 +35,8 @@ func (v *View) ReplicaSets() []shardmap.ReplicaSet {
 // nothing.
 func (c *Change) Place(was, next shardmap.ReplicaSet) error {
 	d, f := c.base.Fragment(was.Fragment)
-	if f == nil || !slices.Equal(f.Nodes, was.Nodes) || !slices.Equal(f.Joining, was.Joining) || !slices.Equal(f.Leaving, was.Leaving) {
+	if f == nil || !slices.Equal(f.Nodes, was.Nodes) || !slices.Equal(f.Joining, was.Joining) ||
+		!slices.Equal(f.Leaving, was.Leaving) {
 		return nil // another change came first
 	}
 	d = d.Clone()

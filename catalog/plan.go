@@ -101,9 +101,11 @@ func (j *Job) WithPlan(p *Plan, micros int64) *Job {
 	m := &pb.Plan{Epoch: p.Epoch, Who: p.Who, Why: p.Why, Waits: p.Waits}
 	for _, s := range p.Steps {
 		m.Steps = append(m.Steps, &pb.PlanStep{
-			Kind: uint32(s.Kind), Lo: s.Lo, Hi: s.Hi, Source: s.Source, Target: s.Target, Fragment: s.Fragment, Node: s.Node, Bytes: s.Bytes,
+			Kind: uint32(s.Kind), Lo: s.Lo, Hi: s.Hi, Source: s.Source, Target: s.Target, Fragment: s.Fragment,
+			Node: s.Node, Bytes: s.Bytes,
 			Documents: s.Documents, EstimateMicros: s.Estimate, Reason: s.Reason, Job: s.Job, Done: s.Done,
-			Table: uint32(s.Table), First: uint32(s.First), Last: uint32(s.Last), Count: uint32(s.Count), Keys: s.SplitKeys(), What: s.What,
+			Table: uint32(s.Table), First: uint32(s.First), Last: uint32(s.Last), Count: uint32(s.Count),
+			Keys: s.SplitKeys(), What: s.What,
 			LeftOut: s.LeftOut,
 		})
 	}
@@ -134,10 +136,13 @@ func (j *Job) Plan() (*Plan, error) {
 			return nil, errors.New("a step of a plan of a later release")
 		}
 		p.Steps = append(p.Steps, PlanStep{
-			Kind: StepKind(s.GetKind()), Interval: shardmap.Interval{Lo: s.GetLo(), Hi: s.GetHi()}, Source: s.GetSource(), Target: s.GetTarget(),
-			Fragment: s.GetFragment(), Node: s.GetNode(), Bytes: s.GetBytes(), Documents: s.GetDocuments(), Estimate: s.GetEstimateMicros(),
-			Reason: s.GetReason(), Job: s.GetJob(), Done: s.GetDone(), Table: OID(s.GetTable()),
-			First: shardmap.Bucket(s.GetFirst()), Last: shardmap.Bucket(s.GetLast()), Count: int(s.GetCount()), Keys: JoinKeys(s.GetKeys()), What: s.GetWhat(),
+			Kind: StepKind(s.GetKind()), Interval: shardmap.Interval{Lo: s.GetLo(), Hi: s.GetHi()},
+			Source: s.GetSource(), Target: s.GetTarget(),
+			Fragment: s.GetFragment(), Node: s.GetNode(), Bytes: s.GetBytes(), Documents: s.GetDocuments(),
+			Estimate: s.GetEstimateMicros(),
+			Reason:   s.GetReason(), Job: s.GetJob(), Done: s.GetDone(), Table: OID(s.GetTable()),
+			First: shardmap.Bucket(s.GetFirst()), Last: shardmap.Bucket(s.GetLast()), Count: int(s.GetCount()),
+			Keys: JoinKeys(s.GetKeys()), What: s.GetWhat(),
 			LeftOut: s.GetLeftOut(),
 		})
 	}

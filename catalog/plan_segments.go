@@ -76,7 +76,8 @@ func (c *Change) beginResegment(p RunningPlan, step int, job uint64, a Author) e
 	if why := c.base.Database(p.Job.Database).mayMerge(c.base.Table(s.Table), old); why != nil {
 		return c.leaveOut(p, step, why, a)
 	}
-	if err := c.AddResegment(job, s.Table, old, append([][]byte{list[0].Start}, s.SplitKeys()...), s.What, a); err != nil {
+	if err := c.AddResegment(job, s.Table, old, append([][]byte{list[0].Start}, s.SplitKeys()...), s.What,
+		a); err != nil {
 		return err
 	}
 	s.Job, p.Waits = job, ""

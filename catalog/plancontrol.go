@@ -36,7 +36,8 @@ func (c *Change) planNamed(id uint64) (RunningPlan, error) {
 	}
 	for r := range c.base.Records() {
 		if r.Kind == PlanRecord && r.Plan == id {
-			return RunningPlan{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "plan %d has ended", id).WithHint("sherd.changelog tells about it.")
+			return RunningPlan{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "plan %d has ended", id).
+				WithHint("sherd.changelog tells about it.")
 		}
 	}
 	return RunningPlan{}, pgerr.New(pgerr.UndefinedObject, "plan %d does not exist", id).
@@ -50,20 +51,24 @@ func (c *Change) ApplyPlan(id uint64, a Author) error {
 		return err
 	}
 	if p.Job.State != JobProposed {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "plan %d was applied already", id).WithHint("sherd.plans tells how far it is.")
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "plan %d was applied already", id).
+			WithHint("sherd.plans tells how far it is.")
 	}
 	if len(p.Steps) == 0 {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "plan %d has no steps", id).WithHint("It is advice only: see sherd.advice.")
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "plan %d has no steps", id).
+			WithHint("It is advice only: see sherd.advice.")
 	}
 	d := c.base.Database(p.Job.Database)
 	if now := d.Map.Epoch(); now != p.Epoch {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "plan %d is out of date", id).
-			WithDetail("It was made for epoch %d of the bucket map of database \"%s\", which is at epoch %d now.", p.Epoch, d.Name, now).
+			WithDetail("It was made for epoch %d of the bucket map of database \"%s\", which is at epoch %d now.",
+				p.Epoch, d.Name, now).
 			WithHint("sherd.plan_rebalance() makes a new one.")
 	}
 	for _, other := range c.base.Plans(p.Job.Database) {
 		if other.Job.ID != id && other.Job.State != JobProposed {
-			return pgerr.New(pgerr.ObjectInUse, "plan %d of database \"%s\" is being carried out", other.Job.ID, d.Name).
+			return pgerr.New(pgerr.ObjectInUse, "plan %d of database \"%s\" is being carried out", other.Job.ID,
+				d.Name).
 				WithHint("Wait for it, or end it with SELECT sherd.cancel_plan(%d).", other.Job.ID)
 		}
 	}
@@ -82,7 +87,8 @@ func (c *Change) BeginPlan(id uint64, database OID, p *Plan, a Author) error {
 	}
 	for _, other := range c.base.Plans(database) {
 		if other.Job.State != JobProposed {
-			return pgerr.New(pgerr.ObjectInUse, "plan %d of database \"%s\" is being carried out", other.Job.ID, d.Name).
+			return pgerr.New(pgerr.ObjectInUse, "plan %d of database \"%s\" is being carried out", other.Job.ID,
+				d.Name).
 				WithHint("Wait for it, or end it with SELECT sherd.cancel_plan(%d).", other.Job.ID)
 		}
 		c.DropJob(other.Job.ID)
@@ -123,7 +129,8 @@ func (c *Change) ResumePlan(id uint64, a Author) error {
 	case p.Job.State == JobRunning:
 		return nil
 	case p.Job.State == JobProposed:
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "plan %d was not applied", id).WithHint("SELECT sherd.apply_plan(%d) applies it.", id)
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "plan %d was not applied", id).
+			WithHint("SELECT sherd.apply_plan(%d) applies it.", id)
 	}
 	for _, m := range c.movesOf(id) {
 		if m.Job.State == JobPaused || m.Job.State == JobFailed {

@@ -90,7 +90,8 @@ func (c *Change) leaveOut(p RunningPlan, step int, why error, a Author) error {
 // leadBy makes a node the preferred leader of a fragment, if it has a replica there.
 func (c *Change) leadBy(fragment, node uint32) error {
 	_, f := c.base.Fragment(fragment)
-	if f == nil || !slices.Contains(f.Nodes, node) || slices.Contains(f.Joining, node) || slices.Contains(f.Leaving, node) {
+	if f == nil || !slices.Contains(f.Nodes, node) || slices.Contains(f.Joining, node) ||
+		slices.Contains(f.Leaving, node) {
 		return nil
 	}
 	nodes := []uint32{node}
@@ -146,7 +147,8 @@ func (c *Change) SetNodeShare(id uint32, weight *float64, maxBytes *uint64, a Au
 	change := ""
 	if weight != nil {
 		if !(*weight > 0 && *weight <= 1000) {
-			return pgerr.New(pgerr.InvalidParameterValue, "weight %g of a node is not above 0 and at most 1000", *weight)
+			return pgerr.New(pgerr.InvalidParameterValue, "weight %g of a node is not above 0 and at most 1000",
+				*weight)
 		}
 		n.Weight, change = *weight, fmt.Sprintf("weight %g", *weight)
 	}

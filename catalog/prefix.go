@@ -66,10 +66,12 @@ func (d *Database) checkRules() error {
 		return nil
 	}
 	if len(d.Prefixes) > shardmap.MaxPrefixes {
-		return pgerr.New(pgerr.ProgramLimitExceeded, `database "%s" has rules for %d prefixes and cannot have more`, d.Name, shardmap.MaxPrefixes)
+		return pgerr.New(pgerr.ProgramLimitExceeded, `database "%s" has rules for %d prefixes and cannot have more`,
+			d.Name, shardmap.MaxPrefixes)
 	}
 	for _, r := range d.Prefixes {
-		if len(r.Fragments) == 0 || !slices.IsSorted(r.Fragments) || slices.ContainsFunc(r.Fragments, func(f uint32) bool { return d.FragmentByID(f) == nil }) {
+		if len(r.Fragments) == 0 || !slices.IsSorted(r.Fragments) ||
+			slices.ContainsFunc(r.Fragments, func(f uint32) bool { return d.FragmentByID(f) == nil }) {
 			return fmt.Errorf("prefix %q is for fragments %v, which are none of the database", r.Text, r.Fragments)
 		}
 		if !d.Map.Has(r.Interval) {
@@ -81,9 +83,11 @@ func (d *Database) checkRules() error {
 
 // AssignPrefix assigns the buckets of a new rule (B6). Each fragment gets an equal share, in the
 // order of the list.
-func (c *Catalog) AssignPrefix(ctx context.Context, database OID, fragments []uint32, n int) (shardmap.Interval, error) {
+func (c *Catalog) AssignPrefix(ctx context.Context, database OID, fragments []uint32, n int) (shardmap.Interval,
+	error) {
 	if n < len(fragments) || n > shardmap.MaxPrefixBuckets {
-		return shardmap.Interval{}, pgerr.New(pgerr.InvalidParameterValue, "a prefix has at least a bucket for each of its fragments and at most %d, not %d", shardmap.MaxPrefixBuckets, n)
+		return shardmap.Interval{}, pgerr.New(pgerr.InvalidParameterValue,
+			"a prefix has at least a bucket for each of its fragments and at most %d, not %d", shardmap.MaxPrefixBuckets, n)
 	}
 	var all shardmap.Interval
 	err := c.assign(ctx, database, func(_ *View, d *Database) (next *shardmap.Map, err error) {
@@ -102,12 +106,14 @@ func (d *Database) PrefixFragments(names []string) (out []uint32, err error) {
 			return nil, err
 		}
 		if f.Draining {
-			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `fragment "%s" takes no buckets: it is being removed`, name)
+			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+				`fragment "%s" takes no buckets: it is being removed`, name)
 		}
 		out = append(out, f.ID)
 	}
 	if len(out) == 0 {
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "a rule for a prefix needs a fragment").WithHint("sherd.fragments lists them.")
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "a rule for a prefix needs a fragment").
+			WithHint("sherd.fragments lists them.")
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
@@ -194,7 +200,9 @@ func (c *Change) keepsAnchors(d *Database, was shardmap.Prefixes) error {
 				before, after, gone = was.HashBucket(id), rules.HashBucket(id), nil
 			}
 			if p.Contains(before) && (after != before || gone != nil) {
-				return pgerr.New(pgerr.ObjectInUse, `anchor "%s" is pinned to fragment "%s", and would lie in another bucket`, id, d.NameOf(p.Fragment)).
+				return pgerr.New(pgerr.ObjectInUse,
+					`anchor "%s" is pinned to fragment "%s", and would lie in another bucket`, id, d.NameOf(
+						p.Fragment)).
 					WithHint("Let it go with sherd.unpin_anchors, and pin it again afterwards.")
 			}
 		}
@@ -203,7 +211,8 @@ func (c *Change) keepsAnchors(d *Database, was shardmap.Prefixes) error {
 }
 
 func noPrefix(d *Database, prefix string) error {
-	return pgerr.New(pgerr.UndefinedObject, `there is no rule for prefix "%s" in database "%s"`, prefix, d.Name).WithHint("sherd.prefixes lists them.")
+	return pgerr.New(pgerr.UndefinedObject, `there is no rule for prefix "%s" in database "%s"`, prefix, d.Name).
+		WithHint("sherd.prefixes lists them.")
 }
 
 // PrefixRule returns the rule of a prefix in its folded form, nil if there is none. The caller must
@@ -261,7 +270,8 @@ func (d *Database) prefixNeeds(fragment uint32) *PrefixRule {
 // MovePrefix sets the fragments of a rule and starts the moves that bring its buckets there; they
 // use the job numbers from firstJob on. It returns an error if a move with one of the buckets is in
 // progress, or if a pin prevents a move.
-func (c *Change) MovePrefix(database OID, prefix string, fragments []uint32, moves []shardmap.Range, firstJob uint64, a Author) error {
+func (c *Change) MovePrefix(database OID, prefix string, fragments []uint32, moves []shardmap.Range, firstJob uint64,
+	a Author) error {
 	d := c.current(c.base.Database(database))
 	r := d.PrefixRule(prefix)
 	if r == nil {
@@ -313,7 +323,8 @@ func (d *Database) PrefixMoves(prefix string, fragments []uint32) (out []shardma
 		return nil, noPrefix(d, prefix)
 	}
 	if r.Len() < len(fragments) {
-		return nil, pgerr.New(pgerr.InvalidParameterValue, `prefix "%s" has %d buckets, which cannot be shared by %d fragments`, prefix, r.Len(), len(fragments))
+		return nil, pgerr.New(pgerr.InvalidParameterValue,
+			`prefix "%s" has %d buckets, which cannot be shared by %d fragments`, prefix, r.Len(), len(fragments))
 	}
 	all := shardmap.NewBucketSet(r.Interval)
 	room := make([]int, len(fragments)) // how many buckets each may still take

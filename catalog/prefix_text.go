@@ -52,9 +52,12 @@ func (d *Database) ParsePrefixText(text string) (out []PrefixRule, err error) {
 		if err != nil {
 			return nil, err
 		}
-		r := PrefixRule{Prefix: shardmap.Prefix{Text: folded, Interval: shardmap.Interval{Lo: w.First, Hi: w.First + w.Buckets}}}
-		if w.First < shardmap.BucketCount || w.Buckets == 0 || w.Buckets > shardmap.MaxPrefixBuckets || w.First >= shardmap.BucketLimit-w.Buckets {
-			return nil, pgerr.New(pgerr.InvalidParameterValue, `prefix "%s" cannot have %d buckets from %d`, folded, w.Buckets, w.First)
+		r := PrefixRule{Prefix: shardmap.Prefix{Text: folded,
+			Interval: shardmap.Interval{Lo: w.First, Hi: w.First + w.Buckets}}}
+		if w.First < shardmap.BucketCount || w.Buckets == 0 || w.Buckets > shardmap.MaxPrefixBuckets ||
+			w.First >= shardmap.BucketLimit-w.Buckets {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, `prefix "%s" cannot have %d buckets from %d`, folded,
+				w.Buckets, w.First)
 		}
 		takers := d.Takers()
 		for _, f := range takers {
@@ -80,9 +83,11 @@ func (d *Database) MissingPrefixes(rules []PrefixRule) (out []PrefixRule, err er
 		case had == nil:
 			out = append(out, r)
 		case had.Interval != r.Interval:
-			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `prefix "%s" has buckets %v in database "%s", and %v where the table comes from`, r.Text, had.Interval, d.Name, r.Interval).
+			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+				`prefix "%s" has buckets %v in database "%s", and %v where the table comes from`, r.Text, had.Interval, d.Name, r.Interval).
 				WithDetail("Ids of the table may name their buckets.").
-				WithHint("Restore into an empty database, or leave option %s out if no id names a bucket above %d.", PrefixOption, shardmap.BucketCount-1)
+				WithHint("Restore into an empty database, or leave option %s out if no id names a bucket above %d.",
+					PrefixOption, shardmap.BucketCount-1)
 		}
 	}
 	return out, nil
@@ -95,7 +100,8 @@ func (c *Change) RestorePrefixes(database OID, rules []PrefixRule, a Author) err
 		d := c.current(c.base.Database(database))
 		next, err := d.Map.AssignAt(r.Fragments, r.Interval)
 		if err != nil {
-			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `buckets %v of prefix "%s" are given out already in database "%s"`, r.Interval, r.Text, d.Name).
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+				`buckets %v of prefix "%s" are given out already in database "%s"`, r.Interval, r.Text, d.Name).
 				WithHint("Restore into an empty database.")
 		}
 		d.Map = next

@@ -82,7 +82,8 @@ func referencesOf(d descriptor) []objectKey {
 	case *Schema:
 		return []objectKey{role(d.Owner), newKey(databaseObject, uint64(d.Database))}
 	case *Table:
-		out := []objectKey{role(d.Owner), newKey(databaseObject, uint64(d.Database)), newKey(schemaObject, uint64(d.Schema))}
+		out := []objectKey{role(d.Owner), newKey(databaseObject, uint64(d.Database)),
+			newKey(schemaObject, uint64(d.Schema))}
 		for i := range d.Constraints {
 			if r := d.Constraints[i].Reference; r != nil {
 				out = append(out, newKey(tableObject, uint64(r.Table)))

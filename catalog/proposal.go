@@ -11,7 +11,8 @@ import (
 // encodeAnswer encodes the result of a request, for another node.
 func encodeAnswer(a applied, err error) ([]byte, error) {
 	out := &pb.Answer{
-		Version: a.version, FirstOid: a.first.oid, FirstFragment: a.first.fragment, FirstNode: a.first.node, FirstJob: a.first.job, FirstId: a.firstID,
+		Version: a.version, FirstOid: a.first.oid, FirstFragment: a.first.fragment, FirstNode: a.first.node,
+		FirstJob: a.first.job, FirstId: a.firstID,
 		Outcome: uint32(a.outcome),
 	}
 	if err != nil {
@@ -47,7 +48,8 @@ func decodeAnswer(data []byte) (applied, error) {
 	}
 	a := applied{
 		version: p.GetVersion(), firstID: p.GetFirstId(), outcome: Outcome(p.GetOutcome()),
-		first: counters{oid: p.GetFirstOid(), fragment: p.GetFirstFragment(), node: p.GetFirstNode(), job: p.GetFirstJob()},
+		first: counters{oid: p.GetFirstOid(), fragment: p.GetFirstFragment(), node: p.GetFirstNode(),
+			job: p.GetFirstJob()},
 	}
 	if r := p.GetRefusal(); r != nil {
 		return a, errorOf(r)
@@ -72,7 +74,8 @@ func errorOf(r *pb.Refusal) error {
 		return errors.New(r.GetMessage())
 	}
 	return fmt.Errorf("the catalog's leader: %w", &pgerr.Error{
-		Code: r.GetCode(), Message: r.GetMessage(), Detail: r.GetDetail(), Hint: r.GetHint(), Schema: r.GetSchema(), Table: r.GetTable(),
+		Code: r.GetCode(), Message: r.GetMessage(), Detail: r.GetDetail(), Hint: r.GetHint(), Schema: r.GetSchema(),
+		Table:  r.GetTable(),
 		Column: r.GetColumn(), Constraint: r.GetConstraint(),
 	})
 }

@@ -103,17 +103,20 @@ func (v *View) Records() iter.Seq[*Record] { return all[*Record](v, recordObject
 
 func encodeRecord(r *Record) *pb.Record {
 	p := &pb.Record{
-		Id: r.ID, Kind: r.Kind, Database: r.Database, Subject: r.Subject, Change: r.Change, Who: r.Who, Why: r.Why, Plan: r.Plan,
+		Id: r.ID, Kind: r.Kind, Database: r.Database, Subject: r.Subject, Change: r.Change, Who: r.Who, Why: r.Why,
+		Plan: r.Plan,
 	}
 	if e := r.Move; e != nil {
-		p.Move = &pb.EndedMove{Job: e.Job, Outcome: e.Outcome, StartedMicros: e.StartedMicros, Error: e.Error, Move: encodeMove(&e.Move)}
+		p.Move = &pb.EndedMove{Job: e.Job, Outcome: e.Outcome, StartedMicros: e.StartedMicros, Error: e.Error,
+			Move: encodeMove(&e.Move)}
 	}
 	return p
 }
 
 func decodeRecord(p *pb.Record) (*Record, error) {
 	r := &Record{
-		ID: p.GetId(), Kind: p.GetKind(), Database: p.GetDatabase(), Subject: p.GetSubject(), Change: p.GetChange(), Who: p.GetWho(), Why: p.GetWhy(),
+		ID: p.GetId(), Kind: p.GetKind(), Database: p.GetDatabase(), Subject: p.GetSubject(), Change: p.GetChange(),
+		Who: p.GetWho(), Why: p.GetWhy(),
 		Plan: p.GetPlan(),
 	}
 	if e := p.GetMove(); e != nil {
@@ -121,7 +124,8 @@ func decodeRecord(p *pb.Record) (*Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Move = &EndedMove{Job: e.GetJob(), Outcome: e.GetOutcome(), StartedMicros: e.GetStartedMicros(), Error: e.GetError(), Move: *m}
+		r.Move = &EndedMove{Job: e.GetJob(), Outcome: e.GetOutcome(), StartedMicros: e.GetStartedMicros(),
+			Error: e.GetError(), Move: *m}
 	}
 	return r, nil
 }

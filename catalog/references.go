@@ -73,19 +73,23 @@ func (v *View) checkDrop(old *View, key objectKey) error {
 		return errors.New("catalog: the cluster cannot be dropped")
 	case schemaObject:
 		for t := range v.TablesIn(OID(key.id())) {
-			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop schema %s because other objects depend on it", old.Schema(OID(key.id())).Name).
+			return pgerr.New(pgerr.DependentObjectsStillExist,
+				"cannot drop schema %s because other objects depend on it", old.Schema(OID(key.id())).Name).
 				WithDetail("%s depends on schema %s", relationWord(t), old.Schema(OID(key.id())).Name).
 				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 		}
 	case tableObject:
 		for _, by := range v.Referrers(OID(key.id())) {
-			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop table %s because other objects depend on it", old.Table(OID(key.id())).Name).
-				WithDetail("constraint %s on table %s depends on table %s", by.Key.Name, by.Table.Name, old.Table(OID(key.id())).Name).
+			return pgerr.New(pgerr.DependentObjectsStillExist,
+				"cannot drop table %s because other objects depend on it", old.Table(OID(key.id())).Name).
+				WithDetail("constraint %s on table %s depends on table %s", by.Key.Name, by.Table.Name,
+					old.Table(OID(key.id())).Name).
 				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 		}
 	case roleObject:
 		if what := v.ownedBy(OID(key.id())); what != "" {
-			return pgerr.New(pgerr.DependentObjectsStillExist, `role "%s" cannot be dropped because some objects depend on it`, old.Role(OID(key.id())).Name).
+			return pgerr.New(pgerr.DependentObjectsStillExist,
+				`role "%s" cannot be dropped because some objects depend on it`, old.Role(OID(key.id())).Name).
 				WithDetail("owner of %s", what)
 		}
 	case nodeObject:
@@ -99,7 +103,8 @@ func (v *View) checkDrop(old *View, key objectKey) error {
 // checkNodeUnused returns an error if fragments need the node.
 func (v *View) checkNodeUnused(n *Node) error {
 	if f := v.fragmentOn(n.ID); f != "" {
-		e := pgerr.New(pgerr.DependentObjectsStillExist, `node "%s" cannot be removed because it holds fragments`, n.Name).
+		e := pgerr.New(pgerr.DependentObjectsStillExist, `node "%s" cannot be removed because it holds fragments`,
+			n.Name).
 			WithDetail("It holds a replica of fragment %s.", f)
 		if n.GivesReplicas() {
 			return e.WithHint("Its replicas are being placed on other nodes: sherd.nodes tells how many it has left.")

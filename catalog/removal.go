@@ -44,7 +44,8 @@ func (j *Job) Removal() (*Removal, error) {
 // WithRemoval returns a copy of the job with another payload; micros is the current time.
 func (j *Job) WithRemoval(r *Removal, micros int64) *Job {
 	j = j.Clone()
-	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(&pb.Removal{Fragment: r.Fragment, Who: r.Who, Why: r.Why, Waits: r.Waits})
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(&pb.Removal{Fragment: r.Fragment, Who: r.Who,
+		Why: r.Why, Waits: r.Waits})
 	if err != nil {
 		// The texts were checked to be UTF-8 when they were read.
 		panic("catalog: a removal cannot be encoded: " + err.Error())
@@ -59,7 +60,8 @@ func (c *Change) RemoveFragment(id uint64, database OID, fragment uint32, a Auth
 	f := d.FragmentByID(fragment)
 	name := d.NameOf(fragment)
 	if f.Draining {
-		return pgerr.New(pgerr.ObjectInUse, `fragment "%s" is being removed`, name).WithHint("sherd.jobs tells how far it is.")
+		return pgerr.New(pgerr.ObjectInUse, `fragment "%s" is being removed`, name).
+			WithHint("sherd.jobs tells how far it is.")
 	}
 	others := 0
 	for i := range d.Fragments {
@@ -68,22 +70,26 @@ func (c *Change) RemoveFragment(id uint64, database OID, fragment uint32, a Auth
 		}
 	}
 	if others <= 1 {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `fragment "%s" cannot be removed: no other fragment of database "%s" can take its buckets`, name, d.Name).
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+			`fragment "%s" cannot be removed: no other fragment of database "%s" can take its buckets`, name, d.Name).
 			WithHint("Add one first, with SELECT sherd.add_fragment(%s).", quoteLiteral(d.Name))
 	}
 	for _, p := range d.Pins {
 		if p.Fragment == fragment {
-			return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: %s pinned to it`, name, c.shown(d.OID, p.Interval)).
+			return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: %s pinned to it`, name,
+				c.shown(d.OID, p.Interval)).
 				WithHint("SELECT sherd.unpin(%s, %d, %d) ends the pin.", quoteLiteral(d.Name), p.Lo, p.Hi)
 		}
 	}
 	if r := d.prefixNeeds(fragment); r != nil {
-		return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: ids under prefix "%s" are to be in it`, name, r.Text).
+		return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: ids under prefix "%s" are to be in it`,
+			name, r.Text).
 			WithHint("sherd.set_prefix names other fragments for the prefix.")
 	}
 	for _, m := range c.movesIn(database) {
 		if m.Target == fragment {
-			return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: move %d brings buckets to it`, name, m.Job.ID).
+			return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: move %d brings buckets to it`, name,
+				m.Job.ID).
 				WithHint("Wait for it, or end it with SELECT sherd.cancel_move(%d).", m.Job.ID)
 		}
 	}

@@ -82,7 +82,8 @@ func NewIDJob(id uint64, kind string, t *Table, payload any, micros int64) (*Job
 	if err != nil {
 		return nil, fmt.Errorf("catalog: job: %w", err)
 	}
-	return &Job{ID: id, Kind: kind, State: JobRunning, Database: t.Database, Table: t.OID, Payload: b, StartedMicros: micros, UpdatedMicros: micros}, nil
+	return &Job{ID: id, Kind: kind, State: JobRunning, Database: t.Database, Table: t.OID, Payload: b,
+		StartedMicros: micros, UpdatedMicros: micros}, nil
 }
 
 // Reach records the progress of a job about ids. stopped is true if the job does not run any more;
@@ -129,7 +130,8 @@ func (c *Change) SetIDJob(id uint64, state JobState, micros int64) error {
 	if j == nil || !j.AboutIDs() {
 		return pgerr.New(pgerr.UndefinedObject, "there is no job %d of sherd.replace_placement, sherd.rewrite_references or sherd.start_validation", id)
 	}
-	from := map[JobState][]JobState{JobPaused: {JobRunning}, JobRunning: {JobPaused, JobFailed, JobCancelled}, JobCancelled: {JobRunning, JobPaused, JobFailed}}[state]
+	from := map[JobState][]JobState{JobPaused: {JobRunning}, JobRunning: {JobPaused, JobFailed, JobCancelled},
+		JobCancelled: {JobRunning, JobPaused, JobFailed}}[state]
 	for _, s := range from {
 		if j.State == s {
 			j = j.Clone()

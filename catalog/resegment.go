@@ -98,7 +98,8 @@ func (r *Resegment) span() shardmap.Interval {
 // segments that start at starts. It reserves the numbers of the new buckets. If the split is part
 // of a plan, the new segments are Automatic: no user asked for their bounds. id is a new job
 // number.
-func (c *Change) AddResegment(id uint64, table OID, old []shardmap.Bucket, starts [][]byte, what string, a Author) error {
+func (c *Change) AddResegment(id uint64, table OID, old []shardmap.Bucket, starts [][]byte, what string,
+	a Author) error {
 	t := c.base.Table(table)
 	if t == nil {
 		return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
@@ -107,7 +108,8 @@ func (c *Change) AddResegment(id uint64, table OID, old []shardmap.Bucket, start
 	r := &Resegment{Table: table, Old: old, What: what}
 	next, first, err := d.Map.Reserve(len(starts))
 	if err != nil {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "no bucket is left that could be given out").WithDetail("%s.", pgerr.Capital(err.Error()))
+		return pgerr.New(pgerr.ProgramLimitExceeded, "no bucket is left that could be given out").
+			WithDetail("%s.", pgerr.Capital(err.Error()))
 	}
 	for i, s := range starts {
 		r.New = append(r.New, shardmap.Segment{Start: s, Bucket: first + shardmap.Bucket(i), Automatic: a.Plan != 0})
@@ -117,7 +119,8 @@ func (c *Change) AddResegment(id uint64, table OID, old []shardmap.Bucket, start
 	}
 	at := r.Place(t)
 	if at < 0 {
-		return pgerr.New(pgerr.SerializationFailure, `segments of table "%s" have changed meanwhile`, t.Name).WithHint("Try again.")
+		return pgerr.New(pgerr.SerializationFailure, `segments of table "%s" have changed meanwhile`, t.Name).
+			WithHint("Try again.")
 	}
 	r.New[0].Automatic = t.Segments[at].Automatic
 	if err := d.mayMerge(t, old); err != nil {
@@ -137,7 +140,8 @@ func (c *Change) AddResegment(id uint64, table OID, old []shardmap.Bucket, start
 // condition goes away by itself, so waiting does not help.
 func (d *Database) mayMerge(t *Table, old []shardmap.Bucket) error {
 	if len(d.Map.Split(shardmap.BucketSetOf(old...))) != 1 {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `segments of table "%s" are in different fragments`, t.Name).WithHint("Move one of them first, with sherd.move_segment.")
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `segments of table "%s" are in different fragments`,
+			t.Name).WithHint("Move one of them first, with sherd.move_segment.")
 	}
 	if !d.PinnedAlike(old) {
 		return pgerr.New(pgerr.ObjectInUse, `segments of table "%s" cannot be merged: they are not pinned to the same fragment`, t.Name).
@@ -151,7 +155,8 @@ func (d *Database) mayMerge(t *Table, old []shardmap.Bucket) error {
 func (v *View) SegmentsInUse(t *Table, buckets []shardmap.Bucket) error {
 	for _, m := range v.Moves(t.Database) {
 		if m.touches(shardmap.BucketSetOf(buckets...)) {
-			return pgerr.New(pgerr.ObjectInUse, `segments of table "%s" are being moved, split or merged by move %d`, t.Name, m.Job.ID).
+			return pgerr.New(pgerr.ObjectInUse, `segments of table "%s" are being moved, split or merged by move %d`,
+				t.Name, m.Job.ID).
 				WithHint("Wait for it, or end it with SELECT sherd.cancel_move(%d).", m.Job.ID)
 		}
 	}

@@ -45,7 +45,8 @@ func NewSequenceTable(oid, constraint OID, s Sequence) *Table {
 			{AttNum: SequenceCalled, Name: "is_called", Type: boolOID, Typmod: -1, NotNull: true},
 			{AttNum: SequenceKey, Name: "sequence", Type: int8OID, Typmod: -1, NotNull: true},
 		},
-		Constraints: []Constraint{{OID: constraint, Name: "sequence_key", Kind: PrimaryKey, Columns: []int16{SequenceKey}, Valid: true}},
+		Constraints: []Constraint{{OID: constraint, Name: "sequence_key", Kind: PrimaryKey,
+			Columns: []int16{SequenceKey}, Valid: true}},
 	}
 }
 
@@ -121,9 +122,11 @@ func (s *Sequence) room(value int64) uint64 {
 // Exhausted is the error of a sequence that has no more values.
 func (t *Table) Exhausted() error {
 	if t.Sequence.Increment > 0 {
-		return pgerr.New(pgerr.SequenceLimitExceeded, `nextval: reached maximum value of sequence "%s" (%d)`, t.Name, t.Sequence.Max)
+		return pgerr.New(pgerr.SequenceLimitExceeded, `nextval: reached maximum value of sequence "%s" (%d)`, t.Name,
+			t.Sequence.Max)
 	}
-	return pgerr.New(pgerr.SequenceLimitExceeded, `nextval: reached minimum value of sequence "%s" (%d)`, t.Name, t.Sequence.Min)
+	return pgerr.New(pgerr.SequenceLimitExceeded, `nextval: reached minimum value of sequence "%s" (%d)`, t.Name,
+		t.Sequence.Min)
 }
 
 // OwnedSequences returns the sequences that columns of a table own, by name. They are in the
@@ -168,7 +171,9 @@ func (d *attNumDecoder) sequence(p *pb.Sequence) *Sequence {
 		return nil
 	}
 	return &Sequence{
-		Type: p.GetType(), Start: p.GetStart(), Increment: p.GetIncrement(), Min: p.GetMin(), Max: p.GetMax(), Cache: p.GetCache(), Cycle: p.GetCycle(),
-		Table: p.GetTable(), Column: d.num(p.GetColumn()), Internal: p.GetInternal(), Value: p.GetValue(), Called: p.GetCalled(),
+		Type: p.GetType(), Start: p.GetStart(), Increment: p.GetIncrement(), Min: p.GetMin(), Max: p.GetMax(),
+		Cache: p.GetCache(), Cycle: p.GetCycle(),
+		Table: p.GetTable(), Column: d.num(p.GetColumn()), Internal: p.GetInternal(), Value: p.GetValue(),
+		Called: p.GetCalled(),
 	}
 }

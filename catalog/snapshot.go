@@ -19,7 +19,8 @@ type state struct {
 func encodeSnapshot(s state) ([]byte, error) {
 	p := &pb.Snapshot{
 		Version: s.view.version, DefinitionVersion: s.view.definitionVersion,
-		NextOid: s.counters.oid, NextFragment: s.counters.fragment, NextNode: s.counters.node, NextJob: s.counters.job, Index: s.index,
+		NextOid: s.counters.oid, NextFragment: s.counters.fragment, NextNode: s.counters.node, NextJob: s.counters.job,
+		Index: s.index,
 	}
 	s.view.objects.Scan(func(_ uint64, e entry) bool {
 		p.Objects = append(p.Objects, encodeObject(e.revision, e.desc))
@@ -52,7 +53,8 @@ func decodeSnapshot(data []byte) (state, error) {
 	v.version, v.definitionVersion = p.GetVersion(), p.GetDefinitionVersion()
 	c := counters{oid: p.GetNextOid(), fragment: p.GetNextFragment(), node: p.GetNextNode(), job: p.GetNextJob()}
 	if v.definitionVersion > v.version {
-		return state{}, fmt.Errorf("catalog: snapshot is damaged: definitions are of version %d, the catalog of %d", v.definitionVersion, v.version)
+		return state{}, fmt.Errorf("catalog: snapshot is damaged: definitions are of version %d, the catalog of %d",
+			v.definitionVersion, v.version)
 	}
 	for _, o := range p.GetObjects() {
 		if err := v.restore(o, c); err != nil {
@@ -70,7 +72,8 @@ func decodeSnapshot(data []byte) (state, error) {
 	ids := &idCounters{}
 	for _, n := range p.GetIdCounters() {
 		if v.Table(n.GetTable()) == nil || n.GetNext() == 0 || n.GetNext() > maxIDNumber {
-			return state{}, fmt.Errorf("catalog: snapshot is damaged: number %d for ids of table %d", n.GetNext(), n.GetTable())
+			return state{}, fmt.Errorf("catalog: snapshot is damaged: number %d for ids of table %d", n.GetNext(),
+				n.GetTable())
 		}
 		ids.Set(n.GetTable(), n.GetNext())
 	}

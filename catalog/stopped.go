@@ -50,7 +50,8 @@ func ReadStopped(o Options, scratch string) (*Stopped, error) {
 		s.Damage = append(s.Damage, err)
 	}
 	if len(s.Damage) == 0 && s.Applied < upTo {
-		s.Damage = append(s.Damage, fmt.Errorf("entries up to %d had been applied, and the log ends at %d", upTo, s.Applied))
+		s.Damage = append(s.Damage, fmt.Errorf("entries up to %d had been applied, and the log ends at %d", upTo,
+			s.Applied))
 	}
 	if v := m.view.Load(); v.Cluster() != nil && s.Applied > 0 {
 		s.View = v

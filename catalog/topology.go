@@ -37,7 +37,8 @@ func (d *Database) FragmentNamed(name string) (*Fragment, error) {
 			return f, nil
 		}
 	}
-	return nil, pgerr.New(pgerr.UndefinedObject, `fragment "%s" of database "%s" does not exist`, name, d.Name).WithHint("sherd.fragments lists them.")
+	return nil, pgerr.New(pgerr.UndefinedObject, `fragment "%s" of database "%s" does not exist`, name, d.Name).
+		WithHint("sherd.fragments lists them.")
 }
 
 // NameOf returns the name of the fragment with a number, "" if there is none.
@@ -72,12 +73,14 @@ func (c *Change) addMove(d *Database, id uint64, m *Move, a Author) error {
 		return err
 	}
 	if len(d.Remaining(m)) == 0 {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `%s in fragment "%s" already`, c.shown(d.OID, m.Interval), d.NameOf(m.Target)).
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `%s in fragment "%s" already`, c.shown(d.OID, m.Interval),
+			d.NameOf(m.Target)).
 			WithHint("sherd.bucket_map shows which fragment has what, and sherd.segments of range tables.")
 	}
 	for _, other := range c.movesIn(d.OID) {
 		if other.touches(shardmap.NewBucketSet(m.Interval)) {
-			return pgerr.New(pgerr.ObjectInUse, "%s being moved by move %d", c.shown(d.OID, other.Interval), other.Job.ID).
+			return pgerr.New(pgerr.ObjectInUse, "%s being moved by move %d", c.shown(d.OID, other.Interval),
+				other.Job.ID).
 				WithHint("Wait for it, or end it with SELECT sherd.cancel_move(%d).", other.Job.ID)
 		}
 	}
@@ -109,17 +112,21 @@ func (c *Change) mayTake(d *Database, m *Move) error {
 	target := d.FragmentByID(m.Target)
 	switch {
 	case target == nil:
-		return pgerr.New(pgerr.UndefinedObject, `%s to go to a fragment that database "%s" has not any more`, c.shown(d.OID, m.Interval), d.Name)
+		return pgerr.New(pgerr.UndefinedObject, `%s to go to a fragment that database "%s" has not any more`,
+			c.shown(d.OID, m.Interval), d.Name)
 	case target.Draining:
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `fragment "%s" takes no buckets: it is being removed`, d.FragmentName(target))
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `fragment "%s" takes no buckets: it is being removed`,
+			d.FragmentName(target))
 	}
 	for _, r := range d.Remaining(m) {
 		if p, ok := d.Pinned(r.Interval, m.Target); ok {
-			return pgerr.New(pgerr.ObjectInUse, `%s pinned to fragment "%s"`, c.shown(d.OID, p.Interval), d.NameOf(p.Fragment)).
+			return pgerr.New(pgerr.ObjectInUse, `%s pinned to fragment "%s"`, c.shown(d.OID, p.Interval),
+				d.NameOf(p.Fragment)).
 				WithHint("SELECT sherd.unpin(%s, %d, %d) ends the pin.", quoteLiteral(d.Name), p.Lo, p.Hi)
 		}
 		if p := d.keptByPrefix(r.Interval, m.Target); p != nil {
-			return pgerr.New(pgerr.ObjectInUse, `%s of prefix "%s", which is to be in %s`, c.shown(d.OID, p.Interval), p.Text, d.namesOf(p.Fragments)).
+			return pgerr.New(pgerr.ObjectInUse, `%s of prefix "%s", which is to be in %s`, c.shown(d.OID, p.Interval),
+				p.Text, d.namesOf(p.Fragments)).
 				WithHint("sherd.set_prefix names other fragments for it.")
 		}
 	}
@@ -144,11 +151,13 @@ func (c *Change) AddFragment(database OID, id uint32, nodes []uint32, a Author) 
 
 // Isolate adds a fragment as AddFragment does, and starts to move buckets there. They are pinned
 // for an anchor when they have arrived. job is a new job number.
-func (c *Change) Isolate(database OID, id uint32, nodes []uint32, job uint64, v shardmap.Interval, anchor string, a Author) (name string, err error) {
+func (c *Change) Isolate(database OID, id uint32, nodes []uint32, job uint64, v shardmap.Interval, anchor string,
+	a Author) (name string, err error) {
 	if name, err = c.AddFragment(database, id, nodes, a); err != nil {
 		return "", err
 	}
-	return name, c.addMove(c.current(c.base.Database(database)), job, &Move{Interval: v, Target: id, Pin: true, Anchors: []string{anchor}}, a)
+	return name, c.addMove(c.current(c.base.Database(database)), job,
+		&Move{Interval: v, Target: id, Pin: true, Anchors: []string{anchor}}, a)
 }
 
 // SplitRange splits a range of the bucket map in two. The second part starts with bucket at.
@@ -156,7 +165,8 @@ func (c *Change) SplitRange(database OID, at uint32, a Author) error {
 	d := c.current(c.base.Database(database))
 	m, err := d.Map.Cut(at)
 	if err != nil {
-		return pgerr.New(pgerr.InvalidParameterValue, "a range cannot be split at bucket %d", at).WithDetail("%s.", pgerr.Capital(err.Error())).
+		return pgerr.New(pgerr.InvalidParameterValue, "a range cannot be split at bucket %d", at).
+			WithDetail("%s.", pgerr.Capital(err.Error())).
 			WithHint("sherd.bucket_map lists the ranges; name the bucket that the second part begins with.")
 	}
 	d.Map = m
@@ -170,7 +180,8 @@ func (c *Change) MergeRanges(database OID, at uint32, a Author) error {
 		before, after := d.Map.Lookup(shardmap.Bucket(at-1)), d.Map.Lookup(shardmap.Bucket(at))
 		if before != after {
 			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "ranges that meet at bucket %d cannot be merged", at).
-				WithDetail(`The one before is in fragment "%s", the one from it on in "%s".`, d.NameOf(before), d.NameOf(after)).
+				WithDetail(`The one before is in fragment "%s", the one from it on in "%s".`, d.NameOf(before),
+					d.NameOf(after)).
 				WithHint("Move one of them first, with sherd.move_buckets.")
 		}
 	}
@@ -191,12 +202,14 @@ func (c *Change) Pin(database OID, v shardmap.Interval, fragment uint32, a Autho
 	}
 	name := d.NameOf(fragment)
 	if rest := d.Remaining(&Move{Interval: v, Target: fragment}); len(rest) > 0 {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `%s not in fragment "%s"`, c.shown(database, rest[0].Interval), name).
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `%s not in fragment "%s"`,
+			c.shown(database, rest[0].Interval), name).
 			WithHint("Move them there first, with sherd.move_buckets.")
 	}
 	for _, p := range d.Pins {
 		if !p.Intersect(v).Empty() {
-			return pgerr.New(pgerr.DuplicateObject, `%s pinned to fragment "%s" already`, c.shown(d.OID, p.Interval), d.NameOf(p.Fragment)).
+			return pgerr.New(pgerr.DuplicateObject, `%s pinned to fragment "%s" already`, c.shown(d.OID, p.Interval),
+				d.NameOf(p.Fragment)).
 				WithHint("SELECT sherd.unpin(%s, %d, %d) ends the pin.", quoteLiteral(d.Name), p.Lo, p.Hi)
 		}
 	}
@@ -224,11 +237,13 @@ func (c *Change) Unpin(database OID, v shardmap.Interval, a Author) error {
 		case in == p.Interval:
 			gone++
 		case !in.Empty():
-			return pgerr.New(pgerr.InvalidParameterValue, "buckets %v are pinned together", p.Interval).WithHint("Unpin all of them.")
+			return pgerr.New(pgerr.InvalidParameterValue, "buckets %v are pinned together", p.Interval).
+				WithHint("Unpin all of them.")
 		}
 	}
 	if gone == 0 {
-		return pgerr.New(pgerr.UndefinedObject, "no buckets of %v are pinned", v).WithHint("sherd.pins lists what is pinned.")
+		return pgerr.New(pgerr.UndefinedObject, "no buckets of %v are pinned", v).
+			WithHint("sherd.pins lists what is pinned.")
 	}
 	d.Pins = slices.DeleteFunc(d.Pins, func(p Pin) bool { return p.Intersect(v) == p.Interval })
 	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, c.nameOf(d.OID, v), "unpinned"))

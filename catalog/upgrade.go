@@ -14,7 +14,9 @@ func (c *Catalog) FinalizeUpgrade(ctx context.Context, to uint32) error {
 			return nil
 		}
 		if n := v.behind(to); n != nil {
-			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `the upgrade to version %d cannot be finalized: node "%s" knows version %d only`, to, n.Name, max(n.Speaks, 1)).
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+				`the upgrade to version %d cannot be finalized: node "%s" knows version %d only`, to, n.Name, max(
+					n.Speaks, 1)).
 				WithDetail("It last started with %s.", releaseOf(n)).
 				WithHint("Start it with the new release, or remove it if it is lost for good.")
 		}

@@ -31,7 +31,8 @@ func emptyView() *View { return &View{superseded: make(chan struct{}), referrers
 
 // draft copies the view for a writer. Trees are shared copy-on-write.
 func (v *View) draft() *View {
-	d := &View{version: v.version, definitionVersion: v.definitionVersion, superseded: make(chan struct{}), referrers: &referrers{}}
+	d := &View{version: v.version, definitionVersion: v.definitionVersion, superseded: make(chan struct{}),
+		referrers: &referrers{}}
 	d.prepared, d.decided = v.prepared, v.decided
 	// Copy modifies the head of the tree that it copies, so it gets copies of the heads: several
 	// goroutines may draft from one view at once. The nodes that v owns stay unchanged, because v
@@ -83,7 +84,8 @@ func named[D descriptor](v *View, space nameSpace, parent OID) iter.Seq2[string,
 	return func(yield func(string, D) bool) {
 		prefix := nameKey(space, parent, "")
 		v.names.Ascend(prefix, func(k string, key uint64) bool {
-			return len(k) >= len(prefix) && k[:len(prefix)] == prefix && yield(k[len(prefix):], get[D](v, objectKey(key)))
+			return len(k) >= len(prefix) && k[:len(prefix)] == prefix &&
+				yield(k[len(prefix):], get[D](v, objectKey(key)))
 		})
 	}
 }

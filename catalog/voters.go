@@ -92,7 +92,8 @@ func (c *Catalog) want() raftgroup.Want {
 			heard = lead
 		}
 		nodes = append(nodes, candidate{
-			id: n.ID, zone: n.Labels["zone"], votes: votes[n.ID], there: time.Since(heard) < c.opts.VoterGrace, may: n.HoldsFragments(),
+			id: n.ID, zone: n.Labels["zone"], votes: votes[n.ID], there: time.Since(heard) < c.opts.VoterGrace,
+			may: n.HoldsFragments(),
 		})
 	}
 	var w raftgroup.Want

@@ -122,7 +122,8 @@ func (z *Zone) Shortage(name string) *pgerr.Error {
 			e.Detail = "They stay where they are: the fragment is bound to some nodes, and these have other labels; sherd.set_replication_factor lets it go."
 		}
 	default:
-		e.Message = fmt.Sprintf(`fragment "%s" shall have %d replicas on nodes with labels %s, and these are %d`, name, z.Want, z.Rule, len(z.Nodes))
+		e.Message = fmt.Sprintf(`fragment "%s" shall have %d replicas on nodes with labels %s, and these are %d`, name,
+			z.Want, z.Rule, len(z.Nodes))
 		e.Detail = "It has as many as there are such nodes, and the others when more join; sherd.zones tells how the rule is kept."
 	}
 	return e
@@ -142,7 +143,8 @@ func (v *View) Shortages(d *Database, fragment string) (out []*pgerr.Error) {
 	}
 	if more := len(out) - maxShortages; more > 0 {
 		out = append(out[:maxShortages], &pgerr.Error{
-			Severity: "NOTICE", Code: pgerr.SuccessfulCompletion, Message: fmt.Sprintf("and so it is with %d more fragments", more), Detail: "sherd.zones lists them.",
+			Severity: "NOTICE", Code: pgerr.SuccessfulCompletion,
+			Message: fmt.Sprintf("and so it is with %d more fragments", more), Detail: "sherd.zones lists them.",
 		})
 	}
 	return out

@@ -35,7 +35,8 @@ func BuildRelease(dir, release string) (string, error) {
 }
 
 func build(path string, flags ...string) (string, error) {
-	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), "github.com/sherddb/sherd/cmd/sherd")...)
+	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, flags...),
+		"github.com/sherddb/sherd/cmd/sherd")...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
@@ -118,7 +119,8 @@ func Launch(binary, data string, flags ...string) (*Process, *bufio.Reader, erro
 // LaunchCommand is Launch with all options.
 func LaunchCommand(c Command) (*Process, *bufio.Reader, error) {
 	p := &Process{Data: c.Data, log: &lockedBuffer{}, exited: make(chan struct{})}
-	words := append(append([]string{}, c.Via...), c.Binary, "start", "--data", c.Data, "--sql-addr", c.SQLAddr, "--node-addr", "127.0.0.1:0")
+	words := append(append([]string{}, c.Via...), c.Binary, "start", "--data", c.Data, "--sql-addr", c.SQLAddr,
+		"--node-addr", "127.0.0.1:0")
 	words = append(words, c.Flags...)
 	p.cmd = exec.Command(words[0], words[1:]...)
 	p.cmd.Stderr = p.log

@@ -19,7 +19,8 @@ func Need(t testing.TB, packages []string, probe ...string) {
 	if exec.Command(probe[0], probe[1:]...).Run() == nil {
 		return
 	}
-	for _, args := range [][]string{{"apt-get", "update", "-q"}, append([]string{"apt-get", "install", "-y", "-q", "--no-install-recommends"}, packages...)} {
+	for _, args := range [][]string{{"apt-get", "update", "-q"},
+		append([]string{"apt-get", "install", "-y", "-q", "--no-install-recommends"}, packages...)} {
 		cmd := exec.Command("env", append([]string{"DEBIAN_FRONTEND=noninteractive"}, args...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("this test needs %s; %s: %v\n%s", strings.Join(packages, " "), strings.Join(args, " "), err, out)

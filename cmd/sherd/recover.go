@@ -47,7 +47,8 @@ func nodeRecoverCommand() *cobra.Command {
 	var data, lost, only string
 	yes := false
 	cmd := &cobra.Command{
-		Use: "recover", Short: "Recover fragments that lost their majority for good (may lose data)", Long: nodeRecoverLong,
+		Use: "recover", Short: "Recover fragments that lost their majority for good (may lose data)",
+		Long: nodeRecoverLong,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			gone, err := numbers(lost)

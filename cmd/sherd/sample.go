@@ -31,7 +31,8 @@ var (
 	companyLast  = []string{
 		"Trading", "Foods", "Imports", "Market", "Delicatessen", "Stores", "Provisions", "Harvest", "Kitchen",
 	}
-	cities = [][2]string{{"Lisboa", "Portugal"}, {"Lyon", "France"}, {"Graz", "Austria"}, {"Bergen", "Norway"}, {"Cork", "Ireland"},
+	cities = [][2]string{{"Lisboa", "Portugal"}, {"Lyon", "France"}, {"Graz", "Austria"}, {"Bergen", "Norway"},
+		{"Cork", "Ireland"},
 		{"Torino", "Italy"}, {"Sevilla", "Spain"}, {"Münster", "Germany"}, {"Helsinki", "Finland"}, {"Portland", "USA"}}
 	goods = []string{
 		"tea", "coffee", "cheese", "olives", "honey", "pasta", "rice", "chocolate", "anchovies", "syrup", "mustard",

@@ -248,7 +248,8 @@ func runNode(ctx context.Context, cfg node.Config, drainTimeout time.Duration) e
 // runNodes runs the nodes that open returns until SIGTERM or SIGINT. ready is called when clients
 // are accepted.
 func runNodes(
-	ctx context.Context, drainTimeout time.Duration, open func(context.Context) ([]*node.Node, error), ready func(context.Context, []*node.Node) error,
+	ctx context.Context, drainTimeout time.Duration, open func(context.Context) ([]*node.Node, error),
+	ready func(context.Context, []*node.Node) error,
 ) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer stop()

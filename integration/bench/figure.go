@@ -20,7 +20,8 @@ type figure struct {
 // head prints the heads of the columns.
 func (b *bench) head() {
 	if b.cluster {
-		fmt.Printf("%-28s %8s  each: ms, ms of processor time (times that of the first)\n%-37s", "workload", "clients", "")
+		fmt.Printf("%-28s %8s  each: ms, ms of processor time (times that of the first)\n%-37s", "workload", "clients",
+			"")
 		for _, s := range b.servers {
 			fmt.Printf(" %28s", s.name)
 		}
@@ -43,7 +44,8 @@ func (b *bench) print(what string, clients int, figures [][]figure, unit string)
 		return
 	}
 	rate := func(f figure) float64 { return f.rate }
-	fmt.Printf("%-28s %8d %10.1f %s %10.1f %s %7.2f\n", what, clients, medianOf(figures[0], rate), unit, medianOf(figures[1], rate), unit,
+	fmt.Printf("%-28s %8d %10.1f %s %10.1f %s %7.2f\n", what, clients, medianOf(figures[0], rate), unit,
+		medianOf(figures[1], rate), unit,
 		median(ratios(figures[1], figures[0], rate)))
 }
 

@@ -66,7 +66,8 @@ func run(ctx context.Context, o options) error {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
-	fmt.Printf("%s/%s, %d processors, PostgreSQL and Sherd in turn, %d rounds of %d s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.rounds, o.seconds)
+	fmt.Printf("%s/%s, %d processors, PostgreSQL and Sherd in turn, %d rounds of %d s\n", runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU(), o.rounds, o.seconds)
 	bin, err := buildSherd(ctx, dir)
 	if err != nil {
 		return err

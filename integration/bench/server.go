@@ -84,7 +84,8 @@ func startPostgres(ctx context.Context, dir string) (*server, error) {
 	if err := postgresDir(ctx, dir); err != nil {
 		return nil, err
 	}
-	if err := asPostgres(ctx, "initdb", "-D", dir, "-E", "UTF8", "--locale=C.UTF-8", "-A", "trust", "-U", "postgres"); err != nil {
+	if err := asPostgres(ctx, "initdb", "-D", dir, "-E", "UTF8", "--locale=C.UTF-8", "-A", "trust", "-U",
+		"postgres"); err != nil {
 		return nil, err
 	}
 	return runPostgres(ctx, "PostgreSQL", dir)
@@ -120,7 +121,8 @@ func runPostgres(ctx context.Context, name, dir string, settings ...string) (*se
 		return nil, err
 	}
 	args := []string{"-D", dir, "-p", strconv.Itoa(port)}
-	for _, s := range append([]string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "timezone=UTC", "logging_collector=off"}, settings...) {
+	for _, s := range append([]string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "timezone=UTC",
+		"logging_collector=off"}, settings...) {
 		args = append(args, "-c", s)
 	}
 	cmd, err := command(ctx, true, filepath.Join(postgresBin, "postgres"), args...)

@@ -44,7 +44,8 @@ func startReplicated(ctx context.Context, dir, standby string) (*server, error) 
 	if err := postgresDir(ctx, standby); err != nil {
 		return primary, err
 	}
-	if err := asPostgres(ctx, "pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(primary.port), "-U", "postgres", "-D", standby, "-R", "-X", "stream"); err != nil {
+	if err := asPostgres(ctx, "pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(primary.port), "-U", "postgres",
+		"-D", standby, "-R", "-X", "stream"); err != nil {
 		return primary, err
 	}
 	second, err := runPostgres(ctx, "standby", standby)

@@ -32,13 +32,16 @@ var workloads = []workload{
 	{"two", "two-document transaction", "\\set i random(1, :docs)\n\\set j random(1, :docs)\nBEGIN;\n" +
 		"UPDATE docs SET doc = doc || '{\"Seen\": 2}' WHERE id = 'docs/' || :i;\n" +
 		"UPDATE docs SET doc = doc || '{\"Seen\": 3}' WHERE id = 'docs/' || :j;\nCOMMIT;\n", false},
-	{"bucket", "two documents, one bucket", "\\set i random(0, :spread - 1)\nBEGIN;\n" + spreadUpdate("left", 0) + spreadUpdate("right", 0) + "COMMIT;\n", false},
+	{"bucket", "two documents, one bucket", "\\set i random(0, :spread - 1)\nBEGIN;\n" + spreadUpdate("left",
+		0) + spreadUpdate("right", 0) + "COMMIT;\n", false},
 	{"fragment", "two documents, one fragment", "\\set f random(0, 2)\n\\set i random(0, :spread - 1)\n\\set j random(0, :spread - 1)\nBEGIN;\n" +
 		"UPDATE spread SET doc = doc || '{\"Seen\": 2}' WHERE id = " + spreadID("left", ":f", ":i") + ";\n" +
-		"UPDATE spread SET doc = doc || '{\"Seen\": 3}' WHERE id = " + spreadID("right", ":f", ":j") + ";\nCOMMIT;\n", false},
+		"UPDATE spread SET doc = doc || '{\"Seen\": 3}' WHERE id = " + spreadID("right", ":f", ":j") + ";\nCOMMIT;\n",
+		false},
 	{"fragments", "two documents, two fragments", "\\set f random(0, 2)\n\\set g (:f + 1) % 3\n\\set i random(0, :spread - 1)\n\\set j random(0, :spread - 1)\nBEGIN;\n" +
 		"UPDATE spread SET doc = doc || '{\"Seen\": 2}' WHERE id = " + spreadID("left", ":f", ":i") + ";\n" +
-		"UPDATE spread SET doc = doc || '{\"Seen\": 3}' WHERE id = " + spreadID("right", ":g", ":j") + ";\nCOMMIT;\n", false},
+		"UPDATE spread SET doc = doc || '{\"Seen\": 3}' WHERE id = " + spreadID("right", ":g", ":j") + ";\nCOMMIT;\n",
+		false},
 	{"snapshot", "read-only snapshot", "\\set i random(0, :spread - 1)\nBEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;\n" +
 		"SELECT doc FROM spread WHERE id = " + spreadID("left", "0", ":i") + ";\n" +
 		"SELECT doc FROM spread WHERE id = " + spreadID("left", "1", ":i") + ";\n" +
@@ -58,7 +61,8 @@ func spreadID(side, f, i string) string {
 }
 
 func spreadUpdate(side string, f int) string {
-	return fmt.Sprintf("UPDATE spread SET doc = doc || '{\"Seen\": 1}' WHERE id = %s;\n", spreadID(side, strconv.Itoa(f), ":i"))
+	return fmt.Sprintf("UPDATE spread SET doc = doc || '{\"Seen\": 1}' WHERE id = %s;\n",
+		spreadID(side, strconv.Itoa(f), ":i"))
 }
 
 func names() []string {
@@ -78,7 +82,8 @@ type bench struct {
 // prepare creates the tables, and the files that both servers load.
 func (b *bench) prepare(ctx context.Context) error {
 	if err := b.writeRows("docs.csv", b.docs, func(r *rand.Rand, i int) (id, doc string) {
-		return fmt.Sprintf("docs/%d", i), fmt.Sprintf(`{"N":%d,"Name":"document %d","Text":"%s"}`, i, i, padding(r, 900))
+		return fmt.Sprintf("docs/%d", i), fmt.Sprintf(`{"N":%d,"Name":"document %d","Text":"%s"}`, i, i,
+			padding(r, 900))
 	}); err != nil {
 		return err
 	}
@@ -86,13 +91,15 @@ func (b *bench) prepare(ctx context.Context) error {
 	if err := b.writeRows("orders.csv", b.orders, func(r *rand.Rand, i int) (id, doc string) {
 		return fmt.Sprintf("orders/%d-A", i), fmt.Sprintf(
 			`{"Customer":"customers/%d-A","Status":"%s","Total":%d.%02d,"OrderedAt":"2026-%02d-%02d","Lines":[{"Product":"products/%d-A","Quantity":%d}],"Note":"%s"}`,
-			1+r.IntN(1000), statuses[r.IntN(4)], r.IntN(1000), r.IntN(100), 1+r.IntN(12), 1+r.IntN(28), 1+r.IntN(500), 1+r.IntN(20), padding(r, 70))
+			1+r.IntN(1000), statuses[r.IntN(4)], r.IntN(1000), r.IntN(100), 1+r.IntN(12), 1+r.IntN(28), 1+r.IntN(
+				500), 1+r.IntN(20), padding(r, 70))
 	}); err != nil {
 		return err
 	}
 	for _, s := range b.servers {
 		for _, t := range []string{"docs", "events", "orders"} {
-			if err := b.psql(ctx, s, fmt.Sprintf("CREATE TABLE %s (id text PRIMARY KEY, doc jsonb NOT NULL)", t)); err != nil {
+			if err := b.psql(ctx, s, fmt.Sprintf("CREATE TABLE %s (id text PRIMARY KEY, doc jsonb NOT NULL)",
+				t)); err != nil {
 				return err
 			}
 		}
@@ -166,7 +173,8 @@ func (b *bench) writeRows(name string, n int, row func(r *rand.Rand, i int) (id,
 }
 
 func (b *bench) psql(ctx context.Context, s *server, text string) error {
-	cmd := exec.CommandContext(ctx, "psql", append(s.args(), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", "postgres", "-c", text)...)
+	cmd := exec.CommandContext(ctx, "psql", append(s.args(), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", "postgres",
+		"-c", text)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %s: %w", s.name, out, err)
 	}
@@ -205,8 +213,10 @@ func (b *bench) measure(ctx context.Context, w workload) error {
 var tpsLine = regexp.MustCompile(`tps = ([0-9.]+)`)
 
 func (b *bench) pgbench(ctx context.Context, s *server, file string, clients int) (figure, error) {
-	args := append(s.args(), "-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", strconv.Itoa(min(clients, 2)), "-T", strconv.Itoa(b.seconds),
-		"-D", "docs="+strconv.Itoa(b.docs), "-D", "spread="+strconv.Itoa(spread), "--max-tries=1000", "-f", file, "postgres")
+	args := append(s.args(), "-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", strconv.Itoa(min(clients, 2)),
+		"-T", strconv.Itoa(b.seconds),
+		"-D", "docs="+strconv.Itoa(b.docs), "-D", "spread="+
+			strconv.Itoa(spread), "--max-tries=1000", "-f", file, "postgres")
 	before := s.processorTime()
 	out, err := exec.CommandContext(ctx, "pgbench", args...).CombinedOutput()
 	used := s.processorTime() - before
@@ -215,7 +225,8 @@ func (b *bench) pgbench(ctx context.Context, s *server, file string, clients int
 		return figure{}, fmt.Errorf("%s: pgbench: %s: %w", s.name, out, err)
 	}
 	tps, err := strconv.ParseFloat(string(m[1]), 64)
-	return figure{rate: tps, latency: float64(clients) / tps * 1000, processor: used.Seconds() * 1000 / (tps * float64(b.seconds))}, err
+	return figure{rate: tps, latency: float64(clients) / tps * 1000,
+		processor: used.Seconds() * 1000 / (tps * float64(b.seconds))}, err
 }
 
 func (b *bench) measureCopy(ctx context.Context, w workload) error {
@@ -230,7 +241,8 @@ func (b *bench) measureCopy(ctx context.Context, w workload) error {
 				return err
 			}
 			took, rows := time.Since(start).Seconds(), float64(b.orders)/1000
-			figures[i] = append(figures[i], figure{rate: rows / took, latency: took / rows * 1000, processor: (s.processorTime() - before).Seconds() * 1000 / rows})
+			figures[i] = append(figures[i], figure{rate: rows / took, latency: took / rows * 1000,
+				processor: (s.processorTime() - before).Seconds() * 1000 / rows})
 		}
 	}
 	b.print(w.what, 1, figures, "k/s")

@@ -136,7 +136,8 @@ func (b *build) check(length time.Duration) bool {
 	for _, c := range claims {
 		if c.rule == b.rule {
 			claimed = true
-			args := []string{"test", "-vet=off", "-count=1", "-timeout=5m", "-overlay=" + b.overlay, "-run=^" + c.test + "$", c.pkg}
+			args := []string{"test", "-vet=off", "-count=1", "-timeout=5m", "-overlay=" + b.overlay,
+				"-run=^" + c.test + "$", c.pkg}
 			ok = b.verdict(c.test, exec.Command("go", args...)) && ok
 		}
 	}
@@ -153,7 +154,8 @@ func (b *build) check(length time.Duration) bool {
 // histories runs the random histories against a binary of the build.
 func (b *build) histories(length time.Duration) bool {
 	binary := strings.TrimSuffix(b.overlay, ".json") + ".sherd"
-	if out, err := exec.Command("go", "build", "-overlay="+b.overlay, "-o", binary, "./cmd/sherd").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-overlay="+b.overlay, "-o", binary, "./cmd/sherd").
+		CombinedOutput(); err != nil {
 		b.report("-", fmt.Sprintf("does not BUILD: %s", out))
 		return false
 	}

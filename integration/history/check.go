@@ -42,7 +42,8 @@ type keyTxn struct {
 // transactions had ended.
 func Check(txns []*Transaction, final map[string][]int) []Anomaly {
 	c := &checker{
-		final: final, writers: map[write]*Transaction{}, place: map[write]int{}, last: map[keyTxn]int{}, found: map[string]int{},
+		final: final, writers: map[write]*Transaction{}, place: map[write]int{}, last: map[keyTxn]int{},
+		found: map[string]int{},
 	}
 	c.collect(txns)
 	c.checkFinal()
@@ -70,7 +71,8 @@ func (c *checker) collect(txns []*Transaction) {
 			}
 			w := write{op.Key, op.Value}
 			if other := c.writers[w]; other != nil {
-				panic(fmt.Sprintf("history: %d is appended to %s by transactions %d and %d", op.Value, op.Key, other.ID, t.ID))
+				panic(fmt.Sprintf("history: %d is appended to %s by transactions %d and %d", op.Value, op.Key, other.ID,
+					t.ID))
 			}
 			c.writers[w] = t
 			c.last[keyTxn{op.Key, t.ID}] = op.Value
@@ -148,7 +150,8 @@ func (c *checker) checkReads(t *Transaction) {
 		if n := len(others); n > 0 {
 			v := others[n-1]
 			if w := c.writers[write{op.Key, v}]; w != nil && w != t && c.last[keyTxn{op.Key, w.ID}] != v {
-				c.report("intermediate", "transaction %d read %s up to %d, and its writer %d appended more", t.ID, op.Key, v, w.ID)
+				c.report("intermediate", "transaction %d read %s up to %d, and its writer %d appended more", t.ID,
+					op.Key, v, w.ID)
 			}
 		}
 	}
@@ -207,7 +210,8 @@ func (c *checker) checkStale() {
 			for _, a := range acks[op.Key] {
 				if a.end < int64(began) && a.place >= len(op.List) {
 					c.report("stale", "transaction %d read %v of %s, and %d had been acknowledged %v before it began",
-						t.ID, op.List, op.Key, c.final[op.Key][a.place], began-c.writers[write{op.Key, c.final[op.Key][a.place]}].End)
+						t.ID, op.List, op.Key, c.final[op.Key][a.place], began-c.writers[write{op.Key,
+							c.final[op.Key][a.place]}].End)
 					break
 				}
 			}

@@ -278,7 +278,8 @@ func (c *checker) show(g *graph, cycle []int) string {
 	fmt.Fprintf(&b, "%d", c.txns[cycle[0]].ID)
 	for _, i := range cycle {
 		t := c.txns[i]
-		fmt.Fprintf(&b, "\n  %d %v, from %v to %v:", t.ID, t.Level, t.Start.Round(time.Millisecond), t.End.Round(time.Millisecond))
+		fmt.Fprintf(&b, "\n  %d %v, from %v to %v:", t.ID, t.Level, t.Start.Round(time.Millisecond),
+			t.End.Round(time.Millisecond))
 		last := time.Duration(-1)
 		for _, op := range t.Ops {
 			if op.Start != last {

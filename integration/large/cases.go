@@ -21,8 +21,10 @@ type largeCase struct {
 var cases = []largeCase{
 	{name: "copy", prepare: table("copied", plain), run: copies("copied"), check: counts("copied", 1)},
 	{name: "series", prepare: table("made", plain), run: series("made"), check: counts("made", 1)},
-	{name: "select", prepare: source("selected", plain), run: one("INSERT INTO selected SELECT * FROM source"), check: counts("selected", 1)},
-	{name: "self", prepare: source("selected", plain), run: one("INSERT INTO source SELECT id + 1000000000, n, body FROM source"),
+	{name: "select", prepare: source("selected", plain), run: one("INSERT INTO selected SELECT * FROM source"),
+		check: counts("selected", 1)},
+	{name: "self", prepare: source("selected", plain),
+		run:   one("INSERT INTO source SELECT id + 1000000000, n, body FROM source"),
 		check: counts("source", 2)},
 	{name: "update", prepare: source("", ""), run: one("UPDATE source SET n = n + 1"), check: counts("source", 1)},
 	{name: "delete", prepare: source("", ""), run: one("DELETE FROM source"), check: counts("source", 0)},
@@ -31,10 +33,14 @@ var cases = []largeCase{
 	{name: "wide", prepare: table("wide", plain), run: wide("wide", 4<<10), check: wideCounts("wide", 4<<10)},
 	{name: "huge", prepare: table("huge", plain), run: wide("huge", 8<<20), check: wideCounts("huge", 8<<20)},
 	{name: "index-copy", prepare: table("indexed", unique), run: copies("indexed"), check: counts("indexed", 1)},
-	{name: "index-select", prepare: source("selected", unique), run: one("INSERT INTO selected SELECT * FROM source"), check: counts("selected", 1)},
-	{name: "index-update", prepare: filled("indexed", unique), run: one("UPDATE indexed SET n = n + 1"), check: counts("indexed", 1)},
-	{name: "index-delete", prepare: filled("indexed", unique), run: one("DELETE FROM indexed"), check: counts("indexed", 0)},
-	{name: "references", prepare: parents("NOT DEFERRABLE"), run: one("INSERT INTO child SELECT id, id, body FROM source"), check: counts("child", 1)},
+	{name: "index-select", prepare: source("selected", unique), run: one("INSERT INTO selected SELECT * FROM source"),
+		check: counts("selected", 1)},
+	{name: "index-update", prepare: filled("indexed", unique), run: one("UPDATE indexed SET n = n + 1"),
+		check: counts("indexed", 1)},
+	{name: "index-delete", prepare: filled("indexed", unique), run: one("DELETE FROM indexed"),
+		check: counts("indexed", 0)},
+	{name: "references", prepare: parents("NOT DEFERRABLE"),
+		run: one("INSERT INTO child SELECT id, id, body FROM source"), check: counts("child", 1)},
 	{name: "deferred", prepare: parents("DEFERRABLE INITIALLY DEFERRED"), run: deferred, check: counts("child", 1)},
 	{name: "stronger", prepare: source("", ""), run: stronger, check: counts("source", 0)},
 	{name: "rollback", prepare: table("undone", unique), run: rollback, check: counts("undone", 0)},
@@ -63,7 +69,8 @@ const bodyBytes = 226
 // without the placement fields.
 func table(name, kind string) func(context.Context, *work) error {
 	return func(ctx context.Context, w *work) error {
-		texts := []string{"DROP TABLE IF EXISTS " + name + " CASCADE", "CREATE TABLE " + name + "(id bigint PRIMARY KEY, n bigint NOT NULL, body text NOT NULL)"}
+		texts := []string{"DROP TABLE IF EXISTS " + name + " CASCADE",
+			"CREATE TABLE " + name + "(id bigint PRIMARY KEY, n bigint NOT NULL, body text NOT NULL)"}
 		if kind == unique {
 			texts = append(texts, "CREATE UNIQUE INDEX ON "+name+"(n)", "CREATE INDEX ON "+name+"(left(body, 8))")
 		}
@@ -103,7 +110,8 @@ func one(text string) func(context.Context, *work) error {
 
 func series(name string) func(context.Context, *work) error {
 	return func(ctx context.Context, w *work) error {
-		return one(fmt.Sprintf("INSERT INTO %s SELECT i, i, repeat(md5(i::text), 7) FROM generate_series(1, %d) i", name, w.options.rows))(ctx, w)
+		return one(fmt.Sprintf("INSERT INTO %s SELECT i, i, repeat(md5(i::text), 7) FROM generate_series(1, %d) i",
+			name, w.options.rows))(ctx, w)
 	}
 }
 
@@ -117,7 +125,8 @@ func copies(name string) func(context.Context, *work) error {
 // copy loads rows with ids from first on.
 func (w *work) copy(ctx context.Context, name string, first, rows, body int) error {
 	w.rows, w.bytes = rows, int64(rows)*int64(body+24)
-	tag, err := w.conn.PgConn().CopyFrom(ctx, &copyText{next: first, left: rows, body: body}, "COPY "+name+" FROM STDIN")
+	tag, err := w.conn.PgConn().CopyFrom(ctx, &copyText{next: first, left: rows, body: body},
+		"COPY "+name+" FROM STDIN")
 	if err == nil && tag.RowsAffected() != int64(rows) {
 		err = fmt.Errorf("%s, not %d", tag, rows)
 	}
@@ -174,7 +183,9 @@ func counts(name string, times int64) func(context.Context, *work) error {
 		if err := w.expect(ctx, times*int64(w.options.rows), "SELECT count(*) FROM "+name); err != nil || times == 0 {
 			return err
 		}
-		return w.expect(ctx, times*int64(w.options.rows), "SELECT count(DISTINCT id % 1000) * "+strconv.Itoa(int(times)*w.options.rows/min(1000, w.options.rows))+" FROM "+name)
+		return w.expect(ctx, times*int64(w.options.rows),
+			"SELECT count(DISTINCT id % 1000) * "+strconv.Itoa(int(times)*w.options.rows/min(1000,
+				w.options.rows))+" FROM "+name)
 	}
 }
 
@@ -274,7 +285,9 @@ func parents(deferral string) func(context.Context, *work) error {
 		if err := filled("source", plain)(ctx, w); err != nil {
 			return err
 		}
-		return w.all(ctx, "DROP TABLE IF EXISTS child", "CREATE TABLE child(id bigint PRIMARY KEY, n bigint NOT NULL REFERENCES source "+deferral+", body text NOT NULL)")
+		return w.all(ctx, "DROP TABLE IF EXISTS child",
+			"CREATE TABLE child(id bigint PRIMARY KEY, n bigint NOT NULL REFERENCES source "+
+				deferral+", body text NOT NULL)")
 	}
 }
 
@@ -292,7 +305,8 @@ func deferred(ctx context.Context, w *work) error {
 // stronger takes weak locks of all rows, and stronger ones after a savepoint.
 func stronger(ctx context.Context, w *work) error {
 	w.rows, w.bytes = w.options.rows, int64(w.options.rows)*(bodyBytes+24)
-	return w.all(ctx, "BEGIN", "SELECT count(*) FROM (SELECT 1 FROM source FOR KEY SHARE) x", "SAVEPOINT s", "UPDATE source SET n = n + 1",
+	return w.all(ctx, "BEGIN", "SELECT count(*) FROM (SELECT 1 FROM source FOR KEY SHARE) x", "SAVEPOINT s",
+		"UPDATE source SET n = n + 1",
 		"ROLLBACK TO s", "DELETE FROM source", "COMMIT")
 }
 

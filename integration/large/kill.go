@@ -118,13 +118,15 @@ func killOnce(ctx context.Context, w *work, after time.Duration) error {
 		return err
 	}
 	served, own := time.Since(began), anon()
-	fmt.Fprintf(w.out, "%14s %v: %d rows, answered %v, served after %.1fs with %d MiB\n", "killed after", after.Round(time.Millisecond), n, committed,
+	fmt.Fprintf(w.out, "%14s %v: %d rows, answered %v, served after %.1fs with %d MiB\n", "killed after",
+		after.Round(time.Millisecond), n, committed,
 		served.Seconds(), own>>10)
 	if n != 0 && n != w.options.rows || committed && n == 0 {
 		return fmt.Errorf("%d rows of %d are there, committed: %v", n, w.options.rows, committed)
 	}
 	if own>>10 > w.memory {
-		return fmt.Errorf("after the recovery it takes %d MiB of memory, more than its --memory of %d", own>>10, w.memory)
+		return fmt.Errorf("after the recovery it takes %d MiB of memory, more than its --memory of %d", own>>10,
+			w.memory)
 	}
 	return nil
 }

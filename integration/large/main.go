@@ -96,7 +96,8 @@ func run(ctx context.Context, o options) error {
 		}
 		defer pg.close()
 	}
-	fmt.Fprintf(o.out, "%-14s %9s %7s %7s %9s %7s %7s %7s %7s %8s %7s %7s\n", "case", "rows", "MiB", "seconds", "rows/s", "cpu", "ratio", "peak", "anon", "disk", "small", "commit")
+	fmt.Fprintf(o.out, "%-14s %9s %7s %7s %9s %7s %7s %7s %7s %8s %7s %7s\n", "case", "rows", "MiB", "seconds",
+		"rows/s", "cpu", "ratio", "peak", "anon", "disk", "small", "commit")
 	var failed []error
 	for _, c := range cases {
 		if len(o.only) > 0 && !slices.Contains(o.only, c.name) {

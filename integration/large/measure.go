@@ -108,7 +108,8 @@ func measure(ctx context.Context, o options, s *subject, pg *postgres, c largeCa
 	if w.commit > 0 {
 		commit = fmt.Sprintf("%.1fs", w.commit.Seconds())
 	}
-	fmt.Fprintf(o.out, "%-14s %9d %7d %7.1f %9.0f %7.1f %7s %7d %7d %8d %6dms %7s\n", c.name, w.rows, w.bytes>>20, took.Seconds(), float64(w.rows)/took.Seconds(), busy.Seconds(), ratio,
+	fmt.Fprintf(o.out, "%-14s %9d %7d %7.1f %9.0f %7.1f %7s %7d %7d %8d %6dms %7s\n", c.name, w.rows, w.bytes>>20,
+		took.Seconds(), float64(w.rows)/took.Seconds(), busy.Seconds(), ratio,
 		u.peak>>10, own>>10, s.disk()>>20, wait.Milliseconds(), commit)
 	if c.check != nil {
 		if err := c.check(ctx, w); err != nil {

@@ -95,9 +95,11 @@ func run(databases int, idle time.Duration) error {
 		name string
 		cost cost
 	}{{"one database", before}, {"all", after}, {"all, after a restart", restarted}} {
-		fmt.Printf("%-22s %14.1f %14.1f %14.2f\n", r.name, float64(r.cost.anon)/(1<<20), float64(r.cost.disk)/(1<<20), r.cost.cpu*100)
+		fmt.Printf("%-22s %14.1f %14.1f %14.2f\n", r.name, float64(r.cost.anon)/(1<<20), float64(r.cost.disk)/(1<<20),
+			r.cost.cpu*100)
 	}
-	fmt.Printf("%-22s %14.2f %14.2f %14.3f\n", "each", float64(after.anon-before.anon)/(1<<20)/n, float64(after.disk-before.disk)/(1<<20)/n, (after.cpu-before.cpu)*100/n)
+	fmt.Printf("%-22s %14.2f %14.2f %14.3f\n", "each", float64(after.anon-before.anon)/(1<<20)/n,
+		float64(after.disk-before.disk)/(1<<20)/n, (after.cpu-before.cpu)*100/n)
 	return nil
 }
 

@@ -30,7 +30,8 @@ func (h *counters) setUp(ctx context.Context, conn *pgx.Conn) error {
 	for _, text := range []string{
 		"CREATE TABLE hot (id text PRIMARY KEY, v bigint NOT NULL, doc jsonb NOT NULL) WITH (counters = 'v, Likes')",
 		"CREATE TABLE hot_log (id text PRIMARY KEY, hot text NOT NULL, n int NOT NULL)",
-		fmt.Sprintf(`INSERT INTO hot SELECT 'hot/' || g, 0, '{"Likes": 0, "Note": 0}' FROM generate_series(0, %d) g`, HotDocuments-1),
+		fmt.Sprintf(`INSERT INTO hot SELECT 'hot/' || g, 0, '{"Likes": 0, "Note": 0}' FROM generate_series(0, %d) g`,
+			HotDocuments-1),
 	} {
 		if _, err := conn.Exec(ctx, text); err != nil {
 			return err
@@ -88,7 +89,8 @@ func (c *counterClient) like() {
 		for range 1 + c.rnd.IntN(2) {
 			d, n := HotID(c.rnd.IntN(HotDocuments)), 1+c.rnd.IntN(3)
 			c.lines++
-			if _, err := c.conn.Exec(ctx, "INSERT INTO hot_log VALUES ($1, $2, $3)", fmt.Sprintf("line/%d/%d", c.n, c.lines), d, n); err != nil {
+			if _, err := c.conn.Exec(ctx, "INSERT INTO hot_log VALUES ($1, $2, $3)",
+				fmt.Sprintf("line/%d/%d", c.n, c.lines), d, n); err != nil {
 				return err
 			}
 			tag, err := c.conn.Exec(ctx, "UPDATE hot SET doc = jsonb_set(doc, '{Likes}', to_jsonb((doc->>'Likes')::int + $2::int)) WHERE id = $1", d, n)
@@ -131,7 +133,8 @@ func (c *counterClient) read() {
 	ctx, cancel := c.patient()
 	defer cancel()
 	if c.rnd.IntN(2) == 0 {
-		err = c.rows(ctx, "SELECT h.id, v::int, (doc->>'Likes')::int, coalesce(s, 0)::int FROM hot h LEFT JOIN ("+logged+") l (l, s) ON l = h.id", func(id string, n [3]int) {
+		err = c.rows(ctx, "SELECT h.id, v::int, (doc->>'Likes')::int, coalesce(s, 0)::int FROM hot h LEFT JOIN ("+
+			logged+") l (l, s) ON l = h.id", func(id string, n [3]int) {
 			vs[id], likes[id], lines[id] = n[0], n[1], n[2]
 		})
 		if err != nil {
@@ -142,10 +145,12 @@ func (c *counterClient) read() {
 	} else {
 		defer c.rollback(ctx)
 		if _, err = c.conn.Exec(ctx, "BEGIN ISOLATION LEVEL "+levels[1+c.rnd.IntN(2)]); err == nil {
-			err = c.rows(ctx, "SELECT hot, sum(n)::int, 0, 0 FROM hot_log GROUP BY hot", func(id string, n [3]int) { lines[id] = n[0] })
+			err = c.rows(ctx, "SELECT hot, sum(n)::int, 0, 0 FROM hot_log GROUP BY hot",
+				func(id string, n [3]int) { lines[id] = n[0] })
 		}
 		for d := 0; err == nil && d < HotDocuments; d++ {
-			err = c.rows(ctx, "SELECT id, v::int, (doc->>'Likes')::int, 0 FROM hot WHERE id = $1", func(id string, n [3]int) { vs[id], likes[id] = n[0], n[1] }, HotID(d))
+			err = c.rows(ctx, "SELECT id, v::int, (doc->>'Likes')::int, 0 FROM hot WHERE id = $1",
+				func(id string, n [3]int) { vs[id], likes[id] = n[0], n[1] }, HotID(d))
 		}
 		if err != nil {
 			c.failed(err, false)
@@ -188,9 +193,11 @@ func (h *counters) verify(ctx context.Context, conn *pgx.Conn) (report string, w
 		}
 		t := &h.tally[d]
 		if least, most := t.bounds(); v < least || v > most || likes != lines {
-			wrong = append(wrong, fmt.Sprintf("%s is %d in the end, not %d to %d; it has %d likes, and its lines %d", HotID(d), v, least, most, likes, lines))
+			wrong = append(wrong, fmt.Sprintf("%s is %d in the end, not %d to %d; it has %d likes, and its lines %d",
+				HotID(d), v, least, most, likes, lines))
 		}
-		report += fmt.Sprintf("%s: %d added by lone statements (%d of them with lost answers), %d in transactions; ", HotID(d), v, t.lost, likes)
+		report += fmt.Sprintf("%s: %d added by lone statements (%d of them with lost answers), %d in transactions; ",
+			HotID(d), v, t.lost, likes)
 	}
 	return report, wrong, nil
 }

@@ -245,7 +245,8 @@ func (c *placedClient) several() {
 	ctx, cancel := c.patient()
 	defer cancel()
 	got := map[int]int{}
-	if err := c.rows(ctx, "SELECT id, (doc->>'N')::int, 0, 0 FROM placed WHERE id = ANY($1)", func(_ string, x [3]int) { got[x[0]]++ }, ids); err != nil {
+	if err := c.rows(ctx, "SELECT id, (doc->>'N')::int, 0, 0 FROM placed WHERE id = ANY($1)",
+		func(_ string, x [3]int) { got[x[0]]++ }, ids); err != nil {
 		c.failed(err, true)
 		return
 	}
@@ -355,13 +356,15 @@ func (p *placed) verify(ctx context.Context, conn *pgx.Conn) (report string, wro
 		return "", nil, err
 	}
 	if all != p.size || distinct != all || units != all*placedEach {
-		wrong = append(wrong, fmt.Sprintf("%d documents in the end, %d different ones, with %d units", all, distinct, units))
+		wrong = append(wrong, fmt.Sprintf("%d documents in the end, %d different ones, with %d units", all, distinct,
+			units))
 	}
 	for n, ids := range p.ids {
 		for _, id := range ids {
 			entries++
 			is := -1
-			if err := conn.QueryRow(ctx, "SELECT (doc->>'N')::int FROM placed WHERE id = $1", id).Scan(&is); err != nil || is != n {
+			if err := conn.QueryRow(ctx, "SELECT (doc->>'N')::int FROM placed WHERE id = $1", id).
+				Scan(&is); err != nil || is != n {
 				wrong = append(wrong, fmt.Sprintf("%s is document %d, not %d, in the end: %v", id, is, n, err))
 			}
 		}

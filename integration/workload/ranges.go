@@ -26,7 +26,8 @@ type ranges struct{ r *Run }
 func (g *ranges) setUp(ctx context.Context, conn *pgx.Conn) error {
 	for _, text := range []string{
 		"CREATE TABLE events (device int, at int, units int NOT NULL, PRIMARY KEY (device, at)) WITH (shard_by = 'range', shard_splits = '7, 14')",
-		fmt.Sprintf("INSERT INTO events SELECT d, a, %d FROM generate_series(0, %d) d, generate_series(0, %d) a", rangeEach, RangeDevices-1, RangeTimes-1),
+		fmt.Sprintf("INSERT INTO events SELECT d, a, %d FROM generate_series(0, %d) d, generate_series(0, %d) a",
+			rangeEach, RangeDevices-1, RangeTimes-1),
 		"CREATE INDEX events_at ON events (at)",
 	} {
 		if _, err := conn.Exec(ctx, text); err != nil {
@@ -103,7 +104,8 @@ func (c *rangeClient) transfer() {
 	}
 	c.transaction(levels[c.rnd.IntN(len(levels))], func(ctx context.Context) error {
 		for _, x := range [][3]int{{d1, a1, -1}, {d2, a2, 1}} {
-			tag, err := c.conn.Exec(ctx, "UPDATE events SET units = units + $3 WHERE device = $1 AND at = $2", x[0], x[1], x[2])
+			tag, err := c.conn.Exec(ctx, "UPDATE events SET units = units + $3 WHERE device = $1 AND at = $2", x[0],
+				x[1], x[2])
 			if err != nil {
 				return err
 			}
@@ -184,8 +186,10 @@ func (g *ranges) verify(ctx context.Context, conn *pgx.Conn) (report string, wro
 		return "", nil, err
 	}
 	if !rangesRight(rows, units, paired, pairs) {
-		wrong = append(wrong, fmt.Sprintf("%d rows of events in the end with %d units, and %d rows at %d times", rows, units, paired, pairs))
+		wrong = append(wrong, fmt.Sprintf("%d rows of events in the end with %d units, and %d rows at %d times", rows,
+			units, paired, pairs))
 	}
-	err = conn.QueryRow(ctx, "SELECT count(*) FROM sherd.segments WHERE collection = 'events'::regclass").Scan(&segments)
+	err = conn.QueryRow(ctx, "SELECT count(*) FROM sherd.segments WHERE collection = 'events'::regclass").
+		Scan(&segments)
 	return fmt.Sprintf("%d rows in %d segments", rows+paired, segments), wrong, err
 }

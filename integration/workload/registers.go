@@ -92,7 +92,8 @@ func (r *Run) NewRegisters(ctx context.Context, conn *pgx.Conn, round int) (*Reg
 		}
 	}
 	for n := range registerKeys {
-		if _, err := conn.Exec(ctx, "INSERT INTO registers VALUES ($1, 0)", registerID(round*registerKeys+n)); err != nil {
+		if _, err := conn.Exec(ctx, "INSERT INTO registers VALUES ($1, 0)",
+			registerID(round*registerKeys+n)); err != nil {
 			return nil, err
 		}
 	}
@@ -142,7 +143,8 @@ type registerClient struct {
 func (c *registerClient) one() {
 	ctx, cancel := c.patient()
 	defer cancel()
-	in := registerInput{key: c.round.first + c.rnd.IntN(registerKeys), kind: "rrwc"[c.rnd.IntN(4)], old: c.rnd.IntN(5), new: c.rnd.IntN(5)}
+	in := registerInput{key: c.round.first + c.rnd.IntN(registerKeys), kind: "rrwc"[c.rnd.IntN(4)], old: c.rnd.IntN(5),
+		new: c.rnd.IntN(5)}
 	op := porcupine.Operation{ClientId: c.n, Input: in, Call: int64(c.now())}
 	out, err := c.operate(ctx, in)
 	op.Return = int64(c.now())

@@ -49,7 +49,8 @@ func (s *Resharding) Start(ctx context.Context) (wait func()) {
 
 // Verify reads the tables at the end, and returns what is wrong.
 func (s *Resharding) Verify(ctx context.Context, conn *pgx.Conn) (report string, wrong []string, err error) {
-	for _, verify := range []func(context.Context, *pgx.Conn) (string, []string, error){s.counters.verify, s.placed.verify, s.ranges.verify} {
+	for _, verify := range []func(context.Context, *pgx.Conn) (string, []string, error){s.counters.verify,
+		s.placed.verify, s.ranges.verify} {
 		text, not, err := verify(ctx, conn)
 		if err != nil {
 			return report, wrong, err

@@ -78,7 +78,8 @@ func (r *Run) SetUp(ctx context.Context, conn *pgx.Conn) error {
 			return err
 		}
 	}
-	for _, text := range []string{"CREATE INDEX bank_balance ON bank (balance)", "CREATE UNIQUE INDEX bank_number ON bank (number)"} {
+	for _, text := range []string{"CREATE INDEX bank_balance ON bank (balance)",
+		"CREATE UNIQUE INDEX bank_number ON bank (number)"} {
 		if _, err := conn.Exec(ctx, text); err != nil { // filled from the rows there are
 			return err
 		}
@@ -194,7 +195,8 @@ func (r *Run) Verify(ctx context.Context, conn *pgx.Conn) (Report, []string, err
 }
 
 func (r *Run) report() Report {
-	out := Report{Transfers: int(r.transfers.Load()), Totals: int(r.totals.Load()), Slow: int(r.slow.Load()), Longest: r.longest}
+	out := Report{Transfers: int(r.transfers.Load()), Totals: int(r.totals.Load()), Slow: int(r.slow.Load()),
+		Longest: r.longest}
 	for _, t := range r.txns {
 		switch t.Outcome {
 		case history.Committed:

@@ -87,7 +87,8 @@ func (c *stockClient) total() {
 	kind := c.rnd.IntN(stockKinds)
 	count := (c.r.Stock - kind + stockKinds - 1) / stockKinds
 	var got int
-	if err := c.conn.QueryRow(ctx, "SELECT count(*) FROM stock WHERE kind = $1 AND units > -1000000", kind).Scan(&got); err != nil {
+	if err := c.conn.QueryRow(ctx, "SELECT count(*) FROM stock WHERE kind = $1 AND units > -1000000", kind).
+		Scan(&got); err != nil {
 		c.saw(err, true)
 	} else if got != count {
 		c.r.Errorf("%d documents of kind %d, not %d", got, kind, count)
