@@ -97,7 +97,7 @@ func New(cfg Config) *Host {
 	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), replicas: map[txn.FragmentID]*storage.Replica{}, spread: make(chan struct{}, 1)}
 	h.busy = &busy{}
 	h.coordinator.Clock = cfg.Clock
-	h.balancer = balance.New(balance.Config{Catalog: cfg.Catalog, Sizes: h.sizes, Heat: h.heats, Cut: h.segmentCut, KeyText: sysview.SegmentText, Silent: h.Silent, Now: time.Now, Every: cfg.RebalanceLook})
+	h.balancer = balance.New(balance.Config{Catalog: cfg.Catalog, Sizes: h.sizes, Heat: h.heats, Cut: h.SegmentCut, KeyText: sysview.SegmentText, Silent: h.Silent, Now: time.Now, Every: cfg.RebalanceLook})
 	h.jobs = jobs{host: h, running: map[uint64]bool{}}
 	if cfg.Door != nil {
 		h.links = newLinks(h, cfg.Door)

@@ -45,9 +45,10 @@ func (u upkeep) SegmentKeys(ctx context.Context, m *pb.SegmentKeysRequest) (*pb.
 	return a, nil
 }
 
-// segmentCut chooses the keys at which a segment is split because it is above a limit of its size,
-// or, if limit is 0, because of the writes to it; none if a split would not help.
-func (h *Host) segmentCut(ctx context.Context, t *catalog.Table, b shardmap.Bucket, f shardmap.FragmentID, limit int64) (cuts [][]byte, err error) {
+// SegmentCut chooses the keys at which a segment is split because it is above a limit of its size,
+// or, if limit is 0, because of the writes to it; none if a split would not help. A segment that is
+// not above the limit is cut in two halves.
+func (h *Host) SegmentCut(ctx context.Context, t *catalog.Table, b shardmap.Bucket, f shardmap.FragmentID, limit int64) (cuts [][]byte, err error) {
 	err = h.ask(ctx, f, func(l leader) error {
 		k, err := l.SegmentKeys(ctx, t.StorageID, uint32(b), limit > 0)
 		if err != nil {
@@ -62,6 +63,9 @@ func (h *Host) segmentCut(ctx context.Context, t *catalog.Table, b shardmap.Buck
 		list := make([]balance.KeyAt, len(k.Stored))
 		for i, x := range k.Stored {
 			list[i] = balance.KeyAt(x)
+		}
+		if k.Bytes <= limit {
+			k.Written = nil // the halves are of one size, however keys grow
 		}
 		cuts = balance.CutBySize(list, k.Bytes, limit, k.Written)
 		return nil

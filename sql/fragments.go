@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/verify"
@@ -24,6 +25,11 @@ type Fragments interface {
 	CountRows(ctx context.Context, d *catalog.Database, storageID uint32, missing map[uint32]bool) ([]sysview.Stat, error)
 	// PlanRebalance makes a plan for a database, and keeps it as a proposal; its number is 0 where there is nothing to do.
 	PlanRebalance(ctx context.Context, database catalog.OID, a catalog.Author) (id uint64, p *catalog.Plan, err error)
+	// SegmentCut returns the keys at which a segment of a range table is split if it is above a limit of
+	// its size, and the key that divides its bytes if it is not; none if it cannot be split.
+	SegmentCut(
+		ctx context.Context, t *catalog.Table, b shardmap.Bucket, f shardmap.FragmentID, limit int64,
+	) ([][]byte, error)
 	// FillFragments makes a plan that gives every fragment of grown its share; now is the database as it is.
 	FillFragments(ctx context.Context, now, grown *catalog.Database) (*catalog.Plan, error)
 	// ListRowLocks gives the row locks, held and waited for, and ListTransactions the transactions that hold or have staged something: as many as

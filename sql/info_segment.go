@@ -3,20 +3,39 @@ package sql
 import (
 	"bytes"
 	"fmt"
+	"math"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
+	"github.com/sherddb/sherd/sql/sysview"
 )
 
-// SplitSegment implements builtin.SegmentInfo. Like all moves it begins at once, whatever becomes of the transaction, and its statement waits for it. The second part
-// goes on to the fragment that has the fewest segments, unless it is pinned.
-func (i info) SplitSegment(table uint32, text string) error {
-	t, key, err := i.segmentedTable("sherd.split_segment()", table, text)
+// SplitSegment implements builtin.SegmentInfo. Like all moves it begins at once, whatever becomes of
+// the transaction, and its statement waits for it. The second part goes on to the fragment that has
+// the fewest segments, unless it is pinned.
+func (i info) SplitSegment(table uint32, text string, halve bool) error {
+	function := "sherd.split_segment()"
+	if halve {
+		function = "sherd.halve_segment()"
+	}
+	t, err := i.segmentedTable(function, table)
 	if err != nil {
 		return err
+	}
+	var key []byte
+	if halve {
+		key, err = middleOf(i, t, text)
+	} else {
+		key, err = ddl.KeyInSegments(t, text, i.Env())
+	}
+	if err != nil {
+		return err
+	}
+	if halve {
+		text = sysview.SegmentText(t, key)
 	}
 	at := t.Segments.Place(key)
 	if len(key) == 0 || bytes.Equal(t.Segments[at].Start, key) {
@@ -37,9 +56,39 @@ func (i info) SplitSegment(table uint32, text string) error {
 	return i.bring(b, d.SpreadSegments(1)[0], fmt.Sprintf("%s: split at %s", t.Name, text))
 }
 
+// middleOf returns the key that divides the bytes of a segment, which is named as in sherd.segments.
+func middleOf(i info, t *catalog.Table, segment string) ([]byte, error) {
+	if err := ddl.HasSegments(t); err != nil {
+		return nil, err
+	}
+	for at := range t.Segments {
+		if t.SegmentName(at) != segment {
+			continue
+		}
+		b := t.Segments[at].Bucket
+		f := i.db.cfg.Catalog.View().Database(i.database).Map.Lookup(b)
+		keys, err := i.db.cfg.Fragments.SegmentCut(i.ctx, t, b, f, math.MaxInt64)
+		if err == nil && len(keys) == 0 {
+			const message = `segment "%s" of table "%s" cannot be split`
+			err = pgerr.New(pgerr.ObjectNotInPrerequisiteState, message, segment, t.Name).
+				WithDetail("It has fewer than two rows.")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return keys[0], nil
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, `table "%s" has no segment "%s"`, t.Name, segment).
+		WithHint("sherd.segments lists them.")
+}
+
 // MergeSegments implements builtin.SegmentInfo. Where the two are in different fragments, the second moves to the first before.
 func (i info) MergeSegments(table uint32, text string) error {
-	t, key, err := i.segmentedTable("sherd.merge_segments()", table, text)
+	t, err := i.segmentedTable("sherd.merge_segments()", table)
+	if err != nil {
+		return err
+	}
+	key, err := ddl.KeyInSegments(t, text, i.Env())
 	if err != nil {
 		return err
 	}
@@ -65,25 +114,24 @@ func (i info) MergeSegments(table uint32, text string) error {
 	return i.resegment(t, both, [][]byte{first.Start}, what)
 }
 
-// segmentedTable gives a range table whose segments the session may change now, and a key of it.
-func (i info) segmentedTable(function string, table uint32, text string) (*catalog.Table, []byte, error) {
+// segmentedTable returns a table whose segments, if it has any, the session may change now.
+func (i info) segmentedTable(function string, table uint32) (*catalog.Table, error) {
 	now := i.db.cfg.Catalog.View().Table(table)
 	if now == nil && i.view().Table(table) != nil || now != nil && i.tx != nil && i.tx.HasChanged(now) {
-		return nil, nil, pgerr.Unsupported("%s of a table that the transaction has made or changed is not supported", function).
+		return nil, pgerr.Unsupported("%s of a table that the transaction has made or changed is not supported", function).
 			WithHint("COMMIT first, or name the keys as shard_splits of CREATE TABLE.")
 	}
 	if err := i.mayDefine(function, table); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	t, err := ddl.TableOf(i.db.cfg.Catalog.View(), i.database, table)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if !ddl.Owns(i.view(), i.database, i.view().Role(i.role), t.Owner) {
-		return nil, nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	}
-	key, err := ddl.KeyInSegments(t, text, i.Env())
-	return t, key, err
+	return t, nil
 }
 
 // resegment has segments that begin at starts take the place of old ones, and waits until they have.

@@ -182,16 +182,30 @@ func TestObeseAnchor(t *testing.T) {
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 }
 
-// TestObeseSegment: the remedy for a segment is a plan, which splits it.
+// TestObeseSegment: the remedy for a segment splits it in two halves, also if sherd.segment_size is
+// off, so that no plan would split it, and if each new key lies behind all others.
 func TestObeseSegment(t *testing.T) {
 	c := fatWorld(t).connect(t)
-	c.want("ALTER SYSTEM SET sherd.segment_size = '1MB'", "ALTER SYSTEM")
-	c.want("CREATE TABLE events (at int PRIMARY KEY, what text) WITH (shard_by = 'range', shard_splits = '1000')", "CREATE TABLE")
-	c.want("INSERT INTO events SELECT g, "+fat, "INSERT 0 50")
-	c.wantRemedy("events", "SELECT sherd.apply_plan(plan) FROM sherd.plan_rebalance() WHERE step = 1", "at keys that divide their bytes", "\nSELECT 1")
+	c.want("ALTER SYSTEM SET sherd.segment_size = 0", "ALTER SYSTEM")
+	c.want("CREATE TABLE events (device text, at int, what text, PRIMARY KEY (device, at)) WITH (shard_by = 'range', shard_splits = 'm')", "CREATE TABLE")
+	c.want("INSERT INTO events SELECT 'a/b', g, "+fat, "INSERT 0 50")
+	name := c.one("SELECT segment FROM sherd.segments WHERE documents = 50")
+	c.want("SELECT count(*) FROM sherd.plan_rebalance() WHERE ranges LIKE 'events: split%'", "0\nSELECT 1")
+	c.wantRemedy("events", "SELECT sherd.halve_segment('public.events', '"+name+"')", "at the key that divides its bytes", "\nSELECT 1")
 	c.settled()
 	c.counted("SELECT count(*) FROM sherd.obese_buckets", "0\nSELECT 1")
-	c.want("SELECT count(*) > 2 FROM sherd.segments", "t\nSELECT 1")
+	c.counted("SELECT documents BETWEEN 20 AND 30 FROM sherd.segments WHERE documents > 0", "t\nt\nSELECT 2")
+	c.want("SELECT count(*), sum(at) FROM events", "50|1275\nSELECT 1")
+	c.want("CREATE TABLE plain (id int PRIMARY KEY)", "CREATE TABLE")
+	for text, want := range map[string]string{
+		"SELECT sherd.halve_segment('events', 'none')":                                          `table "events" has no segment "none" (SQLSTATE 42704)`,
+		"SELECT sherd.halve_segment('events', segment) FROM sherd.segments WHERE documents = 0": "cannot be split (SQLSTATE 55000): It has fewer than two rows.",
+		"SELECT sherd.halve_segment(collection => 'plain', segment => '-')":                     `table "plain" has no segments (SQLSTATE 42809)`,
+	} {
+		if got := c.answer(text); !strings.Contains(got, want) {
+			t.Errorf("%s\n%s\nwant %s", text, got, want)
+		}
+	}
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 }
 

@@ -5,8 +5,10 @@ import "github.com/sherddb/sherd/sql/types"
 // SegmentInfo changes the segments of range tables of the session's database. Keys are text: the values of the primary key, or of its first columns,
 // joined by "/".
 type SegmentInfo interface {
-	// SplitSegment has a segment begin at a key, MergeSegments has the one that begins there be part of the one before.
-	SplitSegment(table uint32, key string) error
+	// SplitSegment has a segment begin at a key. With halve the text is the name of a segment, as
+	// sherd.segments has it, which is split at the key that divides its bytes.
+	SplitSegment(table uint32, text string, halve bool) error
+	// MergeSegments has the segment that begins at a key be part of the one before.
 	MergeSegments(table uint32, key string) error
 	// MoveSegment moves the segment that a key belongs to, and gives the number of the move.
 	MoveSegment(table uint32, key, fragment string, o MoveOptions) (int64, error)
@@ -15,7 +17,10 @@ type SegmentInfo interface {
 // sysSegment is what changes segments.
 var sysSegment = map[string]Func{
 	"sherd_split_segment": onSegments(func(s SegmentInfo, a []types.Datum) (types.Datum, error) {
-		return types.Datum{K: types.KindVoid}, s.SplitSegment(uint32(a[0].N), a[1].S)
+		return types.Datum{K: types.KindVoid}, s.SplitSegment(uint32(a[0].N), a[1].S, false)
+	}),
+	"sherd_halve_segment": onSegments(func(s SegmentInfo, a []types.Datum) (types.Datum, error) {
+		return types.Datum{K: types.KindVoid}, s.SplitSegment(uint32(a[0].N), a[1].S, true)
 	}),
 	"sherd_merge_segments": onSegments(func(s SegmentInfo, a []types.Datum) (types.Datum, error) {
 		return types.Datum{K: types.KindVoid}, s.MergeSegments(uint32(a[0].N), a[1].S)

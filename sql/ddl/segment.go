@@ -181,9 +181,17 @@ func splitColumns(t *catalog.Table) (out []types.KeyColumn) {
 
 // KeyInSegments is SegmentKey of a table that must be a range table.
 func KeyInSegments(t *catalog.Table, text string, env *types.Env) ([]byte, error) {
-	if len(t.Segments) == 0 {
-		return nil, pgerr.New(pgerr.WrongObjectType, `table "%s" has no segments`, t.Name).
-			WithHint("ALTER TABLE %s SET (%s = '%s') has its rows lie by ranges of their keys.", builtin.QuoteIdent(t.Name), shardmap.OptionBy, shardmap.RangeTable)
+	if err := HasSegments(t); err != nil {
+		return nil, err
 	}
 	return SegmentKey(t, text, env)
+}
+
+// HasSegments refuses a table that is no range table.
+func HasSegments(t *catalog.Table) error {
+	if len(t.Segments) == 0 {
+		return pgerr.New(pgerr.WrongObjectType, `table "%s" has no segments`, t.Name).
+			WithHint("ALTER TABLE %s SET (%s = '%s') has its rows lie by ranges of their keys.", builtin.QuoteIdent(t.Name), shardmap.OptionBy, shardmap.RangeTable)
+	}
+	return nil
 }

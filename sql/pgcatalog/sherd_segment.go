@@ -16,6 +16,9 @@ func segmentProcs(
 		about(named(fn(8122, "move_segment", "sherd_move_segment", 'v', int8OID, regclassOID, textOID, textOID, boolOID, textOID),
 			[]string{"collection", "key", "fragment", "wait", "why"}, "false", "''::text"),
 			"moves the segment of a range table that a key belongs to, as move_buckets does"),
+		about(named(fn(8123, "halve_segment", "sherd_halve_segment", 'v', voidOID, regclassOID, textOID),
+			[]string{"collection", "segment"}),
+			"splits a segment of a range table, named as in sherd.segments, at the key that divides its bytes"),
 	}
 }
 

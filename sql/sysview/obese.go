@@ -103,13 +103,12 @@ func (b *builder) hottestIn(x *fat) (Remedy, error) {
 func (e *Env) smaller(x *fat) (Remedy, error) {
 	t := x.table
 	switch {
-	case t.Segments != nil:
-		return Remedy{"SELECT sherd.apply_plan(plan) FROM sherd.plan_rebalance() WHERE step = 1",
-			"a plan splits segments above sherd.segment_size at keys that divide their bytes; sherd.split_segment splits at a key of your choice"}, nil
 	case x.To-x.From > 1:
 		return e.group(x), nil
 	case x.Documents <= 1:
 		return Remedy{Advice: "one row has all the bytes: only the application can divide it"}, nil
+	case t.Segments != nil:
+		return e.halve(x), nil
 	}
 	if rng := wider(t.Policy, x.block); rng != 0 {
 		r := Remedy{Statement: fmt.Sprintf("ALTER TABLE %s SET (shard_range = %d)", e.qualified(t.Schema, t.Name), rng)}
@@ -178,6 +177,21 @@ func (e *Env) group(x *fat) Remedy {
 		r.Advice = "these buckets are not counted one by one yet"
 	}
 	return r
+}
+
+// halve splits a segment in two of as many bytes. A plan of the balancer would split it only if it is
+// above sherd.segment_size, which may be off, and not if larger segments come first.
+func (e *Env) halve(x *fat) Remedy {
+	t := x.table
+	for i := range t.Segments {
+		if uint32(t.Segments[i].Bucket) == x.From {
+			name := builtin.QuoteLiteral(e.qualified(t.Schema, t.Name))
+			return Remedy{fmt.Sprintf("SELECT sherd.halve_segment(%s, %s)", name, builtin.QuoteLiteral(t.SegmentName(i))),
+				"the segment is split at the key that divides its bytes, beside its users; " +
+					"sherd.split_segment splits at a key of your choice"}
+		}
+	}
+	return Remedy{Advice: "the segment was split or merged just now"}
 }
 
 // isolate moves the bucket to a fragment of its own, if the topology allows that.

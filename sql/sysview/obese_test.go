@@ -42,6 +42,7 @@ func TestObeseRemedies(t *testing.T) {
 	)
 	group := Stat{From: 256, To: 512, Documents: 1e6, Bytes: 1 << 30}
 	bucket := Stat{From: 300, To: 301, Documents: 1000, Bytes: 1 << 30}
+	segment := Stat{From: shardmap.BucketCount, To: shardmap.BucketCount + 1, Documents: 1000, Bytes: 1 << 30}
 	one := bucket
 	one.Documents = 1
 	for _, c := range []struct {
@@ -67,7 +68,8 @@ func TestObeseRemedies(t *testing.T) {
 		{"columns", several, bucket, 0.5, 1 << 30, `ALTER TABLE public."it's" SET (shard_range = 100)`, "the table is locked"},
 		{"no anchors", flat, bucket, 0.5, 0, "", "only the application can divide them"},
 		{"one row", collection, one, 0.5, 0, "", "one row has all the bytes"},
-		{"segments", ranged, bucket, 0.5, 0, "SELECT sherd.apply_plan(plan) FROM sherd.plan_rebalance() WHERE step = 1", "splits segments"},
+		{"segments", ranged, bucket, 0.5, 0, "", "split or merged just now"},
+		{"segment", ranged, segment, 0.5, 0, `SELECT sherd.halve_segment('public."it''s"', '-')`, "beside its users"},
 	} {
 		got, err := e.smaller(&fat{Stat: c.stat, table: c.table, share: c.share, block: c.block, reads: c.table == old})
 		if err != nil {
