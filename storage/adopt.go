@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -8,9 +9,9 @@ import (
 // the committing goroutine.
 func (t *Tx) packLocks(p *packer) error {
 	pack := func(key []byte, mode txn.LockMode) error {
-		op, written, err := t.stage.get(key, t.stage.mark())
-		if err == nil && (!written || op.kept && mode > txn.NoKeyUpdate) {
-			p.add(lockOp(mode), key, nil)
+		op, written, err := t.stage.Get(key, t.stage.Mark())
+		if err == nil && (!written || op.Kept && mode > txn.NoKeyUpdate) {
+			p.add(logentry.LockOp(mode), key, nil)
 		}
 		return err
 	}

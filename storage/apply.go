@@ -166,9 +166,9 @@ func (m *machine) checkpoint() error {
 	}
 	err := m.r.stats.checkpoint(func(k, v []byte) error {
 		if v == nil {
-			return m.kvs.add(opDelete, k, nil, at)
+			return m.kvs.add(logentry.OpDelete, k, nil, at)
 		}
-		return m.kvs.add(opPut, k, v, at)
+		return m.kvs.add(logentry.OpPut, k, v, at)
 	})
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (m *machine) checkpoint() error {
 	}
 	m.r.fault("checkpoint.before")
 	record, again := m.s.encode()
-	if err := m.kvs.add(opPut, ownKey(ownApplied), record, at); err != nil {
+	if err := m.kvs.add(logentry.OpPut, ownKey(ownApplied), record, at); err != nil {
 		return err
 	}
 	if err := m.kvs.flush(); err != nil {

@@ -69,8 +69,8 @@ func (m *machine) install(ops []byte, version txn.Timestamp) error {
 	if len(ops) > 0 {
 		m.r.cfg.Pace.writes.Add(1)
 	}
-	return eachOp(ops, func(op opKind, key, value []byte) error {
-		if !op.writes() {
+	return logentry.EachOp(ops, func(op logentry.Op, key, value []byte) error {
+		if !op.Writes() {
 			return nil
 		}
 		return m.kvs.add(op, key, value, uint64(version))
@@ -167,7 +167,7 @@ func (m *machine) decideCommit(id txn.ID, C txn.Timestamp, writers []txn.Fragmen
 	m.s.decided[id] = d
 	m.effects.decided = append(m.effects.decided, d)
 	stamp := m.s.stamp
-	if err := m.kvs.add(opPut, ownKey(ownDecision, id[:]...), encodeDecision(d, false), uint64(stamp)); err != nil {
+	if err := m.kvs.add(logentry.OpPut, ownKey(ownDecision, id[:]...), encodeDecision(d, false), uint64(stamp)); err != nil {
 		return 0, err
 	}
 	return resCommitted, m.installOpen(o, stamp)
@@ -226,20 +226,20 @@ func (m *machine) forget(resolved []txn.ID) error {
 		delete(m.s.decided, id)
 		m.effects.forgotten = append(m.effects.forgotten, id)
 		ids = append(ids, id)
-		if err := m.kvs.add(opPut, ownKey(ownDecision, id[:]...), encodeDecision(d, true), uint64(stamp)); err != nil {
+		if err := m.kvs.add(logentry.OpPut, ownKey(ownDecision, id[:]...), encodeDecision(d, true), uint64(stamp)); err != nil {
 			return err
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := m.kvs.add(opPut, stampKey(ownForgot, stamp), encodeForgotten(ids), uint64(stamp)); err != nil {
+	if err := m.kvs.add(logentry.OpPut, stampKey(ownForgot, stamp), encodeForgotten(ids), uint64(stamp)); err != nil {
 		return err
 	}
 	return m.expire(ownForgot, func(b []byte) error {
 		ids, err := forgotten(b)
 		for _, id := range ids {
-			if err := m.kvs.add(opDelete, ownKey(ownDecision, id[:]...), nil, uint64(stamp)); err != nil {
+			if err := m.kvs.add(logentry.OpDelete, ownKey(ownDecision, id[:]...), nil, uint64(stamp)); err != nil {
 				return err
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/dgraph-io/badger/v4/skl"
 	"github.com/sherddb/sherd/internal/dirsync"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/logentry"
 )
 
 // Marks in Badger's user byte.
@@ -183,7 +184,7 @@ type kvBatch struct {
 type kv struct {
 	key, value []byte
 	version    uint64
-	op         opKind
+	op         logentry.Op
 	expires    uint64 // seconds since 1970, 0: never
 }
 
@@ -197,7 +198,7 @@ var (
 	userMetas  = [...][]byte{nil, {1}, {2}, {3}}
 )
 
-func (b *kvBatch) add(op opKind, key, value []byte, version uint64) error {
+func (b *kvBatch) add(op logentry.Op, key, value []byte, version uint64) error {
 	return b.put(kv{key: key, value: value, version: version, op: op})
 }
 
@@ -205,7 +206,7 @@ func (b *kvBatch) put(x kv) error {
 	if b.bulk != nil {
 		return b.load(x)
 	}
-	b.rows = b.rows || x.op != opDelete && holdsRow(x.key)
+	b.rows = b.rows || x.op != logentry.OpDelete && holdsRow(x.key)
 	b.small = append(b.small, x)
 	b.bytes += len(x.key) + len(x.value)
 	if len(b.small) < bulkKeys && b.bytes < bulkBytes {
@@ -235,10 +236,10 @@ func (b *kvBatch) load(x kv) error {
 		b.loaded = 0
 	}
 	b.item = pb.KV{Key: x.key, Value: x.value, Version: x.version, ExpiresAt: x.expires}
-	if x.op == opDelete {
+	if x.op == logentry.OpDelete {
 		b.item.Meta = metaDelete
 	}
-	b.item.UserMeta = userMetas[x.op.userMeta()]
+	b.item.UserMeta = userMetas[userMeta(x.op)]
 	return b.bulk.Set(&b.item)
 }
 
@@ -260,12 +261,12 @@ func (b *kvBatch) flush() error {
 	w := b.db.NewManagedWriteBatch()
 	for _, x := range b.small {
 		var err error
-		if x.op == opDelete {
+		if x.op == logentry.OpDelete {
 			err = w.DeleteAt(x.key, x.version)
 		} else {
 			e := badger.NewEntry(x.key, x.value)
 			e.ExpiresAt = x.expires
-			e = e.WithMeta(x.op.userMeta())
+			e = e.WithMeta(userMeta(x.op))
 			err = w.SetEntryAt(e, x.version)
 		}
 		if err != nil {

@@ -3,6 +3,8 @@ package storage
 import (
 	"fmt"
 	"testing"
+
+	"github.com/sherddb/sherd/storage/logentry"
 )
 
 // TestWrittenAgain writes versions of a key that a batch has already, as when a bucket comes, goes and comes back: what came last counts, however
@@ -13,12 +15,12 @@ func TestWrittenAgain(t *testing.T) {
 		b := kvBatch{db: r.db, again: true}
 		for stay := range 3 {
 			for version := range uint64(3) {
-				if err := b.add(opPut, []byte("\x00\x00\x40\x00key"), fmt.Append(nil, "stay ", stay), 1+version); err != nil {
+				if err := b.add(logentry.OpPut, []byte("\x00\x00\x40\x00key"), fmt.Append(nil, "stay ", stay), 1+version); err != nil {
 					t.Fatal(err)
 				}
 			}
 			for n := range others {
-				if err := b.add(opPut, fmt.Appendf(nil, "\x00\x00\x40\x01%d", n), nil, 1); err != nil {
+				if err := b.add(logentry.OpPut, fmt.Appendf(nil, "\x00\x00\x40\x01%d", n), nil, 1); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -45,7 +45,7 @@ func (m *machine) cleanLeft(undone bool, globals []logentry.Index, now []ownersh
 		m.r.undone.add(stamp, left)
 	}
 	job := dropJob{stamp: stamp, left: left, globals: slices.Clone(globals)}
-	if err := m.kvs.add(opPut, stampKey(ownDrop, stamp), job.encode(), uint64(stamp)); err != nil {
+	if err := m.kvs.add(logentry.OpPut, stampKey(ownDrop, stamp), job.encode(), uint64(stamp)); err != nil {
 		return err
 	}
 	m.effects.drops = append(m.effects.drops, job)

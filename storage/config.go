@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/raftlog"
+	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -109,7 +110,7 @@ func (c *Config) setDefaults() {
 	setDefault(&c.RecoverLive, 10*time.Minute)
 	setDefault(&c.MaxStage, 64<<30)
 	setDefault(&c.StageMemory, 4<<20)
-	c.MaxStage, c.StageMemory = min(c.MaxStage, maxSpill), min(c.StageMemory, 1<<30)
+	c.MaxStage, c.StageMemory = min(c.MaxStage, writebuf.MaxBytes), min(c.StageMemory, 1<<30)
 	setDefault(&c.WholeLocks, 8192)
 	setDefault(&c.MaxRow, 16<<20)
 	setDefault(&c.MemTable, 4<<20)

@@ -36,7 +36,7 @@
 // # Writing
 //
 // The leader buffers writes under row locks, in memory and, beyond StageMemory, in unnamed files
-// (stage_disk.go). They go into the log as one entry: bytes and versions, so that apply computes
+// (package writebuf). They go into the log as one entry: bytes and versions, so that apply computes
 // nothing. A write set above 4 MiB, or one in a file, goes as parts, which no reader sees, and a
 // commit entry that names their number. Once that entry is applied, the parts are read from the log
 // again, one by one, and installed in the background (install.go). The stamp is assigned and the

@@ -32,7 +32,7 @@ type dropJob struct {
 func (m *machine) dropSpan(span txn.Span) error {
 	stamp := m.s.stamp
 	job := dropJob{stamp: stamp, span: span}
-	if err := m.kvs.add(opPut, stampKey(ownDrop, stamp), job.encode(), uint64(stamp)); err != nil {
+	if err := m.kvs.add(logentry.OpPut, stampKey(ownDrop, stamp), job.encode(), uint64(stamp)); err != nil {
 		return err
 	}
 	m.r.stats.drop(span)
@@ -160,7 +160,7 @@ func (d *dropper) finish(job dropJob) error {
 	d.r.fault("drop.deleted")
 	b := newBatch(d.r)
 	// At the very version of the record: no key is written above the stamp of the entry it comes from.
-	if err := b.add(opDelete, stampKey(ownDrop, job.stamp), nil, uint64(job.stamp)); err != nil {
+	if err := b.add(logentry.OpDelete, stampKey(ownDrop, job.stamp), nil, uint64(job.stamp)); err != nil {
 		return err
 	}
 	return b.flush()
@@ -196,7 +196,7 @@ func (d *dropper) batch(span txn.Span, at txn.Timestamp, wanted func(key []byte)
 		if wanted != nil && !wanted(key) {
 			continue
 		}
-		if err := b.add(opDelete, key, nil, uint64(at)); err != nil {
+		if err := b.add(logentry.OpDelete, key, nil, uint64(at)); err != nil {
 			return nil, false, err
 		}
 	}

@@ -290,7 +290,7 @@ func TestExactOfEarlierReleases(t *testing.T) {
 		var d deltas
 		key, value := movedKey(700, fmt.Sprint("old", n)), make([]byte, 100_000)
 		d.add(key, 1, len(key)+len(value))
-		e := logentry.Commit{ID: txn.NewID(), Stats: d.encode(), Writes: appendOp(nil, opPut, key, value)}
+		e := logentry.Commit{ID: txn.NewID(), Stats: d.encode(), Writes: logentry.AppendOp(nil, logentry.OpPut, key, value)}
 		if _, _, err := r.run(e.Encode(), 0); err != nil {
 			t.Fatal(err)
 		}

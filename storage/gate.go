@@ -103,7 +103,7 @@ func (t *Tx) passGate(ctx context.Context) error {
 func (t *Tx) touches(ranges []BucketRange) (hit bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	err := t.stage.each(func(key []byte) bool {
+	err := t.stage.Each(func(key []byte) bool {
 		hit = t.r.inRanges(key, ranges)
 		return !hit
 	})

@@ -55,16 +55,16 @@ func goldenStats() (groups, buckets []byte) {
 
 // goldenWrites are the operations 1 to 4.
 func goldenWrites() []byte {
-	b := appendOp(nil, opPut, []byte("key"), []byte("value"))
-	b = appendOp(b, opDelete, []byte("gone"), nil)
-	b = appendOp(b, opPutHead, []byte("large"), encodeChunkHead(600_000))
-	return appendOp(b, opLock, []byte("locked"), nil)
+	b := logentry.AppendOp(nil, logentry.OpPut, []byte("key"), []byte("value"))
+	b = logentry.AppendOp(b, logentry.OpDelete, []byte("gone"), nil)
+	b = logentry.AppendOp(b, logentry.OpPutHead, []byte("large"), encodeChunkHead(600_000))
+	return logentry.AppendOp(b, logentry.OpLock, []byte("locked"), nil)
 }
 
 // goldenIngested are operations of an Ingest entry.
 func goldenIngested() []byte {
-	b := appendCarried(nil, 7, opPut, []byte("a-row-key"), []byte("value"))
-	return appendCarried(b, 8, opDelete, []byte("a-row-key"), nil)
+	b := logentry.AppendIngested(nil, 7, logentry.OpPut, []byte("a-row-key"), []byte("value"))
+	return logentry.AppendIngested(b, 8, logentry.OpDelete, []byte("a-row-key"), nil)
 }
 
 func goldenLines() (lines []string) {
@@ -240,16 +240,16 @@ func TestCheckpointOfFormat1(t *testing.T) {
 func goldenLocks() []byte {
 	var b []byte
 	for m := txn.KeyShare; m <= txn.Update; m++ {
-		b = appendOp(b, lockOp(m), []byte(m.String()), nil)
+		b = logentry.AppendOp(b, logentry.LockOp(m), []byte(m.String()), nil)
 	}
-	b = appendOp(b, opPutKept, []byte("key"), []byte("value"))
-	return appendOp(b, opPutHeadKept, []byte("large"), encodeChunkHead(600_000))
+	b = logentry.AppendOp(b, logentry.OpPutKept, []byte("key"), []byte("value"))
+	return logentry.AppendOp(b, logentry.OpPutHeadKept, []byte("large"), encodeChunkHead(600_000))
 }
 
 func TestOperationsTellTheirLocks(t *testing.T) {
 	var got []string
-	err := eachOp(goldenLocks(), func(op opKind, key, value []byte) error {
-		got = append(got, fmt.Sprint(op, " ", string(key), " ", len(value), " ", op.mode(), " ", op.writes()))
+	err := logentry.EachOp(goldenLocks(), func(op logentry.Op, key, value []byte) error {
+		got = append(got, fmt.Sprint(op, " ", string(key), " ", len(value), " ", op.Mode(), " ", op.Writes()))
 		return nil
 	})
 	want := "5 KEY SHARE 0 KEY SHARE false, 6 SHARE 0 SHARE false, 7 NO KEY UPDATE 0 NO KEY UPDATE false, 4 UPDATE 0 UPDATE false, " +
@@ -257,8 +257,8 @@ func TestOperationsTellTheirLocks(t *testing.T) {
 	if err != nil || strings.Join(got, ", ") != want {
 		t.Fatal(strings.Join(got, ", "), err)
 	}
-	for _, op := range []opKind{opPut, opPutHead, opPutKept, opPutHeadKept} {
-		if putOf(op.userMeta()) != op {
+	for _, op := range []logentry.Op{logentry.OpPut, logentry.OpPutHead, logentry.OpPutKept, logentry.OpPutHeadKept} {
+		if putOf(userMeta(op)) != op {
 			t.Fatalf("operation %d does not survive a stream", op)
 		}
 	}
@@ -307,10 +307,10 @@ func FuzzEntryContents(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		_ = eachOp(b, func(opKind, []byte, []byte) error { return nil })
+		_ = logentry.EachOp(b, func(logentry.Op, []byte, []byte) error { return nil })
 		_ = newStatistics().apply(b)
 		_, _ = decodeDeltas(b)
-		_ = eachCarried(b, func(txn.Timestamp, opKind, []byte, []byte) error { return nil })
+		_ = logentry.EachIngested(b, func(txn.Timestamp, logentry.Op, []byte, []byte) error { return nil })
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -114,7 +115,7 @@ func (t *Tx) HoldComplete() error {
 // Detach leaves a held transaction to the log: its session is done with it.
 func (t *Tx) Detach() {
 	t.mu.Lock()
-	t.stage = stage{}
+	t.stage = writebuf.Buffer{}
 	t.mu.Unlock()
 	t.locks.SetSession(0)
 	t.adopted.Store(true) // nobody in this process is at work on it: its home, or its anchor, may be asked

@@ -79,7 +79,7 @@ func (s *state) heldAs(h *logentry.Preparation) *openTxn {
 }
 
 func (m *machine) keepHold(o *openTxn) error {
-	return m.kvs.add(opPut, holdKey(o.id), o.hold.Append(nil), uint64(m.s.stamp))
+	return m.kvs.add(logentry.OpPut, holdKey(o.id), o.hold.Append(nil), uint64(m.s.stamp))
 }
 
 // holdComplete applies the home's last entry of PREPARE TRANSACTION: the transaction stands.

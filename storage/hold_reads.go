@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -187,8 +188,8 @@ func (t *Tx) awaitReader(ctx context.Context, m metReads) error {
 
 // stagedWithin tells whether one of the keys staged is in the spans, which are in order and apart. Called with mu held.
 func (t *Tx) stagedWithin(spans []txn.Span) (found bool, err error) {
-	err = t.stage.last(func(op *stagedOp) error {
-		found = found || contains(spans, op.key)
+	err = t.stage.Last(func(op *writebuf.Op) error {
+		found = found || contains(spans, op.Key)
 		return nil
 	})
 	return found, err
@@ -248,7 +249,7 @@ func (t *Tx) readsToGuard(v *validation) ([]txn.Span, error) {
 			return true
 		}
 		var written bool
-		if _, written, err = t.stage.get([]byte(l.Key()), t.stage.mark()); err == nil && !written {
+		if _, written, err = t.stage.Get([]byte(l.Key()), t.stage.Mark()); err == nil && !written {
 			s.point([]byte(l.Key()), 0)
 		}
 		return err == nil

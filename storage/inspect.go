@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -111,8 +112,8 @@ func (m *machine) pendingStats(T txn.Timestamp) (out []pendingStats) {
 func (m *machine) firstRow(o *openTxn) (row []byte) {
 	// The entries were checked when they were applied first, and the row found ends it.
 	_ = m.eachPiece(o, txn.MaxTimestamp, func(writes []byte) error {
-		return eachOp(writes, func(op opKind, key, _ []byte) error {
-			if !op.writes() || !IsRow(key) {
+		return logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
+			if !op.Writes() || !IsRow(key) {
 				return nil
 			}
 			row = bytes.Clone(key)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -310,7 +311,7 @@ func (i *installer) writePiece(x *install, n int, wanted bool) error {
 		i.r.fault(point)
 		x.bytes.Add(int64(b.bytes))
 		for _, edge := range [][]byte{lowEdge, ownKey(ownEdge)} {
-			if err := b.add(opDelete, edge, nil, uint64(x.version)); err != nil {
+			if err := b.add(logentry.OpDelete, edge, nil, uint64(x.version)); err != nil {
 				return err
 			}
 		}
@@ -330,8 +331,8 @@ func (i *installer) writePiece(x *install, n int, wanted bool) error {
 			return err
 		}
 	}
-	err = eachOp(writes, func(op opKind, key, value []byte) error {
-		if !op.writes() {
+	err = logentry.EachOp(writes, func(op logentry.Op, key, value []byte) error {
+		if !op.Writes() {
 			return nil
 		}
 		if b.bytes > 0 && (b.bytes+len(key)+len(value) > installBatch || len(b.small) == installKeys) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -25,7 +26,7 @@ import (
 
 // pendingRow is what a large commit writes to a key, read from a piece that was not in the database.
 type pendingRow struct {
-	op      opKind
+	op      logentry.Op
 	value   []byte
 	version txn.Timestamp
 	x       *install
@@ -112,7 +113,7 @@ func (r *Replica) findPending(T txn.Timestamp, key []byte) (list []pendingRow, w
 			if list := p.install.missingChunks(key); len(list) > 0 {
 				return nil, r.installs.want(p, list), nil
 			}
-		case row.op.userMeta()&headMeta != 0:
+		case userMeta(row.op)&headMeta != 0:
 			if list := p.install.missing(spanPlace(keySpan(key))); len(list) > 0 {
 				return nil, r.installs.want(p, list), nil
 			}
@@ -167,9 +168,9 @@ func (i *installer) readPiece(x *install, n int) ([]byte, error) {
 var errFound = errors.New("storage: found")
 
 // findOp returns the operation that writes key.
-func findOp(writes, key []byte) (op opKind, value []byte, ok bool, err error) {
-	err = eachOp(writes, func(o opKind, k, v []byte) error {
-		if string(k) != string(key) || !o.writes() {
+func findOp(writes, key []byte) (op logentry.Op, value []byte, ok bool, err error) {
+	err = logentry.EachOp(writes, func(o logentry.Op, k, v []byte) error {
+		if string(k) != string(key) || !o.Writes() {
 			return nil
 		}
 		op, value = o, v
@@ -205,7 +206,7 @@ func (r *Replica) rowAt(c waitContext, t *badger.Txn, key []byte) (value []byte,
 		value, version, err = r.valueSince(t, key, row.version)
 		if version < row.version {
 			value, version = nil, row.version
-			if row.op != opDelete {
+			if row.op != logentry.OpDelete {
 				value = append([]byte{}, row.value...)
 			}
 		}
@@ -274,7 +275,7 @@ func (r *Replica) keptKeys(c waitContext, key []byte, T txn.Timestamp) (kept boo
 	err := r.overlaid(c, txn.MaxTimestamp, key, func(pending []pendingRow) error {
 		kept = true
 		for _, p := range pending {
-			kept = kept && (p.version <= T || p.op.userMeta()&keptMeta != 0)
+			kept = kept && (p.version <= T || userMeta(p.op)&keptMeta != 0)
 		}
 		return r.eachVersion(r.latest, key, func(item *badger.Item) error {
 			if item.Version() <= uint64(T) {

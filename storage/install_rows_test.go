@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -31,7 +32,7 @@ func pendingInstall(t *testing.T, dir string, opts ...func(*Config)) (r *Replica
 		var err error
 		switch {
 		case n < 10:
-			err = tx.put(opPutKept, rowKey(n), []byte(largeValue(n)))
+			err = tx.put(logentry.OpPutKept, rowKey(n), []byte(largeValue(n)))
 		case n < 20:
 			err = tx.Delete(rowKey(n))
 		default:

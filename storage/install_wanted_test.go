@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -280,15 +281,15 @@ func TestPieceMap(t *testing.T) {
 			_, _ = fmt.Sscan(name, &n)
 			switch kind {
 			case "row":
-				b = appendOp(b, opPut, rowKey(n), []byte("v"))
+				b = logentry.AppendOp(b, logentry.OpPut, rowKey(n), []byte("v"))
 			case "head":
-				b = appendOp(b, opPutHead, rowKey(n), []byte("v"))
+				b = logentry.AppendOp(b, logentry.OpPutHead, rowKey(n), []byte("v"))
 			case "chunk":
-				b = appendOp(b, opPut, chunkKey(rowKey(n), 0), []byte("v"))
+				b = logentry.AppendOp(b, logentry.OpPut, chunkKey(rowKey(n), 0), []byte("v"))
 			case "old":
-				b = appendOp(b, opDelete, chunkKey(rowKey(n), 5), nil)
+				b = logentry.AppendOp(b, logentry.OpDelete, chunkKey(rowKey(n), 5), nil)
 			case "lock":
-				b = appendOp(b, opLock, rowKey(n), nil)
+				b = logentry.AppendOp(b, logentry.OpLock, rowKey(n), nil)
 			}
 		}
 		if err := k.add(b); err != nil {

@@ -64,7 +64,7 @@ func (r *Replica) Transactions(limit int) (out []TxInfo, total int) {
 func (t *Tx) info() (TxInfo, bool) {
 	t.mu.Lock()
 	x := TxInfo{
-		Fragment: t.r.cfg.Fragment, Party: t.locks.Party(), Writes: t.stage.count(), Bytes: int64(t.stage.mark()), Locks: t.locks.Count(), Since: t.since,
+		Fragment: t.r.cfg.Fragment, Party: t.locks.Party(), Writes: t.stage.Count(), Bytes: int64(t.stage.Mark()), Locks: t.locks.Count(), Since: t.since,
 		Adopted: t.adopted.Load(),
 	}
 	phase := t.phase

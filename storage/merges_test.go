@@ -128,13 +128,13 @@ func TestMergesGoOnAtFullLevelZero(t *testing.T) {
 	go func() {
 		defer close(done)
 		fillLevelZero(t, r, levelZeroStall+1, &roomAgain)
-		e := logentry.Commit{ID: txn.NewID(), Writes: appendOp(nil, opPut, rowKey(1), []byte("x"))}
+		e := logentry.Commit{ID: txn.NewID(), Writes: logentry.AppendOp(nil, logentry.OpPut, rowKey(1), []byte("x"))}
 		if _, _, err := r.run(e.Encode(), 0); err != nil {
 			t.Error(err)
 		}
 	}()
 	awaitDisk(t, "level 0 is full", func() bool { return r.db.Levels()[0].NumTables >= levelZeroStall })
-	e := logentry.Commit{ID: txn.NewID(), Writes: appendOp(nil, opPut, rowKey(2), make([]byte, 100_000))}
+	e := logentry.Commit{ID: txn.NewID(), Writes: logentry.AppendOp(nil, logentry.OpPut, rowKey(2), make([]byte, 100_000))}
 	go r.run(e.Encode(), 0) // is not applied
 	r.forgets.add(txn.NewID())
 	awaitDisk(t, "housekeeping waits for its entry", func() bool {
@@ -159,7 +159,7 @@ func fillLevelZero(t *testing.T, r *Replica, tables int, stop *atomic.Bool) {
 		before := r.db.Levels()[0].NumTables
 		b := kvBatch{db: r.db}
 		for i := range 8 {
-			if err := b.add(opPut, rowKey(100_000+8*n+i), bytes.Repeat([]byte{byte(n)}, 20_000), uint64(r.Applied())); err != nil {
+			if err := b.add(logentry.OpPut, rowKey(100_000+8*n+i), bytes.Repeat([]byte{byte(n)}, 20_000), uint64(r.Applied())); err != nil {
 				t.Fatal(err)
 			}
 		}

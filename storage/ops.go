@@ -4,140 +4,34 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/sherddb/sherd/storage/codec"
-	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/storage/logentry"
 )
-
-// An operation of a write set: op(1) · len · key [· len · value]. It names one key of Badger and its value, nothing to be
-// computed at apply (V3): the chunks of a large row are operations of their own.
-type opKind byte
-
-// The operations. Numbers are on disk for ever.
-const (
-	opPut     opKind = 1
-	opDelete  opKind = 2
-	opPutHead opKind = 3 // the value is a chunkHead: the row's bytes are under chunkKey
-
-	// These write nothing: the key is locked while the transaction is prepared.
-	opLock            opKind = 4 // UPDATE
-	opLockKeyShare    opKind = 5
-	opLockShare       opKind = 6
-	opLockNoKeyUpdate opKind = 7
-
-	// A put to a row that was there, which leaves its keys as they were: its lock is NO KEY UPDATE.
-	opPutKept     opKind = 8
-	opPutHeadKept opKind = 9
-)
-
-// hasValue tells whether the operation writes a value.
-func (op opKind) hasValue() bool {
-	return op == opPut || op == opPutHead || op == opPutKept || op == opPutHeadKept
-}
-
-// writes tells whether the operation writes, or locks alone.
-func (op opKind) writes() bool { return op.hasValue() || op == opDelete }
-
-// mode gives the lock that the operation's transaction has of its key while it is prepared.
-func (op opKind) mode() txn.LockMode {
-	switch op {
-	case opLockKeyShare:
-		return txn.KeyShare
-	case opLockShare:
-		return txn.Share
-	case opLockNoKeyUpdate, opPutKept, opPutHeadKept:
-		return txn.NoKeyUpdate
-	}
-	return txn.Update
-}
-
-// lockOp gives the operation that carries a lock.
-func lockOp(m txn.LockMode) opKind {
-	return [...]opKind{txn.KeyShare: opLockKeyShare, txn.Share: opLockShare, txn.NoKeyUpdate: opLockNoKeyUpdate, txn.Update: opLock}[m]
-}
 
 // userMeta gives the mark of the operation's version in Badger.
-func (op opKind) userMeta() byte {
+func userMeta(op logentry.Op) byte {
 	switch op {
-	case opPutHead:
+	case logentry.OpPutHead:
 		return headMeta
-	case opPutKept:
+	case logentry.OpPutKept:
 		return keptMeta
-	case opPutHeadKept:
+	case logentry.OpPutHeadKept:
 		return headMeta | keptMeta
 	}
 	return 0
 }
 
 // putOf gives the put that leaves such a mark.
-func putOf(meta byte) opKind {
-	for _, op := range []opKind{opPutHead, opPutKept, opPutHeadKept} {
-		if op.userMeta() == meta {
+func putOf(meta byte) logentry.Op {
+	for _, op := range []logentry.Op{logentry.OpPutHead, logentry.OpPutKept, logentry.OpPutHeadKept} {
+		if userMeta(op) == meta {
 			return op
 		}
 	}
-	return opPut
+	return logentry.OpPut
 }
 
 // chunkSize bounds a value in Badger, so that none goes to its value log.
 const chunkSize = 256 << 10
-
-func appendOp(b []byte, op opKind, key, value []byte) []byte {
-	b = append(b, byte(op))
-	b = codec.AppendBytes(b, key)
-	if op.hasValue() {
-		b = codec.AppendBytes(b, value)
-	}
-	return b
-}
-
-// eachOp calls fn with every operation of b. Slices share b's memory.
-func eachOp(b []byte, fn func(op opKind, key, value []byte) error) error {
-	r := codec.Reader{B: b}
-	for len(r.B) > 0 {
-		op := opKind(r.Byte())
-		key := r.Bytes()
-		var value []byte
-		switch {
-		case op.hasValue():
-			value = r.Bytes()
-		case op < opPut || op > opPutHeadKept:
-			return fmt.Errorf("%w: operation %d is not known to this release", codec.ErrMalformed, op)
-		}
-		if r.Err != nil || len(key) == 0 {
-			return codec.ErrMalformed
-		}
-		if err := fn(op, key, value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// An operation of an Ingest entry: version(8), then as in a write set.
-func appendCarried(b []byte, at txn.Timestamp, op opKind, key, value []byte) []byte {
-	return appendOp(codec.AppendTimestamp(b, at), op, key, value)
-}
-
-// eachCarried calls fn with every operation of an Ingest entry. Slices share b's memory.
-func eachCarried(b []byte, fn func(at txn.Timestamp, op opKind, key, value []byte) error) error {
-	r := codec.Reader{B: b}
-	for len(r.B) > 0 {
-		at := r.Timestamp()
-		op := opKind(r.Byte())
-		key := r.Bytes()
-		var value []byte
-		if op.hasValue() {
-			value = r.Bytes()
-		}
-		if r.Err != nil || len(key) < 5 || !op.writes() {
-			return codec.ErrMalformed
-		}
-		if err := fn(at, op, key, value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // chunkHead is what stands at the key of a large row: format(1) · bytes(4) · chunks(2).
 const chunkHeadLen = 7

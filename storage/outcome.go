@@ -43,7 +43,7 @@ func (m *machine) remember(id txn.ID, C txn.Timestamp) error {
 	for _, id := range ids {
 		b = codec.AppendTimestamp(append(b, id[:]...), m.s.recent[id])
 	}
-	if err := m.kvs.add(opPut, stampKey(ownOutcomes, m.s.stamp), b, uint64(m.s.stamp)); err != nil {
+	if err := m.kvs.add(logentry.OpPut, stampKey(ownOutcomes, m.s.stamp), b, uint64(m.s.stamp)); err != nil {
 		return err
 	}
 	return m.expire(ownOutcomes, nil)
@@ -75,7 +75,7 @@ func (m *machine) expire(kind byte, fn func(value []byte) error) error {
 				return err
 			}
 		}
-		if err := m.kvs.add(opDelete, key, nil, uint64(m.s.stamp)); err != nil {
+		if err := m.kvs.add(logentry.OpDelete, key, nil, uint64(m.s.stamp)); err != nil {
 			return err
 		}
 		m.expired[kind] = txn.Timestamp(binary.BigEndian.Uint64(key[len(prefix):])) + 1

@@ -215,8 +215,8 @@ func (v *View) stagedIndexes(all []logentry.Index) ([]logentry.Index, error) {
 		return all, nil
 	}
 	own, err := v.t.stagedIn(txn.Span{}, v.mark, false)
-	for ; err == nil && own.ok; err = own.next() {
-		x := logentry.Index{Table: TableOf(own.op.key), Index: IndexOf(own.op.key)}
+	for ; err == nil && own.OK; err = own.Next() {
+		x := logentry.Index{Table: TableOf(own.Op.Key), Index: IndexOf(own.Op.Key)}
 		if !slices.Contains(all, x) {
 			all = append(all, x)
 		}

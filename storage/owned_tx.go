@@ -190,7 +190,7 @@ func (t *Tx) lookAtKeys(o *ownedBuckets) (worst ownership.Verdict, err error) {
 	add := func(key []byte) {
 		worst = max(worst, o.holds(t.r, key))
 	}
-	err = t.stage.each(func(key []byte) bool {
+	err = t.stage.Each(func(key []byte) bool {
 		add(key)
 		return worst != ownership.Elsewhere
 	})
@@ -265,31 +265,6 @@ func (s *readSet) owns() ([]*ownedBuckets, []txn.Span, txn.Timestamp) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.own), slices.Clone(s.spans), s.T
-}
-
-// each calls fn with the buffered keys, until it returns false.
-func (s *stage) each(fn func(key []byte) bool) error {
-	if s.broken != nil {
-		return s.broken
-	}
-	for i := range s.ops {
-		if !fn(s.at(int32(i)).key) {
-			return nil
-		}
-	}
-	if s.disk == nil {
-		return nil
-	}
-	err := s.disk.last(func(op *stagedOp) error {
-		if !fn(op.key) {
-			return ErrStop
-		}
-		return nil
-	})
-	if errors.Is(err, ErrStop) {
-		err = nil
-	}
-	return err
 }
 
 // releaseGone ends the waits for locks of buckets that have moved away: no transaction will get

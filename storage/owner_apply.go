@@ -110,7 +110,7 @@ func (m *machine) ingest(e *logentry.Ingest) (result, error) {
 	o.receipts = slices.Clone(o.receipts)
 	*o.receipt(e.Move) = next
 	m.kvs.again = true // entries of local indexes have the same keys and versions in each stay of a bucket
-	return resDone, eachCarried(e.Writes, func(at txn.Timestamp, op opKind, key, value []byte) error {
+	return resDone, logentry.EachIngested(e.Writes, func(at txn.Timestamp, op logentry.Op, key, value []byte) error {
 		return m.kvs.add(op, key, value, uint64(at))
 	})
 }

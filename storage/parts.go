@@ -6,22 +6,23 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 )
 
-// encode gives the write set in pieces of at most maxEntryBody (but for a single operation), each behind HeadRoom free bytes,
+// encode gives the write set in pieces of at most logentry.MaxBody (but for a single operation), each behind HeadRoom free bytes,
 // and its statistics.
 //
 // Of a write set on disk, or with the keys of pinned locks there, all pieces but the last are sent as they are made, and the last alone is given.
 func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
-	if t.stage.disk != nil || t.carry && t.locks.PinsOnDisk() {
+	if t.stage.OnDisk() || t.carry && t.locks.PinsOnDisk() {
 		return t.sendSpilled()
 	}
 	var d bucketDeltas
-	plain := !t.stage.mixed
-	err = t.stage.last(func(op *stagedOp) error {
+	plain := !t.stage.Mixed()
+	err = t.stage.Last(func(op *writebuf.Op) error {
 		old, err := t.oldSize(op)
-		plain = plain && chunksOf(len(op.value)) == 0 && chunksOf(old) == 0
+		plain = plain && chunksOf(len(op.Value)) == 0 && chunksOf(old) == 0
 		countOp(&d, op, old)
 		return err
 	})
@@ -30,8 +31,8 @@ func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 	}
 	var p packer
 	if plain {
-		p.pieces = t.stage.pieces()
-	} else if err := t.stage.last(func(op *stagedOp) error { return t.pack(&p, op) }); err != nil {
+		p.pieces = t.stage.Pieces()
+	} else if err := t.stage.Last(func(op *writebuf.Op) error { return t.pack(&p, op) }); err != nil {
 		return nil, nil, err
 	}
 	if t.carry {
@@ -46,20 +47,20 @@ func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 // sendSpilled puts a write set that is on disk into the log as parts, piece by piece, but for the last piece. They go in the order of their keys:
 // so Badger's new tables do not overlap, and it merges each with few others.
 func (t *Tx) sendSpilled() (last [][]byte, stats []byte, err error) {
-	if err := t.stage.spill(t.stageFile); err != nil {
+	if err := t.stage.Spill(t.stageFile); err != nil {
 		return nil, nil, err
 	}
 	s := partSender{t: t}
 	var d bucketDeltas
 	p := packer{full: s.send, size: partBody}
-	own, err := t.stage.span(txn.Span{}, t.stage.mark(), false)
-	for ; err == nil && own.ok; err = own.next() {
+	own, err := t.stage.Span(txn.Span{}, t.stage.Mark(), false)
+	for ; err == nil && own.OK; err = own.Next() {
 		var old int
-		if old, err = t.oldSize(&own.op); err != nil {
+		if old, err = t.oldSize(&own.Op); err != nil {
 			break
 		}
-		countOp(&d, &own.op, old)
-		if encodeOp(&own.op, old, p.add); p.err != nil {
+		countOp(&d, &own.Op, old)
+		if encodeOp(&own.Op, old, p.add); p.err != nil {
 			break
 		}
 	}
@@ -82,7 +83,7 @@ func (t *Tx) sendSpilled() (last [][]byte, stats []byte, err error) {
 	return p.pieces, t.r.encodeDeltas(&d), nil
 }
 
-func (t *Tx) pack(p *packer, op *stagedOp) error {
+func (t *Tx) pack(p *packer, op *writebuf.Op) error {
 	old, err := t.oldSize(op)
 	if err == nil {
 		encodeOp(op, old, p.add)
@@ -90,17 +91,20 @@ func (t *Tx) pack(p *packer, op *stagedOp) error {
 	return err
 }
 
-// packer cuts a write set into pieces of at most maxEntryBody (but for a single operation), each behind HeadRoom free bytes.
+// packer cuts a write set into pieces of at most logentry.MaxBody (but for a single operation), each behind HeadRoom free bytes.
 type packer struct {
 	pieces [][]byte
-	size   int                      // of a piece; 0: maxEntryBody
+	size   int                      // of a piece; 0: logentry.MaxBody
 	full   func(piece []byte) error // takes pieces as they are full; nil: they are kept
 	err    error                    // of full
 }
 
+// firstPiece is the room of a piece at first: most transactions write one row.
+const firstPiece = 1 << 10
+
 func (p *packer) grow() {
 	if n := len(p.pieces); n == 0 || p.full == nil {
-		p.pieces = append(p.pieces, make([]byte, logentry.HeadRoom, logentry.HeadRoom+firstBlock))
+		p.pieces = append(p.pieces, make([]byte, logentry.HeadRoom, logentry.HeadRoom+firstPiece))
 		return
 	}
 	if p.err == nil {
@@ -113,69 +117,69 @@ func (p *packer) limit() int {
 	if p.size > 0 {
 		return p.size
 	}
-	return maxEntryBody
+	return logentry.MaxBody
 }
 
-func (p *packer) add(op opKind, key, value []byte) {
+func (p *packer) add(op logentry.Op, key, value []byte) {
 	n := len(p.pieces) - 1
 	if n < 0 || len(p.pieces[n]) > logentry.HeadRoom && len(p.pieces[n])+len(key)+len(value) > p.limit() {
 		p.grow()
 		n = len(p.pieces) - 1
 	}
-	p.pieces[n] = appendOp(p.pieces[n], op, key, value)
+	p.pieces[n] = logentry.AppendOp(p.pieces[n], op, key, value)
 }
 
 // encodeOp gives the operations on Badger's keys that op stands for, given the size of the value it replaces (-1: none).
-func encodeOp(op *stagedOp, old int, add func(op opKind, key, value []byte)) {
-	n := chunksOf(len(op.value))
+func encodeOp(op *writebuf.Op, old int, add func(op logentry.Op, key, value []byte)) {
+	n := chunksOf(len(op.Value))
 	switch {
-	case op.delete:
-		add(opDelete, op.key, nil)
-	case n == 0 && op.kept:
-		add(opPutKept, op.key, op.value)
+	case op.Delete:
+		add(logentry.OpDelete, op.Key, nil)
+	case n == 0 && op.Kept:
+		add(logentry.OpPutKept, op.Key, op.Value)
 	case n == 0:
-		add(opPut, op.key, op.value)
+		add(logentry.OpPut, op.Key, op.Value)
 	default:
 		for i := range n {
-			add(opPut, chunkKey(op.key, i), op.value[i*chunkSize:min((i+1)*chunkSize, len(op.value))])
+			add(logentry.OpPut, chunkKey(op.Key, i), op.Value[i*chunkSize:min((i+1)*chunkSize, len(op.Value))])
 		}
-		head := opPutHead
-		if op.kept {
-			head = opPutHeadKept
+		head := logentry.OpPutHead
+		if op.Kept {
+			head = logentry.OpPutHeadKept
 		}
-		add(head, op.key, encodeChunkHead(len(op.value)))
+		add(head, op.Key, encodeChunkHead(len(op.Value)))
 	}
 	for i := n; i < chunksOf(old); i++ {
-		add(opDelete, chunkKey(op.key, i), nil)
+		add(logentry.OpDelete, chunkKey(op.Key, i), nil)
 	}
 }
 
-func countOp(d *bucketDeltas, op *stagedOp, old int) {
-	if !IsRow(op.key) {
+func countOp(d *bucketDeltas, op *writebuf.Op, old int) {
+	if !IsRow(op.Key) {
 		return
 	}
 	docs, bytes := 0, 0
 	if old >= 0 {
-		docs, bytes = -1, -len(op.key)-old
+		docs, bytes = -1, -len(op.Key)-old
 	}
-	if !op.delete {
-		docs, bytes = docs+1, bytes+len(op.key)+len(op.value)
+	if !op.Delete {
+		docs, bytes = docs+1, bytes+len(op.Key)+len(op.Value)
 	}
 	if docs != 0 || bytes != 0 {
-		d.add(op.key, docs, bytes)
+		d.add(op.Key, docs, bytes)
 	}
 }
 
 // oldSize gives the size of the newest committed value, -1 if there is none; an index entry's value is never chunked, so it
 // is not asked for.
-func (t *Tx) oldSize(op *stagedOp) (int, error) {
-	if op.old != unknownSize {
-		return int(op.old), nil
+func (t *Tx) oldSize(op *writebuf.Op) (int, error) {
+	if op.Old != writebuf.UnknownSize {
+		return int(op.Old), nil
 	}
-	if !IsRow(op.key) {
+	if !IsRow(op.Key) {
 		return -1, nil
 	}
-	value, _, err := t.r.newest(t.untilTerm(context.Background()), op.key)
+	value, _, err := t.r.newest(t.untilTerm(context.Background()), op.Key)
 	if value == nil {
 		return -1, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"sort"
 
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -34,11 +35,11 @@ func (k *keySummary) addPiece(writes []byte) error {
 	}
 	open := p.first < n // chunks have come, and not their head
 	p.next = p.first
-	err := eachOp(writes, func(op opKind, key, _ []byte) error {
+	err := logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
 		switch {
-		case !op.writes():
+		case !op.Writes():
 		case TableOf(key) == ownTable:
-			if op != opDelete && !open {
+			if op != logentry.OpDelete && !open {
 				open, p.next = true, n
 			}
 		default:

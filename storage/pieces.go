@@ -109,7 +109,7 @@ func (m *machine) takeOver(o *openTxn, at txn.Timestamp) error {
 			if err := o.keys.addPiece(piece); err != nil {
 				return err
 			}
-			return m.kvs.add(opPut, pieceKey(o.id, n-1), piece, uint64(at))
+			return m.kvs.add(logentry.OpPut, pieceKey(o.id, n-1), piece, uint64(at))
 		})
 	})
 	if err != nil {
@@ -132,11 +132,11 @@ func (m *machine) eachKey(o *openTxn) func(fn func(key []byte, mode txn.LockMode
 	at := *o
 	return func(fn func(key []byte, mode txn.LockMode) error) error {
 		return m.eachPiece(&at, txn.MaxTimestamp, func(writes []byte) error {
-			return eachOp(writes, func(op opKind, key, _ []byte) error {
+			return logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
 				if TableOf(key) == ownTable { // a chunk; its row has a key too
 					return nil
 				}
-				return fn(key, op.mode())
+				return fn(key, op.Mode())
 			})
 		})
 	}
@@ -165,9 +165,9 @@ func cutPieces(writes []byte, fn func(piece []byte) error) error {
 }
 
 func skipOp(r *codec.Reader) error {
-	op := opKind(r.Byte())
+	op := logentry.Op(r.Byte())
 	r.Bytes()
-	if op.hasValue() {
+	if op.HasValue() {
 		r.Bytes()
 	}
 	return r.Err
@@ -185,12 +185,12 @@ func (m *machine) dropHold(o *openTxn, at txn.Timestamp) error {
 	if o.hold == nil {
 		return nil
 	}
-	return m.kvs.add(opDelete, holdKey(o.id), nil, uint64(at))
+	return m.kvs.add(logentry.OpDelete, holdKey(o.id), nil, uint64(at))
 }
 
 func (m *machine) dropOwnPieces(o *openTxn, at txn.Timestamp) error {
 	for n := range o.own {
-		if err := m.kvs.add(opDelete, pieceKey(o.id, n), nil, uint64(at)); err != nil {
+		if err := m.kvs.add(logentry.OpDelete, pieceKey(o.id, n), nil, uint64(at)); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/ownership"
+	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -159,15 +160,15 @@ func (c *carrying) add(key []byte, x *Version) {
 	if IsRow(key) && x.Before != nil {
 		old = len(x.Before)
 	}
-	op := stagedOp{key: key, value: x.Value, delete: x.Deleted, kept: x.Kept}
-	encodeOp(&op, old, func(op opKind, key, value []byte) {
+	op := writebuf.Op{Key: key, Value: x.Value, Delete: x.Deleted, Kept: x.Kept}
+	encodeOp(&op, old, func(op logentry.Op, key, value []byte) {
 		last := len(c.pieces) - 1
-		if last < 0 || len(c.pieces[last]) > 0 && len(c.pieces[last])+len(value) > maxEntryBody {
+		if last < 0 || len(c.pieces[last]) > 0 && len(c.pieces[last])+len(value) > logentry.MaxBody {
 			c.pieces = append(c.pieces, nil)
 			last++
 		}
 		before := len(c.pieces[last])
-		c.pieces[last] = appendCarried(c.pieces[last], x.At, op, key, value)
+		c.pieces[last] = logentry.AppendIngested(c.pieces[last], x.At, op, key, value)
 		c.bytes += len(c.pieces[last]) - before
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -13,11 +14,11 @@ func (m *machine) restoreFrame(got *restored, b []byte) error {
 	r := codec.Reader{B: b[1:]}
 	switch frameKind(b[0]) {
 	case frameKey:
-		x := kv{op: opPut}
+		x := kv{op: logentry.OpPut}
 		if r.Byte() != 0 {
-			x.op = opDelete
+			x.op = logentry.OpDelete
 		}
-		if meta := r.Byte(); x.op == opPut {
+		if meta := r.Byte(); x.op == logentry.OpPut {
 			x.op = putOf(meta)
 		}
 		x.version = uint64(r.Timestamp())
@@ -113,7 +114,7 @@ func (m *machine) adoptOpen(o *openTxn, from *received, at txn.Timestamp) error 
 	for _, w := range from.writes {
 		err := cutPieces(w, func(piece []byte) error {
 			o.own++
-			return m.kvs.add(opPut, pieceKey(o.id, o.own-1), piece, uint64(at))
+			return m.kvs.add(logentry.OpPut, pieceKey(o.id, o.own-1), piece, uint64(at))
 		})
 		if err != nil {
 			return err

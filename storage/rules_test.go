@@ -87,7 +87,7 @@ func TestRuleT1Order(t *testing.T) {
 	r := openTest(t, t.TempDir())
 	first := commitRow(t, r, rowKey(1), "one")
 	commitRow(t, r, rowKey(1), "two")
-	e := logentry.Commit{ID: txn.NewID(), Writes: appendOp(nil, opPut, rowKey(1), []byte("late"))}
+	e := logentry.Commit{ID: txn.NewID(), Writes: logentry.AppendOp(nil, logentry.OpPut, rowKey(1), []byte("late"))}
 	b := e.Encode()
 	logentry.SetStamp(b, first)
 	resp, _, err := r.group.Propose(b).Done()
@@ -433,7 +433,7 @@ func TestRuleStageTerm(t *testing.T) {
 // TestRuleCommitOnce: a commit entry that comes twice, since its first answer was lost, applies once.
 func TestRuleCommitOnce(t *testing.T) {
 	r := openTest(t, t.TempDir())
-	e := logentry.Commit{ID: txn.NewID(), Writes: appendOp(nil, opPut, rowKey(1), []byte("one"))}
+	e := logentry.Commit{ID: txn.NewID(), Writes: logentry.AppendOp(nil, logentry.OpPut, rowKey(1), []byte("one"))}
 	for n, next := range []string{"two", "three"} {
 		if res, _, err := r.run(e.Encode(), 0); res != resDone || err != nil {
 			t.Fatal(res, err)

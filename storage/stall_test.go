@@ -26,7 +26,7 @@ func diskOf(free *atomic.Int64) func(*Config) {
 
 // commitEntry returns an entry that writes a row of so many bytes.
 func commitEntry(n, size int) []byte {
-	e := logentry.Commit{ID: txn.NewID(), Writes: appendOp(nil, opPut, rowKey(n), bytes.Repeat([]byte{'x'}, size))}
+	e := logentry.Commit{ID: txn.NewID(), Writes: logentry.AppendOp(nil, logentry.OpPut, rowKey(n), bytes.Repeat([]byte{'x'}, size))}
 	return e.Encode()
 }
 
@@ -271,7 +271,7 @@ func TestLeastRoom(t *testing.T) {
 	leader.several.Store(true)
 	leader.term.Store(1)
 	alone := &Replica{}
-	row, record, removed := kv{key: rowKey(1)}, kv{key: ownKey(ownDrop, 1)}, kv{key: rowKey(1), op: opDelete}
+	row, record, removed := kv{key: rowKey(1)}, kv{key: ownKey(ownDrop, 1)}, kv{key: rowKey(1), op: logentry.OpDelete}
 	for _, c := range []struct {
 		name            string
 		r               *Replica

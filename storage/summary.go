@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"slices"
 
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -30,8 +31,8 @@ func (k *keySummary) add(writes []byte) error {
 	if err := k.addPiece(writes); err != nil {
 		return err
 	}
-	return eachOp(writes, func(op opKind, key, _ []byte) error {
-		if !op.writes() || TableOf(key) == ownTable { // a reader does not wait for locks; a chunk's row has a key too
+	return logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
+		if !op.Writes() || TableOf(key) == ownTable { // a reader does not wait for locks; a chunk's row has a key too
 			return nil
 		}
 		of := binary.BigEndian.Uint64(key)

@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/locktable"
+	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/scratch"
+	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -37,14 +42,14 @@ type Tx struct {
 	// The ownership under which all placed keys are owned and not fenced, nil: to be checked.
 	// Guarded by mu.
 	intact   *ownedBuckets
-	stage    stage      // guarded by mu
-	phase    phase      // guarded by mu
-	heldAs   bool       // prepared by PREPARE TRANSACTION; guarded by mu
-	unwanted bool       // rolled back while that was not possible; guarded by mu
-	strange  bool       // the writes were buffered in an earlier term, so left is not known; guarded by mu
-	reading  bool       // it is in the replica's readers; guarded by mu
-	since    time.Time  // when the write buffer was made; guarded by mu
-	met      []metReads // prepared transactions that have read what this one wrote later; guarded by mu
+	stage    writebuf.Buffer // guarded by mu
+	phase    phase           // guarded by mu
+	heldAs   bool            // prepared by PREPARE TRANSACTION; guarded by mu
+	unwanted bool            // rolled back while that was not possible; guarded by mu
+	strange  bool            // the writes were buffered in an earlier term, so left is not known; guarded by mu
+	reading  bool            // it is in the replica's readers; guarded by mu
+	since    time.Time       // when the write buffer was made; guarded by mu
+	met      []metReads      // prepared transactions that have read what this one wrote later; guarded by mu
 	// hashes of rows that it deletes because they get other keys, see keyMoves; guarded by mu
 	left map[uint64]struct{}
 	// those that read it earlier, so that this one may not commit before them; guarded by mu
@@ -191,14 +196,14 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 		return nil, err
 	}
 	t.mu.Lock()
-	op, ok, err := t.stage.get(key, math.MaxInt)
+	op, ok, err := t.stage.Get(key, math.MaxInt)
 	var l *locktable.Lock
 	if !ok {
 		l = t.locks.Find(key)
 	}
 	t.mu.Unlock()
 	if ok || err != nil {
-		return op.value, err
+		return op.Value, err
 	}
 	if l != nil && l.Row.Known && l.Row.Size < 0 {
 		return nil, nil
@@ -248,13 +253,13 @@ func (t *Tx) Put(key, value []byte) error {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "row of %d bytes exceeds the maximum of %d", len(value), t.r.cfg.MaxRow).
 			WithHint("sherd.max_row_size sets the maximum.")
 	}
-	return t.put(opPut, key, value)
+	return t.put(logentry.OpPut, key, value)
 }
 
 // Delete buffers the removal of key.
-func (t *Tx) Delete(key []byte) error { return t.put(opDelete, key, nil) }
+func (t *Tx) Delete(key []byte) error { return t.put(logentry.OpDelete, key, nil) }
 
-func (t *Tx) put(kind opKind, key, value []byte) error {
+func (t *Tx) put(kind logentry.Op, key, value []byte) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
@@ -267,34 +272,34 @@ func (t *Tx) put(kind opKind, key, value []byte) error {
 	if err := t.begin(); err != nil {
 		return err
 	}
-	if t.stage.broken != nil {
-		return t.stage.broken
+	if err := t.stage.Err(); err != nil {
+		return err
 	}
-	if int64(t.stage.mark()+len(key)+len(value)) > t.r.cfg.MaxStage {
+	if int64(t.stage.Mark()+len(key)+len(value)) > t.r.cfg.MaxStage {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "transaction writes more than %d bytes in one fragment", t.r.cfg.MaxStage).
 			WithHint("Split it into smaller transactions.")
 	}
 	t.staged.Store(true)
-	if kind != opDelete {
+	if kind != logentry.OpDelete {
 		t.puts.Store(true)
 	}
-	old := int32(unknownSize)
+	old := int32(writebuf.UnknownSize)
 	if IsRow(key) {
 		if l := t.locks.Find(key); l != nil {
 			if l.Row.Known {
 				old = l.Row.Size
 			}
-			if kind == opPut && l.Mode() == txn.NoKeyUpdate {
-				kind = opPutKept
+			if kind == logentry.OpPut && l.Mode() == txn.NoKeyUpdate {
+				kind = logentry.OpPutKept
 			}
 		}
 	}
-	t.stage.put(kind, key, value, old)
+	t.stage.Put(kind, key, value, old)
 	if t.r.guards.list.Load() != nil {
 		t.meetReads(key)
 	}
-	if t.stage.memory() > t.r.cfg.StageMemory {
-		return t.stage.spill(t.stageFile)
+	if t.stage.Memory() > t.r.cfg.StageMemory {
+		return t.stage.Spill(t.stageFile)
 	}
 	return nil
 }
@@ -304,14 +309,14 @@ func (t *Tx) StagedSince(key []byte, mark txn.Mark) (bool, error) {
 	key = t.storedNow(key)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.stage.stagedSince(key, mark.Writes)
+	return t.stage.WrittenSince(key, mark.Writes)
 }
 
 // HasWrites implements txn.Participant.
 func (t *Tx) HasWrites() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.stage.mark() > 0
+	return t.stage.Mark() > 0
 }
 
 // Rollback drops the write buffer and its locks. A prepared transaction stays: its coordinator
@@ -333,7 +338,7 @@ func (t *Tx) end() {
 	began, reading := t.term != 0, t.reading
 	left, strange := t.left, t.strange
 	t.phase = phaseDone
-	t.stage.discard()
+	t.stage.Discard()
 	t.mu.Unlock()
 	if !began && !reading {
 		return
@@ -355,17 +360,27 @@ func (t *Tx) viewMark() (int, error) {
 	if t.term != 0 && t.term != t.r.term.Load() && rule.StageTerm {
 		return 0, errStageLost
 	}
-	return t.stage.mark(), nil
+	return t.stage.Mark(), nil
 }
 
-func (t *Tx) stagedAt(key []byte, mark int) (stagedOp, bool, error) {
+func (t *Tx) stagedAt(key []byte, mark int) (writebuf.Op, bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.stage.get(key, mark)
+	return t.stage.Get(key, mark)
 }
 
-func (t *Tx) stagedIn(span txn.Span, mark int, reverse bool) (*ownScan, error) {
+func (t *Tx) stagedIn(span txn.Span, mark int, reverse bool) (*writebuf.Scan, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.stage.span(span, mark, reverse)
+	return t.stage.Span(span, mark, reverse)
+}
+
+const stageFolder = "stage"
+
+// stageFile makes a file for a stage. It loses its name at once, so that a crash leaves nothing.
+func (t *Tx) stageFile() (*os.File, error) {
+	if err := t.r.room(!t.puts.Load()); err != nil {
+		return nil, err
+	}
+	return scratch.Create(filepath.Join(t.r.cfg.Dir, stageFolder))
 }

@@ -64,7 +64,7 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 func (t *Tx) hasStaged(key []byte) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, ok, err := t.stage.get(key, math.MaxInt)
+	_, ok, err := t.stage.Get(key, math.MaxInt)
 	return ok && err == nil
 }
 
@@ -113,11 +113,11 @@ func (t *Tx) lock(ctx context.Context, key []byte, req txn.LockRequest) (*lockta
 
 // written returns what is buffered of a row. Called with mu held.
 func (t *Tx) written(key []byte) locktable.Written {
-	op, ok, err := t.stage.get(key, t.stage.mark())
+	op, ok, err := t.stage.Get(key, t.stage.Mark())
 	switch {
 	case err != nil || !ok:
 		return locktable.NotWritten
-	case op.kept:
+	case op.Kept:
 		return locktable.KeysKept
 	}
 	return locktable.Rewritten
@@ -167,21 +167,21 @@ func (t *Tx) learnWithin(ctx context.Context, key []byte, l *locktable.Lock, noW
 func (t *Tx) Mark() txn.Mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return txn.Mark{Writes: t.stage.mark(), Locks: t.locks.Count()}
+	return txn.Mark{Writes: t.stage.Mark(), Locks: t.locks.Count()}
 }
 
 // Restart undoes the writes since mark and keeps the locks.
 func (t *Tx) Restart(mark txn.Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.stage.rollbackTo(mark.Writes)
+	t.stage.RollbackTo(mark.Writes)
 }
 
 // RollbackTo undoes the writes since mark, releases the locks taken since, and weakens those that
 // were made stronger.
 func (t *Tx) RollbackTo(mark txn.Mark) {
 	t.mu.Lock()
-	t.stage.rollbackTo(mark.Writes)
+	t.stage.RollbackTo(mark.Writes)
 	if t.phase != phaseOpen { // ended
 		t.mu.Unlock()
 		return

@@ -122,7 +122,7 @@ func (v *validation) hit(f flying) bool {
 // touchedByWrites reports whether operations write to what was read, or are malformed.
 func (v *validation) touchedByWrites(writes []byte) bool {
 	found := false
-	err := eachOp(writes, func(op opKind, key, _ []byte) error {
+	err := logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
 		found = found || writesKey(op) && contains(v.spans, key)
 		return nil
 	})
@@ -130,7 +130,7 @@ func (v *validation) touchedByWrites(writes []byte) bool {
 }
 
 // writesKey tells whether an operation changes its key.
-func writesKey(op opKind) bool { return op.writes() }
+func writesKey(op logentry.Op) bool { return op.Writes() }
 
 // advance validates (done, to]. promised is at or above to already, so nothing can come to lie there any more; what is on its way there and
 // touches the spans is waited for. Such waits go from higher to lower timestamps, so they cannot deadlock (T3).

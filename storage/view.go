@@ -9,6 +9,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -103,7 +104,7 @@ func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
 	}
 	if v.mark > 0 {
 		if op, ok, err := v.t.stagedAt(key, v.mark); ok || err != nil {
-			return op.value, err
+			return op.Value, err
 		}
 	}
 	if v.reads != nil {
@@ -260,7 +261,7 @@ func (v *View) scanPart(ctx context.Context, span txn.Span, reverse bool, wanted
 			return err
 		}
 	}
-	var own *ownScan
+	var own *writebuf.Scan
 	if v.mark > 0 {
 		var err error
 		if own, err = v.t.stagedIn(span, v.mark, reverse); err != nil {
@@ -283,7 +284,7 @@ func (v *View) scanPart(ctx context.Context, span txn.Span, reverse bool, wanted
 		err := fn(key, value)
 		return cmp.Or(err, turn.back())
 	}
-	if own == nil || !own.ok {
+	if own == nil || !own.OK {
 		return scanPlain(ctx, v.b, c, pass)
 	}
 	return scanMerged(ctx, v.b, c, own, reverse, pass)
@@ -387,21 +388,21 @@ func emit(t *badger.Txn, item *badger.Item, fn func(k, v []byte) error) error {
 }
 
 // scanMerged is scanPlain with own staged operations laid over.
-func scanMerged(ctx context.Context, t *badger.Txn, c *cursor, own *ownScan, reverse bool, fn func(k, v []byte) error) error {
+func scanMerged(ctx context.Context, t *badger.Txn, c *cursor, own *writebuf.Scan, reverse bool, fn func(k, v []byte) error) error {
 	for n := 1; ; n++ {
 		if n%ctxEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		stored := c.valid()
-		if !stored && !own.ok {
+		if !stored && !own.OK {
 			return nil
 		}
 		cmp := -1 // the stored key comes first
 		switch {
 		case !stored:
 			cmp = 1
-		case own.ok:
-			cmp = bytes.Compare(c.it.Item().Key(), own.op.key)
+		case own.OK:
+			cmp = bytes.Compare(c.it.Item().Key(), own.Op.Key)
 			if reverse {
 				cmp = -cmp
 			}
@@ -413,12 +414,12 @@ func scanMerged(ctx context.Context, t *badger.Txn, c *cursor, own *ownScan, rev
 			c.it.Next()
 			continue
 		}
-		if !own.op.delete {
-			if err := fn(own.op.key, own.op.value); err != nil {
+		if !own.Op.Delete {
+			if err := fn(own.Op.Key, own.Op.Value); err != nil {
 				return err
 			}
 		}
-		if err := own.next(); err != nil {
+		if err := own.Next(); err != nil {
 			return err
 		}
 		if cmp == 0 {

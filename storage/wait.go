@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -50,8 +51,8 @@ func (r *Replica) newPrepared(o *openTxn) *preparedTxn {
 
 func sortedKeys(writes []byte) (keys [][]byte) {
 	// The entry was checked when it was applied first.
-	_ = eachOp(writes, func(op opKind, key, _ []byte) error {
-		if op.writes() { // a reader does not wait for what is only locked
+	_ = logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
+		if op.Writes() { // a reader does not wait for what is only locked
 			keys = append(keys, key)
 		}
 		return nil

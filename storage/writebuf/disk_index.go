@@ -1,18 +1,19 @@
-package storage
+package writebuf
 
 import "math/bits"
 
-// spillIndex is a hash table from keys to the positions of their records in a stage's file. It holds no keys: who searches compares with the one
-// that the record has.
+// spillIndex is a hash table from keys to the positions of their records in a buffer's file. It
+// holds no keys: a search compares with the key of the record.
 //
-// It is cut into parts by the key's hash, each of which grows by itself and by little, so that there are 7 to 9 bytes for a key and never two
-// tables of nearly all of them.
+// It is cut into parts by the key's hash. Each part grows by itself and in small steps, so that there
+// are 7 to 9 bytes for a key and never two tables of nearly all of them.
 type spillIndex struct {
 	parts []spillPart // none, or indexParts
 	used  int
 }
 
-// spillPart is a table with linear probing. A tag is a part of the hash that tells where the search begins, plus one; 0 is a free slot.
+// spillPart is a table with linear probing. A tag is a part of the hash, by which the search begins,
+// plus one; 0 is a free slot.
 type spillPart struct {
 	tags  []uint16
 	units []uint32 // positions by recordAlign
@@ -29,13 +30,13 @@ const (
 	indexLeast    = 16 // slots
 )
 
-// indexPlace gives where a key with this hash is looked for: the part and the tag, of bits of their own.
+// indexPlace returns the part and the tag of a key with this hash, which are different bits of it.
 func indexPlace(hash uint64) (part int, tag uint16) {
 	hi, _ := bits.Mul64(hash<<indexPartBits, indexTags)
 	return int(hash >> (64 - indexPartBits)), uint16(hi) + 1
 }
 
-// home gives the slot where the search for a tag begins.
+// home returns the slot where the search for a tag begins.
 func (p *spillPart) home(tag uint16) int { return int(uint64(tag-1) * uint64(len(p.tags)) / indexTags) }
 
 func (p *spillPart) next(slot int) int {
@@ -45,7 +46,7 @@ func (p *spillPart) next(slot int) int {
 	return 0
 }
 
-// free gives the slot where an entry with a tag is to be put.
+// free returns the slot for a new entry with a tag.
 func (p *spillPart) free(tag uint16) int {
 	slot := p.home(tag)
 	for p.tags[slot] != 0 {
@@ -91,7 +92,7 @@ func (x *spillIndex) each(hash uint64, fn func(s spillSlot, at int64) bool) {
 	}
 }
 
-// has tells whether a key with this hash has its last record at a position, and where that is held.
+// has reports whether a key with this hash has its last record at a position, and returns its slot.
 func (x *spillIndex) has(hash uint64, at int64) (s spillSlot, ok bool) {
 	x.each(hash, func(got spillSlot, place int64) bool {
 		s, ok = got, place == at

@@ -1,4 +1,4 @@
-package storage
+package writebuf
 
 import (
 	"bytes"
@@ -10,8 +10,9 @@ import (
 	"github.com/sherddb/sherd/storage/scratch"
 )
 
-// orderFile has the orders of the runs of a stage's file: 4 bytes for each operation, its place behind the run's start, by key. What is written is
-// never written over, since a scan may still be at it.
+// orderFile has the orders of the runs of a buffer's file: 4 bytes for each operation, its place
+// after the run's start, by key. What is written is never written over, because a scan may still
+// read it.
 type orderFile struct {
 	f    *os.File
 	size int64
@@ -28,14 +29,15 @@ const (
 	orderWindow = 256 // places that are read at once
 )
 
-// keyOrder gives the places of the operations in memory by key, those of one key in the order in which they were staged.
-func (s *stage) keyOrder() []uint32 {
+// keyOrder returns the places of the operations in memory by key, those of one key in the order in
+// which they were written.
+func (s *Buffer) keyOrder() []uint32 {
 	list := make([]int32, len(s.ops))
 	for i := range list {
 		list[i] = int32(i)
 	}
 	slices.SortFunc(list, func(x, y int32) int {
-		if c := bytes.Compare(s.at(x).key, s.at(y).key); c != 0 {
+		if c := bytes.Compare(s.at(x).Key, s.at(y).Key); c != 0 {
 			return c
 		}
 		return cmp.Compare(x, y)
@@ -61,7 +63,7 @@ func (o *orderFile) add(places []uint32) (runOrder, error) {
 	return r, nil
 }
 
-// below gives the order of those operations of a run that are before a place.
+// below returns the order of those operations of a run that are before a place.
 func (o *orderFile) below(r runOrder, place int64) (runOrder, error) {
 	var left []uint32
 	in := o.reader(r)
@@ -89,7 +91,7 @@ type orderReader struct {
 	first  int // place of the order with which the window begins
 }
 
-// at gives the place behind the run's start of the i-th operation by key.
+// at returns the place after the run's start of the i-th operation by key.
 func (r *orderReader) at(i int) (uint32, error) {
 	if first := i - i%orderWindow; r.window == nil || first != r.first {
 		n := placeBytes * min(orderWindow, r.order.n-first)

@@ -1,9 +1,10 @@
-package storage
+package writebuf
 
 import "hash/maphash"
 
-// keyIndex is a hash table from keys to numbers below 2^40, with linear probing. A slot holds 24 bits of the key's hash, the
-// tag, and the number plus one; 0 is a free slot. It holds no keys: who searches compares with the one that the number names.
+// keyIndex is a hash table from keys to numbers below 2^40, with linear probing. A slot has 24 bits of
+// the key's hash, the tag, and the number plus one; 0 is a free slot. It holds no keys: a search
+// compares with the key that the number names.
 type keyIndex struct {
 	slots []uint64
 	used  int
@@ -27,7 +28,7 @@ func splitSlot(s uint64) (tag uint32, number int64) {
 	return uint32(s >> numberBits), int64(s&numberMask) - 1
 }
 
-// home gives the slot where the search for a tag begins; beyond 2^24 slots homes lie apart.
+// home returns the slot where the search for a tag begins; beyond 2^24 slots homes lie apart.
 func (x *keyIndex) home(tag uint32) int {
 	if n := len(x.slots); n > 1<<tagBits {
 		return int(tag) * (n >> tagBits)
@@ -44,7 +45,7 @@ func (x *keyIndex) set(slot int, tag uint32, number int64) {
 	x.slots[slot] = uint64(tag)<<numberBits | uint64(number+1)
 }
 
-// slotOf gives the slot that holds number, and otherwise the free one where it would be put.
+// slotOf returns the slot that has number, and otherwise the free one for it.
 func (x *keyIndex) slotOf(tag uint32, number int64) (slot int, ok bool) {
 	if len(x.slots) == 0 {
 		return 0, false

@@ -1,8 +1,9 @@
-package storage
+package writebuf
 
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"os"
 	"slices"
 	"unsafe"
@@ -13,15 +14,10 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// A stage is a transaction's write buffer in this fragment: a sequence of operations. The last
-// operation for each key counts. A mark is a position in it: statements undo their writes by
-// cutting the stage at a mark, and a view sees what lies below its mark.
-//
-// The newest operations are in memory; a large transaction's older ones are in a file (spill), and
-// positions are those that the file has or will have. In memory the bytes of the operations are
-// encoded as they will be in the log, so that the commit of a small transaction copies nothing. All
-// else about them is numbers, which leaves the garbage collector little to look at.
-type stage struct {
+// Buffer is a transaction's write buffer. The newest operations are in memory; a large transaction's
+// older ones are in a file (spill), and positions are those that the file has or will have. The zero
+// Buffer is empty.
+type Buffer struct {
 	ops    []opPlace
 	blocks [][]byte // encoded operations, each block after HeadRoom free bytes; never moved, never reused
 	index  keyIndex
@@ -33,7 +29,7 @@ type stage struct {
 	base   int64  // position of the first operation in memory
 	size   int64  // bytes that the operations in memory will have in the file
 	disk   *spill // nil: all are in memory
-	broken error  // the file could not be read during an undo: the stage is unusable
+	broken error  // the file could not be read during an undo: the buffer is unusable
 }
 
 // opPlace says where an operation in memory is.
@@ -44,67 +40,72 @@ type opPlace struct {
 	valueLen   int32
 	before     int32 // the key's previous operation in memory, -1 if none
 	at         int32 // position relative to base
-	old        int32 // size of the committed value it replaces: -1 none, unknownSize
+	old        int32 // size of the committed value it replaces: -1 none, UnknownSize
 	delete     bool
 	kept       bool // a put that leaves the row's keys as they were
 }
 
-// stagedOp is a buffered operation. Its slices share the stage's memory.
-type stagedOp struct {
-	key, value []byte
-	delete     bool
-	kept       bool
-	old        int32
+// Op is a buffered operation. Its slices share the buffer's memory.
+type Op struct {
+	Key, Value []byte
+	Delete     bool
+	Kept       bool  // a put that leaves the row's keys as they were
+	Old        int32 // size of the committed value it replaces: -1 none, UnknownSize
 }
 
-// unknownSize means that the committed value's size was not looked up yet.
-const unknownSize = -2
-
-// maxEntryBody bounds the operations of an entry, unless it has only one. Larger write sets are cut
-// into parts.
-const maxEntryBody = 1 << 20
+// UnknownSize means that the committed value's size was not looked up yet.
+const UnknownSize = -2
 
 // Blocks start small, because most transactions write one row, and grow to what one log entry can
 // contain.
 const (
 	firstBlock = 1 << 10
-	lastBlock  = maxEntryBody
+	lastBlock  = logentry.MaxBody
 )
 
-const stagedOverhead = 64 // bytes of bookkeeping for an operation in memory
+const opOverhead = 64 // bytes of bookkeeping for an operation in memory
 
-// memory returns the bytes that the operations in memory take.
-func (s *stage) memory() int64 { return s.size + stagedOverhead*int64(len(s.ops)) }
+// Memory returns the bytes that the operations in memory take.
+func (s *Buffer) Memory() int64 { return s.size + opOverhead*int64(len(s.ops)) }
 
-// count returns the number of operations.
-func (s *stage) count() int {
+// Err returns the error of an undo that could not read the file: the buffer is unusable then.
+func (s *Buffer) Err() error { return s.broken }
+
+// OnDisk reports whether operations are in a file.
+func (s *Buffer) OnDisk() bool { return s.disk != nil }
+
+// Mixed reports whether Pieces has more than the write set.
+func (s *Buffer) Mixed() bool { return s.mixed }
+
+// Count returns the number of operations.
+func (s *Buffer) Count() int {
 	if s.disk == nil {
 		return len(s.ops)
 	}
 	return s.disk.count + len(s.ops)
 }
 
-// mark is the position after the last operation.
-func (s *stage) mark() int { return int(s.base + s.size) }
+// Mark is the position after the last operation.
+func (s *Buffer) Mark() int { return int(s.base + s.size) }
 
-func (s *stage) at(i int32) stagedOp {
+func (s *Buffer) at(i int32) Op {
 	p := &s.ops[i]
 	b := s.blocks[p.block]
-	op := stagedOp{key: b[p.key : p.key+p.keyLen : p.key+p.keyLen], delete: p.delete, kept: p.kept, old: p.old}
+	op := Op{Key: b[p.key : p.key+p.keyLen : p.key+p.keyLen], Delete: p.delete, Kept: p.kept, Old: p.old}
 	if !p.delete {
-		op.value = b[p.value : p.value+p.valueLen : p.value+p.valueLen]
+		op.Value = b[p.value : p.value+p.valueLen : p.value+p.valueLen]
 	}
 	return op
 }
 
 // encoded returns the bytes of an operation.
-func (s *stage) encoded(i int32) []byte {
+func (s *Buffer) encoded(i int32) []byte {
 	p := &s.ops[i]
 	return s.blocks[p.block][p.key-int32(codec.UvarintLen(int(p.keyLen)))-1 : p.value+p.valueLen]
 }
 
 // block returns the block to which n bytes can be appended.
-func (s *stage) block(n int) int32 {
+func (s *Buffer) block(n int) int32 {
 	last := len(s.blocks) - 1
 	if last >= 0 && cap(s.blocks[last])-len(s.blocks[last]) >= n {
 		return int32(last)
@@ -117,19 +118,19 @@ func (s *stage) block(n int) int32 {
 	return int32(last + 1)
 }
 
-// put buffers an operation: opPut, opPutKept or opDelete; old is the size of the committed value,
-// -1 if there is none.
-func (s *stage) put(kind opKind, key, value []byte, old int32) {
-	del := kind == opDelete
+// Put buffers an operation: OpPut, OpPutKept or OpDelete; old is the size of the committed value, -1
+// if there is none.
+func (s *Buffer) Put(kind logentry.Op, key, value []byte, old int32) {
+	del := kind == logentry.OpDelete
 	if del {
 		value = nil
 	}
 	n := s.block(1 + 2*binary.MaxVarintLen32 + len(key) + len(value))
 	from := len(s.blocks[n])
-	b := appendOp(s.blocks[n], kind, key, value)
+	b := logentry.AppendOp(s.blocks[n], kind, key, value)
 	p := opPlace{
 		block: n, keyLen: int32(len(key)), valueLen: int32(len(value)), before: -1, at: int32(s.size), old: old,
-		delete: del, kept: kind == opPutKept,
+		delete: del, kept: kind == logentry.OpPutKept,
 	}
 	p.value = int32(len(b) - len(value))
 	p.key = p.value - p.keyLen
@@ -148,32 +149,32 @@ func (s *stage) put(kind opKind, key, value []byte, old int32) {
 	s.size += recordBytes(len(b) - from)
 }
 
-// rollbackTo drops the operations from mark on.
-func (s *stage) rollbackTo(mark int) {
+// RollbackTo drops the operations from mark on.
+func (s *Buffer) RollbackTo(mark int) {
 	switch at := int64(mark); {
 	case at >= s.base+s.size:
 	case at == 0:
-		s.discard()
+		s.Discard()
 	case at <= s.base:
 		s.broken = s.disk.cut(at)
-		*s = stage{disk: s.disk, base: at, broken: s.broken}
+		*s = Buffer{disk: s.disk, base: at, broken: s.broken}
 	default:
 		s.undo(at)
 	}
 }
 
-// discard empties the stage.
-func (s *stage) discard() {
+// Discard empties the buffer.
+func (s *Buffer) Discard() {
 	if s.disk != nil {
 		s.disk.close()
 	}
-	*s = stage{}
+	*s = Buffer{}
 }
 
 // undo drops operations in memory.
-func (s *stage) undo(at int64) {
+func (s *Buffer) undo(at int64) {
 	for i := int32(len(s.ops) - 1); i >= 0 && s.base+int64(s.ops[i].at) >= at; i-- {
-		key, before := s.at(i).key, s.ops[i].before
+		key, before := s.at(i).Key, s.ops[i].before
 		tag := tagOf(key)
 		slot, _ := s.find(tag, key)
 		if before < 0 {
@@ -189,7 +190,7 @@ func (s *stage) undo(at int64) {
 }
 
 // disorder removes operation i from the order of keys.
-func (s *stage) disorder(key []byte, i, before int32) {
+func (s *Buffer) disorder(key []byte, i, before int32) {
 	if int(i) >= s.ordered {
 		return
 	}
@@ -197,25 +198,25 @@ func (s *stage) disorder(key []byte, i, before int32) {
 	if before < 0 {
 		s.order.Delete(string(key))
 	} else {
-		s.order.Set(string(s.at(before).key), before)
+		s.order.Set(string(s.at(before).Key), before)
 	}
 }
 
 // below returns the key's operation in memory that counts at mark.
-func (s *stage) below(i int32, mark int) (stagedOp, bool) {
+func (s *Buffer) below(i int32, mark int) (Op, bool) {
 	for i >= 0 && s.base+int64(s.ops[i].at) >= int64(mark) {
 		i = s.ops[i].before
 	}
 	if i < 0 {
-		return stagedOp{}, false
+		return Op{}, false
 	}
 	return s.at(i), true
 }
 
-// get returns the key's operation that counts at mark.
-func (s *stage) get(key []byte, mark int) (stagedOp, bool, error) {
+// Get returns the key's operation that counts at mark.
+func (s *Buffer) Get(key []byte, mark int) (Op, bool, error) {
 	if s.base+s.size == 0 || s.broken != nil {
-		return stagedOp{}, false, s.broken
+		return Op{}, false, s.broken
 	}
 	tag := tagOf(key)
 	if len(s.ops) > 0 {
@@ -225,13 +226,13 @@ func (s *stage) get(key []byte, mark int) (stagedOp, bool, error) {
 		}
 	}
 	if s.disk == nil {
-		return stagedOp{}, false, nil
+		return Op{}, false, nil
 	}
 	return s.disk.get(key, int64(mark))
 }
 
-// stagedSince reports whether the key was written at or after mark.
-func (s *stage) stagedSince(key []byte, mark int) (bool, error) {
+// WrittenSince reports whether the key was written at or after mark.
+func (s *Buffer) WrittenSince(key []byte, mark int) (bool, error) {
 	if s.base+s.size <= int64(mark) || s.broken != nil {
 		return false, s.broken
 	}
@@ -248,23 +249,23 @@ func (s *stage) stagedSince(key []byte, mark int) (bool, error) {
 	return at >= int64(mark), err
 }
 
-// span returns the operations on keys of a span that count at mark, in the order of a scan.
-func (s *stage) span(sp txn.Span, mark int, reverse bool) (*ownScan, error) {
+// Span returns the operations on keys of a span that count at mark, in the order of a scan.
+func (s *Buffer) Span(sp txn.Span, mark int, reverse bool) (*Scan, error) {
 	if s.broken != nil {
 		return nil, s.broken
 	}
-	o := &ownScan{memory: s.spanInMemory(sp, mark, reverse), reverse: reverse}
+	o := &Scan{memory: s.spanInMemory(sp, mark, reverse), reverse: reverse}
 	if s.disk != nil {
 		if err := o.open(s.disk, sp, int64(mark)); err != nil {
 			return nil, err
 		}
 	}
-	return o, o.next()
+	return o, o.Next()
 }
 
-func (s *stage) spanInMemory(sp txn.Span, mark int, reverse bool) (out []stagedOp) {
+func (s *Buffer) spanInMemory(sp txn.Span, mark int, reverse bool) (out []Op) {
 	for ; s.ordered < len(s.ops); s.ordered++ {
-		key := s.at(int32(s.ordered)).key
+		key := s.at(int32(s.ordered)).Key
 		s.order.Set(unsafe.String(&key[0], len(key)), int32(s.ordered))
 	}
 	s.order.Ascend(string(sp.Start), func(key string, i int32) bool {
@@ -282,10 +283,10 @@ func (s *stage) spanInMemory(sp txn.Span, mark int, reverse bool) (out []stagedO
 	return out
 }
 
-// last calls fn with the operation that counts for each key, in the order in which they were
+// Last calls fn with the operation that counts for each key, in the order in which they were
 // buffered. All must be in memory, or all in the file; in the latter case fn must not keep the
 // operation.
-func (s *stage) last(fn func(op *stagedOp) error) error {
+func (s *Buffer) Last(fn func(op *Op) error) error {
 	if s.broken != nil {
 		return s.broken
 	}
@@ -295,7 +296,7 @@ func (s *stage) last(fn func(op *stagedOp) error) error {
 	for i := range s.ops {
 		op := s.at(int32(i))
 		if s.mixed {
-			if _, ok := s.index.slotOf(tagOf(op.key), int64(i)); !ok {
+			if _, ok := s.index.slotOf(tagOf(op.Key), int64(i)); !ok {
 				continue
 			}
 		}
@@ -306,11 +307,11 @@ func (s *stage) last(fn func(op *stagedOp) error) error {
 	return nil
 }
 
-// pieces returns the blocks, which must not be mixed, as the bodies of log entries; the small ones
+// Pieces returns the blocks, which must not be mixed, as the bodies of log entries; the small ones
 // at the start are joined.
-func (s *stage) pieces() [][]byte {
+func (s *Buffer) Pieces() [][]byte {
 	n, size := 0, logentry.HeadRoom
-	for n < len(s.blocks) && size+len(s.blocks[n])-logentry.HeadRoom <= maxEntryBody {
+	for n < len(s.blocks) && size+len(s.blocks[n])-logentry.HeadRoom <= logentry.MaxBody {
 		size += len(s.blocks[n]) - logentry.HeadRoom
 		n++
 	}
@@ -325,19 +326,19 @@ func (s *stage) pieces() [][]byte {
 }
 
 // find returns the key's last operation in memory, -1 if there is none, and its slot in the index.
-func (s *stage) find(tag uint32, key []byte) (slot int, last int32) {
+func (s *Buffer) find(tag uint32, key []byte) (slot int, last int32) {
 	x := &s.index
 	for slot = x.home(tag); x.slots[slot] != 0; slot = x.next(slot) {
-		if got, i := splitSlot(x.slots[slot]); got == tag && bytes.Equal(s.at(int32(i)).key, key) {
+		if got, i := splitSlot(x.slots[slot]); got == tag && bytes.Equal(s.at(int32(i)).Key, key) {
 			return slot, int32(i)
 		}
 	}
 	return slot, -1
 }
 
-// spill moves the operations in memory into the file, which create makes. After an error everything
+// Spill moves the operations in memory into the file, which create makes. After an error everything
 // is as before.
-func (s *stage) spill(create func() (*os.File, error)) error {
+func (s *Buffer) Spill(create func() (*os.File, error)) error {
 	if len(s.ops) == 0 {
 		return nil
 	}
@@ -354,6 +355,34 @@ func (s *stage) spill(create func() (*os.File, error)) error {
 		}
 		return err
 	}
-	*s = stage{disk: d, base: d.size}
+	*s = Buffer{disk: d, base: d.size}
 	return nil
 }
+
+// Each calls fn with the buffered keys, until it returns false.
+func (s *Buffer) Each(fn func(key []byte) bool) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	for i := range s.ops {
+		if !fn(s.at(int32(i)).Key) {
+			return nil
+		}
+	}
+	if s.disk == nil {
+		return nil
+	}
+	err := s.disk.last(func(op *Op) error {
+		if !fn(op.Key) {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return err
+}
+
+// errEnough ends a walk.
+var errEnough = errors.New("enough")

@@ -1,4 +1,4 @@
-package storage
+package writebuf
 
 import (
 	"bufio"
@@ -6,24 +6,25 @@ import (
 	"encoding/binary"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/scratch"
 )
 
-// spill is the part of a stage that is in a file: operations in the order in which they were staged, each behind a head. In
-// memory there are some 8 bytes for each key. In another file is the order of the keys, for scans and for the commit.
+// spill is the part of a buffer that is in a file: operations in the order in which they were
+// written, each after a head. In memory there are some 8 bytes for each key. Another file has the
+// order of the keys, for scans and for the commit.
 //
-// The files have no names and belong to this process's life: a stage dies with its leader's term.
+// The files have no names and do not outlive the process: a buffer ends with its leader's term.
 type spill struct {
 	f      *os.File
 	size   int64
 	index  spillIndex // from each key to the position of its last operation
 	runs   []run
 	orders orderFile
-	mixed  bool // a key was staged twice
+	mixed  bool // a key was written twice
 	count  int  // of operations
 	buf    []byte
 }
@@ -34,15 +35,18 @@ type run struct {
 	order      runOrder
 }
 
-// The head of a record: position of the key's operation before plus one, 0 if none (8) · old (4) · bytes of the operation (4). Records begin at
-// multiples of recordAlign, so that 4 bytes tell where.
+// The head of a record: position of the key's previous operation plus one, 0 if none (8) · old (4) ·
+// bytes of the operation (4). Records begin at multiples of recordAlign, so that a position fits in 4
+// bytes.
 const (
 	recordHead  = 16
 	recordAlign = 16
-	maxSpill    = recordAlign << 32
+
+	// MaxBytes is the most that a buffer can hold in its file.
+	MaxBytes = recordAlign << 32
 )
 
-// recordBytes gives what an operation of so many bytes takes in the file.
+// recordBytes returns the bytes in the file of an operation of n bytes.
 func recordBytes(n int) int64 { return int64(recordHead+n+recordAlign-1) &^ (recordAlign - 1) }
 
 const (
@@ -55,18 +59,8 @@ const (
 type record struct {
 	at, end int64
 	before  int64 // -1: none
-	op      stagedOp
+	op      Op
 	encoded []byte
-}
-
-const stageFolder = "stage"
-
-// stageFile makes a file for a stage. It loses its name at once, so that a crash leaves nothing.
-func (t *Tx) stageFile() (*os.File, error) {
-	if err := t.r.room(!t.puts.Load()); err != nil {
-		return nil, err
-	}
-	return scratch.Create(filepath.Join(t.r.cfg.Dir, stageFolder))
 }
 
 // newSpill makes an empty one, in files that create makes.
@@ -84,7 +78,7 @@ func newSpill(create func() (*os.File, error)) (*spill, error) {
 }
 
 // append moves the operations of s that are in memory into the file.
-func (d *spill) append(s *stage) error {
+func (d *spill) append(s *Buffer) error {
 	w := bufio.NewWriterSize(io.NewOffsetWriter(d.f, d.size), spillBuffer)
 	befores := make([]int64, len(s.ops))
 	mixed := d.mixed
@@ -96,7 +90,7 @@ func (d *spill) append(s *stage) error {
 		if p.before >= 0 {
 			before = d.size + int64(s.ops[p.before].at)
 		} else if d.index.used > 0 {
-			key := s.at(int32(i)).key
+			key := s.at(int32(i)).Key
 			var err error
 			if _, before, err = d.find(key); err != nil {
 				return err
@@ -126,7 +120,7 @@ func (d *spill) append(s *stage) error {
 		return err
 	}
 	for i := range s.ops {
-		hash, at := keyHash(s.at(int32(i)).key), d.size+int64(s.ops[i].at)
+		hash, at := keyHash(s.at(int32(i)).Key), d.size+int64(s.ops[i].at)
 		if befores[i] < 0 {
 			d.index.add(hash, at)
 		} else if slot, ok := d.index.has(hash, befores[i]); ok {
@@ -140,8 +134,8 @@ func (d *spill) append(s *stage) error {
 	return nil
 }
 
-// read reads the record at a position into buf, which may grow, beginning with first bytes; with keyOnly the value may be
-// missing.
+// read reads the record at a position into buf, which may grow, beginning with first bytes; with
+// keyOnly the value may be missing.
 func (d *spill) read(at int64, buf []byte, first int64, keyOnly bool) (record, []byte, error) {
 	n := min(first, d.size-at)
 	buf = slices.Grow(buf[:0], int(n))[:n]
@@ -165,14 +159,14 @@ func (d *spill) read(at int64, buf []byte, first int64, keyOnly bool) (record, [
 	return rec, buf, nil
 }
 
-// parseRecord gives the record at the start of b, false if b holds too little of it.
+// parseRecord returns the record at the start of b, false if b has too little of it.
 func parseRecord(at int64, b []byte, keyOnly bool) (rec record, ok bool) {
 	if len(b) < recordHead {
 		return rec, false
 	}
 	n := int64(binary.BigEndian.Uint32(b[12:]))
 	rec = record{at: at, end: at + recordBytes(int(n)), before: int64(binary.BigEndian.Uint64(b)) - 1}
-	rec.op.old = int32(binary.BigEndian.Uint32(b[8:]))
+	rec.op.Old = int32(binary.BigEndian.Uint32(b[8:]))
 	whole := int64(len(b)) >= recordHead+n
 	if whole {
 		rec.encoded = b[recordHead : recordHead+n]
@@ -184,16 +178,17 @@ func parseRecord(at int64, b []byte, keyOnly bool) (rec record, ok bool) {
 		return rec, false
 	}
 	r := codec.Reader{B: b[1:]}
-	kind := opKind(b[0])
-	rec.op.delete, rec.op.kept = kind == opDelete, kind == opPutKept
-	rec.op.key = r.Bytes()
-	if !rec.op.delete && (whole || !keyOnly) {
-		rec.op.value = r.Bytes()
+	kind := logentry.Op(b[0])
+	rec.op.Delete, rec.op.Kept = kind == logentry.OpDelete, kind == logentry.OpPutKept
+	rec.op.Key = r.Bytes()
+	if !rec.op.Delete && (whole || !keyOnly) {
+		rec.op.Value = r.Bytes()
 	}
 	return rec, r.Err == nil && (whole || keyOnly)
 }
 
-// find gives the position of the key's last operation, -1 if there is none, and where the index has it.
+// find returns the position of the key's last operation, -1 if there is none, and its slot in the
+// index.
 func (d *spill) find(key []byte) (slot spillSlot, at int64, err error) {
 	at = -1
 	d.index.each(keyHash(key), func(s spillSlot, place int64) bool {
@@ -201,7 +196,7 @@ func (d *spill) find(key []byte) (slot spillSlot, at int64, err error) {
 		if rec, d.buf, err = d.read(place, d.buf, firstRead, true); err != nil {
 			return true
 		}
-		if !bytes.Equal(rec.op.key, key) {
+		if !bytes.Equal(rec.op.Key, key) {
 			return false
 		}
 		slot, at = s, place
@@ -210,14 +205,14 @@ func (d *spill) find(key []byte) (slot spillSlot, at int64, err error) {
 	return slot, at, err
 }
 
-// get gives the key's operation that counts at mark, in memory of its own.
-func (d *spill) get(key []byte, mark int64) (stagedOp, bool, error) {
+// get returns the key's operation that counts at mark, in memory of its own.
+func (d *spill) get(key []byte, mark int64) (Op, bool, error) {
 	_, at, err := d.find(key)
 	if err == nil {
 		at, err = d.below(at, mark)
 	}
 	if err != nil || at < 0 {
-		return stagedOp{}, false, err
+		return Op{}, false, err
 	}
 	rec, _, err := d.read(at, nil, firstRead, false)
 	return rec.op, err == nil, err
@@ -264,11 +259,12 @@ func (d *spill) each(from, to int64, fn func(rec *record) error) error {
 	return nil
 }
 
-// last calls fn with the operation that counts for each key, in the order in which they were staged.
-func (d *spill) last(fn func(op *stagedOp) error) error {
+// last calls fn with the operation that counts for each key, in the order in which they were
+// written.
+func (d *spill) last(fn func(op *Op) error) error {
 	return d.each(0, d.size, func(rec *record) error {
 		if d.mixed {
-			if _, ok := d.index.has(keyHash(rec.op.key), rec.at); !ok {
+			if _, ok := d.index.has(keyHash(rec.op.Key), rec.at); !ok {
 				return nil
 			}
 		}
@@ -280,7 +276,7 @@ func (d *spill) last(fn func(op *stagedOp) error) error {
 func (d *spill) cut(from int64) error {
 	err := d.each(from, d.size, func(rec *record) error {
 		d.count--
-		slot, at, err := d.find(rec.op.key)
+		slot, at, err := d.find(rec.op.Key)
 		if err != nil || at < from {
 			return err // an earlier one of the same key has put it right
 		}
@@ -309,7 +305,7 @@ func (d *spill) cut(from int64) error {
 	return nil
 }
 
-// close gives the files up; they have no names any more.
+// close closes the files, which have no names any more.
 func (d *spill) close() {
 	d.f.Close()
 	d.orders.f.Close()

@@ -1,4 +1,4 @@
-package storage
+package writebuf
 
 import (
 	"encoding/binary"
@@ -67,50 +67,18 @@ func TestSpillIndexAgainstModel(t *testing.T) {
 	}
 }
 
-// TestMemoryOfKeys bounds what a large transaction holds of each key that it writes.
-func TestMemoryOfKeys(t *testing.T) {
-	const keys = 200_000
+// TestMemoryOfIndex bounds what a large buffer holds of each key in memory.
+func TestMemoryOfIndex(t *testing.T) {
+	const keys, most = 200_000, 9
 	var x spillIndex
-	var summary keySummary
-	var entry []byte
 	for i := range keys {
-		key := binary.BigEndian.AppendUint64(rowKey(i), uint64(i))
-		x.add(keyHash(key), int64(i)*recordAlign)
-		entry = appendOp(entry[:0], opDelete, key, nil)
-		if err := summary.add(entry); err != nil {
-			t.Fatal(err)
-		}
+		x.add(keyHash(binary.BigEndian.AppendUint64(rowKey(i), uint64(i))), int64(i)*recordAlign)
 	}
-	summary.seal()
 	bytes := 0
 	for _, p := range x.parts {
 		bytes += 2*cap(p.tags) + 4*cap(p.units)
 	}
-	check := func(what string, bytes, most int) {
-		t.Helper()
-		if bytes > most*keys {
-			t.Errorf("%s takes %.1f bytes of a key, more than %d", what, float64(bytes)/keys, most)
-		}
-	}
-	check("the index", bytes, 9)
-	bytes = 0
-	for _, l := range summary.hashes.lists {
-		bytes += 4 * cap(l)
-	}
-	check("the summary", bytes, 6)
-	for i := range keys {
-		key := binary.BigEndian.AppendUint64(rowKey(i), uint64(i))
-		if !summary.writes(key) {
-			t.Fatalf("the summary misses key %d", i)
-		}
-	}
-	wrong := 0
-	for i := keys; i < 2*keys; i++ {
-		if summary.writes(binary.BigEndian.AppendUint64(rowKey(i), uint64(i))) {
-			wrong++
-		}
-	}
-	if wrong > 20 {
-		t.Errorf("the summary takes %d of %d keys for its own", wrong, keys)
+	if bytes > most*keys {
+		t.Errorf("the index takes %.1f bytes of a key, more than %d", float64(bytes)/keys, most)
 	}
 }

@@ -1,4 +1,4 @@
-package storage
+package writebuf
 
 import (
 	"bytes"
@@ -8,17 +8,19 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// ownScan walks the operations of a stage on the keys of a span in the order of a scan: those in memory, and those of the
-// file's runs, merged. What was moved into the file meanwhile does no harm: memory and file keep what lies below a mark.
-type ownScan struct {
-	memory  []stagedOp
+// Scan walks the operations of a buffer on the keys of a span in the order of a scan: those in
+// memory, and those of the file's runs, merged. Operations that are moved into the file meanwhile do
+// no harm: memory and file keep what lies below a mark.
+type Scan struct {
+	memory  []Op
 	runs    []*runScan // a heap by key
 	reverse bool
 
-	ok    bool     // op holds the present one
-	op    stagedOp // valid until next
-	buf   []byte   // of op, where it is from the file; runs get it afterwards
-	large []byte   // of op instead, where runs read its key alone: they shall not each come to hold such a value
+	OK  bool   // Op holds the present one
+	Op  Op     // valid until next
+	buf []byte // of op, where it is from the file; runs get it afterwards
+	// Of Op instead, if the runs have read its key alone: each of them would otherwise hold such a value.
+	large []byte
 }
 
 // runScan is the scan's place in one run.
@@ -34,13 +36,16 @@ type runScan struct {
 }
 
 // open adds the runs of d.
-func (o *ownScan) open(d *spill, sp txn.Span, mark int64) error {
+func (o *Scan) open(d *spill, sp txn.Span, mark int64) error {
 	for i := range d.runs {
 		r := &d.runs[i]
 		if r.start >= mark {
 			break
 		}
-		c := &runScan{d: &spill{f: d.f, size: d.size}, start: r.start, order: d.orders.reader(r.order), hi: r.order.n, mark: mark, reverse: o.reverse}
+		c := &runScan{
+			d: &spill{f: d.f, size: d.size}, start: r.start, order: d.orders.reader(r.order), hi: r.order.n,
+			mark: mark, reverse: o.reverse,
+		}
 		if err := c.bound(sp); err != nil {
 			return err
 		}
@@ -65,7 +70,7 @@ func (c *runScan) bound(sp txn.Span) (err error) {
 	return err
 }
 
-// search gives the first place of n in the order with a key at or above key.
+// search returns the first place of n in the order with a key at or above key.
 func (c *runScan) search(n int, key []byte) (place int, err error) {
 	place = sort.Search(n, func(i int) bool {
 		if err != nil {
@@ -79,7 +84,7 @@ func (c *runScan) search(n int, key []byte) (place int, err error) {
 		if rec, c.buf, err = c.d.read(c.start+int64(at), c.buf, firstRead, true); err != nil {
 			return true
 		}
-		return bytes.Compare(rec.op.key, key) >= 0
+		return bytes.Compare(rec.op.Key, key) >= 0
 	})
 	return place, err
 }
@@ -108,18 +113,18 @@ func (c *runScan) next() (more bool, err error) {
 	return false, nil
 }
 
-// next goes to the next key.
-func (o *ownScan) next() error {
-	o.ok, o.op = false, stagedOp{}
-	if len(o.runs) > 0 && (len(o.memory) == 0 || o.compare(o.runs[0].rec.op.key, o.memory[0].key) < 0) {
+// Next goes to the next key.
+func (o *Scan) Next() error {
+	o.OK, o.Op = false, Op{}
+	if len(o.runs) > 0 && (len(o.memory) == 0 || o.compare(o.runs[0].rec.op.Key, o.memory[0].Key) < 0) {
 		return o.nextOnDisk()
 	}
 	if len(o.memory) == 0 {
 		return nil
 	}
-	o.ok, o.op = true, o.memory[0]
+	o.OK, o.Op = true, o.memory[0]
 	o.memory = o.memory[1:]
-	for len(o.runs) > 0 && bytes.Equal(o.runs[0].rec.op.key, o.op.key) { // what memory has is newer
+	for len(o.runs) > 0 && bytes.Equal(o.runs[0].rec.op.Key, o.Op.Key) { // what memory has is newer
 		if err := o.advance(); err != nil {
 			return err
 		}
@@ -128,13 +133,13 @@ func (o *ownScan) next() error {
 }
 
 // nextOnDisk takes the least key of the runs with its newest operation.
-func (o *ownScan) nextOnDisk() error {
+func (o *Scan) nextOnDisk() error {
 	at, d := int64(-1), o.runs[0].d
 	whole := true
-	for len(o.runs) > 0 && (at < 0 || bytes.Equal(o.runs[0].rec.op.key, o.op.key)) {
+	for len(o.runs) > 0 && (at < 0 || bytes.Equal(o.runs[0].rec.op.Key, o.Op.Key)) {
 		c := o.runs[0]
 		if c.rec.at > at {
-			at, o.ok, o.op, whole = c.rec.at, true, c.rec.op, c.rec.encoded != nil
+			at, o.OK, o.Op, whole = c.rec.at, true, c.rec.op, c.rec.encoded != nil
 			o.buf, c.buf = c.buf, o.buf // the operation stays in it
 		}
 		if err := o.advance(); err != nil {
@@ -147,12 +152,12 @@ func (o *ownScan) nextOnDisk() error {
 	var rec record
 	var err error
 	rec, o.large, err = d.read(at, o.large, scanRead, false)
-	o.op = rec.op
+	o.Op = rec.op
 	return err
 }
 
 // advance moves the first run on.
-func (o *ownScan) advance() error {
+func (o *Scan) advance() error {
 	more, err := o.runs[0].next()
 	if err != nil {
 		return err
@@ -165,7 +170,7 @@ func (o *ownScan) advance() error {
 	return nil
 }
 
-func (o *ownScan) compare(a, b []byte) int {
+func (o *Scan) compare(a, b []byte) int {
 	if o.reverse {
 		return bytes.Compare(b, a)
 	}
@@ -173,17 +178,17 @@ func (o *ownScan) compare(a, b []byte) int {
 }
 
 // Len implements heap.Interface, as do the others.
-func (o *ownScan) Len() int { return len(o.runs) }
-func (o *ownScan) Less(i, j int) bool {
-	return o.compare(o.runs[i].rec.op.key, o.runs[j].rec.op.key) < 0
+func (o *Scan) Len() int { return len(o.runs) }
+func (o *Scan) Less(i, j int) bool {
+	return o.compare(o.runs[i].rec.op.Key, o.runs[j].rec.op.Key) < 0
 }
-func (o *ownScan) Swap(i, j int) { o.runs[i], o.runs[j] = o.runs[j], o.runs[i] }
+func (o *Scan) Swap(i, j int) { o.runs[i], o.runs[j] = o.runs[j], o.runs[i] }
 
 // Push implements heap.Interface.
-func (o *ownScan) Push(x any) { o.runs = append(o.runs, x.(*runScan)) }
+func (o *Scan) Push(x any) { o.runs = append(o.runs, x.(*runScan)) }
 
 // Pop implements heap.Interface.
-func (o *ownScan) Pop() any {
+func (o *Scan) Pop() any {
 	n := len(o.runs) - 1
 	x := o.runs[n]
 	o.runs = o.runs[:n]
