@@ -30,15 +30,16 @@ type Fragments interface {
 	SegmentCut(
 		ctx context.Context, t *catalog.Table, b shardmap.Bucket, f shardmap.FragmentID, limit int64,
 	) ([][]byte, error)
-	// FillFragments makes a plan that gives every fragment of grown its share; now is the database as it is.
+	// FillFragments returns a plan that moves to every fragment of grown its share of the buckets. now
+	// is the database before fragments were added.
 	FillFragments(ctx context.Context, now, grown *catalog.Database) (*catalog.Plan, error)
-	// ListRowLocks gives the row locks, held and waited for, and ListTransactions the transactions that hold or have staged something: as many as
-	// are worth looking at, and how many there are.
+	// ListRowLocks returns row locks, held and waited for. ListTransactions returns transactions that
+	// hold locks or have buffered writes. Both lists are cut; the number is how many there are.
 	ListRowLocks() ([]txn.RowLock, int)
 	ListTransactions() ([]txn.OpenTransaction, int)
-	// ListReplicas gives the replicas of the fragments that are led here.
+	// ListReplicas returns the replicas of the fragments that this node leads.
 	ListReplicas() []sysview.Replica
-	// ListHeat gives what is used most in the fragments that are led here.
+	// ListHeat returns the most used rows and buckets of the fragments that this node leads.
 	ListHeat() []sysview.Heat
 	// Check proves that what a database's fragments store agrees with its definitions.
 	Check(ctx context.Context, database catalog.OID, emit verify.Emit) error

@@ -17,11 +17,11 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// replacing gives documents that do not lie in the block of their content other ids. If the job
-// spreads, documents of the block that an insert would put into another of its buckets get them too.
-// Each batch is a transaction of its own: it locks the documents, leaves
-// out those that somebody else holds, and changes ids and forwarding entries together. So an id leads to its document at every moment, and at
-// most one of both is there.
+// replacing gives other ids to documents that are not in the buckets that the policy has for their
+// content. A job that spreads also moves documents within these buckets, to the one that an insert
+// would choose. Each batch is a transaction of its own: it locks the documents, leaves out those that
+// others hold, and changes ids and forwarding entries together. So at every moment an id leads to its
+// document, and at most one of the two exists.
 type replacing struct {
 	*idJob
 	state   catalog.Replacement

@@ -209,8 +209,8 @@ func TestMovesFromFullDisk(t *testing.T) {
 		t.Errorf("%d rows are read through the node with a full disk", n)
 	}
 
-	d.leave(20 * mib) // another program takes nearly all
-	time.Sleep(10 * time.Second)
+	d.leave(20 * mib)            // another program takes nearly all
+	time.Sleep(10 * time.Second) // what the node does by itself must not end it
 	if full.process.Exited() {
 		t.Fatal("the node has ended")
 	}
