@@ -51,7 +51,7 @@ func (s *Session) rests() {
 	case Failed:
 		state = stateAborted
 	}
-	if s.stale {
+	if s.derived.Version != s.vars.Version() {
 		s.named()
 	}
 	now := time.Now()
@@ -68,12 +68,12 @@ func (s *Session) rests() {
 // logStatement logs the text that ran until now if it took log_min_duration_statement or longer. The texts of a pipeline are logged
 // one by one; the last one's time includes the commit.
 func (s *Session) logStatement(now time.Time) {
-	if s.logAfter < 0 {
+	if s.derived.LogAfter < 0 {
 		return
 	}
 	a := &s.activity // this goroutine alone writes to it
 	took := now.Sub(a.queryStarted)
-	if a.state != stateActive || took < s.logAfter {
+	if a.state != stateActive || took < s.derived.LogAfter {
 		return
 	}
 	s.db.cfg.Logger.Info("statement", "duration", took, "pid", s.start.PID, "role", s.start.User, "database", s.start.Database,
@@ -90,7 +90,7 @@ func (s *Session) inTransaction(t *tx.Tx) {
 
 // named tells others the application's name.
 func (s *Session) named() {
-	name, _ := s.vars.get("application_name")
+	name, _ := s.vars.Get("application_name")
 	a := &s.activity
 	a.mu.Lock()
 	a.application = name

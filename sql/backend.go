@@ -321,12 +321,12 @@ func (i info) BlockingPIDs(pid int32) ([]int32, error) {
 func (s *Session) IdleLimit() (time.Duration, *pgerr.Error) {
 	s.freshen()
 	switch inside := s.Status() != Idle; {
-	case inside && s.idleInside > 0:
-		return s.idleInside, &pgerr.Error{
+	case inside && s.derived.IdleInTransaction > 0:
+		return s.derived.IdleInTransaction, &pgerr.Error{
 			Severity: "FATAL", Code: pgerr.IdleInTransactionTimeout, Message: "terminating connection due to idle-in-transaction timeout",
 		}
-	case !inside && s.idle > 0:
-		return s.idle, &pgerr.Error{
+	case !inside && s.derived.Idle > 0:
+		return s.derived.Idle, &pgerr.Error{
 			Severity: "FATAL", Code: pgerr.IdleSessionTimeout, Message: "terminating connection due to idle-session timeout",
 		}
 	}

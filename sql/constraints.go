@@ -173,7 +173,7 @@ func (s *Session) constraintsNamed(n *pg_query.ConstraintsSetStmt) ([]*catalog.C
 		if d := view.Database(s.database); rv.Catalogname != "" && d != nil && rv.Catalogname != d.Name {
 			return nil, pgerr.Unsupported(`cross-database references are not implemented: "%s.%s.%s"`, rv.Catalogname, rv.Schemaname, rv.Relname)
 		}
-		path := existingPath(view, s.database, s.vars.searchPath(s.start.User))
+		path := existingPath(view, s.database, s.vars.SearchPath())
 		if rv.Schemaname != "" {
 			if path = []string{rv.Schemaname}; view.SchemaByName(s.database, rv.Schemaname) == nil {
 				return nil, pgerr.New(pgerr.InvalidSchemaName, `schema "%s" does not exist`, rv.Schemaname)

@@ -116,10 +116,8 @@ func (s *Session) chain(chain bool, m tx.Modes) {
 
 // ended tells the client that a transaction has ended, and of settings that have gone back with it.
 func (s *Session) ended(tag string, w ResultWriter) error {
-	if s.unreported {
-		if err := s.settingsChanged(w); err != nil {
-			return err
-		}
+	if err := s.reportSettings(w); err != nil {
+		return err
 	}
 	return w.Complete(tag)
 }

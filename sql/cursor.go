@@ -76,7 +76,7 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	s.portals[n.Portalname] = p
 	p.tag = func(rows int64) string { return commandTag(prog.query, rows) }
 	s.pull(ctx, p, prog)
-	p.through(&scroll{back: goesBack(n.Options, prog.query), strict: n.Options&cursorScroll != 0, room: s.memory, atStart: true, visible: len(prog.columns)})
+	p.through(&scroll{back: goesBack(n.Options, prog.query), strict: n.Options&cursorScroll != 0, room: s.derived.Memory, atStart: true, visible: len(prog.columns)})
 	return w.Complete("DECLARE CURSOR")
 }
 
@@ -161,7 +161,7 @@ func (s *Session) holdCursors() error {
 		if !p.hold || p.held {
 			continue
 		}
-		if err := p.keepRest(s.memory); err != nil {
+		if err := p.keepRest(s.derived.Memory); err != nil {
 			return err
 		}
 		if p.err != nil {
@@ -205,7 +205,7 @@ func (s *Session) fetch(ctx context.Context, n *pg_query.FetchStmt, w ResultWrit
 		}
 	}
 	if p.scroll == nil {
-		p.through(&scroll{room: s.memory, atStart: !p.done, atEnd: p.done})
+		p.through(&scroll{room: s.derived.Memory, atStart: !p.done, atEnd: p.done})
 	}
 	emit := w.Row
 	if n.Ismove {
@@ -262,7 +262,7 @@ func (s *Session) settleSince(mark exec.Mark) {
 		for f, m := range p.opening.before {
 			sees = sees || m.Writes > mark[f].Writes
 		}
-		if sees && p.keepRest(s.memory) != nil {
+		if sees && p.keepRest(s.derived.Memory) != nil {
 			s.ClosePortal(name)
 		}
 	}

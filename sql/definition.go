@@ -61,7 +61,7 @@ func (s *Session) definitionAlone(ctx context.Context, st parse.Statement, w Res
 	if st.Node.GetDropStmt() != nil { // it can be undone, and takes effect with the commit that proves its locks
 		return s.definition(ctx, st, w, false)
 	}
-	if readOnly, _ := s.vars.get("default_transaction_read_only"); readOnly == "on" {
+	if s.vars.On("default_transaction_read_only") {
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", parse.Name(st.Node))
 	}
 	if s.tx == nil {
@@ -129,9 +129,9 @@ func noBlock(t *transaction, what string) error {
 // definer is what package ddl needs of the session.
 func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 	e := &ddl.Env{
-		Catalog: s.db.cfg.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.searchPath(s.start.User), Env: s.Env(),
+		Catalog: s.db.cfg.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.SearchPath(), Env: s.Env(),
 		Notice: notice, View: s.view, Lock: s.lockTables, Reserve: s.reserveTables, Quiet: s.quietTables, Query: s.queryAgainst, Fill: s.fillIndex, Rewrite: s.restoreRows, Sequence: s.sequenceAt,
-		Setting: s.vars.check, WaitDatabase: s.db.cfg.Fragments.WaitFragments, Silent: s.db.cfg.Fragments.Silent, FillFragments: s.db.cfg.Fragments.FillFragments, Misplaced: s.misplaced, Disconnect: s.disconnect,
+		Setting: s.vars.Check, WaitDatabase: s.db.cfg.Fragments.WaitFragments, Silent: s.db.cfg.Fragments.Silent, FillFragments: s.db.cfg.Fragments.FillFragments, Misplaced: s.misplaced, Disconnect: s.disconnect,
 	}
 	if s.tx != nil {
 		e.Change, e.Barrier = s.tx.ChangeSchema, s.tx.Barrier

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -21,8 +22,7 @@ import (
 // number of fragments.
 type executor struct {
 	database  catalog.OID
-	settings  *variables
-	user      string // of whom the search path may be
+	settings  *settings.Values
 	values    *types.Env
 	functions builtin.SessionInfo // for functions that ask for the session
 	hooks     exec.Hooks
@@ -38,8 +38,8 @@ type executor struct {
 func (s *Session) executor(ctx context.Context) executor {
 	values := s.Env() // it brings the limits up to date
 	return executor{
-		database: s.database, settings: s.vars, user: s.start.User, byID: s.byID,
-		values: values, functions: info{s, ctx}, hooks: s.hook, limits: s.limit, memory: s.memory, tempDir: s.db.cfg.TempDir,
+		database: s.database, settings: s.vars, byID: s.byID,
+		values: values, functions: info{s, ctx}, hooks: s.hook, limits: s.limit, memory: s.derived.Memory, tempDir: s.db.cfg.TempDir,
 	}
 }
 
@@ -154,7 +154,7 @@ func (x *executor) analyze(text string, params ...types.OID) (*query.Query, erro
 	}
 	q, _, err := analyze.Statement(&analyze.Context{ // without a cache: the definitions may never come into force
 		Catalog: x.view, Source: text, Database: x.database, Env: x.values,
-		SearchPath: existingPath(x.view, x.database, x.settings.searchPath(x.user)),
+		SearchPath: existingPath(x.view, x.database, x.settings.SearchPath()),
 	}, stmts[0].Node, params)
 	return q, err
 }

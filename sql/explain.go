@@ -203,8 +203,8 @@ func (s *Session) explainPart(c *exec.Ctx, n *plan.Gather) (lines []string) {
 		return nil
 	}
 	if c.Part != nil {
-		v, _ := s.vars.get(fragmentSetting)
-		lines = append(lines, "Restricted to: "+v+"  ("+fragmentSetting+")")
+		v, _ := s.vars.Get(settings.Fragment)
+		lines = append(lines, "Restricted to: "+v+"  ("+settings.Fragment+")")
 	}
 	if c.Partial != nil {
 		lines = append(lines, "May lack: fragments that cannot be reached  ("+partialSetting+")")

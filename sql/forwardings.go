@@ -68,7 +68,7 @@ func (i info) Forwarded(table uint32, old, now string) {
 	if t := i.db.cfg.Catalog.View().Table(table); t == nil || t.Forwarding == 0 || t.Database != i.database {
 		return
 	}
-	application, _ := i.vars.get("application_name")
+	application, _ := i.vars.Get("application_name")
 	i.db.forwardings.note(sysview.Forwarded{
 		Database: i.database, Table: table, Old: cloned(old), New: cloned(now), Application: application, Query: i.query, Last: time.Now(),
 	})

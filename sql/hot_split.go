@@ -68,7 +68,7 @@ func (i info) hotTable(function string, oid uint32, id string) (*catalog.Table, 
 	view := i.view()
 	var t *catalog.Table
 	if name, _, ok := strings.Cut(id, "/"); oid == 0 && ok {
-		for _, schema := range existingPath(view, i.database, i.vars.searchPath(i.start.User)) {
+		for _, schema := range existingPath(view, i.database, i.vars.SearchPath()) {
 			if t == nil {
 				t = view.FindTable(i.database, schema, name)
 			}

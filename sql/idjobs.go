@@ -11,6 +11,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -131,7 +132,9 @@ func lasting(err error) bool {
 // systemSession makes a session of the system, which no client has.
 func (db *Server) systemSession(database catalog.OID) *Session {
 	s := newSession(db, StartupParams{User: "postgres"}, catalog.BootstrapRole, database)
-	_ = s.applyDefaults(&catalog.Role{Name: "postgres", Superuser: true}, &catalog.Database{}, map[string]string{"application_name": "sherd"}) // all of them are there
+	_ = s.vars.Start(settings.Startup{ // it cannot fail: the parameter exists
+		Role: "postgres", Superuser: true, Packet: map[string]string{"application_name": "sherd"},
+	})
 	s.named()
 	s.rests()
 	return s

@@ -42,8 +42,7 @@ func (s *Session) names() *sysview.Names {
 	if d == nil {
 		d = &catalog.Database{OID: s.database, Name: s.start.Database} // dropped under the session
 	}
-	portable, _ := s.vars.get("sherd.portable_dump")
-	return &sysview.Names{View: view, Database: d, Path: s.vars.searchPath(s.start.User), Spell: s.spell, Portable: portable == "on"}
+	return &sysview.Names{View: view, Database: d, Path: s.vars.SearchPath(), Spell: s.spell, Portable: s.vars.On("sherd.portable_dump")}
 }
 
 func (i info) roleName() string {
@@ -98,15 +97,17 @@ func splitAddress(addr string) (host string, port int) {
 }
 
 // Setting implements builtin.SettingInfo.
-func (i info) Setting(name string) (string, bool) { return i.vars.show(name) }
+func (i info) Setting(name string) (string, bool) {
+	value, err := i.vars.Show(name)
+	return value, err == nil
+}
 
 // SetSetting implements builtin.SettingInfo.
 func (i info) SetSetting(name, value string, local bool) (string, error) {
 	if err := i.assign(name, &value, local); err != nil {
 		return "", err
 	}
-	v, _ := i.vars.show(name)
-	return v, nil
+	return i.vars.Show(name)
 }
 
 // FindObject implements builtin.CatalogInfo.

@@ -14,10 +14,8 @@ import (
 // defaultModes are those of a transaction that says nothing else.
 func (s *Session) defaultModes() tx.Modes {
 	var m tx.Modes
-	m.Level, _ = s.vars.get("default_transaction_isolation")
-	readOnly, _ := s.vars.get("default_transaction_read_only")
-	deferrable, _ := s.vars.get("default_transaction_deferrable")
-	m.ReadOnly, m.Deferrable = readOnly == "on", deferrable == "on"
+	m.Level, _ = s.vars.Get("default_transaction_isolation")
+	m.ReadOnly, m.Deferrable = s.vars.On("default_transaction_read_only"), s.vars.On("default_transaction_deferrable")
 	return m
 }
 
@@ -35,9 +33,9 @@ func (s *Session) characteristic(key string) (value string, ok bool) {
 	case "transaction_isolation":
 		return m().Level, true
 	case "transaction_read_only":
-		return onOff(m().ReadOnly), true
+		return settings.OnOff(m().ReadOnly), true
 	case "transaction_deferrable":
-		return onOff(m().Deferrable), true
+		return settings.OnOff(m().Deferrable), true
 	}
 	return "", false
 }
@@ -57,7 +55,7 @@ func (s *Session) setCharacteristic(name string, value *string) (own bool, err e
 		return false, nil
 	}
 	if value == nil {
-		v, _ := s.vars.get("default_" + key)
+		v, _ := s.vars.Get("default_" + key)
 		value = &v
 	}
 	d, _ := settings.Lookup(key)
@@ -81,7 +79,7 @@ func eachMode(options []*pg_query.Node, set func(name, value string) error) erro
 		value := d.GetArg().GetAConst()
 		text := value.GetSval().GetSval()
 		if d.GetDefname() != "transaction_isolation" {
-			text = onOff(value.GetIval().GetIval() != 0)
+			text = settings.OnOff(value.GetIval().GetIval() != 0)
 		}
 		if err := set(d.GetDefname(), text); err != nil {
 			return err

@@ -9,22 +9,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/settings"
 )
-
-// fragmentSetting restricts what the statements of a client read to the rows in some fragments. Statements of the server
-// itself (foreign keys, jobs, proofs, definitions) read everything.
-const fragmentSetting = "sherd.fragment"
-
-// fragmentList splits a value of sherd.fragment.
-func fragmentList(value string) []string {
-	var out []string
-	for _, name := range strings.Split(value, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			out = append(out, name)
-		}
-	}
-	return out
-}
 
 // checkFragments refuses a value of sherd.fragment that names no fragment of the database.
 func (s *Session) checkFragments(value *string) error {
@@ -44,16 +30,16 @@ func fragmentsOf(d *catalog.Database, value string) ([]shardmap.FragmentID, erro
 		names = append(names, d.FragmentName(&d.Fragments[i]))
 	}
 next:
-	for _, name := range fragmentList(value) {
+	for _, name := range settings.FragmentList(value) {
 		for i := range d.Fragments {
 			if f := &d.Fragments[i]; name == names[i] || name == strconv.Itoa(f.Ordinal) {
 				out = append(out, f.ID)
 				continue next
 			}
 		}
-		return nil, pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "%s": "%s"`, fragmentSetting, value).
+		return nil, pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "%s": "%s"`, settings.Fragment, value).
 			WithDetail(`Database "%s" has no fragment "%s". Its fragments are %s.`, d.Name, name, strings.Join(names, ", ")).
-			WithHint("SET %s = '%s' reads one of them, SET %s = '' reads all.", fragmentSetting, names[0], fragmentSetting)
+			WithHint("SET %s = '%s' reads one of them, SET %s = '' reads all.", settings.Fragment, names[0], settings.Fragment)
 	}
 	return out, nil
 }
@@ -62,7 +48,7 @@ next:
 // snapshot are those of the map by which the snapshot was taken, so sessions that share a snapshot and read one fragment
 // each read every row once, whatever moves.
 func (s *Session) part(p *program) (*exec.Part, error) {
-	value, _ := s.vars.get(fragmentSetting)
+	value, _ := s.vars.Get(settings.Fragment)
 	d := s.view().Database(s.database)
 	if value == "" || d == nil || !p.exec.Reads() {
 		return nil, nil
@@ -100,12 +86,12 @@ func (p *program) keepsWhatItReads() bool {
 
 // readsAll refuses a statement that writes or locks what it reads, if it would read some fragments only.
 func (s *Session) readsAll(p *program) error {
-	value, _ := s.vars.get(fragmentSetting)
+	value, _ := s.vars.Get(settings.Fragment)
 	if value == "" || !p.exec.Reads() {
 		return nil
 	}
 	return pgerr.Unsupported("rows cannot be written or locked by what is read in some fragments only").
-		WithDetail(`%s is "%s".`, fragmentSetting, value).WithHint("SET %s = '' reads all fragments.", fragmentSetting)
+		WithDetail(`%s is "%s".`, settings.Fragment, value).WithHint("SET %s = '' reads all fragments.", settings.Fragment)
 }
 
 // fixPart settles what a portal reads when it is opened.

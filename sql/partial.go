@@ -15,9 +15,8 @@ const partialSetting = "sherd.allow_partial"
 // writes or locks by what it reads is always whole. So is what must hold for more than the statement: the one snapshot of a
 // REPEATABLE READ or SERIALIZABLE transaction, what a SERIALIZABLE statement has read, and a cursor's snapshot.
 func (s *Session) partial(p *program, o opening) *exec.Partial {
-	v, _ := s.vars.get(partialSetting)
 	t := s.tx
-	if v != "on" || !p.exec.Reads() || p.keepsWhatItReads() || o.at != 0 || t.OneSnapshot() || t.Modes.Isolation() == txn.Serializable {
+	if !s.vars.On(partialSetting) || !p.exec.Reads() || p.keepsWhatItReads() || o.at != 0 || t.OneSnapshot() || t.Modes.Isolation() == txn.Serializable {
 		return nil
 	}
 	return &exec.Partial{Snapshot: t.SnapshotReachable, Warn: s.warnMissing}

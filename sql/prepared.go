@@ -307,7 +307,7 @@ func (s *Session) open(ctx context.Context, p *portal, prog *program) error {
 		}
 		return err
 	}
-	k := keeper{budget: s.memory}
+	k := keeper{budget: s.derived.Memory}
 	rows, err := s.run(ctx, prog, p.args, k.add)
 	if err != nil {
 		return err

@@ -67,7 +67,7 @@ func (s *Session) program(ctx context.Context, stmt parse.Statement, params []ty
 func (s *Session) programNow(stmt parse.Statement, params []types.OID) (*program, error) {
 	view := s.view()
 	s.freshen()
-	k := programKey{s.database, stmt.Text(), typeKey(params), s.ambient}
+	k := programKey{s.database, stmt.Text(), typeKey(params), s.derived.Analysis}
 	if p, ok := s.db.programs.Get(k); ok && p.version == view.DefinitionVersion() && !s.drafted() {
 		return p, nil
 	}

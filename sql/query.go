@@ -205,7 +205,7 @@ func clockJumped(err error) error {
 // analysis is the context in which the session's statements are analysed.
 func (s *Session) analysis(view *catalog.View, source string) *analyze.Context {
 	c := &analyze.Context{
-		Catalog: view, Source: source, Database: s.database, SearchPath: existingPath(view, s.database, s.vars.searchPath(s.start.User)), Env: s.Env(), Tables: s.db.exprs,
+		Catalog: view, Source: source, Database: s.database, SearchPath: existingPath(view, s.database, s.vars.SearchPath()), Env: s.Env(), Tables: s.db.exprs,
 	}
 	if s.drafted() {
 		c.Tables = nil // the definitions may never come into force

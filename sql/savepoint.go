@@ -42,9 +42,7 @@ func (s *Session) releaseStmt(name string, w ResultWriter) error {
 	for _, p := range s.portals {
 		p.nest = min(p.nest, nest-1)
 	}
-	if s.vars.end(true, nest) {
-		s.stale, s.unreported = true, true
-	}
+	s.vars.End(true, nest)
 	s.tx.ReleaseSavepoint(i)
 	s.tx.kept = s.tx.kept[:i]
 	return w.Complete("RELEASE")
@@ -63,7 +61,7 @@ func (s *Session) rollbackToStmt(name string, w ResultWriter) error {
 	s.tx.ForgetAfter(i)
 	s.tx.kept = s.tx.kept[:i+1]
 	s.tx.failed = false
-	if err := s.settingsChanged(w); err != nil {
+	if err := s.reportSettings(w); err != nil {
 		return err
 	}
 	return w.Complete("ROLLBACK")
@@ -77,9 +75,7 @@ func (s *Session) undoTo(i int) {
 	s.settleSince(t.MarkOf(i))
 	t.UndoTo(i)
 	t.deferrals, t.said = t.kept[i].deferrals, t.kept[i].said
-	if s.vars.end(false, i+2) {
-		s.stale, s.unreported = true, true
-	}
+	s.vars.End(false, i+2)
 }
 
 // closeSince closes the portals opened at a level of nesting or deeper.

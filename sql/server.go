@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
@@ -183,7 +184,10 @@ func (db *Server) newSession(p StartupParams) (*Session, error) {
 		return nil, pgerr.New(pgerr.InvalidCatalogName, `database "%s" does not exist`, name)
 	}
 	s := newSession(db, p, role.OID, database.OID)
-	if err := s.applyDefaults(role, database, p.Settings); err != nil {
+	if err := s.vars.Start(settings.Startup{
+		Role: role.Name, Superuser: role.Superuser,
+		DatabaseSettings: database.Settings, RoleSettings: role.Settings, Packet: p.Settings,
+	}); err != nil {
 		return nil, err
 	}
 	s.named()

@@ -18,11 +18,11 @@ func (s *Session) show(n *pg_query.VariableShowStmt, w ResultWriter) error {
 	if strings.EqualFold(n.Name, "all") {
 		return s.showAll(w)
 	}
-	v, err := s.showValue(n.Name)
+	v, err := s.vars.Show(n.Name)
 	if err != nil {
 		return err
 	}
-	if err := w.Describe(s.showColumns(n)); err != nil {
+	if err := w.Describe(showColumns(n)); err != nil {
 		return err
 	}
 	if err := w.Row([]types.Datum{types.NewText(v)}); err != nil {
@@ -31,15 +31,7 @@ func (s *Session) show(n *pg_query.VariableShowStmt, w ResultWriter) error {
 	return w.Complete("SHOW")
 }
 
-func (s *Session) showValue(name string) (string, error) {
-	v, ok := s.vars.show(name)
-	if !ok {
-		return "", unrecognized(name)
-	}
-	return v, nil
-}
-
-func (s *Session) showColumns(n *pg_query.VariableShowStmt) []Column {
+func showColumns(n *pg_query.VariableShowStmt) []Column {
 	if strings.EqualFold(n.Name, "all") {
 		return []Column{textColumn("name"), textColumn("setting"), textColumn("description")}
 	}
@@ -61,7 +53,7 @@ func (s *Session) showAll(w ResultWriter) error {
 	list := append([]*settings.Definition(nil), settings.All()...)
 	sort.Slice(list, func(i, j int) bool { return strings.ToLower(list[i].Name) < strings.ToLower(list[j].Name) })
 	for _, d := range list {
-		v, _ := s.vars.show(d.Name)
+		v, _ := s.vars.Show(d.Name)
 		if err := w.Row([]types.Datum{types.NewText(d.Name), types.NewText(v), types.NewText(d.Description)}); err != nil {
 			return err
 		}
@@ -94,14 +86,14 @@ func (s *Session) set(ctx context.Context, n *pg_query.VariableSetStmt, w Result
 		err = s.assign(n.Name, nil, false)
 	case pg_query.VariableSetKind_VAR_RESET_ALL:
 		tag = "RESET"
-		s.vars.resetAll(s.nest())
+		s.vars.ResetAll(s.nest())
 	case pg_query.VariableSetKind_VAR_SET_MULTI:
 		err = s.setTransaction(ctx, n, w)
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.settingsChanged(w); err != nil {
+	if err := s.reportSettings(w); err != nil {
 		return err
 	}
 	return w.Complete(tag)
@@ -113,7 +105,7 @@ func (s *Session) setValue(n *pg_query.VariableSetStmt, w ResultWriter) error {
 			return err
 		}
 	}
-	value, err := settingText(n.Name, n.Args)
+	value, err := settings.Text(n.Name, n.Args)
 	if err != nil {
 		return err
 	}
@@ -138,16 +130,12 @@ func (s *Session) assign(name string, value *string, local bool) error {
 		if err := s.checkAsOf(value); err != nil {
 			return err
 		}
-	case fragmentSetting:
+	case settings.Fragment:
 		if err := s.checkFragments(value); err != nil {
 			return err
 		}
 	}
-	if err := s.vars.set(name, value, local, s.nest()); err != nil {
-		return err
-	}
-	s.stale, s.unreported = true, true
-	return nil
+	return s.vars.Set(name, value, local, s.nest())
 }
 
 // isIdentity tells settings that say who the session is; they cannot be changed, so a reset leaves them.
@@ -170,66 +158,4 @@ func (s *Session) checkIdentity(name, value string) (own bool, err error) {
 		return false, pgerr.Unsupported("SET SESSION AUTHORIZATION is not supported yet").WithHint("Connect as that role.")
 	}
 	return false, nil
-}
-
-// settingText joins the values of SET as PostgreSQL does: lists with ", ", identifiers quoted where they must be.
-func settingText(name string, args []*pg_query.Node) (string, error) {
-	list := isListSetting(name)
-	if len(args) > 1 && !list {
-		return "", pgerr.New(pgerr.InvalidParameterValue, "SET %s takes only one argument", name)
-	}
-	var out []string
-	for _, a := range args {
-		v, err := constantSetting(a)
-		if err != nil {
-			return "", err
-		}
-		if list && !plainIdentifier(v) {
-			v = `"` + strings.ReplaceAll(v, `"`, `""`) + `"`
-		}
-		out = append(out, v)
-	}
-	return strings.Join(out, ", "), nil
-}
-
-func isListSetting(name string) bool {
-	switch strings.ToLower(name) {
-	case "search_path", "temp_tablespaces", "session_preload_libraries", "local_preload_libraries", "datestyle":
-		return strings.ToLower(name) != "datestyle"
-	}
-	return false
-}
-
-func plainIdentifier(v string) bool {
-	for i, c := range v {
-		if !(c >= 'a' && c <= 'z' || c == '_' || i > 0 && (c >= '0' && c <= '9' || c == '$')) {
-			return false
-		}
-	}
-	return v != ""
-}
-
-func constantSetting(a *pg_query.Node) (string, error) {
-	if t := a.GetTypeCast(); t != nil { // SET TIME ZONE INTERVAL '…'
-		text, err := constantSetting(t.Arg)
-		if err != nil {
-			return "", err
-		}
-		return intervalSetting(text, t.TypeName)
-	}
-	c := a.GetAConst()
-	switch v := c.GetVal().(type) {
-	case *pg_query.A_Const_Sval:
-		return v.Sval.GetSval(), nil
-	case *pg_query.A_Const_Ival:
-		return formatInt(int64(v.Ival.GetIval())), nil
-	case *pg_query.A_Const_Fval:
-		return v.Fval.GetFval(), nil
-	case *pg_query.A_Const_Boolval:
-		return onOff(v.Boolval.GetBoolval()), nil
-	}
-	if c.GetVal() == nil && c != nil {
-		return "0", nil // the integer zero has no field in the tree's wire form
-	}
-	return "", pgerr.New(pgerr.SyntaxError, "a setting's value must be a constant")
 }

@@ -110,7 +110,7 @@ func accepted(n *pg_query.Node) (tag string, ok bool) {
 func (s *Session) utilityColumns(ctx context.Context, st parse.Statement) ([]Column, error) {
 	switch n := st.Node.Node.(type) {
 	case *pg_query.Node_VariableShowStmt:
-		return s.showColumns(n.VariableShowStmt), nil
+		return showColumns(n.VariableShowStmt), nil
 	case *pg_query.Node_ExplainStmt:
 		return []Column{textColumn("QUERY PLAN")}, nil
 	case *pg_query.Node_ExecuteStmt:
@@ -140,10 +140,10 @@ func (s *Session) discard(n *pg_query.DiscardStmt, w ResultWriter) error {
 		s.closeAllPortals()
 		clear(s.statements)
 		s.locks.UnlockAll()
-		s.vars.resetAll(0)
+		s.vars.ResetAll(0)
 		s.sequenceUse.reset()
 		s.unlistenAll()
-		if err := s.settingsChanged(w); err != nil {
+		if err := s.reportSettings(w); err != nil {
 			return err
 		}
 	case pg_query.DiscardMode_DISCARD_SEQUENCES:

@@ -7,7 +7,6 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/sysview"
 )
 
@@ -25,7 +24,7 @@ func (s *Session) systemEnv() *sysview.Env {
 		Names: *s.names(), Role: s.view().Role(s.role), Types: s.Env(), Started: s.db.started, NodeName: s.db.cfg.NodeName,
 		SequenceValue: func(t *catalog.Table) (int64, bool, error) { return s.sequenceAt(s.running, t) },
 		Hot:           s.hotFacts(),
-		Setting:       s.settingSource, Sessions: s.sessions, Locks: s.lockRows,
+		Setting:       s.vars.Source, Sessions: s.sessions, Locks: s.lockRows,
 		Stats: func(d *catalog.Database, storageID uint32) ([]sysview.Stat, map[uint32]bool, error) {
 			stats, err := s.db.cfg.Fragments.CountRows(orBackground(s.running), d, storageID, missing)
 			return stats, missing, err
@@ -36,9 +35,4 @@ func (s *Session) systemEnv() *sysview.Env {
 		Forwarded:    func() []sysview.Forwarded { return s.reports(WantForwarded).Forwarded },
 		Transactions: s.transactionRows, Counters: func() []sysview.Counters { return s.reports(WantCounters).Counters }, Prepared: s.preparedRows, Cursors: s.cursorRows, Held: s.heldRows,
 	}
-}
-
-// settingSource gives a parameter's value and where it comes from.
-func (s *Session) settingSource(d *settings.Definition) (value, source string) {
-	return s.vars.source(d)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/sherddb/sherd/sql/tx"
 )
 
-// lockWaits logs long waits for row locks as package locks does for others; nil where log_lock_waits is off.
+// lockWaits logs long waits for row locks as package locks does for others; nil if log_lock_waits is off.
 func (s *Session) lockWaits() *exec.LockWaits {
-	if on, _ := s.vars.get("log_lock_waits"); on != "on" {
+	if !s.vars.On("log_lock_waits") {
 		return nil
 	}
 	logger, pid, waits := s.db.cfg.Logger, s.start.PID, s.db.cfg.Deadlocks

@@ -110,9 +110,7 @@ func (s *Session) commit(ctx context.Context) error {
 	s.txEnv.Floor = max(s.txEnv.Floor, ts)
 	s.counters.commits.Add(1)
 	s.tx = nil
-	if s.vars.end(true, 1) {
-		s.stale, s.unreported = true, true
-	}
+	s.vars.End(true, 1)
 	return nil
 }
 

@@ -82,9 +82,7 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 		return err
 	}
 	s.tx = nil
-	if s.vars.end(true, 1) {
-		s.stale, s.unreported = true, true
-	}
+	s.vars.End(true, 1)
 	return nil
 }
 

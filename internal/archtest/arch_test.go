@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"sql/plan/wire":        {"catalog", "sql/builtin", "sql/pgcatalog", "sql/plan", "sql/query", "sql/types"},
 	"sql/exec":             {"catalog", "jsonb", "shardmap", "sql/builtin", "sql/pgcatalog", "sql/plan", "sql/query", "sql/types", "txn"},
 	"sql/exec/wire":        {"catalog", "sql/builtin", "sql/exec", "sql/types", "txn"},
-	"sql/settings":         {"sql/pgcatalog"},
+	"sql/settings":         {"sql/pgcatalog", "sql/types"},
 	"sql/forward":          {"catalog", "sql/builtin", "sql/query", "sql/types"},
 	"sql/refint":           {"catalog", "sql/builtin", "sql/types"},
 	"sql/copydata":         {},

@@ -3,7 +3,6 @@ package ddl
 import (
 	"errors"
 	"strconv"
-	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -58,7 +57,7 @@ func ofCluster(name string) (*settings.Definition, error) {
 	if !ok {
 		return nil, pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "%s"`, name)
 	}
-	if AltersSystem(d) {
+	if d.ClusterWide() {
 		return d, nil
 	}
 	e := pgerr.Unsupported("ALTER SYSTEM of parameter %s is not supported", d.Name)
@@ -66,14 +65,4 @@ func ofCluster(name string) (*settings.Definition, error) {
 		e = e.WithHint("ALTER DATABASE … SET and ALTER ROLE … SET say what sessions begin with.")
 	}
 	return nil, e
-}
-
-// AltersSystem tells whether ALTER SYSTEM may change a parameter.
-func AltersSystem(d *settings.Definition) bool {
-	switch strings.ToLower(d.Name) {
-	case "sherd.dead_node_after", "sherd.replace_dead_nodes", "sherd.auto_finalize_upgrade", "sherd.balancer", "sherd.balancer_windows", "sherd.replace_rate", "sherd.validate_rate", "sherd.move_rate", "sherd.concurrent_moves",
-		"sherd.move_max_delay", "sherd.segment_size", "sherd.segment_writes", "sherd.gc_ttl":
-		return true
-	}
-	return false
 }

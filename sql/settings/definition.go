@@ -154,3 +154,8 @@ func ParseBool(s string) (v, ok bool) {
 	}
 	return false, false
 }
+
+// ClusterWide reports whether ALTER SYSTEM may change the parameter, for all nodes.
+func (d *Definition) ClusterWide() bool {
+	return d.Category == OwnCategory && d.Context == "sighup" && d.Name != "sherd.max_row_size"
+}

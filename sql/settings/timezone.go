@@ -1,17 +1,16 @@
-package sql
+package settings
 
 import (
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/pganalyze/pg_query_go/v6"
-
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// checkTimeZone returns the usual spelling of a time zone: hours east of UTC, INTERVAL '…', a name in any case, or a POSIX specification.
+// checkTimeZone returns the usual spelling of a time zone: hours east of UTC, INTERVAL '…', a name in
+// any case, or a POSIX specification.
 func checkTimeZone(parameter, value string) (string, error) {
 	invalid := pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "%s": "%s"`, parameter, value)
 	east, numeric := 0, false
@@ -53,7 +52,7 @@ func checkTimeZone(parameter, value string) (string, error) {
 	return name, nil
 }
 
-// intervalConstant takes the text out of what follows INTERVAL.
+// intervalConstant returns the text of the constant that follows INTERVAL.
 func intervalConstant(s string) (string, bool) {
 	s, ok := strings.CutPrefix(strings.TrimSpace(s), "'")
 	if !ok {
@@ -73,21 +72,4 @@ func zoneHours(s string) (float64, bool) {
 	}
 	h, err := strconv.ParseFloat(s, 64)
 	return h, err == nil || h != 0 && strings.Contains(err.Error(), "range")
-}
-
-// intervalSetting is the text of SET TIME ZONE INTERVAL '…'.
-func intervalSetting(text string, t *pg_query.TypeName) (string, error) {
-	typmod := int32(-1)
-	if len(t.Typmods) > 0 {
-		fields, precision := t.Typmods[0].GetAConst().GetIval().GetIval(), int32(0xFFFF)
-		if len(t.Typmods) > 1 {
-			precision = t.Typmods[1].GetAConst().GetIval().GetIval()
-		}
-		typmod = fields<<16 | precision
-	}
-	d, err := types.Input(types.Interval, typmod, text, nil)
-	if err != nil {
-		return "", err
-	}
-	return "INTERVAL '" + types.Output(types.Interval, d, nil) + "'", nil
 }

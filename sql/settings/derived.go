@@ -1,0 +1,124 @@
+package settings
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Derived is what follows from the values and is needed for each statement. It is true while the
+// values' version is Version.
+type Derived struct {
+	Version  uint64
+	Base     types.Env // how values are read and printed, without Now and names of objects
+	Memory   int64     // bytes that a query may retain
+	Analysis string    // what analysis depends on: user, search path, and how literals are read
+	LogAfter time.Duration
+	// Time-outs for a client that is silent, outside and inside of transactions; 0: none.
+	Idle, IdleInTransaction time.Duration
+}
+
+// Derive returns what follows from the values.
+func (v *Values) Derive() Derived {
+	d := Derived{
+		Version: v.version, Base: v.environment(), Memory: v.queryMemory(),
+		LogAfter: v.Milliseconds("log_min_duration_statement"),
+		Idle:     v.Milliseconds("idle_session_timeout"),
+
+		IdleInTransaction: v.Milliseconds("idle_in_transaction_session_timeout"),
+	}
+	d.Analysis = v.sources.User
+	for _, name := range []string{"search_path", "TimeZone", "DateStyle", "IntervalStyle"} {
+		d.Analysis += "\x00" + v.text(name)
+	}
+	return d
+}
+
+func (v *Values) text(name string) string {
+	s, _ := v.Get(name)
+	return s
+}
+
+// On reports whether a parameter of type bool is on.
+func (v *Values) On(name string) bool { return v.text(name) == "on" }
+
+// Number returns a parameter of type integer, in its base unit.
+func (v *Values) Number(name string) int {
+	n, _ := strconv.Atoi(v.text(name))
+	return n
+}
+
+// Milliseconds returns a parameter that is a time in ms.
+func (v *Values) Milliseconds(name string) time.Duration {
+	return time.Duration(v.Number(name)) * time.Millisecond
+}
+
+func (v *Values) environment() types.Env {
+	var e types.Env
+	zone := v.text("TimeZone")
+	e.ZoneName = zone
+	if loc, name, ok := types.LoadZone(zone); ok {
+		e.Zone, e.ZoneName = loc, name
+	}
+	style, order, _ := strings.Cut(v.text("DateStyle"), ", ")
+	e.DateFormat = map[string]types.DateFormat{
+		"SQL": types.DateSQL, "Postgres": types.DatePostgres, "German": types.DateGerman,
+	}[style]
+	e.DateOrder = map[string]types.DateOrder{"DMY": types.OrderDMY, "YMD": types.OrderYMD}[order]
+	e.IntervalFormat = map[string]types.IntervalFormat{
+		"postgres_verbose": types.IntervalPostgresVerbose,
+		"sql_standard":     types.IntervalSQL,
+		"iso_8601":         types.IntervalISO,
+	}[v.text("IntervalStyle")]
+	if digits := v.Number("extra_float_digits"); digits != 1 {
+		e.ExtraFloatDigits = digits
+		e.LowFloatDigits = digits <= 0
+	}
+	e.ByteaEscape = v.text("bytea_output") == "escape"
+	return e
+}
+
+// queryMemory limits what a query retains, in bytes. Not everything can spill to disk, so the limit is
+// wider than PostgreSQL's work_mem.
+func (v *Values) queryMemory() int64 {
+	return max(int64(v.Number("work_mem")), 256<<10) << 10
+}
+
+// SearchPath lists the schemas of search_path as written, with "$user" replaced by the user.
+func (v *Values) SearchPath() []string {
+	var out []string
+	for _, name := range splitIdentifiers(v.text("search_path")) {
+		if name == "$user" {
+			name = v.sources.User
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// splitIdentifiers splits a list of identifiers as SplitIdentifierString does: quoted ones keep their
+// case.
+func splitIdentifiers(s string) []string {
+	var out []string
+	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
+		var name string
+		if s[0] == '"' {
+			end := strings.IndexByte(s[1:], '"')
+			if end < 0 {
+				return out
+			}
+			name, s = s[1:1+end], s[2+end:]
+		} else {
+			end := strings.IndexByte(s, ',')
+			if end < 0 {
+				end = len(s)
+			}
+			name, s = strings.ToLower(strings.TrimSpace(s[:end])), s[end:]
+		}
+		out = append(out, name)
+		s = strings.TrimPrefix(strings.TrimSpace(s), ",")
+	}
+	return out
+}

@@ -1,0 +1,92 @@
+package settings
+
+import (
+	"strings"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// Fragment restricts what the statements of a client read to the rows in some fragments. Statements of
+// the server itself (foreign keys, jobs, proofs, definitions) read everything.
+const Fragment = "sherd.fragment"
+
+// FragmentList splits a value of sherd.fragment.
+func FragmentList(value string) []string {
+	var out []string
+	for _, name := range strings.Split(value, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// OnOff returns the canonical value of a parameter of type bool.
+func OnOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}
+
+// checkMeaning refuses values of the right type without a meaning, and values that are not supported.
+func checkMeaning(name, value string) (string, error) {
+	switch name {
+	case "TimeZone", "log_timezone":
+		return checkTimeZone(name, value)
+	case "client_encoding":
+		plain := strings.NewReplacer("-", "", "_", "").Replace(strings.Trim(value, "'"))
+		switch strings.ToUpper(plain) {
+		case "UTF8", "UNICODE":
+			return "UTF8", nil
+		case "SQLASCII":
+			return "SQL_ASCII", nil
+		}
+		return "", pgerr.Unsupported("client encoding %q is not supported yet", value).WithHint("Use UTF8.")
+	case "application_name":
+		return printable(value), nil
+	case "DateStyle":
+		return canonicalDateStyle(name, value)
+	case Fragment:
+		return strings.Join(FragmentList(value), ", "), nil
+	}
+	return value, nil
+}
+
+// printable makes an application's name fit for logs, as PostgreSQL does: ASCII, at most a name's length.
+func printable(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c < ' ' || c > '~' {
+			b[i] = '?'
+		}
+	}
+	return string(b[:min(len(b), maxName)])
+}
+
+const maxName = 63 // bytes of an identifier
+
+func canonicalDateStyle(parameter, value string) (string, error) {
+	style, order := "ISO", "MDY"
+	for _, w := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' }) {
+		switch u := strings.ToUpper(w); {
+		case u == "ISO" || u == "SQL":
+			style = u
+		case u == "GERMAN":
+			style, order = "German", "DMY"
+		case strings.HasPrefix(u, "POSTGRES"):
+			style = "Postgres"
+		case u == "MDY" || u == "US" || strings.HasPrefix(u, "NONEURO"):
+			order = "MDY"
+		case u == "DMY" || strings.HasPrefix(u, "EURO"):
+			order = "DMY"
+		case u == "YMD":
+			order = "YMD"
+		case u == "DEFAULT":
+		default:
+			return "", pgerr.New(pgerr.InvalidParameterValue,
+				`invalid value for parameter "%s": "%s"`, parameter, value)
+		}
+	}
+	return style + ", " + order, nil
+}

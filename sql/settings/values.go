@@ -1,0 +1,226 @@
+package settings
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// Values are the values of a session's parameters. What a session sets is undone as its transactions
+// and savepoints end. Values are not safe for concurrent use.
+type Values struct {
+	sources      Sources
+	startup      map[string]string // by lower-case name: of the start-up packet, the role and the database
+	session      map[string]string
+	levels       levels          // what open transactions and savepoints have set
+	placeholders map[string]bool // parameters with a client's own prefix that were set once: they stay known, and empty
+	restricted   bool            // the role is no superuser, and the client sets
+	started      bool            // parameters of the start can no longer be set
+	version      uint64          // of the values that the session itself has set
+	report       report
+}
+
+// Sources are values that a session does not set. A field may be nil.
+type Sources struct {
+	User string // "$user" in search_path
+	// State returns parameters that show a state of the session, such as transaction_isolation.
+	State func(key string) (string, bool)
+	// Cluster returns what ALTER SYSTEM has set.
+	Cluster func(name string) (string, bool)
+	// CommandLine are parameters that follow from how the node was started, by lower-case name.
+	CommandLine map[string]string
+}
+
+// NewValues returns values of which none is set by the session.
+func NewValues(s Sources) *Values {
+	return &Values{
+		sources: s, startup: map[string]string{}, session: map[string]string{}, levels: levels{},
+		placeholders: map[string]bool{}, version: 1, report: report{sent: map[string]string{}},
+	}
+}
+
+// Version changes whenever the session may have set a parameter.
+func (v *Values) Version() uint64 { return v.version }
+
+// Get returns the canonical value; known is false for a parameter that does not exist.
+func (v *Values) Get(name string) (value string, known bool) {
+	key := strings.ToLower(name)
+	d, builtIn := Lookup(key)
+	if value, _, ok := v.layered(key, d); ok {
+		return value, true
+	}
+	return "", builtIn || v.placeholders[key]
+}
+
+// layered returns a parameter's value in its base unit, and where it comes from as pg_settings.source
+// names it. d is nil for a parameter that is not built in.
+func (v *Values) layered(key string, d *Definition) (value, source string, ok bool) {
+	if v.sources.State != nil {
+		if s, ok := v.sources.State(key); ok {
+			return s, "override", true
+		}
+	}
+	if s, ok := v.session[key]; ok {
+		return s, "session", true
+	}
+	if s, ok := v.startup[key]; ok {
+		return s, "client", true
+	}
+	if d == nil {
+		return "", "", false
+	}
+	if d.Context == "sighup" && v.sources.Cluster != nil {
+		if s, ok := v.sources.Cluster(d.Name); ok {
+			return s, "configuration file", true
+		}
+	}
+	if s, ok := v.sources.CommandLine[key]; ok {
+		return s, "command line", true
+	}
+	return d.Default, "default", true
+}
+
+// Source returns a parameter's value in its base unit, and where it comes from (pg_settings.source).
+func (v *Values) Source(d *Definition) (value, source string) {
+	value, source, _ = v.layered(strings.ToLower(d.Name), d)
+	return value, source
+}
+
+// Show returns the value as SHOW prints it, or 42704.
+func (v *Values) Show(name string) (string, error) {
+	s, known := v.Get(name)
+	if !known {
+		return "", unrecognized(name)
+	}
+	if d, ok := Lookup(name); ok {
+		return d.Show(s), nil
+	}
+	return s, nil
+}
+
+func unrecognized(name string) error {
+	return pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "%s"`, name)
+}
+
+// Check returns the canonical value of a parameter that the client may set.
+func (v *Values) Check(name, value string) (string, error) {
+	d, ok := Lookup(name)
+	if !ok {
+		if !strings.Contains(name, ".") || strings.HasPrefix(strings.ToLower(name), "sherd.") {
+			return "", unrecognized(name)
+		}
+		return value, nil // a placeholder
+	}
+	if err := d.settable(); err != nil {
+		return "", err
+	}
+	if err := v.permitted(d); err != nil {
+		return "", err
+	}
+	canonical, err := d.Check(value)
+	if err != nil {
+		return "", err
+	}
+	return checkMeaning(d.Name, canonical)
+}
+
+// settable refuses parameters that no session may set.
+func (d *Definition) settable() error {
+	switch d.Context {
+	case "internal":
+		return pgerr.New(pgerr.CantChangeRuntimeParam, `parameter "%s" cannot be changed`, d.Name)
+	case "postmaster":
+		return pgerr.New(pgerr.CantChangeRuntimeParam,
+			`parameter "%s" cannot be changed without restarting the server`, d.Name)
+	case "sighup":
+		e := pgerr.New(pgerr.CantChangeRuntimeParam, `parameter "%s" cannot be changed now`, d.Name)
+		if d.ClusterWide() {
+			e = e.WithHint("It is for the whole cluster: ALTER SYSTEM SET %s = '…' changes it.", d.Name)
+		}
+		return e
+	}
+	return nil
+}
+
+// permitted refuses a superuser's parameter to other roles.
+func (v *Values) permitted(d *Definition) error {
+	if v.restricted && (d.Context == "superuser" || d.Context == "superuser-backend") {
+		return pgerr.New(pgerr.InsufficientPrivilege, `permission denied to set parameter "%s"`, d.Name)
+	}
+	return nil
+}
+
+// changeable refuses a parameter that can no longer be changed, or not by this session. A reset is a
+// change too.
+func (v *Values) changeable(key string) error {
+	d, ok := Lookup(key)
+	switch {
+	case !ok:
+		return nil
+	case v.started && (d.Context == "backend" || d.Context == "superuser-backend"):
+		return pgerr.New(pgerr.CantChangeRuntimeParam, `parameter "%s" cannot be set after connection start`, d.Name)
+	}
+	return v.permitted(d)
+}
+
+// Set changes a parameter; nil resets it. nest is the depth of transactions and savepoints: at 0, outside
+// of any transaction, a change stays.
+func (v *Values) Set(name string, value *string, local bool, nest int) error {
+	key := strings.ToLower(name)
+	if err := v.changeable(key); err != nil {
+		return err
+	}
+	known := v.placeholders[key]
+	if value == nil {
+		if _, ok := v.Get(key); !ok {
+			if _, err := v.Check(name, ""); err != nil {
+				return err
+			}
+		}
+	} else {
+		canonical, err := v.Check(name, *value)
+		if err != nil {
+			return err
+		}
+		value = &canonical
+	}
+	if _, builtIn := Lookup(key); !builtIn && !known {
+		v.placeholders[key] = true
+	}
+	if nest > 0 {
+		v.levels.remember(key, v.current(key), local, nest)
+	}
+	v.put(key, value)
+	return nil
+}
+
+func (v *Values) current(key string) *string {
+	if s, ok := v.session[key]; ok {
+		return &s
+	}
+	return nil
+}
+
+func (v *Values) put(key string, value *string) {
+	v.version++
+	if value == nil {
+		delete(v.session, key)
+		return
+	}
+	v.session[key] = *value
+}
+
+// ResetAll resets all parameters, in the transaction or savepoint of depth nest.
+func (v *Values) ResetAll(nest int) {
+	for key := range maps.Clone(v.session) {
+		if nest > 0 {
+			v.levels.remember(key, v.current(key), false, nest)
+		}
+		v.put(key, nil)
+	}
+}
+
+// End ends the transaction and savepoints from depth nest on. If it commits, its changes become those of
+// the level around it, except LOCAL values; otherwise they are undone.
+func (v *Values) End(commit bool, nest int) { v.levels.end(commit, nest, v.put) }
