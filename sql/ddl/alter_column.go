@@ -20,7 +20,7 @@ func (d *draft) addColumn(k *pg_query.AlterTableCmd) error {
 	if d.t.Column(n.Colname) != nil {
 		err := pgerr.New(pgerr.DuplicateColumn, `column "%s" of relation "%s" already exists`, n.Colname, d.t.Name)
 		if k.MissingOk {
-			d.skip(err)
+			d.noticeSkipped(err)
 			return nil
 		}
 		return err
@@ -37,7 +37,7 @@ func (d *draft) addColumn(k *pg_query.AlterTableCmd) error {
 	}
 	checks := d.checks // they may name columns that follow
 	d.checks = nil
-	if err := d.settleExpressions(); err != nil {
+	if err := d.analyzeExpressions(); err != nil {
 		return err
 	}
 	d.checks = checks
@@ -47,7 +47,8 @@ func (d *draft) addColumn(k *pg_query.AlterTableCmd) error {
 	return d.reindexWholeRows(d.t.Columns[from].AttNum)
 }
 
-// reindexWholeRows rewrites the rows if an index is over the whole row, because a new column changes its entries.
+// reindexWholeRows rewrites the rows if an index has the whole row as a key: a new column changes
+// its entries.
 func (d *draft) reindexWholeRows(added int16) error {
 	for i := range d.t.Indexes {
 		x := &d.t.Indexes[i]
@@ -63,24 +64,28 @@ func (d *draft) reindexWholeRows(added int16) error {
 	return nil
 }
 
-// checkNewName refuses a column name by which the sharding policy means a field of the document.
+// checkNewName refuses the name of a column if the sharding policy uses it for a field of the
+// document.
 func (d *draft) checkNewName(name string) error {
 	if d.t.Policy == nil || !d.isPolicyColumn(&catalog.Column{Name: name}) {
 		return nil
 	}
-	return pgerr.New(pgerr.DuplicateColumn, `column "%s" would take the place of the field by which "%s" is sharded`, name, d.t.Name).
-		WithHint("Choose another name, or use ALTER TABLE %s RESET (%s) first.", d.quoted(d.view, d.t), shardmap.OptionBy)
+	return pgerr.New(pgerr.DuplicateColumn, `column "%s" would take the place of the field by which "%s" is sharded`,
+		name, d.t.Name).
+		WithHint("Choose another name, or use ALTER TABLE %s RESET (%s) first.", d.quoted(d.view, d.t),
+			shardmap.OptionBy)
 }
 
-// nullScan holds the rows against NOT NULL.
+// nullScan returns the scan that looks for rows that violate NOT NULL.
 func nullScan(t *catalog.Table, col *catalog.Column) scan {
 	e := pgerr.New(pgerr.NotNullViolation, `column "%s" of relation "%s" contains null values`, col.Name, t.Name)
 	e.Table, e.Column = t.Name, col.Name
 	return scan{builtin.QuoteIdent(col.Name) + " IS NULL", e}
 }
 
-// fillWithDefault gives the rows that are there already the default of a new column: its value now, which may not depend on the row. It does so too
-// where there are none: the table's users may be at work beside the statement.
+// fillWithDefault fills a new column of existing rows with its default. The default is evaluated
+// once, so it may not depend on the row. This is done even if no rows are visible, because other
+// sessions may be inserting rows.
 func (d *draft) fillWithDefault(col *catalog.Column, e query.Expr) error {
 	if isVolatile(e) {
 		d.restored = true
@@ -118,7 +123,7 @@ func (d *draft) dropColumn(k *pg_query.AlterTableCmd) error {
 	if col == nil {
 		err := undefinedColumn(d.t, k.Name)
 		if k.MissingOk {
-			d.skip(err)
+			d.noticeSkipped(err)
 			return nil
 		}
 		return err
@@ -148,7 +153,7 @@ func (d *draft) dropColumn(k *pg_query.AlterTableCmd) error {
 	return nil
 }
 
-// checkDropped refuses to drop what decides where rows lie.
+// checkDropped refuses to drop a column that decides where rows lie.
 func (d *draft) checkDropped(col *catalog.Column) error {
 	pk := d.t.PrimaryKey()
 	inKey := pk != nil && slices.Contains(pk.Columns, col.AttNum)
@@ -170,10 +175,12 @@ func (d *draft) checkDropped(col *catalog.Column) error {
 	return nil
 }
 
-// anchorsWithout keeps a collection's anchors when it loses its document: they are decided with the key, and stay.
+// anchorsWithout keeps a collection's anchors when its document column is dropped: anchors are
+// chosen together with the primary key and do not change with the document.
 func (d *draft) anchorsWithout(col *catalog.Column) error {
 	if by, ok := d.option(optionAnchorBy); ok {
-		return pgerr.New(pgerr.DependentObjectsStillExist, `cannot drop column %s of table %s because option "%s" requires it`, col.Name, d.t.Name, optionAnchorBy).
+		return pgerr.New(pgerr.DependentObjectsStillExist,
+			`cannot drop column %s of table %s because option "%s" requires it`, col.Name, d.t.Name, optionAnchorBy).
 			WithDetail("New ids are anchored to the field %s.", by).
 			WithHint("Use ALTER TABLE %s RESET (%s) first.", d.quoted(d.view, d.t), optionAnchorBy)
 	}
@@ -181,15 +188,18 @@ func (d *draft) anchorsWithout(col *catalog.Column) error {
 }
 
 func (d *draft) neededByPolicy(col *catalog.Column) error {
-	return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop column %s of table %s because its sharding policy requires it", col.Name, d.t.Name).
+	return pgerr.New(pgerr.DependentObjectsStillExist,
+		"cannot drop column %s of table %s because its sharding policy requires it", col.Name, d.t.Name).
 		WithHint("Use ALTER TABLE %s RESET (%s) first.", d.quoted(d.view, d.t), shardmap.OptionBy)
 }
 
 func (d *draft) isPolicyColumn(col *catalog.Column) bool {
-	return slices.ContainsFunc(d.t.Policy.Fields, func(f shardmap.Field) bool { return len(f.Path) == 1 && f.Path[0] == col.Name })
+	return slices.ContainsFunc(d.t.Policy.Fields, func(f shardmap.Field) bool {
+		return len(f.Path) == 1 && f.Path[0] == col.Name
+	})
 }
 
-// needsDocument tells whether a field of the policy is found in the document.
+// needsDocument reports whether a field of the policy is looked up in the document.
 func (d *draft) needsDocument() bool {
 	return slices.ContainsFunc(d.t.Policy.Fields, func(f shardmap.Field) bool {
 		return f.Func != shardmap.IDFunc && (len(f.Path) != 1 || d.t.Column(f.Path[0]) == nil)
@@ -211,12 +221,15 @@ func (d *draft) dropDependents(col *catalog.Column, cascade bool) error {
 			continue
 		}
 		if !cascade {
-			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop column %s of table %s because other objects depend on it", col.Name, d.t.Name).
-				WithDetail("column %s of table %s depends on column %s of table %s", g.Name, d.t.Name, col.Name, d.t.Name).
+			return pgerr.New(pgerr.DependentObjectsStillExist,
+				"cannot drop column %s of table %s because other objects depend on it", col.Name, d.t.Name).
+				WithDetail("column %s of table %s depends on column %s of table %s", g.Name, d.t.Name, col.Name,
+					d.t.Name).
 				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 		}
 		d.notice(pgerr.SuccessfulCompletion, "drop cascades to column %s of table %s", g.Name, d.t.Name)
-		if err := d.dropColumn(&pg_query.AlterTableCmd{Name: g.Name, Behavior: pg_query.DropBehavior_DROP_CASCADE}); err != nil {
+		if err := d.dropColumn(&pg_query.AlterTableCmd{Name: g.Name,
+			Behavior: pg_query.DropBehavior_DROP_CASCADE}); err != nil {
 			return err
 		}
 	}
@@ -228,11 +241,14 @@ func (d *draft) generatedFrom(g, col *catalog.Column) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	e, err := analyze.Generated(d.analysis(), src, query.Column{Name: g.Name, Type: g.Type, Typmod: g.Typmod}, d.t.Name, d.columns())
+	e, err := analyze.Generated(d.analysis(), src, query.Column{Name: g.Name, Type: g.Type, Typmod: g.Typmod}, d.t.Name,
+		d.columns())
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(variables(e), func(v *query.Var) bool { return v.Col >= 0 && d.t.Columns[v.Col].AttNum == col.AttNum }), nil
+	return slices.ContainsFunc(variables(e), func(v *query.Var) bool {
+		return v.Col >= 0 && d.t.Columns[v.Col].AttNum == col.AttNum
+	}), nil
 }
 
 func (d *draft) columnDefault(k *pg_query.AlterTableCmd) error {
@@ -249,17 +265,17 @@ func (d *draft) columnDefault(k *pg_query.AlterTableCmd) error {
 	}
 	if col.Identity != 0 {
 		if k.Def == nil {
-			return d.isIdentity(col).WithHint("Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.")
+			return d.identityError(col).WithHint("Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.")
 		}
-		return d.isIdentity(col)
+		return d.identityError(col)
 	}
 	col.Default = ""
 	if k.Def == nil {
 		return nil
 	}
-	err = d.settleDefault(columnExpr{att: col.AttNum, node: k.Def})
+	err = d.analyzeDefault(columnExpr{att: col.AttNum, node: k.Def})
 	if e := pgerr.From(err); e != nil {
-		e.Position = 0 // PostgreSQL gives none here
+		e.Position = 0 // PostgreSQL reports no position here
 	}
 	return err
 }
@@ -280,13 +296,14 @@ func (d *draft) dropNotNull(k *pg_query.AlterTableCmd) error {
 		return err
 	}
 	if col.Identity != 0 {
-		return d.isIdentity(col)
+		return d.identityError(col)
 	}
 	pk := d.t.PrimaryKey()
 	if pk == nil {
 		pk = d.t.DeferrableKey()
 	}
-	if pk != nil && slices.Contains(pk.Columns, col.AttNum) || d.key != nil && slices.Contains(d.key.columns, col.Name) {
+	if pk != nil && slices.Contains(pk.Columns, col.AttNum) || d.key != nil &&
+		slices.Contains(d.key.columns, col.Name) {
 		return pgerr.New(pgerr.InvalidTableDefinition, `column "%s" is in a primary key`, k.Name)
 	}
 	col.NotNull = false
@@ -299,9 +316,10 @@ func (d *draft) dropExpression(k *pg_query.AlterTableCmd) error {
 		return err
 	}
 	if col.Generated == "" {
-		e := pgerr.New(pgerr.ObjectNotInPrerequisiteState, `column "%s" of relation "%s" is not a stored generated column`, k.Name, d.t.Name)
+		e := pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+			`column "%s" of relation "%s" is not a stored generated column`, k.Name, d.t.Name)
 		if k.MissingOk {
-			d.skip(e)
+			d.noticeSkipped(e)
 			return nil
 		}
 		return e

@@ -24,16 +24,17 @@ func (r *runner) alterTable(n *pg_query.AlterTableStmt) error {
 	if k := onlyValidation(n); k != nil {
 		return r.validatePolicyOf(n)
 	}
-	return r.referring(func(c *change) []catalog.OID { return c.withReferring(c.find(n.Relation), cascadesIn(n.Cmds)) }, referred(n.Cmds), func(c *change) error {
-		t, err := c.table(n.Relation)
-		if n.MissingOk && c.skipsMissing(err, n.Relation) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		return c.alter(t, commands(n))
-	})
+	return r.referring(func(c *change) []catalog.OID { return c.withReferring(c.find(n.Relation), cascadesIn(n.Cmds)) },
+		referred(n.Cmds), func(c *change) error {
+			t, err := c.table(n.Relation)
+			if n.MissingOk && c.skipsMissing(err, n.Relation) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return c.alter(t, commands(n))
+		})
 }
 
 func commands(n *pg_query.AlterTableStmt) []*pg_query.AlterTableCmd {
@@ -44,7 +45,8 @@ func commands(n *pg_query.AlterTableStmt) []*pg_query.AlterTableCmd {
 	return out
 }
 
-// alterOther answers ALTER of relations of other kinds: none can be made yet, and an index has no options.
+// alterOther refuses ALTER of other kinds of relations: they cannot be created yet, and an index
+// has no options.
 func (r *runner) alterOther(n *pg_query.AlterTableStmt) error {
 	return r.update(func(c *change) error {
 		f, err := c.lookup(n.Relation)
@@ -62,7 +64,8 @@ func (r *runner) alterOther(n *pg_query.AlterTableStmt) error {
 	})
 }
 
-// passes order sub-commands as PostgreSQL does: what is dropped goes first, then types, new columns, their attributes, constraints.
+// passes order the sub-commands as PostgreSQL does: drops first, then types, new columns, their
+// attributes, and constraints.
 const (
 	passDrop = iota
 	passType
@@ -74,7 +77,8 @@ const (
 
 func passOf(k *pg_query.AlterTableCmd) int {
 	switch k.Subtype {
-	case pg_query.AlterTableType_AT_DropColumn, pg_query.AlterTableType_AT_DropConstraint, pg_query.AlterTableType_AT_DropNotNull,
+	case pg_query.AlterTableType_AT_DropColumn, pg_query.AlterTableType_AT_DropConstraint,
+		pg_query.AlterTableType_AT_DropNotNull,
 		pg_query.AlterTableType_AT_DropExpression, pg_query.AlterTableType_AT_DropIdentity:
 		return passDrop
 	case pg_query.AlterTableType_AT_AlterColumnType:
@@ -104,42 +108,43 @@ func (c *change) alter(t *catalog.Table, list []*pg_query.AlterTableCmd) error {
 			return err
 		}
 	}
-	if err := d.settleExpressions(); err != nil {
+	if err := d.analyzeExpressions(); err != nil {
 		return err
 	}
-	if err := d.settleKey(); err != nil {
+	if err := d.addPrimaryKey(); err != nil {
 		return err
 	}
 	if err := d.recheck(); err != nil {
 		return err
 	}
-	if err := d.settleOptions(d.rekeyed); err != nil {
+	if err := d.applyOptions(d.keyChanged); err != nil {
 		return err
 	}
-	if err := d.settleUniques(); err != nil {
+	if err := d.addUniques(); err != nil {
 		return err
 	}
-	if err := d.settleForeign(); err != nil {
+	if err := d.addForeignKeys(); err != nil {
 		return err
 	}
-	if err := d.keepsNames(); err != nil {
+	if err := d.checkForwarding(); err != nil {
 		return err
 	}
 	if err := d.runScans(); err != nil {
 		return err
 	}
-	if err := d.prove(); err != nil {
+	if err := d.verifyForeignKeys(); err != nil {
 		return err
 	}
-	if err := d.severed(d.t.OID); err != nil {
+	if err := d.dropRecordedKeys(d.t.OID); err != nil {
 		return err
 	}
 	return d.putTable()
 }
 
-// putTable makes the draft the table's definition; new indexes are filled when the change has been made.
+// putTable stores the draft as the table's definition. New indexes are filled after the change has
+// been made.
 func (d *draft) putTable() error {
-	if err := d.keepsNames(); err != nil {
+	if err := d.checkForwarding(); err != nil {
 		return err
 	}
 	if d.restored {
@@ -149,7 +154,7 @@ func (d *draft) putTable() error {
 	return d.ch.PutTable(d.t)
 }
 
-// rowsOf gives a function that tells, asking once, whether a table has rows.
+// rowsOf returns a function that reports whether a table has rows. It queries the table once.
 func (c *change) rowsOf(t *catalog.Table) func() (bool, error) {
 	asked, filled := false, false
 	return func() (bool, error) {
@@ -192,23 +197,27 @@ func (d *draft) command(k *pg_query.AlterTableCmd) error {
 	return d.otherCommand(k)
 }
 
-// otherCommand accepts what has no effect here, and refuses the rest.
+// otherCommand accepts sub-commands that have no effect in Sherd, and refuses the rest.
 func (d *draft) otherCommand(k *pg_query.AlterTableCmd) error {
 	switch k.Subtype {
-	case pg_query.AlterTableType_AT_SetStatistics, pg_query.AlterTableType_AT_SetStorage, pg_query.AlterTableType_AT_SetOptions,
+	case pg_query.AlterTableType_AT_SetStatistics, pg_query.AlterTableType_AT_SetStorage,
+		pg_query.AlterTableType_AT_SetOptions,
 		pg_query.AlterTableType_AT_ResetOptions, pg_query.AlterTableType_AT_SetCompression:
 		if k.Name == "" {
 			return nil
 		}
 		_, err := d.liveColumn(k.Name)
 		return err
-	case pg_query.AlterTableType_AT_SetLogged, pg_query.AlterTableType_AT_SetUnLogged, pg_query.AlterTableType_AT_DropOids,
+	case pg_query.AlterTableType_AT_SetLogged, pg_query.AlterTableType_AT_SetUnLogged,
+		pg_query.AlterTableType_AT_DropOids,
 		pg_query.AlterTableType_AT_DropCluster, pg_query.AlterTableType_AT_ReplicaIdentity:
 		return nil
 	case pg_query.AlterTableType_AT_ClusterOn:
-		return pgerr.Unsupported("CLUSTER ON is not supported").WithHint("Rows lie in the order of their buckets and keys.")
+		return pgerr.Unsupported("CLUSTER ON is not supported").
+			WithHint("Rows lie in the order of their buckets and keys.")
 	case pg_query.AlterTableType_AT_EnableRowSecurity, pg_query.AlterTableType_AT_ForceRowSecurity:
-		return pgerr.Unsupported("row security is not supported yet").WithHint("Only a table's owner and superusers may use it for now.")
+		return pgerr.Unsupported("row security is not supported yet").
+			WithHint("Only a table's owner and superusers may use it for now.")
 	case pg_query.AlterTableType_AT_DisableRowSecurity, pg_query.AlterTableType_AT_NoForceRowSecurity:
 		return nil
 	case pg_query.AlterTableType_AT_AddIdentity:
@@ -224,7 +233,7 @@ func (d *draft) otherCommand(k *pg_query.AlterTableCmd) error {
 		WithHint("Columns, NOT NULL, defaults, types, constraints, names, owner and parameters can be changed.")
 }
 
-// liveColumn finds a column of the table by name.
+// liveColumn returns the column of a name that is not dropped.
 func (d *draft) liveColumn(name string) (*catalog.Column, error) {
 	if systemColumns[name] {
 		return nil, pgerr.Unsupported(`cannot alter system column "%s"`, name)
@@ -244,8 +253,9 @@ func (d *draft) addConstraint(k *pg_query.Constraint) error {
 	if err := d.constraint(k, ""); err != nil {
 		return err
 	}
-	// A constraint sees the columns as they are now; the key waits for its columns to be NOT NULL.
-	return d.settleExpressions()
+	// A constraint sees the columns as they are now; the key is added later, when its columns are
+	// NOT NULL.
+	return d.analyzeExpressions()
 }
 
 func (d *draft) dropConstraint(k *pg_query.AlterTableCmd) error {
@@ -256,7 +266,7 @@ func (d *draft) dropConstraint(k *pg_query.AlterTableCmd) error {
 	if con == nil {
 		err := pgerr.New(pgerr.UndefinedObject, `constraint "%s" of relation "%s" does not exist`, k.Name, d.t.Name)
 		if k.MissingOk {
-			d.skip(err)
+			d.noticeSkipped(err)
 			return nil
 		}
 		return err
@@ -284,9 +294,10 @@ func (d *draft) removeConstraint(name string) {
 	d.t.Constraints = slices.DeleteFunc(d.t.Constraints, func(k catalog.Constraint) bool { return k.Name == name })
 }
 
-// dropKey drops the primary key; its columns stay NOT NULL. A sharding policy, or key ranges, wait for the next key: pg_dump --clean drops keys before tables.
+// dropKey drops the primary key; its columns stay NOT NULL. A sharding policy or key ranges become
+// pending until the table has a key again, because pg_dump --clean drops keys before tables.
 func (d *draft) dropKey(con *catalog.Constraint) error {
-	d.rekeyed, d.restored = true, true
+	d.keyChanged, d.restored = true, true
 	index := con.Index
 	d.removeConstraint(con.Name)
 	d.t.Indexes = slices.DeleteFunc(d.t.Indexes, func(x catalog.Index) bool { return x.OID == index })
@@ -298,7 +309,8 @@ func (d *draft) validateConstraint(k *pg_query.AlterTableCmd) error {
 	if con == nil {
 		if k.Name == shardmap.ConstraintName && d.t.Policy != nil {
 			return pgerr.Unsupported("validating the sharding policy together with other changes is not supported").
-				WithHint("Send ALTER TABLE %s VALIDATE CONSTRAINT %s by itself.", d.quoted(d.view, d.t), shardmap.ConstraintName)
+				WithHint("Send ALTER TABLE %s VALIDATE CONSTRAINT %s by itself.", d.quoted(d.view, d.t),
+					shardmap.ConstraintName)
 		}
 		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" of relation "%s" does not exist`, k.Name, d.t.Name)
 	}
@@ -310,7 +322,8 @@ func (d *draft) validateConstraint(k *pg_query.AlterTableCmd) error {
 		return nil
 	}
 	if con.Kind != catalog.Check {
-		return pgerr.New(pgerr.WrongObjectType, `constraint "%s" of relation "%s" is not a foreign key or check constraint`, k.Name, d.t.Name)
+		return pgerr.New(pgerr.WrongObjectType,
+			`constraint "%s" of relation "%s" is not a foreign key or check constraint`, k.Name, d.t.Name)
 	}
 	if !con.Valid {
 		con.Valid = true
@@ -332,7 +345,7 @@ func (d *draft) changeOwner(spec *pg_query.RoleSpec) error {
 		return err
 	}
 	for _, s := range d.view.OwnedSequences(d.t) {
-		if err := d.own(s); err != nil {
+		if err := d.requireLocked(s); err != nil {
 			return err
 		}
 		s = s.Clone()
@@ -361,10 +374,12 @@ func (d *draft) changeOptions(k *pg_query.AlterTableCmd) error {
 		d.options.reset = append(d.options.reset, name)
 	}
 	if d.touches(catalog.PrefixOption) {
-		return pgerr.Unsupported(`option "%s" can only be given to a new table`, catalog.PrefixOption).WithHint("Use sherd.set_prefix and sherd.drop_prefix.")
+		return pgerr.Unsupported(`option "%s" can only be given to a new table`, catalog.PrefixOption).
+			WithHint("Use sherd.set_prefix and sherd.drop_prefix.")
 	}
 	if d.touches(optionFormer) {
-		return pgerr.Unsupported(`option "%s" can only be given to a new table`, optionFormer).WithHint("Use sherd.replace_placement and sherd.drop_forwarding.")
+		return pgerr.Unsupported(`option "%s" can only be given to a new table`, optionFormer).
+			WithHint("Use sherd.replace_placement and sherd.drop_forwarding.")
 	}
 	if d.touches(optionKeyOrder) && d.t.PrimaryKey() != nil {
 		return d.changeKeyOrder()
@@ -372,7 +387,7 @@ func (d *draft) changeOptions(k *pg_query.AlterTableCmd) error {
 	return nil
 }
 
-// changeKeyOrder makes or drops the index in primary key order.
+// changeKeyOrder adds or drops the index in primary key order.
 func (d *draft) changeKeyOrder() error {
 	pk := d.t.PrimaryKey()
 	if d.keyOrder() == (pk.Index != 0) {

@@ -14,7 +14,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// alterType changes a column's type. Rows stay as they are where their stored values are good for it, else they are stored anew.
+// alterType changes a column's type. The rows are rewritten unless their stored values are also
+// valid for the new type.
 func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 	col, err := d.liveColumn(k.Name)
 	if err != nil {
@@ -31,7 +32,7 @@ func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 	next := *col
 	if next.Type, next.Typmod, err = analyze.TypeName(d.analysis(), d.source, n.TypeName); err != nil {
 		if e := pgerr.From(err); e != nil {
-			e.Position = 0 // PostgreSQL gives none here
+			e.Position = 0 // PostgreSQL reports no position here
 		}
 		return err
 	}
@@ -60,12 +61,12 @@ func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 		return err
 	}
 	col.Type, col.Typmod, col.Collation = next.Type, next.Typmod, next.Collation
-	d.retyped = true
+	d.typesChanged = true
 	return nil
 }
 
-// transform finds what becomes of the column's values: what USING makes of the row as it was, or the value itself, as assigned to a column of the
-// new type.
+// transform records how the column's values are computed for the new type: by the USING expression
+// over the old row, or by an assignment cast of the old value.
 func (d *draft) transform(col, next *catalog.Column, using *pg_query.Node) error {
 	over := make([]query.Column, len(d.was.Columns))
 	for i, c := range d.was.Columns {
@@ -80,10 +81,12 @@ func (d *draft) transform(col, next *catalog.Column, using *pg_query.Node) error
 	shown := pgcatalog.FormatType(next.Type, next.Typmod)
 	switch {
 	case e == nil && using != nil:
-		return pgerr.New(pgerr.DatatypeMismatch, `result of USING clause for column "%s" cannot be cast automatically to type %s`, col.Name,
+		return pgerr.New(pgerr.DatatypeMismatch,
+			`result of USING clause for column "%s" cannot be cast automatically to type %s`, col.Name,
 			pgcatalog.FormatType(next.Type, -1)).WithHint("You might need to add an explicit cast.")
 	case e == nil:
-		err := pgerr.New(pgerr.DatatypeMismatch, `column "%s" cannot be cast automatically to type %s`, col.Name, pgcatalog.FormatType(next.Type, -1))
+		err := pgerr.New(pgerr.DatatypeMismatch, `column "%s" cannot be cast automatically to type %s`, col.Name,
+			pgcatalog.FormatType(next.Type, -1))
 		if col.Generated == "" {
 			err = err.WithHint(`You might need to specify "USING %s::%s".`, builtin.QuoteIdent(col.Name), shown)
 		}
@@ -96,7 +99,7 @@ func (d *draft) transform(col, next *catalog.Column, using *pg_query.Node) error
 	return nil
 }
 
-// checkGenerators refuses to change what generated columns are computed from.
+// checkGenerators refuses to change the type of a column that generated columns are computed from.
 func (d *draft) checkGenerators(col *catalog.Column) error {
 	for i := range d.t.Columns {
 		g := &d.t.Columns[i]
@@ -115,7 +118,8 @@ func (d *draft) checkGenerators(col *catalog.Column) error {
 	return nil
 }
 
-// sameStored tells whether every value of the column is one of the new type, stored alike.
+// sameStored reports whether every value of the column is valid for the new type with the same
+// stored form.
 func sameStored(col *catalog.Column, oid types.OID, typmod int32) bool {
 	if col.Type == oid {
 		return typmod == -1 || typmod == col.Typmod || widens(oid, col.Typmod, typmod)
@@ -126,12 +130,12 @@ func sameStored(col *catalog.Column, oid types.OID, typmod int32) bool {
 	return isTextual(col.Type) && isTextual(oid) && (typmod == -1 || col.Typmod != -1 && typmod >= col.Typmod)
 }
 
-// integers are stored alike, each with room for those before it.
+// integers have the same stored form; each type includes the values of the types before it.
 var integers = []types.OID{types.Int2, types.Int4, types.Int8}
 
 func isTextual(t types.OID) bool { return t == types.Text || t == types.VarChar }
 
-// widens tells whether a modifier only allows more values, which keep their stored form.
+// widens reports whether a type modifier only allows more values, whose stored form stays the same.
 func widens(oid types.OID, from, to int32) bool {
 	switch oid {
 	case types.VarChar, types.VarBit:
@@ -144,7 +148,7 @@ func widens(oid types.OID, from, to int32) bool {
 	return false
 }
 
-// checkTypeUse refuses types that the column's part in the table does not allow.
+// checkTypeUse refuses a type that the column's role in the table does not allow.
 func (d *draft) checkTypeUse(col *catalog.Column, oid types.OID) error {
 	if oid == col.Type {
 		return nil
@@ -153,14 +157,16 @@ func (d *draft) checkTypeUse(col *catalog.Column, oid types.OID) error {
 	changed.Type = oid
 	if pk := d.t.PrimaryKey(); pk != nil && slices.Contains(pk.Columns, col.AttNum) {
 		if d.t.Anchors {
-			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `cannot change the type of "%s": the key of a collection is of type text`, col.Name)
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+				`cannot change the type of "%s": the key of a collection is of type text`, col.Name)
 		}
 		if err := checkKeyType(&changed); err != nil {
 			return err
 		}
 	}
 	if d.t.Policy != nil && d.t.Document == col.AttNum && d.needsDocument() {
-		return pgerr.Unsupported(`cannot change the type of "%s": the sharding policy of "%s" uses it`, col.Name, d.t.Name).
+		return pgerr.Unsupported(`cannot change the type of "%s": the sharding policy of "%s" uses it`, col.Name,
+			d.t.Name).
 			WithHint("Reset the policy first.")
 	}
 	if d.t.Document == col.AttNum {
@@ -169,7 +175,7 @@ func (d *draft) checkTypeUse(col *catalog.Column, oid types.OID) error {
 	return nil
 }
 
-// convertDefault reads the default again for the new type.
+// convertDefault analyzes the column's default again for the new type.
 func (d *draft) convertDefault(col *catalog.Column, oid types.OID, typmod int32) error {
 	if col.Default == "" {
 		return nil
@@ -180,7 +186,8 @@ func (d *draft) convertDefault(col *catalog.Column, oid types.OID, typmod int32)
 	}
 	e, err := analyze.Default(d.analysis(), src, query.Column{Name: col.Name, Type: oid, Typmod: typmod})
 	if pgerr.Is(err, pgerr.DatatypeMismatch) {
-		return pgerr.New(pgerr.DatatypeMismatch, `default for column "%s" cannot be cast automatically to type %s`, col.Name, pgcatalog.FormatType(oid, -1))
+		return pgerr.New(pgerr.DatatypeMismatch, `default for column "%s" cannot be cast automatically to type %s`,
+			col.Name, pgcatalog.FormatType(oid, -1))
 	}
 	if err == nil {
 		col.Default = analyze.Deparse(e)
@@ -188,14 +195,15 @@ func (d *draft) convertDefault(col *catalog.Column, oid types.OID, typmod int32)
 	return err
 }
 
-// recheck makes sure that constraints and generated columns still mean something with the new types, and keeps them as they read now.
+// recheck analyzes constraints and generated columns again with the new types, and stores the
+// resulting expressions.
 func (d *draft) recheck() error {
-	if !d.retyped {
+	if !d.typesChanged {
 		return nil
 	}
 	err := d.reread()
 	if e := pgerr.From(err); e != nil {
-		e.Position = 0 // in what the catalog keeps, not in the statement
+		e.Position = 0 // the position refers to the stored text, not to the statement
 	}
 	if err != nil {
 		return err
@@ -236,7 +244,8 @@ func (d *draft) reread() error {
 		c.Generated = analyze.Deparse(e)
 	}
 	for i := range d.t.Indexes {
-		err := d.indexExpressions(&d.t.Indexes[i], func(_ string, e query.Expr) (string, error) { return analyze.Deparse(e), checkIndexType(e.Type()) })
+		err := d.indexExpressions(&d.t.Indexes[i],
+			func(_ string, e query.Expr) (string, error) { return analyze.Deparse(e), checkIndexType(e.Type()) })
 		if err != nil {
 			return err
 		}
@@ -244,7 +253,8 @@ func (d *draft) reread() error {
 	return nil
 }
 
-// checkIndexed refuses types that an index on the column cannot have. One with expressions that use it is made anew with the rows.
+// checkIndexed refuses a type that an index on the column cannot have. An index with expressions
+// over the column is rebuilt with the rows.
 func (d *draft) checkIndexed(col *catalog.Column, oid types.OID) error {
 	if oid == col.Type {
 		return nil
@@ -271,7 +281,8 @@ func (d *draft) checkIndexed(col *catalog.Column, oid types.OID) error {
 	return nil
 }
 
-// checkIndexKey refuses a type that an index cannot have, by itself or with an operator class of its own.
+// checkIndexKey refuses a type that cannot be indexed, or not with the operator class that the
+// index names.
 func (d *draft) checkIndexKey(oid types.OID, class catalog.OID) error {
 	if err := checkIndexType(oid); err != nil {
 		return err

@@ -13,7 +13,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// change is one attempt at a statement: what it puts and drops, planned against a view.
+// change is one attempt to run a statement: the definitions that it puts and drops, planned against
+// a view.
 type change struct {
 	*runner
 	view    *catalog.View
@@ -22,32 +23,33 @@ type change struct {
 	notices []*pgerr.Error
 	locked  []catalog.OID // tables that may be changed
 	taken   map[string]bool
-	rewrite *Rewrite // of a table's rows, when the change has been made
+	rewrite *Rewrite // a rewrite of the rows, after the change
 
-	proveLater []proof // when the rows have been stored anew
+	proveLater []proof // keys to verify after the rewrite
 	fills      []fill
-	cut        map[catalog.OID][]catalog.OID // foreign keys that go with what they refer to, by table
-	lost       map[catalog.OID][]int16       // columns that lose their default with a sequence, by table; each table is in cut too
+	cut        map[catalog.OID][]catalog.OID // foreign keys that CASCADE drops, by table
+	// columns that lose a dropped sequence, by table; the table is in cut too
+	lost map[catalog.OID][]int16
 }
 
-// fill is an index that is to have the entries of the rows that are there.
+// fill is an index that needs entries for the existing rows.
 type fill struct{ table, index catalog.OID }
 
-// proof is a foreign key that a table's rows have to be held against.
+// proof is a foreign key to verify against the existing rows of a table.
 type proof struct{ table, key catalog.OID }
 
-// fill notes indexes to be filled when the change has been made.
+// fill records indexes to be filled after the change has been made.
 func (c *change) fill(table catalog.OID, indexes []catalog.OID) {
 	for _, x := range indexes {
 		c.fills = append(c.fills, fill{table, x})
 	}
 }
 
-// errMoved tells that a name means another table than when the locks were taken.
+// errMoved means that a name refers to another table now than when the locks were taken.
 var errMoved = errors.New("ddl: a table was replaced meanwhile")
 
-// update adds what f plans to the transaction's change; f may run several times. Notices of the last attempt go to the client, also where it
-// failed.
+// update adds the steps that f plans to the transaction's change; f may run several times. Notices
+// of the last attempt are sent to the client even if it failed.
 func (r *runner) update(f func(*change) error) error { return r.updateLocked(nil, f) }
 
 func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error {
@@ -68,7 +70,7 @@ func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error
 		return err
 	}
 	if err == nil && rewrite != nil {
-		err = r.storeAgain(*rewrite)
+		err = r.rewriteTable(*rewrite)
 	}
 	for _, x := range fills {
 		if err == nil {
@@ -77,7 +79,7 @@ func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error
 	}
 	for _, p := range proofs {
 		if err == nil {
-			err = r.proveAfter(p)
+			err = r.verifyForeignKey(p)
 		}
 	}
 	for _, n := range notices {
@@ -88,8 +90,9 @@ func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error
 	return err
 }
 
-// storeAgain stores the rows of a table as its new definition says, and trusts a policy that all of them obey.
-func (r *runner) storeAgain(w Rewrite) error {
+// rewriteTable rewrites the rows of a table by its new definition. It marks the policy as validated
+// if all rows obey it.
+func (r *runner) rewriteTable(w Rewrite) error {
 	misplaced, err := r.Rewrite(r.ctx, r.View(), w)
 	if err != nil || !w.Judge {
 		return err
@@ -101,22 +104,26 @@ func (r *runner) storeAgain(w Rewrite) error {
 		c := &change{runner: r, view: v, ch: ch, me: v.Role(r.Role)}
 		t := v.Table(w.Table).Clone()
 		t.PolicyValidated = true
-		return errors.Join(ch.PutTable(t), c.log(catalog.PolicyRecord, c.Database, c.quoted(v, t), t.Policy.Definition()+" validated"))
+		return errors.Join(ch.PutTable(t), c.log(catalog.PolicyRecord, c.Database, c.quoted(v, t),
+			t.Policy.Definition()+" validated"))
 	})
 }
 
-// exclusively is update with the tables that find gives locked until the transaction ends. find gives those that exist; what is wrong with the
-// others is f's to say.
-func (r *runner) exclusively(find func(*change) []catalog.OID, f func(*change) error) error {
+// updateExclusive runs update while it holds exclusive locks, until the end of the transaction, on
+// the tables that find returns. find returns only tables that exist; f reports errors about the
+// others.
+func (r *runner) updateExclusive(find func(*change) []catalog.OID, f func(*change) error) error {
 	return r.locking(r.Lock, find, f)
 }
 
-// calmly is exclusively for what does not disturb the tables' users.
-func (r *runner) calmly(find func(*change) []catalog.OID, f func(*change) error) error {
+// updateReserved is like updateExclusive, but its locks do not block reads and writes of the
+// tables.
+func (r *runner) updateReserved(find func(*change) []catalog.OID, f func(*change) error) error {
 	return r.locking(r.Reserve, find, f)
 }
 
-func (r *runner) locking(lock func(context.Context, []catalog.OID) error, find func(*change) []catalog.OID, f func(*change) error) error {
+func (r *runner) locking(lock func(context.Context, []catalog.OID) error, find func(*change) []catalog.OID,
+	f func(*change) error) error {
 	for {
 		v := r.View()
 		c := &change{runner: r, view: v, me: v.Role(r.Role)}
@@ -125,21 +132,24 @@ func (r *runner) locking(lock func(context.Context, []catalog.OID) error, find f
 		if !errors.Is(err, errMoved) {
 			return err
 		}
-		if r.View().DefinitionVersion() == v.DefinitionVersion() { // it would be so again, without end
+		// another attempt would fail in the same way
+		if r.View().DefinitionVersion() == v.DefinitionVersion() {
 			return pgerr.New(pgerr.InternalError, "a definition changes a table that it has not locked")
 		}
 	}
 }
 
-func (r *runner) whileLocked(lock func(context.Context, []catalog.OID) error, tables []catalog.OID, f func(*change) error) error {
+func (r *runner) whileLocked(lock func(context.Context, []catalog.OID) error, tables []catalog.OID,
+	f func(*change) error) error {
 	if err := lock(r.ctx, tables); err != nil {
 		return err
 	}
 	return r.updateLocked(tables, f)
 }
 
-// own makes sure that a table is locked, and its definition is thus still.
-func (c *change) own(t *catalog.Table) error {
+// requireLocked returns an error unless a table is locked, which means that its definition cannot
+// change.
+func (c *change) requireLocked(t *catalog.Table) error {
 	if !slices.Contains(c.locked, t.OID) {
 		return errMoved
 	}
@@ -152,18 +162,20 @@ func (c *change) notice(code, format string, args ...any) {
 	c.notices = append(c.notices, n)
 }
 
-// skip is the notice of IF EXISTS and IF NOT EXISTS.
-func (c *change) skip(err *pgerr.Error) {
+// noticeSkipped adds the notice of IF EXISTS and IF NOT EXISTS.
+func (c *change) noticeSkipped(err *pgerr.Error) {
 	code := err.Code
 	switch code {
-	case pgerr.UndefinedTable, pgerr.UndefinedObject, pgerr.InvalidSchemaName, pgerr.InvalidCatalogName, pgerr.UndefinedColumn,
+	case pgerr.UndefinedTable, pgerr.UndefinedObject, pgerr.InvalidSchemaName, pgerr.InvalidCatalogName,
+		pgerr.UndefinedColumn,
 		pgerr.ObjectNotInPrerequisiteState:
 		code = pgerr.SuccessfulCompletion
 	}
 	c.notice(code, "%s, skipping", err.Message)
 }
 
-// skipsMissing reports whether err says that the relation of an ALTER … IF EXISTS, or its schema, does not exist, and tells the client as PostgreSQL does.
+// skipsMissing reports whether err means that the relation of an ALTER … IF EXISTS, or its schema,
+// does not exist. If so, it adds PostgreSQL's notice.
 func (c *change) skipsMissing(err error, rv *pg_query.RangeVar) bool {
 	if !pgerr.Is(err, pgerr.UndefinedTable) && !pgerr.Is(err, pgerr.InvalidSchemaName) {
 		return false
@@ -172,7 +184,7 @@ func (c *change) skipsMissing(err error, rv *pg_query.RangeVar) bool {
 	return true
 }
 
-// missing answers ALTER … IF EXISTS of a relation of a kind that cannot be made yet.
+// missing handles ALTER … IF EXISTS for a kind of relation that cannot be created yet.
 func (r *runner) missing(rv *pg_query.RangeVar, tag string) error {
 	return r.update(func(c *change) error {
 		f, err := c.lookup(rv)
@@ -185,14 +197,15 @@ func (r *runner) missing(rv *pg_query.RangeVar, tag string) error {
 		if err != nil {
 			return err
 		}
-		return pgerr.Unsupported("%s is not supported yet", tag).WithHint("There are no objects of this kind yet, except those that are built in.")
+		return pgerr.Unsupported("%s is not supported yet", tag).
+			WithHint("There are no objects of this kind yet, except those that are built in.")
 	})
 }
 
 func (c *change) newOID() (catalog.OID, error) { return c.Catalog.NewOID(c.ctx) }
 
-// any tells whether a SELECT against the definitions of view gives a row.
-func (c *change) any(view *catalog.View, text string) (bool, error) {
+// anyRow reports whether a SELECT against the definitions of view returns a row.
+func (c *change) anyRow(view *catalog.View, text string) (bool, error) {
 	found := false
 	err := c.Query(c.ctx, view, text, func([]types.Datum) error {
 		found = true
@@ -201,13 +214,13 @@ func (c *change) any(view *catalog.View, text string) (bool, error) {
 	return found, err
 }
 
-// isEmpty tells whether a table has no rows, as of the definitions now in force.
+// isEmpty reports whether a table has no rows, by the definitions in force.
 func (c *change) isEmpty(t *catalog.Table) (bool, error) {
-	found, err := c.any(c.view, "SELECT 1 FROM "+c.quoted(c.view, t)+" LIMIT 1")
+	found, err := c.anyRow(c.view, "SELECT 1 FROM "+c.quoted(c.view, t)+" LIMIT 1")
 	return !found, err
 }
 
-// quoted spells a table as SQL does, with its schema.
+// quoted returns the quoted name of a table with its schema.
 func (c *change) quoted(v *catalog.View, t *catalog.Table) string { return quotedName(v, t) }
 
 func quotedName(v *catalog.View, t *catalog.Table) string {

@@ -10,18 +10,19 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// What a statement changes of policies, settings and databases is kept for sherd.changelog, as part of the same change of the catalog: who rolls back has
-// changed nothing.
+// Changes of policies, settings and databases are recorded for sherd.changelog in the same change
+// of the catalog as the change itself, so a rollback leaves no record.
 
 func (c *change) log(kind string, database catalog.OID, subject, what string) error {
 	who := c.For
 	if who == "" {
 		who = c.me.Name
 	}
-	return c.ch.Record(&catalog.Record{Kind: kind, Database: database, Subject: subject, Change: what, Who: who}, time.Now().UnixMicro())
+	return c.ch.Record(&catalog.Record{Kind: kind, Database: database, Subject: subject, Change: what, Who: who},
+		time.Now().UnixMicro())
 }
 
-// logPolicy keeps that a table's policy has become another one; nil is none.
+// logPolicy records that a table's policy was replaced; nil means no policy.
 func (d *draft) logPolicy(old, now *shardmap.Policy) error {
 	what := "no policy"
 	if now != nil {
@@ -36,7 +37,8 @@ func (d *draft) logPolicy(old, now *shardmap.Policy) error {
 	return d.log(catalog.PolicyRecord, d.Database, d.quoted(d.view, d.t), what)
 }
 
-// logSetting keeps a change of what sessions begin with; subject says whose.
+// logSetting records a change of the settings that new sessions start with; subject names the role
+// or database.
 func (c *change) logSetting(database catalog.OID, subject string, n *pg_query.VariableSetStmt) error {
 	switch n.Kind {
 	case pg_query.VariableSetKind_VAR_RESET_ALL:

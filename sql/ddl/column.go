@@ -17,9 +17,10 @@ import (
 const maxColumns = 1600
 
 // systemColumns are the names that every table has already.
-var systemColumns = map[string]bool{"ctid": true, "xmin": true, "cmin": true, "xmax": true, "cmax": true, "tableoid": true}
+var systemColumns = map[string]bool{"ctid": true, "xmin": true, "cmin": true, "xmax": true, "cmax": true,
+	"tableoid": true}
 
-// column adds the column that a definition describes; added tells that the table is there already.
+// column adds the column that a definition describes; added is set if the table exists already.
 func (d *draft) column(n *pg_query.ColumnDef, added bool) error {
 	if len(n.Fdwoptions) > 0 {
 		return pgerr.Unsupported("foreign tables are not supported")
@@ -50,7 +51,8 @@ func (d *draft) column(n *pg_query.ColumnDef, added bool) error {
 	return d.columnConstraints(n, serial != 0, added)
 }
 
-// checkColumns holds the table's columns against the rules of CheckAttributeNamesTypes, from the given position on.
+// checkColumns checks the table's columns, from the given position on, by the rules of
+// CheckAttributeNamesTypes.
 func (d *draft) checkColumns(from int) error {
 	if len(d.t.Columns) > maxColumns {
 		return pgerr.New(pgerr.TooManyColumns, "tables can have at most %d columns", maxColumns)
@@ -77,7 +79,8 @@ func (d *draft) checkColumns(from int) error {
 func checkColumnType(name string, oid types.OID) error {
 	p := pgcatalog.TypeByOID(oid)
 	if p != nil && p.Kind == 'p' {
-		return pgerr.New(pgerr.InvalidTableDefinition, `column "%s" has pseudo-type %s`, name, pgcatalog.FormatType(oid, -1))
+		return pgerr.New(pgerr.InvalidTableDefinition, `column "%s" has pseudo-type %s`, name,
+			pgcatalog.FormatType(oid, -1))
 	}
 	if k := types.KindOf(oid); p == nil || k == types.KindNull || k == types.KindRecord && p.Kind == 'c' {
 		return pgerr.Unsupported("columns of type %s are not supported yet", pgcatalog.FormatType(oid, -1)).
@@ -86,7 +89,7 @@ func checkColumnType(name string, oid types.OID) error {
 	return nil
 }
 
-// Collations. All that are supported compare text by code points.
+// Collations. All supported collations compare text by code points.
 const (
 	defaultCollation catalog.OID = 100
 	cCollation       catalog.OID = 950
@@ -112,16 +115,18 @@ func (d *draft) collation(oid types.OID, n *pg_query.CollateClause) (catalog.OID
 	case "posix":
 		coll = posixCollation
 	default:
-		return 0, pgerr.New(pgerr.UndefinedObject, `collation "%s" for encoding "UTF8" does not exist`, strings.Join(names, ".")).At(d.pos(n.Location)).
+		return 0, pgerr.New(pgerr.UndefinedObject, `collation "%s" for encoding "UTF8" does not exist`,
+			strings.Join(names, ".")).At(d.pos(n.Location)).
 			WithHint(`Text is ordered by code points; the collations are "C", "POSIX", "C.UTF-8" and "default".`)
 	}
 	if own == 0 {
-		return 0, pgerr.New(pgerr.DatatypeMismatch, "collations are not supported by type %s", pgcatalog.FormatType(oid, -1)).At(d.pos(n.Location))
+		return 0, pgerr.New(pgerr.DatatypeMismatch, "collations are not supported by type %s",
+			pgcatalog.FormatType(oid, -1)).At(d.pos(n.Location))
 	}
 	return coll, nil
 }
 
-// columnConstraints reads what follows a column's type.
+// columnConstraints reads the constraints after a column's type.
 func (d *draft) columnConstraints(n *pg_query.ColumnDef, serial, added bool) error {
 	col := &d.t.Columns[len(d.t.Columns)-1]
 	var null, notNull, hasDefault, generated, identity bool
@@ -130,7 +135,7 @@ func (d *draft) columnConstraints(n *pg_query.ColumnDef, serial, added bool) err
 		k := node.GetConstraint()
 		at := func(code, format string) error {
 			e := pgerr.New(code, format, n.Colname, d.t.Name)
-			if !serial { // the default and NOT NULL of a serial column stand nowhere
+			if !serial { // the default and NOT NULL of a serial column have no location
 				e.At(d.pos(k.Location))
 			}
 			return e
@@ -169,13 +174,15 @@ func (d *draft) columnConstraints(n *pg_query.ColumnDef, serial, added bool) err
 			return at(pgerr.SyntaxError, `conflicting NULL/NOT NULL declarations for column "%s" of table "%s"`)
 		}
 		if hasDefault && generated {
-			return at(pgerr.SyntaxError, `both default and generation expression specified for column "%s" of table "%s"`)
+			return at(pgerr.SyntaxError,
+				`both default and generation expression specified for column "%s" of table "%s"`)
 		}
 		if hasDefault && identity {
 			return at(pgerr.SyntaxError, `both default and identity specified for column "%s" of table "%s"`)
 		}
 		if identity && generated {
-			return at(pgerr.SyntaxError, `both identity and generation expression specified for column "%s" of table "%s"`)
+			return at(pgerr.SyntaxError,
+				`both identity and generation expression specified for column "%s" of table "%s"`)
 		}
 	}
 	return nil
@@ -188,7 +195,8 @@ func (d *draft) constraint(k *pg_query.Constraint, column string) error {
 	}
 	switch k.Contype {
 	case pg_query.ConstrType_CONSTR_CHECK:
-		d.checks = append(d.checks, pendingCheck{name: k.Conname, node: k.RawExpr, noInherit: k.IsNoInherit, skip: k.SkipValidation})
+		d.checks = append(d.checks, pendingCheck{name: k.Conname, node: k.RawExpr, noInherit: k.IsNoInherit,
+			skip: k.SkipValidation})
 		return nil
 	case pg_query.ConstrType_CONSTR_PRIMARY:
 		return d.primaryKey(k, column)
@@ -208,7 +216,8 @@ func (d *draft) primaryKey(k *pg_query.Constraint, column string) error {
 	switch {
 	case d.key != nil || d.t.PrimaryKey() != nil || d.t.DeferrableKey() != nil:
 		err := pgerr.New(pgerr.InvalidTableDefinition, `multiple primary keys for table "%s" are not allowed`, d.t.Name)
-		if d.was == nil && (d.key == nil || d.key.loc >= 0) { // the key that a LIKE brings comes last, and stands nowhere
+		// the key that a LIKE adds comes last and has no location
+		if d.was == nil && (d.key == nil || d.key.loc >= 0) {
 			err.At(d.pos(k.Location))
 		}
 		return err
@@ -216,7 +225,8 @@ func (d *draft) primaryKey(k *pg_query.Constraint, column string) error {
 		return pgerr.Unsupported("INCLUDE in a primary key is not supported yet").At(d.pos(k.Location)).
 			WithHint("Leave INCLUDE out: a row lies with its key anyway.")
 	}
-	key := &pendingKey{name: k.Conname, columns: texts(k.Keys), using: k.Indexname, loc: k.Location, deferrable: k.Deferrable || k.Initdeferred, deferred: k.Initdeferred}
+	key := &pendingKey{name: k.Conname, columns: texts(k.Keys), using: k.Indexname, loc: k.Location,
+		deferrable: k.Deferrable || k.Initdeferred, deferred: k.Initdeferred}
 	if column != "" {
 		key.columns = []string{column}
 	}
@@ -224,17 +234,17 @@ func (d *draft) primaryKey(k *pg_query.Constraint, column string) error {
 	return nil
 }
 
-// settleKey makes the primary key, its index, and what hangs on it.
-func (d *draft) settleKey() error {
+// addPrimaryKey adds the primary key and its index.
+func (d *draft) addPrimaryKey() error {
 	key := d.key
 	if key == nil {
 		return nil
 	}
 	d.key = nil
 	if key.deferrable {
-		return d.settleLateKey(key)
+		return d.addDeferrableKey(key)
 	}
-	d.rekeyed, d.restored = true, true
+	d.keyChanged, d.restored = true, true
 	if key.using != "" {
 		return d.keyUsing(key)
 	}
@@ -269,17 +279,20 @@ func (d *draft) settleKey() error {
 	return nil
 }
 
-// keyStorage is the number of the index in primary key order in a table's storage. A table that gets one later gets a new storage with it.
+// keyStorage is the number of the index in primary key order in a table's storage. If the index is
+// added later, the table gets a new storage at the same time.
 const keyStorage = 1
 
-// keyUsing is ADD [CONSTRAINT name] PRIMARY KEY USING INDEX: the index becomes that in primary key order, or goes where there is to be none.
+// keyUsing is ADD [CONSTRAINT name] PRIMARY KEY USING INDEX. The index becomes the index in primary
+// key order, or is dropped if the table has pk_order off.
 func (d *draft) keyUsing(key *pendingKey) error {
 	x, err := d.usable(key.using, key.loc)
 	if err != nil {
 		return err
 	}
 	if len(x.Include) > 0 {
-		return pgerr.Unsupported("INCLUDE in a primary key is not supported yet").At(d.pos(key.loc)).WithHint("Use ADD PRIMARY KEY (columns).")
+		return pgerr.Unsupported("INCLUDE in a primary key is not supported yet").At(d.pos(key.loc)).
+			WithHint("Use ADD PRIMARY KEY (columns).")
 	}
 	for _, att := range x.Columns {
 		key.columns = append(key.columns, d.t.ColumnByNum(att).Name)
@@ -300,7 +313,8 @@ func (d *draft) keyUsing(key *pendingKey) error {
 	index := x.OID
 	if d.keyOrder() {
 		con.Index = index
-		*x = catalog.Index{OID: index, Name: name, StorageID: keyStorage, Columns: columns, Unique: true, Primary: true, Comment: x.Comment}
+		*x = catalog.Index{OID: index, Name: name, StorageID: keyStorage, Columns: columns, Unique: true, Primary: true,
+			Comment: x.Comment}
 	} else {
 		d.t.Indexes = slices.DeleteFunc(d.t.Indexes, func(x catalog.Index) bool { return x.OID == index })
 	}
@@ -323,11 +337,13 @@ func (d *draft) keyColumns(key *pendingKey) ([]int16, error) {
 		}
 		col := d.t.Column(name)
 		if col == nil {
-			return nil, pgerr.New(pgerr.UndefinedColumn, `column "%s" named in key does not exist`, name).At(d.pos(key.loc))
+			return nil, pgerr.New(pgerr.UndefinedColumn, `column "%s" named in key does not exist`, name).
+				At(d.pos(key.loc))
 		}
 		for _, before := range key.columns[:i] {
 			if before == name {
-				return nil, pgerr.New(pgerr.DuplicateColumn, `column "%s" appears twice in primary key constraint`, name).At(d.pos(key.loc))
+				return nil, pgerr.New(pgerr.DuplicateColumn, `column "%s" appears twice in primary key constraint`,
+					name).At(d.pos(key.loc))
 			}
 		}
 		if err := checkKeyType(col); err != nil {
@@ -345,8 +361,10 @@ func (d *draft) keyColumns(key *pendingKey) ([]int16, error) {
 func checkKeyType(col *catalog.Column) error {
 	shown := pgcatalog.FormatType(col.Type, -1)
 	if pgcatalog.SortOpsOf(col.Type) == nil {
-		return pgerr.New(pgerr.UndefinedObject, `data type %s has no default operator class for access method "btree"`, shown).
-			WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
+		return pgerr.New(pgerr.UndefinedObject, `data type %s has no default operator class for access method "btree"`,
+			shown).
+			WithHint("You must specify an operator class for the index or define a default operator class for the " +
+				"data type.")
 	}
 	if !types.CanKey(col.Type) {
 		return pgerr.Unsupported("a column of type %s cannot be part of a primary key", shown).

@@ -7,13 +7,14 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// comment is COMMENT ON; an empty text takes the comment away.
+// comment is COMMENT ON; an empty text removes the comment.
 func (r *runner) comment(n *pg_query.CommentStmt) error {
 	switch n.Objtype {
 	case pg_query.ObjectType_OBJECT_SCHEMA, pg_query.ObjectType_OBJECT_DATABASE, pg_query.ObjectType_OBJECT_ROLE:
 		name := n.Object.GetString_().GetSval()
 		return r.update(func(c *change) error { return c.commentOnNamed(n.Objtype, name, n.Comment) })
-	case pg_query.ObjectType_OBJECT_TABLE, pg_query.ObjectType_OBJECT_SEQUENCE, pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_COLUMN,
+	case pg_query.ObjectType_OBJECT_TABLE, pg_query.ObjectType_OBJECT_SEQUENCE, pg_query.ObjectType_OBJECT_INDEX,
+		pg_query.ObjectType_OBJECT_COLUMN,
 		pg_query.ObjectType_OBJECT_TABCONSTRAINT:
 		return r.commentOnRelation(n)
 	}
@@ -37,7 +38,7 @@ func (c *change) commentOnNamed(kind pg_query.ObjectType, name, text string) err
 	case pg_query.ObjectType_OBJECT_DATABASE:
 		d, err := c.databaseNamed(name)
 		if err != nil {
-			n := *pgerr.From(err) // dumps comment on databases that may have other names here
+			n := *pgerr.From(err) // a dump comments on databases that may have other names here
 			n.Severity = "WARNING"
 			c.notices = append(c.notices, &n)
 			return nil
@@ -74,7 +75,7 @@ func (r *runner) commentOnRelation(n *pg_query.CommentStmt) error {
 		names = names[:len(names)-1]
 	}
 	rv := rangeVarOf(names)
-	return r.calmly(func(c *change) []catalog.OID { return c.find(rv) }, func(c *change) error {
+	return r.updateReserved(func(c *change) []catalog.OID { return c.find(rv) }, func(c *change) error {
 		f, err := c.relationToRename(rv)
 		if err != nil {
 			return err
@@ -85,7 +86,8 @@ func (r *runner) commentOnRelation(n *pg_query.CommentStmt) error {
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not an index`, rv.Relname)
 		case n.Objtype == pg_query.ObjectType_OBJECT_SEQUENCE && (f.index != nil || t.Sequence == nil):
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a sequence`, rv.Relname)
-		case n.Objtype != pg_query.ObjectType_OBJECT_INDEX && n.Objtype != pg_query.ObjectType_OBJECT_SEQUENCE && (f.index != nil || t.Sequence != nil):
+		case n.Objtype != pg_query.ObjectType_OBJECT_INDEX && n.Objtype != pg_query.ObjectType_OBJECT_SEQUENCE &&
+			(f.index != nil || t.Sequence != nil):
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname)
 		}
 		if err := setComment(t, f.index, n.Objtype, part, n.Comment); err != nil {

@@ -10,16 +10,18 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// OptionCounters is the storage parameter that declares counters: columns, and paths into the document, as shard_by names fields. They are what
-// sherd.hot_split spreads where it is not told.
+// OptionCounters is the storage parameter that declares counters: columns, and paths into the
+// document, in the syntax of shard_by. They are the default counters of sherd.hot_split.
 const OptionCounters = "counters"
 
-// Counters reads a list of counters of a table.
+// Counters parses a list of counters of a table.
 func Counters(t *catalog.Table, text string) ([]catalog.Counter, error) {
 	fields, err := shardmap.ParseFields(text)
 	if err != nil {
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid list of counters %s", builtin.QuoteLiteral(text)).WithDetail("%s", pgerr.From(err).Detail).
-			WithHint(`Counters look like: v, Likes, Stats.Views, "a.b".c. A part with a comma, dot or blank is double-quoted.`)
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid list of counters %s", builtin.QuoteLiteral(text)).
+			WithDetail("%s", pgerr.From(err).Detail).
+			WithHint(`Counters look like: v, Likes, Stats.Views, "a.b".c. A part with a comma, dot or blank is ` +
+				`double-quoted.`)
 	}
 	var out []catalog.Counter
 	for n, f := range fields {
@@ -28,8 +30,10 @@ func Counters(t *catalog.Table, text string) ([]catalog.Counter, error) {
 		}
 		c, ok := CounterOf(t, f)
 		if !ok || f.Func != shardmap.PlainField {
-			return nil, pgerr.New(pgerr.UndefinedColumn, `counter "%s" is no column of "%s", and the table has no document`, f.String(), t.Name).
-				WithHint("A document is a jsonb column named doc, the only jsonb column, or the one that WITH (document = …) names.")
+			return nil, pgerr.New(pgerr.UndefinedColumn,
+				`counter "%s" is no column of "%s", and the table has no document`, f.String(), t.Name).
+				WithHint("A document is a jsonb column named doc, the only jsonb column, or the one that WITH " +
+					"(document = …) names.")
 		}
 		if len(c.Path) == 0 {
 			if err := countable(t.ColumnByNum(c.Column)); err != nil {
@@ -41,7 +45,8 @@ func Counters(t *catalog.Table, text string) ([]catalog.Counter, error) {
 	return out, nil
 }
 
-// CounterOf gives what a field names in a table: a column, or a path into its document.
+// CounterOf returns the counter that a field names in a table: a column, or a path into its
+// document.
 func CounterOf(t *catalog.Table, f shardmap.Field) (c catalog.Counter, ok bool) {
 	if len(f.Path) == 0 {
 		return c, false
@@ -52,7 +57,8 @@ func CounterOf(t *catalog.Table, f shardmap.Field) (c catalog.Counter, ok bool) 
 	return catalog.Counter{Column: t.Document, Path: f.Path}, t.Document != 0
 }
 
-// countable refuses columns in which sums of parts are not exactly what adding one after the other gives.
+// countable refuses a column type for which adding up the parts can differ from adding the
+// increments one after the other.
 func countable(c *catalog.Column) error {
 	switch c.Type {
 	case types.Int2, types.Int4, types.Int8:
@@ -68,8 +74,8 @@ func countable(c *catalog.Column) error {
 		WithHint("Counters are integers and numeric.")
 }
 
-// settleCounters makes sure that the table has what its option names.
-func (d *draft) settleCounters() error {
+// checkCounters returns an error if the table lacks a counter that its option names.
+func (d *draft) checkCounters() error {
 	text, ok := d.option(OptionCounters)
 	if !ok || text == "" || !d.touches(OptionCounters) {
 		return nil
@@ -78,7 +84,7 @@ func (d *draft) settleCounters() error {
 	return err
 }
 
-// moveParts gives the parts of a table's split documents its owner and its schema.
+// moveParts moves the parts of a table's split documents to the table's owner and schema.
 func (c *change) moveParts(t *catalog.Table) error {
 	if t.Hot == nil || t.Hot.Parts == 0 {
 		return nil

@@ -16,45 +16,50 @@ func (r *runner) createTable(n *pg_query.CreateStmt) error {
 	if err := r.restorePrefixes(n.Options); err != nil {
 		return err
 	}
-	return r.referring(func(*change) []catalog.OID { return nil }, referred(slices.Concat(n.TableElts, n.Constraints)), func(c *change) error {
-		schema, err := c.target(n.Relation)
-		if err != nil {
-			return err
-		}
-		if other, _ := c.view.Relation(schema.OID, n.Relation.Relname); other != nil && n.IfNotExists {
-			c.skip(relationExists(n.Relation.Relname))
-			return nil
-		}
-		t, err := c.newTable(n, schema)
-		if err != nil {
-			return err
-		}
-		return c.ch.PutTable(t)
-	})
+	return r.referring(func(*change) []catalog.OID { return nil }, referred(slices.Concat(n.TableElts, n.Constraints)),
+		func(c *change) error {
+			schema, err := c.target(n.Relation)
+			if err != nil {
+				return err
+			}
+			if other, _ := c.view.Relation(schema.OID, n.Relation.Relname); other != nil && n.IfNotExists {
+				c.noticeSkipped(relationExists(n.Relation.Relname))
+				return nil
+			}
+			t, err := c.newTable(n, schema)
+			if err != nil {
+				return err
+			}
+			return c.ch.PutTable(t)
+		})
 }
 
 func relationExists(name string) *pgerr.Error {
 	return pgerr.New(pgerr.DuplicateTable, `relation "%s" already exists`, name)
 }
 
-// checkCreateClauses refuses what CREATE TABLE cannot do yet.
+// checkCreateClauses refuses clauses that CREATE TABLE does not support yet.
 func checkCreateClauses(n *pg_query.CreateStmt) error {
 	switch {
 	case n.Relation.Relpersistence == "t":
-		return pgerr.Unsupported("temporary tables are not supported yet").WithHint("Use WITH queries, or a table that you drop afterwards.")
+		return pgerr.Unsupported("temporary tables are not supported yet").
+			WithHint("Use WITH queries, or a table that you drop afterwards.")
 	case len(n.InhRelations) > 0 && n.Partbound != nil:
-		return pgerr.Unsupported("PARTITION OF is not supported").WithHint("Rows are spread over fragments by their key; see shard_by.")
+		return pgerr.Unsupported("PARTITION OF is not supported").
+			WithHint("Rows are spread over fragments by their key; see shard_by.")
 	case len(n.InhRelations) > 0:
 		return pgerr.Unsupported("INHERITS is not supported").WithHint("Repeat the columns.")
 	case n.Partspec != nil:
-		return pgerr.Unsupported("PARTITION BY is not supported").WithHint("Rows are spread over fragments by their key; see shard_by.")
+		return pgerr.Unsupported("PARTITION BY is not supported").
+			WithHint("Rows are spread over fragments by their key; see shard_by.")
 	case n.OfTypename != nil:
 		return pgerr.Unsupported("CREATE TABLE OF is not supported yet").WithHint("Write the columns out.")
 	case n.Tablespacename != "" && n.Tablespacename != "pg_default":
 		return pgerr.New(pgerr.UndefinedObject, `tablespace "%s" does not exist`, n.Tablespacename)
 	case n.AccessMethod != "" && n.AccessMethod != "heap":
 		return pgerr.New(pgerr.UndefinedObject, `access method "%s" does not exist`, n.AccessMethod)
-	case n.Oncommit != pg_query.OnCommitAction_ONCOMMIT_NOOP && n.Oncommit != pg_query.OnCommitAction_ON_COMMIT_ACTION_UNDEFINED:
+	case n.Oncommit != pg_query.OnCommitAction_ONCOMMIT_NOOP &&
+		n.Oncommit != pg_query.OnCommitAction_ON_COMMIT_ACTION_UNDEFINED:
 		return pgerr.New(pgerr.InvalidTableDefinition, "ON COMMIT can only be used on temporary tables")
 	}
 	return nil
@@ -68,7 +73,8 @@ func (c *change) newTable(n *pg_query.CreateStmt, schema *catalog.Schema) (*cata
 	}
 	d := &draft{change: c, filled: func() (bool, error) { return false, nil }}
 	d.t = &catalog.Table{
-		OID: oid, Database: c.Database, Schema: schema.OID, Name: n.Relation.Relname, Owner: c.me.OID, Kind: catalog.KindTable,
+		OID: oid, Database: c.Database, Schema: schema.OID, Name: n.Relation.Relname, Owner: c.me.OID,
+		Kind:      catalog.KindTable,
 		StorageID: oid, NextAttNum: 1,
 	}
 	if err := d.elements(n); err != nil {
@@ -83,25 +89,25 @@ func (c *change) newTable(n *pg_query.CreateStmt, schema *catalog.Schema) (*cata
 	if d.options, err = d.readOptions(n.Options, false); err != nil {
 		return nil, err
 	}
-	if err := d.settleExpressions(); err != nil {
+	if err := d.analyzeExpressions(); err != nil {
 		return nil, err
 	}
-	if err := d.settleKey(); err != nil {
+	if err := d.addPrimaryKey(); err != nil {
 		return nil, err
 	}
-	if err := d.settleOptions(true); err != nil {
+	if err := d.applyOptions(true); err != nil {
 		return nil, err
 	}
 	if err := d.restoreForwarding(); err != nil {
 		return nil, err
 	}
-	if err := d.settleUniques(); err != nil {
+	if err := d.addUniques(); err != nil {
 		return nil, err
 	}
-	if err := d.settleLikes(); err != nil {
+	if err := d.copyIndexes(); err != nil {
 		return nil, err
 	}
-	return d.t, d.settleForeign()
+	return d.t, d.addForeignKeys()
 }
 
 func (d *draft) elements(n *pg_query.CreateStmt) error {

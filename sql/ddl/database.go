@@ -13,14 +13,15 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// databaseOptions is what WITH of CREATE DATABASE says.
+// databaseOptions are the options of CREATE DATABASE … WITH.
 type databaseOptions struct {
 	owner    string
 	limit    int32
 	topology topology
 }
 
-// readDatabaseOptions reads WITH: every database is UTF8 in the C locale, made from the empty template.
+// readDatabaseOptions reads WITH. Every database is UTF8 in the C locale, and a copy of the empty
+// template.
 func (r *runner) readDatabaseOptions(list []*pg_query.Node) (databaseOptions, error) {
 	o := databaseOptions{limit: -1}
 	seen := map[string]bool{}
@@ -47,7 +48,8 @@ func (r *runner) readDatabaseOptions(list []*pg_query.Node) (databaseOptions, er
 			err = checkLocale(value, e.Arg != nil)
 		case "locale_provider":
 			if value != "libc" {
-				err = pgerr.Unsupported("locale provider %s is not supported", value).WithHint("Text is ordered by code points: leave LOCALE_PROVIDER out.")
+				err = pgerr.Unsupported("locale provider %s is not supported", value).
+					WithHint("Text is ordered by code points: leave LOCALE_PROVIDER out.")
 			}
 		case "tablespace":
 			if value != "pg_default" && e.Arg != nil {
@@ -55,7 +57,8 @@ func (r *runner) readDatabaseOptions(list []*pg_query.Node) (databaseOptions, er
 			}
 		case "is_template", "allow_connections", "strategy", "oid", "collation_version":
 			if (e.Defname == "is_template") == (value != "false") && e.Defname != "strategy" {
-				err = pgerr.Unsupported("option %s of CREATE DATABASE is not supported yet", strings.ToUpper(e.Defname)).WithHint("Leave it out.")
+				err = pgerr.Unsupported("option %s of CREATE DATABASE is not supported yet",
+					strings.ToUpper(e.Defname)).WithHint("Leave it out.")
 			}
 		default:
 			err = pgerr.New(pgerr.SyntaxError, `option "%s" not recognized`, e.Defname).At(r.pos(e.Location))
@@ -83,12 +86,16 @@ func checkTemplate(name string) error {
 	case "", "template0", "template1":
 		return nil
 	}
-	return pgerr.Unsupported("creating a database from a template is not supported yet").WithHint("Create it empty, then COPY its tables.")
+	return pgerr.Unsupported("creating a database from a template is not supported yet").
+		WithHint("Create it empty, then COPY its tables.")
 }
 
-// encodings that PostgreSQL knows besides UTF8, lower case without punctuation.
-var encodings = regexp.MustCompile(`^(sqlascii|eucjp|euccn|euckr|euctw|eucjis2004|muleinternal|latin([1-9]|10)|iso8859[0-9]+|koi8[ru]?|` +
-	`win[0-9]+|windows[0-9]+|big5|gbk|gb18030|sjis|uhc|johab|shiftjis2004|abc|alt|mskanji|shiftjis|tcvn|vscii|[0-9]+)$`)
+// encodings matches the encodings that PostgreSQL knows besides UTF8, in lower case without
+// punctuation.
+var encodings = regexp.MustCompile(
+	`^(sqlascii|eucjp|euccn|euckr|euctw|eucjis2004|muleinternal|latin([1-9]|10)|iso8859[0-9]+|koi8[ru]?|` +
+		`win[0-9]+|windows[0-9]+|big5|gbk|gb18030|sjis|uhc|johab|shiftjis2004|abc|alt|mskanji|shiftjis|tcvn|` +
+		`vscii|[0-9]+)$`)
 
 func checkEncoding(name string, given bool, pos int) error {
 	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(name))
@@ -109,7 +116,8 @@ func checkLocale(name string, given bool) error {
 	if !given {
 		return nil
 	}
-	return pgerr.Unsupported("locale %s is not supported", name).WithHint("Text is ordered by code points: use C.UTF-8 or leave LOCALE out.")
+	return pgerr.Unsupported("locale %s is not supported", name).
+		WithHint("Text is ordered by code points: use C.UTF-8 or leave LOCALE out.")
 }
 
 func (r *runner) createDatabase(n *pg_query.CreatedbStmt) error {
@@ -147,7 +155,7 @@ func (c *change) newOwnerNamed(name string) (*catalog.Role, error) {
 	return c.newOwner(&pg_query.RoleSpec{Roletype: pg_query.RoleSpecType_ROLESPEC_CSTRING, Rolename: name})
 }
 
-// newDatabase puts a database and its schema public.
+// newDatabase creates a database and its schema public.
 func (c *change) newDatabase(name string, owner catalog.OID, o databaseOptions) (catalog.OID, error) {
 	oid, err := c.newOID()
 	if err != nil {
@@ -158,7 +166,7 @@ func (c *change) newDatabase(name string, owner catalog.OID, o databaseOptions) 
 		return 0, err
 	}
 	d := &catalog.Database{OID: oid, Name: name, Owner: owner, ConnectionLimit: o.limit}
-	if err := c.lay(d, o.topology); err != nil {
+	if err := c.placeFragments(d, o.topology); err != nil {
 		return 0, err
 	}
 	if err := c.ch.PutDatabase(d); err != nil {
@@ -169,7 +177,8 @@ func (c *change) newDatabase(name string, owner catalog.OID, o databaseOptions) 
 		return 0, err
 	}
 	return oid, c.ch.PutSchema(&catalog.Schema{
-		OID: public, Database: oid, Name: "public", Owner: catalog.DatabaseOwnerRole, Comment: catalog.PublicSchemaComment,
+		OID: public, Database: oid, Name: "public", Owner: catalog.DatabaseOwnerRole,
+		Comment: catalog.PublicSchemaComment,
 	})
 }
 
@@ -185,7 +194,8 @@ func (r *runner) dropDatabase(n *pg_query.DropdbStmt) error {
 	force := false
 	for _, o := range n.Options {
 		if o.GetDefElem().GetDefname() != "force" {
-			return pgerr.New(pgerr.SyntaxError, `unrecognized DROP DATABASE option "%s"`, o.GetDefElem().GetDefname()).At(r.pos(o.GetDefElem().Location))
+			return pgerr.New(pgerr.SyntaxError, `unrecognized DROP DATABASE option "%s"`, o.GetDefElem().GetDefname()).
+				At(r.pos(o.GetDefElem().Location))
 		}
 		force = true
 	}
@@ -193,7 +203,7 @@ func (r *runner) dropDatabase(n *pg_query.DropdbStmt) error {
 		d, err := c.databaseNamed(n.Dbname)
 		if err != nil {
 			if n.MissingOk {
-				c.skip(pgerr.From(err))
+				c.noticeSkipped(pgerr.From(err))
 				return nil
 			}
 			return err
@@ -204,7 +214,7 @@ func (r *runner) dropDatabase(n *pg_query.DropdbStmt) error {
 		if d.OID == c.Database {
 			return pgerr.New(pgerr.ObjectInUse, "cannot drop the currently open database")
 		}
-		if err := c.unused(d, force); err != nil {
+		if err := c.checkNoSessions(d, force); err != nil {
 			return err
 		}
 		for j := range c.view.Jobs() {
@@ -217,8 +227,8 @@ func (r *runner) dropDatabase(n *pg_query.DropdbStmt) error {
 	})
 }
 
-// unused makes sure that no other session uses a database.
-func (c *change) unused(d *catalog.Database, force bool) error {
+// checkNoSessions returns an error if other sessions use a database.
+func (c *change) checkNoSessions(d *catalog.Database, force bool) error {
 	n, err := c.Disconnect(c.ctx, d.OID, force)
 	if err != nil || n == 0 {
 		return err
@@ -248,7 +258,7 @@ func (r *runner) renameDatabase(from, to string) error {
 		if d.OID == c.Database {
 			return pgerr.Unsupported("current database cannot be renamed")
 		}
-		if err := c.unused(d, false); err != nil {
+		if err := c.checkNoSessions(d, false); err != nil {
 			return err
 		}
 		d = d.Clone()
@@ -299,11 +309,14 @@ func (c *change) alterDatabaseOption(d *catalog.Database, e *pg_query.DefElem) (
 		if was == d.ReplicationFactor {
 			return nil
 		}
-		return c.log(catalog.ReplicasRecord, d.OID, d.Name, fmt.Sprintf("%d replicas of each fragment instead of %d", d.ReplicationFactor, was))
+		return c.log(catalog.ReplicasRecord, d.OID, d.Name, fmt.Sprintf("%d replicas of each fragment instead of %d",
+			d.ReplicationFactor, was))
 	case "ranges":
-		return pgerr.Unsupported("RANGES of a database that is there cannot be set").WithHint("sherd.move_buckets moves a range of buckets to a fragment.")
+		return pgerr.Unsupported("RANGES of a database that is there cannot be set").
+			WithHint("sherd.move_buckets moves a range of buckets to a fragment.")
 	}
-	return pgerr.Unsupported("option %s of ALTER DATABASE is not supported yet", strings.ToUpper(e.Defname)).WithHint("Leave it out.")
+	return pgerr.Unsupported("option %s of ALTER DATABASE is not supported yet", strings.ToUpper(e.Defname)).
+		WithHint("Leave it out.")
 }
 
 func (r *runner) alterDatabaseSet(n *pg_query.AlterDatabaseSetStmt) error {
@@ -323,7 +336,7 @@ func (r *runner) alterDatabaseSet(n *pg_query.AlterDatabaseSetStmt) error {
 	})
 }
 
-// changeSettings applies SET or RESET to the settings that new sessions begin with.
+// changeSettings applies SET or RESET to the settings that new sessions start with.
 func (c *change) changeSettings(old map[string]string, n *pg_query.VariableSetStmt) (map[string]string, error) {
 	out := maps.Clone(old)
 	if out == nil {
@@ -350,7 +363,7 @@ func (c *change) changeSettings(old map[string]string, n *pg_query.VariableSetSt
 	return out, nil
 }
 
-// settingText gives a setting's value as text; a list is joined by commas.
+// settingText returns a setting's value as text; a list is joined by commas.
 func settingText(n *pg_query.VariableSetStmt) (string, error) {
 	var parts []string
 	for _, a := range n.Args {

@@ -40,7 +40,8 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	_, err = c.Bootstrap(ctx, catalog.BootstrapOptions{
-		ClusterID: "0191f2a4-8f6e-4000-8000-00000000002a", Fragments: 3, Node: catalog.Node{ID: 1, Name: "n1", Block: "A"},
+		ClusterID: "0191f2a4-8f6e-4000-8000-00000000002a", Fragments: 3,
+		Node: catalog.Node{ID: 1, Name: "n1", Block: "A"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -48,9 +49,11 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t}
 	w.env = &ddl.Env{
 		FillFragments: func(_ context.Context, now, _ *catalog.Database) (*catalog.Plan, error) {
-			return &catalog.Plan{Epoch: now.Map.Epoch()}, nil // there are no fragments that could be asked
+			// The test has no fragments to ask.
+			return &catalog.Plan{Epoch: now.Map.Epoch()}, nil
 		},
-		Catalog: c, Database: catalog.PostgresDB, Role: catalog.BootstrapRole, SearchPath: []string{"public"}, Env: &types.Env{},
+		Catalog: c, Database: catalog.PostgresDB, Role: catalog.BootstrapRole, SearchPath: []string{"public"},
+		Env:     &types.Env{},
 		Notice:  func(n *pgerr.Error) error { w.say(n); return nil },
 		View:    c.View,
 		Lock:    func(context.Context, []catalog.OID) error { return nil },
@@ -91,7 +94,7 @@ func (w *world) say(e *pgerr.Error) {
 	}
 }
 
-// run runs a script; what it says is in out.
+// run runs a script and appends notices and errors to out.
 func (w *world) run(script string) {
 	w.t.Helper()
 	for _, line := range strings.SplitAfter(script, ";\n") {
@@ -124,8 +127,8 @@ func (w *world) table(name string) *catalog.Table {
 	return t
 }
 
-// TestScripts runs testdata/*.sql against the golden files beside them. Messages, codes, notices and positions of what PostgreSQL has
-// too are PostgreSQL 15's.
+// TestScripts runs testdata/*.sql and compares the output with the golden files next to them. If
+// PostgreSQL has the statement, messages, codes, notices and positions are those of PostgreSQL 15.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.sql")
 	if err != nil || len(files) == 0 {
@@ -155,7 +158,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestUnsupportedHasHint wants 0A000 with a hint from every statement of the list.
+// TestUnsupportedHasHint checks that every statement of the list returns 0A000 with a hint.
 func TestUnsupportedHasHint(t *testing.T) {
 	script, err := os.ReadFile("testdata/unsupported.sql")
 	if err != nil {

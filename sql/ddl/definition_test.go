@@ -14,15 +14,16 @@ import (
 
 func TestTableDefinition(t *testing.T) {
 	w := newWorld(t)
-	w.run(`CREATE TABLE orders (id text, total numeric(10,2) DEFAULT 1 CHECK (total > 0), doc jsonb NOT NULL, other jsonb,
-		twice numeric GENERATED ALWAYS AS (total * 2) STORED, PRIMARY KEY (id))
+	w.run(`CREATE TABLE orders (id text, total numeric(10,2) DEFAULT 1 CHECK (total > 0), doc jsonb NOT NULL,
+		other jsonb, twice numeric GENERATED ALWAYS AS (total * 2) STORED, PRIMARY KEY (id))
 		WITH (shard_by = 'Customer', shard_range = 1000, fillfactor = 90);`)
 	o := w.table("orders")
 	if !o.Anchors || o.Document != 3 || o.Policy == nil || !o.PolicyValidated || o.Policy.Range != 1000 {
 		t.Errorf("collection: %+v", o)
 	}
 	pk := o.PrimaryKey()
-	if pk == nil || pk.Name != "orders_pkey" || len(o.Indexes) != 1 || pk.Index != o.Indexes[0].OID || !o.Columns[0].NotNull {
+	if pk == nil || pk.Name != "orders_pkey" || len(o.Indexes) != 1 || pk.Index != o.Indexes[0].OID ||
+		!o.Columns[0].NotNull {
 		t.Errorf("primary key: %+v %+v", pk, o.Indexes)
 	}
 	if k := o.Constraint("orders_total_check"); k == nil || !strings.Contains(k.Check, "total > ") || !k.Valid {
@@ -36,34 +37,37 @@ func TestTableDefinition(t *testing.T) {
 	}
 }
 
-// TestAnchors has a table per rule of what makes a collection.
+// TestAnchors has one case for each rule about which tables are collections.
 func TestAnchors(t *testing.T) {
 	for name, c := range map[string]struct {
 		create   string
 		anchors  bool
 		document int16
 	}{
-		"doc by name":       {"CREATE TABLE t (a jsonb, doc jsonb, id text PRIMARY KEY)", true, 2},
-		"only jsonb":        {"CREATE TABLE t (id text PRIMARY KEY, body jsonb)", true, 2},
-		"two jsonb":         {"CREATE TABLE t (id text PRIMARY KEY, a jsonb, b jsonb)", false, 0},
-		"named":             {"CREATE TABLE t (id text PRIMARY KEY, a jsonb, b jsonb) WITH (document = b)", true, 3},
-		"no document":       {"CREATE TABLE t (id text PRIMARY KEY, a int)", false, 0},
-		"forced on":         {"CREATE TABLE t (id text PRIMARY KEY, a int) WITH (anchors = on)", true, 0},
-		"forced off":        {"CREATE TABLE t (id text PRIMARY KEY, doc jsonb) WITH (anchors = off)", false, 2},
-		"composite key":     {"CREATE TABLE t (id text, n int, doc jsonb, PRIMARY KEY (id, n))", false, 3},
-		"varchar key":       {"CREATE TABLE t (id varchar PRIMARY KEY, doc jsonb)", false, 2},
-		"no key":            {"CREATE TABLE t (id text, doc jsonb)", false, 2},
-		"key made later":    {"CREATE TABLE t (id text, doc jsonb); ALTER TABLE t ADD PRIMARY KEY (id)", true, 2},
-		"document comes":    {"CREATE TABLE t (id text PRIMARY KEY); ALTER TABLE t ADD COLUMN doc jsonb", false, 2},
-		"document goes":     {"CREATE TABLE t (id text PRIMARY KEY, doc jsonb); ALTER TABLE t DROP COLUMN doc", true, 0},
-		"switched on empty": {"CREATE TABLE t (id text PRIMARY KEY, doc jsonb); ALTER TABLE t SET (anchors = off)", false, 2},
+		"doc by name":    {"CREATE TABLE t (a jsonb, doc jsonb, id text PRIMARY KEY)", true, 2},
+		"only jsonb":     {"CREATE TABLE t (id text PRIMARY KEY, body jsonb)", true, 2},
+		"two jsonb":      {"CREATE TABLE t (id text PRIMARY KEY, a jsonb, b jsonb)", false, 0},
+		"named":          {"CREATE TABLE t (id text PRIMARY KEY, a jsonb, b jsonb) WITH (document = b)", true, 3},
+		"no document":    {"CREATE TABLE t (id text PRIMARY KEY, a int)", false, 0},
+		"forced on":      {"CREATE TABLE t (id text PRIMARY KEY, a int) WITH (anchors = on)", true, 0},
+		"forced off":     {"CREATE TABLE t (id text PRIMARY KEY, doc jsonb) WITH (anchors = off)", false, 2},
+		"composite key":  {"CREATE TABLE t (id text, n int, doc jsonb, PRIMARY KEY (id, n))", false, 3},
+		"varchar key":    {"CREATE TABLE t (id varchar PRIMARY KEY, doc jsonb)", false, 2},
+		"no key":         {"CREATE TABLE t (id text, doc jsonb)", false, 2},
+		"key made later": {"CREATE TABLE t (id text, doc jsonb); ALTER TABLE t ADD PRIMARY KEY (id)", true, 2},
+		"document comes": {"CREATE TABLE t (id text PRIMARY KEY); ALTER TABLE t ADD COLUMN doc jsonb", false, 2},
+		"document goes": {"CREATE TABLE t (id text PRIMARY KEY, doc jsonb); ALTER TABLE t DROP COLUMN doc", true,
+			0},
+		"switched on empty": {"CREATE TABLE t (id text PRIMARY KEY, doc jsonb); ALTER TABLE t SET (anchors = off)",
+			false, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.run(strings.ReplaceAll(c.create, "; ", ";\n"))
 			got := w.table("t")
 			if got.Anchors != c.anchors || got.Document != c.document {
-				t.Errorf("anchors %v, document %d; want %v, %d\n%s", got.Anchors, got.Document, c.anchors, c.document, w.out.String())
+				t.Errorf("anchors %v, document %d; want %v, %d\n%s", got.Anchors, got.Document, c.anchors, c.document,
+					w.out.String())
 			}
 		})
 	}
@@ -147,7 +151,7 @@ func TestSetPolicy(t *testing.T) {
 	}
 }
 
-// TestTruncate has the storage id change with a job that deletes the old rows.
+// TestTruncate checks that the storage id changes and that a job deletes the old rows.
 func TestTruncate(t *testing.T) {
 	w := newWorld(t)
 	w.run("CREATE TABLE a (x int);\nCREATE TABLE b (x int);")
@@ -172,7 +176,8 @@ func TestPasswords(t *testing.T) {
 	w.run("CREATE ROLE a LOGIN PASSWORD 'secret';\nCREATE ROLE b;\nALTER ROLE a VALID UNTIL '2030-01-01 12:00+02';")
 	v := w.env.Catalog.View()
 	a := v.RoleByName("a")
-	if a == nil || !scramsecret.Is(a.Password) || !a.Login || a.ValidUntil != "2030-01-01 10:00:00+00" || v.RoleByName("b").Login {
+	if a == nil || !scramsecret.Is(a.Password) || !a.Login || a.ValidUntil != "2030-01-01 10:00:00+00" ||
+		v.RoleByName("b").Login {
 		t.Fatalf("%+v", a)
 	}
 	w.run("CREATE ROLE c PASSWORD '" + a.Password + "';\nALTER ROLE a PASSWORD NULL;")
@@ -187,10 +192,14 @@ func TestPermissions(t *testing.T) {
 	w := newWorld(t)
 	w.run("CREATE TABLE t (x int);\nCREATE SCHEMA s;\nCREATE ROLE u;\nCREATE ROLE v CREATEDB CREATEROLE;")
 	for _, sql := range []string{
-		"DROP TABLE t", "ALTER TABLE t ADD COLUMN y int", "TRUNCATE t", "ALTER TABLE t RENAME TO u", "COMMENT ON TABLE t IS 'x'",
-		"CREATE TABLE n (x int)", "CREATE TABLE s.n (x int)", "CREATE SCHEMA n", "DROP SCHEMA s", "ALTER SCHEMA s RENAME TO z",
-		"CREATE DATABASE n", "DROP DATABASE postgres", "ALTER DATABASE postgres SET work_mem = '1MB'", "CREATE ROLE n", "DROP ROLE v",
-		"ALTER ROLE v LOGIN", "ALTER ROLE postgres PASSWORD 'x'", "ALTER TABLE t OWNER TO u", "ALTER TABLE t SET (shard_by = 'x')",
+		"DROP TABLE t", "ALTER TABLE t ADD COLUMN y int", "TRUNCATE t", "ALTER TABLE t RENAME TO u",
+		"COMMENT ON TABLE t IS 'x'",
+		"CREATE TABLE n (x int)", "CREATE TABLE s.n (x int)", "CREATE SCHEMA n", "DROP SCHEMA s",
+		"ALTER SCHEMA s RENAME TO z",
+		"CREATE DATABASE n", "DROP DATABASE postgres", "ALTER DATABASE postgres SET work_mem = '1MB'", "CREATE ROLE n",
+		"DROP ROLE v",
+		"ALTER ROLE v LOGIN", "ALTER ROLE postgres PASSWORD 'x'", "ALTER TABLE t OWNER TO u",
+		"ALTER TABLE t SET (shard_by = 'x')",
 	} {
 		w.env.Role = w.env.Catalog.View().RoleByName("u").OID
 		before := w.out.Len()

@@ -12,13 +12,13 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// dependent is a foreign key of a table that refers to what is to be dropped.
+// dependent is a foreign key of a table that refers to an object that is to be dropped.
 type dependent struct {
 	catalog.Referrer
-	on string // what it depends on, as messages call it
+	on string // the object it depends on, as messages name it
 }
 
-// dependsText is a line of DETAIL.
+// dependsText returns a line of DETAIL.
 func (c *change) dependsText(d dependent) string {
 	return c.constraintWords(d.Referrer) + " depends on " + d.on
 }
@@ -27,8 +27,9 @@ func (c *change) constraintWords(r catalog.Referrer) string {
 	return "constraint " + r.Key.Name + " on table " + c.visibleName(r.Table)
 }
 
-// release lets what is dropped go: foreign keys that refer to it are dropped too, with CASCADE, or stop it. what names what is dropped.
-func (c *change) release(what string, many bool, list []dependent, behavior pg_query.DropBehavior) error {
+// releaseReferences drops the foreign keys in list with CASCADE, and returns an error without it.
+// what names the object that is dropped.
+func (c *change) releaseReferences(what string, many bool, list []dependent, behavior pg_query.DropBehavior) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -39,10 +40,11 @@ func (c *change) release(what string, many bool, list []dependent, behavior pg_q
 	if err := c.cascade(what, many, lines, gone, behavior); err != nil {
 		return err
 	}
-	return c.sever(list)
+	return c.recordDroppedKeys(list)
 }
 
-// cascade lets go what depends on what is dropped, or says that it stops it: lines say who depends on what, gone who goes.
+// cascade drops the dependents of an object with CASCADE, and returns an error without it. lines
+// say which object depends on which; gone names the objects that are dropped.
 func (c *change) cascade(what string, many bool, lines, gone []string, behavior pg_query.DropBehavior) error {
 	if len(lines) == 0 {
 		return nil
@@ -52,14 +54,15 @@ func (c *change) cascade(what string, many bool, lines, gone []string, behavior 
 		if many {
 			what, it = "desired object(s)", "them"
 		}
-		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on %s", what, it).
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on %s", what,
+			it).
 			WithDetail("%s", reported(lines)).WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 	}
 	c.cascades(gone)
 	return nil
 }
 
-// cascades tells what goes with what is dropped.
+// cascades adds the notice that lists the objects dropped by CASCADE.
 func (c *change) cascades(gone []string) {
 	switch {
 	case len(gone) == 1:
@@ -74,13 +77,13 @@ func (c *change) cascades(gone []string) {
 	}
 }
 
-// sever notes foreign keys that are dropped; severed drops them.
-func (c *change) sever(list []dependent) error {
+// recordDroppedKeys records foreign keys to drop; dropRecordedKeys drops them.
+func (c *change) recordDroppedKeys(list []dependent) error {
 	if c.cut == nil {
 		c.cut = map[catalog.OID][]catalog.OID{}
 	}
 	for _, d := range list {
-		if err := c.own(d.Table); err != nil {
+		if err := c.requireLocked(d.Table); err != nil {
 			return err
 		}
 		c.cut[d.Table.OID] = append(c.cut[d.Table.OID], d.Key.OID)
@@ -88,8 +91,9 @@ func (c *change) sever(list []dependent) error {
 	return nil
 }
 
-// severed drops the foreign keys that sever has noted, but for those of tables that the statement puts or drops itself.
-func (c *change) severed(but ...catalog.OID) error {
+// dropRecordedKeys drops the foreign keys that recordDroppedKeys has recorded, except those of the
+// tables in but: the statement puts or drops these itself.
+func (c *change) dropRecordedKeys(but ...catalog.OID) error {
 	for table, keys := range c.cut {
 		t := c.view.Table(table)
 		if t == nil || slices.Contains(but, table) {
@@ -108,10 +112,11 @@ func (c *change) severed(but ...catalog.OID) error {
 }
 
 func cutKeys(t *catalog.Table, keys []catalog.OID) {
-	t.Constraints = slices.DeleteFunc(t.Constraints, func(k catalog.Constraint) bool { return slices.Contains(keys, k.OID) })
+	t.Constraints = slices.DeleteFunc(t.Constraints,
+		func(k catalog.Constraint) bool { return slices.Contains(keys, k.OID) })
 }
 
-// referringTables lists the tables with foreign keys that refer to any of tables, for their locks.
+// referringTables returns the tables whose foreign keys refer to any of tables, to lock them.
 func (c *change) referringTables(tables []catalog.OID) []catalog.OID {
 	out := slices.Clone(tables)
 	for _, t := range tables {
@@ -124,7 +129,8 @@ func (c *change) referringTables(tables []catalog.OID) []catalog.OID {
 	return out
 }
 
-// withReferring is a list of tables with those that refer to them, where CASCADE may change these.
+// withReferring returns tables, and with CASCADE the tables that refer to them, because CASCADE may
+// change these.
 func (c *change) withReferring(tables []catalog.OID, behavior pg_query.DropBehavior) []catalog.OID {
 	if behavior != pg_query.DropBehavior_DROP_CASCADE {
 		return tables
@@ -132,7 +138,7 @@ func (c *change) withReferring(tables []catalog.OID, behavior pg_query.DropBehav
 	return c.withUsers(c.referringTables(tables))
 }
 
-// cascadesIn tells whether one of the commands drops something with CASCADE.
+// cascadesIn returns CASCADE if one of the commands drops something with CASCADE.
 func cascadesIn(list []*pg_query.Node) pg_query.DropBehavior {
 	for _, n := range list {
 		if b := n.GetAlterTableCmd().GetBehavior(); b == pg_query.DropBehavior_DROP_CASCADE {
@@ -142,7 +148,7 @@ func cascadesIn(list []*pg_query.Node) pg_query.DropBehavior {
 	return pg_query.DropBehavior_DROP_RESTRICT
 }
 
-// referrersOf lists the foreign keys that refer to one of the tables from a table that is not dropped with them.
+// referrersOf returns the foreign keys that refer to t from tables that are not dropped with it.
 func (c *change) referrersOf(t *catalog.Table, dropped []*catalog.Table) []dependent {
 	var out []dependent
 	for _, r := range c.view.Referrers(t.OID) {
@@ -153,8 +159,8 @@ func (c *change) referrersOf(t *catalog.Table, dropped []*catalog.Table) []depen
 	return out
 }
 
-// releaseTables is release for DROP TABLE.
-func (c *change) releaseTables(list []*catalog.Table, behavior pg_query.DropBehavior) error {
+// releaseReferencedTables is releaseReferences for the tables of DROP TABLE.
+func (c *change) releaseReferencedTables(list []*catalog.Table, behavior pg_query.DropBehavior) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -166,20 +172,22 @@ func (c *change) releaseTables(list []*catalog.Table, behavior pg_query.DropBeha
 	if err != nil {
 		return err
 	}
-	lines, gone, users := c.orphaned(owned, func(u usingDefault) bool { return slices.Contains(list, u.table) })
+	lines, gone, users := c.sequenceDependents(owned,
+		func(u usingDefault) bool { return slices.Contains(list, u.table) })
 	for _, d := range deps {
 		lines, gone = append(lines, c.dependsText(d)), append(gone, c.constraintWords(d.Referrer))
 	}
 	if err := c.cascade("table "+c.visibleName(list[0]), len(list) > 1, lines, gone, behavior); err != nil {
 		return err
 	}
-	if err := c.sever(deps); err != nil {
+	if err := c.recordDroppedKeys(deps); err != nil {
 		return err
 	}
-	return c.undefaultSevered(users)
+	return c.dropDefaultsAndKeys(users)
 }
 
-// keyReferrers lists the foreign keys that refer to the table as it is now, the draft's own included, and that which picks.
+// keyReferrers returns the foreign keys that refer to the table and satisfy which, including the
+// draft's own.
 func (d *draft) keyReferrers(which func(*catalog.Reference) bool, on string) []dependent {
 	var out []dependent
 	for _, r := range d.view.Referrers(d.t.OID) {
@@ -200,21 +208,27 @@ func (d *draft) keyReferrers(which func(*catalog.Reference) bool, on string) []d
 	return out
 }
 
-// releaseKey is release for the constraint of a primary key or unique index, or for an index without one.
-func (d *draft) releaseKey(what string, index catalog.OID, name string, primary bool, behavior pg_query.DropBehavior) error {
-	list := d.keyReferrers(func(r *catalog.Reference) bool { return r.Index == 0 && primary || r.Index != 0 && r.Index == index }, "index "+name)
+// releaseKey is releaseReferences for the constraint of a primary key or unique index, or for an
+// index without constraint.
+func (d *draft) releaseKey(what string, index catalog.OID, name string, primary bool,
+	behavior pg_query.DropBehavior) error {
+	list := d.keyReferrers(func(r *catalog.Reference) bool {
+		return r.Index == 0 && primary || r.Index != 0 && r.Index == index
+	}, "index "+name)
 	return d.releaseAll(what, list, behavior)
 }
 
-// releaseColumn is release for a column.
+// releaseColumn is releaseReferences for a column.
 func (d *draft) releaseColumn(col *catalog.Column, behavior pg_query.DropBehavior) error {
 	what := "column " + col.Name + " of table " + d.t.Name
 	list := d.keyReferrers(func(r *catalog.Reference) bool { return slices.Contains(r.Columns, col.AttNum) }, what)
-	list = slices.DeleteFunc(list, func(x dependent) bool { return x.Table.OID == d.t.OID && slices.Contains(x.Key.Columns, col.AttNum) })
+	list = slices.DeleteFunc(list, func(x dependent) bool {
+		return x.Table.OID == d.t.OID && slices.Contains(x.Key.Columns, col.AttNum)
+	})
 	if err := d.releaseAll(what, list, behavior); err != nil {
 		return err
 	}
-	// Foreign keys of the table's own that have the column go with it.
+	// The table's own foreign keys over the column are dropped with it.
 	d.t.Constraints = slices.DeleteFunc(d.t.Constraints, func(k catalog.Constraint) bool {
 		return k.Kind == catalog.ForeignKey && slices.Contains(k.Columns, col.AttNum)
 	})
@@ -222,14 +236,15 @@ func (d *draft) releaseColumn(col *catalog.Column, behavior pg_query.DropBehavio
 }
 
 func (d *draft) releaseAll(what string, list []dependent, behavior pg_query.DropBehavior) error {
-	if err := d.release(what, false, list, behavior); err != nil {
+	if err := d.releaseReferences(what, false, list, behavior); err != nil {
 		return err
 	}
 	cutKeys(d.t, d.cut[d.t.OID])
 	return nil
 }
 
-// truncated lists all tables that TRUNCATE empties: with CASCADE those that refer to them too; else these stop it.
+// truncated returns all tables that TRUNCATE empties. With CASCADE, it includes tables that refer
+// to them; without, such a table is an error.
 func (c *change) truncated(list []*catalog.Table, behavior pg_query.DropBehavior) ([]*catalog.Table, error) {
 	for i := 0; i < len(list); i++ {
 		for _, r := range c.view.Referrers(list[i].OID) {
@@ -244,7 +259,7 @@ func (c *change) truncated(list []*catalog.Table, behavior pg_query.DropBehavior
 			if !c.owns(r.Table.Owner) {
 				return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", r.Table.Name)
 			}
-			if err := c.own(r.Table); err != nil {
+			if err := c.requireLocked(r.Table); err != nil {
 				return nil, err
 			}
 			c.notice(pgerr.SuccessfulCompletion, `truncate cascades to table "%s"`, r.Table.Name)
@@ -254,7 +269,7 @@ func (c *change) truncated(list []*catalog.Table, behavior pg_query.DropBehavior
 	return list, nil
 }
 
-// allReferring adds to tables those that refer to them, and so on.
+// allReferring adds the tables that refer to tables, directly or through others.
 func (c *change) allReferring(tables []catalog.OID, behavior pg_query.DropBehavior) []catalog.OID {
 	if behavior != pg_query.DropBehavior_DROP_CASCADE {
 		return tables
@@ -266,20 +281,22 @@ func (c *change) allReferring(tables []catalog.OID, behavior pg_query.DropBehavi
 	return tables
 }
 
-// alterConstraint is ALTER CONSTRAINT: whether a foreign key can be deferred.
+// alterConstraint is ALTER CONSTRAINT: it changes whether a foreign key can be deferred.
 func (d *draft) alterConstraint(k *pg_query.Constraint) error {
 	con := d.t.Constraint(k.Conname)
 	switch {
 	case con == nil:
 		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" of relation "%s" does not exist`, k.Conname, d.t.Name)
 	case con.Kind != catalog.ForeignKey:
-		return pgerr.New(pgerr.WrongObjectType, `constraint "%s" of relation "%s" is not a foreign key constraint`, k.Conname, d.t.Name)
+		return pgerr.New(pgerr.WrongObjectType, `constraint "%s" of relation "%s" is not a foreign key constraint`,
+			k.Conname, d.t.Name)
 	}
 	con.Deferrable, con.InitiallyDeferred = k.Deferrable || k.Initdeferred, k.Initdeferred
 	return nil
 }
 
-// checkForeignTypes makes sure that the foreign keys that join rows by columns whose types change can still do so.
+// checkForeignTypes returns an error if the columns of a foreign key cannot be compared after a
+// change of their types.
 func (d *draft) checkForeignTypes() error {
 	for i := range d.t.Constraints {
 		k := &d.t.Constraints[i]
@@ -302,9 +319,9 @@ func (d *draft) checkForeignTypes() error {
 	return nil
 }
 
-// unproved lists the foreign keys that rows have to be held against when they have been stored anew: those that are new, and those that join rows
-// by columns with other values now.
-func (d *draft) unproved() []proof {
+// keysToVerify returns the foreign keys to verify after the rows are rewritten: new ones, and those
+// over columns whose values change.
+func (d *draft) keysToVerify() []proof {
 	var out []proof
 	changed := func(columns []int16) bool {
 		return slices.ContainsFunc(columns, func(n int16) bool { return slices.Contains(d.revalued, n) })
@@ -323,8 +340,9 @@ func (d *draft) unproved() []proof {
 	return out
 }
 
-// proveAfter holds the rows of a table against a foreign key, by the definitions as the transaction has left them.
-func (r *runner) proveAfter(p proof) error {
+// verifyForeignKey verifies a foreign key of a table, by the definitions of the transaction after
+// the statement.
+func (r *runner) verifyForeignKey(p proof) error {
 	view := r.View()
 	t := view.Table(p.table)
 	i := slices.IndexFunc(t.Constraints, func(c catalog.Constraint) bool { return c.OID == p.key })

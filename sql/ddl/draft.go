@@ -13,17 +13,19 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// draft is a table being made or altered. Expressions and keys are kept as parsed until all columns are there.
+// draft is a table that is being created or altered. Expressions and keys stay parse trees until
+// all columns are known.
 type draft struct {
 	*change
-	t        *catalog.Table
-	was      *catalog.Table       // before the statement, nil for a new table
-	filled   func() (bool, error) // whether the table has rows
-	options  options
-	pending  map[string]string   // the parameters of a policy, or of key ranges, that waits for a primary key
-	declared *catalog.Constraint // CHECK (sherd.placed()), by this statement
-	doubted  bool                // the policy was declared NOT VALID
-	judged   bool                // the rows are held against the policy while they are stored again
+	t               *catalog.Table
+	was             *catalog.Table       // before the statement; nil for a new table
+	filled          func() (bool, error) // whether the table has rows
+	options         options
+	pending         map[string]string   // a policy or key ranges that need a primary key
+	declared        *catalog.Constraint // CHECK (sherd.placed()) of this statement
+	declaredInvalid bool                // the policy was declared NOT VALID
+	// rows are checked against the policy while they are rewritten
+	judged bool
 
 	defaults []columnExpr
 	checks   []pendingCheck
@@ -31,25 +33,26 @@ type draft struct {
 	uniques  []pendingUnique
 	foreign  []pendingForeign
 	likes    []copied
-	made     []*catalog.Table    // sequences of its columns
-	proofs   []catalog.OID       // foreign keys that rows have to be held against
-	last     pg_query.ConstrType // what a DEFERRABLE that follows is about
+	made     []*catalog.Table    // new sequences of its columns
+	proofs   []catalog.OID       // foreign keys to verify against existing rows
+	last     pg_query.ConstrType // the constraint that a following DEFERRABLE belongs to
 	scans    []scan
-	fills    []catalog.OID // new indexes, when there are rows
+	fills    []catalog.OID // new indexes to fill, if there are rows
 
-	restored bool                 // the rows are to be stored anew, if there are any
-	rekeyed  bool                 // the primary key was made or dropped
-	retyped  bool                 // types of columns have changed
-	revalued []int16              // and their values
-	becomes  map[int16]query.Expr // what a column gets then, where that is not what it has
+	restored     bool    // existing rows must be rewritten
+	keyChanged   bool    // the primary key was added or dropped
+	typesChanged bool    // columns have other types
+	revalued     []int16 // columns whose values change with their type
+	// how a column is computed in the rewrite, if it is not copied
+	becomes map[int16]query.Expr
 }
 
-// columnExpr is a default, or with generated the expression of a generated column.
+// columnExpr is a default or, if generated is set, the expression of a generated column.
 type columnExpr struct {
 	att       int16
 	node      *pg_query.Node
 	generated bool
-	added     bool // the column is new, and rows may be there
+	added     bool // the column is new, and the table may have rows
 }
 
 type pendingCheck struct {
@@ -62,19 +65,19 @@ type pendingCheck struct {
 type pendingKey struct {
 	name    string
 	columns []string
-	using   string // the index that is to be the key's, or ""
+	using   string // the index of USING INDEX, or ""
 	loc     int32
 
 	deferrable, deferred, fixed bool
 }
 
-// scan is something that must hold of the rows that are there.
+// scan is a condition that existing rows must satisfy.
 type scan struct {
-	where string // true for a row that offends
+	where string // true for a row that violates the condition
 	err   *pgerr.Error
 }
 
-// columns lists the table's columns for analysis; dropped ones keep their place.
+// columns returns the table's columns for analysis; dropped columns keep their position.
 func (d *draft) columns() []query.Column {
 	out := make([]query.Column, len(d.t.Columns))
 	for i, c := range d.t.Columns {
@@ -83,16 +86,17 @@ func (d *draft) columns() []query.Column {
 	return out
 }
 
-// settleExpressions analyses what was kept, defaults before constraints as PostgreSQL does.
-func (d *draft) settleExpressions() error {
+// analyzeExpressions analyzes the recorded expressions, defaults before constraints as PostgreSQL
+// does.
+func (d *draft) analyzeExpressions() error {
 	for _, x := range d.defaults {
-		if err := d.settleDefault(x); err != nil {
+		if err := d.analyzeDefault(x); err != nil {
 			return err
 		}
 	}
 	d.defaults = nil
 	for _, k := range d.checks {
-		if err := d.settleCheck(k); err != nil {
+		if err := d.addCheck(k); err != nil {
 			return err
 		}
 	}
@@ -100,12 +104,12 @@ func (d *draft) settleExpressions() error {
 	return nil
 }
 
-func (d *draft) settleDefault(x columnExpr) error {
+func (d *draft) analyzeDefault(x columnExpr) error {
 	col := d.t.ColumnByNum(x.att)
 	src := analyze.Source{Text: d.source, Node: x.node}
 	qc := query.Column{Name: col.Name, Type: col.Type, Typmod: col.Typmod}
 	if x.generated {
-		return d.settleGenerated(x, col, qc, src)
+		return d.analyzeGenerated(x, col, qc, src)
 	}
 	e, err := analyze.Default(d.analysis(), src, qc)
 	if err != nil {
@@ -125,15 +129,17 @@ func (d *draft) settleDefault(x columnExpr) error {
 	return d.fillWithDefault(col, e)
 }
 
-func (d *draft) settleGenerated(x columnExpr, col *catalog.Column, qc query.Column, src analyze.Source) error {
+func (d *draft) analyzeGenerated(x columnExpr, col *catalog.Column, qc query.Column, src analyze.Source) error {
 	e, err := analyze.Generated(d.analysis(), src, qc, d.t.Name, d.columns())
 	if err != nil {
 		return err
 	}
 	for _, v := range variables(e) {
 		if other := &d.t.Columns[v.Col]; other.Generated != "" || d.willBeGenerated(other.AttNum) {
-			return pgerr.New(pgerr.InvalidObjectDefinition, `cannot use generated column "%s" in column generation expression`, other.Name).
-				WithDetail("A generated column cannot reference another generated column.").At(d.pos(columnLocation(x.node, other.Name)))
+			return pgerr.New(pgerr.InvalidObjectDefinition,
+				`cannot use generated column "%s" in column generation expression`, other.Name).
+				WithDetail("A generated column cannot reference another generated column.").
+				At(d.pos(columnLocation(x.node, other.Name)))
 		}
 	}
 	col.Generated = analyze.Deparse(e)
@@ -155,7 +161,7 @@ func isNull(e query.Expr) bool {
 	return ok && c.Value.IsNull()
 }
 
-// variables gives the distinct columns that an expression over one table names, in the order they appear.
+// variables returns the distinct columns in an expression over one table, in order of appearance.
 func variables(e query.Expr) []*query.Var {
 	seen := map[int]bool{}
 	var out []*query.Var
@@ -169,8 +175,8 @@ func variables(e query.Expr) []*query.Var {
 	return out
 }
 
-// settleCheck makes a CHECK constraint, with PostgreSQL's name where none is given.
-func (d *draft) settleCheck(k pendingCheck) error {
+// addCheck adds a CHECK constraint. Without a name, it gets PostgreSQL's.
+func (d *draft) addCheck(k pendingCheck) error {
 	e, err := analyze.Check(d.analysis(), analyze.Source{Text: d.source, Node: k.node}, d.t.Name, d.columns())
 	if err != nil {
 		return err
@@ -188,7 +194,7 @@ func (d *draft) settleCheck(k pendingCheck) error {
 	name := k.name
 	switch {
 	case name == shardmap.ConstraintName && analyze.Deparse(e) == placedText:
-		d.declare(!k.skip)
+		d.declareSharding(!k.skip)
 		return nil
 	case name == "":
 		name2 := ""
@@ -205,7 +211,8 @@ func (d *draft) settleCheck(k pendingCheck) error {
 	if err != nil {
 		return err
 	}
-	con := catalog.Constraint{OID: oid, Name: name, Kind: catalog.Check, Columns: used, Check: analyze.Deparse(e), NoInherit: k.noInherit, Valid: !k.skip}
+	con := catalog.Constraint{OID: oid, Name: name, Kind: catalog.Check, Columns: used, Check: analyze.Deparse(e),
+		NoInherit: k.noInherit, Valid: !k.skip}
 	d.t.Constraints = append(d.t.Constraints, con)
 	if !k.skip {
 		d.scans = append(d.scans, checkScan(d.t, &con))
@@ -214,7 +221,8 @@ func (d *draft) settleCheck(k pendingCheck) error {
 }
 
 func checkScan(t *catalog.Table, con *catalog.Constraint) scan {
-	e := pgerr.New(pgerr.CheckViolation, `check constraint "%s" of relation "%s" is violated by some row`, con.Name, t.Name)
+	e := pgerr.New(pgerr.CheckViolation, `check constraint "%s" of relation "%s" is violated by some row`, con.Name,
+		t.Name)
 	e.Table, e.Constraint = t.Name, con.Name
 	return scan{"NOT (" + con.Check + ")", e}
 }
@@ -223,7 +231,7 @@ func duplicateConstraint(t *catalog.Table, name string) error {
 	return pgerr.New(pgerr.DuplicateObject, `constraint "%s" for relation "%s" already exists`, name, t.Name)
 }
 
-// runScans looks for rows that offend, against the definitions as they will be.
+// runScans returns an error if a row violates a condition by the new definitions.
 func (d *draft) runScans() error {
 	if len(d.scans) == 0 || d.restored {
 		return nil
@@ -237,7 +245,7 @@ func (d *draft) runScans() error {
 		return err
 	}
 	for _, s := range d.scans {
-		bad, err := d.any(view, "SELECT 1 FROM "+d.quoted(view, d.t)+" WHERE "+s.where+" LIMIT 1")
+		bad, err := d.anyRow(view, "SELECT 1 FROM "+d.quoted(view, d.t)+" WHERE "+s.where+" LIMIT 1")
 		if err != nil {
 			return err
 		}
@@ -251,7 +259,8 @@ func (d *draft) runScans() error {
 	return nil
 }
 
-// relaxed gives the definitions with the table as it will be, but without the constraints that no row has been held against yet.
+// relaxed returns the new definitions, without the constraints that have not been checked against
+// the rows yet.
 func (d *draft) relaxed() (*catalog.View, error) {
 	t := d.t.Clone()
 	var keep []catalog.Constraint
@@ -272,7 +281,7 @@ func (d *draft) relaxed() (*catalog.View, error) {
 	return ch.Preview()
 }
 
-// columnLocation gives where an expression first names a column, -1 where it does not.
+// columnLocation returns the location at which an expression first names a column, or -1.
 func columnLocation(n *pg_query.Node, name string) int32 {
 	found := int32(-1)
 	walkNodes(n.ProtoReflect(), func(m protoreflect.Message) {

@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// dropStorage records a job that deletes what is stored under a storage id of the database.
+// dropStorage records a job that deletes the data under a storage id of the database.
 func (c *change) dropStorage(database catalog.OID, storageID uint32) error {
 	id, err := c.Catalog.NewJobID(c.ctx)
 	if err != nil {
@@ -20,7 +20,7 @@ func (c *change) dropStorage(database catalog.OID, storageID uint32) error {
 	return c.ch.PutJob(catalog.NewDropStorageJob(id, database, storageID, time.Now().UnixMicro()))
 }
 
-// dropStored records the job that deletes what is stored of a table as it was, and takes back the buckets of its segments.
+// dropStored records a job that deletes a table's data, and releases the buckets of its segments.
 func (c *change) dropStored(t *catalog.Table) error {
 	id, err := c.Catalog.NewJobID(c.ctx)
 	if err != nil {
@@ -29,7 +29,7 @@ func (c *change) dropStored(t *catalog.Table) error {
 	return c.ch.PutJob(catalog.NewDropTableJob(id, t, time.Now().UnixMicro()))
 }
 
-// dropIndexStorage records a job that deletes what an index of a table stores.
+// dropIndexStorage records a job that deletes the entries of an index.
 func (c *change) dropIndexStorage(t *catalog.Table, index uint32) error {
 	id, err := c.Catalog.NewJobID(c.ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *change) dropIndexStorage(t *catalog.Table, index uint32) error {
 	return c.ch.PutJob(catalog.NewDropIndexJob(id, t.Database, t.StorageID, index, time.Now().UnixMicro()))
 }
 
-// dropTable drops a table and what it stores.
+// dropTable drops a table and its data.
 func (c *change) dropTable(t *catalog.Table) error {
 	if err := c.dropParts(t); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (c *change) dropTable(t *catalog.Table) error {
 	return c.dropStored(t)
 }
 
-// visibleName gives a table's name, with its schema where the name alone finds something else.
+// visibleName returns a table's name, with its schema if the bare name would find another relation.
 func (c *change) visibleName(t *catalog.Table) string {
 	if f, err := c.lookup(&pg_query.RangeVar{Relname: t.Name}); err == nil && f.table == t && f.index == nil {
 		return t.Name
@@ -90,37 +90,39 @@ func objectNames(n *pg_query.DropStmt) []*pg_query.RangeVar {
 
 func (r *runner) dropTables(n *pg_query.DropStmt) error {
 	names := objectNames(n)
-	return r.exclusively(func(c *change) []catalog.OID { return c.withReferring(c.find(names...), n.Behavior) }, func(c *change) error {
-		var list []*catalog.Table
-		for _, rv := range names {
-			f, err := c.toDrop(rv, "table", n.MissingOk)
-			if err != nil {
+	return r.updateExclusive(func(c *change) []catalog.OID { return c.withReferring(c.find(names...), n.Behavior) },
+		func(c *change) error {
+			var list []*catalog.Table
+			for _, rv := range names {
+				f, err := c.toDrop(rv, "table", n.MissingOk)
+				if err != nil {
+					return err
+				}
+				if f.table == nil || slices.Contains(list, f.table) {
+					continue
+				}
+				if err := c.requireLocked(f.table); err != nil {
+					return err
+				}
+				list = append(list, f.table)
+			}
+			if err := c.releaseReferencedTables(list, n.Behavior); err != nil {
 				return err
 			}
-			if f.table == nil || slices.Contains(list, f.table) {
-				continue
-			}
-			if err := c.own(f.table); err != nil {
+			if err := c.dropWithSequences(list); err != nil {
 				return err
 			}
-			list = append(list, f.table)
-		}
-		if err := c.releaseTables(list, n.Behavior); err != nil {
-			return err
-		}
-		if err := c.dropWithSequences(list); err != nil {
-			return err
-		}
-		return c.severed()
-	})
+			return c.dropRecordedKeys()
+		})
 }
 
-// toDrop finds a relation that is to be dropped; the zero value where IF EXISTS lets it be missing.
+// toDrop finds a relation to drop. It returns the zero value if the relation is missing and IF
+// EXISTS allows it.
 func (c *change) toDrop(rv *pg_query.RangeVar, kind string, missingOK bool) (found, error) {
 	f, err := c.lookup(rv)
 	if e := pgerr.From(err); e != nil {
 		if missingOK && e.Code == pgerr.InvalidSchemaName {
-			c.skip(e)
+			c.noticeSkipped(e)
 			return found{}, nil
 		}
 		return found{}, err
@@ -133,14 +135,15 @@ func (c *change) toDrop(rv *pg_query.RangeVar, kind string, missingOK bool) (fou
 		missing := pgerr.New(code, `%s "%s" does not exist`, kind, shownName(rv))
 		if missingOK {
 			shown := pgerr.New(pgerr.UndefinedTable, `%s "%s" does not exist`, kind, rv.Relname)
-			c.skip(shown)
+			c.noticeSkipped(shown)
 			return found{}, nil
 		}
 		return found{}, missing
 	}
 	if is := f.kind(); is != kind {
 		return found{}, pgerr.New(pgerr.WrongObjectType, `"%s" is not %s %s`, rv.Relname, article(kind), kind).
-			WithHint("Use DROP %s to remove %s %s.", map[string]string{"table": "TABLE", "index": "INDEX", "view": "VIEW", "sequence": "SEQUENCE"}[is], article(is), is)
+			WithHint("Use DROP %s to remove %s %s.", map[string]string{"table": "TABLE", "index": "INDEX",
+				"view": "VIEW", "sequence": "SEQUENCE"}[is], article(is), is)
 	}
 	if f.system != nil {
 		return found{}, systemCatalog(f.system.Name)
@@ -153,7 +156,7 @@ func (c *change) toDrop(rv *pg_query.RangeVar, kind string, missingOK bool) (fou
 	return f, nil
 }
 
-// kind names what a relation is.
+// kind returns the kind of a relation.
 func (f found) kind() string {
 	switch {
 	case f.index != nil:
@@ -175,52 +178,56 @@ func article(kind string) string {
 	return "a"
 }
 
-// dropRelations is DROP INDEX, and answers DROP of relations that cannot be made yet: they do not exist.
+// dropRelations is DROP INDEX. It also handles DROP of kinds of relations that cannot be created
+// yet: these do not exist.
 func (r *runner) dropRelations(n *pg_query.DropStmt) error {
 	kind := map[pg_query.ObjectType]string{
 		pg_query.ObjectType_OBJECT_INDEX: "index", pg_query.ObjectType_OBJECT_VIEW: "view",
-		pg_query.ObjectType_OBJECT_MATVIEW: "materialized view", pg_query.ObjectType_OBJECT_FOREIGN_TABLE: "foreign table",
+		pg_query.ObjectType_OBJECT_MATVIEW:       "materialized view",
+		pg_query.ObjectType_OBJECT_FOREIGN_TABLE: "foreign table",
 	}[n.RemoveType]
 	names := objectNames(n)
-	return r.exclusively(func(c *change) []catalog.OID { return c.withReferring(c.find(names...), n.Behavior) }, func(c *change) error {
-		drafts := map[catalog.OID]*draft{}
-		for _, rv := range names {
-			f, err := c.toDrop(rv, kind, n.MissingOk)
-			if err != nil {
-				return err
+	return r.updateExclusive(func(c *change) []catalog.OID { return c.withReferring(c.find(names...), n.Behavior) },
+		func(c *change) error {
+			drafts := map[catalog.OID]*draft{}
+			for _, rv := range names {
+				f, err := c.toDrop(rv, kind, n.MissingOk)
+				if err != nil {
+					return err
+				}
+				if f.index == nil {
+					continue
+				}
+				d := drafts[f.table.OID]
+				if d == nil {
+					d = &draft{change: c, t: f.table.Clone(), was: f.table}
+					drafts[f.table.OID] = d
+				}
+				if err := d.dropNamedIndex(f.index, n.Behavior); err != nil {
+					return err
+				}
 			}
-			if f.index == nil {
-				continue
+			own := slices.Collect(maps.Keys(drafts))
+			for _, d := range drafts {
+				cutKeys(d.t, c.cut[d.t.OID])
+				if err := d.putTable(); err != nil {
+					return err
+				}
 			}
-			d := drafts[f.table.OID]
-			if d == nil {
-				d = &draft{change: c, t: f.table.Clone(), was: f.table}
-				drafts[f.table.OID] = d
-			}
-			if err := d.dropNamedIndex(f.index, n.Behavior); err != nil {
-				return err
-			}
-		}
-		own := slices.Collect(maps.Keys(drafts))
-		for _, d := range drafts {
-			cutKeys(d.t, c.cut[d.t.OID])
-			if err := d.putTable(); err != nil {
-				return err
-			}
-		}
-		return c.severed(own...)
-	})
+			return c.dropRecordedKeys(own...)
+		})
 }
 
 func (d *draft) dropNamedIndex(x *catalog.Index, behavior pg_query.DropBehavior) error {
-	if err := d.own(d.was); err != nil {
+	if err := d.requireLocked(d.was); err != nil {
 		return err
 	}
 	if err := d.mustOwn(d.was); err != nil {
 		return err
 	}
 	if con := d.t.ConstraintOf(x.OID); con != nil {
-		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop index %s because constraint %s on table %s requires it",
+		return pgerr.New(pgerr.DependentObjectsStillExist,
+			"cannot drop index %s because constraint %s on table %s requires it",
 			x.Name, con.Name, d.t.Name).WithHint("You can drop constraint %s on table %s instead.", con.Name, d.t.Name)
 	}
 	if err := d.releaseKey("index "+x.Name, x.OID, x.Name, false, behavior); err != nil {
@@ -229,7 +236,8 @@ func (d *draft) dropNamedIndex(x *catalog.Index, behavior pg_query.DropBehavior)
 	return d.dropIndex(x.OID)
 }
 
-// missingText names what of an object does not exist: its schema, the relation that it belongs to, or itself.
+// missingText says which part of an object's name does not exist: its schema, its relation, or the
+// object.
 func (c *change) missingText(kind pg_query.ObjectType, o *pg_query.Node) string {
 	var names []string
 	switch x := o.Node.(type) {
@@ -249,7 +257,8 @@ func (c *change) missingText(kind pg_query.ObjectType, o *pg_query.Node) string 
 		}
 	}
 	if len(names) > 1 {
-		if schema := names[len(names)-2]; !catalog.IsBuiltinSchema(schema) && c.view.SchemaByName(c.Database, schema) == nil {
+		if schema := names[len(names)-2]; !catalog.IsBuiltinSchema(schema) &&
+			c.view.SchemaByName(c.Database, schema) == nil {
 			return `schema "` + schema + `"`
 		}
 	}
@@ -265,10 +274,11 @@ func (c *change) missingText(kind pg_query.ObjectType, o *pg_query.Node) string 
 	return objectText(kind, o)
 }
 
-// dropOther answers DROP of things that cannot be made yet.
+// dropOther handles DROP of kinds of objects that cannot be created yet.
 func (r *runner) dropOther(n *pg_query.DropStmt, tag string) error {
 	if !n.MissingOk {
-		return pgerr.Unsupported("%s is not supported yet", tag).WithHint("There are no objects of this kind yet, except those that are built in.")
+		return pgerr.Unsupported("%s is not supported yet", tag).
+			WithHint("There are no objects of this kind yet, except those that are built in.")
 	}
 	return r.update(func(c *change) error {
 		for _, o := range n.Objects {
@@ -283,40 +293,41 @@ func (r *runner) truncate(n *pg_query.TruncateStmt) error {
 	for _, o := range n.Relations {
 		names = append(names, o.GetRangeVar())
 	}
-	return r.exclusively(func(c *change) []catalog.OID { return c.allReferring(c.find(names...), n.Behavior) }, func(c *change) error {
-		var list []*catalog.Table
-		for _, rv := range names {
-			t, err := c.tableToTruncate(rv)
+	return r.updateExclusive(func(c *change) []catalog.OID { return c.allReferring(c.find(names...), n.Behavior) },
+		func(c *change) error {
+			var list []*catalog.Table
+			for _, rv := range names {
+				t, err := c.tableToTruncate(rv)
+				if err != nil {
+					return err
+				}
+				if !slices.Contains(list, t) {
+					list = append(list, t)
+				}
+			}
+			list, err := c.truncated(list, n.Behavior)
 			if err != nil {
 				return err
 			}
-			if !slices.Contains(list, t) {
-				list = append(list, t)
+			for _, t := range list {
+				if err := c.emptyTable(t); err != nil {
+					return err
+				}
 			}
-		}
-		list, err := c.truncated(list, n.Behavior)
-		if err != nil {
-			return err
-		}
-		for _, t := range list {
-			if err := c.emptied(t); err != nil {
+			if !n.RestartSeqs {
+				return nil
+			}
+			owned, err := c.ownedBy(list)
+			if err != nil {
 				return err
 			}
-		}
-		if !n.RestartSeqs {
+			for _, s := range owned {
+				if err := c.restartSequence(s); err != nil {
+					return err
+				}
+			}
 			return nil
-		}
-		owned, err := c.ownedBy(list)
-		if err != nil {
-			return err
-		}
-		for _, s := range owned {
-			if err := c.restart(s); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+		})
 }
 
 func (c *change) tableToTruncate(rv *pg_query.RangeVar) (*catalog.Table, error) {
@@ -333,11 +344,12 @@ func (c *change) tableToTruncate(rv *pg_query.RangeVar) (*catalog.Table, error) 
 	case !c.owns(f.table.Owner):
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", f.table.Name)
 	}
-	return f.table, c.own(f.table)
+	return f.table, c.requireLocked(f.table)
 }
 
-// emptied gives a table a new storage id: its rows are gone at once, and deleted later. No row can break a policy now.
-func (c *change) emptied(t *catalog.Table) error {
+// emptyTable assigns a table a new storage id: its rows are invisible at once and deleted later.
+// Without rows, the policy counts as validated.
+func (c *change) emptyTable(t *catalog.Table) error {
 	id, err := c.newOID()
 	if err != nil {
 		return err
@@ -354,5 +366,5 @@ func (c *change) emptied(t *catalog.Table) error {
 	if err := c.ch.PutTable(t); err != nil || t.Forwarding == 0 || c.view.Table(t.Forwarding) == nil {
 		return err
 	}
-	return c.emptied(c.view.Table(t.Forwarding))
+	return c.emptyTable(c.view.Table(t.Forwarding))
 }

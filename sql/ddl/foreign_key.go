@@ -14,7 +14,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// pendingForeign is a foreign key that waits for all columns and keys of its table, which it may refer to itself.
+// pendingForeign is a foreign key that is added when all columns and keys of its table are known,
+// because it may refer to the table itself.
 type pendingForeign struct {
 	k          *pg_query.Constraint
 	columns    []string
@@ -23,7 +24,7 @@ type pendingForeign struct {
 	fixed      bool // NOT DEFERRABLE
 }
 
-// foreignKey notes a foreign key of the table, or of the named column.
+// foreignKey records a foreign key of the table, or of the named column.
 func (d *draft) foreignKey(k *pg_query.Constraint, column string) {
 	f := pendingForeign{k: k, columns: texts(k.FkAttrs), deferrable: k.Deferrable, deferred: k.Initdeferred}
 	if column != "" {
@@ -32,11 +33,13 @@ func (d *draft) foreignKey(k *pg_query.Constraint, column string) {
 	d.foreign = append(d.foreign, f)
 }
 
-// referred lists the tables that a statement's foreign keys refer to, as it names them.
+// referred returns the tables that a statement's foreign keys refer to, as the statement names
+// them.
 func referred(list []*pg_query.Node) []*pg_query.RangeVar {
 	var out []*pg_query.RangeVar
 	add := func(n *pg_query.Node) {
-		if k := n.GetConstraint(); k.GetContype() == pg_query.ConstrType_CONSTR_FOREIGN && k.Pktable != nil { // nil: ALTER CONSTRAINT
+		// nil for ALTER CONSTRAINT
+		if k := n.GetConstraint(); k.GetContype() == pg_query.ConstrType_CONSTR_FOREIGN && k.Pktable != nil {
 			out = append(out, k.Pktable)
 		}
 	}
@@ -52,10 +55,11 @@ func referred(list []*pg_query.Node) []*pg_query.RangeVar {
 	return out
 }
 
-// referring is exclusively where foreign keys are made: writers of the tables that they refer to are kept off too, since they do not know of them.
+// referring is updateExclusive for statements that add foreign keys. It also blocks writers of the
+// referenced tables, because they do not check the new keys yet.
 func (r *runner) referring(find func(*change) []catalog.OID, refs []*pg_query.RangeVar, f func(*change) error) error {
 	if len(refs) == 0 {
-		return r.exclusively(find, f)
+		return r.updateExclusive(find, f)
 	}
 	var own []catalog.OID
 	both := func(c *change) []catalog.OID {
@@ -72,15 +76,16 @@ func (r *runner) referring(find func(*change) []catalog.OID, refs []*pg_query.Ra
 		if err := r.Lock(ctx, own); err != nil {
 			return err
 		}
-		return r.Quiet(ctx, slices.DeleteFunc(slices.Clone(tables), func(oid catalog.OID) bool { return slices.Contains(own, oid) }))
+		return r.Quiet(ctx, slices.DeleteFunc(slices.Clone(tables),
+			func(oid catalog.OID) bool { return slices.Contains(own, oid) }))
 	}
 	return r.locking(lock, both, f)
 }
 
-// settleForeign makes the foreign keys.
-func (d *draft) settleForeign() error {
+// addForeignKeys adds the foreign keys.
+func (d *draft) addForeignKeys() error {
 	for _, f := range d.foreign {
-		if err := d.settleForeignKey(f); err != nil {
+		if err := d.addForeignKey(f); err != nil {
 			return err
 		}
 	}
@@ -88,7 +93,7 @@ func (d *draft) settleForeign() error {
 	return nil
 }
 
-func (d *draft) settleForeignKey(f pendingForeign) error {
+func (d *draft) addForeignKey(f pendingForeign) error {
 	name := f.k.Conname
 	if name == "" {
 		name = d.chooseName(d.t.Schema, d.t, strings.Join(f.columns, "_"), "fkey", false)
@@ -103,7 +108,8 @@ func (d *draft) settleForeignKey(f pendingForeign) error {
 		Name: name, Kind: catalog.ForeignKey, Deferrable: f.deferrable || f.deferred, InitiallyDeferred: f.deferred,
 		Valid: !f.k.SkipValidation || d.was == nil,
 		Reference: &catalog.Reference{
-			Table: parent.OID, Match: catalog.MatchSimple, OnUpdate: actionOf(f.k.FkUpdAction), OnDelete: actionOf(f.k.FkDelAction),
+			Table: parent.OID, Match: catalog.MatchSimple, OnUpdate: actionOf(f.k.FkUpdAction),
+			OnDelete: actionOf(f.k.FkDelAction),
 		},
 	}
 	if f.k.FkMatchtype == "f" {
@@ -116,7 +122,8 @@ func (d *draft) settleForeignKey(f pendingForeign) error {
 		return err
 	}
 	if len(con.Columns) != len(con.Reference.Columns) {
-		return pgerr.New(pgerr.InvalidForeignKey, "number of referencing and referenced columns for foreign key disagree")
+		return pgerr.New(pgerr.InvalidForeignKey,
+			"number of referencing and referenced columns for foreign key disagree")
 	}
 	if err := d.checkActions(&con, texts(f.k.FkDelSetCols)); err != nil {
 		return err
@@ -141,7 +148,7 @@ func actionOf(letter string) catalog.Action {
 	return catalog.Action(letter[0])
 }
 
-// referredTable finds the table that a foreign key refers to, which may be the one that is being made or changed.
+// referredTable finds the table that a foreign key refers to, which may be the draft itself.
 func (d *draft) referredTable(rv *pg_query.RangeVar) (*catalog.Table, error) {
 	f, err := d.lookup(rv)
 	if err != nil {
@@ -166,7 +173,7 @@ func (d *draft) referredTable(rv *pg_query.RangeVar) (*catalog.Table, error) {
 	case !d.owns(f.table.Owner):
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", f.table.Name)
 	}
-	return f.table, d.own(f.table)
+	return f.table, d.requireLocked(f.table)
 }
 
 func foreignColumns(t *catalog.Table, list []string) ([]int16, error) {
@@ -180,14 +187,15 @@ func foreignColumns(t *catalog.Table, list []string) ([]int16, error) {
 			if systemColumns[name] {
 				return nil, pgerr.Unsupported("system columns cannot be used in foreign keys")
 			}
-			return nil, pgerr.New(pgerr.UndefinedColumn, `column "%s" referenced in foreign key constraint does not exist`, name)
+			return nil, pgerr.New(pgerr.UndefinedColumn,
+				`column "%s" referenced in foreign key constraint does not exist`, name)
 		}
 		out = append(out, col.AttNum)
 	}
 	return out, nil
 }
 
-// referredKey finds the columns that a foreign key refers to and what keeps them unique.
+// referredKey finds the columns that a foreign key refers to, and their unique index.
 func (d *draft) referredKey(t *catalog.Table, k *pg_query.Constraint, ref *catalog.Reference) error {
 	pk := t.PrimaryKey()
 	if pk == nil {
@@ -198,7 +206,8 @@ func (d *draft) referredKey(t *catalog.Table, k *pg_query.Constraint, ref *catal
 			return pgerr.New(pgerr.UndefinedObject, `there is no primary key for referenced table "%s"`, t.Name)
 		}
 		if pk.Deferrable {
-			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `cannot use a deferrable primary key for referenced table "%s"`, t.Name)
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+				`cannot use a deferrable primary key for referenced table "%s"`, t.Name)
 		}
 		ref.Columns = slices.Clone(pk.Columns)
 		return nil
@@ -218,7 +227,8 @@ func (d *draft) referredKey(t *catalog.Table, k *pg_query.Constraint, ref *catal
 	deferrable := pk != nil && pk.Deferrable && sameSet(pk.Columns, ref.Columns)
 	for i := range t.Indexes {
 		x := &t.Indexes[i]
-		if x.Primary || !x.Unique || x.Predicate != "" || len(x.Expressions) > 0 || x.State != catalog.IndexPublic || !sameSet(x.Columns, ref.Columns) {
+		if x.Primary || !x.Unique || x.Predicate != "" || len(x.Expressions) > 0 || x.State != catalog.IndexPublic ||
+			!sameSet(x.Columns, ref.Columns) {
 			continue
 		}
 		if con := t.ConstraintOf(x.OID); con != nil && con.Deferrable {
@@ -229,9 +239,11 @@ func (d *draft) referredKey(t *catalog.Table, k *pg_query.Constraint, ref *catal
 		return nil
 	}
 	if deferrable {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `cannot use a deferrable unique constraint for referenced table "%s"`, t.Name)
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+			`cannot use a deferrable unique constraint for referenced table "%s"`, t.Name)
 	}
-	return pgerr.New(pgerr.InvalidForeignKey, `there is no unique constraint matching given keys for referenced table "%s"`, t.Name)
+	return pgerr.New(pgerr.InvalidForeignKey,
+		`there is no unique constraint matching given keys for referenced table "%s"`, t.Name)
 }
 
 func sameSet(a, b []int16) bool {
@@ -244,16 +256,18 @@ func sameSet(a, b []int16) bool {
 	return slices.Equal(a, b)
 }
 
-// checkActions holds the actions against the columns that they would set.
+// checkActions returns an error if an action cannot set the columns that it would set.
 func (d *draft) checkActions(con *catalog.Constraint, only []string) error {
 	ref := con.Reference
 	for _, name := range only {
 		col := d.t.Column(name)
 		if col == nil {
-			return pgerr.New(pgerr.UndefinedColumn, `column "%s" referenced in foreign key constraint does not exist`, name)
+			return pgerr.New(pgerr.UndefinedColumn, `column "%s" referenced in foreign key constraint does not exist`,
+				name)
 		}
 		if !slices.Contains(con.Columns, col.AttNum) {
-			return pgerr.New(pgerr.InvalidColumnReference, `column "%s" referenced in ON DELETE SET action must be part of foreign key`, name)
+			return pgerr.New(pgerr.InvalidColumnReference,
+				`column "%s" referenced in ON DELETE SET action must be part of foreign key`, name)
 		}
 		if !slices.Contains(ref.DeleteColumns, col.AttNum) {
 			ref.DeleteColumns = append(ref.DeleteColumns, col.AttNum)
@@ -264,16 +278,19 @@ func (d *draft) checkActions(con *catalog.Constraint, only []string) error {
 			continue
 		}
 		if ref.OnUpdate == catalog.SetNull || ref.OnUpdate == catalog.SetDefault || ref.OnUpdate == catalog.Cascade {
-			return pgerr.New(pgerr.SyntaxError, "invalid ON UPDATE action for foreign key constraint containing generated column")
+			return pgerr.New(pgerr.SyntaxError,
+				"invalid ON UPDATE action for foreign key constraint containing generated column")
 		}
 		if ref.OnDelete == catalog.SetNull || ref.OnDelete == catalog.SetDefault {
-			return pgerr.New(pgerr.SyntaxError, "invalid ON DELETE action for foreign key constraint containing generated column")
+			return pgerr.New(pgerr.SyntaxError,
+				"invalid ON DELETE action for foreign key constraint containing generated column")
 		}
 	}
 	return nil
 }
 
-// checkKeyTypes makes sure that the columns of a foreign key can be compared with those that it refers to.
+// checkKeyTypes returns an error if the columns of a foreign key cannot be compared with those that
+// it refers to.
 func checkKeyTypes(child, parent *catalog.Table, con *catalog.Constraint) error {
 	for i, n := range con.Columns {
 		c, p := child.ColumnByNum(n), parent.ColumnByNum(con.Reference.Columns[i])
@@ -287,13 +304,14 @@ func checkKeyTypes(child, parent *catalog.Table, con *catalog.Constraint) error 
 	return nil
 }
 
-// families are types whose btree operators compare any of them with any other.
+// families are groups of types whose btree operators compare any two of the group.
 var families = [][]types.OID{
-	{types.Int2, types.Int4, types.Int8}, {types.Float4, types.Float8}, {types.Date, types.Timestamp, types.TimestampTZ}, {types.Text, types.VarChar, types.Name},
+	{types.Int2, types.Int4, types.Int8}, {types.Float4, types.Float8},
+	{types.Date, types.Timestamp, types.TimestampTZ}, {types.Text, types.VarChar, types.Name},
 }
 
-// comparable tells whether a value of type child can be looked for in an index over type parent: by an operator of the index, or after an implicit
-// cast.
+// comparable reports whether a value of type child can be looked up in an index over type parent:
+// by an operator of the index, or after an implicit cast.
 func comparable(child, parent types.OID) bool {
 	if child == parent {
 		return true
@@ -307,10 +325,10 @@ func comparable(child, parent types.OID) bool {
 	return cast != nil && cast.Context == 'i'
 }
 
-// prove holds the rows that are there against new foreign keys.
-func (d *draft) prove() error {
+// verifyForeignKeys verifies new foreign keys against existing rows.
+func (d *draft) verifyForeignKeys() error {
 	if d.restored && d.was != nil {
-		d.proveLater = d.unproved()
+		d.proveLater = d.keysToVerify()
 		return nil
 	}
 	if len(d.proofs) == 0 || d.was == nil {

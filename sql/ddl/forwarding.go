@@ -13,11 +13,11 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// StartForwarding gives a collection a table of forwarding entries, where it has none. Who still uses the definition before goes on: the caller waits for
-// them.
+// StartForwarding creates a collection's table of forwarding entries, if it has none. The caller
+// waits for sessions that still use the previous definition.
 func StartForwarding(ctx context.Context, e *Env, table catalog.OID) error {
 	r := &runner{Env: e, ctx: ctx}
-	return r.calmly(func(*change) []catalog.OID { return []catalog.OID{table} }, func(c *change) error {
+	return r.updateReserved(func(*change) []catalog.OID { return []catalog.OID{table} }, func(c *change) error {
 		t := c.view.Table(table)
 		if t == nil || t.Database != c.Database {
 			return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
@@ -41,28 +41,33 @@ func StartForwarding(ctx context.Context, e *Env, table catalog.OID) error {
 	})
 }
 
-// CanForward refuses a table whose rows cannot be known by former ids.
+// CanForward refuses a table whose rows cannot have former ids.
 func CanForward(t *catalog.Table) error {
 	if !t.Anchors || forward.Key(t) < 0 {
-		return pgerr.New(pgerr.WrongObjectType, `"%s" is not a collection`, t.Name).WithHint("A collection is a table with one text key column in whose values $ means something.")
+		return pgerr.New(pgerr.WrongObjectType, `"%s" is not a collection`, t.Name).
+			WithHint("A collection is a table with one text key column in whose values $ means something.")
 	}
 	key := t.PrimaryKey().Columns[0]
 	for _, k := range t.Constraints {
 		if k.Kind == catalog.ForeignKey && slices.Contains(k.Columns, key) {
-			return pgerr.Unsupported(`documents of "%s" cannot get other ids: foreign key "%s" makes them those of other documents`, t.Name, k.Name).
+			return pgerr.Unsupported(
+				`documents of "%s" cannot get other ids: foreign key "%s" makes them those of other documents`, t.Name,
+				k.Name).
 				WithHint("Drop the foreign key first.")
 		}
 	}
 	return nil
 }
 
-// optionFormer is the storage parameter by which a dump says that documents of a collection have former ids, and which table has the entries.
+// optionFormer is the storage parameter by which a dump says that a collection has former ids, and
+// names the table of entries.
 const optionFormer = "former_ids"
 
 // formerName matches the names of tables of forwarding entries.
 var formerName = regexp.MustCompile(`^of_[0-9]{1,20}$`)
 
-// restoreForwarding gives a new table the table of forwarding entries that its options name, for a dump to fill.
+// restoreForwarding links a new table to the table of forwarding entries that its options name; the
+// dump fills that table.
 func (d *draft) restoreForwarding() error {
 	name, given := d.options.set[optionFormer]
 	switch {
@@ -83,7 +88,8 @@ func (d *draft) restoreForwarding() error {
 	return d.ch.PutTable(entries)
 }
 
-// entriesTable defines the table of forwarding entries. An entry lies in the bucket of the old id. Without a name it gets one that is free.
+// entriesTable defines the table of forwarding entries. An entry lies in the bucket of the old id.
+// If name is empty, a free name is chosen.
 func (c *change) entriesTable(t *catalog.Table, name string) (*catalog.Table, error) {
 	schema, err := c.forwardingSchema()
 	if err != nil {
@@ -101,18 +107,22 @@ func (c *change) entriesTable(t *catalog.Table, name string) (*catalog.Table, er
 	}
 	if name != "" && taken(name) {
 		return nil, pgerr.New(pgerr.DuplicateTable, `relation "%s.%s" already exists`, forward.SchemaName, name).
-			WithDetail("It has the former ids of documents of another table.").WithHint("Restore into an empty database.")
+			WithDetail("It has the former ids of documents of another table.").
+			WithHint("Restore into an empty database.")
 	}
-	for n := uint64(t.OID); name == "" || taken(name); n += 1 << 32 { // beyond all OIDs: the names of restored ones are those of another cluster
+	// beyond all OIDs: restored tables have names from another cluster
+	for n := uint64(t.OID); name == "" || taken(name); n += 1 << 32 {
 		name = fmt.Sprintf("of_%d", n)
 	}
 	return &catalog.Table{
-		OID: oids[0], Database: t.Database, Schema: schema.OID, Name: name, Owner: schema.Owner, Kind: catalog.KindTable, StorageID: oids[0], NextAttNum: 3,
+		OID: oids[0], Database: t.Database, Schema: schema.OID, Name: name, Owner: schema.Owner,
+		Kind: catalog.KindTable, StorageID: oids[0], NextAttNum: 3,
 		Columns: []catalog.Column{
 			{AttNum: 1, Name: "old", Type: types.Text, Typmod: -1, Collation: 100, NotNull: true},
 			{AttNum: 2, Name: "new", Type: types.Text, Typmod: -1, Collation: 100, NotNull: true},
 		},
-		Constraints: []catalog.Constraint{{OID: oids[1], Name: name + "_pkey", Kind: catalog.PrimaryKey, Columns: []int16{1}, Valid: true, Index: oids[2]}},
+		Constraints: []catalog.Constraint{{OID: oids[1], Name: name + "_pkey", Kind: catalog.PrimaryKey,
+			Columns: []int16{1}, Valid: true, Index: oids[2]}},
 		Indexes: []catalog.Index{
 			{OID: oids[2], Name: name + "_pkey", StorageID: 1, Columns: []int16{1}, Unique: true, Primary: true},
 			{OID: oids[3], Name: name + "_new", StorageID: oids[4], Columns: []int16{2}, Global: true},
@@ -133,14 +143,15 @@ func (c *change) forwardingSchema() (*catalog.Schema, error) {
 	if err := c.ch.Require(c.Database); err != nil {
 		return nil, err
 	}
-	s := &catalog.Schema{OID: oid, Database: c.Database, Name: forward.SchemaName, Owner: catalog.BootstrapRole, Comment: "former ids of documents"}
+	s := &catalog.Schema{OID: oid, Database: c.Database, Name: forward.SchemaName, Owner: catalog.BootstrapRole,
+		Comment: "former ids of documents"}
 	return s, c.ch.PutSchema(s)
 }
 
-// DropForwarding ends the former ids of a collection: nothing is found by them any more.
+// DropForwarding removes the former ids of a collection. They do not find documents any more.
 func DropForwarding(ctx context.Context, e *Env, table catalog.OID) error {
 	r := &runner{Env: e, ctx: ctx}
-	return r.exclusively(func(*change) []catalog.OID { return []catalog.OID{table} }, func(c *change) error {
+	return r.updateExclusive(func(*change) []catalog.OID { return []catalog.OID{table} }, func(c *change) error {
 		t, err := TableOf(c.view, c.Database, table)
 		if err != nil {
 			return err
@@ -153,7 +164,8 @@ func DropForwarding(ctx context.Context, e *Env, table catalog.OID) error {
 		}
 		for j := range c.view.Jobs() {
 			if j.Table == t.OID && j.AboutIDs() && (j.State == catalog.JobRunning || j.State == catalog.JobPaused) {
-				return pgerr.New(pgerr.ObjectInUse, `job %d gives documents of "%s" new ids, or mends references to them`, j.ID, t.Name).
+				return pgerr.New(pgerr.ObjectInUse,
+					`job %d gives documents of "%s" new ids, or mends references to them`, j.ID, t.Name).
 					WithHint("Wait for it, or end it with SELECT sherd.cancel_job(%d).", j.ID)
 			}
 		}
@@ -177,8 +189,8 @@ func (c *change) dropEntries(oid catalog.OID) error {
 	return c.dropStorage(e.Database, e.StorageID)
 }
 
-// keepsNames refuses a definition by which a collection's former ids would mean nothing.
-func (d *draft) keepsNames() error {
+// checkForwarding refuses a definition that would make a collection's former ids meaningless.
+func (d *draft) checkForwarding() error {
 	t, was := d.t, d.was
 	if was == nil || t.Forwarding == 0 {
 		return nil
@@ -188,12 +200,14 @@ func (d *draft) keepsNames() error {
 		if pk != nil {
 			return CanForward(t)
 		}
-		return nil // a dump drops the key first, or adds it last
+		return nil // a dump drops the key first and adds it last
 	}
-	same := old != nil && slices.Equal(pk.Columns, old.Columns) && t.Anchors && t.ColumnByNum(pk.Columns[0]).Type == types.Text
+	same := old != nil && slices.Equal(pk.Columns, old.Columns) && t.Anchors && t.ColumnByNum(pk.Columns[0]).
+		Type == types.Text
 	if !same {
 		return pgerr.Unsupported(`the key of "%s" cannot be changed while documents have former ids`, t.Name).
-			WithHint("End them first: SELECT sherd.drop_forwarding(%s).", builtin.QuoteLiteral(builtin.QuoteIdent(t.Name)))
+			WithHint("End them first: SELECT sherd.drop_forwarding(%s).",
+				builtin.QuoteLiteral(builtin.QuoteIdent(t.Name)))
 	}
 	return CanForward(t)
 }

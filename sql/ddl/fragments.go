@@ -12,8 +12,9 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// alterFragments is ALTER DATABASE … FRAGMENTS n. More are added, and a plan gives each its share of the buckets in the background; of fewer the last ones give
-// their buckets to the others and go. done is false where the statement is another.
+// alterFragments is ALTER DATABASE … FRAGMENTS n. New fragments get their share of the buckets by a
+// plan that runs in the background. If there are fewer, the last fragments move their buckets to
+// the others and are dropped. done is false for other statements.
 func (r *runner) alterFragments(n *pg_query.AlterDatabaseStmt) (done bool, err error) {
 	i := slices.IndexFunc(n.Options, func(o *pg_query.Node) bool { return o.GetDefElem().GetDefname() == "fragments" })
 	if i < 0 {
@@ -21,7 +22,8 @@ func (r *runner) alterFragments(n *pg_query.AlterDatabaseStmt) (done bool, err e
 	}
 	e := n.Options[i].GetDefElem()
 	if len(n.Options) > 1 {
-		return true, pgerr.Unsupported("FRAGMENTS cannot be changed together with other options").WithHint("Change one option with each ALTER DATABASE.")
+		return true, pgerr.Unsupported("FRAGMENTS cannot be changed together with other options").
+			WithHint("Change one option with each ALTER DATABASE.")
 	}
 	var t topology
 	if err := t.read(e, r.pos(e.Location)); err != nil {
@@ -39,7 +41,7 @@ func (r *runner) alterFragments(n *pg_query.AlterDatabaseStmt) (done bool, err e
 	})
 }
 
-// resize makes a database have n fragments.
+// resize changes the number of a database's fragments to n.
 func (c *change) resize(d *catalog.Database, n int) error {
 	var staying []catalog.Fragment
 	for _, f := range d.Fragments {
@@ -50,7 +52,8 @@ func (c *change) resize(d *catalog.Database, n int) error {
 	if len(staying) == n {
 		return nil
 	}
-	a := catalog.Author{Who: c.me.Name, Why: fmt.Sprintf("ALTER DATABASE %s FRAGMENTS %d", d.Name, n), Micros: time.Now().UnixMicro()}
+	a := catalog.Author{Who: c.me.Name, Why: fmt.Sprintf("ALTER DATABASE %s FRAGMENTS %d", d.Name, n),
+		Micros: time.Now().UnixMicro()}
 	if n > len(staying) {
 		return c.grow(d, n-len(staying), a)
 	}
@@ -64,11 +67,12 @@ func (c *change) resize(d *catalog.Database, n int) error {
 			return err
 		}
 	}
-	c.notifyWork("the buckets of %d fragments of database \"%s\" move to the others, then these fragments go", len(staying)-n, d.Name)
+	c.notifyWork("the buckets of %d fragments of database \"%s\" move to the others, then these fragments go",
+		len(staying)-n, d.Name)
 	return nil
 }
 
-// grow adds fragments, and a plan that fills them.
+// grow adds fragments and a plan that fills them.
 func (c *change) grow(d *catalog.Database, more int, a catalog.Author) error {
 	ids, err := c.Catalog.NewFragmentIDs(c.ctx, more)
 	if err != nil {
@@ -86,7 +90,8 @@ func (c *change) grow(d *catalog.Database, more int, a catalog.Author) error {
 			return err
 		}
 		sets = append(sets, shardmap.ReplicaSet{Fragment: id, Nodes: nodes})
-		grown.Fragments = append(grown.Fragments, catalog.Fragment{ID: id, Ordinal: ordinal + i, Nodes: nodes, Added: true})
+		grown.Fragments = append(grown.Fragments, catalog.Fragment{ID: id, Ordinal: ordinal + i, Nodes: nodes,
+			Added: true})
 	}
 	plan, err := c.FillFragments(c.ctx, d, grown)
 	if err != nil {
@@ -103,9 +108,45 @@ func (c *change) grow(d *catalog.Database, more int, a catalog.Author) error {
 	return nil
 }
 
-// notifyWork tells of work that goes on in the background.
+// notifyWork adds a notice about work that continues in the background.
 func (c *change) notifyWork(format string, args ...any) {
 	c.notices = append(c.notices, &pgerr.Error{
-		Severity: "NOTICE", Code: pgerr.SuccessfulCompletion, Message: fmt.Sprintf(format, args...), Detail: "sherd.plans tells how far it is, and in that database sherd.moves and sherd.jobs do.",
+		Severity: "NOTICE", Code: pgerr.SuccessfulCompletion, Message: fmt.Sprintf(format, args...),
+		Detail: "sherd.plans tells how far it is, and in that database sherd.moves and sherd.jobs do.",
+	})
+}
+
+// alterLabels is ALTER DATABASE … LABELS 'region=eu': the replicas move, one at a time, to nodes
+// that have the labels. done is false for other statements.
+func (r *runner) alterLabels(n *pg_query.AlterDatabaseStmt) (done bool, err error) {
+	i := slices.IndexFunc(n.Options, func(o *pg_query.Node) bool { return o.GetDefElem().GetDefname() == "labels" })
+	if i < 0 {
+		return false, nil
+	}
+	e := n.Options[i].GetDefElem()
+	if len(n.Options) > 1 {
+		return true, pgerr.Unsupported("LABELS cannot be changed together with other options").
+			WithHint("Change one option with each ALTER DATABASE.")
+	}
+	var t topology
+	if err := t.read(e, r.pos(e.Location)); err != nil {
+		return true, err
+	}
+	return true, r.update(func(c *change) error {
+		d, err := c.databaseNamed(n.Dbname)
+		if err != nil {
+			return err
+		}
+		if err := c.mustOwnDatabase(d); err != nil {
+			return err
+		}
+		a := catalog.Author{Who: c.me.Name, Why: "ALTER DATABASE " + d.Name + " LABELS", Micros: time.Now().UnixMicro()}
+		if err := c.ch.SetLabels(d.OID, "", t.labels, a); err != nil {
+			return err
+		}
+		d = d.Clone()
+		d.Labels = t.labels
+		c.notices = append(c.notices, c.view.Shortages(d, "")...)
+		return nil
 	})
 }

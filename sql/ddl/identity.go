@@ -12,12 +12,13 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// serials are the names that stand for a column with a sequence, and the column's type.
+// serials maps the names of serial types to the column's type.
 var serials = map[string]types.OID{
-	"smallserial": types.Int2, "serial2": types.Int2, "serial": types.Int4, "serial4": types.Int4, "bigserial": types.Int8, "serial8": types.Int8,
+	"smallserial": types.Int2, "serial2": types.Int2, "serial": types.Int4, "serial4": types.Int4,
+	"bigserial": types.Int8, "serial8": types.Int8,
 }
 
-// serialType tells what a serial column is of; 0 for a type that is none.
+// serialType returns the integer type of a serial column; 0 for other types.
 func (d *draft) serialType(n *pg_query.TypeName) (types.OID, error) {
 	names := texts(n.GetNames())
 	if len(names) != 1 || n.GetPctType() {
@@ -30,7 +31,7 @@ func (d *draft) serialType(n *pg_query.TypeName) (types.OID, error) {
 	return oid, nil
 }
 
-// serial gives a new column its sequence and default.
+// serial adds the sequence and the default of a new serial column.
 func (d *draft) serial(col *catalog.Column, added bool) error {
 	s, err := d.columnSequence(col, nil, false)
 	if err != nil {
@@ -40,30 +41,31 @@ func (d *draft) serial(col *catalog.Column, added bool) error {
 	return d.defaultNext(col, s, added)
 }
 
-// nextOf is the text of the expression that gives a sequence's next value. Stored expressions name objects by their numbers.
+// nextOf returns the text of the expression for a sequence's next value. Stored expressions refer
+// to objects by OID.
 func nextOf(sequence catalog.OID) string {
 	return "nextval('" + strconv.FormatUint(uint64(sequence), 10) + "'::regclass)"
 }
 
-// defaultNext makes the values of a sequence the default of a serial column.
+// defaultNext sets nextval of a sequence as the default of a serial column.
 func (d *draft) defaultNext(col *catalog.Column, s *catalog.Table, added bool) error {
 	e, err := d.nextValue(col, s.OID)
 	if err != nil {
 		return err
 	}
 	col.Default = analyze.Deparse(e)
-	d.becoming(col, e, added)
+	d.computeColumn(col, e, added)
 	return nil
 }
 
-// becoming gives the rows that are there the values of a new column.
-func (d *draft) becoming(col *catalog.Column, e query.Expr, added bool) {
+// computeColumn records that existing rows get a value for a new column from e.
+func (d *draft) computeColumn(col *catalog.Column, e query.Expr, added bool) {
 	if added {
 		d.becomes[col.AttNum], d.restored = e, true
 	}
 }
 
-// nextValue is the next value of a sequence as a column takes it.
+// nextValue returns the expression for a sequence's next value, cast to the column's type.
 func (d *draft) nextValue(col *catalog.Column, sequence catalog.OID) (query.Expr, error) {
 	src, err := analyze.ParseExpression(nextOf(sequence))
 	if err != nil {
@@ -72,7 +74,7 @@ func (d *draft) nextValue(col *catalog.Column, sequence catalog.OID) (query.Expr
 	return analyze.Default(d.analysis(), src, query.Column{Name: col.Name, Type: col.Type, Typmod: col.Typmod})
 }
 
-// columnSequence makes the sequence that a column owns.
+// columnSequence creates the sequence that a column owns.
 func (d *draft) columnSequence(col *catalog.Column, options []*pg_query.Node, identity bool) (*catalog.Table, error) {
 	name, rest, err := d.sequenceName(col, options)
 	if err != nil {
@@ -81,8 +83,10 @@ func (d *draft) columnSequence(col *catalog.Column, options []*pg_query.Node, id
 	if identity && !isInteger(col.Type) {
 		return nil, wrongIdentityType()
 	}
-	as := &pg_query.DefElem{Defname: "as", Location: -1, Arg: &pg_query.Node{Node: &pg_query.Node_TypeName{TypeName: typeNameOf(col.Type)}}}
-	x, err := d.sequenceOptions(append([]*pg_query.Node{{Node: &pg_query.Node_DefElem{DefElem: as}}}, rest...), nil, identity)
+	as := &pg_query.DefElem{Defname: "as", Location: -1,
+		Arg: &pg_query.Node{Node: &pg_query.Node_TypeName{TypeName: typeNameOf(col.Type)}}}
+	x, err := d.sequenceOptions(append([]*pg_query.Node{{Node: &pg_query.Node_DefElem{DefElem: as}}}, rest...), nil,
+		identity)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +107,9 @@ func wrongIdentityType() error {
 	return pgerr.New(pgerr.InvalidParameterValue, "identity column type must be smallint, integer, or bigint")
 }
 
-// sequenceName takes SEQUENCE NAME out of the options, or chooses a name.
-func (d *draft) sequenceName(col *catalog.Column, options []*pg_query.Node) (name string, rest []*pg_query.Node, err error) {
+// sequenceName removes SEQUENCE NAME from the options and returns it, or chooses a name.
+func (d *draft) sequenceName(col *catalog.Column, options []*pg_query.Node) (name string, rest []*pg_query.Node,
+	err error) {
 	for _, o := range options {
 		e := o.GetDefElem()
 		if e.GetDefname() != "sequence_name" {
@@ -117,7 +122,8 @@ func (d *draft) sequenceName(col *catalog.Column, options []*pg_query.Node) (nam
 		rv := rangeVarOf(e.Arg.GetList().GetItems())
 		if rv.Schemaname != "" {
 			if s := d.view.SchemaByName(d.Database, rv.Schemaname); s == nil || s.OID != d.t.Schema {
-				return "", nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "sequence must be in same schema as table it is linked to")
+				return "", nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+					"sequence must be in same schema as table it is linked to")
 			}
 		}
 		name = rv.Relname
@@ -131,13 +137,14 @@ func (d *draft) sequenceName(col *catalog.Column, options []*pg_query.Node) (nam
 	return name, rest, nil
 }
 
-// typeNameOf is a type of integers as the parser has it.
+// typeNameOf returns the parse tree of an integer type's name.
 func typeNameOf(oid types.OID) *pg_query.TypeName {
 	name := map[types.OID]string{types.Int2: "int2", types.Int4: "int4", types.Int8: "int8"}[oid]
-	return &pg_query.TypeName{Names: []*pg_query.Node{pg_query.MakeStrNode("pg_catalog"), pg_query.MakeStrNode(name)}, Typemod: -1, Location: -1}
+	return &pg_query.TypeName{Names: []*pg_query.Node{pg_query.MakeStrNode("pg_catalog"), pg_query.MakeStrNode(name)},
+		Typemod: -1, Location: -1}
 }
 
-// identity makes a column an identity column.
+// identity turns a column into an identity column.
 func (d *draft) identity(col *catalog.Column, k *pg_query.Constraint, added bool) error {
 	s, err := d.columnSequence(col, k.Options, true)
 	if err != nil {
@@ -151,7 +158,7 @@ func (d *draft) identity(col *catalog.Column, k *pg_query.Constraint, added bool
 	if err != nil {
 		return err
 	}
-	d.becoming(col, e, true)
+	d.computeColumn(col, e, true)
 	return nil
 }
 
@@ -178,7 +185,8 @@ func (d *draft) addIdentity(k *pg_query.AlterTableCmd) error {
 }
 
 func (d *draft) notIdentity(name string) *pgerr.Error {
-	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `column "%s" of relation "%s" is not an identity column`, name, d.t.Name)
+	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `column "%s" of relation "%s" is not an identity column`, name,
+		d.t.Name)
 }
 
 // setIdentity is ALTER COLUMN … SET GENERATED, SET options of its sequence, RESTART.
@@ -214,7 +222,7 @@ func (d *draft) setIdentity(k *pg_query.AlterTableCmd) error {
 	return d.changeOwned(s, rest)
 }
 
-// changeOwned changes the sequence of an identity column, which may be one that the statement has made.
+// changeOwned changes the sequence of an identity column, which this statement may have created.
 func (d *draft) changeOwned(s *catalog.Table, options []*pg_query.Node) error {
 	next, err := d.changedSequence(s, options, true)
 	if err != nil {
@@ -228,7 +236,8 @@ func (d *draft) changeOwned(s *catalog.Table, options []*pg_query.Node) error {
 	return d.ch.PutTable(next)
 }
 
-// ownedSequence finds a sequence that goes with the table: one that the statement has made, or one that is locked with the table.
+// ownedSequence returns a sequence that belongs to the table: one that the statement has created,
+// or one that is locked with the table.
 func (d *draft) ownedSequence(oid catalog.OID) (*catalog.Table, error) {
 	for _, s := range d.made {
 		if s.OID == oid {
@@ -239,7 +248,7 @@ func (d *draft) ownedSequence(oid catalog.OID) (*catalog.Table, error) {
 	if s == nil {
 		return nil, errMoved
 	}
-	return s, d.own(s)
+	return s, d.requireLocked(s)
 }
 
 // dropIdentity is ALTER COLUMN … DROP IDENTITY.
@@ -250,7 +259,7 @@ func (d *draft) dropIdentity(k *pg_query.AlterTableCmd) error {
 	}
 	if col.Identity == 0 {
 		if k.MissingOk {
-			d.skip(d.notIdentity(k.Name))
+			d.noticeSkipped(d.notIdentity(k.Name))
 			return nil
 		}
 		return d.notIdentity(k.Name)
@@ -263,12 +272,12 @@ func (d *draft) dropIdentity(k *pg_query.AlterTableCmd) error {
 	return d.dropTable(s)
 }
 
-// isIdentity refuses what cannot be done to an identity column.
-func (d *draft) isIdentity(col *catalog.Column) *pgerr.Error {
+// identityError returns the error for a command that an identity column does not allow.
+func (d *draft) identityError(col *catalog.Column) *pgerr.Error {
 	return pgerr.New(pgerr.SyntaxError, `column "%s" of relation "%s" is an identity column`, col.Name, d.t.Name)
 }
 
-// retypeIdentity gives the sequence of an identity column the column's new type.
+// retypeIdentity changes the type of an identity column's sequence to the column's new type.
 func (d *draft) retypeIdentity(col *catalog.Column, to types.OID) error {
 	if col.Identity == 0 || col.Type == to {
 		return nil
@@ -280,6 +289,7 @@ func (d *draft) retypeIdentity(col *catalog.Column, to types.OID) error {
 	if !isInteger(to) {
 		return wrongIdentityType()
 	}
-	as := &pg_query.DefElem{Defname: "as", Location: -1, Arg: &pg_query.Node{Node: &pg_query.Node_TypeName{TypeName: typeNameOf(to)}}}
+	as := &pg_query.DefElem{Defname: "as", Location: -1,
+		Arg: &pg_query.Node{Node: &pg_query.Node_TypeName{TypeName: typeNameOf(to)}}}
 	return d.changeOwned(s, []*pg_query.Node{{Node: &pg_query.Node_DefElem{DefElem: as}}})
 }

@@ -12,10 +12,12 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// optionScope is the storage parameter of an index that says where its entries lie: "local" with their rows, "global" by their own values.
+// optionScope is the storage parameter of an index that says where its entries lie: "local" with
+// their rows, "global" by the indexed values.
 const optionScope = "scope"
 
-// indexOptions are the storage parameters of indexes, kept and without effect but for the scope.
+// indexOptions are the storage parameters of indexes. They are stored, and only the scope has an
+// effect.
 var indexOptions = map[string]optionRule{
 	"fillfactor":        {intOption, 10, 100},
 	"deduplicate_items": {boolOption, 0, 0},
@@ -29,7 +31,7 @@ func (r *runner) createIndex(n *pg_query.IndexStmt) error {
 	if n.TableSpace != "" && n.TableSpace != "pg_default" {
 		return pgerr.New(pgerr.UndefinedObject, `tablespace "%s" does not exist`, n.TableSpace)
 	}
-	return r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
+	return r.updateExclusive(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
 		if c.sequenceNamed(n.Relation) != nil {
 			return pgerr.New(pgerr.WrongObjectType, `cannot create index on relation "%s"`, n.Relation.Relname).
 				WithDetail("This operation is not supported for sequences.")
@@ -43,7 +45,7 @@ func (r *runner) createIndex(n *pg_query.IndexStmt) error {
 		if err != nil || done {
 			return err
 		}
-		if err := d.settleScopes(); err != nil {
+		if err := d.chooseScopes(); err != nil {
 			return err
 		}
 		return d.putTable()
@@ -61,14 +63,15 @@ func checkAccessMethod(name string) error {
 	return pgerr.New(pgerr.UndefinedObject, `access method "%s" does not exist`, name)
 }
 
-// index adds the index of a CREATE INDEX; skipped tells that IF NOT EXISTS has found one.
+// index adds the index of a CREATE INDEX; skipped is set if IF NOT EXISTS has found an index of
+// that name.
 func (d *draft) index(n *pg_query.IndexStmt) (skipped bool, err error) {
 	if n.Idxname != "" {
 		if other, _ := d.view.Relation(d.t.Schema, n.Idxname); other != nil {
 			if !n.IfNotExists {
 				return false, relationExists(n.Idxname)
 			}
-			d.skip(relationExists(n.Idxname))
+			d.noticeSkipped(relationExists(n.Idxname))
 			return true, nil
 		}
 	}
@@ -96,7 +99,7 @@ func (d *draft) index(n *pg_query.IndexStmt) (skipped bool, err error) {
 	return false, err
 }
 
-// indexOptions reads WITH (…) of an index, and the names of RESET (…).
+// indexOptions reads WITH (…) of an index, or the names of RESET (…).
 func (d *draft) indexOptions(list []*pg_query.Node, reset bool) (map[string]string, error) {
 	var out map[string]string
 	for _, node := range list {
@@ -115,7 +118,8 @@ func (d *draft) indexOptions(list []*pg_query.Node, reset bool) (map[string]stri
 		}
 		if name == optionScope {
 			if value = strings.ToLower(value); !reset && value != "local" && value != "global" {
-				return nil, pgerr.New(pgerr.InvalidParameterValue, `invalid value for option "scope": "%s"`, value).WithHint("A scope is local or global.")
+				return nil, pgerr.New(pgerr.InvalidParameterValue, `invalid value for option "scope": "%s"`, value).
+					WithHint("A scope is local or global.")
 			}
 		}
 		if _, twice := out[name]; twice {
@@ -129,7 +133,8 @@ func (d *draft) indexOptions(list []*pg_query.Node, reset bool) (map[string]stri
 	return out, nil
 }
 
-// addIndex gives the index its numbers and makes it part of the table. Rows that are there get their entries before the statement ends.
+// addIndex assigns the index its OID and storage id and adds it to the table. Existing rows are
+// indexed before the statement ends.
 func (d *draft) addIndex(x catalog.Index) (catalog.OID, error) {
 	if len(x.Columns)+len(x.Include) > maxKeyColumns {
 		return 0, pgerr.New(pgerr.TooManyColumns, "cannot use more than %d columns in an index", maxKeyColumns)
@@ -151,9 +156,10 @@ func (d *draft) addIndex(x catalog.Index) (catalog.OID, error) {
 	return oid, err
 }
 
-// settleScopes decides which indexes are global: those that say so, and unique ones over rows of several fragments. It is asked again when the
-// primary key or the policy changes, which places rows.
-func (d *draft) settleScopes() error {
+// chooseScopes decides which indexes are global: those that say so, and unique indexes whose equal
+// values may lie in several fragments. It runs again when the primary key or the policy changes,
+// because these place rows.
+func (d *draft) chooseScopes() error {
 	for i := range d.t.Indexes {
 		x := &d.t.Indexes[i]
 		if !x.Secondary() {
@@ -167,27 +173,29 @@ func (d *draft) settleScopes() error {
 		case "local":
 			if !placed {
 				return pgerr.New(pgerr.InvalidObjectDefinition, `unique index "%s" cannot be local`, x.Name).
-					WithDetail("Rows with the same values may lie in several fragments: the index does not contain what places rows.").
+					WithDetail(
+						"Rows with the same values may lie in several fragments: the index does not contain what " +
+							"places rows.").
 					WithHint("Leave scope out, or use WITH (scope = global).")
 			}
 		}
 		if global == x.Global {
 			continue
 		}
-		d.restored = d.restored || d.was != nil && d.was.Index(x.OID) != nil // its entries lie elsewhere
+		d.restored = d.restored || d.was != nil && d.was.Index(x.OID) != nil // its entries move
 		x.Global = global
 	}
 	return nil
 }
 
-// placedBy tells whether rows with the same values of an index lie in the same bucket: the index has the whole primary key, or all columns of
-// the policy that places rows without a Range.
+// placedBy reports whether rows with equal values in an index lie in the same bucket: the index
+// contains the whole primary key, or all columns of a policy that places rows without a Range.
 func (d *draft) placedBy(x *catalog.Index) bool {
 	pk := d.t.PrimaryKey()
 	if pk == nil {
 		return false
 	}
-	if has(x.Columns, pk.Columns) {
+	if containsAll(x.Columns, pk.Columns) {
 		return true
 	}
 	p := d.t.Policy
@@ -205,17 +213,17 @@ func (d *draft) placedBy(x *catalog.Index) bool {
 	return true
 }
 
-// has tells whether all of b are among a.
-func has(a, b []int16) bool {
+// containsAll reports whether a contains all of b.
+func containsAll(a, b []int16) bool {
 	return !slices.ContainsFunc(b, func(n int16) bool { return !slices.Contains(a, n) })
 }
 
-// chooseIndexName generates an index's name from those of its columns.
+// chooseIndexName generates an index's name from the names of its columns.
 func (d *draft) chooseIndexName(columns []string, label string) string {
 	return d.chooseName(d.t.Schema, d.t, clip(strings.Join(columns, "_"), maxName), label, true)
 }
 
-// dropIndex takes an index out of the table and has its entries deleted.
+// dropIndex removes an index from the table and records the deletion of its entries.
 func (d *draft) dropIndex(oid catalog.OID) error {
 	x := d.t.Index(oid)
 	if x == nil {
@@ -230,7 +238,8 @@ func (d *draft) dropIndex(oid catalog.OID) error {
 	return d.dropIndexStorage(d.t, storage)
 }
 
-// dropIndexesOf drops the secondary indexes, and their constraints, that look at a column, as DROP COLUMN does.
+// dropIndexesOf drops the secondary indexes that use a column, and their constraints, as DROP
+// COLUMN does.
 func (d *draft) dropIndexesOf(col *catalog.Column) error {
 	var gone []catalog.OID
 	for i := range d.t.Indexes {
@@ -255,7 +264,7 @@ func (d *draft) dropIndexesOf(col *catalog.Column) error {
 	return nil
 }
 
-// indexUses tells whether an index has a column, in an expression or its predicate too.
+// indexUses reports whether an index uses a column, also in an expression or the predicate.
 func (d *draft) indexUses(x *catalog.Index, att int16) (bool, error) {
 	if slices.Contains(x.Columns, att) || slices.Contains(x.Include, att) {
 		return true, nil
@@ -273,11 +282,12 @@ func (d *draft) indexUses(x *catalog.Index, att int16) (bool, error) {
 // alterIndex is ALTER INDEX … SET and RESET of storage parameters.
 func (r *runner) alterIndex(n *pg_query.AlterTableStmt) error {
 	for _, k := range commands(n) {
-		if k.Subtype != pg_query.AlterTableType_AT_SetRelOptions && k.Subtype != pg_query.AlterTableType_AT_ResetRelOptions {
+		if k.Subtype != pg_query.AlterTableType_AT_SetRelOptions &&
+			k.Subtype != pg_query.AlterTableType_AT_ResetRelOptions {
 			return r.alterOther(n)
 		}
 	}
-	return r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
+	return r.updateExclusive(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
 		f, err := c.relationToRename(n.Relation)
 		if n.MissingOk && c.skipsMissing(err, n.Relation) {
 			return nil
@@ -304,7 +314,8 @@ func (d *draft) changeIndexOptions(x *catalog.Index, k *pg_query.AlterTableCmd) 
 		return err
 	}
 	if _, scope := o[optionScope]; scope {
-		return pgerr.Unsupported("changing the scope of an index is not supported yet").WithHint("Drop the index and make it again.")
+		return pgerr.Unsupported("changing the scope of an index is not supported yet").
+			WithHint("Drop the index and make it again.")
 	}
 	for name, value := range o {
 		delete(x.Options, name)

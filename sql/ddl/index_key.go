@@ -14,7 +14,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// indexKeys reads the columns and expressions of an index, and gives the parts of a generated name.
+// indexKeys reads the columns and expressions of an index, and returns the parts of a generated
+// name.
 func (d *draft) indexKeys(x *catalog.Index, list []*pg_query.Node) ([]string, error) {
 	var names []string
 	for _, n := range list {
@@ -42,7 +43,8 @@ func (d *draft) indexKeys(x *catalog.Index, list []*pg_query.Node) ([]string, er
 		if desc {
 			order |= catalog.KeyDesc
 		}
-		if el.NullsOrdering == pg_query.SortByNulls_SORTBY_NULLS_FIRST || desc && el.NullsOrdering == pg_query.SortByNulls_SORTBY_NULLS_DEFAULT {
+		if el.NullsOrdering == pg_query.SortByNulls_SORTBY_NULLS_FIRST || desc &&
+			el.NullsOrdering == pg_query.SortByNulls_SORTBY_NULLS_DEFAULT {
 			order |= catalog.KeyNullsFirst
 		}
 		x.Order = append(x.Order, order)
@@ -65,7 +67,7 @@ func hasOrder(list []catalog.KeyOrder) bool {
 	return false
 }
 
-// indexKey reads one of them.
+// indexKey reads one column or expression of an index.
 func (d *draft) indexKey(x *catalog.Index, el *pg_query.IndexElem) (name string, oid types.OID, err error) {
 	if el.Name != "" {
 		if systemColumns[el.Name] {
@@ -97,8 +99,10 @@ func errSystemColumnIndex() error {
 
 func checkIndexType(oid types.OID) error {
 	if pgcatalog.SortOpsOf(oid) == nil {
-		return pgerr.New(pgerr.UndefinedObject, `data type %s has no default operator class for access method "btree"`, pgcatalog.FormatType(oid, -1)).
-			WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
+		return pgerr.New(pgerr.UndefinedObject, `data type %s has no default operator class for access method "btree"`,
+			pgcatalog.FormatType(oid, -1)).
+			WithHint("You must specify an operator class for the index or define a default operator class for the " +
+				"data type.")
 	}
 	if !types.CanKey(oid) {
 		return pgerr.Unsupported("values of type %s cannot be indexed", pgcatalog.FormatType(oid, -1)).
@@ -107,8 +111,9 @@ func checkIndexType(oid types.OID) error {
 	return nil
 }
 
-// operatorClass finds the class that an index names for a key of some type; 0 is the type's default one. All classes that are accepted order values as
-// the default one does, since text is compared byte by byte; they are kept for what reads the definition.
+// operatorClass returns the operator class that an index names for a key of some type; 0 is the
+// default class. All accepted classes order values like the default, because text is compared by
+// bytes; they are stored only to print the definition.
 func (d *draft) operatorClass(oid types.OID, names []string) (catalog.OID, error) {
 	if len(names) == 0 {
 		return 0, nil
@@ -129,9 +134,11 @@ func (d *draft) operatorClass(oid types.OID, names []string) (catalog.OID, error
 	usual := pgcatalog.SortOpsOf(oid)
 	switch {
 	case usual == nil || class.Type != usual.Type && !(class.Type == types.BPChar && isTextual(oid)):
-		return 0, pgerr.New(pgerr.DatatypeMismatch, `operator class "%s" does not accept data type %s`, name, pgcatalog.FormatType(oid, -1))
+		return 0, pgerr.New(pgerr.DatatypeMismatch, `operator class "%s" does not accept data type %s`, name,
+			pgcatalog.FormatType(oid, -1))
 	case class.Type != usual.Type || name == "record_image_ops":
-		return 0, pgerr.Unsupported(`operator class "%s" is not supported for data type %s`, name, pgcatalog.FormatType(oid, -1)).
+		return 0, pgerr.Unsupported(`operator class "%s" is not supported for data type %s`, name,
+			pgcatalog.FormatType(oid, -1)).
 			WithHint("Leave the operator class out.")
 	case class.Default:
 		return 0, nil
@@ -140,7 +147,8 @@ func (d *draft) operatorClass(oid types.OID, names []string) (catalog.OID, error
 }
 
 func undefinedClass(names []string) *pgerr.Error {
-	return pgerr.New(pgerr.UndefinedObject, `operator class "%s" does not exist for access method "btree"`, strings.Join(names, "."))
+	return pgerr.New(pgerr.UndefinedObject, `operator class "%s" does not exist for access method "btree"`,
+		strings.Join(names, "."))
 }
 
 // included reads INCLUDE.
@@ -172,7 +180,7 @@ func (d *draft) indexPredicate(x *catalog.Index, n *pg_query.Node) error {
 	return err
 }
 
-// indexExpressions replaces each expression of an index, and its predicate, by what f makes of it.
+// indexExpressions replaces each expression of an index, and its predicate, by the result of f.
 func (d *draft) indexExpressions(x *catalog.Index, f func(text string, e query.Expr) (string, error)) error {
 	over := d.columns()
 	for i, text := range x.Expressions {

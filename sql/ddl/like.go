@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// What LIKE … INCLUDING names; storage, statistics and compression have no effect here.
+// The bits of LIKE … INCLUDING. Storage, statistics and compression have no effect here.
 const (
 	likeComments    = 1 << 0
 	likeConstraints = 1 << 2
@@ -22,14 +22,15 @@ const (
 	likeIndexes     = 1 << 6
 )
 
-// copied is what a LIKE takes over when the table has its columns.
+// copied is what a LIKE copies after the table's columns are known.
 type copied struct {
 	from     *catalog.Table
 	comments bool
 	indexes  bool
 }
 
-// like is LIKE in CREATE TABLE: the columns of another table, and what INCLUDING names.
+// like is LIKE in CREATE TABLE: it copies the columns of another table, and the properties that
+// INCLUDING names.
 func (d *draft) like(n *pg_query.TableLikeClause) error {
 	from, err := d.likeTable(n.Relation)
 	if err != nil {
@@ -41,7 +42,8 @@ func (d *draft) like(n *pg_query.TableLikeClause) error {
 		if c.Dropped {
 			continue
 		}
-		col := catalog.Column{AttNum: d.t.NextAttNum, Name: c.Name, Type: c.Type, Typmod: c.Typmod, Collation: c.Collation, NotNull: c.NotNull}
+		col := catalog.Column{AttNum: d.t.NextAttNum, Name: c.Name, Type: c.Type, Typmod: c.Typmod,
+			Collation: c.Collation, NotNull: c.NotNull}
 		d.t.Columns = append(d.t.Columns, col)
 		d.t.NextAttNum++
 		if err := d.likeValue(&d.t.Columns[len(d.t.Columns)-1], c, including); err != nil {
@@ -63,7 +65,7 @@ func (d *draft) like(n *pg_query.TableLikeClause) error {
 	return d.likeKeys(from, including(likeIndexes))
 }
 
-// likeTable finds the table that LIKE names, and keeps it from changing until the transaction ends.
+// likeTable finds the table that LIKE names and locks its definition until the transaction ends.
 func (d *draft) likeTable(rv *pg_query.RangeVar) (*catalog.Table, error) {
 	f, err := d.lookup(rv)
 	switch {
@@ -74,7 +76,8 @@ func (d *draft) likeTable(rv *pg_query.RangeVar) (*catalog.Table, error) {
 	case f == (found{}):
 		return nil, undefinedRelation(rv).At(d.pos(rv.Location))
 	case f.system != nil:
-		return nil, pgerr.Unsupported("LIKE of a system relation is not supported").At(d.pos(rv.Location)).WithHint("Write the columns out.")
+		return nil, pgerr.Unsupported("LIKE of a system relation is not supported").At(d.pos(rv.Location)).
+			WithHint("Write the columns out.")
 	case f.kind() != "table":
 		return nil, pgerr.New(pgerr.WrongObjectType, `relation "%s" is invalid in LIKE clause`, rv.Relname).
 			WithDetail("This operation is not supported for %s.", kindPlural(f.kind())).At(d.pos(rv.Location))
@@ -84,7 +87,7 @@ func (d *draft) likeTable(rv *pg_query.RangeVar) (*catalog.Table, error) {
 	return f.table, d.ch.Require(f.table.OID)
 }
 
-// likeValue takes over where a column's values come from.
+// likeValue copies a column's default, identity or generation expression.
 func (d *draft) likeValue(col, c *catalog.Column, including func(uint32) bool) error {
 	switch {
 	case c.Identity != 0 && including(likeIdentity):
@@ -109,7 +112,7 @@ func (d *draft) likeValue(col, c *catalog.Column, including func(uint32) bool) e
 	return nil
 }
 
-// likeIdentity makes an identity column with a sequence of its own that counts as another does.
+// likeIdentity adds an identity column with a new sequence that has the options of another.
 func (d *draft) likeIdentity(col *catalog.Column, kind byte, like catalog.Sequence) error {
 	name, _, err := d.sequenceName(col, nil)
 	if err != nil {
@@ -124,7 +127,7 @@ func (d *draft) likeIdentity(col *catalog.Column, kind byte, like catalog.Sequen
 	return d.ch.PutTable(s)
 }
 
-// likeChecks takes over the CHECK constraints, with their names.
+// likeChecks copies the CHECK constraints with their names.
 func (d *draft) likeChecks(from *catalog.Table) error {
 	for i := range from.Constraints {
 		k := &from.Constraints[i]
@@ -147,7 +150,7 @@ func (d *draft) likeChecks(from *catalog.Table) error {
 	return nil
 }
 
-// likeKeys takes over the primary key and the UNIQUE constraints, under names of their own.
+// likeKeys copies the primary key and the UNIQUE constraints under generated names.
 func (d *draft) likeKeys(from *catalog.Table, including bool) error {
 	if !including {
 		return nil
@@ -189,8 +192,8 @@ func optionNodes(options map[string]string) []*pg_query.Node {
 	return out
 }
 
-// settleLikes makes the indexes that belong to no constraint, and copies comments.
-func (d *draft) settleLikes() error {
+// copyIndexes copies the indexes that belong to no constraint, and comments.
+func (d *draft) copyIndexes() error {
 	for _, l := range d.likes {
 		for i := range l.from.Indexes {
 			x := &l.from.Indexes[i]
@@ -216,10 +219,10 @@ func (d *draft) settleLikes() error {
 		return nil
 	}
 	d.likes = nil
-	return d.settleScopes()
+	return d.chooseScopes()
 }
 
-// likeComments copies the comments of what was taken over.
+// likeComments copies the comments of the copied objects.
 func (d *draft) likeComments(l copied) {
 	for i := range l.from.Constraints {
 		if k := &l.from.Constraints[i]; k.Kind == catalog.Check && k.Comment != "" {
@@ -242,7 +245,8 @@ func (d *draft) likeComments(l copied) {
 	}
 }
 
-// sameKey tells whether an index of the draft is over the same columns and expressions as one of another table.
+// sameKey reports whether an index of the draft has the same columns and expressions as an index of
+// another table.
 func (d *draft) sameKey(own *catalog.Index, from *catalog.Table, x *catalog.Index) bool {
 	names := func(t *catalog.Table, list []int16) []string {
 		var out []string
@@ -255,20 +259,23 @@ func (d *draft) sameKey(own *catalog.Index, from *catalog.Table, x *catalog.Inde
 		}
 		return out
 	}
-	return own.Unique == x.Unique && own.Primary == x.Primary && own.Predicate == x.Predicate && slices.Equal(own.Expressions, x.Expressions) &&
-		slices.Equal(own.Order, x.Order) && slices.Equal(own.Classes, x.Classes) && slices.Equal(names(d.t, own.Columns), names(from, x.Columns))
+	return own.Unique == x.Unique && own.Primary == x.Primary && own.Predicate == x.Predicate &&
+		slices.Equal(own.Expressions, x.Expressions) &&
+		slices.Equal(own.Order, x.Order) && slices.Equal(own.Classes, x.Classes) &&
+		slices.Equal(names(d.t, own.Columns), names(from, x.Columns))
 }
 
 func namesWholeRow(e query.Expr) bool {
 	return slices.ContainsFunc(variables(e), func(v *query.Var) bool { return v.Col == query.ColWholeRow })
 }
 
-// errWholeRow is the error of LIKE for an expression that names the row of the other table.
+// errWholeRow is the error of LIKE for an expression that refers to the whole row of the other
+// table.
 func errWholeRow(format string, args ...any) error {
 	return pgerr.Unsupported("cannot convert whole-row table reference").WithDetail(format, args...)
 }
 
-// refuseWholeRow refuses to copy an index whose expressions name the whole row.
+// refuseWholeRow refuses to copy an index whose expressions refer to the whole row.
 func (d *draft) refuseWholeRow(from *catalog.Table, x *catalog.Index) error {
 	own := &draft{change: d.change, t: from.Clone()}
 	return own.indexExpressions(own.t.Index(x.OID), func(text string, e query.Expr) (string, error) {
@@ -279,12 +286,13 @@ func (d *draft) refuseWholeRow(from *catalog.Table, x *catalog.Index) error {
 	})
 }
 
-// indexStmt is the CREATE INDEX that makes an index like x.
+// indexStmt returns the parse tree of a CREATE INDEX that creates an index like x.
 func indexStmt(t *catalog.Table, x *catalog.Index) (*pg_query.IndexStmt, error) {
 	n := &pg_query.IndexStmt{Unique: x.Unique, NullsNotDistinct: x.NullsNotDistinct, Options: optionNodes(x.Options)}
 	expressions := x.Expressions
 	for i, att := range x.Columns {
-		e := &pg_query.IndexElem{Ordering: pg_query.SortByDir_SORTBY_ASC, NullsOrdering: pg_query.SortByNulls_SORTBY_NULLS_LAST}
+		e := &pg_query.IndexElem{Ordering: pg_query.SortByDir_SORTBY_ASC,
+			NullsOrdering: pg_query.SortByNulls_SORTBY_NULLS_LAST}
 		if i < len(x.Order) {
 			if x.Order[i]&catalog.KeyDesc != 0 {
 				e.Ordering = pg_query.SortByDir_SORTBY_DESC
@@ -309,7 +317,8 @@ func indexStmt(t *catalog.Table, x *catalog.Index) (*pg_query.IndexStmt, error) 
 	}
 	for _, att := range x.Include {
 		e := &pg_query.IndexElem{Name: t.ColumnByNum(att).Name}
-		n.IndexIncludingParams = append(n.IndexIncludingParams, &pg_query.Node{Node: &pg_query.Node_IndexElem{IndexElem: e}})
+		n.IndexIncludingParams = append(n.IndexIncludingParams,
+			&pg_query.Node{Node: &pg_query.Node_IndexElem{IndexElem: e}})
 	}
 	if x.Predicate != "" {
 		src, err := analyze.ParseExpression(x.Predicate)

@@ -6,7 +6,8 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
-// TableOf finds a table of a database that a function was given by its OID, as regclass: 42P01 where nothing has it, 42809 where something else does.
+// TableOf returns the table that a function's regclass argument names by OID. It returns 42P01 if
+// there is no such relation, and 42809 if the relation is not a table.
 func TableOf(v *catalog.View, database, oid catalog.OID) (*catalog.Table, error) {
 	t := v.Table(oid)
 	if t != nil && t.Database == database && t.Kind == catalog.KindTable {
@@ -18,7 +19,7 @@ func TableOf(v *catalog.View, database, oid catalog.OID) (*catalog.Table, error)
 	return nil, noRelation(oid)
 }
 
-// IndexOf is TableOf for an index, with its table.
+// IndexOf is like TableOf for an index, and also returns its table.
 func IndexOf(v *catalog.View, database, oid catalog.OID) (*catalog.Table, *catalog.Index, error) {
 	t, ix := v.Index(oid)
 	if ix != nil && t.Database == database {
@@ -34,7 +35,7 @@ func noRelation(oid catalog.OID) error {
 	return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", oid)
 }
 
-// relationName gives the name of what a session of the database can name, "" for nothing.
+// relationName returns the name of a relation that sessions of the database can name, or "".
 func relationName(v *catalog.View, database, oid catalog.OID) string {
 	if t := v.Table(oid); t != nil && t.Database == database && t.Kind != catalog.KindParts {
 		return t.Name

@@ -16,17 +16,17 @@ import (
 // maxName is NAMEDATALEN - 1.
 const maxName = 63
 
-// tooManyDots marks, as location, a name of more than three parts.
+// tooManyDots is the location that marks a name of more than three parts.
 const tooManyDots = -2
 
-// found is what a relation's name means.
+// found is the relation that a name refers to.
 type found struct {
 	table  *catalog.Table
-	index  *catalog.Index      // not nil: the name is the index's
-	system *pgcatalog.Relation // of a built-in schema
+	index  *catalog.Index      // not nil if the name is that of an index
+	system *pgcatalog.Relation // a relation of a built-in schema
 }
 
-// shownName is a relation's name as errors show it.
+// shownName returns a relation's name as errors show it.
 func shownName(rv *pg_query.RangeVar) string {
 	if rv.Schemaname != "" {
 		return rv.Schemaname + "." + rv.Relname
@@ -34,7 +34,8 @@ func shownName(rv *pg_query.RangeVar) string {
 	return rv.Relname
 }
 
-// lookup finds a relation; the zero value where there is none. Errors: 0A000 another database, 3F000 no such schema.
+// lookup finds a relation and returns the zero value if there is none. It returns 0A000 for another
+// database and 3F000 if the schema does not exist.
 func (c *change) lookup(rv *pg_query.RangeVar) (found, error) {
 	if err := c.checkDatabaseName(rv); err != nil {
 		return found{}, err
@@ -64,13 +65,14 @@ func (c *change) checkDatabaseName(rv *pg_query.RangeVar) error {
 	}
 	d := c.view.Database(c.Database)
 	if rv.Catalogname != "" && (d == nil || d.Name != rv.Catalogname) {
-		return pgerr.Unsupported(`cross-database references are not implemented: "%s.%s.%s"`, rv.Catalogname, rv.Schemaname, rv.Relname).
+		return pgerr.Unsupported(`cross-database references are not implemented: "%s.%s.%s"`, rv.Catalogname,
+			rv.Schemaname, rv.Relname).
 			At(c.pos(rv.Location))
 	}
 	return nil
 }
 
-// lookupIn finds a relation in a schema; ok is false where there is no such schema.
+// lookupIn finds a relation in a schema; ok is false if the schema does not exist.
 func (c *change) lookupIn(schema, name string) (f found, ok bool) {
 	if catalog.IsBuiltinSchema(schema) {
 		return found{system: pgcatalog.RelationByName(schema, name)}, true
@@ -93,7 +95,7 @@ func systemCatalog(name string) *pgerr.Error {
 	return pgerr.New(pgerr.InsufficientPrivilege, `permission denied: "%s" is a system catalog`, name)
 }
 
-// table finds a table that is to be changed, which the role must own.
+// table finds a table to change, which the role must own.
 func (c *change) table(rv *pg_query.RangeVar) (*catalog.Table, error) {
 	f, err := c.lookup(rv)
 	switch {
@@ -104,17 +106,19 @@ func (c *change) table(rv *pg_query.RangeVar) (*catalog.Table, error) {
 	case f.table == nil:
 		return nil, undefinedRelation(rv)
 	case f.index != nil:
-		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname).WithDetail("This operation is not supported for indexes.")
+		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname).
+			WithDetail("This operation is not supported for indexes.")
 	case f.table.Sequence != nil:
-		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname).WithDetail("This operation is not supported for sequences.")
+		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname).
+			WithDetail("This operation is not supported for sequences.")
 	}
 	if err := c.mustOwn(f.table); err != nil {
 		return nil, err
 	}
-	return f.table, c.own(f.table)
+	return f.table, c.requireLocked(f.table)
 }
 
-// find gives the OIDs of those tables that exist, for their locks.
+// find returns the OIDs of those tables that exist, to lock them.
 func (c *change) find(rvs ...*pg_query.RangeVar) []catalog.OID {
 	var out []catalog.OID
 	for _, rv := range rvs {
@@ -125,7 +129,7 @@ func (c *change) find(rvs ...*pg_query.RangeVar) []catalog.OID {
 	return out
 }
 
-// target finds the schema in which a new relation is made, and checks that the role may.
+// target finds the schema for a new relation, and checks that the role may create there.
 func (c *change) target(rv *pg_query.RangeVar) (*catalog.Schema, error) {
 	if err := c.checkDatabaseName(rv); err != nil {
 		return nil, err
@@ -139,7 +143,8 @@ func (c *change) target(rv *pg_query.RangeVar) (*catalog.Schema, error) {
 			}
 		}
 		if name == "" {
-			return nil, pgerr.New(pgerr.InvalidSchemaName, "no schema has been selected to create in").At(c.pos(rv.Location))
+			return nil, pgerr.New(pgerr.InvalidSchemaName, "no schema has been selected to create in").
+				At(c.pos(rv.Location))
 		}
 	}
 	s, err := c.schemaToFill(name, rv.Relname)
@@ -168,7 +173,7 @@ func (c *change) schemaToFill(name, object string) (*catalog.Schema, error) {
 	return s, nil
 }
 
-// makeName joins the parts of a generated name, each cut to fit, as makeObjectName does.
+// makeName joins the parts of a generated name, each truncated to fit, as makeObjectName does.
 func makeName(name1, name2, label string) string {
 	over := 0
 	if name2 != "" {
@@ -195,7 +200,7 @@ func makeName(name1, name2, label string) string {
 	return out
 }
 
-// clip cuts a text to at most n bytes, between characters.
+// clip truncates a text to at most n bytes, at a character boundary.
 func clip(s string, n int) string {
 	if n >= len(s) {
 		return s
@@ -206,7 +211,8 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-// chooseName generates a name that no relation and no constraint of the schema has, nor the table that is being made.
+// chooseName generates a name that no relation or constraint of the schema has, and that the new
+// table does not use.
 func (c *change) chooseName(schema catalog.OID, t *catalog.Table, name2, label string, relation bool) string {
 	for pass := 0; ; pass++ {
 		l := label
@@ -224,7 +230,8 @@ func (c *change) chooseName(schema catalog.OID, t *catalog.Table, name2, label s
 	}
 }
 
-// relationTaken tells whether a relation of the schema has a name, with the table as the statement leaves it: an index that it drops has none.
+// relationTaken reports whether a relation of the schema has a name, with the table as the
+// statement leaves it: an index that it drops does not count.
 func (c *change) relationTaken(schema catalog.OID, t *catalog.Table, name string) bool {
 	if name == t.Name || slices.ContainsFunc(t.Indexes, func(x catalog.Index) bool { return x.Name == name }) {
 		return true
@@ -242,7 +249,7 @@ func (c *change) constraintExists(schema catalog.OID, name string, but catalog.O
 	return false
 }
 
-// rangeVarOf reads a possibly qualified name.
+// rangeVarOf parses a possibly qualified name.
 func rangeVarOf(names []*pg_query.Node) *pg_query.RangeVar {
 	parts := texts(names)
 	if len(parts) > 3 {

@@ -14,25 +14,27 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Sherd's own storage parameters, beside those of the sharding policy.
+// Sherd's own storage parameters, in addition to those of the sharding policy.
 const (
-	optionDocument = "document"             // names the document column
-	optionAnchors  = "anchors"              // whether $ means something in keys
-	optionAnchorBy = "anchor_by"            // field that new ids are anchored to
-	optionAuto     = types.OptionAutoSplits // like shard_splits, for segments that the balancer may merge again
-	optionKeyOrder = "pk_order"             // off: no index in primary key order
-	optionSplits   = types.OptionSplits     // of a new range table: the keys at which its segments begin; not kept
+	optionDocument = "document"  // the name of the document column
+	optionAnchors  = "anchors"   // whether $ means something in keys
+	optionAnchorBy = "anchor_by" // the field that new ids are anchored to
+	// like shard_splits, for segments that the balancer may merge
+	optionAuto     = types.OptionAutoSplits
+	optionKeyOrder = "pk_order" // off: no index in primary key order
+	// of a new range table: the keys at which its segments begin; not stored
+	optionSplits = types.OptionSplits
 )
 
 var policyOptions = []string{shardmap.OptionBy, shardmap.OptionRange, shardmap.OptionMutable}
 
-// options are storage parameters by name, as text; reset holds those to be taken back.
+// options are storage parameters by name, as text; reset has those to be removed.
 type options struct {
 	set   map[string]string
 	reset []string
 }
 
-// kind of a storage parameter's value.
+// optionKind is the kind of a storage parameter's value.
 type optionKind uint8
 
 const (
@@ -47,7 +49,8 @@ type optionRule struct {
 	lo, hi float64
 }
 
-// rules are PostgreSQL's storage parameters of tables, kept and without effect, and ours.
+// rules are PostgreSQL's storage parameters of tables, which are stored without effect, and
+// Sherd's.
 var rules = map[string]optionRule{
 	"fillfactor":                            {intOption, 10, 100},
 	"parallel_workers":                      {intOption, 0, 1024},
@@ -121,7 +124,7 @@ func (c *change) readOptions(list []*pg_query.Node, reset bool) (options, error)
 		if err := rule.check(name, value); err != nil {
 			return o, err
 		}
-		if e.Defnamespace == "" { // what concerns TOAST has no meaning here
+		if e.Defnamespace == "" { // parameters of TOAST have no meaning here
 			o.set[name] = value
 		}
 	}
@@ -168,7 +171,7 @@ func number(v float64, k optionKind) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// optionText gives a parameter's value as text.
+// optionText returns a parameter's value as text.
 func optionText(n *pg_query.Node) string {
 	switch x := n.GetNode().(type) {
 	case *pg_query.Node_String_:
@@ -203,7 +206,7 @@ func constText(c *pg_query.A_Const) string {
 	return ""
 }
 
-// parseBool reads a boolean as PostgreSQL does: prefixes of true, false, yes, no; on, off, 1, 0.
+// parseBool parses a boolean as PostgreSQL does: prefixes of true, false, yes, no; on, off, 1, 0.
 func parseBool(name, s string) (bool, error) {
 	t := strings.ToLower(strings.TrimSpace(s))
 	switch {
@@ -215,7 +218,7 @@ func parseBool(name, s string) (bool, error) {
 	return false, pgerr.New(pgerr.InvalidParameterValue, "%s requires a Boolean value", name)
 }
 
-// option gives a parameter as the table will have it.
+// option returns a parameter as the table will have it.
 func (d *draft) option(name string) (string, bool) {
 	if v, ok := d.options.set[name]; ok {
 		return v, true
@@ -227,7 +230,7 @@ func (d *draft) option(name string) (string, bool) {
 	return v, ok
 }
 
-// touches tells whether the statement sets or resets one of the parameters.
+// touches reports whether the statement sets or resets one of the parameters.
 func (d *draft) touches(names ...string) bool {
 	for _, n := range names {
 		if _, ok := d.options.set[n]; ok || slices.Contains(d.options.reset, n) {
@@ -246,10 +249,10 @@ func (d *draft) boolOption(name string, otherwise bool) bool {
 	return err == nil && on
 }
 
-// keyOrder tells whether the primary key gets its index in key order.
+// keyOrder reports whether the primary key gets an index in key order.
 func (d *draft) keyOrder() bool { return d.boolOption(optionKeyOrder, true) }
 
-// keepOptions records the parameters in the table.
+// keepOptions stores the parameters in the table.
 func (d *draft) keepOptions() {
 	if d.t.Options == nil {
 		d.t.Options = map[string]string{}
@@ -260,7 +263,8 @@ func (d *draft) keepOptions() {
 	for _, name := range d.options.reset {
 		delete(d.t.Options, name)
 	}
-	for _, name := range append([]string{optionSplits, optionAuto, optionFormer, catalog.PrefixOption}, policyOptions...) {
+	for _, name := range append([]string{optionSplits, optionAuto, optionFormer, catalog.PrefixOption},
+		policyOptions...) {
 		delete(d.t.Options, name)
 	}
 	maps.Copy(d.t.Options, d.pending)

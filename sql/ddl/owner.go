@@ -11,51 +11,54 @@ import (
 func (r *runner) setSchema(n *pg_query.AlterObjectSchemaStmt) (string, bool, error) {
 	tag := "ALTER " + kindWord(n.ObjectType)
 	if n.ObjectType == pg_query.ObjectType_OBJECT_SEQUENCE {
-		return tag, true, r.alterSequenceAs(n.Relation, n.MissingOk, func(c *change, t *catalog.Table) error { return c.setSequenceSchema(t, n.Newschema) })
+		return tag, true, r.alterSequenceAs(n.Relation, n.MissingOk,
+			func(c *change, t *catalog.Table) error { return c.setSequenceSchema(t, n.Newschema) })
 	}
 	if n.ObjectType != pg_query.ObjectType_OBJECT_TABLE && n.MissingOk && n.Relation != nil {
 		return tag, true, r.missing(n.Relation, tag)
 	}
 	if n.ObjectType != pg_query.ObjectType_OBJECT_TABLE {
-		return tag, true, pgerr.Unsupported("%s is not supported yet", tag).WithHint("There are no objects of this kind yet, except those that are built in.")
+		return tag, true, pgerr.Unsupported("%s is not supported yet", tag).
+			WithHint("There are no objects of this kind yet, except those that are built in.")
 	}
-	return tag, true, r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
-		if t := c.sequenceNamed(n.Relation); t != nil {
-			if _, err := c.sequence(n.Relation); err != nil {
+	return tag, true, r.updateExclusive(func(c *change) []catalog.OID { return c.find(n.Relation) },
+		func(c *change) error {
+			if t := c.sequenceNamed(n.Relation); t != nil {
+				if _, err := c.sequence(n.Relation); err != nil {
+					return err
+				}
+				return c.setSequenceSchema(t, n.Newschema)
+			}
+			t, err := c.table(n.Relation)
+			if n.MissingOk && c.skipsMissing(err, n.Relation) {
+				return nil
+			}
+			if err != nil {
 				return err
 			}
-			return c.setSequenceSchema(t, n.Newschema)
-		}
-		t, err := c.table(n.Relation)
-		if n.MissingOk && c.skipsMissing(err, n.Relation) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		s, err := c.schemaToFill(n.Newschema, t.Name)
-		if err != nil {
-			return err
-		}
-		if s.OID == t.Schema {
-			return nil
-		}
-		owned, err := c.ownedBy([]*catalog.Table{t})
-		if err != nil {
-			return err
-		}
-		moved := t.Clone()
-		moved.Schema = s.OID
-		if err := c.moveParts(moved); err != nil {
-			return err
-		}
-		for _, x := range append([]*catalog.Table{t}, owned...) {
-			if err := c.moveTo(x, s); err != nil {
+			s, err := c.schemaToFill(n.Newschema, t.Name)
+			if err != nil {
 				return err
 			}
-		}
-		return nil
-	})
+			if s.OID == t.Schema {
+				return nil
+			}
+			owned, err := c.ownedBy([]*catalog.Table{t})
+			if err != nil {
+				return err
+			}
+			moved := t.Clone()
+			moved.Schema = s.OID
+			if err := c.moveParts(moved); err != nil {
+				return err
+			}
+			for _, x := range append([]*catalog.Table{t}, owned...) {
+				if err := c.setRelationSchema(x, s); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 }
 
 func indexNames(t *catalog.Table) []string {
@@ -66,7 +69,7 @@ func indexNames(t *catalog.Table) []string {
 	return out
 }
 
-// setOwner is ALTER … OWNER TO of what is no table.
+// setOwner is ALTER … OWNER TO of objects other than tables.
 func (r *runner) setOwner(n *pg_query.AlterOwnerStmt) (string, bool, error) {
 	tag := "ALTER " + kindWord(n.ObjectType)
 	name := n.Object.GetString_().GetSval()
@@ -76,7 +79,8 @@ func (r *runner) setOwner(n *pg_query.AlterOwnerStmt) (string, bool, error) {
 	case pg_query.ObjectType_OBJECT_DATABASE:
 		return tag, true, r.update(func(c *change) error { return c.databaseOwner(name, n.Newowner) })
 	}
-	return tag, true, pgerr.Unsupported("%s is not supported yet", tag).WithHint("There are no objects of this kind yet, except those that are built in.")
+	return tag, true, pgerr.Unsupported("%s is not supported yet", tag).
+		WithHint("There are no objects of this kind yet, except those that are built in.")
 }
 
 func (c *change) schemaOwner(name string, spec *pg_query.RoleSpec) error {

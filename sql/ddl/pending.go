@@ -6,27 +6,32 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// A table without a primary key may be given a sharding policy, or be made a range table: pg_dump creates a table first, loads its rows, and adds the key
-// last. The storage parameters are kept as they are then, and take effect with the statement that adds the key. That statement stores all rows again, so it
-// validates the policy at no further cost.
+// A table without a primary key may be given a sharding policy, or be made a range table, because
+// pg_dump creates a table first, loads its rows, and adds the key last. The storage parameters are
+// stored and take effect with the statement that adds the key. That statement rewrites all rows, so
+// it validates the policy at no further cost.
 //
-// PlacedCheck is how pg_get_constraintdef prints a policy for pg_dump: CONSTRAINT sharding CHECK (sherd.placed()). In CREATE TABLE it says nothing
-// that the storage parameters do not say; with NOT VALID it has the policy stay not validated.
+// CONSTRAINT sharding CHECK (sherd.placed()) is how pg_get_constraintdef prints a policy for
+// pg_dump. In CREATE TABLE it adds nothing to the storage parameters; with NOT VALID the policy
+// stays not validated.
 
 // placedText is the expression of that constraint as the catalog keeps it.
 const placedText = "sherd.placed()"
 
-// isPlaced reports whether a constraint is what pg_dump made of a policy.
+// isPlaced reports whether a constraint is the one that pg_dump prints for a policy.
 func isPlaced(k *catalog.Constraint) bool {
 	return k != nil && k.Kind == catalog.Check && k.Name == shardmap.ConstraintName && k.Check == placedText
 }
 
-// declare notes CONSTRAINT sharding CHECK (sherd.placed()); settleDeclared acts on it when the policy is known.
-func (d *draft) declare(valid bool) {
-	d.declared = &catalog.Constraint{Name: shardmap.ConstraintName, Kind: catalog.Check, Check: placedText, Valid: valid}
+// declareSharding records CONSTRAINT sharding CHECK (sherd.placed()); alignDeclared applies it when
+// the policy is known.
+func (d *draft) declareSharding(valid bool) {
+	d.declared = &catalog.Constraint{Name: shardmap.ConstraintName, Kind: catalog.Check, Check: placedText,
+		Valid: valid}
 }
 
-// declaredNotValid reports whether this statement, or one before the table had a key, has declared the policy NOT VALID.
+// declaredNotValid reports whether this statement, or an earlier one, has declared the policy NOT
+// VALID.
 func (d *draft) declaredNotValid() bool {
 	k := d.declared
 	if k == nil {
@@ -35,19 +40,21 @@ func (d *draft) declaredNotValid() bool {
 	return isPlaced(k) && !k.Valid
 }
 
-// postpone keeps the parameters of a policy until the table has a primary key. A policy that was in force becomes pending with its key dropped.
-func (d *draft) postpone(p *shardmap.Policy) error {
+// postponePolicy stores the parameters of a policy until the table has a primary key. A policy in
+// force becomes pending when the key is dropped.
+func (d *draft) postponePolicy(p *shardmap.Policy) error {
 	old := d.t.Policy
 	d.pending = pendingOptions(p)
 	d.t.Policy = nil
 	if old == nil {
 		if d.touches(policyOptions...) {
-			d.notice(pgerr.SuccessfulCompletion, `the sharding policy of "%s" takes effect when the table has a primary key`, d.t.Name)
+			d.notice(pgerr.SuccessfulCompletion,
+				`the sharding policy of "%s" takes effect when the table has a primary key`, d.t.Name)
 		}
 		return nil
 	}
 	if !d.t.PolicyValidated && !old.Mutable && d.declared == nil {
-		d.declare(false)
+		d.declareSharding(false)
 	}
 	d.t.PolicyValidated = false
 	return d.logPolicy(old, nil)
@@ -66,28 +73,31 @@ func pendingOptions(p *shardmap.Policy) map[string]string {
 	return out
 }
 
-// pendingPolicy returns the policy that a table without a primary key will have, nil if there is none.
+// pendingPolicy returns the policy that a table without a primary key will have, or nil.
 func pendingPolicy(t *catalog.Table) *shardmap.Policy {
 	by, ok := t.Options[shardmap.OptionBy]
 	if !ok || t.Policy != nil || isRange(by) {
 		return nil
 	}
-	p, err := shardmap.ParseOptions(shardmap.Options{By: by, Range: t.Options[shardmap.OptionRange], Mutable: t.Options[shardmap.OptionMutable]})
+	p, err := shardmap.ParseOptions(shardmap.Options{By: by, Range: t.Options[shardmap.OptionRange],
+		Mutable: t.Options[shardmap.OptionMutable]})
 	if err != nil {
 		return nil
 	}
 	return p
 }
 
-// settleDeclared makes CONSTRAINT sharding agree with the policy: one constraint of that name, which is the policy's.
-func (d *draft) settleDeclared(old *shardmap.Policy) error {
+// alignDeclared makes CONSTRAINT sharding agree with the policy: there is one constraint of that
+// name, the policy's.
+func (d *draft) alignDeclared(old *shardmap.Policy) error {
 	stored := d.t.Constraint(shardmap.ConstraintName)
 	sharded := d.t.Policy != nil || d.pending != nil && !isRange(d.pending[shardmap.OptionBy])
 	switch {
 	case sharded && stored != nil && !isPlaced(stored):
 		return duplicateConstraint(d.t, shardmap.ConstraintName)
 	case !sharded && d.declared != nil:
-		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" of relation "%s" needs a sharding policy`, shardmap.ConstraintName, d.t.Name).
+		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" of relation "%s" needs a sharding policy`,
+			shardmap.ConstraintName, d.t.Name).
 			WithHint("Use WITH (%s = …).", shardmap.OptionBy)
 	case d.t.Policy != nil && old != nil && d.declared != nil:
 		if d.declared.Valid {
@@ -98,7 +108,7 @@ func (d *draft) settleDeclared(old *shardmap.Policy) error {
 		}
 	}
 	if d.declared == nil && d.t.Policy == nil && d.pending != nil {
-		return nil // what was declared before stands
+		return nil // an earlier declaration stays
 	}
 	if isPlaced(stored) {
 		d.removeConstraint(shardmap.ConstraintName)
@@ -115,12 +125,13 @@ func (d *draft) settleDeclared(old *shardmap.Policy) error {
 	return nil
 }
 
-// hasConstraint reports whether a constraint of the table has a name; a policy has that of its constraint.
+// hasConstraint reports whether the table has a constraint of this name; a policy counts under its
+// constraint's name.
 func hasConstraint(t *catalog.Table, name string) bool {
 	return t.Constraint(name) != nil || name == shardmap.ConstraintName && t.Policy != nil
 }
 
-// dropSharding is DROP CONSTRAINT sharding, where that is the policy: the table has none afterwards.
+// dropSharding is DROP CONSTRAINT sharding of a policy: the table has no policy afterwards.
 func (d *draft) dropSharding(name string) bool {
 	if name != shardmap.ConstraintName || d.t.Policy == nil && !isPlaced(d.t.Constraint(name)) {
 		return false

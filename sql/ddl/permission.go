@@ -7,11 +7,11 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// owns tells whether the role owns what owner owns: it is that role or a superuser. There are no memberships yet, except that the
-// database's owner is pg_database_owner.
+// owns reports whether the current role has the rights of an owner: it is that role or a superuser.
+// There are no memberships yet, except that the database's owner is in pg_database_owner.
 func (c *change) owns(owner catalog.OID) bool { return Owns(c.view, c.Database, c.me, owner) }
 
-// Owns tells whether a role has the rights of an owner in a database.
+// Owns reports whether a role has the rights of an owner in a database.
 func Owns(v *catalog.View, database catalog.OID, role *catalog.Role, owner catalog.OID) bool {
 	if role == nil {
 		return false
@@ -28,7 +28,9 @@ func (c *change) mustOwn(t *catalog.Table) error {
 		return nil
 	}
 	if s := c.view.Schema(t.Schema); s != nil && c.owns(s.Owner) {
-		return nil // as PostgreSQL lets a schema's owner drop, rename and move; other changes need the table's owner
+		// as in PostgreSQL, a schema's owner may drop, rename and move its tables; other changes
+		// need the table's owner
+		return nil
 	}
 	kind := "table"
 	if t.Sequence != nil {
@@ -51,7 +53,7 @@ func (c *change) mustOwnDatabase(d *catalog.Database) error {
 	return nil
 }
 
-// mayCreateIn tells whether the role may create schemas in the database.
+// mayCreateIn returns an error unless the role may create schemas in the database.
 func (c *change) mayCreateIn(d *catalog.Database) error {
 	if !c.me.Superuser && d.Owner != c.me.OID {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for database %s", d.Name)
@@ -62,7 +64,8 @@ func (c *change) mayCreateIn(d *catalog.Database) error {
 // role finds the role that a RoleSpec names.
 func (c *change) role(spec *pg_query.RoleSpec) (*catalog.Role, error) {
 	switch spec.GetRoletype() {
-	case pg_query.RoleSpecType_ROLESPEC_CURRENT_ROLE, pg_query.RoleSpecType_ROLESPEC_CURRENT_USER, pg_query.RoleSpecType_ROLESPEC_SESSION_USER:
+	case pg_query.RoleSpecType_ROLESPEC_CURRENT_ROLE, pg_query.RoleSpecType_ROLESPEC_CURRENT_USER,
+		pg_query.RoleSpecType_ROLESPEC_SESSION_USER:
 		return c.me, nil
 	case pg_query.RoleSpecType_ROLESPEC_PUBLIC:
 		return nil, pgerr.New(pgerr.UndefinedObject, `role "public" does not exist`)
@@ -74,7 +77,8 @@ func (c *change) role(spec *pg_query.RoleSpec) (*catalog.Role, error) {
 	return r, nil
 }
 
-// newOwner finds a role to own something: one of another name needs a superuser, as there are no memberships yet.
+// newOwner finds the role that becomes an owner. Another role than the current one needs a
+// superuser, because there are no memberships yet.
 func (c *change) newOwner(spec *pg_query.RoleSpec) (*catalog.Role, error) {
 	r, err := c.role(spec)
 	if err != nil {

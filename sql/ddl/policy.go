@@ -7,36 +7,39 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// settleOptions decides what hangs on the storage parameters: the document, what $ in keys means, the sharding policy. keyMade tells that
-// the primary key was made by this statement, which is when anchors are decided.
-func (d *draft) settleOptions(keyMade bool) error {
-	if err := d.settleDocument(); err != nil {
+// applyOptions applies the storage parameters: the document, the meaning of $ in keys, the
+// sharding policy. keyMade is set if this statement creates the primary key, because anchors are
+// chosen then.
+func (d *draft) applyOptions(keyMade bool) error {
+	if err := d.chooseDocument(); err != nil {
 		return err
 	}
 	was := len(d.t.Segments) > 0
-	if err := d.settleSegments(); err != nil {
+	if err := d.updateSegments(); err != nil {
 		return err
 	}
-	if err := d.settleAnchors(keyMade || was != (len(d.t.Segments) > 0)); err != nil {
+	if err := d.chooseAnchors(keyMade || was != (len(d.t.Segments) > 0)); err != nil {
 		return err
 	}
-	if err := d.settlePolicy(); err != nil {
+	if err := d.applyPolicy(); err != nil {
 		return err
 	}
-	if err := d.settleCounters(); err != nil {
+	if err := d.checkCounters(); err != nil {
 		return err
 	}
 	d.keepOptions()
 	return nil
 }
 
-// settleDocument finds the document: the column that WITH names, else the one named doc, else the only jsonb column.
-func (d *draft) settleDocument() error {
+// chooseDocument chooses the document: the column that WITH names, else the column doc, else the
+// only jsonb column.
+func (d *draft) chooseDocument() error {
 	if name, ok := d.option(optionDocument); ok {
 		col := d.t.Column(name)
 		switch {
 		case col == nil:
-			return pgerr.New(pgerr.UndefinedColumn, `column "%s" named in option "%s" does not exist`, name, optionDocument)
+			return pgerr.New(pgerr.UndefinedColumn, `column "%s" named in option "%s" does not exist`, name,
+				optionDocument)
 		case col.Type != types.JSONB:
 			return pgerr.New(pgerr.DatatypeMismatch, `the document column "%s" must be of type jsonb`, name)
 		}
@@ -65,8 +68,8 @@ func (d *draft) settleDocument() error {
 	return nil
 }
 
-// settleAnchors decides whether $ means something in the table's keys.
-func (d *draft) settleAnchors(keyMade bool) error {
+// chooseAnchors decides whether $ has a meaning in the table's keys.
+func (d *draft) chooseAnchors(keyMade bool) error {
 	if by, ok := d.option(optionAnchorBy); ok {
 		if err := d.checkAnchorBy(by); err != nil {
 			return err
@@ -81,18 +84,19 @@ func (d *draft) settleAnchors(keyMade bool) error {
 	isText := d.textKey()
 	anchors := d.boolOption(optionAnchors, isText && d.t.Document != 0)
 	if anchors && d.t.PrimaryKey() != nil && !isText {
-		return pgerr.New(pgerr.InvalidParameterValue, `option "%s" needs a primary key of one text column`, optionAnchors)
+		return pgerr.New(pgerr.InvalidParameterValue, `option "%s" needs a primary key of one text column`,
+			optionAnchors)
 	}
 	anchors = anchors && d.t.PrimaryKey() != nil && len(d.t.Segments) == 0
 	if anchors == d.t.Anchors {
 		return nil
 	}
-	d.restored = true // by what their ids mean now
+	d.restored = true // its ids place it differently now
 	d.t.Anchors = anchors
 	return nil
 }
 
-// textKey tells whether the primary key is one column of type text.
+// textKey reports whether the primary key is one column of type text.
 func (d *draft) textKey() bool {
 	pk := d.t.PrimaryKey()
 	return pk != nil && len(pk.Columns) == 1 && d.t.ColumnByNum(pk.Columns[0]).Type == types.Text
@@ -109,28 +113,28 @@ func (d *draft) checkAnchorBy(by string) error {
 	return d.checkField(f, optionAnchorBy+" field")
 }
 
-// settlePolicy reads the policy and decides whether it may be trusted.
-func (d *draft) settlePolicy() error {
+// applyPolicy reads the policy and decides whether it counts as validated.
+func (d *draft) applyPolicy() error {
 	old := d.t.Policy
-	d.doubted = d.declaredNotValid()
+	d.declaredInvalid = d.declaredNotValid()
 	p, err := d.policyOf(old)
 	if err != nil {
 		return err
 	}
 	if p != nil && d.t.PrimaryKey() == nil {
-		if err := d.postpone(p); err != nil {
+		if err := d.postponePolicy(p); err != nil {
 			return err
 		}
-		return d.settleDeclared(old)
+		return d.alignDeclared(old)
 	}
-	if err := d.settlePolicyAs(old, p); err != nil {
+	if err := d.replacePolicy(old, p); err != nil {
 		return err
 	}
-	return d.settleDeclared(old)
+	return d.alignDeclared(old)
 }
 
-// settlePolicyAs puts a policy in force, or takes it back.
-func (d *draft) settlePolicyAs(old, p *shardmap.Policy) error {
+// replacePolicy replaces the policy old by p; nil is no policy.
+func (d *draft) replacePolicy(old, p *shardmap.Policy) error {
 	if p != nil {
 		if err := d.checkPolicy(p); err != nil {
 			return err
@@ -141,7 +145,7 @@ func (d *draft) settlePolicyAs(old, p *shardmap.Policy) error {
 		return nil
 	case p != nil && old != nil && p.Equal(old):
 		if d.was != nil && (d.was.Anchors != d.t.Anchors || d.was.Document != d.t.Document && d.needsDocument()) {
-			return d.trust(nil, p) // its fields, or ids, mean something else now
+			return d.trust(nil, p) // its fields or ids have another meaning now
 		}
 		return nil
 	case !d.t.Anchors:
@@ -156,7 +160,7 @@ func (d *draft) settlePolicyAs(old, p *shardmap.Policy) error {
 	return d.logPolicy(old, p)
 }
 
-// policyOf gives the policy as the statement leaves it.
+// policyOf returns the policy after the statement.
 func (d *draft) policyOf(old *shardmap.Policy) (*shardmap.Policy, error) {
 	if d.wantsRange() {
 		return nil, nil
@@ -171,7 +175,8 @@ func (d *draft) policyOf(old *shardmap.Policy) (*shardmap.Policy, error) {
 	} else if waiting != nil {
 		o = waiting.Options()
 	}
-	for name, field := range map[string]*string{shardmap.OptionBy: &o.By, shardmap.OptionRange: &o.Range, shardmap.OptionMutable: &o.Mutable} {
+	for name, field := range map[string]*string{shardmap.OptionBy: &o.By, shardmap.OptionRange: &o.Range,
+		shardmap.OptionMutable: &o.Mutable} {
 		if d.touches(name) {
 			*field = d.options.set[name]
 		}
@@ -195,7 +200,7 @@ func firstOf(a, b string) string {
 	return b
 }
 
-// trust decides whether queries may route by the new policy at once.
+// trust decides whether queries may be routed by the new policy at once.
 func (d *draft) trust(old, p *shardmap.Policy) error {
 	if p.Mutable {
 		d.t.PolicyValidated = false
@@ -209,9 +214,9 @@ func (d *draft) trust(old, p *shardmap.Policy) error {
 	if err != nil {
 		return err
 	}
-	d.t.PolicyValidated = !filled && !d.doubted
+	d.t.PolicyValidated = !filled && !d.declaredInvalid
 	switch waited := d.was != nil && d.was.PrimaryKey() == nil && pendingPolicy(d.was) != nil; {
-	case !filled || d.doubted:
+	case !filled || d.declaredInvalid:
 	case waited:
 		d.judged = true
 	default:
@@ -220,19 +225,21 @@ func (d *draft) trust(old, p *shardmap.Policy) error {
 	return nil
 }
 
-// notValidated is the notice of a policy that some documents may not obey.
+// notValidated is the notice about a policy that some documents may not obey.
 func notValidated(v *catalog.View, t *catalog.Table) *pgerr.Error {
-	n := pgerr.New(pgerr.SuccessfulCompletion, `the sharding policy of "%s" is not validated: queries do not route by its fields yet`, t.Name).
+	n := pgerr.New(pgerr.SuccessfulCompletion,
+		`the sharding policy of "%s" is not validated: queries do not route by its fields yet`, t.Name).
 		WithHint("Run ALTER TABLE %s VALIDATE CONSTRAINT %s.", quotedName(v, t), shardmap.ConstraintName)
 	n.Severity = "NOTICE"
 	return n
 }
 
-// checkPolicy makes sure that the table has the policy's fields.
+// checkPolicy returns an error if the table lacks a field of the policy.
 func (d *draft) checkPolicy(p *shardmap.Policy) error {
 	pk := d.t.PrimaryKey()
 	if pk == nil {
-		return pgerr.New(pgerr.InvalidParameterValue, `table "%s" needs a primary key before it can have a sharding policy`, d.t.Name)
+		return pgerr.New(pgerr.InvalidParameterValue,
+			`table "%s" needs a primary key before it can have a sharding policy`, d.t.Name)
 	}
 	for _, f := range p.Fields {
 		if f.Func == shardmap.IDFunc {
@@ -245,20 +252,25 @@ func (d *draft) checkPolicy(p *shardmap.Policy) error {
 			continue
 		}
 		if !d.inKey(pk, f) {
-			return pgerr.New(pgerr.InvalidParameterValue, `sharding field "%s" is no column of the primary key of "%s"`, f.PathString(), d.t.Name).
-				WithHint("Only a collection, a table with one text key column and a jsonb document, can be sharded by other fields.")
+			return pgerr.New(pgerr.InvalidParameterValue, `sharding field "%s" is no column of the primary key of "%s"`,
+				f.PathString(), d.t.Name).
+				WithHint("Only a collection, a table with one text key column and a jsonb document, can be sharded " +
+					"by other fields.")
 		}
 	}
 	return nil
 }
 
-// checkField makes sure that a field is a column or that there is a document to find it in.
+// checkField returns an error unless a field is a column or the table has a document to look it up
+// in.
 func (d *draft) checkField(f shardmap.Field, what string) error {
 	if d.t.Document != 0 || len(f.Path) == 1 && d.t.Column(f.Path[0]) != nil {
 		return nil
 	}
-	return pgerr.New(pgerr.UndefinedColumn, `%s "%s" is no column of "%s", and the table has no document`, what, f.PathString(), d.t.Name).
-		WithHint("A document is a jsonb column named doc, the only jsonb column, or the one that WITH (document = …) names.")
+	return pgerr.New(pgerr.UndefinedColumn, `%s "%s" is no column of "%s", and the table has no document`, what,
+		f.PathString(), d.t.Name).
+		WithHint("A document is a jsonb column named doc, the only jsonb column, or the one that WITH (document = " +
+			"…) names.")
 }
 
 func (d *draft) inKey(pk *catalog.Constraint, f shardmap.Field) bool {

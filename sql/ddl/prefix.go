@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// PrefixTables gives the tables of a database that lie by its rules for prefixes.
+// PrefixTables returns the tables of a database that are placed by its prefix rules.
 func PrefixTables(v *catalog.View, database catalog.OID) (out []catalog.OID) {
 	for t := range v.Tables(database) {
 		if t.FollowsPrefixes() {
@@ -18,9 +18,12 @@ func PrefixTables(v *catalog.View, database catalog.OID) (out []catalog.OID) {
 	return out
 }
 
-// ChangePrefixes makes or drops a rule for a prefix, as edit says, and redefines all tables that lie by it, which the caller has locked. Those to be stored anew have
-// rows that are to lie elsewhere; the policies of those that are doubted are not validated any more. Where a table has come meanwhile, it is 40001.
-func ChangePrefixes(ctx context.Context, e *Env, locked, anew, doubted []catalog.OID, edit func(*catalog.Change) error) error {
+// ChangePrefixes adds or drops a prefix rule, as edit says, and redefines all tables that are
+// placed by prefix rules, which the caller has locked. anew lists the tables whose rows must move
+// and are rewritten; declaredInvalid lists those whose policies are not validated any more. It
+// returns 40001 if another table has been created meanwhile.
+func ChangePrefixes(ctx context.Context, e *Env, locked, anew, declaredInvalid []catalog.OID,
+	edit func(*catalog.Change) error) error {
 	r := &runner{Env: e, ctx: ctx}
 	var rewrites []Rewrite
 	err := r.updateLocked(locked, func(c *change) error {
@@ -33,7 +36,8 @@ func ChangePrefixes(ctx context.Context, e *Env, locked, anew, doubted []catalog
 				return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
 					WithDetail("A table was made while a rule for a prefix was made or dropped.").WithHint("Try again.")
 			}
-			if err := c.follow(oid, slices.Contains(anew, oid), slices.Contains(doubted, oid)); err != nil {
+			if err := c.applyPrefixRules(oid, slices.Contains(anew, oid),
+				slices.Contains(declaredInvalid, oid)); err != nil {
 				return err
 			}
 			if c.rewrite != nil {
@@ -45,20 +49,23 @@ func ChangePrefixes(ctx context.Context, e *Env, locked, anew, doubted []catalog
 	})
 	for _, w := range rewrites {
 		if err == nil {
-			err = r.storeAgain(w)
+			err = r.rewriteTable(w)
 		}
 	}
 	return err
 }
 
-// follow redefines a table by the rules that the change has made.
-func (c *change) follow(oid catalog.OID, anew, doubted bool) error {
+// applyPrefixRules redefines a table by the changed rules.
+func (c *change) applyPrefixRules(oid catalog.OID, anew, declaredInvalid bool) error {
 	was := c.view.Table(oid)
 	t := was.Clone()
-	if doubted {
+	if declaredInvalid {
 		t.PolicyValidated = false
-		c.notice(pgerr.SuccessfulCompletion, `the sharding policy of "%s" is not validated any more: documents lie elsewhere than their content belongs now`, t.Name)
-		c.notices[len(c.notices)-1].Hint = "SELECT sherd.replace_placement('" + t.Name + "'); gives them ids by which they lie there."
+		c.notice(pgerr.SuccessfulCompletion,
+			`the sharding policy of "%s" is not validated any more: documents lie elsewhere than their content `+
+				`belongs now`, t.Name)
+		c.notices[len(c.notices)-1].Hint = "SELECT sherd.replace_placement('" + t.Name +
+			"'); gives them ids by which they lie there."
 	}
 	if !anew {
 		return c.ch.PutTable(t)

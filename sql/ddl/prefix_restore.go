@@ -9,10 +9,11 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Option shard_prefixes of CREATE TABLE has the rules for prefixes of the database that a table was dumped from. They are the database's, so they are made if they
-// are not there, at once, whatever becomes of the transaction: as sherd.set_prefix does.
+// The option shard_prefixes of CREATE TABLE has the prefix rules of the database that a table was
+// dumped from. Rules belong to the database: missing ones are created at once, as by
+// sherd.set_prefix, even if the transaction rolls back.
 
-// restorePrefixes makes the rules that the options of a new table name.
+// restorePrefixes creates the rules that the options of a new table name.
 func (r *runner) restorePrefixes(options []*pg_query.Node) error {
 	text := ""
 	for _, n := range options {
@@ -28,7 +29,8 @@ func (r *runner) restorePrefixes(options []*pg_query.Node) error {
 		return err
 	}
 	if me := r.View().Role(r.Role); me == nil || !me.Superuser {
-		return pgerr.New(pgerr.InsufficientPrivilege, `permission denied to make a rule for prefix "%s"`, missing[0].Text).
+		return pgerr.New(pgerr.InsufficientPrivilege, `permission denied to make a rule for prefix "%s"`,
+			missing[0].Text).
 			WithHint("Only superusers may. Call sherd.set_prefix before, or restore as one.")
 	}
 	tables := PrefixTables(r.View(), r.Database)
@@ -73,8 +75,9 @@ func (r *runner) missingPrefixes(v *catalog.View, text string) ([]catalog.Prefix
 	return d.MissingPrefixes(rules)
 }
 
-// checkUnused makes sure that no row would lie elsewhere by a new rule: tables have no primary key yet, or no rows. Tables of the running transaction, which only it
-// knows, cannot follow a rule that is in force for all.
+// checkUnused returns an error if a new rule would move rows: tables must have no primary key yet,
+// or no rows. Tables that only the running transaction knows cannot follow a rule that is in force
+// for all.
 func (r *runner) checkUnused(tables []catalog.OID) error {
 	v, newest := r.View(), r.Catalog.View()
 	c := &change{runner: r, view: v, me: v.Role(r.Role)}
@@ -92,7 +95,8 @@ func (r *runner) checkUnused(tables []catalog.OID) error {
 			return err
 		}
 		if !empty {
-			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `rules for prefixes cannot be restored while table "%s" has rows`, t.Name).
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+				`rules for prefixes cannot be restored while table "%s" has rows`, t.Name).
 				WithHint("Restore into an empty database, or call sherd.set_prefix before.")
 		}
 	}

@@ -28,19 +28,22 @@ func (r *runner) rename(n *pg_query.RenameStmt) (string, bool, error) {
 	case pg_query.ObjectType_OBJECT_SEQUENCE:
 		return tag, true, r.renameRelation(n, "sequence")
 	case pg_query.ObjectType_OBJECT_COLUMN, pg_query.ObjectType_OBJECT_TABCONSTRAINT:
-		if n.RenameType == pg_query.ObjectType_OBJECT_TABCONSTRAINT || n.RelationType == pg_query.ObjectType_OBJECT_TABLE {
+		if n.RenameType == pg_query.ObjectType_OBJECT_TABCONSTRAINT ||
+			n.RelationType == pg_query.ObjectType_OBJECT_TABLE {
 			return "ALTER TABLE", true, r.renamePart(n)
 		}
 	}
 	if n.MissingOk && n.Relation != nil {
 		return tag, true, r.missing(n.Relation, tag)
 	}
-	return tag, true, pgerr.Unsupported("%s is not supported yet", tag).WithHint("There are no objects of this kind yet, except those that are built in.")
+	return tag, true, pgerr.Unsupported("%s is not supported yet", tag).
+		WithHint("There are no objects of this kind yet, except those that are built in.")
 }
 
-// renameRelation renames a table, or the index of a primary key with its constraint. ALTER TABLE takes the name of an index too.
+// renameRelation renames a table, or the index of a primary key with its constraint. ALTER TABLE
+// accepts the name of an index too.
 func (r *runner) renameRelation(n *pg_query.RenameStmt, kind string) error {
-	return r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
+	return r.updateExclusive(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
 		f, err := c.relationToRename(n.Relation)
 		if n.MissingOk && c.skipsMissing(err, n.Relation) {
 			return nil
@@ -60,7 +63,8 @@ func (r *runner) renameRelation(n *pg_query.RenameStmt, kind string) error {
 		t := f.table.Clone()
 		if f.index == nil {
 			d := &draft{change: c, t: t, was: f.table}
-			if err := d.renameInExpressions(func(v *query.Var) bool { return v.Col == query.ColWholeRow }, n.Newname); err != nil {
+			if err := d.renameInExpressions(func(v *query.Var) bool { return v.Col == query.ColWholeRow },
+				n.Newname); err != nil {
 				return err
 			}
 			t.Name = n.Newname
@@ -87,14 +91,15 @@ func (c *change) relationToRename(rv *pg_query.RangeVar) (found, error) {
 	if err := c.mustOwn(f.table); err != nil {
 		return f, err
 	}
-	return f, c.own(f.table)
+	return f, c.requireLocked(f.table)
 }
 
 // renameConstraint renames a constraint, and the index of a primary key with it.
 func (c *change) renameConstraint(t *catalog.Table, from, to string) error {
 	k := t.Constraint(from)
 	if isPlaced(k) || k == nil && from == shardmap.ConstraintName && t.Policy != nil {
-		return pgerr.New(pgerr.WrongObjectType, `constraint "%s" of relation "%s" is its sharding policy and cannot be renamed`, from, t.Name)
+		return pgerr.New(pgerr.WrongObjectType,
+			`constraint "%s" of relation "%s" is its sharding policy and cannot be renamed`, from, t.Name)
 	}
 	if k == nil {
 		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" for table "%s" does not exist`, from, t.Name)
@@ -118,7 +123,7 @@ func (c *change) renameConstraint(t *catalog.Table, from, to string) error {
 
 // renamePart renames a column or a constraint.
 func (r *runner) renamePart(n *pg_query.RenameStmt) error {
-	return r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
+	return r.updateExclusive(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
 		t, err := c.table(n.Relation)
 		if n.MissingOk && c.skipsMissing(err, n.Relation) {
 			return nil
@@ -137,7 +142,8 @@ func (r *runner) renamePart(n *pg_query.RenameStmt) error {
 	})
 }
 
-// renameColumn renames a column and whatever names it: constraints, generated columns, parameters, the sharding policy.
+// renameColumn renames a column and every reference to it: constraints, generated columns,
+// parameters, the sharding policy.
 func (d *draft) renameColumn(from, to string) error {
 	if systemColumns[from] {
 		return pgerr.Unsupported(`cannot rename system column "%s"`, from)
@@ -171,7 +177,8 @@ func (d *draft) renameColumn(from, to string) error {
 	return nil
 }
 
-// renameInExpressions deparses stored expressions again with another name for the variables that which picks.
+// renameInExpressions deparses stored expressions with a new name for the variables that satisfy
+// which.
 func (d *draft) renameInExpressions(which func(*query.Var) bool, to string) error {
 	over := d.columns()
 	renamed := func(e query.Expr) string {
@@ -215,7 +222,9 @@ func (d *draft) renameInExpressions(which func(*query.Var) bool, to string) erro
 		c.Generated = renamed(e)
 	}
 	for i := range d.t.Indexes {
-		err := d.indexExpressions(&d.t.Indexes[i], func(_ string, e query.Expr) (string, error) { return renamed(e), nil })
+		err := d.indexExpressions(&d.t.Indexes[i], func(_ string, e query.Expr) (string, error) {
+			return renamed(e), nil
+		})
 		if err != nil {
 			return err
 		}
@@ -254,7 +263,7 @@ func (d *draft) renameInPolicy(from, to string) error {
 	return nil
 }
 
-// renamedField returns the policy with the column from called to.
+// renamedField returns the policy with the column from renamed to.
 func renamedField(p *shardmap.Policy, from, to string) (*shardmap.Policy, error) {
 	fields := slices.Clone(p.Fields)
 	for i, f := range fields {

@@ -2,9 +2,10 @@ package ddl
 
 import "github.com/sherddb/sherd/sql/query"
 
-// putRestored makes the draft the table's definition, under a new storage id: the rows are stored there anew, with all index entries, when the change
-// has been made. What is stored under the old one is deleted when the change is in force. A table without rows takes a new storage too: older
-// versions of rows cannot be read by the new definition.
+// putRestored stores the draft as the table's definition under a new storage id. After the change
+// has been made, the rows and all index entries are written there; the old data is deleted when the
+// change is in force. A table without rows gets a new storage too, because older versions of rows
+// cannot be read by the new definition.
 func (d *draft) putRestored() error {
 	filled, err := d.filled()
 	if err != nil {
@@ -21,14 +22,16 @@ func (d *draft) putRestored() error {
 	for i := range d.t.Columns {
 		d.t.Columns[i].Missing = nil
 	}
-	d.rewrite = &Rewrite{Table: d.t.OID, Old: d.view, Exprs: d.restoring(), Judge: d.judged} // of no rows too: who cannot wait for users is told by it
-	if !filled && !d.doubted {
+	// also without rows: callers that cannot wait for the table's users check it
+	d.rewrite = &Rewrite{Table: d.t.OID, Old: d.view, Exprs: d.restoring(), Judge: d.judged}
+	if !filled && !d.declaredInvalid {
 		d.t.PolicyValidated = d.t.Policy != nil && !d.t.Policy.Mutable
 	}
 	return d.ch.PutTable(d.t)
 }
 
-// restoring gives what becomes of each column: what it has, or what the statement says.
+// restoring returns how each column is computed in the rewrite: a copy, or the statement's
+// expression.
 func (d *draft) restoring() []query.Expr {
 	out := make([]query.Expr, len(d.t.Columns))
 	for i := range d.t.Columns {

@@ -14,17 +14,19 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// quoteListed spells a name of search_path as SET keeps it.
+// quoteListed quotes a name of search_path as SET stores it.
 func quoteListed(name string) string { return builtin.QuoteIdent(name) }
 
 func checkRoleName(name string) error {
 	if prefix := catalog.ReservedRolePrefix(name); prefix != "" {
-		return pgerr.New(pgerr.ReservedName, `role name "%s" is reserved`, name).WithDetail(`Role names starting with "%s" are reserved.`, prefix)
+		return pgerr.New(pgerr.ReservedName, `role name "%s" is reserved`, name).
+			WithDetail(`Role names starting with "%s" are reserved.`, prefix)
 	}
 	return nil
 }
 
-// checkNotPredefined refuses to change a role that the system made. A user's role whose name was reserved later can be changed.
+// checkNotPredefined refuses to change a role that the system created. A role of a user can be
+// changed even if its name was reserved later.
 func checkNotPredefined(role *catalog.Role) error {
 	if role.Predefined() {
 		return checkRoleName(role.Name)
@@ -75,7 +77,7 @@ func (c *change) mayMakeRole(role *catalog.Role) error {
 	return nil
 }
 
-// roleOptions applies what follows the role's name.
+// roleOptions applies the options after the role's name.
 func (c *change) roleOptions(role *catalog.Role, list []*pg_query.Node) error {
 	seen := map[string]bool{}
 	for _, node := range list {
@@ -100,7 +102,8 @@ func (c *change) roleOptions(role *catalog.Role, list []*pg_query.Node) error {
 		case "sysid":
 			c.notice(pgerr.SuccessfulCompletion, "SYSID can no longer be specified")
 		default:
-			err = pgerr.Unsupported("role memberships are not supported yet").WithHint("Give each user the attributes it needs.")
+			err = pgerr.Unsupported("role memberships are not supported yet").
+				WithHint("Give each user the attributes it needs.")
 		}
 		if err != nil {
 			return err
@@ -129,7 +132,8 @@ func roleFlag(role *catalog.Role, option string) *bool {
 	return nil
 }
 
-// setPassword keeps the verifier of a password; one that is a verifier already is kept as it is, an empty one is none.
+// setPassword stores the verifier of a password. A text that is a verifier already is stored as it
+// is; an empty text removes the password.
 func (c *change) setPassword(role *catalog.Role, arg *pg_query.Node) error {
 	role.Password = ""
 	text := optionText(arg)
@@ -143,7 +147,8 @@ func (c *change) setPassword(role *catalog.Role, arg *pg_query.Node) error {
 		role.Password = text
 		return nil
 	case isMD5(text):
-		return pgerr.Unsupported("MD5 passwords are not supported").WithHint("Give the password itself, or a SCRAM-SHA-256 verifier.")
+		return pgerr.Unsupported("MD5 passwords are not supported").
+			WithHint("Give the password itself, or a SCRAM-SHA-256 verifier.")
 	}
 	v, err := scramsecret.Make(text)
 	if err != nil {
@@ -157,7 +162,7 @@ func isMD5(s string) bool {
 	return len(s) == 35 && strings.HasPrefix(s, "md5") && strings.Trim(s[3:], "0123456789abcdef") == ""
 }
 
-// validUntil checks a point in time and keeps it in ISO form.
+// validUntil checks a timestamp and returns it in ISO form.
 func (c *change) validUntil(text string) (string, error) {
 	d, err := types.Input(types.TimestampTZ, -1, text, c.Env.Env)
 	if err != nil {
@@ -203,9 +208,11 @@ func (c *change) mayAlterRole(role *catalog.Role, list []*pg_query.Node) error {
 	}
 	switch {
 	case role.Superuser || names["superuser"]:
-		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to alter superuser roles or change superuser attribute")
+		return pgerr.New(pgerr.InsufficientPrivilege,
+			"must be superuser to alter superuser roles or change superuser attribute")
 	case role.Replication || names["isreplication"]:
-		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to alter replication roles or change replication attribute")
+		return pgerr.New(pgerr.InsufficientPrivilege,
+			"must be superuser to alter replication roles or change replication attribute")
 	case names["bypassrls"]:
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to change bypassrls attribute")
 	case c.me.CreateRole:
@@ -254,7 +261,7 @@ func (r *runner) dropRole(n *pg_query.DropRoleStmt) error {
 			role, err := c.roleToDrop(o.GetRoleSpec())
 			if err != nil {
 				if e := pgerr.From(err); n.MissingOk && e.Code == pgerr.UndefinedObject {
-					c.skip(e)
+					c.noticeSkipped(e)
 					continue
 				}
 				return err
@@ -278,7 +285,8 @@ func (c *change) roleToDrop(spec *pg_query.RoleSpec) (*catalog.Role, error) {
 	case role.Superuser && !c.me.Superuser:
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to drop superusers")
 	case role.OID < catalog.FirstOID:
-		return nil, pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop role %s because it is required by the database system", role.Name)
+		return nil, pgerr.New(pgerr.DependentObjectsStillExist,
+			"cannot drop role %s because it is required by the database system", role.Name)
 	}
 	return role, nil
 }

@@ -38,7 +38,7 @@ func (r *runner) createSchema(n *pg_query.CreateSchemaStmt) error {
 		if catalog.IsBuiltinSchema(name) || c.view.SchemaByName(c.Database, name) != nil {
 			err := pgerr.New(pgerr.DuplicateSchema, `schema "%s" already exists`, name)
 			if n.IfNotExists {
-				c.skip(err)
+				c.noticeSkipped(err)
 				return nil
 			}
 			return err
@@ -58,7 +58,8 @@ func (r *runner) createSchema(n *pg_query.CreateSchemaStmt) error {
 	return r.schemaElements(name, n.SchemaElts)
 }
 
-// schemaElements makes what CREATE SCHEMA lists: tables as they come, then their indexes. Names without a schema are in the new one.
+// schemaElements creates the elements of CREATE SCHEMA: tables in their order, then their indexes.
+// Names without a schema are in the new one.
 func (r *runner) schemaElements(schema string, elements []*pg_query.Node) error {
 	inside := *r.Env
 	inside.SearchPath = append([]string{schema}, r.SearchPath...)
@@ -74,7 +75,8 @@ func (r *runner) schemaElements(schema string, elements []*pg_query.Node) error 
 				of = n.GetIndexStmt().GetRelation()
 			}
 			if s := of.GetSchemaname(); s != "" && s != schema {
-				return pgerr.New(pgerr.InvalidSchemaDefinition, "CREATE specifies a schema (%s) different from the one being created (%s)", s, schema)
+				return pgerr.New(pgerr.InvalidSchemaDefinition,
+					"CREATE specifies a schema (%s) different from the one being created (%s)", s, schema)
 			}
 			if _, done, err := in.tables(n); err != nil {
 				return err
@@ -94,7 +96,7 @@ func checkSchemaName(name string) error {
 	return nil
 }
 
-// schemaNamed finds a schema to be changed.
+// schemaNamed finds a schema to change.
 func (c *change) schemaNamed(name string) (*catalog.Schema, error) {
 	if catalog.IsBuiltinSchema(name) {
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of schema %s", name).
@@ -143,31 +145,33 @@ func (r *runner) dropSchemas(n *pg_query.DropStmt) error {
 		}
 		return out
 	}
-	return r.exclusively(func(c *change) []catalog.OID { return c.withReferring(find(c), n.Behavior) }, func(c *change) error {
-		var drop []*catalog.Schema
-		for _, o := range n.Objects {
-			name := o.GetString_().GetSval()
-			if catalog.IsBuiltinSchema(name) {
-				return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop schema %s because it is required by the database system", name)
-			}
-			s, err := c.schemaNamed(name)
-			if e := pgerr.From(err); e != nil {
-				if n.MissingOk && e.Code == pgerr.InvalidSchemaName {
-					c.skip(e)
-					continue
+	return r.updateExclusive(func(c *change) []catalog.OID { return c.withReferring(find(c), n.Behavior) },
+		func(c *change) error {
+			var drop []*catalog.Schema
+			for _, o := range n.Objects {
+				name := o.GetString_().GetSval()
+				if catalog.IsBuiltinSchema(name) {
+					return pgerr.New(pgerr.DependentObjectsStillExist,
+						"cannot drop schema %s because it is required by the database system", name)
 				}
-				return err
+				s, err := c.schemaNamed(name)
+				if e := pgerr.From(err); e != nil {
+					if n.MissingOk && e.Code == pgerr.InvalidSchemaName {
+						c.noticeSkipped(e)
+						continue
+					}
+					return err
+				}
+				if err := c.mustOwnSchema(s); err != nil {
+					return err
+				}
+				drop = append(drop, s)
 			}
-			if err := c.mustOwnSchema(s); err != nil {
-				return err
-			}
-			drop = append(drop, s)
-		}
-		return c.dropSchemaList(drop, n.Behavior == pg_query.DropBehavior_DROP_CASCADE)
-	})
+			return c.dropSchemaList(drop, n.Behavior == pg_query.DropBehavior_DROP_CASCADE)
+		})
 }
 
-// maxReported is how many dependent objects a message lists (MAX_REPORTED_DEPS).
+// maxReported is the number of dependent objects that a message lists (MAX_REPORTED_DEPS).
 const maxReported = 100
 
 func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
@@ -175,7 +179,7 @@ func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
 	dropped := c.tablesOf(list)
 	for _, s := range slices.Backward(list) { // listed as PostgreSQL does
 		for _, t := range c.tablesOf([]*catalog.Schema{s}) {
-			if err := c.own(t); err != nil {
+			if err := c.requireLocked(t); err != nil {
 				return err
 			}
 			if !c.ownedAmong(t, dropped) {
@@ -186,12 +190,12 @@ func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
 			for _, d := range refs {
 				gone, detail = append(gone, c.constraintWords(d.Referrer)), append(detail, c.dependsText(d))
 			}
-			lines, defaults, users := c.orphanedBy(t, dropped)
+			lines, defaults, users := c.sequenceDependentsOf(t, dropped)
 			gone, detail = append(gone, defaults...), append(detail, lines...)
 			if !cascade {
 				continue
 			}
-			if err := errors.Join(c.sever(refs), c.undefaultSevered(users), c.dropTable(t)); err != nil {
+			if err := errors.Join(c.recordDroppedKeys(refs), c.dropDefaultsAndKeys(users), c.dropTable(t)); err != nil {
 				return err
 			}
 		}
@@ -201,11 +205,12 @@ func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
 		if len(list) > 1 {
 			what = "desired object(s)"
 		}
-		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on %s", what, itOrThem(len(list))).
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on %s", what,
+			itOrThem(len(list))).
 			WithDetail("%s", reported(detail)).WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 	}
 	c.cascades(gone)
-	if err := c.severed(); err != nil {
+	if err := c.dropRecordedKeys(); err != nil {
 		return err
 	}
 	for _, s := range list {
@@ -214,13 +219,15 @@ func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
 	return nil
 }
 
-// tablesOf lists the tables of schemas, the oldest first within each.
+// tablesOf returns the tables of schemas, the oldest first within each.
 func (c *change) tablesOf(list []*catalog.Schema) []*catalog.Table {
 	var out []*catalog.Table
 	for _, s := range list {
-		out = append(out, slices.SortedFunc(c.view.TablesIn(s.OID), func(a, b *catalog.Table) int { return cmp.Compare(a.OID, b.OID) })...)
+		out = append(out, slices.SortedFunc(c.view.TablesIn(s.OID),
+			func(a, b *catalog.Table) int { return cmp.Compare(a.OID, b.OID) })...)
 	}
-	return slices.DeleteFunc(out, func(t *catalog.Table) bool { return t.Kind == catalog.KindParts }) // they go with their tables
+	// dropped with their tables
+	return slices.DeleteFunc(out, func(t *catalog.Table) bool { return t.Kind == catalog.KindParts })
 }
 
 func itOrThem(n int) string {
@@ -230,10 +237,11 @@ func itOrThem(n int) string {
 	return "it"
 }
 
-// reported joins the lines of a DETAIL, as many as PostgreSQL lists.
+// reported joins the lines of a DETAIL, at most as many as PostgreSQL lists.
 func reported(lines []string) string {
 	if more := len(lines) - maxReported; more > 0 {
-		lines = append(lines[:maxReported:maxReported], "and "+plural(more, "other object")+" (see server log for list)")
+		lines = append(lines[:maxReported:maxReported], "and "+plural(more, "other object")+
+			" (see server log for list)")
 	}
 	return strings.Join(lines, "\n")
 }

@@ -12,12 +12,14 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Range tables: shard_by = 'range' has rows lie by ranges of their primary keys, the segments, instead of by a hash.
+// Range tables: with shard_by = 'range', rows lie by ranges of their primary keys, the segments,
+// instead of by a hash.
 
 // isRange reports whether a value of shard_by asks for key ranges.
 func isRange(by string) bool { return strings.EqualFold(strings.TrimSpace(by), shardmap.RangeTable) }
 
-// wantsRange reports whether the table is a range table when the statement is done, or waits for a primary key to be one.
+// wantsRange reports whether the table is a range table after the statement, or becomes one with a
+// primary key.
 func (d *draft) wantsRange() bool {
 	if d.touches(shardmap.OptionBy) {
 		return isRange(d.options.set[shardmap.OptionBy])
@@ -25,13 +27,15 @@ func (d *draft) wantsRange() bool {
 	return len(d.t.Segments) > 0 || d.t.Policy == nil && isRange(d.t.Options[shardmap.OptionBy])
 }
 
-// settleSegments makes the segments of what becomes a range table, and takes away those of what is none any more; the rows are stored again then.
-func (d *draft) settleSegments() error {
+// updateSegments creates the segments of a table that becomes a range table, and removes them if it
+// is a range table no more; both rewrite the rows.
+func (d *draft) updateSegments() error {
 	was := len(d.t.Segments) > 0
 	if !d.wantsRange() {
 		for _, name := range splitOptions {
 			if d.options.set[name] != "" {
-				return pgerr.New(pgerr.InvalidParameterValue, `option "%s" needs %s = '%s'`, name, shardmap.OptionBy, shardmap.RangeTable)
+				return pgerr.New(pgerr.InvalidParameterValue, `option "%s" needs %s = '%s'`, name, shardmap.OptionBy,
+					shardmap.RangeTable)
 			}
 		}
 		d.t.Segments, d.restored = nil, d.restored || was
@@ -45,10 +49,12 @@ func (d *draft) settleSegments() error {
 		return d.postponeRange()
 	case was && d.options.set[optionSplits]+d.options.set[optionAuto] != "":
 		return pgerr.Unsupported(`option "%s" of a table that has segments is not supported`, optionSplits).
-			WithHint("Use SELECT sherd.split_segment(%s, '…') with the key at which a segment is to begin.", builtin.QuoteLiteral(d.quoted(d.view, d.t)))
-	case was && !d.keyStands():
+			WithHint("Use SELECT sherd.split_segment(%s, '…') with the key at which a segment is to begin.",
+				builtin.QuoteLiteral(d.quoted(d.view, d.t)))
+	case was && !d.keyUnchanged():
 		return pgerr.Unsupported(`changing the primary key of range table "%s" is not supported`, d.t.Name).
-			WithHint("Its segments begin at values of that key. Use ALTER TABLE %s RESET (%s) first.", d.quoted(d.view, d.t), shardmap.OptionBy)
+			WithHint("Its segments begin at values of that key. Use ALTER TABLE %s RESET (%s) first.",
+				d.quoted(d.view, d.t), shardmap.OptionBy)
 	case was:
 		return nil
 	}
@@ -69,10 +75,12 @@ func (d *draft) settleSegments() error {
 	return err
 }
 
-// splitOptions are the storage parameters that say where segments begin: by a user, and by the balancer.
+// splitOptions are the storage parameters that list where segments begin: chosen by a user, and by
+// the balancer.
 var splitOptions = [...]string{optionSplits, optionAuto}
 
-// postponeRange keeps the parameters of a range table until it has a primary key. A range table whose key is dropped waits for the next one.
+// postponeRange stores the parameters of a range table until it has a primary key. If the key of a
+// range table is dropped, they become pending.
 func (d *draft) postponeRange() error {
 	d.pending = map[string]string{}
 	for _, name := range splitOptions {
@@ -86,7 +94,8 @@ func (d *draft) postponeRange() error {
 		}
 		d.t.Segments, d.restored = nil, true
 	} else if d.touches(shardmap.OptionBy) {
-		d.notice(pgerr.SuccessfulCompletion, `the rows of "%s" lie by ranges when the table has a primary key`, d.t.Name)
+		d.notice(pgerr.SuccessfulCompletion, `the rows of "%s" lie by ranges when the table has a primary key`,
+			d.t.Name)
 	}
 	d.pending[shardmap.OptionBy] = shardmap.RangeTable
 	return nil
@@ -97,23 +106,26 @@ func (d *draft) keyDropped() bool {
 	return d.was != nil && d.was.PrimaryKey() != nil && d.t.PrimaryKey() == nil
 }
 
-// checkRange refuses what does not go with a range table.
+// checkRange refuses options that cannot be combined with a range table.
 func (d *draft) checkRange() error {
 	for _, name := range policyOptions[1:] {
 		if _, given := d.options.set[name]; given {
-			return pgerr.New(pgerr.InvalidParameterValue, `option "%s" has no meaning with %s = '%s'`, name, shardmap.OptionBy, shardmap.RangeTable)
+			return pgerr.New(pgerr.InvalidParameterValue, `option "%s" has no meaning with %s = '%s'`, name,
+				shardmap.OptionBy, shardmap.RangeTable)
 		}
 	}
-	for name, why := range map[string]string{optionAnchors: "$ has no meaning in the ids of a range table", optionAnchorBy: "ids of a range table have no anchors"} {
+	for name, why := range map[string]string{optionAnchors: "$ has no meaning in the ids of a range table",
+		optionAnchorBy: "ids of a range table have no anchors"} {
 		if v, given := d.option(name); given && v != "" && (name == optionAnchorBy || d.boolOption(name, false)) {
-			return pgerr.New(pgerr.InvalidParameterValue, `option "%s" does not go with %s = '%s'`, name, shardmap.OptionBy, shardmap.RangeTable).WithDetail("%s.", why)
+			return pgerr.New(pgerr.InvalidParameterValue, `option "%s" does not go with %s = '%s'`, name,
+				shardmap.OptionBy, shardmap.RangeTable).WithDetail("%s.", why)
 		}
 	}
 	return nil
 }
 
-// keyStands tells whether the primary key has the columns and types that it had.
-func (d *draft) keyStands() bool {
+// keyUnchanged reports whether the primary key has the same columns and types as before.
+func (d *draft) keyUnchanged() bool {
 	old, now := d.was.PrimaryKey(), d.t.PrimaryKey()
 	if old == nil || len(old.Columns) != len(now.Columns) {
 		return false
@@ -126,7 +138,7 @@ func (d *draft) keyStands() bool {
 	return true
 }
 
-// splitKeys reads the keys at which segments begin: separated by commas, or as an array {…}.
+// splitKeys parses the keys at which segments begin: separated by commas, or as an array {…}.
 func (d *draft) splitKeys(text string) (out [][]byte, err error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -156,16 +168,18 @@ func (d *draft) splitKeys(text string) (out [][]byte, err error) {
 	return out, nil
 }
 
-// NewSegments gives the segments of a table without rows, in new buckets that are spread over the fragments.
+// NewSegments returns the segments of a table without rows, in new buckets that are spread over the
+// fragments.
 func NewSegments(c *change, starts [][]byte) (shardmap.Segments, error) {
 	n := len(shardmap.NewSegments(starts, shardmap.BucketCount))
-	first, err := c.Catalog.AssignBuckets(c.ctx, c.Database, func(_ *catalog.View, d *catalog.Database) ([]shardmap.FragmentID, error) {
-		return d.SpreadSegments(n), nil
-	})
+	first, err := c.Catalog.AssignBuckets(c.ctx, c.Database,
+		func(_ *catalog.View, d *catalog.Database) ([]shardmap.FragmentID, error) {
+			return d.SpreadSegments(n), nil
+		})
 	return shardmap.NewSegments(starts, first), err
 }
 
-// SegmentKey reads the key at which a segment of a table begins, as types.ParseSplitKey says.
+// SegmentKey parses the key at which a segment of a table begins (types.ParseSplitKey).
 func SegmentKey(t *catalog.Table, text string, env *types.Env) (key []byte, err error) {
 	return types.ParseSplitKey(splitColumns(t), text, env)
 }
@@ -179,7 +193,7 @@ func splitColumns(t *catalog.Table) (out []types.KeyColumn) {
 	return out
 }
 
-// KeyInSegments is SegmentKey of a table that must be a range table.
+// KeyInSegments is like SegmentKey, and returns an error unless the table is a range table.
 func KeyInSegments(t *catalog.Table, text string, env *types.Env) ([]byte, error) {
 	if err := HasSegments(t); err != nil {
 		return nil, err
@@ -187,11 +201,12 @@ func KeyInSegments(t *catalog.Table, text string, env *types.Env) ([]byte, error
 	return SegmentKey(t, text, env)
 }
 
-// HasSegments refuses a table that is no range table.
+// HasSegments returns an error unless the table is a range table.
 func HasSegments(t *catalog.Table) error {
 	if len(t.Segments) == 0 {
 		return pgerr.New(pgerr.WrongObjectType, `table "%s" has no segments`, t.Name).
-			WithHint("ALTER TABLE %s SET (%s = '%s') has its rows lie by ranges of their keys.", builtin.QuoteIdent(t.Name), shardmap.OptionBy, shardmap.RangeTable)
+			WithHint("ALTER TABLE %s SET (%s = '%s') has its rows lie by ranges of their keys.",
+				builtin.QuoteIdent(t.Name), shardmap.OptionBy, shardmap.RangeTable)
 	}
 	return nil
 }

@@ -9,20 +9,21 @@ import (
 
 func (r *runner) createSequence(n *pg_query.CreateSeqStmt) error {
 	if n.Sequence.Relpersistence == "t" {
-		return pgerr.Unsupported("temporary sequences are not supported yet").WithHint("Use a sequence that you drop afterwards.")
+		return pgerr.Unsupported("temporary sequences are not supported yet").
+			WithHint("Use a sequence that you drop afterwards.")
 	}
 	owner := ownerOption(n.Options)
-	return r.calmly(func(c *change) []catalog.OID { return c.find(owner...) }, func(c *change) error {
+	return r.updateReserved(func(c *change) []catalog.OID { return c.find(owner...) }, func(c *change) error {
 		schema, err := c.target(n.Sequence)
 		if err != nil {
 			if e := pgerr.From(err); pgerr.Is(err, pgerr.InvalidSchemaName) {
-				e.Position = 0 // PostgreSQL gives none here
+				e.Position = 0 // PostgreSQL reports no position here
 			}
 			return err
 		}
 		if other, _ := c.view.Relation(schema.OID, n.Sequence.Relname); other != nil {
 			if n.IfNotExists {
-				c.skip(relationExists(n.Sequence.Relname))
+				c.noticeSkipped(relationExists(n.Sequence.Relname))
 				return nil
 			}
 			return relationExists(n.Sequence.Relname)
@@ -45,7 +46,8 @@ func (r *runner) createSequence(n *pg_query.CreateSeqStmt) error {
 }
 
 // newSequence makes the relation of a sequence.
-func (c *change) newSequence(schema catalog.OID, name string, owner catalog.OID, s catalog.Sequence) (*catalog.Table, error) {
+func (c *change) newSequence(schema catalog.OID, name string, owner catalog.OID, s catalog.Sequence) (*catalog.Table,
+	error) {
 	oid, err := c.newOID()
 	if err != nil {
 		return nil, err
@@ -61,20 +63,22 @@ func (c *change) newSequence(schema catalog.OID, name string, owner catalog.OID,
 
 func (r *runner) alterSequence(n *pg_query.AlterSeqStmt) error {
 	owner := ownerOption(n.Options)
-	return r.exclusively(func(c *change) []catalog.OID { return c.find(append(owner, n.Sequence)...) }, func(c *change) error {
-		t, err := c.sequence(n.Sequence)
-		if n.MissingOk && c.skipsMissing(err, n.Sequence) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		return c.changeSequence(t, n.Options, n.ForIdentity)
-	})
+	return r.updateExclusive(func(c *change) []catalog.OID { return c.find(append(owner, n.Sequence)...) },
+		func(c *change) error {
+			t, err := c.sequence(n.Sequence)
+			if n.MissingOk && c.skipsMissing(err, n.Sequence) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return c.changeSequence(t, n.Options, n.ForIdentity)
+		})
 }
 
-// changeSequence is ALTER SEQUENCE of a sequence that is locked. What it counts from is kept under a new storage, so that it can be undone: nobody has
-// values of the old one any more.
+// changeSequence is ALTER SEQUENCE of a locked sequence. A new state goes to a new storage, so that
+// the change can be rolled back; the lock keeps other transactions from taking values of the old
+// one.
 func (c *change) changeSequence(t *catalog.Table, options []*pg_query.Node, identity bool) error {
 	next, err := c.changedSequence(t, options, identity)
 	if err != nil {
@@ -83,7 +87,7 @@ func (c *change) changeSequence(t *catalog.Table, options []*pg_query.Node, iden
 	return c.ch.PutTable(next)
 }
 
-// changedSequence returns a sequence as options change it.
+// changedSequence returns the definition of a sequence after options are applied.
 func (c *change) changedSequence(t *catalog.Table, options []*pg_query.Node, identity bool) (*catalog.Table, error) {
 	x, err := c.sequenceOptions(options, t, identity)
 	if err != nil {
@@ -104,7 +108,7 @@ func (c *change) changedSequence(t *catalog.Table, options []*pg_query.Node, ide
 	return next, nil
 }
 
-// newStorage gives a sequence another storage, where its state is that of its definition.
+// newStorage assigns a sequence a new storage, where its state starts as defined.
 func (c *change) newStorage(t *catalog.Table) error {
 	id, err := c.newOID()
 	if err != nil {
@@ -117,8 +121,8 @@ func (c *change) newStorage(t *catalog.Table) error {
 	return nil
 }
 
-// restart lets a sequence begin anew.
-func (c *change) restart(t *catalog.Table) error {
+// restartSequence resets a sequence to its start value.
+func (c *change) restartSequence(t *catalog.Table) error {
 	t = t.Clone()
 	t.Sequence.Value, t.Sequence.Called = t.Sequence.Start, false
 	if err := c.newStorage(t); err != nil {
@@ -127,7 +131,7 @@ func (c *change) restart(t *catalog.Table) error {
 	return c.ch.PutTable(t)
 }
 
-// sequence finds a sequence that is to be changed.
+// sequence finds a sequence to change.
 func (c *change) sequence(rv *pg_query.RangeVar) (*catalog.Table, error) {
 	f, err := c.lookup(rv)
 	switch {
@@ -141,10 +145,10 @@ func (c *change) sequence(rv *pg_query.RangeVar) (*catalog.Table, error) {
 	if err := c.mustOwn(f.table); err != nil {
 		return nil, err
 	}
-	return f.table, c.own(f.table)
+	return f.table, c.requireLocked(f.table)
 }
 
-// ownSequence is OWNED BY: names of a column, or NONE.
+// ownSequence is OWNED BY: the name of a column, or NONE.
 func (c *change) ownSequence(t *catalog.Table, names []string) error {
 	if t.Sequence.Internal {
 		table := c.view.Table(t.Sequence.Table)
@@ -153,7 +157,8 @@ func (c *change) ownSequence(t *catalog.Table, names []string) error {
 	}
 	if len(names) == 1 {
 		if names[0] != "none" {
-			return pgerr.New(pgerr.SyntaxError, "invalid OWNED BY option").WithHint("Specify OWNED BY table.column or OWNED BY NONE.")
+			return pgerr.New(pgerr.SyntaxError, "invalid OWNED BY option").
+				WithHint("Specify OWNED BY table.column or OWNED BY NONE.")
 		}
 		t.Sequence.Table, t.Sequence.Column = 0, 0
 		return nil
@@ -180,10 +185,10 @@ func (c *change) ownSequence(t *catalog.Table, names []string) error {
 		return undefinedColumn(f.table, names[len(names)-1])
 	}
 	t.Sequence.Table, t.Sequence.Column = f.table.OID, col.AttNum
-	return c.own(f.table)
+	return c.requireLocked(f.table)
 }
 
-// kindPlural names kinds as errdetail_relkind_not_supported does.
+// kindPlural returns the plural of a kind, as errdetail_relkind_not_supported does.
 func kindPlural(kind string) string {
 	if kind == "index" {
 		return "indexes"
@@ -191,7 +196,7 @@ func kindPlural(kind string) string {
 	return kind + "s"
 }
 
-// ownerOption gives the table that OWNED BY names, for its lock.
+// ownerOption returns the table that OWNED BY names, to lock it.
 func ownerOption(options []*pg_query.Node) []*pg_query.RangeVar {
 	for _, o := range options {
 		if e := o.GetDefElem(); e.GetDefname() == "owned_by" {
@@ -211,23 +216,24 @@ func rangeVarOfTexts(parts []string) *pg_query.RangeVar {
 	return rangeVarOf(nodes)
 }
 
-// setSequenceSchema is ALTER SEQUENCE … SET SCHEMA, also in the words of ALTER TABLE.
+// setSequenceSchema is ALTER SEQUENCE … SET SCHEMA, also if written as ALTER TABLE.
 func (c *change) setSequenceSchema(t *catalog.Table, to string) error {
 	s, err := c.schemaToFill(to, t.Name)
 	if err != nil {
 		return err
 	}
 	if owner := c.view.Table(t.Sequence.Table); owner != nil {
-		return pgerr.Unsupported("cannot move an owned sequence into another schema").WithDetail(`Sequence "%s" is linked to table "%s".`, t.Name, owner.Name)
+		return pgerr.Unsupported("cannot move an owned sequence into another schema").
+			WithDetail(`Sequence "%s" is linked to table "%s".`, t.Name, owner.Name)
 	}
 	if s.OID == t.Schema {
 		return nil
 	}
-	return c.moveTo(t, s)
+	return c.setRelationSchema(t, s)
 }
 
-// moveTo puts a relation into another schema.
-func (c *change) moveTo(t *catalog.Table, s *catalog.Schema) error {
+// setRelationSchema moves a relation to another schema.
+func (c *change) setRelationSchema(t *catalog.Table, s *catalog.Schema) error {
 	t = t.Clone()
 	t.Schema = s.OID
 	for _, name := range append([]string{t.Name}, indexNames(t)...) {
@@ -238,21 +244,23 @@ func (c *change) moveTo(t *catalog.Table, s *catalog.Schema) error {
 	return c.ch.PutTable(t)
 }
 
-// setSequenceOwner is ALTER SEQUENCE … OWNER TO, also in the words of ALTER TABLE.
+// setSequenceOwner is ALTER SEQUENCE … OWNER TO, also if written as ALTER TABLE.
 func (c *change) setSequenceOwner(t *catalog.Table, spec *pg_query.RoleSpec) error {
 	role, err := c.newOwner(spec)
 	if err != nil {
 		return err
 	}
 	if owner := c.view.Table(t.Sequence.Table); owner != nil && role.OID != t.Owner {
-		return pgerr.Unsupported(`cannot change owner of sequence "%s"`, t.Name).WithDetail(`Sequence "%s" is linked to table "%s".`, t.Name, owner.Name)
+		return pgerr.Unsupported(`cannot change owner of sequence "%s"`, t.Name).
+			WithDetail(`Sequence "%s" is linked to table "%s".`, t.Name, owner.Name)
 	}
 	t = t.Clone()
 	t.Owner = role.OID
 	return c.ch.PutTable(t)
 }
 
-// sequenceNamed finds a sequence by its name, nil where the name is another relation's or nobody's.
+// sequenceNamed returns the sequence of a name, nil if there is none or another relation has the
+// name.
 func (c *change) sequenceNamed(rv *pg_query.RangeVar) *catalog.Table {
 	f, err := c.lookup(rv)
 	if err != nil || f.table == nil || f.index != nil || f.table.Sequence == nil {
@@ -261,9 +269,9 @@ func (c *change) sequenceNamed(rv *pg_query.RangeVar) *catalog.Table {
 	return f.table
 }
 
-// alterSequenceAs changes a sequence that nobody uses meanwhile.
+// alterSequenceAs changes a sequence under an exclusive lock.
 func (r *runner) alterSequenceAs(rv *pg_query.RangeVar, missingOK bool, f func(*change, *catalog.Table) error) error {
-	return r.exclusively(func(c *change) []catalog.OID { return c.find(rv) }, func(c *change) error {
+	return r.updateExclusive(func(c *change) []catalog.OID { return c.find(rv) }, func(c *change) error {
 		t, err := c.sequence(rv)
 		if missingOK && c.skipsMissing(err, rv) {
 			return nil
@@ -275,10 +283,12 @@ func (r *runner) alterSequenceAs(rv *pg_query.RangeVar, missingOK bool, f func(*
 	})
 }
 
-// alterSequenceOwner is ALTER SEQUENCE … OWNER TO, and what ALTER TABLE does to a sequence; done is false for other statements.
+// alterSequenceOwner is ALTER SEQUENCE … OWNER TO, and ALTER TABLE of a sequence; done is false for
+// other statements.
 func (r *runner) alterSequenceOwner(n *pg_query.AlterTableStmt) (done bool, err error) {
 	c := &change{runner: r, view: r.View()}
-	if n.Objtype != pg_query.ObjectType_OBJECT_SEQUENCE && (n.Objtype != pg_query.ObjectType_OBJECT_TABLE || c.sequenceNamed(n.Relation) == nil) {
+	if n.Objtype != pg_query.ObjectType_OBJECT_SEQUENCE &&
+		(n.Objtype != pg_query.ObjectType_OBJECT_TABLE || c.sequenceNamed(n.Relation) == nil) {
 		return false, nil
 	}
 	return true, r.alterSequenceAs(n.Relation, n.MissingOk, func(c *change, t *catalog.Table) error {
@@ -290,7 +300,8 @@ func (r *runner) alterSequenceOwner(n *pg_query.AlterTableStmt) (done bool, err 
 				}
 			case pg_query.AlterTableType_AT_SetLogged, pg_query.AlterTableType_AT_SetUnLogged:
 			default:
-				return pgerr.New(pgerr.WrongObjectType, "ALTER action %s cannot be performed on relation \"%s\"", actionWord(k.Subtype), t.Name).
+				return pgerr.New(pgerr.WrongObjectType, "ALTER action %s cannot be performed on relation \"%s\"",
+					actionWord(k.Subtype), t.Name).
 					WithDetail("This operation is not supported for sequences.")
 			}
 		}
@@ -298,7 +309,8 @@ func (r *runner) alterSequenceOwner(n *pg_query.AlterTableStmt) (done bool, err 
 	})
 }
 
-// actionWord names what ALTER TABLE was to do (alter_table_type_to_string), as far as it can be said of a sequence by mistake.
+// actionWord names a sub-command of ALTER TABLE (alter_table_type_to_string), for those that name a
+// sequence by mistake.
 func actionWord(k pg_query.AlterTableType) string {
 	switch k {
 	case pg_query.AlterTableType_AT_AddColumn:

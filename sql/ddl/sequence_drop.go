@@ -11,19 +11,20 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// usingDefault is a column whose default takes values of a sequence that is to be dropped.
+// usingDefault is a column whose default uses a sequence that is to be dropped.
 type usingDefault struct {
 	table *catalog.Table
 	att   int16
 }
 
-// names tells whether a stored default names a sequence. Stored text names objects by their numbers.
+// names reports whether a stored default refers to a sequence. Stored text refers to objects by
+// OID.
 func names(text string, sequence catalog.OID) bool {
 	return strings.Contains(text, "'"+strconv.FormatUint(uint64(sequence), 10)+"'::regclass")
 }
 
-// users lists the columns that have values of a sequence as their default.
-func (c *change) users(sequence *catalog.Table) []usingDefault {
+// sequenceUsers returns the columns whose default uses a sequence.
+func (c *change) sequenceUsers(sequence *catalog.Table) []usingDefault {
 	var out []usingDefault
 	for t := range c.view.Tables(sequence.Database) {
 		for i := range t.Columns {
@@ -35,7 +36,7 @@ func (c *change) users(sequence *catalog.Table) []usingDefault {
 	return out
 }
 
-// withOwned adds to tables the sequences that they own, for their locks.
+// withOwned adds the sequences that tables own, to lock them.
 func (c *change) withOwned(tables []catalog.OID) []catalog.OID {
 	out := slices.Clone(tables)
 	for _, oid := range tables {
@@ -50,7 +51,8 @@ func (c *change) withOwned(tables []catalog.OID) []catalog.OID {
 	return out
 }
 
-// withUsers adds to relations the tables that have defaults from a sequence among them, or from one that they own.
+// withUsers adds the tables with defaults that use a sequence among relations, or a sequence that
+// one of relations owns.
 func (c *change) withUsers(relations []catalog.OID) []catalog.OID {
 	out := slices.Clone(relations)
 	for _, oid := range c.withOwned(relations) {
@@ -58,7 +60,7 @@ func (c *change) withUsers(relations []catalog.OID) []catalog.OID {
 		if t == nil || t.Sequence == nil {
 			continue
 		}
-		for _, u := range c.users(t) {
+		for _, u := range c.sequenceUsers(t) {
 			if !slices.Contains(out, u.table.OID) {
 				out = append(out, u.table.OID)
 			}
@@ -67,14 +69,17 @@ func (c *change) withUsers(relations []catalog.OID) []catalog.OID {
 	return out
 }
 
-// orphaned gives what depends on sequences that are dropped, but for columns that are dropped with them.
-func (c *change) orphaned(list []*catalog.Table, with func(usingDefault) bool) (lines, gone []string, users []usingDefault) {
-	for _, s := range slices.Backward(list) { // listed as PostgreSQL does
-		for _, u := range c.users(s) {
+// sequenceDependents returns the dependents of dropped sequences, except columns that are dropped
+// with them.
+func (c *change) sequenceDependents(list []*catalog.Table, with func(usingDefault) bool) (lines, gone []string,
+	users []usingDefault) {
+	for _, s := range slices.Backward(list) { // in PostgreSQL's order
+		for _, u := range c.sequenceUsers(s) {
 			if with(u) || slices.Contains(users, u) {
 				continue
 			}
-			what := "default value for column " + u.table.ColumnByNum(u.att).Name + " of table " + c.visibleName(u.table)
+			what := "default value for column " + u.table.ColumnByNum(u.att).
+				Name + " of table " + c.visibleName(u.table)
 			lines = append(lines, what+" depends on sequence "+c.visibleName(s))
 			gone, users = append(gone, what), append(users, u)
 		}
@@ -82,11 +87,11 @@ func (c *change) orphaned(list []*catalog.Table, with func(usingDefault) bool) (
 	return lines, gone, users
 }
 
-// undefault takes defaults away; tables that the statement drops or puts itself are not among them.
-func (c *change) undefault(users []usingDefault) error {
+// dropDefaults removes defaults. Tables that the statement drops or puts itself are not in users.
+func (c *change) dropDefaults(users []usingDefault) error {
 	changed := map[catalog.OID]*catalog.Table{}
 	for _, u := range users {
-		if err := c.own(u.table); err != nil {
+		if err := c.requireLocked(u.table); err != nil {
 			return err
 		}
 		t := changed[u.table.OID]
@@ -104,10 +109,10 @@ func (c *change) undefault(users []usingDefault) error {
 	return nil
 }
 
-// undefaultSevered is undefault for tables of which foreign keys may go too.
-func (c *change) undefaultSevered(users []usingDefault) error {
+// dropDefaultsAndKeys is like dropDefaults for tables that may also lose foreign keys.
+func (c *change) dropDefaultsAndKeys(users []usingDefault) error {
 	for _, u := range users {
-		if err := c.own(u.table); err != nil {
+		if err := c.requireLocked(u.table); err != nil {
 			return err
 		}
 		if c.lost == nil {
@@ -117,7 +122,8 @@ func (c *change) undefaultSevered(users []usingDefault) error {
 			c.cut = map[catalog.OID][]catalog.OID{}
 		}
 		c.lost[u.table.OID] = append(c.lost[u.table.OID], u.att)
-		c.cut[u.table.OID] = append(c.cut[u.table.OID], 0) // no key has that number
+		// 0 is no key's OID: only the default is removed
+		c.cut[u.table.OID] = append(c.cut[u.table.OID], 0)
 	}
 	return nil
 }
@@ -125,7 +131,7 @@ func (c *change) undefaultSevered(users []usingDefault) error {
 // dropSequences is DROP SEQUENCE.
 func (r *runner) dropSequences(n *pg_query.DropStmt) error {
 	names := objectNames(n)
-	return r.exclusively(func(c *change) []catalog.OID {
+	return r.updateExclusive(func(c *change) []catalog.OID {
 		if n.Behavior == pg_query.DropBehavior_DROP_CASCADE {
 			return c.withUsers(c.find(names...))
 		}
@@ -140,7 +146,7 @@ func (r *runner) dropSequences(n *pg_query.DropStmt) error {
 			if f.table == nil || slices.Contains(list, f.table) {
 				continue
 			}
-			if err := c.own(f.table); err != nil {
+			if err := c.requireLocked(f.table); err != nil {
 				return err
 			}
 			list = append(list, f.table)
@@ -148,7 +154,8 @@ func (r *runner) dropSequences(n *pg_query.DropStmt) error {
 		for _, s := range list {
 			if t := c.view.Table(s.Sequence.Table); s.Sequence.Internal && t != nil {
 				col := "column " + t.ColumnByNum(s.Sequence.Column).Name + " of table " + c.visibleName(t)
-				return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop sequence %s because %s requires it", c.visibleName(s), col).
+				return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop sequence %s because %s requires it",
+					c.visibleName(s), col).
 					WithHint("You can drop %s instead.", col)
 			}
 		}
@@ -160,11 +167,11 @@ func (c *change) dropSequenceList(list []*catalog.Table, behavior pg_query.DropB
 	if len(list) == 0 {
 		return nil
 	}
-	lines, gone, users := c.orphaned(list, func(usingDefault) bool { return false })
+	lines, gone, users := c.sequenceDependents(list, func(usingDefault) bool { return false })
 	if err := c.cascade("sequence "+c.visibleName(list[0]), len(list) > 1, lines, gone, behavior); err != nil {
 		return err
 	}
-	if err := c.undefault(users); err != nil {
+	if err := c.dropDefaults(users); err != nil {
 		return err
 	}
 	for _, s := range list {
@@ -175,12 +182,12 @@ func (c *change) dropSequenceList(list []*catalog.Table, behavior pg_query.DropB
 	return nil
 }
 
-// dropOwned drops the sequences that a column of the draft owns; att 0 stands for all columns.
+// dropOwned drops the sequences that a column of the draft owns; att 0 means all columns.
 func (d *draft) dropOwned(att int16, behavior pg_query.DropBehavior) error {
 	var list []*catalog.Table
 	for _, s := range d.view.OwnedSequences(d.t) {
 		if s.Sequence.Column == att {
-			if err := d.own(s); err != nil {
+			if err := d.requireLocked(s); err != nil {
 				return err
 			}
 			list = append(list, s)
@@ -189,7 +196,9 @@ func (d *draft) dropOwned(att int16, behavior pg_query.DropBehavior) error {
 	if len(list) == 0 {
 		return nil
 	}
-	lines, gone, users := d.orphaned(list, func(u usingDefault) bool { return u.table.OID == d.t.OID && u.att == att })
+	lines, gone, users := d.sequenceDependents(list, func(u usingDefault) bool {
+		return u.table.OID == d.t.OID && u.att == att
+	})
 	what := "column " + d.t.ColumnByNum(att).Name + " of table " + d.t.Name
 	if err := d.cascade(what, false, lines, gone, behavior); err != nil {
 		return err
@@ -200,7 +209,7 @@ func (d *draft) dropOwned(att int16, behavior pg_query.DropBehavior) error {
 		}
 		return u.table.OID == d.t.OID
 	})
-	if err := d.undefault(others); err != nil {
+	if err := d.dropDefaults(others); err != nil {
 		return err
 	}
 	for _, s := range list {
@@ -211,7 +220,7 @@ func (d *draft) dropOwned(att int16, behavior pg_query.DropBehavior) error {
 	return nil
 }
 
-// ownedBy lists the sequences that tables own, all of them locked.
+// ownedBy returns the sequences that tables own, all of them locked.
 func (c *change) ownedBy(tables []*catalog.Table) ([]*catalog.Table, error) {
 	var out []*catalog.Table
 	for _, t := range tables {
@@ -219,7 +228,7 @@ func (c *change) ownedBy(tables []*catalog.Table) ([]*catalog.Table, error) {
 			continue
 		}
 		for _, s := range c.view.OwnedSequences(t) {
-			if err := c.own(s); err != nil {
+			if err := c.requireLocked(s); err != nil {
 				return nil, err
 			}
 			out = append(out, s)
@@ -228,7 +237,8 @@ func (c *change) ownedBy(tables []*catalog.Table) ([]*catalog.Table, error) {
 	return out, nil
 }
 
-// dropWithSequences drops tables with the sequences that they own. That nothing else needs these was seen to before.
+// dropWithSequences drops tables with the sequences that they own. The caller has checked that
+// nothing else depends on these.
 func (c *change) dropWithSequences(list []*catalog.Table) error {
 	owned, err := c.ownedBy(list)
 	if err != nil {
@@ -242,15 +252,19 @@ func (c *change) dropWithSequences(list []*catalog.Table) error {
 	return nil
 }
 
-// ownedAmong tells whether a relation is a sequence of one of the tables, and so goes with it.
+// ownedAmong reports whether a relation is a sequence that one of the tables owns, and so is
+// dropped with it.
 func (c *change) ownedAmong(t *catalog.Table, tables []*catalog.Table) bool {
-	return t.Sequence != nil && slices.ContainsFunc(tables, func(o *catalog.Table) bool { return o.OID == t.Sequence.Table })
+	return t.Sequence != nil && slices.ContainsFunc(tables,
+		func(o *catalog.Table) bool { return o.OID == t.Sequence.Table })
 }
 
-// orphanedBy is orphaned for a relation that is dropped with others.
-func (c *change) orphanedBy(t *catalog.Table, dropped []*catalog.Table) (lines, gone []string, users []usingDefault) {
+// sequenceDependentsOf is sequenceDependents for one relation that is dropped together with others.
+func (c *change) sequenceDependentsOf(t *catalog.Table, dropped []*catalog.Table) (lines, gone []string,
+	users []usingDefault) {
 	if t.Sequence == nil {
 		return nil, nil, nil
 	}
-	return c.orphaned([]*catalog.Table{t}, func(u usingDefault) bool { return slices.Contains(dropped, u.table) })
+	return c.sequenceDependents([]*catalog.Table{t},
+		func(u usingDefault) bool { return slices.Contains(dropped, u.table) })
 }

@@ -13,19 +13,20 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// sequenceChange is what a list of options makes of a sequence (init_params in PostgreSQL).
+// sequenceChange is the result of applying options to a sequence (init_params in PostgreSQL).
 type sequenceChange struct {
 	to     catalog.Sequence
-	counts bool     // something other than its owner is said
-	owner  []string // of OWNED BY, nil: not said
+	counts bool     // an option other than OWNED BY is present
+	owner  []string // of OWNED BY; nil if absent
 }
 
-// optionNames are those of sequences, and of identity columns.
+// optionNames are the options of sequences and identity columns.
 var optionNames = map[string]bool{
-	"as": true, "increment": true, "start": true, "restart": true, "maxvalue": true, "minvalue": true, "cache": true, "cycle": true, "owned_by": true,
+	"as": true, "increment": true, "start": true, "restart": true, "maxvalue": true, "minvalue": true, "cache": true,
+	"cycle": true, "owned_by": true,
 }
 
-// sequenceOptions reads the options of a sequence: of a new one, or of t.
+// sequenceOptions reads the options of a new sequence, or of t if it is not nil.
 func (c *change) sequenceOptions(options []*pg_query.Node, t *catalog.Table, identity bool) (sequenceChange, error) {
 	o := sequenceReader{change: c, said: map[string]*pg_query.DefElem{}, identity: identity}
 	if err := o.collect(options); err != nil {
@@ -55,9 +56,9 @@ type sequenceReader struct {
 	*change
 	x        sequenceChange
 	said     map[string]*pg_query.DefElem
-	fresh    bool // a new sequence: what is not said has its default
+	fresh    bool // a new sequence: absent options have defaults
 	identity bool
-	resetMax bool // the bound was that of the former type
+	resetMax bool // the bound was that of the previous type
 	resetMin bool
 }
 
@@ -82,7 +83,7 @@ func (o *sequenceReader) collect(options []*pg_query.Node) error {
 	return nil
 }
 
-// number gives an option's number; ok is false where it is not said, or said without one.
+// number returns an option's number; ok is false if the option is absent or has no number.
 func (o *sequenceReader) number(name string) (n int64, ok bool, err error) {
 	e := o.said[name]
 	if e == nil || e.Arg == nil {
@@ -98,7 +99,7 @@ func (o *sequenceReader) number(name string) (n int64, ok bool, err error) {
 	return 0, false, pgerr.New(pgerr.SyntaxError, "%s requires a numeric value", name)
 }
 
-// limits are the least and the greatest value of a sequence's type.
+// limits returns the least and the greatest value of a sequence's type.
 func limits(typ types.OID) (least, greatest int64) {
 	switch typ {
 	case types.Int2:
@@ -189,7 +190,8 @@ func (o *sequenceReader) bounds() error {
 }
 
 func (o *sequenceReader) outOfRange(option string, n int64) error {
-	return pgerr.New(pgerr.InvalidParameterValue, "%s (%d) is out of range for sequence data type %s", option, n, pgcatalog.FormatType(o.x.to.Type, -1))
+	return pgerr.New(pgerr.InvalidParameterValue, "%s (%d) is out of range for sequence data type %s", option, n,
+		pgcatalog.FormatType(o.x.to.Type, -1))
 }
 
 func (o *sequenceReader) start() error {
@@ -221,7 +223,7 @@ func (o *sequenceReader) restart() error {
 		}
 	}
 	if !o.fresh && !o.x.counts {
-		return nil // only OWNED BY: nothing was read
+		return nil // only OWNED BY: no other option was read
 	}
 	return within("RESTART", s.Value, s)
 }
@@ -229,9 +231,11 @@ func (o *sequenceReader) restart() error {
 func within(option string, n int64, s *catalog.Sequence) error {
 	switch {
 	case n < s.Min:
-		return pgerr.New(pgerr.InvalidParameterValue, "%s value (%d) cannot be less than MINVALUE (%d)", option, n, s.Min)
+		return pgerr.New(pgerr.InvalidParameterValue, "%s value (%d) cannot be less than MINVALUE (%d)", option,
+			n, s.Min)
 	case n > s.Max:
-		return pgerr.New(pgerr.InvalidParameterValue, "%s value (%d) cannot be greater than MAXVALUE (%d)", option, n, s.Max)
+		return pgerr.New(pgerr.InvalidParameterValue, "%s value (%d) cannot be greater than MAXVALUE (%d)", option, n,
+			s.Max)
 	}
 	return nil
 }
@@ -248,7 +252,8 @@ func (o *sequenceReader) cache() error {
 	return nil
 }
 
-// sequenceState returns where a sequence is. One that the statement itself has made is not stored yet.
+// sequenceState returns the current state of a sequence. A sequence that this statement created is
+// not stored yet.
 func (c *change) sequenceState(t *catalog.Table) (value int64, called bool, err error) {
 	if c.view.Table(t.OID) == nil {
 		return t.Sequence.Value, t.Sequence.Called, nil

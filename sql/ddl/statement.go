@@ -13,63 +13,73 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Env is what a statement runs in. All fields but For are required.
+// Env is the environment of a statement. All fields except For are required.
 type Env struct {
 	Catalog    *catalog.Catalog
 	Database   catalog.OID
 	Role       catalog.OID
-	For        string   // the role that started the job which runs it as Role
-	SearchPath []string // schema names, "$user" replaced
+	For        string   // the role that started the job, if a job runs this as Role
+	SearchPath []string // schema names, with "$user" replaced
 	Env        *types.Env
 
 	Notice func(*pgerr.Error) error
-	// View gives the definitions as the transaction sees them.
+	// View returns the definitions as the transaction sees them.
 	View func() *catalog.View
-	// Change adds what plan puts and drops to the transaction's change of the catalog. plan may run several times: where somebody else's change
-	// came first.
+	// Change adds the steps that plan puts and drops to the transaction's change of the catalog. It
+	// runs plan again if another change was committed first.
 	Change func(ctx context.Context, plan func(*catalog.View, *catalog.Change) error) error
-	// Lock keeps everybody else off tables until the transaction ends.
+	// Lock locks tables updateExclusive until the transaction ends.
 	Lock func(ctx context.Context, tables []catalog.OID) error
-	// Reserve keeps everybody else from changing the definitions of tables until the transaction ends; their users are not disturbed.
+	// Reserve blocks other changes of the tables' definitions until the transaction ends, but no
+	// reads or writes.
 	Reserve func(ctx context.Context, tables []catalog.OID) error
-	// Quiet keeps writers off tables, and changes of their definitions, until the transaction ends; readers are not disturbed.
+	// Quiet blocks writes to tables and changes of their definitions until the transaction ends,
+	// but no reads.
 	Quiet func(ctx context.Context, tables []catalog.OID) error
-	// Barrier waits until the other transactions that use a table now have ended; new ones are not stopped.
+	// Barrier waits until the other transactions that use a table now have ended; new ones are not
+	// blocked.
 	Barrier func(ctx context.Context, table catalog.OID) error
-	// Query runs a SELECT against the definitions of view, without locks. It sees what is committed now, and what the transaction has written.
+	// Query runs a SELECT against the definitions of view, without locks. It sees rows committed by
+	// now and the transaction's own.
 	Query func(ctx context.Context, view *catalog.View, text string, emit func(row []types.Datum) error) error
-	// Fill gives an index the entries of all rows, those that are committed now and the transaction's own, in the transaction. The caller has the
-	// table to itself.
+	// Fill writes an index's entries for all rows, those committed by now and the transaction's
+	// own, in the transaction. The caller has locked the table updateExclusive.
 	Fill func(ctx context.Context, view *catalog.View, table, index catalog.OID) error
-	// Rewrite stores the rows of a table anew as view defines it: those that are committed now and the transaction's own, in the transaction. The
-	// caller has the table to itself. With Judge, misplaced reports whether a row lies where the policy does not allow.
+	// Rewrite writes the rows of a table as view defines it: those committed by now and the
+	// transaction's own, in the transaction. The caller has locked the table updateExclusive. With
+	// Judge, misplaced reports whether a row lies outside the buckets that the policy allows.
 	Rewrite func(ctx context.Context, view *catalog.View, w Rewrite) (misplaced bool, err error)
-	// Sequence tells where a sequence is, that the caller has to itself: its last value, and whether that was given.
+	// Sequence returns the state of a sequence that the caller has locked updateExclusive: its last
+	// value, and whether nextval has returned it.
 	Sequence func(ctx context.Context, sequence *catalog.Table) (value int64, called bool, err error)
-	// Setting checks a configuration parameter and gives the value to keep.
+	// Setting checks a configuration parameter and returns the value to store.
 	Setting func(name, value string) (string, error)
 	// WaitDatabase waits until the fragments of a new database serve.
 	WaitDatabase func(ctx context.Context, d *catalog.Database) error
-	// FillFragments makes a plan that gives every fragment of grown, which has more of them than the database now, its share.
+	// FillFragments returns a plan that moves to every fragment of grown, which has more fragments
+	// than now, its share of the buckets.
 	FillFragments func(ctx context.Context, now, grown *catalog.Database) (*catalog.Plan, error)
-	// Silent tells whether a node does not answer.
+	// Silent reports whether a node does not answer.
 	Silent func(node uint32) bool
-	// Misplaced scans a table as defined in view for documents that its policy does not allow where they are. It takes no locks.
+	// Misplaced scans a table as view defines it for documents that lie outside the buckets that
+	// its policy allows. It takes no locks.
 	Misplaced func(ctx context.Context, view *catalog.View, t *catalog.Table, emit func(Misplaced) error) error
-	// Disconnect gives how many other sessions use a database; with force it ends them first.
+	// Disconnect returns how many other sessions use a database; with force it terminates them
+	// first.
 	Disconnect func(ctx context.Context, database catalog.OID, force bool) (int, error)
 }
 
-// Rewrite says how the rows of a table are stored anew.
+// Rewrite describes how the rows of a table are rewritten.
 type Rewrite struct {
 	Table catalog.OID
-	Old   *catalog.View // the definitions by which the rows can be read
-	// Exprs give what becomes of each column of the new definition, over the columns of the old one, which are Var{Rel: 0}; nil is null.
+	Old   *catalog.View // the definitions to read the rows with
+	// Exprs compute the columns of the new definition from those of the old one, which are Var{Rel:
+	// 0}; nil means null.
 	Exprs []query.Expr
-	Judge bool // the rows are held against the policy, which becomes validated if all fit
+	Judge bool // check the rows against the policy, which counts as validated if all fit
 }
 
-// Run runs a statement and gives its command tag.
+// Run runs a statement and returns its command tag.
 func Run(ctx context.Context, e *Env, st parse.Statement) (tag string, err error) {
 	r := &runner{Env: e, ctx: ctx, source: st.Source}
 	for _, n := range longNames(st.Text()) {
@@ -86,7 +96,7 @@ func Run(ctx context.Context, e *Env, st parse.Statement) (tag string, err error
 	return "", unsupported(st.Node)
 }
 
-// runner is one statement being run.
+// runner runs one statement.
 type runner struct {
 	*Env
 	ctx    context.Context
@@ -149,10 +159,10 @@ func (r *runner) others(n *pg_query.Node) (string, bool, error) {
 	return "", false, nil
 }
 
-// pos gives the character position of a location of the parse tree.
+// pos returns the character position of a location in the parse tree.
 func (r *runner) pos(loc int32) int { return parse.Position(r.source, int(loc)) }
 
-// analysis is the context in which expressions and types are read.
+// analysis returns the context for analyzing expressions and types.
 func (c *change) analysis() *analyze.Context {
 	return &analyze.Context{Catalog: c.view, Database: c.Database, SearchPath: c.SearchPath, Env: c.Env.Env}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/settings"
 )
 
-// alterSystem is ALTER SYSTEM, of the parameters that the cluster has as a whole: they are in force at once, at every node.
+// alterSystem is ALTER SYSTEM of the cluster's parameters. They take effect at once on every node.
 func (r *runner) alterSystem(n *pg_query.AlterSystemStmt) error {
 	return r.update(func(c *change) error {
 		if !c.me.Superuser {
@@ -37,18 +37,21 @@ func (r *runner) alterSystem(n *pg_query.AlterSystemStmt) error {
 			return err
 		}
 		if _, err := balance.ParseWindows(value); err != nil && d.Name == "sherd.balancer_windows" {
-			return pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "%s": "%s"`, d.Name, value).WithDetail("%s.", err).
-				WithHint("Windows are times in UTC: '22:00-06:00', 'mon-fri 01:00-05:00, sat 00:00-24:00'; empty is always.")
+			return pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "%s": "%s"`, d.Name, value).
+				WithDetail("%s.", err).
+				WithHint("Windows are times in UTC: '22:00-06:00', 'mon-fri 01:00-05:00, sat 00:00-24:00'; empty is " +
+					"always.")
 		}
 		if n, err := strconv.Atoi(value); err == nil && d.Name == "sherd.segment_size" && n > 0 && n < leastSegment {
 			return pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "%s": %d kB`, d.Name, n).
 				WithHint("Segments of less than %d kB cost more than they are worth; 0 splits none.", leastSegment)
 		}
-		return errors.Join(c.ch.PutSetting(catalog.Setting{Name: d.Name, Value: value}), c.logSetting(0, "cluster", set))
+		return errors.Join(c.ch.PutSetting(catalog.Setting{Name: d.Name, Value: value}),
+			c.logSetting(0, "cluster", set))
 	})
 }
 
-// leastSegment is the least limit for the size of segments, in kB.
+// leastSegment is the smallest limit for the size of segments, in kB.
 const leastSegment = 1024
 
 // ofCluster finds a parameter that ALTER SYSTEM may change.

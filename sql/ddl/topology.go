@@ -13,7 +13,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// topology is what CREATE DATABASE says of a database's fragments. Zero values leave the choice to the database postgres.
+// topology is the part of CREATE DATABASE about fragments. Zero values mean: as in the database
+// postgres.
 type topology struct {
 	fragments   int
 	replication int
@@ -21,16 +22,17 @@ type topology struct {
 	labels      shardmap.LabelRule
 }
 
-// ordinalRange gives buckets to the n-th fragment.
+// ordinalRange assigns buckets to the n-th fragment.
 type ordinalRange struct {
 	shardmap.Interval
 	ordinal int
 }
 
 const (
-	// defaultFragments is the number of fragments where the database postgres is gone.
+	// defaultFragments is the number of fragments if the database postgres was dropped.
 	defaultFragments = 3
-	// maxFragments of a database: each is a Raft group with an LSM tree of its own.
+	// maxFragments is the limit for a database: each fragment is a Raft group with its own LSM
+	// tree.
 	maxFragments = 1024
 )
 
@@ -62,11 +64,15 @@ func count(option, text string, most int) (int, error) {
 	return n, nil
 }
 
-// rangeForm is one range of RANGES: the fragment's ordinal, which may be left out, and the half-open interval, as 0-349525 or as [0,349525).
-var rangeForm = regexp.MustCompile(`^\s*,?\s*(?:([0-9]{1,7})\s*:\s*)?(?:\[\s*([0-9]{1,7})\s*,\s*([0-9]{1,7})\s*\)|([0-9]{1,7})\s*-\s*([0-9]{1,7})(?:\s|,|$))`)
+// rangeForm matches one range of RANGES: the fragment's ordinal, which may be absent, and the
+// half-open interval, as 0-349525 or as [0,349525).
+var rangeForm = regexp.MustCompile(
+	`^\s*,?\s*(?:([0-9]{1,7})\s*:\s*)?(?:` +
+		`\[\s*([0-9]{1,7})\s*,\s*([0-9]{1,7})\s*\)|([0-9]{1,7})\s*-\s*([0-9]{1,7})(?:\s|,|$))`)
 
-// readRanges reads '0-500000,500000-1048576' and '[0,500000) [500000,1048576)': the n-th range belongs to the n-th fragment, unless each says to which, as in
-// '0:0-100, 1:100-200, 0:200-1048576'. The end of a range is not in it, in either form.
+// readRanges parses '0-500000,500000-1048576' and '[0,500000) [500000,1048576)': the n-th range
+// belongs to the n-th fragment, unless each range names its fragment, as in '0:0-100, 1:100-200,
+// 0:200-1048576'. The end of a range is exclusive in both forms.
 func readRanges(text string) ([]ordinalRange, error) {
 	var out []ordinalRange
 	rest := text
@@ -74,10 +80,11 @@ func readRanges(text string) ([]ordinalRange, error) {
 		m := rangeForm.FindStringSubmatch(rest)
 		if m == nil || len(out) > 0 && (m[1] == "") != !out[0].named() {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, `invalid value for option "ranges": "%s"`, text).
-				WithHint("Write ranges of buckets as '0-500000,500000-1048576', one for each fragment, the end not included, or '0:0-100,1:100-1048576'.")
+				WithHint("Write ranges of buckets as '0-500000,500000-1048576', one for each fragment, the end not " +
+					"included, or '0:0-100,1:100-1048576'.")
 		}
 		rest = rest[len(m[0]):]
-		lo, _ := strconv.ParseUint(m[2]+m[4], 10, 32) // the form has at most seven digits
+		lo, _ := strconv.ParseUint(m[2]+m[4], 10, 32) // at most seven digits match
 		hi, _ := strconv.ParseUint(m[3]+m[5], 10, 32)
 		r := ordinalRange{shardmap.Interval{Lo: uint32(lo), Hi: uint32(hi)}, -len(out) - 1}
 		if m[1] != "" {
@@ -91,10 +98,10 @@ func readRanges(text string) ([]ordinalRange, error) {
 	return out, nil
 }
 
-// named tells whether the range says to which fragment it belongs.
+// named reports whether the range names its fragment.
 func (r ordinalRange) named() bool { return r.ordinal >= 0 }
 
-// owner is the ordinal of the range's fragment.
+// owner returns the ordinal of the range's fragment.
 func (r ordinalRange) owner() int {
 	if r.named() {
 		return r.ordinal
@@ -102,7 +109,7 @@ func (r ordinalRange) owner() int {
 	return -r.ordinal - 1
 }
 
-// check holds RANGES against FRAGMENTS and the space.
+// check returns an error if RANGES does not agree with FRAGMENTS or does not cover all buckets.
 func (t *topology) check() error {
 	if t.ranges == nil {
 		return nil
@@ -118,7 +125,8 @@ func (t *topology) check() error {
 	}
 	if most > maxFragments || most != t.fragments || len(owned) != most {
 		return pgerr.New(pgerr.InvalidParameterValue, "ranges are for other fragments than the database has").
-			WithDetail("There are %d fragments, numbered from 0, and ranges for %d, the last of them number %d.", t.fragments, len(owned), most-1)
+			WithDetail("There are %d fragments, numbered from 0, and ranges for %d, the last of them number %d.",
+				t.fragments, len(owned), most-1)
 	}
 	ids := make([]shardmap.FragmentID, most)
 	for i := range ids {
@@ -128,7 +136,7 @@ func (t *topology) check() error {
 	return err
 }
 
-// bucketMap makes the first map of a database.
+// bucketMap returns the first bucket map of a database.
 func (t *topology) bucketMap(ids []shardmap.FragmentID) (*shardmap.Map, error) {
 	if t.ranges == nil {
 		return shardmap.NewInitialMap(ids), nil
@@ -146,8 +154,9 @@ func (t *topology) bucketMap(ids []shardmap.FragmentID) (*shardmap.Map, error) {
 	return m, nil
 }
 
-// lay gives a new database its fragments; what t leaves open is as in the database postgres.
-func (c *change) lay(d *catalog.Database, t topology) error {
+// placeFragments creates the fragments of a new database; values absent from t are taken from the
+// database postgres.
+func (c *change) placeFragments(d *catalog.Database, t topology) error {
 	d.ReplicationFactor, d.Labels = t.replication, t.labels
 	n := t.fragments
 	if p := c.view.Database(catalog.PostgresDB); p != nil {
@@ -173,11 +182,12 @@ func (c *change) lay(d *catalog.Database, t topology) error {
 	}
 	sites, sets := c.sites(), c.view.ReplicaSets()
 	for i, id := range ids {
-		f := catalog.Fragment{ID: id, Ordinal: i, Nodes: shardmap.FirstPlacement(sites, sets, d.ReplicationFactor, d.Labels)}
+		f := catalog.Fragment{ID: id, Ordinal: i, Nodes: shardmap.FirstPlacement(sites, sets, d.ReplicationFactor,
+			d.Labels)}
 		if len(f.Nodes) == 0 {
 			return catalog.NoNode(d.Labels)
 		}
-		f.Joining = f.Nodes[1:] // the first founds the fragment and brings the others in
+		f.Joining = f.Nodes[1:] // the first node starts the fragment and adds the others
 		d.Fragments = append(d.Fragments, f)
 		sets = append(sets, shardmap.ReplicaSet{Fragment: id, Nodes: f.Nodes})
 	}
@@ -188,7 +198,7 @@ func (c *change) lay(d *catalog.Database, t topology) error {
 	return nil
 }
 
-// sites gives the nodes as the placement of replicas sees them.
+// sites returns the nodes for the placement of replicas.
 func (c *change) sites() []shardmap.Site {
 	sites := c.view.Sites()
 	for i := range sites {
@@ -197,7 +207,7 @@ func (c *change) sites() []shardmap.Site {
 	return sites
 }
 
-// nodes gives those that may hold fragments.
+// nodes returns the nodes that may hold fragments.
 func (c *change) nodes() (ids []uint32) {
 	for n := range c.view.Nodes() {
 		if n.HoldsFragments() {
@@ -207,13 +217,14 @@ func (c *change) nodes() (ids []uint32) {
 	return ids
 }
 
-// noticeReplicas tells of a replication factor that cannot be met yet.
+// noticeReplicas adds a notice about a replication factor that cannot be met yet.
 func (c *change) noticeReplicas(d *catalog.Database) {
 	if have := len(c.nodes()); have < d.ReplicationFactor {
 		c.notices = append(c.notices, &pgerr.Error{
 			Severity: "NOTICE", Code: pgerr.SuccessfulCompletion,
-			Message: fmt.Sprintf("database \"%s\" shall have %d replicas of each fragment, and the nodes are %d", d.Name, d.ReplicationFactor, have),
-			Detail:  "The replication factor is met as nodes join; sherd.fragments tells how far it is.",
+			Message: fmt.Sprintf("database \"%s\" shall have %d replicas of each fragment, and the nodes are %d",
+				d.Name, d.ReplicationFactor, have),
+			Detail: "The replication factor is met as nodes join; sherd.fragments tells how far it is.",
 		})
 	}
 }

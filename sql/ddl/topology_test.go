@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// RANGES in its forms: the map that fragments 1, 2, … get, or a part of the error.
+// Each case is a value of RANGES, and the resulting map of fragments 1, 2, … or a part of the
+// error.
 func TestRanges(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"0-349525,349525-699050,699050-1048576", "1:[0,349525) 2:[349525,699050) 3:[699050,1048576)"},
@@ -21,7 +22,8 @@ func TestRanges(t *testing.T) {
 		{"0-349524,349525-1048576", "cover the buckets exactly once"},
 		{"0-10,5-1048576", "cover the buckets exactly once"},
 		{"0-1048577", "cover the buckets exactly once"},
-		{"0-10 0:10-1048576", "invalid value"}, {"0-349525,…", "invalid value"}, {"0-5x", "invalid value"}, {"", "names no range"}, {"0-12345678", "invalid value"},
+		{"0-10 0:10-1048576", "invalid value"}, {"0-349525,…", "invalid value"}, {"0-5x", "invalid value"},
+		{"", "names no range"}, {"0-12345678", "invalid value"},
 		{"0:0-100, 5:100-1048576", "other fragments than the database has"},
 	} {
 		topo := topology{}

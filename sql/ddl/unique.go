@@ -9,19 +9,21 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// pendingUnique is a UNIQUE constraint that waits for all columns, and for what places rows.
+// pendingUnique is a UNIQUE constraint that is added when all columns and the placement of rows are
+// known.
 type pendingUnique struct {
 	k          *pg_query.Constraint
 	columns    []string
 	deferrable bool
 	deferred   bool
 	fixed      bool // NOT DEFERRABLE
-	primary    bool // it is called the primary key
+	primary    bool // this is the table's primary key
 }
 
-// unique notes a UNIQUE of the table, or of the named column.
+// unique records a UNIQUE of the table, or of the named column.
 func (d *draft) unique(k *pg_query.Constraint, column string) error {
-	u := pendingUnique{k: k, columns: texts(k.Keys), deferrable: k.Deferrable || k.Initdeferred, deferred: k.Initdeferred}
+	u := pendingUnique{k: k, columns: texts(k.Keys), deferrable: k.Deferrable ||
+		k.Initdeferred, deferred: k.Initdeferred}
 	if column != "" {
 		u.columns = []string{column}
 	}
@@ -29,14 +31,14 @@ func (d *draft) unique(k *pg_query.Constraint, column string) error {
 	return nil
 }
 
-// settleUniques makes the constraints and their indexes.
-func (d *draft) settleUniques() error {
+// addUniques adds the constraints and their indexes.
+func (d *draft) addUniques() error {
 	for _, u := range d.uniques {
 		var err error
 		if u.k.Indexname != "" {
 			err = d.uniqueUsing(u.k)
 		} else {
-			err = d.settleUnique(u)
+			err = d.addUniqueIndex(u)
 		}
 		if err != nil {
 			return err
@@ -46,22 +48,23 @@ func (d *draft) settleUniques() error {
 		}
 	}
 	d.uniques = nil
-	return d.settleScopes()
+	return d.chooseScopes()
 }
 
-func (d *draft) settleUnique(u pendingUnique) error {
+func (d *draft) addUniqueIndex(u pendingUnique) error {
 	x := catalog.Index{Unique: true, NullsNotDistinct: u.k.NullsNotDistinct}
 	names, err := d.uniqueColumns(&x, u)
 	if err != nil {
 		return err
 	}
 	if pk := d.t.PrimaryKey(); d.was == nil && pk != nil && u.k.Conname == "" && slices.Equal(pk.Columns, x.Columns) {
-		return nil // as PostgreSQL does, the primary key says it already
+		return nil // as in PostgreSQL, the primary key implies it
 	}
 	for _, n := range u.k.Including {
 		col := d.t.Column(n.GetString_().GetSval())
 		if col == nil {
-			return pgerr.New(pgerr.UndefinedColumn, `column "%s" named in key does not exist`, n.GetString_().GetSval()).At(d.pos(u.k.Location))
+			return pgerr.New(pgerr.UndefinedColumn, `column "%s" named in key does not exist`, n.GetString_().
+				GetSval()).At(d.pos(u.k.Location))
 		}
 		x.Include = append(x.Include, col.AttNum)
 		names = append(names, col.Name)
@@ -99,7 +102,8 @@ func (d *draft) addUnique(name string, columns []int16, index catalog.OID, defer
 		return err
 	}
 	d.t.Constraints = append(d.t.Constraints, catalog.Constraint{
-		OID: oid, Name: name, Kind: catalog.Unique, Columns: slices.Clone(columns), Valid: true, Index: index, Deferrable: deferrable, InitiallyDeferred: deferred,
+		OID: oid, Name: name, Kind: catalog.Unique, Columns: slices.Clone(columns), Valid: true, Index: index,
+		Deferrable: deferrable, InitiallyDeferred: deferred,
 	})
 	return nil
 }
@@ -111,10 +115,12 @@ func (d *draft) uniqueColumns(x *catalog.Index, u pendingUnique) ([]string, erro
 		}
 		col := d.t.Column(name)
 		if col == nil {
-			return nil, pgerr.New(pgerr.UndefinedColumn, `column "%s" named in key does not exist`, name).At(d.pos(u.k.Location))
+			return nil, pgerr.New(pgerr.UndefinedColumn, `column "%s" named in key does not exist`, name).
+				At(d.pos(u.k.Location))
 		}
 		if slices.Contains(u.columns[:i], name) {
-			return nil, pgerr.New(pgerr.DuplicateColumn, `column "%s" appears twice in unique constraint`, name).At(d.pos(u.k.Location))
+			return nil, pgerr.New(pgerr.DuplicateColumn, `column "%s" appears twice in unique constraint`, name).
+				At(d.pos(u.k.Location))
 		}
 		if err := checkIndexType(col.Type); err != nil {
 			return nil, err
@@ -137,7 +143,7 @@ func (d *draft) uniqueUsing(k *pg_query.Constraint) error {
 	return d.addUnique(name, x.Columns, x.OID, k.Deferrable || k.Initdeferred, k.Initdeferred)
 }
 
-// usable finds the index that a constraint is to use.
+// usable returns the index of USING INDEX if a constraint can use it.
 func (d *draft) usable(name string, loc int32) (*catalog.Index, error) {
 	i := slices.IndexFunc(d.t.Indexes, func(x catalog.Index) bool { return x.Name == name })
 	if i < 0 {
@@ -150,7 +156,8 @@ func (d *draft) usable(name string, loc int32) (*catalog.Index, error) {
 	}
 	switch {
 	case d.t.ConstraintOf(x.OID) != nil:
-		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `index "%s" is already associated with a constraint`, x.Name).At(d.pos(loc))
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `index "%s" is already associated with a constraint`,
+			x.Name).At(d.pos(loc))
 	case x.State != catalog.IndexPublic:
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `index "%s" is not valid`, x.Name).At(d.pos(loc))
 	case !x.Unique:
@@ -160,13 +167,15 @@ func (d *draft) usable(name string, loc int32) (*catalog.Index, error) {
 	case x.Predicate != "":
 		return nil, cannot(`"%s" is a partial index`)
 	case len(x.Order) > 0 || len(x.Classes) > 0:
-		return nil, pgerr.New(pgerr.WrongObjectType, `index "%s" column number 1 does not have default sorting behavior`, x.Name).At(d.pos(loc)).
+		return nil, pgerr.New(pgerr.WrongObjectType,
+			`index "%s" column number 1 does not have default sorting behavior`, x.Name).At(d.pos(loc)).
 			WithDetail("Cannot create a primary key or unique constraint using such an index.")
 	}
 	return x, nil
 }
 
-// nameUsing gives a constraint the name of its index, or the index that of the constraint.
+// nameUsing returns the name of a constraint USING INDEX. Without a name it is the index's;
+// otherwise the index is renamed.
 func (d *draft) nameUsing(x *catalog.Index, name string) (string, error) {
 	switch {
 	case name == "":
@@ -175,7 +184,8 @@ func (d *draft) nameUsing(x *catalog.Index, name string) (string, error) {
 		if err := d.freeConstraintName(name); err != nil {
 			return "", err
 		}
-		d.notice(pgerr.SuccessfulCompletion, `ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index "%s" to "%s"`, x.Name, name)
+		d.notice(pgerr.SuccessfulCompletion, `ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index "%s" to "%s"`,
+			x.Name, name)
 		x.Name = name
 	}
 	return name, nil

@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/sql/parse"
 )
 
-// hints say what to do instead, by the statement's name.
+// hints suggest an alternative, by the name of the statement.
 var hints = map[string]string{
 	"CREATE VIEW":               "Put the query into a WITH clause.",
 	"CREATE FUNCTION":           "Run the logic in the client; each statement is atomic.",
@@ -30,7 +30,7 @@ var hints = map[string]string{
 	"REFRESH MATERIALIZED VIEW": "Use CREATE TABLE AS.",
 }
 
-// unsupported is the answer to statements that are not there yet.
+// unsupported returns the error for statements that are not supported yet.
 func unsupported(n *pg_query.Node) error {
 	name := parse.Name(n)
 	hint := hints[name]
@@ -44,7 +44,8 @@ func unsupported(n *pg_query.Node) error {
 	case *pg_query.Node_GrantStmt:
 		name, hint = grantWord(x.GrantStmt.IsGrant), hints["GRANT"]
 	case *pg_query.Node_GrantRoleStmt:
-		name, hint = grantWord(x.GrantRoleStmt.IsGrant), "Roles have no members yet; give each user the attributes it needs."
+		name, hint = grantWord(x.GrantRoleStmt.IsGrant),
+			"Roles have no members yet; give each user the attributes it needs."
 	case *pg_query.Node_AlterDefaultPrivilegesStmt:
 		hint = hints["GRANT"]
 	case *pg_query.Node_CreateTableAsStmt:
@@ -65,33 +66,50 @@ func grantWord(grant bool) string {
 	return "REVOKE"
 }
 
-// unsupportedConstraint is the answer to constraints that are not there yet.
+// unsupportedConstraint returns the error for constraints that are not supported yet.
 func unsupportedConstraint(k *pg_query.Constraint) *pgerr.Error {
 	switch k.Contype {
 	case pg_query.ConstrType_CONSTR_EXCLUSION:
-		return pgerr.Unsupported("EXCLUDE constraints are not supported yet").WithHint("Use a primary key or a CHECK constraint.")
+		return pgerr.Unsupported("EXCLUDE constraints are not supported yet").
+			WithHint("Use a primary key or a CHECK constraint.")
 	}
-	return pgerr.Unsupported("this kind of constraint is not supported yet").WithHint("NOT NULL, CHECK, DEFAULT, UNIQUE, PRIMARY KEY and REFERENCES are.")
+	return pgerr.Unsupported("this kind of constraint is not supported yet").
+		WithHint("NOT NULL, CHECK, DEFAULT, UNIQUE, PRIMARY KEY and REFERENCES are.")
 }
 
-// kindWords spell kinds of objects.
+// kindWords are the names of kinds of objects.
 var kindWords = map[pg_query.ObjectType]string{
-	pg_query.ObjectType_OBJECT_TABLE: "TABLE", pg_query.ObjectType_OBJECT_INDEX: "INDEX", pg_query.ObjectType_OBJECT_VIEW: "VIEW",
+	pg_query.ObjectType_OBJECT_TABLE:   "TABLE",
+	pg_query.ObjectType_OBJECT_INDEX:   "INDEX",
+	pg_query.ObjectType_OBJECT_VIEW:    "VIEW",
 	pg_query.ObjectType_OBJECT_MATVIEW: "MATERIALIZED VIEW", pg_query.ObjectType_OBJECT_SEQUENCE: "SEQUENCE",
 	pg_query.ObjectType_OBJECT_FUNCTION: "FUNCTION", pg_query.ObjectType_OBJECT_PROCEDURE: "PROCEDURE",
 	pg_query.ObjectType_OBJECT_ROUTINE: "ROUTINE", pg_query.ObjectType_OBJECT_AGGREGATE: "AGGREGATE",
-	pg_query.ObjectType_OBJECT_OPERATOR: "OPERATOR", pg_query.ObjectType_OBJECT_TYPE: "TYPE", pg_query.ObjectType_OBJECT_DOMAIN: "DOMAIN",
-	pg_query.ObjectType_OBJECT_TRIGGER: "TRIGGER", pg_query.ObjectType_OBJECT_RULE: "RULE", pg_query.ObjectType_OBJECT_POLICY: "POLICY",
+	pg_query.ObjectType_OBJECT_OPERATOR:  "OPERATOR",
+	pg_query.ObjectType_OBJECT_TYPE:      "TYPE",
+	pg_query.ObjectType_OBJECT_DOMAIN:    "DOMAIN",
+	pg_query.ObjectType_OBJECT_TRIGGER:   "TRIGGER",
+	pg_query.ObjectType_OBJECT_RULE:      "RULE",
+	pg_query.ObjectType_OBJECT_POLICY:    "POLICY",
 	pg_query.ObjectType_OBJECT_EXTENSION: "EXTENSION", pg_query.ObjectType_OBJECT_COLLATION: "COLLATION",
-	pg_query.ObjectType_OBJECT_SCHEMA: "SCHEMA", pg_query.ObjectType_OBJECT_LANGUAGE: "LANGUAGE", pg_query.ObjectType_OBJECT_CAST: "CAST",
+	pg_query.ObjectType_OBJECT_SCHEMA:        "SCHEMA",
+	pg_query.ObjectType_OBJECT_LANGUAGE:      "LANGUAGE",
+	pg_query.ObjectType_OBJECT_CAST:          "CAST",
 	pg_query.ObjectType_OBJECT_FOREIGN_TABLE: "FOREIGN TABLE", pg_query.ObjectType_OBJECT_STATISTIC_EXT: "STATISTICS",
-	pg_query.ObjectType_OBJECT_CONVERSION: "CONVERSION", pg_query.ObjectType_OBJECT_TSCONFIGURATION: "TEXT SEARCH CONFIGURATION",
-	pg_query.ObjectType_OBJECT_TSDICTIONARY: "TEXT SEARCH DICTIONARY", pg_query.ObjectType_OBJECT_TSPARSER: "TEXT SEARCH PARSER",
-	pg_query.ObjectType_OBJECT_TSTEMPLATE: "TEXT SEARCH TEMPLATE", pg_query.ObjectType_OBJECT_PUBLICATION: "PUBLICATION",
-	pg_query.ObjectType_OBJECT_SUBSCRIPTION: "SUBSCRIPTION", pg_query.ObjectType_OBJECT_EVENT_TRIGGER: "EVENT TRIGGER",
-	pg_query.ObjectType_OBJECT_FDW: "FOREIGN DATA WRAPPER", pg_query.ObjectType_OBJECT_FOREIGN_SERVER: "SERVER",
-	pg_query.ObjectType_OBJECT_ACCESS_METHOD: "ACCESS METHOD", pg_query.ObjectType_OBJECT_TABLESPACE: "TABLESPACE",
-	pg_query.ObjectType_OBJECT_DATABASE: "DATABASE", pg_query.ObjectType_OBJECT_ROLE: "ROLE", pg_query.ObjectType_OBJECT_COLUMN: "COLUMN",
+	pg_query.ObjectType_OBJECT_CONVERSION:      "CONVERSION",
+	pg_query.ObjectType_OBJECT_TSCONFIGURATION: "TEXT SEARCH CONFIGURATION",
+	pg_query.ObjectType_OBJECT_TSDICTIONARY:    "TEXT SEARCH DICTIONARY",
+	pg_query.ObjectType_OBJECT_TSPARSER:        "TEXT SEARCH PARSER",
+	pg_query.ObjectType_OBJECT_TSTEMPLATE:      "TEXT SEARCH TEMPLATE",
+	pg_query.ObjectType_OBJECT_PUBLICATION:     "PUBLICATION",
+	pg_query.ObjectType_OBJECT_SUBSCRIPTION:    "SUBSCRIPTION",
+	pg_query.ObjectType_OBJECT_EVENT_TRIGGER:   "EVENT TRIGGER",
+	pg_query.ObjectType_OBJECT_FDW:             "FOREIGN DATA WRAPPER",
+	pg_query.ObjectType_OBJECT_FOREIGN_SERVER:  "SERVER",
+	pg_query.ObjectType_OBJECT_ACCESS_METHOD:   "ACCESS METHOD", pg_query.ObjectType_OBJECT_TABLESPACE: "TABLESPACE",
+	pg_query.ObjectType_OBJECT_DATABASE:      "DATABASE",
+	pg_query.ObjectType_OBJECT_ROLE:          "ROLE",
+	pg_query.ObjectType_OBJECT_COLUMN:        "COLUMN",
 	pg_query.ObjectType_OBJECT_TABCONSTRAINT: "CONSTRAINT", pg_query.ObjectType_OBJECT_LARGEOBJECT: "LARGE OBJECT",
 	pg_query.ObjectType_OBJECT_OPCLASS: "OPERATOR CLASS", pg_query.ObjectType_OBJECT_OPFAMILY: "OPERATOR FAMILY",
 	pg_query.ObjectType_OBJECT_TRANSFORM: "TRANSFORM", pg_query.ObjectType_OBJECT_ATTRIBUTE: "ATTRIBUTE",
@@ -103,4 +121,27 @@ func kindWord(k pg_query.ObjectType) string {
 		return w
 	}
 	return "OBJECT"
+}
+
+// Built-in extensions: CREATE EXTENSION, which dumps contain, has no effect, and neither has DROP
+// EXTENSION.
+var builtinExtensions = map[string]bool{"sherd": true, "sherd_former_ids": true}
+
+func (r *runner) createExtension(n *pg_query.CreateExtensionStmt) error {
+	if !builtinExtensions[n.Extname] {
+		return unsupported(&pg_query.Node{Node: &pg_query.Node_CreateExtensionStmt{CreateExtensionStmt: n}})
+	}
+	return nil
+}
+
+// dropExtension reports whether the statement names only built-in extensions.
+func (r *runner) dropExtension(n *pg_query.DropStmt) (done bool, err error) {
+	for _, o := range n.Objects {
+		if !builtinExtensions[o.GetString_().GetSval()] {
+			return false, nil
+		}
+	}
+	notice := pgerr.New(pgerr.SuccessfulCompletion, "the extension is built in, and stays")
+	notice.Severity = "NOTICE"
+	return true, r.Notice(notice)
 }

@@ -14,20 +14,21 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 )
 
-// Misplaced is a document that lies where its collection's policy does not allow.
+// Misplaced is a document that lies outside the buckets that its collection's policy allows.
 type Misplaced struct {
 	ID     string
 	Bucket shardmap.Bucket
 	Detail string
 }
 
-// maxOffenders is how many documents an error lists.
+// maxOffenders is the number of documents that an error lists.
 const maxOffenders = 5
 
-// errEnough ends a scan that has found enough.
+// errEnough ends a scan that has found enough documents.
 var errEnough = fmt.Errorf("ddl: enough offenders")
 
-// onlyValidation gives the sub-command of ALTER TABLE … VALIDATE CONSTRAINT sharding, which runs beside the table's users.
+// onlyValidation returns the sub-command of ALTER TABLE … VALIDATE CONSTRAINT sharding, which does
+// not block the table's users.
 func onlyValidation(n *pg_query.AlterTableStmt) *pg_query.AlterTableCmd {
 	if len(n.Cmds) != 1 {
 		return nil
@@ -82,15 +83,18 @@ func misplacedError(t *catalog.Table, name string, bad []Misplaced, more bool) e
 	if more {
 		detail += " and more"
 	}
-	e := pgerr.New(pgerr.CheckViolation, `check constraint "%s" of relation "%s" is violated by some row`, shardmap.ConstraintName, t.Name).
+	e := pgerr.New(pgerr.CheckViolation, `check constraint "%s" of relation "%s" is violated by some row`,
+		shardmap.ConstraintName, t.Name).
 		WithDetail("%s.", detail).
-		WithHint("SELECT * FROM sherd.validate_policy(%s) lists them all. SELECT sherd.replace_placement(%s) gives them ids with which they lie where they should.", name, name)
+		WithHint("SELECT * FROM sherd.validate_policy(%s) lists them all. SELECT sherd.replace_placement(%s) gives "+
+			"them ids with which they lie where they should.", name, name)
 	e.Table, e.Constraint = t.Name, shardmap.ConstraintName
 	return e
 }
 
-// ValidatePolicy scans a collection beside its users and trusts its policy where no document lies outside of the block of its content; emit
-// gets those that do. New documents obey the policy already, so a snapshot taken now shows all that may not.
+// ValidatePolicy scans a collection while it is in use, calls emit for each document that lies
+// outside the block that its content chooses, and marks the policy as validated if there is none.
+// New documents obey the policy already, so a snapshot taken now shows all documents that may not.
 func ValidatePolicy(ctx context.Context, e *Env, table catalog.OID, emit func(Misplaced) error) error {
 	for {
 		v := e.View()
@@ -101,7 +105,8 @@ func ValidatePolicy(ctx context.Context, e *Env, table catalog.OID, emit func(Mi
 		if t.PolicyValidated {
 			return nil
 		}
-		// Whoever still writes under the definition before this one must be through before the snapshot is taken.
+		// Transactions that still write by the previous definition must end before the snapshot is
+		// taken.
 		if err := e.Barrier(ctx, table); err != nil {
 			return err
 		}
@@ -129,20 +134,24 @@ func checkValidation(v *catalog.View, e *Env, t *catalog.Table, table catalog.OI
 	return CanValidate(t)
 }
 
-// CanValidate refuses a table whose policy cannot be trusted, or that has none.
+// CanValidate refuses a table that has no policy, or one that cannot be validated.
 func CanValidate(t *catalog.Table) error {
 	switch {
 	case t.Policy == nil:
-		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" of relation "%s" does not exist`, shardmap.ConstraintName, t.Name).
-			WithHint("The table has no sharding policy: set one with ALTER TABLE %s SET (%s = '…').", builtin.QuoteIdent(t.Name), shardmap.OptionBy)
+		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" of relation "%s" does not exist`,
+			shardmap.ConstraintName, t.Name).
+			WithHint("The table has no sharding policy: set one with ALTER TABLE %s SET (%s = '…').",
+				builtin.QuoteIdent(t.Name), shardmap.OptionBy)
 	case t.Policy.Mutable:
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `the sharding policy of "%s" is mutable and cannot be validated`, t.Name).
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+			`the sharding policy of "%s" is mutable and cannot be validated`, t.Name).
 			WithHint("Use ALTER TABLE %s SET (%s = false) first.", builtin.QuoteIdent(t.Name), shardmap.OptionMutable)
 	}
 	return nil
 }
 
-// TrustPolicy marks a policy as validated if the table is still defined as it was when it was scanned.
+// TrustPolicy marks a policy as validated if the table's definition has not changed since it was
+// scanned.
 func (e *Env) TrustPolicy(ctx context.Context, scanned *catalog.Table) (done bool, err error) {
 	err = e.Change(ctx, func(v *catalog.View, ch *catalog.Change) error {
 		t := v.Table(scanned.OID)
@@ -154,15 +163,16 @@ func (e *Env) TrustPolicy(ctx context.Context, scanned *catalog.Table) (done boo
 		t = t.Clone()
 		t.PolicyValidated = true
 		c := &change{runner: &runner{Env: e, ctx: ctx}, view: v, ch: ch, me: v.Role(e.Role)}
-		return errors.Join(ch.PutTable(t), c.log(catalog.PolicyRecord, e.Database, c.quoted(v, t), t.Policy.Definition()+" validated"))
+		return errors.Join(ch.PutTable(t), c.log(catalog.PolicyRecord, e.Database, c.quoted(v, t),
+			t.Policy.Definition()+" validated"))
 	})
 	return done, err
 }
 
-// SetPolicy gives a table a policy in its JSON form, or with an empty text takes it away.
+// SetPolicy sets a table's policy from its JSON form; an empty text removes it.
 func SetPolicy(ctx context.Context, e *Env, table catalog.OID, text string) error {
 	r := &runner{Env: e, ctx: ctx}
-	return r.exclusively(func(*change) []catalog.OID { return []catalog.OID{table} }, func(c *change) error {
+	return r.updateExclusive(func(*change) []catalog.OID { return []catalog.OID{table} }, func(c *change) error {
 		t, err := TableOf(c.view, c.Database, table)
 		if err != nil {
 			return err
@@ -182,7 +192,7 @@ func SetPolicy(ctx context.Context, e *Env, table catalog.OID, text string) erro
 				shardmap.OptionBy: o.By, shardmap.OptionRange: o.Range, shardmap.OptionMutable: o.Mutable,
 			}}
 		}
-		if err := d.settleOptions(false); err != nil {
+		if err := d.applyOptions(false); err != nil {
 			return err
 		}
 		return d.putTable()
