@@ -92,9 +92,11 @@ func TestCrashAtArrows(t *testing.T) {
 	wait := run.Start(ctx)
 	r := newRanged(t, c)
 	r.start(ctx)
-	for i, x := range crashes {
+	splits := 0
+	for _, x := range crashes {
 		if x.split {
-			(&arrowSplit{arrowMove{t: t, c: c, arrows: a, arrowCrash: x}, r, i + 1}).crash()
+			splits++
+			(&arrowSplit{arrowMove{t: t, c: c, arrows: a, arrowCrash: x}, r, splits}).crash()
 			if t.Failed() {
 				break
 			}
