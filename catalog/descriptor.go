@@ -217,6 +217,18 @@ type Role struct {
 	Comment         string
 }
 
+// Owns reports whether the role has the rights of an owner in a database: it is the owner, or a superuser. There are
+// no memberships yet, except that the database's owner is pg_database_owner.
+func (r *Role) Owns(in *Database, owner OID) bool {
+	if r == nil {
+		return false
+	}
+	if r.Superuser || r.OID == owner {
+		return true
+	}
+	return owner == DatabaseOwnerRole && in != nil && in.Owner == r.OID
+}
+
 // Setting is a cluster setting made by ALTER SYSTEM.
 type Setting struct {
 	Name  string

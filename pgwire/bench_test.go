@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/jackc/pgproto3/v2"
 
 	"github.com/sherddb/sherd/sql"
@@ -19,7 +21,7 @@ import (
 // it measures is the wire.
 type constantSession struct {
 	*scriptSession
-	columns []sql.Column
+	columns []stmt.Column
 	row     []types.Datum
 }
 
@@ -53,7 +55,7 @@ func constantServer(b testing.TB) string {
 	cfg := scriptConfig()
 	cfg.NewSession = func(_ context.Context, p sql.StartupParams) (Session, error) {
 		return &constantSession{
-			newScriptSession(p), []sql.Column{column("?column?", types.Int4)}, []types.Datum{types.NewInt(1)},
+			newScriptSession(p), []stmt.Column{column("?column?", types.Int4)}, []types.Datum{types.NewInt(1)},
 		}, nil
 	}
 	_, addr := startServer(b, cfg)
@@ -113,8 +115,8 @@ func BenchmarkPingPongExtended(b *testing.B) {
 }
 
 // benchRow is a row with a text of n bytes.
-func benchRow(n int) ([]sql.Column, []types.Datum) {
-	return []sql.Column{
+func benchRow(n int) ([]stmt.Column, []types.Datum) {
+	return []stmt.Column{
 			column("a", types.Int4), column("b", types.Text), column("c", types.Int4), column("d", types.Text),
 		},
 		[]types.Datum{types.NewInt(123456), types.NewText(strings.Repeat("x", n)), types.Null, types.NewText("x")}

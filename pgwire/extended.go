@@ -3,10 +3,11 @@ package pgwire
 import (
 	"context"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/jackc/pgproto3/v2"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -140,7 +141,7 @@ func (c *conn) describePortal(ctx context.Context, name string) error {
 }
 
 // sendColumns appends RowDescription, or NoData for a statement that returns no rows.
-func (c *conn) sendColumns(columns []sql.Column, formats []int16) {
+func (c *conn) sendColumns(columns []stmt.Column, formats []int16) {
 	if columns == nil {
 		c.send(&pgproto3.NoData{})
 		return

@@ -3,10 +3,11 @@ package pgwire
 import (
 	"encoding/binary"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/jackc/pgproto3/v2"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -14,7 +15,7 @@ import (
 // or a value cannot be sent.
 type results struct {
 	c        *conn
-	columns  []sql.Column
+	columns  []stmt.Column
 	formats  []int16
 	extended bool // RowDescription is sent by Describe, not by the statement
 	env      *types.Env
@@ -34,12 +35,12 @@ func (r *results) simple() {
 }
 
 // portal prepares for one Execute.
-func (r *results) portal(columns []sql.Column, formats []int16) {
+func (r *results) portal(columns []stmt.Column, formats []int16) {
 	r.columns, r.formats, r.extended, r.env = columns, formats, true, r.c.session.Env()
 }
 
 // Describe takes the columns of the rows that follow.
-func (r *results) Describe(columns []sql.Column) error {
+func (r *results) Describe(columns []stmt.Column) error {
 	if r.extended {
 		r.columns = columns
 		return nil
@@ -56,7 +57,7 @@ func (r *results) Describe(columns []sql.Column) error {
 var binaryRows = []int16{formatBinary}
 
 // describe appends RowDescription.
-func (r *results) describe(columns []sql.Column, formats []int16) {
+func (r *results) describe(columns []stmt.Column, formats []int16) {
 	m := &r.c.reply.columns
 	m.Fields = m.Fields[:0]
 	for i := range columns {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/types"
@@ -217,33 +219,33 @@ func (s *scriptSession) Sync(context.Context) error {
 	return nil
 }
 
-func column(name string, oid types.OID) sql.Column {
+func column(name string, oid types.OID) stmt.Column {
 	length := int16(-1)
 	if oid == types.Int4 {
 		length = 4
 	}
-	return sql.Column{Name: name, Type: oid, Typmod: -1, Len: length}
+	return stmt.Column{Name: name, Type: oid, Typmod: -1, Len: length}
 }
 
 // columns returns the columns of a statement, or nil if it has none.
-func (s *scriptSession) columns(st *scriptStatement) []sql.Column {
+func (s *scriptSession) columns(st *scriptStatement) []stmt.Column {
 	switch {
 	case st.text == "select":
-		return []sql.Column{}
+		return []stmt.Column{}
 	case strings.HasPrefix(st.text, "select generate_series"):
-		return []sql.Column{column("generate_series", types.Int4)}
+		return []stmt.Column{column("generate_series", types.Int4)}
 	case strings.HasPrefix(st.text, "select $"):
-		var out []sql.Column
+		var out []stmt.Column
 		for _, m := range paramPattern.FindAllStringSubmatch(st.text, -1) {
 			out = append(out, column(m[2], typesByName[m[2]]))
 		}
 		return out
 	case strings.HasPrefix(st.text, "select pg_sleep"):
-		return []sql.Column{{Name: "pg_sleep", Type: types.Void, Typmod: -1, Len: 4}}
+		return []stmt.Column{{Name: "pg_sleep", Type: types.Void, Typmod: -1, Len: 4}}
 	case strings.HasPrefix(st.text, "select repeat"):
-		return []sql.Column{column("repeat", types.Text)}
+		return []stmt.Column{column("repeat", types.Text)}
 	case strings.HasPrefix(st.text, "select "):
-		return []sql.Column{column("?column?", types.Int4)}
+		return []stmt.Column{column("?column?", types.Int4)}
 	}
 	return nil
 }

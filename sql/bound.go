@@ -3,6 +3,8 @@ package sql
 import (
 	"context"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/proto"
 
@@ -57,18 +59,18 @@ func (s *Session) containedParams(ctx context.Context, st parse.Statement, decla
 	if err != nil {
 		return nil, err
 	}
-	return p.params, nil
+	return p.Params, nil
 }
 
 // containedProgram gives the program of the query in a statement that is none, and what is bound to its parameters.
-func (s *Session) containedProgram(ctx context.Context, inner parse.Statement) (*program, []types.Datum, error) {
+func (s *Session) containedProgram(ctx context.Context, inner parse.Statement) (*stmt.Program, []types.Datum, error) {
 	if b := s.bound; b != nil {
 		p, err := s.program(ctx, inner, b.params)
 		return p, b.args, err
 	}
 	p, err := s.program(ctx, inner, nil)
-	if err == nil && len(p.params) > 0 || pgerr.Is(err, pgerr.IndeterminateDatatype) {
-		err = s.noParameters(inner)
+	if err == nil && len(p.Params) > 0 || pgerr.Is(err, pgerr.IndeterminateDatatype) {
+		err = s.currentCompiler().NoParameters(inner)
 	}
 	return p, nil, err
 }

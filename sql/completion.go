@@ -2,6 +2,7 @@ package sql
 
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -14,7 +15,7 @@ type completion struct {
 	told    bool // the client has seen something of the statement
 	lone    bool
 	holds   bool
-	columns []Column // not described yet
+	columns []stmt.Column // not described yet
 	held    heldAnswer
 	remarks []*pgerr.Error // notices
 	dir     string         // of temporary files
@@ -95,7 +96,7 @@ func (c *completion) pass() error {
 }
 
 // Describe implements ResultWriter.
-func (c *completion) Describe(columns []Column) error {
+func (c *completion) Describe(columns []stmt.Column) error {
 	if c.holds {
 		c.columns = columns
 		return nil

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
@@ -108,7 +110,7 @@ func (s *Session) settleKeys(ctx context.Context, view *catalog.View, of *refere
 		return nil // dropped since
 	}
 	if programs[key.Con.OID] == nil {
-		programs[key.Con.OID] = &references{programs: map[string]*program{}}
+		programs[key.Con.OID] = &references{programs: map[string]*stmt.Program{}}
 	}
 	k := &keeping{s: s, ctx: ctx, view: view, of: programs[key.Con.OID]}
 	if of.incoming {
@@ -173,7 +175,7 @@ func (s *Session) constraintsNamed(n *pg_query.ConstraintsSetStmt) ([]*catalog.C
 		if d := view.Database(s.database); rv.Catalogname != "" && d != nil && rv.Catalogname != d.Name {
 			return nil, pgerr.Unsupported(`cross-database references are not implemented: "%s.%s.%s"`, rv.Catalogname, rv.Schemaname, rv.Relname)
 		}
-		path := existingPath(view, s.database, s.vars.SearchPath())
+		path := s.currentCompiler().SearchPath()
 		if rv.Schemaname != "" {
 			if path = []string{rv.Schemaname}; view.SchemaByName(s.database, rv.Schemaname) == nil {
 				return nil, pgerr.New(pgerr.InvalidSchemaName, `schema "%s" does not exist`, rv.Schemaname)

@@ -29,7 +29,7 @@ func (s *Session) copyStmt(ctx context.Context, st parse.Statement, n *pg_query.
 
 // copyTable finds the table that is copied to or from.
 func (s *Session) copyTable(view *catalog.View, rv *pg_query.RangeVar, direction string) (*catalog.Table, error) {
-	t, err := analyze.Table(s.analysis(view, s.query), rv)
+	t, err := analyze.Table(s.currentCompiler().Analysis(s.query), rv)
 	if pgerr.Is(err, pgerr.WrongObjectType) && pgerr.From(err).Detail != "" { // what kind it is of
 		return nil, pgerr.New(pgerr.WrongObjectType, `cannot copy %s sequence "%s"`, direction, rv.Relname)
 	}

@@ -9,16 +9,16 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/copydata"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
-	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
@@ -59,7 +59,7 @@ func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copyd
 		return err
 	}
 	s.settling(ctx, in.program, c)
-	if err := in.program.exec.Run(c, func([]types.Datum) error { return nil }); err != nil {
+	if err := in.program.Exec.Run(c, func([]types.Datum) error { return nil }); err != nil {
 		return in.located(err, "", nil)
 	}
 	if err := s.keep(ctx, in.program, c); err != nil {
@@ -75,7 +75,7 @@ func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copyd
 type copyInput struct {
 	table   *catalog.Table
 	columns []catalog.Column
-	program *program
+	program *stmt.Program
 	reader  *copydata.Reader
 	opts    copydata.Options
 	env     *types.Env
@@ -91,7 +91,7 @@ func (s *Session) copyTarget(ctx context.Context, n *pg_query.CopyStmt) (*copyIn
 		if err != nil {
 			return nil, err
 		}
-		if err := s.tx.LockTables(ctx, inOrder(append(insertUses(view, t), tx.TableUse{Table: t.OID, Mode: locks.RowExclusive}))); err != nil {
+		if err := s.tx.LockTables(ctx, tx.InOrder(append(insertUses(view, t), tx.TableUse{Table: t.OID, Mode: locks.RowExclusive}))); err != nil {
 			return nil, err
 		}
 		if view.DefinitionVersion() != s.view().DefinitionVersion() {
@@ -101,8 +101,7 @@ func (s *Session) copyTarget(ctx context.Context, n *pg_query.CopyStmt) (*copyIn
 		if in.columns, err = copyColumns(t, n.Attlist); err != nil {
 			return nil, err
 		}
-		in.program, err = s.copyProgram(view, in)
-		return in, err
+		return in, in.compile(s.currentCompiler())
 	}
 }
 
@@ -134,35 +133,19 @@ func copyColumns(t *catalog.Table, names []*pg_query.Node) ([]catalog.Column, er
 	return out, nil
 }
 
-func (s *Session) copyProgram(view *catalog.View, in *copyInput) (*program, error) {
+// compile makes the program of the INSERT of the rows that are read.
+func (in *copyInput) compile(c *stmt.Compiler) (err error) {
 	var names, params []string
-	var oids []types.OID
 	var cols []plan.Col
 	for i, c := range in.columns {
 		names, params = append(names, builtin.QuoteIdent(c.Name)), append(params, fmt.Sprintf("$%d", i+1))
-		oids = append(oids, c.Type)
 		cols = append(cols, plan.Col{Name: c.Name, Type: c.Type, Typmod: -1})
 	}
-	text := fmt.Sprintf("INSERT INTO %s.%s (%s) OVERRIDING SYSTEM VALUE VALUES (%s)", builtin.QuoteIdent(view.Schema(in.table.Schema).Name),
-		builtin.QuoteIdent(in.table.Name), strings.Join(names, ", "), strings.Join(params, ", "))
-	stmts, err := parse.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	q, _, err := analyze.Statement(s.analysis(view, text), stmts[0].Node, oids)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkPrivileges(view, s.database, s.role, q); err != nil {
-		return nil, err
-	}
-	env, refs := planning(view, q)
-	pl, err := plan.BuildCopy(q, cols, env)
-	if err != nil {
-		return nil, err
-	}
-	x, err := exec.Compile(pl)
-	return &program{query: q, plan: pl, exec: x, writes: true, references: refs}, err
+	text := fmt.Sprintf("INSERT INTO %s.%s (%s) OVERRIDING SYSTEM VALUE VALUES (%s)",
+		builtin.QuoteIdent(c.View.Schema(in.table.Schema).Name), builtin.QuoteIdent(in.table.Name),
+		strings.Join(names, ", "), strings.Join(params, ", "))
+	in.program, err = c.ForCopy(text, cols)
+	return err
 }
 
 // rows reads the client's data to its end.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -40,10 +42,10 @@ func (s *Session) copyTo(ctx context.Context, st parse.Statement, n *pg_query.Co
 	if err != nil {
 		return err
 	}
-	if p.columns == nil {
+	if p.Columns == nil {
 		return pgerr.New(pgerr.FeatureNotSupported, "COPY query must have a RETURNING clause")
 	}
-	out := &copyOutput{w: w, opts: opts, columns: p.columns, env: s.Env()}
+	out := &copyOutput{w: w, opts: opts, columns: p.Columns, env: s.Env()}
 	if err := out.begin(); err != nil {
 		return err
 	}
@@ -81,7 +83,7 @@ func (s *Session) copySelect(n *pg_query.CopyStmt) (string, error) {
 type copyOutput struct {
 	w       ResultWriter
 	opts    copydata.Options
-	columns []Column
+	columns []stmt.Column
 	env     *types.Env
 	names   []string
 	fields  []copydata.Field

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -43,7 +45,7 @@ func (s *Session) createTableAs(ctx context.Context, st parse.Statement, n *pg_q
 	if p, err = s.settleNew(ctx, p); err != nil {
 		return err
 	}
-	made, err := tableOf(p.columns, n)
+	made, err := tableOf(p.Columns, n)
 	if err != nil {
 		return err
 	}
@@ -94,10 +96,10 @@ func (s *Session) tableThere(n *pg_query.CreateTableAsStmt, w ResultWriter) (boo
 }
 
 // asQuery gives the program of the query, or of the prepared statement, whose rows the table gets.
-func (s *Session) asQuery(ctx context.Context, st parse.Statement, n *pg_query.Node) (*program, []types.Datum, error) {
+func (s *Session) asQuery(ctx context.Context, st parse.Statement, n *pg_query.Node) (*stmt.Program, []types.Datum, error) {
 	if x := n.GetExecuteStmt(); x != nil {
 		p, args, err := s.executed(ctx, x)
-		if err == nil && (p == nil || p.columns == nil || p.writes) {
+		if err == nil && (p == nil || p.Columns == nil || p.Writes) {
 			err = pgerr.New(pgerr.WrongObjectType, "prepared statement is not a SELECT")
 		}
 		return p, args, err
@@ -107,7 +109,7 @@ func (s *Session) asQuery(ctx context.Context, st parse.Statement, n *pg_query.N
 }
 
 // tableOf is the definition of a table with a query's columns.
-func tableOf(columns []Column, n *pg_query.CreateTableAsStmt) (*pg_query.CreateStmt, error) {
+func tableOf(columns []stmt.Column, n *pg_query.CreateTableAsStmt) (*pg_query.CreateStmt, error) {
 	names := n.Into.ColNames
 	if len(names) > len(columns) {
 		return nil, pgerr.New(pgerr.SyntaxError, "too many column names were specified")
@@ -135,8 +137,8 @@ func tableOf(columns []Column, n *pg_query.CreateTableAsStmt) (*pg_query.CreateS
 }
 
 // insertRows writes a program's rows into a table that the transaction has made.
-func (s *Session) insertRows(ctx context.Context, rel *pg_query.RangeVar, p *program, args []types.Datum) (int64, error) {
-	if err := s.tx.CheckStorages(p.tables); err != nil {
+func (s *Session) insertRows(ctx context.Context, rel *pg_query.RangeVar, p *stmt.Program, args []types.Datum) (int64, error) {
+	if err := s.tx.CheckStorages(p.Tables); err != nil {
 		return 0, err
 	}
 	if err := s.readsAll(p); err != nil {
@@ -154,6 +156,6 @@ func (s *Session) insertRows(ctx context.Context, rel *pg_query.RangeVar, p *pro
 		_, err := s.perform(ctx, p, s.execution(ctx, args), func(row []types.Datum) error { return emit(row) })
 		return err
 	}
-	err = in.program.exec.Run(c, func([]types.Datum) error { return nil })
+	err = in.program.Exec.Run(c, func([]types.Datum) error { return nil })
 	return c.Affected, err
 }

@@ -34,18 +34,18 @@ func (s *Session) currentKey(name string, t *catalog.Table) ([]types.Datum, erro
 	fail := func(format string, a ...any) error { return pgerr.New(pgerr.InvalidCursorState, format, a...) }
 	prog := p.st.program
 	switch {
-	case prog == nil || prog.query == nil:
+	case prog == nil || prog.Query == nil:
 		return nil, fail(`cursor "%s" is not a SELECT query`, name)
 	case p.held:
 		return nil, fail(`cursor "%s" is held from a previous transaction`, name)
 	}
 	var at []int
-	for i, k := range prog.keys {
+	for i, k := range prog.Keys {
 		if k.Table == t.OID {
 			at = append(at, i)
 		}
 	}
-	switch locking := len(prog.query.Locking) > 0; {
+	switch locking := len(prog.Query.Locking) > 0; {
 	case len(at) == 0 && locking:
 		return nil, fail(`cursor "%s" does not have a FOR UPDATE/SHARE reference to table "%s"`, name, t.Name)
 	case len(at) > 1 && locking:
@@ -55,7 +55,7 @@ func (s *Session) currentKey(name string, t *catalog.Table) ([]types.Datum, erro
 	case p.scroll == nil || p.scroll.atStart || p.scroll.atEnd:
 		return nil, fail(`cursor "%s" is not positioned on a row`, name)
 	}
-	k := prog.keys[at[0]]
-	first := k.First - prog.keys[0].First
+	k := prog.Keys[at[0]]
+	first := k.First - prog.Keys[0].First
 	return p.scroll.keys[first : first+k.Columns], nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -40,15 +42,15 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	if err != nil {
 		return err
 	}
-	if prog.plan.Failing != nil {
-		return prog.plan.Failing
+	if prog.Plan.Failing != nil {
+		return prog.Plan.Failing
 	}
-	if prog.writes {
+	if prog.Writes {
 		return pgerr.New(pgerr.FeatureNotSupported, "DECLARE CURSOR must not contain data-modifying statements in WITH")
 	}
 	var locking []query.RowLock
-	if prog.query != nil {
-		locking = prog.query.Locking
+	if prog.Query != nil {
+		locking = prog.Query.Locking
 	}
 	if err := lockingCursor(n.Options, locking); err != nil {
 		return err
@@ -66,7 +68,7 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	if err := s.tx.Pin(p.opening.at, s.tx.Parts.HoldSnapshot); err != nil {
 		return err
 	}
-	if prog, err = s.ofCursor(prog); err != nil {
+	if prog, err = s.currentCompiler().ForCursor(prog); err != nil {
 		return err
 	}
 	if err := s.fixPart(p, prog); err != nil {
@@ -74,9 +76,9 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	}
 	p.st.program = prog
 	s.portals[n.Portalname] = p
-	p.tag = func(rows int64) string { return commandTag(prog.query, rows) }
+	p.tag = func(rows int64) string { return commandTag(prog.Query, rows) }
 	s.pull(ctx, p, prog)
-	p.through(&scroll{back: goesBack(n.Options, prog.query), strict: n.Options&cursorScroll != 0, room: s.derived.Memory, atStart: true, visible: len(prog.columns)})
+	p.through(&scroll{back: goesBack(n.Options, prog.Query), strict: n.Options&cursorScroll != 0, room: s.derived.Memory, atStart: true, visible: len(prog.Columns)})
 	return w.Complete("DECLARE CURSOR")
 }
 
@@ -195,7 +197,7 @@ func (s *Session) fetch(ctx context.Context, n *pg_query.FetchStmt, w ResultWrit
 		}
 	}
 	if !n.Ismove {
-		if err := w.Describe(p.fetched(prog.columns)); err != nil {
+		if err := w.Describe(p.fetched(prog.Columns)); err != nil {
 			return err
 		}
 	}
@@ -230,7 +232,7 @@ func (s *Session) fetch(ctx context.Context, n *pg_query.FetchStmt, w ResultWrit
 }
 
 // fetched gives the columns of what FETCH answers.
-func (p *portal) fetched(columns []Column) []Column {
+func (p *portal) fetched(columns []stmt.Column) []stmt.Column {
 	if !p.binary {
 		return columns
 	}

@@ -176,7 +176,7 @@ func (s *Session) notInUse(statement string, tables []catalog.OID) error {
 		if p.next == nil || p.kept || p.st.program == nil {
 			continue
 		}
-		for _, u := range p.st.program.tables {
+		for _, u := range p.st.program.Tables {
 			if t := s.view().Table(u.Table); t != nil && slices.Contains(tables, u.Table) {
 				return pgerr.New(pgerr.ObjectInUse, `cannot %s "%s" because it is being used by active queries in this session`, statement, t.Name)
 			}

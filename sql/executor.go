@@ -4,14 +4,9 @@ import (
 	"context"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/sql/forward"
-	"github.com/sherddb/sherd/sql/parse"
-	"github.com/sherddb/sherd/sql/plan"
-	"github.com/sherddb/sherd/sql/query"
-	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -21,8 +16,7 @@ import (
 // has of one are values. Statements that it runs for the system are bound by neither privileges nor a limit on the
 // number of fragments.
 type executor struct {
-	database  catalog.OID
-	settings  *settings.Values
+	compiler  *stmt.Compiler
 	values    *types.Env
 	functions builtin.SessionInfo // for functions that ask for the session
 	hooks     exec.Hooks
@@ -38,7 +32,7 @@ type executor struct {
 func (s *Session) executor(ctx context.Context) executor {
 	values := s.Env() // it brings the limits up to date
 	return executor{
-		database: s.database, settings: s.vars, byID: s.byID,
+		compiler: &s.compiler, byID: s.compiler.ByID,
 		values: values, functions: info{s, ctx}, hooks: s.hook, limits: s.limit, memory: s.derived.Memory, tempDir: s.db.cfg.TempDir,
 	}
 }
@@ -129,32 +123,15 @@ func (x executor) System(
 
 // compile makes the program of a SELECT.
 func (x *executor) compile(text string) (*exec.Program, error) {
-	q, err := x.analyze(text)
+	c := x.compiler.Against(x.view)
+	c.ByID, c.Hooks = x.byID, stmt.Hooks{}
+	q, err := c.Query(text)
 	if err != nil {
 		return nil, err
 	}
-	if !x.byID {
-		if err := forward.Statement(x.view, x.database, q, x.analyze); err != nil {
-			return nil, err
-		}
-	}
-	env, _ := planning(x.view, q)
-	env.Watch = nil
-	pl, err := plan.Build(q, env)
+	p, err := c.Compile(q, nil)
 	if err != nil {
 		return nil, err
 	}
-	return exec.Compile(pl)
-}
-
-func (x *executor) analyze(text string, params ...types.OID) (*query.Query, error) {
-	stmts, err := parse.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	q, _, err := analyze.Statement(&analyze.Context{ // without a cache: the definitions may never come into force
-		Catalog: x.view, Source: text, Database: x.database, Env: x.values,
-		SearchPath: existingPath(x.view, x.database, x.settings.SearchPath()),
-	}, stmts[0].Node, params)
-	return q, err
+	return p.Exec, nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
@@ -78,7 +80,7 @@ func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.E
 	}
 	inner := parse.Statement{Node: n.Query, Source: st.Source, Start: st.Start, End: st.End}
 	var args []types.Datum
-	var p *program
+	var p *stmt.Program
 	if ex := n.Query.GetExecuteStmt(); ex != nil {
 		p, args, err = s.executed(ctx, ex)
 	} else if !parse.IsQuery(n.Query) {
@@ -102,7 +104,7 @@ func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.E
 	if err := s.sendNotices(w); err != nil {
 		return err
 	}
-	if err := w.Describe([]Column{textColumn("QUERY PLAN")}); err != nil {
+	if err := w.Describe([]stmt.Column{textColumn("QUERY PLAN")}); err != nil {
 		return err
 	}
 	for _, l := range lines {
@@ -113,11 +115,11 @@ func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.E
 	return w.Complete("EXPLAIN")
 }
 
-func (s *Session) explained(ctx context.Context, p *program, args []types.Datum, o explainOptions) ([]string, error) {
-	if p.plan.Failing != nil {
-		return nil, p.plan.Failing
+func (s *Session) explained(ctx context.Context, p *stmt.Program, args []types.Datum, o explainOptions) ([]string, error) {
+	if p.Plan.Failing != nil {
+		return nil, p.Plan.Failing
 	}
-	args, err := s.withCurrent(p.query, args)
+	args, err := s.withCurrent(p.Query, args)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +128,7 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 			return nil, err
 		}
 	}
-	if err := s.tx.ConsiderReplicas(p.reading()); err != nil {
+	if err := s.tx.ConsiderReplicas(p.Reading()); err != nil {
 		return nil, err
 	}
 	defer func() { s.tx.Near = false }()
@@ -143,10 +145,10 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 	}
 	var footer []string
 	if o.analyze {
-		if p.writes && s.tx.IsReadOnly() {
-			return nil, s.tx.ReadOnlyError(commandName(p.query.Command))
+		if p.Writes && s.tx.IsReadOnly() {
+			return nil, s.tx.ReadOnlyError(commandName(p.Query.Command))
 		}
-		c.Analyze, c.Before, c.Deferred = &exec.Analysis{}, s.tx.Parts.Mark(), s.tx.uniquesDeferred(p.references)
+		c.Analyze, c.Before, c.Deferred = &exec.Analysis{}, s.tx.Parts.Mark(), s.tx.uniquesDeferred(referencesIn(p))
 		start := time.Now()
 		rows := 0
 		if p, err = s.perform(ctx, p, c, func([]types.Datum) error { rows++; return nil }); err != nil {
@@ -162,7 +164,7 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 		}
 		notes.Measured = func(n plan.Node) (string, []string) { return "", s.measured(c.Analyze.Of(n), o.timing) }
 	}
-	return append(plan.Explain(p.plan, notes), footer...), nil
+	return append(plan.Explain(p.Plan, notes), footer...), nil
 }
 
 // measured prints what each fragment did for a step.

@@ -8,13 +8,12 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
-	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/refint"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -39,7 +38,7 @@ type references struct {
 	list []reference
 
 	mu       sync.Mutex
-	programs map[string]*program // by text; guarded by mu
+	programs map[string]*stmt.Program // by text; guarded by mu
 }
 
 // reference is one of them, from one of its sides; or a UNIQUE constraint of the program's that can be deferred.
@@ -77,7 +76,7 @@ func referencesOf(view *catalog.View, tables ...*catalog.Table) *references {
 	if len(r.list) == 0 {
 		return nil
 	}
-	r.programs = map[string]*program{}
+	r.programs = map[string]*stmt.Program{}
 	return r
 }
 
@@ -110,28 +109,32 @@ func (r *references) watch(t *catalog.Table) []plan.KeyWatch {
 	return out
 }
 
-// planning is what a query is planned with, and the foreign keys that its program has to keep.
-func planning(view *catalog.View, q *query.Query) (plan.Env, *references) {
-	env := plan.Env{Fold: exec.EvalConst}
-	if view == nil {
-		return env, nil
-	}
+// referencesIn returns those of a program; nil: there are none.
+func referencesIn(p *stmt.Program) *references {
+	r, _ := p.Integrity.(*references)
+	return r
+}
+
+// integrityOf has the keys noted that a query's foreign keys need (stmt.Hooks).
+func integrityOf(view *catalog.View, q *query.Query, env *plan.Env) (any, []tx.TableUse) {
 	var tables []*catalog.Table
-	for _, q := range writers(q) {
-		if t := q.Rels[q.Result].Table; !slices.ContainsFunc(tables, func(o *catalog.Table) bool { return o.OID == t.OID }) {
+	for _, q := range stmt.Writers(q) {
+		t := q.Rels[q.Result].Table
+		if !slices.ContainsFunc(tables, func(o *catalog.Table) bool { return o.OID == t.OID }) {
 			tables = append(tables, t)
 		}
 	}
-	r := referencesOf(view, tables...)
-	if r != nil {
-		for i := range r.list {
-			if f := r.list[i].former; f != nil {
-				f.upsert = q.OnConflict != nil
-			}
-		}
-		env.Watch = r.watch
+	r, uses := referencesOf(view, tables...), referenceUses(view, q)
+	if r == nil {
+		return nil, uses
 	}
-	return env, r
+	for i := range r.list {
+		if f := r.list[i].former; f != nil {
+			f.upsert = q.OnConflict != nil
+		}
+	}
+	env.Watch = r.watch
+	return r, uses
 }
 
 // keyUse is one way in which a table's rows change, for the locks that follow from it.
@@ -142,30 +145,13 @@ type keyUse struct {
 
 // referenceUses lists the locks on tables that a query's foreign keys may need: ROW SHARE to look, ROW EXCLUSIVE to act.
 func referenceUses(view *catalog.View, q *query.Query) []tx.TableUse {
-	if view == nil {
-		return nil
-	}
 	u := &useFinder{view: view, seen: map[keyUse]bool{}}
-	for _, q := range writers(q) {
+	for _, q := range stmt.Writers(q) {
 		if view.Table(q.Rels[q.Result].Table.OID) != nil {
 			u.written(q)
 		}
 	}
 	return u.out
-}
-
-// writers lists the queries of a statement that write, the statement itself last: only WITH at its top has others.
-func writers(q *query.Query) []*query.Query {
-	var out []*query.Query
-	for _, c := range q.CTEs {
-		if c.Query.Command != query.Select {
-			out = append(out, c.Query)
-		}
-	}
-	if q.Command != query.Select {
-		out = append(out, q)
-	}
-	return out
 }
 
 // written adds what one write may need.
@@ -269,8 +255,8 @@ type keyTask struct {
 }
 
 // keep does what the foreign keys ask for after a statement; deferred checks are left to the commit.
-func (s *Session) keep(ctx context.Context, p *program, c *exec.Ctx) error {
-	if p.references == nil || c.Keys.Empty() {
+func (s *Session) keep(ctx context.Context, p *stmt.Program, c *exec.Ctx) error {
+	if p.Integrity == nil || c.Keys.Empty() {
 		return nil
 	}
 	k := &keeping{s: s, ctx: ctx, view: s.view()}
@@ -279,16 +265,17 @@ func (s *Session) keep(ctx context.Context, p *program, c *exec.Ctx) error {
 }
 
 // after queues what follows from a statement.
-func (k *keeping) after(p *program, c *exec.Ctx) {
-	if p.references == nil || c.Keys.Empty() {
+func (k *keeping) after(p *stmt.Program, c *exec.Ctx) {
+	if p.Integrity == nil || c.Keys.Empty() {
 		return
 	}
-	if p.query.Command != query.Insert || len(p.query.CTEs) > 0 {
+	if p.Query.Command != query.Insert || len(p.Query.CTEs) > 0 {
 		c.Keys.Sort()
 	}
-	for i := range p.references.list {
+	of := referencesIn(p)
+	for i := range of.list {
 		if changes := c.Keys.Of(i); len(changes) > 0 {
-			k.queue = append(k.queue, keyTask{p.references, &p.references.list[i], changes})
+			k.queue = append(k.queue, keyTask{of, &of.list[i], changes})
 		}
 	}
 }
@@ -343,23 +330,20 @@ func (k *keeping) one(x *reference, changes []exec.KeyChange) error {
 }
 
 // program compiles a statement of a foreign key, once for the program that it belongs to.
-func (k *keeping) program(st refint.Statement) (*program, error) {
+func (k *keeping) program(st refint.Statement) (*stmt.Program, error) {
 	k.of.mu.Lock()
 	p := k.of.programs[st.Text]
 	k.of.mu.Unlock()
 	if p != nil {
 		return p, nil
 	}
-	stmts, err := parse.Parse(st.Text)
+	c := *k.s.currentCompiler()
+	c.View = k.view
+	q, err := c.Query(st.Text, st.Params...)
 	if err != nil {
 		return nil, err
 	}
-	s := k.s
-	q, _, err := analyze.Statement(s.analysis(k.view, st.Text), stmts[0].Node, st.Params)
-	if err != nil {
-		return nil, err
-	}
-	if p, err = s.compile(k.view, q, st.Params); err != nil {
+	if p, err = c.Compile(q, st.Params); err != nil {
 		return nil, err
 	}
 	k.of.mu.Lock()
@@ -387,7 +371,7 @@ func (k *keeping) run(st refint.Statement, args []types.Datum, newest bool, emit
 	if emit == nil {
 		emit = func([]types.Datum) error { return nil }
 	}
-	c.Deferred = t.uniquesDeferred(p.references)
+	c.Deferred = t.uniquesDeferred(referencesIn(p))
 	if _, err := s.perform(k.ctx, p, c, emit); err != nil {
 		return k.during(st, err)
 	}

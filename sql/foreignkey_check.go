@@ -3,6 +3,8 @@ package sql
 import (
 	"context"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/refint"
@@ -82,10 +84,10 @@ func (k *keeping) lookSome(key *refint.Key, changes []exec.KeyChange) (missing [
 
 // keepSome settles what an INSERT under way has noted, as far as it need not wait: of what its new rows refer to, what is there already. The rest may
 // be among rows to come. What is deferred goes to where it waits.
-func (s *Session) keepSome(ctx context.Context, p *program, c *exec.Ctx) error {
-	k := &keeping{s: s, ctx: ctx, view: s.view(), of: p.references}
-	for i := range p.references.list {
-		x := &p.references.list[i]
+func (s *Session) keepSome(ctx context.Context, p *stmt.Program, c *exec.Ctx) error {
+	k := &keeping{s: s, ctx: ctx, view: s.view(), of: referencesIn(p)}
+	for i := range k.of.list {
+		x := &k.of.list[i]
 		changes := c.Keys.Of(i)
 		if len(changes) == 0 || x.incoming || x.former != nil && x.former.goes {
 			continue
@@ -108,9 +110,9 @@ func (s *Session) keepSome(ctx context.Context, p *program, c *exec.Ctx) error {
 }
 
 // settling lets an INSERT settle keys while it runs, and says what waits for the commit.
-func (s *Session) settling(ctx context.Context, p *program, c *exec.Ctx) {
-	if p.references != nil {
-		c.Deferred = s.tx.uniquesDeferred(p.references)
+func (s *Session) settling(ctx context.Context, p *stmt.Program, c *exec.Ctx) {
+	if r := referencesIn(p); r != nil {
+		c.Deferred = s.tx.uniquesDeferred(r)
 		c.Hooks.KeysFull = func(c *exec.Ctx) error { return s.keepSome(ctx, p, c) }
 	}
 }

@@ -2,8 +2,6 @@ package sql
 
 import (
 	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/sql/locks"
-	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -48,16 +46,3 @@ func (h *heldAnswer) pass() error {
 
 // drop forgets what was kept, before the statement is run again.
 func (h *heldAnswer) drop() { h.rows, h.size = nil, 0 }
-
-// reading is what the program does that bears on how old its reads may be.
-func (p *program) reading() tx.Reading { return tx.Reading{Writes: p.writes, LocksRows: p.locksRows()} }
-
-// locksRows tells whether a program takes row locks beside those of what it writes.
-func (p *program) locksRows() bool {
-	for _, u := range p.tables {
-		if u.Mode == locks.RowShare {
-			return true
-		}
-	}
-	return false
-}

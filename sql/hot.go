@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -29,9 +30,9 @@ import (
 // hotProgram is what a program has to do about split documents; one whose tables have none has no hotProgram.
 type hotProgram struct {
 	tables    []*hotTable
-	increment *increment // nil: it is none
-	combined  *program   // the program with the parts added; its last parameters are keys of parts, one array for each table
-	statement *program   // the program itself
+	increment *increment    // nil: it is none
+	combined  *stmt.Program // the program with the parts added; its last parameters are keys of parts, one array for each table
+	statement *stmt.Program // the program itself
 }
 
 // hotTable is one table of a program that has split documents, or had.
@@ -252,41 +253,41 @@ func rowless(es ...query.Expr) bool {
 	return true
 }
 
-// hotProgram makes what a program of q has to do about split documents, nil where its tables have none.
-func (s *Session) hotProgram(view *catalog.View, q *query.Query, p *program) (*hotProgram, error) {
-	tables := hotTables(view, p.plan.Root)
+// hotProgramOf returns what a program has to do about split documents; nil: its tables have none.
+func hotProgramOf(p *stmt.Program) *hotProgram {
+	h, _ := p.Split.(*hotProgram)
+	return h
+}
+
+// splitDocuments makes the hotProgram of a program whose tables have split documents (stmt.Hooks).
+func splitDocuments(r stmt.Replan) (any, error) {
+	p := r.Program
+	tables := hotTables(r.View, p.Plan.Root)
 	if len(tables) == 0 {
 		return nil, nil
 	}
 	h := &hotProgram{tables: tables, statement: p}
 	if !slices.ContainsFunc(tables, func(t *hotTable) bool { return t.read }) {
-		return h, s.findIncrement(view, h, q, p)
+		return h, h.findIncrement(r.View, p)
 	}
-	env, _ := planning(view, q)
-	env.LockLate = p.late
-	first := len(p.params) + 1
-	for _, k := range q.Currents {
+	first := len(p.Params) + 1
+	for _, k := range p.Query.Currents {
 		first += k.Columns
 	}
-	env.Sums = func(def *catalog.Table) (*query.Query, error) {
-		i := slices.IndexFunc(tables, func(t *hotTable) bool { return t.def.OID == def.OID })
-		if i < 0 {
-			return nil, nil
+	var err error
+	h.combined, err = r.As(func(env *plan.Env) {
+		env.Sums = func(def *catalog.Table) (*query.Query, error) {
+			i := slices.IndexFunc(tables, func(t *hotTable) bool { return t.def.OID == def.OID })
+			if i < 0 {
+				return nil, nil
+			}
+			return sumsQuery(r.View, tables[i], first+i)
 		}
-		return sumsQuery(view, tables[i], first+i)
-	}
-	pl, err := plan.Build(q, env)
+	})
 	if err != nil {
 		return nil, err
 	}
-	x, err := exec.Compile(pl)
-	if err != nil {
-		return nil, err
-	}
-	combined := *p
-	combined.plan, combined.exec = pl, x
-	h.combined = &combined
-	return h, s.findIncrement(view, h, q, p)
+	return h, h.findIncrement(r.View, p)
 }
 
 // sumsQuery is what the parts add up to whose keys are in parameter n.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
@@ -64,19 +66,23 @@ func (s *Session) foldFor(ctx context.Context, h *hotProgram, c *exec.Ctx) ([]*f
 }
 
 // foldFirst does that before a cursor is opened: it sees nothing of what its transaction writes later.
-func (s *Session) foldFirst(ctx context.Context, p *program, args []types.Datum) error {
-	if p.hot == nil || !slices.ContainsFunc(p.hot.tables, func(t *hotTable) bool { return t.written }) {
+func (s *Session) foldFirst(ctx context.Context, p *stmt.Program, args []types.Datum) error {
+	h := hotProgramOf(p)
+	if h == nil || !slices.ContainsFunc(h.tables, func(t *hotTable) bool { return t.written }) {
 		return nil
 	}
 	p, err := s.settle(ctx, p)
-	if err != nil || p.hot == nil {
+	if err != nil {
 		return err
+	}
+	if h = hotProgramOf(p); h == nil {
+		return nil
 	}
 	s.tx.Used = true
 	if err := errors.Join(s.tx.ReadPastAsSet(), s.tx.TakeSnapshot(ctx)); err != nil {
 		return err
 	}
-	_, err = s.foldFor(ctx, p.hot, s.execution(ctx, args))
+	_, err = s.foldFor(ctx, h, s.execution(ctx, args))
 	return err
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
@@ -34,9 +36,9 @@ type addition struct {
 	most     types.Datum // its largest value
 }
 
-// findIncrement notes in h that p, the program of q, is an increment, if it is one.
-func (s *Session) findIncrement(view *catalog.View, h *hotProgram, q *query.Query, p *program) error {
-	inc := incrementOf(q, p.plan.Root)
+// findIncrement notes in h that its program is an increment, if it is one.
+func (h *hotProgram) findIncrement(view *catalog.View, p *stmt.Program) error {
+	inc := incrementOf(p.Query, p.Plan.Root)
 	if inc == nil || len(h.tables) != 1 || h.tables[0].def.OID != inc.table.OID {
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
@@ -91,10 +93,10 @@ func (s *Session) eachKey(k keys, args []types.Datum, f func(exec.Row) error) er
 }
 
 // perform runs a program, and does about split documents what has to be done. It gives the program whose plan was run.
-func (s *Session) perform(ctx context.Context, p *program, c *exec.Ctx, emit exec.Emit) (*program, error) {
-	h := p.hot
+func (s *Session) perform(ctx context.Context, p *stmt.Program, c *exec.Ctx, emit exec.Emit) (*stmt.Program, error) {
+	h := hotProgramOf(p)
 	if h == nil {
-		return p, p.exec.Run(c, emit)
+		return p, p.Exec.Run(c, emit)
 	}
 	if h.increment != nil {
 		done, err := s.add(ctx, h.increment, c)
@@ -110,7 +112,7 @@ func (s *Session) perform(ctx context.Context, p *program, c *exec.Ctx, emit exe
 	if err != nil {
 		return p, err
 	}
-	if err := run.exec.Run(c, emit); err != nil {
+	if err := run.Exec.Run(c, emit); err != nil {
 		return run, err
 	}
 	for _, f := range folded {
@@ -122,7 +124,7 @@ func (s *Session) perform(ctx context.Context, p *program, c *exec.Ctx, emit exe
 }
 
 // chosen gives the form of the program that reads what it has to, with its parameters set. Documents whose parts were just put into them need none.
-func (s *Session) chosen(h *hotProgram, c *exec.Ctx, folded []*fold) (*program, error) {
+func (s *Session) chosen(h *hotProgram, c *exec.Ctx, folded []*fold) (*stmt.Program, error) {
 	if h.combined == nil {
 		return h.statement, nil
 	}

@@ -68,7 +68,7 @@ func (i info) hotTable(function string, oid uint32, id string) (*catalog.Table, 
 	view := i.view()
 	var t *catalog.Table
 	if name, _, ok := strings.Cut(id, "/"); oid == 0 && ok {
-		for _, schema := range existingPath(view, i.database, i.vars.SearchPath()) {
+		for _, schema := range i.currentCompiler().SearchPath() {
 			if t == nil {
 				t = view.FindTable(i.database, schema, name)
 			}
@@ -92,7 +92,7 @@ func (i info) hotTable(function string, oid uint32, id string) (*catalog.Table, 
 	if err := i.mayDefine(name, t.OID); err != nil {
 		return nil, err
 	}
-	if me := view.Role(i.role); me == nil || !ddl.Owns(view, i.database, me, t.Owner) {
+	if !view.Role(i.role).Owns(view.Database(i.database), t.Owner) {
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	}
 	return t, nil

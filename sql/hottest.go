@@ -54,7 +54,7 @@ func (s *Session) fieldsOf(t *catalog.Table, v shardmap.Interval, find func(*que
 		if !s.reaches(x, t, v) {
 			continue
 		}
-		for _, f := range find(x.program.query, t) {
+		for _, f := range find(x.program.Query, t) {
 			count[fieldName(t, f)]++
 		}
 	}
@@ -77,7 +77,7 @@ func (s *Session) reaches(x sample, t *catalog.Table, v shardmap.Interval) bool 
 	defer func() { s.running = outer }()
 	c := s.execution(outer, x.args)
 	found, routes := false, 0
-	plan.Explain(x.program.plan, plan.Notes{Route: func(r *plan.Route) string {
+	plan.Explain(x.program.Plan, plan.Notes{Route: func(r *plan.Route) string {
 		if r.Table == nil || r.Table.OID != t.OID {
 			return ""
 		}

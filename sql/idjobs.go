@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/settings"
@@ -200,7 +202,7 @@ type collected struct {
 	each         func(row []types.Datum) error
 }
 
-func (c *collected) Describe([]Column) error { return nil }
+func (c *collected) Describe([]stmt.Column) error { return nil }
 
 func (c *collected) Row(row []types.Datum) error {
 	if c.each != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/jsonb"
@@ -63,7 +65,7 @@ func (i info) adviser(table catalog.OID) (*adviser, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !ddl.Owns(v, i.database, v.Role(i.role), t.Owner):
+	case !v.Role(i.role).Owns(v.Database(i.database), t.Owner):
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	case t.PrimaryKey() == nil:
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `table "%s" has no primary key, so that it cannot have a sharding policy`, t.Name).
@@ -237,7 +239,7 @@ func (a *adviser) local(view *catalog.View, list []sample) []int {
 	out := make([]int, len(list))
 	plans := map[string]*plan.Plan{}
 	for i, x := range list {
-		key := x.program.stmt.Text() + "\x00" + typeKey(x.program.params)
+		key := x.program.Statement.Text() + "\x00" + stmt.TypesKey(x.program.Params)
 		p, ok := plans[key]
 		if !ok {
 			p, _ = a.plan(view, x.program) // one that cannot be planned any more tells nothing
@@ -251,10 +253,9 @@ func (a *adviser) local(view *catalog.View, list []sample) []int {
 	return out
 }
 
-func (a *adviser) plan(view *catalog.View, p *program) (*plan.Plan, error) {
-	actx := a.s.analysis(view, p.stmt.Source)
-	actx.Tables = nil // the definitions may never come into force
-	q, _, err := analyze.Statement(actx, p.stmt.Node, p.params)
+func (a *adviser) plan(view *catalog.View, p *stmt.Program) (*plan.Plan, error) {
+	c := a.s.currentCompiler().Against(view)
+	q, _, err := analyze.Statement(c.Analysis(p.Statement.Source), p.Statement.Node, p.Params)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ func (s *Session) spell(table uint32, text string, pretty bool) string {
 			over = append(over, query.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod, Dropped: c.Dropped})
 		}
 	}
-	e, err := analyze.Expression(s.analysis(view, text), text, over)
+	e, err := analyze.Expression(s.currentCompiler().Analysis(text), text, over)
 	if err != nil {
 		return text
 	}

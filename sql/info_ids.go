@@ -26,7 +26,7 @@ func (i info) owned(function string, oid catalog.OID) (*catalog.Table, error) {
 		return nil, pgerr.Unsupported("%s cannot run here", function)
 	case err != nil:
 		return nil, err
-	case !ddl.Owns(v, i.database, v.Role(i.role), t.Owner):
+	case !v.Role(i.role).Owns(v.Database(i.database), t.Owner):
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	case i.tx != nil && i.tx.Modes.ReadOnly:
 		return nil, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", function)

@@ -11,7 +11,6 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -223,39 +222,6 @@ func (i info) lockPrefixTables() ([]catalog.OID, error) {
 		}
 		locked = tables
 	}
-}
-
-// defining are the functions that change definitions, with tables for themselves, and take effect with the commit of their statement.
-var defining = map[string]bool{
-	"sherd_set_prefix": true, "sherd_drop_prefix": true, "sherd_set_policy": true, "sherd_hot_split": true, "sherd_hot_split_of": true, "sherd_hot_join": true,
-	"sherd_hot_join_of": true,
-}
-
-// definesAlone reports whether a query is a call of a function that changes definitions and nothing else. Its commit may meet a change of the database's map, or a node that
-// has come back, and it does nothing before it that could not be done again.
-func definesAlone(q *query.Query) bool {
-	if q.Command != query.Select || len(q.Targets) != 1 || len(q.Rels) > 0 || len(q.CTEs) > 0 || q.Where != nil {
-		return false
-	}
-	call, ok := q.Targets[0].Expr.(*query.Call)
-	if !ok || call.Proc == nil || !defining[call.Proc.Src] {
-		return false
-	}
-	return !slices.ContainsFunc(call.Args, func(e query.Expr) bool {
-		switch x := e.(type) {
-		case *query.Const, *query.Param:
-			return false
-		case *query.Call:
-			return x.Cast == 0 || len(x.Args) != 1 || query.Contains(x.Args[0], func(e query.Expr) bool {
-				switch e.(type) {
-				case *query.Const, *query.Param:
-					return false
-				}
-				return true
-			})
-		}
-		return true
-	})
 }
 
 // rehousing looks for rows of a table that are to lie elsewhere under other rules for prefixes.

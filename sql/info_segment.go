@@ -128,7 +128,7 @@ func (i info) segmentedTable(function string, table uint32) (*catalog.Table, err
 	if err != nil {
 		return nil, err
 	}
-	if !ddl.Owns(i.view(), i.database, i.view().Role(i.role), t.Owner) {
+	if !i.view().Role(i.role).Owns(i.view().Database(i.database), t.Owner) {
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	}
 	return t, nil

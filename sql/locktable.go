@@ -31,11 +31,11 @@ func (s *Session) lockStmt(ctx context.Context, n *pg_query.LockStmt, w ResultWr
 func (s *Session) lockRelation(ctx context.Context, rv *pg_query.RangeVar, mode locks.Mode, noWait bool) error {
 	for {
 		view := s.view()
-		t, err := analyze.Table(s.analysis(view, s.query), rv)
+		t, err := analyze.Table(s.currentCompiler().Analysis(s.query), rv)
 		if err != nil {
 			return s.notLockable(rv, err)
 		}
-		if err := checkTable(view, s.database, view.Role(s.role), t); err != nil {
+		if err := s.currentCompiler().CheckTable(t); err != nil {
 			return err
 		}
 		err = s.tx.LockTable(ctx, t.OID, mode, noWait)

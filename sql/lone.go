@@ -3,6 +3,8 @@ package sql
 import (
 	"context"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -35,7 +37,7 @@ func (a *loneAnswer) Complete(tag string) error {
 }
 
 // runLone runs a statement that writes, of the extended protocol, together with its commit, which Sync would ask for at once.
-func (s *Session) runLone(ctx context.Context, p *portal, prog *program, w ResultWriter) error {
+func (s *Session) runLone(ctx context.Context, p *portal, prog *stmt.Program, w ResultWriter) error {
 	a := &loneAnswer{ResultWriter: w}
 	a.held.emit = w.Row
 	for n := 1; ; n++ {
@@ -102,7 +104,7 @@ func (s *Session) mayMeetMoves(n *pg_query.Node) bool {
 		return x.CopyStmt.IsFrom
 	case *pg_query.Node_ExecuteStmt:
 		p, ok := s.statements[x.ExecuteStmt.Name]
-		return ok && p.stmt != nil && (p.program == nil || p.program.writes)
+		return ok && p.stmt != nil && (p.program == nil || p.program.Writes)
 	}
 	return runsAlone(n) == "" || n.GetIndexStmt() != nil
 }

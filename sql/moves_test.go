@@ -13,9 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
@@ -154,7 +155,7 @@ func (c *client) quietly(text string) (string, bool) {
 
 // sent runs a statement as drivers send it, with Sync behind.
 func (c *client) sent(text string) string {
-	r := &recorder{env: c.s.Env, columns: []sql.Column{{Type: types.Text}}}
+	r := &recorder{env: c.s.Env, columns: []stmt.Column{{Type: types.Text}}}
 	ctx := c.t.Context()
 	err := c.s.Parse(ctx, "", text, nil)
 	if err == nil {

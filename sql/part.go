@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
@@ -47,13 +49,13 @@ next:
 // part returns what a client's statement reads by sherd.fragment; nil is everything. The fragments of a transaction with one
 // snapshot are those of the map by which the snapshot was taken, so sessions that share a snapshot and read one fragment
 // each read every row once, whatever moves.
-func (s *Session) part(p *program) (*exec.Part, error) {
+func (s *Session) part(p *stmt.Program) (*exec.Part, error) {
 	value, _ := s.vars.Get(settings.Fragment)
 	d := s.view().Database(s.database)
-	if value == "" || d == nil || !p.exec.Reads() {
+	if value == "" || d == nil || !p.Exec.Reads() {
 		return nil, nil
 	}
-	if p.keepsWhatItReads() {
+	if keepsWhatItReads(p) {
 		return nil, s.readsAll(p)
 	}
 	list, err := fragmentsOf(d, value)
@@ -69,15 +71,15 @@ func (s *Session) part(p *program) (*exec.Part, error) {
 
 // keepsWhatItReads reports whether more than the answer depends on what the program reads: it writes or locks rows, sets a
 // sequence, or changes definitions.
-func (p *program) keepsWhatItReads() bool {
-	if p.writes || p.locksRows() {
+func keepsWhatItReads(p *stmt.Program) bool {
+	if p.Writes || p.LocksRows() {
 		return true
 	}
 	keeps := false
-	if p.query != nil {
-		query.WalkQuery(p.query, func(e query.Expr, _ int) {
+	if p.Query != nil {
+		query.WalkQuery(p.Query, func(e query.Expr, _ int) {
 			if c, ok := e.(*query.Call); ok && c.Proc != nil {
-				keeps = keeps || defining[c.Proc.Src] || c.Proc.Src == "setval_oid" || c.Proc.Src == "setval3_oid"
+				keeps = keeps || stmt.DefiningFunctions[c.Proc.Src] || c.Proc.Src == "setval_oid" || c.Proc.Src == "setval3_oid"
 			}
 		})
 	}
@@ -85,9 +87,9 @@ func (p *program) keepsWhatItReads() bool {
 }
 
 // readsAll refuses a statement that writes or locks what it reads, if it would read some fragments only.
-func (s *Session) readsAll(p *program) error {
+func (s *Session) readsAll(p *stmt.Program) error {
 	value, _ := s.vars.Get(settings.Fragment)
-	if value == "" || !p.exec.Reads() {
+	if value == "" || !p.Exec.Reads() {
 		return nil
 	}
 	return pgerr.Unsupported("rows cannot be written or locked by what is read in some fragments only").
@@ -95,7 +97,7 @@ func (s *Session) readsAll(p *program) error {
 }
 
 // fixPart settles what a portal reads when it is opened.
-func (s *Session) fixPart(p *portal, prog *program) (err error) {
+func (s *Session) fixPart(p *portal, prog *stmt.Program) (err error) {
 	p.opening.part, err = s.part(prog)
 	p.opening.fixed = err == nil
 	return err

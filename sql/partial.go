@@ -3,6 +3,8 @@ package sql
 import (
 	"strings"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/txn"
@@ -14,9 +16,9 @@ const partialSetting = "sherd.allow_partial"
 // partial says how a statement does without fragments that cannot be reached; nil: it does not, and they are an error. What
 // writes or locks by what it reads is always whole. So is what must hold for more than the statement: the one snapshot of a
 // REPEATABLE READ or SERIALIZABLE transaction, what a SERIALIZABLE statement has read, and a cursor's snapshot.
-func (s *Session) partial(p *program, o opening) *exec.Partial {
+func (s *Session) partial(p *stmt.Program, o opening) *exec.Partial {
 	t := s.tx
-	if !s.vars.On(partialSetting) || !p.exec.Reads() || p.keepsWhatItReads() || o.at != 0 || t.OneSnapshot() || t.Modes.Isolation() == txn.Serializable {
+	if !s.vars.On(partialSetting) || !p.Exec.Reads() || keepsWhatItReads(p) || o.at != 0 || t.OneSnapshot() || t.Modes.Isolation() == txn.Serializable {
 		return nil
 	}
 	return &exec.Partial{Snapshot: t.SnapshotReachable, Warn: s.warnMissing}

@@ -3,6 +3,8 @@ package sql
 import (
 	"context"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -19,8 +21,7 @@ func (s *Session) prepareStmt(ctx context.Context, st parse.Statement, n *pg_que
 	if _, ok := s.statements[n.Name]; ok {
 		return pgerr.New(pgerr.DuplicatePreparedStatement, `prepared statement "%s" already exists`, n.Name)
 	}
-	view := s.view()
-	actx := s.analysis(view, st.Source)
+	actx := s.currentCompiler().Analysis(st.Source)
 	var declared []types.OID
 	for _, t := range n.Argtypes {
 		oid, _, err := analyze.TypeName(actx, st.Source, t.GetTypeName())
@@ -35,7 +36,7 @@ func (s *Session) prepareStmt(ctx context.Context, st parse.Statement, n *pg_que
 	if p.program, err = s.program(ctx, inner, declared); err != nil {
 		return err
 	}
-	p.params = p.program.params
+	p.params = p.program.Params
 	s.statements[n.Name] = p
 	return w.Complete("PREPARE")
 }
@@ -56,8 +57,8 @@ func (s *Session) executeStmt(ctx context.Context, n *pg_query.ExecuteStmt, w Re
 	if err != nil {
 		return err
 	}
-	if prog.columns != nil {
-		if err := w.Describe(prog.columns); err != nil {
+	if prog.Columns != nil {
+		if err := w.Describe(prog.Columns); err != nil {
 			return err
 		}
 	}
@@ -65,7 +66,7 @@ func (s *Session) executeStmt(ctx context.Context, n *pg_query.ExecuteStmt, w Re
 }
 
 // executed gives the program and the arguments of an EXECUTE.
-func (s *Session) executed(ctx context.Context, n *pg_query.ExecuteStmt) (*program, []types.Datum, error) {
+func (s *Session) executed(ctx context.Context, n *pg_query.ExecuteStmt) (*stmt.Program, []types.Datum, error) {
 	st, err := s.statement(n.Name)
 	if err != nil {
 		return nil, nil, err
@@ -86,7 +87,7 @@ func (s *Session) executed(ctx context.Context, n *pg_query.ExecuteStmt) (*progr
 
 // argument evaluates an argument of EXECUTE as the parameter's type.
 func (s *Session) argument(ctx context.Context, n *pg_query.Node, number int, oid types.OID) (types.Datum, error) {
-	e, err := analyze.Argument(s.analysis(s.view(), s.query), s.query, n, oid)
+	e, err := analyze.Argument(s.currentCompiler().Analysis(s.query), s.query, n, oid)
 	if err != nil {
 		return types.Null, err
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/types"
@@ -19,7 +21,7 @@ type prepared struct {
 	params   []types.OID      // all parameters, in order
 	declared []types.OID      // as the client gave them
 	fromSQL  bool
-	program  *program // as of the last use; nil for what is no query
+	program  *stmt.Program // as of the last use; nil for what is no query
 }
 
 // portal is a bound statement, perhaps half run.
@@ -58,7 +60,7 @@ func (s *Session) Parse(ctx context.Context, name, text string, params []types.O
 }
 
 func (s *Session) prepare(ctx context.Context, text string, params []types.OID) (*prepared, error) {
-	stmts, err := s.db.trees.Parse(text)
+	stmts, err := s.db.statements.Trees.Parse(text)
 	if err != nil {
 		return nil, explainSyntax(text, err)
 	}
@@ -82,27 +84,27 @@ func (s *Session) prepare(ctx context.Context, text string, params []types.OID) 
 	if st.program, err = s.program(ctx, *st.stmt, params); err != nil {
 		return nil, err
 	}
-	st.params = st.program.params
+	st.params = st.program.Params
 	return st, nil
 }
 
 // refresh gives the statement's program for the definitions of now.
-func (s *Session) refresh(ctx context.Context, st *prepared) (*program, error) {
-	if st.program != nil && st.program.version == s.view().DefinitionVersion() {
+func (s *Session) refresh(ctx context.Context, st *prepared) (*stmt.Program, error) {
+	if st.program != nil && st.program.Version == s.view().DefinitionVersion() {
 		return st.program, nil
 	}
 	p, err := s.program(ctx, *st.stmt, st.params)
 	if err != nil {
 		return nil, err
 	}
-	if st.program != nil && !sameColumns(st.program.columns, p.columns) {
+	if st.program != nil && !sameColumns(st.program.Columns, p.Columns) {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type").WithRoutine("RevalidateCachedQuery") // drivers prepare again on it
 	}
 	st.program = p
 	return p, nil
 }
 
-func sameColumns(a, b []Column) bool {
+func sameColumns(a, b []stmt.Column) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -135,7 +137,7 @@ func (s *Session) DescribeStatement(ctx context.Context, name string) (Descripti
 	return Description{Params: st.params, Columns: cols}, s.failed(err)
 }
 
-func (s *Session) columnsOf(ctx context.Context, st *prepared) ([]Column, error) {
+func (s *Session) columnsOf(ctx context.Context, st *prepared) ([]stmt.Column, error) {
 	if st.stmt == nil {
 		return nil, nil
 	}
@@ -144,17 +146,17 @@ func (s *Session) columnsOf(ctx context.Context, st *prepared) ([]Column, error)
 		return s.describable(cols, err)
 	}
 	if s.tx != nil && s.tx.failed {
-		return s.describable(st.program.columns, nil)
+		return s.describable(st.program.Columns, nil)
 	}
 	p, err := s.refresh(ctx, st)
 	if err != nil {
 		return nil, err
 	}
-	return p.columns, nil
+	return p.Columns, nil
 }
 
 // describable refuses to describe rows in a failed transaction, where definitions cannot be looked up.
-func (s *Session) describable(columns []Column, err error) ([]Column, error) {
+func (s *Session) describable(columns []stmt.Column, err error) ([]stmt.Column, error) {
 	if err == nil && columns != nil {
 		err = s.allowed()
 	}
@@ -253,10 +255,10 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 	if err != nil {
 		return false, err
 	}
-	p.tag = func(rows int64) string { return commandTag(prog.query, rows) }
+	p.tag = func(rows int64) string { return commandTag(prog.Query, rows) }
 	if maxRows <= 0 && p.next == nil {
 		p.done = true
-		if (prog.writes || prog.defines) && s.alone(false) {
+		if (prog.Writes || prog.Defines) && s.alone(false) {
 			return false, s.runLone(ctx, p, prog, w)
 		}
 		return false, s.runQuery(ctx, prog, p.args, w)
@@ -265,7 +267,7 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 }
 
 // runPart runs a portal for at most maxRows rows and leaves it where it stands.
-func (s *Session) runPart(ctx context.Context, p *portal, prog *program, maxRows int, w ResultWriter) (bool, error) {
+func (s *Session) runPart(ctx context.Context, p *portal, prog *stmt.Program, maxRows int, w ResultWriter) (bool, error) {
 	if p.next == nil {
 		if err := s.open(ctx, p, prog); err != nil {
 			return false, err
@@ -283,7 +285,7 @@ func (s *Session) runPart(ctx context.Context, p *portal, prog *program, maxRows
 			if p.err != nil {
 				return false, p.err
 			}
-			return false, w.Complete(commandTag(prog.query, rows))
+			return false, w.Complete(commandTag(prog.Query, rows))
 		}
 		if err := w.Row(row); err != nil {
 			return false, err
@@ -293,9 +295,9 @@ func (s *Session) runPart(ctx context.Context, p *portal, prog *program, maxRows
 }
 
 // open begins a portal. What writes is run to its end now, and RETURNING is given in parts.
-func (s *Session) open(ctx context.Context, p *portal, prog *program) error {
-	if !prog.writes {
-		late, err := s.lockingLate(prog)
+func (s *Session) open(ctx context.Context, p *portal, prog *stmt.Program) error {
+	if !prog.Writes {
+		late, err := s.currentCompiler().LockingLate(prog)
 		if err == nil {
 			err = s.foldFirst(ctx, late, p.args)
 		}
@@ -320,7 +322,7 @@ func (s *Session) open(ctx context.Context, p *portal, prog *program) error {
 var errPortalClosed = errors.New("portal closed")
 
 // pull starts the portal's program as a coroutine that stops after each row.
-func (s *Session) pull(ctx context.Context, p *portal, prog *program) {
+func (s *Session) pull(ctx context.Context, p *portal, prog *stmt.Program) {
 	if p.opening.before == nil {
 		p.opening.before = s.tx.Parts.Mark()
 	}
@@ -374,4 +376,4 @@ func (s *Session) closeAllPortals() {
 // undescribed drops the Describe of statements that a client has described before.
 type undescribed struct{ ResultWriter }
 
-func (undescribed) Describe([]Column) error { return nil }
+func (undescribed) Describe([]stmt.Column) error { return nil }

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/parse"
-	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -22,7 +21,7 @@ func (s *Session) Simple(ctx context.Context, text string, w ResultWriter) error
 	defer s.rests()
 	s.ClosePortal("")
 	delete(s.statements, "")
-	stmts, err := s.db.trees.Parse(text)
+	stmts, err := s.db.statements.Trees.Parse(text)
 	if err != nil {
 		return s.failed(explainSyntax(text, err))
 	}
@@ -41,16 +40,6 @@ func (s *Session) Simple(ctx context.Context, text string, w ResultWriter) error
 		}
 	}
 	return last.send()
-}
-
-// noParameters gives the error of a statement with parameters that nobody can give a value.
-func (s *Session) noParameters(st parse.Statement) error {
-	actx := s.analysis(s.view(), st.Source)
-	actx.NoParams = true
-	if _, _, err := analyze.Statement(actx, st.Node, nil); err != nil {
-		return err
-	}
-	return pgerr.New(pgerr.IndeterminateDatatype, "could not determine the type of a parameter")
 }
 
 // last runs the last statement of a query string, and commits what is implicit. A statement that is all of its transaction, and has told the
@@ -122,8 +111,8 @@ func (s *Session) runOne(ctx context.Context, st parse.Statement, w ResultWriter
 		return s.utility(ctx, st, w, together)
 	}
 	p, err := s.program(ctx, st, nil)
-	if err == nil && len(p.params) > 0 || pgerr.Is(err, pgerr.IndeterminateDatatype) {
-		err = s.noParameters(st)
+	if err == nil && len(p.Params) > 0 || pgerr.Is(err, pgerr.IndeterminateDatatype) {
+		err = s.currentCompiler().NoParameters(st)
 	}
 	if err != nil {
 		return err
@@ -131,11 +120,11 @@ func (s *Session) runOne(ctx context.Context, st parse.Statement, w ResultWriter
 	if p, err = s.settleNew(ctx, p); err != nil {
 		return err
 	}
-	if c, ok := w.(*completion); ok && (p.writes || p.defines) {
+	if c, ok := w.(*completion); ok && (p.Writes || p.Defines) {
 		c.hold()
 	}
-	if p.columns != nil {
-		if err := w.Describe(p.columns); err != nil {
+	if p.Columns != nil {
+		if err := w.Describe(p.Columns); err != nil {
 			return err
 		}
 	}
@@ -143,9 +132,9 @@ func (s *Session) runOne(ctx context.Context, st parse.Statement, w ResultWriter
 }
 
 // runQuery runs a program to its end and completes.
-func (s *Session) runQuery(ctx context.Context, p *program, args []types.Datum, w ResultWriter) error {
+func (s *Session) runQuery(ctx context.Context, p *stmt.Program, args []types.Datum, w ResultWriter) error {
 	emit := w.Row
-	if p.columns == nil {
+	if p.Columns == nil {
 		emit = func([]types.Datum) error { return nil }
 	}
 	s.writer = w
@@ -157,7 +146,7 @@ func (s *Session) runQuery(ctx context.Context, p *program, args []types.Datum, 
 	if err != nil {
 		return err
 	}
-	return w.Complete(commandTag(p.query, rows))
+	return w.Complete(commandTag(p.Query, rows))
 }
 
 // commandTag is what CommandComplete says.
@@ -200,26 +189,4 @@ func clockJumped(err error) error {
 	e := *pgerr.From(err)
 	e.Code, e.Hint = pgerr.CannotConnectNow, "Try again in a moment, or at another node. Set the clocks of the nodes right."
 	return &e
-}
-
-// analysis is the context in which the session's statements are analysed.
-func (s *Session) analysis(view *catalog.View, source string) *analyze.Context {
-	c := &analyze.Context{
-		Catalog: view, Source: source, Database: s.database, SearchPath: existingPath(view, s.database, s.vars.SearchPath()), Env: s.Env(), Tables: s.db.exprs,
-	}
-	if s.drafted() {
-		c.Tables = nil // the definitions may never come into force
-	}
-	return c
-}
-
-// existingPath is search_path without the schemas that do not exist.
-func existingPath(view *catalog.View, database catalog.OID, path []string) []string {
-	var out []string
-	for _, name := range path {
-		if _, builtIn := pgcatalog.NamespaceOID(name); builtIn || view.SchemaByName(database, name) != nil {
-			out = append(out, name)
-		}
-	}
-	return out
 }

@@ -43,7 +43,7 @@ const (
 
 // replace runs a ReplacementJob.
 func (w *idJob) replace(ctx context.Context) error {
-	w.s.byID, w.s.derived.Version = true, 0
+	w.s.compiler.ByID = true
 	r := &replacing{idJob: w}
 	var err error
 	if r.state, err = w.job.Replacement(); err != nil {

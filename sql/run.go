@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/query"
@@ -15,8 +17,8 @@ import (
 
 // run runs a program in the session's transaction, opening an implicit one where there is none. It gives the number of rows for the command
 // tag.
-func (s *Session) run(ctx context.Context, p *program, args []types.Datum, emit exec.Emit) (int64, error) {
-	if !p.locksRows() {
+func (s *Session) run(ctx context.Context, p *stmt.Program, args []types.Datum, emit exec.Emit) (int64, error) {
+	if !p.LocksRows() {
 		return s.runAt(ctx, opening{}, p, args, emit, nil)
 	}
 	h := &heldAnswer{emit: emit}
@@ -32,37 +34,37 @@ type opening struct {
 }
 
 // runAt is run with what is read settled by an opening. Where emit keeps the answer until the end, held says so.
-func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types.Datum, emit exec.Emit, held *heldAnswer) (int64, error) {
+func (s *Session) runAt(ctx context.Context, o opening, p *stmt.Program, args []types.Datum, emit exec.Emit, held *heldAnswer) (int64, error) {
 	if s.tx == nil {
 		s.begin()
 	}
 	t := s.tx
-	if p.writes && t.IsReadOnly() {
-		return 0, t.ReadOnlyError(commandName(p.query.Command))
+	if p.Writes && t.IsReadOnly() {
+		return 0, t.ReadOnlyError(commandName(p.Query.Command))
 	}
 	p, err := s.settle(ctx, p)
 	if err != nil {
 		return 0, err
 	}
-	if p.plan.Failing != nil {
-		return 0, p.plan.Failing
+	if p.Plan.Failing != nil {
+		return 0, p.Plan.Failing
 	}
 	if err := t.ReadPastAsSet(); err != nil {
 		return 0, err
 	}
-	if err := t.ConsiderReplicas(p.reading()); err != nil {
+	if err := t.ConsiderReplicas(p.Reading()); err != nil {
 		return 0, err
 	}
 	defer func() { t.Near = false }()
-	if err := t.CheckStorages(p.tables); err != nil {
+	if err := t.CheckStorages(p.Tables); err != nil {
 		return 0, err
 	}
 	s.db.samples.note(s.database, p, args)
-	if args, err = s.withCurrent(p.query, args); err != nil {
+	if args, err = s.withCurrent(p.Query, args); err != nil {
 		return 0, err
 	}
 	r := &attempts{tx: t, at: o.at, held: held, lone: !t.Used && !t.Explicit && !t.Together}
-	if p.writes {
+	if p.Writes {
 		if err := t.Parts.Bound(s.txEnv.Scope()); err != nil {
 			return 0, err
 		}
@@ -109,13 +111,13 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 		if err == nil && held != nil {
 			err = held.pass()
 		}
-		if err == nil && p.query.Command != query.Select {
+		if err == nil && p.Query.Command != query.Select {
 			return c.Affected, nil
 		}
 		if err == nil || !r.again(ctx, err) {
 			return r.rows, orLate(ctx, err)
 		}
-		if p.version != s.view().DefinitionVersion() { // another node has changed them
+		if p.Version != s.view().DefinitionVersion() { // another node has changed them
 			if p, err = s.settle(ctx, p); err != nil {
 				return r.rows, err
 			}
@@ -217,40 +219,40 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // settle takes the locks that keep the definitions of p's tables still, and plans anew if one has changed before that.
-func (s *Session) settle(ctx context.Context, p *program) (*program, error) {
-	return s.settleAs(ctx, p, p.columns)
+func (s *Session) settle(ctx context.Context, p *stmt.Program) (*stmt.Program, error) {
+	return s.settleAs(ctx, p, p.Columns)
 }
 
 // settleNew is settle for a statement of whose result the client knows nothing yet.
-func (s *Session) settleNew(ctx context.Context, p *program) (*program, error) {
+func (s *Session) settleNew(ctx context.Context, p *stmt.Program) (*stmt.Program, error) {
 	if s.tx == nil {
 		s.begin()
 	}
 	return s.settleAs(ctx, p, nil)
 }
 
-func (s *Session) settleAs(ctx context.Context, p *program, columns []Column) (*program, error) {
+func (s *Session) settleAs(ctx context.Context, p *stmt.Program, columns []stmt.Column) (*stmt.Program, error) {
 	for {
-		if err := s.tx.LockTables(ctx, p.tables); err != nil {
+		if err := s.tx.LockTables(ctx, p.Tables); err != nil {
 			return nil, err
 		}
-		if p.version == s.view().DefinitionVersion() {
+		if p.Version == s.view().DefinitionVersion() {
 			return p, nil
 		}
-		q, err := s.program(ctx, p.stmt, p.params)
+		q, err := s.program(ctx, p.Statement, p.Params)
 		switch {
-		case err == nil && p.cursor:
-			q, err = s.ofCursor(q)
-		case err == nil && p.late:
-			q, err = s.lockingLate(q)
+		case err == nil && p.Cursor:
+			q, err = s.currentCompiler().ForCursor(q)
+		case err == nil && p.Late:
+			q, err = s.currentCompiler().LockingLate(q)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if columns != nil && !sameColumns(columns, q.columns) {
+		if columns != nil && !sameColumns(columns, q.Columns) {
 			return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type").WithRoutine("RevalidateCachedQuery") // drivers prepare again on it
 		}
-		if slices.Equal(p.tables, q.tables) {
+		if slices.Equal(p.Tables, q.Tables) {
 			return q, nil
 		}
 		p = q

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -22,7 +24,7 @@ type samples struct {
 // sample is a statement with the values of its parameters.
 type sample struct {
 	database catalog.OID
-	program  *program
+	program  *stmt.Program
 	args     []types.Datum
 }
 
@@ -33,11 +35,11 @@ const (
 )
 
 // note looks at a statement that is about to run.
-func (x *samples) note(database catalog.OID, p *program, args []types.Datum) {
+func (x *samples) note(database catalog.OID, p *stmt.Program, args []types.Datum) {
 	if n := x.count.Add(1); n > keptSamples && n%sampleEvery != 0 {
 		return
 	}
-	if len(p.tables) == 0 || p.query == nil || p.query.Command == query.Insert || len(p.stmt.Text()) > sampleText || !x.mu.TryLock() {
+	if len(p.Tables) == 0 || p.Query == nil || p.Query.Command == query.Insert || len(p.Statement.Text()) > sampleText || !x.mu.TryLock() {
 		return
 	}
 	defer x.mu.Unlock()
@@ -65,7 +67,7 @@ func (x *samples) of(database, table catalog.OID) (out []sample) {
 		if s.database != database {
 			continue
 		}
-		for _, u := range s.program.tables {
+		for _, u := range s.program.Tables {
 			if u.Table == table {
 				out = append(out, s)
 				break

@@ -10,7 +10,6 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/builtin"
-	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/types"
@@ -84,7 +83,7 @@ func (i info) sequence(oid catalog.OID, doing string, mode locks.Mode) (*catalog
 	if t.Sequence == nil {
 		return nil, notSequence(t.Name)
 	}
-	if !ddl.Owns(view, i.database, view.Role(i.role), t.Owner) {
+	if !view.Role(i.role).Owns(view.Database(i.database), t.Owner) {
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for sequence %s", t.Name)
 	}
 	if doing != "" && i.tx.IsReadOnly() {

@@ -9,13 +9,11 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/internal/recent"
 	"github.com/sherddb/sherd/internal/scramsecret"
-	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
-	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
@@ -50,9 +48,7 @@ type Config struct {
 type Server struct {
 	services      tx.Services // of transactions
 	cfg           Config
-	trees         *parse.Cache
-	programs      *programCache
-	exprs         *analyze.TableCache // defaults and constraints of tables, analysed
+	statements    *stmt.Cache
 	locks         *locks.Manager
 	ids           *idBlocks
 	sequences     *sequences
@@ -75,7 +71,7 @@ func NewServer(cfg Config) *Server {
 		cfg.Logger = slog.Default()
 	}
 	s := &Server{
-		cfg: cfg, trees: parse.NewCache(cachedStatements), programs: recent.New[programKey, *program](cachedStatements, programBytes), exprs: analyze.NewTableCache(),
+		cfg: cfg, statements: stmt.NewCache(),
 		started: time.Now(), sessions: map[uint32]*Session{}, counters: map[catalog.OID]*counters{}, held: map[heldName]*locks.Owner{}, adopting: map[catalog.OID]error{},
 	}
 	if cfg.Deadlocks == nil {
@@ -118,8 +114,6 @@ func (db *Server) ExportedSnapshot(id string) (x tx.ExportedSnapshot, ok bool) {
 
 // Locks is the node's lock table.
 func (db *Server) Locks() *locks.Manager { return db.locks }
-
-const cachedStatements = 2048
 
 // closeTime bounds what Close waits for fragments.
 const closeTime = 2 * time.Second

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/internal/clusterversion"
@@ -151,14 +153,14 @@ func (c *client) want(text, want string) {
 // recorder collects what statements answer; as COPY data it gives lines.
 type recorder struct {
 	env     func() *types.Env
-	columns []sql.Column
+	columns []stmt.Column
 	out     strings.Builder
 	lines   []string // of COPY FROM STDIN
 }
 
 func (r *recorder) line(s string) { r.out.WriteString(s + "\n") }
 
-func (r *recorder) Describe(columns []sql.Column) error {
+func (r *recorder) Describe(columns []stmt.Column) error {
 	r.columns = columns
 	return nil
 }

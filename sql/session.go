@@ -9,7 +9,9 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -32,7 +34,8 @@ type Session struct {
 	tx             *transaction  // nil outside of any
 	env            *types.Env    // of the transaction, or between transactions the last one's
 	derived        settings.Derived
-	limit          exec.Limits // without ReadOnly
+	compiler       stmt.Compiler // see currentCompiler
+	limit          exec.Limits   // without ReadOnly
 	hook           exec.Hooks
 	notices        []*pgerr.Error // for the client, see sendNotices
 	writer         ResultWriter   // of the running query, for what the client is to be told at once; nil outside of one
@@ -46,7 +49,6 @@ type Session struct {
 	running        context.Context // of the running statement, for functions that act through the session
 	random         *rand.Rand      // of random(); nothing secret comes from it
 	sequenceUse    sequenceUse
-	byID           bool     // of the system: ids are only those that documents have now, and nothing follows from rows that it changes
 	listening      []string // channels
 	inbox          inbox    // what was said on them
 }
@@ -67,6 +69,10 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 	})
 	x.Setting, x.Values, x.Report = s.vars.Get, s.Env, s.inTransaction
 	s.hook = s.hooks()
+	s.compiler = stmt.Compiler{
+		Database: database, Role: role, Values: x.Values, Cache: db.statements, Storages: &db.services.Storages,
+		Hooks: stmt.Hooks{Integrity: integrityOf, Split: splitDocuments},
+	}
 	return s
 }
 
@@ -117,9 +123,7 @@ func (s *Session) freshen() {
 	s.named()
 	s.derived = s.vars.Derive()
 	s.derived.Base.RegIn, s.derived.Base.RegOut = s.regIn, s.regOut
-	if s.byID {
-		s.derived.Analysis += "\x00by id"
-	}
+	s.compiler.Path, s.compiler.Ambient = s.vars.SearchPath(), s.derived.Analysis
 	if s.tx != nil && s.tx.Parts != nil {
 		s.tx.Parts.SetLockTimeout(s.vars.Milliseconds("lock_timeout"))
 	}
@@ -127,6 +131,24 @@ func (s *Session) freshen() {
 		MaxFanout: s.vars.Number("sherd.max_fanout"), FanoutNotice: s.vars.Number("sherd.fanout_notice"),
 		ExplicitBuckets: s.vars.On("sherd.explicit_buckets"), LockWaits: s.lockWaits(),
 	}
+}
+
+// currentCompiler returns the session's compiler, with its settings and the definitions that it sees now.
+func (s *Session) currentCompiler() *stmt.Compiler {
+	s.freshen()
+	s.compiler.View, s.compiler.Uncommitted = s.view(), s.drafted()
+	return &s.compiler
+}
+
+// program returns the program of a query, from the cache or compiled now.
+func (s *Session) program(
+	ctx context.Context, st parse.Statement, params []types.OID,
+) (p *stmt.Program, err error) {
+	err = s.db.knownNames(ctx, func() error {
+		p, err = s.currentCompiler().Program(st, params)
+		return err
+	})
+	return p, err
 }
 
 // Close ends the session; an open transaction is rolled back.

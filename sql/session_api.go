@@ -3,25 +3,16 @@ package sql
 import (
 	"context"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Column describes a result column, as RowDescription does.
-type Column struct {
-	Name   string
-	Table  uint32 // OID, 0 where it is no plain column
-	AttNum int16
-	Type   types.OID
-	Typmod int32
-	Len    int16 // pg_type.typlen
-	Binary bool  // a simple query answers it in the binary format: it comes from a BINARY cursor
-}
-
 // Description is what Describe tells of a prepared statement or portal.
 type Description struct {
 	Params  []types.OID
-	Columns []Column // nil where it returns no rows
+	Columns []stmt.Column // nil where it returns no rows
 }
 
 // Status is the transaction status of ReadyForQuery.
@@ -43,7 +34,7 @@ type CopyFormat struct {
 // ResultWriter takes what statements produce, in order. pgwire sends it to the client; the command line tools and the tests collect it.
 // A row is valid only during Row.
 type ResultWriter interface {
-	Describe(columns []Column) error
+	Describe(columns []stmt.Column) error
 	Row(row []types.Datum) error
 	Complete(tag string) error // "SELECT 3"
 	EmptyQuery() error

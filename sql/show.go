@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -31,23 +33,23 @@ func (s *Session) show(n *pg_query.VariableShowStmt, w ResultWriter) error {
 	return w.Complete("SHOW")
 }
 
-func showColumns(n *pg_query.VariableShowStmt) []Column {
+func showColumns(n *pg_query.VariableShowStmt) []stmt.Column {
 	if strings.EqualFold(n.Name, "all") {
-		return []Column{textColumn("name"), textColumn("setting"), textColumn("description")}
+		return []stmt.Column{textColumn("name"), textColumn("setting"), textColumn("description")}
 	}
 	name := n.Name
 	if d, ok := settings.Lookup(name); ok {
 		name = d.Name
 	}
-	return []Column{textColumn(name)}
+	return []stmt.Column{textColumn(name)}
 }
 
-func textColumn(name string) Column {
-	return Column{Name: name, Type: types.Text, Typmod: -1, Len: -1}
+func textColumn(name string) stmt.Column {
+	return stmt.Column{Name: name, Type: types.Text, Typmod: -1, Len: -1}
 }
 
 func (s *Session) showAll(w ResultWriter) error {
-	if err := w.Describe([]Column{textColumn("name"), textColumn("setting"), textColumn("description")}); err != nil {
+	if err := w.Describe([]stmt.Column{textColumn("name"), textColumn("setting"), textColumn("description")}); err != nil {
 		return err
 	}
 	list := append([]*settings.Definition(nil), settings.All()...)

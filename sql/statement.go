@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sherddb/sherd/sql/stmt"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -107,12 +109,12 @@ func accepted(n *pg_query.Node) (tag string, ok bool) {
 }
 
 // utilityColumns describes the rows of a statement that is no query; nil where it returns none.
-func (s *Session) utilityColumns(ctx context.Context, st parse.Statement) ([]Column, error) {
+func (s *Session) utilityColumns(ctx context.Context, st parse.Statement) ([]stmt.Column, error) {
 	switch n := st.Node.Node.(type) {
 	case *pg_query.Node_VariableShowStmt:
 		return showColumns(n.VariableShowStmt), nil
 	case *pg_query.Node_ExplainStmt:
-		return []Column{textColumn("QUERY PLAN")}, nil
+		return []stmt.Column{textColumn("QUERY PLAN")}, nil
 	case *pg_query.Node_ExecuteStmt:
 		p, ok := s.statements[n.ExecuteStmt.Name]
 		if !ok {

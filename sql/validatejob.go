@@ -38,7 +38,7 @@ func canValidateByRanges(t *catalog.Table) error {
 
 // validate runs a ValidationJob.
 func (w *idJob) validate(ctx context.Context) error {
-	w.s.byID, w.s.derived.Version = true, 0
+	w.s.compiler.ByID = true
 	r := &validating{idJob: w}
 	var err error
 	if r.state, err = w.job.Validation(); err != nil {

@@ -7,21 +7,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// owns reports whether the current role has the rights of an owner: it is that role or a superuser.
-// There are no memberships yet, except that the database's owner is in pg_database_owner.
-func (c *change) owns(owner catalog.OID) bool { return Owns(c.view, c.Database, c.me, owner) }
-
-// Owns reports whether a role has the rights of an owner in a database.
-func Owns(v *catalog.View, database catalog.OID, role *catalog.Role, owner catalog.OID) bool {
-	if role == nil {
-		return false
-	}
-	if role.Superuser || role.OID == owner {
-		return true
-	}
-	d := v.Database(database)
-	return owner == catalog.DatabaseOwnerRole && d != nil && d.Owner == role.OID
-}
+// owns reports whether the role has the rights of an owner.
+func (c *change) owns(owner catalog.OID) bool { return c.me.Owns(c.view.Database(c.Database), owner) }
 
 func (c *change) mustOwn(t *catalog.Table) error {
 	if c.owns(t.Owner) {

@@ -128,7 +128,7 @@ func checkValidation(v *catalog.View, e *Env, t *catalog.Table, table catalog.OI
 	switch {
 	case t == nil || t.Database != e.Database:
 		return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
-	case !Owns(v, e.Database, v.Role(e.Role), t.Owner):
+	case !v.Role(e.Role).Owns(v.Database(e.Database), t.Owner):
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	}
 	return CanValidate(t)

@@ -19,6 +19,14 @@ type TableUse struct {
 	Mode  locks.Mode
 }
 
+// InOrder sorts uses by table, so that two statements seldom deadlock; of one table the strongest first.
+func InOrder(uses []TableUse) []TableUse {
+	slices.SortFunc(uses, func(a, b TableUse) int {
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(b.Mode, a.Mode))
+	})
+	return slices.Compact(uses)
+}
+
 // Locks are the locks of one transaction: of tables, of definitions and, by its owner, advisory ones.
 type Locks struct {
 	env      *Environment

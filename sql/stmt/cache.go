@@ -1,0 +1,50 @@
+package stmt
+
+import (
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/recent"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Cache keeps what was made of texts that come again, for all clients of a node. It is safe for concurrent use.
+type Cache struct {
+	Trees    *parse.Cache
+	programs *recent.Cache[key, *Program]
+	tables   *analyze.TableCache // defaults and constraints of tables, analyzed
+}
+
+// key is what analysis depends on, other than the definitions.
+type key struct {
+	database catalog.OID
+	text     string
+	params   string // declared parameter types
+	ambient  string // see Compiler.Ambient
+	byID     bool
+}
+
+// A program takes a hundred times the memory of its text if that is a list of values.
+const (
+	cachedStatements = 2048
+	programText      = 16 << 10 // of longer texts the programs are not kept
+	programBytes     = 512 << 10
+)
+
+// NewCache makes an empty Cache.
+func NewCache() *Cache {
+	return &Cache{
+		Trees:    parse.NewCache(cachedStatements),
+		programs: recent.New[key, *Program](cachedStatements, programBytes),
+		tables:   analyze.NewTableCache(),
+	}
+}
+
+// TypesKey returns a key of parameter types.
+func TypesKey(oids []types.OID) string {
+	out := make([]byte, 0, 4*len(oids))
+	for _, o := range oids {
+		out = append(out, byte(o), byte(o>>8), byte(o>>16), byte(o>>24))
+	}
+	return string(out)
+}

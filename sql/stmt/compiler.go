@@ -1,0 +1,250 @@
+package stmt
+
+import (
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/forward"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/tx"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Compiler compiles the statements of one client, or of the system. It is not safe for concurrent use.
+type Compiler struct {
+	Database catalog.OID
+	Role     catalog.OID       // whose privileges are checked
+	Path     []string          // search_path; schemas that do not exist are left out
+	Values   func() *types.Env // by which literals are read
+	// Ambient is what analysis depends on of the settings: clients that have the same share programs.
+	Ambient string
+	ByID    bool // former ids of documents do not lead to them, and nothing follows from rows that are written
+
+	View        *catalog.View // that statements are analyzed against
+	Uncommitted bool          // View may never come into force: nothing that is made for it is kept
+
+	Cache    *Cache
+	Storages *tx.Storages // observe the tables of new programs
+	Hooks    Hooks
+}
+
+// Hooks attach to programs what they need beyond their plans.
+type Hooks struct {
+	// Integrity adds to env which keys are noted while a statement writes. It returns what follows from them, nil:
+	// nothing; and the locks on tables that this may need.
+	Integrity func(view *catalog.View, q *query.Query, env *plan.Env) (any, []tx.TableUse)
+	// Split returns what has to be done about split documents when a program runs; nil: nothing.
+	Split func(r Replan) (any, error)
+}
+
+// Replan is a program that was just compiled, and may be planned in another form too.
+type Replan struct {
+	View    *catalog.View
+	Program *Program
+	env     plan.Env
+}
+
+// As compiles the program's query again, with something changed in what it is planned with.
+func (r Replan) As(change func(env *plan.Env)) (*Program, error) {
+	env, p := r.env, *r.Program
+	change(&env)
+	var err error
+	if p.Plan, err = plan.Build(p.Query, env); err != nil {
+		return nil, err
+	}
+	p.Exec, err = exec.Compile(p.Plan)
+	return &p, err
+}
+
+// Against returns a compiler whose statements are analyzed against definitions that may never come into force.
+func (c *Compiler) Against(view *catalog.View) *Compiler {
+	out := *c
+	out.View, out.Uncommitted = view, true
+	return &out
+}
+
+// Program returns the program of a query: from the cache, or compiled now. It checks privileges.
+func (c *Compiler) Program(st parse.Statement, params []types.OID) (*Program, error) {
+	k := key{c.Database, st.Text(), TypesKey(params), c.Ambient, c.ByID}
+	if p, ok := c.Cache.programs.Get(k); ok && p.Version == c.View.DefinitionVersion() && !c.Uncommitted {
+		return p, nil
+	}
+	q, params, err := c.analyze(st.Source, st, params)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkPrivileges(q); err != nil {
+		return nil, err
+	}
+	p, err := c.Compile(q, params)
+	if err != nil {
+		return nil, err
+	}
+	p.Statement = st
+	if c.Uncommitted {
+		return p, nil
+	}
+	c.Storages.ObserveUses(c.View, p.Tables)
+	if len(k.text) <= programText {
+		c.Cache.programs.Put(k, len(k.text), p)
+	}
+	return p, nil
+}
+
+// ForCursor returns the program of a cursor: its rows are locked when they are fetched, and have the keys that UPDATE
+// ... WHERE CURRENT OF may need.
+func (c *Compiler) ForCursor(p *Program) (*Program, error) {
+	if p.Query == nil || p.Cursor {
+		return p, nil
+	}
+	q, params, err := c.analyze(p.Statement.Source, p.Statement, p.Params)
+	if err != nil {
+		return nil, err
+	}
+	keys := analyze.CursorKeys(q)
+	out, err := c.compile(q, params, true)
+	if err != nil {
+		return nil, err
+	}
+	out.Statement, out.Cursor, out.Keys = p.Statement, true, keys
+	if len(keys) > 0 {
+		out.Columns = out.Columns[:keys[0].First]
+	}
+	return out, nil
+}
+
+// LockingLate returns a program that locks rows when they are fetched, for a portal that is read in parts: rows that
+// are not fetched are not locked, and nothing is locked in the background. A program that locks no rows is returned
+// as it is.
+func (c *Compiler) LockingLate(p *Program) (*Program, error) {
+	if !p.LocksRows() || p.Late {
+		return p, nil
+	}
+	q, params, err := c.analyze(p.Statement.Source, p.Statement, p.Params)
+	if err != nil {
+		return nil, err
+	}
+	late, err := c.compile(q, params, true)
+	if err == nil {
+		late.Statement = p.Statement
+	}
+	return late, err
+}
+
+// ForCopy compiles an INSERT whose parameters are the columns of rows that COPY reads.
+func (c *Compiler) ForCopy(text string, columns []plan.Col) (*Program, error) {
+	params := make([]types.OID, len(columns))
+	for i, col := range columns {
+		params[i] = col.Type
+	}
+	q, err := c.Query(text, params...)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkPrivileges(q); err != nil {
+		return nil, err
+	}
+	p := &Program{Query: q, Writes: true}
+	env := plan.Env{Fold: exec.EvalConst}
+	p.Integrity, _ = c.integrity(q, &env)
+	if p.Plan, err = plan.BuildCopy(q, columns, env); err != nil {
+		return nil, err
+	}
+	p.Exec, err = exec.Compile(p.Plan)
+	return p, err
+}
+
+// Query analyzes a text of one statement.
+func (c *Compiler) Query(text string, params ...types.OID) (*query.Query, error) {
+	stmts, err := parse.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	q, _, err := c.analyze(text, stmts[0], params)
+	return q, err
+}
+
+// Compile makes a program of a query that was analyzed against the compiler's view. It checks no privileges.
+func (c *Compiler) Compile(q *query.Query, params []types.OID) (*Program, error) {
+	return c.compile(q, params, false)
+}
+
+func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Program, error) {
+	if !c.ByID {
+		if err := forward.Statement(c.View, c.Database, q, c.Query); err != nil {
+			return nil, err
+		}
+	}
+	env := plan.Env{Fold: exec.EvalConst}
+	p := &Program{
+		Query: q, Params: params, Columns: resultColumns(q), Version: c.View.DefinitionVersion(),
+		Writes: len(Writers(q)) > 0, Defines: definesAlone(q), Late: late,
+	}
+	var uses []tx.TableUse
+	p.Integrity, uses = c.integrity(q, &env)
+	p.Tables = tx.InOrder(append(tablesOf(q), uses...))
+	env.LockLate = late
+	var err error
+	if p.Plan, err = plan.Build(q, env); err != nil {
+		return nil, err
+	}
+	if p.Exec, err = exec.Compile(p.Plan); err != nil {
+		return nil, err
+	}
+	if c.Hooks.Split != nil {
+		p.Split, err = c.Hooks.Split(Replan{c.View, p, env})
+	}
+	return p, err
+}
+
+func (c *Compiler) integrity(q *query.Query, env *plan.Env) (any, []tx.TableUse) {
+	if c.Hooks.Integrity == nil {
+		return nil, nil
+	}
+	step, uses := c.Hooks.Integrity(c.View, q, env)
+	if c.ByID {
+		env.Watch, step = nil, nil
+	}
+	return step, uses
+}
+
+// Analysis returns the context in which the text of a statement is analyzed.
+func (c *Compiler) Analysis(source string) *analyze.Context {
+	out := &analyze.Context{
+		Catalog: c.View, Source: source, Database: c.Database, SearchPath: c.SearchPath(), Env: c.Values(),
+	}
+	if !c.Uncommitted {
+		out.Tables = c.Cache.tables
+	}
+	return out
+}
+
+func (c *Compiler) analyze(source string, st parse.Statement, params []types.OID) (*query.Query, []types.OID, error) {
+	return analyze.Statement(c.Analysis(source), st.Node, params)
+}
+
+// NoParameters returns the error of a statement with parameters to which nothing can be bound.
+func (c *Compiler) NoParameters(st parse.Statement) error {
+	x := c.Analysis(st.Source)
+	x.NoParams = true
+	if _, _, err := analyze.Statement(x, st.Node, nil); err != nil {
+		return err
+	}
+	return pgerr.New(pgerr.IndeterminateDatatype, "could not determine the type of a parameter")
+}
+
+// SearchPath returns search_path without the schemas that do not exist.
+func (c *Compiler) SearchPath() []string {
+	var out []string
+	for _, name := range c.Path {
+		_, builtIn := pgcatalog.NamespaceOID(name)
+		if builtIn || c.View.SchemaByName(c.Database, name) != nil {
+			out = append(out, name)
+		}
+	}
+	return out
+}

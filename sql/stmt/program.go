@@ -1,0 +1,75 @@
+package stmt
+
+import (
+	"slices"
+
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/tx"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Program is a statement that is ready to run, shared by all sessions that analyze its text alike.
+type Program struct {
+	Statement parse.Statement
+	Query     *query.Query
+	Params    []types.OID
+	Columns   []Column // nil: it returns no rows
+	Plan      *plan.Plan
+	Exec      *exec.Program
+	Version   uint64        // of the definitions that it was analyzed against
+	Tables    []tx.TableUse // the locks on tables that it needs
+	Writes    bool
+	Defines   bool // it calls a function that changes definitions, and does nothing else
+	Late      bool // rows are locked when they are fetched
+	Cursor    bool // it is a cursor's
+	Keys      []analyze.CursorKey
+	Integrity any // what Hooks.Integrity returned; nil: nothing follows from what it writes
+	Split     any // what Hooks.Split returned; nil: its tables have no split documents
+}
+
+// LocksRows reports whether the program takes row locks other than those of rows that it writes.
+func (p *Program) LocksRows() bool {
+	return slices.ContainsFunc(p.Tables, func(u tx.TableUse) bool { return u.Mode == locks.RowShare })
+}
+
+// Reading returns what decides how old the program's reads may be.
+func (p *Program) Reading() tx.Reading { return tx.Reading{Writes: p.Writes, LocksRows: p.LocksRows()} }
+
+// Column describes a result column, as RowDescription does.
+type Column struct {
+	Name   string
+	Table  uint32 // OID; 0: it is not a plain column
+	AttNum int16
+	Type   types.OID
+	Typmod int32
+	Len    int16 // pg_type.typlen
+	Binary bool  // a simple query returns it in the binary format: it comes from a BINARY cursor
+}
+
+// resultColumns describes the rows that a client sees.
+func resultColumns(q *query.Query) []Column {
+	if q.Command != query.Select && !q.Returning {
+		return nil
+	}
+	out := []Column{}
+	for _, t := range q.Targets {
+		if t.Hidden {
+			continue
+		}
+		typ := t.Expr.Type()
+		c := Column{
+			Name: t.Name, Table: t.OriginTable, AttNum: t.OriginCol, Type: typ, Typmod: t.Expr.Typmod(), Len: -1,
+		}
+		if ty := pgcatalog.TypeByOID(c.Type); ty != nil {
+			c.Len = ty.Len
+		}
+		out = append(out, c)
+	}
+	return out
+}
