@@ -1,0 +1,103 @@
+package sql_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/sherddb/sherd/internal/scenario"
+	"github.com/sherddb/sherd/internal/testlog"
+	"github.com/sherddb/sherd/pgwire"
+	"github.com/sherddb/sherd/sql"
+)
+
+// TestScenarios plays testdata/scenarios: each script against a cluster of its own, of three
+// fragments unless its first directive is `cluster fragments=…`.
+func TestScenarios(t *testing.T) {
+	scenario.RunAll(t, "testdata/scenarios", func(t *testing.T) scenario.Config {
+		t.Parallel()
+		p := &served{t: t}
+		return scenario.Config{URL: p.url, Directives: map[string]scenario.Directive{
+			"cluster": p.cluster,
+			"jobs":    p.jobs,
+		}}
+	})
+}
+
+// served is the world of a script, with a port for clients.
+type served struct {
+	t     *testing.T
+	w     *world
+	addrs map[string]string // of each server
+}
+
+// cluster makes the world: `cluster fragments=N`.
+func (p *served) cluster(t *testing.T, d *datadriven.TestData) string {
+	if p.w != nil {
+		d.Fatalf(t, "there is a cluster already")
+	}
+	fragments := 3
+	d.MaybeScanArgs(t, "fragments", &fragments)
+	p.w = newWorldOf(p.t, fragments)
+	return ""
+}
+
+// jobs runs the background jobs of the server until the script ends.
+func (p *served) jobs(*testing.T, *datadriven.TestData) string {
+	p.url("")
+	p.w.runJobs(p.t)
+	return ""
+}
+
+// url returns where a server listens, and starts it if it does not. Servers share the catalog and
+// the fragments.
+func (p *served) url(server string) string {
+	if p.w == nil {
+		p.w = newWorld(p.t)
+	}
+	if p.addrs == nil {
+		p.addrs = map[string]string{}
+	}
+	if p.addrs[server] == "" {
+		w := p.w
+		if server != "" {
+			w = w.another()
+		}
+		p.addrs[server] = w.listen(p.t)
+	}
+	return "postgres://" + p.addrs[server] + "/postgres?sslmode=disable"
+}
+
+// firstPID is the number before the process number of a script's first session. It is large, so
+// that no other number in an answer is taken for one.
+const firstPID = 900_000
+
+// listen serves clients on a port until the test ends.
+func (w *world) listen(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	s := pgwire.NewServer(pgwire.Config{
+		NewSession: func(ctx context.Context, p sql.StartupParams) (pgwire.Session, error) {
+			return w.server.NewSession(ctx, p)
+		},
+		Authenticate: w.server.Authenticate,
+		FirstPID:     firstPID,
+		Log:          testlog.New(t),
+	})
+	var served sync.WaitGroup
+	served.Go(func() {
+		if err := s.Serve(l); !errors.Is(err, pgwire.ErrServerClosed) {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	t.Cleanup(func() {
+		s.Close()
+		served.Wait()
+	})
+	return l.Addr().String()
+}
