@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/cluster/failure"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -72,7 +73,7 @@ func (x *handle) leave(p part) {
 // or passed rows on.
 func (x *handle) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
 	passed := false
-	watched := func(row exec.Row) error {
+	watched := func(row types.Row) error {
 		passed = true
 		return emit(row)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -58,7 +59,7 @@ func (t *Transaction) NearTime(fragments []txn.FragmentID, least txn.Timestamp) 
 func (x nearPart) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
 	h := x.of.host
 	passed := false
-	watched := func(row exec.Row) error {
+	watched := func(row types.Row) error {
 		passed = true
 		return emit(row)
 	}

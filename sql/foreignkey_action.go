@@ -57,7 +57,7 @@ func (k *keeping) each(key *refint.Key, changes []exec.KeyChange, st func(many b
 }
 
 func oldKeys(key *refint.Key, changes []exec.KeyChange) types.Datum {
-	keys := make([]exec.Row, len(changes))
+	keys := make([]types.Row, len(changes))
 	for i, ch := range changes {
 		keys[i] = ch.Old
 	}
@@ -67,14 +67,14 @@ func oldKeys(key *refint.Key, changes []exec.KeyChange) types.Datum {
 // move gives the rows that refer to keys which change the new ones. All at once: what one key becomes may be what another was.
 func (k *keeping) move(key *refint.Key, changes []exec.KeyChange) error {
 	if len(changes) == 1 {
-		return k.run(key.Move(), append(append(exec.Row(nil), changes[0].Old...), changes[0].New...), true, nil)
+		return k.run(key.Move(), append(append(types.Row(nil), changes[0].Old...), changes[0].New...), true, nil)
 	}
-	old, next := make([]exec.Row, len(changes)), make([]exec.Row, len(changes))
+	old, next := make([]types.Row, len(changes)), make([]types.Row, len(changes))
 	for i, ch := range changes {
 		old[i], next[i] = ch.Old, ch.New
 	}
 	var args []types.Datum
-	for _, keys := range [][]exec.Row{old, next} {
+	for _, keys := range [][]types.Row{old, next} {
 		for i, c := range key.Referenced {
 			args = append(args, keyArray(c, keys, i))
 		}
@@ -123,7 +123,7 @@ func (k *keeping) refuseSome(key *refint.Key, action catalog.Action, changes []e
 	return nil
 }
 
-func (k *keeping) refuseOne(key *refint.Key, action catalog.Action, old exec.Row) error {
+func (k *keeping) refuseOne(key *refint.Key, action catalog.Action, old types.Row) error {
 	if action == catalog.NoAction {
 		if back, err := k.exists(key.Back(), old, true); err != nil || back {
 			return err

@@ -57,7 +57,7 @@ func (k *keeping) lookSome(key *refint.Key, changes []exec.KeyChange) (missing [
 		return changes, nil
 	}
 	found := map[string]bool{}
-	keys := make([]exec.Row, 0, len(changes))
+	keys := make([]types.Row, 0, len(changes))
 	for _, ch := range changes {
 		if !anyNull(ch.New) {
 			keys = append(keys, ch.New)
@@ -118,7 +118,7 @@ func (s *Session) settling(ctx context.Context, p *stmt.Program, c *exec.Ctx) {
 }
 
 // missing refuses a key that refers to nothing, if a row still has it.
-func (k *keeping) missing(key *refint.Key, values exec.Row) error {
+func (k *keeping) missing(key *refint.Key, values types.Row) error {
 	if anyNull(values) {
 		return key.Broken(values, k.s.Env())
 	}
@@ -129,7 +129,7 @@ func (k *keeping) missing(key *refint.Key, values exec.Row) error {
 	return key.Missing(values, k.s.Env())
 }
 
-func anyNull(row exec.Row) bool {
+func anyNull(row types.Row) bool {
 	for _, d := range row {
 		if d.IsNull() {
 			return true
@@ -139,14 +139,14 @@ func anyNull(row exec.Row) bool {
 }
 
 // batchArgs gives keys as parameters: of one column as an array, of several one after the other, the last one again until there are enough.
-func batchArgs(columns []*catalog.Column, keys []exec.Row) []types.Datum {
+func batchArgs(columns []*catalog.Column, keys []types.Row) []types.Datum {
 	if len(columns) == 1 {
 		return []types.Datum{keyArray(columns[0], keys, 0)}
 	}
 	var args []types.Datum
 	for i := range refint.Tuples {
 		if len(keys) == 0 {
-			args = append(args, make(exec.Row, len(columns))...)
+			args = append(args, make(types.Row, len(columns))...)
 			continue
 		}
 		args = append(args, keys[min(i, len(keys)-1)]...)
@@ -155,7 +155,7 @@ func batchArgs(columns []*catalog.Column, keys []exec.Row) []types.Datum {
 }
 
 // keyArray gives one column of keys as an array.
-func keyArray(c *catalog.Column, keys []exec.Row, at int) types.Datum {
+func keyArray(c *catalog.Column, keys []types.Row, at int) types.Datum {
 	elems := make([]types.Datum, len(keys))
 	for i, k := range keys {
 		elems[i] = k[at]

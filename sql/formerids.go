@@ -76,12 +76,12 @@ func (k *keeping) deletedIDs(f *formerIDs, changes []exec.KeyChange) error {
 	text := "DELETE FROM " + f.entries + " WHERE new = ANY ($1) RETURNING old"
 	st := refint.Statement{Text: text, Params: []types.OID{types.ArrayTypeOf(types.Text)}, Shown: text}
 	for batch := range slices.Chunk(changes, keyBatch) {
-		ids := make([]exec.Row, len(batch))
+		ids := make([]types.Row, len(batch))
 		for i, ch := range batch {
 			ids[i] = ch.Old
 		}
 		err := k.run(st, []types.Datum{keyArray(column, ids, 0)}, true, func(row []types.Datum) error {
-			old := exec.Row{row[0].Clone()}
+			old := types.Row{row[0].Clone()}
 			gone = append(gone, exec.NewKeyChange(old, nil, exec.KeyID([]*catalog.Column{column}, old)))
 			return nil
 		})
@@ -107,7 +107,7 @@ func (k *keeping) freeIDs(f *formerIDs, changes []exec.KeyChange) error {
 	text := "SELECT old, new FROM " + f.entries + " WHERE old = ANY ($1) LIMIT 1"
 	st := refint.Statement{Text: text, Params: []types.OID{types.ArrayTypeOf(types.Text)}, Shown: text}
 	for batch := range slices.Chunk(changes, keyBatch) {
-		ids := make([]exec.Row, len(batch))
+		ids := make([]types.Row, len(batch))
 		for i, ch := range batch {
 			ids[i] = ch.New
 		}

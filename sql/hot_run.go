@@ -42,7 +42,7 @@ func (s *Session) documents(def *catalog.Table, list []keys, args []types.Datum,
 		}
 		return out, nil
 	}
-	add := func(row exec.Row) error {
+	add := func(row types.Row) error {
 		if slices.ContainsFunc(row, func(d types.Datum) bool { return d.IsNull() }) {
 			return nil
 		}
@@ -65,9 +65,9 @@ func (s *Session) documents(def *catalog.Table, list []keys, args []types.Datum,
 	return out, nil
 }
 
-func (s *Session) eachKey(k keys, args []types.Datum, f func(exec.Row) error) error {
+func (s *Session) eachKey(k keys, args []types.Datum, f func(types.Row) error) error {
 	if k.array == nil {
-		row := make(exec.Row, len(k.tuple))
+		row := make(types.Row, len(k.tuple))
 		for i, e := range k.tuple {
 			var err error
 			if row[i], err = s.evaluate(e, args); err != nil {
@@ -85,7 +85,7 @@ func (s *Session) eachKey(k keys, args []types.Datum, f func(exec.Row) error) er
 		return err
 	}
 	for i := range a.Len() {
-		if err := f(exec.Row{a.At(i)}); err != nil {
+		if err := f(types.Row{a.At(i)}); err != nil {
 			return err
 		}
 	}

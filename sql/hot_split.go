@@ -152,7 +152,7 @@ func (s *splitting) begin(id string) error {
 		return err
 	}
 	s.id = types.Output(keyColumn(s.table).Type, s.key, s.Env())
-	if s.code, err = exec.EncodedKey(s.table, exec.Row{s.key}); err != nil {
+	if s.code, err = exec.EncodedKey(s.table, types.Row{s.key}); err != nil {
 		return err
 	}
 	if h := s.table.Hot; h != nil {

@@ -198,7 +198,7 @@ func spreads(s *Session, t *catalog.Table, bucket uint32) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	columns, row := p.Columns(), make(exec.Row, len(t.Columns))
+	columns, row := p.Columns(), make(types.Row, len(t.Columns))
 	key := builtin.QuoteIdent(keyColumn(t).Name)
 	text := fmt.Sprintf("%s WHERE sherd.slice(%s) >= %d AND sherd.slice(%s) < %d LIMIT %d",
 		selectColumns(s.view(), t, columns), key, bucket, key, bucket+1, spreadLook)

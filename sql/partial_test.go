@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -87,7 +88,7 @@ func (f lossyFragment) Run(ctx context.Context, task *exec.Task, emit exec.Emit)
 	f.of.mu.Lock()
 	left, breaks := f.of.after[f.id]
 	f.of.mu.Unlock()
-	return f.Fragment.Run(ctx, task, func(row exec.Row) error {
+	return f.Fragment.Run(ctx, task, func(row types.Row) error {
 		if left--; breaks && left < 0 {
 			return unreachable(f.id)
 		}

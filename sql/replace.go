@@ -126,8 +126,8 @@ func (r *replacing) selected() string {
 	return "SELECT " + strings.Join(names, ", ") + " FROM " + r.name + " WHERE "
 }
 
-func (r *replacing) row(got []types.Datum) exec.Row {
-	row := make(exec.Row, len(r.t.Columns))
+func (r *replacing) row(got []types.Datum) types.Row {
+	row := make(types.Row, len(r.t.Columns))
 	for i, at := range r.columns {
 		row[at] = got[i]
 	}
@@ -191,7 +191,7 @@ func (r *replacing) find(ctx context.Context, lo, hi uint32) (ids []string, all 
 // fits reports whether a document needs no other id. A job that goes on at a new leader, or after a
 // pause, asks the document alone: one that has got its id fits (exec.Placement.Spread), so no record
 // of documents is needed.
-func (r *replacing) fits(row exec.Row) (id string, fits bool) {
+func (r *replacing) fits(row types.Row) (id string, fits bool) {
 	id, bucket, err := r.rows.Check(row)
 	return id, err == nil && (!r.state.Spread || r.rows.Spread(row, bucket))
 }

@@ -132,7 +132,7 @@ func (r *validating) all(ctx context.Context) (bool, error) {
 
 // look looks at the buckets up to before to, and gives how far the job is then.
 func (r *validating) look(ctx context.Context, to uint32) (state catalog.Validation, looked int, err error) {
-	row := make(exec.Row, len(r.t.Columns))
+	row := make(types.Row, len(r.t.Columns))
 	c := &collected{each: func(got []types.Datum) error {
 		looked++
 		for i, at := range r.columns {

@@ -7,13 +7,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/wire"
+	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 const (
@@ -218,7 +220,7 @@ func (r *run) pass(batch []byte) {
 	}
 	err := r.rows.Reset(batch)
 	for err == nil {
-		var row exec.Row
+		var row types.Row
 		if row, err = r.rows.Next(); row == nil || err != nil {
 			break
 		}

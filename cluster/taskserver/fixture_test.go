@@ -349,7 +349,7 @@ func (x *transaction) exec(text string) (rows []string, affected int64, err erro
 	x.w.t.Helper()
 	ctx, cancel := context.WithTimeout(x.w.t.Context(), 60*time.Second)
 	defer cancel()
-	affected, err = x.each(ctx, text, func(row exec.Row) error {
+	affected, err = x.each(ctx, text, func(row types.Row) error {
 		out := ""
 		for i, d := range row {
 			if i > 0 {

@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/sherddb/sherd/catalog"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
-	"google.golang.org/grpc"
 )
 
 // overheard is the server, of whose streams the test hears.
@@ -84,7 +86,7 @@ func TestLateStop(t *testing.T) {
 		return time.Now()
 	})
 	const all = "SELECT k, repeat(t, 100) FROM notes"
-	count := func(rows *int) exec.Emit { return func(exec.Row) error { *rows++; return nil } }
+	count := func(rows *int) exec.Emit { return func(types.Row) error { *rows++; return nil } }
 	whole := 0
 	must(t, w.read(t.Context(), n, all, count(&whole)))
 
@@ -94,7 +96,7 @@ func TestLateStop(t *testing.T) {
 	rows, second := 0, make(chan error, 1)
 	between = func() {
 		go func() {
-			second <- w.read(t.Context(), n, all, func(exec.Row) error {
+			second <- w.read(t.Context(), n, all, func(types.Row) error {
 				if rows++; rows == 1 {
 					close(running)
 					<-release
@@ -119,7 +121,7 @@ func TestLateStop(t *testing.T) {
 	}
 	w.heard.Store(&heard)
 	w.said.Store(&said)
-	must(t, w.read(first, n, "SELECT k FROM notes WHERE k < 10", func(exec.Row) error { return nil }))
+	must(t, w.read(first, n, "SELECT k FROM notes WHERE k < 10", func(types.Row) error { return nil }))
 	close(release)
 	if err := <-second; err != nil || rows != whole || whole < 5000 {
 		t.Errorf("%d of %d rows, %v", rows, whole, err)
@@ -137,7 +139,7 @@ func TestUnaskedStop(t *testing.T) {
 		}
 	}
 	w.said.Store(&said)
-	err := w.read(t.Context(), n, "SELECT k FROM notes", func(exec.Row) error { return nil })
+	err := w.read(t.Context(), n, "SELECT k FROM notes", func(types.Row) error { return nil })
 	var silent *remote.NoAnswer
 	if !errors.As(err, &silent) {
 		t.Errorf("got %v", err)

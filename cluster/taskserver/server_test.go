@@ -17,6 +17,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -65,7 +66,7 @@ func TestErrorsAreWhole(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	f, task := w.begin().scan("SELECT repeat(t, 5000000) FROM notes")
-	if _, err := (fragment{w.begin(), f}).Run(t.Context(), task, func(exec.Row) error { return nil }); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
+	if _, err := (fragment{w.begin(), f}).Run(t.Context(), task, func(types.Row) error { return nil }); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
 		t.Errorf("got %v", err)
 	}
 	a, b := w.begin(), w.begin()
@@ -90,7 +91,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := b.each(ctx, "UPDATE notes SET t = 'b' WHERE k = 1", func(exec.Row) error { return nil })
+		_, err := b.each(ctx, "UPDATE notes SET t = 'b' WHERE k = 1", func(types.Row) error { return nil })
 		done <- err
 	}()
 	said := <-b.waits
@@ -107,7 +108,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
 	rows := 0
-	_, err := w.begin().each(ctx, "SELECT k, repeat(t, 100) FROM notes", func(exec.Row) error {
+	_, err := w.begin().each(ctx, "SELECT k, repeat(t, 100) FROM notes", func(types.Row) error {
 		if rows++; rows == 1 {
 			cancel()
 		}
@@ -124,7 +125,7 @@ func TestSuspendedReader(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 20_000)
 	rows := 0
-	_, err := w.begin().each(t.Context(), "SELECT k, repeat(t, 100) FROM notes", func(exec.Row) error {
+	_, err := w.begin().each(t.Context(), "SELECT k, repeat(t, 100) FROM notes", func(types.Row) error {
 		if rows++; rows == 100 {
 			for range 20 {
 				w.begin().must("SELECT count(*) FROM notes")
@@ -152,7 +153,7 @@ func TestStop(t *testing.T) {
 		b, err := x.taskBegin(f, task)
 		must(t, err)
 		rows := 0
-		_, err = x.run(stream, f, b, func(exec.Row) error {
+		_, err = x.run(stream, f, b, func(types.Row) error {
 			if rows++; rows == 10 {
 				return errEnough
 			}
@@ -165,7 +166,7 @@ func TestStop(t *testing.T) {
 	b, err := x.taskBegin(f, task)
 	must(t, err)
 	rows := 0
-	if _, err := x.run(stream, f, b, func(exec.Row) error { rows++; return nil }); err != nil || rows < 5000 {
+	if _, err := x.run(stream, f, b, func(types.Row) error { rows++; return nil }); err != nil || rows < 5000 {
 		t.Fatalf("%d rows, %v", rows, err)
 	}
 }
@@ -248,7 +249,7 @@ func TestDroppedUnderWay(t *testing.T) {
 	b.waits = make(chan *pb.TaskWaiting, 10)
 	done := make(chan error, 1)
 	go func() {
-		_, err := b.each(t.Context(), "UPDATE notes SET t = 'b' WHERE k = 1", func(exec.Row) error { return nil })
+		_, err := b.each(t.Context(), "UPDATE notes SET t = 'b' WHERE k = 1", func(types.Row) error { return nil })
 		done <- err
 	}()
 	<-b.waits
@@ -314,7 +315,7 @@ func TestPlans(t *testing.T) {
 		if b.PlanId = number; !sent {
 			b.Plan = nil
 		}
-		_, err = x.run(stream, f, b, func(exec.Row) error { return nil })
+		_, err = x.run(stream, f, b, func(types.Row) error { return nil })
 		return err
 	}
 	if err := run(1, false); !errors.Is(err, failure.ErrUnknownPlan) {
@@ -364,17 +365,17 @@ func TestLimits(t *testing.T) {
 	b, err := x.taskBegin(f, task)
 	must(t, err)
 	b.Memory = 100
-	if _, err = x.run(streams[0], f, b, func(exec.Row) error { return nil }); !pgerr.Is(err, pgerr.OutOfMemory) {
+	if _, err = x.run(streams[0], f, b, func(types.Row) error { return nil }); !pgerr.Is(err, pgerr.OutOfMemory) {
 		t.Errorf("got %v", err)
 	}
 	b.Memory, b.Header.Now = 0, uint64(txn.FromTime(time.Now().Add(time.Hour)))
 	var ahead *failure.ClockAhead
-	if _, err = x.run(streams[0], f, b, func(exec.Row) error { return nil }); !errors.As(err, &ahead) {
+	if _, err = x.run(streams[0], f, b, func(types.Row) error { return nil }); !errors.As(err, &ahead) {
 		t.Errorf("got %v", err)
 	}
 	b.Header = x.header(9999)
 	var leader *failure.NotLeader
-	if _, err = x.run(streams[0], f, b, func(exec.Row) error { return nil }); !errors.As(err, &leader) {
+	if _, err = x.run(streams[0], f, b, func(types.Row) error { return nil }); !errors.As(err, &leader) {
 		t.Errorf("got %v", err)
 	}
 	for name, parts := range map[string][]*pb.TaskPart{
@@ -416,7 +417,7 @@ func TestNested(t *testing.T) {
 	x := w.begin()
 	x.isolation = txn.Serializable
 	outer := 0
-	_, err := x.each(t.Context(), "SELECT k, repeat(t, 100) FROM notes", func(exec.Row) error {
+	_, err := x.each(t.Context(), "SELECT k, repeat(t, 100) FROM notes", func(types.Row) error {
 		if outer++; outer%500 == 0 {
 			x.must("SELECT count(*) FROM notes WHERE k < 100")
 		}
@@ -447,7 +448,7 @@ func TestTimestampOfTheLeader(t *testing.T) {
 		task.T, task.Floor = 0, w.clock.Now().Add(ahead)
 		var told txn.Timestamp
 		rows := 0
-		if _, err := (fragment{x, f}).Run(t.Context(), task, func(exec.Row) error { rows++; return nil }); err != nil || rows > 1 {
+		if _, err := (fragment{x, f}).Run(t.Context(), task, func(types.Row) error { rows++; return nil }); err != nil || rows > 1 {
 			t.Fatalf("%d rows, %v", rows, err)
 		}
 		if told = txn.Timestamp(x.starts[0].T); told < task.Floor {
@@ -459,11 +460,11 @@ func TestTimestampOfTheLeader(t *testing.T) {
 	task.T = 0
 	w.insert("notes", 10, 30)
 	now, rows := 0, 0
-	if _, err := (fragment{x, f}).Run(t.Context(), task, func(exec.Row) error { rows++; return nil }); err != nil {
+	if _, err := (fragment{x, f}).Run(t.Context(), task, func(types.Row) error { rows++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	task.T = x.w.clock.Now()
-	if _, err := (fragment{w.begin(), f}).Run(t.Context(), task, func(exec.Row) error { now++; return nil }); err != nil || rows != now || rows == 0 {
+	if _, err := (fragment{w.begin(), f}).Run(t.Context(), task, func(types.Row) error { now++; return nil }); err != nil || rows != now || rows == 0 {
 		t.Errorf("%d rows where there are %d, %v", rows, now, err)
 	}
 }

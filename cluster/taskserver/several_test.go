@@ -164,7 +164,7 @@ func (c *client) exec(ctx context.Context, text string) (rows []string, err erro
 			return T, err
 		},
 	}
-	err = x.program(text).Run(run, func(row exec.Row) error {
+	err = x.program(text).Run(run, func(row types.Row) error {
 		var fields []string
 		for i := range row {
 			if row[i].K == types.KindInt {

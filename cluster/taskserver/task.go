@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/wire"
+	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -192,7 +193,7 @@ func (t *task) enter() (on *cluster.Stage, err error) {
 }
 
 // emit sends a row, with others.
-func (t *task) emit(row exec.Row) error {
+func (t *task) emit(row types.Row) error {
 	if t.stopped.Load() {
 		return errStopped
 	}

@@ -20,7 +20,7 @@ type aggState struct {
 type keptRows struct {
 	store arena
 	seen  keySet
-	rows  []Row
+	rows  []types.Row
 }
 
 // aggCall is one aggregate of a plan.
@@ -31,7 +31,7 @@ type aggCall struct {
 	args     []Eval
 	own      int // number of args that the function gets; the rest is only for ORDER BY
 	types    []types.OID
-	vals     Row // direct arguments, then args
+	vals     types.Row // direct arguments, then args
 	direct   []Eval
 	filter   Eval
 	distinct bool
@@ -75,7 +75,7 @@ func (k *compiler) aggCall(a *query.Agg, mode plan.AggMode, slot int) (*aggCall,
 	if call.filter, err = k.optional(a.Filter); err != nil {
 		return nil, err
 	}
-	call.vals = make(Row, len(call.direct)+len(call.args))
+	call.vals = make(types.Row, len(call.direct)+len(call.args))
 	call.order = call.ordering(a)
 	k.own(call)
 	return call, nil
@@ -105,7 +105,7 @@ func (a *aggCall) newState(mem *Memory) aggState {
 }
 
 // step adds a row to a state.
-func (a *aggCall) step(c *Ctx, s aggState, row Row) error {
+func (a *aggCall) step(c *Ctx, s aggState, row types.Row) error {
 	if a.mode == plan.AggFinal {
 		if d := row[a.partial]; d.K != types.KindNull {
 			enter(c, a.site)

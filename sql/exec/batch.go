@@ -11,7 +11,7 @@ import (
 
 // batch holds rows on their way from a fragment to the gateway, with the memory that they alias.
 type batch struct {
-	rows   []Row
+	rows   []types.Row
 	datums []types.Datum
 	bytes  []byte
 	err    error // the error after which the fragment sends no more rows
@@ -23,7 +23,7 @@ const (
 )
 
 // add copies a row and returns its size. If the buffers grow, earlier rows keep the old ones.
-func (b *batch) add(row Row) int64 {
+func (b *batch) add(row types.Row) int64 {
 	at, before := len(b.datums), len(b.bytes)
 	b.datums = append(b.datums, row...)
 	kept := b.datums[at:len(b.datums):len(b.datums)]
@@ -50,7 +50,7 @@ type counter struct {
 	rows, bytes int64
 }
 
-func (s *counter) take(row Row) error {
+func (s *counter) take(row types.Row) error {
 	s.rows++
 	s.bytes += int64(len(row)) * datumSize
 	for i := range row {
@@ -67,7 +67,7 @@ type stream struct {
 	at   int // position among the shares: equal rows are returned in this order
 }
 
-func (s *stream) row() Row { return s.b.rows[s.next] }
+func (s *stream) row() types.Row { return s.b.rows[s.next] }
 
 // fetch waits for the next batch; ok is false at the end.
 func (s *stream) fetch(w *workers) (ok bool, err error) {

@@ -26,7 +26,7 @@ func benchOrders(b testing.TB, d *database, table *catalog.Table, n int) {
 	pad := strings.Repeat("x", 130)
 	c.Hooks.Source = func(emit exec.Emit) error {
 		for i := range n {
-			row := exec.Row{
+			row := types.Row{
 				types.NewText(fmt.Sprintf("orders/%d-A", i)),
 				doc(b, fmt.Sprintf(`{"Customer":"customers/%d-A","State":"S%d","City":"C%d","Total":%d.25,"Note":"%s"}`, i%1000, i%50, i%7, i%900, pad)),
 				types.NewInt(int64(i)),
@@ -53,7 +53,7 @@ func BenchmarkPointRead(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	params := exec.Row{types.NewText("orders/17-A")}
+	params := types.Row{types.NewText("orders/17-A")}
 	x := d.begin()
 	gw := x.gateway()
 	b.ReportAllocs()
@@ -61,7 +61,7 @@ func BenchmarkPointRead(b *testing.B) {
 		x.t = 0
 		c := exec.Ctx{Context: context.Background(), Params: params, Gateway: gw}
 		n := 0
-		if err := p.Run(&c, func(exec.Row) error { n++; return nil }); err != nil || n != 1 {
+		if err := p.Run(&c, func(types.Row) error { n++; return nil }); err != nil || n != 1 {
 			b.Fatal(n, err)
 		}
 	}
@@ -76,7 +76,7 @@ func BenchmarkPointReadInProcess(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	params := exec.Row{types.NewText("orders/17-A")}
+	params := types.Row{types.NewText("orders/17-A")}
 	x := d.begin()
 	gw := x.gateway()
 	fragments := gw.Fragment
@@ -92,7 +92,7 @@ func BenchmarkPointReadInProcess(b *testing.B) {
 		x.t = 0
 		c := exec.Ctx{Context: context.Background(), Params: params, Gateway: gw}
 		n := 0
-		if err := p.Run(&c, func(exec.Row) error { n++; return nil }); err != nil || n != 1 {
+		if err := p.Run(&c, func(types.Row) error { n++; return nil }); err != nil || n != 1 {
 			b.Fatal(n, err)
 		}
 	}
@@ -118,7 +118,7 @@ func BenchmarkGroupBy(b *testing.B) {
 	for b.Loop() {
 		x := d.begin()
 		n := 0
-		if err := p.Run(x.ctx(), func(exec.Row) error { n++; return nil }); err != nil || n != 350 {
+		if err := p.Run(x.ctx(), func(types.Row) error { n++; return nil }); err != nil || n != 350 {
 			b.Fatal(n, err)
 		}
 	}

@@ -105,7 +105,7 @@ func values(t testing.TB, oids []types.OID, rows ...string) *plan.Values {
 }
 
 // show prints rows, fields separated by |.
-func show(n plan.Node, rows []exec.Row) string {
+func show(n plan.Node, rows []types.Row) string {
 	var b strings.Builder
 	for _, r := range rows {
 		for i, c := range n.Output() {
@@ -124,7 +124,7 @@ func show(n plan.Node, rows []exec.Row) string {
 }
 
 // run executes a plan without fragments.
-func run(t testing.TB, n plan.Node, params ...types.Datum) ([]exec.Row, error) {
+func run(t testing.TB, n plan.Node, params ...types.Datum) ([]types.Row, error) {
 	t.Helper()
 	p, err := exec.Compile(&plan.Plan{Root: n, Outers: 8})
 	if err != nil {
@@ -133,10 +133,10 @@ func run(t testing.TB, n plan.Node, params ...types.Datum) ([]exec.Row, error) {
 	return collect(p, &exec.Ctx{Params: params, Mem: exec.NewMemory(64 << 20)})
 }
 
-func collect(p *exec.Program, c *exec.Ctx) ([]exec.Row, error) {
-	var rows []exec.Row
-	err := p.Run(c, func(row exec.Row) error {
-		kept := make(exec.Row, len(row))
+func collect(p *exec.Program, c *exec.Ctx) ([]types.Row, error) {
+	var rows []types.Row
+	err := p.Run(c, func(row types.Row) error {
+		kept := make(types.Row, len(row))
 		for i, d := range row {
 			kept[i] = d.Clone()
 		}

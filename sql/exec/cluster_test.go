@@ -138,7 +138,7 @@ func (x *transaction) gateway() *exec.Gateway {
 }
 
 // run executes a plan in the transaction.
-func (x *transaction) run(n plan.Node, params ...types.Datum) ([]exec.Row, int64, error) {
+func (x *transaction) run(n plan.Node, params ...types.Datum) ([]types.Row, int64, error) {
 	p, err := exec.Compile(&plan.Plan{Root: n, Outers: 8})
 	if err != nil {
 		return nil, 0, err
@@ -176,7 +176,7 @@ func (x *transaction) rollback() {
 }
 
 // exec runs a plan in a transaction of its own and commits.
-func (d *database) exec(n plan.Node, params ...types.Datum) ([]exec.Row, int64, error) {
+func (d *database) exec(n plan.Node, params ...types.Datum) ([]types.Row, int64, error) {
 	x := d.begin()
 	rows, affected, err := x.run(n, params...)
 	if err != nil {
@@ -186,7 +186,7 @@ func (d *database) exec(n plan.Node, params ...types.Datum) ([]exec.Row, int64, 
 	return rows, affected, x.commit()
 }
 
-func (d *database) must(n plan.Node, params ...types.Datum) []exec.Row {
+func (d *database) must(n plan.Node, params ...types.Datum) []types.Row {
 	d.t.Helper()
 	rows, _, err := d.exec(n, params...)
 	if err != nil {

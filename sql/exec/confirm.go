@@ -23,12 +23,12 @@ func (x *indexRule) confirmed(c *Ctx, key, value []byte, get func(row []byte) ([
 		return false, err
 	}
 	var reader types.RowReader
-	values := make(Row, len(x.table.kinds))
+	values := make(types.Row, len(x.table.kinds))
 	if err := x.table.decode(&reader, values, stored); err != nil {
 		return false, err
 	}
 	own := *x // the scratch space of x is in use
-	own.vals, own.plain = make(Row, len(x.keys)), nil
+	own.vals, own.plain = make(types.Row, len(x.keys)), nil
 	e, _, err := own.entry(c, values, row, nil)
 	return err == nil && bytes.Equal(e.key, key), err
 }

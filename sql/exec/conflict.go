@@ -13,9 +13,9 @@ type conflictRule struct {
 	key    bool // the primary key is one of the arbiter constraints
 	assign []assignment
 	where  Eval
-	keyed  []int // unique columns that DO UPDATE sets
-	both   Row   // existing, then proposed
-	next   Row   // the new row
+	keyed  []int     // unique columns that DO UPDATE sets
+	both   types.Row // existing, then proposed
+	next   types.Row // the new row
 }
 
 type assignment struct {
@@ -25,7 +25,7 @@ type assignment struct {
 
 func (k *compiler) conflictRule(n *plan.Modify, rule *tableRule) (*conflictRule, error) {
 	oc, width := n.OnConflict, len(n.Table.Columns)
-	r := &conflictRule{update: oc.Update, key: oc.Primary, both: make(Row, 2*width), next: make(Row, width)}
+	r := &conflictRule{update: oc.Update, key: oc.Primary, both: make(types.Row, 2*width), next: make(types.Row, width)}
 	for _, a := range oc.Assign {
 		f, err := k.expr(a.Expr)
 		if err != nil {

@@ -11,11 +11,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Row holds the slots of one row.
-type Row = []types.Datum
-
 // Emit takes a row, which is valid only during the call (E1).
-type Emit = func(row Row) error
+type Emit = func(row types.Row) error
 
 // Op is an operator, compiled from a plan.Node.
 type Op interface {
@@ -58,7 +55,7 @@ type Ctx struct {
 
 	outers   []types.Datum
 	elements []types.Datum // values of Element, innermost last
-	columns  Row           // values of SubColumn
+	columns  types.Row     // values of SubColumn
 	// Number of this execution of the instance: caches of earlier ones are invalid.
 	run    uint64
 	local  *local    // nil at the gateway
@@ -197,7 +194,7 @@ func (c *Ctx) element() types.Datum {
 }
 
 // withElement evaluates e with d in the place of its Element.
-func (c *Ctx) withElement(d types.Datum, e Eval, row Row) (types.Datum, error) {
+func (c *Ctx) withElement(d types.Datum, e Eval, row types.Row) (types.Datum, error) {
 	c.elements = append(c.elements, d)
 	v, err := e(c, row)
 	c.elements = c.elements[:len(c.elements)-1]

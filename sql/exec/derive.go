@@ -44,7 +44,7 @@ type derivation struct {
 	rules  []*indexRule
 	ctx    Ctx
 	reader types.RowReader
-	row    Row
+	row    types.Row
 	order  []byte
 	sides  [2][]entry // by rule, of a version and of the next
 	bufs   [2][]byte
@@ -101,7 +101,7 @@ func (d *Deriver) derivation(storageID uint32) (*derivation, error) {
 	if t.rules, err = (&compiler{}).indexRules(t.table, list); err != nil {
 		return nil, err
 	}
-	t.row = make(Row, len(t.table.kinds))
+	t.row = make(types.Row, len(t.table.kinds))
 	for i := range t.sides {
 		t.sides[i] = make([]entry, len(t.rules))
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Eval is a compiled expression. It has its own scratch space (E2); its value may alias the row.
-type Eval func(c *Ctx, row Row) (types.Datum, error)
+type Eval func(c *Ctx, row types.Row) (types.Datum, error)
 
 // foldLimit limits the evaluation of an expression while a statement is planned. If it takes
 // longer, the expression is evaluated when the statement runs, and can be cancelled then.
@@ -59,21 +59,21 @@ func (k *compiler) expr(e query.Expr) (Eval, error) {
 	switch n := e.(type) {
 	case *query.Const:
 		d := n.Value
-		return func(*Ctx, Row) (types.Datum, error) { return d, nil }, nil
+		return func(*Ctx, types.Row) (types.Datum, error) { return d, nil }, nil
 	case *query.Param:
 		i := n.N
-		return func(c *Ctx, _ Row) (types.Datum, error) { return c.param(i) }, nil
+		return func(c *Ctx, _ types.Row) (types.Datum, error) { return c.param(i) }, nil
 	case *plan.Slot:
 		i := n.N
-		return func(_ *Ctx, row Row) (types.Datum, error) { return row[i], nil }, nil
+		return func(_ *Ctx, row types.Row) (types.Datum, error) { return row[i], nil }, nil
 	case *plan.Outer:
 		i := n.N
-		return func(c *Ctx, _ Row) (types.Datum, error) { return c.outer(i), nil }, nil
+		return func(c *Ctx, _ types.Row) (types.Datum, error) { return c.outer(i), nil }, nil
 	case *query.Element:
-		return func(c *Ctx, _ Row) (types.Datum, error) { return c.element(), nil }, nil
+		return func(c *Ctx, _ types.Row) (types.Datum, error) { return c.element(), nil }, nil
 	case *query.SubColumn:
 		i := n.N
-		return func(c *Ctx, _ Row) (types.Datum, error) { return c.columns[i], nil }, nil
+		return func(c *Ctx, _ types.Row) (types.Datum, error) { return c.columns[i], nil }, nil
 	case *query.Call:
 		return k.call(n)
 	case *query.Relabel:
@@ -145,7 +145,7 @@ func (k *compiler) valueExpr(e query.Expr) (Eval, error) {
 }
 
 // isTrue evaluates a condition. Null counts as false.
-func isTrue(c *Ctx, cond Eval, row Row) (bool, error) {
+func isTrue(c *Ctx, cond Eval, row types.Row) (bool, error) {
 	d, err := cond(c, row)
 	return d.K == types.KindBool && d.N != 0, err
 }

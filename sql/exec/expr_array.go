@@ -30,14 +30,14 @@ func (k *compiler) array(n *query.Array) (Eval, error) {
 	}
 	vals, elem := k.space(len(fs)), n.Elem
 	if n.Multi {
-		return asVector(func(c *Ctx, row Row) (types.Datum, error) {
+		return asVector(func(c *Ctx, row types.Row) (types.Datum, error) {
 			if err := evalInto(c, vals, fs, row); err != nil {
 				return types.Null, err
 			}
 			return stackArrays(elem, vals)
 		}, n.Type()), nil
 	}
-	return asVector(func(c *Ctx, row Row) (types.Datum, error) {
+	return asVector(func(c *Ctx, row types.Row) (types.Datum, error) {
 		if err := evalInto(c, vals, fs, row); err != nil {
 			return types.Null, err
 		}
@@ -124,7 +124,7 @@ func (k *compiler) arrayOp(n *query.ArrayOp) (Eval, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &arrayOp{left: left, array: array, fn: impl.Func, all: n.All, strict: n.Proc.Strict, args: make(Row, 2)}
+	o := &arrayOp{left: left, array: array, fn: impl.Func, all: n.All, strict: n.Proc.Strict, args: make(types.Row, 2)}
 	o.site = k.site(&builtin.Ctx{RetType: types.Bool, ArgTypes: []uint32{n.Left.Type(), types.ElemOf(n.Array.Type())}})
 	k.own(o)
 	if p, ok := n.Array.(*query.Param); ok {
@@ -138,12 +138,12 @@ type arrayOp struct {
 	fn          builtin.Func
 	site        *builtin.Ctx
 	all, strict bool
-	args        Row
+	args        types.Row
 	run         uint64 // execution that test is of
 	test        Eval   // by the array of a parameter
 }
 
-func (o *arrayOp) eval(c *Ctx, row Row) (types.Datum, error) {
+func (o *arrayOp) eval(c *Ctx, row types.Row) (types.Datum, error) {
 	x, err := o.left(c, row)
 	if err != nil {
 		return types.Null, err
@@ -239,7 +239,7 @@ const setSize = 16
 // overParam tests against the array of a parameter. For a long array it builds a set, once per
 // execution.
 func (o *arrayOp) overParam(n *query.ArrayOp, p *query.Param) Eval {
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		if o.test == nil || o.run != c.run {
 			o.run, o.test = c.run, o.eval
 			if d, err := c.param(p.N); err == nil && !d.IsNull() {
@@ -255,7 +255,7 @@ func (o *arrayOp) overParam(n *query.ArrayOp, p *query.Param) Eval {
 }
 
 func (s *inSet) eval(left Eval) Eval {
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		x, err := left(c, row)
 		if err != nil || x.K == types.KindNull {
 			return types.Null, err

@@ -81,7 +81,7 @@ func enter(c *Ctx, site *builtin.Ctx) {
 
 func (k *compiler) call1(fn builtin.Func, site *builtin.Ctx, a Eval, strict bool) Eval {
 	args := k.space(1)
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		x, err := a(c, row)
 		if err != nil || strict && x.K == types.KindNull {
 			return types.Null, err
@@ -94,7 +94,7 @@ func (k *compiler) call1(fn builtin.Func, site *builtin.Ctx, a Eval, strict bool
 
 func (k *compiler) call2(fn builtin.Func, site *builtin.Ctx, a, b Eval, strict bool) Eval {
 	args := k.space(2)
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		x, err := a(c, row)
 		if err != nil {
 			return types.Null, err
@@ -111,7 +111,7 @@ func (k *compiler) call2(fn builtin.Func, site *builtin.Ctx, a, b Eval, strict b
 
 func (k *compiler) callN(fn builtin.Func, site *builtin.Ctx, evals []Eval, strict bool) Eval {
 	args := k.space(len(evals))
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		null := false
 		for i, f := range evals {
 			d, err := f(c, row)
@@ -164,7 +164,7 @@ func (k *compiler) distinct(n *query.Distinct) (Eval, error) {
 		return nil, err
 	}
 	not := n.Not
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		x, err := a(c, row)
 		if err != nil {
 			return types.Null, err
@@ -189,7 +189,7 @@ func (k *compiler) nullIf(n *query.NullIf) (Eval, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		x, err := a(c, row)
 		if err != nil || x.IsNull() {
 			return x, err

@@ -34,7 +34,7 @@ func (k *compiler) relabel(n *query.Relabel) (Eval, error) {
 
 // toVector refuses arrays that are not vectors: those with several dimensions or with nulls.
 func toVector(f Eval, oid types.OID) Eval {
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		d, err := f(c, row)
 		if err != nil || d.IsNull() {
 			return d, err
@@ -51,7 +51,7 @@ func toVector(f Eval, oid types.OID) Eval {
 }
 
 func mapDatum(f Eval, m func(types.Datum) types.Datum) Eval {
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		d, err := f(c, row)
 		if err != nil || d.IsNull() {
 			return d, err
@@ -73,7 +73,7 @@ func (k *compiler) coerceIO(n *query.CoerceIO) (Eval, error) {
 	fromText, toText := types.KindOf(from) == types.KindText, isPlainText(to) && mod < 0
 	buf := &textBuffer{}
 	k.own(buf)
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		d, err := f(c, row)
 		if err != nil || d.IsNull() {
 			return types.Null, err
@@ -110,7 +110,7 @@ func (k *compiler) arrayCoerce(n *query.ArrayCoerce) (Eval, error) {
 		return nil, err
 	}
 	to := types.ElemOf(n.Type())
-	cast := func(c *Ctx, row Row) (types.Datum, error) {
+	cast := func(c *Ctx, row types.Row) (types.Datum, error) {
 		d, err := f(c, row)
 		if err != nil || d.IsNull() {
 			return types.Null, err
@@ -159,7 +159,7 @@ func (k *compiler) sqlValue(n *query.SQLValue) (Eval, error) {
 	} else {
 		return sessionValue(n.Name)
 	}
-	return func(c *Ctx, _ Row) (types.Datum, error) {
+	return func(c *Ctx, _ types.Row) (types.Datum, error) {
 		d, err := get(c)
 		if err != nil || mod < 0 {
 			return d, err
@@ -185,7 +185,7 @@ func sessionValue(name string) (Eval, error) {
 	if !ok {
 		return nil, unsupported("%s is not supported yet", name)
 	}
-	return func(c *Ctx, _ Row) (types.Datum, error) {
+	return func(c *Ctx, _ types.Row) (types.Datum, error) {
 		switch {
 		case c.Session != nil:
 			return get(c.Session), nil

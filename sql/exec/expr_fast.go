@@ -102,7 +102,7 @@ func (k *compiler) fastCompare(n *query.Call) (Eval, bool, error) {
 	if set == isEqual && (prefix == "text" || prefix == "name") {
 		return textEqual(a, b), true, nil
 	}
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		x, err := a(c, row)
 		if err != nil {
 			return types.Null, err
@@ -116,7 +116,7 @@ func (k *compiler) fastCompare(n *query.Call) (Eval, bool, error) {
 }
 
 func textEqual(a, b Eval) Eval {
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		x, err := a(c, row)
 		if err != nil {
 			return types.Null, err
@@ -140,7 +140,7 @@ func compareSlotConst(n *query.Call, prefix string, set outcomes) Eval {
 	i, d := s.N, v.Value
 	switch {
 	case strings.HasPrefix(prefix, "int"):
-		return func(_ *Ctx, row Row) (types.Datum, error) {
+		return func(_ *Ctx, row types.Row) (types.Datum, error) {
 			x := &row[i]
 			if x.K == types.KindNull {
 				return types.Null, nil
@@ -148,7 +148,7 @@ func compareSlotConst(n *query.Call, prefix string, set outcomes) Eval {
 			return set.datum(cmp.Compare(x.N, d.N)), nil
 		}
 	case prefix == "text" && set == isEqual:
-		return func(_ *Ctx, row Row) (types.Datum, error) {
+		return func(_ *Ctx, row types.Row) (types.Datum, error) {
 			x := &row[i]
 			if x.K == types.KindNull {
 				return types.Null, nil
@@ -178,7 +178,7 @@ func (k *compiler) fastArith(n *query.Call) (Eval, bool, error) {
 	}
 	ret := n.Type()
 	lo, hi := intRange(ret)
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		x, err := a(c, row)
 		if err != nil {
 			return types.Null, err
@@ -265,7 +265,7 @@ func (k *compiler) fastLike(n *query.Call) (Eval, bool, error) {
 		return nil, false, err
 	}
 	want := src == "textlike"
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		x, err := a(c, row)
 		if err != nil || x.K == types.KindNull {
 			return types.Null, err

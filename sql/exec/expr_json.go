@@ -34,7 +34,7 @@ func (k *compiler) fastJSONPath(n *query.Call) (Eval, bool, error) {
 	if len(steps) == 1 && steps[0].kind == stepKey && text {
 		return jsonField(doc, steps[0].key), true, nil
 	}
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		d, err := doc(c, row)
 		if err != nil || d.K == types.KindNull {
 			return types.Null, err
@@ -55,7 +55,7 @@ func (k *compiler) fastJSONPath(n *query.Call) (Eval, bool, error) {
 
 // jsonField is doc ->> 'key'.
 func jsonField(doc Eval, key string) Eval {
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		d, err := doc(c, row)
 		if err != nil || d.K == types.KindNull {
 			return types.Null, err

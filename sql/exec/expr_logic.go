@@ -25,7 +25,7 @@ func (k *compiler) junction(args []query.Expr, decisive int64) (Eval, error) {
 	if len(fs) == 2 {
 		return junction2(fs[0], fs[1], decisive), nil
 	}
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		null := false
 		for _, f := range fs {
 			d, err := f(c, row)
@@ -46,7 +46,7 @@ func (k *compiler) junction(args []query.Expr, decisive int64) (Eval, error) {
 }
 
 func junction2(a, b Eval, decisive int64) Eval {
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		x, err := a(c, row)
 		if err != nil || x.K != types.KindNull && x.N == decisive {
 			return x, err
@@ -64,7 +64,7 @@ func (k *compiler) not(n *query.Not) (Eval, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		d, err := f(c, row)
 		if err != nil || d.K == types.KindNull {
 			return d, err
@@ -85,7 +85,7 @@ func (k *compiler) nullTest(n *query.NullTest) (Eval, error) {
 		return recordNullTest(f, n.Not), nil
 	}
 	want := !n.Not
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		d, err := f(c, row)
 		return types.NewBool((d.K == types.KindNull) == want), err
 	}, nil
@@ -97,7 +97,7 @@ func (k *compiler) rowNullTest(r *query.Row, not bool) (Eval, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		for _, f := range fs {
 			d, err := f(c, row)
 			if err != nil {
@@ -118,7 +118,7 @@ func (k *compiler) boolTest(n *query.BoolTest) (Eval, error) {
 		return nil, err
 	}
 	value, not := n.Value, n.Not
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		d, err := f(c, row)
 		if err != nil {
 			return types.Null, err
@@ -141,7 +141,7 @@ func (k *compiler) coalesce(n *query.Coalesce) (Eval, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		for _, f := range fs {
 			if d, err := f(c, row); err != nil || d.K != types.KindNull {
 				return d, err
@@ -158,7 +158,7 @@ func (k *compiler) minMax(n *query.MinMax) (Eval, error) {
 		return nil, err
 	}
 	less, compare := n.Least, types.Comparer(n.Type())
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		best := types.Null
 		for _, f := range fs {
 			d, err := f(c, row)
@@ -200,7 +200,7 @@ func (k *compiler) caseExpr(n *query.Case) (Eval, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		v, err := arg(c, row)
 		if err != nil {
 			return types.Null, err
@@ -219,7 +219,7 @@ func (k *compiler) caseExpr(n *query.Case) (Eval, error) {
 }
 
 func searchedCase(whens []whenEval, other Eval) Eval {
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		for i := range whens {
 			ok, err := isTrue(c, whens[i].cond, row)
 			if err != nil {
@@ -233,7 +233,7 @@ func searchedCase(whens []whenEval, other Eval) Eval {
 	}
 }
 
-func elseOf(c *Ctx, other Eval, row Row) (types.Datum, error) {
+func elseOf(c *Ctx, other Eval, row types.Row) (types.Datum, error) {
 	if other == nil {
 		return types.Null, nil
 	}

@@ -16,7 +16,7 @@ func (k *compiler) row(n *query.Row) (Eval, error) {
 		return nil, err
 	}
 	oids, vals, names := typesOf(n.Fields), k.space(len(fs)), rowNames(n)
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		if err := evalInto(c, vals, fs, row); err != nil {
 			return types.Null, err
 		}
@@ -40,7 +40,7 @@ func rowNames(n *query.Row) string {
 
 // recordNullTest is IS [NOT] NULL of a record value: every field is (not) null.
 func recordNullTest(f Eval, not bool) Eval {
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		d, err := f(c, row)
 		if err != nil {
 			return types.Null, err
@@ -68,7 +68,7 @@ func (k *compiler) field(n *query.Field) (Eval, error) {
 		return nil, err
 	}
 	i := n.N
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		d, err := f(c, row)
 		if err != nil || d.IsNull() {
 			return types.Null, err
@@ -102,7 +102,7 @@ func (k *compiler) rowCompare(n *query.RowCompare) (Eval, error) {
 		}
 	}
 	orEqual := strings.HasSuffix(n.Op, "=")
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		for i := range left {
 			x, err := left[i](c, row)
 			if err != nil {
@@ -132,7 +132,7 @@ func (k *compiler) pick(n *plan.Pick) (Eval, error) {
 		return nil, err
 	}
 	slot := n.N.N
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		i := row[slot].N
 		if i < 0 || int(i) >= len(of) {
 			return types.Null, internal("grouping set %d", i)

@@ -7,7 +7,7 @@ import (
 
 // assignSlice is SET base[l:u] = array: elements of the source replace the slice, in storage order.
 // A one-dimensional array grows; a null source changes nothing.
-func (s *subscript) assignSlice(c *Ctx, row Row) (types.Datum, error) {
+func (s *subscript) assignSlice(c *Ctx, row types.Row) (types.Datum, error) {
 	d, err := s.base(c, row)
 	if err != nil {
 		return types.Null, err
@@ -39,7 +39,7 @@ func (s *subscript) assignSlice(c *Ctx, row Row) (types.Datum, error) {
 
 // sliceBounds evaluates the bounds of a slice that is assigned to. Omitted bounds are those of the
 // array, and an error if it is empty.
-func (s *subscript) sliceBounds(c *Ctx, row Row, a *types.Array) (lo, hi []int32, err error) {
+func (s *subscript) sliceBounds(c *Ctx, row types.Row, a *types.Array) (lo, hi []int32, err error) {
 	lo, hi = make([]int32, max(a.NDim, len(s.upper))), make([]int32, max(a.NDim, len(s.upper)))
 	for i := range lo {
 		if i < a.NDim {

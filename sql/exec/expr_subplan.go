@@ -20,7 +20,7 @@ type subPlan struct {
 	run    uint64    // the execution whose result is kept
 	value  types.Datum
 	store  arena
-	rows   []Row
+	rows   []types.Row
 	hashed *hashedSub
 }
 
@@ -70,7 +70,7 @@ func (s *subPlan) free() {
 
 // start binds the values that the subquery reads from the row. again reports whether an earlier
 // result is kept.
-func (s *subPlan) start(c *Ctx, row Row) (again bool, err error) {
+func (s *subPlan) start(c *Ctx, row types.Row) (again bool, err error) {
 	if s.fixed && s.run == c.run {
 		return true, nil
 	}
@@ -78,7 +78,7 @@ func (s *subPlan) start(c *Ctx, row Row) (again bool, err error) {
 }
 
 // single evaluates the kinds that reduce the subquery to one value.
-func (s *subPlan) single(c *Ctx, row Row) (types.Datum, error) {
+func (s *subPlan) single(c *Ctx, row types.Row) (types.Datum, error) {
 	again, err := s.start(c, row)
 	if err != nil {
 		return types.Null, err
@@ -114,7 +114,7 @@ func (s *subPlan) single(c *Ctx, row Row) (types.Datum, error) {
 
 func (s *subPlan) exists(c *Ctx) (types.Datum, error) {
 	found := false
-	err := s.op.Run(c, func(Row) error {
+	err := s.op.Run(c, func(types.Row) error {
 		found = true
 		return errStop
 	})
@@ -130,7 +130,7 @@ func tooManyRows() error {
 
 func (s *subPlan) scalar(c *Ctx) (types.Datum, error) {
 	n, value := 0, types.Null
-	err := s.op.Run(c, func(row Row) error {
+	err := s.op.Run(c, func(row types.Row) error {
 		if n++; n > 1 {
 			return tooManyRows()
 		}
@@ -142,7 +142,7 @@ func (s *subPlan) scalar(c *Ctx) (types.Datum, error) {
 
 func (s *subPlan) array(c *Ctx) (types.Datum, error) {
 	var vals []types.Datum
-	err := s.op.Run(c, func(row Row) error {
+	err := s.op.Run(c, func(row types.Row) error {
 		if types.IsArray(s.elem) {
 			return unsupported("ARRAY(SELECT …) over arrays is not supported yet")
 		}
@@ -157,7 +157,7 @@ func (s *subPlan) load(c *Ctx) error {
 	s.store.free()
 	s.store.mem = c.Mem
 	s.rows = s.rows[:0]
-	return s.op.Run(c, func(row Row) error {
+	return s.op.Run(c, func(row types.Row) error {
 		r, err := s.store.clone(row)
 		s.rows = append(s.rows, r)
 		return err
@@ -165,7 +165,7 @@ func (s *subPlan) load(c *Ctx) error {
 }
 
 // rowTest is (a, b) op (SELECT …).
-func (s *subPlan) rowTest(c *Ctx, row Row, again bool) (types.Datum, error) {
+func (s *subPlan) rowTest(c *Ctx, row types.Row, again bool) (types.Datum, error) {
 	if !again {
 		if err := s.load(c); err != nil {
 			return types.Null, err
@@ -184,7 +184,7 @@ func (s *subPlan) rowTest(c *Ctx, row Row, again bool) (types.Datum, error) {
 }
 
 // tested evaluates the test with a row of the subquery in the place of SubColumn.
-func (s *subPlan) tested(c *Ctx, sub, row Row) (types.Datum, error) {
+func (s *subPlan) tested(c *Ctx, sub, row types.Row) (types.Datum, error) {
 	saved := c.columns
 	c.columns = sub
 	d, err := s.test(c, row)
@@ -193,7 +193,7 @@ func (s *subPlan) tested(c *Ctx, sub, row Row) (types.Datum, error) {
 }
 
 // compareAll is op ANY and op ALL: three-valued over all rows of the subquery.
-func (s *subPlan) compareAll(c *Ctx, row Row) (types.Datum, error) {
+func (s *subPlan) compareAll(c *Ctx, row types.Row) (types.Datum, error) {
 	again, err := s.start(c, row)
 	if err != nil {
 		return types.Null, err
@@ -221,7 +221,7 @@ func (s *subPlan) compareAll(c *Ctx, row Row) (types.Datum, error) {
 // decisive is the test's value that decides: true for ANY, false for ALL.
 func (s *subPlan) decisive() bool { return s.kind == query.SubAny }
 
-func (s *subPlan) over(c *Ctx, rows []Row, row Row) (types.Datum, error) {
+func (s *subPlan) over(c *Ctx, rows []types.Row, row types.Row) (types.Datum, error) {
 	null := false
 	for _, r := range rows {
 		d, err := s.tested(c, r, row)
@@ -241,9 +241,9 @@ func (s *subPlan) over(c *Ctx, rows []Row, row Row) (types.Datum, error) {
 }
 
 // stream tests the rows of a correlated subquery as they arrive.
-func (s *subPlan) stream(c *Ctx, row Row) (types.Datum, error) {
+func (s *subPlan) stream(c *Ctx, row types.Row) (types.Datum, error) {
 	null, decided := false, false
-	err := s.op.Run(c, func(r Row) error {
+	err := s.op.Run(c, func(r types.Row) error {
 		d, err := s.tested(c, r, row)
 		switch {
 		case err != nil:
@@ -270,7 +270,7 @@ type hashedSub struct {
 	left  *keyEncoder
 	types []types.OID
 	set   map[string]struct{}
-	nulls []Row // rows with a null in them
+	nulls []types.Row // rows with a null in them
 	buf   []byte
 	mem   *Memory
 	taken int64
@@ -293,7 +293,7 @@ func (k *compiler) hashedSub(n *plan.SubPlan) (*hashedSub, error) {
 	return h, err
 }
 
-func (h *hashedSub) build(c *Ctx, rows []Row) error {
+func (h *hashedSub) build(c *Ctx, rows []types.Row) error {
 	h.set, h.nulls = make(map[string]struct{}, len(rows)), nil
 	size := int64(len(rows)) * mapEntrySize
 	if err := c.Mem.Grow(size); err != nil {
@@ -316,7 +316,7 @@ func (h *hashedSub) build(c *Ctx, rows []Row) error {
 }
 
 // probe looks the row's values up; rows with nulls on either side are tested one by one.
-func (s *subPlan) probe(c *Ctx, row Row) (types.Datum, error) {
+func (s *subPlan) probe(c *Ctx, row types.Row) (types.Datum, error) {
 	key, null, err := s.hashed.left.encode(c, row)
 	if err != nil {
 		return types.Null, err

@@ -66,7 +66,7 @@ func (k *compiler) subscripts(es []query.Expr) ([]Eval, error) {
 }
 
 // indexes evaluates plain subscripts; ok is false if one is null.
-func (s *subscript) indexes(c *Ctx, row Row) (subs []int32, ok bool, err error) {
+func (s *subscript) indexes(c *Ctx, row types.Row) (subs []int32, ok bool, err error) {
 	subs = make([]int32, len(s.upper))
 	for i, f := range s.upper {
 		d, err := f(c, row)
@@ -78,7 +78,7 @@ func (s *subscript) indexes(c *Ctx, row Row) (subs []int32, ok bool, err error) 
 	return subs, true, nil
 }
 
-func (s *subscript) get(c *Ctx, row Row) (types.Datum, error) {
+func (s *subscript) get(c *Ctx, row types.Row) (types.Datum, error) {
 	d, err := s.base(c, row)
 	if err != nil || d.IsNull() {
 		return types.Null, err
@@ -98,7 +98,7 @@ func (s *subscript) get(c *Ctx, row Row) (types.Datum, error) {
 const nameBytes = 64
 
 // getByte returns a byte of a name as "char".
-func (s *subscript) getByte(c *Ctx, row Row) (types.Datum, error) {
+func (s *subscript) getByte(c *Ctx, row types.Row) (types.Datum, error) {
 	d, err := s.base(c, row)
 	if err != nil || d.IsNull() {
 		return types.Null, err
@@ -115,7 +115,7 @@ func (s *subscript) getByte(c *Ctx, row Row) (types.Datum, error) {
 
 // slice is base[l:u]…: a plain subscript among slices means 1:n, missing dimensions are complete,
 // and the result is numbered from 1.
-func (s *subscript) slice(c *Ctx, row Row) (types.Datum, error) {
+func (s *subscript) slice(c *Ctx, row types.Row) (types.Datum, error) {
 	d, err := s.base(c, row)
 	if err != nil || d.IsNull() {
 		return types.Null, err
@@ -146,7 +146,7 @@ func (s *subscript) slice(c *Ctx, row Row) (types.Datum, error) {
 }
 
 // bounds evaluates the bounds of dimension i; lo and hi are the bounds of the array.
-func (s *subscript) bounds(c *Ctx, row Row, i int, lo, hi int32) (int32, int32, bool, error) {
+func (s *subscript) bounds(c *Ctx, row types.Row, i int, lo, hi int32) (int32, int32, bool, error) {
 	if s.upper[i] != nil {
 		d, err := s.upper[i](c, row)
 		if err != nil || d.IsNull() {
@@ -190,7 +190,7 @@ func cut(a *types.Array, from, dims []int32) []types.Datum {
 
 // assignArray is SET a[i] = v: a copy of the array with one element changed. A one-dimensional
 // array is extended with nulls.
-func (s *subscript) assignArray(c *Ctx, row Row) (types.Datum, error) {
+func (s *subscript) assignArray(c *Ctx, row types.Row) (types.Datum, error) {
 	d, err := s.base(c, row)
 	if err != nil {
 		return types.Null, err
@@ -268,7 +268,7 @@ func growTo(elems []types.Datum, lower *int32, sub int32) ([]types.Datum, error)
 }
 
 // path evaluates jsonb subscripts as texts.
-func (s *subscript) path(c *Ctx, row Row) (path []string, ok bool, err error) {
+func (s *subscript) path(c *Ctx, row types.Row) (path []string, ok bool, err error) {
 	path = make([]string, len(s.upper))
 	for i, f := range s.upper {
 		d, err := f(c, row)
@@ -283,7 +283,7 @@ func (s *subscript) path(c *Ctx, row Row) (path []string, ok bool, err error) {
 	return path, true, nil
 }
 
-func (s *subscript) getJSON(c *Ctx, row Row) (types.Datum, error) {
+func (s *subscript) getJSON(c *Ctx, row types.Row) (types.Datum, error) {
 	d, err := s.base(c, row)
 	if err != nil || d.IsNull() {
 		return types.Null, err
@@ -299,7 +299,7 @@ func (s *subscript) getJSON(c *Ctx, row Row) (types.Datum, error) {
 	return types.NewJSONB(string(v)), nil
 }
 
-func (s *subscript) assignJSON(c *Ctx, row Row) (types.Datum, error) {
+func (s *subscript) assignJSON(c *Ctx, row types.Row) (types.Datum, error) {
 	d, err := s.base(c, row)
 	if err != nil {
 		return types.Null, err

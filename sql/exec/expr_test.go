@@ -143,7 +143,7 @@ func procs(t *testing.T, srcs ...string) (out []*query.Proc) {
 }
 
 func BenchmarkExpr(b *testing.B) {
-	row := exec.Row{types.NewInt(41), types.NewText("customers/1-A"), doc(b, `{"Customer":"customers/1-A","Total":12.50,"State":"NY","Lines":[{"Product":"p","Qty":3}]}`)}
+	row := types.Row{types.NewInt(41), types.NewText("customers/1-A"), doc(b, `{"Customer":"customers/1-A","Total":12.50,"State":"NY","Lines":[{"Product":"p","Qty":3}]}`)}
 	d := slot(2, types.JSONB)
 	for _, c := range []struct {
 		name string

@@ -62,7 +62,7 @@ func IndexBuckets(c *Ctx, x *plan.IndexScan) (set shardmap.BucketSet, known bool
 // of rows.
 func (o *indexValues) prefixes(c *Ctx) ([][]byte, error) {
 	var out [][]byte
-	err := o.tuples(c, func(vals Row) error {
+	err := o.tuples(c, func(vals types.Row) error {
 		b := o.rule.valueBucket(vals, nil, true)
 		prefix := append(o.rule.appendPrefix(nil), byte(b>>16), byte(b>>8), byte(b))
 		out = append(out, o.rule.appendColumns(prefix, vals))
@@ -146,7 +146,7 @@ func (f *finder) ask(c *Ctx, id shardmap.FragmentID, task *Task) ([][]byte, erro
 		return nil, err
 	}
 	var keys [][]byte
-	_, err = c.Gateway.run(c.ctx(), fragment, task, func(row Row) error {
+	_, err = c.Gateway.run(c.ctx(), fragment, task, func(row types.Row) error {
 		keys = append(keys, []byte(row[0].S))
 		return nil
 	})
@@ -157,7 +157,7 @@ func (f *finder) ask(c *Ctx, id shardmap.FragmentID, task *Task) ([][]byte, erro
 type findOp struct {
 	rule *indexRule
 	key  []byte
-	out  Row
+	out  types.Row
 }
 
 func (k *compiler) find(n plan.Find) (Op, error) {
@@ -165,7 +165,7 @@ func (k *compiler) find(n plan.Find) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &findOp{rule: values.rule, out: make(Row, 1)}, nil
+	return &findOp{rule: values.rule, out: make(types.Row, 1)}, nil
 }
 
 // Run implements Op.

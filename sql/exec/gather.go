@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -307,7 +308,7 @@ func (w *workers) work(p *worker, f Fragment, task *Task) {
 		}
 	}
 	start := time.Now()
-	take := func(row Row) error {
+	take := func(row types.Row) error {
 		p.sent.rows++
 		p.sent.bytes += b.add(row)
 		if b.full() {

@@ -39,14 +39,14 @@ func TestGatherEndsEarly(t *testing.T) {
 			t.Fatal(err)
 		}
 		own := errors.New("the client is gone")
-		if err := p.Run(d.begin().ctx(), func(exec.Row) error { return own }); err != own {
+		if err := p.Run(d.begin().ctx(), func(types.Row) error { return own }); err != own {
 			t.Errorf("the receiver's error comes back as %v", err)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		c := d.begin().ctx()
 		c.Context = ctx
 		n := 0
-		err = p.Run(c, func(exec.Row) error {
+		err = p.Run(c, func(types.Row) error {
 			if n++; n == 3 {
 				cancel()
 			}

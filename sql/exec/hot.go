@@ -97,7 +97,7 @@ func (o *combiner) sum(doc jsonb.Doc) (number int32, sums []types.Datum, err err
 }
 
 // apply adds the sums to the counters of a row, if it belongs to a split document.
-func (o *combiner) apply(key []byte, row Row) error {
+func (o *combiner) apply(key []byte, row types.Row) error {
 	if len(o.added) == 0 {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (p *counterPlace) plus(d, n types.Datum) (types.Datum, error) {
 
 // CounterOf returns the value of a counter in a stored row without its parts, null if it is not a
 // number.
-func CounterOf(c catalog.Counter, row Row) (types.Datum, error) {
+func CounterOf(c catalog.Counter, row types.Row) (types.Datum, error) {
 	switch d := row[c.Column-1]; d.K {
 	case types.KindInt:
 		return types.NumericFromInt(d.N), nil
@@ -182,7 +182,7 @@ func addToNumber(doc jsonb.Doc, path []string, n types.Datum) (sum jsonb.Doc, ok
 }
 
 // EncodedKey returns the encoded primary key of a row with these values of its key columns.
-func EncodedKey(def *catalog.Table, keys Row) ([]byte, error) {
+func EncodedKey(def *catalog.Table, keys types.Row) ([]byte, error) {
 	t, err := newTable(def)
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ type indexRule struct {
 	types []types.OID
 	names []string
 	where Eval
-	vals  Row
+	vals  types.Row
 	plain []byte // the columns in their own order, which are hashed
 }
 
@@ -60,7 +60,7 @@ func (k *compiler) indexRules(t *table, list []query.Index) ([]*indexRule, error
 	var out []*indexRule
 	for i := range list {
 		x := &list[i]
-		r := k.uses(&indexRule{table: t, def: x.Def, late: isDeferrable(t.def, x.Def), at: i, types: typesOf(x.Keys), names: x.Names, vals: make(Row, len(x.Keys))})
+		r := k.uses(&indexRule{table: t, def: x.Def, late: isDeferrable(t.def, x.Def), at: i, types: typesOf(x.Keys), names: x.Names, vals: make(types.Row, len(x.Keys))})
 		var err error
 		if r.keys, err = k.exprs(x.Keys); err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func isDeferrable(t *catalog.Table, x *catalog.Index) bool {
 
 // entry computes the index's entry for a row, in memory after buf. It returns buf including that
 // memory.
-func (x *indexRule) entry(c *Ctx, row Row, rowKey, buf []byte) (entry, []byte, error) {
+func (x *indexRule) entry(c *Ctx, row types.Row, rowKey, buf []byte) (entry, []byte, error) {
 	if ok, err := holds(c, x.where, row); err != nil || !ok {
 		return entry{}, buf, err
 	}
@@ -117,7 +117,7 @@ func (x *indexRule) tooLong(size int) error {
 }
 
 // exclusive reports whether only one row may have these values.
-func (x *indexRule) exclusive(vals Row) bool {
+func (x *indexRule) exclusive(vals types.Row) bool {
 	return x.def.Unique && (x.def.NullsNotDistinct || !anyNull(vals))
 }
 
@@ -126,7 +126,7 @@ func (x *indexRule) appendPrefix(dst []byte) []byte {
 	return binary.BigEndian.AppendUint32(dst, x.def.StorageID)
 }
 
-func (x *indexRule) appendColumns(dst []byte, vals Row) []byte {
+func (x *indexRule) appendColumns(dst []byte, vals types.Row) []byte {
 	for i, d := range vals {
 		o := x.def.OrderOf(i)
 		dst = types.AppendKeyNulls(dst, x.types[i], d, o&catalog.KeyDesc != 0, o&catalog.KeyNullsFirst != 0)
@@ -137,7 +137,7 @@ func (x *indexRule) appendColumns(dst []byte, vals Row) []byte {
 // valueBucket returns the bucket of a global entry. Values with a null cannot be looked up by
 // equality, so the primary key is part of the hash; otherwise all rows without a value would share
 // one bucket.
-func (x *indexRule) valueBucket(vals Row, primaryKey []byte, exclusive bool) shardmap.Bucket {
+func (x *indexRule) valueBucket(vals types.Row, primaryKey []byte, exclusive bool) shardmap.Bucket {
 	x.plain = x.plain[:0]
 	for i, d := range vals {
 		x.plain = types.AppendKey(x.plain, x.types[i], d, false)
@@ -179,7 +179,7 @@ func (t *table) damagedEntry(key []byte) error {
 
 // change computes the entries to remove and to put when old becomes next; nil means no row. An
 // entry without a key means that there is nothing to do.
-func (x *indexRule) change(c *Ctx, old Row, oldKey []byte, next Row, nextKey, buf []byte) (remove, put entry, rest []byte, err error) {
+func (x *indexRule) change(c *Ctx, old types.Row, oldKey []byte, next types.Row, nextKey, buf []byte) (remove, put entry, rest []byte, err error) {
 	if old != nil {
 		if remove, buf, err = x.entry(c, old, oldKey, buf); err != nil {
 			return entry{}, entry{}, buf, err
@@ -197,7 +197,7 @@ func (x *indexRule) change(c *Ctx, old Row, oldKey []byte, next Row, nextKey, bu
 }
 
 // duplicate returns the error for a row whose values another row has.
-func (x *indexRule) duplicate(c *Ctx, schema string, row Row) error {
+func (x *indexRule) duplicate(c *Ctx, schema string, row types.Row) error {
 	e := pgerr.New(pgerr.UniqueViolation, `duplicate key value violates unique constraint "%s"`, x.def.Name)
 	text, err := x.keyText(c, row)
 	if err != nil {
@@ -209,8 +209,8 @@ func (x *indexRule) duplicate(c *Ctx, schema string, row Row) error {
 }
 
 // keyText prints the index's values of a row as messages do: (a, b)=(1, 2).
-func (x *indexRule) keyText(c *Ctx, row Row) (string, error) {
-	vals := make(Row, len(x.keys))
+func (x *indexRule) keyText(c *Ctx, row types.Row) (string, error) {
+	vals := make(types.Row, len(x.keys))
 	if err := evalInto(c, vals, x.keys, row); err != nil {
 		return "", err
 	}
@@ -227,7 +227,7 @@ func (x *indexRule) keyText(c *Ctx, row Row) (string, error) {
 // duplicateEntry is duplicate for an encoded row. building is true if the row exists already and
 // the index is new.
 func (r *tableRule) duplicateEntry(c *Ctx, index int, value []byte, building bool) error {
-	row := make(Row, len(r.table.kinds))
+	row := make(types.Row, len(r.table.kinds))
 	var reader types.RowReader
 	if err := r.table.decode(&reader, row, value); err != nil {
 		return err

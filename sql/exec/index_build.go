@@ -101,7 +101,7 @@ func (f *Fill) run(c *Ctx, share shardmap.Share, at *FillPlace, limit int, besid
 	}
 	before := c.Affected
 	var last []byte
-	r, err := c.Gateway.run(c.ctx(), fragment, task, func(row Row) error {
+	r, err := c.Gateway.run(c.ctx(), fragment, task, func(row types.Row) error {
 		if row[1].IsNull() {
 			last = []byte(row[0].S)
 			return nil
@@ -127,8 +127,8 @@ func (f *Fill) run(c *Ctx, share shardmap.Share, at *FillPlace, limit int, besid
 type fillOp struct {
 	node *plan.Fill
 	rule *tableRule
-	row  Row
-	next Row
+	row  types.Row
+	next types.Row
 	read types.RowReader
 	buf  []byte
 }
@@ -138,7 +138,7 @@ func (k *compiler) fill(n *plan.Fill) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fillOp{node: n, rule: rule, row: make(Row, len(n.Table.Columns)), next: make(Row, 5)}, nil
+	return &fillOp{node: n, rule: rule, row: make(types.Row, len(n.Table.Columns)), next: make(types.Row, 5)}, nil
 }
 
 // Run implements Op.
@@ -223,7 +223,7 @@ func (o *fillOp) take(c *Ctx, key, value []byte, emit Emit) error {
 }
 
 // notUnique is the error of a unique index over rows that are there already.
-func (x *indexRule) notUnique(c *Ctx, schema string, row Row) error {
+func (x *indexRule) notUnique(c *Ctx, schema string, row types.Row) error {
 	text, err := x.keyText(c, row)
 	if err != nil {
 		return err

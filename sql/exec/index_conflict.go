@@ -176,7 +176,7 @@ func (in *insertion) complete(p *proposal) {
 // updated adds the effect of DO UPDATE on the indexes.
 func (in *insertion) updated(later *laterEntries, key []byte, a answer) error {
 	rule, width := in.o.rule, len(in.o.rule.table.kinds)
-	both := make(Row, 2*width)
+	both := make(types.Row, 2*width)
 	var old, next types.RowReader
 	if err := rule.table.decode(&old, both[:width], a.old); err != nil {
 		return err

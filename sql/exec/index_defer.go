@@ -58,7 +58,7 @@ func (s *sender) noteOne(w *Write, bucket int64) error {
 			return KeyChange{}, err
 		}
 		c.Keys.taken += size
-		return KeyChange{New: Row{types.NewBytes(string(w.Key)), types.NewInt(bucket), types.NewBytes(string(w.Row))}}, nil
+		return KeyChange{New: types.Row{types.NewBytes(string(w.Key)), types.NewInt(bucket), types.NewBytes(string(w.Row))}}, nil
 	})
 }
 

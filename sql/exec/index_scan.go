@@ -68,7 +68,7 @@ func (k *compiler) scanRule(t *table, x query.Index) (*indexRule, error) {
 
 // tuples calls f once for every combination of the first columns' values; nulls match nothing. vals
 // is valid during the call.
-func (o *indexValues) tuples(c *Ctx, f func(vals Row) error) error {
+func (o *indexValues) tuples(c *Ctx, f func(vals types.Row) error) error {
 	if o.scan.Paired {
 		return o.pairs(c, f)
 	}
@@ -80,7 +80,7 @@ func (o *indexValues) tuples(c *Ctx, f func(vals Row) error) error {
 		}
 		lists[i] = list
 	}
-	vals := make(Row, len(lists))
+	vals := make(types.Row, len(lists))
 	var each func(i int) error
 	each = func(i int) error {
 		if i == len(lists) {
@@ -98,9 +98,9 @@ func (o *indexValues) tuples(c *Ctx, f func(vals Row) error) error {
 }
 
 // pairs is tuples for columns whose values belong together.
-func (o *indexValues) pairs(c *Ctx, f func(vals Row) error) error {
+func (o *indexValues) pairs(c *Ctx, f func(vals types.Row) error) error {
 	var seen keySet
-	vals := make(Row, len(o.equal))
+	vals := make(types.Row, len(o.equal))
 	for n := range o.equal[0] {
 		var key []byte
 		for i := range vals {
@@ -202,7 +202,7 @@ func (o *indexValues) whole() bool { return len(o.equal) == len(o.rule.types) }
 // byIndex reads by a local index: first entries, then their rows.
 func (o *scanOp) byIndex(c *Ctx, view View) error {
 	x := o.index
-	return x.tuples(c, func(vals Row) error {
+	return x.tuples(c, func(vals types.Row) error {
 		prefix := x.rule.appendColumns(x.rule.appendPrefix(nil), vals)
 		if x.whole() {
 			return x.rule.entries(c, view, prefix, func(key, value []byte) error { return o.follow(c, view, key, value) })

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -55,7 +56,7 @@ type entryKeeper struct {
 
 // change updates the indexes when a row changes; next is nil for a deletion. value is the new row,
 // encoded.
-func (k *entryKeeper) change(c *Ctx, old Row, key []byte, next Row, value []byte) error {
+func (k *entryKeeper) change(c *Ctx, old types.Row, key []byte, next types.Row, value []byte) error {
 	for _, x := range k.rule.indexes {
 		remove, put, buf, err := x.change(c, old, key, next, key, k.buf[:0])
 		k.buf = buf
@@ -108,7 +109,7 @@ func entryWrite(kind WriteKind, e entry, row []byte, place int64) Write {
 }
 
 // addEntries adds the entries of a new row to the writes to send.
-func (s *sender) addEntries(c *Ctx, rules []*indexRule, row Row, of *Write, buf []byte) ([]byte, error) {
+func (s *sender) addEntries(c *Ctx, rules []*indexRule, row types.Row, of *Write, buf []byte) ([]byte, error) {
 	for _, x := range rules {
 		e, rest, err := x.entry(c, row, of.Key, buf)
 		buf = rest
@@ -147,7 +148,7 @@ func (s *writeSpool) send(to *sender) error {
 
 // changeEntries adds the index changes that follow from a row's change to the writes to send, and
 // exclusive entries to later.
-func (s *sender) changeEntries(c *Ctx, rules []*indexRule, later *laterEntries, old Row, oldKey []byte, next Row, nextKey, value []byte) error {
+func (s *sender) changeEntries(c *Ctx, rules []*indexRule, later *laterEntries, old types.Row, oldKey []byte, next types.Row, nextKey, value []byte) error {
 	for _, x := range rules {
 		remove, put, _, err := x.change(c, old, oldKey, next, nextKey, nil)
 		if err != nil {

@@ -220,7 +220,7 @@ func runKept(x *transaction, p *exec.Program, end func(cancel func(), n int) err
 		return inProcess{f.(fragment)}, nil
 	}
 	c.Hooks.System = func(_ string, emit exec.Emit) error {
-		row := make(exec.Row, 64)
+		row := make(types.Row, 64)
 		for i := range row {
 			row[i] = wideText
 		}
@@ -237,7 +237,7 @@ func runKept(x *transaction, p *exec.Program, end func(cancel func(), n int) err
 		}
 	}()
 	n := 0
-	err = p.Run(c, func(exec.Row) error { n++; return end(cancel, n) })
+	err = p.Run(c, func(types.Row) error { n++; return end(cancel, n) })
 	return mem, err
 }
 
@@ -266,7 +266,7 @@ func keptFill(t *testing.T, x *transaction, wide *catalog.Table, seen map[string
 	}
 	for _, tx := range x.parts {
 		task := (&exec.Task{Txn: x.id, T: x.t, Buckets: shardmap.AllBuckets(), Mem: exec.NewMemory(0)}).WithProgram(p)
-		if _, err := exec.RunTask(context.Background(), stage{tx}, task, func(exec.Row) error { return nil }); err != nil {
+		if _, err := exec.RunTask(context.Background(), stage{tx}, task, func(types.Row) error { return nil }); err != nil {
 			t.Error(err)
 		}
 	}

@@ -13,12 +13,14 @@ import (
 // row now has. If Old values were watched, New are the values after the change; nil: the row was
 // deleted.
 type KeyChange struct {
-	Old, New Row
+	Old, New types.Row
 	id       string // the same for the same change
 }
 
 // NewKeyChange returns a change that another node identifies by id.
-func NewKeyChange(old, next Row, id string) KeyChange { return KeyChange{Old: old, New: next, id: id} }
+func NewKeyChange(old, next types.Row, id string) KeyChange {
+	return KeyChange{Old: old, New: next, id: id}
+}
 
 // ID is the same for the same change, on whatever node it was noted.
 func (c *KeyChange) ID() string { return c.id }
@@ -132,7 +134,7 @@ func (r *tableRule) touches(assign []assignment) func(col int) bool {
 
 // note records the changes of watched keys when a row changes. old is nil for a new row, next for a
 // deleted one.
-func (w *keyWatcher) note(c *Ctx, old, next Row) error {
+func (w *keyWatcher) note(c *Ctx, old, next types.Row) error {
 	for i := range w.watch {
 		k := &w.watch[i]
 		of := next
@@ -155,7 +157,7 @@ func (w *keyWatcher) note(c *Ctx, old, next Row) error {
 }
 
 // counts reports whether a key with these values can refer to a row, or be referred to.
-func counts(k *plan.KeyWatch, row Row) bool {
+func counts(k *plan.KeyWatch, row types.Row) bool {
 	nulls := 0
 	for _, at := range k.Columns {
 		if row[at].IsNull() {
@@ -165,7 +167,7 @@ func counts(k *plan.KeyWatch, row Row) bool {
 	return nulls == 0 || k.Nulls && nulls < len(k.Columns)
 }
 
-func (w *keyWatcher) change(c *Ctx, k *plan.KeyWatch, old, next Row) (KeyChange, error) {
+func (w *keyWatcher) change(c *Ctx, k *plan.KeyWatch, old, next types.Row) (KeyChange, error) {
 	var ch KeyChange
 	size := int64(len(w.id)) + int64(len(k.Columns))*datumSize
 	if err := c.Mem.Grow(size); err != nil {
@@ -181,15 +183,15 @@ func (w *keyWatcher) change(c *Ctx, k *plan.KeyWatch, old, next Row) (KeyChange,
 	return ch, nil
 }
 
-func valuesOf(k *plan.KeyWatch, row Row) Row {
-	out := make(Row, len(k.Columns))
+func valuesOf(k *plan.KeyWatch, row types.Row) types.Row {
+	out := make(types.Row, len(k.Columns))
 	for i, at := range k.Columns {
 		out[i] = row[at].Clone()
 	}
 	return out
 }
 
-func (w *keyWatcher) same(k *plan.KeyWatch, a, b Row) bool {
+func (w *keyWatcher) same(k *plan.KeyWatch, a, b types.Row) bool {
 	for _, at := range k.Columns {
 		if w.table.compareColumn(at, a, b) != 0 {
 			return false
@@ -198,7 +200,7 @@ func (w *keyWatcher) same(k *plan.KeyWatch, a, b Row) bool {
 	return true
 }
 
-func (w *keyWatcher) appendKey(dst []byte, k *plan.KeyWatch, row Row) []byte {
+func (w *keyWatcher) appendKey(dst []byte, k *plan.KeyWatch, row types.Row) []byte {
 	for _, at := range k.Columns {
 		dst = types.AppendKey(dst, w.table.def.Columns[at].Type, row[at], false)
 	}
@@ -206,7 +208,7 @@ func (w *keyWatcher) appendKey(dst []byte, k *plan.KeyWatch, row Row) []byte {
 }
 
 // KeyID returns the same text for equal keys, and different texts for different ones.
-func KeyID(columns []*catalog.Column, key Row) string {
+func KeyID(columns []*catalog.Column, key types.Row) string {
 	var id []byte
 	for i, c := range columns {
 		id = types.AppendKey(id, c.Type, key[i], false)

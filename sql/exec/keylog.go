@@ -51,7 +51,7 @@ func (l *KeyLog) Add(of int, changes []KeyChange) error {
 }
 
 // appendKeyRow appends the number of values plus one, and the values; 0 means no row.
-func appendKeyRow(b []byte, row Row) []byte {
+func appendKeyRow(b []byte, row types.Row) []byte {
 	if row == nil {
 		return append(b, 0)
 	}
@@ -127,12 +127,12 @@ func readKeyChange(in *bufio.Reader) (of int, ch KeyChange, err error) {
 	return of, ch, nil
 }
 
-func (r *record) keyRow() Row {
+func (r *record) keyRow() types.Row {
 	n := r.uvarint()
 	if n == 0 {
 		return nil
 	}
-	row := make(Row, n-1)
+	row := make(types.Row, n-1)
 	r.row(row)
 	return row
 }
@@ -146,7 +146,7 @@ func (l *KeyLog) Close() {
 }
 
 // appendRow appends values in the encoding of spools.
-func appendRow(b []byte, row Row) []byte {
+func appendRow(b []byte, row types.Row) []byte {
 	for i := range row {
 		d := &row[i]
 		b = append(b, byte(d.K))
@@ -159,7 +159,7 @@ func appendRow(b []byte, row Row) []byte {
 }
 
 // row reads values into row.
-func (r *record) row(row Row) {
+func (r *record) row(row types.Row) {
 	for i := range row {
 		k := types.Kind(r.byte())
 		a, n := r.varint(), r.varint()

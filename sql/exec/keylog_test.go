@@ -18,7 +18,7 @@ func TestKeyLog(t *testing.T) {
 			var want []string
 			var ends []int64
 			add := func(i int) {
-				ch := KeyChange{New: Row{types.NewInt(int64(i)), types.NewText(strings.Repeat("k", i%50))}, id: fmt.Sprint(i)}
+				ch := KeyChange{New: types.Row{types.NewInt(int64(i)), types.NewText(strings.Repeat("k", i%50))}, id: fmt.Sprint(i)}
 				if i%3 == 0 {
 					ch.Old, ch.New = ch.New, nil
 				}

@@ -10,7 +10,7 @@ import (
 type keyEncoder struct {
 	evals []Eval
 	types []types.OID
-	vals  Row // of the last encode
+	vals  types.Row // of the last encode
 	buf   []byte
 }
 
@@ -22,7 +22,7 @@ func (k *compiler) keyEncoder(es []query.Expr, oids []types.OID) (*keyEncoder, e
 	if oids == nil {
 		oids = typesOf(es)
 	}
-	e := &keyEncoder{evals: fs, types: oids, vals: make(Row, len(fs))}
+	e := &keyEncoder{evals: fs, types: oids, vals: make(types.Row, len(fs))}
 	k.own(e)
 	return e, nil
 }
@@ -37,7 +37,7 @@ func typesOf(es []query.Expr) []types.OID {
 
 // encode evaluates the keys over row. The bytes are valid until the next call. null reports whether
 // one of the values is null.
-func (e *keyEncoder) encode(c *Ctx, row Row) (key []byte, null bool, err error) {
+func (e *keyEncoder) encode(c *Ctx, row types.Row) (key []byte, null bool, err error) {
 	e.buf = e.buf[:0]
 	for i, f := range e.evals {
 		d, err := f(c, row)
@@ -52,7 +52,7 @@ func (e *keyEncoder) encode(c *Ctx, row Row) (key []byte, null bool, err error) 
 }
 
 // appendRowKey encodes the slots in keys (nil: all), each with its type.
-func appendRowKey(dst []byte, row Row, keys []int, oids []types.OID) []byte {
+func appendRowKey(dst []byte, row types.Row, keys []int, oids []types.OID) []byte {
 	if keys == nil {
 		for i, d := range row {
 			dst = types.AppendKey(dst, oids[i], d, false)

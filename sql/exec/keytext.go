@@ -30,7 +30,7 @@ func BucketOfKey(def *catalog.Table, key builtin.RowKey, env *types.Env) (shardm
 		return 0, pgerr.New(pgerr.InvalidParameterValue, `the primary key of table "%s" has %d columns, but %d values were given`, def.Name, len(t.key), n).
 			WithHint("Give one argument for each column of the key.")
 	}
-	keys := make(Row, len(t.key))
+	keys := make(types.Row, len(t.key))
 	for i, at := range t.key {
 		c := &def.Columns[at]
 		if keys[i] = key.Values[i]; key.Types[i] == c.Type {

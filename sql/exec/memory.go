@@ -104,7 +104,7 @@ type arena struct {
 }
 
 // row returns space for n datums.
-func (a *arena) row(n int) (Row, error) {
+func (a *arena) row(n int) (types.Row, error) {
 	if len(a.datums) < n {
 		size := a.size(n, firstDatums, slabDatums, a.taken == 0)
 		if err := a.grow(int64(size) * datumSize); err != nil {
@@ -129,7 +129,7 @@ func (a *arena) size(need, first, later int, isFirst bool) int {
 }
 
 // clone copies a row and the memory that its datums alias.
-func (a *arena) clone(row Row) (Row, error) {
+func (a *arena) clone(row types.Row) (types.Row, error) {
 	r, err := a.row(len(row))
 	if err != nil {
 		return nil, err

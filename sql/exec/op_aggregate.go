@@ -14,7 +14,7 @@ type aggregateOp struct {
 	sets    [][]int // nil: one set with all keys
 	numbers bool    // each output row ends with the number of its set
 	aggs    []*aggCall
-	out     Row
+	out     types.Row
 	lookup  lookupKind
 }
 
@@ -30,7 +30,7 @@ const (
 
 // group is one group's state.
 type group struct {
-	keys   Row
+	keys   types.Row
 	set    int
 	states []aggState
 }
@@ -40,7 +40,7 @@ func (k *compiler) aggregate(n *plan.Aggregate) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &aggregateOp{child: child, mode: n.Mode, sets: n.Sets, numbers: n.Sets != nil, out: make(Row, len(n.Output()))}
+	o := &aggregateOp{child: child, mode: n.Mode, sets: n.Sets, numbers: n.Sets != nil, out: make(types.Row, len(n.Output()))}
 	keys, oids := n.Keys, typesOf(n.Keys)
 	if n.Mode == plan.AggFinal {
 		keys = slotsOf(n.Child, len(n.Keys))
@@ -85,8 +85,8 @@ type grouping struct {
 	groups []*group
 	bytes  map[string]*group
 	ints   map[int64]*group
-	null   *group // of the only key
-	masked Row    // keys of the grouping set at hand
+	null   *group    // of the only key
+	masked types.Row // keys of the grouping set at hand
 	extra  int64
 }
 
@@ -132,7 +132,7 @@ func (g *grouping) emptySets() error {
 	}
 	for i, set := range g.o.sets {
 		if len(set) == 0 {
-			gr, err := g.newGroup(make(Row, len(g.o.keys.evals)), i)
+			gr, err := g.newGroup(make(types.Row, len(g.o.keys.evals)), i)
 			if err != nil {
 				return err
 			}
@@ -149,7 +149,7 @@ func (g *grouping) free() {
 	g.store.free()
 }
 
-func (g *grouping) take(row Row) error {
+func (g *grouping) take(row types.Row) error {
 	gr, err := g.find(row)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (g *grouping) take(row Row) error {
 	return g.step(gr, row)
 }
 
-func (g *grouping) step(gr *group, row Row) error {
+func (g *grouping) step(gr *group, row types.Row) error {
 	for i, a := range g.o.aggs {
 		if err := a.step(g.c, gr.states[i], row); err != nil {
 			return err
@@ -167,7 +167,7 @@ func (g *grouping) step(gr *group, row Row) error {
 }
 
 // find returns the group of a row.
-func (g *grouping) find(row Row) (*group, error) {
+func (g *grouping) find(row types.Row) (*group, error) {
 	switch g.o.lookup {
 	case lookupNone:
 		return g.groups[0], nil
@@ -218,7 +218,7 @@ func (g *grouping) findOne(d types.Datum) (*group, error) {
 	return gr, nil
 }
 
-func (g *grouping) add(key []byte, vals Row, set int) (*group, error) {
+func (g *grouping) add(key []byte, vals types.Row, set int) (*group, error) {
 	gr, err := g.newGroup(vals, set)
 	if err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func (g *grouping) add(key []byte, vals Row, set int) (*group, error) {
 const groupSize = 128 // of a group's bookkeeping
 const stateSize = 64  // of an aggregate's state, roughly
 
-func (g *grouping) newGroup(vals Row, set int) (*group, error) {
+func (g *grouping) newGroup(vals types.Row, set int) (*group, error) {
 	if err := g.grow(groupSize + stateSize*int64(len(g.o.aggs))); err != nil {
 		return nil, err
 	}
@@ -258,13 +258,13 @@ func (g *grouping) grow(n int64) error {
 }
 
 // takeSets steps a row into its group of every grouping set.
-func (g *grouping) takeSets(row Row) error {
+func (g *grouping) takeSets(row types.Row) error {
 	e := g.o.keys
 	if err := evalInto(g.c, e.vals, e.evals, row); err != nil {
 		return err
 	}
 	if g.masked == nil {
-		g.masked = make(Row, len(e.vals))
+		g.masked = make(types.Row, len(e.vals))
 	}
 	for n, set := range g.o.sets {
 		e.buf = setPrefix(e.buf[:0], n)
@@ -281,7 +281,7 @@ func (g *grouping) takeSets(row Row) error {
 }
 
 // takeNumbered merges a partial row, which ends with its set's number.
-func (g *grouping) takeNumbered(row Row) error {
+func (g *grouping) takeNumbered(row types.Row) error {
 	e, n := g.o.keys, int(row[len(row)-1].N)
 	if n < 0 || n >= len(g.o.sets) {
 		return internal("grouping set %d", n)
@@ -294,7 +294,7 @@ func (g *grouping) takeNumbered(row Row) error {
 	return g.stepKey(e.buf, e.vals, n, row)
 }
 
-func (g *grouping) stepKey(key []byte, vals Row, set int, row Row) error {
+func (g *grouping) stepKey(key []byte, vals types.Row, set int, row types.Row) error {
 	gr := g.bytes[string(key)]
 	if gr == nil {
 		var err error

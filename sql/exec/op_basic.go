@@ -9,7 +9,7 @@ import (
 // valuesOp emits constant rows.
 type valuesOp struct {
 	rows [][]Eval
-	out  Row
+	out  types.Row
 }
 
 func (k *compiler) values(n *plan.Values) (Op, error) {
@@ -20,7 +20,7 @@ func (k *compiler) values(n *plan.Values) (Op, error) {
 			return nil, err
 		}
 		o.rows = append(o.rows, fs)
-		o.out = make(Row, len(fs))
+		o.out = make(types.Row, len(fs))
 	}
 	return o, nil
 }
@@ -42,7 +42,7 @@ func (o *valuesOp) Run(c *Ctx, emit Emit) error {
 }
 
 // evalInto evaluates fs over row into dst.
-func evalInto(c *Ctx, dst Row, fs []Eval, row Row) error {
+func evalInto(c *Ctx, dst types.Row, fs []Eval, row types.Row) error {
 	for i, f := range fs {
 		d, err := f(c, row)
 		if err != nil {
@@ -82,7 +82,7 @@ func (o *filterOp) Run(c *Ctx, emit Emit) error {
 	return o.child.Run(c, o.step)
 }
 
-func (o *filterOp) take(row Row) error {
+func (o *filterOp) take(row types.Row) error {
 	ok, err := isTrue(o.c, o.cond, row)
 	if err != nil || !ok {
 		return err
@@ -94,7 +94,7 @@ func (o *filterOp) take(row Row) error {
 type projectOp struct {
 	child Op
 	exprs []Eval
-	out   Row
+	out   types.Row
 	c     *Ctx
 	emit  Emit
 	step  Emit
@@ -112,7 +112,7 @@ func (k *compiler) project(n *plan.Project) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &projectOp{child: child, exprs: fs, out: make(Row, len(fs))}
+	o := &projectOp{child: child, exprs: fs, out: make(types.Row, len(fs))}
 	o.step = o.take
 	return o, nil
 }
@@ -123,7 +123,7 @@ func (o *projectOp) Run(c *Ctx, emit Emit) error {
 	return o.child.Run(c, o.step)
 }
 
-func (o *projectOp) take(row Row) error {
+func (o *projectOp) take(row types.Row) error {
 	if err := evalInto(o.c, o.out, o.exprs, row); err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (o *limitOp) Run(c *Ctx, emit Emit) error {
 	return err
 }
 
-func (o *limitOp) take(row Row) error {
+func (o *limitOp) take(row types.Row) error {
 	if o.skip > 0 {
 		o.skip--
 		return nil
@@ -263,8 +263,8 @@ func (o *systemScanOp) Run(c *Ctx, emit Emit) error {
 	if c.Hooks.System == nil {
 		return unsupported("view %s cannot be read here", o.name)
 	}
-	out := make(Row, len(o.slots))
-	return c.Hooks.System(o.name, func(row Row) error {
+	out := make(types.Row, len(o.slots))
+	return c.Hooks.System(o.name, func(row types.Row) error {
 		if err := c.tick(); err != nil {
 			return err
 		}
@@ -284,7 +284,7 @@ func (o *systemScanOp) Run(c *Ctx, emit Emit) error {
 }
 
 // holds evaluates a residual condition; a nil condition is true.
-func holds(c *Ctx, cond Eval, row Row) (bool, error) {
+func holds(c *Ctx, cond Eval, row types.Row) (bool, error) {
 	if cond == nil {
 		return true, nil
 	}

@@ -10,8 +10,8 @@ import (
 // cteStore holds the rows of a common table expression that are computed so far; scans share it.
 type cteStore struct {
 	store arena
-	rows  []Row
-	work  []Row        // input of a recursive expression's next step
+	rows  []types.Row
+	work  []types.Row  // input of a recursive expression's next step
 	more  func() error // computes the next rows; nil at the end
 }
 
@@ -109,10 +109,10 @@ func (o *cteOp) begin(c *Ctx) {
 	}
 }
 
-func (o *cteOp) take(c *Ctx, op Op) ([]Row, error) {
-	var rows []Row
+func (o *cteOp) take(c *Ctx, op Op) ([]types.Row, error) {
+	var rows []types.Row
 	var buf []byte
-	err := op.Run(c, func(row Row) error {
+	err := op.Run(c, func(row types.Row) error {
 		if err := c.tick(); err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func (o *distinctOp) Run(c *Ctx, emit Emit) error {
 	seen := &keySet{mem: c.Mem}
 	defer seen.free()
 	var buf []byte
-	return o.child.Run(c, func(row Row) error {
+	return o.child.Run(c, func(row types.Row) error {
 		buf = appendRowKey(buf[:0], row, o.keys, o.types)
 		fresh, err := seen.add(buf)
 		if err != nil || !fresh {
@@ -53,7 +53,7 @@ func (o *distinctOp) Run(c *Ctx, emit Emit) error {
 func (o *distinctOp) neighbours(c *Ctx, emit Emit) error {
 	var last, buf []byte
 	first := true
-	return o.child.Run(c, func(row Row) error {
+	return o.child.Run(c, func(row types.Row) error {
 		buf = appendRowKey(buf[:0], row, o.keys, o.types)
 		if !first && string(buf) == string(last) {
 			return nil
@@ -97,7 +97,7 @@ func (o *setOp) Run(c *Ctx, emit Emit) error {
 	seen := &keySet{mem: c.Mem}
 	defer seen.free()
 	var buf []byte
-	return o.left.Run(c, func(row Row) error {
+	return o.left.Run(c, func(row types.Row) error {
 		buf = appendRowKey(buf[:0], row, nil, o.types)
 		ok, err := o.keeps(counts, seen, buf)
 		if err != nil || !ok {
@@ -127,7 +127,7 @@ func (o *setOp) union(c *Ctx, emit Emit) error {
 	seen := &keySet{mem: c.Mem}
 	defer seen.free()
 	var buf []byte
-	take := func(row Row) error {
+	take := func(row types.Row) error {
 		if !o.all {
 			buf = appendRowKey(buf[:0], row, nil, o.types)
 			if fresh, err := seen.add(buf); err != nil || !fresh {
@@ -154,7 +154,7 @@ func (k *keyCounts) free() { k.mem.Release(k.taken) }
 func (o *setOp) countRight(c *Ctx) (*keyCounts, error) {
 	k := &keyCounts{mem: c.Mem, counts: map[string]*int64{}}
 	var buf []byte
-	err := o.right.Run(c, func(row Row) error {
+	err := o.right.Run(c, func(row types.Row) error {
 		buf = appendRowKey(buf[:0], row, nil, o.types)
 		if n := k.counts[string(buf)]; n != nil {
 			*n++

@@ -23,10 +23,10 @@ type insertOp struct {
 	// The child reads the same table: its rows are kept before the first is written (E6).
 	reads   bool
 	parted  bool // RETURNING reads it: as it was before the statement (E6)
-	next    Row
-	keys    Row
-	out     Row
-	decoded Row
+	next    types.Row
+	keys    types.Row
+	out     types.Row
+	decoded types.Row
 	reader  types.RowReader
 	watcher *keyWatcher
 }
@@ -37,18 +37,18 @@ func (k *compiler) insert(n *plan.Modify) (Op, error) {
 		return nil, err
 	}
 	width := len(n.Table.Columns)
-	o := &insertOp{node: n, child: child, next: make(Row, width), decoded: make(Row, width), reads: readsTable(n.Child, n.Table.OID)}
+	o := &insertOp{node: n, child: child, next: make(types.Row, width), decoded: make(types.Row, width), reads: readsTable(n.Child, n.Table.OID)}
 	o.parted = subPlansRead(n.Table.OID, n.Returning...)
 	if o.rule, err = k.tableRule(n); err != nil {
 		return nil, err
 	}
-	o.keys = make(Row, len(o.rule.table.key))
+	o.keys = make(types.Row, len(o.rule.table.key))
 	o.watcher = newKeyWatcher(o.rule.table, n, nil)
 	k.own(o.watcher)
 	if o.returning, err = k.exprs(n.Returning); err != nil {
 		return nil, err
 	}
-	o.out = make(Row, len(o.returning))
+	o.out = make(types.Row, len(o.returning))
 	o.program, err = compileNode(plan.Stage{Modify: n}, 0)
 	return o, err
 }
@@ -132,7 +132,7 @@ func (o *insertOp) feed(c *Ctx, take Emit) error {
 }
 
 // take completes a row and adds it to the batch.
-func (in *insertion) take(row Row) error {
+func (in *insertion) take(row types.Row) error {
 	o := in.o
 	copy(o.next, row)
 	for _, i := range o.rule.table.adding {
@@ -262,7 +262,7 @@ func (in *insertion) completeID() error {
 }
 
 // anchorOf returns the value of the field that anchor_by names.
-func (t *table) anchorOf(row Row) (string, error) {
+func (t *table) anchorOf(row types.Row) (string, error) {
 	f, err := shardmap.ParseField(t.def.AnchorBy)
 	if err != nil {
 		return "", err
@@ -377,7 +377,7 @@ func (in *insertion) noteKeys(a answer) error {
 	if len(o.watcher.watch) == 0 {
 		return nil
 	}
-	next := make(Row, len(o.decoded))
+	next := make(types.Row, len(o.decoded))
 	var reader types.RowReader
 	if err := o.rule.table.decode(&reader, next, a.value); err != nil || a.what == didInsert {
 		if err == nil {
@@ -385,7 +385,7 @@ func (in *insertion) noteKeys(a answer) error {
 		}
 		return err
 	}
-	old := make(Row, len(o.decoded))
+	old := make(types.Row, len(o.decoded))
 	var before types.RowReader
 	if err := o.rule.table.decode(&before, old, a.old); err != nil {
 		return err

@@ -11,7 +11,7 @@ type joiner struct {
 	kind   query.JoinKind
 	on     Eval
 	nl, nr int
-	pair   Row // left then right
+	pair   types.Row // left then right
 	c      *Ctx
 	emit   Emit
 }
@@ -19,15 +19,15 @@ type joiner struct {
 func (k *compiler) joiner(kind query.JoinKind, left, right plan.Node, on query.Expr) (joiner, error) {
 	nl, nr := len(left.Output()), len(right.Output())
 	cond, err := k.optional(on)
-	return joiner{kind: kind, on: cond, nl: nl, nr: nr, pair: make(Row, nl+nr)}, err
+	return joiner{kind: kind, on: cond, nl: nl, nr: nr, pair: make(types.Row, nl+nr)}, err
 }
 
 // setLeft starts a left row.
-func (j *joiner) setLeft(row Row) { copy(j.pair, row) }
+func (j *joiner) setLeft(row types.Row) { copy(j.pair, row) }
 
 // match offers a right row. It reports whether the condition is true, and emits the pair if the
 // kind of join returns pairs.
-func (j *joiner) match(right Row) (bool, error) {
+func (j *joiner) match(right types.Row) (bool, error) {
 	copy(j.pair[j.nl:], right)
 	ok, err := holds(j.c, j.on, j.pair)
 	if err != nil || !ok {
@@ -55,7 +55,7 @@ func (j *joiner) endLeft(matched bool) error {
 func (j *joiner) enough() bool { return j.kind == query.Semi || j.kind == query.Anti }
 
 // unmatched emits the right rows that no left row met, for right and full joins.
-func (j *joiner) unmatched(rows []Row, met []bool) error {
+func (j *joiner) unmatched(rows []types.Row, met []bool) error {
 	if j.kind != query.Right && j.kind != query.Full {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (o *hashJoinOp) matchable(e *keyEncoder) bool {
 // joinTable is the built side: rows chained by key in their order.
 type joinTable struct {
 	store arena
-	rows  []Row
+	rows  []types.Row
 	next  []int32
 	chain map[string]joinChain
 	met   []bool
@@ -144,7 +144,7 @@ func (o *hashJoinOp) Run(c *Ctx, emit Emit) error {
 		return nil
 	}
 	t.met = make([]bool, len(t.rows))
-	err := o.left.Run(c, func(row Row) error { return o.probe(c, t, row) })
+	err := o.left.Run(c, func(row types.Row) error { return o.probe(c, t, row) })
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (o *hashJoinOp) Run(c *Ctx, emit Emit) error {
 }
 
 func (o *hashJoinOp) build(c *Ctx, t *joinTable) error {
-	return o.right.Run(c, func(row Row) error {
+	return o.right.Run(c, func(row types.Row) error {
 		key, null, err := o.rightKeys.encode(c, row)
 		if err != nil {
 			return err
@@ -185,7 +185,7 @@ func (o *hashJoinOp) build(c *Ctx, t *joinTable) error {
 	})
 }
 
-func (o *hashJoinOp) probe(c *Ctx, t *joinTable, row Row) error {
+func (o *hashJoinOp) probe(c *Ctx, t *joinTable, row types.Row) error {
 	if err := c.tick(); err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func (k *compiler) binds(bs []plan.Bind) ([]bindEval, error) {
 }
 
 // bind sets the outer parameters from row.
-func bind(c *Ctx, bs []bindEval, row Row) error {
+func bind(c *Ctx, bs []bindEval, row types.Row) error {
 	for _, b := range bs {
 		d, err := b.value(c, row)
 		if err != nil {
@@ -281,7 +281,7 @@ func (k *compiler) nestLoop(n *plan.NestLoop) (Op, error) {
 func (o *nestLoopOp) Run(c *Ctx, emit Emit) error {
 	o.c, o.emit = c, emit
 	if len(o.binds) > 0 {
-		return o.left.Run(c, func(row Row) error { return o.lateral(c, row) })
+		return o.left.Run(c, func(row types.Row) error { return o.lateral(c, row) })
 	}
 	store := &arena{mem: c.Mem}
 	defer store.free()
@@ -290,7 +290,7 @@ func (o *nestLoopOp) Run(c *Ctx, emit Emit) error {
 		return err
 	}
 	met := make([]bool, len(rows))
-	err = o.left.Run(c, func(row Row) error {
+	err = o.left.Run(c, func(row types.Row) error {
 		o.setLeft(row)
 		matched := false
 		for i, r := range rows {
@@ -317,13 +317,13 @@ func (o *nestLoopOp) Run(c *Ctx, emit Emit) error {
 }
 
 // lateral runs the right side under the left row's values.
-func (o *nestLoopOp) lateral(c *Ctx, row Row) error {
+func (o *nestLoopOp) lateral(c *Ctx, row types.Row) error {
 	if err := bind(c, o.binds, row); err != nil {
 		return err
 	}
 	o.setLeft(row)
 	matched, stopped := false, false
-	err := o.right.Run(c, func(r Row) error {
+	err := o.right.Run(c, func(r types.Row) error {
 		ok, err := o.match(r)
 		if err != nil {
 			return err
@@ -342,9 +342,9 @@ func (o *nestLoopOp) lateral(c *Ctx, row Row) error {
 }
 
 // collect keeps all rows of an operator.
-func collect(c *Ctx, op Op, store *arena) ([]Row, error) {
-	var rows []Row
-	err := op.Run(c, func(row Row) error {
+func collect(c *Ctx, op Op, store *arena) ([]types.Row, error) {
+	var rows []types.Row
+	err := op.Run(c, func(row types.Row) error {
 		r, err := store.clone(row)
 		rows = append(rows, r)
 		return err

@@ -40,7 +40,7 @@ func (k *compiler) rowLocker(l plan.RowLock, s *plan.Scan) (*rowLocker, error) {
 // longer meets the condition, or, as in PostgreSQL, a cursor's own transaction has changed it since
 // the cursor was opened. fresh is the present row if it has changed; it is valid until the next
 // call.
-func (r *rowLocker) take(c *Ctx, key []byte) (got bool, fresh Row, err error) {
+func (r *rowLocker) take(c *Ctx, key []byte) (got bool, fresh types.Row, err error) {
 	if seen := c.local.task.Seen; seen != nil {
 		if changed, err := c.local.tx.StagedSince(key, *seen); err != nil || changed {
 			return false, nil, err
@@ -109,7 +109,7 @@ func (o *lockRowsOp) Run(c *Ctx, emit Emit) error {
 	if c.local == nil {
 		return o.atGateway(c, emit)
 	}
-	return o.child.Run(c, func(row Row) error {
+	return o.child.Run(c, func(row types.Row) error {
 		for _, r := range o.lockers {
 			key := row[r.lock.Key]
 			if key.IsNull() {
@@ -134,9 +134,9 @@ type lockBatch struct {
 	emit  Emit
 	t     txn.Timestamp
 	store *arena
-	rows  []Row         // nil entries were left out
-	old   map[int64]Row // by place: the original rows of those that have to be joined again
-	left  int64         // number of rows still wanted; below 0: no limit
+	rows  []types.Row         // nil entries were left out
+	old   map[int64]types.Row // by place: the original rows of those that have to be joined again
+	left  int64               // number of rows still wanted; below 0: no limit
 }
 
 // lockBatchRows bounds the rows of a batch.
@@ -159,7 +159,7 @@ func (o *lockRowsOp) atGateway(c *Ctx, emit Emit) error {
 	return b.flush()
 }
 
-func (b *lockBatch) take(row Row) error {
+func (b *lockBatch) take(row types.Row) error {
 	kept, err := b.store.clone(row)
 	if err != nil {
 		return err
@@ -257,13 +257,13 @@ func (b *lockBatch) send(i int, p *part) error {
 		Plan: b.o.programs[i].root, Writes: p.writes, Params: c.Params, Outers: c.outers, Env: c.Env, Session: c.Session, Mem: c.Mem,
 		Limits: c.Limits, Seen: c.seen(p.fragment), program: b.o.programs[i],
 	}
-	old := make([]Row, len(p.writes))
+	old := make([]types.Row, len(p.writes))
 	for n := range p.writes {
 		at := p.writes[n].Place
 		old[n], b.rows[at] = b.rows[at], nil
 	}
 	next := 0
-	_, err = c.Gateway.run(c.ctx(), f, task, func(answer Row) error {
+	_, err = c.Gateway.run(c.ctx(), f, task, func(answer types.Row) error {
 		at := answer[0].N
 		for p.writes[next].Place != at {
 			next++
@@ -296,14 +296,14 @@ func (b *lockBatch) send(i int, p *part) error {
 
 // renew replaces the columns of a row by those that lock i has read again, and keeps the original
 // row.
-func (b *lockBatch) renew(i int, place int64, row, fresh Row) Row {
+func (b *lockBatch) renew(i int, place int64, row, fresh types.Row) types.Row {
 	out := slices.Clone(row)
 	for n, at := range b.o.rejoin.tables[i].At {
 		out[at] = fresh[n]
 	}
 	if b.old[place] == nil {
 		if b.old == nil {
-			b.old = map[int64]Row{}
+			b.old = map[int64]types.Row{}
 		}
 		b.old[place] = row
 	}
@@ -313,7 +313,7 @@ func (b *lockBatch) renew(i int, place int64, row, fresh Row) Row {
 // lockKeysOp runs a plan.LockKeys.
 type lockKeysOp struct {
 	locker *rowLocker
-	answer Row
+	answer types.Row
 }
 
 func (k *compiler) lockKeys(n plan.LockKeys) (Op, error) {

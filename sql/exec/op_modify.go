@@ -23,13 +23,13 @@ type modifyOp struct {
 	// At the gateway: compute all rows before the first write, because subqueries must not see it
 	// (E6).
 	holds   bool
-	width   int     // columns of the table; the row's key follows
-	keyed   []int   // unique columns that the update sets
-	again   *scanOp // reads a changed row again; nil if the child is more than one scan
-	next    Row     // the new row, then the child's slots beyond the columns
+	width   int       // columns of the table; the row's key follows
+	keyed   []int     // unique columns that the update sets
+	again   *scanOp   // reads a changed row again; nil if the child is more than one scan
+	next    types.Row // the new row, then the child's slots beyond the columns
 	value   []byte
 	order   []byte
-	out     Row
+	out     types.Row
 	entries entryKeeper
 	watcher *keyWatcher
 }
@@ -42,7 +42,7 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &modifyOp{node: n, child: child, width: len(n.Table.Columns), next: make(Row, len(n.Child.Output()))}
+	o := &modifyOp{node: n, child: child, width: len(n.Table.Columns), next: make(types.Row, len(n.Child.Output()))}
 	if o.rule, err = k.tableRule(n); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 	if o.returning, err = k.exprs(n.Returning); err != nil {
 		return nil, err
 	}
-	o.out = make(Row, len(o.returning))
+	o.out = make(types.Row, len(o.returning))
 	o.program, err = compileNode(plan.Stage{Modify: n}, 0)
 	return o, err
 }
@@ -88,7 +88,7 @@ func isOneScan(n plan.Node) bool {
 	return ok
 }
 
-func (t *table) compareColumn(i int, a, b Row) int {
+func (t *table) compareColumn(i int, a, b types.Row) int {
 	oid := t.def.Columns[i].Type
 	return bytes.Compare(types.AppendKey(nil, oid, a[i], false), types.AppendKey(nil, oid, b[i], false))
 }
@@ -121,7 +121,7 @@ func (o *modifyOp) inFragment(c *Ctx, emit Emit) error {
 	seen := &keySet{mem: c.Mem}
 	defer seen.free()
 	defer o.entries.free()
-	err := o.child.Run(c, func(row Row) error {
+	err := o.child.Run(c, func(row types.Row) error {
 		// A join may return a row more than once; only its first partner counts.
 		if len(row) > o.width+1 {
 			if fresh, err := seen.add([]byte(row[o.width].S)); err != nil || !fresh {
@@ -136,7 +136,7 @@ func (o *modifyOp) inFragment(c *Ctx, emit Emit) error {
 	return o.entries.finish(c)
 }
 
-func (o *modifyOp) stageHere(c *Ctx, row Row, emit Emit) error {
+func (o *modifyOp) stageHere(c *Ctx, row types.Row, emit Emit) error {
 	tx, key := c.local.tx, []byte(row[o.width].S)
 	if err := o.rule.table.writtenBefore(c, key); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (o *modifyOp) stageHere(c *Ctx, row Row, emit Emit) error {
 // lock locks a row and returns the version to change, with the new row in next. That is the version
 // that was read, or, if READ COMMITTED finds a newer one that still meets the condition, the newer
 // one. It returns nil if there is nothing to change any more.
-func (o *modifyOp) lock(c *Ctx, key []byte, row Row) (Row, error) {
+func (o *modifyOp) lock(c *Ctx, key []byte, row types.Row) (types.Row, error) {
 	req := txn.LockRequest{Mode: txn.Update, T: c.since(), Recheck: o.again != nil && c.rechecks()}
 	update := o.node.Kind == plan.ModUpdate
 	if update {
@@ -220,7 +220,7 @@ func (o *modifyOp) doing() string {
 }
 
 // newRow computes and checks the result of an update of row, into next.
-func (o *modifyOp) newRow(c *Ctx, row Row) error {
+func (o *modifyOp) newRow(c *Ctx, row types.Row) error {
 	copy(o.next, row)
 	for _, a := range o.assign {
 		d, err := a.expr(c, row)
@@ -235,7 +235,7 @@ func (o *modifyOp) newRow(c *Ctx, row Row) error {
 	return o.rule.check(c, o.next)
 }
 
-func (o *modifyOp) emitReturning(c *Ctx, row Row, emit Emit) error {
+func (o *modifyOp) emitReturning(c *Ctx, row types.Row, emit Emit) error {
 	if len(o.returning) == 0 {
 		return nil
 	}
@@ -252,7 +252,7 @@ func (o *modifyOp) atGateway(c *Ctx, emit Emit) error {
 	defer rows.free()
 	seen := &keySet{mem: c.Mem}
 	defer seen.free()
-	err := o.child.Run(c, func(row Row) error {
+	err := o.child.Run(c, func(row types.Row) error {
 		if !o.once {
 			if fresh, err := seen.add([]byte(row[o.width].S)); err != nil || !fresh {
 				return err
@@ -293,9 +293,9 @@ func (g *gatewayModify) free() {
 	g.returned.free()
 }
 
-func (g *gatewayModify) take(row Row) error {
+func (g *gatewayModify) take(row types.Row) error {
 	o, key := g.o, []byte(row[g.o.width].S)
-	result, next := row, Row(nil)
+	result, next := row, types.Row(nil)
 	if o.node.Kind == plan.ModDelete {
 		g.out.add(bucketOfKey(key), Write{Kind: WriteDelete, Key: key})
 		if err := g.entries(row, key, nil, nil, nil); err != nil {
@@ -324,7 +324,7 @@ func (g *gatewayModify) take(row Row) error {
 }
 
 // update stages the new row in its place, or notes it for the move.
-func (g *gatewayModify) update(old Row, key []byte) error {
+func (g *gatewayModify) update(old types.Row, key []byte) error {
 	o, t := g.o, g.o.rule.table
 	value, err := o.rule.encode(nil, o.next)
 	if err != nil {
@@ -348,7 +348,7 @@ func (g *gatewayModify) update(old Row, key []byte) error {
 }
 
 // movedKey returns the bucket and key of a row whose primary key an update has changed.
-func (t *table) movedKey(row Row) (shardmap.Bucket, []byte, error) {
+func (t *table) movedKey(row types.Row) (shardmap.Bucket, []byte, error) {
 	keys := t.keyValues(nil, row)
 	var bucket shardmap.Bucket
 	var err error
@@ -382,6 +382,6 @@ func (g *gatewayModify) finish() error {
 	return err
 }
 
-func (g *gatewayModify) entries(old Row, oldKey []byte, next Row, nextKey, value []byte) error {
+func (g *gatewayModify) entries(old types.Row, oldKey []byte, next types.Row, nextKey, value []byte) error {
 	return g.out.changeEntries(g.c, g.o.rule.indexes, &g.later, old, oldKey, next, nextKey, value)
 }

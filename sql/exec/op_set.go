@@ -12,11 +12,11 @@ type setCall struct {
 	fn     builtin.SetFunc
 	site   *builtin.Ctx
 	args   []Eval
-	vals   Row
+	vals   types.Row
 	strict bool
 	fields []types.OID // of a record result, if one value per row is wanted
 	names  string      // of its fields
-	packed Row
+	packed types.Row
 }
 
 func (k *compiler) setCall(n *query.Call, columns []query.Column) (*setCall, error) {
@@ -28,7 +28,7 @@ func (k *compiler) setCall(n *query.Call, columns []query.Column) (*setCall, err
 	if err != nil {
 		return nil, err
 	}
-	s := &setCall{fn: impl.Set, site: k.siteOf(n), args: args, vals: make(Row, len(args)), strict: n.Proc.Strict}
+	s := &setCall{fn: impl.Set, site: k.siteOf(n), args: args, vals: make(types.Row, len(args)), strict: n.Proc.Strict}
 	if columns != nil {
 		s.site.Columns = recordColumns(columns)
 	}
@@ -91,7 +91,7 @@ func fieldType(n *query.Call, t types.OID) types.OID {
 }
 
 // run emits the function's rows for one input row.
-func (s *setCall) run(c *Ctx, row Row, emit Emit) error {
+func (s *setCall) run(c *Ctx, row types.Row, emit Emit) error {
 	if err := evalInto(c, s.vals, s.args, row); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (s *setCall) run(c *Ctx, row Row, emit Emit) error {
 		}
 	}
 	enter(c, s.site)
-	return s.fn(s.site, s.vals, func(r Row) error {
+	return s.fn(s.site, s.vals, func(r types.Row) error {
 		if err := c.tick(); err != nil {
 			return err
 		}
@@ -112,14 +112,14 @@ func (s *setCall) run(c *Ctx, row Row, emit Emit) error {
 }
 
 // values emits one value per row, a record if the function has several columns.
-func (s *setCall) values(c *Ctx, row Row, emit Emit) error {
+func (s *setCall) values(c *Ctx, row types.Row, emit Emit) error {
 	if s.fields == nil {
 		return s.run(c, row, emit)
 	}
 	if s.packed == nil {
-		s.packed = make(Row, 1)
+		s.packed = make(types.Row, 1)
 	}
-	return s.run(c, row, func(r Row) error {
+	return s.run(c, row, func(r types.Row) error {
 		s.packed[0] = types.NewNamedRecord(s.fields[:len(r)], r, s.names)
 		return emit(s.packed)
 	})
@@ -131,15 +131,15 @@ type extendOp struct {
 	child Op
 	calls []*setCall
 	width int
-	out   Row
+	out   types.Row
 }
 
 // Run implements Op.
 func (o *extendOp) Run(c *Ctx, emit Emit) error {
-	return o.child.Run(c, func(row Row) error {
+	return o.child.Run(c, func(row types.Row) error {
 		copy(o.out, row)
 		if len(o.calls) == 1 {
-			return o.calls[0].values(c, row, func(r Row) error {
+			return o.calls[0].values(c, row, func(r types.Row) error {
 				o.out[o.width] = r[0]
 				return emit(o.out)
 			})
@@ -148,12 +148,12 @@ func (o *extendOp) Run(c *Ctx, emit Emit) error {
 	})
 }
 
-func (o *extendOp) lockStep(c *Ctx, row Row, emit Emit) error {
+func (o *extendOp) lockStep(c *Ctx, row types.Row, emit Emit) error {
 	store := &arena{mem: c.Mem}
 	defer store.free()
 	columns, longest := make([][]types.Datum, len(o.calls)), 0
 	for i, call := range o.calls {
-		err := call.values(c, row, func(r Row) error {
+		err := call.values(c, row, func(r types.Row) error {
 			d, err := store.datum(r[0])
 			columns[i] = append(columns[i], d)
 			return err
@@ -189,7 +189,7 @@ func (k *compiler) projectSet(n *plan.Project, child Op) (Op, error) {
 		if len(calls) == 0 {
 			break
 		}
-		ext := &extendOp{child: child, width: width, out: make(Row, width+len(calls))}
+		ext := &extendOp{child: child, width: width, out: make(types.Row, width+len(calls))}
 		for _, call := range calls {
 			s, err := k.setCall(call, nil)
 			if err != nil {
@@ -204,7 +204,7 @@ func (k *compiler) projectSet(n *plan.Project, child Op) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &projectOp{child: child, exprs: fs, out: make(Row, len(fs))}
+	o := &projectOp{child: child, exprs: fs, out: make(types.Row, len(fs))}
 	o.step = o.take
 	return o, nil
 }
@@ -237,7 +237,7 @@ func hasSet(es []query.Expr) bool {
 type functionScanOp struct {
 	items      []functionItem
 	ordinality bool
-	out        Row
+	out        types.Row
 }
 
 // functionItem is one function: a set, or a scalar that returns one row.
@@ -245,11 +245,11 @@ type functionItem struct {
 	set    *setCall
 	scalar Eval
 	width  int
-	row    Row
+	row    types.Row
 }
 
 func (k *compiler) functionScan(n *plan.FunctionScan) (Op, error) {
-	o := &functionScanOp{ordinality: n.Ordinality, out: make(Row, len(n.Output()))}
+	o := &functionScanOp{ordinality: n.Ordinality, out: make(types.Row, len(n.Output()))}
 	for _, f := range n.Functions {
 		it := functionItem{width: len(f.Columns)}
 		var err error
@@ -295,7 +295,7 @@ func recordColumns(columns []query.Column) []builtin.Column {
 // each emits the item's rows, all of its width.
 func (it *functionItem) each(c *Ctx, emit Emit) error {
 	if it.set != nil {
-		return it.set.run(c, nil, func(r Row) error {
+		return it.set.run(c, nil, func(r types.Row) error {
 			if len(r) == 1 && it.width > 1 {
 				if err := it.unpack(r[0]); err != nil {
 					return err
@@ -341,7 +341,7 @@ func (o *functionScanOp) Run(c *Ctx, emit Emit) error {
 		return o.zip(c, emit)
 	}
 	n := int64(0)
-	return o.items[0].each(c, func(r Row) error {
+	return o.items[0].each(c, func(r types.Row) error {
 		n++
 		copy(o.out, r)
 		if o.ordinality {
@@ -355,9 +355,9 @@ func (o *functionScanOp) Run(c *Ctx, emit Emit) error {
 func (o *functionScanOp) zip(c *Ctx, emit Emit) error {
 	store := &arena{mem: c.Mem}
 	defer store.free()
-	lists, longest := make([][]Row, len(o.items)), 0
+	lists, longest := make([][]types.Row, len(o.items)), 0
 	for i := range o.items {
-		err := o.items[i].each(c, func(r Row) error {
+		err := o.items[i].each(c, func(r types.Row) error {
 			kept, err := store.clone(r)
 			lists[i] = append(lists[i], kept)
 			return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // sortOp sorts its input. With a limit it keeps only the first rows, in a heap with the last of
@@ -42,8 +43,8 @@ func (o *sortOp) Run(c *Ctx, emit Emit) error {
 	}
 	store := &arena{mem: c.Mem}
 	defer store.free()
-	var rows []Row
-	err = o.child.Run(c, func(row Row) error {
+	var rows []types.Row
+	err = o.child.Run(c, func(row types.Row) error {
 		r, err := store.clone(row)
 		if err != nil {
 			return err
@@ -58,7 +59,7 @@ func (o *sortOp) Run(c *Ctx, emit Emit) error {
 	return emitAll(c, rows, emit)
 }
 
-func emitAll(c *Ctx, rows []Row, emit Emit) error {
+func emitAll(c *Ctx, rows []types.Row, emit Emit) error {
 	for _, r := range rows {
 		if err := c.tick(); err != nil {
 			return err
@@ -72,7 +73,7 @@ func emitAll(c *Ctx, rows []Row, emit Emit) error {
 
 // topRow has its position in the input, so that equal rows keep their order.
 type topRow struct {
-	row   Row
+	row   types.Row
 	place int
 	store *arena
 }
@@ -111,7 +112,7 @@ func (o *sortOp) topN(c *Ctx, n int, emit Emit) error {
 		}
 	}()
 	place := 0
-	err := o.child.Run(c, func(row Row) error {
+	err := o.child.Run(c, func(row types.Row) error {
 		place++
 		if len(h.rows) == n && h.keys.compare(row, h.rows[0].row) >= 0 {
 			return nil

@@ -1,6 +1,9 @@
 package exec
 
-import "github.com/sherddb/sherd/sql/plan"
+import (
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/types"
+)
 
 // sourceOp emits the rows that the session supplies.
 type sourceOp struct{}
@@ -12,7 +15,7 @@ func (sourceOp) Run(c *Ctx, emit Emit) error {
 	if c.Hooks.Source == nil {
 		return internal("no source of rows")
 	}
-	return c.Hooks.Source(func(row Row) error {
+	return c.Hooks.Source(func(row types.Row) error {
 		if err := c.tick(); err != nil {
 			return err
 		}

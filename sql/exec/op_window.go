@@ -106,8 +106,8 @@ func (k *compiler) windowCall(n *query.WindowCall, out int) (*windowCall, error)
 
 // windowRow is a kept row with its sort values for the specification at work.
 type windowRow struct {
-	row  Row // the child's slots, then the calls' results
-	vals Row
+	row  types.Row // the child's slots, then the calls' results
+	vals types.Row
 }
 
 // Run implements Op.
@@ -115,7 +115,7 @@ func (o *windowOp) Run(c *Ctx, emit Emit) error {
 	store := &arena{mem: c.Mem}
 	defer store.free()
 	var rows []windowRow
-	err := o.child.Run(c, func(row Row) error {
+	err := o.child.Run(c, func(row types.Row) error {
 		r, err := store.row(o.width + o.calls)
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ func newOrdering(keys []plan.SortKey) ordering {
 	return out
 }
 
-func (o ordering) compare(a, b Row) int {
+func (o ordering) compare(a, b types.Row) int {
 	for i := range o {
 		k := &o[i]
 		if c := k.datums(&a[k.slot], &b[k.slot]); c != 0 {

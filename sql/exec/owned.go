@@ -37,7 +37,7 @@ type ownedShape struct {
 var ownedShapes sync.Map
 
 var (
-	rowType    = reflect.TypeFor[Row]()
+	rowType    = reflect.TypeFor[types.Row]()
 	bufferType = reflect.TypeFor[[]byte]()
 )
 
@@ -79,8 +79,8 @@ func (k *compiler) own(p any) {
 }
 
 // space allocates scratch space of n datums for an expression.
-func (k *compiler) space(n int) Row {
-	r := make(Row, n)
+func (k *compiler) space(n int) types.Row {
+	r := make(types.Row, n)
 	k.rows = append(k.rows, r)
 	return r
 }
@@ -98,7 +98,7 @@ func (k *compiler) atEnd(f func()) { k.ends = append(k.ends, f) }
 func (o *owned) rest() {
 	kept := o.compiled.Addr().UnsafePointer()
 	for _, off := range o.shape.rows {
-		clear(*(*Row)(unsafe.Add(kept, off)))
+		clear(*(*types.Row)(unsafe.Add(kept, off)))
 	}
 	for _, off := range o.shape.buffers {
 		b := *(*[]byte)(unsafe.Add(o.at, off))
@@ -113,7 +113,7 @@ func (o *owned) rest() {
 // scratch is all that executions of an instance write to.
 type scratch struct {
 	owned []owned
-	rows  []Row
+	rows  []types.Row
 	sites []*builtin.Ctx
 	ends  []func()
 }

@@ -13,7 +13,7 @@ type found struct {
 
 // bucketOf returns the bucket of a row with these primary key values. found is false for ids that
 // no row can have.
-func (t *table) bucketOf(keys Row) (found, error) {
+func (t *table) bucketOf(keys types.Row) (found, error) {
 	for _, d := range keys {
 		if d.IsNull() {
 			return found{}, nil
@@ -27,7 +27,7 @@ func (t *table) bucketOf(keys Row) (found, error) {
 		b, err := t.ownBucket(keys)
 		return found{b, err == nil}, err
 	}
-	row := make(Row, len(t.kinds))
+	row := make(types.Row, len(t.kinds))
 	for i, pos := range t.key {
 		row[pos] = keys[i]
 	}
@@ -38,7 +38,7 @@ func (t *table) bucketOf(keys Row) (found, error) {
 // policyBucket places a row of a relational table by the policy, whose fields are columns of the
 // primary key: the content chooses the block, and the key's own bucket the place in it, as
 // shardmap.Place does for ids.
-func (t *table) policyBucket(row, keys Row) (shardmap.Bucket, error) {
+func (t *table) policyBucket(row, keys types.Row) (shardmap.Bucket, error) {
 	own, err := t.ownBucket(keys)
 	if err != nil {
 		return 0, err
@@ -52,7 +52,7 @@ func (t *table) policyBucket(row, keys Row) (shardmap.Bucket, error) {
 
 // place chooses the bucket of a new row. It rewrites an id that asks for placement, and checks the
 // policy. keys are the primary key's values, empty if there is none.
-func (t *table) place(row Row, keys Row, explicit bool) (shardmap.Bucket, error) {
+func (t *table) place(row types.Row, keys types.Row, explicit bool) (shardmap.Bucket, error) {
 	if !t.def.Anchors {
 		if t.def.Policy == nil {
 			return t.ownBucket(keys)
@@ -86,7 +86,7 @@ func (t *table) checksPlaces() bool {
 
 // checkPlace checks a row that will be stored under its id against the policy (23514 with
 // constraint sharding).
-func (t *table) checkPlace(row Row) error {
+func (t *table) checkPlace(row types.Row) error {
 	if !t.def.Anchors || t.def.Policy == nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // Placement checks stored rows of a collection against its policy, for validation.
@@ -29,7 +30,7 @@ func (p *Placement) Columns() []int {
 }
 
 // Check returns the row's id and bucket, and an error (23514) if the policy does not allow them.
-func (p *Placement) Check(row Row) (id string, bucket shardmap.Bucket, err error) {
+func (p *Placement) Check(row types.Row) (id string, bucket shardmap.Bucket, err error) {
 	id = row[p.table.key[0]].S
 	if bucket, err = p.table.def.Prefixes.BucketOf(id); err != nil {
 		return id, bucket, err
@@ -39,7 +40,7 @@ func (p *Placement) Check(row Row) (id string, bucket shardmap.Bucket, err error
 
 // Home returns the key of a row as text, the bucket that its key alone would choose, and the bucket
 // that it is in.
-func (p *Placement) Home(row Row) (id string, own, bucket shardmap.Bucket, err error) {
+func (p *Placement) Home(row types.Row) (id string, own, bucket shardmap.Bucket, err error) {
 	t := p.table
 	keys := t.keyValues(nil, row)
 	at, err := t.bucketOf(keys)
@@ -59,17 +60,17 @@ func (p *Placement) Home(row Row) (id string, own, bucket shardmap.Bucket, err e
 }
 
 // Values returns the values of the policy's fields in a row.
-func (p *Placement) Values(row Row) []shardmap.Value { return p.table.policyValues(row) }
+func (p *Placement) Values(row types.Row) []shardmap.Value { return p.table.policyValues(row) }
 
 // Replaced returns the new id of a row that is in the wrong bucket for the policy: the part of its
 // id before the last $, or all of it, placed as if it were inserted now. The error says why there
 // is no such id.
-func (p *Placement) Replaced(row Row) (string, error) {
+func (p *Placement) Replaced(row types.Row) (string, error) {
 	id, err := p.chosen(row)
 	return id.Text, err
 }
 
-func (p *Placement) chosen(row Row) (shardmap.ID, error) {
+func (p *Placement) chosen(row types.Row) (shardmap.ID, error) {
 	given, err := p.table.def.Prefixes.ParseID(row[p.table.key[0]].S)
 	if err != nil {
 		return shardmap.ID{}, err
@@ -84,7 +85,7 @@ func (p *Placement) chosen(row Row) (shardmap.ID, error) {
 // row lies. The id that Replaced returns has the same base, and names that bucket. So a row that got
 // it is spread, and stays so until its content, the policy or a rule for prefixes changes: spreading
 // ends, and a second time changes nothing.
-func (p *Placement) Spread(row Row, bucket shardmap.Bucket) bool {
+func (p *Placement) Spread(row types.Row, bucket shardmap.Bucket) bool {
 	id, err := p.chosen(row)
 	return err == nil && id.Bucket == bucket
 }

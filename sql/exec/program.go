@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // Program is a compiled plan. It is safe for concurrent use, because each execution has its own
@@ -111,7 +112,7 @@ func (c *Ctx) begin(in *instance, outers int) {
 	c.run = in.runs
 	c.Affected, c.Keys, c.parted = 0, KeyChanges{}, c.Steady
 	if cap(c.outers) < outers {
-		c.outers = make(Row, outers)
+		c.outers = make(types.Row, outers)
 	}
 	c.outers = c.outers[:outers]
 	clear(c.outers)

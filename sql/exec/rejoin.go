@@ -38,7 +38,7 @@ func (k *compiler) rejoin(n *plan.Rejoin) (*rejoin, error) {
 
 // holds reports whether a row, some of which is new, is still a result of the join. It sets to null
 // the parts that are no longer joined to it.
-func (r *rejoin) holds(c *Ctx, old, row Row) (bool, error) {
+func (r *rejoin) holds(c *Ctx, old, row types.Row) (bool, error) {
 	for _, at := range r.same {
 		if old[at] != row[at] {
 			return false, pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").

@@ -46,7 +46,7 @@ func (r *Restore) Run(c *Ctx, source func(Emit) error) error {
 	if err != nil {
 		return err
 	}
-	in := &restoring{of: r, insertion: insertion{c: c, o: &insertOp{node: r.node, rule: rule, next: make(Row, len(rule.table.kinds))}}}
+	in := &restoring{of: r, insertion: insertion{c: c, o: &insertOp{node: r.node, rule: rule, next: make(types.Row, len(rule.table.kinds))}}}
 	in.out = &sender{c: c, node: plan.Stage{Modify: r.node}, program: r.program}
 	for _, a := range r.node.Assign {
 		f, err := k.expr(a.Expr)
@@ -67,7 +67,7 @@ func (r *Restore) Run(c *Ctx, source func(Emit) error) error {
 	return err
 }
 
-func (in *restoring) take(row Row) error {
+func (in *restoring) take(row types.Row) error {
 	o := in.o
 	for i, f := range in.exprs {
 		d, err := f(in.c, row)
@@ -122,7 +122,7 @@ func (in *restoring) keep() (bucket shardmap.Bucket, tail []byte, err error) {
 }
 
 // checkThere checks an existing row against constraints that are added or kept.
-func (r *tableRule) checkThere(c *Ctx, row Row) error {
+func (r *tableRule) checkThere(c *Ctx, row types.Row) error {
 	for i := range r.table.def.Columns {
 		if col := &r.table.def.Columns[i]; col.NotNull && !col.Dropped && row[i].IsNull() {
 			e := pgerr.New(pgerr.NotNullViolation, `column "%s" of relation "%s" contains null values`, col.Name, r.table.def.Name)
@@ -162,7 +162,7 @@ func (r *tableRule) notUnique(c *Ctx, value []byte) error {
 
 // keyTexts prints the primary key of an encoded row.
 func (r *tableRule) keyTexts(c *Ctx, value []byte) (names, values []string, err error) {
-	row := make(Row, len(r.table.kinds))
+	row := make(types.Row, len(r.table.kinds))
 	var reader types.RowReader
 	if err := r.table.decode(&reader, row, value); err != nil {
 		return nil, nil, err

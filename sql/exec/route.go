@@ -19,7 +19,7 @@ type router struct {
 	lo, hi   Eval
 	never    bool
 	lateral  bool // reads outer parameters: known only when the step runs
-	vals     Row
+	vals     types.Row
 	span     *keySpan
 	under    *beginning // nil: no condition on the beginning
 	index    *finder    // of a global index; the rows that it finds determine the buckets
@@ -39,7 +39,7 @@ func (k *compiler) router(r *plan.Route) (*router, error) {
 			return nil, err
 		}
 		o.keys = append(o.keys, fs)
-		o.vals = make(Row, len(fs))
+		o.vals = make(types.Row, len(fs))
 	}
 	if err := k.content(o, r); err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (o *router) byKeyArray(c *Ctx) (shardmap.BucketSet, error) {
 	}
 	var out []shardmap.Bucket
 	for _, d := range elems {
-		b, err := o.table.bucketOf(Row{d})
+		b, err := o.table.bucketOf(types.Row{d})
 		if err != nil {
 			return shardmap.BucketSet{}, err
 		}

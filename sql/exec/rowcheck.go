@@ -19,8 +19,8 @@ import (
 type RowCheck struct {
 	table  *table
 	reader types.RowReader
-	row    Row
-	keys   Row
+	row    types.Row
+	keys   types.Row
 	key    []byte
 }
 
@@ -30,7 +30,7 @@ func NewRowCheck(def *catalog.Table) (*RowCheck, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &RowCheck{table: t, row: make(Row, len(t.kinds))}, nil
+	return &RowCheck{table: t, row: make(types.Row, len(t.kinds))}, nil
 }
 
 // Order returns the number of the index in primary key order, 0 if there is none.
@@ -69,7 +69,7 @@ func (c *RowCheck) Content(value []byte) error {
 }
 
 // Row returns the row that Content has decoded. It is valid until the next call of Content.
-func (c *RowCheck) Row() Row { return c.row }
+func (c *RowCheck) Row() types.Row { return c.row }
 
 // Place checks the key of the row that Content has decoded against its values: the primary key, the
 // bucket that follows from it, and the policy if queries rely on it.

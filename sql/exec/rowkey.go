@@ -118,7 +118,7 @@ func (t *table) policyFields(document int) error {
 }
 
 // policyValues extracts the values of the policy's fields from a row.
-func (t *table) policyValues(row Row) []shardmap.Value {
+func (t *table) policyValues(row types.Row) []shardmap.Value {
 	if t.def.Policy == nil {
 		return nil
 	}
@@ -186,7 +186,7 @@ func jsonValue(v jsonb.Doc) shardmap.Value {
 
 // ownBucket returns the bucket that the key of a relational table (no anchors) is hashed to, under
 // the rules for prefixes; for a range table, the bucket of its segment.
-func (t *table) ownBucket(keys Row) (shardmap.Bucket, error) {
+func (t *table) ownBucket(keys types.Row) (shardmap.Bucket, error) {
 	t.text = t.text[:0]
 	if t.ranged() {
 		t.text = t.appendKey(t.text, keys)
@@ -218,7 +218,7 @@ func bucketOfRowID(id []byte) shardmap.Bucket {
 }
 
 // keyValues picks the primary key's values out of a row.
-func (t *table) keyValues(dst, row Row) Row {
+func (t *table) keyValues(dst, row types.Row) types.Row {
 	dst = dst[:0]
 	for _, i := range t.key {
 		dst = append(dst, row[i])
@@ -227,7 +227,7 @@ func (t *table) keyValues(dst, row Row) Row {
 }
 
 // appendKey appends the encoded primary key.
-func (t *table) appendKey(dst []byte, keys Row) []byte {
+func (t *table) appendKey(dst []byte, keys types.Row) []byte {
 	for i, d := range keys {
 		dst = types.AppendKey(dst, t.def.Columns[t.key[i]].Type, d, false)
 	}

@@ -207,7 +207,7 @@ func keyedColumns(r *tableRule, assign []assignment) []int {
 }
 
 // updateMode returns the lock mode for an update of old to next.
-func (t *table) updateMode(keyed []int, old, next Row) txn.LockMode {
+func (t *table) updateMode(keyed []int, old, next types.Row) txn.LockMode {
 	for _, i := range keyed {
 		if t.compareColumn(i, old, next) != 0 {
 			return txn.Update

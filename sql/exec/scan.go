@@ -30,9 +30,9 @@ type scanOp struct {
 	index   *indexValues
 	hot     *combiner // nil: none of the rows is a split document
 	span    *keySpan
-	out     Row
+	out     types.Row
 	reader  types.RowReader
-	vals    Row
+	vals    types.Row
 	key     []byte
 	c       *Ctx
 	emit    Emit
@@ -50,7 +50,7 @@ func (k *compiler) scan(n *plan.Scan) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &scanOp{table: t, access: n.Access, loInc: n.LoInc, hiInc: n.HiInc, desc: n.Desc, out: make(Row, len(n.Slots))}
+	o := &scanOp{table: t, access: n.Access, loInc: n.LoInc, hiInc: n.HiInc, desc: n.Desc, out: make(types.Row, len(n.Slots))}
 	for _, s := range n.Slots {
 		sl := scanSlot{col: s}
 		if s >= len(t.kinds) { // a damaged task of another node
@@ -83,7 +83,7 @@ func (k *compiler) scan(n *plan.Scan) (Op, error) {
 		return nil, err
 	}
 	if len(n.Keys) > 0 {
-		o.vals = make(Row, len(n.Keys[0]))
+		o.vals = make(types.Row, len(n.Keys[0]))
 	}
 	o.takeRow = o.take
 	o.hot, err = k.combiner(n)
@@ -210,7 +210,7 @@ func (o *scanOp) byKeys(c *Ctx, view View) error {
 	return nil
 }
 
-func anyNull(row Row) bool {
+func anyNull(row types.Row) bool {
 	return slices.ContainsFunc(row, func(d types.Datum) bool { return d.IsNull() })
 }
 
@@ -226,7 +226,7 @@ func (o *scanOp) byArray(c *Ctx, view View) error {
 	}
 	var seen keySet
 	for i := range a.Len() {
-		v := Row{a.At(i)}
+		v := types.Row{a.At(i)}
 		if v[0].IsNull() {
 			continue
 		}
@@ -245,7 +245,7 @@ func (o *scanOp) byArray(c *Ctx, view View) error {
 }
 
 // lookup reads the row of a key, if the key's bucket is the task's.
-func (o *scanOp) lookup(c *Ctx, view View, keys Row) error {
+func (o *scanOp) lookup(c *Ctx, view View, keys types.Row) error {
 	bucket, err := o.table.bucketOf(keys)
 	if err != nil || !bucket.found || !c.local.task.Buckets.Contains(bucket.at) {
 		return err

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // spool keeps records in order, to be read once: in memory while they are few, then in a file. So a
@@ -135,10 +136,10 @@ func spoolError(err error) error {
 type rowSpool struct {
 	spool
 	buf []byte
-	row Row
+	row types.Row
 }
 
-func (s *rowSpool) keep(row Row) error {
+func (s *rowSpool) keep(row types.Row) error {
 	b := appendRow(s.buf[:0], row)
 	s.buf, s.row = b, slices.Grow(s.row[:0], len(row))[:len(row)]
 	return s.add(b)

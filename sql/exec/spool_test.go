@@ -16,8 +16,8 @@ func TestSpool(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			mem := NewMemory(8 << 20).WithFiles(dir)
 			rows := rowSpool{spool: spool{mem: mem}}
-			row := func(i int) Row {
-				return Row{types.NewInt(int64(-i)), types.Null, types.NewText(strings.Repeat("x", i%300)), types.NewBool(i%2 == 0)}
+			row := func(i int) types.Row {
+				return types.Row{types.NewInt(int64(-i)), types.Null, types.NewText(strings.Repeat("x", i%300)), types.NewBool(i%2 == 0)}
 			}
 			for i := range n {
 				if err := rows.keep(row(i)); err != nil {
@@ -25,7 +25,7 @@ func TestSpool(t *testing.T) {
 				}
 			}
 			i := 0
-			err := rows.emit(&Ctx{}, func(got Row) error {
+			err := rows.emit(&Ctx{}, func(got types.Row) error {
 				for j, want := range row(i) {
 					if got[j] != want {
 						return fmt.Errorf("row %d, column %d: %v, not %v", i, j, got[j], want)

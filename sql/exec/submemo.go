@@ -17,7 +17,7 @@ type subMemo struct {
 	values map[string]types.Datum
 	bytes  int     // counted in mem
 	mem    *Memory // of the execution
-	row    Row
+	row    types.Row
 	key    []byte // of the outer values looked for last
 }
 

@@ -54,7 +54,7 @@ func (k *compiler) tableRule(n *plan.Modify) (*tableRule, error) {
 }
 
 // generate computes the generated columns of row, which may be followed by other slots.
-func (r *tableRule) generate(c *Ctx, row Row) error {
+func (r *tableRule) generate(c *Ctx, row types.Row) error {
 	for _, g := range r.generated {
 		d, err := g.expr(c, row)
 		if err != nil {
@@ -66,7 +66,7 @@ func (r *tableRule) generate(c *Ctx, row Row) error {
 }
 
 // check checks a new row against NOT NULL, CHECK and the sharding policy.
-func (r *tableRule) check(c *Ctx, row Row) error {
+func (r *tableRule) check(c *Ctx, row types.Row) error {
 	for i := range r.table.def.Columns {
 		if col := &r.table.def.Columns[i]; col.NotNull && !col.Dropped && row[i].IsNull() {
 			return r.nullError(c, col, row)
@@ -85,7 +85,7 @@ func (r *tableRule) check(c *Ctx, row Row) error {
 }
 
 // encode returns the stored form of a row.
-func (r *tableRule) encode(dst []byte, row Row) ([]byte, error) {
+func (r *tableRule) encode(dst []byte, row types.Row) ([]byte, error) {
 	at := len(dst)
 	dst = types.AppendRow(dst, row[:len(r.table.kinds)])
 	if size := len(dst) - at; size > maxRowSize {
@@ -96,21 +96,21 @@ func (r *tableRule) encode(dst []byte, row Row) ([]byte, error) {
 }
 
 // decode reads a stored row, all columns.
-func (t *table) decode(reader *types.RowReader, dst Row, value []byte) error {
+func (t *table) decode(reader *types.RowReader, dst types.Row, value []byte) error {
 	if err := reader.Reset(value); err != nil {
 		return err
 	}
 	return reader.Columns(dst, t.kinds, t.missing)
 }
 
-func (r *tableRule) nullError(c *Ctx, col *catalog.Column, row Row) error {
+func (r *tableRule) nullError(c *Ctx, col *catalog.Column, row types.Row) error {
 	e := pgerr.New(pgerr.NotNullViolation, `null value in column "%s" of relation "%s" violates not-null constraint`, col.Name, r.table.def.Name)
 	e.Detail = r.failing(c, row)
 	e.Schema, e.Table, e.Column = r.schema, r.table.def.Name, col.Name
 	return e
 }
 
-func (r *tableRule) checkError(c *Ctx, name string, row Row) error {
+func (r *tableRule) checkError(c *Ctx, name string, row types.Row) error {
 	e := pgerr.New(pgerr.CheckViolation, `new row for relation "%s" violates check constraint "%s"`, r.table.def.Name, name)
 	e.Detail = r.failing(c, row)
 	e.Schema, e.Table, e.Constraint = r.schema, r.table.def.Name, name
@@ -121,7 +121,7 @@ func (r *tableRule) checkError(c *Ctx, name string, row Row) error {
 const shownValue = 64
 
 // failing is DETAIL of a row that a constraint refuses.
-func (r *tableRule) failing(c *Ctx, row Row) string {
+func (r *tableRule) failing(c *Ctx, row types.Row) string {
 	var parts []string
 	for i := range r.table.def.Columns {
 		col := &r.table.def.Columns[i]

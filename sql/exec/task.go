@@ -31,8 +31,8 @@ type Task struct {
 	Prefix  [][]byte // of a lookup in a global index: prefixes of the entries' keys
 	Found   [][]byte // keys of rows that lookup FoundBy has found
 	FoundBy int
-	Params  Row
-	Outers  Row
+	Params  types.Row
+	Outers  types.Row
 	// Of a statement with several writes: its reads see what its own transaction had written
 	// before; nil: everything.
 	Seen    *txn.Mark

@@ -66,7 +66,7 @@ type stageOp struct {
 	conf    *conflictRule // nil: a duplicate key is 23505
 	reader  types.RowReader
 	order   []byte
-	answer  Row
+	answer  types.Row
 	written map[string]struct{} // by this task, for 21000
 }
 
@@ -75,7 +75,7 @@ func (k *compiler) stage(n plan.Stage) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &stageOp{rule: rule, answer: make(Row, answerWidth)}
+	o := &stageOp{rule: rule, answer: make(types.Row, answerWidth)}
 	if n.Modify.OnConflict != nil {
 		o.conf, err = k.conflictRule(n.Modify, rule)
 	}
@@ -361,7 +361,7 @@ func (s *sender) launch(parts []*part) (chan error, error) {
 	return done, nil
 }
 
-func (p *part) answered(row Row) error {
+func (p *part) answered(row types.Row) error {
 	a := answer{place: row[0].N, what: row[1].N, index: int(row[4].N)}
 	if !row[2].IsNull() {
 		a.value = []byte(row[2].S)

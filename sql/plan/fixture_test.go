@@ -259,7 +259,7 @@ func (f fragment) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exe
 }
 
 // execute runs one statement in a transaction of its own.
-func (d *database) execute(pl *plan.Plan, params ...types.Datum) (rows []exec.Row, affected int64, err error) {
+func (d *database) execute(pl *plan.Plan, params ...types.Datum) (rows []types.Row, affected int64, err error) {
 	p, err := exec.Compile(pl)
 	if err != nil {
 		return nil, 0, err
@@ -290,8 +290,8 @@ func (d *database) execute(pl *plan.Plan, params ...types.Datum) (rows []exec.Ro
 			return snapshot, nil
 		},
 	}
-	err = p.Run(c, func(row exec.Row) error {
-		kept := make(exec.Row, len(row))
+	err = p.Run(c, func(row types.Row) error {
+		kept := make(types.Row, len(row))
 		for i, v := range row {
 			kept[i] = v.Clone()
 		}

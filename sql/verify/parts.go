@@ -53,7 +53,7 @@ type located struct {
 }
 
 // each calls fn with the encoded key and the values of every row that can be read.
-func (l *located) each(ctx context.Context, fn func(key []byte, row exec.Row) error) error {
+func (l *located) each(ctx context.Context, fn func(key []byte, row types.Row) error) error {
 	rows, err := exec.NewRowCheck(l.side.def)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (l *located) each(ctx context.Context, fn func(key []byte, row exec.Row) er
 // bases gives what the rows of split documents say of the counters, by their encoded keys.
 func (l *located) bases(ctx context.Context) (map[string][]types.Datum, error) {
 	hot, out := l.side.def.Hot, map[string][]types.Datum{}
-	err := l.each(ctx, func(key []byte, row exec.Row) error {
+	err := l.each(ctx, func(key []byte, row types.Row) error {
 		if !slices.ContainsFunc(hot.Documents, func(d catalog.HotDocument) bool { return string(d.Key) == string(key) }) {
 			return nil
 		}
@@ -98,7 +98,7 @@ func (l *located) bases(ctx context.Context) (map[string][]types.Datum, error) {
 // known gives the parts by their keys, as NewSplit takes them.
 func (l *located) known(ctx context.Context, counters int) (map[int64][]types.Datum, error) {
 	out := map[int64][]types.Datum{}
-	err := l.each(ctx, func(_ []byte, row exec.Row) error {
+	err := l.each(ctx, func(_ []byte, row types.Row) error {
 		part := []types.Datum{row[catalog.PartDocument-1]}
 		for i := range counters {
 			part = append(part, row[catalog.BaseColumn(i)].Clone())
@@ -115,7 +115,7 @@ func (l *located) missing(key types.Datum) bool {
 	if home == nil {
 		return false
 	}
-	b, err := home(exec.Row{key})
+	b, err := home(types.Row{key})
 	if err != nil {
 		return false
 	}

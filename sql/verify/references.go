@@ -45,8 +45,8 @@ type relation struct {
 	to                   []side
 	full                 bool // keys that are null in part are faults
 	apart                bool // no key of from may be among the others
-	home                 func(key exec.Row) (shardmap.Bucket, error)
-	says                 func(key exec.Row) string // of a faulty key
+	home                 func(key types.Row) (shardmap.Bucket, error)
+	says                 func(key types.Row) string // of a faulty key
 }
 
 // References proves the foreign keys, former ids and parts of split documents of what is in the parts. What refers to rows that lie in none of them is counted
@@ -113,7 +113,7 @@ func (c *Check) foreignKey(k *refint.Key) *relation {
 		return x
 	}
 	x.from, x.to = sideOf(k.Child, k.Columns), []side{sideOf(k.Parent, k.Referenced)}
-	x.says = func(key exec.Row) string { return k.Broken(key, &types.Env{}).Detail }
+	x.says = func(key types.Row) string { return k.Broken(key, &types.Env{}).Detail }
 	if e := c.view.Table(k.Parent.Forwarding); k.Parent.Forwarding != 0 && e != nil { // rows may go on referring by a former id
 		x.to = append(x.to, sideOf(e, []*catalog.Column{e.Column("old")}))
 		return x
@@ -123,7 +123,7 @@ func (c *Check) foreignKey(k *refint.Key) *relation {
 }
 
 // homeOf gives where a row with a key of s lies, nil where the key does not tell.
-func homeOf(t *catalog.Table, s side) func(exec.Row) (shardmap.Bucket, error) {
+func homeOf(t *catalog.Table, s side) func(types.Row) (shardmap.Bucket, error) {
 	pk := t.PrimaryKey()
 	if pk == nil || len(pk.Columns) != len(s.columns) {
 		return nil
@@ -137,8 +137,8 @@ func homeOf(t *catalog.Table, s side) func(exec.Row) (shardmap.Bucket, error) {
 	if err != nil {
 		return nil
 	}
-	row := make(exec.Row, len(t.Columns))
-	return func(key exec.Row) (shardmap.Bucket, error) {
+	row := make(types.Row, len(t.Columns))
+	return func(key types.Row) (shardmap.Bucket, error) {
 		for i, at := range s.at {
 			row[at] = key[i]
 		}
@@ -158,12 +158,12 @@ func formerIDs(t, entries *catalog.Table, name string) []*relation {
 	return []*relation{
 		{
 			check: "former ids", subject: name, unit: "former ids", from: now, to: []side{ids}, home: homeOf(t, ids),
-			says: func(key exec.Row) string {
+			says: func(key types.Row) string {
 				return fmt.Sprintf("a former id leads to %s, which does not exist", key[0].S)
 			},
 		}, {
 			check: "former ids", subject: name, unit: "former ids", from: old, to: []side{ids}, home: homeOf(t, ids), apart: true,
-			says: func(key exec.Row) string { return fmt.Sprintf("the former id %s is a document itself", key[0].S) },
+			says: func(key types.Row) string { return fmt.Sprintf("the former id %s is a document itself", key[0].S) },
 		},
 	}
 }
@@ -206,7 +206,7 @@ func (r *references) prove(ctx context.Context, x *relation) (err error) {
 		return err
 	}
 	for _, s := range x.to {
-		if err := r.scan(ctx, s, func(key exec.Row) error { return there.add(r.hashed(s, key)) }); err != nil {
+		if err := r.scan(ctx, s, func(key types.Row) error { return there.add(r.hashed(s, key)) }); err != nil {
 			return err
 		}
 	}
@@ -226,7 +226,7 @@ func (r *references) prove(ctx context.Context, x *relation) (err error) {
 
 // wanted puts the keys that are to be looked for into h.
 func (r *references) wanted(ctx context.Context, x *relation, h *hashes) (looked, elsewhere int64, err error) {
-	err = r.scan(ctx, x.from, func(key exec.Row) error {
+	err = r.scan(ctx, x.from, func(key types.Row) error {
 		nulls := 0
 		for _, d := range key {
 			if d.IsNull() {
@@ -278,7 +278,7 @@ func faultyOf(wanted, there *hashes, apart bool) (faulty map[hashed]bool, n int6
 // name names rows with faulty keys, of n.
 func (r *references) name(ctx context.Context, x *relation, faulty map[hashed]bool, n int64) error {
 	named := int64(0)
-	err := r.scan(ctx, x.from, func(key exec.Row) error {
+	err := r.scan(ctx, x.from, func(key types.Row) error {
 		if !slices.ContainsFunc(key, types.Datum.IsNull) && faulty[r.hashed(x.from, key)] {
 			named++
 			r.fault(x.check, x.subject, "%s", x.says(key))
@@ -290,12 +290,12 @@ func (r *references) name(ctx context.Context, x *relation, faulty map[hashed]bo
 }
 
 // scan calls fn with the values of a side in every row that can be read; the others have been named.
-func (r *references) scan(ctx context.Context, s side, fn func(key exec.Row) error) error {
+func (r *references) scan(ctx context.Context, s side, fn func(key types.Row) error) error {
 	rows, err := exec.NewRowCheck(s.def)
 	if err != nil {
 		return err
 	}
-	key := make(exec.Row, len(s.at))
+	key := make(types.Row, len(s.at))
 	for i := range r.parts {
 		err := r.parts[i].View.Scan(ctx, indexSpan(s.def.StorageID, 0), false, func(_, value []byte) error {
 			if rows.Content(value) != nil {
@@ -313,7 +313,7 @@ func (r *references) scan(ctx context.Context, s side, fn func(key exec.Row) err
 	return nil
 }
 
-func (r *references) hashed(s side, key exec.Row) hashed {
+func (r *references) hashed(s side, key types.Row) hashed {
 	id := exec.KeyID(s.columns, key)
 	var out hashed
 	for i, seed := range r.seeds {

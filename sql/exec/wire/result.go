@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // AppendResult appends the result of a task.
@@ -23,7 +24,7 @@ func AppendResult(dst []byte, res *exec.Result) []byte {
 
 func appendChange(dst []byte, c *exec.KeyChange) []byte {
 	dst = appendText(dst, c.ID())
-	for _, row := range []exec.Row{c.Old, c.New} {
+	for _, row := range []types.Row{c.Old, c.New} {
 		if dst = appendBool(dst, row != nil); row != nil {
 			dst = AppendValues(dst, row)
 		}
@@ -50,12 +51,12 @@ func DecodeResult(b []byte) (exec.Result, error) {
 }
 
 // row reads values that may be absent.
-func (r *reader) row() exec.Row {
+func (r *reader) row() types.Row {
 	if !r.bool() {
 		return nil
 	}
 	if row := r.values(); row != nil {
 		return row
 	}
-	return exec.Row{}
+	return types.Row{}
 }

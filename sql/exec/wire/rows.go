@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/binary"
 
-	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -33,7 +32,7 @@ type RowWriter struct {
 // Add appends a copy of a row. It returns false, and does nothing, if the row does not fit the
 // earlier ones because its values have other kinds or another number: then the caller must take the
 // batch first.
-func (w *RowWriter) Add(row exec.Row) bool {
+func (w *RowWriter) Add(row types.Row) bool {
 	if w.rows == 0 {
 		w.begin(len(row))
 	}
@@ -75,7 +74,7 @@ func (w *RowWriter) begin(cols int) {
 
 // fits sets the kinds of columns that had only nulls. It returns false if a value has another kind
 // than the earlier ones.
-func (w *RowWriter) fits(row exec.Row) bool {
+func (w *RowWriter) fits(row types.Row) bool {
 	kinds := w.buf[batchHead : batchHead+len(row)]
 	for i := range row {
 		k := byte(row[i].K)
@@ -116,7 +115,7 @@ type RowReader struct {
 	r     reader
 	rows  int
 	kinds string
-	row   exec.Row
+	row   types.Row
 }
 
 // Reset points the reader at a batch.
@@ -137,7 +136,7 @@ func (r *RowReader) Reset(b []byte) error {
 		}
 	}
 	if r.row == nil || cap(r.row) < cols { // never nil: a row may have no columns
-		r.row = make(exec.Row, cols)
+		r.row = make(types.Row, cols)
 	}
 	r.rows, r.row = int(rows), r.row[:cols]
 	return nil
@@ -148,7 +147,7 @@ func (r *RowReader) Len() int { return r.rows }
 
 // Next returns the next row, valid until the next call; its values alias the batch. It returns nil
 // after the last row.
-func (r *RowReader) Next() (exec.Row, error) {
+func (r *RowReader) Next() (types.Row, error) {
 	if r.rows == 0 {
 		return nil, nil
 	}

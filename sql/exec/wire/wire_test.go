@@ -96,11 +96,11 @@ func TestEveryKindHasSamples(t *testing.T) {
 }
 
 func TestValues(t *testing.T) {
-	var row exec.Row
+	var row types.Row
 	for _, c := range values(t) {
 		row = append(append(row, c.list...), types.Null)
 	}
-	for _, of := range []exec.Row{nil, {types.Null}, row} {
+	for _, of := range []types.Row{nil, {types.Null}, row} {
 		got, err := DecodeValues(AppendValues(nil, of))
 		if err != nil || !reflect.DeepEqual(got, of) {
 			t.Errorf("%v came back as %v, %v", of, got, err)
@@ -109,7 +109,7 @@ func TestValues(t *testing.T) {
 }
 
 // send passes rows through batches as a stream does.
-func send(t testing.TB, rows []exec.Row) (out []exec.Row, batches int) {
+func send(t testing.TB, rows []types.Row) (out []types.Row, batches int) {
 	t.Helper()
 	var w RowWriter
 	var r RowReader
@@ -127,7 +127,7 @@ func send(t testing.TB, rows []exec.Row) (out []exec.Row, batches int) {
 			if row == nil {
 				return
 			}
-			out = append(out, append(exec.Row{}, row...))
+			out = append(out, append(types.Row{}, row...))
 		}
 	}
 	for _, row := range rows {
@@ -148,9 +148,9 @@ func send(t testing.TB, rows []exec.Row) (out []exec.Row, batches int) {
 
 func TestRowsOfEveryKind(t *testing.T) {
 	all := values(t)
-	var rows []exec.Row
+	var rows []types.Row
 	for i := range 40 {
-		var row exec.Row
+		var row types.Row
 		for c, col := range all {
 			d := col.list[i%len(col.list)]
 			if (i+c)%5 == 0 {
@@ -168,7 +168,7 @@ func TestRowsOfEveryKind(t *testing.T) {
 
 func TestRowsOfMixedKinds(t *testing.T) {
 	one, x := types.NewInt(1), types.NewText("x")
-	for name, rows := range map[string][]exec.Row{
+	for name, rows := range map[string][]types.Row{
 		"none":            nil,
 		"no columns":      {{}, {}, {}},
 		"nulls alone":     {{types.Null, types.Null}, {types.Null, types.Null}},
@@ -186,9 +186,9 @@ func TestRowsOfMixedKinds(t *testing.T) {
 }
 
 func TestBatchesAreBounded(t *testing.T) {
-	var rows []exec.Row
+	var rows []types.Row
 	for i := range 1000 {
-		rows = append(rows, exec.Row{types.NewInt(int64(i)), types.NewText(string(make([]byte, i)))})
+		rows = append(rows, types.Row{types.NewInt(int64(i)), types.NewText(string(make([]byte, i)))})
 	}
 	got, batches := send(t, rows)
 	if !reflect.DeepEqual(got, rows) || batches < 1000*500/BatchBytes || batches > 20 {
@@ -254,7 +254,7 @@ func TestLimits(t *testing.T) {
 func TestResult(t *testing.T) {
 	res := exec.Result{Affected: 3, Rows: 1 << 40, Elapsed: time.Second, Keys: [][]exec.KeyChange{
 		nil,
-		{exec.NewKeyChange(exec.Row{types.NewInt(1), types.Null}, nil, "a"), exec.NewKeyChange(nil, exec.Row{types.NewText("x")}, "\x00")},
+		{exec.NewKeyChange(types.Row{types.NewInt(1), types.Null}, nil, "a"), exec.NewKeyChange(nil, types.Row{types.NewText("x")}, "\x00")},
 	}}
 	b := AppendResult(nil, &res)
 	got, err := DecodeResult(b)
@@ -354,12 +354,12 @@ type message struct {
 
 func messages(t testing.TB) map[string]message {
 	var w RowWriter
-	var row exec.Row
+	var row types.Row
 	for _, c := range values(t) {
 		row = append(row, c.list[0])
 	}
 	w.Add(row)
-	w.Add(make(exec.Row, len(row)))
+	w.Add(make(types.Row, len(row)))
 	change := exec.Result{Keys: [][]exec.KeyChange{{exec.NewKeyChange(row[:3], nil, "a")}}}
 	write := exec.Write{Kind: exec.WriteClaim, Key: []byte("k"), Value: []byte("v"), Row: []byte("r")}
 	conflict := &exec.RowError{Place: 1, Err: txn.NewConflict([]byte("key"), 9, 5, txn.NewID(), true)}
@@ -413,9 +413,9 @@ func FuzzDecode(f *testing.F) {
 }
 
 func BenchmarkRows(b *testing.B) {
-	var rows []exec.Row
+	var rows []types.Row
 	for i := range 200 {
-		rows = append(rows, exec.Row{
+		rows = append(rows, types.Row{
 			types.NewText("orders/" + strconv.Itoa(i)), types.NewInt(int64(i * 1000)), types.NewNumeric(int64(i), 2), types.NewBool(i%2 == 0),
 			{K: types.KindTimestamp, N: 8e14 + int64(i)}, types.Null, types.NewFloat8(float64(i) / 3), types.NewJSONB("some document of usual length, forty bytes"),
 		})
