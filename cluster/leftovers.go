@@ -10,6 +10,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -262,7 +263,7 @@ func newEntryCheck(view *catalog.View, def *catalog.Table, index uint32) (*entry
 	if c.order {
 		return c, nil
 	}
-	rules, err := plan.TableIndexes(view, def, plan.Env{Fold: exec.EvalConst})
+	rules, err := plan.TableIndexes(view, def, plan.Env{Fold: expr.EvalConst})
 	if err != nil {
 		return nil, err
 	}

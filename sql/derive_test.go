@@ -10,6 +10,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/storage"
@@ -126,7 +127,7 @@ func derives(t *testing.T, w *world, table *catalog.Table, rnd *rand.Rand, steps
 		}
 	}
 	d := exec.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
-		return plan.TableIndexes(view, t, plan.Env{Fold: exec.EvalConst})
+		return plan.TableIndexes(view, t, plan.Env{Fold: expr.EvalConst})
 	})
 	written := 0
 	for _, x := range all {

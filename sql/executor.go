@@ -6,6 +6,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
@@ -45,7 +46,10 @@ func (x executor) against(view *catalog.View) *executor {
 
 // context makes the context in which a program runs in a transaction; t may be nil for one that reads no table.
 func (x *executor) context(ctx context.Context, t *tx.Tx, args []types.Datum) *exec.Ctx {
-	c := &exec.Ctx{Context: ctx, Params: args, Env: x.values, Session: x.functions, Hooks: x.hooks, Limits: x.limits}
+	c := &exec.Ctx{
+		Ctx:   expr.Ctx{Context: ctx, Params: args, Env: x.values, Session: x.functions},
+		Hooks: x.hooks, Limits: x.limits,
+	}
 	c.Mem = exec.NewMemory(x.memory).WithFiles(x.tempDir)
 	if t == nil {
 		return c

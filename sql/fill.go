@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 )
@@ -73,7 +74,7 @@ func newFill(view *catalog.View, table, index catalog.OID) (*exec.Fill, error) {
 	if t == nil {
 		return nil, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
 	}
-	rules, err := plan.TableIndexes(view, t, plan.Env{Fold: exec.EvalConst})
+	rules, err := plan.TableIndexes(view, t, plan.Env{Fold: expr.EvalConst})
 	if err != nil {
 		return nil, err
 	}

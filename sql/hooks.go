@@ -3,7 +3,6 @@ package sql
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/sql/types"
 )
 
 // hooks are what the session does for the executor.
@@ -12,7 +11,6 @@ func (s *Session) hooks() exec.Hooks {
 		System:     s.systemRows,
 		CompleteID: s.completeID,
 		Notice:     s.notice,
-		SQLValue:   s.sqlValue,
 	}
 }
 
@@ -44,22 +42,4 @@ func (s *Session) sendNotices(w ResultWriter) error {
 		}
 	}
 	return nil
-}
-
-// sqlValue gives current_user and its kin.
-func (s *Session) sqlValue(name string) (types.Datum, error) {
-	switch name {
-	case "current_user", "user", "current_role":
-		return types.NewText(info{Session: s}.CurrentUser()), nil
-	case "session_user":
-		return types.NewText(info{Session: s}.SessionUser()), nil
-	case "current_catalog":
-		return types.NewText(info{Session: s}.CurrentDatabase()), nil
-	case "current_schema":
-		if schemas := (info{Session: s}).CurrentSchemas(false); len(schemas) > 0 {
-			return types.NewText(schemas[0]), nil
-		}
-		return types.Null, nil
-	}
-	return types.Null, pgerr.Unsupported("%s is not supported yet", name)
 }

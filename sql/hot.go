@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
@@ -215,7 +216,7 @@ func project(n plan.Node) (rows [][]query.Expr, ok bool) {
 			out := make([]query.Expr, len(n.Exprs))
 			for i, e := range n.Exprs {
 				out[i] = query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
-					if s, is := x.(*plan.Slot); is && s.N < len(row) {
+					if s, is := x.(*query.Slot); is && s.N < len(row) {
 						return row[s.N], true
 					}
 					return nil, false
@@ -326,7 +327,7 @@ func hiddenProgram(view *catalog.View, of *catalog.Table, text string, params []
 	if err != nil {
 		return nil, err
 	}
-	pl, err := plan.Build(q, plan.Env{Fold: exec.EvalConst})
+	pl, err := plan.Build(q, plan.Env{Fold: expr.EvalConst})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -23,11 +24,11 @@ func (s *Session) evaluate(e query.Expr, args []types.Datum) (types.Datum, error
 			return args[n.N-1], nil
 		}
 	}
-	f, err := exec.CompileExpr(e)
+	f, err := expr.Compile(e)
 	if err != nil {
 		return types.Null, err
 	}
-	return f(&exec.Ctx{Params: args, Env: s.Env(), Session: info{Session: s}}, nil)
+	return f(&expr.Ctx{Params: args, Env: s.Env(), Session: info{Session: s}}, nil)
 }
 
 // documents gives those of a table's documents that keys name; without any list, all. Of those that are whole again only with past.

@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -259,7 +260,7 @@ func (a *adviser) plan(view *catalog.View, p *stmt.Program) (*plan.Plan, error) 
 	if err != nil {
 		return nil, err
 	}
-	return plan.Build(q, plan.Env{Fold: exec.EvalConst})
+	return plan.Build(q, plan.Env{Fold: expr.EvalConst})
 }
 
 // place evaluates the routes of a plan.

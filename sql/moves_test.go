@@ -18,6 +18,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -36,7 +37,7 @@ type mover struct {
 func (m *mover) copy(ctx context.Context, from, to *storage.Replica, arrival uint32, req storage.ReadRequest) (storage.ReadResult, error) {
 	view := m.w.cfg.Catalog.View()
 	d := exec.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
-		return plan.TableIndexes(view, t, plan.Env{Fold: exec.EvalConst})
+		return plan.TableIndexes(view, t, plan.Env{Fold: expr.EvalConst})
 	})
 	given := map[string]bool{}
 	return from.ReadVersions(ctx, req, func(batch []storage.Version) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
@@ -92,7 +93,7 @@ func (s *Session) argument(ctx context.Context, n *pg_query.Node, number int, oi
 		return types.Null, err
 	}
 	q := &query.Query{Targets: []query.Target{{Expr: e, Name: "argument"}}}
-	pl, err := plan.Build(q, plan.Env{Fold: exec.EvalConst})
+	pl, err := plan.Build(q, plan.Env{Fold: expr.EvalConst})
 	if err != nil {
 		return types.Null, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -18,7 +19,7 @@ func (s *Session) restoreRows(ctx context.Context, view *catalog.View, w ddl.Rew
 	if t == nil || old == nil {
 		return false, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", w.Table)
 	}
-	m, err := plan.Restoring(view, t, w.Exprs, plan.Env{Fold: exec.EvalConst})
+	m, err := plan.Restoring(view, t, w.Exprs, plan.Env{Fold: expr.EvalConst})
 	if err != nil {
 		return false, err
 	}

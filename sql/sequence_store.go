@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
@@ -290,7 +291,8 @@ func (x *sequences) attempt(ctx context.Context, pid uint32, d *catalog.Database
 	parts.Configure(exec.TransactionOptions{Isolation: txn.ReadCommitted, Session: pid})
 	floor := txn.Timestamp(0)
 	c := &exec.Ctx{
-		Context: ctx, Params: args, Env: &types.Env{Now: types.TimestampOf(time.Now())}, Mem: exec.NewMemory(sequenceMemory),
+		Ctx: expr.Ctx{Context: ctx, Params: args, Env: &types.Env{Now: types.TimestampOf(time.Now())}},
+		Mem: exec.NewMemory(sequenceMemory),
 		Gateway: &exec.Gateway{
 			Txn: parts.ID(), Map: d.Map, Fragment: parts.Fragment, Name: d.NameOfFragment,
 			Snapshot: func(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error) {
@@ -334,7 +336,7 @@ func sequenceProgram(view *catalog.View, t *catalog.Table, text string, args int
 	if err != nil {
 		return nil, err
 	}
-	pl, err := plan.Build(q, plan.Env{Fold: exec.EvalConst})
+	pl, err := plan.Build(q, plan.Env{Fold: expr.EvalConst})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 )
@@ -50,7 +51,7 @@ func (s *Session) settleUnique(ctx context.Context, view *catalog.View, u *uniqu
 	if t == nil || t.ConstraintOf(u.con.Index) == nil {
 		return nil // dropped since
 	}
-	rules, err := plan.TableIndexes(view, t, plan.Env{Fold: exec.EvalConst})
+	rules, err := plan.TableIndexes(view, t, plan.Env{Fold: expr.EvalConst})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/storage"
@@ -64,7 +65,7 @@ func newCarrier(s *step, arrival uint32) *carrier {
 // know derives by the definitions of a view from now on.
 func (c *carrier) know(view *catalog.View) {
 	c.deriver = exec.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
-		return plan.TableIndexes(view, t, plan.Env{Fold: exec.EvalConst})
+		return plan.TableIndexes(view, t, plan.Env{Fold: expr.EvalConst})
 	})
 }
 

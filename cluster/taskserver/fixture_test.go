@@ -21,6 +21,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/wire"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
@@ -316,7 +317,7 @@ func (w *world) plan(text string) (*catalog.View, *plan.Plan) {
 	}
 	q, _, err := analyze.Statement(c, stmts[0].Node, nil)
 	must(w.t, err)
-	p, err := plan.Build(q, plan.Env{Fold: exec.EvalConst})
+	p, err := plan.Build(q, plan.Env{Fold: expr.EvalConst})
 	must(w.t, err)
 	return c.Catalog, p
 }
@@ -325,7 +326,7 @@ func (w *world) plan(text string) (*catalog.View, *plan.Plan) {
 func (x *transaction) each(ctx context.Context, text string, emit exec.Emit) (int64, error) {
 	x.w.t.Helper()
 	d := x.w.catalog.View().Database(catalog.PostgresDB)
-	c := &exec.Ctx{Context: ctx, Mem: exec.NewMemory(64 << 20), Env: &types.Env{}, Limits: exec.Limits{Isolation: x.isolation}}
+	c := &exec.Ctx{Ctx: expr.Ctx{Context: ctx, Env: &types.Env{}}, Mem: exec.NewMemory(64 << 20), Limits: exec.Limits{Isolation: x.isolation}}
 	c.Gateway = &exec.Gateway{
 		Txn: x.id, Map: d.Map,
 		Name:     func(id shardmap.FragmentID) string { return fmt.Sprintf("f$%d", id) },

@@ -137,7 +137,7 @@ func (s *scope) findFunction(name []string, args callArgs, f *pg_query.FuncCall)
 	if err != nil {
 		return nil, err
 	}
-	input := typesOf(exprsOf(args.items))
+	input := query.TypesOf(exprsOf(args.items))
 	list := s.candidates(schema, base, input, args.names, !f.FuncVariadic)
 	for i := range list {
 		if sameTypes(list[i].args, input) {
@@ -259,7 +259,7 @@ func (s *scope) buildCall(f *found, given callArgs, fc *pg_query.FuncCall) (*que
 			return nil, err
 		}
 	}
-	ret, err := s.enforceGeneric(typesOf(args), declared, p.RetType, fc.Location)
+	ret, err := s.enforceGeneric(query.TypesOf(args), declared, p.RetType, fc.Location)
 	if err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func (s *scope) callOperator(op *pgcatalog.Operator, args []query.Expr, loc int3
 	if op.Left == 0 {
 		declared = declared[1:]
 	}
-	ret, err := s.enforceGeneric(typesOf(args), declared, op.Result, loc)
+	ret, err := s.enforceGeneric(query.TypesOf(args), declared, op.Result, loc)
 	if err != nil {
 		return nil, err
 	}

@@ -117,14 +117,6 @@ func isPolymorphic(t types.OID) bool { return isPolymorphic1(t) || isPolymorphic
 // typeName gives a type's name for messages.
 func typeName(t types.OID) string { return pgcatalog.FormatType(t, -1) }
 
-func typesOf(exprs []query.Expr) []types.OID {
-	out := make([]types.OID, len(exprs))
-	for i, e := range exprs {
-		out[i] = e.Type()
-	}
-	return out
-}
-
 // commonTypmod gives the type modifier that all of exprs have, -1 where they differ or are not of type t.
 func commonTypmod(exprs []query.Expr, t types.OID) int32 {
 	mod := int32(-1)

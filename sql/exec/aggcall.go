@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -28,12 +29,12 @@ type aggCall struct {
 	impl     *builtin.Agg
 	mode     plan.AggMode
 	partial  int // slot of the partial state, AggFinal
-	args     []Eval
+	args     []expr.Eval
 	own      int // number of args that the function gets; the rest is only for ORDER BY
 	types    []types.OID
 	vals     types.Row // direct arguments, then args
-	direct   []Eval
-	filter   Eval
+	direct   []expr.Eval
+	filter   expr.Eval
 	distinct bool
 	order    ordering
 	site     *builtin.Ctx
@@ -43,7 +44,7 @@ type aggCall struct {
 func slotsOf(n plan.Node, count int) []query.Expr {
 	out := make([]query.Expr, count)
 	for i, c := range n.Output()[:count] {
-		out[i] = &plan.Slot{T: query.T{OID: c.Type, Mod: c.Typmod}, N: i, Name: c.Name}
+		out[i] = &query.Slot{T: query.T{OID: c.Type, Mod: c.Typmod}, N: i, Name: c.Name}
 	}
 	return out
 }
@@ -51,14 +52,14 @@ func slotsOf(n plan.Node, count int) []query.Expr {
 func (k *compiler) aggCall(a *query.Agg, mode plan.AggMode, slot int) (*aggCall, error) {
 	impl, ok := builtin.For(a.Proc)
 	if !ok || impl.Agg == nil {
-		return nil, notImplemented(a.Proc)
+		return nil, expr.NotImplemented(a.Proc)
 	}
-	call := &aggCall{impl: impl.Agg, mode: mode, partial: slot, types: typesOf(a.Args), distinct: a.Distinct, strict: impl.Agg.Strict}
+	call := &aggCall{impl: impl.Agg, mode: mode, partial: slot, types: query.TypesOf(a.Args), distinct: a.Distinct, strict: impl.Agg.Strict}
 	call.own = len(a.Args)
 	if a.Proc.Variadic == 0 {
 		call.own = min(call.own, len(a.Proc.ArgTypes)-len(a.Direct))
 	}
-	call.site = k.site(&builtin.Ctx{RetType: a.Type(), ArgTypes: append(typesOf(a.Direct), call.types[:call.own]...)})
+	call.site = k.Site(&builtin.Ctx{RetType: a.Type(), ArgTypes: append(query.TypesOf(a.Direct), call.types[:call.own]...)})
 	if mode == plan.AggFinal {
 		return call, nil
 	}
@@ -66,18 +67,18 @@ func (k *compiler) aggCall(a *query.Agg, mode plan.AggMode, slot int) (*aggCall,
 		return nil, internal("aggregate %s cannot be split", a.Proc.Name)
 	}
 	var err error
-	if call.direct, err = k.exprs(a.Direct); err != nil {
+	if call.direct, err = k.Exprs(a.Direct); err != nil {
 		return nil, err
 	}
-	if call.args, err = k.exprs(a.Args); err != nil {
+	if call.args, err = k.Exprs(a.Args); err != nil {
 		return nil, err
 	}
-	if call.filter, err = k.optional(a.Filter); err != nil {
+	if call.filter, err = k.Optional(a.Filter); err != nil {
 		return nil, err
 	}
 	call.vals = make(types.Row, len(call.direct)+len(call.args))
 	call.order = call.ordering(a)
-	k.own(call)
+	k.Own(call)
 	return call, nil
 }
 
@@ -108,22 +109,22 @@ func (a *aggCall) newState(mem *Memory) aggState {
 func (a *aggCall) step(c *Ctx, s aggState, row types.Row) error {
 	if a.mode == plan.AggFinal {
 		if d := row[a.partial]; d.K != types.KindNull {
-			enter(c, a.site)
+			c.Enter(a.site)
 			return s.fn.Combine(a.site, d)
 		}
 		return nil
 	}
 	if a.filter != nil {
-		if ok, err := isTrue(c, a.filter, row); err != nil || !ok {
+		if ok, err := a.filter.IsTrue(&c.Ctx, row); err != nil || !ok {
 			return err
 		}
 	}
-	if err := evalInto(c, a.vals, a.direct, row); err != nil {
+	if err := expr.EvalInto(&c.Ctx, a.vals, a.direct, row); err != nil {
 		return err
 	}
 	args := a.vals[len(a.direct):]
 	for i, f := range a.args {
-		d, err := f(c, row)
+		d, err := f(&c.Ctx, row)
 		if err != nil {
 			return err
 		}
@@ -135,7 +136,7 @@ func (a *aggCall) step(c *Ctx, s aggState, row types.Row) error {
 	if s.kept != nil {
 		return a.keep(s.kept)
 	}
-	enter(c, a.site)
+	c.Enter(a.site)
 	return s.fn.Step(a.site, a.vals[:len(a.direct)+a.own])
 }
 
@@ -158,7 +159,7 @@ func (a *aggCall) result(c *Ctx, s aggState) (types.Datum, error) {
 			return types.Null, err
 		}
 	}
-	enter(c, a.site)
+	c.Enter(a.site)
 	if a.mode == plan.AggPartial {
 		return s.fn.Partial(a.site)
 	}
@@ -171,7 +172,7 @@ func (a *aggCall) replay(c *Ctx, s aggState) error {
 		slices.SortStableFunc(s.kept.rows, a.order.compare)
 	}
 	for _, r := range s.kept.rows {
-		enter(c, a.site)
+		c.Enter(a.site)
 		if err := s.fn.Step(a.site, r[:len(a.direct)+a.own]); err != nil {
 			return err
 		}

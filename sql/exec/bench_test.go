@@ -9,8 +9,10 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/query/querytest"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -59,7 +61,7 @@ func BenchmarkPointRead(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		x.t = 0
-		c := exec.Ctx{Context: context.Background(), Params: params, Gateway: gw}
+		c := exec.Ctx{Ctx: expr.Ctx{Context: context.Background(), Params: params}, Gateway: gw}
 		n := 0
 		if err := p.Run(&c, func(types.Row) error { n++; return nil }); err != nil || n != 1 {
 			b.Fatal(n, err)
@@ -90,7 +92,7 @@ func BenchmarkPointReadInProcess(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		x.t = 0
-		c := exec.Ctx{Context: context.Background(), Params: params, Gateway: gw}
+		c := exec.Ctx{Ctx: expr.Ctx{Context: context.Background(), Params: params}, Gateway: gw}
 		n := 0
 		if err := p.Run(&c, func(types.Row) error { n++; return nil }); err != nil || n != 1 {
 			b.Fatal(n, err)
@@ -102,7 +104,9 @@ func BenchmarkGroupBy(b *testing.B) {
 	d := openDatabase(b, 3)
 	table := orders()
 	benchOrders(b, d, table, 100_000)
-	field := func(name string) query.Expr { return op(b, "->>", slot(0, types.JSONB), lit(b, types.Text, name)) }
+	field := func(name string) query.Expr {
+		return querytest.Op(b, "->>", querytest.Slot(0, types.JSONB), querytest.Lit(b, types.Text, name))
+	}
 	total := &query.CoerceIO{T: query.Of(types.Numeric), Arg: field("Total")}
 	whole := &plan.Aggregate{Base: cols(types.Text, types.Text, types.Int8, types.Numeric), Keys: []query.Expr{field("State"), field("City")},
 		Aggs: []*query.Agg{agg(b, "count"), agg(b, "sum", total)}}

@@ -6,6 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/query/querytest"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -14,9 +15,9 @@ func BenchmarkPointUpdate(b *testing.B) {
 	d := openDatabase(b, 1)
 	table := orders()
 	fill(d, table, 1000)
-	u := update(b, table, nil, 2, op(b, "+", slot(2, types.Int4), lit(b, types.Int4, "1")))
+	u := update(b, table, nil, 2, querytest.Op(b, "+", querytest.Slot(2, types.Int4), querytest.Lit(b, types.Int4, "1")))
 	s := u.Child.(*plan.Modify).Child.(*plan.Scan)
-	u.Route.Keys = [][]query.Expr{{lit(b, types.Text, "orders/7-A")}}
+	u.Route.Keys = [][]query.Expr{{querytest.Lit(b, types.Text, "orders/7-A")}}
 	s.Access, s.Keys = plan.ScanKeys, u.Route.Keys
 	p, err := exec.Compile(&plan.Plan{Root: u})
 	if err != nil {

@@ -2,50 +2,19 @@ package exec_test
 
 import (
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/sherddb/sherd/jsonb"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/query/querytest"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // This file builds expressions and plans by hand, as the planner would.
-
-var procsBySrc = sync.OnceValue(func() map[string]*pgcatalog.Proc {
-	m := map[string]*pgcatalog.Proc{}
-	pgcatalog.Procs(func(p *pgcatalog.Proc) {
-		if old := m[p.Src]; p.Kind == 'f' && (old == nil || p.OID < old.OID) {
-			m[p.Src] = p
-		}
-	})
-	return m
-})
-
-// fn calls the function with a prosrc.
-func fn(t testing.TB, src string, args ...query.Expr) *query.Call {
-	t.Helper()
-	p := procsBySrc()[src]
-	if p == nil {
-		t.Fatalf("no function %s", src)
-		return nil
-	}
-	return &query.Call{T: query.Of(p.RetType), Proc: p, Args: args}
-}
-
-// op applies a binary operator by the operands' types.
-func op(t testing.TB, name string, a, b query.Expr) *query.Call {
-	t.Helper()
-	o := pgcatalog.OperatorFor(name, a.Type(), b.Type())
-	if o == nil {
-		t.Fatalf("no operator %s", name)
-		return nil
-	}
-	return &query.Call{T: query.Of(o.Result), Proc: pgcatalog.ProcByOID(o.Proc), Args: []query.Expr{a, b}, Op: name}
-}
 
 // agg calls an aggregate by name and argument types.
 func agg(t testing.TB, name string, args ...query.Expr) *query.Agg {
@@ -66,21 +35,6 @@ func agg(t testing.TB, name string, args ...query.Expr) *query.Agg {
 	return nil
 }
 
-// lit reads a literal: lit(types.Int4, "5"); "NULL" is null.
-func lit(t testing.TB, oid types.OID, text string) *query.Const {
-	t.Helper()
-	if text == "NULL" {
-		return &query.Const{T: query.Of(oid)}
-	}
-	d, err := types.Input(oid, -1, text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &query.Const{T: query.Of(oid), Value: d}
-}
-
-func slot(n int, oid types.OID) *plan.Slot { return &plan.Slot{T: query.Of(oid), N: n} }
-
 func param(n int, oid types.OID) *query.Param { return &query.Param{T: query.Of(oid), N: n} }
 
 func cols(oids ...types.OID) plan.Base {
@@ -97,7 +51,7 @@ func values(t testing.TB, oids []types.OID, rows ...string) *plan.Values {
 	for _, r := range rows {
 		var es []query.Expr
 		for i, f := range strings.Split(r, "|") {
-			es = append(es, lit(t, oids[i], f))
+			es = append(es, querytest.Lit(t, oids[i], f))
 		}
 		v.Rows = append(v.Rows, es)
 	}
@@ -130,7 +84,7 @@ func run(t testing.TB, n plan.Node, params ...types.Datum) ([]types.Row, error) 
 	if err != nil {
 		return nil, err
 	}
-	return collect(p, &exec.Ctx{Params: params, Mem: exec.NewMemory(64 << 20)})
+	return collect(p, &exec.Ctx{Ctx: expr.Ctx{Params: params}, Mem: exec.NewMemory(64 << 20)})
 }
 
 func collect(p *exec.Program, c *exec.Ctx) ([]types.Row, error) {

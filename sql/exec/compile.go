@@ -1,15 +1,23 @@
 package exec
 
 import (
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 )
 
-// compiler builds the operators of one instance.
+// compiler builds the operators of one instance; the embedded one compiles their expressions.
 type compiler struct {
+	expr.Compiler
+
 	gathers []*gatherOp
 	ctes    map[int]*cteStore
 	globals []*indexRule
-	scratch
+}
+
+func newCompiler() *compiler {
+	k := &compiler{}
+	k.Other = k.subquery
+	return k
 }
 
 // uses records an index whose entries are read or written.
@@ -24,7 +32,7 @@ func (k *compiler) uses(x *indexRule) *indexRule {
 func (k *compiler) node(n plan.Node) (Op, error) {
 	op, err := k.operator(n)
 	if err == nil {
-		k.own(op)
+		k.Own(op)
 	}
 	return op, err
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -12,7 +13,7 @@ type conflictRule struct {
 	update bool
 	key    bool // the primary key is one of the arbiter constraints
 	assign []assignment
-	where  Eval
+	where  expr.Eval
 	keyed  []int     // unique columns that DO UPDATE sets
 	both   types.Row // existing, then proposed
 	next   types.Row // the new row
@@ -20,14 +21,14 @@ type conflictRule struct {
 
 type assignment struct {
 	col  int
-	expr Eval
+	expr expr.Eval
 }
 
 func (k *compiler) conflictRule(n *plan.Modify, rule *tableRule) (*conflictRule, error) {
 	oc, width := n.OnConflict, len(n.Table.Columns)
 	r := &conflictRule{update: oc.Update, key: oc.Primary, both: make(types.Row, 2*width), next: make(types.Row, width)}
 	for _, a := range oc.Assign {
-		f, err := k.expr(a.Expr)
+		f, err := k.Expr(a.Expr)
 		if err != nil {
 			return nil, err
 		}
@@ -39,8 +40,8 @@ func (k *compiler) conflictRule(n *plan.Modify, rule *tableRule) (*conflictRule,
 	}
 	r.keyed = keyedColumns(rule, r.assign)
 	var err error
-	r.where, err = k.optional(oc.Where)
-	k.own(r)
+	r.where, err = k.Optional(oc.Where)
+	k.Own(r)
 	return r, err
 }
 
@@ -120,7 +121,7 @@ func (o *stageOp) conflictRow(c *Ctx) ([]byte, error) {
 	r, t := o.conf, o.rule.table
 	copy(r.next, r.both)
 	for _, a := range r.assign {
-		d, err := a.expr(c, r.both)
+		d, err := a.expr(&c.Ctx, r.both)
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -23,10 +23,8 @@ type Op interface {
 // Ctx is one execution of a statement, at the gateway or in a fragment. It belongs to one
 // goroutine.
 type Ctx struct {
-	Context context.Context
-	Params  []types.Datum
-	Env     *types.Env
-	Session builtin.SessionInfo
+	expr.Ctx
+
 	Mem     *Memory
 	Gateway *Gateway // nil inside a fragment
 	Hooks   Hooks
@@ -53,11 +51,6 @@ type Ctx struct {
 	// Analyze makes operators collect what EXPLAIN ANALYZE shows.
 	Analyze *Analysis
 
-	outers   []types.Datum
-	elements []types.Datum // values of Element, innermost last
-	columns  types.Row     // values of SubColumn
-	// Number of this execution of the instance: caches of earlier ones are invalid.
-	run    uint64
 	local  *local    // nil at the gateway
 	parted bool      // several parts of the statement may write: all read at Before (E6)
 	reads  *snapshot // of the statement at the gateway, shared with subqueries
@@ -80,8 +73,6 @@ type Hooks struct {
 	// KeysFull is called by an INSERT without ON CONFLICT that has recorded many keys (Ctx.Keys).
 	// It may check those that need not wait for the end of the statement.
 	KeysFull func(c *Ctx) error
-	// SQLValue returns current_user, current_schema and the like.
-	SQLValue func(name string) (types.Datum, error)
 }
 
 // Limits are settings that bound a statement.
@@ -113,26 +104,14 @@ func (c *Ctx) tick() error {
 	if c.ticks++; c.ticks&255 != 0 {
 		return nil
 	}
-	return c.cancelled()
-}
-
-func (c *Ctx) cancelled() error {
-	if c.Context == nil || c.Context.Err() == nil {
-		return nil
-	}
-	cause := context.Cause(c.Context)
-	var marked *pgerr.Error
-	if errors.As(cause, &marked) {
-		return cause
-	}
-	return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
+	return c.Cancelled()
 }
 
 // fault returns the error for the client of a fragment that failed: for a bare error of the
 // context, that of the cancelled statement.
 func (c *Ctx) fault(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		if cause := c.cancelled(); cause != nil {
+		if cause := c.Cancelled(); cause != nil {
 			return cause
 		}
 	}
@@ -161,44 +140,6 @@ func (c *Ctx) ctx() context.Context {
 		return context.Background()
 	}
 	return c.Context
-}
-
-// setOuter sets an outer parameter; d must stay valid while the inner plan runs.
-func (c *Ctx) setOuter(n int, d types.Datum) {
-	for len(c.outers) <= n {
-		c.outers = append(c.outers, types.Null)
-	}
-	c.outers[n] = d
-}
-
-func (c *Ctx) outer(n int) types.Datum {
-	if n < len(c.outers) {
-		return c.outers[n]
-	}
-	return types.Null
-}
-
-func (c *Ctx) param(n int) (types.Datum, error) {
-	if n < 1 || n > len(c.Params) {
-		return types.Null, pgerr.New(pgerr.UndefinedParameter, "there is no parameter $%d", n)
-	}
-	return c.Params[n-1], nil
-}
-
-// element returns the value of the innermost Element.
-func (c *Ctx) element() types.Datum {
-	if n := len(c.elements); n > 0 {
-		return c.elements[n-1]
-	}
-	return types.Null
-}
-
-// withElement evaluates e with d in the place of its Element.
-func (c *Ctx) withElement(d types.Datum, e Eval, row types.Row) (types.Datum, error) {
-	c.elements = append(c.elements, d)
-	v, err := e(c, row)
-	c.elements = c.elements[:len(c.elements)-1]
-	return v, err
 }
 
 func unsupported(format string, args ...any) *pgerr.Error { return pgerr.Unsupported(format, args...) }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -88,7 +89,7 @@ func (d *Deriver) derivation(storageID uint32) (*derivation, error) {
 		d.tables[storageID] = nil
 		return nil, nil
 	}
-	t := &derivation{ctx: Ctx{run: 1}}
+	t := &derivation{ctx: Ctx{Ctx: expr.Ctx{Run: 1}}}
 	var err error
 	if t.table, err = newTable(def); err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func (d *Deriver) derivation(storageID uint32) (*derivation, error) {
 		return nil, err
 	}
 	list = slices.DeleteFunc(list, func(x query.Index) bool { return x.Def.Global })
-	if t.rules, err = (&compiler{}).indexRules(t.table, list); err != nil {
+	if t.rules, err = newCompiler().indexRules(t.table, list); err != nil {
 		return nil, err
 	}
 	t.row = make(types.Row, len(t.table.kinds))

@@ -1,5 +1,5 @@
-// Package exec runs query plans. It compiles a tree of plan.Node into operators, and its
-// expressions into closures, and pushes rows through them.
+// Package exec runs query plans. It compiles a tree of plan.Node into operators, and with package
+// expr its expressions into closures, and pushes rows through them.
 //
 // A Program is compiled once and cached with its plan; each execution borrows an instance of it.
 // Operators push: Run calls emit for each row, from the scan upwards, without a queue in between.
@@ -47,7 +47,7 @@
 //	E10 Keys that a Modify watches are recorded for every row that it writes, in the form in
 //	    which the row is written, and for no other row.
 //	E11 An instance that is not in use holds no data of the last execution, however that
-//	    ended (owned.go).
+//	    ended (expr.Scratch).
 //
 // Limits: rows that a Modify keeps go to a file beyond 2 MiB (spool.go); other data that exceeds
 // the query's memory is an error. Float sums are added in the order in which fragments answer.

@@ -26,7 +26,7 @@ func (k *compiler) finder(x *plan.IndexScan) (*finder, error) {
 	}
 	f := &finder{values: values, node: plan.Find{Scan: x}}
 	f.program, err = compileNode(f.node, 0)
-	k.own(f)
+	k.Own(f)
 	return f, err
 }
 
@@ -36,14 +36,15 @@ func IndexBuckets(c *Ctx, x *plan.IndexScan) (set shardmap.BucketSet, known bool
 	for _, e := range indexExprs(x) {
 		lateral := false
 		visitExpr(e, func(e query.Expr) {
-			_, outer := e.(*plan.Outer)
+			_, outer := e.(*query.Outer)
 			lateral = lateral || outer
 		})
 		if lateral {
 			return set, false
 		}
 	}
-	values, err := (&compiler{}).indexValues(x)
+	c.Execution = c
+	values, err := newCompiler().indexValues(x)
 	if err != nil {
 		return set, false
 	}
@@ -99,7 +100,7 @@ func (f *finder) askAll(c *Ctx, t txn.Timestamp, prefixes [][]byte, rerouted int
 		id := c.Gateway.Map.Lookup(bucketOfKey(p))
 		if byFragment[id] == nil {
 			byFragment[id] = &Task{
-				Txn: c.Gateway.Txn, T: t, Epoch: c.Gateway.Map.Epoch(), Plan: f.node, Params: c.Params, Outers: c.outers, Env: c.Env,
+				Txn: c.Gateway.Txn, T: t, Epoch: c.Gateway.Map.Epoch(), Plan: f.node, Params: c.Params, Outers: c.Outers, Env: c.Env,
 				Session: c.Session, Mem: c.Mem, Limits: c.Limits, Seen: c.seen(id), program: f.program,
 			}
 			order = append(order, id)

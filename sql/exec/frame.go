@@ -1,11 +1,13 @@
 package exec
 
 import (
+	"cmp"
 	"math"
 	"sort"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -34,7 +36,7 @@ const (
 // frame is a frame clause.
 type frame struct {
 	options    int
-	start, end Eval
+	start, end expr.Eval
 	order      types.OID // type of the only ORDER BY column, for RANGE with offsets
 	offset     [2]types.OID
 	desc       bool
@@ -46,10 +48,10 @@ func (k *compiler) frame(s query.Window) (*frame, error) {
 		f.options = defaultFrameOptions
 	}
 	var err error
-	if f.start, err = k.optional(s.Frame.Start); err != nil {
+	if f.start, err = k.Optional(s.Frame.Start); err != nil {
 		return nil, err
 	}
-	if f.end, err = k.optional(s.Frame.End); err != nil {
+	if f.end, err = k.Optional(s.Frame.End); err != nil {
 		return nil, err
 	}
 	if f.options&frameRange != 0 && (f.start != nil || f.end != nil) {
@@ -84,11 +86,11 @@ func (f *frame) begin(c *Ctx, p *windowPartition) (*frameRun, error) {
 	return r, err
 }
 
-func (f *frame) offsetValue(c *Ctx, e Eval, which string) (types.Datum, error) {
+func (f *frame) offsetValue(c *Ctx, e expr.Eval, which string) (types.Datum, error) {
 	if e == nil {
 		return types.Null, nil
 	}
-	d, err := e(c, nil)
+	d, err := e(&c.Ctx, nil)
 	switch {
 	case err != nil:
 		return types.Null, err
@@ -193,7 +195,7 @@ func (r *frameRun) rangeEdge(i int, offset types.Datum, typ types.OID, preceding
 	key := &r.p.spec.keys[at]
 	probe := *key
 	if bound.K == types.KindTimestamp && value.K == types.KindDate {
-		probe.compare = func(a, b types.Datum) int { return compareFloats(float64(dayMicros(a)), float64(dayMicros(b))) }
+		probe.compare = func(a, b types.Datum) int { return cmp.Compare(dayMicros(a), dayMicros(b)) }
 	}
 	return sort.Search(len(r.p.rows), func(j int) bool {
 		c := probe.datums(&r.p.rows[j].vals[at], &bound)
@@ -219,9 +221,9 @@ func dayMicros(d types.Datum) int64 {
 func (r *frameRun) shifted(value, offset types.Datum, typ types.OID, down bool) (types.Datum, error) {
 	switch {
 	case value.K == types.KindInt && offset.K == types.KindInt:
-		v, ok := addInt(value.N, offset.N)
+		v, ok := types.AddInt(value.N, offset.N)
 		if down {
-			v, ok = subInt(value.N, offset.N)
+			v, ok = types.SubInt(value.N, offset.N)
 		}
 		if !ok {
 			v = math.MaxInt64
@@ -254,7 +256,7 @@ func (r *frameRun) shiftedTime(value, offset types.Datum, typ types.OID, down bo
 		}
 		if impl, found := builtin.Lookup(name + op); found && impl.Func != nil {
 			site := &builtin.Ctx{ArgTypes: []uint32{r.order, typ}, RetType: r.order}
-			enter(r.c, site)
+			r.c.Enter(site)
 			return impl.Func(site, []types.Datum{value, offset})
 		}
 	}

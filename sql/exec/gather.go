@@ -79,7 +79,7 @@ func (k *compiler) gather(n *plan.Gather) (Op, error) {
 
 // buckets evaluates the route, once per execution if it cannot change.
 func (o *gatherOp) buckets(c *Ctx) (shardmap.BucketSet, error) {
-	if o.run == c.run && !o.router.lateral {
+	if o.run == c.Run && !o.router.lateral {
 		return o.set, nil
 	}
 	set, err := o.router.buckets(c)
@@ -88,7 +88,7 @@ func (o *gatherOp) buckets(c *Ctx) (shardmap.BucketSet, error) {
 	}
 	o.set = set
 	if err == nil {
-		o.run = c.run
+		o.run = c.Run
 	}
 	return set, err
 }
@@ -163,7 +163,7 @@ func (o *gatherOp) fanout(c *Ctx, shares []shardmap.Share) error {
 
 func (o *gatherOp) fill(t *Task, c *Ctx, at txn.Timestamp, s shardmap.Share) {
 	*t = Task{
-		Txn: c.Gateway.Txn, T: at, Epoch: c.Gateway.Map.Epoch(), Buckets: s.Buckets, Plan: o.node.Child, Params: c.Params, Outers: c.outers,
+		Txn: c.Gateway.Txn, T: at, Epoch: c.Gateway.Map.Epoch(), Buckets: s.Buckets, Plan: o.node.Child, Params: c.Params, Outers: c.Outers,
 		Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits, Seen: c.seen(s.Fragment), program: o.program,
 	}
 	if x := o.router.index; x != nil {
@@ -206,7 +206,7 @@ func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit E
 		cancel()
 		w.wait()
 	}()
-	outers := slices.Clone(c.outers)
+	outers := slices.Clone(c.Outers)
 	for _, s := range shares {
 		f, err := c.Gateway.Fragment(s.Fragment)
 		if err != nil {
@@ -241,7 +241,7 @@ func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit E
 	if err != nil {
 		return c.fault(err)
 	}
-	return c.cancelled()
+	return c.Cancelled()
 }
 
 // workers are the running tasks of one Gather.

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/query/querytest"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -24,10 +25,10 @@ func TestGatherEndsEarly(t *testing.T) {
 		if merge != nil {
 			g.Child.(*plan.Scan).Access = plan.ScanOrdered
 		}
-		if rows := d.must(&plan.Limit{Base: g.Base, Child: g, Count: lit(t, types.Int8, "7")}); len(rows) != 7 {
+		if rows := d.must(&plan.Limit{Base: g.Base, Child: g, Count: querytest.Lit(t, types.Int8, "7")}); len(rows) != 7 {
 			t.Errorf("limit gives %d rows", len(rows))
 		}
-		bad := op(t, "/", lit(t, types.Int4, "1"), op(t, "-", slot(2, types.Int4), lit(t, types.Int4, "2900")))
+		bad := querytest.Op(t, "/", querytest.Lit(t, types.Int4, "1"), querytest.Op(t, "-", querytest.Slot(2, types.Int4), querytest.Lit(t, types.Int4, "2900")))
 		failing := *g
 		failing.Child = &plan.Project{Base: cols(types.Int4), Child: g.Child, Exprs: []query.Expr{bad}}
 		failing.Base, failing.Merge = cols(types.Int4), nil
@@ -68,11 +69,11 @@ func TestLateralGather(t *testing.T) {
 	fill(d, table, 20)
 	left := &plan.Values{Base: cols(types.Text)}
 	for i := range 5 {
-		left.Rows = append(left.Rows, []query.Expr{lit(t, types.Text, fmt.Sprintf("orders/%d-A", i*3))})
+		left.Rows = append(left.Rows, []query.Expr{querytest.Lit(t, types.Text, fmt.Sprintf("orders/%d-A", i*3))})
 	}
-	inner := point(t, table, &plan.Outer{T: query.Of(types.Text), N: 2})
+	inner := point(t, table, &query.Outer{T: query.Of(types.Text), N: 2})
 	n := &plan.NestLoop{Base: cols(append([]types.OID{types.Text}, orderTypes...)...), Left: left, Right: inner,
-		Binds: []plan.Bind{{Param: 2, Expr: slot(0, types.Text)}}}
+		Binds: []plan.Bind{{Param: 2, Expr: querytest.Slot(0, types.Text)}}}
 	rows := d.must(n)
 	if len(rows) != 5 || rows[4][3].Int() != 12 {
 		t.Errorf("rows are\n%s", show(n, rows))

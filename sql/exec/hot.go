@@ -4,6 +4,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/jsonb"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -12,7 +13,7 @@ import (
 // reads them. The gateway has read the sums at the statement's timestamp and in its transaction, so
 // row and parts belong to one state.
 type combiner struct {
-	sums   Eval
+	sums   expr.Eval
 	hot    *catalog.Hot
 	places []counterPlace
 	// By encoded primary key, of the running task: the sum of each counter, null for none.
@@ -33,7 +34,7 @@ func (k *compiler) combiner(n *plan.Scan) (*combiner, error) {
 	if n.Table.Hot == nil {
 		return nil, internal("table %q has no split documents", n.Table.Name)
 	}
-	f, err := k.expr(n.Sums)
+	f, err := k.Expr(n.Sums)
 	if err != nil {
 		return nil, err
 	}
@@ -45,14 +46,14 @@ func (k *compiler) combiner(n *plan.Scan) (*combiner, error) {
 			}
 		}
 	}
-	k.own(o)
+	k.Own(o)
 	return o, nil
 }
 
 // start reads the sums.
 func (o *combiner) start(c *Ctx) error {
 	o.added = nil
-	d, err := o.sums(c, nil)
+	d, err := o.sums(&c.Ctx, nil)
 	if err != nil || d.IsNull() {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -39,10 +40,10 @@ type indexRule struct {
 	def   *catalog.Index
 	late  bool // rows may share values until the commit: of a DEFERRABLE constraint
 	at    int  // among the rules of the table
-	keys  []Eval
+	keys  []expr.Eval
 	types []types.OID
 	names []string
-	where Eval
+	where expr.Eval
 	vals  types.Row
 	plain []byte // the columns in their own order, which are hashed
 }
@@ -60,15 +61,15 @@ func (k *compiler) indexRules(t *table, list []query.Index) ([]*indexRule, error
 	var out []*indexRule
 	for i := range list {
 		x := &list[i]
-		r := k.uses(&indexRule{table: t, def: x.Def, late: isDeferrable(t.def, x.Def), at: i, types: typesOf(x.Keys), names: x.Names, vals: make(types.Row, len(x.Keys))})
+		r := k.uses(&indexRule{table: t, def: x.Def, late: isDeferrable(t.def, x.Def), at: i, types: query.TypesOf(x.Keys), names: x.Names, vals: make(types.Row, len(x.Keys))})
 		var err error
-		if r.keys, err = k.exprs(x.Keys); err != nil {
+		if r.keys, err = k.Exprs(x.Keys); err != nil {
 			return nil, err
 		}
-		if r.where, err = k.optional(x.Where); err != nil {
+		if r.where, err = k.Optional(x.Where); err != nil {
 			return nil, err
 		}
-		k.own(r)
+		k.Own(r)
 		out = append(out, r)
 	}
 	return out, nil
@@ -86,7 +87,7 @@ func (x *indexRule) entry(c *Ctx, row types.Row, rowKey, buf []byte) (entry, []b
 	if ok, err := holds(c, x.where, row); err != nil || !ok {
 		return entry{}, buf, err
 	}
-	if err := evalInto(c, x.vals, x.keys, row); err != nil {
+	if err := expr.EvalInto(&c.Ctx, x.vals, x.keys, row); err != nil {
 		return entry{}, buf, err
 	}
 	e := entry{index: x, bucket: bucketOfKey(rowKey), exclusive: x.exclusive(x.vals)}
@@ -211,7 +212,7 @@ func (x *indexRule) duplicate(c *Ctx, schema string, row types.Row) error {
 // keyText prints the index's values of a row as messages do: (a, b)=(1, 2).
 func (x *indexRule) keyText(c *Ctx, row types.Row) (string, error) {
 	vals := make(types.Row, len(x.keys))
-	if err := evalInto(c, vals, x.keys, row); err != nil {
+	if err := expr.EvalInto(&c.Ctx, vals, x.keys, row); err != nil {
 		return "", err
 	}
 	texts := make([]string, len(vals))

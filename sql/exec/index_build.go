@@ -96,7 +96,7 @@ func (f *Fill) run(c *Ctx, share shardmap.Share, at *FillPlace, limit int, besid
 		return err
 	}
 	task := &Task{
-		Txn: c.Gateway.Txn, T: t, Epoch: c.Gateway.Map.Epoch(), Buckets: share.Buckets, Plan: node, Params: c.Params, Outers: c.outers,
+		Txn: c.Gateway.Txn, T: t, Epoch: c.Gateway.Map.Epoch(), Buckets: share.Buckets, Plan: node, Params: c.Params, Outers: c.Outers,
 		Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits, program: program,
 	}
 	before := c.Affected

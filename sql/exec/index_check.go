@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/query"
 )
 
@@ -26,8 +27,8 @@ type Entry struct {
 // NewIndexCheck returns an IndexCheck for a RowCheck of the same table. indexes come from
 // plan.TableIndexes.
 func NewIndexCheck(check *RowCheck, indexes []query.Index) (*IndexCheck, error) {
-	rules, err := (&compiler{}).indexRules(check.table, indexes)
-	return &IndexCheck{check: check, rules: rules, ctx: Ctx{run: 1}}, err
+	rules, err := newCompiler().indexRules(check.table, indexes)
+	return &IndexCheck{check: check, rules: rules, ctx: Ctx{Ctx: expr.Ctx{Run: 1}}}, err
 }
 
 // Entries calls f with each entry that must exist for the row that the RowCheck's Content has

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -16,9 +17,9 @@ import (
 type indexValues struct {
 	scan   *plan.IndexScan
 	rule   *indexRule // of a global index without its expressions: how entries are spelt
-	equal  [][]Eval
-	arrays []Eval
-	lo, hi Eval
+	equal  [][]expr.Eval
+	arrays []expr.Eval
+	lo, hi expr.Eval
 }
 
 func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
@@ -34,20 +35,20 @@ func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
 		return nil, err
 	}
 	for i, list := range x.Equal {
-		fs, err := k.exprs(list)
+		fs, err := k.Exprs(list)
 		if err != nil {
 			return nil, err
 		}
-		array, err := k.optional(x.Arrays[i])
+		array, err := k.Optional(x.Arrays[i])
 		if err != nil {
 			return nil, err
 		}
 		o.equal, o.arrays = append(o.equal, fs), append(o.arrays, array)
 	}
-	if o.lo, err = k.optional(x.Lo); err != nil {
+	if o.lo, err = k.Optional(x.Lo); err != nil {
 		return nil, err
 	}
-	o.hi, err = k.optional(x.Hi)
+	o.hi, err = k.Optional(x.Hi)
 	return o, err
 }
 
@@ -55,8 +56,8 @@ func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
 // of their bucket, and do not have to be confirmed by rows.
 func (k *compiler) scanRule(t *table, x query.Index) (*indexRule, error) {
 	if x.Def.Global {
-		r := k.uses(&indexRule{table: t, def: x.Def, late: isDeferrable(t.def, x.Def), types: typesOf(x.Keys)})
-		k.own(r)
+		r := k.uses(&indexRule{table: t, def: x.Def, late: isDeferrable(t.def, x.Def), types: query.TypesOf(x.Keys)})
+		k.Own(r)
 		return r, nil
 	}
 	rules, err := k.indexRules(t, []query.Index{x})
@@ -105,7 +106,7 @@ func (o *indexValues) pairs(c *Ctx, f func(vals types.Row) error) error {
 		var key []byte
 		for i := range vals {
 			var err error
-			if vals[i], err = o.equal[i][n](c, nil); err != nil {
+			if vals[i], err = o.equal[i][n](&c.Ctx, nil); err != nil {
 				return err
 			}
 			key = types.AppendKey(key, o.rule.types[i], vals[i], false)
@@ -135,7 +136,7 @@ func (o *indexValues) column(c *Ctx, i int) ([]types.Datum, error) {
 		data = elems
 	}
 	for _, f := range o.equal[i] {
-		d, err := f(c, nil)
+		d, err := f(&c.Ctx, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -167,14 +168,14 @@ func (o *indexValues) bounds(c *Ctx, prefix []byte, i int) (span txn.Span, empty
 	span = txn.Prefix(prefix)
 	desc := o.rule.def.OrderOf(i)&catalog.KeyDesc != 0
 	for _, b := range []struct {
-		f     Eval
+		f     expr.Eval
 		inc   bool
 		lower bool
 	}{{o.lo, o.scan.LoInc, true}, {o.hi, o.scan.HiInc, false}} {
 		if b.f == nil {
 			continue
 		}
-		d, err := b.f(c, nil)
+		d, err := b.f(&c.Ctx, nil)
 		if err != nil || d.IsNull() {
 			return span, true, err
 		}

@@ -16,9 +16,11 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/query/querytest"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -178,7 +180,7 @@ func keptPlan(t *testing.T, ctx *analyze.Context, text, source string) *plan.Pla
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	pl, err := plan.Build(q, plan.Env{Fold: exec.EvalConst})
+	pl, err := plan.Build(q, plan.Env{Fold: expr.EvalConst})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -260,7 +262,7 @@ func liveHeap() int64 {
 // keptFill runs plan.Fill, which only CREATE INDEX makes.
 func keptFill(t *testing.T, x *transaction, wide *catalog.Table, seen map[string]bool) {
 	seen["Fill"] = true
-	p, err := exec.CompileTask(&plan.Fill{Table: wide, Index: query.Index{Def: &wide.Indexes[2], Keys: []query.Expr{slot(2, types.Text)}}, Limit: 10})
+	p, err := exec.CompileTask(&plan.Fill{Table: wide, Index: query.Index{Def: &wide.Indexes[2], Keys: []query.Expr{querytest.Slot(2, types.Text)}}, Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

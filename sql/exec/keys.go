@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -8,31 +9,23 @@ import (
 // keyEncoder encodes the values of expressions for hash tables in memory: the bytes are equal if
 // and only if the values are.
 type keyEncoder struct {
-	evals []Eval
+	evals []expr.Eval
 	types []types.OID
 	vals  types.Row // of the last encode
 	buf   []byte
 }
 
 func (k *compiler) keyEncoder(es []query.Expr, oids []types.OID) (*keyEncoder, error) {
-	fs, err := k.exprs(es)
+	fs, err := k.Exprs(es)
 	if err != nil {
 		return nil, err
 	}
 	if oids == nil {
-		oids = typesOf(es)
+		oids = query.TypesOf(es)
 	}
 	e := &keyEncoder{evals: fs, types: oids, vals: make(types.Row, len(fs))}
-	k.own(e)
+	k.Own(e)
 	return e, nil
-}
-
-func typesOf(es []query.Expr) []types.OID {
-	out := make([]types.OID, len(es))
-	for i, e := range es {
-		out[i] = e.Type()
-	}
-	return out
 }
 
 // encode evaluates the keys over row. The bytes are valid until the next call. null reports whether
@@ -40,7 +33,7 @@ func typesOf(es []query.Expr) []types.OID {
 func (e *keyEncoder) encode(c *Ctx, row types.Row) (key []byte, null bool, err error) {
 	e.buf = e.buf[:0]
 	for i, f := range e.evals {
-		d, err := f(c, row)
+		d, err := f(&c.Ctx, row)
 		if err != nil {
 			return nil, false, err
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query/querytest"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -39,7 +40,7 @@ func TestTimestampLeftToFragment(t *testing.T) {
 	d := openDatabase(t, 3)
 	table := orders()
 	fill(d, table, 20)
-	key := func() *plan.Gather { return point(t, table, lit(t, types.Text, "orders/7-A")) }
+	key := func() *plan.Gather { return point(t, table, querytest.Lit(t, types.Text, "orders/7-A")) }
 	again := &plan.NestLoop{Base: cols(append([]types.OID{types.Text}, orderTypes...)...), Left: values(t, []types.OID{types.Text}, "a", "b", "c"), Right: key()}
 	twice := &plan.NestLoop{Base: cols(append(append([]types.OID{}, orderTypes...), orderTypes...)...), Left: key(), Right: key()}
 	for _, x := range []struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
@@ -93,7 +94,7 @@ func (x *transaction) tryStatement(ctx *analyze.Context, text string) (string, e
 	if err != nil {
 		return "", err
 	}
-	pl, err := plan.Build(q, plan.Env{Fold: exec.EvalConst})
+	pl, err := plan.Build(q, plan.Env{Fold: expr.EvalConst})
 	if err != nil {
 		return "", err
 	}

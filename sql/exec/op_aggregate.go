@@ -1,7 +1,9 @@
 package exec
 
 import (
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -41,7 +43,7 @@ func (k *compiler) aggregate(n *plan.Aggregate) (Op, error) {
 		return nil, err
 	}
 	o := &aggregateOp{child: child, mode: n.Mode, sets: n.Sets, numbers: n.Sets != nil, out: make(types.Row, len(n.Output()))}
-	keys, oids := n.Keys, typesOf(n.Keys)
+	keys, oids := n.Keys, query.TypesOf(n.Keys)
 	if n.Mode == plan.AggFinal {
 		keys = slotsOf(n.Child, len(n.Keys))
 	}
@@ -181,7 +183,7 @@ func (g *grouping) find(row types.Row) (*group, error) {
 		}
 		return g.add(key, g.o.keys.vals, 0)
 	}
-	d, err := g.o.keys.evals[0](g.c, row)
+	d, err := g.o.keys.evals[0](&g.c.Ctx, row)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +262,7 @@ func (g *grouping) grow(n int64) error {
 // takeSets steps a row into its group of every grouping set.
 func (g *grouping) takeSets(row types.Row) error {
 	e := g.o.keys
-	if err := evalInto(g.c, e.vals, e.evals, row); err != nil {
+	if err := expr.EvalInto(&g.c.Ctx, e.vals, e.evals, row); err != nil {
 		return err
 	}
 	if g.masked == nil {

@@ -2,20 +2,21 @@ package exec
 
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // valuesOp emits constant rows.
 type valuesOp struct {
-	rows [][]Eval
+	rows [][]expr.Eval
 	out  types.Row
 }
 
 func (k *compiler) values(n *plan.Values) (Op, error) {
 	o := &valuesOp{}
 	for _, r := range n.Rows {
-		fs, err := k.exprs(r)
+		fs, err := k.Exprs(r)
 		if err != nil {
 			return nil, err
 		}
@@ -31,7 +32,7 @@ func (o *valuesOp) Run(c *Ctx, emit Emit) error {
 		if err := c.tick(); err != nil {
 			return err
 		}
-		if err := evalInto(c, o.out, fs, nil); err != nil {
+		if err := expr.EvalInto(&c.Ctx, o.out, fs, nil); err != nil {
 			return err
 		}
 		if err := emit(o.out); err != nil {
@@ -41,22 +42,10 @@ func (o *valuesOp) Run(c *Ctx, emit Emit) error {
 	return nil
 }
 
-// evalInto evaluates fs over row into dst.
-func evalInto(c *Ctx, dst types.Row, fs []Eval, row types.Row) error {
-	for i, f := range fs {
-		d, err := f(c, row)
-		if err != nil {
-			return err
-		}
-		dst[i] = d
-	}
-	return nil
-}
-
 // filterOp passes on the rows for which a condition is true.
 type filterOp struct {
 	child Op
-	cond  Eval
+	cond  expr.Eval
 	c     *Ctx
 	emit  Emit
 	step  Emit // take, bound once
@@ -67,7 +56,7 @@ func (k *compiler) filter(n *plan.Filter) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	cond, err := k.expr(n.Cond)
+	cond, err := k.Expr(n.Cond)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +72,7 @@ func (o *filterOp) Run(c *Ctx, emit Emit) error {
 }
 
 func (o *filterOp) take(row types.Row) error {
-	ok, err := isTrue(o.c, o.cond, row)
+	ok, err := o.cond.IsTrue(&o.c.Ctx, row)
 	if err != nil || !ok {
 		return err
 	}
@@ -93,7 +82,7 @@ func (o *filterOp) take(row types.Row) error {
 // projectOp computes output columns.
 type projectOp struct {
 	child Op
-	exprs []Eval
+	exprs []expr.Eval
 	out   types.Row
 	c     *Ctx
 	emit  Emit
@@ -108,7 +97,7 @@ func (k *compiler) project(n *plan.Project) (Op, error) {
 	if n.Sets {
 		return k.projectSet(n, child)
 	}
-	fs, err := k.exprs(n.Exprs)
+	fs, err := k.Exprs(n.Exprs)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +113,7 @@ func (o *projectOp) Run(c *Ctx, emit Emit) error {
 }
 
 func (o *projectOp) take(row types.Row) error {
-	if err := evalInto(o.c, o.out, o.exprs, row); err != nil {
+	if err := expr.EvalInto(&o.c.Ctx, o.out, o.exprs, row); err != nil {
 		return err
 	}
 	return o.emit(o.out)
@@ -133,7 +122,7 @@ func (o *projectOp) take(row types.Row) error {
 // limitOp passes on count rows after the first offset.
 type limitOp struct {
 	child         Op
-	count, offset Eval
+	count, offset expr.Eval
 	skip, left    int64 // left < 0 is no bound
 	done          bool  // this operator has stopped its child
 	emit          Emit
@@ -146,10 +135,10 @@ func (k *compiler) limit(n *plan.Limit) (Op, error) {
 		return nil, err
 	}
 	o := &limitOp{child: child}
-	if o.count, err = k.optional(n.Count); err != nil {
+	if o.count, err = k.Optional(n.Count); err != nil {
 		return nil, err
 	}
-	if o.offset, err = k.optional(n.Offset); err != nil {
+	if o.offset, err = k.Optional(n.Offset); err != nil {
 		return nil, err
 	}
 	o.step = o.take
@@ -191,10 +180,10 @@ func (o *limitOp) take(row types.Row) error {
 }
 
 // bounds evaluates LIMIT (-1: none) and OFFSET.
-func bounds(c *Ctx, count, offset Eval) (limit, skip int64, err error) {
+func bounds(c *Ctx, count, offset expr.Eval) (limit, skip int64, err error) {
 	limit = -1
 	if count != nil {
-		d, err := count(c, nil)
+		d, err := count(&c.Ctx, nil)
 		switch {
 		case err != nil:
 			return 0, 0, err
@@ -206,7 +195,7 @@ func bounds(c *Ctx, count, offset Eval) (limit, skip int64, err error) {
 		}
 	}
 	if offset != nil {
-		d, err := offset(c, nil)
+		d, err := offset(&c.Ctx, nil)
 		switch {
 		case err != nil:
 			return 0, 0, err
@@ -247,11 +236,11 @@ func (o *appendOp) Run(c *Ctx, emit Emit) error {
 type systemScanOp struct {
 	name   string
 	slots  []int
-	filter Eval
+	filter expr.Eval
 }
 
 func (k *compiler) systemScan(n *plan.SystemScan) (Op, error) {
-	filter, err := k.optional(n.Filter)
+	filter, err := k.Optional(n.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +264,7 @@ func (o *systemScanOp) Run(c *Ctx, emit Emit) error {
 			}
 		}
 		if o.filter != nil {
-			if ok, err := isTrue(c, o.filter, out); err != nil || !ok {
+			if ok, err := o.filter.IsTrue(&c.Ctx, out); err != nil || !ok {
 				return err
 			}
 		}
@@ -284,9 +273,9 @@ func (o *systemScanOp) Run(c *Ctx, emit Emit) error {
 }
 
 // holds evaluates a residual condition; a nil condition is true.
-func holds(c *Ctx, cond Eval, row types.Row) (bool, error) {
+func holds(c *Ctx, cond expr.Eval, row types.Row) (bool, error) {
 	if cond == nil {
 		return true, nil
 	}
-	return isTrue(c, cond, row)
+	return cond.IsTrue(&c.Ctx, row)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/jsonb"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -18,7 +19,7 @@ type insertOp struct {
 	node      *plan.Modify
 	child     Op
 	rule      *tableRule
-	returning []Eval
+	returning []expr.Eval
 	program   *Program
 	// The child reads the same table: its rows are kept before the first is written (E6).
 	reads   bool
@@ -44,8 +45,8 @@ func (k *compiler) insert(n *plan.Modify) (Op, error) {
 	}
 	o.keys = make(types.Row, len(o.rule.table.key))
 	o.watcher = newKeyWatcher(o.rule.table, n, nil)
-	k.own(o.watcher)
-	if o.returning, err = k.exprs(n.Returning); err != nil {
+	k.Own(o.watcher)
+	if o.returning, err = k.Exprs(n.Returning); err != nil {
 		return nil, err
 	}
 	o.out = make(types.Row, len(o.returning))
@@ -398,7 +399,7 @@ func (in *insertion) returnRow(value []byte) error {
 	if err := o.rule.table.decode(&o.reader, o.decoded, value); err != nil {
 		return err
 	}
-	if err := evalInto(in.c, o.out, o.returning, o.decoded); err != nil {
+	if err := expr.EvalInto(&in.c.Ctx, o.out, o.returning, o.decoded); err != nil {
 		return err
 	}
 	return in.emit(o.out)

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -9,7 +10,7 @@ import (
 // joiner is common to both joins: it pairs one left row with candidates of the right side.
 type joiner struct {
 	kind   query.JoinKind
-	on     Eval
+	on     expr.Eval
 	nl, nr int
 	pair   types.Row // left then right
 	c      *Ctx
@@ -18,7 +19,7 @@ type joiner struct {
 
 func (k *compiler) joiner(kind query.JoinKind, left, right plan.Node, on query.Expr) (joiner, error) {
 	nl, nr := len(left.Output()), len(right.Output())
-	cond, err := k.optional(on)
+	cond, err := k.Optional(on)
 	return joiner{kind: kind, on: cond, nl: nl, nr: nr, pair: make(types.Row, nl+nr)}, err
 }
 
@@ -231,13 +232,13 @@ type nestLoopOp struct {
 
 type bindEval struct {
 	param int
-	value Eval
+	value expr.Eval
 }
 
 func (k *compiler) binds(bs []plan.Bind) ([]bindEval, error) {
 	out := make([]bindEval, len(bs))
 	for i, b := range bs {
-		f, err := k.expr(b.Expr)
+		f, err := k.Expr(b.Expr)
 		if err != nil {
 			return nil, err
 		}
@@ -249,11 +250,11 @@ func (k *compiler) binds(bs []plan.Bind) ([]bindEval, error) {
 // bind sets the outer parameters from row.
 func bind(c *Ctx, bs []bindEval, row types.Row) error {
 	for _, b := range bs {
-		d, err := b.value(c, row)
+		d, err := b.value(&c.Ctx, row)
 		if err != nil {
 			return err
 		}
-		c.setOuter(b.param, d)
+		c.SetOuter(b.param, d)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -70,7 +71,7 @@ type lockRowsOp struct {
 	lockers  []*rowLocker
 	programs []*Program // of the tasks that lock keys sent from the gateway, one for each lock
 	rejoin   *rejoin    // nil: a row that changed is not put together again
-	most     Eval
+	most     expr.Eval
 }
 
 func (k *compiler) lockRows(n *plan.LockRows) (Op, error) {
@@ -97,7 +98,7 @@ func (k *compiler) lockRows(n *plan.LockRows) (Op, error) {
 	if o.rejoin, err = k.rejoin(n.Rejoin); err != nil {
 		return nil, err
 	}
-	o.most, err = k.optional(n.Most)
+	o.most, err = k.Optional(n.Most)
 	return o, err
 }
 
@@ -254,7 +255,7 @@ func (b *lockBatch) send(i int, p *part) error {
 	}
 	task := &Task{
 		Txn: c.Gateway.Txn, T: b.t, Epoch: p.epoch, Buckets: shardmap.NewBucketSet(p.buckets...),
-		Plan: b.o.programs[i].root, Writes: p.writes, Params: c.Params, Outers: c.outers, Env: c.Env, Session: c.Session, Mem: c.Mem,
+		Plan: b.o.programs[i].root, Writes: p.writes, Params: c.Params, Outers: c.Outers, Env: c.Env, Session: c.Session, Mem: c.Mem,
 		Limits: c.Limits, Seen: c.seen(p.fragment), program: b.o.programs[i],
 	}
 	old := make([]types.Row, len(p.writes))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -17,7 +18,7 @@ type modifyOp struct {
 	child     Op
 	rule      *tableRule
 	assign    []assignment
-	returning []Eval
+	returning []expr.Eval
 	program   *Program // of the stage, at the gateway
 	once      bool     // the child is one scan, which returns each row once
 	// At the gateway: compute all rows before the first write, because subqueries must not see it
@@ -51,7 +52,7 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 	o.holds = hasSubPlan(n.Returning...)
 	for _, a := range n.Assign {
 		o.holds = o.holds || hasSubPlan(a.Expr)
-		f, err := k.expr(a.Expr)
+		f, err := k.Expr(a.Expr)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +64,7 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 		touched = o.rule.touches(o.assign)
 	}
 	o.watcher = newKeyWatcher(o.rule.table, n, touched)
-	k.own(o.watcher)
+	k.Own(o.watcher)
 	if s, ok := n.Child.(*plan.Scan); ok {
 		again, err := k.node(s)
 		if err != nil {
@@ -71,7 +72,7 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 		}
 		o.again = again.(*scanOp)
 	}
-	if o.returning, err = k.exprs(n.Returning); err != nil {
+	if o.returning, err = k.Exprs(n.Returning); err != nil {
 		return nil, err
 	}
 	o.out = make(types.Row, len(o.returning))
@@ -223,7 +224,7 @@ func (o *modifyOp) doing() string {
 func (o *modifyOp) newRow(c *Ctx, row types.Row) error {
 	copy(o.next, row)
 	for _, a := range o.assign {
-		d, err := a.expr(c, row)
+		d, err := a.expr(&c.Ctx, row)
 		if err != nil {
 			return err
 		}
@@ -239,7 +240,7 @@ func (o *modifyOp) emitReturning(c *Ctx, row types.Row, emit Emit) error {
 	if len(o.returning) == 0 {
 		return nil
 	}
-	if err := evalInto(c, o.out, o.returning, row); err != nil {
+	if err := expr.EvalInto(&c.Ctx, o.out, o.returning, row); err != nil {
 		return err
 	}
 	return emit(o.out)

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -11,7 +12,7 @@ import (
 type setCall struct {
 	fn     builtin.SetFunc
 	site   *builtin.Ctx
-	args   []Eval
+	args   []expr.Eval
 	vals   types.Row
 	strict bool
 	fields []types.OID // of a record result, if one value per row is wanted
@@ -22,21 +23,21 @@ type setCall struct {
 func (k *compiler) setCall(n *query.Call, columns []query.Column) (*setCall, error) {
 	impl, ok := builtin.For(n.Proc)
 	if !ok || impl.Set == nil {
-		return nil, notImplemented(n.Proc)
+		return nil, expr.NotImplemented(n.Proc)
 	}
-	args, err := k.exprs(n.Args)
+	args, err := k.Exprs(n.Args)
 	if err != nil {
 		return nil, err
 	}
-	s := &setCall{fn: impl.Set, site: k.siteOf(n), args: args, vals: make(types.Row, len(args)), strict: n.Proc.Strict}
-	if columns != nil {
-		s.site.Columns = recordColumns(columns)
+	if columns == nil {
+		columns = n.Columns
 	}
+	s := &setCall{fn: impl.Set, site: k.CallSite(n, columns), args: args, vals: make(types.Row, len(args)), strict: n.Proc.Strict}
 	s.fields = resultFields(n)
 	if n.Columns != nil {
 		s.names = recordNames(n.Columns)
 	}
-	k.own(s)
+	k.Own(s)
 	return s, nil
 }
 
@@ -92,7 +93,7 @@ func fieldType(n *query.Call, t types.OID) types.OID {
 
 // run emits the function's rows for one input row.
 func (s *setCall) run(c *Ctx, row types.Row, emit Emit) error {
-	if err := evalInto(c, s.vals, s.args, row); err != nil {
+	if err := expr.EvalInto(&c.Ctx, s.vals, s.args, row); err != nil {
 		return err
 	}
 	if s.strict {
@@ -102,7 +103,7 @@ func (s *setCall) run(c *Ctx, row types.Row, emit Emit) error {
 			}
 		}
 	}
-	enter(c, s.site)
+	c.Enter(s.site)
 	return s.fn(s.site, s.vals, func(r types.Row) error {
 		if err := c.tick(); err != nil {
 			return err
@@ -197,10 +198,10 @@ func (k *compiler) projectSet(n *plan.Project, child Op) (Op, error) {
 			}
 			ext.calls = append(ext.calls, s)
 		}
-		k.own(ext)
+		k.Own(ext)
 		child, width = ext, width+len(calls)
 	}
-	fs, err := k.exprs(exprs)
+	fs, err := k.Exprs(exprs)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +218,7 @@ func replaceSets(e query.Expr, width int, calls *[]*query.Call) query.Expr {
 			return nil, false
 		}
 		*calls = append(*calls, call)
-		return &plan.Slot{T: query.T{OID: call.Type(), Mod: call.Typmod()}, N: width + len(*calls) - 1, Name: call.Proc.Name}, true
+		return &query.Slot{T: query.T{OID: call.Type(), Mod: call.Typmod()}, N: width + len(*calls) - 1, Name: call.Proc.Name}, true
 	})
 }
 
@@ -243,7 +244,7 @@ type functionScanOp struct {
 // functionItem is one function: a set, or a scalar that returns one row.
 type functionItem struct {
 	set    *setCall
-	scalar Eval
+	scalar expr.Eval
 	width  int
 	row    types.Row
 }
@@ -256,40 +257,17 @@ func (k *compiler) functionScan(n *plan.FunctionScan) (Op, error) {
 		if call, ok := f.Call.(*query.Call); ok && call.Proc.RetSet {
 			it.set, err = k.setCall(call, f.Columns)
 		} else if ok && call.Type() == types.Record {
-			it.scalar, err = k.recordCall(call, f.Columns)
+			it.scalar, err = k.RecordCall(call, f.Columns)
 		} else {
-			it.scalar, err = k.expr(f.Call)
+			it.scalar, err = k.Expr(f.Call)
 		}
 		if err != nil {
 			return nil, err
 		}
-		it.row = k.space(it.width)
+		it.row = k.Space(it.width)
 		o.items = append(o.items, it)
 	}
 	return o, nil
-}
-
-// recordCall compiles a function that returns a record with the columns that the call lists.
-func (k *compiler) recordCall(n *query.Call, columns []query.Column) (Eval, error) {
-	impl, err := implOf(n.Proc)
-	if err != nil {
-		return nil, err
-	}
-	args, err := k.exprs(n.Args)
-	if err != nil {
-		return nil, err
-	}
-	site := k.siteOf(n)
-	site.Columns = recordColumns(columns)
-	return k.callN(impl.Func, site, args, n.Proc.Strict), nil
-}
-
-func recordColumns(columns []query.Column) []builtin.Column {
-	var out []builtin.Column
-	for _, c := range columns {
-		out = append(out, builtin.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
-	}
-	return out
 }
 
 // each emits the item's rows, all of its width.
@@ -305,7 +283,7 @@ func (it *functionItem) each(c *Ctx, emit Emit) error {
 			return emit(r)
 		})
 	}
-	d, err := it.scalar(c, nil)
+	d, err := it.scalar(&c.Ctx, nil)
 	if err != nil {
 		return err
 	}

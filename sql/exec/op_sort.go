@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"slices"
 
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -13,7 +14,7 @@ import (
 type sortOp struct {
 	child         Op
 	keys          ordering
-	count, offset Eval
+	count, offset expr.Eval
 }
 
 func (k *compiler) sort(n *plan.Sort) (Op, error) {
@@ -22,10 +23,10 @@ func (k *compiler) sort(n *plan.Sort) (Op, error) {
 		return nil, err
 	}
 	o := &sortOp{child: child, keys: newOrdering(n.Keys)}
-	if o.count, err = k.optional(n.Limit); err != nil {
+	if o.count, err = k.Optional(n.Limit); err != nil {
 		return nil, err
 	}
-	o.offset, err = k.optional(n.Offset)
+	o.offset, err = k.Optional(n.Offset)
 	return o, err
 }
 

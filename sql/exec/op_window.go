@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -19,8 +20,8 @@ type windowOp struct {
 
 // windowSpec is a window with the calls over it.
 type windowSpec struct {
-	partition []Eval
-	order     []Eval
+	partition []expr.Eval
+	order     []expr.Eval
 	keys      ordering // over the values of partition, then order
 	nPart     int
 	frame     *frame
@@ -32,7 +33,7 @@ type windowCall struct {
 	out  int
 	fn   builtin.WindowFunc
 	agg  *aggCall
-	args []Eval
+	args []expr.Eval
 	site *builtin.Ctx
 }
 
@@ -63,7 +64,7 @@ func (k *compiler) window(n *plan.Window) (Op, error) {
 func (k *compiler) windowSpec(s query.Window) (*windowSpec, error) {
 	w := &windowSpec{nPart: len(s.Partition)}
 	var err error
-	if w.partition, err = k.exprs(s.Partition); err != nil {
+	if w.partition, err = k.Exprs(s.Partition); err != nil {
 		return nil, err
 	}
 	var keys []plan.SortKey
@@ -71,7 +72,7 @@ func (k *compiler) windowSpec(s query.Window) (*windowSpec, error) {
 		keys = append(keys, plan.SortKey{Slot: i, Type: e.Type()})
 	}
 	for i, o := range s.Order {
-		f, err := k.expr(o.Expr)
+		f, err := k.Expr(o.Expr)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +87,7 @@ func (k *compiler) windowSpec(s query.Window) (*windowSpec, error) {
 func (k *compiler) windowCall(n *query.WindowCall, out int) (*windowCall, error) {
 	impl, ok := builtin.For(n.Proc)
 	if !ok {
-		return nil, notImplemented(n.Proc)
+		return nil, expr.NotImplemented(n.Proc)
 	}
 	c := &windowCall{out: out, fn: impl.Window}
 	var err error
@@ -95,12 +96,12 @@ func (k *compiler) windowCall(n *query.WindowCall, out int) (*windowCall, error)
 		return c, err
 	}
 	if impl.Window == nil {
-		return nil, notImplemented(n.Proc)
+		return nil, expr.NotImplemented(n.Proc)
 	}
-	if c.args, err = k.exprs(n.Args); err != nil {
+	if c.args, err = k.Exprs(n.Args); err != nil {
 		return nil, err
 	}
-	c.site = k.site(&builtin.Ctx{RetType: n.Type(), ArgTypes: typesOf(n.Args)})
+	c.site = k.Site(&builtin.Ctx{RetType: n.Type(), ArgTypes: query.TypesOf(n.Args)})
 	return c, nil
 }
 
@@ -154,10 +155,10 @@ func (s *windowSpec) compute(c *Ctx, store *arena, rows []windowRow) error {
 		if err != nil {
 			return err
 		}
-		if err := evalInto(c, vals, s.partition, rows[i].row); err != nil {
+		if err := expr.EvalInto(&c.Ctx, vals, s.partition, rows[i].row); err != nil {
 			return err
 		}
-		if err := evalInto(c, vals[s.nPart:], s.order, rows[i].row); err != nil {
+		if err := expr.EvalInto(&c.Ctx, vals[s.nPart:], s.order, rows[i].row); err != nil {
 			return err
 		}
 		for j, d := range vals { // they may alias the expressions' scratch space
@@ -251,11 +252,11 @@ func (w *windowCall) begin(c *Ctx, p *windowPartition) windowStep {
 		return w.aggregate(c, p)
 	}
 	r := &builtin.WindowRow{Rows: len(p.rows), NArgs: len(w.args)}
-	r.Arg = func(row, i int) (types.Datum, error) { return w.args[i](c, p.rows[row].row) }
+	r.Arg = func(row, i int) (types.Datum, error) { return w.args[i](&c.Ctx, p.rows[row].row) }
 	return func(i, start, end int, excluded func(int) bool) (types.Datum, error) {
 		r.Pos, r.FrameStart, r.FrameEnd, r.Excluded = i, start, max(start, end), excluded
 		r.PeerStart, r.PeerEnd = p.peerRange(i)
-		enter(c, w.site)
+		c.Enter(w.site)
 		return w.fn(w.site, r)
 	}
 }

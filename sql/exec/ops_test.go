@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/query/querytest"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -32,46 +33,46 @@ func TestSort(t *testing.T) {
 	}
 	check(t, &plan.Sort{Base: in.Base, Child: in, Keys: by(false, false)}, "1|a", "1|z", "2|b", "3|c", "NULL|n")
 	check(t, &plan.Sort{Base: in.Base, Child: in, Keys: by(true, true)}, "NULL|n", "3|c", "2|b", "1|a", "1|z")
-	check(t, &plan.Sort{Base: in.Base, Child: in, Keys: by(false, false), Limit: lit(t, types.Int8, "2"), Offset: lit(t, types.Int8, "1")},
+	check(t, &plan.Sort{Base: in.Base, Child: in, Keys: by(false, false), Limit: querytest.Lit(t, types.Int8, "2"), Offset: querytest.Lit(t, types.Int8, "1")},
 		"1|a", "1|z", "2|b")
-	check(t, &plan.Limit{Base: in.Base, Child: in, Count: lit(t, types.Int8, "2"), Offset: lit(t, types.Int8, "1")}, "1|a", "NULL|n")
-	if _, err := run(t, &plan.Limit{Base: in.Base, Child: in, Count: lit(t, types.Int8, "-1")}); !pgerr.Is(err, "2201W") {
+	check(t, &plan.Limit{Base: in.Base, Child: in, Count: querytest.Lit(t, types.Int8, "2"), Offset: querytest.Lit(t, types.Int8, "1")}, "1|a", "NULL|n")
+	if _, err := run(t, &plan.Limit{Base: in.Base, Child: in, Count: querytest.Lit(t, types.Int8, "-1")}); !pgerr.Is(err, "2201W") {
 		t.Errorf("negative limit: %v", err)
 	}
 }
 
 func TestAggregate(t *testing.T) {
 	in := values(t, intText, "1|a", "2|b", "1|c", "NULL|d", "1|a", "NULL|e")
-	key := []query.Expr{slot(0, types.Int4)}
-	count, sum := agg(t, "count"), agg(t, "sum", slot(0, types.Int4))
-	distinct := agg(t, "count", slot(1, types.Text))
+	key := []query.Expr{querytest.Slot(0, types.Int4)}
+	count, sum := agg(t, "count"), agg(t, "sum", querytest.Slot(0, types.Int4))
+	distinct := agg(t, "count", querytest.Slot(1, types.Text))
 	distinct.Distinct = true
 	filtered := agg(t, "count")
-	filtered.Filter = op(t, "=", slot(1, types.Text), lit(t, types.Text, "a"))
+	filtered.Filter = querytest.Op(t, "=", querytest.Slot(1, types.Text), querytest.Lit(t, types.Text, "a"))
 	n := &plan.Aggregate{Base: cols(types.Int4, types.Int8, types.Int8, types.Int8, types.Int8), Child: in, Keys: key,
 		Aggs: []*query.Agg{count, sum, distinct, filtered}}
 	check(t, n, "1|3|3|2|2", "2|1|2|1|0", "NULL|2|NULL|2|0")
 
-	empty := &plan.Filter{Base: in.Base, Child: in, Cond: lit(t, types.Bool, "f")}
+	empty := &plan.Filter{Base: in.Base, Child: in, Cond: querytest.Lit(t, types.Bool, "f")}
 	check(t, &plan.Aggregate{Base: cols(types.Int8, types.Int8), Child: empty, Aggs: []*query.Agg{count, sum}}, "0|NULL")
 	check(t, &plan.Aggregate{Base: cols(types.Int4, types.Int8), Child: empty, Keys: key, Aggs: []*query.Agg{count}})
 
 	sets := &plan.Aggregate{Base: cols(types.Int4, types.Text, types.Int8, types.Int4), Child: in,
-		Keys: []query.Expr{slot(0, types.Int4), slot(1, types.Text)}, Sets: [][]int{{}, {0}}, Aggs: []*query.Agg{count}}
+		Keys: []query.Expr{querytest.Slot(0, types.Int4), querytest.Slot(1, types.Text)}, Sets: [][]int{{}, {0}}, Aggs: []*query.Agg{count}}
 	check(t, sets, "NULL|NULL|6|0", "1|NULL|3|1", "2|NULL|1|1", "NULL|NULL|2|1")
 }
 
 // TestAggregateSplit computes in two halves what one computes whole.
 func TestAggregateSplit(t *testing.T) {
 	in := values(t, intText, "1|a", "2|b", "1|c", "NULL|d", "7|a")
-	aggs := []*query.Agg{agg(t, "count"), agg(t, "sum", slot(0, types.Int4)), agg(t, "avg", slot(0, types.Int4)),
-		agg(t, "min", slot(1, types.Text)), agg(t, "max", slot(0, types.Int4))}
+	aggs := []*query.Agg{agg(t, "count"), agg(t, "sum", querytest.Slot(0, types.Int4)), agg(t, "avg", querytest.Slot(0, types.Int4)),
+		agg(t, "min", querytest.Slot(1, types.Text)), agg(t, "max", querytest.Slot(0, types.Int4))}
 	for _, sets := range [][][]int{nil, {{}, {0}}} {
 		outs := []types.OID{types.Text, types.Int8, types.Int8, types.Numeric, types.Text, types.Int4}
 		if sets != nil {
 			outs = append(outs, types.Int4)
 		}
-		whole := &plan.Aggregate{Base: cols(outs...), Child: in, Keys: []query.Expr{slot(1, types.Text)}, Sets: sets, Aggs: aggs}
+		whole := &plan.Aggregate{Base: cols(outs...), Child: in, Keys: []query.Expr{querytest.Slot(1, types.Text)}, Sets: sets, Aggs: aggs}
 		part := *whole
 		part.Mode = plan.AggPartial
 		final := *whole
@@ -114,7 +115,7 @@ func TestJoins(t *testing.T) {
 	l := values(t, intText, "1|a", "2|b", "NULL|n", "2|bb")
 	r := values(t, intText, "2|x", "2|y", "3|z", "NULL|m")
 	both := cols(types.Int4, types.Text, types.Int4, types.Text)
-	on := op(t, "=", slot(0, types.Int4), slot(2, types.Int4))
+	on := querytest.Op(t, "=", querytest.Slot(0, types.Int4), querytest.Slot(2, types.Int4))
 	wants := map[query.JoinKind][]string{
 		query.Inner: {"2|b|2|x", "2|b|2|y", "2|bb|2|x", "2|bb|2|y"},
 		query.Left:  {"1|a|NULL|NULL", "2|b|2|x", "2|b|2|y", "NULL|n|NULL|NULL", "2|bb|2|x", "2|bb|2|y"},
@@ -130,49 +131,49 @@ func TestJoins(t *testing.T) {
 			if kind == query.Semi || kind == query.Anti {
 				out = l.Base
 			}
-			k := []query.Expr{slot(0, types.Int4)}
+			k := []query.Expr{querytest.Slot(0, types.Int4)}
 			check(t, &plan.HashJoin{Base: out, Kind: kind, Left: l, Right: r, LeftKeys: k, RightKeys: k, KeyTypes: []types.OID{types.Int4}}, want...)
 			check(t, &plan.NestLoop{Base: out, Kind: kind, Left: l, Right: r, On: on}, want...)
 		})
 	}
-	k := []query.Expr{slot(0, types.Int4)}
+	k := []query.Expr{querytest.Slot(0, types.Int4)}
 	check(t, &plan.HashJoin{Base: both, Left: l, Right: r, LeftKeys: k, RightKeys: k, KeyTypes: []types.OID{types.Int4}, NullsEqual: []bool{true},
-		On: op(t, "<>", slot(3, types.Text), lit(t, types.Text, "x"))}, "2|b|2|y", "NULL|n|NULL|m", "2|bb|2|y")
+		On: querytest.Op(t, "<>", querytest.Slot(3, types.Text), querytest.Lit(t, types.Text, "x"))}, "2|b|2|y", "NULL|n|NULL|m", "2|bb|2|y")
 }
 
 func TestLateral(t *testing.T) {
 	l := values(t, intText, "1|a", "3|b")
-	r := &plan.Values{Base: cols(types.Int4), Rows: [][]query.Expr{{op(t, "+", &plan.Outer{T: query.Of(types.Int4), N: 0}, lit(t, types.Int4, "1"))}}}
+	r := &plan.Values{Base: cols(types.Int4), Rows: [][]query.Expr{{querytest.Op(t, "+", &query.Outer{T: query.Of(types.Int4), N: 0}, querytest.Lit(t, types.Int4, "1"))}}}
 	check(t, &plan.NestLoop{Base: cols(types.Int4, types.Text, types.Int4), Left: l, Right: r,
-		Binds: []plan.Bind{{Param: 0, Expr: slot(0, types.Int4)}}}, "1|a|2", "3|b|4")
+		Binds: []plan.Bind{{Param: 0, Expr: querytest.Slot(0, types.Int4)}}}, "1|a|2", "3|b|4")
 }
 
 func TestRecursive(t *testing.T) {
 	one := []types.OID{types.Int4}
 	work := &plan.CTEScan{Base: cols(one...), ID: 0, Work: true}
-	step := &plan.Project{Base: cols(one...), Exprs: []query.Expr{op(t, "+", slot(0, types.Int4), lit(t, types.Int4, "1"))},
-		Child: &plan.Filter{Base: cols(one...), Child: work, Cond: op(t, "<", slot(0, types.Int4), lit(t, types.Int4, "4"))}}
+	step := &plan.Project{Base: cols(one...), Exprs: []query.Expr{querytest.Op(t, "+", querytest.Slot(0, types.Int4), querytest.Lit(t, types.Int4, "1"))},
+		Child: &plan.Filter{Base: cols(one...), Child: work, Cond: querytest.Op(t, "<", querytest.Slot(0, types.Int4), querytest.Lit(t, types.Int4, "4"))}}
 	scan := &plan.CTEScan{Base: cols(one...), ID: 0}
 	check(t, &plan.With{Base: cols(one...), CTEs: []plan.CTEPlan{{ID: 0, Plan: values(t, one, "1"), Step: step}}, Child: scan}, "1", "2", "3", "4")
-	same := &plan.Project{Base: cols(one...), Exprs: []query.Expr{slot(0, types.Int4)}, Child: work}
+	same := &plan.Project{Base: cols(one...), Exprs: []query.Expr{querytest.Slot(0, types.Int4)}, Child: work}
 	check(t, &plan.With{Base: cols(one...), CTEs: []plan.CTEPlan{{ID: 0, Plan: values(t, one, "1", "1"), Step: same, Distinct: true}}, Child: scan}, "1")
 }
 
 func TestSubPlans(t *testing.T) {
 	in := values(t, []types.OID{types.Int4}, "1", "2", "NULL")
 	sub := func(rows ...string) *plan.Values { return values(t, []types.OID{types.Int4}, rows...) }
-	test := op(t, "=", slot(0, types.Int4), &query.SubColumn{T: query.Of(types.Int4)})
+	test := querytest.Op(t, "=", querytest.Slot(0, types.Int4), &query.SubColumn{T: query.Of(types.Int4)})
 	project := func(s *plan.SubPlan) plan.Node {
 		return &plan.Project{Base: cols(s.OID), Child: in, Exprs: []query.Expr{s}}
 	}
-	hash := []query.Expr{slot(0, types.Int4)}
+	hash := []query.Expr{querytest.Slot(0, types.Int4)}
 	bool := query.Of(types.Bool)
 	for _, left := range [][]query.Expr{nil, hash} {
 		check(t, project(&plan.SubPlan{T: bool, Kind: query.SubAny, Plan: sub("1", "5"), Test: test, HashLeft: left}), "t", "f", "NULL")
 		check(t, project(&plan.SubPlan{T: bool, Kind: query.SubAny, Plan: sub("1", "NULL"), Test: test, HashLeft: left}), "t", "NULL", "NULL")
 		check(t, project(&plan.SubPlan{T: bool, Kind: query.SubAny, Plan: sub(), Test: test, HashLeft: left}), "f", "f", "f")
 	}
-	ne := op(t, "<>", slot(0, types.Int4), &query.SubColumn{T: query.Of(types.Int4)})
+	ne := querytest.Op(t, "<>", querytest.Slot(0, types.Int4), &query.SubColumn{T: query.Of(types.Int4)})
 	check(t, project(&plan.SubPlan{T: bool, Kind: query.SubAll, Plan: sub("1", "NULL"), Test: ne}), "f", "NULL", "NULL")
 	check(t, project(&plan.SubPlan{T: query.Of(types.Int4), Kind: query.SubScalar, Plan: sub("9")}), "9", "9", "9")
 	check(t, project(&plan.SubPlan{T: query.Of(types.Int4), Kind: query.SubScalar, Plan: sub()}), "NULL", "NULL", "NULL")
@@ -180,19 +181,19 @@ func TestSubPlans(t *testing.T) {
 	if _, err := run(t, project(&plan.SubPlan{T: query.Of(types.Int4), Kind: query.SubScalar, Plan: sub("1", "2")})); !pgerr.Is(err, "21000") {
 		t.Errorf("two rows: %v", err)
 	}
-	outer := &plan.Outer{T: query.Of(types.Int4), N: 0}
-	inner := &plan.Filter{Base: cols(types.Int4), Child: sub("1", "3"), Cond: op(t, "=", slot(0, types.Int4), outer)}
-	check(t, project(&plan.SubPlan{T: bool, Kind: query.SubExists, Plan: inner, Binds: []plan.Bind{{Param: 0, Expr: slot(0, types.Int4)}}}), "t", "f", "f")
+	outer := &query.Outer{T: query.Of(types.Int4), N: 0}
+	inner := &plan.Filter{Base: cols(types.Int4), Child: sub("1", "3"), Cond: querytest.Op(t, "=", querytest.Slot(0, types.Int4), outer)}
+	check(t, project(&plan.SubPlan{T: bool, Kind: query.SubExists, Plan: inner, Binds: []plan.Bind{{Param: 0, Expr: querytest.Slot(0, types.Int4)}}}), "t", "f", "f")
 	// A subquery without binds that reads a parameter of the one around it is not kept between rows.
 	nested := &plan.Project{Base: cols(types.Bool), Child: &plan.Values{Rows: [][]query.Expr{{}}},
 		Exprs: []query.Expr{&plan.SubPlan{T: bool, Kind: query.SubExists, Plan: inner}}}
-	check(t, project(&plan.SubPlan{T: bool, Kind: query.SubScalar, Plan: nested, Binds: []plan.Bind{{Param: 0, Expr: slot(0, types.Int4)}}}), "t", "f", "f")
+	check(t, project(&plan.SubPlan{T: bool, Kind: query.SubScalar, Plan: nested, Binds: []plan.Bind{{Param: 0, Expr: querytest.Slot(0, types.Int4)}}}), "t", "f", "f")
 }
 
 func TestWindow(t *testing.T) {
 	in := values(t, []types.OID{types.Text, types.Int4}, "a|1", "b|5", "a|2", "a|2", "b|6")
-	order := []query.WindowOrder{{Expr: slot(1, types.Int4)}}
-	part := []query.Expr{slot(0, types.Text)}
+	order := []query.WindowOrder{{Expr: querytest.Slot(1, types.Int4)}}
+	part := []query.Expr{querytest.Slot(0, types.Text)}
 	call := func(name string, w int, args ...query.Expr) *query.WindowCall {
 		a := fnOrAgg(t, name, args...)
 		a.Window = w
@@ -203,10 +204,10 @@ func TestWindow(t *testing.T) {
 		Specs: []query.Window{
 			{Partition: part, Order: order},
 			{Partition: part, Order: order, Frame: query.Frame{Options: rows | between | startPrec | endFoll,
-				Start: lit(t, types.Int8, "1"), End: lit(t, types.Int8, "1")}},
+				Start: querytest.Lit(t, types.Int8, "1"), End: querytest.Lit(t, types.Int8, "1")}},
 		},
-		Calls: []*query.WindowCall{call("row_number", 0), call("rank", 0), call("sum", 0, slot(1, types.Int4)), call("sum", 1, slot(1, types.Int4)),
-			call("lag", 0, slot(1, types.Int4))}}
+		Calls: []*query.WindowCall{call("row_number", 0), call("rank", 0), call("sum", 0, querytest.Slot(1, types.Int4)), call("sum", 1, querytest.Slot(1, types.Int4)),
+			call("lag", 0, querytest.Slot(1, types.Int4))}}
 	check(t, n, "a|1|1|1|1|3|NULL", "a|2|2|2|5|5|1", "a|2|3|2|5|4|2", "b|5|1|1|5|11|NULL", "b|6|2|2|11|11|5")
 }
 
@@ -229,7 +230,7 @@ func TestMemoryLimit(t *testing.T) {
 	cross := plan.Node(in)
 	for range 14 {
 		cross = &plan.NestLoop{Base: cols(types.Int4), Left: cross, Right: in}
-		cross = &plan.Project{Base: cols(types.Int4, types.Text), Child: cross, Exprs: []query.Expr{slot(0, types.Int4), slot(1, types.Text)}}
+		cross = &plan.Project{Base: cols(types.Int4, types.Text), Child: cross, Exprs: []query.Expr{querytest.Slot(0, types.Int4), querytest.Slot(1, types.Text)}}
 	}
 	n := &plan.Sort{Base: in.Base, Child: cross, Keys: []plan.SortKey{{Slot: 0, Type: types.Int4}}}
 	p, err := exec.Compile(&plan.Plan{Root: n})

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -29,7 +30,7 @@ type instance struct {
 	runs    uint64       // number of executions: caches of earlier ones are invalid
 	ctx     Ctx          // of the fragment side, see RunTask
 	local   local        // likewise
-	scratch scratch      // of op
+	scratch expr.Scratch // of op
 }
 
 // keptInstances bounds the idle instances of a program.
@@ -50,12 +51,12 @@ func compileNode(root plan.Node, outers int) (*Program, error) {
 }
 
 func (p *Program) instance() (*instance, error) {
-	k := &compiler{}
+	k := newCompiler()
 	op, err := k.node(p.root)
 	if err != nil {
 		return nil, err
 	}
-	return &instance{op: op, gathers: k.gathers, globals: k.globals, scratch: k.scratch}, nil
+	return &instance{op: op, gathers: k.gathers, globals: k.globals, scratch: k.Scratch}, nil
 }
 
 func (p *Program) acquire() (*instance, error) {
@@ -84,11 +85,11 @@ func (p *Program) release(in *instance) {
 
 // rest leaves nothing of the execution that has ended.
 func (in *instance) rest() {
-	in.scratch.rest()
+	in.scratch.Rest()
 	in.reads = snapshot{gathers: in.gathers}
-	outers := in.ctx.outers[:cap(in.ctx.outers)]
+	outers := in.ctx.Outers[:cap(in.ctx.Outers)]
 	clear(outers)
-	in.ctx, in.local = Ctx{outers: outers[:0]}, local{}
+	in.ctx, in.local = Ctx{Ctx: expr.Ctx{Outers: outers[:0]}}, local{}
 }
 
 // Run executes the program at the gateway and passes rows to emit. If emit returns an error, Run
@@ -109,13 +110,13 @@ func (p *Program) Run(c *Ctx, emit Emit) error {
 // begin prepares a Ctx for an execution of the instance.
 func (c *Ctx) begin(in *instance, outers int) {
 	in.runs++
-	c.run = in.runs
+	c.Run, c.Execution = in.runs, c
 	c.Affected, c.Keys, c.parted = 0, KeyChanges{}, c.Steady
-	if cap(c.outers) < outers {
-		c.outers = make(types.Row, outers)
+	if cap(c.Outers) < outers {
+		c.Outers = make(types.Row, outers)
 	}
-	c.outers = c.outers[:outers]
-	clear(c.outers)
+	c.Outers = c.Outers[:outers]
+	clear(c.Outers)
 }
 
 // CompileTask compiles the plan of tasks from another node, which run many times.

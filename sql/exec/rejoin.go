@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -10,12 +11,12 @@ import (
 type rejoin struct {
 	tables    []plan.Reread
 	unmatched []unmatched
-	cond      Eval
+	cond      expr.Eval
 	same      []int
 }
 
 type unmatched struct {
-	on    Eval
+	on    expr.Eval
 	slots []int
 }
 
@@ -25,14 +26,14 @@ func (k *compiler) rejoin(n *plan.Rejoin) (*rejoin, error) {
 	}
 	r := &rejoin{tables: n.Tables, same: n.Same}
 	for _, u := range n.Unmatched {
-		on, err := k.optional(u.On)
+		on, err := k.Optional(u.On)
 		if err != nil {
 			return nil, err
 		}
 		r.unmatched = append(r.unmatched, unmatched{on, u.Slots})
 	}
 	var err error
-	r.cond, err = k.optional(n.Cond)
+	r.cond, err = k.Optional(n.Cond)
 	return r, err
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -36,12 +37,12 @@ type restoring struct {
 	insertion
 	of    *Restore
 	cols  []int // of the values
-	exprs []Eval
+	exprs []expr.Eval
 }
 
 // Run stores the rows that source emits, as wide as the table was, in the transaction of c.
 func (r *Restore) Run(c *Ctx, source func(Emit) error) error {
-	k := &compiler{}
+	k := newCompiler()
 	rule, err := k.tableRule(r.node)
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func (r *Restore) Run(c *Ctx, source func(Emit) error) error {
 	in := &restoring{of: r, insertion: insertion{c: c, o: &insertOp{node: r.node, rule: rule, next: make(types.Row, len(rule.table.kinds))}}}
 	in.out = &sender{c: c, node: plan.Stage{Modify: r.node}, program: r.program}
 	for _, a := range r.node.Assign {
-		f, err := k.expr(a.Expr)
+		f, err := k.Expr(a.Expr)
 		if err != nil {
 			return err
 		}
@@ -70,7 +71,7 @@ func (r *Restore) Run(c *Ctx, source func(Emit) error) error {
 func (in *restoring) take(row types.Row) error {
 	o := in.o
 	for i, f := range in.exprs {
-		d, err := f(in.c, row)
+		d, err := f(&in.c.Ctx, row)
 		if err != nil {
 			return err
 		}
@@ -131,7 +132,7 @@ func (r *tableRule) checkThere(c *Ctx, row types.Row) error {
 		}
 	}
 	for _, k := range r.checks {
-		d, err := k.expr(c, row)
+		d, err := k.expr(&c.Ctx, row)
 		if err != nil {
 			return err
 		}

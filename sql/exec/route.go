@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -10,13 +11,13 @@ import (
 // router evaluates a plan.Route to the buckets it names.
 type router struct {
 	table    *table
-	keys     [][]Eval
-	keyArray Eval
-	content  [][]Eval
-	arrays   []Eval
+	keys     [][]expr.Eval
+	keyArray expr.Eval
+	content  [][]expr.Eval
+	arrays   []expr.Eval
 	types    [][]types.OID // of content's values, and after them of the array's elements
 	ranges   []fieldRange  // by field, or empty
-	lo, hi   Eval
+	lo, hi   expr.Eval
 	never    bool
 	lateral  bool // reads outer parameters: known only when the step runs
 	vals     types.Row
@@ -34,7 +35,7 @@ func (k *compiler) router(r *plan.Route) (*router, error) {
 		}
 	}
 	for _, tuple := range r.Keys {
-		fs, err := k.exprs(tuple)
+		fs, err := k.Exprs(tuple)
 		if err != nil {
 			return nil, err
 		}
@@ -44,13 +45,13 @@ func (k *compiler) router(r *plan.Route) (*router, error) {
 	if err := k.content(o, r); err != nil {
 		return nil, err
 	}
-	if o.keyArray, err = k.optional(r.KeyArray); err != nil {
+	if o.keyArray, err = k.Optional(r.KeyArray); err != nil {
 		return nil, err
 	}
-	if o.lo, err = k.optional(r.Lo); err != nil {
+	if o.lo, err = k.Optional(r.Lo); err != nil {
 		return nil, err
 	}
-	if o.hi, err = k.optional(r.Hi); err != nil {
+	if o.hi, err = k.Optional(r.Hi); err != nil {
 		return nil, err
 	}
 	if o.span, err = k.keySpan(o.table, r.Span); err != nil {
@@ -62,19 +63,19 @@ func (k *compiler) router(r *plan.Route) (*router, error) {
 	o.index, err = k.finder(r.Index)
 	for _, e := range routeExprs(r) {
 		visitExpr(e, func(x query.Expr) {
-			if _, ok := x.(*plan.Outer); ok {
+			if _, ok := x.(*query.Outer); ok {
 				o.lateral = true
 			}
 		})
 	}
-	k.own(o)
+	k.Own(o)
 	return o, err
 }
 
 // content compiles the route's conditions on the policy's fields.
 func (k *compiler) content(o *router, r *plan.Route) error {
 	for i := range r.Content {
-		fs, err := k.exprs(r.Content[i])
+		fs, err := k.Exprs(r.Content[i])
 		if err != nil {
 			return err
 		}
@@ -82,9 +83,9 @@ func (k *compiler) content(o *router, r *plan.Route) error {
 		for _, e := range r.Content[i] {
 			oids = append(oids, e.Type())
 		}
-		arr := Eval(nil)
+		arr := expr.Eval(nil)
 		if i < len(r.ContentArray) && r.ContentArray[i] != nil {
-			if arr, err = k.optional(r.ContentArray[i]); err != nil {
+			if arr, err = k.Optional(r.ContentArray[i]); err != nil {
 				return err
 			}
 			oids = append(oids, types.ElemOf(r.ContentArray[i].Type()))
@@ -96,11 +97,11 @@ func (k *compiler) content(o *router, r *plan.Route) error {
 			o.ranges = append(o.ranges, fieldRange{})
 			continue
 		}
-		from, err := k.expr(b.From)
+		from, err := k.Expr(b.From)
 		if err != nil {
 			return err
 		}
-		to, err := k.expr(b.To)
+		to, err := k.Expr(b.To)
 		if err != nil {
 			return err
 		}
@@ -112,7 +113,8 @@ func (k *compiler) content(o *router, r *plan.Route) error {
 // RouteBuckets evaluates a route for EXPLAIN; known is false if it depends on values that only the
 // running plan has.
 func RouteBuckets(c *Ctx, r *plan.Route) (set shardmap.BucketSet, known bool, err error) {
-	o, err := (&compiler{}).router(r)
+	c.Execution = c
+	o, err := newCompiler().router(r)
 	if err != nil {
 		return o.table.all(), false, err
 	}
@@ -190,7 +192,7 @@ func (o *router) byKeys(c *Ctx) (shardmap.BucketSet, error) {
 	}
 	var out []shardmap.Bucket
 	for _, tuple := range o.keys {
-		if err := evalInto(c, o.vals, tuple, nil); err != nil {
+		if err := expr.EvalInto(&c.Ctx, o.vals, tuple, nil); err != nil {
 			return shardmap.BucketSet{}, err
 		}
 		b, err := o.table.bucketOf(o.vals)
@@ -206,7 +208,7 @@ func (o *router) byKeys(c *Ctx) (shardmap.BucketSet, error) {
 
 // byKey is byKeys for a single key, without lists.
 func (o *router) byKey(c *Ctx) (shardmap.BucketSet, error) {
-	if err := evalInto(c, o.vals, o.keys[0], nil); err != nil {
+	if err := expr.EvalInto(&c.Ctx, o.vals, o.keys[0], nil); err != nil {
 		return shardmap.BucketSet{}, err
 	}
 	b, err := o.table.bucketOf(o.vals)
@@ -234,8 +236,8 @@ func (o *router) byKeyArray(c *Ctx) (shardmap.BucketSet, error) {
 	return shardmap.BucketSetOf(out...), nil
 }
 
-func arrayElems(c *Ctx, e Eval) ([]types.Datum, error) {
-	d, err := e(c, nil)
+func arrayElems(c *Ctx, e expr.Eval) ([]types.Datum, error) {
+	d, err := e(&c.Ctx, nil)
 	if err != nil || d.IsNull() {
 		return nil, err
 	}
@@ -296,7 +298,7 @@ func (o *router) contentValues(c *Ctx, i int) ([]shardmap.Value, bool, error) {
 	}
 	oids := o.types[i]
 	for n, f := range o.content[i] {
-		d, err := f(c, nil)
+		d, err := f(&c.Ctx, nil)
 		if err != nil {
 			return nil, false, err
 		}
@@ -335,13 +337,13 @@ func (o *router) valuesOf(c *Ctx, i int, oid types.OID, d types.Datum) ([]shardm
 func (o *router) interval(c *Ctx) (shardmap.BucketSet, error) {
 	lo, hi := int64(0), int64(shardmap.BucketCount)
 	for _, b := range []struct {
-		f    Eval
+		f    expr.Eval
 		into *int64
 	}{{o.lo, &lo}, {o.hi, &hi}} {
 		if b.f == nil {
 			continue
 		}
-		d, err := b.f(c, nil)
+		d, err := b.f(&c.Ctx, nil)
 		if err != nil || d.IsNull() {
 			return shardmap.BucketSet{}, err
 		}

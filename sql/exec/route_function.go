@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -100,7 +101,7 @@ func finite(d types.Datum) bool {
 
 // fieldRange is a plan.FieldRange to evaluate.
 type fieldRange struct {
-	from, to       Eval
+	from, to       expr.Eval
 	fromOID, toOID types.OID
 	toInc          bool
 }
@@ -108,11 +109,11 @@ type fieldRange struct {
 // rangeValues returns the values of field i between its bounds, false if there are too many.
 func (o *router) rangeValues(c *Ctx, i int) ([]shardmap.Value, bool, error) {
 	r := o.ranges[i]
-	lo, err := r.from(c, nil)
+	lo, err := r.from(&c.Ctx, nil)
 	if err != nil {
 		return nil, false, err
 	}
-	hi, err := r.to(c, nil)
+	hi, err := r.to(&c.Ctx, nil)
 	if err != nil || lo.IsNull() || hi.IsNull() {
 		return nil, true, err
 	}

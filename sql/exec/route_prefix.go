@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 )
@@ -9,10 +10,10 @@ import (
 // beginning evaluates a plan.Route's conditions on the beginning of the text that rows are hashed
 // by.
 type beginning struct {
-	texts          []Eval
-	end            string // of each of the texts
-	like, from, to Eval   // nil: no condition
-	inclusive      bool   // of to
+	texts          []expr.Eval
+	end            string    // of each of the texts
+	like, from, to expr.Eval // nil: no condition
+	inclusive      bool      // of to
 }
 
 func (k *compiler) beginning(r *plan.Route) (*beginning, error) {
@@ -21,14 +22,14 @@ func (k *compiler) beginning(r *plan.Route) (*beginning, error) {
 	}
 	o := &beginning{end: r.UnderEnd, inclusive: r.UnderToInc}
 	var err error
-	if o.texts, err = k.exprs(r.Under); err != nil {
+	if o.texts, err = k.Exprs(r.Under); err != nil {
 		return nil, err
 	}
 	for _, e := range []struct {
-		into *Eval
+		into *expr.Eval
 		from query.Expr
 	}{{&o.like, r.UnderLike}, {&o.from, r.UnderFrom}, {&o.to, r.UnderTo}} {
-		if *e.into, err = k.optional(e.from); err != nil {
+		if *e.into, err = k.Optional(e.from); err != nil {
 			return nil, err
 		}
 	}
@@ -53,7 +54,7 @@ func (o *beginning) buckets(c *Ctx, t *table) (shardmap.BucketSet, error) {
 // begins returns texts. The text that rows are hashed by begins with one of them.
 func (o *beginning) begins(c *Ctx) (out []string, err error) {
 	for _, f := range o.texts {
-		d, err := f(c, nil)
+		d, err := f(&c.Ctx, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -63,17 +64,17 @@ func (o *beginning) begins(c *Ctx) (out []string, err error) {
 	}
 	switch {
 	case o.like != nil:
-		d, err := o.like(c, nil)
+		d, err := o.like(&c.Ctx, nil)
 		if err != nil || d.IsNull() {
 			return nil, err
 		}
 		out = append(out, plan.LikePrefix(d.S))
 	case o.from != nil && o.to != nil:
-		lo, err := o.from(c, nil)
+		lo, err := o.from(&c.Ctx, nil)
 		if err != nil || lo.IsNull() {
 			return nil, err
 		}
-		hi, err := o.to(c, nil)
+		hi, err := o.to(&c.Ctx, nil)
 		if err != nil || hi.IsNull() {
 			return nil, err
 		}

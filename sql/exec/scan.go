@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -20,10 +21,10 @@ type scanOp struct {
 	table   *table
 	access  plan.AccessKind
 	slots   []scanSlot
-	filter  Eval
-	keys    [][]Eval
-	array   Eval
-	lo, hi  Eval
+	filter  expr.Eval
+	keys    [][]expr.Eval
+	array   expr.Eval
+	lo, hi  expr.Eval
 	loInc   bool
 	hiInc   bool
 	desc    bool
@@ -62,17 +63,17 @@ func (k *compiler) scan(n *plan.Scan) (Op, error) {
 		o.slots = append(o.slots, sl)
 	}
 	for _, tuple := range n.Keys {
-		fs, err := k.exprs(tuple)
+		fs, err := k.Exprs(tuple)
 		if err != nil {
 			return nil, err
 		}
 		o.keys = append(o.keys, fs)
 	}
 	for _, e := range []struct {
-		into *Eval
+		into *expr.Eval
 		from query.Expr
 	}{{&o.filter, n.Filter}, {&o.array, n.KeyArray}, {&o.lo, n.Lo}, {&o.hi, n.Hi}} {
-		if *e.into, err = k.optional(e.from); err != nil {
+		if *e.into, err = k.Optional(e.from); err != nil {
 			return nil, err
 		}
 	}
@@ -192,7 +193,7 @@ func (o *scanOp) byKeys(c *Ctx, view View) error {
 	}
 	var seen keySet
 	for _, tuple := range o.keys {
-		if err := evalInto(c, o.vals, tuple, nil); err != nil {
+		if err := expr.EvalInto(&c.Ctx, o.vals, tuple, nil); err != nil {
 			return err
 		}
 		if len(o.keys) > 1 && !anyNull(o.vals) {
@@ -216,7 +217,7 @@ func anyNull(row types.Row) bool {
 
 // byArray reads the rows whose single key column is in an array, each once.
 func (o *scanOp) byArray(c *Ctx, view View) error {
-	d, err := o.array(c, nil)
+	d, err := o.array(&c.Ctx, nil)
 	if err != nil || d.IsNull() {
 		return err
 	}
@@ -295,7 +296,7 @@ func (o *scanOp) orderSpan(c *Ctx) (span txn.Span, empty bool, err error) {
 	span = txn.Prefix(prefix)
 	first := o.table.def.Columns[o.table.key[0]].Type
 	if o.lo != nil {
-		d, err := o.lo(c, nil)
+		d, err := o.lo(&c.Ctx, nil)
 		if err != nil || d.IsNull() {
 			return span, true, err
 		}
@@ -305,7 +306,7 @@ func (o *scanOp) orderSpan(c *Ctx) (span txn.Span, empty bool, err error) {
 		}
 	}
 	if o.hi != nil {
-		d, err := o.hi(c, nil)
+		d, err := o.hi(&c.Ctx, nil)
 		if err != nil || d.IsNull() {
 			return span, true, err
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -40,16 +41,16 @@ func (t *table) all() shardmap.BucketSet {
 // keySpan evaluates a plan.KeySpan to ranges of encoded keys.
 type keySpan struct {
 	table        *table
-	equal        [][]Eval
-	lo, hi       Eval
+	equal        [][]expr.Eval
+	lo, hi       expr.Eval
 	loInc, hiInc bool
-	prefix       Eval
+	prefix       expr.Eval
 	loRow, hiRow rowBound
 }
 
 // rowBound is a bound on several columns together; without values there is none.
 type rowBound struct {
-	values    []Eval
+	values    []expr.Eval
 	inclusive bool
 }
 
@@ -63,27 +64,27 @@ func (k *compiler) keySpan(t *table, x *plan.KeySpan) (*keySpan, error) {
 	}
 	o := &keySpan{table: t, loInc: x.LoInc, hiInc: x.HiInc}
 	for _, list := range x.Equal {
-		fs, err := k.exprs(list)
+		fs, err := k.Exprs(list)
 		if err != nil {
 			return nil, err
 		}
 		o.equal = append(o.equal, fs)
 	}
 	for _, e := range []struct {
-		into *Eval
+		into *expr.Eval
 		from query.Expr
 	}{{&o.lo, x.Lo}, {&o.hi, x.Hi}, {&o.prefix, x.Prefix}} {
 		var err error
-		if *e.into, err = k.optional(e.from); err != nil {
+		if *e.into, err = k.Optional(e.from); err != nil {
 			return nil, err
 		}
 	}
 	var err error
 	o.loRow.inclusive, o.hiRow.inclusive = x.LoRowInc, x.HiRowInc
-	if o.loRow.values, err = k.exprs(x.LoRow); err != nil {
+	if o.loRow.values, err = k.Exprs(x.LoRow); err != nil {
 		return nil, err
 	}
-	o.hiRow.values, err = k.exprs(x.HiRow)
+	o.hiRow.values, err = k.Exprs(x.HiRow)
 	return o, err
 }
 
@@ -94,7 +95,7 @@ func (o *keySpan) ranges(c *Ctx) ([]shardmap.KeyRange, error) {
 	for i, list := range o.equal {
 		var next [][]byte
 		for _, f := range list {
-			d, err := f(c, nil)
+			d, err := f(&c.Ctx, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -128,12 +129,12 @@ func (o *keySpan) append(start []byte, column int, d types.Datum) []byte {
 // bounds.
 func (o *keySpan) behind(c *Ctx, start []byte) (r shardmap.KeyRange, ok bool, err error) {
 	r = shardmap.KeyRange{Start: start, End: txn.PrefixEnd(start)}
-	narrow := func(f Eval, take func(d types.Datum)) bool {
+	narrow := func(f expr.Eval, take func(d types.Datum)) bool {
 		if f == nil || err != nil {
 			return err == nil
 		}
 		var d types.Datum
-		if d, err = f(c, nil); err != nil || d.IsNull() {
+		if d, err = f(&c.Ctx, nil); err != nil || d.IsNull() {
 			return false
 		}
 		take(d)
@@ -200,7 +201,7 @@ func (o *keySpan) byRows(c *Ctx, start []byte, r *shardmap.KeyRange) (ok bool, e
 func (o *keySpan) rowKey(c *Ctx, start []byte, b *rowBound) (key []byte, inclusive, ok bool, err error) {
 	key = start
 	for i, f := range b.values {
-		d, err := f(c, nil)
+		d, err := f(&c.Ctx, nil)
 		if err != nil {
 			return nil, false, false, err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
@@ -139,7 +140,7 @@ func scriptAnswer(d *database, ctx *analyze.Context, text string) string {
 	if err != nil {
 		return describe(err)
 	}
-	pl, err := plan.Build(q, plan.Env{Fold: exec.EvalConst})
+	pl, err := plan.Build(q, plan.Env{Fold: expr.EvalConst})
 	if err != nil {
 		return describe(err)
 	}

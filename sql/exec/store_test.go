@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/query/querytest"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -21,9 +22,9 @@ func fill(d *database, table *catalog.Table, n int) {
 	v := &plan.Values{Base: cols(orderTypes...)}
 	for i := range n {
 		v.Rows = append(v.Rows, []query.Expr{
-			lit(d.t, types.Text, fmt.Sprintf("orders/%d-A", i)),
+			querytest.Lit(d.t, types.Text, fmt.Sprintf("orders/%d-A", i)),
 			&query.Const{T: query.Of(types.JSONB), Value: doc(d.t, fmt.Sprintf(`{"State":"S%d","Total":%d.5}`, i%7, i))},
-			lit(d.t, types.Int4, fmt.Sprint(i)),
+			querytest.Lit(d.t, types.Int4, fmt.Sprint(i)),
 		})
 	}
 	_, affected, err := d.exec(&plan.Modify{Kind: plan.ModInsert, Table: table, Child: v})
@@ -34,7 +35,7 @@ func fill(d *database, table *catalog.Table, n int) {
 
 // TestSameAnswers runs the same plans on 1, 3 and 8 fragments.
 func TestSameAnswers(t *testing.T) {
-	state := op(t, "->>", slot(1, types.JSONB), lit(t, types.Text, "State"))
+	state := querytest.Op(t, "->>", querytest.Slot(1, types.JSONB), querytest.Lit(t, types.Text, "State"))
 	var first []string
 	for _, n := range []int{1, 3, 8} {
 		d := openDatabase(t, n)
@@ -43,25 +44,25 @@ func TestSameAnswers(t *testing.T) {
 		var got []string
 		note := func(n plan.Node) { got = append(got, show(n, d.must(n))) }
 
-		note(sorted(allOrders(table, op(t, "<", slot(2, types.Int4), lit(t, types.Int4, "20"))), 0))
+		note(sorted(allOrders(table, querytest.Op(t, "<", querytest.Slot(2, types.Int4), querytest.Lit(t, types.Int4, "20"))), 0))
 
 		keys := []plan.SortKey{{Slot: 2, Type: types.Int4, Desc: true}}
 		top := allOrders(table, nil)
 		top.Merge = keys
-		top.Child = &plan.Sort{Base: top.Base, Child: top.Child, Keys: keys, Limit: lit(t, types.Int8, "5")}
-		note(&plan.Limit{Base: top.Base, Child: top, Count: lit(t, types.Int8, "5")})
+		top.Child = &plan.Sort{Base: top.Base, Child: top.Child, Keys: keys, Limit: querytest.Lit(t, types.Int8, "5")}
+		note(&plan.Limit{Base: top.Base, Child: top, Count: querytest.Lit(t, types.Int8, "5")})
 
 		byKey := allOrders(table, nil)
 		s := byKey.Child.(*plan.Scan)
-		s.Access, s.Lo, s.LoInc, s.Hi = plan.ScanOrdered, lit(t, types.Text, "orders/10-A"), true, lit(t, types.Text, "orders/11-A")
+		s.Access, s.Lo, s.LoInc, s.Hi = plan.ScanOrdered, querytest.Lit(t, types.Text, "orders/10-A"), true, querytest.Lit(t, types.Text, "orders/11-A")
 		byKey.Merge = []plan.SortKey{{Slot: 0, Type: types.Text}}
 		note(byKey)
 		s.Desc, s.Hi = true, nil
 		byKey.Merge[0].Desc = true
-		note(&plan.Limit{Base: byKey.Base, Child: byKey, Count: lit(t, types.Int8, "3")})
+		note(&plan.Limit{Base: byKey.Base, Child: byKey, Count: querytest.Lit(t, types.Int8, "3")})
 
 		whole := &plan.Aggregate{Base: cols(types.Text, types.Int8, types.Int8), Keys: []query.Expr{state},
-			Aggs: []*query.Agg{agg(t, "count"), agg(t, "sum", slot(2, types.Int4))}}
+			Aggs: []*query.Agg{agg(t, "count"), agg(t, "sum", querytest.Slot(2, types.Int4))}}
 		part := *whole
 		part.Mode, part.Child = plan.AggPartial, allOrders(table, nil).Child
 		final := *whole
@@ -69,10 +70,10 @@ func TestSameAnswers(t *testing.T) {
 		note(sorted(&final, 0))
 
 		for _, key := range []string{"orders/7-A", "orders/none", "orders/7-A$"} {
-			note(point(t, table, lit(t, types.Text, key)))
+			note(point(t, table, querytest.Lit(t, types.Text, key)))
 		}
 		array := allOrders(table, nil)
-		array.Route.KeyArray = lit(t, types.TextArray, "{orders/5-A,orders/6-A,NULL,orders/5-A,x}")
+		array.Route.KeyArray = querytest.Lit(t, types.TextArray, "{orders/5-A,orders/6-A,NULL,orders/5-A,x}")
 		array.Child.(*plan.Scan).Access, array.Child.(*plan.Scan).KeyArray = plan.ScanKeys, array.Route.KeyArray
 		note(sorted(array, 0))
 		if first == nil {
@@ -119,12 +120,12 @@ func TestInsertChecks(t *testing.T) {
 		t.Errorf("not null: %v", err)
 	}
 	m := ins(`d|{}|-1`)
-	m.Checks = []query.Check{{Name: "positive", Expr: op(t, ">", slot(2, types.Int4), lit(t, types.Int4, "0")), Generated: -1}}
+	m.Checks = []query.Check{{Name: "positive", Expr: querytest.Op(t, ">", querytest.Slot(2, types.Int4), querytest.Lit(t, types.Int4, "0")), Generated: -1}}
 	if _, _, err = d.exec(m); code(err) != pgerr.CheckViolation || !strings.Contains(err.Error(), `"positive"`) {
 		t.Errorf("check: %v", err)
 	}
 	m = ins(`e|{}|4`)
-	m.Checks = []query.Check{{Expr: op(t, "+", lit(t, types.Int4, "40"), lit(t, types.Int4, "2")), Generated: 2}}
+	m.Checks = []query.Check{{Expr: querytest.Op(t, "+", querytest.Lit(t, types.Int4, "40"), querytest.Lit(t, types.Int4, "2")), Generated: 2}}
 	d.must(m)
 	for _, bad := range []string{`$|{}|1`, `x$|{}|1`, `x$@1048576|{}|1`} {
 		if _, _, err := d.exec(ins(bad)); code(err) != pgerr.InvalidParameterValue {
@@ -140,7 +141,7 @@ func TestCompletedIDs(t *testing.T) {
 	d := openDatabase(t, 3)
 	table := orders(func(t *catalog.Table) { t.AnchorBy = "OrderId" })
 	m := returning(insert(t, table, `invoices/|{"OrderId":"orders/1-A"}|1`, `NULL|{"OrderId":"x"}|2`, `own$y|{}|3`), []types.OID{types.Text},
-		slot(0, types.Text))
+		querytest.Slot(0, types.Text))
 	if got := show(m, d.must(m)); got != "invoices/1-A$orders/1-A\norders/2-A$x\nown$y" {
 		t.Errorf("ids are\n%s", got)
 	}
@@ -160,7 +161,7 @@ func TestPlacement(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := orders(func(t *catalog.Table) { t.Policy, t.PolicyValidated = policy, true })
-	m := returning(insert(t, table, `orders/1-A$|{"Customer":"customers/1-A"}|1`), []types.OID{types.Text}, slot(0, types.Text))
+	m := returning(insert(t, table, `orders/1-A$|{"Customer":"customers/1-A"}|1`), []types.OID{types.Text}, querytest.Slot(0, types.Text))
 	if got := show(m, d.must(m)); got != "orders/1-A$@982326" {
 		t.Errorf("placed as %s", got)
 	}
@@ -173,16 +174,16 @@ func TestPlacement(t *testing.T) {
 		t.Errorf("placed twice: %v", err)
 	}
 	g := allOrders(table, nil)
-	g.Route.Content = [][]query.Expr{{lit(t, types.Text, "customers/1-A")}}
+	g.Route.Content = [][]query.Expr{{querytest.Lit(t, types.Text, "customers/1-A")}}
 	if got := show(g, d.must(g)); !strings.HasPrefix(got, "orders/1-A$@982326|") {
 		t.Errorf("by content: %s", got)
 	}
 	// An update may not leave the block.
-	u := update(t, table, nil, 1, lit(t, types.JSONB, `{"Customer":"customers/2-B"}`))
+	u := update(t, table, nil, 1, querytest.Lit(t, types.JSONB, `{"Customer":"customers/2-B"}`))
 	if _, _, err := d.exec(u); code(err) != pgerr.CheckViolation {
 		t.Errorf("update out of the block: %v", err)
 	}
-	if _, n, err := d.exec(update(t, table, nil, 1, lit(t, types.JSONB, `{"Customer":"customers/741135-C"}`))); err != nil || n != 1 {
+	if _, n, err := d.exec(update(t, table, nil, 1, querytest.Lit(t, types.JSONB, `{"Customer":"customers/741135-C"}`))); err != nil || n != 1 {
 		t.Errorf("update within the bucket: %d, %v", n, err)
 	}
 }
@@ -202,16 +203,16 @@ func TestUpdateDelete(t *testing.T) {
 		d := openDatabase(t, fragments)
 		table := orders()
 		fill(d, table, 50)
-		small := op(t, "<", slot(2, types.Int4), lit(t, types.Int4, "10"))
-		plus := op(t, "+", slot(2, types.Int4), lit(t, types.Int4, "1000"))
+		small := querytest.Op(t, "<", querytest.Slot(2, types.Int4), querytest.Lit(t, types.Int4, "10"))
+		plus := querytest.Op(t, "+", querytest.Slot(2, types.Int4), querytest.Lit(t, types.Int4, "1000"))
 		u := update(t, table, small, 2, plus)
-		returning(u.Child.(*plan.Modify), []types.OID{types.Int4}, slot(2, types.Int4))
+		returning(u.Child.(*plan.Modify), []types.OID{types.Int4}, querytest.Slot(2, types.Int4))
 		u.Base = cols(types.Int4)
 		rows, n, err := d.exec(u)
 		if err != nil || n != 10 || len(rows) != 10 {
 			t.Fatalf("%d rows, %d affected, %v", len(rows), n, err)
 		}
-		big := op(t, ">=", slot(2, types.Int4), lit(t, types.Int4, "1000"))
+		big := querytest.Op(t, ">=", querytest.Slot(2, types.Int4), querytest.Lit(t, types.Int4, "1000"))
 		del := &plan.Modify{Kind: plan.ModDelete, Table: table, Child: target(table, big)}
 		if _, n, err := d.exec(&plan.Gather{Child: del, Route: plan.Route{Table: table}}); err != nil || n != 10 {
 			t.Fatalf("delete: %d, %v", n, err)
@@ -233,17 +234,17 @@ func TestMoveKeys(t *testing.T) {
 	table := orders()
 	fill(d, table, 40)
 	scan := target(table, nil)
-	key := &query.CoerceIO{T: query.Of(types.Text), Arg: op(t, "-", lit(t, types.Int4, "39"), slot(2, types.Int4))}
-	id := fn(t, "textcat", fn(t, "textcat", lit(t, types.Text, "orders/"), key), lit(t, types.Text, "-A"))
+	key := &query.CoerceIO{T: query.Of(types.Text), Arg: querytest.Op(t, "-", querytest.Lit(t, types.Int4, "39"), querytest.Slot(2, types.Int4))}
+	id := querytest.Call(t, "textcat", querytest.Call(t, "textcat", querytest.Lit(t, types.Text, "orders/"), key), querytest.Lit(t, types.Text, "-A"))
 	m := &plan.Modify{Kind: plan.ModUpdate, Table: table, MovesKey: true, Assign: []query.Assignment{{Col: 0, Expr: id}},
 		Child: &plan.Gather{Base: scan.Base, Child: scan, Route: plan.Route{Table: table}}}
-	returning(m, []types.OID{types.Text, types.Int4}, slot(0, types.Text), slot(2, types.Int4))
+	returning(m, []types.OID{types.Text, types.Int4}, querytest.Slot(0, types.Text), querytest.Slot(2, types.Int4))
 	rows, n, err := d.exec(m)
 	if err != nil || n != 40 || len(rows) != 40 {
 		t.Fatalf("%d rows, %d, %v", len(rows), n, err)
 	}
 	for i := range 40 {
-		g := point(t, table, lit(t, types.Text, fmt.Sprintf("orders/%d-A", i)))
+		g := point(t, table, querytest.Lit(t, types.Text, fmt.Sprintf("orders/%d-A", i)))
 		if rows := d.must(g); len(rows) != 1 || rows[0][2].Int() != int64(39-i) {
 			t.Errorf("orders/%d-A is %s", i, show(g, rows))
 		}
@@ -257,7 +258,7 @@ func TestOnConflict(t *testing.T) {
 	nothing := func() *plan.Modify {
 		m := insert(t, table, `a|{}|10`, `c|{}|3`, `c|{}|4`)
 		m.OnConflict = &plan.OnConflict{Primary: true}
-		return returning(m, []types.OID{types.Text, types.Int4}, slot(0, types.Text), slot(2, types.Int4))
+		return returning(m, []types.OID{types.Text, types.Int4}, querytest.Slot(0, types.Text), querytest.Slot(2, types.Int4))
 	}
 	m := nothing()
 	rows, n, err := d.exec(m)
@@ -266,9 +267,9 @@ func TestOnConflict(t *testing.T) {
 	}
 	upsert := func(rows ...string) *plan.Modify {
 		m := insert(t, table, rows...)
-		m.OnConflict = &plan.OnConflict{Primary: true, Update: true, Where: op(t, "<>", slot(2, types.Int4), lit(t, types.Int4, "2")),
-			Assign: []query.Assignment{{Col: 2, Expr: op(t, "+", slot(2, types.Int4), slot(5, types.Int4))}}}
-		return returning(m, []types.OID{types.Text, types.Int4}, slot(0, types.Text), slot(2, types.Int4))
+		m.OnConflict = &plan.OnConflict{Primary: true, Update: true, Where: querytest.Op(t, "<>", querytest.Slot(2, types.Int4), querytest.Lit(t, types.Int4, "2")),
+			Assign: []query.Assignment{{Col: 2, Expr: querytest.Op(t, "+", querytest.Slot(2, types.Int4), querytest.Slot(5, types.Int4))}}}
+		return returning(m, []types.OID{types.Text, types.Int4}, querytest.Slot(0, types.Text), querytest.Slot(2, types.Int4))
 	}
 	m = upsert(`z|{}|9`, `a|{}|10`, `b|{}|10`)
 	rows, n, err = d.exec(m)
@@ -288,7 +289,7 @@ func TestOwnWrites(t *testing.T) {
 	x := d.begin()
 	copied := allOrders(table, nil)
 	proj := &plan.Project{Base: copied.Base, Child: copied,
-		Exprs: []query.Expr{fn(t, "textcat", slot(0, types.Text), lit(t, types.Text, "x")), slot(1, types.JSONB), slot(2, types.Int4)}}
+		Exprs: []query.Expr{querytest.Call(t, "textcat", querytest.Slot(0, types.Text), querytest.Lit(t, types.Text, "x")), querytest.Slot(1, types.JSONB), querytest.Slot(2, types.Int4)}}
 	if _, n, err := x.run(&plan.Modify{Kind: plan.ModInsert, Table: table, Child: proj}); err != nil || n != 30 {
 		t.Fatalf("%d, %v", n, err)
 	}
@@ -316,7 +317,7 @@ func TestFirstUpdaterWins(t *testing.T) {
 	if _, _, err := x.run(allOrders(table, nil)); err != nil {
 		t.Fatal(err)
 	}
-	set := func(n string) *plan.Gather { return update(t, table, nil, 2, lit(t, types.Int4, n)) }
+	set := func(n string) *plan.Gather { return update(t, table, nil, 2, querytest.Lit(t, types.Int4, n)) }
 	d.must(set("5"))
 	_, _, err := x.run(set("6"))
 	if e := pgerr.From(err); code(err) != pgerr.SerializationFailure || e.Message != "could not serialize access due to concurrent update" {
@@ -332,8 +333,8 @@ func TestHiddenRowID(t *testing.T) {
 	if rows := d.must(allOrders(table, nil)); len(rows) != 3 {
 		t.Errorf("%d rows", len(rows))
 	}
-	one := op(t, "=", slot(2, types.Int4), lit(t, types.Int4, "1"))
-	if _, n, err := d.exec(update(t, table, one, 0, lit(t, types.Text, "c"))); err != nil || n != 2 {
+	one := querytest.Op(t, "=", querytest.Slot(2, types.Int4), querytest.Lit(t, types.Int4, "1"))
+	if _, n, err := d.exec(update(t, table, one, 0, querytest.Lit(t, types.Text, "c"))); err != nil || n != 2 {
 		t.Errorf("update: %d, %v", n, err)
 	}
 	if got := show(allOrders(table, nil), d.must(sorted(allOrders(table, nil), 0))); got != "b|{}|2\nc|{}|1\nc|{}|1" {
@@ -348,7 +349,7 @@ func TestFanout(t *testing.T) {
 	if _, _, err := d.exec(allOrders(table, nil)); code(err) != pgerr.ConfigurationLimitExceeded {
 		t.Errorf("scatter: %v", err)
 	}
-	if _, _, err := d.exec(point(t, table, lit(t, types.Text, "a"))); err != nil {
+	if _, _, err := d.exec(point(t, table, querytest.Lit(t, types.Text, "a"))); err != nil {
 		t.Errorf("point: %v", err)
 	}
 }
@@ -357,7 +358,7 @@ func TestAnalysis(t *testing.T) {
 	d := openDatabase(t, 3)
 	table := orders()
 	fill(d, table, 100)
-	g := allOrders(table, op(t, "<", slot(2, types.Int4), lit(t, types.Int4, "10")))
+	g := allOrders(table, querytest.Op(t, "<", querytest.Slot(2, types.Int4), querytest.Lit(t, types.Int4, "10")))
 	p, err := exec.Compile(&plan.Plan{Root: g})
 	if err != nil {
 		t.Fatal(err)

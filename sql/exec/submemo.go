@@ -37,13 +37,13 @@ func newSubMemo(binds []plan.Bind, free map[int]bool) *subMemo {
 
 // find returns the result for the outer values that are bound now.
 func (m *subMemo) find(c *Ctx) (types.Datum, bool) {
-	if m.run != c.run {
-		m.run, m.mem = c.run, c.Mem
+	if m.run != c.Run {
+		m.run, m.mem = c.Run, c.Mem
 		m.values = map[string]types.Datum{}
 	}
 	m.row = m.row[:0]
 	for _, n := range m.outers {
-		m.row = append(m.row, c.outer(n))
+		m.row = append(m.row, c.Outer(n))
 	}
 	m.key = types.AppendRow(m.key[:0], m.row)
 	d, ok := m.values[string(m.key)]

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -24,12 +25,12 @@ type tableRule struct {
 
 type generatedColumn struct {
 	col  int
-	expr Eval
+	expr expr.Eval
 }
 
 type checkRule struct {
 	name string
-	expr Eval
+	expr expr.Eval
 }
 
 func (k *compiler) tableRule(n *plan.Modify) (*tableRule, error) {
@@ -39,7 +40,7 @@ func (k *compiler) tableRule(n *plan.Modify) (*tableRule, error) {
 	}
 	r := &tableRule{table: t, schema: n.Schema}
 	for _, c := range n.Checks {
-		f, err := k.expr(c.Expr)
+		f, err := k.Expr(c.Expr)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +57,7 @@ func (k *compiler) tableRule(n *plan.Modify) (*tableRule, error) {
 // generate computes the generated columns of row, which may be followed by other slots.
 func (r *tableRule) generate(c *Ctx, row types.Row) error {
 	for _, g := range r.generated {
-		d, err := g.expr(c, row)
+		d, err := g.expr(&c.Ctx, row)
 		if err != nil {
 			return err
 		}
@@ -73,7 +74,7 @@ func (r *tableRule) check(c *Ctx, row types.Row) error {
 		}
 	}
 	for _, k := range r.checks {
-		d, err := k.expr(c, row)
+		d, err := k.expr(&c.Ctx, row)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -115,10 +116,14 @@ func RunTask(ctx context.Context, tx Tx, task *Task, emit Emit) (Result, error) 
 	for _, x := range in.globals {
 		tx.Global(x.table.def.StorageID, x.def.StorageID)
 	}
-	outers := append(c.outers[:0], task.Outers...)
-	*c = Ctx{Context: ctx, Params: task.Params, Env: task.Env, Session: task.Session, Mem: task.Mem, Limits: task.Limits, local: l, outers: outers}
+	outers := append(c.Outers[:0], task.Outers...)
 	in.runs++
-	c.run = in.runs
+	*c = Ctx{
+		Ctx: expr.Ctx{
+			Context: ctx, Params: task.Params, Env: task.Env, Session: task.Session, Run: in.runs, Outers: outers, Execution: c,
+		},
+		Mem: task.Mem, Limits: task.Limits, local: l,
+	}
 	err = in.op.Run(c, emit)
 	if l.view != nil {
 		l.view.Close()

@@ -170,7 +170,7 @@ func collectOuters(n plan.Node, reads, sets map[int]bool) {
 	for _, e := range nodeExprs(n) {
 		visitExpr(e, func(x query.Expr) {
 			switch x := x.(type) {
-			case *plan.Outer:
+			case *query.Outer:
 				reads[x.N] = true
 			case *plan.SubPlan:
 				for _, b := range x.Binds {

@@ -331,7 +331,7 @@ func (s *sender) stage(p *part) error {
 	}
 	task := &Task{
 		Txn: c.Gateway.Txn, T: p.t, Epoch: p.epoch, Buckets: shardmap.NewBucketSet(p.buckets...),
-		Plan: s.node, Writes: p.writes, Params: c.Params, Outers: c.outers, Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits,
+		Plan: s.node, Writes: p.writes, Params: c.Params, Outers: c.Outers, Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits,
 		Seen: c.seen(p.fragment), program: s.program,
 	}
 	p.result, err = c.Gateway.run(c.ctx(), f, task, p.answered)

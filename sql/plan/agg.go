@@ -193,7 +193,7 @@ type grouped struct {
 	expr query.Expr
 }
 
-func groupingCase(g *query.Grouping, sets [][]int, set *Slot) grouped {
+func groupingCase(g *query.Grouping, sets [][]int, set *query.Slot) grouped {
 	var masks []query.Expr
 	for _, s := range sets {
 		mask := 0
@@ -205,7 +205,7 @@ func groupingCase(g *query.Grouping, sets [][]int, set *Slot) grouped {
 		}
 		masks = append(masks, &query.Const{T: query.Of(types.Int4), Value: types.NewInt(int64(mask))})
 	}
-	return grouped{g, &Pick{T: g.T, N: set, Of: masks}}
+	return grouped{g, &query.Pick{T: g.T, N: set, Of: masks}}
 }
 
 func contains(s []int, v int) bool {

@@ -101,8 +101,8 @@ func (p *planner) outer(l *level, v *query.Var) (query.Expr, error) {
 }
 
 // outerColumn reads the parameter of b, a column of level l.
-func (p *planner) outerColumn(l *level, b binding) *Outer {
-	o := &Outer{T: b.v.T, N: b.param, Name: b.v.Name}
+func (p *planner) outerColumn(l *level, b binding) *query.Outer {
+	o := &query.Outer{T: b.v.T, N: b.param, Name: b.v.Name}
 	if b.v.Rel >= 0 && b.v.Rel < len(l.q.Rels) {
 		o.Rel = l.q.Rels[b.v.Rel].Alias
 	}
@@ -341,8 +341,8 @@ func dropHidden(cur part, n int) part {
 	return cur
 }
 
-func slot(n int, c Col) *Slot {
-	return &Slot{T: query.T{OID: c.Type, Mod: c.Typmod}, N: n, Name: c.Name}
+func slot(n int, c Col) *query.Slot {
+	return &query.Slot{T: query.T{OID: c.Type, Mod: c.Typmod}, N: n, Name: c.Name}
 }
 
 func visible(q *query.Query) int {

@@ -27,7 +27,7 @@ func exprText(e query.Expr, env *types.Env) string {
 	var name func(x query.Expr) (query.Expr, bool)
 	name = func(x query.Expr) (query.Expr, bool) {
 		switch n := x.(type) {
-		case *Slot:
+		case *query.Slot:
 			if n.Of != nil {
 				return query.Rewrite(n.Of, name), true
 			}
@@ -35,7 +35,7 @@ func exprText(e query.Expr, env *types.Env) string {
 				return mark(n.T, identifier(n.Rel)+"."+identifier(n.Name)), true
 			}
 			return &query.Var{T: n.T, Name: n.Name}, true
-		case *Outer:
+		case *query.Outer:
 			if n.Of != nil {
 				return query.Rewrite(n.Of, name), true
 			}
@@ -48,7 +48,7 @@ func exprText(e query.Expr, env *types.Env) string {
 			return &query.Var{T: n.T, Name: n.Name}, true
 		case *SubPlan:
 			return mark(n.T, "("+n.Name+")"), true
-		case *Pick:
+		case *query.Pick:
 			return mark(n.T, "GROUPING()"), true
 		}
 		return nil, false

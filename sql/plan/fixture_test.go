@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/wire"
@@ -186,7 +187,7 @@ func build(ctx *analyze.Context, text string) (*query.Query, *plan.Plan, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := plan.Build(q, plan.Env{Fold: exec.EvalConst})
+	p, err := plan.Build(q, plan.Env{Fold: expr.EvalConst})
 	return q, p, err
 }
 
@@ -267,7 +268,7 @@ func (d *database) execute(pl *plan.Plan, params ...types.Datum) (rows []types.R
 	id, parts := txn.NewID(), map[shardmap.FragmentID]*storage.Tx{}
 	var snapshot txn.Timestamp
 	var joining sync.Mutex // fragments are written to side by side
-	c := &exec.Ctx{Context: context.Background(), Params: params, Mem: exec.NewMemory(256 << 20), Limits: exec.Limits{ExplicitBuckets: true}}
+	c := &exec.Ctx{Ctx: expr.Ctx{Context: context.Background(), Params: params}, Mem: exec.NewMemory(256 << 20), Limits: exec.Limits{ExplicitBuckets: true}}
 	c.Gateway = &exec.Gateway{
 		Txn: id, Map: d.bucketed,
 		Name: func(id shardmap.FragmentID) string { return fmt.Sprintf("test$%d", id-1) },

@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -42,7 +43,7 @@ func (f *functionRoute) check(t *testing.T, env *types.Env, text string, value t
 	if err != nil {
 		return false
 	}
-	set, known, err := exec.RouteBuckets(&exec.Ctx{Params: params, Env: env}, f.route)
+	set, known, err := exec.RouteBuckets(&exec.Ctx{Ctx: expr.Ctx{Params: params, Env: env}}, f.route)
 	must(t, err)
 	if !known || !set.Contains(placed) {
 		t.Errorf("%s: %q in zone %s is %s, and lies in bucket %d; routed to %s", f.name, text, env.ZoneName,
@@ -93,7 +94,7 @@ func TestNumberCastsRoute(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		v, err := exec.EvalConst(q.Targets[0].Expr)
+		v, err := expr.EvalConst(q.Targets[0].Expr)
 		if err == nil && f.check(t, env, types.Output(types.JSONB, doc, nil), v, v) {
 			routed[f.name]++
 		}

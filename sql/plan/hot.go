@@ -10,7 +10,7 @@ import (
 // hotSums is what the parts of a table's split documents add up to, read once for the statement.
 type hotSums struct {
 	table *catalog.Table
-	value *Outer
+	value *query.Outer
 	plan  *SubPlan
 }
 
@@ -34,7 +34,7 @@ func (p *planner) sums(s *Scan) (query.Expr, error) {
 	}
 	t := query.T{OID: q.Targets[0].Expr.Type(), Mod: -1}
 	p.subs++
-	h := hotSums{s.Table, &Outer{T: t, N: p.outers}, &SubPlan{T: t, Kind: query.SubScalar, Plan: p.gather(sub, nil).node, Name: subPlanName(p.subs)}}
+	h := hotSums{s.Table, &query.Outer{T: t, N: p.outers}, &SubPlan{T: t, Kind: query.SubScalar, Plan: p.gather(sub, nil).node, Name: subPlanName(p.subs)}}
 	p.outers++
 	p.hot = append(p.hot, h)
 	return h.value, nil

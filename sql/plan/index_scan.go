@@ -107,7 +107,7 @@ func overRow(e query.Expr) query.Expr {
 		if !ok {
 			return nil, false
 		}
-		return &Slot{T: v.T, N: v.Col}, true
+		return &query.Slot{T: v.T, N: v.Col}, true
 	})
 }
 
@@ -228,13 +228,13 @@ func (m *matcher) canonical(e query.Expr) (query.Expr, bool) {
 	ok := true
 	out := query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
 		switch n := x.(type) {
-		case *Slot:
+		case *query.Slot:
 			if n.N >= len(m.s.Slots) || m.s.Slots[n.N] < 0 {
 				ok = false
 				return x, true
 			}
 			return &query.Var{T: n.T, Col: m.s.Slots[n.N]}, true
-		case *Outer, *SubPlan, *query.Param:
+		case *query.Outer, *SubPlan, *query.Param:
 			ok = false
 			return x, true
 		}

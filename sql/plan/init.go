@@ -19,7 +19,7 @@ func (p *planner) hoist(l *level, cond query.Expr) query.Expr {
 			if len(s.Binds) > 0 || s.Volatile || s.Kind != query.SubScalar && s.Kind != query.SubExists && s.Kind != query.SubArray {
 				return x, true
 			}
-			o := &Outer{T: s.T, N: p.outers}
+			o := &query.Outer{T: s.T, N: p.outers}
 			p.outers++
 			l.inits = append(l.inits, Bind{o.N, s})
 			return o, true
@@ -29,7 +29,7 @@ func (p *planner) hoist(l *level, cond query.Expr) query.Expr {
 			if !asksGateway(x) || !once(x) {
 				return nil, false
 			}
-			o := &Outer{T: query.T{OID: x.Type(), Mod: x.Typmod()}, N: p.outers, Of: x}
+			o := &query.Outer{T: query.T{OID: x.Type(), Mod: x.Typmod()}, N: p.outers, Of: x}
 			p.outers++
 			l.inits = append(l.inits, Bind{o.N, x})
 			return o, true

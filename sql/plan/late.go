@@ -150,7 +150,7 @@ func (p *planner) sortColumns(l *level, cur part) (part, []SortKey, error) {
 			return part{}, nil, err
 		}
 		key := SortKey{Type: e.Type(), Desc: k.Desc, NullsFirst: k.NullsFirst}
-		if s, ok := e.(*Slot); ok {
+		if s, ok := e.(*query.Slot); ok {
 			key.Slot = s.N
 			keys = append(keys, key)
 			continue

@@ -32,7 +32,7 @@ func (p *planner) lookupJoin(l *level, j joining, left, right part, eqs []equali
 			return part{}, false, err
 		}
 		n.Binds = append(n.Binds, Bind{p.outers, v})
-		outer := &Outer{T: query.T{OID: v.Type(), Mod: v.Typmod()}, N: p.outers, Of: v}
+		outer := &query.Outer{T: query.T{OID: v.Type(), Mod: v.Typmod()}, N: p.outers, Of: v}
 		tuple[i] = lookupValue(s, byIndex, i, outer)
 		p.outers++
 		if tuple[i] == outer {
@@ -153,7 +153,7 @@ func leftFirst(found, left part, more int) part {
 	in.lateral = found.in.lateral
 	take := func(from, count int) {
 		for i := from; i < from+count; i++ {
-			proj.Exprs = append(proj.Exprs, &Slot{T: query.T{OID: cols[i].Type, Mod: cols[i].Typmod}, N: i, Name: cols[i].Name})
+			proj.Exprs = append(proj.Exprs, slot(i, cols[i]))
 		}
 		proj.Cols = append(proj.Cols, cols[from:from+count]...)
 	}
@@ -192,7 +192,7 @@ func keyEqualities(l *level, s *Scan, right part, eqs []equality) []int {
 }
 
 func nameOf(e query.Expr) string {
-	if s, ok := bare(e).(*Slot); ok {
+	if s, ok := bare(e).(*query.Slot); ok {
 		return s.Name
 	}
 	return "?column?"

@@ -19,35 +19,10 @@ type Col struct {
 	Typmod int32
 }
 
-// Slot reads slot N of the input row.
-type Slot struct {
-	query.T
-	N    int
-	Name string     // for EXPLAIN
-	Rel  string     // for EXPLAIN: the table, where the query has several
-	Of   query.Expr // for EXPLAIN: what was computed into it below, nil for a column
-}
-
-// Outer reads parameter N of the execution context, set by a NestLoop or SubPlan above.
-type Outer struct {
-	query.T
-	N    int
-	Name string     // for EXPLAIN: the column, "" for a subquery's value
-	Rel  string     // for EXPLAIN: its table
-	Of   query.Expr // for EXPLAIN: what a lookup binds, where that is no plain column
-}
-
 // Bind sets outer parameter Param to Expr, evaluated over the current row, before the inner plan runs.
 type Bind struct {
 	Param int
 	Expr  query.Expr
-}
-
-// Pick gives the constant Of[N], as GROUPING(…) does by the number of the grouping set.
-type Pick struct {
-	query.T
-	N  *Slot
-	Of []query.Expr
 }
 
 // SubPlan is a subquery in an expression.

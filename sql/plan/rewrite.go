@@ -61,7 +61,7 @@ func (p *planner) rewriteNode(l *level, x query.Expr, in *layout) (query.Expr, b
 			}
 		}
 		return &query.Const{T: n.T, Value: types.NewInt(0)}, true, nil
-	case *Slot, *Outer, *SubPlan, *Pick:
+	case *query.Slot, *query.Outer, *SubPlan, *query.Pick:
 		return x, true, nil
 	}
 	return nil, false, nil
@@ -72,7 +72,7 @@ func (p *planner) column(l *level, v *query.Var, in *layout) (query.Expr, error)
 		return p.outer(l, v)
 	}
 	if n, ok := in.slots[varKey{v.Rel, v.Col}]; ok {
-		s := &Slot{T: v.T, N: n, Name: v.Name}
+		s := &query.Slot{T: v.T, N: n, Name: v.Name}
 		if len(l.q.Rels) > 1 && v.Rel >= 0 {
 			s.Rel = l.q.Rels[v.Rel].Alias
 		}
@@ -185,7 +185,7 @@ func (p *planner) binds(l, child *level, in *layout) ([]Bind, error) {
 // unless PostgreSQL would find it while it plans: see constants.
 func (p *planner) fold(e query.Expr) query.Expr {
 	switch e.(type) {
-	case nil, *query.Const, *query.Param, *Slot, *Outer, *SubPlan, *Pick, *query.Element, *query.SubColumn, *query.SQLValue:
+	case nil, *query.Const, *query.Param, *query.Slot, *query.Outer, *SubPlan, *query.Pick, *query.Element, *query.SubColumn, *query.SQLValue:
 		return e
 	}
 	constant := true
@@ -233,7 +233,7 @@ func failed(e query.Expr) bool {
 	}
 	return !query.Contains(e, func(x query.Expr) bool {
 		switch x.(type) {
-		case *query.Param, *Slot, *Outer, *SubPlan, *Pick, *query.Element, *query.SubColumn, *query.SQLValue:
+		case *query.Param, *query.Slot, *query.Outer, *SubPlan, *query.Pick, *query.Element, *query.SubColumn, *query.SQLValue:
 			return true
 		}
 		return !foldable(x)

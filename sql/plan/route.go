@@ -35,7 +35,7 @@ type matcher struct {
 
 // position gives the table column that e reads, -1 for anything else.
 func (m *matcher) position(e query.Expr) int {
-	if sl, ok := bare(e).(*Slot); ok && sl.N < len(m.s.Slots) {
+	if sl, ok := bare(e).(*query.Slot); ok && sl.N < len(m.s.Slots) {
 		return m.s.Slots[sl.N]
 	}
 	return -1
@@ -45,7 +45,7 @@ func (m *matcher) position(e query.Expr) int {
 func known(e query.Expr) bool {
 	return !query.Contains(e, func(x query.Expr) bool {
 		switch n := x.(type) {
-		case *Slot, *SubPlan, *query.SubColumn:
+		case *query.Slot, *SubPlan, *query.SubColumn:
 			return true
 		case *query.Call:
 			return n.Proc.Volatility == 'v' || n.Proc.RetSet

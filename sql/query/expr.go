@@ -24,6 +24,15 @@ func (t T) Typmod() int32 { return t.Mod }
 // Of makes a T without type modifier.
 func Of(oid types.OID) T { return T{oid, -1} }
 
+// TypesOf returns the type of each expression.
+func TypesOf(es []Expr) []types.OID {
+	out := make([]types.OID, len(es))
+	for i, e := range es {
+		out[i] = e.Type()
+	}
+	return out
+}
+
 // Const is a literal.
 type Const struct {
 	T

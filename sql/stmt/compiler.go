@@ -5,6 +5,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/forward"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/pgcatalog"
@@ -149,7 +150,7 @@ func (c *Compiler) ForCopy(text string, columns []plan.Col) (*Program, error) {
 		return nil, err
 	}
 	p := &Program{Query: q, Writes: true}
-	env := plan.Env{Fold: exec.EvalConst}
+	env := plan.Env{Fold: expr.EvalConst}
 	p.Integrity, _ = c.integrity(q, &env)
 	if p.Plan, err = plan.BuildCopy(q, columns, env); err != nil {
 		return nil, err
@@ -179,7 +180,7 @@ func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Prog
 			return nil, err
 		}
 	}
-	env := plan.Env{Fold: exec.EvalConst}
+	env := plan.Env{Fold: expr.EvalConst}
 	p := &Program{
 		Query: q, Params: params, Columns: resultColumns(q), Version: c.View.DefinitionVersion(),
 		Writes: len(Writers(q)) > 0, Defines: definesAlone(q), Late: late,

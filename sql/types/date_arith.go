@@ -46,7 +46,7 @@ func TimestampAdd(us int64, iv Datum, loc *time.Location) (int64, error) {
 			}
 		}
 	}
-	sum, ok := addInt64(us, micros)
+	sum, ok := AddInt(us, micros)
 	if micros == 0 {
 		sum, ok = us, true
 	}

@@ -74,7 +74,7 @@ func MakeInterval(years, months, weeks, days, hours, mins int64, secs float64) (
 	if !fits32(m) || !fits32(d) || !(math.Abs(us) < 1<<63) {
 		return Null, intervalRange()
 	}
-	total, ok := addInt64(base, int64(us))
+	total, ok := AddInt(base, int64(us))
 	if !ok && us != 0 {
 		return Null, intervalRange()
 	}

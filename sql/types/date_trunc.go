@@ -126,7 +126,7 @@ func DateBin(stride Datum, us, origin int64) (int64, error) {
 	if months != 0 {
 		return 0, pgerr.New(pgerr.FeatureNotSupported, "timestamps cannot be binned into intervals containing months or years")
 	}
-	size, ok := addInt64(int64(days)*usPerDay, micros)
+	size, ok := AddInt(int64(days)*usPerDay, micros)
 	if micros == 0 {
 		size, ok = int64(days)*usPerDay, days < math.MaxInt32/20
 	}

@@ -188,7 +188,7 @@ func (p *intervalParser) clock(s string, neg bool) (int, dtError) {
 	if !ok {
 		return 0, dtOverflow
 	}
-	if total, ok = addInt64(total, int64(m)*usPerMinute+int64(sec)*usPerSecond+int64(us)); !ok && total < 0 {
+	if total, ok = AddInt(total, int64(m)*usPerMinute+int64(sec)*usPerSecond+int64(us)); !ok && total < 0 {
 		return 0, dtOverflow
 	}
 	if neg || p.negative {

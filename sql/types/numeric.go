@@ -206,9 +206,16 @@ func mulInt64(a, b int64) (int64, bool) {
 	return 0, false
 }
 
-func addInt64(a, b int64) (int64, bool) {
-	c := a + b
-	return c, (c > a) == (b > 0)
+// AddInt adds; ok is false if the sum overflows.
+func AddInt(a, b int64) (sum int64, ok bool) {
+	sum = a + b
+	return sum, (sum > a) == (b > 0)
+}
+
+// SubInt subtracts; ok is false if the difference overflows.
+func SubInt(a, b int64) (diff int64, ok bool) {
+	diff = a - b
+	return diff, (diff < a) == (b > 0)
 }
 
 // ParseNumeric reads a numeric: digits with point and exponent, NaN, Infinity, blanks around.

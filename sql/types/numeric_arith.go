@@ -10,7 +10,7 @@ import (
 // NumericAdd gives a + b.
 func NumericAdd(a, b Datum) (Datum, error) {
 	if a.A == b.A && a.S == "" && b.S == "" {
-		if n, ok := addInt64(a.N, b.N); ok {
+		if n, ok := AddInt(a.N, b.N); ok {
 			return Datum{K: KindNumeric, A: a.A, N: n}, nil
 		}
 	}
@@ -39,7 +39,7 @@ func numericAddSlow(a, b Datum, sub bool) (Datum, error) {
 			if n := x - y; (n < x) == (y > 0) {
 				return NewNumeric(n, max(a.A, b.A)), nil
 			}
-		} else if n, ok := addInt64(x, y); ok {
+		} else if n, ok := AddInt(x, y); ok {
 			return NewNumeric(n, max(a.A, b.A)), nil
 		}
 	}

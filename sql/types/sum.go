@@ -43,7 +43,7 @@ func (s *NumericSum) Add(d Datum) {
 	s.N++
 	if d.S == "" && s.big == nil {
 		if d.A == s.scale {
-			if n, ok := addInt64(s.small, d.N); ok {
+			if n, ok := AddInt(s.small, d.N); ok {
 				s.small = n
 				return
 			}
@@ -60,7 +60,7 @@ func (s *NumericSum) addScaled(d Datum) bool {
 	if !ok {
 		return false
 	}
-	n, ok := addInt64(x, y)
+	n, ok := AddInt(x, y)
 	if ok {
 		s.small, s.scale = n, max(s.scale, d.A)
 	}

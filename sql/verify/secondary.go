@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 )
 
@@ -22,7 +23,7 @@ type secondary struct {
 
 // secondaries readies the checks of a table's secondary indexes.
 func (c *Check) secondaries(t *table, def *catalog.Table) error {
-	rules, err := plan.TableIndexes(c.view, def, plan.Env{Fold: exec.EvalConst})
+	rules, err := plan.TableIndexes(c.view, def, plan.Env{Fold: expr.EvalConst})
 	if err != nil {
 		return err
 	}

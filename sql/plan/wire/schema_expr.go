@@ -9,9 +9,9 @@ import (
 var exprs = []message{
 	{1, (*query.Const)(nil), "1 OID, 2 Mod, 3 Value, 4 Pos, 5 Columns"},
 	{2, (*query.Param)(nil), "1 OID, 2 Mod, 3 N"},
-	{3, (*plan.Slot)(nil), "1 OID, 2 Mod, 3 N, 4 Name, 5 Rel, 6 Of~"},
-	{4, (*plan.Outer)(nil), "1 OID, 2 Mod, 3 N, 4 Name, 5 Rel, 6 Of~"},
-	{5, (*plan.Pick)(nil), "1 OID, 2 Mod, 3 N, 4 Of"},
+	{3, (*query.Slot)(nil), "1 OID, 2 Mod, 3 N, 4 Name, 5 Rel, 6 Of~"},
+	{4, (*query.Outer)(nil), "1 OID, 2 Mod, 3 N, 4 Name, 5 Rel, 6 Of~"},
+	{5, (*query.Pick)(nil), "1 OID, 2 Mod, 3 N, 4 Of"},
 	{6, (*plan.SubPlan)(nil), "1 OID, 2 Mod, 3 Kind, 4 Plan, 5 Binds, 6 Test?, 7 HashLeft, 8 Name, 9 Volatile"},
 	{7, (*query.Var)(nil), "1 OID, 2 Mod, 3 Rel, 4 Col, 5 Up, 6 Name"},
 	{8, (*query.Call)(nil), "1 OID, 2 Mod, 3 Proc, 4 Args, 5 Op, 6 Cast, 7 Variadic, 8 Pos, 9 Columns"},

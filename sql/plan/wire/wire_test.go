@@ -50,10 +50,10 @@ func pointRead(t testing.TB, table *catalog.Table) plan.Node {
 	scan := &plan.Scan{
 		Base: plan.Base{Cols: cols}, Table: table, Alias: "orders", Schema: "public", Slots: []int{0, 1}, Access: plan.ScanKeys, Keys: [][]query.Expr{{id}},
 		Filter: &query.Call{T: query.Of(types.Bool), Proc: procOf(t, "texteq", types.Text, types.Text), Op: "=", Args: []query.Expr{
-			&plan.Slot{T: query.Of(types.Text), Name: "id"}, id,
+			&query.Slot{T: query.Of(types.Text), Name: "id"}, id,
 		}},
 	}
-	return &plan.Project{Base: plan.Base{Cols: cols[1:]}, Child: scan, Exprs: []query.Expr{&plan.Slot{T: query.Of(types.JSONB), N: 1, Name: "doc"}}}
+	return &plan.Project{Base: plan.Base{Cols: cols[1:]}, Child: scan, Exprs: []query.Expr{&query.Slot{T: query.Of(types.JSONB), N: 1, Name: "doc"}}}
 }
 
 // find looks orders up by n.
@@ -178,12 +178,12 @@ func TestCalls(t *testing.T) {
 // TestDisplay: a display form that cannot be sent is left out; anything else that cannot is an error.
 func TestDisplay(t *testing.T) {
 	sub := &query.SubLink{T: query.Of(types.Bool), Query: &query.Query{}}
-	slot := &plan.Slot{T: query.Of(types.Bool), N: 1, Of: sub}
+	slot := &query.Slot{T: query.Of(types.Bool), N: 1, Of: sub}
 	b, err := Encode(&plan.Filter{Child: &plan.Source{}, Cond: slot})
 	must(t, err)
 	n, err := Decode(nil, b)
 	must(t, err)
-	if got := n.(*plan.Filter).Cond.(*plan.Slot); got.Of != nil || got.N != 1 {
+	if got := n.(*plan.Filter).Cond.(*query.Slot); got.Of != nil || got.N != 1 {
 		t.Errorf("%+v", got)
 	}
 	if _, err := Encode(&plan.Filter{Child: &plan.Source{}, Cond: sub}); err == nil || !strings.Contains(err.Error(), "SubLink") {

@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -8,10 +8,10 @@ import (
 )
 
 // subscript compiles base[…], slices, and the assignment forms of both arrays and jsonb.
-func (k *compiler) subscript(n *query.Subscript) (Eval, error) {
+func (k *Compiler) subscript(n *query.Subscript) (Eval, error) {
 	s := &subscript{elem: n.Elem}
 	var err error
-	if s.base, err = k.expr(n.Base); err != nil {
+	if s.base, err = k.Expr(n.Base); err != nil {
 		return nil, err
 	}
 	if s.upper, err = k.subscripts(n.Upper); err != nil {
@@ -20,7 +20,7 @@ func (k *compiler) subscript(n *query.Subscript) (Eval, error) {
 	if s.lower, err = k.subscripts(n.Lower); err != nil {
 		return nil, err
 	}
-	if s.assign, err = k.optional(n.Assign); err != nil {
+	if s.assign, err = k.Optional(n.Assign); err != nil {
 		return nil, err
 	}
 	if n.Base.Type() == types.JSONB {
@@ -54,11 +54,11 @@ type subscript struct {
 	elem         types.OID
 }
 
-func (k *compiler) subscripts(es []query.Expr) ([]Eval, error) {
+func (k *Compiler) subscripts(es []query.Expr) ([]Eval, error) {
 	out := make([]Eval, len(es))
 	for i, e := range es {
 		var err error
-		if out[i], err = k.optional(e); err != nil {
+		if out[i], err = k.Optional(e); err != nil {
 			return nil, err
 		}
 	}

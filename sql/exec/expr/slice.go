@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -50,7 +50,8 @@ func (s *subscript) sliceBounds(c *Ctx, row types.Row, a *types.Array) (lo, hi [
 		}
 		if a.NDim == 0 && (s.upper[i] == nil || i >= len(s.lower) || s.lower[i] == nil) {
 			return nil, nil, pgerr.New(pgerr.ArraySubscriptError, "array slice subscript must provide both boundaries").
-				WithDetail("When assigning to a slice of an empty array value, slice boundaries must be fully specified.")
+				WithDetail("When assigning to a slice of an empty array value, " +
+					"slice boundaries must be fully specified.")
 		}
 		var null bool
 		if lo[i], hi[i], null, err = s.bounds(c, row, i, lo[i], hi[i]); err != nil {
@@ -71,7 +72,11 @@ func assignBox(a *types.Array, elem types.OID, lo, hi []int32, source []types.Da
 	for i := range lo {
 		n := int64(hi[i]) - int64(lo[i]) + 1
 		if total *= n; total > maxArrayGrowth || n > maxArrayGrowth {
-			return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (%d)", maxArrayGrowth)
+			return types.Null, pgerr.New(
+				pgerr.ProgramLimitExceeded,
+				"array size exceeds the maximum allowed (%d)",
+				maxArrayGrowth,
+			)
 		}
 		dims[i] = int32(n)
 	}

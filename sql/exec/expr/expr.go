@@ -1,15 +1,15 @@
-package exec
+package expr
 
 import (
 	"context"
 	"time"
 
-	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Eval is a compiled expression. It has its own scratch space (E2); its value may alias the row.
+// Eval is a compiled expression. Its value may alias the row.
 type Eval func(c *Ctx, row types.Row) (types.Datum, error)
 
 // foldLimit limits the evaluation of an expression while a statement is planned. If it takes
@@ -19,25 +19,33 @@ const foldLimit = 100 * time.Millisecond
 // EvalConst evaluates an expression without slots, parameters and subqueries in the default
 // environment, as constant folding does.
 func EvalConst(e query.Expr) (types.Datum, error) {
-	f, err := (&compiler{}).expr(e)
+	f, err := Compile(e)
 	if err != nil {
 		return types.Null, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), foldLimit)
 	defer cancel()
-	d, err := f(&Ctx{run: 1, Context: ctx}, nil)
+	d, err := f(&Ctx{Run: 1, Context: ctx}, nil)
 	return d.Clone(), err
 }
 
-// CompileExpr compiles a single expression over a row, for callers that have no plan: DEFAULT
-// values, CHECKs of COPY.
-func CompileExpr(e query.Expr) (Eval, error) { return (&compiler{}).expr(e) }
+// Compile compiles a single expression over a row, for callers that have no plan: DEFAULT values,
+// CHECKs of COPY.
+func Compile(e query.Expr) (Eval, error) { return (&Compiler{}).Expr(e) }
 
-// exprs compiles a list.
-func (k *compiler) exprs(es []query.Expr) ([]Eval, error) {
+// Compiler compiles the expressions of one instance of a plan. The zero value is ready for use.
+type Compiler struct {
+	// Other compiles the expressions that only the executor knows; nil: there are none.
+	Other func(e query.Expr) (Eval, error)
+
+	Scratch // of the compiled expressions
+}
+
+// Exprs compiles a list.
+func (k *Compiler) Exprs(es []query.Expr) ([]Eval, error) {
 	out := make([]Eval, len(es))
 	for i, e := range es {
-		f, err := k.expr(e)
+		f, err := k.Expr(e)
 		if err != nil {
 			return nil, err
 		}
@@ -46,16 +54,16 @@ func (k *compiler) exprs(es []query.Expr) ([]Eval, error) {
 	return out, nil
 }
 
-// optional compiles e; it returns nil for nil.
-func (k *compiler) optional(e query.Expr) (Eval, error) {
+// Optional compiles e; it returns nil for nil.
+func (k *Compiler) Optional(e query.Expr) (Eval, error) {
 	if e == nil {
 		return nil, nil
 	}
-	return k.expr(e)
+	return k.Expr(e)
 }
 
-// expr compiles e.
-func (k *compiler) expr(e query.Expr) (Eval, error) {
+// Expr compiles e.
+func (k *Compiler) Expr(e query.Expr) (Eval, error) {
 	switch n := e.(type) {
 	case *query.Const:
 		d := n.Value
@@ -63,17 +71,17 @@ func (k *compiler) expr(e query.Expr) (Eval, error) {
 	case *query.Param:
 		i := n.N
 		return func(c *Ctx, _ types.Row) (types.Datum, error) { return c.param(i) }, nil
-	case *plan.Slot:
+	case *query.Slot:
 		i := n.N
 		return func(_ *Ctx, row types.Row) (types.Datum, error) { return row[i], nil }, nil
-	case *plan.Outer:
+	case *query.Outer:
 		i := n.N
-		return func(c *Ctx, _ types.Row) (types.Datum, error) { return c.outer(i), nil }, nil
+		return func(c *Ctx, _ types.Row) (types.Datum, error) { return c.Outer(i), nil }, nil
 	case *query.Element:
 		return func(c *Ctx, _ types.Row) (types.Datum, error) { return c.element(), nil }, nil
 	case *query.SubColumn:
 		i := n.N
-		return func(c *Ctx, _ types.Row) (types.Datum, error) { return c.columns[i], nil }, nil
+		return func(c *Ctx, _ types.Row) (types.Datum, error) { return c.Columns[i], nil }, nil
 	case *query.Call:
 		return k.call(n)
 	case *query.Relabel:
@@ -93,7 +101,7 @@ func (k *compiler) expr(e query.Expr) (Eval, error) {
 }
 
 // testExpr compiles tests and conditionals.
-func (k *compiler) testExpr(e query.Expr) (Eval, error) {
+func (k *Compiler) testExpr(e query.Expr) (Eval, error) {
 	switch n := e.(type) {
 	case *query.NullTest:
 		return k.nullTest(n)
@@ -111,14 +119,12 @@ func (k *compiler) testExpr(e query.Expr) (Eval, error) {
 		return k.coalesce(n)
 	case *query.MinMax:
 		return k.minMax(n)
-	case *plan.SubPlan:
-		return k.subPlan(n)
 	}
 	return k.valueExpr(e)
 }
 
 // valueExpr compiles constructors and accessors of composed values.
-func (k *compiler) valueExpr(e query.Expr) (Eval, error) {
+func (k *Compiler) valueExpr(e query.Expr) (Eval, error) {
 	switch n := e.(type) {
 	case *query.Array:
 		return k.array(n)
@@ -130,7 +136,7 @@ func (k *compiler) valueExpr(e query.Expr) (Eval, error) {
 		return k.subscript(n)
 	case *query.Field:
 		return k.field(n)
-	case *plan.Pick:
+	case *query.Pick:
 		return k.pick(n)
 	case *query.SQLValue:
 		return k.sqlValue(n)
@@ -141,11 +147,30 @@ func (k *compiler) valueExpr(e query.Expr) (Eval, error) {
 	case nil:
 		return nil, internal("expression is missing")
 	}
+	if k.Other != nil {
+		return k.Other(e)
+	}
 	return nil, internal("expression %T cannot be run here", e)
 }
 
-// isTrue evaluates a condition. Null counts as false.
-func isTrue(c *Ctx, cond Eval, row types.Row) (bool, error) {
-	d, err := cond(c, row)
+// IsTrue evaluates a condition. Null counts as false.
+func (f Eval) IsTrue(c *Ctx, row types.Row) (bool, error) {
+	d, err := f(c, row)
 	return d.K == types.KindBool && d.N != 0, err
+}
+
+// EvalInto evaluates fs over row into dst.
+func EvalInto(c *Ctx, dst types.Row, fs []Eval, row types.Row) error {
+	for i, f := range fs {
+		d, err := f(c, row)
+		if err != nil {
+			return err
+		}
+		dst[i] = d
+	}
+	return nil
+}
+
+func internal(format string, args ...any) error {
+	return pgerr.New(pgerr.InternalError, format, args...)
 }

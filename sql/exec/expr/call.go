@@ -1,6 +1,7 @@
-package exec
+package expr
 
 import (
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
@@ -9,16 +10,17 @@ import (
 
 // call compiles a function or operator: by a fast path if there is one, otherwise by its
 // implementation.
-func (k *compiler) call(n *query.Call) (Eval, error) {
+func (k *Compiler) call(n *query.Call) (Eval, error) {
 	if n.Proc.RetSet {
-		return nil, unsupported("set-returning function %s() is not supported here", n.Proc.Name)
+		return nil, pgerr.Unsupported("set-returning function %s() is not supported here", n.Proc.Name)
 	}
-	for _, fast := range []func(*query.Call) (Eval, bool, error){k.fastJSONPath, k.fastCompare, k.fastArith, k.fastLike} {
-		if f, ok, err := fast(n); ok || err != nil {
+	fast := []func(*query.Call) (Eval, bool, error){k.fastJSONPath, k.fastCompare, k.fastArith, k.fastLike}
+	for _, compile := range fast {
+		if f, ok, err := compile(n); ok || err != nil {
 			return f, err
 		}
 	}
-	args, err := k.exprs(n.Args)
+	args, err := k.Exprs(n.Args)
 	if err != nil {
 		return nil, err
 	}
@@ -26,12 +28,12 @@ func (k *compiler) call(n *query.Call) (Eval, error) {
 }
 
 // apply calls the implementation of n's function over args.
-func (k *compiler) apply(n *query.Call, args []Eval) (Eval, error) {
+func (k *Compiler) apply(n *query.Call, args []Eval) (Eval, error) {
 	impl, err := implOf(n.Proc)
 	if err != nil {
 		return nil, err
 	}
-	site := k.siteOf(n)
+	site := k.CallSite(n, n.Columns)
 	if n.Proc.Options > 0 {
 		return k.callN(withOptions(impl.Func, n.Proc.Options), site, args, false), nil
 	}
@@ -48,12 +50,13 @@ func (k *compiler) apply(n *query.Call, args []Eval) (Eval, error) {
 func implOf(p *pgcatalog.Proc) (*builtin.Impl, error) {
 	impl, ok := builtin.For(p)
 	if !ok || impl.Func == nil {
-		return nil, notImplemented(p)
+		return nil, NotImplemented(p)
 	}
 	return impl, nil
 }
 
-func notImplemented(p *pgcatalog.Proc) error {
+// NotImplemented is the error for a function that package builtin does not have.
+func NotImplemented(p *pgcatalog.Proc) error {
 	text := p.Name + "("
 	for i, t := range p.ArgTypes {
 		if i > 0 {
@@ -61,39 +64,55 @@ func notImplemented(p *pgcatalog.Proc) error {
 		}
 		text += pgcatalog.FormatType(t, -1)
 	}
-	return unsupported("function %s) is not supported yet", text)
+	return pgerr.Unsupported("function %s) is not supported yet", text)
 }
 
-// siteOf returns the context of a call site.
-func (k *compiler) siteOf(n *query.Call) *builtin.Ctx {
+// CallSite returns the context of a call site. columns are those of a record that the call returns.
+func (k *Compiler) CallSite(n *query.Call, columns []query.Column) *builtin.Ctx {
 	site := &builtin.Ctx{RetType: n.Type(), Variadic: n.Variadic, ArgTypes: make([]uint32, len(n.Args))}
 	for i, a := range n.Args {
 		site.ArgTypes[i] = a.Type()
 	}
-	site.Columns = recordColumns(n.Columns)
-	return k.site(site)
+	site.Columns = recordColumns(columns)
+	return k.Site(site)
 }
 
-// enter readies a call site for this execution.
-func enter(c *Ctx, site *builtin.Ctx) {
-	site.Context, site.Env, site.Session = c.Context, c.Env, c.Session
+// RecordCall compiles a function that returns a record with the columns that the call lists.
+func (k *Compiler) RecordCall(n *query.Call, columns []query.Column) (Eval, error) {
+	impl, err := implOf(n.Proc)
+	if err != nil {
+		return nil, err
+	}
+	args, err := k.Exprs(n.Args)
+	if err != nil {
+		return nil, err
+	}
+	return k.callN(impl.Func, k.CallSite(n, columns), args, n.Proc.Strict), nil
 }
 
-func (k *compiler) call1(fn builtin.Func, site *builtin.Ctx, a Eval, strict bool) Eval {
-	args := k.space(1)
+func recordColumns(columns []query.Column) []builtin.Column {
+	var out []builtin.Column
+	for _, c := range columns {
+		out = append(out, builtin.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
+	}
+	return out
+}
+
+func (k *Compiler) call1(fn builtin.Func, site *builtin.Ctx, a Eval, strict bool) Eval {
+	args := k.Space(1)
 	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		x, err := a(c, row)
 		if err != nil || strict && x.K == types.KindNull {
 			return types.Null, err
 		}
-		enter(c, site)
+		c.Enter(site)
 		args[0] = x
 		return fn(site, args)
 	}
 }
 
-func (k *compiler) call2(fn builtin.Func, site *builtin.Ctx, a, b Eval, strict bool) Eval {
-	args := k.space(2)
+func (k *Compiler) call2(fn builtin.Func, site *builtin.Ctx, a, b Eval, strict bool) Eval {
+	args := k.Space(2)
 	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		x, err := a(c, row)
 		if err != nil {
@@ -103,14 +122,14 @@ func (k *compiler) call2(fn builtin.Func, site *builtin.Ctx, a, b Eval, strict b
 		if err != nil || strict && (x.K == types.KindNull || y.K == types.KindNull) {
 			return types.Null, err
 		}
-		enter(c, site)
+		c.Enter(site)
 		args[0], args[1] = x, y
 		return fn(site, args)
 	}
 }
 
-func (k *compiler) callN(fn builtin.Func, site *builtin.Ctx, evals []Eval, strict bool) Eval {
-	args := k.space(len(evals))
+func (k *Compiler) callN(fn builtin.Func, site *builtin.Ctx, evals []Eval, strict bool) Eval {
+	args := k.Space(len(evals))
 	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		null := false
 		for i, f := range evals {
@@ -124,7 +143,7 @@ func (k *compiler) callN(fn builtin.Func, site *builtin.Ctx, evals []Eval, stric
 		if strict && null {
 			return types.Null, nil
 		}
-		enter(c, site)
+		c.Enter(site)
 		return fn(site, args)
 	}
 }
@@ -142,15 +161,18 @@ func withOptions(fn builtin.Func, n int) builtin.Func {
 }
 
 // equality compiles the equality function of a type for two values, which must not be null.
-func (k *compiler) equality(p *pgcatalog.Proc, left, right types.OID) (func(c *Ctx, a, b types.Datum) (bool, error), error) {
+func (k *Compiler) equality(
+	p *pgcatalog.Proc,
+	left, right types.OID,
+) (func(c *Ctx, a, b types.Datum) (bool, error), error) {
 	impl, err := implOf(p)
 	if err != nil {
 		return nil, err
 	}
-	site := k.site(&builtin.Ctx{RetType: types.Bool, ArgTypes: []uint32{left, right}})
-	args := k.space(2)
+	site := k.Site(&builtin.Ctx{RetType: types.Bool, ArgTypes: []uint32{left, right}})
+	args := k.Space(2)
 	return func(c *Ctx, a, b types.Datum) (bool, error) {
-		enter(c, site)
+		c.Enter(site)
 		args[0], args[1] = a, b
 		d, err := impl.Func(site, args)
 		return d.Bool(), err
@@ -158,7 +180,7 @@ func (k *compiler) equality(p *pgcatalog.Proc, left, right types.OID) (func(c *C
 }
 
 // distinct is IS [NOT] DISTINCT FROM.
-func (k *compiler) distinct(n *query.Distinct) (Eval, error) {
+func (k *Compiler) distinct(n *query.Distinct) (Eval, error) {
 	a, b, equal, err := k.equalPair(n.Equal, n.Left, n.Right)
 	if err != nil {
 		return nil, err
@@ -184,7 +206,7 @@ func (k *compiler) distinct(n *query.Distinct) (Eval, error) {
 }
 
 // nullIf is NULLIF.
-func (k *compiler) nullIf(n *query.NullIf) (Eval, error) {
+func (k *Compiler) nullIf(n *query.NullIf) (Eval, error) {
 	a, b, equal, err := k.equalPair(n.Equal, n.Left, n.Right)
 	if err != nil {
 		return nil, err
@@ -208,11 +230,11 @@ func (k *compiler) nullIf(n *query.NullIf) (Eval, error) {
 
 type equalFunc = func(c *Ctx, a, b types.Datum) (bool, error)
 
-func (k *compiler) equalPair(p *pgcatalog.Proc, left, right query.Expr) (a, b Eval, equal equalFunc, err error) {
-	if a, err = k.expr(left); err != nil {
+func (k *Compiler) equalPair(p *pgcatalog.Proc, left, right query.Expr) (a, b Eval, equal equalFunc, err error) {
+	if a, err = k.Expr(left); err != nil {
 		return nil, nil, nil, err
 	}
-	if b, err = k.expr(right); err != nil {
+	if b, err = k.Expr(right); err != nil {
 		return nil, nil, nil, err
 	}
 	equal, err = k.equality(p, left.Type(), right.Type())

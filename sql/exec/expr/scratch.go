@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"reflect"
@@ -11,7 +11,7 @@ import (
 
 // An instance outlives its executions, because a cached program keeps it for the next one.
 // Operators and expressions write what an execution needs to their own fields, so the compiler
-// registers each of them (own), and after the execution each is reset to its state after
+// registers each of them (Own), and after the execution each is reset to its state after
 // compilation (E11). A field that is added later needs no further code.
 
 // keptBuffer is the largest size, in bytes, of a scratch buffer that stays allocated between
@@ -65,9 +65,9 @@ func (s *ownedShape) add(t reflect.Type, base uintptr) {
 	}
 }
 
-// own registers a pointer to a struct. The struct must be complete, because later changes by the
+// Own registers a pointer to a struct. The struct must be complete, because later changes by the
 // compiler are lost.
-func (k *compiler) own(p any) {
+func (s *Scratch) Own(p any) {
 	v := reflect.ValueOf(p)
 	if v.Kind() != reflect.Pointer {
 		return // a value has no fields that an execution could write to
@@ -75,24 +75,24 @@ func (k *compiler) own(p any) {
 	v = v.Elem()
 	compiled := reflect.New(v.Type()).Elem()
 	compiled.Set(v)
-	k.owned = append(k.owned, owned{v.Addr().UnsafePointer(), v, compiled, shapeOf(v.Type())})
+	s.owned = append(s.owned, owned{v.Addr().UnsafePointer(), v, compiled, shapeOf(v.Type())})
 }
 
-// space allocates scratch space of n datums for an expression.
-func (k *compiler) space(n int) types.Row {
+// Space allocates scratch space of n datums for an expression.
+func (s *Scratch) Space(n int) types.Row {
 	r := make(types.Row, n)
-	k.rows = append(k.rows, r)
+	s.rows = append(s.rows, r)
 	return r
 }
 
-// site registers the context of a call site.
-func (k *compiler) site(s *builtin.Ctx) *builtin.Ctx {
-	k.sites = append(k.sites, s)
-	return s
+// Site registers the context of a call site.
+func (s *Scratch) Site(c *builtin.Ctx) *builtin.Ctx {
+	s.sites = append(s.sites, c)
+	return c
 }
 
-// atEnd registers a function that is called first when an execution has ended.
-func (k *compiler) atEnd(f func()) { k.ends = append(k.ends, f) }
+// AtEnd registers a function that is called first when an execution has ended.
+func (s *Scratch) AtEnd(f func()) { s.ends = append(s.ends, f) }
 
 // rest resets the struct to its state after compilation, with empty scratch space.
 func (o *owned) rest() {
@@ -110,17 +110,17 @@ func (o *owned) rest() {
 	o.now.Set(o.compiled)
 }
 
-// scratch is all that executions of an instance write to.
-type scratch struct {
+// Scratch is all that executions of an instance write to.
+type Scratch struct {
 	owned []owned
 	rows  []types.Row
 	sites []*builtin.Ctx
 	ends  []func()
 }
 
-// rest removes everything of an execution that has ended. The compiled patterns that a call site
+// Rest removes everything of an execution that has ended. The compiled patterns that a call site
 // keeps (builtin.Ctx.Memo) are not data of rows, and stay.
-func (s *scratch) rest() {
+func (s *Scratch) Rest() {
 	for _, f := range s.ends {
 		f()
 	}

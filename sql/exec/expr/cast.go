@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -11,8 +11,8 @@ import (
 
 // relabel changes the type of a value without changing its bytes. Integers and oids are one kind in
 // PostgreSQL and two here.
-func (k *compiler) relabel(n *query.Relabel) (Eval, error) {
-	f, err := k.expr(n.Arg)
+func (k *Compiler) relabel(n *query.Relabel) (Eval, error) {
+	f, err := k.Expr(n.Arg)
 	if err != nil {
 		return nil, err
 	}
@@ -61,18 +61,19 @@ func mapDatum(f Eval, m func(types.Datum) types.Datum) Eval {
 }
 
 // coerceIO casts through the text form.
-func (k *compiler) coerceIO(n *query.CoerceIO) (Eval, error) {
-	f, err := k.expr(n.Arg)
+func (k *Compiler) coerceIO(n *query.CoerceIO) (Eval, error) {
+	f, err := k.Expr(n.Arg)
 	if err != nil {
 		return nil, err
 	}
 	from, to, mod := n.Arg.Type(), n.Type(), n.Typmod()
 	if !types.Readable(to) {
-		return nil, unsupported("type %s is not supported yet", pgcatalog.FormatType(to, -1)).WithHint("Use text or jsonb.")
+		return nil, pgerr.Unsupported("type %s is not supported yet", pgcatalog.FormatType(to, -1)).
+			WithHint("Use text or jsonb.")
 	}
 	fromText, toText := types.KindOf(from) == types.KindText, isPlainText(to) && mod < 0
 	buf := &textBuffer{}
-	k.own(buf)
+	k.Own(buf)
 	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		d, err := f(c, row)
 		if err != nil || d.IsNull() {
@@ -86,7 +87,7 @@ func (k *compiler) coerceIO(n *query.CoerceIO) (Eval, error) {
 			return types.NewText(text), nil
 		}
 		if to == types.JSONB {
-			doc, err := jsonb.ParseUntil(text, c.cancelled)
+			doc, err := jsonb.ParseUntil(text, c.Cancelled)
 			if err != nil {
 				return types.Null, err
 			}
@@ -100,12 +101,12 @@ func (k *compiler) coerceIO(n *query.CoerceIO) (Eval, error) {
 func isPlainText(oid types.OID) bool { return oid == types.Text || oid == types.VarChar }
 
 // arrayCoerce casts each element of an array.
-func (k *compiler) arrayCoerce(n *query.ArrayCoerce) (Eval, error) {
-	f, err := k.expr(n.Arg)
+func (k *Compiler) arrayCoerce(n *query.ArrayCoerce) (Eval, error) {
+	f, err := k.Expr(n.Arg)
 	if err != nil {
 		return nil, err
 	}
-	elem, err := k.expr(n.Elem)
+	elem, err := k.Expr(n.Elem)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func (k *compiler) arrayCoerce(n *query.ArrayCoerce) (Eval, error) {
 }
 
 // sqlValue compiles CURRENT_DATE and similar values, which are fixed for the whole statement.
-func (k *compiler) sqlValue(n *query.SQLValue) (Eval, error) {
+func (k *Compiler) sqlValue(n *query.SQLValue) (Eval, error) {
 	now := func(c *Ctx) types.Datum {
 		if c.Env == nil {
 			return types.Datum{K: types.KindTimestamp}
@@ -147,11 +148,11 @@ func (k *compiler) sqlValue(n *query.SQLValue) (Eval, error) {
 	if src, ok := casts[n.Name]; ok {
 		impl, found := builtin.Lookup(src)
 		if !found || impl.Func == nil {
-			return nil, unsupported("%s is not supported yet", n.Name)
+			return nil, pgerr.Unsupported("%s is not supported yet", n.Name)
 		}
-		site := k.site(&builtin.Ctx{ArgTypes: []uint32{types.TimestampTZ}, RetType: typ})
+		site := k.Site(&builtin.Ctx{ArgTypes: []uint32{types.TimestampTZ}, RetType: typ})
 		get = func(c *Ctx) (types.Datum, error) {
-			enter(c, site)
+			c.Enter(site)
 			return impl.Func(site, []types.Datum{now(c)})
 		}
 	} else if n.Name == "current_timestamp" {
@@ -183,15 +184,12 @@ func sessionValue(name string) (Eval, error) {
 		},
 	}[name]
 	if !ok {
-		return nil, unsupported("%s is not supported yet", name)
+		return nil, pgerr.Unsupported("%s is not supported yet", name)
 	}
 	return func(c *Ctx, _ types.Row) (types.Datum, error) {
-		switch {
-		case c.Session != nil:
-			return get(c.Session), nil
-		case c.Hooks.SQLValue != nil:
-			return c.Hooks.SQLValue(name)
+		if c.Session == nil {
+			return types.Null, pgerr.Unsupported("%s is not known here", name)
 		}
-		return types.Null, pgerr.Unsupported("%s is not known here", name)
+		return get(c.Session), nil
 	}, nil
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -13,7 +14,7 @@ type subPlan struct {
 	kind   query.SubLinkKind
 	op     Op
 	binds  []bindEval
-	test   Eval
+	test   expr.Eval
 	elem   types.OID // SubArray
 	fixed  bool      // uncorrelated
 	memo   *subMemo  // nil: each row runs it
@@ -24,7 +25,15 @@ type subPlan struct {
 	hashed *hashedSub
 }
 
-func (k *compiler) subPlan(n *plan.SubPlan) (Eval, error) {
+// subquery compiles the expressions that package expr does not know.
+func (k *compiler) subquery(e query.Expr) (expr.Eval, error) {
+	if n, ok := e.(*plan.SubPlan); ok {
+		return k.subPlan(n)
+	}
+	return nil, internal("expression %T cannot be run here", e)
+}
+
+func (k *compiler) subPlan(n *plan.SubPlan) (expr.Eval, error) {
 	s := &subPlan{kind: n.Kind, elem: types.ElemOf(n.Type())}
 	var err error
 	if s.op, err = k.node(n.Plan); err != nil {
@@ -33,7 +42,7 @@ func (k *compiler) subPlan(n *plan.SubPlan) (Eval, error) {
 	if s.binds, err = k.binds(n.Binds); err != nil {
 		return nil, err
 	}
-	if s.test, err = k.optional(n.Test); err != nil {
+	if s.test, err = k.Optional(n.Test); err != nil {
 		return nil, err
 	}
 	free := map[int]bool{}
@@ -50,11 +59,11 @@ func (k *compiler) subPlan(n *plan.SubPlan) (Eval, error) {
 		eval = s.compareAll
 	case !s.fixed && !n.Volatile && n.Kind != query.SubRow:
 		s.memo = newSubMemo(n.Binds, free)
-		k.own(s.memo)
+		k.Own(s.memo)
 	}
-	k.own(s)
-	k.atEnd(s.free)
-	return eval, nil
+	k.Own(s)
+	k.AtEnd(s.free)
+	return func(c *expr.Ctx, row types.Row) (types.Datum, error) { return eval(c.Execution.(*Ctx), row) }, nil
 }
 
 // free returns the memory of an execution to the query's account.
@@ -71,7 +80,7 @@ func (s *subPlan) free() {
 // start binds the values that the subquery reads from the row. again reports whether an earlier
 // result is kept.
 func (s *subPlan) start(c *Ctx, row types.Row) (again bool, err error) {
-	if s.fixed && s.run == c.run {
+	if s.fixed && s.run == c.Run {
 		return true, nil
 	}
 	return false, bind(c, s.binds, row)
@@ -105,7 +114,7 @@ func (s *subPlan) single(c *Ctx, row types.Row) (types.Datum, error) {
 	switch {
 	case err != nil:
 	case s.fixed:
-		s.run = c.run
+		s.run = c.Run
 	case s.memo != nil:
 		s.memo.keep(c, s.value)
 	}
@@ -171,7 +180,7 @@ func (s *subPlan) rowTest(c *Ctx, row types.Row, again bool) (types.Datum, error
 			return types.Null, err
 		}
 		if s.fixed {
-			s.run = c.run
+			s.run = c.Run
 		}
 	}
 	switch len(s.rows) {
@@ -185,10 +194,10 @@ func (s *subPlan) rowTest(c *Ctx, row types.Row, again bool) (types.Datum, error
 
 // tested evaluates the test with a row of the subquery in the place of SubColumn.
 func (s *subPlan) tested(c *Ctx, sub, row types.Row) (types.Datum, error) {
-	saved := c.columns
-	c.columns = sub
-	d, err := s.test(c, row)
-	c.columns = saved
+	saved := c.Columns
+	c.Columns = sub
+	d, err := s.test(&c.Ctx, row)
+	c.Columns = saved
 	return d, err
 }
 
@@ -210,7 +219,7 @@ func (s *subPlan) compareAll(c *Ctx, row types.Row) (types.Datum, error) {
 				return types.Null, err
 			}
 		}
-		s.run = c.run
+		s.run = c.Run
 	}
 	if s.hashed != nil {
 		return s.probe(c, row)
@@ -289,7 +298,7 @@ func (k *compiler) hashedSub(n *plan.SubPlan) (*hashedSub, error) {
 	}
 	left, err := k.keyEncoder(n.HashLeft, right[:len(n.HashLeft)])
 	h := &hashedSub{left: left, types: right[:len(n.HashLeft)]}
-	k.own(h)
+	k.Own(h)
 	return h, err
 }
 
@@ -325,7 +334,7 @@ func (s *subPlan) probe(c *Ctx, row types.Row) (types.Datum, error) {
 		return s.over(c, s.rows, row)
 	}
 	if _, ok := s.hashed.set[string(key)]; ok {
-		return trueDatum, nil
+		return types.NewBool(true), nil
 	}
 	return s.over(c, s.hashed.nulls, row)
 }

@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"github.com/sherddb/sherd/sql/query"
@@ -11,14 +11,14 @@ var (
 )
 
 // and is false if an argument is false; otherwise null if one is null.
-func (k *compiler) and(n *query.And) (Eval, error) { return k.junction(n.Args, 0) }
+func (k *Compiler) and(n *query.And) (Eval, error) { return k.junction(n.Args, 0) }
 
 // or is true if an argument is true; otherwise null if one is null.
-func (k *compiler) or(n *query.Or) (Eval, error) { return k.junction(n.Args, 1) }
+func (k *Compiler) or(n *query.Or) (Eval, error) { return k.junction(n.Args, 1) }
 
 // junction compiles AND (decisive 0) and OR (decisive 1).
-func (k *compiler) junction(args []query.Expr, decisive int64) (Eval, error) {
-	fs, err := k.exprs(args)
+func (k *Compiler) junction(args []query.Expr, decisive int64) (Eval, error) {
+	fs, err := k.Exprs(args)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func junction2(a, b Eval, decisive int64) Eval {
 	}
 }
 
-func (k *compiler) not(n *query.Not) (Eval, error) {
-	f, err := k.expr(n.Arg)
+func (k *Compiler) not(n *query.Not) (Eval, error) {
+	f, err := k.Expr(n.Arg)
 	if err != nil {
 		return nil, err
 	}
@@ -73,11 +73,11 @@ func (k *compiler) not(n *query.Not) (Eval, error) {
 	}, nil
 }
 
-func (k *compiler) nullTest(n *query.NullTest) (Eval, error) {
+func (k *Compiler) nullTest(n *query.NullTest) (Eval, error) {
 	if r, ok := n.Arg.(*query.Row); ok && n.Row {
 		return k.rowNullTest(r, n.Not)
 	}
-	f, err := k.expr(n.Arg)
+	f, err := k.Expr(n.Arg)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,8 @@ func (k *compiler) nullTest(n *query.NullTest) (Eval, error) {
 }
 
 // rowNullTest is ROW(…) IS [NOT] NULL: every field is (not) null.
-func (k *compiler) rowNullTest(r *query.Row, not bool) (Eval, error) {
-	fs, err := k.exprs(r.Fields)
+func (k *Compiler) rowNullTest(r *query.Row, not bool) (Eval, error) {
+	fs, err := k.Exprs(r.Fields)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +112,8 @@ func (k *compiler) rowNullTest(r *query.Row, not bool) (Eval, error) {
 }
 
 // boolTest is IS [NOT] TRUE, FALSE, UNKNOWN.
-func (k *compiler) boolTest(n *query.BoolTest) (Eval, error) {
-	f, err := k.expr(n.Arg)
+func (k *Compiler) boolTest(n *query.BoolTest) (Eval, error) {
+	f, err := k.Expr(n.Arg)
 	if err != nil {
 		return nil, err
 	}
@@ -136,8 +136,8 @@ func (k *compiler) boolTest(n *query.BoolTest) (Eval, error) {
 	}, nil
 }
 
-func (k *compiler) coalesce(n *query.Coalesce) (Eval, error) {
-	fs, err := k.exprs(n.Args)
+func (k *Compiler) coalesce(n *query.Coalesce) (Eval, error) {
+	fs, err := k.Exprs(n.Args)
 	if err != nil {
 		return nil, err
 	}
@@ -152,8 +152,8 @@ func (k *compiler) coalesce(n *query.Coalesce) (Eval, error) {
 }
 
 // minMax is GREATEST and LEAST: nulls are left out.
-func (k *compiler) minMax(n *query.MinMax) (Eval, error) {
-	fs, err := k.exprs(n.Args)
+func (k *Compiler) minMax(n *query.MinMax) (Eval, error) {
+	fs, err := k.Exprs(n.Args)
 	if err != nil {
 		return nil, err
 	}
@@ -178,25 +178,25 @@ func (k *compiler) minMax(n *query.MinMax) (Eval, error) {
 
 type whenEval struct{ cond, result Eval }
 
-func (k *compiler) caseExpr(n *query.Case) (Eval, error) {
+func (k *Compiler) caseExpr(n *query.Case) (Eval, error) {
 	whens := make([]whenEval, len(n.Whens))
 	for i, w := range n.Whens {
 		var err error
-		if whens[i].cond, err = k.expr(w.Cond); err != nil {
+		if whens[i].cond, err = k.Expr(w.Cond); err != nil {
 			return nil, err
 		}
-		if whens[i].result, err = k.expr(w.Result); err != nil {
+		if whens[i].result, err = k.Expr(w.Result); err != nil {
 			return nil, err
 		}
 	}
-	other, err := k.optional(n.Else)
+	other, err := k.Optional(n.Else)
 	if err != nil {
 		return nil, err
 	}
 	if n.Arg == nil {
 		return searchedCase(whens, other), nil
 	}
-	arg, err := k.expr(n.Arg)
+	arg, err := k.Expr(n.Arg)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func (k *compiler) caseExpr(n *query.Case) (Eval, error) {
 func searchedCase(whens []whenEval, other Eval) Eval {
 	return func(c *Ctx, row types.Row) (types.Datum, error) {
 		for i := range whens {
-			ok, err := isTrue(c, whens[i].cond, row)
+			ok, err := whens[i].cond.IsTrue(c, row)
 			if err != nil {
 				return types.Null, err
 			}

@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"github.com/sherddb/sherd/jsonb"
@@ -22,12 +22,12 @@ const (
 )
 
 // fastJSONPath compiles a chain of ->, ->>, #>, #>> with constant keys into one walk over the document's bytes.
-func (k *compiler) fastJSONPath(n *query.Call) (Eval, bool, error) {
+func (k *Compiler) fastJSONPath(n *query.Call) (Eval, bool, error) {
 	base, steps, text, ok := jsonPath(n)
 	if !ok {
 		return nil, false, nil
 	}
-	doc, err := k.expr(base)
+	doc, err := k.Expr(base)
 	if err != nil {
 		return nil, false, err
 	}

@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"strings"
@@ -23,22 +23,22 @@ func pathSteps(d types.Datum) ([]jsonStep, bool) {
 }
 
 // array is ARRAY[…].
-func (k *compiler) array(n *query.Array) (Eval, error) {
-	fs, err := k.exprs(n.Elems)
+func (k *Compiler) array(n *query.Array) (Eval, error) {
+	fs, err := k.Exprs(n.Elems)
 	if err != nil {
 		return nil, err
 	}
-	vals, elem := k.space(len(fs)), n.Elem
+	vals, elem := k.Space(len(fs)), n.Elem
 	if n.Multi {
 		return asVector(func(c *Ctx, row types.Row) (types.Datum, error) {
-			if err := evalInto(c, vals, fs, row); err != nil {
+			if err := EvalInto(c, vals, fs, row); err != nil {
 				return types.Null, err
 			}
 			return stackArrays(elem, vals)
 		}, n.Type()), nil
 	}
 	return asVector(func(c *Ctx, row types.Row) (types.Datum, error) {
-		if err := evalInto(c, vals, fs, row); err != nil {
+		if err := EvalInto(c, vals, fs, row); err != nil {
 			return types.Null, err
 		}
 		return types.NewList(elem, vals), nil
@@ -92,7 +92,10 @@ func stackArrays(elem types.OID, parts []types.Datum) (types.Datum, error) {
 }
 
 func shapeError() error {
-	return pgerr.New(pgerr.ArraySubscriptError, "multidimensional arrays must have array expressions with matching dimensions")
+	return pgerr.New(
+		pgerr.ArraySubscriptError,
+		"multidimensional arrays must have array expressions with matching dimensions",
+	)
 }
 
 func sameShape(a *types.Array, dims, lowers []int32) bool {
@@ -108,15 +111,15 @@ func sameShape(a *types.Array, dims, lowers []int32) bool {
 }
 
 // arrayOp is left op ANY|ALL (array), and IN lists.
-func (k *compiler) arrayOp(n *query.ArrayOp) (Eval, error) {
-	left, err := k.expr(n.Left)
+func (k *Compiler) arrayOp(n *query.ArrayOp) (Eval, error) {
+	left, err := k.Expr(n.Left)
 	if err != nil {
 		return nil, err
 	}
 	if set, ok := constSet(n); ok {
 		return set.eval(left), nil
 	}
-	array, err := k.expr(n.Array)
+	array, err := k.Expr(n.Array)
 	if err != nil {
 		return nil, err
 	}
@@ -125,8 +128,8 @@ func (k *compiler) arrayOp(n *query.ArrayOp) (Eval, error) {
 		return nil, err
 	}
 	o := &arrayOp{left: left, array: array, fn: impl.Func, all: n.All, strict: n.Proc.Strict, args: make(types.Row, 2)}
-	o.site = k.site(&builtin.Ctx{RetType: types.Bool, ArgTypes: []uint32{n.Left.Type(), types.ElemOf(n.Array.Type())}})
-	k.own(o)
+	o.site = k.Site(&builtin.Ctx{RetType: types.Bool, ArgTypes: []uint32{n.Left.Type(), types.ElemOf(n.Array.Type())}})
+	k.Own(o)
 	if p, ok := n.Array.(*query.Param); ok {
 		return o.overParam(n, p), nil
 	}
@@ -159,7 +162,7 @@ func (o *arrayOp) eval(c *Ctx, row types.Row) (types.Datum, error) {
 	if a.Len() > 0 && x.IsNull() && o.strict {
 		return types.Null, nil
 	}
-	enter(c, o.site)
+	c.Enter(o.site)
 	null := false
 	for i := range a.Len() {
 		e := a.At(i)
@@ -240,8 +243,8 @@ const setSize = 16
 // execution.
 func (o *arrayOp) overParam(n *query.ArrayOp, p *query.Param) Eval {
 	return func(c *Ctx, row types.Row) (types.Datum, error) {
-		if o.test == nil || o.run != c.run {
-			o.run, o.test = c.run, o.eval
+		if o.test == nil || o.run != c.Run {
+			o.run, o.test = c.Run, o.eval
 			if d, err := c.param(p.N); err == nil && !d.IsNull() {
 				if a, err := types.ArrayOf(d); err == nil && a.Len() >= setSize {
 					if set, ok := setOf(n, d); ok {

@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"math/bits"
 	"strings"
 
-	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -47,7 +46,8 @@ func cutComparison(src string) (string, outcomes) {
 // nil means the function itself.
 func compareKind(prefix string) func(a, b *types.Datum) int {
 	switch prefix {
-	case "int2", "int4", "int8", "int24", "int42", "int28", "int82", "int48", "int84", "oid", "bool", "date", "timestamp", "timestamptz", "time":
+	case "int2", "int4", "int8", "int24", "int42", "int28", "int82", "int48", "int84", "oid", "bool",
+		"date", "timestamp", "timestamptz", "time":
 		return func(a, b *types.Datum) int { return cmp.Compare(a.N, b.N) }
 	case "text", "name", "uuid":
 		return func(a, b *types.Datum) int { return strings.Compare(a.S, b.S) }
@@ -76,7 +76,7 @@ func compareFloats(a, b float64) int {
 }
 
 // fastCompare compiles comparisons of the everyday types without a call through an argument list.
-func (k *compiler) fastCompare(n *query.Call) (Eval, bool, error) {
+func (k *Compiler) fastCompare(n *query.Call) (Eval, bool, error) {
 	if len(n.Args) != 2 || n.Type() != types.Bool {
 		return nil, false, nil
 	}
@@ -91,11 +91,11 @@ func (k *compiler) fastCompare(n *query.Call) (Eval, bool, error) {
 	if f := compareSlotConst(n, prefix, set); f != nil {
 		return f, true, nil
 	}
-	a, err := k.expr(n.Args[0])
+	a, err := k.Expr(n.Args[0])
 	if err != nil {
 		return nil, false, err
 	}
-	b, err := k.expr(n.Args[1])
+	b, err := k.Expr(n.Args[1])
 	if err != nil {
 		return nil, false, err
 	}
@@ -132,7 +132,7 @@ func textEqual(a, b Eval) Eval {
 // compareSlotConst compiles column op constant over integers and text; it returns nil for other
 // expressions.
 func compareSlotConst(n *query.Call, prefix string, set outcomes) Eval {
-	s, ok := n.Args[0].(*plan.Slot)
+	s, ok := n.Args[0].(*query.Slot)
 	v, isConst := n.Args[1].(*query.Const)
 	if !ok || !isConst || v.Value.IsNull() {
 		return nil
@@ -160,7 +160,7 @@ func compareSlotConst(n *query.Call, prefix string, set outcomes) Eval {
 }
 
 // fastArith compiles +, - and * of integers.
-func (k *compiler) fastArith(n *query.Call) (Eval, bool, error) {
+func (k *Compiler) fastArith(n *query.Call) (Eval, bool, error) {
 	if len(n.Args) != 2 {
 		return nil, false, nil
 	}
@@ -168,11 +168,11 @@ func (k *compiler) fastArith(n *query.Call) (Eval, bool, error) {
 	if !ok {
 		return nil, false, nil
 	}
-	a, err := k.expr(n.Args[0])
+	a, err := k.Expr(n.Args[0])
 	if err != nil {
 		return nil, false, err
 	}
-	b, err := k.expr(n.Args[1])
+	b, err := k.Expr(n.Args[1])
 	if err != nil {
 		return nil, false, err
 	}
@@ -206,25 +206,18 @@ func intRange(oid types.OID) (lo, hi int64) {
 }
 
 func intArith(src string) (op func(a, b int64) (int64, bool), ok bool) {
-	for suffix, f := range map[string]func(a, b int64) (int64, bool){"pl": addInt, "mi": subInt, "mul": mulInt} {
-		switch prefix, cut := strings.CutSuffix(src, suffix); {
-		case !cut:
-		case prefix == "int2", prefix == "int4", prefix == "int8", prefix == "int24", prefix == "int42", prefix == "int28",
-			prefix == "int82", prefix == "int48", prefix == "int84":
+	ops := map[string]func(a, b int64) (int64, bool){"pl": types.AddInt, "mi": types.SubInt, "mul": mulInt}
+	for suffix, f := range ops {
+		prefix, cut := strings.CutSuffix(src, suffix)
+		if !cut {
+			continue
+		}
+		switch prefix {
+		case "int2", "int4", "int8", "int24", "int42", "int28", "int82", "int48", "int84":
 			return f, true
 		}
 	}
 	return nil, false
-}
-
-func addInt(a, b int64) (int64, bool) {
-	s := a + b
-	return s, (s > a) == (b > 0)
-}
-
-func subInt(a, b int64) (int64, bool) {
-	s := a - b
-	return s, (s < a) == (b > 0)
 }
 
 func mulInt(a, b int64) (int64, bool) {
@@ -247,7 +240,7 @@ func magnitude(v int64) uint64 {
 }
 
 // fastLike compiles LIKE with a constant pattern that has % at its ends only.
-func (k *compiler) fastLike(n *query.Call) (Eval, bool, error) {
+func (k *Compiler) fastLike(n *query.Call) (Eval, bool, error) {
 	src := n.Proc.Src
 	if src != "textlike" && src != "textnlike" || len(n.Args) != 2 {
 		return nil, false, nil
@@ -260,7 +253,7 @@ func (k *compiler) fastLike(n *query.Call) (Eval, bool, error) {
 	if match == nil {
 		return nil, false, nil
 	}
-	a, err := k.expr(n.Args[0])
+	a, err := k.Expr(n.Args[0])
 	if err != nil {
 		return nil, false, err
 	}

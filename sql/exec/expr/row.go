@@ -1,23 +1,22 @@
-package exec
+package expr
 
 import (
 	"strconv"
 	"strings"
 
-	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // row is ROW(…).
-func (k *compiler) row(n *query.Row) (Eval, error) {
-	fs, err := k.exprs(n.Fields)
+func (k *Compiler) row(n *query.Row) (Eval, error) {
+	fs, err := k.Exprs(n.Fields)
 	if err != nil {
 		return nil, err
 	}
-	oids, vals, names := typesOf(n.Fields), k.space(len(fs)), rowNames(n)
+	oids, vals, names := query.TypesOf(n.Fields), k.Space(len(fs)), rowNames(n)
 	return func(c *Ctx, row types.Row) (types.Datum, error) {
-		if err := evalInto(c, vals, fs, row); err != nil {
+		if err := EvalInto(c, vals, fs, row); err != nil {
 			return types.Null, err
 		}
 		return types.NewNamedRecord(oids, vals, names), nil
@@ -62,8 +61,8 @@ func recordNullTest(f Eval, not bool) Eval {
 }
 
 // field is (record).name.
-func (k *compiler) field(n *query.Field) (Eval, error) {
-	f, err := k.expr(n.Arg)
+func (k *Compiler) field(n *query.Field) (Eval, error) {
+	f, err := k.Expr(n.Arg)
 	if err != nil {
 		return nil, err
 	}
@@ -82,12 +81,12 @@ func (k *compiler) field(n *query.Field) (Eval, error) {
 }
 
 // rowCompare is <, <=, >, >= of rows: the first fields that differ decide.
-func (k *compiler) rowCompare(n *query.RowCompare) (Eval, error) {
-	left, err := k.exprs(n.Left)
+func (k *Compiler) rowCompare(n *query.RowCompare) (Eval, error) {
+	left, err := k.Exprs(n.Left)
 	if err != nil {
 		return nil, err
 	}
-	right, err := k.exprs(n.Right)
+	right, err := k.Exprs(n.Right)
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +125,8 @@ func (k *compiler) rowCompare(n *query.RowCompare) (Eval, error) {
 }
 
 // pick returns the constant for the number of a grouping set.
-func (k *compiler) pick(n *plan.Pick) (Eval, error) {
-	of, err := k.exprs(n.Of)
+func (k *Compiler) pick(n *query.Pick) (Eval, error) {
+	of, err := k.Exprs(n.Of)
 	if err != nil {
 		return nil, err
 	}
