@@ -18,8 +18,6 @@ func script(c *client, steps ...string) {
 
 const (
 	aborted  = "current transaction is aborted, commands ignored until end of transaction block (SQLSTATE 25P02)"
-	tooLate  = "SET TRANSACTION ISOLATION LEVEL must be called before any query (SQLSTATE 25001)"
-	noBlock  = " can only be used in transaction blocks (SQLSTATE 25P01)"
 	division = "division by zero (SQLSTATE 22012)"
 )
 

@@ -15,98 +15,6 @@ func prefixWorld(t *testing.T) (*world, *client) {
 	return w, c
 }
 
-func TestPrefixes(t *testing.T) {
-	w, c := prefixWorld(t)
-	c.want("SELECT prefix, first_bucket, end_bucket, fragments, elsewhere, documents FROM sherd.prefixes",
-		"eu/|1048576|1048584|{postgres$1,postgres$2}|0|0\nSELECT 1")
-	c.want("SELECT kind, subject, change, why FROM sherd.changelog WHERE kind = 'prefix'",
-		"prefix|eu/|buckets [1048576,1048584) in postgres$1, postgres$2|law\nSELECT 1")
-	c.want("INSERT INTO customers SELECT r || '/' || i, '{}' FROM unnest(ARRAY['eu','us']) r, generate_series(1, 40) i", "INSERT 0 80")
-	c.want("INSERT INTO orders SELECT 'orders/' || c.id || '$', jsonb_build_object('Customer', c.id) FROM customers c", "INSERT 0 80")
-	c.want("INSERT INTO orders SELECT 'more/' || i || '$eu/' || i, jsonb_build_object('Customer', 'EU/' || i) FROM generate_series(1, 40) i", "INSERT 0 40")
-	c.want("INSERT INTO stock SELECT r, i, i FROM unnest(ARRAY['eu','us']) r, generate_series(1, 40) i", "INSERT 0 80")
-	for _, table := range []string{"customers", "orders"} {
-		c.want("SELECT bool_and(sherd.fragment('"+table+"', id) IN ('postgres$1', 'postgres$2')), bool_and(sherd.bucket('"+table+"', id) >= 1048576), count(*) > 39 FROM "+table+
-			" WHERE id LIKE 'eu/%' OR doc->>'Customer' ILIKE 'eu/%'", "t|t|t\nSELECT 1")
-		c.want("SELECT max(sherd.bucket('"+table+"', id)) < 1048576 FROM "+table+" WHERE id LIKE 'us/%' OR doc->>'Customer' LIKE 'us/%'", "t\nSELECT 1")
-	}
-	c.want("SELECT count(*) FROM customers", "80\nSELECT 1")
-	c.want("SELECT count(*) FROM customers WHERE id = ANY (ARRAY['eu/1', 'eu/2', 'us/3'])", "3\nSELECT 1")
-	c.want("SELECT count(*) FROM orders WHERE doc->>'Customer' = 'eu/7'", "1\nSELECT 1")
-	c.want("SELECT count(*), sum(v) FROM stock WHERE region = 'eu'", "40|820\nSELECT 1")
-	c.want("SELECT v FROM stock WHERE region = 'eu' AND n = 7", "7\nSELECT 1")
-	c.want("SELECT count(*) FROM customers c JOIN orders o ON o.doc->>'Customer' = c.id", "80\nSELECT 1")
-	c.want("SELECT count(*) FROM orders o JOIN customers c ON c.id = lower(o.doc->>'Customer')", "120\nSELECT 1")
-	c.want("SELECT count(*) FROM customers WHERE sherd.slice(id) >= 0 AND sherd.slice(id) < 1048576", "80\nSELECT 1")
-	c.want("SELECT (SELECT count(*) FROM orders WHERE sherd.slice(id) >= 0 AND sherd.slice(id) < 500000) + (SELECT count(*) FROM orders WHERE sherd.slice(id) >= 500000)",
-		"120\nSELECT 1")
-	c.want("UPDATE customers SET id = 'eu/moved' WHERE id = 'us/1'; SELECT sherd.bucket('customers', id) >= 1048576 FROM customers WHERE id = 'eu/moved'", "UPDATE 1\nt\nSELECT 1")
-	c.want("UPDATE customers SET id = 'us/1' WHERE id = 'eu/moved'", "UPDATE 1")
-	c.want("INSERT INTO customers VALUES ('EU/1', '{}'), ('x$@1048576', '{}')", "INSERT 0 2")
-	c.want("SELECT sherd.bucket('customers', 'EU/1') = sherd.bucket('customers', 'eu/1'), sherd.slice('x$@1048577')", "t|1\nSELECT 1")
-	c.want("SELECT count(*) FROM customers WHERE sherd.slice(id) = 0", "1\nSELECT 1")
-	c.want("SELECT count(*) FROM customers WHERE sherd.slice(id) >= 0 AND sherd.slice(id) < 1048576", "82\nSELECT 1")
-	wantPart(c, "INSERT INTO customers VALUES ('x$@1048584', '{}')", "out of range (SQLSTATE 22023)")
-	wantPart(c, "INSERT INTO orders VALUES ('wrong/1', '{\"Customer\":\"eu/1\"}')", "SQLSTATE 23514")
-	c.want(`SELECT bool_and(ok), count(*) FILTER (WHERE "check" = 'prefixes') FROM sherd.check()`, "t|1\nSELECT 1")
-	if got := c.answer("EXPLAIN SELECT * FROM customers WHERE id = 'eu/1'"); !strings.Contains(got, "buckets: 10485") {
-		t.Error(got)
-	}
-	// Another session, and another database.
-	d := w.connect(t)
-	d.want("CREATE TABLE later (id text PRIMARY KEY, doc jsonb); INSERT INTO later VALUES ('eu/1', '{}'); SELECT sherd.bucket('later', 'eu/1') = sherd.bucket('customers', 'eu/1')",
-		"CREATE TABLE\nINSERT 0 1\nt\nSELECT 1")
-}
-
-// TestPrefixMoves: the buckets of a rule stay in its fragments, and go where these are said to be.
-func TestPrefixMoves(t *testing.T) {
-	_, c := prefixWorld(t)
-	c.want("INSERT INTO customers SELECT 'eu/' || i, '{}' FROM generate_series(1, 40) i", "INSERT 0 40")
-	c.want("SELECT sherd.move_anchor('eu/1', 'postgres$0')",
-		`buckets [1048576,1048584) are of prefix "eu/", which is to be in postgres$1, postgres$2 (SQLSTATE 55006)`)
-	c.want("SELECT sherd.remove_fragment('postgres$1')", `fragment "postgres$1" cannot be removed: ids under prefix "eu/" are to be in it (SQLSTATE 55006)`)
-	c.want("SELECT sherd.set_prefix('eu/', '{postgres$0}')", "1\nSELECT 1")
-	c.want("SELECT sherd.set_prefix('eu/', '{postgres$0}')", "0\nSELECT 1") // as long as the move is under way, and after it
-	c.want("SELECT sherd.set_prefix('eu/', '{postgres$0}', wait => true)", "0\nSELECT 1")
-	c.want("SELECT fragments, elsewhere, documents FROM sherd.prefixes", "{postgres$0}|0|40\nSELECT 1")
-	c.want("SELECT DISTINCT sherd.fragment('customers', id) FROM customers", "postgres$0\nSELECT 1")
-	c.want("SELECT count(*) FROM customers", "40\nSELECT 1")
-	c.want("SELECT sherd.set_prefix('eu/', '{postgres$0}', buckets => 9)", `changing the number of buckets of prefix "eu/" is not supported (SQLSTATE 0A000): It has 8.`)
-	wantPart(c, "SELECT sherd.set_prefix('eu', '{postgres$0}')", "SQLSTATE 22023")
-	wantPart(c, "SELECT sherd.set_prefix('us/', '{postgres$9}')", "SQLSTATE 42704")
-	wantPart(c, "SELECT sherd.set_prefix('us/', '{}')", "SQLSTATE 22023")
-	wantPart(c, "SELECT sherd.drop_prefix('us/')", "SQLSTATE 42704")
-	c.want(`SELECT bool_and(ok) FROM sherd.check()`, "t\nSELECT 1")
-}
-
-// TestPrefixOverDocuments makes and drops rules where documents are under them.
-func TestPrefixOverDocuments(t *testing.T) {
-	_, c := prefixWorld(t)
-	c.want("INSERT INTO customers SELECT r || i, '{}' FROM unnest(ARRAY['eu/','eu/de/','us/']) r, generate_series(1, 20) i", "INSERT 0 60")
-	c.want("INSERT INTO orders SELECT 'orders/' || c.id || '$', jsonb_build_object('Customer', c.id) FROM customers c WHERE id LIKE 'us/%'", "INSERT 0 20")
-	wantPart(c, "SELECT sherd.set_prefix('us/', '{postgres$0}', buckets => 4)", `table "customers" has ids under prefix "us/" (SQLSTATE 55000)`)
-	c.want("SELECT count(*) FROM sherd.prefixes", "1\nSELECT 1")
-	c.want("SELECT sherd.set_prefix('us/', '{postgres$0}', buckets => 4, rewrite => true)",
-		"0\nNOTICE: the sharding policy of \"orders\" is not validated any more: documents lie elsewhere than their content belongs now\nSELECT 1")
-	c.want("SELECT DISTINCT sherd.fragment('customers', id) FROM customers WHERE id LIKE 'us/%'", "postgres$0\nSELECT 1")
-	c.want("SELECT count(*), count(*) FILTER (WHERE sherd.bucket('customers', id) >= 1048576) FROM customers", "60|60\nSELECT 1")
-	c.want("SELECT count(*) FROM orders WHERE doc->>'Customer' = 'us/3'", "1\nSELECT 1") // by a scan: the policy is not trusted
-	c.want("INSERT INTO orders VALUES ('new$', '{\"Customer\":\"us/3\"}') RETURNING sherd.fragment('orders', id)", "postgres$0\nINSERT 0 1")
-	c.want("SELECT count(*) FROM orders WHERE doc->>'Customer' = 'us/3'", "2\nSELECT 1")
-	c.want("SELECT sherd.set_prefix('eu/de/', '{postgres$2}', rewrite => true)", "0\nSELECT 1")
-	c.want("SELECT DISTINCT sherd.fragment('customers', id) FROM customers WHERE id LIKE 'eu/de/%'", "postgres$2\nSELECT 1")
-	c.want("INSERT INTO customers VALUES ('x$@1048576', '{}')", "INSERT 0 1")
-	wantPart(c, "SELECT sherd.drop_prefix('eu/')", "SQLSTATE 55000")
-	wantPart(c, "SELECT sherd.drop_prefix('eu/', rewrite => true)", "has an id that names a bucket of prefix")
-	c.want("DELETE FROM customers WHERE id = 'x$@1048576'", "DELETE 1")
-	c.want("SELECT sherd.drop_prefix('eu/', rewrite => true)", "\nSELECT 1")
-	c.want("SELECT prefix FROM sherd.prefixes ORDER BY 1", "eu/de/\nus/\nSELECT 2")
-	c.want("SELECT count(*) FILTER (WHERE sherd.bucket('customers', id) < 1048576), count(*) FROM customers WHERE id LIKE 'eu/%'", "20|40\nSELECT 1")
-	c.want(`SELECT bool_and(ok) FROM sherd.check()`, "t\nSELECT 1")
-	c.want("BEGIN; SELECT sherd.drop_prefix('eu/de/', rewrite => true); SELECT count(*) FROM customers WHERE id LIKE 'eu/de/%'; ROLLBACK", "BEGIN\n\nSELECT 1\n20\nSELECT 1\nROLLBACK")
-	c.want("SELECT count(*), max(sherd.fragment('customers', id)) FROM customers WHERE id LIKE 'eu/de/%'", "20|postgres$2\nSELECT 1")
-}
-
 // TestDroppedPrefix: documents under a rule that is dropped lie where they would without it, and nothing of it is left in the way: not the pins of its buckets, nor what
 // kept its fragments.
 func TestDroppedPrefix(t *testing.T) {
@@ -127,24 +35,6 @@ func TestDroppedPrefix(t *testing.T) {
 	c.want("SELECT count(*) FILTER (WHERE sherd.bucket('customers', id) < 1048576), count(*) FROM customers", "60|60\nSELECT 1")
 	c.want("SELECT sherd.drop_prefix('us/')", `there is no rule for prefix "us/" (SQLSTATE 42704)`)
 	c.want("SELECT bool_and(ok) FROM sherd.check()", "t\nSELECT 1")
-}
-
-// TestPrefixSnapshots: who has a snapshot from before a rule does not look for the documents of that time by it.
-func TestPrefixSnapshots(t *testing.T) {
-	w, c := prefixWorld(t)
-	c.want("INSERT INTO customers VALUES ('us/1', '{}')", "INSERT 0 1")
-	old := w.connect(t)
-	old.want("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM stock", "BEGIN\n0\nSELECT 1")
-	old.want("SAVEPOINT a", "SAVEPOINT")
-	c.want("SET lock_timeout = '50ms'", "SET")
-	wantPart(c, "SELECT sherd.set_prefix('us/', '{postgres$0}')", "SQLSTATE 55P03") // it holds a lock on stock
-	old.want("COMMIT", "COMMIT")
-	c.want("RESET lock_timeout; DELETE FROM customers", "RESET\nDELETE 1")
-	c.want("CREATE TABLE alone (n int)", "CREATE TABLE")
-	before := c.one("SELECT clock_timestamp()")
-	c.want("SELECT sherd.set_prefix('us/', '{postgres$0}')", "0\nSELECT 1")
-	wantPart(c, "SET sherd.as_of = '"+before+"'; SELECT count(*) FROM customers WHERE id = 'us/1'", "SQLSTATE 72000")
-	c.want("RESET sherd.as_of", "RESET")
 }
 
 func wantPart(c *client, text, part string) {

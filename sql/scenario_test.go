@@ -67,7 +67,7 @@ func (p *served) url(server string) string {
 		if server != "" {
 			w = w.another()
 		}
-		p.addrs[server] = w.listen(p.t)
+		p.addrs[server] = w.listen(p.t, firstPID+uint32(len(p.addrs))*1000)
 	}
 	return "postgres://" + p.addrs[server] + "/postgres?sslmode=disable"
 }
@@ -76,8 +76,8 @@ func (p *served) url(server string) string {
 // that no other number in an answer is taken for one.
 const firstPID = 900_000
 
-// listen serves clients on a port until the test ends.
-func (w *world) listen(t *testing.T) string {
+// listen serves clients on a port until the test ends. Their process numbers come after firstPID.
+func (w *world) listen(t *testing.T, firstPID uint32) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)

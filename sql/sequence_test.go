@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/sherddb/sherd/sql"
 )
 
 // TestSequenceAmongSessions: whoever takes values, by functions, by defaults, from one fragment or from all at once, none comes twice.
@@ -62,28 +60,6 @@ func TestSequenceAmongSessions(t *testing.T) {
 	c.want("SELECT subject, detail FROM sherd.check() WHERE NOT ok", "SELECT 0")
 }
 
-// TestSequenceOfTwoServers: each server takes blocks of its own, as nodes of a cluster do.
-func TestSequenceOfTwoServers(t *testing.T) {
-	w := newWorld(t)
-	a, b := w.connect(t), w.another().connect(t)
-	a.want("CREATE SEQUENCE s", "CREATE SEQUENCE")
-	a.want("SELECT nextval('s'), nextval('s')", "1|2\nSELECT 1")
-	b.want("SELECT nextval('s'), nextval('s')", "34|35\nSELECT 1")
-	a.want("SELECT nextval('s')", "3\nSELECT 1")
-	a.want("SELECT * FROM s", "66|0|t\nSELECT 1") // b may have given as much
-	b.want("SELECT * FROM s", "35|31|t\nSELECT 1")
-	a.want("SELECT nextval('s')", "67\nSELECT 1") // who has looked begins behind the others
-	b.want("SELECT setval('s', 500)", "500\nSELECT 1")
-	b.want("SELECT nextval('s')", "501\nSELECT 1")
-	a.want("SELECT count(*) FROM (SELECT nextval('s') FROM generate_series(1, 200)) AS x", "200\nSELECT 1")
-	a.want("SELECT currval('s') > 501", "t\nSELECT 1")
-	a.want("ALTER SEQUENCE s RESTART", "ALTER SEQUENCE")
-	b.want("SELECT nextval('s')", "1\nSELECT 1")
-	a.want("SELECT nextval('s')", "34\nSELECT 1")
-	a.want("DROP SEQUENCE s", "DROP SEQUENCE")
-	b.want("SELECT nextval('s')", `relation "s" does not exist (SQLSTATE 42P01)`)
-}
-
 // TestSequenceGivenBack: a server that ends in peace gives back what it has not given, unless another has gone on from there.
 func TestSequenceGivenBack(t *testing.T) {
 	w := newWorld(t)
@@ -97,35 +73,4 @@ func TestSequenceGivenBack(t *testing.T) {
 	b.want("SELECT nextval('s'), nextval('shared'), nextval('unused')", "3|35|1\nSELECT 1")
 	must(t, other.server.Close(t.Context()))
 	a.want("SELECT nextval('s'), nextval('shared'), nextval('unused')", "4|36|2\nSELECT 1")
-}
-
-// TestSequenceLocks: who has taken values keeps others from changing the sequence, to the end of the transaction.
-func TestSequenceLocks(t *testing.T) {
-	w := newWorld(t)
-	a, b := w.connect(t), w.connect(t)
-	a.want("CREATE SEQUENCE s", "CREATE SEQUENCE")
-	a.want("BEGIN; SELECT nextval('s')", "BEGIN\n1\nSELECT 1")
-	b.want("SELECT nextval('s')", "2\nSELECT 1")
-	b.want("SET lock_timeout = '1ms'; DROP SEQUENCE s", "SET\ncanceling statement due to lock timeout (SQLSTATE 55P03)")
-	a.want("COMMIT", "COMMIT")
-	b.want("RESET lock_timeout; BEGIN; ALTER SEQUENCE s RESTART WITH 90; SELECT nextval('s')", "RESET\nBEGIN\nALTER SEQUENCE\n90\nSELECT 1")
-	a.want("SET lock_timeout = '1ms'; SELECT nextval('s')", "SET\ncanceling statement due to lock timeout (SQLSTATE 55P03)")
-	b.want("COMMIT", "COMMIT")
-	a.want("RESET lock_timeout; SELECT nextval('s'), currval('s')", "RESET\n91|91\nSELECT 1")
-}
-
-// TestSequenceRights: a sequence is its owner's.
-func TestSequenceRights(t *testing.T) {
-	w := newWorld(t)
-	c := w.connect(t)
-	c.want("CREATE SEQUENCE s; CREATE ROLE eve LOGIN", "CREATE SEQUENCE\nCREATE ROLE")
-	eve := w.connectAs(t, "eve", sql.Handle{})
-	const denied = "permission denied for sequence s (SQLSTATE 42501)"
-	for _, q := range []string{"SELECT nextval('s')", "SELECT currval('s')", "SELECT setval('s', 1)", "SELECT * FROM s"} {
-		eve.want(q, denied)
-	}
-	eve.want("ALTER SEQUENCE s RESTART", "must be owner of sequence s (SQLSTATE 42501)")
-	eve.want("DROP SEQUENCE s", "must be owner of sequence s (SQLSTATE 42501)")
-	eve.want("SELECT last_value FROM pg_sequences", "null\nSELECT 1")
-	eve.want("SELECT count(*) FROM information_schema.sequences", "0\nSELECT 1")
 }

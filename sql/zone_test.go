@@ -3,8 +3,6 @@ package sql_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/sherddb/sherd/sql"
 )
 
 // TestLabels sets rules of labels where no node has any: they are told, with what is missing, and taken back.
@@ -81,55 +79,4 @@ func TestPinAnchors(t *testing.T) {
 	c.want("SELECT subject, change, why FROM sherd.changelog WHERE subject = 'customers' ORDER BY at",
 		"customers|9 anchors pinned to postgres$2|law\ncustomers|9 anchors pinned to postgres$2|null\ncustomers|9 anchors unpinned|gone\nSELECT 3")
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
-}
-
-// TestPinnedSegments keeps all ids under a prefix in a fragment, also when their segment is split.
-func TestPinnedSegments(t *testing.T) {
-	w := newWorld(t)
-	c := w.connect(t)
-	c.want("CREATE TABLE people (id text PRIMARY KEY, doc jsonb) WITH (shard_by = 'range', shard_splits = 'eu/,eu0')", "CREATE TABLE")
-	c.want("INSERT INTO people SELECT r || '/' || i, '{}' FROM unnest(ARRAY['asia', 'eu', 'us']) r, generate_series(1, 50) i", "INSERT 0 150")
-	c.answer("SELECT sherd.pin_anchors('people', ARRAY['eu/'], 'postgres$2', wait => true)")
-	inside := func(pins string) {
-		t.Helper()
-		c.want("SELECT DISTINCT sherd.fragment('people', id) FROM people WHERE id LIKE 'eu/%'", "postgres$2\nSELECT 1")
-		c.want("SELECT count(*) FROM people WHERE id LIKE 'eu/%'", "50\nSELECT 1")
-		c.want("SELECT count(*), min(fragment), max(fragment) FROM sherd.pins", pins+"|postgres$2|postgres$2\nSELECT 1")
-		c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
-	}
-	inside("1")
-	c.answer("SELECT sherd.split_segment('people', 'eu/3')")
-	inside("2")
-	c.want("SELECT sherd.merge_segments('people', 'eu0')",
-		`segments that meet at "eu0" cannot be merged: they are not pinned to the same fragment (SQLSTATE 55006)`)
-	c.answer("SELECT sherd.merge_segments('people', 'eu/3')")
-	inside("1") // its buckets are gone, with their pins
-}
-
-// TestZoneRefusals is who may say where data may be, and what cannot be said.
-func TestZoneRefusals(t *testing.T) {
-	w := newWorld(t)
-	c := w.connect(t)
-	c.want("CREATE TABLE customers (id text PRIMARY KEY, doc jsonb); CREATE ROLE zone_bob LOGIN", "CREATE TABLE\nCREATE ROLE")
-	bob := w.connectAs(t, "zone_bob", sql.Handle{})
-	for _, call := range []string{
-		"set_fragment_labels('postgres$1', 'a=1')", "set_database_labels('postgres', 'a=1')", "pin_anchors('customers', ARRAY['a'], 'postgres$1')",
-		"unpin_anchors('customers', ARRAY['a'])",
-	} {
-		name, _, _ := strings.Cut(call, "(")
-		bob.want("SELECT sherd."+call, "permission denied for function "+name+" (SQLSTATE 42501)")
-	}
-	for _, x := range [][2]string{
-		{"set_fragment_labels('postgres$9', 'a=1')", `fragment "postgres$9" of database "postgres" does not exist (SQLSTATE 42704)`},
-		{"set_fragment_labels('postgres', 'a=1')", `fragment "postgres" does not exist (SQLSTATE 42704)`},
-		{"set_database_labels('nowhere', 'a=1')", `database "nowhere" does not exist (SQLSTATE 3D000)`},
-		{"set_database_labels('postgres', 'a')", `invalid rule of labels: "a" (SQLSTATE 22023)`},
-		{"pin_anchors('customers', ARRAY[]::text[], 'postgres$1')", "the list of anchors is empty (SQLSTATE 22023)"},
-		{"pin_anchors('customers', ARRAY['a', null], 'postgres$1')", "anchors must not be null (SQLSTATE 22004)"},
-		{"pin_anchors('customers', array_fill('a'::text, ARRAY[1001]), 'postgres$1')", "1001 anchors are too many at a time (SQLSTATE 54000)"},
-		{"pin_anchors('customers', ARRAY['a'], 'postgres$9')", `fragment "postgres$9" of database "postgres" does not exist (SQLSTATE 42704)`},
-		{"unpin_anchors('customers', ARRAY['a'])", `anchor "a" is not pinned (SQLSTATE 42704)`},
-	} {
-		c.want("SELECT sherd."+x[0], x[1])
-	}
 }

@@ -47,7 +47,7 @@
 //	session S [k=v …]   connects S as user=…, to database=…, at server=…
 //	close S             disconnects S
 //
-// With `brief` behind it, a directive leaves DETAIL and HINT out of errors, if they depend on which
+// With `brief` behind it, a directive leaves DETAIL out of errors, if it depends on which
 // of several rows comes first. A session that a directive names for the first time connects as postgres; the name a may be left
 // out. A package adds directives of its own, to restart a node for one (Config.Directives).
 //

@@ -65,7 +65,7 @@ type player struct {
 	cfg      Config
 	sessions map[string]*session
 	values   map[string]string // what {x} stands for
-	watcher  *pgconn.PgConn    // asks which session waits for which
+	watcher  *pgconn.PgConn    // asks about the sessions
 }
 
 func (p *player) end(t *testing.T) {
@@ -114,13 +114,13 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 	return p.named(out)
 }
 
-var details = regexp.MustCompile(`(?m)^(DETAIL|HINT): .*\n?`)
+var details = regexp.MustCompile(`(?m)^DETAIL: .*\n?`)
 
 // call is what stands behind a directive.
 type call struct {
 	session string
 	value   string // the name of the first value of the last row
-	brief   bool   // errors without DETAIL and HINT
+	brief   bool   // errors without DETAIL
 }
 
 func parse(t *testing.T, d *datadriven.TestData) call {
@@ -172,10 +172,7 @@ func (p *player) run(ctx context.Context, t *testing.T, d *datadriven.TestData, 
 	case "check":
 		return check(ctx, s)
 	case "close":
-		if err := s.conn.Close(ctx); err != nil {
-			d.Fatalf(t, "%v", err)
-		}
-		delete(p.sessions, s.name)
+		p.disconnect(ctx, t, d, s)
 		return ""
 	}
 	d.Fatalf(t, "unknown directive %q", d.Cmd)
@@ -252,8 +249,32 @@ func (p *player) start(t *testing.T, s *session, lines []string) string {
 	return out
 }
 
+// disconnect ends a session and waits until the server has released what it had.
+func (p *player) disconnect(ctx context.Context, t *testing.T, d *datadriven.TestData, s *session) {
+	if err := s.conn.Close(ctx); err != nil {
+		d.Fatalf(t, "%v", err)
+	}
+	delete(p.sessions, s.name)
+	eventually.Holds(t, "the server has forgotten session "+s.name, func() bool {
+		return len(p.ask(t, fmt.Sprintf("SELECT 1 FROM pg_stat_activity WHERE pid = %d", s.conn.PID()))) == 0
+	})
+}
+
 // blockers returns which sessions a session waits for, "" if it does not wait.
 func (p *player) blockers(t *testing.T, s *session) string {
+	var names []string
+	for _, pid := range p.ask(t, fmt.Sprintf("SELECT unnest(pg_blocking_pids(%d))", s.conn.PID())) {
+		names = append(names, p.sessionOf(pid))
+	}
+	if names == nil {
+		return ""
+	}
+	slices.Sort(names)
+	return "waits for " + strings.Join(slices.Compact(names), ", ")
+}
+
+// ask returns the first column of a query of the watcher.
+func (p *player) ask(t *testing.T, text string) []string {
 	ctx, cancel := context.WithTimeout(t.Context(), eventually.Patience)
 	defer cancel()
 	if p.watcher == nil {
@@ -263,20 +284,15 @@ func (p *player) blockers(t *testing.T, s *session) string {
 		}
 		p.watcher = conn
 	}
-	text := fmt.Sprintf("SELECT unnest(pg_blocking_pids(%d))", s.conn.PID())
 	results, err := p.watcher.Exec(ctx, text).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
+	var out []string
 	for _, row := range results[0].Rows {
-		names = append(names, p.sessionOf(string(row[0])))
+		out = append(out, string(row[0]))
 	}
-	if names == nil {
-		return ""
-	}
-	slices.Sort(names)
-	return "waits for " + strings.Join(slices.Compact(names), ", ")
+	return out
 }
 
 // sessionOf returns the name of the session with a process number.
