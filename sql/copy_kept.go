@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/memory"
 )
 
 // keptCopy keeps what the client of a COPY FROM sends, so that the statement can be run again where rows have moved beneath it: little in memory, more in a
@@ -84,7 +84,7 @@ func (k *keptCopy) write(b []byte) (err error) {
 		if len(k.few) < copyInMemory {
 			return nil
 		}
-		if k.file, err = exec.TempFile(k.dir); err != nil {
+		if k.file, err = memory.TempFile(k.dir); err != nil {
 			return err
 		}
 		b, k.few = k.few, nil

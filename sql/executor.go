@@ -7,6 +7,8 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
@@ -47,10 +49,12 @@ func (x executor) against(view *catalog.View) *executor {
 // context makes the context in which a program runs in a transaction; t may be nil for one that reads no table.
 func (x *executor) context(ctx context.Context, t *tx.Tx, args []types.Datum) *exec.Ctx {
 	c := &exec.Ctx{
-		Ctx:   expr.Ctx{Context: ctx, Params: args, Env: x.values, Session: x.functions},
+		Execution: operator.Execution{
+			Ctx: expr.Ctx{Context: ctx, Params: args, Env: x.values, Session: x.functions},
+			Mem: memory.New(x.memory).WithFiles(x.tempDir),
+		},
 		Hooks: x.hooks, Limits: x.limits,
 	}
-	c.Mem = exec.NewMemory(x.memory).WithFiles(x.tempDir)
 	if t == nil {
 		return c
 	}

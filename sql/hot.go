@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
@@ -110,7 +111,7 @@ func (f *hotFinder) node(n plan.Node) {
 			t.written, t.changes = true, true
 		}
 	}
-	exec.EachSubPlan(n, f.node)
+	walk.SubPlans(n, f.node)
 	for _, c := range n.Children() {
 		f.node(c)
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
@@ -291,8 +293,10 @@ func (x *sequences) attempt(ctx context.Context, pid uint32, d *catalog.Database
 	parts.Configure(exec.TransactionOptions{Isolation: txn.ReadCommitted, Session: pid})
 	floor := txn.Timestamp(0)
 	c := &exec.Ctx{
-		Ctx: expr.Ctx{Context: ctx, Params: args, Env: &types.Env{Now: types.TimestampOf(time.Now())}},
-		Mem: exec.NewMemory(sequenceMemory),
+		Execution: operator.Execution{
+			Ctx: expr.Ctx{Context: ctx, Params: args, Env: &types.Env{Now: types.TimestampOf(time.Now())}},
+			Mem: memory.New(sequenceMemory),
+		},
 		Gateway: &exec.Gateway{
 			Txn: parts.ID(), Map: d.Map, Fragment: parts.Fragment, Name: d.NameOfFragment,
 			Snapshot: func(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error) {

@@ -22,6 +22,8 @@ import (
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/exec/wire"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
@@ -326,7 +328,7 @@ func (w *world) plan(text string) (*catalog.View, *plan.Plan) {
 func (x *transaction) each(ctx context.Context, text string, emit exec.Emit) (int64, error) {
 	x.w.t.Helper()
 	d := x.w.catalog.View().Database(catalog.PostgresDB)
-	c := &exec.Ctx{Ctx: expr.Ctx{Context: ctx, Env: &types.Env{}}, Mem: exec.NewMemory(64 << 20), Limits: exec.Limits{Isolation: x.isolation}}
+	c := &exec.Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Context: ctx, Env: &types.Env{}}, Mem: memory.New(64 << 20)}, Limits: exec.Limits{Isolation: x.isolation}}
 	c.Gateway = &exec.Gateway{
 		Txn: x.id, Map: d.Map,
 		Name:     func(id shardmap.FragmentID) string { return fmt.Sprintf("f$%d", id) },

@@ -14,6 +14,7 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -67,7 +68,7 @@ func (w *world) read(ctx context.Context, n *remote.Node, text string, emit exec
 	f, task := x.scan(text)
 	T, err := x.takeSnapshot(ctx, w.catalog.View().Database(catalog.PostgresDB).Map.Split(task.Buckets))
 	must(w.t, err)
-	task.T, task.Mem = T, exec.NewMemory(64<<20)
+	task.T, task.Mem = T, memory.New(64<<20)
 	_, err = n.Part(f, x.id, exec.TransactionOptions{}).Run(ctx, task, emit)
 	return err
 }

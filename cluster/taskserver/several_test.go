@@ -24,6 +24,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -149,7 +151,7 @@ func (x *trio) begin(node uint32, level txn.Isolation) *client {
 func (c *client) exec(ctx context.Context, text string) (rows []string, err error) {
 	x := c.x
 	d := x.catalog.View().Database(catalog.PostgresDB)
-	run := &exec.Ctx{Ctx: expr.Ctx{Context: ctx, Env: &types.Env{}}, Mem: exec.NewMemory(64 << 20), Limits: exec.Limits{Isolation: c.isolation}}
+	run := &exec.Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Context: ctx, Env: &types.Env{}}, Mem: memory.New(64 << 20)}, Limits: exec.Limits{Isolation: c.isolation}}
 	run.Gateway = &exec.Gateway{
 		Txn: c.tx.ID(), Map: d.Map,
 		Name:     func(id shardmap.FragmentID) string { return fmt.Sprintf("f$%d", id) },

@@ -12,6 +12,7 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/wire"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -163,7 +164,7 @@ func (t *task) decode(v *catalog.View, d *catalog.Database) (err error) {
 	if asked != nil {
 		t.task.Session = newSession(asked, v, d, t.task.Env)
 	}
-	t.task.Mem = exec.NewMemory(int64(b.Memory)).WithFiles(t.c.s.cfg.TempDir)
+	t.task.Mem = memory.New(int64(b.Memory)).WithFiles(t.c.s.cfg.TempDir)
 	if m := b.Seen; m != nil {
 		t.task.Seen = &txn.Mark{Writes: int(m.Writes), Locks: int(m.Locks), Changes: int(m.Changes)}
 	}

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -35,7 +37,7 @@ func (b *batch) add(row types.Row) int64 {
 		}
 	}
 	b.rows = append(b.rows, kept)
-	return int64(len(b.bytes)-before) + int64(len(row))*datumSize
+	return int64(len(b.bytes)-before) + int64(len(row))*memory.DatumSize
 }
 
 func (b *batch) full() bool { return len(b.rows) >= batchRows || len(b.bytes) >= batchBytes }
@@ -52,7 +54,7 @@ type counter struct {
 
 func (s *counter) take(row types.Row) error {
 	s.rows++
-	s.bytes += int64(len(row)) * datumSize
+	s.bytes += int64(len(row)) * memory.DatumSize
 	for i := range row {
 		s.bytes += int64(len(row[i].S))
 	}
@@ -86,14 +88,14 @@ func (s *stream) fetch(w *workers) (ok bool, err error) {
 // streams is a heap by the next row of each stream.
 type streams struct {
 	all  []*stream
-	keys ordering
+	keys operator.Ordering
 }
 
 func (h *streams) Len() int      { return len(h.all) }
 func (h *streams) Swap(i, j int) { h.all[i], h.all[j] = h.all[j], h.all[i] }
 func (h *streams) Push(x any)    { h.all = append(h.all, x.(*stream)) }
 func (h *streams) Less(i, j int) bool {
-	if c := h.keys.compare(h.all[i].row(), h.all[j].row()); c != 0 {
+	if c := h.keys.Compare(h.all[i].row(), h.all[j].row()); c != 0 {
 		return c < 0
 	}
 	return h.all[i].at < h.all[j].at
@@ -105,7 +107,7 @@ func (h *streams) Pop() any {
 }
 
 // merge emits the fragments' sorted rows in order.
-func (w *workers) merge(keys ordering, emit Emit) error {
+func (w *workers) merge(keys operator.Ordering, emit Emit) error {
 	h := &streams{keys: keys}
 	for i, p := range w.all {
 		s := &stream{from: p, at: i}

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/query/querytest"
@@ -61,7 +62,7 @@ func BenchmarkPointRead(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		x.t = 0
-		c := exec.Ctx{Ctx: expr.Ctx{Context: context.Background(), Params: params}, Gateway: gw}
+		c := exec.Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Context: context.Background(), Params: params}}, Gateway: gw}
 		n := 0
 		if err := p.Run(&c, func(types.Row) error { n++; return nil }); err != nil || n != 1 {
 			b.Fatal(n, err)
@@ -92,7 +93,7 @@ func BenchmarkPointReadInProcess(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		x.t = 0
-		c := exec.Ctx{Ctx: expr.Ctx{Context: context.Background(), Params: params}, Gateway: gw}
+		c := exec.Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Context: context.Background(), Params: params}}, Gateway: gw}
 		n := 0
 		if err := p.Run(&c, func(types.Row) error { n++; return nil }); err != nil || n != 1 {
 			b.Fatal(n, err)

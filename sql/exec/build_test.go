@@ -7,6 +7,8 @@ import (
 	"github.com/sherddb/sherd/jsonb"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
@@ -84,7 +86,7 @@ func run(t testing.TB, n plan.Node, params ...types.Datum) ([]types.Row, error) 
 	if err != nil {
 		return nil, err
 	}
-	return collect(p, &exec.Ctx{Ctx: expr.Ctx{Params: params}, Mem: exec.NewMemory(64 << 20)})
+	return collect(p, &exec.Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Params: params}, Mem: memory.New(64 << 20)}})
 }
 
 func collect(p *exec.Program, c *exec.Ctx) ([]types.Row, error) {

@@ -14,6 +14,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/wire"
 	"github.com/sherddb/sherd/sql/query"
@@ -150,7 +152,7 @@ func (x *transaction) run(n plan.Node, params ...types.Datum) ([]types.Row, int6
 }
 
 func (x *transaction) ctx(params ...types.Datum) *exec.Ctx {
-	return &exec.Ctx{Ctx: expr.Ctx{Context: context.Background(), Params: params}, Mem: exec.NewMemory(256 << 20), Gateway: x.gateway(), Limits: x.d.limits,
+	return &exec.Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Context: context.Background(), Params: params}, Mem: memory.New(256 << 20)}, Gateway: x.gateway(), Limits: x.d.limits,
 		Hooks: exec.Hooks{CompleteID: func(_ context.Context, t *catalog.Table, id string) (string, error) {
 			x.d.ids++
 			if id == "" {

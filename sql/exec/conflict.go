@@ -4,6 +4,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -34,7 +35,7 @@ func (k *compiler) conflictRule(n *plan.Modify, rule *tableRule) (*conflictRule,
 		}
 		r.assign = append(r.assign, assignment{a.Col, f})
 	}
-	if hasSubPlan(oc.Where) {
+	if walk.HasSubPlan(oc.Where) {
 		return nil, pgerr.Unsupported("subqueries in ON CONFLICT DO UPDATE are not supported yet").
 			WithHint("Compute the value in the INSERT's SELECT and read it through EXCLUDED.")
 	}
@@ -98,7 +99,7 @@ func (o *stageOp) conflict(c *Ctx, w *Write, existing []byte, emit Emit) error {
 	if err := t.decode(&o.reader, r.both[width:], w.Value); err != nil {
 		return err
 	}
-	if ok, err := holds(c, r.where, r.both); err != nil {
+	if ok, err := r.where.Holds(&c.Ctx, r.both); err != nil {
 		return err
 	} else if !ok {
 		return o.did(w, didSkip, emit)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -14,18 +14,11 @@ import (
 // Emit takes a row, which is valid only during the call (E1).
 type Emit = func(row types.Row) error
 
-// Op is an operator, compiled from a plan.Node.
-type Op interface {
-	// Run pushes all rows to emit. If emit returns an error, Run stops and returns it.
-	Run(c *Ctx, emit Emit) error
-}
-
 // Ctx is one execution of a statement, at the gateway or in a fragment. It belongs to one
 // goroutine.
 type Ctx struct {
-	expr.Ctx
+	operator.Execution
 
-	Mem     *Memory
 	Gateway *Gateway // nil inside a fragment
 	Hooks   Hooks
 	Limits  Limits
@@ -44,18 +37,20 @@ type Ctx struct {
 	// with the number in Keys under which such values are recorded. See SettleUnique.
 	Deferred map[uint32]int
 
-	// Affected is the number of rows that a Modify wrote, for the command tag.
-	Affected int64
 	// Keys are the changes that a Modify made to watched keys.
 	Keys KeyChanges
 	// Analyze makes operators collect what EXPLAIN ANALYZE shows.
 	Analyze *Analysis
 
-	local  *local    // nil at the gateway
-	parted bool      // several parts of the statement may write: all read at Before (E6)
-	reads  *snapshot // of the statement at the gateway, shared with subqueries
-	ticks  uint32
+	local *local    // nil at the gateway
+	reads *snapshot // of the statement at the gateway, shared with subqueries
 }
+
+// link lets expressions and operators find the context that theirs is a part of.
+func (c *Ctx) link() { c.Owner, c.Statement = &c.Execution, c }
+
+// statement returns the Ctx of an execution.
+func statement(x *operator.Execution) *Ctx { return x.Statement.(*Ctx) }
 
 // Hooks are the session's services for the executor. A nil hook returns 0A000.
 type Hooks struct {
@@ -94,19 +89,6 @@ type Limits struct {
 	LockWaits *LockWaits
 }
 
-// errStop is the error of an operator's emit when it needs no more rows. The same operator catches
-// it.
-var errStop = errors.New("exec: enough rows")
-
-// tick is called for each row by code that may run long; it notices that the statement was
-// cancelled.
-func (c *Ctx) tick() error {
-	if c.ticks++; c.ticks&255 != 0 {
-		return nil
-	}
-	return c.Cancelled()
-}
-
 // fault returns the error for the client of a fragment that failed: for a bare error of the
 // context, that of the cancelled statement.
 func (c *Ctx) fault(err error) error {
@@ -128,7 +110,7 @@ func (c *Ctx) since() txn.Timestamp {
 
 // seen is a task's Seen for a fragment.
 func (c *Ctx) seen(id txn.FragmentID) *txn.Mark {
-	if !c.parted {
+	if !c.Parted {
 		return nil
 	}
 	m := c.Before[id]

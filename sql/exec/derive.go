@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -89,7 +90,7 @@ func (d *Deriver) derivation(storageID uint32) (*derivation, error) {
 		d.tables[storageID] = nil
 		return nil, nil
 	}
-	t := &derivation{ctx: Ctx{Ctx: expr.Ctx{Run: 1}}}
+	t := &derivation{ctx: Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Run: 1}}}}
 	var err error
 	if t.table, err = newTable(def); err != nil {
 		return nil, err

@@ -1,5 +1,7 @@
-// Package exec runs query plans. It compiles a tree of plan.Node into operators, and with package
-// expr its expressions into closures, and pushes rows through them.
+// Package exec runs query plans. It compiles a tree of plan.Node into operators, and its
+// expressions into closures (package expr), and pushes rows through them. The operators that know
+// only rows are those of package operator; this one has those that read tables, reach fragments,
+// or write.
 //
 // A Program is compiled once and cached with its plan; each execution borrows an instance of it.
 // Operators push: Run calls emit for each row, from the scan upwards, without a queue in between.

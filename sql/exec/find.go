@@ -2,7 +2,9 @@ package exec
 
 import (
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -33,9 +35,9 @@ func (k *compiler) finder(x *plan.IndexScan) (*finder, error) {
 // IndexBuckets returns the buckets of the entries that a lookup reads, for EXPLAIN; known is false
 // if they depend on the running plan.
 func IndexBuckets(c *Ctx, x *plan.IndexScan) (set shardmap.BucketSet, known bool) {
-	for _, e := range indexExprs(x) {
+	for _, e := range walk.IndexExprs(x) {
 		lateral := false
-		visitExpr(e, func(e query.Expr) {
+		walk.Visit(e, func(e query.Expr) {
 			_, outer := e.(*query.Outer)
 			lateral = lateral || outer
 		})
@@ -43,7 +45,7 @@ func IndexBuckets(c *Ctx, x *plan.IndexScan) (set shardmap.BucketSet, known bool
 			return set, false
 		}
 	}
-	c.Execution = c
+	c.link()
 	values, err := newCompiler().indexValues(x)
 	if err != nil {
 		return set, false
@@ -161,7 +163,7 @@ type findOp struct {
 	out  types.Row
 }
 
-func (k *compiler) find(n plan.Find) (Op, error) {
+func (k *compiler) find(n plan.Find) (operator.Op, error) {
 	values, err := k.indexValues(n.Scan)
 	if err != nil {
 		return nil, err
@@ -170,7 +172,8 @@ func (k *compiler) find(n plan.Find) (Op, error) {
 }
 
 // Run implements Op.
-func (o *findOp) Run(c *Ctx, emit Emit) error {
+func (o *findOp) Run(x *operator.Execution, emit Emit) error {
+	c := statement(x)
 	view, err := c.local.open(c)
 	if err != nil {
 		return err

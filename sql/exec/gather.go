@@ -10,6 +10,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -55,7 +56,7 @@ type gatherOp struct {
 	node    *plan.Gather
 	router  *router
 	program *Program
-	merge   ordering
+	merge   operator.Ordering
 	whole   bool // it is read whole, whatever the statement's part
 	task    Task // of a route to one fragment, reused
 	single  [1]shardmap.Share
@@ -63,7 +64,7 @@ type gatherOp struct {
 	set     shardmap.BucketSet // of execution run, if the route is not lateral
 }
 
-func (k *compiler) gather(n *plan.Gather) (Op, error) {
+func (k *compiler) gather(n *plan.Gather) (operator.Op, error) {
 	r, err := k.router(&n.Route)
 	if err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (k *compiler) gather(n *plan.Gather) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &gatherOp{node: n, router: r, program: p, merge: newOrdering(n.Merge), whole: whole(n.Child)}
+	o := &gatherOp{node: n, router: r, program: p, merge: operator.NewOrdering(n.Merge), whole: whole(n.Child)}
 	k.gathers = append(k.gathers, o)
 	return o, nil
 }
@@ -94,7 +95,8 @@ func (o *gatherOp) buckets(c *Ctx) (shardmap.BucketSet, error) {
 }
 
 // Run implements Op.
-func (o *gatherOp) Run(c *Ctx, emit Emit) error {
+func (o *gatherOp) Run(x *operator.Execution, emit Emit) error {
+	c := statement(x)
 	if c.Gateway == nil {
 		return internal("a fragment was asked to gather")
 	}
@@ -252,7 +254,7 @@ type workers struct {
 	seen    func(id shardmap.FragmentID) *txn.Mark // of tasks for a fragment
 	lost    func(err error, sent int64) bool       // the answer does without a fragment; nil: never
 	// Of the rows; if it is empty, rows arrive in any order.
-	order  ordering
+	order  operator.Ordering
 	shared chan *batch // unordered
 	wg     sync.WaitGroup
 	pool   sync.Pool
@@ -304,7 +306,7 @@ func (w *workers) work(p *worker, f Fragment, task *Task) {
 			b = w.batch()
 			return nil
 		case <-w.ctx.Done():
-			return errStop
+			return operator.ErrStop
 		}
 	}
 	start := time.Now()
@@ -330,7 +332,7 @@ func (w *workers) work(p *worker, f Fragment, task *Task) {
 		p.err = send()
 	}
 	// The gateway needs no more rows; errStop of the task's own plan does not leave it.
-	if p.err == errStop {
+	if p.err == operator.ErrStop {
 		p.err = nil
 	}
 	if p.err != nil {

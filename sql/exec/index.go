@@ -84,7 +84,7 @@ func isDeferrable(t *catalog.Table, x *catalog.Index) bool {
 // entry computes the index's entry for a row, in memory after buf. It returns buf including that
 // memory.
 func (x *indexRule) entry(c *Ctx, row types.Row, rowKey, buf []byte) (entry, []byte, error) {
-	if ok, err := holds(c, x.where, row); err != nil || !ok {
+	if ok, err := x.where.Holds(&c.Ctx, row); err != nil || !ok {
 		return entry{}, buf, err
 	}
 	if err := expr.EvalInto(&c.Ctx, x.vals, x.keys, row); err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -133,7 +134,7 @@ type fillOp struct {
 	buf  []byte
 }
 
-func (k *compiler) fill(n *plan.Fill) (Op, error) {
+func (k *compiler) fill(n *plan.Fill) (operator.Op, error) {
 	rule, err := k.tableRule(&plan.Modify{Kind: plan.ModInsert, Table: n.Table, Schema: n.Schema, Indexes: []query.Index{n.Index}})
 	if err != nil {
 		return nil, err
@@ -142,7 +143,8 @@ func (k *compiler) fill(n *plan.Fill) (Op, error) {
 }
 
 // Run implements Op.
-func (o *fillOp) Run(c *Ctx, emit Emit) error {
+func (o *fillOp) Run(x *operator.Execution, emit Emit) error {
+	c := statement(x)
 	view, err := c.local.open(c)
 	if err != nil {
 		return err
@@ -158,7 +160,7 @@ func (o *fillOp) Run(c *Ctx, emit Emit) error {
 			continue
 		}
 		err := view.Scan(c.ctx(), span, false, func(key, value []byte) error {
-			if err := c.tick(); err != nil {
+			if err := c.Tick(); err != nil {
 				return err
 			}
 			rows++
@@ -168,11 +170,11 @@ func (o *fillOp) Run(c *Ctx, emit Emit) error {
 			}
 			if rows == o.node.Limit {
 				last = bytes.Clone(key)
-				return errStop
+				return operator.ErrStop
 			}
 			return nil
 		})
-		if err == errStop {
+		if err == operator.ErrStop {
 			break
 		}
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/query"
 )
 
@@ -28,7 +29,7 @@ type Entry struct {
 // plan.TableIndexes.
 func NewIndexCheck(check *RowCheck, indexes []query.Index) (*IndexCheck, error) {
 	rules, err := newCompiler().indexRules(check.table, indexes)
-	return &IndexCheck{check: check, rules: rules, ctx: Ctx{Ctx: expr.Ctx{Run: 1}}}, err
+	return &IndexCheck{check: check, rules: rules, ctx: Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Run: 1}}}}, err
 }
 
 // Entries calls f with each entry that must exist for the row that the RowCheck's Content has

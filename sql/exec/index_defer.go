@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -53,7 +54,7 @@ func (s *sender) noteShared(parts []*part) error {
 func (s *sender) noteOne(w *Write, bucket int64) error {
 	c := s.c
 	return c.Keys.add(c.Deferred[s.node.Modify.Indexes[w.Index].Def.OID], w.Key, func() (KeyChange, error) {
-		size := int64(2*len(w.Key)+len(w.Row)) + 3*datumSize
+		size := int64(2*len(w.Key)+len(w.Row)) + 3*memory.DatumSize
 		if err := c.Mem.Grow(size); err != nil {
 			return KeyChange{}, err
 		}

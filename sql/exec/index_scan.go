@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -100,7 +101,7 @@ func (o *indexValues) tuples(c *Ctx, f func(vals types.Row) error) error {
 
 // pairs is tuples for columns whose values belong together.
 func (o *indexValues) pairs(c *Ctx, f func(vals types.Row) error) error {
-	var seen keySet
+	var seen memory.KeySet
 	vals := make(types.Row, len(o.equal))
 	for n := range o.equal[0] {
 		var key []byte
@@ -114,7 +115,7 @@ func (o *indexValues) pairs(c *Ctx, f func(vals types.Row) error) error {
 		if anyNull(vals) {
 			continue
 		}
-		fresh, err := seen.add(key)
+		fresh, err := seen.Add(key)
 		if err == nil && fresh {
 			err = f(vals)
 		}
@@ -145,13 +146,13 @@ func (o *indexValues) column(c *Ctx, i int) ([]types.Datum, error) {
 	if len(data) == 1 && !data[0].IsNull() {
 		return data, nil
 	}
-	var seen keySet
+	var seen memory.KeySet
 	var out []types.Datum
 	for _, d := range data {
 		if d.IsNull() {
 			continue
 		}
-		fresh, err := seen.add(types.AppendKey(nil, o.rule.types[i], d, false))
+		fresh, err := seen.Add(types.AppendKey(nil, o.rule.types[i], d, false))
 		if err != nil {
 			return nil, err
 		}
@@ -233,12 +234,12 @@ func (x *indexRule) entries(c *Ctx, view View, prefix []byte, f func(key, value 
 func (o *scanOp) follow(c *Ctx, view View, key, value []byte) error {
 	if p, ok := o.table.placeOf(key, value); ok {
 		if !c.local.task.Buckets.Contains(p.bucket) {
-			return c.tick()
+			return c.Tick()
 		}
 		if !p.stands(view) {
 			counts, err := o.index.rule.confirmed(c, key, value, func(row []byte) ([]byte, error) { return view.Get(c.ctx(), row) })
 			if err != nil || !counts {
-				return cmp.Or(err, c.tick())
+				return cmp.Or(err, c.Tick())
 			}
 		}
 	}

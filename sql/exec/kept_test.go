@@ -17,6 +17,7 @@ import (
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
@@ -203,7 +204,7 @@ func (f inProcess) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (ex
 }
 
 // runKept runs a program once and takes back what it wrote.
-func runKept(x *transaction, p *exec.Program, end func(cancel func(), n int) error) (mem weak.Pointer[exec.Memory], err error) {
+func runKept(x *transaction, p *exec.Program, end func(cancel func(), n int) error) (mem weak.Pointer[memory.Account], err error) {
 	marks := exec.Mark{}
 	for id, tx := range x.parts {
 		marks[id] = tx.Mark()
@@ -228,7 +229,7 @@ func runKept(x *transaction, p *exec.Program, end func(cancel func(), n int) err
 		}
 		return emit(row)
 	}
-	c.Mem = exec.NewMemory(1 << 30)
+	c.Mem = memory.New(1 << 30)
 	mem = weak.Make(c.Mem)
 	defer func() {
 		if e := recover(); e != nil && err == nil {
@@ -267,7 +268,7 @@ func keptFill(t *testing.T, x *transaction, wide *catalog.Table, seen map[string
 		t.Fatal(err)
 	}
 	for _, tx := range x.parts {
-		task := (&exec.Task{Txn: x.id, T: x.t, Buckets: shardmap.AllBuckets(), Mem: exec.NewMemory(0)}).WithProgram(p)
+		task := (&exec.Task{Txn: x.id, T: x.t, Buckets: shardmap.AllBuckets(), Mem: memory.New(0)}).WithProgram(p)
 		if _, err := exec.RunTask(context.Background(), stage{tx}, task, func(types.Row) error { return nil }); err != nil {
 			t.Error(err)
 		}
@@ -290,23 +291,25 @@ func operatorsOf(n plan.Node, seen map[string]bool) {
 
 // compiledOperators lists the nodes that compile.go has operators for.
 func compiledOperators(t *testing.T) (names []string) {
-	f, err := parser.ParseFile(token.NewFileSet(), "compile.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ast.Inspect(f, func(n ast.Node) bool {
-		if c, ok := n.(*ast.CaseClause); ok {
-			for _, e := range c.List {
-				if star, ok := e.(*ast.StarExpr); ok {
-					e = star.X
-				}
-				if s, ok := e.(*ast.SelectorExpr); ok {
-					names = append(names, s.Sel.Name)
+	for _, file := range []string{"compile.go", "operator/compile.go"} {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if c, ok := n.(*ast.CaseClause); ok {
+				for _, e := range c.List {
+					if star, ok := e.(*ast.StarExpr); ok {
+						e = star.X
+					}
+					if s, ok := e.(*ast.SelectorExpr); ok {
+						names = append(names, s.Sel.Name)
+					}
 				}
 			}
-		}
-		return true
-	})
+			return true
+		})
+	}
 	if len(names) < 20 {
 		t.Fatalf("found only %v", names)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -169,7 +170,7 @@ func counts(k *plan.KeyWatch, row types.Row) bool {
 
 func (w *keyWatcher) change(c *Ctx, k *plan.KeyWatch, old, next types.Row) (KeyChange, error) {
 	var ch KeyChange
-	size := int64(len(w.id)) + int64(len(k.Columns))*datumSize
+	size := int64(len(w.id)) + int64(len(k.Columns))*memory.DatumSize
 	if err := c.Mem.Grow(size); err != nil {
 		return ch, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -61,7 +62,7 @@ func appendKeyRow(b []byte, row types.Row) []byte {
 // write moves what is in memory to the file.
 func (l *KeyLog) write() (err error) {
 	if l.file == nil {
-		if l.file, err = (&Memory{dir: l.dir}).tempFile(); err != nil {
+		if l.file, err = memory.TempFile(l.dir); err != nil {
 			return spoolError(err)
 		}
 	}

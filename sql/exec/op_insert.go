@@ -8,7 +8,9 @@ import (
 	"github.com/sherddb/sherd/jsonb"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -17,7 +19,7 @@ import (
 // the fragments of their buckets.
 type insertOp struct {
 	node      *plan.Modify
-	child     Op
+	child     operator.Op
 	rule      *tableRule
 	returning []expr.Eval
 	program   *Program
@@ -32,8 +34,8 @@ type insertOp struct {
 	watcher *keyWatcher
 }
 
-func (k *compiler) insert(n *plan.Modify) (Op, error) {
-	child, err := k.node(n.Child)
+func (k *compiler) insert(n *plan.Modify) (operator.Op, error) {
+	child, err := k.Node(n.Child)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func (k *compiler) insert(n *plan.Modify) (Op, error) {
 func subPlansRead(table uint32, es ...query.Expr) bool {
 	found := false
 	for _, e := range es {
-		visitExpr(e, func(x query.Expr) {
+		walk.Visit(e, func(x query.Expr) {
 			if s, ok := x.(*plan.SubPlan); ok {
 				found = found || readsTable(s.Plan, table)
 			}
@@ -72,7 +74,7 @@ func readsTable(n plan.Node, table uint32) bool {
 	if s, ok := n.(*plan.Scan); ok && s.Table.OID == table {
 		return true
 	}
-	found := subPlansRead(table, nodeExprs(n)...)
+	found := subPlansRead(table, walk.Exprs(n)...)
 	for _, c := range n.Children() {
 		found = found || readsTable(c, table)
 	}
@@ -96,14 +98,15 @@ type insertion struct {
 }
 
 // Run implements Op.
-func (o *insertOp) Run(c *Ctx, emit Emit) error {
+func (o *insertOp) Run(x *operator.Execution, emit Emit) error {
+	c := statement(x)
 	if c.Gateway == nil {
 		return internal("INSERT inside a fragment")
 	}
 	if err := readOnly(c, "INSERT"); err != nil {
 		return err
 	}
-	c.parted = c.parted || o.parted
+	c.Parted = c.Parted || o.parted
 	in := &insertion{o: o, c: c, emit: emit, arbitrated: o.arbitrates(), sync: len(o.returning) > 0 || o.node.OnConflict != nil}
 	in.out = &sender{c: c, node: plan.Stage{Modify: o.node}, program: o.program}
 	if oc := o.node.OnConflict; oc != nil && oc.Update {
@@ -122,11 +125,11 @@ func (o *insertOp) Run(c *Ctx, emit Emit) error {
 // feed runs the child. If the child reads the table that is written, feed keeps all rows first.
 func (o *insertOp) feed(c *Ctx, take Emit) error {
 	if !o.reads {
-		return o.child.Run(c, take)
+		return o.child.Run(&c.Execution, take)
 	}
 	rows := rowSpool{spool: spool{mem: c.Mem}}
 	defer rows.free()
-	if err := o.child.Run(c, rows.keep); err != nil {
+	if err := o.child.Run(&c.Execution, rows.keep); err != nil {
 		return err
 	}
 	return rows.emit(c, take)

@@ -7,6 +7,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -29,7 +31,7 @@ func (k *compiler) rowLocker(l plan.RowLock, s *plan.Scan) (*rowLocker, error) {
 	if s == nil {
 		return r, nil
 	}
-	again, err := k.node(s)
+	again, err := k.Node(s)
 	if err != nil {
 		return nil, err
 	}
@@ -67,15 +69,15 @@ func (r *rowLocker) take(c *Ctx, key []byte) (got bool, fresh types.Row, err err
 // lockRowsOp passes on the rows of its child that it has locked.
 type lockRowsOp struct {
 	node     *plan.LockRows
-	child    Op
+	child    operator.Op
 	lockers  []*rowLocker
 	programs []*Program // of the tasks that lock keys sent from the gateway, one for each lock
 	rejoin   *rejoin    // nil: a row that changed is not put together again
 	most     expr.Eval
 }
 
-func (k *compiler) lockRows(n *plan.LockRows) (Op, error) {
-	child, err := k.node(n.Child)
+func (k *compiler) lockRows(n *plan.LockRows) (operator.Op, error) {
+	child, err := k.Node(n.Child)
 	if err != nil {
 		return nil, err
 	}
@@ -103,14 +105,15 @@ func (k *compiler) lockRows(n *plan.LockRows) (Op, error) {
 }
 
 // Run implements Op.
-func (o *lockRowsOp) Run(c *Ctx, emit Emit) error {
+func (o *lockRowsOp) Run(x *operator.Execution, emit Emit) error {
+	c := statement(x)
 	if err := readOnly(c, "SELECT "+o.node.Locks[0].Strength.String()); err != nil {
 		return err
 	}
 	if c.local == nil {
 		return o.atGateway(c, emit)
 	}
-	return o.child.Run(c, func(row types.Row) error {
+	return o.child.Run(&c.Execution, func(row types.Row) error {
 		for _, r := range o.lockers {
 			key := row[r.lock.Key]
 			if key.IsNull() {
@@ -134,7 +137,7 @@ type lockBatch struct {
 	c     *Ctx
 	emit  Emit
 	t     txn.Timestamp
-	store *arena
+	store *memory.Arena
 	rows  []types.Row         // nil entries were left out
 	old   map[int64]types.Row // by place: the original rows of those that have to be joined again
 	left  int64               // number of rows still wanted; below 0: no limit
@@ -149,19 +152,19 @@ func (o *lockRowsOp) atGateway(c *Ctx, emit Emit) error {
 	if err != nil {
 		return err
 	}
-	b := &lockBatch{o: o, c: c, emit: emit, t: t, store: &arena{mem: c.Mem}}
-	defer b.store.free()
-	if b.left, _, err = bounds(c, o.most, nil); err != nil {
+	b := &lockBatch{o: o, c: c, emit: emit, t: t, store: &memory.Arena{Mem: c.Mem}}
+	defer b.store.Free()
+	if b.left, _, err = operator.Bounds(&c.Execution, o.most, nil); err != nil {
 		return err
 	}
-	if err := o.child.Run(c, b.take); err != nil {
+	if err := o.child.Run(&c.Execution, b.take); err != nil {
 		return err
 	}
 	return b.flush()
 }
 
 func (b *lockBatch) take(row types.Row) error {
-	kept, err := b.store.clone(row)
+	kept, err := b.store.Clone(row)
 	if err != nil {
 		return err
 	}
@@ -205,7 +208,7 @@ func (b *lockBatch) flush() error {
 		}
 	}
 	b.rows, b.old = b.rows[:0], nil
-	b.store.free()
+	b.store.Free()
 	return nil
 }
 
@@ -271,7 +274,7 @@ func (b *lockBatch) send(i int, p *part) error {
 		}
 		row := old[next]
 		if fresh := answer[1:]; len(fresh) > 0 {
-			kept, err := b.store.clone(fresh)
+			kept, err := b.store.Clone(fresh)
 			if err != nil {
 				return err
 			}
@@ -317,16 +320,17 @@ type lockKeysOp struct {
 	answer types.Row
 }
 
-func (k *compiler) lockKeys(n plan.LockKeys) (Op, error) {
+func (k *compiler) lockKeys(n plan.LockKeys) (operator.Op, error) {
 	r, err := k.rowLocker(n.Lock, n.Scan)
 	return &lockKeysOp{locker: r}, err
 }
 
 // Run implements Op.
-func (o *lockKeysOp) Run(c *Ctx, emit Emit) error {
+func (o *lockKeysOp) Run(x *operator.Execution, emit Emit) error {
+	c := statement(x)
 	writes := c.local.task.Writes
 	for i := range writes {
-		if err := c.tick(); err != nil {
+		if err := c.Tick(); err != nil {
 			return err
 		}
 		got, fresh, err := o.locker.take(c, writes[i].Key)

@@ -6,7 +6,10 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -15,7 +18,7 @@ import (
 // At the gateway it keeps all rows first, and then sends each to the fragment of its key.
 type modifyOp struct {
 	node      *plan.Modify
-	child     Op
+	child     operator.Op
 	rule      *tableRule
 	assign    []assignment
 	returning []expr.Eval
@@ -35,11 +38,11 @@ type modifyOp struct {
 	watcher *keyWatcher
 }
 
-func (k *compiler) modify(n *plan.Modify) (Op, error) {
+func (k *compiler) modify(n *plan.Modify) (operator.Op, error) {
 	if n.Kind == plan.ModInsert {
 		return k.insert(n)
 	}
-	child, err := k.node(n.Child)
+	child, err := k.Node(n.Child)
 	if err != nil {
 		return nil, err
 	}
@@ -49,9 +52,9 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 	}
 	o.entries.rule = o.rule
 	o.once = isOneScan(n.Child)
-	o.holds = hasSubPlan(n.Returning...)
+	o.holds = walk.HasSubPlan(n.Returning...)
 	for _, a := range n.Assign {
-		o.holds = o.holds || hasSubPlan(a.Expr)
+		o.holds = o.holds || walk.HasSubPlan(a.Expr)
 		f, err := k.Expr(a.Expr)
 		if err != nil {
 			return nil, err
@@ -66,7 +69,7 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 	o.watcher = newKeyWatcher(o.rule.table, n, touched)
 	k.Own(o.watcher)
 	if s, ok := n.Child.(*plan.Scan); ok {
-		again, err := k.node(s)
+		again, err := k.Node(s)
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +106,8 @@ func readOnly(c *Ctx, what string) error {
 }
 
 // Run implements Op.
-func (o *modifyOp) Run(c *Ctx, emit Emit) error {
+func (o *modifyOp) Run(x *operator.Execution, emit Emit) error {
+	c := statement(x)
 	what := "UPDATE"
 	if o.node.Kind == plan.ModDelete {
 		what = "DELETE"
@@ -119,13 +123,13 @@ func (o *modifyOp) Run(c *Ctx, emit Emit) error {
 
 // inFragment writes the rows of the child in their fragment.
 func (o *modifyOp) inFragment(c *Ctx, emit Emit) error {
-	seen := &keySet{mem: c.Mem}
-	defer seen.free()
+	seen := &memory.KeySet{Mem: c.Mem}
+	defer seen.Free()
 	defer o.entries.free()
-	err := o.child.Run(c, func(row types.Row) error {
+	err := o.child.Run(&c.Execution, func(row types.Row) error {
 		// A join may return a row more than once; only its first partner counts.
 		if len(row) > o.width+1 {
-			if fresh, err := seen.add([]byte(row[o.width].S)); err != nil || !fresh {
+			if fresh, err := seen.Add([]byte(row[o.width].S)); err != nil || !fresh {
 				return err
 			}
 		}
@@ -251,11 +255,11 @@ func (o *modifyOp) emitReturning(c *Ctx, row types.Row, emit Emit) error {
 func (o *modifyOp) atGateway(c *Ctx, emit Emit) error {
 	rows := rowSpool{spool: spool{mem: c.Mem}}
 	defer rows.free()
-	seen := &keySet{mem: c.Mem}
-	defer seen.free()
-	err := o.child.Run(c, func(row types.Row) error {
+	seen := &memory.KeySet{Mem: c.Mem}
+	defer seen.Free()
+	err := o.child.Run(&c.Execution, func(row types.Row) error {
 		if !o.once {
-			if fresh, err := seen.add([]byte(row[o.width].S)); err != nil || !fresh {
+			if fresh, err := seen.Add([]byte(row[o.width].S)); err != nil || !fresh {
 				return err
 			}
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/query/querytest"
@@ -237,8 +239,8 @@ func TestMemoryLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mem := exec.NewMemory(1 << 20)
-	if _, err := collect(p, &exec.Ctx{Mem: mem}); !pgerr.Is(err, pgerr.OutOfMemory) || pgerr.From(err).Hint == "" {
+	mem := memory.New(1 << 20)
+	if _, err := collect(p, &exec.Ctx{Execution: operator.Execution{Mem: mem}}); !pgerr.Is(err, pgerr.OutOfMemory) || pgerr.From(err).Hint == "" {
 		t.Errorf("got %v", err)
 	}
 	if mem.Used() != 0 {

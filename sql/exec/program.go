@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -23,7 +24,7 @@ type Program struct {
 
 // instance holds the operators of one execution at a time.
 type instance struct {
-	op      Op
+	op      operator.Op
 	gathers []*gatherOp
 	globals []*indexRule // used by op
 	reads   snapshot     // of the gateway's side
@@ -52,7 +53,7 @@ func compileNode(root plan.Node, outers int) (*Program, error) {
 
 func (p *Program) instance() (*instance, error) {
 	k := newCompiler()
-	op, err := k.node(p.root)
+	op, err := k.Node(p.root)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func (in *instance) rest() {
 	in.reads = snapshot{gathers: in.gathers}
 	outers := in.ctx.Outers[:cap(in.ctx.Outers)]
 	clear(outers)
-	in.ctx, in.local = Ctx{Ctx: expr.Ctx{Outers: outers[:0]}}, local{}
+	in.ctx, in.local = Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Outers: outers[:0]}}}, local{}
 }
 
 // Run executes the program at the gateway and passes rows to emit. If emit returns an error, Run
@@ -102,7 +103,7 @@ func (p *Program) Run(c *Ctx, emit Emit) error {
 	c.begin(in, p.outers)
 	in.reads = snapshot{gathers: in.gathers}
 	c.reads = &in.reads
-	err = in.op.Run(c, emit)
+	err = in.op.Run(&c.Execution, emit)
 	p.release(in)
 	return err
 }
@@ -110,8 +111,9 @@ func (p *Program) Run(c *Ctx, emit Emit) error {
 // begin prepares a Ctx for an execution of the instance.
 func (c *Ctx) begin(in *instance, outers int) {
 	in.runs++
-	c.Run, c.Execution = in.runs, c
-	c.Affected, c.Keys, c.parted = 0, KeyChanges{}, c.Steady
+	c.link()
+	c.Run = in.runs
+	c.Affected, c.Keys, c.Parted = 0, KeyChanges{}, c.Steady
 	if cap(c.Outers) < outers {
 		c.Outers = make(types.Row, outers)
 	}

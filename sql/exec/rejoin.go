@@ -48,7 +48,7 @@ func (r *rejoin) holds(c *Ctx, old, row types.Row) (bool, error) {
 		}
 	}
 	for _, u := range r.unmatched {
-		ok, err := holds(c, u.on, row)
+		ok, err := u.on.Holds(&c.Ctx, row)
 		if err != nil {
 			return false, err
 		}
@@ -59,5 +59,5 @@ func (r *rejoin) holds(c *Ctx, old, row types.Row) (bool, error) {
 			row[at] = types.Null
 		}
 	}
-	return holds(c, r.cond, row)
+	return r.cond.Holds(&c.Ctx, row)
 }

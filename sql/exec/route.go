@@ -4,6 +4,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -61,8 +62,8 @@ func (k *compiler) router(r *plan.Route) (*router, error) {
 		return nil, err
 	}
 	o.index, err = k.finder(r.Index)
-	for _, e := range routeExprs(r) {
-		visitExpr(e, func(x query.Expr) {
+	for _, e := range walk.RouteExprs(r) {
+		walk.Visit(e, func(x query.Expr) {
 			if _, ok := x.(*query.Outer); ok {
 				o.lateral = true
 			}
@@ -113,7 +114,7 @@ func (k *compiler) content(o *router, r *plan.Route) error {
 // RouteBuckets evaluates a route for EXPLAIN; known is false if it depends on values that only the
 // running plan has.
 func RouteBuckets(c *Ctx, r *plan.Route) (set shardmap.BucketSet, known bool, err error) {
-	c.Execution = c
+	c.link()
 	o, err := newCompiler().router(r)
 	if err != nil {
 		return o.table.all(), false, err

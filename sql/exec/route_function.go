@@ -20,6 +20,8 @@ import (
 //   - timestamp rounds too, and ignores the zone of a text; date also ignores the time.
 
 // farthestZone is more than the zone of a text is away from UTC.
+const microsPerDay = 24 * 60 * 60 * 1_000_000
+
 const farthestZone = 16 * 3600 * 1_000_000
 
 // functionValues returns, for Policy.Route, the values of field i whose cast to type oid, or whose column, equals d. It returns false

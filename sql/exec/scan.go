@@ -7,6 +7,8 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -46,7 +48,7 @@ type scanSlot struct {
 	kind types.Kind
 }
 
-func (k *compiler) scan(n *plan.Scan) (Op, error) {
+func (k *compiler) scan(n *plan.Scan) (operator.Op, error) {
 	t, err := newTable(n.Table)
 	if err != nil {
 		return nil, err
@@ -92,7 +94,8 @@ func (k *compiler) scan(n *plan.Scan) (Op, error) {
 }
 
 // Run implements Op.
-func (o *scanOp) Run(c *Ctx, emit Emit) error {
+func (o *scanOp) Run(x *operator.Execution, emit Emit) error {
+	c := statement(x)
 	if c.local == nil {
 		return internal("table %q is scanned outside a fragment", o.table.def.Name)
 	}
@@ -131,7 +134,7 @@ func (o *scanOp) Run(c *Ctx, emit Emit) error {
 
 // take decodes a row, filters it and passes it on.
 func (o *scanOp) take(key, value []byte) error {
-	if err := o.c.tick(); err != nil {
+	if err := o.c.Tick(); err != nil {
 		return err
 	}
 	o.c.local.read++
@@ -170,7 +173,7 @@ func (o *scanOp) decode(c *Ctx, key, value []byte) (bool, error) {
 			return false, err
 		}
 	}
-	return holds(c, o.filter, o.out)
+	return o.filter.Holds(&c.Ctx, o.out)
 }
 
 // newest reads the present version of a row, under its lock, and reports whether the scan still
@@ -191,13 +194,13 @@ func (o *scanOp) byKeys(c *Ctx, view View) error {
 	if o.array != nil {
 		return o.byArray(c, view)
 	}
-	var seen keySet
+	var seen memory.KeySet
 	for _, tuple := range o.keys {
 		if err := expr.EvalInto(&c.Ctx, o.vals, tuple, nil); err != nil {
 			return err
 		}
 		if len(o.keys) > 1 && !anyNull(o.vals) {
-			if fresh, err := seen.add(o.table.appendKey(nil, o.vals)); err != nil || !fresh {
+			if fresh, err := seen.Add(o.table.appendKey(nil, o.vals)); err != nil || !fresh {
 				if err != nil {
 					return err
 				}
@@ -225,13 +228,13 @@ func (o *scanOp) byArray(c *Ctx, view View) error {
 	if err != nil {
 		return err
 	}
-	var seen keySet
+	var seen memory.KeySet
 	for i := range a.Len() {
 		v := types.Row{a.At(i)}
 		if v[0].IsNull() {
 			continue
 		}
-		fresh, err := seen.add(o.table.appendKey(nil, v))
+		fresh, err := seen.Add(o.table.appendKey(nil, v))
 		if err != nil {
 			return err
 		}
@@ -274,7 +277,7 @@ func (o *scanOp) ordered(c *Ctx, view View) error {
 		}
 		p = p.by(o.table, k[prefix:])
 		if !buckets.Contains(p.bucket) {
-			return c.tick()
+			return c.Tick()
 		}
 		o.key = append(o.table.appendRowPrefix(o.key[:0], p.bucket), k[prefix:]...)
 		value, err := view.Get(c.ctx(), o.key)
@@ -282,7 +285,7 @@ func (o *scanOp) ordered(c *Ctx, view View) error {
 			return err
 		}
 		if value == nil && !p.stands(view) { // see confirm.go
-			return c.tick()
+			return c.Tick()
 		}
 		if value == nil {
 			return internal("index entry of table %q names a row that is not there", o.table.def.Name)

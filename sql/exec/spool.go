@@ -11,13 +11,14 @@ import (
 	"syscall"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // spool keeps records in order, to be read once: in memory while they are few, then in a file. So a
 // statement over millions of rows needs only the memory of a few thousand.
 type spool struct {
-	mem   *Memory
+	mem   *memory.Account
 	few   []byte // records behind their lengths
 	taken int64
 	count int64
@@ -65,7 +66,7 @@ func (s *spool) spill() (err error) {
 	if s.file != nil {
 		return nil
 	}
-	if s.file, err = s.mem.tempFile(); err != nil {
+	if s.file, err = s.mem.TempFile(); err != nil {
 		return spoolError(err)
 	}
 	s.out = bufio.NewWriterSize(s.file, spoolBuffer)
@@ -148,7 +149,7 @@ func (s *rowSpool) keep(row types.Row) error {
 // emit passes the rows on, each valid during the call.
 func (s *rowSpool) emit(c *Ctx, emit Emit) error {
 	return s.each(func(b []byte) error {
-		if err := c.tick(); err != nil {
+		if err := c.Tick(); err != nil {
 			return err
 		}
 		r := record{b}

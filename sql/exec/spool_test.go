@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -14,7 +15,7 @@ func TestSpool(t *testing.T) {
 	dir := t.TempDir()
 	for _, n := range []int{0, 3, 40_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			mem := NewMemory(8 << 20).WithFiles(dir)
+			mem := memory.New(8 << 20).WithFiles(dir)
 			rows := rowSpool{spool: spool{mem: mem}}
 			row := func(i int) types.Row {
 				return types.Row{types.NewInt(int64(-i)), types.Null, types.NewText(strings.Repeat("x", i%300)), types.NewBool(i%2 == 0)}
@@ -49,7 +50,7 @@ func TestSpool(t *testing.T) {
 }
 
 func TestWriteSpool(t *testing.T) {
-	s := writeSpool{spool: spool{mem: NewMemory(8 << 20).WithFiles(t.TempDir())}}
+	s := writeSpool{spool: spool{mem: memory.New(8 << 20).WithFiles(t.TempDir())}}
 	defer s.free()
 	write := func(i int) Write {
 		return Write{Kind: WriteEntry, Key: fmt.Appendf(nil, "key %d", i), Value: []byte{byte(i)}, Row: make([]byte, i%500), Index: i % 7, Exclusive: i%2 == 0}

@@ -7,6 +7,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -39,7 +41,7 @@ type Task struct {
 	Seen    *txn.Mark
 	Env     *types.Env
 	Session builtin.SessionInfo
-	Mem     *Memory
+	Mem     *memory.Account
 	Limits  Limits
 
 	program  *Program  // compiled Plan, only within one process
@@ -119,12 +121,16 @@ func RunTask(ctx context.Context, tx Tx, task *Task, emit Emit) (Result, error) 
 	outers := append(c.Outers[:0], task.Outers...)
 	in.runs++
 	*c = Ctx{
-		Ctx: expr.Ctx{
-			Context: ctx, Params: task.Params, Env: task.Env, Session: task.Session, Run: in.runs, Outers: outers, Execution: c,
+		Execution: operator.Execution{
+			Ctx: expr.Ctx{
+				Context: ctx, Params: task.Params, Env: task.Env, Session: task.Session, Run: in.runs, Outers: outers,
+			},
+			Mem: task.Mem,
 		},
-		Mem: task.Mem, Limits: task.Limits, local: l,
+		Limits: task.Limits, local: l,
 	}
-	err = in.op.Run(c, emit)
+	c.link()
+	err = in.op.Run(&c.Execution, emit)
 	if l.view != nil {
 		l.view.Close()
 	}

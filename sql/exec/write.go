@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -70,7 +71,7 @@ type stageOp struct {
 	written map[string]struct{} // by this task, for 21000
 }
 
-func (k *compiler) stage(n plan.Stage) (Op, error) {
+func (k *compiler) stage(n plan.Stage) (operator.Op, error) {
 	rule, err := k.tableRule(n.Modify)
 	if err != nil {
 		return nil, err
@@ -83,14 +84,15 @@ func (k *compiler) stage(n plan.Stage) (Op, error) {
 }
 
 // Run implements Op.
-func (o *stageOp) Run(c *Ctx, emit Emit) error {
+func (o *stageOp) Run(x *operator.Execution, emit Emit) error {
+	c := statement(x)
 	o.written = nil
 	if o.conf != nil && o.conf.update {
 		o.written = map[string]struct{}{}
 	}
 	writes := c.local.task.Writes
 	for i := range writes {
-		if err := c.tick(); err != nil {
+		if err := c.Tick(); err != nil {
 			return err
 		}
 		w := &writes[i]

@@ -16,6 +16,8 @@ import (
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/wire"
@@ -268,7 +270,7 @@ func (d *database) execute(pl *plan.Plan, params ...types.Datum) (rows []types.R
 	id, parts := txn.NewID(), map[shardmap.FragmentID]*storage.Tx{}
 	var snapshot txn.Timestamp
 	var joining sync.Mutex // fragments are written to side by side
-	c := &exec.Ctx{Ctx: expr.Ctx{Context: context.Background(), Params: params}, Mem: exec.NewMemory(256 << 20), Limits: exec.Limits{ExplicitBuckets: true}}
+	c := &exec.Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Context: context.Background(), Params: params}, Mem: memory.New(256 << 20)}, Limits: exec.Limits{ExplicitBuckets: true}}
 	c.Gateway = &exec.Gateway{
 		Txn: id, Map: d.bucketed,
 		Name: func(id shardmap.FragmentID) string { return fmt.Sprintf("test$%d", id-1) },

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -43,7 +44,7 @@ func (f *functionRoute) check(t *testing.T, env *types.Env, text string, value t
 	if err != nil {
 		return false
 	}
-	set, known, err := exec.RouteBuckets(&exec.Ctx{Ctx: expr.Ctx{Params: params, Env: env}}, f.route)
+	set, known, err := exec.RouteBuckets(&exec.Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Params: params, Env: env}}}, f.route)
 	must(t, err)
 	if !known || !set.Contains(placed) {
 		t.Errorf("%s: %q in zone %s is %s, and lies in bucket %d; routed to %s", f.name, text, env.ZoneName,

@@ -22,8 +22,8 @@ type Ctx struct {
 	Outers types.Row
 	// Columns are the values of query.SubColumn: a row of the subquery that is compared.
 	Columns types.Row
-	// Execution is for the expressions of Compiler.Other: the executor's own context.
-	Execution any
+	// Owner is the context that this one is part of, for the expressions of Compiler.Other.
+	Owner any
 
 	elements types.Row // values of query.Element, innermost last
 }

@@ -159,6 +159,14 @@ func (f Eval) IsTrue(c *Ctx, row types.Row) (bool, error) {
 	return d.K == types.KindBool && d.N != 0, err
 }
 
+// Holds evaluates a condition that may be missing; a nil condition is true.
+func (f Eval) Holds(c *Ctx, row types.Row) (bool, error) {
+	if f == nil {
+		return true, nil
+	}
+	return f.IsTrue(c, row)
+}
+
 // EvalInto evaluates fs over row into dst.
 func EvalInto(c *Ctx, dst types.Row, fs []Eval, row types.Row) error {
 	for i, f := range fs {

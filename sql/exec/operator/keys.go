@@ -1,4 +1,4 @@
-package exec
+package operator
 
 import (
 	"github.com/sherddb/sherd/sql/exec/expr"
@@ -15,7 +15,7 @@ type keyEncoder struct {
 	buf   []byte
 }
 
-func (k *compiler) keyEncoder(es []query.Expr, oids []types.OID) (*keyEncoder, error) {
+func (k *Compiler) keyEncoder(es []query.Expr, oids []types.OID) (*keyEncoder, error) {
 	fs, err := k.Exprs(es)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (k *compiler) keyEncoder(es []query.Expr, oids []types.OID) (*keyEncoder, e
 
 // encode evaluates the keys over row. The bytes are valid until the next call. null reports whether
 // one of the values is null.
-func (e *keyEncoder) encode(c *Ctx, row types.Row) (key []byte, null bool, err error) {
+func (e *keyEncoder) encode(c *Execution, row types.Row) (key []byte, null bool, err error) {
 	e.buf = e.buf[:0]
 	for i, f := range e.evals {
 		d, err := f(&c.Ctx, row)
@@ -56,35 +56,4 @@ func appendRowKey(dst []byte, row types.Row, keys []int, oids []types.OID) []byt
 		dst = types.AppendKey(dst, oids[i], row[i], false)
 	}
 	return dst
-}
-
-// keySet is a set of encoded keys, accounted for.
-type keySet struct {
-	mem   *Memory
-	keys  map[string]struct{}
-	taken int64
-}
-
-const mapEntrySize = 48 // of a string key, roughly
-
-// add adds a key and reports whether it is new.
-func (s *keySet) add(key []byte) (bool, error) {
-	if _, ok := s.keys[string(key)]; ok {
-		return false, nil
-	}
-	n := int64(len(key)) + mapEntrySize
-	if err := s.mem.Grow(n); err != nil {
-		return false, err
-	}
-	s.taken += n
-	if s.keys == nil {
-		s.keys = map[string]struct{}{}
-	}
-	s.keys[string(key)] = struct{}{}
-	return true, nil
-}
-
-func (s *keySet) free() {
-	s.mem.Release(s.taken)
-	*s = keySet{mem: s.mem}
 }

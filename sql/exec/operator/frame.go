@@ -1,4 +1,4 @@
-package exec
+package operator
 
 import (
 	"cmp"
@@ -42,7 +42,7 @@ type frame struct {
 	desc       bool
 }
 
-func (k *compiler) frame(s query.Window) (*frame, error) {
+func (k *Compiler) frame(s query.Window) (*frame, error) {
 	f := &frame{options: s.Frame.Options}
 	if f.options&(frameRange|frameRows|frameGroups) == 0 {
 		f.options = defaultFrameOptions
@@ -56,7 +56,10 @@ func (k *compiler) frame(s query.Window) (*frame, error) {
 	}
 	if f.options&frameRange != 0 && (f.start != nil || f.end != nil) {
 		if len(s.Order) != 1 {
-			return nil, pgerr.New(pgerr.WindowingError, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
+			return nil, pgerr.New(
+				pgerr.WindowingError,
+				"RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column",
+			)
 		}
 		f.order, f.desc = s.Order[0].Expr.Type(), s.Order[0].Desc
 		for i, e := range []query.Expr{s.Frame.Start, s.Frame.End} {
@@ -71,12 +74,12 @@ func (k *compiler) frame(s query.Window) (*frame, error) {
 // frameRun is a frame over one partition.
 type frameRun struct {
 	*frame
-	c          *Ctx
+	c          *Execution
 	p          *windowPartition
 	start, end types.Datum // offsets
 }
 
-func (f *frame) begin(c *Ctx, p *windowPartition) (*frameRun, error) {
+func (f *frame) begin(c *Execution, p *windowPartition) (*frameRun, error) {
 	r := &frameRun{frame: f, c: c, p: p}
 	var err error
 	if r.start, err = f.offsetValue(c, f.start, "starting"); err != nil {
@@ -86,7 +89,7 @@ func (f *frame) begin(c *Ctx, p *windowPartition) (*frameRun, error) {
 	return r, err
 }
 
-func (f *frame) offsetValue(c *Ctx, e expr.Eval, which string) (types.Datum, error) {
+func (f *frame) offsetValue(c *Execution, e expr.Eval, which string) (types.Datum, error) {
 	if e == nil {
 		return types.Null, nil
 	}
@@ -99,7 +102,10 @@ func (f *frame) offsetValue(c *Ctx, e expr.Eval, which string) (types.Datum, err
 	case f.options&frameRange == 0 && d.N < 0:
 		return types.Null, pgerr.New(pgerr.InvalidPrecedingOrFollowing, "frame %s offset must not be negative", which)
 	case f.options&frameRange != 0 && negative(d):
-		return types.Null, pgerr.New(pgerr.InvalidPrecedingOrFollowing, "invalid preceding or following size in window function")
+		return types.Null, pgerr.New(
+			pgerr.InvalidPrecedingOrFollowing,
+			"invalid preceding or following size in window function",
+		)
 	}
 	return d, nil
 }
@@ -248,7 +254,9 @@ func (r *frameRun) shifted(value, offset types.Datum, typ types.OID, down bool) 
 }
 
 func (r *frameRun) shiftedTime(value, offset types.Datum, typ types.OID, down bool) (types.Datum, error) {
-	name, ok := map[types.OID]string{types.Date: "date", types.Timestamp: "timestamp", types.TimestampTZ: "timestamptz", types.Time: "time"}[r.order]
+	name, ok := map[types.OID]string{
+		types.Date: "date", types.Timestamp: "timestamp", types.TimestampTZ: "timestamptz", types.Time: "time",
+	}[r.order]
 	if ok && offset.K == types.KindInterval {
 		op := "_pl_interval"
 		if down {
@@ -260,8 +268,11 @@ func (r *frameRun) shiftedTime(value, offset types.Datum, typ types.OID, down bo
 			return impl.Func(site, []types.Datum{value, offset})
 		}
 	}
-	return types.Null, unsupported("RANGE with offset PRECEDING/FOLLOWING is not supported yet for column type %s and offset type %s",
-		types.TypeName(r.order), types.TypeName(typ))
+	return types.Null, pgerr.Unsupported(
+		"RANGE with offset PRECEDING/FOLLOWING is not supported yet for column type %s and offset type %s",
+		types.TypeName(r.order),
+		types.TypeName(typ),
+	)
 }
 
 // excluded returns a function that reports whether EXCLUDE removes a row from the frame of row i;

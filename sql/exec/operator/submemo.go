@@ -1,9 +1,10 @@
-package exec
+package operator
 
 import (
 	"maps"
 	"slices"
 
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -15,8 +16,8 @@ type subMemo struct {
 	outers []int // the parameters that it reads
 	run    uint64
 	values map[string]types.Datum
-	bytes  int     // counted in mem
-	mem    *Memory // of the execution
+	bytes  int             // counted in mem
+	mem    *memory.Account // of the execution
 	row    types.Row
 	key    []byte // of the outer values looked for last
 }
@@ -36,7 +37,7 @@ func newSubMemo(binds []plan.Bind, free map[int]bool) *subMemo {
 }
 
 // find returns the result for the outer values that are bound now.
-func (m *subMemo) find(c *Ctx) (types.Datum, bool) {
+func (m *subMemo) find(c *Execution) (types.Datum, bool) {
 	if m.run != c.Run {
 		m.run, m.mem = c.Run, c.Mem
 		m.values = map[string]types.Datum{}
@@ -52,8 +53,8 @@ func (m *subMemo) find(c *Ctx) (types.Datum, bool) {
 
 // keep stores the result for the outer values of the last find. The subquery has not changed them,
 // because it has outer parameters of its own.
-func (m *subMemo) keep(c *Ctx, d types.Datum) {
-	size := len(m.key) + len(d.S) + mapEntrySize
+func (m *subMemo) keep(c *Execution, d types.Datum) {
+	size := len(m.key) + len(d.S) + memory.MapEntrySize
 	if len(m.values) >= memoValues || m.bytes+size > memoBytes || c.Mem.Grow(int64(size)) != nil {
 		return
 	}

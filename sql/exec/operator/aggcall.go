@@ -1,10 +1,12 @@
-package exec
+package operator
 
 import (
 	"slices"
 
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -19,8 +21,8 @@ type aggState struct {
 
 // keptRows holds the arguments of the rows of a group until the end, direct arguments included.
 type keptRows struct {
-	store arena
-	seen  keySet
+	store memory.Arena
+	seen  memory.KeySet
 	rows  []types.Row
 }
 
@@ -36,7 +38,7 @@ type aggCall struct {
 	direct   []expr.Eval
 	filter   expr.Eval
 	distinct bool
-	order    ordering
+	order    Ordering
 	site     *builtin.Ctx
 	strict   bool
 }
@@ -49,22 +51,31 @@ func slotsOf(n plan.Node, count int) []query.Expr {
 	return out
 }
 
-func (k *compiler) aggCall(a *query.Agg, mode plan.AggMode, slot int) (*aggCall, error) {
+func (k *Compiler) aggCall(a *query.Agg, mode plan.AggMode, slot int) (*aggCall, error) {
 	impl, ok := builtin.For(a.Proc)
 	if !ok || impl.Agg == nil {
 		return nil, expr.NotImplemented(a.Proc)
 	}
-	call := &aggCall{impl: impl.Agg, mode: mode, partial: slot, types: query.TypesOf(a.Args), distinct: a.Distinct, strict: impl.Agg.Strict}
+	call := &aggCall{
+		impl:     impl.Agg,
+		mode:     mode,
+		partial:  slot,
+		types:    query.TypesOf(a.Args),
+		distinct: a.Distinct,
+		strict:   impl.Agg.Strict,
+	}
 	call.own = len(a.Args)
 	if a.Proc.Variadic == 0 {
 		call.own = min(call.own, len(a.Proc.ArgTypes)-len(a.Direct))
 	}
-	call.site = k.Site(&builtin.Ctx{RetType: a.Type(), ArgTypes: append(query.TypesOf(a.Direct), call.types[:call.own]...)})
+	call.site = k.Site(
+		&builtin.Ctx{RetType: a.Type(), ArgTypes: append(query.TypesOf(a.Direct), call.types[:call.own]...)},
+	)
 	if mode == plan.AggFinal {
 		return call, nil
 	}
 	if mode == plan.AggPartial && (a.Distinct || len(a.Order) > 0 || len(a.Direct) > 0) {
-		return nil, internal("aggregate %s cannot be split", a.Proc.Name)
+		return nil, pgerr.New(pgerr.InternalError, "aggregate %s cannot be split", a.Proc.Name)
 	}
 	var err error
 	if call.direct, err = k.Exprs(a.Direct); err != nil {
@@ -84,29 +95,32 @@ func (k *compiler) aggCall(a *query.Agg, mode plan.AggMode, slot int) (*aggCall,
 
 // ordering returns the order in which kept rows are stepped: ORDER BY, then the arguments for
 // DISTINCT, as PostgreSQL sorts.
-func (a *aggCall) ordering(n *query.Agg) ordering {
+func (a *aggCall) ordering(n *query.Agg) Ordering {
 	var keys []plan.SortKey
 	for _, o := range n.Order {
-		keys = append(keys, plan.SortKey{Slot: len(a.direct) + o.Arg, Type: a.types[o.Arg], Desc: o.Desc, NullsFirst: o.NullsFirst})
+		keys = append(
+			keys,
+			plan.SortKey{Slot: len(a.direct) + o.Arg, Type: a.types[o.Arg], Desc: o.Desc, NullsFirst: o.NullsFirst},
+		)
 	}
 	if n.Distinct && a.impl.Ordered {
 		for i, t := range a.types[:a.own] {
 			keys = append(keys, plan.SortKey{Slot: len(a.direct) + i, Type: t})
 		}
 	}
-	return newOrdering(keys)
+	return NewOrdering(keys)
 }
 
-func (a *aggCall) newState(mem *Memory) aggState {
+func (a *aggCall) newState(mem *memory.Account) aggState {
 	s := aggState{fn: a.impl.New(a.site.ArgTypes, a.site.RetType)}
 	if a.mode == plan.AggComplete && (a.distinct || len(a.order) > 0) {
-		s.kept = &keptRows{store: arena{mem: mem}, seen: keySet{mem: mem}}
+		s.kept = &keptRows{store: memory.Arena{Mem: mem}, seen: memory.KeySet{Mem: mem}}
 	}
 	return s
 }
 
 // step adds a row to a state.
-func (a *aggCall) step(c *Ctx, s aggState, row types.Row) error {
+func (a *aggCall) step(c *Execution, s aggState, row types.Row) error {
 	if a.mode == plan.AggFinal {
 		if d := row[a.partial]; d.K != types.KindNull {
 			c.Enter(a.site)
@@ -143,17 +157,17 @@ func (a *aggCall) step(c *Ctx, s aggState, row types.Row) error {
 func (a *aggCall) keep(k *keptRows) error {
 	if a.distinct {
 		key := appendRowKey(nil, a.vals[len(a.direct):len(a.direct)+a.own], nil, a.types)
-		if fresh, err := k.seen.add(key); err != nil || !fresh {
+		if fresh, err := k.seen.Add(key); err != nil || !fresh {
 			return err
 		}
 	}
-	r, err := k.store.clone(a.vals)
+	r, err := k.store.Clone(a.vals)
 	k.rows = append(k.rows, r)
 	return err
 }
 
 // result returns the value of a group, or its partial state.
-func (a *aggCall) result(c *Ctx, s aggState) (types.Datum, error) {
+func (a *aggCall) result(c *Execution, s aggState) (types.Datum, error) {
 	if s.kept != nil {
 		if err := a.replay(c, s); err != nil {
 			return types.Null, err
@@ -167,9 +181,9 @@ func (a *aggCall) result(c *Ctx, s aggState) (types.Datum, error) {
 }
 
 // replay steps the kept rows in order.
-func (a *aggCall) replay(c *Ctx, s aggState) error {
+func (a *aggCall) replay(c *Execution, s aggState) error {
 	if len(a.order) > 0 {
-		slices.SortStableFunc(s.kept.rows, a.order.compare)
+		slices.SortStableFunc(s.kept.rows, a.order.Compare)
 	}
 	for _, r := range s.kept.rows {
 		c.Enter(a.site)
@@ -177,7 +191,7 @@ func (a *aggCall) replay(c *Ctx, s aggState) error {
 			return err
 		}
 	}
-	s.kept.seen.free()
-	s.kept.store.free()
+	s.kept.seen.Free()
+	s.kept.store.Free()
 	return nil
 }

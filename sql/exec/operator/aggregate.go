@@ -1,7 +1,9 @@
-package exec
+package operator
 
 import (
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -37,12 +39,18 @@ type group struct {
 	states []aggState
 }
 
-func (k *compiler) aggregate(n *plan.Aggregate) (Op, error) {
-	child, err := k.node(n.Child)
+func (k *Compiler) aggregate(n *plan.Aggregate) (Op, error) {
+	child, err := k.Node(n.Child)
 	if err != nil {
 		return nil, err
 	}
-	o := &aggregateOp{child: child, mode: n.Mode, sets: n.Sets, numbers: n.Sets != nil, out: make(types.Row, len(n.Output()))}
+	o := &aggregateOp{
+		child:   child,
+		mode:    n.Mode,
+		sets:    n.Sets,
+		numbers: n.Sets != nil,
+		out:     make(types.Row, len(n.Output())),
+	}
 	keys, oids := n.Keys, query.TypesOf(n.Keys)
 	if n.Mode == plan.AggFinal {
 		keys = slotsOf(n.Child, len(n.Keys))
@@ -82,8 +90,8 @@ func lookupFor(n *plan.Aggregate, oids []types.OID) lookupKind {
 // grouping is the hash table of one execution.
 type grouping struct {
 	o      *aggregateOp
-	c      *Ctx
-	store  arena
+	c      *Execution
+	store  memory.Arena
 	groups []*group
 	bytes  map[string]*group
 	ints   map[int64]*group
@@ -93,8 +101,8 @@ type grouping struct {
 }
 
 // Run implements Op.
-func (o *aggregateOp) Run(c *Ctx, emit Emit) error {
-	g := &grouping{o: o, c: c, store: arena{mem: c.Mem}}
+func (o *aggregateOp) Run(c *Execution, emit Emit) error {
+	g := &grouping{o: o, c: c, store: memory.Arena{Mem: c.Mem}}
 	defer g.free()
 	take := g.take
 	switch {
@@ -147,8 +155,8 @@ func (g *grouping) emptySets() error {
 func setPrefix(dst []byte, set int) []byte { return append(dst, byte(set), byte(set>>8)) }
 
 func (g *grouping) free() {
-	g.store.mem.Release(g.extra)
-	g.store.free()
+	g.store.Mem.Release(g.extra)
+	g.store.Free()
 }
 
 func (g *grouping) take(row types.Row) error {
@@ -239,7 +247,7 @@ func (g *grouping) newGroup(vals types.Row, set int) (*group, error) {
 	if err := g.grow(groupSize + stateSize*int64(len(g.o.aggs))); err != nil {
 		return nil, err
 	}
-	keys, err := g.store.clone(vals)
+	keys, err := g.store.Clone(vals)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +294,7 @@ func (g *grouping) takeSets(row types.Row) error {
 func (g *grouping) takeNumbered(row types.Row) error {
 	e, n := g.o.keys, int(row[len(row)-1].N)
 	if n < 0 || n >= len(g.o.sets) {
-		return internal("grouping set %d", n)
+		return pgerr.New(pgerr.InternalError, "grouping set %d", n)
 	}
 	copy(e.vals, row)
 	e.buf = setPrefix(e.buf[:0], n)
@@ -308,7 +316,7 @@ func (g *grouping) stepKey(key []byte, vals types.Row, set int, row types.Row) e
 }
 
 // finish computes the output row of a group.
-func (o *aggregateOp) finish(c *Ctx, gr *group) error {
+func (o *aggregateOp) finish(c *Execution, gr *group) error {
 	n := copy(o.out, gr.keys)
 	for i, a := range o.aggs {
 		d, err := a.result(c, gr.states[i])

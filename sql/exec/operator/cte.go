@@ -1,15 +1,17 @@
-package exec
+package operator
 
 import (
 	"slices"
 
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // cteStore holds the rows of a common table expression that are computed so far; scans share it.
 type cteStore struct {
-	store arena
+	store memory.Arena
 	rows  []types.Row
 	work  []types.Row  // input of a recursive expression's next step
 	more  func() error // computes the next rows; nil at the end
@@ -31,10 +33,10 @@ type cteOp struct {
 	step     Op
 	distinct bool
 	types    []types.OID
-	seen     keySet
+	seen     memory.KeySet
 }
 
-func (k *compiler) with(n *plan.With) (Op, error) {
+func (k *Compiler) with(n *plan.With) (Op, error) {
 	if k.ctes == nil {
 		k.ctes = map[int]*cteStore{}
 	}
@@ -43,18 +45,18 @@ func (k *compiler) with(n *plan.With) (Op, error) {
 		cte := &cteOp{into: &cteStore{}, writes: modifies(p.Plan), distinct: p.Distinct, types: colTypes(p.Plan)}
 		k.ctes[p.ID] = cte.into
 		var err error
-		if cte.first, err = k.node(p.Plan); err != nil {
+		if cte.first, err = k.Node(p.Plan); err != nil {
 			return nil, err
 		}
 		if p.Step != nil {
-			if cte.step, err = k.node(p.Step); err != nil {
+			if cte.step, err = k.Node(p.Step); err != nil {
 				return nil, err
 			}
 		}
 		o.ctes = append(o.ctes, cte)
 	}
 	var err error
-	o.child, err = k.node(n.Child)
+	o.child, err = k.Node(n.Child)
 	return o, err
 }
 
@@ -67,15 +69,15 @@ func modifies(n plan.Node) bool {
 }
 
 // Run implements Op.
-func (o *withOp) Run(c *Ctx, emit Emit) error {
+func (o *withOp) Run(c *Execution, emit Emit) error {
 	defer func() {
 		for _, cte := range o.ctes {
-			cte.into.store.free()
+			cte.into.store.Free()
 			cte.into.rows, cte.into.work, cte.into.more = nil, nil, nil
-			cte.seen.free()
+			cte.seen.Free()
 		}
 	}()
-	c.parted = c.parted || o.writes
+	c.Parted = c.Parted || o.writes
 	for _, cte := range o.ctes {
 		cte.begin(c)
 		for cte.writes && cte.into.more != nil {
@@ -90,11 +92,11 @@ func (o *withOp) Run(c *Ctx, emit Emit) error {
 
 // begin prepares the store. The first rows are those of the first part; the next ones are the
 // result of the recursive step over the last ones, until it is empty.
-func (o *cteOp) begin(c *Ctx) {
+func (o *cteOp) begin(c *Execution) {
 	into := o.into
-	into.store = arena{mem: c.Mem}
+	into.store = memory.Arena{Mem: c.Mem}
 	into.rows, into.work = nil, nil
-	o.seen = keySet{mem: c.Mem}
+	o.seen = memory.KeySet{Mem: c.Mem}
 	op := o.first
 	into.more = func() error {
 		rows, err := o.take(c, op)
@@ -109,20 +111,20 @@ func (o *cteOp) begin(c *Ctx) {
 	}
 }
 
-func (o *cteOp) take(c *Ctx, op Op) ([]types.Row, error) {
+func (o *cteOp) take(c *Execution, op Op) ([]types.Row, error) {
 	var rows []types.Row
 	var buf []byte
 	err := op.Run(c, func(row types.Row) error {
-		if err := c.tick(); err != nil {
+		if err := c.Tick(); err != nil {
 			return err
 		}
 		if o.distinct {
 			buf = appendRowKey(buf[:0], row, nil, o.types)
-			if fresh, err := o.seen.add(buf); err != nil || !fresh {
+			if fresh, err := o.seen.Add(buf); err != nil || !fresh {
 				return err
 			}
 		}
-		r, err := o.into.store.clone(row)
+		r, err := o.into.store.Clone(row)
 		rows = append(rows, r)
 		return err
 	})
@@ -135,16 +137,16 @@ type cteScanOp struct {
 	work bool
 }
 
-func (k *compiler) cteScan(n *plan.CTEScan) (Op, error) {
+func (k *Compiler) cteScan(n *plan.CTEScan) (Op, error) {
 	from := k.ctes[n.ID]
 	if from == nil {
-		return nil, internal("common table expression %q is read outside its WITH", n.Alias)
+		return nil, pgerr.New(pgerr.InternalError, "common table expression %q is read outside its WITH", n.Alias)
 	}
 	return &cteScanOp{from: from, work: n.Work}, nil
 }
 
 // Run implements Op.
-func (o *cteScanOp) Run(c *Ctx, emit Emit) error {
+func (o *cteScanOp) Run(c *Execution, emit Emit) error {
 	if o.work {
 		return emitAll(c, o.from.work, emit)
 	}
@@ -157,7 +159,7 @@ func (o *cteScanOp) Run(c *Ctx, emit Emit) error {
 				return err
 			}
 		}
-		if err := c.tick(); err != nil {
+		if err := c.Tick(); err != nil {
 			return err
 		}
 		if err := emit(o.from.rows[i]); err != nil {

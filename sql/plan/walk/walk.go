@@ -1,4 +1,4 @@
-package exec
+package walk
 
 import (
 	"slices"
@@ -7,13 +7,13 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// nodeExprs returns the expressions of one node, without those of its children.
-func nodeExprs(n plan.Node) []query.Expr {
+// Exprs returns the expressions of one node, without those of its children.
+func Exprs(n plan.Node) []query.Expr {
 	switch n := n.(type) {
 	case *plan.Scan:
 		out := append([]query.Expr{n.Filter, n.KeyArray, n.Lo, n.Hi, n.Sums}, flatten(n.Keys)...)
 		out = append(out, spanExprs(n.Span)...)
-		return append(out, indexExprs(n.Index)...)
+		return append(out, IndexExprs(n.Index)...)
 	case *plan.SystemScan:
 		return []query.Expr{n.Filter}
 	case *plan.FunctionScan:
@@ -51,7 +51,7 @@ func combiningExprs(n plan.Node) []query.Expr {
 	case *plan.Window:
 		return windowExprs(n)
 	case *plan.Gather:
-		return routeExprs(&n.Route)
+		return RouteExprs(&n.Route)
 	case *plan.LockRows:
 		out := []query.Expr{n.Most}
 		if r := n.Rejoin; r != nil {
@@ -94,19 +94,20 @@ func windowExprs(n *plan.Window) []query.Expr {
 	return out
 }
 
-func routeExprs(r *plan.Route) []query.Expr {
+// RouteExprs returns the expressions of a route.
+func RouteExprs(r *plan.Route) []query.Expr {
 	out := append([]query.Expr{r.KeyArray, r.Lo, r.Hi, r.UnderLike, r.UnderFrom, r.UnderTo}, flatten(r.Keys)...)
 	out = append(append(out, spanExprs(r.Span)...), r.Under...)
 	out = append(append(out, flatten(r.Content)...), r.ContentArray...)
 	for _, b := range r.ContentRange {
 		out = append(out, b.From, b.To)
 	}
-	return append(out, indexExprs(r.Index)...)
+	return append(out, IndexExprs(r.Index)...)
 }
 
-// indexExprs returns the expressions that an index lookup compares with. The index's own
+// IndexExprs returns the expressions that an index lookup compares with. The index's own
 // expressions are not part of the plan.
-func indexExprs(x *plan.IndexScan) []query.Expr {
+func IndexExprs(x *plan.IndexScan) []query.Expr {
 	if x == nil {
 		return nil
 	}
@@ -129,8 +130,8 @@ func flatten(rows [][]query.Expr) []query.Expr {
 	return out
 }
 
-// visitExpr calls f for e and everything in it, the inputs of SubPlans included, their plans not.
-func visitExpr(e query.Expr, f func(query.Expr)) {
+// Visit calls f for e and everything in it, the inputs of SubPlans included, their plans not.
+func Visit(e query.Expr, f func(query.Expr)) {
 	if e == nil {
 		return
 	}
@@ -138,18 +139,18 @@ func visitExpr(e query.Expr, f func(query.Expr)) {
 		f(x)
 		if s, ok := x.(*plan.SubPlan); ok {
 			for _, in := range append(append(bindExprs(s.Binds), s.Test), s.HashLeft...) {
-				visitExpr(in, f)
+				Visit(in, f)
 			}
 		}
 		return true
 	})
 }
 
-// hasSubPlan reports whether one of the expressions contains a subquery.
-func hasSubPlan(es ...query.Expr) bool {
+// HasSubPlan reports whether one of the expressions contains a subquery.
+func HasSubPlan(es ...query.Expr) bool {
 	found := false
 	for _, e := range es {
-		visitExpr(e, func(x query.Expr) {
+		Visit(e, func(x query.Expr) {
 			_, is := x.(*plan.SubPlan)
 			found = found || is
 		})
@@ -157,8 +158,8 @@ func hasSubPlan(es ...query.Expr) bool {
 	return found
 }
 
-// freeOuters adds the outer parameters that a plan reads and does not set itself.
-func freeOuters(n plan.Node, free map[int]bool) {
+// FreeOuters adds the outer parameters that a plan reads and does not set itself.
+func FreeOuters(n plan.Node, free map[int]bool) {
 	own := map[int]bool{}
 	collectOuters(n, free, own)
 	for p := range own {
@@ -167,8 +168,8 @@ func freeOuters(n plan.Node, free map[int]bool) {
 }
 
 func collectOuters(n plan.Node, reads, sets map[int]bool) {
-	for _, e := range nodeExprs(n) {
-		visitExpr(e, func(x query.Expr) {
+	for _, e := range Exprs(n) {
+		Visit(e, func(x query.Expr) {
 			switch x := x.(type) {
 			case *query.Outer:
 				reads[x.N] = true
@@ -190,10 +191,10 @@ func collectOuters(n plan.Node, reads, sets map[int]bool) {
 	}
 }
 
-// EachSubPlan calls f for the plans of the subqueries in a step's own expressions.
-func EachSubPlan(n plan.Node, f func(plan.Node)) {
-	for _, e := range nodeExprs(n) {
-		visitExpr(e, func(x query.Expr) {
+// SubPlans calls f for the plans of the subqueries in a step's own expressions.
+func SubPlans(n plan.Node, f func(plan.Node)) {
+	for _, e := range Exprs(n) {
+		Visit(e, func(x query.Expr) {
 			if s, ok := x.(*plan.SubPlan); ok {
 				f(s.Plan)
 			}

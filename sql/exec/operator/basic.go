@@ -1,4 +1,4 @@
-package exec
+package operator
 
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -13,7 +13,7 @@ type valuesOp struct {
 	out  types.Row
 }
 
-func (k *compiler) values(n *plan.Values) (Op, error) {
+func (k *Compiler) values(n *plan.Values) (Op, error) {
 	o := &valuesOp{}
 	for _, r := range n.Rows {
 		fs, err := k.Exprs(r)
@@ -27,9 +27,9 @@ func (k *compiler) values(n *plan.Values) (Op, error) {
 }
 
 // Run implements Op.
-func (o *valuesOp) Run(c *Ctx, emit Emit) error {
+func (o *valuesOp) Run(c *Execution, emit Emit) error {
 	for _, fs := range o.rows {
-		if err := c.tick(); err != nil {
+		if err := c.Tick(); err != nil {
 			return err
 		}
 		if err := expr.EvalInto(&c.Ctx, o.out, fs, nil); err != nil {
@@ -46,13 +46,13 @@ func (o *valuesOp) Run(c *Ctx, emit Emit) error {
 type filterOp struct {
 	child Op
 	cond  expr.Eval
-	c     *Ctx
+	c     *Execution
 	emit  Emit
 	step  Emit // take, bound once
 }
 
-func (k *compiler) filter(n *plan.Filter) (Op, error) {
-	child, err := k.node(n.Child)
+func (k *Compiler) filter(n *plan.Filter) (Op, error) {
+	child, err := k.Node(n.Child)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (k *compiler) filter(n *plan.Filter) (Op, error) {
 }
 
 // Run implements Op.
-func (o *filterOp) Run(c *Ctx, emit Emit) error {
+func (o *filterOp) Run(c *Execution, emit Emit) error {
 	o.c, o.emit = c, emit
 	return o.child.Run(c, o.step)
 }
@@ -84,13 +84,13 @@ type projectOp struct {
 	child Op
 	exprs []expr.Eval
 	out   types.Row
-	c     *Ctx
+	c     *Execution
 	emit  Emit
 	step  Emit
 }
 
-func (k *compiler) project(n *plan.Project) (Op, error) {
-	child, err := k.node(n.Child)
+func (k *Compiler) project(n *plan.Project) (Op, error) {
+	child, err := k.Node(n.Child)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (k *compiler) project(n *plan.Project) (Op, error) {
 }
 
 // Run implements Op.
-func (o *projectOp) Run(c *Ctx, emit Emit) error {
+func (o *projectOp) Run(c *Execution, emit Emit) error {
 	o.c, o.emit = c, emit
 	return o.child.Run(c, o.step)
 }
@@ -129,8 +129,8 @@ type limitOp struct {
 	step          Emit
 }
 
-func (k *compiler) limit(n *plan.Limit) (Op, error) {
-	child, err := k.node(n.Child)
+func (k *Compiler) limit(n *plan.Limit) (Op, error) {
+	child, err := k.Node(n.Child)
 	if err != nil {
 		return nil, err
 	}
@@ -146,9 +146,9 @@ func (k *compiler) limit(n *plan.Limit) (Op, error) {
 }
 
 // Run implements Op.
-func (o *limitOp) Run(c *Ctx, emit Emit) error {
+func (o *limitOp) Run(c *Execution, emit Emit) error {
 	var err error
-	if o.left, o.skip, err = bounds(c, o.count, o.offset); err != nil {
+	if o.left, o.skip, err = Bounds(c, o.count, o.offset); err != nil {
 		return err
 	}
 	o.emit, o.done = emit, false
@@ -156,7 +156,7 @@ func (o *limitOp) Run(c *Ctx, emit Emit) error {
 		return nil
 	}
 	err = o.child.Run(c, o.step)
-	if err == errStop && o.done {
+	if err == ErrStop && o.done {
 		return nil
 	}
 	return err
@@ -173,14 +173,14 @@ func (o *limitOp) take(row types.Row) error {
 	if o.left > 0 {
 		if o.left--; o.left == 0 {
 			o.done = true
-			return errStop
+			return ErrStop
 		}
 	}
 	return nil
 }
 
-// bounds evaluates LIMIT (-1: none) and OFFSET.
-func bounds(c *Ctx, count, offset expr.Eval) (limit, skip int64, err error) {
+// Bounds evaluates LIMIT (-1: none) and OFFSET.
+func Bounds(c *Execution, count, offset expr.Eval) (limit, skip int64, err error) {
 	limit = -1
 	if count != nil {
 		d, err := count(&c.Ctx, nil)
@@ -210,10 +210,10 @@ func bounds(c *Ctx, count, offset expr.Eval) (limit, skip int64, err error) {
 // appendOp runs its inputs one after the other.
 type appendOp struct{ inputs []Op }
 
-func (k *compiler) appendRows(n *plan.Append) (Op, error) {
+func (k *Compiler) appendRows(n *plan.Append) (Op, error) {
 	o := &appendOp{}
 	for _, in := range n.Inputs {
-		op, err := k.node(in)
+		op, err := k.Node(in)
 		if err != nil {
 			return nil, err
 		}
@@ -223,59 +223,11 @@ func (k *compiler) appendRows(n *plan.Append) (Op, error) {
 }
 
 // Run implements Op.
-func (o *appendOp) Run(c *Ctx, emit Emit) error {
+func (o *appendOp) Run(c *Execution, emit Emit) error {
 	for _, in := range o.inputs {
 		if err := in.Run(c, emit); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// systemScanOp reads a view that the session provides.
-type systemScanOp struct {
-	name   string
-	slots  []int
-	filter expr.Eval
-}
-
-func (k *compiler) systemScan(n *plan.SystemScan) (Op, error) {
-	filter, err := k.Optional(n.Filter)
-	if err != nil {
-		return nil, err
-	}
-	return &systemScanOp{name: n.Name, slots: n.Slots, filter: filter}, nil
-}
-
-// Run implements Op.
-func (o *systemScanOp) Run(c *Ctx, emit Emit) error {
-	if c.Hooks.System == nil {
-		return unsupported("view %s cannot be read here", o.name)
-	}
-	out := make(types.Row, len(o.slots))
-	return c.Hooks.System(o.name, func(row types.Row) error {
-		if err := c.tick(); err != nil {
-			return err
-		}
-		for i, s := range o.slots {
-			out[i] = types.Null
-			if s >= 0 && s < len(row) {
-				out[i] = row[s]
-			}
-		}
-		if o.filter != nil {
-			if ok, err := o.filter.IsTrue(&c.Ctx, out); err != nil || !ok {
-				return err
-			}
-		}
-		return emit(out)
-	})
-}
-
-// holds evaluates a residual condition; a nil condition is true.
-func holds(c *Ctx, cond expr.Eval, row types.Row) (bool, error) {
-	if cond == nil {
-		return true, nil
-	}
-	return cond.IsTrue(&c.Ctx, row)
 }

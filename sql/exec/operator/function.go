@@ -1,8 +1,9 @@
-package exec
+package operator
 
 import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -20,7 +21,7 @@ type setCall struct {
 	packed types.Row
 }
 
-func (k *compiler) setCall(n *query.Call, columns []query.Column) (*setCall, error) {
+func (k *Compiler) setCall(n *query.Call, columns []query.Column) (*setCall, error) {
 	impl, ok := builtin.For(n.Proc)
 	if !ok || impl.Set == nil {
 		return nil, expr.NotImplemented(n.Proc)
@@ -32,7 +33,13 @@ func (k *compiler) setCall(n *query.Call, columns []query.Column) (*setCall, err
 	if columns == nil {
 		columns = n.Columns
 	}
-	s := &setCall{fn: impl.Set, site: k.CallSite(n, columns), args: args, vals: make(types.Row, len(args)), strict: n.Proc.Strict}
+	s := &setCall{
+		fn:     impl.Set,
+		site:   k.CallSite(n, columns),
+		args:   args,
+		vals:   make(types.Row, len(args)),
+		strict: n.Proc.Strict,
+	}
 	s.fields = resultFields(n)
 	if n.Columns != nil {
 		s.names = recordNames(n.Columns)
@@ -92,7 +99,7 @@ func fieldType(n *query.Call, t types.OID) types.OID {
 }
 
 // run emits the function's rows for one input row.
-func (s *setCall) run(c *Ctx, row types.Row, emit Emit) error {
+func (s *setCall) run(c *Execution, row types.Row, emit Emit) error {
 	if err := expr.EvalInto(&c.Ctx, s.vals, s.args, row); err != nil {
 		return err
 	}
@@ -105,7 +112,7 @@ func (s *setCall) run(c *Ctx, row types.Row, emit Emit) error {
 	}
 	c.Enter(s.site)
 	return s.fn(s.site, s.vals, func(r types.Row) error {
-		if err := c.tick(); err != nil {
+		if err := c.Tick(); err != nil {
 			return err
 		}
 		return emit(r)
@@ -113,7 +120,7 @@ func (s *setCall) run(c *Ctx, row types.Row, emit Emit) error {
 }
 
 // values emits one value per row, a record if the function has several columns.
-func (s *setCall) values(c *Ctx, row types.Row, emit Emit) error {
+func (s *setCall) values(c *Execution, row types.Row, emit Emit) error {
 	if s.fields == nil {
 		return s.run(c, row, emit)
 	}
@@ -136,7 +143,7 @@ type extendOp struct {
 }
 
 // Run implements Op.
-func (o *extendOp) Run(c *Ctx, emit Emit) error {
+func (o *extendOp) Run(c *Execution, emit Emit) error {
 	return o.child.Run(c, func(row types.Row) error {
 		copy(o.out, row)
 		if len(o.calls) == 1 {
@@ -149,13 +156,13 @@ func (o *extendOp) Run(c *Ctx, emit Emit) error {
 	})
 }
 
-func (o *extendOp) lockStep(c *Ctx, row types.Row, emit Emit) error {
-	store := &arena{mem: c.Mem}
-	defer store.free()
+func (o *extendOp) lockStep(c *Execution, row types.Row, emit Emit) error {
+	store := &memory.Arena{Mem: c.Mem}
+	defer store.Free()
 	columns, longest := make([][]types.Datum, len(o.calls)), 0
 	for i, call := range o.calls {
 		err := call.values(c, row, func(r types.Row) error {
-			d, err := store.datum(r[0])
+			d, err := store.Datum(r[0])
 			columns[i] = append(columns[i], d)
 			return err
 		})
@@ -179,7 +186,7 @@ func (o *extendOp) lockStep(c *Ctx, row types.Row, emit Emit) error {
 }
 
 // projectSet splits the set-returning calls out of a projection, innermost first, into extendOps below it.
-func (k *compiler) projectSet(n *plan.Project, child Op) (Op, error) {
+func (k *Compiler) projectSet(n *plan.Project, child Op) (Op, error) {
 	width := len(n.Child.Output())
 	exprs := append([]query.Expr{}, n.Exprs...)
 	for {
@@ -218,7 +225,11 @@ func replaceSets(e query.Expr, width int, calls *[]*query.Call) query.Expr {
 			return nil, false
 		}
 		*calls = append(*calls, call)
-		return &query.Slot{T: query.T{OID: call.Type(), Mod: call.Typmod()}, N: width + len(*calls) - 1, Name: call.Proc.Name}, true
+		return &query.Slot{
+			T:    query.T{OID: call.Type(), Mod: call.Typmod()},
+			N:    width + len(*calls) - 1,
+			Name: call.Proc.Name,
+		}, true
 	})
 }
 
@@ -249,7 +260,7 @@ type functionItem struct {
 	row    types.Row
 }
 
-func (k *compiler) functionScan(n *plan.FunctionScan) (Op, error) {
+func (k *Compiler) functionScan(n *plan.FunctionScan) (Op, error) {
 	o := &functionScanOp{ordinality: n.Ordinality, out: make(types.Row, len(n.Output()))}
 	for _, f := range n.Functions {
 		it := functionItem{width: len(f.Columns)}
@@ -271,7 +282,7 @@ func (k *compiler) functionScan(n *plan.FunctionScan) (Op, error) {
 }
 
 // each emits the item's rows, all of its width.
-func (it *functionItem) each(c *Ctx, emit Emit) error {
+func (it *functionItem) each(c *Execution, emit Emit) error {
 	if it.set != nil {
 		return it.set.run(c, nil, func(r types.Row) error {
 			if len(r) == 1 && it.width > 1 {
@@ -314,7 +325,7 @@ func (it *functionItem) unpack(d types.Datum) error {
 }
 
 // Run implements Op.
-func (o *functionScanOp) Run(c *Ctx, emit Emit) error {
+func (o *functionScanOp) Run(c *Execution, emit Emit) error {
 	if len(o.items) > 1 {
 		return o.zip(c, emit)
 	}
@@ -330,13 +341,13 @@ func (o *functionScanOp) Run(c *Ctx, emit Emit) error {
 }
 
 // zip is ROWS FROM: the functions' rows side by side, shorter ones filled with null.
-func (o *functionScanOp) zip(c *Ctx, emit Emit) error {
-	store := &arena{mem: c.Mem}
-	defer store.free()
+func (o *functionScanOp) zip(c *Execution, emit Emit) error {
+	store := &memory.Arena{Mem: c.Mem}
+	defer store.Free()
 	lists, longest := make([][]types.Row, len(o.items)), 0
 	for i := range o.items {
 		err := o.items[i].each(c, func(r types.Row) error {
-			kept, err := store.clone(r)
+			kept, err := store.Clone(r)
 			lists[i] = append(lists[i], kept)
 			return err
 		})

@@ -1,4 +1,4 @@
-package exec
+package operator
 
 import (
 	"github.com/sherddb/sherd/sql/plan"
@@ -6,7 +6,7 @@ import (
 )
 
 // ordering compares rows by sort keys.
-type ordering []orderKey
+type Ordering []orderKey
 
 type orderKey struct {
 	slot       int
@@ -15,15 +15,15 @@ type orderKey struct {
 	nullsFirst bool
 }
 
-func newOrdering(keys []plan.SortKey) ordering {
-	out := make(ordering, len(keys))
+func NewOrdering(keys []plan.SortKey) Ordering {
+	out := make(Ordering, len(keys))
 	for i, k := range keys {
 		out[i] = orderKey{k.Slot, types.Comparer(k.Type), k.Desc, k.NullsFirst}
 	}
 	return out
 }
 
-func (o ordering) compare(a, b types.Row) int {
+func (o Ordering) Compare(a, b types.Row) int {
 	for i := range o {
 		k := &o[i]
 		if c := k.datums(&a[k.slot], &b[k.slot]); c != 0 {

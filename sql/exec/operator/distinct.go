@@ -1,6 +1,7 @@
-package exec
+package operator
 
 import (
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -23,8 +24,8 @@ type distinctOp struct {
 	sorted bool
 }
 
-func (k *compiler) distinctRows(n *plan.Distinct) (Op, error) {
-	child, err := k.node(n.Child)
+func (k *Compiler) distinctRows(n *plan.Distinct) (Op, error) {
+	child, err := k.Node(n.Child)
 	if err != nil {
 		return nil, err
 	}
@@ -32,16 +33,16 @@ func (k *compiler) distinctRows(n *plan.Distinct) (Op, error) {
 }
 
 // Run implements Op.
-func (o *distinctOp) Run(c *Ctx, emit Emit) error {
+func (o *distinctOp) Run(c *Execution, emit Emit) error {
 	if o.sorted {
 		return o.neighbours(c, emit)
 	}
-	seen := &keySet{mem: c.Mem}
-	defer seen.free()
+	seen := &memory.KeySet{Mem: c.Mem}
+	defer seen.Free()
 	var buf []byte
 	return o.child.Run(c, func(row types.Row) error {
 		buf = appendRowKey(buf[:0], row, o.keys, o.types)
-		fresh, err := seen.add(buf)
+		fresh, err := seen.Add(buf)
 		if err != nil || !fresh {
 			return err
 		}
@@ -50,7 +51,7 @@ func (o *distinctOp) Run(c *Ctx, emit Emit) error {
 }
 
 // neighbours drops rows with the same key as the row before.
-func (o *distinctOp) neighbours(c *Ctx, emit Emit) error {
+func (o *distinctOp) neighbours(c *Execution, emit Emit) error {
 	var last, buf []byte
 	first := true
 	return o.child.Run(c, func(row types.Row) error {
@@ -72,12 +73,12 @@ type setOp struct {
 	all         bool
 }
 
-func (k *compiler) setOperation(n *plan.SetOperation) (Op, error) {
-	left, err := k.node(n.Left)
+func (k *Compiler) setOperation(n *plan.SetOperation) (Op, error) {
+	left, err := k.Node(n.Left)
 	if err != nil {
 		return nil, err
 	}
-	right, err := k.node(n.Right)
+	right, err := k.Node(n.Right)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (k *compiler) setOperation(n *plan.SetOperation) (Op, error) {
 }
 
 // Run implements Op.
-func (o *setOp) Run(c *Ctx, emit Emit) error {
+func (o *setOp) Run(c *Execution, emit Emit) error {
 	if o.kind == query.Union {
 		return o.union(c, emit)
 	}
@@ -94,8 +95,8 @@ func (o *setOp) Run(c *Ctx, emit Emit) error {
 	if err != nil {
 		return err
 	}
-	seen := &keySet{mem: c.Mem}
-	defer seen.free()
+	seen := &memory.KeySet{Mem: c.Mem}
+	defer seen.Free()
 	var buf []byte
 	return o.left.Run(c, func(row types.Row) error {
 		buf = appendRowKey(buf[:0], row, nil, o.types)
@@ -108,7 +109,7 @@ func (o *setOp) Run(c *Ctx, emit Emit) error {
 }
 
 // keeps reports whether a row of the left side is part of the result.
-func (o *setOp) keeps(right *keyCounts, seen *keySet, key []byte) (bool, error) {
+func (o *setOp) keeps(right *keyCounts, seen *memory.KeySet, key []byte) (bool, error) {
 	n := right.counts[string(key)]
 	if o.all {
 		if n != nil && *n > 0 {
@@ -120,17 +121,17 @@ func (o *setOp) keeps(right *keyCounts, seen *keySet, key []byte) (bool, error) 
 	if (n != nil) != (o.kind == query.Intersect) {
 		return false, nil
 	}
-	return seen.add(key)
+	return seen.Add(key)
 }
 
-func (o *setOp) union(c *Ctx, emit Emit) error {
-	seen := &keySet{mem: c.Mem}
-	defer seen.free()
+func (o *setOp) union(c *Execution, emit Emit) error {
+	seen := &memory.KeySet{Mem: c.Mem}
+	defer seen.Free()
 	var buf []byte
 	take := func(row types.Row) error {
 		if !o.all {
 			buf = appendRowKey(buf[:0], row, nil, o.types)
-			if fresh, err := seen.add(buf); err != nil || !fresh {
+			if fresh, err := seen.Add(buf); err != nil || !fresh {
 				return err
 			}
 		}
@@ -144,14 +145,14 @@ func (o *setOp) union(c *Ctx, emit Emit) error {
 
 // keyCounts is how often each key occurs.
 type keyCounts struct {
-	mem    *Memory
+	mem    *memory.Account
 	counts map[string]*int64
 	taken  int64
 }
 
 func (k *keyCounts) free() { k.mem.Release(k.taken) }
 
-func (o *setOp) countRight(c *Ctx) (*keyCounts, error) {
+func (o *setOp) countRight(c *Execution) (*keyCounts, error) {
 	k := &keyCounts{mem: c.Mem, counts: map[string]*int64{}}
 	var buf []byte
 	err := o.right.Run(c, func(row types.Row) error {
@@ -160,7 +161,7 @@ func (o *setOp) countRight(c *Ctx) (*keyCounts, error) {
 			*n++
 			return nil
 		}
-		size := int64(len(buf)) + mapEntrySize
+		size := int64(len(buf)) + memory.MapEntrySize
 		if err := c.Mem.Grow(size); err != nil {
 			return err
 		}

@@ -1,9 +1,11 @@
-package exec
+package operator
 
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -20,23 +22,15 @@ type subPlan struct {
 	memo   *subMemo  // nil: each row runs it
 	run    uint64    // the execution whose result is kept
 	value  types.Datum
-	store  arena
+	store  memory.Arena
 	rows   []types.Row
 	hashed *hashedSub
 }
 
-// subquery compiles the expressions that package expr does not know.
-func (k *compiler) subquery(e query.Expr) (expr.Eval, error) {
-	if n, ok := e.(*plan.SubPlan); ok {
-		return k.subPlan(n)
-	}
-	return nil, internal("expression %T cannot be run here", e)
-}
-
-func (k *compiler) subPlan(n *plan.SubPlan) (expr.Eval, error) {
+func (k *Compiler) subPlan(n *plan.SubPlan) (expr.Eval, error) {
 	s := &subPlan{kind: n.Kind, elem: types.ElemOf(n.Type())}
 	var err error
-	if s.op, err = k.node(n.Plan); err != nil {
+	if s.op, err = k.Node(n.Plan); err != nil {
 		return nil, err
 	}
 	if s.binds, err = k.binds(n.Binds); err != nil {
@@ -46,7 +40,7 @@ func (k *compiler) subPlan(n *plan.SubPlan) (expr.Eval, error) {
 		return nil, err
 	}
 	free := map[int]bool{}
-	freeOuters(n.Plan, free)
+	walk.FreeOuters(n.Plan, free)
 	s.fixed = len(n.Binds) == 0 && len(free) == 0
 	if s.fixed && n.Kind == query.SubAny && len(n.HashLeft) > 0 {
 		if s.hashed, err = k.hashedSub(n); err != nil {
@@ -63,12 +57,12 @@ func (k *compiler) subPlan(n *plan.SubPlan) (expr.Eval, error) {
 	}
 	k.Own(s)
 	k.AtEnd(s.free)
-	return func(c *expr.Ctx, row types.Row) (types.Datum, error) { return eval(c.Execution.(*Ctx), row) }, nil
+	return func(c *expr.Ctx, row types.Row) (types.Datum, error) { return eval(c.Owner.(*Execution), row) }, nil
 }
 
 // free returns the memory of an execution to the query's account.
 func (s *subPlan) free() {
-	s.store.free()
+	s.store.Free()
 	if s.memo != nil {
 		s.memo.mem.Release(int64(s.memo.bytes))
 	}
@@ -79,7 +73,7 @@ func (s *subPlan) free() {
 
 // start binds the values that the subquery reads from the row. again reports whether an earlier
 // result is kept.
-func (s *subPlan) start(c *Ctx, row types.Row) (again bool, err error) {
+func (s *subPlan) start(c *Execution, row types.Row) (again bool, err error) {
 	if s.fixed && s.run == c.Run {
 		return true, nil
 	}
@@ -87,7 +81,7 @@ func (s *subPlan) start(c *Ctx, row types.Row) (again bool, err error) {
 }
 
 // single evaluates the kinds that reduce the subquery to one value.
-func (s *subPlan) single(c *Ctx, row types.Row) (types.Datum, error) {
+func (s *subPlan) single(c *Execution, row types.Row) (types.Datum, error) {
 	again, err := s.start(c, row)
 	if err != nil {
 		return types.Null, err
@@ -121,13 +115,13 @@ func (s *subPlan) single(c *Ctx, row types.Row) (types.Datum, error) {
 	return s.value, err
 }
 
-func (s *subPlan) exists(c *Ctx) (types.Datum, error) {
+func (s *subPlan) exists(c *Execution) (types.Datum, error) {
 	found := false
 	err := s.op.Run(c, func(types.Row) error {
 		found = true
-		return errStop
+		return ErrStop
 	})
-	if err != nil && !(err == errStop && found) {
+	if err != nil && !(err == ErrStop && found) {
 		return types.Null, err
 	}
 	return types.NewBool(found), nil
@@ -137,7 +131,7 @@ func tooManyRows() error {
 	return pgerr.New(pgerr.CardinalityViolation, "more than one row returned by a subquery used as an expression")
 }
 
-func (s *subPlan) scalar(c *Ctx) (types.Datum, error) {
+func (s *subPlan) scalar(c *Execution) (types.Datum, error) {
 	n, value := 0, types.Null
 	err := s.op.Run(c, func(row types.Row) error {
 		if n++; n > 1 {
@@ -149,11 +143,11 @@ func (s *subPlan) scalar(c *Ctx) (types.Datum, error) {
 	return value, err
 }
 
-func (s *subPlan) array(c *Ctx) (types.Datum, error) {
+func (s *subPlan) array(c *Execution) (types.Datum, error) {
 	var vals []types.Datum
 	err := s.op.Run(c, func(row types.Row) error {
 		if types.IsArray(s.elem) {
-			return unsupported("ARRAY(SELECT …) over arrays is not supported yet")
+			return pgerr.Unsupported("ARRAY(SELECT …) over arrays is not supported yet")
 		}
 		vals = append(vals, row[0].Clone())
 		return nil
@@ -162,19 +156,19 @@ func (s *subPlan) array(c *Ctx) (types.Datum, error) {
 }
 
 // load runs the subquery and keeps its rows.
-func (s *subPlan) load(c *Ctx) error {
-	s.store.free()
-	s.store.mem = c.Mem
+func (s *subPlan) load(c *Execution) error {
+	s.store.Free()
+	s.store.Mem = c.Mem
 	s.rows = s.rows[:0]
 	return s.op.Run(c, func(row types.Row) error {
-		r, err := s.store.clone(row)
+		r, err := s.store.Clone(row)
 		s.rows = append(s.rows, r)
 		return err
 	})
 }
 
 // rowTest is (a, b) op (SELECT …).
-func (s *subPlan) rowTest(c *Ctx, row types.Row, again bool) (types.Datum, error) {
+func (s *subPlan) rowTest(c *Execution, row types.Row, again bool) (types.Datum, error) {
 	if !again {
 		if err := s.load(c); err != nil {
 			return types.Null, err
@@ -193,7 +187,7 @@ func (s *subPlan) rowTest(c *Ctx, row types.Row, again bool) (types.Datum, error
 }
 
 // tested evaluates the test with a row of the subquery in the place of SubColumn.
-func (s *subPlan) tested(c *Ctx, sub, row types.Row) (types.Datum, error) {
+func (s *subPlan) tested(c *Execution, sub, row types.Row) (types.Datum, error) {
 	saved := c.Columns
 	c.Columns = sub
 	d, err := s.test(&c.Ctx, row)
@@ -202,7 +196,7 @@ func (s *subPlan) tested(c *Ctx, sub, row types.Row) (types.Datum, error) {
 }
 
 // compareAll is op ANY and op ALL: three-valued over all rows of the subquery.
-func (s *subPlan) compareAll(c *Ctx, row types.Row) (types.Datum, error) {
+func (s *subPlan) compareAll(c *Execution, row types.Row) (types.Datum, error) {
 	again, err := s.start(c, row)
 	if err != nil {
 		return types.Null, err
@@ -230,7 +224,7 @@ func (s *subPlan) compareAll(c *Ctx, row types.Row) (types.Datum, error) {
 // decisive is the test's value that decides: true for ANY, false for ALL.
 func (s *subPlan) decisive() bool { return s.kind == query.SubAny }
 
-func (s *subPlan) over(c *Ctx, rows []types.Row, row types.Row) (types.Datum, error) {
+func (s *subPlan) over(c *Execution, rows []types.Row, row types.Row) (types.Datum, error) {
 	null := false
 	for _, r := range rows {
 		d, err := s.tested(c, r, row)
@@ -250,7 +244,7 @@ func (s *subPlan) over(c *Ctx, rows []types.Row, row types.Row) (types.Datum, er
 }
 
 // stream tests the rows of a correlated subquery as they arrive.
-func (s *subPlan) stream(c *Ctx, row types.Row) (types.Datum, error) {
+func (s *subPlan) stream(c *Execution, row types.Row) (types.Datum, error) {
 	null, decided := false, false
 	err := s.op.Run(c, func(r types.Row) error {
 		d, err := s.tested(c, r, row)
@@ -261,12 +255,12 @@ func (s *subPlan) stream(c *Ctx, row types.Row) (types.Datum, error) {
 			null = true
 		case d.Bool() == s.decisive():
 			decided = true
-			return errStop
+			return ErrStop
 		}
 		return nil
 	})
 	switch {
-	case decided && (err == errStop || err == nil):
+	case decided && (err == ErrStop || err == nil):
 		return types.NewBool(s.decisive()), nil
 	case err != nil || null:
 		return types.Null, err
@@ -281,18 +275,19 @@ type hashedSub struct {
 	set   map[string]struct{}
 	nulls []types.Row // rows with a null in them
 	buf   []byte
-	mem   *Memory
+	mem   *memory.Account
 	taken int64
 }
 
 // hashedSub builds the hash set if both sides hash alike; otherwise it returns nil.
-func (k *compiler) hashedSub(n *plan.SubPlan) (*hashedSub, error) {
+func (k *Compiler) hashedSub(n *plan.SubPlan) (*hashedSub, error) {
 	right := colTypes(n.Plan)
 	if len(right) < len(n.HashLeft) {
 		return nil, nil
 	}
 	for i, e := range n.HashLeft {
-		if types.KindOf(e.Type()) != types.KindOf(right[i]) || (e.Type() == types.BPChar) != (right[i] == types.BPChar) {
+		if types.KindOf(e.Type()) != types.KindOf(right[i]) ||
+			(e.Type() == types.BPChar) != (right[i] == types.BPChar) {
 			return nil, nil
 		}
 	}
@@ -302,9 +297,9 @@ func (k *compiler) hashedSub(n *plan.SubPlan) (*hashedSub, error) {
 	return h, err
 }
 
-func (h *hashedSub) build(c *Ctx, rows []types.Row) error {
+func (h *hashedSub) build(c *Execution, rows []types.Row) error {
 	h.set, h.nulls = make(map[string]struct{}, len(rows)), nil
-	size := int64(len(rows)) * mapEntrySize
+	size := int64(len(rows)) * memory.MapEntrySize
 	if err := c.Mem.Grow(size); err != nil {
 		return err
 	}
@@ -325,7 +320,7 @@ func (h *hashedSub) build(c *Ctx, rows []types.Row) error {
 }
 
 // probe looks the row's values up; rows with nulls on either side are tested one by one.
-func (s *subPlan) probe(c *Ctx, row types.Row) (types.Datum, error) {
+func (s *subPlan) probe(c *Execution, row types.Row) (types.Datum, error) {
 	key, null, err := s.hashed.left.encode(c, row)
 	if err != nil {
 		return types.Null, err

@@ -1,10 +1,11 @@
-package exec
+package operator
 
 import (
 	"container/heap"
 	"slices"
 
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -13,16 +14,16 @@ import (
 // them at its root.
 type sortOp struct {
 	child         Op
-	keys          ordering
+	keys          Ordering
 	count, offset expr.Eval
 }
 
-func (k *compiler) sort(n *plan.Sort) (Op, error) {
-	child, err := k.node(n.Child)
+func (k *Compiler) sort(n *plan.Sort) (Op, error) {
+	child, err := k.Node(n.Child)
 	if err != nil {
 		return nil, err
 	}
-	o := &sortOp{child: child, keys: newOrdering(n.Keys)}
+	o := &sortOp{child: child, keys: NewOrdering(n.Keys)}
 	if o.count, err = k.Optional(n.Limit); err != nil {
 		return nil, err
 	}
@@ -34,19 +35,19 @@ func (k *compiler) sort(n *plan.Sort) (Op, error) {
 const maxTopN = 100_000
 
 // Run implements Op.
-func (o *sortOp) Run(c *Ctx, emit Emit) error {
-	limit, skip, err := bounds(c, o.count, o.offset)
+func (o *sortOp) Run(c *Execution, emit Emit) error {
+	limit, skip, err := Bounds(c, o.count, o.offset)
 	if err != nil {
 		return err
 	}
 	if limit >= 0 && limit+skip <= maxTopN {
 		return o.topN(c, int(limit+skip), emit)
 	}
-	store := &arena{mem: c.Mem}
-	defer store.free()
+	store := &memory.Arena{Mem: c.Mem}
+	defer store.Free()
 	var rows []types.Row
 	err = o.child.Run(c, func(row types.Row) error {
-		r, err := store.clone(row)
+		r, err := store.Clone(row)
 		if err != nil {
 			return err
 		}
@@ -56,13 +57,13 @@ func (o *sortOp) Run(c *Ctx, emit Emit) error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(rows, o.keys.compare)
+	slices.SortStableFunc(rows, o.keys.Compare)
 	return emitAll(c, rows, emit)
 }
 
-func emitAll(c *Ctx, rows []types.Row, emit Emit) error {
+func emitAll(c *Execution, rows []types.Row, emit Emit) error {
 	for _, r := range rows {
-		if err := c.tick(); err != nil {
+		if err := c.Tick(); err != nil {
 			return err
 		}
 		if err := emit(r); err != nil {
@@ -76,13 +77,13 @@ func emitAll(c *Ctx, rows []types.Row, emit Emit) error {
 type topRow struct {
 	row   types.Row
 	place int
-	store *arena
+	store *memory.Arena
 }
 
 // topHeap has the last of the kept rows at its root.
 type topHeap struct {
 	rows []topRow
-	keys ordering
+	keys Ordering
 }
 
 func (h *topHeap) Len() int           { return len(h.rows) }
@@ -96,30 +97,30 @@ func (h *topHeap) Pop() any {
 }
 
 func (h *topHeap) compare(a, b topRow) int {
-	if c := h.keys.compare(a.row, b.row); c != 0 {
+	if c := h.keys.Compare(a.row, b.row); c != 0 {
 		return c
 	}
 	return a.place - b.place
 }
 
-func (o *sortOp) topN(c *Ctx, n int, emit Emit) error {
+func (o *sortOp) topN(c *Execution, n int, emit Emit) error {
 	if n == 0 {
 		return nil
 	}
 	h := &topHeap{keys: o.keys}
 	defer func() {
 		for _, r := range h.rows {
-			r.store.free()
+			r.store.Free()
 		}
 	}()
 	place := 0
 	err := o.child.Run(c, func(row types.Row) error {
 		place++
-		if len(h.rows) == n && h.keys.compare(row, h.rows[0].row) >= 0 {
+		if len(h.rows) == n && h.keys.Compare(row, h.rows[0].row) >= 0 {
 			return nil
 		}
-		store := &arena{mem: c.Mem, exact: true}
-		r, err := store.clone(row)
+		store := &memory.Arena{Mem: c.Mem, Exact: true}
+		r, err := store.Clone(row)
 		if err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func (o *sortOp) topN(c *Ctx, n int, emit Emit) error {
 			heap.Push(h, topRow{r, place, store})
 			return nil
 		}
-		h.rows[0].store.free()
+		h.rows[0].store.Free()
 		h.rows[0] = topRow{r, place, store}
 		heap.Fix(h, 0)
 		return nil

@@ -1,7 +1,9 @@
-package exec
+package operator
 
 import (
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -13,11 +15,11 @@ type joiner struct {
 	on     expr.Eval
 	nl, nr int
 	pair   types.Row // left then right
-	c      *Ctx
+	c      *Execution
 	emit   Emit
 }
 
-func (k *compiler) joiner(kind query.JoinKind, left, right plan.Node, on query.Expr) (joiner, error) {
+func (k *Compiler) joiner(kind query.JoinKind, left, right plan.Node, on query.Expr) (joiner, error) {
 	nl, nr := len(left.Output()), len(right.Output())
 	cond, err := k.Optional(on)
 	return joiner{kind: kind, on: cond, nl: nl, nr: nr, pair: make(types.Row, nl+nr)}, err
@@ -30,7 +32,7 @@ func (j *joiner) setLeft(row types.Row) { copy(j.pair, row) }
 // kind of join returns pairs.
 func (j *joiner) match(right types.Row) (bool, error) {
 	copy(j.pair[j.nl:], right)
-	ok, err := holds(j.c, j.on, j.pair)
+	ok, err := j.on.Holds(&j.c.Ctx, j.pair)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -81,13 +83,13 @@ type hashJoinOp struct {
 	strict              []bool // by key: null equals nothing
 }
 
-func (k *compiler) hashJoin(n *plan.HashJoin) (Op, error) {
+func (k *Compiler) hashJoin(n *plan.HashJoin) (Op, error) {
 	o := &hashJoinOp{}
 	var err error
-	if o.left, err = k.node(n.Left); err != nil {
+	if o.left, err = k.Node(n.Left); err != nil {
 		return nil, err
 	}
-	if o.right, err = k.node(n.Right); err != nil {
+	if o.right, err = k.Node(n.Right); err != nil {
 		return nil, err
 	}
 	if o.joiner, err = k.joiner(n.Kind, n.Left, n.Right, n.On); err != nil {
@@ -118,7 +120,7 @@ func (o *hashJoinOp) matchable(e *keyEncoder) bool {
 
 // joinTable is the built side: rows chained by key in their order.
 type joinTable struct {
-	store arena
+	store memory.Arena
 	rows  []types.Row
 	next  []int32
 	chain map[string]joinChain
@@ -129,14 +131,14 @@ type joinTable struct {
 type joinChain struct{ first, last int32 }
 
 func (t *joinTable) free() {
-	t.store.mem.Release(t.extra)
-	t.store.free()
+	t.store.Mem.Release(t.extra)
+	t.store.Free()
 }
 
 // Run implements Op.
-func (o *hashJoinOp) Run(c *Ctx, emit Emit) error {
+func (o *hashJoinOp) Run(c *Execution, emit Emit) error {
 	o.c, o.emit = c, emit
-	t := &joinTable{store: arena{mem: c.Mem}, chain: map[string]joinChain{}}
+	t := &joinTable{store: memory.Arena{Mem: c.Mem}, chain: map[string]joinChain{}}
 	defer t.free()
 	if err := o.build(c, t); err != nil {
 		return err
@@ -152,7 +154,7 @@ func (o *hashJoinOp) Run(c *Ctx, emit Emit) error {
 	return o.unmatched(t.rows, t.met)
 }
 
-func (o *hashJoinOp) build(c *Ctx, t *joinTable) error {
+func (o *hashJoinOp) build(c *Execution, t *joinTable) error {
 	return o.right.Run(c, func(row types.Row) error {
 		key, null, err := o.rightKeys.encode(c, row)
 		if err != nil {
@@ -162,7 +164,7 @@ func (o *hashJoinOp) build(c *Ctx, t *joinTable) error {
 		if !linked && o.kind != query.Right && o.kind != query.Full {
 			return nil
 		}
-		kept, err := t.store.clone(row)
+		kept, err := t.store.Clone(row)
 		if err != nil {
 			return err
 		}
@@ -176,7 +178,7 @@ func (o *hashJoinOp) build(c *Ctx, t *joinTable) error {
 			t.chain[string(key)] = joinChain{ch.first, at}
 			return nil
 		}
-		n := int64(len(key)) + mapEntrySize
+		n := int64(len(key)) + memory.MapEntrySize
 		if err := c.Mem.Grow(n); err != nil {
 			return err
 		}
@@ -186,8 +188,8 @@ func (o *hashJoinOp) build(c *Ctx, t *joinTable) error {
 	})
 }
 
-func (o *hashJoinOp) probe(c *Ctx, t *joinTable, row types.Row) error {
-	if err := c.tick(); err != nil {
+func (o *hashJoinOp) probe(c *Execution, t *joinTable, row types.Row) error {
+	if err := c.Tick(); err != nil {
 		return err
 	}
 	key, null, err := o.leftKeys.encode(c, row)
@@ -235,7 +237,7 @@ type bindEval struct {
 	value expr.Eval
 }
 
-func (k *compiler) binds(bs []plan.Bind) ([]bindEval, error) {
+func (k *Compiler) binds(bs []plan.Bind) ([]bindEval, error) {
 	out := make([]bindEval, len(bs))
 	for i, b := range bs {
 		f, err := k.Expr(b.Expr)
@@ -248,7 +250,7 @@ func (k *compiler) binds(bs []plan.Bind) ([]bindEval, error) {
 }
 
 // bind sets the outer parameters from row.
-func bind(c *Ctx, bs []bindEval, row types.Row) error {
+func bind(c *Execution, bs []bindEval, row types.Row) error {
 	for _, b := range bs {
 		d, err := b.value(&c.Ctx, row)
 		if err != nil {
@@ -259,33 +261,33 @@ func bind(c *Ctx, bs []bindEval, row types.Row) error {
 	return nil
 }
 
-func (k *compiler) nestLoop(n *plan.NestLoop) (Op, error) {
+func (k *Compiler) nestLoop(n *plan.NestLoop) (Op, error) {
 	o := &nestLoopOp{}
 	var err error
-	if o.left, err = k.node(n.Left); err != nil {
+	if o.left, err = k.Node(n.Left); err != nil {
 		return nil, err
 	}
-	if o.right, err = k.node(n.Right); err != nil {
+	if o.right, err = k.Node(n.Right); err != nil {
 		return nil, err
 	}
 	if o.joiner, err = k.joiner(n.Kind, n.Left, n.Right, n.On); err != nil {
 		return nil, err
 	}
 	if len(n.Binds) > 0 && (n.Kind == query.Right || n.Kind == query.Full) {
-		return nil, internal("lateral join of kind %d", n.Kind)
+		return nil, pgerr.New(pgerr.InternalError, "lateral join of kind %d", n.Kind)
 	}
 	o.binds, err = k.binds(n.Binds)
 	return o, err
 }
 
 // Run implements Op.
-func (o *nestLoopOp) Run(c *Ctx, emit Emit) error {
+func (o *nestLoopOp) Run(c *Execution, emit Emit) error {
 	o.c, o.emit = c, emit
 	if len(o.binds) > 0 {
 		return o.left.Run(c, func(row types.Row) error { return o.lateral(c, row) })
 	}
-	store := &arena{mem: c.Mem}
-	defer store.free()
+	store := &memory.Arena{Mem: c.Mem}
+	defer store.Free()
 	rows, err := collect(c, o.right, store)
 	if err != nil {
 		return err
@@ -295,7 +297,7 @@ func (o *nestLoopOp) Run(c *Ctx, emit Emit) error {
 		o.setLeft(row)
 		matched := false
 		for i, r := range rows {
-			if err := c.tick(); err != nil {
+			if err := c.Tick(); err != nil {
 				return err
 			}
 			ok, err := o.match(r)
@@ -318,7 +320,7 @@ func (o *nestLoopOp) Run(c *Ctx, emit Emit) error {
 }
 
 // lateral runs the right side under the left row's values.
-func (o *nestLoopOp) lateral(c *Ctx, row types.Row) error {
+func (o *nestLoopOp) lateral(c *Execution, row types.Row) error {
 	if err := bind(c, o.binds, row); err != nil {
 		return err
 	}
@@ -332,21 +334,21 @@ func (o *nestLoopOp) lateral(c *Ctx, row types.Row) error {
 		matched = matched || ok
 		if ok && o.enough() {
 			stopped = true
-			return errStop
+			return ErrStop
 		}
 		return nil
 	})
-	if err != nil && !(err == errStop && stopped) {
+	if err != nil && !(err == ErrStop && stopped) {
 		return err
 	}
 	return o.endLeft(matched)
 }
 
-// collect keeps all rows of an operator.
-func collect(c *Ctx, op Op, store *arena) ([]types.Row, error) {
+// collect keeps all rows of an
+func collect(c *Execution, op Op, store *memory.Arena) ([]types.Row, error) {
 	var rows []types.Row
 	err := op.Run(c, func(row types.Row) error {
-		r, err := store.clone(row)
+		r, err := store.Clone(row)
 		rows = append(rows, r)
 		return err
 	})

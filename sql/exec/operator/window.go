@@ -1,10 +1,11 @@
-package exec
+package operator
 
 import (
 	"slices"
 
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -22,7 +23,7 @@ type windowOp struct {
 type windowSpec struct {
 	partition []expr.Eval
 	order     []expr.Eval
-	keys      ordering // over the values of partition, then order
+	keys      Ordering // over the values of partition, then order
 	nPart     int
 	frame     *frame
 	calls     []*windowCall
@@ -37,8 +38,8 @@ type windowCall struct {
 	site *builtin.Ctx
 }
 
-func (k *compiler) window(n *plan.Window) (Op, error) {
-	child, err := k.node(n.Child)
+func (k *Compiler) window(n *plan.Window) (Op, error) {
+	child, err := k.Node(n.Child)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (k *compiler) window(n *plan.Window) (Op, error) {
 	return o, nil
 }
 
-func (k *compiler) windowSpec(s query.Window) (*windowSpec, error) {
+func (k *Compiler) windowSpec(s query.Window) (*windowSpec, error) {
 	w := &windowSpec{nPart: len(s.Partition)}
 	var err error
 	if w.partition, err = k.Exprs(s.Partition); err != nil {
@@ -77,14 +78,17 @@ func (k *compiler) windowSpec(s query.Window) (*windowSpec, error) {
 			return nil, err
 		}
 		w.order = append(w.order, f)
-		keys = append(keys, plan.SortKey{Slot: w.nPart + i, Type: o.Expr.Type(), Desc: o.Desc, NullsFirst: o.NullsFirst})
+		keys = append(
+			keys,
+			plan.SortKey{Slot: w.nPart + i, Type: o.Expr.Type(), Desc: o.Desc, NullsFirst: o.NullsFirst},
+		)
 	}
-	w.keys = newOrdering(keys)
+	w.keys = NewOrdering(keys)
 	w.frame, err = k.frame(s)
 	return w, err
 }
 
-func (k *compiler) windowCall(n *query.WindowCall, out int) (*windowCall, error) {
+func (k *Compiler) windowCall(n *query.WindowCall, out int) (*windowCall, error) {
 	impl, ok := builtin.For(n.Proc)
 	if !ok {
 		return nil, expr.NotImplemented(n.Proc)
@@ -92,7 +96,11 @@ func (k *compiler) windowCall(n *query.WindowCall, out int) (*windowCall, error)
 	c := &windowCall{out: out, fn: impl.Window}
 	var err error
 	if impl.Agg != nil {
-		c.agg, err = k.aggCall(&query.Agg{T: n.T, Proc: n.Proc, Args: n.Args, Star: n.Star, Filter: n.Filter}, plan.AggComplete, out)
+		c.agg, err = k.aggCall(
+			&query.Agg{T: n.T, Proc: n.Proc, Args: n.Args, Star: n.Star, Filter: n.Filter},
+			plan.AggComplete,
+			out,
+		)
 		return c, err
 	}
 	if impl.Window == nil {
@@ -112,17 +120,17 @@ type windowRow struct {
 }
 
 // Run implements Op.
-func (o *windowOp) Run(c *Ctx, emit Emit) error {
-	store := &arena{mem: c.Mem}
-	defer store.free()
+func (o *windowOp) Run(c *Execution, emit Emit) error {
+	store := &memory.Arena{Mem: c.Mem}
+	defer store.Free()
 	var rows []windowRow
 	err := o.child.Run(c, func(row types.Row) error {
-		r, err := store.row(o.width + o.calls)
+		r, err := store.Row(o.width + o.calls)
 		if err != nil {
 			return err
 		}
 		for i, d := range row {
-			if r[i], err = store.datum(d); err != nil {
+			if r[i], err = store.Datum(d); err != nil {
 				return err
 			}
 		}
@@ -146,12 +154,12 @@ func (o *windowOp) Run(c *Ctx, emit Emit) error {
 }
 
 // compute sorts the rows for a specification and evaluates its calls.
-func (s *windowSpec) compute(c *Ctx, store *arena, rows []windowRow) error {
+func (s *windowSpec) compute(c *Execution, store *memory.Arena, rows []windowRow) error {
 	if len(s.calls) == 0 {
 		return nil
 	}
 	for i := range rows {
-		vals, err := store.row(len(s.partition) + len(s.order))
+		vals, err := store.Row(len(s.partition) + len(s.order))
 		if err != nil {
 			return err
 		}
@@ -162,17 +170,17 @@ func (s *windowSpec) compute(c *Ctx, store *arena, rows []windowRow) error {
 			return err
 		}
 		for j, d := range vals { // they may alias the expressions' scratch space
-			if vals[j], err = store.datum(d); err != nil {
+			if vals[j], err = store.Datum(d); err != nil {
 				return err
 			}
 		}
 		rows[i].vals = vals
 	}
-	slices.SortStableFunc(rows, func(a, b windowRow) int { return s.keys.compare(a.vals, b.vals) })
+	slices.SortStableFunc(rows, func(a, b windowRow) int { return s.keys.Compare(a.vals, b.vals) })
 	part := s.keys[:s.nPart]
 	for from := 0; from < len(rows); {
 		to := from + 1
-		for to < len(rows) && part.compare(rows[from].vals, rows[to].vals) == 0 {
+		for to < len(rows) && part.Compare(rows[from].vals, rows[to].vals) == 0 {
 			to++
 		}
 		if err := s.partitionRows(c, store, rows[from:to]); err != nil {
@@ -184,7 +192,7 @@ func (s *windowSpec) compute(c *Ctx, store *arena, rows []windowRow) error {
 }
 
 // partitionRows evaluates the calls over one partition.
-func (s *windowSpec) partitionRows(c *Ctx, store *arena, rows []windowRow) error {
+func (s *windowSpec) partitionRows(c *Execution, store *memory.Arena, rows []windowRow) error {
 	p := &windowPartition{spec: s, rows: rows, peers: s.peers(rows)}
 	f, err := s.frame.begin(c, p)
 	if err != nil {
@@ -193,7 +201,7 @@ func (s *windowSpec) partitionRows(c *Ctx, store *arena, rows []windowRow) error
 	for _, call := range s.calls {
 		run := call.begin(c, p)
 		for i := range rows {
-			if err := c.tick(); err != nil {
+			if err := c.Tick(); err != nil {
 				return err
 			}
 			start, end, err := f.bounds(i)
@@ -204,7 +212,7 @@ func (s *windowSpec) partitionRows(c *Ctx, store *arena, rows []windowRow) error
 			if err != nil {
 				return err
 			}
-			if rows[i].row[call.out], err = store.datum(d); err != nil {
+			if rows[i].row[call.out], err = store.Datum(d); err != nil {
 				return err
 			}
 		}
@@ -225,7 +233,7 @@ func (s *windowSpec) peers(rows []windowRow) []int {
 	order := s.keys[s.nPart:]
 	for i := 1; i < len(rows); i++ {
 		out[i] = out[i-1]
-		if order.compare(rows[i-1].vals, rows[i].vals) != 0 {
+		if order.Compare(rows[i-1].vals, rows[i].vals) != 0 {
 			out[i]++
 		}
 	}
@@ -247,7 +255,7 @@ func (p *windowPartition) groupRange(n int) (int, int) {
 type windowStep func(i, start, end int, excluded func(int) bool) (types.Datum, error)
 
 // begin prepares a call for a partition.
-func (w *windowCall) begin(c *Ctx, p *windowPartition) windowStep {
+func (w *windowCall) begin(c *Execution, p *windowPartition) windowStep {
 	if w.agg != nil {
 		return w.aggregate(c, p)
 	}
@@ -263,7 +271,7 @@ func (w *windowCall) begin(c *Ctx, p *windowPartition) windowStep {
 
 // aggregate computes an aggregate over each frame. If a frame only grows at its end, the
 // computation continues; otherwise it starts again.
-func (w *windowCall) aggregate(c *Ctx, p *windowPartition) windowStep {
+func (w *windowCall) aggregate(c *Execution, p *windowPartition) windowStep {
 	var state aggState
 	from, to, fresh := 0, 0, true
 	var last types.Datum

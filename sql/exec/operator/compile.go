@@ -1,0 +1,85 @@
+package operator
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// Compiler compiles the operators of one instance of a plan; the embedded one compiles their
+// expressions.
+type Compiler struct {
+	expr.Compiler
+
+	source func(n plan.Node) (Op, error)
+	ctes   map[int]*cteStore
+}
+
+// NewCompiler returns a compiler. source compiles the nodes that this package does not know.
+func NewCompiler(source func(n plan.Node) (Op, error)) *Compiler {
+	k := &Compiler{source: source}
+	k.Other = k.subquery
+	return k
+}
+
+// Node compiles a plan node and its children.
+func (k *Compiler) Node(n plan.Node) (Op, error) {
+	op, err := k.operator(n)
+	if err == nil {
+		k.Own(op)
+	}
+	return op, err
+}
+
+// operator compiles the operator of a node.
+func (k *Compiler) operator(n plan.Node) (Op, error) {
+	switch n := n.(type) {
+	case *plan.FunctionScan:
+		return k.functionScan(n)
+	case *plan.Values:
+		return k.values(n)
+	case *plan.Filter:
+		return k.filter(n)
+	case *plan.Project:
+		return k.project(n)
+	case *plan.Aggregate:
+		return k.aggregate(n)
+	case *plan.Sort:
+		return k.sort(n)
+	case *plan.Limit:
+		return k.limit(n)
+	case *plan.Distinct:
+		return k.distinctRows(n)
+	case *plan.Window:
+		return k.window(n)
+	}
+	return k.combining(n)
+}
+
+// combining compiles nodes with several inputs.
+func (k *Compiler) combining(n plan.Node) (Op, error) {
+	switch n := n.(type) {
+	case *plan.HashJoin:
+		return k.hashJoin(n)
+	case *plan.NestLoop:
+		return k.nestLoop(n)
+	case *plan.SetOperation:
+		return k.setOperation(n)
+	case *plan.Append:
+		return k.appendRows(n)
+	case *plan.With:
+		return k.with(n)
+	case *plan.CTEScan:
+		return k.cteScan(n)
+	}
+	return k.source(n)
+}
+
+// subquery compiles the expressions that package expr does not know.
+func (k *Compiler) subquery(e query.Expr) (expr.Eval, error) {
+	if n, ok := e.(*plan.SubPlan); ok {
+		return k.subPlan(n)
+	}
+	return nil, pgerr.New(pgerr.InternalError, "expression %T cannot be run here", e)
+}
