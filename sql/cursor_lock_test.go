@@ -41,33 +41,3 @@ func TestCursorLocks(t *testing.T) {
 		})
 	}
 }
-
-// TestCursorOfJoinLocks: FETCH from a cursor over a join with locks goes on with the newest version of a row that it waited for or finds changed, and with
-// the other tables' rows as they were, as PostgreSQL does.
-func TestCursorOfJoinLocks(t *testing.T) {
-	for _, fragments := range []int{1, 3} {
-		w := newWorldOf(t, fragments)
-		a, b := w.connect(t), w.connect(t)
-		a.want("CREATE TABLE t (id int PRIMARY KEY, v int, r int); CREATE TABLE u (id int PRIMARY KEY, w text); INSERT INTO u VALUES (1, 'one'), (2, 'two'), (3, 'three')",
-			"CREATE TABLE\nCREATE TABLE\nINSERT 0 3")
-		for _, c := range []struct{ name, query, change, want string }{
-			{"changed", "SELECT t.id, t.v, u.w FROM t JOIN u ON u.id = t.r ORDER BY t.id FOR UPDATE OF t", "UPDATE t SET v = 20 WHERE id = 2", "2|20|two\n3|0|three\nFETCH 2"},
-			{"joined no more", "SELECT t.id, t.v, u.w FROM t JOIN u ON u.id = t.r ORDER BY t.id FOR UPDATE OF t", "UPDATE t SET r = 3 WHERE id = 2", "3|0|three\nFETCH 1"},
-			{"deleted", "SELECT t.id, t.v, u.w FROM t JOIN u ON u.id = t.r ORDER BY t.id FOR UPDATE OF t", "DELETE FROM t WHERE id = 2", "3|0|three\nFETCH 1"},
-			{"filtered", "SELECT t.id, t.v, u.w FROM t, u WHERE u.id = t.r AND t.v < 5 ORDER BY t.id FOR UPDATE OF t", "UPDATE t SET v = 9 WHERE id = 2", "3|0|three\nFETCH 1"},
-			{"both locked", "SELECT t.id, t.v, u.w FROM t JOIN u ON u.id = t.r ORDER BY t.id FOR UPDATE", "UPDATE t SET v = 5 WHERE id = 2; UPDATE u SET w = 'zwei' WHERE id = 2", "2|5|zwei\n3|0|three\nFETCH 2"},
-			{"the other is as it was", "SELECT t.id, t.v, u.w FROM t JOIN u ON u.id = t.r ORDER BY t.id FOR UPDATE OF t", "UPDATE t SET v = 5 WHERE id = 2; UPDATE u SET w = 'zwei' WHERE id = 2", "2|5|two\n3|0|three\nFETCH 2"},
-			{"outer", "SELECT t.id, t.v, u.w FROM t LEFT JOIN u ON u.id = t.r ORDER BY t.id FOR UPDATE OF t", "UPDATE t SET r = 7 WHERE id = 2", "2|0|null\n3|0|three\nFETCH 2"},
-			{"semi", "SELECT id, v FROM t WHERE r IN (SELECT id FROM u WHERE w <> 'x') ORDER BY id FOR UPDATE", "UPDATE t SET v = 4 WHERE id = 2", "2|4\n3|0\nFETCH 2"},
-			{"expression", "SELECT t.id, t.v * 2 + (SELECT count(*) FROM u x WHERE x.id <= t.v) FROM t JOIN u ON u.id = t.r ORDER BY t.id FOR UPDATE OF t", "UPDATE t SET v = 2 WHERE id = 2", "2|6\n3|0\nFETCH 2"},
-		} {
-			t.Run(fmt.Sprint(c.name, ", ", fragments, " fragments"), func(t *testing.T) {
-				a.answer("DELETE FROM t; INSERT INTO t VALUES (1, 0, 1), (2, 0, 2), (3, 0, 3); UPDATE u SET w = 'two' WHERE id = 2")
-				a.want("BEGIN; DECLARE c CURSOR FOR "+c.query+"; MOVE c", "BEGIN\nDECLARE CURSOR\nMOVE 1")
-				b.answer(c.change)
-				a.want("FETCH ALL c", c.want)
-				a.want("ROLLBACK", "ROLLBACK")
-			})
-		}
-	}
-}

@@ -15,28 +15,6 @@ func prefixWorld(t *testing.T) (*world, *client) {
 	return w, c
 }
 
-// TestDroppedPrefix: documents under a rule that is dropped lie where they would without it, and nothing of it is left in the way: not the pins of its buckets, nor what
-// kept its fragments.
-func TestDroppedPrefix(t *testing.T) {
-	_, c := prefixWorld(t)
-	c.want("SELECT sherd.set_prefix('us/', '{postgres$2}', buckets => 4)", "0\nSELECT 1")
-	c.want("INSERT INTO customers SELECT r || i, '{}' FROM unnest(ARRAY['eu/','us/','x/']) r, generate_series(1, 20) i", "INSERT 0 60")
-	c.want("SELECT sherd.pin('postgres', 1048576, 1048578, 'postgres$1')", "\nSELECT 1")
-	c.want("SELECT sherd.pin('postgres', 1048582, 1048586, 'postgres$2')", "\nSELECT 1") // of both rules
-	c.want("SELECT sherd.pin('postgres', 5, 6, sherd.fragment('customers', 'a$@5'))", "\nSELECT 1")
-	c.want("SELECT sherd.drop_prefix('eu/', rewrite => true, why => 'moved')", "\nSELECT 1")
-	c.want("SELECT first_bucket, end_bucket FROM sherd.pins ORDER BY 1", "5|6\n1048584|1048586\nSELECT 2")
-	c.want("SELECT change FROM sherd.changelog WHERE kind = 'prefix' AND why = 'moved'", "dropped, with the pins of its buckets\nSELECT 1")
-	c.want("SELECT count(*) FILTER (WHERE sherd.bucket('customers', id) < 1048576), count(*) FROM customers WHERE id NOT LIKE 'us/%'", "40|40\nSELECT 1")
-	c.want("SELECT count(*) FROM generate_series(1, 20) i JOIN customers ON id = 'eu/' || i", "20\nSELECT 1")
-	c.want("SELECT sherd.move_buckets('postgres', 1048576, 1048584, 'postgres$0', wait => true) > 0", "t\nSELECT 1")
-	c.want("SELECT sherd.drop_prefix('us/', rewrite => true)", "\nSELECT 1")
-	c.want("SELECT first_bucket, end_bucket FROM sherd.pins", "5|6\nSELECT 1")
-	c.want("SELECT count(*) FILTER (WHERE sherd.bucket('customers', id) < 1048576), count(*) FROM customers", "60|60\nSELECT 1")
-	c.want("SELECT sherd.drop_prefix('us/')", `there is no rule for prefix "us/" (SQLSTATE 42704)`)
-	c.want("SELECT bool_and(ok) FROM sherd.check()", "t\nSELECT 1")
-}
-
 func wantPart(c *client, text, part string) {
 	c.t.Helper()
 	if got := c.answer(text); !strings.Contains(got, part) {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -15,17 +18,38 @@ import (
 	"github.com/sherddb/sherd/sql"
 )
 
-// TestScenarios plays testdata/scenarios: each script against a cluster of its own, of three
-// fragments unless its first directive is `cluster fragments=…`.
+// TestScenarios plays testdata/scenarios: each script against a cluster of its own. It has three
+// fragments, or as many as the directive `cluster fragments=(1, 3)` says: a script with two numbers
+// is played twice.
 func TestScenarios(t *testing.T) {
-	scenario.RunAll(t, "testdata/scenarios", func(t *testing.T) scenario.Config {
+	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		t.Parallel()
-		p := &served{t: t}
-		return scenario.Config{URL: p.url, Directives: map[string]scenario.Directive{
-			"cluster": p.cluster,
-			"jobs":    p.jobs,
-		}}
+		for _, fragments := range fragmentsOf(t, path) {
+			t.Run(fragments, func(t *testing.T) {
+				n, err := strconv.Atoi(fragments)
+				must(t, err)
+				p := &served{t: t, w: newWorldOf(t, n)}
+				scenario.Run(t, path, scenario.Config{URL: p.url, Directives: map[string]scenario.Directive{
+					"cluster": func(*testing.T, *datadriven.TestData) string { return "" },
+					"jobs":    p.jobs,
+				}})
+			})
+		}
 	})
+}
+
+// fragmentsOf returns the numbers of fragments that a script is played with.
+func fragmentsOf(t *testing.T, path string) []string {
+	text, err := os.ReadFile(path)
+	must(t, err)
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "cluster ") {
+			_, args, err := datadriven.ParseLine(strings.TrimSpace(line))
+			must(t, err)
+			return args[0].Vals
+		}
+	}
+	return []string{"3"}
 }
 
 // served is the world of a script, with a port for clients.
@@ -35,20 +59,8 @@ type served struct {
 	addrs map[string]string // of each server
 }
 
-// cluster makes the world: `cluster fragments=N`.
-func (p *served) cluster(t *testing.T, d *datadriven.TestData) string {
-	if p.w != nil {
-		d.Fatalf(t, "there is a cluster already")
-	}
-	fragments := 3
-	d.MaybeScanArgs(t, "fragments", &fragments)
-	p.w = newWorldOf(p.t, fragments)
-	return ""
-}
-
 // jobs runs the background jobs of the server until the script ends.
 func (p *served) jobs(*testing.T, *datadriven.TestData) string {
-	p.url("")
 	p.w.runJobs(p.t)
 	return ""
 }
@@ -56,9 +68,6 @@ func (p *served) jobs(*testing.T, *datadriven.TestData) string {
 // url returns where a server listens, and starts it if it does not. Servers share the catalog and
 // the fragments.
 func (p *served) url(server string) string {
-	if p.w == nil {
-		p.w = newWorld(p.t)
-	}
 	if p.addrs == nil {
 		p.addrs = map[string]string{}
 	}

@@ -32,19 +32,3 @@ func TestPolicyPlacesServerIDs(t *testing.T) {
 		t.Error(got)
 	}
 }
-
-// TestServerIDsWithoutPlacement checks the collections whose completed ids have no bucket of their content.
-func TestServerIDsWithoutPlacement(t *testing.T) {
-	a := newWorld(t).connect(t)
-	for _, c := range []struct{ name, with, id, want string }{
-		{"m", `(shard_by = 'C', shard_mutable = true)`, "m/", "m/1-A"},
-		{"own", `(shard_by = 'id()')`, "own/", "own/1-A"},
-		{"anchored", `(shard_by = 'C', anchor_by = 'C')`, "anchored/", "anchored/1-A$x"},
-		{"kept", `(shard_by = 'C', anchor_by = 'C')`, "kept/$", "kept/1-A$@266531"},
-		{"ranged", `(shard_by = 'range')`, "ranged/", "ranged/1-A"},
-		{"plain", `(anchors = on)`, "plain/", "plain/1-A"},
-	} {
-		a.want("CREATE TABLE "+c.name+" (id text PRIMARY KEY, doc jsonb) WITH "+c.with, "CREATE TABLE")
-		a.want("INSERT INTO "+c.name+` VALUES ('`+c.id+`', '{"C": "x"}') RETURNING id`, c.want+"\nINSERT 0 1")
-	}
-}

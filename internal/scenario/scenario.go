@@ -28,18 +28,6 @@ type Config struct {
 	Directives map[string]Directive
 }
 
-// RunAll plays each script below a directory as a subtest. open makes what a script is played
-// against.
-func RunAll(t *testing.T, dir string, open func(t *testing.T) Config) {
-	t.Helper()
-	datadriven.Walk(t, dir, func(t *testing.T, path string) {
-		if !strings.HasSuffix(path, ".txt") {
-			return
-		}
-		Run(t, path, open(t))
-	})
-}
-
 // Run plays a script.
 func Run(t *testing.T, path string, cfg Config) {
 	t.Helper()
