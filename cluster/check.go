@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -286,7 +287,7 @@ func recount(ctx context.Context, r *storage.Replica, T txn.Timestamp, s verify.
 }
 
 func countIn(ctx context.Context, view exec.Reader, s verify.Stat) (documents, bytes int64, err error) {
-	err = view.Scan(ctx, storage.BucketSpan(s.Table, s.From, s.To), false, func(key, value []byte) error {
+	err = view.Scan(ctx, keyspace.BucketSpan(s.Table, s.From, s.To), false, func(key, value []byte) error {
 		documents++
 		bytes += int64(len(key) + len(value))
 		return nil

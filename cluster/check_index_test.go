@@ -7,7 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/types"
-	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 )
 
 // TestCheckFindsWrongSecondaryIndexes: an index that is public without its entries, and one with an entry that follows from no row.
@@ -28,7 +28,7 @@ func TestCheckFindsWrongSecondaryIndexes(t *testing.T) {
 	home := bucketOf(t, "docs/8")
 	k.write(func() { // an entry of a row that the predicate leaves out
 		pk := types.AppendKey(nil, types.Text, types.NewText("docs/8"), false)
-		key := append(types.AppendKey(storage.IndexPrefix(docsID, local), types.Text, types.NewText("8"), false), pk...)
+		key := append(types.AppendKey(keyspace.IndexPrefix(docsID, local), types.Text, types.NewText("8"), false), pk...)
 		k.putAt(k.owner(home, false), key, append(append([]byte{2}, bucketValue(home)...), 0, byte(len(pk))))
 	})
 	faults, _ := k.faults()

@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -101,11 +102,11 @@ func document(t *testing.T, text string) string {
 }
 
 func rowKey(table uint32, id string, bucket uint32) []byte {
-	return types.AppendKey(storage.RowPrefix(table, bucket, 0), types.Text, types.NewText(id), false)
+	return types.AppendKey(keyspace.RowPrefix(table, bucket, 0), types.Text, types.NewText(id), false)
 }
 
 func entryKey(table uint32, id string) []byte {
-	return types.AppendKey(storage.IndexPrefix(table, 1), types.Text, types.NewText(id), false)
+	return types.AppendKey(keyspace.IndexPrefix(table, 1), types.Text, types.NewText(id), false)
 }
 
 func rowValue(id, doc string) []byte {
@@ -142,7 +143,7 @@ func (k *checked) owner(bucket uint32, other bool) *storage.Tx {
 
 func (k *checked) putAt(tx *storage.Tx, key, value []byte) {
 	k.t.Helper()
-	if storage.IsRow(key) {
+	if keyspace.IsRow(key) {
 		if _, err := tx.Lock(k.t.Context(), key, txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp}); err != nil {
 			k.t.Fatal(err)
 		}
@@ -237,8 +238,8 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 			k.putAt(k.owner(home, false), rowKey(20020, id, home), []byte("v"))
 		}, []string{"storage|postgres$%d|1 keys of storage id 20020, which no table has"}},
 		{"entry of no index", func(k *checked) {
-			k.putAt(k.owner(home, false), append(storage.IndexPrefix(docsID, 9), 'x'), []byte("v"))
-		}, []string{fmt.Sprintf("index|public.docs|postgres$%%d: key %x belongs to index 9, which the table does not have", append(storage.IndexPrefix(docsID, 9), 'x'))}},
+			k.putAt(k.owner(home, false), append(keyspace.IndexPrefix(docsID, 9), 'x'), []byte("v"))
+		}, []string{fmt.Sprintf("index|public.docs|postgres$%%d: key %x belongs to index 9, which the table does not have", append(keyspace.IndexPrefix(docsID, 9), 'x'))}},
 	}
 	for _, x := range tests {
 		t.Run(x.name, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/sparse"
-	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -135,7 +135,7 @@ func made(t *testing.T, ch *catalog.Change) uint32 {
 
 func stageRow(t *testing.T, p part, storageID uint32) {
 	t.Helper()
-	if err := stageOf(p).Put(append(storage.RowPrefix(storageID, 7, 0), 'k'), []byte("v")); err != nil {
+	if err := stageOf(p).Put(append(keyspace.RowPrefix(storageID, 7, 0), 'k'), []byte("v")); err != nil {
 		t.Fatal(err)
 	}
 }

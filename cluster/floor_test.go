@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -36,7 +37,7 @@ func TestNothingBelowTheFloor(t *testing.T) {
 	then := standStill(t, from, to)
 	late = func() {
 		tx := from.Tx(txn.NewID())
-		key := append(storage.RowPrefix(movedRows, 150, 0), 'k')
+		key := append(keyspace.RowPrefix(movedRows, 150, 0), 'k')
 		if err := errors.Join(tx.LockNewest(t.Context(), key), tx.Put(key, []byte("150"))); err != nil {
 			t.Error(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/sysview"
-	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -42,7 +42,7 @@ func (h *Host) ListHeat() (out []sysview.Heat) {
 			add(int64(b.Bucket), nil, b.Rate)
 		}
 		for _, k := range m.Keys(hottestKeys) {
-			add(int64(storage.BucketOf([]byte(k.Key))), []byte(k.Key), k.Rate)
+			add(int64(keyspace.BucketOf([]byte(k.Key))), []byte(k.Key), k.Rate)
 		}
 	}
 	return out
@@ -50,16 +50,16 @@ func (h *Host) ListHeat() (out []sysview.Heat) {
 
 // countRead and countWrite count accesses to rows; entries of indexes do not count.
 func (s *Stage) countRead(key []byte) {
-	if s.meter != nil && storage.IsRow(key) {
-		s.meter.Read(storage.BucketOf(key), key)
+	if s.meter != nil && keyspace.IsRow(key) {
+		s.meter.Read(keyspace.BucketOf(key), key)
 	}
 }
 
 func (s *Stage) countWrite(key []byte) {
-	if s.meter == nil || !storage.IsRow(key) {
+	if s.meter == nil || !keyspace.IsRow(key) {
 		return
 	}
-	if b := storage.BucketOf(key); b >= shardmap.BucketCount {
+	if b := keyspace.BucketOf(key); b >= shardmap.BucketCount {
 		s.meter.WriteInOrder(b, key)
 	} else {
 		s.meter.Write(b, key)

@@ -15,10 +15,11 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
-func heldKey(n uint32) []byte { return append(storage.RowPrefix(30000, n, 1), "row"...) }
+func heldKey(n uint32) []byte { return append(keyspace.RowPrefix(30000, n, 1), "row"...) }
 
 // put stages a row in each of the fragments.
 func put(t *testing.T, x *Transaction, fragments []txn.FragmentID, key []byte) {

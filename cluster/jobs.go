@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -60,10 +60,10 @@ func (r *jobs) release(id uint64) {
 // droppedSpan returns the span that a job has to delete.
 func droppedSpan(j *catalog.Job) (txn.Span, bool) {
 	if id, ok := j.DroppedStorage(); ok {
-		return storage.TableSpan(id), true
+		return keyspace.TableSpan(id), true
 	}
 	if table, index, ok := j.DroppedIndex(); ok {
-		return txn.Prefix(storage.IndexPrefix(table, index)), true
+		return txn.Prefix(keyspace.IndexPrefix(table, index)), true
 	}
 	return txn.Span{}, false
 }

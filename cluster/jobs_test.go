@@ -9,7 +9,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/eventually"
-	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -65,7 +65,7 @@ func keys(t *testing.T, h *Host, fragment, table uint32) int {
 	}
 	defer v.Close()
 	n := 0
-	err = v.Scan(t.Context(), storage.TableSpan(table), false, func(_, _ []byte) error { n++; return nil })
+	err = v.Scan(t.Context(), keyspace.TableSpan(table), false, func(_, _ []byte) error { n++; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func write(t *testing.T, h *Host, fragment uint32, tables ...uint32) {
 		t.Fatal(err)
 	}
 	for _, table := range tables {
-		if err := stageOf(f).Put(append(storage.RowPrefix(table, 7, 0), 'k'), []byte("v")); err != nil {
+		if err := stageOf(f).Put(append(keyspace.RowPrefix(table, 7, 0), 'k'), []byte("v")); err != nil {
 			t.Fatal(err)
 		}
 	}

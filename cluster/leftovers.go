@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -118,7 +119,7 @@ func (l *leftovers) round(ctx context.Context, r *storage.Replica) (more bool, e
 	view := l.host.cfg.Catalog.View()
 	budget := leftoversKeys
 	for _, x := range list {
-		end := txn.PrefixEnd(storage.IndexPrefix(x.Table, x.Index))
+		end := txn.PrefixEnd(keyspace.IndexPrefix(x.Table, x.Index))
 		if x.Index == 0 && view.TableByStorage(x.Table) != nil || p.at != nil && bytes.Compare(end, p.at) <= 0 {
 			continue
 		}
@@ -145,7 +146,7 @@ func (l *leftovers) index(ctx context.Context, r *storage.Replica, view *catalog
 	if c == nil {
 		return nil, l.deleteIndex(ctx, r, view, x) // or it is global, or being built
 	}
-	span := txn.Prefix(storage.IndexPrefix(x.Table, x.Index))
+	span := txn.Prefix(keyspace.IndexPrefix(x.Table, x.Index))
 	if bytes.Compare(from, span.Start) > 0 {
 		span.Start = from
 	}
@@ -205,7 +206,7 @@ func (l *leftovers) deleteIndex(ctx context.Context, r *storage.Replica, view *c
 	if view.KnowsIndex(x.Table, x.Index) {
 		return nil
 	}
-	return l.delete(ctx, r, txn.Prefix(storage.IndexPrefix(x.Table, x.Index)), func(id uint64, database catalog.OID) *catalog.Job {
+	return l.delete(ctx, r, txn.Prefix(keyspace.IndexPrefix(x.Table, x.Index)), func(id uint64, database catalog.OID) *catalog.Job {
 		return catalog.NewDropIndexJob(id, database, x.Table, x.Index, time.Now().UnixMicro())
 	})
 }
@@ -215,7 +216,7 @@ func (l *leftovers) deleteTable(ctx context.Context, r *storage.Replica, view *c
 	if catalog.OID(table) < catalog.FirstOID || view.KnowsStorage(table) {
 		return nil
 	}
-	return l.delete(ctx, r, storage.TableSpan(table), func(id uint64, database catalog.OID) *catalog.Job {
+	return l.delete(ctx, r, keyspace.TableSpan(table), func(id uint64, database catalog.OID) *catalog.Job {
 		return catalog.NewDropStorageJob(id, database, table, time.Now().UnixMicro())
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/move"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -44,7 +44,7 @@ func fill(t *testing.T, h *Host, fragment, lo, hi uint32) {
 		t.Fatal(err)
 	}
 	for b := lo; b < hi; b++ {
-		if err := stageOf(f).Put(append(storage.RowPrefix(movedRows, b, 0), 'k'), []byte(fmt.Sprint(b))); err != nil {
+		if err := stageOf(f).Put(append(keyspace.RowPrefix(movedRows, b, 0), 'k'), []byte(fmt.Sprint(b))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,9 +70,9 @@ func has(t *testing.T, h *Host, fragment uint32) (n int) {
 	}
 	defer v.Close()
 	v.OwnedOnly()
-	err = v.Scan(t.Context(), storage.TableSpan(movedRows), false, func(key, value []byte) error {
-		if string(value) != fmt.Sprint(storage.BucketOf(key)) {
-			t.Errorf("fragment %d: bucket %d has %q", fragment, storage.BucketOf(key), value)
+	err = v.Scan(t.Context(), keyspace.TableSpan(movedRows), false, func(key, value []byte) error {
+		if string(value) != fmt.Sprint(keyspace.BucketOf(key)) {
+			t.Errorf("fragment %d: bucket %d has %q", fragment, keyspace.BucketOf(key), value)
 		}
 		n++
 		return nil

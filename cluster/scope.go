@@ -5,7 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -29,10 +29,10 @@ func (p *places) note(key []byte, staged func() txn.Mark) bool {
 	if wider {
 		p.written, p.since = true, staged().Writes
 	}
-	if p.n == len(p.buckets) || !storage.IsRow(key) {
+	if p.n == len(p.buckets) || !keyspace.IsRow(key) {
 		return wider
 	}
-	b := storage.BucketOf(key)
+	b := keyspace.BucketOf(key)
 	if p.n > 0 && p.buckets[0] == b {
 		return wider
 	}

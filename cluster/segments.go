@@ -10,13 +10,14 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/shardmap/balance"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 )
 
 // segmentKeys is leader.SegmentKeys of a fragment that is led here.
 func segmentKeys(ctx context.Context, r *storage.Replica, m *heat.Meter, table, bucket uint32, stored bool) (k storage.SegmentKeys, err error) {
 	for _, key := range m.Written(bucket) {
-		if storage.TableOf(key) == table {
-			k.Written = append(k.Written, storage.PrimaryKeyOf(key))
+		if keyspace.TableOf(key) == table {
+			k.Written = append(k.Written, keyspace.PrimaryKeyOf(key))
 		}
 	}
 	if stored {

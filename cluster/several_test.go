@@ -21,6 +21,7 @@ import (
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/internal/testlog"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -190,7 +191,7 @@ func (c *hosts) get(not uint32, key int) string {
 }
 
 func placedRow(i int) []byte {
-	return append(storage.RowPrefix(20000, uint32(i), 1), fmt.Sprintf("row-%d", i)...)
+	return append(keyspace.RowPrefix(20000, uint32(i), 1), fmt.Sprintf("row-%d", i)...)
 }
 
 // A fragment gets replicas, survives its leader, and leaves a node, which then has nothing of it.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -60,7 +61,7 @@ func TestMoveBesideSlowDecisions(t *testing.T) {
 func slowly(t *testing.T, r *storage.Replica, bucket uint32, decided time.Duration, prepared func()) error {
 	tx := r.Tx(txn.NewID())
 	defer tx.Rollback()
-	key := append(storage.RowPrefix(movedRows, bucket, 0), 'k')
+	key := append(keyspace.RowPrefix(movedRows, bucket, 0), 'k')
 	value, err := tx.Newest(t.Context(), key)
 	if err = errors.Join(err, tx.LockNewest(t.Context(), key)); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -66,8 +67,8 @@ func contents(t *testing.T, r *storage.Replica, table *catalog.Table, global map
 	must(t, err)
 	defer v.Close()
 	rows, entries = map[string][]byte{}, map[string][]byte{}
-	must(t, v.Scan(t.Context(), storage.TableSpan(table.StorageID), false, func(key, value []byte) error {
-		switch index := storage.IndexOf(key); {
+	must(t, v.Scan(t.Context(), keyspace.TableSpan(table.StorageID), false, func(key, value []byte) error {
+		switch index := keyspace.IndexOf(key); {
 		case index == 0:
 			rows[string(key)] = bytes.Clone(value)
 		case !global[index]:

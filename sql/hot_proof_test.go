@@ -10,7 +10,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/types"
-	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -58,7 +58,7 @@ func TestHotProof(t *testing.T) {
 	r, err := w.host.Replica(txn.FragmentID(view.Database(catalog.PostgresDB).Map.Lookup(bucket)))
 	must(t, err)
 	tx := r.Tx(txn.NewID())
-	key := types.AppendKey(storage.RowPrefix(table().StorageID, uint32(bucket), 0), types.Text, types.NewText("counters/hot"), false)
+	key := types.AppendKey(keyspace.RowPrefix(table().StorageID, uint32(bucket), 0), types.Text, types.NewText("counters/hot"), false)
 	must(t, errors.Join(tx.LockNewest(t.Context(), key), tx.Delete(key)))
 	_, err = tx.Commit(t.Context(), txn.CommitRequest{})
 	must(t, err)

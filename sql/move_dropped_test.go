@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/cluster/move"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -76,7 +77,7 @@ func TestMoveOfDropped(t *testing.T) {
 		} else if def.Name != "gone" {
 			continue
 		}
-		prefix := storage.IndexPrefix(def.StorageID, index)
+		prefix := keyspace.IndexPrefix(def.StorageID, index)
 		spans = append(spans, txn.Span{Start: append(bytes.Clone(prefix), 0, 0, 0), End: append(prefix, 4, 0, 0)})
 	}
 	if len(spans) != 2 {
@@ -89,7 +90,7 @@ func TestMoveOfDropped(t *testing.T) {
 		t.Helper()
 		tx := source.Tx(txn.NewID())
 		for _, kv := range were {
-			tx.Global(storage.TableOf(kv[0]), storage.IndexOf(kv[0]))
+			tx.Global(keyspace.TableOf(kv[0]), keyspace.IndexOf(kv[0]))
 			must(t, tx.Put(kv[0], kv[1]))
 		}
 		_, err := tx.Commit(t.Context(), txn.CommitRequest{})

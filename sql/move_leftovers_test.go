@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/types"
-	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -129,7 +129,7 @@ func leave(t *testing.T, w *world) {
 	v, err := tx.View(t.Context(), T)
 	must(t, err)
 	defer v.Close()
-	prefix := types.AppendKey(storage.IndexPrefix(table, index), types.Int4, types.NewInt(7), false)
+	prefix := types.AppendKey(keyspace.IndexPrefix(table, index), types.Int4, types.NewInt(7), false)
 	left := 0
 	must(t, v.Scan(t.Context(), txn.Prefix(prefix), false, func(key, value []byte) error {
 		bucket, arrival, ok := exec.EntryPlace(value, false)
@@ -139,7 +139,7 @@ func leave(t *testing.T, w *world) {
 		left++
 		primary := strings.TrimPrefix(string(key), string(prefix))
 		for of, n := range map[uint32]int64{index: 777, index + 100_000: 7} {
-			stale := types.AppendKey(storage.IndexPrefix(table, of), types.Int4, types.NewInt(n), false)
+			stale := types.AppendKey(keyspace.IndexPrefix(table, of), types.Int4, types.NewInt(n), false)
 			must(t, tx.Put(append(stale, primary...), exec.PlainEntry(nil, value, bucket, false)))
 		}
 		return nil

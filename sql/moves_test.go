@@ -23,6 +23,7 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -47,7 +48,7 @@ func (m *mover) copy(ctx context.Context, from, to *storage.Replica, arrival uin
 			for n < len(batch) && bytes.Equal(batch[n].Key, batch[0].Key) {
 				n++
 			}
-			if storage.IsRow(batch[0].Key) {
+			if keyspace.IsRow(batch[0].Key) {
 				var list []exec.RowVersion
 				before := batch[0].Before
 				for _, v := range batch[:n] {

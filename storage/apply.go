@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -43,10 +45,10 @@ type machine struct {
 	kvs     kvBatch
 	effects effects
 	writers lastWriters
-	many    []result               // of an entry with several answers
-	expired map[byte]txn.Timestamp // by kind of record: those before are deleted (expire)
-	halted  error                  // a batch was not written: the replica closes. Nothing is applied any more
-	bytes   int                    // applied since the last checkpoint
+	many    []result                        // of an entry with several answers
+	expired map[keyspace.Kind]txn.Timestamp // by kind of record: those before are deleted (expire)
+	halted  error                           // a batch was not written: the replica closes. Nothing is applied any more
+	bytes   int                             // applied since the last checkpoint
 	entries int
 }
 
@@ -156,7 +158,7 @@ func (m *machine) checkpoint() error {
 	if m.halted != nil || m.entries == 0 {
 		return m.halted
 	}
-	at := uint64(m.s.stamp)
+	at := m.s.stamp
 	for _, o := range m.s.open {
 		if len(o.indexes) > 0 && (o.hold != nil || time.Since(o.since) > keepInLog) {
 			if err := m.takeOver(o, m.s.stamp); err != nil {
@@ -166,9 +168,9 @@ func (m *machine) checkpoint() error {
 	}
 	err := m.r.stats.checkpoint(func(k, v []byte) error {
 		if v == nil {
-			return m.kvs.add(logentry.OpDelete, k, nil, at)
+			return m.kvs.remove(k, at)
 		}
-		return m.kvs.add(logentry.OpPut, k, v, at)
+		return m.kvs.set(k, v, at)
 	})
 	if err != nil {
 		return err
@@ -178,7 +180,7 @@ func (m *machine) checkpoint() error {
 	}
 	m.r.fault("checkpoint.before")
 	record, again := m.s.encode()
-	if err := m.kvs.add(logentry.OpPut, ownKey(ownApplied), record, at); err != nil {
+	if err := m.kvs.set(keyspace.Record(keyspace.Checkpoint), record, at); err != nil {
 		return err
 	}
 	if err := m.kvs.flush(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -73,7 +74,7 @@ func (m *machine) install(ops []byte, version txn.Timestamp) error {
 		if !op.Writes() {
 			return nil
 		}
-		return m.kvs.add(op, key, value, uint64(version))
+		return m.kvs.add(op, key, value, version)
 	})
 }
 
@@ -167,7 +168,7 @@ func (m *machine) decideCommit(id txn.ID, C txn.Timestamp, writers []txn.Fragmen
 	m.s.decided[id] = d
 	m.effects.decided = append(m.effects.decided, d)
 	stamp := m.s.stamp
-	if err := m.kvs.add(logentry.OpPut, ownKey(ownDecision, id[:]...), encodeDecision(d, false), uint64(stamp)); err != nil {
+	if err := m.kvs.set(keyspace.IDRecord(keyspace.Decision, id), encodeDecision(d, false), stamp); err != nil {
 		return 0, err
 	}
 	return resCommitted, m.installOpen(o, stamp)
@@ -226,20 +227,20 @@ func (m *machine) forget(resolved []txn.ID) error {
 		delete(m.s.decided, id)
 		m.effects.forgotten = append(m.effects.forgotten, id)
 		ids = append(ids, id)
-		if err := m.kvs.add(logentry.OpPut, ownKey(ownDecision, id[:]...), encodeDecision(d, true), uint64(stamp)); err != nil {
+		if err := m.kvs.set(keyspace.IDRecord(keyspace.Decision, id), encodeDecision(d, true), stamp); err != nil {
 			return err
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := m.kvs.add(logentry.OpPut, stampKey(ownForgot, stamp), encodeForgotten(ids), uint64(stamp)); err != nil {
+	if err := m.kvs.set(keyspace.StampRecord(keyspace.Forgotten, stamp), encodeForgotten(ids), stamp); err != nil {
 		return err
 	}
-	return m.expire(ownForgot, func(b []byte) error {
+	return m.expire(keyspace.Forgotten, func(b []byte) error {
 		ids, err := forgotten(b)
 		for _, id := range ids {
-			if err := m.kvs.add(logentry.OpDelete, ownKey(ownDecision, id[:]...), nil, uint64(stamp)); err != nil {
+			if err := m.kvs.remove(keyspace.IDRecord(keyspace.Decision, id), stamp); err != nil {
 				return err
 			}
 		}
@@ -249,7 +250,7 @@ func (m *machine) forget(resolved []txn.ID) error {
 
 const forgotFormat = 1
 
-// A record under ownForgot: format(1), then 16 bytes for each id.
+// A record of kind keyspace.Forgotten: format(1), then 16 bytes for each id.
 func encodeForgotten(ids []txn.ID) []byte {
 	b := []byte{forgotFormat}
 	for _, id := range ids {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -65,11 +66,11 @@ func (r *Replica) arriving(T txn.Timestamp) (out []txn.Span, err error) {
 	defer t.Discard()
 	err = eachIndex(t, func(x logentry.Index) error {
 		switch {
-		case x.Index == rowIndex:
+		case x.Index == keyspace.Rows:
 		case r.global(x):
 			job.globals = append(job.globals, x)
 		default:
-			prefix := IndexPrefix(x.Table, x.Index)
+			prefix := keyspace.IndexPrefix(x.Table, x.Index)
 			out = append(out, txn.Span{Start: prefix, End: txn.PrefixEnd(prefix)})
 		}
 		return nil

@@ -16,9 +16,12 @@ import (
 	"github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/dgraph-io/badger/v4/skl"
+
 	"github.com/sherddb/sherd/internal/dirsync"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/txn"
 )
 
 // Marks in Badger's user byte.
@@ -198,15 +201,26 @@ var (
 	userMetas  = [...][]byte{nil, {1}, {2}, {3}}
 )
 
-func (b *kvBatch) add(op logentry.Op, key, value []byte, version uint64) error {
-	return b.put(kv{key: key, value: value, version: version, op: op})
+// add adds the version that an operation of a write set leaves at its key.
+func (b *kvBatch) add(op logentry.Op, key, value []byte, at txn.Timestamp) error {
+	return b.put(kv{key: key, value: value, version: uint64(at), op: op})
+}
+
+// set adds a version of one of the replica's own records.
+func (b *kvBatch) set(key, value []byte, at txn.Timestamp) error {
+	return b.put(kv{key: key, value: value, version: uint64(at), op: logentry.OpPut})
+}
+
+// remove adds a deletion.
+func (b *kvBatch) remove(key []byte, at txn.Timestamp) error {
+	return b.put(kv{key: key, version: uint64(at), op: logentry.OpDelete})
 }
 
 func (b *kvBatch) put(x kv) error {
 	if b.bulk != nil {
 		return b.load(x)
 	}
-	b.rows = b.rows || x.op != logentry.OpDelete && holdsRow(x.key)
+	b.rows = b.rows || x.op != logentry.OpDelete && keyspace.HasRow(x.key)
 	b.small = append(b.small, x)
 	b.bytes += len(x.key) + len(x.value)
 	if len(b.small) < bulkKeys && b.bytes < bulkBytes {
@@ -275,11 +289,6 @@ func (b *kvBatch) flush() error {
 		}
 	}
 	return w.Flush()
-}
-
-// holdsRow reports whether a value under key is a row, an entry of an index, or a part of a transaction's writes.
-func holdsRow(key []byte) bool {
-	return TableOf(key) != ownTable || key[4] == ownChunk || key[4] == ownPiece
 }
 
 // lastOfEach leaves of each version of a key the last.

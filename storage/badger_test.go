@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/txn"
 )
 
 // TestWrittenAgain writes versions of a key that a batch has already, as when a bucket comes, goes and comes back: what came last counts, however
@@ -14,7 +15,7 @@ func TestWrittenAgain(t *testing.T) {
 		r := openTest(t, t.TempDir())
 		b := kvBatch{db: r.db, again: true}
 		for stay := range 3 {
-			for version := range uint64(3) {
+			for version := range txn.Timestamp(3) {
 				if err := b.add(logentry.OpPut, []byte("\x00\x00\x40\x00key"), fmt.Append(nil, "stay ", stay), 1+version); err != nil {
 					t.Fatal(err)
 				}
@@ -28,8 +29,8 @@ func TestWrittenAgain(t *testing.T) {
 		if err := b.flush(); err != nil {
 			t.Fatal(err)
 		}
-		for version := range uint64(3) {
-			x := r.db.NewTransactionAt(1+version, false)
+		for version := range txn.Timestamp(3) {
+			x := r.db.NewTransactionAt(uint64(1+version), false)
 			got, _, err := getAt(x, []byte("\x00\x00\x40\x00key"))
 			x.Discard()
 			if err != nil || string(got) != "stay 2" {

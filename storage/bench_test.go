@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -57,7 +58,7 @@ func fill(b testing.TB, rs []*Replica, rows, size int, index bool) {
 					return
 				}
 				if index {
-					tx.Put(append(IndexPrefix(20000, 1), fmt.Sprintf("row-%06d", i)...), key[8:11])
+					tx.Put(append(keyspace.IndexPrefix(20000, 1), fmt.Sprintf("row-%06d", i)...), key[8:11])
 				}
 			}
 			if _, err := tx.Commit(ctx, txn.CommitRequest{}); err != nil {
@@ -148,7 +149,7 @@ func BenchmarkScan(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := v.Scan(ctx, BucketSpan(20000, 0, 1<<20), false, func(k, v []byte) error { rows++; return nil }); err != nil {
+		if err := v.Scan(ctx, keyspace.BucketSpan(20000, 0, 1<<20), false, func(k, v []byte) error { rows++; return nil }); err != nil {
 			b.Fatal(err)
 		}
 		v.Close()

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
@@ -149,7 +151,7 @@ type versionReader struct {
 
 func (v *versionReader) read(own *ownedBuckets) error {
 	err := eachIndex(v.t, func(x logentry.Index) error {
-		if x.Index != rowIndex && !v.r.isGlobal(someKey(x)) {
+		if x.Index != keyspace.Rows && !v.r.global(x) {
 			return nil
 		}
 		for _, p := range own.Pieces(v.req.Ranges...) {
@@ -166,14 +168,14 @@ func (v *versionReader) read(own *ownedBuckets) error {
 }
 
 func (v *versionReader) readPiece(x logentry.Index, p ownership.Piece) error {
-	span, of := storedSpan(x, p.BucketRange, p.Arrival), leftRange{p.BucketRange, p.Arrival}
+	span, of := keyspace.StoredSpan(x, p.BucketRange, p.Arrival), leftRange{p.BucketRange, p.Arrival}
 	if after := v.req.After; after != nil {
-		from := stored(after.Key, p.Arrival)
-		if x != (logentry.Index{Table: TableOf(after.Key), Index: IndexOf(after.Key)}) {
-			if bytes.Compare(IndexPrefix(x.Table, x.Index), after.Key) < 0 {
+		from := keyspace.Stored(after.Key, p.Arrival)
+		if x != (logentry.Index{Table: keyspace.TableOf(after.Key), Index: keyspace.IndexOf(after.Key)}) {
+			if bytes.Compare(keyspace.IndexPrefix(x.Table, x.Index), after.Key) < 0 {
 				return nil
 			}
-		} else if b, _, _ := placeOf(from); b >= p.Hi {
+		} else if b, _, _ := keyspace.Place(from); b >= p.Hi {
 			return nil
 		} else if b >= p.Lo {
 			span.Start = maxBytes(span.Start, from)
@@ -201,7 +203,7 @@ func (v *versionReader) readPiece(x logentry.Index, p ownership.Piece) error {
 // changed alone. Badger looks for the next version above since however far that is, so it has to be told where the span ends, or each index of which there is nothing
 // would cost a walk over all that is behind it.
 func (v *versionReader) iterate(span txn.Span) *badger.Iterator {
-	return v.t.NewIterator(badger.IteratorOptions{AllVersions: true, SinceTs: uint64(v.since), Prefix: commonPrefix(span)})
+	return v.t.NewIterator(badger.IteratorOptions{AllVersions: true, SinceTs: uint64(v.since), Prefix: keyspace.CommonPrefix(span)})
 }
 
 // passBy leaves keys of other arrivals behind: they have been here, in few or many versions, and of a bucket there may be many.
@@ -212,14 +214,14 @@ func passBy(it *badger.Iterator, x logentry.Index, of leftRange) {
 		}
 	}
 	key := it.Item().Key()
-	b, a, ok := placeOf(key)
-	if !ok || x.Index != rowIndex || a == of.arrival || !inIndex(x, key) {
+	b, a, ok := keyspace.Place(key)
+	if !ok || x.Index != keyspace.Rows || a == of.arrival || !keyspace.InIndex(x, key) {
 		return
 	}
 	if a > of.arrival {
 		b++
 	}
-	it.Seek(RowPrefix(x.Table, b, of.arrival))
+	it.Seek(keyspace.RowPrefix(x.Table, b, of.arrival))
 }
 
 const passedBy = 16
@@ -265,7 +267,7 @@ func (v *versionReader) readKey(it *badger.Iterator, key []byte) error {
 
 // before gives the value that a row had at since, nil: it was not there.
 func (v *versionReader) before(key []byte) ([]byte, error) {
-	if v.since == 0 || !IsRow(key) {
+	if v.since == 0 || !keyspace.IsRow(key) {
 		return nil, nil
 	}
 	t := v.r.db.NewTransactionAt(uint64(v.since), false)
@@ -276,7 +278,7 @@ func (v *versionReader) before(key []byte) ([]byte, error) {
 
 // emit passes the versions of a key on, from the oldest.
 func (v *versionReader) emit(key []byte, list []found) error {
-	given := appendGiven(nil, key)
+	given := keyspace.AppendGiven(nil, key)
 	after := txn.Timestamp(0)
 	if a := v.req.After; a != nil && bytes.Equal(a.Key, given) {
 		after = a.At
@@ -302,7 +304,7 @@ func (v *versionReader) emit(key []byte, list []found) error {
 			continue
 		}
 		x := Version{Key: given, At: txn.Timestamp(f.at), Value: value, Deleted: f.deleted, Kept: f.meta&keptMeta != 0}
-		if IsRow(key) {
+		if keyspace.IsRow(key) {
 			x.Before = last
 		}
 		last = value
@@ -325,9 +327,6 @@ func (v *versionReader) flush() error {
 	return v.fn(batch)
 }
 
-// someKey gives a key of an index, long enough to have a bucket.
-func someKey(x logentry.Index) []byte { return append(IndexPrefix(x.Table, x.Index), 0, 0, 0) }
-
 // globals lists the global indexes of which there are keys here.
 func (r *Replica) globals(ctx context.Context) (out []logentry.Index, err error) {
 	if err := r.knowGlobals(ctx); err != nil {
@@ -340,7 +339,7 @@ func (r *Replica) globals(ctx context.Context) (out []logentry.Index, err error)
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
 	err = eachIndex(t, func(x logentry.Index) error {
-		if x.Index != rowIndex && r.global(x) {
+		if x.Index != keyspace.Rows && r.global(x) {
 			out = append(out, x)
 		}
 		return nil
@@ -357,11 +356,11 @@ func (r *Replica) countRows(of []leftRange, limit int) (n int, counted deltas, e
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
 	err = eachIndex(t, func(x logentry.Index) error {
-		if x.Index != rowIndex {
+		if x.Index != keyspace.Rows {
 			return nil
 		}
 		for _, l := range of {
-			c := newCursor(t, BucketSpan(x.Table, l.Lo, l.Hi), false)
+			c := newCursor(t, keyspace.BucketSpan(x.Table, l.Lo, l.Hi), false)
 			c.wanted = l.holdsStored
 			for ; c.valid(); c.it.Next() {
 				size, err := sizeOf(c.it.Item())

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/keyspace"
 )
 
 // CarryQueue is Carry for who has much to carry: it puts entries into the log while earlier ones are on their way to the disk, so that the time of a round is
@@ -126,7 +127,7 @@ func (q *CarryQueue) some(batch []Version) (int, error) {
 
 // firstRow gives the key of the first row in a batch, nil: there is none. Those of one entry ascend.
 func firstRow(batch []Version) []byte {
-	i := slices.IndexFunc(batch, func(x Version) bool { return IsRow(x.Key) })
+	i := slices.IndexFunc(batch, func(x Version) bool { return keyspace.IsRow(x.Key) })
 	if i < 0 {
 		return nil
 	}

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
@@ -25,7 +27,7 @@ type leftRange struct {
 
 // holdsStored tells whether a key as it is stored, of a row or a global index, is of the range.
 func (l leftRange) holdsStored(key []byte) bool {
-	b, a, ok := placeOf(key)
+	b, a, ok := keyspace.Place(key)
 	return ok && b >= l.Lo && b < l.Hi && a == l.arrival
 }
 
@@ -45,7 +47,7 @@ func (m *machine) cleanLeft(undone bool, globals []logentry.Index, now []ownersh
 		m.r.undone.add(stamp, left)
 	}
 	job := dropJob{stamp: stamp, left: left, globals: slices.Clone(globals)}
-	if err := m.kvs.add(logentry.OpPut, stampKey(ownDrop, stamp), job.encode(), uint64(stamp)); err != nil {
+	if err := m.kvs.set(keyspace.StampRecord(keyspace.Deletion, stamp), job.encode(), stamp); err != nil {
 		return err
 	}
 	m.effects.drops = append(m.effects.drops, job)
@@ -107,7 +109,7 @@ type leftSpan struct {
 
 func (s *leftSpan) wanted(key []byte) bool {
 	if s.chunk {
-		key = key[5:]
+		key = keyspace.RestOf(key)
 	}
 	return s.of.holdsStored(key)
 }
@@ -117,19 +119,19 @@ func (r *Replica) leftSpans(j *dropJob, at txn.Timestamp) (out []leftSpan, err e
 	t := r.db.NewTransactionAt(uint64(at), false)
 	defer t.Discard()
 	err = eachIndex(t, func(x logentry.Index) error {
-		if x.Index != rowIndex {
+		if x.Index != keyspace.Rows {
 			return nil
 		}
 		for _, l := range j.left {
-			rows := BucketSpan(x.Table, l.Lo, l.Hi)
+			rows := keyspace.BucketSpan(x.Table, l.Lo, l.Hi)
 			out = append(out, leftSpan{Span: rows, of: l})
-			out = append(out, leftSpan{Span: txn.Span{Start: ownKey(ownChunk, rows.Start...), End: ownKey(ownChunk, rows.End...)}, of: l, chunk: true})
+			out = append(out, leftSpan{Span: keyspace.ChunkSpan(rows), of: l, chunk: true})
 		}
 		return nil
 	})
 	for _, g := range j.globals {
 		for _, l := range j.left {
-			out = append(out, leftSpan{Span: storedSpan(g, l.BucketRange, l.arrival), of: l})
+			out = append(out, leftSpan{Span: keyspace.StoredSpan(g, l.BucketRange, l.arrival), of: l})
 		}
 	}
 	return out, err
@@ -144,14 +146,14 @@ func eachIndex(t *badger.Txn, fn func(logentry.Index) error) error {
 			return nil
 		}
 		key := it.Item().Key()
-		if len(key) < 8 || TableOf(key) == ownTable {
+		if len(key) < 8 || keyspace.IsOwn(key) {
 			return nil
 		}
-		x := logentry.Index{Table: TableOf(key), Index: IndexOf(key)}
+		x := logentry.Index{Table: keyspace.TableOf(key), Index: keyspace.IndexOf(key)}
 		if err := fn(x); err != nil {
 			return err
 		}
-		if from = txn.PrefixEnd(IndexPrefix(x.Table, x.Index)); from == nil {
+		if from = txn.PrefixEnd(keyspace.IndexPrefix(x.Table, x.Index)); from == nil {
 			return nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -116,7 +117,7 @@ func TestDeleteSpan(t *testing.T) {
 			commitRow(t, r, rowKey(i), string(make([]byte, 300_000)))
 		}
 	}
-	other := append(RowPrefix(20001, 1, 1), "x"...)
+	other := append(keyspace.RowPrefix(20001, 1, 1), "x"...)
 	commitRow(t, r, other, "stays")
 	before, _ := r.Snapshot(ctx)
 	release, err := r.Hold(before)
@@ -124,7 +125,7 @@ func TestDeleteSpan(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	if err := r.DeleteSpan(ctx, TableSpan(20000)); err != nil {
+	if err := r.DeleteSpan(ctx, keyspace.TableSpan(20000)); err != nil {
 		t.Fatal(err)
 	}
 	r.drops.wait()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -90,7 +91,7 @@ func TestLargeTransaction(t *testing.T) {
 	T, _ := c.rs[0].Snapshot(ctx)
 	b := c.rs[0].db.NewTransactionAt(uint64(T), false)
 	defer b.Discard()
-	if err := eachOwn(b, ownChunk, func(rest, _ []byte) error { return fmt.Errorf("chunk %x is left", rest) }); err != nil {
+	if err := eachOwn(b, keyspace.Chunk, func(rest, _ []byte) error { return fmt.Errorf("chunk %x is left", rest) }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -102,7 +103,7 @@ func TestLimits(t *testing.T) {
 	if err := tx.Put(rowKey(1), make([]byte, 1001)); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
 		t.Fatal(err)
 	}
-	if err := tx.Put(append(rowKey(1), make([]byte, MaxKey)...), nil); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
+	if err := tx.Put(append(rowKey(1), make([]byte, keyspace.MaxKey)...), nil); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
 		t.Fatal(err)
 	}
 	var err error

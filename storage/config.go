@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/storage/writebuf"

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/internal/sparse"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -145,7 +146,7 @@ func countRows(t testing.TB, r *Replica) (n int) {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	if err := v.Scan(ctx, TableSpan(20000), false, func(_, _ []byte) error { n++; return nil }); err != nil {
+	if err := v.Scan(ctx, keyspace.TableSpan(20000), false, func(_, _ []byte) error { n++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return n

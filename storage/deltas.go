@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 )
 
@@ -80,7 +81,7 @@ func (d *bucketDeltas) add(key []byte, docs, bytes int) {
 	if d.buckets == nil {
 		d.buckets, d.groups = map[bucketKey]statValue{}, map[statKey]groupRest{}
 	}
-	k := bucketKey{TableOf(key), BucketOf(key)}
+	k := bucketKey{keyspace.TableOf(key), keyspace.BucketOf(key)}
 	if g := groupOf(k.bucket); !hashedGroup(g) {
 		d.fold(statKey{k.table, g}, statValue{int64(docs), int64(bytes)})
 		return

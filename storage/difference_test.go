@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -17,7 +18,7 @@ func TestDifferenceOfManyTables(t *testing.T) {
 	for table := range uint32(tables) {
 		tx := a.Tx(txn.NewID())
 		for row := range 50 {
-			key := append(RowPrefix(movedTable+table, 100, 0), fmt.Sprint(row)...)
+			key := append(keyspace.RowPrefix(movedTable+table, 100, 0), fmt.Sprint(row)...)
 			if err := errors.Join(tx.LockNewest(ctx, key), tx.Put(key, []byte("x"))); err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -82,7 +83,7 @@ func (r *Replica) Digest(ctx context.Context, T txn.Timestamp, skip []txn.Span) 
 	// the database has is not certain.
 	o := r.own.Load()
 	moved := o != nil && len(o.List) > 0
-	c := newCursor(t, txn.Span{End: ownSpace}, false)
+	c := newCursor(t, txn.Span{End: keyspace.End}, false)
 	defer c.it.Close()
 	for n := 1; c.valid(); n++ {
 		if n%ctxEvery == 0 && (ctx.Err() != nil || r.closing()) {
@@ -146,5 +147,5 @@ func (d *digester) sum() Digest {
 
 // isLocalEntry tells whether a key is of a local index.
 func (r *Replica) isLocalEntry(key []byte) bool {
-	return len(key) >= 8 && TableOf(key) != ownTable && IndexOf(key) != rowIndex && !r.isGlobal(key)
+	return len(key) >= 8 && !keyspace.IsOwn(key) && keyspace.IndexOf(key) != keyspace.Rows && !r.isGlobal(key)
 }

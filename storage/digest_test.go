@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -18,7 +20,7 @@ func TestDigest(t *testing.T) {
 		t.Helper()
 		tx := r.Tx(txn.NewID())
 		for i := from; i < from+n; i++ {
-			key := append(RowPrefix(7, uint32(i), 1), fmt.Sprint(i)...)
+			key := append(keyspace.RowPrefix(7, uint32(i), 1), fmt.Sprint(i)...)
 			if err := tx.LockNewest(ctx, key); err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +51,7 @@ func TestDigest(t *testing.T) {
 	if digest(r, T) != before || digest(r, r.Applied()) == before {
 		t.Error("a digest is not of its stamp")
 	}
-	if d := digest(r, T, BucketSpan(7, 10, 20)); d.Keys != 310 || d.Sum == before.Sum {
+	if d := digest(r, T, keyspace.BucketSpan(7, 10, 20)); d.Keys != 310 || d.Sum == before.Sum {
 		t.Errorf("without ten keys: %d", d.Keys)
 	}
 	copied := t.TempDir()
@@ -58,7 +60,7 @@ func TestDigest(t *testing.T) {
 	if digest(again, T) != before {
 		t.Error("another digest after a crash")
 	}
-	key := append(RowPrefix(7, 17, 1), "17"...)
+	key := append(keyspace.RowPrefix(7, 17, 1), "17"...)
 	w := again.db.NewManagedWriteBatch()
 	if err := w.SetEntryAt(badger.NewEntry(key, []byte("smull")), uint64(T)); err != nil {
 		t.Fatal(err)
@@ -86,7 +88,7 @@ func TestDigestBesideMoves(t *testing.T) {
 		commitRow(t, a, movedEntry(100+i, "entry"), "x")
 	}
 	commitRow(t, b, movedKey(300, "row"), "x")
-	commitRow(t, b, append(IndexPrefix(movedTable, 1), "local"...), "")
+	commitRow(t, b, append(keyspace.IndexPrefix(movedTable, 1), "local"...), "")
 	current(t, b)
 	T := b.Applied()
 	all, err := b.Digest(ctx, T, nil)

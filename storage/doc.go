@@ -134,9 +134,9 @@
 // checked, as the fragment owned them then.) Otherwise the answer is RowsMoved, 40001. A fence that
 // is lifted costs only a wait.
 //
-// Keys of callers have generation 0. Stored keys have the bucket's generation (arrival.go): write
-// buffers, locks, read spans and the log contain stored keys, and all that is returned, including
-// errors and lists of locks, has generation 0 again. For rows, a scan over buckets with several
+// Keys of callers have generation 0. Stored keys have the bucket's generation (package keyspace):
+// write buffers, locks, read spans and the log contain stored keys, and all that is returned,
+// including errors and lists of locks, has generation 0 again. For rows, a scan over buckets with several
 // generations is one walk, because the order of the keys is the same; for a global index it is one
 // walk for each range (owned_scan.go). The keys of local index entries contain no bucket; the
 // caller that writes such entries puts View.Arrival or Tx.Arrival into their values.
@@ -168,8 +168,8 @@
 //
 // # Keys and values
 //
-// keys.go has the layout. Storage itself looks only at the table, index and bucket of a row's key,
-// for statistics. Rows above 256 KiB are cut into chunks under the replica's own keys, so that no
+// Package keyspace has the layout. Storage itself looks only at the table, index and bucket of a
+// row's key, for statistics. Rows above 256 KiB are cut into chunks under the replica's own keys, so that no
 // value goes to Badger's value log. Config.Global reports which indexes are global.
 //
 // # Replicas

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -32,7 +34,7 @@ type dropJob struct {
 func (m *machine) dropSpan(span txn.Span) error {
 	stamp := m.s.stamp
 	job := dropJob{stamp: stamp, span: span}
-	if err := m.kvs.add(logentry.OpPut, stampKey(ownDrop, stamp), job.encode(), uint64(stamp)); err != nil {
+	if err := m.kvs.set(keyspace.StampRecord(keyspace.Deletion, stamp), job.encode(), stamp); err != nil {
 		return err
 	}
 	m.r.stats.drop(span)
@@ -56,7 +58,7 @@ func openDropper(r *Replica) (*dropper, error) {
 	d := &dropper{r: r}
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
-	err := eachOwn(t, ownDrop, func(rest, v []byte) error {
+	err := eachOwn(t, keyspace.Deletion, func(rest, v []byte) error {
 		job, err := decodeDrop(rest, v)
 		if err == nil && job.stamp <= r.machine.s.stamp { // a later one comes again with the log
 			d.jobs = append(d.jobs, job)
@@ -125,16 +127,12 @@ const dropBatch = 1000 // keys between looks whether the replica is closing
 // run writes a tombstone at the job's stamp for every key of the span, then removes the job's record. Memtables are flushed
 // in order, so a record that is gone from the tables has its tombstones there.
 func (d *dropper) run(job dropJob) error {
-	chunks := txn.Span{Start: chunkKey(job.span.Start, 0)[:5+len(job.span.Start)], End: ownKey(ownChunk + 1)}
-	if len(job.span.End) > 0 {
-		chunks.End = ownKey(ownChunk, job.span.End...)
-	}
 	if d.r.waitInstalled(context.Background(), job.stamp, job.span) != nil {
 		return nil // closing: the record stays
 	}
-	for _, span := range []txn.Span{job.span, chunks} {
+	for _, span := range []txn.Span{job.span, keyspace.ChunkSpan(job.span)} {
 		if len(span.End) == 0 {
-			span.End = ownSpace
+			span.End = keyspace.End
 		}
 		for more := true; more; {
 			select {
@@ -160,7 +158,7 @@ func (d *dropper) finish(job dropJob) error {
 	d.r.fault("drop.deleted")
 	b := newBatch(d.r)
 	// At the very version of the record: no key is written above the stamp of the entry it comes from.
-	if err := b.add(logentry.OpDelete, stampKey(ownDrop, job.stamp), nil, uint64(job.stamp)); err != nil {
+	if err := b.remove(keyspace.StampRecord(keyspace.Deletion, job.stamp), job.stamp); err != nil {
 		return err
 	}
 	return b.flush()
@@ -183,7 +181,7 @@ func (d *dropper) rest(worked time.Duration) {
 func (d *dropper) batch(span txn.Span, at txn.Timestamp, wanted func(key []byte) bool) (next []byte, more bool, err error) {
 	t := d.r.db.NewTransactionAt(uint64(at), false)
 	defer t.Discard()
-	it := t.NewIterator(badger.IteratorOptions{Prefix: commonPrefix(span)})
+	it := t.NewIterator(badger.IteratorOptions{Prefix: keyspace.CommonPrefix(span)})
 	defer it.Close()
 	b := newBatch(d.r)
 	c := cursor{it: it, bound: span.End}
@@ -196,7 +194,7 @@ func (d *dropper) batch(span txn.Span, at txn.Timestamp, wanted func(key []byte)
 		if wanted != nil && !wanted(key) {
 			continue
 		}
-		if err := b.add(logentry.OpDelete, key, nil, uint64(at)); err != nil {
+		if err := b.remove(key, at); err != nil {
 			return nil, false, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/internal/dirsync"
 	"github.com/sherddb/sherd/txn"
 )

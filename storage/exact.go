@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/keyspace"
 )
 
 // ExactBytes is the size above which a bucket is counted by itself.
@@ -259,12 +260,12 @@ func (s *statistics) appendExact(out []BucketStat, k statKey) []BucketStat {
 const exactFormat = 1
 
 func exactGroupKey(group uint32) []byte {
-	return ownKey(ownExact, binary.BigEndian.AppendUint16(nil, uint16(group))...)
+	return keyspace.Record(keyspace.BucketCounts, binary.BigEndian.AppendUint16(nil, uint16(group))...)
 }
 
 func exactBucketKey(k bucketKey) []byte {
 	b := binary.BigEndian.AppendUint16(nil, uint16(k.bucket/groupBuckets))
-	return ownKey(ownExact, append(binary.BigEndian.AppendUint32(b, k.table), byte(k.bucket))...)
+	return keyspace.Record(keyspace.BucketCounts, append(binary.BigEndian.AppendUint32(b, k.table), byte(k.bucket))...)
 }
 
 // checkpoint calls put with the records that have changed; without a value they are deleted. A group's record comes before those of its buckets where it goes, and

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -155,11 +156,11 @@ func (x *exactScan) scan(ctx context.Context) error {
 	n := 0
 	for _, k := range x.tables {
 		from, to := groupBounds(k.group)
-		err := v.Scan(ctx, BucketSpan(k.table, from, to), false, func(key, value []byte) error {
+		err := v.Scan(ctx, keyspace.BucketSpan(k.table, from, to), false, func(key, value []byte) error {
 			if n++; n%ctxEvery == 0 && r.closing() {
 				return errNoLeader
 			}
-			b := bucketKey{k.table, BucketOf(key)}
+			b := bucketKey{k.table, keyspace.BucketOf(key)}
 			have := x.base[b]
 			x.base[b] = statValue{have.docs + 1, have.bytes + int64(len(key)+len(value))}
 			return nil

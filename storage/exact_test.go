@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -72,8 +74,8 @@ func checkExact(t testing.TB, r *Replica) (exact []BucketStat) {
 	defer v.Close()
 	v.OwnedOnly()
 	rows := map[bucketKey]statValue{}
-	if err := v.Scan(ctx, txn.Prefix(IndexPrefix(movedTable, rowIndex)), false, func(key, value []byte) error {
-		k := bucketKey{TableOf(key), BucketOf(key)}
+	if err := v.Scan(ctx, txn.Prefix(keyspace.IndexPrefix(movedTable, keyspace.Rows)), false, func(key, value []byte) error {
+		k := bucketKey{keyspace.TableOf(key), keyspace.BucketOf(key)}
 		rows[k] = statValue{rows[k].docs + 1, rows[k].bytes + int64(len(key)+len(value))}
 		return nil
 	}); err != nil {
@@ -177,7 +179,7 @@ func TestExactBuckets(t *testing.T) {
 	if len(r.stats.exact.counts) != 0 {
 		t.Errorf("a small group is still counted: %v", r.stats.exact.counts)
 	}
-	if err := r.DeleteSpan(testContext(t), TableSpan(movedTable)); err != nil {
+	if err := r.DeleteSpan(testContext(t), keyspace.TableSpan(movedTable)); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.BucketStats(0); len(got) != 0 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -110,7 +111,7 @@ func TestReadsBesideWatermark(t *testing.T) {
 			got := make(chan error, 1)
 			n := 0
 			go func() {
-				got <- v.Scan(context.Background(), TableSpan(20000), false, func(_, _ []byte) error { n++; return nil })
+				got <- v.Scan(context.Background(), keyspace.TableSpan(20000), false, func(_, _ []byte) error { n++; return nil })
 			}()
 			awaitIn("storage.(*scans).begin")
 			pass()
@@ -122,7 +123,7 @@ func TestReadsBesideWatermark(t *testing.T) {
 			return err
 		},
 		"pieces": func(t *testing.T, _ *Replica, v *View, pass func()) error {
-			return v.Scan(t.Context(), TableSpan(20000), false, func(_, value []byte) error {
+			return v.Scan(t.Context(), keyspace.TableSpan(20000), false, func(_, value []byte) error {
 				if pass(); len(value) > 100 {
 					t.Errorf("a large row has %d bytes, the first is %q", len(value), value[:1])
 				}
@@ -132,7 +133,7 @@ func TestReadsBesideWatermark(t *testing.T) {
 		"all": func(t *testing.T, r *Replica, v *View, pass func()) error {
 			v.own = r.own.Load().orFirst()
 			pass()
-			return v.Scan(t.Context(), txn.Span{Start: IndexPrefix(20000, 0), End: IndexPrefix(20001, 0)}, true, ignore)
+			return v.Scan(t.Context(), txn.Span{Start: keyspace.IndexPrefix(20000, 0), End: keyspace.IndexPrefix(20001, 0)}, true, ignore)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

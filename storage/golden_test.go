@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
@@ -27,7 +28,7 @@ func goldenOwners() ownState {
 	y.BucketRange, y.State, y.Arrival, y.Move, y.F, y.Left = BucketRange{Lo: 7, Hi: 1 << 20}, Receiving, 4, 301, 0, false
 	y.Edge = 0
 	var d deltas
-	d.add(RowPrefix(20000, 7, 1), 1, 300)
+	d.add(keyspace.RowPrefix(20000, 7, 1), 1, 300)
 	return ownState{Machine: ownership.Machine{List: ownership.List{x, y}, Generations: 4}, receipts: []receipt{{move: 301, carries: 2, since: 2, deletes: true, counted: d}}}
 }
 
@@ -43,12 +44,12 @@ func goldenExact() (out []struct{ key, value []byte }) {
 // goldenStats are the statistics of an entry, in both forms.
 func goldenStats() (groups, buckets []byte) {
 	var d deltas
-	d.add(RowPrefix(20000, 151326, 1), 1, 300)
-	d.add(RowPrefix(20000, 7, 1), -1, -12)
+	d.add(keyspace.RowPrefix(20000, 151326, 1), 1, 300)
+	d.add(keyspace.RowPrefix(20000, 7, 1), -1, -12)
 	b := bucketDeltas{}
-	b.add(RowPrefix(20000, 151326, 1), 1, 300)
-	b.add(RowPrefix(20000, 7, 1), -1, -12)
-	b.add(RowPrefix(20000, shardmap.BucketCount+9, 1), 2, 44)
+	b.add(keyspace.RowPrefix(20000, 151326, 1), 1, 300)
+	b.add(keyspace.RowPrefix(20000, 7, 1), -1, -12)
+	b.add(keyspace.RowPrefix(20000, shardmap.BucketCount+9, 1), 2, 44)
 	b.fold(statKey{20001, 3}, statValue{5, 600})
 	return d.encode(), b.encode()
 }
@@ -69,9 +70,9 @@ func goldenIngested() []byte {
 
 func goldenLines() (lines []string) {
 	add := func(name string, b []byte) { lines = append(lines, name+" "+hex.EncodeToString(b)) }
-	add("row-key", append(RowPrefix(20000, 151326, 2), "orders/1-A"...))
-	add("index-prefix", IndexPrefix(20000, 3))
-	add("chunk-key", chunkKey([]byte("key"), 258))
+	add("row-key", append(keyspace.RowPrefix(20000, 151326, 2), "orders/1-A"...))
+	add("index-prefix", keyspace.IndexPrefix(20000, 3))
+	add("chunk-key", keyspace.ChunkKey([]byte("key"), 258))
 	add("decision", encodeDecision(&decision{C: 77, writers: []txn.FragmentID{1, 2}}, true))
 	s := newState()
 	s.index, s.stamp, s.ceiling, s.watermark = 9, 8, 7, 6
@@ -79,21 +80,21 @@ func goldenLines() (lines []string) {
 	s.remember(txn.ID{2}, 8)
 	lines = append(lines, "checkpoint "+checkpoint1)
 	add("locks-and-kept-rows", goldenLocks())
-	add("piece-key", pieceKey(txn.ID{1}, 258))
+	add("piece-key", keyspace.PieceKey(txn.ID{1}, 258))
 	lines = append(lines, "checkpoint-2 "+checkpoint2)
-	add("outcomes-key", stampKey(ownOutcomes, 9))
+	add("outcomes-key", keyspace.StampRecord(keyspace.Outcomes, 9))
 	lines = append(lines, "checkpoint-3 "+checkpoint3)
 	s.open[txn.ID{1}].implied = true
 	lines = append(lines, "checkpoint-4 "+checkpoint4)
 	s.installing = []*install{{o: &openTxn{id: txn.ID{3}, own: 2, indexes: []uint64{5, 7}}, version: 4}}
 	lines = append(lines, "checkpoint-5 "+checkpoint5)
-	add("edges", append(ownKey(ownEdge), lowEdge...))
+	add("edges", append(keyspace.HighEdge, keyspace.LowEdge...))
 	s.own = goldenOwners()
 	add("checkpoint-6", checkpointRecord(s))
-	add("deletion", (&dropJob{span: TableSpan(20000)}).encode())
+	add("deletion", (&dropJob{span: keyspace.TableSpan(20000)}).encode())
 	add("deletion-of-moved", (&dropJob{left: []leftRange{{BucketRange{Lo: 1, Hi: 300}, 2}}, globals: []logentry.Index{{Table: 20000, Index: 3}}}).encode())
-	add("global-entry-key", stored(append(IndexPrefix(20000, 3), 2, 0x4f, 0x1e, 'x'), 2))
-	add("forgotten", append(stampKey(ownForgot, 9), encodeForgotten([]txn.ID{{1}, {2}})...))
+	add("global-entry-key", keyspace.Stored(append(keyspace.IndexPrefix(20000, 3), 2, 0x4f, 0x1e, 'x'), 2))
+	add("forgotten", append(keyspace.StampRecord(keyspace.Forgotten, 9), encodeForgotten([]txn.ID{{1}, {2}})...))
 	s.open[txn.ID{1}].stats = []byte(logentry.BucketStats + "stats")
 	add("checkpoint-7", checkpointRecord(s))
 	for _, x := range goldenExact() {
@@ -281,22 +282,6 @@ func TestGoldenFormats(t *testing.T) {
 	}
 	if got != string(want) {
 		t.Fatalf("a format on disk has changed:\n%s\nwant\n%s", got, want)
-	}
-}
-
-func TestKeys(t *testing.T) {
-	key := append(RowPrefix(20000, 151326, 7), "pk"...)
-	if !IsRow(key) || TableOf(key) != 20000 || BucketOf(key) != 151326 || ArrivalOf(key) != 7 || string(PrimaryKeyOf(key)) != "pk" {
-		t.Fatalf("%x", key)
-	}
-	if IsRow(append(IndexPrefix(20000, 1), key...)) || IsRow(ownKey(ownApplied)) {
-		t.Fatal("an index entry is no row")
-	}
-	if s := BucketSpan(20000, 151326, 151327); !s.Contains(key) || s.Contains(RowPrefix(20000, 151327, 1)) {
-		t.Fatalf("%x", s)
-	}
-	if s := TableSpan(20000); !s.Contains(key) || s.Contains(RowPrefix(20001, 0, 1)) {
-		t.Fatalf("%x", s)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
@@ -274,13 +275,13 @@ func (r *Replica) HeldTables(id txn.ID) ([]uint32, error) {
 		r.smu.RUnlock()
 		tables := map[uint32]bool{}
 		for _, x := range reads {
-			tables[TableOf(x.Start)] = true
+			tables[keyspace.TableOf(x.Start)] = true
 			if len(x.End) >= 8 { // of several tables, where there were so many reads that they were made few
-				tables[TableOf(x.End)] = true
+				tables[keyspace.TableOf(x.End)] = true
 			}
 		}
 		err := each(func(key []byte, _ txn.LockMode) error {
-			tables[TableOf(key)] = true
+			tables[keyspace.TableOf(key)] = true
 			return nil
 		})
 		if err == nil || !again { // its writes may have gone elsewhere, or to their rows, meanwhile

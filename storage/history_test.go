@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -178,7 +179,7 @@ func (x *modelTx) compare(t *testing.T, m model, step int) {
 	}
 	for _, reverse := range []bool{false, true} {
 		var keys []string
-		err := v.Scan(ctx, TableSpan(20000), reverse, func(k, val []byte) error {
+		err := v.Scan(ctx, keyspace.TableSpan(20000), reverse, func(k, val []byte) error {
 			if want[string(k)] != string(val) {
 				t.Errorf("step %d: scan gives %.20q at %x", step, val, k)
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -23,10 +24,6 @@ import (
 // else). COMMIT PREPARED is a prepare of what is held, at a C, and a decision, with the home as the
 // coordinator fragment; an abort of that attempt leads back to holding. ROLLBACK PREPARED ends the
 // home's record first.
-
-// The record of a held transaction is under ownHold · id: the hold as of the record's version.
-// pieces.go explains where its writes are.
-func holdKey(id txn.ID) []byte { return ownKey(ownHold, id[:]...) }
 
 // loadHold adds a record found at the start to the same transaction, which the checkpoint has.
 func (s *state) loadHold(rest, v []byte) error {
@@ -79,7 +76,7 @@ func (s *state) heldAs(h *logentry.Preparation) *openTxn {
 }
 
 func (m *machine) keepHold(o *openTxn) error {
-	return m.kvs.add(logentry.OpPut, holdKey(o.id), o.hold.Append(nil), uint64(m.s.stamp))
+	return m.kvs.set(keyspace.IDRecord(keyspace.Prepared, o.id), o.hold.Append(nil), m.s.stamp)
 }
 
 // holdComplete applies the home's last entry of PREPARE TRANSACTION: the transaction stands.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -153,7 +154,7 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 		commitRow(t, c.rs[0], rowKey(1), "old")
 		commitRow(t, c.rs[0], rowKey(2), "old")
 		h := c.serial()
-		h.scan(0, TableSpan(20000), false, 0)
+		h.scan(0, keyspace.TableSpan(20000), false, 0)
 		if err := h.put(0, rowKey(1), "held"); err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +163,7 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 	t.Run("another serializable one: write skew", func(t *testing.T) {
 		c, h := setup(t)
 		w := c.serial()
-		w.scan(0, TableSpan(20000), false, 0)
+		w.scan(0, keyspace.TableSpan(20000), false, 0)
 		if err := w.put(0, rowKey(2), "skew"); err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +240,7 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 		}
 		w.Rollback()
 		w = c.rs[0].Tx(txn.NewID())
-		other := append(RowPrefix(20001, 1, 1), "row"...)
+		other := append(keyspace.RowPrefix(20001, 1, 1), "row"...)
 		if err := c.write(testContext(t), w, other); err != nil {
 			t.Fatal(err)
 		}

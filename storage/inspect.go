@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -52,7 +54,7 @@ func (r *Replica) Dropping() ([]txn.Span, error) {
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
 	var out []txn.Span
-	err := eachOwn(t, ownDrop, func(rest, v []byte) error {
+	err := eachOwn(t, keyspace.Deletion, func(rest, v []byte) error {
 		if len(v) == 0 {
 			return nil // it ended while it was read: its record is deleted at its own version, in place
 		}
@@ -113,7 +115,7 @@ func (m *machine) firstRow(o *openTxn) (row []byte) {
 	// The entries were checked when they were applied first, and the row found ends it.
 	_ = m.eachPiece(o, txn.MaxTimestamp, func(writes []byte) error {
 		return logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
-			if !op.Writes() || !IsRow(key) {
+			if !op.Writes() || !keyspace.IsRow(key) {
 				return nil
 			}
 			row = bytes.Clone(key)

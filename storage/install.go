@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -310,8 +311,8 @@ func (i *installer) writePiece(x *install, n int, wanted bool) error {
 		}
 		i.r.fault(point)
 		x.bytes.Add(int64(b.bytes))
-		for _, edge := range [][]byte{lowEdge, ownKey(ownEdge)} {
-			if err := b.add(logentry.OpDelete, edge, nil, uint64(x.version)); err != nil {
+		for _, edge := range [][]byte{keyspace.LowEdge, keyspace.HighEdge} {
+			if err := b.remove(edge, x.version); err != nil {
 				return err
 			}
 		}
@@ -340,7 +341,7 @@ func (i *installer) writePiece(x *install, n int, wanted bool) error {
 				return err
 			}
 		}
-		return b.add(op, key, value, uint64(x.version))
+		return b.add(op, key, value, x.version)
 	})
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/txn"
 )

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -43,7 +45,7 @@ func (x *install) holding(key []byte) (list []int) {
 	if x.pieces.left == 0 {
 		return nil
 	}
-	x.o.keys.pieces.each(keySpan(key), func(n int, _ *pieceSpan) bool {
+	x.o.keys.pieces.each(keyspace.KeySpan(key), func(n int, _ *pieceSpan) bool {
 		if !x.pieces.in[n] {
 			list = append(list, n)
 		}
@@ -56,7 +58,7 @@ func (x *install) holding(key []byte) (list []int) {
 func (x *install) missingChunks(key []byte) (list []int) {
 	x.pieces.mu.Lock()
 	defer x.pieces.mu.Unlock()
-	x.o.keys.pieces.each(keySpan(key), func(n int, p *pieceSpan) bool {
+	x.o.keys.pieces.each(keyspace.KeySpan(key), func(n int, p *pieceSpan) bool {
 		for i := p.first; i < n; i++ {
 			if x.pieces.in[n] && !x.pieces.in[i] {
 				list = append(list, i)
@@ -66,9 +68,6 @@ func (x *install) missingChunks(key []byte) (list []int) {
 	})
 	return list
 }
-
-// keySpan is the span of one key.
-func keySpan(key []byte) txn.Span { return txn.Span{Start: key, End: append(slices.Clip(key), 0)} }
 
 // pendingRows returns what large commits at or below T write to key in pieces that are not in the database, the newest first.
 func (r *Replica) pendingRows(c waitContext, T txn.Timestamp, key []byte) (list []pendingRow, err error) {
@@ -114,7 +113,7 @@ func (r *Replica) findPending(T txn.Timestamp, key []byte) (list []pendingRow, w
 				return nil, r.installs.want(p, list), nil
 			}
 		case userMeta(row.op)&headMeta != 0:
-			if list := p.install.missing(spanPlace(keySpan(key))); len(list) > 0 {
+			if list := p.install.missing(spanPlace(keyspace.KeySpan(key))); len(list) > 0 {
 				return nil, r.installs.want(p, list), nil
 			}
 		default:

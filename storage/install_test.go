@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -142,7 +144,7 @@ func testInstalling(t *testing.T, behind int) {
 	if b, err := v.Get(t.Context(), last); string(b) != largeValue(largeRows-1) || err != nil {
 		t.Errorf("a row that is not installed yet: %.20q, %v", b, err)
 	}
-	if err := v.Scan(canceled(), TableSpan(20000), false, func(_, _ []byte) error { return nil }); err == nil {
+	if err := v.Scan(canceled(), keyspace.TableSpan(20000), false, func(_, _ []byte) error { return nil }); err == nil {
 		t.Error("a scan does not wait")
 	}
 	for _, req := range []txn.LockRequest{{Mode: txn.KeyShare}, {Mode: txn.Update}, {Mode: txn.Update, NoWait: true}, {Mode: txn.Share, NoWait: true, Ending: true}} {
@@ -298,7 +300,7 @@ func ownPieces(t *testing.T, r *Replica) (n int) {
 	t.Helper()
 	tx := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer tx.Discard()
-	if err := eachOwn(tx, ownPiece, func(_, _ []byte) error { n++; return nil }); err != nil {
+	if err := eachOwn(tx, keyspace.Piece, func(_, _ []byte) error { n++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -326,13 +328,13 @@ func TestDropWaitsForInstall(t *testing.T) {
 	r := openTest(t, t.TempDir(), g.config)
 	open := g.close(t, 1)
 	commitLarge(t, r, 0)
-	if err := r.DeleteSpan(t.Context(), TableSpan(20000)); err != nil {
+	if err := r.DeleteSpan(t.Context(), keyspace.TableSpan(20000)); err != nil {
 		t.Fatal(err)
 	}
 	open()
 	r.drops.wait()
 	v := viewAt(t, r, r.Applied())
-	if err := v.Scan(t.Context(), TableSpan(20000), false, func(k, _ []byte) error { return fmt.Errorf("%x is left", k) }); err != nil {
+	if err := v.Scan(t.Context(), keyspace.TableSpan(20000), false, func(k, _ []byte) error { return fmt.Errorf("%x is left", k) }); err != nil {
 		t.Fatal(err)
 	}
 }

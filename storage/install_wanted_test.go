@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -35,7 +36,7 @@ func heldInstall(t *testing.T, behind int) (r *Replica, at txn.Timestamp, open f
 
 // entryKey is the entry of row n in an index of table 20000 in which they have another order.
 func entryKey(n int) []byte {
-	return append(IndexPrefix(TableOf(rowKey(0)), 7), []byte(fmt.Sprintf("%03d", (n*7)%largeRows))...)
+	return append(keyspace.IndexPrefix(keyspace.TableOf(rowKey(0)), 7), []byte(fmt.Sprintf("%03d", (n*7)%largeRows))...)
 }
 
 // TestInstallWanted: while the installer is held up, who reads or locks a row of a large commit gets it, and waits for no other.
@@ -151,7 +152,7 @@ func scanWanted(t *testing.T, r *Replica) {
 			}
 		}
 		n := 0
-		err := v.Scan(t.Context(), txn.Prefix(IndexPrefix(TableOf(rowKey(0)), 7)), reverse, func(_, _ []byte) error { n++; return nil })
+		err := v.Scan(t.Context(), txn.Prefix(keyspace.IndexPrefix(keyspace.TableOf(rowKey(0)), 7)), reverse, func(_, _ []byte) error { n++; return nil })
 		if err != nil || n != largeRows {
 			t.Errorf("%d entries of the index, %v", n, err)
 		}
@@ -170,7 +171,7 @@ func TestInstallWantedLimit(t *testing.T) {
 	g.awaitHeld()
 	for _, reverse := range []bool{false, true} {
 		v := viewAt(t, r, at)
-		if err := v.Scan(t.Context(), TableSpan(20000), reverse, func(_, _ []byte) error { return ErrStop }); err != nil {
+		if err := v.Scan(t.Context(), keyspace.TableSpan(20000), reverse, func(_, _ []byte) error { return ErrStop }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -250,7 +251,7 @@ func TestInstallWantedThenClose(t *testing.T) {
 	v := viewAt(t, r, r.Applied())
 	read := make(chan error)
 	go func() {
-		read <- v.Scan(context.Background(), TableSpan(20000), false, func(_, _ []byte) error { return nil })
+		read <- v.Scan(context.Background(), keyspace.TableSpan(20000), false, func(_, _ []byte) error { return nil })
 	}()
 	for waits := false; !waits; {
 		r.installs.mu.Lock()
@@ -285,9 +286,9 @@ func TestPieceMap(t *testing.T) {
 			case "head":
 				b = logentry.AppendOp(b, logentry.OpPutHead, rowKey(n), []byte("v"))
 			case "chunk":
-				b = logentry.AppendOp(b, logentry.OpPut, chunkKey(rowKey(n), 0), []byte("v"))
+				b = logentry.AppendOp(b, logentry.OpPut, keyspace.ChunkKey(rowKey(n), 0), []byte("v"))
 			case "old":
-				b = logentry.AppendOp(b, logentry.OpDelete, chunkKey(rowKey(n), 5), nil)
+				b = logentry.AppendOp(b, logentry.OpDelete, keyspace.ChunkKey(rowKey(n), 5), nil)
 			case "lock":
 				b = logentry.AppendOp(b, logentry.OpLock, rowKey(n), nil)
 			}

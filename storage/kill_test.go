@@ -17,6 +17,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftlog"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -148,7 +149,7 @@ func killOpen(dir string) (rs []*Replica, closeAll func(), err error) {
 }
 
 func killKey(writer, n int) []byte {
-	return append(RowPrefix(20000, uint32(writer*65536+n%1000), 1), fmt.Sprintf("%03d-%08d", writer, n)...)
+	return append(keyspace.RowPrefix(20000, uint32(writer*65536+n%1000), 1), fmt.Sprintf("%03d-%08d", writer, n)...)
 }
 
 func ackFile(dir string, writer int) string { return filepath.Join(dir, fmt.Sprint("acks-", writer)) }
@@ -250,8 +251,8 @@ func killCheck(dir string, rs []*Replica) error {
 			return err
 		}
 		docs := int64(0)
-		err = v.Scan(ctx, TableSpan(20000), false, func(k, _ []byte) error {
-			found[string(PrimaryKeyOf(k))]++
+		err = v.Scan(ctx, keyspace.TableSpan(20000), false, func(k, _ []byte) error {
+			found[string(keyspace.PrimaryKeyOf(k))]++
 			docs++
 			return nil
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/storage/logentry"
 )

@@ -159,7 +159,7 @@ func fillLevelZero(t *testing.T, r *Replica, tables int, stop *atomic.Bool) {
 		before := r.db.Levels()[0].NumTables
 		b := kvBatch{db: r.db}
 		for i := range 8 {
-			if err := b.add(logentry.OpPut, rowKey(100_000+8*n+i), bytes.Repeat([]byte{byte(n)}, 20_000), uint64(r.Applied())); err != nil {
+			if err := b.add(logentry.OpPut, rowKey(100_000+8*n+i), bytes.Repeat([]byte{byte(n)}, 20_000), r.Applied()); err != nil {
 				t.Fatal(err)
 			}
 		}

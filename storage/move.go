@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -194,10 +195,10 @@ func (r *Replica) inTheWay(ranges []BucketRange, least time.Duration) (*prepared
 
 // inRanges tells whether a stored key is of some buckets.
 func (r *Replica) inRanges(key []byte, ranges []BucketRange) bool {
-	if IndexOf(key) != rowIndex && !r.isGlobal(key) {
+	if keyspace.IndexOf(key) != keyspace.Rows && !r.isGlobal(key) {
 		return false
 	}
-	b, _, ok := placeOf(key)
+	b, _, ok := keyspace.Place(key)
 	return ok && slices.ContainsFunc(ranges, func(m BucketRange) bool { return m.Contains(shardmap.Bucket(b)) })
 }
 
@@ -212,11 +213,11 @@ func (r *Replica) spansTouch(spans []txn.Span, ranges []BucketRange) bool {
 // summaryTouches is inRanges for a large write set.
 func (r *Replica) summaryTouches(k *keySummary, ranges []BucketRange) bool {
 	for _, s := range k.spans {
-		if IndexOf(s.Start) != rowIndex && !r.isGlobal(s.Start) {
+		if keyspace.IndexOf(s.Start) != keyspace.Rows && !r.isGlobal(s.Start) {
 			continue
 		}
-		lo, _, _ := placeOf(s.Start)
-		hi, _, _ := placeOf(s.End)
+		lo, _, _ := keyspace.Place(s.Start)
+		hi, _, _ := keyspace.Place(s.End)
 		if lo > hi {
 			lo, hi = 0, shardmap.BucketLimit-1 // arrivals of a global index
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -84,7 +85,7 @@ func keysOf(t *testing.T, r *Replica, x logentry.Index) (n int) {
 	t.Helper()
 	at := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer at.Discard()
-	c := newCursor(at, txn.Prefix(IndexPrefix(x.Table, x.Index)), false)
+	c := newCursor(at, txn.Prefix(keyspace.IndexPrefix(x.Table, x.Index)), false)
 	defer c.it.Close()
 	for ; c.valid(); c.it.Next() {
 		n++

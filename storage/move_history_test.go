@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -156,7 +157,7 @@ func (l *load) client(rnd *rand.Rand, value string) {
 		}
 		return l.m.c.rs[owner]
 	}
-	ranges := []BucketRange{{Lo: BucketOf(loadKey(k)), Hi: BucketOf(loadKey(k)) + 1}}
+	ranges := []BucketRange{{Lo: keyspace.BucketOf(loadKey(k)), Hi: keyspace.BucketOf(loadKey(k)) + 1}}
 	if rnd.Intn(2) == 0 {
 		l.read(ctx, route(k), k, ranges, rnd)
 		return
@@ -252,7 +253,7 @@ func (l *load) read(ctx context.Context, r *Replica, k int, ranges []BucketRange
 		l.t.Errorf("row %d: a current timestamp of %s after a commit at %s", k, T, before.ts)
 	}
 	found := ""
-	err = v.Scan(ctx, BucketSpan(movedTable, ranges[0].Lo, ranges[0].Hi), rnd.Intn(2) == 0, func(_, value []byte) error {
+	err = v.Scan(ctx, keyspace.BucketSpan(movedTable, ranges[0].Lo, ranges[0].Hi), rnd.Intn(2) == 0, func(_, value []byte) error {
 		found += string(value)
 		return nil
 	})

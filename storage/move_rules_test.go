@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -286,7 +287,7 @@ func TestMoveOfDroppedTable(t *testing.T) {
 		r.drops.mu.Lock()
 		r.drops.busy = true
 		r.drops.mu.Unlock()
-		if err := r.DeleteSpan(t.Context(), TableSpan(movedTable)); err != nil {
+		if err := r.DeleteSpan(t.Context(), keyspace.TableSpan(movedTable)); err != nil {
 			t.Fatal(err)
 		}
 	}

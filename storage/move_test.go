@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -26,12 +27,12 @@ func withGlobals(c *Config) {
 
 // movedKey is the key of a row in a bucket.
 func movedKey(bucket uint32, name string) []byte {
-	return append(RowPrefix(movedTable, bucket, 0), name...)
+	return append(keyspace.RowPrefix(movedTable, bucket, 0), name...)
 }
 
 // movedEntry is the key of a global index entry in a bucket.
 func movedEntry(bucket uint32, name string) []byte {
-	b := IndexPrefix(movedTable, globalIndexID)
+	b := keyspace.IndexPrefix(movedTable, globalIndexID)
 	return append(append(b, byte(bucket>>16), byte(bucket>>8), byte(bucket)), name...)
 }
 
@@ -116,7 +117,7 @@ func (m *mover) count(r *Replica) {
 		want.Documents, want.Bytes = want.Documents+s.Documents, want.Bytes+s.Bytes
 	}
 	got := BucketStat{}
-	err = v.Scan(ctx, txn.Prefix(IndexPrefix(movedTable, rowIndex)), false, func(key, value []byte) error {
+	err = v.Scan(ctx, txn.Prefix(keyspace.IndexPrefix(movedTable, keyspace.Rows)), false, func(key, value []byte) error {
 		got.Documents, got.Bytes = got.Documents+1, got.Bytes+int64(len(key)+len(value))
 		return nil
 	})
@@ -136,7 +137,7 @@ func rowsAt(t testing.TB, r *Replica, T txn.Timestamp, ranges []BucketRange, rev
 	defer v.Close()
 	var out strings.Builder
 	for _, m := range ranges {
-		for _, span := range []txn.Span{BucketSpan(movedTable, m.Lo, m.Hi), storedSpan(logentry.Index{Table: movedTable, Index: globalIndexID}, m, 0)} {
+		for _, span := range []txn.Span{keyspace.BucketSpan(movedTable, m.Lo, m.Hi), keyspace.StoredSpan(logentry.Index{Table: movedTable, Index: globalIndexID}, m, 0)} {
 			err := v.Scan(ctx, span, reverse, func(key, value []byte) error {
 				if got, err := v.Get(ctx, key); err != nil || string(got) != string(value) {
 					t.Errorf("%x is %q in a scan and %q by itself, %v", key, value, got, err)

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -43,28 +45,24 @@ func (m *machine) remember(id txn.ID, C txn.Timestamp) error {
 	for _, id := range ids {
 		b = codec.AppendTimestamp(append(b, id[:]...), m.s.recent[id])
 	}
-	if err := m.kvs.add(logentry.OpPut, stampKey(ownOutcomes, m.s.stamp), b, uint64(m.s.stamp)); err != nil {
+	if err := m.kvs.set(keyspace.StampRecord(keyspace.Outcomes, m.s.stamp), b, m.s.stamp); err != nil {
 		return err
 	}
-	return m.expire(ownOutcomes, nil)
-}
-
-func stampKey(kind byte, stamp txn.Timestamp) []byte {
-	return ownKey(kind, binary.BigEndian.AppendUint64(nil, uint64(stamp))...)
+	return m.expire(keyspace.Outcomes, nil)
 }
 
 // expire deletes the oldest records of a kind whose keys are stamps, if they are older than
 // keepOutcome at the entry being applied. It calls fn, if not nil, with the value of each.
-func (m *machine) expire(kind byte, fn func(value []byte) error) error {
+func (m *machine) expire(kind keyspace.Kind, fn func(value []byte) error) error {
 	// when it is replayed, the entry finds what it found before
 	t := m.r.db.NewTransactionAt(uint64(m.s.stamp-1), false)
 	defer t.Discard()
-	prefix := ownKey(kind)
+	prefix := keyspace.Record(kind)
 	it := t.NewIterator(badger.IteratorOptions{Prefix: prefix})
 	defer it.Close()
-	end := stampKey(kind, m.s.stamp.Add(-keepOutcome))
+	end := keyspace.StampRecord(kind, m.s.stamp.Add(-keepOutcome))
 	n := 0
-	for it.Seek(stampKey(kind, m.expired[kind])); it.Valid() && n < expireLists; it.Next() {
+	for it.Seek(keyspace.StampRecord(kind, m.expired[kind])); it.Valid() && n < expireLists; it.Next() {
 		item := it.Item()
 		key := item.KeyCopy(nil)
 		if bytes.Compare(key, end) >= 0 {
@@ -75,7 +73,7 @@ func (m *machine) expire(kind byte, fn func(value []byte) error) error {
 				return err
 			}
 		}
-		if err := m.kvs.add(logentry.OpDelete, key, nil, uint64(m.s.stamp)); err != nil {
+		if err := m.kvs.remove(key, m.s.stamp); err != nil {
 			return err
 		}
 		m.expired[kind] = txn.Timestamp(binary.BigEndian.Uint64(key[len(prefix):])) + 1
@@ -154,7 +152,7 @@ func (r *Replica) savedOutcome(id txn.ID) (C txn.Timestamp, ok bool, err error) 
 	defer r.done.Done()
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
-	prefix := ownKey(ownOutcomes)
+	prefix := keyspace.Record(keyspace.Outcomes)
 	it := t.NewIterator(badger.IteratorOptions{Prefix: prefix})
 	defer it.Close()
 	from := txn.FromTime(id.Began().Add(-outcomeSlack)) // a record is stamped after the commits that it has
@@ -178,7 +176,7 @@ func (r *Replica) savedDecision(id txn.ID) (C txn.Timestamp, ok bool, err error)
 	defer r.done.Done()
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
-	item, err := t.Get(ownKey(ownDecision, id[:]...))
+	item, err := t.Get(keyspace.IDRecord(keyspace.Decision, id))
 	if err == badger.ErrKeyNotFound {
 		return 0, false, nil
 	}

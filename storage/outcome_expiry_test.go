@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -19,7 +20,7 @@ func idOf(clock *txn.Clock) txn.ID {
 }
 
 // ownRecords counts the replica's own records of a kind.
-func ownRecords(t *testing.T, r *Replica, kind byte) (n int) {
+func ownRecords(t *testing.T, r *Replica, kind keyspace.Kind) (n int) {
 	t.Helper()
 	tx := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer tx.Discard()
@@ -103,7 +104,7 @@ func TestOutcomesAndWallClock(t *testing.T) {
 	if _, known, err := a.savedDecision(again); !known || err != nil {
 		t.Errorf("a decision expires at once: %v", err)
 	}
-	if n, m := ownRecords(t, a, ownForgot), ownRecords(t, a, ownOutcomes); n != 1 || m != 1 {
+	if n, m := ownRecords(t, a, keyspace.Forgotten), ownRecords(t, a, keyspace.Outcomes); n != 1 || m != 1 {
 		t.Errorf("%d lists of decisions and %d of outcomes are left", n, m)
 	}
 }

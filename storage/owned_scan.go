@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
@@ -35,7 +36,7 @@ func (v *View) locate(ctx context.Context, key []byte) ([]byte, error) {
 		}
 		v.reads.under(o)
 	}
-	return stored(key, p.Arrival), nil
+	return keyspace.Stored(key, p.Arrival), nil
 }
 
 // Arrival gives the number that the local index entries of a bucket have here, or a larger one: those with a smaller one are left from an earlier
@@ -60,7 +61,7 @@ type segment struct {
 
 // wanted tells whether a stored key is of its bucket's arrival.
 func (s *segment) wanted(key []byte) bool {
-	b, a, ok := placeOf(key)
+	b, a, ok := keyspace.Place(key)
 	if !ok {
 		return true
 	}
@@ -83,7 +84,7 @@ func (v *View) scanOwned(ctx context.Context, span txn.Span, reverse bool, fn fu
 			})
 		}
 		return v.scanStored(ctx, s.Span, reverse, s.wanted, func(key, value []byte) error {
-			buf = appendGiven(buf[:0], key)
+			buf = keyspace.AppendGiven(buf[:0], key)
 			err := fn(buf, value)
 			stopped = err != nil
 			return err
@@ -106,12 +107,12 @@ func (v *View) scanOwned(ctx context.Context, span txn.Span, reverse bool, fn fu
 
 // segments gives the parts of a span within one index.
 func (v *View) segments(ctx context.Context, x logentry.Index, span txn.Span) ([]segment, error) {
-	global := x.Index != rowIndex && v.r.global(x)
-	if x.Index != rowIndex && !global {
+	global := x.Index != keyspace.Rows && v.r.global(x)
+	if x.Index != keyspace.Rows && !global {
 		return []segment{{Span: span}}, nil
 	}
-	asked := BucketRange{Lo: bucketBound(span.Start, false), Hi: bucketBound(span.End, true)}
-	if !inIndex(x, span.End) {
+	asked := BucketRange{Lo: keyspace.BucketOfBound(span.Start, false), Hi: keyspace.BucketOfBound(span.End, true)}
+	if !keyspace.InIndex(x, span.End) {
 		asked.Hi = shardmap.BucketLimit
 	}
 	if asked.Empty() {
@@ -123,16 +124,16 @@ func (v *View) segments(ctx context.Context, x logentry.Index, span txn.Span) ([
 	}
 	var out []segment
 	for _, p := range own {
-		s := storedSpan(x, p.BucketRange, p.Arrival)
-		if bucketBound(span.Start, false) >= p.Lo {
-			s.Start = maxBytes(s.Start, storedBound(span.Start, p.Arrival))
+		s := keyspace.StoredSpan(x, p.BucketRange, p.Arrival)
+		if keyspace.BucketOfBound(span.Start, false) >= p.Lo {
+			s.Start = maxBytes(s.Start, keyspace.StoredBound(span.Start, p.Arrival))
 		}
-		if inIndex(x, span.End) && bucketBound(span.End, true) <= p.Hi && len(span.End) > arrivalAt {
-			s.End = storedBound(span.End, p.Arrival)
+		if keyspace.InIndex(x, span.End) && keyspace.BucketOfBound(span.End, true) <= p.Hi && keyspace.BeyondBucket(span.End) {
+			s.End = keyspace.StoredBound(span.End, p.Arrival)
 		}
 		out = append(out, segment{Span: s, pieces: []ownership.Piece{p}})
 	}
-	if x.Index == rowIndex { // their order is the callers': one scan will do
+	if x.Index == keyspace.Rows { // their order is the callers': one scan will do
 		for i := range out[1:] {
 			out[0].pieces = append(out[0].pieces, own[i+1])
 		}
@@ -140,10 +141,6 @@ func (v *View) segments(ctx context.Context, x logentry.Index, span txn.Span) ([
 		out = out[:1]
 	}
 	return out, nil
-}
-
-func inIndex(x logentry.Index, key []byte) bool {
-	return len(key) >= 8 && TableOf(key) == x.Table && IndexOf(key) == x.Index
 }
 
 func maxBytes(a, b []byte) []byte {
@@ -174,9 +171,9 @@ func (v *View) readable(ctx context.Context, r BucketRange) ([]ownership.Piece, 
 // eachIndexIn calls fn with the parts of a span that are of one index each, those in which there is something.
 func (v *View) eachIndexIn(span txn.Span, reverse bool, fn func(x logentry.Index, part txn.Span) error) error {
 	if len(span.Start) >= 8 {
-		x := logentry.Index{Table: TableOf(span.Start), Index: IndexOf(span.Start)}
-		end := txn.PrefixEnd(IndexPrefix(x.Table, x.Index))
-		if inIndex(x, span.End) || end != nil && bytes.Equal(span.End, end) {
+		x := logentry.Index{Table: keyspace.TableOf(span.Start), Index: keyspace.IndexOf(span.Start)}
+		end := txn.PrefixEnd(keyspace.IndexPrefix(x.Table, x.Index))
+		if keyspace.InIndex(x, span.End) || end != nil && bytes.Equal(span.End, end) {
 			return fn(x, span)
 		}
 	}
@@ -194,7 +191,7 @@ func (v *View) eachIndexIn(span txn.Span, reverse bool, fn func(x logentry.Index
 		slices.Reverse(all)
 	}
 	for _, x := range all {
-		part := txn.Prefix(IndexPrefix(x.Table, x.Index))
+		part := txn.Prefix(keyspace.IndexPrefix(x.Table, x.Index))
 		part.Start = maxBytes(part.Start, span.Start)
 		if len(part.End) == 0 || len(span.End) > 0 && bytes.Compare(span.End, part.End) < 0 {
 			part.End = span.End
@@ -216,13 +213,13 @@ func (v *View) stagedIndexes(all []logentry.Index) ([]logentry.Index, error) {
 	}
 	own, err := v.t.stagedIn(txn.Span{}, v.mark, false)
 	for ; err == nil && own.OK; err = own.Next() {
-		x := logentry.Index{Table: TableOf(own.Op.Key), Index: IndexOf(own.Op.Key)}
+		x := logentry.Index{Table: keyspace.TableOf(own.Op.Key), Index: keyspace.IndexOf(own.Op.Key)}
 		if !slices.Contains(all, x) {
 			all = append(all, x)
 		}
 	}
 	slices.SortFunc(all, func(a, b logentry.Index) int {
-		return bytes.Compare(IndexPrefix(a.Table, a.Index), IndexPrefix(b.Table, b.Index))
+		return bytes.Compare(keyspace.IndexPrefix(a.Table, a.Index), keyspace.IndexPrefix(b.Table, b.Index))
 	})
 	return all, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/ownership"
@@ -40,7 +41,7 @@ func (t *Tx) place(ctx context.Context, key []byte) ([]byte, error) {
 		return nil, err
 	}
 	t.under(o, true)
-	return stored(key, p.Arrival), nil
+	return keyspace.Stored(key, p.Arrival), nil
 }
 
 // placeNow is place for a write whose row is locked already: a fence holds up the commit instead.
@@ -59,7 +60,7 @@ func (t *Tx) placeNow(key []byte) ([]byte, error) {
 		return nil, &txn.MovedError{Fragment: t.r.cfg.Fragment, Move: p.Move}
 	}
 	t.under(o, p.State == Owned)
-	return stored(key, p.Arrival), nil
+	return keyspace.Stored(key, p.Arrival), nil
 }
 
 // storedNow returns the stored form of a caller's key by the present ownership.
@@ -72,7 +73,7 @@ func (t *Tx) storedNow(key []byte) []byte {
 	if !ok {
 		return key
 	}
-	return stored(key, o.Find(b).Arrival)
+	return keyspace.Stored(key, o.Find(b).Arrival)
 }
 
 // placedBare records that a key was placed when nothing had ever moved. Later moves may affect it.
@@ -208,10 +209,10 @@ func (t *Tx) lookAtKeys(o *ownedBuckets) (worst ownership.Verdict, err error) {
 
 // holds returns the verdict on a stored key: here if its bucket is owned at its generation.
 func (o *ownedBuckets) holds(r *Replica, key []byte) ownership.Verdict {
-	if IndexOf(key) != rowIndex && !r.isGlobal(key) {
+	if keyspace.IndexOf(key) != keyspace.Rows && !r.isGlobal(key) {
 		return ownership.Here // its row is checked too
 	}
-	b, a, ok := placeOf(key)
+	b, a, ok := keyspace.Place(key)
 	if !ok {
 		return ownership.Here
 	}
@@ -222,14 +223,14 @@ func (o *ownedBuckets) holds(r *Replica, key []byte) ownership.Verdict {
 // span lies within the rows of one table.
 func (r *Replica) bucketsOf(s txn.Span) BucketRange {
 	all := BucketRange{Hi: shardmap.BucketLimit}
-	if len(s.Start) < 8 || IndexOf(s.Start) != rowIndex {
+	if len(s.Start) < 8 || keyspace.IndexOf(s.Start) != keyspace.Rows {
 		return all
 	}
-	x := logentry.Index{Table: TableOf(s.Start), Index: IndexOf(s.Start)}
-	if !inIndex(x, s.End) {
+	x := logentry.Index{Table: keyspace.TableOf(s.Start), Index: keyspace.IndexOf(s.Start)}
+	if !keyspace.InIndex(x, s.End) {
 		return all
 	}
-	return BucketRange{Lo: bucketBound(s.Start, false), Hi: bucketBound(s.End, true)}
+	return BucketRange{Lo: keyspace.BucketOfBound(s.Start, false), Hi: keyspace.BucketOfBound(s.End, true)}
 }
 
 // lookAtReads returns whether the tracked reads were of what is still owned.
@@ -271,10 +272,10 @@ func (s *readSet) owns() ([]*ownedBuckets, []txn.Span, txn.Timestamp) {
 // these rows here.
 func (r *Replica) releaseGone(ranges []BucketRange) {
 	r.locks.Fail(&txn.MovedError{Fragment: r.cfg.Fragment}, func(key []byte) bool {
-		if IndexOf(key) != rowIndex && !r.isGlobal(key) {
+		if keyspace.IndexOf(key) != keyspace.Rows && !r.isGlobal(key) {
 			return false
 		}
-		b, _, ok := placeOf(key)
+		b, _, ok := keyspace.Place(key)
 		return ok && slices.ContainsFunc(ranges, func(r BucketRange) bool { return r.Contains(shardmap.Bucket(b)) })
 	})
 }

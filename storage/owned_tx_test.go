@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
@@ -39,7 +40,7 @@ func TestLockSetOfAnArrivedBucket(t *testing.T) {
 		}
 	}
 	x.locks.Each(func(l *locktable.Lock, _ bool) bool {
-		if BucketOf([]byte(l.Key())) == 150 {
+		if keyspace.BucketOf([]byte(l.Key())) == 150 {
 			t.Fatal("the table has some of the locks")
 		}
 		return true

@@ -111,6 +111,6 @@ func (m *machine) ingest(e *logentry.Ingest) (result, error) {
 	*o.receipt(e.Move) = next
 	m.kvs.again = true // entries of local indexes have the same keys and versions in each stay of a bucket
 	return resDone, logentry.EachIngested(e.Writes, func(at txn.Timestamp, op logentry.Op, key, value []byte) error {
-		return m.kvs.add(op, key, value, uint64(at))
+		return m.kvs.add(op, key, value, at)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -11,14 +12,14 @@ func TestStatisticsOfAssignedBuckets(t *testing.T) {
 	s := newStatistics()
 	var d deltas
 	for _, bucket := range []uint32{0, 255, 256, shardmap.BucketCount - 1, shardmap.BucketCount, shardmap.BucketCount + 1, shardmap.BucketLimit - 1} {
-		d.add(BucketSpan(20000, bucket, bucket+1).Start, 1, 10)
+		d.add(keyspace.BucketSpan(20000, bucket, bucket+1).Start, 1, 10)
 	}
 	if err := s.apply(d.encode()); err != nil {
 		t.Fatal(err)
 	}
 	back := newStatistics()
 	s.all(func(key, value []byte) {
-		if err := back.load(key[len(ownKey(ownStats)):], value); err != nil {
+		if err := back.load(key[len(keyspace.Record(keyspace.Statistics)):], value); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -36,7 +37,7 @@ func TestStatisticsOfAssignedBuckets(t *testing.T) {
 			t.Errorf("count %d is %v, want %v", i, got[i], want[i])
 		}
 	}
-	back.drop(txn.Prefix(IndexPrefix(20000, rowIndex)))
+	back.drop(txn.Prefix(keyspace.IndexPrefix(20000, keyspace.Rows)))
 	if left := back.list(); len(left) != 0 {
 		t.Errorf("dropped with the table, and left: %v", left)
 	}

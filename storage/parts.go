@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
@@ -141,7 +142,7 @@ func encodeOp(op *writebuf.Op, old int, add func(op logentry.Op, key, value []by
 		add(logentry.OpPut, op.Key, op.Value)
 	default:
 		for i := range n {
-			add(logentry.OpPut, chunkKey(op.Key, i), op.Value[i*chunkSize:min((i+1)*chunkSize, len(op.Value))])
+			add(logentry.OpPut, keyspace.ChunkKey(op.Key, i), op.Value[i*chunkSize:min((i+1)*chunkSize, len(op.Value))])
 		}
 		head := logentry.OpPutHead
 		if op.Kept {
@@ -150,12 +151,12 @@ func encodeOp(op *writebuf.Op, old int, add func(op logentry.Op, key, value []by
 		add(head, op.Key, encodeChunkHead(len(op.Value)))
 	}
 	for i := n; i < chunksOf(old); i++ {
-		add(logentry.OpDelete, chunkKey(op.Key, i), nil)
+		add(logentry.OpDelete, keyspace.ChunkKey(op.Key, i), nil)
 	}
 }
 
 func countOp(d *bucketDeltas, op *writebuf.Op, old int) {
-	if !IsRow(op.Key) {
+	if !keyspace.IsRow(op.Key) {
 		return
 	}
 	docs, bytes := 0, 0
@@ -176,7 +177,7 @@ func (t *Tx) oldSize(op *writebuf.Op) (int, error) {
 	if op.Old != writebuf.UnknownSize {
 		return int(op.Old), nil
 	}
-	if !IsRow(op.Key) {
+	if !keyspace.IsRow(op.Key) {
 		return -1, nil
 	}
 	value, _, err := t.r.newest(t.untilTerm(context.Background()), op.Key)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"sort"
 
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -38,7 +39,7 @@ func (k *keySummary) addPiece(writes []byte) error {
 	err := logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
 		switch {
 		case !op.Writes():
-		case TableOf(key) == ownTable:
+		case keyspace.IsOwn(key):
 			if op != logentry.OpDelete && !open {
 				open, p.next = true, n
 			}

@@ -1,12 +1,13 @@
 package storage
 
 import (
-	"encoding/binary"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -64,7 +65,7 @@ func (m *machine) loggedPiece(o *openTxn, i uint64) ([]byte, error) {
 }
 
 func ownPieceOf(t *badger.Txn, o *openTxn, n int) ([]byte, error) {
-	item, err := t.Get(pieceKey(o.id, n))
+	item, err := t.Get(keyspace.PieceKey(o.id, n))
 	if err == badger.ErrKeyNotFound {
 		return nil, damaged("piece %d of the open transaction %s is missing", n, o.id)
 	}
@@ -92,10 +93,6 @@ func (m *machine) eachOwnPiece(o *openTxn, before txn.Timestamp, fn func(writes 
 	return nil
 }
 
-func pieceKey(id txn.ID, n int) []byte {
-	return ownKey(ownPiece, binary.BigEndian.AppendUint32(id[:], uint32(n))...)
-}
-
 // takeOver copies what of o is only in the log to the replica's own keys, at a stamp. How the pieces are cut follows from the
 // entries alone, so it may be done again, at another stamp.
 func (m *machine) takeOver(o *openTxn, at txn.Timestamp) error {
@@ -109,7 +106,7 @@ func (m *machine) takeOver(o *openTxn, at txn.Timestamp) error {
 			if err := o.keys.addPiece(piece); err != nil {
 				return err
 			}
-			return m.kvs.add(logentry.OpPut, pieceKey(o.id, n-1), piece, uint64(at))
+			return m.kvs.set(keyspace.PieceKey(o.id, n-1), piece, at)
 		})
 	})
 	if err != nil {
@@ -127,13 +124,13 @@ func (m *machine) takeOver(o *openTxn, at txn.Timestamp) error {
 	return nil
 }
 
-// eachKey gives a function that calls another with what o has locked, wherever that is now.
+// eachKey returns a function that calls another with what o has locked, wherever that is now.
 func (m *machine) eachKey(o *openTxn) func(fn func(key []byte, mode txn.LockMode) error) error {
 	at := *o
 	return func(fn func(key []byte, mode txn.LockMode) error) error {
 		return m.eachPiece(&at, txn.MaxTimestamp, func(writes []byte) error {
 			return logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
-				if TableOf(key) == ownTable { // a chunk; its row has a key too
+				if keyspace.IsOwn(key) { // a chunk; its row has a key too
 					return nil
 				}
 				return fn(key, op.Mode())
@@ -185,12 +182,12 @@ func (m *machine) dropHold(o *openTxn, at txn.Timestamp) error {
 	if o.hold == nil {
 		return nil
 	}
-	return m.kvs.add(logentry.OpDelete, holdKey(o.id), nil, uint64(at))
+	return m.kvs.remove(keyspace.IDRecord(keyspace.Prepared, o.id), at)
 }
 
 func (m *machine) dropOwnPieces(o *openTxn, at txn.Timestamp) error {
 	for n := range o.own {
-		if err := m.kvs.add(logentry.OpDelete, pieceKey(o.id, n), nil, uint64(at)); err != nil {
+		if err := m.kvs.remove(keyspace.PieceKey(o.id, n), at); err != nil {
 			return err
 		}
 	}

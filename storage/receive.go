@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/storage/writebuf"
@@ -112,13 +113,13 @@ func (c *carrying) pack(batch []Version) (n int, err error) {
 	for n < len(batch) && (n == 0 || c.bytes+len(batch[n].Value) < partBody) {
 		x := &batch[n]
 		if n == 0 || string(x.Key) != string(batch[n-1].Key) {
-			if IsRow(x.Key) {
+			if keyspace.IsRow(x.Key) {
 				if n > 0 && bytes.Compare(x.Key, c.row) <= 0 {
 					break // it may be here already, and is counted when that is in view
 				}
 				c.row = x.Key
 			}
-			if err := checkKey(x.Key); err != nil {
+			if err := keyspace.Check(x.Key); err != nil {
 				return 0, err
 			}
 		}
@@ -128,7 +129,7 @@ func (c *carrying) pack(batch []Version) (n int, err error) {
 		}
 		c.add(key, x)
 		n++
-		if last := n == len(batch) || string(batch[n].Key) != string(x.Key); IsRow(x.Key) && (last || c.bytes+len(batch[n].Value) >= partBody) {
+		if last := n == len(batch) || string(batch[n].Key) != string(x.Key); keyspace.IsRow(x.Key) && (last || c.bytes+len(batch[n].Value) >= partBody) {
 			if err := c.count(key, x); err != nil {
 				return 0, err
 			}
@@ -150,14 +151,14 @@ func (c *carrying) place(key []byte) ([]byte, error) {
 		}
 		return nil, pgerr.New(pgerr.InternalError, "bucket %d is not one that move %d brings here", b, c.move)
 	}
-	return stored(key, p.Arrival), nil
+	return keyspace.Stored(key, p.Arrival), nil
 }
 
 func (c *carrying) add(key []byte, x *Version) {
 	c.newest = max(c.newest, x.At)
 	c.deletes = c.deletes || x.Deleted
 	old := -1
-	if IsRow(key) && x.Before != nil {
+	if keyspace.IsRow(key) && x.Before != nil {
 		old = len(x.Before)
 	}
 	op := writebuf.Op{Key: key, Value: x.Value, Delete: x.Deleted, Kept: x.Kept}

@@ -13,9 +13,11 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
@@ -206,7 +208,7 @@ func (r *Replica) openFiles() (err error) {
 	}
 	r.stats = stats
 	r.exact = newExactScanner(r)
-	r.machine = &machine{r: r, s: s, kvs: newBatch(r), expired: map[byte]txn.Timestamp{}}
+	r.machine = &machine{r: r, s: s, kvs: newBatch(r), expired: map[keyspace.Kind]txn.Timestamp{}}
 	r.installs = newInstaller(r)
 	r.drops, err = openDropper(r)
 	return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -48,7 +49,7 @@ func testContext(t testing.TB) context.Context {
 
 // rowKey is the key of row n of table 20000.
 func rowKey(n int) []byte {
-	return append(RowPrefix(20000, uint32(n)%(1<<20), 1), fmt.Sprintf("row-%06d", n)...)
+	return append(keyspace.RowPrefix(20000, uint32(n)%(1<<20), 1), fmt.Sprintf("row-%06d", n)...)
 }
 
 // commitRow writes one row in a transaction of its own.
@@ -227,9 +228,9 @@ func scanAll(t testing.TB, tx *Tx, T txn.Timestamp, reverse bool) (out string) {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	err = v.Scan(ctx, TableSpan(20000), reverse, func(k, val []byte) error {
+	err = v.Scan(ctx, keyspace.TableSpan(20000), reverse, func(k, val []byte) error {
 		var n int
-		fmt.Sscanf(string(PrimaryKeyOf(k)), "row-%d", &n)
+		fmt.Sscanf(string(keyspace.PrimaryKeyOf(k)), "row-%d", &n)
 		out += fmt.Sprintf("%d=%s ", n, val)
 		return nil
 	})
@@ -287,7 +288,7 @@ func TestClosedBeneathScan(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	err = v.Scan(t.Context(), TableSpan(TableOf(rowKey(1))), false, func(_, _ []byte) error {
+	err = v.Scan(t.Context(), keyspace.TableSpan(keyspace.TableOf(rowKey(1))), false, func(_, _ []byte) error {
 		if n++; n == 3 {
 			return r.Close()
 		}

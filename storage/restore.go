@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -40,7 +41,7 @@ func (m *machine) restoreFrame(got *restored, b []byte) error {
 	case frameStat:
 		k, v := r.Bytes(), r.Bytes()
 		if r.Err == nil && len(k) > 5 {
-			return got.stats.load(k[5:], v)
+			return got.stats.load(keyspace.RestOf(k), v)
 		}
 	case frameState:
 		s, err := decodeCheckpoint(b[1:])
@@ -81,10 +82,10 @@ func (m *machine) adopt(got *restored, covered uint64) error {
 	}
 	t := m.r.db.NewTransactionAt(uint64(got.state.stamp), false)
 	defer t.Discard()
-	if err := eachOwn(t, ownDecision, got.state.loadDecision); err != nil {
+	if err := eachOwn(t, keyspace.Decision, got.state.loadDecision); err != nil {
 		return err
 	}
-	if err := eachOwn(t, ownHold, got.state.loadHold); err != nil {
+	if err := eachOwn(t, keyspace.Prepared, got.state.loadHold); err != nil {
 		return err
 	}
 	before := m.s
@@ -114,7 +115,7 @@ func (m *machine) adoptOpen(o *openTxn, from *received, at txn.Timestamp) error 
 	for _, w := range from.writes {
 		err := cutPieces(w, func(piece []byte) error {
 			o.own++
-			return m.kvs.add(logentry.OpPut, pieceKey(o.id, o.own-1), piece, uint64(at))
+			return m.kvs.set(keyspace.PieceKey(o.id, o.own-1), piece, at)
 		})
 		if err != nil {
 			return err
@@ -173,5 +174,5 @@ func statRecord(k statKey, v statValue) (key, value []byte) {
 		rest = binary.BigEndian.AppendUint32(rest, k.group)
 	}
 	b := binary.AppendVarint([]byte{1}, v.docs)
-	return ownKey(ownStats, rest...), binary.AppendVarint(b, v.bytes)
+	return keyspace.Record(keyspace.Statistics, rest...), binary.AppendVarint(b, v.bytes)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -38,9 +39,9 @@ func (r *Replica) StoredKeys(ctx context.Context, table, bucket uint32) (keys []
 	_, all := r.MoveSize(ranges)
 	step := max(all/storedKeys, 1)
 	next := int64(0)
-	err = v.Scan(ctx, BucketSpan(table, bucket, bucket+1), false, func(key, value []byte) error {
+	err = v.Scan(ctx, keyspace.BucketSpan(table, bucket, bucket+1), false, func(key, value []byte) error {
 		if size >= next {
-			keys = append(keys, KeyAt{bytes.Clone(PrimaryKeyOf(key)), size})
+			keys = append(keys, KeyAt{bytes.Clone(keyspace.PrimaryKeyOf(key)), size})
 			next = size + step
 		}
 		size += int64(len(key) + len(value))

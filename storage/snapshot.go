@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/internal/dirsync"
 )
 

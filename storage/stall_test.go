@@ -10,6 +10,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -271,7 +272,7 @@ func TestLeastRoom(t *testing.T) {
 	leader.several.Store(true)
 	leader.term.Store(1)
 	alone := &Replica{}
-	row, record, removed := kv{key: rowKey(1)}, kv{key: ownKey(ownDrop, 1)}, kv{key: rowKey(1), op: logentry.OpDelete}
+	row, record, removed := kv{key: rowKey(1)}, kv{key: keyspace.Record(keyspace.Deletion, 1)}, kv{key: rowKey(1), op: logentry.OpDelete}
 	for _, c := range []struct {
 		name            string
 		r               *Replica

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -51,7 +53,7 @@ type openTxn struct {
 	attempt  int
 	implied  bool // it is committed once all its writers have prepared at C
 	writers  []txn.FragmentID
-	hold     *logentry.Preparation // of a held transaction; its writes are under ownHold, not in the log
+	hold     *logentry.Preparation // of a held transaction; its writes are under own keys, not in the log
 	since    time.Time             // when this process learned of it; starts recovery, decides nothing
 }
 
@@ -102,7 +104,7 @@ func firstOf(first uint64, indexes []uint64) uint64 {
 	return first
 }
 
-// checkpointFormat is the format byte of the record under ownApplied. In format 1 an open transaction's statistics and the
+// checkpointFormat is the format byte of the record keyspace.Checkpoint. In format 1 an open transaction's statistics and the
 // number of its parts are in the log alone; before format 3 no outcomes were saved, before format 4 no commit was implied, before format 5
 // a commit was applied with all its rows, before format 6 no bucket was ever moved, before format 7 the statistics of open
 // transactions did not name buckets.
@@ -226,7 +228,7 @@ func loadState(db *badger.DB) (*state, *statistics, error) {
 	stats := newStatistics()
 	t := db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
-	item, err := t.Get(ownKey(ownApplied))
+	item, err := t.Get(keyspace.Record(keyspace.Checkpoint))
 	if err == badger.ErrKeyNotFound {
 		return newState(), stats, nil
 	}
@@ -240,16 +242,16 @@ func loadState(db *badger.DB) (*state, *statistics, error) {
 	// Keys at stamps above the checkpoint's may be there already: pieces of entries that will be applied again.
 	at := db.NewTransactionAt(uint64(s.stamp), false)
 	defer at.Discard()
-	if err := eachOwn(at, ownDecision, s.loadDecision); err != nil {
+	if err := eachOwn(at, keyspace.Decision, s.loadDecision); err != nil {
 		return nil, nil, err
 	}
-	if err := eachOwn(at, ownHold, s.loadHold); err != nil {
+	if err := eachOwn(at, keyspace.Prepared, s.loadHold); err != nil {
 		return nil, nil, err
 	}
-	if err := eachOwn(at, ownStats, stats.load); err != nil {
+	if err := eachOwn(at, keyspace.Statistics, stats.load); err != nil {
 		return nil, nil, err
 	}
-	return s, stats, eachOwn(at, ownExact, stats.exact.load)
+	return s, stats, eachOwn(at, keyspace.BucketCounts, stats.exact.load)
 }
 
 func (s *state) loadDecision(rest, v []byte) error {
@@ -262,8 +264,8 @@ func (s *state) loadDecision(rest, v []byte) error {
 }
 
 // eachOwn calls fn for every record of kind, with the key after the kind.
-func eachOwn(t *badger.Txn, kind byte, fn func(rest, value []byte) error) error {
-	prefix := ownKey(kind)
+func eachOwn(t *badger.Txn, kind keyspace.Kind, fn func(rest, value []byte) error) error {
+	prefix := keyspace.Record(kind)
 	opt := badger.IteratorOptions{Prefix: prefix}
 	it := t.NewIterator(opt)
 	defer it.Close()

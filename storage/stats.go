@@ -9,6 +9,7 @@ import (
 
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -69,7 +70,7 @@ func (d *deltas) add(key []byte, docs, bytes int) {
 	if *d == nil {
 		*d = deltas{}
 	}
-	k := statKey{TableOf(key), groupOf(BucketOf(key))}
+	k := statKey{keyspace.TableOf(key), groupOf(keyspace.BucketOf(key))}
 	v := (*d)[k]
 	(*d)[k] = statValue{v.docs + int64(docs), v.bytes + int64(bytes)}
 }
@@ -141,7 +142,7 @@ func (s *statistics) drop(span txn.Span) {
 // within tells whether a group lies in span entirely.
 func (k statKey) within(span txn.Span) bool {
 	from, to := groupBounds(k.group)
-	whole := BucketSpan(k.table, from, to)
+	whole := keyspace.BucketSpan(k.table, from, to)
 	return span.Contains(whole.Start) && (len(span.End) == 0 || string(span.End) >= string(whole.End))
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/internal/sparse"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/storage/logentry"

@@ -9,7 +9,9 @@ import (
 	"io"
 
 	"github.com/dgraph-io/badger/v4"
+
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -150,8 +152,8 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 	it := c.it
 	for it.Rewind(); it.Valid(); it.Next() {
 		item := it.Item()
-		if k := item.Key(); len(k) > 4 && TableOf(k) == ownTable && (k[4] == ownApplied || k[4] == ownStats || k[4] == ownExact) {
-			continue // the frozen ones come last; each replica counts by bucket for itself
+		if comesLast(item.Key()) {
+			continue
 		}
 		del := item.IsDeletedOrExpired()
 		b := []byte{byte(frameKey), codec.Bool(del), item.UserMeta()}
@@ -169,6 +171,16 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 	}
 	turn.leave()
 	return writeFrozen(w, f)
+}
+
+// comesLast reports whether a key is left out of a stream's keys: of records that the stream has
+// frozen at its end, and of counts by bucket, which each replica makes for itself.
+func comesLast(key []byte) bool {
+	if len(key) <= 4 || !keyspace.IsOwn(key) {
+		return false
+	}
+	kind := keyspace.KindOf(key)
+	return kind == keyspace.Checkpoint || kind == keyspace.Statistics || kind == keyspace.BucketCounts
 }
 
 func writeFrozen(w *bufio.Writer, f *frozen) error {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -241,7 +243,7 @@ func same(t *testing.T, a, b *Replica) {
 	dump := func(r *Replica) (out []string) {
 		txn := r.db.NewTransactionAt(uint64(a.Applied()), false)
 		defer txn.Discard()
-		c := newCursor(txn, TableSpan(20000), false)
+		c := newCursor(txn, keyspace.TableSpan(20000), false)
 		defer c.it.Close()
 		for ; c.valid(); c.it.Next() {
 			err := emit(txn, c.it.Item(), func(k, v []byte) error {

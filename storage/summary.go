@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"slices"
 
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -32,7 +33,7 @@ func (k *keySummary) add(writes []byte) error {
 		return err
 	}
 	return logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
-		if !op.Writes() || TableOf(key) == ownTable { // a reader does not wait for locks; a chunk's row has a key too
+		if !op.Writes() || keyspace.IsOwn(key) { // a reader does not wait for locks; a chunk's row has a key too
 			return nil
 		}
 		of := binary.BigEndian.Uint64(key)

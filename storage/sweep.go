@@ -23,7 +23,7 @@ func (m *machine) sweep(e *logentry.Sweep) (result, error) {
 	}
 	m.kvs.again = true // it may be swept twice
 	for _, k := range e.Keys {
-		if err := m.kvs.add(logentry.OpDelete, k, nil, uint64(e.At)); err != nil {
+		if err := m.kvs.remove(k, e.At); err != nil {
 			return 0, err
 		}
 	}

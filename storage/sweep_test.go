@@ -3,6 +3,7 @@ package storage
 import (
 	"testing"
 
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -11,8 +12,8 @@ import (
 func TestSweep(t *testing.T) {
 	m, ctx := openMover(t), testContext(t)
 	a, b := m.c.rs[0], m.c.rs[1]
-	prefix := IndexPrefix(movedTable, 1)
-	key := func(name string) []byte { return append(IndexPrefix(movedTable, 1), name...) }
+	prefix := keyspace.IndexPrefix(movedTable, 1)
+	key := func(name string) []byte { return append(keyspace.IndexPrefix(movedTable, 1), name...) }
 	of := func(bucket uint32) string { return string([]byte{byte(bucket >> 16), byte(bucket >> 8), byte(bucket)}) }
 	bucketOf := func(v []byte) (uint32, bool) {
 		return uint32(v[0])<<16 | uint32(v[1])<<8 | uint32(v[2]), true

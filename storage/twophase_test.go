@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -172,7 +173,7 @@ func TestReaderWaitsForPrepared(t *testing.T) {
 	if _, err := v.Get(short, rowKey(1)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("T3: a read at %s must wait for what is prepared at %s: %v", T, C, err)
 	}
-	if err := v.Scan(short, TableSpan(20000), false, func(_, _ []byte) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+	if err := v.Scan(short, keyspace.TableSpan(20000), false, func(_, _ []byte) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("T3: so must a scan: %v", err)
 	}
 	d := txn.Decision{ID: id, C: C, Outcome: txn.Committed}

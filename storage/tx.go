@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/scratch"
@@ -260,7 +261,7 @@ func (t *Tx) Put(key, value []byte) error {
 func (t *Tx) Delete(key []byte) error { return t.put(logentry.OpDelete, key, nil) }
 
 func (t *Tx) put(kind logentry.Op, key, value []byte) error {
-	if err := checkKey(key); err != nil {
+	if err := keyspace.Check(key); err != nil {
 		return err
 	}
 	key, err := t.placeNow(key)
@@ -284,7 +285,7 @@ func (t *Tx) put(kind logentry.Op, key, value []byte) error {
 		t.puts.Store(true)
 	}
 	old := int32(writebuf.UnknownSize)
-	if IsRow(key) {
+	if keyspace.IsRow(key) {
 		if l := t.locks.Find(key); l != nil {
 			if l.Row.Known {
 				old = l.Row.Size

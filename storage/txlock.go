@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -79,7 +80,7 @@ func (t *Tx) LockNewest(ctx context.Context, key []byte) error {
 }
 
 func (t *Tx) lock(ctx context.Context, key []byte, req txn.LockRequest) (*locktable.Lock, error) {
-	if err := checkKey(key); err != nil {
+	if err := keyspace.Check(key); err != nil {
 		return nil, err
 	}
 	if req.Mode < txn.KeyShare || req.Mode > txn.Update {
@@ -143,7 +144,7 @@ func (t *Tx) learn(ctx context.Context, key []byte, l *locktable.Lock, noWait bo
 
 func (t *Tx) learnWithin(ctx context.Context, key []byte, l *locktable.Lock, noWait bool) error {
 	stays, wait := l.Mode() >= txn.Share, t.untilTerm(ctx)
-	if stays || !IsRow(key) {
+	if stays || !keyspace.IsRow(key) {
 		if noWait && t.r.preparedWriter(txn.MaxTimestamp, t.id, key) != nil {
 			return txn.ErrLocked
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -285,7 +286,7 @@ func lockList(r *Replica) string {
 	locks, _ := r.Locks(1000)
 	for _, l := range locks {
 		var n int
-		if _, err := fmt.Sscanf(string(PrimaryKeyOf(l.Key)), "row-%d", &n); err == nil && l.Granted {
+		if _, err := fmt.Sscanf(string(keyspace.PrimaryKeyOf(l.Key)), "row-%d", &n); err == nil && l.Granted {
 			out = append(out, fmt.Sprint(n, " ", l.Mode))
 		}
 	}

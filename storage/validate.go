@@ -7,8 +7,10 @@ import (
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -235,11 +237,11 @@ func (v *validation) scan(to txn.Timestamp) error {
 // scanSpan has an iterator of its own, which ends with the span: Badger looks for the next version above done however far that is, which for one of all spans
 // was a walk over the table for each key that was read.
 func (v *validation) scanSpan(t *badger.Txn, s txn.Span) error {
-	it := t.NewIterator(badger.IteratorOptions{AllVersions: true, SinceTs: uint64(v.done), Prefix: commonPrefix(s)})
+	it := t.NewIterator(badger.IteratorOptions{AllVersions: true, SinceTs: uint64(v.done), Prefix: keyspace.CommonPrefix(s)})
 	defer it.Close()
 	end := s.End
 	if len(end) == 0 {
-		end = ownSpace
+		end = keyspace.End
 	}
 	if it.Seek(s.Start); it.Valid() && bytes.Compare(it.Item().Key(), end) < 0 {
 		item := it.Item()
@@ -254,9 +256,9 @@ const readConflict = "could not serialize access due to read/write dependencies 
 func (v *validation) conflict(key []byte, version txn.Timestamp, deleted bool) error {
 	c := &txn.ConflictError{Key: v.r.given(key), Version: version, T: v.from, Other: v.r.writerAt(version), Deleted: deleted, Read: true}
 	c.Err = pgerr.New(pgerr.SerializationFailure, readConflict).WithHint("The transaction might succeed if retried.")
-	what := fmt.Sprintf("An entry of index %d of table %d", IndexOf(key), TableOf(key))
-	if IsRow(key) {
-		what = fmt.Sprintf("Row \\x%x of table %d", PrimaryKeyOf(key), TableOf(key))
+	what := fmt.Sprintf("An entry of index %d of table %d", keyspace.IndexOf(key), keyspace.TableOf(key))
+	if keyspace.IsRow(key) {
+		what = fmt.Sprintf("Row \\x%x of table %d", keyspace.PrimaryKeyOf(key), keyspace.TableOf(key))
 	}
 	c.Err = c.Err.WithDetail("%s", c.Detail("%s", what))
 	return c

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -100,7 +101,7 @@ func TestSerializable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	other := func(n int) []byte { return append(RowPrefix(20001, uint32(n), 1), "row"...) }
+	other := func(n int) []byte { return append(keyspace.RowPrefix(20001, uint32(n), 1), "row"...) }
 	cases := []struct {
 		name string
 		read func(s *serial) // by the second
@@ -111,13 +112,13 @@ func TestSerializable(t *testing.T) {
 		{"point, one fragment", func(s *serial) { s.get(0, rowKey(1)) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(1)) }, false},
 		{"point that is empty", func(s *serial) { s.get(0, rowKey(50)) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(50)) }, false},
 		{"another point", func(s *serial) { s.get(0, rowKey(1)) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(2)) }, true},
-		{"phantom", func(s *serial) { s.scan(0, TableSpan(20000), false, 0) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(50)) }, false},
-		{"phantom in nothing", func(s *serial) { s.scan(0, TableSpan(20001), false, 0) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, other(3)) }, false},
-		{"another table", func(s *serial) { s.scan(0, TableSpan(20000), false, 0) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, other(3)) }, true},
-		{"behind the limit", func(s *serial) { s.scan(0, TableSpan(20000), false, 2) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(5)) }, true},
-		{"before the limit", func(s *serial) { s.scan(0, TableSpan(20000), false, 2) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(1)) }, false},
-		{"backwards, behind the limit", func(s *serial) { s.scan(0, TableSpan(20000), true, 2) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(1)) }, true},
-		{"backwards, before the limit", func(s *serial) { s.scan(0, TableSpan(20000), true, 2) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(50)) }, false},
+		{"phantom", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), false, 0) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(50)) }, false},
+		{"phantom in nothing", func(s *serial) { s.scan(0, keyspace.TableSpan(20001), false, 0) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, other(3)) }, false},
+		{"another table", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), false, 0) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, other(3)) }, true},
+		{"behind the limit", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), false, 2) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(5)) }, true},
+		{"before the limit", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), false, 2) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(1)) }, false},
+		{"backwards, behind the limit", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), true, 2) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(1)) }, true},
+		{"backwards, before the limit", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), true, 2) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(50)) }, false},
 		{"deletion", func(s *serial) { s.get(0, rowKey(1)) }, 0, func(t *testing.T, s *serial) {
 			mustPut(t, s, 0, rowKey(1))
 			if err := s.parts[0].Delete(rowKey(1)); err != nil {
@@ -343,7 +344,7 @@ func TestReadSetIsBounded(t *testing.T) {
 	var s readSet
 	var keys [][]byte
 	for i := range 40_000 {
-		key := fmt.Appendf(RowPrefix(uint32(20000+i%3), uint32(i%977), 1), "row-%06d", i)
+		key := fmt.Appendf(keyspace.RowPrefix(uint32(20000+i%3), uint32(i%977), 1), "row-%06d", i)
 		keys = append(keys, key)
 		s.point(key, txn.Timestamp(100+i))
 	}
@@ -360,7 +361,7 @@ func TestReadSetIsBounded(t *testing.T) {
 		if bytes.Compare(spans[i].End, x.Start) > 0 || len(spans[i].End) == 0 {
 			t.Fatalf("spans %x and %x", spans[i], x)
 		}
-		if TableOf(x.Start) != TableOf(x.End) {
+		if keyspace.TableOf(x.Start) != keyspace.TableOf(x.End) {
 			t.Fatalf("a span over two tables: %x", x)
 		}
 	}

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
+
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -173,7 +175,7 @@ func readChunks(t *badger.Txn, item *badger.Item) ([]byte, error) {
 	}
 	value := make([]byte, 0, size)
 	for i := range n {
-		c, err := t.Get(chunkKey(item.Key(), i))
+		c, err := t.Get(keyspace.ChunkKey(item.Key(), i))
 		if err == nil {
 			err = c.Value(func(b []byte) error { value = append(value, b...); return nil })
 		}
@@ -212,7 +214,7 @@ func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(ke
 		}
 	}()
 	if len(span.End) == 0 {
-		span.End = ownSpace
+		span.End = keyspace.End
 	}
 	if span.Empty() {
 		return nil
@@ -302,7 +304,7 @@ type cursor struct {
 func newCursor(t *badger.Txn, span txn.Span, reverse bool) *cursor {
 	opt := badger.IteratorOptions{Reverse: reverse}
 	if !reverse {
-		opt.Prefix = commonPrefix(span)
+		opt.Prefix = keyspace.CommonPrefix(span)
 		c := &cursor{it: t.NewIterator(opt), bound: span.End}
 		c.it.Seek(span.Start)
 		return c
@@ -324,15 +326,6 @@ func (c *cursor) close() {
 	if c != nil {
 		c.it.Close()
 	}
-}
-
-// commonPrefix gives the bytes with which every key of span begins: it lets Badger leave tables out.
-func commonPrefix(s txn.Span) []byte {
-	n := 0
-	for n < len(s.Start) && n < len(s.End) && s.Start[n] == s.End[n] {
-		n++
-	}
-	return s.Start[:n]
 }
 
 func (c *cursor) valid() bool {

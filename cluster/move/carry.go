@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -104,8 +105,8 @@ func (c *carrier) key(ctx context.Context, versions []storage.Version) error {
 			return nil
 		}
 	}
-	if key := versions[0].Key; !storage.IsRow(key) {
-		table, index := storage.TableOf(key), storage.IndexOf(key)
+	if key := versions[0].Key; !keyspace.IsRow(key) {
+		table, index := keyspace.TableOf(key), keyspace.IndexOf(key)
 		c.globals[[2]uint32{table, index}] = true
 		c.s.target.Global(table, index) // which its catalog may not know yet
 	}
@@ -115,13 +116,13 @@ func (c *carrier) key(ctx context.Context, versions []storage.Version) error {
 		}
 	}
 	key := versions[0].Key
-	if !storage.IsRow(key) {
+	if !keyspace.IsRow(key) {
 		return nil
 	}
 	if versions[0].Before == nil && !versions[len(versions)-1].Deleted {
 		c.documents++
 	}
-	if err := c.learn(ctx, storage.TableOf(key)); err != nil {
+	if err := c.learn(ctx, keyspace.TableOf(key)); err != nil {
 		return err
 	}
 	return c.entries(ctx, versions)
@@ -184,10 +185,10 @@ func rowVersion(v *storage.Version, at txn.Timestamp) exec.RowVersion {
 // rename has the versions of a row be of the new segment that its primary key belongs to; ours is false of what is not the table's, as rows of before a TRUNCATE.
 func (c *carrier) rename(versions []storage.Version) (ours bool) {
 	key := versions[0].Key
-	if c.named == nil || !storage.IsRow(key) || storage.TableOf(key) != c.named.StorageID {
+	if c.named == nil || !keyspace.IsRow(key) || keyspace.TableOf(key) != c.named.StorageID {
 		return false
 	}
-	named := storage.InBucket(key, uint32(c.segmentOf(storage.PrimaryKeyOf(key))))
+	named := keyspace.InBucket(key, uint32(c.segmentOf(keyspace.PrimaryKeyOf(key))))
 	for i := range versions {
 		versions[i].Key = named
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -96,7 +97,9 @@ func TestFragmentSurvivesItsLeader(t *testing.T) {
 	t.Parallel()
 	c := newTrio(t, 0, nil)
 	f := c.fragment(t, 9)
-	key := func(i int) []byte { return append(storage.RowPrefix(20000, uint32(i), 1), fmt.Sprintf("row-%d", i)...) }
+	key := func(i int) []byte {
+		return append(keyspace.RowPrefix(20000, uint32(i), 1), fmt.Sprintf("row-%d", i)...)
+	}
 	for i := range 10 {
 		f.put(t, -1, key(i), fmt.Sprintf("before %d", i))
 	}

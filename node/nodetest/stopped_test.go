@@ -16,7 +16,7 @@ import (
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/sql/types"
-	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 )
 
 // checkStopped checks the directories of stopped nodes. It returns the rows that report a fault,
@@ -144,7 +144,7 @@ func remove(t *testing.T, n *Node, table *catalog.Table, key int64) {
 			t.Fatal(err)
 		}
 		read := db.NewTransactionAt(1<<64-1, false)
-		it := read.NewIterator(badger.IteratorOptions{Prefix: storage.IndexPrefix(table.StorageID, 0)})
+		it := read.NewIterator(badger.IteratorOptions{Prefix: keyspace.IndexPrefix(table.StorageID, 0)})
 		w := db.NewManagedWriteBatch()
 		for it.Rewind(); it.Valid(); it.Next() {
 			if k := it.Item().KeyCopy(nil); bytes.HasSuffix(k, tail) {
