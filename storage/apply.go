@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
@@ -42,7 +43,7 @@ type machine struct {
 	fresh   atomic.Bool // nothing was applied since a stream was restored
 	s       *state
 	log     raft.LogStore // from which pieces are read again
-	kvs     kvBatch
+	kvs     engine.Batch
 	effects effects
 	writers lastWriters
 	many    []result                        // of an entry with several answers
@@ -115,7 +116,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 
 // halts notes that nothing is applied any more if that is what err says, and reports whether it does.
 func halts(m *machine, err error) bool {
-	if errors.Is(err, errHalted) {
+	if errors.Is(err, engine.ErrHalted) {
 		m.halted = err
 		return true
 	}
@@ -140,13 +141,13 @@ func (m *machine) applyIn(l *raft.Log) (result, error) {
 // finish makes a batch durable in Badger's sense and visible, and writes a checkpoint now and then.
 func (m *machine) finish() error {
 	m.r.fault("apply.write")
-	if err := m.kvs.flush(); err != nil {
+	if err := m.kvs.Flush(); err != nil {
 		return err
 	}
 	m.r.fault("apply.written")
 	m.r.publish(m.s, &m.effects)
 	m.effects = effects{}
-	if due := m.bytes >= checkpointBytes || m.entries >= checkpointEntries; due && m.r.stall.open(&m.kvs) {
+	if due := m.bytes >= checkpointBytes || m.entries >= checkpointEntries; due && m.r.db.MayWrite(&m.kvs) {
 		return m.checkpoint()
 	}
 	return nil // without room the checkpoint can wait: reads need what was applied
@@ -168,22 +169,22 @@ func (m *machine) checkpoint() error {
 	}
 	err := m.r.stats.checkpoint(func(k, v []byte) error {
 		if v == nil {
-			return m.kvs.remove(k, at)
+			return m.kvs.Remove(k, at)
 		}
-		return m.kvs.set(k, v, at)
+		return m.kvs.Set(k, v, at)
 	})
 	if err != nil {
 		return err
 	}
-	if err := m.kvs.flush(); err != nil {
+	if err := m.kvs.Flush(); err != nil {
 		return err
 	}
 	m.r.fault("checkpoint.before")
 	record, again := m.s.encode()
-	if err := m.kvs.set(keyspace.Record(keyspace.Checkpoint), record, at); err != nil {
+	if err := m.kvs.Set(keyspace.Record(keyspace.Checkpoint), record, at); err != nil {
 		return err
 	}
-	if err := m.kvs.flush(); err != nil {
+	if err := m.kvs.Flush(); err != nil {
 		return err
 	}
 	m.r.fault("checkpoint.after")

@@ -74,7 +74,7 @@ func (m *machine) install(ops []byte, version txn.Timestamp) error {
 		if !op.Writes() {
 			return nil
 		}
-		return m.kvs.add(op, key, value, version)
+		return m.kvs.Add(op, key, value, version)
 	})
 }
 
@@ -168,7 +168,7 @@ func (m *machine) decideCommit(id txn.ID, C txn.Timestamp, writers []txn.Fragmen
 	m.s.decided[id] = d
 	m.effects.decided = append(m.effects.decided, d)
 	stamp := m.s.stamp
-	if err := m.kvs.set(keyspace.IDRecord(keyspace.Decision, id), encodeDecision(d, false), stamp); err != nil {
+	if err := m.kvs.Set(keyspace.IDRecord(keyspace.Decision, id), encodeDecision(d, false), stamp); err != nil {
 		return 0, err
 	}
 	return resCommitted, m.installOpen(o, stamp)
@@ -227,20 +227,20 @@ func (m *machine) forget(resolved []txn.ID) error {
 		delete(m.s.decided, id)
 		m.effects.forgotten = append(m.effects.forgotten, id)
 		ids = append(ids, id)
-		if err := m.kvs.set(keyspace.IDRecord(keyspace.Decision, id), encodeDecision(d, true), stamp); err != nil {
+		if err := m.kvs.Set(keyspace.IDRecord(keyspace.Decision, id), encodeDecision(d, true), stamp); err != nil {
 			return err
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := m.kvs.set(keyspace.StampRecord(keyspace.Forgotten, stamp), encodeForgotten(ids), stamp); err != nil {
+	if err := m.kvs.Set(keyspace.StampRecord(keyspace.Forgotten, stamp), encodeForgotten(ids), stamp); err != nil {
 		return err
 	}
 	return m.expire(keyspace.Forgotten, func(b []byte) error {
 		ids, err := forgotten(b)
 		for _, id := range ids {
-			if err := m.kvs.remove(keyspace.IDRecord(keyspace.Decision, id), stamp); err != nil {
+			if err := m.kvs.Remove(keyspace.IDRecord(keyspace.Decision, id), stamp); err != nil {
 				return err
 			}
 		}

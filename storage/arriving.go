@@ -62,9 +62,9 @@ func (r *Replica) arriving(T txn.Timestamp) (out []txn.Span, err error) {
 	if len(job.left) == 0 && !swept {
 		return nil, nil
 	}
-	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer t.Discard()
-	err = eachIndex(t, func(x logentry.Index) error {
+	t := r.db.At(txn.MaxTimestamp)
+	defer t.Close()
+	err = t.EachIndex(func(x logentry.Index) error {
 		switch {
 		case x.Index == keyspace.Rows:
 		case r.global(x):

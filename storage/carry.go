@@ -6,8 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/ownership"
@@ -88,8 +87,8 @@ func (r *Replica) readVersions(ctx context.Context, req ReadRequest, own *ownedB
 	oldest, release := r.holdOldest()
 	defer release()
 	v := &versionReader{ctx: ctx, r: r, req: req, T: T, fn: fn, since: req.Since}
-	v.t = r.db.NewTransactionAt(uint64(T), false)
-	defer v.t.Discard()
+	v.t = r.db.At(T)
+	defer v.t.Close()
 	v.watermark = oldest
 	if err := v.read(own); err != nil {
 		return ReadResult{}, err
@@ -139,7 +138,7 @@ type versionReader struct {
 	ctx       context.Context
 	r         *Replica
 	req       ReadRequest
-	t         *badger.Txn
+	t         engine.Snapshot
 	T         txn.Timestamp
 	since     txn.Timestamp
 	watermark txn.Timestamp
@@ -150,7 +149,7 @@ type versionReader struct {
 }
 
 func (v *versionReader) read(own *ownedBuckets) error {
-	err := eachIndex(v.t, func(x logentry.Index) error {
+	err := v.t.EachIndex(func(x logentry.Index) error {
 		if x.Index != keyspace.Rows && !v.r.global(x) {
 			return nil
 		}
@@ -181,39 +180,33 @@ func (v *versionReader) readPiece(x logentry.Index, p ownership.Piece) error {
 			span.Start = maxBytes(span.Start, from)
 		}
 	}
-	it := v.iterate(span)
-	defer it.Close()
-	for it.Seek(span.Start); it.Valid() && span.Contains(it.Item().Key()); {
-		key := it.Item().KeyCopy(nil)
+	c := v.t.AllVersions(span, v.since) // a move's last read, for which writes wait, is of what has changed alone
+	defer c.Close()
+	for c.Valid() {
+		key := c.Item().KeyCopy()
 		if v.keys++; v.keys%ctxEvery == 0 && v.ctx.Err() != nil {
 			return v.ctx.Err()
 		}
 		if !of.holdsStored(key) {
-			passBy(it, x, of)
+			passBy(c, x, of)
 			continue
 		}
-		if err := v.readKey(it, key); err != nil {
+		if err := v.readKey(c, key); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// iterate gives an iterator for a span. Tables of Badger without anything above since are not even opened: a move's last read, for which writes wait, is of what has
-// changed alone. Badger looks for the next version above since however far that is, so it has to be told where the span ends, or each index of which there is nothing
-// would cost a walk over all that is behind it.
-func (v *versionReader) iterate(span txn.Span) *badger.Iterator {
-	return v.t.NewIterator(badger.IteratorOptions{AllVersions: true, SinceTs: uint64(v.since), Prefix: keyspace.CommonPrefix(span)})
-}
-
-// passBy leaves keys of other arrivals behind: they have been here, in few or many versions, and of a bucket there may be many.
-func passBy(it *badger.Iterator, x logentry.Index, of leftRange) {
+// passBy passes keys of other generations of buckets: these have few or many versions, and a bucket
+// may have many generations.
+func passBy(c *engine.Cursor, x logentry.Index, of leftRange) {
 	for range passedBy {
-		if it.Next(); !it.Valid() || of.holdsStored(it.Item().Key()) {
+		if c.Next(); !c.Valid() || of.holdsStored(c.Item().Key()) {
 			return
 		}
 	}
-	key := it.Item().Key()
+	key := c.Item().Key()
 	b, a, ok := keyspace.Place(key)
 	if !ok || x.Index != keyspace.Rows || a == of.arrival || !keyspace.InIndex(x, key) {
 		return
@@ -221,15 +214,16 @@ func passBy(it *badger.Iterator, x logentry.Index, of leftRange) {
 	if a > of.arrival {
 		b++
 	}
-	it.Seek(keyspace.RowPrefix(x.Table, b, of.arrival))
+	c.Seek(keyspace.RowPrefix(x.Table, b, of.arrival))
 }
 
 const passedBy = 16
 
 // found is a version as the iterator finds it, the newest first.
 type found struct {
-	at      uint64
-	meta    byte
+	at      txn.Timestamp
+	large   bool
+	kept    bool
 	deleted bool
 	value   []byte // nil: to be read again, for it is large, or there are many
 }
@@ -237,26 +231,26 @@ type found struct {
 const maxKept = 1 << 20 // bytes of the values of one key
 
 // readKey takes the versions of one key, and leaves the iterator behind them.
-func (v *versionReader) readKey(it *badger.Iterator, key []byte) error {
+func (v *versionReader) readKey(c *engine.Cursor, key []byte) error {
 	var list []found
 	kept := 0
 	before := false // nobody can need what is left
-	for ; it.Valid() && bytes.Equal(it.Item().Key(), key); it.Next() {
-		item := it.Item()
+	for ; c.Valid() && bytes.Equal(c.Item().Key(), key); c.Next() {
+		item := c.Item()
 		if before {
 			continue
 		}
-		f := found{at: item.Version(), meta: item.UserMeta(), deleted: item.IsDeletedOrExpired()}
-		if v.since == 0 && f.at <= uint64(v.watermark) {
+		f := found{at: item.At(), large: item.Large(), kept: item.Kept(), deleted: item.Deleted()}
+		if v.since == 0 && f.at <= v.watermark {
 			before = true
 			if f.deleted {
 				continue // nobody can read what it has deleted
 			}
 		}
-		if f.meta&headMeta == 0 && !f.deleted && kept < maxKept {
+		if !f.large && !f.deleted && kept < maxKept {
 			var err error
-			if f.value, err = item.ValueCopy([]byte{}); err != nil {
-				return readError(err)
+			if f.value, err = item.Value(); err != nil {
+				return err
 			}
 			kept += len(f.value)
 		}
@@ -270,9 +264,9 @@ func (v *versionReader) before(key []byte) ([]byte, error) {
 	if v.since == 0 || !keyspace.IsRow(key) {
 		return nil, nil
 	}
-	t := v.r.db.NewTransactionAt(uint64(v.since), false)
-	defer t.Discard()
-	value, _, err := getAt(t, key)
+	t := v.r.db.At(v.since)
+	defer t.Close()
+	value, _, err := t.Get(key)
 	return value, err
 }
 
@@ -291,19 +285,19 @@ func (v *versionReader) emit(key []byte, list []found) error {
 		f := &list[i]
 		value := f.value
 		if !f.deleted && value == nil {
-			t := v.r.db.NewTransactionAt(f.at, false)
-			value, _, err = getAt(t, key)
-			t.Discard()
+			t := v.r.db.At(f.at)
+			value, _, err = t.Get(key)
+			t.Close()
 			if err != nil {
 				return err
 			}
 		}
 		f.value = nil
-		if txn.Timestamp(f.at) <= after {
+		if f.at <= after {
 			last = value
 			continue
 		}
-		x := Version{Key: given, At: txn.Timestamp(f.at), Value: value, Deleted: f.deleted, Kept: f.meta&keptMeta != 0}
+		x := Version{Key: given, At: f.at, Value: value, Deleted: f.deleted, Kept: f.kept}
 		if keyspace.IsRow(key) {
 			x.Before = last
 		}
@@ -336,9 +330,9 @@ func (r *Replica) globals(ctx context.Context) (out []logentry.Index, err error)
 		return nil, errNoLeader
 	}
 	defer r.done.Done()
-	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer t.Discard()
-	err = eachIndex(t, func(x logentry.Index) error {
+	t := r.db.At(txn.MaxTimestamp)
+	defer t.Close()
+	err = t.EachIndex(func(x logentry.Index) error {
 		if x.Index != keyspace.Rows && r.global(x) {
 			out = append(out, x)
 		}
@@ -353,29 +347,29 @@ func (r *Replica) countRows(of []leftRange, limit int) (n int, counted deltas, e
 		return 0, nil, errNoLeader
 	}
 	defer r.done.Done()
-	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer t.Discard()
-	err = eachIndex(t, func(x logentry.Index) error {
+	t := r.db.At(txn.MaxTimestamp)
+	defer t.Close()
+	err = t.EachIndex(func(x logentry.Index) error {
 		if x.Index != keyspace.Rows {
 			return nil
 		}
 		for _, l := range of {
-			c := newCursor(t, keyspace.BucketSpan(x.Table, l.Lo, l.Hi), false)
-			c.wanted = l.holdsStored
-			for ; c.valid(); c.it.Next() {
-				size, err := sizeOf(c.it.Item())
+			c := t.Scan(keyspace.BucketSpan(x.Table, l.Lo, l.Hi), false)
+			c.Wanted = l.holdsStored
+			for ; c.Valid(); c.Next() {
+				size, err := c.Item().Size()
 				if err != nil {
-					c.it.Close()
+					c.Close()
 					return err
 				}
-				key := c.it.Item().Key()
+				key := c.Item().Key()
 				counted.add(key, 1, len(key)+size)
 				if n++; n == limit {
-					c.it.Close()
+					c.Close()
 					return ErrStop
 				}
 			}
-			c.it.Close()
+			c.Close()
 		}
 		return nil
 	})
@@ -383,15 +377,6 @@ func (r *Replica) countRows(of []leftRange, limit int) (n int, counted deltas, e
 		err = nil
 	}
 	return n, counted, err
-}
-
-// sizeOf gives the size of a row.
-func sizeOf(item *badger.Item) (size int, err error) {
-	if item.UserMeta()&headMeta == 0 {
-		return int(item.ValueSize()), nil
-	}
-	err = item.Value(func(b []byte) error { size, _, err = decodeChunkHead(b); return err })
-	return size, readError(err)
 }
 
 // minus gives the opposite.

@@ -32,7 +32,7 @@ func (r *Replica) CarryAhead(move uint64) *CarryQueue { return &CarryQueue{r: r,
 // the batches was carried is not known.
 func (q *CarryQueue) Put(ctx context.Context, batch []Version, ahead int) error {
 	for len(batch) > 0 {
-		if err := errors.Join(ctx.Err(), q.r.room(false)); err != nil {
+		if err := errors.Join(ctx.Err(), q.r.db.Room(false)); err != nil {
 			q.Close()
 			return err
 		}

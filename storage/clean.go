@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
@@ -47,7 +45,7 @@ func (m *machine) cleanLeft(undone bool, globals []logentry.Index, now []ownersh
 		m.r.undone.add(stamp, left)
 	}
 	job := dropJob{stamp: stamp, left: left, globals: slices.Clone(globals)}
-	if err := m.kvs.set(keyspace.StampRecord(keyspace.Deletion, stamp), job.encode(), stamp); err != nil {
+	if err := m.kvs.Set(keyspace.StampRecord(keyspace.Deletion, stamp), job.encode(), stamp); err != nil {
 		return err
 	}
 	m.effects.drops = append(m.effects.drops, job)
@@ -116,9 +114,9 @@ func (s *leftSpan) wanted(key []byte) bool {
 
 // leftSpans gives the spans of a job, as of a time; the tables are those that are found there.
 func (r *Replica) leftSpans(j *dropJob, at txn.Timestamp) (out []leftSpan, err error) {
-	t := r.db.NewTransactionAt(uint64(at), false)
-	defer t.Discard()
-	err = eachIndex(t, func(x logentry.Index) error {
+	t := r.db.At(at)
+	defer t.Close()
+	err = t.EachIndex(func(x logentry.Index) error {
 		if x.Index != keyspace.Rows {
 			return nil
 		}
@@ -135,28 +133,6 @@ func (r *Replica) leftSpans(j *dropJob, at txn.Timestamp) (out []leftSpan, err e
 		}
 	}
 	return out, err
-}
-
-// eachIndex calls fn for every table and index of which there is a key at t, deleted ones included, in order.
-func eachIndex(t *badger.Txn, fn func(logentry.Index) error) error {
-	it := t.NewIterator(badger.IteratorOptions{AllVersions: true})
-	defer it.Close()
-	for from := make([]byte, 8); ; {
-		if it.Seek(from); !it.Valid() {
-			return nil
-		}
-		key := it.Item().Key()
-		if len(key) < 8 || keyspace.IsOwn(key) {
-			return nil
-		}
-		x := logentry.Index{Table: keyspace.TableOf(key), Index: keyspace.IndexOf(key)}
-		if err := fn(x); err != nil {
-			return err
-		}
-		if from = txn.PrefixEnd(keyspace.IndexPrefix(x.Table, x.Index)); from == nil {
-			return nil
-		}
-	}
 }
 
 // runLeft is run for what moves have left.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
@@ -87,24 +88,16 @@ func TestFullDiskRefusesWritesOnly(t *testing.T) {
 	if err := syscall.Statfs(dir, &st); err != nil {
 		t.Fatal(err)
 	}
-	r.minFree.Store(int64(st.Bavail) * int64(st.Bsize) / 2 * 3) // room for deletes
-	for deadline := time.Now().Add(patience); r.diskLeft.Load() == noRoom; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("room is not noticed")
-		}
-	}
+	r.db.SetMinFree(int64(st.Bavail) * int64(st.Bsize) / 2 * 3) // room for deletes
+	eventually.Holds(t, "deletes are let in", func() bool { return r.db.Room(true) == nil })
 	if _, err := tryRow(r, rowKey(2), "y"); !pgerr.Is(err, pgerr.DiskFull) {
 		t.Fatalf("got %v", err)
 	}
 	if err := deleteRow(r, rowKey(1)); err != nil {
 		t.Fatal(err)
 	}
-	r.minFree.Store(0)
-	for deadline := time.Now().Add(patience); r.diskLeft.Load() != roomForAll; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("room is not noticed")
-		}
-	}
+	r.db.SetMinFree(0)
+	eventually.Holds(t, "writes are let in", func() bool { return r.db.Room(false) == nil })
 	commitRow(t, r, rowKey(1), "y")
 }
 

@@ -79,7 +79,7 @@ func (c *closings) take(applied txn.Timestamp) {
 // will ever be stamped there. Stamps rise along the log (T1), a commit's version is its stamp, and a prepare's C is: so what was applied last is
 // closed by itself. Undecided and installing transactions are for the reader to wait for (T3). 0: it cannot be read at present.
 func (r *Replica) Servable() txn.Timestamp {
-	if r.torn.Load() {
+	if r.db.Torn() {
 		return 0
 	}
 	applied := txn.Timestamp(r.applied.Load())
@@ -106,7 +106,7 @@ var errNotClosed = pgerr.New(pgerr.CannotConnectNow, "the replica does not have 
 // replica knows they can be read at T, else it waits or fails as Admit does. A scan of a local index does not find out by itself: what an earlier stay of a
 // bucket has left looks like what there is where the replica has not heard that it came back.
 func (r *Replica) ClosedView(ctx context.Context, id txn.ID, T txn.Timestamp, ranges []BucketRange) (*View, error) {
-	restores := r.restores.Load()
+	restores := r.db.Replacements()
 	if servable := r.Servable(); servable == 0 || T > servable && rule.T9Closed {
 		return nil, errNotClosed
 	}
@@ -117,7 +117,7 @@ func (r *Replica) ClosedView(ctx context.Context, id txn.ID, T txn.Timestamp, ra
 	if err != nil {
 		return nil, err
 	}
-	v := &View{r: r, t: newTx(r, id), T: T, own: own, b: r.db.NewTransactionAt(uint64(T), false), restores: restores}
+	v := &View{r: r, t: newTx(r, id), T: T, own: own, b: r.db.At(T), restores: restores}
 	v.over = r.termOver() // of a leader's; a follower waits a little for what is undecided
 	if err := v.kept(nil); err != nil {
 		v.Close()

@@ -89,9 +89,9 @@ func TestLargeTransaction(t *testing.T) {
 		commitRow(t, c.rs[0], rowKey(i), "short")
 	}
 	T, _ := c.rs[0].Snapshot(ctx)
-	b := c.rs[0].db.NewTransactionAt(uint64(T), false)
-	defer b.Discard()
-	if err := eachOwn(b, keyspace.Chunk, func(rest, _ []byte) error { return fmt.Errorf("chunk %x is left", rest) }); err != nil {
+	b := c.rs[0].db.At(T)
+	defer b.Close()
+	if err := b.EachRecord(keyspace.Chunk, func(rest, _ []byte) error { return fmt.Errorf("chunk %x is left", rest) }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -100,9 +100,6 @@ func (c *Config) setDefaults() {
 	if c.Name == nil {
 		c.Name = func() string { return fmt.Sprintf("fragment %d", c.Fragment) }
 	}
-	if c.free == nil {
-		c.free = freeOf
-	}
 	if c.Pace == nil {
 		c.Pace = NewPace()
 	}
@@ -115,7 +112,7 @@ func (c *Config) setDefaults() {
 	setDefault(&c.WholeLocks, 8192)
 	setDefault(&c.MaxRow, 16<<20)
 	setDefault(&c.MemTable, 4<<20)
-	setDefault(&c.MinFree, defaultMinFree)
+	setDefault(&c.MinFree, 256<<20)
 	setDefault(&c.LogSegment, 16<<20)
 	setDefault(&c.LogEntries, 8192)
 	setDefault(&c.EndingWait, time.Second)

@@ -71,27 +71,27 @@ func (r *Replica) Digest(ctx context.Context, T txn.Timestamp, skip []txn.Span) 
 	}
 	defer r.done.Done()
 	r.machine.mu.Lock() // no stream is taking the place of what is here
-	restores := r.restores.Load()
+	restores := r.db.Replacements()
 	r.machine.mu.Unlock()
 	if _, err := r.Reach(ctx, T); err != nil {
 		return Digest{}, err
 	}
-	t := r.db.NewTransactionAt(uint64(T), false)
-	defer t.Discard()
+	t := r.db.At(T)
+	defer t.Close()
 	d := digester{h: sha256.New(), skip: skip}
 	// An entry of a local index that came back with its bucket was there before, at the same version: which of the two values, that differ in the arrival,
 	// the database has is not certain.
 	o := r.own.Load()
 	moved := o != nil && len(o.List) > 0
-	c := newCursor(t, txn.Span{End: keyspace.End}, false)
-	defer c.it.Close()
-	for n := 1; c.valid(); n++ {
+	c := t.Scan(txn.Span{End: keyspace.End}, false)
+	defer c.Close()
+	for n := 1; c.Valid(); n++ {
 		if n%ctxEvery == 0 && (ctx.Err() != nil || r.closing()) {
 			return Digest{}, cmp.Or(ctx.Err(), error(errNoLeader))
 		}
-		item := c.it.Item()
-		version, local := item.Version(), moved && r.isLocalEntry(item.Key())
-		if err := emit(t, item, func(key, value []byte) error {
+		item := c.Item()
+		version, local := uint64(item.At()), moved && r.isLocalEntry(item.Key())
+		if err := c.Row(func(key, value []byte) error {
 			if local {
 				value = nil
 			}
@@ -100,7 +100,7 @@ func (r *Replica) Digest(ctx context.Context, T txn.Timestamp, skip []txn.Span) 
 		}); err != nil {
 			return Digest{}, err
 		}
-		c.it.Next()
+		c.Next()
 	}
 	coming, err := r.arriving(T)
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *Replica) Digest(ctx context.Context, T txn.Timestamp, skip []txn.Span) 
 	switch {
 	case !leavesOut(skip, coming):
 		return Digest{}, errArriving
-	case restores != r.restores.Load():
+	case restores != r.db.Replacements():
 		return Digest{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the replica was filled anew meanwhile")
 	case uint64(T) < r.watermark.Load():
 		return Digest{}, errTooOld(T)

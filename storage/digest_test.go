@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
@@ -61,8 +59,8 @@ func TestDigest(t *testing.T) {
 		t.Error("another digest after a crash")
 	}
 	key := append(keyspace.RowPrefix(7, 17, 1), "17"...)
-	w := again.db.NewManagedWriteBatch()
-	if err := w.SetEntryAt(badger.NewEntry(key, []byte("smull")), uint64(T)); err != nil {
+	w := again.db.NewBatch()
+	if err := w.Set(key, []byte("smull"), T); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Flush(); err != nil {

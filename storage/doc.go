@@ -169,8 +169,9 @@
 // # Keys and values
 //
 // Package keyspace has the layout. Storage itself looks only at the table, index and bucket of a
-// row's key, for statistics. Rows above 256 KiB are cut into chunks under the replica's own keys, so that no
-// value goes to Badger's value log. Config.Global reports which indexes are global.
+// row's key, for statistics. Package engine is the database. Rows above 256 KiB are cut into chunks
+// under the replica's own keys, so that no value goes to Badger's value log. Config.Global reports
+// which indexes are global.
 //
 // # Replicas
 //
@@ -209,10 +210,10 @@
 // that). While two large transactions wait to be installed, a third is not sent to the log.
 // Statistics count groups of 256 buckets, and each bucket above 4 MiB by itself (exact.go). Commits
 // are refused with 53100 while the disk has less free space than MinFree and what merges of the
-// replica may take (merges.go), deletes below half of MinFree, or when level 0 has grown because
+// replica may take (package engine), deletes below half of MinFree, or when level 0 has grown because
 // merges are paused. Below that, entries wait to be applied until there is room: rows at a follower,
 // of large transactions and of streams with less than 128 MiB, everything with less than 64 MiB
-// (writeStall). With less than 32 MiB a replica does not open (53100). Repeated commit entries are
+// (package engine). With less than 32 MiB a replica does not open (53100). Repeated commit entries are
 // recognized among the last 4096 commits. Outcomes
 // are kept for 15 minutes (outcome.go), those of aborts by their absence. A change of leader may
 // abort a commit in progress: the new leader at once asks for the outcome of what an earlier term

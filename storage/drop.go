@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
@@ -34,7 +32,7 @@ type dropJob struct {
 func (m *machine) dropSpan(span txn.Span) error {
 	stamp := m.s.stamp
 	job := dropJob{stamp: stamp, span: span}
-	if err := m.kvs.set(keyspace.StampRecord(keyspace.Deletion, stamp), job.encode(), stamp); err != nil {
+	if err := m.kvs.Set(keyspace.StampRecord(keyspace.Deletion, stamp), job.encode(), stamp); err != nil {
 		return err
 	}
 	m.r.stats.drop(span)
@@ -56,9 +54,9 @@ type dropper struct {
 // openDropper finds the jobs that a restart has left; resume starts them.
 func openDropper(r *Replica) (*dropper, error) {
 	d := &dropper{r: r}
-	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer t.Discard()
-	err := eachOwn(t, keyspace.Deletion, func(rest, v []byte) error {
+	t := r.db.At(txn.MaxTimestamp)
+	defer t.Close()
+	err := t.EachRecord(keyspace.Deletion, func(rest, v []byte) error {
 		job, err := decodeDrop(rest, v)
 		if err == nil && job.stamp <= r.machine.s.stamp { // a later one comes again with the log
 			d.jobs = append(d.jobs, job)
@@ -156,12 +154,12 @@ func (d *dropper) run(job dropJob) error {
 // finish removes a job's record.
 func (d *dropper) finish(job dropJob) error {
 	d.r.fault("drop.deleted")
-	b := newBatch(d.r)
+	b := d.r.db.NewBatch()
 	// At the very version of the record: no key is written above the stamp of the entry it comes from.
-	if err := b.remove(keyspace.StampRecord(keyspace.Deletion, job.stamp), job.stamp); err != nil {
+	if err := b.Remove(keyspace.StampRecord(keyspace.Deletion, job.stamp), job.stamp); err != nil {
 		return err
 	}
-	return b.flush()
+	return b.Flush()
 }
 
 // Readers see the rows gone as soon as the table is, so their deletion need not hurry: it works a tenth of the time.
@@ -179,24 +177,22 @@ func (d *dropper) rest(worked time.Duration) {
 
 // batch deletes some keys from span's start on, of those that are wanted (nil: all), and gives where to go on.
 func (d *dropper) batch(span txn.Span, at txn.Timestamp, wanted func(key []byte) bool) (next []byte, more bool, err error) {
-	t := d.r.db.NewTransactionAt(uint64(at), false)
-	defer t.Discard()
-	it := t.NewIterator(badger.IteratorOptions{Prefix: keyspace.CommonPrefix(span)})
-	defer it.Close()
-	b := newBatch(d.r)
-	c := cursor{it: it, bound: span.End}
-	n := 0
-	for it.Seek(span.Start); c.valid(); it.Next() {
-		key := it.Item().KeyCopy(nil)
+	t := d.r.db.At(at)
+	defer t.Close()
+	c := t.Scan(span, false)
+	defer c.Close()
+	b := d.r.db.NewBatch()
+	for n := 0; c.Valid(); c.Next() {
+		key := c.Item().KeyCopy()
 		if n++; n > dropBatch {
-			return key, true, b.flush()
+			return key, true, b.Flush()
 		}
 		if wanted != nil && !wanted(key) {
 			continue
 		}
-		if err := b.remove(key, at); err != nil {
+		if err := b.Remove(key, at); err != nil {
 			return nil, false, err
 		}
 	}
-	return nil, false, b.flush()
+	return nil, false, b.Flush()
 }

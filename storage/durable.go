@@ -87,11 +87,11 @@ func (d *durable) reset() {
 
 // inTables gives the newest checkpoint that is in tables for certain: one whose stamp is below a version found in a table. A
 // key of a later entry was written after it, and memtables are flushed in order.
-func (d *durable) inTables(maxVersion uint64) (mark, bool) {
+func (d *durable) inTables(maxVersion txn.Timestamp) (mark, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n := 0
-	for n < len(d.marks) && uint64(d.marks[n].stamp) < maxVersion {
+	for n < len(d.marks) && d.marks[n].stamp < maxVersion {
 		n++
 	}
 	if n == 0 {
@@ -143,11 +143,7 @@ func writeFile(path string, content []byte) error {
 
 // durableMark gives the newest checkpoint that is in tables.
 func (r *Replica) durableMark() (mark, bool) {
-	largest := uint64(0)
-	for _, t := range r.db.Tables() {
-		largest = max(largest, t.MaxVersion)
-	}
-	return r.durable.inTables(largest)
+	return r.durable.inTables(r.db.InTables())
 }
 
 // guardedLog is the Raft log with truncation at its head held back (S2). Raft believes it has cut up to its snapshot; that

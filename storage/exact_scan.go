@@ -150,7 +150,7 @@ func (r *Replica) beginExact(groups []uint32) *exactScan {
 
 func (x *exactScan) scan(ctx context.Context) error {
 	r := x.r
-	v := &View{r: r, t: newTx(r, txn.ID{}), T: x.T, own: x.own, b: r.db.NewTransactionAt(uint64(x.T), false), restores: r.restores.Load()}
+	v := &View{r: r, t: newTx(r, txn.ID{}), T: x.T, own: x.own, b: r.db.At(x.T), restores: r.db.Replacements()}
 	v.OwnedOnly()
 	defer v.Close()
 	n := 0

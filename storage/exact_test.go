@@ -70,7 +70,7 @@ func checkExact(t testing.TB, r *Replica) (exact []BucketStat) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &View{r: r, t: newTx(r, txn.ID{}), T: c.At, own: r.own.Load(), b: r.db.NewTransactionAt(uint64(c.At), false), restores: r.restores.Load()}
+	v := &View{r: r, t: newTx(r, txn.ID{}), T: c.At, own: r.own.Load(), b: r.db.At(c.At), restores: r.db.Replacements()}
 	defer v.Close()
 	v.OwnedOnly()
 	rows := map[bucketKey]statValue{}
@@ -401,7 +401,7 @@ func TestExactOfStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	catchUp(t, a, b)
-	if b.restores.Load() == 0 {
+	if b.db.Replacements() == 0 {
 		t.Fatal("there was no stream")
 	}
 	heavy(t, a, 700, "b", 9)

@@ -1,8 +1,6 @@
 package storage
 
 import (
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/sherddb/sherd/storage/logentry"
@@ -103,51 +101,28 @@ func (c *collector) discard(now time.Time) {
 		return
 	}
 	// Nor above rows that are still to be written: a deletion that came after them must not be dropped before it covers them.
-	if ts := min(uint64(m.watermark), uint64(c.r.oldestInstalling()-1)); ts > 0 {
-		c.r.setDiscard(ts)
+	if T := min(m.watermark, c.r.oldestInstalling()-1); T > 0 {
+		c.r.db.Discard(T)
 	}
 	if now.Sub(c.flat) >= flattenEvery { // the last level is compacted by nothing else
 		c.flat = now
-		if err := c.r.db.Flatten(1); err != nil {
+		if err := c.r.db.Flatten(); err != nil {
 			c.r.cfg.Logger.Debug("flatten", "fragment", c.r.cfg.Fragment, "err", err)
 		}
 	}
 }
 
-// setDiscard tells Badger, 0: what it knows, but nothing above what is needed of versions that are being received, or streamed,
-// and nothing at all while a stream takes the place of the database.
-func (r *Replica) setDiscard(ts uint64) {
-	r.dmu.Lock()
-	defer r.dmu.Unlock()
-	if r.torn.Load() { // a stream brings the deletion of a row before the row: a merge must not drop it in between
-		r.discards = 0
-		r.db.SetDiscardTs(0)
-		return
-	}
-	before := r.discards
-	if r.discards = max(ts, before); r.discards == 0 {
-		return
-	}
-	keep := r.discards
-	for _, at := range r.streamed {
-		keep = min(keep, at)
-	}
+// keepIngested returns the timestamp above which versions that are being ingested need those that are
+// here.
+func (r *Replica) keepIngested() txn.Timestamp {
 	if o := r.own.Load(); o != nil {
-		keep = min(keep, uint64(o.keep))
+		return o.keep
 	}
-	r.db.SetDiscardTs(keep)
+	return txn.MaxTimestamp
 }
 
-// keepVersions has Badger discard nothing above the watermark of now until release is called, however far the watermark moves.
+// keepVersions has the database discard nothing above the watermark of now until release is called,
+// however far the watermark moves.
 func (r *Replica) keepVersions() (release func()) {
-	r.dmu.Lock()
-	defer r.dmu.Unlock()
-	at := r.watermark.Load()
-	r.streamed = append(r.streamed, at)
-	return sync.OnceFunc(func() {
-		r.dmu.Lock()
-		defer r.dmu.Unlock()
-		i := slices.Index(r.streamed, at)
-		r.streamed = slices.Delete(r.streamed, i, i+1)
-	})
+	return r.db.HoldAt(func() txn.Timestamp { return txn.Timestamp(r.watermark.Load()) })
 }

@@ -61,21 +61,11 @@ func drop(t *testing.T, r *Replica, gone func() bool) bool {
 	t.Helper()
 	c := newCollector(r)
 	for n := 0; n < 4 && !gone(); n++ { // of tables at one level nothing is dropped
-		fillUntil(t, r, func() bool { return levels(r) > 1 })
+		fillUntil(t, r, func() bool { return r.db.Condition().Levels > 1 })
 		c.flat = time.Time{}
 		c.discard(time.Now())
 	}
 	return gone()
-}
-
-// levels counts those of Badger's that have tables.
-func levels(r *Replica) (n int) {
-	for _, l := range r.db.Levels() {
-		if l.NumTables > 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // unseen tells whether Badger has nothing of a key at T.
@@ -85,9 +75,9 @@ func unseen(r *Replica, key []byte, T txn.Timestamp) func() bool {
 
 // inBadger gives what Badger has of a key at T.
 func inBadger(r *Replica, key []byte, T txn.Timestamp) string {
-	b := r.db.NewTransactionAt(uint64(T), false)
-	defer b.Discard()
-	value, _, _ := getAt(b, key)
+	b := r.db.At(T)
+	defer b.Close()
+	value, _, _ := b.Get(key)
 	return string(value)
 }
 
@@ -260,7 +250,7 @@ func TestRestartBehindWatermark(t *testing.T) {
 	T := commitRow(t, r, rowKey(1), "old")
 	at := commitRow(t, r, rowKey(1), "new")
 	checkpoint(t, r)
-	fillUntil(t, r, func() bool { return levels(r) > 1 })
+	fillUntil(t, r, func() bool { return r.db.Condition().Levels > 1 })
 	pass(t, r, at)
 	c := newCollector(r)
 	c.flat = time.Time{}

@@ -76,7 +76,7 @@ func (s *state) heldAs(h *logentry.Preparation) *openTxn {
 }
 
 func (m *machine) keepHold(o *openTxn) error {
-	return m.kvs.set(keyspace.IDRecord(keyspace.Prepared, o.id), o.hold.Append(nil), m.s.stamp)
+	return m.kvs.Set(keyspace.IDRecord(keyspace.Prepared, o.id), o.hold.Append(nil), m.s.stamp)
 }
 
 // holdComplete applies the home's last entry of PREPARE TRANSACTION: the transaction stands.

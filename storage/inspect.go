@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
@@ -51,10 +49,10 @@ func (r *Replica) WaitDecided(ctx context.Context, T txn.Timestamp) error {
 
 // Dropping gives the spans whose keys are being deleted in the background.
 func (r *Replica) Dropping() ([]txn.Span, error) {
-	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer t.Discard()
+	t := r.db.At(txn.MaxTimestamp)
+	defer t.Close()
 	var out []txn.Span
-	err := eachOwn(t, keyspace.Deletion, func(rest, v []byte) error {
+	err := t.EachRecord(keyspace.Deletion, func(rest, v []byte) error {
 		if len(v) == 0 {
 			return nil // it ended while it was read: its record is deleted at its own version, in place
 		}
@@ -168,10 +166,9 @@ func (s *statistics) clone() *statistics {
 
 // hasVersion tells whether key was written, or deleted, at that very stamp.
 func (r *Replica) hasVersion(key []byte, at txn.Timestamp) bool {
-	t := r.db.NewTransactionAt(uint64(at), false)
-	defer t.Discard()
-	it := t.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
-	defer it.Close()
-	it.Rewind()
-	return it.Valid() && it.Item().Version() == uint64(at)
+	t := r.db.At(at)
+	defer t.Close()
+	c := t.Versions(key)
+	defer c.Close()
+	return c.Valid() && c.Item().At() == at
 }

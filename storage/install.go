@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/storage/codec"
-	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -207,7 +207,7 @@ func (i *installer) loop() {
 		x := i.jobs[0]
 		i.mu.Unlock()
 		err := i.inTurn(x)
-		if errors.Is(err, errHalted) { // the checkpoint names it, or the log has it
+		if errors.Is(err, engine.ErrHalted) { // the checkpoint names it, or the log has it
 			i.mu.Lock()
 			i.rested()
 			i.mu.Unlock()
@@ -236,9 +236,6 @@ func (i *installer) fail(x *install, err error) {
 	panic(fmt.Sprintf("fragment %d: cannot install transaction %s: %v", i.r.cfg.Fragment, x.o.id, err))
 }
 
-// errHalted says that a replica is closing, or that its data is about to be replaced.
-var errHalted = errors.New("storage: halted")
-
 // inTurn writes the rows of x when it is this replica's turn.
 func (i *installer) inTurn(x *install) error {
 	if err := i.take(); err != nil {
@@ -257,7 +254,7 @@ func (i *installer) take() error {
 	case <-i.r.stop:
 	case <-i.halted():
 	}
-	return errHalted
+	return engine.ErrHalted
 }
 
 func (i *installer) give() {
@@ -300,8 +297,8 @@ func (i *installer) write(x *install) error {
 
 // writePiece writes the rows of piece n of x; wanted says that a reader waits for them.
 func (i *installer) writePiece(x *install, n int, wanted bool) error {
-	b, point := newBatch(i.r), "install.piece"
-	b.starting, b.later, b.halt = !wanted && i.starting, !wanted, i.halted()
+	b, point := i.r.db.NewBatch(), "install.piece"
+	b.Starting, b.Later, b.Halt = !wanted && i.starting, !wanted, i.halted()
 	if wanted {
 		point = "install.wanted"
 	}
@@ -310,14 +307,12 @@ func (i *installer) writePiece(x *install, n int, wanted bool) error {
 			return err
 		}
 		i.r.fault(point)
-		x.bytes.Add(int64(b.bytes))
-		for _, edge := range [][]byte{keyspace.LowEdge, keyspace.HighEdge} {
-			if err := b.remove(edge, x.version); err != nil {
-				return err
-			}
+		x.bytes.Add(int64(b.Bytes()))
+		if err := b.Widen(x.version); err != nil {
+			return err
 		}
 		began := time.Now()
-		err := b.flush()
+		err := b.Flush()
 		if err == nil && !wanted {
 			err = i.yield(time.Since(began))
 		}
@@ -327,7 +322,7 @@ func (i *installer) writePiece(x *install, n int, wanted bool) error {
 	if err != nil {
 		select {
 		case <-i.r.stop: // the log may be closed
-			return errHalted
+			return engine.ErrHalted
 		default:
 			return err
 		}
@@ -336,12 +331,12 @@ func (i *installer) writePiece(x *install, n int, wanted bool) error {
 		if !op.Writes() {
 			return nil
 		}
-		if b.bytes > 0 && (b.bytes+len(key)+len(value) > installBatch || len(b.small) == installKeys) {
+		if b.Bytes() > 0 && (b.Bytes()+len(key)+len(value) > installBatch || b.Len() == installKeys) {
 			if err := flush(); err != nil {
 				return err
 			}
 		}
-		return b.add(op, key, value, x.version)
+		return b.Add(op, key, value, x.version)
 	})
 	if err != nil {
 		return err
@@ -371,14 +366,11 @@ func (i *installer) yield(took time.Duration) error {
 	case <-i.r.stop:
 	case <-halt:
 	}
-	return errHalted
+	return engine.ErrHalted
 }
 
 // rest waits while the database is crowded: longer when nothing waits for what is written next.
 func (i *installer) rest(wanted bool) error {
-	if i.r.cfg.stopped { // nothing is merged
-		return nil
-	}
 	longest := longestNap
 	if wanted {
 		longest = longestWantedNap
@@ -387,12 +379,12 @@ func (i *installer) rest(wanted bool) error {
 	for began := time.Now(); ; {
 		select {
 		case <-i.r.stop:
-			return errHalted
+			return engine.ErrHalted
 		case <-halt:
-			return errHalted
+			return engine.ErrHalted
 		default:
 		}
-		if !i.r.crowded(wanted) || time.Since(began) > longest {
+		if !i.r.db.Crowded(wanted) || time.Since(began) > longest {
 			return nil
 		}
 		time.Sleep(pause)

@@ -154,9 +154,7 @@ func TestDiscardBelowNamedInstall(t *testing.T) {
 	r.installs.wait()
 	discard := func() txn.Timestamp {
 		newCollector(r).discard(time.Now())
-		r.dmu.Lock()
-		defer r.dmu.Unlock()
-		return txn.Timestamp(r.discards)
+		return r.db.Condition().Discards
 	}
 	if got := discard(); got >= at {
 		t.Errorf("Badger may discard below %v, and a restart writes rows at %v again", got, at)

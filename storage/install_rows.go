@@ -5,8 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
@@ -104,7 +103,7 @@ func (r *Replica) findPending(T txn.Timestamp, key []byte) (list []pendingRow, w
 		}
 		row, err := r.installs.find(p.install, key)
 		switch {
-		case errors.Is(err, errHalted):
+		case errors.Is(err, engine.ErrHalted):
 			return nil, p.settled, nil
 		case err != nil:
 			return nil, nil, err
@@ -112,7 +111,7 @@ func (r *Replica) findPending(T txn.Timestamp, key []byte) (list []pendingRow, w
 			if list := p.install.missingChunks(key); len(list) > 0 {
 				return nil, r.installs.want(p, list), nil
 			}
-		case userMeta(row.op)&headMeta != 0:
+		case engine.IsHead(row.op):
 			if list := p.install.missing(spanPlace(keyspace.KeySpan(key))); len(list) > 0 {
 				return nil, r.installs.want(p, list), nil
 			}
@@ -123,7 +122,7 @@ func (r *Replica) findPending(T txn.Timestamp, key []byte) (list []pendingRow, w
 	return list, nil, nil
 }
 
-// find returns what x writes to key, nil if that is in the database or x does not write to it. errHalted says that x has been abandoned.
+// find returns what x writes to key, nil if that is in the database or x does not write to it. engine.ErrHalted says that x has been abandoned.
 func (i *installer) find(x *install, key []byte) (*pendingRow, error) {
 	for _, n := range x.holding(key) {
 		writes, err := i.readPiece(x, n)
@@ -153,7 +152,7 @@ func (i *installer) readPiece(x *install, n int) ([]byte, error) {
 	defer i.r.done.Done()
 	b, err := i.r.machine.piece(x.o, n, x.before)
 	if err != nil && x.pieces.over() {
-		return nil, errHalted
+		return nil, engine.ErrHalted
 	}
 	if err != nil {
 		return nil, err
@@ -194,11 +193,11 @@ func (r *Replica) overlaid(c waitContext, T txn.Timestamp, key []byte, read func
 	}
 }
 
-// rowAt is getAt of the database and of the rows on their way to it.
-func (r *Replica) rowAt(c waitContext, t *badger.Txn, key []byte) (value []byte, version txn.Timestamp, err error) {
-	err = r.overlaid(c, txn.Timestamp(t.ReadTs()), key, func(pending []pendingRow) (err error) {
+// rowAt reads key in the database and among the rows on their way to it.
+func (r *Replica) rowAt(c waitContext, t engine.Snapshot, key []byte) (value []byte, version txn.Timestamp, err error) {
+	err = r.overlaid(c, t.T(), key, func(pending []pendingRow) (err error) {
 		if len(pending) == 0 {
-			value, version, err = getAt(t, key)
+			value, version, err = t.Get(key)
 			return err
 		}
 		row := pending[0]
@@ -219,16 +218,11 @@ func (r *Replica) rowAt(c waitContext, t *badger.Txn, key []byte) (value []byte,
 
 // valueSince reads the newest version of key that the database has at the time of t, but not the value of one below least: chunks of that may be deleted already.
 // A deletion has a version, and no value.
-func (r *Replica) valueSince(t *badger.Txn, key []byte, least txn.Timestamp) (value []byte, version txn.Timestamp, err error) {
-	err = r.eachVersion(t, key, func(item *badger.Item) error {
-		version = txn.Timestamp(item.Version())
-		switch {
-		case version < least, item.IsDeletedOrExpired():
-		case item.UserMeta()&headMeta != 0:
-			value, err = readChunks(t, item)
-		default:
-			value, err = item.ValueCopy([]byte{})
-			err = readError(err)
+func (r *Replica) valueSince(t engine.Snapshot, key []byte, least txn.Timestamp) (value []byte, version txn.Timestamp, err error) {
+	err = r.eachVersion(t, key, func(item engine.Item) error {
+		version = item.At()
+		if version >= least && !item.Deleted() {
+			value, err = item.Value()
 		}
 		return cmp.Or(err, ErrStop)
 	})
@@ -236,15 +230,15 @@ func (r *Replica) valueSince(t *badger.Txn, key []byte, least txn.Timestamp) (va
 }
 
 // eachVersion calls fn with the versions of key that the database has at the time of t, the newest first, until it returns an error; ErrStop is none.
-func (r *Replica) eachVersion(t *badger.Txn, key []byte, fn func(item *badger.Item) error) error {
+func (r *Replica) eachVersion(t engine.Snapshot, key []byte, fn func(item engine.Item) error) error {
 	if !r.beginReading() { // an iterator needs the open database
 		return errNoLeader
 	}
 	defer r.done.Done()
-	it := t.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
-	defer it.Close()
-	for it.Rewind(); it.Valid(); it.Next() {
-		if err := fn(it.Item()); err != nil {
+	c := t.Versions(key)
+	defer c.Close()
+	for ; c.Valid(); c.Next() {
+		if err := fn(c.Item()); err != nil {
 			if err == ErrStop {
 				return nil
 			}
@@ -261,8 +255,8 @@ func (r *Replica) lastDelete(c waitContext, key []byte) (version txn.Timestamp, 
 		if len(pending) > 0 {
 			version = pending[0].version
 		}
-		return r.eachVersion(r.latest, key, func(item *badger.Item) error {
-			version = max(version, txn.Timestamp(item.Version()))
+		return r.eachVersion(r.db.Latest(), key, func(item engine.Item) error {
+			version = max(version, item.At())
 			return ErrStop
 		})
 	})
@@ -274,13 +268,13 @@ func (r *Replica) keptKeys(c waitContext, key []byte, T txn.Timestamp) (kept boo
 	err := r.overlaid(c, txn.MaxTimestamp, key, func(pending []pendingRow) error {
 		kept = true
 		for _, p := range pending {
-			kept = kept && (p.version <= T || userMeta(p.op)&keptMeta != 0)
+			kept = kept && (p.version <= T || engine.IsKept(p.op))
 		}
-		return r.eachVersion(r.latest, key, func(item *badger.Item) error {
-			if item.Version() <= uint64(T) {
+		return r.eachVersion(r.db.Latest(), key, func(item engine.Item) error {
+			if item.At() <= T {
 				return ErrStop
 			}
-			kept = kept && !item.IsDeletedOrExpired() && item.UserMeta()&keptMeta != 0
+			kept = kept && !item.Deleted() && item.Kept()
 			return nil
 		})
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -241,8 +242,8 @@ func TestPendingChunks(t *testing.T) {
 		t.Run(fmt.Sprint(installed, " pieces"), func(t *testing.T) {
 			g := &installGate{}
 			r := openTest(t, t.TempDir(), g.config)
-			// a row of chunkSize fills a piece, so the deletions of the chunks before it are in the next one
-			size := func(n, round int) int { return []int{10, chunkSize, 1_000_010}[(n+2*round)%3] }
+			// a row of engine.ChunkSize fills a piece, so the deletions of the chunks before it are in the next one
+			size := func(n, round int) int { return []int{10, engine.ChunkSize, 1_000_010}[(n+2*round)%3] }
 			var at txn.Timestamp
 			for round := range 2 {
 				if round == 1 {

@@ -298,9 +298,9 @@ func commitBy(t *testing.T, r *Replica, way string) {
 
 func ownPieces(t *testing.T, r *Replica) (n int) {
 	t.Helper()
-	tx := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer tx.Discard()
-	if err := eachOwn(tx, keyspace.Piece, func(_, _ []byte) error { n++; return nil }); err != nil {
+	tx := r.db.At(txn.MaxTimestamp)
+	defer tx.Close()
+	if err := tx.EachRecord(keyspace.Piece, func(_, _ []byte) error { n++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return n

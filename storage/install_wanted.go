@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -15,9 +16,8 @@ import (
 // business but the installer's until all are, and a piece that is written twice is the same keys at the same version.
 
 const (
-	wantedWorkers    = 2 // pieces of a replica that are installed at once because a reader waits
-	wantedLevelZero  = 30
-	longestWantedNap = 2 * time.Second // of a piece that is waited for, while level 0 has wantedLevelZero tables
+	wantedWorkers    = 2               // pieces of a replica that are installed at once because a reader waits
+	longestWantedNap = 2 * time.Second // of a piece that is waited for, while level 0 is full
 )
 
 // pieceSet says which pieces of an install are in the database.
@@ -228,7 +228,7 @@ func (i *installer) bring(x *install, n int) {
 	p.flying--
 	p.landed.Broadcast()
 	p.mu.Unlock()
-	if err != nil && !errors.Is(err, errHalted) {
+	if err != nil && !errors.Is(err, engine.ErrHalted) {
 		i.fail(x, err)
 	}
 }

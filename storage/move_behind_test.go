@@ -83,11 +83,11 @@ func TestPreparedEntryBehindTheCatalog(t *testing.T) {
 // keysOf counts the keys of an index that are there, of any arrival.
 func keysOf(t *testing.T, r *Replica, x logentry.Index) (n int) {
 	t.Helper()
-	at := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer at.Discard()
-	c := newCursor(at, txn.Prefix(keyspace.IndexPrefix(x.Table, x.Index)), false)
-	defer c.it.Close()
-	for ; c.valid(); c.it.Next() {
+	at := r.db.At(txn.MaxTimestamp)
+	defer at.Close()
+	c := at.Scan(txn.Prefix(keyspace.IndexPrefix(x.Table, x.Index)), false)
+	defer c.Close()
+	for ; c.Valid(); c.Next() {
 		n++
 	}
 	return n

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/storage/keyspace"
@@ -45,7 +43,7 @@ func (m *machine) remember(id txn.ID, C txn.Timestamp) error {
 	for _, id := range ids {
 		b = codec.AppendTimestamp(append(b, id[:]...), m.s.recent[id])
 	}
-	if err := m.kvs.set(keyspace.StampRecord(keyspace.Outcomes, m.s.stamp), b, m.s.stamp); err != nil {
+	if err := m.kvs.Set(keyspace.StampRecord(keyspace.Outcomes, m.s.stamp), b, m.s.stamp); err != nil {
 		return err
 	}
 	return m.expire(keyspace.Outcomes, nil)
@@ -55,28 +53,27 @@ func (m *machine) remember(id txn.ID, C txn.Timestamp) error {
 // keepOutcome at the entry being applied. It calls fn, if not nil, with the value of each.
 func (m *machine) expire(kind keyspace.Kind, fn func(value []byte) error) error {
 	// when it is replayed, the entry finds what it found before
-	t := m.r.db.NewTransactionAt(uint64(m.s.stamp-1), false)
-	defer t.Discard()
-	prefix := keyspace.Record(kind)
-	it := t.NewIterator(badger.IteratorOptions{Prefix: prefix})
-	defer it.Close()
+	t := m.r.db.At(m.s.stamp - 1)
+	defer t.Close()
+	c := t.Records(kind, keyspace.StampRecord(kind, m.expired[kind]))
+	defer c.Close()
 	end := keyspace.StampRecord(kind, m.s.stamp.Add(-keepOutcome))
 	n := 0
-	for it.Seek(keyspace.StampRecord(kind, m.expired[kind])); it.Valid() && n < expireLists; it.Next() {
-		item := it.Item()
-		key := item.KeyCopy(nil)
+	for ; c.Valid() && n < expireLists; c.Next() {
+		item := c.Item()
+		key := item.KeyCopy()
 		if bytes.Compare(key, end) >= 0 {
 			break
 		}
 		if fn != nil {
-			if err := item.Value(fn); err != nil {
+			if err := item.Stored(fn); err != nil {
 				return err
 			}
 		}
-		if err := m.kvs.remove(key, m.s.stamp); err != nil {
+		if err := m.kvs.Remove(key, m.s.stamp); err != nil {
 			return err
 		}
-		m.expired[kind] = txn.Timestamp(binary.BigEndian.Uint64(key[len(prefix):])) + 1
+		m.expired[kind] = txn.Timestamp(binary.BigEndian.Uint64(keyspace.RestOf(key))) + 1
 		n++
 	}
 	return nil
@@ -150,14 +147,13 @@ func (r *Replica) savedOutcome(id txn.ID) (C txn.Timestamp, ok bool, err error) 
 		return 0, false, errNoLeader
 	}
 	defer r.done.Done()
-	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer t.Discard()
-	prefix := keyspace.Record(keyspace.Outcomes)
-	it := t.NewIterator(badger.IteratorOptions{Prefix: prefix})
-	defer it.Close()
+	t := r.db.At(txn.MaxTimestamp)
+	defer t.Close()
 	from := txn.FromTime(id.Began().Add(-outcomeSlack)) // a record is stamped after the commits that it has
-	for it.Seek(binary.BigEndian.AppendUint64(prefix, uint64(from))); it.Valid() && !ok; it.Next() {
-		err := it.Item().Value(func(v []byte) (err error) {
+	c := t.Records(keyspace.Outcomes, keyspace.StampRecord(keyspace.Outcomes, from))
+	defer c.Close()
+	for ; c.Valid() && !ok; c.Next() {
+		err := c.Item().Stored(func(v []byte) (err error) {
 			C, ok, err = findOutcome(v, id)
 			return err
 		})
@@ -174,22 +170,17 @@ func (r *Replica) savedDecision(id txn.ID) (C txn.Timestamp, ok bool, err error)
 		return 0, false, errNoLeader
 	}
 	defer r.done.Done()
-	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer t.Discard()
-	item, err := t.Get(keyspace.IDRecord(keyspace.Decision, id))
-	if err == badger.ErrKeyNotFound {
-		return 0, false, nil
+	t := r.db.At(txn.MaxTimestamp)
+	defer t.Close()
+	v, _, err := t.Get(keyspace.IDRecord(keyspace.Decision, id))
+	if v == nil || err != nil {
+		return 0, false, err
 	}
-	if err == nil {
-		err = item.Value(func(v []byte) error {
-			d, _, err := decodeDecision(v)
-			if err == nil {
-				C, ok = d.C, true
-			}
-			return err
-		})
+	d, _, err := decodeDecision(v)
+	if err != nil {
+		return 0, false, pgerr.New(pgerr.DataCorrupted, "could not read from the database: %v", err)
 	}
-	return C, ok, readError(err)
+	return d.C, true, nil
 }
 
 // Prepared returns what is known here of a transaction that is prepared here.

@@ -22,9 +22,9 @@ func idOf(clock *txn.Clock) txn.ID {
 // ownRecords counts the replica's own records of a kind.
 func ownRecords(t *testing.T, r *Replica, kind keyspace.Kind) (n int) {
 	t.Helper()
-	tx := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer tx.Discard()
-	if err := eachOwn(tx, kind, func(_, _ []byte) error { n++; return nil }); err != nil {
+	tx := r.db.At(txn.MaxTimestamp)
+	defer tx.Close()
+	if err := tx.EachRecord(kind, func(_, _ []byte) error { n++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return n

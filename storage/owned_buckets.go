@@ -103,7 +103,7 @@ func (r *Replica) publishOwners(s *ownState, decided []changeOf) {
 		}
 	}
 	r.replaceOwners(old, next)
-	r.setDiscard(0)
+	r.db.Discard(0)
 }
 
 // replaceOwners is called with omu held.

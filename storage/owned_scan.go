@@ -178,9 +178,9 @@ func (v *View) eachIndexIn(span txn.Span, reverse bool, fn func(x logentry.Index
 		}
 	}
 	var all []logentry.Index
-	t := v.r.db.NewTransactionAt(uint64(v.T), false)
-	defer t.Discard()
-	if err := v.kept(eachIndex(t, func(x logentry.Index) error { all = append(all, x); return nil })); err != nil {
+	t := v.r.db.At(v.T)
+	defer t.Close()
+	if err := v.kept(t.EachIndex(func(x logentry.Index) error { all = append(all, x); return nil })); err != nil {
 		return err
 	}
 	all, err := v.stagedIndexes(all)

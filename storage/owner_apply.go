@@ -109,8 +109,8 @@ func (m *machine) ingest(e *logentry.Ingest) (result, error) {
 	next.counted = next.counted.plus(counted)
 	o.receipts = slices.Clone(o.receipts)
 	*o.receipt(e.Move) = next
-	m.kvs.again = true // entries of local indexes have the same keys and versions in each stay of a bucket
+	m.kvs.Again = true // entries of local indexes have the same keys and versions in each stay of a bucket
 	return resDone, logentry.EachIngested(e.Writes, func(at txn.Timestamp, op logentry.Op, key, value []byte) error {
-		return m.kvs.add(op, key, value, at)
+		return m.kvs.Add(op, key, value, at)
 	})
 }

@@ -36,9 +36,9 @@ func (r *Replica) Indexes() (out []StoredIndex, err error) {
 		return nil, errNoLeader
 	}
 	defer r.done.Done()
-	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer t.Discard()
-	err = eachIndex(t, func(x logentry.Index) error {
+	t := r.db.At(txn.MaxTimestamp)
+	defer t.Close()
+	err = t.EachIndex(func(x logentry.Index) error {
 		out = append(out, StoredIndex{x.Table, x.Index})
 		return nil
 	})
@@ -51,9 +51,9 @@ func (r *Replica) Stores(span txn.Span) (bool, error) {
 		return false, errNoLeader
 	}
 	defer r.done.Done()
-	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer t.Discard()
-	c := newCursor(t, span, false)
-	defer c.it.Close()
-	return c.valid(), nil
+	t := r.db.At(txn.MaxTimestamp)
+	defer t.Close()
+	c := t.Scan(span, false)
+	defer c.Close()
+	return c.Valid(), nil
 }

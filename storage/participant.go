@@ -76,7 +76,7 @@ func (t *Tx) encodeStage() error {
 	if t.encoded {
 		return t.reenter()
 	}
-	if err := t.r.room(!t.puts.Load()); err != nil {
+	if err := t.r.db.Room(!t.puts.Load()); err != nil {
 		return err
 	}
 	if err := t.enter(); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/writebuf"
@@ -23,7 +24,7 @@ func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 	plain := !t.stage.Mixed()
 	err = t.stage.Last(func(op *writebuf.Op) error {
 		old, err := t.oldSize(op)
-		plain = plain && chunksOf(len(op.Value)) == 0 && chunksOf(old) == 0
+		plain = plain && engine.Chunks(len(op.Value)) == 0 && engine.Chunks(old) == 0
 		countOp(&d, op, old)
 		return err
 	})
@@ -132,7 +133,7 @@ func (p *packer) add(op logentry.Op, key, value []byte) {
 
 // encodeOp gives the operations on Badger's keys that op stands for, given the size of the value it replaces (-1: none).
 func encodeOp(op *writebuf.Op, old int, add func(op logentry.Op, key, value []byte)) {
-	n := chunksOf(len(op.Value))
+	n := engine.Chunks(len(op.Value))
 	switch {
 	case op.Delete:
 		add(logentry.OpDelete, op.Key, nil)
@@ -142,15 +143,15 @@ func encodeOp(op *writebuf.Op, old int, add func(op logentry.Op, key, value []by
 		add(logentry.OpPut, op.Key, op.Value)
 	default:
 		for i := range n {
-			add(logentry.OpPut, keyspace.ChunkKey(op.Key, i), op.Value[i*chunkSize:min((i+1)*chunkSize, len(op.Value))])
+			add(logentry.OpPut, keyspace.ChunkKey(op.Key, i), op.Value[i*engine.ChunkSize:min((i+1)*engine.ChunkSize, len(op.Value))])
 		}
 		head := logentry.OpPutHead
 		if op.Kept {
 			head = logentry.OpPutHeadKept
 		}
-		add(head, op.Key, encodeChunkHead(len(op.Value)))
+		add(head, op.Key, engine.Head(len(op.Value)))
 	}
-	for i := n; i < chunksOf(old); i++ {
+	for i := n; i < engine.Chunks(old); i++ {
 		add(logentry.OpDelete, keyspace.ChunkKey(op.Key, i), nil)
 	}
 }

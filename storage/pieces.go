@@ -3,10 +3,10 @@ package storage
 import (
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/hashicorp/raft"
 
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
@@ -44,8 +44,8 @@ func (m *machine) piece(o *openTxn, n int, before txn.Timestamp) ([]byte, error)
 	if n >= o.own {
 		return m.loggedPiece(o, o.indexes[n-o.own])
 	}
-	t := m.r.db.NewTransactionAt(uint64(before-1), false)
-	defer t.Discard()
+	t := m.r.db.At(before - 1)
+	defer t.Close()
 	return ownPieceOf(t, o, n)
 }
 
@@ -64,23 +64,20 @@ func (m *machine) loggedPiece(o *openTxn, i uint64) ([]byte, error) {
 	return nil, damaged("log entry %d is not of the open transaction %s", i, o.id)
 }
 
-func ownPieceOf(t *badger.Txn, o *openTxn, n int) ([]byte, error) {
-	item, err := t.Get(keyspace.PieceKey(o.id, n))
-	if err == badger.ErrKeyNotFound {
+func ownPieceOf(t engine.Snapshot, o *openTxn, n int) ([]byte, error) {
+	b, _, err := t.Get(keyspace.PieceKey(o.id, n))
+	if b == nil && err == nil {
 		return nil, damaged("piece %d of the open transaction %s is missing", n, o.id)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return item.ValueCopy(nil)
+	return b, err
 }
 
 func (m *machine) eachOwnPiece(o *openTxn, before txn.Timestamp, fn func(writes []byte) error) error {
 	if o.own == 0 {
 		return nil
 	}
-	t := m.r.db.NewTransactionAt(uint64(before-1), false) // a crash may have left deletions of the outcome that is applied again
-	defer t.Discard()
+	t := m.r.db.At(before - 1) // a crash may have left deletions of the outcome that is applied again
+	defer t.Close()
 	for n := range o.own {
 		b, err := ownPieceOf(t, o, n)
 		if err == nil {
@@ -106,7 +103,7 @@ func (m *machine) takeOver(o *openTxn, at txn.Timestamp) error {
 			if err := o.keys.addPiece(piece); err != nil {
 				return err
 			}
-			return m.kvs.set(keyspace.PieceKey(o.id, n-1), piece, at)
+			return m.kvs.Set(keyspace.PieceKey(o.id, n-1), piece, at)
 		})
 	})
 	if err != nil {
@@ -147,7 +144,7 @@ func cutPieces(writes []byte, fn func(piece []byte) error) error {
 			return err
 		}
 		next := len(writes) - len(r.B)
-		if end > start && next-start > chunkSize {
+		if end > start && next-start > engine.ChunkSize {
 			if err := fn(writes[start:end:end]); err != nil {
 				return err
 			}
@@ -182,12 +179,12 @@ func (m *machine) dropHold(o *openTxn, at txn.Timestamp) error {
 	if o.hold == nil {
 		return nil
 	}
-	return m.kvs.remove(keyspace.IDRecord(keyspace.Prepared, o.id), at)
+	return m.kvs.Remove(keyspace.IDRecord(keyspace.Prepared, o.id), at)
 }
 
 func (m *machine) dropOwnPieces(o *openTxn, at txn.Timestamp) error {
 	for n := range o.own {
-		if err := m.kvs.remove(keyspace.PieceKey(o.id, n), at); err != nil {
+		if err := m.kvs.Remove(keyspace.PieceKey(o.id, n), at); err != nil {
 			return err
 		}
 	}

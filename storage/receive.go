@@ -22,7 +22,7 @@ func (r *Replica) Carry(ctx context.Context, move uint64, batch []Version) error
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := r.room(false); err != nil {
+		if err := r.db.Room(false); err != nil {
 			return err
 		}
 		n, err := r.carrySome(move, batch)
@@ -176,7 +176,7 @@ func (c *carrying) add(key []byte, x *Version) {
 
 // count counts a row by its newest version, x if there is none here that is newer.
 func (c *carrying) count(key []byte, x *Version) error {
-	value, version, err := getAt(c.r.latest, key)
+	value, version, err := c.r.db.Latest().Get(key)
 	if err == nil && value == nil && c.got.deletes {
 		version, err = c.r.lastDelete(waitContext{ctx: context.Background()}, key)
 	}

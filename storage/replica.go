@@ -4,19 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/hashicorp/raft"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
@@ -30,9 +29,7 @@ type FragmentID = txn.FragmentID
 // Replica is one fragment's replica on this disk. All methods may be called concurrently.
 type Replica struct {
 	cfg      Config
-	lock     *os.File
-	db       *badger.DB
-	latest   *badger.Txn // reads newest versions; shared, because a reader at a fixed time keeps nothing in Badger
+	db       *engine.Engine
 	group    *raftgroup.Group
 	machine  *machine
 	stats    *statistics
@@ -48,8 +45,6 @@ type Replica struct {
 	ceiling   atomic.Uint64 // the last lease expiry (T4)
 	watermark atomic.Uint64 // reads below are refused
 	undecided atomic.Int32  // len(prepared) + len(installing)
-	restores  atomic.Uint64 // how often a leader's stream has replaced the database
-	torn      atomic.Bool   // a stream is about to replace the database, or has replaced a part of it
 	visible   atomic.Uint64 // applied without prepares, for a build without rule.T6Prepared
 
 	pmu          sync.Mutex    // held while a stamp is assigned and its entry enqueued (T1)
@@ -90,25 +85,13 @@ type Replica struct {
 	forgets forgets
 	settler settler
 
-	mergeMu    sync.Mutex
-	mergesHeld bool         // guarded by mergeMu
-	mergeNeed  atomic.Int64 // bytes that merges may take temporarily
-	levelFull  atomic.Bool  // merges are paused, and level 0 has grown
-	diskLeft   atomic.Int32
-	minFree    atomic.Int64
-	diskSeen   time.Time // used by watch alone
-	stall      writeStall
-
 	omu sync.Mutex                   // held while own is replaced; taken under pmu
 	own atomic.Pointer[ownedBuckets] // which buckets the fragment owns; nil: all, nothing ever moved
 	// logentry.Index → struct{}: indexes that a caller reported as global, though Config.Global may
 	// not know them yet
-	told     sync.Map
-	gate     atomic.Pointer[prepareGate]
-	recvs    sync.Mutex // held while ingested rows are counted and put into the log
-	dmu      sync.Mutex // held while Badger's discard timestamp is set
-	discards uint64     // the discard timestamp; guarded by dmu
-	streamed []uint64   // the watermarks of running streams, whose versions stay; guarded by dmu
+	told  sync.Map
+	gate  atomic.Pointer[prepareGate]
+	recvs sync.Mutex // held while ingested rows are counted and put into the log
 
 	retained retention
 	several  atomic.Bool // the group has several replicas; may lag by a moment
@@ -127,12 +110,7 @@ func Open(cfg Config) (*Replica, error) {
 	if cfg.Dir == "" || cfg.Clock == nil {
 		return nil, fmt.Errorf("storage: Dir and Clock are required")
 	}
-	lock, err := lockDir(cfg.Dir)
-	if err != nil {
-		return nil, err
-	}
 	r := newReplica(cfg)
-	r.lock = lock
 	if err := r.open(); err != nil {
 		abandon(r)
 		return nil, fmt.Errorf("open fragment %d: %w", cfg.Fragment, err)
@@ -147,8 +125,6 @@ func newReplica(cfg Config) *Replica {
 		cfg: cfg, prepared: map[txn.ID]*preparedTxn{}, installing: map[txn.ID]*preparedTxn{}, decided: map[txn.ID]*decision{}, held: map[txn.ID]*heldTxn{}, parts: map[txn.ID]bool{},
 		txs: map[txn.ID]*Tx{}, readers: map[*Tx]struct{}{}, began: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
-	r.minFree.Store(cfg.MinFree)
-	r.stall.r = r
 	r.locks = locktable.New(locktable.Config{
 		Fragment: cfg.Fragment, Detector: cfg.Deadlock, Whole: cfg.WholeLocks, EndingWait: cfg.EndingWait, Given: r.given,
 	})
@@ -163,9 +139,6 @@ func (r *Replica) open() (err error) {
 	if err := r.openFiles(); err != nil {
 		return err
 	}
-	r.watchDisk(time.Now())
-	r.done.Add(1)
-	go r.watch() // before the log is applied, which may wait for merges or for room
 	r.group, err = raftgroup.Open(raftgroup.Options{
 		Dir: filepath.Join(r.cfg.Dir, "raft"), Name: fmt.Sprintf("fragment-%d", r.cfg.Fragment), FSM: r.machine,
 		Device: r.cfg.Device, DeviceGroup: uint64(r.cfg.Fragment),
@@ -179,22 +152,11 @@ func (r *Replica) open() (err error) {
 
 // openFiles opens everything but the log: the state machine is as of its checkpoint.
 func (r *Replica) openFiles() (err error) {
-	if err := r.stall.roomToStart(); err != nil {
-		return err
-	}
-	if err := dropMemtables(r.cfg.Dir); err != nil {
+	if r.db, err = r.openEngine(); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(filepath.Join(r.cfg.Dir, stageFolder)); err != nil { // a crash may leave an empty file
 		return err
-	}
-	r.fault("open.memtables-dropped")
-	if r.db, err = openBadger(&r.cfg); err != nil {
-		return err
-	}
-	r.latest = r.db.NewTransactionAt(math.MaxUint64, false)
-	if free, err := r.cfg.free(r.cfg.Dir); err == nil { // before the first merge begins
-		r.watchMerges(free, time.Now())
 	}
 	s, stats, err := loadState(r.db)
 	if err != nil {
@@ -208,11 +170,23 @@ func (r *Replica) openFiles() (err error) {
 	}
 	r.stats = stats
 	r.exact = newExactScanner(r)
-	r.machine = &machine{r: r, s: s, kvs: newBatch(r), expired: map[keyspace.Kind]txn.Timestamp{}}
+	r.machine = &machine{r: r, s: s, kvs: r.db.NewBatch(), expired: map[keyspace.Kind]txn.Timestamp{}}
 	r.installs = newInstaller(r)
 	r.drops, err = openDropper(r)
 	return err
 }
+
+func (r *Replica) openEngine() (*engine.Engine, error) {
+	c := &r.cfg
+	return engine.Open(engine.Options{
+		Dir: c.Dir, Fragment: c.Fragment, Logger: c.Logger, Merges: &c.Pace.merges, Stop: r.stop,
+		MemTable: c.MemTable, IndexCache: c.IndexCache, MinFree: c.MinFree, ReadOnly: c.stopped,
+		Name: c.Name, Free: c.free, Fault: r.fault, Follows: r.follows, Keep: r.keepIngested, Closed: errNoLeader,
+	})
+}
+
+// follows reports whether another replica leads, which may have more room on its disk.
+func (r *Replica) follows() bool { return r.term.Load() == 0 && r.several.Load() }
 
 // recover brings the state machine from its checkpoint to the entry that Raft regards as applied
 // (S2). It reads the writes of transactions that were open at the checkpoint again, then applies
@@ -220,8 +194,8 @@ func (r *Replica) openFiles() (err error) {
 func (m *machine) recover(log raft.LogStore, snapshotIndex uint64) error {
 	var l raft.Log
 	m.log = log
-	m.kvs.starting = true
-	defer func() { m.kvs.starting = false }()
+	m.kvs.Starting = true
+	defer func() { m.kvs.Starting = false }()
 	if m.r.snaps.received() { // a stream that is not in tables yet: start with it again
 		_, rd, err := m.r.snaps.Open("")
 		if err != nil {
@@ -324,27 +298,22 @@ func (r *Replica) Close() error {
 	r.installs.forgetPieces()
 	// Without room no checkpoint is written and no table of what is in memory: each of them might end the process by
 	// SIGBUS. Without the mark of a clean end the next start applies the log again, which has all of it.
-	room, _ := r.stall.look(&kvBatch{}, 0)
+	room := r.db.HasRoom()
 	if err == nil && room {
 		err = r.machine.checkpoint()
 	}
-	if errors.Is(err, errHalted) {
+	if errors.Is(err, engine.ErrHalted) {
 		err, room = nil, false
 	}
 	if !room {
 		r.cfg.Logger.Warn("closed without room to write the newest rows to tables", "fragment", r.cfg.Fragment)
-		discardMemtable(r.db)
+		r.db.DiscardMemory()
 	}
 	r.fault("close.checkpoint")
 	r.scans.close()
-	if cerr := r.db.Close(); err == nil {
+	if cerr := r.db.Close(err == nil && room); err == nil {
 		err = cerr
 	}
-	r.fault("close.flushed")
-	if err == nil && room {
-		err = markClean(r.cfg.Dir)
-	}
-	r.closeFiles()
 	return err
 }
 
@@ -356,16 +325,8 @@ func abandon(r *Replica) {
 		r.drops.wait()
 		r.installs.wait()
 	}
-	r.closeFiles()
-}
-
-func (r *Replica) closeFiles() {
-	r.cfg.Pace.merges.forget(r)
 	if r.db != nil {
-		r.db.Close()
-	}
-	if r.lock != nil {
-		r.lock.Close()
+		r.db.Abandon()
 	}
 }
 

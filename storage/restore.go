@@ -6,8 +6,8 @@ import (
 
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
-	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -15,18 +15,12 @@ func (m *machine) restoreFrame(got *restored, b []byte) error {
 	r := codec.Reader{B: b[1:]}
 	switch frameKind(b[0]) {
 	case frameKey:
-		x := kv{op: logentry.OpPut}
-		if r.Byte() != 0 {
-			x.op = logentry.OpDelete
-		}
-		if meta := r.Byte(); x.op == logentry.OpPut {
-			x.op = putOf(meta)
-		}
-		x.version = uint64(r.Timestamp())
-		x.expires = r.Uvarint()
-		x.key, x.value = r.Bytes(), r.Bytes()
+		var x engine.Raw
+		x.Deleted, x.Mark = r.Byte() != 0, r.Byte()
+		x.At, x.Expires = r.Timestamp(), r.Uvarint()
+		x.Key, x.Value = r.Bytes(), r.Bytes()
 		if r.Err == nil {
-			return m.kvs.put(x)
+			return m.kvs.Restore(x)
 		}
 	case frameOpen:
 		id := r.ID()
@@ -63,7 +57,7 @@ func (m *machine) adopt(got *restored, covered uint64) error {
 	for _, x := range got.state.installing {
 		x.o.indexes = nil // its rows are in the stream (freeze); earlier releases named the entries, which are not in this log
 	}
-	if err := m.kvs.flush(); err != nil {
+	if err := m.kvs.Flush(); err != nil {
 		return err
 	}
 	for id, o := range got.state.open {
@@ -71,7 +65,7 @@ func (m *machine) adopt(got *restored, covered uint64) error {
 			return fmt.Errorf("open transaction %s: %w", id, err)
 		}
 	}
-	if err := m.kvs.flush(); err != nil {
+	if err := m.kvs.Flush(); err != nil {
 		return err
 	}
 	for _, o := range got.state.open {
@@ -80,12 +74,12 @@ func (m *machine) adopt(got *restored, covered uint64) error {
 			return err
 		}
 	}
-	t := m.r.db.NewTransactionAt(uint64(got.state.stamp), false)
-	defer t.Discard()
-	if err := eachOwn(t, keyspace.Decision, got.state.loadDecision); err != nil {
+	t := m.r.db.At(got.state.stamp)
+	defer t.Close()
+	if err := t.EachRecord(keyspace.Decision, got.state.loadDecision); err != nil {
 		return err
 	}
-	if err := eachOwn(t, keyspace.Prepared, got.state.loadHold); err != nil {
+	if err := t.EachRecord(keyspace.Prepared, got.state.loadHold); err != nil {
 		return err
 	}
 	before := m.s
@@ -115,7 +109,7 @@ func (m *machine) adoptOpen(o *openTxn, from *received, at txn.Timestamp) error 
 	for _, w := range from.writes {
 		err := cutPieces(w, func(piece []byte) error {
 			o.own++
-			return m.kvs.set(keyspace.PieceKey(o.id, o.own-1), piece, at)
+			return m.kvs.Set(keyspace.PieceKey(o.id, o.own-1), piece, at)
 		})
 		if err != nil {
 			return err

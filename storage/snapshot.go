@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/sherddb/sherd/internal/dirsync"
+	"github.com/sherddb/sherd/storage/engine"
 )
 
 // markerStore is the raft.SnapshotStore of a fragment (S3): a snapshot is a marker, index and configuration, and no copy of
@@ -190,15 +191,14 @@ func (m *machine) restoreAt(rc io.ReadCloser, covered uint64) error {
 	defer rc.Close()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.r.torn.Store(true)
-	m.r.setDiscard(0)
-	m.r.restores.Add(1)
+	m.r.db.BeginReplacing()
+	m.r.db.Discard(0)
 	m.fresh.Store(true)
 	err := m.restore(rc, covered)
 	switch {
 	case err == nil:
-		m.r.torn.Store(false)
-	case errors.Is(err, errHalted) && m.r.closing():
+		m.r.db.Replaced()
+	case errors.Is(err, engine.ErrHalted) && m.r.closing():
 		m.halted = err // the next start begins with the stream that was received
 	}
 	return err

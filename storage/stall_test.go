@@ -10,14 +10,14 @@ import (
 
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
 const (
 	plenty    = 1 << 40
-	mergeless = lastRoom + 16<<20 // entries go on, and no merge has room
+	mergeless = engine.LastRoom + 16<<20 // entries go on, and no merge has room
 )
 
 // diskOf has a replica see so much free space.
@@ -63,10 +63,10 @@ func fullLevelZero(t *testing.T, dir string) (r *Replica, stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		fillLevelZero(t, r, levelZeroStall+8, &over)
+		fillLevelZero(t, r, engine.LevelZeroStall+8, &over)
 	}()
 	// Badger's own stall would end here, and with it all that waits for its writer.
-	eventually.Holds(t, "level 0 is full", func() bool { return r.db.Levels()[0].NumTables >= levelZeroStall+4 })
+	eventually.Holds(t, "level 0 is full", func() bool { return r.db.Condition().LevelZero >= engine.LevelZeroStall+4 })
 	return r, func() {
 		over.Store(true)
 		<-done
@@ -84,7 +84,7 @@ func TestCloseAtFullLevelZero(t *testing.T) {
 	})
 	within(t, "what was being written", func() error { stop(); return nil })
 	within(t, "Close", r.Close)
-	if _, err := os.Stat(filepath.Join(dir, cleanFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, engine.CleanFile)); err != nil {
 		t.Error("the database was not closed in order:", err)
 	}
 	r = openTest(t, dir, smallTables)
@@ -97,60 +97,9 @@ func TestCloseAtFullLevelZero(t *testing.T) {
 func TestDropAllAtFullLevelZero(t *testing.T) {
 	r, stop := fullLevelZero(t, t.TempDir())
 	within(t, "what was being written", func() error { stop(); return nil })
-	within(t, "dropAll", r.dropAll)
-	if n := r.db.Levels()[0].NumTables; n >= levelZeroStall {
+	within(t, "dropAll", r.db.Clear)
+	if n := r.db.Condition().LevelZero; n >= engine.LevelZeroStall {
 		t.Errorf("level 0 has %d tables", n)
-	}
-}
-
-// TestStall: while another replica merges and level 0 is full, entries wait for merges and reads go on; they are applied when
-// it is this replica's turn.
-func TestStall(t *testing.T) {
-	var free atomic.Int64
-	free.Store(plenty)
-	pace := NewPace()
-	r := openTest(t, t.TempDir(), smallTables, diskOf(&free), func(c *Config) { c.Pace = pace })
-	commitRow(t, r, rowKey(0), "x")
-	other := &Replica{}
-	turn := func(m *merges) {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.needs[other], m.turn, m.since, m.asked = 1<<30, other, time.Now(), false
-	}
-	turn(&pace.merges)
-	free.Store(1 << 30)
-	eventually.Holds(t, "merges are held", func() bool {
-		r.mergeMu.Lock()
-		defer r.mergeMu.Unlock()
-		return r.mergesHeld
-	})
-	fillLevelZero(t, r, levelZeroStall, new(atomic.Bool))
-	if r.stall.noMerges.Load() {
-		t.Fatal("the disk has no room for merges")
-	}
-	at := r.Applied()
-	done := make(chan error, 1)
-	go func() {
-		_, _, err := r.run(commitEntry(1, 400_000), 0)
-		done <- err
-	}()
-	eventually.Holds(t, "the entry waits for merges", func() bool {
-		r.stall.mu.Lock()
-		defer r.stall.mu.Unlock()
-		return r.stall.tables >= levelZeroStall
-	})
-	if got := readAt(t, r, at, rowKey(0)); got != "x" {
-		t.Errorf("got %q", got)
-	}
-	select {
-	case err := <-done:
-		t.Fatalf("an entry was applied with %d tables in level 0: %v", r.db.Levels()[0].NumTables, err)
-	default:
-	}
-	pace.merges.forget(other)
-	within(t, "the entry", func() error { return <-done })
-	if got := readRow(t, r, rowKey(1)); len(got) != 400_000 {
-		t.Errorf("the row has %d bytes", len(got))
 	}
 }
 
@@ -177,7 +126,7 @@ func TestNoRoom(t *testing.T) {
 		t.Fatalf("an entry was applied without room: %v", err)
 	default:
 	}
-	free.Store(lastRoom)
+	free.Store(engine.LastRoom)
 	within(t, "the entry", func() error { return <-done })
 	if got := readRow(t, r, rowKey(1)); got != "xxxxxxxxxx" {
 		t.Errorf("got %q", got)
@@ -190,8 +139,8 @@ func TestNoRoom(t *testing.T) {
 // fillDisk leaves too little room for any write, and returns when r has seen that.
 func fillDisk(t *testing.T, r *Replica, free *atomic.Int64) {
 	t.Helper()
-	free.Store(lastRoom - 1)
-	eventually.Holds(t, "the disk is full", func() bool { return r.diskLeft.Load() == noRoom })
+	free.Store(engine.LastRoom - 1)
+	eventually.Holds(t, "the disk is full", func() bool { return r.db.Room(true) != nil })
 }
 
 // readAt reads a row as of T.
@@ -210,11 +159,7 @@ func readAt(t *testing.T, r *Replica, T txn.Timestamp, key []byte) string {
 }
 
 // short reports whether a batch waits for room.
-func short(r *Replica) bool {
-	r.stall.mu.Lock()
-	defer r.stall.mu.Unlock()
-	return r.stall.short > 0
-}
+func short(r *Replica) bool { return r.db.Condition().Waiting > 0 }
 
 // TestCloseWithoutRoom: a replica closes on a full disk without writing a table or a checkpoint. The outcome of an entry that
 // waited is unknown to its proposer, and it is applied at the next start, which wants room.
@@ -240,12 +185,12 @@ func TestCloseWithoutRoom(t *testing.T) {
 				t.Errorf("the entry that waited: %v", err)
 			}
 		}
-		for _, pattern := range []string{"data/*.sst", "data/*.mem", cleanFile} {
+		for _, pattern := range []string{"data/*.sst", "data/*.mem", engine.CleanFile} {
 			if files, err := filepath.Glob(filepath.Join(dir, pattern)); err != nil || len(files) > 0 {
 				t.Errorf("Close has left %v, %v", files, err)
 			}
 		}
-		free.Store(startRoom - 1)
+		free.Store(engine.StartRoom - 1)
 		cfg := Config{Dir: dir, Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet}
 		diskOf(&free)(&cfg)
 		if r, err := Open(cfg); !pgerr.Is(err, pgerr.DiskFull) {
@@ -262,43 +207,5 @@ func TestCloseWithoutRoom(t *testing.T) {
 		if got := readRow(t, r, rowKey(2)); waits && got != "xxxxxxxxxx" {
 			t.Errorf("got %q of the entry that waited", got)
 		}
-	}
-}
-
-// TestLeastRoom: rows that others may send without end leave the last of the disk to what makes room.
-func TestLeastRoom(t *testing.T) {
-	follower, leader := &Replica{}, &Replica{}
-	follower.several.Store(true)
-	leader.several.Store(true)
-	leader.term.Store(1)
-	alone := &Replica{}
-	row, record, removed := kv{key: rowKey(1)}, kv{key: keyspace.Record(keyspace.Deletion, 1)}, kv{key: rowKey(1), op: logentry.OpDelete}
-	for _, c := range []struct {
-		name            string
-		r               *Replica
-		x               kv
-		later, starting bool
-		want            int64
-	}{
-		{"a row at a follower", follower, row, false, false, lastRoom + rowsRoom},
-		{"a deletion at a follower", follower, removed, false, false, lastRoom},
-		{"a record at a follower", follower, record, false, false, lastRoom},
-		{"a row at a leader", leader, row, false, false, lastRoom},
-		{"a row that can wait", leader, row, true, false, lastRoom + rowsRoom},
-		{"a row at the only replica", alone, row, false, false, lastRoom},
-		{"a row at a start", follower, row, false, true, startRoom},
-	} {
-		b := kvBatch{later: c.later, starting: c.starting}
-		if err := b.put(c.x); err != nil {
-			t.Fatal(err)
-		}
-		s := writeStall{r: c.r}
-		if got := s.least(&b); got != c.want {
-			t.Errorf("%s: %d MB must be free, not %d", c.name, got>>20, c.want>>20)
-		}
-	}
-	many := writeStall{r: &Replica{cfg: Config{MemTable: 4 << 20}}, others: 30}
-	if got := many.least(&kvBatch{}); got != lastRoom/2+30*4<<20 {
-		t.Errorf("for 30 replicas %d MB must be free", got>>20)
 	}
 }

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
@@ -224,34 +223,34 @@ func decodeCheckpoint(b []byte) (*state, error) {
 }
 
 // loadState reads the newest checkpoint of db, and the decisions and statistics as they were at its stamp.
-func loadState(db *badger.DB) (*state, *statistics, error) {
+func loadState(db *engine.Engine) (*state, *statistics, error) {
 	stats := newStatistics()
-	t := db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer t.Discard()
-	item, err := t.Get(keyspace.Record(keyspace.Checkpoint))
-	if err == badger.ErrKeyNotFound {
-		return newState(), stats, nil
-	}
+	t := db.At(txn.MaxTimestamp)
+	defer t.Close()
+	record, _, err := t.Get(keyspace.Record(keyspace.Checkpoint))
 	if err != nil {
 		return nil, nil, err
 	}
-	var s *state
-	if err := item.Value(func(v []byte) error { s, err = decodeCheckpoint(v); return err }); err != nil {
+	if record == nil {
+		return newState(), stats, nil
+	}
+	s, err := decodeCheckpoint(record)
+	if err != nil {
 		return nil, nil, pgerr.New(pgerr.DataCorrupted, "the fragment's data is damaged: %v", err)
 	}
 	// Keys at stamps above the checkpoint's may be there already: pieces of entries that will be applied again.
-	at := db.NewTransactionAt(uint64(s.stamp), false)
-	defer at.Discard()
-	if err := eachOwn(at, keyspace.Decision, s.loadDecision); err != nil {
+	at := db.At(s.stamp)
+	defer at.Close()
+	if err := at.EachRecord(keyspace.Decision, s.loadDecision); err != nil {
 		return nil, nil, err
 	}
-	if err := eachOwn(at, keyspace.Prepared, s.loadHold); err != nil {
+	if err := at.EachRecord(keyspace.Prepared, s.loadHold); err != nil {
 		return nil, nil, err
 	}
-	if err := eachOwn(at, keyspace.Statistics, stats.load); err != nil {
+	if err := at.EachRecord(keyspace.Statistics, stats.load); err != nil {
 		return nil, nil, err
 	}
-	return s, stats, eachOwn(at, keyspace.BucketCounts, stats.exact.load)
+	return s, stats, at.EachRecord(keyspace.BucketCounts, stats.exact.load)
 }
 
 func (s *state) loadDecision(rest, v []byte) error {
@@ -261,26 +260,6 @@ func (s *state) loadDecision(rest, v []byte) error {
 		s.decided[d.id] = d
 	}
 	return err
-}
-
-// eachOwn calls fn for every record of kind, with the key after the kind.
-func eachOwn(t *badger.Txn, kind keyspace.Kind, fn func(rest, value []byte) error) error {
-	prefix := keyspace.Record(kind)
-	opt := badger.IteratorOptions{Prefix: prefix}
-	it := t.NewIterator(opt)
-	defer it.Close()
-	for it.Rewind(); it.Valid(); it.Next() {
-		item := it.Item()
-		rest := item.KeyCopy(nil)[len(prefix):]
-		v, err := item.ValueCopy(nil)
-		if err != nil {
-			return err
-		}
-		if err := fn(rest, v); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // A decision record: format(1) · forgotten(1) · C(8) · writers.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/sparse"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -41,7 +42,9 @@ func OpenStopped(cfg Config, log raft.LogStore, scratch string) (_ *Stopped, err
 		if err != nil {
 			close(r.stop)
 			r.installs.wait()
-			r.closeFiles()
+			if r.db != nil {
+				r.db.Abandon()
+			}
 		}
 	}()
 	if err := r.openFiles(); err != nil {
@@ -63,7 +66,7 @@ func OpenStopped(cfg Config, log raft.LogStore, scratch string) (_ *Stopped, err
 
 func (s *Stopped) at(T txn.Timestamp) *View {
 	r := s.r
-	v := &View{r: r, t: newTx(r, txn.ID{}), T: T, own: r.own.Load(), b: r.db.NewTransactionAt(uint64(T), false), restores: r.restores.Load()}
+	v := &View{r: r, t: newTx(r, txn.ID{}), T: T, own: r.own.Load(), b: r.db.At(T), restores: r.db.Replacements()}
 	v.OwnedOnly()
 	return v
 }
@@ -74,10 +77,7 @@ const stoppedMemTable = 32 << 20
 func (s *Stopped) Close() error {
 	s.view.Close()
 	close(s.r.stop)
-	err := s.r.db.Close()
-	s.r.db = nil
-	s.r.closeFiles()
-	return err
+	return s.r.db.Close(false)
 }
 
 // View reads the buckets that are the fragment's, as of the end of the log.
@@ -163,14 +163,14 @@ func VerifyLog(ctx context.Context, log raft.LogStore) (n uint64, err error) {
 }
 
 // shadow makes of an empty directory what can be opened, and written to, in place of a replica's. Tables are never changed: links lead to them, and
-// Badger is not let merge them (openBadger). They are copied where they could not be opened for writing, which Badger asks for.
+// Badger is not let merge them (engine.Options.ReadOnly). They are copied where they could not be opened for writing, which Badger asks for.
 func shadow(dir, to string) error {
 	for _, sub := range []string{"data", "snapshots"} {
 		if err := shadowFolder(filepath.Join(dir, sub), filepath.Join(to, sub)); err != nil {
 			return err
 		}
 	}
-	for _, name := range []string{truncatedFile, cleanFile} {
+	for _, name := range []string{truncatedFile, engine.CleanFile} {
 		if err := sparse.File(filepath.Join(to, name), filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/sparse"
 	"github.com/sherddb/sherd/raftlog"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -112,7 +113,7 @@ func readStopped(t *testing.T, dir string, fn func(*Stopped)) {
 	if n, err := VerifyLog(context.Background(), g); n < 40 || err != nil {
 		t.Fatalf("%d entries, %v", n, err)
 	}
-	n, faults, err := VerifyTables(context.Background(), filepath.Join(dir, "1"), func(int64) {})
+	n, faults, err := engine.VerifyTables(context.Background(), filepath.Join(dir, "1"), func(int64) {})
 	if n == 0 || len(faults) > 0 || err != nil {
 		t.Fatalf("%d tables, %v, %v", n, faults, err)
 	}
@@ -140,15 +141,4 @@ func sizes(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-// FuzzVerifyTable looks at what may be anything.
-func FuzzVerifyTable(f *testing.F) {
-	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x00\x00"))
-	f.Add([]byte("index\x00\x00\x00\x05\x08\x01\x10\x07\x00\x00\x00\x04"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if verifyTable(b) == nil {
-			t.Skip("a table")
-		}
-	})
 }

@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
@@ -71,7 +70,7 @@ func (m *machine) takeOverOpen() error {
 			}
 		}
 	}
-	return m.kvs.flush()
+	return m.kvs.Flush()
 }
 
 // stream gives a reader of the database as it is now, while entries go on being applied, and the number of bytes it will
@@ -144,23 +143,21 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 		return err
 	}
 	// What comes after the state is in the log, behind the marker. Without it the stream's length does not depend on how much is written meanwhile.
-	t := r.db.NewTransactionAt(uint64(f.stamp), false)
-	defer t.Discard()
-	var c *cursor
-	defer turn.end(func() { c.close() })
-	c = &cursor{it: t.NewIterator(badger.IteratorOptions{AllVersions: true})}
-	it := c.it
-	for it.Rewind(); it.Valid(); it.Next() {
-		item := it.Item()
+	t := r.db.At(f.stamp)
+	defer t.Close()
+	var c *engine.Cursor
+	defer turn.end(func() { c.Close() })
+	for c = t.AllVersions(txn.Span{}, 0); c.Valid(); c.Next() {
+		item := c.Item()
 		if comesLast(item.Key()) {
 			continue
 		}
-		del := item.IsDeletedOrExpired()
-		b := []byte{byte(frameKey), codec.Bool(del), item.UserMeta()}
-		b = binary.BigEndian.AppendUint64(b, item.Version())
-		b = binary.AppendUvarint(b, item.ExpiresAt())
-		b = codec.AppendBytes(b, item.Key())
-		if err := item.Value(func(v []byte) error { b = codec.AppendBytes(b, v); return nil }); err != nil {
+		raw := item.Raw()
+		b := []byte{byte(frameKey), codec.Bool(raw.Deleted), raw.Mark}
+		b = binary.BigEndian.AppendUint64(b, uint64(raw.At))
+		b = binary.AppendUvarint(b, raw.Expires)
+		b = codec.AppendBytes(b, raw.Key)
+		if err := item.Stored(func(v []byte) error { b = codec.AppendBytes(b, v); return nil }); err != nil {
 			return err
 		}
 		turn.leave()
@@ -208,11 +205,11 @@ func (m *machine) restore(rd io.Reader, covered uint64) error {
 	}
 	m.r.drops.forget()
 	m.r.installs.abandon()
-	if err := m.r.dropAll(); err != nil { // a follower serves nobody while it restores
+	if err := m.r.db.Clear(); err != nil { // a follower serves nobody while it restores
 		return err
 	}
-	m.kvs.later = true
-	defer func() { m.kvs.later = false }()
+	m.kvs.Later = true
+	defer func() { m.kvs.Later = false }()
 	got := &restored{open: map[txn.ID]*received{}, stats: newStatistics()}
 	for got.state == nil {
 		b, err := readFrame(in)

@@ -106,8 +106,8 @@ func TestStreamBehindRaftsOwnEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	catchUp(t, a, b)
-	if err := b.Close(); err != nil || b.restores.Load() == 0 {
-		t.Fatalf("%d streams, %v", b.restores.Load(), err)
+	if err := b.Close(); err != nil || b.db.Replacements() == 0 {
+		t.Fatalf("%d streams, %v", b.db.Replacements(), err)
 	}
 	_, transB = raft.NewInmemTransport("b")
 	transA.Connect(addrB, transB)
@@ -176,8 +176,8 @@ func killWithStream(t *testing.T, point string, older bool) {
 		t.Fatal(err)
 	}
 	catchUp(t, a, b)
-	if err := b.Close(); err != nil || b.restores.Load() == 0 {
-		t.Fatalf("%d streams, %v", b.restores.Load(), err)
+	if err := b.Close(); err != nil || b.db.Replacements() == 0 {
+		t.Fatalf("%d streams, %v", b.db.Replacements(), err)
 	}
 	b = openB(killed, nil)
 	commitRow(t, a, rowKey(500), "later")
@@ -241,13 +241,13 @@ func catchUp(t *testing.T, a, b *Replica) {
 func same(t *testing.T, a, b *Replica) {
 	t.Helper()
 	dump := func(r *Replica) (out []string) {
-		txn := r.db.NewTransactionAt(uint64(a.Applied()), false)
-		defer txn.Discard()
-		c := newCursor(txn, keyspace.TableSpan(20000), false)
-		defer c.it.Close()
-		for ; c.valid(); c.it.Next() {
-			err := emit(txn, c.it.Item(), func(k, v []byte) error {
-				out = append(out, fmt.Sprintf("%x@%d %d %.20q", k, c.it.Item().Version(), len(v), v))
+		txn := r.db.At(a.Applied())
+		defer txn.Close()
+		c := txn.Scan(keyspace.TableSpan(20000), false)
+		defer c.Close()
+		for ; c.Valid(); c.Next() {
+			err := c.Row(func(k, v []byte) error {
+				out = append(out, fmt.Sprintf("%x@%d %d %.20q", k, c.Item().At(), len(v), v))
 				return nil
 			})
 			if err != nil {
@@ -303,7 +303,7 @@ func TestFollowerIsStreamedToWhileWritten(t *testing.T) {
 	if err := a.group.AddNonvoter(testContext(t), "b", addrB); err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; b.restores.Load() == 0 || b.Applied() == 0; i++ {
+	for i := 0; b.db.Replacements() == 0 || b.Applied() == 0; i++ {
 		commitRow(t, a, rowKey(i%300), fmt.Sprint(i, string(bytes.Repeat([]byte("y"), 10_000))))
 		if i%20 == 0 {
 			if err := a.group.Snapshot(); err != nil { // whoever cut the log now would have the stream begin again
@@ -313,7 +313,7 @@ func TestFollowerIsStreamedToWhileWritten(t *testing.T) {
 	}
 	catchUp(t, a, b)
 	same(t, a, b)
-	if n := b.restores.Load(); n != 1 {
+	if n := b.db.Replacements(); n != 1 {
 		t.Errorf("%d streams", n)
 	}
 	v := &View{r: b, restores: 0}
@@ -353,7 +353,7 @@ func TestStreamBesideDiscard(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := openTest(t, t.TempDir(), slowRecovery, smallTables)
-	to.setDiscard(uint64(r.Applied()))
+	to.db.Discard(r.Applied())
 	if err := to.machine.restoreAt(io.NopCloser(&b), 0); err != nil {
 		t.Fatal(err)
 	}

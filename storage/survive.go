@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/engine"
 )
 
 // Remains tells what the replica in cfg.Dir has, which is not open. Dir, Fragment, Node and Device count.
@@ -22,7 +23,7 @@ func Survive(cfg Config) error { return closed(cfg, raftgroup.Survive) }
 
 func closed(cfg Config, f func(raftgroup.Options) error) error {
 	cfg.setDefaults()
-	lock, err := lockDir(cfg.Dir)
+	lock, err := engine.LockDir(cfg.Dir)
 	if err != nil {
 		return err
 	}

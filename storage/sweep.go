@@ -21,9 +21,9 @@ func (m *machine) sweep(e *logentry.Sweep) (result, error) {
 	if move, quiet := m.s.own.List.LastArrival(); move != e.Move || !quiet || e.At >= m.s.watermark {
 		return resVoid, nil
 	}
-	m.kvs.again = true // it may be swept twice
+	m.kvs.Again = true // it may be swept twice
 	for _, k := range e.Keys {
-		if err := m.kvs.remove(k, e.At); err != nil {
+		if err := m.kvs.Remove(k, e.At); err != nil {
 			return 0, err
 		}
 	}
@@ -83,21 +83,21 @@ func (r *Replica) sweepable(ctx context.Context, span txn.Span, T txn.Timestamp,
 	}
 	defer r.done.Done()
 	own := r.own.Load().orFirst()
-	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer t.Discard()
-	c := newCursor(t, span, false)
-	defer c.it.Close()
+	t := r.db.At(txn.MaxTimestamp)
+	defer t.Close()
+	c := t.Scan(span, false)
+	defer c.Close()
 	size := 0
-	for n := 1; c.valid(); n++ {
+	for n := 1; c.Valid(); n++ {
 		if n%ctxEvery == 0 && ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
-		item := c.it.Item()
+		item := c.Item()
 		if size >= sweepBytes {
-			return keys, item.KeyCopy(nil), nil
+			return keys, item.KeyCopy(), nil
 		}
 		gone := false
-		err := item.Value(func(value []byte) error {
+		err := item.Stored(func(value []byte) error {
 			bucket, ok := bucketOf(value)
 			p := own.Find(bucket)
 			p.Lo = bucket
@@ -105,13 +105,13 @@ func (r *Replica) sweepable(ctx context.Context, span txn.Span, T txn.Timestamp,
 			return nil
 		})
 		if err != nil {
-			return nil, nil, readError(err)
+			return nil, nil, err
 		}
-		if gone && txn.Timestamp(item.Version()) < T {
-			keys = append(keys, item.KeyCopy(nil))
+		if gone && item.At() < T {
+			keys = append(keys, item.KeyCopy())
 			size += len(item.Key())
 		}
-		c.it.Next()
+		c.Next()
 	}
 	return keys, nil, nil
 }

@@ -180,7 +180,7 @@ func (t *Tx) HasReads() bool { return t.reads != nil && !t.reads.empty() }
 
 // newest returns the newest committed value of key, nil if there is none, and its version.
 func (r *Replica) newest(c waitContext, key []byte) ([]byte, txn.Timestamp, error) {
-	return r.rowAt(c, r.latest, key)
+	return r.rowAt(c, r.db.Latest(), key)
 }
 
 // untilTerm returns a wait that ends with the context or soon after the term.
@@ -380,7 +380,7 @@ const stageFolder = "stage"
 
 // stageFile makes a file for a stage. It loses its name at once, so that a crash leaves nothing.
 func (t *Tx) stageFile() (*os.File, error) {
-	if err := t.r.room(!t.puts.Load()); err != nil {
+	if err := t.r.db.Room(!t.puts.Load()); err != nil {
 		return nil, err
 	}
 	return scratch.Create(filepath.Join(t.r.cfg.Dir, stageFolder))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
@@ -39,7 +40,7 @@ func change(t testing.TB, r *Replica, key []byte, mode txn.LockMode, value strin
 func TestLockAtSnapshot(t *testing.T) {
 	r := openTest(t, t.TempDir(), small)
 	ctx := testContext(t)
-	large := strings.Repeat("x", chunkSize+1)
+	large := strings.Repeat("x", engine.ChunkSize+1)
 	for i, c := range []struct {
 		name    string
 		changes []string // "kept" is an update that keeps the keys, "" a deletion

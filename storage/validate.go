@@ -1,15 +1,13 @@
 package storage
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
@@ -224,8 +222,8 @@ func (v *validation) scan(to txn.Timestamp) error {
 		return errNoLeader
 	}
 	defer v.r.done.Done()
-	t := v.r.db.NewTransactionAt(uint64(to), false)
-	defer t.Discard()
+	t := v.r.db.At(to)
+	defer t.Close()
 	for _, s := range v.spans {
 		if err := v.scanSpan(t, s); err != nil {
 			return err
@@ -236,16 +234,15 @@ func (v *validation) scan(to txn.Timestamp) error {
 
 // scanSpan has an iterator of its own, which ends with the span: Badger looks for the next version above done however far that is, which for one of all spans
 // was a walk over the table for each key that was read.
-func (v *validation) scanSpan(t *badger.Txn, s txn.Span) error {
-	it := t.NewIterator(badger.IteratorOptions{AllVersions: true, SinceTs: uint64(v.done), Prefix: keyspace.CommonPrefix(s)})
-	defer it.Close()
-	end := s.End
-	if len(end) == 0 {
-		end = keyspace.End
+func (v *validation) scanSpan(t engine.Snapshot, s txn.Span) error {
+	if len(s.End) == 0 {
+		s.End = keyspace.End
 	}
-	if it.Seek(s.Start); it.Valid() && bytes.Compare(it.Item().Key(), end) < 0 {
-		item := it.Item()
-		return v.conflict(item.KeyCopy(nil), txn.Timestamp(item.Version()), item.IsDeletedOrExpired())
+	c := t.AllVersions(s, v.done)
+	defer c.Close()
+	if c.Valid() {
+		item := c.Item()
+		return v.conflict(item.KeyCopy(), item.At(), item.Deleted())
 	}
 	return nil
 }

@@ -5,11 +5,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
-
-	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
@@ -26,11 +24,11 @@ type View struct {
 	t    *Tx
 	T    txn.Timestamp
 	mark int // staged operations below it are seen
-	b    *badger.Txn
+	b    engine.Snapshot
 
 	reads *readSet // of a SERIALIZABLE transaction
 
-	restores uint64          // of the replica when the view was opened
+	restores uint64          // of the database when the view was opened
 	over     <-chan struct{} // the term of then
 
 	own     *ownedBuckets // where buckets are, at T; nil: where they always were
@@ -57,7 +55,7 @@ func (r *Replica) Snapshot(ctx context.Context) (txn.Timestamp, error) {
 
 // View opens a view at T.
 func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
-	restores, over := t.r.restores.Load(), t.r.termOver()
+	restores, over := t.r.db.Replacements(), t.r.termOver()
 	if t.reads != nil {
 		if err := t.beginReading(); err != nil {
 			return nil, err
@@ -66,7 +64,7 @@ func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
 	if err := t.r.admit(ctx, T); err != nil {
 		return nil, err
 	}
-	v := &View{r: t.r, t: t, T: T, b: t.r.db.NewTransactionAt(uint64(T), false), reads: t.reads, restores: restores, over: over}
+	v := &View{r: t.r, t: t, T: T, b: t.r.db.At(T), reads: t.reads, restores: restores, over: over}
 	v.own = t.r.own.Load() // after T was promised: a fence that is not in it is above T
 	if err := v.kept(nil); err != nil {
 		v.Close()
@@ -96,7 +94,7 @@ func errTooOld(T txn.Timestamp) error {
 }
 
 // Close ends the view. Slices given by Get stay valid.
-func (v *View) Close() { v.b.Discard() }
+func (v *View) Close() { v.b.Close() }
 
 // Get gives the value of key, nil if there is none.
 func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
@@ -135,69 +133,10 @@ func (v *View) kept(err error) error {
 // intact gives err, unless what was read may be of a database that a stream of the leader's was taking the place of: this replica had led, and been
 // left behind meanwhile.
 func (v *View) intact(err error) error {
-	if v.restores != v.r.restores.Load() {
+	if v.restores != v.r.db.Replacements() {
 		return errTermEnded
 	}
 	return err
-}
-
-// getAt reads key in t; the version is 0 if there is none.
-func getAt(t *badger.Txn, key []byte) (value []byte, version txn.Timestamp, err error) {
-	item, err := t.Get(key)
-	if err == badger.ErrKeyNotFound {
-		return nil, 0, nil
-	}
-	if err != nil {
-		return nil, 0, readError(err)
-	}
-	version = txn.Timestamp(item.Version())
-	if item.UserMeta()&headMeta != 0 {
-		value, err = readChunks(t, item)
-		return value, version, err
-	}
-	// Get has copied the value out of Badger's memory; the item's slice is ours.
-	err = item.Value(func(b []byte) error { value = b; return nil })
-	if value == nil {
-		value = []byte{}
-	}
-	return value, version, readError(err)
-}
-
-// readChunks puts a large row together.
-func readChunks(t *badger.Txn, item *badger.Item) ([]byte, error) {
-	var size, n int
-	err := item.Value(func(b []byte) (err error) {
-		size, n, err = decodeChunkHead(b)
-		return err
-	})
-	if err != nil {
-		return nil, pgerr.New(pgerr.DataCorrupted, "%v", err)
-	}
-	value := make([]byte, 0, size)
-	for i := range n {
-		c, err := t.Get(keyspace.ChunkKey(item.Key(), i))
-		if err == nil {
-			err = c.Value(func(b []byte) error { value = append(value, b...); return nil })
-		}
-		if err != nil {
-			return nil, pgerr.New(pgerr.DataCorrupted, "piece %d of a row of %d bytes: %v", i, size, err)
-		}
-	}
-	if len(value) != size {
-		return nil, pgerr.New(pgerr.DataCorrupted, "a row of %d bytes has %d", size, len(value))
-	}
-	return value, nil
-}
-
-// readError marks Badger's errors. A replica that is closing takes its database from those who still read; another leads.
-func readError(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case strings.HasSuffix(err.Error(), badger.ErrDBClosed.Error()): // Badger wraps it in words
-		return errNoLeader
-	}
-	return pgerr.New(pgerr.DataCorrupted, "could not read from the database: %v", err)
 }
 
 // Scan calls fn with the keys of span in order, or from the last to the first. Key and value are valid only during the call.
@@ -207,7 +146,7 @@ func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(ke
 		p := recover()
 		switch {
 		case p == nil:
-		case p == error(badger.ErrDBClosed): // an iterator says it so
+		case engine.IsClosed(p):
 			err = errNoLeader
 		default:
 			panic(p)
@@ -274,10 +213,10 @@ func (v *View) scanPart(ctx context.Context, span txn.Span, reverse bool, wanted
 	if err != nil {
 		return err
 	}
-	var c *cursor
-	defer turn.end(func() { c.close() })
-	c = newCursor(v.b, span, reverse)
-	c.wanted, c.kept = wanted, v.kept
+	var c *engine.Cursor
+	defer turn.end(func() { c.Close() })
+	c = v.b.Scan(span, reverse)
+	c.Wanted, c.Kept = wanted, v.kept
 	if err := v.kept(nil); err != nil {
 		return err
 	}
@@ -287,106 +226,33 @@ func (v *View) scanPart(ctx context.Context, span txn.Span, reverse bool, wanted
 		return cmp.Or(err, turn.back())
 	}
 	if own == nil || !own.OK {
-		return scanPlain(ctx, v.b, c, pass)
+		return scanPlain(ctx, c, pass)
 	}
-	return scanMerged(ctx, v.b, c, own, reverse, pass)
-}
-
-// cursor walks Badger's keys of a span.
-type cursor struct {
-	it      *badger.Iterator
-	bound   []byte // forward: stop at it; reverse: stop below it
-	reverse bool
-	wanted  func(key []byte) bool // nil: all are
-	kept    func(error) error     // asked when the pieces of a large row have been looked for; nil: nobody is
-}
-
-func newCursor(t *badger.Txn, span txn.Span, reverse bool) *cursor {
-	opt := badger.IteratorOptions{Reverse: reverse}
-	if !reverse {
-		opt.Prefix = keyspace.CommonPrefix(span)
-		c := &cursor{it: t.NewIterator(opt), bound: span.End}
-		c.it.Seek(span.Start)
-		return c
-	}
-	c := &cursor{it: t.NewIterator(opt), bound: span.Start, reverse: true}
-	if len(span.End) == 0 {
-		c.it.Rewind()
-		return c
-	}
-	c.it.Seek(span.End)
-	if c.it.Valid() && bytes.Equal(c.it.Item().Key(), span.End) {
-		c.it.Next()
-	}
-	return c
-}
-
-// close ends the iterator; nil has none.
-func (c *cursor) close() {
-	if c != nil {
-		c.it.Close()
-	}
-}
-
-func (c *cursor) valid() bool {
-	for ; c.it.Valid(); c.it.Next() {
-		key := c.it.Item().Key()
-		if len(c.bound) > 0 && (bytes.Compare(key, c.bound) < 0) == c.reverse {
-			return false
-		}
-		if c.wanted == nil || c.wanted(key) {
-			return true
-		}
-	}
-	return false
+	return scanMerged(ctx, c, own, reverse, pass)
 }
 
 const ctxEvery = 256 // rows between looks at the context
 
-func scanPlain(ctx context.Context, t *badger.Txn, c *cursor, fn func(k, v []byte) error) error {
-	for n := 1; c.valid(); n++ {
+func scanPlain(ctx context.Context, c *engine.Cursor, fn func(k, v []byte) error) error {
+	for n := 1; c.Valid(); n++ {
 		if n%ctxEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := c.emit(t, fn); err != nil {
+		if err := c.Row(fn); err != nil {
 			return err
 		}
-		c.it.Next()
+		c.Next()
 	}
 	return nil
 }
 
-// emit is emit of the key at which the cursor is.
-func (c *cursor) emit(t *badger.Txn, fn func(k, v []byte) error) error {
-	item := c.it.Item()
-	if c.kept == nil || item.UserMeta()&headMeta == 0 {
-		return emit(t, item, fn)
-	}
-	value, err := readChunks(t, item)
-	if err = c.kept(err); err != nil {
-		return err
-	}
-	return fn(item.Key(), value)
-}
-
-func emit(t *badger.Txn, item *badger.Item, fn func(k, v []byte) error) error {
-	if item.UserMeta()&headMeta != 0 {
-		value, err := readChunks(t, item)
-		if err != nil {
-			return err
-		}
-		return fn(item.Key(), value)
-	}
-	return item.Value(func(v []byte) error { return fn(item.Key(), v) })
-}
-
 // scanMerged is scanPlain with own staged operations laid over.
-func scanMerged(ctx context.Context, t *badger.Txn, c *cursor, own *writebuf.Scan, reverse bool, fn func(k, v []byte) error) error {
+func scanMerged(ctx context.Context, c *engine.Cursor, own *writebuf.Scan, reverse bool, fn func(k, v []byte) error) error {
 	for n := 1; ; n++ {
 		if n%ctxEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		stored := c.valid()
+		stored := c.Valid()
 		if !stored && !own.OK {
 			return nil
 		}
@@ -395,16 +261,16 @@ func scanMerged(ctx context.Context, t *badger.Txn, c *cursor, own *writebuf.Sca
 		case !stored:
 			cmp = 1
 		case own.OK:
-			cmp = bytes.Compare(c.it.Item().Key(), own.Op.Key)
+			cmp = bytes.Compare(c.Item().Key(), own.Op.Key)
 			if reverse {
 				cmp = -cmp
 			}
 		}
 		if cmp < 0 {
-			if err := c.emit(t, fn); err != nil {
+			if err := c.Row(fn); err != nil {
 				return err
 			}
-			c.it.Next()
+			c.Next()
 			continue
 		}
 		if !own.Op.Delete {
@@ -416,7 +282,7 @@ func scanMerged(ctx context.Context, t *badger.Txn, c *cursor, own *writebuf.Sca
 			return err
 		}
 		if cmp == 0 {
-			c.it.Next()
+			c.Next()
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/verify"
-	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/engine"
 )
 
 // Config says what is checked. All but Progress are required.
@@ -186,7 +186,7 @@ func (k *checker) nameless(ctx context.Context) error {
 func (k *checker) filesOf(ctx context.Context, n *node, id uint32) error {
 	name := k.says(n, fmt.Sprintf("fragment %d", id))
 	bytes := int64(0)
-	tables, faults, err := storage.VerifyTables(ctx, n.folder(id), func(read int64) { bytes += read; k.Progress(name, bytes, "bytes") })
+	tables, faults, err := engine.VerifyTables(ctx, n.folder(id), func(read int64) { bytes += read; k.Progress(name, bytes, "bytes") })
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
@@ -117,7 +118,7 @@ func (f *fragment) where() string {
 // verify looks whether the files of a replica are whole, so that it can be opened.
 func (f *fragment) verify(ctx context.Context, n *node) (whole bool, err error) {
 	id, name, bytes := f.def.ID, f.says(n, f.db.FragmentName(f.def)), int64(0)
-	_, faults, err := storage.VerifyTables(ctx, n.folder(id), func(read int64) { bytes += read; f.Progress(name, bytes, "bytes") })
+	_, faults, err := engine.VerifyTables(ctx, n.folder(id), func(read int64) { bytes += read; f.Progress(name, bytes, "bytes") })
 	if err != nil {
 		return false, err
 	}

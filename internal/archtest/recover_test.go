@@ -12,12 +12,12 @@ import (
 // recovers lists the functions that recover without logging a panic: what they call panics over
 // damaged or hostile bytes, and they return an error.
 var recovers = map[string]bool{
-	"catalog/stopped.go:replay":      true,
-	"storage/stopped.go:OpenStopped": true,
-	"storage/tables.go:verifyTable":  true,
-	"storage/view.go:Scan":           true, // panics again
-	"raftgroup/walseal.go:loadMeta":  true,
-	"pgwire/decode.go:decode":        true,
+	"catalog/stopped.go:replay":            true,
+	"storage/stopped.go:OpenStopped":       true,
+	"storage/engine/tables.go:verifyTable": true,
+	"storage/view.go:Scan":                 true, // panics again
+	"raftgroup/walseal.go:loadMeta":        true,
+	"pgwire/decode.go:decode":              true,
 
 	"internal/regexrun/regexrun.go:Backtrack": true, // panics again
 }

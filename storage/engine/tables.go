@@ -1,4 +1,4 @@
-package storage
+package engine
 
 import (
 	"bytes"
@@ -21,8 +21,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Badger ends the process where it meets some kinds of damage in a table. So the tables of a replica that is not open are looked at here before Badger
-// is let near them.
+// Badger ends the process at some kinds of damage in a table. So the tables of a replica that is not
+// open are checked here before Badger reads them.
 
 // TableFault is what is wrong with a table of the database.
 type TableFault struct {
@@ -30,8 +30,8 @@ type TableFault struct {
 	Err  error
 }
 
-// VerifyTables looks at every block of every table that the database in a replica's directory consists of, and changes nothing. n is how many there are;
-// read is told of the bytes of each.
+// VerifyTables checks every block of every table of the database in a replica's directory, and changes
+// nothing. It returns the number of tables, and calls read with the bytes of each.
 func VerifyTables(ctx context.Context, dir string, read func(bytes int64)) (n int, faults []TableFault, err error) {
 	data := filepath.Join(dir, "data")
 	const manifest = "MANIFEST"
@@ -70,7 +70,7 @@ func VerifyTables(ctx context.Context, dir string, read func(bytes int64)) (n in
 // A table is blocks, an index, and at its end: size of the index (4), its checksum, size of that (4).
 func verifyTable(b []byte) (err error) {
 	defer func() {
-		if recover() != nil { // the reader of the index looks wherever it is told to
+		if recover() != nil { // the index may point anywhere
 			err = errors.New("its index is malformed")
 		}
 	}()
@@ -114,7 +114,7 @@ type summed struct {
 	sum  *pb.Checksum
 }
 
-// tailSize gives the number in the last four bytes, which is the size of what lies before them.
+// tailSize returns the number in the last four bytes, the size of what lies before them.
 func tailSize(b []byte) (int, bool) {
 	if len(b) < 4 {
 		return 0, false

@@ -1,0 +1,1 @@
+// An assembler file lets badger.go declare functions without a body.

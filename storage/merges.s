@@ -1,1 +1,0 @@
-// An assembler file lets merges.go declare functions without a body.
