@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
@@ -34,38 +33,6 @@ func Admit(ctx context.Context, r *storage.Replica, task *exec.Task) error {
 		task.Start(T)
 	}
 	return nil
-}
-
-// away converts a report of storage that something of a transaction has moved away from the
-// fragment into the transaction's error.
-func away(f txn.FragmentID, err error) error {
-	if storage.RowsMoved(err) {
-		return txn.NewAway(f)
-	}
-	return err
-}
-
-// away converts the error of a task. If buckets moved while a task was changing the write buffer,
-// its part of the buffer cannot be told from the rest, so the statement starts again.
-func (s *Stage) away(task *exec.Task, err error) error {
-	if moved := (*txn.MovedError)(nil); errors.As(err, &moved) && task.Changes() {
-		return txn.NewUnder(s.Fragment())
-	}
-	return away(s.Fragment(), err)
-}
-
-// Owned checks that the fragment still owns what the transaction has buffered, locked and read
-// here; if not, it returns *txn.LostError.
-func (s *Stage) Owned() error { return away(s.Fragment(), s.Tx.Owned()) }
-
-// Check implements txn.Participant.
-func (s *Stage) Check(ctx context.Context, C txn.Timestamp) error {
-	return away(s.Fragment(), s.Tx.Check(ctx, C))
-}
-
-// Hold is the first step of PREPARE TRANSACTION.
-func (s *Stage) Hold(ctx context.Context, req storage.HoldRequest) error {
-	return away(s.Fragment(), s.Tx.Hold(ctx, req))
 }
 
 // Owned checks that the fragments still own what the transaction has buffered, locked and read in

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/remote"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/storage"
@@ -34,12 +36,12 @@ func (h *Host) Check(ctx context.Context, database catalog.OID, emit verify.Emit
 // check starts again if the leader of a fragment has changed meanwhile: nothing has been emitted
 // yet.
 func (h *Host) check(ctx context.Context, database catalog.OID, limit time.Duration, emit verify.Emit) error {
-	for p := (patience{}); ; {
+	for p := (kv.Backoff{}); ; {
 		c, err := h.examine(ctx, database, limit)
 		if err == nil {
 			return c.Report(emit)
 		}
-		if h.links == nil || !moved(err) && !cutOff(err) || p.wait(ctx) != nil {
+		if h.links == nil || !kv.LeaderGone(err) && !kv.OutcomeOpen(err) || p.Wait(ctx) != nil {
 			return err
 		}
 	}
@@ -48,8 +50,8 @@ func (h *Host) check(ctx context.Context, database catalog.OID, limit time.Durat
 // examine runs a check over all fragments.
 func (h *Host) examine(ctx context.Context, database catalog.OID, limit time.Duration) (*verify.Check, error) {
 	k := &checker{host: h, database: database, id: txn.NewID(), limit: limit}
-	h.atWork.Store(k.id, true)
-	defer h.atWork.Delete(k.id)
+	h.Started(k.id)
+	defer h.Over(k.id)
 	defer k.release()
 	if err := k.begin(ctx); err != nil {
 		return nil, err
@@ -123,7 +125,7 @@ func (k *checker) snapshot(ctx context.Context, d *catalog.Database) error {
 		ids[i] = f.ID
 	}
 	var err error
-	if k.T, err = k.host.snapshot(ctx, d.Map.Split(d.Map.All()), d.Map.Epoch()); err != nil {
+	if k.T, err = k.host.Snapshot(ctx, d.Map.Split(d.Map.All()), d.Map.Epoch()); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -135,7 +137,7 @@ func (k *checker) snapshot(ctx context.Context, d *catalog.Database) error {
 }
 
 func (k *checker) hold(ctx context.Context, id txn.FragmentID, T txn.Timestamp) error {
-	release, err := k.host.keep(ctx, id, k.id, T, exec.TransactionOptions{Isolation: txn.RepeatableRead})
+	release, err := k.host.Pin(ctx, id, k.id, pinAt(T, exec.TransactionOptions{Isolation: txn.RepeatableRead}))
 	if err == nil {
 		k.leases = append(k.leases, release)
 	}
@@ -145,14 +147,17 @@ func (k *checker) hold(ctx context.Context, id txn.FragmentID, T txn.Timestamp) 
 // fragment adds one fragment to c. The statistics are read at a moment of their own, as close as
 // possible.
 func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.FragmentID) error {
-	at, err := k.host.find(ctx, id)
+	at, err := k.host.Find(ctx, id)
 	if err != nil {
 		return err
 	}
-	if at.replica == nil {
-		return k.elsewhere(ctx, c, id, at.node.Leader(id))
+	if at.Node != k.host.cfg.Node {
+		return k.elsewhere(ctx, c, id, at)
 	}
-	r := at.replica
+	r, err := k.host.Replica(id)
+	if err != nil {
+		return err
+	}
 	view, err := r.Tx(txn.NewID()).View(ctx, k.T)
 	if err != nil {
 		return err
@@ -163,7 +168,7 @@ func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.Fragment
 	if err := k.hold(ctx, id, census.At); err != nil {
 		return err
 	}
-	if undecided, err := waitDecided(ctx, r, max(k.T, census.At), k.limit); err != nil || len(undecided) > 0 {
+	if undecided, err := fragment.WaitDecided(ctx, r, max(k.T, census.At), k.limit); err != nil || len(undecided) > 0 {
 		for _, u := range undecided {
 			c.Undecided(id, u.ID, u.C, u.Anchor)
 		}
@@ -185,44 +190,56 @@ func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.Fragment
 	return k.compare(ctx, c, id, census.At)
 }
 
-// waitDecided returns the transactions that are still undecided after limit.
-func waitDecided(ctx context.Context, r *storage.Replica, T txn.Timestamp, limit time.Duration) ([]storage.Undecided, error) {
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	err := r.WaitDecided(limited, T)
-	if err == nil || ctx.Err() != nil || limited.Err() == nil {
-		return nil, err
-	}
-	return r.Undecided(T), nil
-}
-
 // elsewhere is fragment for a fragment that another node leads.
-func (k *checker) elsewhere(ctx context.Context, c *verify.Check, id txn.FragmentID, l remote.Leader) error {
-	census, err := l.Census(ctx, k.T, k.limit)
+func (k *checker) elsewhere(ctx context.Context, c *verify.Check, id txn.FragmentID, leader kv.Sender) error {
+	a, err := leader.Send(ctx, &pb.Request{Fragment: uint32(id), Op: &pb.Request_Census{
+		Census: &pb.CensusRequest{T: uint64(k.T), TimeLeftMicros: uint64(k.limit.Microseconds())},
+	}})
 	if err != nil {
 		return err
 	}
-	if len(census.Undecided) > 0 {
-		for _, u := range census.Undecided {
-			c.Undecided(id, u.ID, u.C, u.Anchor)
+	census := a.GetCensus()
+	at := txn.Timestamp(census.GetAt())
+	for _, u := range census.GetUndecided() {
+		if len(u.Transaction) == len(txn.ID{}) {
+			c.Undecided(id, txn.ID(u.Transaction), txn.Timestamp(u.C), txn.FragmentID(u.Anchor))
 		}
+	}
+	if len(census.GetUndecided()) > 0 {
 		return nil
 	}
-	if err := k.hold(ctx, id, census.At); err != nil {
+	if err := k.hold(ctx, id, at); err != nil {
 		return err
 	}
+	var moved []storage.OwnedRange
+	for _, m := range census.GetMoved() {
+		moved = append(moved, storage.OwnedRange{
+			BucketRange: storage.BucketRange{Lo: m.Lo, Hi: m.Hi}, State: storage.OwnState(m.State), Arrival: m.Arrival,
+		})
+	}
+	var stats []verify.Stat
+	for _, x := range census.GetCounts() {
+		stats = append(stats, verify.Stat{Table: x.Table, From: x.From, To: x.To, Documents: x.Documents, Bytes: x.Bytes})
+	}
 	err = c.Fragment(ctx, &verify.Fragment{
-		ID: id, View: l.View(k.T), Dropping: census.Dropping, Group: storage.StatBuckets, Exact: storage.ExactBytes,
-		Moved: ownedOf(census.Moved), Added: k.added(id), Remapped: k.remapped,
-		Stats: func(context.Context) ([]verify.Stat, error) { return statList(census.Stats), nil },
+		ID: id, View: &kv.Reader{Sender: leader, Fragment: id, T: k.T}, Dropping: spansOf(census.GetDropping()),
+		Group: storage.StatBuckets, Exact: storage.ExactBytes, Moved: ownedOf(moved), Added: k.added(id), Remapped: k.remapped,
+		Stats: func(context.Context) ([]verify.Stat, error) { return stats, nil },
 		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) {
-			return countIn(ctx, l.View(census.At), s)
+			return countIn(ctx, &kv.Reader{Sender: leader, Fragment: id, T: at}, s)
 		},
 	})
 	if err != nil {
 		return err
 	}
-	return k.compare(ctx, c, id, census.At)
+	return k.compare(ctx, c, id, at)
+}
+
+func spansOf(list []*pb.KeySpan) (out []txn.Span) {
+	for _, x := range list {
+		out = append(out, txn.Span{Start: x.GetStart(), End: x.GetEnd()})
+	}
+	return out
 }
 
 func ownedOf(list []storage.OwnedRange) []verify.Owned {
@@ -264,15 +281,11 @@ func (k *checker) remapped() bool {
 
 func statsOf(ctx context.Context, census *storage.Census) ([]verify.Stat, error) {
 	stats, err := census.Stats(ctx)
-	return statList(stats), err
-}
-
-func statList(stats []storage.BucketStat) []verify.Stat {
 	out := make([]verify.Stat, len(stats))
 	for i, s := range stats {
 		out[i] = verify.Stat{Table: s.Table, From: s.From, To: s.To, Documents: s.Documents, Bytes: s.Bytes}
 	}
-	return out
+	return out, err
 }
 
 // recount counts the rows of some buckets at T.

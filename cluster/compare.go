@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/remote"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/sql/verify"
-	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -22,33 +22,13 @@ import (
 // reachLimit is how long a check waits for a replica to reach the leader's state.
 const reachLimit = 30 * time.Second
 
-var errNotOpen = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the replica is not open")
-
-// reach is how far a replica has come.
-type reach struct {
-	applied   txn.Timestamp
-	all       bool // it has everything that is visible at the requested timestamp
-	unsettled []txn.Span
-}
-
-// reached waits for a replica to reach T.
-func reached(ctx context.Context, r *storage.Replica, T txn.Timestamp, limit time.Duration) (reach, error) {
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	unsettled, err := r.Reach(limited, T)
-	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		return reach{applied: r.Applied()}, nil
-	}
-	return reach{r.Applied(), err == nil, unsettled}, err
-}
-
 // compared is one replica of a comparison.
 type compared struct {
 	verify.Replica
 	id      uint32
 	passing bool // it is joining or leaving
 	again   bool // rows arrived while its checksum was computed
-	reach   reach
+	reach   *pb.ReachAnswer
 }
 
 // compare has c compare the replicas of a fragment at T. T is a stamp that the leader has applied; at or
@@ -91,9 +71,9 @@ func (h *Host) digests(ctx context.Context, id txn.FragmentID, T txn.Timestamp, 
 	inParallel(list, func(x *compared) { h.reach(ctx, id, T, x) })
 	// Rows that are being deleted may be gone here and still present on other replicas; arriving
 	// rows, the other way round.
-	var skip []txn.Span
+	var skip []*pb.KeySpan
 	for _, x := range list {
-		skip = append(skip, x.reach.unsettled...)
+		skip = append(skip, x.reach.GetDropping()...)
 	}
 	inParallel(list, func(x *compared) {
 		if x.Missed == "" {
@@ -117,12 +97,7 @@ func (h *Host) replicasOf(id txn.FragmentID) (list []*compared) {
 	if f == nil || h.links == nil {
 		return nil
 	}
-	var leader uint32
-	if p, ok := h.leading(id); ok {
-		if leader = h.cfg.Node; p.node != nil {
-			leader = p.node.ID()
-		}
-	}
+	leader, _, _ := h.LeaderOf(id)
 	for _, n := range f.Nodes {
 		x := &compared{id: n, passing: slices.Contains(f.Joining, n) || slices.Contains(f.Leaving, n)}
 		x.Node, x.Leads = nodeName(view, n), n == leader
@@ -138,31 +113,27 @@ func nodeName(view *catalog.View, id uint32) string {
 	return fmt.Sprint(id)
 }
 
-// at returns the replica here, or the remote node that has it. If it cannot be asked, at returns
-// neither and notes the reason in x.
-func (h *Host) at(id txn.FragmentID, x *compared) (*storage.Replica, *remote.Node) {
+// at returns the sender to the replica. If it cannot be asked, at returns nil and notes the reason in
+// x.
+func (h *Host) at(x *compared) kv.Sender {
 	if x.id == h.cfg.Node {
-		r := h.replica(id)
-		if r == nil {
-			h.missed(x, errNotOpen)
-		}
-		return r, nil
+		return h.fragments
 	}
 	if !h.links.presence.Alive(x.id) {
 		x.Missed, x.Excused = "it is away", true
-		return nil, nil
+		return nil
 	}
 	n, err := h.links.nodes.Node(x.id)
 	if err != nil {
 		h.missed(x, err)
-		return nil, nil
+		return nil
 	}
-	return nil, n
+	return n
 }
 
 // missed records why a replica could not be asked.
 func (h *Host) missed(x *compared, err error) {
-	var silent *remote.NoAnswer
+	var silent *kv.NoAnswer
 	x.Missed, x.Excused = err.Error(), x.passing
 	if !errors.As(err, &silent) {
 		return
@@ -177,38 +148,33 @@ func (h *Host) missed(x *compared, err error) {
 
 // reach waits for a replica to reach T.
 func (h *Host) reach(ctx context.Context, id txn.FragmentID, T txn.Timestamp, x *compared) {
-	r, n := h.at(id, x)
-	var err error
-	switch {
-	case r != nil:
-		x.reach, err = reached(ctx, r, T, reachLimit)
-	case n != nil:
-		x.reach.applied, x.reach.all, x.reach.unsettled, err = n.Reach(ctx, id, T, reachLimit)
-	default:
+	s := h.at(x)
+	if s == nil {
 		return
 	}
+	a, err := s.Send(ctx, &pb.Request{Fragment: uint32(id), Op: &pb.Request_Reach{
+		Reach: &pb.ReachRequest{T: uint64(T), TimeLeftMicros: uint64(reachLimit.Microseconds())},
+	}})
+	x.reach = a.GetReach()
 	switch {
 	case err != nil:
 		h.missed(x, err)
-	case !x.reach.all:
-		x.Missed = fmt.Sprintf("it does not have everything up to %s within %s; it has applied %s", T, reachLimit, x.reach.applied)
+	case !x.reach.GetReached():
+		applied := txn.Timestamp(x.reach.GetApplied())
+		x.Missed = fmt.Sprintf("it does not have everything up to %s within %s; it has applied %s", T, reachLimit, applied)
 		x.Excused = x.passing
 	}
 }
 
 // digest has a replica compute its checksum.
-func (h *Host) digest(ctx context.Context, id txn.FragmentID, T txn.Timestamp, skip []txn.Span, x *compared) {
-	r, n := h.at(id, x)
-	var d storage.Digest
-	var err error
-	switch {
-	case r != nil:
-		d, err = r.Digest(ctx, T, skip)
-	case n != nil:
-		d, err = n.Digest(ctx, id, T, skip)
-	default:
+func (h *Host) digest(ctx context.Context, id txn.FragmentID, T txn.Timestamp, skip []*pb.KeySpan, x *compared) {
+	s := h.at(x)
+	if s == nil {
 		return
 	}
+	a, err := s.Send(ctx, &pb.Request{Fragment: uint32(id), Op: &pb.Request_Digest{
+		Digest: &pb.DigestRequest{T: uint64(T), Skip: skip},
+	}})
 	if err != nil {
 		h.missed(x, err)
 		if x.again = pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState); x.again {
@@ -216,5 +182,5 @@ func (h *Host) digest(ctx context.Context, id txn.FragmentID, T txn.Timestamp, s
 		}
 		return
 	}
-	x.Keys, x.Sum = d.Keys, hex.EncodeToString(d.Sum[:])
+	x.Keys, x.Sum = a.GetDigest().GetKeys(), hex.EncodeToString(a.GetDigest().GetSum())
 }

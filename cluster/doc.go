@@ -6,6 +6,8 @@
 // handle over any number of fragments, each of which implements the executor's Fragment. If this
 // node leads a fragment, the handle uses the replica directly; otherwise it uses the task server of
 // the node that leads it (packages remote and taskserver).
+// Requests that belong to no task go through a kv.Sender: package fragment answers them,
+// here or on the other node.
 //
 // The catalog says which nodes have replicas of a fragment (placing.go explains how the catalog and
 // the Raft groups follow each other). The node that leads the catalog decides where replicas should
@@ -15,11 +17,8 @@
 // clock has run ahead of most other nodes' leads nothing (clock.go). If a majority is lost for
 // good, the remaining replica can be recovered (recovery.go).
 //
-// A transaction can be prepared under a name and outlive its session (held.go), and a client can
-// ask for the outcome of a transaction (outcome.go), which follows from the logs of the fragments
-// and of the catalog. An operator may end a transaction that stays undecided because its
-// coordinator fragment is lost (Host.ResolveTransaction); a decision that any reachable fragment
-// knows takes precedence over the operator's.
+// A transaction can be prepared under a name and outlive its session (held.go). Package kv finds the
+// leaders of fragments, ends prepared transactions and tells outcomes.
 //
 // Reads of the past, and reads that may be stale, run on the nearest replica, which need not lead
 // (near.go, T9).
@@ -27,8 +26,8 @@
 // A check of a database (check.go) reads each fragment at its leader, and has all replicas compute
 // a checksum of their state at one stamp (compare.go).
 //
-// Package move drives moves of buckets; the Host provides it with the replicas here and the sources
-// on other nodes (mover.go, moves.go). Moves pause while clients' commits are slow (busy.go).
+// Package move drives moves of buckets; the Host provides it with the replicas here and the senders to
+// the sources (mover.go). Moves pause while clients' commits are slow (move_delay.go).
 //
 // The package never parses or plans, and keeps no state that is not in the catalog or in the
 // fragments' logs.

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/cluster/failure"
+	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/storage"
@@ -43,7 +45,7 @@ func (x *handle) at(ctx context.Context) (part, error) {
 	if p := x.known(); p != nil {
 		return p, nil
 	}
-	where, err := x.of.host.find(ctx, x.fragment)
+	leader, err := x.of.host.Find(ctx, x.fragment)
 	if err != nil {
 		return nil, err
 	}
@@ -52,11 +54,15 @@ func (x *handle) at(ctx context.Context) (part, error) {
 	if x.cur != nil {
 		return x.cur, nil
 	}
-	if where.replica != nil {
-		x.cur = newLocalPart(where.replica, x.of, x.options)
-	} else {
-		x.cur = &remotePart{where.node.Part(x.fragment, x.of.id, x.options), where.node.Leader(x.fragment)}
+	if n, there := leader.Sender.(*remote.Node); there {
+		x.cur = &remotePart{n.Part(x.fragment, x.of.id, x.options)}
+		return x.cur, nil
 	}
+	r, err := x.of.host.Replica(x.fragment)
+	if err != nil {
+		return nil, err
+	}
+	x.cur = newLocalPart(r, x.of, x.options)
 	return x.cur, nil
 }
 
@@ -77,7 +83,7 @@ func (x *handle) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec
 		passed = true
 		return emit(row)
 	}
-	for pause := (patience{}); ; {
+	for pause := (kv.Backoff{}); ; {
 		p, err := x.at(ctx)
 		if err != nil {
 			return exec.Result{}, err
@@ -94,8 +100,8 @@ func (x *handle) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec
 		if !again {
 			return res, err
 		}
-		if werr := pause.wait(ctx); werr != nil {
-			return res, x.of.host.gaveUp(x.fragment, werr, err)
+		if werr := pause.Wait(ctx); werr != nil {
+			return res, x.of.host.GaveUp(x.fragment, werr, err)
 		}
 	}
 }
@@ -116,12 +122,12 @@ func (x *handle) recover(ctx context.Context, p part, passed bool, err error) (b
 		return false, err
 	case storage.StageLost(err):
 		return false, txn.NewLost(x.fragment, true)
-	case !moved(err) && !cutOff(err):
+	case !kv.LeaderGone(err) && !kv.OutcomeOpen(err):
 		return false, err
 	case p.staged():
 		return false, txn.NewLost(x.fragment, true)
 	}
-	x.of.host.heed(x.fragment, err)
+	x.of.host.UpdateHint(x.fragment, err)
 	x.leave(p)
 	if passed {
 		return false, txn.NewLost(x.fragment, false)
@@ -226,17 +232,10 @@ func (x *handle) owned(ctx context.Context) error {
 		return nil
 	}
 	err := p.owned(ctx)
-	if err != nil && (moved(err) || cutOff(err) || storage.StageLost(err)) {
+	if err != nil && (kv.LeaderGone(err) || kv.OutcomeOpen(err) || storage.StageLost(err)) {
 		return txn.NewLost(x.fragment, true)
 	}
 	return err
-}
-
-// decisionTime bounds the attempts to reach a leader for a call that decides about a transaction.
-const decisionTime = 30 * time.Second
-
-func decisive(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), decisionTime)
 }
 
 // Commit implements txn.Participant. If the answer is lost, it asks for the outcome.
@@ -249,9 +248,9 @@ func (x *handle) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timesta
 	switch {
 	case err == nil:
 		return C, nil
-	case cutOff(err):
+	case kv.OutcomeOpen(err):
 		return x.recall(ctx, err)
-	case moved(err), storage.StageLost(err):
+	case kv.LeaderGone(err), storage.StageLost(err):
 		return 0, txn.NewLost(x.fragment, true)
 	}
 	return 0, err
@@ -262,15 +261,15 @@ func (x *handle) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timesta
 // the log lies before that entry, or is gone, and the call first ends a part that still exists
 // there.
 func (x *handle) recall(ctx context.Context, cause error) (txn.Timestamp, error) {
-	ctx, cancel := decisive(ctx)
+	ctx, cancel := kv.Decisive(ctx)
 	defer cancel()
 	id := x.of.id
-	for pause := (patience{}); ; {
+	for pause := (kv.Backoff{}); ; {
 		var out txn.Outcome
 		var C txn.Timestamp
-		err := x.of.host.ask(ctx, x.fragment, func(l leader) (err error) {
-			if out, C, err = l.Recall(ctx, id); err == nil && out == txn.InProgress {
-				err = l.End(ctx, id)
+		err := x.of.host.Ask(ctx, x.fragment, func(s kv.Sender) (err error) {
+			if out, C, err = kv.QueryOutcome(ctx, s, x.fragment, id); err == nil && out == txn.InProgress {
+				err = kv.End(ctx, s, x.fragment, id)
 			}
 			return err
 		})
@@ -279,7 +278,7 @@ func (x *handle) recall(ctx context.Context, cause error) (txn.Timestamp, error)
 			return C, nil
 		case err == nil && out != txn.InProgress:
 			return 0, txn.NewLost(x.fragment, true)
-		case pause.wait(ctx) != nil:
+		case pause.Wait(ctx) != nil:
 			if pgerr.Is(cause, pgerr.StatementCompletionUnknown) {
 				return 0, cause
 			}
@@ -294,7 +293,7 @@ func (x *handle) Check(ctx context.Context, C txn.Timestamp) error {
 	if err == nil {
 		err = p.Check(ctx, C)
 	}
-	if err != nil && (moved(err) || cutOff(err) || storage.StageLost(err)) {
+	if err != nil && (kv.LeaderGone(err) || kv.OutcomeOpen(err) || storage.StageLost(err)) {
 		return txn.NewLost(x.fragment, true)
 	}
 	return err
@@ -313,13 +312,13 @@ func (x *handle) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	switch {
 	case err == nil:
 		return nil
-	case cutOff(err):
+	case kv.OutcomeOpen(err):
 		cause := err
-		ctx, cancel := decisive(ctx)
+		ctx, cancel := kv.Decisive(ctx)
 		defer cancel()
 		yes := false
-		err := x.of.host.ask(ctx, x.fragment, func(l leader) (err error) {
-			yes, err = l.HasPrepared(ctx, x.of.id, req.C)
+		err := x.of.host.Ask(ctx, x.fragment, func(s kv.Sender) (err error) {
+			yes, err = kv.HasPrepared(ctx, s, x.fragment, x.of.id, req.C)
 			return err
 		})
 		switch {
@@ -329,7 +328,7 @@ func (x *handle) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 			return &txn.LateNoError{Err: txn.NewLost(x.fragment, true)}
 		}
 		return nil
-	case moved(err), storage.StageLost(err):
+	case kv.LeaderGone(err), storage.StageLost(err):
 		return txn.NewLost(x.fragment, true)
 	}
 	return err
@@ -338,15 +337,15 @@ func (x *handle) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 // Decide implements txn.Participant: it repeats the same decision until it is answered. The first
 // one counts (T7).
 func (x *handle) Decide(ctx context.Context, d txn.Decision) (out txn.Outcome, err error) {
-	ctx, cancel := decisive(ctx)
+	ctx, cancel := kv.Decisive(ctx)
 	defer cancel()
 	if p := x.known(); p != nil {
-		if out, err = p.Decide(ctx, d); err == nil || !moved(err) && !cutOff(err) {
+		if out, err = p.Decide(ctx, d); err == nil || !kv.LeaderGone(err) && !kv.OutcomeOpen(err) {
 			return out, err
 		}
 	}
-	err = x.of.host.ask(ctx, x.fragment, func(l leader) (err error) {
-		out, err = l.Decide(ctx, d)
+	err = x.of.host.Ask(ctx, x.fragment, func(s kv.Sender) (err error) {
+		out, err = kv.Decide(ctx, s, x.fragment, d)
 		return err
 	})
 	return out, err
@@ -355,11 +354,11 @@ func (x *handle) Decide(ctx context.Context, d txn.Decision) (out txn.Outcome, e
 // Resolve implements txn.Participant.
 func (x *handle) Resolve(ctx context.Context, d txn.Decision) error {
 	if p := x.known(); p != nil {
-		if err := p.Resolve(ctx, d); err == nil || !moved(err) && !cutOff(err) {
+		if err := p.Resolve(ctx, d); err == nil || !kv.LeaderGone(err) && !kv.OutcomeOpen(err) {
 			return err
 		}
 	}
-	return x.of.host.ask(ctx, x.fragment, func(l leader) error { return l.Resolve(ctx, d) })
+	return x.of.host.Ask(ctx, x.fragment, func(s kv.Sender) error { return kv.Resolve(ctx, s, x.fragment, d) })
 }
 
 // Settle implements txn.Participant.
@@ -372,7 +371,7 @@ func (x *handle) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 			then(x.Decide(context.Background(), d))
 			return
 		}
-		ctx, cancel := decisive(context.Background())
+		ctx, cancel := kv.Decisive(context.Background())
 		defer cancel()
 		then(d.Outcome, x.Resolve(ctx, d))
 	}
@@ -382,7 +381,7 @@ func (x *handle) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 		return
 	}
 	local.Settle(d, func(out txn.Outcome, err error) {
-		if err != nil && (moved(err) || cutOff(err)) {
+		if err != nil && (kv.LeaderGone(err) || kv.OutcomeOpen(err)) {
 			go again()
 			return
 		}
@@ -404,10 +403,10 @@ func (x *handle) Hold(ctx context.Context, req storage.HoldRequest) error {
 	if err == nil {
 		err = p.Hold(ctx, req)
 	}
-	if err != nil && cutOff(err) {
+	if err != nil && kv.OutcomeOpen(err) {
 		x.holding.Store(true)
 	}
-	if err != nil && (moved(err) || storage.StageLost(err)) {
+	if err != nil && (kv.LeaderGone(err) || storage.StageLost(err)) {
 		return txn.NewLost(x.fragment, true)
 	}
 	return err
@@ -423,37 +422,37 @@ func (x *handle) HoldComplete(ctx context.Context) error {
 }
 
 func (x *handle) unhold(ctx context.Context) error {
-	ask := func(do func(leader) error) error { return x.of.host.ask(ctx, x.fragment, do) }
+	ask := func(do func(kv.Sender) error) error { return x.of.host.Ask(ctx, x.fragment, do) }
 	if x.holding.Load() {
-		if err := unholdUntilGone(ctx, x.of.id, ask); err != nil {
+		if err := unholdUntilGone(ctx, x.fragment, x.of.id, ask); err != nil {
 			return txn.Unanswered(x.of.id, err)
 		}
 		return nil
 	}
-	return ask(func(l leader) error { return l.Unhold(ctx, x.of.id) })
+	return ask(func(s kv.Sender) error { return kv.DropPrepared(ctx, s, x.fragment, x.of.id) })
 }
 
 // unholdUntilGone drops what an unanswered request to prepare has put into the log, or will put
 // there: the leader may still be working on it. It ends the part, so that a request that has not
 // started finds none, and asks the leader until nothing of the transaction is in progress there.
-func unholdUntilGone(ctx context.Context, id txn.ID, ask func(func(leader) error) error) error {
-	ctx, cancel := decisive(ctx)
+func unholdUntilGone(ctx context.Context, f txn.FragmentID, id txn.ID, ask func(func(kv.Sender) error) error) error {
+	ctx, cancel := kv.Decisive(ctx)
 	defer cancel()
-	for pause := (patience{}); ; {
+	for pause := (kv.Backoff{}); ; {
 		var out txn.Outcome
-		err := ask(func(l leader) (err error) {
-			if err = l.End(ctx, id); err == nil {
-				err = l.Unhold(ctx, id)
+		err := ask(func(s kv.Sender) (err error) {
+			if err = kv.End(ctx, s, f, id); err == nil {
+				err = kv.DropPrepared(ctx, s, f, id)
 			}
 			if err == nil {
-				out, _, err = l.Recall(ctx, id)
+				out, _, err = kv.QueryOutcome(ctx, s, f, id)
 			}
 			return err
 		})
 		if err != nil || out != txn.InProgress {
 			return err
 		}
-		if err := pause.wait(ctx); err != nil {
+		if err := pause.Wait(ctx); err != nil {
 			return err
 		}
 	}

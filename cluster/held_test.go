@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/storage/keyspace"
@@ -44,7 +44,7 @@ func TestHoldAndOutcome(t *testing.T) {
 	dir := t.TempDir()
 	c := openCatalog(t, dir)
 	h := openHost(t, dir, c)
-	fragments, err := h.fragmentsOf(catalog.PostgresDB)
+	fragments, err := kv.FragmentsOf(h.cfg.Catalog, catalog.PostgresDB)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestHoldOfSerializable(t *testing.T) {
 	dir := t.TempDir()
 	h := openHost(t, dir, openCatalog(t, dir))
 	defer h.Close()
-	fragments, err := h.fragmentsOf(catalog.PostgresDB)
+	fragments, err := kv.FragmentsOf(h.cfg.Catalog, catalog.PostgresDB)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestResolveTransaction(t *testing.T) {
 		ctx := t.Context()
 		dir := t.TempDir()
 		h := openHost(t, dir, openCatalog(t, dir))
-		fragments, err := h.fragmentsOf(catalog.PostgresDB)
+		fragments, err := kv.FragmentsOf(h.cfg.Catalog, catalog.PostgresDB)
 		if err != nil || len(fragments) < 2 {
 			t.Fatal(fragments, err)
 		}
@@ -223,7 +223,7 @@ func TestResolveWithoutAnchor(t *testing.T) {
 				dir := t.TempDir()
 				h := openHost(t, dir, openCatalogOf(t, dir, 3))
 				defer h.Close()
-				fragments, err := h.fragmentsOf(catalog.PostgresDB)
+				fragments, err := kv.FragmentsOf(h.cfg.Catalog, catalog.PostgresDB)
 				if err != nil || len(fragments) != 3 {
 					t.Fatal(fragments, err)
 				}
@@ -276,41 +276,6 @@ func TestResolveWithoutAnchor(t *testing.T) {
 	}
 }
 
-// TestCommitPreparedWithoutAnswer: a request that was not answered may still be at work when its leader says that the
-// transaction is prepared as before. That does not mean that it will not commit.
-func TestCommitPreparedWithoutAnswer(t *testing.T) {
-	id, silent := txn.NewID(), &remote.NoAnswer{Name: "n2", Err: errors.New("connection reset")}
-	late := pgerr.New(pgerr.CannotConnectNow, "the leader changed")
-	for _, x := range []struct {
-		what    string
-		answers []error // of the requests to commit; the last counts for all that follow
-		known   txn.Outcome
-		code    string // "": committed
-	}{
-		{"the second request is answered", []error{silent, nil}, txn.InProgress, ""},
-		{"the first has committed", []error{silent}, txn.Committed, ""},
-		{"it was rolled back", []error{silent}, txn.Unknown, pgerr.CannotConnectNow},
-		{"the leader has refused it", []error{late}, txn.InProgress, pgerr.CannotConnectNow},
-	} {
-		asked := 0
-		commit := func(context.Context) (txn.Timestamp, error) {
-			err := x.answers[min(asked, len(x.answers)-1)]
-			asked++
-			return 7, err
-		}
-		recall := func(context.Context) (txn.Outcome, txn.Timestamp, error) { return x.known, 7, nil }
-		C, err := commitUntilAnswered(t.Context(), id, commit, recall)
-		if x.code == "" && (C != 7 || err != nil) || x.code != "" && !pgerr.Is(err, x.code) {
-			t.Errorf("%s: %d, %v", x.what, C, err)
-		}
-	}
-	none := func(context.Context) (txn.Timestamp, error) { return 0, silent }
-	lost := func(context.Context) (txn.Outcome, txn.Timestamp, error) { return txn.Unknown, 0, silent }
-	if _, err := commitUntilAnswered(t.Context(), id, none, lost); !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
-		t.Errorf("no answer at all: %v", err)
-	}
-}
-
 // TestHoldThatComesLate: a request of PREPARE TRANSACTION that was not answered puts its entry into the log after the
 // prepared transaction was dropped. It is dropped as well.
 func TestHoldThatComesLate(t *testing.T) {
@@ -338,7 +303,7 @@ func TestHoldThatComesLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	fragments, err := h.fragmentsOf(catalog.PostgresDB)
+	fragments, err := kv.FragmentsOf(h.cfg.Catalog, catalog.PostgresDB)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,13 +318,9 @@ func TestHoldThatComesLate(t *testing.T) {
 		})
 	}()
 	<-reached
-	r, err := h.Replica(home)
-	if err != nil {
-		t.Fatal(err)
-	}
 	dropped := make(chan error, 1)
 	go func() {
-		dropped <- unholdUntilGone(t.Context(), x.ID(), func(do func(leader) error) error { return do(localLeader{r, h}) })
+		dropped <- unholdUntilGone(t.Context(), home, x.ID(), func(do func(kv.Sender) error) error { return do(h.fragments) })
 	}()
 	<-ended // once, and there was nothing to drop
 	close(resume)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/txn"
@@ -29,7 +30,7 @@ type heldSnapshot struct {
 // HoldSnapshot pins the versions that are visible at T in some fragments until the transaction
 // ends; 72000 if they are gone already.
 func (t *Transaction) HoldSnapshot(fragments []txn.FragmentID, T txn.Timestamp) error {
-	t.host.atWork.Store(t.id, true)
+	t.host.Started(t.id)
 	asked := t.host.termsOf(fragments)
 	if err := t.holdAll(fragments, T); err != nil {
 		return err
@@ -68,7 +69,7 @@ func (t *Transaction) HoldSoon(fragments []txn.FragmentID, T txn.Timestamp) erro
 	if t.host.links == nil {
 		return t.HoldSnapshot(fragments, T)
 	}
-	t.host.atWork.Store(t.id, true)
+	t.host.Started(t.id)
 	asked := t.host.termsOf(fragments)
 	for _, id := range fragments {
 		go func() { _ = t.holdSoon(context.Background(), id, T) }()
@@ -86,22 +87,9 @@ const (
 func (h *Host) termsOf(fragments []txn.FragmentID) map[txn.FragmentID]uint64 {
 	out := make(map[txn.FragmentID]uint64, len(fragments))
 	for _, f := range fragments {
-		out[f] = h.termOf(f)
+		out[f] = h.TermOf(f)
 	}
 	return out
-}
-
-func (h *Host) termOf(f txn.FragmentID) uint64 {
-	if r := h.replica(f); r != nil {
-		if term := r.Term(); term != 0 {
-			return term
-		}
-	}
-	if h.links == nil {
-		return 0
-	}
-	l, _ := h.links.presence.Leader(f)
-	return l.Term
 }
 
 func (t *Transaction) holdSoon(ctx context.Context, id txn.FragmentID, T txn.Timestamp) error {
@@ -115,7 +103,7 @@ func (t *Transaction) holdIn(ctx context.Context, id txn.FragmentID, T txn.Times
 	t.mu.Lock()
 	o := t.options
 	t.mu.Unlock()
-	release, err := t.host.keep(ctx, id, t.id, T, o)
+	release, err := t.host.Pin(ctx, id, t.id, pinAt(T, o))
 	if err != nil {
 		return err
 	}
@@ -131,18 +119,13 @@ func (t *Transaction) holdIn(ctx context.Context, id txn.FragmentID, T txn.Times
 	return nil
 }
 
-// keep pins the versions that are visible at T, for a transaction, until release is called.
-func (h *Host) keep(ctx context.Context, f txn.FragmentID, id txn.ID, T txn.Timestamp, o exec.TransactionOptions) (release func(), err error) {
-	err = h.ask(ctx, f, func(l leader) error {
-		release, err = l.Keep(ctx, id, T, o)
-		return err
-	})
-	return release, err
+func pinAt(T txn.Timestamp, o exec.TransactionOptions) *pb.PinRequest {
+	return &pb.PinRequest{T: uint64(T), Isolation: uint32(o.Isolation), Backend: o.Session}
 }
 
 // letGo releases the pins at the end of the transaction.
 func (t *Transaction) letGo() {
-	t.host.atWork.Delete(t.id)
+	t.host.Over(t.id)
 	t.mu.Lock()
 	holds := t.holds
 	t.holds, t.snapshots, t.over = nil, nil, true
@@ -192,7 +175,7 @@ func (t *Transaction) missing(view *catalog.View) (out []heldSnapshot) {
 				other := &d.Fragments[i]
 				id := txn.FragmentID(other.ID)
 				before, asked := x.in[id]
-				now := t.host.termOf(id)
+				now := t.host.TermOf(id)
 				if !asked && !other.Draining || asked && now != 0 && now != before {
 					more.in[id] = now
 				}

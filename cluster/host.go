@@ -15,9 +15,11 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/balance"
 	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/dirsync"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/storage"
@@ -53,18 +55,15 @@ type Config struct {
 
 // Host holds the replicas of this node.
 type Host struct {
-	cfg         Config
-	coordinator txn.Coordinator
-	deadlocks   *txn.Detector
-	links       *links // nil: there are no other nodes
-	log         *raftlog.Device
+	cfg Config
+	*kv.Client
+	deadlocks *txn.Detector
+	links     *links // nil: there are no other nodes
+	log       *raftlog.Device
+	fragments *fragment.Server // answers requests about the replicas
 
 	mu       sync.RWMutex
 	replicas map[txn.FragmentID]*storage.Replica // guarded by mu
-
-	atWork sync.Map // transactions that have used a fragment or change definitions, by id
-	meters sync.Map // access meters: *heat.Meter by fragment that is or was led here
-	ending sync.Map // prepared transactions that are being committed or rolled back, by id
 
 	holders sync.Map      // *Transaction that have pinned snapshots
 	spread  chan struct{} // signals that a snapshot is not pinned in every fragment that may get rows of it
@@ -74,7 +73,6 @@ type Host struct {
 	balancer *balance.Balancer
 
 	jobs jobs
-	busy *busy
 	stop context.CancelFunc
 	done sync.WaitGroup
 }
@@ -95,13 +93,18 @@ func New(cfg Config) *Host {
 		cfg.Storage.Pace = storage.NewPace()
 	}
 	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), replicas: map[txn.FragmentID]*storage.Replica{}, spread: make(chan struct{}, 1)}
-	h.busy = &busy{}
-	h.coordinator.Clock = cfg.Clock
-	h.balancer = balance.New(balance.Config{Catalog: cfg.Catalog, Sizes: h.sizes, Heat: h.heats, Cut: h.SegmentCut, KeyText: sysview.SegmentText, Silent: h.Silent, Now: time.Now, Every: cfg.RebalanceLook})
-	h.jobs = jobs{host: h, running: map[uint64]bool{}}
+	h.fragments = fragment.New(fragment.Config{Replica: h.replica, Replicas: h.all, Clock: cfg.Clock, Logger: cfg.Logger})
+	client := kv.Config{
+		Node: cfg.Node, Catalog: cfg.Catalog, Clock: cfg.Clock, Logger: cfg.Logger, Here: h.fragments, Term: h.term,
+		Has: func(f txn.FragmentID) bool { return h.replica(f) != nil },
+	}
 	if cfg.Door != nil {
 		h.links = newLinks(h, cfg.Door)
+		client.Peers, client.Other = h.links.presence, func(node uint32) (kv.Sender, error) { return h.links.nodes.Node(node) }
 	}
+	h.Client = kv.New(client)
+	h.balancer = balance.New(balance.Config{Catalog: cfg.Catalog, Sizes: h.sizes, Heat: h.heats, Cut: h.SegmentCut, KeyText: sysview.SegmentText, Silent: h.Silent, Now: time.Now, Every: cfg.RebalanceLook})
+	h.jobs = jobs{host: h, running: map[uint64]bool{}}
 	return h
 }
 
@@ -137,7 +140,7 @@ func (h *Host) Start(ctx context.Context) error {
 	}()
 	go func() {
 		defer h.done.Done()
-		h.settleDefinitions(watch)
+		h.RecoverSchemaChanges(watch)
 	}()
 	h.done.Go(func() { h.balancer.Run(watch, cfg.Logger) })
 	h.done.Go(func() { h.removeLeftovers(watch) })
@@ -255,7 +258,7 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 	}
 	c.Name = func() string { return h.replicaName(id) }
 	h.group(&c, view, id)
-	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.askOutcome, h.askPrepared, h.sendResolve, h.askHeld
+	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.AskOutcome, h.AskPrepared, h.SendResolve, h.AskHeld
 	r, err := storage.Open(c)
 	if err != nil {
 		return err
@@ -293,7 +296,7 @@ func (h *Host) dropUnwanted(wanted map[txn.FragmentID]bool) error {
 	h.mu.Unlock()
 	var errs []error
 	for id, r := range gone {
-		h.meters.Delete(id)
+		h.fragments.Dropped(id)
 		h.closings.Delete(id)
 		h.heard.Delete(id)
 		errs = append(errs, r.Close(), h.removeFolder(id), h.log.Forget(uint64(id)))
@@ -325,6 +328,29 @@ func (h *Host) replica(id txn.FragmentID) *storage.Replica {
 	return h.replicas[id]
 }
 
+// term returns the term in which this node leads a fragment; 0 if it does not.
+func (h *Host) term(id txn.FragmentID) uint64 {
+	if r := h.replica(id); r != nil {
+		return r.Term()
+	}
+	return 0
+}
+
+// ConfirmTerm proves that this node leads a fragment in a term, at some moment after the call began.
+func (h *Host) ConfirmTerm(ctx context.Context, f txn.FragmentID, term uint64) error {
+	r, err := h.Replica(f)
+	if err != nil {
+		return err
+	}
+	if _, err := r.Snapshot(ctx); err != nil {
+		return err
+	}
+	if r.Term() != term {
+		return h.Leaderless(f, nil)
+	}
+	return nil
+}
+
 // Replica returns the replica of a fragment on this node; 57P03 if it is not here, or not yet.
 func (h *Host) Replica(id txn.FragmentID) (*storage.Replica, error) {
 	if r := h.replica(id); r != nil {
@@ -349,12 +375,15 @@ func (h *Host) WaitFragments(ctx context.Context, d *catalog.Database) error {
 		return nil
 	}
 	for _, f := range d.Fragments {
-		if _, err := h.find(ctx, f.ID); err != nil {
+		if _, err := h.Find(ctx, f.ID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// Fragments answers requests about the replicas of this node.
+func (h *Host) Fragments() *fragment.Server { return h.fragments }
 
 // Deadlocks returns the detector that all fragments here share, for locks of other kinds.
 func (h *Host) Deadlocks() *txn.Detector { return h.deadlocks }

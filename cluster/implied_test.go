@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -17,7 +18,7 @@ func TestOutcomeOfImpliedCommit(t *testing.T) {
 			ctx := t.Context()
 			dir := t.TempDir()
 			h := openHost(t, dir, openCatalogOf(t, dir, 3))
-			fragments, err := h.fragmentsOf(catalog.PostgresDB)
+			fragments, err := kv.FragmentsOf(h.cfg.Catalog, catalog.PostgresDB)
 			if err != nil || len(fragments) != 3 {
 				t.Fatal(fragments, err)
 			}

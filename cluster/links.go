@@ -11,6 +11,7 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/presence"
 	"github.com/sherddb/sherd/cluster/remote"
+	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/txn"
 	"google.golang.org/grpc"
 )
@@ -23,9 +24,7 @@ type links struct {
 	closing     sync.Once
 	stop        chan struct{}
 
-	// Called for gateways whose write buffers here may be dropped; nil: nothing here keeps any.
-	lost  func(node uint32, incarnation uint64)
-	ended func(node uint32, transactions []txn.ID)
+	lost func(node uint32, incarnation uint64) // called for gateways that are gone; nil: nothing else is kept for them
 }
 
 func newLinks(h *Host, d *door.Door) *links {
@@ -39,20 +38,14 @@ func newLinks(h *Host, d *door.Door) *links {
 	l.presence = presence.New(presence.Config{
 		Self: cfg.Node, Incarnation: incarnation, Clock: cfg.Clock, Door: d, Logger: cfg.Logger, Beat: cfg.Beat,
 		Nodes: h.nodeNumbers, Leads: h.terms,
-		Over: func(id txn.ID) bool {
-			_, open := h.atWork.Load(id)
-			return !open
-		},
+		Over: func(id txn.ID) bool { return !h.AtWork(id) },
 		Lost: func(node uint32, incarnation uint64) {
+			h.fragments.DropGateway(node, incarnation)
 			if l.lost != nil {
 				l.lost(node, incarnation)
 			}
 		},
-		Ended: func(node uint32, ids []txn.ID) {
-			if l.ended != nil {
-				l.ended(node, ids)
-			}
-		},
+		Ended: h.fragments.DropTransactions,
 	})
 	l.nodes = remote.New(remote.Config{
 		Incarnation: incarnation, Catalog: cfg.Catalog, Clock: cfg.Clock, Door: d, Logger: cfg.Logger, Over: l.presence.SayOver,
@@ -101,22 +94,20 @@ func (l *links) close() {
 func (h *Host) Register(s grpc.ServiceRegistrar) {
 	if h.links != nil {
 		pb.RegisterPresenceServer(s, h.links.presence)
-		pb.RegisterUpkeepServer(s, upkeep{h: h})
-		pb.RegisterMovesServer(s, moves{h: h})
+		pb.RegisterFragmentsServer(s, fragment.Service{Server: h.fragments})
 	}
 }
 
-// OnGateways sets, before Start, the functions that drop the write buffers of other nodes'
-// transactions: lost is called when all those of a gateway's process may be dropped, ended when
-// those of some of its transactions may.
-func (h *Host) OnGateways(lost func(node uint32, incarnation uint64), ended func(node uint32, transactions []txn.ID)) {
+// OnGatewayLost sets, before Start, a function that is called when a gateway's process is gone, or
+// was silent for too long: what is kept here for its transactions may be dropped.
+func (h *Host) OnGatewayLost(lost func(node uint32, incarnation uint64)) {
 	if h.links != nil {
-		h.links.lost, h.links.ended = lost, ended
+		h.links.lost = lost
 	}
 }
 
 // AskAlive asks a gateway about transactions whose part here has not been used for long. The
-// transactions that are over are passed to OnGateways.
+// parts of transactions that are over are dropped.
 func (h *Host) AskAlive(node uint32, ids []txn.ID) {
 	if h.links != nil {
 		h.links.presence.AskAlive(node, ids)

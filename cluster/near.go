@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/types"
@@ -67,7 +69,7 @@ func (x nearPart) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exe
 	switch {
 	case tried && err == nil:
 		return res, nil
-	case tried && (ctx.Err() != nil || !moved(err) && !cutOff(err) && !goneFrom(err)):
+	case tried && (ctx.Err() != nil || !kv.LeaderGone(err) && !kv.OutcomeOpen(err) && !goneFrom(err)):
 		return res, err
 	case passed:
 		return res, txn.NewLost(x.fragment, false)
@@ -150,7 +152,7 @@ func (h *Host) ReadReplica(ctx context.Context, r *storage.Replica, task *exec.T
 		if err := Admit(ctx, r, task); err != nil {
 			return exec.Result{}, err
 		}
-		return h.NewStage(r.Tx(task.Txn)).Run(ctx, task, emit)
+		return RunTask(ctx, h.fragments.NewPart(r.Tx(task.Txn)), task, emit)
 	}
 	if err := h.hear(ctx, r, task.Epoch); err != nil {
 		return exec.Result{}, err
@@ -215,14 +217,8 @@ func (h *Host) closeTo(ctx context.Context, r *storage.Replica, T txn.Timestamp)
 		return h.behind(ctx, r)
 	}
 	if T > r.Servable() && !r.Closing(T) {
-		err := h.ask(limited, r.ID(), func(l leader) error {
-			c, err := l.CloseAt(limited, T)
-			if err == nil {
-				r.LearnClosed(c)
-			}
-			return err
-		})
-		if err != nil && limited.Err() == nil && !moved(err) && !cutOff(err) {
+		err := h.closeAt(limited, r, T)
+		if err != nil && limited.Err() == nil && !kv.LeaderGone(err) && !kv.OutcomeOpen(err) {
 			return err
 		}
 	}
@@ -232,13 +228,23 @@ func (h *Host) closeTo(ctx context.Context, r *storage.Replica, T txn.Timestamp)
 	return nil
 }
 
+// closeAt has the leader close a timestamp, or more (T9), and a replica here learn it.
+func (h *Host) closeAt(ctx context.Context, r *storage.Replica, T txn.Timestamp) error {
+	a, err := h.Send(ctx, &pb.Request{Fragment: uint32(r.ID()), Op: &pb.Request_Close{Close: &pb.CloseRequest{T: uint64(T)}}})
+	if err == nil {
+		c := a.GetClosed()
+		r.LearnClosed(storage.Closed{T: txn.Timestamp(c.GetT()), Last: txn.Timestamp(c.GetLast())})
+	}
+	return err
+}
+
 // behind returns the error of a reader that a replica cannot serve yet, or the statement's own
 // error if the statement has ended.
 func (h *Host) behind(ctx context.Context, r *storage.Replica) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return pgerr.New(pgerr.CannotConnectNow, "the replica of fragment %s here does not have everything up to the time to be read", h.fragmentName(r.ID())).
+	return pgerr.New(pgerr.CannotConnectNow, "the replica of fragment %s here does not have everything up to the time to be read", h.FragmentName(r.ID())).
 		WithHint("Try again in a moment.")
 }
 
@@ -252,12 +258,12 @@ func (h *Host) hear(ctx context.Context, r *storage.Replica, epoch uint64) error
 	}
 	limited, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
-	T, err := h.snapshot(limited, []shardmap.Share{{Fragment: r.ID()}}, epoch)
+	T, err := h.Snapshot(limited, []shardmap.Share{{Fragment: r.ID()}}, epoch)
 	if err == nil {
 		err = h.closeTo(limited, r, T)
 	}
 	if err != nil {
-		if limited.Err() != nil || moved(err) || cutOff(err) {
+		if limited.Err() != nil || kv.LeaderGone(err) || kv.OutcomeOpen(err) {
 			return h.behind(ctx, r)
 		}
 		return err
@@ -297,12 +303,6 @@ func (h *Host) refresh(r *storage.Replica, least txn.Timestamp) {
 		defer func() { <-turn }()
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 		defer cancel()
-		_ = h.ask(ctx, r.ID(), func(l leader) error {
-			c, err := l.CloseAt(ctx, least)
-			if err == nil {
-				r.LearnClosed(c)
-			}
-			return err
-		})
+		_ = h.closeAt(ctx, r, least)
 	}()
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/cluster/remote"
+	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -39,7 +40,8 @@ type part interface {
 
 // localPart is a part in a fragment that is led here.
 type localPart struct {
-	Stage
+	fragment.Part
+	of      *Transaction
 	replica *storage.Replica
 }
 
@@ -49,7 +51,8 @@ var (
 )
 
 func newLocalPart(r *storage.Replica, t *Transaction, o exec.TransactionOptions) *localPart {
-	p := &localPart{Stage: Stage{Tx: r.Tx(t.id), of: t, meter: t.host.meter(r.ID()), busy: t.host.busy}, replica: r}
+	p := &localPart{of: t, replica: r}
+	t.host.fragments.InitPart(&p.Part, r.Tx(t.id))
 	p.SetSession(o.Session)
 	p.SetLockTimeout(o.LockTimeout)
 	if o.Isolation == txn.Serializable {
@@ -63,19 +66,19 @@ func (p *localPart) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (e
 	if err := Admit(ctx, p.replica, task); err != nil {
 		return exec.Result{}, err
 	}
-	return p.Stage.Run(ctx, task, emit)
+	return runTask(ctx, &p.Part, p.of, task, emit)
 }
 
 func (p *localPart) owned(context.Context) error { return p.Owned() }
 
 // Restart drops the writes since m and keeps the locks.
 func (p *localPart) Restart(m txn.Mark, forgetReads bool) {
-	if p.Stage.Restart(m); forgetReads {
+	if p.Part.Restart(m); forgetReads {
 		p.ForgetReads()
 	}
 }
 
-func (p *localPart) width() int   { return p.places.count() }
+func (p *localPart) width() int   { return p.Width() }
 func (p *localPart) staged() bool { return p.Term() != 0 || p.HasReads() }
 
 // HoldComplete completes the PREPARE TRANSACTION at the home.
@@ -84,19 +87,11 @@ func (p *localPart) HoldComplete(context.Context) error { return p.Tx.HoldComple
 func (p *localPart) unhold(context.Context) error { return p.replica.Unhold(p.ID()) }
 
 // remotePart is a part in a fragment that another node leads.
-type remotePart struct {
-	*remote.Part
-	leader remote.Leader
-}
+type remotePart struct{ *remote.Part }
 
 func (p *remotePart) width() int   { return p.Width() }
 func (p *remotePart) staged() bool { return p.Staged() }
 
 func (p *remotePart) owned(ctx context.Context) error { return p.Owned(ctx) }
 
-// Settle implements txn.Participant; the holder of this part decides or resolves by itself.
-func (p *remotePart) Settle(d txn.Decision, then func(txn.Outcome, error)) {
-	go func() { then(d.Outcome, p.Resolve(context.Background(), d)) }()
-}
-
-func (p *remotePart) unhold(ctx context.Context) error { return p.leader.Unhold(ctx, p.ID()) }
+func (p *remotePart) unhold(ctx context.Context) error { return p.DropPrepared(ctx) }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -115,15 +116,25 @@ func onlyAdvised(view *catalog.View) bool {
 	return k != nil && k.Settings["sherd.replace_dead_nodes"] == "advise"
 }
 
-// Silent reports whether a node does not answer.
-func (h *Host) Silent(node uint32) bool {
-	if node == h.cfg.Node {
+// Lost reports whether all nodes that have a replica of a fragment have been silent for
+// sherd.dead_node_after, as far as this node knows, or have been removed from the cluster. If that
+// setting means never, the limit is ten minutes: nothing is replaced automatically, but a caller
+// asks. A replica that was joining has nothing without the others.
+func (h *Host) Lost(f *catalog.Fragment) bool {
+	if h.links == nil {
 		return false
 	}
-	for _, x := range h.Health() {
-		if x.Node == node {
-			return !x.Alive
+	view := h.cfg.Catalog.View()
+	after := deadNodeAfter(view)
+	if after == 0 {
+		after = deadAfter
+	}
+	for _, n := range f.Nodes {
+		switch {
+		case slices.Contains(f.Joining, n) || view.Node(n) == nil:
+		case n == h.cfg.Node || h.links.presence.SilentFor(n) < after:
+			return false
 		}
 	}
-	return h.links != nil
+	return true
 }

@@ -12,8 +12,8 @@ import (
 // balancer.
 func (h *Host) sizes(ctx context.Context, d *catalog.Database) ([]balance.Stat, error) {
 	for i := range d.Fragments {
-		if f := &d.Fragments[i]; h.mostSilent(f) {
-			return nil, h.leaderless(f.ID, nil)
+		if f := &d.Fragments[i]; h.MostSilent(f) {
+			return nil, h.Leaderless(f.ID, nil)
 		}
 	}
 	stats, err := h.TableStats(ctx, d, 0)

@@ -5,8 +5,9 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/catalog"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/sql/sysview"
-	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -21,12 +22,14 @@ func (h *Host) TableStats(ctx context.Context, d *catalog.Database, storageID ui
 
 func (h *Host) rowsIn(ctx context.Context, ids []txn.FragmentID, storageID uint32) ([]sysview.Stat, error) {
 	var mu sync.Mutex
-	by := map[txn.FragmentID][]storage.BucketStat{}
-	err := h.askAll(ctx, ids, func(f txn.FragmentID, l leader) error {
-		stats, err := l.BucketStats(ctx, storageID)
+	by := map[txn.FragmentID][]*pb.Count{}
+	err := kv.InEach(ids, func(f txn.FragmentID) error {
+		a, err := h.Send(ctx, &pb.Request{
+			Fragment: uint32(f), Op: &pb.Request_CountRows{CountRows: &pb.CountRowsRequest{Table: storageID}},
+		})
 		mu.Lock()
 		defer mu.Unlock()
-		by[f] = stats
+		by[f] = a.GetCounts().GetCounts()
 		return err
 	})
 	if err != nil {
@@ -46,7 +49,7 @@ func (h *Host) rowsIn(ctx context.Context, ids []txn.FragmentID, storageID uint3
 func (h *Host) CountRows(ctx context.Context, d *catalog.Database, storageID uint32, missing map[txn.FragmentID]bool) ([]sysview.Stat, error) {
 	var mu sync.Mutex
 	by := map[txn.FragmentID][]sysview.Stat{}
-	left, err := h.askReachable(ctx, d, askTime, missing, func(ctx context.Context, f txn.FragmentID) error {
+	left, err := h.AskReachable(ctx, d, kv.SoonTime, missing, func(ctx context.Context, f txn.FragmentID) error {
 		stats, err := h.rowsIn(ctx, []txn.FragmentID{f}, storageID)
 		mu.Lock()
 		defer mu.Unlock()

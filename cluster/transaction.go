@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/txn"
@@ -58,7 +59,7 @@ func (t *Transaction) part(id txn.FragmentID) (part, error) {
 		p = &handle{of: t, fragment: id, options: t.options}
 	}
 	if len(t.parts) == 0 {
-		t.host.atWork.Store(t.id, true)
+		t.host.Started(t.id)
 	}
 	t.parts[id] = p
 	return p, nil
@@ -67,14 +68,14 @@ func (t *Transaction) part(id txn.FragmentID) (part, error) {
 // Snapshot asks the fragments for the timestamp of a statement that may reach the buckets, and
 // returns the largest (T6).
 func (t *Transaction) Snapshot(ctx context.Context, shares []shardmap.Share, epoch uint64) (txn.Timestamp, error) {
-	return t.host.snapshot(ctx, shares, epoch)
+	return t.host.Snapshot(ctx, shares, epoch)
 }
 
 // SnapshotReachable is Snapshot for the fragments that can be reached; missing says why the others
 // cannot.
 func (t *Transaction) SnapshotReachable(ctx context.Context, shares []shardmap.Share, epoch uint64) (
 	T txn.Timestamp, missing map[txn.FragmentID]error, err error) {
-	return t.host.snapshotReachable(ctx, shares, epoch)
+	return t.host.SnapshotReachable(ctx, shares, epoch)
 }
 
 // Configure sets the transaction's options.
@@ -128,11 +129,11 @@ func (t *Transaction) Commit(ctx context.Context, floor txn.Timestamp) (txn.Time
 		parts = append(parts, p)
 	}
 	if t.change != nil && !t.change.Empty() {
-		t.host.atWork.Store(t.id, true)
-		parts = append(parts, &definitions{catalog: t.host.cfg.Catalog, clock: t.host.cfg.Clock, id: t.id, change: t.change})
+		t.host.Started(t.id)
+		parts = append(parts, &kv.SchemaPart{Catalog: t.host.cfg.Catalog, Clock: t.host.cfg.Clock, ID: t.id, Change: t.change})
 	}
 	t.mu.Unlock()
-	return t.host.coordinator.Commit(ctx, t.id, floor, parts)
+	return t.host.Coordinator().Commit(ctx, t.id, floor, parts)
 }
 
 // Rollback drops the buffered writes and the locks.

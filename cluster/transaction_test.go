@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/heat"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/txn"
@@ -14,7 +16,7 @@ func TestRestartKeepsReads(t *testing.T) {
 	dir := t.TempDir()
 	h := openHost(t, dir, openCatalog(t, dir))
 	defer h.Close()
-	fragments, err := h.fragmentsOf(catalog.PostgresDB)
+	fragments, err := kv.FragmentsOf(h.cfg.Catalog, catalog.PostgresDB)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,21 +60,21 @@ func TestDroppedFragmentIsForgotten(t *testing.T) {
 	dir := t.TempDir()
 	h := openHost(t, dir, openCatalog(t, dir))
 	defer h.Close()
-	fragments, err := h.fragmentsOf(catalog.PostgresDB)
+	fragments, err := kv.FragmentsOf(h.cfg.Catalog, catalog.PostgresDB)
 	if err != nil {
 		t.Fatal(err)
 	}
+	met := map[txn.FragmentID]*heat.Meter{}
 	for _, f := range fragments {
-		h.meter(f)
+		met[f] = h.fragments.Meter(f)
 		h.closing(f)
 	}
 	if err := h.dropUnwanted(nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range fragments {
-		_, metered := h.meters.Load(f)
 		_, closed := h.closings.Load(f)
-		if metered || closed {
+		if closed || h.fragments.Meter(f) == met[f] {
 			t.Errorf("fragment %d is remembered", f)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
-
 	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/cluster/activity"
 	"github.com/sherddb/sherd/cluster/advisory"
@@ -50,12 +49,9 @@ func (n *Node) buildFragments() {
 		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Door: n.port.door, Nodes: n.members, Detector: n.host.Deadlocks(),
 		Logger: n.cfg.Logger, Leader: n.host.LeaderOf, Confirm: n.host.ConfirmTerm, Incarnations: n.incarnation,
 	}, n.port.members)
-	n.host.OnGateways(func(node uint32, incarnation uint64) {
-		n.tasks.DropGateway(node, incarnation)
-		n.locks.DropGateway(node, incarnation)
-	}, n.tasks.DropTransactions)
+	n.host.OnGatewayLost(n.locks.DropGateway)
 	n.host.Register(n.port.members)
-	pb.RegisterFragmentsServer(n.port.members, n.tasks)
+	pb.RegisterTasksServer(n.port.members, n.tasks)
 	n.deadlocks = deadlock.New(deadlock.Config{
 		Self: n.dir.NodeID, Waits: n.host.Deadlocks(), Door: n.port.door, Nodes: n.others, Logger: n.cfg.Logger,
 	}, n.port.members)
@@ -109,7 +105,7 @@ func (n *Node) askForIdle(ctx context.Context) {
 		select {
 		case <-t.C:
 			n.locks.AskForIdle(ctx, idleLock)
-			for node, ids := range n.tasks.Idle(idleStage) {
+			for node, ids := range n.host.Fragments().Idle(idleStage) {
 				n.host.AskAlive(node, ids)
 			}
 		case <-ctx.Done():

@@ -6,28 +6,11 @@ import (
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/sql/exec/wire"
+	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
-
-// NotLeader means that the node asked does not lead the fragment. Nothing was done.
-type NotLeader struct {
-	Fragment txn.FragmentID
-	Leader   uint32 // the node that leads, as far as the node asked knows; 0: it does not know
-	Term     uint64 // of that leader
-}
-
-func (e *NotLeader) Error() string {
-	if e.Leader != 0 {
-		return fmt.Sprintf("fragment %d is led by node %d", e.Fragment, e.Leader)
-	}
-	return fmt.Sprintf("fragment %d has no known leader", e.Fragment)
-}
-
-// Unwrap returns the client's error.
-func (e *NotLeader) Unwrap() error {
-	return pgerr.New(pgerr.CannotConnectNow, "the fragment has no leader at present").WithHint("Try again in a moment.")
-}
 
 // Replan means that the plan was made with definitions that differ from those of the node asked.
 type Replan struct {
@@ -47,22 +30,15 @@ func (*Replan) Unwrap() error {
 // ErrUnknownPlan means that the plan has to be sent again.
 var ErrUnknownPlan = errors.New("the plan's number is not known")
 
-// ClockAhead means that the request's timestamp is too far ahead of the clock of the node asked.
-type ClockAhead struct{ Err error }
-
-func (e *ClockAhead) Error() string { return e.Err.Error() }
-
-// Unwrap returns the client's error.
-func (e *ClockAhead) Unwrap() error { return e.Err }
-
 // Encode returns the form of an error between nodes; nil for nil.
 func Encode(err error) *pb.Failure {
 	var (
-		leader *NotLeader
+		leader *kv.NotLeader
 		lost   *txn.LostError
 		moved  *txn.MovedError
 		replan *Replan
-		clock  *ClockAhead
+		clock  *kv.ClockAhead
+		held   *storage.HeldError
 	)
 	f := &pb.Failure{}
 	switch {
@@ -82,6 +58,12 @@ func Encode(err error) *pb.Failure {
 		f.Kind = pb.Failure_UNKNOWN_PLAN
 	case errors.As(err, &clock):
 		f.Kind, f.Error = pb.Failure_CLOCK, wire.AppendError(nil, clock.Err)
+	case errors.Is(err, storage.ErrMoveVoid):
+		f.Kind = pb.Failure_MOVE_VOID
+	case errors.Is(err, storage.ErrUnsettled):
+		f.Kind = pb.Failure_UNSETTLED
+	case errors.As(err, &held):
+		f.Kind, f.Gid = pb.Failure_HELD, held.GID
 	default:
 		f.Error = wire.AppendError(nil, err)
 	}
@@ -95,11 +77,17 @@ func Decode(f *pb.Failure, fragment txn.FragmentID) error {
 	}
 	switch f.Kind {
 	case pb.Failure_NOT_LEADER:
-		return &NotLeader{fragment, f.Leader, f.Term}
+		return &kv.NotLeader{Fragment: fragment, Leader: f.Leader, Term: f.Term}
 	case pb.Failure_MOVED:
 		return &txn.MovedError{Fragment: fragment, Move: f.Move}
 	case pb.Failure_UNKNOWN_PLAN:
 		return ErrUnknownPlan
+	case pb.Failure_MOVE_VOID:
+		return storage.ErrMoveVoid
+	case pb.Failure_UNSETTLED:
+		return storage.ErrUnsettled
+	case pb.Failure_HELD:
+		return &storage.HeldError{GID: f.Gid}
 	}
 	err, damaged := wire.DecodeError(f.Error)
 	switch {
@@ -110,7 +98,7 @@ func Decode(f *pb.Failure, fragment txn.FragmentID) error {
 	case f.Kind == pb.Failure_REPLAN:
 		return &Replan{f.CatalogVersion, pgerr.From(err).Message}
 	case f.Kind == pb.Failure_CLOCK:
-		return &ClockAhead{err}
+		return &kv.ClockAhead{Err: err}
 	}
 	return err
 }

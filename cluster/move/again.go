@@ -134,7 +134,7 @@ func (s *step) renew(ctx context.Context, why string) error {
 	if err := s.at(Aborted); err != nil {
 		return err
 	}
-	if err := s.tell(ctx, func(src Source) error { return src.Unfence(ctx, s.Number, s.from()) }); err != nil {
+	if err := s.tell(ctx, func(src Source) error { return src.unfence(ctx, s.Number, s.from()) }); err != nil {
 		return err
 	}
 	blocked := time.Since(s.fenced).Microseconds()

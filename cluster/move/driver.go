@@ -12,17 +12,6 @@ import (
 	"github.com/sherddb/sherd/storage"
 )
 
-// Source is the leader of the fragment that gives buckets away: here, or at another node.
-type Source interface {
-	ReadVersions(ctx context.Context, req storage.ReadRequest, fn func([]storage.Version) error) (storage.ReadResult, error)
-	Cut(ctx context.Context, req storage.ReadRequest, settle time.Duration, fn func([]storage.Version) error) (storage.ReadResult, error)
-	Unfence(ctx context.Context, move uint64, ranges []storage.BucketRange) error
-	// Gone returns for how long writes waited for the flip, 0 if that is not known.
-	Gone(ctx context.Context, move uint64, ranges []storage.BucketRange) (blocked time.Duration, err error)
-	Clean(ctx context.Context, move uint64, ranges []storage.BucketRange) error
-	MoveSize(ctx context.Context, ranges []storage.BucketRange) (documents, bytes int64, err error)
-}
-
 // Config says whose moves are driven. All but At are required.
 type Config struct {
 	Catalog *catalog.Catalog

@@ -82,7 +82,7 @@ func (d *Driver) part(ctx context.Context, db *catalog.Database, m catalog.Runni
 	}
 	size := func(n uint32) (bytes int64, err error) {
 		err = d.cfg.Ask(ctx, r.Fragment, func(src Source) (err error) {
-			_, bytes, err = src.MoveSize(ctx, []shardmap.Interval{edge(n)})
+			bytes, err = src.size(ctx, []shardmap.Interval{edge(n)})
 			return err
 		})
 		return bytes, err

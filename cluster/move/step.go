@@ -173,9 +173,9 @@ func (s *step) read(ctx context.Context, final bool) error {
 	err := s.d.cfg.Once(ctx, s.Source, func(src Source) (err error) {
 		take := func(batch []storage.Version) error { return s.carrier.take(ctx, batch, final) }
 		if final {
-			res, err = src.Cut(ctx, req, s.settle, take)
+			res, err = src.cut(ctx, req, s.settle, take)
 		} else {
-			res, err = src.ReadVersions(ctx, req, take)
+			res, err = src.readVersions(ctx, req, take)
 		}
 		return err
 	})
@@ -301,7 +301,7 @@ func (s *step) complete(ctx context.Context) error {
 	if err := s.at(GoneNow); err != nil {
 		return err
 	}
-	if err := s.tell(ctx, func(src Source) error { return src.Clean(ctx, s.Number, s.from()) }); err != nil {
+	if err := s.tell(ctx, func(src Source) error { return src.clean(ctx, s.Number, s.from()) }); err != nil {
 		return err
 	}
 	if err := s.at(Cleaned); err != nil {
@@ -322,7 +322,7 @@ func (s *step) handOver(ctx context.Context) (blocked time.Duration, err error) 
 	owned := make(chan error, 1)
 	go func() { owned <- s.own(ctx) }()
 	err = s.tell(ctx, func(src Source) (err error) {
-		blocked, err = src.Gone(ctx, s.Number, s.from())
+		blocked, err = src.movedAway(ctx, s.Number, s.from())
 		return err
 	})
 	if err := errors.Join(<-owned, err); err != nil {
@@ -392,7 +392,7 @@ func (s *step) lift(ctx context.Context) error {
 	if err := s.at(Aborted); err != nil {
 		return err
 	}
-	if err := s.tell(ctx, func(src Source) error { return src.Unfence(ctx, s.Number, s.from()) }); err != nil {
+	if err := s.tell(ctx, func(src Source) error { return src.unfence(ctx, s.Number, s.from()) }); err != nil {
 		return err
 	}
 	var blocked int64

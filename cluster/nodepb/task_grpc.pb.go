@@ -19,81 +19,31 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Fragments_Run_FullMethodName          = "/sherd.node.Fragments/Run"
-	Fragments_Snapshot_FullMethodName     = "/sherd.node.Fragments/Snapshot"
-	Fragments_Commit_FullMethodName       = "/sherd.node.Fragments/Commit"
-	Fragments_Check_FullMethodName        = "/sherd.node.Fragments/Check"
-	Fragments_Prepare_FullMethodName      = "/sherd.node.Fragments/Prepare"
-	Fragments_Decide_FullMethodName       = "/sherd.node.Fragments/Decide"
-	Fragments_Resolve_FullMethodName      = "/sherd.node.Fragments/Resolve"
-	Fragments_Forget_FullMethodName       = "/sherd.node.Fragments/Forget"
-	Fragments_Return_FullMethodName       = "/sherd.node.Fragments/Return"
-	Fragments_Outcome_FullMethodName      = "/sherd.node.Fragments/Outcome"
-	Fragments_Recall_FullMethodName       = "/sherd.node.Fragments/Recall"
-	Fragments_HasPrepared_FullMethodName  = "/sherd.node.Fragments/HasPrepared"
-	Fragments_InDoubt_FullMethodName      = "/sherd.node.Fragments/InDoubt"
-	Fragments_Hold_FullMethodName         = "/sherd.node.Fragments/Hold"
-	Fragments_HoldStep_FullMethodName     = "/sherd.node.Fragments/HoldStep"
-	Fragments_HoldStands_FullMethodName   = "/sherd.node.Fragments/HoldStands"
-	Fragments_ListHeld_FullMethodName     = "/sherd.node.Fragments/ListHeld"
-	Fragments_HeldTables_FullMethodName   = "/sherd.node.Fragments/HeldTables"
-	Fragments_KeepSnapshot_FullMethodName = "/sherd.node.Fragments/KeepSnapshot"
-	Fragments_Counts_FullMethodName       = "/sherd.node.Fragments/Counts"
-	Fragments_RowLocks_FullMethodName     = "/sherd.node.Fragments/RowLocks"
-	Fragments_Transactions_FullMethodName = "/sherd.node.Fragments/Transactions"
+	Tasks_Run_FullMethodName = "/sherd.node.Tasks/Run"
 )
 
-// FragmentsClient is the client API for Fragments service.
+// TasksClient is the client API for Tasks service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Fragments is what gateways ask of the node that leads a fragment. docs/decisions/2026-11-21-node-protocol.md has the rules.
-type FragmentsClient interface {
+// Tasks runs parts of statements at the node that leads a fragment. docs/decisions/2026-11-21-node-protocol.md has the rules.
+type TasksClient interface {
 	// Run executes tasks, one after another: a stream is borrowed by one task at a time. Begin, any number of More and a Go unless Begin says go;
 	// then Started and any number of Rows unless End has them, and End. Stop may come at any time after Go, and is answered by End as well.
 	Run(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[TaskPart, TaskAnswer], error)
-	// Snapshot gives the timestamp of a statement that may reach the ranges named (T5, T6).
-	Snapshot(ctx context.Context, in *SnapshotRequest, opts ...grpc.CallOption) (*SnapshotAnswer, error)
-	// The participant's side of a commit (txn.Participant).
-	Commit(ctx context.Context, in *CommitRequest, opts ...grpc.CallOption) (*CommitAnswer, error)
-	Check(ctx context.Context, in *CheckRequest, opts ...grpc.CallOption) (*StageAnswer, error)
-	Prepare(ctx context.Context, in *PrepareRequest, opts ...grpc.CallOption) (*StageAnswer, error)
-	Decide(ctx context.Context, in *DecisionRequest, opts ...grpc.CallOption) (*OutcomeAnswer, error)
-	Resolve(ctx context.Context, in *DecisionRequest, opts ...grpc.CallOption) (*StageAnswer, error)
-	Forget(ctx context.Context, in *DecisionRequest, opts ...grpc.CallOption) (*StageAnswer, error)
-	Return(ctx context.Context, in *ReturnRequest, opts ...grpc.CallOption) (*StageAnswer, error)
-	// Outcome asks an anchor, which may propose abort (T7); Recall asks what is known, and changes nothing.
-	Outcome(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*OutcomeAnswer, error)
-	Recall(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*OutcomeAnswer, error)
-	// HasPrepared asks a writer whether it has prepared at C; once it has said no it stays so. InDoubt asks what is known of one that is prepared.
-	HasPrepared(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*YesAnswer, error)
-	InDoubt(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*InDoubtAnswer, error)
-	// PREPARE TRANSACTION: the steps of a hold, what is held, and whether it stands. COMMIT PREPARED is Commit, or Prepare and Decide, with
-	// Header.held; ROLLBACK PREPARED is the step unhold.
-	Hold(ctx context.Context, in *HoldRequest, opts ...grpc.CallOption) (*StageAnswer, error)
-	HoldStep(ctx context.Context, in *HoldStepRequest, opts ...grpc.CallOption) (*StageAnswer, error)
-	HoldStands(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*YesAnswer, error)
-	ListHeld(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*HeldAnswer, error)
-	HeldTables(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*TablesAnswer, error)
-	// KeepSnapshot keeps what is visible at T readable until the transaction ends.
-	KeepSnapshot(ctx context.Context, in *KeepSnapshotRequest, opts ...grpc.CallOption) (*StageAnswer, error)
-	// What views show: of the fragments named, or of all that the node leads.
-	Counts(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*CountsAnswer, error)
-	RowLocks(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*RowLocksAnswer, error)
-	Transactions(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*TransactionsAnswer, error)
 }
 
-type fragmentsClient struct {
+type tasksClient struct {
 	cc grpc.ClientConnInterface
 }
 
-func NewFragmentsClient(cc grpc.ClientConnInterface) FragmentsClient {
-	return &fragmentsClient{cc}
+func NewTasksClient(cc grpc.ClientConnInterface) TasksClient {
+	return &tasksClient{cc}
 }
 
-func (c *fragmentsClient) Run(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[TaskPart, TaskAnswer], error) {
+func (c *tasksClient) Run(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[TaskPart, TaskAnswer], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Fragments_ServiceDesc.Streams[0], Fragments_Run_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Tasks_ServiceDesc.Streams[0], Tasks_Run_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -102,834 +52,69 @@ func (c *fragmentsClient) Run(ctx context.Context, opts ...grpc.CallOption) (grp
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Fragments_RunClient = grpc.BidiStreamingClient[TaskPart, TaskAnswer]
+type Tasks_RunClient = grpc.BidiStreamingClient[TaskPart, TaskAnswer]
 
-func (c *fragmentsClient) Snapshot(ctx context.Context, in *SnapshotRequest, opts ...grpc.CallOption) (*SnapshotAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SnapshotAnswer)
-	err := c.cc.Invoke(ctx, Fragments_Snapshot_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) Commit(ctx context.Context, in *CommitRequest, opts ...grpc.CallOption) (*CommitAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(CommitAnswer)
-	err := c.cc.Invoke(ctx, Fragments_Commit_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) Check(ctx context.Context, in *CheckRequest, opts ...grpc.CallOption) (*StageAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(StageAnswer)
-	err := c.cc.Invoke(ctx, Fragments_Check_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) Prepare(ctx context.Context, in *PrepareRequest, opts ...grpc.CallOption) (*StageAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(StageAnswer)
-	err := c.cc.Invoke(ctx, Fragments_Prepare_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) Decide(ctx context.Context, in *DecisionRequest, opts ...grpc.CallOption) (*OutcomeAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(OutcomeAnswer)
-	err := c.cc.Invoke(ctx, Fragments_Decide_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) Resolve(ctx context.Context, in *DecisionRequest, opts ...grpc.CallOption) (*StageAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(StageAnswer)
-	err := c.cc.Invoke(ctx, Fragments_Resolve_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) Forget(ctx context.Context, in *DecisionRequest, opts ...grpc.CallOption) (*StageAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(StageAnswer)
-	err := c.cc.Invoke(ctx, Fragments_Forget_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) Return(ctx context.Context, in *ReturnRequest, opts ...grpc.CallOption) (*StageAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(StageAnswer)
-	err := c.cc.Invoke(ctx, Fragments_Return_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) Outcome(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*OutcomeAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(OutcomeAnswer)
-	err := c.cc.Invoke(ctx, Fragments_Outcome_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) Recall(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*OutcomeAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(OutcomeAnswer)
-	err := c.cc.Invoke(ctx, Fragments_Recall_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) HasPrepared(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*YesAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(YesAnswer)
-	err := c.cc.Invoke(ctx, Fragments_HasPrepared_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) InDoubt(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*InDoubtAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(InDoubtAnswer)
-	err := c.cc.Invoke(ctx, Fragments_InDoubt_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) Hold(ctx context.Context, in *HoldRequest, opts ...grpc.CallOption) (*StageAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(StageAnswer)
-	err := c.cc.Invoke(ctx, Fragments_Hold_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) HoldStep(ctx context.Context, in *HoldStepRequest, opts ...grpc.CallOption) (*StageAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(StageAnswer)
-	err := c.cc.Invoke(ctx, Fragments_HoldStep_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) HoldStands(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*YesAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(YesAnswer)
-	err := c.cc.Invoke(ctx, Fragments_HoldStands_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) ListHeld(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*HeldAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(HeldAnswer)
-	err := c.cc.Invoke(ctx, Fragments_ListHeld_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) HeldTables(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*TablesAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(TablesAnswer)
-	err := c.cc.Invoke(ctx, Fragments_HeldTables_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) KeepSnapshot(ctx context.Context, in *KeepSnapshotRequest, opts ...grpc.CallOption) (*StageAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(StageAnswer)
-	err := c.cc.Invoke(ctx, Fragments_KeepSnapshot_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) Counts(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*CountsAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(CountsAnswer)
-	err := c.cc.Invoke(ctx, Fragments_Counts_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) RowLocks(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*RowLocksAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RowLocksAnswer)
-	err := c.cc.Invoke(ctx, Fragments_RowLocks_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *fragmentsClient) Transactions(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*TransactionsAnswer, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(TransactionsAnswer)
-	err := c.cc.Invoke(ctx, Fragments_Transactions_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// FragmentsServer is the server API for Fragments service.
-// All implementations must embed UnimplementedFragmentsServer
+// TasksServer is the server API for Tasks service.
+// All implementations must embed UnimplementedTasksServer
 // for forward compatibility.
 //
-// Fragments is what gateways ask of the node that leads a fragment. docs/decisions/2026-11-21-node-protocol.md has the rules.
-type FragmentsServer interface {
+// Tasks runs parts of statements at the node that leads a fragment. docs/decisions/2026-11-21-node-protocol.md has the rules.
+type TasksServer interface {
 	// Run executes tasks, one after another: a stream is borrowed by one task at a time. Begin, any number of More and a Go unless Begin says go;
 	// then Started and any number of Rows unless End has them, and End. Stop may come at any time after Go, and is answered by End as well.
 	Run(grpc.BidiStreamingServer[TaskPart, TaskAnswer]) error
-	// Snapshot gives the timestamp of a statement that may reach the ranges named (T5, T6).
-	Snapshot(context.Context, *SnapshotRequest) (*SnapshotAnswer, error)
-	// The participant's side of a commit (txn.Participant).
-	Commit(context.Context, *CommitRequest) (*CommitAnswer, error)
-	Check(context.Context, *CheckRequest) (*StageAnswer, error)
-	Prepare(context.Context, *PrepareRequest) (*StageAnswer, error)
-	Decide(context.Context, *DecisionRequest) (*OutcomeAnswer, error)
-	Resolve(context.Context, *DecisionRequest) (*StageAnswer, error)
-	Forget(context.Context, *DecisionRequest) (*StageAnswer, error)
-	Return(context.Context, *ReturnRequest) (*StageAnswer, error)
-	// Outcome asks an anchor, which may propose abort (T7); Recall asks what is known, and changes nothing.
-	Outcome(context.Context, *OutcomeRequest) (*OutcomeAnswer, error)
-	Recall(context.Context, *OutcomeRequest) (*OutcomeAnswer, error)
-	// HasPrepared asks a writer whether it has prepared at C; once it has said no it stays so. InDoubt asks what is known of one that is prepared.
-	HasPrepared(context.Context, *OutcomeRequest) (*YesAnswer, error)
-	InDoubt(context.Context, *OutcomeRequest) (*InDoubtAnswer, error)
-	// PREPARE TRANSACTION: the steps of a hold, what is held, and whether it stands. COMMIT PREPARED is Commit, or Prepare and Decide, with
-	// Header.held; ROLLBACK PREPARED is the step unhold.
-	Hold(context.Context, *HoldRequest) (*StageAnswer, error)
-	HoldStep(context.Context, *HoldStepRequest) (*StageAnswer, error)
-	HoldStands(context.Context, *OutcomeRequest) (*YesAnswer, error)
-	ListHeld(context.Context, *ListRequest) (*HeldAnswer, error)
-	HeldTables(context.Context, *OutcomeRequest) (*TablesAnswer, error)
-	// KeepSnapshot keeps what is visible at T readable until the transaction ends.
-	KeepSnapshot(context.Context, *KeepSnapshotRequest) (*StageAnswer, error)
-	// What views show: of the fragments named, or of all that the node leads.
-	Counts(context.Context, *ListRequest) (*CountsAnswer, error)
-	RowLocks(context.Context, *ListRequest) (*RowLocksAnswer, error)
-	Transactions(context.Context, *ListRequest) (*TransactionsAnswer, error)
-	mustEmbedUnimplementedFragmentsServer()
+	mustEmbedUnimplementedTasksServer()
 }
 
-// UnimplementedFragmentsServer must be embedded to have
+// UnimplementedTasksServer must be embedded to have
 // forward compatible implementations.
 //
 // NOTE: this should be embedded by value instead of pointer to avoid a nil
 // pointer dereference when methods are called.
-type UnimplementedFragmentsServer struct{}
+type UnimplementedTasksServer struct{}
 
-func (UnimplementedFragmentsServer) Run(grpc.BidiStreamingServer[TaskPart, TaskAnswer]) error {
+func (UnimplementedTasksServer) Run(grpc.BidiStreamingServer[TaskPart, TaskAnswer]) error {
 	return status.Error(codes.Unimplemented, "method Run not implemented")
 }
-func (UnimplementedFragmentsServer) Snapshot(context.Context, *SnapshotRequest) (*SnapshotAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method Snapshot not implemented")
-}
-func (UnimplementedFragmentsServer) Commit(context.Context, *CommitRequest) (*CommitAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method Commit not implemented")
-}
-func (UnimplementedFragmentsServer) Check(context.Context, *CheckRequest) (*StageAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method Check not implemented")
-}
-func (UnimplementedFragmentsServer) Prepare(context.Context, *PrepareRequest) (*StageAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method Prepare not implemented")
-}
-func (UnimplementedFragmentsServer) Decide(context.Context, *DecisionRequest) (*OutcomeAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method Decide not implemented")
-}
-func (UnimplementedFragmentsServer) Resolve(context.Context, *DecisionRequest) (*StageAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method Resolve not implemented")
-}
-func (UnimplementedFragmentsServer) Forget(context.Context, *DecisionRequest) (*StageAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method Forget not implemented")
-}
-func (UnimplementedFragmentsServer) Return(context.Context, *ReturnRequest) (*StageAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method Return not implemented")
-}
-func (UnimplementedFragmentsServer) Outcome(context.Context, *OutcomeRequest) (*OutcomeAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method Outcome not implemented")
-}
-func (UnimplementedFragmentsServer) Recall(context.Context, *OutcomeRequest) (*OutcomeAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method Recall not implemented")
-}
-func (UnimplementedFragmentsServer) HasPrepared(context.Context, *OutcomeRequest) (*YesAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method HasPrepared not implemented")
-}
-func (UnimplementedFragmentsServer) InDoubt(context.Context, *OutcomeRequest) (*InDoubtAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method InDoubt not implemented")
-}
-func (UnimplementedFragmentsServer) Hold(context.Context, *HoldRequest) (*StageAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method Hold not implemented")
-}
-func (UnimplementedFragmentsServer) HoldStep(context.Context, *HoldStepRequest) (*StageAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method HoldStep not implemented")
-}
-func (UnimplementedFragmentsServer) HoldStands(context.Context, *OutcomeRequest) (*YesAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method HoldStands not implemented")
-}
-func (UnimplementedFragmentsServer) ListHeld(context.Context, *ListRequest) (*HeldAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListHeld not implemented")
-}
-func (UnimplementedFragmentsServer) HeldTables(context.Context, *OutcomeRequest) (*TablesAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method HeldTables not implemented")
-}
-func (UnimplementedFragmentsServer) KeepSnapshot(context.Context, *KeepSnapshotRequest) (*StageAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method KeepSnapshot not implemented")
-}
-func (UnimplementedFragmentsServer) Counts(context.Context, *ListRequest) (*CountsAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method Counts not implemented")
-}
-func (UnimplementedFragmentsServer) RowLocks(context.Context, *ListRequest) (*RowLocksAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method RowLocks not implemented")
-}
-func (UnimplementedFragmentsServer) Transactions(context.Context, *ListRequest) (*TransactionsAnswer, error) {
-	return nil, status.Error(codes.Unimplemented, "method Transactions not implemented")
-}
-func (UnimplementedFragmentsServer) mustEmbedUnimplementedFragmentsServer() {}
-func (UnimplementedFragmentsServer) testEmbeddedByValue()                   {}
+func (UnimplementedTasksServer) mustEmbedUnimplementedTasksServer() {}
+func (UnimplementedTasksServer) testEmbeddedByValue()               {}
 
-// UnsafeFragmentsServer may be embedded to opt out of forward compatibility for this service.
-// Use of this interface is not recommended, as added methods to FragmentsServer will
+// UnsafeTasksServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to TasksServer will
 // result in compilation errors.
-type UnsafeFragmentsServer interface {
-	mustEmbedUnimplementedFragmentsServer()
+type UnsafeTasksServer interface {
+	mustEmbedUnimplementedTasksServer()
 }
 
-func RegisterFragmentsServer(s grpc.ServiceRegistrar, srv FragmentsServer) {
-	// If the following call panics, it indicates UnimplementedFragmentsServer was
+func RegisterTasksServer(s grpc.ServiceRegistrar, srv TasksServer) {
+	// If the following call panics, it indicates UnimplementedTasksServer was
 	// embedded by pointer and is nil.  This will cause panics if an
 	// unimplemented method is ever invoked, so we test this at initialization
 	// time to prevent it from happening at runtime later due to I/O.
 	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
 		t.testEmbeddedByValue()
 	}
-	s.RegisterService(&Fragments_ServiceDesc, srv)
+	s.RegisterService(&Tasks_ServiceDesc, srv)
 }
 
-func _Fragments_Run_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(FragmentsServer).Run(&grpc.GenericServerStream[TaskPart, TaskAnswer]{ServerStream: stream})
+func _Tasks_Run_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(TasksServer).Run(&grpc.GenericServerStream[TaskPart, TaskAnswer]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Fragments_RunServer = grpc.BidiStreamingServer[TaskPart, TaskAnswer]
+type Tasks_RunServer = grpc.BidiStreamingServer[TaskPart, TaskAnswer]
 
-func _Fragments_Snapshot_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SnapshotRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).Snapshot(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_Snapshot_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).Snapshot(ctx, req.(*SnapshotRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_Commit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(CommitRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).Commit(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_Commit_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).Commit(ctx, req.(*CommitRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_Check_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(CheckRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).Check(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_Check_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).Check(ctx, req.(*CheckRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_Prepare_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(PrepareRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).Prepare(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_Prepare_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).Prepare(ctx, req.(*PrepareRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_Decide_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DecisionRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).Decide(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_Decide_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).Decide(ctx, req.(*DecisionRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_Resolve_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DecisionRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).Resolve(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_Resolve_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).Resolve(ctx, req.(*DecisionRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_Forget_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DecisionRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).Forget(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_Forget_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).Forget(ctx, req.(*DecisionRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_Return_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ReturnRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).Return(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_Return_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).Return(ctx, req.(*ReturnRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_Outcome_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(OutcomeRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).Outcome(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_Outcome_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).Outcome(ctx, req.(*OutcomeRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_Recall_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(OutcomeRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).Recall(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_Recall_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).Recall(ctx, req.(*OutcomeRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_HasPrepared_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(OutcomeRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).HasPrepared(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_HasPrepared_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).HasPrepared(ctx, req.(*OutcomeRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_InDoubt_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(OutcomeRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).InDoubt(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_InDoubt_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).InDoubt(ctx, req.(*OutcomeRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_Hold_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(HoldRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).Hold(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_Hold_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).Hold(ctx, req.(*HoldRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_HoldStep_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(HoldStepRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).HoldStep(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_HoldStep_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).HoldStep(ctx, req.(*HoldStepRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_HoldStands_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(OutcomeRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).HoldStands(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_HoldStands_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).HoldStands(ctx, req.(*OutcomeRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_ListHeld_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).ListHeld(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_ListHeld_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).ListHeld(ctx, req.(*ListRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_HeldTables_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(OutcomeRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).HeldTables(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_HeldTables_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).HeldTables(ctx, req.(*OutcomeRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_KeepSnapshot_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(KeepSnapshotRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).KeepSnapshot(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_KeepSnapshot_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).KeepSnapshot(ctx, req.(*KeepSnapshotRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_Counts_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).Counts(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_Counts_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).Counts(ctx, req.(*ListRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_RowLocks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).RowLocks(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_RowLocks_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).RowLocks(ctx, req.(*ListRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Fragments_Transactions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(FragmentsServer).Transactions(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Fragments_Transactions_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(FragmentsServer).Transactions(ctx, req.(*ListRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-// Fragments_ServiceDesc is the grpc.ServiceDesc for Fragments service.
+// Tasks_ServiceDesc is the grpc.ServiceDesc for Tasks service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
-var Fragments_ServiceDesc = grpc.ServiceDesc{
-	ServiceName: "sherd.node.Fragments",
-	HandlerType: (*FragmentsServer)(nil),
-	Methods: []grpc.MethodDesc{
-		{
-			MethodName: "Snapshot",
-			Handler:    _Fragments_Snapshot_Handler,
-		},
-		{
-			MethodName: "Commit",
-			Handler:    _Fragments_Commit_Handler,
-		},
-		{
-			MethodName: "Check",
-			Handler:    _Fragments_Check_Handler,
-		},
-		{
-			MethodName: "Prepare",
-			Handler:    _Fragments_Prepare_Handler,
-		},
-		{
-			MethodName: "Decide",
-			Handler:    _Fragments_Decide_Handler,
-		},
-		{
-			MethodName: "Resolve",
-			Handler:    _Fragments_Resolve_Handler,
-		},
-		{
-			MethodName: "Forget",
-			Handler:    _Fragments_Forget_Handler,
-		},
-		{
-			MethodName: "Return",
-			Handler:    _Fragments_Return_Handler,
-		},
-		{
-			MethodName: "Outcome",
-			Handler:    _Fragments_Outcome_Handler,
-		},
-		{
-			MethodName: "Recall",
-			Handler:    _Fragments_Recall_Handler,
-		},
-		{
-			MethodName: "HasPrepared",
-			Handler:    _Fragments_HasPrepared_Handler,
-		},
-		{
-			MethodName: "InDoubt",
-			Handler:    _Fragments_InDoubt_Handler,
-		},
-		{
-			MethodName: "Hold",
-			Handler:    _Fragments_Hold_Handler,
-		},
-		{
-			MethodName: "HoldStep",
-			Handler:    _Fragments_HoldStep_Handler,
-		},
-		{
-			MethodName: "HoldStands",
-			Handler:    _Fragments_HoldStands_Handler,
-		},
-		{
-			MethodName: "ListHeld",
-			Handler:    _Fragments_ListHeld_Handler,
-		},
-		{
-			MethodName: "HeldTables",
-			Handler:    _Fragments_HeldTables_Handler,
-		},
-		{
-			MethodName: "KeepSnapshot",
-			Handler:    _Fragments_KeepSnapshot_Handler,
-		},
-		{
-			MethodName: "Counts",
-			Handler:    _Fragments_Counts_Handler,
-		},
-		{
-			MethodName: "RowLocks",
-			Handler:    _Fragments_RowLocks_Handler,
-		},
-		{
-			MethodName: "Transactions",
-			Handler:    _Fragments_Transactions_Handler,
-		},
-	},
+var Tasks_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "sherd.node.Tasks",
+	HandlerType: (*TasksServer)(nil),
+	Methods:     []grpc.MethodDesc{},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "Run",
-			Handler:       _Fragments_Run_Handler,
+			Handler:       _Tasks_Run_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
 		},

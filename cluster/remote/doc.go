@@ -1,8 +1,8 @@
 // Package remote is the gateway's side of fragments that other nodes lead: it sends the requests of
 // packages exec and txn over the node port.
 //
-//	Transaction ─▶ Part ─▶ Node ─┬─ a stream of the pool, borrowed for one task ─▶ nodepb.Fragments.Run
-//	                             └─ one call each: commit, prepare, decide, …    ─▶ nodepb.Fragments
+//	Transaction ─▶ Part ─▶ Node ─── a stream of the pool, borrowed for one task ─▶ nodepb.Tasks.Run
+//	              requests  ─▶ Node ─── one call each (kv.Sender)                ─▶ nodepb.Fragments
 //
 // A Part is a transaction's handle on one fragment at one node. It keeps what the last answer said
 // about the transaction's write buffer there (its stage), so that marks, and whether anything is
@@ -14,7 +14,7 @@
 // caller that did not ask for that gets NoAnswer.
 //
 // The package decides nothing: that a node does not lead the fragment (any more), or does not
-// answer, is an error (failure.NotLeader, NoAnswer), and package cluster decides what follows from
+// answer, is an error (kv.NotLeader, NoAnswer), and package cluster decides what follows from
 // it.
 //
 // # Limits

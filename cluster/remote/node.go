@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -89,14 +90,14 @@ func (n *Nodes) Node(id uint32) (*Node, error) {
 	}
 	link, err := n.cfg.Door.Link(id, door.TaskLink)
 	if err != nil {
-		return nil, &NoAnswer{Node: id, Name: fmt.Sprintf("n%d", id), Err: err}
+		return nil, &kv.NoAnswer{Node: id, Name: fmt.Sprintf("n%d", id), Err: err}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if x := n.by[id]; x != nil {
 		return x, nil
 	}
-	x = &Node{nodes: n, id: id, link: link, client: pb.NewFragmentsClient(link), known: map[uint64]bool{}}
+	x = &Node{nodes: n, id: id, link: link, client: pb.NewFragmentsClient(link), tasks: pb.NewTasksClient(link), known: map[uint64]bool{}}
 	n.by[id] = x
 	return x, nil
 }
@@ -107,6 +108,7 @@ type Node struct {
 	id     uint32
 	link   *door.Link
 	client pb.FragmentsClient
+	tasks  pb.TasksClient
 
 	mu    sync.Mutex
 	idle  []*stream       // the longest idle first; guarded by mu
@@ -145,7 +147,7 @@ func (n *Node) forgetPlan(plan uint64) {
 // stream is a stream of tasks.
 type stream struct {
 	node   *Node
-	client pb.Fragments_RunClient
+	client pb.Tasks_RunClient
 	cancel context.CancelFunc
 	since  time.Time // idle
 
@@ -168,7 +170,7 @@ func (n *Node) borrow() (*stream, error) {
 	n.open++
 	n.mu.Unlock()
 	ctx, cancel := context.WithCancel(context.Background())
-	c, err := n.client.Run(ctx)
+	c, err := n.tasks.Run(ctx)
 	if err != nil {
 		cancel()
 		n.mu.Lock()
@@ -215,7 +217,7 @@ func (n *Node) noAnswer(err error) error {
 	if cause := n.link.Err(); cause != nil {
 		err = cause
 	}
-	return &NoAnswer{Node: n.id, Name: n.name(), Err: err}
+	return &kv.NoAnswer{Node: n.id, Name: n.name(), Err: err}
 }
 
 // heard merges the clock of an answer.

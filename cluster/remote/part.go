@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/txn"
@@ -24,11 +23,11 @@ type Part struct {
 	lockTimeout atomic.Int64 // nanoseconds
 
 	mu      sync.Mutex
-	stage   *pb.Stage           // as the last answer has it, nil: there is none; guarded by mu
-	broken  bool                // the stage is lost, or may be; guarded by mu
-	ended   bool                // by Rollback; guarded by mu
-	returns []*pb.ReturnRequest // to be sent, in order; the first may be under way; guarded by mu
-	quiet   chan struct{}       // closed when they have been answered; nil: there are none; guarded by mu
+	stage   *pb.Stage     // as the last answer has it, nil: there is none; guarded by mu
+	broken  bool          // the stage is lost, or may be; guarded by mu
+	ended   bool          // by Rollback; guarded by mu
+	returns []*pb.Request // to be sent, in order; the first may be under way; guarded by mu
+	quiet   chan struct{} // closed when they have been answered; nil: there are none; guarded by mu
 }
 
 // Part makes a transaction's handle on a fragment at the node.
@@ -61,7 +60,7 @@ func (n *Node) name() string {
 // SetLockTimeout bounds the waits for locks from now on.
 func (p *Part) SetLockTimeout(d time.Duration) { p.lockTimeout.Store(int64(d)) }
 
-// header identifies the write buffer.
+// header identifies the write buffer for a task.
 func (p *Part) header() *pb.Header {
 	h := p.node.header(p.fragment, p.id)
 	p.mu.Lock()
@@ -70,6 +69,30 @@ func (p *Part) header() *pb.Header {
 		h.Term, h.Birth = p.stage.Term, p.stage.Birth
 	}
 	return h
+}
+
+// send sends a request about the write buffer. Without a response there was no answer.
+func (p *Part) send(ctx context.Context, r *pb.Request) (*pb.Response, error) {
+	r.Fragment, r.Transaction = uint32(p.fragment), p.id[:]
+	p.mu.Lock()
+	if p.stage != nil {
+		r.Term, r.Birth = p.stage.Term, p.stage.Birth
+	}
+	p.mu.Unlock()
+	return p.node.Send(ctx, r)
+}
+
+// ask sends a request after what was sent without waiting, and takes over what the answer says about
+// the write buffer.
+func (p *Part) ask(ctx context.Context, r *pb.Request) (*pb.Response, error) {
+	if err := p.settled(ctx); err != nil {
+		return nil, err
+	}
+	a, err := p.send(ctx, r)
+	if st := a.GetStage(); st != nil {
+		p.learn(st)
+	}
+	return a, err
 }
 
 // learn takes over what an answer says about the write buffer; answers may overtake each other.
@@ -124,13 +147,13 @@ func (p *Part) settled(ctx context.Context) error {
 const returnTime = 10 * time.Second
 
 // goBack queues a return behind those before it.
-func (p *Part) goBack(r *pb.ReturnRequest) {
+func (p *Part) goBack(r *pb.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stage == nil && !p.broken || p.ended {
 		return
 	}
-	p.ended = r.End
+	p.ended = r.GetEnd() != nil
 	p.returns = append(p.returns, r)
 	if p.quiet == nil {
 		p.quiet = make(chan struct{})
@@ -151,26 +174,21 @@ func (p *Part) sendReturns() {
 		p.returns = p.returns[1:]
 		broken := p.broken
 		p.mu.Unlock()
-		if broken && !r.End {
+		if broken && r.GetEnd() == nil {
 			continue
 		}
-		r.Header = p.header()
 		p.sendReturn(r)
 	}
 }
 
-func (p *Part) sendReturn(r *pb.ReturnRequest) {
+func (p *Part) sendReturn(r *pb.Request) {
 	ctx, cancel := context.WithTimeout(context.Background(), returnTime)
 	defer cancel()
-	a, err := p.node.client.Return(ctx, r)
-	if err == nil {
-		_ = p.node.heard(a.Now)
-		err = failure.Decode(a.Failure, p.fragment)
-	}
+	a, err := p.send(ctx, r)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case r.End:
+	case r.GetEnd() != nil:
 		p.stage = nil
 		if err != nil && p.node.nodes.cfg.Over != nil {
 			p.node.nodes.cfg.Over(p.node.id, p.id)
@@ -202,7 +220,7 @@ func markOf(m txn.Mark) *pb.Mark {
 // RollbackTo drops the writes and locks since m.
 func (p *Part) RollbackTo(m txn.Mark) {
 	if p.Mark() != m {
-		p.goBack(&pb.ReturnRequest{Mark: markOf(m)})
+		p.goBack(&pb.Request{Op: &pb.Request_RollbackTo{RollbackTo: &pb.RollbackToRequest{Mark: markOf(m)}}})
 		p.expect(m, true)
 	}
 }
@@ -211,7 +229,9 @@ func (p *Part) RollbackTo(m txn.Mark) {
 // whose reads the client has not seen.
 func (p *Part) Restart(m txn.Mark, forgetReads bool) {
 	if p.Mark().Writes != m.Writes || forgetReads && p.HasReads() {
-		p.goBack(&pb.ReturnRequest{Mark: markOf(m), KeepLocks: true, ForgetReads: forgetReads})
+		p.goBack(&pb.Request{Op: &pb.Request_RollbackTo{RollbackTo: &pb.RollbackToRequest{
+			Mark: markOf(m), KeepLocks: true, ForgetReads: forgetReads,
+		}}})
 		p.expect(m, false)
 	}
 }
@@ -233,7 +253,7 @@ func (p *Part) expect(m txn.Mark, locks bool) {
 }
 
 // Rollback implements txn.Participant.
-func (p *Part) Rollback() { p.goBack(&pb.ReturnRequest{End: true}) }
+func (p *Part) Rollback() { p.goBack(&pb.Request{Op: &pb.Request_End{End: &pb.EndRequest{}}}) }
 
 // Width returns how many buckets are written, at least, up to two.
 func (p *Part) Width() int {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -57,28 +57,6 @@ func (p *Part) Promised() txn.Timestamp {
 	return txn.Timestamp(p.stage.Promised)
 }
 
-// answer handles what all answers have in common.
-func (p *Part) answer(now uint64, x *pb.Failure, s *pb.Stage) error {
-	if s != nil {
-		p.learn(s)
-	}
-	if err := p.node.heard(now); err != nil {
-		return err
-	}
-	return failure.Decode(x, p.fragment)
-}
-
-// took is answer for a call that has taken effect if there is no failure, whatever the node's clock
-// says: an error would tell the client that a successful commit had failed, or hide that the
-// outcome is not known. Presence names the node that is ahead.
-func (p *Part) took(now uint64, x *pb.Failure, s *pb.Stage) error {
-	if s != nil {
-		p.learn(s)
-	}
-	_ = p.node.heard(now)
-	return failure.Decode(x, p.fragment)
-}
-
 // gone records that the write buffer has ended.
 func (p *Part) gone() {
 	p.mu.Lock()
@@ -91,98 +69,87 @@ func (p *Part) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp
 	if err := p.settled(ctx); err != nil {
 		return 0, err
 	}
-	ctx, cancel := unhurried(ctx)
-	defer cancel()
-	a, err := p.node.client.Commit(ctx, &pb.CommitRequest{Header: p.header(), Floor: uint64(req.Floor), At: uint64(req.At)})
-	if err != nil {
+	a, err := p.ask(ctx, &pb.Request{Op: &pb.Request_Commit{
+		Commit: &pb.CommitRequest{Floor: uint64(req.Floor), At: uint64(req.At)},
+	}})
+	switch {
+	case a == nil:
 		p.lose()
-		return 0, p.node.noAnswer(err)
-	}
-	err = p.took(a.Now, a.Failure, a.Stage)
-	if a.Stage == nil {
+	case a.Stage == nil:
 		p.gone()
 	}
-	return txn.Timestamp(a.C), err
+	return txn.Timestamp(a.GetCommitted()), err
 }
 
 // Owned checks that the fragment still owns what is buffered, locked and read; if not, it returns
 // *txn.LostError.
 func (p *Part) Owned(ctx context.Context) error {
-	if err := p.settled(ctx); err != nil {
-		return err
-	}
-	a, err := p.node.client.Return(ctx, &pb.ReturnRequest{Header: p.header(), Owned: true})
-	if err != nil {
-		return p.node.noAnswer(err)
-	}
-	return p.answer(a.Now, a.Failure, a.Stage)
+	_, err := p.ask(ctx, &pb.Request{Op: &pb.Request_Owned{Owned: &pb.OwnedRequest{}}})
+	return err
 }
 
 // Check implements txn.Participant.
 func (p *Part) Check(ctx context.Context, C txn.Timestamp) error {
-	if err := p.settled(ctx); err != nil {
-		return err
-	}
-	a, err := p.node.client.Check(ctx, &pb.CheckRequest{Header: p.header(), C: uint64(C)})
-	if err != nil {
-		return p.node.noAnswer(err)
-	}
-	return p.answer(a.Now, a.Failure, a.Stage)
+	_, err := p.ask(ctx, &pb.Request{Op: &pb.Request_Check{Check: &pb.CheckRequest{C: uint64(C)}}})
+	return err
 }
 
 // Prepare implements txn.Participant. With NoAnswer it may be prepared.
 func (p *Part) Prepare(ctx context.Context, req txn.PrepareRequest) error {
-	if err := p.settled(ctx); err != nil {
-		return err
-	}
-	ctx, cancel := unhurried(ctx)
-	defer cancel()
-	a, err := p.node.client.Prepare(ctx, &pb.PrepareRequest{
-		Header: p.header(), C: uint64(req.C), Anchor: uint32(req.Anchor), Attempt: uint32(req.Attempt), Writers: req.Writers, Implied: req.Implied,
-	})
-	if err != nil {
-		return p.node.noAnswer(err)
-	}
-	return p.took(a.Now, a.Failure, a.Stage)
+	_, err := p.ask(ctx, &pb.Request{Op: &pb.Request_Prepare{Prepare: &pb.PrepareRequest{
+		C: uint64(req.C), Anchor: uint32(req.Anchor), Attempt: uint32(req.Attempt), Writers: req.Writers, Implied: req.Implied,
+	}}})
+	return err
 }
 
 // Decide implements txn.Participant.
 func (p *Part) Decide(ctx context.Context, d txn.Decision) (txn.Outcome, error) {
-	return p.leader().Decide(ctx, d)
+	return kv.Decide(ctx, p.node, p.fragment, d)
 }
 
 // Resolve implements txn.Participant.
-func (p *Part) Resolve(ctx context.Context, d txn.Decision) error { return p.leader().Resolve(ctx, d) }
+func (p *Part) Resolve(ctx context.Context, d txn.Decision) error {
+	return kv.Resolve(ctx, p.node, p.fragment, d)
+}
 
 // Forget implements txn.Participant.
-func (p *Part) Forget(ctx context.Context, d txn.Decision) { _ = p.leader().Forget(ctx, d) }
+func (p *Part) Forget(ctx context.Context, d txn.Decision) {
+	_ = kv.Forget(ctx, p.node, p.fragment, d)
+}
 
-func (p *Part) leader() Leader { return Leader{node: p.node, fragment: p.fragment} }
+// Settle implements txn.Participant; the holder of this part decides or resolves by itself.
+func (p *Part) Settle(d txn.Decision, then func(txn.Outcome, error)) {
+	go func() { then(d.Outcome, p.Resolve(context.Background(), d)) }()
+}
 
 // Hold is the first step of PREPARE TRANSACTION here.
 func (p *Part) Hold(ctx context.Context, req storage.HoldRequest) error {
-	if err := p.settled(ctx); err != nil {
-		return err
-	}
-	ctx, cancel := unhurried(ctx)
-	defer cancel()
-	a, err := p.node.client.Hold(ctx, &pb.HoldRequest{
-		Header: p.header(), Gid: req.GID, Owner: req.Owner, Database: req.Database, AtMicros: req.At.UnixMicro(), Floor: uint64(req.Floor),
+	_, err := p.ask(ctx, &pb.Request{Op: &pb.Request_PrepareTransaction{PrepareTransaction: &pb.PrepareTransactionRequest{
+		Gid: req.GID, Owner: req.Owner, Database: req.Database, AtMicros: req.At.UnixMicro(), Floor: uint64(req.Floor),
 		Home: uint32(req.Home), Writers: req.Writers, Reads: req.Reads,
-	})
-	if err != nil {
-		return p.node.noAnswer(err)
-	}
-	return p.answer(a.Now, a.Failure, a.Stage)
+	}}})
+	return err
 }
 
 // HoldComplete is the last step, at the home.
 func (p *Part) HoldComplete(ctx context.Context) error {
-	return p.leader().holdStep(ctx, p.id, pb.HoldStepRequest_COMPLETE)
+	_, err := p.about(ctx, &pb.Request{Op: &pb.Request_CompletePrepared{CompletePrepared: &pb.CompletePreparedRequest{}}})
+	return err
+}
+
+// DropPrepared is ROLLBACK PREPARED in the fragment.
+func (p *Part) DropPrepared(ctx context.Context) error {
+	return kv.DropPrepared(ctx, p.node, p.fragment, p.id)
 }
 
 // Detach leaves the prepared part to the log.
 func (p *Part) Detach() {
-	_ = p.leader().holdStep(context.Background(), p.id, pb.HoldStepRequest_DETACH)
+	_, _ = p.about(context.Background(), &pb.Request{Op: &pb.Request_DetachPrepared{DetachPrepared: &pb.DetachPreparedRequest{}}})
 	p.gone()
+}
+
+// about sends a request about the transaction, whatever has become of its write buffer.
+func (p *Part) about(ctx context.Context, r *pb.Request) (*pb.Response, error) {
+	r.Fragment, r.Transaction = uint32(p.fragment), p.id[:]
+	return p.node.Send(ctx, r)
 }

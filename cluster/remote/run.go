@@ -12,6 +12,7 @@ import (
 
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/wire"
 	"github.com/sherddb/sherd/sql/types"
@@ -332,7 +333,7 @@ func (r *run) lost(err error) error {
 	p := r.part
 	p.node.drop(r.s)
 	if status.Code(err) == codes.FailedPrecondition { // the node is about to end, and has not begun it
-		return &failure.NotLeader{Fragment: p.fragment}
+		return &kv.NotLeader{Fragment: p.fragment}
 	}
 	if r.changes {
 		p.lose()

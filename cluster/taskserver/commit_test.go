@@ -10,7 +10,10 @@ import (
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/txn"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 func (w *world) fragments() []txn.FragmentID {
@@ -64,7 +67,7 @@ func TestGatewayDiesBetween(t *testing.T) {
 		x := w.begin()
 		x.must("UPDATE notes SET t = 'by " + name + "'")
 		c.die(x)
-		w.server.DropGateway(2, incarnation)
+		w.parts.DropGateway(2, incarnation)
 		y := w.begin() // waits for the locks
 		if _, _, err := y.exec("UPDATE notes SET t = t WHERE k < 100"); err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -75,11 +78,10 @@ func TestGatewayDiesBetween(t *testing.T) {
 			t.Errorf("%s: %s rows, want %s", name, got, want)
 		}
 		for _, f := range w.fragments() {
-			a, err := w.client.Recall(t.Context(), &pb.OutcomeRequest{Header: w.header(f, x.id, nil)})
+			out, _, err := kv.QueryOutcome(t.Context(), w.sender(x.id), f, x.id)
 			must(t, err)
-			must(t, failure.Decode(a.Failure, f))
-			if txn.Outcome(a.Outcome) != c.want {
-				t.Errorf("%s: fragment %d says %s, want %s", name, f, txn.Outcome(a.Outcome), c.want)
+			if out != c.want {
+				t.Errorf("%s: fragment %d says %s, want %s", name, f, out, c.want)
 			}
 		}
 	}
@@ -121,12 +123,13 @@ func TestAnswersLost(t *testing.T) {
 		x.must("UPDATE notes SET t = 'x'")
 		d := x.prepare(implied)
 		for _, f := range d.Writers {
-			a, err := w.client.InDoubt(t.Context(), &pb.OutcomeRequest{Header: w.header(f, x.id, nil)})
+			r, err := w.send(t.Context(), f, x.id, nil, &pb.Request{Op: &pb.Request_InDoubt{InDoubt: &pb.InDoubtRequest{}}})
+			a := r.GetInDoubt()
 			if err != nil || !a.Prepared || a.C != uint64(d.C) || a.Implied != implied || !slices.Equal(a.Writers, d.Writers) {
 				t.Errorf("in doubt: %v, %v", a, err)
 			}
-			yes, err := w.client.HasPrepared(t.Context(), &pb.OutcomeRequest{Header: w.header(f, x.id, nil), C: uint64(d.C)})
-			if err != nil || !yes.Yes {
+			yes, err := kv.HasPrepared(t.Context(), w.sender(x.id), f, x.id, d.C)
+			if err != nil || !yes {
 				t.Errorf("prepared: %v, %v", yes, err)
 			}
 		}
@@ -151,9 +154,9 @@ func TestAnswersLost(t *testing.T) {
 		if _, err := (participant{x, f}).Commit(t.Context(), txn.CommitRequest{}); !errors.As(err, &lost) {
 			t.Errorf("a second commit: %v", err)
 		}
-		a, err := w.client.Recall(t.Context(), &pb.OutcomeRequest{Header: w.header(f, x.id, nil)})
-		if err != nil || txn.Outcome(a.Outcome) != txn.Committed || a.C == 0 {
-			t.Errorf("recall: %v, %v", a, err)
+		out, C, err := kv.QueryOutcome(t.Context(), w.sender(x.id), f, x.id)
+		if err != nil || out != txn.Committed || C == 0 {
+			t.Errorf("its outcome: %v at %v, %v", out, C, err)
 		}
 	}
 }
@@ -180,34 +183,38 @@ func TestHeldElsewhere(t *testing.T) {
 	all := w.fragments()
 	at := time.UnixMicro(1_700_000_000_000_000).UTC()
 	for _, f := range all {
-		a, err := w.client.Hold(t.Context(), &pb.HoldRequest{
-			Header: x.header(f), Gid: "g", Owner: 10, Database: catalog.PostgresDB, AtMicros: at.UnixMicro(), Home: all[0], Writers: all,
-		})
+		_, err := x.send(t.Context(), f, &pb.Request{Op: &pb.Request_PrepareTransaction{PrepareTransaction: &pb.PrepareTransactionRequest{
+			Gid: "g", Owner: 10, Database: catalog.PostgresDB, AtMicros: at.UnixMicro(), Home: all[0], Writers: all,
+		}}})
 		must(t, err)
-		must(t, failure.Decode(a.Failure, f))
 	}
-	step := func(id txn.ID, f txn.FragmentID, s pb.HoldStepRequest_Step) {
+	about := func(f txn.FragmentID, r *pb.Request) *pb.Response {
 		t.Helper()
-		a, err := w.client.HoldStep(t.Context(), &pb.HoldStepRequest{Header: w.header(f, id, nil), Step: s})
+		a, err := w.send(t.Context(), f, x.id, nil, r)
 		must(t, err)
-		must(t, failure.Decode(a.Failure, f))
+		return a
 	}
-	step(x.id, all[0], pb.HoldStepRequest_COMPLETE)
+	about(all[0], &pb.Request{Op: &pb.Request_CompletePrepared{CompletePrepared: &pb.CompletePreparedRequest{}}})
 	for _, f := range all {
-		step(x.id, f, pb.HoldStepRequest_DETACH)
+		about(f, &pb.Request{Op: &pb.Request_DetachPrepared{DetachPrepared: &pb.DetachPreparedRequest{}}})
 	}
-	w.server.DropGateway(2, incarnation) // which is nothing to it
-	held, err := w.client.ListHeld(t.Context(), &pb.ListRequest{Now: uint64(w.clock.Now()), Fragments: all})
-	if err != nil || len(held.Held) != 1 || held.Held[0].Gid != "g" || held.Held[0].AtMicros != at.UnixMicro() || !slices.Equal(held.Held[0].Fragments, all) {
-		t.Fatalf("%v, %v", held, err)
+	w.parts.DropGateway(2, incarnation) // which is nothing to it
+	list := func(f txn.FragmentID) []*pb.PreparedTransaction {
+		return about(f, &pb.Request{Op: &pb.Request_ListPrepared{ListPrepared: &pb.ListPreparedRequest{}}}).GetPrepared().GetTransactions()
 	}
-	yes, err := w.client.HoldStands(t.Context(), &pb.OutcomeRequest{Header: w.header(all[0], x.id, nil)})
-	if err != nil || !yes.Yes {
-		t.Errorf("%v, %v", yes, err)
+	held := list(all[0])
+	if len(held) != 1 || held[0].Gid != "g" || held[0].AtMicros != at.UnixMicro() || !slices.Equal(held[0].Fragments, all) || len(list(all[1])) != 0 {
+		t.Fatalf("%v", held)
 	}
-	tables, err := w.client.HeldTables(t.Context(), &pb.OutcomeRequest{Header: w.header(all[1], x.id, nil)})
-	if err != nil || len(tables.Tables) != 1 {
-		t.Errorf("%v, %v", tables, err)
+	if !about(all[0], &pb.Request{Op: &pb.Request_PreparedStands{PreparedStands: &pb.PreparedStandsRequest{}}}).GetYes() {
+		t.Error("it does not stand")
+	}
+	tables := about(all[1], &pb.Request{Op: &pb.Request_PreparedTables{PreparedTables: &pb.PreparedTablesRequest{}}}).GetTables().GetTables()
+	if len(tables) != 1 {
+		t.Errorf("%v", tables)
+	}
+	for _, f := range all {
+		about(f, &pb.Request{Op: &pb.Request_FindPrepared{FindPrepared: &pb.FindPreparedRequest{}}})
 	}
 	x.held = true
 	var parts []txn.Participant
@@ -229,30 +236,33 @@ func TestViews(t *testing.T) {
 	x := w.begin()
 	x.gateway = 7
 	x.must("UPDATE notes SET t = 'x' WHERE k = 1")
-	now := uint64(w.clock.Now())
-	locks, err := w.client.RowLocks(t.Context(), &pb.ListRequest{Now: now})
-	if err != nil || locks.Total != 1 || len(locks.Locks) != 1 || locks.Locks[0].Holder.Session != 7 || locks.Locks[0].Holder.Gateway != 2 || !locks.Locks[0].Granted {
-		t.Errorf("%v, %v", locks, err)
+	locks, total := w.host.RowLocks()
+	if total != 1 || len(locks) != 1 || locks[0].Holder.Session != 7 || w.parts.Gateway(locks[0].Holder.ID) != 2 || !locks[0].Granted {
+		t.Errorf("%v", locks)
 	}
-	txs, err := w.client.Transactions(t.Context(), &pb.ListRequest{Now: now})
-	if err != nil || txs.Total != 1 || txn.ID(txs.Transactions[0].Party.Transaction) != x.id || txs.Transactions[0].Phase != "open" {
-		t.Errorf("%v, %v", txs, err)
-	}
-	counts, err := w.client.Counts(t.Context(), &pb.ListRequest{Now: now, Fragments: append(w.fragments(), 999)})
-	if err != nil || len(counts.Failures) != 1 || counts.Failures[0].Failure.Kind != pb.Failure_NOT_LEADER {
-		t.Errorf("%v, %v", counts, err)
+	txs, total := w.host.Activity()
+	if total != 1 || txs[0].Party.ID != x.id || txs[0].Prepared {
+		t.Errorf("%v", txs)
 	}
 	rows := int64(0)
-	for _, c := range counts.Counts {
-		rows += c.Documents
+	for _, f := range w.fragments() {
+		a, err := w.send(t.Context(), f, txn.ID{}, nil, &pb.Request{Op: &pb.Request_CountRows{CountRows: &pb.CountRowsRequest{}}})
+		must(t, err)
+		for _, c := range a.GetCounts().GetCounts() {
+			rows += c.Documents
+		}
+	}
+	var elsewhere *kv.NotLeader
+	if _, err := w.send(t.Context(), 999, x.id, nil, &pb.Request{Op: &pb.Request_CountRows{CountRows: &pb.CountRowsRequest{}}}); !errors.As(err, &elsewhere) {
+		t.Errorf("of a fragment that is elsewhere: %v", err)
 	}
 	if rows != 100 {
 		t.Errorf("%d rows are counted", rows)
 	}
-	if idle := w.server.Idle(time.Hour); len(idle) != 0 {
+	if idle := w.parts.Idle(time.Hour); len(idle) != 0 {
 		t.Errorf("idle: %v", idle)
 	}
-	if idle := w.server.Idle(-time.Hour); len(idle[2]) != 1 || idle[2][0] != x.id {
+	if idle := w.parts.Idle(-time.Hour); len(idle[2]) != 1 || idle[2][0] != x.id {
 		t.Errorf("idle: %v", idle)
 	}
 }
@@ -270,9 +280,8 @@ func TestSnapshots(t *testing.T) {
 	}
 	x := w.begin()
 	f := w.fragments()[0]
-	k, err := w.client.KeepSnapshot(t.Context(), &pb.KeepSnapshotRequest{Header: x.header(f), T: a.T})
+	k, err := x.send(t.Context(), f, &pb.Request{Op: &pb.Request_Pin{Pin: &pb.PinRequest{T: a.T}}})
 	must(t, err)
-	must(t, failure.Decode(k.Failure, f))
 	x.stages[f] = k.Stage
 	x.must("SELECT count(*) FROM notes")
 	x.rollback()
@@ -286,20 +295,10 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// TestDroppedUnderCommit: a stage may be dropped after a commit has found it.
-func TestDroppedUnderCommit(t *testing.T) {
+// TestUnknownOperation: a node says that it does not know an operation of a later release.
+func TestUnknownOperation(t *testing.T) {
 	w := open(t, nil)
-	w.insert("notes", 0, 10)
-	x := w.begin()
-	x.must("UPDATE notes SET t = 'x' WHERE k = 1")
-	w.server.stages.mu.Lock()
-	for _, st := range w.server.stages.by {
-		st.drop(txn.NewLost(st.fragment, true))
-		st.Rollback()
-	}
-	w.server.stages.mu.Unlock()
-	var lost *txn.LostError
-	if err := x.commit(); !errors.As(err, &lost) {
+	if _, err := w.send(t.Context(), w.fragments()[0], txn.NewID(), nil, &pb.Request{}); status.Code(err) != codes.Unimplemented {
 		t.Errorf("got %v", err)
 	}
 }

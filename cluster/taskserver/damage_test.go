@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"google.golang.org/protobuf/proto"
@@ -38,7 +39,9 @@ func TestDamagedTasks(t *testing.T) {
 				b.Header.CatalogVersion = 0 // it may name one that never comes
 			}
 			ended[w.ends(b)]++
-			w.server.dropWhere(func(*stage) bool { return true })
+			for node, ids := range w.parts.Idle(-time.Hour) {
+				w.parts.DropTransactions(node, ids)
+			}
 		}
 	}
 	if ended[true] < 100 || ended[false] == 0 {
@@ -51,7 +54,7 @@ func (w *world) ends(b *pb.TaskBegin) bool {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	defer cancel()
-	stream, err := w.client.Run(ctx)
+	stream, err := w.tasks.Run(ctx)
 	must(w.t, err)
 	must(w.t, stream.Send(&pb.TaskPart{Kind: &pb.TaskPart_Begin{Begin: b}}))
 	for {

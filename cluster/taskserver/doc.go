@@ -1,16 +1,7 @@
-// Package taskserver answers gateways on other nodes for the fragments that this node leads (nodepb.Fragments): it runs their tasks, keeps what they
-// stage, and is the participant's side of their commits.
+// Package taskserver runs the tasks of gateways on other nodes in the fragments that this node leads
+// (nodepb.Tasks).
 //
-//	gateway's stream ─▶ conn ─▶ request (Begin, More …) ─▶ task ─▶ exec.RunTask over a cluster.Stage
-//	gateway's calls  ─▶ Server's methods ─▶ storage.Tx, storage.Replica
-//
-// A transaction's write buffer and locks in a fragment (its stage) are found by fragment and
-// transaction, and have a number of their own, the birth, which the gateway sends with each
-// request: a stage that was dropped and started again by a late request is never taken for the old
-// one. A stage belongs to a term of the fragment's leader and to a process of its gateway. It is
-// dropped when one of them ends (DropGateway, storage), and before its commit is in the log that
-// needs no agreement: a gateway that still believes in it gets the error that it is lost, which is
-// 40001. Prepared writes stay; the log decides about them (T7).
+//	gateway's stream ─▶ conn ─▶ request (Begin, More …) ─▶ task ─▶ cluster.RunTask over a fragment.Part
 //
 // Compiled plans are kept under the numbers that their gateways assigned, the least recently used
 // being dropped first, and decoded again when definitions change (C2).

@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/internal/testlog"
@@ -45,7 +46,9 @@ type world struct {
 	catalog *catalog.Catalog
 	host    *cluster.Host
 	server  *Server
+	parts   *fragment.Server
 	client  pb.FragmentsClient
+	tasks   pb.TasksClient
 	nodes   *testcluster.Cluster
 	clock   *txn.Clock // of the gateway
 
@@ -80,15 +83,16 @@ func open(t testing.TB, configure func(*Config)) *world {
 	if configure != nil {
 		configure(&cfg)
 	}
-	w.server = New(cfg)
+	w.server, w.parts = New(cfg), w.host.Fragments()
 	w.nodes = testcluster.New(t, 2, nil)
-	pb.RegisterFragmentsServer(w.nodes.Nodes[0].Members, overheard{w.server, w})
+	pb.RegisterTasksServer(w.nodes.Nodes[0].Members, overheard{w.server, w})
+	pb.RegisterFragmentsServer(w.nodes.Nodes[0].Members, fragment.Service{Server: w.parts})
 	for _, n := range w.nodes.Nodes {
 		n.Serve()
 	}
 	link, err := w.nodes.Nodes[1].Door.Link(1, door.TaskLink)
 	must(t, err)
-	w.client = pb.NewFragmentsClient(link)
+	w.client, w.tasks = pb.NewFragmentsClient(link), pb.NewTasksClient(link)
 	return w
 }
 
@@ -149,13 +153,27 @@ func (x *transaction) stage(f txn.FragmentID) *pb.Stage {
 }
 
 func (x *transaction) header(f txn.FragmentID) *pb.Header {
-	h := x.w.header(f, x.id, x.stage(f))
-	h.Held = x.held
-	return h
+	return x.w.header(f, x.id, x.stage(f))
 }
 
-// fragment is one that the other node leads.
-type fragment struct {
+// send sends a request about the transaction's part in a fragment.
+func (x *transaction) send(ctx context.Context, f txn.FragmentID, r *pb.Request) (*pb.Response, error) {
+	return x.w.send(ctx, f, x.id, x.stage(f), r)
+}
+
+// send sends a request about a transaction.
+func (w *world) send(ctx context.Context, f txn.FragmentID, id txn.ID, st *pb.Stage, r *pb.Request) (*pb.Response, error) {
+	r.Fragment, r.Transaction, r.Now, r.Incarnation = f, id[:], uint64(w.clock.Now()), incarnation
+	r.Term, r.Birth = st.GetTerm(), st.GetBirth()
+	a, err := w.client.Send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return a, failure.Decode(a.Failure, f)
+}
+
+// distant is a fragment that the other node leads.
+type distant struct {
 	x  *transaction
 	id txn.FragmentID
 }
@@ -202,14 +220,14 @@ func changes(n plan.Node) bool {
 }
 
 // Run implements exec.Fragment.
-func (f fragment) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
+func (f distant) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
 	b, err := f.x.taskBegin(f.id, task)
 	if err != nil {
 		return exec.Result{}, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := f.x.w.client.Run(ctx)
+	stream, err := f.x.w.tasks.Run(ctx)
 	if err != nil {
 		return exec.Result{}, err
 	}
@@ -217,7 +235,7 @@ func (f fragment) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exe
 }
 
 // run runs a task on a stream.
-func (x *transaction) run(stream pb.Fragments_RunClient, f txn.FragmentID, b *pb.TaskBegin, emit exec.Emit) (res exec.Result, err error) {
+func (x *transaction) run(stream pb.Tasks_RunClient, f txn.FragmentID, b *pb.TaskBegin, emit exec.Emit) (res exec.Result, err error) {
 	if err := stream.Send(&pb.TaskPart{Kind: &pb.TaskPart_Begin{Begin: b}}); err != nil {
 		return res, err
 	}
@@ -332,7 +350,7 @@ func (x *transaction) each(ctx context.Context, text string, emit exec.Emit) (in
 	c.Gateway = &exec.Gateway{
 		Txn: x.id, Map: d.Map,
 		Name:     func(id shardmap.FragmentID) string { return fmt.Sprintf("f$%d", id) },
-		Fragment: func(id shardmap.FragmentID) (exec.Fragment, error) { return fragment{x, id}, nil },
+		Fragment: func(id shardmap.FragmentID) (exec.Fragment, error) { return distant{x, id}, nil },
 		Snapshot: x.takeSnapshot,
 	}
 	c.Before = exec.Mark{}
@@ -406,8 +424,6 @@ func (w *world) insert(table string, from, to int) {
 func (w *world) settled() {
 	w.t.Helper()
 	eventually.Holds(w.t, "all transactions are settled", func() bool {
-		w.server.stages.mu.Lock()
-		defer w.server.stages.mu.Unlock()
-		return len(w.server.stages.by) == 0
+		return w.parts.Leased() == 0
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/remote"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/types"
@@ -141,7 +142,7 @@ func TestUnaskedStop(t *testing.T) {
 	}
 	w.said.Store(&said)
 	err := w.read(t.Context(), n, "SELECT k FROM notes", func(types.Row) error { return nil })
-	var silent *remote.NoAnswer
+	var silent *kv.NoAnswer
 	if !errors.As(err, &silent) {
 		t.Errorf("got %v", err)
 	}

@@ -3,8 +3,8 @@ package taskserver
 import (
 	"context"
 
-	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -24,42 +24,45 @@ func (p participant) HasPins() bool            { return p.stage().HasPins }
 func (p participant) HasReads() bool           { return p.stage().HasReads }
 func (p participant) Promised() txn.Timestamp  { return txn.Timestamp(p.stage().Promised) }
 
-func (p participant) failed(f *pb.Failure, err error) error {
-	if err != nil {
-		return err
-	}
-	return failure.Decode(f, p.f)
-}
-
 func (p participant) Commit(ctx context.Context, r txn.CommitRequest) (txn.Timestamp, error) {
-	a, err := p.x.w.client.Commit(ctx, &pb.CommitRequest{Header: p.x.header(p.f), Floor: uint64(r.Floor), At: uint64(r.At)})
-	return txn.Timestamp(a.GetC()), p.failed(a.GetFailure(), err)
+	a, err := p.x.send(ctx, p.f, &pb.Request{Op: &pb.Request_Commit{
+		Commit: &pb.CommitRequest{Floor: uint64(r.Floor), At: uint64(r.At), Prepared: p.x.held},
+	}})
+	return txn.Timestamp(a.GetCommitted()), err
 }
 
 func (p participant) Check(ctx context.Context, C txn.Timestamp) error {
-	a, err := p.x.w.client.Check(ctx, &pb.CheckRequest{Header: p.x.header(p.f), C: uint64(C)})
-	return p.failed(a.GetFailure(), err)
+	_, err := p.x.send(ctx, p.f, &pb.Request{Op: &pb.Request_Check{Check: &pb.CheckRequest{C: uint64(C)}}})
+	return err
 }
 
 func (p participant) Prepare(ctx context.Context, r txn.PrepareRequest) error {
-	a, err := p.x.w.client.Prepare(ctx, &pb.PrepareRequest{
-		Header: p.x.header(p.f), C: uint64(r.C), Anchor: r.Anchor, Attempt: uint32(r.Attempt), Writers: r.Writers, Implied: r.Implied,
-	})
-	return p.failed(a.GetFailure(), err)
-}
-
-func (p participant) decision(d txn.Decision) *pb.DecisionRequest {
-	return &pb.DecisionRequest{Header: p.x.header(p.f), C: uint64(d.C), Outcome: uint32(d.Outcome), Writers: d.Writers}
+	_, err := p.x.send(ctx, p.f, &pb.Request{Op: &pb.Request_Prepare{Prepare: &pb.PrepareRequest{
+		C: uint64(r.C), Anchor: r.Anchor, Attempt: uint32(r.Attempt), Writers: r.Writers, Implied: r.Implied, Prepared: p.x.held,
+	}}})
+	return err
 }
 
 func (p participant) Decide(ctx context.Context, d txn.Decision) (txn.Outcome, error) {
-	a, err := p.x.w.client.Decide(ctx, p.decision(d))
-	return txn.Outcome(a.GetOutcome()), p.failed(a.GetFailure(), err)
+	return kv.Decide(ctx, p.x.w.sender(p.x.id), p.f, d)
 }
 
 func (p participant) Resolve(ctx context.Context, d txn.Decision) error {
-	a, err := p.x.w.client.Resolve(ctx, p.decision(d))
-	return p.failed(a.GetFailure(), err)
+	return kv.Resolve(ctx, p.x.w.sender(p.x.id), p.f, d)
+}
+
+// sender is the node that leads the fragments, as the gateway of a transaction has it.
+type sender struct {
+	kv.Sender // streams are not used
+	w         *world
+	id        txn.ID
+}
+
+func (w *world) sender(id txn.ID) kv.Sender { return sender{w: w, id: id} }
+
+// Send implements kv.Sender.
+func (s sender) Send(ctx context.Context, r *pb.Request) (*pb.Response, error) {
+	return s.w.send(ctx, r.Fragment, s.id, nil, r)
 }
 
 func (p participant) Settle(d txn.Decision, then func(txn.Outcome, error)) {
@@ -73,12 +76,11 @@ func (p participant) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 }
 
 func (p participant) Forget(ctx context.Context, d txn.Decision) {
-	_, _ = p.x.w.client.Forget(ctx, p.decision(d))
+	_ = kv.Forget(ctx, p.x.w.sender(p.x.id), p.f, d)
 }
 
 func (p participant) Rollback() {
-	a, err := p.x.w.client.Return(context.Background(), &pb.ReturnRequest{Header: p.x.header(p.f), End: true})
-	if err := p.failed(a.GetFailure(), err); err != nil {
+	if _, err := p.x.send(context.Background(), p.f, &pb.Request{Op: &pb.Request_End{End: &pb.EndRequest{}}}); err != nil {
 		p.x.w.t.Errorf("rollback: %v", err)
 	}
 }

@@ -7,18 +7,18 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 func TestStatements(t *testing.T) {
@@ -66,7 +66,7 @@ func TestErrorsAreWhole(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	f, task := w.begin().scan("SELECT repeat(t, 5000000) FROM notes")
-	if _, err := (fragment{w.begin(), f}).Run(t.Context(), task, func(types.Row) error { return nil }); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
+	if _, err := (distant{w.begin(), f}).Run(t.Context(), task, func(types.Row) error { return nil }); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
 		t.Errorf("got %v", err)
 	}
 	a, b := w.begin(), w.begin()
@@ -146,7 +146,7 @@ func TestStop(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 20_000)
 	x := w.begin()
-	stream, err := w.client.Run(t.Context())
+	stream, err := w.tasks.Run(t.Context())
 	must(t, err)
 	f, task := x.scan("SELECT k, repeat(t, 100) FROM notes")
 	for range 3 {
@@ -194,11 +194,10 @@ func TestStageIsLost(t *testing.T) {
 		return x
 	}
 	for name, lose := range map[string]func(*transaction){
-		"gateway gone":           func(*transaction) { w.server.DropGateway(2, incarnation) },
-		"transaction over":       func(x *transaction) { w.server.DropTransactions(2, []txn.ID{x.id}) },
+		"gateway gone":           func(*transaction) { w.parts.DropGateway(2, incarnation) },
+		"transaction over":       func(x *transaction) { w.parts.DropTransactions(2, []txn.ID{x.id}) },
 		"another of its name":    func(x *transaction) { x.stages[1].Birth++; x.stages[2].Birth++ },
-		"another leader":         func(x *transaction) { w.server.dropTerm() },
-		"begun again since then": func(x *transaction) { w.server.DropGateway(2, incarnation); w.again(x) },
+		"begun again since then": func(x *transaction) { w.parts.DropGateway(2, incarnation); w.again(x) },
 	} {
 		x := write()
 		lose(x)
@@ -214,25 +213,17 @@ func TestStageIsLost(t *testing.T) {
 		if err := x.commit(); err == nil {
 			t.Errorf("%s: committed", name)
 		}
-		w.server.DropGateway(2, incarnation)
+		w.parts.DropGateway(2, incarnation)
 	}
-	write().rollback() // nothing is locked any more
+	last := write()
+	last.rollback() // nothing is locked any more
 	w.settled()
-	if n := len(w.server.stages.gateways); n != 0 {
-		t.Errorf("%d transactions are left", n)
+	if n := w.parts.Gateway(last.id); n != 0 {
+		t.Errorf("a transaction of node %d is left", n)
 	}
 }
 
 func errOf(_ []string, _ int64, err error) error { return err }
-
-// dropTerm makes all stages those of an earlier term.
-func (s *Server) dropTerm() {
-	s.stages.mu.Lock()
-	defer s.stages.mu.Unlock()
-	for _, st := range s.stages.by {
-		st.term--
-	}
-}
 
 // again begins a transaction's stages anew, as a late request would.
 func (w *world) again(x *transaction) {
@@ -253,7 +244,7 @@ func TestDroppedUnderWay(t *testing.T) {
 		done <- err
 	}()
 	<-b.waits
-	w.server.DropTransactions(2, []txn.ID{b.id})
+	w.parts.DropTransactions(2, []txn.ID{b.id})
 	var lost *txn.LostError
 	if err := <-done; !errors.As(err, &lost) {
 		t.Errorf("got %v", err)
@@ -272,9 +263,8 @@ func TestSavepoints(t *testing.T) {
 	}
 	x.must("UPDATE notes SET t = 'dropped' WHERE k < 20")
 	for f := range x.stages {
-		a, err := w.client.Return(t.Context(), &pb.ReturnRequest{Header: x.header(f), Mark: marks[f]})
+		a, err := x.send(t.Context(), f, &pb.Request{Op: &pb.Request_RollbackTo{RollbackTo: &pb.RollbackToRequest{Mark: marks[f]}}})
 		must(t, err)
-		must(t, failure.Decode(a.Failure, f))
 		x.stages[f] = a.Stage
 	}
 	if got := x.must("SELECT t, count(*) FROM notes WHERE k < 20 AND t IN ('kept', 'dropped') GROUP BY t"); len(got) != 1 || got[0] != "kept|10" {
@@ -307,7 +297,7 @@ func TestPlans(t *testing.T) {
 	w.insert("notes", 0, 10)
 	x := w.begin()
 	f, task := x.scan("SELECT k FROM notes")
-	stream, err := w.client.Run(t.Context())
+	stream, err := w.tasks.Run(t.Context())
 	must(t, err)
 	run := func(number uint64, sent bool) error {
 		b, err := x.taskBegin(f, task)
@@ -348,14 +338,14 @@ func TestPlans(t *testing.T) {
 func TestLimits(t *testing.T) {
 	w := open(t, func(c *Config) { c.MaxStreams = 2 })
 	w.insert("notes", 0, 10)
-	var streams []pb.Fragments_RunClient
+	var streams []pb.Tasks_RunClient
 	for range 2 {
-		s, err := w.client.Run(t.Context())
+		s, err := w.tasks.Run(t.Context())
 		must(t, err)
 		streams = append(streams, s)
 	}
 	eventually.Holds(t, "both are there", func() bool { return w.server.gateway(2).streams.Load() == 2 })
-	third, err := w.client.Run(t.Context())
+	third, err := w.tasks.Run(t.Context())
 	must(t, err)
 	if _, err := third.Recv(); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("got %v", err)
@@ -369,12 +359,12 @@ func TestLimits(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	b.Memory, b.Header.Now = 0, uint64(txn.FromTime(time.Now().Add(time.Hour)))
-	var ahead *failure.ClockAhead
+	var ahead *kv.ClockAhead
 	if _, err = x.run(streams[0], f, b, func(types.Row) error { return nil }); !errors.As(err, &ahead) {
 		t.Errorf("got %v", err)
 	}
 	b.Header = x.header(9999)
-	var leader *failure.NotLeader
+	var leader *kv.NotLeader
 	if _, err = x.run(streams[0], f, b, func(types.Row) error { return nil }); !errors.As(err, &leader) {
 		t.Errorf("got %v", err)
 	}
@@ -392,7 +382,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		eventually.Holds(t, "the stream has ended", func() bool { return w.server.gateway(2).streams.Load() == 1 })
-		streams[1], err = w.client.Run(t.Context())
+		streams[1], err = w.tasks.Run(t.Context())
 		must(t, err)
 		eventually.Holds(t, "a new one is there", func() bool { return w.server.gateway(2).streams.Load() == 2 })
 	}
@@ -448,7 +438,7 @@ func TestTimestampOfTheLeader(t *testing.T) {
 		task.T, task.Floor = 0, w.clock.Now().Add(ahead)
 		var told txn.Timestamp
 		rows := 0
-		if _, err := (fragment{x, f}).Run(t.Context(), task, func(types.Row) error { rows++; return nil }); err != nil || rows > 1 {
+		if _, err := (distant{x, f}).Run(t.Context(), task, func(types.Row) error { rows++; return nil }); err != nil || rows > 1 {
 			t.Fatalf("%d rows, %v", rows, err)
 		}
 		if told = txn.Timestamp(x.starts[0].T); told < task.Floor {
@@ -460,11 +450,11 @@ func TestTimestampOfTheLeader(t *testing.T) {
 	task.T = 0
 	w.insert("notes", 10, 30)
 	now, rows := 0, 0
-	if _, err := (fragment{x, f}).Run(t.Context(), task, func(types.Row) error { rows++; return nil }); err != nil {
+	if _, err := (distant{x, f}).Run(t.Context(), task, func(types.Row) error { rows++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	task.T = x.w.clock.Now()
-	if _, err := (fragment{w.begin(), f}).Run(t.Context(), task, func(types.Row) error { now++; return nil }); err != nil || rows != now || rows == 0 {
+	if _, err := (distant{w.begin(), f}).Run(t.Context(), task, func(types.Row) error { now++; return nil }); err != nil || rows != now || rows == 0 {
 		t.Errorf("%d rows where there are %d, %v", rows, now, err)
 	}
 }

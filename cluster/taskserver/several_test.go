@@ -103,9 +103,8 @@ func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
 	}
 	h := cluster.New(cfg)
 	s := New(Config{Host: h, Catalog: x.catalog, Clock: cfg.Clock, Logger: logger, TempDir: filepath.Join(dir, "temp")})
-	h.OnGateways(s.DropGateway, s.DropTransactions)
 	h.Register(node.Members)
-	pb.RegisterFragmentsServer(node.Members, s)
+	pb.RegisterTasksServer(node.Members, s)
 	node.Serve()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

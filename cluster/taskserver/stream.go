@@ -9,6 +9,7 @@ import (
 	"time"
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/wire"
@@ -53,9 +54,9 @@ type request struct {
 	stopped atomic.Bool
 }
 
-// Run implements nodepb.FragmentsServer.
+// Run implements nodepb.TasksServer.
 func (s *Server) Run(stream grpc.BidiStreamingServer[pb.TaskPart, pb.TaskAnswer]) error {
-	node, err := caller(stream.Context())
+	node, err := fragment.Caller(stream.Context())
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/memory"
@@ -22,8 +23,8 @@ import (
 type task struct {
 	*request
 	c       *conn
-	h       header
-	stage   *stage // nil: it has none
+	call    *fragment.Call       // nil: it could not be opened
+	part    *fragment.LeasedPart // nil: it has none
 	task    exec.Task
 	started bool // the gateway was notified
 }
@@ -45,17 +46,17 @@ func (c *conn) run(req *request) *pb.TaskEnd {
 	if req.stopped.Load() && (errors.Is(err, errStopped) || pgerr.Is(err, pgerr.QueryCanceled)) {
 		end.Stopped, err = true, nil
 	}
-	if t.stage != nil {
+	if t.part != nil {
 		if req.begin.ChangesStage {
-			t.stage.count.Add(1)
+			t.part.Changed()
 		}
-		if lost := context.Cause(t.stage.gone); lost != nil {
+		if lost := context.Cause(t.part.Gone()); lost != nil {
 			err = lost
 		} else {
-			end.Stage = t.stage.message()
+			end.Stage = t.part.Message()
 		}
 	}
-	end.Failure, end.Now, end.Floor = t.h.failed(err), c.s.now(), uint64(c.s.cfg.Clock.Last())
+	end.Failure, end.Now, end.Floor = t.call.Failed(err), c.s.now(), uint64(c.s.cfg.Clock.Last())
 	end.Result = wire.AppendResult(nil, &res)
 	if err == nil && !end.Stopped {
 		end.Rows = c.rows.Take()
@@ -64,24 +65,24 @@ func (c *conn) run(req *request) *pb.TaskEnd {
 		end.Started = t.start()
 	}
 	if pgerr.Is(err, pgerr.InternalError) && !errors.Is(err, failure.ErrUnknownPlan) {
-		c.s.cfg.Logger.Warn("a task of another node failed", "node", c.node, "fragment", t.h.fragment, "error", err)
+		c.s.cfg.Logger.Warn("a task of another node failed", "node", c.node, "fragment", req.begin.Header.GetFragment(), "error", err)
 	}
 	return end
 }
 
 func (t *task) start() *pb.TaskStarted {
-	return &pb.TaskStarted{T: uint64(t.task.T), Term: t.h.term, Stage: t.stage.message()}
+	return &pb.TaskStarted{T: uint64(t.task.T), Term: t.call.Term, Stage: t.part.Message()}
 }
 
 // run does what the request asks for.
 func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 	s, b := t.c.s, t.begin
-	defer s.guard(&err)
-	open := s.open
+	defer fragment.Guard(s.cfg.Logger, &err)
+	open := s.parts.Open
 	if b.Replica {
-		open = s.openAny
+		open = s.parts.OpenAny
 	}
-	if t.h, err = open(ctx, b.Header); err != nil {
+	if t.call, err = open(t.c.node, b.Header); err != nil {
 		return res, err
 	}
 	view, err := s.cfg.Catalog.WaitVersion(ctx, b.Header.CatalogVersion)
@@ -92,7 +93,7 @@ func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 	if err != nil {
 		return res, err
 	}
-	program, err := t.c.gateway.plans.program(view, t.h.incarnation, b.PlanId, b.Plan)
+	program, err := t.c.gateway.plans.program(view, b.Header.Incarnation, b.PlanId, b.Plan)
 	if err != nil {
 		return res, err
 	}
@@ -104,9 +105,9 @@ func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 		if b.ChangesStage {
 			return res, pgerr.New(pgerr.ProtocolViolation, "a task for any replica changes something")
 		}
-		return s.cfg.Host.ReadReplica(ctx, t.h.replica, run, t.emit)
+		return s.cfg.Host.ReadReplica(ctx, t.call.Replica, run, t.emit)
 	}
-	if err := cluster.Admit(ctx, t.h.replica, run); err != nil {
+	if err := cluster.Admit(ctx, t.call.Replica, run); err != nil {
 		return res, err
 	}
 	t.task.T = run.T
@@ -114,12 +115,13 @@ func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 	if err != nil {
 		return res, err
 	}
-	if t.stage != nil {
-		leave := context.AfterFunc(t.stage.gone, func() { t.cancel(context.Cause(t.stage.gone)) })
+	if t.part != nil {
+		gone := t.part.Gone()
+		leave := context.AfterFunc(gone, func() { t.cancel(context.Cause(gone)) })
 		defer leave()
 	}
-	res, err = on.Run(ctx, run, t.emit)
-	if t.stage == nil && on.Mark() != (txn.Mark{}) {
+	res, err = cluster.RunTask(ctx, on, run, t.emit)
+	if t.part == nil && on.Mark() != (txn.Mark{}) {
 		on.Rollback()
 		err = pgerr.New(pgerr.ProtocolViolation, "a task that changes nothing has written")
 	}
@@ -128,11 +130,11 @@ func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 
 // database returns the fragment's database, and reads the buckets.
 func (t *task) database(v *catalog.View) (*catalog.Database, error) {
-	d, _ := v.Fragment(t.h.fragment)
+	d, _ := v.Fragment(t.call.Fragment)
 	if d == nil {
 		return nil, &failure.Replan{Version: v.Version(), Why: "the fragment's database was dropped"}
 	}
-	set, err := bucketsOf(t.begin.Buckets)
+	set, err := fragment.BucketsOf(t.begin.Buckets)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +145,7 @@ func (t *task) database(v *catalog.View) (*catalog.Database, error) {
 // decode reads what the task is given.
 func (t *task) decode(v *catalog.View, d *catalog.Database) (err error) {
 	b := t.begin
-	t.task.Txn, t.task.T, t.task.Floor = t.h.id, txn.Timestamp(b.T), txn.Timestamp(b.Floor)
+	t.task.Txn, t.task.T, t.task.Floor = t.call.ID, txn.Timestamp(b.T), txn.Timestamp(b.Floor)
 	t.task.Writes, t.task.Found, t.task.FoundBy, t.task.Prefix = t.write, t.found, t.by, t.pre
 	if t.task.Params, err = wire.DecodeValues(b.Params); err != nil {
 		return err
@@ -174,23 +176,23 @@ func (t *task) decode(v *catalog.View, d *catalog.Database) (err error) {
 	return nil
 }
 
-// enter returns the stage to run on. A task that changes nothing has none if its transaction has
+// enter returns the part to run on. A task that changes nothing leases none if its transaction has
 // none.
-func (t *task) enter() (on *cluster.Stage, err error) {
+func (t *task) enter() (on *fragment.Part, err error) {
 	s, b := t.c.s, t.begin
 	if b.ChangesStage {
-		t.stage, err = s.begin(&t.h, txn.Isolation(b.Isolation), b.Backend)
+		t.part, err = s.parts.Begin(t.call, txn.Isolation(b.Isolation), b.Backend)
 	} else {
-		t.stage, err = s.find(&t.h)
+		t.part, err = s.parts.Find(t.call)
 	}
 	switch {
 	case err != nil:
 		return nil, err
-	case t.stage == nil:
-		return s.cfg.Host.NewStage(t.h.replica.Tx(t.h.id)), nil
+	case t.part == nil:
+		return s.parts.NewPart(t.call.Replica.Tx(t.call.ID)), nil
 	}
-	t.stage.SetLockTimeout(time.Duration(b.LockTimeoutMicros) * time.Microsecond)
-	return t.stage.Stage, nil
+	t.part.SetLockTimeout(time.Duration(b.LockTimeoutMicros) * time.Microsecond)
+	return &t.part.Part, nil
 }
 
 // emit sends a row, with others.
@@ -257,10 +259,10 @@ func (t *task) lockWaits() *exec.LockWaits {
 	}
 	return &exec.LockWaits{
 		After: time.Duration(t.begin.LockWaitsMicros) * time.Microsecond,
-		Waits: func() bool { return len(t.c.s.cfg.Host.Deadlocks().Blockers(t.h.id)) > 0 },
+		Waits: func() bool { return len(t.c.s.cfg.Host.Deadlocks().Blockers(t.call.ID)) > 0 },
 		Still: func(doing string, waited time.Duration) {
 			w := &pb.TaskWaiting{}
-			for _, p := range t.c.s.cfg.Host.Deadlocks().Blockers(t.h.id) {
+			for _, p := range t.c.s.cfg.Host.Deadlocks().Blockers(t.call.ID) {
 				w.Blockers = append(w.Blockers, t.c.s.party(p))
 			}
 			tell(w, doing, waited)
@@ -273,4 +275,9 @@ func (t *task) lockWaits() *exec.LockWaits {
 			tell(w, doing, waited)
 		},
 	}
+}
+
+// party returns the owner or waiter of a lock, and the gateway of its session.
+func (s *Server) party(p txn.Party) *pb.Party {
+	return &pb.Party{Transaction: p.ID[:], Session: p.Session, Gateway: s.parts.Gateway(p.ID)}
 }

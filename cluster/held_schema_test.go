@@ -1,0 +1,177 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/internal/sparse"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// heldDefining is PREPARE TRANSACTION, COMMIT PREPARED and ROLLBACK PREPARED of a transaction that makes a table and writes to it in two fragments, step by
+// step.
+type heldDefining struct {
+	h         *Host
+	x         *Transaction
+	change    *catalog.Change
+	storageID uint32
+	home      part
+	others    []part
+	req       storage.HoldRequest
+}
+
+func newHeldDefining(t *testing.T, h *Host) *heldDefining {
+	t.Helper()
+	q := &heldDefining{h: h, x: h.Begin().(*Transaction), change: makeTable(t, h.cfg.Catalog, "made")}
+	q.storageID = made(t, q.change)
+	q.req.HoldRequest = txn.HoldRequest{GID: "g", Database: catalog.PostgresDB, At: time.Now()}
+	home, err := h.HomeOf(q.req.HoldRequest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.req.Home = home
+	for _, f := range h.cfg.Catalog.View().Database(catalog.PostgresDB).Fragments {
+		p, err := q.x.part(f.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stageRow(t, p, q.storageID)
+		q.req.Writers = append(q.req.Writers, f.ID)
+		if f.ID == home {
+			q.home = p
+		} else {
+			q.others = append(q.others, p)
+		}
+	}
+	slices.Sort(q.req.Writers)
+	q.req.Writers = append(q.req.Writers, txn.CatalogFragment)
+	q.x.Define(q.change)
+	return q
+}
+
+// steps are those of PREPARE TRANSACTION, and of what ends it.
+func (q *heldDefining) steps(ctx context.Context, commit bool) []func() error {
+	c := q.h.cfg.Catalog
+	out := []func() error{
+		func() error { return q.home.Hold(ctx, q.req) },
+		func() error { return holdAll(ctx, q.others, q.req) },
+		func() error { return c.Hold(ctx, q.x.id, q.change, q.req.Home) },
+		func() error { return q.home.HoldComplete(ctx) },
+	}
+	if !commit {
+		return append(out,
+			func() error { return q.home.unhold(ctx) },
+			func() error { return q.others[0].unhold(ctx) },
+			func() error { return c.EndHeld(ctx, q.x.id, 0, false) })
+	}
+	p := &preparing{clock: q.h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: q.req.Home, Writers: q.req.Writers}}
+	d := txn.Decision{ID: q.x.id, Outcome: txn.Committed, Writers: q.req.Writers}
+	return append(out,
+		func() error { return p.prepare(ctx, q.others[0]) },
+		func() error { return p.prepare(ctx, q.home) },
+		func() error {
+			d.C = p.C
+			_, err := q.home.Decide(ctx, d)
+			return err
+		},
+		func() error { return c.EndHeld(ctx, q.x.id, uint64(d.C), true) },
+		func() error { return q.others[0].Resolve(ctx, d) })
+}
+
+// TestCrashOfHeldDefinitions stops after each durable step: after the restart all of the transaction is held, or committed, or nothing is there.
+func TestCrashOfHeldDefinitions(t *testing.T) {
+	const (
+		prepared = 4
+		decided  = 7 // of the commit
+		dropped  = 5 // of the rollback
+	)
+	for _, commit := range []bool{true, false} {
+		for last := range map[bool]int{true: 10, false: 8}[commit] {
+			if !commit && last < dropped {
+				continue // as above
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+			defer cancel()
+			dir := t.TempDir()
+			h := openHost(t, dir, openCatalog(t, dir))
+			q := newHeldDefining(t, h)
+			for i, f := range q.steps(ctx, commit)[:last] {
+				if err := f(); err != nil {
+					t.Fatalf("step %d: %v", i+1, err)
+				}
+			}
+			crashed := t.TempDir()
+			if err := sparse.Dir(crashed, dir); err != nil {
+				t.Fatal(err)
+			}
+			c2 := openCatalog(t, crashed)
+			h2 := openHost(t, crashed, c2)
+			stands := last >= prepared && (commit && last < decided || !commit && last < dropped)
+			q.checkAfter(ctx, t, h2, last, stands, commit && last >= decided)
+			if err := h2.Close(); err != nil {
+				t.Error(err)
+			}
+			for _, p := range append(q.others, q.home) {
+				p.Detach()
+			}
+			q.x.letGo()
+			if err := h.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func (q *heldDefining) checkAfter(ctx context.Context, t *testing.T, h *Host, last int, stands, committed bool) {
+	t.Helper()
+	c := h.cfg.Catalog
+	there := func() bool { return c.View().FindTable(catalog.PostgresDB, "public", "made") != nil }
+	for v := c.View(); len(v.Held()) > 0 != stands; v = c.View() { // what is left is settled in the background
+		select {
+		case <-v.Superseded():
+		case <-ctx.Done():
+			t.Fatalf("after step %d: held in the catalog: %v", last, !stands)
+		}
+	}
+	held, err := h.Held(ctx, catalog.PostgresDB)
+	if err != nil || len(held) == 1 != stands {
+		t.Fatalf("after step %d: held: %v, %v", last, held, err)
+	}
+	if stands {
+		if there() {
+			t.Fatalf("after step %d: the table of a held transaction is seen", last)
+		}
+		short, cancel := context.WithTimeoutCause(ctx, 10*time.Millisecond, pgerr.New(pgerr.QueryCanceled, "enough"))
+		defer cancel()
+		if _, err := c.Apply(short, makeTable(t, c, "made")); err == nil {
+			t.Fatalf("after step %d: a second table", last)
+		}
+		if committed = last%2 == 0; committed {
+			_, err = h.CommitHeld(ctx, catalog.PostgresDB, "g", 0)
+		} else {
+			err = h.RollbackHeld(ctx, catalog.PostgresDB, "g")
+		}
+		if err != nil {
+			t.Fatalf("after step %d: %v", last, err)
+		}
+	}
+	if there() != committed {
+		t.Fatalf("after step %d: table: %v", last, !committed)
+	}
+	for _, f := range c.View().Database(catalog.PostgresDB).Fragments {
+		if n := keys(t, h, f.ID, q.storageID); n == 1 != committed {
+			t.Errorf("after step %d: %d rows in fragment %d, committed: %v", last, n, f.ID, committed)
+		}
+	}
+	if out, _, err := h.Outcome(ctx, catalog.PostgresDB, q.x.id); err != nil || out == txn.Committed != committed {
+		t.Errorf("after step %d: %s, %v", last, out, err)
+	}
+	if _, err := c.Apply(ctx, makeTable(t, c, "made")); err == nil == committed {
+		t.Errorf("after step %d: second table: %v", last, err)
+	}
+}

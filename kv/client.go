@@ -1,0 +1,151 @@
+package kv
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/presence"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Config says which fragments a Client reaches. Peers and Other are nil if there are no other
+// nodes.
+type Config struct {
+	Node    uint32 // this one
+	Catalog *catalog.Catalog
+	Clock   *txn.Clock
+	Logger  *slog.Logger
+	Here    Sender                            // this node
+	Has     func(txn.FragmentID) bool         // reports whether this node has a replica
+	Term    func(txn.FragmentID) uint64       // in which this node leads a fragment; 0: it does not
+	Peers   *presence.Presence                // the failure detector
+	Other   func(node uint32) (Sender, error) // another node
+}
+
+// Client finds the leaders of fragments and sends them requests. All methods may be called
+// concurrently.
+type Client struct {
+	cfg         Config
+	coordinator txn.Coordinator
+	atWork      sync.Map // transactions that have used a fragment or change the schema, by id
+	ending      sync.Map // prepared transactions that are being committed or rolled back, by id
+}
+
+// New makes a Client.
+func New(cfg Config) *Client {
+	c := &Client{cfg: cfg}
+	c.coordinator.Clock = cfg.Clock
+	return c
+}
+
+// Coordinator returns the coordinator of commits over several fragments.
+func (c *Client) Coordinator() *txn.Coordinator { return &c.coordinator }
+
+// Started records that a transaction of this node is at work: it has used a fragment, or changes
+// the schema.
+func (c *Client) Started(id txn.ID) { c.atWork.Store(id, true) }
+
+// Over records that a transaction of this node is over.
+func (c *Client) Over(id txn.ID) { c.atWork.Delete(id) }
+
+// AtWork reports whether a transaction of this node is at work.
+func (c *Client) AtWork(id txn.ID) bool {
+	_, open := c.atWork.Load(id)
+	return open
+}
+
+// Ask calls do with a fragment's leader, and again with another one if that was not the leader or
+// did not answer: doing it twice must be the same as doing it once.
+func (c *Client) Ask(ctx context.Context, f txn.FragmentID, do func(Sender) error) error {
+	return c.ask(ctx, f, func(l Leader) error { return do(l) })
+}
+
+func (c *Client) ask(ctx context.Context, f txn.FragmentID, do func(Leader) error) error {
+	for b := (Backoff{}); ; {
+		l, err := c.Find(ctx, f)
+		if err != nil {
+			return err
+		}
+		err = do(l)
+		if err == nil || c.cfg.Peers == nil || !LeaderGone(err) && !OutcomeOpen(err) {
+			return err
+		}
+		c.UpdateHint(f, err)
+		if werr := b.Wait(ctx); werr != nil {
+			return c.GaveUp(f, werr, err)
+		}
+	}
+}
+
+// Send sends a request to the leader of its fragment, as Ask does.
+func (c *Client) Send(ctx context.Context, r *pb.Request) (a *pb.Response, err error) {
+	err = c.ask(ctx, txn.FragmentID(r.Fragment), func(l Leader) (err error) {
+		a, err = l.Send(ctx, r)
+		return err
+	})
+	return a, err
+}
+
+// SoonTime bounds questions that may also be answered by: the fragment is out of reach.
+const SoonTime = 5 * time.Second
+
+// askSoon is Ask with a shorter limit.
+func (c *Client) askSoon(ctx context.Context, f txn.FragmentID, do func(Sender) error) error {
+	ctx, cancel := context.WithTimeout(ctx, SoonTime)
+	defer cancel()
+	return c.Ask(ctx, f, do)
+}
+
+// Pin keeps the versions that are visible at T, for a transaction, until release is called. It
+// returns 72000 if they are gone already.
+func (c *Client) Pin(
+	ctx context.Context, f txn.FragmentID, id txn.ID, pin *pb.PinRequest,
+) (release func(), err error) {
+	var at Leader
+	err = c.ask(ctx, f, func(l Leader) error {
+		at = l
+		_, err := l.Send(ctx, &pb.Request{Fragment: uint32(f), Transaction: id[:], Op: &pb.Request_Pin{Pin: pin}})
+		return err
+	})
+	return func() { c.unpin(at, f, id) }, err
+}
+
+// unpinTime bounds the request that ends the pins of a transaction on another node.
+const unpinTime = 10 * time.Second
+
+// unpin ends the pins of a transaction that is over, without waiting for another node. If that node
+// does not answer, the liveness messages tell it later.
+func (c *Client) unpin(at Leader, f txn.FragmentID, id txn.ID) {
+	r := &pb.Request{Fragment: uint32(f), Transaction: id[:], Op: &pb.Request_Unpin{Unpin: &pb.UnpinRequest{}}}
+	if at.Node == c.cfg.Node {
+		_, _ = at.Send(context.Background(), r) // if the replica is not here any more, neither is the pin
+		return
+	}
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), unpinTime)
+		defer cancel()
+		if _, err := at.Send(ctx, r); err != nil {
+			c.cfg.Peers.SayOver(at.Node, id)
+		}
+	}()
+}
+
+// InEach calls a function for several fragments in parallel, and returns one of the errors.
+func InEach(fragments []txn.FragmentID, do func(txn.FragmentID) error) error {
+	errs := make([]error, len(fragments))
+	var wg sync.WaitGroup
+	for i, f := range fragments {
+		wg.Go(func() { errs[i] = do(f) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

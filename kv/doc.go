@@ -1,0 +1,22 @@
+// Package kv is the client of fragments. It knows no SQL.
+//
+//	Client ─▶ Find: leader hints, the failure detector ─▶ Sender ─▶ fragment.Server, or remote.Node
+//	   └─ again with another leader, after a pause (Backoff), while the error allows it
+//
+// A Sender is a fragment's leader, or one of its replicas, on this node (fragment.Server) or on
+// another one (remote.Node). A request is a generated message (nodepb.Request). A new operation
+// touches two places: its message, and the function of package fragment that answers it.
+//
+// A Client finds the leader of a fragment and sends it requests that may be repeated (client.go,
+// leader.go). It takes the timestamp of a statement over several fragments (snapshot.go). It lists
+// prepared transactions and ends them (prepared.go), and it tells a transaction's outcome from the
+// logs of the fragments and of the catalog (outcome.go). An operator may end a transaction that
+// stays undecided because its coordinator fragment is lost (Client.ResolveTransaction); a decision
+// that any reachable fragment knows takes precedence over the operator's.
+//
+// NoAnswer, and what OutcomeOpen reports, leave open whether a request took effect; every other
+// error is definite.
+//
+// The package keeps no state that is not in the catalog or in the fragments' logs, except which
+// transactions of this node are at work.
+package kv
