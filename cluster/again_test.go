@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/move"
+	"github.com/sherddb/sherd/rebalance/move"
 	"github.com/sherddb/sherd/storage"
 )
 

@@ -26,8 +26,8 @@
 // A check of a database (check.go) reads each fragment at its leader, and has all replicas compute
 // a checksum of their state at one stamp (compare.go).
 //
-// Package move drives moves of buckets; the Host provides it with the replicas here and the senders to
-// the sources (mover.go). Moves pause while clients' commits are slow (move_delay.go).
+// Package rebalance moves buckets and decides what should move; the Host provides it with the replicas
+// here.
 //
 // The package never parses or plans, and keeps no state that is not in the catalog or in the
 // fragments' logs.

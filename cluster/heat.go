@@ -1,7 +1,10 @@
 package cluster
 
 import (
-	"github.com/sherddb/sherd/cluster/heat"
+	"context"
+
+	"github.com/sherddb/sherd/rebalance/heat"
+	"github.com/sherddb/sherd/shardmap/balance"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/storage/keyspace"
 )
@@ -29,6 +32,21 @@ func (h *Host) ListHeat() (out []sysview.Heat) {
 		}
 		for _, k := range m.Keys(hottestKeys) {
 			add(int64(keyspace.BucketOf([]byte(k.Key))), []byte(k.Key), k.Rate)
+		}
+	}
+	return out
+}
+
+// heats returns how often all fragments and their hottest buckets are used, for the balancer. Nodes
+// that do not answer are left out.
+func (h *Host) heats(ctx context.Context) (out []balance.Heat) {
+	all := h.ListHeat()
+	if h.cfg.HeatElsewhere != nil {
+		all = append(all, h.cfg.HeatElsewhere(ctx)...)
+	}
+	for _, x := range all {
+		if x.Key == nil {
+			out = append(out, balance.Heat{Fragment: x.Fragment, Bucket: x.Bucket, Reads: x.Reads, Writes: x.Writes})
 		}
 	}
 	return out

@@ -13,7 +13,6 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/balance"
 	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/internal/clusterversion"
@@ -21,6 +20,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/raftlog"
+	"github.com/sherddb/sherd/rebalance"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -57,6 +57,7 @@ type Config struct {
 type Host struct {
 	cfg Config
 	*kv.Client
+	*rebalance.Rebalancer
 	deadlocks *txn.Detector
 	links     *links // nil: there are no other nodes
 	log       *raftlog.Device
@@ -70,7 +71,6 @@ type Host struct {
 
 	closings sync.Map // a caller that asks to close a time of a fragment holds its channel, by fragment
 	heard    sync.Map // map epoch up to which a follower has applied what came to it, by fragment
-	balancer *balance.Balancer
 
 	jobs jobs
 	stop context.CancelFunc
@@ -103,7 +103,10 @@ func New(cfg Config) *Host {
 		client.Peers, client.Other = h.links.presence, func(node uint32) (kv.Sender, error) { return h.links.nodes.Node(node) }
 	}
 	h.Client = kv.New(client)
-	h.balancer = balance.New(balance.Config{Catalog: cfg.Catalog, Sizes: h.sizes, Heat: h.heats, Cut: h.SegmentCut, KeyText: sysview.SegmentText, Silent: h.Silent, Now: time.Now, Every: cfg.RebalanceLook})
+	h.Rebalancer = rebalance.New(rebalance.Config{
+		Catalog: cfg.Catalog, Client: h.Client, Fragments: h.fragments, Replicas: h.all, Replica: h.replica, Heat: h.heats,
+		KeyText: sysview.SegmentText, Logger: cfg.Logger, Every: cfg.RebalanceLook, At: cfg.AtMove,
+	})
 	h.jobs = jobs{host: h, running: map[uint64]bool{}}
 	return h
 }
@@ -132,17 +135,13 @@ func (h *Host) Start(ctx context.Context) error {
 	}
 	watch, stop := context.WithCancel(context.Background())
 	h.stop = stop
-	h.done.Add(3)
+	h.done.Add(2)
 	go h.watch(watch)
-	go func() {
-		defer h.done.Done()
-		h.newMover().Run(watch)
-	}()
 	go func() {
 		defer h.done.Done()
 		h.RecoverSchemaChanges(watch)
 	}()
-	h.done.Go(func() { h.balancer.Run(watch, cfg.Logger) })
+	h.done.Go(func() { h.RunRebalance(watch) })
 	h.done.Go(func() { h.removeLeftovers(watch) })
 	h.done.Go(func() { h.spreadHolds(watch) })
 	if h.several() {

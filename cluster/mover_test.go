@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/move"
+	"github.com/sherddb/sherd/rebalance/move"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/catalog"
-	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/txn"
@@ -21,17 +20,7 @@ func (h *Host) TableStats(ctx context.Context, d *catalog.Database, storageID ui
 }
 
 func (h *Host) rowsIn(ctx context.Context, ids []txn.FragmentID, storageID uint32) ([]sysview.Stat, error) {
-	var mu sync.Mutex
-	by := map[txn.FragmentID][]*pb.Count{}
-	err := kv.InEach(ids, func(f txn.FragmentID) error {
-		a, err := h.Send(ctx, &pb.Request{
-			Fragment: uint32(f), Op: &pb.Request_CountRows{CountRows: &pb.CountRowsRequest{Table: storageID}},
-		})
-		mu.Lock()
-		defer mu.Unlock()
-		by[f] = a.GetCounts().GetCounts()
-		return err
-	})
+	by, err := h.Client.CountRows(ctx, ids, storageID)
 	if err != nil {
 		return nil, err
 	}

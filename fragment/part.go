@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/heat"
+	"github.com/sherddb/sherd/rebalance/heat"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/storage/keyspace"

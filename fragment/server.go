@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/cluster/failure"
-	"github.com/sherddb/sherd/cluster/heat"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/kv"
+	"github.com/sherddb/sherd/rebalance/heat"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"

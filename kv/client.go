@@ -149,3 +149,21 @@ func InEach(fragments []txn.FragmentID, do func(txn.FragmentID) error) error {
 	}
 	return nil
 }
+
+// CountRows counts the rows of a storage id, of all if it is 0, in some fragments.
+func (c *Client) CountRows(ctx context.Context, fragments []txn.FragmentID, table uint32) (
+	map[txn.FragmentID][]*pb.Count, error,
+) {
+	var mu sync.Mutex
+	by := map[txn.FragmentID][]*pb.Count{}
+	err := InEach(fragments, func(f txn.FragmentID) error {
+		a, err := c.Send(ctx, &pb.Request{
+			Fragment: uint32(f), Op: &pb.Request_CountRows{CountRows: &pb.CountRowsRequest{Table: table}},
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		by[f] = a.GetCounts().GetCounts()
+		return err
+	})
+	return by, err
+}

@@ -66,7 +66,7 @@ type Knobs struct {
 	// Connects to other nodes; nil: TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 	Now  func() time.Time // nil: time.Now
-	// AtMove is called between the states of a move's steps (package cluster/move). An error stops
+	// AtMove is called between the states of a move's steps (package rebalance/move). An error stops
 	// the driver there.
 	AtMove func(arrow string) error
 	// AtStep is called at the steps of the node's replicas with their names (storage.Config.Fault).

@@ -9,8 +9,8 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster"
-	"github.com/sherddb/sherd/cluster/move"
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/rebalance/move"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"

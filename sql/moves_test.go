@@ -13,14 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/storage/keyspace"
@@ -52,7 +51,7 @@ func (m *mover) copy(ctx context.Context, from, to *storage.Replica, arrival uin
 				var list []exec.RowVersion
 				before := batch[0].Before
 				for _, v := range batch[:n] {
-					if v.At <= m.floor { // M8 of cluster/move
+					if v.At <= m.floor { // M8 of rebalance/move
 						list, before, v.At = nil, nil, m.floor
 					}
 					list = append(list, exec.RowVersion{At: v.At, Value: v.Value})

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/cluster"
-	"github.com/sherddb/sherd/cluster/move"
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/rebalance/move"
 )
 
 // TestMergeBesideSplit: a merge of a segment that is being split is refused before anything has moved for it, and who waits for a split that is cancelled is told so.

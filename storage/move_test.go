@@ -38,7 +38,7 @@ func movedEntry(bucket uint32, name string) []byte {
 
 var movedRange = []BucketRange{{Lo: 100, Hi: 200}}
 
-// mover drives moves between fragments as package cluster/move does, without a catalog.
+// mover drives moves between fragments as package rebalance/move does, without a catalog.
 type mover struct {
 	t    testing.TB
 	c    *cluster

@@ -10,7 +10,7 @@ import (
 
 // Entries of local indexes have no bucket in their keys, and a bucket that comes back brings entries of the same keys, with the versions of its rows. A deletion that is
 // newer than these would hide them, and one at an entry's own version meets the order of Badger's tables. So what a bucket has left that is elsewhere is deleted below
-// the watermark, where nobody reads, and what comes by a later move has no entry below the watermark of its beginning (M8, cluster/move): of the versions of a row up to
+// the watermark, where nobody reads, and what comes by a later move has no entry below the watermark of its beginning (M8, rebalance/move): of the versions of a row up to
 // there the newest counts, and its entries are put there. Each replica does so at the same place in its log.
 
 // sweepBytes bounds the keys of an entry.

@@ -12,10 +12,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/sherddb/sherd/cluster/move"
 	"github.com/sherddb/sherd/integration"
 	"github.com/sherddb/sherd/integration/workload"
+	"github.com/sherddb/sherd/rebalance/move"
 )
 
 // The processes that are killed at an arrow. The target's leader drives the move.

@@ -77,7 +77,7 @@ var mayImport = map[string][]string{
 	"cluster/member":       {"catalog", "cluster/join", "cluster/nodepb", "cluster/trust"},
 	"cluster/failure":      {"cluster/nodepb", "kv", "sql/exec/wire", "storage", "txn"},
 	"kv":                   {"catalog", "cluster/nodepb", "cluster/presence", "shardmap", "storage", "txn"},
-	"fragment":             {"cluster/door", "cluster/failure", "cluster/heat", "cluster/nodepb", "kv", "shardmap", "storage", "storage/keyspace", "txn"},
+	"fragment":             {"cluster/door", "cluster/failure", "cluster/nodepb", "kv", "rebalance/heat", "shardmap", "storage", "storage/keyspace", "txn"},
 	"cluster/taskserver":   {"catalog", "cluster", "cluster/door", "cluster/failure", "cluster/nodepb", "fragment", "shardmap", "sql/builtin", "sql/exec", "sql/exec/memory", "sql/exec/wire", "sql/pgcatalog", "sql/plan/wire", "sql/sysview", "sql/types", "storage", "txn"},
 	"cluster/raftnet":      {"cluster/door", "cluster/nodepb"},
 	"cluster/catalognet":   {"catalog", "cluster/door", "cluster/nodepb", "cluster/raftnet"},
@@ -87,12 +87,13 @@ var mayImport = map[string][]string{
 	"cluster/activity":     {"cluster/door", "cluster/nodepb", "shardmap", "sql", "sql/sysview", "sql/tx", "txn"},
 	"cluster/advisory":     {"catalog", "cluster/door", "cluster/nodepb", "sql", "sql/locks", "txn"},
 	"cluster/tablelock":    {"catalog", "cluster/door", "cluster/nodepb", "cluster/presence", "sql/locks", "sql/tx", "txn"},
-	"cluster/balance":      {"catalog", "shardmap", "shardmap/balance"},
+	"rebalance/balance":    {"catalog", "shardmap", "shardmap/balance"},
 	"cluster/remote":       {"catalog", "cluster/door", "cluster/failure", "cluster/nodepb", "kv", "shardmap", "sql/exec", "sql/exec/wire", "sql/plan", "sql/plan/wire", "sql/types", "storage", "txn"},
-	"cluster/heat":         {},
+	"rebalance/heat":       {},
 	"cluster/stopped":      {"catalog", "raftlog", "sql/exec", "sql/verify", "storage", "storage/engine", "storage/keyspace", "txn"},
-	"cluster/move":         {"catalog", "cluster/nodepb", "internal/clusterversion", "kv", "shardmap", "sql/exec", "sql/exec/expr", "sql/plan", "sql/query", "storage", "storage/keyspace", "txn"},
-	"cluster":              {"catalog", "cluster/balance", "cluster/door", "cluster/failure", "cluster/heat", "cluster/move", "cluster/nodepb", "cluster/presence", "cluster/remote", "fragment", "kv", "raftgroup", "raftlog", "internal/clusterversion", "internal/dirsync", "shardmap", "shardmap/balance", "sql/exec", "sql/exec/expr", "sql/plan", "sql/sysview", "sql/types", "sql/verify", "storage", "storage/keyspace", "txn", "txn/rule"},
+	"rebalance/move":       {"catalog", "cluster/nodepb", "internal/clusterversion", "kv", "shardmap", "sql/exec", "sql/exec/expr", "sql/plan", "sql/query", "storage", "storage/keyspace", "txn"},
+	"rebalance":            {"catalog", "cluster/nodepb", "fragment", "kv", "rebalance/balance", "rebalance/move", "shardmap", "shardmap/balance", "storage", "txn"},
+	"cluster":              {"catalog", "cluster/door", "cluster/failure", "cluster/nodepb", "cluster/presence", "cluster/remote", "fragment", "kv", "rebalance", "rebalance/heat", "raftgroup", "raftlog", "internal/clusterversion", "internal/dirsync", "shardmap", "shardmap/balance", "sql/exec", "sql/exec/expr", "sql/plan", "sql/sysview", "sql/types", "sql/verify", "storage", "storage/keyspace", "txn", "txn/rule"},
 	"node":                 {"*"},
 	"node/nodetest":        {"*"},
 	"cmd/sherd":            {"*"},
@@ -197,7 +198,7 @@ func TestDirectoriesAreDurable(t *testing.T) {
 	scratch := []string{"storage/scratch/scratch.go", "storage/stopped.go"} // removed at the next start
 	for _, f := range sources(t) {
 		top, _, _ := strings.Cut(f.dir, "/")
-		if !slices.Contains([]string{"catalog", "cluster", "node", "raftgroup", "raftlog", "storage"}, top) {
+		if !slices.Contains([]string{"catalog", "cluster", "fragment", "kv", "node", "raftgroup", "raftlog", "rebalance", "storage"}, top) {
 			continue
 		}
 		if strings.HasSuffix(f.path, "_test.go") || slices.Contains(scratch, f.path) {

@@ -1,4 +1,4 @@
-package cluster
+package rebalance
 
 import (
 	"context"
@@ -12,8 +12,10 @@ import (
 // SegmentCut chooses the keys at which a segment is split because it is above a limit of its size,
 // or, if limit is 0, because of the writes to it; none if a split would not help. A segment that is
 // not above the limit is cut in two halves.
-func (h *Host) SegmentCut(ctx context.Context, t *catalog.Table, b shardmap.Bucket, f shardmap.FragmentID, limit int64) (cuts [][]byte, err error) {
-	a, err := h.Send(ctx, &pb.Request{Fragment: uint32(f), Op: &pb.Request_SegmentKeys{
+func (r *Rebalancer) SegmentCut(
+	ctx context.Context, t *catalog.Table, b shardmap.Bucket, f shardmap.FragmentID, limit int64,
+) (cuts [][]byte, err error) {
+	a, err := r.cfg.Client.Send(ctx, &pb.Request{Fragment: uint32(f), Op: &pb.Request_SegmentKeys{
 		SegmentKeys: &pb.SegmentKeysRequest{Table: t.StorageID, Bucket: uint32(b), Stored: limit > 0},
 	}})
 	if err != nil {

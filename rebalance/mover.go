@@ -1,48 +1,50 @@
-package cluster
+package rebalance
 
 import (
 	"context"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/move"
 	"github.com/sherddb/sherd/kv"
+	"github.com/sherddb/sherd/rebalance/move"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
 
 // newMover creates the driver of the moves whose targets are led here.
-func (h *Host) newMover() *move.Driver {
+func (r *Rebalancer) newMover() *move.Driver {
 	return move.New(move.Config{
-		Catalog: h.cfg.Catalog, Logger: h.cfg.Logger, At: h.cfg.AtMove,
-		Suffers: func() bool { return h.fragments.Suffers(maxDelay(h.cfg.Catalog.View())) },
+		Catalog: r.cfg.Catalog, Logger: r.cfg.Logger, At: r.cfg.At,
+		Suffers: func() bool { return r.cfg.Fragments.Suffers(maxDelay(r.cfg.Catalog.View())) },
 		Empty: func(ctx context.Context, d *catalog.Database, fragment uint32) ([]shardmap.Range, error) {
-			return h.balancer.Empty(ctx, h.cfg.Catalog.View(), d, fragment)
+			return r.balancer.Empty(ctx, r.cfg.Catalog.View(), d, fragment)
 		},
 		Leads: func(f uint32) *storage.Replica {
-			if r := h.replica(txn.FragmentID(f)); r != nil && r.Term() != 0 {
-				return r
+			if x := r.cfg.Replica(txn.FragmentID(f)); x != nil && x.Term() != 0 {
+				return x
 			}
 			return nil
 		},
 		Led: func() (out []*storage.Replica) {
-			for _, r := range h.all() {
-				if r.Term() != 0 {
-					out = append(out, r)
+			for _, x := range r.cfg.Replicas() {
+				if x.Term() != 0 {
+					out = append(out, x)
 				}
 			}
 			return out
 		},
 		Ask: func(ctx context.Context, f uint32, do func(move.Source) error) error {
-			return h.Ask(ctx, txn.FragmentID(f), func(s kv.Sender) error { return do(move.Source{Sender: s, Fragment: f}) })
+			return r.cfg.Client.Ask(ctx, txn.FragmentID(f), func(s kv.Sender) error {
+				return do(move.Source{Sender: s, Fragment: f})
+			})
 		},
 		Once: func(ctx context.Context, f uint32, do func(move.Source) error) error {
-			s, err := h.Find(ctx, txn.FragmentID(f))
+			s, err := r.cfg.Client.Find(ctx, txn.FragmentID(f))
 			if err != nil {
 				return err
 			}
 			err = do(move.Source{Sender: s, Fragment: f})
-			h.UpdateHint(txn.FragmentID(f), err)
+			r.cfg.Client.UpdateHint(txn.FragmentID(f), err)
 			return err
 		},
 	})
