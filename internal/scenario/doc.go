@@ -42,18 +42,18 @@
 //	pipeline S          sends the lines as statements of the extended protocol before one Sync
 //	copy S              runs COPY; lines after the first are the data
 //	heard S             lists the notifications that S has got since it was last asked
-//	cancel S            asks the server to cancel the statement of S
 //	check               runs sherd.check(): what is wrong, or "ok" and how many indexes it compared
 //	session S [k=v …]   connects S as user=…, to database=…, at server=…
 //	close S             disconnects S
 //
-// With `brief` behind it, a directive leaves DETAIL out of errors, if it depends on which
-// of several rows comes first. A session that a directive names for the first time connects as postgres; the name a may be left
-// out. A package adds directives of its own, to restart a node for one (Config.Directives).
+// With `brief` behind it, a directive leaves DETAIL out of errors. Use it if DETAIL depends on which
+// of several rows comes first. A session that a directive names for the first time connects as
+// postgres; the name a may be left out. A package adds directives of its own, to restart a node for
+// one (Config.Directives).
 //
-// Answers are rows with | between the values, ” for an empty value and NULL; the command tag; and
-// errors and notices with SQLSTATE, DETAIL and HINT. {pid a} stands for the process number of
-// session a. In errors the numbers of transactions are N and times are TIME. Notices of how far a
+// Answers are rows with | between the values, two quotes for an empty value and NULL; the command
+// tag; and errors and notices with SQLSTATE, DETAIL and HINT. {pid a} stands for the process number
+// of session a. In errors the numbers of transactions are N and times are TIME. Notices of how far a
 // move has come are left out, because they depend on how long it takes.
 //
 // The flag -rewrite writes the answers into the scripts. Read the difference before you commit it.

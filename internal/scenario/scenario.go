@@ -88,7 +88,7 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 	switch {
 	case d.Cmd == "finish":
 		out = p.finish(ctx, t, d, s)
-	case s.pending != nil && d.Cmd != "cancel":
+	case s.pending != nil:
 		d.Fatalf(t, "session %s has not finished what was started", c.session)
 	default:
 		out = p.run(ctx, t, d, s, lines)
@@ -152,11 +152,6 @@ func (p *player) run(ctx context.Context, t *testing.T, d *datadriven.TestData, 
 		return s.copy(ctx, p.filled(raw[0]), raw[1:])
 	case "heard":
 		return s.notifications(ctx)
-	case "cancel":
-		if err := s.conn.CancelRequest(ctx); err != nil {
-			d.Fatalf(t, "%v", err)
-		}
-		return ""
 	case "check":
 		return check(ctx, s)
 	case "close":

@@ -57,7 +57,7 @@ func (s *session) exec(ctx context.Context, texts []string) string {
 		for _, text := range texts {
 			results := s.conn.Exec(ctx, text)
 			for results.NextResult() {
-				s.read(a, results.ResultReader())
+				_ = s.read(a, results.ResultReader()) // the error is that of results.Close
 			}
 			failed(a, results.Close())
 		}
@@ -65,7 +65,7 @@ func (s *session) exec(ctx context.Context, texts []string) string {
 }
 
 // read adds the rows and the command tag of one statement.
-func (s *session) read(a *answer, r *pgconn.ResultReader) {
+func (s *session) read(a *answer, r *pgconn.ResultReader) error {
 	for r.NextRow() {
 		values := r.Values()
 		if s.last = ""; len(values) > 0 {
@@ -73,9 +73,11 @@ func (s *session) read(a *answer, r *pgconn.ResultReader) {
 		}
 		a.row(values)
 	}
-	if tag, err := r.Close(); err == nil {
+	tag, err := r.Close()
+	if err == nil {
 		a.line(tagOf(tag))
 	}
+	return err
 }
 
 // tagOf returns a command tag, "empty" of an empty query.
@@ -100,10 +102,13 @@ func (s *session) pipeline(ctx context.Context, texts []string) string {
 				break
 			}
 			if r, ok := results.(*pgconn.ResultReader); ok {
-				s.read(a, r)
+				err = s.read(a, r)
 			}
 		}
-		failed(a, errors.Join(err, p.Close()))
+		if closed := p.Close(); err == nil {
+			err = closed
+		}
+		failed(a, err)
 	})
 }
 
