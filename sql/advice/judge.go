@@ -12,16 +12,16 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Document is one row as a candidate sees it.
+// Document is one row as a candidate policy sees it.
 type Document struct {
 	ID     string
-	Own    shardmap.Bucket // of the id without what an anchor or a placement added
-	Bucket shardmap.Bucket // where it lies now
+	Own    shardmap.Bucket // the bucket of the id without the anchor or placement that was added
+	Bucket shardmap.Bucket // the bucket where it lies now
 	Values []shardmap.Value
 	Bytes  int
 }
 
-// Judge gathers what a policy would do to documents. Make it with NewJudge.
+// Judge collects the effects of a policy on documents. Use NewJudge.
 type Judge struct {
 	policy *shardmap.Policy
 	rules  shardmap.Prefixes
@@ -34,20 +34,22 @@ type Judge struct {
 	rejected  int64
 	example   string // why the first document was rejected
 	misplaced int64
-	seen      []uint64 // linear counting of values, the same for the same documents
+	seen      []uint64 // linear counting of values, with a fixed hash
 	trend     trend
 }
 
 const distinctBits = 1 << 20
 
-// NewJudge makes a Judge of a policy for a table, with the rules for prefixes and the bucket map of its database.
+// NewJudge returns a Judge of a policy for a table, with the prefix rules and the bucket map of its
+// database.
 func NewJudge(p *shardmap.Policy, rules shardmap.Prefixes, table string, now *shardmap.Map) *Judge {
 	return &Judge{
-		policy: p, rules: rules, table: table, now: now, counts: make([]uint32, rulesEnd(rules)), seen: make([]uint64, distinctBits/64),
+		policy: p, rules: rules, table: table, now: now, counts: make([]uint32, rulesEnd(rules)),
+		seen: make([]uint64, distinctBits/64),
 	}
 }
 
-// rulesEnd is above all buckets that documents are hashed to.
+// rulesEnd returns the bucket above all buckets that documents are hashed to.
 func rulesEnd(rules shardmap.Prefixes) uint32 {
 	end := uint32(shardmap.BucketCount)
 	for _, r := range rules {
@@ -56,7 +58,7 @@ func rulesEnd(rules shardmap.Prefixes) uint32 {
 	return end
 }
 
-// Add takes a document into account.
+// Add counts a document.
 func (j *Judge) Add(d Document) {
 	j.documents++
 	j.bytes += int64(d.Bytes)
@@ -91,7 +93,7 @@ func reason(id string, err error) string {
 	return strconv.Quote(id) + ": " + why
 }
 
-// text is what makes two documents' contents the same.
+// text returns a text that is equal for documents with the same policy values.
 func (j *Judge) text(d Document) string {
 	if j.policy.IsID() {
 		return d.ID
@@ -106,7 +108,8 @@ func (j *Judge) text(d Document) string {
 	return strings.Join(texts, "\x00")
 }
 
-// number gives the number in an id that a server or an application counts up: the last run of digits before any "$".
+// number returns the number in an id that a server or an application counts up: the last digits
+// before any "$".
 func number(id string) (n int64, ok bool) {
 	if at := strings.LastIndexByte(id, '$'); at > 0 {
 		id = id[:at]
@@ -120,25 +123,25 @@ func number(id string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// distinct estimates how many values there are.
+// distinct returns an estimate of the number of distinct values.
 func (j *Judge) distinct() int64 {
 	set := 0
 	for _, w := range j.seen {
 		set += bits.OnesCount64(w)
 	}
 	if set == distinctBits {
-		set-- // the estimate has no bound any more
+		set-- // all bits are set: the estimate is unbounded
 	}
 	n := -distinctBits * math.Log(1-float64(set)/distinctBits)
 	return min(int64(math.Round(n)), j.documents-j.rejected)
 }
 
-// Spread is how documents lie in buckets and fragments.
+// Spread is the distribution of documents over buckets and fragments.
 type Spread struct {
-	Buckets int64           // that hold any
-	Largest shardmap.Bucket // with Most documents
+	Buckets int64           // with documents
+	Largest shardmap.Bucket // the bucket with Most documents
 	Most    int64
-	Skew    float64 // documents of the fullest fragment by the mean of all
+	Skew    float64 // documents of the fullest fragment, divided by the mean of all
 }
 
 func (j *Judge) spread() (s Spread) {
@@ -166,7 +169,8 @@ func (j *Judge) spread() (s Spread) {
 	return s
 }
 
-// hashed gives the ranges of the buckets that a policy can choose. The map may have others, segments of range tables, which no document is hashed to.
+// hashed returns the ranges of the buckets that a policy can choose. The map may have others,
+// segments of range tables, to which no document is hashed.
 func (j *Judge) hashed() (out []shardmap.Range) {
 	for _, r := range j.now.Ranges() {
 		if r.Lo < shardmap.BucketCount || j.rules.Of(shardmap.Bucket(r.Lo)) != nil {
@@ -176,7 +180,7 @@ func (j *Judge) hashed() (out []shardmap.Range) {
 	return out
 }
 
-// fragments counts those that documents can be in.
+// fragments returns the number of fragments that documents can be in.
 func (j *Judge) fragments() int {
 	of := map[shardmap.FragmentID]bool{}
 	for _, r := range j.hashed() {
@@ -185,7 +189,8 @@ func (j *Judge) fragments() int {
 	return len(of)
 }
 
-// trend tells whether values rise with the numbers of ids, and whether neighbours in that order go to the same block. It looks at a sample.
+// trend finds out, from a sample, whether values rise with the numbers of ids, and whether
+// consecutive documents go to the same block.
 type trend struct {
 	every int64
 	count int64
@@ -200,7 +205,7 @@ type point struct {
 
 const trendPoints = 4096
 
-// add keeps every so manieth document, more and more rarely.
+// add samples documents at an interval that grows with their number.
 func (t *trend) add(order int64, text string, block shardmap.Interval) {
 	if t.every == 0 {
 		t.every = 1
@@ -221,12 +226,13 @@ func (t *trend) add(order int64, text string, block shardmap.Interval) {
 }
 
 const (
-	trendLeast = 32   // points; fewer say nothing
-	trendRises = 0.98 // share of neighbours in order
-	trendHot   = 0.9  // share of neighbours in the same block
+	trendLeast = 32   // points; fewer prove nothing
+	trendRises = 0.98 // share of consecutive pairs in order
+	trendHot   = 0.9  // share of consecutive pairs in the same block
 )
 
-// judge gives whether values rise, and whether what is new goes to one block at a time that lies in one fragment of now; known is false where that cannot be told.
+// judge returns whether values rise, and whether new documents go to one block at a time that lies
+// in one fragment of now; known is false if the sample is too small.
 func (t *trend) judge(now *shardmap.Map) (rises, hot, known bool) {
 	if len(t.list) < trendLeast {
 		return false, false, false
@@ -252,7 +258,8 @@ func (t *trend) judge(now *shardmap.Map) (rises, hot, known bool) {
 	return rises, float64(together)/n >= trendHot && same < len(t.list)-1, true
 }
 
-// oneFragment tells whether a block lies in one fragment. One of a large Range may lie in several, which then share what is new.
+// oneFragment reports whether a block lies in one fragment. A block of a large Range may span
+// several, which then share new documents.
 func oneFragment(m *shardmap.Map, block shardmap.Interval) bool {
 	return len(m.Split(shardmap.NewBucketSet(block))) == 1
 }
@@ -267,7 +274,7 @@ func compare(a, b int64) int {
 	return 0
 }
 
-// compareTexts orders numbers by value and all else by bytes.
+// compareTexts orders numbers by value and other texts by bytes.
 func compareTexts(a, b string) int {
 	x, errA := strconv.ParseFloat(a, 64)
 	y, errB := strconv.ParseFloat(b, 64)

@@ -9,8 +9,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Paths finds the fields of documents that a policy could be made of: those that nearly all documents have, with a single value, of which there is
-// more than one.
+// Paths finds the fields of documents that a policy could use: those with a single value in nearly
+// all documents, and with more than one distinct value.
 type Paths struct {
 	documents int
 	fields    map[string]*pathUse // by the field's text
@@ -19,21 +19,21 @@ type Paths struct {
 type pathUse struct {
 	field  shardmap.Field
 	found  int
-	values map[string]struct{} // the first pathValues
+	values map[string]struct{} // the first pathValues distinct values
 }
 
 const (
 	pathDepth  = 3
 	pathValues = 4096
-	pathText   = 256  // longer values are no keys
+	pathText   = 256  // longer values are not keys
 	pathShare  = 0.95 // of the documents that have the field
 	maxPaths   = 1000
 )
 
-// NewPaths makes a Paths that has seen no document.
+// NewPaths returns a Paths without documents.
 func NewPaths() *Paths { return &Paths{fields: map[string]*pathUse{}} }
 
-// Add looks at a document.
+// Add counts the fields of a document.
 func (p *Paths) Add(d jsonb.Doc) {
 	p.documents++
 	p.walk(nil, d)
@@ -71,7 +71,7 @@ func (p *Paths) note(path []string, text string) {
 	}
 }
 
-// Fields gives the most promising fields, at most n: those with values that come again, and many of them, first.
+// Fields returns the most promising fields, at most n: first those with many values that recur.
 func (p *Paths) Fields(n int) []shardmap.Field {
 	var uses []*pathUse
 	for _, u := range p.fields {
@@ -89,11 +89,12 @@ func (p *Paths) Fields(n int) []shardmap.Field {
 	return out
 }
 
-// worth is larger for a field by which documents belong together: what is different in each document is a name, what is the same in most a class.
+// worth returns a higher value for a field by which documents belong together. A value that differs
+// in each document is a name; one that is equal in most is a class.
 func (u *pathUse) worth() float64 {
 	distinct := float64(len(u.values))
 	if distinct > 0.9*float64(u.found) {
-		return 1 // as good as the id, and no better
+		return 1 // as good as the id, but not better
 	}
 	return 1 + distinct
 }

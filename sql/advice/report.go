@@ -7,40 +7,41 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Statements are the sampled statements that name the table, planned under a policy.
+// Statements are the sampled statements on the table, planned under a policy.
 type Statements struct {
-	Looked int64 // how many there are
-	One    int64 // of these, would be answered by one fragment
-	Now    int64 // of these, are now
+	Looked int64 // number of statements
+	One    int64 // those that one fragment would run
+	Now    int64 // those that one fragment runs now
 }
 
-// Report is what there is to say of a policy.
+// Report is the evaluation of a policy.
 type Report struct {
 	Policy    *shardmap.Policy
 	Documents int64
 	Rejected  int64
-	Example   string // of a document that is rejected
-	Misplaced int64  // documents that lie elsewhere now than the policy allows
+	Example   string // the reason why a document is rejected
+	Misplaced int64  // documents that now lie outside the buckets that the policy allows
 	Distinct  int64
 	Spread
-	LargestBytes int64 // of the largest bucket, by the mean size of documents
+	LargestBytes int64 // of the largest bucket, estimated by the mean size of documents
 	Statements
 	Rises   bool // with Ordered: values rise with the ids' numbers
 	Ordered bool
-	Advice  []string // what is wrong, most important first; empty: nothing
+	Advice  []string // problems, most important first; empty if there are none
 }
 
 const (
-	obeseBytes  = 128 << 20 // of a bucket, which then is not moved in one step
-	fewBlocks   = 4         // fragments can share no fewer
+	obeseBytes  = 128 << 20 // of a bucket that is too large to move in one step
+	fewBlocks   = 4         // too few to spread over fragments
 	skewAllowed = 1.25
 )
 
-// Report gives the figures and what follows from them.
+// Report returns the figures and the advice.
 func (j *Judge) Report(s Statements) *Report {
 	r := &Report{
-		Policy: j.policy, Documents: j.documents, Rejected: j.rejected, Example: j.example, Misplaced: j.misplaced, Distinct: j.distinct(),
-		Spread: j.spread(), Statements: s,
+		Policy: j.policy, Documents: j.documents, Rejected: j.rejected, Example: j.example, Misplaced: j.misplaced,
+		Distinct: j.distinct(),
+		Spread:   j.spread(), Statements: s,
 	}
 	if j.documents > 0 {
 		r.LargestBytes = r.Most * (j.bytes / j.documents)
@@ -55,7 +56,7 @@ func (r *Report) say(format string, args ...any) {
 	r.Advice = append(r.Advice, fmt.Sprintf(format, args...))
 }
 
-// judge puts the figures into words.
+// judge derives the advice from the figures.
 func (r *Report) judge(hot bool, fragments int64) {
 	placed := r.Documents - r.Rejected
 	if r.Rejected > 0 {
@@ -67,7 +68,8 @@ func (r *Report) judge(hot bool, fragments int64) {
 	if !r.Policy.IsID() && r.Distinct < fewBlocks*fragments {
 		r.say("%s: too few for %d fragments to share%s", values(r.Distinct), fragments, r.wider(placed))
 	} else if r.LargestBytes > obeseBytes {
-		r.say("bucket %d would have %d documents, about %d MiB%s", r.Largest, r.Most, r.LargestBytes>>20, r.wider(placed))
+		r.say("bucket %d would have %d documents, about %d MiB%s", r.Largest, r.Most, r.LargestBytes>>20,
+			r.wider(placed))
 	} else if r.Skew > skewAllowed && placed >= 100*fragments {
 		r.say("the fullest fragment would have %.2f times the mean%s", r.Skew, r.wider(placed))
 	}
@@ -75,7 +77,8 @@ func (r *Report) judge(hot bool, fragments int64) {
 		r.say("what is new goes to one block of buckets at a time, so one fragment takes all inserts")
 	}
 	if !r.Policy.IsID() && placed >= 100 && r.Distinct > placed*9/10 {
-		r.say("nearly every document has a value of its own: no documents would be brought together, so the id does as well")
+		r.say("nearly every document has a value of its own: no documents would be brought together, so the id does " +
+			"as well")
 	}
 	switch {
 	case r.Looked == 0 || r.Policy.IsID() && r.Now == 0:
@@ -85,7 +88,8 @@ func (r *Report) judge(hot bool, fragments int64) {
 		r.say("fewer statements than now would be answered by one fragment: %d of %d, now %d", r.One, r.Looked, r.Now)
 	}
 	if len(r.Advice) == 0 && r.Misplaced > 0 {
-		r.say("good for new documents, but %d lie elsewhere now: queries can trust the policy only once these were placed anew", r.Misplaced)
+		r.say("good for new documents, but %d lie elsewhere now: queries can trust the policy only once these were "+
+			"placed anew", r.Misplaced)
 	}
 }
 
@@ -96,7 +100,8 @@ func values(n int64) string {
 	return fmt.Sprintf("there are only %d values", n)
 }
 
-// wider suggests the Range, a power of ten times the present one, with which the largest block's documents would be spread well enough.
+// wider suggests a Range, a power of ten times the present one, that spreads the largest block's
+// documents well enough.
 func (r *Report) wider(placed int64) string {
 	if r.Policy.IsID() {
 		return ""
@@ -112,20 +117,22 @@ func (r *Report) wider(placed int64) string {
 	}
 }
 
-// Text is the advice in a line.
+// Text returns the advice in one line.
 func (r *Report) Text() string {
 	switch {
 	case r.Documents == 0:
 		return "there are no documents to judge by"
 	case len(r.Advice) == 0 && r.Looked > 0:
-		return fmt.Sprintf("good: %d of %d sampled statements would be answered by one fragment, now %d", r.One, r.Looked, r.Now)
+		return fmt.Sprintf("good: %d of %d sampled statements would be answered by one fragment, now %d", r.One,
+			r.Looked, r.Now)
 	case len(r.Advice) == 0:
 		return "good, as far as documents tell: no statement was sampled yet"
 	}
 	return strings.Join(r.Advice, "; ")
 }
 
-// Better orders reports, the better policy first: what it would refuse counts most, then what it would keep in one fragment, then how evenly it spreads.
+// Better orders reports, the better policy first: by rejected documents, then by statements in one
+// fragment, then by evenness.
 func Better(a, b *Report) int {
 	switch x, y := a.worth(), b.worth(); {
 	case x > y:

@@ -11,8 +11,10 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// aggregateOrWindow makes an aggregate or a window call of a call. within is the number of WITHIN GROUP arguments at its end.
-func (s *scope) aggregateOrWindow(f *pg_query.FuncCall, name []string, call *query.Call, found *found, within int) (query.Expr, error) {
+// aggregateOrWindow turns a call into an aggregate or a window call. within is the number of WITHIN
+// GROUP arguments at its end.
+func (s *scope) aggregateOrWindow(f *pg_query.FuncCall, name []string, call *query.Call, found *found,
+	within int) (query.Expr, error) {
 	shown := strings.Join(name, ".")
 	if call.Proc.RetSet {
 		return nil, s.unsupported(f.Location, "aggregates that return sets are not supported")
@@ -24,12 +26,15 @@ func (s *scope) aggregateOrWindow(f *pg_query.FuncCall, name []string, call *que
 		case ordered && !f.AggWithinGroup && f.Over != nil:
 			return nil, s.unsupported(f.Location, "OVER is not supported for ordered-set aggregate %s", shown)
 		case ordered && !f.AggWithinGroup:
-			return nil, s.errorf(f.Location, pgerr.WrongObjectType, "WITHIN GROUP is required for ordered-set aggregate %s", shown)
+			return nil, s.errorf(f.Location, pgerr.WrongObjectType,
+				"WITHIN GROUP is required for ordered-set aggregate %s", shown)
 		case !ordered && f.AggWithinGroup:
-			return nil, s.errorf(f.Location, pgerr.WrongObjectType, "%s is not an ordered-set aggregate, so it cannot have WITHIN GROUP", shown)
+			return nil, s.errorf(f.Location, pgerr.WrongObjectType,
+				"%s is not an ordered-set aggregate, so it cannot have WITHIN GROUP", shown)
 		}
 		if len(call.Args) == 0 && !f.AggStar && !ordered {
-			return nil, s.errorf(f.Location, pgerr.WrongObjectType, "%s(*) must be used to call a parameterless aggregate function", shown)
+			return nil, s.errorf(f.Location, pgerr.WrongObjectType,
+				"%s(*) must be used to call a parameterless aggregate function", shown)
 		}
 		if ordered && a.Kind == 'h' {
 			return nil, s.unsupported(f.Location, "hypothetical-set aggregate %s is not supported yet", shown)
@@ -41,7 +46,7 @@ func (s *scope) aggregateOrWindow(f *pg_query.FuncCall, name []string, call *que
 	return s.aggregate(f, call, within)
 }
 
-// aggregate finishes an aggregate call (transformAggregateCall).
+// aggregate completes an aggregate call (transformAggregateCall).
 func (s *scope) aggregate(f *pg_query.FuncCall, call *query.Call, within int) (query.Expr, error) {
 	agg := &query.Agg{T: call.T, Proc: call.Proc, Star: f.AggStar, Distinct: f.AggDistinct, Pos: call.Pos}
 	if f.AggWithinGroup {
@@ -84,7 +89,8 @@ func (s *scope) aggregate(f *pg_query.FuncCall, call *query.Call, within int) (q
 	return s.placeAggregate(agg, f.Location)
 }
 
-// aggLiterals makes text of literals without a type that DISTINCT is to compare, as in count(DISTINCT 'x').
+// aggLiterals makes literals without a type, as in count(DISTINCT 'x'), text if DISTINCT compares
+// them.
 func (s *scope) aggLiterals(f *pg_query.FuncCall, agg *query.Agg) error {
 	for i, a := range agg.Args {
 		if !agg.Distinct || a.Type() != types.Unknown {
@@ -99,7 +105,8 @@ func (s *scope) aggLiterals(f *pg_query.FuncCall, agg *query.Agg) error {
 	return nil
 }
 
-// aggOrders reads ORDER BY inside the parentheses. What is not an argument is added behind the arguments.
+// aggOrders reads ORDER BY inside the parentheses. Sort keys that are not arguments are appended to
+// the arguments.
 func (s *scope) aggOrders(f *pg_query.FuncCall, agg *query.Agg) error {
 	for _, n := range f.AggOrder {
 		sb := n.GetSortBy()
@@ -121,7 +128,8 @@ func (s *scope) aggOrders(f *pg_query.FuncCall, agg *query.Agg) error {
 		}
 		if at < 0 {
 			if agg.Distinct {
-				return s.errorf(location(sb.Node), pgerr.InvalidColumnReference, "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list")
+				return s.errorf(location(sb.Node), pgerr.InvalidColumnReference,
+					"in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list")
 			}
 			at = len(agg.Args)
 			agg.Args = append(agg.Args, e)
@@ -146,7 +154,8 @@ func (s *scope) aggOrder(sb *pg_query.SortBy, e query.Expr) (query.AggOrder, err
 
 func (s *scope) aggDistinct(f *pg_query.FuncCall, agg *query.Agg, n int) error {
 	if n == 0 {
-		return s.errorf(f.Location, pgerr.InvalidColumnReference, "an aggregate with DISTINCT must have at least one argument")
+		return s.errorf(f.Location, pgerr.InvalidColumnReference,
+			"an aggregate with DISTINCT must have at least one argument")
 	}
 	for i := range n {
 		if err := s.sortable(agg.Args[i].Type(), location(f.Args[min(i, len(f.Args)-1)]), "equality"); err != nil {
@@ -156,14 +165,16 @@ func (s *scope) aggDistinct(f *pg_query.FuncCall, agg *query.Agg, n int) error {
 	return nil
 }
 
-// placeAggregate finds the query level that an aggregate belongs to and tells whether it may stand there (check_agglevels_and_constraints).
+// placeAggregate finds the query level of an aggregate, and returns an error if an aggregate is not
+// allowed there (check_agglevels_and_constraints).
 func (s *scope) placeAggregate(agg *query.Agg, loc int32) (query.Expr, error) {
 	level, nested, window := aggLevel(agg)
 	if nested != nil {
 		return nil, pgerr.New(pgerr.GroupingError, "aggregate function calls cannot be nested").At(nested.Pos)
 	}
 	if window != nil {
-		return nil, s.errorf(s.locs.of(window), pgerr.GroupingError, "aggregate function calls cannot contain window function calls")
+		return nil, s.errorf(s.locs.of(window), pgerr.GroupingError,
+			"aggregate function calls cannot contain window function calls")
 	}
 	for _, a := range agg.Args {
 		if returnsSet(a) {
@@ -184,7 +195,7 @@ func (s *scope) noAggSet(loc int32) error {
 		WithHint("You might be able to move the set-returning function into a LATERAL FROM item.")
 }
 
-// noAggregates gives the message for a place where aggregates are not allowed, "" where they are.
+// noAggregates returns the message for a place where aggregates are not allowed, else "".
 func noAggregates(p place) string {
 	switch p {
 	case inSelect, inOther, inHaving, inOrderBy, inDistinctOn, inWindowPartition, inWindowOrder, inInsert:
@@ -213,7 +224,8 @@ func noAggregates(p place) string {
 	return "aggregate functions are not allowed in " + placeNames[p]
 }
 
-// aggLevel gives the lowest query level that an aggregate's arguments name variables of, and whether calls that may not be inside are.
+// aggLevel returns the innermost query level whose variables an aggregate's arguments use, and
+// calls in them that must not be nested in an aggregate.
 func aggLevel(agg *query.Agg) (level int, nested *query.Agg, window query.Expr) {
 	low := -1
 	visit := func(up int) {
@@ -254,7 +266,8 @@ func aggLevel(agg *query.Agg) (level int, nested *query.Agg, window query.Expr) 
 	return low, aggs[low], window
 }
 
-// walkLevels calls f with every expression in e and in the subqueries in it; depth counts the subqueries around.
+// walkLevels calls f with every expression in e, including those in subqueries; depth is the number
+// of subqueries around the expression.
 func walkLevels(e query.Expr, depth int, f func(x query.Expr, depth int)) {
 	if e == nil {
 		return
@@ -268,7 +281,7 @@ func walkLevels(e query.Expr, depth int, f func(x query.Expr, depth int)) {
 	})
 }
 
-// hasOwnVars tells whether e names a variable of its own query level.
+// hasOwnVars reports whether e uses a variable of its own query level.
 func hasOwnVars(e query.Expr) bool {
 	found := false
 	walkLevels(e, 0, func(x query.Expr, depth int) {

@@ -10,7 +10,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// arbiters finds the unique constraints and indexes that ON CONFLICT is about: all of them where it names none.
+// arbiters finds the unique constraints and indexes of ON CONFLICT: all of the table's if it names
+// none.
 func (s *scope) arbiters(oc *query.OnConflict, in *pg_query.InferClause, exprs *tableExprs) error {
 	t := s.q.Rels[s.q.Result].Table
 	switch {
@@ -31,13 +32,14 @@ func (s *scope) arbiters(oc *query.OnConflict, in *pg_query.InferClause, exprs *
 	return s.inferred(oc, t, in, exprs)
 }
 
-// immediate refuses the index of a constraint that can be deferred.
+// immediate returns an error for the index of a constraint that can be deferred.
 func (s *scope) immediate(t *catalog.Table, x *catalog.Index) error {
 	k := t.ConstraintOf(x.OID)
 	if k == nil || !k.Deferrable {
 		return nil
 	}
-	e := pgerr.New(pgerr.ObjectNotInPrerequisiteState, "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters")
+	e := pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+		"ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters")
 	e.Schema, e.Table, e.Constraint = s.q.Rels[s.q.Result].SchemaName, t.Name, k.Name
 	return e
 }
@@ -57,7 +59,7 @@ func (s *scope) namedArbiter(oc *query.OnConflict, t *catalog.Table, name string
 	return s.immediate(t, t.Index(c.Index))
 }
 
-// inferred finds them by their columns, expressions and predicate.
+// inferred finds the unique indexes by their columns, expressions and predicate.
 func (s *scope) inferred(oc *query.OnConflict, t *catalog.Table, in *pg_query.InferClause, exprs *tableExprs) error {
 	columns, keys, err := s.inferredKeys(t, in)
 	if err != nil {
@@ -89,12 +91,14 @@ func (s *scope) inferred(oc *query.OnConflict, t *catalog.Table, in *pg_query.In
 		oc.Indexes = append(oc.Indexes, x.Def.OID)
 	}
 	if !oc.Primary && len(oc.Indexes) == 0 {
-		return pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
+		return pgerr.New(pgerr.InvalidColumnReference,
+			"there is no unique or exclusion constraint matching the ON CONFLICT specification")
 	}
 	return nil
 }
 
-func (s *scope) inferredKeys(t *catalog.Table, in *pg_query.InferClause) (columns []int16, keys []query.Expr, err error) {
+func (s *scope) inferredKeys(t *catalog.Table,
+	in *pg_query.InferClause) (columns []int16, keys []query.Expr, err error) {
 	for _, n := range in.IndexElems {
 		el := n.GetIndexElem()
 		if el.Name != "" {
@@ -121,7 +125,8 @@ func (s *scope) inferredKeys(t *catalog.Table, in *pg_query.InferClause) (column
 	return columns, keys, nil
 }
 
-// infers tells whether a unique index has just these columns and expressions, and its predicate follows from where.
+// infers reports whether a unique index has exactly these columns and expressions, and where
+// implies its predicate.
 func (s *scope) infers(x query.Index, columns []int16, keys []query.Expr, where query.Expr) bool {
 	if !x.Def.Unique || x.Def.State != catalog.IndexPublic {
 		return false
@@ -143,7 +148,8 @@ func (s *scope) infers(x query.Index, columns []int16, keys []query.Expr, where 
 		}
 		return true
 	}
-	return sameColumns(own, columns) && within(exprs, keys) && within(keys, exprs) && within(members(s.ofTarget(x.Where)), members(where))
+	return sameColumns(own, columns) && within(exprs, keys) && within(keys, exprs) &&
+		within(members(s.ofTarget(x.Where)), members(where))
 }
 
 // members splits a condition at its ANDs.
@@ -162,7 +168,7 @@ func members(e query.Expr) []query.Expr {
 	return out
 }
 
-// sameColumns compares two sets of columns.
+// sameColumns reports whether two sets of columns are equal.
 func sameColumns(a, b []int16) bool {
 	within := func(x, y []int16) bool {
 		for _, n := range x {

@@ -6,19 +6,20 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// candidate is an overload that may be meant.
+// candidate is an overload that a call may refer to.
 type candidate struct {
-	args []types.OID // effective argument types: variadic ones expanded, defaults included, in the order given
+	// effective argument types in call order: variadic ones expanded, defaults included
+	args []types.OID
 	op   *pgcatalog.Operator
 	proc *query.Proc
 
-	variadic  int   // number of arguments that the variadic one takes, 0 is none
+	variadic  int   // number of arguments for the variadic parameter; 0 if none
 	defaults  int   // number of arguments taken from defaults
-	positions []int // of named notation: parameter number of each given argument
+	positions []int // of named notation: the parameter number of each argument
 }
 
-// selectCandidate is func_select_candidate: the one overload that fits best, nil where that is not decided. All candidates can take the
-// input types implicitly.
+// selectCandidate is func_select_candidate: it returns the best overload, nil if the choice is
+// ambiguous. All candidates accept the input types implicitly.
 func selectCandidate(input []types.OID, list []candidate) *candidate {
 	base := make([]types.OID, len(input))
 	unknowns := 0
@@ -50,7 +51,8 @@ func selectCandidate(input []types.OID, list []candidate) *candidate {
 	return allOneType(base, list)
 }
 
-// mostMatches keeps the candidates for which match is true of the most known arguments.
+// mostMatches returns the candidates for which match is true for the largest number of known
+// arguments.
 func mostMatches(list []candidate, base []types.OID, match func(c *candidate, i int) bool) []candidate {
 	best := -1
 	var kept []candidate
@@ -71,7 +73,8 @@ func mostMatches(list []candidate, base []types.OID, match func(c *candidate, i 
 	return kept
 }
 
-// resolveUnknowns decides on a type category for each unknown argument, strings first, and keeps what accepts those.
+// resolveUnknowns chooses a type category for each unknown argument, preferring strings, and
+// returns the candidates that accept it.
 func resolveUnknowns(base []types.OID, list []candidate) []candidate {
 	categories := make([]byte, len(base))
 	hasPreferred := make([]bool, len(base))
@@ -122,7 +125,8 @@ func acceptsCategories(c *candidate, base []types.OID, categories []byte, hasPre
 	return true
 }
 
-// allOneType takes unknown arguments for the type that all known ones have, if exactly one candidate accepts that.
+// allOneType assumes that unknown arguments have the type of all known ones. It returns the
+// candidate that accepts this, if there is exactly one.
 func allOneType(base []types.OID, list []candidate) *candidate {
 	known := types.OID(types.Unknown)
 	for _, t := range base {

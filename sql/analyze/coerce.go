@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// pathway says how one type becomes another.
+// pathway is the way in which a type is converted to another.
 type pathway uint8
 
 const (
@@ -18,7 +18,8 @@ const (
 	pathIO
 )
 
-// findPath is PostgreSQL's find_coercion_pathway: how source becomes target, and by which function.
+// findPath is PostgreSQL's find_coercion_pathway: it returns how source is converted to target, and
+// by which function.
 func findPath(target, source types.OID, ctx coercion) (pathway, *query.Proc) {
 	source, target = baseType(source), baseType(target)
 	if source == target {
@@ -53,7 +54,8 @@ func findPath(target, source types.OID, ctx coercion) (pathway, *query.Proc) {
 	return noPath, nil
 }
 
-// canCoerce is can_coerce_type: whether values of the input types can be given where the targets are asked for.
+// canCoerce is can_coerce_type: it reports whether the input types can be coerced to the target
+// types.
 func canCoerce(input, target []types.OID, ctx coercion) bool {
 	generic := false
 	for i, t := range target {
@@ -78,7 +80,8 @@ func canCoerceOne(input, target types.OID, ctx coercion) bool {
 	return canCoerce([]types.OID{input}, []types.OID{target}, ctx)
 }
 
-// coerceTo is coerce_to_target_type: value and length coercion. It gives nil where there is no way.
+// coerceTo is coerce_to_target_type: value and length coercion. It returns nil if there is no
+// coercion.
 func (s *scope) coerceTo(e query.Expr, target types.OID, typmod int32, ctx coercion, loc int32) (query.Expr, error) {
 	if !canCoerceOne(e.Type(), target, ctx) {
 		return nil, nil
@@ -94,7 +97,8 @@ func (s *scope) coerceTo(e query.Expr, target types.OID, typmod int32, ctx coerc
 	return sized, err
 }
 
-// hideCast marks a cast as not written: it is the inner step of one to a type with a length. e was made here, nobody else has it.
+// hideCast marks a cast as implicit: it is the inner step of a cast to a type with a length. e is
+// not shared yet.
 func hideCast(e query.Expr) {
 	switch v := e.(type) {
 	case *query.Call:
@@ -108,7 +112,8 @@ func hideCast(e query.Expr) {
 	}
 }
 
-// coerce is coerce_type: e as a value of target. The caller knows that there is a way.
+// coerce is coerce_type: it returns e as a value of target. The caller has checked that there is a
+// coercion.
 func (s *scope) coerce(e query.Expr, target types.OID, typmod int32, ctx coercion, loc int32) (query.Expr, error) {
 	in := e.Type()
 	switch {
@@ -137,13 +142,15 @@ func (s *scope) coerce(e query.Expr, target types.OID, typmod int32, ctx coercio
 	path, fn := findPath(target, in, ctx)
 	switch path {
 	case noPath:
-		if in == types.Unknown { // a subquery's column that nothing has resolved
+		if in == types.Unknown { // a subquery's column whose type is unknown
 			return &query.CoerceIO{T: query.Of(target), Arg: e, Explicit: ctx == explicit}, nil
 		}
 		if in == types.Record || isComposite(target) {
-			return nil, pgerr.Unsupported("cast from %s to the row type %s is not supported", typeName(in), typeName(target)).At(s.pos(loc))
+			return nil, pgerr.Unsupported("cast from %s to the row type %s is not supported", typeName(in),
+				typeName(target)).At(s.pos(loc))
 		}
-		return nil, s.errorf(loc, pgerr.InternalError, "failed to find conversion function from %s to %s", typeName(in), typeName(target))
+		return nil, s.errorf(loc, pgerr.InternalError, "failed to find conversion function from %s to %s", typeName(in),
+			typeName(target))
 	case pathRelabel:
 		return &query.Relabel{T: query.Of(target), Arg: e, Cast: ctx.mark()}, nil
 	}
@@ -151,7 +158,8 @@ func (s *scope) coerce(e query.Expr, target types.OID, typmod int32, ctx coercio
 }
 
 // conversion is build_coercion_expression.
-func (s *scope) conversion(e query.Expr, path pathway, fn *query.Proc, target types.OID, typmod int32, ctx coercion, loc int32) (query.Expr, error) {
+func (s *scope) conversion(e query.Expr, path pathway, fn *query.Proc, target types.OID, typmod int32, ctx coercion,
+	loc int32) (query.Expr, error) {
 	switch path {
 	case pathFunc:
 		if err := s.checkImplemented(fn, loc); err != nil {
@@ -172,7 +180,8 @@ func (s *scope) conversion(e query.Expr, path pathway, fn *query.Proc, target ty
 }
 
 // arrayConversion casts every element, length included.
-func (s *scope) arrayConversion(e query.Expr, target types.OID, typmod int32, ctx coercion, loc int32) (query.Expr, error) {
+func (s *scope) arrayConversion(e query.Expr, target types.OID, typmod int32, ctx coercion,
+	loc int32) (query.Expr, error) {
 	se, te := elementOf(e.Type()), elementOf(target)
 	elem, err := s.coerceTo(&query.Element{T: query.T{OID: se, Mod: e.Typmod()}}, te, typmod, ctx, loc)
 	if err != nil {
@@ -187,8 +196,9 @@ func (s *scope) arrayConversion(e query.Expr, target types.OID, typmod int32, ct
 	return &query.ArrayCoerce{T: query.T{OID: target, Mod: elem.Typmod()}, Arg: e, Elem: elem}, nil
 }
 
-// coerceTypmod is coerce_type_typmod: applies the length where the type has a function for that.
-func (s *scope) coerceTypmod(e query.Expr, target types.OID, typmod int32, ctx coercion, loc int32) (query.Expr, error) {
+// coerceTypmod is coerce_type_typmod: it applies the length if the type has a function for it.
+func (s *scope) coerceTypmod(e query.Expr, target types.OID, typmod int32, ctx coercion,
+	loc int32) (query.Expr, error) {
 	if typmod < 0 || typmod == e.Typmod() {
 		return e, nil
 	}
@@ -219,7 +229,7 @@ func (s *scope) coerceTypmod(e query.Expr, target types.OID, typmod int32, ctx c
 	return r, nil
 }
 
-// coerceLiteral reads an untyped literal as a value of the target type.
+// coerceLiteral parses an untyped literal as a value of the target type.
 func (s *scope) coerceLiteral(c *query.Const, target types.OID, typmod int32, loc int32) (query.Expr, error) {
 	base := baseType(target)
 	out := &query.Const{T: query.Of(target), Pos: c.Pos}
@@ -227,16 +237,18 @@ func (s *scope) coerceLiteral(c *query.Const, target types.OID, typmod int32, lo
 		return out, nil
 	}
 	inputMod := int32(-1)
-	if base == types.Interval { // its fields change what the text means
+	if base == types.Interval { // its fields change the meaning of the text
 		inputMod = typmod
 	}
 	if !types.Readable(base) {
-		return nil, s.unsupported(loc, "type %s is not supported yet", pgcatalog.FormatType(base, -1)).WithHint("Use text or jsonb.")
+		return nil, s.unsupported(loc, "type %s is not supported yet", pgcatalog.FormatType(base, -1)).
+			WithHint("Use text or jsonb.")
 	}
 	text := c.Value.Str()
 	v, err := types.Input(base, inputMod, text, s.ctx.Env)
 	if err == nil && dependsOnClock(base, text) {
-		return &query.CoerceIO{T: query.Of(target), Arg: &query.Const{T: query.Of(types.Text), Value: c.Value, Pos: c.Pos}, Explicit: true}, nil
+		return &query.CoerceIO{T: query.Of(target), Arg: &query.Const{T: query.Of(types.Text), Value: c.Value,
+			Pos: c.Pos}, Explicit: true}, nil
 	}
 	if err != nil {
 		e := *pgerr.From(err)
@@ -252,7 +264,8 @@ func (s *scope) coerceLiteral(c *query.Const, target types.OID, typmod int32, lo
 	return out, nil
 }
 
-// coerceParam gives an untyped parameter the type that its context asks for (variable_coerce_param_hook).
+// coerceParam sets the type of an untyped parameter to the type that its context needs
+// (variable_coerce_param_hook).
 func (s *scope) coerceParam(p *query.Param, target types.OID, loc int32) (query.Expr, error) {
 	known := &s.params[p.N-1]
 	switch *known {
@@ -266,7 +279,7 @@ func (s *scope) coerceParam(p *query.Param, target types.OID, loc int32) (query.
 	return &query.Param{T: query.Of(target), N: p.N}, nil
 }
 
-// coerceBool makes e the boolean that a clause needs.
+// coerceBool coerces e to the boolean that a clause needs.
 func (s *scope) coerceBool(e query.Expr, clause string, loc int32) (query.Expr, error) {
 	if e.Type() != types.Bool {
 		r, err := s.coerceTo(e, types.Bool, -1, assignment, loc)
@@ -274,7 +287,8 @@ func (s *scope) coerceBool(e query.Expr, clause string, loc int32) (query.Expr, 
 			return nil, err
 		}
 		if r == nil {
-			return nil, s.errorf(loc, pgerr.DatatypeMismatch, "argument of %s must be type boolean, not type %s", clause, typeName(e.Type()))
+			return nil, s.errorf(loc, pgerr.DatatypeMismatch, "argument of %s must be type boolean, not type %s",
+				clause, typeName(e.Type()))
 		}
 		e = r
 	}
@@ -284,7 +298,7 @@ func (s *scope) coerceBool(e query.Expr, clause string, loc int32) (query.Expr, 
 	return e, nil
 }
 
-// coerceClause is coerce_to_specific_type: e as the type that a construct needs.
+// coerceClause is coerce_to_specific_type: it coerces e to the type that a construct needs.
 func (s *scope) coerceClause(e query.Expr, target types.OID, clause string, loc int32) (query.Expr, error) {
 	if e.Type() != target {
 		r, err := s.coerceTo(e, target, -1, assignment, loc)
@@ -292,7 +306,8 @@ func (s *scope) coerceClause(e query.Expr, target types.OID, clause string, loc 
 			return nil, err
 		}
 		if r == nil {
-			return nil, s.errorf(loc, pgerr.DatatypeMismatch, "argument of %s must be type %s, not type %s", clause, typeName(target), typeName(e.Type()))
+			return nil, s.errorf(loc, pgerr.DatatypeMismatch, "argument of %s must be type %s, not type %s", clause,
+				typeName(target), typeName(e.Type()))
 		}
 		e = r
 	}
@@ -302,13 +317,15 @@ func (s *scope) coerceClause(e query.Expr, target types.OID, clause string, loc 
 	return e, nil
 }
 
-// coerceCommon is coerce_to_common_type: e as the type that select_common_type has chosen for a list.
+// coerceCommon is coerce_to_common_type: it coerces e to the type that select_common_type has
+// chosen for a list.
 func (s *scope) coerceCommon(e query.Expr, target types.OID, context string, loc int32) (query.Expr, error) {
 	if e.Type() == target {
 		return e, nil
 	}
 	if !canCoerceOne(e.Type(), target, implicit) {
-		return nil, s.errorf(loc, pgerr.CannotCoerce, "%s could not convert type %s to %s", context, typeName(e.Type()), typeName(target))
+		return nil, s.errorf(loc, pgerr.CannotCoerce, "%s could not convert type %s to %s", context, typeName(e.Type()),
+			typeName(target))
 	}
 	return s.coerce(e, target, -1, implicit, loc)
 }

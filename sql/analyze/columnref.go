@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// columnRef is a name: a column, table.column, schema.table.column, or a table's whole row.
+// columnRef resolves a name: a column, table.column, schema.table.column, or a table's whole row.
 func (s *scope) columnRef(c *pg_query.ColumnRef) (query.Expr, error) {
 	e, err := s.resolveColumn(c)
 	if v, ok := e.(*query.Var); ok && err == nil {
@@ -37,11 +37,13 @@ func (s *scope) resolveColumn(c *pg_query.ColumnRef) (query.Expr, error) {
 		return s.qualifiedColumn(fields[0], fields[1], fields[2], c.Location)
 	case 4:
 		if db := s.databaseName(); fields[0] != db {
-			return nil, s.errorf(c.Location, pgerr.FeatureNotSupported, "cross-database references are not implemented: %s", strings.Join(fields, "."))
+			return nil, s.errorf(c.Location, pgerr.FeatureNotSupported,
+				"cross-database references are not implemented: %s", strings.Join(fields, "."))
 		}
 		return s.qualifiedColumn(fields[1], fields[2], fields[3], c.Location)
 	}
-	return nil, s.errorf(c.Location, pgerr.SyntaxError, "improper qualified name (too many dotted names): %s", strings.Join(fields, "."))
+	return nil, s.errorf(c.Location, pgerr.SyntaxError, "improper qualified name (too many dotted names): %s",
+		strings.Join(fields, "."))
 }
 
 func (s *scope) databaseName() string {
@@ -54,7 +56,7 @@ func (s *scope) databaseName() string {
 	return ""
 }
 
-// starRef is rel.* where one value is wanted: the whole row.
+// starRef resolves rel.* in a place that needs one value: the whole row.
 func (s *scope) starRef(c *pg_query.ColumnRef, fields []string) (query.Expr, error) {
 	if len(fields) == 0 {
 		return nil, s.errorf(c.Location, pgerr.SyntaxError, `row expansion via "*" is not supported here`)
@@ -107,7 +109,7 @@ func (s *scope) qualifiedColumn(schema, rel, name string, loc int32) (query.Expr
 	return nil, s.missingColumn(rel, name, loc)
 }
 
-// origin tells which table column an output column is.
+// origin returns the table column that an output column comes from.
 func (s *scope) origin(n *pg_query.Node, e query.Expr) (table uint32, att int16) {
 	v, ok := e.(*query.Var)
 	if !ok || v.Up != 0 || v.Col < 0 || n.GetColumnRef() == nil && n != nil {
@@ -116,7 +118,7 @@ func (s *scope) origin(n *pg_query.Node, e query.Expr) (table uint32, att int16)
 	return s.originOf(v)
 }
 
-// originOf looks through subqueries.
+// originOf returns the table column of a variable, also through subqueries.
 func (s *scope) originOf(v *query.Var) (table uint32, att int16) {
 	if v.Col < 0 || v.Up != 0 {
 		return 0, 0

@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// item is an expression with its place in the text, for messages.
+// item is an expression with its location in the text, for messages.
 type item struct {
 	expr query.Expr
 	loc  int32
@@ -20,8 +20,8 @@ func exprsOf(items []item) []query.Expr {
 	return out
 }
 
-// commonType is select_common_type: the type that all of items can become. context names the construct in messages; "" gives 0 where
-// there is none instead of an error.
+// commonType is select_common_type: it returns the type that all items can be coerced to. context
+// names the construct in messages; if it is "", the result is 0 instead of an error.
 func (s *scope) commonType(items []item, context string) (types.OID, error) {
 	first := items[0].expr.Type()
 	if same(items, first) && first != types.Unknown {
@@ -43,7 +43,8 @@ func (s *scope) commonType(items []item, context string) (types.OID, error) {
 			if context == "" {
 				return 0, nil
 			}
-			return 0, s.errorf(it.loc, pgerr.DatatypeMismatch, "%s types %s and %s cannot be matched", context, typeName(best), typeName(t))
+			return 0, s.errorf(it.loc, pgerr.DatatypeMismatch, "%s types %s and %s cannot be matched", context,
+				typeName(best), typeName(t))
 		case !bestPreferred && canCoerceOne(best, t, implicit) && !canCoerceOne(t, best, implicit):
 			best, bestCategory, bestPreferred = t, c, preferred(categoryInvalid, t)
 		}
@@ -63,7 +64,8 @@ func same(items []item, t types.OID) bool {
 	return true
 }
 
-// commonTypeOf is select_common_type_from_oids without expressions; ok is false where there is none.
+// commonTypeOf is select_common_type_from_oids without expressions; ok is false if there is no
+// common type.
 func commonTypeOf(oids []types.OID) (types.OID, bool) {
 	best := oids[0]
 	allSame := best != types.Unknown

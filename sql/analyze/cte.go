@@ -8,19 +8,20 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// cteEntry is a WITH query that can be named.
+// cteEntry is a WITH query that can be referred to.
 type cteEntry struct {
 	name string
 	cte  *query.CTE
-	open bool // being analysed: only a recursive reference may name it
-	self bool // it has referred to itself
-	// notYet says why a reference is not possible now, "" where it is.
+	open bool // being analyzed: only a recursive reference is allowed
+	self bool // it refers to itself
+	// notYet is the reason why a reference is not allowed at this point, "" if it is allowed.
 	notYet string
 	form   bool  // notYet is about the whole query
 	loc    int32 // of the WITH query
 }
 
-// with analyses WITH. Each query sees those before it; under RECURSIVE also itself.
+// with analyzes WITH. Each query can refer to the previous ones, and under RECURSIVE also to
+// itself.
 func (s *scope) with(w *pg_query.WithClause) error {
 	if w == nil {
 		return nil
@@ -29,12 +30,14 @@ func (s *scope) with(w *pg_query.WithClause) error {
 		c := n.GetCommonTableExpr()
 		for _, other := range w.Ctes[:i] {
 			if other.GetCommonTableExpr().Ctename == c.Ctename {
-				return s.errorf(c.Location, pgerr.DuplicateAlias, "WITH query name %q specified more than once", c.Ctename)
+				return s.errorf(c.Location, pgerr.DuplicateAlias, "WITH query name %q specified more than once",
+					c.Ctename)
 			}
 		}
 		if c.SearchClause != nil || c.CycleClause != nil {
 			return s.unsupported(c.Location, "SEARCH and CYCLE clauses are not supported yet").
-				WithHint("Carry an array of the keys of the path in the recursive query: order by it, or stop at a key that it has.")
+				WithHint("Carry an array of the keys of the path in the recursive query: order by it, or stop at a " +
+					"key that it has.")
 		}
 		s.future = w.Ctes[i:]
 		if err := s.withQuery(c, w.Recursive); err != nil {
@@ -51,7 +54,8 @@ func (s *scope) withQuery(c *pg_query.CommonTableExpr, recursive bool) error {
 	inner := s.child()
 	sel := c.Ctequery.GetSelectStmt()
 	if sel == nil && s.parent != nil {
-		return s.errorf(c.Location, pgerr.FeatureNotSupported, "WITH clause containing a data-modifying statement must be at the top level")
+		return s.errorf(c.Location, pgerr.FeatureNotSupported,
+			"WITH clause containing a data-modifying statement must be at the top level")
 	}
 	if recursive {
 		s.ctes = append(s.ctes, entry)
@@ -96,7 +100,8 @@ func materialized(m pg_query.CTEMaterialize) byte {
 func nameCTEColumns(columns []query.Column, c *pg_query.CommonTableExpr) *pgerr.Error {
 	names := nodeStrings(c.Aliascolnames)
 	if len(names) > len(columns) {
-		return pgerr.New(pgerr.InvalidColumnReference, "WITH query %q has %d columns available but %d columns specified", c.Ctename, len(columns), len(names))
+		return pgerr.New(pgerr.InvalidColumnReference,
+			"WITH query %q has %d columns available but %d columns specified", c.Ctename, len(columns), len(names))
 	}
 	for i, n := range names {
 		columns[i].Name = n
@@ -104,10 +109,12 @@ func nameCTEColumns(columns []query.Column, c *pg_query.CommonTableExpr) *pgerr.
 	return nil
 }
 
-// recursiveQuery analyses a query that may name itself: non-recursive-term UNION [ALL] recursive-term.
+// recursiveQuery analyzes a query that may refer to itself: non-recursive-term UNION [ALL]
+// recursive-term.
 func (s *scope) recursiveQuery(sel *pg_query.SelectStmt, c *pg_query.CommonTableExpr, entry *cteEntry) error {
 	if sel.Op != pg_query.SetOperation_SETOP_UNION {
-		entry.form, entry.notYet = true, "recursive query %q does not have the form non-recursive-term UNION [ALL] recursive-term"
+		entry.form, entry.notYet = true,
+			"recursive query %q does not have the form non-recursive-term UNION [ALL] recursive-term"
 		return s.selectStmt(sel, true)
 	}
 	if err := s.with(sel.WithClause); err != nil {
@@ -154,11 +161,12 @@ func (s *scope) recursiveQuery(sel *pg_query.SelectStmt, c *pg_query.CommonTable
 
 func (s *scope) recursiveType(c *query.CTE, i int, have, want types.OID, sel *pg_query.SelectStmt) error {
 	return s.errorf(targetLocation(sel.Larg, i), pgerr.DatatypeMismatch,
-		"recursive query %q column %d has type %s in non-recursive term but type %s overall", c.Name, i+1, typeName(have), typeName(want)).
+		"recursive query %q column %d has type %s in non-recursive term but type %s overall", c.Name, i+1,
+		typeName(have), typeName(want)).
 		WithHint("Cast the output of the non-recursive term to the correct type.")
 }
 
-// checkRecursion refuses recursive terms that cannot be run step by step.
+// checkRecursion refuses recursive terms that cannot be evaluated step by step.
 func (s *scope) checkRecursion(entry *cteEntry) error {
 	step := s.q.SetOp.Right
 	fail := func(format string) error {
@@ -166,7 +174,8 @@ func (s *scope) checkRecursion(entry *cteEntry) error {
 	}
 	switch {
 	case step.HasAggs && refersTo(step, entry.cte):
-		return pgerr.New(pgerr.InvalidRecursion, "aggregate functions are not allowed in a recursive query's recursive term").At(firstAggregate(step))
+		return pgerr.New(pgerr.InvalidRecursion,
+			"aggregate functions are not allowed in a recursive query's recursive term").At(firstAggregate(step))
 	case countRefs(step, entry.cte) > 1:
 		return fail("recursive reference to query %q must not appear more than once")
 	case step.SetOp != nil && refersTo(step.SetOp.Right, entry.cte) && step.SetOp.Kind == query.Except:
@@ -180,7 +189,7 @@ func (s *scope) checkRecursion(entry *cteEntry) error {
 	return nil
 }
 
-// firstAggregate gives the position of an aggregate of q's own.
+// firstAggregate returns the location of the first aggregate of q's own level.
 func firstAggregate(q *query.Query) int {
 	pos := 0
 	query.WalkQuery(q, func(e query.Expr, depth int) {
@@ -193,7 +202,7 @@ func firstAggregate(q *query.Query) int {
 
 func refersTo(q *query.Query, c *query.CTE) bool { return countRefs(q, c) > 0 }
 
-// countRefs counts the references to a WITH query in q and the queries in it.
+// countRefs returns the number of references to a WITH query in q and its subqueries.
 func countRefs(q *query.Query, c *query.CTE) int {
 	if q == nil {
 		return 0
@@ -219,7 +228,7 @@ func countRefs(q *query.Query, c *query.CTE) int {
 	return n
 }
 
-// outerReference tells whether the WITH query stands on the nullable side of an outer join.
+// outerReference reports whether the WITH query is on the nullable side of an outer join.
 func outerReference(q *query.Query, c *query.CTE) bool {
 	var visit func(f query.From, nullable bool) bool
 	visit = func(f query.From, nullable bool) bool {
@@ -253,7 +262,8 @@ func (s *scope) lookupCTE(name string) (*cteEntry, int) {
 	return nil, 0
 }
 
-// isFutureCTE tells whether a name is that of a WITH query that cannot be named yet.
+// isFutureCTE reports whether a name is that of a later WITH query, which cannot be referred to
+// yet.
 func (s *scope) isFutureCTE(name string) bool {
 	for level := s; level != nil; level = level.parent {
 		for _, n := range level.future {
@@ -265,7 +275,7 @@ func (s *scope) isFutureCTE(name string) bool {
 	return false
 }
 
-// cteItem is a WITH query in FROM.
+// cteItem is a reference to a WITH query in FROM.
 func (s *scope) cteItem(c *cteEntry, up int, rv *pg_query.RangeVar) (*nameItem, error) {
 	if c.open {
 		if c.notYet != "" {
@@ -278,10 +288,12 @@ func (s *scope) cteItem(c *cteEntry, up int, rv *pg_query.RangeVar) (*nameItem, 
 		c.self, c.cte.Recursive = true, true
 	}
 	if q := c.cte.Query; q != nil && q.Command != query.Select && !q.Returning {
-		return nil, s.errorf(rv.Location, pgerr.FeatureNotSupported, "WITH query %q does not have a RETURNING clause", c.name)
+		return nil, s.errorf(rv.Location, pgerr.FeatureNotSupported, "WITH query %q does not have a RETURNING clause",
+			c.name)
 	}
 	c.cte.Refs++
-	rel := &query.Rel{Kind: query.RelCTE, CTE: c.cte, CTELevels: up, Columns: append([]query.Column(nil), c.cte.Columns...)}
+	rel := &query.Rel{Kind: query.RelCTE, CTE: c.cte, CTELevels: up,
+		Columns: append([]query.Column(nil), c.cte.Columns...)}
 	if _, err := s.applyAlias(rel, rv.Alias, rv.Relname); err != nil {
 		return nil, err
 	}

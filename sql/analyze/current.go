@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// whereCurrent is WHERE CURRENT OF cursor: the target's key is that of the row that the cursor is on.
+// whereCurrent is WHERE CURRENT OF cursor: the target's key equals that of the cursor's current
+// row.
 func (s *scope) whereCurrent(c *pg_query.CurrentOfExpr) error {
 	t := s.q.Rels[s.q.Result].Table
 	columns := keyColumns(t)
@@ -37,8 +38,8 @@ func tableColumn(t *catalog.Table, rel, i int) *query.Var {
 	return &query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: rel, Col: i, Name: c.Name}
 }
 
-// keyColumns gives the positions of the primary key's columns; of a table that has none, its storage key takes their place, by which a row is found by
-// reading the table.
+// keyColumns returns the positions of the primary key's columns. For a table without primary key it
+// returns the position of its storage key; the row is then found by scanning the table.
 func keyColumns(t *catalog.Table) []int {
 	pk := t.PrimaryKey()
 	if pk == nil {
@@ -55,17 +56,20 @@ func keyColumns(t *catalog.Table) []int {
 	return out
 }
 
-// CursorKey says where the rows of a cursor have the primary key of a table, behind what the client sees.
+// CursorKey is the position, in the rows of a cursor, of a table's primary key. It is behind the
+// columns that the client sees.
 type CursorKey struct {
 	Table   catalog.OID
-	First   int // column of the row
+	First   int // first column of the key
 	Columns int
 }
 
-// CursorKeys adds the primary keys of tables to what q, the query of a cursor, gives, for UPDATE and DELETE ... WHERE CURRENT OF: of those that it locks, else of
-// the only one that it reads. Where a row of q does not stand for one of a table it adds nothing.
+// CursorKeys adds the primary keys of tables to the columns of q, the query of a cursor, for UPDATE
+// and DELETE ... WHERE CURRENT OF: the keys of the tables that it locks, else of the only table
+// that it reads. It adds nothing if a row of q is not a row of one table.
 func CursorKeys(q *query.Query) []CursorKey {
-	if q.Command != query.Select || q.SetOp != nil || q.Values != nil || q.HasAggs || q.GroupBy != nil || q.GroupingSets != nil || q.Having != nil || q.HasWindow ||
+	if q.Command != query.Select || q.SetOp != nil || q.Values != nil || q.HasAggs || q.GroupBy != nil ||
+		q.GroupingSets != nil || q.Having != nil || q.HasWindow ||
 		q.HasSRFs || q.Distinct {
 		return nil
 	}
@@ -101,7 +105,7 @@ func cursorTables(q *query.Query) []int {
 	return out
 }
 
-// insertTarget adds a column; sort keys are named by their places.
+// insertTarget inserts a column, and adjusts the positions of sort keys.
 func insertTarget(q *query.Query, at int, t query.Target) {
 	targets := append([]query.Target{}, q.Targets[:at]...)
 	q.Targets = append(append(targets, t), q.Targets[at:]...)

@@ -10,31 +10,33 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Deparse spells an expression on one line: what the catalog stores for constraints and defaults, and EXPLAIN shows.
+// Deparse returns the text of an expression on one line, as the catalog stores constraints and
+// defaults, and as EXPLAIN shows them.
 func Deparse(e query.Expr) string { return DeparseLine(e, nil) }
 
-// DeparseLine is Deparse with constants as env prints them: reg* ones by the names that it knows.
+// DeparseLine is Deparse with constants as env prints them: reg* constants by name.
 func DeparseLine(e query.Expr, env *types.Env) string {
 	d := &deparser{env: env}
 	d.expr(e, false)
 	return d.String()
 }
 
-// DeparseWith spells an expression as pg_get_expr does, with the names that env knows for reg* constants; pretty leaves out parentheses
-// that are not needed, as pg_get_expr(…, true) does.
+// DeparseWith returns the text of an expression as pg_get_expr does, with env's names for reg*
+// constants. If pretty is set, it leaves out parentheses that are not needed, as pg_get_expr(…,
+// true) does.
 func DeparseWith(e query.Expr, env *types.Env, pretty bool) string {
 	d := &deparser{env: env, pretty: pretty, lines: true}
 	d.expr(e, false)
 	return d.String()
 }
 
-// deparser follows ruleutils.c.
+// deparser works like ruleutils.c.
 type deparser struct {
 	strings.Builder
 	env    *types.Env
 	pretty bool
 	lines  bool // CASE takes several lines
-	indent int  // of those
+	indent int  // indentation of these lines
 }
 
 func (d *deparser) put(parts ...string) {
@@ -43,7 +45,7 @@ func (d *deparser) put(parts ...string) {
 	}
 }
 
-// open and close are parentheses that pretty text does without.
+// open and close write parentheses that pretty text leaves out.
 func (d *deparser) open() {
 	if !d.pretty {
 		d.WriteByte('(')
@@ -56,7 +58,7 @@ func (d *deparser) close() {
 	}
 }
 
-// nested spells an operand of parent, with parentheses where pretty text needs them.
+// nested writes an operand of parent, in parentheses if pretty text needs them.
 func (d *deparser) nested(e query.Expr, implicitCasts bool, parent query.Expr) {
 	if d.pretty && !simple(e, parent) {
 		d.WriteByte('(')
@@ -76,7 +78,7 @@ func (d *deparser) list(es []query.Expr) {
 	}
 }
 
-// expr spells e. implicitCasts tells whether casts that nobody wrote are shown.
+// expr writes e. If implicitCasts is set, implicit casts are written too.
 func (d *deparser) expr(e query.Expr, implicitCasts bool) {
 	switch v := e.(type) {
 	case nil:
@@ -100,7 +102,8 @@ func (d *deparser) expr(e query.Expr, implicitCasts bool) {
 	case *query.ArrayCoerce:
 		arg := v.Arg
 		if inner, ok := arg.(*query.ArrayCoerce); ok && inner.OID == v.OID && inner.Mod == -1 {
-			arg = inner.Arg // the length is a step of its own, but one cast in the text
+			// the length is a cast of its own in the tree, but part of the same cast in the text
+			arg = inner.Arg
 		}
 		d.castOrArg(v, arg, false, implicitCasts)
 	case *query.And:
@@ -117,7 +120,7 @@ func (d *deparser) expr(e query.Expr, implicitCasts bool) {
 	}
 }
 
-// quoteName quotes a column's name; names that plans make up stay as they are.
+// quoteName quotes a column's name; names that plans generate are not quoted.
 func quoteName(name string) string {
 	if strings.HasPrefix(name, "(") {
 		return name
@@ -136,7 +139,7 @@ func (d *deparser) logic(op string, args []query.Expr, parent query.Expr) {
 	d.close()
 }
 
-// castOrArg spells a cast, or only what is cast where nobody wrote the cast.
+// castOrArg writes a cast, or only its argument if the cast is implicit.
 func (d *deparser) castOrArg(e, arg query.Expr, implicit, implicitCasts bool) {
 	if implicit && !implicitCasts {
 		d.nested(arg, false, e)
@@ -156,7 +159,7 @@ func (d *deparser) cast(arg query.Expr, t types.OID, mod int32, parent query.Exp
 	d.put("::", castName(t, mod))
 }
 
-// constant spells a literal; label is -1 for never a type, 0 for a type where it is needed.
+// constant writes a literal. label is -1 to leave out the type, 0 to write it if it is needed.
 func (d *deparser) constant(c *query.Const, label int) {
 	name := castName(c.Type(), c.Typmod())
 	if c.Value.IsNull() {
@@ -195,7 +198,7 @@ func (d *deparser) constant(c *query.Const, label int) {
 	}
 }
 
-// call spells an operator, a cast by function or a function.
+// call writes an operator, a cast by function or a function call.
 func (d *deparser) call(c *query.Call, implicitCasts bool) {
 	switch {
 	case c.Op != "" && len(c.Args) == 2:
@@ -218,7 +221,7 @@ func (d *deparser) call(c *query.Call, implicitCasts bool) {
 	}
 }
 
-// args spells a function's arguments; what was packed into a variadic array comes apart again.
+// args writes a function's arguments; a variadic array is written as separate arguments.
 func (d *deparser) args(c *query.Call) {
 	args := c.Args
 	if c.Variadic && len(args) > 0 {
@@ -238,7 +241,8 @@ func (d *deparser) args(c *query.Call) {
 	d.list(args)
 }
 
-// castName spells a type so that a cast to it reads back as the same: character would mean character(1).
+// castName returns the name of a type so that a cast to it is read back as the same type: character
+// would mean character(1).
 func castName(t types.OID, mod int32) string {
 	if mod == -1 {
 		switch t {

@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// test spells tests and constructs with a syntax of their own.
+// test writes tests and constructs with their own syntax.
 func (d *deparser) test(e query.Expr) {
 	switch v := e.(type) {
 	case *query.NullTest:
@@ -79,7 +79,7 @@ func (d *deparser) suffixed(arg, parent query.Expr, suffix string) {
 	d.close()
 }
 
-// keyword begins a line of CASE, or goes on in the same one.
+// keyword starts a line of CASE, or continues the line.
 func (d *deparser) keyword(word string, first bool) {
 	switch {
 	case d.lines:
@@ -117,7 +117,7 @@ func (d *deparser) caseExpr(c *query.Case) {
 	d.keyword("END", false)
 }
 
-// whenValue spells what a simple CASE compares its operand with.
+// whenValue writes the value that a simple CASE compares its operand with.
 func (d *deparser) whenValue(cond query.Expr) {
 	if call, ok := cond.(*query.Call); ok && len(call.Args) == 2 {
 		d.expr(call.Args[1], false)
@@ -126,7 +126,8 @@ func (d *deparser) whenValue(cond query.Expr) {
 	d.expr(cond, false)
 }
 
-// subscripted spells what a subscript applies to. The grammar takes only a column or a field of one without parentheses.
+// subscripted writes the operand of a subscript. The grammar accepts only a column or a field of a
+// column without parentheses.
 func (d *deparser) subscripted(v *query.Subscript) {
 	switch v.Base.(type) {
 	case *query.Var, *query.Field:

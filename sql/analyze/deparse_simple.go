@@ -6,7 +6,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// simple is isSimpleNode: whether an operand of parent needs no parentheses in pretty text.
+// simple is isSimpleNode: it reports whether an operand of parent needs no parentheses in pretty
+// text.
 func simple(e, parent query.Expr) bool {
 	switch v := e.(type) {
 	case *query.Call:
@@ -48,19 +49,21 @@ func isLogic(e query.Expr) bool {
 	return false
 }
 
-// separates tells whether the syntax of e sets its operands apart: parentheses, commas, brackets, keywords.
+// separates reports whether the syntax of e separates its operands: by parentheses, commas,
+// brackets or keywords.
 func separates(e query.Expr) bool {
 	switch v := e.(type) {
 	case *query.Call:
 		return v.Op == "" && v.Cast == 0
-	case *query.Subscript, *query.Array, *query.Row, *query.Coalesce, *query.MinMax, *query.NullIf, *query.Agg, *query.Grouping,
+	case *query.Subscript, *query.Array, *query.Row, *query.Coalesce, *query.MinMax, *query.NullIf, *query.Agg,
+		*query.Grouping,
 		*query.WindowCall, *query.Case:
 		return true
 	}
 	return false
 }
 
-// simpleOperator knows the operators whose precedence ruleutils.c trusts.
+// simpleOperator is simple for the operators whose precedence ruleutils.c relies on.
 func simpleOperator(c *query.Call, parent query.Expr) bool {
 	p, ok := parent.(*query.Call)
 	if !ok || p.Op == "" {

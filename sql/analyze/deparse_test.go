@@ -14,7 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// writeChecks asks PostgreSQL how it spells constraints, plainly and pretty.
+// writeChecks asks PostgreSQL for the text of constraints, plain and pretty-printed.
 func writeChecks(t *testing.T, exprs []string) {
 	ctx := context.Background()
 	c, err := pgconn.Connect(ctx, *oracle)
@@ -25,7 +25,8 @@ func writeChecks(t *testing.T, exprs []string) {
 	var b strings.Builder
 	for _, e := range exprs {
 		text := fmt.Sprintf("BEGIN; ALTER TABLE items ADD CONSTRAINT deparsed CHECK (%s);"+
-			"SELECT pg_get_expr(conbin, conrelid) || '   ' || pg_get_expr(conbin, conrelid, true) FROM pg_constraint WHERE conname = 'deparsed'; ROLLBACK", e)
+			"SELECT pg_get_expr(conbin, conrelid) || '   ' || pg_get_expr(conbin, conrelid, true) FROM "+
+			"pg_constraint WHERE conname = 'deparsed'; ROLLBACK", e)
 		results, err := c.Exec(ctx, text).ReadAll()
 		if err != nil {
 			t.Fatalf("%s: %v", e, err)
@@ -37,7 +38,7 @@ func writeChecks(t *testing.T, exprs []string) {
 	}
 }
 
-// TestDeparse compares the text of constraints with what PostgreSQL stores, and reads it back.
+// TestDeparse compares the text of constraints with PostgreSQL's, and reads it back.
 func TestDeparse(t *testing.T) {
 	exprs := lines(t, "testdata/checks.sql")
 	if *oracle != "" {
@@ -53,10 +54,12 @@ func TestDeparse(t *testing.T) {
 			continue
 		}
 		plain := Deparse(e)
-		if got := strings.ReplaceAll(DeparseWith(e, nil, false)+"   "+DeparseWith(e, nil, true), "\n", `\n`); got != want[text] {
+		if got := strings.ReplaceAll(DeparseWith(e, nil, false)+"   "+DeparseWith(e, nil, true), "\n",
+			`\n`); got != want[text] {
 			t.Errorf("%s\n got      %s\n postgres %s", text, got, want[text])
 		}
-		// Reading it back settles: casts of array elements move into the array once, as in PostgreSQL.
+		// Reading it back changes it once: casts of array elements move into the array, as in
+		// PostgreSQL.
 		again := checkOf(t, ctx, plain, over)
 		if again == nil {
 			continue
@@ -90,10 +93,14 @@ func TestDefaults(t *testing.T) {
 		mod  int32
 		want string
 	}{
-		{"0", types.Numeric, 655366, "0"}, {"'x'", types.VarChar, 24, "'x'::character varying"}, {"now()", types.TimestampTZ, -1, "now()"},
-		{"'{}'", types.JSONB, -1, "'{}'::jsonb"}, {"1 + 1", types.Int8, -1, "(1 + 1)"}, {"true", types.Bool, -1, "true"},
-		{"'-1'", types.Int4, -1, "'-1'::integer"}, {"-1", types.Int4, -1, "'-1'::integer"}, {"current_timestamp", types.TimestampTZ, -1, "CURRENT_TIMESTAMP"},
-		{"NULL", types.Text, -1, "NULL::text"}, {"'{}'", types.TextArray, -1, "'{}'::text[]"}, {"1.5", types.Numeric, -1, "1.5"},
+		{"0", types.Numeric, 655366, "0"}, {"'x'", types.VarChar, 24, "'x'::character varying"},
+		{"now()", types.TimestampTZ, -1, "now()"},
+		{"'{}'", types.JSONB, -1, "'{}'::jsonb"}, {"1 + 1", types.Int8, -1, "(1 + 1)"},
+		{"true", types.Bool, -1, "true"},
+		{"'-1'", types.Int4, -1, "'-1'::integer"}, {"-1", types.Int4, -1, "'-1'::integer"},
+		{"current_timestamp", types.TimestampTZ, -1, "CURRENT_TIMESTAMP"},
+		{"NULL", types.Text, -1, "NULL::text"}, {"'{}'", types.TextArray, -1, "'{}'::text[]"},
+		{"1.5", types.Numeric, -1, "1.5"},
 	} {
 		src, err := ParseExpression(c.text)
 		if err != nil {
@@ -106,7 +113,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// FuzzStatement: analysis answers a query or an error, whatever the text.
+// FuzzStatement checks that analysis returns a query or an error for any text.
 func FuzzStatement(f *testing.F) {
 	raw, err := os.ReadFile("testdata/statements.sql")
 	if err != nil {

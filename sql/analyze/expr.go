@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// expr analyses an expression (transformExprRecurse). Its type may still be unknown.
+// expr analyzes an expression (transformExprRecurse). Its type may still be unknown.
 func (s *scope) expr(n *pg_query.Node) (query.Expr, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (s *scope) rareExpr(n *pg_query.Node) (query.Expr, error) {
 	return nil, s.unsupported(location(n), "%s is not supported yet", nodeLabel(kind)).WithHint("%s", nodeHint(kind))
 }
 
-// items analyses a list of expressions.
+// items analyzes a list of expressions.
 func (s *scope) items(nodes []*pg_query.Node) ([]item, error) {
 	out := make([]item, len(nodes))
 	for i, n := range nodes {
@@ -92,7 +92,7 @@ func (s *scope) items(nodes []*pg_query.Node) ([]item, error) {
 	return out, nil
 }
 
-// constant makes a Const of a literal (make_const).
+// constant returns the Const of a literal (make_const).
 func (s *scope) constant(c *pg_query.A_Const) (query.Expr, error) {
 	out := &query.Const{T: query.Of(types.Unknown), Pos: s.pos(c.Location)}
 	if c.Isnull {
@@ -119,7 +119,7 @@ func (s *scope) constant(c *pg_query.A_Const) (query.Expr, error) {
 	return out, nil
 }
 
-// number is an integer too large for int4, or a decimal fraction.
+// number reads an integer too large for int4, or a decimal fraction.
 func (s *scope) number(out *query.Const, text string) (query.Expr, error) {
 	digits := strings.ReplaceAll(text, "_", "")
 	if n, err := strconv.ParseInt(digits, 0, 64); err == nil && !isOctalLike(digits) {
@@ -143,10 +143,10 @@ func (s *scope) number(out *query.Const, text string) (query.Expr, error) {
 	return out, nil
 }
 
-// isOctalLike tells whether Go would read a decimal number with a leading zero as octal.
+// isOctalLike reports whether Go would read a decimal number with a leading zero as octal.
 func isOctalLike(s string) bool { return len(s) > 1 && s[0] == '0' && s[1] >= '0' && s[1] <= '9' }
 
-// placed adds a position to an error that has none.
+// placed adds a position to an error without position.
 func (s *scope) placed(err error, loc int32) error {
 	e := *pgerr.From(err)
 	if e.Position == 0 {
@@ -155,7 +155,7 @@ func (s *scope) placed(err error, loc int32) error {
 	return &e
 }
 
-// param is $n; its type may be decided by what follows.
+// param is $n; its type may be chosen by its context.
 func (s *scope) param(p *pg_query.ParamRef) (query.Expr, error) {
 	n := int(p.Number)
 	if n <= 0 || n > 65535 || s.noParams {
@@ -202,7 +202,8 @@ func (s *scope) typeCast(c *pg_query.TypeCast) (query.Expr, error) {
 		return nil, err
 	}
 	if e == nil {
-		return nil, s.errorf(loc, pgerr.CannotCoerce, "cannot cast type %s to %s", typeName(arg.Type()), typeName(target))
+		return nil, s.errorf(loc, pgerr.CannotCoerce, "cannot cast type %s to %s", typeName(arg.Type()),
+			typeName(target))
 	}
 	return e, nil
 }
@@ -242,10 +243,11 @@ func (s *scope) sqlValue(f *pg_query.SQLValueFunction) query.Expr {
 	return &query.SQLValue{T: query.T{OID: v.typ, Mod: typmod}, Name: v.name}
 }
 
-// collations that all mean comparison by bytes here.
-var collations = map[string]bool{"default": true, "C": true, "POSIX": true, "C.UTF-8": true, "C.utf8": true, "ucs_basic": true}
+// collations are the accepted collations. All compare by bytes.
+var collations = map[string]bool{"default": true, "C": true, "POSIX": true, "C.UTF-8": true, "C.utf8": true,
+	"ucs_basic": true}
 
-// collate accepts the collations that are what the server does anyway.
+// collate accepts collations that compare as the server does anyway.
 func (s *scope) collate(c *pg_query.CollateClause) (query.Expr, error) {
 	e, err := s.expr(c.Arg)
 	if err != nil {
@@ -267,5 +269,6 @@ func (s *scope) collate(c *pg_query.CollateClause) (query.Expr, error) {
 		return nil, s.unsupported(c.Location, "collation %q is not supported", strings.Join(name, ".")).
 			WithHint(`Text compares by bytes here; COLLATE "C" says the same.`)
 	}
-	return nil, s.errorf(c.Location, pgerr.UndefinedObject, `collation "%s" for encoding "UTF8" does not exist`, strings.Join(name, "."))
+	return nil, s.errorf(c.Location, pgerr.UndefinedObject, `collation "%s" for encoding "UTF8" does not exist`,
+		strings.Join(name, "."))
 }

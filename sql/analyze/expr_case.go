@@ -102,7 +102,7 @@ func (s *scope) coalesce(c *pg_query.CoalesceExpr) (query.Expr, error) {
 	return &query.Coalesce{T: query.T{OID: t, Mod: commonTypmod(args, t)}, Args: args}, nil
 }
 
-// commonArgs analyses arguments that have to be of one type.
+// commonArgs analyzes arguments that must have a common type.
 func (s *scope) commonArgs(nodes []*pg_query.Node, construct string) ([]query.Expr, types.OID, error) {
 	items, err := s.items(nodes)
 	if err != nil {
@@ -127,12 +127,13 @@ func (s *scope) minMax(m *pg_query.MinMaxExpr) (query.Expr, error) {
 		return nil, err
 	}
 	if pgcatalog.SortOpsOf(t) == nil {
-		return nil, s.errorf(m.Location, pgerr.UndefinedFunction, "could not identify a comparison function for type %s", typeName(t))
+		return nil, s.errorf(m.Location, pgerr.UndefinedFunction,
+			"could not identify a comparison function for type %s", typeName(t))
 	}
 	return &query.MinMax{T: query.T{OID: t, Mod: commonTypmod(args, t)}, Least: least, Args: args}, nil
 }
 
-// array is ARRAY[…]; target and elem are what a cast around asks for, 0 is none.
+// array is ARRAY[…]; target and elem are the types of a cast around it, 0 if none.
 func (s *scope) array(a *pg_query.A_ArrayExpr, target, elem types.OID, typmod int32) (query.Expr, error) {
 	out := &query.Array{}
 	items := make([]item, 0, len(a.Elements))
@@ -169,10 +170,12 @@ func (s *scope) array(a *pg_query.A_ArrayExpr, target, elem types.OID, typmod in
 		if out.Multi {
 			elemType, arrayType = elementOf(t), t
 			if elemType == 0 {
-				return nil, s.errorf(a.Location, pgerr.UndefinedObject, "could not find element type for data type %s", typeName(t))
+				return nil, s.errorf(a.Location, pgerr.UndefinedObject, "could not find element type for data type %s",
+					typeName(t))
 			}
 		} else if arrayType == 0 {
-			return nil, s.errorf(a.Location, pgerr.UndefinedObject, "could not find array type for data type %s", typeName(t))
+			return nil, s.errorf(a.Location, pgerr.UndefinedObject, "could not find array type for data type %s",
+				typeName(t))
 		}
 	}
 	want := elemType
@@ -199,12 +202,13 @@ func (s *scope) arrayElement(it item, want types.OID, typmod int32, hard bool) (
 		return nil, err
 	}
 	if e == nil {
-		return nil, s.errorf(it.loc, pgerr.CannotCoerce, "cannot cast type %s to %s", typeName(it.expr.Type()), typeName(want))
+		return nil, s.errorf(it.loc, pgerr.CannotCoerce, "cannot cast type %s to %s", typeName(it.expr.Type()),
+			typeName(want))
 	}
 	return e, nil
 }
 
-// arrayTypeOf gives the type of arrays of t; an array's arrays are of its own type.
+// arrayTypeOf returns the type of arrays of t; for an array type it is that type itself.
 func arrayTypeOf(t types.OID) types.OID {
 	if a := pgcatalog.ArrayOf(t); a != 0 {
 		return a

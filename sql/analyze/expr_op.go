@@ -8,11 +8,12 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// aExpr is an operator expression of any kind.
+// aExpr analyzes an operator expression of any kind.
 func (s *scope) aExpr(a *pg_query.A_Expr) (query.Expr, error) {
 	name := nodeStrings(a.Name)
 	switch a.Kind {
-	case pg_query.A_Expr_Kind_AEXPR_OP, pg_query.A_Expr_Kind_AEXPR_LIKE, pg_query.A_Expr_Kind_AEXPR_ILIKE, pg_query.A_Expr_Kind_AEXPR_SIMILAR:
+	case pg_query.A_Expr_Kind_AEXPR_OP, pg_query.A_Expr_Kind_AEXPR_LIKE, pg_query.A_Expr_Kind_AEXPR_ILIKE,
+		pg_query.A_Expr_Kind_AEXPR_SIMILAR:
 		return s.binary(name, a.Lexpr, a.Rexpr, a.Location)
 	case pg_query.A_Expr_Kind_AEXPR_OP_ANY, pg_query.A_Expr_Kind_AEXPR_OP_ALL:
 		left, right, err := s.pair(a.Lexpr, a.Rexpr)
@@ -38,7 +39,7 @@ func (s *scope) pair(l, r *pg_query.Node) (left, right query.Expr, err error) {
 	return left, right, err
 }
 
-// binary is left op right, rows and row subqueries included; left is nil for a prefix operator.
+// binary is left op right, also for rows and row subqueries; left is nil for a prefix operator.
 func (s *scope) binary(name []string, l, r *pg_query.Node, loc int32) (query.Expr, error) {
 	if r == nil {
 		return nil, s.errorf(loc, pgerr.SyntaxError, "postfix operators are not supported")
@@ -91,7 +92,8 @@ func (s *scope) rowOp(name []string, left, right []query.Expr, loc int32) (query
 		}
 		call := e.(*query.Call)
 		if call.Type() != types.Bool {
-			return nil, s.errorf(loc, pgerr.DatatypeMismatch, "row comparison operator must yield type boolean, not type %s", typeName(call.Type()))
+			return nil, s.errorf(loc, pgerr.DatatypeMismatch,
+				"row comparison operator must yield type boolean, not type %s", typeName(call.Type()))
 		}
 		calls[i] = call
 	}
@@ -115,7 +117,8 @@ func (s *scope) rowOp(name []string, left, right []query.Expr, loc int32) (query
 		WithHint("Row comparison operators must be associated with btree operator families.")
 }
 
-// rowOrder is a lexicographic comparison; per column it needs the strict operator and equality.
+// rowOrder is a lexicographic comparison; for each column it needs the strict operator and
+// equality.
 func (s *scope) rowOrder(op string, calls []*query.Call, loc int32) (query.Expr, error) {
 	out := &query.RowCompare{T: query.Of(types.Bool), Op: op}
 	for _, c := range calls {
@@ -209,7 +212,8 @@ func (s *scope) nullIf(a *pg_query.A_Expr) (query.Expr, error) {
 	return &query.NullIf{T: query.T{OID: l.Type(), Mod: l.Typmod()}, Equal: eq.Proc, Left: l, Right: eq.Args[1]}, nil
 }
 
-// in is [NOT] IN (list): an array comparison for what has no variables, one comparison each for the rest.
+// in is [NOT] IN (list): an array comparison for the values without variables, and one comparison
+// for each other value.
 func (s *scope) in(a *pg_query.A_Expr, name []string) (query.Expr, error) {
 	negated := name[len(name)-1] == "<>"
 	nodes := a.Rexpr.GetList().GetItems()
@@ -274,7 +278,7 @@ func (s *scope) inOne(name []string, left, right query.Expr, loc int32) (query.E
 	return s.coerceBool(e, "IN", loc)
 }
 
-// inArray compares with all values at once, if they have one type; nil where they have not.
+// inArray compares with all values at once if they have a common type, else it returns nil.
 func (s *scope) inArray(name []string, all bool, left item, values []item, loc int32) (query.Expr, error) {
 	t, err := s.commonType(append([]item{left}, values...), "")
 	if err != nil {
@@ -295,7 +299,7 @@ func (s *scope) inArray(name []string, all bool, left item, values []item, loc i
 	return s.arrayOp(name, all, left.expr, array, loc)
 }
 
-// between is [NOT] BETWEEN [SYMMETRIC], spelt out as PostgreSQL does.
+// between is [NOT] BETWEEN [SYMMETRIC], expanded into comparisons as in PostgreSQL.
 func (s *scope) between(a *pg_query.A_Expr) (query.Expr, error) {
 	bounds := a.Rexpr.GetList().GetItems()
 	if len(bounds) != 2 {
@@ -346,7 +350,9 @@ func (s *scope) between(a *pg_query.A_Expr) (query.Expr, error) {
 // boolExpr is AND, OR, NOT.
 func (s *scope) boolExpr(b *pg_query.BoolExpr) (query.Expr, error) {
 	name := map[pg_query.BoolExprType]string{
-		pg_query.BoolExprType_AND_EXPR: "AND", pg_query.BoolExprType_OR_EXPR: "OR", pg_query.BoolExprType_NOT_EXPR: "NOT",
+		pg_query.BoolExprType_AND_EXPR: "AND",
+		pg_query.BoolExprType_OR_EXPR:  "OR",
+		pg_query.BoolExprType_NOT_EXPR: "NOT",
 	}[b.Boolop]
 	args := make([]query.Expr, len(b.Args))
 	for i, n := range b.Args {
@@ -389,9 +395,12 @@ func (s *scope) booleanTest(b *pg_query.BooleanTest) (query.Expr, error) {
 		value byte
 		not   bool
 	}{
-		pg_query.BoolTestType_IS_TRUE: {"IS TRUE", 't', false}, pg_query.BoolTestType_IS_NOT_TRUE: {"IS NOT TRUE", 't', true},
-		pg_query.BoolTestType_IS_FALSE: {"IS FALSE", 'f', false}, pg_query.BoolTestType_IS_NOT_FALSE: {"IS NOT FALSE", 'f', true},
-		pg_query.BoolTestType_IS_UNKNOWN: {"IS UNKNOWN", 'u', false}, pg_query.BoolTestType_IS_NOT_UNKNOWN: {"IS NOT UNKNOWN", 'u', true},
+		pg_query.BoolTestType_IS_TRUE:        {"IS TRUE", 't', false},
+		pg_query.BoolTestType_IS_NOT_TRUE:    {"IS NOT TRUE", 't', true},
+		pg_query.BoolTestType_IS_FALSE:       {"IS FALSE", 'f', false},
+		pg_query.BoolTestType_IS_NOT_FALSE:   {"IS NOT FALSE", 'f', true},
+		pg_query.BoolTestType_IS_UNKNOWN:     {"IS UNKNOWN", 'u', false},
+		pg_query.BoolTestType_IS_NOT_UNKNOWN: {"IS NOT UNKNOWN", 'u', true},
 	}[b.Booltesttype]
 	if e, err = s.coerceBool(e, test.name, location(b.Arg)); err != nil {
 		return nil, err

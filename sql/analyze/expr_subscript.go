@@ -53,11 +53,12 @@ func (s *scope) subscript(e query.Expr, list []*pg_query.A_Indices, loc int32) (
 		return s.jsonbSubscript(e, list)
 	}
 	elem := elementOf(base)
-	if base == types.Name { // an array of bytes, counted from 0: pg_dump asks for typname[0]
+	if base == types.Name { // an array of bytes from 0: pg_dump asks for typname[0]
 		elem = types.CharInternal
 	}
 	if elem == 0 {
-		return nil, s.errorf(loc, pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", typeName(e.Type()))
+		return nil, s.errorf(loc, pgerr.DatatypeMismatch,
+			"cannot subscript type %s because it does not support subscripting", typeName(e.Type()))
 	}
 	out := &query.Subscript{T: query.T{OID: elem, Mod: e.Typmod()}, Base: e, Elem: elem}
 	for _, x := range list {
@@ -87,7 +88,8 @@ func (s *scope) subscript(e query.Expr, list []*pg_query.A_Indices, loc int32) (
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "slices of fixed-length arrays not implemented")
 	}
 	if len(out.Upper) > 6 {
-		return nil, s.errorf(loc, pgerr.ProgramLimitExceeded, "number of array dimensions (%d) exceeds the maximum allowed (%d)", len(out.Upper), 6)
+		return nil, s.errorf(loc, pgerr.ProgramLimitExceeded,
+			"number of array dimensions (%d) exceeds the maximum allowed (%d)", len(out.Upper), 6)
 	}
 	return out, nil
 }
@@ -110,7 +112,7 @@ func (s *scope) arraySubscript(n *pg_query.Node) (query.Expr, error) {
 	return r, nil
 }
 
-// jsonbSubscript takes text keys and integer positions.
+// jsonbSubscript accepts text keys and integer positions.
 func (s *scope) jsonbSubscript(e query.Expr, list []*pg_query.A_Indices) (query.Expr, error) {
 	out := &query.Subscript{T: query.Of(types.JSONB), Base: e, Elem: types.JSONB}
 	for _, x := range list {
@@ -135,7 +137,8 @@ func (s *scope) jsonbSubscript(e query.Expr, list []*pg_query.A_Indices) (query.
 				if asInt {
 					hint = "jsonb subscript must be coercible to only one type, integer or text."
 				}
-				return nil, s.errorf(loc, pgerr.DatatypeMismatch, "subscript type %s is not supported", typeName(t)).WithHint("%s", hint)
+				return nil, s.errorf(loc, pgerr.DatatypeMismatch, "subscript type %s is not supported", typeName(t)).
+					WithHint("%s", hint)
 			case asInt:
 				target = types.Int4
 			}
@@ -155,7 +158,8 @@ func (s *scope) field(e query.Expr, name string, loc int32) (query.Expr, error) 
 		if isComposite(e.Type()) {
 			return nil, s.errorf(loc, pgerr.UndefinedColumn, "could not identify column %q in record data type", name)
 		}
-		return nil, s.errorf(loc, pgerr.WrongObjectType, "column notation .%s applied to type %s, which is not a composite type", name, typeName(e.Type()))
+		return nil, s.errorf(loc, pgerr.WrongObjectType,
+			"column notation .%s applied to type %s, which is not a composite type", name, typeName(e.Type()))
 	}
 	for i, c := range columns {
 		if c.Name != name || c.Dropped {
@@ -172,8 +176,8 @@ func (s *scope) field(e query.Expr, name string, loc int32) (query.Expr, error) 
 	return nil, s.errorf(loc, pgerr.UndefinedColumn, "column %q not found in data type %s", name, typeName(e.Type()))
 }
 
-// rowColumns gives the columns of a row value, as far as the query tells, and expressions for them where they need not be taken out of
-// the value.
+// rowColumns returns the columns of a row value as far as they are known, and expressions for them
+// if they need not be extracted from the value.
 func (s *scope) rowColumns(e query.Expr) ([]query.Column, []query.Expr) {
 	switch v := e.(type) {
 	case *query.Row:
@@ -226,7 +230,7 @@ func (s *scope) wholeRowColumns(v *query.Var) ([]query.Column, []query.Expr) {
 	return columns, exprs
 }
 
-// recordVar looks through a subquery's column at the row it is made of.
+// recordVar returns the columns of a subquery's row-valued column.
 func (s *scope) recordVar(v *query.Var) []query.Column {
 	if v.OID != types.Record || v.Col < 0 {
 		return nil
@@ -249,7 +253,7 @@ func (s *scope) recordVar(v *query.Var) []query.Column {
 	return columns
 }
 
-// procColumns gives the OUT columns of a function that returns a record.
+// procColumns returns the OUT columns of a function that returns a record.
 func procColumns(c *query.Call) []query.Column {
 	p := c.Proc
 	if c.Columns != nil {
@@ -277,7 +281,7 @@ func procColumns(c *query.Call) []query.Column {
 	return out
 }
 
-// resolveOut gives the type that a polymorphic OUT argument has in a call.
+// resolveOut returns the type of a polymorphic OUT argument in a call.
 func resolveOut(t types.OID, c *query.Call) types.OID {
 	if !isPolymorphic(t) {
 		return t

@@ -17,7 +17,7 @@ func (s *scope) addRel(r *query.Rel) int {
 	return len(s.q.Rels) - 1
 }
 
-// fromClause analyses FROM (transformFromClause).
+// fromClause analyzes FROM (transformFromClause).
 func (s *scope) fromClause(nodes []*pg_query.Node) error {
 	for _, n := range nodes {
 		from, items, err := s.fromItem(n)
@@ -41,7 +41,7 @@ func setLateral(items []*nameItem, only, ok bool) {
 	}
 }
 
-// checkNames refuses two entries of one name (checkNameSpaceConflicts).
+// checkNames refuses two entries with the same name (checkNameSpaceConflicts).
 func (s *scope) checkNames(have, added []*nameItem) error {
 	for _, a := range have {
 		if !a.relVisible || a.alias == "" {
@@ -56,7 +56,7 @@ func (s *scope) checkNames(have, added []*nameItem) error {
 	return nil
 }
 
-// fromItem analyses one item and gives the names it brings in.
+// fromItem analyzes one item and returns the names that it adds.
 func (s *scope) fromItem(n *pg_query.Node) (query.From, []*nameItem, error) {
 	if err := s.enter(); err != nil {
 		return nil, nil, err
@@ -72,10 +72,12 @@ func (s *scope) fromItem(n *pg_query.Node) (query.From, []*nameItem, error) {
 	case *pg_query.Node_JoinExpr:
 		return s.join(v.JoinExpr)
 	case *pg_query.Node_RangeTableSample:
-		return nil, nil, s.unsupported(v.RangeTableSample.Location, "TABLESAMPLE is not supported yet").WithHint("%s", nodeHint("RangeTableSample"))
+		return nil, nil, s.unsupported(v.RangeTableSample.Location, "TABLESAMPLE is not supported yet").
+			WithHint("%s", nodeHint("RangeTableSample"))
 	}
 	kind := strings.TrimPrefix(typeOfNode(n), "*pg_query.Node_")
-	return nil, nil, s.unsupported(location(n), "%s in FROM is not supported yet", nodeLabel(kind)).WithHint("%s", nodeHint(kind))
+	return nil, nil, s.unsupported(location(n), "%s in FROM is not supported yet", nodeLabel(kind)).
+		WithHint("%s", nodeHint(kind))
 }
 
 func (s *scope) one(it *nameItem, err error) (query.From, []*nameItem, error) {
@@ -85,7 +87,7 @@ func (s *scope) one(it *nameItem, err error) (query.From, []*nameItem, error) {
 	return &query.FromRel{Rel: it.rel}, []*nameItem{it}, nil
 }
 
-// rangeVar is a table, a system view or a WITH query.
+// rangeVar is a table, a system view or a WITH query in FROM.
 func (s *scope) rangeVar(rv *pg_query.RangeVar) (*nameItem, error) {
 	if rv.Schemaname == "" {
 		if c, up := s.lookupCTE(rv.Relname); c != nil {
@@ -107,7 +109,8 @@ func (s *scope) rangeVar(rv *pg_query.RangeVar) (*nameItem, error) {
 	return it, nil
 }
 
-// applyAlias names a range table entry and its columns; it tells whether there was an alias.
+// applyAlias sets the names of a range table entry and its columns, and reports whether there is an
+// alias.
 func (s *scope) applyAlias(rel *query.Rel, alias *pg_query.Alias, name string) (bool, error) {
 	rel.Alias = name
 	if alias == nil {
@@ -130,15 +133,17 @@ func (s *scope) aliasColumns(columns []query.Column, alias *pg_query.Alias) erro
 		at++
 	}
 	if len(names) > at {
-		return pgerr.New(pgerr.InvalidColumnReference, "table %q has %d columns available but %d columns specified", alias.Aliasname, at, len(names))
+		return pgerr.New(pgerr.InvalidColumnReference, "table %q has %d columns available but %d columns specified",
+			alias.Aliasname, at, len(names))
 	}
 	return nil
 }
 
-// relation finds the table or system view that a name means.
+// relation finds the table or system view of a name.
 func (s *scope) relation(rv *pg_query.RangeVar) (*query.Rel, string, error) {
 	if rv.Catalogname != "" && rv.Catalogname != s.databaseName() {
-		return nil, "", s.errorf(rv.Location, pgerr.FeatureNotSupported, "cross-database references are not implemented: %q",
+		return nil, "", s.errorf(rv.Location, pgerr.FeatureNotSupported,
+			"cross-database references are not implemented: %q",
 			rv.Catalogname+"."+rv.Schemaname+"."+rv.Relname)
 	}
 	schemas := s.searchPath()
@@ -158,36 +163,41 @@ func (s *scope) relation(rv *pg_query.RangeVar) (*query.Rel, string, error) {
 		case t != nil && t.Kind == catalog.KindSequence && !s.ctx.Storage:
 			return sequenceRel(t, schema), schema, nil
 		case t != nil && t.Kind != catalog.KindTable && t.Kind != catalog.KindSequence && t.Kind != catalog.KindParts:
-			return nil, "", s.unsupported(rv.Location, "relation %q is not a table: views are not supported yet", rv.Relname)
+			return nil, "", s.unsupported(rv.Location, "relation %q is not a table: views are not supported yet",
+				rv.Relname)
 		case t != nil:
 			rel := &query.Rel{Kind: query.RelTable, Table: t, SchemaName: schema, Columns: columnsOfTable(t)}
 			var err error
 			rel.Indexes, err = s.indexesOf(t)
 			return rel, schema, err
 		case r != nil:
-			return &query.Rel{Kind: query.RelSystem, System: schema + "." + r.Name, SchemaName: schema, Columns: columnsOfSystem(r)}, schema, nil
+			return &query.Rel{Kind: query.RelSystem, System: schema + "." + r.Name, SchemaName: schema,
+				Columns: columnsOfSystem(r)}, schema, nil
 		}
 	}
 	e := s.errorf(rv.Location, pgerr.UndefinedTable, "relation %q does not exist", shown)
 	if rv.Schemaname == "" && s.isFutureCTE(rv.Relname) {
-		e = e.WithDetail("There is a WITH item named %q, but it cannot be referenced from this part of the query.", rv.Relname).
+		e = e.WithDetail("There is a WITH item named %q, but it cannot be referenced from this part of the query.",
+			rv.Relname).
 			WithHint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references.")
 	}
 	return nil, "", e
 }
 
-// SequencePrefix begins the name of what gives the row of a sequence, before its OID.
+// SequencePrefix is the prefix of the name of a sequence's row source; the OID follows.
 const SequencePrefix = "sequence "
 
-// sequenceRel is a sequence in FROM. Its row is given at the gateway, which knows what was given of the values that are stored as taken.
+// sequenceRel is a sequence in FROM. The gateway returns its row, because it knows which of the
+// reserved values nextval has returned.
 func sequenceRel(t *catalog.Table, schema string) *query.Rel {
 	return &query.Rel{
-		Kind: query.RelSystem, System: SequencePrefix + strconv.FormatUint(uint64(t.OID), 10), Table: t, SchemaName: schema,
-		Columns: columnsOfTable(t)[:catalog.SequenceShown],
+		Kind: query.RelSystem, System: SequencePrefix + strconv.FormatUint(uint64(t.OID), 10), Table: t,
+		SchemaName: schema,
+		Columns:    columnsOfTable(t)[:catalog.SequenceShown],
 	}
 }
 
-// searchPath is the effective path: pg_catalog comes first unless it is listed.
+// searchPath returns the effective path: pg_catalog is first unless it is listed.
 func (s *scope) searchPath() []string {
 	for _, p := range s.ctx.SearchPath {
 		if p == "pg_catalog" {
@@ -229,7 +239,7 @@ func (s *scope) rangeSubselect(rs *pg_query.RangeSubselect) (*nameItem, error) {
 	return it, nil
 }
 
-// targetColumns lists what a query gives as columns.
+// targetColumns returns the output columns of a query.
 func targetColumns(q *query.Query) []query.Column {
 	var out []query.Column
 	for _, t := range visible(q) {
@@ -238,7 +248,7 @@ func targetColumns(q *query.Query) []query.Column {
 	return out
 }
 
-// usesLevel tells whether a query refers to the level that is up levels out of it.
+// usesLevel reports whether a query refers to the query level that is up levels further out.
 func usesLevel(q *query.Query, up int) bool {
 	found := false
 	query.WalkQuery(q, func(x query.Expr, depth int) {

@@ -14,13 +14,14 @@ import (
 
 const maxArgs = 100
 
-// callArgs is what a call was given.
+// callArgs are the arguments of a call.
 type callArgs struct {
 	items []item
 	names []string // of the last len(names) arguments
 }
 
-// funcCall is f(…): a function, a cast written as a function, an aggregate or a window function (ParseFuncOrColumn).
+// funcCall is f(…): a function, a cast written as a function, an aggregate or a window function
+// (ParseFuncOrColumn).
 func (s *scope) funcCall(f *pg_query.FuncCall) (query.Expr, error) {
 	before := s.lastSRF
 	args, err := s.funcArgs(f)
@@ -39,7 +40,8 @@ func (s *scope) funcCall(f *pg_query.FuncCall) (query.Expr, error) {
 		}
 	}
 	if len(args.items) > maxArgs {
-		return nil, s.errorf(f.Location, pgerr.TooManyArguments, "cannot pass more than %d arguments to a function", maxArgs)
+		return nil, s.errorf(f.Location, pgerr.TooManyArguments, "cannot pass more than %d arguments to a function",
+			maxArgs)
 	}
 	name := nodeStrings(f.Funcname)
 	found, err := s.findFunction(name, args, f)
@@ -54,9 +56,11 @@ func (s *scope) funcCall(f *pg_query.FuncCall) (query.Expr, error) {
 	}
 	switch p := found.proc; {
 	case p.Kind == 'p':
-		return nil, s.errorf(f.Location, pgerr.WrongObjectType, "%s is a procedure", signature(name, args)).WithHint("To call a procedure, use CALL.")
+		return nil, s.errorf(f.Location, pgerr.WrongObjectType, "%s is a procedure", signature(name, args)).
+			WithHint("To call a procedure, use CALL.")
 	case p.Kind == 'w' && f.Over == nil:
-		return nil, s.errorf(f.Location, pgerr.WrongObjectType, "window function %s requires an OVER clause", name[len(name)-1])
+		return nil, s.errorf(f.Location, pgerr.WrongObjectType, "window function %s requires an OVER clause",
+			name[len(name)-1])
 	case p.Kind == 'f':
 		if err := s.plainOnly(f, name); err != nil {
 			return nil, err
@@ -74,12 +78,13 @@ func (s *scope) funcCall(f *pg_query.FuncCall) (query.Expr, error) {
 			return nil, err
 		}
 		s.lastSRF = call
-		s.q.HasSRFs = s.q.HasSRFs || s.place == inSelect || s.place == inOrderBy || s.place == inGroupBy || s.place == inDistinctOn || s.place == inReturning
+		s.q.HasSRFs = s.q.HasSRFs || s.place == inSelect || s.place == inOrderBy || s.place == inGroupBy ||
+			s.place == inDistinctOn || s.place == inReturning
 	}
 	return call, nil
 }
 
-// funcArgs analyses the arguments and separates the names of named notation.
+// funcArgs analyzes the arguments and separates the names of named notation.
 func (s *scope) funcArgs(f *pg_query.FuncCall) (callArgs, error) {
 	var a callArgs
 	for _, n := range f.Args {
@@ -102,7 +107,7 @@ func (s *scope) funcArgs(f *pg_query.FuncCall) (callArgs, error) {
 	return a, nil
 }
 
-// plainOnly refuses decorations that only aggregates and window functions have.
+// plainOnly refuses clauses that only aggregates and window functions have.
 func (s *scope) plainOnly(f *pg_query.FuncCall, name []string) error {
 	shown := strings.Join(name, ".")
 	fail := func(what, need string) error {
@@ -110,7 +115,8 @@ func (s *scope) plainOnly(f *pg_query.FuncCall, name []string) error {
 	}
 	switch {
 	case f.AggStar:
-		return s.errorf(f.Location, pgerr.WrongObjectType, "%s(*) specified, but %s is not an aggregate function", shown, shown)
+		return s.errorf(f.Location, pgerr.WrongObjectType, "%s(*) specified, but %s is not an aggregate function",
+			shown, shown)
 	case f.AggDistinct:
 		return fail("DISTINCT", "an aggregate function")
 	case f.AggWithinGroup:
@@ -125,7 +131,7 @@ func (s *scope) plainOnly(f *pg_query.FuncCall, name []string) error {
 	return nil
 }
 
-// found is what a function's name has turned out to mean.
+// found is the result of looking up a function's name.
 type found struct {
 	candidate
 	castTo types.OID
@@ -167,9 +173,12 @@ func (s *scope) findFunction(name []string, args callArgs, f *pg_query.FuncCall)
 	}
 	e := s.errorf(f.Location, pgerr.UndefinedFunction, "function %s does not exist", signature(name, args))
 	if len(f.AggOrder) > 1 && !f.AggWithinGroup {
-		return nil, e.WithHint("No aggregate function matches the given name and argument types. Perhaps you misplaced ORDER BY; ORDER BY must appear after all regular arguments of the aggregate.")
+		return nil, e.WithHint(
+			"No aggregate function matches the given name and argument types. Perhaps you misplaced ORDER BY; ORDER " +
+				"BY must appear after all regular arguments of the aggregate.")
 	}
-	return nil, e.WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
+	return nil, e.WithHint(
+		"No function matches the given name and argument types. You might need to add explicit type casts.")
 }
 
 // qualified splits a possibly qualified name; the schema must exist.
@@ -179,12 +188,14 @@ func (s *scope) qualified(name []string, loc int32) (schema, base string, err er
 		return "", name[0], nil
 	case 3:
 		if name[0] != s.databaseName() {
-			return "", "", s.errorf(loc, pgerr.FeatureNotSupported, "cross-database references are not implemented: %s", strings.Join(name, "."))
+			return "", "", s.errorf(loc, pgerr.FeatureNotSupported, "cross-database references are not implemented: %s",
+				strings.Join(name, "."))
 		}
 		name = name[1:]
 	case 2:
 	default:
-		return "", "", s.errorf(loc, pgerr.SyntaxError, "improper qualified name (too many dotted names): %s", strings.Join(name, "."))
+		return "", "", s.errorf(loc, pgerr.SyntaxError, "improper qualified name (too many dotted names): %s",
+			strings.Join(name, "."))
 	}
 	if !s.schemaExists(name[0]) {
 		return "", "", s.errorf(loc, pgerr.InvalidSchemaName, "schema %q does not exist", name[0])
@@ -204,7 +215,7 @@ func sameTypes(a, b []types.OID) bool {
 	return true
 }
 
-// castByName tells whether f(x) is a cast: f is a type that x's type becomes without a function.
+// castByName returns the type f if f(x) is a cast: x's type is converted to f without a function.
 func (s *scope) castByName(schema, name string, input types.OID) types.OID {
 	t := s.lookupType(schema, name)
 	if t == nil || t.Kind == 'p' {
@@ -225,7 +236,7 @@ func (s *scope) castByName(schema, name string, input types.OID) types.OID {
 	return 0
 }
 
-// signature spells a call for messages (funcname_signature_string).
+// signature returns a call's signature for messages (funcname_signature_string).
 func signature(name []string, args callArgs) string {
 	var b strings.Builder
 	b.WriteString(strings.Join(name, ".") + "(")
@@ -242,7 +253,7 @@ func signature(name []string, args callArgs) string {
 	return b.String() + ")"
 }
 
-// buildCall coerces the arguments, adds defaults and packs variadic ones.
+// buildCall coerces the arguments, adds defaults and packs variadic arguments.
 func (s *scope) buildCall(f *found, given callArgs, fc *pg_query.FuncCall) (*query.Call, error) {
 	p := f.proc
 	if err := s.checkImplemented(p, fc.Location); err != nil {
@@ -279,7 +290,7 @@ func (s *scope) buildCall(f *found, given callArgs, fc *pg_query.FuncCall) (*que
 	return call, nil
 }
 
-// packVariadic puts the last n arguments into an array.
+// packVariadic packs the last n arguments into an array.
 func (s *scope) packVariadic(args []query.Expr, n int) []query.Expr {
 	first := len(args) - n
 	elem := args[first].Type()
@@ -287,7 +298,8 @@ func (s *scope) packVariadic(args []query.Expr, n int) []query.Expr {
 	return append(append([]query.Expr(nil), args[:first]...), array)
 }
 
-// reorder puts arguments of named notation into the order of the parameters; missing ones are nil until addDefaults.
+// reorder puts arguments of named notation into the order of the parameters; missing ones are nil
+// until addDefaults.
 func reorder(args []query.Expr, declared []types.OID, positions []int, n int) ([]query.Expr, []types.OID) {
 	outArgs, outTypes := make([]query.Expr, n), make([]types.OID, n)
 	for i, at := range positions {
@@ -296,8 +308,9 @@ func reorder(args []query.Expr, declared []types.OID, positions []int, n int) ([
 	return outArgs, outTypes
 }
 
-// addDefaults analyses the defaults of the arguments that were not given.
-func (s *scope) addDefaults(p *query.Proc, args []query.Expr, declared []types.OID, loc int32) ([]query.Expr, []types.OID, error) {
+// addDefaults analyzes the defaults of missing arguments.
+func (s *scope) addDefaults(p *query.Proc, args []query.Expr, declared []types.OID,
+	loc int32) ([]query.Expr, []types.OID, error) {
 	n := len(p.ArgTypes)
 	outArgs, outTypes := make([]query.Expr, n), make([]types.OID, n)
 	copy(outArgs, args)
@@ -319,13 +332,14 @@ func (s *scope) addDefaults(p *query.Proc, args []query.Expr, declared []types.O
 	return outArgs, outTypes, nil
 }
 
-// catalogExpr analyses an expression of the system catalogs.
+// catalogExpr analyzes an expression of the system catalogs.
 func (s *scope) catalogExpr(text string, t types.OID) (query.Expr, error) {
 	stmts, err := parse.Parse("SELECT " + text)
 	if err != nil {
 		return nil, err
 	}
-	inner := &scope{state: &state{ctx: s.ctx, text: parse.Positions{Text: "SELECT " + text}, noParams: true, locs: locations{}}, q: &query.Query{}, place: inOther}
+	inner := &scope{state: &state{ctx: s.ctx, text: parse.Positions{Text: "SELECT " + text}, noParams: true,
+		locs: locations{}}, q: &query.Query{}, place: inOther}
 	e, err := inner.expr(stmts[0].Node.GetSelectStmt().TargetList[0].GetResTarget().Val)
 	if err != nil || isPolymorphic(t) {
 		return e, err
@@ -350,20 +364,24 @@ func (s *scope) checkSetPlace(loc int32, before *query.Call) error {
 	case inCheck:
 		return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in check constraints")
 	case inDefault:
-		return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in DEFAULT expressions")
+		return s.errorf(loc, pgerr.FeatureNotSupported,
+			"set-returning functions are not allowed in DEFAULT expressions")
 	case inGenerated:
-		return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in column generation expressions")
+		return s.errorf(loc, pgerr.FeatureNotSupported,
+			"set-returning functions are not allowed in column generation expressions")
 	case inIndexKey:
 		return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in index expressions")
 	case inIndexPredicate:
 		return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in index predicates")
 	case inTransform:
-		return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in transform expressions")
+		return s.errorf(loc, pgerr.FeatureNotSupported,
+			"set-returning functions are not allowed in transform expressions")
 	}
-	return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", placeNames[s.place])
+	return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s",
+		placeNames[s.place])
 }
 
-// schemaExists tells whether a schema can be named.
+// schemaExists reports whether a statement can refer to a schema.
 func (s *scope) schemaExists(name string) bool {
 	if _, ok := pgcatalog.NamespaceOID(name); ok && name != "public" {
 		return true

@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// candidates is FuncnameGetCandidates: the functions of a name that take the given number and names of arguments.
+// candidates is FuncnameGetCandidates: it returns the functions of a name that accept the given
+// number and names of arguments.
 func (s *scope) candidates(schema, name string, input []types.OID, names []string, expand bool) []candidate {
 	var out []candidate
 	for _, p := range pgcatalog.ProcsByName(name) {
@@ -31,7 +32,8 @@ func (s *scope) candidates(schema, name string, input []types.OID, names []strin
 	return out
 }
 
-// rank orders candidates with the same effective arguments: plain ones before those with defaults, those before variadic ones.
+// rank orders candidates with the same effective arguments: without defaults first, then with
+// defaults, then variadic.
 func rank(c candidate) int {
 	switch {
 	case c.variadic > 0:
@@ -42,7 +44,7 @@ func rank(c candidate) int {
 	return 0
 }
 
-// visible tells whether a name without or with schema can mean an object of a schema.
+// visible reports whether a name, qualified or not, can refer to an object of a schema.
 func (s *scope) visible(asked, schema string) bool {
 	if asked != "" {
 		return asked == schema
@@ -74,7 +76,7 @@ func candidateOf(p *query.Proc, n int, names []string, expand bool) (candidate, 
 	return c, false
 }
 
-// variadicElement is the declared type of one variadic argument.
+// variadicElement returns the declared type of one variadic argument.
 func variadicElement(p *query.Proc) types.OID { return p.Variadic }
 
 // namedCandidate matches named arguments (MatchNamedCall).
@@ -112,7 +114,7 @@ func namedCandidate(c candidate, n int, names []string) (candidate, bool) {
 	return c, true
 }
 
-// inputNames lists the names of a function's input arguments.
+// inputNames returns the names of a function's input arguments.
 func inputNames(p *query.Proc) []string {
 	if p.ArgModes == "" {
 		return p.ArgNames

@@ -19,9 +19,11 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-var oracle = flag.String("oracle", "", "connection string of a PostgreSQL 15 with an empty database: rewrites what it answers")
+var oracle = flag.String("oracle", "",
+	"connection string of a PostgreSQL 15 with an empty database: rewrites what it answers")
 
-// answer is what analysis says of a statement: the types of parameters and columns, or an error.
+// answerOf returns the result of analyzing a statement: the types of parameters and columns, or an
+// error.
 func answerOf(ctx *Context, text string) string {
 	stmts, err := parse.Parse(text)
 	if err != nil {
@@ -65,12 +67,13 @@ func describeError(err error) string {
 	return s
 }
 
-// postgresAnswer asks PostgreSQL by preparing the statement.
+// postgresAnswer returns PostgreSQL's result of preparing the statement.
 func postgresAnswer(t *testing.T, c *pgconn.PgConn, text string) string {
 	d, err := c.Prepare(context.Background(), "", text, nil)
 	var pe *pgconn.PgError
 	if errors.As(err, &pe) {
-		return describeError(&pgerr.Error{Code: pe.Code, Message: pe.Message, Position: int(pe.Position), Detail: pe.Detail, Hint: pe.Hint})
+		return describeError(&pgerr.Error{Code: pe.Code, Message: pe.Message, Position: int(pe.Position),
+			Detail: pe.Detail, Hint: pe.Hint})
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
@@ -83,8 +86,9 @@ func postgresAnswer(t *testing.T, c *pgconn.PgConn, text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// TestAgainstPostgres compares every statement with what PostgreSQL 15 answered. Where they differ on purpose, the golden file has a line
-// that begins with "ours:", which is looked at before it is accepted.
+// TestAgainstPostgres compares the result of every statement with PostgreSQL 15's. Where they
+// differ on purpose, the golden file has a line that begins with "ours:"; review it before
+// accepting it.
 func TestAgainstPostgres(t *testing.T) {
 	statements := lines(t, "testdata/statements.sql")
 	if *oracle != "" {
@@ -130,7 +134,7 @@ func lines(t *testing.T, path string) []string {
 	return out
 }
 
-// golden reads pairs of a statement and the indented answer below it.
+// golden reads pairs of a statement and the indented result below it.
 func golden(t *testing.T, path string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -151,7 +155,8 @@ func writeOracle(t *testing.T, statements []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Exec(context.Background(), "DROP TABLE IF EXISTS orders, items, pairs;"+string(schema)).Close(); err != nil {
+	if err := c.Exec(context.Background(), "DROP TABLE IF EXISTS orders, items, pairs;"+string(schema)).
+		Close(); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
@@ -163,7 +168,7 @@ func writeOracle(t *testing.T, statements []string) {
 	}
 }
 
-// testContext is a catalog with the tables of testdata/schema.sql.
+// testContext returns a catalog with the tables of testdata/schema.sql.
 func testContext(t testing.TB) *Context {
 	t.Helper()
 	c, err := catalog.Open(catalog.Options{Dir: t.TempDir()})
@@ -175,7 +180,8 @@ func testContext(t testing.TB) *Context {
 	if err := c.WaitReady(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Bootstrap(ctx, catalog.BootstrapOptions{ClusterID: "test", Fragments: 1, Node: catalog.Node{ID: 1, Name: "n", Block: "A"}}); err != nil {
+	if _, err := c.Bootstrap(ctx, catalog.BootstrapOptions{ClusterID: "test", Fragments: 1,
+		Node: catalog.Node{ID: 1, Name: "n", Block: "A"}}); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := os.ReadFile("testdata/schema.sql")
@@ -209,19 +215,24 @@ func testContext(t testing.TB) *Context {
 		t.Fatal(err)
 	}
 	env := &types.Env{RegIn: func(oid types.OID, text string) (uint32, error) { return 1259, nil }}
-	return &Context{Catalog: view, Database: catalog.PostgresDB, SearchPath: []string{"public"}, Tables: NewTableCache(), Env: env, lenient: true}
+	return &Context{Catalog: view, Database: catalog.PostgresDB, SearchPath: []string{"public"},
+		Tables: NewTableCache(), Env: env, lenient: true}
 }
 
-// tableOf makes a table's descriptor of its CREATE TABLE, as far as the test schema needs it.
+// tableOf returns the descriptor of a table from its CREATE TABLE, as far as the test schema needs
+// it.
 func tableOf(t testing.TB, s parse.Statement, oid func() catalog.OID) *catalog.Table {
 	create := s.Node.GetCreateStmt()
-	tab := &catalog.Table{OID: oid(), Database: catalog.PostgresDB, Schema: catalog.PostgresPublic, Name: create.Relation.Relname,
+	tab := &catalog.Table{OID: oid(), Database: catalog.PostgresDB, Schema: catalog.PostgresPublic,
+		Name:  create.Relation.Relname,
 		Owner: catalog.BootstrapRole, Kind: catalog.KindTable, Version: 1, StorageID: oid()}
 	key := func(columns ...int16) {
 		index := oid()
-		tab.Constraints = append(tab.Constraints, catalog.Constraint{OID: oid(), Name: tab.Name + "_pkey", Kind: catalog.PrimaryKey, Columns: columns,
+		tab.Constraints = append(tab.Constraints, catalog.Constraint{OID: oid(), Name: tab.Name + "_pkey",
+			Kind: catalog.PrimaryKey, Columns: columns,
 			Valid: true, Index: index})
-		tab.Indexes = append(tab.Indexes, catalog.Index{OID: index, Name: tab.Name + "_pkey", StorageID: 1, Columns: columns, Unique: true, Primary: true})
+		tab.Indexes = append(tab.Indexes, catalog.Index{OID: index, Name: tab.Name + "_pkey", StorageID: 1,
+			Columns: columns, Unique: true, Primary: true})
 	}
 	for _, n := range create.TableElts {
 		if con := n.GetConstraint(); con != nil {
@@ -244,7 +255,8 @@ func tableOf(t testing.TB, s parse.Statement, oid func() catalog.OID) *catalog.T
 			case "CONSTR_NOTNULL":
 				col.NotNull = true
 			case "CONSTR_DEFAULT":
-				e, err := Default(&Context{lenient: true}, Source{s.Source, con.RawExpr}, query.Column{Name: d.Colname, Type: typ, Typmod: mod})
+				e, err := Default(&Context{lenient: true}, Source{s.Source, con.RawExpr},
+					query.Column{Name: d.Colname, Type: typ, Typmod: mod})
 				if err != nil {
 					t.Fatal(err)
 				}

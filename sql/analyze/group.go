@@ -15,7 +15,7 @@ const (
 	maxCube         = 12
 )
 
-// groupBy analyses GROUP BY. shown is the number of visible targets.
+// groupBy analyzes GROUP BY. shown is the number of visible targets.
 func (s *scope) groupBy(sel *pg_query.SelectStmt, shown int) error {
 	if len(sel.GroupClause) == 0 {
 		return nil
@@ -32,7 +32,8 @@ func (s *scope) groupBy(sel *pg_query.SelectStmt, shown int) error {
 				return err
 			}
 			if sets = product(sets, more); len(sets) > maxGroupingSets {
-				return s.errorf(location(n), pgerr.StatementTooComplex, "too many grouping sets present (maximum %d)", maxGroupingSets)
+				return s.errorf(location(n), pgerr.StatementTooComplex, "too many grouping sets present (maximum %d)",
+					maxGroupingSets)
 			}
 		}
 		if sel.GroupDistinct {
@@ -45,7 +46,7 @@ func (s *scope) groupBy(sel *pg_query.SelectStmt, shown int) error {
 	})
 }
 
-// product is the cross product of two lists of grouping sets.
+// product returns the cross product of two lists of grouping sets.
 func product(a, b [][]int) [][]int {
 	var out [][]int
 	for _, x := range a {
@@ -83,7 +84,7 @@ func distinctSets(sets [][]int) [][]int {
 	return out
 }
 
-// groupItem gives the grouping sets that one item of GROUP BY stands for.
+// groupItem returns the grouping sets of one item of GROUP BY.
 func (s *scope) groupItem(n *pg_query.Node) ([][]int, error) {
 	g := n.GetGroupingSet()
 	if g == nil {
@@ -147,7 +148,7 @@ func cube(parts [][]int) [][]int {
 	return out
 }
 
-// groupSet gives the positions in GroupBy of an expression, or of several in parentheses.
+// groupSet returns the positions in GroupBy of an expression, or of several in parentheses.
 func (s *scope) groupSet(n *pg_query.Node) ([]int, error) {
 	nodes := []*pg_query.Node{n}
 	if r := n.GetRowExpr(); r != nil && r.RowFormat == pg_query.CoercionForm_COERCE_IMPLICIT_CAST {
@@ -212,7 +213,7 @@ func hasOwnAggregate(e query.Expr) bool {
 	})
 }
 
-// pendingGrouping is a GROUPING(…) whose arguments are found once GROUP BY is known.
+// pendingGrouping is a GROUPING(…) whose arguments are resolved when GROUP BY is known.
 type pendingGrouping struct {
 	node *query.Grouping
 	args []item
@@ -223,7 +224,8 @@ func (s *scope) groupingFunc(g *pg_query.GroupingFunc) (query.Expr, error) {
 		return nil, s.errorf(g.Location, pgerr.TooManyArguments, "GROUPING must have fewer than 32 arguments")
 	}
 	if message := noAggregates(s.place); message != "" {
-		return nil, s.errorf(g.Location, pgerr.GroupingError, "grouping operations%s", message[len("aggregate functions"):])
+		return nil, s.errorf(g.Location, pgerr.GroupingError, "grouping operations%s",
+			message[len("aggregate functions"):])
 	}
 	items, err := s.items(g.Args)
 	if err != nil {
@@ -244,7 +246,8 @@ func (s *scope) finishGroupings() error {
 				}
 			}
 			if at < 0 {
-				return s.errorf(a.loc, pgerr.GroupingError, "arguments to GROUPING must be grouping expressions of the associated query level")
+				return s.errorf(a.loc, pgerr.GroupingError,
+					"arguments to GROUPING must be grouping expressions of the associated query level")
 			}
 			p.node.Args = append(p.node.Args, at)
 		}
@@ -252,7 +255,8 @@ func (s *scope) finishGroupings() error {
 	return nil
 }
 
-// checkGrouping refuses columns that are neither grouped nor inside an aggregate (parseCheckAggregates).
+// checkGrouping refuses columns that are neither grouped nor inside an aggregate
+// (parseCheckAggregates).
 func (s *scope) checkGrouping() error {
 	q := s.q
 	if err := s.finishGroupings(); err != nil {
@@ -279,7 +283,7 @@ func (s *scope) checkGrouping() error {
 	return c.err
 }
 
-// groupCheck walks expressions above a grouping.
+// groupCheck checks expressions above a grouping.
 type groupCheck struct {
 	s    *scope
 	keys []query.Expr
@@ -330,7 +334,7 @@ func (c *groupCheck) isKey(e query.Expr) bool {
 	return false
 }
 
-// insideOuterAgg tells whether w stands inside an aggregate of a level further out.
+// insideOuterAgg reports whether w is inside an aggregate of an outer level.
 func insideOuterAgg(q *query.Query, w *query.Var) bool {
 	found := false
 	query.WalkQuery(q, func(x query.Expr, d int) {
@@ -348,7 +352,7 @@ func insideOuterAgg(q *query.Query, w *query.Var) bool {
 	return found
 }
 
-// variable checks a variable of the grouped level, seen from depth subqueries below.
+// variable checks a variable of the grouped level that occurs depth subqueries further in.
 func (c *groupCheck) variable(v *query.Var, depth int) {
 	if v.Up != depth || c.err != nil {
 		return
@@ -369,10 +373,11 @@ func (c *groupCheck) variable(v *query.Var, depth int) {
 		c.err = c.s.errorf(loc, pgerr.GroupingError, "subquery uses ungrouped column %q from outer query", name)
 		return
 	}
-	c.err = c.s.errorf(loc, pgerr.GroupingError, "column %q must appear in the GROUP BY clause or be used in an aggregate function", name)
+	c.err = c.s.errorf(loc, pgerr.GroupingError,
+		"column %q must appear in the GROUP BY clause or be used in an aggregate function", name)
 }
 
-// dependent tells whether the whole primary key of the variable's table is grouped.
+// dependent reports whether the whole primary key of the variable's table is grouped.
 func (c *groupCheck) dependent(v *query.Var) bool {
 	if v.Rel < 0 || len(c.s.q.GroupingSets) > 0 {
 		return false
@@ -389,7 +394,8 @@ func (c *groupCheck) dependent(v *query.Var) bool {
 		grouped := false
 		for _, k := range c.keys {
 			kv, ok := k.(*query.Var)
-			grouped = grouped || ok && kv.Up == 0 && kv.Rel == v.Rel && kv.Col >= 0 && rel.Table.Columns[kv.Col].AttNum == att
+			grouped = grouped || ok && kv.Up == 0 && kv.Rel == v.Rel && kv.Col >= 0 &&
+				rel.Table.Columns[kv.Col].AttNum == att
 		}
 		if !grouped {
 			return false

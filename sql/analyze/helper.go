@@ -34,7 +34,7 @@ func clearLocations(m protoreflect.Message) {
 	})
 }
 
-// isCollatable tells whether values of a type are compared by a collation.
+// isCollatable reports whether values of a type are compared by a collation.
 func isCollatable(t types.OID) bool {
 	p := pgcatalog.TypeByOID(baseType(t))
 	if p == nil {
@@ -46,7 +46,8 @@ func isCollatable(t types.OID) bool {
 	return p.Collation != 0
 }
 
-// dependsOnClock tells whether a literal means another value at another time: now, today and their kin are read when the statement runs.
+// dependsOnClock reports whether the value of a literal depends on the time: now, today and similar
+// words are evaluated when the statement runs.
 func dependsOnClock(t types.OID, text string) bool {
 	switch t {
 	case types.Date, types.Time, types.TimeTZ, types.Timestamp, types.TimestampTZ:
@@ -60,7 +61,8 @@ func dependsOnClock(t types.OID, text string) bool {
 	return false
 }
 
-// locations remembers where variables, parameters and window calls stand in the text, for errors that are found later.
+// locations has the locations of variables, parameters and window calls in the text, for errors
+// that are found later.
 type locations map[query.Expr]int32
 
 func (l locations) of(v query.Expr) int32 {

@@ -6,7 +6,7 @@ import (
 
 const maxFuzzy = 3
 
-// nearest looks for the columns that a misspelt name may mean (FuzzyAttrMatchState).
+// nearest finds the columns whose names are closest to a misspelled one (FuzzyAttrMatchState).
 type nearest struct {
 	distance      int
 	first, second *nameMatch
@@ -71,9 +71,11 @@ func (s *scope) missingColumn(rel, column string, loc int32) error {
 	}
 	switch {
 	case n.exact != nil:
-		e.Hint = `There is a column named "` + column + `" in table "` + n.exact.alias + `", but it cannot be referenced from this part of the query.`
+		e.Hint = `There is a column named "` + column + `" in table "` + n.exact.alias +
+			`", but it cannot be referenced from this part of the query.`
 	case n.first != nil && n.second != nil:
-		e.Hint = `Perhaps you meant to reference the column "` + n.first.alias + "." + n.first.column + `" or the column "` + n.second.alias + "." + n.second.column + `".`
+		e.Hint = `Perhaps you meant to reference the column "` + n.first.alias + "." + n.first.column +
+			`" or the column "` + n.second.alias + "." + n.second.column + `".`
 	case n.first != nil:
 		e.Hint = `Perhaps you meant to reference the column "` + n.first.alias + "." + n.first.column + `".`
 	}
@@ -93,10 +95,12 @@ func (s *scope) missingTable(schema, name string, loc int32) error {
 			}
 			if schema == "" && r.Alias == name {
 				e := s.errorf(loc, pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table %q", shown)
-				return e.WithHint("There is an entry for table %q, but it cannot be referenced from this part of the query.", shown)
+				return e.WithHint(
+					"There is an entry for table %q, but it cannot be referenced from this part of the query.", shown)
 			}
 			if r.Table != nil && r.Table.Name == name && r.Alias != name && schema == "" {
-				return s.errorf(loc, pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table %q", shown).
+				return s.errorf(loc, pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table %q",
+					shown).
 					WithHint("Perhaps you meant to reference the table alias %q.", r.Alias)
 			}
 		}

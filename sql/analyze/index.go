@@ -10,7 +10,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// IndexKey analyses an expression of an index over the columns of its table, which are Var{Rel: 0}.
+// IndexKey analyzes an expression of an index over the columns of its table, which are Var{Rel: 0}.
 func IndexKey(ctx *Context, src Source, table string, over []query.Column) (query.Expr, error) {
 	s := storedScope(ctx, src.Text, table, over, inIndexKey)
 	e, err := s.expr(src.Node)
@@ -26,7 +26,7 @@ func IndexKey(ctx *Context, src Source, table string, over []query.Column) (quer
 	return e, nil
 }
 
-// IndexPredicate analyses the WHERE of a partial index likewise.
+// IndexPredicate analyzes the WHERE clause of a partial index likewise.
 func IndexPredicate(ctx *Context, src Source, table string, over []query.Column) (query.Expr, error) {
 	s := storedScope(ctx, src.Text, table, over, inIndexPredicate)
 	e, err := s.expr(src.Node)
@@ -42,7 +42,7 @@ func IndexPredicate(ctx *Context, src Source, table string, over []query.Column)
 	return e, nil
 }
 
-// IndexColumnName is the part of a generated index name that stands for an expression.
+// IndexColumnName returns the part of a generated index name for an expression.
 func IndexColumnName(n *pg_query.Node) string {
 	if name, strength := figureName(n); strength > 0 {
 		return name
@@ -50,7 +50,7 @@ func IndexColumnName(n *pg_query.Node) string {
 	return "expr"
 }
 
-// Indexes analyses what the catalog keeps of a table's secondary indexes; columns are Var{Rel: 0}.
+// Indexes analyzes the stored definitions of a table's secondary indexes; columns are Var{Rel: 0}.
 func Indexes(ctx *Context, t *catalog.Table) ([]query.Index, error) {
 	stored := &Context{Catalog: ctx.Catalog, Database: ctx.Database, lenient: ctx.lenient}
 	columns := columnsOfTable(t)
@@ -99,7 +99,8 @@ func tableIndex(ctx *Context, t *catalog.Table, columns []query.Column, def *cat
 	return x, err
 }
 
-// IndexKeyText prints an expression of an index as pg_get_indexdef does: in parentheses, unless it looks like a function call.
+// IndexKeyText returns an expression of an index as pg_get_indexdef does: in parentheses, unless it
+// looks like a function call.
 func IndexKeyText(e query.Expr, pretty bool) string {
 	text := DeparseWith(e, nil, pretty)
 	if looksLikeFunction(e) {
@@ -119,7 +120,7 @@ func looksLikeFunction(e query.Expr) bool {
 	return false
 }
 
-// indexesOf gives the analysed secondary indexes of a table that is read.
+// indexesOf returns the analyzed secondary indexes of a table that is read.
 func (s *scope) indexesOf(t *catalog.Table) ([]query.Index, error) {
 	for i := range t.Indexes {
 		if t.Indexes[i].Secondary() {

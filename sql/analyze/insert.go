@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// insert analyses INSERT.
+// insert analyzes INSERT.
 func (s *scope) insert(in *pg_query.InsertStmt) error {
 	s.q.Command = query.Insert
 	if err := s.with(in.WithClause); err != nil {
@@ -55,13 +55,14 @@ func (s *scope) insert(in *pg_query.InsertStmt) error {
 	return nil
 }
 
-// isPlainValues tells whether the source is VALUES without clauses, where DEFAULT is possible.
+// isPlainValues reports whether the source is VALUES without clauses, in which DEFAULT is allowed.
 func isPlainValues(sel *pg_query.SelectStmt) bool {
-	return sel != nil && len(sel.ValuesLists) > 0 && len(sel.SortClause) == 0 && sel.LimitCount == nil && sel.LimitOffset == nil &&
+	return sel != nil && len(sel.ValuesLists) > 0 && len(sel.SortClause) == 0 && sel.LimitCount == nil &&
+		sel.LimitOffset == nil &&
 		len(sel.LockingClause) == 0 && sel.WithClause == nil
 }
 
-// insertColumns lists the target columns by position, all of them where none are named.
+// insertColumns returns the target columns by position; all columns if none are named.
 func (s *scope) insertColumns(nodes []*pg_query.Node) (columns []int, locs []int32, err error) {
 	t := s.q.Rels[s.q.Result].Table
 	if len(nodes) == 0 {
@@ -79,7 +80,8 @@ func (s *scope) insertColumns(nodes []*pg_query.Node) (columns []int, locs []int
 			return nil, nil, err
 		}
 		if len(rt.Indirection) > 0 {
-			return nil, nil, s.unsupported(rt.Location, "inserting into a part of a column is not supported yet").WithHint("Insert the whole value of the column.")
+			return nil, nil, s.unsupported(rt.Location, "inserting into a part of a column is not supported yet").
+				WithHint("Insert the whole value of the column.")
 		}
 		if containsInt(columns, col) {
 			return nil, nil, s.errorf(rt.Location, pgerr.DuplicateColumn, "column %q specified more than once", rt.Name)
@@ -89,7 +91,7 @@ func (s *scope) insertColumns(nodes []*pg_query.Node) (columns []int, locs []int
 	return columns, locs, nil
 }
 
-// fit matches the number of values with the columns.
+// fit checks the number of values against the columns.
 func (s *scope) fit(columns []int, locs []int32, n int, named bool, valueLoc int32) ([]int, error) {
 	if n > len(columns) {
 		return nil, s.errorf(valueLoc, pgerr.SyntaxError, "INSERT has more expressions than target columns")
@@ -100,8 +102,9 @@ func (s *scope) fit(columns []int, locs []int32, n int, named bool, valueLoc int
 	return columns[:n], nil
 }
 
-// insertValues makes the rows of VALUES the source, each value already of its column's type.
-func (s *scope) insertValues(sel *pg_query.SelectStmt, columns []int, locs []int32, named bool, exprs *tableExprs) ([]int, error) {
+// insertValues makes the rows of VALUES the source, each value coerced to its column's type.
+func (s *scope) insertValues(sel *pg_query.SelectStmt, columns []int, locs []int32, named bool,
+	exprs *tableExprs) ([]int, error) {
 	src := s.child()
 	var defaultErr error
 	rows, err := src.valuesRows(sel.ValuesLists, func(i int) query.Expr {
@@ -158,7 +161,7 @@ func (s *scope) insertValues(sel *pg_query.SelectStmt, columns []int, locs []int
 	return columns, nil
 }
 
-// defaultValue marks a DEFAULT among values while they are analysed.
+// defaultValue marks a DEFAULT among values during analysis.
 type defaultValue struct{ query.Expr }
 
 // checkOverriding refuses a value for a column that is always generated.
@@ -176,20 +179,22 @@ func (s *scope) checkOverriding(col int) error {
 	return nil
 }
 
-// overridden tells whether a value that is given for a column does not count: OVERRIDING USER VALUE.
+// overridden reports whether a value for a column is ignored: OVERRIDING USER VALUE.
 func (s *scope) overridden(col int) bool {
 	return s.q.Overriding == 'u' && s.q.Rels[s.q.Result].Table.Columns[col].Identity != 0
 }
 
 // insertSelect makes any other query the source.
-func (s *scope) insertSelect(n *pg_query.Node, columns []int, locs []int32, named bool, exprs *tableExprs) ([]int, error) {
+func (s *scope) insertSelect(n *pg_query.Node, columns []int, locs []int32, named bool,
+	exprs *tableExprs) ([]int, error) {
 	src := s.child()
 	if err := src.selectNode(n, false); err != nil {
 		return nil, err
 	}
 	targets := visible(src.q)
 	sel := n.GetSelectStmt()
-	columns, err := s.fit(columns, locs, len(targets), named, targetLocation(sel, min(len(columns), max(len(targets)-1, 0))))
+	columns, err := s.fit(columns, locs, len(targets), named,
+		targetLocation(sel, min(len(columns), max(len(targets)-1, 0))))
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +205,7 @@ func (s *scope) insertSelect(n *pg_query.Node, columns []int, locs []int32, name
 		if targets[i].Expr.Type() != types.Unknown {
 			continue
 		}
-		// A literal or parameter takes the column's type where it stands.
+		// A literal or parameter is coerced to the column's type inside the subquery.
 		e, err := s.assign(col, targets[i].Expr, targetLocation(sel, i))
 		if err != nil {
 			return nil, err
@@ -230,7 +235,8 @@ func (s *scope) insertSelect(n *pg_query.Node, columns []int, locs []int32, name
 	return columns, nil
 }
 
-// source adds the source rows as a range table entry and assigns them; values nil takes them as they are.
+// source adds the source rows as a range table entry and assigns them to columns. If values is nil,
+// they are assigned as they are.
 func (s *scope) source(q *query.Query, columns []int, values []query.Expr) {
 	s.q.Source = q
 	rel := &query.Rel{Kind: query.RelSource, Alias: "*SELECT*", Columns: targetColumns(q)}
@@ -242,12 +248,13 @@ func (s *scope) source(q *query.Query, columns []int, values []query.Expr) {
 		}
 		c := rel.Columns[i]
 		s.q.Assign = append(s.q.Assign, query.Assignment{
-			Col: col, Expr: &query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: s.q.SourceRel, Col: i, Name: c.Name},
+			Col: col, Expr: &query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: s.q.SourceRel, Col: i,
+				Name: c.Name},
 		})
 	}
 }
 
-// insertDefaults assigns the defaults of the columns that were not given.
+// insertDefaults assigns the defaults of the columns without values.
 func (s *scope) insertDefaults(given []int, exprs *tableExprs) error {
 	for i, c := range s.q.Rels[s.q.Result].Table.Columns {
 		if c.Dropped || c.Generated != "" || containsInt(given, i) {
@@ -265,14 +272,15 @@ func (s *scope) insertDefaults(given []int, exprs *tableExprs) error {
 	return nil
 }
 
-// onConflict analyses ON CONFLICT.
+// onConflict analyzes ON CONFLICT.
 func (s *scope) onConflict(c *pg_query.OnConflictClause, target *nameItem, exprs *tableExprs) error {
 	if c == nil {
 		return nil
 	}
 	oc := &query.OnConflict{Update: c.Action == pg_query.OnConflictAction_ONCONFLICT_UPDATE}
 	if oc.Update && c.Infer == nil {
-		return s.errorf(c.Location, pgerr.SyntaxError, "ON CONFLICT DO UPDATE requires inference specification or constraint name").
+		return s.errorf(c.Location, pgerr.SyntaxError,
+			"ON CONFLICT DO UPDATE requires inference specification or constraint name").
 			WithHint("For example, ON CONFLICT (column_name).")
 	}
 	var err error
@@ -280,7 +288,8 @@ func (s *scope) onConflict(c *pg_query.OnConflictClause, target *nameItem, exprs
 		return err
 	}
 	t := s.q.Rels[s.q.Result]
-	excluded := &query.Rel{Kind: query.RelExcluded, Alias: "excluded", Table: t.Table, SchemaName: t.SchemaName, Columns: columnsOfTable(t.Table)}
+	excluded := &query.Rel{Kind: query.RelExcluded, Alias: "excluded", Table: t.Table, SchemaName: t.SchemaName,
+		Columns: columnsOfTable(t.Table)}
 	oc.Excluded = s.addRel(excluded)
 	s.q.OnConflict = oc
 	if !oc.Update {

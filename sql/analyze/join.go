@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// join analyses a JOIN. Its own columns stand for expressions over its inputs, so that no range table entry is needed.
+// join analyzes a JOIN. Its columns are expressions over its inputs, so it needs no range table
+// entry.
 func (s *scope) join(j *pg_query.JoinExpr) (query.From, []*nameItem, error) {
 	kind, ok := map[pg_query.JoinType]query.JoinKind{
 		pg_query.JoinType_JOIN_INNER: query.Inner, pg_query.JoinType_JOIN_LEFT: query.Left,
@@ -55,7 +56,7 @@ func (s *scope) join(j *pg_query.JoinExpr) (query.From, []*nameItem, error) {
 	return from, items, err
 }
 
-// mergeColumns lists the columns that the items of one side show without a table's name.
+// mergeColumns returns the columns of the items that are visible without a table's name.
 func mergeColumns(items []*nameItem) []nameColumn {
 	var out []nameColumn
 	for _, it := range items {
@@ -76,7 +77,7 @@ func commonNames(l, r []nameColumn) []string {
 	return out
 }
 
-// joinOn analyses ON, which sees the join's two sides only (and what is outside).
+// joinOn analyzes ON, in which only the two sides of the join, and outer levels, are visible.
 func (s *scope) joinOn(n *pg_query.Node, items []*nameItem) (query.Expr, error) {
 	before := s.names
 	setLateral(items, false, true)
@@ -94,13 +95,14 @@ func (s *scope) joinOn(n *pg_query.Node, items []*nameItem) (query.Expr, error) 
 	return on, err
 }
 
-// using makes the condition of USING and NATURAL, and the merged columns.
+// using returns the condition of USING and NATURAL, and the merged columns.
 func (s *scope) using(names []string, l, r []nameColumn, kind query.JoinKind) (query.Expr, []nameColumn, error) {
 	var tests []query.Expr
 	var merged []nameColumn
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			return nil, nil, pgerr.New(pgerr.DuplicateColumn, "column name %q appears more than once in USING clause", name)
+			return nil, nil, pgerr.New(pgerr.DuplicateColumn, "column name %q appears more than once in USING clause",
+				name)
 		}
 		lc, err := sideColumn(l, name, "left")
 		if err != nil {
@@ -134,12 +136,14 @@ func sideColumn(columns []nameColumn, name, side string) (*nameColumn, error) {
 			continue
 		}
 		if found != nil {
-			return nil, pgerr.New(pgerr.AmbiguousColumn, "common column name %q appears more than once in %s table", name, side)
+			return nil, pgerr.New(pgerr.AmbiguousColumn, "common column name %q appears more than once in %s table",
+				name, side)
 		}
 		found = &columns[i]
 	}
 	if found == nil {
-		return nil, pgerr.New(pgerr.UndefinedColumn, "column %q specified in USING clause does not exist in %s table", name, side)
+		return nil, pgerr.New(pgerr.UndefinedColumn, "column %q specified in USING clause does not exist in %s table",
+			name, side)
 	}
 	return found, nil
 }
@@ -185,8 +189,10 @@ func (s *scope) mergedColumn(name string, l, r *nameColumn, kind query.JoinKind)
 	return out, nil
 }
 
-// joinItems gives the names that a join brings in: those of its sides, by table only where it has merged columns, and its own.
-func (s *scope) joinItems(j *pg_query.JoinExpr, all []*nameItem, l, r, merged []nameColumn, using []string) ([]*nameItem, error) {
+// joinItems returns the names that a join adds: the names of its sides, which are visible only with
+// the table's name if columns were merged, and the join's own.
+func (s *scope) joinItems(j *pg_query.JoinExpr, all []*nameItem, l, r, merged []nameColumn,
+	using []string) ([]*nameItem, error) {
 	own := &nameItem{rel: -1, columns: merged, colsVisible: true}
 	for _, side := range [][]nameColumn{l, r} {
 		for _, c := range side {

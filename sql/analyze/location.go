@@ -2,7 +2,8 @@ package analyze
 
 import pg_query "github.com/pganalyze/pg_query_go/v6"
 
-// location gives where the text of a parse node begins (exprLocation): a byte offset, -1 where it is unknown.
+// location returns where the text of a parse node begins (exprLocation): a byte offset, -1 if
+// unknown.
 func location(n *pg_query.Node) int32 {
 	switch v := n.GetNode().(type) {
 	case *pg_query.Node_AExpr:
@@ -90,7 +91,7 @@ func leftmost(a, b int32) int32 {
 	return min(a, b)
 }
 
-// locationOf gives the first known location of a list.
+// locationOf returns the first known location of a list.
 func locationOf(nodes []*pg_query.Node) int32 {
 	for _, n := range nodes {
 		if loc := location(n); loc >= 0 {

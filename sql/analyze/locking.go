@@ -7,7 +7,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// lockingClause is FOR UPDATE and its kin (transformLockingClause): the tables named, or all of FROM, those inside subqueries too.
+// lockingClause is FOR UPDATE, FOR SHARE and similar clauses (transformLockingClause). They lock
+// the tables named, or all of FROM including those in subqueries.
 func (s *scope) lockingClause(clauses []*pg_query.Node) error {
 	for _, n := range clauses {
 		lock := lockOf(n)
@@ -31,7 +32,7 @@ func (s *scope) lockingClause(clauses []*pg_query.Node) error {
 	return nil
 }
 
-// lockOf reads a clause, but for its tables.
+// lockOf reads a clause without its tables.
 func lockOf(n *pg_query.Node) query.RowLock {
 	c := n.GetLockingClause()
 	l := query.RowLock{Strength: query.LockUpdate}
@@ -52,7 +53,8 @@ func lockOf(n *pg_query.Node) query.RowLock {
 	return l
 }
 
-// lockable refuses locks where the rows of a query are not rows of its tables (CheckSelectLocking).
+// lockable refuses to lock the rows of a query that are not rows of its tables
+// (CheckSelectLocking).
 func lockable(q *query.Query, strength query.LockStrength) error {
 	why := ""
 	switch {
@@ -76,7 +78,8 @@ func lockable(q *query.Query, strength query.LockStrength) error {
 	return pgerr.Unsupported("%s is not allowed with %s", strength, why)
 }
 
-// lockAll locks all tables of q and of the subqueries in its FROM. Functions, WITH queries and system views have no rows to lock.
+// lockAll locks all tables of q and of the subqueries in its FROM. Functions, WITH queries and
+// system views have no rows to lock.
 func lockAll(q *query.Query, lock query.RowLock) error {
 	if err := lockable(q, lock.Strength); err != nil {
 		return err
@@ -113,7 +116,7 @@ func addLock(q *query.Query, lock query.RowLock) {
 	}
 }
 
-// lockNamed adds the entry of FROM that OF names.
+// lockNamed adds a lock of the entry of FROM that OF names.
 func (s *scope) lockNamed(lock *query.RowLock, name *pg_query.RangeVar) error {
 	if name.Schemaname != "" || name.Catalogname != "" {
 		return s.errorf(name.Location, pgerr.SyntaxError, "%s must specify unqualified relation names", lock.Strength)
@@ -142,5 +145,6 @@ func (s *scope) lockNamed(lock *query.RowLock, name *pg_query.RangeVar) error {
 			return s.errorf(name.Location, pgerr.FeatureNotSupported, "%s cannot be applied to a join", lock.Strength)
 		}
 	}
-	return s.errorf(name.Location, pgerr.UndefinedTable, "relation %q in %s clause not found in FROM clause", name.Relname, lock.Strength)
+	return s.errorf(name.Location, pgerr.UndefinedTable, "relation %q in %s clause not found in FROM clause",
+		name.Relname, lock.Strength)
 }

@@ -7,10 +7,11 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// codeGeneratedAlways is errcodes.txt's generated_always.
+// codeGeneratedAlways is generated_always of errcodes.txt.
 const codeGeneratedAlways = "428C9"
 
-// targetTable makes the target of a write Rels[0], with the analysed expressions of its definition.
+// targetTable makes the target of a write Rels[0], and returns the analyzed expressions of its
+// definition.
 func (s *scope) targetTable(rv *pg_query.RangeVar) (*nameItem, *tableExprs, error) {
 	rel, schema, err := s.relation(rv)
 	if err != nil {
@@ -61,13 +62,14 @@ func (s *scope) assign(col int, e query.Expr, loc int32) (query.Expr, error) {
 		return nil, err
 	}
 	if r == nil {
-		return nil, s.errorf(loc, pgerr.DatatypeMismatch, "column %q is of type %s but expression is of type %s", c.Name, typeName(c.Type), typeName(e.Type())).
+		return nil, s.errorf(loc, pgerr.DatatypeMismatch, "column %q is of type %s but expression is of type %s",
+			c.Name, typeName(c.Type), typeName(e.Type())).
 			WithHint("You will need to rewrite or cast the expression.")
 	}
 	return r, nil
 }
 
-// defaultOf is what DEFAULT means for a column.
+// defaultOf returns the expression that DEFAULT stands for in a column.
 func (s *scope) defaultOf(col int, exprs *tableExprs) (query.Expr, error) {
 	c := s.q.Rels[s.q.Result].Table.Columns[col]
 	if e := exprs.defaults[col]; e != nil {
@@ -76,7 +78,7 @@ func (s *scope) defaultOf(col int, exprs *tableExprs) (query.Expr, error) {
 	return &query.Const{T: query.T{OID: c.Type, Mod: c.Typmod}}, nil
 }
 
-// returning analyses RETURNING.
+// returning analyzes RETURNING.
 func (s *scope) returning(nodes []*pg_query.Node) error {
 	if len(nodes) == 0 {
 		return nil
@@ -89,7 +91,8 @@ func (s *scope) returning(nodes []*pg_query.Node) error {
 	return s.resolveUnknowns()
 }
 
-// checks takes over the constraints of the target table, whose columns are those of Rels[0] there and of Rels[Result] here.
+// checks copies the constraints of the target table. Their columns are those of Rels[0] there and
+// of Rels[Result] here.
 func (s *scope) checks(exprs *tableExprs) {
 	s.q.Checks = exprs.checks
 	if s.q.Result == 0 || len(exprs.checks) == 0 {
@@ -101,7 +104,7 @@ func (s *scope) checks(exprs *tableExprs) {
 	}
 }
 
-// indexes takes over the indexes of the target table likewise.
+// indexes copies the indexes of the target table likewise.
 func (s *scope) indexes(exprs *tableExprs) {
 	s.q.Indexes = exprs.indexes
 	if s.q.Result == 0 || len(exprs.indexes) == 0 {
@@ -118,7 +121,7 @@ func (s *scope) indexes(exprs *tableExprs) {
 	}
 }
 
-// ofTarget turns the columns of Rels[0] into those of Rels[Result].
+// ofTarget replaces the columns of Rels[0] by those of Rels[Result].
 func (s *scope) ofTarget(e query.Expr) query.Expr {
 	if e == nil {
 		return nil
@@ -134,7 +137,7 @@ func (s *scope) ofTarget(e query.Expr) query.Expr {
 	})
 }
 
-// update analyses UPDATE.
+// update analyzes UPDATE.
 func (s *scope) update(u *pg_query.UpdateStmt) error {
 	s.q.Command = query.Update
 	if err := s.with(u.WithClause); err != nil {
@@ -161,7 +164,7 @@ func (s *scope) update(u *pg_query.UpdateStmt) error {
 	return s.noAggregates()
 }
 
-// delete analyses DELETE.
+// delete analyzes DELETE.
 func (s *scope) delete(d *pg_query.DeleteStmt) error {
 	s.q.Command = query.Delete
 	if err := s.with(d.WithClause); err != nil {
@@ -191,7 +194,7 @@ func (s *scope) noAggregates() error {
 	return nil
 }
 
-// otherTables analyses FROM or USING of a write. The target cannot be seen from inside it.
+// otherTables analyzes FROM or USING of a write. The target is not visible inside it.
 func (s *scope) otherTables(target *nameItem, from []*pg_query.Node) error {
 	target.lateralOnly, target.lateralOK = true, false
 	s.names = []*nameItem{target}
@@ -211,7 +214,7 @@ func (s *scope) otherTables(target *nameItem, from []*pg_query.Node) error {
 	return nil
 }
 
-// setList analyses SET of UPDATE and of ON CONFLICT DO UPDATE.
+// setList analyzes SET of UPDATE and of ON CONFLICT DO UPDATE.
 func (s *scope) setList(nodes []*pg_query.Node, exprs *tableExprs) error {
 	assigns, err := s.assignments(nodes, exprs)
 	s.q.Assign = assigns
@@ -238,7 +241,8 @@ func (s *scope) assignments(nodes []*pg_query.Node, exprs *tableExprs) ([]query.
 			if at >= 0 && (len(rt.Indirection) == 0 || whole[col]) {
 				return pgerr.New(pgerr.SyntaxError, "multiple assignments to same column %q", c.Name)
 			}
-			base := query.Expr(&query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: s.q.Result, Col: col, Name: c.Name})
+			base := query.Expr(&query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: s.q.Result, Col: col,
+				Name: c.Name})
 			if at >= 0 {
 				base = out[at].Expr
 			}
@@ -276,7 +280,8 @@ func (s *scope) assignment(rt *pg_query.ResTarget, col int, base query.Expr, exp
 		return s.defaultOf(col, exprs)
 	}
 	if c.Generated != "" || c.Identity == 'a' {
-		e := pgerr.New(codeGeneratedAlways, "column %q can only be updated to DEFAULT", c.Name).WithDetail("Column %q is a generated column.", c.Name)
+		e := pgerr.New(codeGeneratedAlways, "column %q can only be updated to DEFAULT", c.Name).
+			WithDetail("Column %q is a generated column.", c.Name)
 		if c.Identity == 'a' {
 			e = e.WithDetail("Column %q is an identity column defined as GENERATED ALWAYS.", c.Name)
 		}
@@ -295,20 +300,22 @@ func (s *scope) assignment(rt *pg_query.ResTarget, col int, base query.Expr, exp
 	return s.assign(col, value, loc)
 }
 
-// multiAssign takes column Colno of (a, b) = …: a node of a row, or a value out of a subquery.
+// multiAssign returns column Colno of (a, b) = …: a node of a row, or a value of a subquery.
 func (s *scope) multiAssign(m *pg_query.MultiAssignRef) (*pg_query.Node, query.Expr, error) {
 	at := int(m.Colno) - 1
 	if row := m.Source.GetRowExpr(); row != nil {
 		if len(row.Args) != int(m.Ncolumns) {
-			return nil, nil, s.errorf(row.Location, pgerr.SyntaxError, "number of columns does not match number of values")
+			return nil, nil, s.errorf(row.Location, pgerr.SyntaxError,
+				"number of columns does not match number of values")
 		}
 		return row.Args[at], nil, nil
 	}
 	sub := m.Source.GetSubLink()
 	if sub == nil {
-		return nil, nil, s.unsupported(location(m.Source), "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression")
+		return nil, nil, s.unsupported(location(m.Source),
+			"source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression")
 	}
-	// The subquery is read once for each column: a query over it takes that column.
+	// The subquery is analyzed once for each column: a query around it selects that column.
 	outer := s.child()
 	inner := outer.child()
 	if err := inner.selectNode(sub.Subselect, true); err != nil {
@@ -321,7 +328,8 @@ func (s *scope) multiAssign(m *pg_query.MultiAssignRef) (*pg_query.Node, query.E
 	rel := outer.addRel(&query.Rel{Kind: query.RelSubquery, Alias: "*SELECT*", Subquery: inner.q, Columns: columns})
 	outer.q.From = []query.From{&query.FromRel{Rel: rel}}
 	t := query.T{OID: columns[at].Type, Mod: columns[at].Typmod}
-	outer.q.Targets = []query.Target{{Name: columns[at].Name, Expr: &query.Var{T: t, Rel: rel, Col: at, Name: columns[at].Name}}}
+	outer.q.Targets = []query.Target{{Name: columns[at].Name,
+		Expr: &query.Var{T: t, Rel: rel, Col: at, Name: columns[at].Name}}}
 	return m.Source, &query.SubLink{T: t, Kind: query.SubScalar, Query: outer.q}, nil
 }
 
@@ -329,7 +337,8 @@ func (s *scope) multiAssign(m *pg_query.MultiAssignRef) (*pg_query.Node, query.E
 func (s *scope) assignPart(rt *pg_query.ResTarget, base, value query.Expr, loc int32) (query.Expr, error) {
 	for _, n := range rt.Indirection {
 		if n.GetAIndices() == nil {
-			return nil, s.unsupported(rt.Location, "assigning to a field of a column is not supported yet").WithHint("Assign the whole value of the column.")
+			return nil, s.unsupported(rt.Location, "assigning to a field of a column is not supported yet").
+				WithHint("Assign the whole value of the column.")
 		}
 	}
 	e, err := s.indirect(base, rt.Indirection, rt.Location)
@@ -346,8 +355,10 @@ func (s *scope) assignPart(rt *pg_query.ResTarget, base, value query.Expr, loc i
 		return nil, err
 	}
 	if v == nil {
-		return nil, s.errorf(rt.Location, pgerr.DatatypeMismatch, "subscripted assignment to %q requires type %s but expression is of type %s",
-			rt.Name, typeName(want), typeName(value.Type())).WithHint("You will need to rewrite or cast the expression.")
+		return nil, s.errorf(rt.Location, pgerr.DatatypeMismatch,
+			"subscripted assignment to %q requires type %s but expression is of type %s",
+			rt.Name, typeName(want), typeName(value.Type())).
+			WithHint("You will need to rewrite or cast the expression.")
 	}
 	sub.Assign = v
 	sub.T = query.T{OID: base.Type(), Mod: base.Typmod()}

@@ -9,37 +9,40 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// nameItem is a range table entry as the names at some place see it (ParseNamespaceItem).
+// nameItem is a range table entry as it is visible to names at some place (ParseNamespaceItem).
 type nameItem struct {
-	alias       string     // "" cannot be named
+	alias       string     // "" if it has no name
 	schema      string     // of a table without alias, for schema.table.column
 	rel         int        // index in Query.Rels, -1 for a join
 	entry       *query.Rel // that entry, nil for a join
 	columns     []nameColumn
 	relVisible  bool // alias can be named
 	colsVisible bool // columns can be named without the alias
-	lateralOnly bool // visible to LATERAL only
-	lateralOK   bool // and that is allowed
+	lateralOnly bool // visible only to LATERAL
+	lateralOK   bool // LATERAL references to it are allowed
 	system      bool // has system columns
-	stored      bool // the table of a stored expression, which cannot name its system columns
-	scalar      bool // a function with one scalar column: its alias stands for the value
+	stored      bool // the table of a stored expression, which cannot refer to its system columns
+	scalar      bool // a function with one scalar column: its alias means the value
 }
 
-// nameColumn is a column with the expression it stands for at its own level. An empty name is a dropped column.
+// nameColumn is a column with the expression that it stands for at its own level. A dropped column
+// has an empty name.
 type nameColumn struct {
 	name string
 	expr query.Expr
-	// origin of a plain table column
+	// The table column that the column is a copy of.
 	table uint32
 	att   int16
 }
 
-// itemOf makes the names of Rels[rel].
+// itemOf returns the names of Rels[rel].
 func (s *scope) itemOf(rel int) *nameItem {
 	r := s.q.Rels[rel]
-	it := &nameItem{alias: r.Alias, rel: rel, entry: r, relVisible: true, colsVisible: true, system: r.Kind == query.RelTable}
+	it := &nameItem{alias: r.Alias, rel: rel, entry: r, relVisible: true, colsVisible: true,
+		system: r.Kind == query.RelTable}
 	for i, c := range r.Columns {
-		nc := nameColumn{name: c.Name, expr: &query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: rel, Col: i, Name: c.Name}}
+		nc := nameColumn{name: c.Name, expr: &query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: rel, Col: i,
+			Name: c.Name}}
 		if c.Dropped {
 			nc.name = ""
 		}
@@ -51,7 +54,7 @@ func (s *scope) itemOf(rel int) *nameItem {
 	return it
 }
 
-// find gives the column of a name in it.
+// find returns the column of a name in an item.
 func (s *scope) find(it *nameItem, name string, loc int32) (*nameColumn, error) {
 	var found *nameColumn
 	for i := range it.columns {
@@ -74,7 +77,8 @@ func (s *scope) find(it *nameItem, name string, loc int32) (*nameColumn, error) 
 	return found, nil
 }
 
-// systemTableOID is tableoid of a system catalog: its OID, or null where an outer join has filled the row with nulls.
+// systemTableOID is tableoid of a system catalog: its OID, or null if an outer join has filled the
+// row with nulls.
 func systemTableOID(it *nameItem) *nameColumn {
 	if it.entry == nil || it.entry.Kind != query.RelSystem {
 		return nil
@@ -90,13 +94,14 @@ func systemTableOID(it *nameItem) *nameColumn {
 		oid := &query.Const{T: query.Of(types.Oid), Value: types.NewOid(r.OID)}
 		present := &query.NullTest{T: query.Of(types.Bool), Arg: it.columns[i].expr, Not: true}
 		return &nameColumn{name: "tableoid", expr: &query.Case{
-			T: query.Of(types.Oid), Whens: []query.When{{Cond: present, Result: oid}}, Else: &query.Const{T: query.Of(types.Oid)},
+			T: query.Of(types.Oid), Whens: []query.When{{Cond: present, Result: oid}},
+			Else: &query.Const{T: query.Of(types.Oid)},
 		}}
 	}
 	return nil
 }
 
-// systemColumn finds the columns that every table has beside its own.
+// systemColumn returns the system columns that every table has.
 func (s *scope) systemColumn(it *nameItem, name string, loc int32) (*nameColumn, error) {
 	v := &query.Var{Rel: it.rel, Name: name}
 	switch name {
@@ -114,7 +119,8 @@ func (s *scope) systemColumn(it *nameItem, name string, loc int32) (*nameColumn,
 	return &nameColumn{name: name, expr: v}, nil
 }
 
-// lookupColumn finds an unqualified column, in this level or those around it. It gives nil where there is none.
+// lookupColumn finds an unqualified column at this level or an outer one. It returns nil if there
+// is none.
 func (s *scope) lookupColumn(name string, loc int32) (*nameColumn, query.Expr, error) {
 	up := 0
 	for level := s; level != nil; level, up = level.parent, up+1 {
@@ -145,11 +151,12 @@ func (s *scope) lookupColumn(name string, loc int32) (*nameColumn, query.Expr, e
 	return nil, nil, nil
 }
 
-// lookupItem finds a range table entry by name, in this level or those around it.
+// lookupItem finds a range table entry by name, at this level or an outer one.
 func (s *scope) lookupItem(schema, name string, loc int32) (it *nameItem, up int, err error) {
 	for level := s; level != nil; level, up = level.parent, up+1 {
 		for _, n := range level.names {
-			if !n.relVisible || n.lateralOnly && !level.lateral || n.alias != name || name == "" || schema != "" && n.schema != schema {
+			if !n.relVisible || n.lateralOnly && !level.lateral || n.alias != name || name == "" || schema != "" &&
+				n.schema != schema {
 				continue
 			}
 			if it != nil {
@@ -167,16 +174,17 @@ func (s *scope) lookupItem(schema, name string, loc int32) (it *nameItem, up int
 	return nil, 0, nil
 }
 
-// checkLateral refuses references into a part of FROM that LATERAL cannot see.
+// checkLateral refuses references into a part of FROM that LATERAL may not refer to.
 func (s *scope) checkLateral(it *nameItem, loc int32) error {
 	if it.lateralOnly && !it.lateralOK {
-		return s.errorf(loc, pgerr.InvalidColumnReference, "invalid reference to FROM-clause entry for table %q", it.alias).
+		return s.errorf(loc, pgerr.InvalidColumnReference, "invalid reference to FROM-clause entry for table %q",
+			it.alias).
 			WithDetail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.")
 	}
 	return nil
 }
 
-// raise gives a copy of e whose variables belong up more levels out.
+// raise returns a copy of e in which variables refer to a query level up levels further out.
 func raise(e query.Expr, up int) query.Expr {
 	if up == 0 {
 		return e
@@ -196,7 +204,7 @@ func raise(e query.Expr, up int) query.Expr {
 	})
 }
 
-// wholeRow is the row of a range table entry as a value.
+// wholeRow returns the row of a range table entry as a value.
 func (s *scope) wholeRow(it *nameItem, up int) query.Expr {
 	if it.scalar {
 		return raise(it.columns[0].expr, up)

@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// operator finds the operator that name means between two types (oper); left is 0 for a prefix operator.
+// operator finds the operator of a name for two types (oper); left is 0 for a prefix operator.
 func (s *scope) operator(name []string, left, right types.OID, loc int32) (*pgcatalog.Operator, error) {
 	if len(name) > 1 && !s.schemaExists(name[len(name)-2]) {
 		return nil, s.errorf(loc, pgerr.InvalidSchemaName, "schema %q does not exist", name[len(name)-2])
@@ -75,7 +75,7 @@ func lookupOperator(name []string, left, right types.OID) (op *pgcatalog.Operato
 	return best.op, false
 }
 
-// exactOperator takes an unknown operand for one of the other's type.
+// exactOperator assumes that an unknown operand has the type of the other.
 func exactOperator(symbol string, left, right types.OID) *pgcatalog.Operator {
 	if left == 0 {
 		return pgcatalog.OperatorFor(symbol, 0, right)
@@ -98,7 +98,7 @@ func exactOperator(symbol string, left, right types.OID) *pgcatalog.Operator {
 	return nil
 }
 
-// call makes the call of an operator (make_op); left is nil for a prefix operator.
+// opCall returns the call of an operator (make_op); left is nil for a prefix operator.
 func (s *scope) opCall(name []string, left, right query.Expr, loc int32) (query.Expr, error) {
 	var lt types.OID
 	var args []query.Expr
@@ -181,7 +181,8 @@ func (s *scope) arrayOp(name []string, all bool, left, array query.Expr, loc int
 	want := pgcatalog.ArrayOf(declared[1])
 	if want == 0 {
 		if !isPolymorphic(declared[1]) && array.Type() == types.Unknown {
-			return nil, s.errorf(loc, pgerr.UndefinedObject, "could not find array type for data type %s", typeName(declared[1]))
+			return nil, s.errorf(loc, pgerr.UndefinedObject, "could not find array type for data type %s",
+				typeName(declared[1]))
 		}
 		want = array.Type()
 	}
@@ -192,10 +193,11 @@ func (s *scope) arrayOp(name []string, all bool, left, array query.Expr, loc int
 	if err := s.checkImplemented(proc, loc); err != nil {
 		return nil, err
 	}
-	return &query.ArrayOp{T: query.Of(types.Bool), Proc: proc, Op: op.Name, All: all, Left: args[0], Array: args[1], Pos: s.pos(loc)}, nil
+	return &query.ArrayOp{T: query.Of(types.Bool), Proc: proc, Op: op.Name, All: all, Left: args[0], Array: args[1],
+		Pos: s.pos(loc)}, nil
 }
 
-// equality makes left = right and gives the coerced operands with the operator's function.
+// equality analyzes left = right, and returns the call with its coerced operands.
 func (s *scope) equality(left, right query.Expr, construct string, loc int32) (*query.Call, error) {
 	e, err := s.opCall([]string{"="}, left, right, loc)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// checkGeneric is check_generic_type_consistency: whether actual types fit a signature's polymorphic ones together.
+// checkGeneric is check_generic_type_consistency: it reports whether the actual types fit the
+// polymorphic types of a signature together.
 func checkGeneric(actual, declared []types.OID) bool {
 	var elem, array, anyc, anycArray types.OID
 	var nonArray, enum, anycNonArray bool
@@ -77,7 +78,7 @@ func checkGeneric(actual, declared []types.OID) bool {
 	return !(anycNonArray && isArray(anyc))
 }
 
-// generic is what a call's polymorphic types have become.
+// generic has the actual types of a call's polymorphic types.
 type generic struct {
 	elem, array             types.OID
 	common                  types.OID
@@ -85,7 +86,8 @@ type generic struct {
 	commonRange, commonMult types.OID
 }
 
-// resolve gives the type that a polymorphic one stands for; ok is false where the call does not tell.
+// resolve returns the actual type of a polymorphic one; ok is false if the call does not determine
+// it.
 func (g *generic) resolve(t types.OID) (types.OID, bool) {
 	var r types.OID
 	switch t {
@@ -114,8 +116,8 @@ func (g *generic) resolve(t types.OID) (types.OID, bool) {
 	return r, r != 0
 }
 
-// enforceGeneric is enforce_generic_type_consistency: it replaces the polymorphic types in declared by what actual makes of them, and
-// gives the result type.
+// enforceGeneric is enforce_generic_type_consistency: it replaces the polymorphic types in declared
+// by the actual ones, and returns the result type.
 func (s *scope) enforceGeneric(actual, declared []types.OID, ret types.OID, loc int32) (types.OID, error) {
 	var g generic
 	some := isPolymorphic(ret)
@@ -154,7 +156,8 @@ func (s *scope) enforceGeneric(actual, declared []types.OID, ret types.OID, loc 
 		case types.AnyCompatibleArray:
 			e := elementOf(a)
 			if e == 0 {
-				return 0, s.errorf(loc, pgerr.DatatypeMismatch, "argument declared %s is not an array but type %s", "anycompatiblearray", typeName(a))
+				return 0, s.errorf(loc, pgerr.DatatypeMismatch, "argument declared %s is not an array but type %s",
+					"anycompatiblearray", typeName(a))
 			}
 			common = append(common, e)
 		}
@@ -181,7 +184,7 @@ func (s *scope) enforceGeneric(actual, declared []types.OID, ret types.OID, loc 
 	return t, nil
 }
 
-// finishGeneric derives what was not given from what was.
+// finishGeneric derives the types that the arguments do not determine.
 func (s *scope) finishGeneric(g *generic, common []types.OID, family1, family2, nonArray, enum bool, loc int32) error {
 	if g.array != 0 {
 		e := pgcatalog.ElementOf(g.array)
@@ -189,9 +192,11 @@ func (s *scope) finishGeneric(g *generic, common []types.OID, family1, family2, 
 		case g.array == types.AnyArray: // a column of pg_statistic
 			e = types.AnyElement
 		case e == 0:
-			return s.errorf(loc, pgerr.DatatypeMismatch, "argument declared %s is not an array but type %s", "anyarray", typeName(g.array))
+			return s.errorf(loc, pgerr.DatatypeMismatch, "argument declared %s is not an array but type %s", "anyarray",
+				typeName(g.array))
 		case g.elem != 0 && g.elem != e:
-			return pgerr.New(pgerr.DatatypeMismatch, "argument declared %s is not consistent with argument declared %s", "anyarray", "anyelement").
+			return pgerr.New(pgerr.DatatypeMismatch, "argument declared %s is not consistent with argument declared %s",
+				"anyarray", "anyelement").
 				WithDetail("%s versus %s", typeName(g.array), typeName(g.elem)).At(s.pos(loc))
 		}
 		g.elem = e
@@ -200,13 +205,16 @@ func (s *scope) finishGeneric(g *generic, common []types.OID, family1, family2, 
 		return pgerr.Unsupported("range types are not supported yet").At(s.pos(loc))
 	}
 	if family1 && g.elem == 0 {
-		return s.errorf(loc, pgerr.DatatypeMismatch, "could not determine polymorphic type because input has type %s", "unknown")
+		return s.errorf(loc, pgerr.DatatypeMismatch, "could not determine polymorphic type because input has type %s",
+			"unknown")
 	}
 	if nonArray && isArray(g.elem) {
-		return s.errorf(loc, pgerr.DatatypeMismatch, "type matched to anynonarray is an array type: %s", typeName(g.elem))
+		return s.errorf(loc, pgerr.DatatypeMismatch, "type matched to anynonarray is an array type: %s",
+			typeName(g.elem))
 	}
 	if enum && !isEnum(g.elem) {
-		return s.errorf(loc, pgerr.DatatypeMismatch, "type matched to anyenum is not an enum type: %s", typeName(g.elem))
+		return s.errorf(loc, pgerr.DatatypeMismatch, "type matched to anyenum is not an enum type: %s",
+			typeName(g.elem))
 	}
 	if !family2 {
 		return nil
@@ -217,14 +225,16 @@ func (s *scope) finishGeneric(g *generic, common []types.OID, family1, family2, 
 	}
 	t, ok := commonTypeOf(common)
 	if !ok {
-		return s.errorf(loc, pgerr.DatatypeMismatch, "arguments of anycompatible family cannot be cast to a common type")
+		return s.errorf(loc, pgerr.DatatypeMismatch,
+			"arguments of anycompatible family cannot be cast to a common type")
 	}
 	g.common = t
 	return nil
 }
 
 func (s *scope) notAlike(message string, a, b types.OID, loc int32) error {
-	return pgerr.New(pgerr.DatatypeMismatch, "%s", message).WithDetail("%s versus %s", typeName(a), typeName(b)).At(s.pos(loc))
+	return pgerr.New(pgerr.DatatypeMismatch, "%s", message).WithDetail("%s versus %s", typeName(a), typeName(b)).
+		At(s.pos(loc))
 }
 
 func (s *scope) noArrayType(g *generic, t types.OID, loc int32) error {

@@ -27,7 +27,8 @@ func (s *scope) rangeFunction(rf *pg_query.RangeFunction) (*nameItem, error) {
 		}
 		rel.Columns = append(rel.Columns, query.Column{Name: "ordinality", Type: types.Int8, Typmod: -1})
 	}
-	if scalar && rf.Alias != nil && !namesResult(rel.Functions[0].Call) { // an alias names the column too
+	// an alias also names the column
+	if scalar && rf.Alias != nil && !namesResult(rel.Functions[0].Call) {
 		rel.Columns[0].Name = rf.Alias.Aliasname
 	}
 	if _, err := s.applyAlias(rel, rf.Alias, name); err != nil {
@@ -44,7 +45,7 @@ func (s *scope) rangeFunction(rf *pg_query.RangeFunction) (*nameItem, error) {
 	return it, nil
 }
 
-// namesResult tells whether a function names its one result.
+// namesResult reports whether a function has a name for its single result.
 func namesResult(e query.Expr) bool {
 	call, ok := e.(*query.Call)
 	if !ok {
@@ -54,7 +55,8 @@ func namesResult(e query.Expr) bool {
 	return len(out) == 1 && out[0].Name != "column1"
 }
 
-// functionItems analyses the calls. scalar tells that there is one, which gives one plain value a row.
+// functionItems analyzes the calls. scalar is set if there is only one, which returns one scalar
+// column.
 func (s *scope) functionItems(rf *pg_query.RangeFunction, rel *query.Rel) (name string, scalar bool, err error) {
 	for i, n := range rf.Functions {
 		parts := n.GetList().GetItems()
@@ -87,9 +89,10 @@ func (s *scope) functionItems(rf *pg_query.RangeFunction, rel *query.Rel) (name 
 	return name, scalar, nil
 }
 
-// isPlainUnnest tells whether unnest has several arrays, which FROM alone allows.
+// isPlainUnnest reports whether f is an unnest of several arrays, which only FROM allows.
 func isPlainUnnest(f *pg_query.FuncCall) bool {
-	return len(f.Args) > 1 && len(f.Funcname) == 1 && f.Funcname[0].GetString_().GetSval() == "unnest" && len(f.AggOrder) == 0 &&
+	return len(f.Args) > 1 && len(f.Funcname) == 1 && f.Funcname[0].GetString_().GetSval() == "unnest" &&
+		len(f.AggOrder) == 0 &&
 		f.AggFilter == nil && f.Over == nil && !f.AggStar && !f.AggDistinct && !f.FuncVariadic
 }
 
@@ -97,13 +100,15 @@ func splitUnnest(f *pg_query.FuncCall) []*pg_query.Node {
 	var out []*pg_query.Node
 	for _, a := range f.Args {
 		out = append(out, &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: &pg_query.FuncCall{
-			Funcname: []*pg_query.Node{pg_query.MakeStrNode("pg_catalog"), pg_query.MakeStrNode("unnest")}, Args: []*pg_query.Node{a}, Location: f.Location,
+			Funcname: []*pg_query.Node{pg_query.MakeStrNode("pg_catalog"), pg_query.MakeStrNode("unnest")},
+			Args:     []*pg_query.Node{a}, Location: f.Location,
 		}}})
 	}
 	return out
 }
 
-// functionItem analyses one call and its columns. plain tells that it gives one column that is no row.
+// functionItem analyzes one call and its columns. plain is set if it returns one column that is not
+// a row.
 func (s *scope) functionItem(n *pg_query.Node, defs []*pg_query.Node) (f query.FuncItem, plain bool, err error) {
 	s.lastSRF = nil
 	old := s.lateral
@@ -124,11 +129,13 @@ func (s *scope) functionItem(n *pg_query.Node, defs []*pg_query.Node) (f query.F
 	name := columnName(n)
 	call, isCall := f.Call.(*query.Call)
 	if len(defs) > 0 && isCall && call.Columns != nil {
-		return f, false, s.errorf(defs[0].GetColumnDef().GetLocation(), pgerr.SyntaxError, "a column definition list is redundant for a function returning a named composite type")
+		return f, false, s.errorf(defs[0].GetColumnDef().GetLocation(), pgerr.SyntaxError,
+			"a column definition list is redundant for a function returning a named composite type")
 	}
 	if len(defs) > 0 {
 		if !isCall || call.Type() != types.Record || procColumns(call) != nil {
-			return f, false, s.errorf(defs[0].GetColumnDef().GetLocation(), pgerr.SyntaxError, "a column definition list is only allowed for functions returning \"record\"")
+			return f, false, s.errorf(defs[0].GetColumnDef().GetLocation(), pgerr.SyntaxError,
+				"a column definition list is only allowed for functions returning \"record\"")
 		}
 		f.Columns, err = s.columnDefs(defs)
 		return f, false, err
@@ -137,7 +144,8 @@ func (s *scope) functionItem(n *pg_query.Node, defs []*pg_query.Node) (f query.F
 		if f.Columns = procColumns(call); f.Columns != nil {
 			return f, false, nil
 		}
-		return f, false, s.errorf(location(n), pgerr.SyntaxError, `a column definition list is required for functions returning "record"`)
+		return f, false, s.errorf(location(n), pgerr.SyntaxError,
+			`a column definition list is required for functions returning "record"`)
 	}
 	if namesResult(f.Call) {
 		f.Columns = procColumns(call) // a single OUT argument names the column
@@ -158,11 +166,13 @@ func (s *scope) columnDefs(defs []*pg_query.Node) ([]query.Column, error) {
 			return nil, err
 		}
 		if p := pgcatalog.TypeByOID(t); p != nil && p.Kind == 'p' {
-			return nil, s.errorf(d.Location, pgerr.InvalidTableDefinition, "column %q has pseudo-type %s", d.Colname, typeName(t))
+			return nil, s.errorf(d.Location, pgerr.InvalidTableDefinition, "column %q has pseudo-type %s", d.Colname,
+				typeName(t))
 		}
 		for _, o := range out {
 			if o.Name == d.Colname {
-				return nil, s.errorf(d.Location, pgerr.DuplicateColumn, "column name %q specified more than once", d.Colname)
+				return nil, s.errorf(d.Location, pgerr.DuplicateColumn, "column name %q specified more than once",
+					d.Colname)
 			}
 		}
 		out = append(out, query.Column{Name: d.Colname, Type: t, Typmod: mod})

@@ -11,10 +11,11 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// The row types of tables. Values of them are records whose columns the expression tells: there are casts of NULL and of ROW(…) to a table's type,
-// which is what jsonb_populate_record and its kin need, and no columns or elements of it.
+// The row types of tables. Their values are records whose columns follow from the expression. NULL
+// and ROW(…) can be cast to the type of a table, as jsonb_populate_record and similar functions
+// need; there are no columns of a row type and no arrays.
 
-// rowTypeOf gives the columns of the table whose row type a name means, nil where it means none.
+// rowTypeOf returns the columns of the table whose row type has this name, nil if there is none.
 func (s *scope) rowTypeOf(t *pg_query.TypeName) []query.Column {
 	name := nodeStrings(t.Names)
 	if len(name) > 1 && name[0] == s.databaseName() {
@@ -73,11 +74,12 @@ func (s *scope) rowCast(c *pg_query.TypeCast, columns []query.Column) (query.Exp
 			return s.rowOf(e, columns, name[len(name)-1], c.Location)
 		}
 	}
-	return nil, s.unsupported(c.TypeName.Location, "a cast of this expression to the row type %q is not supported yet", name[len(name)-1]).
+	return nil, s.unsupported(c.TypeName.Location, "a cast of this expression to the row type %q is not supported yet",
+		name[len(name)-1]).
 		WithHint("NULL and ROW(…) can be cast to the row type of a table.")
 }
 
-// rowOf is ROW(…) as a row of columns, each field as cast to its type.
+// rowOf converts ROW(…) to a row of columns, each field cast to its type.
 func (s *scope) rowOf(e *query.Row, columns []query.Column, name string, loc int32) (query.Expr, error) {
 	if len(e.Fields) != len(columns) {
 		few := "Input has too few columns."
@@ -102,10 +104,11 @@ func (s *scope) rowOf(e *query.Row, columns []query.Column, name string, loc int
 	return out, nil
 }
 
-// populates are the functions whose record has the columns of their first argument.
-var populates = []string{"jsonb_populate_record", "json_populate_record", "jsonb_populate_recordset", "json_populate_recordset"}
+// populates are the functions whose result has the columns of their first argument.
+var populates = []string{"jsonb_populate_record", "json_populate_record", "jsonb_populate_recordset",
+	"json_populate_recordset"}
 
-// resultColumns tells the call the columns of the record that it makes.
+// resultColumns sets the columns of the record that a call returns.
 func (s *scope) resultColumns(c *query.Call) {
 	if c.Type() == types.Record && slices.Contains(populates, c.Proc.Src) {
 		columns, _ := s.rowColumns(c.Args[0])

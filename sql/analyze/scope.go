@@ -12,43 +12,45 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Context is what a statement is analysed against. It is not changed by analysis and may be shared.
+// Context is the environment of analysis. Analysis does not change it, so it may be shared.
 type Context struct {
 	Catalog  *catalog.View
 	Database catalog.OID
-	// SearchPath lists schemas that exist, in order. pg_catalog is searched first unless it is listed.
+	// SearchPath lists existing schemas in order. pg_catalog is searched first unless it is listed.
 	SearchPath []string
 	User       catalog.OID // the current role
-	// Source is the text that locations in the parse tree count in.
+	// Source is the text that locations in the parse tree refer to.
 	Source string
-	// Env reads literals: time zone, date order, names of reg* constants (RegIn).
+	// Env is used to parse literals: time zone, date order, names of reg* constants (RegIn).
 	Env *types.Env
-	// Tables keeps the analysed defaults and constraints of tables; nil analyses them each time.
+	// Tables caches the analyzed defaults and constraints of tables; if it is nil, they are
+	// analyzed each time.
 	Tables *TableCache
-	// Storage shows sequences as the tables in which their state is stored: for the server's own statements.
+	// Storage resolves sequences as the tables that store their state, for the server's own
+	// statements.
 	Storage bool
-	// NoParams refuses $1 and its kin, where it stands: nobody can give them a value.
+	// NoParams refuses parameters such as $1, with their position, because they cannot have values.
 	NoParams bool
 
-	lenient bool // tests of analysis itself: functions need no implementation
+	lenient bool // for tests of analysis itself: functions need no implementation
 }
 
-// state is one statement being analysed.
+// state is the state of analyzing one statement.
 type state struct {
 	ctx      *Context
 	text     parse.Positions
-	params   []types.OID // by number; 0 is not known yet
+	params   []types.OID // by number; 0 if not known yet
 	noParams bool        // of stored expressions
 	depth    int         // of nested expressions and queries
 	locs     locations
-	current  []*query.Param // of WHERE CURRENT OF, to be numbered behind all others
+	current  []*query.Param // parameters of WHERE CURRENT OF, numbered after all others
 	currents []query.Current
 }
 
-// maxDepth bounds the nesting of the tree; the parser's own limit is lower.
+// maxDepth limits the nesting of the tree; the parser's own limit is lower.
 const maxDepth = 12_000
 
-// place says where an expression stands, for the rules of what is allowed there (ParseExprKind).
+// place is the kind of place of an expression, which decides what is allowed there (ParseExprKind).
 type place uint8
 
 const (
@@ -83,15 +85,20 @@ const (
 )
 
 var placeNames = [...]string{
-	inSelect: "SELECT", inOther: "this context", inJoinOn: "JOIN/ON", inFromSubselect: "sub-SELECT in FROM", inFromFunction: "function in FROM",
-	inWhere: "WHERE", inHaving: "HAVING", inFilter: "FILTER", inWindowPartition: "window PARTITION BY", inWindowOrder: "window ORDER BY",
-	inWindowFrame: "window RANGE", inInsert: "INSERT", inUpdateSource: "UPDATE", inUpdateTarget: "UPDATE", inGroupBy: "GROUP BY",
-	inOrderBy: "ORDER BY", inDistinctOn: "DISTINCT ON", inLimit: "LIMIT", inOffset: "OFFSET", inReturning: "RETURNING", inValues: "VALUES",
-	inValuesSingle: "VALUES", inCheck: "CHECK", inDefault: "DEFAULT", inGenerated: "GENERATED AS", inIndexKey: "INDEX", inIndexPredicate: "INDEX WHERE",
-	inTransform: "USING",
+	inSelect: "SELECT", inOther: "this context", inJoinOn: "JOIN/ON", inFromSubselect: "sub-SELECT in FROM",
+	inFromFunction: "function in FROM",
+	inWhere:        "WHERE", inHaving: "HAVING", inFilter: "FILTER", inWindowPartition: "window PARTITION BY",
+	inWindowOrder: "window ORDER BY",
+	inWindowFrame: "window RANGE", inInsert: "INSERT", inUpdateSource: "UPDATE", inUpdateTarget: "UPDATE",
+	inGroupBy: "GROUP BY",
+	inOrderBy: "ORDER BY", inDistinctOn: "DISTINCT ON", inLimit: "LIMIT", inOffset: "OFFSET", inReturning: "RETURNING",
+	inValues:       "VALUES",
+	inValuesSingle: "VALUES", inCheck: "CHECK", inDefault: "DEFAULT", inGenerated: "GENERATED AS", inIndexKey: "INDEX",
+	inIndexPredicate: "INDEX WHERE",
+	inTransform:      "USING",
 }
 
-// scope is one query level: what can be named and where (ParseState).
+// scope is one query level: the names that are visible, and the place (ParseState).
 type scope struct {
 	*state
 	parent    *scope
@@ -99,9 +106,9 @@ type scope struct {
 	names     []*nameItem
 	ctes      []*cteEntry // of this level's WITH
 	windows   []*windowDef
-	future    []*pg_query.Node // WITH queries of this level that come later
+	future    []*pg_query.Node // later WITH queries of this level
 	place     place
-	lateral   bool // LATERAL references are possible here
+	lateral   bool // LATERAL references are allowed here
 	lastSRF   *query.Call
 	groupings []pendingGrouping
 }
@@ -110,7 +117,7 @@ func (s *scope) child() *scope {
 	return &scope{state: s.state, parent: s, q: &query.Query{}}
 }
 
-// at runs f with another place.
+// at runs f at another place.
 func (s *scope) at(p place, f func() error) error {
 	old := s.place
 	s.place = p
@@ -119,7 +126,7 @@ func (s *scope) at(p place, f func() error) error {
 	return err
 }
 
-// pos gives the character position of a location of the parse tree.
+// pos returns the character position of a location in the parse tree.
 func (s *scope) pos(loc int32) int { return s.text.At(int(loc)) }
 
 func (s *scope) errorf(loc int32, code, format string, args ...any) *pgerr.Error {
@@ -130,7 +137,7 @@ func (s *scope) unsupported(loc int32, format string, args ...any) *pgerr.Error 
 	return pgerr.Unsupported(format, args...).At(s.pos(loc))
 }
 
-// enter counts nesting; leave undoes it.
+// enter increments the nesting depth and returns an error above the limit; leave decrements it.
 func (s *state) enter() error {
 	s.depth++
 	if s.depth > maxDepth {
@@ -141,7 +148,7 @@ func (s *state) enter() error {
 
 func (s *state) leave() { s.depth-- }
 
-// checkImplemented answers 0A000 for a function that package builtin does not have.
+// checkImplemented returns 0A000 for a function that package builtin does not have.
 func (s *scope) checkImplemented(p *query.Proc, loc int32) error {
 	if _, ok := builtin.For(p); ok || s.ctx.lenient {
 		return nil
@@ -153,7 +160,7 @@ func (s *scope) checkImplemented(p *query.Proc, loc int32) error {
 	return s.unsupported(loc, "%s %s is not supported yet", kind, procSignature(p))
 }
 
-// procSignature spells a function as regprocedure does.
+// procSignature returns a function as regprocedure prints it.
 func procSignature(p *query.Proc) string { return p.Name + "(" + typeList(p.ArgTypes) + ")" }
 
 func typeList(oids []types.OID) string {
@@ -167,7 +174,7 @@ func typeList(oids []types.OID) string {
 	return string(b)
 }
 
-// returnsSet tells whether a set-returning function stands anywhere in e.
+// returnsSet reports whether e contains a set-returning function.
 func returnsSet(e query.Expr) bool {
 	return query.Contains(e, func(x query.Expr) bool {
 		c, ok := x.(*query.Call)
@@ -175,7 +182,7 @@ func returnsSet(e query.Expr) bool {
 	})
 }
 
-// strings reads a list of String nodes.
+// nodeStrings returns the texts of a list of String nodes.
 func nodeStrings(nodes []*pg_query.Node) []string {
 	out := make([]string, 0, len(nodes))
 	for _, n := range nodes {
@@ -186,8 +193,7 @@ func nodeStrings(nodes []*pg_query.Node) []string {
 	return out
 }
 
-// columnsOfTable lists a table's columns; dropped ones keep their place.
-// ColumnsOf lists the columns of a table for analysis; dropped ones keep their place.
+// ColumnsOf returns the columns of a table for analysis; dropped columns keep their position.
 func ColumnsOf(t *catalog.Table) []query.Column { return columnsOfTable(t) }
 
 func columnsOfTable(t *catalog.Table) []query.Column {
@@ -198,11 +204,12 @@ func columnsOfTable(t *catalog.Table) []query.Column {
 	return out
 }
 
-// columnsOfSystem lists the columns of a system relation; the domains of information_schema are looked through.
+// columnsOfSystem returns the columns of a system relation, with base types instead of the domains
+// of information_schema.
 func columnsOfSystem(r *pgcatalog.Relation) []query.Column {
 	out := make([]query.Column, len(r.Columns))
 	for i, c := range r.Columns {
-		// The domains of information_schema are read as the types under them.
+		// The domains of information_schema are treated as their base types.
 		out[i] = query.Column{Name: c.Name, Type: baseType(c.Type), Typmod: c.Typmod}
 	}
 	return out

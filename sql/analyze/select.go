@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// selectNode analyses any query that is a node of the parse tree. resolve makes text of columns of unknown type.
+// selectNode analyzes a query. If resolve is set, columns of unknown type become text.
 func (s *scope) selectNode(n *pg_query.Node, resolve bool) error {
 	if sel := n.GetSelectStmt(); sel != nil {
 		return s.selectStmt(sel, resolve)
@@ -16,7 +16,7 @@ func (s *scope) selectNode(n *pg_query.Node, resolve bool) error {
 	return s.errorf(-1, pgerr.SyntaxError, "a query was expected")
 }
 
-// selectStmt analyses SELECT, VALUES, TABLE and set operations.
+// selectStmt analyzes SELECT, VALUES, TABLE and set operations.
 func (s *scope) selectStmt(sel *pg_query.SelectStmt, resolve bool) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -31,7 +31,8 @@ func (s *scope) selectStmt(sel *pg_query.SelectStmt, resolve bool) error {
 	switch {
 	case len(sel.ValuesLists) > 0:
 		return s.valuesClause(sel)
-	case sel.Op == pg_query.SetOperation_SETOP_UNION, sel.Op == pg_query.SetOperation_SETOP_INTERSECT, sel.Op == pg_query.SetOperation_SETOP_EXCEPT:
+	case sel.Op == pg_query.SetOperation_SETOP_UNION, sel.Op == pg_query.SetOperation_SETOP_INTERSECT,
+		sel.Op == pg_query.SetOperation_SETOP_EXCEPT:
 		return s.setOperation(sel)
 	}
 	return s.plainSelect(sel, resolve)
@@ -112,7 +113,7 @@ func (s *scope) having(n *pg_query.Node) error {
 	})
 }
 
-// limits analyses LIMIT and OFFSET.
+// limits analyzes LIMIT and OFFSET.
 func (s *scope) limits(sel *pg_query.SelectStmt) error {
 	if sel.LimitOption == pg_query.LimitOption_LIMIT_OPTION_WITH_TIES {
 		return s.unsupported(location(sel.LimitCount), "FETCH FIRST … WITH TIES is not supported yet").
@@ -132,7 +133,8 @@ func (s *scope) limits(sel *pg_query.SelectStmt) error {
 				return err
 			}
 			if hasOwnVars(e) {
-				return s.errorf(location(n), pgerr.InvalidColumnReference, "argument of %s must not contain variables", name)
+				return s.errorf(location(n), pgerr.InvalidColumnReference, "argument of %s must not contain variables",
+					name)
 			}
 			out = e
 			return nil
@@ -177,7 +179,8 @@ func (s *scope) valuesClause(sel *pg_query.SelectStmt) error {
 	return s.limits(sel)
 }
 
-// valuesRows analyses the rows of VALUES; all must have as many columns. defaults, where not nil, takes what DEFAULT means.
+// valuesRows analyzes the rows of VALUES, which must have the same number of columns. defaults, if
+// not nil, returns the expression for DEFAULT.
 func (s *scope) valuesRows(lists []*pg_query.Node, defaults func(col int) query.Expr) ([][]item, error) {
 	rows := make([][]item, len(lists))
 	p := inValues
@@ -217,7 +220,7 @@ func (s *scope) valuesRows(lists []*pg_query.Node, defaults func(col int) query.
 	return rows, err
 }
 
-// unifyValues gives each column of VALUES one type.
+// unifyValues chooses one type for each column of VALUES.
 func (s *scope) unifyValues(rows [][]item) (mods []int32, columnTypes []types.OID, err error) {
 	for c := range rows[0] {
 		column := make([]item, len(rows))

@@ -17,7 +17,7 @@ var setOps = map[pg_query.SetOperation]struct {
 	pg_query.SetOperation_SETOP_EXCEPT:    {query.Except, "EXCEPT"},
 }
 
-// setOperation analyses UNION, INTERSECT and EXCEPT. Both sides are queries one level further in.
+// setOperation analyzes UNION, INTERSECT and EXCEPT. Both sides are queries one level further in.
 func (s *scope) setOperation(sel *pg_query.SelectStmt) error {
 	if err := s.setOperands(sel, nil); err != nil {
 		return err
@@ -33,12 +33,14 @@ func (s *scope) setOperation(sel *pg_query.SelectStmt) error {
 	return s.limits(sel)
 }
 
-// setOperands analyses both sides and unifies their columns. between, where not nil, runs after the left side.
+// setOperands analyzes both sides and unifies their columns. between, if not nil, runs after the
+// left side.
 func (s *scope) setOperands(sel *pg_query.SelectStmt, between func(left *query.Query) error) error {
 	op := setOps[sel.Op]
 	for _, side := range []*pg_query.SelectStmt{sel.Larg, sel.Rarg} {
 		if len(side.LockingClause) > 0 {
-			return pgerr.Unsupported("%s is not allowed with UNION/INTERSECT/EXCEPT", lockOf(side.LockingClause[0]).Strength)
+			return pgerr.Unsupported("%s is not allowed with UNION/INTERSECT/EXCEPT", lockOf(side.LockingClause[0]).
+				Strength)
 		}
 	}
 	left := s.child()
@@ -52,7 +54,8 @@ func (s *scope) setOperands(sel *pg_query.SelectStmt, between func(left *query.Q
 	}
 	right := s.child()
 	if into := sel.Rarg.IntoClause; into != nil {
-		return s.errorf(into.Rel.GetLocation(), pgerr.SyntaxError, "INTO is only allowed on first SELECT of UNION/INTERSECT/EXCEPT")
+		return s.errorf(into.Rel.GetLocation(), pgerr.SyntaxError,
+			"INTO is only allowed on first SELECT of UNION/INTERSECT/EXCEPT")
 	}
 	if err := right.selectStmt(sel.Rarg, false); err != nil {
 		return err
@@ -61,11 +64,12 @@ func (s *scope) setOperands(sel *pg_query.SelectStmt, between func(left *query.Q
 	return s.unifySides(left, right, sel, op.name)
 }
 
-// unifySides coerces the columns of both sides to common types, which the result has.
+// unifySides coerces the columns of both sides to common types, which are the result's.
 func (s *scope) unifySides(left, right *scope, sel *pg_query.SelectStmt, name string) error {
 	l, r := visible(left.q), visible(right.q)
 	if len(l) != len(r) {
-		return s.errorf(firstTarget(sel.Rarg), pgerr.SyntaxError, "each %s query must have the same number of columns", name)
+		return s.errorf(firstTarget(sel.Rarg), pgerr.SyntaxError, "each %s query must have the same number of columns",
+			name)
 	}
 	for i := range l {
 		li, ri := item{l[i].Expr, targetLocation(sel.Larg, i)}, item{r[i].Expr, targetLocation(sel.Rarg, i)}
@@ -95,7 +99,8 @@ func (s *scope) unifySides(left, right *scope, sel *pg_query.SelectStmt, name st
 	return nil
 }
 
-// coerceColumn makes output column i of s's query one of type t: in the rows that it comes from, through VALUES and nested set operations.
+// coerceColumn changes output column i of s's query to type t in the rows that it comes from,
+// through VALUES and nested set operations.
 func (s *scope) coerceColumn(i int, t types.OID, name string, loc int32) error {
 	target := &s.q.Targets[i]
 	if target.Expr.Type() == t {
@@ -137,7 +142,7 @@ func (s *scope) coerceColumn(i int, t types.OID, name string, loc int32) error {
 
 func firstTarget(sel *pg_query.SelectStmt) int32 { return targetLocation(sel, 0) }
 
-// targetLocation gives where output column i is written.
+// targetLocation returns the location of output column i.
 func targetLocation(sel *pg_query.SelectStmt, i int) int32 {
 	for sel.GetLarg() != nil {
 		sel = sel.Larg

@@ -20,7 +20,8 @@ func (s *scope) direction(sb *pg_query.SortBy) (desc, nullsFirst bool, err error
 		case ">":
 			desc = true
 		default:
-			return false, false, s.errorf(location(sb.Node), pgerr.WrongObjectType, "operator %s is not a valid ordering operator", op[len(op)-1]).
+			return false, false, s.errorf(location(sb.Node), pgerr.WrongObjectType,
+				"operator %s is not a valid ordering operator", op[len(op)-1]).
 				WithHint(`Ordering operators must be "<" or ">" members of btree operator families.`)
 		}
 	}
@@ -34,7 +35,7 @@ func (s *scope) direction(sb *pg_query.SortBy) (desc, nullsFirst bool, err error
 	return desc, nullsFirst, nil
 }
 
-// orderBy analyses ORDER BY; expressions that are no output column become hidden ones.
+// orderBy analyzes ORDER BY; expressions that are not output columns become hidden ones.
 func (s *scope) orderBy(nodes []*pg_query.Node) error {
 	return s.at(inOrderBy, func() error {
 		for _, n := range nodes {
@@ -61,7 +62,7 @@ func (s *scope) orderBy(nodes []*pg_query.Node) error {
 	})
 }
 
-// sortsBy tells whether a target orders already, so that a second key of it changes nothing.
+// sortsBy reports whether a target is a sort key already, so that a second one has no effect.
 func sortsBy(keys []query.SortKey, target int) bool {
 	for _, k := range keys {
 		if k.Target == target {
@@ -71,7 +72,7 @@ func sortsBy(keys []query.SortKey, target int) bool {
 	return false
 }
 
-// resolveTarget makes text of a target of unknown type.
+// resolveTarget makes a target of unknown type text.
 func (s *scope) resolveTarget(at int, n *pg_query.Node) error {
 	t := &s.q.Targets[at]
 	if t.Expr.Type() != types.Unknown {
@@ -84,7 +85,8 @@ func (s *scope) resolveTarget(at int, n *pg_query.Node) error {
 	return err
 }
 
-// findTarget is findTargetlistEntrySQL92: an output column by name or position, else an expression, which is added if it is new.
+// findTarget is findTargetlistEntrySQL92: it returns an output column by name or position, else an
+// expression, which is added if it is new.
 func (s *scope) findTarget(n *pg_query.Node, clause string) (int, error) {
 	at, err := s.namedTarget(n, clause)
 	if at >= 0 || err != nil {
@@ -103,7 +105,7 @@ func (s *scope) findTarget(n *pg_query.Node, clause string) (int, error) {
 	return len(s.q.Targets) - 1, nil
 }
 
-// namedTarget finds the output column that a bare name or a number means; -1 where n is neither.
+// namedTarget returns the output column of a bare name or a number, -1 if n is neither.
 func (s *scope) namedTarget(n *pg_query.Node, clause string) (int, error) {
 	if c := n.GetColumnRef(); c != nil && len(c.Fields) == 1 && c.Fields[0].GetString_() != nil {
 		return s.targetByName(c, clause)
@@ -118,7 +120,8 @@ func (s *scope) namedTarget(n *pg_query.Node, clause string) (int, error) {
 	}
 	at := int(v.Ival.GetIval()) - 1
 	if at < 0 || at >= len(visible(s.q)) {
-		return -1, s.errorf(c.Location, pgerr.InvalidColumnReference, "%s position %d is not in select list", clause, at+1)
+		return -1, s.errorf(c.Location, pgerr.InvalidColumnReference, "%s position %d is not in select list", clause,
+			at+1)
 	}
 	return at, nil
 }
@@ -147,13 +150,13 @@ func (s *scope) targetByName(c *pg_query.ColumnRef, clause string) (int, error) 
 	return at, nil
 }
 
-// ownColumn tells whether a name is a column that can be seen from here, quietly where it is not.
+// ownColumn reports whether a name is a visible column; if not, it returns no error.
 func (s *scope) ownColumn(name string, loc int32) (bool, query.Expr, error) {
 	c, e, err := s.lookupColumn(name, loc)
 	return c != nil, e, err
 }
 
-// distinctClause analyses DISTINCT and DISTINCT ON. shown is the number of visible targets.
+// distinctClause analyzes DISTINCT and DISTINCT ON. shown is the number of visible targets.
 func (s *scope) distinctClause(sel *pg_query.SelectStmt, shown int) error {
 	if len(sel.DistinctClause) == 0 {
 		return nil
@@ -164,7 +167,8 @@ func (s *scope) distinctClause(sel *pg_query.SelectStmt, shown int) error {
 	}
 	for _, k := range s.q.OrderBy {
 		if k.Target >= shown {
-			return s.errorf(location(sel.SortClause[0]), pgerr.InvalidColumnReference, "for SELECT DISTINCT, ORDER BY expressions must appear in select list")
+			return s.errorf(location(sel.SortClause[0]), pgerr.InvalidColumnReference,
+				"for SELECT DISTINCT, ORDER BY expressions must appear in select list")
 		}
 	}
 	for i := range shown {
@@ -209,7 +213,8 @@ func (s *scope) distinctOn(nodes []*pg_query.Node) error {
 		case !containsInt(on, k.Target):
 			skipped = true
 		case skipped:
-			return s.errorf(location(nodes[0]), pgerr.InvalidColumnReference, "SELECT DISTINCT ON expressions must match initial ORDER BY expressions")
+			return s.errorf(location(nodes[0]), pgerr.InvalidColumnReference,
+				"SELECT DISTINCT ON expressions must match initial ORDER BY expressions")
 		default:
 			ordered = append(ordered, k.Target)
 		}
@@ -219,9 +224,10 @@ func (s *scope) distinctOn(nodes []*pg_query.Node) error {
 			continue
 		}
 		if skipped {
-			return s.errorf(location(nodes[0]), pgerr.InvalidColumnReference, "SELECT DISTINCT ON expressions must match initial ORDER BY expressions")
+			return s.errorf(location(nodes[0]), pgerr.InvalidColumnReference,
+				"SELECT DISTINCT ON expressions must match initial ORDER BY expressions")
 		}
-		// The rows have to come in groups: an order that was not asked for does that.
+		// Equal rows must be adjacent, so the query is sorted without being asked to.
 		s.q.OrderBy = append(s.q.OrderBy, query.SortKey{Target: t})
 	}
 	s.q.DistinctOn = on

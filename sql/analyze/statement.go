@@ -10,10 +10,11 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Statement analyses a SELECT, VALUES, INSERT, UPDATE or DELETE of ctx.Source. params are the types of $1, $2, … as far as the client gave
-// them, 0 where the statement is to decide; the types decided on come back.
+// Statement analyzes a SELECT, VALUES, INSERT, UPDATE or DELETE of ctx.Source. params are the types
+// of $1, $2, … from the client, 0 if the statement decides; the chosen types are returned.
 func Statement(ctx *Context, node *pg_query.Node, params []types.OID) (*query.Query, []types.OID, error) {
-	st := &state{ctx: ctx, text: parse.Positions{Text: ctx.Source}, params: append([]types.OID(nil), params...), locs: locations{}, noParams: ctx.NoParams}
+	st := &state{ctx: ctx, text: parse.Positions{Text: ctx.Source}, params: append([]types.OID(nil), params...),
+		locs: locations{}, noParams: ctx.NoParams}
 	for i, p := range st.params {
 		if p == types.Unknown {
 			st.params[i] = 0
@@ -33,7 +34,7 @@ func Statement(ctx *Context, node *pg_query.Node, params []types.OID) (*query.Qu
 	return s.q, st.params, nil
 }
 
-// statement analyses one of the four that are queries.
+// statement analyzes a query.
 func (s *scope) statement(node *pg_query.Node) error {
 	switch v := node.GetNode().(type) {
 	case *pg_query.Node_SelectStmt:
@@ -50,7 +51,8 @@ func (s *scope) statement(node *pg_query.Node) error {
 	return pgerr.New(pgerr.InternalError, "analyze: no query: %T", node.GetNode())
 }
 
-// checkParams refuses parameters whose type is open, or was open at one place and decided at another.
+// checkParams refuses parameters whose type is undetermined, or was determined only after another
+// use.
 func (st *state) checkParams(q *query.Query) error {
 	for i, t := range st.params {
 		if t == 0 {
@@ -73,7 +75,8 @@ func (st *state) checkParams(q *query.Query) error {
 		At(st.text.At(int(st.locs.of(found))))
 }
 
-// Table finds the table that a name means, for COPY, TRUNCATE and DDL: 42P01 where there is none, 42809 where it is no table.
+// Table finds the table of a name, for COPY, TRUNCATE and DDL. It returns 42P01 if there is no
+// relation, 42809 if it is not a table.
 func Table(ctx *Context, rv *pg_query.RangeVar) (*catalog.Table, error) {
 	s := storedScope(ctx, ctx.Source, "", nil, inOther)
 	rel, _, err := s.relation(rv)
@@ -81,7 +84,8 @@ func Table(ctx *Context, rv *pg_query.RangeVar) (*catalog.Table, error) {
 		return nil, err
 	}
 	if rel.Table != nil && rel.Kind != query.RelTable {
-		return nil, pgerr.New(pgerr.WrongObjectType, "%q is not a table", rv.Relname).WithDetail("This operation is not supported for sequences.")
+		return nil, pgerr.New(pgerr.WrongObjectType, "%q is not a table", rv.Relname).
+			WithDetail("This operation is not supported for sequences.")
 	}
 	if rel.Kind != query.RelTable {
 		return nil, pgerr.New(pgerr.WrongObjectType, "%q is not a table", rv.Relname)
@@ -89,12 +93,12 @@ func Table(ctx *Context, rv *pg_query.RangeVar) (*catalog.Table, error) {
 	return rel.Table, nil
 }
 
-// TypeName finds the type and type modifier that source spells; -1 is no modifier.
+// TypeName returns the type and the type modifier of a type's name; -1 is no modifier.
 func TypeName(ctx *Context, source string, t *pg_query.TypeName) (types.OID, int32, error) {
 	return storedScope(ctx, source, "", nil, inOther).typeName(t)
 }
 
-// Argument analyses an argument of EXECUTE, coerced to the parameter's type.
+// Argument analyzes an argument of EXECUTE, coerced to the parameter's type.
 func Argument(ctx *Context, source string, n *pg_query.Node, t types.OID) (query.Expr, error) {
 	s := storedScope(ctx, source, "", nil, inOther)
 	e, err := s.expr(n)
@@ -106,7 +110,8 @@ func Argument(ctx *Context, source string, n *pg_query.Node, t types.OID) (query
 		return nil, err
 	}
 	if r == nil {
-		return nil, s.errorf(location(n), pgerr.DatatypeMismatch, "parameter of type %s cannot be coerced to the expected type %s", typeName(e.Type()), typeName(t)).
+		return nil, s.errorf(location(n), pgerr.DatatypeMismatch,
+			"parameter of type %s cannot be coerced to the expected type %s", typeName(e.Type()), typeName(t)).
 			WithHint("You will need to rewrite or cast the expression.")
 	}
 	return r, nil

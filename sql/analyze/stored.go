@@ -13,7 +13,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Source is an expression of the parse tree with the text that its locations count in.
+// Source is an expression of the parse tree, and the text that its locations refer to.
 type Source struct {
 	Text string
 	Node *pg_query.Node
@@ -30,15 +30,18 @@ func ParseExpression(text string) (Source, error) {
 	if len(stmts) == 1 {
 		sel = stmts[0].Node.GetSelectStmt()
 	}
-	if sel == nil || len(sel.TargetList) != 1 || len(sel.FromClause) > 0 || sel.TargetList[0].GetResTarget().Name != "" {
+	if sel == nil || len(sel.TargetList) != 1 || len(sel.FromClause) > 0 || sel.TargetList[0].GetResTarget().
+		Name != "" {
 		return Source{}, pgerr.New(pgerr.SyntaxError, "invalid expression: %s", text)
 	}
 	return Source{full, sel.TargetList[0].GetResTarget().Val}, nil
 }
 
-// storedScope makes a scope for an expression that the catalog keeps: over one table's columns (Rels[0]), without parameters.
+// storedScope returns a scope for an expression that the catalog stores: over one table's columns
+// (Rels[0]), without parameters.
 func storedScope(ctx *Context, source, table string, over []query.Column, p place) *scope {
-	s := &scope{state: &state{ctx: ctx, text: parse.Positions{Text: source}, noParams: true, locs: locations{}}, q: &query.Query{}, place: p}
+	s := &scope{state: &state{ctx: ctx, text: parse.Positions{Text: source}, noParams: true, locs: locations{}},
+		q: &query.Query{}, place: p}
 	if over != nil {
 		s.q.Rels = []*query.Rel{{Kind: query.RelTable, Alias: table, Columns: over}}
 		it := s.itemOf(0)
@@ -48,7 +51,8 @@ func storedScope(ctx *Context, source, table string, over []query.Column, p plac
 	return s
 }
 
-// Expression analyses the text of an expression over columns, which are Var{Rel: 0}. What is of unknown type becomes text.
+// Expression analyzes the text of an expression over columns, which are Var{Rel: 0}. An unknown
+// type becomes text.
 func Expression(ctx *Context, text string, over []query.Column) (query.Expr, error) {
 	src, err := ParseExpression(text)
 	if err != nil {
@@ -62,7 +66,7 @@ func Expression(ctx *Context, text string, over []query.Column) (query.Expr, err
 	return s.coerce(e, types.Text, -1, implicit, -1)
 }
 
-// Check analyses a CHECK constraint over the columns of a table, which are Var{Rel: 0}.
+// Check analyzes a CHECK constraint over the columns of a table, which are Var{Rel: 0}.
 func Check(ctx *Context, src Source, table string, over []query.Column) (query.Expr, error) {
 	s := storedScope(ctx, src.Text, table, over, inCheck)
 	e, err := s.expr(src.Node)
@@ -72,13 +76,13 @@ func Check(ctx *Context, src Source, table string, over []query.Column) (query.E
 	return s.coerceBool(e, "CHECK", location(src.Node))
 }
 
-// Default analyses the DEFAULT of a column.
+// Default analyzes the DEFAULT of a column.
 func Default(ctx *Context, src Source, c query.Column) (query.Expr, error) {
 	s := storedScope(ctx, src.Text, "", nil, inDefault)
 	return s.columnExpr(src.Node, c, "default expression")
 }
 
-// Generated analyses the expression of a stored generated column over the columns of its table.
+// Generated analyzes the expression of a stored generated column over the columns of its table.
 func Generated(ctx *Context, src Source, c query.Column, table string, over []query.Column) (query.Expr, error) {
 	s := storedScope(ctx, src.Text, table, over, inGenerated)
 	e, err := s.columnExpr(src.Node, c, "generation expression")
@@ -94,7 +98,7 @@ func Generated(ctx *Context, src Source, c query.Column, table string, over []qu
 	return e, nil
 }
 
-// refuseWholeRow refuses a generation expression that names the whole row.
+// refuseWholeRow refuses a generation expression that refers to the whole row.
 func (s *scope) refuseWholeRow(e query.Expr) error {
 	var found *query.Var
 	query.Walk(e, func(x query.Expr) bool {
@@ -106,11 +110,13 @@ func (s *scope) refuseWholeRow(e query.Expr) error {
 	if found == nil {
 		return nil
 	}
-	return s.errorf(s.locs.of(found), pgerr.InvalidObjectDefinition, "cannot use whole-row variable in column generation expression").
+	return s.errorf(s.locs.of(found), pgerr.InvalidObjectDefinition,
+		"cannot use whole-row variable in column generation expression").
 		WithDetail("This would cause the generated column to depend on its own value.")
 }
 
-// storedSystemColumn returns the error for a system column that an expression of a table's definition names, nil if name is none.
+// storedSystemColumn returns the error for a system column in an expression of a table's
+// definition; nil if name is not a system column.
 func (s *scope) storedSystemColumn(name string, loc int32) error {
 	switch name {
 	case "tableoid", "ctid", "xmin", "xmax", "cmin", "cmax":
@@ -122,19 +128,23 @@ func (s *scope) storedSystemColumn(name string, loc int32) error {
 		return pgerr.Unsupported("index creation on system columns is not supported")
 	case inCheck:
 		if name != "tableoid" {
-			return s.errorf(loc, pgerr.InvalidColumnReference, "system column %q reference in check constraint is invalid", name)
+			return s.errorf(loc, pgerr.InvalidColumnReference,
+				"system column %q reference in check constraint is invalid", name)
 		}
 	case inGenerated:
 		if name != "tableoid" {
-			return s.errorf(loc, pgerr.InvalidColumnReference, "cannot use system column %q in column generation expression", name)
+			return s.errorf(loc, pgerr.InvalidColumnReference,
+				"cannot use system column %q in column generation expression", name)
 		}
 	}
 	return s.unsupported(loc, "system column %q is not supported in a table's definition", name)
 }
 
-// Transform analyses what becomes of a column whose type changes to that of c: USING over the columns of the table as it was, or without it (no
-// Node) the column itself, at position col. It is nil where no assignment cast leads to the type.
-func Transform(ctx *Context, src Source, c query.Column, col int, table string, over []query.Column) (query.Expr, error) {
+// Transform analyzes the conversion of a column whose type changes to that of c: the expression of
+// USING over the columns of the old table or, without USING (no Node), the column itself, at
+// position col. It returns nil if there is no assignment cast to the type.
+func Transform(ctx *Context, src Source, c query.Column, col int, table string,
+	over []query.Column) (query.Expr, error) {
 	s := storedScope(ctx, src.Text, table, over, inTransform)
 	e := query.Expr(&query.Var{T: query.T{OID: over[col].Type, Mod: over[col].Typmod}, Col: col, Name: over[col].Name})
 	if src.Node != nil {
@@ -146,7 +156,8 @@ func Transform(ctx *Context, src Source, c query.Column, col int, table string, 
 	return s.coerceTo(e, c.Type, c.Typmod, assignment, -1)
 }
 
-// Checks analyses what a table demands of its rows: generated columns first, then CHECK constraints. Columns are Var{Rel: 0}.
+// Checks analyzes the conditions that a table's rows must satisfy: generated columns first, then
+// CHECK constraints. Columns are Var{Rel: 0}.
 func Checks(ctx *Context, t *catalog.Table) ([]query.Check, error) {
 	e, err := analyzeTable(ctx, t)
 	if err != nil {
@@ -165,13 +176,14 @@ func (s *scope) columnExpr(n *pg_query.Node, c query.Column, what string) (query
 		return nil, err
 	}
 	if r == nil {
-		return nil, pgerr.New(pgerr.DatatypeMismatch, "column %q is of type %s but %s is of type %s", c.Name, typeName(c.Type), what, typeName(e.Type())).
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "column %q is of type %s but %s is of type %s", c.Name,
+			typeName(c.Type), what, typeName(e.Type())).
 			WithHint("You will need to rewrite or cast the expression.")
 	}
 	return r, nil
 }
 
-// volatility gives the worst volatility of the functions in e.
+// volatility returns the highest volatility of the functions in e.
 func volatility(e query.Expr) byte {
 	worst := byte('i')
 	query.Walk(e, func(x query.Expr) bool {
@@ -192,14 +204,15 @@ func volatility(e query.Expr) byte {
 	return worst
 }
 
-// tableExprs are the analysed expressions of one version of a table; columns are Var{Rel: 0}.
+// tableExprs are the analyzed expressions of one version of a table; columns are Var{Rel: 0}.
 type tableExprs struct {
-	defaults []query.Expr // by position, nil is none
+	defaults []query.Expr // by position; nil if there is none
 	checks   []query.Check
 	indexes  []query.Index
 }
 
-// TableCache keeps analysed defaults and constraints by table and version. It is safe for concurrent use.
+// TableCache caches analyzed defaults and constraints by table and version. It is safe for
+// concurrent use.
 type TableCache struct {
 	mu      sync.Mutex
 	byTable map[tableVersion]*tableExprs // guarded by mu
@@ -212,7 +225,7 @@ type tableVersion struct {
 
 const tableCacheSize = 4096
 
-// NewTableCache makes an empty cache.
+// NewTableCache returns an empty cache.
 func NewTableCache() *TableCache { return &TableCache{byTable: map[tableVersion]*tableExprs{}} }
 
 func (c *TableCache) get(t *catalog.Table) *tableExprs {
@@ -230,7 +243,7 @@ func (c *TableCache) put(t *catalog.Table, e *tableExprs) {
 	c.byTable[tableVersion{t.OID, t.Version}] = e
 }
 
-// tableExprs gives the analysed defaults and constraints of a table.
+// tableExprs returns the analyzed defaults and constraints of a table.
 func (s *scope) tableExprs(t *catalog.Table) (*tableExprs, error) {
 	if s.ctx.Tables != nil {
 		if e := s.ctx.Tables.get(t); e != nil {
@@ -244,7 +257,8 @@ func (s *scope) tableExprs(t *catalog.Table) (*tableExprs, error) {
 	return e, err
 }
 
-// defaultText is the expression by which a column gets a value that nobody gave: its default, or the next value of its sequence.
+// defaultText returns the expression for a column without a value: its default, or the next value
+// of its sequence.
 func defaultText(c *catalog.Column) string {
 	if c.Identity == 0 {
 		return c.Default
@@ -252,7 +266,8 @@ func defaultText(c *catalog.Column) string {
 	return "nextval('" + strconv.FormatUint(uint64(c.Sequence), 10) + "'::regclass)"
 }
 
-// analyzeTable reads what the catalog keeps as text. Stored text names everything outside pg_catalog with its schema.
+// analyzeTable analyzes the expressions that the catalog stores as text. Stored text qualifies
+// every name outside of pg_catalog.
 func analyzeTable(ctx *Context, t *catalog.Table) (*tableExprs, error) {
 	stored := &Context{Catalog: ctx.Catalog, Database: ctx.Database, lenient: ctx.lenient}
 	columns := columnsOfTable(t)

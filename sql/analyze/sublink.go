@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// subquery analyses a SELECT inside an expression.
+// subquery analyzes a SELECT inside an expression.
 func (s *scope) subquery(n *pg_query.Node, loc int32) (*query.Query, error) {
 	switch s.place {
 	case inCheck:
@@ -35,7 +35,7 @@ func (s *scope) subquery(n *pg_query.Node, loc int32) (*query.Query, error) {
 	return inner.q, nil
 }
 
-// visible lists the output columns of a query.
+// visible returns the output columns of a query.
 func visible(q *query.Query) []query.Target {
 	n := len(q.Targets)
 	for n > 0 && q.Targets[n-1].Hidden {
@@ -67,7 +67,8 @@ func (s *scope) subLink(l *pg_query.SubLink) (query.Expr, error) {
 		e := columns[0].Expr
 		t := arrayTypeOf(e.Type())
 		if t == 0 {
-			return nil, s.errorf(l.Location, pgerr.UndefinedObject, "could not find array type for data type %s", typeName(e.Type()))
+			return nil, s.errorf(l.Location, pgerr.UndefinedObject, "could not find array type for data type %s",
+				typeName(e.Type()))
 		}
 		return &query.SubLink{T: query.T{OID: t, Mod: e.Typmod()}, Kind: query.SubArray, Query: q}, nil
 	}
@@ -91,7 +92,8 @@ func (s *scope) rowSubLink(name []string, test *pg_query.Node, l *pg_query.SubLi
 	return s.testSubLink(query.SubRow, name, test, q, loc)
 }
 
-func (s *scope) testSubLink(kind query.SubLinkKind, name []string, test *pg_query.Node, q *query.Query, loc int32) (query.Expr, error) {
+func (s *scope) testSubLink(kind query.SubLinkKind, name []string, test *pg_query.Node, q *query.Query,
+	loc int32) (query.Expr, error) {
 	nodes := []*pg_query.Node{test}
 	if r := test.GetRowExpr(); r != nil {
 		nodes = r.Args
@@ -117,11 +119,12 @@ func (s *scope) testSubLink(kind query.SubLinkKind, name []string, test *pg_quer
 		return nil, err
 	}
 	return &query.SubLink{
-		T: query.Of(types.Bool), Kind: kind, Query: q, Test: compare, Op: name[len(name)-1], Left: coercedLeft(compare, left),
+		T: query.Of(types.Bool), Kind: kind, Query: q, Test: compare, Op: name[len(name)-1],
+		Left: coercedLeft(compare, left),
 	}, nil
 }
 
-// coercedLeft gives the left-hand sides as the comparison has coerced them.
+// coercedLeft returns the left operands as the comparison has coerced them.
 func coercedLeft(test query.Expr, left []query.Expr) []query.Expr {
 	var out []query.Expr
 	switch t := test.(type) {
@@ -144,7 +147,7 @@ func coercedLeft(test query.Expr, left []query.Expr) []query.Expr {
 	return out
 }
 
-// sortable refuses types that have no order.
+// sortable refuses types without an order.
 func (s *scope) sortable(t types.OID, loc int32, what string) error {
 	if pgcatalog.SortOpsOf(t) != nil {
 		return nil

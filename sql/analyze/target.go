@@ -12,7 +12,7 @@ import (
 
 const maxTargets = 1664
 
-// targets analyses a SELECT or RETURNING list.
+// targets analyzes a SELECT or RETURNING list.
 func (s *scope) targets(nodes []*pg_query.Node) error {
 	for _, n := range nodes {
 		rt := n.GetResTarget()
@@ -41,7 +41,7 @@ func (s *scope) targets(nodes []*pg_query.Node) error {
 	return nil
 }
 
-// resolveUnknowns makes text of the output columns whose type nothing has decided.
+// resolveUnknowns makes output columns of unknown type text.
 func (s *scope) resolveUnknowns() error {
 	for i, t := range s.q.Targets {
 		if t.Expr.Type() != types.Unknown {
@@ -56,7 +56,7 @@ func (s *scope) resolveUnknowns() error {
 	return nil
 }
 
-// expandStar gives the columns of *, rel.* and (row).*; nil where n is none of these.
+// expandStar returns the columns of *, rel.* and (row).*; nil if n is none of these.
 func (s *scope) expandStar(n *pg_query.Node) ([]query.Target, error) {
 	if c := n.GetColumnRef(); c != nil {
 		if c.Fields[len(c.Fields)-1].GetAStar() == nil {
@@ -94,7 +94,7 @@ func (s *scope) expandStar(n *pg_query.Node) ([]query.Target, error) {
 	return s.expandRow(e, location(a.Arg))
 }
 
-// expandColumn is name.* where name is a column that holds rows.
+// expandColumn expands name.* if name is a column of rows.
 func (s *scope) expandColumn(names []string, schema, name string, c *pg_query.ColumnRef) ([]query.Target, error) {
 	if len(names) == 1 {
 		_, e, err := s.lookupColumn(name, c.Location)
@@ -108,7 +108,7 @@ func (s *scope) expandColumn(names []string, schema, name string, c *pg_query.Co
 	return nil, s.missingTable(schema, name, c.Location)
 }
 
-// expandRow gives the fields of a row value.
+// expandRow returns the fields of a row value.
 func (s *scope) expandRow(e query.Expr, loc int32) ([]query.Target, error) {
 	columns, exprs := s.rowColumns(e)
 	if columns == nil {
@@ -165,7 +165,7 @@ func (s *scope) columnsOf(it *nameItem, up int) []query.Target {
 	return out
 }
 
-// columnName is FigureColname: the name of an output column without AS.
+// columnName is FigureColname: it returns the name of an output column without AS.
 func columnName(n *pg_query.Node) string {
 	if name, strength := figureName(n); strength > 0 {
 		return name
@@ -173,7 +173,7 @@ func columnName(n *pg_query.Node) string {
 	return "?column?"
 }
 
-// figureName gives a name and how much it says: 0 nothing, 1 a weak guess (a type), 2 a name.
+// figureName returns a name and its strength: 0 none, 1 a weak guess (a type), 2 a name.
 func figureName(n *pg_query.Node) (string, int) {
 	switch v := n.GetNode().(type) {
 	case *pg_query.Node_ColumnRef:
@@ -257,28 +257,45 @@ func subLinkName(l *pg_query.SubLink) (string, int) {
 	return "", 0
 }
 
-// nodeLabels are expressions and FROM items by what one writes in SQL.
+// nodeLabels are the SQL words for expressions and FROM items.
 var nodeLabels = map[string]string{
-	"JsonFuncExpr": "JSON_EXISTS, JSON_QUERY or JSON_VALUE", "JsonIsPredicate": "IS JSON", "JsonObjectConstructor": "JSON_OBJECT",
-	"JsonArrayConstructor": "JSON_ARRAY", "JsonArrayQueryConstructor": "JSON_ARRAY", "JsonObjectAgg": "JSON_OBJECTAGG",
-	"JsonArrayAgg": "JSON_ARRAYAGG", "JsonParseExpr": "JSON()", "JsonScalarExpr": "JSON_SCALAR", "JsonSerializeExpr": "JSON_SERIALIZE",
-	"JsonTable": "JSON_TABLE", "RangeTableFunc": "XMLTABLE", "XmlSerialize": "XMLSERIALIZE", "MergeSupportFunc": "MERGE_ACTION",
+	"JsonFuncExpr":          "JSON_EXISTS, JSON_QUERY or JSON_VALUE",
+	"JsonIsPredicate":       "IS JSON",
+	"JsonObjectConstructor": "JSON_OBJECT",
+	"JsonArrayConstructor":  "JSON_ARRAY", "JsonArrayQueryConstructor": "JSON_ARRAY", "JsonObjectAgg": "JSON_OBJECTAGG",
+	"JsonArrayAgg":      "JSON_ARRAYAGG",
+	"JsonParseExpr":     "JSON()",
+	"JsonScalarExpr":    "JSON_SCALAR",
+	"JsonSerializeExpr": "JSON_SERIALIZE",
+	"JsonTable":         "JSON_TABLE",
+	"RangeTableFunc":    "XMLTABLE",
+	"XmlSerialize":      "XMLSERIALIZE",
+	"MergeSupportFunc":  "MERGE_ACTION",
 }
 
-// nodeHints say what to write instead of expressions and FROM items that are not supported.
+// nodeHints suggest alternatives to expressions and FROM items that are not supported.
 var nodeHints = map[string]string{
-	"JsonFuncExpr": "Use jsonb_path_exists(), jsonb_path_query_first() or jsonb_path_query().", "JsonIsPredicate": "Cast the text to json, which fails if it is not JSON.",
-	"JsonObjectConstructor": "Use json_build_object() or jsonb_build_object().", "JsonArrayConstructor": "Use json_build_array() or jsonb_build_array().",
-	"JsonArrayQueryConstructor": "Use json_agg() or jsonb_agg() in a subquery.", "JsonObjectAgg": "Use json_object_agg() or jsonb_object_agg().",
-	"JsonArrayAgg": "Use json_agg() or jsonb_agg().", "JsonParseExpr": "Cast the text to json.", "JsonScalarExpr": "Use to_json() or to_jsonb().",
-	"JsonSerializeExpr": "Cast the value to text.", "JsonTable": "Use jsonb_to_recordset() or jsonb_path_query().",
-	"RangeTableFunc": "Store documents as jsonb and use jsonb_to_recordset().", "XmlSerialize": xmlHint, "XmlExpr": xmlHint,
-	"MergeSupportFunc": "Use INSERT … ON CONFLICT with RETURNING.", "RangeTableSample": "Use WHERE random() < 0.01, for one row of a hundred.",
+	"JsonFuncExpr":              "Use jsonb_path_exists(), jsonb_path_query_first() or jsonb_path_query().",
+	"JsonIsPredicate":           "Cast the text to json, which fails if it is not JSON.",
+	"JsonObjectConstructor":     "Use json_build_object() or jsonb_build_object().",
+	"JsonArrayConstructor":      "Use json_build_array() or jsonb_build_array().",
+	"JsonArrayQueryConstructor": "Use json_agg() or jsonb_agg() in a subquery.",
+	"JsonObjectAgg":             "Use json_object_agg() or jsonb_object_agg().",
+	"JsonArrayAgg":              "Use json_agg() or jsonb_agg().",
+	"JsonParseExpr":             "Cast the text to json.",
+	"JsonScalarExpr":            "Use to_json() or to_jsonb().",
+	"JsonSerializeExpr":         "Cast the value to text.",
+	"JsonTable":                 "Use jsonb_to_recordset() or jsonb_path_query().",
+	"RangeTableFunc":            "Store documents as jsonb and use jsonb_to_recordset().",
+	"XmlSerialize":              xmlHint,
+	"XmlExpr":                   xmlHint,
+	"MergeSupportFunc":          "Use INSERT … ON CONFLICT with RETURNING.",
+	"RangeTableSample":          "Use WHERE random() < 0.01, for one row of a hundred.",
 }
 
 const xmlHint = "Store documents as text or jsonb."
 
-// nodeHint is the hint of an error of an unsupported node.
+// nodeHint returns the hint of the error about an unsupported node.
 func nodeHint(kind string) string {
 	if h, ok := nodeHints[kind]; ok {
 		return h
@@ -286,7 +303,8 @@ func nodeHint(kind string) string {
 	return "Write the statement without it."
 }
 
-// nodeLabel is what the message of an unsupported node says: its name in SQL, or else the words of the node.
+// nodeLabel returns the name of an unsupported node for messages: its name in SQL, or else words of
+// the node's name.
 func nodeLabel(kind string) string {
 	if label, ok := nodeLabels[kind]; ok {
 		return label

@@ -17,7 +17,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite testdata/trees.golden; read the difference before it is committed")
 
-// TestTrees keeps the whole analysed tree of some statements as text.
+// TestTrees compares the whole analyzed tree of some statements with golden text.
 func TestTrees(t *testing.T) {
 	const path = "testdata/trees.golden"
 	ctx := testContext(t)
@@ -64,10 +64,10 @@ func firstDifference(a, b string) string {
 	return "one is longer"
 }
 
-// printer writes a tree without what is zero.
+// printer writes a tree without its zero values.
 type printer struct{ b *strings.Builder }
 
-// value prints v, whose head goes on in the current line.
+// value prints v; its first line continues the current line.
 func (p printer) value(v reflect.Value, depth int) {
 	if v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
 		switch x := v.Interface().(type) {

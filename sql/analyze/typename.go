@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// lookupType finds a type by schema and name, "" being the search path.
+// lookupType finds a type by schema and name; "" means the search path.
 func (s *scope) lookupType(schema, name string) *pgcatalog.Type {
 	if schema != "" {
 		return pgcatalog.TypeByName(schema, name)
@@ -28,7 +28,7 @@ func (s *scope) lookupType(schema, name string) *pgcatalog.Type {
 	return nil
 }
 
-// typeName finds the type and type modifier that are written in the text (typenameTypeIdAndMod).
+// typeName returns the type and the type modifier of a name in the text (typenameTypeIdAndMod).
 func (s *scope) typeName(t *pg_query.TypeName) (types.OID, int32, error) {
 	if t.PctType {
 		return 0, 0, s.unsupported(t.Location, "%%TYPE is not supported here")
@@ -51,7 +51,8 @@ func (s *scope) typeName(t *pg_query.TypeName) (types.OID, int32, error) {
 		}
 		typ = s.lookupType(name[0], name[1])
 	default:
-		return 0, 0, s.errorf(t.Location, pgerr.SyntaxError, "improper qualified name (too many dotted names): %s", shown)
+		return 0, 0, s.errorf(t.Location, pgerr.SyntaxError, "improper qualified name (too many dotted names): %s",
+			shown)
 	}
 	if typ == nil && s.namesRowType(t) {
 		return 0, 0, s.unsupported(t.Location, "columns and arrays of the row type of a table are not supported").
@@ -93,7 +94,8 @@ func (s *scope) typmodOf(typ types.OID, name string, t *pg_query.TypeName) (int3
 			if !slices.Contains(modifiable, typ) {
 				break
 			}
-			return 0, s.errorf(t.Location, pgerr.InvalidTextRepresentation, "invalid input syntax for type %s: %q", "integer", text)
+			return 0, s.errorf(t.Location, pgerr.InvalidTextRepresentation, "invalid input syntax for type %s: %q",
+				"integer", text)
 		}
 		mods[i] = int(v)
 	}
@@ -101,7 +103,8 @@ func (s *scope) typmodOf(typ types.OID, name string, t *pg_query.TypeName) (int3
 	var err *pgerr.Error
 	switch typ {
 	case types.VarChar, types.BPChar:
-		mod, err = lengthMod(mods, map[types.OID]string{types.VarChar: "varchar", types.BPChar: "char"}[typ], 10485760, 4)
+		mod, err = lengthMod(mods, map[types.OID]string{types.VarChar: "varchar", types.BPChar: "char"}[typ], 10485760,
+			4)
 	case types.Bit, types.VarBit:
 		mod, err = lengthMod(mods, map[types.OID]string{types.Bit: "bit", types.VarBit: "varbit"}[typ], 83886080, 0)
 	case types.Numeric:
@@ -121,10 +124,11 @@ func (s *scope) typmodOf(typ types.OID, name string, t *pg_query.TypeName) (int3
 	return mod, nil
 }
 
-var modifiable = []types.OID{types.VarChar, types.BPChar, types.Bit, types.VarBit, types.Numeric, types.Time, types.TimeTZ, types.Timestamp,
+var modifiable = []types.OID{types.VarChar, types.BPChar, types.Bit, types.VarBit, types.Numeric, types.Time,
+	types.TimeTZ, types.Timestamp,
 	types.TimestampTZ, types.Interval}
 
-// modText gives a modifier as text: numbers, strings and bare names are allowed.
+// modText returns a modifier as text: numbers, strings and bare names are allowed.
 func modText(n *pg_query.Node) string {
 	if c := n.GetAConst(); c != nil {
 		switch v := c.Val.(type) {
@@ -180,7 +184,8 @@ func secondsMod(mods []int, name string, zone bool) (int32, *pgerr.Error) {
 		if zone {
 			suffix = " WITH TIME ZONE"
 		}
-		return 0, pgerr.New(pgerr.InvalidParameterValue, "%s(%d)%s precision must not be negative", name, mods[0], suffix)
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "%s(%d)%s precision must not be negative", name, mods[0],
+			suffix)
 	}
 	return int32(min(mods[0], 6)), nil
 }

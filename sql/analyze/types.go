@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Type OIDs that package types has no use for.
+// Type OIDs that package types does not need.
 const (
 	anyRange                types.OID = 3831
 	anyMultirange           types.OID = 4537
@@ -14,14 +14,14 @@ const (
 	anyCompatibleMultirange types.OID = 4538
 )
 
-// Type categories of pg_type.typcategory that the rules of overloading name.
+// Type categories of pg_type.typcategory in the rules of overloading.
 const (
 	categoryUnknown = 'X'
 	categoryString  = 'S'
 	categoryInvalid = 0
 )
 
-// coercion says how willing the context is to coerce, in rising order.
+// coercion is the kind of coercion that a context allows, in increasing order.
 type coercion uint8
 
 const (
@@ -32,7 +32,7 @@ const (
 
 func (c coercion) mark() byte { return "iae"[c] }
 
-// allows tells whether a pg_cast row of this context may be used.
+// allows reports whether a pg_cast row with this context may be used.
 func (c coercion) allows(castContext byte) bool {
 	switch castContext {
 	case 'i':
@@ -43,7 +43,7 @@ func (c coercion) allows(castContext byte) bool {
 	return c == explicit
 }
 
-// baseType looks through domains.
+// baseType returns the base type of a domain; other types are returned unchanged.
 func baseType(t types.OID) types.OID {
 	for i := 0; i < 32; i++ {
 		p := pgcatalog.TypeByOID(t)
@@ -67,7 +67,7 @@ func preferred(category byte, t types.OID) bool {
 	return p != nil && p.Preferred && (category == p.Category || category == categoryInvalid)
 }
 
-// elementOf gives the element type of a true array, through domains; 0 for others.
+// elementOf returns the element type of a true array, through domains; 0 for others.
 func elementOf(t types.OID) types.OID { return pgcatalog.ElementOf(baseType(t)) }
 
 func isArray(t types.OID) bool { return elementOf(t) != 0 }
@@ -87,7 +87,7 @@ func isMultirange(t types.OID) bool {
 	return p != nil && p.Kind == 'm'
 }
 
-// isComposite tells whether values of t are rows.
+// isComposite reports whether values of t are rows.
 func isComposite(t types.OID) bool {
 	if t == types.Record {
 		return true
@@ -106,7 +106,8 @@ func isPolymorphic1(t types.OID) bool {
 
 func isPolymorphic2(t types.OID) bool {
 	switch t {
-	case types.AnyCompatible, types.AnyCompatibleArray, types.AnyCompatibleNonArray, anyCompatibleRange, anyCompatibleMultirange:
+	case types.AnyCompatible, types.AnyCompatibleArray, types.AnyCompatibleNonArray, anyCompatibleRange,
+		anyCompatibleMultirange:
 		return true
 	}
 	return false
@@ -114,10 +115,10 @@ func isPolymorphic2(t types.OID) bool {
 
 func isPolymorphic(t types.OID) bool { return isPolymorphic1(t) || isPolymorphic2(t) }
 
-// typeName gives a type's name for messages.
+// typeName returns a type's name for messages.
 func typeName(t types.OID) string { return pgcatalog.FormatType(t, -1) }
 
-// commonTypmod gives the type modifier that all of exprs have, -1 where they differ or are not of type t.
+// commonTypmod returns the common type modifier of exprs, -1 if they differ or are not of type t.
 func commonTypmod(exprs []query.Expr, t types.OID) int32 {
 	mod := int32(-1)
 	for i, e := range exprs {

@@ -14,8 +14,9 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
-// internalWords are names that no client knows: numbers of types, and words of parse nodes.
-var internalWords = regexp.MustCompile(`(?i)type [0-9]+|pg_query|\bnode\b|\bexpr\b|JSON FUNC|JSON IS PREDICATE|CONSTRUCTOR|RANGE TABLE|XML SERIALIZE`)
+// internalWords match names that clients do not know: OIDs of types, and names of parse nodes.
+var internalWords = regexp.MustCompile(
+	`(?i)type [0-9]+|pg_query|\bnode\b|\bexpr\b|JSON FUNC|JSON IS PREDICATE|CONSTRUCTOR|RANGE TABLE|XML SERIALIZE`)
 
 func refusal(t *testing.T, ctx *Context, text string) *pgerr.Error {
 	t.Helper()
@@ -29,7 +30,8 @@ func refusal(t *testing.T, ctx *Context, text string) *pgerr.Error {
 	return pgerr.From(err)
 }
 
-// TestUnsupportedTypes casts a literal to each type of pg_type: an error names the type as SQL does.
+// TestUnsupportedTypes casts a literal to each type of pg_type, and checks that an error uses the
+// type's SQL name.
 func TestUnsupportedTypes(t *testing.T) {
 	ctx := testContext(t)
 	var names []string
@@ -60,8 +62,9 @@ func TestUnsupportedTypes(t *testing.T) {
 	}
 }
 
-// TestUnsupportedNodes analyses the examples of testdata/constructs.txt, which hold each kind of node of the parser's tree that a query, a write
-// or an expression can have: it is supported, or its error names it as SQL does and has a hint.
+// TestUnsupportedNodes analyzes the examples of testdata/constructs.txt. They contain each kind of
+// parse node that a query, a write or an expression can have. Each must be supported, or its error
+// must have its SQL name and a hint.
 func TestUnsupportedNodes(t *testing.T) {
 	text, err := os.ReadFile("testdata/constructs.txt")
 	if err != nil {
@@ -97,13 +100,14 @@ func TestUnsupportedNodes(t *testing.T) {
 	}
 	fields := (&pg_query.Node{}).ProtoReflect().Descriptor().Oneofs().ByName("node").Fields()
 	for i := range fields.Len() {
-		if kind := string(fields.Get(i).Message().Name()); !seen[kind] && !strings.HasSuffix(kind, "Stmt") && !notRaw[kind] {
+		if kind := string(fields.Get(i).Message().Name()); !seen[kind] && !strings.HasSuffix(kind, "Stmt") &&
+			!notRaw[kind] {
 			t.Errorf("testdata/constructs.txt has no example of %s", kind)
 		}
 	}
 }
 
-// nodesOf notes the kinds of all nodes of a tree.
+// nodesOf records the kinds of all nodes of a tree.
 func nodesOf(m protoreflect.Message, seen map[string]bool) {
 	seen[string(m.Descriptor().Name())] = true
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
@@ -120,7 +124,8 @@ func nodesOf(m protoreflect.Message, seen map[string]bool) {
 	})
 }
 
-// notRaw are nodes that PostgreSQL's parser never makes of a query's text: those of its analysed trees, and parts of definitions.
+// notRaw are nodes that PostgreSQL's parser never returns for a query's text: those of analyzed
+// trees, and parts of definitions.
 var notRaw = map[string]bool{
 	// Parts of definitions.
 	"IntoClause": true, "RoleSpec": true, "TableLikeClause": true, "DefElem": true, "PartitionElem": true,
@@ -129,7 +134,7 @@ var notRaw = map[string]bool{
 	"AccessPriv": true, "Constraint": true, "CreateOpClassItem": true, "StatsElem": true, "FunctionParameter": true,
 	"InlineCodeBlock": true, "CallContext": true, "VacuumRelation": true, "PublicationTable": true,
 	"PublicationObjSpec": true,
-	// Made by analysis and planning.
+	// Nodes of analysis and planning.
 	"TableFunc": true, "Var": true, "Param": true, "Aggref": true, "WindowFunc": true,
 	"WindowFuncRunCondition": true, "SubscriptingRef": true, "FuncExpr": true, "OpExpr": true, "DistinctExpr": true,
 	"NullIfExpr": true, "ScalarArrayOpExpr": true, "SubPlan": true, "AlternativeSubPlan": true, "FieldSelect": true,

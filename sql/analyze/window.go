@@ -11,7 +11,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// windowDef is a window of this level, named in WINDOW or made by OVER (…). It is analysed after ORDER BY.
+// windowDef is a window of this level, named in WINDOW or defined by OVER (…). It is analyzed after
+// ORDER BY.
 type windowDef struct {
 	name string
 	def  *pg_query.WindowDef
@@ -38,7 +39,7 @@ const (
 	frameEndOffset          = frameEndOffsetPrec | frameEndOffsetFoll
 )
 
-// windowCall makes a call over a window (transformWindowFuncCall).
+// windowCall returns a call over a window (transformWindowFuncCall).
 func (s *scope) windowCall(f *pg_query.FuncCall, name string, call *query.Call) (query.Expr, error) {
 	isAgg := call.Proc.Kind == 'a'
 	switch {
@@ -47,7 +48,8 @@ func (s *scope) windowCall(f *pg_query.FuncCall, name string, call *query.Call) 
 	case len(f.AggOrder) > 0 && isAgg:
 		return nil, s.unsupported(f.Location, "aggregate ORDER BY is not implemented for window functions")
 	case !isAgg && f.AggStar:
-		return nil, s.errorf(f.Location, pgerr.WrongObjectType, "%s(*) specified, but %s is not an aggregate function", name, name)
+		return nil, s.errorf(f.Location, pgerr.WrongObjectType, "%s(*) specified, but %s is not an aggregate function",
+			name, name)
 	case !isAgg && f.AggFilter != nil:
 		return nil, s.unsupported(f.Location, "FILTER is not implemented for non-aggregate window functions")
 	}
@@ -129,7 +131,7 @@ func noWindows(p place) string {
 	return "window functions are not allowed in " + placeNames[p]
 }
 
-// windowIndex finds the window that OVER means, or adds it.
+// windowIndex returns the window of OVER, and adds it if it is new.
 func (s *scope) windowIndex(def *pg_query.WindowDef) (int, error) {
 	if def.Name != "" {
 		for i, w := range s.windows {
@@ -148,7 +150,7 @@ func (s *scope) windowIndex(def *pg_query.WindowDef) (int, error) {
 	return len(s.windows) - 1, nil
 }
 
-// sameWindow compares two definitions, but for where they stand in the text.
+// sameWindow reports whether two definitions are equal except for their locations.
 func sameWindow(a, b *pg_query.WindowDef) bool {
 	if a.Refname != b.Refname || a.FrameOptions != b.FrameOptions || len(a.PartitionClause) != len(b.PartitionClause) ||
 		len(a.OrderClause) != len(b.OrderClause) {
@@ -163,7 +165,7 @@ func sameWindow(a, b *pg_query.WindowDef) bool {
 	return proto.Equal(x, y)
 }
 
-// windowsClause takes the WINDOW clause's names before the targets are analysed.
+// windowsClause records the names of the WINDOW clause before the targets are analyzed.
 func (s *scope) windowsClause(nodes []*pg_query.Node) error {
 	for _, n := range nodes {
 		def := n.GetWindowDef()
@@ -177,7 +179,7 @@ func (s *scope) windowsClause(nodes []*pg_query.Node) error {
 	return nil
 }
 
-// finishWindows analyses the definitions (transformWindowDefinitions).
+// finishWindows analyzes the definitions (transformWindowDefinitions).
 func (s *scope) finishWindows() error {
 	for i := 0; i < len(s.windows); i++ {
 		w, err := s.window(s.windows[i], i)
@@ -246,18 +248,20 @@ func (s *scope) inheritWindow(w *query.Window, def *pg_query.WindowDef, index in
 	ref := s.q.Windows[at]
 	switch {
 	case len(def.PartitionClause) > 0:
-		return s.errorf(def.Location, pgerr.WindowingError, "cannot override PARTITION BY clause of window %q", def.Refname)
+		return s.errorf(def.Location, pgerr.WindowingError, "cannot override PARTITION BY clause of window %q",
+			def.Refname)
 	case len(def.OrderClause) > 0 && len(ref.Order) > 0:
 		return s.errorf(def.Location, pgerr.WindowingError, "cannot override ORDER BY clause of window %q", def.Refname)
 	case ref.Frame.Options != frameDefaults:
-		return s.errorf(def.Location, pgerr.WindowingError, "cannot copy window %q because it has a frame clause", def.Refname)
+		return s.errorf(def.Location, pgerr.WindowingError, "cannot copy window %q because it has a frame clause",
+			def.Refname)
 	}
 	w.Partition = append(w.Partition, ref.Partition...)
 	w.Order = append(w.Order, ref.Order...)
 	return nil
 }
 
-// groupable analyses a PARTITION BY or window ORDER BY expression.
+// groupable analyzes a PARTITION BY or window ORDER BY expression.
 func (s *scope) groupable(n *pg_query.Node) (query.Expr, error) {
 	e, err := s.expr(n)
 	if err != nil {
@@ -271,14 +275,16 @@ func (s *scope) groupable(n *pg_query.Node) (query.Expr, error) {
 	return e, s.sortable(e.Type(), location(n), "ordering")
 }
 
-// frame analyses the offsets of a frame clause.
+// frame analyzes the offsets of a frame clause.
 func (s *scope) frame(w *query.Window, def *pg_query.WindowDef) error {
 	options := w.Frame.Options
 	if options&frameRange != 0 && options&(frameStartOffset|frameEndOffset) != 0 {
 		if len(w.Order) != 1 {
-			return s.errorf(def.Location, pgerr.WindowingError, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
+			return s.errorf(def.Location, pgerr.WindowingError,
+				"RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
 		}
-		return s.unsupported(def.Location, "RANGE with offset PRECEDING/FOLLOWING is not supported yet").WithHint("Use ROWS or GROUPS, or a join on the range.")
+		return s.unsupported(def.Location, "RANGE with offset PRECEDING/FOLLOWING is not supported yet").
+			WithHint("Use ROWS or GROUPS, or a join on the range.")
 	}
 	if options&frameGroups != 0 && len(w.Order) == 0 {
 		return s.errorf(def.Location, pgerr.WindowingError, "GROUPS mode requires an ORDER BY clause")
@@ -299,7 +305,8 @@ func (s *scope) frame(w *query.Window, def *pg_query.WindowDef) error {
 			return nil, err
 		}
 		if hasOwnVars(e) {
-			return nil, s.errorf(location(n), pgerr.InvalidColumnReference, "argument of %s must not contain variables", name)
+			return nil, s.errorf(location(n), pgerr.InvalidColumnReference, "argument of %s must not contain variables",
+				name)
 		}
 		return e, nil
 	}

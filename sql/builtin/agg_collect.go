@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// collectAggregates is the aggregates that keep every value: arrays, joined text, documents.
+// collectAggregates are the aggregates that keep every value: arrays, joined text, documents.
 var collectAggregates = map[string]*Agg{
 	"array_agg(2776)":             {New: newCollector(collectArray), Ordered: true},
 	"array_agg(2277)":             {New: newCollector(collectArrays), Ordered: true},
@@ -18,10 +18,11 @@ var collectAggregates = map[string]*Agg{
 	"json_object_agg(2276,2276)":  {New: newCollector(collectJSONObject), Ordered: true},
 }
 
-// collector keeps the arguments of every row; finish makes the result of them. It is what a partial state is, too.
+// collector keeps the arguments of every row; finish builds the result. The arguments are also the
+// partial state.
 type collector struct {
 	args  int
-	vals  []types.Datum // args of them a row
+	vals  []types.Datum // args values per row
 	final func(c *Ctx, vals []types.Datum) (types.Datum, error)
 }
 
@@ -63,7 +64,7 @@ func collectArray(c *Ctx, vals []types.Datum) (types.Datum, error) {
 	return types.NewList(types.ElemOf(c.RetType), vals), nil
 }
 
-// collectArrays stacks arrays of one shape.
+// collectArrays stacks arrays of equal dimensions.
 func collectArrays(_ *Ctx, vals []types.Datum) (types.Datum, error) {
 	var elems []types.Datum
 	var dims, lowers []int32
@@ -83,7 +84,8 @@ func collectArrays(_ *Ctx, vals []types.Datum) (types.Datum, error) {
 			elem = a.Elem
 			dims, lowers = append([]int32{int32(len(vals))}, a.Dims()...), append([]int32{1}, a.Lowers()...)
 		} else if !sameDims(dims[1:], a.Dims()) {
-			return types.Null, pgerr.New(pgerr.ArraySubscriptError, "cannot accumulate arrays of different dimensionality")
+			return types.Null, pgerr.New(pgerr.ArraySubscriptError,
+				"cannot accumulate arrays of different dimensionality")
 		}
 		elems = append(elems, a.Elems()...)
 	}
@@ -102,7 +104,7 @@ func sameDims(a, b []int32) bool {
 	return true
 }
 
-// collectText joins values; each brings the separator that stands before it. Null values do not count.
+// collectText joins values; each has the separator before it. Null values are skipped.
 func collectText(c *Ctx, vals []types.Datum) (types.Datum, error) {
 	b := c.builder()
 	kind := types.KindNull

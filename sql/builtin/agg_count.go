@@ -4,7 +4,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// aggregates is every aggregate, by name(declared argument type OIDs).
+// aggregates has every aggregate, by name(declared argument type OIDs).
 var aggregates = mergeAggregates(countAggregates, sumAggregates, minMaxAggregates, logicAggregates, floatAggregates,
 	numericStatAggregates, collectAggregates, intervalAggregates,
 	regrAggregates, orderedAggregates)

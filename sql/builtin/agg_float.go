@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// floatAggregates is sum, avg and the variance family of floats.
+// floatAggregates are sum, avg and the variance family for floats.
 var floatAggregates = makeFloatAggregates()
 
 func makeFloatAggregates() map[string]*Agg {
@@ -24,7 +24,8 @@ func makeFloatAggregates() map[string]*Agg {
 	return m
 }
 
-// floatMoments keeps count, sum and the sum of squared deviations by the Youngs-Cramer recurrence, as PostgreSQL does.
+// floatMoments has count, sum and the sum of squared deviations, computed by the Youngs-Cramer
+// recurrence as in PostgreSQL.
 type floatMoments struct {
 	n, sum, dev float64
 	final       func(*floatMoments) (float64, bool)

@@ -4,8 +4,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// logicAggregates is bool_and, bool_or, every, and the bitwise aggregates of integers. They fold values with an operator that is
-// commutative and associative, so a partial state is the value itself.
+// logicAggregates are bool_and, bool_or, every, and the bitwise aggregates of integers. They fold
+// values with a commutative and associative operator, so a partial state is the value itself.
 var logicAggregates = map[string]*Agg{
 	"bool_and(16)": {New: newFold(intAndBool), Strict: true},
 	"every(16)":    {New: newFold(intAndBool), Strict: true},
@@ -28,7 +28,7 @@ var logicAggregates = map[string]*Agg{
 // fold combines values with a function of two arguments.
 type fold struct {
 	value types.Datum
-	pair  [2]types.Datum // arguments of f, here so that a step makes no garbage
+	pair  [2]types.Datum // arguments of f, here so that a step does not allocate
 	f     Func
 }
 

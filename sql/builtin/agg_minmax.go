@@ -6,14 +6,16 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// minMaxAggregates is min and max over every ordered type.
+// minMaxAggregates are min and max for every ordered type.
 var minMaxAggregates = makeMinMax()
 
 func makeMinMax() map[string]*Agg {
 	m := map[string]*Agg{}
 	for _, t := range []uint32{
-		types.Int2, types.Int4, types.Int8, types.Oid, types.Float4, types.Float8, types.Numeric, types.Text, types.BPChar,
-		types.Date, types.Time, types.TimeTZ, types.Timestamp, types.TimestampTZ, types.Interval, types.AnyArray, types.Tid,
+		types.Int2, types.Int4, types.Int8, types.Oid, types.Float4, types.Float8, types.Numeric, types.Text,
+		types.BPChar,
+		types.Date, types.Time, types.TimeTZ, types.Timestamp, types.TimestampTZ, types.Interval, types.AnyArray,
+		types.Tid,
 	} {
 		arg := "(" + strconv.Itoa(int(t)) + ")"
 		m["min"+arg] = &Agg{New: newExtreme(-1), Strict: true}
@@ -52,7 +54,8 @@ func (s *intExtreme) Partial(*Ctx) (types.Datum, error) { return packExtreme(s.b
 
 func (s *intExtreme) Combine(c *Ctx, partial types.Datum) error { return combineExtreme(c, s, partial) }
 
-// extreme is min and max by the type's order. Of equal values the last stays (of char(n) the first), as in PostgreSQL.
+// extreme is min and max by the type's order. Of equal values it keeps the last (for char(n) the
+// first), as PostgreSQL does.
 type extreme struct {
 	best    types.Datum
 	sign    int

@@ -4,7 +4,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// numericStatAggregates is the variance family of integers and numeric; the result is numeric.
+// numericStatAggregates is the variance family for integers and numeric; the result is numeric.
 var numericStatAggregates = makeNumericStats()
 
 func makeNumericStats() map[string]*Agg {
@@ -14,17 +14,20 @@ func makeNumericStats() map[string]*Agg {
 		"stddev": {sample: true, root: true}, "stddev_samp": {sample: true, root: true}, "stddev_pop": {root: true},
 	} {
 		for _, arg := range []string{"(21)", "(23)", "(20)"} {
-			m[name+arg] = &Agg{New: func([]uint32, uint32) AggState { return &numericMoments{kind: kind, ints: true} }, Strict: true}
+			m[name+arg] = &Agg{New: func([]uint32, uint32) AggState { return &numericMoments{kind: kind, ints: true} },
+				Strict: true}
 		}
-		m[name+"(1700)"] = &Agg{New: func([]uint32, uint32) AggState { return &numericMoments{kind: kind} }, Strict: true}
+		m[name+"(1700)"] = &Agg{New: func([]uint32, uint32) AggState { return &numericMoments{kind: kind} },
+			Strict: true}
 	}
 	return m
 }
 
-// numericStatKind says which of the family: over the sample or the population, and whether its root is taken.
+// numericStatKind selects a function of the family: over the sample or the population, with or
+// without square root.
 type numericStatKind struct{ sample, root bool }
 
-// numericMoments keeps count, sum and sum of squares, exactly.
+// numericMoments has the exact count, sum and sum of squares.
 type numericMoments struct {
 	n         int64
 	sum, sum2 types.Datum
@@ -75,7 +78,8 @@ func (s *numericMoments) Combine(_ *Ctx, partial types.Datum) error {
 	return s.add(p[0].N, p[1], p[2])
 }
 
-// Final is (N·Σx² − (Σx)²) / (N·(N−1)), or N² for the population, at the scale that PostgreSQL's division gives.
+// Final returns (N·Σx² − (Σx)²) / (N·(N−1)), or N² for the population, with the scale of
+// PostgreSQL's division.
 func (s *numericMoments) Final(*Ctx) (types.Datum, error) {
 	least := int64(1)
 	if s.kind.sample {

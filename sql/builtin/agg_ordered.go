@@ -8,8 +8,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// orderedAggregates is the ordered-set aggregates. The states sort the values themselves, so the caller need not, and partial states
-// combine in any order.
+// orderedAggregates are the ordered-set aggregates. The states sort the values themselves, so the
+// caller need not, and partial states can be combined in any order.
 var orderedAggregates = map[string]*Agg{
 	"percentile_cont(701,701)":   {New: newPercentile(continuous), Direct: 1},
 	"percentile_cont(1022,701)":  {New: newPercentile(continuous), Direct: 1},
@@ -17,10 +17,13 @@ var orderedAggregates = map[string]*Agg{
 	"percentile_cont(1022,1186)": {New: newPercentile(continuous), Direct: 1},
 	"percentile_disc(701,2283)":  {New: newPercentile(discrete), Direct: 1},
 	"percentile_disc(1022,2283)": {New: newPercentile(discrete), Direct: 1},
-	"mode(2283)":                 {New: func(argTypes []uint32, _ uint32) AggState { return &modeState{sorter: newSorter(argTypes[0])} }},
+	"mode(2283)": {New: func(argTypes []uint32,
+		_ uint32) AggState {
+		return &modeState{sorter: newSorter(argTypes[0])}
+	}},
 }
 
-// sorter keeps values to be sorted.
+// sorter collects values to be sorted.
 type sorter struct {
 	vals    []types.Datum
 	compare func(a, b types.Datum) int
@@ -36,7 +39,8 @@ func (s *sorter) add(d types.Datum) {
 
 func (s *sorter) sort() { slices.SortStableFunc(s.vals, s.compare) }
 
-// percentile is percentile_cont and percentile_disc: direct argument 0 is the fraction, or an array of them.
+// percentile is percentile_cont and percentile_disc: direct argument 0 is the fraction, or an array
+// of them.
 type percentile struct {
 	sorter
 	typ      uint32
@@ -101,13 +105,13 @@ func (p *percentile) Final(*Ctx) (types.Datum, error) {
 	return types.NewArray(p.typ, fractions.Dims(), fractions.Lowers(), out), nil
 }
 
-// discrete gives the first value whose position reaches the fraction.
+// discrete returns the first value whose position reaches the fraction.
 func discrete(p *percentile, fraction float64) (types.Datum, error) {
 	row := max(int(math.Ceil(fraction*float64(len(p.vals)))), 1)
 	return p.vals[row-1], nil
 }
 
-// continuous interpolates between the neighbours.
+// continuous interpolates between the two adjacent values.
 func continuous(p *percentile, fraction float64) (types.Datum, error) {
 	at := fraction * float64(len(p.vals)-1)
 	first := p.vals[int(math.Floor(at))]
@@ -150,7 +154,7 @@ func (p *percentile) Combine(_ *Ctx, partial types.Datum) error {
 	return nil
 }
 
-// modeState finds the most frequent value; of equally frequent ones the least.
+// modeState finds the most frequent value; of several, the smallest.
 type modeState struct{ sorter }
 
 func (s *modeState) Step(_ *Ctx, a []types.Datum) error {

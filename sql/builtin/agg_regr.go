@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// regrAggregates is the aggregates over pairs (Y, X): correlation, covariance, linear regression.
+// regrAggregates are the aggregates over pairs (Y, X): correlation, covariance, linear regression.
 var regrAggregates = makeRegr()
 
 func makeRegr() map[string]*Agg {
@@ -35,12 +35,14 @@ func makeRegr() map[string]*Agg {
 			return (s.sy - s.sx*s.sxy/s.sxx) / s.n, s.n >= 1 && s.sxx != 0
 		},
 	} {
-		m[name+"(701,701)"] = &Agg{New: func([]uint32, uint32) AggState { return &regrState{final: final} }, Strict: true}
+		m[name+"(701,701)"] = &Agg{New: func([]uint32, uint32) AggState { return &regrState{final: final} },
+			Strict: true}
 	}
 	return m
 }
 
-// regrState keeps count, sums and sums of products of deviations, by the Youngs-Cramer recurrence.
+// regrState has count, sums and sums of products of deviations, computed by the Youngs-Cramer
+// recurrence.
 type regrState struct {
 	n, sx, sxx, sy, syy, sxy float64
 	final                    func(*regrState) (float64, bool)
@@ -67,7 +69,8 @@ func (s *regrState) Step(_ *Ctx, a []types.Datum) error {
 	s.sxx += tx * tx * scale
 	s.syy += ty * ty * scale
 	s.sxy += tx * ty * scale
-	if math.IsInf(s.sx, 0) || math.IsInf(s.sxx, 0) || math.IsInf(s.sy, 0) || math.IsInf(s.syy, 0) || math.IsInf(s.sxy, 0) {
+	if math.IsInf(s.sx, 0) || math.IsInf(s.sxx, 0) || math.IsInf(s.sy, 0) || math.IsInf(s.syy, 0) ||
+		math.IsInf(s.sxy, 0) {
 		if !math.IsInf(x, 0) && !math.IsInf(y, 0) && !math.IsInf(s.sx-x, 0) && !math.IsInf(s.sy-y, 0) {
 			return floatOverflow()
 		}
@@ -104,7 +107,8 @@ func (s *regrState) Combine(_ *Ctx, partial types.Datum) error {
 	if err != nil {
 		return err
 	}
-	o := regrState{n: p[0].Float(), sx: p[1].Float(), sxx: p[2].Float(), sy: p[3].Float(), syy: p[4].Float(), sxy: p[5].Float()}
+	o := regrState{n: p[0].Float(), sx: p[1].Float(), sxx: p[2].Float(), sy: p[3].Float(), syy: p[4].Float(),
+		sxy: p[5].Float()}
 	if s.n == 0 {
 		s.n, s.sx, s.sxx, s.sy, s.syy, s.sxy = o.n, o.sx, o.sxx, o.sy, o.syy, o.sxy
 		return nil

@@ -18,7 +18,7 @@ var sumAggregates = map[string]*Agg{
 	"avg(1700)": {New: func([]uint32, uint32) AggState { return &numericSum{average: true} }, Strict: true},
 }
 
-// intSumResult says what an intSum ends in.
+// intSumResult is the kind of result of an intSum.
 type intSumResult uint8
 
 const (

@@ -7,8 +7,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// arithmeticFloat is + - * / over float4 and float8. An infinite result of finite operands is an overflow, a zero product or quotient
-// of non-zero ones an underflow.
+// arithmeticFloat is + - * / over float4 and float8. An infinite result of finite operands is an
+// overflow, a zero product or quotient of non-zero ones an underflow.
 var arithmeticFloat = map[string]Func{
 	"float8pl": float8pl, "float48pl": float8pl, "float84pl": float8pl, "float4pl": float4pl,
 	"float8mi": float8mi, "float48mi": float8mi, "float84mi": float8mi, "float4mi": float4mi,

@@ -8,8 +8,9 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// arithmeticInt is + - * / % and their kin over integers. A name ends in the widths of its operands: int24pl adds int2 and int4.
-// What is left of two widths is checked against the wider one, as in PostgreSQL.
+// arithmeticInt has + - * / % and related functions for integers. A name ends in the widths of its
+// operands: int24pl adds int2 and int4. The result of two widths is checked against the wider one,
+// as in PostgreSQL.
 var arithmeticInt = map[string]Func{
 	"int2pl": int2pl, "int4pl": int4pl, "int24pl": int4pl, "int42pl": int4pl,
 	"int8pl": int8pl, "int28pl": int8pl, "int82pl": int8pl, "int48pl": int8pl, "int84pl": int8pl,
@@ -102,7 +103,7 @@ func mulInt8(x, y int64) (n int64, ok bool) {
 	return int64(lo), lo < 1<<63
 }
 
-// magnitude is |x|, right for MinInt64 too.
+// magnitude returns |x|, also for MinInt64.
 func magnitude(x int64) uint64 {
 	if x < 0 {
 		return -uint64(x)

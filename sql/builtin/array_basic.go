@@ -6,13 +6,17 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// arrayShape is what tells an array's dimensions.
+// arrayShape has the functions that return an array's dimensions.
 var arrayShape = map[string]Func{
-	"array_ndims": arrayNdims, "array_dims": arrayDims, "array_length": arrayLength, "array_lower": arrayLower, "array_upper": arrayUpper,
+	"array_ndims":       arrayNdims,
+	"array_dims":        arrayDims,
+	"array_length":      arrayLength,
+	"array_lower":       arrayLower,
+	"array_upper":       arrayUpper,
 	"array_cardinality": arrayCardinality,
 }
 
-// arraySets is unnest and generate_subscripts.
+// arraySets has unnest and generate_subscripts.
 var arraySets = map[string]SetFunc{
 	"array_unnest": unnest, "generate_subscripts": generateSubscripts, "generate_subscripts_nodir": generateSubscripts,
 	"_pg_expandarray(2277)": expandArray,
@@ -40,7 +44,8 @@ func arrayDims(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewText(string(b)), nil
 }
 
-// dimension gives the array and the dimension (from 0) that argument 1 names; ok is false where it has no such dimension.
+// dimension returns the array and the dimension (from 0) that argument 1 selects; ok is false if
+// the array does not have it.
 func dimension(a []types.Datum) (array types.Array, dim int, ok bool, err error) {
 	array, err = types.ArrayOf(a[0])
 	return array, int(a[1].N) - 1, err == nil && a[1].N >= 1 && a[1].N <= int64(array.NDim), err
@@ -90,7 +95,8 @@ func unnest(_ *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
 	return nil
 }
 
-// expandArray is information_schema._pg_expandarray: the elements of the first dimension with their numbers from 1.
+// expandArray is information_schema._pg_expandarray: it returns the elements of the first dimension
+// with their numbers from 1.
 func expandArray(_ *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
 	array, err := types.ArrayOf(a[0])
 	if err != nil || array.NDim == 0 {

@@ -5,14 +5,14 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// arrayEdit is the functions that make a changed array. Most take nulls.
+// arrayEdit has the functions that return a changed array. Most accept nulls.
 var arrayEdit = map[string]Func{
 	"array_append": arrayAppend, "array_prepend": arrayPrepend, "array_cat": arrayCat,
 	"array_remove": arrayRemove, "array_replace": arrayReplace, "trim_array": trimArray,
 	"array_fill": arrayFill, "array_fill_with_lower_bounds": arrayFill,
 }
 
-// elemType gives the element type of the call's result.
+// elemType returns the element type of the call's result.
 func (c *Ctx) elemType(d types.Datum) uint32 {
 	if !d.IsNull() {
 		if a, err := types.ArrayOf(d); err == nil && a.Elem != 0 {
@@ -22,7 +22,7 @@ func (c *Ctx) elemType(d types.Datum) uint32 {
 	return types.ElemOf(c.RetType)
 }
 
-// openOrEmpty opens an array; null is the empty one.
+// openOrEmpty opens an array; null counts as empty.
 func openOrEmpty(d types.Datum, elem uint32) (types.Array, error) {
 	if d.IsNull() {
 		d = types.NewList(elem, nil)
@@ -48,7 +48,7 @@ func arrayPrepend(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return extend(array, elem, append([]types.Datum{a[0]}, array.Elems()...))
 }
 
-// extend makes a one-dimensional array with one element more; it keeps the lower bound.
+// extend returns a one-dimensional array of the elements with the lower bound of array.
 func extend(array types.Array, elem uint32, elems []types.Datum) (types.Datum, error) {
 	if array.NDim > 1 {
 		return types.Null, pgerr.New(pgerr.DataException, "argument must be empty or one-dimensional array")
@@ -64,7 +64,8 @@ func incompatibleArrays(detail string) error {
 	return pgerr.New(pgerr.ArraySubscriptError, "cannot concatenate incompatible arrays").WithDetail("%s", detail)
 }
 
-// arrayCat joins arrays of the same number of dimensions along the first, or an array with one that could be its element.
+// arrayCat joins two arrays with the same number of dimensions along the first, or an array and
+// another that could be its element.
 func arrayCat(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	if a[0].IsNull() {
 		return a[1], nil
@@ -107,9 +108,11 @@ func arrayCat(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	for i := range inner {
 		if inner[i] != with[i] {
 			if x.NDim == y.NDim {
-				return types.Null, incompatibleArrays("Arrays with differing element dimensions are not compatible for concatenation.")
+				return types.Null, incompatibleArrays(
+					"Arrays with differing element dimensions are not compatible for concatenation.")
 			}
-			return types.Null, incompatibleArrays("Arrays with differing dimensions are not compatible for concatenation.")
+			return types.Null, incompatibleArrays(
+				"Arrays with differing dimensions are not compatible for concatenation.")
 		}
 	}
 	return types.NewArray(x.Elem, dims, lowers, elems), nil
@@ -171,7 +174,8 @@ func trimArray(_ *Ctx, a []types.Datum) (types.Datum, error) {
 		size = int64(array.Dim(0))
 	}
 	if a[1].N < 0 || a[1].N > size {
-		return types.Null, pgerr.New(pgerr.ArraySubscriptError, "number of elements to trim must be between 0 and %d", size)
+		return types.Null, pgerr.New(pgerr.ArraySubscriptError, "number of elements to trim must be between 0 and %d",
+			size)
 	}
 	if a[1].N == size {
 		return types.NewList(array.Elem, nil), nil
@@ -211,7 +215,8 @@ func arrayFill(c *Ctx, a []types.Datum) (types.Datum, error) {
 	for _, d := range dims {
 		size *= int64(d)
 		if d < 0 || size > 1<<27 {
-			return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (%d)", 1<<27-1)
+			return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (%d)",
+				1<<27-1)
 		}
 	}
 	elem := types.ElemOf(c.RetType)
@@ -231,7 +236,8 @@ func intVector(d types.Datum) ([]int32, error) {
 		return nil, err
 	}
 	if array.NDim > 1 {
-		return nil, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts").WithDetail("Dimension array must be one dimensional.")
+		return nil, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts").
+			WithDetail("Dimension array must be one dimensional.")
 	}
 	if array.HasNulls() {
 		return nil, pgerr.New(pgerr.NullValueNotAllowed, "dimension values cannot be null")

@@ -5,7 +5,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// arraySearch is containment and searching of elements. The position functions are not strict: a null may be looked for.
+// arraySearch has containment and search functions. The position functions are not strict, because
+// they can search for null.
 var arraySearch = map[string]Func{
 	"arraycontains": arrayContains, "arraycontained": arrayContained, "arrayoverlap": arrayOverlap,
 	"array_position": arrayPosition, "array_position_start": arrayPosition, "array_positions": arrayPositions,
@@ -24,8 +25,8 @@ func twoArrays(a []types.Datum) (x, y types.Array, err error) {
 	return x, y, err
 }
 
-// holds tells whether an array has an element equal to one that is not null.
-func holds(elems []types.Datum, d types.Datum, compare func(a, b types.Datum) int) bool {
+// containsElem reports whether an array has an element equal to d, which is not null.
+func containsElem(elems []types.Datum, d types.Datum, compare func(a, b types.Datum) int) bool {
 	for _, e := range elems {
 		if !e.IsNull() && compare(e, d) == 0 {
 			return true
@@ -34,11 +35,11 @@ func holds(elems []types.Datum, d types.Datum, compare func(a, b types.Datum) in
 	return false
 }
 
-// containsAll tells whether every element of y is in x; a null is in nothing.
+// containsAll reports whether every element of y is in x; null is never contained.
 func containsAll(x, y types.Array) bool {
 	compare, elems := types.Comparer(x.Elem), x.Elems()
 	for i := 0; i < y.Len(); i++ {
-		if d := y.At(i); d.IsNull() || !holds(elems, d, compare) {
+		if d := y.At(i); d.IsNull() || !containsElem(elems, d, compare) {
 			return false
 		}
 	}
@@ -68,7 +69,7 @@ func arrayOverlap(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	}
 	compare, elems := types.Comparer(x.Elem), x.Elems()
 	for i := 0; i < y.Len(); i++ {
-		if d := y.At(i); !d.IsNull() && holds(elems, d, compare) {
+		if d := y.At(i); !d.IsNull() && containsElem(elems, d, compare) {
 			return types.NewBool(true), nil
 		}
 	}
@@ -133,7 +134,7 @@ func arrayPositions(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewList(types.Int4, found), nil
 }
 
-// widthBucketArray finds how many of the ascending thresholds are not above the operand.
+// widthBucketArray returns how many of the ascending thresholds are not above the operand.
 func widthBucketArray(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	array, err := types.ArrayOf(a[1])
 	if err != nil {
@@ -156,4 +157,36 @@ func widthBucketArray(_ *Ctx, a []types.Datum) (types.Datum, error) {
 		}
 	}
 	return types.NewInt(int64(low)), nil
+}
+
+// textElements returns the elements of a text[]; ok is false if one is null.
+func textElements(d types.Datum) (elems []string, ok bool) {
+	a, err := types.ArrayOf(d)
+	if err != nil {
+		return nil, false
+	}
+	elems = make([]string, a.Len())
+	for i := range elems {
+		e := a.At(i)
+		if e.IsNull() {
+			return nil, false
+		}
+		elems[i] = e.S
+	}
+	return elems, true
+}
+
+// nonNullTexts returns the elements of a text[] without nulls.
+func nonNullTexts(d types.Datum) []string {
+	a, err := types.ArrayOf(d)
+	if err != nil {
+		return nil
+	}
+	elems := make([]string, 0, a.Len())
+	for i := 0; i < a.Len(); i++ {
+		if e := a.At(i); !e.IsNull() {
+			elems = append(elems, e.S)
+		}
+	}
+	return elems
 }

@@ -5,17 +5,21 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// bitStrings is the operators and functions of bit and bit varying. Bit 0 is the leftmost.
+// bitStrings has the operators and functions of bit and bit varying. Bit 0 is the leftmost.
 var bitStrings = map[string]Func{
-	"bit_and": bitwiseOf("AND", func(x, y byte) byte { return x & y }), "bit_or": bitwiseOf("OR", func(x, y byte) byte { return x | y }),
-	"bitxor": bitwiseOf("XOR", func(x, y byte) byte { return x ^ y }), "bitnot": bitNot, "bitcat": bitCat,
+	"bit_and": bitwiseOf("AND", func(x, y byte) byte { return x & y }),
+	"bit_or":  bitwiseOf("OR", func(x, y byte) byte { return x | y }),
+	"bitxor":  bitwiseOf("XOR", func(x, y byte) byte { return x ^ y }), "bitnot": bitNot, "bitcat": bitCat,
 	"bitshiftleft": bitShift(1), "bitshiftright": bitShift(-1), "bitlength": bitLength, "bit_length(1560)": bitLength,
 	"bitoctetlength": bitOctetLength, "bitgetbit": bitGet, "bitsetbit": bitSet, "bit_bit_count": bitCount,
 	"bitsubstr": bitSubstr, "bitsubstr_no_len": bitSubstr, "bitposition": bitPosition,
-	"bittoint4": bitToInt(32, "integer"), "bittoint8": bitToInt(64, "bigint"), "bitfromint4": bitFromInt(32), "bitfromint8": bitFromInt(64),
+	"bittoint4":   bitToInt(32, "integer"),
+	"bittoint8":   bitToInt(64, "bigint"),
+	"bitfromint4": bitFromInt(32),
+	"bitfromint8": bitFromInt(64),
 }
 
-// bitsOf gives the bits as bytes of 0 and 1.
+// bitsOf returns the bits as bytes of 0 and 1.
 func bitsOf(d types.Datum) []byte {
 	out := make([]byte, d.A)
 	for i := range out {
@@ -24,7 +28,7 @@ func bitsOf(d types.Datum) []byte {
 	return out
 }
 
-// packBits makes a bit string of bytes of 0 and 1.
+// packBits returns a bit string from bytes of 0 and 1.
 func packBits(bits []byte) types.Datum {
 	b := make([]byte, (len(bits)+7)/8)
 	for i, bit := range bits {
@@ -145,7 +149,7 @@ func bitToInt(width int, name string) Func {
 	}
 }
 
-// bitFromInt takes the rightmost bits, filled with the sign on the left.
+// bitFromInt returns the cast that takes the rightmost bits, extended on the left with the sign.
 func bitFromInt(width int) Func {
 	return func(_ *Ctx, a []types.Datum) (types.Datum, error) {
 		size := a[1].N

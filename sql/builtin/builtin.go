@@ -6,13 +6,15 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Func is a scalar function. Where the pg_proc row is strict the caller has checked that no argument is null.
+// Func is a scalar function. If the pg_proc row is strict, the caller has checked that no argument
+// is null.
 type Func func(c *Ctx, args []types.Datum) (types.Datum, error)
 
-// SetFunc is a set-returning function. It emits rows of one column, or of its OUT columns; a row is valid during emit only.
+// SetFunc is a set-returning function. It emits rows of one column, or of its OUT columns; a row is
+// valid only during emit.
 type SetFunc func(c *Ctx, args []types.Datum, emit func(row []types.Datum) error) error
 
-// Impl is what implements one pg_proc row: exactly one field is set.
+// Impl is the implementation of one pg_proc row: exactly one field is set.
 type Impl struct {
 	Func   Func
 	Set    SetFunc
@@ -20,27 +22,30 @@ type Impl struct {
 	Window WindowFunc
 }
 
-// Ctx is what a function may know beside its arguments. The caller keeps one per call site, since Memo and the types belong to that
-// site; it is not for concurrent use.
+// Ctx is the environment of a function call. The caller keeps one per call site, because Memo and
+// the types belong to the site. It is not safe for concurrent use.
 type Ctx struct {
-	Context  context.Context // of the statement; nil is never cancelled
+	Context  context.Context // of the statement; nil is never canceled
 	Env      *types.Env
-	Session  SessionInfo // nil where no session is at hand (tests, index maintenance)
+	Session  SessionInfo // nil without a session (tests, index maintenance)
 	ArgTypes []uint32    // resolved types of the arguments
 	RetType  uint32      // resolved type of the result
-	Columns  []Column    // result columns of a function that returns a record, resolved by the call
-	Variadic bool        // the last argument of a VARIADIC "any" function was given as VARIADIC array
-	Memo     any         // what the function remembers between calls at this site: compiled patterns, resolved types
+	// result columns of a function that returns a record, resolved for the call
+	Columns  []Column
+	Variadic bool // the last argument of a VARIADIC "any" function is a VARIADIC array
+	// data of the function for later calls at this site: compiled patterns, resolved types
+	Memo any
 }
 
-// Column is a column of a record-returning call: of the column definition list, or of the composite type.
+// Column is a column of the result of a record-returning call: from the column definition list, or
+// the composite type.
 type Column struct {
 	Name   string
 	Type   uint32
 	Typmod int32
 }
 
-// argType gives the resolved type of argument i; unknown where the caller resolved none.
+// argType returns the resolved type of argument i; unknown if the caller has not resolved it.
 func (c *Ctx) argType(i int) uint32 {
 	if i < len(c.ArgTypes) {
 		return c.ArgTypes[i]
@@ -48,8 +53,8 @@ func (c *Ctx) argType(i int) uint32 {
 	return types.Unknown
 }
 
-// done gives the error of a cancelled statement, else nil.
-func (c *Ctx) done() error {
+// canceled returns the error of a canceled statement, else nil.
+func (c *Ctx) canceled() error {
 	if c.Context == nil {
 		return nil
 	}

@@ -6,12 +6,33 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// float4 is held widened to float64, so one function compares every mix. NaN equals itself and is greater than all else.
+// A float4 is stored as a float64, so one function compares every mix. NaN equals itself and is
+// greater than all other values.
 var comparisonFloat = map[string]Func{
-	"float4eq": floatEq, "float4ne": floatNe, "float4lt": floatLt, "float4le": floatLe, "float4gt": floatGt, "float4ge": floatGe,
-	"float8eq": floatEq, "float8ne": floatNe, "float8lt": floatLt, "float8le": floatLe, "float8gt": floatGt, "float8ge": floatGe,
-	"float48eq": floatEq, "float48ne": floatNe, "float48lt": floatLt, "float48le": floatLe, "float48gt": floatGt, "float48ge": floatGe,
-	"float84eq": floatEq, "float84ne": floatNe, "float84lt": floatLt, "float84le": floatLe, "float84gt": floatGt, "float84ge": floatGe,
+	"float4eq":     floatEq,
+	"float4ne":     floatNe,
+	"float4lt":     floatLt,
+	"float4le":     floatLe,
+	"float4gt":     floatGt,
+	"float4ge":     floatGe,
+	"float8eq":     floatEq,
+	"float8ne":     floatNe,
+	"float8lt":     floatLt,
+	"float8le":     floatLe,
+	"float8gt":     floatGt,
+	"float8ge":     floatGe,
+	"float48eq":    floatEq,
+	"float48ne":    floatNe,
+	"float48lt":    floatLt,
+	"float48le":    floatLe,
+	"float48gt":    floatGt,
+	"float48ge":    floatGe,
+	"float84eq":    floatEq,
+	"float84ne":    floatNe,
+	"float84lt":    floatLt,
+	"float84le":    floatLe,
+	"float84gt":    floatGt,
+	"float84ge":    floatGe,
 	"btfloat4cmp":  floatCmp,
 	"btfloat8cmp":  floatCmp,
 	"btfloat48cmp": floatCmp,

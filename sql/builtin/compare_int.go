@@ -4,8 +4,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Integers of all widths, "char" and oid-like values hold their value in N, so one function compares every mix of them. "char" is
-// compared as an unsigned byte.
+// Integers of all widths, "char" and oid-like values have their value in N, so one function
+// compares every mix of them. "char" is compared as an unsigned byte.
 var comparisonInt = map[string]Func{
 	"int2eq": intEq, "int2ne": intNe, "int2lt": intLt, "int2le": intLe, "int2gt": intGt, "int2ge": intGe,
 	"int4eq": intEq, "int4ne": intNe, "int4lt": intLt, "int4le": intLe, "int4gt": intGt, "int4ge": intGe,
@@ -47,7 +47,13 @@ var comparisonInt = map[string]Func{
 	"btoidcmp":   intCmp,
 	"bttidcmp":   intCmp,
 	"btcharcmp":  charCmp,
-	"booleq":     intEq, "boolne": intNe, "boollt": intLt, "boolle": intLe, "boolgt": intGt, "boolge": intGe, "btboolcmp": intCmp,
+	"booleq":     intEq,
+	"boolne":     intNe,
+	"boollt":     intLt,
+	"boolle":     intLe,
+	"boolgt":     intGt,
+	"boolge":     intGe,
+	"btboolcmp":  intCmp,
 	"int2larger": intLarger, "int2smaller": intSmaller,
 	"int4larger": intLarger, "int4smaller": intSmaller,
 	"int8larger": intLarger, "int8smaller": intSmaller,
@@ -103,7 +109,7 @@ func charCmp(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewInt(int64(uint8(a[0].N)) - int64(uint8(a[1].N))), nil
 }
 
-// order compares as -1, 0, 1.
+// order returns -1, 0 or 1.
 func order[T int64 | int32 | string](a, b T) int64 {
 	switch {
 	case a < b:

@@ -5,12 +5,12 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// comparisonNested is the comparison of arrays, records and bit strings.
+// comparisonNested has the comparison of arrays, records and bit strings.
 var comparisonNested = makeNestedComparison()
 
 func makeNestedComparison() map[string]Func {
 	m := map[string]Func{}
-	array := types.Comparer(types.TextArray) // an array carries its element type
+	array := types.Comparer(types.TextArray) // an array has its element type inside
 	comparisonOf(m, "array_", "", compareArrays)
 	m["btarraycmp"] = m["array_cmp"]
 	delete(m, "array_cmp")
@@ -41,7 +41,8 @@ func compareArrays(_ *Ctx, a, b types.Datum) (int, error) {
 		return 0, pgerr.New(pgerr.DatatypeMismatch, "cannot compare arrays of different element types")
 	}
 	if x.Elem == types.JSON || x.Elem == types.XML {
-		return 0, pgerr.New(pgerr.UndefinedFunction, "could not identify a comparison function for type %s", types.TypeName(x.Elem))
+		return 0, pgerr.New(pgerr.UndefinedFunction, "could not identify a comparison function for type %s",
+			types.TypeName(x.Elem))
 	}
 	return types.Compare(types.TextArray, a, b), nil
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Text in the C collation compares bytewise, as do bytea, uuid and name; char(n) ignores trailing blanks.
+// In the C collation, text is compared by bytes, like bytea, uuid and name; char(n) ignores
+// trailing blanks.
 var comparisonText = map[string]Func{
 	"texteq":          textEq,
 	"textne":          textNe,
@@ -62,7 +63,10 @@ var comparisonText = map[string]Func{
 	"bttextnamecmp":      textCmp,
 	"bttext_pattern_cmp": textCmp,
 	"bpcharcmp":          bpcharCmp, "btbpchar_pattern_cmp": bpcharCmp,
-	"text_larger": textLarger, "text_smaller": textSmaller, "bpchar_larger": bpcharLarger, "bpchar_smaller": bpcharSmaller,
+	"text_larger":      textLarger,
+	"text_smaller":     textSmaller,
+	"bpchar_larger":    bpcharLarger,
+	"bpchar_smaller":   bpcharSmaller,
 	"text_starts_with": textStartsWith,
 }
 
@@ -145,7 +149,7 @@ func textStartsWith(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewBool(strings.HasPrefix(a[0].S, a[1].S)), nil
 }
 
-// unpad removes the blanks that char(n) is filled with.
+// unpad removes the blanks with which char(n) is padded.
 func unpad(s string) string {
 	for len(s) > 0 && s[len(s)-1] == ' ' {
 		s = s[:len(s)-1]

@@ -4,10 +4,12 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// comparisonTime is the comparison of dates and times. date, time and timestamps of one kind compare by N, like integers.
+// comparisonTime has the comparison of dates and times. Values of date, time and timestamps of one
+// kind are compared by N, like integers.
 var comparisonTime = makeTimeComparison()
 
-// comparisonOf makes = <> < <= > >= and the btree comparison of one pair of types. format has %s where the operator's name goes.
+// comparisonOf adds = <> < <= > >= and the btree comparison of a pair of types to m. prefix and
+// suffix are around the operator's name.
 func comparisonOf(m map[string]Func, prefix, suffix string, compare func(c *Ctx, a, b types.Datum) (int, error)) {
 	test := func(accept func(int) bool) Func {
 		return func(c *Ctx, a []types.Datum) (types.Datum, error) {
@@ -27,7 +29,7 @@ func comparisonOf(m map[string]Func, prefix, suffix string, compare func(c *Ctx,
 	}
 }
 
-// extremesOf makes the larger and smaller functions; of equal values the second one is given.
+// extremesOf adds the larger and smaller functions to m; of equal values they return the second.
 func extremesOf(m map[string]Func, prefix string, compare func(a, b types.Datum) int) {
 	m[prefix+"larger"] = func(_ *Ctx, a []types.Datum) (types.Datum, error) {
 		if compare(a[0], a[1]) > 0 {
@@ -61,7 +63,15 @@ func makeTimeComparison() map[string]Func {
 	m := map[string]Func{}
 	for _, name := range []string{"date_", "time_", "timestamp_"} {
 		for op, f := range map[string]Func{
-			"eq": intEq, "ne": intNe, "lt": intLt, "le": intLe, "gt": intGt, "ge": intGe, "cmp": intCmp, "larger": intLarger, "smaller": intSmaller,
+			"eq":      intEq,
+			"ne":      intNe,
+			"lt":      intLt,
+			"le":      intLe,
+			"gt":      intGt,
+			"ge":      intGe,
+			"cmp":     intCmp,
+			"larger":  intLarger,
+			"smaller": intSmaller,
 		} {
 			m[name+op] = f
 		}
@@ -75,7 +85,8 @@ func makeTimeComparison() map[string]Func {
 }
 
 func mixedTimeComparison(m map[string]Func) {
-	reverse := func(f func(*Ctx, types.Datum, types.Datum) (int, error)) func(*Ctx, types.Datum, types.Datum) (int, error) {
+	reverse := func(f func(*Ctx, types.Datum, types.Datum) (int, error)) func(*Ctx, types.Datum, types.Datum) (int,
+		error) {
 		return func(c *Ctx, a, b types.Datum) (int, error) {
 			n, err := f(c, b, a)
 			return -n, err

@@ -16,7 +16,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// encoding is digests, encode and decode, and conversion between text and bytea.
+// encoding has digests, encode and decode, and conversion between text and bytea.
 var encoding = map[string]Func{
 	"md5_text": md5Of, "md5_bytea": md5Of,
 	"sha224_bytea": digest(sha256.New224), "sha256_bytea": digest(sha256.New),
@@ -89,7 +89,8 @@ func binaryEncode(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return b.text(encode(s))
 }
 
-// wrapLines breaks base64 after 76 characters, as MIME does; PostgreSQL ends no last line.
+// wrapLines breaks base64 after 76 characters, as in MIME; like PostgreSQL, it does not end the
+// last line.
 func wrapLines(s string) string {
 	const width = 76
 	if len(s) <= width {
@@ -121,7 +122,9 @@ func escapeBytes(s string) string {
 }
 
 func binaryDecode(c *Ctx, a []types.Datum) (types.Datum, error) {
-	decode := map[string]func(*Ctx, string) (string, error){"hex": decodeHex, "base64": decodeBase64, "escape": unescapeBytes}[strings.ToLower(a[1].S)]
+	decode := map[string]func(*Ctx, string) (string, error){
+		"hex": decodeHex, "base64": decodeBase64, "escape": unescapeBytes,
+	}[strings.ToLower(a[1].S)]
 	if decode == nil {
 		return types.Null, unknownEncoding(a[1].S)
 	}
@@ -146,14 +149,16 @@ func decodeHex(c *Ctx, s string) (string, error) {
 		}
 		high, ok := hexDigit(s[i])
 		if !ok {
-			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid hexadecimal digit: \"%s\"", sliceChars(s[i:], 0, 1))
+			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid hexadecimal digit: \"%s\"",
+				sliceChars(s[i:], 0, 1))
 		}
 		if i++; i >= len(s) {
 			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid hexadecimal data: odd number of digits")
 		}
 		low, ok := hexDigit(s[i])
 		if !ok {
-			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid hexadecimal digit: \"%s\"", sliceChars(s[i:], 0, 1))
+			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid hexadecimal digit: \"%s\"",
+				sliceChars(s[i:], 0, 1))
 		}
 		b = append(b, high<<4|low)
 		i++
@@ -189,7 +194,8 @@ func decodeBase64(c *Ctx, s string) (string, error) {
 			return "", err
 		}
 		if !(r == '+' || r == '/' || r == '=' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z') {
-			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid symbol \"%c\" found while decoding base64 sequence", r)
+			return "", pgerr.New(pgerr.InvalidParameterValue,
+				"invalid symbol \"%c\" found while decoding base64 sequence", r)
 		}
 		if r == '=' && i%4 < 2 {
 			return "", pgerr.New(pgerr.InvalidParameterValue, "unexpected \"=\" while decoding base64 sequence")
@@ -227,7 +233,8 @@ func unescapeBytes(c *Ctx, s string) (string, error) {
 	return string(b), nil
 }
 
-// isUTF8Name tells whether an encoding's name means UTF-8 or needs no conversion to it.
+// isUTF8Name reports whether an encoding's name is that of UTF-8 or of an encoding that needs no
+// conversion to it.
 func isUTF8Name(name string) bool {
 	switch strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(name)) {
 	case "utf8", "unicode":

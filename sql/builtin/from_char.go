@@ -11,13 +11,13 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// fromChar is to_date and to_timestamp with a template.
+// fromChar has to_date and to_timestamp with a template.
 var fromChar = map[string]Func{"to_date": toDate, "to_timestamp": toTimestamp}
 
-// dateReader reads a text by a template, field by field.
+// dateReader parses a text by a template, field by field.
 type dateReader struct {
 	rest    string
-	skipped int // blanks skipped beyond what the template asks for
+	skipped int // blanks skipped beyond those of the template
 
 	year, month, day       int
 	hour, minute, sec      int
@@ -30,7 +30,7 @@ type dateReader struct {
 	clock12, hasZone       bool
 	zoneSign, zoneH, zoneM int
 
-	values    map[string]int // what the fields have set so far, by name (set)
+	values    map[string]int // values that fields have set so far, by name (set)
 	calendars uint8          // of the fields so far
 }
 
@@ -82,7 +82,8 @@ func toTimestamp(c *Ctx, a []types.Datum) (types.Datum, error) {
 func readDate(text, template string) (*dateReader, error) {
 	r := &dateReader{rest: text, zoneSign: 1}
 	if strings.Contains(strings.ToUpper(template), "FX") {
-		return nil, pgerr.Unsupported("template modifier \"FX\" is not supported yet").WithHint("Leave it out: blanks are then matched loosely.")
+		return nil, pgerr.Unsupported("template modifier \"FX\" is not supported yet").
+			WithHint("Leave it out: blanks are then matched loosely.")
 	}
 	fields := parseDateTemplate(template)
 	for i, f := range fields {
@@ -105,7 +106,8 @@ func readDate(text, template string) (*dateReader, error) {
 	return r, nil
 }
 
-// isDigitField tells whether a digit may follow directly, so that the field before must know its own length.
+// isDigitField reports whether the field can begin with a digit, so that the field before it must
+// have a fixed length.
 func isDigitField(f dateField) bool {
 	if f.key == "" {
 		return f.literal[0] >= '0' && f.literal[0] <= '9'
@@ -120,13 +122,13 @@ func (r *dateReader) skipBlanks() {
 	}
 }
 
-// isSeparator tells whether a character stands between fields: neither letter nor digit.
+// isSeparator reports whether a character separates fields: it is neither letter nor digit.
 func isSeparator(r rune) bool {
 	return r > 0x20 && r < 0x7f && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
-// literal takes text of the template. A blank or separator matches any one blank or separator, or nothing; all else takes as many
-// characters whatever they are.
+// literal skips literal text of the template. A blank or separator matches any blank or separator,
+// or nothing; other text skips the same number of characters, whatever they are.
 func (r *dateReader) literal(text string) {
 	for _, want := range text {
 		if want == ' ' || isSeparator(want) {
@@ -148,7 +150,8 @@ func (r *dateReader) literal(text string) {
 	}
 }
 
-// number takes an integer: of exactly width digits where exact, else all the digits that there are.
+// number parses an integer. If exact is set, it has exactly width digits, else all digits that
+// follow.
 func (r *dateReader) number(key string, width int, exact bool) (n, used int, err error) {
 	r.skipBlanks()
 	s := r.rest
@@ -166,7 +169,8 @@ func (r *dateReader) number(key string, width int, exact bool) (n, used int, err
 	if exact && end < width {
 		e := badField(s[:min(width, len(s))], key)
 		if len(s) < width {
-			return 0, 0, pgerr.New(pgerr.InvalidDatetimeFormat, "source string too short for \"%s\" formatting field", key).
+			return 0, 0, pgerr.New(pgerr.InvalidDatetimeFormat, "source string too short for \"%s\" formatting field",
+				key).
 				WithDetail("Field requires %d characters, but only %d remain.", width, len(s)).
 				WithHint("If your source string is not fixed-width, try using the \"FM\" modifier.")
 		}
@@ -182,7 +186,8 @@ func (r *dateReader) number(key string, width int, exact bool) (n, used int, err
 	return n, end - first, nil
 }
 
-// name takes one of the names, in any case; whole or, with short, their first three letters.
+// name parses one of the names in any case: the whole name or, if short is set, its first three
+// letters.
 func (r *dateReader) name(key string, count int, nameOf func(int) string, short bool) (int, error) {
 	for i := range count {
 		name := nameOf(i)
@@ -198,12 +203,13 @@ func (r *dateReader) name(key string, count int, nameOf func(int) string, short 
 	for end < len(r.rest) && !isBlank(r.rest[end]) {
 		end++
 	}
-	return 0, badField(r.rest[:end], key).WithDetail("The given value did not match any of the allowed values for this field.")
+	return 0, badField(r.rest[:end], key).WithDetail(
+		"The given value did not match any of the allowed values for this field.")
 }
 
 func (r *dateReader) date(text string) (int64, error) {
 	if r.century != 0 && r.yearDigits <= 2 {
-		// A century with two digits of the year, or alone.
+		// A century, with or without two digits of the year.
 		switch {
 		case r.hasYear:
 			r.year = (r.century-1)*100 + r.year%100
@@ -235,7 +241,7 @@ func (r *dateReader) date(text string) (int64, error) {
 	return r.civil(text, year)
 }
 
-// civil makes the date of year, month and day, or of year and day of the year.
+// civil returns the date of year, month and day, or of year and day of the year.
 func (r *dateReader) civil(text string, year int) (int64, error) {
 	shown := int64(year)
 	if year <= 0 {
@@ -264,7 +270,7 @@ func (r *dateReader) civil(text string, year int) (int64, error) {
 	return days, nil
 }
 
-// isoDate makes the date of an ISO year, week and day.
+// isoDate returns the date of an ISO year, week and day.
 func (r *dateReader) isoDate(text string) (int64, error) {
 	shown := int64(r.isoYear)
 	if shown <= 0 {
@@ -301,5 +307,6 @@ func (r *dateReader) time(text string) (int64, error) {
 		r.hour == 24 && r.minute+r.sec+micro > 0 {
 		return 0, outOfField(text)
 	}
-	return (time.Duration(r.hour)*time.Hour + time.Duration(r.minute)*time.Minute + time.Duration(r.sec)*time.Second).Microseconds() + int64(micro), nil
+	return (time.Duration(r.hour)*time.Hour + time.Duration(r.minute)*time.Minute + time.Duration(r.sec)*time.Second).
+		Microseconds() + int64(micro), nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// fieldValues names what a field sets, for fields that share it with others.
+// fieldValues has the names of values that several fields set.
 var fieldValues = map[string]string{
 	"HH": "hour", "HH12": "hour", "HH24": "hour", "SSSS": "SSSSS",
 	"US": "us", "FF1": "us", "FF2": "us", "FF3": "us", "FF4": "us", "FF5": "us", "FF6": "us",
@@ -20,9 +20,8 @@ var fieldValues = map[string]string{
 	"IYYY": "year", "IYY": "year", "IY": "year", "I": "year",
 }
 
-// set notes that a field was read as value, and that its next reading is compared with kept. As in
-// PostgreSQL, a field must not contradict an earlier one that sets the same, and 0 counts as not
-// set.
+// set records the value of a field; kept is what later values are compared with. As in PostgreSQL,
+// a field must not contradict an earlier one that sets the same value, and 0 counts as not set.
 func (r *dateReader) set(f *dateField, value, kept int) error {
 	name := fieldValues[f.key]
 	if name == "" {
@@ -46,7 +45,7 @@ const (
 	byISOWeek
 )
 
-// calendar refuses a template with fields of both the Gregorian calendar and that of ISO weeks.
+// calendar refuses a template with fields of both the Gregorian calendar and ISO weeks.
 func (r *dateReader) calendar(key string) error {
 	switch key {
 	case "IYYY", "IYY", "IY", "I", "IDDD", "IW", "ID":
@@ -61,7 +60,7 @@ func (r *dateReader) calendar(key string) error {
 	return nil
 }
 
-// field reads one field of a template.
+// field parses one field of a template.
 func (r *dateReader) field(f *dateField, exact bool) error {
 	if err := r.calendar(f.key); err != nil {
 		return err
@@ -103,10 +102,22 @@ func (r *dateReader) field(f *dateField, exact bool) error {
 	return r.plain(f, exact)
 }
 
-// widths are the lengths of the fields that are numbers.
+// fieldWidths are the lengths of numeric fields.
 var fieldWidths = map[string]int{
-	"HH": 2, "HH12": 2, "HH24": 2, "MI": 2, "SS": 2, "SSSS": 5, "SSSSS": 5, "MM": 2, "DDD": 3, "IDDD": 3, "DD": 2, "D": 1, "ID": 1,
-	"WW": 2, "IW": 2, "Q": 1, "CC": 2, "W": 1, "J": 7, "TZM": 2,
+	"HH":    2,
+	"HH12":  2,
+	"HH24":  2,
+	"MI":    2,
+	"SS":    2,
+	"SSSS":  5,
+	"SSSSS": 5,
+	"MM":    2,
+	"DDD":   3,
+	"IDDD":  3,
+	"DD":    2,
+	"D":     1,
+	"ID":    1,
+	"WW":    2, "IW": 2, "Q": 1, "CC": 2, "W": 1, "J": 7, "TZM": 2,
 }
 
 func (r *dateReader) plain(f *dateField, exact bool) error {
@@ -208,7 +219,8 @@ func (r *dateReader) yearWithComma(f *dateField) error {
 	return r.set(f, r.year, r.year)
 }
 
-// yearField completes a year of fewer than four digits to the one nearest 2020, but for YYYY.
+// yearField completes a year of fewer than four digits to the year nearest to 2020, except for
+// YYYY.
 func (r *dateReader) yearField(f *dateField, exact bool) error {
 	key := f.key
 	n, used, err := r.number(f.written, len(key), exact)
@@ -242,7 +254,7 @@ func (r *dateReader) yearField(f *dateField, exact bool) error {
 	return nil
 }
 
-// fraction reads digits of a second: 5 means .5 whatever the field's length.
+// fraction parses digits of a second: 5 means .5 whatever the field's length.
 func (r *dateReader) fraction(f *dateField, exact bool) error {
 	key, width := f.key, 6
 	switch {

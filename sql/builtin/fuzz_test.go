@@ -6,13 +6,16 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// FuzzRegex: no expression makes the translation or the engines panic, and a match lies within the text.
+// FuzzRegex checks that no expression makes the translation or the engines panic, and that a match
+// lies within the text.
 func FuzzRegex(f *testing.F) {
-	for _, seed := range []string{`a(b|c)*?d{2,3}`, `^\m[[:alpha:]-]+\M$`, `(a)\1(?=x)`, `***=a*`, `(?x) a # b`, `[^]\w]`, `\`, `{1}`} {
+	for _, seed := range []string{`a(b|c)*?d{2,3}`, `^\m[[:alpha:]-]+\M$`, `(a)\1(?=x)`, `***=a*`, `(?x) a # b`,
+		`[^]\w]`, `\`, `{1}`} {
 		f.Add(seed, "abcd abcdd äö")
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string) {
-		if types.ValidateText(pattern) != nil || types.ValidateText(text) != nil || len(pattern) > 64 || len(text) > 64 {
+		if types.ValidateText(pattern) != nil || types.ValidateText(text) != nil || len(pattern) > 64 ||
+			len(text) > 64 {
 			return
 		}
 		re, err := compileRegex(pattern, regexFlags{})
@@ -26,9 +29,10 @@ func FuzzRegex(f *testing.F) {
 	})
 }
 
-// FuzzTemplates: no template makes to_char and its inverse panic.
+// FuzzTemplates checks that no template makes to_char or its inverse panic.
 func FuzzTemplates(f *testing.F) {
-	for _, seed := range []string{"YYYY-MM-DD HH24:MI:SS.US", `FMDay "x" DDth`, "S999,990.99PR", "9.99EEEE", "FMRN", "Y,YYY TZH"} {
+	for _, seed := range []string{"YYYY-MM-DD HH24:MI:SS.US", `FMDay "x" DDth`, "S999,990.99PR", "9.99EEEE", "FMRN",
+		"Y,YYY TZH"} {
 		f.Add(seed, "2020-03-05 14:05:06.7")
 	}
 	f.Fuzz(func(t *testing.T, template, text string) {

@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// runAggregate runs an aggregate over its rows at once and split in three parts, one of them empty, and wants the same of both (F3).
+// runAggregate runs an aggregate over its rows at once, and split in three parts with one of them
+// empty, and compares the results (F3).
 func runAggregate(t *testing.T, c *Ctx, agg *Agg, call *testCall, env *types.Env) ([]string, error) {
 	var rows [][]types.Datum
 	for _, texts := range call.rows {

@@ -58,7 +58,7 @@ func callOf(t *testing.T, line string) *testCall {
 	return c
 }
 
-// argument takes one argument off the text.
+// argument parses one argument and returns the rest of the text.
 func (c *testCall) argument(t *testing.T, s string) (rest string) {
 	if after, ok := strings.CutPrefix(s, "variadic "); ok {
 		c.variadic, s = true, after
@@ -140,9 +140,11 @@ func (c *testCall) aggregateSQL() string {
 		for i := range c.direct {
 			direct = append(direct, literal(c.rows[0][i], c.typeNames[i]))
 		}
-		call = fmt.Sprintf(`"%s"(%s) within group (order by %s)`, c.name, strings.Join(direct, ","), strings.Join(columns[c.direct:], ","))
+		call = fmt.Sprintf(`"%s"(%s) within group (order by %s)`, c.name, strings.Join(direct, ","),
+			strings.Join(columns[c.direct:], ","))
 	}
-	return fmt.Sprintf("(select %s from (values %s) v(%s)%s)", call, strings.Join(rows, ","), strings.Join(append(columns, "pad"), ","), where)
+	return fmt.Sprintf("(select %s from (values %s) v(%s)%s)", call, strings.Join(rows, ","),
+		strings.Join(append(columns, "pad"), ","), where)
 }
 
 func typeOf(t *testing.T, name string) uint32 {
@@ -158,7 +160,8 @@ func typeOf(t *testing.T, name string) uint32 {
 	return typ.OID
 }
 
-// procOf finds the function that a call means: the one whose declared types are those given, or polymorphic where they differ.
+// procOf finds the function of a call: its declared types equal those of the call, or are
+// polymorphic.
 func procOf(t *testing.T, c *testCall, argTypes []uint32) *pgcatalog.Proc {
 	var found *pgcatalog.Proc
 	best := -1
@@ -176,9 +179,10 @@ func procOf(t *testing.T, c *testCall, argTypes []uint32) *pgcatalog.Proc {
 	return found
 }
 
-// fit counts the exact matches of argument types; -1 is no fit.
+// fit counts the exact matches of argument types; -1 means that the function does not fit.
 func fit(p *pgcatalog.Proc, argTypes []uint32, variadic bool) int {
-	if p.Variadic == 0 && len(p.ArgTypes) != len(argTypes) || variadic && p.Variadic == 0 || len(argTypes) < len(p.ArgTypes)-1 {
+	if p.Variadic == 0 && len(p.ArgTypes) != len(argTypes) || variadic && p.Variadic == 0 ||
+		len(argTypes) < len(p.ArgTypes)-1 {
 		return -1
 	}
 	exact := 0

@@ -18,12 +18,14 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// The golden files testdata/*.golden hold calls and what PostgreSQL 15 answers. A line that begins with neither a tab nor # is a call,
-// the lines with a tab after it are its answer: the result type's OID, then the rows. To add calls, write them without an answer and run
+// The golden files testdata/*.golden have calls and the results of PostgreSQL 15. A line that
+// begins with neither a tab nor # is a call, and the lines with a tab below it are its result: the
+// result type's OID, then the rows. To add calls, write them without a result and run
 //
 //	SHERD_ORACLE='host=… user=…' go test ./sql/builtin -run Golden -rewrite
 //
-// A call is name(argument, …), each argument 'text'::type or null::type; @name(types) [[…],…] is an aggregate over rows.
+// A call is name(argument, …), each argument 'text'::type or null::type; @name(types) [[…],…] is an
+// aggregate over rows.
 var rewrite = flag.Bool("rewrite", false, "ask PostgreSQL (SHERD_ORACLE) for the answers of the golden files")
 
 const goldenZone = "America/New_York"
@@ -70,7 +72,7 @@ func goldenFile(t *testing.T, file string) {
 	}
 }
 
-// goldenEntry is a call with its answer, or a line of comment.
+// goldenEntry is a call with its result, or a comment line.
 type goldenEntry struct {
 	comment string
 	call    string
@@ -112,7 +114,7 @@ func formatGolden(entries []*goldenEntry) string {
 	return b.String()
 }
 
-// show makes one line of a value's text.
+// show prints a value's text in one line.
 func show(s string) string {
 	if strings.ContainsAny(s, "\n\t\r") || strings.TrimSpace(s) != s || s == "" {
 		return strconv.Quote(s)

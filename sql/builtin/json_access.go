@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// jsonAccess is the operators and functions that read the text type json.
+// jsonAccess are the operators and functions that read the text type json.
 var jsonAccess = map[string]Func{
 	"json_object_field": jsonField(false), "json_object_field_text": jsonField(true),
 	"json_array_element": jsonElement(false), "json_array_element_text": jsonElement(true),
@@ -22,7 +22,7 @@ var jsonSets = map[string]SetFunc{
 	"json_array_elements": jsonElements(false), "json_array_elements_text": jsonElements(true),
 }
 
-// jsonPart gives a part as json or as text.
+// jsonPart returns a part as json or as text.
 func jsonPart(t jsonText, ok, asText bool) (types.Datum, error) {
 	if !ok {
 		return types.Null, nil
@@ -94,7 +94,7 @@ func jsonStripNulls(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewText(string(appendStripped(nil, jsonText(a[0].S)))), nil
 }
 
-// appendStripped writes a value without the fields that are null and without white space.
+// appendStripped appends a value without null fields and without white space.
 func appendStripped(b []byte, t jsonText) []byte {
 	first := true
 	comma := func() {

@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// jsonBuild is what makes documents of values. The build functions are not strict.
+// jsonBuild has the functions that build documents from values. They are not strict.
 var jsonBuild = map[string]Func{
 	"to_jsonb": toJSONB, "to_json": toJSON, "row_to_json": toJSON, "row_to_json_pretty": toJSONPretty,
 	"array_to_json": toJSON, "array_to_json_pretty": toJSONPretty,
@@ -14,7 +14,10 @@ var jsonBuild = map[string]Func{
 	"jsonb_build_array": jsonbBuildArray, "jsonb_build_array_noargs": jsonbBuildArray,
 	"json_build_object": jsonBuildObject, "json_build_object_noargs": jsonBuildObject,
 	"json_build_array": jsonBuildArray, "json_build_array_noargs": jsonBuildArray,
-	"jsonb_object": jsonbObject, "jsonb_object_two_arg": jsonbObject2, "json_object": jsonObject, "json_object_two_arg": jsonObject2,
+	"jsonb_object":         jsonbObject,
+	"jsonb_object_two_arg": jsonbObject2,
+	"json_object":          jsonObject,
+	"json_object_two_arg":  jsonObject2,
 }
 
 func finish(b *jsonb.Builder, err error) (types.Datum, error) {
@@ -43,7 +46,7 @@ func toJSONPretty(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewText(string(b)), err
 }
 
-// variadicArgs gives the arguments of a VARIADIC "any" function that may have none.
+// variadicArgs returns the arguments of a VARIADIC "any" function, which may have none.
 func (c *Ctx) variadicArgs(a []types.Datum) (args []types.Datum, typ func(int) uint32, ok bool, err error) {
 	if len(a) == 0 {
 		return nil, nil, true, nil
@@ -114,7 +117,8 @@ func jsonBuildObject(c *Ctx, a []types.Datum) (types.Datum, error) {
 			b = append(b, ", "...)
 		}
 		if args[i].IsNull() {
-			return types.Null, pgerr.New(pgerr.InvalidParameterValue, "argument %d cannot be null", i+1).WithHint("Object keys should be text.")
+			return types.Null, pgerr.New(pgerr.InvalidParameterValue, "argument %d cannot be null", i+1).
+				WithHint("Object keys should be text.")
 		}
 		key, err := c.jsonKey(typ(i), args[i])
 		if err != nil {
@@ -145,7 +149,7 @@ func jsonBuildArray(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewText(string(append(b, ']'))), nil
 }
 
-// objectPairs gives keys and values of the text arrays that json_object takes.
+// objectPairs returns keys and values from the text array arguments of json_object.
 func objectPairs(a []types.Datum) (keys, values []types.Datum, err error) {
 	first, err := types.ArrayOf(a[0])
 	if err != nil {

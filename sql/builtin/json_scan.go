@@ -6,13 +6,14 @@ import (
 	"github.com/sherddb/sherd/jsonb"
 )
 
-// jsonText is the text of a valid json value. Its parts are found by scanning; they keep their own text, white space and all.
+// jsonText is the text of a valid json value. Its parts are found by scanning and keep their own
+// text, including white space.
 type jsonText string
 
-// trimmed cuts white space off both ends.
+// trimmed returns the value without white space at both ends.
 func (t jsonText) trimmed() jsonText { return jsonText(strings.Trim(string(t), " \t\n\r")) }
 
-// kind is the first character of the value: { [ " t f n, or of a number.
+// kind returns the first character of the value: { [ " t f n, or that of a number.
 func (t jsonText) kind() byte {
 	if t = t.trimmed(); t == "" {
 		return 'n'
@@ -20,7 +21,7 @@ func (t jsonText) kind() byte {
 	return t[0]
 }
 
-// scalarText gives the value as ->> does: a string without its quotes, null as not there.
+// scalarText returns the value as ->> does: a string without its quotes; ok is false for null.
 func (t jsonText) scalarText() (string, bool) {
 	t = t.trimmed()
 	switch t.kind() {
@@ -32,20 +33,20 @@ func (t jsonText) scalarText() (string, bool) {
 	return string(t), true
 }
 
-// unquoteJSON gives the string that a JSON string means.
+// unquoteJSON returns the text of a JSON string.
 func unquoteJSON(quoted string) string {
 	if !strings.Contains(quoted, `\`) {
 		return quoted[1 : len(quoted)-1]
 	}
 	d, err := jsonb.Parse(quoted)
-	if err != nil { // only \u0000, which json takes and text cannot hold
+	if err != nil { // only \u0000, which json allows and text does not
 		return quoted[1 : len(quoted)-1]
 	}
 	s, _ := d.Str()
 	return s
 }
 
-// elements walks an array's elements.
+// elements iterates over an array's elements.
 func (t jsonText) elements(yield func(jsonText) bool) {
 	s := string(t.trimmed())
 	for at := skipJSONSpace(s, 1); at < len(s) && s[at] != ']'; {
@@ -59,7 +60,7 @@ func (t jsonText) elements(yield func(jsonText) bool) {
 	}
 }
 
-// pairs walks an object's pairs in the order of the text, equal keys included.
+// pairs iterates over an object's pairs in the order of the text, including equal keys.
 func (t jsonText) pairs(yield func(key string, value jsonText) bool) {
 	s := string(t.trimmed())
 	for at := skipJSONSpace(s, 1); at < len(s) && s[at] != '}'; {
@@ -76,7 +77,7 @@ func (t jsonText) pairs(yield func(key string, value jsonText) bool) {
 	}
 }
 
-// field gives the value of a key: of equal keys the last.
+// field returns the value of a key; of equal keys, the last.
 func (t jsonText) field(key string) (found jsonText, ok bool) {
 	if t.kind() != '{' {
 		return "", false
@@ -89,7 +90,7 @@ func (t jsonText) field(key string) (found jsonText, ok bool) {
 	return found, ok
 }
 
-// element gives an element, from the end where i is negative.
+// element returns an element; a negative i counts from the end.
 func (t jsonText) element(i int) (found jsonText, ok bool) {
 	if t.kind() != '[' {
 		return "", false
@@ -115,7 +116,7 @@ func skipJSONSpace(s string, at int) int {
 	return at
 }
 
-// endOfJSON gives the end of the value that begins at an offset.
+// endOfJSON returns the end of the value that begins at an offset.
 func endOfJSON(s string, at int) int {
 	depth := 0
 	for i := at; i < len(s); i++ {

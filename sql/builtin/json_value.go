@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// isoEnv writes dates as JSON has them, whatever the session's DateStyle is.
+// isoEnv returns an Env with ISO dates, as JSON requires, whatever the session's DateStyle is.
 func isoEnv(env *types.Env) *types.Env {
 	e := types.Env{}
 	if env != nil {
@@ -19,7 +19,7 @@ func isoEnv(env *types.Env) *types.Env {
 	return &e
 }
 
-// jsonTime gives the ISO 8601 form of a date or timestamp.
+// jsonTime returns the ISO 8601 form of a date or timestamp.
 func jsonTime(typ uint32, d types.Datum, env *types.Env) string {
 	s := types.Output(typ, d, isoEnv(env))
 	if typ == types.Date || isInfinite(d.N) {
@@ -34,7 +34,7 @@ func jsonTime(typ uint32, d types.Datum, env *types.Env) string {
 	return s
 }
 
-// jsonScalar gives the text of a value that JSON holds as a string.
+// jsonScalar returns the text of a value that JSON represents as a string.
 func jsonScalar(typ uint32, d types.Datum, env *types.Env) string {
 	switch typ {
 	case types.Date, types.Timestamp, types.TimestampTZ:
@@ -43,7 +43,8 @@ func jsonScalar(typ uint32, d types.Datum, env *types.Env) string {
 	return types.Output(typ, d, env)
 }
 
-// jsonNumber gives the text of a number; ok is false for NaN and infinities, which JSON does not know, and for what is no number.
+// jsonNumber returns the text of a number; ok is false for NaN, infinities, and values that are not
+// numbers.
 func jsonNumber(typ uint32, d types.Datum, env *types.Env) (s string, ok bool) {
 	switch d.K {
 	case types.KindInt:
@@ -58,7 +59,8 @@ func jsonNumber(typ uint32, d types.Datum, env *types.Env) (s string, ok bool) {
 	return "", false
 }
 
-// fieldNames gives the names of a record's fields: those that it carries, those of its type where that has a name, or f1, f2 …
+// fieldNames returns the names of a record's fields: those stored in it, those of its type if the
+// type is named, or f1, f2 …
 func (c *Ctx) fieldNames(typ uint32, r *types.RecordValue) []string {
 	if names := r.Names(); len(names) == r.Len() {
 		return names
@@ -152,7 +154,7 @@ func (c *Ctx) addRecord(b *jsonb.Builder, typ uint32, d types.Datum) error {
 	return nil
 }
 
-// jsonKey gives the text of an object's key.
+// jsonKey returns the text of an object's key.
 func (c *Ctx) jsonKey(typ uint32, d types.Datum) (string, error) {
 	switch d.K {
 	case types.KindArray, types.KindRecord, types.KindJSONB:
@@ -201,7 +203,8 @@ func (c *Ctx) appendJSON(b []byte, typ uint32, d types.Datum, pretty bool) ([]by
 	return jsonb.AppendQuoted(b, jsonScalar(typ, d, c.Env)), nil
 }
 
-// appendJSONArray appends one level; pretty breaks lines after the elements of the outermost.
+// appendJSONArray appends one dimension; if pretty is set, lines break after the elements of the
+// outermost one.
 func (c *Ctx) appendJSONArray(b []byte, a *types.Array, dim int, next *int, pretty bool) (_ []byte, err error) {
 	b = append(b, '[')
 	for i := int32(0); a.NDim > 0 && i < a.Dim(dim); i++ {

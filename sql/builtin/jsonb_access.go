@@ -5,13 +5,18 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// jsonbAccess is the operators that read a part of a document. The parts alias the document.
+// jsonbAccess are the operators that read a part of a document. The parts alias the document.
 var jsonbAccess = map[string]Func{
 	"jsonb_object_field": jsonbField, "jsonb_object_field_text": jsonbFieldText,
 	"jsonb_array_element": jsonbElement, "jsonb_array_element_text": jsonbElementText,
 	"jsonb_extract_path": jsonbExtractPath, "jsonb_extract_path_text": jsonbExtractPathText,
 	"jsonb_exists": jsonbExists, "jsonb_typeof": jsonbTypeof,
-	"jsonb_eq": jsonbEq, "jsonb_ne": jsonbNe, "jsonb_lt": jsonbLt, "jsonb_le": jsonbLe, "jsonb_gt": jsonbGt, "jsonb_ge": jsonbGe,
+	"jsonb_eq":  jsonbEq,
+	"jsonb_ne":  jsonbNe,
+	"jsonb_lt":  jsonbLt,
+	"jsonb_le":  jsonbLe,
+	"jsonb_gt":  jsonbGt,
+	"jsonb_ge":  jsonbGe,
 	"jsonb_cmp": jsonbCmp,
 }
 
@@ -19,7 +24,7 @@ func doc(d types.Datum) jsonb.Doc { return jsonb.Doc(d.S) }
 
 func fromDoc(d jsonb.Doc) types.Datum { return types.NewJSONB(string(d)) }
 
-// docOrNull gives null for a part that is not there.
+// docOrNull returns null for a missing part.
 func docOrNull(d jsonb.Doc, ok bool) (types.Datum, error) {
 	if !ok {
 		return types.Null, nil
@@ -42,7 +47,7 @@ func jsonbFieldText(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return textOrNull(doc(a[0]).GetText(a[1].S))
 }
 
-// jsonbElement is -> with an integer; a scalar counts as an array of itself.
+// jsonbElement is -> with an integer; a scalar counts as an array with one element.
 func jsonbElement(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return docOrNull(doc(a[0]).Index(int(a[1].N)))
 }
@@ -67,14 +72,14 @@ func jsonbExtractPathText(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return textOrNull(doc(a[0]).PathText(path...))
 }
 
-// jsonPathMemo keeps the last path of a call site, which is nearly always a constant.
+// jsonPathMemo has the last path of a call site, which is nearly always a constant.
 type jsonPathMemo struct {
 	array string
 	path  []string
 	ok    bool
 }
 
-// pathOf gives the steps of a text[] path; ok is false where a step is null.
+// pathOf returns the steps of a text[] path; ok is false if a step is null.
 func pathOf(c *Ctx, d types.Datum) (path []string, ok bool) {
 	m, _ := c.Memo.(*jsonPathMemo)
 	if m == nil {

@@ -6,16 +6,19 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// jsonbCasts is the casts of a document's scalar to bool and numbers.
+// jsonbCasts are the casts of a document's scalar to bool and numbers.
 var jsonbCasts = map[string]Func{
 	"jsonb_bool": jsonbBool, "jsonb_numeric": jsonbNumeric,
-	"jsonb_int2": jsonbInt(types.Int2, "smallint"), "jsonb_int4": jsonbInt(types.Int4, "integer"), "jsonb_int8": jsonbInt(types.Int8, "bigint"),
+	"jsonb_int2":   jsonbInt(types.Int2, "smallint"),
+	"jsonb_int4":   jsonbInt(types.Int4, "integer"),
+	"jsonb_int8":   jsonbInt(types.Int8, "bigint"),
 	"jsonb_float4": jsonbFloat(32, "real"), "jsonb_float8": jsonbFloat(64, "double precision"),
 }
 
 func cannotCastJSONB(d jsonb.Doc, to string) error {
 	kind := map[jsonb.Kind]string{
-		jsonb.Null: "jsonb null", jsonb.String: "jsonb string", jsonb.Number: "jsonb numeric", jsonb.Bool: "jsonb boolean",
+		jsonb.Null: "jsonb null", jsonb.String: "jsonb string", jsonb.Number: "jsonb numeric",
+		jsonb.Bool:  "jsonb boolean",
 		jsonb.Array: "jsonb array", jsonb.Object: "jsonb object",
 	}[d.Kind()]
 	return pgerr.New(pgerr.InvalidParameterValue, "cannot cast %s to type %s", kind, to)

@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// jsonbEdit is containment and the operators and functions that make a changed document.
+// jsonbEdit has containment, and the operators and functions that return a changed document.
 var jsonbEdit = map[string]Func{
 	"jsonb_contains": jsonbContains, "jsonb_contained": jsonbContained,
 	"jsonb_exists_any": jsonbExistsAny, "jsonb_exists_all": jsonbExistsAll,
@@ -16,7 +16,7 @@ var jsonbEdit = map[string]Func{
 	"jsonb_strip_nulls": jsonbStripNulls, "jsonb_pretty": jsonbPretty, "jsonb_array_length": jsonbArrayLength,
 }
 
-// newDoc makes the result of a function that gives a document.
+// newDoc returns the document as the result of a function.
 func newDoc(d jsonb.Doc, err error) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
@@ -75,7 +75,7 @@ func jsonbSet(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return newDoc(doc(a[0]).Set(path, doc(a[2]), len(a) < 4 || a[3].Bool()))
 }
 
-// jsonbSetLax is not strict: a null value is what it is about.
+// jsonbSetLax is not strict, because its purpose is to handle a null value.
 func jsonbSetLax(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	if a[0].IsNull() || a[1].IsNull() || len(a) > 3 && a[3].IsNull() {
 		return types.Null, nil
@@ -113,7 +113,7 @@ func jsonbStripNulls(_ *Ctx, a []types.Datum) (types.Datum, error) {
 }
 
 func jsonbPretty(c *Ctx, a []types.Datum) (types.Datum, error) {
-	return newText(doc(a[0]).Pretty(c.done))
+	return newText(doc(a[0]).Pretty(c.canceled))
 }
 
 func jsonbArrayLength(_ *Ctx, a []types.Datum) (types.Datum, error) {
@@ -129,7 +129,7 @@ func oneDimension(array types.Datum) error {
 	return err
 }
 
-// stepsOf gives a path whose steps may be null.
+// stepsOf returns a path whose steps may be null.
 func stepsOf(array types.Datum) ([]jsonb.Step, error) {
 	if err := oneDimension(array); err != nil {
 		return nil, err

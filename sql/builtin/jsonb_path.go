@@ -7,23 +7,28 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// jsonbPaths is the functions and operators of jsonpath.
+// jsonbPaths are the functions and operators of jsonpath.
 var jsonbPaths = map[string]Func{
-	"jsonb_path_exists": pathExists(false), "jsonb_path_exists_tz": pathExists(true), "jsonb_path_exists_opr": pathExists(false),
-	"jsonb_path_match": pathMatch(false), "jsonb_path_match_tz": pathMatch(true), "jsonb_path_match_opr": pathMatch(false),
+	"jsonb_path_exists":      pathExists(false),
+	"jsonb_path_exists_tz":   pathExists(true),
+	"jsonb_path_exists_opr":  pathExists(false),
+	"jsonb_path_match":       pathMatch(false),
+	"jsonb_path_match_tz":    pathMatch(true),
+	"jsonb_path_match_opr":   pathMatch(false),
 	"jsonb_path_query_array": pathQueryArray(false), "jsonb_path_query_array_tz": pathQueryArray(true),
 	"jsonb_path_query_first": pathFirst(false), "jsonb_path_query_first_tz": pathFirst(true),
 }
 
 var jsonbPathSets = map[string]SetFunc{"jsonb_path_query": pathQuery(false), "jsonb_path_query_tz": pathQuery(true)}
 
-// pathMemo keeps the path that a call site used last.
+// pathMemo has the path that a call site used last.
 type pathMemo struct {
 	text string
 	path *jsonpath.Path
 }
 
-// pathCall gives the path and the options of a call: the operators, which have two arguments, are silent.
+// pathCall returns the path and the options of a call. Operators, which have two arguments,
+// suppress errors.
 func (c *Ctx) pathCall(a []types.Datum, withZone bool) (*jsonpath.Path, jsonpath.Options, error) {
 	o := jsonpath.Options{Context: c.Context, Silent: true}
 	if len(a) > 2 {

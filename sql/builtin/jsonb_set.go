@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// jsonbSets is the functions that take a document apart into rows.
+// jsonbSets are the functions that split a document into rows.
 var jsonbSets = map[string]SetFunc{
 	"jsonb_each": jsonbEach(false), "jsonb_each_text": jsonbEach(true), "jsonb_object_keys": jsonbObjectKeys,
 	"jsonb_array_elements": jsonbElements(false), "jsonb_array_elements_text": jsonbElements(true),
@@ -33,7 +33,7 @@ func jsonbEach(asText bool) SetFunc {
 	}
 }
 
-// documentPart gives a value as document, or as text, where null is null.
+// documentPart returns a value as document, or as text, in which null is SQL null.
 func documentPart(v jsonb.Doc, asText bool) types.Datum {
 	if !asText {
 		return fromDoc(v)

@@ -10,25 +10,36 @@ import (
 // tables and setTables list every family.
 var (
 	tables = []family{
-		{comparisonInt, Anywhere}, {comparisonFloat, Anywhere}, {comparisonText, Anywhere}, {comparisonTime, Anywhere}, {comparisonNested, Anywhere},
-		{arithmeticInt, Anywhere}, {arithmeticFloat, Anywhere}, {bitwise, Anywhere}, {mathFloat, Anywhere}, {mathTrig, Anywhere}, {logic, Anywhere},
-		{numericBasic, Anywhere}, {numericMath, Anywhere}, {intCasts, Anywhere}, {textCasts, Anywhere}, {timeCasts, Anywhere}, {jsonbCasts, Anywhere},
-		{textBasic, Anywhere}, {textSubstr, Anywhere}, {textLike, Anywhere}, {textUnicode, Anywhere}, {textFormat, Anywhere}, {textSplit, Anywhere},
-		{quoting, Anywhere}, {encoding, Anywhere}, {bitStrings, Anywhere}, {regexTests, Anywhere}, {regexEdits, Anywhere}, {similar, Anywhere},
-		{timeToChar, Anywhere}, {numberToChar, Anywhere}, {fromChar, Anywhere}, {timeArithmetic, Anywhere}, {timeParts, Anywhere},
-		{jsonAccess, Anywhere}, {jsonBuild, Anywhere}, {jsonbAccess, Anywhere}, {jsonbEdit, Anywhere}, {jsonbPaths, Anywhere},
+		{comparisonInt, Anywhere}, {comparisonFloat, Anywhere}, {comparisonText, Anywhere}, {comparisonTime, Anywhere},
+		{comparisonNested, Anywhere},
+		{arithmeticInt, Anywhere}, {arithmeticFloat, Anywhere}, {bitwise, Anywhere}, {mathFloat, Anywhere},
+		{mathTrig, Anywhere}, {logic, Anywhere},
+		{numericBasic, Anywhere}, {numericMath, Anywhere}, {intCasts, Anywhere}, {textCasts, Anywhere},
+		{timeCasts, Anywhere}, {jsonbCasts, Anywhere},
+		{textBasic, Anywhere}, {textSubstr, Anywhere}, {textLike, Anywhere}, {textUnicode, Anywhere},
+		{textFormat, Anywhere}, {textSplit, Anywhere},
+		{quoting, Anywhere}, {encoding, Anywhere}, {bitStrings, Anywhere}, {regexTests, Anywhere},
+		{regexEdits, Anywhere}, {similar, Anywhere},
+		{timeToChar, Anywhere}, {numberToChar, Anywhere}, {fromChar, Anywhere}, {timeArithmetic, Anywhere},
+		{timeParts, Anywhere},
+		{jsonAccess, Anywhere}, {jsonBuild, Anywhere}, {jsonbAccess, Anywhere}, {jsonbEdit, Anywhere},
+		{jsonbPaths, Anywhere},
 		{arrayShape, Anywhere}, {arraySearch, Anywhere}, {arrayEdit, Anywhere},
-		{populate, AtGateway}, {sysTransaction, AtGateway}, {sysNode, AtGateway}, {sysPlan, AtGateway}, {sysTopology, AtGateway}, {sysHot, AtGateway}, {sysIDs, AtGateway}, {sysLock, AtGateway}, {sysPrivilege, AtGateway}, {sysCatalog, AtGateway},
+		{populate, AtGateway}, {sysTransaction, AtGateway}, {sysNode, AtGateway}, {sysPlan, AtGateway},
+		{sysTopology, AtGateway}, {sysHot, AtGateway}, {sysIDs, AtGateway}, {sysLock, AtGateway},
+		{sysPrivilege, AtGateway}, {sysCatalog, AtGateway},
 		{sysZone, AtGateway}, {sysPrefix, AtGateway}, {sysSegment, AtGateway},
 		{sysSession, 0}, {sysSize, 0},
 	}
 	setTables = []setFamily{
-		{series, Anywhere}, {jsonSets, Anywhere}, {jsonbPathSets, Anywhere}, {jsonbSets, Anywhere}, {regexSets, Anywhere}, {textSplitSets, Anywhere},
-		{arraySets, Anywhere}, {populateSets, AtGateway}, {sysPlanSets, AtGateway}, {sysIDSets, AtGateway}, {sysSets, 0},
+		{series, Anywhere}, {jsonSets, Anywhere}, {jsonbPathSets, Anywhere}, {jsonbSets, Anywhere},
+		{regexSets, Anywhere}, {textSplitSets, Anywhere},
+		{arraySets, Anywhere}, {populateSets, AtGateway}, {sysPlanSets, AtGateway}, {sysIDSets, AtGateway},
+		{sysSets, 0},
 	}
 )
 
-// index is every implementation by key, built once; read-only afterwards.
+// index has every implementation by key. It is built once and then read-only.
 var index = buildIndex()
 
 func buildIndex() map[string]*Impl {
@@ -52,8 +63,8 @@ func buildIndex() map[string]*Impl {
 	return m
 }
 
-// Lookup finds the implementation that pg_proc.prosrc names. Aggregates and functions whose body is SQL have no name of their own
-// there: For finds those too.
+// Lookup finds the implementation that pg_proc.prosrc names. Aggregates and functions whose body is
+// SQL have no prosrc name; For finds them too.
 func Lookup(src string) (*Impl, bool) {
 	impl, ok := index[src]
 	return impl, ok
@@ -62,7 +73,7 @@ func Lookup(src string) (*Impl, bool) {
 // For finds the implementation of a pg_proc row.
 func For(p *pgcatalog.Proc) (*Impl, bool) { return Lookup(keyOf(p)) }
 
-// keyOf names a function's implementation.
+// keyOf returns the key of a function's implementation.
 func keyOf(p *pgcatalog.Proc) string {
 	switch {
 	case p.Kind == 'a':
@@ -73,7 +84,7 @@ func keyOf(p *pgcatalog.Proc) string {
 	return p.Src
 }
 
-// sqlKey names a function whose body is SQL: name(argument type OIDs).
+// sqlKey returns the key of a function whose body is SQL: name(argument type OIDs).
 func sqlKey(p *pgcatalog.Proc) string {
 	b := append([]byte(p.Name), '(')
 	for i, t := range p.ArgTypes {

@@ -7,10 +7,13 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// mathFloat is the functions of double precision.
+// mathFloat are the functions of double precision.
 var mathFloat = map[string]Func{
-	"dceil": float1(math.Ceil), "dfloor": float1(math.Floor), "dround": float1(math.RoundToEven), "dtrunc": float1(math.Trunc),
-	"dsign": float1(signFloat), "dcbrt": float1(math.Cbrt),
+	"dceil":  float1(math.Ceil),
+	"dfloor": float1(math.Floor),
+	"dround": float1(math.RoundToEven),
+	"dtrunc": float1(math.Trunc),
+	"dsign":  float1(signFloat), "dcbrt": float1(math.Cbrt),
 	"degrees": floatRanged(func(x float64) float64 { return x / (math.Pi / 180) }),
 	"radians": floatRanged(func(x float64) float64 { return x * (math.Pi / 180) }),
 	"dsqrt":   floatSqrt, "dexp": floatExp, "dlog1": floatLn, "dlog10": floatLog10, "dpow": floatPower,
@@ -19,7 +22,8 @@ var mathFloat = map[string]Func{
 	"dacosh": floatDomain(math.Acosh, 1, math.Inf(1)), "datanh": floatDomain(math.Atanh, -1, 1),
 }
 
-// float1 wraps a function that is defined everywhere and cannot overflow, or whose infinity PostgreSQL lets through.
+// float1 wraps a function that is defined everywhere, and either cannot overflow or may return
+// infinity as in PostgreSQL.
 func float1(f func(float64) float64) Func {
 	return func(_ *Ctx, a []types.Datum) (types.Datum, error) {
 		return types.NewFloat8(f(a[0].Float())), nil
@@ -87,7 +91,7 @@ func floatExp(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewFloat8(r), nil
 }
 
-// positiveArgument refuses what has no logarithm.
+// positiveArgument returns an error for numbers without logarithm.
 func positiveArgument(x float64) error {
 	switch {
 	case x == 0:
@@ -120,7 +124,8 @@ func floatPower(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	case x == 0 && y < 0:
 		return types.Null, pgerr.New(pgerr.InvalidArgumentForPower, "zero raised to a negative power is undefined")
 	case x < 0 && math.Floor(y) != y && !math.IsNaN(y):
-		return types.Null, pgerr.New(pgerr.InvalidArgumentForPower, "a negative number raised to a non-integer power yields a complex result")
+		return types.Null, pgerr.New(pgerr.InvalidArgumentForPower,
+			"a negative number raised to a non-integer power yields a complex result")
 	}
 	r := math.Pow(x, y)
 	if math.IsInf(x, 0) || math.IsInf(y, 0) {
@@ -157,7 +162,7 @@ func floatWidthBucket(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return widthBucket(x, low, high, count)
 }
 
-// widthBucket works for low < high; halving keeps the width from overflowing.
+// widthBucket requires low < high. It halves the operands so that the width does not overflow.
 func widthBucket(x, low, high float64, count int64) (types.Datum, error) {
 	switch {
 	case x < low:

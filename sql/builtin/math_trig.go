@@ -6,11 +6,21 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// mathTrig is the trigonometric functions, in radians and in degrees. Those in degrees are exact at the multiples of 30 and 45 degrees.
+// mathTrig has the trigonometric functions, in radians and in degrees. Those in degrees are exact
+// at multiples of 30 and 45 degrees.
 var mathTrig = map[string]Func{
-	"dsin": trig(math.Sin), "dcos": trig(math.Cos), "dtan": trig(math.Tan), "dcot": trig(func(x float64) float64 { return 1 / math.Tan(x) }),
-	"dasin": floatDomain(math.Asin, -1, 1), "dacos": floatDomain(math.Acos, -1, 1), "datan": float1(math.Atan), "datan2": float2(math.Atan2),
-	"dsind": trig(sind), "dcosd": trig(cosd), "dtand": trig(tand), "dcotd": trig(func(x float64) float64 { return cosd(x) / sind(x) }),
+	"dsin":   trig(math.Sin),
+	"dcos":   trig(math.Cos),
+	"dtan":   trig(math.Tan),
+	"dcot":   trig(func(x float64) float64 { return 1 / math.Tan(x) }),
+	"dasin":  floatDomain(math.Asin, -1, 1),
+	"dacos":  floatDomain(math.Acos, -1, 1),
+	"datan":  float1(math.Atan),
+	"datan2": float2(math.Atan2),
+	"dsind":  trig(sind),
+	"dcosd":  trig(cosd),
+	"dtand":  trig(tand),
+	"dcotd":  trig(func(x float64) float64 { return cosd(x) / sind(x) }),
 	"dasind": floatDomain(asind, -1, 1), "dacosd": floatDomain(acosd, -1, 1), "datand": float1(atand),
 	"datan2d": float2(func(y, x float64) float64 { return math.Atan2(y, x) / atanOne * 45 }),
 }
@@ -23,7 +33,7 @@ func float2(f func(x, y float64) float64) Func {
 	}
 }
 
-// trig wraps a function that infinity has no place in.
+// trig wraps a function that is not defined at infinity.
 func trig(f func(float64) float64) Func {
 	return func(_ *Ctx, a []types.Datum) (types.Datum, error) {
 		x := a[0].Float()
@@ -50,11 +60,13 @@ func quadrant(x float64) (folded, signSin, signCos float64) {
 	return x, signSin, signCos
 }
 
-// sine and cosine of an angle in degrees, as they come out in double precision: the functions below divide by them.
+// sine and cosine of an angle in degrees, with the rounding of double precision: the functions
+// below divide by them.
 func sine(x float64) float64   { return math.Sin(x * (math.Pi / 180)) }
 func cosine(x float64) float64 { return math.Cos(x * (math.Pi / 180)) }
 
-// sindQ1 is exact at 0, 30 and 90, cosdQ1 at 0, 60 and 90: each half is scaled by its value at the end.
+// sindQ1 is exact at 0, 30 and 90, cosdQ1 at 0, 60 and 90: each half of the range is scaled by its
+// value at the end.
 func sindQ1(x float64) float64 {
 	if x <= 30 {
 		return sine(x) / sine(30) / 2

@@ -4,19 +4,39 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// numericBasic is comparison, arithmetic and rounding of numeric, and its casts.
+// numericBasic has comparison, arithmetic and rounding of numeric, and its casts.
 var numericBasic = map[string]Func{
-	"numeric_eq": numericEq, "numeric_ne": numericNe, "numeric_lt": numericLt, "numeric_le": numericLe, "numeric_gt": numericGt,
-	"numeric_ge": numericGe, "numeric_cmp": numericCmp, "numeric_larger": numericLarger, "numeric_smaller": numericSmaller,
-	"numeric_add": numeric2(types.NumericAdd), "numeric_sub": numeric2(types.NumericSub), "numeric_mul": numeric2(types.NumericMul),
-	"numeric_div": numeric2(types.NumericDiv), "numeric_mod": numeric2(types.NumericMod), "numeric_div_trunc": numeric2(types.NumericDivTrunc),
-	"numeric_uminus": numeric1(types.NumericNeg), "numeric_uplus": identity, "numeric_abs": numeric1(types.NumericAbs),
-	"numeric_inc": numericInc, "numeric_sign": numericSign,
+	"numeric_eq":        numericEq,
+	"numeric_ne":        numericNe,
+	"numeric_lt":        numericLt,
+	"numeric_le":        numericLe,
+	"numeric_gt":        numericGt,
+	"numeric_ge":        numericGe,
+	"numeric_cmp":       numericCmp,
+	"numeric_larger":    numericLarger,
+	"numeric_smaller":   numericSmaller,
+	"numeric_add":       numeric2(types.NumericAdd),
+	"numeric_sub":       numeric2(types.NumericSub),
+	"numeric_mul":       numeric2(types.NumericMul),
+	"numeric_div":       numeric2(types.NumericDiv),
+	"numeric_mod":       numeric2(types.NumericMod),
+	"numeric_div_trunc": numeric2(types.NumericDivTrunc),
+	"numeric_uminus":    numeric1(types.NumericNeg),
+	"numeric_uplus":     identity,
+	"numeric_abs":       numeric1(types.NumericAbs),
+	"numeric_inc":       numericInc, "numeric_sign": numericSign,
 	"numeric_ceil": numericCeil, "numeric_floor": numericFloor,
-	"numeric_round": numericRound, "round(1700)": numericRound, "numeric_trunc": numericTrunc, "trunc(1700)": numericTrunc,
-	"numeric_scale": numericScale, "numeric_min_scale": numericMinScale, "numeric_trim_scale": numeric1(types.NumericTrimScale),
-	"int2_numeric": intToNumeric, "int4_numeric": intToNumeric, "int8_numeric": intToNumeric,
-	"numeric_int2": numericToInt(types.Int2), "numeric_int4": numericToInt(types.Int4), "numeric_int8": numericToInt(types.Int8),
+	"numeric_round":      numericRound,
+	"round(1700)":        numericRound,
+	"numeric_trunc":      numericTrunc,
+	"trunc(1700)":        numericTrunc,
+	"numeric_scale":      numericScale,
+	"numeric_min_scale":  numericMinScale,
+	"numeric_trim_scale": numeric1(types.NumericTrimScale),
+	"int2_numeric":       intToNumeric, "int4_numeric": intToNumeric, "int8_numeric": intToNumeric,
+	"numeric_int2":   numericToInt(types.Int2),
+	"numeric_int4":   numericToInt(types.Int4),
+	"numeric_int8":   numericToInt(types.Int8),
 	"float4_numeric": floatToNumeric(32), "float8_numeric": floatToNumeric(64),
 	"numeric_float4": numericToFloat4, "numeric_float8": numericToFloat8,
 }
@@ -85,7 +105,7 @@ func numericSign(_ *Ctx, a []types.Datum) (types.Datum, error) {
 func numericCeil(_ *Ctx, a []types.Datum) (types.Datum, error)  { return types.NumericCeil(a[0]) }
 func numericFloor(_ *Ctx, a []types.Datum) (types.Datum, error) { return types.NumericFloor(a[0]) }
 
-// wantedScale is the second argument of round and trunc.
+// wantedScale returns the second argument of round and trunc.
 func wantedScale(a []types.Datum) int32 {
 	if len(a) < 2 {
 		return 0

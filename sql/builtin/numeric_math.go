@@ -7,12 +7,17 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// numericMath is roots, powers, logarithms and number theory of numeric.
+// numericMath has roots, powers, logarithms and number theory for numeric.
 var numericMath = map[string]Func{
-	"numeric_sqrt": numericRoot, "numeric_exp": numericUnary(types.NumericExp), "numeric_ln": numericUnary(types.NumericLn),
-	"numeric_log": numeric2(types.NumericLog), "numeric_power": numeric2(types.NumericPower),
+	"numeric_sqrt": numericRoot,
+	"numeric_exp":  numericUnary(types.NumericExp),
+	"numeric_ln":   numericUnary(types.NumericLn),
+	"numeric_log":  numeric2(types.NumericLog), "numeric_power": numeric2(types.NumericPower),
 	"log(1700)": numericLog10, "log10(1700)": numericLog10,
-	"numeric_fac": factorial, "numeric_gcd": numericGCD, "numeric_lcm": numericLCM, "width_bucket_numeric": numericWidthBucket,
+	"numeric_fac":          factorial,
+	"numeric_gcd":          numericGCD,
+	"numeric_lcm":          numericLCM,
+	"width_bucket_numeric": numericWidthBucket,
 }
 
 func numericUnary(f func(types.Datum) (types.Datum, error)) Func {
@@ -26,7 +31,7 @@ func numericLog10(_ *Ctx, a []types.Datum) (types.Datum, error) {
 }
 
 func factorial(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	const most = 32177 // its factorial is the last that numeric can hold
+	const most = 32177 // the greatest number whose factorial fits numeric
 	n := a[0].N
 	switch {
 	case n < 0:
@@ -37,7 +42,7 @@ func factorial(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return numericOf(new(big.Int).MulRange(1, n), 0)
 }
 
-// isSpecial tells whether a numeric is NaN or infinite.
+// isSpecial reports whether a numeric is NaN or infinite.
 func isSpecial(d types.Datum) bool { return d.IsNaN() || types.NumericInfSign(d) != 0 }
 
 func numericGCD(_ *Ctx, a []types.Datum) (types.Datum, error) {
@@ -52,7 +57,7 @@ func gcdNumeric(x, y types.Datum) (types.Datum, error) {
 	return numericOf(new(big.Int).GCD(nil, nil, cx.Abs(cx), cy.Abs(cy)), scale)
 }
 
-// alignedBig gives two finite numbers as coefficients of one scale.
+// alignedBig returns two finite numbers as coefficients with a common scale.
 func alignedBig(x, y types.Datum) (cx, cy *big.Int, scale int32) {
 	cx, sx := bigOf(x)
 	cy, sy := bigOf(y)
@@ -97,7 +102,8 @@ func numericWidthBucket(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return bucketOf(x, low, high, count)
 }
 
-// bucketOf is ⌊(x−low)·count/(high−low)⌋+1, exactly. The differences may be beyond the range of numeric.
+// bucketOf returns ⌊(x−low)·count/(high−low)⌋+1, exactly. The differences may be beyond the range
+// of numeric.
 func bucketOf(x, low, high types.Datum, count int64) (types.Datum, error) {
 	cx, sx := bigOf(x)
 	cl, sl := bigOf(low)

@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// bigOf gives a finite numeric as coefficient and scale.
+// bigOf returns a finite numeric as coefficient and scale.
 func bigOf(d types.Datum) (coefficient *big.Int, scale int32) {
 	scale, _ = types.NumericScale(d)
 	if d.S == "" {
@@ -17,7 +17,7 @@ func bigOf(d types.Datum) (coefficient *big.Int, scale int32) {
 	return coefficient, scale
 }
 
-// numericOf makes a numeric of coefficient and scale.
+// numericOf returns the numeric of a coefficient and a scale.
 func numericOf(c *big.Int, scale int32) (types.Datum, error) {
 	if c.IsInt64() {
 		return types.NewNumeric(c.Int64(), scale), nil
@@ -41,11 +41,12 @@ func pow10(n int32) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 }
 
-// numericSqrtScale takes the square root of a finite number that is not negative, rounded to a scale.
+// numericSqrtScale returns the square root of a finite number that is not negative, rounded to a
+// scale.
 func numericSqrtScale(d types.Datum, scale int32) (types.Datum, error) {
 	c, s := bigOf(d)
-	// One digit more than wanted, and an even number of digits below the point; whether the root is exact does not matter to
-	// rounding, since a tie at that digit could only be exact, and then it is one.
+	// One digit more than needed, and an even number of digits after the point. Whether the root is
+	// exact does not affect rounding: a tie at that digit is only possible if the root is exact.
 	shift := 2*(scale+1) - s
 	if shift < 0 {
 		c.Quo(c, pow10(-shift))

@@ -9,11 +9,12 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// stride is how many bytes a function works on between two looks at the statement's context: some milliseconds of work, so that a cancel
-// request and statement_timeout end a function over a long text in time.
+// stride is the number of bytes that a function processes between two checks of the statement's
+// context. It is some milliseconds of work, so that a cancel request and statement_timeout end a
+// function over a long text in time.
 const stride = 1 << 20
 
-// pace counts work, and looks at the context once in a stride.
+// pace counts work, and checks the context once per stride.
 type pace struct {
 	c    *Ctx
 	work int
@@ -21,19 +22,19 @@ type pace struct {
 
 func (c *Ctx) pace() *pace { return &pace{c: c} }
 
-// spend counts n bytes of work. It returns the error of a canceled statement.
+// spend counts n bytes of work. It returns an error if the statement is canceled.
 func (p *pace) spend(n int) error {
 	if p.work += n; p.work < stride {
 		return nil
 	}
 	p.work = 0
-	return p.c.done()
+	return p.c.canceled()
 }
 
-// pieces calls f for consecutive pieces of s that end between characters.
+// pieces calls f for consecutive pieces of s that end at character boundaries.
 func (c *Ctx) pieces(s string, f func(piece string)) error {
 	for len(s) > stride {
-		if err := c.done(); err != nil {
+		if err := c.canceled(); err != nil {
 			return err
 		}
 		n := stride
@@ -47,7 +48,7 @@ func (c *Ctx) pieces(s string, f func(piece string)) error {
 	return nil
 }
 
-// mapText is strings.Map.
+// mapText is strings.Map with checks of the context.
 func (c *Ctx) mapText(s string, f func(rune) rune) (string, error) {
 	if len(s) <= stride {
 		return strings.Map(f, s), nil
@@ -58,7 +59,7 @@ func (c *Ctx) mapText(s string, f func(rune) rune) (string, error) {
 	return b.String(), err
 }
 
-// index is strings.Index.
+// index is strings.Index with checks of the context.
 func (c *Ctx) index(s, sub string) (int, error) {
 	if len(s) <= stride {
 		return strings.Index(s, sub), nil
@@ -66,7 +67,7 @@ func (c *Ctx) index(s, sub string) (int, error) {
 	return regexrun.Index(c.Context, s, sub)
 }
 
-// repeat is strings.Repeat.
+// repeat is strings.Repeat with checks of the context.
 func (c *Ctx) repeat(s string, n int) (string, error) {
 	if len(s)*n <= stride {
 		return strings.Repeat(s, n), nil
@@ -76,7 +77,7 @@ func (c *Ctx) repeat(s string, n int) (string, error) {
 	var b strings.Builder
 	b.Grow(len(s) * n)
 	for ; n >= unit; n -= unit {
-		if err := c.done(); err != nil {
+		if err := c.canceled(); err != nil {
 			return "", err
 		}
 		b.WriteString(piece)
@@ -85,7 +86,8 @@ func (c *Ctx) repeat(s string, n int) (string, error) {
 	return b.String(), nil
 }
 
-// fields calls f for what lies between the occurrences of separator, which is not empty, until f returns false.
+// fields calls f for the texts between the occurrences of separator, which must not be empty, until
+// f returns false.
 func (c *Ctx) fields(s, separator string, f func(field string) bool) error {
 	p := c.pace()
 	for {
@@ -120,7 +122,7 @@ func (c *Ctx) characters(s string, f func(char string) bool) error {
 	return nil
 }
 
-// textBuilder collects text up to PostgreSQL's limit of a value.
+// textBuilder collects text up to PostgreSQL's size limit of a value.
 type textBuilder struct {
 	b strings.Builder
 	p pace
@@ -128,7 +130,8 @@ type textBuilder struct {
 
 func (c *Ctx) builder() *textBuilder { return &textBuilder{p: pace{c: c}} }
 
-// add appends texts. It returns an error if the text becomes too long, or if the statement is canceled.
+// add appends texts. It returns an error if the text becomes too long, or if the statement is
+// canceled.
 func (t *textBuilder) add(texts ...string) error {
 	size := 1
 	for _, s := range texts {
@@ -141,13 +144,13 @@ func (t *textBuilder) add(texts ...string) error {
 	return t.p.spend(size)
 }
 
-// text appends the last piece and returns the whole.
+// text appends the last piece and returns the whole text.
 func (t *textBuilder) text(last string) (types.Datum, error) {
 	err := t.add(last)
 	return types.NewText(t.b.String()), err
 }
 
-// enlarge checks that n more bytes fit into a value of have bytes.
+// enlarge returns an error unless a value of have bytes can grow by n bytes.
 func enlarge(have, n int) error {
 	if have+n <= maxText {
 		return nil

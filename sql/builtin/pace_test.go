@@ -14,7 +14,8 @@ import (
 
 var errPaced = errors.New("canceled by the test")
 
-// countedContext counts how often it is looked at; it is canceled at the look after the last one allowed.
+// countedContext counts how often it is checked; it is canceled at the check after the last one
+// allowed.
 type countedContext struct {
 	context.Context
 	looks, allowed int
@@ -29,7 +30,7 @@ func (c *countedContext) Err() error {
 	return nil
 }
 
-// longCalls are calls whose first argument is a text of 8 MB.
+// longCalls returns calls whose first argument is a text of 8 MB.
 func longCalls() map[string][]types.Datum {
 	text := types.NewText
 	long := strings.Repeat("abcdefg,", 1<<20)
@@ -47,19 +48,24 @@ func longCalls() map[string][]types.Datum {
 		"array_to_text":         {types.NewList(types.Text, list), text(",")},
 		"textregexreplace":      {text(long), text("[,x]"), text("y"), text("g")},
 		"regexp_match_no_flags": {text(long), text("[xyz]")}, "textregexeq": {text(long), text("[xyz]")},
-		"regexp_count_no_flags": {text(long), text(","), types.NewInt(1)}, "regexp_split_to_array_no_flags": {text(long), text("[,x]")},
-		"regexp_substr": {text(long), text("[XYZ]"), types.NewInt(1), types.NewInt(1), text("i"), types.NewInt(0)},
-		"repeat":        {text("abc"), types.NewInt(8 << 20)}, "lpad": {text("a"), types.NewInt(8 << 20), text("bc")},
+		"regexp_count_no_flags":          {text(long), text(","), types.NewInt(1)},
+		"regexp_split_to_array_no_flags": {text(long), text("[,x]")},
+		"regexp_substr": {text(long), text("[XYZ]"), types.NewInt(1), types.NewInt(1), text("i"),
+			types.NewInt(0)},
+		"repeat":        {text("abc"), types.NewInt(8 << 20)},
+		"lpad":          {text("a"), types.NewInt(8 << 20), text("bc")},
 		"rpad":          {text("a"), types.NewInt(8 << 20), text("bc")},
 		"binary_encode": {types.NewBytes(long), text("base64")}, "textpos": {text(long), text("x")},
 		"split_part": {text(long), text(","), types.NewInt(1 << 20)}, "textlike": {text(long), text("%x%y_")},
 		"texticlike": {text(long), text("%x%y_")}, "byteapos": {types.NewBytes(long), types.NewBytes("x")},
-		"binary_decode": {text(strings.Repeat("abcdefgh", 1<<20)), text("base64")}, "jsonb_pretty": {types.NewJSONB(string(numbers))},
+		"binary_decode":     {text(strings.Repeat("abcdefgh", 1<<20)), text("base64")},
+		"jsonb_pretty":      {types.NewJSONB(string(numbers))},
 		"jsonb_path_exists": {types.NewJSONB(string(numbers)), text("$[*] ? (@ > 1234567)")},
 	}
 }
 
-// TestLongTextCanceled calls functions over long texts: each looks at the context at least once in two strides, and ends with its error.
+// TestLongTextCanceled calls functions over long texts and checks that each checks the context at
+// least once in two strides, and returns its error.
 func TestLongTextCanceled(t *testing.T) {
 	for name, args := range longCalls() {
 		impl, ok := Lookup(name)
@@ -81,12 +87,14 @@ func TestLongTextCanceled(t *testing.T) {
 	}
 }
 
-// TestLikeRegexCanceled cancels a like_regex with a back reference that would take exponential time.
+// TestLikeRegexCanceled cancels a like_regex with a back reference that would take exponential
+// time.
 func TestLikeRegexCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errPaced)
 	impl, _ := Lookup("jsonb_path_exists_opr")
-	args := []types.Datum{types.NewJSONB(string(jsonb.OfString(strings.Repeat("a", 40) + "b"))), types.NewText(`$ ? (@ like_regex "(a*)*\\1c")`)}
+	args := []types.Datum{types.NewJSONB(string(jsonb.OfString(strings.Repeat("a", 40) + "b"))),
+		types.NewText(`$ ? (@ like_regex "(a*)*\\1c")`)}
 	if _, err := impl.Func(&Ctx{Context: ctx}, args); !errors.Is(err, errPaced) {
 		t.Errorf("got %v", err)
 	}

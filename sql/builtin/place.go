@@ -2,23 +2,27 @@ package builtin
 
 import "github.com/sherddb/sherd/sql/pgcatalog"
 
-// Place says where a function may be called: in the fragment where the rows are, whose node knows nothing of the session but what goes with each
-// task (Ctx.Env, IdentityInfo, settings by name), or at the gateway alone. The planner keeps calls of the latter kind above the Gather.
+// Place is where a function may be called: in the fragment that has the rows, whose node only knows
+// what each task contains about the session (Ctx.Env, IdentityInfo, settings by name), or only at
+// the gateway. The planner keeps calls of the latter kind above the Gather.
 type Place uint8
 
 // Places.
 const (
-	// Anywhere is for what goes by its arguments and Ctx.Env.
+	// Anywhere is for functions of their arguments and Ctx.Env.
 	Anywhere Place = iota + 1
-	// AnywhereNamed is for what asks for the setting that its first argument names: anywhere, if that is a constant.
+	// AnywhereNamed is for functions that read the setting that their first argument names: they
+	// run anywhere if it is a constant.
 	AnywhereNamed
-	// AtGatewayOnce asks what stays the same during a statement, whatever its volatility says: one call will do where the arguments are fixed.
+	// AtGatewayOnce is for functions whose result does not change during a statement, whatever
+	// their volatility is: if the arguments are constant, one call is enough.
 	AtGatewayOnce
-	// AtGateway asks, or changes, the session, its transaction, its node, or the catalog.
+	// AtGateway is for functions that read or change the session, its transaction, its node, or the
+	// catalog.
 	AtGateway
 )
 
-// PlaceOf gives the place of a function; AtGateway for what is not implemented.
+// PlaceOf returns the place of a function; AtGateway if it is not implemented.
 func PlaceOf(p *pgcatalog.Proc) Place {
 	if at, ok := placeIndex[keyOf(p)]; ok {
 		return at
@@ -26,48 +30,56 @@ func PlaceOf(p *pgcatalog.Proc) Place {
 	return AtGateway
 }
 
-// family is functions of one kind. at is 0 where each has a place of its own.
+// family has functions of one kind. at is 0 if they have different places.
 type family struct {
 	funcs map[string]Func
 	at    Place
 }
 
-// setFamily likewise.
+// setFamily has set-returning functions of one kind.
 type setFamily struct {
 	funcs map[string]SetFunc
 	at    Place
 }
 
-// ownPlaces are the places of functions in families of mixed kind, and of exceptions in others.
+// ownPlaces has the places of functions in families of mixed kind, and of exceptions in others.
 var ownPlaces = map[Place][]string{
 	Anywhere: {
-		// Who and when goes with each task.
-		"pgsql_version", "current_database", "current_user", "session_user", "current_schema", "current_schemas", "pg_backend_pid",
+		// Each task contains user, database and time.
+		"pgsql_version", "current_database", "current_user", "session_user", "current_schema", "current_schemas",
+		"pg_backend_pid",
 		"inet_client_addr", "inet_server_addr", "inet_client_port", "inet_server_port", "now",
-		// A clock, a source of chance and patience have all nodes.
+		// All nodes have a clock, a source of randomness, and can sleep.
 		"clock_timestamp", "timeofday", "gen_random_uuid", "pg_sleep", "pg_sleep_for(1186)", "pg_sleep_until(1184)",
-		"pg_is_in_recovery", "pg_is_wal_replay_paused", "pg_jit_available", "pg_my_temp_schema", "pg_is_other_temp_schema", "pg_trigger_depth",
-		"pg_size_pretty", "pg_size_pretty_numeric", "pg_size_bytes", "PG_encoding_to_char", "PG_char_to_encoding", "pg_encoding_max_length_sql",
-		"getdatabaseencoding", "pg_client_encoding", "pg_column_size", "pg_num_nulls", "pg_num_nonnulls", "sherd_bucket", "sherd_slice", "sherd_placed", "pg_typeof",
+		"pg_is_in_recovery", "pg_is_wal_replay_paused", "pg_jit_available", "pg_my_temp_schema",
+		"pg_is_other_temp_schema", "pg_trigger_depth",
+		"pg_size_pretty", "pg_size_pretty_numeric", "pg_size_bytes", "PG_encoding_to_char", "PG_char_to_encoding",
+		"pg_encoding_max_length_sql",
+		"getdatabaseencoding", "pg_client_encoding", "pg_column_size", "pg_num_nulls", "pg_num_nonnulls",
+		"sherd_bucket", "sherd_slice", "sherd_placed", "pg_typeof",
 		"pg_options_to_table", "pg_partition_ancestors", "pg_partition_tree", "pg_tablespace_databases",
 	},
 	AnywhereNamed: {"show_config_by_name", "show_config_by_name_missing_ok"},
 	AtGatewayOnce: {
-		"currval_oid", "lastval", "current_query", "statement_timestamp", "pg_postmaster_start_time", "pg_conf_load_time",
+		"currval_oid", "lastval", "current_query", "statement_timestamp", "pg_postmaster_start_time",
+		"pg_conf_load_time",
 		"pg_current_xact_id", "pg_current_xact_id_if_assigned", "pg_current_snapshot",
 	},
 	AtGateway: {
-		"set_config_by_name", "drandom", "setseed", "nextval_oid", "setval_oid", "setval3_oid", "pg_sequence_last_value", "pg_sequence_parameters",
+		"set_config_by_name", "drandom", "setseed", "nextval_oid", "setval_oid", "setval3_oid",
+		"pg_sequence_last_value", "pg_sequence_parameters",
 		"pg_notify", "pg_notification_queue_usage", "pg_listening_channels",
 		"pg_relation_size", "pg_relation_size(2205)", "pg_table_size", "pg_indexes_size", "pg_total_relation_size",
 		"pg_tablespace_size_oid", "pg_tablespace_size_name", "pg_database_size_oid", "pg_database_size_name",
-		"sherd_bucket_of_texts", "sherd_route_texts", "sherd_fragment_texts", "sherd_bucket_of_key", "sherd_route_key", "sherd_fragment_key",
-		"sherd_bucket_of", "sherd_route", "sherd_fragment", "sherd_version", "sherd_set_policy", "sherd_validate_policy", "sherd_check", "sherd_check_index",
+		"sherd_bucket_of_texts", "sherd_route_texts", "sherd_fragment_texts", "sherd_bucket_of_key", "sherd_route_key",
+		"sherd_fragment_key",
+		"sherd_bucket_of", "sherd_route", "sherd_fragment", "sherd_version", "sherd_set_policy",
+		"sherd_validate_policy", "sherd_check", "sherd_check_index",
 		"sherd_policy_advice", "sherd_policy_advice_of",
 	},
 }
 
-// placeIndex is every function's place by key, built once; read-only afterwards.
+// placeIndex has every function's place by key. It is built once and then read-only.
 var placeIndex = buildPlaces()
 
 func buildPlaces() map[string]Place {

@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
-// TestEveryPlace: each implementation has a place, and each place an implementation.
+// TestEveryPlace checks that each implementation has a place, and each place an implementation.
 func TestEveryPlace(t *testing.T) {
 	for key := range index {
 		if placeIndex[key] == 0 {
@@ -34,13 +34,16 @@ func TestEveryPlace(t *testing.T) {
 	}
 }
 
-// TestAskersAreKnown holds the files in which functions ask the session against a list: whoever adds one thinks of its place.
+// TestAskersAreKnown compares the files whose functions use the session with a list, so that the
+// author of a new one chooses its place.
 func TestAskersAreKnown(t *testing.T) {
 	askers := regexp.MustCompile(`\.session\(\)|\.Session\b|onSession\(|sessionText\(`)
 	known := []string{
-		"sys_acl.go", "sys_catalog.go", "sys_hot.go", "sys_ids.go", "sys_lock.go", "sys_node.go", "sys_notify.go", "sys_plan.go", "sys_privilege.go", "sys_session.go", "sys_sherd.go", "sys_size.go", "sys_topology.go", "sys_transaction.go", "populate.go",
+		"sys_acl.go", "sys_catalog.go", "sys_hot.go", "sys_ids.go", "sys_lock.go", "sys_node.go", "sys_notify.go",
+		"sys_plan.go", "sys_privilege.go", "sys_session.go", "sys_sherd.go", "sys_size.go", "sys_topology.go",
+		"sys_transaction.go", "populate.go",
 		"sys_prefix.go", "sys_segment.go", "sys_zone.go",
-		"ctx_text.go",   // the name of a type, which both sides know
+		"ctx_text.go",   // the name of a type, which the gateway and the fragments know
 		"json_value.go", // the fields of a table's type, likewise
 	}
 	files, err := filepath.Glob("*.go")
@@ -52,7 +55,8 @@ func TestAskersAreKnown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if file != "doc.go" && !strings.HasSuffix(file, "_test.go") && askers.Match(text) && !slices.Contains(known, file) {
+		if file != "doc.go" && !strings.HasSuffix(file, "_test.go") && askers.Match(text) &&
+			!slices.Contains(known, file) {
 			t.Errorf("%s asks the session: give its functions a place of their own", file)
 		}
 	}
@@ -60,8 +64,17 @@ func TestAskersAreKnown(t *testing.T) {
 
 func TestPlaceOf(t *testing.T) {
 	for name, want := range map[string]Place{
-		"md5": Anywhere, "now": Anywhere, "current_setting": AnywhereNamed, "currval": AtGatewayOnce, "nextval": AtGateway, "pg_advisory_xact_lock": AtGateway,
-		"count": Anywhere, "jsonb_array_elements": Anywhere, "to_regclass": AtGateway, "txid_current": AtGatewayOnce, "random": AtGateway,
+		"md5":                   Anywhere,
+		"now":                   Anywhere,
+		"current_setting":       AnywhereNamed,
+		"currval":               AtGatewayOnce,
+		"nextval":               AtGateway,
+		"pg_advisory_xact_lock": AtGateway,
+		"count":                 Anywhere,
+		"jsonb_array_elements":  Anywhere,
+		"to_regclass":           AtGateway,
+		"txid_current":          AtGatewayOnce,
+		"random":                AtGateway,
 	} {
 		for _, p := range pgcatalog.ProcsByName(name) {
 			if got := PlaceOf(p); got != want {

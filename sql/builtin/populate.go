@@ -5,16 +5,18 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// populate is jsonb_populate_record and jsonb_to_record with their json forms. The result's columns come from the call (Ctx.Columns) or
-// from the composite type.
+// populate has jsonb_populate_record, jsonb_to_record and their json forms. The result's columns
+// come from the call (Ctx.Columns) or from the composite type.
 var populate = map[string]Func{
 	"jsonb_populate_record": populateRecord, "json_populate_record": populateRecord,
 	"jsonb_to_record": toRecord, "json_to_record": toRecord,
 }
 
 var populateSets = map[string]SetFunc{
-	"jsonb_populate_recordset": populateRecordset("jsonb_populate_recordset"), "json_populate_recordset": populateRecordset("json_populate_recordset"),
-	"jsonb_to_recordset": toRecordset("jsonb_to_recordset"), "json_to_recordset": toRecordset("json_to_recordset"),
+	"jsonb_populate_recordset": populateRecordset("jsonb_populate_recordset"),
+	"json_populate_recordset":  populateRecordset("json_populate_recordset"),
+	"jsonb_to_recordset":       toRecordset("jsonb_to_recordset"),
+	"json_to_recordset":        toRecordset("json_to_recordset"),
 }
 
 // sourceOf reads a jsonb or json argument.
@@ -25,7 +27,7 @@ func sourceOf(d types.Datum) populateSource {
 	return textSource{jsonText(d.S)}
 }
 
-// resultColumns gives the columns of the record to make: those that the call lists, or its type has.
+// resultColumns returns the columns of the result: those of the call, or those of its type.
 func (c *Ctx) resultColumns(typ uint32) ([]Column, error) {
 	if len(c.Columns) > 0 {
 		return c.Columns, nil
@@ -36,10 +38,12 @@ func (c *Ctx) resultColumns(typ uint32) ([]Column, error) {
 		}
 	}
 	return nil, pgerr.New(pgerr.FeatureNotSupported, "could not determine row type for result of %s", "this function").
-		WithHint("Provide a non-null record argument, or call the function in the FROM clause using a column definition list.")
+		WithHint("Provide a non-null record argument, or call the function in the FROM clause using a column " +
+			"definition list.")
 }
 
-// populateRecord is not strict: a null base gives nulls for what the document lacks, a null document the base.
+// populateRecord is not strict: with a null base, missing fields are null; with a null document,
+// the result is the base.
 func populateRecord(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if a[1].IsNull() {
 		return a[0], nil
@@ -73,7 +77,7 @@ func newRecord(columns []Column, row []types.Datum) types.Datum {
 	return types.NewNamedRecord(oids, row, types.RecordNames(names))
 }
 
-// fill makes the fields of one object; base gives those that it lacks.
+// fill returns the fields of one object; missing ones are taken from base.
 func (c *Ctx) fill(columns []Column, d populateSource, base types.Datum) ([]types.Datum, error) {
 	if d.kind() != '{' {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on %s", "populate_composite", articleOf(d))
@@ -113,7 +117,8 @@ func articleOf(d populateSource) string {
 
 const expectedArray = "expected JSON array"
 
-// fromJSON makes a value of a type from a document: arrays and composites by their parts, all else through its text.
+// fromJSON converts a document to a value of a type: arrays and composites part by part, other
+// types through text.
 func (c *Ctx) fromJSON(typ uint32, typmod int32, v populateSource) (types.Datum, error) {
 	switch {
 	case v.kind() == 'n':

@@ -5,17 +5,18 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// populateSource is a part of the value that fills a record: of a jsonb document, or of a json text, which stays as it was written.
+// populateSource is a part of the value that fills a record: of a jsonb document, or of a json
+// text, which is not changed.
 type populateSource interface {
-	// kind is { [ " t f n, or anything else for a number.
+	// kind returns { [ " t f n, or another character for a number.
 	kind() byte
 	get(key string) (populateSource, bool)
 	items(yield func(populateSource) bool)
-	// text is the value as ->> gives it; of null it is nothing.
+	// text returns the value as ->> does; for null it is "".
 	text() string
-	// json is the value as one of type json.
+	// json returns the value as type json.
 	json() string
-	// jsonb is the value as a document.
+	// jsonb returns the value as a document.
 	jsonb() (types.Datum, error)
 }
 

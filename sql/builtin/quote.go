@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// quoting is quote_ident, quote_literal and quote_nullable.
+// quoting has quote_ident, quote_literal and quote_nullable.
 var quoting = map[string]Func{
 	"quote_ident": quoteIdentifier, "quote_literal": quoteLiteralOf, "quote_literal(2283)": quoteLiteralOf,
 	"quote_nullable": quoteNullable, "quote_nullable(2283)": quoteNullable,
@@ -16,7 +16,8 @@ func quoteIdentifier(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewText(QuoteIdent(a[0].S)), nil
 }
 
-// QuoteIdent quotes a name where SQL needs it: not plain lower case, or a keyword that is not unreserved.
+// QuoteIdent quotes a name if SQL requires it: it is not plain lower case, or is a keyword other
+// than an unreserved one.
 func QuoteIdent(name string) string {
 	if isPlainName(name) && !reservedNames[name] {
 		return name
@@ -34,7 +35,7 @@ func isPlainName(name string) bool {
 	return name != ""
 }
 
-// QuoteLiteral makes a string constant, with E” where it holds a backslash.
+// QuoteLiteral returns a string constant, with the prefix E if it contains a backslash.
 func QuoteLiteral(s string) string {
 	q := "'" + strings.ReplaceAll(s, "'", "''") + "'"
 	if strings.Contains(s, `\`) {

@@ -13,21 +13,22 @@ import (
 	"github.com/sherddb/sherd/internal/regexrun"
 )
 
-// regexTimeout bounds a match by the backtracking engine, whose time can grow exponentially.
+// regexTimeout limits a match by the backtracking engine, whose time can grow exponentially.
 const regexTimeout = 10 * time.Second
 
-// compiledRegex is an expression ready to match. RE2 serves wherever it can: it is linear and knows the longest match. Back references,
-// lookaround and word constraints take a backtracking engine.
+// compiledRegex is a compiled expression. RE2 is used if possible, because it is linear and finds
+// the longest match. Back references, lookaround and word constraints need a backtracking engine.
 type compiledRegex struct {
-	first   *regexp.Regexp // for a search from the beginning
-	later   *regexp.Regexp // for a search from further on, where ^ no longer holds
+	first   *regexp.Regexp // for a search from the start of the text
+	later   *regexp.Regexp // for a search from further on, where ^ does not match
 	back    *regexp2.Regexp
 	groups  int
-	atStart bool // ^ or \A occurs: a match may depend on where the text begins
+	atStart bool // ^ or \A occurs: a match may depend on where the text starts
 }
 
-// compileRegex translates and compiles. PostgreSQL prefers the longest match, or the shortest where the first quantifier that counts is
-// a lazy one; RE2 has a mode for the former, the latter is approached by making all quantifiers lazy.
+// compileRegex translates and compiles an expression. PostgreSQL prefers the longest match, or the
+// shortest if the first relevant quantifier is lazy. RE2 has a mode for the former; the latter is
+// approximated by making all quantifiers lazy.
 func compileRegex(src string, flags regexFlags) (*compiledRegex, error) {
 	root, p, err := parseRegex(src, flags)
 	if err != nil {
@@ -49,11 +50,12 @@ func compileRegex(src string, flags regexFlags) (*compiledRegex, error) {
 	}
 	c := &compiledRegex{groups: p.groups, atStart: p.atStart}
 	if c.first, err = regexp.Compile(strings.ReplaceAll(text, textStart, `\A`)); err != nil {
-		return nil, pgerr.New(pgerr.InvalidRegularExpression, "invalid regular expression: regular expression is too complex")
+		return nil, pgerr.New(pgerr.InvalidRegularExpression,
+			"invalid regular expression: regular expression is too complex")
 	}
 	c.later = c.first
 	if p.atStart {
-		// No character is outside of all characters: ^ holds nowhere further on.
+		// No character is outside of all characters: ^ does not match further on.
 		if c.later, err = regexp.Compile(strings.ReplaceAll(text, textStart, `[^\x00-\x{10FFFF}]`)); err != nil {
 			return nil, regexError("regular expression is too complex")
 		}
@@ -78,8 +80,8 @@ func compileBacktracking(text string, p *regexParser) (*compiledRegex, error) {
 	return &compiledRegex{back: re, groups: p.groups}, nil
 }
 
-// preference is 1 where an expression prefers its longest match, -1 the shortest, 0 where it has no choice: PostgreSQL's rules in
-// "Regular Expression Matching Rules".
+// preference returns 1 if an expression prefers its longest match, -1 for the shortest, 0 if it has
+// no choice, by PostgreSQL's "Regular Expression Matching Rules".
 func preference(n *regexNode) int {
 	if len(n.branches) > 1 {
 		return 1
@@ -108,7 +110,8 @@ func atomPreference(n *regexNode) int {
 	return 1
 }
 
-// endsAnchored tells whether every match ends at the end of the text, so that its length is no matter of preference.
+// endsAnchored reports whether every match ends at the end of the text, so that its length does not
+// depend on preference.
 func endsAnchored(root *regexNode) bool {
 	for _, branch := range root.branches {
 		if len(branch) == 0 || branch[len(branch)-1].text != `\z` {
@@ -118,11 +121,11 @@ func endsAnchored(root *regexNode) bool {
 	return true
 }
 
-// writeRegex writes a node. force makes the quantifiers below lazy ('l') or greedy ('g').
+// writeRegex writes a node. force makes the quantifiers in it lazy ('l') or greedy ('g').
 func writeRegex(b *strings.Builder, n *regexNode, force byte) {
 	inner := force
 	if q := n.quant; q != nil && q.min == 1 && q.max == 1 && n.group != "" {
-		inner = 'g' // {1,1} and {1,1}? serve to set a group's preference
+		inner = 'g' // {1,1} and {1,1}? set a group's preference
 		if q.lazy {
 			inner = 'l'
 		}
@@ -159,8 +162,8 @@ func (q *regexQuant) write(b *strings.Builder, force byte) {
 	}
 }
 
-// find gives the first match at or after byte offset from: pairs of byte offsets of the whole and of each group, -1 where a group took
-// no part; nil is no match.
+// find returns the first match at or after byte offset from: pairs of byte offsets of the match and
+// of each group, -1 if a group did not take part; nil if there is no match.
 func (r *compiledRegex) find(c *Ctx, s string, from int) ([]int, error) {
 	if r.back != nil {
 		return r.findBacktracking(c, s, from)
@@ -188,11 +191,12 @@ func (r *compiledRegex) matches(c *Ctx, s string) (bool, error) {
 
 func (r *compiledRegex) findBacktracking(c *Ctx, s string, from int) ([]int, error) {
 	m, err := regexrun.Backtrack(c.Context, r.back, []rune(s), utf8.RuneCountInString(s[:from]))
-	if err := c.done(); err != nil {
+	if err := c.canceled(); err != nil {
 		return nil, err
 	}
 	if err != nil {
-		return nil, pgerr.New(pgerr.StatementTooComplex, "regular expression failed: it took more than %s", regexTimeout)
+		return nil, pgerr.New(pgerr.StatementTooComplex, "regular expression failed: it took more than %s",
+			regexTimeout)
 	}
 	if m == nil {
 		return nil, nil
@@ -209,14 +213,14 @@ func (r *compiledRegex) findBacktracking(c *Ctx, s string, from int) ([]int, err
 	return loc, nil
 }
 
-// regexMemo keeps the expression that a call site used last.
+// regexMemo has the expression that a call site used last.
 type regexMemo struct {
 	src   string
 	flags regexFlags
 	re    *compiledRegex
 }
 
-// regex gives the compiled expression, from the call site's memo where it is the same as before.
+// regex returns the compiled expression, from the call site's memo if it is unchanged.
 func (c *Ctx) regex(src string, flags regexFlags) (*compiledRegex, error) {
 	if m, ok := c.Memo.(*regexMemo); ok && m.src == src && m.flags == flags {
 		return m.re, nil

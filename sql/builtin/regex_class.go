@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Contents of character classes, to stand between brackets. Letters are those of Unicode; digits are those of ASCII.
+// Contents of bracket expressions for character classes. Letters are those of Unicode; digits are
+// those of ASCII.
 const (
 	classDigit = `0-9`
 	classAlpha = `\p{L}\p{Nl}`
@@ -17,11 +18,16 @@ const (
 
 var regexClasses = map[string]string{
 	"alpha": classAlpha, "digit": classDigit, "alnum": classAlnum, "space": classSpace, "word": classWord,
-	"upper": `\p{Lu}`, "lower": `\p{Ll}`, "punct": `\p{P}\p{S}`, "xdigit": `0-9A-Fa-f`, "blank": " \t", "cntrl": `\p{Cc}`,
-	"print": `\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}`, "graph": `\p{L}\p{M}\p{N}\p{P}\p{S}`, "ascii": "\x01-\x7f",
+	"upper":  `\p{Lu}`,
+	"lower":  `\p{Ll}`,
+	"punct":  `\p{P}\p{S}`,
+	"xdigit": `0-9A-Fa-f`,
+	"blank":  " \t",
+	"cntrl":  `\p{Cc}`,
+	"print":  `\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}`, "graph": `\p{L}\p{M}\p{N}\p{P}\p{S}`, "ascii": "\x01-\x7f",
 }
 
-// bracket reads […].
+// bracket parses […].
 func (p *regexParser) bracket() (*regexNode, bool, error) {
 	for i, name := range []string{"[[:<:]]", "[[:>:]]"} {
 		if strings.HasPrefix(p.src, name) {
@@ -57,13 +63,13 @@ func (p *regexParser) bracket() (*regexNode, bool, error) {
 	return &regexNode{text: `[` + set + `]`}, false, nil
 }
 
-// regexBracket collects what stands between brackets.
+// regexBracket collects the contents of a bracket expression.
 type regexBracket struct {
 	p   *regexParser
 	set strings.Builder
 }
 
-// item takes a class, a character or a range.
+// item parses a class, a character or a range.
 func (b *regexBracket) item() error {
 	p := b.p
 	if after, ok := strings.CutPrefix(p.src, "[:"); ok {
@@ -132,7 +138,7 @@ func (b *regexBracket) negatedShorthand(c byte) error {
 	return nil
 }
 
-// char takes one character of a bracket: itself, an escape, [.x.] or [=x=].
+// char parses one character of a bracket expression: itself, an escape, [.x.] or [=x=].
 func (b *regexBracket) char() (rune, error) {
 	p := b.p
 	for _, mark := range []string{".", "="} {
@@ -160,7 +166,7 @@ func (b *regexBracket) char() (rune, error) {
 	return r, nil
 }
 
-// wordEdge is \m and \M, the beginning and the end of a word.
+// wordEdge is \m or \M, the start or the end of a word.
 func (p *regexParser) wordEdge(start bool) *regexNode {
 	p.backtrack = true
 	const word = `[` + classWord + `]`
@@ -170,7 +176,7 @@ func (p *regexParser) wordEdge(start bool) *regexNode {
 	return &regexNode{text: `(?<=` + word + `)(?!` + word + `)`}
 }
 
-// escape reads a backslash sequence outside of brackets.
+// escape parses a backslash sequence outside of brackets.
 func (p *regexParser) escape() (node *regexNode, constraint bool, err error) {
 	if len(p.src) < 2 {
 		return nil, false, regexError(`invalid escape \ sequence`)
@@ -216,7 +222,7 @@ func (p *regexParser) escape() (node *regexNode, constraint bool, err error) {
 	return &regexNode{text: quoteRune(r)}, false, err
 }
 
-// backReference reads the digit of \1 … \9; 0 where there is none.
+// backReference parses the digit of \1 … \9; it returns 0 for anything else.
 func (p *regexParser) backReference() int {
 	if p.src[0] < '1' || p.src[0] > '9' || len(p.src) > 1 && p.src[1] >= '0' && p.src[1] <= '9' {
 		return 0
@@ -226,7 +232,7 @@ func (p *regexParser) backReference() int {
 	return n
 }
 
-// charEscape reads what follows a backslash where that is one character.
+// charEscape parses an escape sequence for a single character.
 func (p *regexParser) charEscape() (rune, error) {
 	if p.src == "" {
 		return 0, regexError(`invalid escape \ sequence`)
@@ -260,7 +266,7 @@ func (p *regexParser) charEscape() (rune, error) {
 	return r, nil
 }
 
-// codePoint reads a character by number: at least low and at most high digits.
+// codePoint parses a character by number: at least low and at most high digits.
 func (p *regexParser) codePoint(low, high int, base rune) (rune, error) {
 	var n rune
 	i := 0

@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// regexTests is the operators ~ ~* !~ !~* and substring by expression.
+// regexTests are the operators ~ ~* !~ !~* and substring by expression.
 var regexTests = map[string]Func{
 	"textregexeq": regexTest(false, true), "nameregexeq": regexTest(false, true),
 	"textregexne": regexTest(false, false), "nameregexne": regexTest(false, false),
@@ -17,9 +17,13 @@ var regexTests = map[string]Func{
 	"regexp_match": regexpMatch, "regexp_match_no_flags": regexpMatch,
 	"regexp_count": regexpCount, "regexp_count_no_start": regexpCount, "regexp_count_no_flags": regexpCount,
 	"regexp_instr": regexpInstr, "regexp_instr_no_start": regexpInstr, "regexp_instr_no_n": regexpInstr,
-	"regexp_instr_no_endoption": regexpInstr, "regexp_instr_no_flags": regexpInstr, "regexp_instr_no_subexpr": regexpInstr,
-	"regexp_substr": regexpSubstr, "regexp_substr_no_start": regexpSubstr, "regexp_substr_no_n": regexpSubstr,
-	"regexp_substr_no_flags": regexpSubstr, "regexp_substr_no_subexpr": regexpSubstr,
+	"regexp_instr_no_endoption": regexpInstr,
+	"regexp_instr_no_flags":     regexpInstr,
+	"regexp_instr_no_subexpr":   regexpInstr,
+	"regexp_substr":             regexpSubstr,
+	"regexp_substr_no_start":    regexpSubstr,
+	"regexp_substr_no_n":        regexpSubstr,
+	"regexp_substr_no_flags":    regexpSubstr, "regexp_substr_no_subexpr": regexpSubstr,
 }
 
 func regexTest(ignoreCase, want bool) Func {
@@ -33,7 +37,7 @@ func regexTest(ignoreCase, want bool) Func {
 	}
 }
 
-// parseFlags reads an option string; global is the letter g.
+// parseFlags parses an option string; global is the letter g.
 func parseFlags(text string) (flags regexFlags, global bool, err error) {
 	for i := range len(text) {
 		if text[i] == 'g' {
@@ -41,13 +45,15 @@ func parseFlags(text string) (flags regexFlags, global bool, err error) {
 			continue
 		}
 		if !flags.set(text[i]) {
-			return flags, false, pgerr.New(pgerr.InvalidParameterValue, "invalid regular expression option: \"%s\"", sliceChars(text[i:], 0, 1))
+			return flags, false, pgerr.New(pgerr.InvalidParameterValue, "invalid regular expression option: \"%s\"",
+				sliceChars(text[i:], 0, 1))
 		}
 	}
 	return flags, global, nil
 }
 
-// flagged compiles a pattern with the options in argument i, if there is one; function names who refuses the letter g.
+// flagged compiles a pattern with the options in argument i, if present; the error about the letter
+// g names function.
 func (c *Ctx) flagged(a []types.Datum, i int, function string) (*compiledRegex, error) {
 	var flags regexFlags
 	if i < len(a) {
@@ -67,7 +73,7 @@ func (c *Ctx) flagged(a []types.Datum, i int, function string) (*compiledRegex, 
 	return c.regex(a[1].S, flags)
 }
 
-// part gives what a pair of offsets delimits, null for a group that took no part.
+// part returns the text between a pair of offsets, null for a group that did not take part.
 func part(s string, loc []int, group int) types.Datum {
 	if 2*group >= len(loc) || loc[2*group] < 0 {
 		return types.Null
@@ -75,7 +81,7 @@ func part(s string, loc []int, group int) types.Datum {
 	return types.NewText(s[loc[2*group]:loc[2*group+1]])
 }
 
-// captures gives the groups of a match, or the whole of it where the expression has none.
+// captures returns the groups of a match, or the whole match if the expression has no groups.
 func (r *compiledRegex) captures(s string, loc []int) []types.Datum {
 	if r.groups == 0 {
 		return []types.Datum{part(s, loc, 0)}
@@ -87,9 +93,9 @@ func (r *compiledRegex) captures(s string, loc []int) []types.Datum {
 	return out
 }
 
-// each calls f for the matches from byte offset from on, until f wants no more.
+// each calls f for the matches from byte offset from on, until f returns false.
 func (r *compiledRegex) each(c *Ctx, s string, from int, f func(loc []int) bool) error {
-	const match = 1 << 10 // what one costs, in bytes of work
+	const match = 1 << 10 // cost of a match, in bytes of work
 	p := c.pace()
 	for from <= len(s) {
 		if err := p.spend(match); err != nil {
@@ -107,7 +113,7 @@ func (r *compiledRegex) each(c *Ctx, s string, from int, f func(loc []int) bool)
 	return nil
 }
 
-// nextChar gives the size of the character at an offset, 1 at the end.
+// nextChar returns the size of the character at an offset, 1 at the end.
 func nextChar(s string, at int) int {
 	_, size := utf8.DecodeRuneInString(s[at:])
 	return max(size, 1)
@@ -146,7 +152,7 @@ func regexpMatch(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewList(types.Text, re.captures(a[0].S, loc)), nil
 }
 
-// positive gives integer argument i, which must be above least-1; def where it is not given.
+// positive returns integer argument i, which must be at least least; def if it is missing.
 func positive(a []types.Datum, i int, name string, least, def int64) (int64, error) {
 	if i >= len(a) {
 		return def, nil
@@ -161,7 +167,7 @@ func badParameter(name string, value int64) error {
 	return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"%s\": %d", name, value)
 }
 
-// startOffset gives the byte offset that start (characters from 1) names; beyond the text it is len+1.
+// startOffset returns the byte offset of start (characters from 1); beyond the text it is len+1.
 func startOffset(s string, start int64) int {
 	if start > int64(len(s))+1 {
 		return len(s) + 1
@@ -187,7 +193,7 @@ func regexpCount(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewInt(n), err
 }
 
-// nth finds the n-th match at or after start; nil is none.
+// nth finds the n-th match at or after start; nil if there is none.
 func (r *compiledRegex) nth(c *Ctx, s string, start, n int64) (found []int, err error) {
 	err = r.each(c, s, startOffset(s, start), func(loc []int) bool {
 		if n--; n == 0 {

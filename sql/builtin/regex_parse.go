@@ -7,21 +7,22 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// regexNode is a part of an advanced regular expression of PostgreSQL, its atoms already in the syntax that both of our engines read.
+// regexNode is a part of an advanced regular expression of PostgreSQL. Its atoms are already in the
+// syntax that both engines accept.
 type regexNode struct {
 	text     string         // of an atom
 	branches [][]*regexNode // of a group, and of the whole expression
-	group    string         // "(", "(?:", "(?=", …: how a group opens; "" is no group
+	group    string         // "(", "(?:", "(?=", …: how a group opens; "" if it is not a group
 	quant    *regexQuant
 }
 
-// regexQuant is what follows an atom: * + ? {m,n}, lazy where ? is added.
+// regexQuant is a quantifier: * + ? {m,n}, lazy if ? follows.
 type regexQuant struct {
-	min, max int // max -1 is no bound
+	min, max int // max -1 means no limit
 	lazy     bool
 }
 
-// regexFlags is how an expression is read and matched.
+// regexFlags are the options of an expression.
 type regexFlags struct {
 	ignoreCase bool
 	literal    bool // q: no metacharacters
@@ -30,14 +31,14 @@ type regexFlags struct {
 	anchorLine bool // ^ and $ match at newlines (n, w)
 }
 
-// regexParser reads an expression. needsContext and needsBacktrack say which engine it takes.
+// regexParser parses an expression.
 type regexParser struct {
 	src       string
 	flags     regexFlags
 	groups    int  // capturing groups so far
 	open      int  // depth of parentheses
 	backtrack bool // back references, lookaround, word constraints: RE2 has none
-	atStart   bool // ^ or \A stands somewhere: it holds at the beginning of the text only
+	atStart   bool // ^ or \A occurs: it only matches at the start of the text
 }
 
 func regexError(what string) error {
@@ -46,10 +47,10 @@ func regexError(what string) error {
 
 const maxRegexDepth = 250
 
-// textStart marks the beginning of the text until the engine is known; text holds no NUL.
+// textStart marks the start of the text until the engine is chosen; text does not contain NUL.
 const textStart = "\x00"
 
-// parseRegex reads a whole expression with its leading options.
+// parseRegex parses a whole expression with its leading options.
 func parseRegex(src string, flags regexFlags) (*regexNode, *regexParser, error) {
 	p := &regexParser{src: src, flags: flags}
 	if err := p.options(); err != nil {
@@ -72,7 +73,7 @@ func parseRegex(src string, flags regexFlags) (*regexNode, *regexParser, error) 
 	return &regexNode{branches: branches}, p, nil
 }
 
-// options takes ***: and ***= and (?flags) off the beginning.
+// options parses ***: and ***= and (?flags) at the start.
 func (p *regexParser) options() error {
 	if strings.HasPrefix(p.src, "***=") {
 		p.src, p.flags.literal = p.src[4:], true
@@ -98,7 +99,7 @@ func (p *regexParser) options() error {
 	return nil
 }
 
-// set takes a flag letter; ok is false where there is no such flag.
+// set applies a flag letter; ok is false for an unknown flag.
 func (f *regexFlags) set(c byte) bool {
 	switch c {
 	case 'i':
@@ -190,7 +191,7 @@ func (p *regexParser) skipBlanks() {
 	}
 }
 
-// atom takes an atom or a constraint, which nothing may quantify.
+// atom parses an atom, or a constraint, which cannot have a quantifier.
 func (p *regexParser) atom() (node *regexNode, constraint bool, err error) {
 	switch c := p.src[0]; c {
 	case '*', '+', '?':
@@ -262,7 +263,7 @@ func (p *regexParser) parenthesis() (*regexNode, bool, error) {
 	return &regexNode{group: open, branches: branches}, constraint, nil
 }
 
-// quantifier takes one quantifier, if there is one; two in a row are an error.
+// quantifier parses one quantifier, if there is one; two in a row are an error.
 func (p *regexParser) quantifier() (*regexQuant, error) {
 	q, ok, err := p.oneQuantifier()
 	if err != nil || !ok {
@@ -300,7 +301,7 @@ func (p *regexParser) oneQuantifier() (*regexQuant, bool, error) {
 	return q, true, nil
 }
 
-// repetition reads {m}, {m,} or {m,n} up to its closing brace.
+// repetition parses {m}, {m,} or {m,n} up to the closing brace.
 func (p *regexParser) repetition(q *regexQuant) error {
 	const most = 255 // DUPMAX
 	body, _, ok := strings.Cut(p.src[1:], "}")
@@ -325,7 +326,7 @@ func (p *regexParser) repetition(q *regexQuant) error {
 	return nil
 }
 
-// smallNumber reads digits; -1 where there is anything else.
+// smallNumber parses digits; it returns -1 for other text.
 func smallNumber(s string) int {
 	n := 0
 	for i := range len(s) {
@@ -340,7 +341,7 @@ func smallNumber(s string) int {
 	return n
 }
 
-// quoteRune writes a character as itself, for outside and inside of brackets.
+// quoteRune returns a character quoted for use outside and inside of brackets.
 func quoteRune(r rune) string {
 	if r < 0x80 && strings.ContainsRune(`\.+*?()|[]{}^$-#&~`, r) {
 		return `\` + string(r)

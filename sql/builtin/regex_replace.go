@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// regexEdits is regexp_replace and regexp_split_to_array.
+// regexEdits has regexp_replace and regexp_split_to_array.
 var regexEdits = map[string]Func{
 	"textregexreplace_noopt": regexpReplace, "textregexreplace": regexpReplaceFlags,
 	"textregexreplace_extended": regexpReplaceFrom, "textregexreplace_extended_no_flags": regexpReplaceFrom,
@@ -16,7 +16,7 @@ var regexEdits = map[string]Func{
 	"regexp_split_to_array":          regexpSplitToArray, "regexp_split_to_array_no_flags": regexpSplitToArray,
 }
 
-// regexSets is the set-returning ones.
+// regexSets has the set-returning functions.
 var regexSets = map[string]SetFunc{
 	"regexp_matches": regexpMatches, "regexp_matches_no_flags": regexpMatches,
 	"regexp_split_to_table": regexpSplitToTable, "regexp_split_to_table_no_flags": regexpSplitToTable,
@@ -33,7 +33,8 @@ func regexpReplace(c *Ctx, a []types.Datum) (types.Datum, error) {
 func regexpReplaceFlags(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if o := a[3].S; o != "" && o[0] >= '0' && o[0] <= '9' {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid regular expression option: \"%s\"", o[:1]).
-			WithHint("If you meant to use regexp_replace() with a start parameter, cast the fourth argument to integer explicitly.")
+			WithHint("If you meant to use regexp_replace() with a start parameter, cast the fourth argument to " +
+				"integer explicitly.")
 	}
 	flags, global, err := parseFlags(a[3].S)
 	if err != nil {
@@ -72,7 +73,7 @@ func regexpReplaceFrom(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return re.replace(c, a[0].S, a[2].S, startOffset(a[0].S, start), n)
 }
 
-// replace replaces the n-th match at or after a byte offset, every one where n is 0.
+// replace replaces the n-th match at or after a byte offset, or all matches if n is 0.
 func (r *compiledRegex) replace(c *Ctx, s, with string, from int, n int64) (types.Datum, error) {
 	b := c.builder()
 	done, count := 0, int64(0)
@@ -93,7 +94,8 @@ func (r *compiledRegex) replace(c *Ctx, s, with string, from int, n int64) (type
 	return b.text(s[done:])
 }
 
-// writeReplacement writes the replacement: \1 … \9 are groups, \& is the whole match, \\ a backslash.
+// writeReplacement writes the replacement: \1 … \9 are groups, \& is the whole match, \\ a
+// backslash.
 func writeReplacement(b *textBuilder, s, with string, loc []int) error {
 	for {
 		i := strings.IndexByte(with, '\\')
@@ -140,7 +142,8 @@ func regexpMatches(c *Ctx, a []types.Datum, emit func([]types.Datum) error) erro
 	return err
 }
 
-// split gives the pieces between the matches. Empty matches at the ends of the text and right after another match do not count.
+// split returns the pieces between the matches. Empty matches at the ends of the text and right
+// after another match do not count.
 func (r *compiledRegex) split(c *Ctx, s string) (pieces []string, err error) {
 	last := 0
 	err = r.each(c, s, 0, func(loc []int) bool {

@@ -8,13 +8,15 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// similar is SIMILAR TO: the parser rewrites it into a regular expression by these functions.
+// similar has the functions by which the parser rewrites SIMILAR TO as a regular expression.
 var similar = map[string]Func{
-	"similar_escape": similarEscapeNulls, "similar_to_escape_1": similarToEscape, "similar_to_escape_2": similarToEscape,
+	"similar_escape":      similarEscapeNulls,
+	"similar_to_escape_1": similarToEscape,
+	"similar_to_escape_2": similarToEscape,
 	"substring(25,25,25)": substringSimilar,
 }
 
-// similarEscapeNulls is not strict: a null escape means the default one.
+// similarEscapeNulls is not strict: a null escape means the default.
 func similarEscapeNulls(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if a[0].IsNull() {
 		return types.Null, nil
@@ -42,11 +44,13 @@ func substringSimilar(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return regexSubstring(c, []types.Datum{a[0], types.NewText(pattern)})
 }
 
-// similarToRegex rewrites a pattern of SIMILAR TO. Escaped double quotes divide it in three, of which the middle one is what substring
-// gives: the first takes as little as it can.
+// similarToRegex converts a pattern of SIMILAR TO. Escaped double quotes divide it into three
+// parts; substring returns the match of the second, and the match of the first is as short as
+// possible.
 func similarToRegex(pattern, escape string) (string, error) {
 	if utf8.RuneCountInString(escape) > 1 {
-		return "", pgerr.New(pgerr.InvalidEscapeSequence, "invalid escape string").WithHint("Escape string must be empty or one character.")
+		return "", pgerr.New(pgerr.InvalidEscapeSequence, "invalid escape string").
+			WithHint("Escape string must be empty or one character.")
 	}
 	var b strings.Builder
 	b.WriteString("^(?:")
@@ -63,7 +67,9 @@ func similarToRegex(pattern, escape string) (string, error) {
 				continue
 			}
 			if quotes++; quotes > 2 {
-				return "", pgerr.New("2200C", "SQL regular expression may not contain more than two escape-double-quote separators")
+				return "",
+					pgerr.New("2200C",
+						"SQL regular expression may not contain more than two escape-double-quote separators")
 			}
 			b.WriteString([]string{"){1,1}?(", "){1,1}(?:"}[quotes-1])
 		case inClass:

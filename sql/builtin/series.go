@@ -9,9 +9,11 @@ import (
 
 // series is generate_series.
 var series = map[string]SetFunc{
-	"generate_series_int4": intSeries(math.MinInt32, math.MaxInt32), "generate_series_step_int4": intSeries(math.MinInt32, math.MaxInt32),
-	"generate_series_int8": intSeries(math.MinInt64, math.MaxInt64), "generate_series_step_int8": intSeries(math.MinInt64, math.MaxInt64),
-	"generate_series_numeric": numericSeries, "generate_series_step_numeric": numericSeries,
+	"generate_series_int4":      intSeries(math.MinInt32, math.MaxInt32),
+	"generate_series_step_int4": intSeries(math.MinInt32, math.MaxInt32),
+	"generate_series_int8":      intSeries(math.MinInt64, math.MaxInt64),
+	"generate_series_step_int8": intSeries(math.MinInt64, math.MaxInt64),
+	"generate_series_numeric":   numericSeries, "generate_series_step_numeric": numericSeries,
 	"generate_series_timestamp": timeSeries, "generate_series_timestamptz": timeSeries,
 }
 
@@ -31,7 +33,7 @@ func intSeries(low, high int64) SetFunc {
 		row := make([]types.Datum, 1)
 		for i := 0; step > 0 && n <= end || step < 0 && n >= end; i++ {
 			if i&1023 == 1023 {
-				if err := c.done(); err != nil {
+				if err := c.canceled(); err != nil {
 					return err
 				}
 			}
@@ -76,7 +78,7 @@ func numericSeries(c *Ctx, a []types.Datum, emit func([]types.Datum) error) erro
 		if err = emit(row); err != nil {
 			return err
 		}
-		if err = c.done(); err != nil {
+		if err = c.canceled(); err != nil {
 			return err
 		}
 		if n, err = types.NumericAdd(n, step); err != nil {
@@ -86,7 +88,7 @@ func numericSeries(c *Ctx, a []types.Datum, emit func([]types.Datum) error) erro
 	return nil
 }
 
-// timeSeries steps by an interval in the session's time zone where the bounds have one.
+// timeSeries steps by an interval, in the session's time zone if the bounds have one.
 func timeSeries(c *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
 	direction := types.CompareInterval(a[2], types.NewInterval(0, 0, 0))
 	if direction == 0 {
@@ -100,7 +102,7 @@ func timeSeries(c *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
 		if err = emit(row); err != nil {
 			return err
 		}
-		if err = c.done(); err != nil {
+		if err = c.canceled(); err != nil {
 			return err
 		}
 		if us, err = types.TimestampAdd(us, a[2], loc); err != nil {

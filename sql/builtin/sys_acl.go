@@ -6,9 +6,17 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// defaultRights are the rights that an object of each kind has before any GRANT: everybody's, and its owner's.
+// defaultRights are the rights on an object of each kind before any GRANT: those of PUBLIC, and
+// those of its owner.
 var defaultRights = map[string]struct{ world, owner string }{
-	"c": {"", ""}, "r": {"", "arwdDxt"}, "s": {"", "rwU"}, "d": {"Tc", "CTc"}, "f": {"X", "X"}, "l": {"U", "U"}, "L": {"", "rw"}, "n": {"", "UC"},
+	"c": {"", ""},
+	"r": {"", "arwdDxt"},
+	"s": {"", "rwU"},
+	"d": {"Tc", "CTc"},
+	"f": {"X", "X"},
+	"l": {"U", "U"},
+	"L": {"", "rw"},
+	"n": {"", "UC"},
 	"p": {"", "sA"}, "t": {"", "C"}, "F": {"", "U"}, "S": {"", "U"}, "T": {"U", "U"},
 }
 

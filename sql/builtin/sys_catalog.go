@@ -5,33 +5,58 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// sysCatalog is what looks into the catalog: names, visibility, definitions, comments.
+// sysCatalog has the functions that read the catalog: names, visibility, definitions, comments.
 var sysCatalog = map[string]Func{
-	"pg_table_is_visible": visible(ObjRelation), "pg_type_is_visible": visible(ObjType), "pg_function_is_visible": visible(ObjFunction),
+	"pg_table_is_visible":    visible(ObjRelation),
+	"pg_type_is_visible":     visible(ObjType),
+	"pg_function_is_visible": visible(ObjFunction),
 	"pg_operator_is_visible": visible(ObjOperator), "pg_collation_is_visible": visible(ObjCollation),
 	"pg_opclass_is_visible": visible(ObjOpClass), "pg_opfamily_is_visible": visible(ObjOpFamily),
 	"pg_conversion_is_visible": alwaysTrue, "pg_ts_config_is_visible": alwaysTrue, "pg_ts_dict_is_visible": alwaysTrue,
 	"pg_ts_parser_is_visible": alwaysTrue, "pg_ts_template_is_visible": alwaysTrue,
-	"to_regclass": toReg(ObjRelation), "to_regtype": toReg(ObjType), "to_regproc": toReg(ObjFunction), "to_regprocedure": toReg(ObjProcedure),
-	"to_regnamespace": toReg(ObjSchema), "to_regrole": toReg(ObjRole), "to_regoper": toReg(ObjOperator), "to_regcollation": toReg(ObjCollation),
-	"text_regclass": textRegclass,
-	"format_type":   formatType, "pg_typeof": pgTypeof, "pg_get_userbyid": userByID,
+	"to_regclass":     toReg(ObjRelation),
+	"to_regtype":      toReg(ObjType),
+	"to_regproc":      toReg(ObjFunction),
+	"to_regprocedure": toReg(ObjProcedure),
+	"to_regnamespace": toReg(ObjSchema),
+	"to_regrole":      toReg(ObjRole),
+	"to_regoper":      toReg(ObjOperator),
+	"to_regcollation": toReg(ObjCollation),
+	"text_regclass":   textRegclass,
+	"format_type":     formatType, "pg_typeof": pgTypeof, "pg_get_userbyid": userByID,
 	"pg_get_expr": getExpr, "pg_get_expr_ext": getExpr,
-	"pg_get_constraintdef": definition(SessionInfo.ConstraintDef), "pg_get_constraintdef_ext": definition(SessionInfo.ConstraintDef),
-	"pg_get_viewdef": definition(SessionInfo.ViewDef), "pg_get_viewdef_ext": definition(SessionInfo.ViewDef), "pg_get_viewdef_wrap": definitionPretty(SessionInfo.ViewDef),
-	"pg_get_indexdef": getIndexDef, "pg_get_indexdef_ext": getIndexDef,
-	"pg_get_ruledef": noDefinition, "pg_get_ruledef_ext": noDefinition, "pg_get_triggerdef": noDefinition, "pg_get_triggerdef_ext": noDefinition,
-	"pg_get_partkeydef": noDefinition, "pg_get_partition_constraintdef": noDefinition, "pg_get_statisticsobjdef": noDefinition,
+	"pg_get_constraintdef":     definition(SessionInfo.ConstraintDef),
+	"pg_get_constraintdef_ext": definition(SessionInfo.ConstraintDef),
+	"pg_get_viewdef":           definition(SessionInfo.ViewDef),
+	"pg_get_viewdef_ext":       definition(SessionInfo.ViewDef),
+	"pg_get_viewdef_wrap":      definitionPretty(SessionInfo.ViewDef),
+	"pg_get_indexdef":          getIndexDef, "pg_get_indexdef_ext": getIndexDef,
+	"pg_get_ruledef":                  noDefinition,
+	"pg_get_ruledef_ext":              noDefinition,
+	"pg_get_triggerdef":               noDefinition,
+	"pg_get_triggerdef_ext":           noDefinition,
+	"pg_get_partkeydef":               noDefinition,
+	"pg_get_partition_constraintdef":  noDefinition,
+	"pg_get_statisticsobjdef":         noDefinition,
 	"pg_get_statisticsobjdef_columns": noDefinition, "pg_get_function_sqlbody": noDefinition,
-	"pg_get_functiondef": functionText(SessionInfo.FunctionDef), "pg_get_function_result": functionText(SessionInfo.FunctionResult),
-	"pg_get_function_arguments":           functionText(SessionInfo.FunctionArguments),
-	"pg_get_function_identity_arguments":  functionText(SessionInfo.FunctionIdentityArguments),
-	"pg_get_statisticsobjdef_expressions": noDefinition, "pg_get_replica_identity_index": noDefinition, "pg_get_function_arg_default": noDefinition,
-	"pg_relation_is_publishable": alwaysFalse, "pg_statistics_obj_is_visible": alwaysTrue, "pg_collation_actual_version": noDefinition,
-	"pg_database_collation_actual_version": noDefinition, "pg_column_compression": noDefinition, "pg_partition_root": noDefinition,
-	"pg_tablespace_location": emptyText, "acldefault_sql": aclDefault,
-	"pg_get_serial_sequence": getSerialSequence,
-	"col_description(26,23)": colDescription, "obj_description(26)": objDescription, "obj_description(26,19)": objDescription,
+	"pg_get_functiondef":                   functionText(SessionInfo.FunctionDef),
+	"pg_get_function_result":               functionText(SessionInfo.FunctionResult),
+	"pg_get_function_arguments":            functionText(SessionInfo.FunctionArguments),
+	"pg_get_function_identity_arguments":   functionText(SessionInfo.FunctionIdentityArguments),
+	"pg_get_statisticsobjdef_expressions":  noDefinition,
+	"pg_get_replica_identity_index":        noDefinition,
+	"pg_get_function_arg_default":          noDefinition,
+	"pg_relation_is_publishable":           alwaysFalse,
+	"pg_statistics_obj_is_visible":         alwaysTrue,
+	"pg_collation_actual_version":          noDefinition,
+	"pg_database_collation_actual_version": noDefinition,
+	"pg_column_compression":                noDefinition,
+	"pg_partition_root":                    noDefinition,
+	"pg_tablespace_location":               emptyText, "acldefault_sql": aclDefault,
+	"pg_get_serial_sequence":   getSerialSequence,
+	"col_description(26,23)":   colDescription,
+	"obj_description(26)":      objDescription,
+	"obj_description(26,19)":   objDescription,
 	"shobj_description(26,19)": objDescription,
 }
 
@@ -41,7 +66,7 @@ func noDefinition(*Ctx, []types.Datum) (types.Datum, error) { return types.Null,
 
 func emptyText(*Ctx, []types.Datum) (types.Datum, error) { return types.NewText(""), nil }
 
-// noRows is set-returning functions over what does not exist here: partitions.
+// noRows is a set-returning function over objects that Sherd does not have, such as partitions.
 func noRows(*Ctx, []types.Datum, func([]types.Datum) error) error { return nil }
 
 func visible(kind ObjectKind) Func {
@@ -93,7 +118,7 @@ func textRegclass(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewOid(oid), nil
 }
 
-// formatType is not strict: a null type gives null, a null modifier is none.
+// formatType is not strict: the result for a null type is null; a null modifier means none.
 func formatType(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if a[0].IsNull() {
 		return types.Null, nil
@@ -102,7 +127,7 @@ func formatType(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if !a[1].IsNull() {
 		typmod = int32(a[1].N)
 	}
-	if !a[1].IsNull() && typmod < 0 { // the standard's names would mean a length of 1
+	if !a[1].IsNull() && typmod < 0 { // the standard's names would imply a length of 1
 		switch a[0].Oid() {
 		case types.BPChar:
 			return types.NewText("bpchar"), nil

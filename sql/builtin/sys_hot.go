@@ -5,14 +5,15 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// HotInfo spreads the counters of single documents over parts, and puts them together again.
+// HotInfo splits the counters of single documents into parts, and merges them again.
 type HotInfo interface {
-	// HotSplit gives the number of parts. table is 0 where the id's collection names it; without counters the table's own are meant.
+	// HotSplit returns the number of parts. If table is 0, the id names its collection. Without
+	// counters, it splits those of the table's option.
 	HotSplit(table uint32, id string, parts int, counters []string) (int, error)
 	HotJoin(table uint32, id string) error
 }
 
-// sysHot is what concerns documents that are used too much.
+// sysHot has the functions about documents that are used too much.
 var sysHot = map[string]Func{
 	"sherd_hot_split": func(c *Ctx, a []types.Datum) (types.Datum, error) { return hotSplit(c, 0, a) },
 	"sherd_hot_split_of": func(c *Ctx, a []types.Datum) (types.Datum, error) {

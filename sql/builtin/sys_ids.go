@@ -2,22 +2,22 @@ package builtin
 
 import "github.com/sherddb/sherd/sql/types"
 
-// IDInfo is about ids that documents had, before sherd.replace_placement gave them others.
+// IDInfo is about former ids of documents, from before sherd.replace_placement replaced them.
 type IDInfo interface {
-	// Forwarded notes that a document was named by a former id.
+	// Forwarded records that a former id was used to name a document.
 	Forwarded(table uint32, old, now string)
-	// ReplacePlacement, StartValidation and RewriteReferences start jobs, and give their numbers.
+	// ReplacePlacement, StartValidation and RewriteReferences start jobs and return their numbers.
 	ReplacePlacement(table uint32, spread bool) (int64, error)
 	StartValidation(table uint32) (int64, error)
 	RewriteReferences(table, referrer uint32, path string) (int64, error)
 	// References lists the foreign keys that refer to a table.
 	References(table uint32, emit func(referrer uint32, path, constraint string, byFormerID int64) error) error
 	DropForwarding(table uint32) error
-	// ControlJob does pause, resume or cancel.
+	// ControlJob pauses, resumes or cancels a job.
 	ControlJob(job int64, verb string) error
 }
 
-// sysIDs are the functions of these.
+// sysIDs has the functions about ids.
 var sysIDs = map[string]Func{
 	"sherd_forwarded": func(c *Ctx, a []types.Datum) (types.Datum, error) {
 		s, err := c.session()
@@ -53,7 +53,8 @@ var sysIDSets = map[string]SetFunc{
 			return err
 		}
 		return s.References(a[0].Oid(), func(referrer uint32, path, constraint string, n int64) error {
-			return emit([]types.Datum{types.NewOid(referrer), types.NewText(path), types.NewText(constraint), types.NewInt(n)})
+			return emit([]types.Datum{types.NewOid(referrer), types.NewText(path), types.NewText(constraint),
+				types.NewInt(n)})
 		})
 	},
 }

@@ -8,11 +8,14 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// sysLock is advisory locks, who waits for whom, and the end of others' statements and sessions.
+// sysLock has advisory locks, waits, and the functions that end statements and sessions of others.
 var sysLock = advisoryFunctions(map[string]Func{
-	"pg_advisory_unlock_all":               advisoryUnlockAll,
-	"pg_blocking_pids":                     blockingPIDs,
-	"pg_safe_snapshot_blocking_pids":       func(*Ctx, []types.Datum) (types.Datum, error) { return types.NewList(types.Int4, nil), nil },
+	"pg_advisory_unlock_all": advisoryUnlockAll,
+	"pg_blocking_pids":       blockingPIDs,
+	"pg_safe_snapshot_blocking_pids": func(*Ctx, []types.Datum) (types.Datum,
+		error) {
+		return types.NewList(types.Int4, nil), nil
+	},
 	"pg_isolation_test_session_is_blocked": isBlocked,
 	"pg_cancel_backend":                    cancelBackend,
 	"pg_terminate_backend":                 terminateBackend,
@@ -24,15 +27,16 @@ type AdvisoryKey struct {
 	Pair      bool
 }
 
-// AdvisoryLock is how one is asked for.
+// AdvisoryLock is a request for an advisory lock.
 type AdvisoryLock struct {
-	Key         AdvisoryKey
-	Shared      bool
-	Transaction bool // until the end of the transaction; else until it is given back, or the session ends
+	Key    AdvisoryKey
+	Shared bool
+	// until the end of the transaction; else until it is released, or the session ends
+	Transaction bool
 	Try         bool // do not wait
 }
 
-// advisoryFunctions adds the functions of both forms of keys to m.
+// advisoryFunctions adds the functions for both forms of keys to m.
 func advisoryFunctions(m map[string]Func) map[string]Func {
 	for _, form := range []string{"int8", "int4"} {
 		for _, shared := range []string{"", "_shared"} {
@@ -108,7 +112,7 @@ func blockingPIDs(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewList(types.Int4, list), nil
 }
 
-// isBlocked tells whether a backend waits for one of others: PostgreSQL's tests of isolation ask it.
+// isBlocked reports whether a backend waits for another; PostgreSQL's isolation tests use it.
 func isBlocked(c *Ctx, a []types.Datum) (types.Datum, error) {
 	s, err := c.session()
 	if err != nil {

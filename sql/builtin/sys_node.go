@@ -7,24 +7,26 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// NodeInfo administers the list of the cluster's nodes. Nodes are named.
+// NodeInfo administers the cluster's nodes, which are identified by name.
 type NodeInfo interface {
-	// JoinToken makes a token that lets one new node in, or, with a name, the node of that name that has lost its certificate.
+	// JoinToken returns a token with which one new node can join or, if node is set, with which the
+	// node of that name can replace a lost certificate.
 	JoinToken(life time.Duration, node string) (string, error)
-	// RotateAuthority begins to replace the authority of the nodes' certificates.
+	// RotateAuthority starts the replacement of the authority of the nodes' certificates.
 	RotateAuthority() error
-	// DrainNode has a node give its replicas and leaders to others, or undoes that.
+	// DrainNode moves a node's replicas and leaders to other nodes, or undoes that.
 	DrainNode(node string, drain bool) error
-	// RemoveNode ends a node that holds no fragments.
+	// RemoveNode removes a node without fragments from the cluster.
 	RemoveNode(node string) error
-	// SetReplicationFactor says how many replicas the fragments of a database shall have, or one of them, which alone may be put on some nodes; n is 0
-	// where a fragment shall have as many as the others.
+	// SetReplicationFactor sets the number of replicas of a database's fragments, or of one
+	// fragment, which may also be limited to some nodes. n is 0 if a fragment shall have as many as
+	// the others.
 	SetReplicationFactor(database string, n int, fragment string, nodes []string) error
-	// FinalizeUpgrade raises the version of the cluster to what all nodes know.
+	// FinalizeUpgrade raises the cluster's version to the highest that all nodes know.
 	FinalizeUpgrade() error
 }
 
-// sysNode is the administration of nodes.
+// sysNode has the functions that administer nodes.
 var sysNode = map[string]Func{
 	"sherd_join_token":       func(c *Ctx, a []types.Datum) (types.Datum, error) { return joinToken(c, a[0], "") },
 	"sherd_join_token_for":   func(c *Ctx, a []types.Datum) (types.Datum, error) { return joinToken(c, a[0], a[1].S) },
@@ -41,7 +43,8 @@ var sysNode = map[string]Func{
 		fragment, nodes := "", []string(nil)
 		if len(a) > 2 {
 			if fragment = a[2].S; fragment == "" {
-				return types.Null, pgerr.New(pgerr.InvalidParameterValue, "a fragment has a name").WithHint("sherd.fragments lists them.")
+				return types.Null, pgerr.New(pgerr.InvalidParameterValue, "a fragment has a name").
+					WithHint("sherd.fragments lists them.")
 			}
 		}
 		if len(a) > 3 {

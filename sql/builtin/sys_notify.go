@@ -2,7 +2,7 @@ package builtin
 
 import "github.com/sherddb/sherd/sql/types"
 
-// notify is pg_notify: a channel that is null is none, a payload that is null is empty.
+// notify is pg_notify. A null channel is an error; a null payload is empty.
 func notify(c *Ctx, a []types.Datum) (types.Datum, error) {
 	s, err := c.session()
 	if err != nil {

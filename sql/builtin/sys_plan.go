@@ -7,9 +7,9 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// PlanStep is a step of a plan of rebalancing, as people read it.
+// PlanStep is a step of a plan of rebalancing, for display.
 type PlanStep struct {
-	Plan             int64 // 0: it was not kept
+	Plan             int64 // 0 if the plan was not stored
 	Step             int
 	Ranges, From, To string
 	Bytes, Documents int64
@@ -17,7 +17,7 @@ type PlanStep struct {
 	Reason           string
 }
 
-// PlanAction is what may be done with a plan.
+// PlanAction is an action on a plan.
 type PlanAction uint8
 
 // Actions.
@@ -28,22 +28,23 @@ const (
 	CancelPlan
 )
 
-// Function is the name of the function that does it.
+// Function returns the name of the SQL function for the action.
 func (a PlanAction) Function() string {
-	return [...]string{ApplyPlan: "apply_plan", PausePlan: "pause_plan", ResumePlan: "resume_plan", CancelPlan: "cancel_plan"}[a]
+	return [...]string{ApplyPlan: "apply_plan", PausePlan: "pause_plan", ResumePlan: "resume_plan",
+		CancelPlan: "cancel_plan"}[a]
 }
 
 // PlanInfo makes and applies plans of rebalancing.
 type PlanInfo interface {
-	// PlanRebalance proposes what should move in a database, "" is the session's.
+	// PlanRebalance proposes moves in a database; "" is the session's.
 	PlanRebalance(database string, emit func(PlanStep) error) error
-	// ControlPlan does something with a plan by its number.
+	// ControlPlan applies an action to a plan.
 	ControlPlan(plan int64, do PlanAction) error
-	// SetNode gives a node its weight, and its limit in bytes where that is not negative.
+	// SetNode sets the weight of a node, and its limit in bytes if that is not negative.
 	SetNode(node string, weight float64, maxBytes int64) error
 }
 
-// sysPlan is plans and what they go by.
+// sysPlan has the functions about plans and their inputs.
 var sysPlan = map[string]Func{
 	"sherd_apply_plan":  onPlan(ApplyPlan),
 	"sherd_pause_plan":  onPlan(PausePlan),
@@ -57,7 +58,8 @@ var sysPlan = map[string]Func{
 		maxBytes := int64(-1)
 		if len(a) > 2 {
 			if maxBytes = a[2].N; maxBytes < 0 {
-				return types.Null, pgerr.New(pgerr.InvalidParameterValue, "a node cannot have %d bytes at most", maxBytes).WithHint("0 is no limit.")
+				return types.Null, pgerr.New(pgerr.InvalidParameterValue, "a node cannot have %d bytes at most",
+					maxBytes).WithHint("0 is no limit.")
 			}
 		}
 		return types.Datum{K: types.KindVoid}, s.SetNode(a[0].S, a[1].Float(), maxBytes)
@@ -91,7 +93,8 @@ func sherdPlanRebalance(c *Ctx, a []types.Datum, emit func([]types.Datum) error)
 			plan = types.Null
 		}
 		return emit([]types.Datum{
-			plan, types.NewInt(int64(p.Step)), types.NewText(p.Ranges), types.NewText(p.From), types.NewText(p.To), types.NewInt(p.Bytes),
+			plan, types.NewInt(int64(p.Step)), types.NewText(p.Ranges), types.NewText(p.From), types.NewText(p.To),
+			types.NewInt(p.Bytes),
 			types.NewInt(p.Documents), types.NewFloat8(math.Round(p.Seconds*10) / 10), types.NewText(p.Reason),
 		})
 	})

@@ -7,8 +7,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// sysPrivilege is has_*_privilege and pg_has_role in all their forms: the role by name, by OID or the current one; the object by name or
-// by OID; the column by name or by number.
+// sysPrivilege has has_*_privilege and pg_has_role in all their forms: the role by name, by OID or
+// the current one; the object by name or by OID; the column by name or by number.
 var sysPrivilege = makePrivileges()
 
 func makePrivileges() map[string]Func {
@@ -42,7 +42,7 @@ func makePrivileges() map[string]Func {
 	return m
 }
 
-// privilegeKind is a kind of object with the privileges that it knows.
+// privilegeKind is a kind of object and its possible privileges.
 type privilegeKind struct {
 	kind  ObjectKind
 	known string
@@ -76,7 +76,7 @@ func (c *Ctx) object(kind ObjectKind, d types.Datum) (uint32, error) {
 	return oid, err
 }
 
-// role gives the role in argument 0 where i is 1, else the current one.
+// role returns the role in argument 0 if i is 1, else the current role.
 func (c *Ctx) role(a []types.Datum, i int) (uint32, error) {
 	if i > 0 {
 		return c.object(ObjRole, a[0])
@@ -88,14 +88,15 @@ func (c *Ctx) role(a []types.Datum, i int) (uint32, error) {
 	return c.object(ObjRole, types.NewText(s.CurrentUser()))
 }
 
-// parsePrivileges takes a list of privileges apart: any of them is enough.
+// parsePrivileges splits a list of privileges; any one of them is enough.
 func parsePrivileges(text, known string) ([]string, error) {
 	var list []string
 	for _, p := range strings.Split(text, ",") {
 		p = strings.ToUpper(strings.TrimSpace(p))
 		found := false
 		for _, k := range strings.Fields(known) {
-			found = found || strings.TrimSuffix(p, " WITH GRANT OPTION") == k || strings.TrimSuffix(p, " WITH ADMIN OPTION") == k
+			found = found || strings.TrimSuffix(p, " WITH GRANT OPTION") == k ||
+				strings.TrimSuffix(p, " WITH ADMIN OPTION") == k
 		}
 		if !found {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "unrecognized privilege type: \"%s\"", text)
@@ -163,7 +164,8 @@ func columnPrivilege(i int) Func {
 			var ok bool
 			if column, ok = c.Session.ColumnNumber(table, a[i+1].S); !ok {
 				_, name, _ := c.Session.ObjectName(ObjRelation, table)
-				return types.Null, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", a[i+1].S, name)
+				return types.Null, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist",
+					a[i+1].S, name)
 			}
 		}
 		return c.anyPrivilege(privileges, func(privilege string) (bool, error) {

@@ -2,19 +2,19 @@ package builtin
 
 import "github.com/sherddb/sherd/sql/types"
 
-// SegmentInfo changes the segments of range tables of the session's database. Keys are text: the values of the primary key, or of its first columns,
-// joined by "/".
+// SegmentInfo changes the segments of range tables of the session's database. Keys are text: the
+// values of the primary key, or of its first columns, joined by "/".
 type SegmentInfo interface {
-	// SplitSegment has a segment begin at a key. With halve the text is the name of a segment, as
-	// sherd.segments has it, which is split at the key that divides its bytes.
+	// SplitSegment splits a segment at a key. If halve is set, text is the name of a segment in
+	// sherd.segments, which is split into halves of equal bytes.
 	SplitSegment(table uint32, text string, halve bool) error
-	// MergeSegments has the segment that begins at a key be part of the one before.
+	// MergeSegments merges the segment that begins at a key into the previous one.
 	MergeSegments(table uint32, key string) error
-	// MoveSegment moves the segment that a key belongs to, and gives the number of the move.
+	// MoveSegment moves the segment that contains a key, and returns the number of the move.
 	MoveSegment(table uint32, key, fragment string, o MoveOptions) (int64, error)
 }
 
-// sysSegment is what changes segments.
+// sysSegment has the functions that change segments.
 var sysSegment = map[string]Func{
 	"sherd_split_segment": onSegments(func(s SegmentInfo, a []types.Datum) (types.Datum, error) {
 		return types.Datum{K: types.KindVoid}, s.SplitSegment(uint32(a[0].N), a[1].S, false)

@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// sysSession is who, where and when.
+// sysSession has the functions about user, connection and time.
 var sysSession = map[string]Func{
 	"pgsql_version":    sessionText(func(s SessionInfo) string { return s.ServerVersion() }),
 	"current_database": sessionText(func(s SessionInfo) string { return s.CurrentDatabase() }),
@@ -19,7 +19,10 @@ var sysSession = map[string]Func{
 	"session_user":     sessionText(func(s SessionInfo) string { return s.SessionUser() }),
 	"current_query":    sessionText(func(s SessionInfo) string { return s.Query() }),
 	"current_schema":   currentSchema, "current_schemas": currentSchemas,
-	"pg_backend_pid":                 onSession(func(s SessionInfo) (types.Datum, error) { return types.NewInt(int64(s.BackendPID())), nil }),
+	"pg_backend_pid": onSession(func(s SessionInfo) (types.Datum,
+		error) {
+		return types.NewInt(int64(s.BackendPID())), nil
+	}),
 	"inet_client_addr":               address(func(s SessionInfo) (string, int) { return s.ClientAddress() }),
 	"inet_server_addr":               address(func(s SessionInfo) (string, int) { return s.ServerAddress() }),
 	"inet_client_port":               port(func(s SessionInfo) (string, int) { return s.ClientAddress() }),
@@ -27,17 +30,31 @@ var sysSession = map[string]Func{
 	"show_config_by_name":            currentSetting,
 	"show_config_by_name_missing_ok": currentSetting,
 	"set_config_by_name":             setConfig,
-	"now":                            func(c *Ctx, _ []types.Datum) (types.Datum, error) { return types.NewTimestamp(c.now()), nil },
-	"clock_timestamp":                clockTimestamp,
-	"statement_timestamp":            onSession(func(s SessionInfo) (types.Datum, error) { return fromTime(s.StatementTime()), nil }),
-	"pg_postmaster_start_time":       onSession(func(s SessionInfo) (types.Datum, error) { return fromTime(s.StartTime()), nil }),
-	"pg_conf_load_time":              onSession(func(s SessionInfo) (types.Datum, error) { return fromTime(s.ReloadTime()), nil }),
-	"timeofday":                      timeOfDay,
-	"pg_sleep":                       sleep, "pg_sleep_for(1186)": sleepFor, "pg_sleep_until(1184)": sleepUntil,
+	"now": func(c *Ctx, _ []types.Datum) (types.Datum,
+		error) {
+		return types.NewTimestamp(c.now()), nil
+	},
+	"clock_timestamp": clockTimestamp,
+	"statement_timestamp": onSession(func(s SessionInfo) (types.Datum,
+		error) {
+		return fromTime(s.StatementTime()), nil
+	}),
+	"pg_postmaster_start_time": onSession(func(s SessionInfo) (types.Datum,
+		error) {
+		return fromTime(s.StartTime()), nil
+	}),
+	"pg_conf_load_time": onSession(func(s SessionInfo) (types.Datum,
+		error) {
+		return fromTime(s.ReloadTime()), nil
+	}),
+	"timeofday": timeOfDay,
+	"pg_sleep":  sleep, "pg_sleep_for(1186)": sleepFor, "pg_sleep_until(1184)": sleepUntil,
 	"gen_random_uuid": randomUUID, "drandom": random, "setseed": setSeed,
 	"pg_current_xact_id": transactionID(true), "pg_current_xact_id_if_assigned": transactionID(false),
-	"pg_current_snapshot": onSession(func(s SessionInfo) (types.Datum, error) { return types.NewText(s.Snapshot()), nil }),
-	"pg_is_in_recovery":   alwaysFalse, "pg_is_wal_replay_paused": alwaysFalse, "pg_jit_available": alwaysFalse,
+	"pg_current_snapshot": onSession(func(s SessionInfo) (types.Datum, error) {
+		return types.NewText(s.Snapshot()), nil
+	}),
+	"pg_is_in_recovery": alwaysFalse, "pg_is_wal_replay_paused": alwaysFalse, "pg_jit_available": alwaysFalse,
 	"pg_my_temp_schema":       func(*Ctx, []types.Datum) (types.Datum, error) { return types.NewOid(0), nil },
 	"pg_is_other_temp_schema": alwaysFalse,
 	"pg_trigger_depth":        func(*Ctx, []types.Datum) (types.Datum, error) { return types.NewInt(0), nil },
@@ -45,15 +62,16 @@ var sysSession = map[string]Func{
 
 func alwaysFalse(*Ctx, []types.Datum) (types.Datum, error) { return types.NewBool(false), nil }
 
-// session gives the session, or refuses where there is none.
+// session returns the session, or an error if there is none.
 func (c *Ctx) session() (SessionInfo, error) {
 	if c.Session == nil {
-		return nil, pgerr.Unsupported("this function needs a session").WithHint("It cannot stand in constraints, indexes or policies.")
+		return nil, pgerr.Unsupported("this function needs a session").
+			WithHint("It cannot stand in constraints, indexes or policies.")
 	}
 	return c.Session, nil
 }
 
-// onSession wraps a function without arguments that only asks the session.
+// onSession wraps a function without arguments that only reads the session.
 func onSession(f func(SessionInfo) (types.Datum, error)) Func {
 	return func(c *Ctx, _ []types.Datum) (types.Datum, error) {
 		s, err := c.session()
@@ -91,7 +109,7 @@ func currentSchemas(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewList(types.Name, names), nil
 }
 
-// address gives a connection's end as text form of inet; null for a local socket.
+// address returns the address of one end of the connection as inet text; null for a local socket.
 func address(f func(SessionInfo) (string, int)) Func {
 	return onSession(func(s SessionInfo) (types.Datum, error) {
 		if host, _ := f(s); host != "" {
@@ -166,7 +184,7 @@ func sleepUntil(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return c.wait(time.Duration(a[0].N-types.TimestampOf(time.Now())) * time.Microsecond)
 }
 
-// wait sleeps until the statement is cancelled.
+// wait sleeps for d, or until the statement is canceled.
 func (c *Ctx) wait(d time.Duration) (types.Datum, error) {
 	ctx := c.Context
 	if ctx == nil {

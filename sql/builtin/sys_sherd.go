@@ -12,23 +12,26 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// The functions of schema sherd, and sequences. Their table is sysSize.
+// The functions of schema sherd, and sequences. sysSize has their table.
 
-// sherdBucket is the bucket that an id is hashed to, anchors respected, whatever rules for prefixes say; sherdBucketOf knows these.
+// sherdBucket returns the bucket that an id is hashed to by its anchor. It ignores prefix rules;
+// sherdBucketOf applies them.
 func sherdBucket(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	b, err := shardmap.BucketOf(a[0].S)
 	return types.NewInt(int64(b)), err
 }
 
-// sherdSlice returns a bucket for any key that a table may have, so that slices by it have each row once.
+// sherdSlice returns a bucket for any key of any table, so that slices by it have each row once.
 func sherdSlice(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewInt(int64(shardmap.HashedBucketOf(a[0].S))), nil
 }
 
-// sherdPlaced stands for a sharding policy in CHECK constraints that pg_dump writes. The policy itself is checked elsewhere.
+// sherdPlaced represents a sharding policy in CHECK constraints that pg_dump writes. The policy
+// itself is checked elsewhere.
 func sherdPlaced(*Ctx, []types.Datum) (types.Datum, error) { return types.NewBool(true), nil }
 
-// ofRow makes a function of a table and the primary key of a row. If texts, the last argument is an array of the second and later values.
+// ofRow returns a function of a table and the primary key of a row. If texts is set, the last
+// argument is an array of the second and later values.
 func ofRow(f func(s SessionInfo, table uint32, key RowKey) (types.Datum, error), texts bool) Func {
 	return func(c *Ctx, a []types.Datum) (types.Datum, error) {
 		s, err := c.session()
@@ -48,7 +51,7 @@ func bucketOfRow(s SessionInfo, table uint32, key RowKey) (types.Datum, error) {
 	return types.NewInt(int64(bucket)), err
 }
 
-// routeOfRow is the address of the node that leads a row's fragment.
+// routeOfRow returns the address of the node that leads a row's fragment.
 func routeOfRow(s SessionInfo, table uint32, key RowKey) (types.Datum, error) {
 	address, err := s.RouteAddress(table, key)
 	return types.NewText(address), err
@@ -59,7 +62,8 @@ func fragmentOfRow(s SessionInfo, table uint32, key RowKey) (types.Datum, error)
 	return types.NewText(fragment), err
 }
 
-// rowKey returns the primary key that the arguments behind the table are. If spread, the last argument is an array of values.
+// rowKey returns the primary key in the arguments after the table. If spread is set, the last
+// argument is an array of values.
 func (c *Ctx) rowKey(a []types.Datum, spread bool) (key RowKey, err error) {
 	end := len(a)
 	if spread {
@@ -99,7 +103,8 @@ func sherdValidatePolicy(c *Ctx, a []types.Datum, emit func([]types.Datum) error
 	})
 }
 
-// sherdPolicyAdvice judges policies of a table: the one given, or those that its documents suggest.
+// sherdPolicyAdvice evaluates policies of a table: the given one, or those that its documents
+// suggest.
 func sherdPolicyAdvice(c *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
 	s, err := c.session()
 	if err != nil {
@@ -121,8 +126,10 @@ func sherdPolicyAdvice(c *Ctx, a []types.Datum, emit func([]types.Datum) error) 
 			rises = types.NewBool(r.Rises)
 		}
 		return emit([]types.Datum{
-			types.NewJSONB(string(doc)), types.NewInt(r.Documents), types.NewInt(r.Rejected), types.NewInt(r.Misplaced), types.NewInt(r.Distinct),
-			types.NewInt(r.Buckets), types.NewInt(int64(r.Largest)), types.NewInt(r.Most), types.NewInt(r.LargestBytes), types.NewFloat8(math.Round(r.Skew*1000) / 1000),
+			types.NewJSONB(string(doc)), types.NewInt(r.Documents), types.NewInt(r.Rejected), types.NewInt(r.Misplaced),
+			types.NewInt(r.Distinct),
+			types.NewInt(r.Buckets), types.NewInt(int64(r.Largest)), types.NewInt(r.Most), types.NewInt(r.LargestBytes),
+			types.NewFloat8(math.Round(r.Skew*1000) / 1000),
 			rises, types.NewInt(r.Looked), types.NewInt(r.One), types.NewInt(r.Now), types.NewText(r.Text()),
 		})
 	})
@@ -134,7 +141,7 @@ func sherdCheck(c *Ctx, _ []types.Datum, emit func([]types.Datum) error) error {
 
 func sherdCheckIndex(c *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
 	index := a[0].Oid()
-	if index == 0 { // which asks for all of them below
+	if index == 0 { // 0 asks for all of them below
 		return pgerr.New(pgerr.UndefinedTable, "relation with OID 0 does not exist")
 	}
 	return checkWith(c, index, emit)
@@ -146,11 +153,12 @@ func checkWith(c *Ctx, index uint32, emit func([]types.Datum) error) error {
 		return err
 	}
 	return s.Check(index, func(check, subject string, ok bool, detail string) error {
-		return emit([]types.Datum{types.NewText(check), types.NewText(subject), types.NewBool(ok), types.NewText(detail)})
+		return emit([]types.Datum{types.NewText(check), types.NewText(subject), types.NewBool(ok),
+			types.NewText(detail)})
 	})
 }
 
-// optionsToTable takes name=value texts apart.
+// optionsToTable splits name=value texts.
 func optionsToTable(_ *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
 	for _, option := range nonNullTexts(a[0]) {
 		name, value, found := strings.Cut(option, "=")
@@ -199,7 +207,7 @@ func setval(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return a[1], nil
 }
 
-// noObject says that a named object does not exist, as PostgreSQL says it of its kind.
+// noObject returns PostgreSQL's error for a name of this kind that does not exist.
 func noObject(kind ObjectKind, name string) error {
 	switch kind {
 	case ObjRole:
@@ -218,7 +226,7 @@ func noObject(kind ObjectKind, name string) error {
 	return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", name)
 }
 
-// sequenceLastValue is pg_sequence_last_value: null where no value was given.
+// sequenceLastValue is pg_sequence_last_value: null before the first nextval.
 func sequenceLastValue(c *Ctx, a []types.Datum) (types.Datum, error) {
 	s, err := c.session()
 	if err != nil {
@@ -242,7 +250,8 @@ func sequenceParameters(c *Ctx, a []types.Datum) (types.Datum, error) {
 	}
 	int8, oid := types.Int8, types.Oid
 	return types.NewRecord([]types.OID{int8, int8, int8, int8, types.Bool, int8, oid}, []types.Datum{
-		types.NewInt(p.Start), types.NewInt(p.Min), types.NewInt(p.Max), types.NewInt(p.Increment), types.NewBool(p.Cycle), types.NewInt(p.Cache),
+		types.NewInt(p.Start), types.NewInt(p.Min), types.NewInt(p.Max), types.NewInt(p.Increment),
+		types.NewBool(p.Cycle), types.NewInt(p.Cache),
 		types.NewOid(p.Type),
 	}), nil
 }

@@ -9,44 +9,70 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// sysSize is sizes of things, and encodings.
+// sysSize has sizes of objects, and encodings.
 var sysSize = map[string]Func{
 	"pg_size_pretty": sizePretty, "pg_size_pretty_numeric": sizePrettyNumeric, "pg_size_bytes": sizeBytes,
 	"pg_relation_size": relationSize, "pg_relation_size(2205)": relationSize, "pg_table_size": relationSize,
 	"pg_indexes_size": indexesSize, "pg_total_relation_size": totalSize,
 	"pg_tablespace_size_oid": tablespaceSizeOid, "pg_tablespace_size_name": tablespaceSizeName,
 	"pg_database_size_oid": databaseSizeOid, "pg_database_size_name": databaseSizeName,
-	"PG_encoding_to_char": encodingToChar, "PG_char_to_encoding": charToEncoding, "pg_encoding_max_length_sql": encodingMaxLength,
-	"getdatabaseencoding": func(*Ctx, []types.Datum) (types.Datum, error) { return types.NewText("UTF8"), nil },
-	"pg_client_encoding":  func(*Ctx, []types.Datum) (types.Datum, error) { return types.NewText("UTF8"), nil },
-	"pg_column_size":      columnSize, "pg_num_nulls": numNulls, "pg_num_nonnulls": numNonNulls,
+	"PG_encoding_to_char":        encodingToChar,
+	"PG_char_to_encoding":        charToEncoding,
+	"pg_encoding_max_length_sql": encodingMaxLength,
+	"getdatabaseencoding":        func(*Ctx, []types.Datum) (types.Datum, error) { return types.NewText("UTF8"), nil },
+	"pg_client_encoding":         func(*Ctx, []types.Datum) (types.Datum, error) { return types.NewText("UTF8"), nil },
+	"pg_column_size":             columnSize, "pg_num_nulls": numNulls, "pg_num_nonnulls": numNonNulls,
 	"sherd_bucket": sherdBucket, "sherd_slice": sherdSlice, "sherd_placed": sherdPlaced,
-	"sherd_bucket_of": ofRow(bucketOfRow, false), "sherd_route": ofRow(routeOfRow, false), "sherd_fragment": ofRow(fragmentOfRow, false),
-	"sherd_bucket_of_texts": ofRow(bucketOfRow, true), "sherd_route_texts": ofRow(routeOfRow, true), "sherd_fragment_texts": ofRow(fragmentOfRow, true),
-	"sherd_bucket_of_key": ofRow(bucketOfRow, false), "sherd_route_key": ofRow(routeOfRow, false), "sherd_fragment_key": ofRow(fragmentOfRow, false),
+	"sherd_bucket_of":       ofRow(bucketOfRow, false),
+	"sherd_route":           ofRow(routeOfRow, false),
+	"sherd_fragment":        ofRow(fragmentOfRow, false),
+	"sherd_bucket_of_texts": ofRow(bucketOfRow, true),
+	"sherd_route_texts":     ofRow(routeOfRow, true),
+	"sherd_fragment_texts":  ofRow(fragmentOfRow, true),
+	"sherd_bucket_of_key":   ofRow(bucketOfRow, false),
+	"sherd_route_key":       ofRow(routeOfRow, false),
+	"sherd_fragment_key":    ofRow(fragmentOfRow, false),
 
-	"sherd_version": sessionText(func(s SessionInfo) string { return s.SherdVersion() }), "sherd_set_policy": sherdSetPolicy,
-	"nextval_oid": nextval, "currval_oid": currval, "lastval": onSession(lastval), "setval_oid": setval, "setval3_oid": setval,
-	"pg_notify": notify, "pg_notification_queue_usage": onSession(func(s SessionInfo) (types.Datum, error) { return types.NewFloat8(s.NotificationUsage()), nil }),
+	"sherd_version":    sessionText(func(s SessionInfo) string { return s.SherdVersion() }),
+	"sherd_set_policy": sherdSetPolicy,
+	"nextval_oid":      nextval,
+	"currval_oid":      currval,
+	"lastval":          onSession(lastval),
+	"setval_oid":       setval,
+	"setval3_oid":      setval,
+	"pg_notify":        notify,
+	"pg_notification_queue_usage": onSession(func(s SessionInfo) (types.Datum,
+		error) {
+		return types.NewFloat8(s.NotificationUsage()), nil
+	}),
 	"pg_sequence_last_value": sequenceLastValue, "pg_sequence_parameters": sequenceParameters,
 }
 
 var sysSets = map[string]SetFunc{
-	"sherd_validate_policy": sherdValidatePolicy, "sherd_policy_advice": sherdPolicyAdvice, "sherd_policy_advice_of": sherdPolicyAdvice, "sherd_check": sherdCheck, "sherd_check_index": sherdCheckIndex, "pg_options_to_table": optionsToTable,
-	"pg_partition_ancestors": noRows, "pg_partition_tree": noRows, "pg_tablespace_databases": noRows, "pg_listening_channels": listeningChannels,
+	"sherd_validate_policy":   sherdValidatePolicy,
+	"sherd_policy_advice":     sherdPolicyAdvice,
+	"sherd_policy_advice_of":  sherdPolicyAdvice,
+	"sherd_check":             sherdCheck,
+	"sherd_check_index":       sherdCheckIndex,
+	"pg_options_to_table":     optionsToTable,
+	"pg_partition_ancestors":  noRows,
+	"pg_partition_tree":       noRows,
+	"pg_tablespace_databases": noRows,
+	"pg_listening_channels":   listeningChannels,
 }
 
 var sizeUnits = []struct {
 	name  string
-	limit int64 // values below it are shown in this unit
-	shift uint  // bits to drop to come to the next unit
-	half  bool  // the value carries one bit below the unit, for rounding
+	limit int64 // smaller values are shown in this unit
+	shift uint  // bits to shift to the next unit
+	half  bool  // the value has one extra bit below the unit, for rounding
 }{
-	{"bytes", 10 * 1024, 9, false}, {"kB", 20*1024 - 1, 10, true}, {"MB", 20*1024 - 1, 10, true}, {"GB", 20*1024 - 1, 10, true},
+	{"bytes", 10 * 1024, 9, false}, {"kB", 20*1024 - 1, 10, true}, {"MB", 20*1024 - 1, 10, true},
+	{"GB", 20*1024 - 1, 10, true},
 	{"TB", 20*1024 - 1, 10, true}, {"PB", 20*1024 - 1, 10, true},
 }
 
-// sizePretty shifts as PostgreSQL does: one bit more than the unit is kept, for rounding.
+// sizePretty shifts as PostgreSQL does: it keeps one bit more than the unit, for rounding.
 func sizePretty(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	size := a[0].N
 	for i, u := range sizeUnits {
@@ -90,7 +116,8 @@ func sizePrettyNumeric(_ *Ctx, a []types.Datum) (types.Datum, error) {
 func sizeBytes(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	s := strings.Trim(a[0].S, " \t\n\v\f\r")
 	end := 0
-	for end < len(s) && strings.IndexByte("0123456789.+-eE", s[end]) >= 0 && !(s[end]|0x20 == 'e' && !exponentAt(s, end)) {
+	for end < len(s) && strings.IndexByte("0123456789.+-eE", s[end]) >= 0 &&
+		!(s[end]|0x20 == 'e' && !exponentAt(s, end)) {
 		end++
 	}
 	number, err := types.ParseNumeric(s[:end])
@@ -99,10 +126,12 @@ func sizeBytes(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	}
 	unit := strings.Trim(s[end:], " \t\n\v\f\r")
 	if unit != "" {
-		shift, ok := map[string]uint{"bytes": 0, "b": 0, "kb": 10, "mb": 20, "gb": 30, "tb": 40, "pb": 50}[strings.ToLower(unit)]
+		shift, ok := map[string]uint{"bytes": 0, "b": 0, "kb": 10, "mb": 20, "gb": 30, "tb": 40,
+			"pb": 50}[strings.ToLower(unit)]
 		if !ok {
 			return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid size: \"%s\"", a[0].S).
-				WithDetail("Invalid size unit: \"%s\".", unit).WithHint("Valid units are \"bytes\", \"kB\", \"MB\", \"GB\", \"TB\", and \"PB\".")
+				WithDetail("Invalid size unit: \"%s\".", unit).
+				WithHint("Valid units are \"bytes\", \"kB\", \"MB\", \"GB\", \"TB\", and \"PB\".")
 		}
 		if number, err = types.NumericMul(number, types.NumericFromInt(1<<shift)); err != nil {
 			return types.Null, err
@@ -112,13 +141,13 @@ func sizeBytes(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewInt(n), err
 }
 
-// exponentAt tells whether an e is an exponent rather than the beginning of a unit.
+// exponentAt reports whether an e belongs to an exponent, not to a unit.
 func exponentAt(s string, at int) bool {
 	rest := strings.TrimLeft(s[at+1:], "+-")
 	return rest != "" && rest[0] >= '0' && rest[0] <= '9'
 }
 
-// sizeOf asks for the size of the relation or database in argument 0.
+// sizeOf returns the size of the relation or database in argument 0.
 func (c *Ctx) sizeOf(oid uint32, f func(SessionInfo, uint32) (int64, bool, error)) (types.Datum, error) {
 	s, err := c.session()
 	if err != nil {
@@ -131,7 +160,7 @@ func (c *Ctx) sizeOf(oid uint32, f func(SessionInfo, uint32) (int64, bool, error
 	return types.NewInt(n), nil
 }
 
-// relationSize is that of the main fork; there are no others.
+// relationSize returns the size of the main fork; there are no others.
 func relationSize(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if len(a) > 1 {
 		switch a[1].S {
@@ -178,7 +207,7 @@ func databaseSizeName(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return c.sizeOf(oid, SessionInfo.DatabaseSize)
 }
 
-// defaultTablespace holds everything: there are no others that databases could be in.
+// defaultTablespace has all data: no other tablespace can have databases.
 const (
 	defaultTablespace = 1663
 	globalTablespace  = 1664
@@ -209,11 +238,14 @@ func tablespaceSizeName(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return tablespaceSizeOid(c, []types.Datum{types.NewOid(oid)})
 }
 
-// encodings is the names by number, as in pg_enc.
+// encodings are the encodings' names by number, as in pg_enc.
 var encodings = []string{
-	"SQL_ASCII", "EUC_JP", "EUC_CN", "EUC_KR", "EUC_TW", "EUC_JIS_2004", "UTF8", "MULE_INTERNAL", "LATIN1", "LATIN2", "LATIN3", "LATIN4",
-	"LATIN5", "LATIN6", "LATIN7", "LATIN8", "LATIN9", "LATIN10", "WIN1256", "WIN1258", "WIN866", "WIN874", "KOI8R", "WIN1251", "WIN1252",
-	"ISO_8859_5", "ISO_8859_6", "ISO_8859_7", "ISO_8859_8", "WIN1250", "WIN1253", "WIN1254", "WIN1255", "WIN1257", "KOI8U",
+	"SQL_ASCII", "EUC_JP", "EUC_CN", "EUC_KR", "EUC_TW", "EUC_JIS_2004", "UTF8", "MULE_INTERNAL", "LATIN1", "LATIN2",
+	"LATIN3", "LATIN4",
+	"LATIN5", "LATIN6", "LATIN7", "LATIN8", "LATIN9", "LATIN10", "WIN1256", "WIN1258", "WIN866", "WIN874", "KOI8R",
+	"WIN1251", "WIN1252",
+	"ISO_8859_5", "ISO_8859_6", "ISO_8859_7", "ISO_8859_8", "WIN1250", "WIN1253", "WIN1254", "WIN1255", "WIN1257",
+	"KOI8U",
 	"SJIS", "BIG5", "GBK", "UHC", "GB18030", "JOHAB", "SHIFT_JIS_2004",
 }
 
@@ -249,12 +281,13 @@ func encodingMaxLength(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.Null, nil
 }
 
-// columnSize is the size in a row of ours: a type of fixed length has that length, others what they take.
+// columnSize returns the size of a value in a row of Sherd. A type of fixed length has that length.
 func columnSize(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if t := pgcatalog.TypeByOID(c.argType(0)); t != nil && t.Len > 0 {
 		return types.NewInt(int64(t.Len)), nil
 	}
-	return types.NewInt(int64(len(types.AppendRow(nil, a[:1])) - len(types.AppendRow(nil, []types.Datum{types.Null})))), nil
+	return types.NewInt(int64(len(types.AppendRow(nil, a[:1])) - len(types.AppendRow(nil, []types.Datum{types.Null})))),
+		nil
 }
 
 func countNulls(c *Ctx, a []types.Datum) (nulls, total int64, ok bool, err error) {

@@ -6,36 +6,37 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// TopologyInfo changes which fragment has which buckets. Databases and fragments are named.
+// TopologyInfo changes the owners of buckets. Databases and fragments are identified by name.
 type TopologyInfo interface {
-	// MoveBuckets begins a move and gives its number, MoveBucket that of one bucket.
+	// MoveBuckets starts a move and returns its number; MoveBucket moves one bucket.
 	MoveBuckets(database string, v shardmap.Interval, fragment string, o MoveOptions) (int64, error)
 	MoveBucket(database string, b shardmap.Bucket, fragment string, o MoveOptions) (int64, error)
-	// MoveAnchor moves the bucket of an id of the session's database. IsolateAnchor moves it to a new fragment and gives that one's name.
+	// MoveAnchor moves the bucket of an id of the session's database. IsolateAnchor moves it to a
+	// new fragment and returns the fragment's name.
 	MoveAnchor(id, fragment string, o MoveOptions) (int64, error)
 	IsolateAnchor(id string, o MoveOptions) (string, error)
-	// AddFragment gives the name of the new fragment, RemoveFragment the number of the job.
+	// AddFragment returns the name of the new fragment, RemoveFragment the number of the job.
 	AddFragment(database, why string) (string, error)
 	RemoveFragment(fragment string, o MoveOptions) (int64, error)
-	// SplitRange cuts a range of the map, MergeRanges joins two.
+	// SplitRange splits a range of the map, MergeRanges merges two.
 	SplitRange(database string, bucket uint32) error
 	MergeRanges(database string, bucket uint32) error
-	// Pin keeps buckets where they are, until Unpin.
+	// Pin prevents moves of buckets until Unpin.
 	Pin(database string, v shardmap.Interval, fragment, why string) error
 	Unpin(database string, v shardmap.Interval, why string) error
-	// PauseMove, ResumeMove and CancelMove are about a move by its number.
+	// PauseMove, ResumeMove and CancelMove control a move by its number.
 	PauseMove(move int64, why string) error
 	ResumeMove(move int64, why string) error
 	CancelMove(move int64, why string) error
 }
 
-// MoveOptions are what all functions that move buckets take.
+// MoveOptions are the options of all functions that move buckets.
 type MoveOptions struct {
-	Wait bool // until it has ended
+	Wait bool // wait until it has ended
 	Why  string
 }
 
-// sysTopology is what changes where buckets lie.
+// sysTopology has the functions that change where buckets lie.
 var sysTopology = map[string]Func{
 	"sherd_move_buckets": onTopology(func(t TopologyInfo, a []types.Datum) (types.Datum, error) {
 		v, err := bucketsOf(a[1], a[2])
@@ -108,7 +109,7 @@ func silently(do func(TopologyInfo, []types.Datum) error) Func {
 
 func moveOptions(a []types.Datum) MoveOptions { return MoveOptions{Wait: a[0].Bool(), Why: a[1].S} }
 
-// atBucket is a function of a database and a bucket.
+// atBucket returns a function of a database and a bucket.
 func atBucket(do func(t TopologyInfo, database string, bucket uint32) error) Func {
 	return silently(func(t TopologyInfo, a []types.Datum) error {
 		b, err := aBucket(a[1])
@@ -119,10 +120,12 @@ func atBucket(do func(t TopologyInfo, database string, bucket uint32) error) Fun
 	})
 }
 
-// bucketsOf gives the buckets from lo to before hi. Only numbers below 0 are refused here: which buckets there are the bucket map knows.
+// bucketsOf returns the buckets in [lo, hi). It refuses negative numbers; other limits depend on
+// the bucket map.
 func bucketsOf(lo, hi types.Datum) (shardmap.Interval, error) {
 	if lo.N < 0 || hi.N < 0 {
-		return shardmap.Interval{}, pgerr.New(pgerr.InvalidParameterValue, "there are no buckets from %d to before %d", lo.N, hi.N).
+		return shardmap.Interval{}, pgerr.New(pgerr.InvalidParameterValue, "there are no buckets from %d to before %d",
+			lo.N, hi.N).
 			WithHint("The first bucket counts, the last does not: from 0 to %d are all of them.", shardmap.BucketCount)
 	}
 	return shardmap.Interval{Lo: uint32(lo.N), Hi: uint32(hi.N)}, nil
@@ -130,7 +133,8 @@ func bucketsOf(lo, hi types.Datum) (shardmap.Interval, error) {
 
 func aBucket(b types.Datum) (shardmap.Bucket, error) {
 	if b.N < 0 {
-		return 0, pgerr.New(pgerr.InvalidParameterValue, "there is no bucket %d", b.N).WithHint("sherd.bucket_map lists them.")
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "there is no bucket %d", b.N).
+			WithHint("sherd.bucket_map lists them.")
 	}
 	return shardmap.Bucket(b.N), nil
 }

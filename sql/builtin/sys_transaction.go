@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// sysTransaction is the running transaction, and what became of others.
+// sysTransaction has the functions about the running transaction, and the outcome of others.
 var sysTransaction = map[string]Func{
 	"pg_export_snapshot": onSession(func(s SessionInfo) (types.Datum, error) {
 		id, err := s.ExportSnapshot()
@@ -19,7 +19,8 @@ var sysTransaction = map[string]Func{
 	"sherd_resolve_transaction": resolveTransaction,
 }
 
-// xactStatus knows the running transaction, and others whose ids this server has told; null: it does not know, as PostgreSQL of old ones.
+// xactStatus returns the status of the running transaction, or of others whose ids this server has
+// returned. For unknown ids the result is null, as PostgreSQL returns for old ones.
 func xactStatus(c *Ctx, a []types.Datum) (types.Datum, error) {
 	s, err := c.session()
 	if err != nil {
@@ -33,7 +34,7 @@ func xactStatus(c *Ctx, a []types.Datum) (types.Datum, error) {
 		return types.NewText("in progress"), nil
 	}
 	outcome, err := s.TransactionOutcome(strconv.FormatUint(uint64(a[0].N), 10))
-	if pgerr.Is(err, pgerr.InvalidParameterValue) { // no transaction of ours has such an id
+	if pgerr.Is(err, pgerr.InvalidParameterValue) { // no transaction has such an id
 		return types.Null, nil
 	}
 	if err != nil || outcome == "unknown" {

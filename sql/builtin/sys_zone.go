@@ -5,18 +5,20 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// ZoneInfo says where data may be: replicas by the labels of nodes, anchors by fragments.
+// ZoneInfo restricts where data may lie: replicas by the labels of nodes, anchors by fragments.
 type ZoneInfo interface {
-	// SetFragmentLabels says on which nodes the replicas of a fragment may be, SetDatabaseLabels those of all fragments of a database.
+	// SetFragmentLabels restricts the replicas of a fragment to nodes with labels,
+	// SetDatabaseLabels those of all fragments of a database.
 	SetFragmentLabels(fragment, labels, why string) error
 	SetDatabaseLabels(database, labels, why string) error
-	// PinAnchors brings the anchors of a table to a fragment and keeps them there; it gives the number of moves begun. UnpinAnchors lets them go, and gives
-	// the number of buckets that are free again.
+	// PinAnchors moves the anchors of a table to a fragment and pins them there; it returns the
+	// number of moves started. UnpinAnchors removes the pins and returns the number of unpinned
+	// buckets.
 	PinAnchors(table uint32, anchors []string, fragment string, o MoveOptions) (int64, error)
 	UnpinAnchors(table uint32, anchors []string, why string) (int64, error)
 }
 
-// sysZone is what says where data may be.
+// sysZone has the functions that restrict where data may lie.
 var sysZone = map[string]Func{
 	"sherd_set_fragment_labels": onZone(func(z ZoneInfo, a []types.Datum) (types.Datum, error) {
 		return types.Datum{K: types.KindVoid}, z.SetFragmentLabels(a[0].S, a[1].S, a[2].S)

@@ -9,10 +9,11 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// maxText is the largest text a function may build: PostgreSQL's limit of an allocation.
+// maxText is the largest text that a function may build: PostgreSQL's limit of an allocation.
 const maxText = 1<<30 - 1
 
-// textBasic is length, case, trimming, padding and searching of text. Positions and lengths count characters from 1.
+// textBasic has length, case, trimming, padding and searching of text. Positions and lengths count
+// characters from 1.
 var textBasic = map[string]Func{
 	"textlen": textLength, "bpcharlen": bpcharLength, "textoctetlen": octetLength, "bpcharoctetlen": octetLength,
 	"byteaoctetlen": octetLength, "bit_length(25)": bitLengthOfText, "bit_length(17)": bitLengthOfText,
@@ -100,7 +101,7 @@ func byteaPosition(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewInt(int64(i) + 1), err
 }
 
-// charOffset gives the byte offset of character n (from 0), len(s) where s is shorter.
+// charOffset returns the byte offset of character n (from 0), or len(s) if s is shorter.
 func charOffset(s string, n int) int {
 	if n <= 0 {
 		return 0
@@ -108,7 +109,7 @@ func charOffset(s string, n int) int {
 	if n >= len(s) {
 		return len(s)
 	}
-	const block = 4096 // characters are counted faster than they are walked
+	const block = 4096 // counting characters is faster than stepping through them
 	at := 0
 	for n >= block && len(s)-at > block {
 		end := at + block
@@ -295,7 +296,7 @@ func rpad(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewText(s + fill), err
 }
 
-// padding gives the text cut to its length and what fills the rest.
+// padding returns the text truncated to its length, and the padding that follows it.
 func (c *Ctx) padding(a []types.Datum) (s, fill string, err error) {
 	s, with := a[0].S, " "
 	if len(a) > 2 {

@@ -7,14 +7,15 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// textFormat is concat, concat_ws, format and || with any type. concat, concat_ws and format are not strict.
+// textFormat has concat, concat_ws, format and || with any type. concat, concat_ws and format are
+// not strict.
 var textFormat = map[string]Func{
 	"text_concat": concat, "text_concat_ws": concatWS, "text_format": format, "text_format_nv": format,
 	"textanycat(25,2776)": anyConcat, "anytextcat(2776,25)": anyConcat,
 }
 
-// spread gives the arguments from i on with their types: those given one by one, or the elements of a VARIADIC array. ok is false where
-// that array is null.
+// spread returns the arguments from i on with their types: separate arguments, or the elements of a
+// VARIADIC array. ok is false if that array is null.
 func (c *Ctx) spread(a []types.Datum, i int) (args []types.Datum, typ func(j int) uint32, ok bool, err error) {
 	if !c.Variadic {
 		return a[i:], func(j int) uint32 { return c.argType(i + j) }, true, nil
@@ -38,7 +39,7 @@ func concatWS(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return c.join(a, 1, a[0].S)
 }
 
-// join joins the text of the arguments from i on that are not null.
+// join joins the text of the non-null arguments from i on.
 func (c *Ctx) join(a []types.Datum, i int, separator string) (types.Datum, error) {
 	if i >= len(a) {
 		return types.NewText(""), nil
@@ -88,12 +89,12 @@ func formatError(message string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidParameterValue, message, args...)
 }
 
-// formatter holds what format is at.
+// formatter is the state of format.
 type formatter struct {
 	c    *Ctx
 	args []types.Datum
 	typ  func(int) uint32
-	next int // argument that a specifier without position takes
+	next int // the argument of the next specifier without position
 	out  strings.Builder
 }
 
@@ -127,7 +128,7 @@ func format(c *Ctx, a []types.Datum) (types.Datum, error) {
 	}
 }
 
-// specifier takes [position$][-][width|*|*position$]type.
+// specifier parses [position$][-][width|*|*position$]type.
 func (f *formatter) specifier(s string) (rest string, err error) {
 	position, width := 0, 0
 	if n, after, ok := leadingNumber(s); ok {
@@ -174,7 +175,7 @@ func leadingNumber(s string) (n int, rest string, ok bool) {
 	return n, s[i:], i > 0
 }
 
-// indirectWidth reads what follows * : the width is an argument.
+// indirectWidth parses the text after * : the width is an argument.
 func (f *formatter) indirectWidth(s string) (width int, rest string, err error) {
 	position := 0
 	if n, after, ok := leadingNumber(s); ok {
@@ -201,7 +202,7 @@ func (f *formatter) indirectWidth(s string) (width int, rest string, err error) 
 	}
 }
 
-// argument gives the index of the argument that a specifier takes.
+// argument returns the index of a specifier's argument.
 func (f *formatter) argument(position int) (int, error) {
 	if position == 0 {
 		f.next++

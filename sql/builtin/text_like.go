@@ -47,7 +47,7 @@ func notIlike(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewBool(!m), err
 }
 
-// matchFolded is matchLike without regard to case.
+// matchFolded is a case-insensitive matchLike.
 func (c *Ctx) matchFolded(s, pattern string) (bool, error) {
 	s, err := c.mapText(s, unicode.ToLower)
 	if err != nil {
@@ -60,9 +60,9 @@ func trailingEscape() error {
 	return pgerr.New(pgerr.InvalidEscapeSequence, "LIKE pattern must not end with escape character")
 }
 
-// matchLike matches with backslash as escape. After a % it looks for the literal text that follows; on a mismatch only the last %
-// needs to take one character more, so the time is at most the product of the lengths. chars says that _ takes a UTF-8 character
-// rather than a byte.
+// matchLike matches with backslash as escape. After a % it searches for the literal text that
+// follows; on a mismatch only the last % has to match one more character, so the time is at most
+// the product of the lengths. If chars is set, _ matches a UTF-8 character instead of a byte.
 func matchLike(ctx *Ctx, s, p string, chars bool) (bool, error) {
 	pace := pace{c: ctx}
 	retryS, retryP := "", ""
@@ -114,7 +114,8 @@ func charSize(s string, chars bool) int {
 	return size
 }
 
-// likeEscape rewrites a pattern with another escape character into one with backslash; an empty escape means there is none.
+// likeEscape converts a pattern with another escape character to one with backslash; an empty
+// escape means none.
 func likeEscape(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	s, err := replaceEscape(a[0].S, a[1].S)
 	return types.NewText(s), err
@@ -132,7 +133,8 @@ func replaceEscape(pattern, escape string) (string, error) {
 	case escape == `\`:
 		return pattern, nil
 	case utf8.RuneCountInString(escape) != 1:
-		return "", pgerr.New(pgerr.InvalidEscapeSequence, "invalid escape string").WithHint("Escape string must be empty or one character.")
+		return "", pgerr.New(pgerr.InvalidEscapeSequence, "invalid escape string").
+			WithHint("Escape string must be empty or one character.")
 	}
 	var b strings.Builder
 	for afterEscape, rest := false, pattern; rest != ""; {

@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// textSplit is string_to_array and array_to_string; neither is strict in all arguments.
+// textSplit has string_to_array and array_to_string; neither is strict in all arguments.
 var textSplit = map[string]Func{
 	"text_to_array": stringToArray, "text_to_array_null": stringToArray,
 	"array_to_text": arrayToString, "array_to_text_null": arrayToString,
@@ -14,8 +14,8 @@ var textSplit = map[string]Func{
 
 var textSplitSets = map[string]SetFunc{"text_to_table": stringToTable, "text_to_table_null": stringToTable}
 
-// splitFields splits text: at a separator, into characters where that is null, not at all where it is empty. What equals the null
-// string is null.
+// splitFields splits text at a separator; a null separator splits it into characters, an empty one
+// not at all. Fields that equal the null string are null.
 func (c *Ctx) splitFields(a []types.Datum) ([]types.Datum, error) {
 	s, separator := a[0].S, a[1]
 	var out []types.Datum

@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// textSubstr is substring and overlay by position, of text and bytea.
+// textSubstr has substring and overlay by position, for text and bytea.
 var textSubstr = map[string]Func{
 	"text_substr": textSubstring, "text_substr_no_len": textSubstring,
 	"bytea_substr": byteaSubstring, "bytea_substr_no_len": byteaSubstring,
@@ -17,8 +17,8 @@ var textSubstr = map[string]Func{
 	"bytea_bit_count": byteaBitCount,
 }
 
-// bounds turns start (from 1, may lie before the beginning) and an optional length into a half-open range from 0. It does not know the
-// text's end.
+// bounds converts start (from 1, but may be lower) and an optional length to a half-open range from
+// 0, which may extend beyond the text.
 func bounds(args []types.Datum) (from, to int64, err error) {
 	start := args[0].N
 	if len(args) < 2 {
@@ -61,7 +61,7 @@ func sliceBytes(s string, from, to int64) string {
 	return s[min(from, size):min(max(to, from), size)]
 }
 
-// overlayRange gives what overlay replaces: [0, from) and [to, …) of the text stay.
+// overlayRange returns the range that overlay replaces: [0, from) and [to, …) of the text are kept.
 func overlayRange(a []types.Datum, size int) (from, to int64, err error) {
 	start, length := a[2].N, int64(size)
 	if len(a) > 3 {

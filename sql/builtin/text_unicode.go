@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// textUnicode is Unicode normal forms, and parse_ident.
+// textUnicode has Unicode normal forms, and parse_ident.
 var textUnicode = map[string]Func{
 	"unicode_normalize_func": normalize, "unicode_is_normalized": isNormalized, "parse_ident": parseIdent,
 }
@@ -48,7 +48,7 @@ func badIdentifier(text string) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidParameterValue, "string is not a valid identifier: \"%s\"", text)
 }
 
-// parseIdent takes a qualified name apart; unquoted parts are folded to lower case.
+// parseIdent splits a qualified name; unquoted parts are folded to lower case.
 func parseIdent(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	s, strict := strings.TrimLeft(a[0].S, " \t\n\v\f\r"), len(a) < 2 || a[1].Bool()
 	var parts []string
@@ -93,7 +93,8 @@ func identPart(s, whole string) (part, rest string, err error) {
 		return "", "", badIdentifier(whole).WithDetail("String has unclosed double quotes.")
 	}
 	end := 0
-	for end < len(s) && (s[end] == '_' || s[end] >= 0x80 || isASCIILetter(s[end]) || end > 0 && (s[end] == '$' || s[end] >= '0' && s[end] <= '9')) {
+	for end < len(s) && (s[end] == '_' || s[end] >= 0x80 || isASCIILetter(s[end]) || end > 0 &&
+		(s[end] == '$' || s[end] >= '0' && s[end] <= '9')) {
 		end++
 	}
 	if end == 0 {

@@ -7,29 +7,43 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// timeArithmetic is + - * / over dates, times and intervals.
+// timeArithmetic has + - * / for dates, times and intervals.
 var timeArithmetic = map[string]Func{
 	"timestamp_pl_interval": timestampPlus(0, 1, false), "timestamp_mi_interval": timestampMinus(false),
 	"timestamptz_pl_interval": timestampPlus(0, 1, true), "timestamptz_mi_interval": timestampMinus(true),
-	"interval_pl_timestamp(1186,1114)": timestampPlus(1, 0, false), "interval_pl_timestamptz(1186,1184)": timestampPlus(1, 0, true),
-	"timestamp_mi": timestampDiff, "date_mi": dateDiff, "date_pli": datePlus(0, 1, 1), "date_mii": datePlus(0, 1, -1),
-	"integer_pl_date(23,1082)": datePlus(1, 0, 1),
-	"date_pl_interval":         datePlusInterval(0, 1, false), "date_mi_interval": datePlusInterval(0, 1, true),
-	"interval_pl_date(1186,1082)": datePlusInterval(1, 0, false),
-	"datetime_timestamp":          dateAndTime(0, 1), "timedate_pl(1083,1082)": dateAndTime(1, 0),
+	"interval_pl_timestamp(1186,1114)":   timestampPlus(1, 0, false),
+	"interval_pl_timestamptz(1186,1184)": timestampPlus(1, 0, true),
+	"timestamp_mi":                       timestampDiff,
+	"date_mi":                            dateDiff,
+	"date_pli":                           datePlus(0, 1, 1),
+	"date_mii":                           datePlus(0, 1, -1),
+	"integer_pl_date(23,1082)":           datePlus(1, 0, 1),
+	"date_pl_interval":                   datePlusInterval(0, 1, false),
+	"date_mi_interval":                   datePlusInterval(0, 1, true),
+	"interval_pl_date(1186,1082)":        datePlusInterval(1, 0, false),
+	"datetime_timestamp":                 dateAndTime(0, 1), "timedate_pl(1083,1082)": dateAndTime(1, 0),
 	"datetimetz_timestamptz": dateAndTimeTZ(0, 1), "timetzdate_pl(1266,1082)": dateAndTimeTZ(1, 0),
-	"timestamptz(1082,1083)": dateAndLocalTime,
-	"time_mi_time":           timeDiff,
-	"time_pl_interval":       timePlus(0, 1, false), "time_mi_interval": timePlus(0, 1, true), "interval_pl_time(1186,1083)": timePlus(1, 0, false),
-	"timetz_pl_interval": timePlus(0, 1, false), "timetz_mi_interval": timePlus(0, 1, true), "interval_pl_timetz(1186,1266)": timePlus(1, 0, false),
-	"interval_pl": interval2(types.IntervalAdd), "interval_mi": interval2(types.IntervalSub), "interval_um": interval1(types.IntervalNeg),
-	"interval_mul": intervalTimes(0, 1), "mul_d_interval": intervalTimes(1, 0), "interval_div": intervalDiv,
-	"interval_justify_hours": interval1(types.JustifyHours), "interval_justify_days": interval1(types.JustifyDays),
-	"interval_justify_interval": interval1(types.JustifyInterval),
-	"timestamp_age":             age, "timestamptz_age": age, "age(1114)": ageToday, "age(1184)": ageToday,
+	"timestamptz(1082,1083)":        dateAndLocalTime,
+	"time_mi_time":                  timeDiff,
+	"time_pl_interval":              timePlus(0, 1, false),
+	"time_mi_interval":              timePlus(0, 1, true),
+	"interval_pl_time(1186,1083)":   timePlus(1, 0, false),
+	"timetz_pl_interval":            timePlus(0, 1, false),
+	"timetz_mi_interval":            timePlus(0, 1, true),
+	"interval_pl_timetz(1186,1266)": timePlus(1, 0, false),
+	"interval_pl":                   interval2(types.IntervalAdd),
+	"interval_mi":                   interval2(types.IntervalSub),
+	"interval_um":                   interval1(types.IntervalNeg),
+	"interval_mul":                  intervalTimes(0, 1),
+	"mul_d_interval":                intervalTimes(1, 0),
+	"interval_div":                  intervalDiv,
+	"interval_justify_hours":        interval1(types.JustifyHours),
+	"interval_justify_days":         interval1(types.JustifyDays),
+	"interval_justify_interval":     interval1(types.JustifyInterval),
+	"timestamp_age":                 age, "timestamptz_age": age, "age(1114)": ageToday, "age(1184)": ageToday,
 }
 
-// usOrError makes a timestamp of what arithmetic gives.
+// usOrError returns the timestamp that arithmetic has computed.
 func usOrError(us int64, err error) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
@@ -37,7 +51,7 @@ func usOrError(us int64, err error) (types.Datum, error) {
 	return types.NewTimestamp(us), nil
 }
 
-// zoneIf gives the session's zone for instants, nil for timestamps.
+// zoneIf returns the session's zone for instants, nil for timestamps.
 func (c *Ctx) zoneIf(instant bool) *time.Location {
 	if instant {
 		return c.zone()
@@ -86,7 +100,7 @@ func datePlusInterval(date, iv int, minus bool) Func {
 	}
 }
 
-// dateAndTime puts a time of day to a date.
+// dateAndTime returns a function that adds a time of day to a date.
 func dateAndTime(date, clock int) Func {
 	return func(_ *Ctx, a []types.Datum) (types.Datum, error) {
 		us, err := types.DateToTimestamp(a[date].N, nil)
@@ -120,7 +134,7 @@ func timeDiff(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewInterval(0, 0, a[0].N-a[1].N), nil
 }
 
-// timePlus adds to a time of day, with or without zone, and wraps at midnight.
+// timePlus returns a function that adds to a time of day, with or without zone, modulo 24 hours.
 func timePlus(clock, iv int, minus bool) Func {
 	return func(_ *Ctx, a []types.Datum) (types.Datum, error) {
 		d, by := a[clock], a[iv]
@@ -160,7 +174,7 @@ func age(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.Age(x, y)
 }
 
-// ageToday is the age at the last midnight.
+// ageToday returns the age at the last midnight.
 func ageToday(c *Ctx, a []types.Datum) (types.Datum, error) {
 	today, err := types.DateToTimestamp(types.TimestampToDate(c.now(), c.zone()), nil)
 	if err != nil {

@@ -4,15 +4,22 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// timeCasts is the casts among dates and times, and those that apply a precision.
+// timeCasts are the casts among dates and times, and those that apply a precision.
 var timeCasts = map[string]Func{
 	"date_timestamp": dateToTimestamp(false), "date_timestamptz": dateToTimestamp(true),
 	"timestamp_date": timestampToDate(false), "timestamptz_date": timestampToDate(true),
-	"timestamp_time": timestampToTime(false), "timestamptz_time": timestampToTime(true), "timestamptz_timetz": timestamptzToTimetz,
+	"timestamp_time":        timestampToTime(false),
+	"timestamptz_time":      timestampToTime(true),
+	"timestamptz_timetz":    timestamptzToTimetz,
 	"timestamp_timestamptz": timestampToInstant, "timestamptz_timestamp": instantToTimestamp,
-	"time_timetz": timeToTimetz, "timetz_time": timetzToTime, "time_interval": timeToInterval, "interval_time": intervalToTime,
-	"timestamp_scale": scaleOf(types.Timestamp), "timestamptz_scale": scaleOf(types.TimestampTZ), "time_scale": scaleOf(types.Time),
-	"timetz_scale": scaleOf(types.TimeTZ), "interval_scale": scaleOf(types.Interval),
+	"time_timetz":       timeToTimetz,
+	"timetz_time":       timetzToTime,
+	"time_interval":     timeToInterval,
+	"interval_time":     intervalToTime,
+	"timestamp_scale":   scaleOf(types.Timestamp),
+	"timestamptz_scale": scaleOf(types.TimestampTZ),
+	"time_scale":        scaleOf(types.Time),
+	"timetz_scale":      scaleOf(types.TimeTZ), "interval_scale": scaleOf(types.Interval),
 }
 
 func dateToTimestamp(instant bool) Func {
@@ -53,7 +60,7 @@ func instantToTimestamp(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewTimestamp(types.UTCToLocal(a[0].N, c.zone())), nil
 }
 
-// timeToTimetz takes the offset that the zone has now.
+// timeToTimetz uses the current offset of the session's zone.
 func timeToTimetz(c *Ctx, a []types.Datum) (types.Datum, error) {
 	east := (types.UTCToLocal(c.now(), c.zone()) - c.now()) / usSecond
 	return types.NewTimeTZ(a[0].N, int32(-east)), nil
@@ -69,7 +76,7 @@ func intervalToTime(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewTime(types.TimeAdd(0, a[0])), nil
 }
 
-// scaleOf applies the type modifier in argument 1.
+// scaleOf returns the function that applies the type modifier in argument 1.
 func scaleOf(oid uint32) Func {
 	return func(_ *Ctx, a []types.Datum) (types.Datum, error) {
 		return types.ApplyTypmod(oid, int32(a[1].N), a[0], true)

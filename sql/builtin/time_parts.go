@@ -8,19 +8,33 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// timeParts is extract, date_trunc, date_bin, AT TIME ZONE, OVERLAPS, and the functions that make dates and times.
+// timeParts has extract, date_trunc, date_bin, AT TIME ZONE, OVERLAPS, and the functions that build
+// dates and times.
 var timeParts = map[string]Func{
-	"extract_date": extractOf(types.Date), "extract_time": extractOf(types.Time), "extract_timetz": extractOf(types.TimeTZ),
-	"extract_timestamp": extractOf(types.Timestamp), "extract_timestamptz": extractOf(types.TimestampTZ), "extract_interval": extractOf(types.Interval),
-	"date_part(25,1082)": datePartOf(types.Date), "time_part": datePartOf(types.Time), "timetz_part": datePartOf(types.TimeTZ),
-	"timestamp_part": datePartOf(types.Timestamp), "timestamptz_part": datePartOf(types.TimestampTZ), "interval_part": datePartOf(types.Interval),
-	"timestamp_trunc": truncTimestamp, "timestamptz_trunc": truncInstant, "timestamptz_trunc_zone": truncInstantZone, "interval_trunc": truncInterval,
-	"timestamp_bin": dateBin, "timestamptz_bin": dateBin,
+	"extract_date":           extractOf(types.Date),
+	"extract_time":           extractOf(types.Time),
+	"extract_timetz":         extractOf(types.TimeTZ),
+	"extract_timestamp":      extractOf(types.Timestamp),
+	"extract_timestamptz":    extractOf(types.TimestampTZ),
+	"extract_interval":       extractOf(types.Interval),
+	"date_part(25,1082)":     datePartOf(types.Date),
+	"time_part":              datePartOf(types.Time),
+	"timetz_part":            datePartOf(types.TimeTZ),
+	"timestamp_part":         datePartOf(types.Timestamp),
+	"timestamptz_part":       datePartOf(types.TimestampTZ),
+	"interval_part":          datePartOf(types.Interval),
+	"timestamp_trunc":        truncTimestamp,
+	"timestamptz_trunc":      truncInstant,
+	"timestamptz_trunc_zone": truncInstantZone,
+	"interval_trunc":         truncInterval,
+	"timestamp_bin":          dateBin, "timestamptz_bin": dateBin,
 	"timestamp_zone": atZone(true), "timestamptz_zone": atZone(false), "timetz_zone": timetzZone,
 	"timestamp_izone": atOffset(true), "timestamptz_izone": atOffset(false), "timetz_izone": timetzOffset,
 	"date_finite": dateFinite, "timestamp_finite": timestampFinite, "interval_finite": alwaysFinite,
 	"make_date": makeDate, "make_time": makeTime, "make_interval": makeInterval,
-	"make_timestamp": makeTimestamp, "make_timestamptz": makeTimestampTZ, "make_timestamptz_at_timezone": makeTimestampTZ,
+	"make_timestamp":                makeTimestamp,
+	"make_timestamptz":              makeTimestampTZ,
+	"make_timestamptz_at_timezone":  makeTimestampTZ,
 	"float8_timestamptz":            timestampFromEpoch,
 	"overlaps(1083,1083,1083,1186)": overlapsBy(false, true), "overlaps(1083,1186,1083,1083)": overlapsBy(true, false),
 	"overlaps(1083,1186,1083,1186)": overlapsBy(true, true), "overlaps(1114,1114,1114,1186)": overlapsBy(false, true),
@@ -54,7 +68,7 @@ func truncInstantZone(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return usOrError(types.TruncTimestamp(a[0].S, a[1].N, loc))
 }
 
-// namedZone gives a zone by name, or the fixed offset that an abbreviation means at an instant.
+// namedZone returns a zone by name, or the fixed offset of an abbreviation at an instant.
 func namedZone(name string, at int64) (*time.Location, error) {
 	if loc, _, ok := types.LoadZone(name); ok {
 		return loc, nil
@@ -167,7 +181,8 @@ func overlaps(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.Overlaps(a[0], a[1], a[2], a[3], types.Comparer(c.argType(0))), nil
 }
 
-// overlapsBy is OVERLAPS of periods of which one or both have a length instead of an end.
+// overlapsBy returns OVERLAPS for periods with a length instead of an end: the first, the second,
+// or both.
 func overlapsBy(first, second bool) Func {
 	return func(c *Ctx, a []types.Datum) (types.Datum, error) {
 		ends := [4]types.Datum(a)

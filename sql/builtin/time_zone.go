@@ -14,7 +14,7 @@ const (
 
 func isInfinite(us int64) bool { return us == math.MaxInt64 || us == math.MinInt64 }
 
-// zone gives the session's time zone.
+// zone returns the session's time zone.
 func (c *Ctx) zone() *time.Location {
 	if c.Env == nil || c.Env.Zone == nil {
 		return time.UTC
@@ -22,7 +22,7 @@ func (c *Ctx) zone() *time.Location {
 	return c.Env.Zone
 }
 
-// now is the start of the transaction.
+// now returns the start of the transaction.
 func (c *Ctx) now() int64 {
 	if c.Env == nil {
 		return types.TimestampOf(time.Now())
@@ -30,7 +30,7 @@ func (c *Ctx) now() int64 {
 	return c.Env.Now
 }
 
-// zoneOf gives the zone to count in: that of the session for timestamptz, none for timestamp.
+// zoneOf returns the time zone for argument i: the session's for timestamptz, nil for timestamp.
 func (c *Ctx) zoneOf(i int) *time.Location {
 	if c.argType(i) == types.TimestampTZ {
 		return c.zone()
@@ -38,8 +38,8 @@ func (c *Ctx) zoneOf(i int) *time.Location {
 	return nil
 }
 
-// compareDate compares a date with a timestamp, or with an instant if loc is given. A date that no timestamp can hold lies between the finite
-// ones and an infinity.
+// compareDate compares a date with a timestamp, or with an instant if loc is given. A date beyond
+// the range of timestamps lies between the finite ones and an infinity.
 func compareDate(date, timestamp types.Datum, loc *time.Location) int {
 	us, err := types.DateToTimestamp(date.N, loc)
 	switch {

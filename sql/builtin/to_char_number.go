@@ -10,7 +10,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// numberToChar is to_char of numbers.
+// numberToChar has to_char of numbers.
 var numberToChar = map[string]Func{
 	"int4_to_char": int4NumberToChar, "int8_to_char": int8ToChar, "numeric_to_char": numericToChar,
 	"float4_to_char": floatToChar(32, 6), "float8_to_char": floatToChar(64, 15),
@@ -20,7 +20,7 @@ func int8ToChar(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return formatNumber(types.NumericFromInt(a[0].N), a[1].S)
 }
 
-// int4NumberToChar writes an exponent as a float8 has it, like PostgreSQL.
+// int4NumberToChar formats exponents as for a float8, like PostgreSQL.
 func int4NumberToChar(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	if t, err := parseNumberTemplate(a[1].S); a[1].S != "" && err == nil && t.exponent {
 		return floatExponent(float64(a[0].N), t.post), nil
@@ -28,7 +28,7 @@ func int4NumberToChar(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return formatNumber(types.NumericFromInt(a[0].N), a[1].S)
 }
 
-// floatExponent writes a finite float in the form 1.23e+04.
+// floatExponent formats a finite float as 1.23e+04.
 func floatExponent(x float64, post int) types.Datum {
 	s := strconv.FormatFloat(x, 'e', post, 64)
 	if x >= 0 {
@@ -69,7 +69,7 @@ func formatNumber(d types.Datum, template string) (types.Datum, error) {
 	return types.NewText(t.format(types.Output(types.Numeric, d, nil))), nil
 }
 
-// floatToChar keeps no more digits than the type has.
+// floatToChar returns to_char for a float type, with at most the type's digits.
 func floatToChar(bits, digits int) Func {
 	return func(_ *Ctx, a []types.Datum) (types.Datum, error) {
 		if a[1].S == "" {
@@ -115,15 +115,15 @@ type numberWriter struct {
 	number    string // digits with a point, without sign
 	negative  bool
 	at        int // of the next digit
-	current   int // fields seen
+	current   int // fields so far
 	count     int
 	spaces    int // fields before the first digit
-	relevant  int // last digit to show, -1 is all
+	relevant  int // last digit to show; -1 means all
 	wroteSign bool
 	inNumber  bool
 }
 
-// format writes a number, given as decimal text rounded to the template's digits.
+// format formats a number, which is decimal text rounded to the template's digits.
 func (t *numberTemplate) format(text string) string {
 	w := &numberWriter{t: t, relevant: -1}
 	w.number, w.negative = strings.CutPrefix(text, "-")
@@ -169,7 +169,8 @@ func (w *numberWriter) prepare() {
 	}
 }
 
-// lastRelevant is the last digit behind the point that is not zero, or the point itself; -1 where there is none.
+// lastRelevant returns the position of the last digit after the point that is not zero, or of the
+// point; -1 without a point.
 func lastRelevant(number string) int {
 	point := strings.IndexByte(number, '.')
 	last := point
@@ -233,7 +234,7 @@ func (w *numberWriter) signOr(plus byte) byte {
 	return plus
 }
 
-// zeroHidden tells whether a lone zero before the point stays blank: 9.9 shows 0.1 as .1.
+// zeroHidden reports whether a single zero before the point is left blank: 9.9 shows 0.1 as .1.
 func (w *numberWriter) zeroHidden() bool {
 	return !w.t.zero && w.at == 0 && w.number[0] == '0' && w.t.post != 0
 }
@@ -243,7 +244,8 @@ func (w *numberWriter) endsAtPoint() bool { return w.relevant >= 0 && w.number[w
 func (w *numberWriter) digit(key string) {
 	t := w.t
 	w.inNumber = false
-	if !w.wroteSign && (w.current >= w.spaces || t.zero && t.zeroStart == w.current) && (!w.zeroHidden() || w.endsAtPoint()) {
+	if !w.wroteSign && (w.current >= w.spaces || t.zero && t.zeroStart == w.current) &&
+		(!w.zeroHidden() || w.endsAtPoint()) {
 		w.sign()
 	}
 	switch {
@@ -304,7 +306,7 @@ func (w *numberWriter) numeral(key string) {
 	}
 }
 
-// closing writes what stands behind the last digit.
+// closing writes the text after the last digit.
 func (w *numberWriter) closing() {
 	t := w.t
 	end := w.count
@@ -328,7 +330,7 @@ func (w *numberWriter) closing() {
 	}
 }
 
-// romanNumber writes 1 … 3999, right-aligned in 15 places.
+// romanNumber formats 1 … 3999, right-aligned in 15 columns.
 func (t *numberTemplate) romanNumber(d types.Datum) (types.Datum, error) {
 	n, err := types.NumericToInt(d, types.Int4)
 	if err != nil {
@@ -340,7 +342,8 @@ func (t *numberTemplate) romanNumber(d types.Datum) (types.Datum, error) {
 		for _, r := range []struct {
 			value int64
 			text  string
-		}{{1000, "M"}, {900, "CM"}, {500, "D"}, {400, "CD"}, {100, "C"}, {90, "XC"}, {50, "L"}, {40, "XL"}, {10, "X"}, {9, "IX"}, {5, "V"}, {4, "IV"}, {1, "I"}} {
+		}{{1000, "M"}, {900, "CM"}, {500, "D"}, {400, "CD"}, {100, "C"}, {90, "XC"}, {50, "L"}, {40, "XL"}, {10, "X"},
+			{9, "IX"}, {5, "V"}, {4, "IV"}, {1, "I"}} {
 			for ; n >= r.value; n -= r.value {
 				s += r.text
 			}
@@ -365,7 +368,7 @@ func (t *numberTemplate) romanNumber(d types.Datum) (types.Datum, error) {
 	return types.NewText(b.String()), nil
 }
 
-// scientific writes d.ddde+XX with the wanted digits behind the point.
+// scientific formats d as d.ddde+XX with post digits after the point.
 func scientific(d types.Datum, post int) (types.Datum, error) {
 	if isSpecial(d) {
 		return types.NewText(" " + "#.####"[:1] + "." + strings.Repeat("#", post) + "####"), nil
@@ -380,7 +383,7 @@ func scientific(d types.Datum, post int) (types.Datum, error) {
 	if c.Sign() == 0 {
 		digits, exponent = "0", 0
 	}
-	whole := 1 // digits before the point: PostgreSQL leaves 9.99 that rounds to 10.0 as it is
+	whole := 1 // digits before the point: PostgreSQL does not renormalize 9.99 that rounds to 10.0
 	if drop := len(digits) - 1 - post; drop > 0 {
 		divisor := pow10(int32(drop))
 		half := new(big.Int).Quo(divisor, big.NewInt(2))

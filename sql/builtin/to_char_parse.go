@@ -8,7 +8,7 @@ import (
 // dateField is a piece of a date template: a field with its modifiers, or literal text.
 type dateField struct {
 	key     string // upper case; "" is literal
-	written string // the field as it stands in the template
+	written string // the field as written in the template
 	literal string
 	lower   bool // the field was written in lower case
 	mixed   bool // … with a capital: Month, Mon, Day, Dy
@@ -17,14 +17,16 @@ type dateField struct {
 	TM      bool
 }
 
-// dateKeys are the fields, longer ones before their prefixes.
+// dateKeys are the fields; longer ones precede their prefixes.
 var dateKeys = []string{
-	"SSSSS", "SSSS", "MONTH", "Y,YYY", "IYYY", "IDDD", "HH24", "HH12", "YYYY", "A.D.", "A.M.", "B.C.", "P.M.", "DAY", "DDD", "FF1", "FF2", "FF3", "FF4",
-	"FF5", "FF6", "IYY", "MON", "TZH", "TZM", "YYY", "AD", "AM", "BC", "CC", "DD", "DY", "HH", "ID", "IW", "IY", "MI", "MM", "MS", "OF", "PM", "RM", "SS",
+	"SSSSS", "SSSS", "MONTH", "Y,YYY", "IYYY", "IDDD", "HH24", "HH12", "YYYY", "A.D.", "A.M.", "B.C.", "P.M.", "DAY",
+	"DDD", "FF1", "FF2", "FF3", "FF4",
+	"FF5", "FF6", "IYY", "MON", "TZH", "TZM", "YYY", "AD", "AM", "BC", "CC", "DD", "DY", "HH", "ID", "IW", "IY", "MI",
+	"MM", "MS", "OF", "PM", "RM", "SS",
 	"TZ", "US", "WW", "YY", "D", "I", "J", "Q", "W", "Y",
 }
 
-// parseDateTemplate takes a template of to_char apart.
+// parseDateTemplate splits a template of to_char into fields.
 func parseDateTemplate(s string) []dateField {
 	var fields []dateField
 	for s != "" {
@@ -91,7 +93,7 @@ func matchDateKey(s string, f *dateField) (rest string, ok bool) {
 	return s, false
 }
 
-// literalText takes quoted text, an escaped character, or one character.
+// literalText parses quoted text, an escaped character, or one character.
 func literalText(s string) (text, rest string) {
 	if s[0] == '"' {
 		var b strings.Builder

@@ -6,12 +6,12 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// numberTemplate is a template of to_char for numbers, with what PostgreSQL's NUMDesc says of it.
+// numberTemplate is a parsed template of to_char for numbers (PostgreSQL's NUMDesc).
 type numberTemplate struct {
 	nodes []numberNode
 
-	pre, post          int // digits before and behind the point
-	multi              int // digits behind V
+	pre, post          int // digits before and after the point
+	multi              int // digits after V
 	zeroStart, zeroEnd int
 	preSign            int // digits before S
 	signBefore         bool
@@ -27,7 +27,8 @@ type numberNode struct {
 	lower   bool
 }
 
-var numberKeys = []string{"EEEE", "FM", "MI", "PL", "PR", "RN", "SG", "SP", "TH", ",", ".", "0", "9", "B", "C", "D", "G", "L", "S", "V"}
+var numberKeys = []string{"EEEE", "FM", "MI", "PL", "PR", "RN", "SG", "SP", "TH", ",", ".", "0", "9", "B", "C", "D",
+	"G", "L", "S", "V"}
 
 func templateError(format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.SyntaxError, format, args...)
@@ -65,7 +66,7 @@ func numberNodeOf(s string) (numberNode, string) {
 	return numberNode{literal: text}, rest
 }
 
-// add notes what a field means for the whole.
+// add records the effect of a field on the whole template.
 func (t *numberTemplate) add(key string) error {
 	if t.exponent {
 		return templateError("\"EEEE\" must be the last pattern used")

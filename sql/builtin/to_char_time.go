@@ -15,7 +15,7 @@ var timeToChar = map[string]Func{
 	"timestamp_to_char": timestampToChar, "timestamptz_to_char": timestamptzToChar, "interval_to_char": intervalToChar,
 }
 
-// clock is a point in time, or an interval, in the parts that templates name.
+// clock is a point in time, or an interval, split into the parts of templates.
 type clock struct {
 	year, month, day  int // year 0 is 1 BC
 	hour, minute, sec int
@@ -30,7 +30,8 @@ type clock struct {
 
 func clockOf(t time.Time) clock {
 	c := clock{
-		year: t.Year(), month: int(t.Month()), day: t.Day(), hour: t.Hour(), minute: t.Minute(), sec: t.Second(), micro: t.Nanosecond() / 1000,
+		year: t.Year(), month: int(t.Month()), day: t.Day(), hour: t.Hour(), minute: t.Minute(), sec: t.Second(),
+		micro:   t.Nanosecond() / 1000,
 		yearDay: t.YearDay(), weekDay: int(t.Weekday()),
 	}
 	c.isoYear, c.isoWeek = t.ISOWeek()
@@ -45,7 +46,7 @@ func clockOf(t time.Time) clock {
 	return c
 }
 
-// timeOf makes a Go time of microseconds since 2000.
+// timeOf returns the Go time of microseconds since 2000.
 func timeOf(us int64) time.Time {
 	seconds, rest := us/usSecond, us%usSecond
 	return time.Unix(seconds+epochUnix, rest*1000).UTC()
@@ -105,7 +106,7 @@ func (c *clock) format(template string) (types.Datum, error) {
 	return types.NewText(b.String()), nil
 }
 
-// ordinalOf gives st, nd, rd or th for a number, in the case of suffix.
+// ordinalOf returns st, nd, rd or th for a number, in the case of suffix.
 func ordinalOf(number, suffix string) string {
 	last := number[len(number)-1]
 	text := "th"
@@ -125,7 +126,7 @@ func ordinalOf(number, suffix string) string {
 	return text
 }
 
-// padded writes a number with leading zeros; FM takes them away. A sign takes a place of its own.
+// padded formats a number with leading zeros, without them for FM. A sign adds to the width.
 func padded(n, width int, f *dateField) (string, bool, error) {
 	if f.fill {
 		return strconv.Itoa(n), true, nil
@@ -136,7 +137,7 @@ func padded(n, width int, f *dateField) (string, bool, error) {
 	return fmt.Sprintf("%0*d", width, n), true, nil
 }
 
-// paddedDays is padded, but a sign counts to the width.
+// paddedDays is padded, but a sign counts as part of the width.
 func paddedDays(n, width int, f *dateField) (string, bool, error) {
 	if n < 0 {
 		width--
@@ -144,7 +145,7 @@ func paddedDays(n, width int, f *dateField) (string, bool, error) {
 	return padded(n, width, f)
 }
 
-// cased writes a name in the case that the field was written in, filled with blanks to width.
+// cased formats a name in the case of the field, padded with blanks to width.
 func cased(name string, width int, f *dateField) (string, bool, error) {
 	switch {
 	case f.lower:
@@ -163,7 +164,7 @@ func notForIntervals() error {
 		WithHint("Intervals are not tied to specific calendar dates.")
 }
 
-// shownYear is the year as people count: 1 BC is 1.
+// shownYear returns the year in conventional numbering: 1 BC is 1.
 func (c *clock) shownYear(year int) int {
 	if !c.interval && year <= 0 {
 		return 1 - year
@@ -274,7 +275,7 @@ func (c *clock) romanMonth(f *dateField) (string, bool, error) {
 	return cased(romanMonths[month-1], 4, f)
 }
 
-// calendarField is the fields that only a date has.
+// calendarField formats the fields that only a date has.
 func (c *clock) calendarField(f *dateField) (string, bool, error) {
 	switch f.key {
 	case "AD", "BC", "A.D.", "B.C.":

@@ -5,21 +5,23 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// WindowFunc computes a window function for the current row of a partition. The caller goes through a partition's rows in order and
-// keeps one WindowRow for all of them.
+// WindowFunc computes a window function for the current row of a partition. The caller processes a
+// partition's rows in order and uses one WindowRow for all of them.
 type WindowFunc func(c *Ctx, w *WindowRow) (types.Datum, error)
 
-// WindowRow is what a window function sees of its partition. Positions count from 0 in the partition's order.
+// WindowRow is a window function's view of its partition. Positions count from 0 in the partition's
+// order.
 type WindowRow struct {
 	Pos, Rows            int // current row, and rows of the partition
 	PeerStart, PeerEnd   int // half-open range of the current row's peers
 	FrameStart, FrameEnd int // half-open range of the frame, before exclusion
-	// Excluded tells whether a row of the frame is taken out by EXCLUDE; nil is none.
+	// Excluded reports whether EXCLUDE removes a row from the frame; nil removes none.
 	Excluded func(row int) bool
 	// Arg evaluates argument i for a row of the partition.
 	Arg   func(row, i int) (types.Datum, error)
 	NArgs int
-	// State is the function's own between the rows of one partition; the caller resets it to zero at its start.
+	// State belongs to the function during one partition; the caller resets it to zero at the start
+	// of each.
 	State int64
 }
 
@@ -128,7 +130,7 @@ func windowNthValue(_ *Ctx, w *WindowRow) (types.Datum, error) {
 	return w.frameValue(d.Int())
 }
 
-// frameValue gives argument 0 of the frame's n-th row, from 1.
+// frameValue returns argument 0 of the frame's n-th row, from 1.
 func (w *WindowRow) frameValue(n int64) (types.Datum, error) {
 	if w.Excluded == nil {
 		if n > int64(w.FrameEnd-w.FrameStart) {

@@ -108,8 +108,8 @@ func wrongIdentityType() error {
 }
 
 // sequenceName removes SEQUENCE NAME from the options and returns it, or chooses a name.
-func (d *draft) sequenceName(col *catalog.Column, options []*pg_query.Node) (name string, rest []*pg_query.Node,
-	err error) {
+func (d *draft) sequenceName(col *catalog.Column,
+	options []*pg_query.Node) (name string, rest []*pg_query.Node, err error) {
 	for _, o := range options {
 		e := o.GetDefElem()
 		if e.GetDefname() != "sequence_name" {

@@ -19,10 +19,10 @@ func PrefixTables(v *catalog.View, database catalog.OID) (out []catalog.OID) {
 }
 
 // ChangePrefixes adds or drops a prefix rule, as edit says, and redefines all tables that are
-// placed by prefix rules, which the caller has locked. anew lists the tables whose rows must move
-// and are rewritten; declaredInvalid lists those whose policies are not validated any more. It
+// placed by prefix rules, which the caller has locked. rewritten lists the tables whose rows must
+// move and are rewritten; unvalidated lists those whose policies are not validated any more. It
 // returns 40001 if another table has been created meanwhile.
-func ChangePrefixes(ctx context.Context, e *Env, locked, anew, declaredInvalid []catalog.OID,
+func ChangePrefixes(ctx context.Context, e *Env, locked, rewritten, unvalidated []catalog.OID,
 	edit func(*catalog.Change) error) error {
 	r := &runner{Env: e, ctx: ctx}
 	var rewrites []Rewrite
@@ -36,8 +36,8 @@ func ChangePrefixes(ctx context.Context, e *Env, locked, anew, declaredInvalid [
 				return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
 					WithDetail("A table was made while a rule for a prefix was made or dropped.").WithHint("Try again.")
 			}
-			if err := c.applyPrefixRules(oid, slices.Contains(anew, oid),
-				slices.Contains(declaredInvalid, oid)); err != nil {
+			if err := c.applyPrefixRules(oid, slices.Contains(rewritten, oid),
+				slices.Contains(unvalidated, oid)); err != nil {
 				return err
 			}
 			if c.rewrite != nil {
@@ -56,10 +56,10 @@ func ChangePrefixes(ctx context.Context, e *Env, locked, anew, declaredInvalid [
 }
 
 // applyPrefixRules redefines a table by the changed rules.
-func (c *change) applyPrefixRules(oid catalog.OID, anew, declaredInvalid bool) error {
+func (c *change) applyPrefixRules(oid catalog.OID, rewritten, unvalidated bool) error {
 	was := c.view.Table(oid)
 	t := was.Clone()
-	if declaredInvalid {
+	if unvalidated {
 		t.PolicyValidated = false
 		c.notice(pgerr.SuccessfulCompletion,
 			`the sharding policy of "%s" is not validated any more: documents lie elsewhere than their content `+
@@ -67,7 +67,7 @@ func (c *change) applyPrefixRules(oid catalog.OID, anew, declaredInvalid bool) e
 		c.notices[len(c.notices)-1].Hint = "SELECT sherd.replace_placement('" + t.Name +
 			"'); gives them ids by which they lie there."
 	}
-	if !anew {
+	if !rewritten {
 		return c.ch.PutTable(t)
 	}
 	d := &draft{change: c, t: t, was: was, restored: true}

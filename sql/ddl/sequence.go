@@ -46,8 +46,8 @@ func (r *runner) createSequence(n *pg_query.CreateSeqStmt) error {
 }
 
 // newSequence makes the relation of a sequence.
-func (c *change) newSequence(schema catalog.OID, name string, owner catalog.OID, s catalog.Sequence) (*catalog.Table,
-	error) {
+func (c *change) newSequence(schema catalog.OID, name string, owner catalog.OID,
+	s catalog.Sequence) (*catalog.Table, error) {
 	oid, err := c.newOID()
 	if err != nil {
 		return nil, err

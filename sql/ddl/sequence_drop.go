@@ -260,8 +260,8 @@ func (c *change) ownedAmong(t *catalog.Table, tables []*catalog.Table) bool {
 }
 
 // sequenceDependentsOf is sequenceDependents for one relation that is dropped together with others.
-func (c *change) sequenceDependentsOf(t *catalog.Table, dropped []*catalog.Table) (lines, gone []string,
-	users []usingDefault) {
+func (c *change) sequenceDependentsOf(t *catalog.Table,
+	dropped []*catalog.Table) (lines, gone []string, users []usingDefault) {
 	if t.Sequence == nil {
 		return nil, nil, nil
 	}

@@ -8,21 +8,22 @@ import (
 
 // Limits of the cache.
 const (
-	cacheText  = 16 << 10 // longer texts are not kept
-	cacheBytes = 1 << 20  // of texts; trees are some thirty times as large
+	cacheText  = 16 << 10 // longer texts are not cached
+	cacheBytes = 1 << 20  // of texts; their trees are about thirty times as large
 )
 
-// Cache keeps the trees of texts that come again. It is safe for concurrent use.
+// Cache caches the trees of recurring texts. It is safe for concurrent use.
 type Cache struct {
 	trees *recent.Cache[string, []Statement]
 }
 
-// NewCache makes a cache of at most limit texts.
+// NewCache returns a cache of at most limit texts.
 func NewCache(limit int) *Cache {
 	return &Cache{recent.New[string, []Statement](max(limit, 1), cacheBytes)}
 }
 
-// Parse is Parse through the cache. Errors are not kept. The result is shared: read only.
+// Parse is Parse through the cache. Errors are not cached. The result is shared and must not be
+// modified.
 func (c *Cache) Parse(text string) ([]Statement, error) {
 	if len(text) > cacheText {
 		return Parse(text)
@@ -30,7 +31,7 @@ func (c *Cache) Parse(text string) ([]Statement, error) {
 	if s, ok := c.trees.Get(text); ok {
 		return s, nil
 	}
-	text = strings.Clone(text) // trees outlive the message buffer that text may alias
+	text = strings.Clone(text) // trees live longer than the message buffer that text may alias
 	s, err := Parse(text)
 	if err != nil {
 		return nil, err
@@ -39,5 +40,5 @@ func (c *Cache) Parse(text string) ([]Statement, error) {
 	return s, nil
 }
 
-// Len returns the number of texts kept.
+// Len returns the number of cached texts.
 func (c *Cache) Len() int { return c.trees.Len() }

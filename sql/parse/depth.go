@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Limits on texts, above which they answer an error before they reach the parser.
+// Limits on texts, above which Parse returns an error without calling the parser.
 const (
 	FreeText  = 16 << 10  // texts up to here are not measured: they cannot overflow an 8 MiB stack
 	MaxDepth  = 2500      // nesting of expressions, joins and set operations, as estimated by depth
@@ -14,7 +14,7 @@ const (
 	MaxTokens = 4_000_000 // of a text; a tree costs some 200 bytes a token
 )
 
-// checkSize refuses what the parser must not see.
+// checkSize refuses texts that could crash the parser.
 func checkSize(text string) error {
 	if len(text) > MaxText {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "statement is too long").
@@ -40,22 +40,23 @@ func checkSize(text string) error {
 func tooDeep() *pgerr.Error {
 	return pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").
 		WithHint(
-			"Simplify the statement: it nests too many expressions, joins or set operations. A long chain of OR can become IN, a long chain of UNION ALL can become VALUES.",
+			"Simplify the statement: it nests too many expressions, joins or set operations. A long chain of OR can " +
+				"become IN, a long chain of UNION ALL can become VALUES.",
 		)
 }
 
 // level is the inside of an open parenthesis or bracket.
 type level struct {
-	segment int // what could nest since the last comma, AND or OR
-	sticky  int // set operations and joins: commas do not end their nesting
+	segment int // constructs since the last comma, AND or OR that may nest
+	sticky  int // set operations and joins, which a comma does not end
 	max     int // the deepest finished segment
 }
 
 func (l *level) depth() int { return max(l.max, l.segment) + l.sticky }
 
-// depthScan estimates from above how deep the tree of a text is. Operators and keywords that take
-// operands count one each, in the segment between commas; what is in parentheses adds its own depth
-// to the segment around.
+// depthScan computes an upper bound of the depth of a text's tree. Operators and keywords with
+// operands count one each, in the segment between commas; parentheses add their own depth to the
+// segment around them.
 type depthScan struct {
 	text    string
 	at      int
@@ -73,7 +74,7 @@ func (d *depthScan) run() {
 	}
 }
 
-// token takes the next symbol, white space or comment.
+// token scans the next symbol, white space or comment.
 func (d *depthScan) token() {
 	c := d.text[d.at]
 	switch {
@@ -158,8 +159,8 @@ func (d *depthScan) word() {
 	}
 }
 
-// quoted skips a string or a quoted name; a doubled quote begins the next one, which is the same
-// for counting.
+// quoted skips a string or a quoted name. A doubled quote starts the next one, which does not
+// change the count.
 func (d *depthScan) quoted(quote byte, escapes bool) {
 	d.at++
 	for d.at < len(d.text) {
@@ -201,7 +202,7 @@ func (d *depthScan) skipTo(end string) {
 	d.at = len(d.text)
 }
 
-// comment skips a comment, which may hold others.
+// comment skips a comment, which may contain others.
 func (d *depthScan) comment() {
 	for depth := 0; d.at < len(d.text); {
 		switch {
@@ -223,6 +224,6 @@ func isWord(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// wordBefore reports whether a word goes on to the left of i, so that the letter there is no string
-// prefix.
+// wordBefore reports whether a word continues to the left of i, so that the letter at i is not a
+// string prefix.
 func wordBefore(text string, i int) bool { return i > 0 && (isWord(text[i-1]) || text[i-1] == '$') }

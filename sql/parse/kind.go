@@ -7,8 +7,8 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
-// IsQuery tells whether a statement is one that package analyze takes: SELECT, VALUES, TABLE, INSERT, UPDATE, DELETE, MERGE. SELECT INTO makes a table, and
-// is none.
+// IsQuery reports whether package analyze handles a statement: SELECT, VALUES, TABLE, INSERT,
+// UPDATE, DELETE, MERGE. SELECT INTO creates a table and is not a query.
 func IsQuery(n *pg_query.Node) bool {
 	switch x := n.GetNode().(type) {
 	case *pg_query.Node_SelectStmt:
@@ -19,7 +19,8 @@ func IsQuery(n *pg_query.Node) bool {
 	return false
 }
 
-// Into gives the INTO of a SELECT, which is that of its first part where there are several; nil where it has none.
+// Into returns the INTO of a SELECT, for a set operation that of its first part; nil if it has
+// none.
 func Into(n *pg_query.SelectStmt) *pg_query.IntoClause {
 	for n.Larg != nil {
 		n = n.Larg
@@ -27,7 +28,8 @@ func Into(n *pg_query.SelectStmt) *pg_query.IntoClause {
 	return n.IntoClause
 }
 
-// EndsTransaction tells whether a statement is allowed in a failed transaction: COMMIT, ROLLBACK, ROLLBACK TO.
+// EndsTransaction reports whether a statement is allowed in a failed transaction: COMMIT, ROLLBACK,
+// ROLLBACK TO.
 func EndsTransaction(n *pg_query.Node) bool {
 	t := n.GetTransactionStmt()
 	if t == nil {
@@ -41,37 +43,85 @@ func EndsTransaction(n *pg_query.Node) bool {
 	return false
 }
 
-// irregular names statements whose node's name does not spell them.
+// irregular are the names of statements that do not follow from the name of their node.
 var irregular = map[string]string{
-	"CreateStmt": "CREATE TABLE", "IndexStmt": "CREATE INDEX", "ViewStmt": "CREATE VIEW", "CreateSeqStmt": "CREATE SEQUENCE",
-	"AlterSeqStmt": "ALTER SEQUENCE", "DefineStmt": "CREATE", "RenameStmt": "ALTER … RENAME", "CopyStmt": "COPY",
-	"CreateTableAsStmt": "CREATE TABLE AS", "CreatedbStmt": "CREATE DATABASE", "DropdbStmt": "DROP DATABASE", "CreateTrigStmt": "CREATE TRIGGER",
-	"CreatePlangStmt": "CREATE LANGUAGE", "RuleStmt": "CREATE RULE", "CreateEnumStmt": "CREATE TYPE", "CreateRangeStmt": "CREATE TYPE",
-	"CompositeTypeStmt": "CREATE TYPE", "AlterEnumStmt": "ALTER TYPE", "VariableSetStmt": "SET", "VariableShowStmt": "SHOW",
-	"DeclareCursorStmt": "DECLARE CURSOR", "ClosePortalStmt": "CLOSE", "LockStmt": "LOCK TABLE", "ConstraintsSetStmt": "SET CONSTRAINTS",
-	"AlterObjectSchemaStmt": "ALTER … SET SCHEMA", "AlterOwnerStmt": "ALTER … OWNER TO", "RefreshMatViewStmt": "REFRESH MATERIALIZED VIEW",
-	"CheckPointStmt": "CHECKPOINT", "CreateExtensionStmt": "CREATE EXTENSION", "CreateFdwStmt": "CREATE FOREIGN DATA WRAPPER",
-	"SecLabelStmt": "SECURITY LABEL", "ImportForeignSchemaStmt": "IMPORT FOREIGN SCHEMA", "CreatePublicationStmt": "CREATE PUBLICATION",
-	"CreateSubscriptionStmt": "CREATE SUBSCRIPTION", "AlterRoleSetStmt": "ALTER ROLE … SET", "AlterDatabaseSetStmt": "ALTER DATABASE … SET",
-	"CreateTableSpaceStmt": "CREATE TABLESPACE", "CreateEventTrigStmt": "CREATE EVENT TRIGGER", "CreateForeignServerStmt": "CREATE SERVER",
-	"GrantRoleStmt": "GRANT", "DropRoleStmt": "DROP ROLE", "AlterSystemStmt": "ALTER SYSTEM", "CreateStatsStmt": "CREATE STATISTICS",
-	"VacuumStmt": "VACUUM", "TruncateStmt": "TRUNCATE TABLE", "ReindexStmt": "REINDEX", "CreateFunctionStmt": "CREATE FUNCTION", "CreatePolicyStmt": "CREATE POLICY",
-	"DropTableSpaceStmt": "DROP TABLESPACE", "AlterTableSpaceOptionsStmt": "ALTER TABLESPACE", "AlterExtensionContentsStmt": "ALTER EXTENSION",
-	"AlterFdwStmt": "ALTER FOREIGN DATA WRAPPER", "AlterForeignServerStmt": "ALTER SERVER", "CreateAmStmt": "CREATE ACCESS METHOD",
-	"AlterEventTrigStmt": "ALTER EVENT TRIGGER", "CreateOpClassStmt": "CREATE OPERATOR CLASS", "CreateOpFamilyStmt": "CREATE OPERATOR FAMILY",
-	"AlterOpFamilyStmt": "ALTER OPERATOR FAMILY", "AlterStatsStmt": "ALTER STATISTICS", "AlterObjectDependsStmt": "ALTER … DEPENDS ON EXTENSION",
-	"AlterDatabaseRefreshCollStmt": "ALTER DATABASE … REFRESH COLLATION VERSION", "AlterTsdictionaryStmt": "ALTER TEXT SEARCH DICTIONARY",
-	"AlterTsconfigurationStmt": "ALTER TEXT SEARCH CONFIGURATION", "AlterTableMoveAllStmt": "ALTER … ALL IN TABLESPACE",
+	"CreateStmt":    "CREATE TABLE",
+	"IndexStmt":     "CREATE INDEX",
+	"ViewStmt":      "CREATE VIEW",
+	"CreateSeqStmt": "CREATE SEQUENCE",
+	"AlterSeqStmt":  "ALTER SEQUENCE", "DefineStmt": "CREATE", "RenameStmt": "ALTER … RENAME", "CopyStmt": "COPY",
+	"CreateTableAsStmt":            "CREATE TABLE AS",
+	"CreatedbStmt":                 "CREATE DATABASE",
+	"DropdbStmt":                   "DROP DATABASE",
+	"CreateTrigStmt":               "CREATE TRIGGER",
+	"CreatePlangStmt":              "CREATE LANGUAGE",
+	"RuleStmt":                     "CREATE RULE",
+	"CreateEnumStmt":               "CREATE TYPE",
+	"CreateRangeStmt":              "CREATE TYPE",
+	"CompositeTypeStmt":            "CREATE TYPE",
+	"AlterEnumStmt":                "ALTER TYPE",
+	"VariableSetStmt":              "SET",
+	"VariableShowStmt":             "SHOW",
+	"DeclareCursorStmt":            "DECLARE CURSOR",
+	"ClosePortalStmt":              "CLOSE",
+	"LockStmt":                     "LOCK TABLE",
+	"ConstraintsSetStmt":           "SET CONSTRAINTS",
+	"AlterObjectSchemaStmt":        "ALTER … SET SCHEMA",
+	"AlterOwnerStmt":               "ALTER … OWNER TO",
+	"RefreshMatViewStmt":           "REFRESH MATERIALIZED VIEW",
+	"CheckPointStmt":               "CHECKPOINT",
+	"CreateExtensionStmt":          "CREATE EXTENSION",
+	"CreateFdwStmt":                "CREATE FOREIGN DATA WRAPPER",
+	"SecLabelStmt":                 "SECURITY LABEL",
+	"ImportForeignSchemaStmt":      "IMPORT FOREIGN SCHEMA",
+	"CreatePublicationStmt":        "CREATE PUBLICATION",
+	"CreateSubscriptionStmt":       "CREATE SUBSCRIPTION",
+	"AlterRoleSetStmt":             "ALTER ROLE … SET",
+	"AlterDatabaseSetStmt":         "ALTER DATABASE … SET",
+	"CreateTableSpaceStmt":         "CREATE TABLESPACE",
+	"CreateEventTrigStmt":          "CREATE EVENT TRIGGER",
+	"CreateForeignServerStmt":      "CREATE SERVER",
+	"GrantRoleStmt":                "GRANT",
+	"DropRoleStmt":                 "DROP ROLE",
+	"AlterSystemStmt":              "ALTER SYSTEM",
+	"CreateStatsStmt":              "CREATE STATISTICS",
+	"VacuumStmt":                   "VACUUM",
+	"TruncateStmt":                 "TRUNCATE TABLE",
+	"ReindexStmt":                  "REINDEX",
+	"CreateFunctionStmt":           "CREATE FUNCTION",
+	"CreatePolicyStmt":             "CREATE POLICY",
+	"DropTableSpaceStmt":           "DROP TABLESPACE",
+	"AlterTableSpaceOptionsStmt":   "ALTER TABLESPACE",
+	"AlterExtensionContentsStmt":   "ALTER EXTENSION",
+	"AlterFdwStmt":                 "ALTER FOREIGN DATA WRAPPER",
+	"AlterForeignServerStmt":       "ALTER SERVER",
+	"CreateAmStmt":                 "CREATE ACCESS METHOD",
+	"AlterEventTrigStmt":           "ALTER EVENT TRIGGER",
+	"CreateOpClassStmt":            "CREATE OPERATOR CLASS",
+	"CreateOpFamilyStmt":           "CREATE OPERATOR FAMILY",
+	"AlterOpFamilyStmt":            "ALTER OPERATOR FAMILY",
+	"AlterStatsStmt":               "ALTER STATISTICS",
+	"AlterObjectDependsStmt":       "ALTER … DEPENDS ON EXTENSION",
+	"AlterDatabaseRefreshCollStmt": "ALTER DATABASE … REFRESH COLLATION VERSION",
+	"AlterTsdictionaryStmt":        "ALTER TEXT SEARCH DICTIONARY",
+	"AlterTsconfigurationStmt":     "ALTER TEXT SEARCH CONFIGURATION",
+	"AlterTableMoveAllStmt":        "ALTER … ALL IN TABLESPACE",
 }
 
-// droppedKinds spell the kinds of objects whose names the parser shortens.
+// droppedKinds are the kinds of objects whose names the parser shortens.
 var droppedKinds = map[string]string{
-	"FDW": "FOREIGN DATA WRAPPER", "FOREIGN SERVER": "SERVER", "MATVIEW": "MATERIALIZED VIEW", "OPCLASS": "OPERATOR CLASS", "OPFAMILY": "OPERATOR FAMILY",
-	"STATISTIC EXT": "STATISTICS", "TSCONFIGURATION": "TEXT SEARCH CONFIGURATION", "TSDICTIONARY": "TEXT SEARCH DICTIONARY",
-	"TSPARSER": "TEXT SEARCH PARSER", "TSTEMPLATE": "TEXT SEARCH TEMPLATE",
+	"FDW":             "FOREIGN DATA WRAPPER",
+	"FOREIGN SERVER":  "SERVER",
+	"MATVIEW":         "MATERIALIZED VIEW",
+	"OPCLASS":         "OPERATOR CLASS",
+	"OPFAMILY":        "OPERATOR FAMILY",
+	"STATISTIC EXT":   "STATISTICS",
+	"TSCONFIGURATION": "TEXT SEARCH CONFIGURATION",
+	"TSDICTIONARY":    "TEXT SEARCH DICTIONARY",
+	"TSPARSER":        "TEXT SEARCH PARSER", "TSTEMPLATE": "TEXT SEARCH TEMPLATE",
 }
 
-// Name spells the kind of a statement for messages: "CREATE FUNCTION".
+// Name returns the kind of a statement for messages: "CREATE FUNCTION".
 func Name(n *pg_query.Node) string {
 	if d := n.GetDropStmt(); d != nil {
 		kind := strings.ReplaceAll(strings.TrimPrefix(d.RemoveType.String(), "OBJECT_"), "_", " ")

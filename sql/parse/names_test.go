@@ -9,15 +9,21 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// partOfStatement are nodes named as statements that are parts of others, or that only PL/pgSQL and the bodies of SQL functions have.
-var partOfStatement = map[string]bool{"RawStmt": true, "PLAssignStmt": true, "ReturnStmt": true, "ReplicaIdentityStmt": true, "SetOperationStmt": true}
+// partOfStatement are nodes that are named like statements but are parts of others, or only occur
+// in PL/pgSQL and in the bodies of SQL functions.
+var partOfStatement = map[string]bool{"RawStmt": true, "PLAssignStmt": true, "ReturnStmt": true,
+	"ReplicaIdentityStmt": true, "SetOperationStmt": true}
 
-// droppedByName are kinds of objects that DROP statements of the grammar name by RemoveType.
-var droppedByName = []string{"ACCESS_METHOD", "AGGREGATE", "CAST", "COLLATION", "CONVERSION", "DOMAIN", "EVENT_TRIGGER", "EXTENSION", "FDW", "FOREIGN_SERVER",
-	"FOREIGN_TABLE", "FUNCTION", "INDEX", "LANGUAGE", "MATVIEW", "OPCLASS", "OPERATOR", "OPFAMILY", "POLICY", "PROCEDURE", "PUBLICATION", "ROUTINE", "RULE",
-	"SCHEMA", "SEQUENCE", "STATISTIC_EXT", "TABLE", "TRANSFORM", "TRIGGER", "TSCONFIGURATION", "TSDICTIONARY", "TSPARSER", "TSTEMPLATE", "TYPE", "VIEW"}
+// droppedByName are kinds of objects that the DROP statements of the grammar name in RemoveType.
+var droppedByName = []string{"ACCESS_METHOD", "AGGREGATE", "CAST", "COLLATION", "CONVERSION", "DOMAIN", "EVENT_TRIGGER",
+	"EXTENSION", "FDW", "FOREIGN_SERVER",
+	"FOREIGN_TABLE", "FUNCTION", "INDEX", "LANGUAGE", "MATVIEW", "OPCLASS", "OPERATOR", "OPFAMILY", "POLICY",
+	"PROCEDURE", "PUBLICATION", "ROUTINE", "RULE",
+	"SCHEMA", "SEQUENCE", "STATISTIC_EXT", "TABLE", "TRANSFORM", "TRIGGER", "TSCONFIGURATION", "TSDICTIONARY",
+	"TSPARSER", "TSTEMPLATE", "TYPE", "VIEW"}
 
-// TestNames has Name spell each kind of statement that the parser's tree knows: each is a command of PostgreSQL's manual.
+// TestNames checks Name for each kind of statement of the parser's tree: the result is a command of
+// PostgreSQL's manual.
 func TestNames(t *testing.T) {
 	text, err := os.ReadFile("testdata/commands.txt")
 	if err != nil {
@@ -30,7 +36,8 @@ func TestNames(t *testing.T) {
 	check := func(kind string, n *pg_query.Node) {
 		name, _, _ := strings.Cut(Name(n), " …")
 		switch name {
-		case "ALTER", "CREATE", "TRANSACTION": // for all kinds of objects; TRANSACTION is BEGIN, COMMIT and others
+		// for all kinds of objects; TRANSACTION is BEGIN, COMMIT and others
+		case "ALTER", "CREATE", "TRANSACTION":
 			return
 		case "LOCK TABLE", "TRUNCATE TABLE", "DECLARE CURSOR": // tags of the commands
 			return
@@ -57,7 +64,8 @@ func TestNames(t *testing.T) {
 		if !ok {
 			t.Errorf("no object type %s", object)
 		}
-		check("DropStmt of "+object, &pg_query.Node{Node: &pg_query.Node_DropStmt{DropStmt: &pg_query.DropStmt{RemoveType: pg_query.ObjectType(kind)}}})
+		check("DropStmt of "+object, &pg_query.Node{
+			Node: &pg_query.Node_DropStmt{DropStmt: &pg_query.DropStmt{RemoveType: pg_query.ObjectType(kind)}}})
 	}
 }
 

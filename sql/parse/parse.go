@@ -14,12 +14,12 @@ import (
 // Statement is one statement of a text. Locations in Node are byte offsets into Source.
 type Statement struct {
 	Node   *pg_query.Node
-	Source string // the whole text that it is part of
+	Source string // the whole text that contains it
 	Start  int    // range of the statement in Source, without the semicolon
 	End    int
 }
 
-// Text returns the statement's own text, without blanks around.
+// Text returns the statement's own text, without surrounding blanks.
 func (s Statement) Text() string { return strings.TrimSpace(s.Source[s.Start:s.End]) }
 
 // Parse splits a text into its statements; an empty text has none. Errors are *pgerr.Error with
@@ -48,7 +48,7 @@ func Parse(text string) ([]Statement, error) {
 	return out, nil
 }
 
-// checkText refuses what is no text and what the C parser must not see.
+// checkText refuses invalid text, and text that the C parser must not see.
 func checkText(text string) error {
 	if strings.IndexByte(text, 0) >= 0 {
 		return pgerr.New(pgerr.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8": 0x00`)
@@ -61,7 +61,7 @@ func checkText(text string) error {
 	return checkSize(text)
 }
 
-// badBytes shows the first invalid sequence as PostgreSQL does.
+// badBytes returns the first invalid sequence as PostgreSQL shows it.
 func badBytes(text string) string {
 	for i, r := range text {
 		if r != utf8.RuneError || strings.HasPrefix(text[i:], "\uFFFD") {
@@ -90,7 +90,8 @@ func badBytes(text string) string {
 	return "?"
 }
 
-// parseError returns the SQLSTATE that the parser's message stands for; pg_query does not carry it.
+// parseError returns the parser's error with the SQLSTATE that follows from its message; pg_query
+// does not return it.
 func parseError(err error) error {
 	var pe *parser.Error
 	if !errors.As(err, &pe) {
@@ -138,9 +139,9 @@ func Position(text string, offset int) int {
 	return utf8.RuneCountInString(text[:offset]) + 1
 }
 
-// Positions gives the positions of one text's offsets. Those asked for one after the other lie
-// close to one another mostly, so it counts from the last: a statement with thousands of values is
-// not counted again for each.
+// Positions returns the positions of offsets in one text. Consecutive offsets are mostly close
+// together, so it counts from the last one; a statement with thousands of values is not counted
+// from the start for each.
 type Positions struct {
 	Text  string
 	last  int // an offset

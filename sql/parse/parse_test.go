@@ -45,7 +45,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// deep makes texts that nest in every way the grammar knows, n levels.
+// deep returns texts that nest n levels in every way the grammar allows.
 func deep(n int) map[string]string {
 	rep := strings.Repeat
 	return map[string]string{
@@ -84,8 +84,8 @@ func deep(n int) map[string]string {
 	}
 }
 
-// TestDeep runs the real parser on texts of every depth: any answer is right that is a tree or an
-// error. A crash would end the test.
+// TestDeep runs the parser on texts of every depth. A tree and an error are both right; a crash
+// ends the test.
 func TestDeep(t *testing.T) {
 	for _, n := range []int{100, 800, 1500, 2400, 2600, 8100, 25_000} {
 		for name, text := range deep(n) {
@@ -104,7 +104,7 @@ func TestDeep(t *testing.T) {
 	}
 }
 
-// TestFreeText fills exactly the texts that are not measured.
+// TestFreeText parses the longest texts that are not measured.
 func TestFreeText(t *testing.T) {
 	for name, text := range deep(16 << 10) {
 		n := (FreeText - 40) / (len(text) / (16 << 10))

@@ -2,23 +2,24 @@ package pgcatalog
 
 // Proc is a row of pg_proc.
 type Proc struct {
-	OID         uint32
-	Name        string
-	Namespace   string // pg_catalog, or sherd for ours
-	Kind        byte   // prokind: 'f' function, 'a' aggregate, 'w' window, 'p' procedure
-	Strict      bool
-	Options     int // of a function that is strict but for so many of its last arguments: null is as if they were not given
+	OID       uint32
+	Name      string
+	Namespace string // pg_catalog, or sherd for Sherd's own
+	Kind      byte   // prokind: 'f' function, 'a' aggregate, 'w' window, 'p' procedure
+	Strict    bool
+	// number of optional last arguments of a strict function: a null among them means the default
+	Options     int
 	RetSet      bool
 	Volatility  byte     // 'i', 's', 'v'
 	ArgTypes    []uint32 // input arguments
-	AllArgTypes []uint32 // with OUT and TABLE arguments; nil where there are none
+	AllArgTypes []uint32 // including OUT and TABLE arguments; nil if there are none
 	ArgModes    string   // a byte per AllArgTypes: i o b v t
 	ArgNames    []string
 	Defaults    []string // SQL text of the defaults of the last len(Defaults) input arguments
 	RetType     uint32
-	Variadic    uint32 // element type, 0 is none
-	Src         string // prosrc: the implementation's name; package builtin is keyed by it
-	Comment     string // of ours; those of PostgreSQL's are in pg_description
+	Variadic    uint32 // element type; 0 if not variadic
+	Src         string // prosrc: the implementation's name, which is its key in package builtin
+	Comment     string // of Sherd's functions; those of PostgreSQL's are in pg_description
 }
 
 // Type is a row of pg_type.
@@ -35,7 +36,7 @@ type Type struct {
 	RelID     uint32
 	Elem      uint32
 	Array     uint32
-	Subscript string // typsubscript's name, "" is none
+	Subscript string // typsubscript's name; "" if none
 	Input     string // typinput's name
 	Output    string
 	Align     byte
@@ -64,7 +65,7 @@ type Operator struct {
 type Cast struct {
 	Source  uint32
 	Target  uint32
-	Func    uint32 // 0 where Method is not 'f'
+	Func    uint32 // 0 if Method is not 'f'
 	Context byte   // 'e', 'a', 'i'
 	Method  byte   // 'f' function, 'b' binary-coercible, 'i' input/output
 }

@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// FormatType gives a type's name as format_type(oid, typmod) does; typmod -1 is none (format_type(oid, NULL), format_type_be). Types that are not built in give "???".
+// FormatType returns a type's name as format_type(oid, typmod) does; typmod -1 means none
+// (format_type(oid, NULL), format_type_be). For types that are not built in it returns "???".
 func FormatType(oid uint32, typmod int32) string {
 	if oid == 0 {
 		return "-"
 	}
 	if elem := ElementOf(oid); elem != 0 {
-		if t := TypeByOID(oid); t.Storage != 'p' { // int2vector and oidvector go by their own names
+		if t := TypeByOID(oid); t.Storage != 'p' { // int2vector and oidvector have their own names
 			return FormatType(elem, typmod) + "[]"
 		}
 	}
@@ -32,7 +33,7 @@ func FormatType(oid uint32, typmod int32) string {
 	return name
 }
 
-// standardName gives the names that the SQL standard prescribes.
+// standardName returns the names that the SQL standard defines.
 func standardName(oid uint32, typmod int32) (string, bool) {
 	switch oid {
 	case 16:
@@ -105,7 +106,7 @@ func secondsMod(typmod int32) string {
 	return lengthMod(typmod)
 }
 
-// intervalFields names the range of an interval's type modifier.
+// intervalFields has the names of field ranges in an interval's type modifier.
 var intervalFields = map[int32]string{
 	1 << 2: " year", 1 << 1: " month", 1 << 3: " day", 1 << 10: " hour", 1 << 11: " minute", 1 << 12: " second",
 	1<<2 | 1<<1: " year to month", 1<<3 | 1<<10: " day to hour", 1<<3 | 1<<10 | 1<<11: " day to minute",
@@ -124,7 +125,8 @@ func intervalMod(typmod int32) string {
 	return fields
 }
 
-// quoteIdent quotes a name where it needs it; the names of built-in objects collide with no keyword but "char" and "any".
+// quoteIdent quotes a name if necessary; among the names of built-in objects, only "char" and "any"
+// are keywords.
 func quoteIdent(s string) string {
 	for i := 0; i < len(s); i++ {
 		c := s[i]

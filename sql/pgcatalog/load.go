@@ -20,7 +20,7 @@ type Cell struct {
 	Null bool
 }
 
-// text is a file as one string; cells are parts of it.
+// text returns a file as one string; cells are substrings of it.
 func text(table string) (string, error) {
 	packed, err := files.ReadFile("data/" + table + ".tsv.gz")
 	if err != nil {
@@ -38,7 +38,7 @@ func text(table string) (string, error) {
 	return b.String(), nil
 }
 
-// HasRows tells whether the rows of PostgreSQL's own objects in this catalog are embedded.
+// HasRows reports whether the rows of PostgreSQL's own objects in this catalog are embedded.
 func HasRows(table string) bool {
 	f, err := files.Open("data/" + table + ".tsv.gz")
 	if err != nil {
@@ -47,8 +47,9 @@ func HasRows(table string) bool {
 	return f.Close() == nil
 }
 
-// Scan gives the rows of a pg_catalog table that PostgreSQL has after initdb, Sherd's additions not included. columns names the cells;
-// regproc columns hold OIDs. A row is valid during emit, its texts are for ever.
+// Scan emits the rows that a pg_catalog table has after PostgreSQL's initdb, without Sherd's
+// additions. columns has the names of the cells; regproc columns have OIDs. A row is valid only
+// during emit; its texts stay valid.
 func Scan(table string, emit func(columns []string, row []Cell) error) error {
 	s, err := text(table)
 	if err != nil {
@@ -72,7 +73,7 @@ func Scan(table string, emit func(columns []string, row []Cell) error) error {
 	return nil
 }
 
-// cell undoes COPY's escapes.
+// cell decodes the escapes of COPY.
 func cell(field string) Cell {
 	if field == `\N` {
 		return Cell{Null: true}
@@ -85,7 +86,7 @@ func cell(field string) Cell {
 
 var unescape = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r", `\b`, "\b", `\f`, "\f", `\v`, "\v")
 
-// index is everything that is looked up; immutable once built.
+// index has the data for all lookups; it is immutable once built.
 type index struct {
 	procs       map[uint32]*Proc
 	procsByName map[string][]*Proc
@@ -110,10 +111,11 @@ var catalogs = sync.OnceValue(func() *index {
 		sort:       map[uint32]*SortOps{}, rowTypes: map[uint32]*Type{},
 	}
 	for _, load := range []func() error{
-		ix.loadNamespaces, ix.loadProcs, ix.loadTypes, ix.loadOperators, ix.loadCasts, ix.loadAggregates, ix.loadSortOps,
+		ix.loadNamespaces, ix.loadProcs, ix.loadTypes, ix.loadOperators, ix.loadCasts, ix.loadAggregates,
+		ix.loadSortOps,
 	} {
 		if err := load(); err != nil {
-			panic(fmt.Sprintf("pgcatalog: embedded data: %v", err)) // the binary itself is damaged
+			panic(fmt.Sprintf("pgcatalog: embedded data: %v", err)) // the binary is damaged
 		}
 	}
 	ix.addSherd()

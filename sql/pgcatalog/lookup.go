@@ -1,15 +1,16 @@
 package pgcatalog
 
-// ProcByOID finds a function; nil where there is none.
+// ProcByOID returns a function; nil if there is none.
 func ProcByOID(oid uint32) *Proc { return catalogs().procs[oid] }
 
-// ProcsByName lists the functions of a name in every schema; see Proc.Namespace.
+// ProcsByName returns the functions of a name in every schema; see Proc.Namespace.
 func ProcsByName(name string) []*Proc { return catalogs().procsByName[name] }
 
-// TypeByOID finds a type; nil where there is none.
+// TypeByOID returns a type; nil if there is none.
 func TypeByOID(oid uint32) *Type { return catalogs().types[oid] }
 
-// TypeByName finds a type by its pg_type name (int4, _text); schema "" is pg_catalog. nil where there is none.
+// TypeByName returns a type by its pg_type name (int4, _text), nil if there is none; schema "" is
+// pg_catalog.
 func TypeByName(schema, name string) *Type {
 	if schema == "" {
 		schema = "pg_catalog"
@@ -22,7 +23,7 @@ func TypeByName(schema, name string) *Type {
 	return nil
 }
 
-// ArrayOf gives the array type of an element type; 0 where there is none.
+// ArrayOf returns the array type of an element type; 0 if there is none.
 func ArrayOf(elem uint32) uint32 {
 	if t := catalogs().types[elem]; t != nil {
 		return t.Array
@@ -30,7 +31,8 @@ func ArrayOf(elem uint32) uint32 {
 	return 0
 }
 
-// ElementOf gives the element type of a true array type; 0 for every other type, name and point included.
+// ElementOf returns the element type of a true array type; 0 for every other type, including name
+// and point.
 func ElementOf(array uint32) uint32 {
 	if t := catalogs().types[array]; t != nil && t.Subscript == "array_subscript_handler" {
 		return t.Elem
@@ -38,13 +40,14 @@ func ElementOf(array uint32) uint32 {
 	return 0
 }
 
-// OperatorByOID finds an operator; nil where there is none.
+// OperatorByOID returns an operator; nil if there is none.
 func OperatorByOID(oid uint32) *Operator { return catalogs().ops[oid] }
 
-// OperatorsByName lists the operators of a name.
+// OperatorsByName returns the operators of a name.
 func OperatorsByName(name string) []*Operator { return catalogs().opsByName[name] }
 
-// OperatorFor finds the operator with exactly these input types; left is 0 for a prefix operator. nil where there is none.
+// OperatorFor returns the operator with exactly these input types, nil if there is none; left is 0
+// for a prefix operator.
 func OperatorFor(name string, left, right uint32) *Operator {
 	for _, o := range catalogs().opsByName[name] {
 		if o.Left == left && o.Right == right {
@@ -54,19 +57,20 @@ func OperatorFor(name string, left, right uint32) *Operator {
 	return nil
 }
 
-// CastBetween finds the pg_cast row; nil where there is none.
+// CastBetween returns the pg_cast row of a cast; nil if there is none.
 func CastBetween(source, target uint32) *Cast { return catalogs().casts[[2]uint32{source, target}] }
 
-// AggregateOf finds the pg_aggregate row of a function; nil where it is none.
+// AggregateOf returns the pg_aggregate row of a function; nil if it is not an aggregate.
 func AggregateOf(proc uint32) *Aggregate { return catalogs().aggs[proc] }
 
-// NamespaceName gives the name of one of the built-in schemas: pg_catalog, information_schema, pg_toast, public, sherd.
+// NamespaceName returns the name of a built-in schema: pg_catalog, information_schema, pg_toast,
+// public, sherd.
 func NamespaceName(oid uint32) (string, bool) {
 	name, ok := catalogs().namespaces[oid]
 	return name, ok
 }
 
-// NamespaceOID gives the OID of a built-in schema.
+// NamespaceOID returns the OID of a built-in schema.
 func NamespaceOID(name string) (uint32, bool) {
 	for oid, n := range catalogs().namespaces {
 		if n == name {
@@ -76,7 +80,7 @@ func NamespaceOID(name string) (uint32, bool) {
 	return 0, false
 }
 
-// Procs gives every function, in no order.
+// Procs emits every function, in no order.
 func Procs(emit func(*Proc)) {
 	for _, p := range catalogs().procs {
 		emit(p)

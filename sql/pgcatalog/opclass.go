@@ -6,7 +6,7 @@ import "sync"
 type OperatorClass struct {
 	OID     uint32
 	Name    string
-	Type    uint32 // what its operators take
+	Type    uint32 // its operators' operand type
 	Default bool
 }
 
@@ -23,7 +23,7 @@ var btreeClasses = sync.OnceValue(func() []OperatorClass {
 	return out
 })
 
-// ClassNamed finds a btree operator class by its name in pg_catalog.
+// ClassNamed returns a btree operator class by its name in pg_catalog.
 func ClassNamed(name string) (OperatorClass, bool) {
 	for _, c := range btreeClasses() {
 		if c.Name == name {
@@ -33,7 +33,7 @@ func ClassNamed(name string) (OperatorClass, bool) {
 	return OperatorClass{}, false
 }
 
-// ClassByOID finds a btree operator class.
+// ClassByOID returns a btree operator class.
 func ClassByOID(oid uint32) (OperatorClass, bool) {
 	for _, c := range btreeClasses() {
 		if c.OID == oid {

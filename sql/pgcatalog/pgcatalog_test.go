@@ -7,7 +7,8 @@ import (
 
 func TestLookups(t *testing.T) {
 	start := time.Now()
-	if p := ProcByOID(177); p == nil || p.Name != "int4pl" || p.Src != "int4pl" || p.RetType != 23 || len(p.ArgTypes) != 2 {
+	if p := ProcByOID(177); p == nil || p.Name != "int4pl" || p.Src != "int4pl" || p.RetType != 23 ||
+		len(p.ArgTypes) != 2 {
 		t.Fatalf("int4pl: %+v", p)
 	}
 	t.Logf("loaded in %v", time.Since(start))
@@ -49,7 +50,8 @@ func TestRelations(t *testing.T) {
 }
 
 func TestSortOps(t *testing.T) {
-	for typ, want := range map[uint32]uint32{23: 23, 25: 25, 1043: 25, 1007: 2277, 2205: 26, 16: 16, 2249: 2249, 3802: 3802} {
+	for typ, want := range map[uint32]uint32{23: 23, 25: 25, 1043: 25, 1007: 2277, 2205: 26, 16: 16, 2249: 2249,
+		3802: 3802} {
 		s := SortOpsOf(typ)
 		if s == nil || s.Type != want || s.Lt == nil || s.Le == nil || s.Eq == nil || s.Ge == nil || s.Gt == nil {
 			t.Errorf("%s: %+v", FormatType(typ, -1), s)
@@ -66,9 +68,12 @@ func TestFormatType(t *testing.T) {
 		typmod int32
 		want   string
 	}{
-		{23, -1, "integer"}, {1007, -1, "integer[]"}, {1043, 24, "character varying(20)"}, {1015, 24, "character varying(20)[]"},
-		{1700, 655366, "numeric(10,2)"}, {1184, 3, "timestamp(3) with time zone"}, {1042, -1, "character"}, {18, -1, `"char"`},
-		{22, -1, "int2vector"}, {30, -1, "oidvector"}, {2205, -1, "regclass"}, {1186, 0x7fff<<16 | 3, "interval(3)"}, {0, -1, "-"},
+		{23, -1, "integer"}, {1007, -1, "integer[]"}, {1043, 24, "character varying(20)"},
+		{1015, 24, "character varying(20)[]"},
+		{1700, 655366, "numeric(10,2)"}, {1184, 3, "timestamp(3) with time zone"}, {1042, -1, "character"},
+		{18, -1, `"char"`},
+		{22, -1, "int2vector"}, {30, -1, "oidvector"}, {2205, -1, "regclass"}, {1186, 0x7fff<<16 | 3, "interval(3)"},
+		{0, -1, "-"},
 	} {
 		if got := FormatType(c.oid, c.typmod); got != c.want {
 			t.Errorf("%d %d: %q, want %q", c.oid, c.typmod, got, c.want)

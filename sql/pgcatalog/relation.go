@@ -35,7 +35,8 @@ var relations = sync.OnceValue(func() *relationIndex {
 	namespaces := catalogs().namespaces
 	err := scan("pg_class", func(r *record) {
 		ix.add(&Relation{
-			OID: r.oid("oid"), Schema: namespaces[r.oid("relnamespace")], Name: r.text("relname"), Kind: r.byte("relkind"),
+			OID: r.oid("oid"), Schema: namespaces[r.oid("relnamespace")], Name: r.text("relname"),
+			Kind:    r.byte("relkind"),
 			RowType: r.oid("reltype"),
 		})
 	})
@@ -43,14 +44,16 @@ var relations = sync.OnceValue(func() *relationIndex {
 		err = scan("pg_attribute", func(r *record) {
 			rel := ix.byOID[r.oid("attrelid")]
 			rel.Columns = append(rel.Columns, RelationColumn{
-				Name: r.text("attname"), Type: r.oid("atttypid"), Typmod: int32(r.int("atttypmod")), NotNull: r.bool("attnotnull"),
+				Name: r.text("attname"), Type: r.oid("atttypid"), Typmod: int32(r.int("atttypmod")),
+				NotNull: r.bool("attnotnull"),
 			})
 		})
 	}
 	if err != nil {
-		panic("pgcatalog: embedded data: " + err.Error()) // the binary itself is damaged
+		panic("pgcatalog: embedded data: " + err.Error()) // the binary is damaged
 	}
-	for _, rel := range slices.Concat(sherdViews, planViews, topologyViews, zoneViews, prefixViews, idViews, segmentViews) {
+	for _, rel := range slices.Concat(sherdViews, planViews, topologyViews, zoneViews, prefixViews, idViews,
+		segmentViews) {
 		ix.add(rel)
 	}
 	return ix
@@ -62,10 +65,10 @@ func (ix *relationIndex) add(rel *Relation) {
 	ix.list = append(ix.list, rel)
 }
 
-// RelationByOID finds a system relation; nil where there is none.
+// RelationByOID returns a system relation; nil if there is none.
 func RelationByOID(oid uint32) *Relation { return relations().byOID[oid] }
 
-// RelationByName finds a system table or view (not an index); nil where there is none.
+// RelationByName returns a system table or view, but no index; nil if there is none.
 func RelationByName(schema, name string) *Relation {
 	rel := relations().byName[[2]string{schema, name}]
 	if rel == nil || rel.Kind == 'i' {
@@ -74,5 +77,6 @@ func RelationByName(schema, name string) *Relation {
 	return rel
 }
 
-// Relations lists the system relations, indexes included, PostgreSQL's by OID and then Sherd's. The slice is shared.
+// Relations returns the system relations including indexes, PostgreSQL's by OID and then Sherd's.
+// The slice is shared.
 func Relations() []*Relation { return relations().list }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// record reads the cells of a row by name. The place of a name is found once per table.
+// record reads the cells of a row by name. The position of a name is looked up once per table.
 type record struct {
 	places map[string]int
 	row    []Cell
@@ -70,7 +70,9 @@ func (r *record) parse(s string) uint32 {
 
 // oids reads an oidvector or an array of oid.
 func (r *record) oids(name string) []uint32 {
-	parts := strings.FieldsFunc(r.cell(name).Text, func(c rune) bool { return c == ' ' || c == ',' || c == '{' || c == '}' })
+	parts := strings.FieldsFunc(r.cell(name).Text, func(c rune) bool {
+		return c == ' ' || c == ',' || c == '{' || c == '}'
+	})
 	if len(parts) == 0 {
 		return nil
 	}
@@ -81,7 +83,7 @@ func (r *record) oids(name string) []uint32 {
 	return out
 }
 
-// names reads a text array whose elements need no more than quotes.
+// names reads a text array whose elements need no escapes except quotes.
 func (r *record) names(name string) []string {
 	s := strings.TrimSuffix(strings.TrimPrefix(r.cell(name).Text, "{"), "}")
 	if s == "" {
@@ -102,8 +104,9 @@ func (ix *index) loadProcs() error {
 	return scan("pg_proc", func(r *record) {
 		p := &Proc{
 			OID: r.oid("oid"), Name: r.text("proname"), Namespace: ix.namespaces[r.oid("pronamespace")],
-			Kind: r.byte("prokind"), Strict: r.bool("proisstrict"), RetSet: r.bool("proretset"), Volatility: r.byte("provolatile"),
-			ArgTypes: r.oids("proargtypes"), AllArgTypes: r.oids("proallargtypes"),
+			Kind: r.byte("prokind"), Strict: r.bool("proisstrict"), RetSet: r.bool("proretset"),
+			Volatility: r.byte("provolatile"),
+			ArgTypes:   r.oids("proargtypes"), AllArgTypes: r.oids("proallargtypes"),
 			ArgModes: strings.Join(r.names("proargmodes"), ""), ArgNames: r.names("proargnames"),
 			RetType: r.oid("prorettype"), Variadic: r.oid("provariadic"), Src: r.text("prosrc"),
 		}
@@ -132,9 +135,12 @@ func (ix *index) loadTypes() error {
 	return scan("pg_type", func(r *record) {
 		t := &Type{
 			OID: r.oid("oid"), Name: r.text("typname"), Namespace: ix.namespaces[r.oid("typnamespace")],
-			Len: int16(r.int("typlen")), ByVal: r.bool("typbyval"), Kind: r.byte("typtype"), Category: r.byte("typcategory"),
-			Preferred: r.bool("typispreferred"), Delim: r.byte("typdelim"), RelID: r.oid("typrelid"), Elem: r.oid("typelem"),
-			Array: r.oid("typarray"), Subscript: ix.procName(r.oid("typsubscript")), Input: ix.procName(r.oid("typinput")),
+			Len: int16(r.int("typlen")), ByVal: r.bool("typbyval"), Kind: r.byte("typtype"),
+			Category:  r.byte("typcategory"),
+			Preferred: r.bool("typispreferred"), Delim: r.byte("typdelim"), RelID: r.oid("typrelid"),
+			Elem:  r.oid("typelem"),
+			Array: r.oid("typarray"), Subscript: ix.procName(r.oid("typsubscript")),
+			Input:  ix.procName(r.oid("typinput")),
 			Output: ix.procName(r.oid("typoutput")), Align: r.byte("typalign"), Storage: r.byte("typstorage"),
 			NotNull: r.bool("typnotnull"), BaseType: r.oid("typbasetype"), Collation: r.oid("typcollation"),
 		}
@@ -149,8 +155,10 @@ func (ix *index) loadTypes() error {
 func (ix *index) loadOperators() error {
 	return scan("pg_operator", func(r *record) {
 		o := &Operator{
-			OID: r.oid("oid"), Name: r.text("oprname"), Kind: r.byte("oprkind"), Left: r.oid("oprleft"), Right: r.oid("oprright"),
-			Result: r.oid("oprresult"), Proc: r.oid("oprcode"), Commutator: r.oid("oprcom"), Negator: r.oid("oprnegate"),
+			OID: r.oid("oid"), Name: r.text("oprname"), Kind: r.byte("oprkind"), Left: r.oid("oprleft"),
+			Right:  r.oid("oprright"),
+			Result: r.oid("oprresult"), Proc: r.oid("oprcode"), Commutator: r.oid("oprcom"),
+			Negator: r.oid("oprnegate"),
 			CanHash: r.bool("oprcanhash"), CanMerge: r.bool("oprcanmerge"),
 		}
 		ix.ops[o.OID] = o

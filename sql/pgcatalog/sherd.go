@@ -8,7 +8,7 @@ import (
 // SherdNamespace is the OID of the schema sherd.
 const SherdNamespace = 9000
 
-// Type OIDs used below.
+// OIDs of types.
 const (
 	boolOID     = 16
 	int8OID     = 20
@@ -27,81 +27,101 @@ const (
 	jsonbOID    = 3802
 )
 
+// fn returns a strict function of the schema sherd.
+func fn(oid uint32, name, src string, volatility byte, ret uint32, args ...uint32) *Proc {
+	return &Proc{
+		OID: oid, Name: name, Namespace: "sherd", Kind: 'f', Strict: true, Volatility: volatility, ArgTypes: args,
+		RetType: ret, Src: src,
+	}
+}
+
+// table adds named result columns to a set-returning function.
+func table(p *Proc, names []string, columns ...uint32) *Proc {
+	p.RetSet, p.AllArgTypes = true, append(append([]uint32(nil), p.ArgTypes...), columns...)
+	for range p.ArgTypes {
+		p.ArgModes += "i"
+		p.ArgNames = append(p.ArgNames, "")
+	}
+	for range columns {
+		p.ArgModes += "t"
+	}
+	p.ArgNames = append(p.ArgNames, names...)
+	return p
+}
+
+// variadic makes the last argument variadic, for any number of values of a type.
+func variadic(p *Proc, element uint32) *Proc {
+	p.Variadic, p.AllArgTypes, p.ArgModes = element, p.ArgTypes, strings.Repeat("i", len(p.ArgTypes)-1)+"v"
+	return p
+}
+
+// named sets the names of the input arguments, and the defaults of the last ones.
+func named(p *Proc, names []string, defaults ...string) *Proc {
+	p.ArgNames, p.Defaults = names, defaults
+	p.Options = optionsOf(names)
+	p.Strict = p.Options == 0
+	return p
+}
+
+// about sets the comment of a function.
+func about(p *Proc, comment string) *Proc {
+	p.Comment = comment
+	return p
+}
+
+// policyAdvice adds the result columns of sherd.policy_advice.
+func policyAdvice(p *Proc) *Proc {
+	return table(p, []string{
+		"policy", "documents", "rejected", "misplaced", "distinct_values", "buckets", "largest_bucket",
+		"largest_documents", "largest_bytes", "skew",
+		"rising", "statements", "one_fragment", "one_fragment_now", "advice",
+	}, jsonbOID, int8OID, int8OID, int8OID, int8OID, int8OID, int4OID, int8OID, int8OID, float8OID, boolOID,
+		int8OID, int8OID, int8OID, textOID)
+}
+
 // sherdProcs are the functions of the schema sherd, OIDs from 8000.
 func sherdProcs() []*Proc {
-	fn := func(oid uint32, name, src string, volatility byte, ret uint32, args ...uint32) *Proc {
-		return &Proc{
-			OID: oid, Name: name, Namespace: "sherd", Kind: 'f', Strict: true, Volatility: volatility, ArgTypes: args, RetType: ret, Src: src,
-		}
-	}
-	// table makes a set-returning function with named result columns.
-	table := func(p *Proc, names []string, columns ...uint32) *Proc {
-		p.RetSet, p.AllArgTypes = true, append(append([]uint32(nil), p.ArgTypes...), columns...)
-		for range p.ArgTypes {
-			p.ArgModes += "i"
-			p.ArgNames = append(p.ArgNames, "")
-		}
-		for range columns {
-			p.ArgModes += "t"
-		}
-		p.ArgNames = append(p.ArgNames, names...)
-		return p
-	}
-	// variadic makes the last argument one for any number of values of a type.
-	variadic := func(p *Proc, element uint32) *Proc {
-		p.Variadic, p.AllArgTypes, p.ArgModes = element, p.ArgTypes, strings.Repeat("i", len(p.ArgTypes)-1)+"v"
-		return p
-	}
-	advice := func(p *Proc) *Proc {
-		return table(p, []string{
-			"policy", "documents", "rejected", "misplaced", "distinct_values", "buckets", "largest_bucket", "largest_documents", "largest_bytes", "skew",
-			"rising", "statements", "one_fragment", "one_fragment_now", "advice",
-		}, jsonbOID, int8OID, int8OID, int8OID, int8OID, int8OID, int4OID, int8OID, int8OID, float8OID, boolOID, int8OID, int8OID, int8OID, textOID)
-	}
-	// named gives the input arguments names, and the last ones defaults.
-	named := func(p *Proc, names []string, defaults ...string) *Proc {
-		p.ArgNames, p.Defaults = names, defaults
-		p.Options = optionsOf(names)
-		p.Strict = p.Options == 0
-		return p
-	}
-	return slices.Concat(planProcs(fn, table), topologyProcs(fn, named), hotProcs(fn, named), zoneProcs(fn, named), prefixProcs(fn, named), segmentProcs(fn, named), idProcs(fn, table, named), []*Proc{
-		fn(8000, "bucket", "sherd_bucket", 'i', int4OID, textOID),
-		fn(8011, "slice", "sherd_slice", 'i', int4OID, textOID),
-		fn(8012, "placed", "sherd_placed", 'v', boolOID),
-		fn(8001, "bucket", "sherd_bucket_of", 's', int4OID, regclassOID, textOID),
-		fn(8002, "route", "sherd_route", 's', textOID, regclassOID, textOID),
-		variadic(fn(8013, "bucket", "sherd_bucket_of_texts", 's', int4OID, regclassOID, textOID, textArray), textOID),
-		variadic(fn(8014, "bucket", "sherd_bucket_of_key", 's', int4OID, regclassOID, anyOID), anyOID),
-		variadic(fn(8015, "route", "sherd_route_texts", 's', textOID, regclassOID, textOID, textArray), textOID),
-		variadic(fn(8016, "route", "sherd_route_key", 's', textOID, regclassOID, anyOID), anyOID),
-		variadic(fn(8017, "fragment", "sherd_fragment_texts", 's', textOID, regclassOID, textOID, textArray), textOID),
-		variadic(fn(8018, "fragment", "sherd_fragment_key", 's', textOID, regclassOID, anyOID), anyOID),
-		fn(8003, "set_policy", "sherd_set_policy", 'v', voidOID, regclassOID, textOID),
-		table(fn(8004, "validate_policy", "sherd_validate_policy", 'v', recordOID, regclassOID),
-			[]string{"id", "bucket", "detail"}, textOID, int4OID, textOID),
-		table(fn(8005, "check", "sherd_check", 'v', recordOID),
-			[]string{"check", "subject", "ok", "detail"}, textOID, textOID, boolOID, textOID),
-		table(fn(8008, "check_index", "sherd_check_index", 'v', recordOID, regclassOID),
-			[]string{"check", "subject", "ok", "detail"}, textOID, textOID, boolOID, textOID),
-		advice(fn(8009, "policy_advice", "sherd_policy_advice", 'v', recordOID, regclassOID)),
-		advice(fn(8010, "policy_advice", "sherd_policy_advice_of", 'v', recordOID, regclassOID, jsonbOID)),
-		fn(8006, "version", "sherd_version", 's', textOID),
-		fn(8007, "fragment", "sherd_fragment", 's', textOID, regclassOID, textOID),
-		fn(8020, "txn_id", "sherd_txn_id", 's', textOID),
-		fn(8021, "txn_outcome", "sherd_txn_outcome", 'v', textOID, textOID),
-		fn(8030, "join_token", "sherd_join_token", 'v', textOID, intervalOID),
-		fn(8031, "join_token", "sherd_join_token_for", 'v', textOID, intervalOID, textOID),
-		fn(8032, "drain_node", "sherd_drain_node", 'v', voidOID, textOID),
-		fn(8033, "resume_node", "sherd_resume_node", 'v', voidOID, textOID),
-		fn(8034, "remove_node", "sherd_remove_node", 'v', voidOID, textOID),
-		fn(8035, "finalize_upgrade", "sherd_finalize_upgrade", 'v', voidOID),
-		fn(8037, "set_replication_factor", "sherd_set_replication_factor", 'v', voidOID, textOID, int4OID),
-		fn(8038, "set_replication_factor", "sherd_set_replication_factor", 'v', voidOID, textOID, int4OID, textOID),
-		named(fn(8039, "set_replication_factor", "sherd_set_replication_factor", 'v', voidOID, textOID, int4OID, textOID, textArray), []string{"database", "n", "fragment", "nodes"}),
-		fn(8036, "rotate_authority", "sherd_rotate_authority", 'v', voidOID),
-		fn(8022, "resolve_transaction", "sherd_resolve_transaction", 'v', voidOID, textOID, textOID),
-	})
+	return slices.Concat(planProcs(), topologyProcs(), hotProcs(), zoneProcs(),
+		prefixProcs(), segmentProcs(), idProcs(), []*Proc{
+			fn(8000, "bucket", "sherd_bucket", 'i', int4OID, textOID),
+			fn(8011, "slice", "sherd_slice", 'i', int4OID, textOID),
+			fn(8012, "placed", "sherd_placed", 'v', boolOID),
+			fn(8001, "bucket", "sherd_bucket_of", 's', int4OID, regclassOID, textOID),
+			fn(8002, "route", "sherd_route", 's', textOID, regclassOID, textOID),
+			variadic(fn(8013, "bucket", "sherd_bucket_of_texts", 's', int4OID, regclassOID, textOID, textArray),
+				textOID),
+			variadic(fn(8014, "bucket", "sherd_bucket_of_key", 's', int4OID, regclassOID, anyOID), anyOID),
+			variadic(fn(8015, "route", "sherd_route_texts", 's', textOID, regclassOID, textOID, textArray), textOID),
+			variadic(fn(8016, "route", "sherd_route_key", 's', textOID, regclassOID, anyOID), anyOID),
+			variadic(fn(8017, "fragment", "sherd_fragment_texts", 's', textOID, regclassOID, textOID, textArray),
+				textOID),
+			variadic(fn(8018, "fragment", "sherd_fragment_key", 's', textOID, regclassOID, anyOID), anyOID),
+			fn(8003, "set_policy", "sherd_set_policy", 'v', voidOID, regclassOID, textOID),
+			table(fn(8004, "validate_policy", "sherd_validate_policy", 'v', recordOID, regclassOID),
+				[]string{"id", "bucket", "detail"}, textOID, int4OID, textOID),
+			table(fn(8005, "check", "sherd_check", 'v', recordOID),
+				[]string{"check", "subject", "ok", "detail"}, textOID, textOID, boolOID, textOID),
+			table(fn(8008, "check_index", "sherd_check_index", 'v', recordOID, regclassOID),
+				[]string{"check", "subject", "ok", "detail"}, textOID, textOID, boolOID, textOID),
+			policyAdvice(fn(8009, "policy_advice", "sherd_policy_advice", 'v', recordOID, regclassOID)),
+			policyAdvice(fn(8010, "policy_advice", "sherd_policy_advice_of", 'v', recordOID, regclassOID, jsonbOID)),
+			fn(8006, "version", "sherd_version", 's', textOID),
+			fn(8007, "fragment", "sherd_fragment", 's', textOID, regclassOID, textOID),
+			fn(8020, "txn_id", "sherd_txn_id", 's', textOID),
+			fn(8021, "txn_outcome", "sherd_txn_outcome", 'v', textOID, textOID),
+			fn(8030, "join_token", "sherd_join_token", 'v', textOID, intervalOID),
+			fn(8031, "join_token", "sherd_join_token_for", 'v', textOID, intervalOID, textOID),
+			fn(8032, "drain_node", "sherd_drain_node", 'v', voidOID, textOID),
+			fn(8033, "resume_node", "sherd_resume_node", 'v', voidOID, textOID),
+			fn(8034, "remove_node", "sherd_remove_node", 'v', voidOID, textOID),
+			fn(8035, "finalize_upgrade", "sherd_finalize_upgrade", 'v', voidOID),
+			fn(8037, "set_replication_factor", "sherd_set_replication_factor", 'v', voidOID, textOID, int4OID),
+			fn(8038, "set_replication_factor", "sherd_set_replication_factor", 'v', voidOID, textOID, int4OID, textOID),
+			named(fn(8039, "set_replication_factor", "sherd_set_replication_factor", 'v', voidOID, textOID, int4OID,
+				textOID, textArray), []string{"database", "n", "fragment", "nodes"}),
+			fn(8036, "rotate_authority", "sherd_rotate_authority", 'v', voidOID),
+			fn(8022, "resolve_transaction", "sherd_resolve_transaction", 'v', voidOID, textOID, textOID),
+		})
 }
 
 func (ix *index) addSherd() {
@@ -112,57 +132,79 @@ func (ix *index) addSherd() {
 
 // sherdViews are the views of the schema sherd, OIDs from 9100.
 var sherdViews = []*Relation{
-	view(9100, "bucket_map", "bucket ranges [first_bucket, end_bucket) of this database and the fragment that owns each",
-		col("first_bucket", int4OID), col("end_bucket", int4OID), col("buckets", int4OID), col("fragment", textOID), col("epoch", int8OID)),
+	view(9100, "bucket_map",
+		"bucket ranges [first_bucket, end_bucket) of this database and the fragment that owns each",
+		col("first_bucket", int4OID), col("end_bucket", int4OID), col("buckets", int4OID), col("fragment", textOID),
+		col("epoch", int8OID)),
 	view(9101, "fragments", "fragments of this database",
-		col("fragment", textOID), col("ordinal", int4OID), col("leader", textOID), col("nodes", textArray), col("buckets", int4OID),
-		col("documents", int8OID), col("bytes", int8OID), col("replication_factor", int4OID), col("state", textOID), col("placed_on", textArray),
+		col("fragment", textOID), col("ordinal", int4OID), col("leader", textOID), col("nodes", textArray),
+		col("buckets", int4OID),
+		col("documents", int8OID), col("bytes", int8OID), col("replication_factor", int4OID), col("state", textOID),
+		col("placed_on", textArray),
 		col("labels", textOID)),
 	view(9102, "buckets", "runs of buckets [first_bucket, end_bucket) that hold documents, with their statistics",
-		col("first_bucket", int4OID), col("end_bucket", int4OID), col("fragment", textOID), col("documents", int8OID), col("bytes", int8OID),
+		col("first_bucket", int4OID), col("end_bucket", int4OID), col("fragment", textOID), col("documents", int8OID),
+		col("bytes", int8OID),
 		col("reads", float8OID), col("writes", float8OID)),
 	view(9103, "policies", "sharding policies of this database's collections",
 		col("collection", regclassOID), col("fields", textArray), col("range", int4OID), col("mutable", boolOID),
 		col("validated", boolOID), col("definition", jsonbOID)),
 	view(9104, "collections", "tables of this database: identity, document column and placement",
-		col("collection", regclassOID), col("key", textArray), col("document", textOID), col("anchors", boolOID), col("anchor_by", textOID),
+		col("collection", regclassOID), col("key", textArray), col("document", textOID), col("anchors", boolOID),
+		col("anchor_by", textOID),
 		col("policy", jsonbOID), col("documents", int8OID), col("bytes", int8OID)),
 	view(9105, "databases", "databases of the cluster",
-		col("database", textOID), col("fragments", int4OID), col("replication_factor", int4OID), col("epoch", int8OID), col("documents", int8OID), col("bytes", int8OID)),
+		col("database", textOID), col("fragments", int4OID), col("replication_factor", int4OID), col("epoch", int8OID),
+		col("documents", int8OID), col("bytes", int8OID)),
 	view(9106, "nodes", "nodes of the cluster",
-		col("id", int4OID), col("name", textOID), col("block", textOID), col("sql_addr", textOID), col("node_addr", textOID),
-		col("http_addr", textOID), col("labels", jsonbOID), col("role", textOID), col("state", textOID), col("release", textOID), col("replicas", int4OID),
-		col("leads", int4OID), col("catalog", textOID), col("alive", boolOID), col("last_seen", timestampTZ), col("rtt", intervalOID), col("clock_ahead", intervalOID),
+		col("id", int4OID), col("name", textOID), col("block", textOID), col("sql_addr", textOID),
+		col("node_addr", textOID),
+		col("http_addr", textOID), col("labels", jsonbOID), col("role", textOID), col("state", textOID),
+		col("release", textOID), col("replicas", int4OID),
+		col("leads", int4OID), col("catalog", textOID), col("alive", boolOID), col("last_seen", timestampTZ),
+		col("rtt", intervalOID), col("clock_ahead", intervalOID),
 		col("weight", float8OID), col("max_bytes", int8OID)),
 	view(9107, "settings", "settings of Sherd's own",
 		col("name", textOID), col("setting", textOID), col("description", textOID)),
 	view(9108, "version", "what this server is",
 		col("product", textOID), col("version", textOID), col("postgres", textOID)),
 	view(9110, "locks", "locks of this database, of tables, rows and advisory ones, held and waited for",
-		col("locktype", textOID), col("relation", regclassOID), col("key", textOID), col("fragment", textOID), col("mode", textOID),
-		col("granted", boolOID), col("txn", textOID), col("pid", int4OID), col("waiting_since", timestampTZ), col("blocked_by", int4Array)),
+		col("locktype", textOID), col("relation", regclassOID), col("key", textOID), col("fragment", textOID),
+		col("mode", textOID),
+		col("granted", boolOID), col("txn", textOID), col("pid", int4OID), col("waiting_since", timestampTZ),
+		col("blocked_by", int4Array)),
 	view(9111, "txns", "open transactions of this database",
-		col("txn", textOID), col("xid", xidOID), col("pid", int4OID), col("state", textOID), col("isolation", textOID), col("began", timestampTZ),
+		col("txn", textOID), col("xid", xidOID), col("pid", int4OID), col("state", textOID), col("isolation", textOID),
+		col("began", timestampTZ),
 		col("fragments", textArray), col("staged_rows", int8OID), col("staged_bytes", int8OID), col("locks", int8OID),
 		col("prepared", boolOID), col("commit_at", textOID), col("anchor", textOID), col("gid", textOID)),
 	view(9112, "jobs", "work in the background of this database: running, or failed within the last day",
-		col("id", int8OID), col("kind", textOID), col("object", textOID), col("progress", textOID), col("state", textOID),
+		col("id", int8OID), col("kind", textOID), col("object", textOID), col("progress", textOID),
+		col("state", textOID),
 		col("started", timestampTZ), col("updated", timestampTZ), col("error", textOID)),
 	view(9114, "replicas", "replicas of this database's fragments, as their leaders see them",
-		col("fragment", textOID), col("node", textOID), col("role", textOID), col("state", textOID), col("lag", int8OID),
+		col("fragment", textOID), col("node", textOID), col("role", textOID), col("state", textOID),
+		col("lag", int8OID),
 		col("last_contact", timestampTZ), col("term", int8OID)),
-	view(9115, "authorities", "authorities of the nodes' certificates: one, or while it is replaced two, and which nodes that waits for",
+	view(9115, "authorities",
+		"authorities of the nodes' certificates: one, or while it is replaced two, and which nodes that waits for",
 		col("authority", textOID), col("phase", textOID), col("since", timestampTZ), col("expires", timestampTZ),
 		col("waits_for", textArray), col("waits_until", timestampTZ), col("certificate", textOID)),
-	view(9120, "hot_buckets", "buckets of this database that are read and written most, accesses a second over the last ten minutes",
-		col("bucket", int4OID), col("fragment", textOID), col("reads", float8OID), col("writes", float8OID), col("share", float8OID)),
-	view(9121, "hot_keys", "rows of this database that are read and written most, accesses a second over the last ten minutes",
-		col("collection", regclassOID), col("key", textOID), col("bucket", int4OID), col("fragment", textOID), col("reads", float8OID), col("writes", float8OID),
+	view(9120, "hot_buckets",
+		"buckets of this database that are read and written most, accesses a second over the last ten minutes",
+		col("bucket", int4OID), col("fragment", textOID), col("reads", float8OID), col("writes", float8OID),
+		col("share", float8OID)),
+	view(9121, "hot_keys",
+		"rows of this database that are read and written most, accesses a second over the last ten minutes",
+		col("collection", regclassOID), col("key", textOID), col("bucket", int4OID), col("fragment", textOID),
+		col("reads", float8OID), col("writes", float8OID),
 		col("share", float8OID), col("remedy", textOID), col("advice", textOID)),
 	view(9122, "hot_documents", "documents of this database whose counters are spread over parts by sherd.hot_split",
-		col("collection", regclassOID), col("id", textOID), col("parts", int4OID), col("counters", textArray), col("since", timestampTZ), col("who", textOID)),
+		col("collection", regclassOID), col("id", textOID), col("parts", int4OID), col("counters", textArray),
+		col("since", timestampTZ), col("who", textOID)),
 	view(9113, "indexes", "indexes of this database: where their entries lie, and whether plans use them yet",
-		col("index", regclassOID), col("collection", regclassOID), col("scope", textOID), col("unique", boolOID), col("state", textOID)),
+		col("index", regclassOID), col("collection", regclassOID), col("scope", textOID), col("unique", boolOID),
+		col("state", textOID)),
 }
 
 func view(oid uint32, name, comment string, columns ...RelationColumn) *Relation {
@@ -173,7 +215,8 @@ func col(name string, typ uint32) RelationColumn {
 	return RelationColumn{Name: name, Type: typ, Typmod: -1}
 }
 
-// optionsOf counts the last arguments that say how something is done, and not what. Drivers give null for those that a caller has left out.
+// optionsOf returns the number of last arguments that are options. Drivers send null for options
+// that a caller has left out.
 func optionsOf(names []string) int {
 	n := 0
 	for n < len(names) && slices.Contains([]string{"rewrite", "wait", "why"}, names[len(names)-1-n]) {

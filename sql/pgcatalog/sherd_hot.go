@@ -1,24 +1,22 @@
 package pgcatalog
 
 // hotProcs are the functions about documents that are used too much, OIDs from 8096.
-func hotProcs(
-	fn func(oid uint32, name, src string, volatility byte, ret uint32, args ...uint32) *Proc, named func(p *Proc, names []string, defaults ...string) *Proc,
-) []*Proc {
+func hotProcs() []*Proc {
 	const parts, none = "16", "'{}'::text[]"
-	about := func(p *Proc, comment string) *Proc {
-		p.Comment = comment
-		return p
-	}
-	const split = "spreads what is added to the counters of a document over parts that lie apart, so that those who add do not wait for each other; gives the number of parts"
+	const split = "spreads what is added to the counters of a document over parts that lie apart, so that those who " +
+		"add do not wait for each other; gives the number of parts"
 	const join = "makes a document whole that sherd.hot_split has spread"
 	return []*Proc{
-		about(named(fn(8096, "hot_split", "sherd_hot_split", 'v', int4OID, textOID, int4OID, textArray), []string{"id", "parts", "counters"}, parts, none), split),
+		about(named(fn(8096, "hot_split", "sherd_hot_split", 'v', int4OID, textOID, int4OID, textArray),
+			[]string{"id", "parts", "counters"}, parts, none), split),
 		about(named(fn(8097, "hot_split", "sherd_hot_split_of", 'v', int4OID, regclassOID, textOID, int4OID, textArray),
 			[]string{"collection", "id", "parts", "counters"}, parts, none), split),
-		// Of two literals of unknown type, as in hot_split('counters', 'x'), this one is meant: strings are preferred.
+		// A call with two literals of unknown type, as hot_split('counters', 'x'), resolves to this
+		// function, because strings are preferred.
 		about(named(fn(8088, "hot_split", "sherd_hot_split_named", 'v', int4OID, textOID, textOID, int4OID, textArray),
 			[]string{"collection", "id", "parts", "counters"}, parts, none), split),
 		about(named(fn(8098, "hot_join", "sherd_hot_join", 'v', voidOID, textOID), []string{"id"}), join),
-		about(named(fn(8099, "hot_join", "sherd_hot_join_of", 'v', voidOID, regclassOID, textOID), []string{"collection", "id"}), join),
+		about(named(fn(8099, "hot_join", "sherd_hot_join_of", 'v', voidOID, regclassOID, textOID),
+			[]string{"collection", "id"}), join),
 	}
 }

@@ -1,10 +1,7 @@
 package pgcatalog
 
-// planProcs are the functions that make and apply plans of rebalancing, OIDs from 8080.
-func planProcs(
-	fn func(oid uint32, name, src string, volatility byte, ret uint32, args ...uint32) *Proc,
-	table func(p *Proc, names []string, columns ...uint32) *Proc,
-) []*Proc {
+// planProcs are the functions that create and apply plans of rebalancing, OIDs from 8080.
+func planProcs() []*Proc {
 	steps := func(p *Proc) *Proc {
 		return table(p, planColumns, int8OID, int4OID, textOID, textOID, textOID, int8OID, int8OID, float8OID, textOID)
 	}
@@ -20,21 +17,30 @@ func planProcs(
 	}
 }
 
-// planColumns are those of sherd.plan_rebalance and sherd.plan_steps.
-var planColumns = []string{"plan", "step", "ranges", "from_fragment", "to_fragment", "bytes", "documents", "seconds", "reason"}
+// planColumns are the columns of sherd.plan_rebalance and sherd.plan_steps.
+var planColumns = []string{"plan", "step", "ranges", "from_fragment", "to_fragment", "bytes", "documents", "seconds",
+	"reason"}
 
 // planViews are the views about rebalancing, OIDs from 9140.
 var planViews = []*Relation{
 	view(9140, "plans", "plans of rebalancing: proposed, and being carried out",
-		col("plan", int8OID), col("database", textOID), col("state", textOID), col("epoch", int8OID), col("made_by", textOID), col("why", textOID),
-		col("steps", int4OID), col("done", int4OID), col("bytes", int8OID), col("documents", int8OID), col("seconds", float8OID), col("waits_for", textOID),
+		col("plan", int8OID), col("database", textOID), col("state", textOID), col("epoch", int8OID),
+		col("made_by", textOID), col("why", textOID),
+		col("steps", int4OID), col("done", int4OID), col("bytes", int8OID), col("documents", int8OID),
+		col("seconds", float8OID), col("waits_for", textOID),
 		col("error", textOID), col("made", timestampTZ), col("updated", timestampTZ)),
 	view(9141, "plan_steps", "steps of the plans of this database",
-		col("plan", int8OID), col("step", int4OID), col("ranges", textOID), col("from_fragment", textOID), col("to_fragment", textOID),
-		col("bytes", int8OID), col("documents", int8OID), col("seconds", float8OID), col("reason", textOID), col("state", textOID), col("move", int8OID)),
+		col("plan", int8OID), col("step", int4OID), col("ranges", textOID), col("from_fragment", textOID),
+		col("to_fragment", textOID),
+		col("bytes", int8OID), col("documents", int8OID), col("seconds", float8OID), col("reason", textOID),
+		col("state", textOID), col("move", int8OID)),
 	view(9142, "advice", "what the balancer would do, and what moves cannot mend",
 		col("database", textOID), col("subject", textOID), col("advice", textOID), col("remedy", textOID)),
-	view(9143, "obese_buckets", "buckets of this database that are too large to be moved for balance, [first_bucket, end_bucket) of each table, and what may be done",
-		col("collection", regclassOID), col("first_bucket", int4OID), col("end_bucket", int4OID), col("fragment", textOID), col("documents", int8OID),
-		col("bytes", int8OID), col("share", float8OID), col("hottest_fields", textArray), col("remedy", textOID), col("advice", textOID)),
+	view(9143, "obese_buckets",
+		"buckets of this database that are too large to be moved for balance, [first_bucket, end_bucket) of each "+
+			"table, and what may be done",
+		col("collection", regclassOID), col("first_bucket", int4OID), col("end_bucket", int4OID),
+		col("fragment", textOID), col("documents", int8OID),
+		col("bytes", int8OID), col("share", float8OID), col("hottest_fields", textArray), col("remedy", textOID),
+		col("advice", textOID)),
 }

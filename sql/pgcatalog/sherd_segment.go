@@ -1,19 +1,16 @@
 package pgcatalog
 
 // segmentProcs are the functions that change the segments of range tables, OIDs from 8120.
-func segmentProcs(
-	fn func(oid uint32, name, src string, volatility byte, ret uint32, args ...uint32) *Proc, named func(p *Proc, names []string, defaults ...string) *Proc,
-) []*Proc {
-	about := func(p *Proc, comment string) *Proc {
-		p.Comment = comment
-		return p
-	}
+func segmentProcs() []*Proc {
 	return []*Proc{
-		about(named(fn(8120, "split_segment", "sherd_split_segment", 'v', voidOID, regclassOID, textOID), []string{"collection", "key"}),
+		about(named(fn(8120, "split_segment", "sherd_split_segment", 'v', voidOID, regclassOID, textOID),
+			[]string{"collection", "key"}),
 			"has a segment of a range table begin at a key, beside its users"),
-		about(named(fn(8121, "merge_segments", "sherd_merge_segments", 'v', voidOID, regclassOID, textOID), []string{"collection", "key"}),
+		about(named(fn(8121, "merge_segments", "sherd_merge_segments", 'v', voidOID, regclassOID, textOID),
+			[]string{"collection", "key"}),
 			"makes one of two segments of a range table, the second of which begins at a key, beside its users"),
-		about(named(fn(8122, "move_segment", "sherd_move_segment", 'v', int8OID, regclassOID, textOID, textOID, boolOID, textOID),
+		about(named(fn(8122, "move_segment", "sherd_move_segment", 'v', int8OID, regclassOID, textOID, textOID, boolOID,
+			textOID),
 			[]string{"collection", "key", "fragment", "wait", "why"}, "false", "''::text"),
 			"moves the segment of a range table that a key belongs to, as move_buckets does"),
 		about(named(fn(8123, "halve_segment", "sherd_halve_segment", 'v', voidOID, regclassOID, textOID),
@@ -24,8 +21,12 @@ func segmentProcs(
 
 // segmentViews are the views about range tables, OIDs from 9170.
 var segmentViews = []*Relation{
-	view(9170, "segments", "segments of this database's range tables: named by their ranges of encoded keys, and the keys [lower, upper), null where there is no end; rows written per second, lately, of those that are written to most; automatic: nobody said that it begins there",
-		col("collection", regclassOID), col("segment", textOID), col("lower", textOID), col("upper", textOID), col("bucket", int4OID),
+	view(9170, "segments",
+		"segments of this database's range tables: named by their ranges of encoded keys, and the keys [lower, "+
+			"upper), null where there is no end; rows written per second, lately, of those that are written to most; "+
+			"automatic: nobody said that it begins there",
+		col("collection", regclassOID), col("segment", textOID), col("lower", textOID), col("upper", textOID),
+		col("bucket", int4OID),
 		col("fragment", textOID), col("documents", int8OID), col("bytes", int8OID),
 		col("writes", float8OID), col("automatic", boolOID)),
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestOwnNumbers: no two of Sherd's own functions and views have the same OID; the columns of two views would be those of one.
+// TestOwnNumbers checks that no two of Sherd's own functions or views have the same OID. Otherwise,
+// the columns of two views would be merged.
 func TestOwnNumbers(t *testing.T) {
 	procs, views := map[uint32]string{}, map[uint32]string{}
 	for _, p := range sherdProcs() {
@@ -14,7 +15,8 @@ func TestOwnNumbers(t *testing.T) {
 		}
 		procs[p.OID] = p.Name
 	}
-	for _, v := range slices.Concat(sherdViews, planViews, topologyViews, zoneViews, prefixViews, idViews, segmentViews) {
+	for _, v := range slices.Concat(sherdViews, planViews, topologyViews, zoneViews, prefixViews, idViews,
+		segmentViews) {
 		if other, there := views[v.OID]; there {
 			t.Errorf("views %s and %s have OID %d", v.Name, other, v.OID)
 		}

@@ -1,8 +1,9 @@
 package pgcatalog
 
-// SortOps is the default btree operator class of a type: what ORDER BY, GROUP BY, DISTINCT and merge joins use.
+// SortOps is the default btree operator class of a type, for ORDER BY, GROUP BY, DISTINCT and merge
+// joins.
 type SortOps struct {
-	Type           uint32 // what the operators take: text for varchar, anyarray for int4[]
+	Type           uint32 // the operators' operand type: text for varchar, anyarray for int4[]
 	Family         uint32
 	Lt, Le, Eq, Ge *Operator
 	Gt             *Operator
@@ -45,8 +46,8 @@ func (ix *index) loadSortOps() error {
 	})
 }
 
-// SortOpsOf finds the default btree operators of a type, those of a binary-coercible type included; nil where values of the type have
-// no order (json, point).
+// SortOpsOf returns the default btree operators of a type, or of a type that it is binary-coercible
+// to; nil if values of the type have no order (json, point).
 func SortOpsOf(typ uint32) *SortOps {
 	ix := catalogs()
 	if s := ix.sort[typ]; s != nil {
@@ -75,7 +76,8 @@ func SortOpsOf(typ uint32) *SortOps {
 	return ix.coercibleSort(typ)
 }
 
-// coercibleSort looks for a type that typ is binary-coercible to and that has an order, the preferred one of its category first.
+// coercibleSort returns the operators of an ordered type that typ is binary-coercible to,
+// preferably the preferred type of its category.
 func (ix *index) coercibleSort(typ uint32) *SortOps {
 	var found *SortOps
 	for target, s := range ix.sort {

@@ -7,18 +7,18 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Key is a foreign key with the tables that it joins.
+// Key is a foreign key with its two tables.
 type Key struct {
 	Con          *catalog.Constraint
 	Child        *catalog.Table // the referring table
-	Parent       *catalog.Table // the referenced one, perhaps the same
+	Parent       *catalog.Table // the referenced table, possibly the same
 	ChildSchema  string
 	ParentSchema string
 	Columns      []*catalog.Column // of the child
 	Referenced   []*catalog.Column // of the parent, parallel
 }
 
-// Of gives the Key of a foreign key constraint of a table.
+// Of returns the Key of a foreign key constraint of a table.
 func Of(v *catalog.View, t *catalog.Table, con *catalog.Constraint) *Key {
 	k := &Key{Con: con, Child: t, Parent: v.Table(con.Reference.Table), ChildSchema: schemaName(v, t)}
 	if con.Reference.Table == t.OID {
@@ -34,7 +34,7 @@ func Of(v *catalog.View, t *catalog.Table, con *catalog.Constraint) *Key {
 	return k
 }
 
-// From lists the foreign keys of a table, the oldest first.
+// From returns the foreign keys of a table, the oldest first.
 func From(v *catalog.View, t *catalog.Table) []*Key {
 	var out []*Key
 	for i := range t.Constraints {
@@ -46,7 +46,7 @@ func From(v *catalog.View, t *catalog.Table) []*Key {
 	return out
 }
 
-// To lists the foreign keys that refer to a table, the oldest first.
+// To returns the foreign keys that refer to a table, the oldest first.
 func To(v *catalog.View, t *catalog.Table) []*Key {
 	var out []*Key
 	for _, r := range v.Referrers(t.OID) {
@@ -65,7 +65,8 @@ func schemaName(v *catalog.View, t *catalog.Table) string {
 	return ""
 }
 
-// Plain tells whether values of both sides are alike in their encoded form, so that one can be found among the other.
+// Plain reports whether equal values of both sides have equal encodings, so that encoded keys can
+// be compared.
 func (k *Key) Plain() bool {
 	for i, c := range k.Columns {
 		if !alike(c.Type, k.Referenced[i].Type) {
@@ -81,7 +82,7 @@ func alike(a, b types.OID) bool {
 	return a == b || integer(a) && integer(b) || text(a) && text(b)
 }
 
-// Action gives what is done with rows whose key is deleted, or changed.
+// Action returns the action on rows whose key is deleted or changed.
 func (k *Key) Action(deleted bool) catalog.Action {
 	if deleted {
 		return k.Con.Reference.OnDelete

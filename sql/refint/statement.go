@@ -14,7 +14,7 @@ import (
 type Statement struct {
 	Text   string
 	Params []types.OID
-	Shown  string // as errors show it in CONTEXT: what PostgreSQL runs for a row
+	Shown  string // the text in CONTEXT of errors: the statement that PostgreSQL runs for a row
 }
 
 func table(schema string, t *catalog.Table) string {
@@ -29,7 +29,7 @@ func names(prefix string, columns []*catalog.Column) string {
 	return strings.Join(out, ", ")
 }
 
-// equal is the condition that columns have the values of parameters from $first on.
+// equal returns the condition that columns equal the parameters from $first on.
 func equal(prefix string, columns []*catalog.Column, first int) string {
 	out := make([]string, len(columns))
 	for i, c := range columns {
@@ -48,11 +48,12 @@ func typesOf(columns []*catalog.Column) []types.OID {
 
 func arrayOf(c *catalog.Column) []types.OID { return []types.OID{types.ArrayTypeOf(c.Type)} }
 
-// Tuples is how many keys of several columns a Look names.
+// Tuples is the number of keys in a Look for several columns.
 const Tuples = 32
 
-// Batch is how many keys Look and Referring take at once: of single columns any number, 0; of several columns a fixed one, the last of which may be
-// given several times.
+// Batch is the number of keys that Look and Referring accept at once: any number for single
+// columns, for which it is 0; a fixed number for several columns, for which the last key may be
+// repeated.
 func (k *Key) Batch() int {
 	switch {
 	case !k.Plain():
@@ -66,16 +67,18 @@ func (k *Key) Batch() int {
 // LookOne finds the key that a row refers to, and locks it against deletion and change.
 func (k *Key) LookOne() Statement {
 	return Statement{
-		"SELECT 1 FROM " + table(k.ParentSchema, k.Parent) + " x WHERE " + equal("x.", k.Referenced, 1) + " FOR KEY SHARE OF x", typesOf(k.Columns), k.shownLook(),
+		"SELECT 1 FROM " + table(k.ParentSchema, k.Parent) + " x WHERE " + equal("x.", k.Referenced, 1) +
+			" FOR KEY SHARE OF x", typesOf(k.Columns), k.shownLook(),
 	}
 }
 
-// Look is LookOne for a batch; it gives those that it finds.
+// Look is LookOne for a batch; it returns the keys that exist.
 func (k *Key) Look() Statement {
 	head := "SELECT " + names("x.", k.Referenced) + " FROM " + table(k.ParentSchema, k.Parent) + " x WHERE "
 	const tail = " FOR KEY SHARE OF x"
 	if len(k.Columns) == 1 {
-		return Statement{head + "x." + builtin.QuoteIdent(k.Referenced[0].Name) + " = ANY ($1)" + tail, arrayOf(k.Columns[0]), k.shownLook()}
+		return Statement{head + "x." + builtin.QuoteIdent(k.Referenced[0].Name) + " = ANY ($1)" + tail,
+			arrayOf(k.Columns[0]), k.shownLook()}
 	}
 	s := Statement{Shown: k.shownLook()}
 	var arms []string
@@ -87,40 +90,47 @@ func (k *Key) Look() Statement {
 	return s
 }
 
-// Back finds a row that has a key again: by NO ACTION one that goes may come back in time.
+// Back finds a row with a deleted key, because NO ACTION allows inserting the key again before the
+// check.
 func (k *Key) Back() Statement {
 	return Statement{
-		"SELECT 1 FROM " + table(k.ParentSchema, k.Parent) + " x WHERE " + equal("x.", k.Referenced, 1) + " FOR KEY SHARE OF x", typesOf(k.Referenced), k.shownLook(),
+		"SELECT 1 FROM " + table(k.ParentSchema, k.Parent) + " x WHERE " + equal("x.", k.Referenced, 1) +
+			" FOR KEY SHARE OF x", typesOf(k.Referenced), k.shownLook(),
 	}
 }
 
-// Referring gives the keys of a batch, one column each, that rows refer to.
+// Referring returns the keys of a batch that rows refer to, one column each.
 func (k *Key) Referring() Statement {
 	column := "x." + builtin.QuoteIdent(k.Columns[0].Name)
 	return Statement{
-		"SELECT DISTINCT " + column + " FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + column + " = ANY ($1)", arrayOf(k.Referenced[0]), k.shownLocked(),
+		"SELECT DISTINCT " + column + " FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + column + " = ANY ($1)",
+		arrayOf(k.Referenced[0]), k.shownLocked(),
 	}
 }
 
-// ReferringOne finds a row that refers to a key, and locks it: one that is being deleted is waited for.
+// ReferringOne finds a row that refers to a key, and locks it, which waits if the row is being
+// deleted.
 func (k *Key) ReferringOne() Statement {
 	return Statement{
-		"SELECT 1 FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + equal("x.", k.Columns, 1) + " LIMIT 1 FOR KEY SHARE OF x", typesOf(k.Referenced), k.shownLocked(),
+		"SELECT 1 FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + equal("x.", k.Columns, 1) +
+			" LIMIT 1 FOR KEY SHARE OF x", typesOf(k.Referenced), k.shownLocked(),
 	}
 }
 
-// Live tells whether a row of the child still has a key.
+// Live reports whether a row of the child still has a key.
 func (k *Key) Live() Statement {
-	return Statement{"SELECT 1 FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + equal("x.", k.Columns, 1) + " LIMIT 1", typesOf(k.Columns), k.shownLocked()}
+	return Statement{"SELECT 1 FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + equal("x.", k.Columns, 1) +
+		" LIMIT 1", typesOf(k.Columns), k.shownLocked()}
 }
 
 // Delete is ON DELETE CASCADE for one key; with many, for an array of keys of one column.
 func (k *Key) Delete(many bool) Statement {
 	where, params := k.where(many, 1)
-	return Statement{"DELETE FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + where, params, k.shownRows("DELETE FROM %s", 1, "")}
+	return Statement{"DELETE FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + where, params,
+		k.shownRows("DELETE FROM %s", 1, "")}
 }
 
-// Set is SET NULL and SET DEFAULT, of all columns or some.
+// Set is SET NULL and SET DEFAULT, for all columns or some.
 func (k *Key) Set(value string, only []int16, many bool) Statement {
 	var set []string
 	var columns []*catalog.Column
@@ -159,12 +169,13 @@ func (k *Key) Move() Statement {
 		set = append(set, fmt.Sprintf("%s = $%d", builtin.QuoteIdent(c.Name), len(k.Columns)+i+1))
 	}
 	return Statement{
-		"UPDATE " + table(k.ChildSchema, k.Child) + " x SET " + strings.Join(set, ", ") + " WHERE " + equal("x.", k.Columns, 1),
+		"UPDATE " + table(k.ChildSchema, k.Child) + " x SET " + strings.Join(set, ", ") + " WHERE " +
+			equal("x.", k.Columns, 1),
 		append(typesOf(k.Referenced), typesOf(k.Referenced)...), k.shownMove(),
 	}
 }
 
-// MoveAll is Move for many keys at once, in arrays: keys may be exchanged.
+// MoveAll is Move for many keys at once, in arrays, because updates may swap keys.
 func (k *Key) MoveAll() Statement {
 	n := len(k.Columns)
 	s := Statement{Shown: k.shownMove()}
@@ -177,20 +188,24 @@ func (k *Key) MoveAll() Statement {
 		set = append(set, fmt.Sprintf("%s = m.c%d", builtin.QuoteIdent(c.Name), n+i))
 		on = append(on, fmt.Sprintf("x.%s = m.c%d", builtin.QuoteIdent(c.Name), i))
 	}
-	s.Text = "UPDATE " + table(k.ChildSchema, k.Child) + " x SET " + strings.Join(set, ", ") + " FROM unnest(" + strings.Join(arrays, ", ") + ") AS m(" +
+	s.Text = "UPDATE " + table(k.ChildSchema, k.Child) + " x SET " + strings.Join(set, ", ") + " FROM unnest(" +
+		strings.Join(arrays, ", ") + ") AS m(" +
 		strings.Join(fields, ", ") + ") WHERE " + strings.Join(on, " AND ")
 	return s
 }
 
-// Orphans gives the keys of rows that refer to nothing, in their order: the proof of a foreign key is that there are none. limit 0 is all.
+// Orphans returns the keys of rows that refer to no row, in order. A foreign key is proved if there
+// are none. limit 0 means all.
 func (k *Key) Orphans(limit int) string {
 	var on, order []string
 	for i, c := range k.Columns {
 		on = append(on, "p."+builtin.QuoteIdent(k.Referenced[i].Name)+" = c."+builtin.QuoteIdent(c.Name))
 		order = append(order, fmt.Sprint(i+1))
 	}
-	text := "SELECT " + names("c.", k.Columns) + " FROM " + table(k.ChildSchema, k.Child) + " c LEFT JOIN " + table(k.ParentSchema, k.Parent) +
-		" p ON " + strings.Join(on, " AND ") + " WHERE p." + builtin.QuoteIdent(k.Referenced[0].Name) + " IS NULL AND " + k.held() +
+	text := "SELECT " + names("c.", k.Columns) + " FROM " + table(k.ChildSchema, k.Child) + " c LEFT JOIN " +
+		table(k.ParentSchema, k.Parent) +
+		" p ON " + strings.Join(on, " AND ") + " WHERE p." + builtin.QuoteIdent(k.Referenced[0].Name) +
+		" IS NULL AND " + k.mustExist() +
 		" ORDER BY " + strings.Join(order, ", ")
 	if limit > 0 {
 		text += fmt.Sprintf(" LIMIT %d", limit)
@@ -198,13 +213,13 @@ func (k *Key) Orphans(limit int) string {
 	return text
 }
 
-// Count counts the rows that have to refer to something.
+// Count counts the rows that must refer to a row.
 func (k *Key) Count() string {
-	return "SELECT count(*) FROM " + table(k.ChildSchema, k.Child) + " c WHERE " + k.held()
+	return "SELECT count(*) FROM " + table(k.ChildSchema, k.Child) + " c WHERE " + k.mustExist()
 }
 
-// held is the condition on a row c that its key counts.
-func (k *Key) held() string {
+// mustExist returns the condition that the key of row c must exist in the referenced table.
+func (k *Key) mustExist() string {
 	var held []string
 	for _, c := range k.Columns {
 		held = append(held, "c."+builtin.QuoteIdent(c.Name)+" IS NOT NULL")
@@ -216,7 +231,7 @@ func (k *Key) held() string {
 	return "(" + strings.Join(held, word) + ")"
 }
 
-// Broken is the error of a key that Orphans gives.
+// Broken returns the error for a key that Orphans returns.
 func (k *Key) Broken(key []types.Datum, env *types.Env) *pgerr.Error {
 	for _, d := range key {
 		if d.IsNull() {

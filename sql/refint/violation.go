@@ -8,23 +8,25 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Missing is the error of a row that refers to a key which is not there.
+// Missing returns the error for a row that refers to a key that does not exist.
 func (k *Key) Missing(key []types.Datum, env *types.Env) *pgerr.Error {
 	return k.refused().WithDetail(`Key %s is not present in table "%s".`, keyText(k.Columns, key, env), k.Parent.Name)
 }
 
-// Mixed is the error of a row with some nulls in a key that MATCH FULL wants whole.
+// Mixed returns the error for a key with some nulls under MATCH FULL.
 func (k *Key) Mixed() *pgerr.Error {
 	return k.refused().WithDetail("MATCH FULL does not allow mixing of null and nonnull key values.")
 }
 
 func (k *Key) refused() *pgerr.Error {
-	return k.named(pgerr.New(pgerr.ForeignKeyViolation, `insert or update on table "%s" violates foreign key constraint "%s"`, k.Child.Name, k.Con.Name))
+	return k.named(pgerr.New(pgerr.ForeignKeyViolation,
+		`insert or update on table "%s" violates foreign key constraint "%s"`, k.Child.Name, k.Con.Name))
 }
 
-// Referred is the error of a key that goes while rows refer to it.
+// Referred returns the error for a deleted key that rows refer to.
 func (k *Key) Referred(key []types.Datum, env *types.Env) *pgerr.Error {
-	e := pgerr.New(pgerr.ForeignKeyViolation, `update or delete on table "%s" violates foreign key constraint "%s" on table "%s"`,
+	e := pgerr.New(pgerr.ForeignKeyViolation,
+		`update or delete on table "%s" violates foreign key constraint "%s" on table "%s"`,
 		k.Parent.Name, k.Con.Name, k.Child.Name).
 		WithDetail(`Key %s is still referenced from table "%s".`, keyText(k.Referenced, key, env), k.Child.Name)
 	return k.named(e)
@@ -35,7 +37,7 @@ func (k *Key) named(e *pgerr.Error) *pgerr.Error {
 	return e
 }
 
-// keyText prints a key as messages do: (a, b)=(1, x).
+// keyText returns a key as messages show it: (a, b)=(1, x).
 func keyText(columns []*catalog.Column, key []types.Datum, env *types.Env) string {
 	names, values := make([]string, len(columns)), make([]string, len(columns))
 	for i, c := range columns {

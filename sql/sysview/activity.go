@@ -9,11 +9,13 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// pgStatActivity lists the sessions. What others do is told to superusers and to those of the same role.
+// pgStatActivity lists the sessions. Details of other sessions are visible to superusers and to
+// sessions of the same role.
 func pgStatActivity(b *builder) error {
 	size := b.env.querySize()
 	for _, s := range b.env.Sessions() {
-		r := b.row().oid("datid", s.Database).int("pid", int64(s.PID)).oid("usesysid", s.Role).text("application_name", s.Application).
+		r := b.row().oid("datid", s.Database).int("pid", int64(s.PID)).oid("usesysid", s.Role).
+			text("application_name", s.Application).
 			optional("usename", b.env.roleName(s.Role))
 		if d := b.env.View.Database(s.Database); d != nil {
 			r.text("datname", d.Name)
@@ -22,7 +24,7 @@ func pgStatActivity(b *builder) error {
 			r.set("backend_xid", types.NewOid(s.XID))
 		}
 		if b.env.Role != nil && (b.env.Role.Superuser || b.env.Role.OID == s.Role) {
-			s.show(r, size)
+			s.setPrivate(r, size)
 		} else {
 			r.text("query", noPrivilege)
 		}
@@ -33,13 +35,14 @@ func pgStatActivity(b *builder) error {
 	return nil
 }
 
-// noPrivilege stands in the place of a statement that the session may not see.
+// noPrivilege replaces a statement that the session may not see.
 const noPrivilege = "<insufficient privilege>"
 
-// show adds what only some may see.
-func (s *Session) show(r *record, size int) {
+// setPrivate sets the columns that only privileged sessions see.
+func (s *Session) setPrivate(r *record, size int) {
 	r.time("backend_start", s.Started).time("xact_start", s.Transaction).time("query_start", s.QueryStarted).
-		time("state_change", s.StateChanged).optional("state", s.State).text("query", clip(s.Query, size)).text("backend_type", "client backend").
+		time("state_change", s.StateChanged).optional("state", s.State).text("query", clip(s.Query, size)).
+		text("backend_type", "client backend").
 		optional("wait_event_type", s.WaitType).optional("wait_event", s.Wait).optional("client_addr", s.ClientHost)
 	if s.ClientHost == "" {
 		r.int("client_port", -1)
@@ -48,7 +51,7 @@ func (s *Session) show(r *record, size int) {
 	}
 }
 
-// querySize is track_activity_query_size.
+// querySize returns track_activity_query_size.
 func (e *Env) querySize() int {
 	if d, ok := settings.Lookup("track_activity_query_size"); ok {
 		value, _ := e.Setting(d)
@@ -59,7 +62,7 @@ func (e *Env) querySize() int {
 	return 1024
 }
 
-// clip cuts a text to less than size bytes, between characters.
+// clip truncates a text to less than size bytes, at a character boundary.
 func clip(s string, size int) string {
 	if len(s) < size {
 		return s
@@ -71,7 +74,8 @@ func clip(s string, size int) string {
 	return s[:n]
 }
 
-// pgStatDatabase counts what all nodes have seen since each has started; what is not counted is null.
+// pgStatDatabase sums the counters of all nodes since each node's start; what is not counted is
+// null.
 func pgStatDatabase(b *builder) error {
 	backends := map[uint32]int64{}
 	for _, s := range b.env.Sessions() {
@@ -80,11 +84,13 @@ func pgStatDatabase(b *builder) error {
 	counters := map[catalog.OID]Counters{}
 	for _, x := range b.env.Counters() {
 		c := counters[x.Database]
-		counters[x.Database] = Counters{x.Database, c.Commits + x.Commits, c.Rollbacks + x.Rollbacks, c.Deadlocks + x.Deadlocks}
+		counters[x.Database] = Counters{x.Database, c.Commits + x.Commits, c.Rollbacks + x.Rollbacks,
+			c.Deadlocks + x.Deadlocks}
 	}
 	for d := range b.env.View.Databases() {
 		c := counters[d.OID]
-		err := b.row().oid("datid", d.OID).text("datname", d.Name).int("numbackends", backends[d.OID]).int("xact_commit", c.Commits).
+		err := b.row().oid("datid", d.OID).text("datname", d.Name).int("numbackends", backends[d.OID]).
+			int("xact_commit", c.Commits).
 			int("xact_rollback", c.Rollbacks).int("deadlocks", c.Deadlocks).send()
 		if err != nil {
 			return err
@@ -110,7 +116,8 @@ func pgPreparedStatements(b *builder) error {
 
 func pgCursors(b *builder) error {
 	for _, c := range b.env.Cursors() {
-		err := b.row().text("name", c.Name).text("statement", c.Text).bool("is_holdable", c.Holdable).bool("is_binary", c.Binary).
+		err := b.row().text("name", c.Name).text("statement", c.Text).bool("is_holdable", c.Holdable).
+			bool("is_binary", c.Binary).
 			bool("is_scrollable", c.Scrollable).time("creation_time", c.At).send()
 		if err != nil {
 			return err
@@ -125,7 +132,8 @@ func pgPreparedXacts(b *builder) error {
 		return err
 	}
 	for _, h := range list {
-		r := b.row().set("transaction", types.NewOid(h.XID)).text("gid", h.GID).time("prepared", h.At).optional("owner", b.env.roleName(h.Role))
+		r := b.row().set("transaction", types.NewOid(h.XID)).text("gid", h.GID).time("prepared", h.At).
+			optional("owner", b.env.roleName(h.Role))
 		if d := b.env.View.Database(h.Database); d != nil {
 			r.text("database", d.Name)
 		}

@@ -8,14 +8,16 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// systemColumns are the columns that every table has beside its own.
+// systemColumns are the system columns of every table.
 var systemColumns = []struct {
 	num  int16
 	name string
 	typ  types.OID
-}{{-1, "ctid", types.Tid}, {-2, "xmin", types.Xid}, {-3, "cmin", types.Cid}, {-4, "xmax", types.Xid}, {-5, "cmax", types.Cid}, {-6, "tableoid", types.Oid}}
+}{{-1, "ctid", types.Tid}, {-2, "xmin", types.Xid}, {-3, "cmin", types.Cid}, {-4, "xmax", types.Xid},
+	{-5, "cmax", types.Cid}, {-6, "tableoid", types.Oid}}
 
-// fixedAttributes is the columns of the schema sherd, and the system columns of all system tables.
+// fixedAttributes returns the columns of the schema sherd, and the system columns of all system
+// tables.
 func fixedAttributes(b *builder) error {
 	for _, rel := range pgcatalog.Relations() {
 		if rel.Schema == "sherd" {
@@ -40,7 +42,8 @@ func pgAttribute(b *builder) error {
 
 func systemAttributes(b *builder, relation uint32) error {
 	for _, c := range systemColumns {
-		if err := attribute(b, relation, c.name, c.typ, -1, c.num).bool("attnotnull", true).int("attstattarget", 0).send(); err != nil {
+		if err := attribute(b, relation, c.name, c.typ, -1, c.num).bool("attnotnull", true).int("attstattarget", 0).
+			send(); err != nil {
 			return err
 		}
 	}
@@ -74,9 +77,11 @@ func tableAttributes(b *builder, t *catalog.Table) error {
 func columnAttribute(b *builder, t *catalog.Table, c *catalog.Column) *record {
 	if c.Dropped {
 		name := "........pg.dropped." + strconv.Itoa(int(c.AttNum)) + "........"
-		return attribute(b, t.OID, name, c.Type, c.Typmod, c.AttNum).oid("atttypid", 0).bool("attisdropped", true).int("attstattarget", 0)
+		return attribute(b, t.OID, name, c.Type, c.Typmod, c.AttNum).oid("atttypid", 0).bool("attisdropped", true).
+			int("attstattarget", 0)
 	}
-	r := attribute(b, t.OID, c.Name, c.Type, c.Typmod, c.AttNum).bool("attnotnull", c.NotNull).oid("attcollation", collationOf(c)).
+	r := attribute(b, t.OID, c.Name, c.Type, c.Typmod, c.AttNum).bool("attnotnull", c.NotNull).
+		oid("attcollation", collationOf(c)).
 		bool("atthasdef", c.Default != "" || c.Generated != "").bool("atthasmissing", len(c.Missing) > 0)
 	if c.Identity != 0 {
 		r.char("attidentity", c.Identity)
@@ -90,7 +95,7 @@ func columnAttribute(b *builder, t *catalog.Table, c *catalog.Column) *record {
 	return r
 }
 
-// missingValue is the value of rows written before the column was added, as an array of one.
+// missingValue returns the value of rows written before the column was added, as an array of one.
 func missingValue(c *catalog.Column) (types.Datum, bool) {
 	if len(c.Missing) == 0 {
 		return types.Null, false
@@ -109,9 +114,10 @@ func collationOf(c *catalog.Column) uint32 {
 	return typeCollation(c.Type)
 }
 
-// attribute begins a row with what the type says.
+// attribute starts a row with the columns that depend on the type.
 func attribute(b *builder, relation uint32, name string, typ types.OID, typmod int32, num int16) *record {
-	r := b.row().oid("attrelid", relation).text("attname", name).oid("atttypid", typ).int("attstattarget", -1).int("attnum", int64(num)).
+	r := b.row().oid("attrelid", relation).text("attname", name).oid("atttypid", typ).int("attstattarget", -1).
+		int("attnum", int64(num)).
 		int("attcacheoff", -1).int("atttypmod", int64(typmod)).bool("attislocal", true)
 	t := pgcatalog.TypeByOID(typ)
 	if t == nil {
@@ -120,7 +126,8 @@ func attribute(b *builder, relation uint32, name string, typ types.OID, typmod i
 	if pgcatalog.ElementOf(typ) != 0 {
 		r.int("attndims", 1)
 	}
-	return r.int("attlen", int64(t.Len)).bool("attbyval", t.ByVal).char("attalign", t.Align).char("attstorage", t.Storage).
+	return r.int("attlen", int64(t.Len)).bool("attbyval", t.ByVal).char("attalign", t.Align).
+		char("attstorage", t.Storage).
 		oid("attcollation", t.Collation)
 }
 
@@ -132,7 +139,8 @@ func pgAttrdef(b *builder) error {
 			if c.Dropped || text == "" {
 				continue
 			}
-			if err := b.row().oid("oid", partOID(t.OID, c.AttNum)).oid("adrelid", t.OID).int("adnum", int64(c.AttNum)).text("adbin", text).send(); err != nil {
+			if err := b.row().oid("oid", partOID(t.OID, c.AttNum)).oid("adrelid", t.OID).int("adnum", int64(c.AttNum)).
+				text("adbin", text).send(); err != nil {
 				return err
 			}
 		}

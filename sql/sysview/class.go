@@ -60,7 +60,8 @@ func pgNamespace(b *builder) error {
 			}
 		}
 	}
-	if err := b.row().oid("oid", pgcatalog.SherdNamespace).text("nspname", "sherd").oid("nspowner", catalog.BootstrapRole).
+	if err := b.row().oid("oid", pgcatalog.SherdNamespace).text("nspname", "sherd").
+		oid("nspowner", catalog.BootstrapRole).
 		set("nspacl", builtinACL).send(); err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func pgNamespace(b *builder) error {
 	return nil
 }
 
-// acl makes an array of aclitem.
+// acl returns an array of aclitem.
 func acl(items ...string) types.Datum {
 	data := make([]types.Datum, len(items))
 	for i, s := range items {
@@ -107,7 +108,7 @@ func pgClass(b *builder) error {
 	})
 }
 
-// sherdClass is the views of the schema sherd.
+// sherdClass returns the views of the schema sherd.
 func sherdClass(b *builder) error {
 	for _, rel := range pgcatalog.Relations() {
 		if rel.Schema != "sherd" {
@@ -124,8 +125,10 @@ func sherdClass(b *builder) error {
 }
 
 func relation(b *builder, oid uint32, name string, schema, owner uint32, kind byte) *record {
-	return b.row().oid("oid", oid).text("relname", name).oid("relnamespace", schema).oid("relowner", owner).char("relkind", kind).
-		char("relpersistence", 'p').char("relreplident", 'n').bool("relispopulated", true).set("reltuples", types.NewFloat4(-1))
+	return b.row().oid("oid", oid).text("relname", name).oid("relnamespace", schema).oid("relowner", owner).
+		char("relkind", kind).
+		char("relpersistence", 'p').char("relreplident", 'n').bool("relispopulated", true).
+		set("reltuples", types.NewFloat4(-1))
 }
 
 func tableClass(b *builder, t *catalog.Table) error {
@@ -137,7 +140,8 @@ func tableClass(b *builder, t *catalog.Table) error {
 	}
 	r := relation(b, t.OID, t.Name, t.Schema, t.Owner, byte(t.Kind)).
 		oid("reltype", RowType(t.OID)).oid("relam", heapAM).oid("relfilenode", t.StorageID).
-		int("relnatts", int64(len(t.Columns))).int("relchecks", int64(checks)).bool("relhasindex", len(t.Indexes) > 0).bool("relhastriggers", b.env.hasForeignKeys(t)).char("relreplident", 'd')
+		int("relnatts", int64(len(t.Columns))).int("relchecks", int64(checks)).bool("relhasindex", len(t.Indexes) > 0).
+		bool("relhastriggers", b.env.hasForeignKeys(t)).char("relreplident", 'd')
 	docs, bytes, err := b.env.size(t)
 	if err != nil {
 		return err
@@ -151,13 +155,21 @@ func tableClass(b *builder, t *catalog.Table) error {
 
 const pageSize = 8192
 
-// ownOptions are the storage parameters of tables and indexes that PostgreSQL does not have.
+// ownOptions are the storage parameters that PostgreSQL does not have.
 var ownOptions = map[string]bool{
-	shardmap.OptionBy: true, shardmap.OptionRange: true, shardmap.OptionMutable: true, types.OptionSplits: true, types.OptionAutoSplits: true,
-	"document": true, "anchors": true, "anchor_by": true, "pk_order": true, "counters": true, "scope": true, "former_ids": true, catalog.PrefixOption: true,
+	shardmap.OptionBy: true, shardmap.OptionRange: true, shardmap.OptionMutable: true, types.OptionSplits: true,
+	types.OptionAutoSplits: true,
+	"document":             true,
+	"anchors":              true,
+	"anchor_by":            true,
+	"pk_order":             true,
+	"counters":             true,
+	"scope":                true,
+	"former_ids":           true,
+	catalog.PrefixOption:   true,
 }
 
-// printOptions prints storage parameters by name; a portable dump has those that PostgreSQL knows.
+// printOptions returns storage parameters sorted by name; a portable dump only has PostgreSQL's.
 func (n *Names) printOptions(options map[string]string) []string {
 	var out []string
 	for name, value := range options {
@@ -169,7 +181,8 @@ func (n *Names) printOptions(options map[string]string) []string {
 	return out
 }
 
-// relOptions prints a table's storage parameters, with what its definition keeps elsewhere: WITH makes the same table of them.
+// relOptions returns a table's storage parameters, including those that its definition stores
+// elsewhere. CREATE TABLE … WITH these defines the same table.
 func (n *Names) relOptions(t *catalog.Table) []string {
 	options := map[string]string{}
 	maps.Copy(options, t.Options)
@@ -194,7 +207,8 @@ func indexClass(b *builder, t *catalog.Table, ix *catalog.Index) error {
 	return r.send()
 }
 
-// size gives the documents and bytes of a table; -1 documents, as PostgreSQL has it, are not known, because a fragment does not answer.
+// size returns the documents and bytes of a table. As in PostgreSQL, -1 documents means unknown,
+// because a fragment does not respond.
 func (e *Env) size(t *catalog.Table) (docs, bytes int64, err error) {
 	stats, missing, err := e.Stats(e.Database, t.StorageID)
 	if err != nil || len(missing) > 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
-// commentKey names what a comment is on.
+// commentKey identifies the object of a comment.
 type commentKey struct {
 	class, object uint32
 	sub           int32
@@ -15,7 +15,8 @@ type commentKey struct {
 // comments are those on PostgreSQL's own objects.
 var comments = sync.OnceValue(func() map[commentKey]string {
 	rel := pgcatalog.RelationByName(pgCatalog, "pg_description")
-	obj, class, sub, text := place(rel, "objoid"), place(rel, "classoid"), place(rel, "objsubid"), place(rel, "description")
+	obj, class, sub, text := place(rel, "objoid"), place(rel, "classoid"), place(rel, "objsubid"),
+		place(rel, "description")
 	rows := staticRows("pg_description")
 	m := make(map[commentKey]string, len(rows))
 	for _, row := range rows {
@@ -24,7 +25,8 @@ var comments = sync.OnceValue(func() map[commentKey]string {
 	return m
 })
 
-// classOID is the OID of a system catalog, which says what kind of object an OID in pg_depend and pg_description means.
+// classOID returns the OID of a system catalog, which says what kind of object an OID in pg_depend
+// and pg_description belongs to.
 func classOID(name string) uint32 {
 	if r := pgcatalog.RelationByName(pgCatalog, name); r != nil {
 		return r.OID
@@ -32,7 +34,8 @@ func classOID(name string) uint32 {
 	return 0
 }
 
-// Comment gives the comment on an object; sub is the column's number, 0 the object itself. class is the system catalog's name, "" any.
+// Comment returns the comment on an object. sub is the column's number, 0 for the object itself.
+// class is the system catalog's name; "" means any.
 func (n *Names) Comment(class string, oid uint32, sub int32) (string, bool) {
 	if text := n.ownComment(class, oid, sub); text != "" {
 		return text, true
@@ -78,7 +81,7 @@ func (n *Names) ownComment(class string, oid uint32, sub int32) string {
 	return n.sharedComment(class, oid)
 }
 
-// sharedComment gives the comment on what belongs to no database.
+// sharedComment returns the comment on a shared object, which belongs to no database.
 func (n *Names) sharedComment(class string, oid uint32) string {
 	if d := n.View.Database(oid); d != nil && class == "pg_database" {
 		return d.Comment

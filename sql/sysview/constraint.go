@@ -10,9 +10,11 @@ import (
 func pgConstraint(b *builder) error {
 	return b.tables(func(t *catalog.Table) error {
 		for _, c := range b.env.constraints(t) {
-			r := b.row().oid("oid", c.OID).text("conname", c.Name).oid("connamespace", t.Schema).char("contype", byte(kindShown(c))).
+			r := b.row().oid("oid", c.OID).text("conname", c.Name).oid("connamespace", t.Schema).
+				char("contype", byte(kindShown(c))).
 				bool("convalidated", c.Valid).oid("conrelid", t.OID).oid("conindid", c.Index).bool("conislocal", true).
-				bool("connoinherit", c.NoInherit || c.Kind != catalog.Check).bool("condeferrable", c.Deferrable).bool("condeferred", c.InitiallyDeferred)
+				bool("connoinherit", c.NoInherit || c.Kind != catalog.Check).bool("condeferrable", c.Deferrable).
+				bool("condeferred", c.InitiallyDeferred)
 			if c.Reference != nil {
 				r.reference(&b.env.Names, t, c)
 			} else {
@@ -33,7 +35,7 @@ func pgConstraint(b *builder) error {
 	})
 }
 
-// kindShown is pg_constraint.contype.
+// kindShown returns pg_constraint.contype.
 func kindShown(c *catalog.Constraint) catalog.ConstraintKind {
 	if c.Primary {
 		return catalog.PrimaryKey
@@ -41,7 +43,7 @@ func kindShown(c *catalog.Constraint) catalog.ConstraintKind {
 	return c.Kind
 }
 
-// checkText is what pg_get_expr(conbin) shows.
+// checkText returns the text that pg_get_expr(conbin) shows.
 func checkText(t *catalog.Table, c *catalog.Constraint) string {
 	if c.OID == partOID(t.OID, 0) {
 		return t.Policy.Definition()
@@ -60,9 +62,12 @@ func pgIndex(b *builder) error {
 			}
 		}
 		con, ready := t.ConstraintOf(ix.OID), ix.State == catalog.IndexPublic
-		r := b.row().oid("indexrelid", ix.OID).oid("indrelid", t.OID).int("indnatts", int64(n+len(ix.Include))).int("indnkeyatts", int64(n)).
-			bool("indisunique", ix.Unique).bool("indnullsnotdistinct", ix.NullsNotDistinct).bool("indisprimary", ix.Primary || con != nil && con.Primary).
-			bool("indimmediate", con == nil || !con.Deferrable).bool("indisvalid", ready).bool("indisready", true).bool("indislive", true).
+		r := b.row().oid("indexrelid", ix.OID).oid("indrelid", t.OID).int("indnatts", int64(n+len(ix.Include))).
+			int("indnkeyatts", int64(n)).
+			bool("indisunique", ix.Unique).bool("indnullsnotdistinct", ix.NullsNotDistinct).
+			bool("indisprimary", ix.Primary || con != nil && con.Primary).
+			bool("indimmediate", con == nil || !con.Deferrable).bool("indisvalid", ready).bool("indisready", true).
+			bool("indislive", true).
 			numbers("indkey", append(slices.Clip(ix.Columns), ix.Include...)).oids("indcollation", collations).
 			oids("indclass", classes).numbers("indoption", options)
 		if len(ix.Expressions) > 0 {
@@ -74,16 +79,23 @@ func pgIndex(b *builder) error {
 
 func pgType(b *builder) error {
 	return b.tables(func(t *catalog.Table) error {
-		row := b.row().oid("oid", RowType(t.OID)).text("typname", t.Name).oid("typnamespace", t.Schema).oid("typowner", t.Owner).
-			int("typlen", -1).char("typtype", 'c').char("typcategory", 'C').bool("typisdefined", true).char("typdelim", ',').
-			oid("typrelid", t.OID).oid("typarray", ArrayType(t.OID)).oid("typinput", recordIn).oid("typoutput", recordOut).
-			oid("typreceive", recordRecv).oid("typsend", recordSend).char("typalign", 'd').char("typstorage", 'x').int("typtypmod", -1)
+		row := b.row().oid("oid", RowType(t.OID)).text("typname", t.Name).oid("typnamespace", t.Schema).
+			oid("typowner", t.Owner).
+			int("typlen", -1).char("typtype", 'c').char("typcategory", 'C').bool("typisdefined", true).
+			char("typdelim", ',').
+			oid("typrelid", t.OID).oid("typarray", ArrayType(t.OID)).oid("typinput", recordIn).
+			oid("typoutput", recordOut).
+			oid("typreceive", recordRecv).oid("typsend", recordSend).char("typalign", 'd').char("typstorage", 'x').
+			int("typtypmod", -1)
 		if err := row.send(); err != nil {
 			return err
 		}
-		return b.row().oid("oid", ArrayType(t.OID)).text("typname", "_"+t.Name).oid("typnamespace", t.Schema).oid("typowner", t.Owner).
-			int("typlen", -1).char("typtype", 'b').char("typcategory", 'A').bool("typisdefined", true).char("typdelim", ',').
-			oid("typelem", RowType(t.OID)).oid("typsubscript", arraySubscript).oid("typinput", arrayIn).oid("typoutput", arrayOut).
+		return b.row().oid("oid", ArrayType(t.OID)).text("typname", "_"+t.Name).oid("typnamespace", t.Schema).
+			oid("typowner", t.Owner).
+			int("typlen", -1).char("typtype", 'b').char("typcategory", 'A').bool("typisdefined", true).
+			char("typdelim", ',').
+			oid("typelem", RowType(t.OID)).oid("typsubscript", arraySubscript).oid("typinput", arrayIn).
+			oid("typoutput", arrayOut).
 			oid("typreceive", arrayRecv).oid("typsend", arraySend).oid("typanalyze", arrayAnalyze).
 			char("typalign", 'd').char("typstorage", 'x').int("typtypmod", -1).send()
 	})

@@ -8,18 +8,20 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 )
 
-// sharding is the constraint as which a table's policy shows; nil where it has none.
+// sharding returns the constraint that represents a table's policy; nil without a policy.
 func sharding(t *catalog.Table) *catalog.Constraint {
 	if t.Policy == nil {
 		return nil
 	}
-	return &catalog.Constraint{OID: partOID(t.OID, 0), Name: shardmap.ConstraintName, Kind: catalog.Check, Valid: t.PolicyValidated}
+	return &catalog.Constraint{OID: partOID(t.OID, 0), Name: shardmap.ConstraintName, Kind: catalog.Check,
+		Valid: t.PolicyValidated}
 }
 
-// placed is the CHECK constraint by which a dump carries a policy.
+// placed is the CHECK constraint that represents a policy in a dump.
 const placed = "sherd.placed()"
 
-// constraints lists a table's constraints, its policy included; a portable dump has no policy.
+// constraints returns a table's constraints including its policy. A portable dump leaves out the
+// policy.
 func (n *Names) constraints(t *catalog.Table) []*catalog.Constraint {
 	var out []*catalog.Constraint
 	for i := range t.Constraints {
@@ -50,7 +52,7 @@ func (n *Names) constraint(oid uint32) (*catalog.Table, *catalog.Constraint) {
 	return nil, nil
 }
 
-// ConstraintDef prints a constraint as pg_get_constraintdef does.
+// ConstraintDef returns a constraint as pg_get_constraintdef does.
 func (n *Names) ConstraintDef(oid uint32, pretty bool) (string, bool) {
 	t, c := n.constraint(oid)
 	if t == nil {
@@ -84,8 +86,9 @@ func (n *Names) constraintText(t *catalog.Table, c *catalog.Constraint, pretty b
 	return b.String()
 }
 
-// shardingText prints a table's policy as a constraint. psql asks for the pretty form, pg_dump for the other, which CREATE TABLE and ALTER TABLE read:
-// with the storage parameters that pg_dump prints too, it makes the same policy again, NOT VALID included.
+// shardingText returns a table's policy as a constraint. psql asks for the pretty form. pg_dump
+// asks for the other form, which CREATE TABLE and ALTER TABLE accept: together with the storage
+// parameters in the dump, it restores the policy, NOT VALID included.
 func shardingText(t *catalog.Table, pretty bool) string {
 	if pretty {
 		return t.Policy.Definition()
@@ -93,7 +96,7 @@ func shardingText(t *catalog.Table, pretty bool) string {
 	return "CHECK (" + placed + ")"
 }
 
-// Expression prints an expression that the catalog keeps over a table's columns, as pg_get_expr does.
+// Expression returns a stored expression over a table's columns as pg_get_expr does.
 func (n *Names) Expression(table uint32, text string, pretty bool) string {
 	if n.Spell == nil {
 		return text

@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
-// object names an object as pg_depend does.
+// object identifies an object as pg_depend does.
 type object struct {
 	class, oid uint32
 	sub        int16
@@ -15,10 +15,11 @@ type object struct {
 
 func (b *builder) depends(from, to object, kind byte) error {
 	return b.row().oid("classid", from.class).oid("objid", from.oid).int("objsubid", int64(from.sub)).
-		oid("refclassid", to.class).oid("refobjid", to.oid).int("refobjsubid", int64(to.sub)).char("deptype", kind).send()
+		oid("refclassid", to.class).oid("refobjid", to.oid).int("refobjsubid", int64(to.sub)).char("deptype", kind).
+		send()
 }
 
-// Catalogs that dependencies name.
+// Catalogs in dependencies.
 const (
 	typeClass       = 1247
 	procClass       = 1255
@@ -44,11 +45,13 @@ func pgDepend(b *builder) error {
 		table := object{relationClass, t.OID, 0}
 		rowType := object{typeClass, RowType(t.OID), 0}
 		edges := []edge{
-			{table, object{namespaceClass, t.Schema, 0}, 'n'}, {rowType, table, 'i'}, {object{typeClass, ArrayType(t.OID), 0}, rowType, 'i'},
+			{table, object{namespaceClass, t.Schema, 0}, 'n'}, {rowType, table, 'i'},
+			{object{typeClass, ArrayType(t.OID), 0}, rowType, 'i'},
 		}
 		for i := range t.Columns {
 			if c := &t.Columns[i]; !c.Dropped && c.Default+c.Generated != "" {
-				edges = append(edges, edge{object{attrdefClass, partOID(t.OID, c.AttNum), 0}, object{relationClass, t.OID, c.AttNum}, 'a'})
+				edges = append(edges, edge{object{attrdefClass, partOID(t.OID, c.AttNum), 0},
+					object{relationClass, t.OID, c.AttNum}, 'a'})
 				edges = append(edges, b.env.defaultEdges(t, c)...)
 			}
 		}
@@ -84,7 +87,7 @@ func constraintEdges(t *catalog.Table, c *catalog.Constraint) []edge {
 	return out
 }
 
-// indexEdges: the index of a constraint belongs to it, another to its columns.
+// indexEdges returns the dependencies of an index: on its constraint, or on its columns.
 func indexEdges(t *catalog.Table, ix *catalog.Index) []edge {
 	from := object{relationClass, ix.OID, 0}
 	for i := range t.Constraints {
@@ -104,13 +107,14 @@ func indexEdges(t *catalog.Table, ix *catalog.Index) []edge {
 	return out
 }
 
-// pgShdepend is who owns what; what belongs to the first superuser is not listed, as in PostgreSQL.
+// pgShdepend lists the owners of objects, without those of the first superuser, as in PostgreSQL.
 func pgShdepend(b *builder) error {
 	owned := func(database, class, oid, owner uint32) error {
 		if owner == catalog.BootstrapRole || owner == catalog.DatabaseOwnerRole {
 			return nil
 		}
-		return b.row().oid("dbid", database).oid("classid", class).oid("objid", oid).oid("refclassid", authidClass).oid("refobjid", owner).
+		return b.row().oid("dbid", database).oid("classid", class).oid("objid", oid).oid("refclassid", authidClass).
+			oid("refobjid", owner).
 			char("deptype", 'o').send()
 	}
 	for d := range b.env.View.Databases() {
@@ -136,7 +140,8 @@ func pgDescription(b *builder) error {
 		if text == "" {
 			return nil
 		}
-		return b.row().oid("objoid", oid).oid("classoid", class).int("objsubid", int64(sub)).text("description", text).send()
+		return b.row().oid("objoid", oid).oid("classoid", class).int("objsubid", int64(sub)).text("description", text).
+			send()
 	}
 	if err := send(extensionClass, sherdExtension, 0, "Sherd's own functions and views"); err != nil {
 		return err
@@ -161,7 +166,8 @@ func pgDescription(b *builder) error {
 			return err
 		}
 		for i := range t.Columns {
-			if err := send(relationClass, t.OID, t.Columns[i].AttNum, t.ColumnComments[t.Columns[i].AttNum]); err != nil {
+			if err := send(relationClass, t.OID, t.Columns[i].AttNum,
+				t.ColumnComments[t.Columns[i].AttNum]); err != nil {
 				return err
 			}
 		}

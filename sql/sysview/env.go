@@ -8,42 +8,46 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Env is what rows are built from.
+// Env is the environment from which rows are built.
 type Env struct {
 	Names
-	Role     *catalog.Role // who asks
+	Role     *catalog.Role // the role of the session
 	Types    *types.Env
-	Started  time.Time // of the server
+	Started  time.Time // start of the server
 	NodeName string
-	// Setting gives the value of a parameter in its base unit, and where it comes from (pg_settings.source).
+	// Setting returns the value of a parameter in its base unit, and its source
+	// (pg_settings.source).
 	Setting func(d *settings.Definition) (value, source string)
-	// Reset gives the value that RESET would give.
+	// Reset returns the value that RESET would set.
 	Reset func(d *settings.Definition) string
-	// Stats counts the rows of a storage id of a database, of all for 0, by groups of neighbouring buckets. Fragments that do not answer are missing.
+	// Stats counts the rows of a storage id of a database (0 for all), by groups of neighbouring
+	// buckets. missing has the fragments that do not respond.
 	Stats func(d *catalog.Database, storageID uint32) (stats []Stat, missing map[uint32]bool, err error)
-	// Warn tells the client what the rows lack.
+	// Warn sends the client a warning about missing rows.
 	Warn func(format string, args ...any)
-	// SequenceValue tells where a sequence is, and whether that value has been given.
+	// SequenceValue returns the state of a sequence: its value, and whether nextval has returned
+	// it.
 	SequenceValue func(s *catalog.Table) (value int64, called bool, err error)
-	// Hot is what is known of single documents and of the statements that use them.
+	// Hot has information about single documents and the statements that use them.
 	Hot Hot
 	// Sessions lists the sessions of all nodes.
 	Sessions func() []Session
-	// Replicas lists the replicas of all fragments that have a leader, Health what is known of the other nodes.
+	// Replicas lists the replicas of all fragments that have a leader, Health the state of the
+	// other nodes.
 	Replicas func() []Replica
 	Health   func() []Health
-	// Heat lists what is used most in all fragments.
+	// Heat lists the most used rows and buckets of all fragments.
 	Heat func() []Heat
 	// Authorities lists the authorities of the nodes' certificates.
 	Authorities func() ([]Authority, error)
-	// CatalogRoles tells who leads the catalog, as far as is known here, and who votes in it.
+	// CatalogRoles returns the leader of the catalog, as far as this node knows, and its voters.
 	CatalogRoles func() (leader uint32, voters []uint32)
-	// Locks lists the locks of all kinds, Transactions the open transactions, of all nodes.
+	// Locks lists the locks of all kinds, Transactions the open transactions, on all nodes.
 	Locks        func() ([]Lock, error)
 	Transactions func() ([]Transaction, error)
-	// Counters counts what has happened in the databases, of each node since its start.
+	// Counters returns each node's counters of events in the databases since its start.
 	Counters func() []Counters
-	// Forwarded lists by which former ids documents were found.
+	// Forwarded lists the former ids by which documents were found.
 	Forwarded func() []Forwarded
 	// Prepared lists the session's prepared statements, Cursors its open portals.
 	Prepared func() []Prepared
@@ -51,25 +55,29 @@ type Env struct {
 	// Held lists the prepared transactions of all databases.
 	Held func() ([]Held, error)
 
-	warned map[uint32]bool // fragments of which the client knows that they are not counted
+	warned map[uint32]bool // missing fragments that the client has been warned about
 }
 
-// Hot is what is known of single documents and of the statements that use them.
+// Hot has information about single documents and the statements that use them.
 type Hot struct {
-	// Split tells which documents of a table with split ones, by their numbers there, are so now: one that was deleted is none.
+	// Split returns which documents of a table are split now, by their numbers in the table's
+	// definition. A deleted document is not split.
 	Split func(t *catalog.Table) (map[int32]bool, error)
-	// Counters returns the counters to name when a document in a bucket is split, none if the table declares them. An error says why it cannot be split.
+	// Counters returns the counters to name in order to split a document of a bucket, none if the
+	// table declares them. It returns an error if the document cannot be split.
 	Counters func(t *catalog.Table, id string, bucket uint32) ([]string, error)
-	// Fields returns the fields that the sampled statements which reach the buckets [from, to) of a table name, most often named first.
+	// Fields returns the fields in the sampled statements that reach the buckets [from, to) of a
+	// table, the most frequent first.
 	Fields func(t *catalog.Table, from, to uint32) []string
-	// SomeID returns the id of a document of a collection that lies in the buckets [from, to); "" if there is none.
+	// SomeID returns the id of a document of a collection that lies in the buckets [from, to); ""
+	// if there is none.
 	SomeID func(t *catalog.Table, from, to uint32) (string, error)
-	// Spreads reports whether sherd.replace_placement(…, spread => true) would change the ids of many
-	// documents of a bucket.
+	// Spreads reports whether sherd.replace_placement(…, spread => true) would change the ids of
+	// many documents of a bucket.
 	Spreads func(t *catalog.Table, bucket uint32) (bool, error)
 }
 
-// counted is Stats, and tells the client what is missing.
+// counted is Stats, and warns the client about missing fragments.
 func (e *Env) counted(d *catalog.Database, storageID uint32) (stats []Stat, missing map[uint32]bool, err error) {
 	stats, missing, err = e.Stats(d, storageID)
 	for i := range d.Fragments {
@@ -103,17 +111,17 @@ type Session struct {
 	ClientHost   string
 	ClientPort   int
 	Started      time.Time
-	Transaction  time.Time // zero outside of one
+	Transaction  time.Time // zero outside of a transaction
 	QueryStarted time.Time
 	StateChanged time.Time
 	State        string
 	Query        string
-	WaitType     string // what a wait is for: Lock, Client; "" where there is none
+	WaitType     string // the kind of a wait: Lock, Client; "" without a wait
 	Wait         string
 	Isolation    string
 	TxnID        string // of the transaction, "" outside of one
-	XID          uint32 // what clients see of it
-	Writes       bool   // it has written something
+	XID          uint32 // the id that clients see
+	Writes       bool   // it has written
 }
 
 // Prepared is a row of pg_prepared_statements.

@@ -6,8 +6,9 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// sherdExtension is the OID of the extension that the schema sherd, its views and its functions belong to. It is built in, like plpgsql in
-// PostgreSQL: below the first OID of users, so that pg_dump writes neither it nor its members.
+// sherdExtension is the OID of the extension that has the schema sherd, its views and its functions
+// as members. It is built in, like plpgsql in PostgreSQL: below the first OID of users, so that
+// pg_dump leaves it and its members out.
 const sherdExtension = pgcatalog.SherdNamespace
 
 func pgExtension(b *builder) error {
@@ -20,8 +21,9 @@ func pgExtension(b *builder) error {
 	return formerIDsExtension(b)
 }
 
-// formerIDsExtension is the extension sherd_former_ids, of databases with documents that have former ids: the tables of these are its configuration, which is what
-// pg_dump writes the rows of. Its OID is that of their schema, above those of what is built in.
+// formerIDsExtension returns the extension sherd_former_ids of databases whose documents have
+// former ids. The tables of these are its configuration tables, whose rows pg_dump writes. Its OID
+// is that of their schema, above those of built-in objects.
 func formerIDsExtension(b *builder) error {
 	schema := b.env.View.SchemaByName(b.env.Database.OID, forwardingSchema)
 	if schema == nil || b.env.Portable {
@@ -66,7 +68,8 @@ func extensionEdges() []edge {
 	return edges
 }
 
-// pgInitPrivs tells pg_dump which rights the built-in objects have from the start: those that they have, for nobody can change them.
+// pgInitPrivs returns the initial rights on built-in objects for pg_dump. They are the current
+// rights, because these cannot be changed.
 func pgInitPrivs(b *builder) error {
 	for _, from := range []struct {
 		table, oid, sub, acl string
@@ -103,5 +106,6 @@ func pgInitPrivs(b *builder) error {
 }
 
 func (b *builder) initPriv(class, oid uint32, sub int64, acl types.Datum) error {
-	return b.row().oid("objoid", oid).oid("classoid", class).int("objsubid", sub).char("privtype", 'i').set("initprivs", acl).send()
+	return b.row().oid("objoid", oid).oid("classoid", class).int("objsubid", sub).char("privtype", 'i').
+		set("initprivs", acl).send()
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// foreignText is what pg_get_constraintdef shows of a foreign key, up to whether it can be deferred.
+// foreignText returns a foreign key as pg_get_constraintdef does, without its deferrability.
 func (n *Names) foreignText(t *catalog.Table, c *catalog.Constraint) string {
 	ref := c.Reference
 	parent := n.View.Table(ref.Table)
 	schema, _ := n.SchemaName(parent.Schema)
 	visible := n.first([]string{parent.Name}, n.relationIn) == parent.OID
-	out := "FOREIGN KEY (" + columnList(t, c.Columns) + ") REFERENCES " + n.qualify(schema, parent.Name, visible) + "(" + columnList(parent, ref.Columns) + ")"
+	out := "FOREIGN KEY (" + columnList(t, c.Columns) + ") REFERENCES " + n.qualify(schema, parent.Name, visible) +
+		"(" + columnList(parent, ref.Columns) + ")"
 	if ref.Match == catalog.MatchFull {
 		out += " MATCH FULL"
 	}
@@ -26,7 +27,8 @@ func (n *Names) foreignText(t *catalog.Table, c *catalog.Constraint) string {
 }
 
 var actionWords = map[catalog.Action]string{
-	catalog.NoAction: "NO ACTION", catalog.Restrict: "RESTRICT", catalog.Cascade: "CASCADE", catalog.SetNull: "SET NULL", catalog.SetDefault: "SET DEFAULT",
+	catalog.NoAction: "NO ACTION", catalog.Restrict: "RESTRICT", catalog.Cascade: "CASCADE",
+	catalog.SetNull: "SET NULL", catalog.SetDefault: "SET DEFAULT",
 }
 
 func actionText(on string, a catalog.Action) string {
@@ -36,7 +38,7 @@ func actionText(on string, a catalog.Action) string {
 	return on + actionWords[a]
 }
 
-// deferralText is what follows of a constraint that can be deferred.
+// deferralText returns the suffix of a constraint that can be deferred.
 func deferralText(c *catalog.Constraint) string {
 	switch {
 	case c.InitiallyDeferred:
@@ -47,7 +49,8 @@ func deferralText(c *catalog.Constraint) string {
 	return ""
 }
 
-// referred gives the table of a foreign key, and the OIDs of the constraint and the index that it counts on; 0 where there is none of them.
+// referred returns the table that a foreign key refers to, and the constraint and index that it
+// depends on; nil or 0 if there is none.
 func (n *Names) referred(c *catalog.Constraint) (t *catalog.Table, constraint *catalog.Constraint, index catalog.OID) {
 	t, index = n.View.Table(c.Reference.Table), c.Reference.Index
 	if index != 0 {
@@ -57,12 +60,13 @@ func (n *Names) referred(c *catalog.Constraint) (t *catalog.Table, constraint *c
 	return t, pk, pk.Index
 }
 
-// reference sets what pg_constraint has of foreign keys alone.
+// reference sets the columns of pg_constraint that only foreign keys have.
 func (r *record) reference(n *Names, t *catalog.Table, c *catalog.Constraint) *record {
 	ref := c.Reference
 	parent, _, index := n.referred(c)
 	r.oid("conindid", index).oid("confrelid", parent.OID).numbers("confkey", ref.Columns).
-		char("confupdtype", byte(ref.OnUpdate)).char("confdeltype", byte(ref.OnDelete)).char("confmatchtype", byte(ref.Match))
+		char("confupdtype", byte(ref.OnUpdate)).char("confdeltype", byte(ref.OnDelete)).
+		char("confmatchtype", byte(ref.Match))
 	if len(ref.DeleteColumns) > 0 {
 		r.numbers("confdelsetcols", ref.DeleteColumns)
 	}
@@ -87,7 +91,7 @@ func oidArray(list []uint32) types.Datum {
 	return types.NewList(types.Oid, out)
 }
 
-// base is the type whose operators another one uses.
+// base returns the type whose operators a type uses.
 func base(oid uint32) uint32 {
 	if oid == types.VarChar {
 		return types.Text
@@ -102,7 +106,7 @@ func equality(left, right uint32) uint32 {
 	return 0
 }
 
-// foreignEdges is what a foreign key depends on beside its own columns.
+// foreignEdges returns the dependencies of a foreign key, other than on its own columns.
 func (n *Names) foreignEdges(c *catalog.Constraint) []edge {
 	if c.Reference == nil {
 		return nil
@@ -119,9 +123,11 @@ func (n *Names) foreignEdges(c *catalog.Constraint) []edge {
 	return out
 }
 
-// hasForeignKeys tells whether a table has foreign keys or is referred to by one: PostgreSQL keeps these by triggers.
+// hasForeignKeys reports whether a table has foreign keys or is referred to by one; PostgreSQL
+// implements these by triggers.
 func (n *Names) hasForeignKeys(t *catalog.Table) bool {
-	return len(n.View.Referrers(t.OID)) > 0 || slices.ContainsFunc(t.Constraints, func(c catalog.Constraint) bool { return c.Reference != nil })
+	return len(n.View.Referrers(t.OID)) > 0 || slices.ContainsFunc(t.Constraints,
+		func(c catalog.Constraint) bool { return c.Reference != nil })
 }
 
 // referentialConstraints is information_schema.referential_constraints.
@@ -129,14 +135,16 @@ func referentialConstraints(b *builder) error {
 	return b.tables(func(t *catalog.Table) error {
 		for i := range t.Constraints {
 			c := &t.Constraints[i]
-			if c.Reference == nil || !b.sees(t.Owner) {
+			if c.Reference == nil || !b.canSee(t.Owner) {
 				continue
 			}
 			schema, _ := b.env.SchemaName(t.Schema)
-			r := b.row().database("constraint_catalog").text("constraint_schema", schema).text("constraint_name", c.Name)
+			r := b.row().database("constraint_catalog").text("constraint_schema", schema).
+				text("constraint_name", c.Name)
 			if parent, key, _ := b.env.referred(c); key != nil {
 				in, _ := b.env.SchemaName(parent.Schema)
-				r.database("unique_constraint_catalog").text("unique_constraint_schema", in).text("unique_constraint_name", key.Name)
+				r.database("unique_constraint_catalog").text("unique_constraint_schema", in).
+					text("unique_constraint_name", key.Name)
 			}
 			match := "NONE"
 			if c.Reference.Match == catalog.MatchFull {
@@ -152,7 +160,8 @@ func referentialConstraints(b *builder) error {
 	})
 }
 
-// indexPosition gives the place of a column in an index, counted from 1; 0 where it is not in it.
+// indexPosition returns the position of a column in an index, from 1; 0 if the index does not have
+// it.
 func (n *Names) indexPosition(index uint32, att int16) int {
 	_, ix := n.index(index)
 	if ix == nil {

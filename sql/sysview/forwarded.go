@@ -10,17 +10,18 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Forwarded is a former id by which statements of one application have found a document.
+// Forwarded is a former id by which statements of an application have found a document.
 type Forwarded struct {
 	Database, Table catalog.OID
 	Old, New        string
 	Application     string
-	Query           string // the last one
+	Query           string // the last statement
 	Hits            int64
 	Last            time.Time
 }
 
-// forwardingHits is sherd.forwarding_hits, of collections that the session may read. Like pg_stat_activity it tells what others have said to superusers alone.
+// forwardingHits is sherd.forwarding_hits, of collections that the session may read. As in
+// pg_stat_activity, only superusers see statements of others.
 func forwardingHits(b *builder) error {
 	type key struct {
 		table            catalog.OID
@@ -32,7 +33,7 @@ func forwardingHits(b *builder) error {
 	all := map[key]Forwarded{}
 	for _, x := range b.env.Forwarded() {
 		k := key{x.Table, x.Old, x.Application}
-		if x.Database != b.env.Database.OID || !b.reads(x.Table) {
+		if x.Database != b.env.Database.OID || !b.canRead(x.Table) {
 			continue
 		}
 		if had, ok := all[k]; ok {
@@ -48,13 +49,15 @@ func forwardingHits(b *builder) error {
 		list = append(list, x)
 	}
 	slices.SortFunc(list, func(a, b Forwarded) int {
-		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Old, b.Old), cmp.Compare(a.Application, b.Application))
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Old, b.Old),
+			cmp.Compare(a.Application, b.Application))
 	})
 	for _, x := range list {
 		if !b.env.Role.Superuser {
 			x.Query = noPrivilege
 		}
-		err := b.row().oid("collection", x.Table).text("old", x.Old).text("new", x.New).int("hits", x.Hits).time("last_used", x.Last).
+		err := b.row().oid("collection", x.Table).text("old", x.Old).text("new", x.New).int("hits", x.Hits).
+			time("last_used", x.Last).
 			text("application_name", x.Application).text("query", x.Query).send()
 		if err != nil {
 			return err
@@ -63,7 +66,7 @@ func forwardingHits(b *builder) error {
 	return nil
 }
 
-// idJob tells how far a job about ids is, "" for others.
+// idJob returns the progress of a job about ids, "" for other jobs.
 func idJob(j *catalog.Job) string {
 	left := func(n int64) string {
 		if n == 0 {
@@ -72,7 +75,8 @@ func idJob(j *catalog.Job) string {
 		return fmt.Sprintf(", %d stay as they are", n)
 	}
 	if r, err := j.Replacement(); err == nil {
-		return fmt.Sprintf("%d documents re-placed%s, %d%% of the buckets looked at", j.Done, left(r.Left), uint64(r.Next)*100/shardmap.BucketCount)
+		return fmt.Sprintf("%d documents re-placed%s, %d%% of the buckets looked at", j.Done, left(r.Left),
+			uint64(r.Next)*100/shardmap.BucketCount)
 	}
 	if r, err := j.Rewriting(); err == nil {
 		return fmt.Sprintf("%d of %d rows rewritten%s", j.Done, r.Looked, left(r.Left))
@@ -82,7 +86,8 @@ func idJob(j *catalog.Job) string {
 		if r.Count > 0 {
 			elsewhere = fmt.Sprintf(", %d lie elsewhere", r.Count)
 		}
-		return fmt.Sprintf("%d documents looked at%s, %d%% of the buckets", j.Done, elsewhere, uint64(r.Next)*100/shardmap.BucketCount)
+		return fmt.Sprintf("%d documents looked at%s, %d%% of the buckets", j.Done, elsewhere,
+			uint64(r.Next)*100/shardmap.BucketCount)
 	}
 	return ""
 }
@@ -95,7 +100,8 @@ func offenders(b *builder) error {
 			continue
 		}
 		for _, o := range r.Some {
-			if err := b.row().int("job", int64(j.ID)).oid("collection", j.Table).text("id", o.ID).int("bucket", int64(o.Bucket)).text("detail", o.Detail).send(); err != nil {
+			if err := b.row().int("job", int64(j.ID)).oid("collection", j.Table).text("id", o.ID).
+				int("bucket", int64(o.Bucket)).text("detail", o.Detail).send(); err != nil {
 				return err
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
-// FunctionResult prints what a function returns, as pg_get_function_result does.
+// FunctionResult returns a function's result type as pg_get_function_result does.
 func (n *Names) FunctionResult(oid uint32) (string, bool) {
 	p := pgcatalog.ProcByOID(oid)
 	if p == nil || p.Kind == 'p' {
@@ -23,7 +23,8 @@ func (n *Names) FunctionResult(oid uint32) (string, bool) {
 	return name, true
 }
 
-// FunctionArguments prints a function's arguments with their defaults, as pg_get_function_arguments does.
+// FunctionArguments returns a function's arguments with defaults, as pg_get_function_arguments
+// does.
 func (n *Names) FunctionArguments(oid uint32) (string, bool) {
 	p := pgcatalog.ProcByOID(oid)
 	if p == nil {
@@ -32,7 +33,7 @@ func (n *Names) FunctionArguments(oid uint32) (string, bool) {
 	return n.argumentList(p, "iobv", true), true
 }
 
-// FunctionIdentityArguments prints a function's input arguments without defaults.
+// FunctionIdentityArguments returns a function's input arguments without defaults.
 func (n *Names) FunctionIdentityArguments(oid uint32) (string, bool) {
 	p := pgcatalog.ProcByOID(oid)
 	if p == nil {
@@ -41,7 +42,8 @@ func (n *Names) FunctionIdentityArguments(oid uint32) (string, bool) {
 	return n.argumentList(p, "iobv", false), true
 }
 
-// argumentList joins the arguments; those of an ordered-set aggregate have ORDER BY between direct and aggregated ones.
+// argumentList joins the arguments. Those of an ordered-set aggregate have ORDER BY between the
+// direct and the aggregated ones.
 func (n *Names) argumentList(p *pgcatalog.Proc, modes string, defaults bool) string {
 	list := n.arguments(p, modes, defaults)
 	a := pgcatalog.AggregateOf(p.OID)
@@ -49,7 +51,7 @@ func (n *Names) argumentList(p *pgcatalog.Proc, modes string, defaults bool) str
 		return strings.Join(list, ", ")
 	}
 	direct, aggregated := list[:a.NumDirect], list[a.NumDirect:]
-	if len(aggregated) == 0 { // VARIADIC serves both
+	if len(aggregated) == 0 { // a VARIADIC argument is both
 		aggregated = list[len(list)-1:]
 	}
 	text := "ORDER BY " + strings.Join(aggregated, ", ")
@@ -61,7 +63,7 @@ func (n *Names) argumentList(p *pgcatalog.Proc, modes string, defaults bool) str
 
 var argumentModes = map[byte]string{'o': "OUT ", 'b': "INOUT ", 'v': "VARIADIC "}
 
-// arguments prints the arguments whose mode is one of modes.
+// arguments returns the arguments whose mode is in modes.
 func (n *Names) arguments(p *pgcatalog.Proc, modes string, defaults bool) []string {
 	all := p.AllArgTypes
 	if all == nil {

@@ -19,7 +19,7 @@ var procRows = sync.OnceValue(func() map[uint32]Row {
 	return m
 })
 
-// FunctionDef prints a function as pg_get_functiondef does; ok is false for aggregates too.
+// FunctionDef returns a function as pg_get_functiondef does; ok is false for aggregates too.
 func (n *Names) FunctionDef(oid uint32) (string, bool) {
 	p := procRows()[oid]
 	if p == nil {
@@ -34,7 +34,8 @@ func (n *Names) FunctionDef(oid uint32) (string, bool) {
 	result, _ := n.FunctionResult(oid)
 	language := strings.ToLower(languages[r.oid("prolang")])
 	var b strings.Builder
-	b.WriteString("CREATE OR REPLACE FUNCTION " + n.qualify(schema, r.text("proname"), false) + "(" + arguments + ")\n RETURNS " + result +
+	b.WriteString("CREATE OR REPLACE FUNCTION " + n.qualify(schema, r.text("proname"), false) + "(" + arguments +
+		")\n RETURNS " + result +
 		"\n LANGUAGE " + language + "\n")
 	if marks := functionMarks(r); len(marks) > 0 {
 		b.WriteString(" " + strings.Join(marks, " ") + "\n")
@@ -49,7 +50,7 @@ func (n *Names) FunctionDef(oid uint32) (string, bool) {
 	return b.String() + "$function$" + r.text("prosrc") + "$function$\n", true
 }
 
-// functionMarks lists what CREATE FUNCTION says besides the defaults.
+// functionMarks returns the attributes of CREATE FUNCTION that are not defaults.
 func functionMarks(r *reader) []string {
 	var out []string
 	add := func(on bool, mark string) {
@@ -81,7 +82,7 @@ func functionMarks(r *reader) []string {
 	return out
 }
 
-// languages are those that functions are written in.
+// languages are the languages of functions.
 var languages = map[uint32]string{internalLanguage: "INTERNAL", cLanguage: "C", sqlLanguage: "SQL"}
 
 const (

@@ -7,23 +7,24 @@ import (
 	"github.com/sherddb/sherd/catalog"
 )
 
-// Heat is how often something is used in a fragment: a row, a bucket, or all of it.
+// Heat is how often a row, a bucket or a whole fragment is used.
 type Heat struct {
 	Fragment      uint32
-	Bucket        int64   // -1: all of the fragment
-	Key           []byte  // of a row as storage has it; nil: none
-	Reads, Writes float64 // a second
+	Bucket        int64   // -1 means the whole fragment
+	Key           []byte  // of a row, as storage has it; nil for others
+	Reads, Writes float64 // per second
 
-	// What sessions know of a row.
+	// What sessions know about a row.
 	Collection catalog.OID
 	Text       string
-	Part       bool // it is of a part of a split document, which is what Collection and Text name
+	Part       bool // a part of a split document, which Collection and Text name
 }
 
-// maxHot is how many rows the views have.
+// maxHot is the number of rows in the views.
 const maxHot = 100
 
-// hot gives the most used of what wanted chooses in this database, and how often all of the database is used.
+// hot returns the most used items of this database that wanted selects, and the use of the whole
+// database.
 func (b *builder) hot(wanted func(Heat) bool) (out []Heat, all float64) {
 	for _, x := range b.env.Heat() {
 		switch {
@@ -43,7 +44,8 @@ func (r *record) heat(x Heat, all float64) *record {
 	if all > 0 {
 		share = min(1, (x.Reads+x.Writes)/all)
 	}
-	return r.int("bucket", x.Bucket).float("reads", rounded(x.Reads)).float("writes", rounded(x.Writes)).float("share", rounded(share))
+	return r.int("bucket", x.Bucket).float("reads", rounded(x.Reads)).float("writes", rounded(x.Writes)).
+		float("share", rounded(share))
 }
 
 // hotBuckets is sherd.hot_buckets.
@@ -57,7 +59,7 @@ func hotBuckets(b *builder) error {
 	return nil
 }
 
-// hotKeys is sherd.hot_keys. Keys are told to those who may read the rows.
+// hotKeys is sherd.hot_keys. Keys are visible to sessions that may read the rows.
 func hotKeys(b *builder) error {
 	list, all := b.hot(func(x Heat) bool { return x.Collection != 0 })
 	for _, x := range list {
@@ -66,7 +68,7 @@ func hotKeys(b *builder) error {
 		if all > 0 {
 			share = (x.Reads + x.Writes) / all
 		}
-		if b.reads(x.Collection) {
+		if b.canRead(x.Collection) {
 			remedy, err := b.env.hotRemedy(x, share)
 			if err != nil {
 				return err
@@ -80,5 +82,5 @@ func hotKeys(b *builder) error {
 	return nil
 }
 
-// rounded leaves three places: what is told is an estimate.
+// rounded rounds to three decimal places, because the numbers are estimates.
 func rounded(f float64) float64 { return float64(int64(f*1000+0.5)) / 1000 }

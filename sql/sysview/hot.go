@@ -12,11 +12,11 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// hotDocuments is sherd.hot_documents: those whose counters are split, of tables that the session may read. One that was deleted is split no more, though the
-// definition has it still.
+// hotDocuments is sherd.hot_documents: documents with split counters, of tables that the session
+// may read. A deleted document is not listed, even if the definition still has it.
 func hotDocuments(b *builder) error {
 	return b.tables(func(t *catalog.Table) error {
-		if t.Hot == nil || !b.sees(t.Owner) {
+		if t.Hot == nil || !b.canSee(t.Owner) {
 			return nil
 		}
 		split, err := b.env.Hot.Split(t)
@@ -31,7 +31,8 @@ func hotDocuments(b *builder) error {
 			for _, n := range d.Counters {
 				counters = append(counters, t.Hot.Counters[n].Name(t))
 			}
-			err := b.row().oid("collection", t.OID).text("id", d.ID).int("parts", int64(len(d.Parts))).texts("counters", counters).
+			err := b.row().oid("collection", t.OID).text("id", d.ID).int("parts", int64(len(d.Parts))).
+				texts("counters", counters).
 				time("since", time.UnixMicro(d.Since)).text("who", d.Who).send()
 			if err != nil {
 				return err
@@ -41,13 +42,14 @@ func hotDocuments(b *builder) error {
 	})
 }
 
-// Shares of all accesses from which a row is worth a word, and of its own accesses from which it is one that is written.
+// A row is reported above the first share of all accesses, and counts as written above the second
+// share of its own accesses.
 const (
 	hotShare     = 0.1
 	writtenShare = 0.3
 )
 
-// hotRemedy is what can be done about a row that is used much; it is empty for others.
+// hotRemedy returns the remedy for a row that is used much; it is empty for others.
 func (e *Env) hotRemedy(x Heat, share float64) (Remedy, error) {
 	t := e.View.Table(x.Collection)
 	if t == nil || share < hotShare {
@@ -59,14 +61,16 @@ func (e *Env) hotRemedy(x Heat, share float64) (Remedy, error) {
 	return e.hotAdvice(t, x), nil
 }
 
-// hotAdvice is hotRemedy of a row that is used much.
+// hotAdvice returns the remedy for a row that is used much.
 func (e *Env) hotAdvice(t *catalog.Table, x Heat) Remedy {
 	name, id := builtin.QuoteLiteral(e.qualified(t.Schema, t.Name)), builtin.QuoteLiteral(x.Text)
 	switch {
 	case x.Part:
-		return Remedy{Advice: fmt.Sprintf("its counters are split; when it is used less, SELECT sherd.hot_join(%s, %s) makes it whole", name, id)}
+		return Remedy{Advice: fmt.Sprintf(
+			"its counters are split; when it is used less, SELECT sherd.hot_join(%s, %s) makes it whole", name, id)}
 	case x.Writes < (x.Reads+x.Writes)*writtenShare:
-		return Remedy{"SET sherd.read_staleness = '1s'", "reads that may be a little old are served by the row's replicas too"}
+		return Remedy{"SET sherd.read_staleness = '1s'",
+			"reads that may be a little old are served by the row's replicas too"}
 	case t.PrimaryKey() == nil || len(t.PrimaryKey().Columns) != 1 || !countable(t):
 		return Remedy{}
 	}
@@ -82,10 +86,11 @@ func (e *Env) hotAdvice(t *catalog.Table, x Heat) Remedy {
 		}
 		named = fmt.Sprintf(", 16, ARRAY[%s]", strings.Join(list, ", "))
 	}
-	return Remedy{fmt.Sprintf("SELECT sherd.hot_split(%s, %s%s)", name, id, named), "what is added to the counters of the row is spread over parts in all fragments"}
+	return Remedy{fmt.Sprintf("SELECT sherd.hot_split(%s, %s%s)", name, id, named),
+		"what is added to the counters of the row is spread over parts in all fragments"}
 }
 
-// unsplit says why the counters of a row cannot be split.
+// unsplit returns the reason why the counters of a row cannot be split.
 func unsplit(err *pgerr.Error) string {
 	if err.Hint == "" {
 		return err.Message
@@ -93,7 +98,8 @@ func unsplit(err *pgerr.Error) string {
 	return err.Message + ": " + strings.TrimSuffix(err.Hint, ".")
 }
 
-// isSplit tells whether a document is split by now: what was written before is not forgotten at once.
+// isSplit reports whether a document is split now: its use before the split is still counted for
+// some time.
 func (e *Env) isSplit(t *catalog.Table, id string) (bool, error) {
 	if t.Hot == nil {
 		return false, nil
@@ -106,7 +112,7 @@ func (e *Env) isSplit(t *catalog.Table, id string) (bool, error) {
 	return split[t.Hot.Documents[at].Number], err
 }
 
-// countable tells whether a table may have counters.
+// countable reports whether a table may have counters.
 func countable(t *catalog.Table) bool {
 	for _, c := range t.Columns {
 		switch c.Type {
@@ -119,8 +125,9 @@ func countable(t *catalog.Table) bool {
 	return false
 }
 
-// used sums up what is known of how often the buckets [from, to) of a fragment are read and written: those that are used most are counted.
-func used(list []Heat, fragment uint32, from, to int64) (reads, writes float64) {
+// sumUse sums the reads and writes of the buckets [from, to) of a fragment, as far as they are
+// counted: the most used ones are.
+func sumUse(list []Heat, fragment uint32, from, to int64) (reads, writes float64) {
 	for _, x := range list {
 		if x.Fragment == fragment && x.Key == nil && x.Bucket >= from && x.Bucket < to {
 			reads, writes = reads+x.Reads, writes+x.Writes

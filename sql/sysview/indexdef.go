@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// IndexDef prints an index as pg_get_indexdef does, or with column > 0 that column.
+// IndexDef returns an index as pg_get_indexdef does; if column > 0, only that column.
 func (n *Names) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
 	if r := systemIndex(oid); r != nil {
 		return r.definition(column), true
@@ -38,9 +38,11 @@ func (n *Names) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
 	if ix.Unique {
 		b.WriteString("UNIQUE ")
 	}
-	b.WriteString("INDEX " + builtin.QuoteIdent(ix.Name) + " ON " + n.qualify(schema, t.Name, visible) + " USING btree (" + strings.Join(keys, ", ") + ")")
+	b.WriteString("INDEX " + builtin.QuoteIdent(ix.Name) + " ON " + n.qualify(schema, t.Name, visible) +
+		" USING btree (" + strings.Join(keys, ", ") + ")")
 	b.WriteString(indexTail(t, ix))
-	// A unique index that is global because it has to be does not say so: the text goes back into CREATE INDEX. sherd.indexes shows the scope of each.
+	// A unique index that must be global does not print its scope, because the text is input of
+	// CREATE INDEX. sherd.indexes shows the scope of each index.
 	if o := n.printOptions(ix.Options); len(o) > 0 {
 		for i, text := range o {
 			name, value, _ := strings.Cut(text, "=")
@@ -54,7 +56,7 @@ func (n *Names) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
 	return b.String(), true
 }
 
-// indexTail is what follows the key columns in the definitions of an index and of its constraint.
+// indexTail returns the part after the key columns, for an index and for its constraint.
 func indexTail(t *catalog.Table, ix *catalog.Index) string {
 	out := ""
 	if len(ix.Include) > 0 {
@@ -70,7 +72,7 @@ func nullsText(ix *catalog.Index) string {
 	return ""
 }
 
-// uniqueText is a UNIQUE constraint as pg_get_constraintdef prints it.
+// uniqueText returns a UNIQUE constraint as pg_get_constraintdef does.
 func uniqueText(t *catalog.Table, c *catalog.Constraint) string {
 	ix := t.Index(c.Index)
 	if ix == nil {
@@ -83,7 +85,7 @@ func uniqueText(t *catalog.Table, c *catalog.Constraint) string {
 	return out
 }
 
-// classText is an operator class that is not the default one of its column's type.
+// classText returns the name of an operator class that is not the default of its column's type.
 func classText(class catalog.OID) string {
 	name, ok := opClassName(operatorClasses(), class)
 	if class == 0 || !ok {
@@ -104,7 +106,7 @@ func orderText(o catalog.KeyOrder) string {
 	return ""
 }
 
-// indexKeys prints the columns and expressions of an index.
+// indexKeys returns the columns and expressions of an index.
 func (n *Names) indexKeys(t *catalog.Table, ix *catalog.Index, pretty bool) []string {
 	var out []string
 	texts := ix.Expressions
@@ -131,7 +133,7 @@ func includedNames(t *catalog.Table, ix *catalog.Index) []string {
 	return out
 }
 
-// callName gives the name of the function of which text is just one call, "" where it is anything else.
+// callName returns the function's name if text is a single call, else "".
 func callName(text string) string {
 	open := strings.IndexByte(text, '(')
 	if open <= 0 || strings.ContainsAny(text[:open], " '+-*/<>=~!@#%^&|`?:[") {
@@ -165,7 +167,7 @@ type indexColumn struct {
 	coll   uint32
 }
 
-// indexColumns lists the columns of an index, included ones last.
+// indexColumns returns the columns of an index, included ones last.
 func (n *Names) indexColumns(t *catalog.Table, ix *catalog.Index) []indexColumn {
 	var out []indexColumn
 	texts := ix.Expressions
@@ -202,4 +204,26 @@ func (n *Names) expressionColumn(t *catalog.Table, ix *catalog.Index, at int, te
 		}
 	}
 	return col
+}
+
+// indexRows is sherd.indexes.
+func indexRows(b *builder) error {
+	return b.tables(func(t *catalog.Table) error {
+		for i := range t.Indexes {
+			x := &t.Indexes[i]
+			scope, state := "local", "public"
+			if x.Global {
+				scope = "global"
+			}
+			if x.State == catalog.IndexBuilding {
+				state = "building"
+			}
+			err := b.row().oid("index", x.OID).oid("collection", t.OID).text("scope", scope).bool("unique", x.Unique).
+				text("state", state).send()
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -11,7 +11,7 @@ import (
 
 const collationKind = builtin.ObjCollation
 
-// column is a live column of any relation.
+// column is a column of any relation; dropped columns are left out.
 type column struct {
 	num       int16
 	name      string
@@ -22,12 +22,13 @@ type column struct {
 	own       *catalog.Column // nil for a system relation
 }
 
-// columns lists the live columns of a table or view.
+// columns returns the columns of a table or view.
 func (e *Env) columns(relation uint32) []column {
 	var out []column
 	if rel := pgcatalog.RelationByOID(relation); rel != nil {
 		for i, c := range rel.Columns {
-			out = append(out, column{num: int16(i + 1), name: c.Name, typ: c.Type, typmod: c.Typmod, notNull: c.NotNull, collation: typeCollation(c.Type)})
+			out = append(out, column{num: int16(i + 1), name: c.Name, typ: c.Type, typmod: c.Typmod, notNull: c.NotNull,
+				collation: typeCollation(c.Type)})
 		}
 		return out
 	}
@@ -43,7 +44,7 @@ func (e *Env) columns(relation uint32) []column {
 	return out
 }
 
-// typeCollation is the collation of a type.
+// typeCollation returns the collation of a type.
 func typeCollation(typ types.OID) uint32 {
 	if t := pgcatalog.TypeByOID(typ); t != nil {
 		return t.Collation
@@ -62,9 +63,12 @@ func (e *Env) columnNames(relation uint32) []string {
 func schemaColumns(b *builder) error {
 	return b.visibleClasses(func(c *class) error {
 		for _, col := range b.env.columns(c.oid) {
-			r := b.row().database("table_catalog", "udt_catalog").text("table_schema", c.schema).text("table_name", c.name).
-				text("column_name", col.name).int("ordinal_position", int64(col.num)).text("is_nullable", yesNo(!col.notNull)).
-				dataType(col.typ, col.typmod).collation(col.collation).text("dtd_identifier", strconv.Itoa(int(col.num))).
+			r := b.row().database("table_catalog", "udt_catalog").text("table_schema", c.schema).
+				text("table_name", c.name).
+				text("column_name", col.name).int("ordinal_position", int64(col.num)).
+				text("is_nullable", yesNo(!col.notNull)).
+				dataType(col.typ, col.typmod).collation(col.collation).
+				text("dtd_identifier", strconv.Itoa(int(col.num))).
 				text("is_self_referencing", "NO").text("is_updatable", yesNo(c.kind == 'r'))
 			r.origin(c.oid, col.own)
 			if err := r.send(); err != nil {
@@ -75,7 +79,7 @@ func schemaColumns(b *builder) error {
 	})
 }
 
-// origin sets where a column's value comes from: default, identity, generation.
+// origin sets the columns about default, identity and generation.
 func (r *record) origin(table uint32, c *catalog.Column) {
 	r.text("is_identity", "NO").text("identity_cycle", "NO").text("is_generated", "NEVER")
 	if c == nil {
@@ -112,8 +116,10 @@ func elementTypes(b *builder) error {
 			}
 			num := strconv.Itoa(int(col.num))
 			schema, name, _ := b.env.TypeName(elem)
-			err := b.row().database("object_catalog", "udt_catalog").text("object_schema", c.schema).text("object_name", c.name).
-				text("object_type", kind).text("collection_type_identifier", num).text("data_type", b.env.dataTypeName(elem)).
+			err := b.row().database("object_catalog", "udt_catalog").text("object_schema", c.schema).
+				text("object_name", c.name).
+				text("object_type", kind).text("collection_type_identifier", num).
+				text("data_type", b.env.dataTypeName(elem)).
 				text("udt_schema", schema).text("udt_name", name).text("dtd_identifier", "a"+num).send()
 			if err != nil {
 				return err

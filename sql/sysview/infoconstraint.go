@@ -8,7 +8,7 @@ import (
 
 var constraintTypes = map[byte]string{'p': "PRIMARY KEY", 'u': "UNIQUE", 'c': "CHECK", 'f': "FOREIGN KEY"}
 
-// tableConstraint is a constraint of a table, of the system's too.
+// tableConstraint is a constraint of a table or system table.
 type tableConstraint struct {
 	name, schema string
 	kind         byte
@@ -19,18 +19,20 @@ type tableConstraint struct {
 	check        string
 	deferrable   bool
 	deferred     bool
-	index        uint32 // of a foreign key: that it counts on, and what it refers to
+	index        uint32 // of a foreign key: the index it uses, and the columns it refers to
 	refers       uint32
 	referred     []int16
 }
 
-// tableConstraints calls f for the constraints of the tables that the role may see, those of NOT NULL at the end.
+// tableConstraints calls f for the constraints of the tables that the role may see, those of NOT
+// NULL last.
 func (b *builder) tableConstraints(notNulls bool, f func(c *tableConstraint) error) error {
 	err := b.env.each("pg_constraint", func(r *reader) error {
-		if r.oid("conrelid") == 0 || !b.seesTable(r.oid("conrelid")) {
+		if r.oid("conrelid") == 0 || !b.ownsTable(r.oid("conrelid")) {
 			return nil
 		}
-		c := &tableConstraint{name: r.text("conname"), kind: r.char("contype"), relation: r.oid("conrelid"), columns: int2s(r.get("conkey"))}
+		c := &tableConstraint{name: r.text("conname"), kind: r.char("contype"), relation: r.oid("conrelid"),
+			columns: int2s(r.get("conkey"))}
 		c.tableSchema, c.table, _ = b.env.RelationName(c.relation)
 		c.schema = c.tableSchema
 		c.deferrable, c.deferred = r.bool("condeferrable"), r.bool("condeferred")
@@ -55,8 +57,9 @@ func (b *builder) tableConstraints(notNulls bool, f func(c *tableConstraint) err
 				continue
 			}
 			err := f(&tableConstraint{
-				name: fmt.Sprintf("%d_%d_%d_not_null", schema, x.oid, col.num), schema: x.schema, kind: 'c', relation: x.oid,
-				table: x.name, tableSchema: x.schema, check: col.name + " IS NOT NULL",
+				name: fmt.Sprintf("%d_%d_%d_not_null", schema, x.oid, col.num), schema: x.schema, kind: 'c',
+				relation: x.oid,
+				table:    x.name, tableSchema: x.schema, check: col.name + " IS NOT NULL",
 			})
 			if err != nil {
 				return err
@@ -66,12 +69,12 @@ func (b *builder) tableConstraints(notNulls bool, f func(c *tableConstraint) err
 	})
 }
 
-// seesTable tells whether the role owns a table.
-func (b *builder) seesTable(oid uint32) bool {
+// ownsTable reports whether the role owns a table.
+func (b *builder) ownsTable(oid uint32) bool {
 	if t := b.env.table(oid); t != nil {
-		return b.sees(t.Owner)
+		return b.canSee(t.Owner)
 	}
-	return b.sees(catalog.BootstrapRole)
+	return b.canSee(catalog.BootstrapRole)
 }
 
 func (r *record) constraint(c *tableConstraint) *record {
@@ -84,7 +87,8 @@ func (r *record) constrained(c *tableConstraint) *record {
 
 func tableConstraints(b *builder) error {
 	return b.tableConstraints(true, func(c *tableConstraint) error {
-		r := b.row().constraint(c).constrained(c).text("constraint_type", constraintTypes[c.kind]).text("is_deferrable", yesNo(c.deferrable)).
+		r := b.row().constraint(c).constrained(c).text("constraint_type", constraintTypes[c.kind]).
+			text("is_deferrable", yesNo(c.deferrable)).
 			text("initially_deferred", yesNo(c.deferred)).text("enforced", "YES")
 		if c.kind == 'u' {
 			r.text("nulls_distinct", "YES")
@@ -99,7 +103,8 @@ func keyColumnUsage(b *builder) error {
 			return nil
 		}
 		for i, num := range c.columns {
-			r := b.row().constraint(c).constrained(c).text("column_name", b.env.columnName(c.relation, num)).int("ordinal_position", int64(i+1))
+			r := b.row().constraint(c).constrained(c).text("column_name", b.env.columnName(c.relation, num)).
+				int("ordinal_position", int64(i+1))
 			if c.kind == 'f' {
 				if at := b.env.indexPosition(c.index, c.referred[i]); at > 0 {
 					r.int("position_in_unique_constraint", int64(at))
@@ -115,9 +120,10 @@ func keyColumnUsage(b *builder) error {
 
 func constraintColumnUsage(b *builder) error {
 	return b.tableConstraints(false, func(c *tableConstraint) error {
-		c = b.env.used(c)
+		c = b.env.usage(c)
 		for _, num := range c.columns {
-			if err := b.row().constraint(c).constrained(c).text("column_name", b.env.columnName(c.relation, num)).send(); err != nil {
+			if err := b.row().constraint(c).constrained(c).text("column_name", b.env.columnName(c.relation, num)).
+				send(); err != nil {
 				return err
 			}
 		}
@@ -130,13 +136,14 @@ func constraintTableUsage(b *builder) error {
 		if c.kind == 'c' {
 			return nil
 		}
-		c = b.env.used(c)
+		c = b.env.usage(c)
 		return b.row().constraint(c).constrained(c).send()
 	})
 }
 
-// used is a constraint with the table and the columns that it needs: of a foreign key those that it refers to.
-func (e *Env) used(c *tableConstraint) *tableConstraint {
+// usage returns a constraint with the table and columns that it uses: for a foreign key, those that
+// it refers to.
+func (e *Env) usage(c *tableConstraint) *tableConstraint {
 	if c.kind != 'f' {
 		return c
 	}

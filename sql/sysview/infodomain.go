@@ -9,9 +9,10 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// domains calls f for every domain; only information_schema has any.
-func (b *builder) domains(f func(oid uint32, schema, name string, base types.OID, typmod int32, def types.Datum) error) error {
-	if !b.sees(catalog.BootstrapRole) {
+// domains calls f for every domain; only information_schema has domains.
+func (b *builder) domains(f func(oid uint32, schema, name string, base types.OID, typmod int32,
+	def types.Datum) error) error {
+	if !b.canSee(catalog.BootstrapRole) {
 		return nil
 	}
 	return b.env.each("pg_type", func(r *reader) error {
@@ -19,7 +20,8 @@ func (b *builder) domains(f func(oid uint32, schema, name string, base types.OID
 			return nil
 		}
 		schema, _ := b.env.SchemaName(r.oid("typnamespace"))
-		return f(r.oid("oid"), schema, r.text("typname"), r.oid("typbasetype"), int32(r.int("typtypmod")), r.get("typdefault"))
+		return f(r.oid("oid"), schema, r.text("typname"), r.oid("typbasetype"), int32(r.int("typtypmod")),
+			r.get("typdefault"))
 	})
 }
 
@@ -29,7 +31,8 @@ func (r *record) domain(schema, name string) *record {
 
 func schemaDomains(b *builder) error {
 	return b.domains(func(oid uint32, schema, name string, base types.OID, typmod int32, def types.Datum) error {
-		return b.row().domain(schema, name).database("udt_catalog").dataType(base, typmod).collation(typeCollation(oid)).set("domain_default", def).
+		return b.row().domain(schema, name).database("udt_catalog").dataType(base, typmod).
+			collation(typeCollation(oid)).set("domain_default", def).
 			text("dtd_identifier", "1").send()
 	})
 }
@@ -37,13 +40,14 @@ func schemaDomains(b *builder) error {
 func domainUDTUsage(b *builder) error {
 	return b.domains(func(_ uint32, schema, name string, base types.OID, _ int32, _ types.Datum) error {
 		baseSchema, baseName, _ := b.env.TypeName(base)
-		return b.row().domain(schema, name).database("udt_catalog").text("udt_schema", baseSchema).text("udt_name", baseName).send()
+		return b.row().domain(schema, name).database("udt_catalog").text("udt_schema", baseSchema).
+			text("udt_name", baseName).send()
 	})
 }
 
-// domainConstraint is a CHECK of a domain.
+// domainConstraints calls f for the CHECK constraints of domains.
 func (b *builder) domainConstraints(f func(r *reader, schema, domain string) error) error {
-	if !b.sees(catalog.BootstrapRole) {
+	if !b.canSee(catalog.BootstrapRole) {
 		return nil
 	}
 	return b.env.each("pg_constraint", func(r *reader) error {
@@ -57,14 +61,16 @@ func (b *builder) domainConstraints(f func(r *reader, schema, domain string) err
 
 func domainConstraints(b *builder) error {
 	return b.domainConstraints(func(r *reader, schema, domain string) error {
-		return b.row().database("constraint_catalog").text("constraint_schema", schema).set("constraint_name", r.get("conname")).
+		return b.row().database("constraint_catalog").text("constraint_schema", schema).
+			set("constraint_name", r.get("conname")).
 			domain(schema, domain).text("is_deferrable", "NO").text("initially_deferred", "NO").send()
 	})
 }
 
 func domainChecks(b *builder) error {
 	return b.domainConstraints(func(r *reader, schema, _ string) error {
-		return b.row().database("constraint_catalog").text("constraint_schema", schema).set("constraint_name", r.get("conname")).
+		return b.row().database("constraint_catalog").text("constraint_schema", schema).
+			set("constraint_name", r.get("conname")).
 			text("check_clause", "("+r.text("conbin")+")").send()
 	})
 }
@@ -72,7 +78,8 @@ func domainChecks(b *builder) error {
 func routines(b *builder) error {
 	return b.env.each("pg_proc", func(p *reader) error {
 		schema, _ := b.env.SchemaName(p.oid("pronamespace"))
-		r := b.row().database("specific_catalog", "routine_catalog").text("specific_schema", schema).text("specific_name", specificName(p)).
+		r := b.row().database("specific_catalog", "routine_catalog").text("specific_schema", schema).
+			text("specific_name", specificName(p)).
 			text("routine_schema", schema).set("routine_name", p.get("proname"))
 		switch p.char("prokind") {
 		case 'f':
@@ -87,17 +94,21 @@ func routines(b *builder) error {
 		}
 		result := p.oid("prorettype")
 		typeSchema, typeName, _ := b.env.TypeName(result)
-		r.text("data_type", b.env.dataTypeName(result)).database("type_udt_catalog").text("type_udt_schema", typeSchema).
-			text("type_udt_name", typeName).text("dtd_identifier", "0").text("routine_body", body).set("external_language", upperOr(language))
-		if b.sees(p.oid("proowner")) {
+		r.text("data_type", b.env.dataTypeName(result)).database("type_udt_catalog").
+			text("type_udt_schema", typeSchema).
+			text("type_udt_name", typeName).text("dtd_identifier", "0").text("routine_body", body).
+			set("external_language", upperOr(language))
+		if b.canSee(p.oid("proowner")) {
 			r.set("routine_definition", p.get("prosrc"))
 		}
 		if language == "C" {
 			r.set("external_name", p.get("prosrc"))
 		}
 		return r.text("parameter_style", "GENERAL").text("is_deterministic", yesNo(p.char("provolatile") == 'i')).
-			text("sql_data_access", "MODIFIES").text("is_null_call", yesNo(p.bool("proisstrict"))).text("schema_level_routine", "YES").
-			int("max_dynamic_result_sets", 0).text("security_type", "INVOKER").text("as_locator", "NO").text("is_udt_dependent", "NO").send()
+			text("sql_data_access", "MODIFIES").text("is_null_call", yesNo(p.bool("proisstrict"))).
+			text("schema_level_routine", "YES").
+			int("max_dynamic_result_sets", 0).text("security_type", "INVOKER").text("as_locator", "NO").
+			text("is_udt_dependent", "NO").send()
 	})
 }
 
@@ -117,7 +128,7 @@ var parameterModes = map[byte]string{'i': "IN", 'o': "OUT", 'b': "INOUT", 'v': "
 func parameters(b *builder) error {
 	return b.env.each("pg_proc", func(r *reader) error {
 		p := pgcatalog.ProcByOID(r.oid("oid"))
-		if p == nil || !b.sees(catalog.BootstrapRole) {
+		if p == nil || !b.canSee(catalog.BootstrapRole) {
 			return nil
 		}
 		all := p.AllArgTypes
@@ -142,9 +153,12 @@ func parameter(b *builder, r *reader, p *pgcatalog.Proc, i int, t types.OID) err
 		name = p.ArgNames[i]
 	}
 	schema, typeName, _ := b.env.Name(builtin.ObjType, t)
-	row := b.row().database("specific_catalog", "udt_catalog").text("specific_schema", p.Namespace).text("specific_name", specificName(r)).
-		int("ordinal_position", int64(i+1)).text("parameter_mode", parameterModes[mode]).text("is_result", "NO").text("as_locator", "NO").
-		optional("parameter_name", name).text("data_type", b.env.dataTypeName(t)).text("udt_schema", schema).text("udt_name", typeName).
+	row := b.row().database("specific_catalog", "udt_catalog").text("specific_schema", p.Namespace).
+		text("specific_name", specificName(r)).
+		int("ordinal_position", int64(i+1)).text("parameter_mode", parameterModes[mode]).text("is_result", "NO").
+		text("as_locator", "NO").
+		optional("parameter_name", name).text("data_type", b.env.dataTypeName(t)).text("udt_schema", schema).
+		text("udt_name", typeName).
 		text("dtd_identifier", strconv.Itoa(i+1))
 	if d := i - (len(p.ArgTypes) - len(p.Defaults)); d >= 0 && d < len(p.Defaults) && p.AllArgTypes == nil {
 		row.text("parameter_default", p.Defaults[d])

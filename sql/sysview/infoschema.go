@@ -7,28 +7,58 @@ import (
 // schemaSources are the views of information_schema.
 func schemaSources() map[string]source {
 	return map[string]source{
-		"information_schema_catalog_name": catalogName, "schemata": schemata, "tables": schemaTables, "views": schemaViews,
-		"columns": schemaColumns, "element_types": elementTypes,
-		"table_constraints": tableConstraints, "key_column_usage": keyColumnUsage, "constraint_column_usage": constraintColumnUsage,
-		"constraint_table_usage": constraintTableUsage, "check_constraints": checkConstraints,
+		"information_schema_catalog_name": catalogName,
+		"schemata":                        schemata,
+		"tables":                          schemaTables,
+		"views":                           schemaViews,
+		"columns":                         schemaColumns, "element_types": elementTypes,
+		"table_constraints":       tableConstraints,
+		"key_column_usage":        keyColumnUsage,
+		"constraint_column_usage": constraintColumnUsage,
+		"constraint_table_usage":  constraintTableUsage, "check_constraints": checkConstraints,
 		"domains": schemaDomains, "domain_constraints": domainConstraints, "domain_udt_usage": domainUDTUsage,
-		"character_sets": characterSets, "collations": schemaCollations, "collation_character_set_applicability": collationCharacterSets,
-		"enabled_roles": enabledRoles, "applicable_roles": applicableRoles, "administrable_role_authorizations": administrableRoles,
-		"table_privileges": tablePrivileges, "role_table_grants": tablePrivileges, "column_privileges": columnPrivileges, "role_column_grants": columnPrivileges,
-		"routines": routines, "parameters": parameters, "referential_constraints": referentialConstraints,
-		"sequences": schemaSequences,
+		"character_sets":                        characterSets,
+		"collations":                            schemaCollations,
+		"collation_character_set_applicability": collationCharacterSets,
+		"enabled_roles":                         enabledRoles,
+		"applicable_roles":                      applicableRoles,
+		"administrable_role_authorizations":     administrableRoles,
+		"table_privileges":                      tablePrivileges,
+		"role_table_grants":                     tablePrivileges,
+		"column_privileges":                     columnPrivileges,
+		"role_column_grants":                    columnPrivileges,
+		"routines":                              routines,
+		"parameters":                            parameters,
+		"referential_constraints":               referentialConstraints,
+		"sequences":                             schemaSequences,
 	}
 }
 
-// emptySchema are views of information_schema that have no rows, because there is nothing of the kind.
+// emptySchema are views of information_schema without rows, because Sherd has no such objects.
 var emptySchema = map[string]bool{
-	"_pg_foreign_data_wrappers": true, "_pg_foreign_servers": true, "_pg_foreign_table_columns": true, "_pg_foreign_tables": true,
-	"_pg_user_mappings": true, "foreign_data_wrapper_options": true, "foreign_data_wrappers": true, "foreign_server_options": true,
-	"foreign_servers": true, "foreign_table_options": true, "foreign_tables": true, "user_mapping_options": true, "user_mappings": true,
-	"column_options": true, "attributes": true, "user_defined_types": true, "check_constraint_routine_usage": true,
-	"triggers": true, "triggered_update_columns": true, "transforms": true,
-	"routine_column_usage": true, "routine_routine_usage": true, "routine_sequence_usage": true, "routine_table_usage": true,
-	"role_udt_grants": true,
+	"_pg_foreign_data_wrappers":      true,
+	"_pg_foreign_servers":            true,
+	"_pg_foreign_table_columns":      true,
+	"_pg_foreign_tables":             true,
+	"_pg_user_mappings":              true,
+	"foreign_data_wrapper_options":   true,
+	"foreign_data_wrappers":          true,
+	"foreign_server_options":         true,
+	"foreign_servers":                true,
+	"foreign_table_options":          true,
+	"foreign_tables":                 true,
+	"user_mapping_options":           true,
+	"user_mappings":                  true,
+	"column_options":                 true,
+	"attributes":                     true,
+	"user_defined_types":             true,
+	"check_constraint_routine_usage": true,
+	"triggers":                       true, "triggered_update_columns": true, "transforms": true,
+	"routine_column_usage":   true,
+	"routine_routine_usage":  true,
+	"routine_sequence_usage": true,
+	"routine_table_usage":    true,
+	"role_udt_grants":        true,
 }
 
 func yesNo(v bool) string {
@@ -48,8 +78,9 @@ func (r *record) database(columns ...string) *record {
 
 func catalogName(b *builder) error { return b.row().database("catalog_name").send() }
 
-// sees tells whether the session's role may see what belongs to owner: its own, and all for a superuser.
-func (b *builder) sees(owner uint32) bool {
+// canSee reports whether the session's role may see objects of owner: its own objects, and all if
+// it is a superuser.
+func (b *builder) canSee(owner uint32) bool {
 	e := b.env
 	switch {
 	case e.Role == nil:
@@ -60,25 +91,26 @@ func (b *builder) sees(owner uint32) bool {
 	return owner == catalog.DatabaseOwnerRole && e.Database.Owner == e.Role.OID
 }
 
-// reads tells whether the session's role may read a table, so that it may see keys of it.
-func (b *builder) reads(table uint32) bool {
+// canRead reports whether the session's role may read a table, and so may see its keys.
+func (b *builder) canRead(table uint32) bool {
 	t := b.env.View.Table(table)
-	return t != nil && b.sees(t.Owner)
+	return t != nil && b.canSee(t.Owner)
 }
 
 func schemata(b *builder) error {
 	return b.env.each("pg_namespace", func(r *reader) error {
-		if !b.sees(r.oid("nspowner")) {
+		if !b.canSee(r.oid("nspowner")) {
 			return nil
 		}
-		return b.row().database("catalog_name").set("schema_name", r.get("nspname")).text("schema_owner", b.env.roleName(r.oid("nspowner"))).send()
+		return b.row().database("catalog_name").set("schema_name", r.get("nspname")).
+			text("schema_owner", b.env.roleName(r.oid("nspowner"))).send()
 	})
 }
 
-// visibleClasses calls f for the tables and views that the role may do anything with.
+// visibleClasses calls f for the tables and views on which the role has any privilege.
 func (b *builder) visibleClasses(f func(c *class) error) error {
 	return b.env.classes(func(c *class) error {
-		if c.kind != 'r' && c.kind != 'v' || !b.sees(c.owner) && !isSystemSchema(c.schema) {
+		if c.kind != 'r' && c.kind != 'v' || !b.canSee(c.owner) && !isSystemSchema(c.schema) {
 			return nil
 		}
 		return f(c)
@@ -93,7 +125,8 @@ func schemaTables(b *builder) error {
 		if c.kind == 'v' {
 			kind = "VIEW"
 		}
-		return b.row().database("table_catalog").text("table_schema", c.schema).text("table_name", c.name).text("table_type", kind).
+		return b.row().database("table_catalog").text("table_schema", c.schema).text("table_name", c.name).
+			text("table_type", kind).
 			text("is_insertable_into", yesNo(c.kind == 'r')).text("is_typed", "NO").send()
 	})
 }
@@ -103,9 +136,11 @@ func schemaViews(b *builder) error {
 		if c.kind != 'v' {
 			return nil
 		}
-		r := b.row().database("table_catalog").text("table_schema", c.schema).text("table_name", c.name).text("check_option", "NONE")
+		r := b.row().database("table_catalog").text("table_schema", c.schema).text("table_name", c.name).
+			text("check_option", "NONE")
 		for _, column := range []string{
-			"is_updatable", "is_insertable_into", "is_trigger_updatable", "is_trigger_deletable", "is_trigger_insertable_into",
+			"is_updatable", "is_insertable_into", "is_trigger_updatable", "is_trigger_deletable",
+			"is_trigger_insertable_into",
 		} {
 			r.text(column, "NO")
 		}
@@ -142,7 +177,7 @@ func collationCharacterSets(b *builder) error {
 
 func enabledRoles(b *builder) error {
 	return b.roles(func(x *catalog.Role) error {
-		if !b.sees(x.OID) {
+		if !b.canSee(x.OID) {
 			return nil
 		}
 		return b.row().text("role_name", x.Name).send()
@@ -155,7 +190,7 @@ func administrableRoles(b *builder) error { return memberships(b, true) }
 
 func memberships(b *builder, admin bool) error {
 	grant := func(grantee, role uint32, grantable bool) error {
-		if admin && !grantable || !b.sees(grantee) {
+		if admin && !grantable || !b.canSee(grantee) {
 			return nil
 		}
 		return b.row().text("grantee", b.env.roleName(grantee)).text("role_name", b.env.roleName(role)).
@@ -171,7 +206,8 @@ func memberships(b *builder, admin bool) error {
 
 var tablePrivilegeNames = []string{"INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"}
 
-// tablePrivileges: there is no GRANT, so owners hold everything and nobody else anything but reading system relations.
+// tablePrivileges: there is no GRANT, so owners have all privileges, and others may only read
+// system relations.
 func tablePrivileges(b *builder) error {
 	return b.visibleClasses(func(c *class) error {
 		if isSystemSchema(c.schema) {
@@ -181,7 +217,8 @@ func tablePrivileges(b *builder) error {
 			return b.privilege(c, "PUBLIC", "SELECT").text("with_hierarchy", "YES").send()
 		}
 		for _, p := range tablePrivilegeNames {
-			if err := b.privilege(c, b.env.roleName(c.owner), p).text("with_hierarchy", yesNo(p == "SELECT")).send(); err != nil {
+			if err := b.privilege(c, b.env.roleName(c.owner), p).text("with_hierarchy", yesNo(p == "SELECT")).
+				send(); err != nil {
 				return err
 			}
 		}
@@ -189,12 +226,13 @@ func tablePrivileges(b *builder) error {
 	})
 }
 
-// secret tells whether a system relation is for superusers alone.
+// secret reports whether only superusers may read a system relation.
 func secret(name string) bool { return name == "pg_authid" || name == "pg_shadow" }
 
 func (b *builder) privilege(c *class, grantee, privilege string) *record {
 	return b.row().text("grantor", b.env.roleName(c.owner)).text("grantee", grantee).database("table_catalog").
-		text("table_schema", c.schema).text("table_name", c.name).text("privilege_type", privilege).text("is_grantable", yesNo(grantee != "PUBLIC"))
+		text("table_schema", c.schema).text("table_name", c.name).text("privilege_type", privilege).
+		text("is_grantable", yesNo(grantee != "PUBLIC"))
 }
 
 func columnPrivileges(b *builder) error {

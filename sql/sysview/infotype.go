@@ -7,34 +7,34 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// OIDs of types that information_schema describes in a way of their own.
+// OIDs of types that information_schema describes in a special way.
 const (
 	maxTextOctets = 1 << 30
 	utf8MaxBytes  = 4
 )
 
-// dataType sets what information_schema tells of a type: data_type, lengths, precisions and udt_*. Views without a column of them leave it
-// out.
+// dataType sets the columns about a type: data_type, lengths, precisions and udt_*. Columns that
+// the view lacks are left out.
 func (r *record) dataType(typ types.OID, typmod int32) *record {
 	base, mod := typ, typmod
 	t := pgcatalog.TypeByOID(typ)
 	if t != nil && t.Kind == 'd' {
 		base, mod = t.BaseType, -1
-		r.have("domain_schema", t.Namespace).have("domain_name", t.Name)
+		r.setIfPresent("domain_schema", t.Namespace).setIfPresent("domain_name", t.Name)
 		if _, ok := r.b.at["domain_catalog"]; ok {
 			r.database("domain_catalog")
 		}
 	}
-	r.have("data_type", r.b.env.dataTypeName(base))
+	r.setIfPresent("data_type", r.b.env.dataTypeName(base))
 	schema, name, _ := r.b.env.TypeName(base)
-	r.have("udt_schema", schema).have("udt_name", name)
+	r.setIfPresent("udt_schema", schema).setIfPresent("udt_name", name)
 	r.charLengths(base, mod)
 	r.numericParts(base, mod)
 	return r.timeParts(base, mod)
 }
 
-// have sets a text if the view has the column.
-func (r *record) have(column, s string) *record {
+// setIfPresent sets a text column if the view has it.
+func (r *record) setIfPresent(column, s string) *record {
 	if _, ok := r.b.at[column]; !ok {
 		return r
 	}
@@ -127,7 +127,7 @@ func (r *record) timeParts(typ types.OID, mod int32) *record {
 	return r
 }
 
-// collation sets the collation of a column that has one of its own.
+// collation sets the collation of a column with an explicit one.
 func (r *record) collation(oid uint32) *record {
 	const defaultCollation = 100
 	_, name, ok := r.b.env.Name(collationKind, oid)

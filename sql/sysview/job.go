@@ -14,8 +14,10 @@ func jobs(b *builder) error {
 		if j.Database != 0 && j.Database != b.env.Database.OID {
 			continue
 		}
-		r := b.row().int("id", int64(j.ID)).text("kind", j.Kind).optional("object", b.env.jobObject(j)).optional("progress", b.env.jobProgress(j)).
-			text("state", string(j.State)).time("started", time.UnixMicro(j.StartedMicros)).time("updated", time.UnixMicro(j.UpdatedMicros))
+		r := b.row().int("id", int64(j.ID)).text("kind", j.Kind).optional("object", b.env.jobObject(j)).
+			optional("progress", b.env.jobProgress(j)).
+			text("state", string(j.State)).time("started", time.UnixMicro(j.StartedMicros)).
+			time("updated", time.UnixMicro(j.UpdatedMicros))
 		if err := r.optional("error", j.Error).send(); err != nil {
 			return err
 		}
@@ -23,9 +25,9 @@ func jobs(b *builder) error {
 	return nil
 }
 
-// jobObject names what a job is about, "" where that has no name any more.
+// jobObject returns the name of the object of a job, "" if the object does not exist any more.
 func (e *Env) jobObject(j *catalog.Job) string {
-	if text, _ := e.moving(j); text != "" {
+	if text, _ := e.bucketProgress(j); text != "" {
 		return text
 	}
 	t := e.View.Table(j.Table)
@@ -47,8 +49,8 @@ func (e *Env) qualified(schema catalog.OID, name string) string {
 	return builtin.QuoteIdent(name)
 }
 
-// moving tells of a job that is about buckets what it is about, and how far it is.
-func (e *Env) moving(j *catalog.Job) (object, progress string) {
+// bucketProgress returns the object and progress of a job about buckets.
+func (e *Env) bucketProgress(j *catalog.Job) (object, progress string) {
 	d := e.Database
 	left := func(m *catalog.Move) (n int) {
 		for _, r := range d.Remaining(m) {
@@ -58,7 +60,8 @@ func (e *Env) moving(j *catalog.Job) (object, progress string) {
 	}
 	waits := ""
 	if m, err := j.Move(); err == nil {
-		object, progress, waits = "buckets "+m.Interval.String(), fmt.Sprintf("%d of %d buckets left", left(m), m.Count()), m.Waits
+		object, progress, waits = "buckets "+m.Interval.String(),
+			fmt.Sprintf("%d of %d buckets left", left(m), m.Count()), m.Waits
 		if m.Resegment != nil || len(m.Segments) > 0 {
 			object = m.Name(e.keysOf)
 		}
@@ -67,7 +70,8 @@ func (e *Env) moving(j *catalog.Job) (object, progress string) {
 		}
 	}
 	if r, err := j.Removal(); err == nil {
-		object, progress, waits = "fragment "+d.NameOf(r.Fragment), fmt.Sprintf("%d buckets left", d.Map.Owned(r.Fragment).Len()), r.Waits
+		object, progress, waits = "fragment "+d.NameOf(r.Fragment),
+			fmt.Sprintf("%d buckets left", d.Map.Owned(r.Fragment).Len()), r.Waits
 	}
 	if waits != "" {
 		progress += ", waits for " + waits
@@ -76,7 +80,7 @@ func (e *Env) moving(j *catalog.Job) (object, progress string) {
 }
 
 func (e *Env) jobProgress(j *catalog.Job) string {
-	if _, text := e.moving(j); text != "" {
+	if _, text := e.bucketProgress(j); text != "" {
 		return text
 	}
 	if text := idJob(j); text != "" {

@@ -8,24 +8,24 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Lock is a lock of any kind that is held or waited for.
+// Lock is a lock of any kind, granted or awaited.
 type Lock struct {
 	Type     string // as pg_locks.locktype, or "row"
 	Database catalog.OID
-	Relation catalog.OID // of a table, or of the table of a row
+	Relation catalog.OID // the table, or the table of the row
 	Class    uint32      // advisory and object: the key
 	Object   uint32
 	Sub      uint8
-	XID      uint32 // transactionid: which one
+	XID      uint32 // transactionid: the transaction
 	Key      string // row: its primary key
 	Fragment uint32 // row
-	Txn      string // whose it is, "" for a lock of the session
+	Txn      string // the owner, "" for a session's lock
 	TxnXID   uint32
 	PID      uint32 // 0 for a prepared transaction
 	Mode     string
 	Granted  bool
-	Since    time.Time // of a wait
-	Blockers []uint32  // the backends that a wait is for; 0 is a prepared transaction
+	Since    time.Time // start of a wait
+	Blockers []uint32  // the backends that block a wait; 0 is a prepared transaction
 }
 
 // Transaction is an open transaction.
@@ -33,26 +33,26 @@ type Transaction struct {
 	Database      catalog.OID
 	Txn           string
 	XID           uint32
-	PID           uint32 // 0: it has no session
+	PID           uint32 // 0 if it has no session
 	State         string
 	Isolation     string
 	Began         time.Time
-	Fragments     []uint32 // that hold something of it
-	Writes, Bytes int64    // staged
-	Locks         int64    // of rows
+	Fragments     []uint32 // with locks or writes of it
+	Writes, Bytes int64    // buffered
+	Locks         int64    // on rows
 	Prepared      bool
-	CommitAt      string // of a prepared one
+	CommitAt      string // of a prepared transaction
 	Anchor        uint32
 	GID           string // PREPARE TRANSACTION
 }
 
-// Counters counts what has happened in a database, at one node or all.
+// Counters counts events in a database, on one node or all.
 type Counters struct {
 	Database                      catalog.OID
 	Commits, Rollbacks, Deadlocks int64
 }
 
-// virtual is what PostgreSQL calls a virtual transaction id: a backend, and a number in it.
+// virtual returns PostgreSQL's virtual transaction id: a backend, and a number within it.
 func (l *Lock) virtual() string {
 	n := types.Output(types.Int8, types.NewInt(int64(l.TxnXID)), nil)
 	if l.PID == 0 {
@@ -61,8 +61,9 @@ func (l *Lock) virtual() string {
 	return types.Output(types.Int8, types.NewInt(int64(l.PID)), nil) + "/" + n
 }
 
-// pgLocks shows locks as PostgreSQL does: row locks that are held are not there, a wait for one is a wait for the transaction that holds it.
-// Rows have no page and number here, sherd.locks shows their keys.
+// pgLocks shows locks as PostgreSQL does: granted row locks are not listed, and a wait for one is a
+// wait for the transaction that holds it. Rows have no page and tuple number here; sherd.locks
+// shows their keys.
 func pgLocks(b *builder) error {
 	list, err := b.env.Locks()
 	if err != nil {
@@ -73,7 +74,8 @@ func pgLocks(b *builder) error {
 		if l.Type == "row" {
 			continue
 		}
-		r := b.row().text("locktype", l.Type).text("virtualtransaction", l.virtual()).text("mode", l.Mode).bool("granted", l.Granted).
+		r := b.row().text("locktype", l.Type).text("virtualtransaction", l.virtual()).text("mode", l.Mode).
+			bool("granted", l.Granted).
 			bool("fastpath", false).time("waitstart", l.Since)
 		switch l.Type {
 		case "relation", "tuple":
@@ -95,7 +97,7 @@ func pgLocks(b *builder) error {
 	return nil
 }
 
-// locks shows the locks of this database, rows by their keys to those who may read them.
+// locks shows the locks of this database. Row keys are visible to sessions that may read the rows.
 func locks(b *builder) error {
 	list, err := b.env.Locks()
 	if err != nil {
@@ -103,12 +105,13 @@ func locks(b *builder) error {
 	}
 	for i := range list {
 		l := &list[i]
-		if l.Database != b.env.Database.OID || l.Type == "transactionid" || l.Type == "virtualxid" || l.Type == "tuple" {
+		if l.Database != b.env.Database.OID || l.Type == "transactionid" || l.Type == "virtualxid" ||
+			l.Type == "tuple" {
 			continue
 		}
 		r := b.row().text("locktype", l.Type).text("mode", l.Mode).bool("granted", l.Granted).optional("txn", l.Txn).
 			time("waiting_since", l.Since).optional("fragment", b.env.fragmentName(l.Fragment))
-		if l.Relation == 0 || b.reads(l.Relation) { // those of advisory locks are no data
+		if l.Relation == 0 || b.canRead(l.Relation) { // keys of advisory locks are not data
 			r.optional("key", l.Key)
 		}
 		if l.Relation != 0 {
@@ -147,8 +150,10 @@ func transactions(b *builder) error {
 			names = append(names, b.env.fragmentName(f))
 		}
 		slices.Sort(names)
-		r := b.row().text("txn", t.Txn).set("xid", types.NewOid(t.XID)).text("state", t.State).optional("isolation", t.Isolation).
-			time("began", t.Began).texts("fragments", names).int("staged_rows", t.Writes).int("staged_bytes", t.Bytes).int("locks", t.Locks).
+		r := b.row().text("txn", t.Txn).set("xid", types.NewOid(t.XID)).text("state", t.State).
+			optional("isolation", t.Isolation).
+			time("began", t.Began).texts("fragments", names).int("staged_rows", t.Writes).int("staged_bytes", t.Bytes).
+			int("locks", t.Locks).
 			bool("prepared", t.Prepared).optional("commit_at", t.CommitAt).optional("gid", t.GID)
 		if t.PID != 0 {
 			r.int("pid", int64(t.PID))

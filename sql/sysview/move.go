@@ -30,15 +30,19 @@ func moves(b *builder) error {
 				source = d.NameOf(r.Fragment)
 			}
 		}
-		r := b.row().int("id", int64(m.Job.ID)).text("what", m.Name(b.env.keysOf)).int("first_bucket", int64(m.Lo)).int("end_bucket", int64(m.Hi)).
-			text("target", d.NameOf(m.Target)).text("state", string(m.Job.State)).int("buckets_left", int64(left)).int("bytes_left", bytes).
-			int("documents", m.Documents).int("bytes", m.Bytes).int("bytes_per_second", m.Rate).set("blocked_ms", milliseconds(m.Blocked)).
+		r := b.row().int("id", int64(m.Job.ID)).text("what", m.Name(b.env.keysOf)).int("first_bucket", int64(m.Lo)).
+			int("end_bucket", int64(m.Hi)).
+			text("target", d.NameOf(m.Target)).text("state", string(m.Job.State)).int("buckets_left", int64(left)).
+			int("bytes_left", bytes).
+			int("documents", m.Documents).int("bytes", m.Bytes).int("bytes_per_second", m.Rate).
+			set("blocked_ms", milliseconds(m.Blocked)).
 			set("worst_blocked_ms", milliseconds(m.Worst)).int("retries", m.Retries).optional("waits_for", m.Waits).
 			time("started", time.UnixMicro(m.Job.StartedMicros)).time("updated", time.UnixMicro(m.Job.UpdatedMicros)).
 			text("who", m.Who).optional("why", m.Why).optional("error", m.Job.Error).plan(m.Plan)
 		if s := m.Step; s.Open() {
 			source = d.NameOf(s.Source)
-			r.text("phase", s.Phase.String()).int("step", int64(s.Number)).int("step_first", int64(s.Lo)).int("step_end", int64(s.Hi))
+			r.text("phase", s.Phase.String()).int("step", int64(s.Number)).int("step_first", int64(s.Lo)).
+				int("step_end", int64(s.Hi))
 		}
 		if err := r.optional("source", source).send(); err != nil {
 			return err
@@ -47,7 +51,8 @@ func moves(b *builder) error {
 	return nil
 }
 
-// sizeOf estimates the bytes in a range, as if documents were spread evenly over each group of buckets that is counted together.
+// sizeOf estimates the bytes in a range, assuming that documents are spread evenly over each group
+// of buckets that is counted together.
 func sizeOf(stats []Stat, r shardmap.Range) (bytes int64) {
 	for _, s := range stats {
 		in := r.Intersect(shardmap.Interval{Lo: s.From, Hi: s.To})
@@ -60,7 +65,7 @@ func sizeOf(stats []Stat, r shardmap.Range) (bytes int64) {
 
 func milliseconds(micros int64) types.Datum { return types.NewFloat8(float64(micros) / 1000) }
 
-// plan sets the number of the plan that something is part of, if there is one.
+// plan sets the number of the plan, if there is one.
 func (r *record) plan(number uint64) *record {
 	if number == 0 {
 		return r
@@ -76,10 +81,14 @@ func moveHistory(b *builder) error {
 		if m == nil || r.Database != d.OID {
 			continue
 		}
-		err := b.row().int("id", int64(m.Job)).text("what", m.Name(b.env.keysOf)).int("first_bucket", int64(m.Lo)).int("end_bucket", int64(m.Hi)).
-			optional("target", d.NameOf(m.Target)).text("outcome", m.Outcome).time("started", time.UnixMicro(m.StartedMicros)).time("ended", r.At()).int("steps", m.Steps).
-			int("documents", m.Documents).int("bytes", m.Bytes).set("blocked_ms", milliseconds(m.Blocked)).set("worst_blocked_ms", milliseconds(m.Worst)).
-			int("retries", m.Retries).text("who", m.Who).optional("why", m.Why).plan(m.Plan).optional("error", m.Error).send()
+		err := b.row().int("id", int64(m.Job)).text("what", m.Name(b.env.keysOf)).int("first_bucket", int64(m.Lo)).
+			int("end_bucket", int64(m.Hi)).
+			optional("target", d.NameOf(m.Target)).text("outcome", m.Outcome).
+			time("started", time.UnixMicro(m.StartedMicros)).time("ended", r.At()).int("steps", m.Steps).
+			int("documents", m.Documents).int("bytes", m.Bytes).set("blocked_ms", milliseconds(m.Blocked)).
+			set("worst_blocked_ms", milliseconds(m.Worst)).
+			int("retries", m.Retries).text("who", m.Who).optional("why", m.Why).plan(m.Plan).optional("error", m.Error).
+			send()
 		if err != nil {
 			return err
 		}
@@ -87,13 +96,15 @@ func moveHistory(b *builder) error {
 	return nil
 }
 
-// changelog is sherd.changelog. What concerns other databases, which names their tables and the keys of segments, is for superusers.
+// changelog is sherd.changelog. Only superusers see records of other databases, which contain table
+// names and segment keys.
 func changelog(b *builder) error {
 	for r := range b.env.View.Records() {
 		if r.Database != 0 && r.Database != b.env.Database.OID && b.secret() {
 			continue
 		}
-		row := b.row().time("at", r.At()).text("kind", r.Kind).optional("database", b.env.databaseName(r.Database)).text("subject", b.env.subjectOf(r)).
+		row := b.row().time("at", r.At()).text("kind", r.Kind).optional("database", b.env.databaseName(r.Database)).
+			text("subject", b.env.subjectOf(r)).
 			text("change", changeText(r)).text("who", r.Who).optional("why", r.Why).plan(r.Plan)
 		if err := row.send(); err != nil {
 			return err
@@ -102,7 +113,7 @@ func changelog(b *builder) error {
 	return nil
 }
 
-// changeText is what a record says; of a move, what became of it.
+// changeText returns the change of a record; for a move, its result.
 func changeText(r *catalog.Record) string {
 	if r.Move != nil {
 		return "move " + r.Move.Outcome
@@ -110,7 +121,7 @@ func changeText(r *catalog.Record) string {
 	return r.Change
 }
 
-// subjectOf names what a record is about; of a move, in the words of sherd.move_history.
+// subjectOf returns the subject of a record; for a move, as in sherd.move_history.
 func (e *Env) subjectOf(r *catalog.Record) string {
 	if r.Move != nil && len(r.Move.Segments) > 0 {
 		return r.Move.Name(e.keysOf)
@@ -118,7 +129,8 @@ func (e *Env) subjectOf(r *catalog.Record) string {
 	return r.Subject
 }
 
-// keysOf names a segment that was moved as sherd.segments does, with its keys in words while the table has rows with such keys.
+// keysOf returns the name of a moved segment as in sherd.segments, with readable keys while the
+// table has rows with such keys.
 func (e *Env) keysOf(s *catalog.MovedSegment) string {
 	t := e.View.Table(s.Table)
 	if t == nil || t.StorageID != s.Storage {
@@ -138,7 +150,8 @@ func (e *Env) databaseName(oid catalog.OID) string {
 func pins(b *builder) error {
 	d := b.env.Database
 	for _, p := range d.Pins {
-		err := b.row().int("first_bucket", int64(p.Lo)).int("end_bucket", int64(p.Hi)).text("fragment", d.NameOf(p.Fragment)).
+		err := b.row().int("first_bucket", int64(p.Lo)).int("end_bucket", int64(p.Hi)).
+			text("fragment", d.NameOf(p.Fragment)).
 			texts("anchors", p.Anchors).send()
 		if err != nil {
 			return err

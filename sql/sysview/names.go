@@ -9,21 +9,23 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
-// Names resolves names and OIDs of catalog objects as a session sees them.
+// Names resolves names and OIDs of catalog objects from a session's point of view.
 type Names struct {
 	View     *catalog.View
 	Database *catalog.Database
 	Path     []string // search_path as written, "$user" replaced
-	// Portable leaves out what PostgreSQL does not have: policies, and Sherd's storage parameters (sherd.portable_dump).
+	// Portable leaves out objects that PostgreSQL does not have: policies, and Sherd's storage
+	// parameters (sherd.portable_dump).
 	Portable bool
-	// Spell prints an expression that the catalog keeps over a table's columns (0: over none) as pg_get_expr does; nil prints it as it is
-	// kept.
+	// Spell returns a stored expression over a table's columns (table 0: over none) as pg_get_expr
+	// does. If it is nil, the stored text is printed.
 	Spell func(table uint32, text string, pretty bool) string
 }
 
 const pgCatalog = "pg_catalog"
 
-// searchPath is the effective path: what exists, pg_catalog first unless it is listed.
+// searchPath returns the effective path: existing schemas, with pg_catalog first unless it is
+// listed.
 func (n *Names) searchPath() []string {
 	out := make([]string, 0, len(n.Path)+1)
 	listed := false
@@ -36,7 +38,7 @@ func (n *Names) searchPath() []string {
 	return append(out, n.Schemas()...)
 }
 
-// Schemas is the search path without what does not exist.
+// Schemas returns the search path without schemas that do not exist.
 func (n *Names) Schemas() []string {
 	var out []string
 	for _, s := range n.Path {
@@ -58,7 +60,7 @@ func (n *Names) SchemaOID(name string) (uint32, bool) {
 	return pgcatalog.NamespaceOID(name)
 }
 
-// SchemaName gives the name of a schema of the database.
+// SchemaName returns the name of a schema of the database.
 func (n *Names) SchemaName(oid uint32) (string, bool) {
 	if s := n.View.Schema(oid); s != nil && s.Database == n.Database.OID {
 		return s.Name, true
@@ -76,7 +78,7 @@ var systemClasses = sync.OnceValue(func() map[[2]string]*pgcatalog.Relation {
 	return m
 })
 
-// relationIn finds a relation of any kind in a schema; 0 is none.
+// relationIn finds a relation of any kind in a schema; 0 if there is none.
 func (n *Names) relationIn(schema, name string) uint32 {
 	if r := systemClasses()[[2]string{schema, name}]; r != nil {
 		return r.OID
@@ -95,7 +97,7 @@ func (n *Names) relationIn(schema, name string) uint32 {
 	return 0
 }
 
-// table gives a table of the database.
+// table returns a table of the database.
 func (n *Names) table(oid uint32) *catalog.Table {
 	if t := n.View.Table(oid); t != nil && t.Database == n.Database.OID {
 		return t
@@ -110,7 +112,7 @@ func (n *Names) index(oid uint32) (*catalog.Table, *catalog.Index) {
 	return nil, nil
 }
 
-// RelationName gives schema and name of a table, view or index.
+// RelationName returns schema and name of a table, view or index.
 func (n *Names) RelationName(oid uint32) (schema, name string, ok bool) {
 	if r := pgcatalog.RelationByOID(oid); r != nil {
 		return r.Schema, r.Name, true
@@ -128,12 +130,12 @@ func (n *Names) RelationName(oid uint32) (schema, name string, ok bool) {
 	return schema, name, true
 }
 
-// FindRelation resolves a possibly qualified name; 0 is none.
+// FindRelation resolves a possibly qualified name; 0 if there is none.
 func (n *Names) FindRelation(parts []string) uint32 {
 	return n.first(parts, n.relationIn)
 }
 
-// first resolves a name by the search path.
+// first resolves a name along the search path.
 func (n *Names) first(parts []string, in func(schema, name string) uint32) uint32 {
 	name := parts[len(parts)-1]
 	if len(parts) > 1 {
@@ -147,7 +149,8 @@ func (n *Names) first(parts []string, in func(schema, name string) uint32) uint3
 	return 0
 }
 
-// SplitName splits a possibly qualified name into its parts, as textToQualifiedNameList does. Errors are 42602.
+// SplitName splits a possibly qualified name into its parts, as textToQualifiedNameList does. It
+// returns 42602 for an invalid name.
 func SplitName(text string) ([]string, error) {
 	var parts []string
 	for s := text; ; {
@@ -204,7 +207,7 @@ func lowerASCII(s string) string {
 	}, s)
 }
 
-// QualifiedName resolves the parts of a name: the database may stand in front.
+// QualifiedName splits a name, in which the database may come first.
 func (n *Names) QualifiedName(text string) ([]string, error) {
 	parts, err := SplitName(text)
 	if err != nil {
@@ -212,12 +215,14 @@ func (n *Names) QualifiedName(text string) ([]string, error) {
 	}
 	if len(parts) == 3 {
 		if parts[0] != n.Database.Name {
-			return nil, pgerr.New(pgerr.FeatureNotSupported, "cross-database references are not implemented: %s", strings.Join(parts, "."))
+			return nil, pgerr.New(pgerr.FeatureNotSupported, "cross-database references are not implemented: %s",
+				strings.Join(parts, "."))
 		}
 		parts = parts[1:]
 	}
 	if len(parts) > 2 {
-		return nil, pgerr.New(pgerr.SyntaxError, "improper relation name (too many dotted names): %s", strings.Join(parts, "."))
+		return nil, pgerr.New(pgerr.SyntaxError, "improper relation name (too many dotted names): %s",
+			strings.Join(parts, "."))
 	}
 	return parts, nil
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Replica is a replica of a fragment, as the node that leads the fragment sees it.
+// Replica is a replica of a fragment, as the fragment's leader sees it.
 type Replica struct {
 	Fragment uint32
 	Node     uint32
 	Leads    bool
 	Voter    bool
-	Lag      uint64    // entries of the log that it has not said to have
-	Contact  time.Time // of its last answer; zero: none to this leader
+	Lag      uint64    // log entries that it has not acknowledged
+	Contact  time.Time // of its last response; zero if this leader has none
 	Term     uint64
 }
 
-// Health is what a node knows of another.
+// Health is a node's knowledge about another node.
 type Health struct {
 	Node     uint32
 	Alive    bool
@@ -30,7 +30,7 @@ type Health struct {
 
 // nodes is sherd.nodes.
 func nodes(b *builder) error {
-	replicas, leads := map[uint32]int64{}, map[uint32]int64{} // of all databases, by node
+	replicas, leads := map[uint32]int64{}, map[uint32]int64{} // by node, over all databases
 	for d := range b.env.View.Databases() {
 		for i := range d.Fragments {
 			for _, n := range d.Fragments[i].Nodes {
@@ -51,15 +51,18 @@ func nodes(b *builder) error {
 	for n := range b.env.View.Nodes() {
 		r := b.row().int("id", int64(n.ID)).text("name", n.Name).text("block", n.Block).optional("sql_addr", n.SQLAddr).
 			optional("node_addr", n.NodeAddr).optional("http_addr", n.HTTPAddr).json("labels", labelsJSON(n.Labels)).
-			text("role", nodeRole(n)).text("state", nodeState(n)).optional("release", n.Release).int("replicas", replicas[n.ID]).
-			int("leads", leads[n.ID]).text("catalog", catalogRole(n.ID, leader, voters)).set("weight", types.NewFloat8(weightOf(n)))
+			text("role", nodeRole(n)).text("state", nodeState(n)).optional("release", n.Release).
+			int("replicas", replicas[n.ID]).
+			int("leads", leads[n.ID]).text("catalog", catalogRole(n.ID, leader, voters)).
+			set("weight", types.NewFloat8(weightOf(n)))
 		if n.MaxBytes > 0 {
 			r.int("max_bytes", int64(n.MaxBytes))
 		}
 		h, other := health[n.ID]
 		switch {
 		case other:
-			r.bool("alive", h.Alive).time("last_seen", h.LastSeen).set("rtt", interval(h.RTT)).set("clock_ahead", interval(h.Ahead))
+			r.bool("alive", h.Alive).time("last_seen", h.LastSeen).set("rtt", interval(h.RTT)).
+				set("clock_ahead", interval(h.Ahead))
 		default:
 			r.bool("alive", n.Name == b.env.NodeName)
 		}
@@ -72,7 +75,7 @@ func nodes(b *builder) error {
 
 func interval(d time.Duration) types.Datum { return types.NewInterval(0, 0, d.Microseconds()) }
 
-// catalogRole is what a node is to the catalog: every node has it, and some vote.
+// catalogRole returns a node's role in the catalog's Raft group, which all nodes are members of.
 func catalogRole(node, leader uint32, voters []uint32) string {
 	switch {
 	case node == leader:
@@ -83,7 +86,7 @@ func catalogRole(node, leader uint32, voters []uint32) string {
 	return "learner"
 }
 
-// weightOf gives the weight that the balancer goes by: 1 where nobody has given one.
+// weightOf returns the weight for the balancer, which is 1 by default.
 func weightOf(n *catalog.Node) float64 {
 	if n.Weight > 0 {
 		return n.Weight
@@ -109,11 +112,12 @@ func nodeState(n *catalog.Node) string {
 }
 
 const (
-	silence = 5 * time.Second // after which a replica counts as one that does not answer
-	behind  = 1000            // entries: some are always under way
+	silence = 5 * time.Second // after which a replica counts as not responding
+	behind  = 1000            // entries: some are always in flight
 )
 
-// replicaRows is sherd.replicas: those that the leaders have, and of fragments without one those that the catalog has.
+// replicaRows is sherd.replicas: the replicas that leaders report, and for fragments without a
+// leader those in the catalog.
 func replicaRows(b *builder) error {
 	led := map[uint32]bool{}
 	d := b.env.Database
@@ -137,7 +141,8 @@ func replicaRows(b *builder) error {
 		case x.Lag > behind:
 			state = "behind"
 		}
-		r := b.replica(f, x.Node).text("role", role).text("state", state).int("lag", int64(x.Lag)).int("term", int64(x.Term))
+		r := b.replica(f, x.Node).text("role", role).text("state", state).int("lag", int64(x.Lag)).
+			int("term", int64(x.Term))
 		if !x.Leads {
 			r.time("last_contact", x.Contact)
 		}
@@ -167,7 +172,7 @@ func (b *builder) replica(f *catalog.Fragment, node uint32) *record {
 	return r
 }
 
-// fragmentHealth tells who leads a fragment, and how it is.
+// fragmentHealth returns the leader of a fragment and the fragment's state.
 func (e *Env) fragmentHealth(f *catalog.Fragment, replicas []Replica) (leader, state string) {
 	answering := 0
 	for _, r := range replicas {
@@ -187,4 +192,39 @@ func (e *Env) fragmentHealth(f *catalog.Fragment, replicas []Replica) (leader, s
 		return "", "no leader"
 	}
 	return leader, replicaState(answering, e.Database.Factor(f))
+}
+
+// Authority is one of the cluster's certificate authorities.
+type Authority struct {
+	Name       string // its fingerprint
+	Phase      string // announced, signing, retiring
+	Since      time.Time
+	Expires    time.Time
+	WaitsFor   []string  // nodes that its replacement waits for
+	WaitsUntil time.Time // the end of join tokens that its replacement waits for; zero if none
+	// Certificate is its certificate, PEM.
+	Certificate string
+}
+
+// authorities is sherd.authorities.
+func authorities(b *builder) error {
+	if b.env.Authorities == nil {
+		return nil
+	}
+	list, err := b.env.Authorities()
+	if err != nil {
+		return err
+	}
+	for _, a := range list {
+		r := b.row().text("authority", a.Name).text("phase", a.Phase).time("since", a.Since).time("expires", a.Expires).
+			texts("waits_for", a.WaitsFor).
+			text("certificate", a.Certificate)
+		if !a.WaitsUntil.IsZero() {
+			r.time("waits_until", a.WaitsUntil)
+		}
+		if err := r.send(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

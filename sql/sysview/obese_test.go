@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// TestObeseRemedies: the remedy of a bucket that is too large fits the table, names what the table and the bucket are called, and is null if no statement helps.
+// TestObeseRemedies checks that the remedy for a bucket that is too large fits the table, names the
+// table and the bucket, and is null if no statement helps.
 func TestObeseRemedies(t *testing.T) {
 	e := testEnv(t)
 	policy := func(o shardmap.Options) *shardmap.Policy {
@@ -20,7 +21,8 @@ func TestObeseRemedies(t *testing.T) {
 		return p
 	}
 	table := func(types ...types.OID) *catalog.Table {
-		out := &catalog.Table{Schema: catalog.PostgresPublic, Name: "it's", Constraints: []catalog.Constraint{{Kind: catalog.PrimaryKey}}}
+		out := &catalog.Table{Schema: catalog.PostgresPublic, Name: "it's",
+			Constraints: []catalog.Constraint{{Kind: catalog.PrimaryKey}}}
 		for i, typ := range types {
 			at := int16(i + 1)
 			out.Columns = append(out.Columns, catalog.Column{AttNum: at, Name: "Key", Type: typ})
@@ -28,16 +30,19 @@ func TestObeseRemedies(t *testing.T) {
 		}
 		return out
 	}
-	collection, placed, loose, flat, several, ranged := table(types.Text), table(types.Text), table(types.Text), table(types.Text), table(types.Int4, types.Text), table(types.Text)
+	collection, placed, loose, flat, several, ranged := table(types.Text), table(types.Text), table(types.Text),
+		table(types.Text), table(types.Int4, types.Text), table(types.Text)
 	collection.Anchors, placed.Anchors, loose.Anchors = true, true, true
-	placed.Policy, several.Policy = policy(shardmap.Options{By: "Customer", Range: "1000"}), policy(shardmap.Options{By: "Customer"})
+	placed.Policy, several.Policy = policy(shardmap.Options{By: "Customer", Range: "1000"}),
+		policy(shardmap.Options{By: "Customer"})
 	old := placed.Clone()
 	old.Name = "before's"
 	e.Hot.Spreads = func(t *catalog.Table, bucket uint32) (bool, error) { return t == old && bucket == 300, nil }
 	loose.Policy = policy(shardmap.Options{By: "Customer", Mutable: "true"})
 	ranged.Segments = shardmap.Segments{{Bucket: shardmap.BucketCount}}
 	const (
-		exact = `SELECT sherd.slice("Key"), count(*) FROM public."it's" WHERE sherd.slice("Key") >= 256 AND sherd.slice("Key") < 512 GROUP BY 1 ORDER BY 2 DESC LIMIT 5`
+		exact = `SELECT sherd.slice("Key"), count(*) FROM public."it's" WHERE sherd.slice("Key") >= 256 AND ` +
+			`sherd.slice("Key") < 512 GROUP BY 1 ORDER BY 2 DESC LIMIT 5`
 		alone = `SELECT sherd.isolate_anchor('it''s/$@300')`
 	)
 	group := Stat{From: 256, To: 512, Documents: 1e6, Bytes: 1 << 30}
@@ -56,22 +61,29 @@ func TestObeseRemedies(t *testing.T) {
 	}{
 		{"group", collection, group, 0.5, 0, exact, "the statement shows the fullest"},
 		{"spread", placed, group, 0.01, 0, "", "the data is spread"},
-		{"group, no anchors", flat, group, 0.5, 0, strings.ReplaceAll(exact, `sherd.slice("Key")`, `sherd.bucket('public."it''s"', "Key")`), "fullest"},
+		{"group, no anchors", flat, group, 0.5, 0,
+			strings.ReplaceAll(exact, `sherd.slice("Key")`, `sherd.bucket('public."it''s"', "Key")`), "fullest"},
 		{"group, several columns", several, group, 0.5, 0, "", "not counted one by one yet"},
 		{"collection", collection, bucket, 0.5, 0, alone, "a new fragment"},
-		{"range too small", placed, bucket, 0.5, 1 << 40, `ALTER TABLE public."it's" SET (shard_range = 100000)`, "documents that are there already stay"},
+		{"range too small", placed, bucket, 0.5, 1 << 40, `ALTER TABLE public."it's" SET (shard_range = 100000)`,
+			"documents that are there already stay"},
 		{"range wide enough", placed, bucket, 0.5, 1 << 30, alone, "a new fragment"},
-		{"documents from before the range", old, bucket, 0.5, 1 << 30, `SELECT sherd.replace_placement('public."before''s"', spread => true)`, "over the 1000 buckets of their block"},
-		{"its range is too small", old, bucket, 0.5, 1 << 40, `ALTER TABLE public."before's" SET (shard_range = 100000)`, "documents that are there already stay"},
+		{"documents from before the range", old, bucket, 0.5, 1 << 30,
+			`SELECT sherd.replace_placement('public."before''s"', spread => true)`,
+			"over the 1000 buckets of their block"},
+		{"its range is too small", old, bucket, 0.5, 1 << 40,
+			`ALTER TABLE public."before's" SET (shard_range = 100000)`, "documents that are there already stay"},
 		{"no range suffices", placed, bucket, 0.5, 1 << 50, alone, "a new fragment"},
 		{"mutable", loose, bucket, 0.5, 1 << 30, alone, "a new fragment"},
-		{"columns", several, bucket, 0.5, 1 << 30, `ALTER TABLE public."it's" SET (shard_range = 100)`, "the table is locked"},
+		{"columns", several, bucket, 0.5, 1 << 30, `ALTER TABLE public."it's" SET (shard_range = 100)`,
+			"the table is locked"},
 		{"no anchors", flat, bucket, 0.5, 0, "", "only the application can divide them"},
 		{"one row", collection, one, 0.5, 0, "", "one row has all the bytes"},
 		{"segments", ranged, bucket, 0.5, 0, "", "split or merged just now"},
 		{"segment", ranged, segment, 0.5, 0, `SELECT sherd.halve_segment('public."it''s"', '-')`, "beside its users"},
 	} {
-		got, err := e.smaller(&fat{Stat: c.stat, table: c.table, share: c.share, block: c.block, reads: c.table == old})
+		got, err := e.smaller(&oversized{Stat: c.stat, table: c.table, share: c.share, block: c.block,
+			reads: c.table == old})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,12 +93,14 @@ func TestObeseRemedies(t *testing.T) {
 	}
 }
 
-// TestObeseAnchors: the id by which a bucket is isolated is an anchor or a document of it, if the session may read that.
+// TestObeseAnchors checks that the id for isolating a bucket is an anchor of it, or the id of one
+// of its documents, if the session may read it.
 func TestObeseAnchors(t *testing.T) {
 	e := testEnv(t)
-	x := &fat{table: &catalog.Table{Name: "orders", Anchors: true}, reads: true}
+	x := &oversized{table: &catalog.Table{Name: "orders", Anchors: true}, reads: true}
 	for _, c := range []struct{ id, want string }{
-		{"orders/1-A$customers/1-A", "customers/1-A"}, {"orders/1-A$@982173", "orders/1-A$@982173"}, {"customers/1-A", "customers/1-A"}, {"", "orders/$@982173"}, {"x$y", "orders/$@982173"},
+		{"orders/1-A$customers/1-A", "customers/1-A"}, {"orders/1-A$@982173", "orders/1-A$@982173"},
+		{"customers/1-A", "customers/1-A"}, {"", "orders/$@982173"}, {"x$y", "orders/$@982173"},
 	} {
 		e.Hot.SomeID = func(*catalog.Table, uint32, uint32) (string, error) { return c.id, nil }
 		x.From, x.To = 982173, 982174

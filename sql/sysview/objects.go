@@ -15,7 +15,7 @@ type collation struct {
 	name string
 }
 
-// collations are the built-in ones; no others can be made.
+// collations are the built-in collations; others cannot be created.
 var collations = sync.OnceValue(func() []collation {
 	var out []collation
 	rel := pgcatalog.RelationByName(pgCatalog, "pg_collation")
@@ -26,7 +26,7 @@ var collations = sync.OnceValue(func() []collation {
 	return out
 })
 
-// find resolves names that stand alone: 42602 for text that is none.
+// single parses a name without schema; it returns 42602 for other text.
 func single(text string) (string, error) {
 	parts, err := SplitName(text)
 	if err != nil {
@@ -38,7 +38,8 @@ func single(text string) (string, error) {
 	return parts[0], nil
 }
 
-// Find resolves the text form of a reg* type. ok is false where nothing, or for functions and operators more than one thing, has the name.
+// Find resolves the text form of a reg* type. ok is false if no object has the name or, for
+// functions and operators, if several have it.
 func (n *Names) Find(kind builtin.ObjectKind, text string) (oid uint32, ok bool, err error) {
 	switch kind {
 	case builtin.ObjRelation:
@@ -68,12 +69,12 @@ func (n *Names) Find(kind builtin.ObjectKind, text string) (oid uint32, ok bool,
 	if err != nil {
 		return 0, false, err
 	}
-	oid = n.alone(kind, name)
+	oid = n.findUnqualified(kind, name)
 	return oid, oid != 0, nil
 }
 
-// alone finds what has a name without a schema.
-func (n *Names) alone(kind builtin.ObjectKind, name string) uint32 {
+// findUnqualified finds an object whose name has no schema.
+func (n *Names) findUnqualified(kind builtin.ObjectKind, name string) uint32 {
 	switch kind {
 	case builtin.ObjSchema:
 		oid, _ := n.SchemaOID(name)
@@ -107,7 +108,7 @@ func (n *Names) collationIn(schema, name string) uint32 {
 	return collations()[i].oid
 }
 
-// Name gives the bare name of an object and its schema, "" where the kind has none.
+// Name returns the name of an object and its schema, "" if objects of this kind have no schema.
 func (n *Names) Name(kind builtin.ObjectKind, oid uint32) (schema, name string, ok bool) {
 	switch kind {
 	case builtin.ObjRelation:
@@ -157,7 +158,8 @@ func (n *Names) Name(kind builtin.ObjectKind, oid uint32) (schema, name string, 
 	return "", "", false
 }
 
-// Visible tells whether the unqualified name finds this very object; ok is false where there is none.
+// Visible reports whether the unqualified name finds this object; ok is false if the object does
+// not exist.
 func (n *Names) Visible(kind builtin.ObjectKind, oid uint32) (visible, ok bool) {
 	_, name, ok := n.Name(kind, oid)
 	if !ok {
@@ -178,7 +180,7 @@ func (n *Names) Visible(kind builtin.ObjectKind, oid uint32) (visible, ok bool) 
 	return true, true
 }
 
-// ColumnNumber gives the number of a relation's column, system columns included.
+// ColumnNumber returns the number of a relation's column, including system columns.
 func (n *Names) ColumnNumber(relation uint32, name string) (int16, bool) {
 	if r := pgcatalog.RelationByOID(relation); r != nil {
 		for i := range r.Columns {
@@ -199,7 +201,7 @@ func (n *Names) ColumnNumber(relation uint32, name string) (int16, bool) {
 	return 0, false
 }
 
-// RelationColumns gives the live columns of a relation in order.
+// RelationColumns returns the columns of a relation in order.
 func (n *Names) RelationColumns(oid uint32) ([]builtin.Column, bool) {
 	if r := pgcatalog.RelationByOID(oid); r != nil {
 		out := make([]builtin.Column, len(r.Columns))

@@ -6,12 +6,12 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
-// class of operators, or a family of them.
+// opClass is a class of operators, or a family.
 type opClass struct {
 	oid    uint32
 	name   string
 	method uint32
-	in     uint32 // type; 0 for a family
+	in     uint32 // the type; 0 for a family
 	def    bool
 }
 
@@ -20,7 +20,8 @@ var operatorClasses = sync.OnceValue(func() []opClass {
 	var out []opClass
 	for _, row := range staticRows("pg_opclass") {
 		r.row = row
-		out = append(out, opClass{r.oid("oid"), r.text("opcname"), r.oid("opcmethod"), r.oid("opcintype"), r.bool("opcdefault")})
+		out = append(out, opClass{r.oid("oid"), r.text("opcname"), r.oid("opcmethod"), r.oid("opcintype"),
+			r.bool("opcdefault")})
 	}
 	return out
 })
@@ -49,7 +50,7 @@ func operatorClass(typ uint32) uint32 {
 	return 0
 }
 
-// opClassName gives the name of a class or family; all are in pg_catalog.
+// opClassName returns the name of a class or family; all are in pg_catalog.
 func opClassName(list []opClass, oid uint32) (string, bool) {
 	for _, c := range list {
 		if c.oid == oid {

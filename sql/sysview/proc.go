@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// sherdProcs is the functions of the schema sherd.
+// sherdProcs returns the functions of the schema sherd.
 func sherdProcs(b *builder) error {
 	var list []*pgcatalog.Proc
 	pgcatalog.Procs(func(p *pgcatalog.Proc) {
@@ -20,8 +20,10 @@ func sherdProcs(b *builder) error {
 	slices.SortFunc(list, func(x, y *pgcatalog.Proc) int { return int(x.OID) - int(y.OID) })
 	for _, p := range list {
 		r := b.row().oid("oid", p.OID).text("proname", p.Name).oid("pronamespace", pgcatalog.SherdNamespace).
-			oid("proowner", catalog.BootstrapRole).oid("prolang", internalLanguage).char("prokind", p.Kind).bool("proisstrict", p.Strict).
-			bool("proretset", p.RetSet).char("provolatile", p.Volatility).char("proparallel", 'u').int("pronargs", int64(len(p.ArgTypes))).
+			oid("proowner", catalog.BootstrapRole).oid("prolang", internalLanguage).char("prokind", p.Kind).
+			bool("proisstrict", p.Strict).
+			bool("proretset", p.RetSet).char("provolatile", p.Volatility).char("proparallel", 'u').
+			int("pronargs", int64(len(p.ArgTypes))).
 			oid("prorettype", p.RetType).oids("proargtypes", p.ArgTypes).text("prosrc", p.Src).
 			set("procost", types.NewFloat4(1))
 		if p.RetSet {

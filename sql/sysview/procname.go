@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
-// procs lists the functions that a name finds: by schema, or the first schema of the path that hides those of the same arguments.
+// procs returns the functions that a name finds: those of its schema, or those along the path that
+// are not hidden by a function with the same arguments.
 func (n *Names) procs(parts []string) []*pgcatalog.Proc {
 	name := parts[len(parts)-1]
 	schemas := n.searchPath()
@@ -19,7 +20,8 @@ func (n *Names) procs(parts []string) []*pgcatalog.Proc {
 	var out []*pgcatalog.Proc
 	for _, s := range schemas {
 		for _, p := range pgcatalog.ProcsByName(name) {
-			if p.Namespace == s && !slices.ContainsFunc(out, func(q *pgcatalog.Proc) bool { return slices.Equal(q.ArgTypes, p.ArgTypes) }) {
+			if p.Namespace == s && !slices.ContainsFunc(out,
+				func(q *pgcatalog.Proc) bool { return slices.Equal(q.ArgTypes, p.ArgTypes) }) {
 				out = append(out, p)
 			}
 		}
@@ -27,7 +29,7 @@ func (n *Names) procs(parts []string) []*pgcatalog.Proc {
 	return out
 }
 
-// operators lists the operators that a name finds; all are in pg_catalog.
+// operators returns the operators that a name finds; all are in pg_catalog.
 func (n *Names) operators(parts []string) []*pgcatalog.Operator {
 	if len(parts) > 1 && parts[len(parts)-2] != pgCatalog {
 		return nil
@@ -35,7 +37,7 @@ func (n *Names) operators(parts []string) []*pgcatalog.Operator {
 	return pgcatalog.OperatorsByName(parts[len(parts)-1])
 }
 
-// splitSignature takes name(type, type) apart; args is nil where there are no parentheses.
+// splitSignature splits name(type, type); args is nil without parentheses.
 func splitSignature(text string) (name string, args []string, signed bool, err error) {
 	open := strings.IndexByte(text, '(')
 	if open < 0 {
@@ -72,7 +74,7 @@ func splitTypes(s string) []string {
 	return append(out, strings.TrimSpace(s[start:]))
 }
 
-// argTypes resolves the types of a signature; NONE, the missing side of an operator, is 0.
+// argTypes resolves the types of a signature; NONE, the missing operand of an operator, is 0.
 func (n *Names) argTypes(args []string, none bool) ([]uint32, error) {
 	out := make([]uint32, len(args))
 	for i, a := range args {
@@ -91,7 +93,7 @@ func (n *Names) argTypes(args []string, none bool) ([]uint32, error) {
 	return out, nil
 }
 
-// FindProc resolves a function name, or name(types). count is how many match.
+// FindProc resolves a function name, or name(types). count is the number of matches.
 func (n *Names) FindProc(text string) (oid uint32, count int, err error) {
 	name, args, signed, err := splitSignature(text)
 	if err != nil {
@@ -115,7 +117,7 @@ func (n *Names) FindProc(text string) (oid uint32, count int, err error) {
 	return list[0].OID, len(list), nil
 }
 
-// FindOperator resolves an operator name, or name(left, right). count is how many match.
+// FindOperator resolves an operator name, or name(left, right). count is the number of matches.
 func (n *Names) FindOperator(text string) (oid uint32, count int, err error) {
 	name, args, signed, err := splitSignature(text)
 	if err != nil {
@@ -138,7 +140,9 @@ func (n *Names) FindOperator(text string) (oid uint32, count int, err error) {
 		if len(want) != 2 {
 			return 0, 0, operatorArguments(len(want))
 		}
-		list = slices.DeleteFunc(list, func(o *pgcatalog.Operator) bool { return o.Left != want[0] || o.Right != want[1] })
+		list = slices.DeleteFunc(list, func(o *pgcatalog.Operator) bool {
+			return o.Left != want[0] || o.Right != want[1]
+		})
 	}
 	if len(list) == 0 {
 		return 0, 0, nil
@@ -148,12 +152,14 @@ func (n *Names) FindOperator(text string) (oid uint32, count int, err error) {
 
 func operatorArguments(n int) error {
 	if n < 2 {
-		return pgerr.New(pgerr.UndefinedParameter, "missing argument").WithHint("Use NONE to denote the missing argument of a unary operator.")
+		return pgerr.New(pgerr.UndefinedParameter, "missing argument").
+			WithHint("Use NONE to denote the missing argument of a unary operator.")
 	}
 	return pgerr.New(pgerr.TooManyArguments, "too many arguments").WithHint("Provide two argument types for operator.")
 }
 
-// ProcName prints a function as regproc does: qualified unless the bare name means it alone.
+// ProcName returns a function's name as regproc prints it: qualified unless the bare name finds
+// only this function.
 func (n *Names) ProcName(oid uint32) (string, bool) {
 	p := pgcatalog.ProcByOID(oid)
 	if p == nil {
@@ -163,7 +169,7 @@ func (n *Names) ProcName(oid uint32) (string, bool) {
 	return n.qualify(p.Namespace, p.Name, len(list) == 1 && list[0] == p), true
 }
 
-// Signature prints a function as regprocedure does: name(types).
+// Signature returns a function as regprocedure prints it: name(types).
 func (n *Names) Signature(oid uint32) (string, bool) {
 	p := pgcatalog.ProcByOID(oid)
 	if p == nil {
@@ -184,7 +190,8 @@ func (n *Names) typeList(oids []uint32) string {
 	return strings.Join(names, ",")
 }
 
-// OperatorName prints an operator as regoper does: qualified unless the bare name means it alone.
+// OperatorName returns an operator as regoper prints it: qualified unless the bare name finds only
+// this operator.
 func (n *Names) OperatorName(oid uint32) (string, bool) {
 	o := pgcatalog.OperatorByOID(oid)
 	if o == nil {
@@ -196,7 +203,7 @@ func (n *Names) OperatorName(oid uint32) (string, bool) {
 	return builtin.QuoteIdent(pgCatalog) + "." + o.Name, true
 }
 
-// OperatorSignature prints an operator as regoperator does: name(left,right).
+// OperatorSignature returns an operator as regoperator prints it: name(left,right).
 func (n *Names) OperatorSignature(oid uint32) (string, bool) {
 	o := pgcatalog.OperatorByOID(oid)
 	if o == nil {

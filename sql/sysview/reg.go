@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// RegIn resolves the text form of a reg* type that is no number: types.Env.RegIn.
+// RegIn resolves the text form of a reg* value that is not a number (types.Env.RegIn).
 func (n *Names) RegIn(oid types.OID, text string) (uint32, error) {
 	switch oid {
 	case types.RegClass:
@@ -79,7 +79,7 @@ func regSignatureIn(n *Names, oid types.OID, text string) (uint32, error) {
 	return found(v, count > 0, err, pgerr.UndefinedFunction, `function "%s" does not exist`, text)
 }
 
-// found gives what was looked up, or the error that it does not exist.
+// found returns v, or the error that the object does not exist.
 func found(v uint32, ok bool, err error, code, format, name string) (uint32, error) {
 	switch {
 	case err != nil:
@@ -90,7 +90,7 @@ func found(v uint32, ok bool, err error, code, format, name string) (uint32, err
 	return v, nil
 }
 
-// bare is a name without its quotes, for messages.
+// bare returns a name without its quotes, for messages.
 func bare(text string) string {
 	parts, err := SplitName(text)
 	if err != nil {
@@ -99,7 +99,8 @@ func bare(text string) string {
 	return strings.Join(parts, ".")
 }
 
-// RegOut appends the name of an object as its reg* type prints it, a number where there is none: types.Env.RegOut.
+// RegOut appends the name of an object as its reg* type prints it, or its OID if it does not exist
+// (types.Env.RegOut).
 func (n *Names) RegOut(dst []byte, oid types.OID, value uint32) []byte {
 	if value == 0 {
 		if oid == types.RegOper || oid == types.RegOperator {

@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// RegName prints an object as its reg* type does; ok is false where there is none.
+// RegName returns an object's name as its reg* type prints it; ok is false if it does not exist.
 func (n *Names) RegName(reg types.OID, oid uint32) (string, bool) {
 	kind := builtin.ObjRelation
 	switch reg {
@@ -45,7 +45,7 @@ func (n *Names) RegName(reg types.OID, oid uint32) (string, bool) {
 	return n.qualify(schema, name, visible), true
 }
 
-// textSearchName gives the name of a text search object; all are in pg_catalog.
+// textSearchName returns the name of a text search object; all are in pg_catalog.
 func textSearchName(table, column string, oid uint32) (string, bool) {
 	rel := pgcatalog.RelationByName(pgCatalog, table)
 	id, name := place(rel, "oid"), place(rel, column)

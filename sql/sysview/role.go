@@ -15,7 +15,8 @@ const (
 	hiddenPassword    = "********"
 )
 
-// roles calls f for every role; in a dump for PostgreSQL without those that it does not have.
+// roles calls f for every role; a dump for PostgreSQL leaves out the roles that PostgreSQL does not
+// have.
 func (b *builder) roles(f func(r *catalog.Role) error) error {
 	for r := range b.env.View.Roles() {
 		if b.env.Portable && r.OID == catalog.AdminRole {
@@ -28,7 +29,7 @@ func (b *builder) roles(f func(r *catalog.Role) error) error {
 	return nil
 }
 
-// validUntil sets a timestamp that the catalog keeps as text.
+// validUntil sets a timestamp that the catalog stores as text.
 func (r *record) validUntil(column, text string) *record {
 	if text == "" {
 		return r
@@ -40,7 +41,7 @@ func (r *record) validUntil(column, text string) *record {
 	return r.set(column, d)
 }
 
-// settings sets an array of name=value, null where there are none.
+// settings sets an array of name=value, null if there are none.
 func (r *record) settings(column string, m map[string]string) *record {
 	if len(m) == 0 {
 		return r
@@ -52,13 +53,15 @@ func (r *record) settings(column string, m map[string]string) *record {
 	return r.texts(column, list)
 }
 
-// secret tells whether the session may see passwords.
+// secret reports whether passwords are hidden from the session.
 func (b *builder) secret() bool { return b.env.Role == nil || !b.env.Role.Superuser }
 
 func (r *record) role(x *catalog.Role) *record {
 	return r.oid("oid", x.OID).text("rolname", x.Name).bool("rolsuper", x.Superuser).bool("rolinherit", x.Inherit).
-		bool("rolcreaterole", x.CreateRole).bool("rolcreatedb", x.CreateDB).bool("rolcanlogin", x.Login).bool("rolreplication", x.Replication).
-		bool("rolbypassrls", x.BypassRLS).int("rolconnlimit", int64(x.ConnectionLimit)).validUntil("rolvaliduntil", x.ValidUntil)
+		bool("rolcreaterole", x.CreateRole).bool("rolcreatedb", x.CreateDB).bool("rolcanlogin", x.Login).
+		bool("rolreplication", x.Replication).
+		bool("rolbypassrls", x.BypassRLS).int("rolconnlimit", int64(x.ConnectionLimit)).
+		validUntil("rolvaliduntil", x.ValidUntil)
 }
 
 func pgAuthid(b *builder) error {
@@ -75,8 +78,10 @@ func pgRoles(b *builder) error {
 }
 
 func (r *record) user(x *catalog.Role) *record {
-	return r.text("usename", x.Name).oid("usesysid", x.OID).bool("usecreatedb", x.CreateDB).bool("usesuper", x.Superuser).
-		bool("userepl", x.Replication).bool("usebypassrls", x.BypassRLS).validUntil("valuntil", x.ValidUntil).settings("useconfig", x.Settings)
+	return r.text("usename", x.Name).oid("usesysid", x.OID).bool("usecreatedb", x.CreateDB).
+		bool("usesuper", x.Superuser).
+		bool("userepl", x.Replication).bool("usebypassrls", x.BypassRLS).validUntil("valuntil", x.ValidUntil).
+		settings("useconfig", x.Settings)
 }
 
 func pgUser(b *builder) error {
@@ -119,8 +124,10 @@ func pgGroup(b *builder) error {
 
 func pgDatabase(b *builder) error {
 	for d := range b.env.View.Databases() {
-		err := b.row().oid("oid", d.OID).text("datname", d.Name).oid("datdba", d.Owner).int("encoding", utf8Encoding).char("datlocprovider", 'c').
-			bool("datallowconn", true).int("datconnlimit", int64(d.ConnectionLimit)).oid("datfrozenxid", 3).oid("datminmxid", 1).
+		err := b.row().oid("oid", d.OID).text("datname", d.Name).oid("datdba", d.Owner).int("encoding", utf8Encoding).
+			char("datlocprovider", 'c').
+			bool("datallowconn", true).int("datconnlimit", int64(d.ConnectionLimit)).oid("datfrozenxid", 3).
+			oid("datminmxid", 1).
 			oid("dattablespace", defaultTablespace).text("datcollate", locale).text("datctype", locale).send()
 		if err != nil {
 			return err

@@ -7,17 +7,18 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// builder makes the rows of one relation by column name.
+// builder builds the rows of one relation by column name.
 type builder struct {
 	rel   *pgcatalog.Relation
 	at    map[string]int
-	blank Row // columns that are never null have their zero value
+	blank Row // columns that are never null are zero here
 	emit  func(Row) error
 	env   *Env
 }
 
 func newBuilder(env *Env, rel *pgcatalog.Relation, emit func(Row) error) *builder {
-	b := &builder{rel: rel, at: make(map[string]int, len(rel.Columns)), blank: make(Row, len(rel.Columns)), emit: emit, env: env}
+	b := &builder{rel: rel, at: make(map[string]int, len(rel.Columns)), blank: make(Row, len(rel.Columns)), emit: emit,
+		env: env}
 	for i, c := range rel.Columns {
 		b.at[c.Name] = i
 		if c.NotNull {
@@ -48,14 +49,14 @@ func zero(t types.OID) types.Datum {
 	return types.Null
 }
 
-// row begins a row.
+// row starts a row.
 func (b *builder) row() *record {
 	r := &record{b: b, values: make(Row, len(b.blank))}
 	copy(r.values, b.blank)
 	return r
 }
 
-// record is a row in the making.
+// record is a row that is being built.
 type record struct {
 	b      *builder
 	values Row
@@ -77,7 +78,7 @@ func (r *record) bool(column string, v bool) *record     { return r.set(column, 
 func (r *record) float(column string, v float64) *record { return r.set(column, types.NewFloat8(v)) }
 func (r *record) char(column string, c byte) *record     { return r.set(column, types.NewInt(int64(c))) }
 
-// optional sets a text that is null where it is empty.
+// optional sets a text column; "" is null.
 func (r *record) optional(column, s string) *record {
 	if s == "" {
 		return r.set(column, types.Null)
@@ -130,10 +131,10 @@ func (r *record) time(column string, t time.Time) *record {
 	return r.set(column, types.NewTimestamp(types.TimestampOf(t)))
 }
 
-// send gives the row away.
+// send emits the row.
 func (r *record) send() error { return r.b.emit(r.values) }
 
-// charArray makes a "char"[] of bytes.
+// charArray returns a "char"[] of bytes.
 func charArray(s string) types.Datum {
 	data := make([]types.Datum, len(s))
 	for i := range len(s) {
@@ -142,7 +143,7 @@ func charArray(s string) types.Datum {
 	return types.NewList(types.CharInternal, data)
 }
 
-// oids reads an array or vector of oid; null is none.
+// oids reads an array or vector of oid; null is empty.
 func oids(d types.Datum) []uint32 {
 	if d.IsNull() {
 		return nil
@@ -158,7 +159,7 @@ func oids(d types.Datum) []uint32 {
 	return out
 }
 
-// int2s reads an array or vector of int2; null is none.
+// int2s reads an array or vector of int2; null is empty.
 func int2s(d types.Datum) []int16 {
 	if d.IsNull() {
 		return nil

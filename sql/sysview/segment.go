@@ -13,7 +13,8 @@ func segments(b *builder) error {
 	writes := sync.OnceValue(func() map[int64]Heat {
 		out := map[int64]Heat{}
 		for _, x := range b.env.Heat() {
-			if x.Key == nil && b.env.Database.FragmentByID(x.Fragment) != nil && b.env.Database.Map.Lookup(shardmap.Bucket(max(x.Bucket, 0))) == x.Fragment {
+			if x.Key == nil && b.env.Database.FragmentByID(x.Fragment) != nil &&
+				b.env.Database.Map.Lookup(shardmap.Bucket(max(x.Bucket, 0))) == x.Fragment {
 				out[x.Bucket] = x
 			}
 		}
@@ -30,9 +31,13 @@ func segments(b *builder) error {
 		for i := range t.Segments {
 			bucket, keys := t.Segments[i].Bucket, t.Segments.Range(i)
 			fragment := b.env.Database.Map.Lookup(bucket)
-			docs, bytes := total(stats, func(s *Stat) bool { return s.Fragment == fragment && s.From == uint32(bucket) })
-			err := b.row().oid("collection", t.OID).text("segment", t.SegmentName(i)).optional("lower", SegmentText(t, keys.Start)).
-				optional("upper", SegmentText(t, keys.End)).int("bucket", int64(bucket)).text("fragment", b.env.fragmentName(fragment)).
+			docs, bytes := total(stats, func(s *Stat) bool {
+				return s.Fragment == fragment && s.From == uint32(bucket)
+			})
+			err := b.row().oid("collection", t.OID).text("segment", t.SegmentName(i)).
+				optional("lower", SegmentText(t, keys.Start)).
+				optional("upper", SegmentText(t, keys.End)).int("bucket", int64(bucket)).
+				text("fragment", b.env.fragmentName(fragment)).
 				int("documents", docs).int("bytes", bytes).float("writes", rounded(writes()[int64(bucket)].Writes)).
 				bool("automatic", t.Segments[i].Automatic).send()
 			if err != nil {
@@ -43,12 +48,13 @@ func segments(b *builder) error {
 	})
 }
 
-// SegmentText prints the key at which a segment begins, its columns joined by "/"; "" is the lowest.
+// SegmentText returns the key at which a segment begins as text, its columns joined by "/"; "" is
+// the lowest key.
 func SegmentText(t *catalog.Table, start []byte) string {
 	return types.SplitKeyText(splitColumns(t), start)
 }
 
-// splitColumns are the columns of a table's primary key.
+// splitColumns returns the columns of a table's primary key.
 func splitColumns(t *catalog.Table) (out []types.KeyColumn) {
 	for _, att := range t.PrimaryKey().Columns {
 		c := t.ColumnByNum(att)
@@ -57,7 +63,7 @@ func splitColumns(t *catalog.Table) (out []types.KeyColumn) {
 	return out
 }
 
-// SegmentNames gives the names of the segments of a range table whose rows are in a set of buckets.
+// SegmentNames returns the names of the segments of a range table that lie in a set of buckets.
 func SegmentNames(t *catalog.Table, set shardmap.BucketSet) (out []string) {
 	for i := range t.Segments {
 		if set.Contains(t.Segments[i].Bucket) {

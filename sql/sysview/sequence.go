@@ -19,11 +19,13 @@ func (b *builder) sequences(f func(t *catalog.Table) error) error {
 }
 
 func sequenceClass(b *builder, t *catalog.Table) error {
-	return relation(b, t.OID, t.Name, t.Schema, t.Owner, byte(t.Kind)).oid("relfilenode", t.StorageID).int("relnatts", catalog.SequenceShown).
+	return relation(b, t.OID, t.Name, t.Schema, t.Owner, byte(t.Kind)).oid("relfilenode", t.StorageID).
+		int("relnatts", catalog.SequenceShown).
 		set("reltuples", types.NewFloat4(1)).int("relpages", 1).send()
 }
 
-// sequenceDepends: a sequence hangs on its schema, and on the column that owns it.
+// sequenceDepends emits the dependencies of a sequence: on its schema, and on the column that owns
+// it.
 func (b *builder) sequenceDepends(t *catalog.Table) error {
 	sequence := object{relationClass, t.OID, 0}
 	if err := b.depends(sequence, object{namespaceClass, t.Schema, 0}, 'n'); err != nil || t.Sequence.Table == 0 {
@@ -36,13 +38,15 @@ func (b *builder) sequenceDepends(t *catalog.Table) error {
 	return b.depends(sequence, object{relationClass, t.Sequence.Table, t.Sequence.Column}, kind)
 }
 
-// defaultEdges: a default hangs on the sequences whose values it takes. Stored text names them by their numbers.
+// defaultEdges returns the dependencies of a default on the sequences that it uses. Stored text
+// refers to sequences by OID.
 func (e *Env) defaultEdges(t *catalog.Table, c *catalog.Column) []edge {
 	var out []edge
 	for _, part := range strings.Split(c.Default, "'::regclass")[:strings.Count(c.Default, "'::regclass")] {
 		n, err := strconv.ParseUint(part[strings.LastIndexByte(part, '\'')+1:], 10, 32)
 		if s := e.table(uint32(n)); err == nil && s != nil {
-			out = append(out, edge{object{attrdefClass, partOID(t.OID, c.AttNum), 0}, object{relationClass, s.OID, 0}, 'n'})
+			out = append(out, edge{object{attrdefClass, partOID(t.OID, c.AttNum), 0}, object{relationClass, s.OID, 0},
+				'n'})
 		}
 	}
 	return out
@@ -51,7 +55,8 @@ func (e *Env) defaultEdges(t *catalog.Table, c *catalog.Column) []edge {
 func pgSequence(b *builder) error {
 	return b.sequences(func(t *catalog.Table) error {
 		q := t.Sequence
-		return b.row().oid("seqrelid", t.OID).oid("seqtypid", q.Type).int("seqstart", q.Start).int("seqincrement", q.Increment).
+		return b.row().oid("seqrelid", t.OID).oid("seqtypid", q.Type).int("seqstart", q.Start).
+			int("seqincrement", q.Increment).
 			int("seqmax", q.Max).int("seqmin", q.Min).int("seqcache", q.Cache).bool("seqcycle", q.Cycle).send()
 	})
 }
@@ -60,10 +65,12 @@ func pgSequences(b *builder) error {
 	return b.sequences(func(t *catalog.Table) error {
 		q := t.Sequence
 		schema, _ := b.env.SchemaName(t.Schema)
-		r := b.row().text("schemaname", schema).text("sequencename", t.Name).text("sequenceowner", b.env.roleName(t.Owner)).
-			oid("data_type", q.Type).int("start_value", q.Start).int("min_value", q.Min).int("max_value", q.Max).int("increment_by", q.Increment).
+		r := b.row().text("schemaname", schema).text("sequencename", t.Name).
+			text("sequenceowner", b.env.roleName(t.Owner)).
+			oid("data_type", q.Type).int("start_value", q.Start).int("min_value", q.Min).int("max_value", q.Max).
+			int("increment_by", q.Increment).
 			bool("cycle", q.Cycle).int("cache_size", q.Cache)
-		if b.sees(t.Owner) {
+		if b.canSee(t.Owner) {
 			value, called, err := b.env.SequenceValue(t)
 			if err != nil {
 				return err
@@ -76,11 +83,11 @@ func pgSequences(b *builder) error {
 	})
 }
 
-// schemaSequences is information_schema.sequences: those of identity columns are not in it.
+// schemaSequences is information_schema.sequences, without sequences of identity columns.
 func schemaSequences(b *builder) error {
 	return b.sequences(func(t *catalog.Table) error {
 		q := t.Sequence
-		if q.Internal || !b.sees(t.Owner) {
+		if q.Internal || !b.canSee(t.Owner) {
 			return nil
 		}
 		schema, _ := b.env.SchemaName(t.Schema)
@@ -89,18 +96,20 @@ func schemaSequences(b *builder) error {
 			bits = 64
 		}
 		return b.row().database("sequence_catalog").text("sequence_schema", schema).text("sequence_name", t.Name).
-			text("data_type", b.env.FormatType(q.Type, -1)).int("numeric_precision", bits).int("numeric_precision_radix", 2).int("numeric_scale", 0).
-			number("start_value", q.Start).number("minimum_value", q.Min).number("maximum_value", q.Max).number("increment", q.Increment).
+			text("data_type", b.env.FormatType(q.Type, -1)).int("numeric_precision", bits).
+			int("numeric_precision_radix", 2).int("numeric_scale", 0).
+			number("start_value", q.Start).number("minimum_value", q.Min).number("maximum_value", q.Max).
+			number("increment", q.Increment).
 			text("cycle_option", yesNo(q.Cycle)).send()
 	})
 }
 
-// number sets a column of text to a number.
+// number sets a text column to a number.
 func (r *record) number(column string, n int64) *record {
 	return r.text(column, strconv.FormatInt(n, 10))
 }
 
-// statSequences is pg_statio_*_sequences: what is not counted is null.
+// statSequences is pg_statio_*_sequences; what is not counted is null.
 func statSequences(in tableSet) source {
 	return func(b *builder) error {
 		return b.sequences(func(t *catalog.Table) error {

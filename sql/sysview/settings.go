@@ -29,9 +29,12 @@ func pgSettings(b *builder) error {
 	for _, d := range list {
 		value, source := b.env.Setting(d)
 		lo, hi := d.Bounds()
-		r := b.row().text("name", d.Name).text("setting", d.Setting(value)).optional("unit", d.Unit).text("category", d.Category).
-			text("short_desc", d.Description).set("extra_desc", extra[d.Name]).text("context", d.Context).text("vartype", d.Type).
-			text("source", source).optional("min_val", lo).optional("max_val", hi).text("boot_val", d.Default).text("reset_val", b.env.reset(d)).
+		r := b.row().text("name", d.Name).text("setting", d.Setting(value)).optional("unit", d.Unit).
+			text("category", d.Category).
+			text("short_desc", d.Description).set("extra_desc", extra[d.Name]).text("context", d.Context).
+			text("vartype", d.Type).
+			text("source", source).optional("min_val", lo).optional("max_val", hi).text("boot_val", d.Default).
+			text("reset_val", b.env.reset(d)).
 			bool("pending_restart", false)
 		if len(d.Enum) > 0 {
 			r.texts("enumvals", d.Enum)
@@ -50,7 +53,7 @@ func (e *Env) reset(d *settings.Definition) string {
 	return e.Reset(d)
 }
 
-// postgresEpoch is where timestamps count from.
+// postgresEpoch is the epoch of timestamps.
 var postgresEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func pgTimezoneNames(b *builder) error {
@@ -60,11 +63,12 @@ func pgTimezoneNames(b *builder) error {
 	for _, row := range staticRows("pg_timezone_names") {
 		loc, err := time.LoadLocation(row[name].S)
 		if err != nil {
-			continue // not in this machine's database
+			continue // missing in this machine's database
 		}
 		local := at.In(loc)
 		abbrev, offset := local.Zone()
-		err = b.row().set("name", row[name]).text("abbrev", abbrev).set("utc_offset", types.NewInterval(0, 0, int64(offset)*1e6)).
+		err = b.row().set("name", row[name]).text("abbrev", abbrev).
+			set("utc_offset", types.NewInterval(0, 0, int64(offset)*1e6)).
 			bool("is_dst", local.IsDST()).send()
 		if err != nil {
 			return err

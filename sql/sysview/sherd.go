@@ -14,11 +14,37 @@ import (
 // sherdSources are the views of the schema sherd.
 func sherdSources() map[string]source {
 	return map[string]source{
-		"bucket_map": bucketMap, "fragments": fragments, "buckets": buckets, "policies": policies, "collections": collectionRows,
-		"databases": databases, "nodes": nodes, "authorities": authorities, "settings": sherdSettings, "version": sherdVersion,
-		"locks": locks, "txns": transactions, "jobs": jobs, "indexes": indexRows, "replicas": replicaRows, "hot_buckets": hotBuckets, "hot_keys": hotKeys,
-		"forwarding_hits": forwardingHits, "offenders": offenders, "plans": plans, "plan_steps": planSteps, "advice": advice, "obese_buckets": obeseBuckets, "segments": segments,
-		"hot_documents": hotDocuments, "moves": moves, "move_history": moveHistory, "changelog": changelog, "pins": pins, "zones": zones, "prefixes": prefixes,
+		"bucket_map":      bucketMap,
+		"fragments":       fragments,
+		"buckets":         buckets,
+		"policies":        policies,
+		"collections":     collectionRows,
+		"databases":       databases,
+		"nodes":           nodes,
+		"authorities":     authorities,
+		"settings":        sherdSettings,
+		"version":         sherdVersion,
+		"locks":           locks,
+		"txns":            transactions,
+		"jobs":            jobs,
+		"indexes":         indexRows,
+		"replicas":        replicaRows,
+		"hot_buckets":     hotBuckets,
+		"hot_keys":        hotKeys,
+		"forwarding_hits": forwardingHits,
+		"offenders":       offenders,
+		"plans":           plans,
+		"plan_steps":      planSteps,
+		"advice":          advice,
+		"obese_buckets":   obeseBuckets,
+		"segments":        segments,
+		"hot_documents":   hotDocuments,
+		"moves":           moves,
+		"move_history":    moveHistory,
+		"changelog":       changelog,
+		"pins":            pins,
+		"zones":           zones,
+		"prefixes":        prefixes,
 	}
 }
 
@@ -41,7 +67,7 @@ func (e *Env) fragmentName(id uint32) string {
 	return ""
 }
 
-// total sums statistics.
+// total sums the statistics that satisfy of.
 func total(stats []Stat, of func(s *Stat) bool) (docs, bytes int64) {
 	for i := range stats {
 		if of == nil || of(&stats[i]) {
@@ -79,7 +105,7 @@ func fragments(b *builder) error {
 	return nil
 }
 
-// replicaState tells whether as many of a fragment's replicas answer as there shall be.
+// replicaState reports whether a fragment has as many live replicas as required.
 func replicaState(have, want int) string {
 	if have < want {
 		return fmt.Sprintf("serving, %d of %d replicas", have, want)
@@ -107,7 +133,8 @@ func policies(b *builder) error {
 			fields[i] = f.String()
 		}
 		return b.row().oid("collection", t.OID).texts("fields", fields).int("range", int64(t.Policy.Range)).
-			bool("mutable", t.Policy.Mutable).bool("validated", t.PolicyValidated).json("definition", t.Policy.JSON()).send()
+			bool("mutable", t.Policy.Mutable).bool("validated", t.PolicyValidated).json("definition", t.Policy.JSON()).
+			send()
 	})
 }
 
@@ -115,7 +142,7 @@ func policies(b *builder) error {
 func (r *record) json(column, text string) *record {
 	d, err := types.Input(types.JSONB, -1, text, nil)
 	if err != nil {
-		panic("sysview: " + err.Error()) // the text is made by us
+		panic("sysview: " + err.Error()) // the package wrote the text
 	}
 	return r.set(column, d)
 }
@@ -176,7 +203,8 @@ func sherdSettings(b *builder) error {
 			continue
 		}
 		value, _ := b.env.Setting(d)
-		if err := b.row().text("name", d.Name).text("setting", d.Show(value)).text("description", d.Description).send(); err != nil {
+		if err := b.row().text("name", d.Name).text("setting", d.Show(value)).text("description", d.Description).
+			send(); err != nil {
 			return err
 		}
 	}
@@ -184,7 +212,8 @@ func sherdSettings(b *builder) error {
 }
 
 func sherdVersion(b *builder) error {
-	return b.row().text("product", "Sherd").text("version", settings.Version).text("postgres", settings.ServerVersion).send()
+	return b.row().text("product", "Sherd").text("version", settings.Version).text("postgres", settings.ServerVersion).
+		send()
 }
 
 // bucketKey is a group of neighbouring buckets in one fragment.
@@ -207,9 +236,11 @@ func buckets(b *builder) error {
 	heat := b.env.Heat()
 	keys := slices.SortedFunc(maps.Keys(sums), func(x, y bucketKey) int { return int(x.from) - int(y.from) })
 	for _, k := range keys {
-		reads, writes := used(heat, uint32(k.fragment), int64(k.from), int64(k.to))
-		err := b.row().int("first_bucket", int64(k.from)).int("end_bucket", int64(k.to)).text("fragment", b.env.fragmentName(k.fragment)).
-			int("documents", sums[k].Documents).int("bytes", sums[k].Bytes).float("reads", reads).float("writes", writes).send()
+		reads, writes := sumUse(heat, uint32(k.fragment), int64(k.from), int64(k.to))
+		err := b.row().int("first_bucket", int64(k.from)).int("end_bucket", int64(k.to)).
+			text("fragment", b.env.fragmentName(k.fragment)).
+			int("documents", sums[k].Documents).int("bytes", sums[k].Bytes).float("reads", reads).
+			float("writes", writes).send()
 		if err != nil {
 			return err
 		}

@@ -1,18 +1,20 @@
 package sysview
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Row is the columns of a relation, in its order.
+// Row has the columns of a relation in order.
 type Row = []types.Datum
 
-// static loads, once each, the rows that are the same in every database, by pg_catalog table.
+// static loads, once each, the rows that are equal in every database, by pg_catalog table.
 var static = sync.OnceValue(func() map[string]func() []Row {
 	m := map[string]func() []Row{}
 	for _, rel := range pgcatalog.Relations() {
@@ -26,7 +28,8 @@ var static = sync.OnceValue(func() map[string]func() []Row {
 	return m
 })
 
-// staticRows gives the rows of a pg_catalog table that are the same in every database. They are shared: nobody writes to them.
+// staticRows returns the rows of a pg_catalog table that are equal in every database. They are
+// shared: do not modify them.
 func staticRows(table string) []Row {
 	if f := static()[table]; f != nil {
 		return f()
@@ -34,7 +37,7 @@ func staticRows(table string) []Row {
 	return nil
 }
 
-// load decodes the embedded rows and adds those that fixed makes.
+// load decodes the embedded rows and adds those that fixed emits.
 func load(rel *pgcatalog.Relation, fixed source) []Row {
 	var out []Row
 	var err error
@@ -51,7 +54,7 @@ func load(rel *pgcatalog.Relation, fixed source) []Row {
 		}))
 	}
 	if err != nil {
-		panic("sysview: embedded data: " + err.Error()) // the binary itself is damaged
+		panic("sysview: embedded data: " + err.Error()) // the binary is damaged
 	}
 	return out
 }
@@ -82,7 +85,7 @@ func decode(rel *pgcatalog.Relation) ([]Row, error) {
 	return out, err
 }
 
-// place gives the position of a column.
+// place returns the position of a column.
 func place(rel *pgcatalog.Relation, column string) int {
 	for i := range rel.Columns {
 		if rel.Columns[i].Name == column {
@@ -92,7 +95,7 @@ func place(rel *pgcatalog.Relation, column string) int {
 	panic("sysview: " + rel.Name + " has no column " + column) // a mistake in this package
 }
 
-// positions gives the place of each column.
+// positions returns the place of each column.
 func positions(rel *pgcatalog.Relation) map[string]int {
 	at := make(map[string]int, len(rel.Columns))
 	for i := range rel.Columns {
@@ -121,7 +124,7 @@ func (r *reader) int(column string) int64   { return r.get(column).N }
 func (r *reader) bool(column string) bool   { return r.get(column).Bool() }
 func (r *reader) char(column string) byte   { return byte(r.get(column).N) }
 
-// each gives the rows of another pg_catalog table.
+// each returns the rows of another pg_catalog table.
 func (e *Env) each(table string, f func(r *reader) error) error {
 	rel := pgcatalog.RelationByName(pgCatalog, table)
 	r := &reader{at: positions(rel)}
@@ -129,4 +132,32 @@ func (e *Env) each(table string, f func(r *reader) error) error {
 		r.row = row
 		return f(r)
 	})
+}
+
+// corrections edit the embedded rows of a table before they are shown.
+var corrections = map[string]func(rel *pgcatalog.Relation, rows []Row) []Row{
+	"pg_proc":     procDefaults,
+	"pg_language": knownLanguages,
+}
+
+// procDefaults replaces the defaults of arguments, embedded as a list, by the text that pg_get_expr
+// shows.
+func procDefaults(rel *pgcatalog.Relation, rows []Row) []Row {
+	at := place(rel, "proargdefaults")
+	for _, row := range rows {
+		if row[at].IsNull() {
+			continue
+		}
+		var list []string
+		if err := json.Unmarshal([]byte(row[at].S), &list); err == nil {
+			row[at] = types.NewText(strings.Join(list, ", "))
+		}
+	}
+	return rows
+}
+
+// knownLanguages removes PL/pgSQL, which is not supported yet.
+func knownLanguages(rel *pgcatalog.Relation, rows []Row) []Row {
+	at := place(rel, "lanname")
+	return slices.DeleteFunc(rows, func(row Row) bool { return row[at].S == "plpgsql" })
 }

@@ -24,7 +24,8 @@ var systemIndexes = sync.OnceValue(func() map[uint32]*systemIndexDef {
 	for _, row := range staticRows("pg_index") {
 		r.row = row
 		ix := &systemIndexDef{
-			table: pgcatalog.RelationByOID(r.oid("indrelid")), unique: r.bool("indisunique"), columns: int2s(r.get("indkey")), classes: oids(r.get("indclass")),
+			table: pgcatalog.RelationByOID(r.oid("indrelid")), unique: r.bool("indisunique"),
+			columns: int2s(r.get("indkey")), classes: oids(r.get("indclass")),
 		}
 		if self := pgcatalog.RelationByOID(r.oid("indexrelid")); self != nil && ix.table != nil {
 			ix.name = self.Name
@@ -58,7 +59,7 @@ var systemConstraints = sync.OnceValue(func() map[uint32]string {
 // systemIndex finds an index of the system catalogs by OID.
 func systemIndex(oid uint32) *systemIndexDef { return systemIndexes()[oid] }
 
-// definition prints the index as pg_get_indexdef does, or with column > 0 that column.
+// definition returns the index as pg_get_indexdef does; if column > 0, only that column.
 func (ix *systemIndexDef) definition(column int) string {
 	if column > len(ix.columns) {
 		return ""
@@ -77,7 +78,8 @@ func (ix *systemIndexDef) definition(column int) string {
 	if ix.unique {
 		unique = "UNIQUE "
 	}
-	return "CREATE " + unique + "INDEX " + builtin.QuoteIdent(ix.name) + " ON " + ix.table.Schema + "." + builtin.QuoteIdent(ix.table.Name) +
+	return "CREATE " + unique + "INDEX " + builtin.QuoteIdent(ix.name) + " ON " + ix.table.Schema + "." +
+		builtin.QuoteIdent(ix.table.Name) +
 		" USING btree (" + strings.Join(parts, ", ") + ")"
 }
 
@@ -88,7 +90,7 @@ func (ix *systemIndexDef) column(i int) string {
 	return ""
 }
 
-// classSuffix names an operator class that is not its type's default.
+// classSuffix returns the name of an operator class that is not its type's default.
 func classSuffix(oid uint32) string {
 	for _, c := range operatorClasses() {
 		if c.oid == oid && !c.def {

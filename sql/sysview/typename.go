@@ -15,19 +15,19 @@ const (
 	rowTypeBit   = 1 << 28
 	arrayTypeBit = 1 << 29
 	partBit      = 1 << 30
-	partColumns  = 1600 // columns that a table may have
+	partColumns  = 1600 // maximum number of columns of a table
 )
 
-// RowType is the OID of a table's row type, ArrayType that of its array.
+// RowType returns the OID of a table's row type.
 func RowType(table uint32) uint32 { return rowTypeBit | table }
 
-// ArrayType is the OID of the array of a table's row type.
+// ArrayType returns the OID of the array type of a table's row type.
 func ArrayType(table uint32) uint32 { return arrayTypeBit | table }
 
-// partOID numbers the default of a column, or with column 0 the sharding constraint.
+// partOID returns the OID of a column's default; for column 0, of the sharding constraint.
 func partOID(table uint32, column int16) uint32 { return partBit | table*partColumns + uint32(column) }
 
-// partOf undoes partOID.
+// partOf is the inverse of partOID.
 func partOf(oid uint32) (table uint32, column int16, ok bool) {
 	if oid>>30 != 1 {
 		return 0, 0, false
@@ -36,7 +36,7 @@ func partOf(oid uint32) (table uint32, column int16, ok bool) {
 	return oid / partColumns, int16(oid % partColumns), true
 }
 
-// tableOfType gives the table whose row type, or the array of it, has the OID.
+// tableOfType returns the table whose row type, or array of it, has the OID.
 func tableOfType(oid uint32) (table uint32, array, ok bool) {
 	switch oid >> 28 {
 	case 1:
@@ -47,7 +47,7 @@ func tableOfType(oid uint32) (table uint32, array, ok bool) {
 	return 0, false, false
 }
 
-// typeIn finds a type by its pg_type name in a schema; 0 is none.
+// typeIn finds a type by its pg_type name in a schema; 0 if there is none.
 func (n *Names) typeIn(schema, name string) uint32 {
 	if t := pgcatalog.TypeByName(schema, name); t != nil {
 		return t.OID
@@ -63,7 +63,7 @@ func (n *Names) typeIn(schema, name string) uint32 {
 	return 0
 }
 
-// TypeName gives schema and pg_type name of a type.
+// TypeName returns schema and pg_type name of a type.
 func (n *Names) TypeName(oid uint32) (schema, name string, ok bool) {
 	if t := pgcatalog.TypeByOID(oid); t != nil {
 		return t.Namespace, t.Name, true
@@ -83,7 +83,7 @@ func (n *Names) TypeName(oid uint32) (schema, name string, ok bool) {
 	return schema, t.Name, true
 }
 
-// FormatType gives a type's SQL name as format_type does.
+// FormatType returns a type's SQL name as format_type does.
 func (n *Names) FormatType(oid uint32, typmod int32) string {
 	table, array, ok := tableOfType(oid)
 	if !ok {
@@ -101,7 +101,7 @@ func (n *Names) FormatType(oid uint32, typmod int32) string {
 	return name
 }
 
-// qualify quotes a name, with its schema unless it is visible without.
+// qualify quotes a name, with its schema unless the bare name is visible.
 func (n *Names) qualify(schema, name string, visible bool) string {
 	if visible || schema == "" {
 		return builtin.QuoteIdent(name)
@@ -109,8 +109,8 @@ func (n *Names) qualify(schema, name string, visible bool) string {
 	return builtin.QuoteIdent(schema) + "." + builtin.QuoteIdent(name)
 }
 
-// FindType resolves a type as SQL writes it: integer[], varchar(10), public.orders. ok is false where it does not exist; err is for text
-// that is no type at all.
+// FindType resolves a type as written in SQL: integer[], varchar(10), public.orders. ok is false if
+// the type does not exist; err is set if the text is not a type name.
 func (n *Names) FindType(text string) (oid uint32, ok bool, err error) {
 	tree, err := pg_query.Parse("SELECT NULL::" + text)
 	if err != nil {
@@ -128,7 +128,8 @@ func (n *Names) FindType(text string) (oid uint32, ok bool, err error) {
 		parts = parts[1:]
 	}
 	if len(parts) > 2 {
-		return 0, false, pgerr.New(pgerr.SyntaxError, "improper qualified name (too many dotted names): %s", strings.Join(parts, "."))
+		return 0, false, pgerr.New(pgerr.SyntaxError, "improper qualified name (too many dotted names): %s",
+			strings.Join(parts, "."))
 	}
 	oid = n.first(parts, n.typeIn)
 	if oid != 0 && len(name.ArrayBounds) > 0 {
@@ -137,13 +138,14 @@ func (n *Names) FindType(text string) (oid uint32, ok bool, err error) {
 	return oid, oid != 0, nil
 }
 
-// castType finds the type of SELECT NULL::type, nil where the text holds anything more.
+// castType returns the type of SELECT NULL::type, nil if the text contains anything else.
 func castType(tree *pg_query.ParseResult) *pg_query.TypeName {
 	if len(tree.Stmts) != 1 {
 		return nil
 	}
 	sel := tree.Stmts[0].GetStmt().GetSelectStmt()
-	if sel == nil || len(sel.TargetList) != 1 || len(sel.FromClause) > 0 || sel.WhereClause != nil || sel.LimitCount != nil || sel.SortClause != nil {
+	if sel == nil || len(sel.TargetList) != 1 || len(sel.FromClause) > 0 || sel.WhereClause != nil ||
+		sel.LimitCount != nil || sel.SortClause != nil {
 		return nil
 	}
 	target := sel.TargetList[0].GetResTarget()

@@ -9,7 +9,7 @@ type class struct {
 	kind                 byte
 	hasIndexes, hasRules bool
 	hasTriggers          bool
-	rows                 int64 // -1 is not known
+	rows                 int64 // -1 if unknown
 }
 
 // classes calls f for every relation of the database.
@@ -17,7 +17,8 @@ func (e *Env) classes(f func(c *class) error) error {
 	return e.each("pg_class", func(r *reader) error {
 		c := &class{
 			oid: r.oid("oid"), owner: r.oid("relowner"), name: r.text("relname"), kind: r.char("relkind"),
-			hasIndexes: r.bool("relhasindex"), hasRules: r.bool("relhasrules"), hasTriggers: r.bool("relhastriggers"), rows: int64(r.get("reltuples").Float()),
+			hasIndexes: r.bool("relhasindex"), hasRules: r.bool("relhasrules"), hasTriggers: r.bool("relhastriggers"),
+			rows: int64(r.get("reltuples").Float()),
 		}
 		c.schema, _ = e.SchemaName(r.oid("relnamespace"))
 		return f(c)
@@ -36,22 +37,25 @@ func pgTables(b *builder) error {
 		if c.kind != 'r' {
 			return nil
 		}
-		return b.row().text("schemaname", c.schema).text("tablename", c.name).text("tableowner", b.env.roleName(c.owner)).
-			bool("hasindexes", c.hasIndexes).bool("hasrules", c.hasRules).bool("hastriggers", c.hasTriggers).bool("rowsecurity", false).send()
+		return b.row().text("schemaname", c.schema).text("tablename", c.name).
+			text("tableowner", b.env.roleName(c.owner)).
+			bool("hasindexes", c.hasIndexes).bool("hasrules", c.hasRules).bool("hastriggers", c.hasTriggers).
+			bool("rowsecurity", false).send()
 	})
 }
 
-// pgViews lists views; system views are not defined in SQL.
+// pgViews lists views; system views have no definition in SQL.
 func pgViews(b *builder) error {
 	return b.env.classes(func(c *class) error {
 		if c.kind != 'v' {
 			return nil
 		}
-		return b.row().text("schemaname", c.schema).text("viewname", c.name).text("viewowner", b.env.roleName(c.owner)).send()
+		return b.row().text("schemaname", c.schema).text("viewname", c.name).text("viewowner", b.env.roleName(c.owner)).
+			send()
 	})
 }
 
-// index is a row of pg_index with the names around it.
+// index is a row of pg_index with the related names.
 type index struct {
 	oid, table       uint32
 	schema, relation string
@@ -73,11 +77,12 @@ func (e *Env) indexes(f func(x *index) error) error {
 func pgIndexes(b *builder) error {
 	return b.env.indexes(func(x *index) error {
 		def, _ := b.env.IndexDef(x.oid, 0, false)
-		return b.row().text("schemaname", x.schema).text("tablename", x.relation).text("indexname", x.name).text("indexdef", def).send()
+		return b.row().text("schemaname", x.schema).text("tablename", x.relation).text("indexname", x.name).
+			text("indexdef", def).send()
 	})
 }
 
-// tableSet says which relations a statistics view shows.
+// tableSet reports whether a statistics view shows the tables of a schema.
 type tableSet func(schema string) bool
 
 func allTables(string) bool { return true }
@@ -88,7 +93,7 @@ func sysTables(schema string) bool {
 
 func userTables(schema string) bool { return !sysTables(schema) }
 
-// statTables is pg_stat_*_tables and pg_statio_*_tables: what is not counted is null.
+// statTables is pg_stat_*_tables and pg_statio_*_tables; what is not counted is null.
 func statTables(in tableSet) source {
 	return func(b *builder) error {
 		return b.env.classes(func(c *class) error {
@@ -110,7 +115,8 @@ func statIndexes(in tableSet) source {
 			if !in(x.schema) {
 				return nil
 			}
-			return b.row().oid("relid", x.table).oid("indexrelid", x.oid).text("schemaname", x.schema).text("relname", x.relation).
+			return b.row().oid("relid", x.table).oid("indexrelid", x.oid).text("schemaname", x.schema).
+				text("relname", x.relation).
 				text("indexrelname", x.name).send()
 		})
 	}

@@ -60,19 +60,19 @@ func ArrayOf(d Datum) (Array, error) {
 	return a, err
 }
 
-// Len gives the number of elements over all dimensions.
+// Len returns the number of elements over all dimensions.
 func (a *Array) Len() int { return a.t.n }
 
-// Dim gives the length of dimension i, from 0.
+// Dim returns the length of dimension i, from 0.
 func (a *Array) Dim(i int) int32 { return int32(le32(a.s[5+4*i:])) }
 
-// Lower gives the lower bound of dimension i.
+// Lower returns the lower bound of dimension i.
 func (a *Array) Lower(i int) int32 { return int32(le32(a.s[5+4*a.NDim+4*i:])) }
 
-// Upper gives the upper bound of dimension i.
+// Upper returns the upper bound of dimension i.
 func (a *Array) Upper(i int) int32 { return a.Lower(i) + a.Dim(i) - 1 }
 
-// Dims gives the lengths of all dimensions.
+// Dims returns the lengths of all dimensions.
 func (a *Array) Dims() []int32 {
 	dims := make([]int32, a.NDim)
 	for i := range dims {
@@ -81,7 +81,7 @@ func (a *Array) Dims() []int32 {
 	return dims
 }
 
-// Lowers gives the lower bounds of all dimensions.
+// Lowers returns the lower bounds of all dimensions.
 func (a *Array) Lowers() []int32 {
 	lbs := make([]int32, a.NDim)
 	for i := range lbs {
@@ -90,7 +90,7 @@ func (a *Array) Lowers() []int32 {
 	return lbs
 }
 
-// At gives element i in storage order, from 0; null for a damaged one.
+// At returns element i in storage order, from 0. A damaged element is null.
 func (a *Array) At(i int) Datum {
 	d, err := a.t.datum(i, a.kind)
 	if err != nil {
@@ -99,10 +99,10 @@ func (a *Array) At(i int) Datum {
 	return d
 }
 
-// IsNullAt tells whether element i is null.
+// IsNullAt reports whether element i is null.
 func (a *Array) IsNullAt(i int) bool { return a.t.isNull(i) }
 
-// HasNulls tells whether any element is null.
+// HasNulls reports whether any element is null.
 func (a *Array) HasNulls() bool {
 	if a.t.nulls == 0 {
 		return false
@@ -115,7 +115,7 @@ func (a *Array) HasNulls() bool {
 	return false
 }
 
-// Elems gives all elements in storage order.
+// Elems returns all elements in storage order.
 func (a *Array) Elems() []Datum {
 	out := make([]Datum, a.t.n)
 	for i := range out {
@@ -124,7 +124,8 @@ func (a *Array) Elems() []Datum {
 	return out
 }
 
-// Subscript gives the element at subscripts counted from the lower bounds; null where they are outside or not as many as the dimensions.
+// Subscript returns the element at subscripts counted from the lower bounds. It is null if a
+// subscript is out of bounds, or if their number is not that of the dimensions.
 func (a *Array) Subscript(subs ...int32) Datum {
 	if len(subs) != a.NDim || a.NDim == 0 {
 		return Null
@@ -140,8 +141,8 @@ func (a *Array) Subscript(subs ...int32) Datum {
 	return a.At(pos)
 }
 
-// NewArray makes an array of the dimensions and lower bounds given (nil lower bounds are 1). The product of the dimensions must be the
-// number of elements; no elements make an empty array.
+// NewArray returns an array with the given dimensions and lower bounds; nil lower bounds are 1. The
+// product of the dimensions must be the number of elements. Without elements the array is empty.
 func NewArray(elem OID, dims, lowers []int32, elems []Datum) Datum {
 	b := binary.LittleEndian.AppendUint32(make([]byte, 0, 16+8*len(elems)), elem)
 	if len(elems) == 0 {
@@ -161,17 +162,17 @@ func NewArray(elem OID, dims, lowers []int32, elems []Datum) Datum {
 	return Datum{K: KindArray, S: aliasString(appendTuple(b, elems))}
 }
 
-// NewList makes an array of one dimension from 1.
+// NewList returns an array of one dimension with lower bound 1.
 func NewList(elem OID, elems []Datum) Datum {
 	return NewArray(elem, []int32{int32(len(elems))}, nil, elems)
 }
 
-// NewVector makes an int2vector or oidvector: one dimension from 0.
+// NewVector returns an int2vector or oidvector: one dimension with lower bound 0.
 func NewVector(vector OID, elems []Datum) Datum {
 	return NewArray(ElemOf(vector), []int32{int32(len(elems))}, []int32{0}, elems)
 }
 
-// NewTextArray makes a text[].
+// NewTextArray returns a text[].
 func NewTextArray(texts []string) Datum {
 	elems := make([]Datum, len(texts))
 	for i, s := range texts {
@@ -180,7 +181,8 @@ func NewTextArray(texts []string) Datum {
 	return NewList(Text, elems)
 }
 
-// WithElem gives the array with another element type of the same kind (binary-coercible casts).
+// WithElem returns the array with another element type of the same kind (for binary-coercible
+// casts).
 func (a *Array) WithElem(elem OID) Datum {
 	if a.Elem == elem {
 		return Datum{K: KindArray, S: a.s}
@@ -189,9 +191,10 @@ func (a *Array) WithElem(elem OID) Datum {
 	return Datum{K: KindArray, S: aliasString(append(b, a.s[4:]...))}
 }
 
-// ArrayDimError is the error of too many dimensions.
+// ArrayDimError returns the error about too many dimensions.
 func ArrayDimError(n int) error {
-	return pgerr.New(pgerr.ProgramLimitExceeded, "number of array dimensions (%d) exceeds the maximum allowed (%d)", n, MaxDims)
+	return pgerr.New(pgerr.ProgramLimitExceeded, "number of array dimensions (%d) exceeds the maximum allowed (%d)",
+		n, MaxDims)
 }
 
 func compareArray(x, y Datum) int {

@@ -4,8 +4,9 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// ArraySlice gives array[l:u, …]; nil bounds are open. Its lower bounds are 1. Fewer pairs than dimensions leave the rest whole; a slice
-// outside is empty.
+// ArraySlice returns array[l:u, …]; a nil bound is open. The result's lower bounds are 1. If there
+// are fewer pairs than dimensions, the other dimensions are complete. A slice outside of the array
+// is empty.
 func ArraySlice(d Datum, lower, upper []*int32) (Datum, error) {
 	a, err := ArrayOf(d)
 	if err != nil {
@@ -47,10 +48,10 @@ func ArraySlice(d Datum, lower, upper []*int32) (Datum, error) {
 	return NewArray(a.Elem, dims, nil, vals), nil
 }
 
-// ArrayAppend gives array || element; a null array is empty.
+// ArrayAppend returns array || element; a null array counts as empty.
 func ArrayAppend(d Datum, elem OID, v Datum) (Datum, error) { return arrayPush(d, elem, v, false) }
 
-// ArrayPrepend gives element || array.
+// ArrayPrepend returns element || array.
 func ArrayPrepend(d Datum, elem OID, v Datum) (Datum, error) { return arrayPush(d, elem, v, true) }
 
 func arrayPush(d Datum, elem OID, v Datum, front bool) (Datum, error) {
@@ -77,7 +78,8 @@ func arrayPush(d Datum, elem OID, v Datum, front bool) (Datum, error) {
 	return NewArray(elem, []int32{int32(len(vals))}, []int32{lb}, vals), nil
 }
 
-// ArrayConcat gives a || b: of equal dimensions, or one a row of the other.
+// ArrayConcat returns a || b. Both have equal dimensions, or one has the dimensions of the other's
+// elements.
 func ArrayConcat(x, y Datum) (Datum, error) {
 	switch {
 	case x.IsNull():
@@ -145,7 +147,8 @@ func concatError(a, b *Array) error {
 	return e.WithDetail("Arrays of %d and %d dimensions are not compatible for concatenation.", a.NDim, b.NDim)
 }
 
-// ArraySet gives the array with one element replaced; assignments just outside a one-dimensional array extend it with nulls between.
+// ArraySet returns the array with one element replaced. An assignment beyond the bounds of a
+// one-dimensional array extends it; the elements between are null.
 func ArraySet(d Datum, elem OID, subs []int32, v Datum) (Datum, error) {
 	if d.IsNull() {
 		d = NewArray(elem, nil, nil, nil)

@@ -4,7 +4,8 @@ import (
 	"strings"
 )
 
-// appendArray appends the text form: bounds where one is not 1, braces, elements quoted where the syntax asks for it.
+// appendArray appends the text form: bounds if one is not 1, braces, and elements, quoted if the
+// syntax requires it.
 func appendArray(dst []byte, oid OID, d Datum, env *Env) []byte {
 	a, err := ArrayOf(d)
 	if err != nil || a.NDim == 0 {
@@ -101,7 +102,7 @@ func needsArrayQuote(text []byte) bool {
 	return false
 }
 
-// parseVector reads an int2vector or oidvector: numbers with blanks between.
+// parseVector parses an int2vector or oidvector: numbers separated by blanks.
 func parseVector(oid OID, s string) (Datum, error) {
 	var vals []Datum
 	for _, f := range strings.Fields(s) {

@@ -11,7 +11,7 @@ func malformedArray(s string) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidTextRepresentation, "malformed array literal: \"%s\"", s)
 }
 
-// parseArray reads the text form of an array: optional bounds, braces, elements.
+// parseArray parses the text form of an array: optional bounds, braces, elements.
 func parseArray(elem OID, typmod int32, s string, env *Env) (Datum, error) {
 	p := arrayParser{s: s, elem: elem, typmod: typmod, env: env}
 	dims, lbs, err := p.bounds()
@@ -39,8 +39,8 @@ type arrayParser struct {
 	typmod int32
 	env    *Env
 	vals   []Datum
-	dims   []int32 // length of each depth, -1 unknown
-	leaf   int     // depth of the elements, 0 unknown
+	dims   []int32 // length at each depth, -1 if unknown
+	leaf   int     // depth of the elements, 0 if unknown
 }
 
 func (p *arrayParser) space() {
@@ -72,7 +72,8 @@ func (p *arrayParser) bounds() (dims, lbs []int32, err error) {
 			return nil, nil, pgerr.New(pgerr.ArraySubscriptError, "upper bound cannot be less than lower bound")
 		}
 		if hi-lo+1 > maxArrayItems {
-			return nil, nil, pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (%d)", maxArrayItems)
+			return nil, nil, pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (%d)",
+				maxArrayItems)
 		}
 		if hi == 1<<31-1 {
 			return nil, nil, pgerr.New(pgerr.ProgramLimitExceeded, "array lower bound is too large: %d", lo)

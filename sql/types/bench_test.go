@@ -3,7 +3,8 @@ package types
 import "testing"
 
 func BenchmarkRowColumnJSONB(b *testing.B) {
-	doc := sample{JSONB, `{"Customer":"customers/1-A","Total":12.5,"Lines":[{"Sku":"a","Qty":1},{"Sku":"b","Qty":2}]}`}.datum(b)
+	text := `{"Customer":"customers/1-A","Total":12.5,"Lines":[{"Sku":"a","Qty":1},{"Sku":"b","Qty":2}]}`
+	doc := sample{JSONB, text}.datum(b)
 	stored := AppendRow(nil, Row{NewText("orders/1-A"), doc})
 	var r RowReader
 	b.ReportAllocs()

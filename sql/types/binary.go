@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/jsonb"
 )
 
-// Receive reads the binary form of a value, as the type's receive function does, and applies typmod. The value may alias b.
+// Receive parses the binary form of a value, as the type's receive function does, and applies
+// typmod. The value may alias b.
 func Receive(oid OID, typmod int32, b []byte) (Datum, error) {
 	r := binReader{b: aliasString(b)}
 	d, err := r.receive(oid)
@@ -32,7 +33,7 @@ func badBinary(format string, args ...any) error {
 	return pgerr.New(pgerr.InvalidBinaryRepresentation, format, args...)
 }
 
-// binReader reads big-endian fields; short sticks.
+// binReader reads big-endian fields. Once short is set, it stays set.
 type binReader struct {
 	b     string
 	short bool
@@ -201,7 +202,8 @@ func (r *binReader) temporal(oid OID) (Datum, error) {
 		us, days := r.int64(), r.int32()
 		return NewInterval(r.int32(), days, us), nil
 	}
-	return Null, pgerr.Unsupported("the binary format of %s is not supported", typeLabel(oid)).WithHint("Use the text format.")
+	return Null, pgerr.Unsupported("the binary format of %s is not supported", typeLabel(oid)).
+		WithHint("Use the text format.")
 }
 
 // array reads dimensions, flags, element type, then bounds and elements.
@@ -221,7 +223,8 @@ func (r *binReader) array(oid OID) (Datum, error) {
 		return Null, badBinary("invalid array flags")
 	}
 	if got != elem {
-		return Null, pgerr.New(pgerr.DatatypeMismatch, "binary data has array element type %d (%s) instead of expected %d (%s)",
+		return Null, pgerr.New(pgerr.DatatypeMismatch,
+			"binary data has array element type %d (%s) instead of expected %d (%s)",
 			got, typeLabel(got), elem, typeLabel(elem))
 	}
 	dims, lbs := make([]int32, ndim), make([]int32, ndim)
@@ -229,7 +232,8 @@ func (r *binReader) array(oid OID) (Datum, error) {
 	for i := range dims {
 		dims[i], lbs[i] = r.int32(), r.int32()
 		if dims[i] < 0 || items*int64(dims[i]) > maxArrayItems {
-			return Null, pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (%d)", maxArrayItems)
+			return Null, pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (%d)",
+				maxArrayItems)
 		}
 		items *= int64(dims[i])
 	}

@@ -6,10 +6,12 @@ import (
 
 const maxBits = 1 << 26 * 10
 
-// NewBits makes a bit string of n bits from bytes, the first bit highest; bits beyond n must be zero.
+// NewBits returns a bit string of n bits from bytes, the first bit highest; bits beyond n must be
+// zero.
 func NewBits(n int32, bytes string) Datum { return Datum{K: KindBit, A: n, S: bytes} }
 
-// parseBit reads 0s and 1s, B'…' or X'…' form. bit without modifier is as long as the text here.
+// parseBit parses 0s and 1s, in the form B'…' or X'…'. Without a modifier, bit is as long as the
+// text.
 func parseBit(s string, oid OID, typmod int32) (Datum, error) {
 	t, hexForm := s, false
 	if t != "" && (t[0] == 'b' || t[0] == 'B') {
@@ -57,7 +59,8 @@ func appendBits(dst []byte, d Datum) []byte {
 	return dst
 }
 
-// applyBitTypmod: bit(n) takes exactly n bits, varbit(n) at most; an explicit cast pads with zeros and cuts.
+// applyBitTypmod applies the modifier n: bit(n) has exactly n bits, varbit(n) at most n. An
+// explicit cast pads with zeros and truncates.
 func applyBitTypmod(oid OID, n int32, d Datum, explicit bool) (Datum, error) {
 	if oid == Bit && d.A != n && !explicit {
 		return Null, pgerr.New("22026", "bit string length %d does not match type bit(%d)", d.A, n)

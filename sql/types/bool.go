@@ -31,7 +31,7 @@ func trimSpace(s string) string {
 	return s
 }
 
-// parseBool takes unique prefixes of true, false, yes, no, and on, off, 1, 0.
+// parseBool accepts unique prefixes of true, false, yes, no, and on, off, 1, 0.
 func parseBool(s string) (Datum, error) {
 	t := strings.ToLower(trimSpace(s))
 	prefix := func(word string, least int) bool { return len(t) >= least && strings.HasPrefix(word, t) }

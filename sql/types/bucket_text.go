@@ -5,8 +5,9 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// AppendBucketText appends the text of a value of a primary key that is hashed for its row's bucket: equal values have equal texts
-// whatever the session's settings (the rules are package shardmap's). A type without such a text is 0A000 and cannot be a key.
+// AppendBucketText appends the text of a primary key value from which the bucket of its row is
+// hashed. Equal values have equal texts under all session settings (package shardmap has the
+// rules). A type without such a text returns 0A000 and cannot be a key.
 func AppendBucketText(dst []byte, oid OID, d Datum) ([]byte, error) {
 	if d.IsNull() {
 		return dst, pgerr.New(pgerr.NotNullViolation, "a key column cannot be null")

@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// parseBytea reads the hex (\x…) and the escape form.
+// parseBytea parses the hex form (\x…) and the escape form.
 func parseBytea(s string) (Datum, error) {
 	if len(s) >= 2 && s[0] == '\\' && s[1] == 'x' {
 		return parseByteaHex(s[2:])
@@ -96,7 +96,8 @@ func appendBytea(dst []byte, s string, env *Env) []byte {
 	return dst
 }
 
-// parseUUID takes 32 hex digits in either case, optional braces, and a hyphen after any group of four.
+// parseUUID accepts 32 hex digits in either case, optional braces, and a hyphen after any group of
+// four.
 func parseUUID(s string) (Datum, error) {
 	t := s
 	braces := t != "" && t[0] == '{'

@@ -12,7 +12,7 @@ type civil struct {
 	zone           string
 }
 
-// julianDay gives the Julian day number of a Gregorian date.
+// julianDay returns the Julian day number of a Gregorian date.
 func julianDay(y, m, d int) int {
 	if m > 2 {
 		m++
@@ -63,12 +63,12 @@ func daysInMonth(y, m int) int {
 	return 31
 }
 
-// validJulian tells whether a date lies in the range julianDay is good for.
+// validJulian reports whether julianDay accepts a month of a year.
 func validJulian(y, m int) bool {
 	return (y > -4713 || (y == -4713 && m >= 11)) && (y < 5874898 || (y == 5874898 && m < 6))
 }
 
-// weekday of a Julian day, Sunday is 0.
+// weekday returns the weekday of a Julian day; Sunday is 0.
 func weekday(jd int) int {
 	w := (jd + 1) % 7
 	if w < 0 {
@@ -77,7 +77,7 @@ func weekday(jd int) int {
 	return w
 }
 
-// splitDay parts microseconds since 2000 into days and microseconds of the day.
+// splitDay splits microseconds since 2000 into days and microseconds of the day.
 func splitDay(us int64) (days, micros int64) {
 	days = us / usPerDay
 	micros = us % usPerDay
@@ -101,12 +101,12 @@ func (c *civil) setMicros(us int64) {
 	c.usec = int(us % usPerSecond)
 }
 
-// micros gives the time of day.
+// micros returns the time of day.
 func (c *civil) micros() int64 {
 	return ((int64(c.hour)*60+int64(c.min))*60+int64(c.sec))*usPerSecond + int64(c.usec)
 }
 
-// days gives the days since 2000-01-01.
+// days returns the days since 2000-01-01.
 func (c *civil) days() int64 { return int64(julianDay(c.year, c.mon, c.day) - postgresEpochJDate) }
 
 func civilOf(us int64) civil {
@@ -117,10 +117,12 @@ func civilOf(us int64) civil {
 	return c
 }
 
-// timestamp gives the microseconds since 2000 of the local time, ok unless out of range.
+// timestamp returns the microseconds since 2000 of the local time; ok is false if it is out of
+// range.
 func (c *civil) timestamp() (int64, bool) { return c.instant(0) }
 
-// instant is the timestamp of the local time of a zone. Only the instant must be in range: the local time may lie beyond it.
+// instant returns the timestamp of the local time in a zone. Only the instant must be in range; the
+// local time may be outside.
 func (c *civil) instant(west int32) (int64, bool) {
 	const beyond = 2 // days
 	if !validJulian(c.year, c.mon) {
@@ -134,7 +136,7 @@ func (c *civil) instant(west int32) (int64, bool) {
 	return us, validTimestamp(us) && finiteTS(us)
 }
 
-// offsetAt gives the seconds east of UTC at an instant, and the zone's abbreviation.
+// offsetAt returns the seconds east of UTC at an instant, and the zone's abbreviation.
 func offsetAt(loc *time.Location, us int64) (int, string) {
 	if loc == time.UTC {
 		return 0, "UTC"
@@ -151,8 +153,9 @@ func floorDiv64(a, b int64) int64 {
 	return q
 }
 
-// localToOffset decides the offset (seconds east) of a local time. A time that a change skips is read with the offset before it, one that
-// happens twice with the offset after it, as PostgreSQL does.
+// localToOffset returns the offset (seconds east) of a local time. Like PostgreSQL, it uses the
+// offset before a change for a time that the change skips, and the offset after it for a time that
+// occurs twice.
 func localToOffset(loc *time.Location, local int64) int {
 	if loc == time.UTC {
 		return 0
@@ -171,7 +174,7 @@ func localToOffset(loc *time.Location, local int64) int {
 	return before
 }
 
-// civilIn breaks an instant down in a zone.
+// civilIn returns the local time of an instant in a zone.
 func civilIn(us int64, loc *time.Location) civil {
 	off, name := offsetAt(loc, us)
 	c := civilOf(us + int64(off)*usPerSecond)
@@ -179,7 +182,7 @@ func civilIn(us int64, loc *time.Location) civil {
 	return c
 }
 
-// LocalToUTC gives the instant of a local time in a zone.
+// LocalToUTC returns the instant of a local time in a zone.
 func LocalToUTC(local int64, loc *time.Location) int64 {
 	if !finiteTS(local) {
 		return local
@@ -187,7 +190,7 @@ func LocalToUTC(local int64, loc *time.Location) int64 {
 	return local - int64(localToOffset(loc, local))*usPerSecond
 }
 
-// InstantOf is LocalToUTC that refuses what no timestamp can hold.
+// InstantOf is like LocalToUTC, and returns an error if the result is no valid timestamp.
 func InstantOf(local int64, loc *time.Location) (int64, error) {
 	us := LocalToUTC(local, loc)
 	if !validTimestamp(us) {
@@ -196,7 +199,7 @@ func InstantOf(local int64, loc *time.Location) (int64, error) {
 	return us, nil
 }
 
-// UTCToLocal gives the local time of an instant in a zone.
+// UTCToLocal returns the local time of an instant in a zone.
 func UTCToLocal(us int64, loc *time.Location) int64 {
 	if !finiteTS(us) {
 		return us

@@ -8,14 +8,15 @@ import (
 	"github.com/sherddb/sherd/jsonb"
 )
 
-// Compare gives the btree order of two values of a type that are not null: below 0, 0 or above 0. Values of the same family but of
-// different widths (int2 and int8, float4 and float8) compare too. Types without an order (json, tid excepted) give 0 only for equal bytes.
+// Compare returns the btree order of two non-null values of a type: below 0, 0 or above 0. It also
+// compares values of one family with different widths (int2 and int8, float4 and float8). For types
+// without an order (except json and tid), the result is 0 only if the bytes are equal.
 func Compare(oid OID, a, b Datum) int { return Comparer(oid)(a, b) }
 
-// Equal tells whether the type's = holds for two values that are not null.
+// Equal reports whether the type's = operator is true for two non-null values.
 func Equal(oid OID, a, b Datum) bool { return Comparer(oid)(a, b) == 0 }
 
-// CompareNulls is Compare with null after every value.
+// CompareNulls is Compare with null after all values.
 func CompareNulls(oid OID, a, b Datum) int {
 	switch {
 	case a.K == KindNull && b.K == KindNull:
@@ -28,7 +29,8 @@ func CompareNulls(oid OID, a, b Datum) int {
 	return Compare(oid, a, b)
 }
 
-// Comparer gives the comparison of a type, for loops. Its arguments must not be null.
+// Comparer returns the comparison function of a type, for use in loops. Its arguments must not be
+// null.
 func Comparer(oid OID) func(a, b Datum) int {
 	switch oid {
 	case BPChar:
@@ -39,7 +41,8 @@ func Comparer(oid OID) func(a, b Datum) int {
 	return kindComparer(KindOf(oid))
 }
 
-// compareOidVector orders by length first. A vector that was made of an array may begin at 1: that does not count.
+// compareOidVector orders by length first. The lower bound does not count: a vector that was cast
+// from an array may begin at 1.
 func compareOidVector(x, y Datum) int {
 	a, err := ArrayOf(x)
 	b, err2 := ArrayOf(y)
@@ -101,7 +104,8 @@ func compareFloats(a, b Datum) int { return compareFloat(a.Float(), b.Float()) }
 
 func compareJSONB(a, b Datum) int { return jsonb.Compare(jsonb.Doc(a.S), jsonb.Doc(b.S)) }
 
-// compareAny serves types the package does not know by number: the values say their kind.
+// compareAny compares values of types whose OIDs the package does not know, by the kinds of the
+// values.
 func compareAny(a, b Datum) int {
 	if a.K != b.K {
 		return compareInt(int64(a.K), int64(b.K))
@@ -127,7 +131,8 @@ func compareBits(a, b Datum) int {
 	return compareInt(int64(a.A), int64(b.A))
 }
 
-// CompareInterval compares intervals as PostgreSQL does: months of 30 days, days of 24 hours, in 128 bits.
+// CompareInterval compares intervals as PostgreSQL does: months of 30 days, days of 24 hours, in
+// 128 bits.
 func CompareInterval(a, b Datum) int {
 	ah, al := intervalSpan(&a)
 	bh, bl := intervalSpan(&b)
@@ -143,7 +148,7 @@ func CompareInterval(a, b Datum) int {
 	return 0
 }
 
-// intervalSpan gives the total microseconds as a 128-bit number.
+// intervalSpan returns the total microseconds as a 128-bit number.
 func intervalSpan(d *Datum) (hi int64, lo uint64) {
 	days := int64(d.A)*30 + int64(d.days())
 	h, l := bits.Mul64(absU(days), uint64(usPerDay))
@@ -160,7 +165,7 @@ func intervalSpan(d *Datum) (hi int64, lo uint64) {
 	return int64(h), l
 }
 
-// intervalOfSpan makes an interval equal to a span, in days and microseconds.
+// intervalOfSpan returns an interval of days and microseconds that equals a span.
 func intervalOfSpan(hi int64, lo uint64) Datum {
 	v := new(big.Int).Lsh(big.NewInt(hi), 64)
 	v.Add(v, new(big.Int).SetUint64(lo))

@@ -7,15 +7,15 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// addMonths moves a date by months and keeps the day within its new month.
+// addMonths moves a date by months, and reduces the day to the last of the new month if needed.
 func (c *civil) addMonths(n int) {
 	m := c.year*12 + c.mon - 1 + n
 	c.year, c.mon = floorDiv(m, 12), m-floorDiv(m, 12)*12+1
 	c.day = min(c.day, daysInMonth(c.year, c.mon))
 }
 
-// TimestampAdd adds an interval: months, then days, then microseconds. With loc the value is an instant and months and days are counted
-// in that zone; nil is for timestamp.
+// TimestampAdd adds an interval: months, then days, then microseconds. If loc is nil, us is a
+// timestamp; otherwise it is an instant, and months and days are counted in that zone.
 func TimestampAdd(us int64, iv Datum, loc *time.Location) (int64, error) {
 	if !finiteTS(us) {
 		return us, nil
@@ -65,7 +65,7 @@ func TimestampSub(us int64, iv Datum, loc *time.Location) (int64, error) {
 	return TimestampAdd(us, neg, loc)
 }
 
-// TimestampDiff gives a - b as days and time.
+// TimestampDiff returns a - b as days and time.
 func TimestampDiff(a, b int64) (Datum, error) {
 	if !finiteTS(a) || !finiteTS(b) {
 		return Null, pgerr.New(pgerr.DatetimeFieldOverflow, "cannot subtract infinite timestamps")
@@ -88,7 +88,7 @@ func DateAdd(date, days int64) (int64, error) {
 	return 0, dateRange()
 }
 
-// DateDiff gives a - b in days.
+// DateDiff returns a - b in days.
 func DateDiff(a, b int64) (int64, error) {
 	if !finiteDate(a) || !finiteDate(b) {
 		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "cannot subtract infinite dates")
@@ -96,7 +96,7 @@ func DateDiff(a, b int64) (int64, error) {
 	return a - b, nil
 }
 
-// DateToTimestamp gives midnight of a date; with loc midnight in that zone, as an instant.
+// DateToTimestamp returns midnight of a date. With loc, it is the instant of midnight in that zone.
 func DateToTimestamp(date int64, loc *time.Location) (int64, error) {
 	switch date {
 	case dateInfinity:
@@ -117,7 +117,7 @@ func DateToTimestamp(date int64, loc *time.Location) (int64, error) {
 	return us, nil
 }
 
-// TimestampToDate cuts the time of day off; with loc the value is an instant.
+// TimestampToDate returns the date of a timestamp; with loc, us is an instant.
 func TimestampToDate(us int64, loc *time.Location) int64 {
 	switch us {
 	case tsInfinity:
@@ -132,7 +132,7 @@ func TimestampToDate(us int64, loc *time.Location) int64 {
 	return days
 }
 
-// TimestampToTime gives the time of day; ok is false for infinities, which give null.
+// TimestampToTime returns the time of day; ok is false for infinities, whose result is null.
 func TimestampToTime(us int64, loc *time.Location) (micros int64, ok bool) {
 	if !finiteTS(us) {
 		return 0, false
@@ -144,7 +144,7 @@ func TimestampToTime(us int64, loc *time.Location) (micros int64, ok bool) {
 	return micros, true
 }
 
-// TimestampToTimeTZ gives the time of day of an instant in a zone.
+// TimestampToTimeTZ returns the time of day of an instant in a zone.
 func TimestampToTimeTZ(us int64, loc *time.Location) (Datum, bool) {
 	if !finiteTS(us) {
 		return Null, false
@@ -153,7 +153,7 @@ func TimestampToTimeTZ(us int64, loc *time.Location) (Datum, bool) {
 	return NewTimeTZ(c.micros(), c.west), true
 }
 
-// TimeAdd adds an interval's time to a time of day and wraps at midnight.
+// TimeAdd adds an interval's time to a time of day, modulo 24 hours.
 func TimeAdd(us int64, iv Datum) int64 {
 	_, _, micros := IntervalParts(iv)
 	us = (us + micros%usPerDay) % usPerDay
@@ -163,7 +163,7 @@ func TimeAdd(us int64, iv Datum) int64 {
 	return us
 }
 
-// LocalIn is the instant of a local time in a zone, both as make_timestamptz takes them.
+// LocalIn returns the instant of a local time in a zone, as in make_timestamptz.
 func LocalIn(zone string, local int64) (int64, error) {
 	east, err := OffsetOf(zone, local)
 	if err != nil {
@@ -176,8 +176,8 @@ func LocalIn(zone string, local int64) (int64, error) {
 	return at, nil
 }
 
-// AtTimeZone converts between timestamp and timestamptz: local tells that us is a timestamp, read in the zone; else it is an instant,
-// shown in the zone.
+// AtTimeZone converts between timestamp and timestamptz. If local is set, us is a timestamp in the
+// zone; otherwise it is an instant and the result is a timestamp.
 func AtTimeZone(zone string, us int64, local bool) (int64, error) {
 	if !finiteTS(us) {
 		return us, nil
@@ -196,7 +196,7 @@ func AtTimeZone(zone string, us int64, local bool) (int64, error) {
 	return r, nil
 }
 
-// TimeTZAtZone moves a time with time zone to another zone.
+// TimeTZAtZone converts a time with time zone to another zone.
 func TimeTZAtZone(d Datum, zone string, now int64) (Datum, error) {
 	off, err := ZoneAt(zone, now, false)
 	if err != nil {
@@ -205,7 +205,7 @@ func TimeTZAtZone(d Datum, zone string, now int64) (Datum, error) {
 	return TimeTZAtOffset(d, int32(-off)), nil
 }
 
-// TimeTZAtOffset moves a time with time zone to an offset in seconds west.
+// TimeTZAtOffset converts a time with time zone to an offset in seconds west.
 func TimeTZAtOffset(d Datum, west int32) Datum {
 	us := (d.N + int64(d.A-west)*usPerSecond) % usPerDay
 	if us < 0 {
@@ -214,7 +214,7 @@ func TimeTZAtOffset(d Datum, west int32) Datum {
 	return NewTimeTZ(us, west)
 }
 
-// Age gives the symbolic difference of two local times in years, months, days and time.
+// Age returns the symbolic difference of two local times in years, months, days and time.
 func Age(a, b int64) (Datum, error) {
 	if !finiteTS(a) || !finiteTS(b) {
 		return Null, timestampRange()
@@ -237,7 +237,8 @@ func Age(a, b int64) (Datum, error) {
 	return NewInterval(int32(sign)*int32(months), int32(sign)*int32(days), sign*us), nil
 }
 
-// Overlaps is OVERLAPS of two periods whose ends are comparable numbers; nulls as in the standard. The result may be null.
+// Overlaps is OVERLAPS of two periods whose ends cmp can compare; nulls count as in the standard.
+// The result may be null.
 func Overlaps(s1, e1, s2, e2 Datum, cmp func(a, b Datum) int) Datum {
 	order := func(s, e Datum) (Datum, Datum, bool) {
 		switch {
@@ -267,7 +268,7 @@ func Overlaps(s1, e1, s2, e2 Datum, cmp func(a, b Datum) int) Datum {
 	if c < 0 {
 		s1, e1, e2 = s2, e2, e1
 	}
-	// s1 starts later: they overlap where it starts before the other ends
+	// s1 starts later: they overlap if it starts before the other ends.
 	if e2.IsNull() {
 		return Null
 	}

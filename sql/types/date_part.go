@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Units of extract and date_trunc beyond those of intervals.
+// Units of extract and date_trunc, in addition to those of intervals.
 const (
 	unDow ivUnit = iota + unQuarter + 1
 	unIsodow
@@ -56,8 +56,9 @@ func unitError(word string, u ivUnit, oid OID) error {
 	return pgerr.New(pgerr.FeatureNotSupported, "unit \"%s\" not supported for type %s", word, TypeName(oid))
 }
 
-// Extract is extract(field from value), numeric, of date, time, timetz, timestamp, timestamptz and interval. loc is the session's zone,
-// for timestamptz. The result is null for parts of infinities that have none.
+// Extract is extract(field from value), numeric, for date, time, timetz, timestamp, timestamptz and
+// interval. loc is the session's zone, for timestamptz. The result is null for parts that an
+// infinity does not have.
 func Extract(name string, oid OID, d Datum, loc *time.Location) (Datum, error) {
 	u := partUnit(name)
 	switch oid {
@@ -98,7 +99,7 @@ func DatePart(name string, oid OID, d Datum, loc *time.Location) (Datum, error) 
 	return NewFloat8(f), err
 }
 
-// infinitePart gives the infinity for parts that grow with time, null for those that come round.
+// infinitePart returns an infinity for parts that grow with time, and null for cyclic ones.
 func infinitePart(name string, u ivUnit, oid OID, negative bool) (Datum, error) {
 	switch u {
 	case unYear, unDecade, unCentury, unMillennium, unJulian, unIsoYear, unEpoch:
@@ -177,7 +178,7 @@ func zonePart(u ivUnit, west int32) (Datum, bool) {
 	return Null, false
 }
 
-// timePart gives a part of a time of day; also of an interval's time, which may be negative.
+// timePart returns a part of a time of day, or of an interval's time, which may be negative.
 func timePart(u ivUnit, us int64) (Datum, bool) {
 	switch u {
 	case unMicrosecond:
@@ -238,7 +239,7 @@ func datePartOf(name string, u ivUnit, oid OID, c *civil) (Datum, error) {
 
 func decadeOf(y int) int { return floorDiv(y, 10) }
 
-// eraOf counts centuries or millennia from 1 and from -1.
+// eraOf returns the century or millennium of a year, counted from 1 and from -1.
 func eraOf(y, size int) int {
 	if y > 0 {
 		return (y + size - 1) / size
@@ -246,7 +247,7 @@ func eraOf(y, size int) int {
 	return -((size - 1 - (y - 1)) / size)
 }
 
-// isoWeek gives the ISO year (astronomical) and week of a Julian day in year y.
+// isoWeek returns the ISO year (astronomical) and the week of a Julian day in year y.
 func isoWeek(jd, y int) (year, week int) {
 	start := isoYearStart(y)
 	if jd < start {
@@ -258,7 +259,7 @@ func isoWeek(jd, y int) (year, week int) {
 	return y, (jd-start)/7 + 1
 }
 
-// isoYearStart is the Monday of the week with January 4.
+// isoYearStart returns the Monday of the week with January 4.
 func isoYearStart(y int) int {
 	day4 := julianDay(y, 1, 4)
 	return day4 - (weekday(day4)+6)%7

@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// truncUnit knows the units of intervals and timezone, and no others.
+// truncUnit returns the unit of a name, from the units of intervals and timezone only.
 func truncUnit(name string) ivUnit {
 	if u := partUnit(name); u <= unQuarter || u >= unZone {
 		return u
@@ -50,7 +50,8 @@ func TruncTimestamp(name string, us int64, loc *time.Location) (int64, error) {
 func (c *civil) trunc(u ivUnit) bool {
 	switch u {
 	case unMicrosecond, unMillisecond, unSecond, unMinute, unHour:
-		unit := [...]int64{unMicrosecond: 1, unMillisecond: 1000, unSecond: usPerSecond, unMinute: usPerMinute, unHour: usPerHour}[u]
+		unit := [...]int64{unMicrosecond: 1, unMillisecond: 1000, unSecond: usPerSecond, unMinute: usPerMinute,
+			unHour: usPerHour}[u]
 		c.setMicros(c.micros() / unit * unit)
 		return true
 	case unDay:
@@ -91,7 +92,8 @@ func TruncInterval(name string, iv Datum) (Datum, error) {
 	u := truncUnit(name)
 	switch u {
 	case unMicrosecond, unMillisecond, unSecond, unMinute, unHour:
-		unit := [...]int64{unMicrosecond: 1, unMillisecond: 1000, unSecond: usPerSecond, unMinute: usPerMinute, unHour: usPerHour}[u]
+		unit := [...]int64{unMicrosecond: 1, unMillisecond: 1000, unSecond: usPerSecond, unMinute: usPerMinute,
+			unHour: usPerHour}[u]
 		return NewInterval(months, days, us/unit*unit), nil
 	case unDay:
 		return NewInterval(months, days, 0), nil
@@ -108,13 +110,15 @@ func TruncInterval(name string, iv Datum) (Datum, error) {
 	case unMillennium:
 		return NewInterval(months/12000*12000, 0, 0), nil
 	case unWeek:
-		return Null, pgerr.New(pgerr.FeatureNotSupported, "unit \"%s\" not supported for type interval", strings.ToLower(name)).
+		return Null, pgerr.New(pgerr.FeatureNotSupported, "unit \"%s\" not supported for type interval",
+			strings.ToLower(name)).
 			WithDetail("Months usually have fractional weeks.")
 	}
 	return Null, unitError(name, u, Interval)
 }
 
-// DateBin puts a timestamp into bins of a stride counted from an origin.
+// DateBin returns the start of a timestamp's bin; bins have the length stride and are aligned to
+// origin.
 func DateBin(stride Datum, us, origin int64) (int64, error) {
 	if !finiteTS(us) {
 		return us, nil
@@ -124,7 +128,8 @@ func DateBin(stride Datum, us, origin int64) (int64, error) {
 	}
 	months, days, micros := IntervalParts(stride)
 	if months != 0 {
-		return 0, pgerr.New(pgerr.FeatureNotSupported, "timestamps cannot be binned into intervals containing months or years")
+		return 0, pgerr.New(pgerr.FeatureNotSupported,
+			"timestamps cannot be binned into intervals containing months or years")
 	}
 	size, ok := AddInt(int64(days)*usPerDay, micros)
 	if micros == 0 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// clock reads hh:mm[:ss[.fff]] or mm:ss.fff.
+// clock parses hh:mm[:ss[.fff]] or mm:ss.fff.
 func (p *dateDecoder) clock(s string) dtError {
 	h, m, sec, us, e := decodeClock(s, false)
 	if e != dtOK {
@@ -68,7 +68,7 @@ func decodeClock(s string, minuteToSecond bool) (hour int64, min, sec, usec int,
 	return hour, min, sec, usec, dtOK
 }
 
-// fractionMicros reads .fff, rounded to microseconds.
+// fractionMicros parses .fff, rounded to microseconds.
 func fractionMicros(s string) (int, bool) {
 	if s == "" || s[0] != '.' || !(len(s) == 1 || allDigits(s[1:])) {
 		return 0, false
@@ -77,7 +77,7 @@ func fractionMicros(s string) (int, bool) {
 	return int(math.RoundToEven(f * 1e6)), err == nil
 }
 
-// atoi32 reads digits as C's strtol bounded to an int; no digits are 0.
+// atoi32 parses digits like C's strtol, bounded to an int; without digits the result is 0.
 func atoi32(s string) (int, bool) {
 	if s == "" {
 		return 0, true
@@ -86,7 +86,7 @@ func atoi32(s string) (int, bool) {
 	return int(n), err == nil
 }
 
-// decodeOffset reads ±hh[:mm[:ss]] or ±hhmm; seconds west.
+// decodeOffset parses ±hh[:mm[:ss]] or ±hhmm, and returns seconds west.
 func decodeOffset(s string) (int32, dtError) {
 	if s == "" || (s[0] != '+' && s[0] != '-') {
 		return 0, dtBadFormat

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Fields a text has named so far.
+// Fields that a text has set so far.
 const (
 	maskYear = 1 << iota
 	maskMonth
@@ -19,15 +19,15 @@ const (
 	maskAMPM
 	maskEra
 	maskWeekday
-	maskHour // one by one, as the units h, m and s name them
+	maskHour // separate, because the units h, m and s name them
 	maskMinute
 	maskSecond
 	maskDate  = maskYear | maskMonth | maskDay
 	maskClock = maskHour | maskMinute | maskSecond
 )
 
-// dateDecoder decides what the fields of a date/time text mean. The rules are those of PostgreSQL's documentation, appendix B.1; where
-// that is silent the server's behaviour is followed.
+// dateDecoder assigns a meaning to the fields of a date/time text, by the rules of PostgreSQL's
+// documentation, appendix B.1. Where the documentation says nothing, it follows the server.
 type dateDecoder struct {
 	env       *Env
 	timeOnly  bool
@@ -38,7 +38,7 @@ type dateDecoder struct {
 	zone      *time.Location
 	abbrev    string
 	abbrevOf  abbreviation
-	prefix    int // a unit: the next field is that
+	prefix    int // the unit that the next field belongs to
 	textMonth bool
 	isJulian  bool
 	twoDigits bool
@@ -114,7 +114,7 @@ func (p *dateDecoder) finishTime() dtError {
 	return p.resolveZone(at)
 }
 
-// fixedOffset tells whether a zone has had one offset for ever.
+// fixedOffset reports whether a zone has always had one offset.
 func fixedOffset(loc *time.Location) (int, bool) {
 	t := time.Unix(0, 0).In(loc)
 	start, end := t.ZoneBounds()
@@ -122,7 +122,7 @@ func fixedOffset(loc *time.Location) (int, bool) {
 	return off, start.IsZero() && end.IsZero()
 }
 
-// resolveZone sets the offset of the local time at.
+// resolveZone sets the zone's offset for the local time at.
 func (p *dateDecoder) resolveZone(at civil) dtError {
 	dst := p.mask&maskDST != 0
 	local := at.days()*usPerDay + at.micros()
@@ -280,7 +280,8 @@ func (p *dateDecoder) numberField(i int, s string) (int, dtError) {
 	return p.number(s, p.textMonth, mask)
 }
 
-// unitField reads a number behind the name of its unit, as in Y2001M12D27: a month after a month and an hour is a minute.
+// unitField parses a number after the name of its unit, as in Y2001M12D27. A month after a month
+// and an hour is a minute.
 func (p *dateDecoder) unitField(s string) (int, dtError) {
 	unit := p.prefix
 	p.prefix = 0
@@ -323,7 +324,7 @@ func (p *dateDecoder) unitField(s string) (int, dtError) {
 	return 0, dtBadFormat
 }
 
-// julian reads a Julian day, whose fraction is a time of day.
+// julian parses a Julian day; its fraction is a time of day.
 func (p *dateDecoder) julian(s string) (int, dtError) {
 	j := skipDigits(s, 0)
 	n, ok := atoi32(s[:j])
@@ -343,7 +344,7 @@ func (p *dateDecoder) julian(s string) (int, dtError) {
 	return maskDate | maskTime, dtOK
 }
 
-// date reads a date with delimiters: the parts are numbers and at most one name of a month.
+// date parses a date with delimiters. Its parts are numbers and at most one name of a month.
 func (p *dateDecoder) date(s string) (int, dtError) {
 	var parts []string
 	for i := 0; i < len(s); {
@@ -403,7 +404,8 @@ func (p *dateDecoder) date(s string) (int, dtError) {
 	return got, dtOK
 }
 
-// number reads one number as the next part of a date in the order of DateStyle, or as a time where the date is complete.
+// number parses one number as the next part of a date in the order of DateStyle, or as a time if
+// the date is complete.
 func (p *dateDecoder) number(s string, textMonth bool, mask int) (int, dtError) {
 	j := skipDigits(s, 0)
 	if j == 0 {
@@ -471,7 +473,7 @@ func (p *dateDecoder) number(s string, textMonth bool, mask int) (int, dtError) 
 	return got, dtOK
 }
 
-// runTogether reads yyyymmdd, hhmmss[.fff] or hhmm.
+// runTogether parses yyyymmdd, hhmmss[.fff] or hhmm.
 func (p *dateDecoder) runTogether(s string, mask int) (int, dtError) {
 	if dot := strings.IndexByte(s, '.'); dot >= 0 {
 		p.tm.usec = 0

@@ -4,7 +4,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// datetimeError words a failure as PostgreSQL does; typeName is the short name of the type.
+// datetimeError returns PostgreSQL's error for a failure; typeName is the short name of the type.
 func datetimeError(e dtError, typeName, s, zone string) error {
 	switch e {
 	case dtOverflow:
@@ -34,7 +34,7 @@ func decodeDateTime(s, typeName string, timeOnly bool, env *Env) (*dateDecoder, 
 	return p, nil
 }
 
-// isoDate reads yyyy-mm-dd without the general machinery.
+// isoDate is a fast path that parses yyyy-mm-dd.
 func isoDate(s string, c *civil) bool {
 	if len(s) < 10 || s[4] != '-' || s[7] != '-' || !allDigits(s[:4]) || !allDigits(s[5:7]) || !allDigits(s[8:10]) {
 		return false
@@ -45,9 +45,10 @@ func isoDate(s string, c *civil) bool {
 	return c.year > 0 && 1 <= c.mon && c.mon <= 12 && 1 <= c.day && c.day <= daysInMonth(c.year, c.mon)
 }
 
-// isoClock reads hh:mm:ss after a date and gives what follows.
+// isoClock parses hh:mm:ss after a date, and returns the rest.
 func isoClock(s string, c *civil) bool {
-	if len(s) != 9 || (s[0] != ' ' && s[0] != 'T') || s[3] != ':' || s[6] != ':' || !allDigits(s[1:3]) || !allDigits(s[4:6]) || !allDigits(s[7:9]) {
+	if len(s) != 9 || (s[0] != ' ' && s[0] != 'T') || s[3] != ':' || s[6] != ':' || !allDigits(s[1:3]) ||
+		!allDigits(s[4:6]) || !allDigits(s[7:9]) {
 		return false
 	}
 	c.hour = int(s[1]-'0')*10 + int(s[2]-'0')

@@ -10,7 +10,7 @@ func append2(dst []byte, n int) []byte {
 	return append(dst, digitPairs[2*n], digitPairs[2*n+1])
 }
 
-// appendYear prints at least four digits of the year of the era.
+// appendYear appends the year of the era with at least four digits.
 func appendYear(dst []byte, year int) []byte {
 	if year <= 0 {
 		year = 1 - year
@@ -35,7 +35,7 @@ func appendClock(dst []byte, c *civil) []byte {
 	return appendFraction(dst, c.usec)
 }
 
-// appendFraction prints microseconds without trailing zeros.
+// appendFraction appends microseconds without trailing zeros.
 func appendFraction(dst []byte, usec int) []byte {
 	if usec == 0 {
 		return dst
@@ -48,7 +48,7 @@ func appendFraction(dst []byte, usec int) []byte {
 	return dst
 }
 
-// appendOffset prints an offset given in seconds west: +hh[:mm[:ss]].
+// appendOffset appends an offset given in seconds west: +hh[:mm[:ss]].
 func appendOffset(dst []byte, west int32) []byte {
 	sign, n := byte('-'), int(west)
 	if west <= 0 {
@@ -76,7 +76,8 @@ func appendDate(dst []byte, days int64, env *Env) []byte {
 	return appendEra(appendDay(dst, &c, env, '-'), c.year)
 }
 
-// appendDay prints a date in the style; postgresDelim separates the Postgres style.
+// appendDay appends a date in the session's style; postgresDelim separates the parts in the
+// Postgres style.
 func appendDay(dst []byte, c *civil, env *Env, postgresDelim byte) []byte {
 	first, second := c.mon, c.day
 	if env.DateOrder == OrderDMY {
@@ -148,10 +149,10 @@ func appendDateTime(dst []byte, c *civil, zoned bool, env *Env) []byte {
 	return appendEra(dst, c.year)
 }
 
-// appendZoneName prints the zone's abbreviation; for many zones that is an offset.
+// appendZoneName appends the zone's abbreviation, which is an offset for many zones.
 func appendZoneName(dst []byte, c *civil) []byte { return append(append(dst, ' '), c.zone...) }
 
-// appendPostgresDateTime prints "Day Mon DD HH:MM:SS YYYY ZONE".
+// appendPostgresDateTime appends "Day Mon DD HH:MM:SS YYYY ZONE".
 func appendPostgresDateTime(dst []byte, c *civil, zoned bool, env *Env) []byte {
 	dst = append(dst, dayAbbrevs[weekday(julianDay(c.year, c.mon, c.day))]...)
 	dst = append(dst, ' ')

@@ -2,7 +2,7 @@ package types
 
 import "strings"
 
-// How the scanner classifies a field of a date/time text.
+// fieldType is the scanner's classification of a field of a date/time text.
 type fieldType uint8
 
 const (
@@ -24,7 +24,8 @@ const (
 	maxDateText   = 128 + maxDateFields
 )
 
-// dtError is why a date/time text cannot be read; the entry points turn it into PostgreSQL's error.
+// dtError is the reason why a date/time text cannot be read. The callers map it to PostgreSQL's
+// error.
 type dtError uint8
 
 const (
@@ -35,10 +36,11 @@ const (
 	dtIntervalOverflow
 	dtZoneOverflow
 	dtTimeOnly // not an error: a time without a date
-	dtZoneName // the zone is not known; its name is in the decoder
+	dtZoneName // unknown zone; its name is in the decoder
 )
 
-// scanDateTime parts a text into fields by their first character and what follows it, in lower case.
+// scanDateTime splits a text into fields by their first character and what follows it, in lower
+// case.
 func scanDateTime(s string) ([]field, dtError) {
 	if len(s) > maxDateText {
 		return nil, dtBadFormat
@@ -86,7 +88,8 @@ func skipDigits(s string, i int) int {
 	return i
 }
 
-// scanNumber reads what starts with a digit: a number, a time with colons, a date with delimiters.
+// scanNumber scans a field that starts with a digit: a number, a time with colons, a date with
+// delimiters.
 func scanNumber(s string, i int) (field, int) {
 	j := skipDigits(s, i)
 	if j == len(s) {
@@ -120,7 +123,7 @@ func scanNumber(s string, i int) (field, int) {
 	return field{s[i:j], fieldNumber}, j
 }
 
-// scanWord reads a word; one with punctuation inside is a date or the name of a zone.
+// scanWord scans a word. With punctuation inside, it is a date or the name of a zone.
 func scanWord(s string, i int) (field, int) {
 	j := i
 	for j < len(s) && isAlpha(s[j]) {
@@ -165,7 +168,7 @@ func scanSigned(s string, i int) (field, int, bool) {
 	return field{}, i, false
 }
 
-// What a word means in a date.
+// wordType is the meaning of a word in a date.
 type wordType uint8
 
 const (
@@ -215,21 +218,65 @@ type dateWord struct {
 }
 
 var dateWords = map[string]dateWord{
-	"-infinity": {wordReserved, resNegInfinity}, "infinity": {wordReserved, resInfinity}, "+infinity": {wordReserved, resInfinity},
-	"ad": {wordEra, 0}, "bc": {wordEra, 1}, "allballs": {wordReserved, resZulu}, "am": {wordAMPM, meridiemAM}, "pm": {wordAMPM, meridiemPM},
-	"at": {wordIgnore, 0}, "on": {wordIgnore, 0}, "epoch": {wordReserved, resEpoch}, "now": {wordReserved, resNow},
-	"today": {wordReserved, resToday}, "tomorrow": {wordReserved, resTomorrow}, "yesterday": {wordReserved, resYesterday},
-	"dst": {wordDST, 3600}, "t": {wordISOTime, unitTime}, "j": {wordUnits, unitJulian}, "jd": {wordUnits, unitJulian},
-	"julian": {wordUnits, unitJulian}, "d": {wordUnits, unitDay}, "dow": {wordUnits, unitOther}, "doy": {wordUnits, unitOther},
-	"h": {wordUnits, unitHour}, "isodow": {wordUnits, unitOther}, "isoyear": {wordUnits, unitOther}, "m": {wordUnits, unitMonth},
-	"mm": {wordUnits, unitMinute}, "s": {wordUnits, unitSecond}, "y": {wordUnits, unitYear},
-	"jan": {wordMonth, 1}, "january": {wordMonth, 1}, "feb": {wordMonth, 2}, "february": {wordMonth, 2}, "mar": {wordMonth, 3},
-	"march": {wordMonth, 3}, "apr": {wordMonth, 4}, "april": {wordMonth, 4}, "may": {wordMonth, 5}, "jun": {wordMonth, 6},
-	"june": {wordMonth, 6}, "jul": {wordMonth, 7}, "july": {wordMonth, 7}, "aug": {wordMonth, 8}, "august": {wordMonth, 8},
-	"sep": {wordMonth, 9}, "sept": {wordMonth, 9}, "september": {wordMonth, 9}, "oct": {wordMonth, 10}, "october": {wordMonth, 10},
-	"nov": {wordMonth, 11}, "november": {wordMonth, 11}, "dec": {wordMonth, 12}, "december": {wordMonth, 12},
-	"sun": {wordWeekday, 0}, "sunday": {wordWeekday, 0}, "mon": {wordWeekday, 1}, "monday": {wordWeekday, 1}, "tue": {wordWeekday, 2},
-	"tues": {wordWeekday, 2}, "tuesday": {wordWeekday, 2}, "wed": {wordWeekday, 3}, "weds": {wordWeekday, 3},
+	"-infinity": {wordReserved, resNegInfinity},
+	"infinity":  {wordReserved, resInfinity},
+	"+infinity": {wordReserved, resInfinity},
+	"ad":        {wordEra, 0},
+	"bc":        {wordEra, 1},
+	"allballs":  {wordReserved, resZulu},
+	"am":        {wordAMPM, meridiemAM},
+	"pm":        {wordAMPM, meridiemPM},
+	"at":        {wordIgnore, 0},
+	"on":        {wordIgnore, 0},
+	"epoch":     {wordReserved, resEpoch},
+	"now":       {wordReserved, resNow},
+	"today":     {wordReserved, resToday},
+	"tomorrow":  {wordReserved, resTomorrow},
+	"yesterday": {wordReserved, resYesterday},
+	"dst":       {wordDST, 3600},
+	"t":         {wordISOTime, unitTime},
+	"j":         {wordUnits, unitJulian},
+	"jd":        {wordUnits, unitJulian},
+	"julian":    {wordUnits, unitJulian},
+	"d":         {wordUnits, unitDay},
+	"dow":       {wordUnits, unitOther},
+	"doy":       {wordUnits, unitOther},
+	"h":         {wordUnits, unitHour},
+	"isodow":    {wordUnits, unitOther},
+	"isoyear":   {wordUnits, unitOther},
+	"m":         {wordUnits, unitMonth},
+	"mm":        {wordUnits, unitMinute}, "s": {wordUnits, unitSecond}, "y": {wordUnits, unitYear},
+	"jan":       {wordMonth, 1},
+	"january":   {wordMonth, 1},
+	"feb":       {wordMonth, 2},
+	"february":  {wordMonth, 2},
+	"mar":       {wordMonth, 3},
+	"march":     {wordMonth, 3},
+	"apr":       {wordMonth, 4},
+	"april":     {wordMonth, 4},
+	"may":       {wordMonth, 5},
+	"jun":       {wordMonth, 6},
+	"june":      {wordMonth, 6},
+	"jul":       {wordMonth, 7},
+	"july":      {wordMonth, 7},
+	"aug":       {wordMonth, 8},
+	"august":    {wordMonth, 8},
+	"sep":       {wordMonth, 9},
+	"sept":      {wordMonth, 9},
+	"september": {wordMonth, 9},
+	"oct":       {wordMonth, 10},
+	"october":   {wordMonth, 10},
+	"nov":       {wordMonth, 11}, "november": {wordMonth, 11}, "dec": {wordMonth, 12}, "december": {wordMonth, 12},
+	"sun":    {wordWeekday, 0},
+	"sunday": {wordWeekday, 0},
+	"mon":    {wordWeekday, 1},
+	"monday": {wordWeekday, 1},
+	"tue":    {wordWeekday, 2},
+	"tues":   {wordWeekday, 2}, "tuesday": {wordWeekday, 2}, "wed": {wordWeekday, 3}, "weds": {wordWeekday, 3},
 	"wednesday": {wordWeekday, 3}, "thu": {wordWeekday, 4}, "thur": {wordWeekday, 4}, "thurs": {wordWeekday, 4},
-	"thursday": {wordWeekday, 4}, "fri": {wordWeekday, 5}, "friday": {wordWeekday, 5}, "sat": {wordWeekday, 6}, "saturday": {wordWeekday, 6},
+	"thursday": {wordWeekday, 4},
+	"fri":      {wordWeekday, 5},
+	"friday":   {wordWeekday, 5},
+	"sat":      {wordWeekday, 6},
+	"saturday": {wordWeekday, 6},
 }

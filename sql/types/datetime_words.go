@@ -1,6 +1,6 @@
 package types
 
-// word decides what a word means: an abbreviation of a zone, a keyword, or the name of a zone.
+// word interprets a word: as the abbreviation of a zone, a keyword, or the name of a zone.
 func (p *dateDecoder) word(i int, s string) (int, dtError) {
 	if a, ok := zoneTables().abbrevs[s]; ok {
 		return p.zoneWord(s, a)
@@ -58,7 +58,7 @@ func (p *dateDecoder) zoneWord(s string, a abbreviation) (int, dtError) {
 	return maskZone, dtOK
 }
 
-// isoTime is the T between date and time: it must have a date before it and a time after it.
+// isoTime interprets the T between date and time: a date must precede it and a time must follow.
 func (p *dateDecoder) isoTime(i int) dtError {
 	if !p.timeOnly && p.mask&maskDate != maskDate {
 		return dtBadFormat

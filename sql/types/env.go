@@ -36,8 +36,9 @@ const (
 	IntervalISO
 )
 
-// Env is what text forms and date arithmetic depend on beside the value: the session's settings and the statement's time. It is not
-// changed once made; a nil *Env and the zero Env mean UTC, ISO MDY and PostgreSQL's defaults.
+// Env has what text forms and date arithmetic depend on besides the value: the session's settings
+// and the statement's time. An Env is immutable. A nil *Env and the zero Env mean UTC, ISO MDY and
+// PostgreSQL's defaults.
 type Env struct {
 	Zone             *time.Location // nil is UTC
 	ZoneName         string         // as SHOW TimeZone prints it; "" is UTC
@@ -45,13 +46,14 @@ type Env struct {
 	DateOrder        DateOrder
 	IntervalFormat   IntervalFormat
 	ExtraFloatDigits int   // 0 is PostgreSQL's default, 1
-	LowFloatDigits   bool  // extra_float_digits is ExtraFloatDigits ≤ 0, not the default
+	LowFloatDigits   bool  // extra_float_digits is ExtraFloatDigits ≤ 0 instead of the default
 	ByteaEscape      bool  // bytea_output = escape
 	Now              int64 // now(), microseconds since 2000-01-01 UTC
 
-	// RegIn resolves the text form of a reg* type that is no number; nil refuses names.
+	// RegIn resolves the text of a reg* value that is not a number; if it is nil, names are
+	// refused.
 	RegIn func(oid OID, text string) (uint32, error)
-	// RegOut appends the name of an object; nil prints numbers.
+	// RegOut appends the name of an object; if it is nil, OIDs are printed.
 	RegOut func(dst []byte, oid OID, value uint32) []byte
 }
 

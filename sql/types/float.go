@@ -30,14 +30,15 @@ func parseFloatDatum(oid OID, s string) (Datum, error) {
 	return NewFloat8(f), nil
 }
 
-// ParseFloat reads a float4 (bits 32) or float8 (64) as PostgreSQL does: decimal or C hexadecimal, NaN, Infinity, inf, blanks around.
+// ParseFloat parses a float4 (bits 32) or float8 (64) as PostgreSQL does: decimal or C hexadecimal,
+// NaN, Infinity, inf, with blanks around.
 func ParseFloat(s string, bits int) (float64, error) {
 	t := trimSpace(s)
 	if !plausibleFloat(t) {
 		return 0, badSyntax(floatTypeName(bits), s)
 	}
 	switch t[len(t)-1] {
-	case 'p', 'P': // strconv would take more than C does here
+	case 'p', 'P': // strconv would accept more than C does here
 		return 0, badSyntax(floatTypeName(bits), s)
 	}
 	hex := strings.ContainsAny(t, "xX")
@@ -61,7 +62,8 @@ func floatTextRange(t string, bits int) error {
 	return pgerr.New(pgerr.NumericValueOutOfRange, "\"%s\" is out of range for type %s", t, floatTypeName(bits))
 }
 
-// plausibleFloat refuses what strconv takes and C does not: underscores, and "in"-forms are left to strconv.
+// plausibleFloat refuses texts that strconv accepts and C does not: those with underscores. Forms
+// with "in" are left to strconv.
 func plausibleFloat(t string) bool {
 	return t != "" && strings.IndexByte(t, '_') < 0
 }
@@ -81,8 +83,8 @@ func mantissaNonZero(t string) bool {
 	return false
 }
 
-// appendFloat prints the shortest decimal that reads back, in PostgreSQL's notation; with extra_float_digits ≤ 0 it prints %g with
-// fewer digits.
+// appendFloat appends the shortest decimal that reads back as f, in PostgreSQL's notation. If
+// extra_float_digits ≤ 0, it appends %g with fewer digits.
 func appendFloat(dst []byte, f float64, bits int, env *Env) []byte {
 	switch {
 	case f != f:
@@ -115,7 +117,7 @@ func appendFloat(dst []byte, f float64, bits int, env *Env) []byte {
 	return dst
 }
 
-// exponentOf reads the exponent of strconv's 'e' format.
+// exponentOf parses the exponent of strconv's 'e' format.
 func exponentOf(b []byte) int {
 	i := len(b) - 1
 	for b[i] != 'e' {
@@ -155,7 +157,7 @@ func trimFraction(s string) string {
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
-// compareFloat is the btree order: NaN equals NaN and is above all, -0 equals 0.
+// compareFloat compares in btree order: NaN equals NaN and is above all, -0 equals 0.
 func compareFloat(a, b float64) int {
 	switch {
 	case a < b:

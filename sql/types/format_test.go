@@ -10,24 +10,34 @@ import (
 	"testing"
 )
 
-// sample is a value of every type that has a frozen stored form.
+// sample is a value of a type with a frozen stored form.
 type sample struct {
 	oid  OID
 	text string
 }
 
 var samples = []sample{
-	{Bool, "t"}, {Bool, "f"}, {Int2, "-32768"}, {Int4, "0"}, {Int4, "1"}, {Int4, "-1"}, {Int4, "255"}, {Int4, "256"}, {Int4, "-256"}, {Int4, "-257"},
-	{Int8, "9223372036854775807"}, {Int8, "-9223372036854775808"}, {Oid, "4294967295"}, {Float8, "-Infinity"}, {Float8, "-1.5"},
-	{Float8, "0"}, {Float8, "1e300"}, {Float8, "Infinity"}, {Float8, "NaN"}, {Float4, "1.1"}, {Numeric, "-Infinity"}, {Numeric, "-123.45"},
-	{Numeric, "-0.001"}, {Numeric, "0"}, {Numeric, "0.001"}, {Numeric, "1.50"}, {Numeric, "12345678901234567890.12"}, {Numeric, "1e300"},
-	{Numeric, "Infinity"}, {Numeric, "NaN"}, {Text, ""}, {Text, "a"}, {Text, "ab"}, {Text, "é"}, {VarChar, "x"}, {BPChar, "ab  "}, {Name, "n"},
-	{CharInternal, "c"}, {Bytea, `\x`}, {Bytea, `\x00`}, {Bytea, `\x0001ff`}, {UUID, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}, {Date, "-infinity"},
-	{Date, "1999-12-31"}, {Date, "2000-01-01"}, {Date, "infinity"}, {Time, "12:34:56.789"}, {TimeTZ, "12:34:56+02"}, {Timestamp, "2020-02-03 04:05:06.7"},
-	{Timestamp, "-infinity"}, {TimestampTZ, "2020-02-03 04:05:06.7"}, {Interval, "1 mon -2 days 03:04:05"}, {Interval, "0"}, {Interval, "-178000000 years"},
-	{Bit, "1011"}, {VarBit, ""}, {VarBit, "111111111"}, {Tid, "(7,9)"}, {Int4Array, "{}"}, {Int4Array, "{1,2}"}, {Int4Array, "{1,NULL}"},
+	{Bool, "t"}, {Bool, "f"}, {Int2, "-32768"}, {Int4, "0"}, {Int4, "1"}, {Int4, "-1"}, {Int4, "255"}, {Int4, "256"},
+	{Int4, "-256"}, {Int4, "-257"},
+	{Int8, "9223372036854775807"}, {Int8, "-9223372036854775808"}, {Oid, "4294967295"}, {Float8, "-Infinity"},
+	{Float8, "-1.5"},
+	{Float8, "0"}, {Float8, "1e300"}, {Float8, "Infinity"}, {Float8, "NaN"}, {Float4, "1.1"}, {Numeric, "-Infinity"},
+	{Numeric, "-123.45"},
+	{Numeric, "-0.001"}, {Numeric, "0"}, {Numeric, "0.001"}, {Numeric, "1.50"}, {Numeric, "12345678901234567890.12"},
+	{Numeric, "1e300"},
+	{Numeric, "Infinity"}, {Numeric, "NaN"}, {Text, ""}, {Text, "a"}, {Text, "ab"}, {Text, "é"}, {VarChar, "x"},
+	{BPChar, "ab  "}, {Name, "n"},
+	{CharInternal, "c"}, {Bytea, `\x`}, {Bytea, `\x00`}, {Bytea, `\x0001ff`},
+	{UUID, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}, {Date, "-infinity"},
+	{Date, "1999-12-31"}, {Date, "2000-01-01"}, {Date, "infinity"}, {Time, "12:34:56.789"}, {TimeTZ, "12:34:56+02"},
+	{Timestamp, "2020-02-03 04:05:06.7"},
+	{Timestamp, "-infinity"}, {TimestampTZ, "2020-02-03 04:05:06.7"}, {Interval, "1 mon -2 days 03:04:05"},
+	{Interval, "0"}, {Interval, "-178000000 years"},
+	{Bit, "1011"}, {VarBit, ""}, {VarBit, "111111111"}, {Tid, "(7,9)"}, {Int4Array, "{}"}, {Int4Array, "{1,2}"},
+	{Int4Array, "{1,NULL}"},
 	{Int4Array, "[0:1][2:2]={{1},{2}}"}, {TextArray, `{a,"",NULL}`}, {NumericArray, "{1.0,2}"}, {OidVector, "1 2"},
-	{JSONB, "null"}, {JSONB, "[]"}, {JSONB, `"a"`}, {JSONB, "1.0"}, {JSONB, "true"}, {JSONB, "[1]"}, {JSONB, "[1,[]]"}, {JSONB, "{}"}, {JSONB, `{"a":1,"b":[null]}`},
+	{JSONB, "null"}, {JSONB, "[]"}, {JSONB, `"a"`}, {JSONB, "1.0"}, {JSONB, "true"}, {JSONB, "[1]"}, {JSONB, "[1,[]]"},
+	{JSONB, "{}"}, {JSONB, `{"a":1,"b":[null]}`},
 	{JSON, `{"a" : 1}`}, {JSONPath, "$.a[*]"},
 }
 
@@ -39,7 +49,8 @@ func (s sample) datum(t testing.TB) Datum {
 	return d
 }
 
-// golden compares with a frozen file. -rewrite writes it again, which is right only while no data of the format exists.
+// golden compares got with a frozen file. -rewrite updates the file, which is only right while no
+// data of the format exists.
 func golden(t *testing.T, name string, got string) {
 	t.Helper()
 	if *rewrite {
@@ -80,7 +91,8 @@ func TestKeyFormat(t *testing.T) {
 	golden(t, "testdata/keys.golden", b.String())
 }
 
-// TestKeyOrder holds that bytes.Compare of keys is Compare of values, and that equal values hash equally.
+// TestKeyOrder checks that bytes.Compare of keys agrees with Compare of values, and that equal
+// values have equal hashes.
 func TestKeyOrder(t *testing.T) {
 	byType := map[OID][]Datum{}
 	for _, s := range samples {
@@ -88,10 +100,14 @@ func TestKeyOrder(t *testing.T) {
 			byType[s.oid] = append(byType[s.oid], s.datum(t))
 		}
 	}
-	for _, extra := range []sample{{Numeric, "1.5"}, {Numeric, "1.500"}, {Numeric, "-123.450"}, {Numeric, "10"}, {Numeric, "100"}, {Numeric, "9.99"}, {Numeric, "-9"},
-		{Numeric, "-10"}, {Numeric, "9223372036854775808"}, {Numeric, "9223372036854775807.5"}, {Float8, "-0"}, {Float8, "2"}, {BPChar, "ab"}, {BPChar, "a"}, {Interval, "30 days"}, {Interval, "1 mon"},
-		{Interval, "-1 mon"}, {Interval, "1 us"}, {JSONB, "1.00"}, {JSONB, "2"}, {JSONB, `{"a":1,"b":[1]}`}, {JSONB, `[[1],2]`}, {JSONB, `["a",{}]`}, {JSONB, "false"},
-		{TextArray, "{a}"}, {TextArray, "{b}"}, {TextArray, "{}"}, {TextArray, "{NULL}"}, {Int4Array, "[2:3]={1,2}"}, {Int4Array, "{1,2,3}"}, {TimeTZ, "11:34:56+01"}, {TimeTZ, "12:34:57+02"},
+	for _, extra := range []sample{{Numeric, "1.5"}, {Numeric, "1.500"}, {Numeric, "-123.450"}, {Numeric, "10"},
+		{Numeric, "100"}, {Numeric, "9.99"}, {Numeric, "-9"},
+		{Numeric, "-10"}, {Numeric, "9223372036854775808"}, {Numeric, "9223372036854775807.5"}, {Float8, "-0"},
+		{Float8, "2"}, {BPChar, "ab"}, {BPChar, "a"}, {Interval, "30 days"}, {Interval, "1 mon"},
+		{Interval, "-1 mon"}, {Interval, "1 us"}, {JSONB, "1.00"}, {JSONB, "2"}, {JSONB, `{"a":1,"b":[1]}`},
+		{JSONB, `[[1],2]`}, {JSONB, `["a",{}]`}, {JSONB, "false"},
+		{TextArray, "{a}"}, {TextArray, "{b}"}, {TextArray, "{}"}, {TextArray, "{NULL}"}, {Int4Array, "[2:3]={1,2}"},
+		{Int4Array, "{1,2,3}"}, {TimeTZ, "11:34:56+01"}, {TimeTZ, "12:34:57+02"},
 		{Bytea, `\x00ff`}, {Bytea, `\xff`}, {Bytea, `\x0000`}, {VarBit, "1"}, {VarBit, "10"}} {
 		byType[extra.oid] = append(byType[extra.oid], extra.datum(t))
 	}
@@ -106,11 +122,13 @@ func TestKeyOrder(t *testing.T) {
 						got = -got
 					}
 					if got != want {
-						t.Errorf("%s: %s and %s compare %d, keys %d (desc %v)", TypeName(oid), Output(oid, a, nil), Output(oid, b, nil), want, got, desc)
+						t.Errorf("%s: %s and %s compare %d, keys %d (desc %v)", TypeName(oid), Output(oid, a, nil),
+							Output(oid, b, nil), want, got, desc)
 					}
 				}
 				if want == 0 && Hash(oid, 7, a) != Hash(oid, 7, b) {
-					t.Errorf("%s: equal values %s and %s hash differently", TypeName(oid), Output(oid, a, nil), Output(oid, b, nil))
+					t.Errorf("%s: equal values %s and %s hash differently", TypeName(oid), Output(oid, a, nil),
+						Output(oid, b, nil))
 				}
 			}
 		}
@@ -120,7 +138,8 @@ func TestKeyOrder(t *testing.T) {
 func TestKeyNulls(t *testing.T) {
 	v := AppendKey(nil, Int4, NewInt(1), false)
 	w := AppendKey(nil, Int4, NewInt(1), true)
-	if bytes.Compare(v, AppendKey(nil, Int4, Null, false)) >= 0 || bytes.Compare(AppendKey(nil, Int4, Null, true), w) >= 0 {
+	if bytes.Compare(v, AppendKey(nil, Int4, Null, false)) >= 0 ||
+		bytes.Compare(AppendKey(nil, Int4, Null, true), w) >= 0 {
 		t.Error("null must be last ascending, first descending")
 	}
 }
@@ -151,8 +170,10 @@ func TestRowFormat(t *testing.T) {
 	}
 	wide := AppendRow(nil, Row{NewText(strings.Repeat("x", 300)), NewText("y"), NewInt(-5)})
 	huge := AppendRow(nil, Row{NewText(strings.Repeat("x", 70000)), NewText("y")})
-	golden(t, "testdata/rows.golden", hex.EncodeToString(stored)+"\n"+hex.EncodeToString(wide)+"\n"+hex.EncodeToString(huge[:40])+"\n"+
-		hex.EncodeToString(AppendRow(nil, Row{NewInt(1), NewText("a")}))+"\n"+hex.EncodeToString(AppendRow(nil, nil))+"\n")
+	golden(t, "testdata/rows.golden", hex.EncodeToString(stored)+"\n"+hex.EncodeToString(wide)+"\n"+
+		hex.EncodeToString(huge[:40])+"\n"+
+		hex.EncodeToString(AppendRow(nil, Row{NewInt(1), NewText("a")}))+"\n"+hex.EncodeToString(AppendRow(nil, nil))+
+		"\n")
 	if err := r.Reset(huge); err != nil {
 		t.Fatal(err)
 	}
@@ -194,8 +215,10 @@ func TestBucketText(t *testing.T) {
 		oid  OID
 		text string
 		want string
-	}{{Numeric, "1.500", "1.5"}, {Float8, "-0", "0"}, {BPChar, "a ", "a"}, {TextArray, "{a,NULL}", "{a,NULL}"}, {TimestampTZ, "2020-01-01 00:00+01", "2019-12-31 23:00:00+00"},
-		{Interval, "1 mon", "2592000000000"}, {JSONB, `{"a":1.0}`, `{"a": 1}`}, {UUID, "A0EEBC999C0B4EF8BB6D6BB9BD380A11", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}} {
+	}{{Numeric, "1.500", "1.5"}, {Float8, "-0", "0"}, {BPChar, "a ", "a"}, {TextArray, "{a,NULL}", "{a,NULL}"},
+		{TimestampTZ, "2020-01-01 00:00+01", "2019-12-31 23:00:00+00"},
+		{Interval, "1 mon", "2592000000000"}, {JSONB, `{"a":1.0}`, `{"a": 1}`},
+		{UUID, "A0EEBC999C0B4EF8BB6D6BB9BD380A11", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}} {
 		got, err := AppendBucketText(nil, c.oid, sample{c.oid, c.text}.datum(t))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%v: %q, %v", c, got, err)
@@ -207,7 +230,8 @@ func TestBucketText(t *testing.T) {
 }
 
 func TestValidateText(t *testing.T) {
-	for s, want := range map[string]string{"a\xffb": "0xff", "a\x00": "0x00", "\xc3(": "0xc3 0x28", "\xe2\x82": "0xe2 0x82", "ok é": ""} {
+	for s, want := range map[string]string{"a\xffb": "0xff", "a\x00": "0x00", "\xc3(": "0xc3 0x28",
+		"\xe2\x82": "0xe2 0x82", "ok é": ""} {
 		err := ValidateText(s)
 		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want+" (SQLSTATE 22021)")) {
 			t.Errorf("%q: %v", s, err)
@@ -243,12 +267,17 @@ func TestArrayOps(t *testing.T) {
 	}
 	p := func(n int32) *int32 { return &n }
 	var got []string
-	got = append(got, out(ArraySlice(arr("{1,2,3,4}"), []*int32{p(2)}, []*int32{p(3)})), out(ArraySlice(arr("{{1,2},{3,4}}"), []*int32{nil, p(2)}, []*int32{p(1), nil})),
-		out(ArraySlice(arr("{1}"), []*int32{p(5)}, []*int32{p(6)})), out(ArrayAppend(arr("[0:1]={1,2}"), Int4, NewInt(3))), out(ArrayPrepend(arr("{2}"), Int4, NewInt(1))),
-		out(ArrayConcat(arr("{1,2}"), arr("{3}"))), out(ArrayConcat(arr("{{1,2}}"), arr("{3,4}"))), out(ArrayConcat(arr("{1,2}"), arr("{{3,4}}"))),
-		out(ArrayConcat(arr("{{1,2}}"), arr("{3}"))), out(ArraySet(arr("{1,2}"), Int4, []int32{4}, NewInt(9))), out(ArraySet(arr("{1,2}"), Int4, []int32{-1}, NewInt(9))))
+	got = append(got, out(ArraySlice(arr("{1,2,3,4}"), []*int32{p(2)}, []*int32{p(3)})),
+		out(ArraySlice(arr("{{1,2},{3,4}}"), []*int32{nil, p(2)}, []*int32{p(1), nil})),
+		out(ArraySlice(arr("{1}"), []*int32{p(5)}, []*int32{p(6)})),
+		out(ArrayAppend(arr("[0:1]={1,2}"), Int4, NewInt(3))), out(ArrayPrepend(arr("{2}"), Int4, NewInt(1))),
+		out(ArrayConcat(arr("{1,2}"), arr("{3}"))), out(ArrayConcat(arr("{{1,2}}"), arr("{3,4}"))),
+		out(ArrayConcat(arr("{1,2}"), arr("{{3,4}}"))),
+		out(ArrayConcat(arr("{{1,2}}"), arr("{3}"))), out(ArraySet(arr("{1,2}"), Int4, []int32{4}, NewInt(9))),
+		out(ArraySet(arr("{1,2}"), Int4, []int32{-1}, NewInt(9))))
 	want := []string{"{2,3}", "{{2}}", "{}", "[0:2]={1,2,3}", "{1,2}", "{1,2,3}", "{{1,2},{3,4}}", "{{1,2},{3,4}}",
-		"cannot concatenate incompatible arrays (SQLSTATE 2202E): Arrays with differing dimensions are not compatible for concatenation.", "{1,2,NULL,9}", "[-1:2]={9,NULL,1,2}"}
+		"cannot concatenate incompatible arrays (SQLSTATE 2202E): Arrays with differing dimensions are not " +
+			"compatible for concatenation.", "{1,2,NULL,9}", "[-1:2]={9,NULL,1,2}"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}

@@ -15,7 +15,7 @@ func fuzzTypes() []OID {
 	return oids
 }
 
-// FuzzInput holds that text that is read prints text that is read again as the same value.
+// FuzzInput checks that the output of every accepted text is read back as the same value.
 func FuzzInput(f *testing.F) {
 	for _, s := range samples {
 		f.Add(uint16(s.oid), s.text)
@@ -34,7 +34,8 @@ func FuzzInput(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := Input(oid, -1, Output(oid, d, nil), nil); err != nil && KindOf(oid) != KindArray && oid != JSONPath {
+		if _, err := Input(oid, -1, Output(oid, d, nil), nil); err != nil && KindOf(oid) != KindArray &&
+			oid != JSONPath {
 			t.Fatalf("%s: %q prints %q: %v", TypeName(oid), text, Output(oid, d, nil), err)
 		}
 		AppendKey(nil, oid, d, true)
@@ -46,7 +47,7 @@ func FuzzInput(f *testing.F) {
 	})
 }
 
-// FuzzReceive holds that any bytes give a value or an error.
+// FuzzReceive checks that any bytes are read as a value or an error.
 func FuzzReceive(f *testing.F) {
 	for _, s := range samples {
 		f.Add(uint16(s.oid), AppendSend(nil, s.oid, s.datum(f)))
@@ -65,7 +66,7 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// FuzzRow holds that a damaged row gives values or errors, never a panic.
+// FuzzRow checks that a damaged row returns values or errors and never panics.
 func FuzzRow(f *testing.F) {
 	row, _ := sampleRow(f)
 	f.Add(AppendRow(nil, row), uint8(3))
@@ -86,7 +87,8 @@ func FuzzRow(f *testing.F) {
 	})
 }
 
-// FuzzKey holds that a damaged key gives a value or an error, and a good one the same key again.
+// FuzzKey checks that a damaged key returns a value or an error, and that a valid one is encoded to
+// the same key again.
 func FuzzKey(f *testing.F) {
 	for _, s := range samples {
 		f.Add(uint16(s.oid), AppendKey(nil, s.oid, s.datum(f), false), false)
@@ -99,7 +101,7 @@ func FuzzKey(f *testing.F) {
 	})
 }
 
-// FuzzDatum is FuzzRow for values on the wire between fragments.
+// FuzzDatum is FuzzRow for values sent between fragments.
 func FuzzDatum(f *testing.F) {
 	for _, s := range samples {
 		f.Add(AppendDatum(nil, s.datum(f)))

@@ -8,8 +8,9 @@ import (
 	"github.com/sherddb/sherd/jsonb"
 )
 
-// Hash mixes a value into seed. Values that are equal by the type's = hash equally, also across int2/int4/int8 and float4/float8, and
-// bpchar without its padding. The hash is for tables in memory: it is not kept on disk (buckets have their own, see AppendBucketText).
+// Hash mixes a value into seed. Values that the type's = operator considers equal have equal
+// hashes, also across int2/int4/int8 and float4/float8; the padding of bpchar does not count. The
+// hash is for tables in memory and is never stored (buckets have their own, see AppendBucketText).
 func Hash(oid OID, seed uint64, d Datum) uint64 {
 	if oid == BPChar {
 		return mix(seed, xxhash.Sum64String(trimBlanks(d.S)))
@@ -65,7 +66,7 @@ func hashFloat(f float64) uint64 {
 	return math.Float64bits(f)
 }
 
-// hashNumeric hashes the coefficient without trailing zeros and the scale that then remains.
+// hashNumeric hashes the coefficient without trailing zeros and the remaining scale.
 func hashNumeric(d *Datum) uint64 {
 	if d.S != "" {
 		if d.special() {

@@ -37,7 +37,7 @@ func parseIntDatum(oid OID, s string) (Datum, error) {
 	return NewInt(n), nil
 }
 
-// ParseInt reads an int2, int4 or int8: decimal digits with a sign and blanks around.
+// ParseInt parses an int2, int4 or int8: decimal digits with a sign, blanks around.
 func ParseInt(oid OID, s string) (int64, error) {
 	t := trimSpace(s)
 	neg := false
@@ -48,13 +48,13 @@ func ParseInt(oid OID, s string) (int64, error) {
 	if t == "" {
 		return 0, badSyntax(intTypeName(oid), s)
 	}
-	var n int64 // negative, because it reaches one further
+	var n int64 // negative, because the negative range is larger by one
 	over := false
 	for i := 0; i < len(t); i++ {
 		c := t[i]
 		if !isDigit(c) {
 			if over {
-				break // PostgreSQL notices the overflow before it sees the rest
+				break // PostgreSQL reports the overflow before it reads the rest
 			}
 			return 0, badSyntax(intTypeName(oid), s)
 		}
@@ -76,7 +76,7 @@ func ParseInt(oid OID, s string) (int64, error) {
 	return n, nil
 }
 
-// CheckInt gives 22003 where n does not fit the integer type.
+// CheckInt returns 22003 if n does not fit the integer type.
 func CheckInt(oid OID, n int64) error {
 	if lo, hi := intRange(oid); n < lo || n > hi {
 		return IntRangeError(oid)
@@ -84,7 +84,7 @@ func CheckInt(oid OID, n int64) error {
 	return nil
 }
 
-// IntRangeError is PostgreSQL's error of integer arithmetic that overflows.
+// IntRangeError returns PostgreSQL's error for an overflow of integer arithmetic.
 func IntRangeError(oid OID) error {
 	return pgerr.New(pgerr.NumericValueOutOfRange, "%s out of range", intTypeName(oid))
 }
@@ -101,7 +101,9 @@ func appendIntOutput(dst []byte, oid OID, n int64) []byte {
 	return AppendInt(dst, n)
 }
 
-const digitPairs = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899"
+const digitPairs = "" +
+	"0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849" +
+	"5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899"
 
 // AppendInt appends a decimal integer.
 func AppendInt(dst []byte, n int64) []byte {
@@ -114,7 +116,7 @@ func AppendInt(dst []byte, n int64) []byte {
 	return strconv.AppendInt(dst, n, 10)
 }
 
-// parseChar takes the first byte, and \ooo in octal.
+// parseChar returns the first byte, or that of \ooo in octal.
 func parseChar(s string) Datum {
 	octal := func(c byte) bool { return '0' <= c && c <= '7' }
 	if len(s) == 4 && s[0] == '\\' && octal(s[1]) && octal(s[2]) && octal(s[3]) {
@@ -144,7 +146,7 @@ func parseOidDatum(oid OID, s string) (Datum, error) {
 	return NewOid(n), nil
 }
 
-// parseOid reads an unsigned number as C's strtoul does, so a negative number of 32 bits is taken too.
+// parseOid parses an unsigned number like C's strtoul, which also accepts negative 32-bit numbers.
 func parseOid(oid OID, s string) (uint32, error) {
 	name := TypeName(oid)
 	if KindOf(oid) == KindOid && oid != Xid && oid != Cid {
@@ -192,7 +194,7 @@ func parseXid8(s string) (Datum, error) {
 	return NewInt(int64(n)), nil
 }
 
-// parseReg reads numbers and "-" itself and asks the environment for names.
+// parseReg parses numbers and "-", and asks the environment for names.
 func parseReg(oid OID, s string, env *Env) (Datum, error) {
 	if s == "-" {
 		return NewOid(0), nil
@@ -201,7 +203,8 @@ func parseReg(oid OID, s string, env *Env) (Datum, error) {
 		return parseOidDatum(Oid, s)
 	}
 	if env.RegIn == nil {
-		return Null, pgerr.Unsupported("names of type %s cannot be resolved here", TypeName(oid)).WithHint("Use the number of the object.")
+		return Null, pgerr.Unsupported("names of type %s cannot be resolved here", TypeName(oid)).
+			WithHint("Use the number of the object.")
 	}
 	n, err := env.RegIn(oid, s)
 	if err != nil {
@@ -232,7 +235,7 @@ func appendOidOutput(dst []byte, oid OID, n uint32, env *Env) []byte {
 	return appendUint(dst, uint64(n))
 }
 
-// parseTid reads (block,offset).
+// parseTid parses (block,offset).
 func parseTid(s string) (Datum, error) {
 	bad := badSyntax("tid", s)
 	t := trimSpace(s)

@@ -2,7 +2,7 @@ package types
 
 import "math"
 
-// IntervalNeg gives -iv.
+// IntervalNeg returns -iv.
 func IntervalNeg(iv Datum) (Datum, error) {
 	m, d, us := IntervalParts(iv)
 	if m == math.MinInt32 || d == math.MinInt32 || us == math.MinInt64 {
@@ -11,7 +11,7 @@ func IntervalNeg(iv Datum) (Datum, error) {
 	return NewInterval(-m, -d, -us), nil
 }
 
-// IntervalAdd gives a + b, field by field.
+// IntervalAdd returns a + b, field by field.
 func IntervalAdd(a, b Datum) (Datum, error) {
 	m1, d1, u1 := IntervalParts(a)
 	m2, d2, u2 := IntervalParts(b)
@@ -23,7 +23,7 @@ func IntervalAdd(a, b Datum) (Datum, error) {
 	return NewInterval(int32(m), int32(d), us), nil
 }
 
-// IntervalSub gives a - b.
+// IntervalSub returns a - b.
 func IntervalSub(a, b Datum) (Datum, error) {
 	n, err := IntervalNeg(b)
 	if err != nil {
@@ -32,12 +32,13 @@ func IntervalSub(a, b Datum) (Datum, error) {
 	return IntervalAdd(a, n)
 }
 
-// IntervalMul gives iv · f; fractions of months go to days of 30, those of days to time.
+// IntervalMul returns iv · f. Fractions of months become days (30 per month), fractions of days
+// become time.
 func IntervalMul(iv Datum, f float64) (Datum, error) {
 	return intervalScale(iv, func(x float64) float64 { return x * f })
 }
 
-// IntervalDiv gives iv / f.
+// IntervalDiv returns iv / f.
 func IntervalDiv(iv Datum, f float64) (Datum, error) {
 	if f == 0 {
 		return Null, DivisionByZero()
@@ -69,7 +70,7 @@ func intervalScale(iv Datum, by func(float64) float64) (Datum, error) {
 	return NewInterval(int32(m), int32(d), int64(t)), nil
 }
 
-// JustifyHours turns 24 hours into a day.
+// JustifyHours converts each 24 hours to a day.
 func JustifyHours(iv Datum) (Datum, error) {
 	m, d32, us := IntervalParts(iv)
 	d := int64(d32) + us/usPerDay
@@ -81,7 +82,7 @@ func JustifyHours(iv Datum) (Datum, error) {
 	return NewInterval(m, int32(d), us), nil
 }
 
-// sameSign borrows so that both parts have one sign.
+// sameSign borrows so that both parts have the same sign.
 func sameSign(hi, lo, unit int64) (int64, int64) {
 	if hi > 0 && lo < 0 {
 		return hi - 1, lo + unit
@@ -92,7 +93,7 @@ func sameSign(hi, lo, unit int64) (int64, int64) {
 	return hi, lo
 }
 
-// JustifyDays turns 30 days into a month.
+// JustifyDays converts each 30 days to a month.
 func JustifyDays(iv Datum) (Datum, error) {
 	m, d, us := IntervalParts(iv)
 	months, days := sameSign(int64(m)+int64(d/30), int64(d%30), 30)
@@ -102,7 +103,7 @@ func JustifyDays(iv Datum) (Datum, error) {
 	return NewInterval(int32(months), int32(days), us), nil
 }
 
-// JustifyInterval does both and gives all parts one sign.
+// JustifyInterval is JustifyHours and JustifyDays, and makes all parts have the same sign.
 func JustifyInterval(iv Datum) (Datum, error) {
 	m32, d32, us := IntervalParts(iv)
 	m, d := int64(m32), int64(d32)+us/usPerDay

@@ -21,7 +21,7 @@ const (
 	ivFullPrecision = 0xffff
 )
 
-// IntervalTypmod gives the modifier of INTERVAL fields (precision).
+// IntervalTypmod returns the modifier of INTERVAL fields (precision).
 func IntervalTypmod(fields, precision int32) int32 { return fields<<16 | precision&0xffff }
 
 type ivUnit uint8
@@ -43,17 +43,39 @@ const (
 	unQuarter
 )
 
-// Units as the interval syntax spells them; longer words count by their first ten letters.
+// Names of units in interval texts; only the first ten letters of a word count.
 var intervalUnits = map[string]ivUnit{
-	"c": unCentury, "cent": unCentury, "centuries": unCentury, "century": unCentury, "d": unDay, "day": unDay, "days": unDay,
-	"dec": unDecade, "decade": unDecade, "decades": unDecade, "decs": unDecade, "h": unHour, "hour": unHour, "hours": unHour,
-	"hr": unHour, "hrs": unHour, "m": unMinute, "microsecon": unMicrosecond, "mil": unMillennium, "millennia": unMillennium,
+	"c":          unCentury,
+	"cent":       unCentury,
+	"centuries":  unCentury,
+	"century":    unCentury,
+	"d":          unDay,
+	"day":        unDay,
+	"days":       unDay,
+	"dec":        unDecade,
+	"decade":     unDecade,
+	"decades":    unDecade,
+	"decs":       unDecade,
+	"h":          unHour,
+	"hour":       unHour,
+	"hours":      unHour,
+	"hr":         unHour,
+	"hrs":        unHour,
+	"m":          unMinute,
+	"microsecon": unMicrosecond,
+	"mil":        unMillennium,
+	"millennia":  unMillennium,
 	"millennium": unMillennium, "millisecon": unMillisecond, "mils": unMillennium, "min": unMinute, "mins": unMinute,
 	"minute": unMinute, "minutes": unMinute, "mon": unMonth, "mons": unMonth, "month": unMonth, "months": unMonth,
 	"ms": unMillisecond, "msec": unMillisecond, "mseconds": unMillisecond, "msecs": unMillisecond, "qtr": unQuarter,
 	"quarter": unQuarter, "s": unSecond, "sec": unSecond, "second": unSecond, "seconds": unSecond, "secs": unSecond,
-	"us": unMicrosecond, "usec": unMicrosecond, "useconds": unMicrosecond, "usecs": unMicrosecond, "w": unWeek, "week": unWeek,
-	"weeks": unWeek, "y": unYear, "year": unYear, "years": unYear, "yr": unYear, "yrs": unYear,
+	"us":       unMicrosecond,
+	"usec":     unMicrosecond,
+	"useconds": unMicrosecond,
+	"usecs":    unMicrosecond,
+	"w":        unWeek,
+	"week":     unWeek,
+	"weeks":    unWeek, "y": unYear, "year": unYear, "years": unYear, "yr": unYear, "yrs": unYear,
 }
 
 func unitOf(word string) ivUnit {
@@ -98,10 +120,10 @@ type intervalParser struct {
 	mask                    int32
 	years, months, days, us int64
 	seen                    int
-	negative                bool // SQL standard: one sign for all
+	negative                bool // SQL standard: one sign for all parts
 }
 
-// fields reads values and units from the last to the first, because units follow their values.
+// fields parses values and units from the last to the first, because units follow their values.
 func (p *intervalParser) fields(fields []field, sqlStyle bool) dtError {
 	if sqlStyle && len(fields) > 0 && fields[0].text[0] == '-' {
 		p.negative = true
@@ -160,7 +182,7 @@ func (p *intervalParser) fields(fields []field, sqlStyle bool) dtError {
 	return dtOK
 }
 
-// rightmost is the unit of a last value without one, which the modifier decides.
+// rightmost returns the unit of a last value without unit, which the modifier decides.
 func (p *intervalParser) rightmost() ivUnit {
 	switch p.mask {
 	case ivYear:
@@ -198,7 +220,7 @@ func (p *intervalParser) clock(s string, neg bool) (int, dtError) {
 	return maskIntervalTime, dtOK
 }
 
-// value reads a number, or years-months, of a unit. It gives the unit for the value before it.
+// value parses a number of a unit, or years-months. It returns the unit for the value before it.
 func (p *intervalParser) value(s string, unit ivUnit) (int, ivUnit, dtError) {
 	j := 0
 	if s[0] == '-' || s[0] == '+' {

@@ -1,6 +1,6 @@
 package types
 
-// ivParts is an interval in the units it is printed in.
+// ivParts is an interval in the units in which it is printed.
 type ivParts struct {
 	year, mon, day int64
 	hour           int64

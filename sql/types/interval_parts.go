@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// add adds val and a fraction of a unit; false is overflow.
+// add adds val and a fraction of a unit; it returns false on overflow.
 func (p *intervalParser) add(unit ivUnit, val int64, frac float64) bool {
 	switch unit {
 	case unMicrosecond:
@@ -99,7 +99,7 @@ func (p *intervalParser) addYears(val int64, frac float64, scale int64) bool {
 	return fits32(p.years) && fits32(p.months)
 }
 
-// iso reads the forms of ISO 8601: P1Y2M3DT4H5M6S, P0001-02-03T04:05:06, P00010203T040506.
+// iso parses the forms of ISO 8601: P1Y2M3DT4H5M6S, P0001-02-03T04:05:06, P00010203T040506.
 func (p *intervalParser) iso(s string) dtError {
 	if len(s) < 2 || s[0] != 'P' {
 		return dtBadFormat
@@ -158,7 +158,7 @@ func isoUnit(c byte, datePart bool) ivUnit {
 	return unNone
 }
 
-// isoAlternative reads the alternative forms, whose first number is val; it gives what follows.
+// isoAlternative parses the alternative forms, whose first number is val, and returns the rest.
 func (p *intervalParser) isoAlternative(s string, val int64, frac float64, width int, datePart bool) (string, dtError) {
 	units, sep, basic := [3]ivUnit{unYear, unMonth, unDay}, byte('-'), int64(10000)
 	if !datePart {
@@ -188,11 +188,11 @@ func (p *intervalParser) isoAlternative(s string, val int64, frac float64, width
 	}
 }
 
-// isoFloat is a decimal number with an optional exponent, as C's strtod reads it.
+// isoFloat matches a decimal number with an optional exponent, as C's strtod does.
 var isoFloat = regexp.MustCompile(`^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?`)
 
-// isoNumber reads a number, and its count of digits before the point. Like PostgreSQL it parts whole and fraction of a float8, whose rounding
-// shows if the number is large.
+// isoNumber parses a number, and counts its digits before the point. Like PostgreSQL, it splits a
+// float8 into whole part and fraction, so large numbers are rounded.
 func isoNumber(s string) (val int64, frac float64, width int, rest string, e dtError) {
 	const most = 1e15
 	text := isoFloat.FindString(s)

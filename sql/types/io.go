@@ -4,8 +4,9 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Input reads the text form of a value, as the type's input function does, and applies typmod (-1 is none) as an assignment does: text
-// too long for varchar(n) is an error. The text must be valid for the server's encoding (ValidateText); Input does not check it again.
+// Input parses the text form of a value, as the type's input function does, and applies typmod (-1
+// is none) as an assignment does: text too long for varchar(n) is an error. The text must be valid
+// in the server's encoding (ValidateText); Input does not check it again.
 func Input(oid OID, typmod int32, text string, env *Env) (Datum, error) {
 	d, err := input(oid, typmod, text, env.orDefault())
 	if err != nil || typmod < 0 {
@@ -56,7 +57,7 @@ func input(oid OID, typmod int32, s string, env *Env) (Datum, error) {
 	return inputOther(oid, typmod, s, env)
 }
 
-// inputOther are the types that need the environment.
+// inputOther parses values of the types that need the environment.
 func inputOther(oid OID, typmod int32, s string, env *Env) (Datum, error) {
 	switch oid {
 	case Date:
@@ -85,7 +86,7 @@ func inputOther(oid OID, typmod int32, s string, env *Env) (Datum, error) {
 	return Null, noInput(oid)
 }
 
-// Readable reports whether Input knows a type, or has an error of its own for a pseudo-type.
+// Readable reports whether Input knows a type, or returns a specific error for a pseudo-type.
 func Readable(oid OID) bool {
 	return KindOf(oid) != KindNull || TypeName(oid) != "" || pseudoName(oid) != ""
 }
@@ -129,7 +130,8 @@ func pseudoName(oid OID) string {
 	return ""
 }
 
-// AppendOutput appends the text form of d, which must not be null. The form follows the kind of d where oid does not narrow it.
+// AppendOutput appends the text form of d, which must not be null. The form depends on the kind of
+// d and, for some kinds, on oid.
 func AppendOutput(dst []byte, oid OID, d Datum, env *Env) []byte {
 	switch d.K {
 	case KindText:
@@ -188,7 +190,7 @@ func appendTemporal(dst []byte, oid OID, d Datum, env *Env) []byte {
 	return dst
 }
 
-// Output gives the text form of d as a string; "" for null.
+// Output returns the text form of d as a string; "" for null.
 func Output(oid OID, d Datum, env *Env) string {
 	if d.K == KindText {
 		return d.S
@@ -198,3 +200,12 @@ func Output(oid OID, d Datum, env *Env) string {
 	}
 	return string(AppendOutput(nil, oid, d, env))
 }
+
+// The type money is not supported yet: columns of it cannot be created, so no value reaches the
+// output.
+
+func parseMoney(string) (Datum, error) {
+	return Null, pgerr.Unsupported("type money is not supported yet").WithHint("Use numeric.")
+}
+
+func appendMoney(dst []byte, n int64) []byte { return AppendNumeric(dst, NewNumeric(n, 2)) }

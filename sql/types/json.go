@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sherddb/sherd/jsonb"
+	"github.com/sherddb/sherd/jsonb/jsonpath"
 )
 
 func firstRune(s string) (rune, int) { return utf8.DecodeRuneInString(s) }
@@ -25,8 +26,17 @@ func parseJSON(s string) (Datum, error) {
 
 func appendJSONB(dst []byte, s string) []byte { return jsonb.Doc(s).AppendText(dst) }
 
-// Doc gives the document of a KindJSONB Datum.
+// Doc returns the document of a KindJSONB Datum.
 func (d Datum) Doc() jsonb.Doc { return jsonb.Doc(d.S) }
 
-// OfDoc wraps a document.
+// OfDoc returns a Datum of a document.
 func OfDoc(d jsonb.Doc) Datum { return NewJSONB(string(d)) }
+
+// parseJSONPath returns the text form as PostgreSQL prints it.
+func parseJSONPath(s string) (Datum, error) {
+	p, err := jsonpath.Parse(s)
+	if err != nil {
+		return Null, err
+	}
+	return Datum{K: KindJSONPath, S: p.String()}, nil
+}

@@ -8,22 +8,25 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// The order-preserving key form (V2, frozen by golden files): bytes.Compare of two keys is Compare of the values, and equal values have
-// equal keys, so a key tells less than the value where equal values differ (scale of a numeric, zone-less parts of an interval, padding of
-// a char(n), -0): the row holds the value itself. No key is a prefix of another.
+// The order-preserving key form (V2, frozen by golden files): bytes.Compare of two keys agrees with
+// Compare of the values, and equal values have equal keys. A key therefore does not contain
+// differences between equal values (scale of a numeric, parts of an interval, padding of a char(n),
+// -0); the row has the value itself. No key is a prefix of another.
 //
-// The first byte is 0x00 or 0xff for null, else a tag between. Descending columns have all bytes but null's complemented.
+// The first byte is 0x00 or 0xff for null, else a tag between. In descending columns, all bytes
+// except null's are complemented.
 //
 //	0x10 0x11       false, true
-//	0x20 … 0x30     integer: 0x28 + number of bytes, or 0x28 - number of bytes of a negative one, then the bytes, big endian
+//	0x20 … 0x30     integer: 0x28 + number of bytes, or 0x28 - number of bytes if negative,
+//	                then the bytes, big endian
 //	0x34            float8 bits, mapped to unsigned order, 8 bytes
-//	0x38 … 0x3d     numeric: -Infinity, negative, 0, positive, Infinity, NaN (see key_numeric.go)
+//	0x38 … 0x3d     numeric: -Infinity, negative, 0, positive, Infinity, NaN (key_numeric.go)
 //	0x40            bytes: 0x00 is 0x00 0xff, the end is 0x00 0x01
 //	0x44            16 bytes (uuid)
 //	0x48            16 bytes: 128-bit total of an interval, sign flipped
 //	0x4c            timetz: integer of the instant, integer of the zone
 //	0x50            bit string: bytes as 0x40, integer of the length
-//	0x58            array, 0x5c record, 0x60 jsonb (see key_nested.go)
+//	0x58            array, 0x5c record, 0x60 jsonb (key_nested.go)
 const (
 	keyNullFirst = 0x00
 	keyNullLast  = 0xff
@@ -45,12 +48,13 @@ const (
 	keyEndOfText = 0x01
 )
 
-// AppendKey appends the order-preserving form of d. Nulls come last in ascending and first in descending order, PostgreSQL's default.
+// AppendKey appends the order-preserving form of d. Nulls are last in ascending and first in
+// descending order, as is PostgreSQL's default.
 func AppendKey(dst []byte, oid OID, d Datum, desc bool) []byte {
 	return AppendKeyNulls(dst, oid, d, desc, desc)
 }
 
-// AppendKeyNulls is AppendKey with the place of nulls given.
+// AppendKeyNulls is AppendKey with an explicit position of nulls.
 func AppendKeyNulls(dst []byte, oid OID, d Datum, desc, nullsFirst bool) []byte {
 	if d.K == KindNull {
 		if nullsFirst {
@@ -76,7 +80,7 @@ func complement(b []byte) {
 	}
 }
 
-// CanKey tells whether values of a type have a key form that gives them back equal.
+// CanKey reports whether values of a type can be decoded from their key form.
 func CanKey(oid OID) bool {
 	switch KindOf(oid) {
 	case KindNull, KindVoid:
@@ -170,8 +174,8 @@ func appendKeyBytes(dst []byte, s string) []byte {
 
 var errKey = pgerr.New(pgerr.DataCorrupted, "stored key is damaged")
 
-// DecodeKey reads one value off a key that AppendKey wrote with the same type and order, and gives the rest. The value is equal to the one
-// encoded and does not alias b.
+// DecodeKey decodes one value from a key that AppendKey wrote with the same type and order, and
+// returns the rest. The value equals the encoded one and does not alias b.
 func DecodeKey(oid OID, b []byte, desc bool) (Datum, []byte, error) {
 	if len(b) == 0 {
 		return Null, nil, errKey
@@ -190,7 +194,7 @@ func DecodeKey(oid OID, b []byte, desc bool) (Datum, []byte, error) {
 	return d, b[r.pos:], nil
 }
 
-// keyReader reads a key front to back; bad sticks.
+// keyReader reads a key from front to back. Once bad is set, it stays set.
 type keyReader struct {
 	b    []byte
 	pos  int

@@ -11,7 +11,8 @@ const (
 	keyMaxDepth = 64
 )
 
-// appendKeyNested appends arrays (elements, end, dimensions, bounds), records (fields, end) and jsonb. Null elements come last.
+// appendKeyNested appends arrays (elements, end, dimensions, bounds), records (fields, end) and
+// jsonb. Null elements are last.
 func appendKeyNested(dst []byte, d *Datum) []byte {
 	switch d.K {
 	case KindArray:
@@ -44,7 +45,8 @@ func appendKeyNested(dst []byte, d *Datum) []byte {
 	return append(dst, 0x70) // void
 }
 
-// nested reads arrays. Records and jsonb in keys are not read back: no type gives their fields' types, and the row holds them.
+// nested decodes arrays. Records and jsonb are not decoded from keys: the field types are unknown,
+// and the row has the values.
 func (r *keyReader) nested(k Kind, oid OID, depth int) Datum {
 	if k != KindArray || depth > keyMaxDepth {
 		r.bad = true
@@ -103,8 +105,9 @@ func dimsMatch(dims []int32, n int) bool {
 	return items == int64(n)
 }
 
-// appendKeyJSON keeps PostgreSQL's jsonb order: object, array, boolean, number, string, null from last to first; containers by their size
-// first. At the top an array and a scalar compare by size too, a scalar having one element.
+// appendKeyJSON follows PostgreSQL's jsonb order: from highest to lowest object, array, boolean,
+// number, string, null; containers by their size first. At the top, an array and a scalar compare
+// by size too; a scalar has one element.
 func appendKeyJSON(dst []byte, doc jsonb.Doc, top bool) []byte {
 	kind := doc.Kind()
 	if top && kind != jsonb.Object {

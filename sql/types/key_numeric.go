@@ -9,8 +9,9 @@ import (
 
 func leadingZeros(u uint64) int { return bits.LeadingZeros64(u) }
 
-// A finite numeric that is not 0 is 0.d1d2d3… · 10^e: after the tag come e + 2^23 (3 bytes) and pairs of digits d1d2 + 1 as bytes, without
-// trailing zeros, ended by 0x00. All bytes after the tag of a negative one are complemented.
+// A finite numeric other than 0 is 0.d1d2d3… · 10^e. The tag is followed by e + 2^23 (3 bytes) and
+// by pairs of digits d1d2 + 1 as bytes, without trailing zeros, ended by 0x00. If it is negative,
+// all bytes after the tag are complemented.
 const (
 	keyNumNegInf = keyNumeric + iota
 	keyNumNeg

@@ -1,6 +1,6 @@
 package types
 
-// typeInfo is what this package knows of a built-in type without the catalog.
+// typeInfo is what this package knows about a built-in type without the catalog.
 type typeInfo struct {
 	kind  Kind
 	elem  OID // of an array type, and of int2vector and oidvector
@@ -61,7 +61,7 @@ func makeTypeTable() *[tableLimit]typeInfo {
 	return &t
 }
 
-// oidTypes are the types whose value is an object's number.
+// oidTypes are the types whose values are OIDs of objects.
 func oidTypes(base func(OID, Kind, OID, string)) {
 	base(Oid, KindOid, OidArray, "oid")
 	base(Xid, KindOid, XidArray, "xid")
@@ -86,25 +86,25 @@ func info(oid OID) typeInfo {
 	return typeInfo{}
 }
 
-// KindOf gives the kind that values of a type have; KindNull for pseudo-types and types this package does not know.
+// KindOf returns the kind of a type's values; KindNull for pseudo-types and unknown types.
 func KindOf(oid OID) Kind { return info(oid).kind }
 
-// ElemOf gives the element type of an array type (and of int2vector and oidvector), 0 for others.
+// ElemOf returns the element type of an array type (or of int2vector and oidvector), 0 for others.
 func ElemOf(oid OID) OID { return info(oid).elem }
 
-// ArrayTypeOf gives the array type of an element type, 0 where there is none.
+// ArrayTypeOf returns the array type of an element type, 0 if there is none.
 func ArrayTypeOf(elem OID) OID { return info(elem).array }
 
-// IsArray tells whether oid is an array type, not a vector.
+// IsArray reports whether oid is an array type; vectors are not.
 func IsArray(oid OID) bool {
 	i := info(oid)
 	return i.kind == KindArray && oid != Int2Vector && oid != OidVector
 }
 
-// TypeName gives the SQL name of a type without modifier, "" for types this package does not know.
+// TypeName returns the SQL name of a type without modifier, "" for unknown types.
 func TypeName(oid OID) string { return info(oid).name }
 
-// unreadable names base types of pg_type, for messages on those that this package does not know.
+// unreadable has the names of base types of pg_type that this package does not know, for messages.
 var unreadable = map[OID]string{
 	600: "point", 601: "lseg", 602: "path", 603: "box", 604: "polygon", 628: "line", 650: "cidr", 718: "circle",
 	774: "macaddr8", 829: "macaddr", 869: "inet", 2970: "txid_snapshot", 3220: "pg_lsn", 3361: "pg_ndistinct",
@@ -115,7 +115,7 @@ var unreadable = map[OID]string{
 	4601: "pg_brin_minmax_multi_summary", 5017: "pg_mcv_list", 5038: "pg_snapshot",
 }
 
-// typeLabel names a type in messages: no client knows its number.
+// typeLabel returns the name of a type for messages, because clients do not know OIDs.
 func typeLabel(oid OID) string {
 	if n := TypeName(oid); n != "" {
 		return n

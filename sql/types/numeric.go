@@ -10,8 +10,9 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// A numeric is coefficient · 10^-A. The coefficient is N where it fits int64 (S is then empty); else S is flat: a class byte and the
-// magnitude, big endian without leading zero bytes. A value has one form: what fits int64 is never in S.
+// A numeric is coefficient · 10^-A. The coefficient is N if it fits int64, and S is empty.
+// Otherwise S is flat: a class byte and the magnitude, big endian without leading zero bytes. Each
+// value has only one form: a coefficient that fits int64 is never in S.
 const (
 	flatPos    = 0
 	flatNeg    = 1
@@ -36,15 +37,15 @@ var (
 	numericNegInf = Datum{K: KindNumeric, S: "\x04"}
 )
 
-// NewNumeric makes coefficient · 10^-scale.
+// NewNumeric returns coefficient · 10^-scale.
 func NewNumeric(coefficient int64, scale int32) Datum {
 	return Datum{K: KindNumeric, A: scale, N: coefficient}
 }
 
-// NumericNaN gives not-a-number.
+// NumericNaN returns not-a-number.
 func NumericNaN() Datum { return numericNaN }
 
-// NumericInf gives an infinity.
+// NumericInf returns an infinity.
 func NumericInf(negative bool) Datum {
 	if negative {
 		return numericNegInf
@@ -52,7 +53,7 @@ func NumericInf(negative bool) Datum {
 	return numericPosInf
 }
 
-// IsNaN tells whether a numeric or float is not-a-number.
+// IsNaN reports whether a numeric or float is NaN.
 func (d Datum) IsNaN() bool {
 	switch d.K {
 	case KindNumeric:
@@ -64,10 +65,10 @@ func (d Datum) IsNaN() bool {
 	return false
 }
 
-// special tells whether a numeric is NaN or infinite.
+// special reports whether a numeric is NaN or infinite.
 func (d *Datum) special() bool { return d.S != "" && d.S[0] >= flatNaN }
 
-// NumericInfSign gives 1 for Infinity, -1 for -Infinity, 0 for all else.
+// NumericInfSign returns 1 for Infinity, -1 for -Infinity, 0 for other values.
 func NumericInfSign(d Datum) int {
 	if d.S != "" {
 		switch d.S[0] {
@@ -80,7 +81,7 @@ func NumericInfSign(d Datum) int {
 	return 0
 }
 
-// coefficient gives the coefficient of a finite numeric.
+// coefficient returns the coefficient of a finite numeric.
 func (d *Datum) coefficient(z *big.Int) *big.Int {
 	if d.S == "" {
 		return z.SetInt64(d.N)
@@ -101,7 +102,7 @@ func numericFlat(n int64) string {
 	return string(append(b, new(big.Int).SetUint64(u).Bytes()...))
 }
 
-// numericOf makes the canonical form of a coefficient and scale, with PostgreSQL's limits.
+// numericOf returns the canonical form of a coefficient and scale, within PostgreSQL's limits.
 func numericOf(c *big.Int, scale int32) (Datum, error) {
 	if c.IsInt64() && scale <= maxNumericScale {
 		return Datum{K: KindNumeric, A: scale, N: c.Int64()}, nil
@@ -124,7 +125,7 @@ func bigNumeric(c *big.Int, scale int32) Datum {
 	return Datum{K: KindNumeric, A: scale, S: aliasString(b)}
 }
 
-// normalNumeric makes the canonical form of a stored flat value.
+// normalNumeric returns the canonical form of a stored flat value.
 func normalNumeric(scale int32, flat string) Datum {
 	d := Datum{K: KindNumeric, A: scale, S: flat}
 	if d.special() {
@@ -140,7 +141,8 @@ func numericOverflow() error {
 	return pgerr.New(pgerr.NumericValueOutOfRange, "value overflows numeric format")
 }
 
-var pow10Table = [19]int64{1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
+var pow10Table = [19]int64{1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+	1e17, 1e18}
 
 var bigTen = big.NewInt(10)
 
@@ -151,7 +153,7 @@ func bigPow10(n int32) *big.Int {
 	return new(big.Int).Exp(bigTen, big.NewInt(int64(n)), nil)
 }
 
-// decimalDigits counts the decimal digits of |c|; 0 has none.
+// decimalDigits returns the number of decimal digits of |c|; 0 has none.
 func decimalDigits(c *big.Int) int {
 	if c.Sign() == 0 {
 		return 0
@@ -187,7 +189,7 @@ func digits64(u uint64) int {
 	return d
 }
 
-// mulPow10 gives n · 10^p, ok unless it overflows.
+// mulPow10 returns n · 10^p; ok is false on overflow.
 func mulPow10(n int64, p int32) (int64, bool) {
 	if p >= int32(len(pow10Table)) {
 		return 0, n == 0
@@ -200,7 +202,8 @@ func mulInt64(a, b int64) (int64, bool) {
 		return 0, true
 	}
 	c := a * b
-	if (c < 0) == ((a < 0) != (b < 0)) && c/b == a && !(a == -1 && b == math.MinInt64) && !(b == -1 && a == math.MinInt64) {
+	if (c < 0) == ((a < 0) != (b < 0)) && c/b == a && !(a == -1 && b == math.MinInt64) &&
+		!(b == -1 && a == math.MinInt64) {
 		return c, true
 	}
 	return 0, false
@@ -218,7 +221,7 @@ func SubInt(a, b int64) (diff int64, ok bool) {
 	return diff, (diff < a) == (b > 0)
 }
 
-// ParseNumeric reads a numeric: digits with point and exponent, NaN, Infinity, blanks around.
+// ParseNumeric parses a numeric: digits with point and exponent, NaN, Infinity, blanks around.
 func ParseNumeric(s string) (Datum, error) {
 	t := trimSpace(s)
 	if d, ok := fastNumeric(t); ok {
@@ -243,7 +246,7 @@ func ParseNumeric(s string) (Datum, error) {
 	return buildNumeric(strings.TrimLeft(digits, "0"), int64(scale)-exp, neg)
 }
 
-// buildNumeric makes digits · 10^-scale; a negative scale appends zeros.
+// buildNumeric returns digits · 10^-scale; a negative scale appends zeros.
 func buildNumeric(digits string, scale int64, neg bool) (Datum, error) {
 	if scale > maxNumericScale {
 		return Null, numericOverflow()
@@ -277,7 +280,7 @@ func buildNumeric(digits string, scale int64, neg bool) (Datum, error) {
 	return numericOf(c, int32(scale))
 }
 
-// fastNumeric reads up to 18 digits with an optional point.
+// fastNumeric parses up to 18 digits with an optional point.
 func fastNumeric(t string) (Datum, bool) {
 	if t == "" || len(t) > 19 {
 		return Null, false
@@ -324,7 +327,7 @@ func numericWord(t string) (Datum, bool) {
 	return Null, false
 }
 
-// scanDecimal takes digits and a point off t.
+// scanDecimal splits digits and a point off the front of t.
 func scanDecimal(t string) (digits string, scale int, rest string, ok bool) {
 	i := 0
 	for i < len(t) && isDigit(t[i]) {
@@ -365,7 +368,7 @@ func numericExponent(rest, whole string) (int64, error) {
 	return n, nil
 }
 
-// AppendNumeric appends the decimal text of a numeric with its scale.
+// AppendNumeric appends the decimal text of a numeric, with all digits of its scale.
 func AppendNumeric(dst []byte, d Datum) []byte {
 	if d.S != "" {
 		return appendBigNumeric(dst, d)

@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// NumericAdd gives a + b.
+// NumericAdd returns a + b.
 func NumericAdd(a, b Datum) (Datum, error) {
 	if a.A == b.A && a.S == "" && b.S == "" {
 		if n, ok := AddInt(a.N, b.N); ok {
@@ -17,7 +17,7 @@ func NumericAdd(a, b Datum) (Datum, error) {
 	return numericAddSlow(a, b, false)
 }
 
-// NumericSub gives a - b.
+// NumericSub returns a - b.
 func NumericSub(a, b Datum) (Datum, error) {
 	if a.A == b.A && a.S == "" && b.S == "" {
 		if n := a.N - b.N; (n < a.N) == (b.N > 0) {
@@ -52,7 +52,7 @@ func numericAddSlow(a, b Datum, sub bool) (Datum, error) {
 	return numericOf(x, max(a.A, b.A))
 }
 
-// alignSmall brings two small coefficients to the greater scale.
+// alignSmall scales two small coefficients to the greater scale.
 func alignSmall(a, b *Datum) (x, y int64, ok bool) {
 	if a.S != "" || b.S != "" {
 		return 0, 0, false
@@ -99,7 +99,7 @@ func addSpecial(a, b Datum) Datum {
 	return b
 }
 
-// NumericMul gives a · b.
+// NumericMul returns a · b.
 func NumericMul(a, b Datum) (Datum, error) {
 	if a.S == "" && b.S == "" {
 		hi, lo := bits.Mul64(absU(a.N), absU(b.N))
@@ -144,7 +144,7 @@ func mulSpecial(a, b Datum) Datum {
 	return numericNaN // infinity · 0
 }
 
-// NumericSign gives -1, 0, 1; 0 for NaN.
+// NumericSign returns -1, 0, 1; 0 for NaN.
 func NumericSign(d Datum) int {
 	if d.S != "" {
 		switch d.S[0] {
@@ -164,10 +164,11 @@ func NumericSign(d Datum) int {
 	return 0
 }
 
-// DivisionByZero is PostgreSQL's error of every division.
+// DivisionByZero returns PostgreSQL's error of every division.
 func DivisionByZero() error { return pgerr.New(pgerr.DivisionByZero, "division by zero") }
 
-// NumericDiv gives a / b with at least 16 significant digits, and at least the scales of both.
+// NumericDiv returns a / b with at least 16 significant digits, and at least the scale of each
+// operand.
 func NumericDiv(a, b Datum) (Datum, error) {
 	if a.special() || b.special() {
 		return divSpecial(a, b)
@@ -194,7 +195,8 @@ func divSpecial(a, b Datum) (Datum, error) {
 	return NewNumeric(0, 0), nil
 }
 
-// divScale is PostgreSQL's select_div_scale: it estimates the quotient's weight from the first base-10000 digits.
+// divScale is PostgreSQL's select_div_scale: it estimates the quotient's weight from the first
+// base-10000 digits.
 func divScale(a, b Datum) int32 {
 	w1, f1 := firstGroup(&a)
 	w2, f2 := firstGroup(&b)
@@ -206,7 +208,7 @@ func divScale(a, b Datum) int32 {
 	return min(max(scale, a.A, b.A, 0), maxDisplayScale)
 }
 
-// firstGroup gives the weight of the first base-10000 digit and the digit; 0, 0 for zero.
+// firstGroup returns the weight of the first base-10000 digit and the digit; 0, 0 for zero.
 func firstGroup(d *Datum) (weight int, digit int64) {
 	if d.S == "" {
 		u := absU(d.N)
@@ -280,7 +282,7 @@ func divSmall(x, y, mul int64, scale int32) (Datum, bool) {
 	return NewNumeric(n, scale), true
 }
 
-// divRound gives x / y rounded half away from zero; it may use x.
+// divRound returns x / y rounded half away from zero; it may modify x.
 func divRound(x, y *big.Int) *big.Int {
 	neg := (x.Sign() < 0) != (y.Sign() < 0)
 	q, r := new(big.Int).QuoRem(x, y, new(big.Int))
@@ -294,7 +296,7 @@ func divRound(x, y *big.Int) *big.Int {
 	return q
 }
 
-// NumericMod gives the remainder of a / b truncated, with the sign of a.
+// NumericMod returns the remainder of the truncated division a / b, with the sign of a.
 func NumericMod(a, b Datum) (Datum, error) {
 	if a.special() || b.special() {
 		switch {
@@ -318,7 +320,7 @@ func NumericMod(a, b Datum) (Datum, error) {
 	return numericOf(x.Rem(x, y), max(a.A, b.A))
 }
 
-// NumericDivTrunc gives the integral part of a / b (div).
+// NumericDivTrunc returns the integral part of a / b (div).
 func NumericDivTrunc(a, b Datum) (Datum, error) {
 	if a.special() || b.special() {
 		return divSpecial(a, b)
@@ -330,7 +332,7 @@ func NumericDivTrunc(a, b Datum) (Datum, error) {
 	return numericOf(x.Quo(x, y), 0)
 }
 
-// NumericNeg gives -a.
+// NumericNeg returns -a.
 func NumericNeg(a Datum) Datum {
 	if a.S == "" && a.N != -1<<63 {
 		a.N = -a.N
@@ -343,7 +345,7 @@ func NumericNeg(a Datum) Datum {
 	return bigNumeric(c.Neg(c), a.A)
 }
 
-// NumericAbs gives |a|.
+// NumericAbs returns |a|.
 func NumericAbs(a Datum) Datum {
 	if NumericSign(a) < 0 {
 		return NumericNeg(a)
@@ -351,7 +353,8 @@ func NumericAbs(a Datum) Datum {
 	return a
 }
 
-// CompareNumeric is the btree order: NaN equals NaN and is above Infinity; scale does not count.
+// CompareNumeric compares in btree order: NaN equals NaN and is above Infinity; the scale does not
+// count.
 func CompareNumeric(a, b Datum) int {
 	if a.S == "" && b.S == "" {
 		if a.A == b.A {

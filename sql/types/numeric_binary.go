@@ -17,7 +17,7 @@ const (
 	wireInfScale = 0x20 // what PostgreSQL sends as the scale of an infinity
 )
 
-// numeric reads digits(2) weight(2) sign(2) scale(2) and base-10000 digits.
+// numeric parses digits(2) weight(2) sign(2) scale(2) and base-10000 digits.
 func (r *binReader) numeric() (Datum, error) {
 	n, weight, sign, scale := int(r.uint16()), int(int16(r.uint16())), r.uint16(), int32(r.uint16())
 	switch sign {
@@ -54,7 +54,7 @@ func (r *binReader) numeric() (Datum, error) {
 	return rescale(d, scale, false)
 }
 
-// buildWide is buildNumeric for digits that may reach past the greatest scale.
+// buildWide is buildNumeric for digits that may extend beyond the greatest scale.
 func buildWide(digits string, scale int64, neg bool) (Datum, error) {
 	if over := scale - maxNumericScale; over > 0 {
 		digits = digits[:max(len(digits)-int(over), 0)]
@@ -79,7 +79,7 @@ func appendSendNumeric(dst []byte, d Datum) []byte {
 	if text == "0" {
 		text = ""
 	}
-	// pad to whole groups of four around the point
+	// Pad to whole groups of four around the point.
 	if pad := (4 - int(d.A)%4) % 4; pad > 0 {
 		text += strings.Repeat("0", pad)
 	}

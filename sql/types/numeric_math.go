@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// The result scales of this file are PostgreSQL's: at least 16 significant digits, estimated from the arguments' leading digits.
+// The result scales in this file are PostgreSQL's: at least 16 significant digits, estimated from
+// the arguments' leading digits.
 
 const (
 	maxResultScale = 2000
@@ -63,7 +64,7 @@ func apdError(err error) error {
 	return nil
 }
 
-// NumericSqrt gives the square root.
+// NumericSqrt returns the square root.
 func NumericSqrt(d Datum) (Datum, error) {
 	if d.IsNaN() || NumericInfSign(d) > 0 {
 		return d, nil
@@ -88,7 +89,7 @@ func NumericSqrt(d Datum) (Datum, error) {
 	return numericOf(divRound(c, big.NewInt(10)), scale)
 }
 
-// toFloatClamped gives the nearest float8, ±MaxFloat64 beyond.
+// toFloatClamped returns the nearest float8, ±MaxFloat64 if d is beyond the range.
 func toFloatClamped(d Datum) float64 {
 	f, err := NumericToFloat(d, 64)
 	if err != nil {
@@ -101,7 +102,7 @@ func toFloatClamped(d Datum) float64 {
 	return f
 }
 
-// NumericExp gives e^d.
+// NumericExp returns e^d.
 func NumericExp(d Datum) (Datum, error) {
 	switch {
 	case d.IsNaN() || NumericInfSign(d) > 0:
@@ -148,7 +149,8 @@ func lnWeight(d Datum) int {
 	return int(math.Log10(math.Abs(lnVar)))
 }
 
-// leadingGroups gives the first two base-10000 digits and their decimal weight: d ≈ digits · 10^dweight.
+// leadingGroups returns the first two base-10000 digits and their decimal weight: d ≈ digits ·
+// 10^dweight.
 func leadingGroups(d Datum) (float64, int) {
 	w, first := firstGroup(&d)
 	if first == 0 {
@@ -184,7 +186,7 @@ func logArgument(d Datum) error {
 	return nil
 }
 
-// NumericLn gives the natural logarithm.
+// NumericLn returns the natural logarithm.
 func NumericLn(d Datum) (Datum, error) {
 	if d.IsNaN() {
 		return d, nil
@@ -201,7 +203,7 @@ func NumericLn(d Datum) (Datum, error) {
 	return fromAPD(z, scale)
 }
 
-// NumericLog gives the logarithm of d to a base.
+// NumericLog returns the logarithm of d to a base.
 func NumericLog(base, d Datum) (Datum, error) {
 	if base.IsNaN() || d.IsNaN() {
 		return numericNaN, nil

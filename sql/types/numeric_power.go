@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// NumericPower gives base ^ exp.
+// NumericPower returns base ^ exp.
 func NumericPower(base, exp Datum) (Datum, error) {
 	if base.special() || exp.special() {
 		return powerSpecial(base, exp)
@@ -45,7 +45,8 @@ func zeroPower() error {
 }
 
 func complexPower() error {
-	return pgerr.New(pgerr.InvalidArgumentForPower, "a negative number raised to a non-integer power yields a complex result")
+	return pgerr.New(pgerr.InvalidArgumentForPower,
+		"a negative number raised to a non-integer power yields a complex result")
 }
 
 // powerSpecial follows POSIX pow() for NaN and infinities, as PostgreSQL does.
@@ -98,7 +99,7 @@ func powerSpecial(base, exp Datum) (Datum, error) {
 	return numericPosInf, nil
 }
 
-// powerInt raises to an integer power, with 16 digits after the point, or as many as the base has.
+// powerInt raises to an integer power, with 16 digits after the point or the scale of the base.
 func powerInt(base Datum, exp int) (Datum, error) {
 	weight := 0.0
 	if NumericSign(base) != 0 {
@@ -165,7 +166,7 @@ func powerReal(base, exp Datum) (Datum, error) {
 	if digits <= 0 {
 		return NewNumeric(0, scale), nil
 	}
-	// the product is below 10^4: its digits are the result's and four more
+	// The product is below 10^4: it needs the digits of the result and four more.
 	if ln, err = lnDigits(base, digits+guardDigits); err != nil {
 		return Null, err
 	}

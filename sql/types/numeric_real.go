@@ -7,11 +7,13 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// Exponentials and powers of a numeric need more exponent than apd has (100,000): they are computed as binary floats of enough bits.
+// Exponentials and powers of a numeric can need a larger exponent than apd has (100,000), so they
+// are computed as binary floats with enough bits.
 
 const bitsOfDigit = 3.3219280948873626 // log2(10)
 
-// bitsFor is the precision that holds a number of decimal digits, with room for the errors of some thousand steps.
+// bitsFor returns the precision that holds a number of decimal digits, with room for the errors of
+// some thousand steps.
 func bitsFor(digits int) uint { return uint(float64(max(digits, 20))*bitsOfDigit) + 64 }
 
 // toFloat returns a finite numeric, rounded to bits.
@@ -76,7 +78,7 @@ func powFloat(base *big.Float, n int64) *big.Float {
 
 // lnDigits returns ln(d) to a number of decimal digits.
 func lnDigits(d Datum, digits int) (*apd.Decimal, error) {
-	const far = 1000 // from here on d is nowhere near 1, and its last digits do not matter
+	const far = 1000 // d is far from 1 above this, and its last digits do not matter
 	ctx := apdContext(digits + 8)
 	x, z := toAPD(&d), new(apd.Decimal)
 	n := int(x.NumDigits())
@@ -122,7 +124,8 @@ func apdFloat(x *apd.Decimal, bits uint) *big.Float {
 	return f
 }
 
-// exactPower returns base^n for a small positive n, all digits kept; ok is false if they are too many.
+// exactPower returns base^n for a small positive n, all digits kept; ok is false if they are too
+// many.
 func exactPower(base Datum, n int) (c *big.Int, scale int64, ok bool) {
 	const most = 1 << 20 // bits
 	c = base.coefficient(new(big.Int))

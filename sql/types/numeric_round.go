@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// roundBig divides by 10^drop, half away from zero; it may use c.
+// roundBig divides by 10^drop, rounding half away from zero; it may modify c.
 func roundBig(c *big.Int, drop int32) *big.Int {
 	if drop <= 0 {
 		return c
@@ -17,12 +17,13 @@ func roundBig(c *big.Int, drop int32) *big.Int {
 	return divRound(c, bigPow10(drop))
 }
 
-// NumericRound rounds half away from zero to scale digits after the point; a negative scale rounds before it.
+// NumericRound rounds half away from zero to scale digits after the point; a negative scale rounds
+// before the point.
 func NumericRound(d Datum, scale int32) (Datum, error) {
 	return rescale(d, min(max(scale, -maxNumericIntDigits-1), maxNumericScale), true)
 }
 
-// NumericTrunc cuts to scale digits after the point.
+// NumericTrunc truncates to scale digits after the point.
 func NumericTrunc(d Datum, scale int32) (Datum, error) {
 	return rescale(d, min(max(scale, -maxNumericIntDigits-1), maxNumericScale), false)
 }
@@ -59,7 +60,7 @@ func rescale(d Datum, scale int32, round bool) (Datum, error) {
 	return numericOf(c, max(scale, 0))
 }
 
-// unscale turns a coefficient at a negative scale into one at 0.
+// unscale converts a coefficient at a negative scale to one at scale 0.
 func unscale(n int64, scale int32) (Datum, error) {
 	if scale >= 0 {
 		return NewNumeric(n, scale), nil
@@ -84,10 +85,10 @@ func widenScale(d Datum, scale int32) (Datum, error) {
 	return numericOf(c.Mul(c, bigPow10(scale-d.A)), scale)
 }
 
-// NumericCeil gives the least integer not below d.
+// NumericCeil returns the least integer not below d.
 func NumericCeil(d Datum) (Datum, error) { return roundToward(d, 1) }
 
-// NumericFloor gives the greatest integer not above d.
+// NumericFloor returns the greatest integer not above d.
 func NumericFloor(d Datum) (Datum, error) { return roundToward(d, -1) }
 
 func roundToward(d Datum, dir int) (Datum, error) {
@@ -101,7 +102,7 @@ func roundToward(d Datum, dir int) (Datum, error) {
 	return NumericAdd(t, NewNumeric(int64(dir), 0))
 }
 
-// NumericMinScale gives the fewest digits after the point that hold d exactly.
+// NumericMinScale returns the smallest number of digits after the point that represents d exactly.
 func NumericMinScale(d Datum) int32 {
 	if d.special() {
 		return 0
@@ -129,13 +130,14 @@ func NumericTrimScale(d Datum) Datum {
 	return t
 }
 
-// NumericScale gives the digits after the point and whether d is finite.
+// NumericScale returns the number of digits after the point, and whether d is finite.
 func NumericScale(d Datum) (int32, bool) { return d.A, !d.special() }
 
-// NumericFromInt gives n as a numeric.
+// NumericFromInt returns n as a numeric.
 func NumericFromInt(n int64) Datum { return NewNumeric(n, 0) }
 
-// NumericToInt rounds half away from zero to an int2, int4 or int8; 22003 where it does not fit.
+// NumericToInt rounds half away from zero to an int2, int4 or int8. It returns 22003 if the result
+// does not fit.
 func NumericToInt(d Datum, oid OID) (int64, error) {
 	if d.special() {
 		what := "infinity"
@@ -151,7 +153,7 @@ func NumericToInt(d Datum, oid OID) (int64, error) {
 	return r.N, CheckInt(oid, r.N)
 }
 
-// NumericToFloat gives the nearest float8 or float4 (bits 64, 32).
+// NumericToFloat returns the nearest float8 or float4 (bits 64, 32).
 func NumericToFloat(d Datum, bits int) (float64, error) {
 	switch {
 	case d.IsNaN():
@@ -169,7 +171,8 @@ func NumericToFloat(d Datum, bits int) (float64, error) {
 	return f, nil
 }
 
-// NumericFromFloat converts a float8 or float4 through its 15 or 6 significant digits, as PostgreSQL does.
+// NumericFromFloat converts a float8 or float4 using 15 or 6 significant digits, as PostgreSQL
+// does.
 func NumericFromFloat(f float64, bits int) (Datum, error) {
 	switch {
 	case f != f:

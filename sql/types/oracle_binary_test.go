@@ -10,11 +10,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestOracleBinary holds the binary form of every sample; -rewrite asks PostgreSQL, as in TestOracle.
+// TestOracleBinary compares the binary form of every sample with PostgreSQL's; -rewrite asks
+// PostgreSQL, as in TestOracle.
 func TestOracleBinary(t *testing.T) {
 	var ours strings.Builder
 	for _, s := range samples {
-		fmt.Fprintf(&ours, "%s %q %s\n", TypeName(s.oid), s.text, hex.EncodeToString(AppendSend(nil, s.oid, s.datum(t))))
+		fmt.Fprintf(&ours, "%s %q %s\n", TypeName(s.oid), s.text,
+			hex.EncodeToString(AppendSend(nil, s.oid, s.datum(t))))
 	}
 	if !*rewrite {
 		golden(t, "testdata/binary.golden", ours.String())

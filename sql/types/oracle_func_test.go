@@ -16,7 +16,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// operation is a function of this package beside the SQL that PostgreSQL answers with; $1 … are the quoted arguments.
+// operation is a function of this package and the equivalent SQL for PostgreSQL; $1 … are the
+// quoted arguments.
 type operation struct {
 	sql string
 	fn  func(a []string) (string, error)
@@ -85,25 +86,34 @@ func intArg(s string) int64     { n, _ := strconv.ParseInt(s, 10, 64); return n 
 
 func operations() map[string]operation {
 	ops := map[string]operation{
-		"add":    numOp("$1::numeric + $2::numeric", NumericAdd),
-		"sub":    numOp("$1::numeric - $2::numeric", NumericSub),
-		"mul":    numOp("$1::numeric * $2::numeric", NumericMul),
-		"div":    numOp("$1::numeric / $2::numeric", NumericDiv),
-		"mod":    numOp("$1::numeric % $2::numeric", NumericMod),
-		"divt":   numOp("div($1::numeric, $2::numeric)", NumericDivTrunc),
-		"log2":   numOp("log($1::numeric, $2::numeric)", NumericLog),
-		"power":  numOp("power($1::numeric, $2::numeric)", NumericPower),
-		"sqrt":   numOp1("sqrt($1::numeric)", NumericSqrt),
-		"ln":     numOp1("ln($1::numeric)", NumericLn),
-		"exp":    numOp1("exp($1::numeric)", NumericExp),
-		"ceil":   numOp1("ceil($1::numeric)", NumericCeil),
-		"floor":  numOp1("floor($1::numeric)", NumericFloor),
-		"abs":    numOp1("abs($1::numeric)", func(d Datum) (Datum, error) { return NumericAbs(d), nil }),
-		"neg":    numOp1("- $1::numeric", func(d Datum) (Datum, error) { return NumericNeg(d), nil }),
-		"trim":   numOp1("trim_scale($1::numeric)", func(d Datum) (Datum, error) { return NumericTrimScale(d), nil }),
-		"toint4": numOp1("$1::numeric::int4", func(d Datum) (Datum, error) { n, err := NumericToInt(d, Int4); return NumericFromInt(n), err }),
-		"toint8": numOp1("$1::numeric::int8", func(d Datum) (Datum, error) { n, err := NumericToInt(d, Int8); return NumericFromInt(n), err }),
-		"toint2": numOp1("$1::numeric::int2", func(d Datum) (Datum, error) { n, err := NumericToInt(d, Int2); return NumericFromInt(n), err }),
+		"add":   numOp("$1::numeric + $2::numeric", NumericAdd),
+		"sub":   numOp("$1::numeric - $2::numeric", NumericSub),
+		"mul":   numOp("$1::numeric * $2::numeric", NumericMul),
+		"div":   numOp("$1::numeric / $2::numeric", NumericDiv),
+		"mod":   numOp("$1::numeric % $2::numeric", NumericMod),
+		"divt":  numOp("div($1::numeric, $2::numeric)", NumericDivTrunc),
+		"log2":  numOp("log($1::numeric, $2::numeric)", NumericLog),
+		"power": numOp("power($1::numeric, $2::numeric)", NumericPower),
+		"sqrt":  numOp1("sqrt($1::numeric)", NumericSqrt),
+		"ln":    numOp1("ln($1::numeric)", NumericLn),
+		"exp":   numOp1("exp($1::numeric)", NumericExp),
+		"ceil":  numOp1("ceil($1::numeric)", NumericCeil),
+		"floor": numOp1("floor($1::numeric)", NumericFloor),
+		"abs":   numOp1("abs($1::numeric)", func(d Datum) (Datum, error) { return NumericAbs(d), nil }),
+		"neg":   numOp1("- $1::numeric", func(d Datum) (Datum, error) { return NumericNeg(d), nil }),
+		"trim":  numOp1("trim_scale($1::numeric)", func(d Datum) (Datum, error) { return NumericTrimScale(d), nil }),
+		"toint4": numOp1("$1::numeric::int4", func(d Datum) (Datum, error) {
+			n, err := NumericToInt(d, Int4)
+			return NumericFromInt(n), err
+		}),
+		"toint8": numOp1("$1::numeric::int8", func(d Datum) (Datum, error) {
+			n, err := NumericToInt(d, Int8)
+			return NumericFromInt(n), err
+		}),
+		"toint2": numOp1("$1::numeric::int2", func(d Datum) (Datum, error) {
+			n, err := NumericToInt(d, Int2)
+			return NumericFromInt(n), err
+		}),
 		"tofloat": {"$1::numeric::float8", func(a []string) (string, error) {
 			f, err := NumericToFloat(mustIn(Numeric, a[0]), 64)
 			return Output(Float8, NewFloat8(f), nil), err
@@ -124,9 +134,10 @@ func operations() map[string]operation {
 			d, err := NumericTrunc(mustIn(Numeric, a[0]), int32(intArg(a[1])))
 			return Output(Numeric, d, nil), err
 		}},
-		"cmp": {"case when $1::numeric < $2::numeric then -1 when $1::numeric = $2::numeric then 0 else 1 end", func(a []string) (string, error) {
-			return strconv.Itoa(CompareNumeric(mustIn(Numeric, a[0]), mustIn(Numeric, a[1]))), nil
-		}},
+		"cmp": {"case when $1::numeric < $2::numeric then -1 when $1::numeric = $2::numeric then 0 else 1 end",
+			func(a []string) (string, error) {
+				return strconv.Itoa(CompareNumeric(mustIn(Numeric, a[0]), mustIn(Numeric, a[1]))), nil
+			}},
 	}
 	temporalOperations(ops)
 	return ops
@@ -158,7 +169,8 @@ func temporalOperations(ops map[string]operation) {
 	ops["trunc_iv"] = operation{"date_trunc($1, $2::interval)", func(a []string) (string, error) {
 		return ivOut(TruncInterval(a[0], mustIn(Interval, a[1])))
 	}}
-	for name, o := range map[string]OID{"date": Date, "timestamp": Timestamp, "timestamptz": TimestampTZ, "time": Time, "timetz": TimeTZ, "interval": Interval} {
+	for name, o := range map[string]OID{"date": Date, "timestamp": Timestamp, "timestamptz": TimestampTZ, "time": Time,
+		"timetz": TimeTZ, "interval": Interval} {
 		ops["extract_"+name] = extractOp("extract(^1 from $2::"+name+")", o, Extract, Numeric)
 		ops["part_"+name] = extractOp("date_part($1, $2::"+name+")", o, DatePart, Float8)
 	}
@@ -168,8 +180,11 @@ func temporalOperations(ops map[string]operation) {
 	ops["iv/"] = operation{"$1::interval / $2::float8", func(a []string) (string, error) {
 		return ivOut(IntervalDiv(mustIn(Interval, a[0]), floatArg(a[1])))
 	}}
-	for name, fn := range map[string]func(Datum) (Datum, error){"justify_hours": JustifyHours, "justify_days": JustifyDays, "justify_interval": JustifyInterval} {
-		ops[name] = operation{name + "($1::interval)", func(a []string) (string, error) { return ivOut(fn(mustIn(Interval, a[0]))) }}
+	for name, fn := range map[string]func(Datum) (Datum, error){
+		"justify_hours": JustifyHours, "justify_days": JustifyDays, "justify_interval": JustifyInterval,
+	} {
+		ops[name] = operation{name + "($1::interval)",
+			func(a []string) (string, error) { return ivOut(fn(mustIn(Interval, a[0]))) }}
 	}
 	ops["bin"] = operation{"date_bin($1::interval, $2::timestamp, $3::timestamp)", func(a []string) (string, error) {
 		us, err := DateBin(mustIn(Interval, a[0]), mustIn(Timestamp, a[1]).N, mustIn(Timestamp, a[2]).N)
@@ -200,7 +215,8 @@ func temporalOperations(ops map[string]operation) {
 	}}
 }
 
-// TestOracleFunctions holds testdata/func.txt, whose last column is PostgreSQL's, written as TestOracle's.
+// TestOracleFunctions checks testdata/func.txt. Its last column is PostgreSQL's, and is updated as
+// in TestOracle.
 func TestOracleFunctions(t *testing.T) {
 	const name = "testdata/func.txt"
 	b, err := os.ReadFile(name)
@@ -248,7 +264,7 @@ func TestOracleFunctions(t *testing.T) {
 	}
 }
 
-// runOperation turns an argument that cannot be read into its error.
+// runOperation returns the error of an argument that cannot be read as the operation's error.
 func runOperation(op operation, args []string) (got string, err error) {
 	defer func() {
 		if e, ok := recover().(*pgerr.Error); ok {

@@ -17,12 +17,14 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// The expected side of testdata/io.txt is PostgreSQL 15's. Add a line "type<TAB>quoted text" and run
+// The expected side of testdata/io.txt is from PostgreSQL 15. To add a case, add a line
+// "type<TAB>quoted text" and run
 //
 //	PGHOST=… PGUSER=… go test ./sql/types -run TestOracle -rewrite
 //
-// against a server with C.UTF-8; read the difference before it is committed. A line "set name = value" holds for those below it. A type
-// that ends in "!" is read with an explicit cast, others are assigned to a column.
+// against a server with C.UTF-8, and review the difference before committing it. A line "set name =
+// value" applies to the lines below it. A type that ends in "!" is read with an explicit cast;
+// values of other types are assigned to a column.
 var rewrite = flag.Bool("rewrite", false, "ask PostgreSQL for the expected side of the golden files")
 
 type ioCase struct {
@@ -80,7 +82,8 @@ func applySetting(t *testing.T, env *Env, line string) {
 	switch strings.TrimSpace(name) {
 	case "datestyle":
 		f, o, _ := strings.Cut(value, ", ")
-		env.DateFormat = map[string]DateFormat{"ISO": DateISO, "SQL": DateSQL, "Postgres": DatePostgres, "German": DateGerman}[f]
+		env.DateFormat = map[string]DateFormat{"ISO": DateISO, "SQL": DateSQL, "Postgres": DatePostgres,
+			"German": DateGerman}[f]
 		env.DateOrder = map[string]DateOrder{"MDY": OrderMDY, "DMY": OrderDMY, "YMD": OrderYMD}[o]
 	case "timezone":
 		var ok bool
@@ -88,8 +91,9 @@ func applySetting(t *testing.T, env *Env, line string) {
 			t.Fatalf("zone %q", value)
 		}
 	case "intervalstyle":
-		env.IntervalFormat = map[string]IntervalFormat{"postgres": IntervalPostgres, "postgres_verbose": IntervalPostgresVerbose,
-			"sql_standard": IntervalSQL, "iso_8601": IntervalISO}[value]
+		env.IntervalFormat = map[string]IntervalFormat{"postgres": IntervalPostgres,
+			"postgres_verbose": IntervalPostgresVerbose,
+			"sql_standard":     IntervalSQL, "iso_8601": IntervalISO}[value]
 	case "extra_float_digits":
 		env.ExtraFloatDigits, _ = strconv.Atoi(value)
 		env.LowFloatDigits = env.ExtraFloatDigits <= 0
@@ -177,7 +181,8 @@ func askOracle(t *testing.T, conn *pgconn.PgConn, c *ioCase) (uint32, int32, str
 	ctx := context.Background()
 	typ := strings.TrimSuffix(c.typ, "!")
 	lit := "'" + strings.ReplaceAll(c.input, "'", "''") + "'"
-	r, err := conn.Exec(ctx, "drop table if exists io_case; create temp table io_case (v "+typ+"); select v from (select 1) x left join io_case on true").ReadAll()
+	r, err := conn.Exec(ctx, "drop table if exists io_case; create temp table io_case (v "+typ+
+		"); select v from (select 1) x left join io_case on true").ReadAll()
 	if err != nil {
 		t.Fatalf("%s: %v", typ, err)
 	}

@@ -6,9 +6,10 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// The flat form of a record (V2): fields(2) · type of each(4) · tuple, little endian. The row of a table, subquery or function has its
-// columns' names too: the highest bit of the number of fields is set then, and length(2) · (length(2) · name) of each precedes the tuple.
-// They are what to_jsonb calls the fields, wherever the value was carried; comparison and hash do not see them.
+// The flat form of a record (V2): fields(2) · type of each(4) · tuple, little endian. The row of a
+// table, subquery or function also has its column names: then the highest bit of the number of
+// fields is set, and length(2) · (length(2) · name) of each precede the tuple. The names become the
+// keys of to_jsonb wherever the value is used; comparison and hash ignore them.
 
 const (
 	namedRecord  = 1 << 15
@@ -19,7 +20,7 @@ const (
 type RecordValue struct {
 	s     string
 	t     tuple
-	names string // length(2) · name of each; "" where it has none
+	names string // length(2) · name of each; "" without names
 }
 
 // RecordOf opens a record value.
@@ -47,13 +48,13 @@ func RecordOf(d Datum) (RecordValue, error) {
 	return RecordValue{s: d.S, t: t, names: names}, err
 }
 
-// Len gives the number of fields.
+// Len returns the number of fields.
 func (r *RecordValue) Len() int { return r.t.n }
 
-// Type gives the type of field i, from 0.
+// Type returns the type of field i, from 0.
 func (r *RecordValue) Type(i int) OID { return le32(r.s[2+4*i:]) }
 
-// At gives field i; null for a damaged one.
+// At returns field i. A damaged field is null.
 func (r *RecordValue) At(i int) Datum {
 	d, err := r.t.datum(i, KindOf(r.Type(i)))
 	if err != nil {
@@ -62,7 +63,7 @@ func (r *RecordValue) At(i int) Datum {
 	return d
 }
 
-// Names gives the fields' names; nil where the record has none.
+// Names returns the fields' names; nil if the record has none.
 func (r *RecordValue) Names() []string {
 	var out []string
 	for s := r.names; len(s) >= 2; {
@@ -75,7 +76,7 @@ func (r *RecordValue) Names() []string {
 	return out
 }
 
-// RecordNames makes of the fields' names what NewNamedRecord puts into each record.
+// RecordNames encodes field names for NewNamedRecord.
 func RecordNames(names []string) string {
 	var b []byte
 	for _, n := range names {
@@ -83,15 +84,16 @@ func RecordNames(names []string) string {
 		b = append(b, n...)
 	}
 	if len(b) > 0xffff {
-		return "" // longer than 1,000 columns of 63 bytes: they go without
+		return "" // more than 1,000 columns of 63 bytes: the record has no names
 	}
 	return string(b)
 }
 
-// NewRecord makes a record of fields with their types.
+// NewRecord returns a record of fields with their types.
 func NewRecord(fieldTypes []OID, fields []Datum) Datum { return NewNamedRecord(fieldTypes, fields, "") }
 
-// NewNamedRecord makes a record whose fields have names, given by RecordNames; "" is none.
+// NewNamedRecord returns a record whose fields have the names encoded by RecordNames; "" means no
+// names.
 func NewNamedRecord(fieldTypes []OID, fields []Datum, names string) Datum {
 	head := len(fields)
 	if names != "" {
@@ -108,7 +110,8 @@ func NewNamedRecord(fieldTypes []OID, fields []Datum, names string) Datum {
 	return Datum{K: KindRecord, S: aliasString(appendTuple(b, fields))}
 }
 
-// CompareRecords compares field by field with null last, as the btree order of records; records of other shapes are an error.
+// CompareRecords compares records field by field with null last, in btree order. Records of
+// different shapes are an error.
 func CompareRecords(a, b Datum) (int, error) {
 	x, err := RecordOf(a)
 	if err != nil {
@@ -120,7 +123,8 @@ func CompareRecords(a, b Datum) (int, error) {
 	}
 	for i := 0; i < min(x.Len(), y.Len()); i++ {
 		if x.Type(i) != y.Type(i) {
-			return 0, pgerr.New(pgerr.DatatypeMismatch, "cannot compare dissimilar column types %s and %s at record column %d",
+			return 0, pgerr.New(pgerr.DatatypeMismatch,
+				"cannot compare dissimilar column types %s and %s at record column %d",
 				typeLabel(x.Type(i)), typeLabel(y.Type(i)), i+1)
 		}
 		if c := CompareNulls(x.Type(i), x.At(i), y.At(i)); c != 0 {
@@ -133,7 +137,7 @@ func CompareRecords(a, b Datum) (int, error) {
 	return 0, nil
 }
 
-// compareRecord orders records whose shapes the analysis has checked; it falls back to the bytes for others.
+// compareRecord orders records whose shapes analysis has checked; it compares the bytes of others.
 func compareRecord(a, b Datum) int {
 	c, err := CompareRecords(a, b)
 	if err != nil {
@@ -174,7 +178,8 @@ func appendRecord(dst []byte, d Datum, env *Env) []byte {
 	return append(dst, ')')
 }
 
-// appendRecordField quotes what the record syntax would misread; quotes and backslashes are doubled.
+// appendRecordField quotes a field if the record syntax requires it; quotes and backslashes are
+// doubled.
 func appendRecordField(dst, text []byte) []byte {
 	quote := len(text) == 0
 	for _, c := range text {

@@ -4,35 +4,37 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Row is the values of one row in the order of its columns.
+// Row has the values of one row in the order of its columns.
 type Row = []Datum
 
 // RowFormat is the first byte of a stored row (V2). The format is frozen by golden files:
 //
 //	2 · columns(2, little endian) · tuple (see tuple.go)
 //
-// Column i of the tuple is attnum i+1; dropped columns are written as null. A row has as many columns as the table had when it was written.
+// Column i of the tuple is attnum i+1; dropped columns are written as null. A row has as many
+// columns as the table had when the row was written.
 const RowFormat = 2
 
 // MaxColumns is the greatest number of columns of a table, as in PostgreSQL.
 const MaxColumns = 1600
 
-// AppendRow appends the stored form of a row. The kind of each Datum must be that of its column's type (KindOf) or KindNull.
+// AppendRow appends the stored form of a row. The kind of each Datum must be that of its column's
+// type (KindOf) or KindNull.
 func AppendRow(dst []byte, row []Datum) []byte {
 	dst = append(dst, RowFormat, byte(len(row)), byte(len(row)>>8))
 	return appendTuple(dst, row)
 }
 
-// RowReader reads columns of a stored row. The values it gives alias the row's bytes: they are valid only as long as those do not change;
-// Clone what is kept. The zero RowReader has no columns.
+// RowReader reads columns of a stored row. The values alias the row's bytes and are valid only
+// while these do not change; Clone values to keep them. The zero RowReader has no columns.
 type RowReader struct {
 	t tuple
 }
 
-// Reset points the reader at a stored row.
+// Reset makes the reader read another stored row.
 func (r *RowReader) Reset(b []byte) error { return r.ResetString(aliasString(b)) }
 
-// ResetString is Reset for bytes held in a string.
+// ResetString is Reset for bytes in a string.
 func (r *RowReader) ResetString(s string) error {
 	if len(s) < 4 {
 		return errTuple
@@ -47,11 +49,11 @@ func (r *RowReader) ResetString(s string) error {
 	return nil
 }
 
-// Len gives the number of columns the row was written with.
+// Len returns the number of columns the row was written with.
 func (r *RowReader) Len() int { return r.t.n }
 
-// Column reads column i (attnum i+1) of kind k. A column that the row was written without, because it was added later, gives missing; the
-// caller puts the column's missing value in its place.
+// Column reads column i (attnum i+1) of kind k. missing is set if the column was added after the
+// row was written; the caller then uses the column's missing value.
 func (r *RowReader) Column(i int, k Kind) (d Datum, missing bool, err error) {
 	if uint(i) >= uint(r.t.n) {
 		return Null, true, nil
@@ -70,8 +72,8 @@ func (r *RowReader) Column(i int, k Kind) (d Datum, missing bool, err error) {
 	return d, false, err
 }
 
-// Columns reads the columns with the kinds given into dst, which must be as long as kinds; KindNull skips a column, missing columns
-// become missing[i] (null where missing is nil).
+// Columns reads columns of the given kinds into dst, which must be as long as kinds. KindNull skips
+// a column. A missing column gets missing[i], or null if missing is nil.
 func (r *RowReader) Columns(dst []Datum, kinds []Kind, missing []Datum) error {
 	for i, k := range kinds {
 		if k == KindNull {
@@ -89,14 +91,14 @@ func (r *RowReader) Columns(dst []Datum, kinds []Kind, missing []Datum) error {
 	return nil
 }
 
-// AppendDatum appends one value of a known kind, self-delimiting: for partial aggregates, parameters sent to fragments, and the catalog's
-// missing values. Null is kept.
+// AppendDatum appends one value of a known kind in a self-delimiting form, for partial aggregates,
+// parameters sent to fragments, and the catalog's missing values. Nulls are encoded too.
 func AppendDatum(dst []byte, d Datum) []byte {
 	one := [1]Datum{d}
 	return AppendRow(append(dst, byte(d.K)), one[:])
 }
 
-// DecodeDatum reads what AppendDatum wrote and gives the rest; the value aliases b.
+// DecodeDatum decodes a value that AppendDatum wrote, and returns the rest; the value aliases b.
 func DecodeDatum(b []byte) (Datum, []byte, error) {
 	if len(b) < 1 || Kind(b[0]) > KindVoid {
 		return Null, nil, errTuple

@@ -16,11 +16,11 @@ type KeyColumn struct {
 	Typmod int32
 }
 
-// rawKey begins the text of a key that has no other: the encoded key in hexadecimal follows.
+// rawKey is the prefix for a key that has no other text: the encoded key in hexadecimal follows.
 const rawKey = `key:\x`
 
-// ParseSplitKey reads the key at which a segment begins: the values of the primary key, or of its first columns, joined by "/". Only the last of all columns
-// may contain "/" itself.
+// ParseSplitKey parses the key at which a segment begins: the values of the primary key, or of its
+// first columns, joined by "/". Only the last column's value may contain "/".
 func ParseSplitKey(columns []KeyColumn, text string, env *Env) (key []byte, err error) {
 	if raw, ok := strings.CutPrefix(text, rawKey); ok {
 		if key, err = hex.DecodeString(raw); err != nil || len(key) == 0 {
@@ -32,7 +32,8 @@ func ParseSplitKey(columns []KeyColumn, text string, env *Env) (key []byte, err 
 		c := columns[i]
 		d, err := Input(c.Type, c.Typmod, part, env)
 		if pg := (*pgerr.Error)(nil); errors.As(err, &pg) && pg.Detail == "" {
-			return nil, pg.WithDetail(`"%s" is read as column "%s" of the primary key, where a segment is to begin.`, part, c.Name)
+			return nil, pg.WithDetail(`"%s" is read as column "%s" of the primary key, where a segment is to begin.`,
+				part, c.Name)
 		}
 		if err != nil {
 			return nil, err
@@ -42,7 +43,8 @@ func ParseSplitKey(columns []KeyColumn, text string, env *Env) (key []byte, err 
 	return key, nil
 }
 
-// SplitKeyText prints the key at which a segment begins, its columns joined by "/"; "" is the lowest. The text is for people: it may be ambiguous.
+// SplitKeyText returns the key at which a segment begins as text for display, its columns joined by
+// "/"; "" is the lowest key. It may be ambiguous.
 func SplitKeyText(columns []KeyColumn, key []byte) string {
 	var parts []string
 	for _, c := range columns {
@@ -58,22 +60,24 @@ func SplitKeyText(columns []KeyColumn, key []byte) string {
 	return strings.Join(parts, "/")
 }
 
-// exactSplitKey prints the key at which a segment begins so that ParseSplitKey reads the same key again.
+// exactSplitKey returns the key at which a segment begins as text that ParseSplitKey reads back.
 func exactSplitKey(columns []KeyColumn, key []byte) string {
 	text := SplitKeyText(columns, key)
-	if again, err := ParseSplitKey(columns, text, nil); err == nil && string(again) == string(key) && text == strings.TrimSpace(text) {
+	if again, err := ParseSplitKey(columns, text, nil); err == nil && string(again) == string(key) &&
+		text == strings.TrimSpace(text) {
 		return text
 	}
 	return rawKey + hex.EncodeToString(key)
 }
 
-// Names of the storage parameters that say where the segments of a range table begin: by a user, and by the balancer, which may merge these again.
+// Names of the storage parameters that list where the segments of a range table begin: chosen by a
+// user, and by the balancer, which may merge these.
 const (
 	OptionSplits     = "shard_splits"
 	OptionAutoSplits = "shard_auto_splits"
 )
 
-// SplitOptions returns the storage parameters of which a table without rows gets these segments.
+// SplitOptions returns the storage parameters with which CREATE TABLE creates these segments.
 func SplitOptions(columns []KeyColumn, segments shardmap.Segments) map[string]string {
 	starts := map[string][][]byte{}
 	for _, s := range segments[min(1, len(segments)):] {
@@ -90,7 +94,8 @@ func SplitOptions(columns []KeyColumn, segments shardmap.Segments) map[string]st
 	return out
 }
 
-// splitKeysText prints the keys at which segments begin as an array of texts, each of which ParseSplitKey reads as the same key again.
+// splitKeysText returns the keys at which segments begin as an array of texts that
+// ParseSplitKey reads back.
 func splitKeysText(columns []KeyColumn, starts [][]byte) string {
 	texts := make([]Datum, len(starts))
 	for i, key := range starts {

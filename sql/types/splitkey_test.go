@@ -2,7 +2,8 @@ package types
 
 import "testing"
 
-// A key at which a segment begins is printed so that it is read again as the same key, whatever its texts hold.
+// The printed form of a key at which a segment begins is read back as the same key, whatever texts
+// the key contains.
 func TestSplitKeysText(t *testing.T) {
 	one := []KeyColumn{{"id", Text, -1}}
 	two := []KeyColumn{{"a", Text, -1}, {"n", Int4, -1}}

@@ -20,7 +20,7 @@ func (s *IntSum) Add(n int64) {
 	s.N++
 }
 
-// Numeric gives the sum.
+// Numeric returns the sum.
 func (s *IntSum) Numeric() Datum {
 	if s.hi == int64(s.lo)>>63 {
 		return NewNumeric(int64(s.lo), 0)
@@ -29,7 +29,8 @@ func (s *IntSum) Numeric() Datum {
 	return bigNumeric(v.Add(v, new(big.Int).SetUint64(s.lo)), 0)
 }
 
-// NumericSum adds numerics exactly. Its scale is the greatest seen. The zero NumericSum is 0.
+// NumericSum adds numerics exactly. Its scale is the greatest scale added. The zero NumericSum is
+// 0.
 type NumericSum struct {
 	small         int64 // at scale, while big is nil
 	scale         int32
@@ -104,7 +105,7 @@ func (s *NumericSum) Merge(o *NumericSum) {
 	s.N, s.nan, s.pos, s.neg = n, s.nan+o.nan, s.pos+o.pos, s.neg+o.neg
 }
 
-// Sum gives the sum.
+// Sum returns the sum.
 func (s *NumericSum) Sum() (Datum, error) {
 	switch {
 	case s.nan > 0 || (s.pos > 0 && s.neg > 0):

@@ -19,7 +19,7 @@ const (
 	unixToPostgres     = int64(postgresEpochJDate-unixEpochJDate) * 86400 // seconds
 )
 
-// NewInterval makes an interval of months, days and microseconds.
+// NewInterval returns an interval of months, days and microseconds.
 func NewInterval(months, days int32, micros int64) Datum {
 	d := Datum{K: KindInterval, A: months, N: micros}
 	if days != 0 {
@@ -37,12 +37,14 @@ func dayString(days int32) string {
 	return string(b[:])
 }
 
-const smallDays = "\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00\x04\x00\x00\x00\x05\x00\x00\x00\x06\x00\x00\x00\x07\x00\x00\x00\x08" +
-	"\x00\x00\x00\x09\x00\x00\x00\x0a\x00\x00\x00\x0b\x00\x00\x00\x0c\x00\x00\x00\x0d\x00\x00\x00\x0e\x00\x00\x00\x0f\x00\x00\x00\x10" +
-	"\x00\x00\x00\x11\x00\x00\x00\x12\x00\x00\x00\x13\x00\x00\x00\x14\x00\x00\x00\x15\x00\x00\x00\x16\x00\x00\x00\x17\x00\x00\x00\x18" +
-	"\x00\x00\x00\x19\x00\x00\x00\x1a\x00\x00\x00\x1b\x00\x00\x00\x1c\x00\x00\x00\x1d\x00\x00\x00\x1e\x00\x00\x00\x1f"
+const smallDays = "\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00\x04\x00\x00\x00\x05\x00\x00\x00\x06" +
+	"\x00\x00\x00\x07\x00\x00\x00\x08\x00\x00\x00\x09\x00\x00\x00\x0a\x00\x00\x00\x0b\x00\x00\x00\x0c" +
+	"\x00\x00\x00\x0d\x00\x00\x00\x0e\x00\x00\x00\x0f\x00\x00\x00\x10\x00\x00\x00\x11\x00\x00\x00\x12" +
+	"\x00\x00\x00\x13\x00\x00\x00\x14\x00\x00\x00\x15\x00\x00\x00\x16\x00\x00\x00\x17\x00\x00\x00\x18" +
+	"\x00\x00\x00\x19\x00\x00\x00\x1a\x00\x00\x00\x1b\x00\x00\x00\x1c\x00\x00\x00\x1d\x00\x00\x00\x1e" +
+	"\x00\x00\x00\x1f"
 
-// days gives the days of an interval.
+// days returns the days of an interval.
 func (d *Datum) days() int32 {
 	if len(d.S) < 4 {
 		return 0
@@ -50,7 +52,7 @@ func (d *Datum) days() int32 {
 	return int32(uint32(d.S[0])<<24 | uint32(d.S[1])<<16 | uint32(d.S[2])<<8 | uint32(d.S[3]))
 }
 
-// IntervalParts takes an interval apart.
+// IntervalParts returns the parts of an interval.
 func IntervalParts(d Datum) (months, days int32, micros int64) { return d.A, d.days(), d.N }
 
 // Limits of dates (days since 2000-01-01) and timestamps (microseconds since then).
@@ -65,16 +67,16 @@ const (
 	endTimestamp    = int64(9223371331200000000)
 )
 
-// NewDate makes a date of days since 2000-01-01.
+// NewDate returns a date from days since 2000-01-01.
 func NewDate(days int64) Datum { return Datum{K: KindDate, N: days} }
 
-// NewTime makes a time of microseconds since midnight.
+// NewTime returns a time from microseconds since midnight.
 func NewTime(micros int64) Datum { return Datum{K: KindTime, N: micros} }
 
-// NewTimeTZ makes a time with time zone; the zone is in seconds west of UTC.
+// NewTimeTZ returns a time with time zone; the zone is in seconds west of UTC.
 func NewTimeTZ(micros int64, west int32) Datum { return Datum{K: KindTimeTZ, A: west, N: micros} }
 
-// NewTimestamp makes a timestamp, or a timestamptz in UTC, of microseconds since 2000-01-01.
+// NewTimestamp returns a timestamp, or a timestamptz in UTC, from microseconds since 2000-01-01.
 func NewTimestamp(micros int64) Datum { return Datum{K: KindTimestamp, N: micros} }
 
 func finiteDate(n int64) bool { return n != dateInfinity && n != dateNegInfinity }
@@ -91,5 +93,5 @@ func timestampRange() error {
 
 func dateRange() error { return pgerr.New(pgerr.DatetimeFieldOverflow, "date out of range") }
 
-// TimestampOf gives the microseconds of a Go time.
+// TimestampOf returns the timestamp of a Go time, in microseconds.
 func TimestampOf(t time.Time) int64 { return t.UnixMicro() - unixToPostgres*usPerSecond }

@@ -10,7 +10,7 @@ import (
 // NameLen is the greatest length of a name in bytes.
 const NameLen = 63
 
-// TruncateName cuts a name to 63 bytes, at a character's border.
+// TruncateName truncates a name to 63 bytes, at a character boundary.
 func TruncateName(s string) string {
 	if len(s) <= NameLen {
 		return s
@@ -22,7 +22,8 @@ func TruncateName(s string) string {
 	return s[:n]
 }
 
-// ValidateText checks text that comes from a client: valid UTF-8 without NUL, else 22021 as PostgreSQL words it.
+// ValidateText checks text from a client. It returns 22021, worded as in PostgreSQL, unless the
+// text is valid UTF-8 without NUL.
 func ValidateText(s string) error {
 	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
 		return nil
@@ -37,7 +38,7 @@ func ValidateText(s string) error {
 	return nil
 }
 
-// invalidBytes names as many bytes as the first byte promises, as PostgreSQL does.
+// invalidBytes lists as many bytes as the first byte announces, as PostgreSQL does.
 func invalidBytes(s string) error {
 	n := 1
 	switch c := s[0]; {
@@ -62,7 +63,8 @@ func invalidBytes(s string) error {
 	return pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": %s", b.String())
 }
 
-// runeCut gives the byte position of character n, and len(s), true where s has no more than n.
+// runeCut returns the byte position of character n, or len(s) and true if s has at most n
+// characters.
 func runeCut(s string, n int) (int, bool) {
 	if len(s) <= n {
 		return len(s), true

@@ -7,14 +7,15 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// A tuple is the body that rows, arrays and records share: n values, each reached without touching the others.
+// A tuple is the body of rows, arrays and records: n values, each readable without the others.
 //
-//	flags(1): bits 0-1 width of an end offset (0: 1 byte, 1: 2, 2: 4), bit 2: a null bitmap follows
+//	flags(1): bits 0-1 width of an end offset (0: 1 byte, 1: 2, 2: 4),
+//	          bit 2: a null bitmap follows
 //	null bitmap ((n+7)/8), bit i set: value i is null
 //	n end offsets, little endian, from the start of the data
 //	data
 //
-// The type of a value is not in it; the reader knows it. n is kept by whoever holds the tuple.
+// The types of the values and n are not stored in the tuple; the reader knows them.
 const (
 	tupleWidthMask = 3
 	tupleHasNulls  = 4
@@ -25,7 +26,7 @@ type tuple struct {
 	buf   string
 	n     int
 	width int
-	nulls int // position of the bitmap, 0: no nulls
+	nulls int // position of the bitmap; 0 without nulls
 	ends  int
 	data  int
 }
@@ -63,7 +64,8 @@ func (t *tuple) open(buf string, pos, n int) bool {
 	return true
 }
 
-// monotone tells whether the offsets never go back, so that values do not overlap. Who recurses into values checks it first.
+// monotone reports whether the offsets never decrease, so that values do not overlap. Check it
+// before reading values recursively.
 func (t *tuple) monotone() bool {
 	last := 0
 	for i := range t.n {
@@ -91,7 +93,7 @@ func (t *tuple) isNull(i int) bool {
 	return t.nulls != 0 && t.buf[t.nulls+i>>3]&(1<<(i&7)) != 0
 }
 
-// value gives the bytes of value i and whether they lie in the buffer.
+// value returns the bytes of value i, and whether they lie in the buffer.
 func (t *tuple) value(i int) (string, bool) {
 	from, to := t.data, t.data
 	switch p := t.ends + i; {
@@ -124,7 +126,7 @@ func (t *tuple) datum(i int, k Kind) (Datum, error) {
 	return decodeValue(k, s)
 }
 
-// size gives the bytes from pos to the end of the last value.
+// size returns the number of bytes from pos to the end of the last value.
 func (t *tuple) size() int {
 	if t.n == 0 {
 		return t.data
@@ -132,7 +134,7 @@ func (t *tuple) size() int {
 	return t.data + t.end(t.n-1)
 }
 
-// appendTuple appends the body for the values. It writes wide offsets only where the data needs them.
+// appendTuple appends a tuple of the values, with the narrowest offsets that fit the data.
 func appendTuple(dst []byte, vals []Datum) []byte {
 	n := len(vals)
 	hasNulls, size := false, 0
@@ -186,7 +188,7 @@ func putEnd(b []byte, width, end int) {
 	}
 }
 
-// grow makes room for n more bytes and gives dst with its full capacity usable up to them.
+// grow ensures room for n more bytes, and returns dst with its capacity usable for them.
 func grow(dst []byte, n int) []byte {
 	if cap(dst)-len(dst) >= n {
 		return dst[:len(dst)+n]
@@ -196,5 +198,6 @@ func grow(dst []byte, n int) []byte {
 	return b
 }
 
-// aliasString views b as a string without copying. The caller promises that b does not change while the string lives.
+// aliasString returns b as a string without copying. The caller must not change b while the string
+// is in use.
 func aliasString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -7,17 +7,19 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-const typmodHeader = 4 // PostgreSQL adds the length word to the modifiers of varchar, char and numeric
+// PostgreSQL adds the length word to the modifiers of varchar, char and numeric
+const typmodHeader = 4
 
-// VarcharTypmod gives the modifier of varchar(n) and char(n).
+// VarcharTypmod returns the modifier of varchar(n) and char(n).
 func VarcharTypmod(n int32) int32 { return n + typmodHeader }
 
-// NumericTypmod gives the modifier of numeric(p,s).
+// NumericTypmod returns the modifier of numeric(p,s).
 func NumericTypmod(precision, scale int32) int32 {
 	return precision<<16 | scale&0x7ff + typmodHeader
 }
 
-// NumericPrecision takes a numeric modifier apart; ok is false where there is none.
+// NumericPrecision returns the precision and scale of a numeric modifier; ok is false if there is
+// none.
 func NumericPrecision(typmod int32) (precision, scale int32, ok bool) {
 	if typmod < typmodHeader {
 		return 0, 0, false
@@ -26,8 +28,9 @@ func NumericPrecision(typmod int32) (precision, scale int32, ok bool) {
 	return t >> 16 & 0xffff, (t&0x7ff ^ 1024) - 1024, true
 }
 
-// ApplyTypmod makes d fit its type's modifier: an explicit cast cuts what is too long, an assignment refuses it (but for blanks at the
-// end). Arrays apply it to each element. -1 and null change nothing.
+// ApplyTypmod converts d to its type's modifier. An explicit cast truncates a value that is too
+// long; an assignment refuses it, except if only blanks are cut off. Arrays apply the modifier to
+// each element. A modifier of -1 and null change nothing.
 func ApplyTypmod(oid OID, typmod int32, d Datum, explicit bool) (Datum, error) {
 	if typmod < 0 || d.K == KindNull {
 		return d, nil
@@ -117,10 +120,11 @@ func applyNumeric(typmod int32, d Datum) (Datum, error) {
 		limit = "10^" + string(AppendInt(nil, int64(precision-scale)))
 	}
 	return Null, pgerr.New(pgerr.NumericValueOutOfRange, "numeric field overflow").
-		WithDetail("A field with precision %d, scale %d must round to an absolute value less than %s.", precision, scale, limit)
+		WithDetail("A field with precision %d, scale %d must round to an absolute value less than %s.", precision,
+			scale, limit)
 }
 
-// numericFits tells whether |d| < 10^digits.
+// numericFits reports whether |d| < 10^digits.
 func numericFits(d *Datum, digits int32) bool {
 	if NumericSign(*d) == 0 {
 		return true

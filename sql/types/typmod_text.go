@@ -9,8 +9,8 @@ import (
 
 const maxCharLength = 10485760
 
-// TypmodIn makes a type modifier of the numbers written after a type's name: varchar(10), numeric(5,2), timestamp(3), bit(4). For
-// interval use IntervalTypmodIn.
+// TypmodIn returns the type modifier for the numbers written after a type's name: varchar(10),
+// numeric(5,2), timestamp(3), bit(4). Use IntervalTypmodIn for interval.
 func TypmodIn(oid OID, args []int32) (int32, error) {
 	if elem := ElemOf(oid); elem != 0 && IsArray(oid) {
 		oid = elem
@@ -51,19 +51,22 @@ func numericTypmodIn(args []int32) (int32, error) {
 		return -1, pgerr.New(pgerr.InvalidParameterValue, "invalid NUMERIC type modifier")
 	}
 	if args[0] < 1 || args[0] > maxDeclaredScale {
-		return -1, pgerr.New(pgerr.InvalidParameterValue, "NUMERIC precision %d must be between 1 and %d", args[0], maxDeclaredScale)
+		return -1, pgerr.New(pgerr.InvalidParameterValue, "NUMERIC precision %d must be between 1 and %d", args[0],
+			maxDeclaredScale)
 	}
 	scale := int32(0)
 	if len(args) == 2 {
 		scale = args[1]
 	}
 	if scale < -maxDeclaredScale || scale > maxDeclaredScale {
-		return -1, pgerr.New(pgerr.InvalidParameterValue, "NUMERIC scale %d must be between %d and %d", scale, -maxDeclaredScale, maxDeclaredScale)
+		return -1, pgerr.New(pgerr.InvalidParameterValue, "NUMERIC scale %d must be between %d and %d", scale,
+			-maxDeclaredScale, maxDeclaredScale)
 	}
 	return NumericTypmod(args[0], scale), nil
 }
 
-// precisionTypmod takes a precision of seconds; what is above 6 is 6 (PostgreSQL warns of it).
+// precisionTypmod returns the modifier for a precision of seconds; above 6 it is reduced to 6
+// (PostgreSQL also warns).
 func precisionTypmod(oid OID, args []int32) (int32, error) {
 	if len(args) != 1 {
 		return -1, invalidTypmod()
@@ -76,7 +79,8 @@ func precisionTypmod(oid OID, args []int32) (int32, error) {
 		if oid == TimeTZ || oid == TimestampTZ {
 			zone = " WITH TIME ZONE"
 		}
-		return -1, pgerr.New(pgerr.InvalidParameterValue, "%s(%d)%s precision must not be negative", name, args[0], zone)
+		return -1, pgerr.New(pgerr.InvalidParameterValue, "%s(%d)%s precision must not be negative", name, args[0],
+			zone)
 	}
 	return min(args[0], 6), nil
 }
@@ -98,7 +102,8 @@ func bitTypmod(oid OID, args []int32) (int32, error) {
 	return args[0], nil
 }
 
-// IntervalTypmodIn takes the grammar's numbers: the mask of fields and, if any, the precision.
+// IntervalTypmodIn returns the modifier for the grammar's numbers: the mask of fields and, if
+// present, the precision.
 func IntervalTypmodIn(args []int32) (int32, error) {
 	if len(args) < 1 || len(args) > 2 {
 		return -1, pgerr.New(pgerr.InvalidParameterValue, "invalid INTERVAL type modifier")
@@ -115,7 +120,7 @@ func IntervalTypmodIn(args []int32) (int32, error) {
 	return IntervalTypmod(args[0], min(args[1], 6)), nil
 }
 
-// TypmodOut gives what follows the type's name: "(10)", "(5,2)", " year to month"; "" for none.
+// TypmodOut returns the text after the type's name: "(10)", "(5,2)", " year to month"; "" for none.
 func TypmodOut(oid OID, typmod int32) string {
 	if elem := ElemOf(oid); elem != 0 && IsArray(oid) {
 		oid = elem
@@ -141,7 +146,8 @@ func TypmodOut(oid OID, typmod int32) string {
 	return ""
 }
 
-// FormatType gives the SQL name of a built-in type with its modifier in place: timestamp(3) without time zone.
+// FormatType returns the SQL name of a built-in type with its modifier in place: timestamp(3)
+// without time zone.
 func FormatType(oid OID, typmod int32) string {
 	suffix := ""
 	if IsArray(oid) {
@@ -165,7 +171,7 @@ func FormatType(oid OID, typmod int32) string {
 	return TypeName(oid) + mod + suffix
 }
 
-// intervalTypmodOut names the span of fields from the greatest to the least.
+// intervalTypmodOut returns the span of fields from the greatest to the smallest.
 func intervalTypmodOut(typmod int32) string {
 	fields, precision := typmod>>16&0x7fff, typmod&0xffff
 	s := ""
@@ -173,7 +179,8 @@ func intervalTypmodOut(typmod int32) string {
 		order := []struct {
 			bit  int32
 			name string
-		}{{ivYear, "year"}, {ivMonth, "month"}, {ivDay, "day"}, {ivHour, "hour"}, {ivMinute, "minute"}, {ivSecond, "second"}}
+		}{{ivYear, "year"}, {ivMonth, "month"}, {ivDay, "day"}, {ivHour, "hour"}, {ivMinute, "minute"},
+			{ivSecond, "second"}}
 		last := ""
 		for _, o := range order {
 			if fields&o.bit != 0 {

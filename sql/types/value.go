@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// The bytes of a value inside a tuple. The length is known from outside. Integers are little endian two's complement without
-// redundant high bytes, so 0 takes no byte.
+// The bytes of a value inside a tuple. The tuple has the length. Integers are little endian two's
+// complement without redundant high bytes, so 0 takes no byte.
 //
 //	int, oid, date, time, timestamp, tid, bool   integer
 //	float8, float4                               IEEE, 8 and 4 bytes, little endian
@@ -59,7 +59,7 @@ func decodeInt(s string) (int64, bool) {
 	return n, true
 }
 
-// valueSizeBound is at least the size appendValue takes.
+// valueSizeBound returns an upper bound of the bytes that appendValue needs.
 func valueSizeBound(d *Datum) int {
 	switch d.K {
 	case KindText, KindBytes, KindUUID, KindJSONB, KindJSONPath, KindArray, KindRecord:
@@ -108,7 +108,7 @@ func appendValue(dst []byte, d *Datum) []byte {
 	return dst
 }
 
-// decodeValue makes the Datum of kind k that appendValue wrote; its S aliases s.
+// decodeValue decodes a Datum of kind k that appendValue wrote; its S aliases s.
 func decodeValue(k Kind, s string) (Datum, error) {
 	switch k {
 	case KindText, KindBytes, KindJSONB, KindJSONPath, KindArray, KindRecord:

@@ -7,17 +7,18 @@ import (
 	"strings"
 	"sync"
 	"time"
-	_ "time/tzdata" // zones must not hang on the machine
+	_ "time/tzdata" // zones must not depend on the machine
 
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// PostgreSQL's default set of abbreviations: a fixed offset in seconds (D for daylight saving) or a zone whose history decides.
+// PostgreSQL's default set of abbreviations: each has a fixed offset in seconds (D for daylight
+// saving) or a zone whose history has the offset.
 //
 //go:embed tzinfo/abbreviations.txt
 var abbreviationList string
 
-// Names of the IANA zones in their usual spelling, because PostgreSQL takes them in any case.
+// Names of the IANA zones in their usual spelling, because PostgreSQL accepts them in any case.
 //
 //go:embed tzinfo/names.txt
 var zoneNameList string
@@ -56,7 +57,8 @@ type loadedZone struct {
 	name string
 }
 
-// LoadZone finds a time zone by IANA name in any case or by POSIX specification; name is its usual spelling.
+// LoadZone finds a time zone by IANA name in any case, or by POSIX specification; name is its usual
+// spelling.
 func LoadZone(text string) (loc *time.Location, name string, ok bool) {
 	low := strings.ToLower(text)
 	if z, hit := zoneCache.Load(low); hit {
@@ -84,7 +86,7 @@ func LoadZone(text string) (loc *time.Location, name string, ok bool) {
 	return z.loc, z.name, true
 }
 
-// at resolves an abbreviation at a local time or an instant; seconds east.
+// at returns an abbreviation's offset at a local time or an instant, in seconds east.
 func (a abbreviation) at(name string, at int64, local bool) int {
 	if a.dynamic == "" {
 		return a.offset
@@ -104,7 +106,8 @@ func (a abbreviation) at(name string, at int64, local bool) int {
 	return off
 }
 
-// abbrevInZone finds the offset an abbreviation had in a zone: its last use up to an instant, else its first after it.
+// abbrevInZone returns the offset of an abbreviation in a zone: that of its last use before an
+// instant, else of its first use after it.
 func abbrevInZone(loc *time.Location, name string, at int64) (int, bool) {
 	t := time.Unix(floorDiv64(at, usPerSecond)+unixToPostgres, 0).In(loc)
 	for u, i := t, 0; i < 400; i++ {
@@ -130,7 +133,8 @@ func abbrevInZone(loc *time.Location, name string, at int64) (int, bool) {
 	return 0, false
 }
 
-// ZoneAt resolves what AT TIME ZONE takes: a name, an abbreviation or a POSIX form, at a local time or an instant. It gives seconds east.
+// ZoneAt resolves the argument of AT TIME ZONE: a name, an abbreviation or a POSIX form, at a local
+// time or an instant. It returns seconds east.
 func ZoneAt(text string, at int64, local bool) (int, error) {
 	if a, ok := zoneTables().abbrevs[strings.ToLower(text)]; ok {
 		return a.at(text, at, local), nil
@@ -146,7 +150,8 @@ func ZoneAt(text string, at int64, local bool) (int, error) {
 	return off, nil
 }
 
-// OffsetOf resolves the zone that make_timestamptz takes, at a local time: a number is east of UTC, unlike in POSIX.
+// OffsetOf resolves the zone argument of make_timestamptz at a local time. A number is an offset
+// east of UTC, unlike in POSIX.
 func OffsetOf(text string, local int64) (int, error) {
 	if text != "" && isDigit(text[0]) {
 		return 0, pgerr.New(pgerr.InvalidParameterValue, `invalid input syntax for type numeric time zone: "%s"`, text).
@@ -167,11 +172,13 @@ func zoneError(name string) error {
 }
 
 const (
-	farthestNamed = 16 * 3600     // more than any named zone is away from UTC, and than the zone that a timestamp's text may have
-	farthestPosix = 7 * 24 * 3600 // more than PostgreSQL takes in a specification
+	// more than the offset of any named zone, and of any zone in a timestamp's text
+	farthestNamed = 16 * 3600
+	farthestPosix = 7 * 24 * 3600 // more than PostgreSQL accepts in a specification
 )
 
-// FarthestOffset returns a bound, in seconds, of how far the session's zone is from UTC at any time. It is 0 for UTC alone.
+// FarthestOffset returns an upper bound, in seconds, of the difference between the session's zone
+// and UTC at any time. It is 0 only for UTC.
 func (e *Env) FarthestOffset() int64 {
 	loc := e.location()
 	if loc == time.UTC {
@@ -179,7 +186,7 @@ func (e *Env) FarthestOffset() int64 {
 	}
 	_, east := time.Unix(0, 0).In(loc).Zone()
 	_, named := zoneTables().names[strings.ToLower(loc.String())]
-	switch { // a zone of a POSIX specification that has a named zone's name has one offset always
+	switch { // a POSIX specification with the name of a named zone has a fixed offset
 	case !named || max(east, -east) >= farthestNamed:
 		return farthestPosix
 	case east == 0 && slices.Contains([]string{"UTC", "Etc/UTC", "GMT", "Etc/GMT"}, loc.String()):

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// FixedZone makes a zone of a fixed offset in seconds east, named as SET TIME ZONE INTERVAL names it.
+// FixedZone returns a zone with a fixed offset in seconds east, named as SET TIME ZONE INTERVAL
+// names it.
 func FixedZone(east int) (*time.Location, string) {
 	abs, sign, posix := east, "+", "-"
 	if east < 0 {
@@ -31,10 +32,11 @@ func twoDigits(n int) string { return string([]byte{byte('0' + n/10%10), byte('0
 
 const posixDay = `(J?[0-9]{1,3}|M[0-9]{1,2}\.[1-5]\.[0-6])(/[-+]?[0-9]{1,3}(:[0-9]{1,2}){0,2})?`
 
-// posixRules are the days on which daylight saving begins and ends.
+// posixRules matches the days on which daylight saving begins and ends.
 var posixRules = regexp.MustCompile(`^,` + posixDay + `,` + posixDay + `$`)
 
-// posixZone makes a zone of a specification such as EST5EDT,M3.2.0,M11.1.0 or <+03>-3. The first name may be empty, as in PostgreSQL.
+// posixZone returns the zone of a specification such as EST5EDT,M3.2.0,M11.1.0 or <+03>-3. The
+// first name may be empty, as in PostgreSQL.
 func posixZone(spec string) *time.Location {
 	name, rest, ok := posixName(spec)
 	if !ok || rest == "" || len(spec) > 60 {
@@ -63,7 +65,7 @@ func posixZone(spec string) *time.Location {
 	if !posixRules.MatchString(rest) {
 		return nil
 	}
-	// Package time takes a name of fewer than three letters in brackets only.
+	// Package time accepts a name of fewer than three letters only in brackets.
 	footer := "<" + name + ">" + posixText(west) + "<" + summer + ">" + posixText(summerWest) + rest
 	loc, err := time.LoadLocationFromTZData(spec, tzifOf(footer, -west))
 	if err != nil {
@@ -72,7 +74,7 @@ func posixZone(spec string) *time.Location {
 	return loc
 }
 
-// posixName cuts the name of a zone off a specification.
+// posixName splits the name of a zone off a specification.
 func posixName(s string) (name, rest string, ok bool) {
 	if strings.HasPrefix(s, "<") {
 		name, rest, ok = strings.Cut(s[1:], ">")
@@ -85,7 +87,7 @@ func posixName(s string) (name, rest string, ok bool) {
 	return s[:i], s[i:], !strings.ContainsAny(s[:i], "<>")
 }
 
-// posixOffset reads [+-]h[h][:mm[:ss]], seconds west.
+// posixOffset parses [+-]h[h][:mm[:ss]], and returns seconds west.
 func posixOffset(s string) (off int, rest string, ok bool) {
 	i, neg := 0, false
 	if s[0] == '+' || s[0] == '-' {
@@ -125,7 +127,7 @@ func posixText(west int) string {
 	return sign + strconv.Itoa(west/3600) + ":" + twoDigits(west/60%60) + ":" + twoDigits(west%60)
 }
 
-// tzifOf makes the smallest TZif file with a footer.
+// tzifOf returns the smallest TZif file with a footer.
 func tzifOf(footer string, east int) []byte {
 	header := func(version byte) []byte {
 		b := append([]byte("TZif"), version)

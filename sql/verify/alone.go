@@ -7,29 +7,31 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// What the check of a node that is stopped says besides: it has some of the fragments, and what is undecided stays so.
+// Additional findings of a check of a stopped node, which has only some of the fragments, and on
+// which undecided transactions stay undecided.
 
-// Elsewhere says that a fragment is not read, which is no fault, and why.
+// Elsewhere notes why a fragment is not read. That is not a fault.
 func (c *Check) Elsewhere(fragment txn.FragmentID, why string) {
 	c.Unread(fragment)
 	c.finding(checkReplicas, c.fragmentName(fragment), "").said = NotChecked + why
 }
 
-// Damaged says what is wrong with a replica of a fragment, so that it cannot be read.
+// Damaged reports why a replica of a fragment cannot be read.
 func (c *Check) Damaged(fragment txn.FragmentID, why string) {
 	c.fault(checkStorage, c.fragmentName(fragment), "%s", why)
 }
 
-// NotCompared says why the replicas of a fragment are not compared, which is no fault.
+// NotCompared notes why the replicas of a fragment are not compared. That is not a fault.
 func (c *Check) NotCompared(fragment txn.FragmentID, why string) {
 	c.finding(checkReplicas, c.fragmentName(fragment), "").said = NotChecked + why
 }
 
-// Unread takes back that a fragment is reported about.
+// Unread removes the findings about a fragment.
 func (c *Check) Unread(fragment txn.FragmentID) {
 	name := c.fragmentName(fragment)
 	c.order = slices.DeleteFunc(c.order, func(k topic) bool {
-		if k.subject != name || k.check != checkOwnership && k.check != checkTransactions && k.check != checkStorage || len(c.findings[k].faults) > 0 {
+		if k.subject != name || k.check != checkOwnership && k.check != checkTransactions && k.check != checkStorage ||
+			len(c.findings[k].faults) > 0 {
 			return false
 		}
 		delete(c.findings, k)
@@ -37,7 +39,7 @@ func (c *Check) Unread(fragment txn.FragmentID) {
 	})
 }
 
-// InDoubt says that a transaction is undecided, and that the fragment is read as if it had not been.
+// InDoubt notes that a transaction is undecided, and that the fragment is read without its writes.
 func (c *Check) InDoubt(fragment txn.FragmentID, id txn.ID, at txn.Timestamp, anchor txn.FragmentID) {
 	f := c.finding(checkTransactions, c.fragmentName(fragment), "")
 	f.said = "some are in doubt"
@@ -45,10 +47,12 @@ func (c *Check) InDoubt(fragment txn.FragmentID, id txn.ID, at txn.Timestamp, an
 	if anchor == txn.CatalogFragment {
 		where = "the catalog"
 	}
-	f.notes = append(f.notes, fmt.Sprintf("transaction %s, prepared at %s, is in doubt until the node runs: its outcome is known to %s; it was left out here", id, at, where))
+	f.notes = append(f.notes,
+		fmt.Sprintf("transaction %s, prepared at %s, is in doubt until the node runs: its outcome is known to %s; "+
+			"it was left out here", id, at, where))
 }
 
-// Held says how many transactions PREPARE TRANSACTION has made that are held in a fragment.
+// Held notes how many prepared transactions a fragment has.
 func (c *Check) Held(fragment txn.FragmentID, n int) {
 	if n > 0 {
 		f := c.finding(checkTransactions, c.fragmentName(fragment), "")
@@ -56,8 +60,8 @@ func (c *Check) Held(fragment txn.FragmentID, n int) {
 	}
 }
 
-// Apart says that what lies in several fragments is not compared, and why.
+// Apart sets the reason why data of several fragments is not compared.
 func (c *Check) Apart(why string) { c.apart = why }
 
-// MayLag says that the definitions may be older or newer than what is stored.
+// MayLag notes that the definitions may be older or newer than the stored data.
 func (c *Check) MayLag() { c.lags = true }

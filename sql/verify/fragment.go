@@ -14,35 +14,38 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// The parts of a key that every table has: table(4) · index(4), and of a row's also bucket(3) · arrival(4).
+// The common parts of keys: table(4) · index(4), in keys of rows followed by bucket(3) ·
+// generation(4).
 const (
 	indexAt  = 4
 	bucketAt = 8
 	rowAt    = 15
 
-	arrivedMark = 0x800000 // in the bucket of an entry of a global index that storage does not know for one: the bucket has an arrival
+	// set in the bucket of a global index entry that storage does not recognize as one: the bucket
+	// has a generation
+	arrivedMark = 0x800000
 )
 
-// pass is one reading of a fragment.
+// pass is one scan of a fragment.
 type pass struct {
 	c      *Check
 	f      *Fragment
 	name   string
 	owned  shardmap.BucketSet
 	unseen map[uint32]int64  // keys of unknown tables, by storage id
-	stale  int64             // keys that moves have left, and nobody reads
+	stale  int64             // keys that moves have left behind and that are not read
 	counts map[counted]*Stat // rows of known tables
-	// of known tables the buckets above Fragment.Exact
+	// Buckets of known tables above Fragment.Exact.
 	buckets map[counted]Stat
-	sums    map[*table]*tallys // of tables that have an index
+	sums    map[*table]*tallys // of tables with an index
 	seeds   [2]maphash.Seed
 	buf     []byte
-	value   []byte // of the last entry, in its plain form
+	value   []byte // the last entry's plain form
 
-	storageID uint32 // of the keys being read
-	table     *table // nil: unknown
-	current   *Stat  // the group of the last row
-	bucket    Stat   // the bucket of the last row
+	storageID uint32 // of the current keys
+	table     *table // nil if unknown
+	current   *Stat  // the last row's group
+	bucket    Stat   // the last row's bucket
 	rows      *finding
 	places    *finding
 	entries   *finding
@@ -51,7 +54,8 @@ type pass struct {
 
 type counted struct{ table, from, to uint32 }
 
-// tally is a multiset of rows, by number and by a sum of hashes that does not depend on their order.
+// tally is a multiset of rows: their number, and a sum of hashes that does not depend on their
+// order.
 type tally struct {
 	n   int64
 	sum [2]uint64
@@ -59,10 +63,11 @@ type tally struct {
 
 type tallys struct{ rows, entries tally }
 
-// Fragment takes in a fragment.
+// Fragment checks a fragment.
 func (c *Check) Fragment(ctx context.Context, f *Fragment) error {
 	p := &pass{
-		c: c, f: f, name: c.fragmentName(f.ID), unseen: map[uint32]int64{}, counts: map[counted]*Stat{}, buckets: map[counted]Stat{}, sums: map[*table]*tallys{},
+		c: c, f: f, name: c.fragmentName(f.ID), unseen: map[uint32]int64{}, counts: map[counted]*Stat{},
+		buckets: map[counted]Stat{}, sums: map[*table]*tallys{},
 		seeds: c.seeds,
 	}
 	if c.db.Map != nil {
@@ -72,20 +77,26 @@ func (c *Check) Fragment(ctx context.Context, f *Fragment) error {
 	if f.Alone {
 		p.owned = f.has(p.owned)
 	}
-	if err := f.View.Scan(ctx, txn.Span{}, false, func(key, value []byte) error { return p.take(ctx, key, value) }); err != nil {
+	if err := f.View.Scan(ctx, txn.Span{}, false, func(key,
+		value []byte) error {
+		return p.checkKey(ctx, key, value)
+	}); err != nil {
 		return p.unreadable(err)
 	}
 	for id, n := range p.unseen {
 		if c.lags {
 			f := c.finding(checkStorage, p.name, "keys")
-			f.notes = append(f.notes, fmt.Sprintf("%d keys of storage id %d, of a table that this node had not heard of, or that it knows to be dropped", n, id))
+			f.notes = append(f.notes, fmt.Sprintf(
+				"%d keys of storage id %d, of a table that this node had not heard of, or that it knows to be dropped",
+				n, id))
 			continue
 		}
 		c.fault(checkStorage, p.name, "%d keys of storage id %d, which no table has", n, id)
 	}
 	if p.stale > 0 {
 		f := c.finding(checkStorage, p.name, "keys")
-		f.notes = append(f.notes, fmt.Sprintf("%d keys, mostly entries of local indexes, that moves have left, and nobody reads", p.stale))
+		f.notes = append(f.notes,
+			fmt.Sprintf("%d keys, mostly entries of local indexes, that moves have left, and nobody reads", p.stale))
 	}
 	c.taken++
 	if err := p.compareSecondaries(ctx); err != nil {
@@ -101,24 +112,25 @@ func (c *Check) Fragment(ctx context.Context, f *Fragment) error {
 	return p.compareStats(ctx)
 }
 
-// unreadable notes damage that keeps the fragment from being read; other errors end the check.
+// unreadable records damage that keeps the fragment from being read; other errors end the check.
 func (p *pass) unreadable(err error) error {
 	if pg := (*pgerr.Error)(nil); !errors.As(err, &pg) || pg.Code != pgerr.DataCorrupted {
 		return err
 	}
-	p.c.fault(checkStorage, p.name, "reading ended after %d keys: %s", p.c.finding(checkStorage, p.name, "keys").looked, explain(err))
+	p.c.fault(checkStorage, p.name, "reading ended after %d keys: %s", p.c.finding(checkStorage, p.name, "keys").looked,
+		explain(err))
 	return nil
 }
 
-// take looks at one key.
-func (p *pass) take(ctx context.Context, key, value []byte) error {
+// checkKey checks one key.
+func (p *pass) checkKey(ctx context.Context, key, value []byte) error {
 	if len(key) < bucketAt {
 		p.c.fault(checkStorage, p.name, "%s is too short", exec.KeyName(key))
 		return nil
 	}
 	p.c.finding(checkStorage, p.name, "keys").looked++
 	if id := binary.BigEndian.Uint32(key); id != p.storageID || p.table == nil {
-		p.enter(id)
+		p.startTable(id)
 	}
 	if p.table == nil {
 		switch {
@@ -134,9 +146,9 @@ func (p *pass) take(ctx context.Context, key, value []byte) error {
 	case 0:
 		p.takeRow(key, value)
 	case p.table.rows.Order():
-		return p.takeOrder(ctx, key, value)
+		return p.checkOrderEntry(ctx, key, value)
 	default:
-		ok, err := p.takeEntry(ctx, index, key, value)
+		ok, err := p.checkSecondaryEntry(ctx, index, key, value)
 		if ok || err != nil || p.droppedIndex(index, key) {
 			return err
 		}
@@ -144,13 +156,14 @@ func (p *pass) take(ctx context.Context, key, value []byte) error {
 			p.stale++
 			return nil
 		}
-		p.c.fault(checkIndex, p.table.name, "%s: %s belongs to index %d, which the table does not have", p.name, exec.KeyName(key), index)
+		p.c.fault(checkIndex, p.table.name, "%s: %s belongs to index %d, which the table does not have", p.name,
+			exec.KeyName(key), index)
 	}
 	return nil
 }
 
-// enter begins with the keys of another table.
-func (p *pass) enter(id uint32) {
+// startTable starts the keys of another table.
+func (p *pass) startTable(id uint32) {
 	p.storageID, p.current = id, nil
 	if p.table = p.c.tables[id]; p.table == nil {
 		return
@@ -166,13 +179,14 @@ func (p *pass) enter(id uint32) {
 	}
 }
 
-// dropped tells whether the key belongs to a table that is being deleted.
+// dropped reports whether the key belongs to a table that is being deleted.
 func (p *pass) dropped(key []byte) bool {
-	return p.c.dropping[p.storageID] || slices.ContainsFunc(p.f.Dropping, func(s txn.Span) bool { return s.Contains(key) })
+	return p.c.dropping[p.storageID] || slices.ContainsFunc(p.f.Dropping,
+		func(s txn.Span) bool { return s.Contains(key) })
 }
 
-// takeOrder looks at an entry in primary key order.
-func (p *pass) takeOrder(ctx context.Context, key, value []byte) error {
+// checkOrderEntry checks an entry in primary key order.
+func (p *pass) checkOrderEntry(ctx context.Context, key, value []byte) error {
 	plain, ok, err := p.plain(ctx, p.table, nil, key, value)
 	if plain == nil && ok {
 		p.stale++
@@ -180,7 +194,7 @@ func (p *pass) takeOrder(ctx context.Context, key, value []byte) error {
 	}
 	p.entries.looked++
 	if !ok {
-		plain = value // named by compareIndex, for it follows from no row
+		plain = value // compareIndex names it, because no row has such an entry
 	}
 	p.hash(&p.sum.entries, plain, key[bucketAt:])
 	return err
@@ -188,7 +202,7 @@ func (p *pass) takeOrder(ctx context.Context, key, value []byte) error {
 
 func (p *pass) takeRow(key, value []byte) {
 	t := p.table
-	if len(key) >= rowAt && p.left(bucketOf(key[bucketAt:])) {
+	if len(key) >= rowAt && p.movedAway(bucketOf(key[bucketAt:])) {
 		p.count(bucketOf(key[bucketAt:]), len(key)+len(value))
 		return
 	}
@@ -203,7 +217,8 @@ func (p *pass) takeRow(key, value []byte) {
 		p.hash(&p.sum.rows, key[bucketAt:bucketAt+3], key[rowAt:])
 	}
 	if !p.owned.Contains(shardmap.Bucket(bucket)) {
-		p.c.fault(checkPlacement, t.name, "%s: %s lies in bucket %d, which the map does not give to this fragment", p.name, exec.KeyName(key[rowAt:]), bucket)
+		p.c.fault(checkPlacement, t.name, "%s: %s lies in bucket %d, which the map does not give to this fragment",
+			p.name, exec.KeyName(key[rowAt:]), bucket)
 	}
 	if err := t.rows.Content(value); err != nil {
 		p.c.fault(checkRows, t.name, "%s: %s: %s", p.name, exec.KeyName(key[rowAt:]), explain(err))
@@ -218,7 +233,7 @@ func (p *pass) takeRow(key, value []byte) {
 	}
 }
 
-// explain gives an error's message and what it says besides.
+// explain returns an error's message with its detail.
 func explain(err error) string {
 	var pg *pgerr.Error
 	if errors.As(err, &pg) {
@@ -259,7 +274,8 @@ func (p *pass) count(bucket uint32, bytes int) {
 	p.bucket.Bytes += int64(bytes)
 }
 
-// endBucket keeps the count of the last row's bucket where the statistics may have it by itself. Rows come in the order of buckets.
+// endBucket records the count of the last row's bucket if the statistics may have that bucket by
+// itself. Rows come in bucket order.
 func (p *pass) endBucket() {
 	if p.f.Exact > 0 && p.bucket.Bytes > p.f.Exact {
 		p.buckets[counted{p.bucket.Table, p.bucket.From, p.bucket.To}] = p.bucket
@@ -276,8 +292,8 @@ func (p *pass) hash(t *tally, bucket, primaryKey []byte) {
 	}
 }
 
-// compareStats holds the fragment's statistics against the rows. They are of another moment than the rows, so a group that differs is
-// counted again at theirs.
+// compareStats compares the fragment's statistics with the rows. They may be of different times, so
+// a group that differs is counted again at the time of the statistics.
 func (p *pass) compareStats(ctx context.Context) error {
 	stats, err := p.f.Stats(ctx)
 	if err != nil {
@@ -313,7 +329,7 @@ func (p *pass) looked(table uint32) {
 	}
 }
 
-// recount looks at a group whose statistics say what s says.
+// recount counts a group again and compares it with the statistics s.
 func (p *pass) recount(ctx context.Context, s Stat) error {
 	key := binary.BigEndian.AppendUint32(nil, s.Table)
 	p.storageID = s.Table

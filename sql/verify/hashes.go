@@ -8,17 +8,18 @@ import (
 	"strconv"
 )
 
-// hashed stands for a key: no two keys have the same, as good as certainly.
+// hashed is the hash of a key, assumed to be unique.
 type hashed [16]byte
 
 const (
-	hashParts  = 64       // in which hashes are looked at, so that a part of very many is in memory at once
-	hashMemory = 32 << 10 // bytes of a part that wait in memory before they are written
+	// parts in which hashes are processed, so that only one part of many hashes is in memory
+	hashParts  = 64
+	hashMemory = 32 << 10 // bytes of a part that are buffered before they are written
 )
 
-// hashes is a heap of hashes, of which more than some are in files.
+// hashes is a set of hashes. Above a limit, they are stored in files.
 type hashes struct {
-	base  string // of the files' names
+	base  string // prefix of the files' names
 	parts [hashParts]struct {
 		mem  []byte
 		file *os.File

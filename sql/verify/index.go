@@ -10,7 +10,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// compareIndex names what is wrong with a table's index in primary key order, both ways.
+// compareIndex names the faults of a table's index in primary key order, in both directions.
 func (p *pass) compareIndex(ctx context.Context, id uint32, t *table) error {
 	if err := p.rowsWithoutEntry(ctx, id, t); err != nil {
 		return err
@@ -25,8 +25,8 @@ func indexSpan(id, index uint32) txn.Span {
 func (p *pass) rowsWithoutEntry(ctx context.Context, id uint32, t *table) error {
 	var buf []byte
 	return p.f.View.Scan(ctx, indexSpan(id, 0), false, func(key, value []byte) error {
-		if len(key) < rowAt || p.left(bucketOf(key[bucketAt:])) {
-			return nil // has been named, or has moved away
+		if len(key) < rowAt || p.movedAway(bucketOf(key[bucketAt:])) {
+			return nil // named already, or moved away
 		}
 		var want []byte
 		buf, want = t.rows.EntryOf(buf[:0], key)
@@ -37,7 +37,8 @@ func (p *pass) rowsWithoutEntry(ctx context.Context, id uint32, t *table) error 
 		case got == nil:
 			p.c.fault(checkIndex, t.name, "%s: %s has no entry", p.name, p.rowName(t, key, value))
 		case !bytes.Equal(got, want):
-			p.c.fault(checkIndex, t.name, "%s: the entry of %s names %s, the row lies in bucket %d", p.name, p.rowName(t, key, value), bucketName(got), bucketOf(want))
+			p.c.fault(checkIndex, t.name, "%s: the entry of %s names %s, the row lies in bucket %d", p.name,
+				p.rowName(t, key, value), bucketName(got), bucketOf(want))
 		}
 		return nil
 	})
@@ -64,7 +65,7 @@ func (p *pass) entriesWithoutRow(ctx context.Context, id uint32, t *table) error
 	})
 }
 
-// rowName names a row by its primary key, as far as it can be read.
+// rowName returns the name of a row, its primary key, as far as it can be read.
 func (p *pass) rowName(t *table, key, value []byte) string {
 	if t.rows.Content(value) != nil {
 		return exec.KeyName(key[rowAt:])

@@ -8,9 +8,11 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// A map that is missing, or that names a fragment which does not exist. One with a hole cannot be made: shardmap refuses it.
+// Maps that are missing or that name a fragment that does not exist. A map with a hole cannot be
+// built: shardmap refuses it.
 func TestBucketMap(t *testing.T) {
-	whole, err := shardmap.NewAssignedMap(1, []shardmap.Range{{Interval: shardmap.WholeSpace(), Fragment: 3}}, shardmap.BucketCount)
+	whole, err := shardmap.NewAssignedMap(1, []shardmap.Range{{Interval: shardmap.WholeSpace(), Fragment: 3}},
+		shardmap.BucketCount)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +25,8 @@ func TestBucketMap(t *testing.T) {
 		{whole, 4, "false buckets [0,1048576) belong to fragment 3, which does not exist"},
 		{nil, 3, "false there is no bucket map"},
 	} {
-		c := &Check{db: &catalog.Database{Name: "d", Map: x.m, Fragments: []catalog.Fragment{{ID: x.fragment}}}, findings: map[topic]*finding{}}
+		c := &Check{db: &catalog.Database{Name: "d", Map: x.m, Fragments: []catalog.Fragment{{ID: x.fragment}}},
+			findings: map[topic]*finding{}}
 		c.checkMap()
 		var got []string
 		err := c.Report(func(check, subject string, ok bool, detail string) error {

@@ -10,9 +10,10 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 )
 
-// compareOwnership holds the fragment's log against the map: it must have the buckets that the map gives it, and none that have moved to another. Those that
-// were taken back with a table are nobody's, and the logs are not told. The
-// log is of a later moment than the map: where they differ, and the map has changed since, nothing can be said.
+// compareOwnership compares the fragment's log with the map: the fragment must have the buckets
+// that the map assigns to it, and none that have moved to another. Buckets that were released with
+// a table have no owner, and the logs do not record it. The log is of a later time than the map; if
+// they differ and the map has changed since, the difference is ignored.
 func (p *pass) compareOwnership() {
 	if p.c.db.Map == nil {
 		return
@@ -27,12 +28,14 @@ func (p *pass) compareOwnership() {
 	case p.f.Alone:
 		f := p.c.finding(checkOwnership, p.name, "ranges")
 		for _, fault := range faults[:min(len(faults), maxShown)] {
-			f.notes = append(f.notes, fault+"; its log counts here, for a move was under way, or another node may know a newer map")
+			f.notes = append(f.notes,
+				fault+"; its log counts here, for a move was under way, or another node may know a newer map")
 		}
 	}
 }
 
-// has gives the buckets that a fragment has by its log; mapped are those that the map gives it, which counts for what its log says nothing of.
+// has returns the buckets of a fragment by its log. mapped are its buckets by the map, which counts
+// for buckets that are not in the log.
 func (f *Fragment) has(mapped shardmap.BucketSet) shardmap.BucketSet {
 	if f.Added {
 		mapped = shardmap.BucketSet{}
@@ -74,8 +77,8 @@ func (p *pass) ownershipFaults() (faults []string) {
 	return faults
 }
 
-// about gives what the log says of a bucket; nothing of most.
-func (p *pass) about(bucket uint32) (of Owned, known bool) {
+// logRecord returns the log's record of a bucket; most buckets have none.
+func (p *pass) logRecord(bucket uint32) (of Owned, known bool) {
 	for _, m := range p.f.Moved {
 		if m.Lo <= bucket && bucket < m.Hi {
 			return m, true
@@ -84,18 +87,21 @@ func (p *pass) about(bucket uint32) (of Owned, known bool) {
 	return Owned{}, false
 }
 
-// left tells whether a bucket is not the fragment's because it has moved away. What lies there still is right for older snapshots, and goes in time.
-func (p *pass) left(bucket uint32) bool {
-	of, _ := p.about(bucket)
+// movedAway reports whether the fragment has lost a bucket by a move. Data that is still there is
+// valid for older snapshots, and is deleted later.
+func (p *pass) movedAway(bucket uint32) bool {
+	of, _ := p.logRecord(bucket)
 	return of.Leaving && !p.owned.Contains(shardmap.Bucket(bucket))
 }
 
-// plain gives the plain form of an entry of a local index that counts, of the one in primary key order where s is nil. What an earlier stay of its bucket
-// has left counts where the row says the same, and goes in time else. ok is false where it is malformed.
-func (p *pass) plain(ctx context.Context, t *table, s *secondary, key, value []byte) (plain []byte, ok bool, err error) {
+// plain returns the plain form of an entry of a local index that counts; of the index in primary
+// key order if s is nil. An entry of an earlier bucket generation counts if the row agrees with it;
+// otherwise it is deleted later. ok is false if the entry is malformed.
+func (p *pass) plain(ctx context.Context, t *table, s *secondary, key,
+	value []byte) (plain []byte, ok bool, err error) {
 	order := s == nil
 	bucket, arrival, named, ok := t.rows.EntryPlace(key, value, order)
-	of, known := p.about(bucket)
+	of, known := p.logRecord(bucket)
 	switch ours := p.owned.Contains(shardmap.Bucket(bucket)); {
 	case !ok, ours && arrival > of.Arrival && !named:
 		return nil, false, nil
@@ -111,7 +117,7 @@ func (p *pass) plain(ctx context.Context, t *table, s *secondary, key, value []b
 	return p.value, true, nil
 }
 
-// follows tells whether an entry, in its plain form, follows from the row that it names.
+// follows reports whether an entry, in its plain form, follows from the row that it refers to.
 func (p *pass) follows(ctx context.Context, t *table, s *secondary, key, plain []byte) (follows bool, err error) {
 	if s == nil {
 		row, ok := t.rows.RowOf(nil, key, plain)
@@ -123,7 +129,7 @@ func (p *pass) follows(ctx context.Context, t *table, s *secondary, key, plain [
 	}
 	named, err := t.index.RowOf(key, plain)
 	if err != nil {
-		return false, nil // malformed: nothing counts by it
+		return false, nil // malformed: no entry follows from it
 	}
 	row := bytes.Clone(named)
 	stored, err := p.f.View.Get(ctx, row)
@@ -137,12 +143,14 @@ func (p *pass) follows(ctx context.Context, t *table, s *secondary, key, plain [
 	return follows, err
 }
 
-// leftover tells whether a key of a table or an index that no definition names may be what a move has left: of a bucket that the fragment does not have, or that came
-// by a move, perhaps after the definition had gone and its keys were deleted here. Nobody reads it, and housekeeping deletes it. Of which kind the index was is not
-// known, so both the bucket in the value of an entry and that in the key count.
+// leftover reports whether a move may have left behind a key of a table or an index that no
+// definition has. Its bucket is not in the fragment any more, or came by a move, perhaps after the
+// definition was dropped and its keys deleted here. The key is not read, and is deleted later. The
+// kind of the index is unknown, so both the bucket in the entry's value and that in the key are
+// checked.
 func (p *pass) leftover(key, value []byte) bool {
 	if bucket, _, ok := exec.EntryPlace(value, false); ok && binary.BigEndian.Uint32(key[indexAt:]) != 0 {
-		if of, _ := p.about(bucket); !p.owned.Contains(shardmap.Bucket(bucket)) || of.Arrival > 0 {
+		if of, _ := p.logRecord(bucket); !p.owned.Contains(shardmap.Bucket(bucket)) || of.Arrival > 0 {
 			return true
 		}
 	}
@@ -150,7 +158,7 @@ func (p *pass) leftover(key, value []byte) bool {
 		return false
 	}
 	bucket := bucketOf(key[bucketAt:]) &^ arrivedMark
-	of, known := p.about(bucket)
+	of, known := p.logRecord(bucket)
 	if p.owned.Contains(shardmap.Bucket(bucket)) {
 		return of.Arrival > 0
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// splitDocuments proves the parts of a table's split documents, as far as they and the documents lie in what is here.
+// splitDocuments proves the parts of a table's split documents, as far as the parts and the
+// documents lie in the fragments that are read.
 func (r *references) splitDocuments(ctx context.Context, x *relation) error {
 	t, parts := x.split, r.view.Table(x.split.Hot.Parts)
 	rows := &located{references: r, side: sideOf(t, []*catalog.Column{t.ColumnByNum(t.PrimaryKey().Columns[0])})}
@@ -28,14 +29,15 @@ func (r *references) splitDocuments(ctx context.Context, x *relation) error {
 	for i := range t.Hot.Documents {
 		d := &t.Hot.Documents[i]
 		if d.Joined != 0 && r.settled {
-			continue // else it may have been split still, with all that goes with it
+			continue // else the document may still be split, with its parts
 		}
 		key, err := types.Input(rows.side.columns[0].Type, -1, d.ID, nil)
 		if err != nil {
 			return err
 		}
 		row := own[string(d.Key)]
-		s.Document(d, row, row == nil && rows.missing(key), func(k int64) bool { return pieces.missing(types.NewInt(k)) })
+		s.Document(d, row, row == nil && rows.missing(key),
+			func(k int64) bool { return pieces.missing(types.NewInt(k)) })
 	}
 	for _, fault := range s.End(r.settled) {
 		r.fault(x.check, x.subject, "%s", fault)
@@ -44,15 +46,15 @@ func (r *references) splitDocuments(ctx context.Context, x *relation) error {
 	return nil
 }
 
-// located is rows of a table by their keys of one column, of which it is known where they lie.
+// located finds rows of a table by the keys of one column, and knows where they lie.
 type located struct {
 	*references
 	side   side
-	found  []int64 // how many rows were found in each of the parts
-	unread []bool  // whether some of these cannot be read, which others say
+	found  []int64 // how many rows each part has
+	unread []bool  // parts with unreadable rows, which are reported elsewhere
 }
 
-// each calls fn with the encoded key and the values of every row that can be read.
+// each calls fn with the encoded key and the values of every readable row.
 func (l *located) each(ctx context.Context, fn func(key []byte, row types.Row) error) error {
 	rows, err := exec.NewRowCheck(l.side.def)
 	if err != nil {
@@ -75,11 +77,13 @@ func (l *located) each(ctx context.Context, fn func(key []byte, row types.Row) e
 	return nil
 }
 
-// bases gives what the rows of split documents say of the counters, by their encoded keys.
+// bases returns the counters in the rows of split documents, by encoded key.
 func (l *located) bases(ctx context.Context) (map[string][]types.Datum, error) {
 	hot, out := l.side.def.Hot, map[string][]types.Datum{}
 	err := l.each(ctx, func(key []byte, row types.Row) error {
-		if !slices.ContainsFunc(hot.Documents, func(d catalog.HotDocument) bool { return string(d.Key) == string(key) }) {
+		if !slices.ContainsFunc(hot.Documents, func(d catalog.HotDocument) bool {
+			return string(d.Key) == string(key)
+		}) {
 			return nil
 		}
 		own := make([]types.Datum, len(hot.Counters))
@@ -95,7 +99,7 @@ func (l *located) bases(ctx context.Context) (map[string][]types.Datum, error) {
 	return out, err
 }
 
-// known gives the parts by their keys, as NewSplit takes them.
+// known returns the parts by key, for NewSplit.
 func (l *located) known(ctx context.Context, counters int) (map[int64][]types.Datum, error) {
 	out := map[int64][]types.Datum{}
 	err := l.each(ctx, func(_ []byte, row types.Row) error {
@@ -109,9 +113,10 @@ func (l *located) known(ctx context.Context, counters int) (map[int64][]types.Da
 	return out, err
 }
 
-// missing tells whether there is no row with a key that was not found: where it would lie is here, and was not let go of.
+// missing reports whether a row that was not found does not exist: its place has been read
+// completely and its rows are not being deleted.
 func (l *located) missing(key types.Datum) bool {
-	home := homeOf(l.side.def, l.side)
+	home := rowBucket(l.side.def, l.side)
 	if home == nil {
 		return false
 	}
@@ -121,22 +126,24 @@ func (l *located) missing(key types.Datum) bool {
 	}
 	for i := range l.parts {
 		if l.has[i].Contains(b) {
-			return !l.unread[i] && !l.letGo(i)
+			return !l.unread[i] && !l.mayBeDeleted(i)
 		}
 	}
 	return false
 }
 
-// letGo tells whether a fragment may be deleting the table's rows, or have deleted them, while the definitions here do not say so yet.
-func (l *located) letGo(part int) bool {
+// mayBeDeleted reports whether a fragment may be deleting the table's rows, or may have deleted
+// them, while the definitions here do not say so yet.
+func (l *located) mayBeDeleted(part int) bool {
 	if !l.lags {
 		return false
 	}
 	span := indexSpan(l.side.def.StorageID, 0)
-	return l.found[part] == 0 || slices.ContainsFunc(l.parts[part].Dropping, func(s txn.Span) bool { return s.Contains(span.Start) || span.Contains(s.Start) })
+	return l.found[part] == 0 || slices.ContainsFunc(l.parts[part].Dropping,
+		func(s txn.Span) bool { return s.Contains(span.Start) || span.Contains(s.Start) })
 }
 
-// owned gives the buckets of which a part has the rows.
+// owned returns the buckets whose rows a part has.
 func (p *Part) owned(m *shardmap.Map) shardmap.BucketSet {
 	f := Fragment{Moved: p.Moved, Added: p.Added}
 	return f.has(m.Owned(p.ID))

@@ -16,41 +16,45 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// What rows of several fragments must have of each other, proved without a session: each side is read once, and hashes of its keys are held against the other's,
-// part by part, so that memory is bounded. Only where some are missing are the rows read again, to name them.
+// Conditions between rows of several fragments, proved without a session. Each side is read once,
+// and hashes of its keys are compared with the other side's, part by part, so that memory is
+// bounded. Only if some are missing, the rows are read again to name them.
 
-// Part is a fragment that is read for that.
+// Part is a fragment that References reads.
 type Part struct {
 	ID    txn.FragmentID
-	View  exec.Reader // of all parts as of one timestamp
-	Moved []Owned     // as of that timestamp, as in Fragment
+	View  exec.Reader // of all parts at one timestamp
+	Moved []Owned     // at that timestamp, as in Fragment
 	Added bool
 	// Dropping are the spans that the fragment is deleting.
 	Dropping []txn.Span
 }
 
-// side is columns of a table's rows.
+// side is a list of columns of a table.
 type side struct {
 	def     *catalog.Table
 	columns []*catalog.Column
 	at      []int // their positions
 }
 
-// relation is what is proved: keys of one side are among those of others.
+// relation is a condition to prove: the keys of one side are among those of others.
 type relation struct {
 	check, subject, unit string
-	skip                 string         // why it is not proved
-	split                *catalog.Table // with the documents of which the parts are proved, and nothing of what follows
-	from                 side
-	to                   []side
-	full                 bool // keys that are null in part are faults
-	apart                bool // no key of from may be among the others
-	home                 func(key types.Row) (shardmap.Bucket, error)
-	says                 func(key types.Row) string // of a faulty key
+	skip                 string // why it is not proved
+	// set to prove the parts of this table's documents; the fields below are not used then
+	split *catalog.Table
+	from  side
+	to    []side
+	full  bool // partly null keys are faults
+	apart bool // keys of from must not be among the others
+	home  func(key types.Row) (shardmap.Bucket, error)
+	says  func(key types.Row) string // the text about a faulty key
 }
 
-// References proves the foreign keys, former ids and parts of split documents of what is in the parts. What refers to rows that lie in none of them is counted
-// and not looked at. newest: the parts are as of the end of everything, and not of an earlier moment, at which other documents may have been split.
+// References proves the foreign keys, former ids and parts of split documents in the given parts.
+// References to rows that lie in none of them are counted but not checked. newest is set if the
+// parts are read at the end of the log, and not at an earlier time, at which other documents may
+// have been split.
 func (c *Check) References(ctx context.Context, parts []Part, newest bool, scratch string) error {
 	r := &references{Check: c, parts: parts, settled: newest && !c.lags, scratch: scratch}
 	for i := range parts {
@@ -66,17 +70,17 @@ func (c *Check) References(ctx context.Context, parts []Part, newest bool, scrat
 	return nil
 }
 
-// NoReferences says why what References would prove is not looked at.
+// NoReferences notes why the conditions of References are not checked.
 func (c *Check) NoReferences(why string) {
 	for _, x := range c.relations() {
 		c.finding(x.check, x.subject, x.unit).said = NotChecked + why
 	}
 }
 
-// NotChecked begins the details of what is not proved, for want of what it takes.
+// NotChecked is the prefix of details about conditions that cannot be proved.
 const NotChecked = "not checked: "
 
-// relations lists what is to be proved.
+// relations returns the conditions to prove.
 func (c *Check) relations() (out []*relation) {
 	tables := slices.Collect(c.view.Tables(c.db.OID))
 	name := func(t *catalog.Table) string {
@@ -114,16 +118,18 @@ func (c *Check) foreignKey(k *refint.Key) *relation {
 	}
 	x.from, x.to = sideOf(k.Child, k.Columns), []side{sideOf(k.Parent, k.Referenced)}
 	x.says = func(key types.Row) string { return k.Broken(key, &types.Env{}).Detail }
-	if e := c.view.Table(k.Parent.Forwarding); k.Parent.Forwarding != 0 && e != nil { // rows may go on referring by a former id
+	// rows may still refer to a former id
+	if e := c.view.Table(k.Parent.Forwarding); k.Parent.Forwarding != 0 && e != nil {
 		x.to = append(x.to, sideOf(e, []*catalog.Column{e.Column("old")}))
 		return x
 	}
-	x.home = homeOf(k.Parent, x.to[0])
+	x.home = rowBucket(k.Parent, x.to[0])
 	return x
 }
 
-// homeOf gives where a row with a key of s lies, nil where the key does not tell.
-func homeOf(t *catalog.Table, s side) func(types.Row) (shardmap.Bucket, error) {
+// rowBucket returns a function that returns the bucket of a row with a key of s; nil if the key
+// does not determine the bucket.
+func rowBucket(t *catalog.Table, s side) func(types.Row) (shardmap.Bucket, error) {
 	pk := t.PrimaryKey()
 	if pk == nil || len(pk.Columns) != len(s.columns) {
 		return nil
@@ -147,23 +153,26 @@ func homeOf(t *catalog.Table, s side) func(types.Row) (shardmap.Bucket, error) {
 	}
 }
 
-// formerIDs is what is to be proved of the former ids of a table's documents: that each leads to a document, and is none.
+// formerIDs returns the conditions on the former ids of a table's documents: each leads to a
+// document, and is not a document's id.
 func formerIDs(t, entries *catalog.Table, name string) []*relation {
 	pk := t.PrimaryKey()
 	if pk == nil || len(pk.Columns) != 1 {
 		return nil
 	}
 	ids := sideOf(t, []*catalog.Column{t.ColumnByNum(pk.Columns[0])})
-	old, now := sideOf(entries, []*catalog.Column{entries.Column("old")}), sideOf(entries, []*catalog.Column{entries.Column("new")})
+	old, now := sideOf(entries, []*catalog.Column{entries.Column("old")}),
+		sideOf(entries, []*catalog.Column{entries.Column("new")})
 	return []*relation{
 		{
-			check: "former ids", subject: name, unit: "former ids", from: now, to: []side{ids}, home: homeOf(t, ids),
+			check: "former ids", subject: name, unit: "former ids", from: now, to: []side{ids}, home: rowBucket(t, ids),
 			says: func(key types.Row) string {
 				return fmt.Sprintf("a former id leads to %s, which does not exist", key[0].S)
 			},
 		}, {
-			check: "former ids", subject: name, unit: "former ids", from: old, to: []side{ids}, home: homeOf(t, ids), apart: true,
-			says: func(key types.Row) string { return fmt.Sprintf("the former id %s is a document itself", key[0].S) },
+			check: "former ids", subject: name, unit: "former ids", from: old, to: []side{ids}, home: rowBucket(t, ids),
+			apart: true,
+			says:  func(key types.Row) string { return fmt.Sprintf("the former id %s is a document itself", key[0].S) },
 		},
 	}
 }
@@ -176,14 +185,14 @@ func sideOf(t *catalog.Table, columns []*catalog.Column) side {
 	return s
 }
 
-// references is a proof under way.
+// references is a proof in progress.
 type references struct {
 	*Check
 	parts   []Part
-	has     []shardmap.BucketSet // the buckets of which each part has the rows
-	here    shardmap.BucketSet   // all of these
-	whole   bool                 // there are no others
-	settled bool                 // the definitions are of the moment of the parts
+	has     []shardmap.BucketSet // the buckets whose rows each part has
+	here    shardmap.BucketSet   // the union of has
+	whole   bool                 // there are no other buckets
+	settled bool                 // the definitions are of the same time as the parts
 	scratch string
 }
 
@@ -224,7 +233,7 @@ func (r *references) prove(ctx context.Context, x *relation) (err error) {
 	return nil
 }
 
-// wanted puts the keys that are to be looked for into h.
+// wanted adds the keys to look up to h.
 func (r *references) wanted(ctx context.Context, x *relation, h *hashes) (looked, elsewhere int64, err error) {
 	err = r.scan(ctx, x.from, func(key types.Row) error {
 		nulls := 0
@@ -252,7 +261,8 @@ func (r *references) wanted(ctx context.Context, x *relation, h *hashes) (looked
 	return looked, elsewhere, err
 }
 
-// faultyOf gives up to maxShown keys that are wanted and not there, or, where the two are to be apart, that are; and how many rows have such.
+// faultyOf returns up to maxShown keys that are wanted but not there or, if apart is set, that are
+// there; and the number of rows with such keys.
 func faultyOf(wanted, there *hashes, apart bool) (faulty map[hashed]bool, n int64, err error) {
 	faulty = map[hashed]bool{}
 	for part := range hashParts {
@@ -275,7 +285,7 @@ func faultyOf(wanted, there *hashes, apart bool) (faulty map[hashed]bool, n int6
 	return faulty, n, nil
 }
 
-// name names rows with faulty keys, of n.
+// name names rows with faulty keys; n is their total number.
 func (r *references) name(ctx context.Context, x *relation, faulty map[hashed]bool, n int64) error {
 	named := int64(0)
 	err := r.scan(ctx, x.from, func(key types.Row) error {
@@ -289,7 +299,7 @@ func (r *references) name(ctx context.Context, x *relation, faulty map[hashed]bo
 	return err
 }
 
-// scan calls fn with the values of a side in every row that can be read; the others have been named.
+// scan calls fn with the values of a side in every readable row; the others are reported already.
 func (r *references) scan(ctx context.Context, s side, fn func(key types.Row) error) error {
 	rows, err := exec.NewRowCheck(s.def)
 	if err != nil {

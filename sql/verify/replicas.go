@@ -9,18 +9,20 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Replica is what was found out about one replica of a fragment, at a timestamp that all of them share.
+// Replica is the state of one replica of a fragment at a timestamp common to all replicas.
 type Replica struct {
 	Node  string
 	Leads bool
 	Keys  int64
 	Sum   string // of all keys and values
-	// Missed says why it was not compared. That is a fault, unless Excused: it is known to be away, or about to come or go.
+	// Missed is the reason why it was not compared. That is a fault unless Excused is set: the
+	// replica is known to be away, or is joining or leaving.
 	Missed  string
 	Excused bool
 }
 
-// Replicas compares the replicas of a fragment. What most of them have is taken to be right; where there is no such, what the leader has.
+// Replicas compares the replicas of a fragment. The state of the majority is assumed to be right;
+// without majority, the leader's.
 func (c *Check) Replicas(fragment txn.FragmentID, replicas []Replica) {
 	name := c.fragmentName(fragment)
 	f := c.finding(checkReplicas, name, "")
@@ -49,7 +51,8 @@ func (c *Check) Replicas(fragment txn.FragmentID, replicas []Replica) {
 	slices.Sort(with)
 	for _, r := range compared {
 		if !r.same(right) {
-			c.fault(checkReplicas, name, "node %s differs: it has %s; %s: %s", r.Node, r.content(), strings.Join(with, ", "), right.content())
+			c.fault(checkReplicas, name, "node %s differs: it has %s; %s: %s", r.Node, r.content(),
+				strings.Join(with, ", "), right.content())
 		}
 	}
 	noun := "replicas"
@@ -59,7 +62,7 @@ func (c *Check) Replicas(fragment txn.FragmentID, replicas []Replica) {
 	f.said = fmt.Sprintf("%d %s, %s", len(compared), noun, right.content())
 }
 
-// prevailing gives one of the replicas that most agree with; of as many, the leader.
+// prevailing returns a replica of the largest group with the same state, preferably the leader.
 func prevailing(list []Replica) Replica {
 	votes := func(r Replica) (n int) {
 		for _, other := range list {
@@ -77,7 +80,7 @@ func prevailing(list []Replica) Replica {
 
 func (r Replica) same(o Replica) bool { return r.Keys == o.Keys && r.Sum == o.Sum }
 
-// shownSum is how much of a checksum is shown: enough to see that two are not the same.
+// shownSum is the shown length of a checksum: enough to see that two differ.
 const shownSum = 16
 
 func (r Replica) content() string {

@@ -11,17 +11,17 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 )
 
-// secondary is a secondary index being checked. The entries of a local one are held against the rows fragment by fragment, those of a global
-// one when all fragments have been taken in.
+// secondary is a secondary index that is being checked. A local one is compared with the rows of
+// each fragment, a global one after all fragments have been read.
 type secondary struct {
 	def     *catalog.Index
 	name    string // with its schema
 	finding *finding
-	local   tallys // of the fragment being read
+	local   tallys // of the current fragment
 	global  tallys // of all fragments
 }
 
-// secondaries readies the checks of a table's secondary indexes.
+// secondaries prepares the checks of a table's secondary indexes.
 func (c *Check) secondaries(t *table, def *catalog.Table) error {
 	rules, err := plan.TableIndexes(c.view, def, plan.Env{Fold: expr.EvalConst})
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *Check) secondaries(t *table, def *catalog.Table) error {
 	return nil
 }
 
-// reportSecondaries makes the findings of a table's secondary indexes, in their order.
+// reportSecondaries creates the findings of a table's secondary indexes, in order.
 func (c *Check) reportSecondaries(t *table, def *catalog.Table) {
 	for i := range def.Indexes {
 		if s := t.secondary[def.Indexes[i].StorageID]; s != nil {
@@ -54,14 +54,15 @@ func (c *Check) reportSecondaries(t *table, def *catalog.Table) {
 	}
 }
 
-// takeEntry looks at an entry of a secondary index; ok is false where the table has no such index.
-func (p *pass) takeEntry(ctx context.Context, index uint32, key, value []byte) (ok bool, err error) {
+// checkSecondaryEntry checks an entry of a secondary index; ok is false if the table has no such
+// index.
+func (p *pass) checkSecondaryEntry(ctx context.Context, index uint32, key, value []byte) (ok bool, err error) {
 	s := p.table.secondary[index]
 	if s == nil {
 		return false, nil
 	}
 	if s.def.Global {
-		if b, ok := exec.BucketOfEntry(key); ok && p.left(uint32(b)) {
+		if b, ok := exec.BucketOfEntry(key); ok && p.movedAway(uint32(b)) {
 			return true, nil
 		}
 		if bucket, _, named, ok := p.table.rows.EntryPlace(key, value, false); ok && named {
@@ -86,14 +87,15 @@ func (p *pass) takeEntry(ctx context.Context, index uint32, key, value []byte) (
 	if s.def.Global {
 		sum = &s.global
 		if b, ok := exec.BucketOfEntry(key); !ok || !p.owned.Contains(b) {
-			p.c.fault(checkIndex, s.name, "%s: %s lies in bucket %d, which the map does not give to this fragment", p.name, exec.KeyName(key), b)
+			p.c.fault(checkIndex, s.name, "%s: %s lies in bucket %d, which the map does not give to this fragment",
+				p.name, exec.KeyName(key), b)
 		}
 	}
 	p.hashEntry(&sum.entries, key, value)
 	return true, nil
 }
 
-// expectEntries adds the entries that follow from a row.
+// expectEntries adds the entries of a row to the tallies.
 func (p *pass) expectEntries(key []byte) error {
 	return p.table.index.Entries(key, func(e exec.Entry) error {
 		s := p.table.secondary[e.Index.StorageID]
@@ -110,7 +112,7 @@ func (p *pass) hashEntry(t *tally, key, value []byte) {
 	p.hash(t, value, key)
 }
 
-// compareSecondaries holds the local indexes of a fragment against its rows.
+// compareSecondaries compares the local indexes of a fragment with its rows.
 func (p *pass) compareSecondaries(ctx context.Context) error {
 	for id, t := range p.c.tables {
 		for _, s := range t.secondary {
@@ -130,20 +132,21 @@ func (p *pass) compareSecondaries(ctx context.Context) error {
 	return nil
 }
 
-// missingEntries names the rows of which an index does not have what it should.
+// missingEntries names the rows whose entries are missing from an index.
 func (p *pass) missingEntries(ctx context.Context, id uint32, t *table, s *secondary) error {
 	return p.f.View.Scan(ctx, indexSpan(id, 0), false, func(key, value []byte) error {
-		if len(key) >= rowAt && p.left(bucketOf(key[bucketAt:])) {
+		if len(key) >= rowAt && p.movedAway(bucketOf(key[bucketAt:])) {
 			return nil
 		}
 		if len(key) < rowAt || t.rows.Content(value) != nil {
-			return nil // has been named
+			return nil // named already
 		}
 		return t.index.Entries(key, func(e exec.Entry) error {
 			if e.Index != s.def {
 				return nil
 			}
-			e.Key, e.Value = bytes.Clone(e.Key), bytes.Clone(e.Value) // another row is looked at meanwhile
+			// another row is read meanwhile
+			e.Key, e.Value = bytes.Clone(e.Key), bytes.Clone(e.Value)
 			got, err := p.entry(ctx, t, s, e.Key)
 			switch {
 			case err != nil:
@@ -158,7 +161,7 @@ func (p *pass) missingEntries(ctx context.Context, id uint32, t *table, s *secon
 	})
 }
 
-// entry reads an entry, in its plain form; nil where there is none that counts.
+// entry reads an entry in its plain form; nil if there is none that counts.
 func (p *pass) entry(ctx context.Context, t *table, s *secondary, key []byte) ([]byte, error) {
 	value, err := p.f.View.Get(ctx, key)
 	if err != nil || value == nil || s != nil && s.def.Global {
@@ -170,7 +173,7 @@ func (p *pass) entry(ctx context.Context, t *table, s *secondary, key []byte) ([
 	return value, nil
 }
 
-// strayEntries names the entries that do not follow from the row they name.
+// strayEntries names the entries that do not follow from the row that they refer to.
 func (p *pass) strayEntries(ctx context.Context, id uint32, t *table, s *secondary) error {
 	var row []byte
 	return p.f.View.Scan(ctx, indexSpan(id, s.def.StorageID), false, func(key, value []byte) error {
@@ -179,7 +182,7 @@ func (p *pass) strayEntries(ctx context.Context, id uint32, t *table, s *seconda
 		}
 		named, err := t.index.RowOf(key, value)
 		if err != nil {
-			return nil // has been named
+			return nil // named already
 		}
 		row = append(row[:0], named...)
 		stored, err := p.f.View.Get(ctx, row)
@@ -187,7 +190,8 @@ func (p *pass) strayEntries(ctx context.Context, id uint32, t *table, s *seconda
 			return err
 		}
 		if stored == nil || t.rows.Content(stored) != nil {
-			p.c.fault(checkIndex, s.name, "%s: the entry %s names a row that is not there", p.name, exec.KeyName(key[bucketAt:]))
+			p.c.fault(checkIndex, s.name, "%s: the entry %s names a row that is not there", p.name,
+				exec.KeyName(key[bucketAt:]))
 			return nil
 		}
 		follows := false
@@ -196,13 +200,14 @@ func (p *pass) strayEntries(ctx context.Context, id uint32, t *table, s *seconda
 			return nil
 		})
 		if err == nil && !follows {
-			p.c.fault(checkIndex, s.name, "%s: the entry %s does not follow from the row it names", p.name, exec.KeyName(key[bucketAt:]))
+			p.c.fault(checkIndex, s.name, "%s: the entry %s does not follow from the row it names", p.name,
+				exec.KeyName(key[bucketAt:]))
 		}
 		return err
 	})
 }
 
-// compareGlobals holds the global indexes against the rows of all fragments, where all could be read.
+// compareGlobals compares the global indexes with the rows of all fragments, if all could be read.
 func (c *Check) compareGlobals() {
 	if c.taken < len(c.db.Fragments) && c.apart == "" {
 		return
@@ -210,7 +215,8 @@ func (c *Check) compareGlobals() {
 	for _, t := range c.tables {
 		for _, s := range t.secondary {
 			if c.apart != "" && s.def.Global {
-				s.finding.notes = append(s.finding.notes, "not compared with the rows, which may lie in other fragments: "+c.apart)
+				s.finding.notes = append(s.finding.notes,
+					"not compared with the rows, which may lie in other fragments: "+c.apart)
 				continue
 			}
 			if !s.def.Global || s.def.State != catalog.IndexPublic || s.global.rows == s.global.entries {
@@ -225,10 +231,10 @@ func (c *Check) compareGlobals() {
 	}
 }
 
-// newSeeds are those by which a check hashes.
+// newSeeds returns the seeds for the hashes of a check.
 func newSeeds() [2]maphash.Seed { return [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()} }
 
-// droppedIndex tells whether the key belongs to an index that is being deleted.
+// droppedIndex reports whether the key belongs to an index that is being deleted.
 func (p *pass) droppedIndex(index uint32, key []byte) bool {
 	return p.c.droppingIndex[[2]uint32{p.storageID, index}] || p.dropped(key)
 }

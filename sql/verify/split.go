@@ -8,19 +8,22 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Split holds the parts of a table's split documents against the documents, by what was read of both at one timestamp. A document has all of its parts, each of
-// which knows what the document's own row says of its counters, or it has none: it was deleted with them, and may have been made again.
+// Split compares the parts of a table's split documents with the documents, both read at one
+// timestamp. A document has all of its parts, and each part knows the counters in the document's
+// own row; or it has no parts, because it was deleted with them and perhaps inserted again.
 type Split struct {
-	def       *catalog.Table
-	parts     map[int64][]types.Datum // that were found and not yet looked at, by their keys: the number of the document, and what the part knows of each counter
+	def *catalog.Table
+	// parts that are not checked yet, by key: the number of the document, and the counters that the
+	// part knows
+	parts     map[int64][]types.Datum
 	faults    []string
-	documents int // that have parts
-	looked    int // parts
-	again     int // documents that have none
-	unread    int // parts that may lie where nobody has looked
+	documents int // with parts
+	looked    int // parts checked
+	again     int // documents without parts
+	unread    int // parts that may lie where the check has not read
 }
 
-// NewSplit makes the proof for a table, of which these parts were found. It keeps parts.
+// NewSplit returns the proof for a table, given its parts. It keeps parts.
 func NewSplit(def *catalog.Table, parts map[int64][]types.Datum) *Split {
 	return &Split{def: def, parts: parts, looked: len(parts)}
 }
@@ -29,8 +32,9 @@ func (s *Split) fault(format string, args ...any) {
 	s.faults = append(s.faults, fmt.Sprintf(format, args...))
 }
 
-// Document looks at the parts of a document. own is what its row says of the counters, nil where it was not found; gone: then there is none. missing tells
-// whether there is no such part, which was not found.
+// Document checks the parts of a document. own are the counters in its row, nil if it was not
+// found; gone is set if it does not exist. missing reports whether a part that was not found does
+// not exist.
 func (s *Split) Document(d *catalog.HotDocument, own []types.Datum, gone bool, missing func(part int64) bool) {
 	found, unread := 0, 0
 	for _, k := range d.Parts {
@@ -64,7 +68,8 @@ func (s *Split) Document(d *catalog.HotDocument, own []types.Datum, gone bool, m
 	}
 }
 
-// bases compares what a part knows of the counters with what the document's own row says. Of what is nothing to be added to it knows nothing.
+// bases compares the counters that a part knows with those of the document's own row. A part does
+// not know counters that cannot be added to.
 func (s *Split) bases(d *catalog.HotDocument, k int64, part, own []types.Datum) {
 	for i := range part {
 		if part[i].IsNull() {
@@ -72,12 +77,15 @@ func (s *Split) bases(d *catalog.HotDocument, k int64, part, own []types.Datum) 
 		}
 		off, err := types.NumericSub(part[i], own[i])
 		if own[i].IsNull() || err != nil || types.NumericSign(off) != 0 {
-			s.fault("part %d of document %s does not know what the document says of %s", k, d.ID, s.def.Hot.Counters[i].Name(s.def))
+			s.fault("part %d of document %s does not know what the document says of %s", k, d.ID,
+				s.def.Hot.Counters[i].Name(s.def))
 		}
 	}
 }
 
-// End gives what is wrong, once all documents have been looked at: a part that is left is of none, unless the definitions may be of another moment than the parts.
+// End returns the faults after all documents have been checked. A part that is left has no
+// document; that is a fault if settled is set, which means that the definitions are of the same
+// time as the parts.
 func (s *Split) End(settled bool) []string {
 	for k := range s.parts {
 		if settled {
@@ -88,7 +96,7 @@ func (s *Split) End(settled bool) []string {
 	return s.faults
 }
 
-// Said is what was proved, where nothing is wrong.
+// Said returns what was proved if there are no faults.
 func (s *Split) Said() string {
 	out := fmt.Sprintf("%d documents, %d parts", s.documents, s.looked)
 	if s.again > 0 {

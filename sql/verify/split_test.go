@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// TestSplit: a document has all of its parts or none, as far as that can be known of those that were not found.
+// TestSplit checks that a document has all of its parts or none, as far as the missing parts are
+// known.
 func TestSplit(t *testing.T) {
 	v := catalog.Counter{Column: 2}
 	def := &catalog.Table{
@@ -29,21 +30,29 @@ func TestSplit(t *testing.T) {
 		said   string
 	}{
 		{name: "whole", parts: []int64{11, 12, 13}, base: five, own: []types.Datum{five}, said: "1 documents, 3 parts"},
-		{name: "a part is lost", parts: []int64{11, 13}, base: five, own: []types.Datum{five}, faults: []string{"document x lacks its part 12"}},
+		{name: "a part is lost", parts: []int64{11, 13}, base: five, own: []types.Datum{five},
+			faults: []string{"document x lacks its part 12"}},
 		{name: "a part is elsewhere", parts: []int64{11, 13}, base: five, own: []types.Datum{five}, unread: []int64{12},
 			said: "1 documents, 2 parts; 1 parts are not here, and were not checked"},
-		{name: "one is lost, and the document is elsewhere", parts: []int64{11}, base: five, unread: []int64{13}, faults: []string{"document x lacks its part 12"}},
-		{name: "made again", own: []types.Datum{five}, said: "0 documents, 0 parts; 1 without parts, which were deleted or made whole since"},
-		{name: "none is here", own: []types.Datum{five}, unread: []int64{11}, said: "0 documents, 0 parts; 1 parts are not here, and were not checked"},
+		{name: "one is lost, and the document is elsewhere", parts: []int64{11}, base: five, unread: []int64{13},
+			faults: []string{"document x lacks its part 12"}},
+		{name: "made again", own: []types.Datum{five},
+			said: "0 documents, 0 parts; 1 without parts, which were deleted or made whole since"},
+		{name: "none is here", own: []types.Datum{five}, unread: []int64{11},
+			said: "0 documents, 0 parts; 1 parts are not here, and were not checked"},
 		{name: "the document is lost", parts: []int64{11, 12}, base: five, gone: true,
-			faults: []string{"document x does not exist, but its part 11 does", "document x does not exist, but its part 12 does"}},
+			faults: []string{"document x does not exist, but its part 11 does",
+				"document x does not exist, but its part 12 does"}},
 		{name: "another base", parts: []int64{11, 12, 13}, base: six, own: []types.Datum{five}, faults: []string{
-			"part 11 of document x does not know what the document says of v", "part 12 of document x does not know what the document says of v",
+			"part 11 of document x does not know what the document says of v",
+			"part 12 of document x does not know what the document says of v",
 			"part 13 of document x does not know what the document says of v"}},
-		{name: "nothing to add to", parts: []int64{11, 12, 13}, base: types.Null, own: []types.Datum{types.Null}, said: "1 documents, 3 parts"},
+		{name: "nothing to add to", parts: []int64{11, 12, 13}, base: types.Null, own: []types.Datum{types.Null},
+			said: "1 documents, 3 parts"},
 		{name: "of no document", parts: []int64{99}, base: five, faults: []string{"part 99 is of no split document"}},
 		{name: "of one that was not heard of", parts: []int64{99}, base: five, behind: true, unread: []int64{11},
-			said: "0 documents, 1 parts; 1 parts are not here, and were not checked; 1 parts are of documents that are not known here to be split"},
+			said: "0 documents, 1 parts; 1 parts are not here, and were not checked; 1 parts are of documents that " +
+				"are not known here to be split"},
 	} {
 		parts := map[int64][]types.Datum{}
 		for _, k := range c.parts {

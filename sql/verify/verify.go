@@ -13,7 +13,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Emit takes a row of the report.
+// Emit receives a row of the report.
 type Emit func(check, subject string, ok bool, detail string) error
 
 // Stat counts the rows of the buckets [From, To) of a table, and their bytes.
@@ -22,33 +22,36 @@ type Stat struct {
 	Documents, Bytes int64
 }
 
-// Fragment is a fragment to take in.
+// Fragment is a fragment to check.
 type Fragment struct {
 	ID   txn.FragmentID
 	View exec.Reader // at the check's timestamp
-	// Moved is what the fragment's log says of buckets that have moved in or out. Added: it owns no others.
+	// Moved has the log's records of buckets that have moved in or out. Added is set for a fragment
+	// that owns no other buckets.
 	Moved []Owned
 	Added bool
-	// Remapped tells whether the bucket map has changed since the check began.
+	// Remapped reports whether the bucket map has changed since the check began.
 	Remapped func() bool
-	// Alone: what the log says counts, whatever the map does, for either may be the older one. Of a node that is stopped.
+	// Alone is set on a stopped node: the log counts even if the map differs, because either may be
+	// older.
 	Alone bool
 	// Dropping are the spans that the fragment is deleting.
 	Dropping []txn.Span
-	// Group is how many buckets one Stat counts; Stats gives all that are not zero, Recount the rows at the moment that Stats is of. Stats of one bucket come besides, of
-	// those of a table that have more bytes than Exact.
+	// Group is the number of buckets that one Stat counts. Stats emits the Stats that are not zero,
+	// Recount the rows at the time of Stats. Buckets of a table with more bytes than Exact have a
+	// Stat of their own in addition.
 	Group   uint32
 	Exact   int64
 	Stats   func(ctx context.Context) ([]Stat, error)
 	Recount func(ctx context.Context, s Stat) (documents, bytes int64, err error)
 }
 
-// Owned is what a fragment's log says of neighbouring buckets.
+// Owned is the log's record of a range of buckets.
 type Owned struct {
 	shardmap.Interval
-	Owned   bool // it has them
-	Has     bool // it has them, or they are fenced: what it stores of them still counts
-	Leaving bool // they are going to another fragment, or have gone
+	Owned   bool // the fragment owns them
+	Has     bool // the fragment owns them, or they are fenced: their data here still counts
+	Leaving bool // they are moving to another fragment, or have moved
 	Arrival uint32
 }
 
@@ -68,7 +71,7 @@ const (
 	checkPrefixes     = "prefixes"
 )
 
-// maxShown is how many faults of one check and subject are named.
+// maxShown is the number of faults that are named for one check and subject.
 const maxShown = 10
 
 // Check is the check of one database.
@@ -76,17 +79,17 @@ type Check struct {
 	view          *catalog.View
 	db            *catalog.Database
 	tables        map[uint32]*table  // by storage id
-	dropping      map[uint32]bool    // storage ids that jobs are about
-	droppingIndex map[[2]uint32]bool // likewise, of a table and its index
+	dropping      map[uint32]bool    // storage ids that jobs delete
+	droppingIndex map[[2]uint32]bool // likewise, table and index
 	seeds         [2]maphash.Seed
 	taken         int // fragments that were read
 	lags          bool
-	apart         string // why what lies in several fragments cannot be compared; "": it can
+	apart         string // why data of several fragments cannot be compared; "" if it can
 	findings      map[topic]*finding
 	order         []topic
 }
 
-// table is what is known of a table while a fragment is read.
+// table is the state of a table while a fragment is read.
 type table struct {
 	name      string
 	rows      *exec.RowCheck
@@ -96,20 +99,21 @@ type table struct {
 
 type topic struct{ check, subject string }
 
-// finding is what the check says about a topic.
+// finding is the result of the check about one topic.
 type finding struct {
 	looked int64
 	unit   string
-	said   string // in place of a number and its unit
+	said   string // replaces the number and its unit
 	faults []string
 	more   int64
-	notes  []string // what is no fault, besides
+	notes  []string // remarks that are not faults
 }
 
-// New begins a check of a database against its definitions in a view of the catalog, which must not be older than the timestamp at which
-// the fragments are read.
+// New starts a check of a database against its definitions in a view of the catalog. The view must
+// not be older than the timestamp at which the fragments are read.
 func New(view *catalog.View, db *catalog.Database) (*Check, error) {
-	c := &Check{view: view, db: db, tables: map[uint32]*table{}, dropping: map[uint32]bool{}, droppingIndex: map[[2]uint32]bool{}, seeds: newSeeds(), findings: map[topic]*finding{}}
+	c := &Check{view: view, db: db, tables: map[uint32]*table{}, dropping: map[uint32]bool{},
+		droppingIndex: map[[2]uint32]bool{}, seeds: newSeeds(), findings: map[topic]*finding{}}
 	c.checkMap()
 	for i := range db.Fragments {
 		name := db.FragmentName(&db.Fragments[i])
@@ -159,7 +163,7 @@ func New(view *catalog.View, db *catalog.Database) (*Check, error) {
 	return c, nil
 }
 
-// finding gives the finding of a topic, which is reported from then on.
+// finding returns the finding of a topic, which is part of the report from then on.
 func (c *Check) finding(check, subject, unit string) *finding {
 	k := topic{check, subject}
 	f := c.findings[k]
@@ -187,7 +191,7 @@ func (c *Check) fragmentName(id txn.FragmentID) string {
 	return fmt.Sprintf("fragment %d", id)
 }
 
-// checkMap proves the bucket map anew, whatever made it.
+// checkMap proves the bucket map independently of the code that built it.
 func (c *Check) checkMap() {
 	f := c.finding(checkMap, c.db.Name, "ranges")
 	if c.db.Map == nil {
@@ -201,18 +205,20 @@ func (c *Check) checkMap() {
 	}
 	for _, r := range ranges {
 		if c.db.FragmentByID(r.Fragment) == nil {
-			c.fault(checkMap, c.db.Name, "buckets %v belong to fragment %d, which does not exist", r.Interval, r.Fragment)
+			c.fault(checkMap, c.db.Name, "buckets %v belong to fragment %d, which does not exist", r.Interval,
+				r.Fragment)
 		}
 	}
 }
 
-// Undecided notes a transaction that stays undecided, so that the fragment cannot be read.
+// Undecided records a transaction that stays undecided, so that the fragment cannot be read.
 func (c *Check) Undecided(fragment txn.FragmentID, id txn.ID, at txn.Timestamp, anchor txn.FragmentID) {
 	c.fault(checkTransactions, c.fragmentName(fragment),
-		"transaction %s, prepared at %s, is undecided; its outcome is known to %s. The fragment's rows were not checked.", id, at, c.fragmentName(anchor))
+		"transaction %s, prepared at %s, is undecided; its outcome is known to %s. The fragment's rows were not "+
+			"checked.", id, at, c.fragmentName(anchor))
 }
 
-// Report emits a row for each topic without fault, and a row for each fault and each note.
+// Report emits a row for each topic without faults, and a row for each fault and each note.
 func (c *Check) Report(emit Emit) error {
 	c.compareGlobals()
 	for _, k := range c.order {

@@ -1,7 +1,8 @@
 package verify
 
-// checkZones holds the replicas against the rules of labels, and the bucket map against the pins. A replica that is still moving to where it may be is a
-// fault until it is there: the data is in the wrong place.
+// checkZones compares the replicas with the rules of labels, and the bucket map with the pins. A
+// replica that is still moving to its place is a fault until it is there, because the data is in
+// the wrong place.
 func (c *Check) checkZones() {
 	for _, z := range c.view.Zones(c.db) {
 		name := c.db.FragmentName(z.Fragment)
@@ -23,13 +24,15 @@ func (c *Check) checkZones() {
 	for _, p := range c.db.Pins {
 		for _, r := range c.db.Map.Ranges() {
 			if v := r.Intersect(p.Interval); !v.Empty() && r.Fragment != p.Fragment {
-				c.fault(checkPins, c.db.Name, "buckets %v are pinned to %s, and are in %s", v, c.fragmentName(p.Fragment), c.fragmentName(r.Fragment))
+				c.fault(checkPins, c.db.Name, "buckets %v are pinned to %s, and are in %s", v,
+					c.fragmentName(p.Fragment), c.fragmentName(r.Fragment))
 			}
 		}
 	}
 }
 
-// checkPrefixes holds the bucket map against the rules for prefixes. That rows lie where the rules say is found where the rows are.
+// checkPrefixes compares the bucket map with the prefix rules. Whether rows lie in the buckets of
+// the rules is checked with the rows.
 func (c *Check) checkPrefixes() {
 	if len(c.db.Prefixes) == 0 || c.db.Map == nil {
 		return
@@ -38,7 +41,8 @@ func (c *Check) checkPrefixes() {
 	f.looked = int64(len(c.db.Prefixes))
 	for i := range c.db.Prefixes {
 		if r := &c.db.Prefixes[i]; c.db.PrefixElsewhere(r) > 0 {
-			c.fault(checkPrefixes, c.db.Name, "%d buckets of prefix %q are in none of its fragments", c.db.PrefixElsewhere(r), r.Text)
+			c.fault(checkPrefixes, c.db.Name, "%d buckets of prefix %q are in none of its fragments",
+				c.db.PrefixElsewhere(r), r.Text)
 		}
 	}
 }

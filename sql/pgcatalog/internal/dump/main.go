@@ -1,5 +1,6 @@
-// Command dump writes what package pgcatalog embeds: the system catalogs of a running PostgreSQL 15, as gzipped COPY text with a line of
-// column names in front. Run it with go generate against a server made with initdb -E UTF8 --locale=C.UTF-8 and an empty database.
+// Command dump writes the files that package pgcatalog embeds: the system catalogs of a running
+// PostgreSQL 15, as gzipped COPY text after a line of column names. Run it with go generate against
+// a server created with initdb -E UTF8 --locale=C.UTF-8 and an empty database.
 package main
 
 import (
@@ -59,7 +60,7 @@ func dump(ctx context.Context, conn *pgconn.PgConn, dir string, f *file) error {
 	return os.WriteFile(filepath.Join(dir, f.name+".tsv.gz"), packed.Bytes(), 0o644)
 }
 
-// columnsOf lists the columns of a catalog with the expression that gives each.
+// columnsOf returns the columns of a catalog and the expression for each.
 func columnsOf(ctx context.Context, conn *pgconn.PgConn, table string) (names, exprs []string, err error) {
 	res := conn.ExecParams(ctx, `SELECT attname, atttypid::regtype::text FROM pg_attribute
 		WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
@@ -71,7 +72,7 @@ func columnsOf(ctx context.Context, conn *pgconn.PgConn, table string) (names, e
 		name, typ := string(row[0]), string(row[1])
 		names = append(names, name)
 		if typ == "regproc" {
-			exprs = append(exprs, "t."+name+"::oid") // names of overloaded functions do not tell which
+			exprs = append(exprs, "t."+name+"::oid") // names of overloaded functions are ambiguous
 		} else {
 			exprs = append(exprs, "t."+name)
 		}
