@@ -40,8 +40,7 @@ const (
 func (j *Judge) Report(s Statements) *Report {
 	r := &Report{
 		Policy: j.policy, Documents: j.documents, Rejected: j.rejected, Example: j.example, Misplaced: j.misplaced,
-		Distinct: j.distinct(),
-		Spread:   j.spread(), Statements: s,
+		Distinct: j.distinct(), Spread: j.spread(), Statements: s,
 	}
 	if j.documents > 0 {
 		r.LargestBytes = r.Most * (j.bytes / j.documents)
@@ -88,8 +87,8 @@ func (r *Report) judge(hot bool, fragments int64) {
 		r.say("fewer statements than now would be answered by one fragment: %d of %d, now %d", r.One, r.Looked, r.Now)
 	}
 	if len(r.Advice) == 0 && r.Misplaced > 0 {
-		r.say("good for new documents, but %d lie elsewhere now: queries can trust the policy only once these were "+
-			"placed anew", r.Misplaced)
+		r.say("good for new documents, but %d lie elsewhere now: queries are routed by the policy only after these "+
+			"have new ids", r.Misplaced)
 	}
 }
 

@@ -56,8 +56,7 @@ func separates(e query.Expr) bool {
 	case *query.Call:
 		return v.Op == "" && v.Cast == 0
 	case *query.Subscript, *query.Array, *query.Row, *query.Coalesce, *query.MinMax, *query.NullIf, *query.Agg,
-		*query.Grouping,
-		*query.WindowCall, *query.Case:
+		*query.Grouping, *query.WindowCall, *query.Case:
 		return true
 	}
 	return false

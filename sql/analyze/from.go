@@ -192,8 +192,7 @@ const SequencePrefix = "sequence "
 func sequenceRel(t *catalog.Table, schema string) *query.Rel {
 	return &query.Rel{
 		Kind: query.RelSystem, System: SequencePrefix + strconv.FormatUint(uint64(t.OID), 10), Table: t,
-		SchemaName: schema,
-		Columns:    columnsOfTable(t)[:catalog.SequenceShown],
+		SchemaName: schema, Columns: columnsOfTable(t)[:catalog.SequenceShown],
 	}
 }
 

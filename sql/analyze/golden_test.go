@@ -229,8 +229,7 @@ func tableOf(t testing.TB, s parse.Statement, oid func() catalog.OID) *catalog.T
 	key := func(columns ...int16) {
 		index := oid()
 		tab.Constraints = append(tab.Constraints, catalog.Constraint{OID: oid(), Name: tab.Name + "_pkey",
-			Kind: catalog.PrimaryKey, Columns: columns,
-			Valid: true, Index: index})
+			Kind: catalog.PrimaryKey, Columns: columns, Valid: true, Index: index})
 		tab.Indexes = append(tab.Indexes, catalog.Index{OID: index, Name: tab.Name + "_pkey", StorageID: 1,
 			Columns: columns, Unique: true, Primary: true})
 	}

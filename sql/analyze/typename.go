@@ -125,8 +125,7 @@ func (s *scope) typmodOf(typ types.OID, name string, t *pg_query.TypeName) (int3
 }
 
 var modifiable = []types.OID{types.VarChar, types.BPChar, types.Bit, types.VarBit, types.Numeric, types.Time,
-	types.TimeTZ, types.Timestamp,
-	types.TimestampTZ, types.Interval}
+	types.TimeTZ, types.Timestamp, types.TimestampTZ, types.Interval}
 
 // modText returns a modifier as text: numbers, strings and bare names are allowed.
 func modText(n *pg_query.Node) string {

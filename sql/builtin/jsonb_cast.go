@@ -18,8 +18,7 @@ var jsonbCasts = map[string]Func{
 func cannotCastJSONB(d jsonb.Doc, to string) error {
 	kind := map[jsonb.Kind]string{
 		jsonb.Null: "jsonb null", jsonb.String: "jsonb string", jsonb.Number: "jsonb numeric",
-		jsonb.Bool:  "jsonb boolean",
-		jsonb.Array: "jsonb array", jsonb.Object: "jsonb object",
+		jsonb.Bool: "jsonb boolean", jsonb.Array: "jsonb array", jsonb.Object: "jsonb object",
 	}[d.Kind()]
 	return pgerr.New(pgerr.InvalidParameterValue, "cannot cast %s to type %s", kind, to)
 }

@@ -251,7 +251,6 @@ func sequenceParameters(c *Ctx, a []types.Datum) (types.Datum, error) {
 	int8, oid := types.Int8, types.Oid
 	return types.NewRecord([]types.OID{int8, int8, int8, int8, types.Bool, int8, oid}, []types.Datum{
 		types.NewInt(p.Start), types.NewInt(p.Min), types.NewInt(p.Max), types.NewInt(p.Increment),
-		types.NewBool(p.Cycle), types.NewInt(p.Cache),
-		types.NewOid(p.Type),
+		types.NewBool(p.Cycle), types.NewInt(p.Cache), types.NewOid(p.Type),
 	}), nil
 }

@@ -31,8 +31,7 @@ type clock struct {
 func clockOf(t time.Time) clock {
 	c := clock{
 		year: t.Year(), month: int(t.Month()), day: t.Day(), hour: t.Hour(), minute: t.Minute(), sec: t.Second(),
-		micro:   t.Nanosecond() / 1000,
-		yearDay: t.YearDay(), weekDay: int(t.Weekday()),
+		micro: t.Nanosecond() / 1000, yearDay: t.YearDay(), weekDay: int(t.Weekday()),
 	}
 	c.isoYear, c.isoWeek = t.ISOWeek()
 	const julianOfUnix = 2440588

@@ -78,8 +78,8 @@ const (
 func passOf(k *pg_query.AlterTableCmd) int {
 	switch k.Subtype {
 	case pg_query.AlterTableType_AT_DropColumn, pg_query.AlterTableType_AT_DropConstraint,
-		pg_query.AlterTableType_AT_DropNotNull,
-		pg_query.AlterTableType_AT_DropExpression, pg_query.AlterTableType_AT_DropIdentity:
+		pg_query.AlterTableType_AT_DropNotNull, pg_query.AlterTableType_AT_DropExpression,
+		pg_query.AlterTableType_AT_DropIdentity:
 		return passDrop
 	case pg_query.AlterTableType_AT_AlterColumnType:
 		return passType
@@ -201,16 +201,16 @@ func (d *draft) command(k *pg_query.AlterTableCmd) error {
 func (d *draft) otherCommand(k *pg_query.AlterTableCmd) error {
 	switch k.Subtype {
 	case pg_query.AlterTableType_AT_SetStatistics, pg_query.AlterTableType_AT_SetStorage,
-		pg_query.AlterTableType_AT_SetOptions,
-		pg_query.AlterTableType_AT_ResetOptions, pg_query.AlterTableType_AT_SetCompression:
+		pg_query.AlterTableType_AT_SetOptions, pg_query.AlterTableType_AT_ResetOptions,
+		pg_query.AlterTableType_AT_SetCompression:
 		if k.Name == "" {
 			return nil
 		}
 		_, err := d.liveColumn(k.Name)
 		return err
 	case pg_query.AlterTableType_AT_SetLogged, pg_query.AlterTableType_AT_SetUnLogged,
-		pg_query.AlterTableType_AT_DropOids,
-		pg_query.AlterTableType_AT_DropCluster, pg_query.AlterTableType_AT_ReplicaIdentity:
+		pg_query.AlterTableType_AT_DropOids, pg_query.AlterTableType_AT_DropCluster,
+		pg_query.AlterTableType_AT_ReplicaIdentity:
 		return nil
 	case pg_query.AlterTableType_AT_ClusterOn:
 		return pgerr.Unsupported("CLUSTER ON is not supported").

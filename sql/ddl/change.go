@@ -167,8 +167,7 @@ func (c *change) noticeSkipped(err *pgerr.Error) {
 	code := err.Code
 	switch code {
 	case pgerr.UndefinedTable, pgerr.UndefinedObject, pgerr.InvalidSchemaName, pgerr.InvalidCatalogName,
-		pgerr.UndefinedColumn,
-		pgerr.ObjectNotInPrerequisiteState:
+		pgerr.UndefinedColumn, pgerr.ObjectNotInPrerequisiteState:
 		code = pgerr.SuccessfulCompletion
 	}
 	c.notice(code, "%s, skipping", err.Message)

@@ -14,8 +14,7 @@ func (r *runner) comment(n *pg_query.CommentStmt) error {
 		name := n.Object.GetString_().GetSval()
 		return r.update(func(c *change) error { return c.commentOnNamed(n.Objtype, name, n.Comment) })
 	case pg_query.ObjectType_OBJECT_TABLE, pg_query.ObjectType_OBJECT_SEQUENCE, pg_query.ObjectType_OBJECT_INDEX,
-		pg_query.ObjectType_OBJECT_COLUMN,
-		pg_query.ObjectType_OBJECT_TABCONSTRAINT:
+		pg_query.ObjectType_OBJECT_COLUMN, pg_query.ObjectType_OBJECT_TABCONSTRAINT:
 		return r.commentOnRelation(n)
 	}
 	return pgerr.Unsupported("COMMENT ON %s is not supported yet", kindWord(n.Objtype)).

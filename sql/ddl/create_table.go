@@ -74,8 +74,7 @@ func (c *change) newTable(n *pg_query.CreateStmt, schema *catalog.Schema) (*cata
 	d := &draft{change: c, filled: func() (bool, error) { return false, nil }}
 	d.t = &catalog.Table{
 		OID: oid, Database: c.Database, Schema: schema.OID, Name: n.Relation.Relname, Owner: c.me.OID,
-		Kind:      catalog.KindTable,
-		StorageID: oid, NextAttNum: 1,
+		Kind: catalog.KindTable, StorageID: oid, NextAttNum: 1,
 	}
 	if err := d.elements(n); err != nil {
 		return nil, err

@@ -53,8 +53,7 @@ func newWorld(t *testing.T) *world {
 			return &catalog.Plan{Epoch: now.Map.Epoch()}, nil
 		},
 		Catalog: c, Database: catalog.PostgresDB, Role: catalog.BootstrapRole, SearchPath: []string{"public"},
-		Env:     &types.Env{},
-		Notice:  func(n *pgerr.Error) error { w.say(n); return nil },
+		Env: &types.Env{}, Notice: func(n *pgerr.Error) error { w.say(n); return nil },
 		View:    c.View,
 		Lock:    func(context.Context, []catalog.OID) error { return nil },
 		Reserve: func(context.Context, []catalog.OID) error { return nil },

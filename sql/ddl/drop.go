@@ -69,8 +69,8 @@ func (r *runner) drop(n *pg_query.DropStmt) (string, bool, error) {
 		return tag, true, r.dropSchemas(n)
 	case pg_query.ObjectType_OBJECT_SEQUENCE:
 		return tag, true, r.dropSequences(n)
-	case pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_VIEW,
-		pg_query.ObjectType_OBJECT_MATVIEW, pg_query.ObjectType_OBJECT_FOREIGN_TABLE:
+	case pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_VIEW, pg_query.ObjectType_OBJECT_MATVIEW,
+		pg_query.ObjectType_OBJECT_FOREIGN_TABLE:
 		return tag, true, r.dropRelations(n)
 	case pg_query.ObjectType_OBJECT_EXTENSION:
 		if done, err := r.dropExtension(n); done || err != nil {

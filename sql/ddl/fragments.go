@@ -104,7 +104,7 @@ func (c *change) grow(d *catalog.Database, more int, a catalog.Author) error {
 	if err := c.ch.BeginPlan(id, d.OID, plan, a); err != nil {
 		return err
 	}
-	c.notifyWork("plan %d gives the new fragments of database \"%s\" their buckets", id, d.Name)
+	c.notifyWork("plan %d moves buckets to the new fragments of database \"%s\"", id, d.Name)
 	return nil
 }
 
@@ -112,7 +112,7 @@ func (c *change) grow(d *catalog.Database, more int, a catalog.Author) error {
 func (c *change) notifyWork(format string, args ...any) {
 	c.notices = append(c.notices, &pgerr.Error{
 		Severity: "NOTICE", Code: pgerr.SuccessfulCompletion, Message: fmt.Sprintf(format, args...),
-		Detail: "sherd.plans tells how far it is, and in that database sherd.moves and sherd.jobs do.",
+		Detail: "sherd.plans shows its progress, as do sherd.moves and sherd.jobs in that database.",
 	})
 }
 

@@ -65,7 +65,7 @@ func (c *change) applyPrefixRules(oid catalog.OID, rewritten, unvalidated bool) 
 			`the sharding policy of "%s" is not validated any more: documents lie elsewhere than their content `+
 				`belongs now`, t.Name)
 		c.notices[len(c.notices)-1].Hint = "SELECT sherd.replace_placement('" + t.Name +
-			"'); gives them ids by which they lie there."
+			"'); changes their ids so that they lie there."
 	}
 	if !rewritten {
 		return c.ch.PutTable(t)

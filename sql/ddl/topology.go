@@ -224,7 +224,7 @@ func (c *change) noticeReplicas(d *catalog.Database) {
 			Severity: "NOTICE", Code: pgerr.SuccessfulCompletion,
 			Message: fmt.Sprintf("database \"%s\" shall have %d replicas of each fragment, and the nodes are %d",
 				d.Name, d.ReplicationFactor, have),
-			Detail: "The replication factor is met as nodes join; sherd.fragments tells how far it is.",
+			Detail: "The replication factor is met as nodes join; sherd.fragments shows the progress.",
 		})
 	}
 }

@@ -9,24 +9,25 @@ import (
 
 // hints suggest an alternative, by the name of the statement.
 var hints = map[string]string{
-	"CREATE VIEW":               "Put the query into a WITH clause.",
-	"CREATE FUNCTION":           "Run the logic in the client; each statement is atomic.",
-	"CREATE TRIGGER":            "Run the logic in the client; each statement is atomic.",
-	"CREATE RULE":               "Rewrite the statement in the client.",
-	"CREATE TYPE":               "Use a text column with a CHECK constraint, or a jsonb document.",
-	"CREATE DOMAIN":             "Use the base type with a CHECK constraint.",
-	"CREATE EXTENSION":          "Extensions cannot be loaded; what is built in needs none.",
-	"GRANT":                     "Only a table's owner and superusers may use it for now.",
-	"CREATE POLICY":             "Row security is not there; ALTER TABLE … SET (shard_by = …) makes a sharding policy.",
+	"CREATE VIEW":      "Put the query into a WITH clause.",
+	"CREATE FUNCTION":  "Run the logic in the client; each statement is atomic.",
+	"CREATE TRIGGER":   "Run the logic in the client; each statement is atomic.",
+	"CREATE RULE":      "Rewrite the statement in the client.",
+	"CREATE TYPE":      "Use a text column with a CHECK constraint, or a jsonb document.",
+	"CREATE DOMAIN":    "Use the base type with a CHECK constraint.",
+	"CREATE EXTENSION": "Extensions cannot be loaded; built-in features need none.",
+	"GRANT":            "Only a table's owner and superusers may use it for now.",
+	"CREATE POLICY": "Row security is not supported; ALTER TABLE … SET (shard_by = …) sets a sharding " +
+		"policy.",
 	"CREATE MATERIALIZED VIEW":  "Use CREATE TABLE AS.",
-	"CREATE STATISTICS":         "Statistics are kept by themselves.",
+	"CREATE STATISTICS":         "Statistics are collected automatically.",
 	"CREATE TABLESPACE":         "Each node keeps its data in one directory.",
 	"DO":                        "Run the logic in the client.",
 	"REASSIGN OWNED":            "Use ALTER … OWNER TO for each object.",
 	"DROP OWNED":                "Drop each object by name.",
 	"CALL":                      "Run the logic in the client; each statement is atomic.",
-	"LOAD":                      "Extensions cannot be loaded; what is built in needs none.",
-	"ALTER EXTENSION":           "Extensions cannot be loaded; what is built in needs none.",
+	"LOAD":                      "Extensions cannot be loaded; built-in features need none.",
+	"ALTER EXTENSION":           "Extensions cannot be loaded; built-in features need none.",
 	"REFRESH MATERIALIZED VIEW": "Use CREATE TABLE AS.",
 }
 

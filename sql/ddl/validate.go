@@ -86,8 +86,8 @@ func misplacedError(t *catalog.Table, name string, bad []Misplaced, more bool) e
 	e := pgerr.New(pgerr.CheckViolation, `check constraint "%s" of relation "%s" is violated by some row`,
 		shardmap.ConstraintName, t.Name).
 		WithDetail("%s.", detail).
-		WithHint("SELECT * FROM sherd.validate_policy(%s) lists them all. SELECT sherd.replace_placement(%s) gives "+
-			"them ids with which they lie where they should.", name, name)
+		WithHint("SELECT * FROM sherd.validate_policy(%s) lists them all. SELECT sherd.replace_placement(%s) "+
+			"changes their ids so that they lie where the policy allows.", name, name)
 	e.Table, e.Constraint = t.Name, shardmap.ConstraintName
 	return e
 }

@@ -36,8 +36,7 @@ var relations = sync.OnceValue(func() *relationIndex {
 	err := scan("pg_class", func(r *record) {
 		ix.add(&Relation{
 			OID: r.oid("oid"), Schema: namespaces[r.oid("relnamespace")], Name: r.text("relname"),
-			Kind:    r.byte("relkind"),
-			RowType: r.oid("reltype"),
+			Kind: r.byte("relkind"), RowType: r.oid("reltype"),
 		})
 	})
 	if err == nil {

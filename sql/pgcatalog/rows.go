@@ -105,8 +105,7 @@ func (ix *index) loadProcs() error {
 		p := &Proc{
 			OID: r.oid("oid"), Name: r.text("proname"), Namespace: ix.namespaces[r.oid("pronamespace")],
 			Kind: r.byte("prokind"), Strict: r.bool("proisstrict"), RetSet: r.bool("proretset"),
-			Volatility: r.byte("provolatile"),
-			ArgTypes:   r.oids("proargtypes"), AllArgTypes: r.oids("proallargtypes"),
+			Volatility: r.byte("provolatile"), ArgTypes: r.oids("proargtypes"), AllArgTypes: r.oids("proallargtypes"),
 			ArgModes: strings.Join(r.names("proargmodes"), ""), ArgNames: r.names("proargnames"),
 			RetType: r.oid("prorettype"), Variadic: r.oid("provariadic"), Src: r.text("prosrc"),
 		}
@@ -138,8 +137,7 @@ func (ix *index) loadTypes() error {
 			Len: int16(r.int("typlen")), ByVal: r.bool("typbyval"), Kind: r.byte("typtype"),
 			Category:  r.byte("typcategory"),
 			Preferred: r.bool("typispreferred"), Delim: r.byte("typdelim"), RelID: r.oid("typrelid"),
-			Elem:  r.oid("typelem"),
-			Array: r.oid("typarray"), Subscript: ix.procName(r.oid("typsubscript")),
+			Elem: r.oid("typelem"), Array: r.oid("typarray"), Subscript: ix.procName(r.oid("typsubscript")),
 			Input:  ix.procName(r.oid("typinput")),
 			Output: ix.procName(r.oid("typoutput")), Align: r.byte("typalign"), Storage: r.byte("typstorage"),
 			NotNull: r.bool("typnotnull"), BaseType: r.oid("typbasetype"), Collation: r.oid("typcollation"),
@@ -156,10 +154,8 @@ func (ix *index) loadOperators() error {
 	return scan("pg_operator", func(r *record) {
 		o := &Operator{
 			OID: r.oid("oid"), Name: r.text("oprname"), Kind: r.byte("oprkind"), Left: r.oid("oprleft"),
-			Right:  r.oid("oprright"),
-			Result: r.oid("oprresult"), Proc: r.oid("oprcode"), Commutator: r.oid("oprcom"),
-			Negator: r.oid("oprnegate"),
-			CanHash: r.bool("oprcanhash"), CanMerge: r.bool("oprcanmerge"),
+			Right: r.oid("oprright"), Result: r.oid("oprresult"), Proc: r.oid("oprcode"), Commutator: r.oid("oprcom"),
+			Negator: r.oid("oprnegate"), CanHash: r.bool("oprcanhash"), CanMerge: r.bool("oprcanmerge"),
 		}
 		ix.ops[o.OID] = o
 		ix.opsByName[o.Name] = append(ix.opsByName[o.Name], o)

@@ -3,9 +3,9 @@ package pgcatalog
 // hotProcs are the functions about documents that are used too much, OIDs from 8096.
 func hotProcs() []*Proc {
 	const parts, none = "16", "'{}'::text[]"
-	const split = "spreads what is added to the counters of a document over parts that lie apart, so that those who " +
-		"add do not wait for each other; gives the number of parts"
-	const join = "makes a document whole that sherd.hot_split has spread"
+	const split = "splits the counters of a document into parts in several buckets, so that concurrent additions do " +
+		"not wait for each other; returns the number of parts"
+	const join = "merges the parts of a document that sherd.hot_split has split"
 	return []*Proc{
 		about(named(fn(8096, "hot_split", "sherd_hot_split", 'v', int4OID, textOID, int4OID, textArray),
 			[]string{"id", "parts", "counters"}, parts, none), split),

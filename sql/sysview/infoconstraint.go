@@ -58,8 +58,7 @@ func (b *builder) tableConstraints(notNulls bool, f func(c *tableConstraint) err
 			}
 			err := f(&tableConstraint{
 				name: fmt.Sprintf("%d_%d_%d_not_null", schema, x.oid, col.num), schema: x.schema, kind: 'c',
-				relation: x.oid,
-				table:    x.name, tableSchema: x.schema, check: col.name + " IS NOT NULL",
+				relation: x.oid, table: x.name, tableSchema: x.schema, check: col.name + " IS NOT NULL",
 			})
 			if err != nil {
 				return err

@@ -227,7 +227,7 @@ func (e *Env) isolate(x *oversized) (Remedy, error) {
 		return Remedy{Advice: "the bucket cannot be isolated now: " + pgerr.From(err).Message}, nil
 	}
 	return Remedy{fmt.Sprintf("SELECT sherd.isolate_anchor(%s)", builtin.QuoteLiteral(id)),
-		"the bucket moves to a new fragment, to which nothing else is brought"}, nil
+		"the bucket moves to a new fragment, which receives no other buckets"}, nil
 }
 
 // tryIsolate makes the change of sherd.isolate_anchor without committing it.

@@ -91,8 +91,7 @@ func putJobs(ch *catalog.Change, orders *catalog.Table) error {
 		{Kind: catalog.LeaderStep, Fragment: 2, Node: 1, Done: true}}}
 	failed := &catalog.Job{
 		ID: 2, Kind: catalog.BuildIndexJob, State: catalog.JobFailed, Database: orders.Database, Table: orders.OID,
-		Done:  7,
-		Error: "it broke", StartedMicros: at, UpdatedMicros: at,
+		Done: 7, Error: "it broke", StartedMicros: at, UpdatedMicros: at,
 	}
 	for _, j := range []*catalog.Job{
 		running, failed, catalog.NewDropStorageJob(3, orders.Database, 99, at),
@@ -111,8 +110,7 @@ func envOf(view *catalog.View, orders *catalog.Table) *Env {
 	e := &Env{
 		Names: Names{View: view, Database: view.Database(catalog.PostgresDB), Path: []string{"postgres", "public"}},
 		Role:  view.Role(catalog.BootstrapRole), Types: &types.Env{Now: types.TimestampOf(start)}, Started: start,
-		NodeName:      "n1",
-		Setting:       func(d *settings.Definition) (string, string) { return d.Default, "default" },
+		NodeName: "n1", Setting: func(d *settings.Definition) (string, string) { return d.Default, "default" },
 		SequenceValue: func(s *catalog.Table) (int64, bool, error) { return s.Sequence.Value, s.Sequence.Called, nil },
 		Sessions: func() []Session {
 			return []Session{{
@@ -175,8 +173,7 @@ func envOf(view *catalog.View, orders *catalog.Table) *Env {
 	e.Transactions = func() ([]Transaction, error) {
 		return []Transaction{{
 			Database: catalog.PostgresDB, Txn: "0a", XID: 77, PID: 7, State: "active", Isolation: "read committed",
-			Began:     start,
-			Fragments: []uint32{first}, Writes: 2, Bytes: 300, Locks: 3,
+			Began: start, Fragments: []uint32{first}, Writes: 2, Bytes: 300, Locks: 3,
 		}, {
 			Database: catalog.PostgresDB, Txn: "0b", XID: 78, State: "prepared", Began: start,
 			Fragments: []uint32{first}, Writes: 1, Bytes: 90,
@@ -221,8 +218,7 @@ func ordersTable(t testing.TB, oid func() catalog.OID) *catalog.Table {
 		OID: oid(), Database: catalog.PostgresDB, Schema: catalog.PostgresPublic, Name: "orders",
 		Owner: catalog.BootstrapRole,
 		Kind:  catalog.KindTable, Version: 1, StorageID: oid(), Anchors: true, Document: 2, Policy: policy,
-		Comment:        "what was ordered",
-		Options:        map[string]string{"shard_by": "Customer", "shard_range": "1000"},
+		Comment: "what was ordered", Options: map[string]string{"shard_by": "Customer", "shard_range": "1000"},
 		ColumnComments: map[int16]string{2: "the document"},
 		Columns: []catalog.Column{
 			{AttNum: 1, Name: "id", Type: types.Text, Typmod: -1, NotNull: true},
@@ -261,8 +257,7 @@ func linesTable(schema catalog.OID, oid func() catalog.OID) *catalog.Table {
 	index := oid()
 	return &catalog.Table{
 		OID: oid(), Database: catalog.PostgresDB, Schema: schema, Name: "lines", Owner: catalog.BootstrapRole,
-		Kind:    catalog.KindTable,
-		Version: 1, StorageID: oid(),
+		Kind: catalog.KindTable, Version: 1, StorageID: oid(),
 		Columns: []catalog.Column{
 			{AttNum: 1, Name: "order", Type: types.Int8, Typmod: -1, NotNull: true},
 			{AttNum: 2, Name: "no", Type: types.Int4, Typmod: -1, NotNull: true, Identity: 'a'},

@@ -51,7 +51,7 @@ func zoneRemedy(d *catalog.Database, z *catalog.Zone) Remedy {
 	}
 	switch {
 	case len(z.Fragment.On) > 0:
-		return Remedy{factor(int(z.Fragment.Replicas)), "the remedy lets it go to any node with the labels"}
+		return Remedy{factor(int(z.Fragment.Replicas)), "the remedy allows any node with the labels"}
 	case len(z.Nodes) == 0:
 		return Remedy{Advice: fmt.Sprintf(
 			"start nodes with --labels as %s, or change the rule with sherd.set_fragment_labels", z.Rule)}

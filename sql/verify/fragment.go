@@ -67,8 +67,7 @@ type tallys struct{ rows, entries tally }
 func (c *Check) Fragment(ctx context.Context, f *Fragment) error {
 	p := &pass{
 		c: c, f: f, name: c.fragmentName(f.ID), unseen: map[uint32]int64{}, counts: map[counted]*Stat{},
-		buckets: map[counted]Stat{}, sums: map[*table]*tallys{},
-		seeds: c.seeds,
+		buckets: map[counted]Stat{}, sums: map[*table]*tallys{}, seeds: c.seeds,
 	}
 	if c.db.Map != nil {
 		p.owned = c.db.Map.Owned(f.ID)
