@@ -35,7 +35,5 @@ func (r *Replica) adopt(p *preparedTxn, term uint64) {
 	if err != nil { // either its outcome is being applied, or the database cannot be read, and no outcome either
 		r.cfg.Logger.Warn("locks of a prepared transaction", "fragment", r.cfg.Fragment, "txn", p.id, "error", err)
 	}
-	r.tmu.Lock()
-	r.txs[p.id] = t
-	r.tmu.Unlock()
+	r.live.add(t)
 }

@@ -35,9 +35,9 @@ func TestPartsWithoutCommitAreForgotten(t *testing.T) {
 	}
 	after := c.crash()
 	for deadline := time.Now().Add(patience); ; {
-		after.rs[0].smu.RLock()
-		n := len(after.rs[0].parts)
-		after.rs[0].smu.RUnlock()
+		after.rs[0].txns.mu.RLock()
+		n := len(after.rs[0].txns.parts)
+		after.rs[0].txns.mu.RUnlock()
 		if n == 0 {
 			break
 		}

@@ -108,11 +108,11 @@ func (c *cluster) all(key []byte) (out []string) {
 // age has what is prepared be so since long ago: it is asked about.
 func (c *cluster) age() {
 	for _, r := range c.rs {
-		r.smu.Lock()
-		for _, p := range r.prepared {
+		r.txns.mu.Lock()
+		for _, p := range r.txns.prepared {
 			p.since = p.since.Add(-2 * r.cfg.RecoverLive)
 		}
-		r.smu.Unlock()
+		r.txns.mu.Unlock()
 	}
 }
 
@@ -121,7 +121,7 @@ func (c *cluster) age() {
 func (c *cluster) settle() *cluster {
 	c.t.Helper()
 	for _, r := range c.rs {
-		for deadline := time.Now().Add(patience); r.undecided.Load() != 0; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(patience); r.txns.undecided.Load() != 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				c.t.Fatal("a transaction stays undecided")
 			}

@@ -141,9 +141,7 @@ func (t *Tx) reenter() error {
 
 // releaseSettled ends a transaction whose outcome the log has, whichever node proposed it.
 func (r *Replica) releaseSettled(id txn.ID) {
-	r.tmu.Lock()
-	t := r.txs[id]
-	r.tmu.Unlock()
+	t := r.live.find(id)
 	if t != nil {
 		t.end()
 	}

@@ -134,9 +134,9 @@ func TestNobodyDecidesByTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := c.rs[1]
-	r.smu.RLock()
-	p := r.prepared[id]
-	r.smu.RUnlock()
+	r.txns.mu.RLock()
+	p := r.txns.prepared[id]
+	r.txns.mu.RUnlock()
 	for range 3 { // as housekeeping does, again and again
 		r.ask(p)
 	}

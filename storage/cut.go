@@ -67,7 +67,7 @@ func (r *Replica) Cut(ctx context.Context, req ReadRequest, settle time.Duration
 
 // readBelow reads up to the stamp of a fence that was proposed: what is before it in the log is applied, and then nothing can come below its stamp.
 func (r *Replica) readBelow(ctx context.Context, f *fencing, req ReadRequest, settle time.Duration, fn func([]Version) error) (ReadResult, error) {
-	if err := r.waitApplied(ctx, f.over, f.before); err != nil {
+	if err := r.applied.wait(ctx, f.over, f.before); err != nil {
 		return ReadResult{}, err
 	}
 	if err := r.settled(ctx, req.Ranges, settle); err != nil {

@@ -22,7 +22,7 @@ import (
 func (r *Replica) Reach(ctx context.Context, T txn.Timestamp) (unsettled []txn.Span, err error) {
 	for r.Applied() < T {
 		// A wait ends early where a term does; a follower's goes on.
-		if err := r.waitApplied(ctx, nil, uint64(T)); err != nil && (ctx.Err() != nil || r.closing()) {
+		if err := r.applied.wait(ctx, nil, uint64(T)); err != nil && (ctx.Err() != nil || r.closing()) {
 			return nil, err
 		}
 	}
@@ -48,8 +48,8 @@ func (r *Replica) closing() bool {
 
 // beginReading keeps the database open until r.done is told; false where the replica is closing.
 func (r *Replica) beginReading() bool {
-	r.wmu.Lock() // Close closes stop under it
-	defer r.wmu.Unlock()
+	r.stopMu.Lock() // Close closes stop under it
+	defer r.stopMu.Unlock()
 	if r.closing() {
 		return false
 	}

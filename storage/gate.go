@@ -68,7 +68,7 @@ func (r *Replica) calm(ctx context.Context, move uint64, ranges []BucketRange, s
 	r.pmu.Lock()
 	before, over := r.lastProposed, r.termOver()
 	r.pmu.Unlock()
-	err = r.waitApplied(ctx, over, before) // what had passed the gate is visible then
+	err = r.applied.wait(ctx, over, before) // what had passed the gate is visible then
 	if err == nil {
 		err = r.settled(ctx, ranges, settle)
 	}

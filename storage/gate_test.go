@@ -117,9 +117,9 @@ func TestUncalm(t *testing.T) {
 	if err := m.prepareAt(tx, C); err != nil {
 		t.Fatal(err)
 	}
-	a.smu.Lock()
-	a.prepared[tx.ID()].since = time.Now().Add(patience) // it is not in doubt, however slow the machine is
-	a.smu.Unlock()
+	a.txns.mu.Lock()
+	a.txns.prepared[tx.ID()].since = time.Now().Add(patience) // it is not in doubt, however slow the machine is
+	a.txns.mu.Unlock()
 	n := m.number()
 	cut := func(settle time.Duration) error {
 		_, err := a.Cut(testContext(t), ReadRequest{Ranges: movedRange, Move: n}, settle, func([]Version) error { return nil })
@@ -131,9 +131,9 @@ func TestUncalm(t *testing.T) {
 	if gated.Load() != 1 {
 		t.Errorf("others were held up %d times", gated.Load())
 	}
-	a.smu.Lock()
-	a.prepared[tx.ID()].since = time.Now().Add(-doubtAfter)
-	a.smu.Unlock()
+	a.txns.mu.Lock()
+	a.txns.prepared[tx.ID()].since = time.Now().Add(-doubtAfter)
+	a.txns.mu.Unlock()
 	if err := cut(time.Millisecond); !Uncalm(err) || gated.Load() != 1 {
 		t.Errorf("in doubt for long: %v, others were held up %d times", err, gated.Load())
 	}

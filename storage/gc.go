@@ -69,7 +69,7 @@ func (c *collector) run() {
 
 // passBelow moves the watermark to T, or to what is needed where that is older.
 func (r *Replica) passBelow(T txn.Timestamp) error {
-	if T = min(T, r.oldestNeeded()); T <= txn.Timestamp(r.watermark.Load()) {
+	if T = min(T, r.txns.oldestNeeded()); T <= txn.Timestamp(r.watermark.Load()) {
 		return nil
 	}
 	if T = r.leases.pass(T); T <= txn.Timestamp(r.watermark.Load()) {
@@ -77,20 +77,6 @@ func (r *Replica) passBelow(T txn.Timestamp) error {
 	}
 	_, _, err := r.run((&logentry.Watermark{At: T, Tidy: r.untidy()}).Encode(), 0)
 	return err
-}
-
-// oldestNeeded gives what the watermark must stay below or at, but for snapshots that are held.
-func (r *Replica) oldestNeeded() txn.Timestamp {
-	T := txn.MaxTimestamp
-	r.smu.RLock()
-	defer r.smu.RUnlock()
-	for _, p := range r.prepared {
-		T = min(T, p.C-1)
-	}
-	for _, p := range r.installing {
-		T = min(T, p.C-1)
-	}
-	return T
 }
 
 // discard tells Badger. Never above a checkpoint that is in tables, nor above the watermark of then: a restart reads the state at that stamp (S1), and until it
@@ -101,7 +87,7 @@ func (c *collector) discard(now time.Time) {
 		return
 	}
 	// Nor above rows that are still to be written: a deletion that came after them must not be dropped before it covers them.
-	if T := min(m.watermark, c.r.oldestInstalling()-1); T > 0 {
+	if T := min(m.watermark, c.r.txns.oldestInstalling()-1); T > 0 {
 		c.r.db.Discard(T)
 	}
 	if now.Sub(c.flat) >= flattenEvery { // the last level is compacted by nothing else

@@ -22,13 +22,13 @@ type heldTxn struct {
 	id     txn.ID
 	hold   *logentry.Preparation
 	locked *preparedTxn // its locks
-	asked  time.Time    // the home was asked last; guarded by smu
+	asked  time.Time    // the home was asked last; guarded by transactions.mu
 }
 
-// newHeld is called with smu held.
+// newHeld is called with transactions.mu held.
 func (r *Replica) newHeld(o *openTxn) *heldTxn {
 	h := &heldTxn{id: o.id, hold: o.hold}
-	if before := r.held[o.id]; before != nil {
+	if before := r.txns.held[o.id]; before != nil {
 		h.locked, h.asked = before.locked, before.asked
 	} else {
 		h.locked = r.newPrepared(o)
@@ -143,14 +143,12 @@ func (t *Tx) commitHeld(ctx context.Context, req txn.CommitRequest) (txn.Timesta
 	return stamp, unanswered(err, t.id)
 }
 
-// adoptHeld rebuilds the locks of a held transaction at the start of a term. Called with smu held.
+// adoptHeld rebuilds the locks of a held transaction at the start of a term. Called with transactions.mu held.
 func (r *Replica) adoptHeld(h *heldTxn, term uint64) {
-	if r.prepared[h.id] == nil {
+	if r.txns.prepared[h.id] == nil {
 		r.adopt(h.locked, term)
 	}
-	r.tmu.Lock()
-	t := r.txs[h.id]
-	r.tmu.Unlock()
+	t := r.live.find(h.id)
 	t.mu.Lock()
 	t.heldAs = true
 	t.mu.Unlock()
@@ -158,7 +156,7 @@ func (r *Replica) adoptHeld(h *heldTxn, term uint64) {
 }
 
 // mayAsk tells whether it is time to ask the home of a held transaction: at the start of a term and now and then; much later where its session
-// may still be at work. Called with smu held.
+// may still be at work. Called with transactions.mu held.
 func (r *Replica) mayAsk(h *heldTxn, now time.Time) bool {
 	after := r.cfg.RecoverAfter
 	if !r.isAdopted(h.id) {
@@ -193,9 +191,9 @@ func (r *Replica) askHome(h *heldTxn) {
 	}
 	if err != nil { // it was not settled: the next round asks again, without a pause
 		r.cfg.Logger.Debug("home does not answer", "fragment", r.cfg.Fragment, "home", h.home(), "txn", h.id, "err", err)
-		r.smu.Lock()
+		r.txns.mu.Lock()
 		h.asked = time.Time{}
-		r.smu.Unlock()
+		r.txns.mu.Unlock()
 	}
 }
 
@@ -205,9 +203,9 @@ func (r *Replica) HoldStands(ctx context.Context, id txn.ID) (bool, error) {
 	if _, err := r.Snapshot(ctx); err != nil { // what a confirmed leader does not know is not there
 		return false, err
 	}
-	r.smu.RLock()
-	h, decided := r.held[id], r.decided[id] != nil
-	r.smu.RUnlock()
+	r.txns.mu.RLock()
+	h, decided := r.txns.held[id], r.txns.decided[id] != nil
+	r.txns.mu.RUnlock()
 	switch {
 	case decided:
 		return true, nil // those that prepared are told
@@ -239,10 +237,10 @@ func (r *Replica) Held() ([]txn.HeldTransaction, error) {
 	if r.term.Load() == 0 {
 		return nil, errNoLeader
 	}
-	r.smu.RLock()
-	defer r.smu.RUnlock()
+	r.txns.mu.RLock()
+	defer r.txns.mu.RUnlock()
 	var out []txn.HeldTransaction
-	for _, h := range r.held {
+	for _, h := range r.txns.held {
 		if h.home() == r.cfg.Fragment && h.hold.Complete {
 			out = append(out, txn.HeldTransaction{ID: h.id, HoldRequest: h.hold.Request, Fragments: h.hold.Writers})
 		}
@@ -265,14 +263,14 @@ func (r *Replica) HeldTx(id txn.ID) (*Tx, error) {
 // HeldTables lists the tables, by storage id, to which a transaction held here writes, or of which it has locked rows, or is to have read them.
 func (r *Replica) HeldTables(id txn.ID) ([]uint32, error) {
 	for again := true; ; again = false {
-		r.smu.RLock()
-		h := r.held[id]
+		r.txns.mu.RLock()
+		h := r.txns.held[id]
 		if h == nil {
-			r.smu.RUnlock()
+			r.txns.mu.RUnlock()
 			return nil, nil
 		}
 		each, reads := h.locked.each, h.hold.Reads
-		r.smu.RUnlock()
+		r.txns.mu.RUnlock()
 		tables := map[uint32]bool{}
 		for _, x := range reads {
 			tables[keyspace.TableOf(x.Start)] = true

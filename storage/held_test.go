@@ -131,7 +131,7 @@ func TestHeldTransaction(t *testing.T) {
 						}
 						for _, r := range c.rs {
 							c.mustBeFree(r, rowKey(1))
-							if n := len(r.held); n != 0 {
+							if n := len(r.txns.held); n != 0 {
 								t.Fatalf("%d are held", n)
 							}
 						}

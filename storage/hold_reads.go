@@ -287,23 +287,23 @@ func (r *Replica) awaitWriters(ctx context.Context, g *heldReads) error {
 // writerInto gives 40001 where another transaction has staged or holds a write in what g has read, and whether that may end soon. The SERIALIZABLE
 // ones that do not commit yet are told, and will have it instead.
 func (r *Replica) writerInto(g *heldReads) (soon bool, err error) {
-	r.tmu.Lock()
-	txs := make([]*Tx, 0, len(r.txs))
-	for id, t := range r.txs {
+	r.live.mu.Lock()
+	txs := make([]*Tx, 0, len(r.live.txs))
+	for id, t := range r.live.txs {
 		if id != g.id {
 			txs = append(txs, t)
 		}
 	}
-	r.tmu.Unlock()
+	r.live.mu.Unlock()
 	for _, t := range txs {
 		if soon, err := t.overlaps(g); err != nil {
 			return soon, err
 		}
 	}
 	v := validation{spans: g.spans}
-	r.smu.RLock()
-	defer r.smu.RUnlock()
-	for _, h := range r.held {
+	r.txns.mu.RLock()
+	defer r.txns.mu.RUnlock()
+	for _, h := range r.txns.held {
 		if h.id != g.id && v.touchedBy(h.locked) {
 			return false, writtenBy(`the prepared transaction "%s"`, h.hold.Request.GID)
 		}

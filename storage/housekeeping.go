@@ -97,24 +97,24 @@ type errand struct {
 func (r *Replica) stale() (out []errand) {
 	now := time.Now()
 	before, live := now.Add(-r.cfg.RecoverAfter), now.Add(-r.cfg.RecoverLive)
-	r.smu.Lock()
-	defer r.smu.Unlock()
-	for _, p := range r.prepared {
+	r.txns.mu.Lock()
+	defer r.txns.mu.Unlock()
+	for _, p := range r.txns.prepared {
 		if p.since.Before(live) || p.since.Before(before) && !r.isLive(p.id) || r.isAdopted(p.id) {
 			out = append(out, errand{p.id, func() { r.ask(p) }})
 		}
 	}
-	for _, h := range r.held {
+	for _, h := range r.txns.held {
 		if r.mayAsk(h, now) {
 			out = append(out, errand{h.id, func() { r.askHome(h) }})
 		}
 	}
-	for _, d := range r.decided {
+	for _, d := range r.txns.decided {
 		if d.since.Before(before) {
 			out = append(out, errand{d.id, func() { r.push(d) }})
 		}
 	}
-	for id := range r.parts {
+	for id := range r.txns.parts {
 		if !r.isLive(id) { // its leader has died: nobody can commit it any more
 			out = append(out, errand{id, func() { _ = r.Resolve(txn.Decision{ID: id, Outcome: txn.Aborted}) }})
 		}
@@ -125,17 +125,13 @@ func (r *Replica) stale() (out []errand) {
 // isLive tells whether transaction id was staged in this term: then its coordinator may still be at work, on another
 // fragment's large share perhaps. A transaction rebuilt from the log has lost its stage somewhere.
 func (r *Replica) isLive(id txn.ID) bool {
-	r.tmu.Lock()
-	defer r.tmu.Unlock()
-	t := r.txs[id]
+	t := r.live.find(id)
 	return t != nil && !t.adopted.Load()
 }
 
 // isAdopted tells whether transaction id was rebuilt from the log at the start of this term.
 func (r *Replica) isAdopted(id txn.ID) bool {
-	r.tmu.Lock()
-	defer r.tmu.Unlock()
-	t := r.txs[id]
+	t := r.live.find(id)
 	return t != nil && t.adopted.Load()
 }
 

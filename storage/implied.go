@@ -79,9 +79,9 @@ func (m *machine) bar(e *logentry.BarPrepare) result {
 // HasPrepared reports to the coordinator fragment whether transaction id is prepared here at C, by
 // a commit that is not decided yet. Once the answer was no, it stays no.
 func (r *Replica) HasPrepared(id txn.ID, C txn.Timestamp) (bool, error) {
-	r.smu.RLock()
-	p := r.prepared[id]
-	r.smu.RUnlock()
+	r.txns.mu.RLock()
+	p := r.txns.prepared[id]
+	r.txns.mu.RUnlock()
 	if p != nil && p.C == C {
 		return true, nil // it is in the log
 	}

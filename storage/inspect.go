@@ -25,21 +25,7 @@ type Undecided struct {
 
 // Undecided gives the transactions prepared at or below T that are still undecided, oldest first.
 func (r *Replica) Undecided(T txn.Timestamp) []Undecided {
-	r.smu.RLock()
-	defer r.smu.RUnlock()
-	var out []Undecided
-	for _, p := range r.prepared {
-		if p.C <= T {
-			out = append(out, Undecided{p.id, p.C, p.anchor})
-		}
-	}
-	slices.SortFunc(out, func(a, b Undecided) int {
-		if a.C < b.C {
-			return -1
-		}
-		return 1
-	})
-	return out
+	return r.txns.listUndecided(T)
 }
 
 // WaitDecided waits until every transaction prepared at or below T is decided here.

@@ -450,24 +450,7 @@ func (i *installer) wait() {
 func (r *Replica) installed(x *install) {
 	x.done.Store(true)
 	r.cfg.Pace.pieces.forget(x)
-	r.smu.Lock()
-	defer r.smu.Unlock()
-	if p := r.installing[x.o.id]; p != nil {
-		delete(r.installing, x.o.id)
-		close(p.settled)
-	}
-	r.countUndecided()
-}
-
-// oldestInstalling gives the least version that is still to be written.
-func (r *Replica) oldestInstalling() txn.Timestamp {
-	r.smu.RLock()
-	defer r.smu.RUnlock()
-	T := txn.MaxTimestamp
-	for _, p := range r.installing {
-		T = min(T, p.C)
-	}
-	return T
+	r.txns.installed(x.o.id)
 }
 
 // waitInstalled waits for the rows that were committed at or below T and may lie in a span.

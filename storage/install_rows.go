@@ -70,7 +70,7 @@ func (x *install) missingChunks(key []byte) (list []int) {
 
 // pendingRows returns what large commits at or below T write to key in pieces that are not in the database, the newest first.
 func (r *Replica) pendingRows(c waitContext, T txn.Timestamp, key []byte) (list []pendingRow, err error) {
-	if !rule.T3Installed || r.undecided.Load() == 0 {
+	if !rule.T3Installed || r.txns.undecided.Load() == 0 {
 		return nil, nil
 	}
 	werr := r.waitFor(c, func() (wait <-chan struct{}) {
@@ -90,13 +90,13 @@ func (r *Replica) pendingRows(c waitContext, T txn.Timestamp, key []byte) (list 
 // findPending is pendingRows without waiting: it returns a channel if there is something to wait for.
 func (r *Replica) findPending(T txn.Timestamp, key []byte) (list []pendingRow, wait <-chan struct{}, err error) {
 	var all []*preparedTxn
-	r.smu.RLock()
-	for _, p := range r.installing {
+	r.txns.mu.RLock()
+	for _, p := range r.txns.installing {
 		if p.C <= T && p.writes(key) {
 			all = append(all, p)
 		}
 	}
-	r.smu.RUnlock()
+	r.txns.mu.RUnlock()
 	for _, p := range all {
 		if p.install == nil {
 			return nil, p.settled, nil
@@ -284,17 +284,9 @@ func (r *Replica) keptKeys(c waitContext, key []byte, T txn.Timestamp) (kept boo
 // waitPrepared waits until no other transaction is prepared at or below T that writes key.
 func (r *Replica) waitPrepared(c waitContext, T txn.Timestamp, own txn.ID, key []byte) error {
 	return r.waitFor(c, func() <-chan struct{} {
-		if p := r.preparedWriter(T, own, key); p != nil {
+		if p := r.txns.findWriter(T, own, key); p != nil {
 			return p.settled
 		}
 		return nil
 	})
-}
-
-// preparedWriter returns another transaction that is prepared at or below T and writes key, nil if there is none.
-func (r *Replica) preparedWriter(T txn.Timestamp, own txn.ID, key []byte) *preparedTxn {
-	if r.undecided.Load() == 0 {
-		return nil
-	}
-	return r.findPrepared(T, own, func(p *preparedTxn) bool { return !p.installing && p.writes(key) })
 }

@@ -62,7 +62,7 @@ func pendingValue(n int) string {
 // noneInstalled fails if a piece has come to the database.
 func noneInstalled(t *testing.T, r *Replica) {
 	t.Helper()
-	for _, p := range r.installing {
+	for _, p := range r.txns.installing {
 		x := &p.install.pieces
 		x.mu.Lock()
 		if x.left != len(x.in) || len(x.in) < 2 {
@@ -70,8 +70,8 @@ func noneInstalled(t *testing.T, r *Replica) {
 		}
 		x.mu.Unlock()
 	}
-	if len(r.installing) != 1 {
-		t.Errorf("%d large commits are installed", len(r.installing))
+	if len(r.txns.installing) != 1 {
+		t.Errorf("%d large commits are installed", len(r.txns.installing))
 	}
 }
 

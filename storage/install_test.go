@@ -176,7 +176,7 @@ func testInstalling(t *testing.T, behind int) {
 		t.Error("what was read has changed, and the check passes")
 	}
 	r.installs.wait()
-	if n := r.undecided.Load(); n != 0 {
+	if n := r.txns.undecided.Load(); n != 0 {
 		t.Errorf("%d are undecided", n)
 	}
 }
@@ -365,7 +365,7 @@ func TestLogOfInstalling(t *testing.T) {
 	if n := first(); n > last+1 {
 		t.Errorf("the log begins at %d", n)
 	}
-	if T := r.oldestNeeded(); T >= at {
+	if T := r.txns.oldestNeeded(); T >= at {
 		t.Errorf("versions are needed from %s on, below %s", T, at)
 	}
 	open()

@@ -128,7 +128,7 @@ const wantedAhead = 64
 // waitAt is waitSettled of a place: of a transaction that is being installed it waits for what it writes there alone.
 func (r *Replica) waitAt(ctx waitContext, T txn.Timestamp, own txn.ID, at place) error {
 	return r.waitFor(ctx, func() <-chan struct{} {
-		p := r.findPrepared(T, own, func(p *preparedTxn) bool {
+		p := r.txns.find(T, own, func(p *preparedTxn) bool {
 			return at.of(p) && (p.install == nil || len(p.install.missing(at)) > 0)
 		})
 		switch {
@@ -236,17 +236,17 @@ func (i *installer) bring(x *install, n int) {
 // settledPart cuts a span where a scan from its beginning (reverse: from its end) would have to wait for more than so many pieces: the scan reads the
 // part, and then the rest if there is more. Without rows that are on their way the part is all.
 func (v *View) settledPart(span txn.Span, reverse bool, n int) (part, rest txn.Span, more bool) {
-	if !rule.T3Installed || v.r.undecided.Load() == 0 {
+	if !rule.T3Installed || v.r.txns.undecided.Load() == 0 {
 		return span, rest, false
 	}
 	var edges [][]byte // where the pieces begin, or end
-	v.r.smu.RLock()
-	for _, p := range v.r.installing {
+	v.r.txns.mu.RLock()
+	for _, p := range v.r.txns.installing {
 		if p.C <= v.T && p.install != nil && p.touches(span) {
 			edges = p.install.edges(edges, span, reverse)
 		}
 	}
-	v.r.smu.RUnlock()
+	v.r.txns.mu.RUnlock()
 	if len(edges) <= n {
 		return span, rest, false
 	}

@@ -56,7 +56,7 @@ func TestInstallWanted(t *testing.T) {
 			if got := readRow(t, r, rowKey(1000)); got != "beside" {
 				t.Error(got)
 			}
-			if r.undecided.Load() == 0 {
+			if r.txns.undecided.Load() == 0 {
 				t.Error("the installer has not been held up")
 			}
 		})
@@ -157,7 +157,7 @@ func scanWanted(t *testing.T, r *Replica) {
 			t.Errorf("%d entries of the index, %v", n, err)
 		}
 	}
-	if r.undecided.Load() == 0 {
+	if r.txns.undecided.Load() == 0 {
 		t.Error("the installer has not been held up")
 	}
 }
@@ -208,7 +208,7 @@ func TestInstallWantedLargeRow(t *testing.T) {
 			t.Errorf("row %d has %d bytes, want %d", n, len(got), len(rows[n]))
 		}
 	}
-	if r.undecided.Load() == 0 {
+	if r.txns.undecided.Load() == 0 {
 		t.Error("the installer has not been held up")
 	}
 }

@@ -40,16 +40,16 @@ func (r *Replica) Locks(limit int) (out []LockInfo, total int) {
 
 // Transactions gives the transactions that hold locks or have staged something here, up to a limit, oldest first, and how many there are.
 func (r *Replica) Transactions(limit int) (out []TxInfo, total int) {
-	r.tmu.Lock()
-	total = len(r.txs)
+	r.live.mu.Lock()
+	total = len(r.live.txs)
 	txs := make([]*Tx, 0, min(limit, total))
-	for _, t := range r.txs {
+	for _, t := range r.live.txs {
 		if len(txs) == limit {
 			break
 		}
 		txs = append(txs, t)
 	}
-	r.tmu.Unlock()
+	r.live.mu.Unlock()
 	for _, t := range txs {
 		if x, ok := t.info(); ok {
 			out = append(out, x)
@@ -70,10 +70,10 @@ func (t *Tx) info() (TxInfo, bool) {
 	phase := t.phase
 	t.mu.Unlock()
 	x.Phase = [...]string{phaseOpen: "open", phaseBusy: "committing", phasePrepared: "prepared", phaseDone: ""}[phase]
-	t.r.smu.RLock()
-	if p := t.r.prepared[t.id]; p != nil {
+	t.r.txns.mu.RLock()
+	if p := t.r.txns.prepared[t.id]; p != nil {
 		x.Phase, x.C, x.Anchor = "prepared", p.C, p.anchor
 	}
-	t.r.smu.RUnlock()
+	t.r.txns.mu.RUnlock()
 	return x, phase != phaseDone
 }

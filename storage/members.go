@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -151,12 +152,12 @@ func (r *Replica) Yielding() bool { return r.yielding.Load() > 0 }
 // inUse tells whether a transaction has something here that ends with the term, or is being committed: its coordinator would find another leader at
 // each step, and that one asks at once what became of it.
 func (r *Replica) inUse() bool {
-	r.tmu.Lock()
-	txs := slices.Collect(maps.Values(r.txs))
-	for t := range r.readers {
+	r.live.mu.Lock()
+	txs := slices.Collect(maps.Values(r.live.txs))
+	for t := range r.live.readers {
 		txs = append(txs, t)
 	}
-	r.tmu.Unlock()
+	r.live.mu.Unlock()
 	for _, t := range txs {
 		t.mu.Lock()
 		open := t.phase == phaseOpen || t.phase == phaseBusy
@@ -187,4 +188,49 @@ func (r *Replica) HandOver(ctx context.Context, must bool) error {
 	}
 	defer after()
 	return r.group.Transfer(ctx, nil)
+}
+
+// Term returns the term in which this replica leads and serves, 0 if it does not.
+func (r *Replica) Term() uint64 { return r.term.Load() }
+
+// NotLed reports whether an error says that the replica does not lead its fragment: nothing was done.
+func NotLed(err error) bool { return errors.Is(err, errNoLeader) }
+
+// StageLost reports whether an error says that a write buffer was of an earlier term, and ended with it.
+func StageLost(err error) bool { return errors.Is(err, errStageLost) }
+
+// TermEnded reports whether an error says that the replica led when it put an entry into the log, and
+// not any more when it was to be applied.
+func TermEnded(err error) bool { return errors.Is(err, errTermEnded) }
+
+// Term returns the term of the transaction's write buffer, 0 if it has none yet.
+func (t *Tx) Term() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.term
+}
+
+// InUse returns what keeps a fragment that owns nothing from being dropped, "" if nothing does:
+// transactions that are prepared here, decisions that writers may still ask for (T7), open
+// transactions, and pinned snapshots.
+func (r *Replica) InUse() string {
+	r.txns.mu.RLock()
+	prepared, decided, held := len(r.txns.prepared), len(r.txns.decided), len(r.txns.held)
+	r.txns.mu.RUnlock()
+	open := r.live.count()
+	r.leases.mu.Lock()
+	kept := len(r.leases.held)
+	r.leases.mu.Unlock()
+	for _, x := range []struct {
+		n    int
+		what string
+	}{
+		{held, "transactions held by PREPARE TRANSACTION"}, {prepared, "prepared transactions"}, {decided, "decisions that writers may ask for"},
+		{open, "open transactions"}, {kept, "snapshots that are in use"},
+	} {
+		if x.n > 0 {
+			return fmt.Sprintf("%s: %d", x.what, x.n)
+		}
+	}
+	return ""
 }

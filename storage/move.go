@@ -149,21 +149,21 @@ func (r *Replica) inTheWay(ranges []BucketRange, least time.Duration) (*prepared
 	}
 	for again := 0; ; again++ {
 		var all []open
-		r.smu.RLock()
-		for _, p := range r.prepared {
+		r.txns.mu.RLock()
+		for _, p := range r.txns.prepared {
 			if least == 0 || time.Since(p.since) >= least {
 				all = append(all, open{p: p, each: p.each})
 			}
 		}
-		for _, p := range r.installing {
+		for _, p := range r.txns.installing {
 			if least == 0 || time.Since(p.since) >= least {
 				all = append(all, open{p: p})
 			}
 		}
-		for _, h := range r.held {
+		for _, h := range r.txns.held {
 			all = append(all, open{h: h, each: h.locked.each})
 		}
-		r.smu.RUnlock()
+		r.txns.mu.RUnlock()
 		var failed error
 		for _, x := range all {
 			hit, err := false, error(nil)

@@ -128,9 +128,7 @@ func (r *Replica) recall(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
 	if C, committed, err := r.savedOutcome(id); err != nil || committed {
 		return txn.Committed, C, err
 	}
-	r.tmu.Lock()
-	staged := r.txs[id] != nil
-	r.tmu.Unlock()
+	staged := r.live.find(id) != nil
 	if staged || o != nil && (o.prepared || o.hold != nil) {
 		return txn.InProgress, 0, nil
 	}
@@ -185,9 +183,9 @@ func (r *Replica) savedDecision(id txn.ID) (C txn.Timestamp, ok bool, err error)
 
 // Prepared returns what is known here of a transaction that is prepared here.
 func (r *Replica) Prepared(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok bool) {
-	r.smu.RLock()
-	defer r.smu.RUnlock()
-	p := r.prepared[id]
+	r.txns.mu.RLock()
+	defer r.txns.mu.RUnlock()
+	p := r.txns.prepared[id]
 	if p == nil {
 		return d, 0, false
 	}
@@ -197,9 +195,9 @@ func (r *Replica) Prepared(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok
 // Implied is Prepared for a transaction with an implicit commit: it is committed once all its
 // writers have prepared as this one has.
 func (r *Replica) Implied(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok bool) {
-	r.smu.RLock()
-	defer r.smu.RUnlock()
-	p := r.prepared[id]
+	r.txns.mu.RLock()
+	defer r.txns.mu.RUnlock()
+	p := r.txns.prepared[id]
 	if p == nil || !p.implied {
 		return d, 0, false
 	}

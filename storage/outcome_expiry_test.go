@@ -39,9 +39,9 @@ func commitForgotten(t *testing.T, c *cluster, clock *txn.Clock) (txn.ID, *Repli
 	}
 	c.settle()
 	a := c.rs[id.AnchorOf(2)]
-	a.smu.RLock()
-	d := a.decided[id]
-	a.smu.RUnlock()
+	a.txns.mu.RLock()
+	d := a.txns.decided[id]
+	a.txns.mu.RUnlock()
 	if d != nil {
 		a.push(d)
 	}

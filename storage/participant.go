@@ -165,9 +165,9 @@ func otherAttempt(d txn.Decision) error {
 // transaction is open, the query itself aborts it (T7), unless it has an implicit commit. The
 // result is Unknown if another attempt is prepared: the caller has to ask again.
 func (r *Replica) Outcome(ctx context.Context, id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
-	r.smu.RLock()
-	p := r.prepared[id]
-	r.smu.RUnlock()
+	r.txns.mu.RLock()
+	p := r.txns.prepared[id]
+	r.txns.mu.RUnlock()
 	if p != nil && p.implied && p.C == C && rule.T7Implied {
 		return r.recoverImplied(ctx, p)
 	}

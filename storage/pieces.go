@@ -110,12 +110,12 @@ func (m *machine) takeOver(o *openTxn, at txn.Timestamp) error {
 		return err
 	}
 	o.own, o.indexes = n, nil
-	m.r.smu.Lock()
-	defer m.r.smu.Unlock()
-	if p := m.r.prepared[o.id]; p != nil {
+	m.r.txns.mu.Lock()
+	defer m.r.txns.mu.Unlock()
+	if p := m.r.txns.prepared[o.id]; p != nil {
 		p.each = m.eachKey(o) // the log may be cut
 	}
-	if h := m.r.held[o.id]; h != nil {
+	if h := m.r.txns.held[o.id]; h != nil {
 		h.locked.each = m.eachKey(o)
 	}
 	return nil

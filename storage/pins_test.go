@@ -108,9 +108,9 @@ func compareSets(t *testing.T, round int, rs [2]*Replica, txs []*Tx, rows int) {
 			t.Fatal(err)
 		}
 		carried[i] = map[string]txn.LockMode{}
-		rs[i].smu.RLock()
-		each := rs[i].prepared[tx.id].each
-		rs[i].smu.RUnlock()
+		rs[i].txns.mu.RLock()
+		each := rs[i].txns.prepared[tx.id].each
+		rs[i].txns.mu.RUnlock()
 		err := each(func(key []byte, mode txn.LockMode) error {
 			carried[i][string(key)] = max(mode, carried[i][string(key)])
 			return nil

@@ -162,7 +162,7 @@ func (r *Replica) admit(ctx context.Context, T txn.Timestamp) error {
 	if !rule.T3Proposed {
 		return nil
 	}
-	return r.waitApplied(ctx, over, min(last, uint64(T)))
+	return r.applied.wait(ctx, over, min(last, uint64(T)))
 }
 
 // cover extends the ceiling to T: to max(T + 20 ms, wall clock + 3 s), so that flapping leaders do not run away (T4).

@@ -41,10 +41,9 @@ type Replica struct {
 	snaps    *markerStore
 
 	// What readers look at first. The applying goroutine writes it after the keys are in Badger.
-	applied   atomic.Uint64 // largest stamp applied and visible
+	applied   appliedStamp
 	ceiling   atomic.Uint64 // the last lease expiry (T4)
 	watermark atomic.Uint64 // reads below are refused
-	undecided atomic.Int32  // len(prepared) + len(installing)
 	visible   atomic.Uint64 // applied without prepares, for a build without rule.T6Prepared
 
 	pmu          sync.Mutex    // held while a stamp is assigned and its entry enqueued (T1)
@@ -58,20 +57,8 @@ type Replica struct {
 	yielding atomic.Int32
 	retired  atomic.Bool // yielding counts this permanently (Retire)
 
-	smu        sync.RWMutex
-	prepared   map[txn.ID]*preparedTxn // guarded by smu
-	installing map[txn.ID]*preparedTxn // committed, with rows still to be installed; guarded by smu
-	decided    map[txn.ID]*decision    // guarded by smu
-	held       map[txn.ID]*heldTxn     // guarded by smu
-	parts      map[txn.ID]bool         // transactions with parts and no prepare; guarded by smu
-
-	wmu     sync.Mutex
-	waiting atomic.Int32 // len(waiters)
-	waiters []waiter     // wait until applied reaches a stamp; guarded by wmu
-
-	tmu     sync.Mutex
-	txs     map[txn.ID]*Tx   // with locks, writes or a prepare; guarded by tmu
-	readers map[*Tx]struct{} // with reads to be validated; guarded by tmu
+	txns transactions // in the log
+	live liveTxs      // in the leader's memory
 
 	closed closings // what is closed above applied (T9)
 
@@ -98,9 +85,10 @@ type Replica struct {
 
 	logged atomic.Int64 // bytes of entries applied since the log was last cut
 
-	began chan struct{} // a term has begun: housekeeping need not wait for its next round
-	stop  chan struct{}
-	done  sync.WaitGroup
+	began  chan struct{} // a term has begun: housekeeping need not wait for its next round
+	stop   chan struct{} // closed when the replica closes
+	stopMu sync.Mutex    // held while stop is closed, and while a reader joins done
+	done   sync.WaitGroup
 }
 
 // Open opens the replica in cfg.Dir, creating it if there is none, and starts its group. It returns
@@ -121,10 +109,10 @@ func Open(cfg Config) (*Replica, error) {
 }
 
 func newReplica(cfg Config) *Replica {
-	r := &Replica{
-		cfg: cfg, prepared: map[txn.ID]*preparedTxn{}, installing: map[txn.ID]*preparedTxn{}, decided: map[txn.ID]*decision{}, held: map[txn.ID]*heldTxn{}, parts: map[txn.ID]bool{},
-		txs: map[txn.ID]*Tx{}, readers: map[*Tx]struct{}{}, began: make(chan struct{}, 1), stop: make(chan struct{}),
-	}
+	r := &Replica{cfg: cfg, began: make(chan struct{}, 1), stop: make(chan struct{})}
+	r.applied.stop = r.stop
+	r.txns.clear()
+	r.live.reset()
 	r.locks = locktable.New(locktable.Config{
 		Fragment: cfg.Fragment, Detector: cfg.Deadlock, Whole: cfg.WholeLocks, EndingWait: cfg.EndingWait, Given: r.given,
 	})
@@ -287,9 +275,9 @@ func (r *Replica) Close() error {
 		return nil
 	default:
 	}
-	r.wmu.Lock()
+	r.stopMu.Lock()
 	close(r.stop)
-	r.wmu.Unlock()
+	r.stopMu.Unlock()
 	r.done.Wait()
 	err := r.group.Close()
 	r.follow() // wakes all that still wait
@@ -347,23 +335,21 @@ func (r *Replica) lead(term uint64) {
 	r.inflight = inflight{cut: r.lastProposed}
 	r.locks.Reset(errStageLost)
 	r.moves.unknown(r.newestStamp())
-	r.tmu.Lock()
-	r.txs, r.readers = map[txn.ID]*Tx{}, map[*Tx]struct{}{}
-	r.tmu.Unlock()
-	r.smu.Lock()
-	for _, p := range r.prepared {
+	r.live.reset()
+	r.txns.mu.Lock()
+	for _, p := range r.txns.prepared {
 		if rule.T4Locks {
 			r.adopt(p, term)
 		}
 	}
-	for _, h := range r.held {
+	for _, h := range r.txns.held {
 		r.adoptHeld(h, term)
 	}
-	r.guards.reset(r.held)
-	for _, d := range r.decided {
+	r.guards.reset(r.txns.held)
+	for _, d := range r.txns.decided {
 		d.since = time.Time{} // its writers get the outcome at once
 	}
-	r.smu.Unlock()
+	r.txns.mu.Unlock()
 	if r.term.Load() != 0 {
 		close(*r.over.Load())
 	}
@@ -387,7 +373,7 @@ func (r *Replica) follow() {
 	r.pmu.Unlock()
 	r.locks.Reset(errStageLost)
 	r.guards.reset(nil) // transactions that wait for a guard are notified
-	r.wakeAll()
+	r.applied.wakeAll()
 }
 
 var errNoLeader = pgerr.New(pgerr.CannotConnectNow, "the fragment has no leader at present").WithHint("Try again in a moment.")

@@ -120,17 +120,9 @@ func (m *machine) adoptOpen(o *openTxn, from *received, at txn.Timestamp) error 
 
 // unpublish forgets what readers know of the state that a stream replaces.
 func (r *Replica) unpublish() {
-	r.smu.Lock()
-	defer r.smu.Unlock()
-	for _, list := range []map[txn.ID]*preparedTxn{r.prepared, r.installing} {
-		for _, p := range list {
-			close(p.settled)
-		}
-	}
-	r.installing = map[txn.ID]*preparedTxn{}
-	r.prepared, r.decided, r.parts = map[txn.ID]*preparedTxn{}, map[txn.ID]*decision{}, map[txn.ID]bool{}
-	r.held = map[txn.ID]*heldTxn{}
-	r.undecided.Store(0)
+	r.txns.mu.Lock()
+	defer r.txns.mu.Unlock()
+	r.txns.clear()
 }
 
 // replace takes the sums of o; all of them are written with the next checkpoint.

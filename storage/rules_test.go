@@ -259,9 +259,9 @@ func TestRuleT7Forget(t *testing.T) {
 		t.Fatal(out, err)
 	}
 	a := c.rs[0]
-	a.smu.RLock()
-	decided := a.decided[id]
-	a.smu.RUnlock()
+	a.txns.mu.RLock()
+	decided := a.txns.decided[id]
+	a.txns.mu.RUnlock()
 	reach := a.cfg.SendResolve
 	a.cfg.SendResolve = func(context.Context, txn.FragmentID, txn.Decision) error { return errNoLeader }
 	a.push(decided)
@@ -311,9 +311,9 @@ func TestRuleT7Record(t *testing.T) {
 		if out, err := a.Outcome(ctx, id, req.C); out != txn.Committed {
 			t.Errorf("recovered: %v, %v", out, err)
 		}
-		a.smu.RLock()
-		decided := a.decided[id]
-		a.smu.RUnlock()
+		a.txns.mu.RLock()
+		decided := a.txns.decided[id]
+		a.txns.mu.RUnlock()
 		a.push(decided)
 		a.forgets.flush(a)
 		if yes, err := w.HasPrepared(id, req.C); yes || err != nil {

@@ -58,7 +58,7 @@ func OpenStopped(cfg Config, log raft.LogStore, scratch string) (_ *Stopped, err
 		return nil, err
 	}
 	r.installs.wait()
-	r.undecided.Store(0) // so that readers do not wait
+	r.txns.undecided.Store(0) // so that readers do not wait
 	s := &Stopped{r: r}
 	s.view = s.at(r.Applied())
 	return s, nil
@@ -106,7 +106,7 @@ func (s *Stopped) Stats() []BucketStat { return s.r.stats.list() }
 func (s *Stopped) Undecided() []Undecided { return s.r.Undecided(txn.MaxTimestamp) }
 
 // Held tells how many transactions that PREPARE TRANSACTION has made are held here.
-func (s *Stopped) Held() int { return len(s.r.held) }
+func (s *Stopped) Held() int { return len(s.r.txns.held) }
 
 // Ownership is that of Replica.
 func (s *Stopped) Ownership() []OwnedRange { return s.r.Ownership() }

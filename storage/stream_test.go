@@ -57,7 +57,7 @@ func TestFollowerIsStreamedTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	catchUp(t, a, b)
-	if b.undecided.Load() != 1 {
+	if b.txns.undecided.Load() != 1 {
 		t.Fatal("the prepared transaction did not come")
 	}
 	same(t, a, b)

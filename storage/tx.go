@@ -81,9 +81,9 @@ var errStageLost = pgerr.New(pgerr.SerializationFailure, "could not serialize ac
 // Tx returns the handle of transaction id in this fragment: the same handle as long as the
 // transaction has a lock or a write here.
 func (r *Replica) Tx(id txn.ID) *Tx {
-	r.tmu.Lock()
-	defer r.tmu.Unlock()
-	if t := r.txs[id]; t != nil {
+	r.live.mu.Lock()
+	defer r.live.mu.Unlock()
+	if t := r.live.txs[id]; t != nil {
 		return t
 	}
 	return newTx(r, id)
@@ -108,13 +108,13 @@ func (t *Tx) begin() error {
 	case t.phase != phaseOpen:
 		return t.usedAfterEnd()
 	case t.term == 0:
-		t.r.tmu.Lock()
-		defer t.r.tmu.Unlock()
+		t.r.live.mu.Lock()
+		defer t.r.live.mu.Unlock()
 		if !t.mayEnter() {
 			return errNoLeader
 		}
 		t.term, t.since = now, time.Now()
-		t.r.txs[t.id] = t
+		t.r.live.txs[t.id] = t
 	case t.term != now && rule.StageTerm:
 		return errStageLost
 	}
@@ -126,7 +126,7 @@ func (t *Tx) usedAfterEnd() error {
 }
 
 // mayEnter reports whether a transaction may have something here that it had not: not while the
-// replica yields leadership, unless yield waits for the transaction already. Called with mu and tmu
+// replica yields leadership, unless yield waits for the transaction already. Called with mu and live.mu
 // held, so that yield finds all transactions that came before.
 func (t *Tx) mayEnter() bool {
 	return t.r.yielding.Load() == 0 || t.term != 0 || t.reading && !t.reads.empty()
@@ -139,13 +139,13 @@ func (t *Tx) beginReading() error {
 	if t.reading && !t.reads.empty() || t.phase != phaseOpen {
 		return nil
 	}
-	t.r.tmu.Lock()
-	defer t.r.tmu.Unlock()
+	t.r.live.mu.Lock()
+	defer t.r.live.mu.Unlock()
 	if !t.mayEnter() {
 		return errNoLeader
 	}
 	t.reading = true
-	t.r.readers[t] = struct{}{}
+	t.r.live.readers[t] = struct{}{}
 	return nil
 }
 
@@ -345,12 +345,7 @@ func (t *Tx) end() {
 		return
 	}
 	t.r.tellLeft(left, strange)
-	t.r.tmu.Lock()
-	delete(t.r.readers, t)
-	if t.r.txs[t.id] == t {
-		delete(t.r.txs, t.id)
-	}
-	t.r.tmu.Unlock()
+	t.r.live.remove(t)
 	t.locks.End()
 }
 

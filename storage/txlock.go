@@ -130,7 +130,7 @@ func (t *Tx) written(key []byte) locktable.Written {
 // the row's lock, and learn does not wait for it. Index entries are prepared without a lock, so
 // learn waits for their writers. These waits take no longer than those for a lock.
 func (t *Tx) learn(ctx context.Context, key []byte, l *locktable.Lock, noWait bool) error {
-	if d := t.locks.Timeout(); d > 0 && t.r.undecided.Load() != 0 {
+	if d := t.locks.Timeout(); d > 0 && t.r.txns.undecided.Load() != 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, d, locktable.ErrTimeout)
 		defer cancel()
@@ -145,7 +145,7 @@ func (t *Tx) learn(ctx context.Context, key []byte, l *locktable.Lock, noWait bo
 func (t *Tx) learnWithin(ctx context.Context, key []byte, l *locktable.Lock, noWait bool) error {
 	stays, wait := l.Mode() >= txn.Share, t.untilTerm(ctx)
 	if stays || !keyspace.IsRow(key) {
-		if noWait && t.r.preparedWriter(txn.MaxTimestamp, t.id, key) != nil {
+		if noWait && t.r.txns.findWriter(txn.MaxTimestamp, t.id, key) != nil {
 			return txn.ErrLocked
 		}
 		if err := t.r.waitPrepared(wait, txn.MaxTimestamp, t.id, key); err != nil {

@@ -155,7 +155,7 @@ func (v *validation) advance(ctx context.Context, to txn.Timestamp) error {
 			wait = f.stamp
 		}
 	}
-	if err := r.waitApplied(ctx, over, wait); err != nil {
+	if err := r.applied.wait(ctx, over, wait); err != nil {
 		return err
 	}
 	if rule.T8Prepared {
@@ -180,10 +180,10 @@ func (v *validation) advance(ctx context.Context, to txn.Timestamp) error {
 // other writes would wait for the other (T3: such waits go from higher to lower timestamps, and a check may refuse instead).
 func (v *validation) tied(to txn.Timestamp) error {
 	r := v.r
-	if !v.check || r.undecided.Load() == 0 {
+	if !v.check || r.txns.undecided.Load() == 0 {
 		return nil
 	}
-	p := r.findPrepared(to, v.own, func(p *preparedTxn) bool { return p.C == to && !p.installing && v.touchedBy(p) })
+	p := r.txns.find(to, v.own, func(p *preparedTxn) bool { return p.C == to && !p.installing && v.touchedBy(p) })
 	if p == nil {
 		return nil
 	}

@@ -159,9 +159,9 @@ func TestSerializable(t *testing.T) {
 			}
 			n := 0
 			for _, r := range c.rs {
-				r.tmu.Lock()
-				n += len(r.txs)
-				r.tmu.Unlock()
+				r.live.mu.Lock()
+				n += len(r.live.txs)
+				r.live.mu.Unlock()
 			}
 			if x.ok && n != 0 {
 				t.Fatalf("%d transactions are left", n)

@@ -197,7 +197,7 @@ func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, wanted fun
 }
 
 func (v *View) scanPart(ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error) error {
-	if rule.T3Prepared && v.r.undecided.Load() != 0 {
+	if rule.T3Prepared && v.r.txns.undecided.Load() != 0 {
 		if err := v.r.waitAt(waitContext{ctx, v.over}, v.T, v.t.id, spanPlace(span)); err != nil {
 			return err
 		}

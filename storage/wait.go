@@ -25,9 +25,10 @@ type preparedTxn struct {
 	anchor  txn.FragmentID
 	writers []txn.FragmentID
 	implied bool
-	keys    func() [][]byte                                          // ascending; sorted for the first who asks, since most commits settle before anyone does
-	summary *keySummary                                              // in place of keys, of a large transaction
-	each    func(fn func(key []byte, mode txn.LockMode) error) error // with all keys and their locks, some more than once; guarded by smu
+	keys    func() [][]byte // ascending; sorted for the first who asks, since most commits settle before anyone does
+	summary *keySummary     // in place of keys, of a large transaction
+	// each calls a function with all keys and their locks, some more than once; guarded by transactions.mu
+	each    func(fn func(key []byte, mode txn.LockMode) error) error
 	settled chan struct{}
 	since   time.Time
 
@@ -85,7 +86,7 @@ const afterTerm = 3 * time.Second
 // to be there (T3). own is the caller's transaction, over when its term ends: a replica that is cut off hears of no decision. Nil waits on.
 func (r *Replica) waitSettled(ctx context.Context, over <-chan struct{}, T txn.Timestamp, own txn.ID, hits func(*preparedTxn) bool) error {
 	return r.waitFor(waitContext{ctx, over}, func() <-chan struct{} {
-		if p := r.findPrepared(T, own, hits); p != nil {
+		if p := r.txns.find(T, own, hits); p != nil {
 			return p.settled
 		}
 		return nil
@@ -102,7 +103,7 @@ type waitContext struct {
 func (r *Replica) waitFor(c waitContext, next func() <-chan struct{}) error {
 	ctx, over := c.ctx, c.over
 	var late <-chan time.Time
-	for r.undecided.Load() != 0 {
+	for r.txns.undecided.Load() != 0 {
 		settled := next()
 		if settled == nil {
 			return nil
@@ -130,85 +131,6 @@ func (r *Replica) WaitSettled(ctx context.Context, span txn.Span) error {
 // termOver gives a channel that is closed when this replica does not lead any more in the term of now; it is closed already where it does not lead.
 func (r *Replica) termOver() <-chan struct{} { return *r.over.Load() }
 
-func (r *Replica) findPrepared(T txn.Timestamp, own txn.ID, hits func(*preparedTxn) bool) *preparedTxn {
-	r.smu.RLock()
-	defer r.smu.RUnlock()
-	for id, p := range r.prepared {
-		if p.C <= T && id != own && hits(p) {
-			return p
-		}
-	}
-	if !rule.T3Installed {
-		return nil
-	}
-	for _, p := range r.installing {
-		if p.C <= T && hits(p) {
-			return p
-		}
-	}
-	return nil
-}
-
-// waiter waits for applied to reach a stamp.
-type waiter struct {
-	stamp uint64
-	ch    chan struct{}
-}
-
-// waitApplied waits for a stamp to be applied, as long as the term is not over: it may never be. Nil waits on.
-func (r *Replica) waitApplied(ctx context.Context, over <-chan struct{}, stamp uint64) error {
-	if r.applied.Load() >= stamp {
-		return nil
-	}
-	w := waiter{stamp, make(chan struct{})}
-	r.wmu.Lock()
-	r.waiters = append(r.waiters, w)
-	r.waiting.Store(int32(len(r.waiters)))
-	r.wmu.Unlock()
-	r.wake() // applied may have got there meanwhile
-	select {
-	case <-w.ch:
-		if r.applied.Load() < stamp {
-			return errNoLeader
-		}
-		return nil
-	case <-over:
-		return errNoLeader
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-r.stop:
-		return errNoLeader
-	}
-}
-
-func (r *Replica) wake() {
-	if r.waiting.Load() == 0 {
-		return
-	}
-	r.wmu.Lock()
-	defer r.wmu.Unlock()
-	at := r.applied.Load()
-	r.waiters = slices.DeleteFunc(r.waiters, func(w waiter) bool {
-		if w.stamp > at {
-			return false
-		}
-		close(w.ch)
-		return true
-	})
-	r.waiting.Store(int32(len(r.waiters)))
-}
-
-// wakeAll ends all waits: the proposals they wait for may never apply.
-func (r *Replica) wakeAll() {
-	r.wmu.Lock()
-	defer r.wmu.Unlock()
-	for _, w := range r.waiters {
-		close(w.ch)
-	}
-	r.waiters = nil
-	r.waiting.Store(0)
-}
-
 // publish shows readers what a batch has changed; its keys are in Badger. Prepared transactions come before applied, so that
 // whoever reads at their C finds them; settled ones leave after their rows are there.
 func (r *Replica) publish(s *state, ef *effects) {
@@ -225,7 +147,7 @@ func (r *Replica) publish(s *state, ef *effects) {
 	r.applied.Store(uint64(s.stamp))
 	r.ceiling.Store(uint64(s.ceiling))
 	r.raise(uint64(s.stamp))
-	r.wake()
+	r.applied.wake()
 	for _, id := range ef.settled {
 		r.releaseSettled(id)
 	}
@@ -239,60 +161,49 @@ func (r *Replica) publish(s *state, ef *effects) {
 }
 
 func (r *Replica) publishOpen(s *state, ef *effects) {
-	r.smu.Lock()
-	defer r.smu.Unlock()
+	r.txns.mu.Lock()
+	defer r.txns.mu.Unlock()
 	for _, o := range ef.prepared {
 		if s.open[o.id] != o || !o.prepared {
 			continue // settled, or held again, in the same batch
 		}
 		p := r.newPrepared(o)
-		if old := r.prepared[o.id]; old != nil {
+		if old := r.txns.prepared[o.id]; old != nil {
 			defer close(old.settled) // a later attempt: whoever waited looks again
 		}
-		r.prepared[o.id] = p
+		r.txns.prepared[o.id] = p
 	}
 	for _, id := range ef.unprepared {
 		if o := s.open[id]; o != nil && !o.prepared {
-			r.unprepare(id)
+			r.txns.resolved(id)
 		}
 	}
 	for _, x := range ef.installing {
-		r.installing[x.o.id] = newInstalling(x)
+		r.txns.installing[x.o.id] = newInstalling(x)
 	}
 	for _, id := range ef.settled {
-		r.unprepare(id)
-		delete(r.held, id)
+		r.txns.resolved(id)
+		delete(r.txns.held, id)
 		r.guards.drop(id)
 	}
 	for _, o := range ef.held {
 		if s.open[o.id] == o {
-			r.held[o.id] = r.newHeld(o)
+			r.txns.held[o.id] = r.newHeld(o)
 		}
 	}
-	r.countUndecided()
+	r.txns.count()
 	for _, d := range ef.decided {
-		r.decided[d.id] = d
+		r.txns.decided[d.id] = d
 	}
 	for _, id := range ef.forgotten {
-		delete(r.decided, id)
+		delete(r.txns.decided, id)
 	}
 	for _, id := range ef.parts {
 		if o := s.open[id]; o != nil && !o.prepared && o.hold == nil {
-			r.parts[id] = true
+			r.txns.parts[id] = true
 		} else {
-			delete(r.parts, id)
+			delete(r.txns.parts, id)
 		}
-	}
-}
-
-// countUndecided is called with smu held.
-func (r *Replica) countUndecided() { r.undecided.Store(int32(len(r.prepared) + len(r.installing))) }
-
-// unprepare lets go of those who wait for a transaction to be settled. Called with smu held.
-func (r *Replica) unprepare(id txn.ID) {
-	if p := r.prepared[id]; p != nil {
-		delete(r.prepared, id)
-		close(p.settled)
 	}
 }
 

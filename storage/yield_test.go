@@ -111,7 +111,7 @@ func TestWaitsEndWithTheTerm(t *testing.T) {
 	}()
 	over := r.termOver()
 	r.follow()
-	if err := r.waitApplied(ctx, over, uint64(C)+1000); !pgerr.Is(err, pgerr.CannotConnectNow) {
+	if err := r.applied.wait(ctx, over, uint64(C)+1000); !pgerr.Is(err, pgerr.CannotConnectNow) {
 		t.Errorf("a wait for a stamp: %v", err)
 	}
 	if err := <-reading; !pgerr.Is(err, pgerr.CannotConnectNow) {

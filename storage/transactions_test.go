@@ -1,0 +1,110 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/sherddb/sherd/internal/eventually"
+	"github.com/sherddb/sherd/txn"
+)
+
+// preparedAt returns a prepared transaction that writes keys at C.
+func preparedAt(id byte, C txn.Timestamp, keys ...string) *preparedTxn {
+	p := &preparedTxn{id: txn.ID{id}, C: C, settled: make(chan struct{})}
+	p.keys = func() (out [][]byte) {
+		for _, k := range keys {
+			out = append(out, []byte(k))
+		}
+		return out
+	}
+	return p
+}
+
+// TestTransactions: readers find what is prepared at or below their timestamp, but their own; the
+// watermark stays below all of it; and those that wait are woken when it is resolved or installed.
+func TestTransactions(t *testing.T) {
+	var x transactions
+	x.clear()
+	a, b := preparedAt(1, 10, "a"), preparedAt(2, 20, "b")
+	b.installing = true
+	x.prepared[a.id], x.installing[b.id] = a, b
+	x.count()
+	any := func(*preparedTxn) bool { return true }
+	for _, c := range []struct {
+		T    txn.Timestamp
+		own  txn.ID
+		want *preparedTxn
+	}{{9, txn.ID{}, nil}, {10, txn.ID{}, a}, {19, a.id, nil}, {20, a.id, b}} {
+		if got := x.find(c.T, c.own, any); got != c.want {
+			t.Errorf("at %d, own %v: %v", uint64(c.T), c.own, got)
+		}
+	}
+	if x.findWriter(30, txn.ID{}, []byte("a")) != a || x.findWriter(30, txn.ID{}, []byte("b")) != nil {
+		t.Error("a prepared writer of a, and none of b")
+	}
+	if needed, installing := x.oldestNeeded(), x.oldestInstalling(); needed != 9 || installing != 20 {
+		t.Errorf("needed from %d, installing from %d", uint64(needed), uint64(installing))
+	}
+	if list := x.listUndecided(30); len(list) != 1 || list[0].ID != a.id {
+		t.Errorf("%+v", list)
+	}
+	x.mu.Lock()
+	x.resolved(a.id)
+	x.resolved(a.id)
+	x.count()
+	x.mu.Unlock()
+	<-a.settled
+	if x.installed(b.id); x.undecided.Load() != 0 {
+		t.Errorf("%d are undecided", x.undecided.Load())
+	}
+	<-b.settled
+	if x.findWriter(30, txn.ID{}, []byte("a")) != nil || x.oldestNeeded() != txn.MaxTimestamp {
+		t.Error("something is left")
+	}
+}
+
+// TestAppliedStamp: a wait ends when its stamp is applied, and otherwise with the term, the context or
+// the replica.
+func TestAppliedStamp(t *testing.T) {
+	stop := make(chan struct{})
+	a := appliedStamp{stop: stop}
+	a.Store(5)
+	if err := a.wait(t.Context(), nil, 5); err != nil {
+		t.Error(err)
+	}
+	wait := func(ctx context.Context, over chan struct{}, stamp uint64) chan error {
+		before := a.waiting.Load()
+		done := make(chan error, 1)
+		go func() { done <- a.wait(ctx, over, stamp) }()
+		eventually.Holds(t, "it waits", func() bool { return a.waiting.Load() > before })
+		return done
+	}
+	at7, at9 := wait(t.Context(), nil, 7), wait(t.Context(), nil, 9)
+	a.Store(8)
+	a.wake()
+	if err := <-at7; err != nil || a.waiting.Load() != 1 {
+		t.Errorf("%v, %d wait", err, a.waiting.Load())
+	}
+	a.wakeAll()
+	if err := <-at9; !errors.Is(err, errNoLeader) {
+		t.Errorf("woken: %v", err)
+	}
+	over := make(chan struct{})
+	at9 = wait(t.Context(), over, 9)
+	close(over)
+	if err := <-at9; !errors.Is(err, errNoLeader) {
+		t.Errorf("the term is over: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	at9 = wait(ctx, nil, 9)
+	cancel()
+	if err := <-at9; !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+	at9 = wait(t.Context(), nil, 9)
+	close(stop)
+	if err := <-at9; !errors.Is(err, errNoLeader) {
+		t.Errorf("closed: %v", err)
+	}
+}
