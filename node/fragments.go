@@ -15,7 +15,7 @@ import (
 	"github.com/sherddb/sherd/cluster/notify"
 	"github.com/sherddb/sherd/cluster/tablelock"
 	"github.com/sherddb/sherd/cluster/taskserver"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -116,7 +116,7 @@ func (n *Node) askForIdle(ctx context.Context) {
 
 // heatElsewhere returns the usage of the fragments that other nodes lead.
 func (n *Node) heatElsewhere(ctx context.Context) (out []sysview.Heat) {
-	reports, _ := n.activity.Reports(ctx, sql.WantHeat)
+	reports, _ := n.activity.Reports(ctx, monitor.WantHeat)
 	for _, r := range reports {
 		out = append(out, r.Heat...)
 	}

@@ -27,6 +27,8 @@ import (
 	"github.com/sherddb/sherd/pgwire"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
 )
@@ -200,7 +202,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 				Alone: n.locks.Alone, Take: n.locks.TakeAll, Barrier: n.locks.BarrierAll, Confirm: n.locks.ConfirmAll, RollbackTo: n.locks.RollbackTo,
 				Release: n.locks.ReleaseAll,
 			},
-			Advisory: &sql.AdvisoryLocks{
+			Advisory: &locks.Advisories{
 				Acquire: n.advisory.Acquire, LetGo: n.advisory.LetGo, Confirm: n.advisory.Confirm, Locks: n.advisory.Locks,
 			},
 		},
@@ -239,7 +241,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 			return s, nil
 		},
 		Authenticate: n.server.Authenticate,
-		FirstPID:     sql.FirstPID(n.dir.NodeID), CancelElsewhere: n.activity.Forward,
+		FirstPID:     monitor.FirstPID(n.dir.NodeID), CancelElsewhere: n.activity.Forward,
 		Log: n.cfg.Logger,
 	})
 	n.notices.Serve(n.server)
@@ -247,8 +249,15 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	n.advisory.Serve(n.server.LostAdvisory)
 	n.background.Go(func() { n.advisory.Run(watching) })
 	n.background.Go(func() { n.server.FollowPrepared(watching) })
-	n.activity.Serve(activity.Sessions{Server: n.server, Cancel: n.wire.Cancel})
+	n.activity.Serve(sharedSessions(n.server, n.wire))
 	return nil
+}
+
+// sharedSessions is what other nodes see of this node's sessions, and do to them.
+func sharedSessions(s *sql.Server, wire *pgwire.Server) activity.Sessions {
+	return activity.Sessions{
+		Report: s.Monitor().Report, Signal: s.Signal, Snapshot: s.ExportedSnapshot, Cancel: wire.Cancel,
+	}
 }
 
 // clusterVersion returns the cluster's version (V4) in this node's view, 0 if the view has no

@@ -8,13 +8,14 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/catalognet"
 	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/raftnet"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/connectivity"
 )
 
 // port is the node's port for other nodes, with the services on it.

@@ -3,7 +3,7 @@ package pgwire
 import (
 	"crypto/subtle"
 
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/monitor"
 )
 
 // Cancel cancels the statement that the connection of this pid runs, if the secret is right (W5).
@@ -21,7 +21,7 @@ func (s *Server) Cancel(pid, secret uint32) {
 // cancelAnywhere brings a client's request to the node of the connection: a balancer may have sent
 // it here.
 func (s *Server) cancelAnywhere(pid, secret uint32) {
-	if other := s.cfg.CancelElsewhere; other != nil && sql.NodeOfPID(pid) != sql.NodeOfPID(s.cfg.FirstPID) {
+	if other := s.cfg.CancelElsewhere; other != nil && monitor.NodeOfPID(pid) != monitor.NodeOfPID(s.cfg.FirstPID) {
 		other(pid, secret)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/monitor"
 )
 
 // Config says what a Server serves. Only NewSession and Authenticate are required.
@@ -25,7 +26,7 @@ type Config struct {
 	// wait. nil: there are no other nodes.
 	CancelElsewhere func(pid, secret uint32)
 
-	FirstPID       uint32        // the number before the first process number that is given (sql.FirstPID)
+	FirstPID       uint32        // the number before the first process number that is given (monitor.FirstPID)
 	TLS            *tls.Config   // nil: SSLRequest is answered 'N'
 	MaxConnections int           // 0: 10,000
 	MaxMessage     int           // bytes of a message's body; 0: 256 MiB
@@ -95,7 +96,7 @@ func (s *Server) register(c *conn) (over int, draining bool) {
 		return 0, true
 	}
 	for {
-		s.lastPID = (s.lastPID + 1) % sql.PIDsOfNode
+		s.lastPID = (s.lastPID + 1) % monitor.PIDsOfNode
 		c.pid = s.cfg.FirstPID + s.lastPID
 		if _, taken := s.conns[c.pid]; !taken && s.lastPID != 0 {
 			break

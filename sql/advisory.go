@@ -8,7 +8,6 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/tx"
-	"github.com/sherddb/sherd/txn"
 )
 
 // advisoryTag names an advisory lock of the session's database.
@@ -26,29 +25,8 @@ func advisoryMode(shared bool) locks.Mode {
 	return locks.Exclusive
 }
 
-// AdvisoryLocks keeps advisory locks where the sessions of all nodes meet.
-type AdvisoryLocks struct {
-	// Acquire takes a lock, which it may wait for. The error is locks.ErrNotAvailable, 40P01, 57P03 while nobody keeps the locks, or the context's cause.
-	Acquire func(ctx context.Context, l AdvisoryLock) error
-	// LetGo lets go of locks.
-	LetGo func([]locks.Kept)
-	// Confirm proves that what a session and its transaction hold is kept: 40001.
-	Confirm func(ctx context.Context, pid uint32, owner txn.ID) error
-	// Locks lists those that are kept at this node.
-	Locks func() []locks.Lock
-}
-
-// AdvisoryLock is a lock that is to be kept elsewhere. What waits for it ends with the context: Request.Timeout does not count.
-type AdvisoryLock struct {
-	PID     uint32
-	Owner   txn.ID // the transaction that shall hold it; zero: the session
-	Within  txn.ID // the transaction whose statement waits
-	Tag     locks.Tag
-	Request locks.Request
-}
-
-// advisory gives who keeps the advisory locks; nil: the node's own lock table.
-func (db *Server) advisory() *AdvisoryLocks {
+// advisory returns the keeper of all nodes' advisory locks; nil: the node's own lock table.
+func (db *Server) advisory() *locks.Advisories {
 	if db.cfg.Others == nil {
 		return nil
 	}
@@ -96,7 +74,7 @@ func (i info) advisoryHere(tag locks.Tag, r locks.Request, transaction bool) err
 
 func (i info) advisoryElsewhere(tag locks.Tag, r locks.Request, transaction bool) error {
 	owner := i.tx.LockOwner()
-	l := AdvisoryLock{PID: i.start.PID, Within: owner.ID(), Tag: tag, Request: r}
+	l := locks.AdvisoryRequest{PID: i.start.PID, Within: owner.ID(), Tag: tag, Request: r}
 	adopt := i.locks.Adopt
 	if transaction {
 		l.Owner, adopt = owner.ID(), owner.Adopt

@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -34,50 +35,36 @@ func adminTerminate() *pgerr.Error {
 	return &pgerr.Error{Severity: "FATAL", Code: pgerr.AdminShutdown, Message: "terminating connection due to administrator command"}
 }
 
-// Signal is what pg_cancel_backend and pg_terminate_backend ask for.
-type Signal struct {
-	PID       uint32
-	Terminate bool
-	Patience  time.Duration // how long the end is waited for; 0 is not at all
-	Role      catalog.OID   // who asks
-}
-
-// SignalResult says what became of it.
-type SignalResult struct {
-	Known bool // there is such a session
-	Done  bool // false: it has not ended in time
-}
-
-// Signal cancels the statement of a session of this node, or ends the session. Who may not is refused with 42501.
-func (db *Server) Signal(ctx context.Context, x Signal) (SignalResult, error) {
+// Signal cancels the statement of a session of this node, or ends the session; 42501 if the role may not.
+func (db *Server) Signal(ctx context.Context, x monitor.Signal) (monitor.SignalResult, error) {
 	s := db.backend(x.PID)
 	if s == nil {
-		return SignalResult{}, nil
+		return monitor.SignalResult{}, nil
 	}
 	if err := db.maySignal(x, s.role); err != nil {
-		return SignalResult{Known: true}, err
+		return monitor.SignalResult{Known: true}, err
 	}
 	if !x.Terminate {
 		s.interrupt(userCancel())
-		return SignalResult{true, true}, nil
+		return monitor.SignalResult{Known: true, Done: true}, nil
 	}
 	s.terminate(adminTerminate())
-	if x.Patience == 0 {
-		return SignalResult{true, true}, nil
+	if x.Timeout == 0 {
+		return monitor.SignalResult{Known: true, Done: true}, nil
 	}
-	timer := time.NewTimer(x.Patience)
+	timer := time.NewTimer(x.Timeout)
 	defer timer.Stop()
 	select {
 	case <-s.gone:
-		return SignalResult{true, true}, nil
+		return monitor.SignalResult{Known: true, Done: true}, nil
 	case <-timer.C:
-		return SignalResult{Known: true}, nil
+		return monitor.SignalResult{Known: true}, nil
 	case <-ctx.Done():
-		return SignalResult{Known: true}, pgerr.Cancelled(ctx)
+		return monitor.SignalResult{Known: true}, pgerr.Cancelled(ctx)
 	}
 }
 
-func (db *Server) maySignal(x Signal, role catalog.OID) error {
+func (db *Server) maySignal(x monitor.Signal, role catalog.OID) error {
 	view := db.cfg.Catalog.View()
 	me, him := view.Role(x.Role), view.Role(role)
 	doing, whose := "cancel superuser query", "whose query is being canceled"
@@ -95,10 +82,10 @@ func (db *Server) maySignal(x Signal, role catalog.OID) error {
 }
 
 // signal finds the session wherever it is.
-func (i info) signal(x Signal) (bool, error) {
+func (i info) signal(x monitor.Signal) (bool, error) {
 	x.Role = i.role
 	send := i.db.Signal
-	if others := i.db.cfg.Others; others != nil && NodeOfPID(x.PID) != NodeOfPID(i.start.PID) {
+	if others := i.db.cfg.Others; others != nil && monitor.NodeOfPID(x.PID) != monitor.NodeOfPID(i.start.PID) {
 		send = others.Signal
 	}
 	r, err := send(i.ctx, x)
@@ -108,7 +95,7 @@ func (i info) signal(x Signal) (bool, error) {
 	case !r.Known:
 		i.warn(pgerr.Warning, "PID %d is not a PostgreSQL backend process", int32(x.PID))
 	case !r.Done:
-		i.warn(pgerr.Warning, "backend with PID %d did not terminate within %d milliseconds", x.PID, x.Patience.Milliseconds())
+		i.warn(pgerr.Warning, "backend with PID %d did not terminate within %d milliseconds", x.PID, x.Timeout.Milliseconds())
 	}
 	return r.Done, nil
 }
@@ -118,7 +105,7 @@ func (i info) CancelBackend(pid int32) (bool, error) {
 	if uint32(pid) == i.start.PID {
 		return false, userCancel()
 	}
-	return i.signal(Signal{PID: uint32(pid)})
+	return i.signal(monitor.Signal{PID: uint32(pid)})
 }
 
 // TerminateBackend implements builtin.LockInfo.
@@ -126,7 +113,7 @@ func (i info) TerminateBackend(pid int32, patience time.Duration) (bool, error) 
 	if uint32(pid) == i.start.PID {
 		return false, adminTerminate()
 	}
-	return i.signal(Signal{PID: uint32(pid), Terminate: true, Patience: patience})
+	return i.signal(monitor.Signal{PID: uint32(pid), Terminate: true, Timeout: patience})
 }
 
 func (s *Session) interrupt(cause *pgerr.Error) {
@@ -285,7 +272,7 @@ func (s *Session) connectedElsewhere(ctx context.Context, database catalog.OID, 
 	if others == nil {
 		return 0, "", nil
 	}
-	reports, missing := others.Reports(ctx, WantSessions)
+	reports, missing := others.Reports(ctx, monitor.WantSessions)
 	for _, a := range missing {
 		if !a.Gone {
 			absent = a.Name
@@ -300,7 +287,7 @@ func (s *Session) connectedElsewhere(ctx context.Context, database catalog.OID, 
 			if !force {
 				continue
 			}
-			if _, err := others.Signal(ctx, Signal{PID: x.PID, Terminate: true, Role: catalog.BootstrapRole}); err != nil {
+			if _, err := others.Signal(ctx, monitor.Signal{PID: x.PID, Terminate: true, Role: catalog.BootstrapRole}); err != nil {
 				return n, absent, err
 			}
 		}
@@ -311,7 +298,7 @@ func (s *Session) connectedElsewhere(ctx context.Context, database catalog.OID, 
 // BlockingPIDs implements builtin.LockInfo.
 func (i info) BlockingPIDs(pid int32) ([]int32, error) {
 	var out []int32
-	for _, p := range blockers(i.reports(WantWaits).Waits)[uint32(pid)] {
+	for _, p := range monitor.Blockers(i.reports(monitor.WantWaits).Waits)[uint32(pid)] {
 		out = append(out, int32(p))
 	}
 	return out, nil

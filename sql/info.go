@@ -4,14 +4,13 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"net"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -79,22 +78,10 @@ func (i info) ServerVersion() string {
 }
 
 // ClientAddress implements builtin.IdentityInfo.
-func (i info) ClientAddress() (host string, port int) { return splitAddress(i.start.Remote) }
+func (i info) ClientAddress() (host string, port int) { return monitor.SplitAddress(i.start.Remote) }
 
 // ServerAddress implements builtin.IdentityInfo.
-func (i info) ServerAddress() (host string, port int) { return splitAddress(i.db.cfg.Addr) }
-
-func splitAddress(addr string) (host string, port int) {
-	h, p, err := net.SplitHostPort(addr)
-	if err != nil || net.ParseIP(h) == nil {
-		return "", 0
-	}
-	n, err := strconv.Atoi(p)
-	if err != nil {
-		return "", 0
-	}
-	return h, n
-}
+func (i info) ServerAddress() (host string, port int) { return monitor.SplitAddress(i.db.cfg.Addr) }
 
 // Setting implements builtin.SettingInfo.
 func (i info) Setting(name string) (string, bool) {

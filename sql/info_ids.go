@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/forward"
 	"github.com/sherddb/sherd/sql/refint"
+	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -175,4 +176,17 @@ func (i info) ControlJob(id int64, verb string) error {
 		return ch.SetIDJob(uint64(id), state, time.Now().UnixMicro())
 	})
 	return err
+}
+
+// Forwarded implements builtin.IDInfo. Every role may call sherd.forwarded: calls that are not about a
+// collection with former ids are not counted.
+func (i info) Forwarded(table uint32, old, now string) {
+	if t := i.db.cfg.Catalog.View().Table(table); t == nil || t.Forwarding == 0 || t.Database != i.database {
+		return
+	}
+	application, _ := i.vars.Get("application_name")
+	i.db.monitor.Forwardings.Add(sysview.Forwarded{
+		Database: i.database, Table: table, Old: cloned(old), New: cloned(now),
+		Application: application, Query: i.query, Last: time.Now(),
+	})
 }

@@ -1,11 +1,11 @@
 package sql
 
 import (
-	"encoding/binary"
 	"strconv"
 	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -20,8 +20,8 @@ func (i info) TransactionID(assign bool) (id uint64, ok bool, err error) {
 		return 0, false, nil
 	}
 	n := t.Parts.ID()
-	id = binary.BigEndian.Uint64(n[len(n)-8:])>>2 | 1<<61
-	i.db.told.note(id, n)
+	id = monitor.ShortID(n)
+	i.db.transactionIDs.Add(id, n)
 	return id, true, nil
 }
 
@@ -53,7 +53,7 @@ func (i info) TransactionName() string {
 
 // TransactionOutcome implements builtin.TransactionInfo.
 func (i info) TransactionOutcome(name string) (string, error) {
-	id, known, err := i.db.told.parse(name)
+	id, known, err := i.db.transactionIDs.Parse(name)
 	switch {
 	case err != nil:
 		return "", err
@@ -63,7 +63,7 @@ func (i info) TransactionOutcome(name string) (string, error) {
 	if i.tx != nil && i.tx.Parts != nil && i.tx.Parts.ID() == id {
 		return txn.InProgress.String(), nil
 	}
-	if i.db.told.isIdle(id) {
+	if i.db.transactionIDs.CommittedWithoutWrite(id) {
 		return txn.Committed.String(), nil
 	}
 	outcome, _, err := i.db.cfg.Fragments.Outcome(i.statement(), i.database, id)

@@ -47,7 +47,7 @@ type portal struct {
 
 // Parse prepares a statement under a name; "" is the unnamed one, which it replaces.
 func (s *Session) Parse(ctx context.Context, name, text string, params []types.OID) error {
-	s.works(text)
+	s.activity.Run(text)
 	if _, ok := s.statements[name]; ok && name != "" {
 		return s.failed(pgerr.New(pgerr.DuplicatePreparedStatement, `prepared statement "%s" already exists`, name))
 	}
@@ -226,7 +226,7 @@ func (s *Session) Execute(ctx context.Context, name string, maxRows int, w Resul
 	}
 	ctx, cancel := s.arrives(ctx, p.st.text)
 	defer cancel()
-	s.works(s.query)
+	s.activity.Run(s.query)
 	suspended, err = s.executePortal(ctx, p, maxRows, undescribed{w})
 	s.leads, s.lastOfPipeline = false, false
 	return suspended, s.failed(err)

@@ -34,7 +34,7 @@ func (s *Session) prove(ctx context.Context, emit func(check, subject string, ok
 	return p, func() {
 		p.t.Rollback()
 		if s.tx != nil {
-			s.inTransaction(s.tx.Tx)
+			s.activity.SetTransaction(s.tx.Tx)
 		}
 	}
 }

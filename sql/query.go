@@ -17,7 +17,7 @@ import (
 
 // Simple runs the statements of text, all in one transaction unless they say otherwise.
 func (s *Session) Simple(ctx context.Context, text string, w ResultWriter) error {
-	s.works(text)
+	s.activity.Run(text)
 	defer s.rests()
 	s.ClosePortal("")
 	delete(s.statements, "")

@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/internal/scramsecret"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -46,21 +47,21 @@ type Config struct {
 
 // Server is the part of a node that serves sessions.
 type Server struct {
-	services      tx.Services // of transactions
-	cfg           Config
-	statements    *stmt.Cache
-	locks         *locks.Manager
-	ids           *idBlocks
-	sequences     *sequences
-	told          toldIDs
-	notifications *notifications
-	samples       samples
-	forwardings   forwardings
-	started       time.Time
+	services       tx.Services // of transactions
+	cfg            Config
+	statements     *stmt.Cache
+	locks          *locks.Manager
+	ids            *idBlocks
+	sequences      *sequences
+	transactionIDs monitor.TransactionIDs
+	notifications  *notifications
+	samples        samples
+	monitor        *monitor.Node
+	cluster        monitor.Cluster
+	started        time.Time
 
 	mu       sync.Mutex
 	sessions map[uint32]*Session       // by PID; guarded by mu
-	counters map[catalog.OID]*counters // guarded by mu
 	held     map[heldName]*locks.Owner // of prepared transactions; guarded by mu
 	adopting map[catalog.OID]error     // databases whose prepared transactions are not known here yet, and why, if asked; guarded by mu
 }
@@ -72,18 +73,23 @@ func NewServer(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, statements: stmt.NewCache(),
-		started: time.Now(), sessions: map[uint32]*Session{}, counters: map[catalog.OID]*counters{}, held: map[heldName]*locks.Owner{}, adopting: map[catalog.OID]error{},
+		started: time.Now(), sessions: map[uint32]*Session{}, held: map[heldName]*locks.Owner{}, adopting: map[catalog.OID]error{},
 	}
 	if cfg.Deadlocks == nil {
 		cfg.Deadlocks = txn.NewDetector()
 	}
 	s.locks = locks.NewManager(cfg.Deadlocks, cfg.Logger)
 	s.serve(&cfg)
+	s.monitor = &monitor.Node{
+		Sessions: s.sessionRows, Locks: s.lockList, Fragments: cfg.Fragments, Deadlocks: cfg.Deadlocks,
+	}
+	s.cluster = monitor.Cluster{Node: s.monitor}
 	s.services.Storages.ObserveAll(cfg.Catalog.View())
 	s.ids = newIDBlocks(cfg.Catalog, cfg.Block)
 	s.sequences = newSequences(s)
 	s.notifications = newNotifications()
 	if cfg.Others != nil {
+		s.cluster.Others = cfg.Others.Reports
 		s.notifications.forward = cfg.Others.Say
 		if a := cfg.Others.Advisory; a != nil {
 			s.locks.LetGo(a.LetGo)
@@ -110,6 +116,32 @@ func (db *Server) serve(cfg *Config) {
 // ExportedSnapshot returns a snapshot that an open transaction of this node has exported.
 func (db *Server) ExportedSnapshot(id string) (x tx.ExportedSnapshot, ok bool) {
 	return db.services.ExportedSnapshot(id)
+}
+
+// Monitor makes the reports of this node.
+func (db *Server) Monitor() *monitor.Node { return db.monitor }
+
+// sessionRows returns the rows of pg_stat_activity.
+func (db *Server) sessionRows() (out []sysview.Session) {
+	db.eachSession(func(s *Session) { out = append(out, s.activity.Row()) })
+	return out
+}
+
+// lockList lists the locks of this node's sessions and of prepared transactions.
+func (db *Server) lockList() []locks.Lock {
+	list := db.locks.Locks()
+	if a := db.advisory(); a != nil {
+		list = append(list, a.Locks()...)
+	}
+	return list
+}
+
+// health returns what is known of the other nodes.
+func (db *Server) health() []sysview.Health {
+	if others := db.cfg.Others; others != nil {
+		return others.Health()
+	}
+	return nil
 }
 
 // Locks is the node's lock table.

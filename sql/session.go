@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
@@ -44,8 +45,8 @@ type Session struct {
 	bound          *bound // of the running statement, if it is no query and has parameters; else nil
 	leads          bool   // the running statement is the first of its pipeline
 	lastOfPipeline bool   // Sync follows the next Execute
-	activity       activity
-	counters       *counters       // of the database
+	activity       *monitor.Activity
+	counters       *monitor.DatabaseCounters
 	running        context.Context // of the running statement, for functions that act through the session
 	random         *rand.Rand      // of random(); nothing secret comes from it
 	sequenceUse    sequenceUse
@@ -60,14 +61,18 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 		random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}
 	s.gone, s.inbox.wake = make(chan struct{}), p.Handle.Notify
-	s.counters = db.countersOf(database)
+	s.counters = db.monitor.Counters.Of(database)
 	s.database, s.locks = database, db.locks.NewSession(p.PID)
 	x := &s.txEnv
 	x.Services, x.Database, x.PID, x.Locks = &db.services, database, p.PID, s.locks
 	s.vars = settings.NewValues(settings.Sources{
 		User: p.User, State: s.characteristic, Cluster: db.ofCluster, CommandLine: db.cfg.Given,
 	})
-	x.Setting, x.Values, x.Report = s.vars.Get, s.Env, s.inTransaction
+	s.activity = monitor.NewActivity(monitor.Client{
+		PID: p.PID, User: p.User, Database: p.Database, Role: role, DatabaseID: database, Remote: p.Remote,
+		Opened: s.opened, Locks: s.locks, WaitsElsewhere: x.WaitsElsewhere,
+	}, db.cfg.Logger)
+	x.Setting, x.Values, x.Report = s.vars.Get, s.Env, s.activity.SetTransaction
 	s.hook = s.hooks()
 	s.compiler = stmt.Compiler{
 		Database: database, Role: role, Values: x.Values, Cache: db.statements, Storages: &db.services.Storages,
@@ -122,6 +127,7 @@ func (s *Session) freshen() {
 	s.env = nil
 	s.named()
 	s.derived = s.vars.Derive()
+	s.activity.LogAfter(s.derived.LogAfter)
 	s.derived.Base.RegIn, s.derived.Base.RegOut = s.regIn, s.regOut
 	s.compiler.Path, s.compiler.Ambient = s.vars.SearchPath(), s.derived.Analysis
 	if s.tx != nil && s.tx.Parts != nil {
@@ -204,9 +210,39 @@ func (s *Session) fail() {
 // endImplicit ends the transaction without a commit.
 func (s *Session) endImplicit() {
 	s.tx.Rollback()
-	s.counters.rollbacks.Add(1)
+	s.counters.Rollbacks.Add(1)
 	s.tx = nil
 	s.vars.End(false, 1)
+}
+
+// named shows the application's name to others.
+func (s *Session) named() {
+	name, _ := s.vars.Get("application_name")
+	s.activity.SetApplication(name)
+}
+
+// rests shows others that the session waits for its client.
+func (s *Session) rests() {
+	state := monitor.Idle
+	switch s.Status() {
+	case InTransaction:
+		state = monitor.InTxn
+	case Failed:
+		state = monitor.Aborted
+	}
+	if s.derived.Version != s.vars.Version() {
+		s.named()
+	}
+	s.activity.Rest(state, s.tx != nil)
+}
+
+// countError counts and logs deadlocks.
+func (s *Session) countError(err error) {
+	if pgerr.Is(err, pgerr.DeadlockDetected) {
+		s.counters.Deadlocks.Add(1)
+		s.db.cfg.Logger.Info("deadlock detected",
+			"pid", s.start.PID, "detail", pgerr.From(err).Detail, "query", s.query)
+	}
 }
 
 // Sync ends the implicit transaction of a pipeline.

@@ -4,9 +4,9 @@ import (
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/sysview"
 )
 
@@ -19,20 +19,21 @@ func (s *Session) systemRows(name string, emit exec.Emit) error {
 }
 
 func (s *Session) systemEnv() *sysview.Env {
+	views := s.clusterViews()
 	missing := map[uint32]bool{} // a statement waits once for fragments that do not answer, however many tables it counts
 	return &sysview.Env{
 		Names: *s.names(), Role: s.view().Role(s.role), Types: s.Env(), Started: s.db.started, NodeName: s.db.cfg.NodeName,
 		SequenceValue: func(t *catalog.Table) (int64, bool, error) { return s.sequenceAt(s.running, t) },
 		Hot:           s.hotFacts(),
-		Setting:       s.vars.Source, Sessions: s.sessions, Locks: s.lockRows,
+		Setting:       s.vars.Source, Sessions: views.Sessions, Locks: views.Locks,
 		Stats: func(d *catalog.Database, storageID uint32) ([]sysview.Stat, map[uint32]bool, error) {
 			stats, err := s.db.cfg.Fragments.CountRows(orBackground(s.running), d, storageID, missing)
 			return stats, missing, err
 		},
-		Warn:     func(format string, args ...any) { info{Session: s}.warn(pgerr.Warning, format, args...) },
-		Replicas: func() []sysview.Replica { return s.reports(WantReplicas).Replicas }, Heat: s.heat, Health: s.health, Authorities: s.authorities,
+		Warn:     s.warnf,
+		Replicas: func() []sysview.Replica { return s.reports(monitor.WantReplicas).Replicas }, Heat: views.Heat, Health: s.db.health, Authorities: s.authorities,
 		CatalogRoles: func() (uint32, []uint32) { return s.db.cfg.Catalog.Leader(), s.db.cfg.Catalog.Voters() },
-		Forwarded:    func() []sysview.Forwarded { return s.reports(WantForwarded).Forwarded },
-		Transactions: s.transactionRows, Counters: func() []sysview.Counters { return s.reports(WantCounters).Counters }, Prepared: s.preparedRows, Cursors: s.cursorRows, Held: s.heldRows,
+		Forwarded:    func() []sysview.Forwarded { return s.reports(monitor.WantForwarded).Forwarded },
+		Transactions: views.Transactions, Counters: func() []sysview.Counters { return s.reports(monitor.WantCounters).Counters }, Prepared: s.preparedRows, Cursors: s.cursorRows, Held: s.heldRows,
 	}
 }

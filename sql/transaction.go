@@ -90,7 +90,7 @@ func (s *Session) commit(ctx context.Context) error {
 	id, idle := t.Parts.ID(), t.named && t.Schema == nil && !t.Parts.HasWrites()
 	ts, err := t.Commit(ctx)
 	if idle && err == nil {
-		s.db.told.committedIdle(id)
+		s.db.transactionIDs.CommitWithoutWrite(id)
 	}
 	if mayBeCommitted(err) {
 		for _, l := range t.said.listens {
@@ -108,7 +108,7 @@ func (s *Session) commit(ctx context.Context) error {
 		s.db.sequences.forget(s.db.cfg.Catalog.View())
 	}
 	s.txEnv.Floor = max(s.txEnv.Floor, ts)
-	s.counters.commits.Add(1)
+	s.counters.Commits.Add(1)
 	s.tx = nil
 	s.vars.End(true, 1)
 	return nil

@@ -14,7 +14,8 @@ import (
 	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/monitor"
+	"github.com/sherddb/sherd/sql/tx"
 )
 
 // askTimeout bounds an answer. Reports are made of what is in memory.
@@ -33,8 +34,10 @@ type Config struct {
 
 // Sessions is what a Net serves to others: a node's sessions.
 type Sessions struct {
-	Server *sql.Server
-	Cancel func(pid, secret uint32) // a client's request
+	Report   func(wanted monitor.Wanted) monitor.Report
+	Signal   func(ctx context.Context, s monitor.Signal) (monitor.SignalResult, error)
+	Snapshot func(id string) (x tx.ExportedSnapshot, ok bool) // that a transaction has exported
+	Cancel   func(pid, secret uint32)                         // a client's request
 }
 
 // Net is a node's side. All methods may be called concurrently.
@@ -70,7 +73,7 @@ func (n *Net) client(node uint32) (pb.ActivityClient, error) {
 }
 
 // Reports asks all other nodes at the same time, and names those that did not answer.
-func (n *Net) Reports(ctx context.Context, wanted sql.Wanted) (out []sql.Report, absent []sql.Absent) {
+func (n *Net) Reports(ctx context.Context, wanted monitor.Wanted) (out []monitor.Report, absent []monitor.Absent) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	nodes := slices.DeleteFunc(slices.Clone(n.cfg.Nodes()), func(x uint32) bool { return x == n.cfg.Self })
@@ -92,7 +95,7 @@ func (n *Net) Reports(ctx context.Context, wanted sql.Wanted) (out []sql.Report,
 		case a != nil:
 			out = append(out, fromReport(a))
 		case n.cfg.Exists(node): // it was not removed meanwhile
-			absent = append(absent, sql.Absent{Name: n.cfg.Name(node), Gone: n.cfg.Gone(node)})
+			absent = append(absent, monitor.Absent{Name: n.cfg.Name(node), Gone: n.cfg.Gone(node)})
 		}
 	}
 	return out, absent
@@ -104,32 +107,32 @@ func (n *Net) Report(_ context.Context, r *pb.ReportRequest) (*pb.ReportAnswer, 
 	if s == nil {
 		return &pb.ReportAnswer{}, nil // the node is starting: it has no sessions yet, and serves no fragment
 	}
-	report := s.Server.Report(sql.Wanted(r.Wanted))
+	report := s.Report(monitor.Wanted(r.Wanted))
 	return toReport(&report), nil
 }
 
 // Send delivers a signal to the node of a session. 57P03 if that node does not answer.
-func (n *Net) Send(ctx context.Context, x sql.Signal) (sql.SignalResult, error) {
-	node := sql.NodeOfPID(x.PID)
+func (n *Net) Send(ctx context.Context, x monitor.Signal) (monitor.SignalResult, error) {
+	node := monitor.NodeOfPID(x.PID)
 	if !n.cfg.Exists(node) {
-		return sql.SignalResult{}, nil
+		return monitor.SignalResult{}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout+x.Patience)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout+x.Timeout)
 	defer cancel()
 	client, err := n.client(node)
 	if err != nil {
-		return sql.SignalResult{}, err
+		return monitor.SignalResult{}, err
 	}
 	a, err := client.Signal(ctx, &pb.SignalRequest{
-		Session: x.PID, Terminate: x.Terminate, PatienceMicros: x.Patience.Microseconds(), Role: x.Role,
+		Session: x.PID, Terminate: x.Terminate, PatienceMicros: x.Timeout.Microseconds(), Role: x.Role,
 	})
 	switch {
 	case err != nil:
-		return sql.SignalResult{}, pgerr.New(pgerr.CannotConnectNow, "node %d, to which process %d belongs, does not answer", node, x.PID)
+		return monitor.SignalResult{}, pgerr.New(pgerr.CannotConnectNow, "node %d, to which process %d belongs, does not answer", node, x.PID)
 	case a.Sqlstate != "":
-		return sql.SignalResult{}, pgerr.New(a.Sqlstate, "%s", a.Message)
+		return monitor.SignalResult{}, pgerr.New(a.Sqlstate, "%s", a.Message)
 	}
-	return sql.SignalResult{Known: a.Known, Done: a.Done}, nil
+	return monitor.SignalResult{Known: a.Known, Done: a.Done}, nil
 }
 
 // Signal implements the service.
@@ -138,8 +141,8 @@ func (n *Net) Signal(ctx context.Context, r *pb.SignalRequest) (*pb.SignalAnswer
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.Server.Signal(ctx, sql.Signal{
-		PID: r.Session, Terminate: r.Terminate, Patience: time.Duration(r.PatienceMicros) * time.Microsecond, Role: r.Role,
+	done, err := s.Signal(ctx, monitor.Signal{
+		PID: r.Session, Terminate: r.Terminate, Timeout: time.Duration(r.PatienceMicros) * time.Microsecond, Role: r.Role,
 	})
 	a := &pb.SignalAnswer{Known: done.Known, Done: done.Done}
 	if err != nil {
@@ -152,7 +155,7 @@ func (n *Net) Signal(ctx context.Context, r *pb.SignalRequest) (*pb.SignalAnswer
 // Forward sends a client's cancel request to the node of its session. It does not wait, and the
 // outcome is not reported.
 func (n *Net) Forward(pid, secret uint32) {
-	node := sql.NodeOfPID(pid)
+	node := monitor.NodeOfPID(pid)
 	if node == n.cfg.Self || !n.cfg.Exists(node) {
 		return
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/txn"
 )
@@ -34,7 +34,7 @@ func at(micros int64) time.Time {
 	return time.UnixMicro(micros)
 }
 
-func toReport(r *sql.Report) *pb.ReportAnswer {
+func toReport(r *monitor.Report) *pb.ReportAnswer {
 	a := &pb.ReportAnswer{RowsTotal: uint64(r.RowsTotal), TransactionsTotal: uint64(r.TransactionsTotal)}
 	for i := range r.Sessions {
 		a.Sessions = append(a.Sessions, toSession(&r.Sessions[i]))
@@ -78,8 +78,8 @@ func toReport(r *sql.Report) *pb.ReportAnswer {
 	return a
 }
 
-func fromReport(a *pb.ReportAnswer) sql.Report {
-	r := sql.Report{RowsTotal: int(a.RowsTotal), TransactionsTotal: int(a.TransactionsTotal)}
+func fromReport(a *pb.ReportAnswer) monitor.Report {
+	r := monitor.Report{RowsTotal: int(a.RowsTotal), TransactionsTotal: int(a.TransactionsTotal)}
 	for _, s := range a.Sessions {
 		r.Sessions = append(r.Sessions, fromSession(s))
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -47,7 +47,7 @@ func filled(v reflect.Value, n int64) {
 
 // TestReport sends a report with something in every field.
 func TestReport(t *testing.T) {
-	var r sql.Report
+	var r monitor.Report
 	filled(reflect.ValueOf(&r).Elem(), 1)
 	for i := range r.Locks {
 		l := &r.Locks[i]
@@ -62,7 +62,7 @@ func TestReport(t *testing.T) {
 	if got := fromReport(toReport(&r)); !reflect.DeepEqual(got, r) {
 		t.Errorf("sent:\n%+v\ncame:\n%+v", r, got)
 	}
-	long := sql.Report{Rows: []txn.RowLock{{Mode: txn.Update}}}
+	long := monitor.Report{Rows: []txn.RowLock{{Mode: txn.Update}}}
 	long.Sessions = append(long.Sessions, r.Sessions[0])
 	long.Sessions[0].Query = strings.Repeat("é", 2000)
 	if got := fromReport(toReport(&long)).Sessions[0].Query; len(got) != maxText {

@@ -60,7 +60,7 @@ func (n *Net) Exported(_ context.Context, r *pb.ExportedRequest) (*pb.ExportedAn
 	if err != nil {
 		return nil, err
 	}
-	x, ok := s.Server.ExportedSnapshot(r.Id)
+	x, ok := s.Snapshot(r.Id)
 	if !ok {
 		return &pb.ExportedAnswer{}, nil
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/eventually"
-	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/txn"
 )
@@ -124,7 +123,7 @@ func TestWaitedForIsNotLost(t *testing.T) {
 	n := openNet(t)
 	tag := locks.Tag{Kind: locks.Advisory, Database: catalog.PostgresDB, Object: 1}
 	take := func(pid uint32) error {
-		return n.Acquire(t.Context(), sql.AdvisoryLock{PID: pid, Tag: tag, Request: locks.Request{Mode: locks.Exclusive}})
+		return n.Acquire(t.Context(), locks.AdvisoryRequest{PID: pid, Tag: tag, Request: locks.Request{Mode: locks.Exclusive}})
 	}
 	if err := take(7); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/txn"
 )
@@ -47,7 +46,7 @@ func (n *Net) gate(database uint32) *gate {
 
 // Acquire takes a lock at its home, and waits for it there. The error is locks.ErrNotAvailable,
 // 40P01, 57P03, or the context's cause.
-func (n *Net) Acquire(ctx context.Context, l sql.AdvisoryLock) error {
+func (n *Net) Acquire(ctx context.Context, l locks.AdvisoryRequest) error {
 	k := lock{session: l.PID, txn: l.Owner, tag: l.Tag, mode: l.Request.Mode}
 	n.mu.Lock()
 	g := n.gate(l.Tag.Database)
@@ -107,7 +106,7 @@ func (n *Net) granted(g *gate, k lock, at home, sent time.Time) bool {
 }
 
 // takeOnce asks the node that is the home, as far as is known.
-func (n *Net) takeOnce(ctx context.Context, k lock, l sql.AdvisoryLock) (home, error) {
+func (n *Net) takeOnce(ctx context.Context, k lock, l locks.AdvisoryRequest) (home, error) {
 	f, ok := n.first(k.tag.Database)
 	if !ok {
 		return home{}, pgerr.New(pgerr.InvalidCatalogName, "the database does not exist any more")

@@ -356,7 +356,7 @@ func (x *StorageRow) GetRules() uint64 {
 
 type ReportRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Wanted        uint32                 `protobuf:"varint,1,opt,name=wanted,proto3" json:"wanted,omitempty"` // sql.Wanted
+	Wanted        uint32                 `protobuf:"varint,1,opt,name=wanted,proto3" json:"wanted,omitempty"` // monitor.Wanted
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

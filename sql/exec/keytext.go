@@ -91,3 +91,21 @@ func StorageIDOfKey(key []byte) uint32 {
 	}
 	return binary.BigEndian.Uint32(key)
 }
+
+// Storage identifies a table by where its rows are.
+type Storage struct {
+	Fragment, ID uint32
+}
+
+// TablesByStorage returns the tables of all databases.
+func TablesByStorage(view *catalog.View) map[Storage]*catalog.Table {
+	out := map[Storage]*catalog.Table{}
+	for d := range view.Databases() {
+		for t := range view.Tables(d.OID) {
+			for i := range d.Fragments {
+				out[Storage{d.Fragments[i].ID, t.StorageID}] = t
+			}
+		}
+	}
+	return out
+}

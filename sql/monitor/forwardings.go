@@ -1,18 +1,17 @@
-package sql
+package monitor
 
 import (
 	"container/list"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/sysview"
 )
 
-// forwardings counts by which former ids statements of this node have found documents, since its start: of each application the ids used last, so that
-// memory is bounded. The zero value has counted none.
-type forwardings struct {
+// Forwardings counts by which former ids statements of this node have found documents, since its start:
+// of each application the ids used last, so that memory is bounded. The zero value has counted none.
+type Forwardings struct {
 	mu   sync.Mutex
 	byID map[forwardedBy]*list.Element // guarded by mu
 	used list.List                     // of *sysview.Forwarded, the last one first; guarded by mu
@@ -28,8 +27,8 @@ const (
 	maxForwardText = 512 // bytes of a statement that are kept
 )
 
-// note counts one.
-func (f *forwardings) note(x sysview.Forwarded) {
+// Add counts one.
+func (f *Forwardings) Add(x sysview.Forwarded) {
 	x.Query = strings.ToValidUTF8(x.Query[:min(len(x.Query), maxForwardText)], "")
 	k := forwardedBy{x.Table, x.Old, x.Application}
 	f.mu.Lock()
@@ -52,8 +51,7 @@ func (f *forwardings) note(x sysview.Forwarded) {
 	f.byID[k] = f.used.PushFront(&x)
 }
 
-// list gives them all.
-func (f *forwardings) list() []sysview.Forwarded {
+func (f *Forwardings) rows() []sysview.Forwarded {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var out []sysview.Forwarded
@@ -61,15 +59,4 @@ func (f *forwardings) list() []sysview.Forwarded {
 		out = append(out, *e.Value.(*sysview.Forwarded))
 	}
 	return out
-}
-
-// Forwarded implements builtin.IDInfo. Anybody may call sherd.forwarded: what is about no collection that has former ids is not counted.
-func (i info) Forwarded(table uint32, old, now string) {
-	if t := i.db.cfg.Catalog.View().Table(table); t == nil || t.Forwarding == 0 || t.Database != i.database {
-		return
-	}
-	application, _ := i.vars.Get("application_name")
-	i.db.forwardings.note(sysview.Forwarded{
-		Database: i.database, Table: table, Old: cloned(old), New: cloned(now), Application: application, Query: i.query, Last: time.Now(),
-	})
 }

@@ -1,4 +1,4 @@
-package sql
+package monitor
 
 import (
 	"strconv"
@@ -8,31 +8,31 @@ import (
 	"github.com/sherddb/sherd/sql/sysview"
 )
 
-// heat lists what is used most in all fragments, rows by their names.
-func (s *Session) heat() []sysview.Heat {
-	list := s.reports(WantHeat).Heat
-	tables := storedTables(s.view())
+// Heat lists what is used most in all fragments, rows by their names.
+func (v *Views) Heat() []sysview.Heat {
+	list := v.Report(WantHeat).Heat
+	tables := exec.TablesByStorage(v.Catalog)
 	for i := range list {
 		x := &list[i]
 		if x.Key == nil {
 			continue
 		}
-		if t := tables[storedIn{x.Fragment, exec.StorageIDOfKey(x.Key)}]; t != nil {
+		if t := tables[exec.Storage{Fragment: x.Fragment, ID: exec.StorageIDOfKey(x.Key)}]; t != nil {
 			x.Collection = t.OID
-			x.Text, _ = exec.TextOfKey(t, x.Key, s.Env())
+			x.Text, _ = exec.TextOfKey(t, x.Key, v.Values)
 			if t.HotOf != 0 {
-				s.ofPart(x, t.HotOf)
+				v.ofPart(x, t.HotOf)
 			}
 		}
 	}
 	return list
 }
 
-// ofPart names the document that a part is of.
-func (s *Session) ofPart(x *sysview.Heat, owner catalog.OID) {
+// ofPart names the document that a part belongs to.
+func (v *Views) ofPart(x *sysview.Heat, owner catalog.OID) {
 	x.Collection, x.Part = 0, true
 	k, err := strconv.ParseInt(x.Text, 10, 64)
-	t := s.view().Table(owner)
+	t := v.Catalog.Table(owner)
 	if err != nil || t == nil || t.Hot == nil {
 		return
 	}

@@ -1,0 +1,56 @@
+package sql
+
+import (
+	"context"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/sql/monitor"
+	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/sql/tx"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Others is the other nodes of the cluster.
+type Others struct {
+	Self uint32 // this node's number
+	// Snapshot asks a node for a snapshot that a transaction there has exported; ok is false if it knows
+	// none of that name. 57P03 if it does not answer.
+	Snapshot func(ctx context.Context, node uint32, id string) (x tx.ExportedSnapshot, ok bool, err error)
+	// Reports asks all of them, and names those that did not answer.
+	Reports func(ctx context.Context, wanted monitor.Wanted) ([]monitor.Report, []monitor.Absent)
+	// Signal cancels the statement of a session of another node, or ends the session.
+	Signal func(ctx context.Context, s monitor.Signal) (monitor.SignalResult, error)
+	Health func() []sysview.Health
+	// Say sends the notifications of a transaction to the other nodes, in order, and does not wait. Heard
+	// waits until their notifications arrive here: LISTEN.
+	Say   func([]Notification)
+	Heard func(ctx context.Context) error
+	Locks *tx.LocksElsewhere
+	// Advisory keeps the advisory locks of all nodes; nil: each node has its own.
+	Advisory *locks.Advisories
+}
+
+// reports asks the whole cluster, as one report.
+func (s *Session) reports(wanted monitor.Wanted) monitor.Report {
+	return s.db.cluster.Report(s.running, wanted, s.warnf)
+}
+
+// warnf keeps a warning for the client.
+func (s *Session) warnf(format string, args ...any) {
+	info{Session: s}.warn(pgerr.Warning, format, args...)
+}
+
+// heldPatience is how long a view waits for a fragment.
+const heldPatience = 5 * time.Second
+
+// clusterViews makes the rows of views over the whole cluster.
+func (s *Session) clusterViews() *monitor.Views {
+	return &monitor.Views{
+		Report: s.reports, Catalog: s.view(), Values: s.Env(), Database: s.database, Warn: s.warnf,
+		Prepared: func() ([]txn.HeldTransaction, []txn.FragmentID, error) {
+			return s.db.cfg.Fragments.HeldSoon(orBackground(s.running), s.database, heldPatience)
+		},
+	}
+}
