@@ -244,7 +244,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 		FirstPID:     monitor.FirstPID(n.dir.NodeID), CancelElsewhere: n.activity.Forward,
 		Log: n.cfg.Logger,
 	})
-	n.notices.Serve(n.server)
+	n.notices.Serve(n.server.Notifications())
 	n.locks.Serve(n.server.Locks())
 	n.advisory.Serve(n.server.LostAdvisory)
 	n.background.Go(func() { n.advisory.Run(watching) })

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/notify"
 )
 
 // listeningSession has notifications as the test puts them there.
@@ -18,10 +19,10 @@ type listeningSession struct {
 	limit  time.Duration
 
 	mu   sync.Mutex
-	list []sql.Notification
+	list []notify.Notification
 }
 
-func (s *listeningSession) Notifications() []sql.Notification {
+func (s *listeningSession) Notifications() []notify.Notification {
 	if s.Status() != sql.Idle {
 		return nil
 	}
@@ -39,7 +40,7 @@ func (s *listeningSession) IdleLimit() (time.Duration, *pgerr.Error) {
 // say is what another session does.
 func (s *listeningSession) say(text string) {
 	s.mu.Lock()
-	s.list = append(s.list, sql.Notification{Channel: "x", Payload: text, PID: 7})
+	s.list = append(s.list, notify.Notification{Channel: "x", Payload: text, PID: 7})
 	s.mu.Unlock()
 	s.params.Handle.Notify()
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -36,7 +37,7 @@ type Session interface {
 	IdleLimit() (time.Duration, *pgerr.Error)
 	// Notifications takes what was said on channels that the session listens to; nothing within a
 	// transaction.
-	Notifications() []sql.Notification
+	Notifications() []notify.Notification
 	Env() *types.Env
 	Close()
 }

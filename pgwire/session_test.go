@@ -14,6 +14,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -52,7 +53,7 @@ func (s *scriptSession) ReportedParameters() [][2]string {
 
 func (s *scriptSession) Status() sql.Status                       { return s.status }
 func (s *scriptSession) IdleLimit() (time.Duration, *pgerr.Error) { return 0, nil }
-func (s *scriptSession) Notifications() []sql.Notification        { return nil }
+func (s *scriptSession) Notifications() []notify.Notification     { return nil }
 func (s *scriptSession) Env() *types.Env                          { return &s.env }
 func (s *scriptSession) FailPipeline()                            { s.fail() }
 func (s *scriptSession) Close() {

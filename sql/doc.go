@@ -56,8 +56,7 @@
 // the same role. pg_cancel_backend, pg_terminate_backend and DROP DATABASE … WITH (FORCE) reach a session through its Handle, which pgwire
 // gives. Counters of pg_stat_database count since the start of each node's process.
 //
-// LISTEN, UNLISTEN and NOTIFY happen when their transaction commits (notify.go). Notifications go to the sessions that listen, in the order of the
-// commits (notifications.go), which the connection sends when it is idle. Nothing is stored: who may have missed one loses its connection.
+// LISTEN, UNLISTEN and NOTIFY happen when their transaction commits (package notify). The connection sends notifications when it is idle.
 //
 // # Cursors
 //

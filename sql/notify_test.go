@@ -9,6 +9,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/notify"
 )
 
 // heard gives what was said to a session: "channel payload", separated by commas.
@@ -40,7 +41,7 @@ func TestNotifyWakes(t *testing.T) {
 	}
 	a.wantHeard("x one")
 	a.want("LISTEN y", "LISTEN")
-	w.server.Deliver([]sql.Notification{{Database: 1, Channel: "y"}, {Database: 5, Channel: "y", Payload: "from another node"}})
+	w.server.Notifications().Deliver([]notify.Notification{{Database: 1, Channel: "y"}, {Database: 5, Channel: "y", Payload: "from another node"}})
 	a.wantHeard("y from another node")
 }
 
@@ -88,7 +89,7 @@ func TestNotifyMissed(t *testing.T) {
 	a := w.connectAs(t, "postgres", sql.Handle{Terminate: func(cause *pgerr.Error) { ended = append(ended, cause.Message) }})
 	w.connectAs(t, "postgres", sql.Handle{Terminate: func(*pgerr.Error) { t.Error("a session that does not listen was ended") }})
 	a.want("LISTEN x; LISTEN y", "LISTEN\nLISTEN")
-	w.server.Missed()
+	w.server.Notifications().Missed()
 	if strings.Join(ended, ",") != "terminating connection because notifications of another node may be lost" {
 		t.Errorf("ended: %v", ended)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/monitor"
+	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
@@ -25,7 +26,7 @@ type Others struct {
 	Health func() []sysview.Health
 	// Say sends the notifications of a transaction to the other nodes, in order, and does not wait. Heard
 	// waits until their notifications arrive here: LISTEN.
-	Say   func([]Notification)
+	Say   func([]notify.Notification)
 	Heard func(ctx context.Context) error
 	Locks *tx.LocksElsewhere
 	// Advisory keeps the advisory locks of all nodes; nil: each node has its own.

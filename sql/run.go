@@ -76,11 +76,11 @@ func (s *Session) runAt(ctx context.Context, o opening, p *stmt.Program, args []
 		return emit(row)
 	}
 	partial := s.partial(p, o)
-	waiting, said, draft := t.deferrals, t.said, t.Schema
+	waiting, pending, draft := t.deferrals, t.pending, t.Schema
 	t.BeginStatement()
 	for {
-		t.deferrals, t.said = waiting, said // what an attempt has left to the commit is undone with it
-		if t.Schema != draft {              // the workers of open cursors read it: it is written only where an attempt has made another
+		t.deferrals, t.pending = waiting, pending // what an attempt has left to the commit is undone with it
+		if t.Schema != draft {                    // the workers of open cursors read it: it is written only where an attempt has made another
 			t.Schema = draft
 		}
 		t.BeginAttempt()

@@ -25,7 +25,7 @@ func (s *Session) savepointStmt(name string, w ResultWriter) error {
 	}
 	t := s.tx
 	t.Savepoint(name)
-	t.kept = append(t.kept, kept{t.deferrals, t.said})
+	t.kept = append(t.kept, kept{t.deferrals, t.pending})
 	return w.Complete("SAVEPOINT")
 }
 
@@ -74,7 +74,7 @@ func (s *Session) undoTo(i int) {
 	s.closeSince(i + 2)
 	s.settleSince(t.MarkOf(i))
 	t.UndoTo(i)
-	t.deferrals, t.said = t.kept[i].deferrals, t.kept[i].said
+	t.deferrals, t.pending = t.kept[i].deferrals, t.kept[i].pending
 	s.vars.End(false, i+2)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/monitor"
+	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -54,7 +55,7 @@ type Server struct {
 	ids            *idBlocks
 	sequences      *sequences
 	transactionIDs monitor.TransactionIDs
-	notifications  *notifications
+	notifications  *notify.Hub
 	samples        samples
 	monitor        *monitor.Node
 	cluster        monitor.Cluster
@@ -87,14 +88,15 @@ func NewServer(cfg Config) *Server {
 	s.services.Storages.ObserveAll(cfg.Catalog.View())
 	s.ids = newIDBlocks(cfg.Catalog, cfg.Block)
 	s.sequences = newSequences(s)
-	s.notifications = newNotifications()
+	var forward func([]notify.Notification)
 	if cfg.Others != nil {
+		forward = cfg.Others.Say
 		s.cluster.Others = cfg.Others.Reports
-		s.notifications.forward = cfg.Others.Say
 		if a := cfg.Others.Advisory; a != nil {
 			s.locks.LetGo(a.LetGo)
 		}
 	}
+	s.notifications = notify.NewHub(forward)
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/monitor"
+	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
@@ -50,8 +51,7 @@ type Session struct {
 	running        context.Context // of the running statement, for functions that act through the session
 	random         *rand.Rand      // of random(); nothing secret comes from it
 	sequenceUse    sequenceUse
-	listening      []string // channels
-	inbox          inbox    // what was said on them
+	listener       *notify.Listener
 }
 
 func newSession(db *Server, p StartupParams, role, database catalog.OID) *Session {
@@ -60,7 +60,8 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 		statements: map[string]*prepared{}, portals: map[string]*portal{},
 		random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}
-	s.gone, s.inbox.wake = make(chan struct{}), p.Handle.Notify
+	s.gone = make(chan struct{})
+	s.listener = db.notifications.Session(database, p.PID, p.Handle.Notify, s.terminate)
 	s.counters = db.monitor.Counters.Of(database)
 	s.database, s.locks = database, db.locks.NewSession(p.PID)
 	x := &s.txEnv
@@ -161,7 +162,7 @@ func (s *Session) program(
 func (s *Session) Close() {
 	s.closeAllPortals()
 	s.abandon()
-	s.unlistenAll()
+	s.listener.UnlistenAll()
 	s.locks.UnlockAll()
 	s.db.forget(s)
 }

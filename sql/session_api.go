@@ -79,7 +79,7 @@ type StartupParams struct {
 //	func (s *Session) FailPipeline()                                         // an error that pgwire itself found (decoding): the transaction fails
 //	func (s *Session) Status() Status
 //	func (s *Session) Env() *types.Env                                       // for encoding rows
-//	func (s *Session) Notifications() []Notification                         // before ReadyForQuery, and after Handle.Notify was called
+//	func (s *Session) Notifications() []notify.Notification                      // before ReadyForQuery, and after Handle.Notify was called
 //	func (s *Session) Close()
 //	func (db *Server) Authenticate(user string) (verifier string, ok bool)   // SCRAM verifier, "" where no password is set
 //	func (db *Server) Cancel(pid, secret uint32)

@@ -144,7 +144,7 @@ func (s *Session) discard(n *pg_query.DiscardStmt, w ResultWriter) error {
 		s.locks.UnlockAll()
 		s.vars.ResetAll(0)
 		s.sequenceUse.reset()
-		s.unlistenAll()
+		s.listener.UnlistenAll()
 		if err := s.reportSettings(w); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
@@ -25,14 +26,14 @@ type transaction struct {
 	keys       *exec.KeyLog            // keys that wait for deferred checks; nil: there were none
 	tempDir    string                  // of what keys do not fit into memory
 	keysOf     []*reference            // the constraints that they are of, by their numbers there
-	said       said                    // LISTEN, UNLISTEN and NOTIFY
+	pending    notify.Pending          // LISTEN, UNLISTEN and NOTIFY
 	kept       []kept                  // by savepoint
 }
 
 // kept is what ROLLBACK TO a savepoint brings back of what waits for the commit.
 type kept struct {
 	deferrals deferrals
-	said      said
+	pending   notify.Pending
 }
 
 // Rollback ends the transaction, and undoes all of it.
@@ -82,7 +83,7 @@ func (s *Session) commit(ctx context.Context) error {
 		s.endImplicit()
 		return err
 	}
-	ticket, err := t.said.announce(s.db.notifications)
+	ticket, err := t.pending.Announce(s.listener)
 	if err != nil {
 		s.endImplicit()
 		return err
@@ -92,12 +93,7 @@ func (s *Session) commit(ctx context.Context) error {
 	if idle && err == nil {
 		s.db.transactionIDs.CommitWithoutWrite(id)
 	}
-	if mayBeCommitted(err) {
-		for _, l := range t.said.listens {
-			s.listen(l)
-		}
-	}
-	t.said.publish(s, ticket, ts, err)
+	t.pending.Publish(s.listener, ticket, ts, err)
 	t.Release()
 	if err != nil {
 		s.endImplicit()

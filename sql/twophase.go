@@ -51,7 +51,7 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 			return pgerr.Unsupported("cannot PREPARE a transaction that has created a cursor WITH HOLD")
 		}
 	}
-	if !t.said.empty() {
+	if !t.pending.IsEmpty() {
 		return pgerr.Unsupported("cannot PREPARE a transaction that has executed LISTEN, UNLISTEN, or NOTIFY")
 	}
 	if t.HasExported() {

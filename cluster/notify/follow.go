@@ -7,7 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/notify"
 )
 
 // Config says whose side it is. All fields are required.
@@ -43,9 +43,9 @@ const (
 	away // it did not answer
 )
 
-// Serve sets the server whose sessions listen, so that Run can begin. It is called once.
-func (n *Net) Serve(s *sql.Server) {
-	n.server = s
+// Serve sets the sessions that listen here, so that Run can begin. It is called once.
+func (n *Net) Serve(h *notify.Hub) {
+	n.hub = h
 	close(n.serving)
 }
 
@@ -129,7 +129,7 @@ func (n *Net) doubt(p *peer, was bool) {
 		p.lost = time.Now()
 	case !p.lost.IsZero() && time.Since(p.lost) > patience:
 		p.lost = time.Time{}
-		n.server.Missed()
+		n.hub.Missed()
 	}
 }
 
@@ -159,7 +159,7 @@ func (n *Net) followOnce(ctx context.Context, id uint32, p *peer) (was bool) {
 		}
 		if len(m.Notes) > 0 {
 			p.next = m.Count + 1
-			n.server.Deliver(toList(m))
+			n.hub.Deliver(toList(m))
 		}
 	}
 }
@@ -170,7 +170,7 @@ func (n *Net) met(p *peer, m *pb.Said) {
 	same := p.epoch == m.Epoch
 	died := !same && !p.lost.IsZero() // and what it had not sent is unknown
 	if same && m.Count != p.next || !same && m.Count != 0 || died {
-		n.server.Missed()
+		n.hub.Missed()
 	}
 	p.epoch, p.next, p.ended, p.lost = m.Epoch, m.Count, false, time.Time{}
 }

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/notify"
 )
 
 // maxBehind is how many messages may wait for one follower: a follower that is further behind is
@@ -28,7 +28,7 @@ type Net struct {
 	cfg   Config
 	epoch uint64
 
-	server  *sql.Server // set before serving is closed
+	hub     *notify.Hub // set before serving is closed
 	serving chan struct{}
 
 	mu        sync.Mutex
@@ -51,7 +51,7 @@ func New(cfg Config, members grpc.ServiceRegistrar) *Net {
 }
 
 // Say sends the messages of a transaction to all followers. It does not wait.
-func (n *Net) Say(list []sql.Notification) {
+func (n *Net) Say(list []notify.Notification) {
 	m := &pb.Said{Epoch: n.epoch}
 	for _, x := range list {
 		m.Notes = append(m.Notes, &pb.Note{Database: x.Database, Channel: x.Channel, Payload: x.Payload, Session: x.PID})
@@ -190,10 +190,10 @@ func (n *Net) since(r *pb.FollowRequest) []*pb.Said {
 }
 
 // toList is a message as a server takes it.
-func toList(m *pb.Said) []sql.Notification {
-	out := make([]sql.Notification, 0, len(m.Notes))
+func toList(m *pb.Said) []notify.Notification {
+	out := make([]notify.Notification, 0, len(m.Notes))
 	for _, x := range m.Notes {
-		out = append(out, sql.Notification{Database: x.Database, Channel: x.Channel, Payload: x.Payload, PID: x.Session})
+		out = append(out, notify.Notification{Database: x.Database, Channel: x.Channel, Payload: x.Payload, PID: x.Session})
 	}
 	return out
 }

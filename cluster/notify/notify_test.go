@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/notify"
 )
 
 func counts(list []*pb.Said) (out []uint64) {
@@ -20,7 +20,7 @@ func counts(list []*pb.Said) (out []uint64) {
 func TestSince(t *testing.T) {
 	n := &Net{epoch: 7, followers: map[chan *pb.Said]bool{}}
 	for range 5 {
-		n.Say([]sql.Notification{{Channel: "x"}})
+		n.Say([]notify.Notification{{Channel: "x"}})
 	}
 	for _, c := range []struct {
 		asked *pb.FollowRequest
@@ -37,7 +37,7 @@ func TestSince(t *testing.T) {
 		}
 	}
 	for range maxBehind {
-		n.Say([]sql.Notification{{Channel: "x"}})
+		n.Say([]notify.Notification{{Channel: "x"}})
 	}
 	if got := n.since(&pb.FollowRequest{Epoch: 7, Next: 4}); got != nil {
 		t.Errorf("%d messages, of which the first is not kept", len(got))
@@ -46,7 +46,7 @@ func TestSince(t *testing.T) {
 		t.Errorf("%d messages", len(got))
 	}
 	for range 3 {
-		n.Say([]sql.Notification{{Channel: "x", Payload: strings.Repeat("x", keptBytes/2)}})
+		n.Say([]notify.Notification{{Channel: "x", Payload: strings.Repeat("x", keptBytes/2)}})
 	}
 	if len(n.kept) != 1 || n.bytes > keptBytes {
 		t.Errorf("%d messages of %d bytes are kept", len(n.kept), n.bytes)
@@ -59,7 +59,7 @@ func TestSlowFollower(t *testing.T) {
 	f := make(chan *pb.Said, 2)
 	n.followers[f] = true
 	for range 3 {
-		n.Say([]sql.Notification{{Channel: "x"}})
+		n.Say([]notify.Notification{{Channel: "x"}})
 	}
 	if len(n.followers) != 0 {
 		t.Error("it still follows")
