@@ -5,14 +5,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/refint"
+	"github.com/sherddb/sherd/sql/stmt"
 )
 
 // deferrals are the constraints of a transaction that are checked at its commit, and what waits for that.
@@ -69,14 +68,18 @@ func (t *transaction) number(of *reference) int {
 	return n
 }
 
-// settleDeferred checks what was deferred, all of it with force, else that of constraints which are immediate now.
-func (s *Session) settleDeferred(ctx context.Context, force bool) error {
-	t := s.tx
-	due := func(n int) bool { return force || !t.deferred(t.keysOf[n].constraint()) }
-	d := &t.deferrals
-	if !slices.ContainsFunc(d.pending, due) {
+// checkDeferred checks what was deferred, all of it with force, else that of constraints which are immediate now.
+func (s *Session) checkDeferred(ctx context.Context, force bool) error {
+	due := func(n int) bool { return force || !s.tx.deferred(s.tx.keysOf[n].constraint()) }
+	if !slices.ContainsFunc(s.tx.deferrals.pending, due) {
 		return nil
 	}
+	return s.tx.settleDeferred(ctx, s.executor(ctx), due)
+}
+
+// settleDeferred checks the deferred keys of the constraints that are due.
+func (t *transaction) settleDeferred(ctx context.Context, x stmt.Executor, due func(n int) bool) error {
+	d := &t.deferrals
 	from, to, pending := d.from, d.to, d.pending
 	d.from, d.pending = d.to, nil
 	if slices.ContainsFunc(pending, func(n int) bool { return !due(n) }) { // these wait behind the others
@@ -90,20 +93,23 @@ func (s *Session) settleDeferred(ctx context.Context, force bool) error {
 			return err
 		}
 	}
-	view := s.view()
+	view := t.View()
 	programs := map[catalog.OID]*references{}
 	return t.keys.Each(from, to, func(n int, changes []exec.KeyChange) error {
 		if !due(n) {
 			return nil
 		}
-		return s.settleKeys(ctx, view, t.keysOf[n], programs, changes)
+		return t.settleKeys(ctx, &x, view, t.keysOf[n], programs, changes)
 	})
 }
 
 // settleKeys checks keys of one constraint. Programs are kept by constraint.
-func (s *Session) settleKeys(ctx context.Context, view *catalog.View, of *reference, programs map[catalog.OID]*references, changes []exec.KeyChange) error {
+func (t *transaction) settleKeys(
+	ctx context.Context, x *stmt.Executor, view *catalog.View, of *reference, programs map[catalog.OID]*references,
+	changes []exec.KeyChange,
+) error {
 	if of.unique != nil {
-		return s.settleUnique(ctx, view, of.unique, changes)
+		return of.unique.settle(x.Context(ctx, t.Tx, nil), view, changes)
 	}
 	key := current(view, of.key)
 	if key == nil {
@@ -112,7 +118,7 @@ func (s *Session) settleKeys(ctx context.Context, view *catalog.View, of *refere
 	if programs[key.Con.OID] == nil {
 		programs[key.Con.OID] = &references{programs: map[string]*stmt.Program{}}
 	}
-	k := &keeping{s: s, ctx: ctx, view: view, of: programs[key.Con.OID]}
+	k := &keeping{x: x, t: t, ctx: ctx, view: view, of: programs[key.Con.OID]}
 	if of.incoming {
 		return k.refuse(key, catalog.NoAction, changes) // which asks for nothing more
 	}
@@ -158,7 +164,7 @@ func (s *Session) setConstraints(ctx context.Context, n *pg_query.ConstraintsSet
 			t.deferrals.modes = modes
 		}
 		if !n.Deferred {
-			if err := s.settleDeferred(ctx, false); err != nil {
+			if err := s.checkDeferred(ctx, false); err != nil {
 				return err
 			}
 		}

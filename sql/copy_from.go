@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
@@ -20,6 +18,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -52,17 +51,19 @@ func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copyd
 	if err := s.tx.TakeSnapshot(ctx); err != nil {
 		return err
 	}
-	c := s.execution(ctx, nil)
+	s.running = ctx
+	x := s.executor(ctx)
+	c := x.Context(ctx, s.tx.Tx, nil)
 	c.Hooks.Source = in.rows
 	s.tx.Used = true
 	if err := s.tx.Parts.Bound(s.txEnv.Scope()); err != nil {
 		return err
 	}
-	s.settling(ctx, in.program, c)
+	s.tx.settling(&x, in.program, c)
 	if err := in.program.Exec.Run(c, func([]types.Datum) error { return nil }); err != nil {
 		return in.located(err, "", nil)
 	}
-	if err := s.keep(ctx, in.program, c); err != nil {
+	if err := s.tx.keep(&x, in.program, c); err != nil {
 		return err
 	}
 	if err := s.sendNotices(w); err != nil {

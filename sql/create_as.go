@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -13,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -153,7 +152,8 @@ func (s *Session) insertRows(ctx context.Context, rel *pg_query.RangeVar, p *stm
 	}
 	c := s.execution(ctx, nil)
 	c.Hooks.Source = func(emit exec.Emit) error {
-		_, err := s.perform(ctx, p, s.execution(ctx, args), func(row []types.Datum) error { return emit(row) })
+		x := s.executor(ctx)
+		_, err := x.Perform(s.tx.Tx, p, x.Context(ctx, s.tx.Tx, args), func(row []types.Datum) error { return emit(row) })
 		return err
 	}
 	err = in.program.Exec.Run(c, func([]types.Datum) error { return nil })

@@ -5,16 +5,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -148,13 +146,6 @@ func (p *portal) through(c *scroll) {
 		}
 		return row, n > 0
 	}
-}
-
-// readingAt gives a gateway whose timestamp is taken already.
-func readingAt(g exec.Gateway, at txn.Timestamp) *exec.Gateway {
-	g.Snapshot = func(context.Context, []shardmap.Share) (txn.Timestamp, error) { return at, nil }
-	g.Leave = nil
-	return &g
 }
 
 // holdCursors reads what cursors WITH HOLD have not given yet, for the time after the commit.

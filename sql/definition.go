@@ -188,7 +188,8 @@ func (s *Session) notInUse(statement string, tables []catalog.OID) error {
 // queryAgainst runs a SELECT in the transaction, against the definitions of view, over what is committed now or the transaction's own. It takes no
 // locks: the caller has them.
 func (s *Session) queryAgainst(ctx context.Context, view *catalog.View, text string, emit func(row []types.Datum) error) error {
-	_, err := s.executor(ctx).against(view).System(ctx, s.tx.Tx, text, nil, emit)
+	x := s.executor(ctx)
+	_, err := x.Against(view).System(ctx, s.tx.Tx, text, nil, emit)
 	return err
 }
 

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
@@ -18,6 +16,7 @@ import (
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -132,7 +131,9 @@ func (s *Session) explained(ctx context.Context, p *stmt.Program, args []types.D
 		return nil, err
 	}
 	defer func() { s.tx.Near = false }()
-	c := s.execution(ctx, args)
+	s.running = ctx
+	x := s.executor(ctx)
+	c := x.Context(ctx, s.tx.Tx, args)
 	if c.Part, err = s.part(p); err != nil {
 		return nil, err
 	}
@@ -151,10 +152,10 @@ func (s *Session) explained(ctx context.Context, p *stmt.Program, args []types.D
 		c.Analyze, c.Before, c.Deferred = &exec.Analysis{}, s.tx.Parts.Mark(), s.tx.uniquesDeferred(referencesIn(p))
 		start := time.Now()
 		rows := 0
-		if p, err = s.perform(ctx, p, c, func([]types.Datum) error { rows++; return nil }); err != nil {
+		if p, err = x.Perform(s.tx.Tx, p, c, func([]types.Datum) error { rows++; return nil }); err != nil {
 			return nil, err
 		}
-		if err := s.keep(ctx, p, c); err != nil {
+		if err := s.tx.keep(&x, p, c); err != nil {
 			return nil, err
 		}
 		s.tx.Used = true

@@ -27,7 +27,7 @@ func (s *Session) fillIndex(ctx context.Context, view *catalog.View, table, inde
 	outer := s.running
 	defer func() { s.running = outer }()
 	c := s.execution(ctx, nil)
-	c.Gateway = readingAt(t.Gateway, at)
+	c.Gateway = t.Gateway.ReadingAt(at)
 	if !s.drafted() || !t.Schema.Change.Makes(table) { // whose rows are all the transaction's own: its commit knows where they were staged
 		t.filled.begin(c.Gateway.Map.Epoch())
 	}

@@ -240,7 +240,8 @@ func (u *useFinder) incoming(t *catalog.Table, q *query.Query, deleted bool) {
 // keeping is the keeping of foreign keys after one statement, or of deferred ones. What the actions' own statements ask for waits in a queue, as
 // PostgreSQL's triggers do: so a check that looks at rows which another action is about to remove comes after it.
 type keeping struct {
-	s     *Session
+	x     *stmt.Executor
+	t     *transaction
 	ctx   context.Context
 	view  *catalog.View
 	of    *references // whose statement runs now
@@ -255,11 +256,12 @@ type keyTask struct {
 }
 
 // keep does what the foreign keys ask for after a statement; deferred checks are left to the commit.
-func (s *Session) keep(ctx context.Context, p *stmt.Program, c *exec.Ctx) error {
+func (t *transaction) keep(x *stmt.Executor, p *stmt.Program, c *exec.Ctx) error {
 	if p.Integrity == nil || c.Keys.Empty() {
 		return nil
 	}
-	k := &keeping{s: s, ctx: ctx, view: s.view()}
+	own := *x // x itself stays on the stack
+	k := &keeping{x: &own, t: t, ctx: c.Context, view: t.View()}
 	k.after(p, c)
 	return k.drain()
 }
@@ -296,7 +298,7 @@ func (k *keeping) drain() error {
 
 // one keeps one foreign key.
 func (k *keeping) one(x *reference, changes []exec.KeyChange) error {
-	t := k.s.tx
+	t := k.t
 	if x.former != nil {
 		return k.formerIDs(x.former, changes)
 	}
@@ -337,8 +339,8 @@ func (k *keeping) program(st refint.Statement) (*stmt.Program, error) {
 	if p != nil {
 		return p, nil
 	}
-	c := *k.s.currentCompiler()
-	c.View = k.view
+	c := *k.x.Compiler
+	c.View, c.Uncommitted = k.view, k.t.Schema != nil
 	q, err := c.Query(st.Text, st.Params...)
 	if err != nil {
 		return nil, err
@@ -358,21 +360,21 @@ func (k *keeping) run(st refint.Statement, args []types.Datum, newest bool, emit
 	if err != nil {
 		return err
 	}
-	s, t := k.s, k.s.tx
-	c := s.execution(k.ctx, args)
+	t := k.t
+	c := k.x.Context(k.ctx, t.Tx, args)
 	c.Limits.MaxFanout, c.Limits.FanoutNotice, c.Limits.ReadOnly, c.Limits.Unvalidated = 0, 0, false, true
 	if newest && t.At != 0 {
 		at, err := t.CurrentEverywhere(k.ctx)
 		if err != nil {
 			return err
 		}
-		c.Gateway, c.Limits.Since = readingAt(*c.Gateway, at), t.At
+		c.Gateway, c.Limits.Since = c.Gateway.ReadingAt(at), t.At
 	}
 	if emit == nil {
 		emit = func([]types.Datum) error { return nil }
 	}
 	c.Deferred = t.uniquesDeferred(referencesIn(p))
-	if _, err := s.perform(k.ctx, p, c, emit); err != nil {
+	if _, err := k.x.Perform(t.Tx, p, c, emit); err != nil {
 		return k.during(st, err)
 	}
 	k.after(p, c)

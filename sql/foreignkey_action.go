@@ -133,5 +133,5 @@ func (k *keeping) refuseOne(key *refint.Key, action catalog.Action, old types.Ro
 	if err != nil || !referred {
 		return err
 	}
-	return key.Referred(old, k.s.Env())
+	return key.Referred(old, k.x.Values)
 }

@@ -3,11 +3,10 @@ package sql
 import (
 	"context"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/refint"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -84,22 +83,22 @@ func (k *keeping) lookSome(key *refint.Key, changes []exec.KeyChange) (missing [
 
 // keepSome settles what an INSERT under way has noted, as far as it need not wait: of what its new rows refer to, what is there already. The rest may
 // be among rows to come. What is deferred goes to where it waits.
-func (s *Session) keepSome(ctx context.Context, p *stmt.Program, c *exec.Ctx) error {
-	k := &keeping{s: s, ctx: ctx, view: s.view(), of: referencesIn(p)}
+func (t *transaction) keepSome(ctx context.Context, x *stmt.Executor, p *stmt.Program, c *exec.Ctx) error {
+	k := &keeping{x: x, t: t, ctx: ctx, view: t.View(), of: referencesIn(p)}
 	for i := range k.of.list {
-		x := &k.of.list[i]
+		ref := &k.of.list[i]
 		changes := c.Keys.Of(i)
-		if len(changes) == 0 || x.incoming || x.former != nil && x.former.goes {
+		if len(changes) == 0 || ref.incoming || ref.former != nil && ref.former.goes {
 			continue
 		}
 		var left []exec.KeyChange
 		var err error
-		if x.former != nil {
-			err = k.formerIDs(x.former, changes)
-		} else if x.unique != nil || s.tx.deferred(x.key.Con) {
-			err = s.tx.defers(x, changes)
+		if ref.former != nil {
+			err = k.formerIDs(ref.former, changes)
+		} else if ref.unique != nil || t.deferred(ref.key.Con) {
+			err = t.defers(ref, changes)
 		} else {
-			left, err = k.look(x.key, changes)
+			left, err = k.look(ref.key, changes)
 		}
 		if err != nil {
 			return err
@@ -110,23 +109,24 @@ func (s *Session) keepSome(ctx context.Context, p *stmt.Program, c *exec.Ctx) er
 }
 
 // settling lets an INSERT settle keys while it runs, and says what waits for the commit.
-func (s *Session) settling(ctx context.Context, p *stmt.Program, c *exec.Ctx) {
+func (t *transaction) settling(x *stmt.Executor, p *stmt.Program, c *exec.Ctx) {
 	if r := referencesIn(p); r != nil {
-		c.Deferred = s.tx.uniquesDeferred(r)
-		c.Hooks.KeysFull = func(c *exec.Ctx) error { return s.keepSome(ctx, p, c) }
+		c.Deferred = t.uniquesDeferred(r)
+		own, ctx := *x, c.Context // x itself stays on the stack
+		c.Hooks.KeysFull = func(c *exec.Ctx) error { return t.keepSome(ctx, &own, p, c) }
 	}
 }
 
 // missing refuses a key that refers to nothing, if a row still has it.
 func (k *keeping) missing(key *refint.Key, values types.Row) error {
 	if anyNull(values) {
-		return key.Broken(values, k.s.Env())
+		return key.Broken(values, k.x.Values)
 	}
 	live, err := k.exists(key.Live(), values, false)
 	if err != nil || !live {
 		return err
 	}
-	return key.Missing(values, k.s.Env())
+	return key.Missing(values, k.x.Values)
 }
 
 func anyNull(row types.Row) bool {

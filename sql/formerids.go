@@ -122,8 +122,8 @@ func (k *keeping) freeIDs(f *formerIDs, changes []exec.KeyChange) error {
 		if taken == nil {
 			continue
 		}
-		if f.upsert && k.s.tx.tookFormer != taken.Detail { // it was not one when the statement began, perhaps: run again, it finds the document
-			k.s.tx.tookFormer = taken.Detail
+		if f.upsert && k.t.tookFormer != taken.Detail { // it was not one when the statement began, perhaps: run again, it finds the document
+			k.t.tookFormer = taken.Detail
 			taken.Code, taken.Message, taken.Constraint = pgerr.SerializationFailure, "could not serialize access due to concurrent update", ""
 		}
 		return taken

@@ -6,11 +6,7 @@ import (
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/builtin"
-	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/sql/exec/expr"
-	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/query"
@@ -262,7 +258,7 @@ func hotProgramOf(p *stmt.Program) *hotProgram {
 }
 
 // splitDocuments makes the hotProgram of a program whose tables have split documents (stmt.Hooks).
-func splitDocuments(r stmt.Replan) (any, error) {
+func splitDocuments(r stmt.Replan) (stmt.Step, error) {
 	p := r.Program
 	tables := hotTables(r.View, p.Plan.Root)
 	if len(tables) == 0 {
@@ -304,33 +300,10 @@ func sumsQuery(view *catalog.View, t *hotTable, n int) (*query.Query, error) {
 		params[i] = types.Text
 	}
 	params[n-1] = types.Int8Array
-	return hiddenQuery(view, t.def, fmt.Sprintf("SELECT jsonb_agg(jsonb_build_array(d%s)) FROM (SELECT d%s FROM %s WHERE k = ANY($%d) GROUP BY d) x",
-		names.String(), sums.String(), quotedName(view, t.parts), n), params)
+	return stmt.HiddenQuery(view, t.def.Database, fmt.Sprintf("SELECT jsonb_agg(jsonb_build_array(d%s)) FROM (SELECT d%s FROM %s WHERE k = ANY($%d) GROUP BY d) x",
+		names.String(), sums.String(), quotedName(view, t.parts), n), params...)
 }
 
 func quotedName(view *catalog.View, t *catalog.Table) string {
 	return builtin.QuoteIdent(view.Schema(t.Schema).Name) + "." + builtin.QuoteIdent(t.Name)
-}
-
-// hiddenQuery analyses a statement of the server's own, which may name tables of parts.
-func hiddenQuery(view *catalog.View, of *catalog.Table, text string, params []types.OID) (*query.Query, error) {
-	stmts, err := parse.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	q, _, err := analyze.Statement(&analyze.Context{Catalog: view, Database: of.Database, Source: text, Storage: true}, stmts[0].Node, params)
-	return q, err
-}
-
-// hiddenProgram makes the program of such a statement.
-func hiddenProgram(view *catalog.View, of *catalog.Table, text string, params []types.OID) (*exec.Program, error) {
-	q, err := hiddenQuery(view, of, text, params)
-	if err != nil {
-		return nil, err
-	}
-	pl, err := plan.Build(q, plan.Env{Fold: expr.EvalConst})
-	if err != nil {
-		return nil, err
-	}
-	return exec.Compile(pl)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/stmt"
 )
 
 // declare finds the counters that the document shall have: those named, else those that the table's options name.
@@ -62,7 +63,7 @@ type counterUse struct {
 func (s *splitting) uses() ([]counterUse, error) {
 	name := builtin.QuoteIdent(keyColumn(s.table).Name)
 	view := s.view()
-	q, err := hiddenQuery(view, s.table, fmt.Sprintf("UPDATE %s SET %s = %s", quotedName(view, s.table), name, name), nil)
+	q, err := stmt.HiddenQuery(view, s.table.Database, fmt.Sprintf("UPDATE %s SET %s = %s", quotedName(view, s.table), name, name))
 	if err != nil {
 		return nil, err
 	}

@@ -7,21 +7,35 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // fold is split documents of one table whose parts were put into them: the parts are locked, and hold nothing.
 type fold struct {
+	ctx     context.Context
+	x       *stmt.Executor // whose statements are analyzed against view
+	t       *tx.Tx
 	view    *catalog.View
 	table   *catalog.Table
 	parts   *catalog.Table
 	changes bool // what follows may change the documents
 	docs    []foldedDocument
+}
+
+// newFold makes one of no documents, with the definitions of a view.
+func newFold(ctx context.Context, x *stmt.Executor, t *tx.Tx, view *catalog.View, table, parts *catalog.Table) *fold {
+	return &fold{ctx: ctx, x: x.Against(view), t: t, view: view, table: table, parts: parts}
+}
+
+// run runs a statement on the table or its parts.
+func (f *fold) run(st stmt.Hidden, emit exec.Emit) error {
+	_, err := f.x.Hidden(f.ctx, f.t, st, emit)
+	return err
 }
 
 type foldedDocument struct {
@@ -34,33 +48,34 @@ func (f *fold) has(def *catalog.Table, d *catalog.HotDocument) bool {
 }
 
 // foldFor puts the parts into all documents that a program is about to write or to lock. The program sees that as if it had been so before.
-func (s *Session) foldFor(ctx context.Context, h *hotProgram, c *exec.Ctx) ([]*fold, error) {
+func (r *splitRun) foldFor(h *hotProgram) ([]*fold, error) {
 	var out []*fold
 	wrote := false
-	for _, t := range h.tables {
-		if !t.written {
+	for _, table := range h.tables {
+		if !table.written {
 			continue
 		}
-		docs, err := s.documents(t.def, t.writes, c.Params, false)
+		docs, err := r.documents(table.def, table.writes, false)
 		if err != nil {
 			return nil, err
 		}
 		if len(docs) == 0 {
 			continue
 		}
-		f := &fold{view: s.view(), table: t.def, parts: t.parts, changes: t.changes}
-		did, err := s.foldDocuments(ctx, f, docs)
+		f := newFold(r.c.Context, r.x, r.t, r.t.View(), table.def, table.parts)
+		f.changes = table.changes
+		did, err := f.documents(docs)
 		if err != nil {
 			return nil, err
 		}
-		if did && c.Steady {
-			return nil, errSplitCursor(t.def)
+		if did && r.c.Steady {
+			return nil, errSplitCursor(table.def)
 		}
 		wrote = wrote || did
 		out = append(out, f)
 	}
 	if wrote {
-		c.Before = s.tx.Parts.Mark()
+		r.c.Before = r.t.Parts.Mark()
 	}
 	return out, nil
 }
@@ -82,14 +97,15 @@ func (s *Session) foldFirst(ctx context.Context, p *stmt.Program, args []types.D
 	if err := errors.Join(s.tx.ReadPastAsSet(), s.tx.TakeSnapshot(ctx)); err != nil {
 		return err
 	}
-	_, err = s.foldFor(ctx, h, s.execution(ctx, args))
+	c, x := s.execution(ctx, args), s.executor(ctx)
+	_, err = (&splitRun{&x, s.tx.Tx, c}).foldFor(h)
 	return err
 }
 
-// foldDocuments locks the parts of documents, in the order of their keys, and puts what they hold into the documents. A document that has no parts
+// documents locks the parts of documents, in the order of their keys, and puts what they hold into the documents. A document that has no parts
 // is none any more, or not yet at the transaction's snapshot, and is left out.
-func (s *Session) foldDocuments(ctx context.Context, f *fold, docs []*catalog.HotDocument) (wrote bool, err error) {
-	sums, bases, err := s.lockParts(ctx, f, docs)
+func (f *fold) documents(docs []*catalog.HotDocument) (wrote bool, err error) {
+	sums, bases, err := f.lockParts(docs)
 	if err != nil {
 		return false, err
 	}
@@ -101,10 +117,10 @@ func (s *Session) foldDocuments(ctx context.Context, f *fold, docs []*catalog.Ho
 		x := foldedDocument{d, bases[d.Number]}
 		if slices.ContainsFunc(sum, func(n types.Datum) bool { return types.NumericSign(n) != 0 }) {
 			wrote = true
-			if err := s.addToDocument(ctx, f, d, sum); err != nil {
+			if err := f.addToDocument(d, sum); err != nil {
 				return wrote, err
 			}
-			if err := s.emptyParts(ctx, f, &x); err != nil {
+			if err := f.emptyParts(&x); err != nil {
 				return wrote, err
 			}
 		}
@@ -114,7 +130,7 @@ func (s *Session) foldDocuments(ctx context.Context, f *fold, docs []*catalog.Ho
 }
 
 // lockParts locks the parts and gives their sums, and what they say of the documents' own rows, by the documents' numbers.
-func (s *Session) lockParts(ctx context.Context, f *fold, docs []*catalog.HotDocument) (sums, bases map[int32][]types.Datum, err error) {
+func (f *fold) lockParts(docs []*catalog.HotDocument) (sums, bases map[int32][]types.Datum, err error) {
 	n := len(f.table.Hot.Counters)
 	var columns strings.Builder
 	for i := range n {
@@ -143,8 +159,13 @@ func (s *Session) lockParts(ctx context.Context, f *fold, docs []*catalog.HotDoc
 		}
 		return nil
 	}
-	_, err = s.executor(ctx).against(f.view).Hidden(ctx, s.tx.Tx, f.table, aboutParts(text, docs...), take)
+	err = f.run(aboutParts(text, docs...), take)
 	return sums, bases, err
+}
+
+// aboutParts returns a statement whose parameter is the keys of the parts of documents.
+func aboutParts(text string, docs ...*catalog.HotDocument) stmt.Hidden {
+	return stmt.Hidden{Text: text, Params: []types.OID{types.Int8Array}, Args: []types.Datum{partKeys(docs...)}}
 }
 
 // partKeys gives the keys of documents' parts as an array.
@@ -162,7 +183,7 @@ func partKeys(docs ...*catalog.HotDocument) types.Datum {
 func keyColumn(t *catalog.Table) *catalog.Column { return t.ColumnByNum(t.PrimaryKey().Columns[0]) }
 
 // addToDocument adds sums to the counters in a document's own row. A row that stays as it is is written too: who has seen an older one must not write it.
-func (s *Session) addToDocument(ctx context.Context, f *fold, d *catalog.HotDocument, sums []types.Datum) error {
+func (f *fold) addToDocument(d *catalog.HotDocument, sums []types.Datum) error {
 	set, params, args := assignments(f.table, sums)
 	if len(set) == 0 {
 		name := builtin.QuoteIdent(keyColumn(f.table).Name)
@@ -174,8 +195,7 @@ func (s *Session) addToDocument(ctx context.Context, f *fold, d *catalog.HotDocu
 	}
 	text := fmt.Sprintf("UPDATE %s SET %s WHERE %s = $%d", quotedName(f.view, f.table), strings.Join(set, ", "),
 		builtin.QuoteIdent(keyColumn(f.table).Name), len(args)+1)
-	_, err = s.executor(ctx).against(f.view).Hidden(ctx, s.tx.Tx, f.table, hidden{text, append(params, keyColumn(f.table).Type), append(args, key)}, nil)
-	return err
+	return f.run(stmt.Hidden{Text: text, Params: append(params, keyColumn(f.table).Type), Args: append(args, key)}, nil)
 }
 
 // assignments spells what adds sums to counters, one assignment for each column.
@@ -220,17 +240,17 @@ func pathText(path []string) string {
 }
 
 // emptyParts sets the parts of a document to nothing, and what they know of its row to what is there now.
-func (s *Session) emptyParts(ctx context.Context, f *fold, x *foldedDocument) error {
-	bases, there, err := s.bases(ctx, f, x.doc)
+func (f *fold) emptyParts(x *foldedDocument) error {
+	bases, there, err := f.bases(x.doc)
 	if err != nil || !there {
 		return err
 	}
 	x.bases = bases
-	return s.writeParts(ctx, f, x)
+	return f.writeParts(x)
 }
 
 // writeParts writes parts that hold nothing.
-func (s *Session) writeParts(ctx context.Context, f *fold, x *foldedDocument) error {
+func (f *fold) writeParts(x *foldedDocument) error {
 	var set []string
 	params, args := []types.OID{types.Int8Array}, []types.Datum{partKeys(x.doc)}
 	for i, b := range x.bases {
@@ -242,13 +262,12 @@ func (s *Session) writeParts(ctx context.Context, f *fold, x *foldedDocument) er
 		set = append(set, fmt.Sprintf("c%d = %s, b%d = $%d", i, zero, i, len(args)))
 	}
 	text := fmt.Sprintf("UPDATE %s SET %s WHERE k = ANY($1)", quotedName(f.view, f.parts), strings.Join(set, ", "))
-	_, err := s.executor(ctx).against(f.view).Hidden(ctx, s.tx.Tx, f.table, hidden{text, params, args}, nil)
-	return err
+	return f.run(stmt.Hidden{Text: text, Params: params, Args: args}, nil)
 }
 
 // bases reads the counters in a document's own row. What cannot be added to in a part is null: a null, a document's field that is no whole number,
 // a number that is none. there is false where there is no such document.
-func (s *Session) bases(ctx context.Context, f *fold, d *catalog.HotDocument) (out []types.Datum, there bool, err error) {
+func (f *fold) bases(d *catalog.HotDocument) (out []types.Datum, there bool, err error) {
 	var columns []string
 	for _, c := range f.table.Hot.Counters {
 		col := f.table.ColumnByNum(c.Column)
@@ -269,8 +288,8 @@ func (s *Session) bases(ctx context.Context, f *fold, d *catalog.HotDocument) (o
 		return nil, false, err
 	}
 	text := fmt.Sprintf("SELECT %s FROM %s WHERE %s = $1", strings.Join(columns, ", "), quotedName(f.view, f.table), builtin.QuoteIdent(keyColumn(f.table).Name))
-	h := hidden{text, []types.OID{keyColumn(f.table).Type}, []types.Datum{key}}
-	_, err = s.executor(ctx).against(f.view).Hidden(ctx, s.tx.Tx, f.table, h, func(row []types.Datum) error {
+	st := stmt.Hidden{Text: text, Params: []types.OID{keyColumn(f.table).Type}, Args: []types.Datum{key}}
+	err = f.run(st, func(row []types.Datum) error {
 		there, out = true, make([]types.Datum, len(row))
 		for i, v := range row {
 			scale, finite := int32(0), false
@@ -293,25 +312,25 @@ func keyDatum(t *catalog.Table, d *catalog.HotDocument) (types.Datum, error) {
 	return types.Input(keyColumn(t).Type, -1, d.ID, nil)
 }
 
-// settleParts sets right what the parts know of documents that a program may have changed. Where the document is gone, its parts go.
-func (s *Session) settleParts(ctx context.Context, f *fold) error {
+// settle sets right what the parts know of documents that a program may have changed. Where the document is gone, its parts go.
+func (f *fold) settle() error {
 	if !f.changes {
 		return nil
 	}
 	for i := range f.docs {
 		x := &f.docs[i]
-		bases, there, err := s.bases(ctx, f, x.doc)
+		bases, there, err := f.bases(x.doc)
 		switch {
 		case err != nil:
 			return err
 		case !there:
 			text := fmt.Sprintf("DELETE FROM %s WHERE k = ANY($1)", quotedName(f.view, f.parts))
-			if _, err := s.executor(ctx).against(f.view).Hidden(ctx, s.tx.Tx, f.table, aboutParts(text, x.doc), nil); err != nil {
+			if err := f.run(aboutParts(text, x.doc), nil); err != nil {
 				return err
 			}
 		case !slices.EqualFunc(bases, x.bases, sameNumber):
 			x.bases = bases
-			if err := s.writeParts(ctx, f, x); err != nil {
+			if err := f.writeParts(x); err != nil {
 				return err
 			}
 		}

@@ -1,18 +1,15 @@
 package sql
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -23,7 +20,7 @@ type increment struct {
 	key     query.Expr
 	adds    []addition
 	notNull []query.Expr // of an INSERT: must not be null, for that comes before the conflict
-	program *exec.Program
+	program *stmt.Program
 }
 
 // addition is what is added to one counter.
@@ -68,7 +65,7 @@ func largest(oid types.OID) types.Datum {
 
 // incrementProgram adds to a part. Of each counter no part may hold more than its share of what the document's own number leaves: so whatever the
 // others hold, the sum fits.
-func incrementProgram(view *catalog.View, t *hotTable, adds []addition) (*exec.Program, error) {
+func incrementProgram(view *catalog.View, t *hotTable, adds []addition) (*stmt.Program, error) {
 	var set, where []string
 	params := []types.OID{types.Int8, types.Numeric}
 	for _, a := range adds {
@@ -78,31 +75,33 @@ func incrementProgram(view *catalog.View, t *hotTable, adds []addition) (*exec.P
 		where = append(where, fmt.Sprintf(" AND abs(c%d + $%d) * $2 <= $%d - abs(b%d)", a.counter, n+1, n+2, a.counter))
 	}
 	text := fmt.Sprintf("UPDATE %s SET %s WHERE k = $1%s", quotedName(view, t.parts), strings.Join(set, ", "), strings.Join(where, ""))
-	return hiddenProgram(view, t.def, text, params)
+	return stmt.HiddenProgram(view, t.def.Database, text, params...)
 }
 
-// add runs an increment; done is false where the statement has to run as it stands.
-func (s *Session) add(ctx context.Context, inc *increment, c *exec.Ctx) (done bool, err error) {
-	docs, err := s.documents(inc.table, []keys{{tuple: []query.Expr{inc.key}}}, c.Params, false)
+// add runs an increment; done is false if the statement has to run as it stands.
+func (r *splitRun) add(inc *increment) (done bool, err error) {
+	c := r.c
+	docs, err := r.documents(inc.table, []keys{{tuple: []query.Expr{inc.key}}}, false)
 	if err != nil || len(docs) == 0 || c.Limits.ReadOnly {
 		return false, err
 	}
 	doc := docs[0]
 	for _, e := range inc.notNull {
-		if d, err := s.evaluate(e, c.Params); err != nil || d.IsNull() {
+		if d, err := r.evaluate(e); err != nil || d.IsNull() {
 			return false, err
 		}
 	}
-	args := []types.Datum{types.NewInt(s.partOf(doc)), types.NumericFromInt(int64(len(doc.Parts)))}
+	// A session always adds to the same part, so that a transaction that adds twice cannot deadlock.
+	part := doc.Parts[int(r.x.PID)%len(doc.Parts)]
+	args := []types.Datum{types.NewInt(part), types.NumericFromInt(int64(len(doc.Parts)))}
 	for _, a := range inc.adds {
-		n, ok, err := s.amount(a, c.Params)
+		n, ok, err := r.amount(a)
 		if err != nil || !ok || !slices.Contains(doc.Counters, int32(a.counter)) {
 			return false, err
 		}
 		args = append(args, n, a.most)
 	}
-	x := s.executor(ctx)
-	n, err := x.Run(ctx, s.tx.Tx, inc.program, args, nil)
+	n, err := r.x.Run(c.Context, r.t, inc.program, args, nil)
 	if err != nil {
 		return false, err
 	}
@@ -110,12 +109,9 @@ func (s *Session) add(ctx context.Context, inc *increment, c *exec.Ctx) (done bo
 	return n == 1, nil
 }
 
-// partOf gives the part of a document that this session adds to: always the same, so that a transaction which adds twice cannot wait in a circle.
-func (s *Session) partOf(d *catalog.HotDocument) int64 { return d.Parts[int(s.start.PID)%len(d.Parts)] }
-
 // amount evaluates what is to be added.
-func (s *Session) amount(a addition, args []types.Datum) (n types.Datum, ok bool, err error) {
-	d, err := s.evaluate(a.amount, args)
+func (r *splitRun) amount(a addition) (n types.Datum, ok bool, err error) {
+	d, err := r.evaluate(a.amount)
 	if err != nil {
 		return d, false, err
 	}

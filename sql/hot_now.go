@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -23,8 +24,9 @@ func (s *Session) splitNow(ctx context.Context, view *catalog.View, t *catalog.T
 	}
 	split := map[int32]bool{}
 	text := fmt.Sprintf("SELECT d FROM %s WHERE k = ANY($1)", quotedName(view, parts))
-	h := hidden{text, []types.OID{types.Int8Array}, []types.Datum{int8Array(first)}}
-	_, err := s.executor(ctx).against(view).Hidden(ctx, s.tx.Tx, t, h, func(row []types.Datum) error {
+	st := stmt.Hidden{Text: text, Params: []types.OID{types.Int8Array}, Args: []types.Datum{int8Array(first)}}
+	x := s.executor(ctx)
+	_, err := x.Against(view).Hidden(ctx, s.tx.Tx, st, func(row []types.Datum) error {
 		split[int32(row[0].N)] = true
 		return nil
 	})

@@ -1,38 +1,44 @@
 package sql
 
 import (
-	"context"
 	"slices"
-
-	"github.com/sherddb/sherd/sql/stmt"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// evaluate gives the value of an expression that is rowless.
-func (s *Session) evaluate(e query.Expr, args []types.Datum) (types.Datum, error) {
+// splitRun is a run of a program whose tables have split documents.
+type splitRun struct {
+	x *stmt.Executor
+	t *tx.Tx
+	c *exec.Ctx
+}
+
+// evaluate returns the value of an expression that is rowless.
+func (r *splitRun) evaluate(e query.Expr) (types.Datum, error) {
 	switch n := e.(type) {
 	case *query.Const:
 		return n.Value, nil
 	case *query.Param:
-		if n.N <= len(args) {
-			return args[n.N-1], nil
+		if n.N <= len(r.c.Params) {
+			return r.c.Params[n.N-1], nil
 		}
 	}
 	f, err := expr.Compile(e)
 	if err != nil {
 		return types.Null, err
 	}
-	return f(&expr.Ctx{Params: args, Env: s.Env(), Session: info{Session: s}}, nil)
+	return f(&expr.Ctx{Params: r.c.Params, Env: r.x.Values, Session: r.x.Functions}, nil)
 }
 
 // documents gives those of a table's documents that keys name; without any list, all. Of those that are whole again only with past.
-func (s *Session) documents(def *catalog.Table, list []keys, args []types.Datum, past bool) ([]*catalog.HotDocument, error) {
+func (r *splitRun) documents(def *catalog.Table, list []keys, past bool) ([]*catalog.HotDocument, error) {
 	var out []*catalog.HotDocument
 	wanted := func(d *catalog.HotDocument) bool { return d.Joined == 0 || past }
 	if list == nil {
@@ -59,25 +65,25 @@ func (s *Session) documents(def *catalog.Table, list []keys, args []types.Datum,
 		return nil
 	}
 	for _, k := range list {
-		if err := s.eachKey(k, args, add); err != nil {
+		if err := r.eachKey(k, add); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func (s *Session) eachKey(k keys, args []types.Datum, f func(types.Row) error) error {
+func (r *splitRun) eachKey(k keys, f func(types.Row) error) error {
 	if k.array == nil {
 		row := make(types.Row, len(k.tuple))
 		for i, e := range k.tuple {
 			var err error
-			if row[i], err = s.evaluate(e, args); err != nil {
+			if row[i], err = r.evaluate(e); err != nil {
 				return err
 			}
 		}
 		return f(row)
 	}
-	d, err := s.evaluate(k.array, args)
+	d, err := r.evaluate(k.array)
 	if err != nil || d.IsNull() {
 		return err
 	}
@@ -93,54 +99,52 @@ func (s *Session) eachKey(k keys, args []types.Datum, f func(types.Row) error) e
 	return nil
 }
 
-// perform runs a program, and does about split documents what has to be done. It gives the program whose plan was run.
-func (s *Session) perform(ctx context.Context, p *stmt.Program, c *exec.Ctx, emit exec.Emit) (*stmt.Program, error) {
-	h := hotProgramOf(p)
-	if h == nil {
-		return p, p.Exec.Run(c, emit)
-	}
+// Run implements stmt.Step.
+func (h *hotProgram) Run(x *stmt.Executor, t *tx.Tx, c *exec.Ctx, emit exec.Emit) (*stmt.Program, error) {
+	r := &splitRun{x, t, c}
 	if h.increment != nil {
-		done, err := s.add(ctx, h.increment, c)
+		done, err := r.add(h.increment)
 		if err != nil || done {
-			return p, err
+			return h.statement, err
 		}
 	}
-	folded, err := s.foldFor(ctx, h, c)
+	folded, err := r.foldFor(h)
 	if err != nil {
-		return p, err
+		return h.statement, err
 	}
-	run, err := s.chosen(h, c, folded)
+	run, err := r.chosen(h, folded)
 	if err != nil {
-		return p, err
+		return h.statement, err
 	}
 	if err := run.Exec.Run(c, emit); err != nil {
 		return run, err
 	}
 	for _, f := range folded {
-		if err := s.settleParts(ctx, f); err != nil {
+		if err := f.settle(); err != nil {
 			return run, err
 		}
 	}
 	return run, nil
 }
 
-// chosen gives the form of the program that reads what it has to, with its parameters set. Documents whose parts were just put into them need none.
-func (s *Session) chosen(h *hotProgram, c *exec.Ctx, folded []*fold) (*stmt.Program, error) {
+// chosen returns the form of the program that reads what it has to, with its parameters set. Documents whose parts
+// were just put into them need none.
+func (r *splitRun) chosen(h *hotProgram, folded []*fold) (*stmt.Program, error) {
 	if h.combined == nil {
 		return h.statement, nil
 	}
-	t := s.tx
+	t, c := r.t, r.c
 	past := t != nil && (t.At != 0 || t.Near || t.Past) || c.Steady
 	args, needed := slices.Clip(c.Params), false
-	for _, x := range h.tables {
+	for _, table := range h.tables {
 		var parts []types.Datum
-		if x.read {
-			list, err := s.documents(x.def, x.reads, c.Params, past)
+		if table.read {
+			list, err := r.documents(table.def, table.reads, past)
 			if err != nil {
 				return nil, err
 			}
 			for _, d := range list {
-				if slices.ContainsFunc(folded, func(f *fold) bool { return f.has(x.def, d) }) {
+				if slices.ContainsFunc(folded, func(f *fold) bool { return f.has(table.def, d) }) {
 					continue
 				}
 				for _, k := range d.Parts {

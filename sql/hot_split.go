@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -253,15 +254,16 @@ func (s *splitting) define() error {
 // fill writes the document's parts. Its own row is written as it is, so that no transaction writes it that has seen the document before it was split.
 func (s *splitting) fill(d *catalog.HotDocument) error {
 	view := s.view()
-	f := &fold{view: view, table: view.Table(s.table.OID), parts: view.Table(s.table.Hot.Parts)}
-	bases, there, err := s.bases(s.ctx, f, d)
+	x := s.executor(s.ctx)
+	f := newFold(s.ctx, &x, s.tx.Tx, view, view.Table(s.table.OID), view.Table(s.table.Hot.Parts))
+	bases, there, err := f.bases(d)
 	if err != nil {
 		return err
 	}
 	if !there {
 		return pgerr.New(pgerr.UndefinedObject, `document "%s" does not exist in table "%s"`, s.id, s.table.Name)
 	}
-	if err := s.addToDocument(s.ctx, f, d, noSums(f.table)); err != nil {
+	if err := f.addToDocument(d, noSums(f.table)); err != nil {
 		return err
 	}
 	columns, values := "k, d", "$1, $2"
@@ -271,11 +273,11 @@ func (s *splitting) fill(d *catalog.HotDocument) error {
 		columns += fmt.Sprintf(", c%d, b%d", n, n)
 		values += fmt.Sprintf(", 0, $%d", len(args))
 	}
-	p, err := hiddenProgram(view, f.table, fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", quotedName(view, f.parts), columns, values), params)
+	text := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", quotedName(view, f.parts), columns, values)
+	p, err := stmt.HiddenProgram(view, s.database, text, params...)
 	if err != nil {
 		return err
 	}
-	x := s.executor(s.ctx)
 	for _, k := range d.Parts {
 		args[0] = types.NewInt(k)
 		if _, err := x.Run(s.ctx, s.tx.Tx, p, args, nil); err != nil {
@@ -303,17 +305,18 @@ func (s *splitting) join() error {
 		return pgerr.New(pgerr.UndefinedObject, `document "%s" of table "%s" is not split`, s.id, s.table.Name).WithHint("sherd.hot_documents lists those that are.")
 	}
 	view := s.view()
-	f := &fold{view: view, table: view.Table(s.table.OID), parts: view.Table(s.table.Hot.Parts)}
-	sums, _, err := s.lockParts(s.ctx, f, []*catalog.HotDocument{d})
+	x := s.executor(s.ctx)
+	f := newFold(s.ctx, &x, s.tx.Tx, view, view.Table(s.table.OID), view.Table(s.table.Hot.Parts))
+	sums, _, err := f.lockParts([]*catalog.HotDocument{d})
 	if err != nil {
 		return err
 	}
 	if sum := sums[d.Number]; sum != nil {
-		if err := s.addToDocument(s.ctx, f, d, sum); err != nil {
+		if err := f.addToDocument(d, sum); err != nil {
 			return err
 		}
 		text := fmt.Sprintf("DELETE FROM %s WHERE k = ANY($1)", quotedName(view, f.parts))
-		if _, err := s.executor(s.ctx).against(view).Hidden(s.ctx, s.tx.Tx, f.table, aboutParts(text, d), nil); err != nil {
+		if err := f.run(aboutParts(text, d), nil); err != nil {
 			return err
 		}
 	}

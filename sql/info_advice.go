@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/jsonb"
@@ -17,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 

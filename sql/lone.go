@@ -3,11 +3,10 @@ package sql
 import (
 	"context"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 

@@ -310,7 +310,7 @@ func (p *stepwise) batch(ctx context.Context, fill *exec.Fill, share shardmap.Sh
 func (p *stepwise) batchOnce(ctx context.Context, fill *exec.Fill, share shardmap.Share, at exec.FillPlace) (exec.FillPlace, error) {
 	s := p.s
 	t, x := s.txEnv.BeginSystem(s.queryAt), s.executor(ctx)
-	next, err := fill.Some(x.context(ctx, t, nil), share, at, fillBatch)
+	next, err := fill.Some(x.Context(ctx, t, nil), share, at, fillBatch)
 	if err != nil {
 		t.Rollback()
 		return at, err

@@ -4,14 +4,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/stmt"
 )
 
 // checkFragments refuses a value of sherd.fragment that names no fragment of the database.

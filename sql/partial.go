@@ -3,10 +3,9 @@ package sql
 import (
 	"strings"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/txn"
 )
 

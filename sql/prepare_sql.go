@@ -3,8 +3,6 @@ package sql
 import (
 	"context"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -14,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 

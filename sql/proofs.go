@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/sql/forward"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/refint"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/sql/verify"
@@ -24,7 +25,7 @@ import (
 type proof struct {
 	ctx  context.Context
 	t    *tx.Tx
-	x    executor
+	x    stmt.Executor
 	emit func(check, subject string, ok bool, detail string) error
 }
 
@@ -46,7 +47,7 @@ func (p *proof) lock(table catalog.OID, noWait bool) error {
 
 // query runs a SELECT, and passes its rows on.
 func (p *proof) query(view *catalog.View, text string, row func(row []types.Datum) error) error {
-	_, err := p.x.against(view).System(p.ctx, p.t, text, nil, row)
+	_, err := p.x.Against(view).System(p.ctx, p.t, text, nil, row)
 	return err
 }
 
@@ -99,7 +100,7 @@ func (p *proof) foreignKey(k *refint.Key) error {
 		if found++; found > maxOrphans {
 			return p.emit(what, subject, false, "and more")
 		}
-		return p.emit(what, subject, false, k.Broken(row, p.x.values).Detail)
+		return p.emit(what, subject, false, k.Broken(row, p.x.Values).Detail)
 	})
 	if err != nil || found > 0 {
 		return err
@@ -123,7 +124,8 @@ const maxLost = 10
 func (s *Session) checkFormerIDs(ctx context.Context, emit func(check, subject string, ok bool, detail string) error) error {
 	p, end := s.prove(ctx, emit)
 	defer end()
-	p.x.byID = true
+	byID := *p.x.Compiler
+	byID.ByID, p.x.Compiler = true, &byID
 	for table := range s.db.cfg.Catalog.View().Tables(s.database) {
 		if table.Forwarding == 0 {
 			continue
@@ -215,7 +217,7 @@ func (p *proof) parts(oid catalog.OID) error {
 
 func (p *partsProof) report() (err error) {
 	const what = "split documents"
-	if p.x.at, err = p.t.CurrentEverywhere(p.ctx); err != nil {
+	if p.x.At, err = p.t.CurrentEverywhere(p.ctx); err != nil {
 		return err
 	}
 	parts, err := p.all()
@@ -249,7 +251,7 @@ func (p *partsProof) report() (err error) {
 
 // ask runs a statement that may name the table of the parts.
 func (p *partsProof) ask(text string, emit exec.Emit) error {
-	_, err := p.x.against(p.view).Hidden(p.ctx, p.t, p.table, hidden{text: text}, emit)
+	_, err := p.x.Against(p.view).Hidden(p.ctx, p.t, stmt.Hidden{Text: text}, emit)
 	return err
 }
 

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -31,6 +30,17 @@ type opening struct {
 	before exec.Mark
 	fixed  bool       // part is what it reads, whatever the settings say meanwhile
 	part   *exec.Part // see exec.Ctx
+}
+
+// apply settles what a program reads.
+func (o *opening) apply(c *exec.Ctx) {
+	c.Part = o.part
+	if o.at != 0 {
+		c.Gateway = c.Gateway.ReadingAt(o.at)
+	}
+	if o.before != nil {
+		c.Before, c.Steady = o.before, true
+	}
 }
 
 // runAt is run with what is read settled by an opening. Where emit keeps the answer until the end, held says so.
@@ -90,23 +100,19 @@ func (s *Session) runAt(ctx context.Context, o opening, p *stmt.Program, args []
 		if err := t.TakeSnapshot(ctx); err != nil {
 			return 0, err
 		}
-		c := s.execution(ctx, args)
-		if o.at != 0 {
-			c.Gateway = readingAt(*c.Gateway, o.at)
-		}
-		if c.Before = r.mark; o.before != nil {
-			c.Before, c.Steady = o.before, true
-		}
-		c.Partial = partial
-		if c.Part = o.part; !o.fixed {
+		s.running = ctx
+		x := s.executor(ctx)
+		c := x.Context(ctx, t.Tx, args)
+		c.Before, c.Partial = r.mark, partial
+		if o.apply(c); !o.fixed {
 			if c.Part, err = s.part(p); err != nil {
 				return 0, err
 			}
 		}
-		s.settling(ctx, p, c)
-		_, err := s.perform(ctx, p, c, counted)
+		t.settling(&x, p, c)
+		_, err := x.Perform(t.Tx, p, c, counted)
 		if err == nil {
-			err = s.keep(ctx, p, c)
+			err = t.keep(&x, p, c)
 		}
 		if err == nil && held != nil {
 			err = held.pass()

@@ -13,14 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/internal/testlog"
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )

@@ -5,12 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/stmt"
 )
 
 // utility runs a statement that is no query. together tells that other statements share its query string, and so its transaction.

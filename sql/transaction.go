@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -64,7 +65,7 @@ func (s *Session) begin() *transaction {
 // commit commits the session's transaction and ends it, also where that fails.
 func (s *Session) commit(ctx context.Context) error {
 	t := s.tx
-	if err := s.settleDeferred(ctx, true); err != nil {
+	if err := s.checkDeferred(ctx, true); err != nil {
 		s.closePortals()
 		s.endImplicit()
 		return err
@@ -115,9 +116,18 @@ func (s *Session) execution(ctx context.Context, args []types.Datum) *exec.Ctx {
 	s.running = ctx
 	x := s.executor(ctx)
 	if s.tx == nil {
-		return x.context(ctx, nil, args)
+		return x.Context(ctx, nil, args)
 	}
-	return x.context(ctx, s.tx.Tx, args)
+	return x.Context(ctx, s.tx.Tx, args)
+}
+
+// executor returns one with the session's values.
+func (s *Session) executor(ctx context.Context) stmt.Executor {
+	values := s.Env() // it brings the limits up to date
+	return stmt.Executor{
+		Compiler: &s.compiler, PID: s.start.PID, Values: values, Functions: info{s, ctx}, Hooks: s.hook,
+		Limits: s.limit, Memory: s.derived.Memory, TempDir: s.db.cfg.TempDir,
+	}
 }
 
 func commandName(c query.Command) string {

@@ -60,7 +60,7 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 	if err := t.MayKeepLocks(); err != nil {
 		return err
 	}
-	if err := s.settleDeferred(ctx, true); err != nil {
+	if err := s.checkDeferred(ctx, true); err != nil {
 		return err
 	}
 	s.closePortals()

@@ -1,7 +1,6 @@
 package sql
 
 import (
-	"context"
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
@@ -45,8 +44,8 @@ func (t *transaction) uniquesDeferred(r *references) map[uint32]int {
 	return out
 }
 
-// settleUnique checks values that rows came to share.
-func (s *Session) settleUnique(ctx context.Context, view *catalog.View, u *uniqueKey, shared []exec.KeyChange) error {
+// settle checks values that rows came to share.
+func (u *uniqueKey) settle(c *exec.Ctx, view *catalog.View, shared []exec.KeyChange) error {
 	t := view.Table(u.table)
 	if t == nil || t.ConstraintOf(u.con.Index) == nil {
 		return nil // dropped since
@@ -60,5 +59,5 @@ func (s *Session) settleUnique(ctx context.Context, view *catalog.View, u *uniqu
 	if sc := view.Schema(t.Schema); sc != nil {
 		schema = sc.Name
 	}
-	return exec.SettleUnique(s.execution(ctx, nil), t, schema, rules[i], shared)
+	return exec.SettleUnique(c, t, schema, rules[i], shared)
 }

@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"sql/verify":           {"catalog", "shardmap", "sql/exec", "sql/exec/expr", "sql/plan", "sql/refint", "sql/types", "txn"},
 	"sql/sysview":          {"catalog", "shardmap", "sql/analyze", "sql/builtin", "sql/pgcatalog", "sql/settings", "sql/types"},
 	"sql/tx":               {"catalog", "shardmap", "sql/exec", "sql/locks", "sql/types", "txn"},
-	"sql/stmt":             {"catalog", "internal/recent", "sql/analyze", "sql/exec", "sql/exec/expr", "sql/forward", "sql/locks", "sql/parse", "sql/pgcatalog", "sql/plan", "sql/query", "sql/tx", "sql/types"},
+	"sql/stmt":             {"catalog", "internal/recent", "sql/analyze", "sql/builtin", "sql/exec", "sql/exec/expr", "sql/exec/memory", "sql/exec/operator", "sql/forward", "sql/locks", "sql/parse", "sql/pgcatalog", "sql/plan", "sql/query", "sql/tx", "sql/types", "txn"},
 	"sql":                  {"catalog", "internal/scramsecret", "jsonb", "shardmap", "sql/advice", "sql/analyze", "sql/builtin", "sql/copydata", "sql/ddl", "sql/exec", "sql/exec/expr", "sql/exec/memory", "sql/exec/operator", "sql/forward", "sql/locks", "sql/monitor", "sql/notify", "sql/parse", "sql/pgcatalog", "sql/plan", "sql/plan/walk", "sql/query", "sql/refint", "sql/settings", "sql/stmt", "sql/sysview", "sql/tx", "sql/types", "sql/verify", "txn"},
 	"pgwire":               {"internal/scramsecret", "sql", "sql/monitor", "sql/notify", "sql/stmt", "sql/types"},
 	"sql/monitor":          {"catalog", "sql/exec", "sql/locks", "sql/sysview", "sql/tx", "sql/types", "txn"},

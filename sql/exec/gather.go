@@ -42,6 +42,13 @@ type Gateway struct {
 	Took  func(T txn.Timestamp)
 }
 
+// ReadingAt returns a gateway whose read timestamp is fixed.
+func (g Gateway) ReadingAt(at txn.Timestamp) *Gateway {
+	g.Snapshot = func(context.Context, []shardmap.Share) (txn.Timestamp, error) { return at, nil }
+	g.Leave = nil
+	return &g
+}
+
 // split is Map.Split with a fast path for a single bucket; it appends to dst.
 func split(dst []shardmap.Share, m *shardmap.Map, set shardmap.BucketSet) []shardmap.Share {
 	ivs := set.Intervals()

@@ -39,7 +39,7 @@ type Hooks struct {
 	// nothing; and the locks on tables that this may need.
 	Integrity func(view *catalog.View, q *query.Query, env *plan.Env) (any, []tx.TableUse)
 	// Split returns what has to be done about split documents when a program runs; nil: nothing.
-	Split func(r Replan) (any, error)
+	Split func(r Replan) (Step, error)
 }
 
 // Replan is a program that was just compiled, and may be planned in another form too.

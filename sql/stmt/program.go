@@ -29,8 +29,8 @@ type Program struct {
 	Late      bool // rows are locked when they are fetched
 	Cursor    bool // it is a cursor's
 	Keys      []analyze.CursorKey
-	Integrity any // what Hooks.Integrity returned; nil: nothing follows from what it writes
-	Split     any // what Hooks.Split returned; nil: its tables have no split documents
+	Integrity any  // what Hooks.Integrity returned; nil: nothing follows from what it writes
+	Split     Step // nil: its tables have no split documents
 }
 
 // LocksRows reports whether the program takes row locks other than those of rows that it writes.
