@@ -9,11 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	"github.com/jackc/pgproto3/v2"
 
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -25,7 +24,7 @@ type constantSession struct {
 	row     []types.Datum
 }
 
-func (s *constantSession) Simple(ctx context.Context, _ string, w sql.ResultWriter) error {
+func (s *constantSession) Simple(ctx context.Context, _ string, w stmt.ResultWriter) error {
 	if err := w.Describe(s.columns); err != nil {
 		return err
 	}
@@ -33,7 +32,7 @@ func (s *constantSession) Simple(ctx context.Context, _ string, w sql.ResultWrit
 	return err
 }
 
-func (s *constantSession) Execute(_ context.Context, _ string, _ int, w sql.ResultWriter) (bool, error) {
+func (s *constantSession) Execute(_ context.Context, _ string, _ int, w stmt.ResultWriter) (bool, error) {
 	if err := w.Row(s.row); err != nil {
 		return false, err
 	}

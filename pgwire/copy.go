@@ -9,12 +9,12 @@ import (
 	"github.com/jackc/pgproto3/v2"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // CopyIn asks the client for data.
-func (r *results) CopyIn(f sql.CopyFormat) (sql.CopyReader, error) {
+func (r *results) CopyIn(f stmt.CopyFormat) (stmt.CopyReader, error) {
 	overall, codes := copyFormats(f)
 	r.c.send(&pgproto3.CopyInResponse{OverallFormat: overall, ColumnFormatCodes: codes})
 	if err := r.c.flush(); err != nil {
@@ -25,13 +25,13 @@ func (r *results) CopyIn(f sql.CopyFormat) (sql.CopyReader, error) {
 }
 
 // CopyOut starts sending data.
-func (r *results) CopyOut(f sql.CopyFormat) error {
+func (r *results) CopyOut(f stmt.CopyFormat) error {
 	overall, codes := copyFormats(f)
 	r.c.send(&pgproto3.CopyOutResponse{OverallFormat: overall, ColumnFormatCodes: codes})
 	return r.c.lost
 }
 
-func copyFormats(f sql.CopyFormat) (overall byte, codes []uint16) {
+func copyFormats(f stmt.CopyFormat) (overall byte, codes []uint16) {
 	codes = make([]uint16, f.Columns)
 	if !f.Binary {
 		return formatText, codes

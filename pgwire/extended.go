@@ -3,11 +3,10 @@ package pgwire
 import (
 	"context"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	"github.com/jackc/pgproto3/v2"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/stmt"
 )
 
 // signalConfig is scriptConfig with sessions that tell when a statement starts to sleep and when
@@ -27,7 +28,7 @@ type signalSession struct {
 	started chan struct{}
 }
 
-func (s *signalSession) Simple(ctx context.Context, text string, w sql.ResultWriter) error {
+func (s *signalSession) Simple(ctx context.Context, text string, w stmt.ResultWriter) error {
 	s.started <- struct{}{}
 	return s.scriptSession.Simple(ctx, text, w)
 }
@@ -165,7 +166,7 @@ type idleSession struct {
 	ran   bool
 }
 
-func (s *idleSession) Simple(ctx context.Context, text string, w sql.ResultWriter) error {
+func (s *idleSession) Simple(ctx context.Context, text string, w stmt.ResultWriter) error {
 	s.ran = true
 	return s.signalSession.Simple(ctx, text, w)
 }

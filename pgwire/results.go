@@ -3,15 +3,14 @@ package pgwire
 import (
 	"encoding/binary"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	"github.com/jackc/pgproto3/v2"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// results is the sql.ResultWriter of a connection. Its methods fail only where the client is lost
+// results is the stmt.ResultWriter of a connection. Its methods fail only where the client is lost
 // or a value cannot be sent.
 type results struct {
 	c        *conn

@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/notify"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -17,14 +18,14 @@ type Session interface {
 	// ReportedParameters returns the settings that a client is told at start, name and value.
 	ReportedParameters() [][2]string
 	// Simple runs the statements of text; it calls w for each.
-	Simple(ctx context.Context, text string, w sql.ResultWriter) error
+	Simple(ctx context.Context, text string, w stmt.ResultWriter) error
 	Parse(ctx context.Context, name, text string, params []types.OID) error
 	DescribeStatement(ctx context.Context, name string) (sql.Description, error)
 	Bind(ctx context.Context, portal, statement string, args []types.Datum) error
 	DescribePortal(ctx context.Context, portal string) (sql.Description, error)
 	// Execute runs a portal to its end or for maxRows rows (0 is all).
 	SyncFollows()
-	Execute(ctx context.Context, portal string, maxRows int, w sql.ResultWriter) (suspended bool, err error)
+	Execute(ctx context.Context, portal string, maxRows int, w stmt.ResultWriter) (suspended bool, err error)
 	CloseStatement(name string)
 	ClosePortal(name string)
 	// Sync ends the implicit transaction of a pipeline.

@@ -10,11 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sherddb/sherd/sql/stmt"
-
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/notify"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -72,7 +71,7 @@ func (s *scriptSession) fail() {
 	}
 }
 
-func (s *scriptSession) Simple(ctx context.Context, text string, w sql.ResultWriter) error {
+func (s *scriptSession) Simple(ctx context.Context, text string, w stmt.ResultWriter) error {
 	delete(s.statements, "")
 	ran := false
 	for _, one := range strings.Split(text, ";") {
@@ -93,7 +92,7 @@ func (s *scriptSession) Simple(ctx context.Context, text string, w sql.ResultWri
 	return nil
 }
 
-func (s *scriptSession) simpleStatement(ctx context.Context, p *scriptPortal, w sql.ResultWriter) error {
+func (s *scriptSession) simpleStatement(ctx context.Context, p *scriptPortal, w stmt.ResultWriter) error {
 	if err := s.check(p.text); err != nil {
 		return err
 	}
@@ -200,7 +199,7 @@ func (s *scriptSession) DescribePortal(_ context.Context, portal string) (sql.De
 
 func (s *scriptSession) SyncFollows() {}
 
-func (s *scriptSession) Execute(ctx context.Context, portal string, maxRows int, w sql.ResultWriter) (bool, error) {
+func (s *scriptSession) Execute(ctx context.Context, portal string, maxRows int, w stmt.ResultWriter) (bool, error) {
 	p := s.portals[portal]
 	suspended, err := s.run(ctx, p, maxRows, w)
 	if err != nil {
@@ -252,7 +251,7 @@ func (s *scriptSession) columns(st *scriptStatement) []stmt.Column {
 }
 
 // run executes a statement.
-func (s *scriptSession) run(ctx context.Context, p *scriptPortal, maxRows int, w sql.ResultWriter) (bool, error) {
+func (s *scriptSession) run(ctx context.Context, p *scriptPortal, maxRows int, w stmt.ResultWriter) (bool, error) {
 	switch text := p.text; {
 	case text == "":
 		return false, w.EmptyQuery()
@@ -294,7 +293,7 @@ func (s *scriptSession) run(ctx context.Context, p *scriptPortal, maxRows int, w
 	return false, pgerr.New(pgerr.SyntaxError, "the script session does not know %q", p.text)
 }
 
-func (s *scriptSession) endTransaction(text string, w sql.ResultWriter) error {
+func (s *scriptSession) endTransaction(text string, w stmt.ResultWriter) error {
 	tag := strings.ToUpper(text)
 	if s.status == sql.Failed {
 		tag = "ROLLBACK"
@@ -306,7 +305,7 @@ func (s *scriptSession) endTransaction(text string, w sql.ResultWriter) error {
 
 // selectRows returns the rows of a SELECT, at most maxRows of them at a time.
 func (s *scriptSession) selectRows(
-	ctx context.Context, p *scriptPortal, maxRows int, w sql.ResultWriter,
+	ctx context.Context, p *scriptPortal, maxRows int, w stmt.ResultWriter,
 ) (bool, error) {
 	total := 1
 	var arg int
@@ -372,8 +371,8 @@ func (s *scriptSession) sleep(ctx context.Context, text string) error {
 }
 
 // copyIn counts lines; a line "bad" is an error.
-func (s *scriptSession) copyIn(ctx context.Context, w sql.ResultWriter) error {
-	r, err := w.CopyIn(sql.CopyFormat{Columns: 1})
+func (s *scriptSession) copyIn(ctx context.Context, w stmt.ResultWriter) error {
+	r, err := w.CopyIn(stmt.CopyFormat{Columns: 1})
 	if err != nil {
 		return err
 	}
@@ -401,8 +400,8 @@ func copyContext(err error) error {
 	return &e
 }
 
-func (s *scriptSession) copyOut(w sql.ResultWriter) error {
-	if err := w.CopyOut(sql.CopyFormat{Columns: 1}); err != nil {
+func (s *scriptSession) copyOut(w stmt.ResultWriter) error {
+	if err := w.CopyOut(stmt.CopyFormat{Columns: 1}); err != nil {
 		return err
 	}
 	for _, line := range []string{"1\n", "2\n"} {

@@ -139,7 +139,7 @@ func current(view *catalog.View, key *refint.Key) *refint.Key {
 }
 
 // setConstraints is SET CONSTRAINTS. What is immediate from now on is checked at once.
-func (s *Session) setConstraints(ctx context.Context, n *pg_query.ConstraintsSetStmt, w ResultWriter) error {
+func (s *Session) setConstraints(ctx context.Context, n *pg_query.ConstraintsSetStmt, w stmt.ResultWriter) error {
 	if err := s.warnNoBlock(w, "SET CONSTRAINTS"); err != nil {
 		return err
 	}

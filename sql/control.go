@@ -6,11 +6,12 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 )
 
 // control is BEGIN, COMMIT, ROLLBACK and their kin.
-func (s *Session) control(ctx context.Context, n *pg_query.TransactionStmt, w ResultWriter) error {
+func (s *Session) control(ctx context.Context, n *pg_query.TransactionStmt, w stmt.ResultWriter) error {
 	switch n.Kind {
 	case pg_query.TransactionStmtKind_TRANS_STMT_BEGIN, pg_query.TransactionStmtKind_TRANS_STMT_START:
 		return s.beginStmt(n, w)
@@ -35,7 +36,7 @@ func (s *Session) control(ctx context.Context, n *pg_query.TransactionStmt, w Re
 }
 
 // beginStmt is BEGIN and START TRANSACTION. What an implicit transaction has done so far becomes part of the explicit one.
-func (s *Session) beginStmt(n *pg_query.TransactionStmt, w ResultWriter) error {
+func (s *Session) beginStmt(n *pg_query.TransactionStmt, w stmt.ResultWriter) error {
 	if s.tx != nil && s.tx.Explicit {
 		if err := w.Notice(&pgerr.Error{Severity: "WARNING", Code: pgerr.ActiveSQLTransaction, Message: "there is already a transaction in progress"}); err != nil {
 			return err
@@ -54,7 +55,7 @@ func (s *Session) beginStmt(n *pg_query.TransactionStmt, w ResultWriter) error {
 	return w.Complete("BEGIN")
 }
 
-func (s *Session) commitStmt(ctx context.Context, chain bool, w ResultWriter) error {
+func (s *Session) commitStmt(ctx context.Context, chain bool, w stmt.ResultWriter) error {
 	if chain {
 		if err := s.needBlock("COMMIT AND CHAIN"); err != nil {
 			return err
@@ -85,7 +86,7 @@ func (s *Session) commitStmt(ctx context.Context, chain bool, w ResultWriter) er
 	return s.ended("COMMIT", w)
 }
 
-func (s *Session) rollbackStmt(chain bool, w ResultWriter) error {
+func (s *Session) rollbackStmt(chain bool, w stmt.ResultWriter) error {
 	if chain {
 		if err := s.needBlock("ROLLBACK AND CHAIN"); err != nil {
 			return err
@@ -115,13 +116,13 @@ func (s *Session) chain(chain bool, m tx.Modes) {
 }
 
 // ended tells the client that a transaction has ended, and of settings that have gone back with it.
-func (s *Session) ended(tag string, w ResultWriter) error {
+func (s *Session) ended(tag string, w stmt.ResultWriter) error {
 	if err := s.reportSettings(w); err != nil {
 		return err
 	}
 	return w.Complete(tag)
 }
 
-func (s *Session) noTransaction(w ResultWriter) error {
+func (s *Session) noTransaction(w stmt.ResultWriter) error {
 	return w.Notice(&pgerr.Error{Severity: "WARNING", Code: pgerr.NoActiveSQLTransaction, Message: "there is no transaction in progress"})
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/stmt"
 )
 
 // copyStmt is COPY … FROM STDIN and TO STDOUT.
-func (s *Session) copyStmt(ctx context.Context, st parse.Statement, n *pg_query.CopyStmt, w ResultWriter) error {
+func (s *Session) copyStmt(ctx context.Context, st parse.Statement, n *pg_query.CopyStmt, w stmt.ResultWriter) error {
 	if n.Filename != "" || n.IsProgram {
 		return pgerr.Unsupported("COPY with a file or program of the server is not supported").
 			WithHint(`Use \copy in psql, or COPY … FROM STDIN and TO STDOUT.`)

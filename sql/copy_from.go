@@ -24,7 +24,9 @@ import (
 )
 
 // copyFrom loads rows from the client, all or none.
-func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copydata.Options, w ResultWriter) error {
+func (s *Session) copyFrom(
+	ctx context.Context, n *pg_query.CopyStmt, opts copydata.Options, w stmt.ResultWriter,
+) error {
 	if n.WhereClause != nil {
 		return pgerr.Unsupported("COPY FROM … WHERE is not supported yet").WithHint("Copy into a staging table and INSERT … SELECT … WHERE from it.")
 	}
@@ -42,7 +44,7 @@ func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copyd
 	if err != nil {
 		return err
 	}
-	reader, err := w.CopyIn(CopyFormat{Binary: opts.Format == copydata.Binary, Columns: len(in.columns)})
+	reader, err := w.CopyIn(stmt.CopyFormat{Binary: opts.Format == copydata.Binary, Columns: len(in.columns)})
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,9 @@ import (
 )
 
 // copyTo sends a table or the result of a query.
-func (s *Session) copyTo(ctx context.Context, st parse.Statement, n *pg_query.CopyStmt, opts copydata.Options, w ResultWriter) error {
+func (s *Session) copyTo(
+	ctx context.Context, st parse.Statement, n *pg_query.CopyStmt, opts copydata.Options, w stmt.ResultWriter,
+) error {
 	inner := parse.Statement{Node: n.Query, Source: st.Source, Start: st.Start, End: st.End}
 	if n.Relation != nil {
 		var text string
@@ -80,7 +82,7 @@ func (s *Session) copySelect(n *pg_query.CopyStmt) (string, error) {
 
 // copyOutput is a COPY TO under way.
 type copyOutput struct {
-	w       ResultWriter
+	w       stmt.ResultWriter
 	opts    copydata.Options
 	columns []stmt.Column
 	env     *types.Env
@@ -94,7 +96,8 @@ func (o *copyOutput) begin() error {
 	for _, c := range o.columns {
 		o.names = append(o.names, c.Name)
 	}
-	if err := o.w.CopyOut(CopyFormat{Binary: o.opts.Format == copydata.Binary, Columns: len(o.columns)}); err != nil {
+	format := stmt.CopyFormat{Binary: o.opts.Format == copydata.Binary, Columns: len(o.columns)}
+	if err := o.w.CopyOut(format); err != nil {
 		return err
 	}
 	switch {

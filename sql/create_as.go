@@ -16,14 +16,18 @@ import (
 )
 
 // selectInto is SELECT … INTO: CREATE TABLE AS in other words.
-func (s *Session) selectInto(ctx context.Context, st parse.Statement, n *pg_query.SelectStmt, w ResultWriter, together bool) error {
+func (s *Session) selectInto(
+	ctx context.Context, st parse.Statement, n *pg_query.SelectStmt, w stmt.ResultWriter, together bool,
+) error {
 	query, into := withoutInto(n)
 	return s.createTableAs(ctx, st, &pg_query.CreateTableAsStmt{Query: query, Into: into, Objtype: pg_query.ObjectType_OBJECT_TABLE, IsSelectInto: true}, w, together)
 }
 
 // createTableAs is CREATE TABLE … AS: the query is analysed before its table is there, the table is made of its columns, and its rows are written as COPY
 // writes them.
-func (s *Session) createTableAs(ctx context.Context, st parse.Statement, n *pg_query.CreateTableAsStmt, w ResultWriter, together bool) error {
+func (s *Session) createTableAs(
+	ctx context.Context, st parse.Statement, n *pg_query.CreateTableAsStmt, w stmt.ResultWriter, together bool,
+) error {
 	s.join(together)
 	if s.tx.IsReadOnly() {
 		if n.IsSelectInto {
@@ -70,7 +74,7 @@ func (s *Session) createTableAs(ctx context.Context, st parse.Statement, n *pg_q
 }
 
 // tableThere tells whether IF NOT EXISTS has found the table. What is there already is an error before the query runs.
-func (s *Session) tableThere(n *pg_query.CreateTableAsStmt, w ResultWriter) (bool, error) {
+func (s *Session) tableThere(n *pg_query.CreateTableAsStmt, w stmt.ResultWriter) (bool, error) {
 	rel := n.Into.Rel
 	names := s.names()
 	schema := rel.Schemaname

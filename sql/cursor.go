@@ -28,7 +28,9 @@ const (
 )
 
 // declareCursor is DECLARE name CURSOR FOR query: a portal, which the protocol may run too. It shows the rows as they are now.
-func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_query.DeclareCursorStmt, w ResultWriter) error {
+func (s *Session) declareCursor(
+	ctx context.Context, st parse.Statement, n *pg_query.DeclareCursorStmt, w stmt.ResultWriter,
+) error {
 	if err := s.mayDeclare(n); err != nil {
 		return err
 	}
@@ -173,7 +175,7 @@ func (s *Session) cursor(name string) (*portal, error) {
 }
 
 // fetch is FETCH and MOVE.
-func (s *Session) fetch(ctx context.Context, n *pg_query.FetchStmt, w ResultWriter) error {
+func (s *Session) fetch(ctx context.Context, n *pg_query.FetchStmt, w stmt.ResultWriter) error {
 	p, err := s.cursor(n.Portalname)
 	if err != nil {
 		return err
@@ -235,7 +237,7 @@ func (p *portal) fetched(columns []stmt.Column) []stmt.Column {
 }
 
 // closeCursor is CLOSE.
-func (s *Session) closeCursor(n *pg_query.ClosePortalStmt, w ResultWriter) error {
+func (s *Session) closeCursor(n *pg_query.ClosePortalStmt, w stmt.ResultWriter) error {
 	if n.Portalname == "" {
 		s.closeAllPortals()
 		return w.Complete("CLOSE CURSOR ALL")

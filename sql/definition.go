@@ -14,11 +14,12 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // definition runs DDL: its steps join what the transaction will commit.
-func (s *Session) definition(ctx context.Context, st parse.Statement, w ResultWriter, together bool) error {
+func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.ResultWriter, together bool) error {
 	if online(st.Node) && s.alone(together) {
 		return s.defineOnline(ctx, st, w)
 	}
@@ -51,7 +52,7 @@ func (s *Session) definition(ctx context.Context, st parse.Statement, w ResultWr
 }
 
 // definitionAlone runs DDL that cannot be undone, which commits by itself.
-func (s *Session) definitionAlone(ctx context.Context, st parse.Statement, w ResultWriter) error {
+func (s *Session) definitionAlone(ctx context.Context, st parse.Statement, w stmt.ResultWriter) error {
 	if tag, ok := accepted(st.Node); ok {
 		return w.Complete(tag)
 	}

@@ -72,7 +72,7 @@ func explainValue(arg *pg_query.Node) string {
 }
 
 // explain is EXPLAIN: the plan as text, with the fragments and buckets that each step reaches; ANALYZE runs it too.
-func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.ExplainStmt, w ResultWriter) error {
+func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.ExplainStmt, w stmt.ResultWriter) error {
 	o, err := readExplainOptions(n)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package sql
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/stmt"
 )
 
 // hooks are what the session does for the executor.
@@ -26,14 +27,14 @@ func (s *Session) sayNow(n *pgerr.Error) error {
 	if err := s.sendNotices(s.writer); err != nil {
 		return err
 	}
-	if c, ok := s.writer.(*completion); ok {
-		return c.say(n)
+	if h, ok := s.writer.(*stmt.HoldingWriter); ok {
+		return h.NoticeNow(n)
 	}
 	return s.writer.Notice(n)
 }
 
 // sendNotices sends what notice kept.
-func (s *Session) sendNotices(w ResultWriter) error {
+func (s *Session) sendNotices(w stmt.ResultWriter) error {
 	list := s.notices
 	s.notices = nil
 	for _, n := range list {

@@ -100,7 +100,7 @@ func (r *idJobs) run(ctx context.Context, j *catalog.Job) {
 	default:
 		r.db.cfg.Logger.Warn("a job about ids goes on later", "job", j.ID, "kind", j.Kind, "error", err)
 		w.waits(ctx, err)
-		sleep(ctx, jobsEvery)
+		stmt.Sleep(ctx, jobsEvery)
 		return
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, errStopped) {
@@ -194,11 +194,11 @@ func (w *idJob) table(oid catalog.OID) (*catalog.View, *catalog.Table, error) {
 	return v, t, nil
 }
 
-// collected is a ResultWriter that keeps rows, or gives them to each.
+// collected is a stmt.ResultWriter that keeps rows, or gives them to each.
 type collected struct {
-	ResultWriter // nil: nothing else is asked of it
-	rows         [][]types.Datum
-	each         func(row []types.Datum) error
+	stmt.ResultWriter // nil: nothing else is asked of it
+	rows              [][]types.Datum
+	each              func(row []types.Datum) error
 }
 
 func (c *collected) Describe([]stmt.Column) error { return nil }
@@ -244,7 +244,7 @@ func (w *idJob) again(ctx context.Context, do func() error) error {
 		w.undo(ctx)
 		var lost *txn.LostError
 		passing := pgerr.Is(err, pgerr.SerializationFailure) || pgerr.Is(err, pgerr.DeadlockDetected) || errors.As(err, &lost)
-		if !passing || n >= maxCommits || !sleep(ctx, pause) {
+		if !passing || n >= stmt.MaxCommits || !stmt.Sleep(ctx, stmt.Pause) {
 			return err
 		}
 	}
@@ -261,6 +261,6 @@ func (w *idJob) pace(ctx context.Context, setting string, n int, since time.Time
 		return
 	}
 	if left := time.Duration(n)*time.Second/time.Duration(rate) - time.Since(since); left > 0 {
-		sleep(ctx, left)
+		stmt.Sleep(ctx, left)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 )
 
@@ -97,7 +98,7 @@ func (s *Session) setModes(options []*pg_query.Node) error {
 }
 
 // setTransaction is SET TRANSACTION and SET SESSION CHARACTERISTICS.
-func (s *Session) setTransaction(ctx context.Context, n *pg_query.VariableSetStmt, w ResultWriter) error {
+func (s *Session) setTransaction(ctx context.Context, n *pg_query.VariableSetStmt, w stmt.ResultWriter) error {
 	if n.Name == "SESSION CHARACTERISTICS" {
 		return eachMode(n.Args, func(name, value string) error { return s.assign("default_"+name, &value, false) })
 	}
@@ -114,7 +115,7 @@ func (s *Session) setTransaction(ctx context.Context, n *pg_query.VariableSetStm
 // several statements.
 func (s *Session) inBlock() bool { return s.tx != nil && (s.tx.Explicit || s.tx.Together) }
 
-func (s *Session) warnNoBlock(w ResultWriter, what string) error {
+func (s *Session) warnNoBlock(w stmt.ResultWriter, what string) error {
 	if s.inBlock() {
 		return nil
 	}

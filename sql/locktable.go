@@ -9,10 +9,11 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/sql/stmt"
 )
 
 // lockStmt is LOCK TABLE. The grammar numbers the modes as package locks does. together tells that other statements share its transaction.
-func (s *Session) lockStmt(ctx context.Context, n *pg_query.LockStmt, w ResultWriter, together bool) error {
+func (s *Session) lockStmt(ctx context.Context, n *pg_query.LockStmt, w stmt.ResultWriter, together bool) error {
 	if (s.tx == nil || !s.tx.Explicit) && !together {
 		return pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
 	}

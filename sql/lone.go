@@ -5,90 +5,37 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/stmt"
-	"github.com/sherddb/sherd/sql/types"
 )
 
-// loneAnswer keeps what a statement answers that is all of its transaction, until that has committed: where the commit meets a conflict, as with rows
-// that have moved to another fragment meanwhile, nobody has seen anything, and it is run again. A long answer is passed on as it comes.
-type loneAnswer struct {
-	ResultWriter
-	held heldAnswer
-	tag  string
-}
-
-// Row implements ResultWriter.
-func (a *loneAnswer) Row(row []types.Datum) error { return a.held.add(row) }
-
-// Notice implements ResultWriter. A client that has been told of something does not hear of it again.
-func (a *loneAnswer) Notice(n *pgerr.Error) error {
-	if err := a.held.pass(); err != nil {
-		return err
-	}
-	return a.ResultWriter.Notice(n)
-}
-
-// Complete implements ResultWriter.
-func (a *loneAnswer) Complete(tag string) error {
-	a.tag = tag
-	return nil
-}
-
-// runLone runs a statement that writes, of the extended protocol, together with its commit, which Sync would ask for at once.
-func (s *Session) runLone(ctx context.Context, p *portal, prog *stmt.Program, w ResultWriter) error {
-	a := &loneAnswer{ResultWriter: w}
-	a.held.emit = w.Row
-	for n := 1; ; n++ {
-		err := s.runQuery(ctx, prog, p.args, a)
-		if err != nil && !cutOff(err) {
-			return err
-		}
-		if err == nil {
-			err = s.commit(unbounded(ctx))
-		}
-		if err == nil {
-			if err := a.held.pass(); err != nil {
-				return err
-			}
-			return w.Complete(a.tag)
-		}
-		if a.held.passed || n >= maxCommits || !pgerr.Is(err, pgerr.SerializationFailure) {
-			return err
-		}
-		if !sleep(ctx, pause) {
-			return pgerr.Cancelled(ctx)
-		}
-		s.fail()
-		a.held.drop()
-		s.begin().Pipeline = true
-		if prog, err = s.refresh(ctx, p.st); err != nil {
-			return err
-		}
-	}
-}
-
-// runLoneUtility is runLone for what is no query.
-func (s *Session) runLoneUtility(ctx context.Context, p *portal, w ResultWriter) error {
-	c := &completion{ResultWriter: w, dir: s.db.cfg.TempDir, lone: true}
+// runAlone runs a portal of the extended protocol that is all of its transaction together with the commit, which Sync
+// would ask for at once. prog is nil if the statement is not a query.
+func (s *Session) runAlone(ctx context.Context, p *portal, prog *stmt.Program, w stmt.ResultWriter) error {
+	h := stmt.NewHoldingWriter(w, s.db.cfg.TempDir, true)
+	h.Hold()
 	run := func() error {
-		s.holdUtility(p.st.stmt.Node, c)
-		return s.utility(ctx, *p.st.stmt, c, false)
+		if prog == nil {
+			return s.utility(ctx, *p.st.stmt, h, false)
+		}
+		return s.runQuery(ctx, prog, p.args, h)
 	}
-	err := s.untilCommitted(ctx, c, run, func() {
+	err := s.autocommit(ctx, h, run, func() (err error) {
 		s.begin().Pipeline = true
-		s.leads = true
+		if s.leads = true; prog != nil {
+			prog, err = s.refresh(ctx, p.st)
+		}
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	return c.send()
+	return h.Send()
 }
 
 // holdUtility has what a statement answers that is no query kept until its commit, where it is all of its transaction.
-func (s *Session) holdUtility(n *pg_query.Node, w ResultWriter) {
-	if c, ok := w.(*completion); ok && s.mayMeetMoves(n) {
-		c.hold()
+func (s *Session) holdUtility(n *pg_query.Node, w stmt.ResultWriter) {
+	if h, ok := w.(*stmt.HoldingWriter); ok && s.mayMeetMoves(n) {
+		h.Hold()
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/stmt"
 )
 
 // beside is a single statement that is run while buckets move. It has a table of its own, of 300 rows, which is named t in its text.
@@ -198,12 +198,12 @@ type copier struct {
 	seen uint64
 }
 
-func (r *copier) CopyIn(sql.CopyFormat) (sql.CopyReader, error) {
+func (r *copier) CopyIn(stmt.CopyFormat) (stmt.CopyReader, error) {
 	r.seen = r.m.epoch()
 	return r, nil
 }
 
-// Next implements sql.CopyReader.
+// Next implements stmt.CopyReader.
 func (r *copier) Next(ctx context.Context) ([]byte, error) {
 	if len(r.lines) == 0 {
 		return nil, io.EOF

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/notify"
+	"github.com/sherddb/sherd/sql/stmt"
 )
 
 // Notify implements builtin.TransactionInfo.
@@ -25,7 +26,7 @@ func (i info) ListeningChannels() []string { return i.listener.Channels() }
 func (i info) NotificationUsage() float64 { return i.db.notifications.Usage() }
 
 // notifyStmt is NOTIFY.
-func (s *Session) notifyStmt(n *pg_query.NotifyStmt, w ResultWriter, together bool) error {
+func (s *Session) notifyStmt(n *pg_query.NotifyStmt, w stmt.ResultWriter, together bool) error {
 	s.join(together)
 	if err := (info{Session: s}).Notify(n.Conditionname, n.Payload); err != nil {
 		return err
@@ -38,7 +39,7 @@ func (s *Session) notifyStmt(n *pg_query.NotifyStmt, w ResultWriter, together bo
 const hearTime = 3 * time.Second
 
 // listenStmt is LISTEN and UNLISTEN.
-func (s *Session) listenStmt(ctx context.Context, channel string, on bool, w ResultWriter, together bool) error {
+func (s *Session) listenStmt(ctx context.Context, channel string, on bool, w stmt.ResultWriter, together bool) error {
 	s.join(together)
 	if o := s.db.cfg.Others; on && o != nil && o.Heard != nil {
 		bounded, cancel := context.WithTimeout(ctx, hearTime)

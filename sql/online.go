@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
 )
@@ -77,7 +78,7 @@ type stepwise struct {
 var errNotBeside = errors.New("sql: a change of a table cannot be made beside its users")
 
 // defineOnline runs a statement that online accepts, outside of any transaction.
-func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w ResultWriter) error {
+func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w stmt.ResultWriter) error {
 	t := s.tx // of a pipeline, and not used yet
 	if t == nil {
 		t = s.begin()
@@ -162,10 +163,10 @@ func (p *stepwise) behindBarrier(ctx context.Context, f func() error) error {
 			return err
 		}
 		err := p.outer.ConfirmLocks(ctx)
-		if err == nil || n >= maxCommits || !pgerr.Is(err, pgerr.SerializationFailure) {
+		if err == nil || n >= stmt.MaxCommits || !pgerr.Is(err, pgerr.SerializationFailure) {
 			return err
 		}
-		if !sleep(ctx, pause) {
+		if !stmt.Sleep(ctx, stmt.Pause) {
 			return pgerr.Cancelled(ctx)
 		}
 		if err := p.lockAgain(ctx); err != nil {
@@ -301,7 +302,7 @@ func (p *stepwise) batch(ctx context.Context, fill *exec.Fill, share shardmap.Sh
 	for n := 1; ; n++ {
 		next, err := p.batchOnce(ctx, fill, share, at)
 		conflict := pgerr.Is(err, pgerr.SerializationFailure) || pgerr.Is(err, pgerr.DeadlockDetected)
-		if !conflict || n >= maxCommits || !sleep(ctx, pause) {
+		if !conflict || n >= stmt.MaxCommits || !stmt.Sleep(ctx, stmt.Pause) {
 			return next, err
 		}
 	}

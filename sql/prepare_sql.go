@@ -17,7 +17,9 @@ import (
 )
 
 // prepareStmt is PREPARE name (types) AS statement.
-func (s *Session) prepareStmt(ctx context.Context, st parse.Statement, n *pg_query.PrepareStmt, w ResultWriter) error {
+func (s *Session) prepareStmt(
+	ctx context.Context, st parse.Statement, n *pg_query.PrepareStmt, w stmt.ResultWriter,
+) error {
 	if _, ok := s.statements[n.Name]; ok {
 		return pgerr.New(pgerr.DuplicatePreparedStatement, `prepared statement "%s" already exists`, n.Name)
 	}
@@ -42,7 +44,7 @@ func (s *Session) prepareStmt(ctx context.Context, st parse.Statement, n *pg_que
 }
 
 // executeStmt is EXECUTE name (arguments).
-func (s *Session) executeStmt(ctx context.Context, n *pg_query.ExecuteStmt, w ResultWriter) error {
+func (s *Session) executeStmt(ctx context.Context, n *pg_query.ExecuteStmt, w stmt.ResultWriter) error {
 	st, err := s.statement(n.Name)
 	if err != nil {
 		return err
@@ -110,7 +112,7 @@ func (s *Session) argument(ctx context.Context, n *pg_query.Node, number int, oi
 }
 
 // deallocate is DEALLOCATE.
-func (s *Session) deallocate(n *pg_query.DeallocateStmt, w ResultWriter) error {
+func (s *Session) deallocate(n *pg_query.DeallocateStmt, w stmt.ResultWriter) error {
 	if n.Isall || n.Name == "" {
 		clear(s.statements)
 		return w.Complete("DEALLOCATE ALL")

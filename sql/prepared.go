@@ -212,7 +212,9 @@ func (s *Session) alone(together bool) bool {
 }
 
 // Execute runs a portal to its end or for maxRows rows (0 is all). It describes nothing; it completes unless suspended.
-func (s *Session) Execute(ctx context.Context, name string, maxRows int, w ResultWriter) (suspended bool, err error) {
+func (s *Session) Execute(
+	ctx context.Context, name string, maxRows int, w stmt.ResultWriter,
+) (suspended bool, err error) {
 	p, err := s.portal(name)
 	if err != nil {
 		return false, s.failed(err)
@@ -231,7 +233,7 @@ func (s *Session) Execute(ctx context.Context, name string, maxRows int, w Resul
 	return suspended, s.failed(err)
 }
 
-func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w ResultWriter) (bool, error) {
+func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w stmt.ResultWriter) (bool, error) {
 	if p.done {
 		return false, w.Complete(p.tag(0))
 	}
@@ -246,7 +248,7 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 			defer func() { s.bound = nil }()
 		}
 		if s.alone(false) && s.mayMeetMoves(p.st.stmt.Node) {
-			return false, s.runLoneUtility(ctx, p, w)
+			return false, s.runAlone(ctx, p, nil, w)
 		}
 		return false, s.utility(ctx, *p.st.stmt, w, false)
 	}
@@ -258,7 +260,7 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 	if maxRows <= 0 && p.next == nil {
 		p.done = true
 		if (prog.Writes || prog.Defines) && s.alone(false) {
-			return false, s.runLone(ctx, p, prog, w)
+			return false, s.runAlone(ctx, p, prog, w)
 		}
 		return false, s.runQuery(ctx, prog, p.args, w)
 	}
@@ -266,7 +268,9 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 }
 
 // runPart runs a portal for at most maxRows rows and leaves it where it stands.
-func (s *Session) runPart(ctx context.Context, p *portal, prog *stmt.Program, maxRows int, w ResultWriter) (bool, error) {
+func (s *Session) runPart(
+	ctx context.Context, p *portal, prog *stmt.Program, maxRows int, w stmt.ResultWriter,
+) (bool, error) {
 	if p.next == nil {
 		if err := s.open(ctx, p, prog); err != nil {
 			return false, err
@@ -373,6 +377,6 @@ func (s *Session) closeAllPortals() {
 }
 
 // undescribed drops the Describe of statements that a client has described before.
-type undescribed struct{ ResultWriter }
+type undescribed struct{ stmt.ResultWriter }
 
 func (undescribed) Describe([]stmt.Column) error { return nil }

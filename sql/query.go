@@ -2,7 +2,6 @@ package sql
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 )
 
 // Simple runs the statements of text, all in one transaction unless they say otherwise.
-func (s *Session) Simple(ctx context.Context, text string, w ResultWriter) error {
+func (s *Session) Simple(ctx context.Context, text string, w stmt.ResultWriter) error {
 	s.activity.Run(text)
 	defer s.rests()
 	s.ClosePortal("")
@@ -27,7 +26,7 @@ func (s *Session) Simple(ctx context.Context, text string, w ResultWriter) error
 	if len(stmts) == 0 {
 		return w.EmptyQuery()
 	}
-	last := &completion{ResultWriter: w, dir: s.db.cfg.TempDir}
+	last := stmt.NewHoldingWriter(w, s.db.cfg.TempDir, false)
 	for i, st := range stmts {
 		if i < len(stmts)-1 {
 			err = s.one(ctx, st, w, true)
@@ -38,54 +37,39 @@ func (s *Session) Simple(ctx context.Context, text string, w ResultWriter) error
 			return s.failed(err)
 		}
 	}
-	return last.send()
+	return last.Send()
 }
 
 // last runs the last statement of a query string, and commits what is implicit. A statement that is all of its transaction, and has told the
 // client nothing yet, is run again where the commit met a conflict, or where rows moved or a leader changed beneath it.
-func (s *Session) last(ctx context.Context, st parse.Statement, w *completion, together bool) error {
+func (s *Session) last(ctx context.Context, st parse.Statement, w *stmt.HoldingWriter, together bool) error {
 	ctx, cancel := s.arrives(ctx, st.Text())
 	defer cancel()
-	w.lone = s.tx == nil && !together
-	return s.untilCommitted(ctx, w, func() error { return s.runOne(ctx, st, w, together) }, func() {})
+	w.Alone = s.tx == nil && !together
+	return s.autocommit(ctx, w, func() error { return s.runOne(ctx, st, w, together) }, nil)
 }
 
-// untilCommitted runs a statement and commits what is implicit, again where w allows it; before each time but the first it calls anew. What statement_timeout
-// leaves of ctx is for all runs together. As in PostgreSQL it does not cut a commit short, of which the client would not know what became of it.
-func (s *Session) untilCommitted(ctx context.Context, w *completion, run func() error, anew func()) (err error) {
-	defer func() { w.close(err) }()
-	for n := 1; ; n++ {
-		err = run()
-		if err == nil && s.tx != nil && !s.tx.Explicit {
-			err = s.commit(unbounded(ctx))
-		} else if err != nil && !cutOff(err) {
-			return err
+// autocommit runs a statement and commits what is implicit, again if w allows it; reopen opens the next transaction, if
+// run does not. What statement_timeout leaves of ctx is for all runs together. As in PostgreSQL it does not cut a commit
+// short, whose outcome the client would not know.
+func (s *Session) autocommit(ctx context.Context, w *stmt.HoldingWriter, run, reopen func() error) error {
+	commit := func() error {
+		if s.tx == nil || s.tx.Explicit {
+			return nil
 		}
-		if err == nil || !w.again() || n >= maxCommits || !pgerr.Is(err, pgerr.SerializationFailure) {
-			return err
-		}
-		if !sleep(ctx, pause) {
-			return pgerr.Cancelled(ctx)
-		}
-		s.fail()
-		w.drop()
-		anew()
+		return s.commit(unbounded(ctx))
 	}
+	return stmt.Autocommit(ctx, w, run, commit, func() error {
+		s.fail()
+		if reopen == nil {
+			return nil
+		}
+		return reopen()
+	})
 }
-
-// cutOff tells whether a statement has failed for what no transaction has done: rows have moved to another fragment, or another node leads theirs.
-func cutOff(err error) bool {
-	var lost *txn.LostError
-	var moved *txn.MovedError
-	var split *txn.SplitError
-	return errors.As(err, &lost) || errors.As(err, &moved) || errors.As(err, &split)
-}
-
-// maxCommits bounds how often a statement is run whose commit meets a conflict. Its locks are not kept, so it may lose each time.
-const maxCommits = 100
 
 // one runs a statement of a simple query; together tells whether there are others.
-func (s *Session) one(ctx context.Context, st parse.Statement, w ResultWriter, together bool) error {
+func (s *Session) one(ctx context.Context, st parse.Statement, w stmt.ResultWriter, together bool) error {
 	ctx, cancel := s.arrives(ctx, st.Text())
 	defer cancel()
 	return s.runOne(ctx, st, w, together)
@@ -98,7 +82,7 @@ func (s *Session) arrives(ctx context.Context, text string) (context.Context, co
 }
 
 // runOne runs a statement that has arrived.
-func (s *Session) runOne(ctx context.Context, st parse.Statement, w ResultWriter, together bool) error {
+func (s *Session) runOne(ctx context.Context, st parse.Statement, w stmt.ResultWriter, together bool) error {
 	if err := s.allowed(); err != nil && !parse.EndsTransaction(st.Node) {
 		return err
 	}
@@ -119,8 +103,8 @@ func (s *Session) runOne(ctx context.Context, st parse.Statement, w ResultWriter
 	if p, err = s.settleNew(ctx, p); err != nil {
 		return err
 	}
-	if c, ok := w.(*completion); ok && (p.Writes || p.Defines) {
-		c.hold()
+	if h, ok := w.(*stmt.HoldingWriter); ok && (p.Writes || p.Defines) {
+		h.Hold()
 	}
 	if p.Columns != nil {
 		if err := w.Describe(p.Columns); err != nil {
@@ -131,7 +115,7 @@ func (s *Session) runOne(ctx context.Context, st parse.Statement, w ResultWriter
 }
 
 // runQuery runs a program to its end and completes.
-func (s *Session) runQuery(ctx context.Context, p *stmt.Program, args []types.Datum, w ResultWriter) error {
+func (s *Session) runQuery(ctx context.Context, p *stmt.Program, args []types.Datum, w stmt.ResultWriter) error {
 	emit := w.Row
 	if p.Columns == nil {
 		emit = func([]types.Datum) error { return nil }

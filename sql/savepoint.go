@@ -1,6 +1,9 @@
 package sql
 
-import "github.com/sherddb/sherd/internal/pgerr"
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/stmt"
+)
 
 // nest is how deep the session is in transactions: 0 is outside of any, 1 in one, more in its savepoints.
 func (s *Session) nest() int {
@@ -19,7 +22,7 @@ func (s *Session) needBlock(what string) error {
 }
 
 // savepointStmt is SAVEPOINT. A name may be given again: it hides the earlier one.
-func (s *Session) savepointStmt(name string, w ResultWriter) error {
+func (s *Session) savepointStmt(name string, w stmt.ResultWriter) error {
 	if err := s.needBlock("SAVEPOINT"); err != nil {
 		return err
 	}
@@ -30,7 +33,7 @@ func (s *Session) savepointStmt(name string, w ResultWriter) error {
 }
 
 // releaseStmt is RELEASE: what happened since the savepoint becomes part of what is around it.
-func (s *Session) releaseStmt(name string, w ResultWriter) error {
+func (s *Session) releaseStmt(name string, w stmt.ResultWriter) error {
 	if err := s.needBlock("RELEASE SAVEPOINT"); err != nil {
 		return err
 	}
@@ -49,7 +52,7 @@ func (s *Session) releaseStmt(name string, w ResultWriter) error {
 }
 
 // rollbackToStmt is ROLLBACK TO: it undoes what happened since the savepoint, which stays, and ends the failed state.
-func (s *Session) rollbackToStmt(name string, w ResultWriter) error {
+func (s *Session) rollbackToStmt(name string, w stmt.ResultWriter) error {
 	if err := s.needBlock("ROLLBACK TO SAVEPOINT"); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -260,6 +261,9 @@ func (x *sequences) store(ctx context.Context, pid uint32, t *catalog.Table, b *
 
 func key(t *catalog.Table) types.Datum { return types.NewInt(int64(t.OID)) }
 
+// maxTries is how often a statement on a sequence's storage is run that meets conflicts.
+const maxTries = 32
+
 // run runs a statement about a sequence's storage, %s in text, in a transaction of its own.
 func (x *sequences) run(ctx context.Context, pid uint32, t *catalog.Table, text string, args []types.Datum, emit exec.Emit) (int64, error) {
 	view := x.db.cfg.Catalog.View()
@@ -282,7 +286,8 @@ func (x *sequences) run(ctx context.Context, pid uint32, t *catalog.Table, text 
 				return 0, err
 			}
 		}
-		if !pgerr.Is(err, pgerr.SerializationFailure) || attempt == maxSame || !sleep(ctx, time.Duration(attempt)*time.Millisecond) {
+		if !pgerr.Is(err, pgerr.SerializationFailure) || attempt == maxTries ||
+			!stmt.Sleep(ctx, time.Duration(attempt)*time.Millisecond) {
 			return n, err
 		}
 	}

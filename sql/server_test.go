@@ -177,13 +177,13 @@ func (r *recorder) Row(row []types.Datum) error {
 	return nil
 }
 
-func (r *recorder) Complete(tag string) error                     { r.line(tag); return nil }
-func (r *recorder) EmptyQuery() error                             { r.line("empty"); return nil }
-func (r *recorder) Parameter(name, value string) error            { return nil }
-func (r *recorder) CopyOut(sql.CopyFormat) error                  { return nil }
-func (r *recorder) CopyOutDone() error                            { return nil }
-func (r *recorder) CopyData(b []byte) error                       { r.out.Write(b); return nil }
-func (r *recorder) CopyIn(sql.CopyFormat) (sql.CopyReader, error) { return &copyLines{r.lines}, nil }
+func (r *recorder) Complete(tag string) error                       { r.line(tag); return nil }
+func (r *recorder) EmptyQuery() error                               { r.line("empty"); return nil }
+func (r *recorder) Parameter(name, value string) error              { return nil }
+func (r *recorder) CopyOut(stmt.CopyFormat) error                   { return nil }
+func (r *recorder) CopyOutDone() error                              { return nil }
+func (r *recorder) CopyData(b []byte) error                         { r.out.Write(b); return nil }
+func (r *recorder) CopyIn(stmt.CopyFormat) (stmt.CopyReader, error) { return &copyLines{r.lines}, nil }
 
 // Notice records a notice, but for those of a move's progress: they come only if the move takes long.
 func (r *recorder) Notice(n *pgerr.Error) error {

@@ -39,9 +39,9 @@ type Session struct {
 	compiler       stmt.Compiler // see currentCompiler
 	limit          exec.Limits   // without ReadOnly
 	hook           exec.Hooks
-	notices        []*pgerr.Error // for the client, see sendNotices
-	writer         ResultWriter   // of the running query, for what the client is to be told at once; nil outside of one
-	query          string         // text of the running statement
+	notices        []*pgerr.Error    // for the client, see sendNotices
+	writer         stmt.ResultWriter // of the running query, for what the client is to be told at once; nil outside of one
+	query          string            // text of the running statement
 	queryAt        time.Time
 	bound          *bound // of the running statement, if it is no query and has parameters; else nil
 	leads          bool   // the running statement is the first of its pipeline
@@ -96,7 +96,7 @@ func (db *Server) ofCluster(name string) (string, bool) {
 func (s *Session) ReportedParameters() [][2]string { return s.vars.Report() }
 
 // reportSettings sends the client the reported parameters that are different now.
-func (s *Session) reportSettings(w ResultWriter) error {
+func (s *Session) reportSettings(w stmt.ResultWriter) error {
 	for _, p := range s.vars.Report() {
 		if err := w.Parameter(p[0], p[1]); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 )
 
 // show is SHOW.
-func (s *Session) show(n *pg_query.VariableShowStmt, w ResultWriter) error {
+func (s *Session) show(n *pg_query.VariableShowStmt, w stmt.ResultWriter) error {
 	if strings.EqualFold(n.Name, "all") {
 		return s.showAll(w)
 	}
@@ -47,7 +47,7 @@ func textColumn(name string) stmt.Column {
 	return stmt.Column{Name: name, Type: types.Text, Typmod: -1, Len: -1}
 }
 
-func (s *Session) showAll(w ResultWriter) error {
+func (s *Session) showAll(w stmt.ResultWriter) error {
 	if err := w.Describe([]stmt.Column{textColumn("name"), textColumn("setting"), textColumn("description")}); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s *Session) showAll(w ResultWriter) error {
 }
 
 // set is SET, SET LOCAL, SET TRANSACTION, RESET and RESET ALL.
-func (s *Session) set(ctx context.Context, n *pg_query.VariableSetStmt, w ResultWriter) error {
+func (s *Session) set(ctx context.Context, n *pg_query.VariableSetStmt, w stmt.ResultWriter) error {
 	tag := "SET"
 	var err error
 	switch n.Kind {
@@ -100,7 +100,7 @@ func (s *Session) set(ctx context.Context, n *pg_query.VariableSetStmt, w Result
 	return w.Complete(tag)
 }
 
-func (s *Session) setValue(n *pg_query.VariableSetStmt, w ResultWriter) error {
+func (s *Session) setValue(n *pg_query.VariableSetStmt, w stmt.ResultWriter) error {
 	if n.IsLocal {
 		if err := s.warnNoBlock(w, "SET LOCAL"); err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 )
 
 // utility runs a statement that is no query. together tells that other statements share its query string, and so its transaction.
-func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWriter, together bool) error {
+func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.ResultWriter, together bool) error {
 	if s.query == "" || s.query != st.Text() {
 		s.query = st.Text()
 	}
@@ -131,7 +131,7 @@ func (s *Session) utilityColumns(ctx context.Context, st parse.Statement) ([]stm
 }
 
 // discard is DISCARD.
-func (s *Session) discard(n *pg_query.DiscardStmt, w ResultWriter) error {
+func (s *Session) discard(n *pg_query.DiscardStmt, w stmt.ResultWriter) error {
 	tag := "DISCARD " + strings.TrimPrefix(n.Target.String(), "DISCARD_")
 	switch n.Target {
 	case pg_query.DiscardMode_DISCARD_ALL:

@@ -7,13 +7,14 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/txn"
 )
 
 // prepareTransaction is PREPARE TRANSACTION: the transaction leaves the session, and waits under its name for COMMIT PREPARED or ROLLBACK
 // PREPARED, through restarts.
-func (s *Session) prepareTransaction(ctx context.Context, gid string, w ResultWriter) error {
+func (s *Session) prepareTransaction(ctx context.Context, gid string, w stmt.ResultWriter) error {
 	t := s.tx
 	if t == nil || !t.Explicit {
 		if err := s.noTransaction(w); err != nil {
@@ -87,7 +88,7 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 }
 
 // commitPrepared is COMMIT PREPARED.
-func (s *Session) commitPrepared(ctx context.Context, gid string, w ResultWriter) error {
+func (s *Session) commitPrepared(ctx context.Context, gid string, w stmt.ResultWriter) error {
 	const what = "COMMIT PREPARED"
 	if err := s.mayEnd(ctx, what, gid); err != nil {
 		return err
@@ -103,7 +104,7 @@ func (s *Session) commitPrepared(ctx context.Context, gid string, w ResultWriter
 }
 
 // rollbackPrepared is ROLLBACK PREPARED.
-func (s *Session) rollbackPrepared(ctx context.Context, gid string, w ResultWriter) error {
+func (s *Session) rollbackPrepared(ctx context.Context, gid string, w stmt.ResultWriter) error {
 	const what = "ROLLBACK PREPARED"
 	if err := s.mayEnd(ctx, what, gid); err != nil {
 		return err

@@ -15,5 +15,6 @@
 //
 //   - A program in the cache was made against definitions that are in force, and by the settings in its key alone.
 //     It is used only while the catalog's definitions have the version that it was made against.
+//   - A statement is run again only while its client has seen nothing of it ([HoldingWriter], [HeldRows]).
 //   - A program is shared, and so never changed; neither are its query and plan.
 package stmt

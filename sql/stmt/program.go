@@ -41,17 +41,6 @@ func (p *Program) LocksRows() bool {
 // Reading returns what decides how old the program's reads may be.
 func (p *Program) Reading() tx.Reading { return tx.Reading{Writes: p.Writes, LocksRows: p.LocksRows()} }
 
-// Column describes a result column, as RowDescription does.
-type Column struct {
-	Name   string
-	Table  uint32 // OID; 0: it is not a plain column
-	AttNum int16
-	Type   types.OID
-	Typmod int32
-	Len    int16 // pg_type.typlen
-	Binary bool  // a simple query returns it in the binary format: it comes from a BINARY cursor
-}
-
 // resultColumns describes the rows that a client sees.
 func resultColumns(q *query.Query) []Column {
 	if q.Command != query.Select && !q.Returning {

@@ -1,4 +1,4 @@
-package sql
+package stmt
 
 import (
 	"context"
@@ -9,15 +9,15 @@ import (
 	"github.com/sherddb/sherd/sql/exec/memory"
 )
 
-// keptCopy keeps what the client of a COPY FROM sends, so that the statement can be run again where rows have moved beneath it: little in memory, more in a
-// file, and not more than maxCopyKept.
-type keptCopy struct {
+// heldCopy keeps what the client of a COPY FROM sends, so that the statement can be run again if rows have moved: little
+// in memory, more in a file, and not more than maxCopyKept.
+type heldCopy struct {
 	live   CopyReader
 	dir    string
 	few    []byte
 	file   *os.File
 	size   int64 // of what is kept
-	at     int64 // the next byte that is given of it
+	at     int64 // the next byte of it that is read
 	ended  bool  // the client has sent all
 	passed bool  // something is not kept
 	buf    []byte
@@ -26,11 +26,11 @@ type keptCopy struct {
 const (
 	copyInMemory = 256 << 10
 	maxCopyKept  = 1 << 30
-	copyRead     = 64 << 10 // bytes given at a time of what is kept
+	copyRead     = 64 << 10 // bytes that are read at a time of what is kept
 )
 
 // Next implements CopyReader.
-func (k *keptCopy) Next(ctx context.Context) ([]byte, error) {
+func (k *heldCopy) Next(ctx context.Context) ([]byte, error) {
 	if k.at < k.size {
 		return k.again()
 	}
@@ -46,8 +46,8 @@ func (k *keptCopy) Next(ctx context.Context) ([]byte, error) {
 	return b, nil
 }
 
-// again gives some of what is kept.
-func (k *keptCopy) again() ([]byte, error) {
+// again reads what is kept.
+func (k *heldCopy) again() ([]byte, error) {
 	n := min(k.size-k.at, copyRead)
 	if k.file == nil {
 		b := k.few[k.at : k.at+n]
@@ -64,8 +64,8 @@ func (k *keptCopy) again() ([]byte, error) {
 	return k.buf[:n], nil
 }
 
-// keep keeps what has come. What there is no room for passes by, and with it the chance to begin again.
-func (k *keptCopy) keep(b []byte) {
+// keep keeps what has come. If there is no room for it, the statement cannot be run again.
+func (k *heldCopy) keep(b []byte) {
 	if k.passed {
 		return
 	}
@@ -78,7 +78,7 @@ func (k *keptCopy) keep(b []byte) {
 	k.at = k.size
 }
 
-func (k *keptCopy) write(b []byte) (err error) {
+func (k *heldCopy) write(b []byte) (err error) {
 	if k.file == nil {
 		k.few = append(k.few, b...)
 		if len(k.few) < copyInMemory {
@@ -95,10 +95,10 @@ func (k *keptCopy) write(b []byte) (err error) {
 	return err
 }
 
-// rewind begins with what came first.
-func (k *keptCopy) rewind() { k.at = 0 }
+// rewind lets the statement read from the start.
+func (k *heldCopy) rewind() { k.at = 0 }
 
-func (k *keptCopy) close() {
+func (k *heldCopy) close() {
 	if k.file != nil {
 		k.file.Close()
 	}
