@@ -38,7 +38,7 @@ func TestPlans(t *testing.T) {
 	a.want("SELECT sherd.set_node('n1', 1, -1)", "a node cannot have -1 bytes at most (SQLSTATE 22023)")
 	a.want("SELECT sherd.set_node('n9', 1)", `node "n9" does not exist (SQLSTATE 42704)`)
 	a.want("SELECT count(*) FROM sherd.obese_buckets", "0\nSELECT 1")
-	a.want("SELECT obj_description('sherd.obese_buckets'::regclass, 'pg_class') LIKE 'buckets of this database %'", "t\nSELECT 1")
+	a.want("SELECT obj_description('sherd.obese_buckets'::regclass, 'pg_class') LIKE 'buckets % of each table of this database %'", "t\nSELECT 1")
 	a.want("SHOW sherd.balancer", "advise\nSHOW")
 	a.want("ALTER SYSTEM SET sherd.balancer = 'always'", `invalid value for parameter "sherd.balancer": "always" (SQLSTATE 22023)`)
 	a.want("ALTER SYSTEM SET sherd.balancer_windows = 'at night'", `invalid value for parameter "sherd.balancer_windows": "at night" (SQLSTATE 22023): "at night" is not a window such as 22:00-06:00 or mon-fri 01:00-05:00.`)
