@@ -48,7 +48,10 @@ func (s *Server) answer(ctx context.Context, c *Call, r *pb.Request) (*pb.Respon
 	case *pb.Request_Digest:
 		return c.digest(ctx, m.Digest)
 	}
-	if c.ID == (txn.ID{}) {
+	switch {
+	case r.Op == nil:
+		return nil, errUnknown
+	case c.ID == (txn.ID{}):
 		return nil, errNoTransaction
 	}
 	return s.answerTransaction(ctx, c, r)

@@ -4,8 +4,8 @@
 //	   └─ again with another leader, after a pause (Backoff), while the error allows it
 //
 // A Sender is a fragment's leader, or one of its replicas, on this node (fragment.Server) or on
-// another one (remote.Node). A request is a generated message (nodepb.Request). A new operation
-// touches two places: its message, and the function of package fragment that answers it.
+// another one (remote.Node). A request is a generated message (nodepb.Request), and a function of
+// package fragment answers it; CONTRIBUTING.md lists the files that a new operation touches.
 //
 // A Client finds the leader of a fragment and sends it requests that may be repeated (client.go,
 // leader.go). It takes the timestamp of a statement over several fragments (snapshot.go). It lists

@@ -295,10 +295,14 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// TestUnknownOperation: a node says that it does not know an operation of a later release.
+// TestUnknownOperation sends operations of a later release, with a transaction and without one: the
+// node answers that it does not know them.
 func TestUnknownOperation(t *testing.T) {
 	w := open(t, nil)
-	if _, err := w.send(t.Context(), w.fragments()[0], txn.NewID(), nil, &pb.Request{}); status.Code(err) != codes.Unimplemented {
-		t.Errorf("got %v", err)
+	for _, id := range []txn.ID{txn.NewID(), {}} {
+		_, err := w.send(t.Context(), w.fragments()[0], id, nil, &pb.Request{})
+		if status.Code(err) != codes.Unimplemented {
+			t.Errorf("transaction %v: got %v", id, err)
+		}
 	}
 }
