@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -121,11 +122,7 @@ func (c *cluster) age() {
 func (c *cluster) settle() *cluster {
 	c.t.Helper()
 	for _, r := range c.rs {
-		for deadline := time.Now().Add(patience); r.txns.undecided.Load() != 0; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				c.t.Fatal("a transaction stays undecided")
-			}
-		}
+		eventually.Within(c.t, patience, "every transaction is decided", func() bool { return r.txns.undecided.Load() == 0 })
 	}
 	return c
 }

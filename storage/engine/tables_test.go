@@ -59,13 +59,11 @@ func TestVerifyTables(t *testing.T) {
 	}
 }
 
-// FuzzVerifyTable looks at any bytes.
+// FuzzVerifyTable verifies any bytes: it must return, with or without a fault, and not panic.
 func FuzzVerifyTable(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x00\x00"))
 	f.Add([]byte("index\x00\x00\x00\x05\x08\x01\x10\x07\x00\x00\x00\x04"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if verifyTable(b) == nil {
-			t.Skip("a table")
-		}
+	f.Fuzz(func(_ *testing.T, b []byte) {
+		_ = verifyTable(b)
 	})
 }
