@@ -266,7 +266,7 @@ func (c *Client) withoutAnchor(ctx context.Context, q inDoubt) (txn.Outcome, err
 
 func errIncomplete(q inDoubt) error {
 	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "transaction %s cannot be committed", q.decision.ID).
-		WithDetail("It is prepared in %d of its %d fragments, and nobody has decided to commit it.",
+		WithDetail("It is prepared in %d of its %d fragments, and no decision to commit it was found.",
 			len(q.prepared), len(q.decision.Writers)).
 		WithHint("Only abort is possible.")
 }

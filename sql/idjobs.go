@@ -194,7 +194,7 @@ func (w *idJob) table(oid catalog.OID) (*catalog.View, *catalog.Table, error) {
 	return v, t, nil
 }
 
-// collected is a stmt.ResultWriter that keeps rows, or gives them to each.
+// collected is a stmt.ResultWriter that keeps rows, or calls each with them.
 type collected struct {
 	stmt.ResultWriter // nil: nothing else is asked of it
 	rows              [][]types.Datum

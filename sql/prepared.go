@@ -20,7 +20,7 @@ type prepared struct {
 	params   []types.OID      // all parameters, in order
 	declared []types.OID      // as the client gave them
 	fromSQL  bool
-	program  *stmt.Program // as of the last use; nil for what is no query
+	program  *stmt.Program // as of the last use; nil if the statement is no query
 }
 
 // portal is a bound statement, perhaps half run.

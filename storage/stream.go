@@ -205,7 +205,7 @@ func (m *machine) restore(rd io.Reader, covered uint64) error {
 	}
 	m.r.drops.forget()
 	m.r.installs.abandon()
-	if err := m.r.db.Clear(); err != nil { // a follower serves nobody while it restores
+	if err := m.r.db.Clear(); err != nil { // a follower serves no reads while it restores
 		return err
 	}
 	m.kvs.Later = true

@@ -38,7 +38,7 @@ func (a *answer) row(values [][]byte) {
 	a.line(strings.Join(out, "|"))
 }
 
-// notice adds an error or a notice with what a user is told about it.
+// notice adds an error or a notice with its DETAIL and HINT.
 func (a *answer) notice(severity string, e *pgconn.PgError) {
 	a.line(masked(severity + " " + e.Code + ": " + e.Message))
 	for _, more := range [][2]string{{"DETAIL: ", e.Detail}, {"HINT: ", e.Hint}} {

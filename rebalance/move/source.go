@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Source is the leader of the fragment that gives buckets away.
+// Source is the leader of the fragment from which buckets move away.
 type Source struct {
 	kv.Sender
 	Fragment uint32

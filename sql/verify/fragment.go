@@ -95,7 +95,7 @@ func (c *Check) Fragment(ctx context.Context, f *Fragment) error {
 	if p.stale > 0 {
 		f := c.finding(checkStorage, p.name, "keys")
 		f.notes = append(f.notes,
-			fmt.Sprintf("%d keys, mostly entries of local indexes, that moves have left, and nobody reads", p.stale))
+			fmt.Sprintf("%d unused keys that moves have left, mostly entries of local indexes", p.stale))
 	}
 	c.taken++
 	if err := p.compareSecondaries(ctx); err != nil {

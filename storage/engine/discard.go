@@ -10,7 +10,7 @@ import (
 
 // discards says which versions Badger may discard: those below a timestamp that only rises, but
 // nothing above what streams still send or what Options.Keep returns, and nothing at all while the
-// database is being replaced. mu is held while Badger is told.
+// database is being replaced. mu is held while the timestamp is passed to Badger.
 type discards struct {
 	mu        sync.Mutex
 	below     txn.Timestamp   // what Discard was told; guarded by mu
@@ -40,8 +40,8 @@ func (e *Engine) Discard(at txn.Timestamp) {
 	e.db.SetDiscardTs(uint64(d.told))
 }
 
-// HoldAt discards nothing above a timestamp until release is called, whatever Discard is told. at is
-// called so that no discard comes between it and the hold.
+// HoldAt keeps the versions above a timestamp until release is called, even if Discard is called
+// with a higher one. at returns the timestamp; no discard comes between it and the hold.
 func (e *Engine) HoldAt(at func() txn.Timestamp) (release func()) {
 	d := &e.keep
 	d.mu.Lock()
