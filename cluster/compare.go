@@ -15,8 +15,6 @@ import (
 	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/txn"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 // reachLimit is how long a check waits for a replica to reach the leader's state.
@@ -134,14 +132,12 @@ func (h *Host) at(x *compared) kv.Sender {
 // missed records why a replica could not be asked.
 func (h *Host) missed(x *compared, err error) {
 	var silent *kv.NoAnswer
+	var unknown *kv.UnknownOperation
 	x.Missed, x.Excused = err.Error(), x.passing
-	if !errors.As(err, &silent) {
-		return
-	}
 	switch {
-	case status.Code(silent.Err) == codes.Unimplemented:
+	case errors.As(err, &unknown):
 		x.Missed, x.Excused = "its release compares no replicas", true
-	case !h.links.presence.Alive(x.id):
+	case errors.As(err, &silent) && !h.links.presence.Alive(x.id):
 		x.Missed, x.Excused = "it is away", true
 	}
 }

@@ -24,6 +24,20 @@ func (e *NoAnswer) Unwrap() error {
 		WithDetail("%v", e.Err).WithHint("Try again in a moment.")
 }
 
+// UnknownOperation means that the node asked runs another version of Sherd, which does not know the
+// request. Nothing was done, and asking again does not help.
+type UnknownOperation struct{ Name string } // of the node
+
+func (e *UnknownOperation) Error() string {
+	return fmt.Sprintf("node %s does not know the operation", e.Name)
+}
+
+// Unwrap returns the client's error.
+func (e *UnknownOperation) Unwrap() error {
+	return pgerr.Unsupported("node %s does not support this operation", e.Name).
+		WithHint("The node runs another version of Sherd. Try again when all nodes run the same version.")
+}
+
 // NotLeader means that the node asked does not lead the fragment. Nothing was done.
 type NotLeader struct {
 	Fragment txn.FragmentID

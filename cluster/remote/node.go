@@ -13,6 +13,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/txn"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // Config says whose side it is. All but Over are required.
@@ -176,7 +178,7 @@ func (n *Node) borrow() (*stream, error) {
 		n.mu.Lock()
 		n.open--
 		n.mu.Unlock()
-		return nil, n.noAnswer(err)
+		return nil, n.callError(err)
 	}
 	return &stream{node: n, client: c, cancel: cancel}, nil
 }
@@ -211,6 +213,15 @@ func (n *Node) closeIdle(before time.Time) {
 	for _, s := range gone {
 		s.cancel()
 	}
+}
+
+// callError returns the error of a call that gRPC could not complete: NoAnswer, unless the node said
+// that it does not know the operation.
+func (n *Node) callError(err error) error {
+	if status.Code(err) == codes.Unimplemented {
+		return &kv.UnknownOperation{Name: n.name()}
+	}
+	return n.noAnswer(err)
 }
 
 func (n *Node) noAnswer(err error) error {

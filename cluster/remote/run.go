@@ -341,5 +341,5 @@ func (r *run) lost(err error) error {
 	if r.emitErr != nil {
 		return r.emitErr
 	}
-	return p.node.noAnswer(err)
+	return p.node.callError(err)
 }

@@ -28,7 +28,7 @@ func (n *Node) Send(ctx context.Context, r *pb.Request) (*pb.Response, error) {
 	}
 	a, err := n.client.Send(ctx, r)
 	if err != nil {
-		return nil, n.noAnswer(err)
+		return nil, n.callError(err)
 	}
 	if err := n.heard(a.Now); err != nil && !tookEffect(r) {
 		return a, err
@@ -66,12 +66,12 @@ func (n *Node) Stream(ctx context.Context, r *pb.Request, emit func(*pb.Response
 	n.sign(r)
 	s, err := n.client.Stream(ctx, r)
 	if err != nil {
-		return n.noAnswer(err)
+		return n.callError(err)
 	}
 	for {
 		a, err := s.Recv()
 		if err != nil {
-			return n.noAnswer(err)
+			return n.callError(err)
 		}
 		if err := failure.Decode(a.Failure, txn.FragmentID(r.Fragment)); err != nil {
 			return err
@@ -101,7 +101,7 @@ func (n *Node) Snapshot(ctx context.Context, shares []shardmap.Share, epoch uint
 		if ctx.Err() != nil {
 			return 0, nil, ctx.Err()
 		}
-		return 0, nil, n.noAnswer(err)
+		return 0, nil, n.callError(err)
 	}
 	if err := n.heard(a.Now); err != nil {
 		return 0, nil, err
