@@ -131,7 +131,11 @@ func noBlock(t *transaction, what string) error {
 func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 	e := &ddl.Env{
 		Catalog: s.db.cfg.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.SearchPath(), Env: s.Env(),
-		Notice: notice, View: s.view, Lock: s.lockTables, Reserve: s.reserveTables, Quiet: s.quietTables, Query: s.queryAgainst, Fill: s.fillIndex, Rewrite: s.restoreRows, Sequence: s.sequenceAt,
+		Notice: notice, View: s.view, Lock: s.lockTables, Reserve: s.reserveTables, Quiet: s.quietTables, Query: s.queryAgainst, Fill: s.fillIndex, Rewrite: s.restoreRows,
+		Sequence: func(ctx context.Context, t *catalog.Table) (value int64, called bool, err error) {
+			st, err := s.sequences.State(ctx, s.sequenceTx(), t)
+			return st.Value, st.Called, err
+		},
 		Setting: s.vars.Check, WaitDatabase: s.db.cfg.Fragments.WaitFragments, Silent: s.db.cfg.Fragments.Silent, FillFragments: s.db.cfg.Fragments.FillFragments, Misplaced: s.misplaced, Disconnect: s.disconnect,
 	}
 	if s.tx != nil {

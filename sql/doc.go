@@ -46,9 +46,7 @@
 //
 // # Sequences
 //
-// The state of a sequence is a row in a fragment. A node moves it ahead by a block, in a transaction of its own, before it gives the values up to
-// there (sequence_store.go), and a session takes CACHE values out of the node's block (sequence.go): none is given twice, some are skipped by a crash.
-// Values of a sequence that the running transaction has made or restarted are counted in the transaction, and its state commits with the definition.
+// A session has a sequence.Session, a transaction the sequences that it has made (package sequence).
 //
 // # What sessions tell each other
 //

@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/notify"
+	"github.com/sherddb/sherd/sql/sequence"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -53,7 +54,7 @@ type Server struct {
 	statements     *stmt.Cache
 	locks          *locks.Manager
 	ids            *idBlocks
-	sequences      *sequences
+	sequences      *sequence.Allocator
 	transactionIDs monitor.TransactionIDs
 	notifications  *notify.Hub
 	samples        samples
@@ -87,7 +88,7 @@ func NewServer(cfg Config) *Server {
 	s.cluster = monitor.Cluster{Node: s.monitor}
 	s.services.Storages.ObserveAll(cfg.Catalog.View())
 	s.ids = newIDBlocks(cfg.Catalog, cfg.Block)
-	s.sequences = newSequences(s)
+	s.sequences = sequence.NewAllocator(&s.services)
 	var forward func([]notify.Notification)
 	if cfg.Others != nil {
 		forward = cfg.Others.Say
@@ -152,11 +153,12 @@ func (db *Server) Locks() *locks.Manager { return db.locks }
 // closeTime bounds what Close waits for fragments.
 const closeTime = 2 * time.Second
 
-// Close gives back what the server has taken in advance and not given, the values of sequences. The sessions have ended. An error loses nothing.
+// Close returns the values of sequences that this node has taken ahead. The sessions have ended. An error loses
+// nothing.
 func (db *Server) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
-	return db.sequences.giveBack(ctx)
+	return db.sequences.Return(ctx)
 }
 
 // Authenticate gives the SCRAM verifier of a role that may log in: "" where it has no password; ok is false where there is no such role.

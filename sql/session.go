@@ -7,11 +7,13 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/sequence"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
@@ -50,7 +52,7 @@ type Session struct {
 	counters       *monitor.DatabaseCounters
 	running        context.Context // of the running statement, for functions that act through the session
 	random         *rand.Rand      // of random(); nothing secret comes from it
-	sequenceUse    sequenceUse
+	sequences      *sequence.Session
 	listener       *notify.Listener
 }
 
@@ -74,6 +76,13 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 		Opened: s.opened, Locks: s.locks, WaitsElsewhere: x.WaitsElsewhere,
 	}, db.cfg.Logger)
 	x.Setting, x.Values, x.Report = s.vars.Get, s.Env, s.activity.SetTransaction
+	s.sequences = db.sequences.Session(sequence.Client{
+		PID: p.PID, Database: database, Role: role,
+		RelationName: func(oid uint32) (string, bool) {
+			_, name, ok := s.names().Name(builtin.ObjRelation, oid)
+			return name, ok
+		},
+	})
 	s.hook = s.hooks()
 	s.compiler = stmt.Compiler{
 		Database: database, Role: role, Values: x.Values, Cache: db.statements, Storages: &db.services.Storages,

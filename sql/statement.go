@@ -142,13 +142,13 @@ func (s *Session) discard(n *pg_query.DiscardStmt, w stmt.ResultWriter) error {
 		clear(s.statements)
 		s.locks.UnlockAll()
 		s.vars.ResetAll(0)
-		s.sequenceUse.reset()
+		s.sequences.Reset()
 		s.listener.UnlistenAll()
 		if err := s.reportSettings(w); err != nil {
 			return err
 		}
 	case pg_query.DiscardMode_DISCARD_SEQUENCES:
-		s.sequenceUse.reset()
+		s.sequences.Reset()
 	}
 	return w.Complete(tag)
 }

@@ -13,7 +13,7 @@ import (
 // systemRows gives the rows of a view of pg_catalog, information_schema or sherd.
 func (s *Session) systemRows(name string, emit exec.Emit) error {
 	if strings.HasPrefix(name, analyze.SequencePrefix) {
-		return s.sequenceRow(name, emit)
+		return s.sequences.Row(s.running, s.sequenceTx(), name, emit)
 	}
 	return sysview.Rows(name, s.systemEnv(), emit)
 }
@@ -23,9 +23,12 @@ func (s *Session) systemEnv() *sysview.Env {
 	missing := map[uint32]bool{} // a statement waits once for fragments that do not answer, however many tables it counts
 	return &sysview.Env{
 		Names: *s.names(), Role: s.view().Role(s.role), Types: s.Env(), Started: s.db.started, NodeName: s.db.cfg.NodeName,
-		SequenceValue: func(t *catalog.Table) (int64, bool, error) { return s.sequenceAt(s.running, t) },
-		Hot:           s.hotFacts(),
-		Setting:       s.vars.Source, Sessions: views.Sessions, Locks: views.Locks,
+		SequenceValue: func(t *catalog.Table) (int64, bool, error) {
+			st, err := s.sequences.State(s.running, s.sequenceTx(), t)
+			return st.Value, st.Called, err
+		},
+		Hot:     s.hotFacts(),
+		Setting: s.vars.Source, Sessions: views.Sessions, Locks: views.Locks,
 		Stats: func(d *catalog.Database, storageID uint32) ([]sysview.Stat, map[uint32]bool, error) {
 			stats, err := s.db.cfg.Fragments.CountRows(orBackground(s.running), d, storageID, missing)
 			return stats, missing, err

@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/sequence"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
@@ -17,18 +18,18 @@ import (
 // what is its own until then.
 type transaction struct {
 	*tx.Tx
-	failed     bool                    // it waits for ROLLBACK
-	tookFormer string                  // what an INSERT ... ON CONFLICT has met of former ids
-	named      bool                    // it has asked for the id that clients see
-	filled     filled                  // indexes
-	newIDs     map[catalog.OID]uint64  // the next number for ids of tables that it has made
-	sequences  map[uint32]*newSequence // whose storage it has made, by storage
-	deferrals  deferrals               // of constraints
-	keys       *exec.KeyLog            // keys that wait for deferred checks; nil: there were none
-	tempDir    string                  // of what keys do not fit into memory
-	keysOf     []*reference            // the constraints that they are of, by their numbers there
-	pending    notify.Pending          // LISTEN, UNLISTEN and NOTIFY
-	kept       []kept                  // by savepoint
+	failed     bool                   // it waits for ROLLBACK
+	tookFormer string                 // what an INSERT ... ON CONFLICT has met of former ids
+	named      bool                   // it has asked for the id that clients see
+	filled     filled                 // indexes
+	newIDs     map[catalog.OID]uint64 // the next number for ids of tables that it has made
+	sequences  sequence.Transaction
+	deferrals  deferrals      // of constraints
+	keys       *exec.KeyLog   // keys that wait for deferred checks; nil: there were none
+	tempDir    string         // of what keys do not fit into memory
+	keysOf     []*reference   // the constraints that they are of, by their numbers there
+	pending    notify.Pending // LISTEN, UNLISTEN and NOTIFY
+	kept       []kept         // by savepoint
 }
 
 // kept is what ROLLBACK TO a savepoint brings back of what waits for the commit.
@@ -57,7 +58,8 @@ func (t *transaction) closeKeys() {
 
 // begin opens a transaction.
 func (s *Session) begin() *transaction {
-	s.tx = &transaction{tempDir: s.db.cfg.TempDir, Tx: s.txEnv.Begin(s.queryAt, s.defaultModes())}
+	t := s.txEnv.Begin(s.queryAt, s.defaultModes())
+	s.tx = &transaction{Tx: t, tempDir: s.db.cfg.TempDir, sequences: sequence.Transaction{Tx: t}}
 	s.env = nil
 	return s.tx
 }
@@ -102,7 +104,7 @@ func (s *Session) commit(ctx context.Context) error {
 	}
 	if t.Schema != nil {
 		s.db.services.Storages.ObserveAll(s.db.cfg.Catalog.View())
-		s.db.sequences.forget(s.db.cfg.Catalog.View())
+		s.db.sequences.Forget(s.db.cfg.Catalog.View())
 	}
 	s.txEnv.Floor = max(s.txEnv.Floor, ts)
 	s.counters.Commits.Add(1)
@@ -163,9 +165,7 @@ func (s *Session) define() error {
 	for table, next := range t.newIDs {
 		t.Schema.Change.StartIDs(table, next)
 	}
-	for storage, n := range t.sequences {
-		t.Schema.Change.SetSequence(n.oid, storage, n.state.value, n.state.called)
-	}
+	t.sequences.Define(t.Schema.Change)
 	ch, err := t.filled.condition(t.Schema.Change, s.database, t.Newest())
 	if err != nil {
 		return err
