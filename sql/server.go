@@ -73,12 +73,12 @@ func NewServer(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if cfg.Deadlocks == nil {
+		cfg.Deadlocks = txn.NewDetector()
+	}
 	s := &Server{
 		cfg: cfg, statements: stmt.NewCache(),
 		started: time.Now(), sessions: map[uint32]*Session{}, held: map[heldName]*locks.Owner{}, adopting: map[catalog.OID]error{},
-	}
-	if cfg.Deadlocks == nil {
-		cfg.Deadlocks = txn.NewDetector()
 	}
 	s.locks = locks.NewManager(cfg.Deadlocks, cfg.Logger)
 	s.serve(&cfg)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/settings"
 )
 
 // Changes of policies, settings and databases are recorded for sherd.changelog in the same change
@@ -47,7 +48,7 @@ func (c *change) logSetting(database catalog.OID, subject string, n *pg_query.Va
 	default:
 		return c.log(catalog.SettingRecord, database, subject, n.Name+" reset")
 	}
-	value, err := settingText(n)
+	value, err := settings.Text(n.Name, n.Args)
 	if err != nil {
 		return err
 	}

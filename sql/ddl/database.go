@@ -11,6 +11,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/settings"
 )
 
 // databaseOptions are the options of CREATE DATABASE … WITH.
@@ -352,7 +353,7 @@ func (c *change) changeSettings(old map[string]string, n *pg_query.VariableSetSt
 	default:
 		return nil, pgerr.Unsupported("SET … FROM CURRENT is not supported yet").WithHint("Write the value out.")
 	}
-	value, err := settingText(n)
+	value, err := settings.Text(n.Name, n.Args)
 	if err != nil {
 		return nil, err
 	}
@@ -361,24 +362,4 @@ func (c *change) changeSettings(old map[string]string, n *pg_query.VariableSetSt
 	}
 	out[strings.ToLower(n.Name)] = value
 	return out, nil
-}
-
-// settingText returns a setting's value as text; a list is joined by commas.
-func settingText(n *pg_query.VariableSetStmt) (string, error) {
-	var parts []string
-	for _, a := range n.Args {
-		c := a.GetAConst()
-		if t := a.GetTypeCast(); t != nil {
-			c = t.Arg.GetAConst()
-		}
-		if c == nil {
-			return "", pgerr.New(pgerr.InvalidParameterValue, "SET %s takes a constant", n.Name)
-		}
-		text := constText(c)
-		if strings.EqualFold(n.Name, "search_path") {
-			text = quoteListed(text)
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, ", "), nil
 }

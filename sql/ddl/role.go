@@ -10,12 +10,8 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/internal/scramsecret"
-	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/types"
 )
-
-// quoteListed quotes a name of search_path as SET stores it.
-func quoteListed(name string) string { return builtin.QuoteIdent(name) }
 
 func checkRoleName(name string) error {
 	if prefix := catalog.ReservedRolePrefix(name); prefix != "" {

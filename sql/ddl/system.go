@@ -29,7 +29,7 @@ func (r *runner) alterSystem(n *pg_query.AlterSystemStmt) error {
 		if set.Kind != pg_query.VariableSetKind_VAR_SET_VALUE {
 			return errors.Join(c.ch.DropSetting(d.Name), c.logSetting(0, "cluster", set))
 		}
-		value, err := settingText(set)
+		value, err := settings.Text(set.Name, set.Args)
 		if err != nil {
 			return err
 		}

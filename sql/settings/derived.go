@@ -99,17 +99,16 @@ func (v *Values) SearchPath() []string {
 }
 
 // splitIdentifiers splits a list of identifiers as SplitIdentifierString does: quoted ones keep their
-// case.
+// case, and two quotes in them are one.
 func splitIdentifiers(s string) []string {
 	var out []string
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
 		var name string
 		if s[0] == '"' {
-			end := strings.IndexByte(s[1:], '"')
-			if end < 0 {
+			var ok bool
+			if name, s, ok = quotedIdentifier(s[1:]); !ok {
 				return out
 			}
-			name, s = s[1:1+end], s[2+end:]
 		} else {
 			end := strings.IndexByte(s, ',')
 			if end < 0 {
@@ -121,4 +120,20 @@ func splitIdentifiers(s string) []string {
 		s = strings.TrimPrefix(strings.TrimSpace(s), ",")
 	}
 	return out
+}
+
+// quotedIdentifier reads an identifier behind its first quote; ok is false if its last one is missing.
+func quotedIdentifier(s string) (name, rest string, ok bool) {
+	for {
+		end := strings.IndexByte(s, '"')
+		if end < 0 {
+			return "", "", false
+		}
+		name += s[:end]
+		if s = s[end+1:]; !strings.HasPrefix(s, `"`) {
+			return name, s, true
+		}
+		name += `"`
+		s = s[1:]
+	}
 }

@@ -16,8 +16,8 @@ type Startup struct {
 	Packet map[string]string
 }
 
-// Start sets what the database, the role and the start-up packet ask for, in this order. From then on
-// parameters of the start cannot be changed.
+// Start sets what the database, the role, the packet's options and the rest of the packet ask for, in
+// this order, which is PostgreSQL's. From then on parameters of the start cannot be changed.
 func (v *Values) Start(s Startup) error {
 	for _, layer := range []map[string]string{s.DatabaseSettings, s.RoleSettings} {
 		if err := v.startWith(layer); err != nil {
@@ -25,6 +25,11 @@ func (v *Values) Start(s Startup) error {
 		}
 	}
 	v.restricted = !s.Superuser // the layers above were set by roles that may
+	if options, ok := s.Packet["options"]; ok {
+		if err := v.applyOptions(options); err != nil {
+			return err
+		}
+	}
 	if err := v.startWith(s.Packet); err != nil {
 		return err
 	}
@@ -37,11 +42,10 @@ func (v *Values) Start(s Startup) error {
 
 func (v *Values) startWith(layer map[string]string) error {
 	for name, value := range layer {
-		apply := v.setStartup
 		if name == "options" {
-			apply = func(_, value string) error { return v.applyOptions(value) }
+			continue
 		}
-		if err := apply(name, value); err != nil {
+		if err := v.setStartup(name, value); err != nil {
 			return err
 		}
 	}

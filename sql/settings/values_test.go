@@ -134,6 +134,10 @@ func TestStart(t *testing.T) {
 	wantShow(t, v, "application_name", "my app")
 	wantShow(t, v, "DateStyle", "SQL, MDY")
 	wantShow(t, v, "is_superuser", "off")
+	for range 20 { // the order of a map is another one each time
+		v := started(t, map[string]string{"options": "-c application_name=first", "application_name": "second"})
+		wantShow(t, v, "application_name", "second")
+	}
 	for _, c := range []struct{ name, value, code string }{
 		{"options", "x", pgerr.SyntaxError},
 		{"options", "-c nothing=1", pgerr.UndefinedObject},
@@ -233,6 +237,21 @@ func TestClusterWide(t *testing.T) {
 	} {
 		if d, _ := Lookup(name); d.ClusterWide() != want {
 			t.Errorf("ALTER SYSTEM SET %s: %v, want %v", name, !want, want)
+		}
+	}
+}
+
+func TestSplitIdentifiers(t *testing.T) {
+	for list, want := range map[string][]string{
+		``:                           nil,
+		`a, B ,"C"`:                  {"a", "b", "C"},
+		`"a, b", "say ""hi"""`:       {"a, b", `say "hi"`},
+		`"$user", public`:            {"$user", "public"},
+		`a, "not closed`:             {"a"},
+		`a, "closed by two quotes""`: {"a"},
+	} {
+		if got := splitIdentifiers(list); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", list, got, want)
 		}
 	}
 }
