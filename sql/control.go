@@ -6,6 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/integrity"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 )
@@ -125,4 +126,25 @@ func (s *Session) ended(tag string, w stmt.ResultWriter) error {
 
 func (s *Session) noTransaction(w stmt.ResultWriter) error {
 	return w.Notice(&pgerr.Error{Severity: "WARNING", Code: pgerr.NoActiveSQLTransaction, Message: "there is no transaction in progress"})
+}
+
+// setConstraints is SET CONSTRAINTS. What is immediate from now on is checked at once.
+func (s *Session) setConstraints(ctx context.Context, n *pg_query.ConstraintsSetStmt, w stmt.ResultWriter) error {
+	if err := s.warnNoBlock(w, "SET CONSTRAINTS"); err != nil {
+		return err
+	}
+	list, err := integrity.FindConstraints(s.currentCompiler(), n)
+	if err != nil {
+		return err
+	}
+	if s.tx != nil {
+		t := &s.tx.constraints
+		t.Set(n, list)
+		if !n.Deferred {
+			if err := t.CheckDeferred(ctx, s.executor, false); err != nil {
+				return err
+			}
+		}
+	}
+	return w.Complete("SET CONSTRAINTS")
 }

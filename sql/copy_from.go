@@ -16,6 +16,7 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/copydata"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/integrity"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/stmt"
@@ -61,11 +62,11 @@ func (s *Session) copyFrom(
 	if err := s.tx.Parts.Bound(s.txEnv.Scope()); err != nil {
 		return err
 	}
-	s.tx.settling(&x, in.program, c)
+	s.tx.constraints.BeforeStatement(&x, in.program, c)
 	if err := in.program.Exec.Run(c, func([]types.Datum) error { return nil }); err != nil {
 		return in.located(err, "", nil)
 	}
-	if err := s.tx.keep(&x, in.program, c); err != nil {
+	if err := s.tx.constraints.AfterStatement(&x, in.program, c); err != nil {
 		return err
 	}
 	if err := s.sendNotices(w); err != nil {
@@ -94,7 +95,8 @@ func (s *Session) copyTarget(ctx context.Context, n *pg_query.CopyStmt) (*copyIn
 		if err != nil {
 			return nil, err
 		}
-		if err := s.tx.LockTables(ctx, tx.InOrder(append(insertUses(view, t), tx.TableUse{Table: t.OID, Mode: locks.RowExclusive}))); err != nil {
+		uses := append(integrity.InsertUses(view, t), tx.TableUse{Table: t.OID, Mode: locks.RowExclusive})
+		if err := s.tx.LockTables(ctx, tx.InOrder(uses)); err != nil {
 			return nil, err
 		}
 		if view.DefinitionVersion() != s.view().DefinitionVersion() {

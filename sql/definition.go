@@ -173,7 +173,7 @@ func (s *Session) lockEach(ctx context.Context, tables []catalog.OID, mode locks
 // notInUse refuses to change a table that a cursor of this very session reads.
 func (s *Session) notInUse(statement string, tables []catalog.OID) error {
 	for _, oid := range tables {
-		if t := s.view().Table(oid); t != nil && s.tx != nil && s.tx.awaits(oid) {
+		if t := s.view().Table(oid); t != nil && s.tx != nil && s.tx.constraints.Awaits(oid) {
 			return pgerr.New(pgerr.ObjectInUse, `cannot %s "%s" because it has pending trigger events`, statement, t.Name)
 		}
 	}

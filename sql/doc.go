@@ -33,11 +33,6 @@
 // txn.Detector, so that a circle of any kinds is 40P01. A prepared transaction keeps its table locks, through restarts too: AdoptPrepared knows
 // its tables by the rows that it has locked. Its advisory locks do not survive a restart.
 //
-// # Foreign keys
-//
-// They are kept by statements that follow a client's statement in its transaction, or its commit where they are deferred: foreignkey*.go runs them,
-// package refint words them, docs/decisions tells why. Keys that wait for the commit are in memory, and not bounded.
-//
 // # Split documents
 //
 // Of documents that sherd.hot_split has spread, the counters are in the row and in parts, which are rows of a hidden table (hot.go has the rules). A

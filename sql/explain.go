@@ -149,13 +149,14 @@ func (s *Session) explained(ctx context.Context, p *stmt.Program, args []types.D
 		if p.Writes && s.tx.IsReadOnly() {
 			return nil, s.tx.ReadOnlyError(commandName(p.Query.Command))
 		}
-		c.Analyze, c.Before, c.Deferred = &exec.Analysis{}, s.tx.Parts.Mark(), s.tx.uniquesDeferred(referencesIn(p))
+		c.Analyze, c.Before = &exec.Analysis{}, s.tx.Parts.Mark()
+		c.Deferred = s.tx.constraints.DeferredUniques(p)
 		start := time.Now()
 		rows := 0
 		if p, err = x.Perform(s.tx.Tx, p, c, func([]types.Datum) error { rows++; return nil }); err != nil {
 			return nil, err
 		}
-		if err := s.tx.keep(&x, p, c); err != nil {
+		if err := s.tx.constraints.AfterStatement(&x, p, c); err != nil {
 			return nil, err
 		}
 		s.tx.Used = true

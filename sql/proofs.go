@@ -89,7 +89,7 @@ func (p *proof) foreignKey(k *refint.Key) error {
 		}
 	}
 	view := p.t.Newest()
-	if k = current(view, k); k == nil {
+	if k = refint.Current(view, k); k == nil {
 		return nil // dropped meanwhile
 	}
 	if !k.Con.Valid {

@@ -92,11 +92,11 @@ func (s *Session) runAt(
 		return emit(row)
 	}
 	partial := s.partial(p, o)
-	waiting, pending, draft := t.deferrals, t.pending, t.Schema
+	waiting, draft := t.waiting(), t.Schema
 	t.BeginStatement()
 	for {
-		t.deferrals, t.pending = waiting, pending // what an attempt has left to the commit is undone with it
-		if t.Schema != draft {                    // the workers of open cursors read it: it is written only where an attempt has made another
+		t.restore(waiting)     // what an attempt has left to the commit is undone with it
+		if t.Schema != draft { // the workers of open cursors read it: it is written only if an attempt has made another
 			t.Schema = draft
 		}
 		t.BeginAttempt()
@@ -115,10 +115,10 @@ func (s *Session) runAt(
 				return 0, err
 			}
 		}
-		t.settling(&x, p, c)
+		t.constraints.BeforeStatement(&x, p, c)
 		_, err := x.Perform(t.Tx, p, c, counted)
 		if err == nil {
-			err = t.keep(&x, p, c)
+			err = t.constraints.AfterStatement(&x, p, c)
 		}
 		if err == nil && held != nil {
 			err = held.Pass()

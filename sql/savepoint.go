@@ -28,7 +28,7 @@ func (s *Session) savepointStmt(name string, w stmt.ResultWriter) error {
 	}
 	t := s.tx
 	t.Savepoint(name)
-	t.kept = append(t.kept, kept{t.deferrals, t.pending})
+	t.kept = append(t.kept, t.waiting())
 	return w.Complete("SAVEPOINT")
 }
 
@@ -77,7 +77,7 @@ func (s *Session) undoTo(i int) {
 	s.closeSince(i + 2)
 	s.settleSince(t.MarkOf(i))
 	t.UndoTo(i)
-	t.deferrals, t.pending = t.kept[i].deferrals, t.kept[i].pending
+	t.restore(t.kept[i])
 	s.vars.End(false, i+2)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/integrity"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/notify"
@@ -86,7 +87,7 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 	s.hook = s.hooks()
 	s.compiler = stmt.Compiler{
 		Database: database, Role: role, Values: x.Values, Cache: db.statements, Storages: &db.services.Storages,
-		Hooks: stmt.Hooks{Integrity: integrityOf, Split: splitDocuments},
+		Hooks: stmt.Hooks{Integrity: integrity.Attach, Split: splitDocuments},
 	}
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/integrity"
 	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/sequence"
@@ -18,48 +19,48 @@ import (
 // what is its own until then.
 type transaction struct {
 	*tx.Tx
-	failed     bool                   // it waits for ROLLBACK
-	tookFormer string                 // what an INSERT ... ON CONFLICT has met of former ids
-	named      bool                   // it has asked for the id that clients see
-	filled     filled                 // indexes
-	newIDs     map[catalog.OID]uint64 // the next number for ids of tables that it has made
-	sequences  sequence.Transaction
-	deferrals  deferrals      // of constraints
-	keys       *exec.KeyLog   // keys that wait for deferred checks; nil: there were none
-	tempDir    string         // of what keys do not fit into memory
-	keysOf     []*reference   // the constraints that they are of, by their numbers there
-	pending    notify.Pending // LISTEN, UNLISTEN and NOTIFY
-	kept       []kept         // by savepoint
+	failed      bool                   // it waits for ROLLBACK
+	named       bool                   // it has asked for the id that clients see
+	filled      filled                 // indexes
+	newIDs      map[catalog.OID]uint64 // the next number for ids of tables that it has made
+	sequences   sequence.Transaction
+	constraints integrity.Transaction
+	pending     notify.Pending // LISTEN, UNLISTEN and NOTIFY
+	kept        []waiting      // by savepoint
 }
 
-// kept is what ROLLBACK TO a savepoint brings back of what waits for the commit.
-type kept struct {
-	deferrals deferrals
-	pending   notify.Pending
+// waiting is what of a transaction waits for its commit. A rollback to a savepoint brings it back, and so does a new
+// attempt of a statement.
+type waiting struct {
+	constraints integrity.Mark
+	pending     notify.Pending
+}
+
+func (t *transaction) waiting() waiting { return waiting{t.constraints.Mark(), t.pending} }
+
+func (t *transaction) restore(w waiting) {
+	t.constraints.Restore(w.constraints)
+	t.pending = w.pending
 }
 
 // Rollback ends the transaction, and undoes all of it.
 func (t *transaction) Rollback() {
 	t.Tx.Rollback()
-	t.closeKeys()
+	t.constraints.Close()
 }
 
 // Release lets go of what the transaction held here.
 func (t *transaction) Release() {
 	t.Tx.Release()
-	t.closeKeys()
-}
-
-func (t *transaction) closeKeys() {
-	if t.keys != nil {
-		t.keys.Close()
-	}
+	t.constraints.Close()
 }
 
 // begin opens a transaction.
 func (s *Session) begin() *transaction {
 	t := s.txEnv.Begin(s.queryAt, s.defaultModes())
-	s.tx = &transaction{Tx: t, tempDir: s.db.cfg.TempDir, sequences: sequence.Transaction{Tx: t}}
+	s.tx = &transaction{
+		Tx: t, sequences: sequence.Transaction{Tx: t}, constraints: integrity.Transaction{Tx: t},
+	}
 	s.env = nil
 	return s.tx
 }
@@ -67,7 +68,7 @@ func (s *Session) begin() *transaction {
 // commit commits the session's transaction and ends it, also where that fails.
 func (s *Session) commit(ctx context.Context) error {
 	t := s.tx
-	if err := s.checkDeferred(ctx, true); err != nil {
+	if err := t.constraints.CheckDeferred(ctx, s.executor, true); err != nil {
 		s.closePortals()
 		s.endImplicit()
 		return err

@@ -61,7 +61,7 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 	if err := t.MayKeepLocks(); err != nil {
 		return err
 	}
-	if err := s.checkDeferred(ctx, true); err != nil {
+	if err := s.tx.constraints.CheckDeferred(ctx, s.executor, true); err != nil {
 		return err
 	}
 	s.closePortals()

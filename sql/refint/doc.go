@@ -6,6 +6,6 @@
 // actions on them, and the proof that all rows refer to existing keys. Errors are PostgreSQL 15's
 // in code, text and detail.
 //
-// The package is pure and runs nothing. The session runs the statements after each statement of a
-// client, or at the commit if the check is deferred; package ddl and sherd.check() run the proof.
+// The package is pure and runs nothing. Package integrity runs the statements after each statement
+// of a client, or at the commit if the check is deferred; package ddl and sherd.check() run the proof.
 package refint

@@ -89,3 +89,16 @@ func (k *Key) Action(deleted bool) catalog.Action {
 	}
 	return k.Con.Reference.OnUpdate
 }
+
+// Current returns a foreign key as a view has it; nil: it has been dropped.
+func Current(view *catalog.View, k *Key) *Key {
+	t := view.Table(k.Child.OID)
+	if t == nil {
+		return nil
+	}
+	i := slices.IndexFunc(t.Constraints, func(c catalog.Constraint) bool { return c.OID == k.Con.OID })
+	if i < 0 {
+		return nil
+	}
+	return Of(view, t, &t.Constraints[i])
+}

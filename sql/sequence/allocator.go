@@ -51,8 +51,8 @@ type State struct {
 	Called bool
 }
 
-// A node takes as many values ahead as PostgreSQL logs (SEQ_LOG_VALS), and twice as many as the last
-// time if those were used up within blockTime.
+// A node takes as many values ahead as PostgreSQL logs (SEQ_LOG_VALS), and twice as many as the
+// last time if those were used up within blockTime.
 const (
 	aheadValues = 32
 	aheadMost   = 4096

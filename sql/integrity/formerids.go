@@ -1,4 +1,4 @@
-package sql
+package integrity
 
 import (
 	"slices"
@@ -13,30 +13,35 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// The former ids of documents are kept as foreign keys are, by what the executor notes of the keys that a statement has written (foreignkey.go):
+// Former ids of documents are maintained as foreign keys are, with the keys that the executor
+// notes:
 //
-//	a new key      is no other document's former id: 23505. Whoever gives a document another id holds the lock of the old key until it has committed,
-//	               and so does whoever inserts that key; so the entry is there for the second of the two
-//	a deleted key  takes its former ids with it. They are keys that go, for the foreign keys that refer to the collection: rows may refer by them
-//	a changed key  is what its former ids lead to
+//   - A new key must not be another document's former id: 23505. A transaction that changes the id
+//     of a document holds the lock of the old key until it commits, and so does one that inserts
+//     that key. So the second of the two finds the entry.
+//   - A deleted key takes its former ids with it. For the foreign keys that refer to the collection
+//     they are deleted keys too, because rows may refer to documents by former ids.
+//   - A changed key is what its former ids lead to.
 //
-// All three look at the newest state, whatever the transaction's snapshot.
+// All three read the newest state, whatever the transaction's snapshot.
 
 // formerIDs is one side of that, for the keys of a collection.
 type formerIDs struct {
 	table   *catalog.Table
 	entries string // the table of entries, by its quoted name
-	goes    bool   // about keys that go or change, else about new ones
+	goes    bool   // about keys that are deleted or changed, else about new ones
 	upsert  bool   // of an INSERT ... ON CONFLICT
 }
 
-// formerIDsOf gives what keeps the former ids of a collection's documents. What goes comes before foreign keys, which must know.
-func formerIDsOf(view *catalog.View, t *catalog.Table) (goes, comes []reference) {
+// formerIDsOf returns the two triggers of a collection's former ids. That of deleted keys has to
+// fire before those of foreign keys.
+func formerIDsOf(view *catalog.View, t *catalog.Table) (goes, comes []trigger) {
 	if t.Forwarding == 0 || forward.Key(t) < 0 {
 		return nil, nil
 	}
 	entries := forward.EntriesOf(view, t)
-	return []reference{{former: &formerIDs{table: t, entries: entries, goes: true}}}, []reference{{former: &formerIDs{table: t, entries: entries}}}
+	goes = []trigger{{former: &formerIDs{table: t, entries: entries, goes: true}}}
+	return goes, []trigger{{former: &formerIDs{table: t, entries: entries}}}
 }
 
 func (f *formerIDs) watch(t *catalog.Table, n int) (plan.KeyWatch, bool) {
@@ -45,8 +50,8 @@ func (f *formerIDs) watch(t *catalog.Table, n int) (plan.KeyWatch, bool) {
 
 var twoTexts = []types.OID{types.Text, types.Text}
 
-// formerIDs does what is to be done about keys that a statement has written.
-func (k *keeping) formerIDs(f *formerIDs, changes []exec.KeyChange) error {
+// formerIDs maintains the former ids for keys that a statement has written.
+func (k *queue) formerIDs(f *formerIDs, changes []exec.KeyChange) error {
 	if !f.goes {
 		return k.freeIDs(f, changes)
 	}
@@ -57,7 +62,7 @@ func (k *keeping) formerIDs(f *formerIDs, changes []exec.KeyChange) error {
 			continue
 		}
 		for _, text := range []string{
-			"DELETE FROM " + f.entries + " WHERE new = $1 AND old = $2", // it is called so again
+			"DELETE FROM " + f.entries + " WHERE new = $1 AND old = $2", // it has that id again
 			"UPDATE " + f.entries + " SET new = $2 WHERE new = $1",
 		} {
 			st := refint.Statement{Text: text, Params: twoTexts, Shown: text}
@@ -69,8 +74,9 @@ func (k *keeping) formerIDs(f *formerIDs, changes []exec.KeyChange) error {
 	return k.deletedIDs(f, deleted)
 }
 
-// deletedIDs deletes the former ids of documents that are deleted, and lets the foreign keys that refer to the collection know.
-func (k *keeping) deletedIDs(f *formerIDs, changes []exec.KeyChange) error {
+// deletedIDs deletes the former ids of deleted documents, and queues them for the foreign keys that
+// refer to the collection.
+func (k *queue) deletedIDs(f *formerIDs, changes []exec.KeyChange) error {
 	var gone []exec.KeyChange
 	column := &f.table.Columns[forward.Key(f.table)]
 	text := "DELETE FROM " + f.entries + " WHERE new = ANY ($1) RETURNING old"
@@ -94,15 +100,16 @@ func (k *keeping) deletedIDs(f *formerIDs, changes []exec.KeyChange) error {
 	}
 	for i := range k.of.list {
 		x := &k.of.list[i]
-		if x.incoming && x.key.Parent.OID == f.table.OID && len(x.key.Referenced) == 1 && x.key.Referenced[0].AttNum == column.AttNum {
-			k.queue = append(k.queue, keyTask{k.of, x, gone})
+		if x.incoming && x.key.Parent.OID == f.table.OID &&
+			len(x.key.Referenced) == 1 && x.key.Referenced[0].AttNum == column.AttNum {
+			k.events = append(k.events, event{k.of, x, gone})
 		}
 	}
 	return nil
 }
 
 // freeIDs refuses new ids that are former ids of other documents.
-func (k *keeping) freeIDs(f *formerIDs, changes []exec.KeyChange) error {
+func (k *queue) freeIDs(f *formerIDs, changes []exec.KeyChange) error {
 	column := &f.table.Columns[forward.Key(f.table)]
 	text := "SELECT old, new FROM " + f.entries + " WHERE old = ANY ($1) LIMIT 1"
 	st := refint.Statement{Text: text, Params: []types.OID{types.ArrayTypeOf(types.Text)}, Shown: text}
@@ -122,21 +129,25 @@ func (k *keeping) freeIDs(f *formerIDs, changes []exec.KeyChange) error {
 		if taken == nil {
 			continue
 		}
-		if f.upsert && k.t.tookFormer != taken.Detail { // it was not one when the statement began, perhaps: run again, it finds the document
+		if f.upsert && k.t.tookFormer != taken.Detail {
+			// Perhaps it was no former id when the statement began. Run again, the statement finds
+			// the document.
 			k.t.tookFormer = taken.Detail
-			taken.Code, taken.Message, taken.Constraint = pgerr.SerializationFailure, "could not serialize access due to concurrent update", ""
+			taken.Code, taken.Constraint = pgerr.SerializationFailure, ""
+			taken.Message = "could not serialize access due to concurrent update"
 		}
 		return taken
 	}
 	return nil
 }
 
-// taken is the error of a new document that is to be called what another one was called.
+// taken is the error of a new document whose id is a former id of another one.
 func (f *formerIDs) taken(view *catalog.View, column, old, now string) *pgerr.Error {
 	name := f.table.PrimaryKey().Name
 	e := pgerr.New(pgerr.UniqueViolation, `duplicate key value violates unique constraint "%s"`, name).
 		WithDetail("Key (%s)=(%s) already exists: it is a former id of %s.", column, old, now).
-		WithHint("Former ids end with SELECT sherd.drop_forwarding(%s).", builtin.QuoteLiteral(builtin.QuoteIdent(f.table.Name)))
+		WithHint("Former ids end with SELECT sherd.drop_forwarding(%s).",
+			builtin.QuoteLiteral(builtin.QuoteIdent(f.table.Name)))
 	e.Table, e.Constraint = f.table.Name, name
 	if s := view.Schema(f.table.Schema); s != nil {
 		e.Schema = s.Name

@@ -1,4 +1,4 @@
-package sql
+package integrity
 
 import (
 	"slices"
@@ -10,8 +10,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// uniqueKey is a UNIQUE constraint that can be deferred. While it is, the executor lets rows share a value and notes it (exec.Ctx.Deferred); the note waits
-// for the commit beside those of foreign keys.
+// uniqueKey is a deferrable UNIQUE constraint. While it is deferred, the executor lets rows share a
+// value and notes the value (exec.Ctx.Deferred), for a check at the commit.
 type uniqueKey struct {
 	table catalog.OID
 	con   *catalog.Constraint
@@ -27,14 +27,15 @@ func deferrableOf(t *catalog.Table) []*uniqueKey {
 	return out
 }
 
-// uniquesDeferred gives the unique indexes of a program that are checked at the commit, and where the program notes what is shared.
-func (t *transaction) uniquesDeferred(r *references) map[uint32]int {
+// deferredUniques returns the unique indexes that are checked at the commit, and where the program
+// notes shared values.
+func (t *Transaction) deferredUniques(r *triggers) map[uint32]int {
 	if r == nil {
 		return nil
 	}
 	var out map[uint32]int
 	for i := range r.list {
-		if u := r.list[i].unique; u != nil && t.deferred(u.con) {
+		if u := r.list[i].unique; u != nil && t.isDeferred(u.con) {
 			if out == nil {
 				out = map[uint32]int{}
 			}
@@ -44,8 +45,8 @@ func (t *transaction) uniquesDeferred(r *references) map[uint32]int {
 	return out
 }
 
-// settle checks values that rows came to share.
-func (u *uniqueKey) settle(c *exec.Ctx, view *catalog.View, shared []exec.KeyChange) error {
+// check checks values that rows have shared.
+func (u *uniqueKey) check(c *exec.Ctx, view *catalog.View, shared []exec.KeyChange) error {
 	t := view.Table(u.table)
 	if t == nil || t.ConstraintOf(u.con.Index) == nil {
 		return nil // dropped since

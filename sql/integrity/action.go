@@ -1,4 +1,4 @@
-package sql
+package integrity
 
 import (
 	"github.com/sherddb/sherd/catalog"
@@ -7,8 +7,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// act does what a foreign key says of keys that go.
-func (k *keeping) act(key *refint.Key, action catalog.Action, deleted bool, changes []exec.KeyChange) error {
+// act carries out the action of a foreign key for keys that were deleted or changed.
+func (k *queue) act(key *refint.Key, action catalog.Action, deleted bool, changes []exec.KeyChange) error {
 	switch action {
 	case catalog.NoAction, catalog.Restrict:
 		return k.refuse(key, action, changes)
@@ -26,18 +26,19 @@ func (k *keeping) act(key *refint.Key, action catalog.Action, deleted bool, chan
 	if deleted {
 		only = key.Con.Reference.DeleteColumns
 	}
-	if err := k.each(key, changes, func(many bool) refint.Statement { return key.Set(value, only, many) }); err != nil {
+	set := func(many bool) refint.Statement { return key.Set(value, only, many) }
+	if err := k.each(key, changes, set); err != nil {
 		return err
 	}
 	if action != catalog.SetDefault {
 		return nil
 	}
-	// Rows that had the default before have not changed, and may refer to what is gone.
+	// Rows that had the default before have not changed, and may refer to a key that is not there.
 	return k.refuse(key, catalog.NoAction, changes)
 }
 
-// each runs a statement for the old keys, a batch at a time where they are of one column.
-func (k *keeping) each(key *refint.Key, changes []exec.KeyChange, st func(many bool) refint.Statement) error {
+// each runs a statement for the old keys, a batch at a time if they are of one column.
+func (k *queue) each(key *refint.Key, changes []exec.KeyChange, st func(many bool) refint.Statement) error {
 	if len(key.Columns) > 1 || len(changes) == 1 || !key.Plain() {
 		for _, ch := range changes {
 			if err := k.run(st(false), ch.Old, true, nil); err != nil {
@@ -64,10 +65,12 @@ func oldKeys(key *refint.Key, changes []exec.KeyChange) types.Datum {
 	return keyArray(key.Referenced[0], keys, 0)
 }
 
-// move gives the rows that refer to keys which change the new ones. All at once: what one key becomes may be what another was.
-func (k *keeping) move(key *refint.Key, changes []exec.KeyChange) error {
+// move sets the new keys in the rows that refer to changed ones. It does so for all keys at once:
+// what one key becomes may be what another was.
+func (k *queue) move(key *refint.Key, changes []exec.KeyChange) error {
 	if len(changes) == 1 {
-		return k.run(key.Move(), append(append(types.Row(nil), changes[0].Old...), changes[0].New...), true, nil)
+		args := append(append(types.Row(nil), changes[0].Old...), changes[0].New...)
+		return k.run(key.Move(), args, true, nil)
 	}
 	old, next := make([]types.Row, len(changes)), make([]types.Row, len(changes))
 	for i, ch := range changes {
@@ -82,8 +85,8 @@ func (k *keeping) move(key *refint.Key, changes []exec.KeyChange) error {
 	return k.run(key.MoveAll(), args, true, nil)
 }
 
-// refuse is NO ACTION and RESTRICT: no row may refer to a key that goes.
-func (k *keeping) refuse(key *refint.Key, action catalog.Action, changes []exec.KeyChange) error {
+// refuse is NO ACTION and RESTRICT: no row may refer to the old keys.
+func (k *queue) refuse(key *refint.Key, action catalog.Action, changes []exec.KeyChange) error {
 	if len(changes) > 1 && key.Batch() == 0 {
 		for len(changes) > 0 {
 			n := min(keyBatch, len(changes))
@@ -102,8 +105,8 @@ func (k *keeping) refuse(key *refint.Key, action catalog.Action, changes []exec.
 	return nil
 }
 
-// refuseSome looks at a batch first without locks: most often nothing refers to any of it.
-func (k *keeping) refuseSome(key *refint.Key, action catalog.Action, changes []exec.KeyChange) error {
+// refuseSome first reads a batch without locks: most often no row refers to any of it.
+func (k *queue) refuseSome(key *refint.Key, action catalog.Action, changes []exec.KeyChange) error {
 	referred := map[string]bool{}
 	err := k.run(key.Referring(), []types.Datum{oldKeys(key, changes)}, true, func(row []types.Datum) error {
 		referred[exec.KeyID(key.Columns, row)] = true
@@ -123,7 +126,7 @@ func (k *keeping) refuseSome(key *refint.Key, action catalog.Action, changes []e
 	return nil
 }
 
-func (k *keeping) refuseOne(key *refint.Key, action catalog.Action, old types.Row) error {
+func (k *queue) refuseOne(key *refint.Key, action catalog.Action, old types.Row) error {
 	if action == catalog.NoAction {
 		if back, err := k.exists(key.Back(), old, true); err != nil || back {
 			return err

@@ -1,4 +1,4 @@
-package sql
+package integrity
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 // keyBatch is how many keys a statement with an array takes.
 const keyBatch = 1024
 
-// check makes sure that new keys refer to something.
-func (k *keeping) check(key *refint.Key, changes []exec.KeyChange) error {
+// check makes sure that new keys refer to rows.
+func (k *queue) check(key *refint.Key, changes []exec.KeyChange) error {
 	missing, err := k.look(key, changes)
 	if err != nil {
 		return err
@@ -27,8 +27,8 @@ func (k *keeping) check(key *refint.Key, changes []exec.KeyChange) error {
 	return nil
 }
 
-// look gives those of new keys that refer to nothing; what the others refer to is locked.
-func (k *keeping) look(key *refint.Key, changes []exec.KeyChange) ([]exec.KeyChange, error) {
+// look returns the new keys that refer to no row. The rows that the others refer to are locked.
+func (k *queue) look(key *refint.Key, changes []exec.KeyChange) ([]exec.KeyChange, error) {
 	size := key.Batch()
 	if size == 0 {
 		size = keyBatch
@@ -45,7 +45,7 @@ func (k *keeping) look(key *refint.Key, changes []exec.KeyChange) ([]exec.KeyCha
 	return missing, nil
 }
 
-func (k *keeping) lookSome(key *refint.Key, changes []exec.KeyChange) (missing []exec.KeyChange, err error) {
+func (k *queue) lookSome(key *refint.Key, changes []exec.KeyChange) (missing []exec.KeyChange, err error) {
 	if len(changes) == 1 {
 		if !anyNull(changes[0].New) {
 			found, err := k.exists(key.LookOne(), changes[0].New, false)
@@ -71,7 +71,7 @@ func (k *keeping) lookSome(key *refint.Key, changes []exec.KeyChange) (missing [
 			return nil, err
 		}
 		known := !anyNull(ch.New) && found[exec.KeyID(key.Columns, ch.New)]
-		if !known && !anyNull(ch.New) && key.Parent.Forwarding != 0 { // by a former id another one is found
+		if !known && !anyNull(ch.New) && key.Parent.Forwarding != 0 { // a former id finds another one
 			known, err = k.exists(key.LookOne(), ch.New, false)
 		}
 		if !known {
@@ -81,24 +81,27 @@ func (k *keeping) lookSome(key *refint.Key, changes []exec.KeyChange) (missing [
 	return missing, err
 }
 
-// keepSome settles what an INSERT under way has noted, as far as it need not wait: of what its new rows refer to, what is there already. The rest may
-// be among rows to come. What is deferred goes to where it waits.
-func (t *transaction) keepSome(ctx context.Context, x *stmt.Executor, p *stmt.Program, c *exec.Ctx) error {
-	k := &keeping{x: x, t: t, ctx: ctx, view: t.View(), of: referencesIn(p)}
+// settleSome settles the keys that an INSERT has noted so far, to free their memory: those that
+// refer to rows which exist already. The others may refer to rows that the INSERT has not written
+// yet. Deferred keys are left to the commit.
+func (t *Transaction) settleSome(
+	ctx context.Context, x *stmt.Executor, p *stmt.Program, c *exec.Ctx,
+) error {
+	k := &queue{x: x, t: t, ctx: ctx, view: t.View(), of: triggersIn(p)}
 	for i := range k.of.list {
-		ref := &k.of.list[i]
+		of := &k.of.list[i]
 		changes := c.Keys.Of(i)
-		if len(changes) == 0 || ref.incoming || ref.former != nil && ref.former.goes {
+		if len(changes) == 0 || of.incoming || of.former != nil && of.former.goes {
 			continue
 		}
 		var left []exec.KeyChange
 		var err error
-		if ref.former != nil {
-			err = k.formerIDs(ref.former, changes)
-		} else if ref.unique != nil || t.deferred(ref.key.Con) {
-			err = t.defers(ref, changes)
+		if of.former != nil {
+			err = k.formerIDs(of.former, changes)
+		} else if of.unique != nil || t.isDeferred(of.key.Con) {
+			err = t.postpone(x, of, changes)
 		} else {
-			left, err = k.look(ref.key, changes)
+			left, err = k.look(of.key, changes)
 		}
 		if err != nil {
 			return err
@@ -108,17 +111,8 @@ func (t *transaction) keepSome(ctx context.Context, x *stmt.Executor, p *stmt.Pr
 	return nil
 }
 
-// settling lets an INSERT settle keys while it runs, and says what waits for the commit.
-func (t *transaction) settling(x *stmt.Executor, p *stmt.Program, c *exec.Ctx) {
-	if r := referencesIn(p); r != nil {
-		c.Deferred = t.uniquesDeferred(r)
-		own, ctx := *x, c.Context // x itself stays on the stack
-		c.Hooks.KeysFull = func(c *exec.Ctx) error { return t.keepSome(ctx, &own, p, c) }
-	}
-}
-
-// missing refuses a key that refers to nothing, if a row still has it.
-func (k *keeping) missing(key *refint.Key, values types.Row) error {
+// missing refuses a key that refers to no row, if a row still has it.
+func (k *queue) missing(key *refint.Key, values types.Row) error {
 	if anyNull(values) {
 		return key.Broken(values, k.x.Values)
 	}
@@ -138,7 +132,8 @@ func anyNull(row types.Row) bool {
 	return false
 }
 
-// batchArgs gives keys as parameters: of one column as an array, of several one after the other, the last one again until there are enough.
+// batchArgs returns keys as parameters: of one column as an array, of several columns one after the
+// other, the last one repeated until there are enough.
 func batchArgs(columns []*catalog.Column, keys []types.Row) []types.Datum {
 	if len(columns) == 1 {
 		return []types.Datum{keyArray(columns[0], keys, 0)}
@@ -154,7 +149,7 @@ func batchArgs(columns []*catalog.Column, keys []types.Row) []types.Datum {
 	return args
 }
 
-// keyArray gives one column of keys as an array.
+// keyArray returns one column of keys as an array.
 func keyArray(c *catalog.Column, keys []types.Row, at int) types.Datum {
 	elems := make([]types.Datum, len(keys))
 	for i, k := range keys {

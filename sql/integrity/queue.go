@@ -1,0 +1,216 @@
+package integrity
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/refint"
+	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// queue holds the after-trigger events of one statement, or of deferred checks. The statements of
+// actions add to it. As in PostgreSQL, a check that looks at rows which another action is about to
+// remove so comes after that action.
+type queue struct {
+	x      *stmt.Executor
+	t      *Transaction
+	ctx    context.Context
+	view   *catalog.View
+	of     *triggers // whose statement runs now
+	events []event
+}
+
+// event is the keys that a statement has written, for one trigger.
+type event struct {
+	of      *triggers
+	trigger *trigger
+	changes []exec.KeyChange
+}
+
+// AfterStatement does what follows from the rows that a program has written. Deferred checks are
+// left to the commit.
+func (t *Transaction) AfterStatement(x *stmt.Executor, p *stmt.Program, c *exec.Ctx) error {
+	if p.Integrity == nil || c.Keys.Empty() {
+		return nil
+	}
+	own := *x // x itself stays on the stack
+	k := &queue{x: &own, t: t, ctx: c.Context, view: t.View()}
+	k.add(p, c)
+	return k.drain()
+}
+
+// BeforeStatement prepares a program's context: unique constraints that are deferred let rows share
+// values, and an INSERT settles keys while it runs.
+func (t *Transaction) BeforeStatement(x *stmt.Executor, p *stmt.Program, c *exec.Ctx) {
+	if r := triggersIn(p); r != nil {
+		c.Deferred = t.deferredUniques(r)
+		own, ctx := *x, c.Context // x itself stays on the stack
+		c.Hooks.KeysFull = func(c *exec.Ctx) error { return t.settleSome(ctx, &own, p, c) }
+	}
+}
+
+// DeferredUniques returns the unique indexes of a program that are checked at the commit, for
+// exec.Ctx.Deferred.
+func (t *Transaction) DeferredUniques(p *stmt.Program) map[uint32]int {
+	return t.deferredUniques(triggersIn(p))
+}
+
+// add queues what follows from a statement.
+func (k *queue) add(p *stmt.Program, c *exec.Ctx) {
+	if p.Integrity == nil || c.Keys.Empty() {
+		return
+	}
+	if p.Query.Command != query.Insert || len(p.Query.CTEs) > 0 {
+		c.Keys.Sort()
+	}
+	of := triggersIn(p)
+	for i := range of.list {
+		if changes := c.Keys.Of(i); len(changes) > 0 {
+			k.events = append(k.events, event{of, &of.list[i], changes})
+		}
+	}
+}
+
+// drain works until the queue is empty.
+func (k *queue) drain() error {
+	for len(k.events) > 0 {
+		e := k.events[0]
+		k.events[0] = event{}
+		k.events = k.events[1:]
+		k.of = e.of
+		if err := k.fire(e.trigger, e.changes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fire runs one trigger.
+func (k *queue) fire(x *trigger, changes []exec.KeyChange) error {
+	t := k.t
+	if x.former != nil {
+		return k.formerIDs(x.former, changes)
+	}
+	deferred := t.isDeferred(x.constraint())
+	if x.unique != nil {
+		return t.postpone(k.x, x, changes) // values that were shared while that was allowed
+	}
+	if !x.incoming {
+		if deferred {
+			return t.postpone(k.x, x, changes)
+		}
+		return k.check(x.key, changes)
+	}
+	for _, deleted := range []bool{true, false} {
+		some := slices.DeleteFunc(slices.Clone(changes), func(ch exec.KeyChange) bool {
+			return (ch.New == nil) != deleted
+		})
+		if len(some) == 0 {
+			continue
+		}
+		action := x.key.Action(deleted)
+		if action == catalog.NoAction && deferred {
+			if err := t.postpone(k.x, x, some); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := k.act(x.key, action, deleted, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// program compiles a statement of a trigger, once for the program that the trigger belongs to.
+func (k *queue) program(st refint.Statement) (*stmt.Program, error) {
+	k.of.mu.Lock()
+	p := k.of.programs[st.Text]
+	k.of.mu.Unlock()
+	if p != nil {
+		return p, nil
+	}
+	c := *k.x.Compiler
+	c.View, c.Uncommitted = k.view, k.t.Schema != nil
+	q, err := c.Query(st.Text, st.Params...)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = c.Compile(q, st.Params); err != nil {
+		return nil, err
+	}
+	k.of.mu.Lock()
+	k.of.programs[st.Text] = p
+	k.of.mu.Unlock()
+	return p, nil
+}
+
+// run runs a statement of a trigger, and queues what follows from it. With newest, it reads the
+// newest state, whatever the transaction's snapshot.
+func (k *queue) run(st refint.Statement, args []types.Datum, newest bool, emit exec.Emit) error {
+	p, err := k.program(st)
+	if err != nil {
+		return err
+	}
+	t := k.t
+	c := k.x.Context(k.ctx, t.Tx, args)
+	c.Limits.MaxFanout, c.Limits.FanoutNotice, c.Limits.ReadOnly, c.Limits.Unvalidated = 0, 0, false, true
+	if newest && t.At != 0 {
+		at, err := t.CurrentEverywhere(k.ctx)
+		if err != nil {
+			return err
+		}
+		c.Gateway, c.Limits.Since = c.Gateway.ReadingAt(at), t.At
+	}
+	if emit == nil {
+		emit = func([]types.Datum) error { return nil }
+	}
+	c.Deferred = t.DeferredUniques(p)
+	if _, err := k.x.Perform(t.Tx, p, c, emit); err != nil {
+		return inStatement(st, err)
+	}
+	k.add(p, c)
+	return nil
+}
+
+// inStatement adds to the CONTEXT of an error the statement of a trigger in which it came.
+func inStatement(st refint.Statement, err error) error {
+	where := func(e *pgerr.Error) *pgerr.Error {
+		c := *e
+		if c.Where != "" {
+			c.Where += "\n"
+		}
+		c.Where += `SQL statement "` + st.Shown + `"`
+		return &c
+	}
+	var conflict *txn.ConflictError
+	var deadlock *txn.DeadlockError
+	switch {
+	case errors.As(err, &conflict):
+		own := *conflict
+		own.Err = where(conflict.Err)
+		return &own
+	case errors.As(err, &deadlock):
+		own := *deadlock
+		own.Err = where(deadlock.Err)
+		return &own
+	}
+	return where(pgerr.From(err))
+}
+
+// exists reports whether a statement returns a row.
+func (k *queue) exists(st refint.Statement, args []types.Datum, newest bool) (bool, error) {
+	found := false
+	err := k.run(st, args, newest, func([]types.Datum) error {
+		found = true
+		return nil
+	})
+	return found, err
+}
