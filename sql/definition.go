@@ -3,13 +3,11 @@ package sql
 import (
 	"context"
 	"slices"
-	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
@@ -206,7 +204,7 @@ func (s *Session) misplaced(ctx context.Context, view *catalog.View, t *catalog.
 	}
 	columns := p.Columns()
 	row := make([]types.Datum, len(t.Columns))
-	return s.queryAgainst(ctx, view, selectColumns(view, t, columns), func(got []types.Datum) error {
+	return s.queryAgainst(ctx, view, ddl.SelectColumns(view, t, columns), func(got []types.Datum) error {
 		for i, at := range columns {
 			row[at] = got[i]
 		}
@@ -216,14 +214,4 @@ func (s *Session) misplaced(ctx context.Context, view *catalog.View, t *catalog.
 		}
 		return emit(*m)
 	})
-}
-
-// selectColumns is the text of a query for columns of a table, by position.
-func selectColumns(view *catalog.View, t *catalog.Table, columns []int) string {
-	var names []string
-	for _, at := range columns {
-		names = append(names, builtin.QuoteIdent(t.Columns[at].Name))
-	}
-	schema := view.Schema(t.Schema)
-	return "SELECT " + strings.Join(names, ", ") + " FROM " + builtin.QuoteIdent(schema.Name) + "." + builtin.QuoteIdent(t.Name)
 }

@@ -166,7 +166,7 @@ func addedFields(q *query.Query, t *catalog.Table) (out []catalog.Counter) {
 func (s *Session) someID(t *catalog.Table, from, to uint32) (id string, err error) {
 	key := keyColumn(t)
 	name := builtin.QuoteIdent(key.Name)
-	text := fmt.Sprintf("%s WHERE sherd.slice(%s) >= %d AND sherd.slice(%s) < %d LIMIT 1", selectColumns(s.view(), t, []int{int(key.AttNum) - 1}), name, from, name, to)
+	text := fmt.Sprintf("%s WHERE sherd.slice(%s) >= %d AND sherd.slice(%s) < %d LIMIT 1", ddl.SelectColumns(s.view(), t, []int{int(key.AttNum) - 1}), name, from, name, to)
 	err = s.queryAgainst(orBackground(s.running), s.view(), text, func(row []types.Datum) error {
 		id = row[0].S
 		return nil
@@ -201,7 +201,7 @@ func spreads(s *Session, t *catalog.Table, bucket uint32) (bool, error) {
 	columns, row := p.Columns(), make(types.Row, len(t.Columns))
 	key := builtin.QuoteIdent(keyColumn(t).Name)
 	text := fmt.Sprintf("%s WHERE sherd.slice(%s) >= %d AND sherd.slice(%s) < %d LIMIT %d",
-		selectColumns(s.view(), t, columns), key, bucket, key, bucket+1, spreadLook)
+		ddl.SelectColumns(s.view(), t, columns), key, bucket, key, bucket+1, spreadLook)
 	looked, others := 0, 0
 	err = s.queryAgainst(orBackground(s.running), s.view(), text, func(got []types.Datum) error {
 		for i, at := range columns {

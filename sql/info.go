@@ -9,11 +9,14 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/admin"
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // info is the session as functions see it.
@@ -33,6 +36,31 @@ func orBackground(ctx context.Context) context.Context {
 }
 
 var _ builtin.SessionInfo = info{}
+
+// Run implements builtin.Gateway.
+func (i info) Run(_ *builtin.Ctx, p *pgcatalog.Proc, args []types.Datum) (types.Datum, error) {
+	return admin.Run(i.environment(), p, args)
+}
+
+// RunTable implements builtin.Gateway.
+func (i info) RunTable(
+	_ *builtin.Ctx, p *pgcatalog.Proc, args []types.Datum, emit func(row []types.Datum) error,
+) error {
+	return admin.RunTable(i.environment(), p, args, emit)
+}
+
+// environment returns what functions of the cluster use of the session.
+func (i info) environment() *admin.Environment {
+	e := &admin.Environment{
+		Cluster: &i.db.admin, Context: i.ctx, Database: i.names().Database, Role: i.role, Values: i.Env(),
+		Notice: i.notice, NoticeNow: i.sayNow, Unused: i.notInUse,
+		Definer: func() *ddl.Env { return i.definer(i.keepNotice) },
+	}
+	if i.tx != nil {
+		e.Tx = i.tx.Tx
+	}
+	return e
+}
 
 // names resolves names as the session sees them.
 func (s *Session) names() *sysview.Names {

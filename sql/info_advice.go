@@ -124,7 +124,7 @@ func (a *adviser) fields() ([]shardmap.Field, error) {
 	}
 	paths := advice.NewPaths()
 	at := int(a.table.Document) - 1
-	err := a.s.queryAgainst(a.ctx, a.view, selectColumns(a.view, a.table, []int{at})+" LIMIT "+formatInt(lookedForPaths), func(row []types.Datum) error {
+	err := a.s.queryAgainst(a.ctx, a.view, ddl.SelectColumns(a.view, a.table, []int{at})+" LIMIT "+formatInt(lookedForPaths), func(row []types.Datum) error {
 		if !row[0].IsNull() {
 			paths.Add(jsonb.Doc(row[0].S))
 		}
@@ -197,7 +197,7 @@ func (a *adviser) read(columns []int, now *exec.Placement, judges []*advice.Judg
 	}
 	row := make([]types.Datum, len(a.table.Columns))
 	n := int64(0)
-	return a.s.queryAgainst(a.ctx, a.view, selectColumns(a.view, a.table, columns), func(got []types.Datum) error {
+	return a.s.queryAgainst(a.ctx, a.view, ddl.SelectColumns(a.view, a.table, columns), func(got []types.Datum) error {
 		if n++; n%step != 0 {
 			return nil
 		}

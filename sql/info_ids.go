@@ -48,7 +48,7 @@ func (i info) ReplacePlacement(oid uint32, spread bool) (int64, error) {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `"%s" has no sharding policy by which documents could be placed`, t.Name).
 			WithHint("Set one with ALTER TABLE %s SET (shard_by = '…').", builtin.QuoteIdent(t.Name))
 	}
-	return i.startJob(t, catalog.ReplacementJob, catalog.Replacement{Who: i.author("").Who, Spread: spread})
+	return i.startJob(t, catalog.ReplacementJob, catalog.Replacement{Who: i.roleName(), Spread: spread})
 }
 
 // startJob begins a job about ids of a collection, of which there is one at a time.
@@ -85,7 +85,7 @@ func (i info) StartValidation(oid uint32) (int64, error) {
 	if err := canValidateByRanges(t); err != nil {
 		return 0, err
 	}
-	return i.startJob(t, catalog.ValidationJob, catalog.Validation{Who: i.author("").Who})
+	return i.startJob(t, catalog.ValidationJob, catalog.Validation{Who: i.roleName()})
 }
 
 // RewriteReferences implements builtin.IDInfo.
@@ -108,7 +108,7 @@ func (i info) RewriteReferences(oid, referrer uint32, path string) (int64, error
 	if _, err := referenceAt(i.db.cfg.Catalog.View(), from, path); err != nil {
 		return 0, err
 	}
-	return i.startJob(t, catalog.RewritingJob, catalog.Rewriting{Referrer: referrer, Path: path, Who: i.author("").Who})
+	return i.startJob(t, catalog.RewritingJob, catalog.Rewriting{Referrer: referrer, Path: path, Who: i.roleName()})
 }
 
 func noFormerIDs(t *catalog.Table) error {

@@ -36,7 +36,7 @@ func (s *Session) restoreRows(ctx context.Context, view *catalog.View, w ddl.Rew
 	}
 	row := make([]types.Datum, len(old.Columns))
 	err = restore.Run(s.execution(ctx, nil), func(emit exec.Emit) error {
-		return s.queryAgainst(ctx, w.Old, selectColumns(w.Old, old, columns), func(got []types.Datum) error {
+		return s.queryAgainst(ctx, w.Old, ddl.SelectColumns(w.Old, old, columns), func(got []types.Datum) error {
 			for i, at := range columns {
 				row[at] = got[i]
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/internal/scramsecret"
+	"github.com/sherddb/sherd/sql/admin"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/monitor"
@@ -50,6 +51,7 @@ type Config struct {
 // Server is the part of a node that serves sessions.
 type Server struct {
 	services       tx.Services // of transactions
+	admin          admin.Cluster
 	cfg            Config
 	statements     *stmt.Cache
 	locks          *locks.Manager
@@ -82,6 +84,10 @@ func NewServer(cfg Config) *Server {
 	}
 	s.locks = locks.NewManager(cfg.Deadlocks, cfg.Logger)
 	s.serve(&cfg)
+	s.admin = admin.Cluster{
+		Catalog: cfg.Catalog, Fragments: cfg.Fragments, JoinToken: cfg.JoinToken, RotateAuthority: cfg.RotateAuthority,
+		Version: cfg.Speaks,
+	}
 	s.monitor = &monitor.Node{
 		Sessions: s.sessionRows, Locks: s.lockList, Fragments: cfg.Fragments, Deadlocks: cfg.Deadlocks,
 	}

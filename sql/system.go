@@ -40,3 +40,11 @@ func (s *Session) systemEnv() *sysview.Env {
 		Transactions: views.Transactions, Counters: func() []sysview.Counters { return s.reports(monitor.WantCounters).Counters }, Prepared: s.preparedRows, Cursors: s.cursorRows, Held: s.heldRows,
 	}
 }
+
+// authorities lists the authorities of the nodes' certificates.
+func (s *Session) authorities() ([]sysview.Authority, error) {
+	if s.db.cfg.Authorities == nil {
+		return nil, nil
+	}
+	return s.db.cfg.Authorities(s.running)
+}

@@ -90,7 +90,7 @@ func (r *validating) define(ctx context.Context) error {
 	}
 	r.t, r.columns = t, r.rows.Columns()
 	key := builtin.QuoteIdent(t.Columns[forward.Key(t)].Name)
-	r.text = selectColumns(v, t, r.columns) + " WHERE sherd.slice(" + key + ") >= %d AND sherd.slice(" + key + ") < %d"
+	r.text = ddl.SelectColumns(v, t, r.columns) + " WHERE sherd.slice(" + key + ") >= %d AND sherd.slice(" + key + ") < %d"
 	if r.state.Version != t.Version {
 		r.anew(t.Version)
 	}

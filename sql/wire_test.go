@@ -84,12 +84,7 @@ type sentSession struct {
 	builtin.ActivityInfo
 	builtin.TransactionInfo
 	builtin.LockInfo
-	builtin.NodeInfo
-	builtin.PlanInfo
-	builtin.TopologyInfo
-	builtin.SegmentInfo
 	builtin.HotInfo
-	builtin.ZoneInfo
-	builtin.PrefixInfo
 	builtin.IDInfo
+	builtin.Gateway
 }

@@ -7,7 +7,8 @@
 // functions are data of package pgcatalog and are not repeated here.
 //
 // The package never touches tables, transactions or the network. Functions use the session and the
-// catalog through SessionInfo.
+// catalog through SessionInfo. Functions of schema sherd that ask or change the cluster are in package
+// sql/admin, which the session's Gateway calls.
 //
 // Invariants:
 //

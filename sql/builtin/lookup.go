@@ -25,16 +25,14 @@ var (
 		{jsonAccess, Anywhere}, {jsonBuild, Anywhere}, {jsonbAccess, Anywhere}, {jsonbEdit, Anywhere},
 		{jsonbPaths, Anywhere},
 		{arrayShape, Anywhere}, {arraySearch, Anywhere}, {arrayEdit, Anywhere},
-		{populate, AtGateway}, {sysTransaction, AtGateway}, {sysNode, AtGateway}, {sysPlan, AtGateway},
-		{sysTopology, AtGateway}, {sysHot, AtGateway}, {sysIDs, AtGateway}, {sysLock, AtGateway},
-		{sysPrivilege, AtGateway}, {sysCatalog, AtGateway},
-		{sysZone, AtGateway}, {sysPrefix, AtGateway}, {sysSegment, AtGateway},
+		{populate, AtGateway}, {sysTransaction, AtGateway}, {sysHot, AtGateway}, {sysIDs, AtGateway},
+		{sysLock, AtGateway}, {sysPrivilege, AtGateway}, {sysCatalog, AtGateway},
 		{sysSession, 0}, {sysSize, 0},
 	}
 	setTables = []setFamily{
 		{series, Anywhere}, {jsonSets, Anywhere}, {jsonbPathSets, Anywhere}, {jsonbSets, Anywhere},
 		{regexSets, Anywhere}, {textSplitSets, Anywhere},
-		{arraySets, Anywhere}, {populateSets, AtGateway}, {sysPlanSets, AtGateway}, {sysIDSets, AtGateway},
+		{arraySets, Anywhere}, {populateSets, AtGateway}, {sysIDSets, AtGateway},
 		{sysSets, 0},
 	}
 )
@@ -70,8 +68,14 @@ func Lookup(src string) (*Impl, bool) {
 	return impl, ok
 }
 
-// For finds the implementation of a pg_proc row.
-func For(p *pgcatalog.Proc) (*Impl, bool) { return Lookup(keyOf(p)) }
+// For finds the implementation of a pg_proc row. Functions of schema sherd that this package does not
+// have are called through the session's Gateway.
+func For(p *pgcatalog.Proc) (*Impl, bool) {
+	if impl, ok := Lookup(keyOf(p)); ok || p.Namespace != "sherd" {
+		return impl, ok
+	}
+	return throughGateway(p), true
+}
 
 // keyOf returns the key of a function's implementation.
 func keyOf(p *pgcatalog.Proc) string {

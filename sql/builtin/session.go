@@ -22,14 +22,9 @@ type SessionInfo interface {
 	ActivityInfo
 	TransactionInfo
 	LockInfo
-	NodeInfo
-	PlanInfo
-	TopologyInfo
-	SegmentInfo
 	HotInfo
-	ZoneInfo
-	PrefixInfo
 	IDInfo
+	Gateway
 }
 
 // IdentityInfo has information about the user and the connection.

@@ -6,7 +6,9 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
 )
 
 // plural prints a count with its noun.
@@ -87,4 +89,14 @@ func lowerASCII(s string) string {
 		}
 	}
 	return string(b)
+}
+
+// SelectColumns returns the text of a query for columns of a table, by position.
+func SelectColumns(view *catalog.View, t *catalog.Table, columns []int) string {
+	var names []string
+	for _, at := range columns {
+		names = append(names, builtin.QuoteIdent(t.Columns[at].Name))
+	}
+	table := builtin.QuoteIdent(view.Schema(t.Schema).Name) + "." + builtin.QuoteIdent(t.Name)
+	return "SELECT " + strings.Join(names, ", ") + " FROM " + table
 }

@@ -7,8 +7,9 @@
 // afterwards: every pointer that the package returns is shared and must not be modified. Objects of
 // users (tables, types, functions) are in package catalog. The package evaluates nothing.
 //
-// Sherd's additions are in sherd.go. Their OIDs are 8000 to 9999, which PostgreSQL leaves unused in
-// releases.
+// Sherd's additions are in sherd.go, except that the rows of functions that ask or change the cluster
+// are in data/sherd_proc.tsv, which follows from the table of package sql/admin. Their OIDs are 8000 to
+// 9999, which PostgreSQL leaves unused in releases.
 package pgcatalog
 
 //go:generate go run ./internal/dump -dsn postgres://postgres@127.0.0.1:5432/template1

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-//go:embed data/*.tsv.gz
+//go:embed data/*.tsv.gz data/sherd_proc.tsv
 var files embed.FS
 
 // Cell is a field of a system catalog's row in PostgreSQL's text form.
@@ -22,6 +22,9 @@ type Cell struct {
 
 // text returns a file as one string; cells are substrings of it.
 func text(table string) (string, error) {
+	if plain, err := files.ReadFile("data/" + table + ".tsv"); err == nil {
+		return string(plain), nil
+	}
 	packed, err := files.ReadFile("data/" + table + ".tsv.gz")
 	if err != nil {
 		return "", fmt.Errorf("no data of %s: %w", table, err)
@@ -112,7 +115,7 @@ var catalogs = sync.OnceValue(func() *index {
 	}
 	for _, load := range []func() error{
 		ix.loadNamespaces, ix.loadProcs, ix.loadTypes, ix.loadOperators, ix.loadCasts, ix.loadAggregates,
-		ix.loadSortOps,
+		ix.loadSortOps, ix.loadClusterProcs,
 	} {
 		if err := load(); err != nil {
 			panic(fmt.Sprintf("pgcatalog: embedded data: %v", err)) // the binary is damaged

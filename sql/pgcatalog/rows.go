@@ -101,21 +101,32 @@ func (ix *index) loadNamespaces() error {
 }
 
 func (ix *index) loadProcs() error {
-	return scan("pg_proc", func(r *record) {
-		p := &Proc{
-			OID: r.oid("oid"), Name: r.text("proname"), Namespace: ix.namespaces[r.oid("pronamespace")],
-			Kind: r.byte("prokind"), Strict: r.bool("proisstrict"), RetSet: r.bool("proretset"),
-			Volatility: r.byte("provolatile"), ArgTypes: r.oids("proargtypes"), AllArgTypes: r.oids("proallargtypes"),
-			ArgModes: strings.Join(r.names("proargmodes"), ""), ArgNames: r.names("proargnames"),
-			RetType: r.oid("prorettype"), Variadic: r.oid("provariadic"), Src: r.text("prosrc"),
-		}
-		if d := r.cell("proargdefaults"); !d.Null {
-			if err := json.Unmarshal([]byte(d.Text), &p.Defaults); err != nil {
-				r.err = err
-			}
-		}
+	return scan("pg_proc", func(r *record) { ix.addProc(ix.proc(r)) })
+}
+
+// loadClusterProcs loads the functions of schema sherd that package sql/admin has.
+func (ix *index) loadClusterProcs() error {
+	return scan("sherd_proc", func(r *record) {
+		p := ix.proc(r)
+		p.Options, p.Comment = r.int("options"), r.text("description")
 		ix.addProc(p)
 	})
+}
+
+func (ix *index) proc(r *record) *Proc {
+	p := &Proc{
+		OID: r.oid("oid"), Name: r.text("proname"), Namespace: ix.namespaces[r.oid("pronamespace")],
+		Kind: r.byte("prokind"), Strict: r.bool("proisstrict"), RetSet: r.bool("proretset"),
+		Volatility: r.byte("provolatile"), ArgTypes: r.oids("proargtypes"), AllArgTypes: r.oids("proallargtypes"),
+		ArgModes: strings.Join(r.names("proargmodes"), ""), ArgNames: r.names("proargnames"),
+		RetType: r.oid("prorettype"), Variadic: r.oid("provariadic"), Src: r.text("prosrc"),
+	}
+	if d := r.cell("proargdefaults"); !d.Null {
+		if err := json.Unmarshal([]byte(d.Text), &p.Defaults); err != nil {
+			r.err = err
+		}
+	}
+	return p
 }
 
 func (ix *index) addProc(p *Proc) {

@@ -1,22 +1,5 @@
 package pgcatalog
 
-// planProcs are the functions that create and apply plans of rebalancing, OIDs from 8080.
-func planProcs() []*Proc {
-	steps := func(p *Proc) *Proc {
-		return table(p, planColumns, int8OID, int4OID, textOID, textOID, textOID, int8OID, int8OID, float8OID, textOID)
-	}
-	return []*Proc{
-		steps(fn(8080, "plan_rebalance", "sherd_plan_rebalance", 'v', recordOID)),
-		steps(fn(8081, "plan_rebalance", "sherd_plan_rebalance", 'v', recordOID, textOID)),
-		fn(8082, "apply_plan", "sherd_apply_plan", 'v', voidOID, int8OID),
-		fn(8083, "pause_plan", "sherd_pause_plan", 'v', voidOID, int8OID),
-		fn(8084, "resume_plan", "sherd_resume_plan", 'v', voidOID, int8OID),
-		fn(8085, "cancel_plan", "sherd_cancel_plan", 'v', voidOID, int8OID),
-		fn(8086, "set_node", "sherd_set_node", 'v', voidOID, textOID, float8OID),
-		fn(8087, "set_node", "sherd_set_node", 'v', voidOID, textOID, float8OID, int8OID),
-	}
-}
-
 // planColumns are the columns of sherd.plan_rebalance and sherd.plan_steps.
 var planColumns = []string{"plan", "step", "ranges", "from_fragment", "to_fragment", "bytes", "documents", "seconds",
 	"reason"}
