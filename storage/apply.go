@@ -234,7 +234,7 @@ func (m *machine) effect(e logentry.Entry, index uint64) (result, error) {
 	case *logentry.Outcomes:
 		return m.resolveAll(e.List)
 	case *logentry.Decide:
-		return m.decide(e)
+		return m.decide(e, false)
 	case *logentry.Resolve:
 		return m.resolve(e.ID, e.C, e.Outcome)
 	case *logentry.Forget:

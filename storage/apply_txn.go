@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/protocol"
 	"github.com/sherddb/sherd/txn/rule"
 )
 
@@ -80,7 +81,7 @@ func (m *machine) install(ops []byte, version txn.Timestamp) error {
 
 func (m *machine) part(e *logentry.Part, index uint64) (result, error) {
 	o := m.s.open[e.ID]
-	if o.count() != e.Number || o != nil && (o.prepared || o.hold != nil) {
+	if o.count() != e.Number || o != nil && (o.Prepared || o.hold != nil) {
 		return resVoid, nil
 	}
 	if o == nil {
@@ -100,12 +101,12 @@ func (m *machine) part(e *logentry.Part, index uint64) (result, error) {
 func (m *machine) prepare(e *logentry.Prepare, index uint64) (result, error) {
 	o := m.s.open[e.ID]
 	if e.Again {
-		if o == nil || !o.prepared && o.hold == nil || o.prepared && o.attempt >= e.Attempt && o.hold == nil {
+		if o == nil || !o.Prepared && o.hold == nil || o.Prepared && o.attempt >= e.Attempt && o.hold == nil {
 			return resVoid, nil
 		}
-		o.prepared, o.since = true, time.Now() // a held one may be from long ago, and its coordinator is at work now
+		o.Prepared, o.since = true, time.Now() // a held one may be from long ago, and its coordinator is at work now
 	} else {
-		if o.count() != e.Parts || o != nil && (o.prepared || o.hold != nil) {
+		if o.count() != e.Parts || o != nil && (o.Prepared || o.hold != nil) {
 			return resVoid, nil
 		}
 		if o == nil {
@@ -116,30 +117,46 @@ func (m *machine) prepare(e *logentry.Prepare, index uint64) (result, error) {
 		}
 		o.indexes = append(o.indexes, index)
 		o.stats = e.Stats
-		o.prepared = true
+		o.Prepared = true
 		m.effects.parts = append(m.effects.parts, e.ID)
 	}
-	o.C, o.anchor, o.attempt, o.writers, o.implied = e.C, e.Coordinator, e.Attempt, e.Writers, e.Implicit
+	o.C, o.anchor, o.attempt, o.writers, o.Implicit = e.C, e.Coordinator, e.Attempt, e.Writers, e.Implicit
 	m.effects.prepared = append(m.effects.prepared, o)
 	return resDone, nil
 }
 
-// decide: the first decision in the anchor's log counts (T7). One that finds neither a decision nor the prepared record is
-// answered as void, from which nothing may be concluded; an abort then is a fact all the same, because its stamp is above C.
-//
-// An abort by who has asked nobody else does not count where commit may be implied: implied.go has those that do.
-func (m *machine) decide(e *logentry.Decide) (result, error) {
-	if d := m.s.decided[e.ID]; d != nil {
-		return resCommitted, nil
+// writer returns what the protocol asks of a transaction. A nil one is not prepared here.
+func (o *openTxn) writer() protocol.Writer[txn.Timestamp] {
+	if o == nil {
+		return protocol.Writer[txn.Timestamp]{}
 	}
-	o := m.s.open[e.ID]
-	if e.Outcome != txn.Committed {
-		if o != nil && o.prepared && o.implied && rule.T7Implied {
-			return resVoid, nil
+	return o.Writer
+}
+
+// outcomes are the results of a decision, by what the protocol calls them.
+var outcomes = [...]result{
+	protocol.Unknown: resVoid, protocol.Committed: resCommitted, protocol.Aborted: resAborted,
+}
+
+// decide applies a decision of this coordinator fragment (T7). An abort is stamped above its C.
+// known: its proposer knows that the attempt is not complete (protocol.Writer.Abort).
+func (m *machine) decide(e *logentry.Decide, known bool) (result, error) {
+	o, decided := m.s.open[e.ID], m.s.decided[e.ID] != nil
+	if e.Outcome == txn.Committed {
+		out, effect := o.writer().Commit(protocol.Build, decided, e.C)
+		if effect != protocol.Install {
+			return outcomes[out], nil
 		}
-		return resAborted, m.abortOpen(o, e.C)
+		if o == nil { // in a build without T7Decide
+			o = &openTxn{id: e.ID, Writer: protocol.Writer[txn.Timestamp]{Prepared: true, C: e.C}, writers: e.Writers}
+		}
+		return outcomes[out], m.commitOpen(o)
 	}
-	return m.decideCommit(e.ID, e.C, e.Writers)
+	out, effect := o.writer().Abort(protocol.Build, decided, e.C, known)
+	if effect != protocol.Drop {
+		return outcomes[out], nil
+	}
+	return outcomes[out], m.abortOpen(o, e.C)
 }
 
 // abortOpen ends what is open of a transaction, nil if nothing is. Of a prepared transaction it ends the attempt at C.
@@ -155,40 +172,33 @@ func (m *machine) abortOpen(o *openTxn, C txn.Timestamp) error {
 	return m.dropPieces(o, m.s.stamp)
 }
 
-// decideCommit commits what is prepared at C. The writers are those that the entry names.
-func (m *machine) decideCommit(id txn.ID, C txn.Timestamp, writers []txn.FragmentID) (result, error) {
-	o := m.s.open[id]
-	if o == nil && !rule.T7Decide {
-		o = &openTxn{id: id, prepared: true, C: C, writers: writers}
-	}
-	if o == nil || !o.prepared || o.C != C {
-		return resVoid, nil
-	}
-	d := &decision{id: id, C: o.C, writers: o.writers, since: time.Now()}
-	m.s.decided[id] = d
+// commitOpen records this coordinator fragment's decision to commit, and makes the rows visible.
+func (m *machine) commitOpen(o *openTxn) error {
+	d := &decision{id: o.id, C: o.C, writers: o.writers, since: time.Now()}
+	m.s.decided[o.id] = d
 	m.effects.decided = append(m.effects.decided, d)
 	stamp := m.s.stamp
-	if err := m.kvs.Set(keyspace.IDRecord(keyspace.Decision, id), encodeDecision(d, false), stamp); err != nil {
-		return 0, err
+	if err := m.kvs.Set(keyspace.IDRecord(keyspace.Decision, o.id), encodeDecision(d, false), stamp); err != nil {
+		return err
 	}
-	return resCommitted, m.installOpen(o, stamp)
+	return m.installOpen(o, stamp)
 }
 
+// resolve applies the decision of another coordinator fragment. A transaction of which nothing is
+// here has been resolved before.
 func (m *machine) resolve(id txn.ID, C txn.Timestamp, outcome txn.Outcome) (result, error) {
 	o := m.s.open[id]
 	if o == nil {
 		return resDone, nil
 	}
-	if outcome != txn.Committed {
-		if o.prepared && o.C > C && rule.T7Attempt {
-			return resVoid, nil // a later attempt: its outcome is another question
-		}
-		return resDone, m.abortOpen(o, C)
-	}
-	if !o.prepared || o.C != C {
+	effect, ok := o.Resolve(protocol.Build, outcome == txn.Committed, C)
+	switch {
+	case !ok:
 		return resVoid, nil
+	case effect == protocol.Install:
+		return resDone, m.installOpen(o, m.s.stamp)
 	}
-	return resDone, m.installOpen(o, m.s.stamp)
+	return resDone, m.abortOpen(o, C)
 }
 
 // installOpen writes a prepared transaction's rows at its C, by an entry stamped at.
@@ -196,7 +206,7 @@ func (m *machine) installOpen(o *openTxn, at txn.Timestamp) error {
 	if err := m.installPieces(o, at, o.C); err != nil {
 		return err
 	}
-	if o.prepared && o.anchor != m.r.cfg.Fragment { // the anchor has its decision's record; the others remember too, for when it is out of reach
+	if o.Prepared && o.anchor != m.r.cfg.Fragment { // the anchor has its decision's record; the others remember too, for when it is out of reach
 		if err := m.remember(o.id, o.C); err != nil {
 			return err
 		}
@@ -209,7 +219,7 @@ func (m *machine) installOpen(o *openTxn, at txn.Timestamp) error {
 func (m *machine) settle(o *openTxn) {
 	delete(m.s.open, o.id)
 	m.effects.settled = append(m.effects.settled, o.id)
-	if !o.prepared {
+	if !o.Prepared {
 		m.effects.parts = append(m.effects.parts, o.id)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/protocol"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
@@ -77,7 +78,7 @@ func goldenLines() (lines []string) {
 	add("decision", encodeDecision(&decision{C: 77, writers: []txn.FragmentID{1, 2}}, true))
 	s := newState()
 	s.index, s.stamp, s.ceiling, s.watermark = 9, 8, 7, 6
-	s.open[txn.ID{1}] = &openTxn{id: txn.ID{1}, own: 3, indexes: []uint64{3, 4}, parts: 2, stats: []byte("stats"), prepared: true, C: 5, anchor: 2, attempt: 1, writers: []txn.FragmentID{1, 2}}
+	s.open[txn.ID{1}] = &openTxn{id: txn.ID{1}, own: 3, indexes: []uint64{3, 4}, parts: 2, stats: []byte("stats"), Writer: protocol.Writer[txn.Timestamp]{Prepared: true, C: 5}, anchor: 2, attempt: 1, writers: []txn.FragmentID{1, 2}}
 	s.remember(txn.ID{2}, 8)
 	lines = append(lines, "checkpoint "+checkpoint1)
 	add("locks-and-kept-rows", goldenLocks())
@@ -85,7 +86,7 @@ func goldenLines() (lines []string) {
 	lines = append(lines, "checkpoint-2 "+checkpoint2)
 	add("outcomes-key", keyspace.StampRecord(keyspace.Outcomes, 9))
 	lines = append(lines, "checkpoint-3 "+checkpoint3)
-	s.open[txn.ID{1}].implied = true
+	s.open[txn.ID{1}].Implicit = true
 	lines = append(lines, "checkpoint-4 "+checkpoint4)
 	s.installing = []*install{{o: &openTxn{id: txn.ID{3}, own: 2, indexes: []uint64{5, 7}}, version: 4}}
 	lines = append(lines, "checkpoint-5 "+checkpoint5)
@@ -190,7 +191,7 @@ func TestCheckpointOfFormat4(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := s.open[txn.ID{1}]; o == nil || !o.implied || s.unsaved != 1 || len(s.installing) > 0 {
+	if o := s.open[txn.ID{1}]; o == nil || !o.Implicit || s.unsaved != 1 || len(s.installing) > 0 {
 		t.Fatalf("%+v", s)
 	}
 }
@@ -204,7 +205,7 @@ func TestCheckpointOfFormat3(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := s.open[txn.ID{1}]; o == nil || !o.prepared || o.implied || s.unsaved != 1 {
+	if o := s.open[txn.ID{1}]; o == nil || !o.Prepared || o.Implicit || s.unsaved != 1 {
 		t.Fatalf("%+v", s)
 	}
 }

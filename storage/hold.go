@@ -46,7 +46,7 @@ func (s *state) loadHold(rest, v []byte) error {
 // refuses a name that is taken.
 func (m *machine) hold(e *logentry.PrepareTransaction, index uint64) (result, error) {
 	o := m.s.open[e.ID]
-	if o.count() != e.Parts || o != nil && (o.prepared || o.hold != nil) {
+	if o.count() != e.Parts || o != nil && (o.Prepared || o.hold != nil) {
 		return resVoid, nil
 	}
 	if e.Preparation.Home == m.r.cfg.Fragment && m.s.heldAs(e.Preparation) != nil {
@@ -101,7 +101,7 @@ func (m *machine) commitHeld(id txn.ID) (result, error) {
 		}
 		return resVoid, nil
 	}
-	if o.hold == nil || !o.hold.Complete || o.prepared {
+	if o.hold == nil || !o.hold.Complete || o.Prepared {
 		return resVoid, nil
 	}
 	if err := m.remember(id, m.s.stamp); err != nil {
@@ -119,7 +119,7 @@ func (m *machine) unhold(e *logentry.DropPrepared) (result, error) {
 	if o == nil || o.hold == nil {
 		return resDone, nil
 	}
-	if o.hold.Home == m.r.cfg.Fragment && (o.prepared || e.Incomplete && o.hold.Complete) {
+	if o.hold.Home == m.r.cfg.Fragment && (o.Prepared || e.Incomplete && o.hold.Complete) {
 		return resVoid, nil
 	}
 	m.settle(o)
@@ -129,8 +129,8 @@ func (m *machine) unhold(e *logentry.DropPrepared) (result, error) {
 // backToHold ends an attempt to commit a held transaction: it is held as before. An attempt with
 // another C is left alone.
 func (m *machine) backToHold(o *openTxn, C txn.Timestamp) {
-	if o.prepared && o.C == C {
-		o.prepared, o.C, o.attempt = false, 0, 0
+	if o.Prepared && o.C == C {
+		o.Prepared, o.C, o.attempt = false, 0, 0
 		m.effects.unprepared = append(m.effects.unprepared, o.id)
 	}
 }

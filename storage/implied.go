@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/protocol"
 	"github.com/sherddb/sherd/txn/rule"
 )
 
@@ -21,8 +22,8 @@ import (
 // will (HasPrepared). If all have prepared, the anchor decides to commit, otherwise to abort; the
 // first decision in its log counts, as always. An abort applies to an attempt and to those before
 // it; a later attempt stays. The writers get no outcome before the anchor has decided: one that had
-// already resolved would answer as if it had never prepared. Package txn/model explores all the
-// ways this can go, and shows what each of these conditions is there for.
+// already resolved would answer as if it had never prepared. Package txn/protocol decides; its tests
+// explore all the ways this can go, and show what each of these conditions is there for.
 
 const maxSettles = 1024 // in one entry
 
@@ -31,13 +32,10 @@ func (m *machine) resolveAll(list []logentry.TransactionOutcome) (result, error)
 	m.many = make([]result, len(list))
 	for i, x := range list {
 		var err error
-		switch {
-		case !x.Decide:
+		if x.Decide {
+			m.many[i], err = m.decide(&logentry.Decide{ID: x.ID, C: x.C, Outcome: x.Outcome}, true)
+		} else {
 			m.many[i], err = m.resolve(x.ID, x.C, x.Outcome)
-		case x.Outcome == txn.Committed:
-			m.many[i], err = m.decideImplied(x.ID, x.C)
-		default:
-			m.many[i], err = m.abortImplied(x.ID, x.C)
 		}
 		if err != nil {
 			return 0, err
@@ -46,31 +44,10 @@ func (m *machine) resolveAll(list []logentry.TransactionOutcome) (result, error)
 	return resDone, nil
 }
 
-func (m *machine) decideImplied(id txn.ID, C txn.Timestamp) (result, error) {
-	if m.s.decided[id] != nil {
-		return resCommitted, nil
-	}
-	return m.decideCommit(id, C, nil)
-}
-
-// abortImplied is the abort by a proposer that knows that the attempt at C is not complete and
-// never will be, or that no client got the answer of a commit. It ends that attempt and those
-// before it.
-func (m *machine) abortImplied(id txn.ID, C txn.Timestamp) (result, error) {
-	if m.s.decided[id] != nil {
-		return resCommitted, nil
-	}
-	o := m.s.open[id]
-	if o != nil && o.prepared && o.C > C && rule.T7Attempt {
-		return resVoid, nil
-	}
-	return resAborted, m.abortOpen(o, C)
-}
-
 // bar reports whether the transaction is prepared at C. If it is not, it never will be: a prepare
 // with that C has a stamp below this entry's (T1).
 func (m *machine) bar(e *logentry.BarPrepare) result {
-	if o := m.s.open[e.ID]; o != nil && o.prepared && o.C == e.C {
+	if m.s.open[e.ID].writer().Has(protocol.Build, e.C) {
 		return resCommitted
 	}
 	return resAborted
@@ -82,7 +59,7 @@ func (r *Replica) HasPrepared(id txn.ID, C txn.Timestamp) (bool, error) {
 	r.txns.mu.RLock()
 	p := r.txns.prepared[id]
 	r.txns.mu.RUnlock()
-	if p != nil && p.C == C {
+	if p != nil && p.Has(protocol.Build, C) {
 		return true, nil // it is in the log
 	}
 	if !rule.T7Bar {

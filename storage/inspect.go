@@ -87,7 +87,7 @@ func (r *Replica) Census() *Census {
 // pendingStats returns the statistics of the transactions that are prepared at or below T and not decided.
 func (m *machine) pendingStats(T txn.Timestamp) (out []pendingStats) {
 	for _, o := range m.s.open {
-		if o.prepared && o.C <= T && len(o.stats) > 0 {
+		if o.Prepared && o.C <= T && len(o.stats) > 0 {
 			out = append(out, pendingStats{o.C, m.firstRow(o), o.stats})
 		}
 	}

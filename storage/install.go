@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/protocol"
 )
 
 // A large write set is installed beside the applying goroutine, in pieces, so that the entries behind its commit need not wait. The commit is
@@ -138,7 +139,7 @@ func (m *machine) finishInstalls() error {
 func newInstalling(x *install) *preparedTxn {
 	x.o.keys.seal()
 	x.o.keys.pieces.seal()
-	p := &preparedTxn{id: x.o.id, C: x.version, summary: x.o.keys, installing: true, settled: make(chan struct{}), since: time.Now()}
+	p := &preparedTxn{id: x.o.id, Writer: protocol.Writer[txn.Timestamp]{C: x.version}, summary: x.o.keys, installing: true, settled: make(chan struct{}), since: time.Now()}
 	if len(x.o.keys.pieces.list) == len(x.pieces.in) { // else all are waited for
 		p.install = x
 	}

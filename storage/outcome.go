@@ -129,7 +129,7 @@ func (r *Replica) recall(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
 		return txn.Committed, C, err
 	}
 	staged := r.live.find(id) != nil
-	if staged || o != nil && (o.prepared || o.hold != nil) {
+	if staged || o != nil && (o.Prepared || o.hold != nil) {
 		return txn.InProgress, 0, nil
 	}
 	return txn.Unknown, 0, nil
@@ -198,7 +198,7 @@ func (r *Replica) Implied(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok 
 	r.txns.mu.RLock()
 	defer r.txns.mu.RUnlock()
 	p := r.txns.prepared[id]
-	if p == nil || !p.implied {
+	if p == nil || !p.Implicit {
 		return d, 0, false
 	}
 	return txn.Decision{ID: id, C: p.C, Writers: p.writers}, p.anchor, true

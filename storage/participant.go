@@ -6,6 +6,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/protocol"
 	"github.com/sherddb/sherd/txn/rule"
 )
 
@@ -168,7 +169,7 @@ func (r *Replica) Outcome(ctx context.Context, id txn.ID, C txn.Timestamp) (txn.
 	r.txns.mu.RLock()
 	p := r.txns.prepared[id]
 	r.txns.mu.RUnlock()
-	if p != nil && p.implied && p.C == C && rule.T7Implied {
+	if p != nil && p.MustAsk(protocol.Build, C) {
 		return r.recoverImplied(ctx, p)
 	}
 	return r.decide(txn.Decision{ID: id, C: C, Outcome: txn.Aborted})

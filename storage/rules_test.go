@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/protocol"
 )
 
 // The tests of this file are for one rule of the transaction protocol each (package txn/rule). They fail in a build that lacks it, whatever the
@@ -273,7 +274,7 @@ func TestRuleT7Forget(t *testing.T) {
 		t.Error("the decision is forgotten, and a writer has not heard of it")
 	}
 	a.forgets.flush(a)
-	c.rs[1].ask(&preparedTxn{id: id, C: d.C, anchor: 1, writers: d.Writers})
+	c.rs[1].ask(&preparedTxn{id: id, Writer: protocol.Writer[txn.Timestamp]{C: d.C}, anchor: 1, writers: d.Writers})
 	if got := readRow(t, c.rs[1], rowKey(1)); got != "new" {
 		t.Errorf("the other writer asks the anchor, and then has %q", got)
 	}

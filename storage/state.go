@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/protocol"
 )
 
 // state is the small part of the state machine: everything but rows and index entries. It lives in memory, evolves only by
@@ -39,21 +40,20 @@ type state struct {
 // openTxn is a transaction of which parts or a prepare are in the log and no outcome yet; see pieces.go for where its writes
 // are.
 type openTxn struct {
-	id       txn.ID
-	own      int         // pieces under own keys; they come first
-	indexes  []uint64    // of the entries that hold the others, which stay in the log (firstIndex): parts, then the prepare with the rest
-	writes   []byte      // all of them, where one prepare has brought them since the start; nil otherwise
-	keys     *keySummary // nil where writes are there
-	stats    []byte
-	parts    int
-	prepared bool
-	C        txn.Timestamp
-	anchor   txn.FragmentID
-	attempt  int
-	implied  bool // it is committed once all its writers have prepared at C
-	writers  []txn.FragmentID
-	hold     *logentry.Preparation // of a held transaction; its writes are under own keys, not in the log
-	since    time.Time             // when this process learned of it; starts recovery, decides nothing
+	protocol.Writer[txn.Timestamp]
+
+	id      txn.ID
+	own     int         // pieces under own keys; they come first
+	indexes []uint64    // of the entries that hold the others, which stay in the log (firstIndex): parts, then the prepare with the rest
+	writes  []byte      // all of them, where one prepare has brought them since the start; nil otherwise
+	keys    *keySummary // nil where writes are there
+	stats   []byte
+	parts   int
+	anchor  txn.FragmentID
+	attempt int
+	writers []txn.FragmentID
+	hold    *logentry.Preparation // of a held transaction; its writes are under own keys, not in the log
+	since   time.Time             // when this process learned of it; starts recovery, decides nothing
 }
 
 // decision is a commit this anchor decided and may not forget yet.
@@ -139,12 +139,12 @@ func (s *state) encode() (record []byte, again []remaining) {
 		b = binary.AppendUvarint(b, uint64(max(o.parts, 0)))
 		b = codec.AppendBytes(b, o.stats)
 		b = appendLogIndexes(b, o.indexes)
-		b = append(b, codec.Bool(o.prepared))
+		b = append(b, codec.Bool(o.Prepared))
 		b = codec.AppendTimestamp(b, o.C)
 		b = binary.AppendUvarint(b, uint64(o.anchor))
 		b = binary.AppendUvarint(b, uint64(o.attempt))
 		b = codec.AppendFragments(b, o.writers)
-		b = append(b, codec.Bool(o.implied))
+		b = append(b, codec.Bool(o.Implicit))
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.order)))
 	for _, id := range s.order {
@@ -190,13 +190,13 @@ func decodeCheckpoint(b []byte) (*state, error) {
 			o.own, o.parts, o.stats = r.Int(), r.Int(), bytes.Clone(r.Bytes())
 		}
 		o.indexes = readLogIndexes(&r)
-		o.prepared = r.Byte() != 0
+		o.Prepared = r.Byte() != 0
 		o.C = r.Timestamp()
 		o.anchor = txn.FragmentID(r.Int())
 		o.attempt = r.Int()
 		o.writers = r.Fragments()
 		if format > 3 {
-			o.implied = r.Byte() != 0
+			o.Implicit = r.Byte() != 0
 		}
 		s.open[o.id] = o
 	}

@@ -7,11 +7,12 @@ import (
 
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/protocol"
 )
 
 // preparedAt returns a prepared transaction that writes keys at C.
 func preparedAt(id byte, C txn.Timestamp, keys ...string) *preparedTxn {
-	p := &preparedTxn{id: txn.ID{id}, C: C, settled: make(chan struct{})}
+	p := &preparedTxn{id: txn.ID{id}, Writer: protocol.Writer[txn.Timestamp]{C: C}, settled: make(chan struct{})}
 	p.keys = func() (out [][]byte) {
 		for _, k := range keys {
 			out = append(out, []byte(k))

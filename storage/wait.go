@@ -10,6 +10,7 @@ import (
 
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/protocol"
 	"github.com/sherddb/sherd/txn/rule"
 )
 
@@ -20,11 +21,11 @@ const (
 
 // preparedTxn is what readers know of a prepared transaction: which keys it will write, at which C.
 type preparedTxn struct {
+	protocol.Writer[txn.Timestamp]
+
 	id      txn.ID
-	C       txn.Timestamp
 	anchor  txn.FragmentID
 	writers []txn.FragmentID
-	implied bool
 	keys    func() [][]byte // ascending; sorted for the first who asks, since most commits settle before anyone does
 	summary *keySummary     // in place of keys, of a large transaction
 	// each calls a function with all keys and their locks, some more than once; guarded by transactions.mu
@@ -38,7 +39,7 @@ type preparedTxn struct {
 
 func (r *Replica) newPrepared(o *openTxn) *preparedTxn {
 	p := &preparedTxn{
-		id: o.id, C: o.C, anchor: o.anchor, writers: o.writers, implied: o.implied, settled: make(chan struct{}), since: o.since,
+		Writer: o.Writer, id: o.id, anchor: o.anchor, writers: o.writers, settled: make(chan struct{}), since: o.since,
 	}
 	if o.keys != nil {
 		o.keys.seal()
@@ -164,7 +165,7 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 	r.txns.mu.Lock()
 	defer r.txns.mu.Unlock()
 	for _, o := range ef.prepared {
-		if s.open[o.id] != o || !o.prepared {
+		if s.open[o.id] != o || !o.Prepared {
 			continue // settled, or held again, in the same batch
 		}
 		p := r.newPrepared(o)
@@ -174,7 +175,7 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 		r.txns.prepared[o.id] = p
 	}
 	for _, id := range ef.unprepared {
-		if o := s.open[id]; o != nil && !o.prepared {
+		if o := s.open[id]; o != nil && !o.Prepared {
 			r.txns.resolved(id)
 		}
 	}
@@ -199,7 +200,7 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 		delete(r.txns.decided, id)
 	}
 	for _, id := range ef.parts {
-		if o := s.open[id]; o != nil && !o.prepared && o.hold == nil {
+		if o := s.open[id]; o != nil && !o.Prepared && o.hold == nil {
 			r.txns.parts[id] = true
 		} else {
 			delete(r.txns.parts, id)
@@ -214,7 +215,7 @@ func (r *Replica) publishAll(s *state) {
 		if o.hold != nil {
 			ef.held = append(ef.held, o)
 		}
-		if o.prepared {
+		if o.Prepared {
 			o.since = time.Time{} // from before the restart: asked about at once
 			ef.prepared = append(ef.prepared, o)
 		} else if o.hold == nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/txn/rule"
+	"github.com/sherddb/sherd/txn/protocol"
 )
 
 // Participant is one fragment's part of a transaction: storage.Tx here, a stub for a fragment whose
@@ -188,7 +188,8 @@ func (c *Coordinator) commitChecked(
 }
 
 func checkAll(ctx context.Context, readers []Participant, C Timestamp) error {
-	return inParallel(readers, func(p Participant) error { return p.Check(ctx, C) })
+	_, err := inParallel(readers, func(p Participant) error { return p.Check(ctx, C) })
+	return err
 }
 
 func errNoTime() error {
@@ -213,68 +214,102 @@ type many struct {
 	// An implicit commit: once all have prepared at one C the transaction is committed, and the
 	// client is answered. Recovery can ask the writers again, but not a checked reader.
 	implied bool
+	next    protocol.Coordinator // what to do after an answer
 }
 
 func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error) {
-	id, floor, anchor, writers, readers := m.id, m.floor, m.anchor, m.writers, m.readers
-	fragments := slices.DeleteFunc(slices.Clone(writers), func(p Participant) bool {
+	m.next = protocol.Coordinator{Rules: protocol.Build, Implicit: m.implied, Attempts: maxAttempts}
+	fragments := slices.DeleteFunc(slices.Clone(m.writers), func(p Participant) bool {
 		return p.Fragment() == CatalogFragment
 	})
-	d := Decision{ID: id, Outcome: Committed, Writers: make([]FragmentID, len(fragments))}
+	d := Decision{ID: m.id, Outcome: Committed, Writers: make([]FragmentID, len(fragments))}
 	for i, w := range fragments {
 		d.Writers[i] = w.Fragment()
 	}
-	if len(fragments) < len(writers) && anchor.Fragment() != CatalogFragment {
+	if len(fragments) < len(m.writers) && m.anchor.Fragment() != CatalogFragment {
 		d.Writers = append(d.Writers, CatalogFragment) // the catalog has prepared already, and needs the resolution
 	}
-	if anchor.Fragment() == CatalogFragment {
+	if m.anchor.Fragment() == CatalogFragment {
 		// The catalog prepares before any fragment: then it may answer aborted for a transaction
 		// that it does not know.
-		if err := anchor.Prepare(
-			ctx, PrepareRequest{Anchor: CatalogFragment, Attempt: 1, Writers: d.Writers},
-		); err != nil {
+		req := PrepareRequest{Anchor: CatalogFragment, Attempt: 1, Writers: d.Writers}
+		if err := m.anchor.Prepare(ctx, req); err != nil {
+			m.next.Answered(answerOf(err))
 			return c.abort(d, m, err)
 		}
 	}
 	for attempt := 1; ; attempt++ {
-		C := c.pickC(floor, attempt, fragments)
+		C := c.pickC(m.floor, attempt, fragments)
 		if err := c.Clock.Sane(); err != nil { // checked after C was picked
 			return c.giveUp(d, m, attempt, err)
 		}
 		c.Clock.Pick(C)
 		d.C = C
-		req := PrepareRequest{
-			C: d.C, Anchor: anchor.Fragment(), Attempt: attempt, Writers: d.Writers, Implied: m.implied,
-		}
-		err := inParallel(slices.Concat(fragments, readers), func(p Participant) error {
-			if slices.Contains(readers, p) {
-				return p.Check(ctx, req.C)
-			}
-			return p.Prepare(ctx, req)
+		answers, err := c.prepareAll(ctx, m, fragments, PrepareRequest{
+			C: C, Anchor: m.anchor.Fragment(), Attempt: attempt, Writers: d.Writers, Implied: m.implied,
 		})
-		var low *LowError
 		if err == nil {
-			c.Clock.Observe(d.C)
-			break
+			c.Clock.Observe(C)
 		}
-		if errors.As(err, &low) && attempt < maxAttempts && ctx.Err() == nil {
-			floor = max(floor, low.Promised)
-			continue
+		if ctx.Err() != nil {
+			m.next.Attempts = 1
 		}
-		if low != nil {
-			err = errNoTime()
+		var low *LowError
+		errors.As(err, &low)
+		switch m.next.Answered(answers) {
+		case protocol.Prepare:
+			m.floor = max(m.floor, low.Promised)
+		case protocol.TellCommitted:
+			c.settleLater(d, m)
+			return d.C, nil
+		case protocol.ProposeCommit:
+			return c.decide(ctx, d, m)
+		default:
+			if low != nil {
+				err = errNoTime()
+			}
+			return c.abort(d, m, err)
 		}
-		return c.abort(d, m, err)
 	}
-	if m.implied {
-		if c.Background != nil {
-			c.Background(func() { c.conclude(d, anchor, writers) })
-		} else {
-			c.conclude(d, anchor, writers)
+}
+
+// prepareAll prepares the writers, but for the catalog, and checks the readers. It returns the set
+// of answers and the error that counts.
+func (c *Coordinator) prepareAll(
+	ctx context.Context, m many, fragments []Participant, req PrepareRequest,
+) (protocol.Answers, error) {
+	return inParallel(slices.Concat(fragments, m.readers), func(p Participant) error {
+		if slices.Contains(m.readers, p) {
+			return p.Check(ctx, req.C)
 		}
-		return d.C, nil
+		return p.Prepare(ctx, req)
+	})
+}
+
+// answerOf says what the error of a prepare or a check means.
+func answerOf(err error) protocol.Answers {
+	var low *LowError
+	var late *LateNoError
+	switch {
+	case err == nil:
+		return protocol.OK
+	case errors.As(err, &low):
+		return protocol.Low
+	case errors.As(err, &late):
+		return protocol.LateNo
+	case pgerr.Is(err, pgerr.StatementCompletionUnknown):
+		return protocol.Lost
 	}
-	return c.decide(ctx, d, anchor, writers)
+	return protocol.Refused
+}
+
+// settleLater records an implicit commit after the answer to the client.
+func (c *Coordinator) settleLater(d Decision, m many) {
+	if c.Background != nil {
+		c.Background(func() { c.conclude(d, m.anchor, m.writers) })
+		return
+	}
+	c.conclude(d, m.anchor, m.writers)
 }
 
 // giveUp ends a commit for which no C can be picked. Before the first attempt there is nothing to
@@ -318,62 +353,82 @@ func (c *Coordinator) pickC(floor Timestamp, attempt int, parts []Participant) T
 // tooFar is two milliseconds.
 const tooFar = 2 << counterBits
 
-// inParallel calls do with every participant. Of several errors a definite one wins over *LowError.
-func inParallel(parts []Participant, do func(Participant) error) error {
+// inParallel calls do with every participant, and returns the set of their answers. Of several
+// errors a refusal wins over an answer that was lost, and both win over *LowError.
+func inParallel(parts []Participant, do func(Participant) error) (protocol.Answers, error) {
 	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
 	for i, p := range parts[1:] {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			errs[i+1] = do(p)
-		}()
+		wg.Go(func() { errs[i+1] = do(p) })
 	}
 	errs[0] = do(parts[0])
 	wg.Wait()
-	var low *LowError
+	var all protocol.Answers
+	var cause error
 	for _, err := range errs {
-		var l *LowError
-		switch {
-		case err == nil:
-		case !errors.As(err, &l):
-			return err
-		case low == nil || l.Promised > low.Promised:
-			low = l
+		a := answerOf(err)
+		all |= a
+		if err != nil && (cause == nil || weight(a) > weight(answerOf(cause)) || lower(cause, err)) {
+			cause = err
 		}
 	}
-	if low != nil {
-		return low
+	return all, cause
+}
+
+func weight(a protocol.Answers) int {
+	switch a {
+	case protocol.Refused:
+		return 2
+	case protocol.Lost, protocol.LateNo:
+		return 1
 	}
-	return nil
+	return 0
+}
+
+// lower reports whether both errors are *LowError, and the second asks for a larger C.
+func lower(a, b error) bool {
+	var x, y *LowError
+	return errors.As(a, &x) && errors.As(b, &y) && x.Promised < y.Promised
 }
 
 // decide writes the commit point and answers; the other writers are resolved afterwards.
-func (c *Coordinator) decide(
-	ctx context.Context, d Decision, anchor Participant, writers []Participant,
-) (Timestamp, error) {
-	got, err := anchor.Decide(ctx, d)
-	switch {
-	case err != nil:
-		return 0, Unanswered(d.ID, err)
-	case got == Committed:
-		c.background(func() { c.finish(d, anchor, writers) })
+func (c *Coordinator) decide(ctx context.Context, d Decision, m many) (Timestamp, error) {
+	got, err := m.anchor.Decide(ctx, d)
+	switch m.next.Committed(outcomeOf(got, err)) {
+	case protocol.TellCommitted:
+		c.background(func() { c.finish(d, m.anchor, m.writers) })
 		return d.C, nil
-	case got == Aborted: // a recovery found it undecided for too long
+	case protocol.TellAborted:
 		d.Outcome = Aborted
-		c.background(func() { c.finish(d, anchor, writers) })
+		c.background(func() { c.finish(d, m.anchor, m.writers) })
 		return 0, pgerr.New(
 			pgerr.SerializationFailure, "transaction was aborted because its commit took too long",
 		).WithHint("Try again.")
 	}
-	return 0, Unanswered(d.ID, fmt.Errorf("the deciding fragment no longer knows the transaction"))
+	if err == nil {
+		err = errors.New("the deciding fragment no longer knows the transaction")
+	}
+	return 0, Unanswered(d.ID, err)
+}
+
+// outcomeOf returns what a coordinator may conclude from the answer to a decision.
+func outcomeOf(got Outcome, err error) protocol.Outcome {
+	switch {
+	case err != nil:
+		return protocol.Unknown
+	case got == Committed:
+		return protocol.Committed
+	case got == Aborted:
+		return protocol.Aborted
+	}
+	return protocol.Unknown
 }
 
 // conclude records an implicit commit, which the client already knows, at the coordinator fragment,
 // and then resolves the other writers. A writer that resolved earlier would look, to a recovery, as
 // if it had never prepared. What fails here is left to recovery.
 func (c *Coordinator) conclude(d Decision, anchor Participant, writers []Participant) {
-	if !rule.T7First {
+	if protocol.Build.MayResolve(false) {
 		c.settleOthers(d, anchor, writers)
 	}
 	anchor.Settle(d, func(got Outcome, err error) {
@@ -396,7 +451,7 @@ func (c *Coordinator) settleOthers(d Decision, anchor Participant, writers []Par
 			if err != nil {
 				failed.Add(1)
 			}
-			if left.Add(-1) == 0 && (failed.Load() == 0 || !rule.T7Forget) {
+			if left.Add(-1) == 0 && protocol.Build.MayForget(failed.Load() == 0) {
 				anchor.Forget(context.Background(), d)
 			}
 		})
@@ -411,23 +466,23 @@ func (c *Coordinator) abort(d Decision, m many, cause error) (Timestamp, error) 
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
 	defer cancel()
 	got, err := m.anchor.Decide(ctx, d)
-	lost := pgerr.Is(cause, pgerr.StatementCompletionUnknown)
-	var late *LateNoError
-	switch {
-	case err == nil && got == Committed && m.implied:
+	decision := outcomeOf(got, err)
+	switch m.next.Aborted(decision) {
+	case protocol.TellCommitted:
 		d.Outcome = Committed
 		c.background(func() { c.finish(d, m.anchor, m.writers) })
 		return d.C, nil
-	case err == nil && got == Aborted:
-		if c.finish(d, m.anchor, m.writers); lost {
-			cause = fmt.Errorf("%w: %w", errLeaderChanged, cause)
-		}
-	// A fragment may have prepared, and a recovery may find, or have found, that all have.
-	case m.implied && (lost || errors.As(cause, &late)):
-		cause = Unanswered(d.ID, cause)
+	case protocol.TellUnknown:
+		return 0, Unanswered(d.ID, cause)
 	}
-	// this coordinator has not decided to commit; a reader that meets the prepared rows asks the
-	// anchor (T7)
+	if decision != protocol.Aborted {
+		// this coordinator has not decided to commit; a reader that meets the prepared rows asks the
+		// anchor (T7)
+		return 0, cause
+	}
+	if c.finish(d, m.anchor, m.writers); pgerr.Is(cause, pgerr.StatementCompletionUnknown) {
+		cause = fmt.Errorf("%w: %w", errLeaderChanged, cause)
+	}
 	return 0, cause
 }
 
@@ -459,7 +514,7 @@ func (c *Coordinator) finish(d Decision, anchor Participant, writers []Participa
 		}()
 	}
 	wg.Wait()
-	if (ok || !rule.T7Forget) && d.Outcome == Committed {
+	if protocol.Build.MayForget(ok) && d.Outcome == Committed {
 		anchor.Forget(ctx, d)
 	}
 }

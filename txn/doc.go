@@ -71,7 +71,8 @@
 // coordinator fragment recovers the transaction: it asks each writer whether it has prepared at C.
 // A writer that has not first makes sure, by an entry stamped above C, that it never will. If all
 // have prepared, the coordinator fragment decides to commit, else to abort. Five conditions make
-// that sound; package model explores all states of it and shows what goes wrong without each:
+// that sound. Package protocol decides by them; its tests explore all states, and show what goes
+// wrong without each:
 //
 //   - A writer answers no only when the no is in its log. Otherwise its prepare could arrive after
 //     the no, and the coordinator would answer the client.

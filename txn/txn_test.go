@@ -305,6 +305,20 @@ func TestCoordinator(t *testing.T) {
 			}},
 				{f: 2, log: l, writes: true, prepare: []error{boom}}}
 		}, pgerr.SerializationFailure, []string{"1:decide aborted"}},
+		{"a prepare is unanswered, another refused, and the abort unanswered", func(l *[]string) []*scripted {
+			return []*scripted{
+				{f: 1, log: l, writes: true, prepare: []error{lost}, decide: func(Decision) (Outcome, error) {
+					return Unknown, errors.New("gone")
+				}},
+				{f: 2, log: l, writes: true, prepare: []error{boom}},
+			}
+		}, pgerr.SerializationFailure, []string{"1:decide aborted"}},
+		{"a reader refuses two writers, and the anchor has committed", func(l *[]string) []*scripted {
+			return []*scripted{
+				{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Committed, nil }},
+				{f: 3, log: l, writes: true}, {f: 2, log: l, reads: true, check: boom},
+			}
+		}, "", []string{"2:check", "1:decide aborted", "3:resolve committed", "1:forget", "2:rollback"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

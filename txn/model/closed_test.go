@@ -3,6 +3,8 @@ package model
 import (
 	"fmt"
 	"testing"
+
+	"github.com/sherddb/sherd/internal/explore"
 )
 
 // The fourth model is of T9 (docs/decisions/2026-11-21-follower-reads.md): a replica that does not
@@ -192,40 +194,31 @@ func (s closedState) follow(r closedRules, do closedDo) {
 	}
 }
 
-func exploreClosed(r closedRules) (states int, way []string) {
-	type from struct {
-		s  closedState
-		by string
-	}
-	first := closedState{term: 1}
-	seen := map[closedState]from{first: {}}
-	for queue := []closedState{first}; len(queue) > 0; queue = queue[1:] {
-		s := queue[0]
-		if s.wrong() {
-			way = []string{fmt.Sprintf("something at or below %d is committed that was not read there", closedT)}
-			for seen[s].by != "" {
-				way, s = append(way, seen[s].by), seen[s].s
+func exploreClosed(r closedRules) explore.Result {
+	return explore.Model[closedState]{
+		Start: []closedState{{term: 1}},
+		Next: func(s closedState, do func(t closedState, format string, args ...uint8)) {
+			s.next(r, func(text string, change func(*closedState)) {
+				t := s
+				change(&t)
+				do(t, text)
+			})
+		},
+		Wrong: func(s closedState) string {
+			if s.wrong() {
+				return fmt.Sprintf("something at or below %d is committed that was not read there", closedT)
 			}
-			return len(seen), way
-		}
-		s.next(r, func(text string, change func(*closedState)) {
-			t := s
-			change(&t)
-			if _, known := seen[t]; !known {
-				seen[t] = from{s, text}
-				queue = append(queue, t)
-			}
-		})
-	}
-	return len(seen), nil
+			return ""
+		},
+	}.Run()
 }
 
 func TestClosedReads(t *testing.T) {
-	states, way := exploreClosed(closedRules{})
-	if way != nil {
-		t.Fatalf("after %d states:%s", states, report(way))
+	whole := exploreClosed(closedRules{})
+	if whole.Wrong != "" {
+		t.Fatal(whole)
 	}
-	t.Logf("%d states", states)
+	t.Log(whole)
 	for name, r := range map[string]closedRules{
 		"only what is closed is served":         {closed: true},
 		"Last is applied":                       {applied: true},
@@ -236,11 +229,11 @@ func TestClosedReads(t *testing.T) {
 		"a new leader begins above the ceiling": {start: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			states, way := exploreClosed(r)
-			if way == nil {
+			got := exploreClosed(r)
+			if got.Wrong == "" {
 				t.Fatal("nothing goes wrong without the rule")
 			}
-			t.Logf("%d states:%s", states, report(way))
+			t.Log(got)
 		})
 	}
 }

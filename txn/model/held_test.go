@@ -1,6 +1,10 @@
 package model
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/sherddb/sherd/internal/explore"
+)
 
 // The third model is of a SERIALIZABLE transaction that is held (storage/hold_reads.go), and of a
 // writer into what it has read, in the fragment where it has: the steps between which others may
@@ -142,45 +146,31 @@ func (s heldState) writer(r heldRules, do heldDo) {
 	}
 }
 
-func exploreHeld(r heldRules) (states int, way []string) {
-	type from struct {
-		s  heldState
-		by string
-	}
-	seen := map[heldState]from{}
-	var queue []heldState
-	for _, serializable := range []bool{false, true} {
-		s := heldState{serializable: serializable}
-		seen[s] = from{}
-		queue = append(queue, s)
-	}
-	for ; len(queue) > 0; queue = queue[1:] {
-		s := queue[0]
-		if s.h == hCommitted && s.w == wCommitted && s.early {
-			way = []string{"h has committed, and what it read was not so any more"}
-			for seen[s].by != "" {
-				way, s = append(way, seen[s].by), seen[s].s
+func exploreHeld(r heldRules) explore.Result {
+	return explore.Model[heldState]{
+		Start: []heldState{{}, {serializable: true}},
+		Next: func(s heldState, do func(t heldState, format string, args ...uint8)) {
+			s.next(r, func(text string, change func(*heldState)) {
+				t := s
+				change(&t)
+				do(t, text)
+			})
+		},
+		Wrong: func(s heldState) string {
+			if s.h == hCommitted && s.w == wCommitted && s.early {
+				return "h has committed, and what it read was not so any more"
 			}
-			return len(seen), way
-		}
-		s.next(r, func(text string, change func(*heldState)) {
-			t := s
-			change(&t)
-			if _, known := seen[t]; !known {
-				seen[t] = from{s, text}
-				queue = append(queue, t)
-			}
-		})
-	}
-	return len(seen), nil
+			return ""
+		},
+	}.Run()
 }
 
 func TestHeldReads(t *testing.T) {
-	states, way := exploreHeld(heldRules{})
-	if way != nil {
-		t.Fatalf("after %d states:%s", states, report(way))
+	whole := exploreHeld(heldRules{})
+	if whole.Wrong != "" {
+		t.Fatal(whole)
 	}
-	t.Logf("%d states", states)
+	t.Log(whole)
 	for name, r := range map[string]heldRules{
 		"guard before look":                {guard: true},
 		"stage before look":                {stage: true},
@@ -192,11 +182,11 @@ func TestHeldReads(t *testing.T) {
 		"a new leader has the guards":      {leader: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			states, way := exploreHeld(r)
-			if way == nil {
+			got := exploreHeld(r)
+			if got.Wrong == "" {
 				t.Fatal("nothing goes wrong without the rule")
 			}
-			t.Logf("%d states:%s", states, report(way))
+			t.Log(got)
 		})
 	}
 }

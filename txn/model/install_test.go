@@ -3,6 +3,8 @@ package model
 import (
 	"strings"
 	"testing"
+
+	"github.com/sherddb/sherd/internal/explore"
 )
 
 // The second model is of one replica that installs the rows of a large commit in the background
@@ -271,47 +273,26 @@ func (s *replica) wrong(r installRules) string {
 	return ""
 }
 
-func exploreInstall(r installRules) (states int, way []string) {
-	type from struct {
-		s  replica
-		by string
-	}
-	seen := map[replica]from{}
-	var queue []replica
-	for _, follower := range []bool{false, true} {
-		s := replica{follower: follower}
-		seen[s] = from{}
-		queue = append(queue, s)
-	}
-	for ; len(queue) > 0; queue = queue[1:] {
-		s := queue[0]
-		if what := s.wrong(r); what != "" {
-			way = []string{what}
-			for seen[s].by != "" {
-				way, s = append(way, seen[s].by), seen[s].s
-			}
-			return len(seen), way
-		}
-		s.next(r, func(text string, change func(*replica)) {
-			t := s
-			if change(&t); t == s {
-				return
-			}
-			if _, known := seen[t]; !known {
-				seen[t] = from{s, text}
-				queue = append(queue, t)
-			}
-		})
-	}
-	return len(seen), nil
+func exploreInstall(r installRules) explore.Result {
+	return explore.Model[replica]{
+		Start: []replica{{}, {follower: true}},
+		Next: func(s replica, do func(t replica, format string, args ...uint8)) {
+			s.next(r, func(text string, change func(*replica)) {
+				t := s
+				change(&t)
+				do(t, text)
+			})
+		},
+		Wrong: func(s replica) string { return s.wrong(r) },
+	}.Run()
 }
 
 func TestInstallation(t *testing.T) {
-	states, way := exploreInstall(installRules{})
-	if way != nil {
-		t.Fatalf("after %d states:%s", states, report(way))
+	whole := exploreInstall(installRules{})
+	if whole.Wrong != "" {
+		t.Fatal(whole)
 	}
-	t.Logf("%d states", states)
+	t.Log(whole)
 	for name, r := range map[string]installRules{
 		"readers look at pieces":          {reader: true},
 		"lockers look at pieces":          {locker: true},
@@ -325,14 +306,14 @@ func TestInstallation(t *testing.T) {
 		"readers look again":              {again: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			states, way := exploreInstall(r)
-			if way == nil {
+			got := exploreInstall(r)
+			if got.Wrong == "" {
 				t.Fatal("nothing goes wrong without the rule")
 			}
-			if strings.Contains(way[0], "row a") && !r.locker {
-				t.Errorf("another rule fails: %s", way[0])
+			if strings.Contains(got.Wrong, "row a") && !r.locker {
+				t.Errorf("another rule fails: %s", got.Wrong)
 			}
-			t.Logf("%d states:%s", states, report(way))
+			t.Log(got)
 		})
 	}
 }

@@ -1,26 +1,16 @@
-package model
+package protocol_test
 
 import (
-	"fmt"
-	"math/bits"
+	"github.com/sherddb/sherd/txn/protocol"
 )
 
-// rules that can be dropped, one at a time.
-type rules struct {
-	noBar             bool // a writer that has not prepared says so and may prepare afterwards
-	abortAnyAttempt   bool // an abort of one attempt ends a later one, at the anchor
-	resolveAnyAttempt bool // the same at the other writers
-	// the anchor's abort for an attempt it has not prepared ends what has been prepared meanwhile
-	abortUnasked  bool
-	resolveFirst  bool // writers are told to commit before the anchor has decided
-	abortCounts   bool // the coordinator that wants to abort takes no other answer
-	unknownIsNo   bool // a prepare without an answer counts as refused
-	barAnyAttempt bool // a writer that has prepared at another attempt says that it has prepared
-	checkedReader bool // a transaction with a checked reader commits in one round
-	noRecord      bool // an anchor that has forgotten a commit says aborted
-	// a writer that is asked after its answer was lost, and is not prepared, counts as one that has
-	// refused
-	lateNoIsNo bool
+// variant is a transaction's kind, and what is left out of the protocol. The rules that package
+// protocol does not decide about are those of logs: dropped says which of them is missing.
+type variant struct {
+	without protocol.Rules
+	dropped string // "bar", "record", or "" for none
+	reader  bool   // a reader that is checked
+	two     bool   // two rounds: the commit is explicit
 }
 
 const (
@@ -31,22 +21,12 @@ const (
 // fragment is what the log of one writer says, and whether its leader still has the stage. Attempts
 // stand for their commit times.
 type fragment struct {
+	protocol.Writer[uint8]
 	promised  uint8 // attempts up to it are refused
-	prepared  uint8 // the attempt
 	installed uint8 // the attempt
 	dropped   bool
 	gone      bool // the stage: its leader changed, or the transaction ended here
 }
-
-// answers that the coordinator has to a prepare.
-const (
-	none uint8 = iota
-	ok
-	low
-	refused
-	lost
-	lateNo // lost, and not prepared when it was asked afterwards
-)
 
 // what the client was told.
 const (
@@ -58,9 +38,10 @@ const (
 
 // coordinator is at an attempt; told says how it ended.
 type coordinator struct {
+	protocol.Coordinator
 	attempt  uint8
-	got      [maxWriters]uint8
-	aborting bool
+	got      [maxWriters]protocol.Answers
+	proposed protocol.Action // to the anchor: ProposeCommit, ProposeAbort, or Prepare for nothing
 	dead     bool
 	told     uint8
 	toldC    uint8
@@ -72,7 +53,7 @@ type state struct {
 	co      coordinator
 	decided uint8 // at the anchor: the attempt that is committed
 	forgot  bool  // the anchor has its record alone, since all have resolved
-	reader  uint8 // answer of the checked reader
+	reader  protocol.Answers
 	sent    uint64
 }
 
@@ -87,7 +68,7 @@ const (
 	msgNo
 	msgCommit // from here on to or from the anchor: one bit for every attempt
 	msgAbort  // by who knows that the attempt cannot be complete, or that no client was told
-	msgPlain  // abort, by an anchor that has not prepared the attempt
+	msgPlain  // any other abort
 	msgCommitted
 	msgAborted
 )
@@ -106,20 +87,23 @@ func (s *state) has(kind int, writer, attempt uint8) bool {
 	return s.sent&bit(kind, writer, attempt) != 0
 }
 
-// model is the protocol under some rules, for so many writers, at most maxWriters.
+// model is the protocol for so many writers, at most maxWriters.
 type model struct {
-	rules
+	variant
 	writers uint8
 }
 
+func (m *model) rules() protocol.Rules { return protocol.All &^ m.without }
+
 func (m *model) start() state {
 	s := state{}
+	s.co.Coordinator = protocol.Coordinator{Rules: m.rules(), Implicit: !m.two, Attempts: maxAttempts}
 	m.attempt(&s, 1)
 	return s
 }
 
 func (m *model) attempt(s *state, k uint8) {
-	s.co.attempt, s.co.got = k, [maxWriters]uint8{}
+	s.co.attempt, s.co.got = k, [maxWriters]protocol.Answers{}
 	for i := range m.writers {
 		s.send(msgPrepare, i, k)
 	}
@@ -129,31 +113,41 @@ func (m *model) attempt(s *state, k uint8) {
 func (m *model) prepare(s *state, i, k uint8) {
 	f := &s.f[i]
 	switch {
-	case f.prepared == k || f.installed == k:
+	case f.Prepared && f.C == k || f.installed == k:
 		s.send(msgOK, i, k) // repeated
 	case f.gone:
 		s.send(msgRefused, i, k)
 	case k <= f.promised:
 		s.send(msgLow, i, k)
 	default:
-		f.prepared, f.promised = k, k
+		f.Writer, f.promised = protocol.Writer[uint8]{Prepared: true, C: k, Implicit: !m.two}, k
 		s.send(msgOK, i, k)
 	}
 }
 
 func (f *fragment) promise(k uint8) { f.promised = max(f.promised, k) }
 
-func (f *fragment) drop()    { f.prepared, f.dropped, f.gone = 0, true, true }
-func (f *fragment) install() { f.installed, f.prepared, f.gone = f.prepared, 0, true }
+// apply is the effect of an entry for attempt k.
+func (f *fragment) apply(e protocol.Effect, k uint8) {
+	switch {
+	case e == protocol.Install:
+		f.installed = k
+	case e == protocol.Drop && f.Prepared:
+		f.dropped = true
+	default:
+		return
+	}
+	f.Writer, f.gone = protocol.Writer[uint8]{}, true
+}
 
 // bar is an entry of writer i's log above the attempt's time: it tells whether the attempt is
 // prepared, and that stays so.
 func (m *model) bar(s *state, i, k uint8) {
 	f := &s.f[i]
-	if !m.noBar {
+	if m.dropped != "bar" {
 		f.promise(k)
 	}
-	if f.prepared == k || m.barAnyAttempt && f.prepared != 0 {
+	if f.Has(m.rules(), k) {
 		s.send(msgYes, i, k)
 	} else {
 		s.send(msgNo, i, k)
@@ -162,44 +156,35 @@ func (m *model) bar(s *state, i, k uint8) {
 
 // commit is the anchor's decision.
 func (m *model) commit(s *state, k uint8) {
-	a := &s.f[0]
-	switch {
-	case s.decided != 0:
-	case a.prepared == k:
+	o, e := s.f[0].Commit(m.rules(), s.decided != 0, k)
+	if e == protocol.Install {
 		s.decided = k
-		a.install()
-	default:
-		return // void: nothing may be concluded
 	}
-	s.send(msgCommitted, 0, s.decided)
+	s.f[0].apply(e, k)
+	if o == protocol.Committed {
+		s.send(msgCommitted, 0, s.decided)
+	}
 }
 
 // abort is the anchor's decision, stamped above the attempt's time.
-func (m *model) abort(s *state, k uint8, plain bool) {
+func (m *model) abort(s *state, k uint8, known bool) {
 	a := &s.f[0]
 	a.promise(k)
-	switch {
-	case s.decided != 0 && !(s.forgot && m.noRecord):
+	decided := s.decided != 0 && !(s.forgot && m.dropped == "record")
+	o, e := a.Abort(m.rules(), decided, k, known)
+	a.apply(e, k)
+	switch o {
+	case protocol.Committed:
 		s.send(msgCommitted, 0, s.decided)
-		return
-	case a.prepared == 0:
-	case plain && !m.abortUnasked, a.prepared > k && !m.abortAnyAttempt:
-		return // void
-	default:
-		a.drop()
+	case protocol.Aborted:
+		s.send(msgAborted, 0, k)
 	}
-	s.send(msgAborted, 0, k)
 }
 
 // resolve brings the anchor's decision to writer i.
 func (m *model) resolve(s *state, i, k uint8, commit bool) {
-	f := &s.f[i]
-	switch {
-	case commit && f.prepared == k:
-		f.install()
-	case !commit && f.prepared != 0 && (f.prepared <= k || m.resolveAnyAttempt):
-		f.drop()
-	}
+	e, _ := s.f[i].Resolve(m.rules(), commit, k)
+	s.f[i].apply(e, k)
 }
 
 // ask is a recoverer at the anchor: it looks, and proposes afterwards.
@@ -207,7 +192,7 @@ func (m *model) ask(s *state, k uint8) {
 	switch {
 	case s.decided != 0:
 		s.send(msgCommitted, 0, s.decided)
-	case s.f[0].prepared != k:
+	case !s.f[0].MustAsk(m.rules(), k):
 		s.send(msgPlain, 0, k)
 	default:
 		for i := uint8(1); i < m.writers; i++ {
@@ -216,33 +201,16 @@ func (m *model) ask(s *state, k uint8) {
 	}
 }
 
-// step is what leads from one state to another. Its text is made for those that somebody reads.
-type step struct {
-	format string
-	args   [2]uint8
-	n      int
-}
-
-func (s step) String() string {
-	args := make([]any, s.n)
-	for i := range args {
-		args[i] = s.args[i]
-	}
-	return fmt.Sprintf(s.format, args...)
-}
-
 type doFunc func(change func(t *state), format string, args ...uint8)
 
 // next calls fn with every state that one step leads to.
-func (m *model) next(s state, fn func(by step, s state)) {
+func (m *model) next(s state, fn func(t state, format string, args ...uint8)) {
 	do := func(change func(t *state), format string, args ...uint8) {
 		t := s
 		if change(&t); t == s {
 			return
 		}
-		by := step{format: format, n: len(args)}
-		copy(by.args[:], args)
-		fn(by, t)
+		fn(t, format, args...)
 	}
 	for k := uint8(1); k <= maxAttempts; k++ {
 		for i := range m.writers {
@@ -282,13 +250,13 @@ func (m *model) atWriter(s *state, i, k uint8, do doFunc) {
 
 func (m *model) atAnchor(s *state, k uint8, do doFunc) {
 	for i := range m.writers {
-		if s.f[i].prepared == k {
+		if s.f[i].Prepared && s.f[i].C == k {
 			do(func(t *state) { m.ask(t, k) }, "recoverer: asks the anchor about %d", k)
 		}
 	}
 	yes := true
 	for i := uint8(1); i < m.writers; i++ {
-		yes = yes && s.has(msgYes, i, k)
+		yes = yes && s.has(msgBar, i, k) && s.has(msgYes, i, k) // a recoverer has asked
 	}
 	if yes {
 		do(func(t *state) { t.send(msgCommit, 0, k) }, "recoverer: all have prepared %d", k)
@@ -296,14 +264,14 @@ func (m *model) atAnchor(s *state, k uint8, do doFunc) {
 	if s.has(msgCommit, 0, k) {
 		do(func(t *state) { m.commit(t, k) }, "anchor: commit %d", k)
 	}
-	if s.decided == k && m.resolved(s, k) {
+	if s.decided == k && m.rules().MayForget(m.resolved(s, k)) {
 		do(func(t *state) { t.forgot = true }, "anchor: forgets")
 	}
 	if s.has(msgAbort, 0, k) {
-		do(func(t *state) { m.abort(t, k, false) }, "anchor: abort %d", k)
+		do(func(t *state) { m.abort(t, k, true) }, "anchor: abort %d", k)
 	}
 	if s.has(msgPlain, 0, k) {
-		do(func(t *state) { m.abort(t, k, true) }, "anchor: abort %d, which it has not prepared", k)
+		do(func(t *state) { m.abort(t, k, false) }, "anchor: abort %d, unasked", k)
 	}
 }
 
@@ -340,7 +308,7 @@ func (m *model) wrong(s *state) string {
 		return "the client was told that it committed"
 	case s.co.told == aborted && in > 0:
 		return "the client was told that it was aborted"
-	case s.reader == refused && in > 0:
+	case s.reader == protocol.Refused && in > 0:
 		return "committed, though a reader refused"
 	}
 	return ""
@@ -352,8 +320,8 @@ func (m *model) recovered(s state) state {
 	s.sent = 0
 	for range 2 * maxWriters {
 		for i := range m.writers {
-			if k := s.f[i].prepared; k != 0 {
-				m.recoverOne(&s, k)
+			if s.f[i].Prepared {
+				m.recoverOne(&s, s.f[i].C)
 			}
 		}
 	}
@@ -362,9 +330,9 @@ func (m *model) recovered(s state) state {
 
 func (m *model) recoverOne(s *state, k uint8) {
 	if m.ask(s, k); s.has(msgPlain, 0, k) {
-		m.abort(s, k, true)
+		m.abort(s, k, false)
 	}
-	yes := s.f[0].prepared == k
+	yes := s.f[0].MustAsk(m.rules(), k)
 	for i := uint8(1); i < m.writers; i++ {
 		if s.has(msgBar, i, k) {
 			m.bar(s, i, k)
@@ -373,8 +341,8 @@ func (m *model) recoverOne(s *state, k uint8) {
 	}
 	if yes {
 		m.commit(s, k)
-	} else if s.f[0].prepared == k {
-		m.abort(s, k, false)
+	} else if s.f[0].Prepared && s.f[0].C == k {
+		m.abort(s, k, true)
 	}
 	for i := uint8(1); i < m.writers; i++ {
 		for k := uint8(1); k <= maxAttempts; k++ {
@@ -392,7 +360,9 @@ func (m *model) recoverOne(s *state, k uint8) {
 func (s *state) undecided() int {
 	n := 0
 	for _, f := range s.f {
-		n += bits.OnesCount8(f.prepared)
+		if f.Prepared {
+			n++
+		}
 	}
 	return n
 }
