@@ -50,8 +50,8 @@ func (h *Host) check(ctx context.Context, database catalog.OID, limit time.Durat
 // examine runs a check over all fragments.
 func (h *Host) examine(ctx context.Context, database catalog.OID, limit time.Duration) (*verify.Check, error) {
 	k := &checker{host: h, database: database, id: txn.NewID(), limit: limit}
-	h.Started(k.id)
-	defer h.Over(k.id)
+	h.client.Started(k.id)
+	defer h.client.Over(k.id)
 	defer k.release()
 	if err := k.begin(ctx); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (k *checker) snapshot(ctx context.Context, d *catalog.Database) error {
 		ids[i] = f.ID
 	}
 	var err error
-	if k.T, err = k.host.Snapshot(ctx, d.Map.Split(d.Map.All()), d.Map.Epoch()); err != nil {
+	if k.T, err = k.host.client.Snapshot(ctx, d.Map.Split(d.Map.All()), d.Map.Epoch()); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -137,7 +137,7 @@ func (k *checker) snapshot(ctx context.Context, d *catalog.Database) error {
 }
 
 func (k *checker) hold(ctx context.Context, id txn.FragmentID, T txn.Timestamp) error {
-	release, err := k.host.Pin(ctx, id, k.id, pinAt(T, exec.TransactionOptions{Isolation: txn.RepeatableRead}))
+	release, err := k.host.client.Pin(ctx, id, k.id, kv.PinRequest(T, txn.Options{Isolation: txn.RepeatableRead}))
 	if err == nil {
 		k.leases = append(k.leases, release)
 	}
@@ -147,7 +147,7 @@ func (k *checker) hold(ctx context.Context, id txn.FragmentID, T txn.Timestamp) 
 // fragment adds one fragment to c. The statistics are read at a moment of their own, as close as
 // possible.
 func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.FragmentID) error {
-	at, err := k.host.Find(ctx, id)
+	at, err := k.host.client.Find(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -343,7 +343,7 @@ func harmSnapshot(t *testing.T, dir string, harm func(*pb.Snapshot)) {
 func TestCheckStoppedInDoubt(t *testing.T) {
 	k := openChecked(t)
 	k.settled()
-	k.x = k.host.Begin().(*Transaction)
+	k.x = newTransaction(k.host)
 	tx := k.owner(bucketOf(t, "docs/x"), false)
 	k.put(docsID, "docs/x", bucketOf(t, "docs/x"), document(t, "{}"))
 	p := preparing{clock: k.host.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: tx.Fragment(), Writers: []txn.FragmentID{tx.Fragment()}}}

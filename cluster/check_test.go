@@ -10,6 +10,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/jsonb"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/sql/verify"
@@ -41,7 +42,7 @@ type checked struct {
 	t    *testing.T
 	dir  string
 	host *Host
-	x    *Transaction
+	x    *kv.Transaction
 }
 
 func openChecked(t *testing.T) *checked {
@@ -118,7 +119,7 @@ func bucketValue(b uint32) []byte { return []byte{byte(b >> 16), byte(b >> 8), b
 // write runs fn in a transaction.
 func (k *checked) write(fn func()) {
 	k.t.Helper()
-	k.x = k.host.Begin().(*Transaction)
+	k.x = newTransaction(k.host)
 	fn()
 	if _, err := k.x.Commit(k.t.Context(), 0); err != nil {
 		k.t.Fatal(err)
@@ -134,7 +135,7 @@ func (k *checked) owner(bucket uint32, other bool) *storage.Tx {
 		i := slices.IndexFunc(d.Fragments, func(f catalog.Fragment) bool { return f.ID != id })
 		id = d.Fragments[i].ID
 	}
-	p, err := k.x.part(id)
+	p, err := k.x.Part(id)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -350,7 +351,7 @@ func TestCheckUndecided(t *testing.T) {
 	if faults, _ := k.faults(); faults != nil { // waits until the rows' own transactions are settled, which is after their answers
 		t.Fatal(faults)
 	}
-	k.x = k.host.Begin().(*Transaction)
+	k.x = newTransaction(k.host)
 	tx := k.owner(bucketOf(t, "docs/x"), false)
 	k.put(docsID, "docs/x", bucketOf(t, "docs/x"), document(t, "{}"))
 	p := preparing{clock: k.host.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: tx.Fragment(), Writers: []txn.FragmentID{tx.Fragment()}}}
@@ -411,7 +412,7 @@ func TestCheckWhileWriting(t *testing.T) {
 
 // churn writes or deletes a few rows of both fragments in one transaction.
 func (k *checked) churn(n int) error {
-	x := k.host.Begin().(*Transaction)
+	x := newTransaction(k.host)
 	defer x.Rollback()
 	d := k.host.cfg.Catalog.View().Database(catalog.PostgresDB)
 	for i := range 6 {
@@ -420,7 +421,7 @@ func (k *checked) churn(n int) error {
 		if err != nil {
 			return err
 		}
-		p, err := x.part(d.Map.Lookup(b))
+		p, err := x.Part(d.Map.Lookup(b))
 		if err != nil {
 			return err
 		}

@@ -95,7 +95,7 @@ func (h *Host) replicasOf(id txn.FragmentID) (list []*compared) {
 	if f == nil || h.links == nil {
 		return nil
 	}
-	leader, _, _ := h.LeaderOf(id)
+	leader, _, _ := h.client.LeaderOf(id)
 	for _, n := range f.Nodes {
 		x := &compared{id: n, passing: slices.Contains(f.Joining, n) || slices.Contains(f.Leaving, n)}
 		x.Node, x.Leads = nodeName(view, n), n == leader

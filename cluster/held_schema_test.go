@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/internal/sparse"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -17,26 +18,26 @@ import (
 // step.
 type heldDefining struct {
 	h         *Host
-	x         *Transaction
+	x         *kv.Transaction
 	change    *catalog.Change
 	storageID uint32
-	home      part
-	others    []part
+	home      kv.Part
+	others    []kv.Part
 	req       storage.HoldRequest
 }
 
 func newHeldDefining(t *testing.T, h *Host) *heldDefining {
 	t.Helper()
-	q := &heldDefining{h: h, x: h.Begin().(*Transaction), change: makeTable(t, h.cfg.Catalog, "made")}
+	q := &heldDefining{h: h, x: newTransaction(h), change: makeTable(t, h.cfg.Catalog, "made")}
 	q.storageID = made(t, q.change)
 	q.req.HoldRequest = txn.HoldRequest{GID: "g", Database: catalog.PostgresDB, At: time.Now()}
-	home, err := h.HomeOf(q.req.HoldRequest)
+	home, err := h.client.CoordinatorOf(q.req.HoldRequest)
 	if err != nil {
 		t.Fatal(err)
 	}
 	q.req.Home = home
 	for _, f := range h.cfg.Catalog.View().Database(catalog.PostgresDB).Fragments {
-		p, err := q.x.part(f.ID)
+		p, err := q.x.Part(f.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,19 +59,19 @@ func newHeldDefining(t *testing.T, h *Host) *heldDefining {
 func (q *heldDefining) steps(ctx context.Context, commit bool) []func() error {
 	c := q.h.cfg.Catalog
 	out := []func() error{
-		func() error { return q.home.Hold(ctx, q.req) },
-		func() error { return holdAll(ctx, q.others, q.req) },
-		func() error { return c.Hold(ctx, q.x.id, q.change, q.req.Home) },
-		func() error { return q.home.HoldComplete(ctx) },
+		func() error { return q.home.PrepareTransaction(ctx, q.req) },
+		func() error { return q.others[0].PrepareTransaction(ctx, q.req) },
+		func() error { return c.Hold(ctx, q.x.ID(), q.change, q.req.Home) },
+		func() error { return q.home.CompletePrepared(ctx) },
 	}
 	if !commit {
 		return append(out,
-			func() error { return q.home.unhold(ctx) },
-			func() error { return q.others[0].unhold(ctx) },
-			func() error { return c.EndHeld(ctx, q.x.id, 0, false) })
+			func() error { return q.home.DropPrepared(ctx) },
+			func() error { return q.others[0].DropPrepared(ctx) },
+			func() error { return c.EndHeld(ctx, q.x.ID(), 0, false) })
 	}
 	p := &preparing{clock: q.h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: q.req.Home, Writers: q.req.Writers}}
-	d := txn.Decision{ID: q.x.id, Outcome: txn.Committed, Writers: q.req.Writers}
+	d := txn.Decision{ID: q.x.ID(), Outcome: txn.Committed, Writers: q.req.Writers}
 	return append(out,
 		func() error { return p.prepare(ctx, q.others[0]) },
 		func() error { return p.prepare(ctx, q.home) },
@@ -79,7 +80,7 @@ func (q *heldDefining) steps(ctx context.Context, commit bool) []func() error {
 			_, err := q.home.Decide(ctx, d)
 			return err
 		},
-		func() error { return c.EndHeld(ctx, q.x.id, uint64(d.C), true) },
+		func() error { return c.EndHeld(ctx, q.x.ID(), uint64(d.C), true) },
 		func() error { return q.others[0].Resolve(ctx, d) })
 }
 
@@ -117,9 +118,9 @@ func TestCrashOfHeldDefinitions(t *testing.T) {
 				t.Error(err)
 			}
 			for _, p := range append(q.others, q.home) {
-				p.Detach()
+				p.DetachPrepared()
 			}
-			q.x.letGo()
+			q.h.client.Over(q.x.ID())
 			if err := h.Close(); err != nil {
 				t.Error(err)
 			}
@@ -138,7 +139,7 @@ func (q *heldDefining) checkAfter(ctx context.Context, t *testing.T, h *Host, la
 			t.Fatalf("after step %d: held in the catalog: %v", last, !stands)
 		}
 	}
-	held, err := h.Held(ctx, catalog.PostgresDB)
+	held, err := h.client.Held(ctx, catalog.PostgresDB)
 	if err != nil || len(held) == 1 != stands {
 		t.Fatalf("after step %d: held: %v, %v", last, held, err)
 	}
@@ -152,9 +153,9 @@ func (q *heldDefining) checkAfter(ctx context.Context, t *testing.T, h *Host, la
 			t.Fatalf("after step %d: a second table", last)
 		}
 		if committed = last%2 == 0; committed {
-			_, err = h.CommitHeld(ctx, catalog.PostgresDB, "g", 0)
+			_, err = h.client.CommitHeld(ctx, catalog.PostgresDB, "g", 0)
 		} else {
-			err = h.RollbackHeld(ctx, catalog.PostgresDB, "g")
+			err = h.client.RollbackHeld(ctx, catalog.PostgresDB, "g")
 		}
 		if err != nil {
 			t.Fatalf("after step %d: %v", last, err)
@@ -168,7 +169,7 @@ func (q *heldDefining) checkAfter(ctx context.Context, t *testing.T, h *Host, la
 			t.Errorf("after step %d: %d rows in fragment %d, committed: %v", last, n, f.ID, committed)
 		}
 	}
-	if out, _, err := h.Outcome(ctx, catalog.PostgresDB, q.x.id); err != nil || out == txn.Committed != committed {
+	if out, _, err := h.client.Outcome(ctx, catalog.PostgresDB, q.x.ID()); err != nil || out == txn.Committed != committed {
 		t.Errorf("after step %d: %s, %v", last, out, err)
 	}
 	if _, err := c.Apply(ctx, makeTable(t, c, "made")); err == nil == committed {

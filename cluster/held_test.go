@@ -3,18 +3,13 @@ package cluster
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"path/filepath"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/kv"
-	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
@@ -22,10 +17,10 @@ import (
 func heldKey(n uint32) []byte { return append(keyspace.RowPrefix(30000, n, 1), "row"...) }
 
 // put stages a row in each of the fragments.
-func put(t *testing.T, x *Transaction, fragments []txn.FragmentID, key []byte) {
+func put(t *testing.T, x *kv.Transaction, fragments []txn.FragmentID, key []byte) {
 	t.Helper()
 	for _, f := range fragments {
-		p, err := x.part(f)
+		p, err := x.Part(f)
 		if err == nil {
 			err = stageOf(p).LockNewest(t.Context(), key)
 		}
@@ -50,17 +45,17 @@ func TestHoldAndOutcome(t *testing.T) {
 	}
 	outcome := func(id txn.ID, want txn.Outcome) {
 		t.Helper()
-		if got, _, err := h.Outcome(ctx, catalog.PostgresDB, id); got != want || err != nil {
+		if got, _, err := h.client.Outcome(ctx, catalog.PostgresDB, id); got != want || err != nil {
 			t.Fatalf("outcome %s, %v; want %s", got, err, want)
 		}
 	}
-	begin := func(n uint32, in []txn.FragmentID) *Transaction {
-		x := h.Begin().(*Transaction)
+	begin := func(n uint32, in []txn.FragmentID) *kv.Transaction {
+		x := newTransaction(h)
 		put(t, x, in, heldKey(n))
 		return x
 	}
-	hold := func(x *Transaction, gid string) error {
-		return x.Hold(ctx, txn.HoldRequest{GID: gid, Owner: 10, Database: catalog.PostgresDB, At: time.Now(), Floor: 5})
+	hold := func(x *kv.Transaction, gid string) error {
+		return x.PrepareTransaction(ctx, txn.HoldRequest{GID: gid, Owner: 10, Database: catalog.PostgresDB, At: time.Now(), Floor: 5})
 	}
 	a, b, d := begin(1, fragments), begin(2, fragments[:1]), begin(3, fragments)
 	outcome(a.ID(), txn.InProgress)
@@ -79,20 +74,20 @@ func TestHoldAndOutcome(t *testing.T) {
 	}
 	h = openHost(t, dir, c)
 	defer h.Close()
-	held, err := h.Held(ctx, catalog.PostgresDB)
+	held, err := h.client.Held(ctx, catalog.PostgresDB)
 	if err != nil || len(held) != 2 || held[0].GID != "a" || held[0].ID != a.ID() || held[1].GID != "b" || held[0].Floor != 5 ||
 		!slices.Equal(held[0].Tables, []uint32{30000}) {
 		t.Fatalf("%+v %v", held, err)
 	}
 	outcome(a.ID(), txn.InProgress)
-	if C, err := h.CommitHeld(ctx, catalog.PostgresDB, "a", 0); err != nil || C == 0 {
+	if C, err := h.client.CommitHeld(ctx, catalog.PostgresDB, "a", 0); err != nil || C == 0 {
 		t.Fatal(C, err)
 	}
-	if err := h.RollbackHeld(ctx, catalog.PostgresDB, "b"); err != nil {
+	if err := h.client.RollbackHeld(ctx, catalog.PostgresDB, "b"); err != nil {
 		t.Fatal(err)
 	}
 	for _, gid := range []string{"a", "b", "never"} {
-		if _, err := h.CommitHeld(ctx, catalog.PostgresDB, gid, 0); !pgerr.Is(err, pgerr.UndefinedObject) {
+		if _, err := h.client.CommitHeld(ctx, catalog.PostgresDB, gid, 0); !pgerr.Is(err, pgerr.UndefinedObject) {
 			t.Fatalf("got %v", err)
 		}
 	}
@@ -119,14 +114,14 @@ func TestHoldOfSerializable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := h.Begin().(*Transaction)
-	x.Configure(exec.TransactionOptions{Isolation: txn.Serializable})
+	x := newTransaction(h)
+	x.Configure(txn.Options{Isolation: txn.Serializable})
 	T, err := x.Snapshot(t.Context(), whole(fragments), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	put(t, x, fragments[:1], heldKey(1))
-	p, err := x.part(fragments[1])
+	p, err := x.Part(fragments[1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,20 +133,20 @@ func TestHoldOfSerializable(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.Close()
-	if err := x.Hold(t.Context(), txn.HoldRequest{GID: "s", Database: catalog.PostgresDB}); err != nil {
+	if err := x.PrepareTransaction(t.Context(), txn.HoldRequest{GID: "s", Database: catalog.PostgresDB}); err != nil {
 		t.Fatal(err)
 	}
-	y := h.Begin().(*Transaction)
+	y := newTransaction(h)
 	put(t, y, fragments[1:2], heldKey(2))
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := stageOf(y.parts[fragments[1]]).AwaitReaders(short); !errors.Is(err, context.DeadlineExceeded) {
+	if err := stageIn(t, y, fragments[1]).AwaitReaders(short); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v", err)
 	}
-	if _, err := h.CommitHeld(t.Context(), catalog.PostgresDB, "s", 0); err != nil {
+	if _, err := h.client.CommitHeld(t.Context(), catalog.PostgresDB, "s", 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := stageOf(y.parts[fragments[1]]).AwaitReaders(t.Context()); err != nil {
+	if err := stageIn(t, y, fragments[1]).AwaitReaders(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := y.Commit(t.Context(), 0); err != nil {
@@ -170,36 +165,36 @@ func TestResolveTransaction(t *testing.T) {
 			t.Fatal(fragments, err)
 		}
 		slices.Sort(fragments)
-		x := h.Begin().(*Transaction)
+		x := newTransaction(h)
 		put(t, x, fragments, heldKey(1))
 		p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: fragments[0], Writers: fragments}}
 		for _, f := range fragments {
-			if err := p.prepare(ctx, stageOf(x.parts[f])); err != nil {
+			if err := p.prepare(ctx, stageIn(t, x, f)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		x.letGo()
-		if out, _, err := h.Outcome(ctx, catalog.PostgresDB, x.ID()); out != txn.InProgress || err != nil {
+		h.client.Over(x.ID())
+		if out, _, err := h.client.Outcome(ctx, catalog.PostgresDB, x.ID()); out != txn.InProgress || err != nil {
 			t.Fatal(out, err)
 		}
 		want := ""
 		if decided {
 			want = pgerr.ObjectNotInPrerequisiteState
-			if out, err := stageOf(x.parts[fragments[0]]).Decide(ctx, txn.Decision{ID: x.ID(), C: p.C, Outcome: txn.Committed}); out != txn.Committed {
+			if out, err := stageIn(t, x, fragments[0]).Decide(ctx, txn.Decision{ID: x.ID(), C: p.C, Outcome: txn.Committed}); out != txn.Committed {
 				t.Fatal(out, err)
 			}
 		}
-		if err := h.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), txn.Aborted); pgerr.Code(err) != want {
+		if err := h.client.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), txn.Aborted); pgerr.Code(err) != want {
 			t.Fatalf("decided %v: got %v", decided, err)
 		}
 		after := txn.Aborted
 		if decided {
 			after = txn.Committed
 		}
-		if out, _, err := h.Outcome(ctx, catalog.PostgresDB, x.ID()); out != after || err != nil {
+		if out, _, err := h.client.Outcome(ctx, catalog.PostgresDB, x.ID()); out != after || err != nil {
 			t.Fatal(out, err)
 		}
-		if err := h.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), txn.Committed); !pgerr.Is(err, pgerr.UndefinedObject) {
+		if err := h.client.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), txn.Committed); !pgerr.Is(err, pgerr.UndefinedObject) {
 			t.Fatal(err)
 		}
 		if err := h.Close(); err != nil {
@@ -228,7 +223,7 @@ func TestResolveWithoutAnchor(t *testing.T) {
 					t.Fatal(fragments, err)
 				}
 				slices.Sort(fragments)
-				x := h.Begin().(*Transaction)
+				x := newTransaction(h)
 				put(t, x, fragments, heldKey(1))
 				p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: fragments[0], Writers: fragments}}
 				last := len(fragments)
@@ -236,31 +231,31 @@ func TestResolveWithoutAnchor(t *testing.T) {
 					last--
 				}
 				for _, f := range fragments[:last] {
-					if err := p.prepare(ctx, stageOf(x.parts[f])); err != nil {
+					if err := p.prepare(ctx, stageIn(t, x, f)); err != nil {
 						t.Fatal(err)
 					}
 				}
 				d := txn.Decision{ID: x.ID(), C: p.C, Outcome: txn.Committed, Writers: fragments}
 				if state == applied {
-					if out, err := stageOf(x.parts[fragments[0]]).Decide(ctx, d); out != txn.Committed {
+					if out, err := stageIn(t, x, fragments[0]).Decide(ctx, d); out != txn.Committed {
 						t.Fatal(out, err)
 					}
-					if err := stageOf(x.parts[fragments[1]]).Resolve(ctx, d); err != nil {
+					if err := stageIn(t, x, fragments[1]).Resolve(ctx, d); err != nil {
 						t.Fatal(err)
 					}
 				}
 				if state == missing {
-					stageOf(x.parts[fragments[last]]).Rollback()
+					stageIn(t, x, fragments[last]).Rollback()
 				}
-				if err := h.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), word); !pgerr.Is(err, pgerr.ObjectInUse) {
+				if err := h.client.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), word); !pgerr.Is(err, pgerr.ObjectInUse) {
 					t.Fatalf("while it is at work: %v", err)
 				}
-				x.letGo()
+				h.client.Over(x.ID())
 				h.mu.Lock()
 				anchor := h.replicas[fragments[0]]
 				delete(h.replicas, fragments[0])
 				h.mu.Unlock()
-				err = h.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), word)
+				err = h.client.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), word)
 				h.mu.Lock()
 				h.replicas[fragments[0]] = anchor
 				h.mu.Unlock()
@@ -274,63 +269,4 @@ func TestResolveWithoutAnchor(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestHoldThatComesLate: a request of PREPARE TRANSACTION that was not answered puts its entry into the log after the
-// prepared transaction was dropped. It is dropped as well.
-func TestHoldThatComesLate(t *testing.T) {
-	dir := t.TempDir()
-	c := openCatalog(t, dir)
-	reached, resume, ended := make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
-	armed := atomic.Bool{}
-	h, err := Open(t.Context(), Config{
-		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c,
-		Clock: txn.NewClock(time.Now, time.Minute), Logger: slog.New(slog.DiscardHandler),
-		Storage: storage.Config{Fault: func(step string) {
-			switch {
-			case step == "hold.before" && armed.CompareAndSwap(true, false):
-				close(reached)
-				<-resume
-			case step == "held.dropped":
-				select {
-				case ended <- struct{}{}:
-				default:
-				}
-			}
-		}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	fragments, err := kv.FragmentsOf(h.cfg.Catalog, catalog.PostgresDB)
-	if err != nil {
-		t.Fatal(err)
-	}
-	home := fragments[0]
-	x := h.Begin().(*Transaction)
-	put(t, x, fragments[:1], heldKey(1))
-	armed.Store(true)
-	held := make(chan error, 1)
-	go func() {
-		held <- x.parts[home].Hold(t.Context(), storage.HoldRequest{
-			HoldRequest: txn.HoldRequest{GID: "late", Database: catalog.PostgresDB, At: time.Now()}, Home: home, Writers: fragments[:1],
-		})
-	}()
-	<-reached
-	dropped := make(chan error, 1)
-	go func() {
-		dropped <- unholdUntilGone(t.Context(), home, x.ID(), func(do func(kv.Sender) error) error { return do(h.fragments) })
-	}()
-	<-ended // once, and there was nothing to drop
-	close(resume)
-	if err := errors.Join(<-held, <-dropped); err != nil {
-		t.Fatal(err)
-	}
-	if all, err := h.Held(t.Context(), catalog.PostgresDB); err != nil || len(all) != 0 {
-		t.Fatalf("prepared after it was dropped: %v, %v", all, err)
-	}
-	y := h.Begin().(*Transaction)
-	put(t, y, fragments[:1], heldKey(1)) // the row is free
-	y.Rollback()
 }

@@ -55,22 +55,16 @@ type Config struct {
 
 // Host holds the replicas of this node.
 type Host struct {
-	cfg Config
-	*kv.Client
-	*rebalance.Rebalancer
-	deadlocks *txn.Detector
-	links     *links // nil: there are no other nodes
-	log       *raftlog.Device
-	fragments *fragment.Server // answers requests about the replicas
+	cfg        Config
+	client     *kv.Client
+	rebalancer *rebalance.Rebalancer
+	deadlocks  *txn.Detector
+	links      *links // nil: there are no other nodes
+	log        *raftlog.Device
+	fragments  *fragment.Server // answers requests about the replicas
 
 	mu       sync.RWMutex
 	replicas map[txn.FragmentID]*storage.Replica // guarded by mu
-
-	holders sync.Map      // *Transaction that have pinned snapshots
-	spread  chan struct{} // signals that a snapshot is not pinned in every fragment that may get rows of it
-
-	closings sync.Map // a caller that asks to close a time of a fragment holds its channel, by fragment
-	heard    sync.Map // map epoch up to which a follower has applied what came to it, by fragment
 
 	jobs jobs
 	stop context.CancelFunc
@@ -92,20 +86,19 @@ func New(cfg Config) *Host {
 	if cfg.Storage.Pace == nil {
 		cfg.Storage.Pace = storage.NewPace()
 	}
-	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), replicas: map[txn.FragmentID]*storage.Replica{}, spread: make(chan struct{}, 1)}
+	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), replicas: map[txn.FragmentID]*storage.Replica{}}
 	h.fragments = fragment.New(fragment.Config{Replica: h.replica, Replicas: h.all, Clock: cfg.Clock, Logger: cfg.Logger})
 	client := kv.Config{
-		Node: cfg.Node, Catalog: cfg.Catalog, Clock: cfg.Clock, Logger: cfg.Logger, Here: h.fragments, Term: h.term,
-		Has: func(f txn.FragmentID) bool { return h.replica(f) != nil },
+		Node: cfg.Node, Catalog: cfg.Catalog, Clock: cfg.Clock, Logger: cfg.Logger, Here: h.fragments, Replica: h.replica,
 	}
 	if cfg.Door != nil {
 		h.links = newLinks(h, cfg.Door)
 		client.Peers, client.Other = h.links.presence, func(node uint32) (kv.Sender, error) { return h.links.nodes.Node(node) }
 	}
-	h.Client = kv.New(client)
-	h.Rebalancer = rebalance.New(rebalance.Config{
-		Catalog: cfg.Catalog, Client: h.Client, Fragments: h.fragments, Replicas: h.all, Replica: h.replica, Heat: h.heats,
-		KeyText: sysview.SegmentText, Logger: cfg.Logger, Every: cfg.RebalanceLook, At: cfg.AtMove,
+	h.client = kv.New(client)
+	h.rebalancer = rebalance.New(rebalance.Config{
+		Catalog: cfg.Catalog, Client: h.client, Fragments: h.fragments, Replicas: h.all, Replica: h.replica,
+		Heat: h.heats, KeyText: sysview.SegmentText, Logger: cfg.Logger, Every: cfg.RebalanceLook, At: cfg.AtMove,
 	})
 	h.jobs = jobs{host: h, running: map[uint64]bool{}}
 	return h
@@ -139,11 +132,11 @@ func (h *Host) Start(ctx context.Context) error {
 	go h.watch(watch)
 	go func() {
 		defer h.done.Done()
-		h.RecoverSchemaChanges(watch)
+		h.client.RecoverSchemaChanges(watch)
 	}()
-	h.done.Go(func() { h.RunRebalance(watch) })
+	h.done.Go(func() { h.rebalancer.RunRebalance(watch) })
 	h.done.Go(func() { h.removeLeftovers(watch) })
-	h.done.Go(func() { h.spreadHolds(watch) })
+	h.done.Go(func() { h.client.SpreadPins(watch) })
 	if h.several() {
 		h.done.Add(1)
 		go func() {
@@ -257,7 +250,7 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 	}
 	c.Name = func() string { return h.replicaName(id) }
 	h.group(&c, view, id)
-	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.AskOutcome, h.AskPrepared, h.SendResolve, h.AskHeld
+	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.client.AskOutcome, h.client.AskPrepared, h.client.SendResolve, h.client.AskHeld
 	r, err := storage.Open(c)
 	if err != nil {
 		return err
@@ -296,8 +289,7 @@ func (h *Host) dropUnwanted(wanted map[txn.FragmentID]bool) error {
 	var errs []error
 	for id, r := range gone {
 		h.fragments.Dropped(id)
-		h.closings.Delete(id)
-		h.heard.Delete(id)
+		h.client.Followers().Drop(id)
 		errs = append(errs, r.Close(), h.removeFolder(id), h.log.Forget(uint64(id)))
 	}
 	return errors.Join(errs...)
@@ -327,14 +319,6 @@ func (h *Host) replica(id txn.FragmentID) *storage.Replica {
 	return h.replicas[id]
 }
 
-// term returns the term in which this node leads a fragment; 0 if it does not.
-func (h *Host) term(id txn.FragmentID) uint64 {
-	if r := h.replica(id); r != nil {
-		return r.Term()
-	}
-	return 0
-}
-
 // ConfirmTerm proves that this node leads a fragment in a term, at some moment after the call began.
 func (h *Host) ConfirmTerm(ctx context.Context, f txn.FragmentID, term uint64) error {
 	r, err := h.Replica(f)
@@ -345,7 +329,7 @@ func (h *Host) ConfirmTerm(ctx context.Context, f txn.FragmentID, term uint64) e
 		return err
 	}
 	if r.Term() != term {
-		return h.Leaderless(f, nil)
+		return h.client.Leaderless(f, nil)
 	}
 	return nil
 }
@@ -374,7 +358,7 @@ func (h *Host) WaitFragments(ctx context.Context, d *catalog.Database) error {
 		return nil
 	}
 	for _, f := range d.Fragments {
-		if _, err := h.Find(ctx, f.ID); err != nil {
+		if _, err := h.client.Find(ctx, f.ID); err != nil {
 			return err
 		}
 	}
@@ -383,6 +367,12 @@ func (h *Host) WaitFragments(ctx context.Context, d *catalog.Database) error {
 
 // Fragments answers requests about the replicas of this node.
 func (h *Host) Fragments() *fragment.Server { return h.fragments }
+
+// Client finds the leaders of fragments and sends them requests.
+func (h *Host) Client() *kv.Client { return h.client }
+
+// Rebalancer moves buckets.
+func (h *Host) Rebalancer() *rebalance.Rebalancer { return h.rebalancer }
 
 // Deadlocks returns the detector that all fragments here share, for locks of other kinds.
 func (h *Host) Deadlocks() *txn.Detector { return h.deadlocks }

@@ -23,24 +23,24 @@ func TestOutcomeOfImpliedCommit(t *testing.T) {
 				t.Fatal(fragments, err)
 			}
 			slices.Sort(fragments)
-			x := h.Begin().(*Transaction)
+			x := newTransaction(h)
 			put(t, x, fragments, heldKey(1))
 			p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: fragments[1], Writers: fragments, Implied: true}}
 			for _, f := range fragments[:prepared] {
-				if err := p.prepare(ctx, stageOf(x.parts[f])); err != nil {
+				if err := p.prepare(ctx, stageIn(t, x, f)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			for _, f := range fragments[prepared:] {
-				stageOf(x.parts[f]).Rollback()
+				stageIn(t, x, f).Rollback()
 			}
-			if out, _, err := h.Outcome(ctx, catalog.PostgresDB, x.ID()); out != txn.InProgress || err != nil {
+			if out, _, err := h.client.Outcome(ctx, catalog.PostgresDB, x.ID()); out != txn.InProgress || err != nil {
 				t.Fatal("at work:", out, err)
 			}
-			x.letGo()
+			h.client.Over(x.ID())
 			if operator {
 				code := map[int]string{0: pgerr.UndefinedObject, 3: pgerr.ObjectNotInPrerequisiteState}[prepared]
-				if err := h.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), txn.Aborted); pgerr.Code(err) != code {
+				if err := h.client.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), txn.Aborted); pgerr.Code(err) != code {
 					t.Fatal(prepared, err)
 				}
 			}
@@ -51,7 +51,7 @@ func TestOutcomeOfImpliedCommit(t *testing.T) {
 			case prepared == 0 || operator:
 				want = txn.Aborted
 			}
-			out, at, err := h.Outcome(ctx, catalog.PostgresDB, x.ID())
+			out, at, err := h.client.Outcome(ctx, catalog.PostgresDB, x.ID())
 			if out != want || err != nil || want == txn.Committed && at != p.C {
 				t.Fatalf("%d prepared, operator %v: %s at %s, %v; want %s", prepared, operator, out, at, err, want)
 			}

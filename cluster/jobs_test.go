@@ -116,8 +116,8 @@ func TestDroppedStorageIsDeletedAfterRestart(t *testing.T) {
 
 func write(t *testing.T, h *Host, fragment uint32, tables ...uint32) {
 	t.Helper()
-	x := h.Begin()
-	f, err := x.(*Transaction).part(fragment)
+	x := newTransaction(h)
+	f, err := x.Part(fragment)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func newLinks(h *Host, d *door.Door) *links {
 	l.presence = presence.New(presence.Config{
 		Self: cfg.Node, Incarnation: incarnation, Clock: cfg.Clock, Door: d, Logger: cfg.Logger, Beat: cfg.Beat,
 		Nodes: h.nodeNumbers, Leads: h.terms,
-		Over: func(id txn.ID) bool { return !h.AtWork(id) },
+		Over: func(id txn.ID) bool { return !h.client.AtWork(id) },
 		Lost: func(node uint32, incarnation uint64) {
 			h.fragments.DropGateway(node, incarnation)
 			if l.lost != nil {
@@ -128,6 +128,14 @@ func (h *Host) Presence() *presence.Presence {
 		return nil
 	}
 	return h.links.presence
+}
+
+// Nodes returns the senders to the other nodes; nil if the node stands alone.
+func (h *Host) Nodes() *remote.Nodes {
+	if h.links == nil {
+		return nil
+	}
+	return h.links.nodes
 }
 
 // Incarnation returns the number of this process, by which the other nodes distinguish it from an

@@ -38,8 +38,8 @@ func openMoving(t *testing.T, dir string, c *catalog.Catalog, at func(string) er
 // fill writes a row into each of the buckets from lo to before hi.
 func fill(t *testing.T, h *Host, fragment, lo, hi uint32) {
 	t.Helper()
-	x := h.Begin()
-	f, err := x.(*Transaction).part(fragment)
+	x := newTransaction(h)
+	f, err := x.Part(fragment)
 	if err != nil {
 		t.Fatal(err)
 	}

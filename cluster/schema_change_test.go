@@ -21,7 +21,7 @@ func TestCrashOfDefiningTransaction(t *testing.T) {
 		dir := t.TempDir()
 		c := openCatalog(t, dir)
 		h := openHost(t, dir, c)
-		x := h.Begin().(*Transaction)
+		x := newTransaction(h)
 		storageID := runDefining(t, ctx, h, x, last)
 		crashed := t.TempDir()
 		if err := sparse.Dir(crashed, dir); err != nil {
@@ -61,15 +61,15 @@ func TestCrashOfDefiningTransaction(t *testing.T) {
 
 // runDefining takes a transaction up to and including a step: 0 staged, 1 the catalog prepared, 2 and 3 the fragments prepared, 4 decided, 5
 // and 6 the fragments resolved, 7 forgotten; 8 is the coordinator's own commit.
-func runDefining(t *testing.T, ctx context.Context, h *Host, x *Transaction, last int) uint32 {
+func runDefining(t *testing.T, ctx context.Context, h *Host, x *kv.Transaction, last int) uint32 {
 	t.Helper()
 	c := h.cfg.Catalog
 	ch := makeTable(t, c, "made")
 	storageID := made(t, ch)
-	var parts []part
+	var parts []kv.Part
 	var writers []txn.FragmentID
 	for _, f := range c.View().Database(catalog.PostgresDB).Fragments {
-		p, err := x.part(f.ID)
+		p, err := x.Part(f.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,9 +83,9 @@ func runDefining(t *testing.T, ctx context.Context, h *Host, x *Transaction, las
 		}
 		return storageID
 	}
-	anchor := &kv.SchemaPart{Catalog: c, ID: x.id, Change: ch}
+	anchor := &kv.SchemaPart{Catalog: c, ID: x.ID(), Change: ch}
 	p := &preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: txn.CatalogFragment, Writers: writers}}
-	d := txn.Decision{ID: x.id, Outcome: txn.Committed, Writers: writers}
+	d := txn.Decision{ID: x.ID(), Outcome: txn.Committed, Writers: writers}
 	do := []func() error{
 		func() error { return anchor.Prepare(ctx, p.PrepareRequest) },
 		func() error { return p.prepare(ctx, parts[0]) },
@@ -97,7 +97,7 @@ func runDefining(t *testing.T, ctx context.Context, h *Host, x *Transaction, las
 		},
 		func() error { return parts[0].Resolve(ctx, d) },
 		func() error { return parts[1].Resolve(ctx, d) },
-		func() error { return c.Forget(ctx, x.id) },
+		func() error { return c.Forget(ctx, x.ID()) },
 	}
 	for i, f := range do[:last] {
 		if err := f(); err != nil {
@@ -134,7 +134,7 @@ func made(t *testing.T, ch *catalog.Change) uint32 {
 	return v.FindTable(catalog.PostgresDB, "public", "made").StorageID
 }
 
-func stageRow(t *testing.T, p part, storageID uint32) {
+func stageRow(t *testing.T, p kv.Part, storageID uint32) {
 	t.Helper()
 	if err := stageOf(p).Put(append(keyspace.RowPrefix(storageID, 7, 0), 'k'), []byte("v")); err != nil {
 		t.Fatal(err)
@@ -148,8 +148,8 @@ func TestOutcomeOfDefinitions(t *testing.T) {
 		dir := t.TempDir()
 		c := openCatalog(t, dir)
 		h := openHost(t, dir, c)
-		begin := func(name string) *Transaction {
-			x := h.Begin().(*Transaction)
+		begin := func(name string) *kv.Transaction {
+			x := newTransaction(h)
 			x.Define(makeTable(t, c, name))
 			return x
 		}
@@ -169,8 +169,8 @@ func TestOutcomeOfDefinitions(t *testing.T) {
 		}
 		check := func(h *Host, when string) {
 			t.Helper()
-			for x, want := range map[*Transaction]txn.Outcome{done: txn.Committed, refused: txn.Aborted, dropped: txn.Aborted} {
-				if got, _, err := h.Outcome(t.Context(), catalog.PostgresDB, x.ID()); got != want || err != nil {
+			for x, want := range map[*kv.Transaction]txn.Outcome{done: txn.Committed, refused: txn.Aborted, dropped: txn.Aborted} {
+				if got, _, err := h.client.Outcome(t.Context(), catalog.PostgresDB, x.ID()); got != want || err != nil {
 					t.Errorf("%s: %s, %v; want %s", when, got, err, want)
 				}
 			}

@@ -7,7 +7,6 @@ import (
 	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/rebalance/heat"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -20,10 +19,10 @@ func TestRestartKeepsReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := h.Begin().(*Transaction)
+	x := newTransaction(h)
 	defer x.Rollback()
-	x.Configure(exec.TransactionOptions{Isolation: txn.Serializable})
-	p, err := x.part(fragments[0])
+	x.Configure(txn.Options{Isolation: txn.Serializable})
+	p, err := x.Part(fragments[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,14 +66,12 @@ func TestDroppedFragmentIsForgotten(t *testing.T) {
 	met := map[txn.FragmentID]*heat.Meter{}
 	for _, f := range fragments {
 		met[f] = h.fragments.Meter(f)
-		h.closing(f)
 	}
 	if err := h.dropUnwanted(nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range fragments {
-		_, closed := h.closings.Load(f)
-		if closed || h.fragments.Meter(f) == met[f] {
+		if h.fragments.Meter(f) == met[f] {
 			t.Errorf("fragment %d is remembered", f)
 		}
 	}

@@ -18,7 +18,7 @@ func (s *Server) part(c *Call, prepared bool) (leased *LeasedPart, p *Part, err 
 		if err != nil {
 			return nil, nil, err
 		}
-		return nil, s.NewPart(tx), nil
+		return nil, s.NewPart(c.Replica, tx), nil
 	}
 	leased, err = s.Find(c)
 	if err == nil && leased == nil {
@@ -137,22 +137,19 @@ func (s *Server) rollbackTo(c *Call, m *pb.RollbackToRequest) (*pb.Response, err
 		return &pb.Response{}, txn.NewLost(c.Fragment, true) // a mark of what is not there any more
 	}
 	if m.KeepLocks {
-		p.Restart(at)
+		p.Restart(at, m.ForgetReads)
 	} else {
 		p.RollbackTo(at)
-	}
-	if m.ForgetReads {
-		p.ForgetReads()
 	}
 	return &pb.Response{Stage: p.Message()}, nil
 }
 
-func (s *Server) owned(c *Call) (*pb.Response, error) {
+func (s *Server) owned(ctx context.Context, c *Call) (*pb.Response, error) {
 	p, err := s.Find(c)
 	if err != nil || p == nil {
 		return &pb.Response{}, err
 	}
-	return &pb.Response{Stage: p.Message()}, p.Owned()
+	return &pb.Response{Stage: p.Message()}, p.Owned(ctx)
 }
 
 // end drops the transaction's part. It is no error if there is none.

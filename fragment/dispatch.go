@@ -75,7 +75,7 @@ func (s *Server) answerTransaction(ctx context.Context, c *Call, r *pb.Request) 
 	case *pb.Request_RollbackTo:
 		return s.rollbackTo(c, m.RollbackTo)
 	case *pb.Request_Owned:
-		return s.owned(c)
+		return s.owned(ctx, c)
 	case *pb.Request_End:
 		return s.end(c)
 	case *pb.Request_Recover:

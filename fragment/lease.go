@@ -9,7 +9,6 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/kv"
-	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -22,7 +21,6 @@ type partKey struct {
 type LeasedPart struct {
 	Part
 	partKey
-	replica     *storage.Replica
 	node        uint32
 	incarnation uint64
 	birth, term uint64
@@ -113,10 +111,10 @@ func (s *Server) Begin(c *Call, isolation txn.Isolation, backend uint32) (*Lease
 		return p, nil
 	}
 	p = &LeasedPart{
-		partKey: key, replica: c.Replica, node: c.node, incarnation: c.incarnation,
+		partKey: key, node: c.node, incarnation: c.incarnation,
 		birth: s.births.Add(1), term: c.Term,
 	}
-	s.InitPart(&p.Part, c.Replica.Tx(c.ID))
+	s.initPart(&p.Part, c.Replica, c.Replica.Tx(c.ID))
 	p.gone, p.drop = context.WithCancelCause(context.Background())
 	p.SetSession(backend)
 	if isolation == txn.Serializable {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/rebalance/heat"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage"
@@ -16,22 +17,43 @@ import (
 // reads. The gateway may be another node.
 type Part struct {
 	*storage.Tx
-	places places
-	meter  *heat.Meter
-	busy   *busy
+	replica *storage.Replica
+	places  places
+	meter   *heat.Meter
+	busy    *busy
 }
 
+var _ kv.Part = (*Part)(nil)
+
 // NewPart makes the part of a transaction over its handle.
-func (s *Server) NewPart(tx *storage.Tx) *Part {
+func (s *Server) NewPart(r *storage.Replica, tx *storage.Tx) *Part {
 	p := &Part{}
-	s.InitPart(p, tx)
+	s.initPart(p, r, tx)
 	return p
 }
 
-// InitPart is NewPart in the caller's memory.
-func (s *Server) InitPart(p *Part, tx *storage.Tx) {
-	p.Tx, p.meter, p.busy = tx, s.Meter(tx.Fragment()), &s.busy
+// initPart is NewPart in the caller's memory.
+func (s *Server) initPart(p *Part, r *storage.Replica, tx *storage.Tx) {
+	p.Tx, p.replica, p.meter, p.busy = tx, r, s.Meter(tx.Fragment()), &s.busy
 }
+
+// Part implements kv.Sender for this node: the part of a transaction whose gateway is this node.
+func (s *Server) Part(f txn.FragmentID, id txn.ID, o txn.Options) (kv.Part, error) {
+	r := s.cfg.Replica(f)
+	if r == nil {
+		return nil, errNotAvailable(f)
+	}
+	p := s.NewPart(r, r.Tx(id))
+	p.SetSession(o.Session)
+	p.SetLockTimeout(o.LockTimeout)
+	if o.Isolation == txn.Serializable {
+		p.TrackReads()
+	}
+	return p, nil
+}
+
+// Replica returns the replica that the part is in.
+func (p *Part) Replica() *storage.Replica { return p.replica }
 
 // Commit commits a transaction that writes in this fragment only.
 func (p *Part) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
@@ -49,14 +71,26 @@ func (p *Part) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 // Check implements txn.Participant.
 func (p *Part) Check(ctx context.Context, C txn.Timestamp) error { return p.away(p.Tx.Check(ctx, C)) }
 
-// Hold is the first step of PREPARE TRANSACTION.
-func (p *Part) Hold(ctx context.Context, req storage.HoldRequest) error {
+// PrepareTransaction is the first step of PREPARE TRANSACTION.
+func (p *Part) PrepareTransaction(ctx context.Context, req storage.HoldRequest) error {
 	return p.away(p.Tx.Hold(ctx, req))
 }
 
+// CompletePrepared is the last step of PREPARE TRANSACTION, in the coordinator fragment.
+func (p *Part) CompletePrepared(context.Context) error { return p.HoldComplete() }
+
+// DropPrepared undoes PrepareTransaction.
+func (p *Part) DropPrepared(context.Context) error { return p.replica.Unhold(p.ID()) }
+
+// DetachPrepared leaves the prepared part to the log.
+func (p *Part) DetachPrepared() { p.Detach() }
+
+// Volatile reports whether there is something that would be lost with the leader's term.
+func (p *Part) Volatile() bool { return p.Term() != 0 || p.HasReads() }
+
 // Owned checks that the fragment still owns what the transaction has buffered, locked and read
 // here; if not, it returns *txn.LostError.
-func (p *Part) Owned() error { return p.away(p.Tx.Owned()) }
+func (p *Part) Owned(context.Context) error { return p.away(p.Tx.Owned()) }
 
 // away converts a report of storage that something of a transaction has moved away from the
 // fragment into the transaction's error.
@@ -83,9 +117,12 @@ func (p *Part) RollbackTo(m txn.Mark) {
 }
 
 // Restart drops the writes since m and keeps the locks.
-func (p *Part) Restart(m txn.Mark) {
+func (p *Part) Restart(m txn.Mark, forgetReads bool) {
 	p.places.rollbackTo(m)
 	p.Tx.Restart(m)
+	if forgetReads {
+		p.ForgetReads()
+	}
 }
 
 // Record records and counts a write before it is buffered. It reports whether that makes the

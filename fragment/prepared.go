@@ -16,7 +16,7 @@ func (s *Server) prepareTransaction(
 ) (*pb.Response, error) {
 	p, err := s.Begin(c, txn.ReadCommitted, 0)
 	if err == nil {
-		err = p.Hold(ctx, storage.HoldRequest{
+		err = p.PrepareTransaction(ctx, storage.HoldRequest{
 			HoldRequest: txn.HoldRequest{
 				GID: m.Gid, Owner: m.Owner, Database: m.Database,
 				At: time.UnixMicro(m.AtMicros).UTC(), Floor: txn.Timestamp(m.Floor),

@@ -128,8 +128,11 @@ func (s *Server) local(r *pb.Request) (*Call, error) {
 	case anyReplica(r):
 		return nil, errNotOpen
 	}
-	return nil, pgerr.New(pgerr.CannotConnectNow, "fragment %d is not available", r.Fragment).
-		WithHint("Try again in a moment.")
+	return nil, errNotAvailable(c.Fragment)
+}
+
+func errNotAvailable(f txn.FragmentID) error {
+	return pgerr.New(pgerr.CannotConnectNow, "fragment %d is not available", f).WithHint("Try again in a moment.")
 }
 
 // Open checks a task of another node: its clock, and whether this node leads the fragment.
@@ -209,6 +212,9 @@ func (c *Call) Failed(err error) *pb.Failure {
 	}
 	return failure.Encode(err)
 }
+
+// Replica returns the replica of a fragment on this node; nil if there is none.
+func (s *Server) Replica(f txn.FragmentID) *storage.Replica { return s.cfg.Replica(f) }
 
 // Meter returns the access meter of a fragment that this node leads.
 func (s *Server) Meter(id txn.FragmentID) *heat.Meter {

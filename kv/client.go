@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/presence"
+	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -19,11 +20,10 @@ type Config struct {
 	Catalog *catalog.Catalog
 	Clock   *txn.Clock
 	Logger  *slog.Logger
-	Here    Sender                            // this node
-	Has     func(txn.FragmentID) bool         // reports whether this node has a replica
-	Term    func(txn.FragmentID) uint64       // in which this node leads a fragment; 0: it does not
-	Peers   *presence.Presence                // the failure detector
-	Other   func(node uint32) (Sender, error) // another node
+	Here    Sender                                // this node
+	Replica func(txn.FragmentID) *storage.Replica // on this node; nil: there is none
+	Peers   *presence.Presence                    // the failure detector
+	Other   func(node uint32) (Sender, error)     // another node
 }
 
 // Client finds the leaders of fragments and sends them requests. All methods may be called
@@ -33,17 +33,26 @@ type Client struct {
 	coordinator txn.Coordinator
 	atWork      sync.Map // transactions that have used a fragment or change the schema, by id
 	ending      sync.Map // prepared transactions that are being committed or rolled back, by id
+	followers   Followers
+
+	pinning sync.Map      // each *Transaction that has pinned snapshots
+	spread  chan struct{} // signals that a snapshot is not pinned in every fragment that may get rows of it
 }
 
 // New makes a Client.
 func New(cfg Config) *Client {
-	c := &Client{cfg: cfg}
-	c.coordinator.Clock = cfg.Clock
+	c := &Client{cfg: cfg, spread: make(chan struct{}, 1)}
+	c.coordinator.Clock, c.followers.client = cfg.Clock, c
 	return c
 }
 
-// Coordinator returns the coordinator of commits over several fragments.
-func (c *Client) Coordinator() *txn.Coordinator { return &c.coordinator }
+// term returns the term in which this node leads a fragment; 0 if it does not.
+func (c *Client) term(f txn.FragmentID) uint64 {
+	if r := c.cfg.Replica(f); r != nil {
+		return r.Term()
+	}
+	return 0
+}
 
 // Started records that a transaction of this node is at work: it has used a fragment, or changes
 // the schema.

@@ -53,7 +53,7 @@ func (c *Client) Find(ctx context.Context, f txn.FragmentID) (Leader, error) {
 
 // known returns the leader of a fragment, if one is known now.
 func (c *Client) known(f txn.FragmentID) (Leader, bool) {
-	if c.cfg.Term(f) != 0 {
+	if c.term(f) != 0 {
 		return Leader{c.cfg.Here, c.cfg.Node}, true
 	}
 	l, ok := c.cfg.Peers.Leader(f)
@@ -67,7 +67,7 @@ func (c *Client) known(f txn.FragmentID) (Leader, bool) {
 // LeaderOf returns which node leads a fragment, as far as is known now. The term is set only if it
 // is this node.
 func (c *Client) LeaderOf(f txn.FragmentID) (node uint32, term uint64, ok bool) {
-	if term := c.cfg.Term(f); term != 0 {
+	if term := c.term(f); term != 0 {
 		return c.cfg.Node, term, true
 	}
 	if c.cfg.Peers == nil {
@@ -79,7 +79,7 @@ func (c *Client) LeaderOf(f txn.FragmentID) (node uint32, term uint64, ok bool) 
 
 // TermOf returns the term in which a fragment is led now; 0 if it is not known here.
 func (c *Client) TermOf(f txn.FragmentID) uint64 {
-	if term := c.cfg.Term(f); term != 0 {
+	if term := c.term(f); term != 0 {
 		return term
 	}
 	if c.cfg.Peers == nil {

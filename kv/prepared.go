@@ -15,9 +15,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// HomeOf chooses the fragment in which a name is claimed, by the name: two transactions that want
+// CoordinatorOf chooses the fragment in which a name is claimed, by the name: two transactions that want
 // the same name meet there. This fragment is the home of the prepared transaction.
-func (c *Client) HomeOf(req txn.HoldRequest) (txn.FragmentID, error) {
+func (c *Client) CoordinatorOf(req txn.HoldRequest) (txn.FragmentID, error) {
 	ids, err := FragmentsOf(c.cfg.Catalog, req.Database)
 	if err != nil {
 		return 0, err

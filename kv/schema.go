@@ -97,7 +97,7 @@ func (d *preparedSchema) Resolve(ctx context.Context, x txn.Decision) error {
 // TRANSACTION or ROLLBACK PREPARED.
 func (c *Client) askHomes(ctx context.Context) {
 	for _, x := range c.cfg.Catalog.View().Held() {
-		if !c.cfg.Has(x.Home) {
+		if c.cfg.Replica(x.Home) == nil {
 			continue
 		}
 		a, err := c.cfg.Here.Send(ctx, &pb.Request{

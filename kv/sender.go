@@ -17,6 +17,8 @@ type Sender interface {
 	// Stream calls emit with each response to a request that has many. A nil error means that emit
 	// got all of them.
 	Stream(ctx context.Context, r *pb.Request, emit func(*pb.Response) error) error
+	// Part makes a transaction's part in a fragment that the node leads; 57P03 if it has no replica.
+	Part(f txn.FragmentID, id txn.ID, o txn.Options) (Part, error)
 	// Snapshot returns the timestamp of a statement that may reach these buckets of fragments that
 	// the node leads, by the map of an epoch. failed are the fragments that returned none.
 	Snapshot(ctx context.Context, shares []shardmap.Share, epoch uint64) (

@@ -15,6 +15,8 @@ import (
 	"github.com/sherddb/sherd/cluster/notify"
 	"github.com/sherddb/sherd/cluster/tablelock"
 	"github.com/sherddb/sherd/cluster/taskserver"
+	"github.com/sherddb/sherd/rebalance"
+	"github.com/sherddb/sherd/sql/distexec"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/storage"
@@ -39,15 +41,21 @@ func (n *Node) buildFragments() {
 		Storage: storage.Config{Fault: n.cfg.Knobs.AtStep, VersionsKept: n.cfg.Knobs.VersionsKept, Election: n.cfg.Knobs.Election},
 	})
 	n.tasks = taskserver.New(taskserver.Config{
-		Host: n.host, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger, TempDir: n.dir.Join("temp"),
+		Gateway: distexec.New(distexec.Config{
+			Node: n.dir.NodeID, Catalog: n.catalog, Client: n.host.Client(), Here: n.host.Fragments(),
+			Nodes: n.host.Nodes(),
+		}),
+		Fragments: n.host.Fragments(), Deadlocks: n.host.Deadlocks(), Catalog: n.catalog,
+		Clock: n.clock, Logger: n.cfg.Logger, TempDir: n.dir.Join("temp"),
 	})
 	n.locks = tablelock.New(tablelock.Config{
 		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Door: n.port.door, Presence: n.host.Presence(), Nodes: n.members,
 		Logger: n.cfg.Logger, Patience: n.cfg.Knobs.LockPatience,
 	}, n.port.members)
 	n.advisory = advisory.New(advisory.Config{
-		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Door: n.port.door, Nodes: n.members, Detector: n.host.Deadlocks(),
-		Logger: n.cfg.Logger, Leader: n.host.LeaderOf, Confirm: n.host.ConfirmTerm, Incarnations: n.incarnation,
+		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Door: n.port.door,
+		Nodes: n.members, Detector: n.host.Deadlocks(), Logger: n.cfg.Logger, Leader: n.host.Client().LeaderOf,
+		Confirm: n.host.ConfirmTerm, Incarnations: n.incarnation,
 	}, n.port.members)
 	n.host.OnGatewayLost(n.locks.DropGateway)
 	n.host.Register(n.port.members)
@@ -61,6 +69,15 @@ func (n *Node) buildFragments() {
 		Exists: func(node uint32) bool { return n.catalog.View().Node(node) != nil },
 	}, n.port.members)
 }
+
+// fragments is what sessions use of the fragments of the cluster.
+type fragments struct {
+	*distexec.Gateway
+	*rebalance.Rebalancer
+	*cluster.Host
+}
+
+func fragmentsOf(n *Node) fragments { return fragments{n.tasks.Gateway(), n.host.Rebalancer(), n.host} }
 
 // health returns what is known about the other nodes, for system views.
 func (n *Node) health() []sysview.Health {

@@ -194,8 +194,8 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 		return err
 	}
 	n.server = sql.NewServer(sql.Config{
-		Catalog: n.catalog, Fragments: n.host, Clock: n.clock, Logger: n.cfg.Logger, Deadlocks: n.host.Deadlocks(),
-		Others: &sql.Others{
+		Catalog: n.catalog, Fragments: fragmentsOf(n), Clock: n.clock, Logger: n.cfg.Logger,
+		Deadlocks: n.host.Deadlocks(), Others: &sql.Others{
 			Self: n.dir.NodeID, Snapshot: n.activity.Snapshot,
 			Reports: n.activity.Reports, Signal: n.activity.Send, Health: n.health, Say: n.notices.Say, Heard: n.notices.Ready,
 			Locks: &tx.LocksElsewhere{

@@ -8,7 +8,6 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
@@ -65,7 +64,7 @@ func (s *Session) declareCursor(
 	if p.opening.at, err = s.tx.SnapshotForLater(ctx); err != nil {
 		return err
 	}
-	if err := s.tx.Pin(p.opening.at, s.tx.Parts.HoldSnapshot); err != nil {
+	if err := s.tx.Pin(p.opening.at, s.tx.Parts.PinSnapshot); err != nil {
 		return err
 	}
 	if prog, err = s.currentCompiler().ForCursor(prog); err != nil {
@@ -251,7 +250,7 @@ func (s *Session) closeCursor(n *pg_query.ClosePortalStmt, w stmt.ResultWriter) 
 
 // settleSince reads the rest of the portals that see what their transaction has staged since a mark, before that is undone. What cannot be kept is closed.
 // A cursor sees only what was staged before it was opened, and one opened since then is closed already; so these are portals bound before and run after.
-func (s *Session) settleSince(mark exec.Mark) {
+func (s *Session) settleSince(mark txn.Marks) {
 	for name, p := range s.portals {
 		sees := false
 		for f, m := range p.opening.before {

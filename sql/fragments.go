@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Fragments is the databases' fragments; package cluster has them.
+// Fragments is the databases' fragments; package node has them.
 type Fragments interface {
 	Begin() exec.Transaction
 	// WaitFragments waits until all fragments of a database serve.

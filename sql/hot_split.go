@@ -17,6 +17,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
 )
 
 // Bounds of what may be split.
@@ -113,7 +114,7 @@ func (i info) redefining(t *catalog.Table, f func(ctx context.Context, t *catalo
 			own.Schema = draft // the statement may be run again
 		}
 	}()
-	if err := own.Parts.Bound(exec.ScopeCluster); err != nil {
+	if err := own.Parts.Bound(txn.ScopeCluster); err != nil {
 		return err
 	}
 	now := i.view().Table(t.OID)

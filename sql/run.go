@@ -26,7 +26,7 @@ func (s *Session) run(ctx context.Context, p *stmt.Program, args []types.Datum, 
 // opening is what a portal reads: at a timestamp, 0 takes a new one, and what its transaction had staged before a place, nil is all.
 type opening struct {
 	at     txn.Timestamp
-	before exec.Mark
+	before txn.Marks
 	fixed  bool       // part is what it reads, whatever the settings say meanwhile
 	part   *exec.Part // see exec.Ctx
 }

@@ -18,7 +18,9 @@ import (
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/internal/testlog"
+	"github.com/sherddb/sherd/rebalance"
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/distexec"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -32,6 +34,13 @@ type world struct {
 	pids   atomic.Uint32
 	log    *logged
 	cfg    sql.Config
+}
+
+// fragmentsHere is what sessions use of the fragments of a node without others.
+type fragmentsHere struct {
+	*distexec.Gateway
+	*rebalance.Rebalancer
+	*cluster.Host
 }
 
 // logged keeps what sessions log.
@@ -89,9 +98,11 @@ func newWorldAt(t *testing.T, fragments int, version uint32, change ...func(*clu
 	must(t, err)
 	t.Cleanup(func() { must(t, h.Close()) })
 	log := &logged{}
-	var fragmentsOf sql.Fragments = h
+	var fragmentsOf sql.Fragments = fragmentsHere{
+		distexec.New(distexec.Config{Node: 1, Catalog: c, Client: h.Client(), Here: h.Fragments()}), h.Rebalancer(), h,
+	}
 	if fragments > 1 {
-		fragmentsOf = sent{h, c}
+		fragmentsOf = sent{fragmentsOf, c}
 	}
 	cfg := sql.Config{
 		Catalog: c, Fragments: fragmentsOf, Clock: clock, Logger: slog.New(testlog.Failing(t, slog.NewTextHandler(log, nil))), Addr: "127.0.0.1:1", NodeName: "n1", Block: "A", Deadlocks: h.Deadlocks(),

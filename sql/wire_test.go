@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
 	execwire "github.com/sherddb/sherd/sql/exec/wire"
@@ -15,12 +15,12 @@ import (
 
 // sent is fragments that get tasks as those of another node do: as bytes, with a session that knows nothing but what goes with them.
 type sent struct {
-	*cluster.Host
+	sql.Fragments
 	catalog *catalog.Catalog
 }
 
 // Begin implements sql.Fragments.
-func (s sent) Begin() exec.Transaction { return sentTransaction{s.Host.Begin(), s.catalog} }
+func (s sent) Begin() exec.Transaction { return sentTransaction{s.Fragments.Begin(), s.catalog} }
 
 type sentTransaction struct {
 	exec.Transaction

@@ -14,8 +14,7 @@
 // caller that did not ask for that gets NoAnswer.
 //
 // The package decides nothing: that a node does not lead the fragment (any more), or does not
-// answer, is an error (kv.NotLeader, NoAnswer), and package cluster decides what follows from
-// it.
+// answer, is an error (kv.NotLeader, NoAnswer), and package kv decides what follows from it.
 //
 // # Limits
 //

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -18,7 +18,7 @@ type Part struct {
 	node        *Node
 	fragment    txn.FragmentID
 	id          txn.ID
-	options     exec.TransactionOptions
+	options     txn.Options
 	replica     bool         // of the fragment's the node has any, and need not lead: for tasks that change nothing, at a time that they name
 	lockTimeout atomic.Int64 // nanoseconds
 
@@ -30,16 +30,22 @@ type Part struct {
 	quiet   chan struct{} // closed when they have been answered; nil: there are none; guarded by mu
 }
 
-// Part makes a transaction's handle on a fragment at the node.
-func (n *Node) Part(f txn.FragmentID, id txn.ID, o exec.TransactionOptions) *Part {
+var _ kv.Part = (*Part)(nil)
+
+// Part implements kv.Sender for another node.
+func (n *Node) Part(f txn.FragmentID, id txn.ID, o txn.Options) (kv.Part, error) {
+	return n.part(f, id, o), nil
+}
+
+func (n *Node) part(f txn.FragmentID, id txn.ID, o txn.Options) *Part {
 	p := &Part{node: n, fragment: f, id: id, options: o}
 	p.lockTimeout.Store(int64(o.LockTimeout))
 	return p
 }
 
 // ReplicaPart makes a handle on the node's replica of a fragment, which need not lead.
-func (n *Node) ReplicaPart(f txn.FragmentID, id txn.ID, o exec.TransactionOptions) *Part {
-	p := n.Part(f, id, o)
+func (n *Node) ReplicaPart(f txn.FragmentID, id txn.ID, o txn.Options) *Part {
+	p := n.part(f, id, o)
 	p.replica = true
 	return p
 }
@@ -111,9 +117,9 @@ func (p *Part) lose() {
 	p.broken = true
 }
 
-// Staged reports whether something is buffered, locked or read there that would be lost with the
+// Volatile reports whether something is buffered, locked or read there that would be lost with the
 // write buffer, or may be.
-func (p *Part) Staged() bool {
+func (p *Part) Volatile() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.stage

@@ -122,8 +122,8 @@ func (p *Part) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 	go func() { then(d.Outcome, p.Resolve(context.Background(), d)) }()
 }
 
-// Hold is the first step of PREPARE TRANSACTION here.
-func (p *Part) Hold(ctx context.Context, req storage.HoldRequest) error {
+// PrepareTransaction is the first step of PREPARE TRANSACTION.
+func (p *Part) PrepareTransaction(ctx context.Context, req storage.HoldRequest) error {
 	_, err := p.ask(ctx, &pb.Request{Op: &pb.Request_PrepareTransaction{PrepareTransaction: &pb.PrepareTransactionRequest{
 		Gid: req.GID, Owner: req.Owner, Database: req.Database, AtMicros: req.At.UnixMicro(), Floor: uint64(req.Floor),
 		Home: uint32(req.Home), Writers: req.Writers, Reads: req.Reads,
@@ -131,19 +131,19 @@ func (p *Part) Hold(ctx context.Context, req storage.HoldRequest) error {
 	return err
 }
 
-// HoldComplete is the last step, at the home.
-func (p *Part) HoldComplete(ctx context.Context) error {
+// CompletePrepared is the last step of PREPARE TRANSACTION, in the coordinator fragment.
+func (p *Part) CompletePrepared(ctx context.Context) error {
 	_, err := p.about(ctx, &pb.Request{Op: &pb.Request_CompletePrepared{CompletePrepared: &pb.CompletePreparedRequest{}}})
 	return err
 }
 
-// DropPrepared is ROLLBACK PREPARED in the fragment.
+// DropPrepared undoes PrepareTransaction.
 func (p *Part) DropPrepared(ctx context.Context) error {
 	return kv.DropPrepared(ctx, p.node, p.fragment, p.id)
 }
 
-// Detach leaves the prepared part to the log.
-func (p *Part) Detach() {
+// DetachPrepared leaves the prepared part to the log.
+func (p *Part) DetachPrepared() {
 	_, _ = p.about(context.Background(), &pb.Request{Op: &pb.Request_DetachPrepared{DetachPrepared: &pb.DetachPreparedRequest{}}})
 	p.gone()
 }

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -13,7 +12,7 @@ import (
 func TestReadsOfALostStage(t *testing.T) {
 	node := &Node{nodes: &Nodes{cfg: Config{Clock: txn.NewClock(nil, 0)}}}
 	for isolation, reads := range map[txn.Isolation]bool{txn.Serializable: true, txn.RepeatableRead: false, txn.ReadCommitted: false} {
-		p := &Part{node: node, fragment: 7, options: exec.TransactionOptions{Isolation: isolation}}
+		p := &Part{node: node, fragment: 7, options: txn.Options{Isolation: isolation}}
 		if p.HasReads() {
 			t.Errorf("%v: nothing was read", isolation)
 		}

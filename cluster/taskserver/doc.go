@@ -1,7 +1,7 @@
 // Package taskserver runs the tasks of gateways on other nodes in the fragments that this node leads
 // (nodepb.Tasks).
 //
-//	gateway's stream ─▶ conn ─▶ request (Begin, More …) ─▶ task ─▶ cluster.RunTask over a fragment.Part
+//	gateway's stream ─▶ conn ─▶ request (Begin, More …) ─▶ task ─▶ distexec.RunTask over a fragment.Part
 //
 // Compiled plans are kept under the numbers that their gateways assigned, the least recently used
 // being dropped first, and decoded again when definitions change (C2).

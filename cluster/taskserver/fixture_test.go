@@ -21,6 +21,7 @@ import (
 	"github.com/sherddb/sherd/internal/testlog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/distexec"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
@@ -79,7 +80,11 @@ func open(t testing.TB, configure func(*Config)) *world {
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, w.host.Close()) })
-	cfg := Config{Host: w.host, Catalog: c, Clock: clock, Logger: logger, TempDir: filepath.Join(dir, "temp")}
+	cfg := Config{
+		Gateway:   distexec.New(distexec.Config{Node: 1, Catalog: c, Client: w.host.Client(), Here: w.host.Fragments()}),
+		Fragments: w.host.Fragments(), Deadlocks: w.host.Deadlocks(), Catalog: c, Clock: clock, Logger: logger,
+		TempDir: filepath.Join(dir, "temp"),
+	}
 	if configure != nil {
 		configure(&cfg)
 	}
@@ -353,7 +358,7 @@ func (x *transaction) each(ctx context.Context, text string, emit exec.Emit) (in
 		Fragment: func(id shardmap.FragmentID) (exec.Fragment, error) { return distant{x, id}, nil },
 		Snapshot: x.takeSnapshot,
 	}
-	c.Before = exec.Mark{}
+	c.Before = txn.Marks{}
 	x.mu.Lock()
 	for f, st := range x.stages {
 		if m := st.GetMark(); m != nil {

@@ -70,7 +70,9 @@ func (w *world) read(ctx context.Context, n *remote.Node, text string, emit exec
 	T, err := x.takeSnapshot(ctx, w.catalog.View().Database(catalog.PostgresDB).Map.Split(task.Buckets))
 	must(w.t, err)
 	task.T, task.Mem = T, memory.New(64<<20)
-	_, err = n.Part(f, x.id, exec.TransactionOptions{}).Run(ctx, task, emit)
+	p, err := n.Part(f, x.id, txn.Options{})
+	must(w.t, err)
+	_, err = p.(*remote.Part).Run(ctx, task, emit)
 	return err
 }
 

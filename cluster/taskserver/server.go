@@ -8,19 +8,21 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/fragment"
+	"github.com/sherddb/sherd/sql/distexec"
 	"github.com/sherddb/sherd/txn"
 )
 
 // Config says what a Server serves. All but the limits are required.
 type Config struct {
-	Host    *cluster.Host
-	Catalog *catalog.Catalog
-	Clock   *txn.Clock
-	Logger  *slog.Logger
-	TempDir string // of rows that a task keeps beyond its memory; "" is the system's
+	Gateway   *distexec.Gateway
+	Fragments *fragment.Server
+	Deadlocks *txn.Detector
+	Catalog   *catalog.Catalog
+	Clock     *txn.Clock
+	Logger    *slog.Logger
+	TempDir   string // of rows that a task keeps beyond its memory; "" is the system's
 
 	MaxStreams int // of a node; default 1,000
 	MaxPlans   int // of a node; default 10,000
@@ -54,8 +56,11 @@ func New(cfg Config) *Server {
 	if cfg.MaxPlans == 0 {
 		cfg.MaxPlans = 10_000
 	}
-	return &Server{cfg: cfg, parts: cfg.Host.Fragments(), nodes: map[uint32]*gateway{}, leaving: make(chan struct{})}
+	return &Server{cfg: cfg, parts: cfg.Fragments, nodes: map[uint32]*gateway{}, leaving: make(chan struct{})}
 }
+
+// Gateway returns this node's gateway.
+func (s *Server) Gateway() *distexec.Gateway { return s.cfg.Gateway }
 
 // drainLook is how often Drain looks.
 const drainLook = 5 * time.Millisecond

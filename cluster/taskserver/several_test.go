@@ -22,6 +22,7 @@ import (
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/internal/testlog"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/distexec"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
@@ -37,8 +38,9 @@ const patience = 2 * time.Minute
 // reaches: what is at stake is the fragments.
 type trio struct {
 	*world
-	hosts   []*cluster.Host
-	servers []*Server
+	hosts    []*cluster.Host
+	gateways []*distexec.Gateway
+	servers  []*Server
 
 	mu    sync.Mutex
 	fault func(node uint32, point string) // called at the steps of storage; guarded by mu
@@ -102,7 +104,13 @@ func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
 		}
 	}
 	h := cluster.New(cfg)
-	s := New(Config{Host: h, Catalog: x.catalog, Clock: cfg.Clock, Logger: logger, TempDir: filepath.Join(dir, "temp")})
+	g := distexec.New(distexec.Config{
+		Node: node.Number, Catalog: x.catalog, Client: h.Client(), Here: h.Fragments(), Nodes: h.Nodes(),
+	})
+	s := New(Config{
+		Gateway: g, Fragments: h.Fragments(), Deadlocks: h.Deadlocks(), Catalog: x.catalog, Clock: cfg.Clock, Logger: logger,
+		TempDir: filepath.Join(dir, "temp"),
+	})
 	h.Register(node.Members)
 	pb.RegisterTasksServer(node.Members, s)
 	node.Serve()
@@ -110,7 +118,7 @@ func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
 	defer cancel()
 	must(t, h.Start(ctx))
 	t.Cleanup(func() { h.Close() })
-	x.hosts, x.servers = append(x.hosts, h), append(x.servers, s)
+	x.hosts, x.gateways, x.servers = append(x.hosts, h), append(x.gateways, g), append(x.servers, s)
 }
 
 // ready waits until every fragment has its three replicas and is led where it is wanted.
@@ -142,8 +150,8 @@ type client struct {
 }
 
 func (x *trio) begin(node uint32, level txn.Isolation) *client {
-	c := &client{x: x, tx: x.hosts[node-1].Begin(), isolation: level}
-	c.tx.Configure(exec.TransactionOptions{Isolation: level})
+	c := &client{x: x, tx: x.gateways[node-1].Begin(), isolation: level}
+	c.tx.Configure(txn.Options{Isolation: level})
 	return c
 }
 

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/distexec"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/wire"
@@ -105,9 +105,9 @@ func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 		if b.ChangesStage {
 			return res, pgerr.New(pgerr.ProtocolViolation, "a task for any replica changes something")
 		}
-		return s.cfg.Host.ReadReplica(ctx, t.call.Replica, run, t.emit)
+		return s.cfg.Gateway.ReadReplica(ctx, t.call.Replica, run, t.emit)
 	}
-	if err := cluster.Admit(ctx, t.call.Replica, run); err != nil {
+	if err := distexec.Admit(ctx, t.call.Replica, run); err != nil {
 		return res, err
 	}
 	t.task.T = run.T
@@ -120,7 +120,7 @@ func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 		leave := context.AfterFunc(gone, func() { t.cancel(context.Cause(gone)) })
 		defer leave()
 	}
-	res, err = cluster.RunTask(ctx, on, run, t.emit)
+	res, err = distexec.RunTask(ctx, on, run, t.emit)
 	if t.part == nil && on.Mark() != (txn.Mark{}) {
 		on.Rollback()
 		err = pgerr.New(pgerr.ProtocolViolation, "a task that changes nothing has written")
@@ -189,7 +189,7 @@ func (t *task) enter() (on *fragment.Part, err error) {
 	case err != nil:
 		return nil, err
 	case t.part == nil:
-		return s.parts.NewPart(t.call.Replica.Tx(t.call.ID)), nil
+		return s.parts.NewPart(t.call.Replica, t.call.Replica.Tx(t.call.ID)), nil
 	}
 	t.part.SetLockTimeout(time.Duration(b.LockTimeoutMicros) * time.Microsecond)
 	return &t.part.Part, nil
@@ -259,10 +259,10 @@ func (t *task) lockWaits() *exec.LockWaits {
 	}
 	return &exec.LockWaits{
 		After: time.Duration(t.begin.LockWaitsMicros) * time.Microsecond,
-		Waits: func() bool { return len(t.c.s.cfg.Host.Deadlocks().Blockers(t.call.ID)) > 0 },
+		Waits: func() bool { return len(t.c.s.cfg.Deadlocks.Blockers(t.call.ID)) > 0 },
 		Still: func(doing string, waited time.Duration) {
 			w := &pb.TaskWaiting{}
-			for _, p := range t.c.s.cfg.Host.Deadlocks().Blockers(t.call.ID) {
+			for _, p := range t.c.s.cfg.Deadlocks.Blockers(t.call.ID) {
 				w.Blockers = append(w.Blockers, t.c.s.party(p))
 			}
 			tell(w, doing, waited)

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
 )
 
 // prefixes has the functions that change the prefix rules of the session's database.
@@ -218,7 +219,7 @@ func changePrefixes(
 			e.Tx.Schema = before // the statement may be run again
 		}
 	}()
-	if err := e.Tx.Parts.Bound(exec.ScopeCluster); err != nil {
+	if err := e.Tx.Parts.Bound(txn.ScopeCluster); err != nil {
 		return err
 	}
 	var rewritten, unvalidated []catalog.OID

@@ -24,7 +24,7 @@ type Ctx struct {
 	Limits  Limits
 
 	// Before is the position in the transaction's write buffers at which the statement began.
-	Before Mark
+	Before txn.Marks
 	// Part restricts what the statement reads of client tables; nil: everything.
 	Part *Part
 	// Partial lets the answer do without fragments that cannot be reached; nil: they are an error.

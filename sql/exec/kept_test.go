@@ -23,6 +23,7 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/query/querytest"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
 )
 
 // keptStatements reach every operator. Each has a source s of rows with a text w: few wide ones, so that a single value that is kept shows, or many.
@@ -205,7 +206,7 @@ func (f inProcess) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (ex
 
 // runKept runs a program once and takes back what it wrote.
 func runKept(x *transaction, p *exec.Program, end func(cancel func(), n int) error) (mem weak.Pointer[memory.Account], err error) {
-	marks := exec.Mark{}
+	marks := txn.Marks{}
 	for id, tx := range x.parts {
 		marks[id] = tx.Mark()
 	}

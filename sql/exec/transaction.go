@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Transaction is a transaction over any number of fragments, as sessions use it; package cluster
+// Transaction is a transaction over any number of fragments, as sessions use it; package distexec
 // implements it. Fragments join when they are first used.
 type Transaction interface {
 	ID() txn.ID
@@ -28,7 +28,7 @@ type Transaction interface {
 	HasWrites() bool
 	// Configure sets the options of the transaction before its first use. SetLockTimeout changes
 	// the limit for later waits.
-	Configure(o TransactionOptions)
+	Configure(o txn.Options)
 	SetLockTimeout(d time.Duration)
 	// Define sets the schema change that commits together with the writes; nil removes it. It
 	// replaces the change of an earlier call.
@@ -36,55 +36,35 @@ type Transaction interface {
 	// Commit commits the buffered writes, above floor, and returns the commit timestamp; it returns
 	// floor if nothing was written. Errors are definite except 40003.
 	Commit(ctx context.Context, floor txn.Timestamp) (txn.Timestamp, error)
-	// Hold makes the writes and locks outlive the session under a name: PREPARE TRANSACTION. The
-	// Transaction must not be used afterwards. After an error other than 40003 the transaction is
-	// rolled back.
-	Hold(ctx context.Context, req txn.HoldRequest) error
+	// PrepareTransaction makes the writes and locks outlive the session under a name: PREPARE
+	// TRANSACTION. The Transaction must not be used afterwards. After an error other than 40003 the
+	// transaction is rolled back.
+	PrepareTransaction(ctx context.Context, req txn.HoldRequest) error
 	// Mark returns a position for RollbackTo and Restart. Marks are taken in order; a return to an
 	// earlier one invalidates the later ones.
-	Mark() Mark
+	Mark() txn.Marks
 	// RollbackTo drops the writes and locks since a mark: ROLLBACK TO SAVEPOINT.
-	RollbackTo(m Mark)
+	RollbackTo(m txn.Marks)
 	// Restart drops the writes since a mark and keeps the locks, because the statement runs again.
 	// forgetReads is for a statement that is the whole transaction: its reads need no validation,
 	// because the client has seen none of them. What earlier statements have read must stay
 	// validated.
-	Restart(m Mark, forgetReads bool)
+	Restart(m txn.Marks, forgetReads bool)
 	// Rollback drops both.
 	Rollback()
 	// Bound refuses, from now on, writes that make the transaction wider than scope. It returns
 	// 25000 if the transaction is wider already.
-	Bound(scope Scope) error
-	// HoldSnapshot pins the snapshot T in fragments until the transaction ends, and returns 72000
+	Bound(scope txn.Scope) error
+	// PinSnapshot pins the snapshot T in fragments until the transaction ends, and returns 72000
 	// if its versions are gone already.
-	HoldSnapshot(fragments []txn.FragmentID, T txn.Timestamp) error
-	// HoldSoon does that in the background, for reads that need no leader. It ignores what it
+	PinSnapshot(fragments []txn.FragmentID, T txn.Timestamp) error
+	// PinSoon does that in the background, for reads that need no leader. It ignores what it
 	// cannot pin.
-	HoldSoon(fragments []txn.FragmentID, T txn.Timestamp) error
-	// Near returns a fragment for tasks that name their timestamp and change nothing, read from its
+	PinSoon(fragments []txn.FragmentID, T txn.Timestamp) error
+	// Follower returns a fragment for tasks that name their timestamp and change nothing, read from its
 	// nearest replica: a follower serves what is closed there (T9).
-	Near(id txn.FragmentID) (Fragment, error)
-	// NearTime returns the newest timestamp, at least least, at which the replicas here can be read
+	Follower(id txn.FragmentID) (Fragment, error)
+	// FollowerTime returns the newest timestamp, at least least, at which the replicas here can be read
 	// at once; ok is false if no read needs it, because the fragments are led here.
-	NearTime(fragments []txn.FragmentID, least txn.Timestamp) (T txn.Timestamp, ok bool)
+	FollowerTime(fragments []txn.FragmentID, least txn.Timestamp) (T txn.Timestamp, ok bool)
 }
-
-// TransactionOptions are fixed at the start of a transaction.
-type TransactionOptions struct {
-	Isolation   txn.Isolation
-	LockTimeout time.Duration // for row locks; 0 waits for ever
-	Session     uint32        // the backend's process number, for pg_locks and deadlock messages
-}
-
-// Scope limits where a transaction may write (sherd.txn_scope).
-type Scope byte
-
-// The scopes, from the widest.
-const (
-	ScopeCluster Scope = iota
-	ScopeFragment
-	ScopeBucket
-)
-
-// Mark is a position in a transaction's writes, for each fragment. The zero Mark is the beginning.
-type Mark map[txn.FragmentID]txn.Mark

@@ -307,7 +307,7 @@ func (a *Allocator) attempt(
 	ctx context.Context, pid uint32, d *catalog.Database, p *exec.Program, args []types.Datum, emit exec.Emit,
 ) (int64, error) {
 	parts := a.services.Join()
-	parts.Configure(exec.TransactionOptions{Isolation: txn.ReadCommitted, Session: pid})
+	parts.Configure(txn.Options{Isolation: txn.ReadCommitted, Session: pid})
 	floor := txn.Timestamp(0)
 	c := &exec.Ctx{
 		Execution: operator.Execution{

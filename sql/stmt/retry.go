@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
 )
@@ -33,7 +32,7 @@ const (
 // is a transaction of its own.
 type Attempts struct {
 	Tx     *tx.Tx
-	Mark   exec.Mark // before the statement
+	Mark   txn.Marks // before the statement
 	Writes bool
 	Alone  bool          // the statement is the first of an implicit transaction
 	At     txn.Timestamp // of its reads, if that is fixed

@@ -82,14 +82,14 @@ func (e *Environment) Milliseconds(name string) time.Duration {
 }
 
 // Scope is sherd.txn_scope.
-func (e *Environment) Scope() exec.Scope {
+func (e *Environment) Scope() txn.Scope {
 	switch v, _ := e.Setting("sherd.txn_scope"); v {
 	case "bucket":
-		return exec.ScopeBucket
+		return txn.ScopeBucket
 	case "fragment":
-		return exec.ScopeFragment
+		return txn.ScopeFragment
 	}
-	return exec.ScopeCluster
+	return txn.ScopeCluster
 }
 
 // LockRequest is how a lock is waited for.

@@ -112,7 +112,7 @@ func (t *Tx) Export(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := t.Pin(T, t.Parts.HoldSnapshot); err != nil {
+	if err := t.Pin(T, t.Parts.PinSnapshot); err != nil {
 		return "", err
 	}
 	e := exported{t: T, database: t.env.Database, modes: t.Modes, past: t.Past, seen: seen, partsBy: t.PartMap()}
@@ -189,7 +189,7 @@ func (t *Tx) ImportSnapshot(ctx context.Context, id string) error {
 		err = t.awaitCatalog(ctx, x.Catalog)
 	}
 	if err == nil {
-		err = t.readAt(x.T, t.Parts.HoldSnapshot)
+		err = t.readAt(x.T, t.Parts.PinSnapshot)
 	}
 	if err != nil {
 		return err

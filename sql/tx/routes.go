@@ -96,7 +96,7 @@ func (t *Tx) pinIn(fragments []txn.FragmentID) error {
 		return nil
 	}
 	for _, T := range r.held {
-		if err := t.Parts.HoldSnapshot(more, T); err != nil {
+		if err := t.Parts.PinSnapshot(more, T); err != nil {
 			return err
 		}
 	}

@@ -2,14 +2,14 @@ package tx
 
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/txn"
 )
 
 // savepoint is a place in an explicit transaction to which ROLLBACK TO returns, and the beginning
 // of a subtransaction.
 type savepoint struct {
 	name     string
-	mark     exec.Mark
+	mark     txn.Marks
 	locks    int // taken before
 	schema   *SchemaChange
 	readOnly bool // the mode around: a subtransaction's own ends with it
@@ -56,4 +56,4 @@ func (t *Tx) UndoTo(i int) {
 func (t *Tx) ForgetAfter(i int) { t.savepoints = t.savepoints[:i+1] }
 
 // MarkOf returns where what was written since savepoint i begins.
-func (t *Tx) MarkOf(i int) exec.Mark { return t.savepoints[i].mark }
+func (t *Tx) MarkOf(i int) txn.Marks { return t.savepoints[i].mark }

@@ -25,7 +25,7 @@ func (t *Tx) readAt(T txn.Timestamp, hold func([]txn.FragmentID, txn.Timestamp) 
 func (t *Tx) ReadPast(text string) error {
 	T, err := t.env.PastTime(text)
 	if err == nil {
-		err = t.readAt(T, t.Parts.HoldSoon)
+		err = t.readAt(T, t.Parts.PinSoon)
 	}
 	t.Past = err == nil
 	return err

@@ -60,7 +60,7 @@ func (t *Tx) nearTime(ids []txn.FragmentID) (T txn.Timestamp, ok bool) {
 	x := &t.env.Storages
 	x.ObserveAll(t.env.Catalog.View())
 	least := max(t.env.Clock.Wall().Add(-t.env.Milliseconds(stalenessSetting)), t.env.Floor, x.since(), 1)
-	if T, ok = t.Parts.NearTime(ids, least); ok {
+	if T, ok = t.Parts.FollowerTime(ids, least); ok {
 		t.Read = max(t.Read, T)
 	}
 	return T, ok
@@ -75,7 +75,7 @@ func (t *Tx) fixNear() (txn.Timestamp, bool, error) {
 	if !ok {
 		return 0, false, nil
 	}
-	if err := t.Pin(T, t.Parts.HoldSoon); err != nil {
+	if err := t.Pin(T, t.Parts.PinSoon); err != nil {
 		return 0, false, err
 	}
 	t.At, t.lags, t.partsBy = T, true, t.Gateway.Map
@@ -85,7 +85,7 @@ func (t *Tx) fixNear() (txn.Timestamp, bool, error) {
 // AtReplicas makes a statement's gateway one that replicas may serve.
 func (t *Tx) AtReplicas(c *exec.Ctx) {
 	g := *c.Gateway
-	g.Fragment, g.Leave = t.Parts.Near, nil
+	g.Fragment, g.Leave = t.Parts.Follower, nil
 	c.Gateway, c.Limits.Unvalidated = &g, true // it commits nothing, and is before all that comes after its time
 }
 

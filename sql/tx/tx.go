@@ -67,7 +67,7 @@ func (t *Tx) Renew(writes bool) error {
 
 // Configure tells the fragments, and Environment.Report, of the modes and settings.
 func (t *Tx) Configure() {
-	t.Parts.Configure(exec.TransactionOptions{
+	t.Parts.Configure(txn.Options{
 		Isolation: t.Modes.Isolation(), LockTimeout: t.env.Milliseconds("lock_timeout"), Session: t.env.PID,
 	})
 	if t.env.Report != nil {
@@ -140,7 +140,7 @@ func (t *Tx) fix(ctx context.Context) (txn.Timestamp, error) {
 	}
 	T, err := t.CurrentEverywhere(ctx)
 	if err == nil {
-		err = t.Pin(T, t.Parts.HoldSnapshot)
+		err = t.Pin(T, t.Parts.PinSnapshot)
 	}
 	if err == nil {
 		t.At, t.partsBy = T, t.Gateway.Map
@@ -178,7 +178,7 @@ func (t *Tx) Commit(ctx context.Context) (txn.Timestamp, error) {
 // database and the floor of the request are set here.
 func (t *Tx) Prepare(ctx context.Context, r txn.HoldRequest) error {
 	r.Database, r.Floor = uint32(t.env.Database), max(t.env.Floor, t.Read)
-	err := t.Parts.Hold(ctx, r)
+	err := t.Parts.PrepareTransaction(ctx, r)
 	t.Parts = nil
 	return err
 }

@@ -36,7 +36,7 @@ type fragments struct {
 	exec.Transaction
 	id      txn.ID
 	writes  int
-	options exec.TransactionOptions
+	options txn.Options
 	now     txn.Timestamp   // what the fragments answer
 	near    txn.Timestamp   // what replicas can serve at once; 0: the leaders are at hand
 	asked   int             // for a timestamp
@@ -48,17 +48,17 @@ type fragments struct {
 }
 
 func (f *fragments) ID() txn.ID                                    { return f.id }
-func (f *fragments) Configure(o exec.TransactionOptions)           { f.options = o }
+func (f *fragments) Configure(o txn.Options)                       { f.options = o }
 func (f *fragments) HasWrites() bool                               { return f.writes > 0 }
-func (f *fragments) Mark() exec.Mark                               { return markOf(f.writes) }
-func (f *fragments) RollbackTo(m exec.Mark)                        { f.writes = len(m) }
+func (f *fragments) Mark() txn.Marks                               { return markOf(f.writes) }
+func (f *fragments) RollbackTo(m txn.Marks)                        { f.writes = len(m) }
 func (f *fragments) Rollback()                                     { f.writes, f.ended = 0, "rolled back" }
-func (f *fragments) Bound(exec.Scope) error                        { return nil }
+func (f *fragments) Bound(txn.Scope) error                         { return nil }
 func (f *fragments) Owned(context.Context, []txn.FragmentID) error { return nil }
 
 // markOf is a mark after some writes, each in a fragment of its own.
-func markOf(writes int) exec.Mark {
-	m := exec.Mark{}
+func markOf(writes int) txn.Marks {
+	m := txn.Marks{}
 	for i := range writes {
 		m[txn.FragmentID(i)] = txn.Mark{}
 	}
@@ -73,17 +73,17 @@ func (f *fragments) Snapshot(_ context.Context, _ []shardmap.Share, epoch uint64
 	return f.now, nil
 }
 
-func (f *fragments) NearTime(_ []txn.FragmentID, least txn.Timestamp) (txn.Timestamp, bool) {
+func (f *fragments) FollowerTime(_ []txn.FragmentID, least txn.Timestamp) (txn.Timestamp, bool) {
 	return max(f.near, least), f.near != 0
 }
 
-func (f *fragments) HoldSnapshot(_ []txn.FragmentID, T txn.Timestamp) error {
+func (f *fragments) PinSnapshot(_ []txn.FragmentID, T txn.Timestamp) error {
 	f.pinned = append(f.pinned, T)
 	return nil
 }
 
-func (f *fragments) HoldSoon(ids []txn.FragmentID, T txn.Timestamp) error {
-	return f.HoldSnapshot(ids, T)
+func (f *fragments) PinSoon(ids []txn.FragmentID, T txn.Timestamp) error {
+	return f.PinSnapshot(ids, T)
 }
 
 func (f *fragments) Commit(_ context.Context, floor txn.Timestamp) (txn.Timestamp, error) {
@@ -91,7 +91,7 @@ func (f *fragments) Commit(_ context.Context, floor txn.Timestamp) (txn.Timestam
 	return max(floor, f.now) + 1, nil
 }
 
-func (f *fragments) Hold(_ context.Context, r txn.HoldRequest) error {
+func (f *fragments) PrepareTransaction(_ context.Context, r txn.HoldRequest) error {
 	f.held, f.ended = r, "prepared"
 	return nil
 }

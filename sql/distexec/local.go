@@ -1,4 +1,4 @@
-package cluster
+package distexec
 
 import (
 	"context"
@@ -18,8 +18,10 @@ func RunTask(ctx context.Context, p *fragment.Part, task *exec.Task, emit exec.E
 
 // runTask is RunTask for a transaction of this node, which must not become wider than its scope. of
 // is nil if the gateway is another node, which checks by itself.
-func runTask(ctx context.Context, p *fragment.Part, of *Transaction, task *exec.Task, emit exec.Emit) (exec.Result, error) {
-	if err := p.Owned(); err != nil {
+func runTask(ctx context.Context, p *fragment.Part, of *Transaction, task *exec.Task, emit exec.Emit) (
+	exec.Result, error,
+) {
+	if err := p.Owned(ctx); err != nil {
 		return exec.Result{}, err
 	}
 	res, err := exec.RunTask(ctx, taskTx{p, of, task.Buckets, task.Limits.Unvalidated}, task, emit)
@@ -76,9 +78,7 @@ func (x taskTx) record(key []byte) error {
 	if !x.Record(key) || x.of == nil {
 		return nil
 	}
-	x.of.mu.Lock()
-	defer x.of.mu.Unlock()
-	return x.of.checkScope()
+	return x.of.CheckScope()
 }
 
 // taskView is a view as one task uses it.

@@ -1,4 +1,4 @@
-package cluster
+package distexec
 
 import (
 	"context"
@@ -11,23 +11,25 @@ import (
 )
 
 // TableStats counts the rows of a storage id, of all if it is 0, in each fragment of a database.
-func (h *Host) TableStats(ctx context.Context, d *catalog.Database, storageID uint32) ([]sysview.Stat, error) {
+func (g *Gateway) TableStats(ctx context.Context, d *catalog.Database, storageID uint32) ([]sysview.Stat, error) {
 	ids := make([]txn.FragmentID, len(d.Fragments))
 	for i, f := range d.Fragments {
 		ids[i] = f.ID
 	}
-	return h.rowsIn(ctx, ids, storageID)
+	return g.rowsIn(ctx, ids, storageID)
 }
 
-func (h *Host) rowsIn(ctx context.Context, ids []txn.FragmentID, storageID uint32) ([]sysview.Stat, error) {
-	by, err := h.Client.CountRows(ctx, ids, storageID)
+func (g *Gateway) rowsIn(ctx context.Context, ids []txn.FragmentID, storageID uint32) ([]sysview.Stat, error) {
+	by, err := g.Client.CountRows(ctx, ids, storageID)
 	if err != nil {
 		return nil, err
 	}
 	var out []sysview.Stat
 	for _, f := range ids {
 		for _, s := range by[f] {
-			out = append(out, sysview.Stat{Fragment: f, Table: s.Table, From: s.From, To: s.To, Documents: s.Documents, Bytes: s.Bytes})
+			out = append(out, sysview.Stat{
+				Fragment: f, Table: s.Table, From: s.From, To: s.To, Documents: s.Documents, Bytes: s.Bytes,
+			})
 		}
 	}
 	return out, nil
@@ -35,11 +37,13 @@ func (h *Host) rowsIn(ctx context.Context, ids []txn.FragmentID, storageID uint3
 
 // CountRows is TableStats for the fragments that answer soon. It adds the others to missing, and
 // asks none that is in missing already.
-func (h *Host) CountRows(ctx context.Context, d *catalog.Database, storageID uint32, missing map[txn.FragmentID]bool) ([]sysview.Stat, error) {
+func (g *Gateway) CountRows(
+	ctx context.Context, d *catalog.Database, storageID uint32, missing map[txn.FragmentID]bool,
+) ([]sysview.Stat, error) {
 	var mu sync.Mutex
 	by := map[txn.FragmentID][]sysview.Stat{}
-	left, err := h.AskReachable(ctx, d, kv.SoonTime, missing, func(ctx context.Context, f txn.FragmentID) error {
-		stats, err := h.rowsIn(ctx, []txn.FragmentID{f}, storageID)
+	left, err := g.AskReachable(ctx, d, kv.SoonTime, missing, func(ctx context.Context, f txn.FragmentID) error {
+		stats, err := g.rowsIn(ctx, []txn.FragmentID{f}, storageID)
 		mu.Lock()
 		defer mu.Unlock()
 		by[f] = stats

@@ -1,4 +1,4 @@
-package cluster
+package distexec
 
 import (
 	"context"
@@ -31,23 +31,6 @@ func Admit(ctx context.Context, r *storage.Replica, task *exec.Task) error {
 	if task.T == 0 {
 		task.T = T
 		task.Start(T)
-	}
-	return nil
-}
-
-// Owned checks that the fragments still own what the transaction has buffered, locked and read in
-// them; if not, it returns *txn.LostError. It asks only fragments that the transaction has used.
-func (t *Transaction) Owned(ctx context.Context, fragments []txn.FragmentID) error {
-	for _, id := range fragments {
-		t.mu.Lock()
-		p := t.parts[id]
-		t.mu.Unlock()
-		if p == nil || !p.staged() {
-			continue
-		}
-		if err := p.owned(ctx); err != nil {
-			return err
-		}
 	}
 	return nil
 }

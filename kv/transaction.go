@@ -1,4 +1,4 @@
-package cluster
+package kv
 
 import (
 	"context"
@@ -6,37 +6,44 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/txn"
 )
 
 // Transaction is one transaction over any number of fragments. Fragments join when they are first
-// used.
+// used. It runs no statements: package distexec runs tasks of plans in its parts.
 type Transaction struct {
-	host *Host
-	id   txn.ID
+	client *Client
+	id     txn.ID
 
-	mu        sync.Mutex
-	parts     map[txn.FragmentID]part // guarded by mu
-	change    *catalog.Change         // schema change; nil: none; guarded by mu
-	snapshots []heldSnapshot          // guarded by mu
-	holds     []func()                // they release the pins; guarded by mu
-	over      bool                    // the pins were released; guarded by mu
-	scope     exec.Scope              // guarded by mu
-	options   exec.TransactionOptions // guarded by mu
+	mu      sync.Mutex
+	parts   map[txn.FragmentID]Part // guarded by mu
+	change  *catalog.Change         // schema change; nil: none; guarded by mu
+	pinned  []pinnedSnapshot        // guarded by mu
+	unpin   []func()                // each ends a pin; guarded by mu
+	over    bool                    // the pins were released; guarded by mu
+	scope   txn.Scope               // guarded by mu
+	options txn.Options             // guarded by mu
 }
 
-// Begin opens a transaction; it costs nothing until it is used.
-func (h *Host) Begin() exec.Transaction {
-	return &Transaction{host: h, id: txn.NewID(), parts: map[txn.FragmentID]part{}}
+// Init opens a transaction in the caller's memory; it costs nothing until it is used.
+func (c *Client) Init(t *Transaction) {
+	t.client, t.id, t.parts = c, txn.NewID(), map[txn.FragmentID]Part{}
 }
 
 // ID names the transaction.
 func (t *Transaction) ID() txn.ID { return t.id }
 
-func (t *Transaction) part(id txn.FragmentID) (part, error) {
+// Options returns the transaction's options as they are now.
+func (t *Transaction) Options() txn.Options {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.options
+}
+
+// Part returns what the transaction has in a fragment: a part on this node if no other node can lead
+// the fragment, otherwise a LeaderPart.
+func (t *Transaction) Part(id txn.FragmentID) (Part, error) {
 	if id == shardmap.NoFragment { // a newer map assigns it
 		return nil, &txn.MovedError{}
 	}
@@ -48,18 +55,17 @@ func (t *Transaction) part(id txn.FragmentID) (part, error) {
 	if p := t.parts[id]; p != nil {
 		return p, nil
 	}
-	var p part
-	switch r := t.host.replica(id); {
-	case r != nil && (t.host.links == nil || t.host.links.presence.Alone()): // no other node can lead it
-		p = newLocalPart(r, t, t.options)
-	case t.host.links == nil:
-		_, err := t.host.Replica(id)
-		return nil, err
-	default:
-		p = &handle{of: t, fragment: id, options: t.options}
+	var p Part
+	if cfg := &t.client.cfg; cfg.Peers == nil || cfg.Peers.Alone() && cfg.Replica(id) != nil {
+		var err error
+		if p, err = cfg.Here.Part(id, t.id, t.options); err != nil {
+			return nil, err
+		}
+	} else {
+		p = &LeaderPart{of: t, fragment: id, options: t.options}
 	}
 	if len(t.parts) == 0 {
-		t.host.Started(t.id)
+		t.client.Started(t.id)
 	}
 	t.parts[id] = p
 	return p, nil
@@ -68,18 +74,18 @@ func (t *Transaction) part(id txn.FragmentID) (part, error) {
 // Snapshot asks the fragments for the timestamp of a statement that may reach the buckets, and
 // returns the largest (T6).
 func (t *Transaction) Snapshot(ctx context.Context, shares []shardmap.Share, epoch uint64) (txn.Timestamp, error) {
-	return t.host.Snapshot(ctx, shares, epoch)
+	return t.client.Snapshot(ctx, shares, epoch)
 }
 
 // SnapshotReachable is Snapshot for the fragments that can be reached; missing says why the others
 // cannot.
 func (t *Transaction) SnapshotReachable(ctx context.Context, shares []shardmap.Share, epoch uint64) (
 	T txn.Timestamp, missing map[txn.FragmentID]error, err error) {
-	return t.host.SnapshotReachable(ctx, shares, epoch)
+	return t.client.SnapshotReachable(ctx, shares, epoch)
 }
 
 // Configure sets the transaction's options.
-func (t *Transaction) Configure(o exec.TransactionOptions) {
+func (t *Transaction) Configure(o txn.Options) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.options = o
@@ -122,23 +128,25 @@ func (t *Transaction) Define(ch *catalog.Change) {
 // Commit commits the buffered writes, above floor, and returns the commit timestamp; it returns
 // floor if nothing was written. Errors are definite except for 40003.
 func (t *Transaction) Commit(ctx context.Context, floor txn.Timestamp) (txn.Timestamp, error) {
-	defer t.letGo()
+	defer t.end()
 	t.mu.Lock()
 	parts := make([]txn.Participant, 0, len(t.parts))
 	for _, p := range t.parts {
 		parts = append(parts, p)
 	}
-	if t.change != nil && !t.change.Empty() {
-		t.host.Started(t.id)
-		parts = append(parts, &kv.SchemaPart{Catalog: t.host.cfg.Catalog, Clock: t.host.cfg.Clock, ID: t.id, Change: t.change})
+	if t.defines() {
+		t.client.Started(t.id)
+		parts = append(parts, &SchemaPart{
+			Catalog: t.client.cfg.Catalog, Clock: t.client.cfg.Clock, ID: t.id, Change: t.change,
+		})
 	}
 	t.mu.Unlock()
-	return t.host.Coordinator().Commit(ctx, t.id, floor, parts)
+	return t.client.coordinator.Commit(ctx, t.id, floor, parts)
 }
 
 // Rollback drops the buffered writes and the locks.
 func (t *Transaction) Rollback() {
-	defer t.letGo()
+	defer t.end()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.parts {
@@ -147,10 +155,10 @@ func (t *Transaction) Rollback() {
 }
 
 // Mark returns the position to which RollbackTo and Restart return.
-func (t *Transaction) Mark() exec.Mark {
+func (t *Transaction) Mark() txn.Marks {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := exec.Mark{}
+	m := txn.Marks{}
 	for id, p := range t.parts {
 		if at := p.Mark(); at != (txn.Mark{}) {
 			m[id] = at
@@ -160,7 +168,7 @@ func (t *Transaction) Mark() exec.Mark {
 }
 
 // RollbackTo drops the writes and locks since m.
-func (t *Transaction) RollbackTo(m exec.Mark) {
+func (t *Transaction) RollbackTo(m txn.Marks) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, p := range t.parts {
@@ -170,7 +178,7 @@ func (t *Transaction) RollbackTo(m exec.Mark) {
 
 // Restart drops the writes since m and keeps the locks. A transaction that has only read has an
 // empty mark, so the mark does not say whether its reads may be forgotten.
-func (t *Transaction) Restart(m exec.Mark, forgetReads bool) {
+func (t *Transaction) Restart(m txn.Marks, forgetReads bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, p := range t.parts {
@@ -178,7 +186,32 @@ func (t *Transaction) Restart(m exec.Mark, forgetReads bool) {
 	}
 }
 
-// Fragment returns a fragment as the transaction sees it.
-func (t *Transaction) Fragment(id txn.FragmentID) (exec.Fragment, error) {
-	return t.part(id)
+// Owned checks that fragments still own what the transaction has buffered, locked and read in
+// them; if not, it returns *txn.LostError. It asks only fragments that the transaction has used.
+func (t *Transaction) Owned(ctx context.Context, fragments []txn.FragmentID) error {
+	for _, id := range fragments {
+		t.mu.Lock()
+		p := t.parts[id]
+		t.mu.Unlock()
+		if p == nil || !p.Volatile() {
+			continue
+		}
+		if err := p.Owned(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end releases the pins at the end of the transaction.
+func (t *Transaction) end() {
+	t.client.Over(t.id)
+	t.mu.Lock()
+	unpin := t.unpin
+	t.unpin, t.pinned, t.over = nil, nil, true
+	t.client.pinning.Delete(t)
+	t.mu.Unlock()
+	for _, release := range unpin {
+		release()
+	}
 }

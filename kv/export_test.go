@@ -1,0 +1,4 @@
+package kv
+
+// DropUntilGone is for tests with fragments.
+var DropUntilGone = dropUntilGone
