@@ -28,7 +28,7 @@ import (
 
 // world is a server over a real catalog and real fragments in a temporary folder.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	server *sql.Server
 	host   *cluster.Host
 	pids   atomic.Uint32
@@ -64,16 +64,16 @@ func (l *logged) String() string {
 // patience is what a test gives the machine, however busy it is.
 const patience = 2 * time.Minute
 
-func newWorld(t *testing.T) *world { return newWorldOf(t, 3) }
+func newWorld(t testing.TB) *world { return newWorldOf(t, 3) }
 
 // newWorldOf makes a world of that many fragments. One is asked directly, several as if they were other nodes'.
-func newWorldOf(t *testing.T, fragments int) *world {
+func newWorldOf(t testing.TB, fragments int) *world {
 	t.Helper()
 	return newWorldAt(t, fragments, clusterversion.Newest)
 }
 
 // newWorldAt makes one that is at a version of clusters (V4).
-func newWorldAt(t *testing.T, fragments int, version uint32, change ...func(*cluster.Config)) *world {
+func newWorldAt(t testing.TB, fragments int, version uint32, change ...func(*cluster.Config)) *world {
 	t.Helper()
 	dir, quiet := t.TempDir(), testlog.New(t)
 	if os.Getenv("SHERD_TEST_LOG") != "" {
@@ -115,7 +115,7 @@ func (w *world) another() *world {
 	return &world{t: w.t, host: w.host, log: w.log, cfg: w.cfg, server: sql.NewServer(w.cfg)}
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -124,15 +124,15 @@ func must(t *testing.T, err error) {
 
 // client is a session and what it answered.
 type client struct {
-	t   *testing.T
+	t   testing.TB
 	w   *world
 	s   *sql.Session
 	ctx context.Context // of statements, nil: the test's
 }
 
-func (w *world) connect(t *testing.T) *client { return w.connectAs(t, "postgres", sql.Handle{}) }
+func (w *world) connect(t testing.TB) *client { return w.connectAs(t, "postgres", sql.Handle{}) }
 
-func (w *world) connectAs(t *testing.T, user string, h sql.Handle) *client {
+func (w *world) connectAs(t testing.TB, user string, h sql.Handle) *client {
 	t.Helper()
 	s, err := w.server.NewSession(t.Context(), sql.StartupParams{User: user, Database: "postgres", PID: w.pids.Add(1), Handle: h})
 	must(t, err)

@@ -8,7 +8,7 @@ import (
 // compiler compiles a plan to the operators of one instance. The embedded one compiles those that
 // know only rows, and all expressions.
 type compiler struct {
-	*operator.Compiler
+	operator.Compiler
 
 	gathers []*gatherOp
 	globals []*indexRule
@@ -16,7 +16,7 @@ type compiler struct {
 
 func newCompiler() *compiler {
 	k := &compiler{}
-	k.Compiler = operator.NewCompiler(k.source)
+	k.Init(k)
 	return k
 }
 
@@ -28,8 +28,8 @@ func (k *compiler) uses(x *indexRule) *indexRule {
 	return x
 }
 
-// source compiles the nodes that rows come from or go to: tables, fragments, the session.
-func (k *compiler) source(n plan.Node) (operator.Op, error) {
+// Source implements operator.Sources.
+func (k *compiler) Source(n plan.Node) (operator.Op, error) {
 	switch n := n.(type) {
 	case *plan.Scan:
 		return k.scan(n)

@@ -147,7 +147,7 @@ func (in *insertion) follow(batch []*proposal, parts []*part) error {
 			}
 		}
 	}
-	if err := later.send(in.out); err != nil {
+	if err := later.send(&in.out); err != nil {
 		return err
 	}
 	_, err := in.out.flush()

@@ -86,7 +86,7 @@ type insertion struct {
 	o          *insertOp
 	c          *Ctx
 	emit       Emit
-	out        *sender
+	out        sender
 	hits       map[string]struct{} // keys written by earlier batches, for ON CONFLICT DO UPDATE
 	place      int64
 	bytes      []byte      // keys and rows of the batch
@@ -108,7 +108,7 @@ func (o *insertOp) Run(x *operator.Execution, emit Emit) error {
 	}
 	c.Parted = c.Parted || o.parted
 	in := &insertion{o: o, c: c, emit: emit, arbitrated: o.arbitrates(), sync: len(o.returning) > 0 || o.node.OnConflict != nil}
-	in.out = &sender{c: c, node: plan.Stage{Modify: o.node}, program: o.program}
+	in.out = sender{c: c, node: plan.Stage{Modify: o.node}, program: o.program}
 	if oc := o.node.OnConflict; oc != nil && oc.Update {
 		in.hits = map[string]struct{}{}
 	}

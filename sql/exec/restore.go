@@ -48,7 +48,7 @@ func (r *Restore) Run(c *Ctx, source func(Emit) error) error {
 		return err
 	}
 	in := &restoring{of: r, insertion: insertion{c: c, o: &insertOp{node: r.node, rule: rule, next: make(types.Row, len(rule.table.kinds))}}}
-	in.out = &sender{c: c, node: plan.Stage{Modify: r.node}, program: r.program}
+	in.out = sender{c: c, node: plan.Stage{Modify: r.node}, program: r.program}
 	for _, a := range r.node.Assign {
 		f, err := k.Expr(a.Expr)
 		if err != nil {

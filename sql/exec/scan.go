@@ -53,7 +53,10 @@ func (k *compiler) scan(n *plan.Scan) (operator.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &scanOp{table: t, access: n.Access, loInc: n.LoInc, hiInc: n.HiInc, desc: n.Desc, out: make(types.Row, len(n.Slots))}
+	o := &scanOp{
+		table: t, access: n.Access, loInc: n.LoInc, hiInc: n.HiInc, desc: n.Desc,
+		out: make(types.Row, len(n.Slots)), slots: make([]scanSlot, 0, len(n.Slots)),
+	}
 	for _, s := range n.Slots {
 		sl := scanSlot{col: s}
 		if s >= len(t.kinds) { // a damaged task of another node

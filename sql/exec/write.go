@@ -249,7 +249,8 @@ type sender struct {
 	c       *Ctx
 	node    plan.Stage
 	program *Program
-	parts   map[shardmap.FragmentID]*part
+	parts   map[shardmap.FragmentID]*part // nil: at most one, which is last
+	last    *part                         // that got a write
 	order   []*part
 	rows    int
 	bytes   int
@@ -286,16 +287,7 @@ const (
 )
 
 func (s *sender) add(bucket shardmap.Bucket, w Write) {
-	id := s.c.Gateway.Map.Lookup(bucket)
-	p := s.parts[id]
-	if p == nil {
-		if s.parts == nil {
-			s.parts = map[shardmap.FragmentID]*part{}
-		}
-		p = &part{fragment: id, epoch: s.c.Gateway.Map.Epoch()}
-		s.parts[id] = p
-		s.order = append(s.order, p)
-	}
+	p := s.part(s.c.Gateway.Map.Lookup(bucket))
 	w.Deferred = s.defers(&w)
 	p.writes = append(p.writes, w)
 	p.buckets = append(p.buckets, shardmap.OneBucket(bucket))
@@ -303,12 +295,32 @@ func (s *sender) add(bucket shardmap.Bucket, w Write) {
 	s.bytes += len(w.Key) + len(w.Value)
 }
 
+// part returns the part for a fragment.
+func (s *sender) part(id shardmap.FragmentID) *part {
+	if s.last != nil && s.last.fragment == id {
+		return s.last
+	}
+	if s.last != nil && s.parts == nil {
+		s.parts = map[shardmap.FragmentID]*part{s.last.fragment: s.last}
+	}
+	p := s.parts[id]
+	if p == nil {
+		p = &part{fragment: id, epoch: s.c.Gateway.Map.Epoch()}
+		if s.parts != nil {
+			s.parts[id] = p
+		}
+		s.order = append(s.order, p)
+	}
+	s.last = p
+	return p
+}
+
 func (s *sender) full() bool { return s.rows >= stageRows || s.bytes >= stageBytes }
 
 // take returns the collected parts and starts again with none.
 func (s *sender) take() []*part {
 	parts := s.order
-	s.parts, s.order, s.rows, s.bytes = nil, nil, 0, 0
+	s.parts, s.last, s.order, s.rows, s.bytes = nil, nil, nil, 0, 0
 	return parts
 }
 
@@ -337,30 +349,32 @@ func (s *sender) stage(p *part) error {
 		Seen: c.seen(p.fragment), program: s.program,
 	}
 	p.result, err = c.Gateway.run(c.ctx(), f, task, p.answered)
-	if moved := (*txn.MovedError)(nil); errors.As(err, &moved) && p.rerouted < maxReroutes {
+	if _, moved := errors.AsType[*txn.MovedError](err); moved && p.rerouted < maxReroutes {
 		err = s.elsewhere(p, p.epoch, err)
 	}
 	return c.fault(err)
 }
 
-// launch writes the parts. When all are done, the channel delivers the first error, or nil.
-func (s *sender) launch(parts []*part) (chan error, error) {
-	done := make(chan error, 1)
-	runs := make([]func() error, len(parts))
+// setTimestamp sets the timestamp of the parts' tasks. It must be called by the statement's
+// goroutine.
+func (s *sender) setTimestamp(parts []*part) error {
 	t, err := s.at()
-	if err != nil {
-		return nil, err
-	}
-	for i, p := range parts {
+	for _, p := range parts {
 		p.t = t
+	}
+	return err
+}
+
+// stageAll writes the parts and returns the first error.
+func (s *sender) stageAll(parts []*part) error {
+	if len(parts) == 1 {
+		return s.stage(parts[0])
+	}
+	runs := make([]func() error, len(parts))
+	for i, p := range parts {
 		runs[i] = func() error { return s.stage(p) }
 	}
-	if len(runs) == 1 {
-		done <- runs[0]()
-		return done, nil
-	}
-	go func() { done <- parallel(runs) }()
-	return done, nil
+	return parallel(runs)
 }
 
 func (p *part) answered(row types.Row) error {
@@ -406,11 +420,10 @@ func (s *sender) flush() ([]*part, error) {
 	if len(parts) == 0 {
 		return nil, nil
 	}
-	done, err := s.launch(parts)
-	if err != nil {
+	if err := s.setTimestamp(parts); err != nil {
 		return nil, err
 	}
-	if err := <-done; err != nil {
+	if err := s.stageAll(parts); err != nil {
 		return nil, err
 	}
 	parts = flat(parts)
@@ -418,19 +431,23 @@ func (s *sender) flush() ([]*part, error) {
 	return parts, s.noteShared(parts)
 }
 
-// flushBehind writes the collected rows while the caller continues. The writes before must be done.
+// flushBehind writes the collected rows while the caller continues, unless one fragment has all of
+// them. The writes before must be done.
 func (s *sender) flushBehind() error {
 	if err := s.wait(); err != nil {
 		return err
 	}
 	parts := s.take()
-	done, err := s.launch(parts)
-	if err != nil {
+	if err := s.setTimestamp(parts); err != nil {
 		return err
 	}
-	s.flight = make(chan error, 1)
-	s.behind = parts
-	go func(flight chan error) { flight <- <-done }(s.flight)
+	flight := make(chan error, 1)
+	s.flight, s.behind = flight, parts
+	if len(parts) == 1 {
+		flight <- s.stage(parts[0])
+	} else {
+		go func() { flight <- s.stageAll(parts) }()
+	}
 	s.c.Affected += rowsOf(parts)
 	return nil
 }

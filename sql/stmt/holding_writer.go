@@ -34,7 +34,7 @@ func NewHoldingWriter(w ResultWriter, tempDir string, alone bool) *HoldingWriter
 // Hold keeps what the statement returns from now on, if the statement is all of its transaction.
 func (w *HoldingWriter) Hold() {
 	if w.Alone && !w.seen {
-		w.holds, w.rows.Emit = true, w.row
+		w.holds = true
 	}
 }
 
@@ -116,6 +116,9 @@ func (w *HoldingWriter) Describe(columns []Column) error {
 // Row implements ResultWriter.
 func (w *HoldingWriter) Row(row []types.Datum) error {
 	if w.holds {
+		if w.rows.Emit == nil {
+			w.rows.Emit = w.row
+		}
 		return w.rows.Add(row)
 	}
 	w.seen = true

@@ -22,7 +22,7 @@ type Ctx struct {
 	Outers types.Row
 	// Columns are the values of query.SubColumn: a row of the subquery that is compared.
 	Columns types.Row
-	// Owner is the context that this one is part of, for the expressions of Compiler.Other.
+	// Owner is the context that this one is part of, for the expressions of Compiler.Subqueries.
 	Owner any
 
 	elements types.Row // values of query.Element, innermost last

@@ -5,7 +5,7 @@
 // those of package builtin; comparisons, integer arithmetic, paths into documents and LIKE with a
 // plain prefix have closures of their own, without an argument list.
 //
-// The package knows no operators. Subqueries reach it as expressions that Compiler.Other compiles.
+// The package knows no operators. Compiler.Subqueries compiles expressions that contain a plan.
 //
 // An Eval has its own scratch space, registered with the compiler's Scratch. It therefore serves
 // one execution at a time, allocates nothing per row of its own, and leaves nothing of an execution

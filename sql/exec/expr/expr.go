@@ -35,10 +35,14 @@ func Compile(e query.Expr) (Eval, error) { return (&Compiler{}).Expr(e) }
 
 // Compiler compiles the expressions of one instance of a plan. The zero value is ready for use.
 type Compiler struct {
-	// Other compiles the expressions that only the executor knows; nil: there are none.
-	Other func(e query.Expr) (Eval, error)
+	Subqueries Subqueries // nil: there are none
 
 	Scratch // of the compiled expressions
+}
+
+// Subqueries compiles the expressions that contain a plan.
+type Subqueries interface {
+	Subquery(e query.Expr) (Eval, error)
 }
 
 // Exprs compiles a list.
@@ -147,8 +151,8 @@ func (k *Compiler) valueExpr(e query.Expr) (Eval, error) {
 	case nil:
 		return nil, internal("expression is missing")
 	}
-	if k.Other != nil {
-		return k.Other(e)
+	if k.Subqueries != nil {
+		return k.Subqueries.Subquery(e)
 	}
 	return nil, internal("expression %T cannot be run here", e)
 }

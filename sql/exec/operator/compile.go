@@ -12,16 +12,17 @@ import (
 type Compiler struct {
 	expr.Compiler
 
-	source func(n plan.Node) (Op, error)
-	ctes   map[int]*cteStore
+	sources Sources
+	ctes    map[int]*cteStore
 }
 
-// NewCompiler returns a compiler. source compiles the nodes that this package does not know.
-func NewCompiler(source func(n plan.Node) (Op, error)) *Compiler {
-	k := &Compiler{source: source}
-	k.Other = k.subquery
-	return k
+// Sources compiles the nodes that this package does not know: those that rows come from or go to.
+type Sources interface {
+	Source(n plan.Node) (Op, error)
 }
+
+// Init prepares the zero Compiler.
+func (k *Compiler) Init(sources Sources) { k.sources, k.Subqueries = sources, k }
 
 // Node compiles a plan node and its children.
 func (k *Compiler) Node(n plan.Node) (Op, error) {
@@ -73,11 +74,11 @@ func (k *Compiler) combining(n plan.Node) (Op, error) {
 	case *plan.CTEScan:
 		return k.cteScan(n)
 	}
-	return k.source(n)
+	return k.sources.Source(n)
 }
 
-// subquery compiles the expressions that package expr does not know.
-func (k *Compiler) subquery(e query.Expr) (expr.Eval, error) {
+// Subquery implements expr.Subqueries.
+func (k *Compiler) Subquery(e query.Expr) (expr.Eval, error) {
 	if n, ok := e.(*plan.SubPlan); ok {
 		return k.subPlan(n)
 	}
