@@ -85,7 +85,6 @@ func (l *links) close() {
 		l.closing.Do(func() {
 			close(l.stop)
 			l.presence.Close()
-			l.nodes.Close()
 		})
 	}
 }

@@ -14,11 +14,11 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/notify"
 	"github.com/sherddb/sherd/cluster/tablelock"
-	"github.com/sherddb/sherd/cluster/taskserver"
 	"github.com/sherddb/sherd/rebalance"
 	"github.com/sherddb/sherd/sql/distexec"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/sql/taskserver"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )

@@ -21,7 +21,6 @@ import (
 	"github.com/sherddb/sherd/cluster/notify"
 	"github.com/sherddb/sherd/cluster/raftnet"
 	"github.com/sherddb/sherd/cluster/tablelock"
-	"github.com/sherddb/sherd/cluster/taskserver"
 	"github.com/sherddb/sherd/cluster/trust"
 	"github.com/sherddb/sherd/internal/scramsecret"
 	"github.com/sherddb/sherd/pgwire"
@@ -29,6 +28,7 @@ import (
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/monitor"
+	"github.com/sherddb/sherd/sql/taskserver"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
 )
@@ -328,6 +328,9 @@ func (n *Node) Close(ctx context.Context) error {
 		}
 	}
 	n.handOver(patience)
+	if n.tasks != nil {
+		n.tasks.Gateway().Close()
+	}
 	if n.host != nil {
 		errs = append(errs, n.host.Close())
 	}

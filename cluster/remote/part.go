@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +18,6 @@ type Part struct {
 	fragment    txn.FragmentID
 	id          txn.ID
 	options     txn.Options
-	replica     bool         // of the fragment's the node has any, and need not lead: for tasks that change nothing, at a time that they name
 	lockTimeout atomic.Int64 // nanoseconds
 
 	mu      sync.Mutex
@@ -34,40 +32,28 @@ var _ kv.Part = (*Part)(nil)
 
 // Part implements kv.Sender for another node.
 func (n *Node) Part(f txn.FragmentID, id txn.ID, o txn.Options) (kv.Part, error) {
-	return n.part(f, id, o), nil
-}
-
-func (n *Node) part(f txn.FragmentID, id txn.ID, o txn.Options) *Part {
 	p := &Part{node: n, fragment: f, id: id, options: o}
 	p.lockTimeout.Store(int64(o.LockTimeout))
-	return p
-}
-
-// ReplicaPart makes a handle on the node's replica of a fragment, which need not lead.
-func (n *Node) ReplicaPart(f txn.FragmentID, id txn.ID, o txn.Options) *Part {
-	p := n.part(f, id, o)
-	p.replica = true
-	return p
+	return p, nil
 }
 
 // ID returns the transaction's id.
 func (p *Part) ID() txn.ID { return p.id }
 
-// Node returns the number of its node.
-func (p *Part) Node() uint32 { return p.node.id }
+// Node returns the node that leads the fragment.
+func (p *Part) Node() *Node { return p.node }
 
-func (n *Node) name() string {
-	if x := n.nodes.cfg.Catalog.View().Node(n.id); x != nil {
-		return x.Name
-	}
-	return fmt.Sprintf("n%d", n.id)
-}
+// Options returns the options of the transaction when the part was made.
+func (p *Part) Options() txn.Options { return p.options }
 
 // SetLockTimeout bounds the waits for locks from now on.
 func (p *Part) SetLockTimeout(d time.Duration) { p.lockTimeout.Store(int64(d)) }
 
-// header identifies the write buffer for a task.
-func (p *Part) header() *pb.Header {
+// LockTimeout returns the limit of waits for locks; 0 means no limit.
+func (p *Part) LockTimeout() time.Duration { return time.Duration(p.lockTimeout.Load()) }
+
+// Header identifies the write buffer for a task.
+func (p *Part) Header() *pb.Header {
 	h := p.node.header(p.fragment, p.id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,18 +77,18 @@ func (p *Part) send(ctx context.Context, r *pb.Request) (*pb.Response, error) {
 // ask sends a request after what was sent without waiting, and takes over what the answer says about
 // the write buffer.
 func (p *Part) ask(ctx context.Context, r *pb.Request) (*pb.Response, error) {
-	if err := p.settled(ctx); err != nil {
+	if err := p.AwaitAnswers(ctx); err != nil {
 		return nil, err
 	}
 	a, err := p.send(ctx, r)
 	if st := a.GetStage(); st != nil {
-		p.learn(st)
+		p.Learn(st)
 	}
 	return a, err
 }
 
-// learn takes over what an answer says about the write buffer; answers may overtake each other.
-func (p *Part) learn(s *pb.Stage) {
+// Learn takes over what an answer says about the write buffer; answers may overtake each other.
+func (p *Part) Learn(s *pb.Stage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stage == nil || p.stage.Birth != s.Birth || s.Count >= p.stage.Count {
@@ -110,8 +96,8 @@ func (p *Part) learn(s *pb.Stage) {
 	}
 }
 
-// lose records that the write buffer is lost, or may be.
-func (p *Part) lose() {
+// Lose records that the write buffer is lost, or may be.
+func (p *Part) Lose() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.broken = true
@@ -130,8 +116,8 @@ func (p *Part) Volatile() bool {
 	return s.HasWrites || s.HasPins || s.HasReads || m != nil && (m.Writes != 0 || m.Locks != 0 || m.Changes != 0)
 }
 
-// settled waits until everything that was sent without waiting has been answered.
-func (p *Part) settled(ctx context.Context) error {
+// AwaitAnswers waits until everything that was sent without waiting has been answered.
+func (p *Part) AwaitAnswers(ctx context.Context) error {
 	for {
 		p.mu.Lock()
 		quiet, broken := p.quiet, p.broken

@@ -32,7 +32,7 @@ func (p *Part) HasWrites() bool {
 func (p *Part) HasPins() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), returnTime)
 	defer cancel()
-	_ = p.settled(ctx) // if it fails, so does what comes next
+	_ = p.AwaitAnswers(ctx) // if it fails, so does what comes next
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stage != nil && p.stage.HasPins
@@ -66,7 +66,7 @@ func (p *Part) gone() {
 
 // Commit implements txn.Participant. With NoAnswer the outcome is not known.
 func (p *Part) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
-	if err := p.settled(ctx); err != nil {
+	if err := p.AwaitAnswers(ctx); err != nil {
 		return 0, err
 	}
 	a, err := p.ask(ctx, &pb.Request{Op: &pb.Request_Commit{
@@ -74,7 +74,7 @@ func (p *Part) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp
 	}})
 	switch {
 	case a == nil:
-		p.lose()
+		p.Lose()
 	case a.Stage == nil:
 		p.gone()
 	}

@@ -16,7 +16,7 @@ func TestReadsOfALostStage(t *testing.T) {
 		if p.HasReads() {
 			t.Errorf("%v: nothing was read", isolation)
 		}
-		p.lose()
+		p.Lose()
 		if p.HasReads() != reads {
 			t.Errorf("%v: HasReads of a lost stage is %v", isolation, !reads)
 		}

@@ -28,9 +28,9 @@ func (n *Node) Send(ctx context.Context, r *pb.Request) (*pb.Response, error) {
 	}
 	a, err := n.client.Send(ctx, r)
 	if err != nil {
-		return nil, n.callError(err)
+		return nil, n.CallError(err)
 	}
-	if err := n.heard(a.Now); err != nil && !tookEffect(r) {
+	if err := n.Merge(a.Now); err != nil && !tookEffect(r) {
 		return a, err
 	}
 	return a, failure.Decode(a.Failure, txn.FragmentID(r.Fragment))
@@ -66,18 +66,18 @@ func (n *Node) Stream(ctx context.Context, r *pb.Request, emit func(*pb.Response
 	n.sign(r)
 	s, err := n.client.Stream(ctx, r)
 	if err != nil {
-		return n.callError(err)
+		return n.CallError(err)
 	}
 	for {
 		a, err := s.Recv()
 		if err != nil {
-			return n.callError(err)
+			return n.CallError(err)
 		}
 		if err := failure.Decode(a.Failure, txn.FragmentID(r.Fragment)); err != nil {
 			return err
 		}
 		if a.End {
-			return n.heard(a.Now)
+			return n.Merge(a.Now)
 		}
 		if err := emit(a); err != nil {
 			return err
@@ -87,7 +87,9 @@ func (n *Node) Stream(ctx context.Context, r *pb.Request, emit func(*pb.Response
 
 // Snapshot returns the timestamp of a statement that may reach buckets of some fragments, which the
 // node leads, by the map of an epoch; failed are the fragments that could not return one.
-func (n *Node) Snapshot(ctx context.Context, shares []shardmap.Share, epoch uint64) (T txn.Timestamp, failed map[txn.FragmentID]error, err error) {
+func (n *Node) Snapshot(ctx context.Context, shares []shardmap.Share, epoch uint64) (
+	T txn.Timestamp, failed map[txn.FragmentID]error, err error,
+) {
 	req := &pb.SnapshotRequest{Now: uint64(n.nodes.cfg.Clock.Now())}
 	for _, s := range shares {
 		of := &pb.SnapshotOf{Fragment: s.Fragment, Epoch: epoch}
@@ -101,9 +103,9 @@ func (n *Node) Snapshot(ctx context.Context, shares []shardmap.Share, epoch uint
 		if ctx.Err() != nil {
 			return 0, nil, ctx.Err()
 		}
-		return 0, nil, n.callError(err)
+		return 0, nil, n.CallError(err)
 	}
-	if err := n.heard(a.Now); err != nil {
+	if err := n.Merge(a.Now); err != nil {
 		return 0, nil, err
 	}
 	for _, x := range a.Failures {

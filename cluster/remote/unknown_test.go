@@ -34,12 +34,6 @@ func (older) Snapshot(context.Context, *pb.SnapshotRequest, ...grpc.CallOption) 
 	return nil, errOlder
 }
 
-func (older) Run(context.Context, ...grpc.CallOption) (
-	grpc.BidiStreamingClient[pb.TaskPart, pb.TaskAnswer], error,
-) {
-	return nil, errOlder
-}
-
 // TestUnknownOperation sends operations to a node that does not know them: the caller gets a definite
 // error, which names the node and which kv.Client does not repeat.
 func TestUnknownOperation(t *testing.T) {
@@ -48,9 +42,7 @@ func TestUnknownOperation(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = cat.Close() }()
-	n := &Node{
-		nodes: &Nodes{cfg: Config{Clock: txn.NewClock(nil, 0), Catalog: cat}}, id: 7, client: older{}, tasks: older{},
-	}
+	n := &Node{nodes: &Nodes{cfg: Config{Clock: txn.NewClock(nil, 0), Catalog: cat}}, id: 7, client: older{}}
 	calls := map[string]func() error{
 		"Send": func() error {
 			_, err := n.Send(t.Context(), &pb.Request{})
@@ -59,10 +51,6 @@ func TestUnknownOperation(t *testing.T) {
 		"Stream": func() error { return n.Stream(t.Context(), &pb.Request{}, nil) },
 		"Snapshot": func() error {
 			_, _, err := n.Snapshot(t.Context(), []shardmap.Share{{Fragment: 1}}, 1)
-			return err
-		},
-		"Run": func() error {
-			_, err := n.borrow()
 			return err
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/shardmap"
@@ -72,7 +73,10 @@ func (p followerPart) runNearest(ctx context.Context, task *exec.Task, emit exec
 	if err != nil {
 		return res, true, err
 	}
-	res, err = n.ReplicaPart(p.fragment, p.of.ID(), p.of.Options()).Run(ctx, task, emit)
+	part, err := n.Part(p.fragment, p.of.ID(), p.of.Options())
+	if err == nil {
+		res, err = g.streams.Run(ctx, part.(*remote.Part), true, task, emit)
+	}
 	return res, true, err
 }
 

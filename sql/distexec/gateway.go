@@ -22,11 +22,25 @@ type Config struct {
 // Gateway opens transactions and runs their tasks. All methods may be called concurrently.
 type Gateway struct {
 	*kv.Client
-	cfg Config
+	cfg     Config
+	streams *Streams // of tasks at other nodes; nil: there are none
 }
 
 // New makes a Gateway.
-func New(cfg Config) *Gateway { return &Gateway{cfg.Client, cfg} }
+func New(cfg Config) *Gateway {
+	g := &Gateway{Client: cfg.Client, cfg: cfg}
+	if cfg.Nodes != nil {
+		g.streams = NewStreams(cfg.Catalog)
+	}
+	return g
+}
+
+// Close ends what runs at other nodes.
+func (g *Gateway) Close() {
+	if g.streams != nil {
+		g.streams.Close()
+	}
+}
 
 // Begin opens a transaction; it costs nothing until it is used.
 func (g *Gateway) Begin() exec.Transaction {

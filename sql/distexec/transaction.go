@@ -79,7 +79,7 @@ func (t *Transaction) run(ctx context.Context, p kv.Part, task *exec.Task, emit 
 		}
 		return runTask(ctx, here, t, task, emit)
 	}
-	res, err := p.(*remote.Part).Run(ctx, task, emit)
+	res, err := t.gateway.streams.Run(ctx, p.(*remote.Part), false, task, emit)
 	if replan := (*failure.Replan)(nil); errors.As(err, &replan) && ctx.Err() == nil {
 		// The caller plans again, with the definitions that are valid there.
 		if _, werr := t.gateway.cfg.Catalog.WaitVersion(ctx, replan.Version); werr != nil {

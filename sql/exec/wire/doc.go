@@ -12,7 +12,7 @@
 // Decoders read bytes from nodes of this cluster, which may be damaged or of another release. They
 // return 08P01, and never panic.
 //
-// The package opens no connection and knows no fragment; cluster/nodepb and cluster/taskserver send
+// The package opens no connection and knows no fragment; cluster/nodepb and sql/distexec send
 // the messages. These encodings exist only in messages: changing one needs a new version of the
 // node protocol (V4), and does not change a format on disk.
 package wire

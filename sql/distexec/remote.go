@@ -1,4 +1,4 @@
-package remote
+package distexec
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/wire"
@@ -24,51 +25,58 @@ const (
 	endWait    = 5 * time.Second // limit for a task to end after Stop
 )
 
-// Run implements exec.Fragment.
-func (p *Part) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
-	plan, err := p.node.nodes.plans.get(task.Plan, p.node.nodes.cfg.Catalog.View())
+// Run runs a task in a part on another node. With follower, the node runs it at its replica, which
+// need not lead: the task changes nothing, and names its timestamp.
+func (s *Streams) Run(ctx context.Context, p *remote.Part, follower bool, task *exec.Task, emit exec.Emit) (
+	exec.Result, error,
+) {
+	plan, err := s.plans.get(task.Plan, s.catalog.View())
 	if err != nil {
 		return exec.Result{}, err
 	}
-	changes := plan.changes || p.options.Isolation == txn.Serializable && !task.Limits.Unvalidated && !p.replica
+	node := s.to(p.Node())
+	changes := plan.changes || p.Options().Isolation == txn.Serializable && !task.Limits.Unvalidated && !follower
 	for again := false; ; again = true {
-		if err := p.settled(ctx); err != nil {
+		if err := p.AwaitAnswers(ctx); err != nil {
 			return exec.Result{}, err
 		}
-		r := &run{part: p, ctx: ctx, task: task, emit: emit, changes: changes}
-		begin := p.begin(ctx, task, plan, changes)
-		known := p.node.knows(plan.number) && !again
+		r := &run{node: node, part: p, ctx: ctx, task: task, emit: emit, changes: changes}
+		begin := beginOf(ctx, p, task, plan)
+		begin.ChangesStage, begin.Replica = changes, follower
+		known := node.knows(plan.number) && !again
 		if known {
 			begin.Plan = nil
 		}
 		res, err := r.do(begin)
 		if err == nil && !known {
-			p.node.learnt(plan.number)
+			node.learnPlan(plan.number)
 		}
 		if errors.Is(err, failure.ErrUnknownPlan) && !again {
-			p.node.forgetPlan(plan.number)
+			node.forgetPlan(plan.number)
 			continue
 		}
 		if errors.Is(err, failure.ErrUnknownPlan) {
-			err = p.node.noAnswer(err)
+			err = node.NoAnswer(err)
 		}
-		if res.Node = p.node.name(); p.replica {
+		if res.Node = node.Name(); follower {
 			res.Node += " (follower)"
 		}
 		return res, err
 	}
 }
 
-// begin makes the first message of a task, but for what may be long.
-func (p *Part) begin(ctx context.Context, task *exec.Task, plan *encoded, changes bool) *pb.TaskBegin {
-	h := p.header()
+// beginOf makes the first message of a task, but for what may be long.
+func beginOf(ctx context.Context, p *remote.Part, task *exec.Task, plan *encoded) *pb.TaskBegin {
+	h := p.Header()
 	h.Epoch = task.Epoch
 	b := &pb.TaskBegin{
 		Header: h, T: uint64(task.T), Floor: uint64(task.Floor), PlanId: plan.number, Plan: plan.bytes,
 		Params: wire.AppendValues(nil, task.Params), Outers: wire.AppendValues(nil, task.Outers),
-		Environment: wire.AppendEnv(nil, task.Env), Session: wire.AppendSession(nil, task.Session, plan.settings), Limits: wire.AppendLimits(nil, &task.Limits),
-		LockTimeoutMicros: uint64(p.lockTimeout.Load() / int64(time.Microsecond)), Memory: uint64(task.Mem.Left()),
-		Isolation: uint32(p.options.Isolation), ChangesStage: changes, Replica: p.replica, Backend: p.options.Session,
+		Environment:       wire.AppendEnv(nil, task.Env),
+		Session:           wire.AppendSession(nil, task.Session, plan.settings),
+		Limits:            wire.AppendLimits(nil, &task.Limits),
+		LockTimeoutMicros: uint64(p.LockTimeout() / time.Microsecond), Memory: uint64(task.Mem.Left()),
+		Isolation: uint32(p.Options().Isolation), Backend: p.Options().Session,
 	}
 	for _, iv := range task.Buckets.Intervals() {
 		b.Buckets = append(b.Buckets, &pb.BucketRange{Lo: iv.Lo, Hi: iv.Hi})
@@ -76,8 +84,8 @@ func (p *Part) begin(ctx context.Context, task *exec.Task, plan *encoded, change
 	if d, ok := ctx.Deadline(); ok {
 		b.TimeLeftMicros = uint64(max(time.Until(d), time.Microsecond) / time.Microsecond)
 	}
-	if task.Seen != nil {
-		b.Seen = markOf(*task.Seen)
+	if m := task.Seen; m != nil {
+		b.Seen = &pb.Mark{Writes: uint64(m.Writes), Locks: uint64(m.Locks), Changes: uint64(m.Changes)}
 	}
 	if w := task.Limits.LockWaits; w != nil {
 		b.LockWaitsMicros = uint64(max(w.After, time.Microsecond) / time.Microsecond)
@@ -87,7 +95,8 @@ func (p *Part) begin(ctx context.Context, task *exec.Task, plan *encoded, change
 
 // run is one task on a borrowed stream.
 type run struct {
-	part    *Part
+	node    *leaderNode
+	part    *remote.Part
 	ctx     context.Context
 	task    *exec.Task
 	emit    exec.Emit
@@ -102,26 +111,26 @@ type run struct {
 // do runs the task, and returns the stream to the pool or drops it. It first waits for a Stop that
 // is being sent, which would otherwise end the stream's next task, possibly of another transaction.
 func (r *run) do(begin *pb.TaskBegin) (exec.Result, error) {
-	s, err := r.part.node.borrow()
+	s, err := r.node.borrow()
 	if err != nil {
 		return exec.Result{}, err
 	}
 	r.s = s
-	over, told := make(chan struct{}), make(chan bool, 1)
-	unheeded := context.AfterFunc(r.ctx, func() { told <- r.stop(over) })
+	over, intact := make(chan struct{}), make(chan bool, 1)
+	disarm := context.AfterFunc(r.ctx, func() { intact <- r.stop(over) })
 	res, end, err := r.exchange(begin)
 	close(over)
 	whole := true
-	cancelled := !unheeded()
+	cancelled := !disarm()
 	if cancelled {
-		whole = <-told
+		whole = <-intact
 	}
 	switch {
 	case end == nil: // it was dropped, or leave has it
 	case whole:
-		r.part.node.giveBack(s)
+		r.node.giveBack(s)
 	default:
-		r.part.node.drop(s)
+		r.node.drop(s)
 	}
 	if cancelled && r.ctx.Err() != nil && (err != nil || end == nil || end.Stopped) {
 		err = r.ctx.Err()
@@ -196,18 +205,12 @@ func (r *run) send(begin *pb.TaskBegin) error {
 	return flush(true)
 }
 
-func (s *stream) send(m *pb.TaskPart) error {
-	s.sending.Lock()
-	defer s.sending.Unlock()
-	return s.client.Send(m)
-}
-
 func (r *run) started(x *pb.TaskStarted) {
 	if x == nil {
 		return
 	}
 	if x.Stage != nil {
-		r.part.learn(x.Stage)
+		r.part.Learn(x.Stage)
 	}
 	if r.task.T == 0 {
 		r.task.Start(txn.Timestamp(x.T))
@@ -258,11 +261,11 @@ var errUnasked = errors.New("it has stopped a task that was to go on")
 func (r *run) end(x *pb.TaskEnd) (exec.Result, error) {
 	p := r.part
 	if x.Stage != nil {
-		p.learn(x.Stage)
+		p.Learn(x.Stage)
 	}
 	r.started(x.Started)
 	r.pass(x.Rows)
-	if err := p.node.heard(x.Now); err != nil {
+	if err := r.node.Merge(x.Now); err != nil {
 		return exec.Result{}, err
 	}
 	var res exec.Result
@@ -272,19 +275,19 @@ func (r *run) end(x *pb.TaskEnd) (exec.Result, error) {
 			return res, err
 		}
 	}
-	err := failure.Decode(x.Failure, p.fragment)
+	err := failure.Decode(x.Failure, p.Fragment())
 	switch {
 	case r.emitErr != nil:
 		err = r.emitErr
 	case x.Stopped && !r.stopped.Load():
 		if r.changes {
-			p.lose()
+			p.Lose()
 		}
-		return res, p.node.noAnswer(errUnasked)
+		return res, r.node.NoAnswer(errUnasked)
 	}
 	var lost *txn.LostError
 	if errors.As(err, &lost) {
-		p.lose()
+		p.Lose()
 	}
 	return res, err
 }
@@ -306,7 +309,7 @@ func (r *run) stop(over <-chan struct{}) bool {
 
 // leave drains, in the background, the stream of a task whose rows are not needed any more.
 func (r *run) leave() {
-	s, node := r.s, r.part.node
+	s, node := r.s, r.node
 	cut := time.AfterFunc(endWait, s.cancel)
 	go func() {
 		for {
@@ -331,15 +334,15 @@ func (r *run) leave() {
 // lost drops a stream that broke.
 func (r *run) lost(err error) error {
 	p := r.part
-	p.node.drop(r.s)
+	r.node.drop(r.s)
 	if status.Code(err) == codes.FailedPrecondition { // the node is about to end, and has not begun it
-		return &kv.NotLeader{Fragment: p.fragment}
+		return &kv.NotLeader{Fragment: p.Fragment()}
 	}
 	if r.changes {
-		p.lose()
+		p.Lose()
 	}
 	if r.emitErr != nil {
 		return r.emitErr
 	}
-	return p.node.callError(err)
+	return r.node.CallError(err)
 }

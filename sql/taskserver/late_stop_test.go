@@ -14,6 +14,7 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/kv"
+	"github.com/sherddb/sherd/sql/distexec"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/types"
@@ -50,20 +51,27 @@ func (s overheardStream) Send(a *pb.TaskAnswer) error {
 	return s.BidiStreamingServer.Send(a)
 }
 
+// distantNode is the other node as a gateway has it.
+type distantNode struct {
+	*remote.Node
+	streams *distexec.Streams
+}
+
 // remote gives the other node as a gateway has it, whose clock is read by wall.
-func (w *world) remote(wall func() time.Time) *remote.Node {
+func (w *world) remote(wall func() time.Time) distantNode {
 	w.t.Helper()
 	nodes := remote.New(remote.Config{
 		Incarnation: incarnation, Catalog: w.catalog, Clock: txn.NewClock(wall, 0), Door: w.nodes.Nodes[1].Door, Logger: slog.New(slog.DiscardHandler),
 	})
-	w.t.Cleanup(nodes.Close)
 	n, err := nodes.Node(1)
 	must(w.t, err)
-	return n
+	s := distexec.NewStreams(w.catalog)
+	w.t.Cleanup(s.Close)
+	return distantNode{n, s}
 }
 
 // read runs a scan in the first fragment, as a transaction of its own.
-func (w *world) read(ctx context.Context, n *remote.Node, text string, emit exec.Emit) error {
+func (w *world) read(ctx context.Context, n distantNode, text string, emit exec.Emit) error {
 	w.t.Helper()
 	x := w.begin()
 	f, task := x.scan(text)
@@ -72,7 +80,7 @@ func (w *world) read(ctx context.Context, n *remote.Node, text string, emit exec
 	task.T, task.Mem = T, memory.New(64<<20)
 	p, err := n.Part(f, x.id, txn.Options{})
 	must(w.t, err)
-	_, err = p.(*remote.Part).Run(ctx, task, emit)
+	_, err = n.streams.Run(ctx, p.(*remote.Part), false, task, emit)
 	return err
 }
 

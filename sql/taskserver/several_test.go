@@ -118,6 +118,7 @@ func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
 	defer cancel()
 	must(t, h.Start(ctx))
 	t.Cleanup(func() { h.Close() })
+	t.Cleanup(g.Close)
 	x.hosts, x.gateways, x.servers = append(x.hosts, h), append(x.gateways, g), append(x.servers, s)
 }
 
