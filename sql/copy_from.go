@@ -22,6 +22,7 @@ import (
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
 )
 
 // copyFrom loads rows from the client, all or none.
@@ -240,7 +241,7 @@ func (in *copyInput) located(err error, column string, text []byte) error {
 		return err
 	}
 	c := *e
-	var of *exec.RowError
+	var of *txn.RowError
 	if errors.As(err, &of) { // found by a fragment, perhaps while later lines were read
 		c.Where = fmt.Sprintf("COPY %s, line %d", in.table.Name, in.lines.of(of.Place))
 		return &c

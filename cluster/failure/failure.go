@@ -7,7 +7,6 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/kv"
-	"github.com/sherddb/sherd/sql/exec/wire"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -24,7 +23,8 @@ func (e *Replan) Error() string {
 
 // Unwrap returns the client's error.
 func (*Replan) Unwrap() error {
-	return pgerr.New(pgerr.SerializationFailure, "could not serialize access: the definitions of a table have changed").WithHint("Try again.")
+	return pgerr.New(pgerr.SerializationFailure,
+		"could not serialize access: the definitions of a table have changed").WithHint("Try again.")
 }
 
 // ErrUnknownPlan means that the plan has to be sent again.
@@ -47,17 +47,18 @@ func Encode(err error) *pb.Failure {
 	case errors.As(err, &leader):
 		f.Kind, f.Leader, f.Term = pb.Failure_NOT_LEADER, leader.Leader, leader.Term
 	case errors.As(err, &lost) && !lost.Staged:
-		f.Kind, f.Error = pb.Failure_STATEMENT_LOST, wire.AppendError(nil, lost.Err)
+		f.Kind, f.Error = pb.Failure_STATEMENT_LOST, EncodeError(lost.Err)
 	case errors.As(err, &lost):
-		f.Kind, f.Error = pb.Failure_STAGE_LOST, wire.AppendError(nil, lost.Err)
+		f.Kind, f.Error = pb.Failure_STAGE_LOST, EncodeError(lost.Err)
 	case errors.As(err, &moved):
 		f.Kind, f.Move = pb.Failure_MOVED, moved.Move
 	case errors.As(err, &replan):
-		f.Kind, f.CatalogVersion, f.Error = pb.Failure_REPLAN, replan.Version, wire.AppendError(nil, errors.New(replan.Why))
+		f.Kind, f.CatalogVersion = pb.Failure_REPLAN, replan.Version
+		f.Error = EncodeError(errors.New(replan.Why))
 	case errors.Is(err, ErrUnknownPlan):
 		f.Kind = pb.Failure_UNKNOWN_PLAN
 	case errors.As(err, &clock):
-		f.Kind, f.Error = pb.Failure_CLOCK, wire.AppendError(nil, clock.Err)
+		f.Kind, f.Error = pb.Failure_CLOCK, EncodeError(clock.Err)
 	case errors.Is(err, storage.ErrMoveVoid):
 		f.Kind = pb.Failure_MOVE_VOID
 	case errors.Is(err, storage.ErrUnsettled):
@@ -65,7 +66,7 @@ func Encode(err error) *pb.Failure {
 	case errors.As(err, &held):
 		f.Kind, f.Gid = pb.Failure_HELD, held.GID
 	default:
-		f.Error = wire.AppendError(nil, err)
+		f.Error = EncodeError(err)
 	}
 	return f
 }
@@ -89,7 +90,7 @@ func Decode(f *pb.Failure, fragment txn.FragmentID) error {
 	case pb.Failure_HELD:
 		return &storage.HeldError{GID: f.Gid}
 	}
-	err, damaged := wire.DecodeError(f.Error)
+	err, damaged := DecodeError(f.Error)
 	switch {
 	case damaged != nil:
 		return damaged

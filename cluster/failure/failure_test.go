@@ -40,7 +40,7 @@ func TestEveryFailureComesBack(t *testing.T) {
 			t.Errorf("%v has no SQLSTATE", want)
 		}
 	}
-	if err := Decode(&pb.Failure{Error: []byte{99}}, 1); pgerr.Code(err) != pgerr.ProtocolViolation {
+	if err := Decode(&pb.Failure{Error: &pb.Error{}}, 1); pgerr.Code(err) != pgerr.ProtocolViolation {
 		t.Errorf("damage became %v", err)
 	}
 }

@@ -1315,7 +1315,7 @@ type TaskWaiting struct {
 	Doing         string                 `protobuf:"bytes,2,opt,name=doing,proto3" json:"doing,omitempty"` // as in: updating key (id)=(1) of relation "orders"
 	WaitedMicros  uint64                 `protobuf:"varint,3,opt,name=waited_micros,json=waitedMicros,proto3" json:"waited_micros,omitempty"`
 	Over          bool                   `protobuf:"varint,4,opt,name=over,proto3" json:"over,omitempty"`
-	Error         []byte                 `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"` // that ended the wait
+	Error         *Error                 `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"` // that ended the wait
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1378,7 +1378,7 @@ func (x *TaskWaiting) GetOver() bool {
 	return false
 }
 
-func (x *TaskWaiting) GetError() []byte {
+func (x *TaskWaiting) GetError() *Error {
 	if x != nil {
 		return x.Error
 	}
@@ -1550,12 +1550,12 @@ func (x *TaskEnd) GetStopped() bool {
 type Failure struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Kind           Failure_Kind           `protobuf:"varint,1,opt,name=kind,proto3,enum=sherd.node.Failure_Kind" json:"kind,omitempty"`
-	Error          []byte                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`                                          // what a client would see; sql/exec/wire
 	Leader         uint32                 `protobuf:"varint,3,opt,name=leader,proto3" json:"leader,omitempty"`                                       // of NOT_LEADER: the node that leads, 0 is not known
 	Term           uint64                 `protobuf:"varint,4,opt,name=term,proto3" json:"term,omitempty"`                                           // likewise
 	Move           uint64                 `protobuf:"varint,5,opt,name=move,proto3" json:"move,omitempty"`                                           // of MOVED: the last of the buckets in or out, as far as is known here
 	CatalogVersion uint64                 `protobuf:"varint,6,opt,name=catalog_version,json=catalogVersion,proto3" json:"catalog_version,omitempty"` // of REPLAN: that is to be waited for
 	Gid            string                 `protobuf:"bytes,7,opt,name=gid,proto3" json:"gid,omitempty"`                                              // of HELD
+	Error          *Error                 `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`                                          // as a client would see it
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1597,13 +1597,6 @@ func (x *Failure) GetKind() Failure_Kind {
 	return Failure_ERROR
 }
 
-func (x *Failure) GetError() []byte {
-	if x != nil {
-		return x.Error
-	}
-	return nil
-}
-
 func (x *Failure) GetLeader() uint32 {
 	if x != nil {
 		return x.Leader
@@ -1639,13 +1632,20 @@ func (x *Failure) GetGid() string {
 	return ""
 }
 
+func (x *Failure) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
 var File_task_proto protoreflect.FileDescriptor
 
 const file_task_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
 	"task.proto\x12\n" +
-	"sherd.node\"\xe7\x01\n" +
+	"sherd.node\x1a\verror.proto\"\xe7\x01\n" +
 	"\n" +
 	"Attendance\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x06R\vincarnation\x12\x10\n" +
@@ -1742,13 +1742,13 @@ const file_task_proto_rawDesc = "" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12'\n" +
 	"\x05stage\x18\x03 \x01(\v2\x11.sherd.node.StageR\x05stage\"\x1e\n" +
 	"\bTaskRows\x12\x12\n" +
-	"\x04rows\x18\x01 \x01(\fR\x04rows\"\xa1\x01\n" +
+	"\x04rows\x18\x01 \x01(\fR\x04rows\"\xba\x01\n" +
 	"\vTaskWaiting\x12-\n" +
 	"\bblockers\x18\x01 \x03(\v2\x11.sherd.node.PartyR\bblockers\x12\x14\n" +
 	"\x05doing\x18\x02 \x01(\tR\x05doing\x12#\n" +
 	"\rwaited_micros\x18\x03 \x01(\x04R\fwaitedMicros\x12\x12\n" +
-	"\x04over\x18\x04 \x01(\bR\x04over\x12\x14\n" +
-	"\x05error\x18\x05 \x01(\fR\x05error\"]\n" +
+	"\x04over\x18\x04 \x01(\bR\x04over\x12'\n" +
+	"\x05error\x18\x06 \x01(\v2\x11.sherd.node.ErrorR\x05errorJ\x04\b\x05\x10\x06\"]\n" +
 	"\x05Party\x12 \n" +
 	"\vtransaction\x18\x01 \x01(\fR\vtransaction\x12\x18\n" +
 	"\asession\x18\x02 \x01(\rR\asession\x12\x18\n" +
@@ -1761,15 +1761,15 @@ const file_task_proto_rawDesc = "" +
 	"\x06result\x18\x05 \x01(\fR\x06result\x121\n" +
 	"\astarted\x18\x06 \x01(\v2\x17.sherd.node.TaskStartedR\astarted\x12\x12\n" +
 	"\x04rows\x18\a \x01(\fR\x04rows\x12\x18\n" +
-	"\astopped\x18\b \x01(\bR\astopped\"\xec\x02\n" +
+	"\astopped\x18\b \x01(\bR\astopped\"\x85\x03\n" +
 	"\aFailure\x12,\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\x18.sherd.node.Failure.KindR\x04kind\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\fR\x05error\x12\x16\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x18.sherd.node.Failure.KindR\x04kind\x12\x16\n" +
 	"\x06leader\x18\x03 \x01(\rR\x06leader\x12\x12\n" +
 	"\x04term\x18\x04 \x01(\x04R\x04term\x12\x12\n" +
 	"\x04move\x18\x05 \x01(\x04R\x04move\x12'\n" +
 	"\x0fcatalog_version\x18\x06 \x01(\x04R\x0ecatalogVersion\x12\x10\n" +
-	"\x03gid\x18\a \x01(\tR\x03gid\"\xa1\x01\n" +
+	"\x03gid\x18\a \x01(\tR\x03gid\x12'\n" +
+	"\x05error\x18\b \x01(\v2\x11.sherd.node.ErrorR\x05error\"\xa1\x01\n" +
 	"\x04Kind\x12\t\n" +
 	"\x05ERROR\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -1785,7 +1785,7 @@ const file_task_proto_rawDesc = "" +
 	"\tMOVE_VOID\x10\b\x12\r\n" +
 	"\tUNSETTLED\x10\t\x12\b\n" +
 	"\x04HELD\x10\n" +
-	"2@\n" +
+	"J\x04\b\x02\x10\x032@\n" +
 	"\x05Tasks\x127\n" +
 	"\x03Run\x12\x14.sherd.node.TaskPart\x1a\x16.sherd.node.TaskAnswer(\x010\x012H\n" +
 	"\bPresence\x12<\n" +
@@ -1826,6 +1826,7 @@ var file_task_proto_goTypes = []any{
 	(*Party)(nil),       // 17: sherd.node.Party
 	(*TaskEnd)(nil),     // 18: sherd.node.TaskEnd
 	(*Failure)(nil),     // 19: sherd.node.Failure
+	(*Error)(nil),       // 20: sherd.node.Error
 }
 var file_task_proto_depIdxs = []int32{
 	2,  // 0: sherd.node.Attendance.leads:type_name -> sherd.node.Leadership
@@ -1845,19 +1846,21 @@ var file_task_proto_depIdxs = []int32{
 	18, // 14: sherd.node.TaskAnswer.end:type_name -> sherd.node.TaskEnd
 	5,  // 15: sherd.node.TaskStarted.stage:type_name -> sherd.node.Stage
 	17, // 16: sherd.node.TaskWaiting.blockers:type_name -> sherd.node.Party
-	19, // 17: sherd.node.TaskEnd.failure:type_name -> sherd.node.Failure
-	5,  // 18: sherd.node.TaskEnd.stage:type_name -> sherd.node.Stage
-	14, // 19: sherd.node.TaskEnd.started:type_name -> sherd.node.TaskStarted
-	0,  // 20: sherd.node.Failure.kind:type_name -> sherd.node.Failure.Kind
-	8,  // 21: sherd.node.Tasks.Run:input_type -> sherd.node.TaskPart
-	1,  // 22: sherd.node.Presence.Attend:input_type -> sherd.node.Attendance
-	13, // 23: sherd.node.Tasks.Run:output_type -> sherd.node.TaskAnswer
-	1,  // 24: sherd.node.Presence.Attend:output_type -> sherd.node.Attendance
-	23, // [23:25] is the sub-list for method output_type
-	21, // [21:23] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	20, // 17: sherd.node.TaskWaiting.error:type_name -> sherd.node.Error
+	19, // 18: sherd.node.TaskEnd.failure:type_name -> sherd.node.Failure
+	5,  // 19: sherd.node.TaskEnd.stage:type_name -> sherd.node.Stage
+	14, // 20: sherd.node.TaskEnd.started:type_name -> sherd.node.TaskStarted
+	0,  // 21: sherd.node.Failure.kind:type_name -> sherd.node.Failure.Kind
+	20, // 22: sherd.node.Failure.error:type_name -> sherd.node.Error
+	8,  // 23: sherd.node.Tasks.Run:input_type -> sherd.node.TaskPart
+	1,  // 24: sherd.node.Presence.Attend:input_type -> sherd.node.Attendance
+	13, // 25: sherd.node.Tasks.Run:output_type -> sherd.node.TaskAnswer
+	1,  // 26: sherd.node.Presence.Attend:output_type -> sherd.node.Attendance
+	25, // [25:27] is the sub-list for method output_type
+	23, // [23:25] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_task_proto_init() }
@@ -1865,6 +1868,7 @@ func file_task_proto_init() {
 	if File_task_proto != nil {
 		return
 	}
+	file_error_proto_init()
 	file_task_proto_msgTypes[7].OneofWrappers = []any{
 		(*TaskPart_Begin)(nil),
 		(*TaskPart_More)(nil),

@@ -247,8 +247,8 @@ func (r *run) waits(x *pb.TaskWaiting) {
 		return
 	}
 	var err error
-	if len(x.Error) > 0 {
-		err, _ = wire.DecodeError(x.Error)
+	if x.Error != nil {
+		err, _ = failure.DecodeError(x.Error)
 	}
 	w.Over(x.Doing, waited, err)
 }

@@ -81,22 +81,10 @@ func unseen(c *Ctx, key []byte) error {
 	return &own
 }
 
-// RowError is the error of one of the rows that an INSERT or COPY sends to the fragments. Place
-// counts rows from 0.
-type RowError struct {
-	Place int64
-	Err   error
-}
-
-func (e *RowError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the error of the row.
-func (e *RowError) Unwrap() error { return e.Err }
-
 // ofRow adds the row to an error that the row has caused.
 func ofRow(err error, place int64) error {
 	if pgerr.Is(err, pgerr.UniqueViolation) {
-		return &RowError{place, err}
+		return &txn.RowError{Place: place, Err: err}
 	}
 	return err
 }

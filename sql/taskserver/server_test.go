@@ -55,7 +55,7 @@ func TestErrorsAreWhole(t *testing.T) {
 	w.insert("notes", 0, 10)
 	x := w.begin()
 	_, _, err := x.exec("INSERT INTO notes VALUES (100, 'x'), (7, 'y')")
-	var row *exec.RowError
+	var row *txn.RowError
 	if !errors.As(err, &row) || row.Place != 1 {
 		t.Errorf("row %+v", row)
 	}

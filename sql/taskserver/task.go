@@ -270,7 +270,7 @@ func (t *task) lockWaits() *exec.LockWaits {
 		Over: func(doing string, waited time.Duration, err error) {
 			w := &pb.TaskWaiting{Over: true}
 			if err != nil {
-				w.Error = wire.AppendError(nil, err)
+				w.Error = failure.EncodeError(err)
 			}
 			tell(w, doing, waited)
 		},

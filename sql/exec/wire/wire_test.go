@@ -1,16 +1,12 @@
 package wire
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"math"
 	"reflect"
 	"strconv"
 	"testing"
 	"time"
 
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/types"
@@ -290,43 +286,6 @@ func TestSession(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
-	full := &pgerr.Error{
-		Severity: "ERROR", Code: "23505", Message: "m", Detail: "d", Hint: "h", Position: 7, Where: "w", Schema: "s", Table: "t", Column: "c", DataType: "y", Constraint: "k",
-	}
-	conflict := txn.NewConflict([]byte("key"), 9, 5, txn.NewID(), true)
-	conflict.Read = true
-	circle := &txn.DeadlockError{Err: pgerr.New(pgerr.DeadlockDetected, "deadlock detected"), Waits: []*txn.Wait{
-		{Waiter: txn.Party{ID: txn.NewID(), Session: 3}, Lock: "ShareLock", Key: []byte("k"), Fragment: 9}, {Lock: "x", Object: "relation 1"},
-	}}
-	for _, want := range []error{
-		full, &exec.RowError{Place: 4, Err: full}, conflict, &exec.RowError{Place: 0, Err: conflict}, circle, &txn.LowError{Promised: 1 << 60},
-		txn.ErrLocked, context.Canceled, context.DeadlineExceeded, &exec.RowError{Place: 1, Err: txn.ErrLocked},
-	} {
-		for _, e := range []error{want, fmt.Errorf("around: %w", want)} {
-			b := AppendError(nil, e)
-			got, damaged := DecodeError(b)
-			clear(b)
-			pgerr.DropSource(got)
-			pgerr.DropSource(want)
-			if damaged != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("%#v became %#v, %v", e, got, damaged)
-			}
-			if pgerr.Code(got) != pgerr.Code(want) {
-				t.Errorf("%v: SQLSTATE %s became %s", e, pgerr.Code(want), pgerr.Code(got))
-			}
-		}
-	}
-	got, damaged := DecodeError(AppendError(nil, errors.New("disk on fire")))
-	if damaged != nil || pgerr.Code(got) != pgerr.InternalError || pgerr.From(got).Message != "disk on fire" {
-		t.Errorf("%v, %v", got, damaged)
-	}
-	both := fmt.Errorf("%w: %w", pgerr.New(pgerr.StatementCompletionUnknown, "unknown"), context.Canceled)
-	if got, _ := DecodeError(AppendError(nil, both)); pgerr.Code(got) != pgerr.StatementCompletionUnknown {
-		t.Errorf("%v became %v", both, got)
-	}
-}
-
 // TestDamage cuts messages short and flips their bytes: no decoder panics, and what was cut is refused.
 func TestDamage(t *testing.T) {
 	for name, m := range messages(t) {
@@ -362,7 +321,6 @@ func messages(t testing.TB) map[string]message {
 	w.Add(make(types.Row, len(row)))
 	change := exec.Result{Keys: [][]exec.KeyChange{{exec.NewKeyChange(row[:3], nil, "a")}}}
 	write := exec.Write{Kind: exec.WriteClaim, Key: []byte("k"), Value: []byte("v"), Row: []byte("r")}
-	conflict := &exec.RowError{Place: 1, Err: txn.NewConflict([]byte("key"), 9, 5, txn.NewID(), true)}
 	return map[string]message{
 		"rows":   {good: append([]byte(nil), w.Take()...), decode: readAll},
 		"values": {good: AppendValues(nil, row), decode: func(b []byte) error { _, err := DecodeValues(b); return err }},
@@ -376,13 +334,6 @@ func messages(t testing.TB) map[string]message {
 		}},
 		"limits": {good: AppendLimits(nil, &exec.Limits{Since: 1 << 50}), decode: func(b []byte) error { _, err := DecodeLimits(b); return err }},
 		"result": {good: AppendResult(nil, &change), decode: func(b []byte) error { _, err := DecodeResult(b); return err }},
-		"error": {good: AppendError(nil, conflict), decode: func(b []byte) error {
-			err, damaged := DecodeError(b)
-			if err == nil && damaged == nil {
-				return errors.New("neither an error nor damage")
-			}
-			return damaged
-		}},
 	}
 }
 
