@@ -139,7 +139,7 @@ func (q *heldDefining) checkAfter(ctx context.Context, t *testing.T, h *Host, la
 			t.Fatalf("after step %d: held in the catalog: %v", last, !stands)
 		}
 	}
-	held, err := h.client.Held(ctx, catalog.PostgresDB)
+	held, err := h.client.Prepared(ctx, catalog.PostgresDB)
 	if err != nil || len(held) == 1 != stands {
 		t.Fatalf("after step %d: held: %v, %v", last, held, err)
 	}
@@ -153,9 +153,9 @@ func (q *heldDefining) checkAfter(ctx context.Context, t *testing.T, h *Host, la
 			t.Fatalf("after step %d: a second table", last)
 		}
 		if committed = last%2 == 0; committed {
-			_, err = h.client.CommitHeld(ctx, catalog.PostgresDB, "g", 0)
+			_, err = h.client.CommitPrepared(ctx, catalog.PostgresDB, "g", 0)
 		} else {
-			err = h.client.RollbackHeld(ctx, catalog.PostgresDB, "g")
+			err = h.client.RollbackPrepared(ctx, catalog.PostgresDB, "g")
 		}
 		if err != nil {
 			t.Fatalf("after step %d: %v", last, err)

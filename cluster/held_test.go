@@ -74,20 +74,20 @@ func TestHoldAndOutcome(t *testing.T) {
 	}
 	h = openHost(t, dir, c)
 	defer h.Close()
-	held, err := h.client.Held(ctx, catalog.PostgresDB)
+	held, err := h.client.Prepared(ctx, catalog.PostgresDB)
 	if err != nil || len(held) != 2 || held[0].GID != "a" || held[0].ID != a.ID() || held[1].GID != "b" || held[0].Floor != 5 ||
 		!slices.Equal(held[0].Tables, []uint32{30000}) {
 		t.Fatalf("%+v %v", held, err)
 	}
 	outcome(a.ID(), txn.InProgress)
-	if C, err := h.client.CommitHeld(ctx, catalog.PostgresDB, "a", 0); err != nil || C == 0 {
+	if C, err := h.client.CommitPrepared(ctx, catalog.PostgresDB, "a", 0); err != nil || C == 0 {
 		t.Fatal(C, err)
 	}
-	if err := h.client.RollbackHeld(ctx, catalog.PostgresDB, "b"); err != nil {
+	if err := h.client.RollbackPrepared(ctx, catalog.PostgresDB, "b"); err != nil {
 		t.Fatal(err)
 	}
 	for _, gid := range []string{"a", "b", "never"} {
-		if _, err := h.client.CommitHeld(ctx, catalog.PostgresDB, gid, 0); !pgerr.Is(err, pgerr.UndefinedObject) {
+		if _, err := h.client.CommitPrepared(ctx, catalog.PostgresDB, gid, 0); !pgerr.Is(err, pgerr.UndefinedObject) {
 			t.Fatalf("got %v", err)
 		}
 	}
@@ -143,7 +143,7 @@ func TestHoldOfSerializable(t *testing.T) {
 	if err := stageIn(t, y, fragments[1]).AwaitReaders(short); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v", err)
 	}
-	if _, err := h.client.CommitHeld(t.Context(), catalog.PostgresDB, "s", 0); err != nil {
+	if _, err := h.client.CommitPrepared(t.Context(), catalog.PostgresDB, "s", 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := stageIn(t, y, fragments[1]).AwaitReaders(t.Context()); err != nil {

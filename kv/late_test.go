@@ -82,7 +82,7 @@ func TestHoldThatComesLate(t *testing.T) {
 	if err := errors.Join(<-held, <-dropped); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := h.Client().Held(t.Context(), catalog.PostgresDB); err != nil || len(all) != 0 {
+	if all, err := h.Client().Prepared(t.Context(), catalog.PostgresDB); err != nil || len(all) != 0 {
 		t.Fatalf("prepared after it was dropped: %v, %v", all, err)
 	}
 	write(t, h, home).Rollback() // the row is free

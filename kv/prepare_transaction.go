@@ -35,7 +35,7 @@ func (t *Transaction) checkName(ctx context.Context, req txn.HoldRequest) error 
 	if len(req.GID) > txn.MaxGID {
 		return pgerr.New(pgerr.InvalidParameterValue, "transaction identifier \"%s\" is too long", req.GID)
 	}
-	prepared, err := t.client.Held(ctx, req.Database)
+	prepared, err := t.client.Prepared(ctx, req.Database)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// CoordinatorOf chooses the fragment in which a name is claimed, by the name: two transactions that want
-// the same name meet there. This fragment is the home of the prepared transaction.
+// CoordinatorOf chooses the fragment in which a name is claimed, by the name: two transactions that
+// want the same name meet there. It is the coordinator fragment of the prepared transaction.
 func (c *Client) CoordinatorOf(req txn.HoldRequest) (txn.FragmentID, error) {
 	ids, err := FragmentsOf(c.cfg.Catalog, req.Database)
 	if err != nil {
@@ -41,8 +41,8 @@ func FragmentsOf(cat *catalog.Catalog, database catalog.OID) ([]txn.FragmentID, 
 	return ids, nil
 }
 
-// Held lists the prepared transactions of a database, ordered by name.
-func (c *Client) Held(ctx context.Context, database catalog.OID) ([]txn.HeldTransaction, error) {
+// Prepared lists the prepared transactions of a database, ordered by name.
+func (c *Client) Prepared(ctx context.Context, database catalog.OID) ([]txn.HeldTransaction, error) {
 	ids, err := FragmentsOf(c.cfg.Catalog, database)
 	if err != nil {
 		return nil, err
@@ -50,10 +50,10 @@ func (c *Client) Held(ctx context.Context, database catalog.OID) ([]txn.HeldTran
 	var mu sync.Mutex
 	var out []txn.HeldTransaction
 	err = InEach(ids, func(f txn.FragmentID) error {
-		held, err := c.preparedAt(ctx, f)
+		prepared, err := c.preparedAt(ctx, f)
 		mu.Lock()
 		defer mu.Unlock()
-		out = append(out, held...)
+		out = append(out, prepared...)
 		return err
 	})
 	if err != nil {
@@ -90,7 +90,7 @@ func byName(a, b txn.HeldTransaction) int {
 	return cmp.Or(strings.Compare(a.GID, b.GID), a.At.Compare(b.At))
 }
 
-// preparedAt lists the prepared transactions whose home is f.
+// preparedAt lists the prepared transactions whose coordinator fragment is f.
 func (c *Client) preparedAt(ctx context.Context, f txn.FragmentID) ([]txn.HeldTransaction, error) {
 	a, err := c.Send(ctx, &pb.Request{
 		Fragment: uint32(f), Op: &pb.Request_ListPrepared{ListPrepared: &pb.ListPreparedRequest{}},
@@ -111,10 +111,10 @@ func (c *Client) preparedAt(ctx context.Context, f txn.FragmentID) ([]txn.HeldTr
 	return out, err
 }
 
-// HeldSoon is Held, without tables, for the fragments that answer; the other fragments are returned
-// as missing. It does not ask fragments most of whose nodes are silent; it asks the others for as
-// long as patience, and with patience 0 for as long as any statement waits.
-func (c *Client) HeldSoon(ctx context.Context, database catalog.OID, patience time.Duration) (
+// PreparedSoon is Prepared, without tables, for the fragments that answer; the other fragments are
+// returned as missing. It does not ask fragments most of whose nodes are silent; it asks the others
+// for as long as patience, and with patience 0 for as long as any statement waits.
+func (c *Client) PreparedSoon(ctx context.Context, database catalog.OID, patience time.Duration) (
 	out []txn.HeldTransaction, missing []txn.FragmentID, err error,
 ) {
 	d := c.cfg.Catalog.View().Database(database)
@@ -123,18 +123,19 @@ func (c *Client) HeldSoon(ctx context.Context, database catalog.OID, patience ti
 	}
 	var mu sync.Mutex
 	missing, err = c.AskReachable(ctx, d, patience, nil, func(ctx context.Context, f txn.FragmentID) error {
-		held, err := c.preparedAt(ctx, f)
+		prepared, err := c.preparedAt(ctx, f)
 		mu.Lock()
 		defer mu.Unlock()
-		out = append(out, held...)
+		out = append(out, prepared...)
 		return err
 	})
 	slices.SortFunc(out, byName)
 	return out, missing, err
 }
 
-func FindPrepared(held []txn.HeldTransaction, gid string) (txn.HeldTransaction, bool) {
-	for _, x := range held {
+// FindPrepared returns the prepared transaction of a name.
+func FindPrepared(prepared []txn.HeldTransaction, gid string) (txn.HeldTransaction, bool) {
+	for _, x := range prepared {
 		if x.GID == gid {
 			return x, true
 		}
@@ -144,11 +145,11 @@ func FindPrepared(held []txn.HeldTransaction, gid string) (txn.HeldTransaction, 
 
 // take finds a prepared transaction and prevents others from ending it at the same time.
 func (c *Client) take(ctx context.Context, database catalog.OID, gid string) (txn.HeldTransaction, func(), error) {
-	held, missing, err := c.HeldSoon(ctx, database, 0)
-	x, ok := FindPrepared(held, gid)
+	prepared, missing, err := c.PreparedSoon(ctx, database, 0)
+	x, ok := FindPrepared(prepared, gid)
 	if err == nil && !ok && len(missing) > 0 { // a missing fragment may have it
-		if held, err = c.Held(ctx, database); err == nil {
-			x, ok = FindPrepared(held, gid)
+		if prepared, err = c.Prepared(ctx, database); err == nil {
+			x, ok = FindPrepared(prepared, gid)
 		}
 	}
 	if err != nil {
@@ -165,10 +166,10 @@ func (c *Client) take(ctx context.Context, database catalog.OID, gid string) (tx
 	return x, func() { c.ending.Delete(x.ID) }, nil
 }
 
-// CommitHeld is COMMIT PREPARED; the commit timestamp is above floor. It returns 42704 if no
+// CommitPrepared is COMMIT PREPARED; the commit timestamp is above floor. It returns 42704 if no
 // transaction of that name is prepared. After any other error except 40003 the transaction is still
 // prepared.
-func (c *Client) CommitHeld(
+func (c *Client) CommitPrepared(
 	ctx context.Context, database catalog.OID, gid string, floor txn.Timestamp,
 ) (txn.Timestamp, error) {
 	x, done, err := c.take(ctx, database, gid)
@@ -207,9 +208,9 @@ func (c *Client) CommitHeld(
 	return C, nil
 }
 
-// RollbackHeld is ROLLBACK PREPARED, with the errors of CommitHeld. The record at the home counts:
-// fragments that still have the transaction prepared ask it.
-func (c *Client) RollbackHeld(ctx context.Context, database catalog.OID, gid string) error {
+// RollbackPrepared is ROLLBACK PREPARED, with the errors of CommitPrepared. The record in the
+// coordinator fragment counts: fragments that still have the transaction prepared ask it.
+func (c *Client) RollbackPrepared(ctx context.Context, database catalog.OID, gid string) error {
 	x, done, err := c.take(ctx, database, gid)
 	if err != nil {
 		return err

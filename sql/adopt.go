@@ -79,7 +79,7 @@ func (db *Server) adoptIn(ctx context.Context, database catalog.OID, rows []txn.
 	if view.Database(database) == nil {
 		return nil // dropped meanwhile
 	}
-	list, err := db.cfg.Fragments.Held(ctx, database)
+	list, err := db.cfg.Fragments.Prepared(ctx, database)
 	if err != nil {
 		return err
 	}

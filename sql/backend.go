@@ -159,7 +159,7 @@ const (
 // disconnect gives how many other sessions use a database, after some patience with those that are just going; force ends them. Prepared
 // transactions are not ended: 55006.
 func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bool) (int, error) {
-	held, missing, err := s.db.cfg.Fragments.HeldSoon(ctx, database, 0)
+	held, missing, err := s.db.cfg.Fragments.PreparedSoon(ctx, database, 0)
 	if err != nil {
 		return 0, err
 	}

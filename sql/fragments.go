@@ -43,16 +43,19 @@ type Fragments interface {
 	ListHeat() []sysview.Heat
 	// Check proves that what a database's fragments store agrees with its definitions.
 	Check(ctx context.Context, database catalog.OID, emit verify.Emit) error
-	// Held lists the prepared transactions of a database by name. CommitHeld and RollbackHeld end one; 42704 where there is none of that name.
-	// After any other error but 40003 it is still held.
-	Held(ctx context.Context, database catalog.OID) ([]txn.HeldTransaction, error)
-	// HeldSoon is Held, without tables, of the fragments that answer; the others are missing. Those most of whose nodes are silent are not asked, the others
-	// for as long as patience, 0 for as long as any statement waits.
-	HeldSoon(ctx context.Context, database catalog.OID, patience time.Duration) (held []txn.HeldTransaction, missing []txn.FragmentID, err error)
+	// Prepared lists the prepared transactions of a database by name. CommitPrepared and
+	// RollbackPrepared end one; they return 42704 if there is none of that name. After any other error
+	// but 40003 it is still prepared.
+	Prepared(ctx context.Context, database catalog.OID) ([]txn.HeldTransaction, error)
+	// PreparedSoon is Prepared, without tables, for the fragments that answer; the others are missing.
+	// It does not ask fragments most of whose nodes are silent; it asks the others for as long as
+	// patience, and with patience 0 for as long as any statement waits.
+	PreparedSoon(ctx context.Context, database catalog.OID, patience time.Duration) (
+		prepared []txn.HeldTransaction, missing []txn.FragmentID, err error)
 	// Lost tells whether all nodes that have a replica of a fragment have been silent for sherd.dead_node_after, or are in the cluster no more.
 	Lost(f *catalog.Fragment) bool
-	CommitHeld(ctx context.Context, database catalog.OID, gid string, floor txn.Timestamp) (txn.Timestamp, error)
-	RollbackHeld(ctx context.Context, database catalog.OID, gid string) error
+	CommitPrepared(ctx context.Context, database catalog.OID, gid string, floor txn.Timestamp) (txn.Timestamp, error)
+	RollbackPrepared(ctx context.Context, database catalog.OID, gid string) error
 	// Outcome tells what became of a transaction, for the time of gc_ttl; ResolveTransaction is an operator's decision about one whose anchor is
 	// out of reach (T7).
 	Outcome(ctx context.Context, database catalog.OID, id txn.ID) (txn.Outcome, txn.Timestamp, error)

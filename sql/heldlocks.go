@@ -98,7 +98,7 @@ func (db *Server) endedIn(ctx context.Context, database catalog.OID) func(txn.ID
 	if db.cfg.Catalog.View().Database(database) == nil {
 		return func(txn.ID) bool { return true }
 	}
-	list, missing, err := db.cfg.Fragments.HeldSoon(ctx, database, heldPatience)
+	list, missing, err := db.cfg.Fragments.PreparedSoon(ctx, database, heldPatience)
 	return func(id txn.ID) bool {
 		return err == nil && len(missing) == 0 && !slices.ContainsFunc(list, func(h txn.HeldTransaction) bool { return h.ID == id })
 	}

@@ -51,7 +51,7 @@ func (s *Session) clusterViews() *monitor.Views {
 	return &monitor.Views{
 		Report: s.reports, Catalog: s.view(), Values: s.Env(), Database: s.database, Warn: s.warnf,
 		Prepared: func() ([]txn.HeldTransaction, []txn.FragmentID, error) {
-			return s.db.cfg.Fragments.HeldSoon(orBackground(s.running), s.database, heldPatience)
+			return s.db.cfg.Fragments.PreparedSoon(orBackground(s.running), s.database, heldPatience)
 		},
 	}
 }

@@ -93,7 +93,7 @@ func (s *Session) commitPrepared(ctx context.Context, gid string, w stmt.ResultW
 	if err := s.mayEnd(ctx, what, gid); err != nil {
 		return err
 	}
-	ts, err := s.db.cfg.Fragments.CommitHeld(ctx, s.database, gid, s.txEnv.Floor)
+	ts, err := s.db.cfg.Fragments.CommitPrepared(ctx, s.database, gid, s.txEnv.Floor)
 	s.dropLocks(gid, err)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s *Session) rollbackPrepared(ctx context.Context, gid string, w stmt.Resul
 	if err := s.mayEnd(ctx, what, gid); err != nil {
 		return err
 	}
-	err := s.db.cfg.Fragments.RollbackHeld(ctx, s.database, gid)
+	err := s.db.cfg.Fragments.RollbackPrepared(ctx, s.database, gid)
 	s.dropLocks(gid, err)
 	if err != nil {
 		return err
@@ -123,9 +123,9 @@ func (s *Session) mayEnd(ctx context.Context, what, gid string) error {
 		return err
 	}
 	named := func(h txn.HeldTransaction) bool { return h.GID == gid }
-	list, missing, err := s.db.cfg.Fragments.HeldSoon(ctx, s.database, 0)
+	list, missing, err := s.db.cfg.Fragments.PreparedSoon(ctx, s.database, 0)
 	if err == nil && len(missing) > 0 && !slices.ContainsFunc(list, named) { // it may be there
-		list, err = s.db.cfg.Fragments.Held(ctx, s.database)
+		list, err = s.db.cfg.Fragments.Prepared(ctx, s.database)
 	}
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (s *Session) mayEnd(ctx context.Context, what, gid string) error {
 // noPrepared says that there is no such prepared transaction here.
 func (s *Session) noPrepared(ctx context.Context, gid string) error {
 	for d := range s.view().Databases() {
-		list, err := s.db.cfg.Fragments.Held(ctx, d.OID)
+		list, err := s.db.cfg.Fragments.Prepared(ctx, d.OID)
 		if err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (s *Session) heldRows() ([]sysview.Held, error) {
 	ctx := orBackground(s.running)
 	var out []sysview.Held
 	for d := range s.view().Databases() {
-		list, err := s.db.cfg.Fragments.Held(ctx, d.OID)
+		list, err := s.db.cfg.Fragments.Prepared(ctx, d.OID)
 		if err != nil {
 			return nil, err
 		}
