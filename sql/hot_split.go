@@ -184,7 +184,7 @@ func (s *splitting) split(n int) error {
 		return pgerr.New(pgerr.ProgramLimitExceeded, `table "%s" has %d split documents, and cannot have more`, s.table.Name, maxHotDocuments)
 	}
 	h.Documents = append(h.Documents, catalog.HotDocument{
-		Number: h.Next, ID: s.id, Key: s.code, Parts: partsOf(h.Next, n), Counters: s.which, Since: time.Now().UnixMicro(), Who: info{Session: s.Session}.roleName(),
+		Number: h.Next, ID: s.id, Key: s.code, Parts: partsOf(h.Next, n), Counters: s.which, Since: time.Now().UnixMicro(), Who: info{objects: objects{s.Session}}.roleName(),
 	})
 	h.Next++
 	if err := s.define(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -50,11 +51,11 @@ func (s *Session) splittable(t *catalog.Table, id string, bucket uint32) (names 
 // fieldsOf returns the fields of a table that the sampled statements which reach buckets name, as a function finds them, most often named first.
 func (s *Session) fieldsOf(t *catalog.Table, v shardmap.Interval, find func(*query.Query, *catalog.Table) []catalog.Counter, most int) []string {
 	count := map[string]int{}
-	for _, x := range s.db.samples.of(s.database, t.OID) {
+	for _, x := range s.db.samples.Of(s.database, t.OID) {
 		if !s.reaches(x, t, v) {
 			continue
 		}
-		for _, f := range find(x.program.Query, t) {
+		for _, f := range find(x.Program.Query, t) {
 			count[fieldName(t, f)]++
 		}
 	}
@@ -72,12 +73,12 @@ func fieldName(t *catalog.Table, f catalog.Counter) string {
 }
 
 // reaches reports whether a sampled statement reads or writes rows of a table in some buckets. One whose routes are not known may.
-func (s *Session) reaches(x sample, t *catalog.Table, v shardmap.Interval) bool {
+func (s *Session) reaches(x stmt.Sample, t *catalog.Table, v shardmap.Interval) bool {
 	outer := s.running
 	defer func() { s.running = outer }()
-	c := s.execution(outer, x.args)
+	c := s.execution(outer, x.Args)
 	found, routes := false, 0
-	plan.Explain(x.program.Plan, plan.Notes{Route: func(r *plan.Route) string {
+	plan.Explain(x.Program.Plan, plan.Notes{Route: func(r *plan.Route) string {
 		if r.Table == nil || r.Table.OID != t.OID {
 			return ""
 		}

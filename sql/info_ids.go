@@ -190,3 +190,24 @@ func (i info) Forwarded(table uint32, old, now string) {
 		Application: application, Query: i.query, Last: time.Now(),
 	})
 }
+
+func (i info) keepNotice(n *pgerr.Error) error {
+	i.notice(n)
+	return nil
+}
+
+// mayDefine refuses a function that changes a table's definition where it cannot.
+func (i info) mayDefine(name string, table catalog.OID) error {
+	switch {
+	case i.ctx == nil:
+		return pgerr.Unsupported("%s cannot run here", name)
+	case i.tx == nil:
+		return nil
+	case i.tx.Modes.ReadOnly:
+		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", name)
+	case i.tx.UsesAlready(table):
+		return pgerr.New(pgerr.ObjectInUse, "cannot execute %s because the table is being used by active queries in this session", name)
+	}
+	i.tx.DefineTables(table)
+	return nil
+}

@@ -2,7 +2,6 @@ package sql
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/monitor"
@@ -68,30 +67,4 @@ func (i info) TransactionOutcome(name string) (string, error) {
 	}
 	outcome, _, err := i.db.cfg.Fragments.Outcome(i.statement(), i.database, id)
 	return outcome.String(), err
-}
-
-// ResolveTransaction implements builtin.TransactionInfo. It is for superusers: an operator's commit of a transaction whose anchor is lost may
-// differ from what the anchor had decided.
-func (i info) ResolveTransaction(name, word string) error {
-	if me := i.view().Role(i.role); me == nil || !me.Superuser {
-		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function resolve_transaction").
-			WithHint("Only superusers may resolve transactions.")
-	}
-	id, err := txn.ParseID(name)
-	if err != nil {
-		return err
-	}
-	var outcome txn.Outcome
-	switch strings.ToLower(word) {
-	case "commit":
-		outcome = txn.Committed
-	case "abort":
-		outcome = txn.Aborted
-	default:
-		return pgerr.New(pgerr.InvalidParameterValue, "a transaction is resolved by \"commit\" or \"abort\", not %q", word)
-	}
-	if i.ctx == nil {
-		return pgerr.Unsupported("sherd.resolve_transaction() cannot run here")
-	}
-	return i.db.cfg.Fragments.ResolveTransaction(i.ctx, i.database, id, outcome)
 }

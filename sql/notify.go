@@ -28,7 +28,7 @@ func (i info) NotificationUsage() float64 { return i.db.notifications.Usage() }
 // notifyStmt is NOTIFY.
 func (s *Session) notifyStmt(n *pg_query.NotifyStmt, w stmt.ResultWriter, together bool) error {
 	s.join(together)
-	if err := (info{Session: s}).Notify(n.Conditionname, n.Payload); err != nil {
+	if err := (info{objects: objects{s}}).Notify(n.Conditionname, n.Payload); err != nil {
 		return err
 	}
 	return w.Complete("NOTIFY")

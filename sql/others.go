@@ -40,7 +40,7 @@ func (s *Session) reports(wanted monitor.Wanted) monitor.Report {
 
 // warnf keeps a warning for the client.
 func (s *Session) warnf(format string, args ...any) {
-	info{Session: s}.warn(pgerr.Warning, format, args...)
+	info{objects: objects{s}}.warn(pgerr.Warning, format, args...)
 }
 
 // heldPatience is how long a view waits for a fragment.

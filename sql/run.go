@@ -75,7 +75,7 @@ func (s *Session) runAt(
 	if err := mayRead(t.Tx, p); err != nil {
 		return 0, err
 	}
-	s.db.samples.note(s.database, p, args)
+	s.db.samples.Add(s.database, p, args)
 	if args, err = s.withCurrent(p.Query, args); err != nil {
 		return 0, err
 	}

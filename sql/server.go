@@ -59,7 +59,7 @@ type Server struct {
 	sequences      *sequence.Allocator
 	transactionIDs monitor.TransactionIDs
 	notifications  *notify.Hub
-	samples        samples
+	samples        stmt.Samples
 	monitor        *monitor.Node
 	cluster        monitor.Cluster
 	started        time.Time
@@ -86,7 +86,7 @@ func NewServer(cfg Config) *Server {
 	s.serve(&cfg)
 	s.admin = admin.Cluster{
 		Catalog: cfg.Catalog, Fragments: cfg.Fragments, JoinToken: cfg.JoinToken, RotateAuthority: cfg.RotateAuthority,
-		Version: cfg.Speaks,
+		Version: cfg.Speaks, Address: cfg.Addr, Samples: &s.samples,
 	}
 	s.monitor = &monitor.Node{
 		Sessions: s.sessionRows, Locks: s.lockList, Fragments: cfg.Fragments, Deadlocks: cfg.Deadlocks,

@@ -128,7 +128,7 @@ func (s *Session) execution(ctx context.Context, args []types.Datum) *exec.Ctx {
 func (s *Session) executor(ctx context.Context) stmt.Executor {
 	values := s.Env() // it brings the limits up to date
 	return stmt.Executor{
-		Compiler: &s.compiler, PID: s.start.PID, Values: values, Functions: info{s, ctx}, Hooks: s.hook,
+		Compiler: &s.compiler, PID: s.start.PID, Values: values, Functions: info{objects{s}, ctx}, Hooks: s.hook,
 		Limits: s.limit, Memory: s.derived.Memory, TempDir: s.db.cfg.TempDir,
 	}
 }

@@ -79,8 +79,7 @@ type sentSession struct {
 	builtin.DefinitionInfo
 	builtin.PrivilegeInfo
 	builtin.SequenceInfo
-	builtin.PlacementInfo
-	builtin.PolicyInfo
+	builtin.SizeInfo
 	builtin.ActivityInfo
 	builtin.TransactionInfo
 	builtin.LockInfo

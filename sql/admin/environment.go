@@ -8,8 +8,12 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/ddl"
+	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/verify"
+	"github.com/sherddb/sherd/txn"
 )
 
 // Cluster is what the functions use of the node that runs them. All sessions share it.
@@ -24,6 +28,8 @@ type Cluster struct {
 	RotateAuthority func(ctx context.Context) error
 	// Version is the newest version of the cluster that this program knows.
 	Version uint32
+	Address string        // of the node, for clients
+	Samples *stmt.Samples // of statements that ran at the node
 }
 
 // Fragments is the databases' fragments.
@@ -40,6 +46,12 @@ type Fragments interface {
 	SegmentCut(
 		ctx context.Context, t *catalog.Table, b shardmap.Bucket, f shardmap.FragmentID, limit int64,
 	) ([][]byte, error)
+	// TableStats counts the rows of a storage id, of all for 0, in each fragment of a database.
+	TableStats(ctx context.Context, d *catalog.Database, storageID uint32) ([]sysview.Stat, error)
+	// Check verifies that the fragments of a database agree with its definitions.
+	Check(ctx context.Context, database catalog.OID, emit verify.Emit) error
+	// ResolveTransaction decides a transaction whose coordinator fragment is lost (T7).
+	ResolveTransaction(ctx context.Context, database catalog.OID, id txn.ID, outcome txn.Outcome) error
 }
 
 // Environment is what a function uses of its caller's session and statement.
@@ -50,6 +62,10 @@ type Environment struct {
 	Role     catalog.OID
 	Values   *types.Env
 	Tx       *tx.Tx // nil outside of any
+	// ArgTypes are the resolved types of the arguments. Variadic is set if the last argument is an array
+	// for a VARIADIC "any".
+	ArgTypes []types.OID
+	Variadic bool
 	// Notice keeps a notice for the client, and NoticeNow sends one at once.
 	Notice    func(n *pgerr.Error)
 	NoticeNow func(n *pgerr.Error) error
@@ -58,6 +74,10 @@ type Environment struct {
 	// Unused returns an error if a cursor or deferred trigger of the session uses one of the tables,
 	// which the action would change.
 	Unused func(action string, tables []catalog.OID) error
+	// Executor returns an executor with the session's values.
+	Executor func() *stmt.Executor
+	// Prove verifies foreign keys, former ids and split documents of the database.
+	Prove func(ctx context.Context, emit verify.Emit) error
 }
 
 // View returns the definitions as the transaction sees them.

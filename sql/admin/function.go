@@ -32,7 +32,8 @@ type Call func(e *Environment, args []types.Datum) (types.Datum, error)
 type Rows func(e *Environment, args []types.Datum, emit func(row []types.Datum) error) error
 
 // functions has every function. It is built once and then read-only.
-var functions = slices.Concat(planning, topology, moving, fragments, zones, prefixes, segments, nodes)
+var functions = slices.Concat(planning, topology, moving, fragments, zones, prefixes, segments, placement,
+	policies, checks, nodes, transactions)
 
 var byOID = index(functions)
 

@@ -71,11 +71,6 @@ var ownPlaces = map[Place][]string{
 		"pg_notify", "pg_notification_queue_usage", "pg_listening_channels",
 		"pg_relation_size", "pg_relation_size(2205)", "pg_table_size", "pg_indexes_size", "pg_total_relation_size",
 		"pg_tablespace_size_oid", "pg_tablespace_size_name", "pg_database_size_oid", "pg_database_size_name",
-		"sherd_bucket_of_texts", "sherd_route_texts", "sherd_fragment_texts", "sherd_bucket_of_key", "sherd_route_key",
-		"sherd_fragment_key",
-		"sherd_bucket_of", "sherd_route", "sherd_fragment", "sherd_version", "sherd_set_policy",
-		"sherd_validate_policy", "sherd_check", "sherd_check_index",
-		"sherd_policy_advice", "sherd_policy_advice_of",
 	},
 }
 

@@ -1,11 +1,6 @@
 package builtin
 
-import (
-	"time"
-
-	"github.com/sherddb/sherd/sql/advice"
-	"github.com/sherddb/sherd/sql/types"
-)
+import "time"
 
 // SessionInfo is the session that runs a function. Package sql implements it; if Ctx has none,
 // functions that need it return 0A000. Lookup methods return ok = false if the object does not
@@ -17,8 +12,7 @@ type SessionInfo interface {
 	DefinitionInfo
 	PrivilegeInfo
 	SequenceInfo
-	PlacementInfo
-	PolicyInfo
+	SizeInfo
 	ActivityInfo
 	TransactionInfo
 	LockInfo
@@ -146,39 +140,12 @@ type SequenceParameters struct {
 	Type                       uint32
 }
 
-// RowKey is a primary key from a client: a value for each of its columns, or one text in which they
-// are joined by "/".
-type RowKey struct {
-	Values []types.Datum
-	Types  []types.OID
-}
-
-// PlacementInfo has information about where documents lie.
-type PlacementInfo interface {
-	// SherdVersion returns the version of Sherd itself.
-	SherdVersion() string
-	// Route returns the bucket and the fragment of the row with this key.
-	Route(table uint32, key RowKey) (bucket uint32, fragment string, err error)
-	// RouteAddress returns the address, for clients, of the node that leads the row's fragment.
-	RouteAddress(table uint32, key RowKey) (string, error)
+// SizeInfo has the sizes of objects.
+type SizeInfo interface {
 	RelationSize(oid uint32) (bytes int64, ok bool, err error)
 	IndexesSize(oid uint32) (bytes int64, ok bool, err error)
 	// DatabaseSize returns the size of a database; for 0, the sum over all databases.
 	DatabaseSize(oid uint32) (bytes int64, ok bool, err error)
-}
-
-// PolicyInfo has the functions that set and check sharding policies.
-type PolicyInfo interface {
-	// SetPolicy sets the policy of a table; "" removes it.
-	SetPolicy(table uint32, policy string) error
-	// ValidatePolicy emits the documents that lie where the policy does not allow, and marks the
-	// policy as validated if there are none.
-	ValidatePolicy(table uint32, emit func(id string, bucket uint32, detail string) error) error
-	// PolicyAdvice evaluates a policy, or for "" those worth considering, by the documents and by
-	// recent statements.
-	PolicyAdvice(table uint32, policy string, emit func(*advice.Report) error) error
-	// Check verifies the database; if index is not 0, it only checks that index.
-	Check(index uint32, emit func(check, subject string, ok bool, detail string) error) error
 }
 
 // TransactionInfo is about the running transaction, and the outcome of others.
@@ -196,9 +163,6 @@ type TransactionInfo interface {
 	// TransactionOutcome returns the state of a transaction: committed, aborted, in progress,
 	// unknown.
 	TransactionOutcome(id string) (string, error)
-	// ResolveTransaction applies an operator's decision, commit or abort, to a transaction that
-	// stays undecided.
-	ResolveTransaction(id, word string) error
 }
 
 // ActivityInfo is about the server, the transaction and the statement.

@@ -23,24 +23,12 @@ var sysSize = map[string]Func{
 	"pg_client_encoding":         func(*Ctx, []types.Datum) (types.Datum, error) { return types.NewText("UTF8"), nil },
 	"pg_column_size":             columnSize, "pg_num_nulls": numNulls, "pg_num_nonnulls": numNonNulls,
 	"sherd_bucket": sherdBucket, "sherd_slice": sherdSlice, "sherd_placed": sherdPlaced,
-	"sherd_bucket_of":       ofRow(bucketOfRow, false),
-	"sherd_route":           ofRow(routeOfRow, false),
-	"sherd_fragment":        ofRow(fragmentOfRow, false),
-	"sherd_bucket_of_texts": ofRow(bucketOfRow, true),
-	"sherd_route_texts":     ofRow(routeOfRow, true),
-	"sherd_fragment_texts":  ofRow(fragmentOfRow, true),
-	"sherd_bucket_of_key":   ofRow(bucketOfRow, false),
-	"sherd_route_key":       ofRow(routeOfRow, false),
-	"sherd_fragment_key":    ofRow(fragmentOfRow, false),
-
-	"sherd_version":    sessionText(func(s SessionInfo) string { return s.SherdVersion() }),
-	"sherd_set_policy": sherdSetPolicy,
-	"nextval_oid":      nextval,
-	"currval_oid":      currval,
-	"lastval":          onSession(lastval),
-	"setval_oid":       setval,
-	"setval3_oid":      setval,
-	"pg_notify":        notify,
+	"nextval_oid": nextval,
+	"currval_oid": currval,
+	"lastval":     onSession(lastval),
+	"setval_oid":  setval,
+	"setval3_oid": setval,
+	"pg_notify":   notify,
 	"pg_notification_queue_usage": onSession(func(s SessionInfo) (types.Datum,
 		error) {
 		return types.NewFloat8(s.NotificationUsage()), nil
@@ -49,11 +37,6 @@ var sysSize = map[string]Func{
 }
 
 var sysSets = map[string]SetFunc{
-	"sherd_validate_policy":   sherdValidatePolicy,
-	"sherd_policy_advice":     sherdPolicyAdvice,
-	"sherd_policy_advice_of":  sherdPolicyAdvice,
-	"sherd_check":             sherdCheck,
-	"sherd_check_index":       sherdCheckIndex,
 	"pg_options_to_table":     optionsToTable,
 	"pg_partition_ancestors":  noRows,
 	"pg_partition_tree":       noRows,

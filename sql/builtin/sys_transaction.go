@@ -13,10 +13,9 @@ var sysTransaction = map[string]Func{
 		id, err := s.ExportSnapshot()
 		return types.NewText(id), err
 	}),
-	"pg_xact_status":            xactStatus,
-	"sherd_txn_id":              sessionText(func(s SessionInfo) string { return s.TransactionName() }),
-	"sherd_txn_outcome":         txnOutcome,
-	"sherd_resolve_transaction": resolveTransaction,
+	"pg_xact_status":    xactStatus,
+	"sherd_txn_id":      sessionText(func(s SessionInfo) string { return s.TransactionName() }),
+	"sherd_txn_outcome": txnOutcome,
 }
 
 // xactStatus returns the status of the running transaction, or of others whose ids this server has
@@ -50,12 +49,4 @@ func txnOutcome(c *Ctx, a []types.Datum) (types.Datum, error) {
 	}
 	outcome, err := s.TransactionOutcome(a[0].S)
 	return types.NewText(outcome), err
-}
-
-func resolveTransaction(c *Ctx, a []types.Datum) (types.Datum, error) {
-	s, err := c.session()
-	if err != nil {
-		return types.Null, err
-	}
-	return types.Datum{K: types.KindVoid}, s.ResolveTransaction(a[0].S, a[1].S)
 }

@@ -7,14 +7,20 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/types"
 )
+
+// RowKey is a primary key from a client: a value for each of its columns, or one text in which they
+// are joined by "/".
+type RowKey struct {
+	Values []types.Datum
+	Types  []types.OID
+}
 
 // BucketOfKey returns the bucket of the row with this primary key: a value for each column,
 // converted to the column's type like a literal. One text may contain the values of several
 // columns, separated by "/"; only the last value may contain "/" itself.
-func BucketOfKey(def *catalog.Table, key builtin.RowKey, env *types.Env) (shardmap.Bucket, error) {
+func BucketOfKey(def *catalog.Table, key RowKey, env *types.Env) (shardmap.Bucket, error) {
 	t, err := newTable(def)
 	if err != nil {
 		return 0, err
@@ -52,11 +58,11 @@ func BucketOfKey(def *catalog.Table, key builtin.RowKey, env *types.Env) (shardm
 
 // BucketOfText is BucketOfKey for one text.
 func BucketOfText(def *catalog.Table, key string, env *types.Env) (shardmap.Bucket, error) {
-	return BucketOfKey(def, builtin.RowKey{Values: []types.Datum{types.NewText(key)}, Types: []types.OID{types.Text}}, env)
+	return BucketOfKey(def, RowKey{Values: []types.Datum{types.NewText(key)}, Types: []types.OID{types.Text}}, env)
 }
 
 // splitKey splits a key whose values are separated by "/".
-func splitKey(key builtin.RowKey, columns int, env *types.Env) (out builtin.RowKey) {
+func splitKey(key RowKey, columns int, env *types.Env) (out RowKey) {
 	for _, part := range strings.SplitN(types.Output(key.Types[0], key.Values[0], env), "/", columns) {
 		out.Values, out.Types = append(out.Values, types.NewText(part)), append(out.Types, types.Unknown)
 	}

@@ -115,12 +115,11 @@ var catalogs = sync.OnceValue(func() *index {
 	}
 	for _, load := range []func() error{
 		ix.loadNamespaces, ix.loadProcs, ix.loadTypes, ix.loadOperators, ix.loadCasts, ix.loadAggregates,
-		ix.loadSortOps, ix.loadClusterProcs,
+		ix.loadSortOps, ix.loadSherdProcs,
 	} {
 		if err := load(); err != nil {
 			panic(fmt.Sprintf("pgcatalog: embedded data: %v", err)) // the binary is damaged
 		}
 	}
-	ix.addSherd()
 	return ix
 })

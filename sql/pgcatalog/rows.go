@@ -104,8 +104,12 @@ func (ix *index) loadProcs() error {
 	return scan("pg_proc", func(r *record) { ix.addProc(ix.proc(r)) })
 }
 
-// loadClusterProcs loads the functions of schema sherd that package sql/admin has.
-func (ix *index) loadClusterProcs() error {
+// loadSherdProcs loads the functions of schema sherd. The rows of those that package sql/admin has are in
+// a file.
+func (ix *index) loadSherdProcs() error {
+	for _, p := range sherdProcs() {
+		ix.addProc(p)
+	}
 	return scan("sherd_proc", func(r *record) {
 		p := ix.proc(r)
 		p.Options, p.Comment = r.int("options"), r.text("description")

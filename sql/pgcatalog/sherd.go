@@ -69,53 +69,15 @@ func about(p *Proc, comment string) *Proc {
 	return p
 }
 
-// policyAdvice adds the result columns of sherd.policy_advice.
-func policyAdvice(p *Proc) *Proc {
-	return table(p, []string{
-		"policy", "documents", "rejected", "misplaced", "distinct_values", "buckets", "largest_bucket",
-		"largest_documents", "largest_bytes", "skew",
-		"rising", "statements", "one_fragment", "one_fragment_now", "advice",
-	}, jsonbOID, int8OID, int8OID, int8OID, int8OID, int8OID, int4OID, int8OID, int8OID, float8OID, boolOID,
-		int8OID, int8OID, int8OID, textOID)
-}
-
-// sherdProcs are the functions of the schema sherd, OIDs from 8000.
+// sherdProcs are the functions of schema sherd that package sql/admin does not have, OIDs from 8000.
 func sherdProcs() []*Proc {
 	return slices.Concat(hotProcs(), idProcs(), []*Proc{
 		fn(8000, "bucket", "sherd_bucket", 'i', int4OID, textOID),
 		fn(8011, "slice", "sherd_slice", 'i', int4OID, textOID),
 		fn(8012, "placed", "sherd_placed", 'v', boolOID),
-		fn(8001, "bucket", "sherd_bucket_of", 's', int4OID, regclassOID, textOID),
-		fn(8002, "route", "sherd_route", 's', textOID, regclassOID, textOID),
-		variadic(fn(8013, "bucket", "sherd_bucket_of_texts", 's', int4OID, regclassOID, textOID, textArray),
-			textOID),
-		variadic(fn(8014, "bucket", "sherd_bucket_of_key", 's', int4OID, regclassOID, anyOID), anyOID),
-		variadic(fn(8015, "route", "sherd_route_texts", 's', textOID, regclassOID, textOID, textArray), textOID),
-		variadic(fn(8016, "route", "sherd_route_key", 's', textOID, regclassOID, anyOID), anyOID),
-		variadic(fn(8017, "fragment", "sherd_fragment_texts", 's', textOID, regclassOID, textOID, textArray),
-			textOID),
-		variadic(fn(8018, "fragment", "sherd_fragment_key", 's', textOID, regclassOID, anyOID), anyOID),
-		fn(8003, "set_policy", "sherd_set_policy", 'v', voidOID, regclassOID, textOID),
-		table(fn(8004, "validate_policy", "sherd_validate_policy", 'v', recordOID, regclassOID),
-			[]string{"id", "bucket", "detail"}, textOID, int4OID, textOID),
-		table(fn(8005, "check", "sherd_check", 'v', recordOID),
-			[]string{"check", "subject", "ok", "detail"}, textOID, textOID, boolOID, textOID),
-		table(fn(8008, "check_index", "sherd_check_index", 'v', recordOID, regclassOID),
-			[]string{"check", "subject", "ok", "detail"}, textOID, textOID, boolOID, textOID),
-		policyAdvice(fn(8009, "policy_advice", "sherd_policy_advice", 'v', recordOID, regclassOID)),
-		policyAdvice(fn(8010, "policy_advice", "sherd_policy_advice_of", 'v', recordOID, regclassOID, jsonbOID)),
-		fn(8006, "version", "sherd_version", 's', textOID),
-		fn(8007, "fragment", "sherd_fragment", 's', textOID, regclassOID, textOID),
 		fn(8020, "txn_id", "sherd_txn_id", 's', textOID),
 		fn(8021, "txn_outcome", "sherd_txn_outcome", 'v', textOID, textOID),
-		fn(8022, "resolve_transaction", "sherd_resolve_transaction", 'v', voidOID, textOID, textOID),
 	})
-}
-
-func (ix *index) addSherd() {
-	for _, p := range sherdProcs() {
-		ix.addProc(p)
-	}
 }
 
 // sherdViews are the views of the schema sherd, OIDs from 9100.

@@ -1,8 +1,8 @@
-package sql
+package admin
 
 import (
-	"context"
 	"slices"
+	"strconv"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -20,64 +20,49 @@ import (
 )
 
 const (
-	advisedPolicies = 6
-	lookedForPaths  = 2000 // documents in which fields are looked for
-	judgedDocuments = 1 << 20
+	maxAdvised       = 6       // policies that are evaluated together
+	sampledForFields = 2000    // documents in which fields are searched
+	maxJudged        = 1 << 20 // documents by which policies are judged
 )
-
-// PolicyAdvice implements builtin.PolicyInfo.
-func (i info) PolicyAdvice(table uint32, policy string, emit func(*advice.Report) error) error {
-	a, err := i.adviser(table)
-	if err != nil {
-		return err
-	}
-	policies, err := a.policies(policy)
-	if err != nil {
-		return err
-	}
-	reports, err := a.judge(policies)
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(reports, advice.Better)
-	for _, r := range reports {
-		if err := emit(r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // adviser judges policies of one table.
 type adviser struct {
-	s     *Session
-	ctx   context.Context
-	view  *catalog.View
-	table *catalog.Table
+	e       *Environment
+	view    *catalog.View
+	definer *ddl.Env
+	table   *catalog.Table
 }
 
-func (i info) adviser(table catalog.OID) (*adviser, error) {
-	if i.ctx == nil || i.tx == nil {
+func newAdviser(e *Environment, table catalog.OID) (*adviser, error) {
+	if e.Context == nil || e.Tx == nil {
 		return nil, pgerr.Unsupported("sherd.policy_advice() cannot run here")
 	}
-	v := i.view()
-	t, err := ddl.TableOf(v, i.database, table)
+	v := e.View()
+	t, err := ddl.TableOf(v, e.Database.OID, table)
 	switch {
 	case err != nil:
 		return nil, err
-	case !v.Role(i.role).Owns(v.Database(i.database), t.Owner):
+	case !v.Role(e.Role).Owns(v.Database(e.Database.OID), t.Owner):
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	case t.PrimaryKey() == nil:
-		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `table "%s" has no primary key, so that it cannot have a sharding policy`, t.Name).
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+			`table "%s" has no primary key, so that it cannot have a sharding policy`, t.Name).
 			WithHint("Give it one: ALTER TABLE %s ADD PRIMARY KEY (…).", builtin.QuoteIdent(t.Name))
 	case t.Segments != nil:
-		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `rows of table "%s" lie by ranges of their keys, not by a sharding policy`, t.Name).
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+			`rows of table "%s" lie by ranges of their keys, not by a sharding policy`, t.Name).
 			WithHint("sherd.segments shows how they are spread.")
 	}
-	return &adviser{i.Session, i.ctx, v, t}, nil
+	return &adviser{e: e, view: v, definer: e.Definer(), table: t}, nil
 }
 
-// policies gives the policy asked about, or those worth looking at: the present one, the id, and the fields that documents have.
+// query runs a SELECT of columns of the table, with a clause at its end.
+func (a *adviser) query(columns []int, clause string, emit func(row []types.Datum) error) error {
+	return a.definer.Query(a.e.Context, a.view, ddl.SelectColumns(a.view, a.table, columns)+clause, emit)
+}
+
+// policies returns the policy asked about, or those worth considering: the present one, the id, and the
+// fields that documents have.
 func (a *adviser) policies(asked string) ([]*shardmap.Policy, error) {
 	if asked != "" {
 		p, err := shardmap.ParsePolicyJSON(asked)
@@ -93,7 +78,7 @@ func (a *adviser) policies(asked string) ([]*shardmap.Policy, error) {
 	out := []*shardmap.Policy{}
 	add := func(p *shardmap.Policy) {
 		same := func(q *shardmap.Policy) bool { return p.ByString() == q.ByString() && p.Range == q.Range }
-		if len(out) < advisedPolicies && !slices.ContainsFunc(out, same) {
+		if len(out) < maxAdvised && !slices.ContainsFunc(out, same) {
 			out = append(out, p)
 		}
 	}
@@ -110,7 +95,7 @@ func (a *adviser) policies(asked string) ([]*shardmap.Policy, error) {
 	return out, nil
 }
 
-// fields gives fields that could be a policy: those of documents, or the columns of the primary key.
+// fields returns fields that could be a policy: those of documents, or the columns of the primary key.
 func (a *adviser) fields() ([]shardmap.Field, error) {
 	if !a.table.Anchors {
 		var out []shardmap.Field
@@ -124,16 +109,16 @@ func (a *adviser) fields() ([]shardmap.Field, error) {
 	}
 	paths := advice.NewPaths()
 	at := int(a.table.Document) - 1
-	err := a.s.queryAgainst(a.ctx, a.view, ddl.SelectColumns(a.view, a.table, []int{at})+" LIMIT "+formatInt(lookedForPaths), func(row []types.Datum) error {
+	err := a.query([]int{at}, " LIMIT "+strconv.Itoa(sampledForFields), func(row []types.Datum) error {
 		if !row[0].IsNull() {
 			paths.Add(jsonb.Doc(row[0].S))
 		}
 		return nil
 	})
-	return paths.Fields(advisedPolicies), err
+	return paths.Fields(maxAdvised), err
 }
 
-// judge reads the table once, for all policies.
+// judge reads the table once for all policies.
 func (a *adviser) judge(policies []*shardmap.Policy) ([]*advice.Report, error) {
 	now, err := exec.NewPlacement(a.table)
 	if err != nil {
@@ -142,7 +127,7 @@ func (a *adviser) judge(policies []*shardmap.Policy) ([]*advice.Report, error) {
 	judges, places := make([]*advice.Judge, len(policies)), make([]*exec.Placement, len(policies))
 	columns := now.Columns()
 	for i, p := range policies {
-		judges[i] = advice.NewJudge(p, a.table.Prefixes, a.table.Name, a.s.tx.Gateway.Map)
+		judges[i] = advice.NewJudge(p, a.table.Prefixes, a.table.Name, a.e.Tx.Gateway.Map)
 		if places[i], err = exec.NewPlacement(withPolicy(a.table, p)); err != nil {
 			return nil, err
 		}
@@ -153,7 +138,7 @@ func (a *adviser) judge(policies []*shardmap.Policy) ([]*advice.Report, error) {
 	if err := a.read(columns, now, judges, places); err != nil {
 		return nil, err
 	}
-	samples := a.s.db.samples.of(a.s.database, a.table.OID)
+	samples := a.e.Samples.Of(a.e.Database.OID, a.table.OID)
 	present := a.local(a.view, samples)
 	var out []*advice.Report
 	for i, j := range judges {
@@ -181,7 +166,7 @@ func withPolicy(t *catalog.Table, p *shardmap.Policy) *catalog.Table {
 	return t
 }
 
-// under gives the definitions with a policy in force, as if all documents had been placed by it.
+// under returns the definitions with a policy, as if all documents were placed by it.
 func (a *adviser) under(p *shardmap.Policy) (*catalog.View, error) {
 	ch := a.view.Plan()
 	if err := ch.PutTable(withPolicy(a.table, p)); err != nil {
@@ -197,7 +182,7 @@ func (a *adviser) read(columns []int, now *exec.Placement, judges []*advice.Judg
 	}
 	row := make([]types.Datum, len(a.table.Columns))
 	n := int64(0)
-	return a.s.queryAgainst(a.ctx, a.view, ddl.SelectColumns(a.view, a.table, columns), func(got []types.Datum) error {
+	return a.query(columns, "", func(got []types.Datum) error {
 		if n++; n%step != 0 {
 			return nil
 		}
@@ -217,44 +202,44 @@ func (a *adviser) read(columns []int, now *exec.Placement, judges []*advice.Judg
 	})
 }
 
-// step says that every so manieth document is judged: of a large table, a million.
+// step returns the distance between documents that are judged, so that at most a million are.
 func (a *adviser) step() (int64, error) {
-	stats, err := a.s.db.cfg.Fragments.TableStats(a.ctx, a.view.Database(a.s.database), a.table.StorageID)
+	stats, err := a.e.Fragments.TableStats(a.e.Context, a.view.Database(a.e.Database.OID), a.table.StorageID)
 	documents := int64(0)
 	for _, s := range stats {
 		documents += s.Documents
 	}
-	return max(1, documents/judgedDocuments), err
+	return max(1, documents/maxJudged), err
 }
 
-// Whether a statement is answered by one fragment.
+// Results of adviser.place: whether one fragment answers a statement.
 const (
 	manyPlaces   = 0
 	onePlace     = 1
 	unknownPlace = 2
 )
 
-// local plans samples with the definitions of a view.
-func (a *adviser) local(view *catalog.View, list []sample) []int {
+// local plans samples with the definitions of a view, and returns where each is answered.
+func (a *adviser) local(view *catalog.View, list []stmt.Sample) []int {
 	out := make([]int, len(list))
 	plans := map[string]*plan.Plan{}
 	for i, x := range list {
-		key := x.program.Statement.Text() + "\x00" + stmt.TypesKey(x.program.Params)
+		key := x.Program.Statement.Text() + "\x00" + stmt.TypesKey(x.Program.Params)
 		p, ok := plans[key]
 		if !ok {
-			p, _ = a.plan(view, x.program) // one that cannot be planned any more tells nothing
+			p, _ = a.plan(view, x.Program) // nil if it cannot be planned any more
 			plans[key] = p
 		}
 		out[i] = unknownPlace
 		if p != nil {
-			out[i] = a.place(p, x.args)
+			out[i] = a.place(p, x.Args)
 		}
 	}
 	return out
 }
 
 func (a *adviser) plan(view *catalog.View, p *stmt.Program) (*plan.Plan, error) {
-	c := a.s.currentCompiler().Against(view)
+	c := a.e.Executor().Compiler.Against(view)
 	q, _, err := analyze.Statement(c.Analysis(p.Statement.Source), p.Statement.Node, p.Params)
 	if err != nil {
 		return nil, err
@@ -264,8 +249,8 @@ func (a *adviser) plan(view *catalog.View, p *stmt.Program) (*plan.Plan, error) 
 
 // place evaluates the routes of a plan.
 func (a *adviser) place(p *plan.Plan, args []types.Datum) int {
-	c := a.s.execution(a.ctx, args)
-	m := a.s.tx.Gateway.Map
+	c := a.e.Executor().Context(a.e.Context, a.e.Tx, args)
+	m := a.e.Tx.Gateway.Map
 	set, where := shardmap.BucketSet{}, onePlace
 	plan.Explain(p, plan.Notes{Route: func(r *plan.Route) string {
 		if r.Table == nil {

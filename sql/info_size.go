@@ -2,47 +2,13 @@ package sql
 
 import (
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql/builtin"
-	"github.com/sherddb/sherd/sql/ddl"
-	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
-// Route implements builtin.PlacementInfo.
-func (i info) Route(table uint32, key builtin.RowKey) (bucket uint32, fragment string, err error) {
-	names := i.names()
-	t, err := ddl.TableOf(names.View, i.database, table)
-	if err != nil {
-		return 0, "", err
-	}
-	b, err := exec.BucketOfKey(t, key, i.Env())
-	if err != nil {
-		return 0, "", err
-	}
-	return uint32(b), names.Database.NameOfFragment(names.Database.Map.Lookup(b)), nil
-}
-
-// RouteAddress implements builtin.PlacementInfo. A fragment's first node leads it.
-func (i info) RouteAddress(table uint32, key builtin.RowKey) (string, error) {
-	bucket, _, err := i.Route(table, key)
-	if err != nil {
-		return "", err
-	}
-	names := i.names()
-	f := names.Database.FragmentByID(names.Database.Map.Lookup(shardmap.Bucket(bucket)))
-	if f != nil && len(f.Nodes) > 0 {
-		if n := names.View.Node(f.Nodes[0]); n != nil && n.SQLAddr != "" {
-			return n.SQLAddr, nil
-		}
-	}
-	return i.db.cfg.Addr, nil
-}
-
-// sequenceSize is what PostgreSQL says of a sequence: a page.
+// sequenceSize is the size of a sequence in PostgreSQL: a page.
 const sequenceSize = 8192
 
-// RelationSize implements builtin.PlacementInfo.
+// RelationSize implements builtin.SizeInfo.
 func (i info) RelationSize(oid uint32) (bytes int64, ok bool, err error) {
 	names := i.names()
 	if t := names.View.Table(oid); t != nil && t.Database == i.database {
@@ -58,13 +24,13 @@ func (i info) RelationSize(oid uint32) (bytes int64, ok bool, err error) {
 	return 0, pgcatalog.RelationByOID(oid) != nil, nil
 }
 
-// IndexesSize implements builtin.PlacementInfo: indexes are counted with the rows.
+// IndexesSize implements builtin.SizeInfo. Indexes are counted with the rows.
 func (i info) IndexesSize(oid uint32) (bytes int64, ok bool, err error) {
 	t := i.view().Table(oid)
 	return 0, t != nil && t.Database == i.database || pgcatalog.RelationByOID(oid) != nil, nil
 }
 
-// DatabaseSize implements builtin.PlacementInfo.
+// DatabaseSize implements builtin.SizeInfo.
 func (i info) DatabaseSize(oid uint32) (bytes int64, ok bool, err error) {
 	if oid == 0 {
 		for d := range i.view().Databases() {

@@ -1,0 +1,194 @@
+package sql
+
+import (
+	"strings"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+)
+
+// objects is the catalog as functions of the session see it: its objects, their definitions, and who may
+// use them.
+type objects struct{ *Session }
+
+// FindObject implements builtin.CatalogInfo.
+func (o objects) FindObject(kind builtin.ObjectKind, name string) (uint32, bool, error) {
+	return o.names().Find(kind, name)
+}
+
+// ObjectName implements builtin.CatalogInfo.
+func (o objects) ObjectName(kind builtin.ObjectKind, oid uint32) (schema, name string, ok bool) {
+	return o.names().Name(kind, oid)
+}
+
+// IsVisible implements builtin.CatalogInfo.
+func (o objects) IsVisible(kind builtin.ObjectKind, oid uint32) (visible, ok bool) {
+	return o.names().Visible(kind, oid)
+}
+
+// RelationColumns implements builtin.CatalogInfo.
+func (o objects) RelationColumns(oid uint32) ([]builtin.Column, bool) {
+	return o.names().RelationColumns(oid)
+}
+
+// FormatType implements builtin.CatalogInfo.
+func (o objects) FormatType(oid uint32, typmod int32) string {
+	return o.names().FormatType(oid, typmod)
+}
+
+// Comment implements builtin.CatalogInfo.
+func (o objects) Comment(catalog string, oid uint32, sub int32) (string, bool) {
+	return o.names().Comment(catalog, oid, sub)
+}
+
+// ConstraintDef implements builtin.DefinitionInfo.
+func (o objects) ConstraintDef(oid uint32, pretty bool) (string, bool) {
+	return o.names().ConstraintDef(oid, pretty)
+}
+
+// IndexDef implements builtin.DefinitionInfo.
+func (o objects) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
+	return o.names().IndexDef(oid, column, pretty)
+}
+
+// ViewDef implements builtin.DefinitionInfo. Only system views exist, and they have no definition in SQL.
+func (o objects) ViewDef(oid uint32, _ bool) (string, bool) {
+	if r := pgcatalog.RelationByOID(oid); r != nil && r.Kind == 'v' {
+		return "", true
+	}
+	return "", false
+}
+
+// Expression implements builtin.DefinitionInfo.
+func (o objects) Expression(node string, relation uint32, pretty bool) (string, bool) {
+	return o.spell(relation, node, pretty), true
+}
+
+// SerialSequence implements builtin.DefinitionInfo.
+func (o objects) SerialSequence(relation uint32, column string) (string, bool, error) {
+	att, ok := o.ColumnNumber(relation, column)
+	if !ok {
+		_, name, known := o.ObjectName(builtin.ObjRelation, relation)
+		if !known {
+			return "", false, nil
+		}
+		return "", false, pgerr.New(pgerr.UndefinedColumn, `column "%s" of relation "%s" does not exist`, column, name)
+	}
+	view := o.view()
+	t := view.Table(relation)
+	if t == nil {
+		return "", false, nil
+	}
+	for _, s := range view.OwnedSequences(t) {
+		if s.Sequence.Column == att {
+			return builtin.QuoteIdent(view.Schema(s.Schema).Name) + "." + builtin.QuoteIdent(s.Name), true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// ColumnNumber implements builtin.CatalogInfo.
+func (o objects) ColumnNumber(relation uint32, name string) (int16, bool) {
+	return o.names().ColumnNumber(relation, name)
+}
+
+// FunctionDef implements builtin.DefinitionInfo.
+func (o objects) FunctionDef(oid uint32) (string, bool) { return o.names().FunctionDef(oid) }
+
+// FunctionResult implements builtin.DefinitionInfo.
+func (o objects) FunctionResult(oid uint32) (string, bool) { return o.names().FunctionResult(oid) }
+
+// FunctionArguments implements builtin.DefinitionInfo.
+func (o objects) FunctionArguments(oid uint32) (string, bool) {
+	return o.names().FunctionArguments(oid)
+}
+
+// FunctionIdentityArguments implements builtin.DefinitionInfo.
+func (o objects) FunctionIdentityArguments(oid uint32) (string, bool) {
+	return o.names().FunctionIdentityArguments(oid)
+}
+
+// HasPrivilege implements builtin.PrivilegeInfo. There is no GRANT yet: owners and superusers may do
+// everything, and all roles what PostgreSQL grants to PUBLIC by default.
+func (o objects) HasPrivilege(
+	role uint32, kind builtin.ObjectKind, oid uint32, _ int16, privilege string,
+) (bool, error) {
+	names := o.names()
+	r := names.View.Role(role)
+	if r == nil {
+		return false, nil
+	}
+	owner, public := o.ownership(kind, oid)
+	if r.Superuser || owner == role {
+		return true, nil
+	}
+	grantable := strings.HasSuffix(privilege, " WITH GRANT OPTION")
+	for _, p := range public {
+		if p == privilege && !grantable {
+			return true, nil
+		}
+	}
+	if owner == catalog.DatabaseOwnerRole {
+		return names.Database.Owner == role, nil
+	}
+	return false, nil
+}
+
+// ownership returns an object's owner, and the privileges that all roles have.
+func (o objects) ownership(kind builtin.ObjectKind, oid uint32) (owner catalog.OID, public []string) {
+	view := o.view()
+	switch kind {
+	case builtin.ObjRelation, builtin.ObjColumn:
+		if t := view.Table(oid); t != nil {
+			return t.Owner, nil
+		}
+		return catalog.BootstrapRole, readable(oid)
+	case builtin.ObjSchema:
+		if s := view.Schema(oid); s != nil {
+			if s.Name == "public" {
+				public = []string{"USAGE"}
+			}
+			return s.Owner, public
+		}
+		return catalog.BootstrapRole, []string{"USAGE"}
+	case builtin.ObjDatabase:
+		if d := view.Database(oid); d != nil {
+			return d.Owner, []string{"CONNECT", "TEMPORARY", "TEMP"}
+		}
+	case builtin.ObjFunction:
+		return catalog.BootstrapRole, []string{"EXECUTE"}
+	case builtin.ObjType:
+		return catalog.BootstrapRole, []string{"USAGE"}
+	}
+	return catalog.BootstrapRole, nil
+}
+
+// readable returns the privileges that all roles have on a system relation.
+func readable(oid uint32) []string {
+	if r := pgcatalog.RelationByOID(oid); r != nil {
+		switch r.Name {
+		case "pg_authid", "pg_shadow", "pg_hba_file_rules", "pg_file_settings", "pg_statistic", "pg_user_mapping", "pg_largeobject":
+			return nil
+		}
+		return []string{"SELECT"}
+	}
+	return nil
+}
+
+// HasRole implements builtin.PrivilegeInfo. There are no memberships yet.
+func (o objects) HasRole(role, other uint32, privilege string) (bool, error) {
+	names := o.names()
+	r := names.View.Role(role)
+	if r == nil {
+		return false, nil
+	}
+	switch {
+	case role == other, r.Superuser:
+		return true, nil
+	case other == catalog.DatabaseOwnerRole && !strings.HasPrefix(privilege, "SET"):
+		return names.Database.Owner == role, nil
+	}
+	return false, nil
+}
