@@ -15,7 +15,7 @@ const MaxActivity = 10_000
 // of them, and the total number.
 func (h *Host) RowLocks() (out []storage.LockInfo, total int) {
 	for _, r := range h.all() {
-		locks, n := r.Locks(MaxActivity - len(out))
+		locks, n := r.Inspect.Locks(MaxActivity - len(out))
 		out = append(out, locks...)
 		total += n
 	}
@@ -40,7 +40,7 @@ type Activity struct {
 func (h *Host) Activity() (out []Activity, total int) {
 	by := map[txn.ID]*Activity{}
 	for _, r := range h.all() {
-		txs, n := r.Transactions(MaxActivity)
+		txs, n := r.Inspect.Transactions(MaxActivity)
 		total += n - len(txs)
 		for _, x := range txs {
 			a := by[x.Party.ID]

@@ -55,7 +55,7 @@ func TestStepGoesOn(t *testing.T) {
 	if a, b := has(t, h, source), has(t, h, target); a != 202 || b != 200 {
 		t.Errorf("the source has %d rows, the target %d", a, b)
 	}
-	if r := owner(t, h, target); r.Receives(0, []storage.BucketRange{{Lo: lo, Hi: hi}}) {
+	if r := owner(t, h, target); r.Moves.Ingesting(0, []storage.BucketRange{{Lo: lo, Hi: hi}}) {
 		t.Error("it is being received still")
 	}
 	if e := ended(t, c, begin(t, c, lo, hi, source)); e.Outcome != "done" || e.Documents != 200 {

@@ -164,7 +164,7 @@ func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.Fragment
 	}
 	defer view.Close()
 	view.OwnedOnly()
-	census := r.Census()
+	census := r.Inspect.Census()
 	if err := k.hold(ctx, id, census.At); err != nil {
 		return err
 	}
@@ -174,8 +174,8 @@ func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.Fragment
 		}
 		return err
 	}
-	moved := r.Ownership()
-	dropping, err := r.Dropping()
+	moved := r.Owned.Ranges()
+	dropping, err := r.Inspect.Dropping()
 	if err != nil {
 		return err
 	}

@@ -300,7 +300,7 @@ func TestCheckStatistics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	census := r.Census()
+	census := r.Inspect.Census()
 	v, err := r.Tx(txn.NewID()).View(t.Context(), census.At)
 	if err != nil {
 		t.Fatal(err)

@@ -70,9 +70,9 @@ func TestNothingBelowTheFloor(t *testing.T) {
 // standStill has nothing written into one replica's log, waits until the watermark of another is above all that is in it, and gives that.
 func standStill(t *testing.T, r, other *storage.Replica) txn.Timestamp {
 	t.Helper()
-	release, err := r.Hold(r.Watermark())     // which keeps the watermark from being moved
+	release, err := r.Pin(r.Watermark())      // which keeps the watermark from being moved
 	for pgerr.Is(err, pgerr.SnapshotTooOld) { // it is on its way
-		release, err = r.Hold(r.Watermark())
+		release, err = r.Pin(r.Watermark())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func standStill(t *testing.T, r, other *storage.Replica) txn.Timestamp {
 	var then txn.Timestamp
 	eventually.Holds(t, "the watermark passes what the other has written", func() bool {
 		then = r.Applied()
-		if err := other.PassBy(txn.NewClock(time.Now, 0).Wall()); err != nil {
+		if err := other.Moves.PassBy(txn.NewClock(time.Now, 0).Wall()); err != nil {
 			t.Fatal(err)
 		}
 		return other.Watermark() > then+1

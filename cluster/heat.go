@@ -19,7 +19,7 @@ const (
 // often each fragment is used as a whole.
 func (h *Host) ListHeat() (out []sysview.Heat) {
 	for _, r := range h.all() {
-		if r.Term() == 0 {
+		if r.Group.Term() == 0 {
 			continue
 		}
 		m := h.fragments.Meter(r.ID())

@@ -262,7 +262,7 @@ func TestResolveWithoutAnchor(t *testing.T) {
 				if pgerr.Code(err) != code {
 					t.Fatalf("got %v", err)
 				}
-				_, _, prepared := h.replicas[fragments[1]].Prepared(x.ID())
+				_, _, prepared := h.replicas[fragments[1]].Outcomes.Prepared(x.ID())
 				if refused := state == missing && code != ""; prepared != refused {
 					t.Fatalf("prepared: %v", prepared)
 				}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/fragment"
@@ -328,7 +329,7 @@ func (h *Host) ConfirmTerm(ctx context.Context, f txn.FragmentID, term uint64) e
 	if _, err := r.Snapshot(ctx); err != nil {
 		return err
 	}
-	if r.Term() != term {
+	if r.Group.Term() != term {
 		return h.client.Leaderless(f, nil)
 	}
 	return nil

@@ -162,5 +162,5 @@ func (r *jobs) swept(ctx context.Context, j *catalog.Job, fragments []uint32) er
 // leads reports whether this node leads a fragment.
 func (h *Host) leads(id txn.FragmentID) bool {
 	r := h.replica(id)
-	return r != nil && r.Term() != 0
+	return r != nil && r.Group.Term() != 0
 }

@@ -91,10 +91,10 @@ func (h *Host) RemoveLeftovers(ctx context.Context) error {
 
 // round examines some entries of a fragment, and reports whether there are more.
 func (l *leftovers) round(ctx context.Context, r *storage.Replica) (more bool, err error) {
-	move, quiet := r.LastArrival()
-	gone := r.LongGone()
-	if r.Term() == 0 || move == 0 && gone == 0 || !quiet {
-		if r.Term() == 0 {
+	move, quiet := r.Owned.LastImport()
+	gone := r.Moves.LongGone()
+	if r.Group.Term() == 0 || move == 0 && gone == 0 || !quiet {
+		if r.Group.Term() == 0 {
 			delete(l.of, r.ID())
 		}
 		return false, nil
@@ -107,7 +107,7 @@ func (l *leftovers) round(ctx context.Context, r *storage.Replica) (more bool, e
 	if p.ended {
 		return false, nil
 	}
-	list, err := r.Indexes()
+	list, err := r.Inspect.Indexes()
 	if err != nil {
 		return false, err
 	}
@@ -163,7 +163,7 @@ func (l *leftovers) index(ctx context.Context, r *storage.Replica, view *catalog
 	if next != nil {
 		span.End = next
 	}
-	return next, r.Sweep(ctx, span, func(value []byte) (uint32, bool) {
+	return next, r.Moves.Sweep(ctx, span, func(value []byte) (uint32, bool) {
 		bucket, _, ok := exec.EntryPlace(value, c.order)
 		return bucket, ok
 	})
@@ -177,7 +177,7 @@ func (l *leftovers) earlier(ctx context.Context, r *storage.Replica, span txn.Sp
 			return storage.ErrStop
 		}
 		bucket, arrival, ok := exec.EntryPlace(value, order)
-		if now, owned := r.Stay(bucket); ok && owned && arrival < now {
+		if now, owned := r.Owned.Generation(bucket); ok && owned && arrival < now {
 			*found = append(*found, bytes.Clone(key))
 		}
 		return nil
@@ -230,12 +230,12 @@ func (l *leftovers) delete(ctx context.Context, r *storage.Replica, span txn.Spa
 			return nil
 		}
 	}
-	dropping, err := r.Dropping()
+	dropping, err := r.Inspect.Dropping()
 	if err != nil || slices.ContainsFunc(dropping, func(s txn.Span) bool { return s.Contains(span.Start) }) {
 		return err
 	}
 	database, _ := view.Fragment(uint32(r.ID()))
-	if there, err := r.Stores(span); err != nil || !there || database == nil {
+	if there, err := r.Inspect.Stores(span); err != nil || !there || database == nil {
 		return err
 	}
 	id, err := cat.NewJobID(ctx)
@@ -308,7 +308,7 @@ func (c *entryCheck) removeIn(ctx context.Context, r *storage.Replica, tx *stora
 		return err
 	}
 	bucket, arrival, ok := exec.EntryPlace(value, c.order)
-	if now, owned := r.Stay(bucket); !ok || !owned || arrival >= now {
+	if now, owned := r.Owned.Generation(bucket); !ok || !owned || arrival >= now {
 		return nil
 	}
 	stored, err := tx.Newest(ctx, row)

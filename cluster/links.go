@@ -7,13 +7,14 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/presence"
 	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/txn"
-	"google.golang.org/grpc"
 )
 
 // links is what a Host has for the other nodes; nil if the node stands alone.
@@ -160,7 +161,7 @@ func (h *Host) terms() map[txn.FragmentID]uint64 {
 	defer h.mu.RUnlock()
 	out := make(map[txn.FragmentID]uint64, len(h.replicas))
 	for id, r := range h.replicas {
-		if term := r.Term(); term != 0 {
+		if term := r.Group.Term(); term != 0 {
 			out[id] = term
 		}
 	}

@@ -36,11 +36,11 @@ func (h *Host) ListTransactions() ([]txn.OpenTransaction, int) {
 func (h *Host) ListReplicas() []sysview.Replica {
 	var out []sysview.Replica
 	for _, r := range h.all() {
-		term := r.Term()
+		term := r.Group.Term()
 		if term == 0 {
 			continue
 		}
-		for _, m := range r.Members() {
+		for _, m := range r.Group.Members() {
 			out = append(out, sysview.Replica{
 				Fragment: r.ID(), Node: m.Node, Leads: m.Node == h.cfg.Node, Voter: m.Voter, Lag: m.Lag, Contact: m.Contact, Term: term,
 			})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -63,10 +64,10 @@ func without(nodes, some []uint32) (out []uint32) {
 // waitServing waits for a replica that no other node can lead; other replicas serve when a majority
 // is there.
 func (h *Host) waitServing(ctx context.Context, r *storage.Replica) error {
-	if h.several() && !r.Alone() {
+	if h.several() && !r.Group.Alone() {
 		return nil
 	}
-	return r.WaitReady(ctx)
+	return r.Group.WaitReady(ctx)
 }
 
 // steer has the group of a fragment follow the catalog (reconcile membership), while this node
@@ -75,7 +76,7 @@ func (h *Host) steer(id txn.FragmentID, r *storage.Replica) {
 	if !h.several() {
 		return
 	}
-	r.Follow(func() storage.Placement { return h.placementOf(h.cfg.Catalog.View(), id) }, func(members []storage.Member) { h.placed(id, members) })
+	r.Group.Follow(func() storage.Placement { return h.placementOf(h.cfg.Catalog.View(), id) }, func(members []storage.Member) { h.placed(id, members) })
 }
 
 // placementOf returns where the catalog wants the replicas of a fragment, and the leader on the
@@ -144,7 +145,7 @@ func (h *Host) look() {
 		return
 	}
 	for _, r := range h.all() {
-		r.Look()
+		r.Group.Look()
 	}
 }
 
@@ -160,7 +161,7 @@ func (h *Host) HandOver(ctx context.Context, patience time.Duration) error {
 // transfer leadership to it because the catalog wants it to lead: no transaction starts in a
 // fragment that was handed over, and the node hands it over again.
 func (h *Host) Leave(ctx context.Context, patience time.Duration) error {
-	return h.handOver(ctx, patience, (*storage.Replica).Retire)
+	return h.handOver(ctx, patience, func(r *storage.Replica) { r.Group.Retire() })
 }
 
 func (h *Host) handOver(ctx context.Context, patience time.Duration, handed func(*storage.Replica)) error {
@@ -171,14 +172,14 @@ func (h *Host) handOver(ctx context.Context, patience time.Duration, handed func
 		var errs []error
 		leads := false
 		for _, r := range h.all() {
-			if err := r.HandOver(ctx, !time.Now().Before(until)); err != nil {
+			if err := r.Group.HandOver(ctx, !time.Now().Before(until)); err != nil {
 				errs = append(errs, fmt.Errorf("fragment %d: %w", r.ID(), err))
 			} else {
 				handed(r)
 			}
 		}
 		for _, r := range h.all() { // a fragment that was handed over first may be back
-			leads = leads || r.Term() != 0 && !r.Alone()
+			leads = leads || r.Group.Term() != 0 && !r.Group.Alone()
 		}
 		if !leads || ctx.Err() != nil {
 			return errors.Join(errs...)

@@ -20,7 +20,7 @@ func (c *Call) census(ctx context.Context, m *pb.CensusRequest) (*pb.Response, e
 }
 
 func takeCensus(ctx context.Context, r *storage.Replica, m *pb.CensusRequest, a *pb.CensusAnswer) error {
-	census := r.Census()
+	census := r.Inspect.Census()
 	a.At = uint64(census.At)
 	limit := time.Duration(m.TimeLeftMicros) * time.Microsecond
 	undecided, err := WaitDecided(ctx, r, max(txn.Timestamp(m.T), census.At), limit)
@@ -38,10 +38,10 @@ func takeCensus(ctx context.Context, r *storage.Replica, m *pb.CensusRequest, a 
 		return err
 	}
 	a.Counts = countsOf(stats)
-	for _, m := range r.Ownership() {
+	for _, m := range r.Owned.Ranges() {
 		a.Moved = append(a.Moved, &pb.OwnedRange{Lo: m.Lo, Hi: m.Hi, State: uint32(m.State), Arrival: m.Arrival})
 	}
-	dropping, err := r.Dropping()
+	dropping, err := r.Inspect.Dropping()
 	a.Dropping = spansOf(dropping)
 	return err
 }
@@ -52,11 +52,11 @@ func WaitDecided(
 ) ([]storage.Undecided, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := r.WaitDecided(limited, T)
+	err := r.Outcomes.WaitDecided(limited, T)
 	if err == nil || ctx.Err() != nil || limited.Err() == nil {
 		return nil, err
 	}
-	return r.Undecided(T), nil
+	return r.Outcomes.Undecided(T), nil
 }
 
 func spansOf(list []txn.Span) []*pb.KeySpan {
@@ -72,7 +72,7 @@ func (c *Call) reach(ctx context.Context, m *pb.ReachRequest) (*pb.Response, err
 	limited, cancel := context.WithTimeout(ctx, time.Duration(m.TimeLeftMicros)*time.Microsecond)
 	defer cancel()
 	a := &pb.ReachAnswer{}
-	unsettled, err := c.Replica.Reach(limited, txn.Timestamp(m.T))
+	unsettled, err := c.Replica.Inspect.Reach(limited, txn.Timestamp(m.T))
 	if a.Applied = uint64(c.Replica.Applied()); err != nil && ctx.Err() == nil && limited.Err() != nil {
 		err = nil
 	} else {
@@ -88,7 +88,7 @@ func (c *Call) digest(ctx context.Context, m *pb.DigestRequest) (*pb.Response, e
 	for i, x := range m.Skip {
 		skip[i] = txn.Span{Start: x.GetStart(), End: x.GetEnd()}
 	}
-	d, err := c.Replica.Digest(ctx, txn.Timestamp(m.T), skip)
+	d, err := c.Replica.Inspect.Digest(ctx, txn.Timestamp(m.T), skip)
 	a := &pb.DigestAnswer{Keys: d.Keys, Sum: d.Sum[:]}
 	return &pb.Response{Result: &pb.Response_Digest{Digest: a}}, err
 }

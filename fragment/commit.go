@@ -14,7 +14,7 @@ import (
 // to the sender. leased is nil for the first.
 func (s *Server) part(c *Call, prepared bool) (leased *LeasedPart, p *Part, err error) {
 	if prepared {
-		tx, err := c.Replica.HeldTx(c.ID)
+		tx, err := c.Replica.PreparedTx(c.ID)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -99,8 +99,8 @@ func (s *Server) decide(ctx context.Context, c *Call, m *pb.Decision) (*pb.Respo
 	a := &pb.OutcomeAnswer{C: m.C}
 	err := s.apply(c, m, func(tx *storage.Tx, d txn.Decision) (err error) {
 		var out txn.Outcome
-		if _, _, implied := c.Replica.Implied(c.ID); implied {
-			out, err = c.Replica.Decide(d)
+		if _, _, implied := c.Replica.Outcomes.ImplicitCommit(c.ID); implied {
+			out, err = c.Replica.Outcomes.Decide(d)
 		} else {
 			out, err = tx.Decide(ctx, d)
 		}

@@ -101,7 +101,7 @@ func (s *Server) Begin(c *Call, isolation txn.Isolation, backend uint32) (*Lease
 	if p != nil || err != nil {
 		return p, err
 	}
-	if c.Replica.Yielding() {
+	if c.Replica.Group.Yielding() {
 		return nil, &kv.NotLeader{Fragment: c.Fragment}
 	}
 	s.leases.mu.Lock()
@@ -145,7 +145,7 @@ func (l *leases) forget(p *LeasedPart) {
 func (l *leases) end(p *LeasedPart) {
 	l.forget(p)
 	p.Rollback()
-	if _, _, prepared := p.replica.Prepared(p.id); prepared {
+	if _, _, prepared := p.replica.Outcomes.Prepared(p.id); prepared {
 		p.Detach()
 	}
 }

@@ -30,7 +30,7 @@ func open(t *testing.T) (*Server, *storage.Replica) {
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, r.Close()) })
-	must(t, r.WaitReady(t.Context()))
+	must(t, r.Group.WaitReady(t.Context()))
 	return New(Config{
 		Replica: func(f txn.FragmentID) *storage.Replica {
 			if f == r.ID() {
@@ -53,7 +53,7 @@ func must(t *testing.T, err error) {
 // lease begins the part of a transaction of the gateway, with a write in it.
 func lease(t *testing.T, s *Server, r *storage.Replica) (*LeasedPart, *Call) {
 	t.Helper()
-	c := &Call{Fragment: r.ID(), ID: txn.NewID(), Replica: r, Term: r.Term(), node: gateway, incarnation: incarnation}
+	c := &Call{Fragment: r.ID(), ID: txn.NewID(), Replica: r, Term: r.Group.Term(), node: gateway, incarnation: incarnation}
 	p, err := s.Begin(c, txn.ReadCommitted, 7)
 	must(t, err)
 	key := append(keyspace.RowPrefix(100, 1, 0), 'k')
@@ -113,7 +113,7 @@ func TestPinsEndWithTheTransaction(t *testing.T) {
 			_, err := s.pin(c, &pb.PinRequest{T: uint64(T)})
 			must(t, err)
 		}
-		if n := len(r.HeldSnapshots()); n != 2 {
+		if n := len(r.PinnedSnapshots()); n != 2 {
 			t.Errorf("%d pins", n)
 		}
 	}
@@ -125,12 +125,12 @@ func TestPinsEndWithTheTransaction(t *testing.T) {
 	}
 	pin(&Call{Fragment: r.ID(), ID: id, Replica: r})
 	must(t, send(r.ID(), &pb.Request{Op: &pb.Request_Unpin{Unpin: &pb.UnpinRequest{}}}))
-	if n := len(r.HeldSnapshots()); n != 0 {
+	if n := len(r.PinnedSnapshots()); n != 0 {
 		t.Errorf("%d pins of this node are left", n)
 	}
-	pin(&Call{Fragment: r.ID(), ID: id, Replica: r, Term: r.Term(), node: gateway, incarnation: incarnation})
+	pin(&Call{Fragment: r.ID(), ID: id, Replica: r, Term: r.Group.Term(), node: gateway, incarnation: incarnation})
 	s.DropGateway(gateway, incarnation)
-	if n := len(r.HeldSnapshots()); n != 0 {
+	if n := len(r.PinnedSnapshots()); n != 0 {
 		t.Errorf("%d pins of another node are left", n)
 	}
 	if err := send(9, &pb.Request{Op: &pb.Request_InDoubt{InDoubt: &pb.InDoubtRequest{}}}); err == nil {

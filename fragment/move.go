@@ -13,7 +13,7 @@ import (
 func (c *Call) unfence(ctx context.Context, m *pb.MoveRange) (*pb.Response, error) {
 	ranges, err := intervalsOf(m.Ranges)
 	if err == nil {
-		err = c.Replica.Unfence(ctx, m.Move, ranges)
+		err = c.Replica.Moves.Unfence(ctx, m.Move, ranges)
 	}
 	return &pb.Response{}, err
 }
@@ -22,14 +22,14 @@ func (c *Call) unfence(ctx context.Context, m *pb.MoveRange) (*pb.Response, erro
 // redirected.
 func (c *Call) movedAway(ctx context.Context, m *pb.MoveRange) (*pb.Response, error) {
 	var blocked time.Duration
-	for _, f := range c.Replica.Fenced() {
+	for _, f := range c.Replica.Owned.Fenced() {
 		if f.Move == m.Move {
 			blocked = time.Since(f.Since)
 		}
 	}
 	ranges, err := intervalsOf(m.Ranges)
 	if err == nil {
-		err = c.Replica.Gone(ctx, m.Move, ranges)
+		err = c.Replica.Moves.MoveAway(ctx, m.Move, ranges)
 	}
 	return &pb.Response{Result: &pb.Response_BlockedMicros{BlockedMicros: uint64(blocked.Microseconds())}}, err
 }
@@ -38,7 +38,7 @@ func (c *Call) movedAway(ctx context.Context, m *pb.MoveRange) (*pb.Response, er
 func (c *Call) clean(ctx context.Context, m *pb.MoveRange) (*pb.Response, error) {
 	ranges, err := intervalsOf(m.Ranges)
 	if err == nil {
-		err = c.Replica.Clean(ctx, m.Move, ranges)
+		err = c.Replica.Moves.Clean(ctx, m.Move, ranges)
 	}
 	return &pb.Response{}, err
 }
@@ -48,7 +48,7 @@ func (c *Call) moveSize(m *pb.MoveRange) (*pb.Response, error) {
 	a := &pb.SizeAnswer{}
 	ranges, err := intervalsOf(m.Ranges)
 	if err == nil {
-		a.Documents, a.Bytes = c.Replica.MoveSize(ranges)
+		a.Documents, a.Bytes = c.Replica.Inspect.MoveSize(ranges)
 	}
 	return &pb.Response{Result: &pb.Response_Size{Size: a}}, err
 }
@@ -71,9 +71,9 @@ func (c *Call) readVersions(ctx context.Context, m *pb.ReadVersionsRequest, emit
 	}
 	var res storage.ReadResult
 	if m.Cut {
-		res, err = c.Replica.Cut(ctx, req, time.Duration(m.SettleMicros)*time.Microsecond, send)
+		res, err = c.Replica.Moves.Cut(ctx, req, time.Duration(m.SettleMicros)*time.Microsecond, send)
 	} else {
-		res, err = c.Replica.ReadVersions(ctx, req, send)
+		res, err = c.Replica.Moves.ReadVersions(ctx, req, send)
 	}
 	if err != nil {
 		return err

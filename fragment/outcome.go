@@ -13,26 +13,26 @@ func outcome(a *pb.OutcomeAnswer, err error) (*pb.Response, error) {
 
 // recoverOutcome returns the outcome at C; if the transaction is open, the query aborts it (T7).
 func (c *Call) recoverOutcome(ctx context.Context, m *pb.RecoverRequest) (*pb.Response, error) {
-	out, err := c.Replica.Outcome(ctx, c.ID, txn.Timestamp(m.C))
+	out, err := c.Replica.Outcomes.Outcome(ctx, c.ID, txn.Timestamp(m.C))
 	return outcome(&pb.OutcomeAnswer{Outcome: uint32(out), C: m.C}, err)
 }
 
 // queryOutcome returns what is known of a transaction, and changes nothing.
 func (c *Call) queryOutcome() (*pb.Response, error) {
-	out, C, err := c.Replica.Recall(c.ID)
+	out, C, err := c.Replica.Outcomes.Query(c.ID)
 	return outcome(&pb.OutcomeAnswer{Outcome: uint32(out), C: uint64(C)}, err)
 }
 
 func (c *Call) hasPrepared(m *pb.HasPreparedRequest) (*pb.Response, error) {
-	return yes(c.Replica.HasPrepared(c.ID, txn.Timestamp(m.C)))
+	return yes(c.Replica.Outcomes.HasPrepared(c.ID, txn.Timestamp(m.C)))
 }
 
 // inDoubt returns what the fragment knows about a transaction that is prepared.
 func (c *Call) inDoubt() (*pb.Response, error) {
 	a := &pb.InDoubtAnswer{}
-	if d, anchor, ok := c.Replica.Prepared(c.ID); ok {
+	if d, anchor, ok := c.Replica.Outcomes.Prepared(c.ID); ok {
 		a.Prepared, a.C, a.Anchor, a.Writers = true, uint64(d.C), anchor, d.Writers
-		_, _, a.Implied = c.Replica.Implied(c.ID)
+		_, _, a.Implied = c.Replica.Outcomes.ImplicitCommit(c.ID)
 	}
 	return &pb.Response{Result: &pb.Response_InDoubt{InDoubt: a}}, nil
 }

@@ -80,7 +80,7 @@ func (p *Part) PrepareTransaction(ctx context.Context, req storage.HoldRequest) 
 func (p *Part) CompletePrepared(context.Context) error { return p.HoldComplete() }
 
 // DropPrepared undoes PrepareTransaction.
-func (p *Part) DropPrepared(context.Context) error { return p.replica.Unhold(p.ID()) }
+func (p *Part) DropPrepared(context.Context) error { return p.replica.Outcomes.DropPrepared(p.ID()) }
 
 // DetachPrepared leaves the prepared part to the log.
 func (p *Part) DetachPrepared() { p.Detach() }

@@ -42,7 +42,7 @@ func (s *Server) completePrepared(c *Call) (*pb.Response, error) {
 }
 
 func (s *Server) dropPrepared(c *Call) (*pb.Response, error) {
-	err := c.Replica.Unhold(c.ID)
+	err := c.Replica.Outcomes.DropPrepared(c.ID)
 	return &pb.Response{Stage: s.leases.get(c).Message()}, err
 }
 
@@ -57,21 +57,21 @@ func (s *Server) detachPrepared(c *Call) (*pb.Response, error) {
 
 // findPrepared fails unless this leader is ready to commit the prepared transaction.
 func (c *Call) findPrepared() (*pb.Response, error) {
-	_, err := c.Replica.HeldTx(c.ID)
+	_, err := c.Replica.PreparedTx(c.ID)
 	return &pb.Response{}, err
 }
 
 func (c *Call) preparedStands(ctx context.Context) (*pb.Response, error) {
-	return yes(c.Replica.HoldStands(ctx, c.ID))
+	return yes(c.Replica.Outcomes.PreparationStands(ctx, c.ID))
 }
 
 func (c *Call) preparedTables() (*pb.Response, error) {
-	tables, err := c.Replica.HeldTables(c.ID)
+	tables, err := c.Replica.Outcomes.PreparedTables(c.ID)
 	return &pb.Response{Result: &pb.Response_Tables{Tables: &pb.TablesAnswer{Tables: tables}}}, err
 }
 
 func (c *Call) listPrepared() (*pb.Response, error) {
-	list, err := c.Replica.Held()
+	list, err := c.Replica.Outcomes.PreparedTransactions()
 	a := &pb.PreparedAnswer{}
 	for _, x := range list {
 		a.Transactions = append(a.Transactions, &pb.PreparedTransaction{

@@ -185,7 +185,7 @@ func (s *Server) leads(now uint64, fragment uint32) (*storage.Replica, uint64, e
 	if r == nil {
 		return nil, 0, &kv.NotLeader{Fragment: fragment}
 	}
-	term := r.Term()
+	term := r.Group.Term()
 	if term == 0 {
 		return nil, 0, notLed(r)
 	}
@@ -194,7 +194,7 @@ func (s *Server) leads(now uint64, fragment uint32) (*storage.Replica, uint64, e
 
 // notLed returns the error that names the leader of a fragment that this node does not lead.
 func notLed(r *storage.Replica) error {
-	node, term := r.Leader()
+	node, term := r.Group.Leader()
 	return &kv.NotLeader{Fragment: r.ID(), Leader: node, Term: term}
 }
 

@@ -38,7 +38,7 @@ func (p *pins) release(c *Call) {
 // pin keeps what is visible at T readable until the transaction ends. A part is made for another
 // node's transaction that has none.
 func (s *Server) pin(c *Call, m *pb.PinRequest) (*pb.Response, error) {
-	release, err := c.Replica.Hold(txn.Timestamp(m.T))
+	release, err := c.Replica.Pin(txn.Timestamp(m.T))
 	if err != nil {
 		return &pb.Response{}, err
 	}
@@ -71,7 +71,7 @@ func (c *Call) closeTimestamp(ctx context.Context, m *pb.CloseRequest) (*pb.Resp
 }
 
 func (c *Call) countRows(m *pb.CountRowsRequest) (*pb.Response, error) {
-	a := &pb.CountsAnswer{Counts: countsOf(c.Replica.BucketStats(m.Table))}
+	a := &pb.CountsAnswer{Counts: countsOf(c.Replica.Inspect.BucketStats(m.Table))}
 	return &pb.Response{Result: &pb.Response_Counts{Counts: a}}, nil
 }
 

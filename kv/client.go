@@ -49,7 +49,7 @@ func New(cfg Config) *Client {
 // term returns the term in which this node leads a fragment; 0 if it does not.
 func (c *Client) term(f txn.FragmentID) uint64 {
 	if r := c.cfg.Replica(f); r != nil {
-		return r.Term()
+		return r.Group.Term()
 	}
 	return 0
 }

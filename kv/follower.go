@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -51,7 +52,7 @@ func (t *Transaction) FollowerTime(fragments []txn.FragmentID, least txn.Timesta
 		switch {
 		case r == nil:
 			T = least
-		case r.Term() == 0:
+		case r.Group.Term() == 0:
 			T = max(min(T, r.Servable()), least)
 			c.followers.refresh(r, least)
 		}
@@ -64,7 +65,7 @@ func (t *Transaction) FollowerTime(fragments []txn.FragmentID, least txn.Timesta
 // than the leader.
 func (x *Followers) Nearest(f txn.FragmentID) (node uint32, ok bool) {
 	if r := x.client.cfg.Replica(f); r != nil {
-		return x.client.cfg.Node, r.Term() == 0
+		return x.client.cfg.Node, r.Group.Term() == 0
 	}
 	return x.neighbour(f)
 }
@@ -147,7 +148,7 @@ func (x *Followers) closeAt(ctx context.Context, r *storage.Replica, T txn.Times
 	})
 	if err == nil {
 		closed := a.GetClosed()
-		r.LearnClosed(storage.Closed{T: txn.Timestamp(closed.GetT()), Last: txn.Timestamp(closed.GetLast())})
+		r.LearnClosed(proposer.Closed{T: txn.Timestamp(closed.GetT()), Last: txn.Timestamp(closed.GetLast())})
 	}
 	return err
 }

@@ -20,14 +20,14 @@ func (r *Rebalancer) newMover() *move.Driver {
 			return r.balancer.Empty(ctx, r.cfg.Catalog.View(), d, fragment)
 		},
 		Leads: func(f uint32) *storage.Replica {
-			if x := r.cfg.Replica(txn.FragmentID(f)); x != nil && x.Term() != 0 {
+			if x := r.cfg.Replica(txn.FragmentID(f)); x != nil && x.Group.Term() != 0 {
 				return x
 			}
 			return nil
 		},
 		Led: func() (out []*storage.Replica) {
 			for _, x := range r.cfg.Replicas() {
-				if x.Term() != 0 {
+				if x.Group.Term() != 0 {
 					out = append(out, x)
 				}
 			}

@@ -104,7 +104,7 @@ func TestMoveOfDropped(t *testing.T) {
 			must(t, err)
 			for _, s := range spans {
 				prefix := s.Start[:8]
-				if there, err := r.Stores(txn.Prefix(prefix)); err != nil || there {
+				if there, err := r.Inspect.Stores(txn.Prefix(prefix)); err != nil || there {
 					t.Errorf("fragment %d has something of %x (%v)", f.ID, prefix, err)
 				}
 			}
@@ -164,7 +164,7 @@ func (w *world) awaitDeleted(t *testing.T) {
 		r, err := w.host.Replica(f.ID)
 		must(t, err)
 		for {
-			spans, err := r.Dropping()
+			spans, err := r.Inspect.Dropping()
 			must(t, err)
 			if len(spans) == 0 {
 				break

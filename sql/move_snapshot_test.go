@@ -32,9 +32,9 @@ func TestSnapshotWhereNothingWas(t *testing.T) {
 	c.want("UPDATE acc SET n = 2", "UPDATE 1000")
 	c.answer("SELECT sherd.add_fragment('postgres')")
 	for _, r := range w.replicasOf("postgres") { // a fragment that is added keeps them a moment later
-		for end := time.Now().Add(patience); len(r.HeldSnapshots()) < 2; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(patience); len(r.PinnedSnapshots()) < 2; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("fragment %d keeps %d snapshots", r.ID(), len(r.HeldSnapshots()))
+				t.Fatalf("fragment %d keeps %d snapshots", r.ID(), len(r.PinnedSnapshots()))
 			}
 		}
 	}
@@ -68,9 +68,9 @@ func (v *versions) forget(w *world, database string) {
 	for _, r := range w.replicasOf(database) {
 		at := r.Applied()
 		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-			must(w.t, r.PassBy(w.cfg.Clock.Wall())) // the watermark goes by what is applied
+			must(w.t, r.Moves.PassBy(w.cfg.Clock.Wall())) // the watermark goes by what is applied
 			until := at
-			if held := r.HeldSnapshots(); len(held) > 0 {
+			if held := r.PinnedSnapshots(); len(held) > 0 {
 				until = min(until, held[0])
 			}
 			if r.Watermark() >= until {

@@ -40,7 +40,7 @@ func (m *mover) copy(ctx context.Context, from, to *storage.Replica, arrival uin
 		return plan.TableIndexes(view, t, plan.Env{Fold: expr.EvalConst})
 	})
 	given := map[string]bool{}
-	return from.ReadVersions(ctx, req, func(batch []storage.Version) error {
+	return from.Moves.ReadVersions(ctx, req, func(batch []storage.Version) error {
 		out := slices.Clone(batch)
 		for len(batch) > 0 {
 			n := 1
@@ -71,7 +71,7 @@ func (m *mover) copy(ctx context.Context, from, to *storage.Replica, arrival uin
 			}
 			batch = batch[n:]
 		}
-		return to.Carry(ctx, m.number, out)
+		return to.Moves.Ingest(ctx, m.number, out)
 	})
 }
 
@@ -91,7 +91,7 @@ func (m *mover) move(ctx context.Context, iv shardmap.Interval, source, target t
 		return false, err
 	}
 	ranges := []shardmap.Interval{iv}
-	arrival, err := to.BeginReceive(ctx, m.number, ranges, from.Watermark())
+	arrival, err := to.Moves.BeginIngest(ctx, m.number, ranges, from.Watermark())
 	if err != nil {
 		return false, fmt.Errorf("receive: %w", err)
 	}
@@ -104,9 +104,9 @@ func (m *mover) move(ctx context.Context, iv shardmap.Interval, source, target t
 	if err != nil {
 		return false, fmt.Errorf("second: %w", err)
 	}
-	F, err := from.Fence(ctx, m.number, ranges, 50*time.Millisecond)
+	F, err := from.Moves.Fence(ctx, m.number, ranges, 50*time.Millisecond)
 	if errors.Is(err, storage.ErrUnsettled) {
-		return false, errors.Join(from.Unfence(ctx, m.number, ranges), to.Abandon(ctx, m.number, ranges))
+		return false, errors.Join(from.Moves.Unfence(ctx, m.number, ranges), to.Moves.Abandon(ctx, m.number, ranges))
 	}
 	if err != nil {
 		return false, fmt.Errorf("fence: %w", err)
@@ -126,7 +126,7 @@ func (m *mover) move(ctx context.Context, iv shardmap.Interval, source, target t
 	if err != nil {
 		return false, err
 	}
-	return true, errors.Join(to.Own(ctx, m.number, ranges, F, max(first.Watermark, m.floor)), from.Gone(ctx, m.number, ranges), from.Clean(ctx, m.number, ranges))
+	return true, errors.Join(to.Moves.Own(ctx, m.number, ranges, F, max(first.Watermark, m.floor)), from.Moves.MoveAway(ctx, m.number, ranges), from.Moves.Clean(ctx, m.number, ranges))
 }
 
 // random moves some range of one fragment to another.

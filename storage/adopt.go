@@ -2,6 +2,7 @@ package storage
 
 import (
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -24,7 +25,7 @@ func (r *Replica) adopt(p *preparedTxn, term uint64) {
 	t := newTx(r, p.id)
 	t.term, t.since, t.phase, t.strange = term, p.since, phasePrepared, true
 	t.adopted.Store(true)
-	t.owns = []*ownedBuckets{r.own.Load()}
+	t.owns = []*owned.Buckets{r.Owned.Load()}
 	err := p.each(func(key []byte, mode txn.LockMode) error {
 		t.locks.Force(key, mode)
 		if t.locks.Full() {

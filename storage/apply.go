@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -39,8 +40,9 @@ const (
 // machine applies the log to Badger. It is the group's raft.BatchingFSM: its methods run on one goroutine.
 type machine struct {
 	r       *Replica
-	mu      sync.Mutex  // held while a batch is applied; a stream takes the state between two
-	fresh   atomic.Bool // nothing was applied since a stream was restored
+	mu      sync.Mutex    // held while a batch is applied; a stream takes the state between two
+	fresh   atomic.Bool   // nothing was applied since a stream was restored
+	visible atomic.Uint64 // applied without prepares, for a build without rule.T6Prepared
 	s       *state
 	log     raft.LogStore // from which pieces are read again
 	kvs     engine.Batch
@@ -64,9 +66,9 @@ type effects struct {
 	decided    []*decision
 	forgotten  []txn.ID
 	drops      []dropJob
-	owners     bool          // ownership has changed
-	changes    []changeOf    // of moves that were applied, or were void
-	gone       []BucketRange // to another fragment
+	owners     bool           // ownership has changed
+	changes    []owned.Change // of moves that were applied, or were void
+	gone       []BucketRange  // to another fragment
 }
 
 // empty tells whether the batch changed nothing but rows.
@@ -89,7 +91,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	out := make([]any, len(logs))
 	m.r.fault("apply.begin")
 	for i, l := range logs {
-		m.r.logged.Add(int64(len(l.Data)))
+		m.r.kept.logged.Add(int64(len(l.Data)))
 		if m.halted != nil || l.Type != raft.LogCommand || l.Index <= m.s.index {
 			continue // the latter: applied already by recovery, before Raft started
 		}
@@ -189,7 +191,7 @@ func (m *machine) checkpoint() error {
 	}
 	m.r.fault("checkpoint.after")
 	m.bytes, m.entries = 0, 0
-	m.r.durable.note(m.s, again)
+	m.r.kept.durable.note(m.s, again)
 	return nil
 }
 

@@ -47,12 +47,12 @@ func (u *undoneCopies) since(T txn.Timestamp) (left []leftRange) {
 	return left
 }
 
-// arriving gives the spans in which what is visible at T may have come after T was applied, or still may. Entries of local indexes have no bucket
+// ingesting gives the spans in which what is visible at T may have come after T was applied, or still may. Entries of local indexes have no bucket
 // in their keys, so those are left out whole.
-func (r *Replica) arriving(T txn.Timestamp) (out []txn.Span, err error) {
+func (r *Mover) ingesting(T txn.Timestamp) (out []txn.Span, err error) {
 	job := dropJob{left: r.undone.since(T)}
-	if o := r.own.Load(); o != nil {
-		for _, p := range o.applied {
+	if o := r.Owned.Load(); o != nil {
+		for _, p := range o.Applied {
 			if p.State == Receiving || p.Edge > T {
 				job.left = append(job.left, leftRange{p.BucketRange, p.Arrival})
 			}
@@ -67,7 +67,7 @@ func (r *Replica) arriving(T txn.Timestamp) (out []txn.Span, err error) {
 	err = t.EachIndex(func(x logentry.Index) error {
 		switch {
 		case x.Index == keyspace.Rows:
-		case r.global(x):
+		case r.Globals.Is(x):
 			job.globals = append(job.globals, x)
 		default:
 			prefix := keyspace.IndexPrefix(x.Table, x.Index)
@@ -78,7 +78,7 @@ func (r *Replica) arriving(T txn.Timestamp) (out []txn.Span, err error) {
 	if err != nil {
 		return nil, err
 	}
-	spans, err := r.leftSpans(&job, txn.MaxTimestamp)
+	spans, err := leftSpans(r.db, &job, txn.MaxTimestamp)
 	for _, s := range spans {
 		if !s.chunk {
 			out = append(out, s.Span)

@@ -9,7 +9,10 @@ import (
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/storage/ownership"
+	"github.com/sherddb/sherd/storage/pins"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -50,12 +53,12 @@ const versionBatch = 256 << 10 // bytes
 
 // ReadVersions reads at T, as a snapshot does (T2–T4): what is prepared at or below it is settled first. It calls fn with batches of some
 // 256 KiB, in the order of keys, with the versions of a key together and ascending. They are fn's to keep.
-func (r *Replica) ReadVersions(ctx context.Context, req ReadRequest, fn func(batch []Version) error) (ReadResult, error) {
-	if !r.beginReading() {
-		return ReadResult{}, errNoLeader
+func (r *Mover) ReadVersions(ctx context.Context, req ReadRequest, fn func(batch []Version) error) (ReadResult, error) {
+	if !r.stopper.Begin() {
+		return ReadResult{}, proposer.ErrNotLeader
 	}
-	defer r.done.Done()
-	term := r.term.Load()
+	defer r.stopper.End()
+	term := r.proposer.Term()
 	if err := r.knowGlobals(ctx); err != nil {
 		return ReadResult{}, err
 	}
@@ -63,19 +66,19 @@ func (r *Replica) ReadVersions(ctx context.Context, req ReadRequest, fn func(bat
 	if err != nil {
 		return ReadResult{}, err
 	}
-	err = r.waitSettled(ctx, r.termOver(), T, txn.ID{}, func(p *preparedTxn) bool { return r.touchesRanges(p, req.Ranges) })
+	err = r.rows.waitResolved(ctx, r.proposer.Over(), T, txn.ID{}, func(p *preparedTxn) bool { return r.touchesRanges(p, req.Ranges) })
 	if err != nil {
 		return ReadResult{}, err
 	}
-	if r.term.Load() != term {
-		return ReadResult{}, errNoLeader // another leader may have been told of indexes meanwhile
+	if r.proposer.Term() != term {
+		return ReadResult{}, proposer.ErrNotLeader // another leader may have been told of indexes meanwhile
 	}
 	return r.readVersions(ctx, req, own, T, fn)
 }
 
 // knowGlobals sees to it that no entry of a global index is taken for one of a local index: those that were prepared before the call are of indexes that the
-// catalog had before, and for the others tasks name the index to the leader first (Replica.Global). That holds for the term in which it was called.
-func (r *Replica) knowGlobals(ctx context.Context) error {
+// catalog had before, and for the others tasks name the index to the leader first (keyspace.Globals.Add). That holds for the term in which it was called.
+func (r *Mover) knowGlobals(ctx context.Context) error {
 	if r.cfg.CatchUp == nil {
 		return nil
 	}
@@ -83,8 +86,8 @@ func (r *Replica) knowGlobals(ctx context.Context) error {
 }
 
 // readVersions is ReadVersions at a T at which everything is there.
-func (r *Replica) readVersions(ctx context.Context, req ReadRequest, own *ownedBuckets, T txn.Timestamp, fn func([]Version) error) (ReadResult, error) {
-	oldest, release := r.holdOldest()
+func (r *Mover) readVersions(ctx context.Context, req ReadRequest, own *owned.Buckets, T txn.Timestamp, fn func([]Version) error) (ReadResult, error) {
+	oldest, release := r.pins.PinOldest()
 	defer release()
 	v := &versionReader{ctx: ctx, r: r, req: req, T: T, fn: fn, since: req.Since}
 	v.t = r.db.At(T)
@@ -93,9 +96,9 @@ func (r *Replica) readVersions(ctx context.Context, req ReadRequest, own *ownedB
 	if err := v.read(own); err != nil {
 		return ReadResult{}, err
 	}
-	res := ReadResult{T: T, Watermark: max(oldest, txn.Timestamp(r.watermark.Load()))} // the latter is above where another leader moved it
+	res := ReadResult{T: T, Watermark: max(oldest, r.pins.Watermark())} // another leader may have moved it
 	if req.Since != 0 && req.Since < res.Watermark {
-		return res, errTooOld(req.Since) // some of what came after it may be gone
+		return res, pins.TooOld(req.Since) // some of what came after it may be gone
 	}
 	for _, p := range own.Pieces(req.Ranges...) {
 		res.Watermark = max(res.Watermark, p.Since) // what has not come here does not go from here
@@ -104,12 +107,12 @@ func (r *Replica) readVersions(ctx context.Context, req ReadRequest, own *ownedB
 }
 
 // readAt gives the timestamp of a read, made servable, and the ownership by which it is.
-func (r *Replica) readAt(ctx context.Context, req ReadRequest) (own *ownedBuckets, T txn.Timestamp, err error) {
+func (r *Mover) readAt(ctx context.Context, req ReadRequest) (own *owned.Buckets, T txn.Timestamp, err error) {
 	switch {
 	case !logentry.RangesInOrder(req.Ranges):
 		return nil, 0, errRangeOrder()
 	case req.Final:
-		F, ok := r.fencedBy(req.Move, req.Ranges)
+		F, ok := r.Owned.Load().FencedBy(req.Move, req.Ranges)
 		if !ok {
 			return nil, 0, ErrMoveVoid
 		}
@@ -117,26 +120,29 @@ func (r *Replica) readAt(ctx context.Context, req ReadRequest) (own *ownedBucket
 	case req.T != 0:
 		T = req.T
 	default:
-		if T, err = r.Snapshot(ctx); err != nil {
+		if T, err = r.snapshot(ctx); err != nil {
 			return nil, 0, err
 		}
 		T = max(T, req.AtLeast)
 	}
-	own, err = r.admitRanges(ctx, req.Ranges, T)
-	return own.orFirst(), T, err
+	if err = r.admit(ctx, T); err != nil {
+		return nil, 0, err
+	}
+	own, err = r.Owned.AwaitRead(ctx, T, req.Ranges)
+	return own.OrFirst(), T, err
 }
 
-func (r *Replica) touchesRanges(p *preparedTxn, ranges []BucketRange) bool {
+func (r *Mover) touchesRanges(p *preparedTxn, ranges []BucketRange) bool {
 	if p.summary != nil {
-		return r.summaryTouches(p.summary, ranges)
+		return p.summary.touchesRanges(r.Globals, ranges)
 	}
-	return slices.ContainsFunc(p.keys(), func(key []byte) bool { return r.inRanges(key, ranges) })
+	return slices.ContainsFunc(p.keys(), func(key []byte) bool { return r.Globals.Within(key, ranges) })
 }
 
 // versionReader gathers batches.
 type versionReader struct {
 	ctx       context.Context
-	r         *Replica
+	r         *Mover
 	req       ReadRequest
 	t         engine.Snapshot
 	T         txn.Timestamp
@@ -148,9 +154,9 @@ type versionReader struct {
 	keys      int
 }
 
-func (v *versionReader) read(own *ownedBuckets) error {
+func (v *versionReader) read(own *owned.Buckets) error {
 	err := v.t.EachIndex(func(x logentry.Index) error {
-		if x.Index != keyspace.Rows && !v.r.global(x) {
+		if x.Index != keyspace.Rows && !v.r.Globals.Is(x) {
 			return nil
 		}
 		for _, p := range own.Pieces(v.req.Ranges...) {
@@ -322,18 +328,18 @@ func (v *versionReader) flush() error {
 }
 
 // globals lists the global indexes of which there are keys here.
-func (r *Replica) globals(ctx context.Context) (out []logentry.Index, err error) {
+func (r *Mover) globals(ctx context.Context) (out []logentry.Index, err error) {
 	if err := r.knowGlobals(ctx); err != nil {
 		return nil, err
 	}
-	if !r.beginReading() {
-		return nil, errNoLeader
+	if !r.stopper.Begin() {
+		return nil, proposer.ErrNotLeader
 	}
-	defer r.done.Done()
+	defer r.stopper.End()
 	t := r.db.At(txn.MaxTimestamp)
 	defer t.Close()
 	err = t.EachIndex(func(x logentry.Index) error {
-		if x.Index != keyspace.Rows && r.global(x) {
+		if x.Index != keyspace.Rows && r.Globals.Is(x) {
 			out = append(out, x)
 		}
 		return nil
@@ -342,11 +348,11 @@ func (r *Replica) globals(ctx context.Context) (out []logentry.Index, err error)
 }
 
 // countRows counts the rows that are there now of some buckets, up to a limit (0: all).
-func (r *Replica) countRows(of []leftRange, limit int) (n int, counted deltas, err error) {
-	if !r.beginReading() {
-		return 0, nil, errNoLeader
+func (r *Mover) countRows(of []leftRange, limit int) (n int, counted deltas, err error) {
+	if !r.stopper.Begin() {
+		return 0, nil, proposer.ErrNotLeader
 	}
-	defer r.done.Done()
+	defer r.stopper.End()
 	t := r.db.At(txn.MaxTimestamp)
 	defer t.Close()
 	err = t.EachIndex(func(x logentry.Index) error {

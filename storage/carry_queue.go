@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/storage/proposer"
 )
 
 // CarryQueue is Carry for who has much to carry: it puts entries into the log while earlier ones are on their way to the disk, so that the time of a round is
@@ -15,22 +16,22 @@ import (
 //
 // An entry names how many came before it, for what is counted in it must be in view: while anything is on its way nobody else carries here, and the keys of
 // rows that are on their way ascend; before one that does not the queue is emptied.
-type CarryQueue struct {
-	r    *Replica
+type IngestQueue struct {
+	r    *Mover
 	move uint64
 
 	sent []raftgroup.Proposal // on their way
-	held bool                 // Replica.recvs, while there are any
+	held bool                 // Mover.ingestMu, while there are any
 	next receipt              // what will have been received when they are applied
 	last []byte               // the largest key of a row among them
 }
 
-// CarryAhead begins a queue.
-func (r *Replica) CarryAhead(move uint64) *CarryQueue { return &CarryQueue{r: r, move: move} }
+// NewIngestQueue begins a queue.
+func (r *Mover) NewIngestQueue(move uint64) *IngestQueue { return &IngestQueue{r: r, move: move} }
 
 // Put carries a batch, and waits until no more than so many entries, of some 256 KiB, are on their way. After an error nothing is on its way, and what of
 // the batches was carried is not known.
-func (q *CarryQueue) Put(ctx context.Context, batch []Version, ahead int) error {
+func (q *IngestQueue) Put(ctx context.Context, batch []Version, ahead int) error {
 	for len(batch) > 0 {
 		if err := errors.Join(ctx.Err(), q.r.db.Room(false)); err != nil {
 			q.Close()
@@ -50,10 +51,10 @@ func (q *CarryQueue) Put(ctx context.Context, batch []Version, ahead int) error 
 }
 
 // Flush waits for all.
-func (q *CarryQueue) Flush() error { return q.keep(0) }
+func (q *IngestQueue) Flush() error { return q.keep(0) }
 
 // Close waits for what is on its way, whatever it comes to.
-func (q *CarryQueue) Close() {
+func (q *IngestQueue) Close() {
 	for _, p := range q.sent {
 		_, _ = await(p)
 	}
@@ -61,15 +62,15 @@ func (q *CarryQueue) Close() {
 	q.release()
 }
 
-func (q *CarryQueue) release() {
+func (q *IngestQueue) release() {
 	if q.held && len(q.sent) == 0 {
 		q.held = false
-		q.r.recvs.Unlock()
+		q.r.ingestMu.Unlock()
 	}
 }
 
 // keep waits until no more than n are on their way.
-func (q *CarryQueue) keep(n int) error {
+func (q *IngestQueue) keep(n int) error {
 	defer q.release()
 	for len(q.sent) > n {
 		res, err := await(q.sent[0])
@@ -86,12 +87,12 @@ func (q *CarryQueue) keep(n int) error {
 }
 
 // some sends the first versions of a batch, as many as one entry takes; none where they have to wait for what was on its way.
-func (q *CarryQueue) some(batch []Version) (int, error) {
-	if q.r.term.Load() == 0 {
-		return 0, errNoLeader
+func (q *IngestQueue) some(batch []Version) (int, error) {
+	if q.r.proposer.Term() == 0 {
+		return 0, proposer.ErrNotLeader
 	}
 	if !q.held {
-		q.r.recvs.Lock()
+		q.r.ingestMu.Lock()
 		q.held = true
 		got, ok := q.r.machine.received(q.move)
 		if !ok {
@@ -99,7 +100,7 @@ func (q *CarryQueue) some(batch []Version) (int, error) {
 		}
 		q.next, q.last = got, nil
 	}
-	c := carrying{r: q.r, move: q.move, got: q.next, own: q.r.own.Load().orFirst()}
+	c := carrying{r: q.r, move: q.move, got: q.next, own: q.r.Owned.Load().OrFirst()}
 	n, err := c.pack(batch)
 	if err != nil {
 		return 0, err
@@ -111,7 +112,7 @@ func (q *CarryQueue) some(batch []Version) (int, error) {
 		return 0, err
 	}
 	for _, e := range c.entries() {
-		p, _, err := q.r.offer(context.Background(), offer{body: e.Encode(), above: c.newest})
+		p, _, err := q.r.proposer.Propose(proposer.Entry{Body: e.Encode(), Above: c.newest})
 		if err != nil {
 			return 0, err
 		}

@@ -38,22 +38,22 @@ func TestCarryQueue(t *testing.T) {
 				putOne(t, a, movedKey(bucket, "b"), []byte("short"))
 			}
 			ctx, n := testContext(t), m.number()
-			if _, err := b.BeginReceive(ctx, n, movedRange, a.Watermark()); err != nil {
+			if _, err := b.Moves.BeginIngest(ctx, n, movedRange, a.Watermark()); err != nil {
 				t.Fatal(err)
 			}
-			q := b.CarryAhead(n)
+			q := b.Moves.NewIngestQueue(n)
 			defer q.Close()
 			put := func(batch []Version) error { return q.Put(ctx, batch, ahead) }
-			first, err := a.ReadVersions(ctx, ReadRequest{Ranges: movedRange}, put)
+			first, err := a.Moves.ReadVersions(ctx, ReadRequest{Ranges: movedRange}, put)
 			if err != nil {
 				t.Fatal(err)
 			}
 			// All of it again, without waiting for what is on its way, and what has changed.
 			putOne(t, a, movedKey(100, "a"), []byte("changed"))
-			if _, err := a.ReadVersions(ctx, ReadRequest{Ranges: movedRange}, put); err != nil {
+			if _, err := a.Moves.ReadVersions(ctx, ReadRequest{Ranges: movedRange}, put); err != nil {
 				t.Fatal(err)
 			}
-			last, err := a.Cut(ctx, ReadRequest{Ranges: movedRange, Since: first.T, Move: n}, patience, put)
+			last, err := a.Moves.Cut(ctx, ReadRequest{Ranges: movedRange, Since: first.T, Move: n}, patience, put)
 			if err != nil {
 				t.Fatal(err)
 			}

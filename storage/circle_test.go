@@ -63,7 +63,7 @@ func TestDeadlockOverProcesses(t *testing.T) {
 
 func totalWaits(rs []*Replica) (n int) {
 	for _, r := range rs {
-		locks, _ := r.Locks(1000)
+		locks, _ := r.Inspect.Locks(1000)
 		for _, l := range locks {
 			if !l.Granted {
 				n++

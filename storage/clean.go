@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/ownership"
@@ -42,7 +43,7 @@ func (m *machine) cleanLeft(undone bool, globals []logentry.Index, now []ownersh
 	}
 	stamp := m.s.stamp
 	if undone {
-		m.r.undone.add(stamp, left)
+		m.r.Moves.undone.add(stamp, left)
 	}
 	job := dropJob{stamp: stamp, left: left, globals: slices.Clone(globals)}
 	if err := m.kvs.Set(keyspace.StampRecord(keyspace.Deletion, stamp), job.encode(), stamp); err != nil {
@@ -113,8 +114,8 @@ func (s *leftSpan) wanted(key []byte) bool {
 }
 
 // leftSpans gives the spans of a job, as of a time; the tables are those that are found there.
-func (r *Replica) leftSpans(j *dropJob, at txn.Timestamp) (out []leftSpan, err error) {
-	t := r.db.At(at)
+func leftSpans(db *engine.Engine, j *dropJob, at txn.Timestamp) (out []leftSpan, err error) {
+	t := db.At(at)
 	defer t.Close()
 	err = t.EachIndex(func(x logentry.Index) error {
 		if x.Index != keyspace.Rows {
@@ -137,18 +138,18 @@ func (r *Replica) leftSpans(j *dropJob, at txn.Timestamp) (out []leftSpan, err e
 
 // runLeft is run for what moves have left.
 func (d *dropper) runLeft(job dropJob) error {
-	err := d.r.waitSettled(context.Background(), nil, job.stamp, txn.ID{}, func(p *preparedTxn) bool { return p.installing })
+	err := d.r.rows.waitResolved(context.Background(), nil, job.stamp, txn.ID{}, func(p *preparedTxn) bool { return p.installing })
 	if err != nil {
 		return nil // closing: the record stays
 	}
-	spans, err := d.r.leftSpans(&job, job.stamp)
+	spans, err := leftSpans(d.r.db, &job, job.stamp)
 	if err != nil {
 		return err
 	}
 	for i := range spans {
 		s := &spans[i]
 		for more := true; more; {
-			if d.r.closing() {
+			if d.r.stopper.IsStopped() {
 				return nil
 			}
 			start := time.Now()

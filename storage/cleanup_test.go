@@ -113,7 +113,7 @@ func TestDeleteSpan(t *testing.T) {
 	other := append(keyspace.RowPrefix(20001, 1, 1), "x"...)
 	commitRow(t, r, other, "stays")
 	before, _ := r.Snapshot(ctx)
-	release, err := r.Hold(before)
+	release, err := r.Pin(before)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,10 +129,10 @@ func TestDeleteSpan(t *testing.T) {
 		if got := readRow(t, r, other); got != "stays" {
 			t.Fatalf("got %q", got)
 		}
-		if s := r.BucketStats(20000); len(s) != 0 {
+		if s := r.Inspect.BucketStats(20000); len(s) != 0 {
 			t.Fatalf("statistics are left: %v", s)
 		}
-		if got := len(r.BucketStats(0)); got != 1 {
+		if got := len(r.Inspect.BucketStats(0)); got != 1 {
 			t.Fatalf("%d groups", got)
 		}
 		v, err := r.Tx(txn.ID{}).View(ctx, before)
@@ -159,7 +159,7 @@ func TestGarbageCollection(t *testing.T) {
 	for release == nil { // until it is held in time
 		var err error
 		old, _ = r.Snapshot(ctx)
-		if release, err = r.Hold(old); err != nil && !pgerr.Is(err, pgerr.SnapshotTooOld) {
+		if release, err = r.Pin(old); err != nil && !pgerr.Is(err, pgerr.SnapshotTooOld) {
 			t.Fatal(err)
 		}
 	}
@@ -191,7 +191,7 @@ func TestGarbageCollection(t *testing.T) {
 		}
 		commitRow(t, r, rowKey(1), "later")
 	}
-	if _, err := r.Hold(old); !pgerr.Is(err, pgerr.SnapshotTooOld) {
+	if _, err := r.Pin(old); !pgerr.Is(err, pgerr.SnapshotTooOld) {
 		t.Fatal(err)
 	}
 	if got := readRow(t, r, rowKey(1)); got != "later" && got != "39" {

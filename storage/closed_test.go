@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -33,7 +34,7 @@ func TestRuleT9Closed(t *testing.T) {
 		done <- err
 	}()
 	<-g.proposed
-	T := txn.Timestamp(r.promised.Load())
+	T := r.proposer.LowWater()
 	if got, err := readClosed(t, r, T, rowKey(1)); !NotClosed(err) {
 		t.Errorf("at %s, which is not applied yet, the replica answers %q, %v", T, got, err)
 	}
@@ -59,7 +60,7 @@ func TestRuleT9Applied(t *testing.T) {
 	})
 	commitRow(t, r, rowKey(1), "old")
 	T := txn.FromTime(now.Add(2 * time.Second))
-	if err := r.cover(T); err != nil { // closing must not need an entry
+	if err := r.proposer.Cover(T); err != nil { // closing must not need an entry
 		t.Fatal(err)
 	}
 	release := g.shut(t)
@@ -130,7 +131,7 @@ func TestClosedByClock(t *testing.T) {
 	now := time.Now()
 	clock := txn.NewClock(func() time.Time { return now }, 0)
 	r := openTest(t, t.TempDir(), func(c *Config) { c.Clock = clock })
-	if c, err := r.CloseAt(t.Context(), 1); err != nil || c.T != clock.Wall().Add(-closeLag) {
+	if c, err := r.CloseAt(t.Context(), 1); err != nil || c.T != clock.Wall().Add(-proposer.CloseLag) {
 		t.Errorf("closed %v, %v", c, err)
 	}
 	if c, err := r.CloseAt(t.Context(), clock.Wall().Add(time.Hour)); err == nil {
@@ -166,7 +167,7 @@ func TestFollowerReads(t *testing.T) {
 		t.Errorf("below it the row is %q, %v", got, err)
 	}
 	parts[0].Rollback()
-	if err := r.Resolve(txn.Decision{ID: id, C: p.C, Outcome: txn.Committed}); err != nil {
+	if err := r.Outcomes.Resolve(txn.Decision{ID: id, C: p.C, Outcome: txn.Committed}); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := v.Get(t.Context(), rowKey(1)); string(b) != "new" || err != nil {

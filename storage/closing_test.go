@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -14,7 +15,7 @@ func TestReadsOfClosed(t *testing.T) {
 	r := c.rs[0]
 	T := current(t, r)
 	wait := waitContext{ctx: t.Context()}
-	if !r.keptKeys(wait, rowKey(1), T) {
+	if !r.rows.keptKeys(wait, rowKey(1), T) {
 		t.Error("a row that nobody has changed has changed")
 	}
 	if err := r.Close(); err != nil {
@@ -22,16 +23,16 @@ func TestReadsOfClosed(t *testing.T) {
 	}
 	id := txn.NewID()
 	for name, read := range map[string]func() error{
-		"outcome":     func() error { _, _, err := r.savedOutcome(id); return err },
-		"decision":    func() error { _, err := r.outcomeOf(id, resAborted, nil); return err },
-		"last delete": func() error { _, err := r.lastDelete(wait, rowKey(1)); return err },
+		"outcome":     func() error { _, _, err := r.Outcomes.savedOutcome(id); return err },
+		"decision":    func() error { _, err := r.Outcomes.outcomeOf(id, resAborted, nil); return err },
+		"last delete": func() error { _, err := r.rows.lastDelete(wait, rowKey(1)); return err },
 		"validation":  func() error { return (&validation{r: r, spans: []txn.Span{txn.Prefix(rowKey(1))}}).scan(T) },
 	} {
-		if err := read(); !errors.Is(err, errNoLeader) {
+		if err := read(); !errors.Is(err, proposer.ErrNotLeader) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if r.keptKeys(wait, rowKey(1), T) {
+	if r.rows.keptKeys(wait, rowKey(1), T) {
 		t.Error("a closed replica says that nothing has changed")
 	}
 }

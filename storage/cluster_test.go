@@ -58,7 +58,7 @@ func (c *cluster) crash(change ...func(*Config)) *cluster {
 // logged gives how far the logs go.
 func (c *cluster) logged() (out []uint64) {
 	for _, r := range c.rs {
-		out = append(out, r.group.LastIndex())
+		out = append(out, r.Group.raft.LastIndex())
 	}
 	return out
 }

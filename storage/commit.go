@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -13,7 +14,7 @@ import (
 func (t *Tx) Fragment() txn.FragmentID { return t.r.cfg.Fragment }
 
 // Promised implements txn.Participant.
-func (t *Tx) Promised() txn.Timestamp { return txn.Timestamp(t.r.promised.Load()) }
+func (t *Tx) Promised() txn.Timestamp { return t.r.proposer.LowWater() }
 
 // Commit implements txn.Participant: one log entry, or parts and one entry for a write set beyond 4
 // MiB. The context is ignored once the entry is in the log's queue. Write buffer and locks are gone
@@ -32,7 +33,8 @@ func (t *Tx) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, 
 	}
 	e := logentry.Commit{ID: t.id, Parts: t.parts, Stats: t.delta}
 	p, stamp, err := t.r.offer(ctx, offer{
-		body: e.EncodeInto(t.rest), term: t.term, above: req.Floor, at: req.At, reads: t.validation(), tx: t,
+		Entry: proposer.Entry{Body: e.EncodeInto(t.rest), Term: t.term, Above: req.Floor, At: req.At},
+		reads: t.validation(), tx: t,
 	})
 	var low *txn.LowError
 	if errors.As(err, &low) {
@@ -46,7 +48,7 @@ func (t *Tx) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, 
 	}
 	res, err := await(p)
 	if err == nil && res == resVoid {
-		err = errStageLost
+		err = proposer.ErrTermOver
 	}
 	return stamp, unanswered(err, t.id)
 }
@@ -72,7 +74,7 @@ func (t *Tx) Check(ctx context.Context, C txn.Timestamp) error {
 		return err // its locks are gone
 	}
 	if rule.T8Ceiling {
-		if err := t.r.cover(C); err != nil {
+		if err := t.r.proposer.Cover(C); err != nil {
 			return err
 		}
 	}
@@ -91,15 +93,15 @@ func (t *Tx) promise(ctx context.Context, C txn.Timestamp) error {
 		if err != nil {
 			return err
 		}
-		t.r.pmu.Lock()
-		led, same := t.r.term.Load() != 0, t.r.own.Load() == own
+		t.r.proposer.Lock()
+		led, same := t.r.proposer.Term() != 0, t.r.Owned.Load() == own
 		if led && same && rule.T8Ceiling {
-			t.r.raise(uint64(C))
+			t.r.proposer.Raise(C)
 		}
-		t.r.pmu.Unlock()
+		t.r.proposer.Unlock()
 		switch {
 		case !led:
-			return errNoLeader
+			return proposer.ErrNotLeader
 		case same:
 			return nil
 		}

@@ -104,7 +104,7 @@ func checkCrashed(t *testing.T, c *cluster, id txn.ID, acked bool) string {
 		t.Fatalf("got %s, acknowledged: %v", got, acked)
 	}
 	anchor := c.rs[id.AnchorOf(2)]
-	out, _, err := anchor.Recall(id)
+	out, _, err := anchor.Outcomes.Query(id)
 	if err != nil || (out == txn.Committed) != (got == "[new new]") {
 		t.Fatalf("%s, but the anchor says %s (%v)", got, out, err)
 	}
@@ -138,16 +138,16 @@ func TestNobodyDecidesByTimeout(t *testing.T) {
 	p := r.txns.prepared[id]
 	r.txns.mu.RUnlock()
 	for range 3 { // as housekeeping does, again and again
-		r.ask(p)
+		r.Outcomes.ask(p)
 	}
-	if d, anchor, ok := r.Prepared(id); !ok || anchor != 1 || d.C != C {
+	if d, anchor, ok := r.Outcomes.Prepared(id); !ok || anchor != 1 || d.C != C {
 		t.Fatal("it was decided without its anchor")
 	}
 	for _, r := range c.rs { // the anchor never heard of it: the asking has it abort
-		if out, err := c.rs[0].Outcome(testContext(t), id, C); out != txn.Aborted || err != nil {
+		if out, err := c.rs[0].Outcomes.Outcome(testContext(t), id, C); out != txn.Aborted || err != nil {
 			t.Fatal(out, err)
 		}
-		if err := r.Resolve(txn.Decision{ID: id, C: C, Outcome: txn.Aborted}); err != nil {
+		if err := r.Outcomes.Resolve(txn.Decision{ID: id, C: C, Outcome: txn.Aborted}); err != nil {
 			t.Fatal(err)
 		}
 	}

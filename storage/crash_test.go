@@ -86,7 +86,7 @@ func crashAt(t *testing.T, point string, nth int) {
 		acked = i + 1
 		mu.Unlock()
 		if i%50 == 49 && strings.HasPrefix(point, "truncate") || i == 150 {
-			if err := r.group.Snapshot(); err != nil {
+			if err := r.Group.raft.Snapshot(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -108,7 +108,7 @@ func crashAt(t *testing.T, point string, nth int) {
 		}
 	}
 	docs := int64(0)
-	for _, s := range back.BucketStats(0) {
+	for _, s := range back.Inspect.BucketStats(0) {
 		docs += s.Documents
 	}
 	n := int64(countRows(t, back))

@@ -34,7 +34,7 @@ func TestDifferenceOfManyTables(t *testing.T) {
 		for range 5 {
 			versions = 0
 			began := time.Now()
-			_, err := a.ReadVersions(ctx, ReadRequest{Ranges: movedRange, Since: since}, func(batch []Version) error { versions += len(batch); return nil })
+			_, err := a.Moves.ReadVersions(ctx, ReadRequest{Ranges: movedRange, Since: since}, func(batch []Version) error { versions += len(batch); return nil })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/storage/pins"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -19,42 +21,22 @@ import (
 // Reach waits until what is visible at T, a stamp that the leader has applied, is in this replica's database, whether it leads or not: everything
 // up to T is applied, what was prepared by then is decided, and its rows are written. It gives the spans of which that says nothing: those whose keys are
 // being deleted here, which each replica does at its own pace, and those into which moves bring rows, with versions that may be older than T.
-func (r *Replica) Reach(ctx context.Context, T txn.Timestamp) (unsettled []txn.Span, err error) {
-	for r.Applied() < T {
+func (i *Inspector) Reach(ctx context.Context, T txn.Timestamp) (unsettled []txn.Span, err error) {
+	for i.r.Applied() < T {
 		// A wait ends early where a term does; a follower's goes on.
-		if err := r.applied.wait(ctx, nil, uint64(T)); err != nil && (ctx.Err() != nil || r.closing()) {
+		if err := i.r.proposer.Applied.Wait(ctx, nil, uint64(T)); err != nil && (ctx.Err() != nil || i.r.stopper.IsStopped()) {
 			return nil, err
 		}
 	}
-	if err := r.WaitDecided(ctx, T); err != nil {
+	if err := i.r.Outcomes.WaitDecided(ctx, T); err != nil {
 		return nil, err
 	}
-	dropping, err := r.Dropping()
+	dropping, err := i.Dropping()
 	if err != nil {
 		return nil, err
 	}
-	coming, err := r.arriving(T)
+	coming, err := i.r.Moves.ingesting(T)
 	return append(dropping, coming...), err
-}
-
-func (r *Replica) closing() bool {
-	select {
-	case <-r.stop:
-		return true
-	default:
-		return false
-	}
-}
-
-// beginReading keeps the database open until r.done is told; false where the replica is closing.
-func (r *Replica) beginReading() bool {
-	r.stopMu.Lock() // Close closes stop under it
-	defer r.stopMu.Unlock()
-	if r.closing() {
-		return false
-	}
-	r.done.Add(1)
-	return true
 }
 
 // Digest is what two replicas of a fragment must have in common at a timestamp.
@@ -65,32 +47,32 @@ type Digest struct {
 
 // Digest reads everything visible at T, but for what lies in the spans to be left out. Reach must have returned for T, and the versions at T must be
 // held by the leader. errArriving: what is to be left out is not all of what Reach gives by now.
-func (r *Replica) Digest(ctx context.Context, T txn.Timestamp, skip []txn.Span) (Digest, error) {
-	if !r.beginReading() {
-		return Digest{}, errNoLeader
+func (i *Inspector) Digest(ctx context.Context, T txn.Timestamp, skip []txn.Span) (Digest, error) {
+	if !i.r.stopper.Begin() {
+		return Digest{}, proposer.ErrNotLeader
 	}
-	defer r.done.Done()
-	r.machine.mu.Lock() // no stream is taking the place of what is here
-	restores := r.db.Replacements()
-	r.machine.mu.Unlock()
-	if _, err := r.Reach(ctx, T); err != nil {
+	defer i.r.stopper.End()
+	i.r.machine.mu.Lock() // no stream is taking the place of what is here
+	restores := i.r.db.Replacements()
+	i.r.machine.mu.Unlock()
+	if _, err := i.Reach(ctx, T); err != nil {
 		return Digest{}, err
 	}
-	t := r.db.At(T)
+	t := i.r.db.At(T)
 	defer t.Close()
 	d := digester{h: sha256.New(), skip: skip}
 	// An entry of a local index that came back with its bucket was there before, at the same version: which of the two values, that differ in the arrival,
 	// the database has is not certain.
-	o := r.own.Load()
+	o := i.r.Owned.Load()
 	moved := o != nil && len(o.List) > 0
 	c := t.Scan(txn.Span{End: keyspace.End}, false)
 	defer c.Close()
 	for n := 1; c.Valid(); n++ {
-		if n%ctxEvery == 0 && (ctx.Err() != nil || r.closing()) {
-			return Digest{}, cmp.Or(ctx.Err(), error(errNoLeader))
+		if n%ctxEvery == 0 && (ctx.Err() != nil || i.r.stopper.IsStopped()) {
+			return Digest{}, cmp.Or(ctx.Err(), error(proposer.ErrNotLeader))
 		}
 		item := c.Item()
-		version, local := uint64(item.At()), moved && r.isLocalEntry(item.Key())
+		version, local := uint64(item.At()), moved && i.r.Globals.IsLocalEntry(item.Key())
 		if err := c.Row(func(key, value []byte) error {
 			if local {
 				value = nil
@@ -102,17 +84,17 @@ func (r *Replica) Digest(ctx context.Context, T txn.Timestamp, skip []txn.Span) 
 		}
 		c.Next()
 	}
-	coming, err := r.arriving(T)
+	coming, err := i.r.Moves.ingesting(T)
 	if err != nil {
 		return Digest{}, err
 	}
 	switch {
 	case !leavesOut(skip, coming):
 		return Digest{}, errArriving
-	case restores != r.db.Replacements():
+	case restores != i.r.db.Replacements():
 		return Digest{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the replica was filled anew meanwhile")
-	case uint64(T) < r.watermark.Load():
-		return Digest{}, errTooOld(T)
+	case T < i.r.pins.Watermark():
+		return Digest{}, pins.TooOld(T)
 	}
 	return d.sum(), nil
 }
@@ -143,9 +125,4 @@ func (d *digester) sum() Digest {
 	out := Digest{Keys: d.keys}
 	d.h.Sum(out.Sum[:0])
 	return out
-}
-
-// isLocalEntry tells whether a key is of a local index.
-func (r *Replica) isLocalEntry(key []byte) bool {
-	return len(key) >= 8 && !keyspace.IsOwn(key) && keyspace.IndexOf(key) != keyspace.Rows && !r.isGlobal(key)
 }

@@ -32,7 +32,7 @@ func TestDigest(t *testing.T) {
 	}
 	digest := func(r *Replica, T txn.Timestamp, skip ...txn.Span) Digest {
 		t.Helper()
-		d, err := r.Digest(ctx, T, skip)
+		d, err := r.Inspect.Digest(ctx, T, skip)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestDigest(t *testing.T) {
 	}
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := r.Digest(stopped, T.Add(1<<40), nil); err != context.Canceled {
+	if _, err := r.Inspect.Digest(stopped, T.Add(1<<40), nil); err != context.Canceled {
 		t.Errorf("a stamp that nobody has given: %v", err)
 	}
 }
@@ -89,20 +89,20 @@ func TestDigestBesideMoves(t *testing.T) {
 	commitRow(t, b, append(keyspace.IndexPrefix(movedTable, 1), "local"...), "")
 	current(t, b)
 	T := b.Applied()
-	all, err := b.Digest(ctx, T, nil)
+	all, err := b.Inspect.Digest(ctx, T, nil)
 	if err != nil || all.Keys != 2 {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	same := func(when string) {
 		t.Helper()
-		skip, err := b.Reach(ctx, T)
+		skip, err := b.Inspect.Reach(ctx, T)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d, err := b.Digest(ctx, T, skip); err != nil || d.Keys != 1 {
+		if d, err := b.Inspect.Digest(ctx, T, skip); err != nil || d.Keys != 1 {
 			t.Errorf("%s: %+v, %v; want the row alone that was here", when, d, err)
 		}
-		if _, err := b.Digest(ctx, T, nil); err != errArriving {
+		if _, err := b.Inspect.Digest(ctx, T, nil); err != errArriving {
 			t.Errorf("%s: a checksum with half of a move: %v", when, err)
 		}
 	}
@@ -111,20 +111,20 @@ func TestDigestBesideMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	same("while rows come")
-	if err := b.Abandon(ctx, undone, movedRange); err != nil {
+	if err := b.Moves.Abandon(ctx, undone, movedRange); err != nil {
 		t.Fatal(err)
 	}
 	same("after they were given up")
-	if err := a.Unfence(ctx, undone, movedRange); err != nil {
+	if err := a.Moves.Unfence(ctx, undone, movedRange); err != nil {
 		t.Fatal(err)
 	}
 	m.move(a, b, movedRange)
 	same("after they came")
 	b.drops.wait()
-	if skip, err := b.Reach(ctx, b.Applied()); err != nil || len(skip) != 0 {
+	if skip, err := b.Inspect.Reach(ctx, b.Applied()); err != nil || len(skip) != 0 {
 		t.Errorf("left out for ever: %v, %v", skip, err)
 	}
-	if d, err := b.Digest(ctx, b.Applied(), nil); err != nil || d.Keys != 42 {
+	if d, err := b.Inspect.Digest(ctx, b.Applied(), nil); err != nil || d.Keys != 42 {
 		t.Errorf("%+v, %v; want all", d, err)
 	}
 }

@@ -118,7 +118,7 @@
 // assigns stamps: a reader that was promised a T before the proposal has a T below F, and a later
 // one sees the fence. The same holds for own, if the driver has copied everything up to F itself:
 // what is proposed later has a later place in the log. Gone is in the list before it is proposed
-// (owner_pending.go). The last read, up to F, waits for what was proposed before the fence, not for
+// (package owned). The last read, up to F, waits for what was proposed before the fence, not for
 // the fence (cut.go). Reads at or below F go on at the source, also after the range is gone: the
 // versions stay, and deleting what is left only adds one more version. Above F, and for locks and
 // current timestamps, requests wait (5 s) while a range is fenced or being received, and get
@@ -175,12 +175,12 @@
 //
 // # Replicas
 //
-// Members, Leader, LeaderChanged and Follow show the fragment's Raft group to other packages
+// Group shows the fragment's Raft group to other packages
 // (members.go). A leader that yields leadership admits no new transactions, and waits for those
 // that have something here that ends with the term. A follower applies, checkpoints, cuts its log
 // and drops old versions as the leader does. It answers verifiers (digest.go), and readers at
 // closed timestamps (T9, closed.go). A leader's entry counts only in the term for which it was made
-// (propose.go): a write buffer of an earlier term cannot get into the log when its leader leads
+// (package proposer): a write buffer of an earlier term cannot get into the log when its leader leads
 // again. A stream to a follower is of one stamp, so that writers go on. The log behind the stream's
 // marker is kept for it, as are 16,384 entries or 128 MiB for followers that were away (retain.go).
 // If a replica that led is then streamed a new database, its open views fail (restores). A node
@@ -196,7 +196,7 @@
 // # Garbage
 //
 // Old versions stay for GCTTL. A replicated watermark (an entry) follows the stamps that were
-// applied at that time ago, below every pinned snapshot (Replica.Hold) and every undecided C. Reads
+// applied at that time ago, below every pinned snapshot (Replica.Pin) and every undecided C. Reads
 // below it fail with 72000, also if it passes them while they read. A timestamp that the watermark
 // is about to pass can no longer be pinned. Badger may discard below what the watermark was at the
 // durable checkpoint, from which a restart begins, but nothing that a running stream still has to

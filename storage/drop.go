@@ -17,7 +17,7 @@ func (r *Replica) DeleteSpan(_ context.Context, span txn.Span) error {
 	if span.Empty() {
 		return nil
 	}
-	_, _, err := r.run((&logentry.DropSpan{Span: span}).Encode(), 0)
+	_, _, err := r.log.run((&logentry.DropSpan{Span: span}).Encode(), 0)
 	return err
 }
 
@@ -125,7 +125,7 @@ const dropBatch = 1000 // keys between looks whether the replica is closing
 // run writes a tombstone at the job's stamp for every key of the span, then removes the job's record. Memtables are flushed
 // in order, so a record that is gone from the tables has its tombstones there.
 func (d *dropper) run(job dropJob) error {
-	if d.r.waitInstalled(context.Background(), job.stamp, job.span) != nil {
+	if d.r.rows.waitInstalled(context.Background(), job.stamp, job.span) != nil {
 		return nil // closing: the record stays
 	}
 	for _, span := range []txn.Span{job.span, keyspace.ChunkSpan(job.span)} {
@@ -134,7 +134,7 @@ func (d *dropper) run(job dropJob) error {
 		}
 		for more := true; more; {
 			select {
-			case <-d.r.stop:
+			case <-d.r.stopper.Stopped():
 				return nil // the record stays
 			default:
 			}
@@ -171,7 +171,7 @@ const (
 func (d *dropper) rest(worked time.Duration) {
 	select {
 	case <-time.After(min(restTimes*worked, maxRest)):
-	case <-d.r.stop:
+	case <-d.r.stopper.Stopped():
 	}
 }
 

@@ -141,11 +141,6 @@ func writeFile(path string, content []byte) error {
 	return err
 }
 
-// durableMark gives the newest checkpoint that is in tables.
-func (r *Replica) durableMark() (mark, bool) {
-	return r.durable.inTables(r.db.InTables())
-}
-
 // guardedLog is the Raft log with truncation at its head held back (S2). Raft believes it has cut up to its snapshot; that
 // more is there does no harm.
 type guardedLog struct {
@@ -173,23 +168,23 @@ func (g *guardedLog) DeleteRange(lo, hi uint64) error {
 	if g.r.machine.fresh.Load() { // a stream, which is on disk, has replaced what the log led to
 		return g.LogStore.DeleteRange(lo, hi)
 	}
-	m, ok := g.r.durableMark()
+	m, ok := g.r.kept.durable.inTables(g.r.db.InTables())
 	if !ok {
 		return nil
 	}
 	if err := g.r.snaps.settle(); err != nil {
 		return err
 	}
-	upTo, err := g.r.durable.allow(m, g.r.fault)
+	upTo, err := g.r.kept.durable.allow(m, g.r.fault)
 	if err != nil {
 		return err
 	}
-	if g.r.several.Load() {
+	if g.r.kept.several.Load() {
 		last, err := g.LastIndex()
 		if err != nil {
 			return err
 		}
-		upTo = min(upTo, g.r.retained.bound(last, time.Now()))
+		upTo = min(upTo, g.r.kept.retained.bound(last, time.Now()))
 	}
 	if upTo < lo {
 		return nil

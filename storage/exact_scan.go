@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/storage/owned"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -45,15 +47,13 @@ func (x *exactScanner) begin() {
 		return
 	}
 	x.busy = true
-	x.r.done.Add(1)
-	go x.run()
+	x.r.stopper.Go(x.run)
 }
 
 func (x *exactScanner) run() {
-	defer x.r.done.Done()
 	for {
 		groups := x.next()
-		if groups == nil || x.r.closing() {
+		if groups == nil || x.r.stopper.IsStopped() {
 			break
 		}
 		if err := x.r.countExact(context.Background(), groups); err != nil {
@@ -93,7 +93,7 @@ func (x *exactScanner) next() (out []uint32) {
 type exactScan struct {
 	r       *Replica
 	T       txn.Timestamp
-	own     *ownedBuckets
+	own     *owned.Buckets
 	groups  map[uint32]*exactCount
 	tables  []statKey
 	pending []pendingStats // prepared by T and undecided: their changes come after T, and their rows may be visible at T
@@ -109,7 +109,7 @@ func (r *Replica) countExact(ctx context.Context, groups []uint32) (err error) {
 		}
 	}()
 	r.fault("exact.begun")
-	if err := r.WaitDecided(ctx, x.T); err != nil {
+	if err := r.Outcomes.WaitDecided(ctx, x.T); err != nil {
 		return err
 	}
 	if err := x.scan(ctx); err != nil {
@@ -131,7 +131,7 @@ func (r *Replica) beginExact(groups []uint32) *exactScan {
 	s := r.stats
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x := &exactScan{r: r, T: m.s.stamp, own: r.own.Load(), groups: map[uint32]*exactCount{}, base: map[bucketKey]statValue{}, pending: m.pendingStats(m.s.stamp)}
+	x := &exactScan{r: r, T: m.s.stamp, own: r.Owned.Load(), groups: map[uint32]*exactCount{}, base: map[bucketKey]statValue{}, pending: m.pendingStats(m.s.stamp)}
 	for _, g := range groups {
 		if s.exact.counts[g] != nil {
 			continue
@@ -157,8 +157,8 @@ func (x *exactScan) scan(ctx context.Context) error {
 	for _, k := range x.tables {
 		from, to := groupBounds(k.group)
 		err := v.Scan(ctx, keyspace.BucketSpan(k.table, from, to), false, func(key, value []byte) error {
-			if n++; n%ctxEvery == 0 && r.closing() {
-				return errNoLeader
+			if n++; n%ctxEvery == 0 && r.stopper.IsStopped() {
+				return proposer.ErrNotLeader
 			}
 			b := bucketKey{k.table, keyspace.BucketOf(key)}
 			have := x.base[b]
@@ -175,7 +175,7 @@ func (x *exactScan) scan(ctx context.Context) error {
 // takeBack takes out what was pending and has been committed: the scan has seen it, and it is among the changes.
 func (x *exactScan) takeBack() error {
 	for _, p := range x.pending {
-		if !x.r.hasVersion(p.key, p.C) {
+		if !x.r.rows.hasVersion(p.key, p.C) {
 			continue
 		}
 		err := eachDelta(p.stats, func(d delta) {

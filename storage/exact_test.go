@@ -65,12 +65,12 @@ func checkExact(t testing.TB, r *Replica) (exact []BucketStat) {
 	t.Helper()
 	counted(t, r)
 	ctx := testContext(t)
-	c := r.Census()
+	c := r.Inspect.Census()
 	stats, err := c.Stats(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &View{r: r, t: newTx(r, txn.ID{}), T: c.At, own: r.own.Load(), b: r.db.At(c.At), restores: r.db.Replacements()}
+	v := &View{r: r, t: newTx(r, txn.ID{}), T: c.At, own: r.Owned.Load(), b: r.db.At(c.At), restores: r.db.Replacements()}
 	defer v.Close()
 	v.OwnedOnly()
 	rows := map[bucketKey]statValue{}
@@ -110,7 +110,7 @@ func checkExact(t testing.TB, r *Replica) (exact []BucketStat) {
 	for _, x := range rows {
 		sum = statValue{sum.docs + x.docs, sum.bytes + x.bytes}
 	}
-	for _, s := range r.BucketStats(movedTable) {
+	for _, s := range r.Inspect.BucketStats(movedTable) {
 		parts = statValue{parts.docs + s.Documents, parts.bytes + s.Bytes}
 		if s.Bytes > ExactBytes && s.To != s.From+1 {
 			t.Errorf("a part above the limit is of several buckets: %+v", s)
@@ -141,7 +141,7 @@ func TestExactBuckets(t *testing.T) {
 	if got := checkExact(t, r); len(got) != 3 {
 		t.Errorf("exact: %+v", got)
 	}
-	want := fmt.Sprint(r.BucketStats(0))
+	want := fmt.Sprint(r.Inspect.BucketStats(0))
 	crashed := t.TempDir()
 	copyTree(t, dir, crashed)
 	if err := r.Close(); err != nil {
@@ -155,7 +155,7 @@ func TestExactBuckets(t *testing.T) {
 		}
 	}
 	r = openTest(t, dir, small, scans)
-	if got := fmt.Sprint(r.BucketStats(0)); got != want {
+	if got := fmt.Sprint(r.Inspect.BucketStats(0)); got != want {
 		t.Errorf("after a restart %s\nbefore %s", got, want)
 	}
 	checkExact(t, openTest(t, crashed, small))
@@ -182,7 +182,7 @@ func TestExactBuckets(t *testing.T) {
 	if err := r.DeleteSpan(testContext(t), keyspace.TableSpan(movedTable)); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.BucketStats(0); len(got) != 0 {
+	if got := r.Inspect.BucketStats(0); len(got) != 0 {
 		t.Errorf("of a table that is dropped: %+v", got)
 	}
 }
@@ -225,7 +225,7 @@ func TestExactBesideWriters(t *testing.T) {
 				<-at
 			}
 			for tx, d := range map[*Tx]txn.Decision{first: committed, second: aborted} {
-				if err := r.Resolve(d); err != nil {
+				if err := r.Outcomes.Resolve(d); err != nil {
 					t.Fatal(err)
 				}
 				tx.end()
@@ -293,7 +293,7 @@ func TestExactOfEarlierReleases(t *testing.T) {
 		key, value := movedKey(700, fmt.Sprint("old", n)), make([]byte, 100_000)
 		d.add(key, 1, len(key)+len(value))
 		e := logentry.Commit{ID: txn.NewID(), Stats: d.encode(), Writes: logentry.AppendOp(nil, logentry.OpPut, key, value)}
-		if _, _, err := r.run(e.Encode(), 0); err != nil {
+		if _, _, err := r.log.run(e.Encode(), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -397,7 +397,7 @@ func TestExactOfStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if err := a.group.AddNonvoter(testContext(t), "b", addrB); err != nil {
+	if err := a.Group.raft.AddNonvoter(testContext(t), "b", addrB); err != nil {
 		t.Fatal(err)
 	}
 	catchUp(t, a, b)

@@ -43,7 +43,7 @@ func TestGate(t *testing.T) {
 	if err := m.prepareAt(first, C); err != nil {
 		t.Fatal(err)
 	}
-	open := a.closeGate(1, movedRange)
+	open, _ := a.Owned.CloseGate(1, movedRange)
 	if err := m.prepareAt(elsewhere, C+1); err != nil {
 		t.Errorf("elsewhere: %v", err)
 	}
@@ -54,7 +54,7 @@ func TestGate(t *testing.T) {
 	if out != txn.Committed || err != nil {
 		t.Fatal(out, err)
 	}
-	if err := a.settled(testContext(t), movedRange, time.Minute); err != nil {
+	if err := a.Moves.awaitResolved(testContext(t), movedRange, time.Minute); err != nil {
 		t.Errorf("with the gate closed: %v", err)
 	}
 	select {
@@ -75,7 +75,7 @@ func TestGoneBehindTheGate(t *testing.T) {
 	a := m.c.rs[0]
 	for n, before := range []bool{true, false} {
 		tx := m.stageIn(a, 100, "wanted")
-		open := a.closeGate(uint64(n)+1, movedRange)
+		open, _ := a.Owned.CloseGate(uint64(n)+1, movedRange)
 		ctx, gone := context.WithCancel(testContext(t))
 		done := make(chan error, 1)
 		go func() {
@@ -122,11 +122,11 @@ func TestUncalm(t *testing.T) {
 	a.txns.mu.Unlock()
 	n := m.number()
 	cut := func(settle time.Duration) error {
-		_, err := a.Cut(testContext(t), ReadRequest{Ranges: movedRange, Move: n}, settle, func([]Version) error { return nil })
+		_, err := a.Moves.Cut(testContext(t), ReadRequest{Ranges: movedRange, Move: n}, settle, func([]Version) error { return nil })
 		return err
 	}
-	if err := cut(time.Millisecond); !Uncalm(err) || len(a.Fenced()) != 0 || a.gate.Load() != nil {
-		t.Errorf("%v, fences %+v", err, a.Fenced())
+	if err := cut(time.Millisecond); !Uncalm(err) || len(a.Owned.Fenced()) != 0 || a.Owned.Gate() != nil {
+		t.Errorf("%v, fences %+v", err, a.Owned.Fenced())
 	}
 	if gated.Load() != 1 {
 		t.Errorf("others were held up %d times", gated.Load())
@@ -142,7 +142,7 @@ func TestUncalm(t *testing.T) {
 	if out != txn.Committed || err != nil {
 		t.Fatal(out, err)
 	}
-	if err := cut(time.Minute); err != nil || len(a.Fenced()) != 1 {
-		t.Errorf("after the decision: %v, fences %+v", err, a.Fenced())
+	if err := cut(time.Minute); err != nil || len(a.Owned.Fenced()) != 1 {
+		t.Errorf("after the decision: %v, fences %+v", err, a.Owned.Fenced())
 	}
 }

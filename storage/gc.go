@@ -3,6 +3,7 @@ package storage
 import (
 	"time"
 
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -42,7 +43,7 @@ func (r *Replica) gcTTL() time.Duration {
 
 func (c *collector) run() {
 	now := time.Now()
-	if term := c.r.term.Load(); term != c.term {
+	if term := c.r.proposer.Term(); term != c.term {
 		c.term, c.led = term, now
 	}
 	kept := c.r.gcTTL()
@@ -69,20 +70,20 @@ func (c *collector) run() {
 
 // passBelow moves the watermark to T, or to what is needed where that is older.
 func (r *Replica) passBelow(T txn.Timestamp) error {
-	if T = min(T, r.txns.oldestNeeded()); T <= txn.Timestamp(r.watermark.Load()) {
+	if T = min(T, r.txns.oldestNeeded()); T <= r.pins.Watermark() {
 		return nil
 	}
-	if T = r.leases.pass(T); T <= txn.Timestamp(r.watermark.Load()) {
+	if T = r.pins.Pass(T); T <= r.pins.Watermark() {
 		return nil
 	}
-	_, _, err := r.run((&logentry.Watermark{At: T, Tidy: r.untidy()}).Encode(), 0)
+	_, _, err := r.log.run((&logentry.Watermark{At: T, Tidy: r.untidy()}).Encode(), 0)
 	return err
 }
 
 // discard tells Badger. Never above a checkpoint that is in tables, nor above the watermark of then: a restart reads the state at that stamp (S1), and until it
 // has applied the log again, which a replica that follows may be slow to do, it gives by that watermark what is asked of it.
 func (c *collector) discard(now time.Time) {
-	m, ok := c.r.durableMark()
+	m, ok := c.r.kept.durable.inTables(c.r.db.InTables())
 	if !ok {
 		return
 	}
@@ -98,17 +99,14 @@ func (c *collector) discard(now time.Time) {
 	}
 }
 
-// keepIngested returns the timestamp above which versions that are being ingested need those that are
-// here.
-func (r *Replica) keepIngested() txn.Timestamp {
-	if o := r.own.Load(); o != nil {
-		return o.keep
-	}
-	return txn.MaxTimestamp
-}
-
 // keepVersions has the database discard nothing above the watermark of now until release is called,
 // however far the watermark moves.
 func (r *Replica) keepVersions() (release func()) {
-	return r.db.HoldAt(func() txn.Timestamp { return txn.Timestamp(r.watermark.Load()) })
+	return r.db.HoldAt(r.pins.Watermark)
+}
+
+// untidy reports whether the list of owned ranges can be made shorter now. Replicas of older releases
+// do not know the entry.
+func (r *Replica) untidy() bool {
+	return r.cfg.knows(clusterversion.ShortLists) && r.Owned.Untidy(r.pins.Watermark())
 }

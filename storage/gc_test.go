@@ -7,7 +7,6 @@ import (
 	"math"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +22,7 @@ func smallTables(c *Config) { c.MemTable = 512 << 10 }
 // pass moves the watermark, whatever is held.
 func pass(t *testing.T, r *Replica, T txn.Timestamp) {
 	t.Helper()
-	if _, _, err := r.run((&logentry.Watermark{At: T}).Encode(), 0); err != nil {
+	if _, _, err := r.log.run((&logentry.Watermark{At: T}).Encode(), 0); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -39,7 +38,7 @@ func checkpoint(t *testing.T, r *Replica) {
 		t.Fatal(err)
 	}
 	fillUntil(t, r, func() bool {
-		m, ok := r.durableMark()
+		m, ok := r.kept.durable.inTables(r.db.InTables())
 		return ok && m.stamp >= at
 	})
 }
@@ -95,17 +94,16 @@ func TestReadsBesideWatermark(t *testing.T) {
 			return err
 		},
 		"scan": func(t *testing.T, r *Replica, v *View, pass func()) error {
-			r.scans.mu.Lock()
-			unlock := sync.OnceFunc(r.scans.mu.Unlock)
-			defer unlock()
+			allow := r.db.DelayAccess()
+			defer allow()
 			got := make(chan error, 1)
 			n := 0
 			go func() {
 				got <- v.Scan(context.Background(), keyspace.TableSpan(20000), false, func(_, _ []byte) error { n++; return nil })
 			}()
-			awaitIn("storage.(*scans).begin")
+			awaitIn("engine.(*Engine).BeginAccess")
 			pass()
-			unlock()
+			allow()
 			err := <-got
 			if err == nil {
 				t.Errorf("there are %d rows", n)
@@ -121,7 +119,7 @@ func TestReadsBesideWatermark(t *testing.T) {
 			})
 		},
 		"all": func(t *testing.T, r *Replica, v *View, pass func()) error {
-			v.own = r.own.Load().orFirst()
+			v.own = r.Owned.Load().OrFirst()
 			pass()
 			return v.Scan(t.Context(), txn.Span{Start: keyspace.IndexPrefix(20000, 0), End: keyspace.IndexPrefix(20001, 0)}, true, ignore)
 		},
@@ -192,7 +190,7 @@ func TestLocksBesideWatermark(t *testing.T) {
 	pass(t, r, r.Applied())
 	checkpoint(t, r)
 	if !drop(t, r, func() bool {
-		at, err := r.lastDelete(waitContext{ctx: t.Context()}, rowKey(1))
+		at, err := r.rows.lastDelete(waitContext{ctx: t.Context()}, rowKey(1))
 		return at == 0 && err == nil
 	}) {
 		t.Error("nothing was dropped")
@@ -217,7 +215,7 @@ func TestHoldBesideWatermark(t *testing.T) {
 	moved := make(chan error, 1)
 	go func() { moved <- r.passBelow(at) }()
 	<-g.proposed
-	release, err := r.Hold(T)
+	release, err := r.Pin(T)
 	open()
 	if err := <-moved; err != nil {
 		t.Fatal(err)
@@ -230,7 +228,7 @@ func TestHoldBesideWatermark(t *testing.T) {
 	if !pgerr.Is(err, pgerr.SnapshotTooOld) {
 		t.Fatal(err)
 	}
-	if release, err = r.Hold(at); err != nil {
+	if release, err = r.Pin(at); err != nil {
 		t.Fatal(err)
 	}
 	later := commitRow(t, r, rowKey(1), "later")
@@ -270,7 +268,7 @@ func TestRestartBehindWatermark(t *testing.T) {
 		t.Errorf("before the log is applied again the old snapshot sees %q, %v", got, err)
 	}
 	open()
-	if err := again.WaitReady(testContext(t)); err != nil {
+	if err := again.Group.WaitReady(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := readClosed(t, again, T, rowKey(1)); !pgerr.Is(err, pgerr.SnapshotTooOld) {

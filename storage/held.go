@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 )
@@ -31,7 +32,7 @@ func (r *Replica) newHeld(o *openTxn) *heldTxn {
 	if before := r.txns.held[o.id]; before != nil {
 		h.locked, h.asked = before.locked, before.asked
 	} else {
-		h.locked = r.newPrepared(o)
+		h.locked = newPrepared(r.machine, o)
 	}
 	return h
 }
@@ -46,7 +47,7 @@ type HoldRequest struct {
 
 // Hold puts the stage and the locks into the log, to survive any crash until the transaction is committed or dropped by name. The home holds
 // first, the others after its answer; it takes HoldComplete to make the transaction stand, unless the home is alone. What was read is validated, and
-// guarded from here on (hold_reads.go). After an error the caller drops it everywhere, the home first (Replica.Unhold).
+// guarded from here on (hold_reads.go). After an error the caller drops it everywhere, the home first (Outcomes.DropPrepared).
 func (t *Tx) Hold(ctx context.Context, req HoldRequest) error {
 	h := &logentry.Preparation{Request: req.HoldRequest, Home: req.Home, Writers: req.Writers}
 	h.Complete = len(req.Writers) == 1
@@ -82,7 +83,7 @@ func (t *Tx) Hold(ctx context.Context, req HoldRequest) error {
 	if res == resTaken {
 		return pgerr.New(pgerr.DuplicateObject, "transaction identifier \"%s\" is already in use", req.GID)
 	}
-	return errStageLost
+	return proposer.ErrTermOver
 }
 
 // join makes the stage where there is none.
@@ -99,13 +100,13 @@ func (t *Tx) offerHold(ctx context.Context, h *logentry.Preparation, reads *vali
 	}
 	e := logentry.PrepareTransaction{ID: t.id, Preparation: h, Parts: t.parts, Stats: t.delta}
 	t.r.fault("hold.before")
-	p, _, err := t.r.offer(ctx, offer{body: e.EncodeInto(t.rest), term: t.term, reads: reads, tx: t})
+	p, _, err := t.r.offer(ctx, offer{Entry: proposer.Entry{Body: e.EncodeInto(t.rest), Term: t.term}, reads: reads, tx: t})
 	return p, err
 }
 
 // HoldComplete makes a held transaction stand, at its home, when all others hold.
 func (t *Tx) HoldComplete() error {
-	res, _, err := t.r.run((&logentry.CompletePreparation{ID: t.id}).Encode(), 0)
+	res, _, err := t.r.log.run((&logentry.CompletePreparation{ID: t.id}).Encode(), 0)
 	t.r.fault("hold.complete")
 	if err == nil && res == resVoid {
 		err = pgerr.New(pgerr.SerializationFailure, "transaction was aborted because its preparation took too long").WithHint("Try again.")
@@ -131,7 +132,7 @@ func (t *Tx) isHeld() bool {
 // commitHeld commits a transaction that is held in this fragment alone. If it fails, but for 40003, it is held as before.
 func (t *Tx) commitHeld(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
 	e := logentry.CommitPrepared{ID: t.id}
-	p, stamp, err := t.r.offer(ctx, offer{body: e.Encode(), term: t.term, above: req.Floor, tx: t})
+	p, stamp, err := t.r.offer(ctx, offer{Entry: proposer.Entry{Body: e.Encode(), Term: t.term, Above: req.Floor}, tx: t})
 	if err != nil {
 		return 0, err
 	}
@@ -157,7 +158,7 @@ func (r *Replica) adoptHeld(h *heldTxn, term uint64) {
 
 // mayAsk tells whether it is time to ask the home of a held transaction: at the start of a term and now and then; much later where its session
 // may still be at work. Called with transactions.mu held.
-func (r *Replica) mayAsk(h *heldTxn, now time.Time) bool {
+func (r *Outcomes) mayAsk(h *heldTxn, now time.Time) bool {
 	after := r.cfg.RecoverAfter
 	if !r.isAdopted(h.id) {
 		after = r.cfg.RecoverLive
@@ -175,11 +176,11 @@ func (r *Replica) mayAsk(h *heldTxn, now time.Time) bool {
 func (h *heldTxn) home() txn.FragmentID { return h.hold.Home }
 
 // askHome drops what is held here if its home does not have it (any more).
-func (r *Replica) askHome(h *heldTxn) {
+func (r *Outcomes) askHome(h *heldTxn) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
 	if h.home() == r.cfg.Fragment {
-		_, _ = r.HoldStands(ctx, h.id)
+		_, _ = r.PreparationStands(ctx, h.id)
 		return
 	}
 	if r.cfg.AskHeld == nil {
@@ -187,7 +188,7 @@ func (r *Replica) askHome(h *heldTxn) {
 	}
 	stands, err := r.cfg.AskHeld(ctx, h.home(), h.id)
 	if err == nil && !stands {
-		err = r.Unhold(h.id)
+		err = r.DropPrepared(h.id)
 	}
 	if err != nil { // it was not settled: the next round asks again, without a pause
 		r.cfg.Logger.Debug("home does not answer", "fragment", r.cfg.Fragment, "home", h.home(), "txn", h.id, "err", err)
@@ -197,10 +198,10 @@ func (r *Replica) askHome(h *heldTxn) {
 	}
 }
 
-// HoldStands answers, as the home, whether a held transaction stands. One that is incomplete, and has no session here that may complete it,
+// PreparationStands answers, as the home, whether a held transaction stands. One that is incomplete, and has no session here that may complete it,
 // is dropped by the asking.
-func (r *Replica) HoldStands(ctx context.Context, id txn.ID) (bool, error) {
-	if _, err := r.Snapshot(ctx); err != nil { // what a confirmed leader does not know is not there
+func (r *Outcomes) PreparationStands(ctx context.Context, id txn.ID) (bool, error) {
+	if _, err := r.snapshot(ctx); err != nil { // what a confirmed leader does not know is not there
 		return false, err
 	}
 	r.txns.mu.RLock()
@@ -214,15 +215,15 @@ func (r *Replica) HoldStands(ctx context.Context, id txn.ID) (bool, error) {
 	case h.hold.Complete || r.isLive(id):
 		return true, nil
 	}
-	res, _, err := r.run((&logentry.DropPrepared{ID: id, Incomplete: true}).Encode(), 0)
+	res, _, err := r.log.run((&logentry.DropPrepared{ID: id, Incomplete: true}).Encode(), 0)
 	return res == resVoid, err
 }
 
-// Unhold drops what is held here. At the home, that is ROLLBACK PREPARED; 55000 while it is being committed. Elsewhere the home has dropped it
+// DropPrepared drops what is held here. At the home, that is ROLLBACK PREPARED; 55000 while it is being committed. Elsewhere the home has dropped it
 // before.
-func (r *Replica) Unhold(id txn.ID) error {
-	res, _, err := r.run((&logentry.DropPrepared{ID: id}).Encode(), 0)
-	r.fault("held.dropped")
+func (r *Outcomes) DropPrepared(id txn.ID) error {
+	res, _, err := r.log.run((&logentry.DropPrepared{ID: id}).Encode(), 0)
+	r.cfg.Fault("held.dropped")
 	if err == nil && res == resVoid {
 		err = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "prepared transaction is busy").WithDetail("It is being committed.")
 	}
@@ -232,10 +233,10 @@ func (r *Replica) Unhold(id txn.ID) error {
 	return err
 }
 
-// Held lists the transactions that stand and have their home here, by name.
-func (r *Replica) Held() ([]txn.HeldTransaction, error) {
-	if r.term.Load() == 0 {
-		return nil, errNoLeader
+// PreparedTransactions lists the transactions that stand and have their home here, by name.
+func (r *Outcomes) PreparedTransactions() ([]txn.HeldTransaction, error) {
+	if r.proposer.Term() == 0 {
+		return nil, proposer.ErrNotLeader
 	}
 	r.txns.mu.RLock()
 	defer r.txns.mu.RUnlock()
@@ -251,8 +252,8 @@ func (r *Replica) Held() ([]txn.HeldTransaction, error) {
 	return out, nil
 }
 
-// HeldTx gives the handle of a transaction that is held here, for its commit.
-func (r *Replica) HeldTx(id txn.ID) (*Tx, error) {
+// PreparedTx gives the handle of a transaction that is held here, for its commit.
+func (r *Replica) PreparedTx(id txn.ID) (*Tx, error) {
 	if t := r.Tx(id); t.isHeld() {
 		return t, nil
 	}
@@ -260,8 +261,8 @@ func (r *Replica) HeldTx(id txn.ID) (*Tx, error) {
 		WithHint("Try again in a moment.")
 }
 
-// HeldTables lists the tables, by storage id, to which a transaction held here writes, or of which it has locked rows, or is to have read them.
-func (r *Replica) HeldTables(id txn.ID) ([]uint32, error) {
+// PreparedTables lists the tables, by storage id, to which a transaction held here writes, or of which it has locked rows, or is to have read them.
+func (r *Outcomes) PreparedTables(id txn.ID) ([]uint32, error) {
 	for again := true; ; again = false {
 		r.txns.mu.RLock()
 		h := r.txns.held[id]

@@ -41,7 +41,7 @@ func (c *cluster) hold(id txn.ID, gid string, parts []txn.Participant, complete 
 func (c *cluster) heldParts(id txn.ID) (parts []txn.Participant) {
 	c.t.Helper()
 	for _, r := range c.rs {
-		tx, err := r.HeldTx(id)
+		tx, err := r.PreparedTx(id)
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -104,12 +104,12 @@ func TestHeldTransaction(t *testing.T) {
 							t.Fatal("a held row can be locked")
 						}
 					}
-					held, err := c.rs[0].Held()
+					held, err := c.rs[0].Outcomes.PreparedTransactions()
 					if err != nil || len(held) != 1 || held[0].GID != "one" || held[0].Owner != 10 || held[0].Database != 5 ||
 						len(held[0].Fragments) != fragments || held[0].At.UnixMicro() != 1e15 || held[0].ID != id {
 						t.Fatalf("%+v %v", held, err)
 					}
-					if got, err := c.rs[fragments-1].HeldTables(id); !slices.Equal(got, []uint32{20000}) || err != nil {
+					if got, err := c.rs[fragments-1].Outcomes.PreparedTables(id); !slices.Equal(got, []uint32{20000}) || err != nil {
 						t.Fatal(got, err)
 					}
 					want := olds
@@ -120,7 +120,7 @@ func TestHeldTransaction(t *testing.T) {
 						want = slices.Repeat([]string{"new"}, fragments)
 					} else {
 						for _, r := range c.rs {
-							if err := r.Unhold(id); err != nil {
+							if err := r.Outcomes.DropPrepared(id); err != nil {
 								t.Fatal(err)
 							}
 						}
@@ -153,7 +153,7 @@ func TestHeldNameIsTaken(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	c.mustBeFree(c.rs[0], rowKey(2)) // the refused one keeps no lock
-	if err := c.rs[0].Unhold(id); err != nil {
+	if err := c.rs[0].Outcomes.DropPrepared(id); err != nil {
 		t.Fatal(err)
 	}
 	other = txn.NewID()
@@ -176,7 +176,7 @@ func TestHeldOutlivesTheLog(t *testing.T) {
 	if err := c.hold(id, "long", parts, true); err != nil {
 		t.Fatal(err)
 	}
-	before, err := c.rs[0].group.Log().FirstIndex()
+	before, err := c.rs[0].Group.raft.Log().FirstIndex()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,12 +184,12 @@ func TestHeldOutlivesTheLog(t *testing.T) {
 	for i := range 300 {
 		commitRow(t, c.rs[0], rowKey(100+i), pad)
 		if i%50 == 49 {
-			if err := c.rs[0].group.Snapshot(); err != nil {
+			if err := c.rs[0].Group.raft.Snapshot(); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if after, _ := c.rs[0].group.Log().FirstIndex(); after <= before+14 {
+	if after, _ := c.rs[0].Group.raft.Log().FirstIndex(); after <= before+14 {
 		t.Fatalf("the log still begins at %d", after)
 	}
 	c = c.crash(small)
@@ -217,17 +217,17 @@ func TestCommitHeldMayFail(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := c.rs[0].Unhold(id); !pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState) {
+			if err := c.rs[0].Outcomes.DropPrepared(id); !pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState) {
 				t.Fatalf("it is being committed: %v", err)
 			}
 			if crash {
 				c = c.crash(slowRecovery)
 			} else {
 				for _, r := range c.rs {
-					if out, err := c.rs[0].Outcome(testContext(t), id, C); out != txn.Aborted || err != nil {
+					if out, err := c.rs[0].Outcomes.Outcome(testContext(t), id, C); out != txn.Aborted || err != nil {
 						t.Fatal(out, err)
 					}
-					if err := r.Resolve(txn.Decision{ID: id, C: C, Outcome: txn.Aborted}); err != nil {
+					if err := r.Outcomes.Resolve(txn.Decision{ID: id, C: C, Outcome: txn.Aborted}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -281,15 +281,15 @@ func TestHalfMadeHold(t *testing.T) {
 					}
 				}
 			}
-			if held, err := after.rs[0].Held(); err != nil || (len(held) == 1) != s.complete {
+			if held, err := after.rs[0].Outcomes.PreparedTransactions(); err != nil || (len(held) == 1) != s.complete {
 				t.Fatal(held, err)
 			}
 			// The coordinator of the first process may not complete it later.
 			if !s.complete {
-				if out, err := after.rs[0].HoldStands(testContext(t), id); out || err != nil {
+				if out, err := after.rs[0].Outcomes.PreparationStands(testContext(t), id); out || err != nil {
 					t.Fatal(out, err)
 				}
-				if res, _, err := after.rs[0].run((&logentry.CompletePreparation{ID: id}).Encode(), 0); res != resVoid || err != nil {
+				if res, _, err := after.rs[0].log.run((&logentry.CompletePreparation{ID: id}).Encode(), 0); res != resVoid || err != nil {
 					t.Fatal(res, err)
 				}
 			}
@@ -307,7 +307,7 @@ func TestHeldRollbackIsLearned(t *testing.T) {
 	if err := c.hold(id, "one", c.put(id, rowKey(1), "new"), true); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.rs[0].Unhold(id); err != nil {
+	if err := c.rs[0].Outcomes.DropPrepared(id); err != nil {
 		t.Fatal(err)
 	}
 	c.mustBeFree(c.rs[1], rowKey(1))
@@ -372,7 +372,7 @@ func crashWhileHolding(t *testing.T, point string, nth int) {
 	if got != "[old old]" && got != "[new new]" {
 		t.Fatalf("torn: %s", got)
 	}
-	held, err := after.rs[0].Held()
+	held, err := after.rs[0].Outcomes.PreparedTransactions()
 	if err != nil {
 		t.Fatal(err)
 	}

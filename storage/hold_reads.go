@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -181,8 +182,8 @@ func (t *Tx) awaitReader(ctx context.Context, m metReads) error {
 		return locktable.ErrTimeout
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-t.r.stop:
-		return errNoLeader
+	case <-t.r.stopper.Stopped():
+		return proposer.ErrNotLeader
 	}
 }
 
@@ -278,8 +279,8 @@ func (r *Replica) awaitWriters(ctx context.Context, g *heldReads) error {
 		case <-t.C:
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-r.stop:
-			return errNoLeader
+		case <-r.stopper.Stopped():
+			return proposer.ErrNotLeader
 		}
 	}
 }

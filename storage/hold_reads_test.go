@@ -32,7 +32,7 @@ func (s *serial) hold(gid string) error {
 	for i, p := range s.parts {
 		if err != nil {
 			p.Rollback()
-			if uerr := s.c.rs[i].Unhold(s.id); uerr != nil {
+			if uerr := s.c.rs[i].Outcomes.DropPrepared(s.id); uerr != nil {
 				s.c.t.Fatal(uerr)
 			}
 		}
@@ -113,7 +113,7 @@ func TestRuleT8Held(t *testing.T) {
 					tx, done, ctx := c.rs[last].Tx(txn.NewID()), make(chan error, 1), testContext(t)
 					go func() { done <- c.write(ctx, tx, rowKey(1)) }()
 					for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-						locks, _ := c.rs[last].Locks(100)
+						locks, _ := c.rs[last].Inspect.Locks(100)
 						if slices.ContainsFunc(locks, func(l LockInfo) bool { return len(l.Blockers) == 1 && l.Blockers[0].ID == h.id }) {
 							break
 						}
@@ -125,7 +125,7 @@ func TestRuleT8Held(t *testing.T) {
 						c.commitHeld(h.id)
 					} else {
 						for _, r := range c.rs {
-							if err := r.Unhold(h.id); err != nil {
+							if err := r.Outcomes.DropPrepared(h.id); err != nil {
 								t.Fatal(err)
 							}
 						}

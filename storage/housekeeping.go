@@ -2,8 +2,6 @@ package storage
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -21,7 +19,6 @@ const (
 
 // housekeeping does what no client waits for: it asks about undecided transactions, forgets decisions, moves the watermark.
 func (r *Replica) housekeeping() {
-	defer r.done.Done()
 	gc := newCollector(r)
 	t := time.NewTicker(tick)
 	defer t.Stop()
@@ -29,22 +26,22 @@ func (r *Replica) housekeeping() {
 	var mu sync.Mutex
 	for {
 		select {
-		case <-r.stop:
+		case <-r.stopper.Stopped():
 			return
 		case <-t.C:
-		case <-r.began:
+		case <-r.Group.began:
 		}
-		r.several.Store(r.cfg.Transport != nil && len(r.group.Members()) > 1)
+		r.kept.several.Store(r.cfg.Transport != nil && len(r.Group.raft.Members()) > 1)
 		r.cutLog()
 		if r.cfg.knows(clusterversion.ExactSizes) { // else entries do not name buckets, and counts are void at once
 			r.exact.begin()
 		}
-		if r.term.Load() == 0 {
+		if r.proposer.Term() == 0 {
 			gc.run() // a follower's Badger drops what the leader's watermark lets it
 			continue
 		}
-		r.forgets.flush(r)
-		for _, f := range r.stale() {
+		r.Outcomes.forgets.flush(r.log)
+		for _, f := range r.Outcomes.stale() {
 			mu.Lock()
 			busy := asking[f.id]
 			asking[f.id] = true
@@ -52,14 +49,12 @@ func (r *Replica) housekeeping() {
 			if busy {
 				continue
 			}
-			r.done.Add(1)
-			go func() {
-				defer r.done.Done()
+			r.stopper.Go(func() {
 				f.work()
 				mu.Lock()
 				delete(asking, f.id)
 				mu.Unlock()
-			}()
+			})
 		}
 		gc.run()
 	}
@@ -72,18 +67,16 @@ const (
 
 // cutLog has Raft take a snapshot (a marker, S3), behind which the log is let go, when the log has grown by logBytes.
 func (r *Replica) cutLog() {
-	if r.logged.Load() < logBytes {
+	if r.kept.logged.Load() < logBytes {
 		return
 	}
-	r.logged.Store(0)
-	r.retained.grown(r.group.LastIndex())
-	r.done.Add(1)
-	go func() {
-		defer r.done.Done()
-		if err := r.group.Snapshot(); err != nil {
+	r.kept.logged.Store(0)
+	r.kept.retained.grown(r.Group.raft.LastIndex())
+	r.stopper.Go(func() {
+		if err := r.Group.raft.Snapshot(); err != nil {
 			r.cfg.Logger.Warn("the log could not be cut", "fragment", r.cfg.Fragment, "error", err)
 		}
-	}()
+	})
 }
 
 // errand is one thing to settle about transaction id.
@@ -94,7 +87,7 @@ type errand struct {
 
 // stale gives the transactions that have been undecided, decided but not forgotten, or in parts for too long. What an earlier term has left is
 // so at once: its stage is gone, and there is nothing to wait for.
-func (r *Replica) stale() (out []errand) {
+func (r *Outcomes) stale() (out []errand) {
 	now := time.Now()
 	before, live := now.Add(-r.cfg.RecoverAfter), now.Add(-r.cfg.RecoverLive)
 	r.txns.mu.Lock()
@@ -124,19 +117,19 @@ func (r *Replica) stale() (out []errand) {
 
 // isLive tells whether transaction id was staged in this term: then its coordinator may still be at work, on another
 // fragment's large share perhaps. A transaction rebuilt from the log has lost its stage somewhere.
-func (r *Replica) isLive(id txn.ID) bool {
+func (r *Outcomes) isLive(id txn.ID) bool {
 	t := r.live.find(id)
 	return t != nil && !t.adopted.Load()
 }
 
 // isAdopted tells whether transaction id was rebuilt from the log at the start of this term.
-func (r *Replica) isAdopted(id txn.ID) bool {
+func (r *Outcomes) isAdopted(id txn.ID) bool {
 	t := r.live.find(id)
 	return t != nil && t.adopted.Load()
 }
 
 // ask settles a transaction prepared here by its anchor's word (T7).
-func (r *Replica) ask(p *preparedTxn) {
+func (r *Outcomes) ask(p *preparedTxn) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
 	if p.anchor == r.cfg.Fragment {
@@ -161,7 +154,7 @@ func (r *Replica) ask(p *preparedTxn) {
 }
 
 // push tells the writers of a decided transaction, and forgets it once all have applied that.
-func (r *Replica) push(d *decision) {
+func (r *Outcomes) push(d *decision) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
 	for _, f := range d.writers {
@@ -190,7 +183,7 @@ func (f *forgets) add(id txn.ID) {
 	f.ids = append(f.ids, id)
 }
 
-func (f *forgets) flush(r *Replica) {
+func (f *forgets) flush(log logWriter) {
 	f.mu.Lock()
 	n := min(len(f.ids), maxForget)
 	ids := f.ids[:n:n]
@@ -199,77 +192,16 @@ func (f *forgets) flush(r *Replica) {
 	if len(ids) == 0 {
 		return
 	}
-	if _, _, err := r.run((&logentry.Forget{IDs: ids}).Encode(), 0); err != nil {
+	if _, _, err := log.run((&logentry.Forget{IDs: ids}).Encode(), 0); err != nil {
 		f.mu.Lock()
 		f.ids = append(f.ids, ids...)
 		f.mu.Unlock()
 	}
 }
 
-// leases are the snapshots that must stay readable.
-type leases struct {
-	mu     sync.Mutex
-	next   int
-	held   map[int]txn.Timestamp // guarded by mu
-	passed txn.Timestamp         // to which this leader has sent the watermark: the entry may be on its way, so nothing below is held any more; guarded by mu
-}
+// Pin keeps the versions visible at T until release is called: for transactions, cursors and
+// backups that last. It fails with 72000 if they are gone already, or about to go.
+func (r *Replica) Pin(T txn.Timestamp) (release func(), err error) { return r.pins.Pin(T) }
 
-// Hold keeps the versions visible at T until release is called: for transactions, cursors and backups that last. It fails
-// with 72000 if they are gone already, or about to go.
-func (r *Replica) Hold(T txn.Timestamp) (release func(), err error) {
-	l := &r.leases
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if T < r.holdable() {
-		return nil, errTooOld(T)
-	}
-	return l.hold(T), nil
-}
-
-// HeldSnapshots returns the snapshots that are held, the oldest first.
-func (r *Replica) HeldSnapshots() []txn.Timestamp {
-	l := &r.leases
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Sorted(maps.Values(l.held))
-}
-
-// holdOldest holds all that can be held, and gives from when on that is.
-func (r *Replica) holdOldest() (T txn.Timestamp, release func()) {
-	l := &r.leases
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	T = r.holdable()
-	return T, l.hold(T)
-}
-
-// holdable gives the oldest snapshot that can be held. Called with the leases' mu held.
-func (r *Replica) holdable() txn.Timestamp {
-	return max(txn.Timestamp(r.watermark.Load()), r.leases.passed)
-}
-
-// hold is called with mu held.
-func (l *leases) hold(T txn.Timestamp) (release func()) {
-	l.next++
-	n := l.next
-	if l.held == nil {
-		l.held = map[int]txn.Timestamp{}
-	}
-	l.held[n] = T
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.held, n)
-	}
-}
-
-// pass gives how far the watermark may go, T at most. From then on nothing below that is held.
-func (l *leases) pass(T txn.Timestamp) txn.Timestamp {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, t := range l.held {
-		T = min(T, t)
-	}
-	l.passed = max(l.passed, T)
-	return T
-}
+// PinnedSnapshots returns the snapshots that are pinned, the oldest first.
+func (r *Replica) PinnedSnapshots() []txn.Timestamp { return r.pins.List() }

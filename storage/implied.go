@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/protocol"
 	"github.com/sherddb/sherd/txn/rule"
@@ -55,7 +56,7 @@ func (m *machine) bar(e *logentry.BarPrepare) result {
 
 // HasPrepared reports to the coordinator fragment whether transaction id is prepared here at C, by
 // a commit that is not decided yet. Once the answer was no, it stays no.
-func (r *Replica) HasPrepared(id txn.ID, C txn.Timestamp) (bool, error) {
+func (r *Outcomes) HasPrepared(id txn.ID, C txn.Timestamp) (bool, error) {
 	r.txns.mu.RLock()
 	p := r.txns.prepared[id]
 	r.txns.mu.RUnlock()
@@ -65,21 +66,21 @@ func (r *Replica) HasPrepared(id txn.ID, C txn.Timestamp) (bool, error) {
 	if !rule.T7Bar {
 		return false, nil
 	}
-	res, _, err := r.run((&logentry.BarPrepare{ID: id, C: C}).Encode(), C)
-	r.fault("barred")
+	res, _, err := r.log.run((&logentry.BarPrepare{ID: id, C: C}).Encode(), C)
+	r.cfg.Fault("barred")
 	return res == resCommitted, err
 }
 
-// recoverImplied decides, in the coordinator fragment, about a transaction that its coordinator has
+// recoverImplicit decides, in the coordinator fragment, about a transaction that its coordinator has
 // left, or is slow to decide.
-func (r *Replica) recoverImplied(ctx context.Context, p *preparedTxn) (txn.Outcome, error) {
+func (r *Outcomes) recoverImplicit(ctx context.Context, p *preparedTxn) (txn.Outcome, error) {
 	d := txn.Decision{ID: p.id, C: p.C, Outcome: txn.Committed, Writers: p.writers}
 	for _, f := range p.writers {
 		if f == r.cfg.Fragment {
 			continue
 		}
 		if r.cfg.AskPrepared == nil {
-			return txn.Unknown, errNoLeader
+			return txn.Unknown, proposer.ErrNotLeader
 		}
 		yes, err := r.cfg.AskPrepared(ctx, f, p.id, p.C)
 		if err != nil {
@@ -91,36 +92,36 @@ func (r *Replica) recoverImplied(ctx context.Context, p *preparedTxn) (txn.Outco
 			break
 		}
 	}
-	r.fault("recover.asked")
-	return r.decideImplied(d)
+	r.cfg.Fault("recover.asked")
+	return r.decideImplicit(d)
 }
 
 // settler collects decisions and resolutions for the log: as many go into an entry as come while
 // the entry before is on its way.
-type settler struct {
+type outcomeQueue struct {
 	mu      sync.Mutex
 	list    []logentry.TransactionOutcome // guarded by mu
 	waiting []func(result, error)         // guarded by mu
 	running bool                          // guarded by mu
 }
 
-// settleSoon puts an outcome into the log, and calls then when it is applied. then must not block.
-func (r *Replica) settleSoon(x logentry.TransactionOutcome, then func(result, error)) {
-	s := &r.settler
+// logSoon puts an outcome into the log, and calls then when it is applied. then must not block.
+func (r *Outcomes) logSoon(x logentry.TransactionOutcome, then func(result, error)) {
+	s := &r.queue
 	s.mu.Lock()
 	s.list, s.waiting = append(s.list, x), append(s.waiting, then)
 	first := !s.running
 	s.running = true
 	s.mu.Unlock()
 	if first {
-		go r.settleLoop()
+		go r.logLoop()
 	}
 }
 
-// settle is settleSoon for a caller that waits.
-func (r *Replica) settle(x logentry.TransactionOutcome) (res result, err error) {
+// logNow is settleSoon for a caller that waits.
+func (r *Outcomes) logNow(x logentry.TransactionOutcome) (res result, err error) {
 	done := make(chan struct{})
-	r.settleSoon(x, func(got result, gotErr error) {
+	r.logSoon(x, func(got result, gotErr error) {
 		res, err = got, gotErr
 		close(done)
 	})
@@ -128,9 +129,9 @@ func (r *Replica) settle(x logentry.TransactionOutcome) (res result, err error) 
 	return res, err
 }
 
-// settleLoop runs until nothing is left.
-func (r *Replica) settleLoop() {
-	s := &r.settler
+// logLoop runs until nothing is left.
+func (r *Outcomes) logLoop() {
+	s := &r.queue
 	for {
 		s.mu.Lock()
 		n := min(len(s.list), maxSettles)
@@ -145,19 +146,19 @@ func (r *Replica) settleLoop() {
 			s.list, s.waiting = nil, nil
 		}
 		s.mu.Unlock()
-		r.settleMany(list, waiting)
+		r.logMany(list, waiting)
 	}
 }
 
-func (r *Replica) settleMany(list []logentry.TransactionOutcome, waiting []func(result, error)) {
+func (r *Outcomes) logMany(list []logentry.TransactionOutcome, waiting []func(result, error)) {
 	above := txn.Timestamp(0)
 	for i := range list {
 		if list[i].Decide && list[i].Outcome != txn.Committed && rule.T7Above {
 			above = max(above, list[i].C) // so that a late prepare with that C is refused permanently (T7)
 		}
 	}
-	many, err := r.runMany((&logentry.Outcomes{List: list}).Encode(), above)
-	r.fault("settled")
+	many, err := r.log.runMany((&logentry.Outcomes{List: list}).Encode(), above)
+	r.cfg.Fault("settled")
 	for i, then := range waiting {
 		if err != nil {
 			then(resVoid, err)
@@ -168,8 +169,8 @@ func (r *Replica) settleMany(list []logentry.TransactionOutcome, waiting []func(
 }
 
 // runMany is run for an entry with several results.
-func (r *Replica) runMany(body []byte, above txn.Timestamp) ([]result, error) {
-	p, _, err := r.offer(context.Background(), offer{body: body, above: above})
+func (l logWriter) runMany(body []byte, above txn.Timestamp) ([]result, error) {
+	p, _, err := l.p.Propose(proposer.Entry{Body: body, Above: above})
 	if err != nil {
 		return nil, err
 	}
@@ -187,8 +188,8 @@ func (r *Replica) runMany(body []byte, above txn.Timestamp) ([]result, error) {
 	return many, nil
 }
 
-func (r *Replica) decideImplied(d txn.Decision) (txn.Outcome, error) {
-	res, err := r.settle(logentry.TransactionOutcome{ID: d.ID, C: d.C, Outcome: d.Outcome, Decide: true})
+func (r *Outcomes) decideImplicit(d txn.Decision) (txn.Outcome, error) {
+	res, err := r.logNow(logentry.TransactionOutcome{ID: d.ID, C: d.C, Outcome: d.Outcome, Decide: true})
 	return r.outcomeOf(d.ID, res, err)
 }
 
@@ -196,7 +197,7 @@ func (r *Replica) decideImplied(d txn.Decision) (txn.Outcome, error) {
 // after a commit that the coordinator fragment has forgotten: the commit was recovered while its
 // coordinator was cut off. That coordinator then asks the writers, which have resolved the
 // transaction and answer that it is not prepared. The record of the decision outlives that.
-func (r *Replica) outcomeOf(id txn.ID, res result, err error) (txn.Outcome, error) {
+func (r *Outcomes) outcomeOf(id txn.ID, res result, err error) (txn.Outcome, error) {
 	switch {
 	case err != nil:
 		return txn.Unknown, err
@@ -219,10 +220,10 @@ func (r *Replica) outcomeOf(id txn.ID, res result, err error) (txn.Outcome, erro
 // Settle implements txn.Participant.
 func (t *Tx) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 	x := logentry.TransactionOutcome{ID: d.ID, C: d.C, Outcome: d.Outcome, Decide: t.anchor == t.r.cfg.Fragment}
-	t.r.settleSoon(x, func(res result, err error) {
+	t.r.Outcomes.logSoon(x, func(res result, err error) {
 		switch {
 		case x.Decide:
-			then(t.r.outcomeOf(d.ID, res, err))
+			then(t.r.Outcomes.outcomeOf(d.ID, res, err))
 		case err == nil && res == resVoid:
 			then(txn.Unknown, otherAttempt(d))
 		case err != nil:
@@ -233,9 +234,9 @@ func (t *Tx) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 	})
 }
 
-// resolveImplied is Resolve, in an entry together with others.
-func (r *Replica) resolveImplied(d txn.Decision) error {
-	res, err := r.settle(logentry.TransactionOutcome{ID: d.ID, C: d.C, Outcome: d.Outcome})
+// resolveImplicit is Resolve, in an entry together with others.
+func (r *Outcomes) resolveImplicit(d txn.Decision) error {
+	res, err := r.logNow(logentry.TransactionOutcome{ID: d.ID, C: d.C, Outcome: d.Outcome})
 	if err == nil && res == resVoid {
 		return otherAttempt(d)
 	}

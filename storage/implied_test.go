@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -112,7 +113,7 @@ func (x *impliedCommit) check(c *cluster, committed bool) {
 	if got := fmt.Sprint(c.all(rowKey(1))); got != want {
 		t.Fatalf("got %s want %s", got, want)
 	}
-	out, C, err := c.settle().rs[x.anchor].Recall(x.id)
+	out, C, err := c.settle().rs[x.anchor].Outcomes.Query(x.id)
 	if err != nil || (out == txn.Committed) != committed || committed && C != x.C {
 		t.Fatal(out, C, err)
 	}
@@ -123,7 +124,7 @@ func TestWhoSaysNoNeverPrepares(t *testing.T) {
 	x := startImplied(t, 0)
 	x.mustPrepare(0, 1)
 	r := x.c.rs[2]
-	if yes, err := r.HasPrepared(x.id, x.C); yes || err != nil {
+	if yes, err := r.Outcomes.HasPrepared(x.id, x.C); yes || err != nil {
 		t.Fatal(yes, err)
 	}
 	var low *txn.LowError
@@ -138,10 +139,10 @@ func TestWhoSaysNoNeverPrepares(t *testing.T) {
 		}
 	}
 	for i, r := range x.c.rs {
-		if yes, err := r.HasPrepared(x.id, first); yes || err != nil {
+		if yes, err := r.Outcomes.HasPrepared(x.id, first); yes || err != nil {
 			t.Fatal(i, yes, err)
 		}
-		if yes, err := r.HasPrepared(x.id, x.C); !yes || err != nil {
+		if yes, err := r.Outcomes.HasPrepared(x.id, x.C); !yes || err != nil {
 			t.Fatal(i, yes, err)
 		}
 	}
@@ -153,18 +154,18 @@ func TestWhoSaysNoNeverPrepares(t *testing.T) {
 func (x *impliedCommit) abortsLeaveLaterAttempt(first txn.Timestamp) {
 	t := x.c.t
 	d := txn.Decision{ID: x.id, C: first, Outcome: txn.Aborted}
-	if out, err := x.c.rs[0].decideImplied(d); out != txn.Unknown || err != nil {
+	if out, err := x.c.rs[0].Outcomes.decideImplicit(d); out != txn.Unknown || err != nil {
 		t.Fatal("the anchor ends a later attempt:", out, err)
 	}
 	for _, r := range x.c.rs[1:] {
-		if err := r.Resolve(d); err == nil {
+		if err := r.Outcomes.Resolve(d); err == nil {
 			t.Fatal("a later attempt is resolved")
 		}
-		if err := r.resolveImplied(d); err == nil {
+		if err := r.Outcomes.resolveImplicit(d); err == nil {
 			t.Fatal("a later attempt is resolved")
 		}
 	}
-	if out, err := x.c.rs[0].Outcome(testContext(t), x.id, first); out != txn.Unknown || err != nil {
+	if out, err := x.c.rs[0].Outcomes.Outcome(testContext(t), x.id, first); out != txn.Unknown || err != nil {
 		t.Fatal(out, err)
 	}
 }
@@ -173,7 +174,7 @@ func (x *impliedCommit) abortsLeaveLaterAttempt(first txn.Timestamp) {
 func TestUnaskedAbortDoesNotCount(t *testing.T) {
 	x := startImplied(t, 0)
 	x.mustPrepare(0, 1, 2)
-	if out, err := x.c.rs[0].decide(txn.Decision{ID: x.id, C: x.C, Outcome: txn.Aborted}); out != txn.Unknown || err != nil {
+	if out, err := x.c.rs[0].Outcomes.decide(txn.Decision{ID: x.id, C: x.C, Outcome: txn.Aborted}); out != txn.Unknown || err != nil {
 		t.Fatal(out, err)
 	}
 	x.endsAs(true, "", 1)
@@ -186,7 +187,7 @@ func TestRecoveryNeedsEveryAnswer(t *testing.T) {
 	x := startImplied(t, 0, func(c *Config) {
 		c.AskPrepared = func(ctx context.Context, f txn.FragmentID, id txn.ID, C txn.Timestamp) (bool, error) {
 			if f == 3 && !up {
-				return false, errNoLeader
+				return false, proposer.ErrNotLeader
 			}
 			return peers.AskPrepared(ctx, f, id, C)
 		}
@@ -197,12 +198,12 @@ func TestRecoveryNeedsEveryAnswer(t *testing.T) {
 	x.mustPrepare(0, 1, 2)
 	ctx := testContext(t)
 	for range 3 {
-		if out, err := x.c.rs[0].Outcome(ctx, x.id, x.C); out != txn.Unknown || err == nil {
+		if out, err := x.c.rs[0].Outcomes.Outcome(ctx, x.id, x.C); out != txn.Unknown || err == nil {
 			t.Fatal(out, err)
 		}
 	}
 	for _, r := range x.c.rs {
-		if _, _, ok := r.Prepared(x.id); !ok {
+		if _, _, ok := r.Outcomes.Prepared(x.id); !ok {
 			t.Fatal("it was decided without an answer")
 		}
 	}
@@ -211,7 +212,7 @@ func TestRecoveryNeedsEveryAnswer(t *testing.T) {
 		t.Fatal(out, err)
 	}
 	for _, r := range x.c.rs[1:] {
-		if err := r.Resolve(txn.Decision{ID: x.id, C: x.C, Outcome: txn.Committed}); err != nil {
+		if err := r.Outcomes.Resolve(txn.Decision{ID: x.id, C: x.C, Outcome: txn.Committed}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,6 +13,9 @@ import (
 
 // What a check of the whole fragment asks for, beside a View.
 
+// Inspector lists what a replica has, and compares it with its statistics and with other replicas.
+type Inspector struct{ r *Replica }
+
 // StatBuckets is how many neighbouring buckets one BucketStat counts; of assigned ones each is counted by itself.
 const StatBuckets = groupBuckets
 
@@ -24,18 +27,18 @@ type Undecided struct {
 }
 
 // Undecided gives the transactions prepared at or below T that are still undecided, oldest first.
-func (r *Replica) Undecided(T txn.Timestamp) []Undecided {
+func (r *Outcomes) Undecided(T txn.Timestamp) []Undecided {
 	return r.txns.listUndecided(T)
 }
 
 // WaitDecided waits until every transaction prepared at or below T is decided here.
-func (r *Replica) WaitDecided(ctx context.Context, T txn.Timestamp) error {
-	return r.waitSettled(ctx, nil, T, txn.ID{}, func(*preparedTxn) bool { return true })
+func (r *Outcomes) WaitDecided(ctx context.Context, T txn.Timestamp) error {
+	return r.rows.waitResolved(ctx, nil, T, txn.ID{}, func(*preparedTxn) bool { return true })
 }
 
 // Dropping gives the spans whose keys are being deleted in the background.
-func (r *Replica) Dropping() ([]txn.Span, error) {
-	t := r.db.At(txn.MaxTimestamp)
+func (i *Inspector) Dropping() ([]txn.Span, error) {
+	t := i.r.db.At(txn.MaxTimestamp)
 	defer t.Close()
 	var out []txn.Span
 	err := t.EachRecord(keyspace.Deletion, func(rest, v []byte) error {
@@ -47,7 +50,7 @@ func (r *Replica) Dropping() ([]txn.Span, error) {
 			out = append(out, job.span)
 			return err
 		}
-		spans, err := r.leftSpans(&job, txn.MaxTimestamp)
+		spans, err := leftSpans(i.r.db, &job, txn.MaxTimestamp)
 		for _, s := range spans {
 			if !s.chunk {
 				out = append(out, s.Span)
@@ -75,11 +78,11 @@ type pendingStats struct {
 }
 
 // Census takes the statistics between two batches of the log.
-func (r *Replica) Census() *Census {
-	m := r.machine
+func (i *Inspector) Census() *Census {
+	m := i.r.machine
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := &Census{At: m.s.stamp, r: r, stats: r.stats.clone()}
+	c := &Census{At: m.s.stamp, r: i.r, stats: i.r.stats.clone()}
 	c.pending = m.pendingStats(c.At)
 	return c
 }
@@ -112,12 +115,12 @@ func (m *machine) firstRow(o *openTxn) (row []byte) {
 // Stats waits for the transactions that were undecided at the census and returns the counts with those that have committed: groups of buckets, and besides each bucket
 // of a table above ExactBytes by itself, of groups that are counted by bucket. The versions at the census must be held.
 func (c *Census) Stats(ctx context.Context) ([]BucketStat, error) {
-	if err := c.r.WaitDecided(ctx, c.At); err != nil {
+	if err := c.r.Outcomes.WaitDecided(ctx, c.At); err != nil {
 		return nil, err
 	}
 	s := c.stats
 	for _, p := range c.pending {
-		if !c.r.hasVersion(p.key, p.C) {
+		if !c.r.rows.hasVersion(p.key, p.C) {
 			continue
 		}
 		if err := s.apply(p.stats); err != nil {
@@ -151,7 +154,7 @@ func (s *statistics) clone() *statistics {
 }
 
 // hasVersion tells whether key was written, or deleted, at that very stamp.
-func (r *Replica) hasVersion(key []byte, at txn.Timestamp) bool {
+func (r *rowReader) hasVersion(key []byte, at txn.Timestamp) bool {
 	t := r.db.At(at)
 	defer t.Close()
 	c := t.Versions(key)

@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/protocol"
 )
@@ -122,7 +123,7 @@ func readInstalling(r *codec.Reader, at txn.Timestamp) (list []*install) {
 func (m *machine) finishInstalls() error {
 	m.r.installs.starting = true
 	defer func() { m.r.installs.starting = false }()
-	cut := m.r.durable.cutAt()
+	cut := m.r.kept.durable.cutAt()
 	for _, x := range m.s.installing {
 		if i := x.o.indexes; len(i) == 0 || i[0] > cut {
 			x.makePieces()
@@ -252,7 +253,7 @@ func (i *installer) take() error {
 	case <-i.r.cfg.Pace.turn:
 		i.turn = true
 		return nil
-	case <-i.r.stop:
+	case <-i.r.stopper.Stopped():
 	case <-i.halted():
 	}
 	return engine.ErrHalted
@@ -322,7 +323,7 @@ func (i *installer) writePiece(x *install, n int, wanted bool) error {
 	writes, err := i.r.machine.piece(x.o, n, x.before)
 	if err != nil {
 		select {
-		case <-i.r.stop: // the log may be closed
+		case <-i.r.stopper.Stopped(): // the log may be closed
 			return engine.ErrHalted
 		default:
 			return err
@@ -364,7 +365,7 @@ func (i *installer) yield(took time.Duration) error {
 	select {
 	case <-t.C:
 		return nil
-	case <-i.r.stop:
+	case <-i.r.stopper.Stopped():
 	case <-halt:
 	}
 	return engine.ErrHalted
@@ -379,7 +380,7 @@ func (i *installer) rest(wanted bool) error {
 	halt := i.halted()
 	for began := time.Now(); ; {
 		select {
-		case <-i.r.stop:
+		case <-i.r.stopper.Stopped():
 			return engine.ErrHalted
 		case <-halt:
 			return engine.ErrHalted
@@ -405,8 +406,8 @@ func (i *installer) awaitRoom(ctx context.Context) error {
 		case <-room:
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-i.r.stop:
-			return errNoLeader
+		case <-i.r.stopper.Stopped():
+			return proposer.ErrNotLeader
 		}
 	}
 }
@@ -455,6 +456,6 @@ func (r *Replica) installed(x *install) {
 }
 
 // waitInstalled waits for the rows that were committed at or below T and may lie in a span.
-func (r *Replica) waitInstalled(ctx context.Context, T txn.Timestamp, span txn.Span) error {
-	return r.waitSettled(ctx, nil, T, txn.ID{}, func(p *preparedTxn) bool { return p.installing && p.touches(span) })
+func (r *rowReader) waitInstalled(ctx context.Context, T txn.Timestamp, span txn.Span) error {
+	return r.waitResolved(ctx, nil, T, txn.ID{}, func(p *preparedTxn) bool { return p.installing && p.touches(span) })
 }

@@ -22,9 +22,9 @@ func checkMark(t *testing.T, r *Replica) []*install {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.durable.mu.Lock()
-	defer r.durable.mu.Unlock()
-	m := r.durable.marks[len(r.durable.marks)-1]
+	r.kept.durable.mu.Lock()
+	defer r.kept.durable.mu.Unlock()
+	m := r.kept.durable.marks[len(r.kept.durable.marks)-1]
 	if m.index != s.index {
 		t.Fatalf("the mark is of entry %d, the record of %d", m.index, s.index)
 	}
@@ -121,7 +121,7 @@ func TestInstalledBeyondCut(t *testing.T) {
 		cut  uint64
 		lost bool
 	}{{5, false}, {4, true}} {
-		r.durable.cut = c.cut
+		r.kept.durable.cut = c.cut
 		m.s.installing = []*install{{o: &openTxn{id: txn.NewID(), indexes: []uint64{5, 6}}, version: 9}}
 		if err := m.finishInstalls(); pgerr.Is(err, pgerr.DataCorrupted) != c.lost || !c.lost && err != nil {
 			t.Errorf("the log was cut at %d: %v", c.cut, err)

@@ -8,6 +8,9 @@ import (
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/pins"
+	"github.com/sherddb/sherd/storage/proposer"
+	"github.com/sherddb/sherd/storage/stopper"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -24,6 +27,15 @@ import (
 //
 // Rows that are stored in chunks are the exception: their pieces are installed (install_wanted.go). Their chunks may lie in pieces before that of the head, so a row
 // whose head is in the database needs these pieces too.
+
+// rowReader reads rows, and waits for transactions that may change them.
+type rowReader struct {
+	db       *engine.Engine
+	txns     *transactions
+	installs *installer
+	pins     *pins.Set
+	stopper  *stopper.Stopper
+}
 
 // pendingRow is what a large commit writes to a key, read from a piece that was not in the database.
 type pendingRow struct {
@@ -69,7 +81,7 @@ func (x *install) missingChunks(key []byte) (list []int) {
 }
 
 // pendingRows returns what large commits at or below T write to key in pieces that are not in the database, the newest first.
-func (r *Replica) pendingRows(c waitContext, T txn.Timestamp, key []byte) (list []pendingRow, err error) {
+func (r *rowReader) pendingRows(c waitContext, T txn.Timestamp, key []byte) (list []pendingRow, err error) {
 	if !rule.T3Installed || r.txns.undecided.Load() == 0 {
 		return nil, nil
 	}
@@ -88,7 +100,7 @@ func (r *Replica) pendingRows(c waitContext, T txn.Timestamp, key []byte) (list 
 }
 
 // findPending is pendingRows without waiting: it returns a channel if there is something to wait for.
-func (r *Replica) findPending(T txn.Timestamp, key []byte) (list []pendingRow, wait <-chan struct{}, err error) {
+func (r *rowReader) findPending(T txn.Timestamp, key []byte) (list []pendingRow, wait <-chan struct{}, err error) {
 	var all []*preparedTxn
 	r.txns.mu.RLock()
 	for _, p := range r.txns.installing {
@@ -146,10 +158,10 @@ func (i *installer) readPiece(x *install, n int) ([]byte, error) {
 	if b := cache.get(x, n); b != nil {
 		return b, nil
 	}
-	if !i.r.beginReading() { // the log stays open
-		return nil, errNoLeader
+	if !i.r.stopper.Begin() { // the log stays open
+		return nil, proposer.ErrNotLeader
 	}
-	defer i.r.done.Done()
+	defer i.r.stopper.End()
 	b, err := i.r.machine.piece(x.o, n, x.before)
 	if err != nil && x.pieces.over() {
 		return nil, engine.ErrHalted
@@ -181,7 +193,7 @@ func findOp(writes, key []byte) (op logentry.Op, value []byte, ok bool, err erro
 }
 
 // overlaid calls read, which reads key in the database, with the rows that were pending before; again if one of them has come to the database meanwhile.
-func (r *Replica) overlaid(c waitContext, T txn.Timestamp, key []byte, read func(pending []pendingRow) error) error {
+func (r *rowReader) overlaid(c waitContext, T txn.Timestamp, key []byte, read func(pending []pendingRow) error) error {
 	for {
 		rows, err := r.pendingRows(c, T, key)
 		if err == nil {
@@ -194,7 +206,7 @@ func (r *Replica) overlaid(c waitContext, T txn.Timestamp, key []byte, read func
 }
 
 // rowAt reads key in the database and among the rows on their way to it.
-func (r *Replica) rowAt(c waitContext, t engine.Snapshot, key []byte) (value []byte, version txn.Timestamp, err error) {
+func (r *rowReader) rowAt(c waitContext, t engine.Snapshot, key []byte) (value []byte, version txn.Timestamp, err error) {
 	err = r.overlaid(c, t.T(), key, func(pending []pendingRow) (err error) {
 		if len(pending) == 0 {
 			value, version, err = t.Get(key)
@@ -218,7 +230,7 @@ func (r *Replica) rowAt(c waitContext, t engine.Snapshot, key []byte) (value []b
 
 // valueSince reads the newest version of key that the database has at the time of t, but not the value of one below least: chunks of that may be deleted already.
 // A deletion has a version, and no value.
-func (r *Replica) valueSince(t engine.Snapshot, key []byte, least txn.Timestamp) (value []byte, version txn.Timestamp, err error) {
+func (r *rowReader) valueSince(t engine.Snapshot, key []byte, least txn.Timestamp) (value []byte, version txn.Timestamp, err error) {
 	err = r.eachVersion(t, key, func(item engine.Item) error {
 		version = item.At()
 		if version >= least && !item.Deleted() {
@@ -230,11 +242,11 @@ func (r *Replica) valueSince(t engine.Snapshot, key []byte, least txn.Timestamp)
 }
 
 // eachVersion calls fn with the versions of key that the database has at the time of t, the newest first, until it returns an error; ErrStop is none.
-func (r *Replica) eachVersion(t engine.Snapshot, key []byte, fn func(item engine.Item) error) error {
-	if !r.beginReading() { // an iterator needs the open database
-		return errNoLeader
+func (r *rowReader) eachVersion(t engine.Snapshot, key []byte, fn func(item engine.Item) error) error {
+	if !r.stopper.Begin() { // an iterator needs the open database
+		return proposer.ErrNotLeader
 	}
-	defer r.done.Done()
+	defer r.stopper.End()
 	c := t.Versions(key)
 	defer c.Close()
 	for ; c.Valid(); c.Next() {
@@ -249,7 +261,7 @@ func (r *Replica) eachVersion(t engine.Snapshot, key []byte, fn func(item engine
 }
 
 // lastDelete returns the version at which key was deleted last, 0 if there is no trace of it. Badger's Get does not tell.
-func (r *Replica) lastDelete(c waitContext, key []byte) (version txn.Timestamp, err error) {
+func (r *rowReader) lastDelete(c waitContext, key []byte) (version txn.Timestamp, err error) {
 	err = r.overlaid(c, txn.MaxTimestamp, key, func(pending []pendingRow) error {
 		version = 0
 		if len(pending) > 0 {
@@ -264,7 +276,7 @@ func (r *Replica) lastDelete(c waitContext, key []byte) (version txn.Timestamp, 
 }
 
 // keptKeys reports whether the row was there at T and all versions above T are updates that left its keys as they were.
-func (r *Replica) keptKeys(c waitContext, key []byte, T txn.Timestamp) (kept bool) {
+func (r *rowReader) keptKeys(c waitContext, key []byte, T txn.Timestamp) (kept bool) {
 	err := r.overlaid(c, txn.MaxTimestamp, key, func(pending []pendingRow) error {
 		kept = true
 		for _, p := range pending {
@@ -278,11 +290,11 @@ func (r *Replica) keptKeys(c waitContext, key []byte, T txn.Timestamp) (kept boo
 			return nil
 		})
 	})
-	return err == nil && kept && uint64(T) >= r.watermark.Load() // else there may have been others
+	return err == nil && kept && T >= r.pins.Watermark() // else there may have been others
 }
 
 // waitPrepared waits until no other transaction is prepared at or below T that writes key.
-func (r *Replica) waitPrepared(c waitContext, T txn.Timestamp, own txn.ID, key []byte) error {
+func (r *rowReader) waitPrepared(c waitContext, T txn.Timestamp, own txn.ID, key []byte) error {
 	return r.waitFor(c, func() <-chan struct{} {
 		if p := r.txns.findWriter(T, own, key); p != nil {
 			return p.settled

@@ -168,7 +168,7 @@ func TestPendingConflicts(t *testing.T) {
 func TestPendingRowArrives(t *testing.T) {
 	r, at, open := pendingInstall(t, t.TempDir())
 	var seen []string
-	err := r.overlaid(waitContext{ctx: t.Context()}, at, rowKey(30), func(pending []pendingRow) error {
+	err := r.rows.overlaid(waitContext{ctx: t.Context()}, at, rowKey(30), func(pending []pendingRow) error {
 		seen = append(seen, fmt.Sprint(len(pending)))
 		open()
 		r.installs.wait()

@@ -128,7 +128,7 @@ func testInstalling(t *testing.T, behind int) {
 	before := r.Applied()
 	open := g.close(t, behind)
 	at := commitLarge(t, r, 0)
-	if out, C, err := r.recall(txn.NewID()); out != txn.Unknown || err != nil {
+	if out, C, err := r.Outcomes.query(txn.NewID()); out != txn.Unknown || err != nil {
 		t.Fatal(out, C, err)
 	}
 	commitRow(t, r, rowKey(1000), "beside")
@@ -217,7 +217,7 @@ func crashInstalling(t *testing.T, way string, behind int, checkpoint bool) {
 		for n := range 100 { // tables and checkpoints come, and the log is cut as far as may be
 			commitRow(t, r, rowKey(1000+n), strings.Repeat("c", 100_000))
 		}
-		if err := r.group.Snapshot(); err != nil {
+		if err := r.Group.raft.Snapshot(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -272,12 +272,12 @@ func commitBy(t *testing.T, r *Replica, way string) {
 		_, err = tx.Commit(t.Context(), txn.CommitRequest{})
 	case "resolve":
 		if err = prepare(); err == nil {
-			err = r.Resolve(d)
+			err = r.Outcomes.Resolve(d)
 		}
 	case "settle":
 		req.Anchor, req.Implied = 1, true
 		if err = prepare(); err == nil {
-			_, err = r.decideImplied(d)
+			_, err = r.Outcomes.decideImplicit(d)
 		}
 	case "held":
 		hold := HoldRequest{HoldRequest: txn.HoldRequest{GID: "g", Owner: 10, Database: 5}, Home: 1, Writers: []txn.FragmentID{1}}
@@ -314,7 +314,7 @@ func TestCloseWhileInstalling(t *testing.T) {
 	commitLarge(t, r, 0)
 	closed := make(chan error)
 	go func() { closed <- r.Close() }()
-	<-r.stop
+	<-r.stopper.Stopped()
 	open()
 	if err := <-closed; err != nil {
 		t.Fatal(err)
@@ -344,7 +344,7 @@ func TestLogOfInstalling(t *testing.T) {
 	g := &installGate{}
 	r := openTest(t, t.TempDir(), small, g.config)
 	open := g.close(t, 0)
-	last, err := r.group.Log().LastIndex()
+	last, err := r.Group.raft.Log().LastIndex()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,10 +353,10 @@ func TestLogOfInstalling(t *testing.T) {
 		for n := range 100 {
 			commitRow(t, r, rowKey(1000+n), strings.Repeat("c", 100_000))
 		}
-		if err := r.group.Snapshot(); err != nil {
+		if err := r.Group.raft.Snapshot(); err != nil {
 			t.Fatal(err)
 		}
-		n, err := r.group.Log().FirstIndex()
+		n, err := r.Group.raft.Log().FirstIndex()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -424,7 +424,7 @@ func TestFollowerOfInstalling(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if err := a.group.Raft().AddNonvoter("b", addrB, 0, 0).Error(); err != nil {
+	if err := a.Group.raft.Raft().AddNonvoter("b", addrB, 0, 0).Error(); err != nil {
 		t.Fatal(err)
 	}
 	time.AfterFunc(10*time.Millisecond, open) // the stream may have begun, or not

@@ -126,7 +126,7 @@ func (x *install) missing(at place) (list []int) {
 const wantedAhead = 64
 
 // waitAt is waitSettled of a place: of a transaction that is being installed it waits for what it writes there alone.
-func (r *Replica) waitAt(ctx waitContext, T txn.Timestamp, own txn.ID, at place) error {
+func (r *rowReader) waitAt(ctx waitContext, T txn.Timestamp, own txn.ID, at place) error {
 	return r.waitFor(ctx, func() <-chan struct{} {
 		p := r.txns.find(T, own, func(p *preparedTxn) bool {
 			return at.of(p) && (p.install == nil || len(p.install.missing(at)) > 0)
@@ -152,7 +152,7 @@ func (i *installer) want(p *preparedTxn, list []int) <-chan struct{} {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	select {
-	case <-i.r.stop:
+	case <-i.r.stopper.Stopped():
 		return p.settled
 	default:
 	}

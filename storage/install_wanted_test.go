@@ -260,7 +260,7 @@ func TestInstallWantedThenClose(t *testing.T) {
 	}
 	closed := make(chan error)
 	go func() { closed <- r.Close() }()
-	<-r.stop
+	<-r.stopper.Stopped()
 	if err := <-read; err == nil {
 		t.Error("a read of a replica that is closed has ended")
 	}

@@ -21,10 +21,10 @@ func TestNothingOfAJump(t *testing.T) {
 		t.Helper()
 		d := txn.Decision{ID: txn.NewID(), C: far, Outcome: txn.Aborted}
 		for name, do := range map[string]func() error{
-			"decide":       func() error { _, err := r.decide(d); return err },
-			"implied":      func() error { _, err := r.decideImplied(d); return err },
-			"has prepared": func() error { _, err := r.HasPrepared(d.ID, far); return err },
-			"outcome":      func() error { _, err := r.Outcome(t.Context(), d.ID, far); return err },
+			"decide":       func() error { _, err := r.Outcomes.decide(d); return err },
+			"implied":      func() error { _, err := r.Outcomes.decideImplicit(d); return err },
+			"has prepared": func() error { _, err := r.Outcomes.HasPrepared(d.ID, far); return err },
+			"outcome":      func() error { _, err := r.Outcomes.Outcome(t.Context(), d.ID, far); return err },
 			"close":        func() error { _, err := r.CloseAt(t.Context(), far); return err },
 		} {
 			if err := do(); err == nil {
@@ -41,7 +41,7 @@ func TestNothingOfAJump(t *testing.T) {
 	if at := commitRow(t, r, rowKey(1), "after"); at > clock.Wall().Add(time.Minute) {
 		t.Errorf("after the jump a commit is at %s", at)
 	}
-	if promised := txn.Timestamp(r.promised.Load()); promised > clock.Wall().Add(time.Minute) || clock.Last() > clock.Wall().Add(time.Minute) {
+	if promised := r.proposer.LowWater(); promised > clock.Wall().Add(time.Minute) || clock.Last() > clock.Wall().Add(time.Minute) {
 		t.Errorf("promised %s, the clock is at %s", promised, clock.Last())
 	}
 }

@@ -81,21 +81,16 @@ func (t *Tx) Leaves(key []byte) {
 // is not known any more.
 func (t *Tx) Left(key []byte) (bool, error) {
 	key = t.storedNow(key)
-	version, err := t.r.lastDelete(t.untilTerm(context.Background()), key)
-	return err == nil && t.r.moves.perhaps(key, version), err
+	version, err := t.r.rows.lastDelete(t.untilTerm(context.Background()), key)
+	return err == nil && t.r.left.perhaps(key, version), err
 }
 
 // tellLeft takes over what a transaction has noted that ends, before its locks are given up.
 func (r *Replica) tellLeft(keys map[uint64]struct{}, strange bool) {
 	switch {
 	case strange:
-		r.moves.unknown(r.newestStamp())
+		r.left.unknown(r.proposer.NewestStamp())
 	case len(keys) > 0:
-		r.moves.add(keys, r.newestStamp())
+		r.left.add(keys, r.proposer.NewestStamp())
 	}
-}
-
-// newestStamp gives a stamp at or above all that is committed here.
-func (r *Replica) newestStamp() txn.Timestamp {
-	return max(txn.Timestamp(r.promised.Load()), txn.Timestamp(r.applied.Load()), r.cfg.Clock.Last())
 }

@@ -140,7 +140,7 @@ func killOpen(dir string) (rs []*Replica, closeAll func(), err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for _, r := range rs {
-		if err := r.WaitReady(ctx); err != nil {
+		if err := r.Group.WaitReady(ctx); err != nil {
 			closeAll()
 			return nil, nil, err
 		}
@@ -260,7 +260,7 @@ func killCheck(dir string, rs []*Replica) error {
 		if err != nil {
 			return err
 		}
-		for _, s := range r.BucketStats(0) {
+		for _, s := range r.Inspect.BucketStats(0) {
 			docs -= s.Documents
 		}
 		if docs != 0 {

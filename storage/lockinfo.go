@@ -29,9 +29,9 @@ type TxInfo struct {
 // Locks returns the row locks, waits included, up to a limit, and the number of all. Those in the
 // compact set of a large transaction are counted and not listed, because their keys are not known. It
 // is no snapshot: the table may change while it is walked.
-func (r *Replica) Locks(limit int) (out []LockInfo, total int) {
-	out, total = r.locks.List(limit)
-	waits := r.guards.waits()
+func (i *Inspector) Locks(limit int) (out []LockInfo, total int) {
+	out, total = i.r.locks.List(limit)
+	waits := i.r.guards.waits()
 	out, total = append(out, waits...), total+len(waits)
 	out = out[:min(limit, len(out))]
 	slices.SortStableFunc(out, func(a, b LockInfo) int { return slices.Compare(a.Key, b.Key) })
@@ -39,17 +39,17 @@ func (r *Replica) Locks(limit int) (out []LockInfo, total int) {
 }
 
 // Transactions gives the transactions that hold locks or have staged something here, up to a limit, oldest first, and how many there are.
-func (r *Replica) Transactions(limit int) (out []TxInfo, total int) {
-	r.live.mu.Lock()
-	total = len(r.live.txs)
+func (i *Inspector) Transactions(limit int) (out []TxInfo, total int) {
+	i.r.live.mu.Lock()
+	total = len(i.r.live.txs)
 	txs := make([]*Tx, 0, min(limit, total))
-	for _, t := range r.live.txs {
+	for _, t := range i.r.live.txs {
 		if len(txs) == limit {
 			break
 		}
 		txs = append(txs, t)
 	}
-	r.live.mu.Unlock()
+	i.r.live.mu.Unlock()
 	for _, t := range txs {
 		if x, ok := t.info(); ok {
 			out = append(out, x)

@@ -7,12 +7,15 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/proposer"
+	"github.com/sherddb/sherd/storage/stopper"
 )
 
 // Nodes are known to Raft by their numbers.
@@ -27,18 +30,39 @@ func nodeOf(id raft.ServerID) uint32 {
 	return uint32(n)
 }
 
+// Group shows the fragment's Raft group to other packages, and lets other replicas lead it.
+type Group struct {
+	raft     *raftgroup.Group
+	cfg      *Config
+	proposer *proposer.Proposer
+	log      logWriter
+	live     *liveTxs
+	stopper  *stopper.Stopper
+
+	// not 0: the replica is about to hand over leadership, and no transaction may begin here
+	yielding atomic.Int32
+	retired  atomic.Bool   // yielding counts this permanently (Retire)
+	began    chan struct{} // a term has begun: housekeeping need not wait for its next round
+}
+
+func newGroup(r *Replica) *Group {
+	return &Group{
+		cfg: &r.cfg, proposer: r.proposer, log: r.log, live: &r.live, stopper: r.stopper, began: make(chan struct{}, 1),
+	}
+}
+
 // Leader gives the node that leads the fragment as far as is known here, 0 where none is, and the term that this replica is in. It may have been
 // replaced already (T5).
-func (r *Replica) Leader() (node uint32, term uint64) {
-	id, term := r.group.Leader()
+func (r *Group) Leader() (node uint32, term uint64) {
+	id, term := r.raft.Leader()
 	return nodeOf(id), term
 }
 
 // LeaderChanged gives a channel that is closed when another node leads the fragment, or none, than at the call.
-func (r *Replica) LeaderChanged() <-chan struct{} { return r.group.LeaderChanged() }
+func (r *Group) LeaderChanged() <-chan struct{} { return r.raft.LeaderChanged() }
 
 // Alone tells whether this replica is the only one that decides.
-func (r *Replica) Alone() bool { return r.group.SoleVoter() }
+func (r *Group) Alone() bool { return r.raft.SoleVoter() }
 
 // Member is a replica as the leader sees it.
 type Member struct {
@@ -49,11 +73,11 @@ type Member struct {
 }
 
 // Members gives the replicas of the fragment. What is told of their progress is of the leader.
-func (r *Replica) Members() []Member {
+func (r *Group) Members() []Member {
 	var out []Member
-	last := r.group.LastIndex()
-	for _, s := range r.group.Members() {
-		p := r.group.Progress(s.ID)
+	last := r.raft.LastIndex()
+	for _, s := range r.raft.Members() {
+		p := r.raft.Progress(s.ID)
 		out = append(out, Member{Node: nodeOf(s.ID), Voter: s.Suffrage == raft.Voter, Lag: last - min(p.Match, last), Contact: p.Contact})
 	}
 	return out
@@ -67,8 +91,8 @@ type Placement struct {
 
 // Follow has the members of the fragment changed, one at a time, to what want gives, whenever this replica leads; looked tells who they are, each time
 // that was looked at. None are changed while want gives no nodes.
-func (r *Replica) Follow(want func() Placement, looked func([]Member)) {
-	r.group.Steer(func() raftgroup.Want {
+func (r *Group) Follow(want func() Placement, looked func([]Member)) {
+	r.raft.Steer(func() raftgroup.Want {
 		p := want()
 		w := raftgroup.Want{}
 		for _, n := range p.Nodes {
@@ -82,7 +106,7 @@ func (r *Replica) Follow(want func() Placement, looked func([]Member)) {
 }
 
 // Look has what Follow was given looked at now.
-func (r *Replica) Look() { r.group.Nudge() }
+func (r *Group) Look() { r.raft.Nudge() }
 
 // ErrInUse says that a replica leads on, since transactions have something here that would be lost with its term.
 var ErrInUse = errors.New("storage: transactions use the fragment")
@@ -93,7 +117,7 @@ const yieldLook = 2 * time.Millisecond
 // yield lets nobody begin here, until after is called, and waits for a while until nothing is here that would be lost with this term; ErrInUse where
 // something stays. Who comes meanwhile is told that this is not the leader, and looks for who is, which is the next one some moments later. must says
 // that leadership goes in any case.
-func (r *Replica) yield(ctx context.Context, must bool) (after func(), err error) {
+func (r *Group) yield(ctx context.Context, must bool) (after func(), err error) {
 	r.yielding.Add(1)
 	after = func() {
 		r.yielding.Add(-1)
@@ -123,23 +147,23 @@ const leadOnEvery = 20 * time.Millisecond
 
 // leadOn lets a leader that has not given way after all take part in full again: entries were refused meanwhile, whose stamps readers would wait for.
 // The log may go on refusing for a while after the attempt.
-func (r *Replica) leadOn() {
-	term, over := r.term.Load(), r.termOver()
+func (r *Group) leadOn() {
+	term, over := r.proposer.Term(), r.proposer.Over()
 	if term == 0 {
 		return
 	}
 	go func() {
 		t := time.NewTicker(leadOnEvery)
 		defer t.Stop()
-		for r.term.Load() == term {
-			if _, _, err := r.run((&logentry.ReadLease{}).Encode(), 0); err == nil {
+		for r.proposer.Term() == term {
+			if _, _, err := r.log.run((&logentry.ReadLease{}).Encode(), 0); err == nil {
 				return
 			}
 			select {
 			case <-t.C:
 			case <-over:
 				return
-			case <-r.stop:
+			case <-r.stopper.Stopped():
 				return
 			}
 		}
@@ -147,11 +171,11 @@ func (r *Replica) leadOn() {
 }
 
 // Yielding tells whether the replica is about to let another lead: transactions that have nothing here are to look for that one.
-func (r *Replica) Yielding() bool { return r.yielding.Load() > 0 }
+func (r *Group) Yielding() bool { return r.yielding.Load() > 0 }
 
 // inUse tells whether a transaction has something here that ends with the term, or is being committed: its coordinator would find another leader at
 // each step, and that one asks at once what became of it.
-func (r *Replica) inUse() bool {
+func (r *Group) inUse() bool {
 	r.live.mu.Lock()
 	txs := slices.Collect(maps.Values(r.live.txs))
 	for t := range r.live.readers {
@@ -171,15 +195,15 @@ func (r *Replica) inUse() bool {
 }
 
 // Retire lets nobody begin here any more, also where leadership comes back: the node is about to go. It does nothing where there is no other replica.
-func (r *Replica) Retire() {
+func (r *Group) Retire() {
 	if !r.Alone() && r.retired.CompareAndSwap(false, true) {
 		r.yielding.Add(1)
 	}
 }
 
 // HandOver lets another replica lead, if this one does and there is another: ErrInUse where transactions use this one, unless it must.
-func (r *Replica) HandOver(ctx context.Context, must bool) error {
-	if r.term.Load() == 0 || r.Alone() {
+func (r *Group) HandOver(ctx context.Context, must bool) error {
+	if r.proposer.Term() == 0 || r.Alone() {
 		return nil
 	}
 	after, err := r.yield(ctx, must)
@@ -187,17 +211,17 @@ func (r *Replica) HandOver(ctx context.Context, must bool) error {
 		return err
 	}
 	defer after()
-	return r.group.Transfer(ctx, nil)
+	return r.raft.Transfer(ctx, nil)
 }
 
 // Term returns the term in which this replica leads and serves, 0 if it does not.
-func (r *Replica) Term() uint64 { return r.term.Load() }
+func (r *Group) Term() uint64 { return r.proposer.Term() }
 
 // NotLed reports whether an error says that the replica does not lead its fragment: nothing was done.
-func NotLed(err error) bool { return errors.Is(err, errNoLeader) }
+func NotLed(err error) bool { return errors.Is(err, proposer.ErrNotLeader) }
 
 // StageLost reports whether an error says that a write buffer was of an earlier term, and ended with it.
-func StageLost(err error) bool { return errors.Is(err, errStageLost) }
+func StageLost(err error) bool { return errors.Is(err, proposer.ErrTermOver) }
 
 // TermEnded reports whether an error says that the replica led when it put an entry into the log, and
 // not any more when it was to be applied.
@@ -213,20 +237,17 @@ func (t *Tx) Term() uint64 {
 // InUse returns what keeps a fragment that owns nothing from being dropped, "" if nothing does:
 // transactions that are prepared here, decisions that writers may still ask for (T7), open
 // transactions, and pinned snapshots.
-func (r *Replica) InUse() string {
-	r.txns.mu.RLock()
-	prepared, decided, held := len(r.txns.prepared), len(r.txns.decided), len(r.txns.held)
-	r.txns.mu.RUnlock()
-	open := r.live.count()
-	r.leases.mu.Lock()
-	kept := len(r.leases.held)
-	r.leases.mu.Unlock()
+func (i *Inspector) InUse() string {
+	i.r.txns.mu.RLock()
+	prepared, decided, held := len(i.r.txns.prepared), len(i.r.txns.decided), len(i.r.txns.held)
+	i.r.txns.mu.RUnlock()
+	open := i.r.live.count()
 	for _, x := range []struct {
 		n    int
 		what string
 	}{
 		{held, "transactions held by PREPARE TRANSACTION"}, {prepared, "prepared transactions"}, {decided, "decisions that writers may ask for"},
-		{open, "open transactions"}, {kept, "snapshots that are in use"},
+		{open, "open transactions"}, {len(i.r.pins.List()), "snapshots that are in use"},
 	} {
 		if x.n > 0 {
 			return fmt.Sprintf("%s: %d", x.what, x.n)

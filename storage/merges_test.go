@@ -85,18 +85,18 @@ func TestMergesGoOnAtFullLevelZero(t *testing.T) {
 		defer close(done)
 		fillLevelZero(t, r, engine.LevelZeroStall+1, &roomAgain)
 		e := logentry.Commit{ID: txn.NewID(), Writes: logentry.AppendOp(nil, logentry.OpPut, rowKey(1), []byte("x"))}
-		if _, _, err := r.run(e.Encode(), 0); err != nil {
+		if _, _, err := r.log.run(e.Encode(), 0); err != nil {
 			t.Error(err)
 		}
 	}()
 	eventually.Holds(t, "level 0 is full", func() bool { return r.db.Condition().LevelZero >= engine.LevelZeroStall })
 	e := logentry.Commit{ID: txn.NewID(), Writes: logentry.AppendOp(nil, logentry.OpPut, rowKey(2), make([]byte, 100_000))}
-	go r.run(e.Encode(), 0) // is not applied
-	r.forgets.add(txn.NewID())
+	go r.log.run(e.Encode(), 0) // is not applied
+	r.Outcomes.forgets.add(txn.NewID())
 	eventually.Holds(t, "housekeeping waits for its entry", func() bool {
-		r.forgets.mu.Lock()
-		defer r.forgets.mu.Unlock()
-		return len(r.forgets.ids) == 0
+		r.Outcomes.forgets.mu.Lock()
+		defer r.Outcomes.forgets.mu.Unlock()
+		return len(r.Outcomes.forgets.ids) == 0
 	})
 	roomAgain.Store(true)
 	free.Store(1 << 40)

@@ -4,17 +4,51 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/owned"
+	"github.com/sherddb/sherd/storage/pins"
+	"github.com/sherddb/sherd/storage/proposer"
+	"github.com/sherddb/sherd/storage/stopper"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
+
+// Mover makes the steps of moves at a fragment's leader, as source and as target.
+type Mover struct {
+	cfg      *Config
+	db       *engine.Engine
+	proposer *proposer.Proposer
+	log      logWriter
+	Owned    *owned.Set
+	Globals  *keyspace.Globals
+	pins     *pins.Set
+	txns     *transactions
+	machine  *machine
+	rows     *rowReader
+	stopper  *stopper.Stopper
+	snapshot func(context.Context) (txn.Timestamp, error)
+	admit    func(ctx context.Context, T txn.Timestamp) error // makes a timestamp readable here
+
+	ingestMu sync.Mutex // held while ingested rows are counted and put into the log
+	undone   undoneCopies
+	swept    atomic.Uint64 // the stamp of the last Sweep entry that this process has applied
+}
+
+func newMover(r *Replica) *Mover {
+	return &Mover{
+		cfg: &r.cfg, db: r.db, proposer: r.proposer, log: r.log, Owned: r.Owned, Globals: r.Globals, pins: &r.pins,
+		txns: &r.txns, machine: r.machine, rows: r.rows, stopper: r.stopper,
+		snapshot: r.Snapshot, admit: r.proposer.Admit,
+	}
+}
 
 // The steps of a move, as its driver takes them. Each may be repeated, doubled, late, or come from two drivers at once: what is of an older move,
 // or out of its turn, answers ErrMoveVoid and changes nothing; what was done already is done.
@@ -39,10 +73,10 @@ func (e *HeldError) Unwrap() error {
 		WithHint("Use COMMIT PREPARED or ROLLBACK PREPARED.")
 }
 
-// BeginReceive starts a new arrival of the ranges at the target, and gives its number; since is the watermark of the source, or below. What an
+// BeginIngest starts a new arrival of the ranges at the target, and gives its number; since is the watermark of the source, or below. What an
 // undone move of them has left goes.
-func (r *Replica) BeginReceive(ctx context.Context, move uint64, ranges []BucketRange, since txn.Timestamp) (arrival uint32, err error) {
-	if err := r.nothingThere(ranges); err != nil {
+func (r *Mover) BeginIngest(ctx context.Context, move uint64, ranges []BucketRange, since txn.Timestamp) (arrival uint32, err error) {
+	if err := r.checkEmpty(ranges); err != nil {
 		return 0, err
 	}
 	globals, err := r.globals(ctx)
@@ -51,13 +85,13 @@ func (r *Replica) BeginReceive(ctx context.Context, move uint64, ranges []Bucket
 	}
 	e := logentry.BeginIngest{Step: logentry.Step{Move: move, Ranges: ranges}, Since: since, Globals: globals}
 	if r.cfg.knows(clusterversion.ShortLists) { // else the next of all
-		e.Generation = r.own.Load().orFirst().logged().NextGeneration(ranges)
+		e.Generation = r.Owned.Load().OrFirst().Logged().NextGeneration(ranges)
 	}
 	err = r.step(&e, since)
 	if err != nil {
 		return 0, err
 	}
-	o := r.own.Load()
+	o := r.Owned.Load()
 	if o == nil {
 		return 0, errTermEnded
 	}
@@ -68,13 +102,13 @@ func (r *Replica) BeginReceive(ctx context.Context, move uint64, ranges []Bucket
 	return p.Arrival, nil
 }
 
-// nothingThere makes sure that a fragment which was never told of ranges has no rows of them: in a fragment of the first hour the log does not say
+// checkEmpty makes sure that a fragment which was never told of ranges has no rows of them: in a fragment of the first hour the log does not say
 // which buckets it began with.
-func (r *Replica) nothingThere(ranges []BucketRange) error {
-	if r.term.Load() == 0 {
-		return errNoLeader
+func (r *Mover) checkEmpty(ranges []BucketRange) error {
+	if r.proposer.Term() == 0 {
+		return proposer.ErrNotLeader
 	}
-	o := r.own.Load().orFirst()
+	o := r.Owned.Load().OrFirst()
 	for _, asked := range ranges {
 		for _, p := range o.Pieces(asked) {
 			if p.State != Owned || p.Move != 0 {
@@ -97,7 +131,7 @@ func errRangeOrder() error {
 }
 
 // step puts a step of a move into the log; ErrMoveVoid where it has no effect.
-func (r *Replica) step(e logentry.MoveEntry, above txn.Timestamp) error {
+func (r *Mover) step(e logentry.MoveEntry, above txn.Timestamp) error {
 	if !logentry.RangesInOrder(e.OfMove().Ranges) {
 		return errRangeOrder()
 	}
@@ -105,17 +139,17 @@ func (r *Replica) step(e logentry.MoveEntry, above txn.Timestamp) error {
 }
 
 // runMove puts an encoded entry of a move into the log; ErrMoveVoid where it has no effect.
-func (r *Replica) runMove(body []byte, above txn.Timestamp) error {
-	res, _, err := r.run(body, above)
-	r.fault("move.step")
+func (r *Mover) runMove(body []byte, above txn.Timestamp) error {
+	res, _, err := r.log.run(body, above)
+	r.cfg.Fault("move.step")
 	if err == nil && res == resVoid {
 		err = ErrMoveVoid
 	}
 	return err
 }
 
-// settled waits until nothing that is prepared or installed writes to ranges, or locks there; held transactions are not waited for.
-func (r *Replica) settled(ctx context.Context, ranges []BucketRange, settle time.Duration) error {
+// awaitResolved waits until nothing that is prepared or installed writes to ranges, or locks there; held transactions are not waited for.
+func (r *Mover) awaitResolved(ctx context.Context, ranges []BucketRange, settle time.Duration) error {
 	timer := time.NewTimer(settle)
 	defer timer.Stop()
 	for {
@@ -134,14 +168,14 @@ func (r *Replica) settled(ctx context.Context, ranges []BucketRange, settle time
 			return ErrUnsettled
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-r.stop:
-			return errNoLeader
+		case <-r.stopper.Stopped():
+			return proposer.ErrNotLeader
 		}
 	}
 }
 
 // inTheWay gives a transaction that has something in ranges: one that has been prepared, or is being installed, for some time at least, or one that is held.
-func (r *Replica) inTheWay(ranges []BucketRange, least time.Duration) (*preparedTxn, *heldTxn, error) {
+func (r *Mover) inTheWay(ranges []BucketRange, least time.Duration) (*preparedTxn, *heldTxn, error) {
 	type open struct {
 		p    *preparedTxn
 		h    *heldTxn
@@ -167,13 +201,13 @@ func (r *Replica) inTheWay(ranges []BucketRange, least time.Duration) (*prepared
 		var failed error
 		for _, x := range all {
 			hit, err := false, error(nil)
-			if x.h != nil && r.spansTouch(x.h.hold.Reads, ranges) {
+			if x.h != nil && keyspace.SpansTouch(x.h.hold.Reads, ranges) {
 				hit = true
 			} else if x.each == nil {
-				hit = r.summaryTouches(x.p.summary, ranges)
+				hit = x.p.summary.touchesRanges(r.Globals, ranges)
 			} else {
 				err = x.each(func(key []byte, _ txn.LockMode) error {
-					if r.inRanges(key, ranges) {
+					if r.Globals.Within(key, ranges) {
 						hit = true
 						return ErrStop
 					}
@@ -193,59 +227,24 @@ func (r *Replica) inTheWay(ranges []BucketRange, least time.Duration) (*prepared
 	}
 }
 
-// inRanges tells whether a stored key is of some buckets.
-func (r *Replica) inRanges(key []byte, ranges []BucketRange) bool {
-	if keyspace.IndexOf(key) != keyspace.Rows && !r.isGlobal(key) {
-		return false
-	}
-	b, _, ok := keyspace.Place(key)
-	return ok && slices.ContainsFunc(ranges, func(m BucketRange) bool { return m.Contains(shardmap.Bucket(b)) })
-}
-
-// spansTouch tells whether spans of stored keys may have something of some buckets.
-func (r *Replica) spansTouch(spans []txn.Span, ranges []BucketRange) bool {
-	return slices.ContainsFunc(spans, func(s txn.Span) bool {
-		of := r.bucketsOf(s)
-		return slices.ContainsFunc(ranges, func(m BucketRange) bool { return !m.Intersect(of).Empty() })
-	})
-}
-
-// summaryTouches is inRanges for a large write set.
-func (r *Replica) summaryTouches(k *keySummary, ranges []BucketRange) bool {
-	for _, s := range k.spans {
-		if keyspace.IndexOf(s.Start) != keyspace.Rows && !r.isGlobal(s.Start) {
-			continue
-		}
-		lo, _, _ := keyspace.Place(s.Start)
-		hi, _, _ := keyspace.Place(s.End)
-		if lo > hi {
-			lo, hi = 0, shardmap.BucketLimit-1 // arrivals of a global index
-		}
-		if slices.ContainsFunc(ranges, func(m BucketRange) bool { return !m.Intersect(BucketRange{Lo: lo, Hi: hi + 1}).Empty() }) {
-			return true
-		}
-	}
-	return false
-}
-
 // Unfence lifts the fence of a move, and bars one that is on its way. The catalog must have declared the move aborted before.
-func (r *Replica) Unfence(_ context.Context, move uint64, ranges []BucketRange) error {
+func (r *Mover) Unfence(_ context.Context, move uint64, ranges []BucketRange) error {
 	return r.step(&logentry.Unfence{Step: logentry.Step{Move: move, Ranges: ranges}}, 0)
 }
 
 // Own makes the target the owner, after the flip: its stamp is above F, and so above all that the source has promised for the ranges. since is the
 // largest watermark that the source's reads have given: reads below it are refused here too.
-func (r *Replica) Own(_ context.Context, move uint64, ranges []BucketRange, F, since txn.Timestamp) error {
+func (r *Mover) Own(_ context.Context, move uint64, ranges []BucketRange, F, since txn.Timestamp) error {
 	return r.takeOver(move, ranges, F, since, !rule.MoveSeen)
 }
 
-// OwnCarried is Own for the driver that has carried what was left up to F here itself, and has been told so: the ranges are the fragment's from the
+// OwnIngested is Own for the driver that has carried what was left up to F here itself, and has been told so: the ranges are the fragment's from the
 // proposal on. A leader that was replaced may lack what came last, and must not serve them.
-func (r *Replica) OwnCarried(_ context.Context, move uint64, ranges []BucketRange, F, since txn.Timestamp) error {
+func (r *Mover) OwnIngested(_ context.Context, move uint64, ranges []BucketRange, F, since txn.Timestamp) error {
 	return r.takeOver(move, ranges, F, since, true)
 }
 
-func (r *Replica) takeOver(move uint64, ranges []BucketRange, F, since txn.Timestamp, atOnce bool) error {
+func (r *Mover) takeOver(move uint64, ranges []BucketRange, F, since txn.Timestamp, atOnce bool) error {
 	if err := r.cfg.Clock.Check(F); err != nil {
 		return err
 	}
@@ -253,21 +252,21 @@ func (r *Replica) takeOver(move uint64, ranges []BucketRange, F, since txn.Times
 		return errRangeOrder()
 	}
 	e := logentry.Own{Step: logentry.Step{Move: move, Ranges: ranges}, Since: since}
-	o := offer{body: e.Encode(), above: F}
+	o := proposer.Entry{Body: e.Encode(), Above: F}
 	if !rule.MoveAbove {
-		o.above = 0
+		o.Above = 0
 	}
-	of := changeOf{e.Kind(), move}
+	of := owned.Change{Kind: e.Kind(), Move: move}
 	if atOnce {
-		o.stamped = func(stamp txn.Timestamp) {
-			r.addPending(pendingChange{changeOf: of, ranges: ranges, F: F, since: since, edge: stamp})
+		o.Stamped = func(stamp txn.Timestamp) {
+			r.Owned.AddPending(owned.Pending{Change: of, Ranges: ranges, F: F, Since: since, Edge: stamp})
 		}
 	}
-	p, _, err := r.offer(context.Background(), o)
+	p, _, err := r.proposer.Propose(o)
 	if err != nil {
 		return err
 	}
-	r.fault("move.owning")
+	r.cfg.Fault("move.owning")
 	res, err := await(p)
 	switch {
 	case err != nil && atOnce:
@@ -279,24 +278,24 @@ func (r *Replica) takeOver(move uint64, ranges []BucketRange, F, since txn.Times
 }
 
 // PassBy sees to it that what comes into the log from now on is above T, and so that a timestamp at T is one that reads need not wait for.
-func (r *Replica) PassBy(T txn.Timestamp) error {
-	if r.Applied() >= T {
+func (r *Mover) PassBy(T txn.Timestamp) error {
+	if txn.Timestamp(r.proposer.Applied.Load()) >= T {
 		return nil
 	}
 	if err := r.cfg.Clock.Check(T); err != nil {
 		return err
 	}
-	_, _, err := r.run((&logentry.ReadLease{}).Encode(), T)
+	_, _, err := r.log.run((&logentry.ReadLease{}).Encode(), T)
 	return err
 }
 
-// Gone tells the source, after the flip: stages and locks there die. Who waits for the ranges is sent on at once.
-func (r *Replica) Gone(_ context.Context, move uint64, ranges []BucketRange) error {
+// MoveAway tells the source, after the flip: stages and locks there die. Who waits for the ranges is sent on at once.
+func (r *Mover) MoveAway(_ context.Context, move uint64, ranges []BucketRange) error {
 	e := &logentry.MovedAway{Step: logentry.Step{Move: move, Ranges: ranges}}
-	if _, ok := r.fencedBy(move, ranges); ok {
-		of := changeOf{e.Kind(), move}
-		r.addPending(pendingChange{changeOf: of, ranges: ranges})
-		if err := r.goes(e); err != nil {
+	if _, ok := r.Owned.Load().FencedBy(move, ranges); ok {
+		of := owned.Change{Kind: e.Kind(), Move: move}
+		r.Owned.AddPending(owned.Pending{Change: of, Ranges: ranges})
+		if err := r.countAndMoveAway(e); err != nil {
 			return errors.Join(err, r.forgetPending(of))
 		}
 		return nil
@@ -304,10 +303,10 @@ func (r *Replica) Gone(_ context.Context, move uint64, ranges []BucketRange) err
 	return r.step(e, 0)
 }
 
-// goes counts what goes, and has it gone.
-func (r *Replica) goes(e *logentry.MovedAway) error {
+// countAndMoveAway counts what goes, and has it gone.
+func (r *Mover) countAndMoveAway(e *logentry.MovedAway) error {
 	var left []leftRange
-	for _, p := range r.own.Load().logged().Pieces(e.Ranges...) {
+	for _, p := range r.Owned.Load().Logged().Pieces(e.Ranges...) {
 		left = append(left, leftRange{p.BucketRange, p.Arrival})
 	}
 	_, counted, err := r.countRows(left, 0)
@@ -319,7 +318,7 @@ func (r *Replica) goes(e *logentry.MovedAway) error {
 }
 
 // Clean has the source delete, in the background, what it has of ranges that are gone. Snapshots that were taken before still find it.
-func (r *Replica) Clean(ctx context.Context, move uint64, ranges []BucketRange) error {
+func (r *Mover) Clean(ctx context.Context, move uint64, ranges []BucketRange) error {
 	globals, err := r.globals(ctx)
 	if err != nil {
 		return err
@@ -328,7 +327,7 @@ func (r *Replica) Clean(ctx context.Context, move uint64, ranges []BucketRange) 
 }
 
 // Abandon has the target give up what it has received of a move that the catalog has declared aborted, and bars what of it is still on its way.
-func (r *Replica) Abandon(ctx context.Context, move uint64, ranges []BucketRange) error {
+func (r *Mover) Abandon(ctx context.Context, move uint64, ranges []BucketRange) error {
 	globals, err := r.globals(ctx)
 	if err != nil {
 		return err
@@ -336,12 +335,5 @@ func (r *Replica) Abandon(ctx context.Context, move uint64, ranges []BucketRange
 	return r.step(&logentry.Abandon{Step: logentry.Step{Move: move, Ranges: ranges}, Globals: globals}, 0)
 }
 
-// FencedMove is a fence that stands.
-type FencedMove struct {
-	Move   uint64
-	Ranges []BucketRange
-	Since  time.Time // as far as this leader knows
-}
-
 // Watermark gives the timestamp below which reads are refused.
-func (r *Replica) Watermark() txn.Timestamp { return txn.Timestamp(r.watermark.Load()) }
+func (r *Replica) Watermark() txn.Timestamp { return r.pins.Watermark() }

@@ -34,7 +34,7 @@ func TestLeaderBehindTheCatalog(t *testing.T) {
 	commitRow(t, a, movedKey(100, "k"), "1")
 	commitRow(t, a, movedEntry(100, "k"), "e")
 	n, ctx := m.number(), testContext(t)
-	if _, err := b.BeginReceive(ctx, n, movedRange, a.Watermark()); err != nil {
+	if _, err := b.Moves.BeginIngest(ctx, n, movedRange, a.Watermark()); err != nil {
 		t.Fatal(err)
 	}
 	forget()
@@ -44,7 +44,7 @@ func TestLeaderBehindTheCatalog(t *testing.T) {
 	}
 	commitRow(t, a, movedEntry(101, "l"), "f")
 	forget()
-	res, err := a.Cut(ctx, ReadRequest{Ranges: movedRange, Since: first.T, Move: n}, patience, func(batch []Version) error { return b.Carry(ctx, n, batch) })
+	res, err := a.Moves.Cut(ctx, ReadRequest{Ranges: movedRange, Since: first.T, Move: n}, patience, func(batch []Version) error { return b.Moves.Ingest(ctx, n, batch) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestPreparedEntryBehindTheCatalog(t *testing.T) {
 	}
 	forget()
 	var held *HeldError
-	_, err := a.Cut(t.Context(), ReadRequest{Ranges: movedRange, Move: m.number()}, time.Second, func([]Version) error { return nil })
+	_, err := a.Moves.Cut(t.Context(), ReadRequest{Ranges: movedRange, Move: m.number()}, time.Second, func([]Version) error { return nil })
 	if !errors.As(err, &held) {
 		t.Errorf("%v", err)
 	}

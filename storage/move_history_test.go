@@ -303,13 +303,13 @@ func (l *load) move(rnd *rand.Rand) bool {
 	ahead := rnd.Intn(4)
 	carry := func(req ReadRequest) (res ReadResult, err error) {
 		err = again(func() error {
-			put, flush := func(batch []Version) error { return to.Carry(ctx, n, batch) }, func() error { return nil }
+			put, flush := func(batch []Version) error { return to.Moves.Ingest(ctx, n, batch) }, func() error { return nil }
 			if ahead > 0 {
-				q := to.CarryAhead(n)
+				q := to.Moves.NewIngestQueue(n)
 				defer q.Close()
 				put, flush = func(batch []Version) error { return q.Put(ctx, batch, ahead) }, q.Flush
 			}
-			got, err := from.ReadVersions(ctx, req, put)
+			got, err := from.Moves.ReadVersions(ctx, req, put)
 			if err == nil {
 				err = flush()
 			}
@@ -330,7 +330,7 @@ func (l *load) move(rnd *rand.Rand) bool {
 	atOnce := rnd.Intn(3) > 0 // both are told at once, and act upon it before the log has it
 	last := ReadRequest{Ranges: ranges, Move: n}
 	steps := []func() error{
-		func() error { _, err := to.BeginReceive(ctx, n, ranges, from.Watermark()); return err },
+		func() error { _, err := to.Moves.BeginIngest(ctx, n, ranges, from.Watermark()); return err },
 		func() (err error) { first, err = carry(ReadRequest{Ranges: ranges}); return err },
 		func() (err error) { second, err = carry(ReadRequest{Ranges: ranges, Since: first.T}); return err },
 		func() error {
@@ -338,9 +338,9 @@ func (l *load) move(rnd *rand.Rand) bool {
 			return again(func() (err error) {
 				var res ReadResult
 				if cut {
-					res, err = from.Cut(ctx, last, time.Second, func(batch []Version) error { return to.Carry(ctx, n, batch) })
+					res, err = from.Moves.Cut(ctx, last, time.Second, func(batch []Version) error { return to.Moves.Ingest(ctx, n, batch) })
 				} else {
-					res.T, err = from.Fence(ctx, n, ranges, time.Second)
+					res.T, err = from.Moves.Fence(ctx, n, ranges, time.Second)
 				}
 				both.Lock()
 				defer both.Unlock()
@@ -352,11 +352,11 @@ func (l *load) move(rnd *rand.Rand) bool {
 		},
 		func() error {
 			if cut {
-				return to.PassBy(F)
+				return to.Moves.PassBy(F)
 			}
 			final := last
 			final.Final = true
-			_, err := from.ReadVersions(ctx, final, func(batch []Version) error { return to.Carry(ctx, n, batch) })
+			_, err := from.Moves.ReadVersions(ctx, final, func(batch []Version) error { return to.Moves.Ingest(ctx, n, batch) })
 			return err
 		},
 	}
@@ -379,7 +379,7 @@ func (l *load) move(rnd *rand.Rand) bool {
 		if !l.plan.set(n, "aborted", nil) {
 			l.t.Errorf("move %d failed and has flipped", n)
 		}
-		for _, undo := range []func() error{func() error { return from.Unfence(ctx, n, ranges) }, func() error { return to.Abandon(ctx, n, ranges) }} {
+		for _, undo := range []func() error{func() error { return from.Moves.Unfence(ctx, n, ranges) }, func() error { return to.Moves.Abandon(ctx, n, ranges) }} {
 			crash()
 			if err := again(undo); err != nil {
 				l.t.Errorf("move %d is not undone: %v", n, err)
@@ -392,15 +392,15 @@ func (l *load) move(rnd *rand.Rand) bool {
 	l.plan.set(n, "flipped", func() { l.plan.owner[i] = 1 - source })
 	since := max(first.Watermark, second.Watermark)
 	finish := []func() error{
-		func() error { return to.Own(ctx, n, ranges, F, since) },
-		func() error { return from.Gone(ctx, n, ranges) },
-		func() error { return from.Clean(ctx, n, ranges) },
+		func() error { return to.Moves.Own(ctx, n, ranges, F, since) },
+		func() error { return from.Moves.MoveAway(ctx, n, ranges) },
+		func() error { return from.Moves.Clean(ctx, n, ranges) },
 	}
 	if atOnce {
 		finish[0] = func() error {
 			gone := make(chan error, 1)
-			go func() { gone <- from.Gone(ctx, n, ranges) }()
-			return errors.Join(to.OwnCarried(ctx, n, ranges, F, since), <-gone)
+			go func() { gone <- from.Moves.MoveAway(ctx, n, ranges) }()
+			return errors.Join(to.Moves.OwnIngested(ctx, n, ranges, F, since), <-gone)
 		}
 	}
 	for _, step := range finish {
@@ -410,8 +410,8 @@ func (l *load) move(rnd *rand.Rand) bool {
 		}
 	}
 	for name, err := range map[string]error{ // somebody is late
-		"unfence": from.Unfence(ctx, n, ranges), "abandon": to.Abandon(ctx, n, ranges),
-		"carry": to.Carry(ctx, n, []Version{{Key: loadKey(i), At: 7, Value: []byte("late")}}),
+		"unfence": from.Moves.Unfence(ctx, n, ranges), "abandon": to.Moves.Abandon(ctx, n, ranges),
+		"carry": to.Moves.Ingest(ctx, n, []Version{{Key: loadKey(i), At: 7, Value: []byte("late")}}),
 	} {
 		if !errors.Is(err, ErrMoveVoid) {
 			l.t.Errorf("a late %s of move %d: %v", name, n, err)

@@ -21,21 +21,21 @@ func TestRuleMoveNumber(t *testing.T) {
 	m.move(a, b, movedRange)
 	m.move(b, a, movedRange)
 	for i, step := range []func() error{
-		func() error { _, err := a.Fence(t.Context(), 1, movedRange, time.Second); return err },
-		func() error { return a.Gone(t.Context(), 1, movedRange) },
-		func() error { return a.Clean(t.Context(), 1, movedRange) },
-		func() error { return b.Own(t.Context(), 1, movedRange, 0, 0) },
-		func() error { return b.Carry(t.Context(), 1, []Version{{Key: movedKey(100, "k"), At: 5}}) },
-		func() error { _, err := b.BeginReceive(t.Context(), 1, movedRange, 0); return err },
+		func() error { _, err := a.Moves.Fence(t.Context(), 1, movedRange, time.Second); return err },
+		func() error { return a.Moves.MoveAway(t.Context(), 1, movedRange) },
+		func() error { return a.Moves.Clean(t.Context(), 1, movedRange) },
+		func() error { return b.Moves.Own(t.Context(), 1, movedRange, 0, 0) },
+		func() error { return b.Moves.Ingest(t.Context(), 1, []Version{{Key: movedKey(100, "k"), At: 5}}) },
+		func() error { _, err := b.Moves.BeginIngest(t.Context(), 1, movedRange, 0); return err },
 	} {
 		if err := step(); !errors.Is(err, ErrMoveVoid) {
 			t.Errorf("step %d of an older move: %v", i, err)
 		}
 	}
-	if err := a.Unfence(t.Context(), 3, movedRange); err != nil {
+	if err := a.Moves.Unfence(t.Context(), 3, movedRange); err != nil {
 		t.Error(err)
 	}
-	if _, err := a.Fence(t.Context(), 3, movedRange, time.Second); !errors.Is(err, ErrMoveVoid) {
+	if _, err := a.Moves.Fence(t.Context(), 3, movedRange, time.Second); !errors.Is(err, ErrMoveVoid) {
 		t.Errorf("a fence that was undone before it came: %v", err)
 	}
 	if err := a.Admit(testContext(t), movedRange, 0, true); err != nil {
@@ -66,7 +66,7 @@ func TestRuleMoveFence(t *testing.T) {
 	a := m.c.rs[0]
 	commitRow(t, a, movedKey(100, "k"), "1")
 	T := current(t, a)
-	F, err := a.Fence(t.Context(), m.number(), movedRange, patience)
+	F, err := a.Moves.Fence(t.Context(), m.number(), movedRange, patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,12 +87,12 @@ func TestRuleMoveFence(t *testing.T) {
 	if err := a.Admit(t.Context(), []BucketRange{{Lo: 0, Hi: 100}}, 0, true); err != nil {
 		t.Errorf("beside the fence: %v", err)
 	}
-	if f := a.Fenced(); len(f) != 1 || f[0].Move != 1 || fmt.Sprint(f[0].Ranges) != fmt.Sprint(movedRange) || f[0].Since.IsZero() {
+	if f := a.Owned.Fenced(); len(f) != 1 || f[0].Move != 1 || fmt.Sprint(f[0].Ranges) != fmt.Sprint(movedRange) || f[0].Since.IsZero() {
 		t.Errorf("%+v", f)
 	}
 	done := make(chan error)
 	go func() { done <- a.Admit(context.Background(), movedRange, F+1, true) }()
-	if err := a.Unfence(t.Context(), 1, movedRange); err != nil {
+	if err := a.Moves.Unfence(t.Context(), 1, movedRange); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {
@@ -119,15 +119,15 @@ func TestRuleMoveStage(t *testing.T) {
 		waiting <- err
 	}()
 	for {
-		if list, _ := a.Locks(100); len(list) == 4 {
+		if list, _ := a.Inspect.Locks(100); len(list) == 4 {
 			break
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if _, err := a.Fence(t.Context(), 90, []BucketRange{{Lo: 300, Hi: 301}}, patience); err != nil {
+	if _, err := a.Moves.Fence(t.Context(), 90, []BucketRange{{Lo: 300, Hi: 301}}, patience); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Unfence(t.Context(), 90, []BucketRange{{Lo: 300, Hi: 301}}); err != nil {
+	if err := a.Moves.Unfence(t.Context(), 90, []BucketRange{{Lo: 300, Hi: 301}}); err != nil {
 		t.Fatal(err)
 	}
 	m.move(a, b, movedRange)
@@ -167,7 +167,7 @@ func TestRuleMoveProposed(t *testing.T) {
 	release := g.shut(t)
 	done := make(chan error, 1)
 	go func() {
-		_, err := a.Fence(context.Background(), 1, movedRange, patience)
+		_, err := a.Moves.Fence(context.Background(), 1, movedRange, patience)
 		done <- err
 	}()
 	<-g.proposed
@@ -206,12 +206,12 @@ func TestRuleMoveRead(t *testing.T) {
 	a, b := m.c.rs[0], m.c.rs[1]
 	commitRow(t, a, movedKey(100, "k"), "1")
 	n, ctx := m.number(), testContext(t)
-	if _, err := b.BeginReceive(ctx, n, movedRange, a.Watermark()); err != nil {
+	if _, err := b.Moves.BeginIngest(ctx, n, movedRange, a.Watermark()); err != nil {
 		t.Fatal(err)
 	}
 	release := g.shut(t)
 	lifted := make(chan error, 1)
-	go func() { lifted <- a.Unfence(ctx, n, movedRange) }() // whoever undoes the step is before the fence
+	go func() { lifted <- a.Moves.Unfence(ctx, n, movedRange) }() // whoever undoes the step is before the fence
 	<-g.proposed
 	type cut struct {
 		res ReadResult
@@ -219,7 +219,7 @@ func TestRuleMoveRead(t *testing.T) {
 	}
 	done := make(chan cut, 1)
 	go func() {
-		res, err := a.Cut(ctx, ReadRequest{Ranges: movedRange, Move: n}, patience, func(batch []Version) error { return b.Carry(ctx, n, batch) })
+		res, err := a.Moves.Cut(ctx, ReadRequest{Ranges: movedRange, Move: n}, patience, func(batch []Version) error { return b.Moves.Ingest(ctx, n, batch) })
 		done <- cut{res, err}
 	}()
 	<-g.proposed
@@ -235,7 +235,7 @@ func TestRuleMoveRead(t *testing.T) {
 		return
 	}
 	commitRow(t, a, movedKey(100, "k"), "2")
-	if err := b.Own(ctx, n, movedRange, c.res.T, 0); err != nil {
+	if err := b.Moves.Own(ctx, n, movedRange, c.res.T, 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := rowsAt(t, b, current(t, b), movedRange, false); got != "100:k=2 " {
@@ -257,7 +257,7 @@ func TestRuleMoveSeen(t *testing.T) {
 	}
 	release := g.shut(t)
 	owned := make(chan error, 1)
-	go func() { owned <- b.Own(context.Background(), n, movedRange, F, since) }()
+	go func() { owned <- b.Moves.Own(context.Background(), n, movedRange, F, since) }()
 	<-g.proposed
 	if err := b.Admit(canceled(), movedRange, 0, true); !errors.Is(err, context.Canceled) {
 		t.Errorf("before the log says so: %v", err)
@@ -299,7 +299,7 @@ func TestMoveOfDroppedTable(t *testing.T) {
 		r.drops.mu.Unlock()
 		r.drops.wait()
 		m.count(r)
-		if got := r.BucketStats(movedTable); len(got) > 0 {
+		if got := r.Inspect.BucketStats(movedTable); len(got) > 0 {
 			t.Errorf("fragment %d counts %v of a table that is dropped", r.ID(), got)
 		}
 	}

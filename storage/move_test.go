@@ -50,13 +50,13 @@ func (m *mover) number() uint64 { m.next++; return m.next }
 // copy brings the ranges up to a timestamp.
 func (m *mover) copy(from, to *Replica, move uint64, req ReadRequest) (ReadResult, error) {
 	ctx := testContext(m.t)
-	return from.ReadVersions(ctx, req, func(batch []Version) error { return to.Carry(ctx, move, batch) })
+	return from.Moves.ReadVersions(ctx, req, func(batch []Version) error { return to.Moves.Ingest(ctx, move, batch) })
 }
 
 // prepare does all steps up to the flip.
 func (m *mover) prepare(from, to *Replica, move uint64, ranges []BucketRange) (F, since txn.Timestamp, err error) {
 	ctx := testContext(m.t)
-	if _, err := to.BeginReceive(ctx, move, ranges, from.Watermark()); err != nil {
+	if _, err := to.Moves.BeginIngest(ctx, move, ranges, from.Watermark()); err != nil {
 		return 0, 0, fmt.Errorf("receive: %w", err)
 	}
 	first, err := m.copy(from, to, move, ReadRequest{Ranges: ranges})
@@ -67,7 +67,7 @@ func (m *mover) prepare(from, to *Replica, move uint64, ranges []BucketRange) (F
 	if err != nil {
 		return 0, 0, fmt.Errorf("second round: %w", err)
 	}
-	if F, err = from.Fence(ctx, move, ranges, patience); err != nil {
+	if F, err = from.Moves.Fence(ctx, move, ranges, patience); err != nil {
 		return 0, 0, fmt.Errorf("fence: %w", err)
 	}
 	_, err = m.copy(from, to, move, ReadRequest{Ranges: ranges, Since: second.T, Final: true, Move: move})
@@ -79,7 +79,7 @@ func (m *mover) finish(from, to *Replica, move uint64, ranges []BucketRange, F, 
 	m.t.Helper()
 	ctx := testContext(m.t)
 	for _, err := range []error{
-		to.Own(ctx, move, ranges, F, since), from.Gone(ctx, move, ranges), from.Clean(ctx, move, ranges),
+		to.Moves.Own(ctx, move, ranges, F, since), from.Moves.MoveAway(ctx, move, ranges), from.Moves.Clean(ctx, move, ranges),
 	} {
 		if err != nil {
 			m.t.Fatal(err)
@@ -101,7 +101,7 @@ func (m *mover) move(from, to *Replica, ranges []BucketRange) {
 func (m *mover) count(r *Replica) {
 	m.t.Helper()
 	ctx := testContext(m.t)
-	c := r.Census()
+	c := r.Inspect.Census()
 	stats, err := c.Stats(ctx)
 	if err != nil {
 		m.t.Fatal(err)
@@ -183,10 +183,10 @@ func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
 		t.Fatal(err)
 	}
 	var inTheWay *HeldError
-	if _, err := a.Fence(t.Context(), m.number(), movedRange, time.Second); !errors.As(err, &inTheWay) || inTheWay.GID != "a name" || pgerr.Code(err) != pgerr.ObjectInUse {
+	if _, err := a.Moves.Fence(t.Context(), m.number(), movedRange, time.Second); !errors.As(err, &inTheWay) || inTheWay.GID != "a name" || pgerr.Code(err) != pgerr.ObjectInUse {
 		t.Errorf("a held transaction: %v", err)
 	}
-	if err := a.Unhold(held.ID()); err != nil {
+	if err := a.Outcomes.DropPrepared(held.ID()); err != nil {
 		t.Fatal(err)
 	}
 	prepared := stage("prepared")
@@ -194,15 +194,15 @@ func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
 	if err := prepared.Prepare(t.Context(), txn.PrepareRequest{C: C, Anchor: 1, Writers: []txn.FragmentID{1}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Fence(t.Context(), m.number(), movedRange, time.Millisecond); !errors.Is(err, ErrUnsettled) {
+	if _, err := a.Moves.Fence(t.Context(), m.number(), movedRange, time.Millisecond); !errors.Is(err, ErrUnsettled) {
 		t.Errorf("a prepared transaction: %v", err)
 	}
-	if len(a.Fenced()) != 0 {
-		t.Errorf("the fence was begun: %+v", a.Fenced())
+	if len(a.Owned.Fenced()) != 0 {
+		t.Errorf("the fence was begun: %+v", a.Owned.Fenced())
 	}
 	done := make(chan error)
 	go func() {
-		_, err := a.Fence(context.Background(), m.number(), movedRange, time.Minute)
+		_, err := a.Moves.Fence(context.Background(), m.number(), movedRange, time.Minute)
 		done <- err
 	}()
 	if out, err := prepared.Decide(t.Context(), txn.Decision{ID: prepared.ID(), C: C, Outcome: txn.Committed, Writers: []txn.FragmentID{1}}); out != txn.Committed || err != nil {
@@ -223,7 +223,7 @@ func TestVersionsOfABusyRow(t *testing.T) {
 	commitRow(t, a, movedKey(101, "other"), "y")
 	var all []Version
 	batches := 0
-	res, err := a.ReadVersions(t.Context(), ReadRequest{Ranges: movedRange}, func(b []Version) error {
+	res, err := a.Moves.ReadVersions(t.Context(), ReadRequest{Ranges: movedRange}, func(b []Version) error {
 		batches++
 		all = append(all, b...)
 		return nil
@@ -237,7 +237,7 @@ func TestVersionsOfABusyRow(t *testing.T) {
 		}
 	}
 	var rest []Version
-	_, err = a.ReadVersions(t.Context(), ReadRequest{Ranges: movedRange, T: res.T, After: &all[30]}, func(b []Version) error {
+	_, err = a.Moves.ReadVersions(t.Context(), ReadRequest{Ranges: movedRange, T: res.T, After: &all[30]}, func(b []Version) error {
 		rest = append(rest, b...)
 		return nil
 	})
@@ -290,10 +290,10 @@ func TestMoveThereAndBack(t *testing.T) {
 	if got := rowsAt(t, b, current(t, b), movedRange, true); got != "150:large=small 100:first=3 150:entry=e1 120:entry=e3 " {
 		t.Error(got)
 	}
-	if got := a.BucketStats(0); len(got) != 1 || got[0].Documents != 1 {
+	if got := a.Inspect.BucketStats(0); len(got) != 1 || got[0].Documents != 1 {
 		t.Errorf("the source counts %+v", got)
 	}
-	if got := b.BucketStats(0); len(got) != 1 || got[0].Documents != 2 {
+	if got := b.Inspect.BucketStats(0); len(got) != 1 || got[0].Documents != 2 {
 		t.Errorf("the target counts %+v", got)
 	}
 	m.count(a)
@@ -308,14 +308,14 @@ func TestMoveThereAndBack(t *testing.T) {
 	if past != "100:first=2 120:entry=e2 " {
 		t.Error(past)
 	}
-	if x := a.Ownership(); len(x) != 2 || x[0].State != Owned || x[0].Arrival != 1 || x[1].State != Gone {
+	if x := a.Owned.Ranges(); len(x) != 2 || x[0].State != Owned || x[0].Arrival != 1 || x[1].State != Gone {
 		t.Errorf("%+v", x)
 	}
 	crashed := m.c.crash(withGlobals)
 	if got := rowsAt(t, crashed.rs[0], current(t, crashed.rs[0]), []BucketRange{{Lo: 100, Hi: 150}}, false); got != "100:first=3 120:entry=e3 " {
 		t.Errorf("after a crash: %s", got)
 	}
-	if got := crashed.rs[0].Ownership(); fmt.Sprint(got) != fmt.Sprint(a.Ownership()) {
+	if got := crashed.rs[0].Owned.Ranges(); fmt.Sprint(got) != fmt.Sprint(a.Owned.Ranges()) {
 		t.Errorf("after a crash: %v", got)
 	}
 }

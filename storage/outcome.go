@@ -2,14 +2,18 @@ package storage
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/proposer"
+	"github.com/sherddb/sherd/storage/stopper"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -30,6 +34,32 @@ const (
 	outcomeFormat = 1
 	outcomeLen    = len(txn.ID{}) + 8
 )
+
+// Outcomes decides, resolves and reports what became of transactions over several fragments, as the
+// coordinator fragment and as a writer.
+type Outcomes struct {
+	cfg      *Config
+	db       *engine.Engine
+	proposer *proposer.Proposer
+	log      logWriter
+	txns     *transactions
+	live     *liveTxs
+	guards   *guards
+	machine  *machine
+	rows     *rowReader
+	stopper  *stopper.Stopper
+	snapshot func(context.Context) (txn.Timestamp, error)
+
+	forgets forgets
+	queue   outcomeQueue
+}
+
+func newOutcomes(r *Replica) *Outcomes {
+	return &Outcomes{
+		cfg: &r.cfg, db: r.db, proposer: r.proposer, log: r.log, txns: &r.txns, live: &r.live, guards: &r.guards,
+		machine: r.machine, rows: r.rows, stopper: r.stopper, snapshot: r.Snapshot,
+	}
+}
 
 // remember records a commit, so that its entry applies once and its outcome can be queried.
 func (m *machine) remember(id txn.ID, C txn.Timestamp) error {
@@ -100,23 +130,23 @@ func KeptSince(now time.Time) time.Time { return now.Add(-keepOutcome + outcomeS
 // began.
 const outcomeSlack = time.Minute
 
-// Recall returns what this fragment knows of a transaction: that it committed, and when; that it is
+// Query returns what this fragment knows of a transaction: that it committed, and when; that it is
 // in progress; or nothing (Unknown). In the last case it has not committed here and will not,
 // unless it is still in progress elsewhere, or is older than KeptSince.
-func (r *Replica) Recall(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
-	out, C, err := r.recall(id)
+func (r *Outcomes) Query(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
+	out, C, err := r.query(id)
 	if err != nil || out == txn.Committed {
 		return out, C, err
 	}
 	// An entry of the transaction may be on its way, perhaps proposed by an earlier leader. After
 	// an entry of this term has been applied, there are none.
-	if _, _, err := r.run((&logentry.ReadLease{}).Encode(), 0); err != nil {
+	if _, _, err := r.log.run((&logentry.ReadLease{}).Encode(), 0); err != nil {
 		return txn.Unknown, 0, err
 	}
-	return r.recall(id)
+	return r.query(id)
 }
 
-func (r *Replica) recall(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
+func (r *Outcomes) query(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
 	m := r.machine
 	m.mu.Lock()
 	C, committed := m.s.recent[id]
@@ -137,14 +167,14 @@ func (r *Replica) recall(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
 
 // savedOutcome looks for a commit among the records: decisions of this fragment as the coordinator,
 // or one-fragment commits.
-func (r *Replica) savedOutcome(id txn.ID) (C txn.Timestamp, ok bool, err error) {
+func (r *Outcomes) savedOutcome(id txn.ID) (C txn.Timestamp, ok bool, err error) {
 	if C, ok, err = r.savedDecision(id); ok || err != nil {
 		return C, ok, err
 	}
-	if !r.beginReading() {
-		return 0, false, errNoLeader
+	if !r.stopper.Begin() {
+		return 0, false, proposer.ErrNotLeader
 	}
-	defer r.done.Done()
+	defer r.stopper.End()
 	t := r.db.At(txn.MaxTimestamp)
 	defer t.Close()
 	from := txn.FromTime(id.Began().Add(-outcomeSlack)) // a record is stamped after the commits that it has
@@ -163,11 +193,11 @@ func (r *Replica) savedOutcome(id txn.ID) (C txn.Timestamp, ok bool, err error) 
 }
 
 // savedDecision looks for the record of this fragment's decision to commit, as the coordinator.
-func (r *Replica) savedDecision(id txn.ID) (C txn.Timestamp, ok bool, err error) {
-	if !r.beginReading() {
-		return 0, false, errNoLeader
+func (r *Outcomes) savedDecision(id txn.ID) (C txn.Timestamp, ok bool, err error) {
+	if !r.stopper.Begin() {
+		return 0, false, proposer.ErrNotLeader
 	}
-	defer r.done.Done()
+	defer r.stopper.End()
 	t := r.db.At(txn.MaxTimestamp)
 	defer t.Close()
 	v, _, err := t.Get(keyspace.IDRecord(keyspace.Decision, id))
@@ -182,7 +212,7 @@ func (r *Replica) savedDecision(id txn.ID) (C txn.Timestamp, ok bool, err error)
 }
 
 // Prepared returns what is known here of a transaction that is prepared here.
-func (r *Replica) Prepared(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok bool) {
+func (r *Outcomes) Prepared(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok bool) {
 	r.txns.mu.RLock()
 	defer r.txns.mu.RUnlock()
 	p := r.txns.prepared[id]
@@ -192,9 +222,9 @@ func (r *Replica) Prepared(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok
 	return txn.Decision{ID: id, C: p.C, Writers: p.writers}, p.anchor, true
 }
 
-// Implied is Prepared for a transaction with an implicit commit: it is committed once all its
+// ImplicitCommit is Prepared for a transaction with an implicit commit: it is committed once all its
 // writers have prepared as this one has.
-func (r *Replica) Implied(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok bool) {
+func (r *Outcomes) ImplicitCommit(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok bool) {
 	r.txns.mu.RLock()
 	defer r.txns.mu.RUnlock()
 	p := r.txns.prepared[id]
@@ -206,9 +236,9 @@ func (r *Replica) Implied(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok 
 
 // Decide writes an operator's decision into this coordinator fragment's log and returns the
 // decision that counts.
-func (r *Replica) Decide(d txn.Decision) (txn.Outcome, error) {
-	if _, _, implied := r.Implied(d.ID); implied {
-		return r.decideImplied(d)
+func (r *Outcomes) Decide(d txn.Decision) (txn.Outcome, error) {
+	if _, _, implied := r.ImplicitCommit(d.ID); implied {
+		return r.decideImplicit(d)
 	}
 	return r.decide(d)
 }

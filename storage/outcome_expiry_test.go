@@ -43,9 +43,9 @@ func commitForgotten(t *testing.T, c *cluster, clock *txn.Clock) (txn.ID, *Repli
 	d := a.txns.decided[id]
 	a.txns.mu.RUnlock()
 	if d != nil {
-		a.push(d)
+		a.Outcomes.push(d)
 	}
-	a.forgets.flush(a)
+	a.Outcomes.forgets.flush(a.log)
 	a.machine.mu.Lock()
 	defer a.machine.mu.Unlock()
 	if a.machine.s.decided[id] != nil {
@@ -81,14 +81,14 @@ func TestOutcomesAndWallClock(t *testing.T) {
 		}
 	}
 	batch(single)
-	for name, decide := range map[string]func(txn.Decision) (txn.Outcome, error){"decide": a.decide, "implied": a.decideImplied} {
+	for name, decide := range map[string]func(txn.Decision) (txn.Outcome, error){"decide": a.Outcomes.decide, "implied": a.Outcomes.decideImplicit} {
 		out, err := decide(txn.Decision{ID: id, C: a.Applied(), Outcome: txn.Aborted})
 		if out != txn.Committed || err != nil {
 			t.Errorf("%s: an abort of what was committed is answered %v, %v", name, out, err)
 		}
 	}
 	for what, id := range map[string]txn.ID{"one fragment": single, "two fragments": id} {
-		if _, committed, err := a.savedOutcome(id); !committed || err != nil {
+		if _, committed, err := a.Outcomes.savedOutcome(id); !committed || err != nil {
 			t.Errorf("a commit in %s is not known: %v", what, err)
 		}
 	}
@@ -98,10 +98,10 @@ func TestOutcomesAndWallClock(t *testing.T) {
 		again, _ = commitForgotten(t, c, clock)
 	}
 	batch(idOf(clock))
-	if _, known, err := a.savedDecision(id); known || err != nil {
+	if _, known, err := a.Outcomes.savedDecision(id); known || err != nil {
 		t.Errorf("a decision does not expire: %v", err)
 	}
-	if _, known, err := a.savedDecision(again); !known || err != nil {
+	if _, known, err := a.Outcomes.savedDecision(again); !known || err != nil {
 		t.Errorf("a decision expires at once: %v", err)
 	}
 	if n, m := ownRecords(t, a, keyspace.Forgotten), ownRecords(t, a, keyspace.Outcomes); n != 1 || m != 1 {

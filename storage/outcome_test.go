@@ -41,16 +41,16 @@ func TestOutcomes(t *testing.T) {
 	check := func(when string) {
 		t.Helper()
 		for id, C := range ids {
-			if out, got, err := c.rs[0].Recall(id); out != txn.Committed || got != C || err != nil {
+			if out, got, err := c.rs[0].Outcomes.Query(id); out != txn.Committed || got != C || err != nil {
 				t.Fatalf("%s: %s %s %v, committed at %s", when, out, got, err, C)
 			}
 		}
 		anchor := double.AnchorOf(2)
-		if out, got, err := c.rs[anchor].Recall(double); out != txn.Committed || got != C2 || err != nil {
+		if out, got, err := c.rs[anchor].Outcomes.Query(double); out != txn.Committed || got != C2 || err != nil {
 			t.Fatalf("%s: over two fragments: %s %s %v", when, out, got, err)
 		}
 		for _, id := range []txn.ID{aborted, txn.NewID()} {
-			if out, _, err := c.rs[0].Recall(id); out != txn.Unknown || err != nil {
+			if out, _, err := c.rs[0].Outcomes.Query(id); out != txn.Unknown || err != nil {
 				t.Fatalf("%s: %s %v", when, out, err)
 			}
 		}
@@ -58,7 +58,7 @@ func TestOutcomes(t *testing.T) {
 	c.settle()
 	check("before")
 	parts := c.put(open, rowKey(4), "open")
-	if out, _, err := r.Recall(open); out != txn.InProgress || err != nil {
+	if out, _, err := r.Outcomes.Query(open); out != txn.InProgress || err != nil {
 		t.Fatal(out, err)
 	}
 	for _, p := range parts {

@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
 )
@@ -21,13 +22,13 @@ func (v *View) locate(ctx context.Context, key []byte) ([]byte, error) {
 	if v.own == nil {
 		return key, nil
 	}
-	b, ok := v.r.bucketIn(key)
+	b, ok := v.r.Globals.Bucket(key)
 	if !ok {
 		return key, nil
 	}
 	p := v.own.Find(b)
 	if p.Read(v.T) != ownership.Here {
-		o, err := v.r.awaitOwned(ctx, v.T, func(o *ownedBuckets) (ownership.Verdict, ownership.Piece) {
+		o, err := v.r.Owned.Await(ctx, v.T, func(o *owned.Buckets) (ownership.Verdict, ownership.Piece) {
 			p = o.Find(b)
 			return p.Read(v.T), p
 		})
@@ -107,7 +108,7 @@ func (v *View) scanOwned(ctx context.Context, span txn.Span, reverse bool, fn fu
 
 // segments gives the parts of a span within one index.
 func (v *View) segments(ctx context.Context, x logentry.Index, span txn.Span) ([]segment, error) {
-	global := x.Index != keyspace.Rows && v.r.global(x)
+	global := x.Index != keyspace.Rows && v.r.Globals.Is(x)
 	if x.Index != keyspace.Rows && !global {
 		return []segment{{Span: span}}, nil
 	}
@@ -160,7 +161,7 @@ func (v *View) readable(ctx context.Context, r BucketRange) ([]ownership.Piece, 
 	if worst, _ := v.own.About([]BucketRange{r}, say); worst == ownership.Here {
 		return out, nil
 	}
-	o, err := v.r.awaitOwned(ctx, v.T, func(o *ownedBuckets) (ownership.Verdict, ownership.Piece) { return o.About([]BucketRange{r}, say) })
+	o, err := v.r.Owned.Await(ctx, v.T, func(o *owned.Buckets) (ownership.Verdict, ownership.Piece) { return o.About([]BucketRange{r}, say) })
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +247,7 @@ func (v *View) scanStored(ctx context.Context, span txn.Span, reverse bool, want
 }
 
 // viewAt opens a view whose keys are where own says.
-func (t *Tx) viewAt(ctx context.Context, T txn.Timestamp, own *ownedBuckets) (*View, error) {
+func (t *Tx) viewAt(ctx context.Context, T txn.Timestamp, own *owned.Buckets) (*View, error) {
 	v, err := t.View(ctx, T)
 	if err != nil {
 		return nil, err

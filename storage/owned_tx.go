@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/locktable"
-	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -23,17 +23,17 @@ import (
 // place returns the stored form of a caller's key that is to be locked or read in its newest state.
 // It waits while the key's bucket is fenced.
 func (t *Tx) place(ctx context.Context, key []byte) ([]byte, error) {
-	o := t.r.own.Load()
+	o := t.r.Owned.Load()
 	if o == nil {
 		t.placedBare()
 		return key, nil
 	}
-	b, ok := t.r.bucketIn(key)
+	b, ok := t.r.Globals.Bucket(key)
 	if !ok {
 		return key, nil
 	}
 	var p ownership.Piece
-	o, err := t.r.awaitOwned(ctx, 0, func(o *ownedBuckets) (ownership.Verdict, ownership.Piece) {
+	o, err := t.r.Owned.Await(ctx, 0, func(o *owned.Buckets) (ownership.Verdict, ownership.Piece) {
 		p = o.Find(b)
 		return p.Write(), p
 	})
@@ -46,12 +46,12 @@ func (t *Tx) place(ctx context.Context, key []byte) ([]byte, error) {
 
 // placeNow is place for a write whose row is locked already: a fence holds up the commit instead.
 func (t *Tx) placeNow(key []byte) ([]byte, error) {
-	o := t.r.own.Load()
+	o := t.r.Owned.Load()
 	if o == nil {
 		t.placedBare()
 		return key, nil
 	}
-	b, ok := t.r.bucketIn(key)
+	b, ok := t.r.Globals.Bucket(key)
 	if !ok {
 		return key, nil
 	}
@@ -65,11 +65,11 @@ func (t *Tx) placeNow(key []byte) ([]byte, error) {
 
 // storedNow returns the stored form of a caller's key by the present ownership.
 func (t *Tx) storedNow(key []byte) []byte {
-	o := t.r.own.Load()
+	o := t.r.Owned.Load()
 	if o == nil {
 		return key
 	}
-	b, ok := t.r.bucketIn(key)
+	b, ok := t.r.Globals.Bucket(key)
 	if !ok {
 		return key
 	}
@@ -84,7 +84,7 @@ func (t *Tx) placedBare() {
 }
 
 // under records by which ownership a key was placed.
-func (t *Tx) under(o *ownedBuckets, owned bool) {
+func (t *Tx) under(o *owned.Buckets, owned bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.owns) == 0 {
@@ -103,7 +103,7 @@ func (t *Tx) under(o *ownedBuckets, owned bool) {
 
 // Arrival returns the generation with which local index entries of a bucket are written now.
 func (t *Tx) Arrival(bucket uint32) uint32 {
-	o := t.r.own.Load()
+	o := t.r.Owned.Load()
 	if o == nil {
 		return 0
 	}
@@ -114,7 +114,7 @@ func (t *Tx) Arrival(bucket uint32) uint32 {
 // still the fragment's; if not, RowsMoved(err) is true. A fence does not matter, because it may be
 // lifted.
 func (t *Tx) Owned() error {
-	o := t.r.own.Load()
+	o := t.r.Owned.Load()
 	if o == nil {
 		return nil
 	}
@@ -127,9 +127,9 @@ func (t *Tx) Owned() error {
 
 // awaitIntact waits until all that the transaction has here is owned and unfenced, and returns the
 // ownership by which it is.
-func (t *Tx) awaitIntact(ctx context.Context) (*ownedBuckets, error) {
+func (t *Tx) awaitIntact(ctx context.Context) (*owned.Buckets, error) {
 	var failed error
-	o, err := t.r.awaitOwned(ctx, 0, func(o *ownedBuckets) (ownership.Verdict, ownership.Piece) {
+	o, err := t.r.Owned.Await(ctx, 0, func(o *owned.Buckets) (ownership.Verdict, ownership.Piece) {
 		v, err := t.look(o)
 		failed = err
 		if err != nil {
@@ -141,22 +141,22 @@ func (t *Tx) awaitIntact(ctx context.Context) (*ownedBuckets, error) {
 	switch {
 	case failed != nil:
 		return nil, failed
-	case errors.As(err, &moved) || pgerr.Is(err, pgerr.CannotConnectNow) && t.r.term.Load() != 0:
+	case errors.As(err, &moved) || pgerr.Is(err, pgerr.CannotConnectNow) && t.r.proposer.Term() != 0:
 		return nil, errRowsMoved
 	}
 	return o, err
 }
 
 // intactFor is awaitIntact for an entry that may belong to no transaction.
-func (t *Tx) intactFor(ctx context.Context) (*ownedBuckets, error) {
-	if t == nil || t.r.own.Load() == nil {
+func (t *Tx) intactFor(ctx context.Context) (*owned.Buckets, error) {
+	if t == nil || t.r.Owned.Load() == nil {
 		return nil, nil
 	}
 	return t.awaitIntact(ctx)
 }
 
 // look returns the verdict of o on all that the transaction has here: here, wait or elsewhere.
-func (t *Tx) look(o *ownedBuckets) (ownership.Verdict, error) {
+func (t *Tx) look(o *owned.Buckets) (ownership.Verdict, error) {
 	if !rule.MoveStage {
 		return ownership.Here, nil
 	}
@@ -186,10 +186,10 @@ func (t *Tx) look(o *ownedBuckets) (ownership.Verdict, error) {
 }
 
 // lookAtKeys is called with mu held.
-func (t *Tx) lookAtKeys(o *ownedBuckets) (worst ownership.Verdict, err error) {
+func (t *Tx) lookAtKeys(o *owned.Buckets) (worst ownership.Verdict, err error) {
 	worst = ownership.Here
 	add := func(key []byte) {
-		worst = max(worst, o.holds(t.r, key))
+		worst = max(worst, o.HoldsKey(key, t.r.Globals))
 	}
 	err = t.stage.Each(func(key []byte) bool {
 		add(key)
@@ -201,48 +201,22 @@ func (t *Tx) lookAtKeys(o *ownedBuckets) (worst ownership.Verdict, err error) {
 	})
 	if span := t.locks.Span(); span != nil && worst != ownership.Elsewhere {
 		for _, then := range t.owns {
-			worst = max(worst, o.Unmoved(&then.orFirst().Map, t.r.bucketsOf(*span), func(p *ownership.Piece) bool { return p.State == Owned || p.State == Fenced }))
+			worst = max(worst, o.Unmoved(&then.OrFirst().Map, keyspace.BucketsOf(*span), func(p *ownership.Piece) bool { return p.State == Owned || p.State == Fenced }))
 		}
 	}
 	return worst, err
 }
 
-// holds returns the verdict on a stored key: here if its bucket is owned at its generation.
-func (o *ownedBuckets) holds(r *Replica, key []byte) ownership.Verdict {
-	if keyspace.IndexOf(key) != keyspace.Rows && !r.isGlobal(key) {
-		return ownership.Here // its row is checked too
-	}
-	b, a, ok := keyspace.Place(key)
-	if !ok {
-		return ownership.Here
-	}
-	return o.Holds(b, a)
-}
-
-// bucketsOf returns the buckets that a span of stored keys may belong to: all of them, unless the
-// span lies within the rows of one table.
-func (r *Replica) bucketsOf(s txn.Span) BucketRange {
-	all := BucketRange{Hi: shardmap.BucketLimit}
-	if len(s.Start) < 8 || keyspace.IndexOf(s.Start) != keyspace.Rows {
-		return all
-	}
-	x := logentry.Index{Table: keyspace.TableOf(s.Start), Index: keyspace.IndexOf(s.Start)}
-	if !keyspace.InIndex(x, s.End) {
-		return all
-	}
-	return BucketRange{Lo: keyspace.BucketOfBound(s.Start, false), Hi: keyspace.BucketOfBound(s.End, true)}
-}
-
 // lookAtReads returns whether the tracked reads were of what is still owned.
-func (r *Replica) lookAtReads(reads *readSet, now *ownedBuckets) ownership.Verdict {
+func (r *Replica) lookAtReads(reads *readSet, now *owned.Buckets) ownership.Verdict {
 	owns, spans, T := reads.owns()
 	worst := ownership.Here
 	for _, then := range owns {
-		if then == now && len(now.fenced) == 0 {
+		if then == now && !now.Fences() {
 			continue
 		}
 		for _, s := range spans {
-			if worst = max(worst, now.Unmoved(&then.orFirst().Map, r.bucketsOf(s), func(p *ownership.Piece) bool { return p.Read(T) == ownership.Here })); worst == ownership.Elsewhere {
+			if worst = max(worst, now.Unmoved(&then.OrFirst().Map, keyspace.BucketsOf(s), func(p *ownership.Piece) bool { return p.Read(T) == ownership.Here })); worst == ownership.Elsewhere {
 				return worst
 			}
 		}
@@ -251,7 +225,7 @@ func (r *Replica) lookAtReads(reads *readSet, now *ownedBuckets) ownership.Verdi
 }
 
 // under records by which ownership something was read, if reads are tracked.
-func (s *readSet) under(o *ownedBuckets) {
+func (s *readSet) under(o *owned.Buckets) {
 	if s == nil {
 		return
 	}
@@ -262,7 +236,7 @@ func (s *readSet) under(o *ownedBuckets) {
 	}
 }
 
-func (s *readSet) owns() ([]*ownedBuckets, []txn.Span, txn.Timestamp) {
+func (s *readSet) owns() ([]*owned.Buckets, []txn.Span, txn.Timestamp) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.own), slices.Clone(s.spans), s.T
@@ -272,10 +246,21 @@ func (s *readSet) owns() ([]*ownedBuckets, []txn.Span, txn.Timestamp) {
 // these rows here.
 func (r *Replica) releaseGone(ranges []BucketRange) {
 	r.locks.Fail(&txn.MovedError{Fragment: r.cfg.Fragment}, func(key []byte) bool {
-		if keyspace.IndexOf(key) != keyspace.Rows && !r.isGlobal(key) {
+		if keyspace.IndexOf(key) != keyspace.Rows && !r.Globals.Has(key) {
 			return false
 		}
 		b, _, ok := keyspace.Place(key)
 		return ok && slices.ContainsFunc(ranges, func(r BucketRange) bool { return r.Contains(shardmap.Bucket(b)) })
 	})
+}
+
+// Global registers an index as global (keyspace.Globals.Add).
+func (t *Tx) Global(table, index uint32) { t.r.Globals.Add(table, index) }
+
+// given returns the caller's form of any stored key.
+func (r *Replica) given(key []byte) []byte {
+	if r.Owned.Load() == nil || !keyspace.IsRow(key) && !r.Globals.Has(key) {
+		return key
+	}
+	return keyspace.AppendGiven(nil, key)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -58,17 +59,17 @@ func TestLostFence(t *testing.T) {
 	m := openMover(t)
 	a := m.c.rs[0]
 	n := m.number()
-	a.addPending(pendingChange{changeOf: changeOf{logentry.KindFence, n}, ranges: movedRange, F: current(t, a)})
-	if len(a.Fenced()) != 1 {
+	a.Owned.AddPending(owned.Pending{Change: owned.Change{Kind: logentry.KindFence, Move: n}, Ranges: movedRange, F: current(t, a)})
+	if len(a.Owned.Fenced()) != 1 {
 		t.Fatal("the fence is not shown")
 	}
-	if err := a.Unfence(testContext(t), n, movedRange); err != nil {
+	if err := a.Moves.Unfence(testContext(t), n, movedRange); err != nil {
 		t.Fatal(err)
 	}
-	if f := a.Fenced(); len(f) != 0 {
+	if f := a.Owned.Fenced(); len(f) != 0 {
 		t.Errorf("the fence is still there: %+v", f)
 	}
-	if _, err := a.Fence(testContext(t), n, movedRange, time.Second); !errors.Is(err, ErrMoveVoid) {
+	if _, err := a.Moves.Fence(testContext(t), n, movedRange, time.Second); !errors.Is(err, ErrMoveVoid) {
 		t.Errorf("it came later: %v", err)
 	}
 }

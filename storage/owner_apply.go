@@ -5,25 +5,18 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
 )
 
 // What the entries of moves do to a replica. Package ownership has the state machine of the buckets.
 
-// firstState returns the state of buckets to which keys are hashed, and of which the log says nothing.
-func (r *Replica) firstState() OwnState {
-	if r.cfg.Added {
-		return NotOwned
-	}
-	return Owned
-}
-
 func (m *machine) move(e logentry.MoveEntry) (result, error) {
 	step := e.OfMove()
-	s := m.s.own.Step(m.r.firstState(), step.Move, m.s.stamp, step.Ranges)
+	s := m.s.own.Step(m.r.Owned.First(), step.Move, m.s.stamp, step.Ranges)
 	m.effects.owners = true
-	m.effects.changes = append(m.effects.changes, changeOf{e.Kind(), step.Move})
+	m.effects.changes = append(m.effects.changes, owned.Change{Kind: e.Kind(), Move: step.Move})
 	switch e := e.(type) {
 	case *logentry.Fence:
 		return resultOf(s.Fence()), nil
@@ -32,7 +25,7 @@ func (m *machine) move(e logentry.MoveEntry) (result, error) {
 		if out == ownership.Changed {
 			// A fence that had no answer, and whose proposer could not find out, is not shown any more
 			// (forgetPending).
-			m.effects.changes = append(m.effects.changes, changeOf{logentry.KindFence, step.Move})
+			m.effects.changes = append(m.effects.changes, owned.Change{Kind: logentry.KindFence, Move: step.Move})
 		}
 		return resultOf(out), nil
 	case *logentry.BeginIngest:
@@ -88,7 +81,7 @@ func (m *machine) takeOwnership(e *logentry.Own, s *ownership.Step) (result, err
 	if err := m.r.stats.apply(counted.encode()); err != nil {
 		return 0, err
 	}
-	m.r.moves.unknown(max(m.s.stamp, e.Since)) // what was ingested was deleted elsewhere
+	m.r.left.unknown(max(m.s.stamp, e.Since)) // what was ingested was deleted elsewhere
 	return resDone, nil
 }
 

@@ -29,7 +29,7 @@ func TestFirstFence(t *testing.T) {
 	}
 	put(150)
 	n := m.number()
-	F, err := source.Fence(ctx, n, movedRange, patience)
+	F, err := source.Moves.Fence(ctx, n, movedRange, patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestFirstFence(t *testing.T) {
 	if ts, err := m.c.co.Commit(short, id, 0, []txn.Participant{x}); err == nil {
 		t.Errorf("committed at %s, beyond a fence at %s", ts, F)
 	}
-	if err := source.Unfence(ctx, n, movedRange); err != nil {
+	if err := source.Moves.Unfence(ctx, n, movedRange); err != nil {
 		t.Fatal(err)
 	}
 	if got := readRow(t, source, movedKey(150, "k")); got != "old" {

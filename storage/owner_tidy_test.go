@@ -34,13 +34,13 @@ func TestListsStayShort(t *testing.T) {
 		}
 	}
 	each(source, target)
-	if a, b := len(source.Ownership()), len(target.Ownership()); a != n || b != n {
+	if a, b := len(source.Owned.Ranges()), len(target.Owned.Ranges()); a != n || b != n {
 		t.Errorf("while they may be read from before the source lists %d, the target %d pieces", a, b)
 	}
 	tidy := func(r *Replica) {
 		t.Helper()
 		for range 2 { // by the watermark before
-			if _, _, err := r.run((&logentry.Watermark{At: r.Applied(), Tidy: true}).Encode(), 0); err != nil {
+			if _, _, err := r.log.run((&logentry.Watermark{At: r.Applied(), Tidy: true}).Encode(), 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -49,7 +49,7 @@ func TestListsStayShort(t *testing.T) {
 		t.Helper()
 		tidy(source)
 		tidy(target)
-		if got := listed(source.own.Load().List) + " | " + listed(target.own.Load().List); got != want {
+		if got := listed(source.Owned.Load().List) + " | " + listed(target.Owned.Load().List); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}
 		if source.untidy() || target.untidy() {
@@ -58,10 +58,10 @@ func TestListsStayShort(t *testing.T) {
 	}
 	short("100-124 gone m24 a0 F0 s0 e0 | 100-124 owned m24 a1 F0 s0 e0")
 	ctx := testContext(t)
-	if _, err := target.Fence(ctx, 5, []BucketRange{{Lo: 110, Hi: 111}}, 0); err != ErrMoveVoid {
+	if _, err := target.Moves.Fence(ctx, 5, []BucketRange{{Lo: 110, Hi: 111}}, 0); err != ErrMoveVoid {
 		t.Errorf("a late fence: %v", err)
 	}
-	if _, err := source.BeginReceive(ctx, 5, []BucketRange{{Lo: 110, Hi: 111}}, 0); err != ErrMoveVoid {
+	if _, err := source.Moves.BeginIngest(ctx, 5, []BucketRange{{Lo: 110, Hi: 111}}, 0); err != ErrMoveVoid {
 		t.Errorf("a late receive: %v", err)
 	}
 	each(target, source)
@@ -87,7 +87,7 @@ func TestListsOfOlderReleases(t *testing.T) {
 		m.move(source, target, []BucketRange{{Lo: 100 + b, Hi: 101 + b}})
 	}
 	for _, r := range m.c.rs {
-		if _, _, err := r.run((&logentry.Watermark{At: r.Applied()}).Encode(), 0); err != nil {
+		if _, _, err := r.log.run((&logentry.Watermark{At: r.Applied()}).Encode(), 0); err != nil {
 			t.Fatal(err)
 		}
 		if r.untidy() {
@@ -95,7 +95,7 @@ func TestListsOfOlderReleases(t *testing.T) {
 		}
 	}
 	var arrivals []uint32
-	for _, p := range target.own.Load().List {
+	for _, p := range target.Owned.Load().List {
 		arrivals = append(arrivals, p.Arrival)
 	}
 	if !slices.Equal(arrivals, []uint32{1, 2}) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/protocol"
 	"github.com/sherddb/sherd/txn/rule"
@@ -35,7 +36,9 @@ func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 		e.Stats, e.Parts = t.delta, t.parts
 		body = e.EncodeInto(t.rest)
 	}
-	p, _, err := t.r.offer(ctx, offer{body: body, term: t.term, at: req.C, reads: t.validation(), tx: t})
+	p, _, err := t.r.offer(ctx, offer{
+		Entry: proposer.Entry{Body: body, Term: t.term, At: req.C}, reads: t.validation(), tx: t,
+	})
 	if err != nil {
 		return t.unprepared(err) // another attempt finds the parts where they are
 	}
@@ -44,7 +47,7 @@ func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	t.locks.SetEnding()
 	res, err := await(p)
 	if err == nil && res == resVoid {
-		err = errStageLost
+		err = proposer.ErrTermOver
 	}
 	return err
 }
@@ -104,9 +107,9 @@ func (t *Tx) setPhase(p phase) {
 
 // Decide implements txn.Participant: the commit point, in the coordinator fragment's log.
 func (t *Tx) Decide(_ context.Context, d txn.Decision) (txn.Outcome, error) {
-	decide := t.r.decide
+	decide := t.r.Outcomes.decide
 	if t.implied {
-		decide = t.r.decideImplied
+		decide = t.r.Outcomes.decideImplicit
 	}
 	out, err := decide(d)
 	if err == nil && out == txn.Aborted && !t.isHeld() {
@@ -121,9 +124,9 @@ func (t *Tx) Resolve(_ context.Context, d txn.Decision) error {
 		t.end()
 		return nil
 	}
-	resolve := t.r.Resolve
+	resolve := t.r.Outcomes.Resolve
 	if t.implied {
-		resolve = t.r.resolveImplied
+		resolve = t.r.Outcomes.resolveImplicit
 	}
 	err := resolve(d)
 	if err == nil && (d.Outcome == txn.Committed || !t.isHeld()) {
@@ -133,23 +136,23 @@ func (t *Tx) Resolve(_ context.Context, d txn.Decision) error {
 }
 
 // Forget implements txn.Participant.
-func (t *Tx) Forget(_ context.Context, d txn.Decision) { t.r.forgets.add(d.ID) }
+func (t *Tx) Forget(_ context.Context, d txn.Decision) { t.r.Outcomes.forgets.add(d.ID) }
 
 // decide writes a decision. An abort is stamped above C, so that a late prepare with that C is
 // refused permanently (T7).
-func (r *Replica) decide(d txn.Decision) (txn.Outcome, error) {
+func (r *Outcomes) decide(d txn.Decision) (txn.Outcome, error) {
 	above := d.C
 	if !rule.T7Above {
 		above = 0
 	}
-	res, _, err := r.run((&logentry.Decide{ID: d.ID, C: d.C, Outcome: d.Outcome, Writers: d.Writers}).Encode(), above)
+	res, _, err := r.log.run((&logentry.Decide{ID: d.ID, C: d.C, Outcome: d.Outcome, Writers: d.Writers}).Encode(), above)
 	return r.outcomeOf(d.ID, res, err)
 }
 
 // Resolve applies the coordinator fragment's decision here. It does nothing if the transaction is
 // not prepared here.
-func (r *Replica) Resolve(d txn.Decision) error {
-	res, _, err := r.run((&logentry.Resolve{ID: d.ID, C: d.C, Outcome: d.Outcome}).Encode(), 0)
+func (r *Outcomes) Resolve(d txn.Decision) error {
+	res, _, err := r.log.run((&logentry.Resolve{ID: d.ID, C: d.C, Outcome: d.Outcome}).Encode(), 0)
 	if err == nil && res == resVoid {
 		return otherAttempt(d)
 	}
@@ -165,12 +168,12 @@ func otherAttempt(d txn.Decision) error {
 // Outcome returns, in the coordinator fragment, what became of transaction id at C. If the
 // transaction is open, the query itself aborts it (T7), unless it has an implicit commit. The
 // result is Unknown if another attempt is prepared: the caller has to ask again.
-func (r *Replica) Outcome(ctx context.Context, id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
+func (r *Outcomes) Outcome(ctx context.Context, id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
 	r.txns.mu.RLock()
 	p := r.txns.prepared[id]
 	r.txns.mu.RUnlock()
 	if p != nil && p.MustAsk(protocol.Build, C) {
-		return r.recoverImplied(ctx, p)
+		return r.recoverImplicit(ctx, p)
 	}
 	return r.decide(txn.Decision{ID: id, C: C, Outcome: txn.Aborted})
 }

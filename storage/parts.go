@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 )
@@ -181,7 +182,7 @@ func (t *Tx) oldSize(op *writebuf.Op) (int, error) {
 	if !keyspace.IsRow(op.Key) {
 		return -1, nil
 	}
-	value, _, err := t.r.newest(t.untilTerm(context.Background()), op.Key)
+	value, _, err := t.r.rows.newest(t.untilTerm(context.Background()), op.Key)
 	if value == nil {
 		return -1, err
 	}
@@ -226,7 +227,7 @@ func (s *partSender) send(piece []byte) error {
 		}
 	}
 	e := logentry.Part{ID: t.id, Number: t.parts}
-	p, _, err := t.r.offer(context.Background(), offer{body: e.EncodeInto(piece), term: t.term})
+	p, _, err := t.r.offer(context.Background(), offer{Entry: proposer.Entry{Body: e.EncodeInto(piece), Term: t.term}})
 	if err != nil {
 		return err
 	}
@@ -255,7 +256,7 @@ func (s *partSender) wait() (err error) {
 func awaitPart(p raftgroup.Proposal) error {
 	res, err := await(p)
 	if err == nil && res == resVoid || pgerr.Is(err, pgerr.StatementCompletionUnknown) {
-		return errStageLost
+		return proposer.ErrTermOver
 	}
 	return err
 }
@@ -263,6 +264,6 @@ func awaitPart(p raftgroup.Proposal) error {
 // dropParts has the log forget the parts of a transaction that will not commit. If that fails the next leader does it.
 func (t *Tx) dropParts() {
 	if t.parts > 0 {
-		_, _, _ = t.r.run((&logentry.Resolve{ID: t.id, Outcome: txn.Aborted}).Encode(), 0)
+		_, _, _ = t.r.log.run((&logentry.Resolve{ID: t.id, Outcome: txn.Aborted}).Encode(), 0)
 	}
 }

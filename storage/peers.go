@@ -40,7 +40,7 @@ func (p *Peers) AskOutcome(ctx context.Context, anchor txn.FragmentID, id txn.ID
 	if err != nil {
 		return txn.Unknown, err
 	}
-	return r.Outcome(ctx, id, C)
+	return r.Outcomes.Outcome(ctx, id, C)
 }
 
 // AskPrepared asks writer f whether it has prepared at C.
@@ -49,7 +49,7 @@ func (p *Peers) AskPrepared(_ context.Context, f txn.FragmentID, id txn.ID, C tx
 	if err != nil {
 		return false, err
 	}
-	return r.HasPrepared(id, C)
+	return r.Outcomes.HasPrepared(id, C)
 }
 
 // SendResolve tells fragment f a decision.
@@ -58,7 +58,7 @@ func (p *Peers) SendResolve(_ context.Context, f txn.FragmentID, d txn.Decision)
 	if err != nil {
 		return err
 	}
-	return r.Resolve(d)
+	return r.Outcomes.Resolve(d)
 }
 
 // AskHeld asks the home of a held transaction whether it stands.
@@ -67,5 +67,5 @@ func (p *Peers) AskHeld(ctx context.Context, home txn.FragmentID, id txn.ID) (bo
 	if err != nil {
 		return false, err
 	}
-	return r.HoldStands(ctx, id)
+	return r.Outcomes.PreparationStands(ctx, id)
 }

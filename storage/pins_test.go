@@ -120,7 +120,7 @@ func compareSets(t *testing.T, round int, rs [2]*Replica, txs []*Tx, rows int) {
 		}
 		nextTerm(rs[i])
 		term[i] = modesUnder(t, rs[i], rows)
-		if err := rs[i].Resolve(txn.Decision{ID: tx.id, C: C, Outcome: txn.Aborted}); err != nil {
+		if err := rs[i].Outcomes.Resolve(txn.Decision{ID: tx.id, C: C, Outcome: txn.Aborted}); err != nil {
 			t.Fatal(err)
 		}
 		tx.end()

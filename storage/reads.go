@@ -6,6 +6,7 @@ import (
 	"sort"
 	"sync"
 
+	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -19,11 +20,11 @@ const (
 // readSet is what a SERIALIZABLE transaction has read in this fragment: points and spans, with or without anything in them.
 type readSet struct {
 	mu     sync.Mutex
-	T      txn.Timestamp   // the smallest that was read at; guarded by mu
-	spans  []txn.Span      // guarded by mu
-	sorted int             // that many at the front are in order and apart; guarded by mu
-	bytes  int             // guarded by mu
-	own    []*ownedBuckets // by which it was read, each once; guarded by mu
+	T      txn.Timestamp    // the smallest that was read at; guarded by mu
+	spans  []txn.Span       // guarded by mu
+	sorted int              // that many at the front are in order and apart; guarded by mu
+	bytes  int              // guarded by mu
+	own    []*owned.Buckets // by which it was read, each once; guarded by mu
 }
 
 // point notes a read of key.

@@ -8,16 +8,18 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/storage/ownership"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 )
 
-// Carry writes versions into ranges that are being received: rows, entries of global indexes, and the entries of local indexes that the caller has
+// Ingest writes versions into ranges that are being received: rows, entries of global indexes, and the entries of local indexes that the caller has
 // derived. Any order will do, and any number of times.
-func (r *Replica) Carry(ctx context.Context, move uint64, batch []Version) error {
-	r.recvs.Lock()
-	defer r.recvs.Unlock()
+func (r *Mover) Ingest(ctx context.Context, move uint64, batch []Version) error {
+	r.ingestMu.Lock()
+	defer r.ingestMu.Unlock()
 	for len(batch) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -25,7 +27,7 @@ func (r *Replica) Carry(ctx context.Context, move uint64, batch []Version) error
 		if err := r.db.Room(false); err != nil {
 			return err
 		}
-		n, err := r.carrySome(move, batch)
+		n, err := r.ingestSome(move, batch)
 		if err != nil {
 			return err
 		}
@@ -45,17 +47,17 @@ func (m *machine) received(move uint64) (receipt, bool) {
 	return *x, true
 }
 
-// carrySome puts the first versions of a batch into the log, as many as one entry takes, and gives their number. Chunks of a large row go with it.
-func (r *Replica) carrySome(move uint64, batch []Version) (int, error) {
+// ingestSome puts the first versions of a batch into the log, as many as one entry takes, and gives their number. Chunks of a large row go with it.
+func (r *Mover) ingestSome(move uint64, batch []Version) (int, error) {
 	for range maxCarryTries {
-		if r.term.Load() == 0 {
-			return 0, errNoLeader
+		if r.proposer.Term() == 0 {
+			return 0, proposer.ErrNotLeader
 		}
 		got, ok := r.machine.received(move)
 		if !ok {
 			return 0, ErrMoveVoid
 		}
-		c := carrying{r: r, move: move, got: got, own: r.own.Load().orFirst()}
+		c := carrying{r: r, move: move, got: got, own: r.Owned.Load().OrFirst()}
 		n, err := c.pack(batch)
 		if err != nil {
 			return 0, err
@@ -75,10 +77,10 @@ const maxCarryTries = 64
 
 // carrying makes the entry of some versions.
 type carrying struct {
-	r       *Replica
+	r       *Mover
 	move    uint64
 	got     receipt
-	own     *ownedBuckets
+	own     *owned.Buckets
 	pieces  [][]byte
 	bytes   int
 	counted deltas
@@ -140,7 +142,7 @@ func (c *carrying) pack(batch []Version) (n int, err error) {
 
 // place gives the stored form of a key, which must be of what is being received.
 func (c *carrying) place(key []byte) ([]byte, error) {
-	b, ok := c.r.bucketIn(key)
+	b, ok := c.r.Globals.Bucket(key)
 	if !ok {
 		return key, nil
 	}
@@ -178,7 +180,7 @@ func (c *carrying) add(key []byte, x *Version) {
 func (c *carrying) count(key []byte, x *Version) error {
 	value, version, err := c.r.db.Latest().Get(key)
 	if err == nil && value == nil && c.got.deletes {
-		version, err = c.r.lastDelete(waitContext{ctx: context.Background()}, key)
+		version, err = c.r.rows.lastDelete(waitContext{ctx: context.Background()}, key)
 	}
 	if err != nil || version >= x.At {
 		return err
@@ -196,11 +198,11 @@ func (c *carrying) count(key []byte, x *Version) error {
 	return nil
 }
 
-// Receives tells whether ranges are being received by a move, here, where it has what was carried so far.
-func (r *Replica) Receives(move uint64, ranges []BucketRange) bool {
-	o := r.own.Load()
-	if o == nil || r.term.Load() == 0 {
+// Ingesting tells whether ranges are being received by a move, here, where it has what was carried so far.
+func (r *Mover) Ingesting(move uint64, ranges []BucketRange) bool {
+	o := r.Owned.Load()
+	if o == nil || r.proposer.Term() == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(o.logged().Pieces(ranges...), func(p ownership.Piece) bool { return p.State != Receiving || p.Move != move })
+	return !slices.ContainsFunc(o.Logged().Pieces(ranges...), func(p ownership.Piece) bool { return p.State != Receiving || p.Move != move })
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -19,6 +17,10 @@ import (
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/owned"
+	"github.com/sherddb/sherd/storage/pins"
+	"github.com/sherddb/sherd/storage/proposer"
+	"github.com/sherddb/sherd/storage/stopper"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -28,67 +30,35 @@ type FragmentID = txn.FragmentID
 
 // Replica is one fragment's replica on this disk. All methods may be called concurrently.
 type Replica struct {
+	Group    *Group            // the Raft group: who leads, and its members
+	Owned    *owned.Set        // which buckets the fragment owns
+	Globals  *keyspace.Globals // which indexes are global
+	Moves    *Mover            // the steps of moves
+	Outcomes *Outcomes         // what becomes of transactions over several fragments
+	Inspect  *Inspector        // statistics, checks and lists
+
 	cfg      Config
 	db       *engine.Engine
-	group    *raftgroup.Group
 	machine  *machine
+	kept     keptLog // the log
+	snaps    *markerStore
 	stats    *statistics
 	exact    *exactScanner
-	durable  *durable
-	locks    *locktable.Table
 	drops    *dropper
 	installs *installer
-	snaps    *markerStore
+	rows     *rowReader
+	stopper  *stopper.Stopper
 
-	// What readers look at first. The applying goroutine writes it after the keys are in Badger.
-	applied   appliedStamp
-	ceiling   atomic.Uint64 // the last lease expiry (T4)
-	watermark atomic.Uint64 // reads below are refused
-	visible   atomic.Uint64 // applied without prepares, for a build without rule.T6Prepared
+	proposer *proposer.Proposer // stamps, the term, and what can be read
+	log      logWriter          // puts entries into the log that come from no write buffer
+	learned  proposer.Learned   // closed timestamps that a leader has reported (T9)
+	pins     pins.Set           // the watermark, and snapshots above it
 
-	pmu          sync.Mutex    // held while a stamp is assigned and its entry enqueued (T1)
-	promised     atomic.Uint64 // low-water timestamp, see T1; only rises
-	lastProposed uint64        // largest stamp enqueued; guarded by pmu
-	inflight     inflight      // the newest proposals; guarded by pmu
-	// the term in which this replica leads and serves, 0 otherwise; changed under pmu
-	term atomic.Uint64
-	over atomic.Pointer[chan struct{}] // closed when that term ends; changed under pmu
-	// not 0: the replica is about to hand over leadership, and no transaction may begin here
-	yielding atomic.Int32
-	retired  atomic.Bool // yielding counts this permanently (Retire)
-
-	txns transactions // in the log
-	live liveTxs      // in the leader's memory
-
-	closed closings // what is closed above applied (T9)
-
-	cmu     sync.Mutex // held while the ceiling is extended
-	guards  guards
-	moves   keyMoves
-	undone  undoneCopies
-	swept   atomic.Uint64 // the stamp of the last "sweep" entry that this process has applied
-	scans   scans
-	leases  leases
-	forgets forgets
-	settler settler
-
-	omu sync.Mutex                   // held while own is replaced; taken under pmu
-	own atomic.Pointer[ownedBuckets] // which buckets the fragment owns; nil: all, nothing ever moved
-	// logentry.Index → struct{}: indexes that a caller reported as global, though Config.Global may
-	// not know them yet
-	told  sync.Map
-	gate  atomic.Pointer[prepareGate]
-	recvs sync.Mutex // held while ingested rows are counted and put into the log
-
-	retained retention
-	several  atomic.Bool // the group has several replicas; may lag by a moment
-
-	logged atomic.Int64 // bytes of entries applied since the log was last cut
-
-	began  chan struct{} // a term has begun: housekeeping need not wait for its next round
-	stop   chan struct{} // closed when the replica closes
-	stopMu sync.Mutex    // held while stop is closed, and while a reader joins done
-	done   sync.WaitGroup
+	txns   transactions // in the log
+	live   liveTxs      // in the leader's memory
+	locks  *locktable.Table
+	guards guards
+	left   keyMoves
 }
 
 // Open opens the replica in cfg.Dir, creating it if there is none, and starts its group. It returns
@@ -103,23 +73,27 @@ func Open(cfg Config) (*Replica, error) {
 		abandon(r)
 		return nil, fmt.Errorf("open fragment %d: %w", cfg.Fragment, err)
 	}
-	r.done.Add(1)
-	go r.housekeeping()
+	r.stopper.Go(r.housekeeping)
 	return r, nil
 }
 
 func newReplica(cfg Config) *Replica {
-	r := &Replica{cfg: cfg, began: make(chan struct{}, 1), stop: make(chan struct{})}
-	r.applied.stop = r.stop
+	r := &Replica{cfg: cfg, stopper: stopper.New()}
+	r.proposer = proposer.New(proposer.Config{
+		Clock: cfg.Clock, Enqueue: r.enqueue, Extend: r.extendLease, Stop: r.stopper.Stopped(), Fault: cfg.Fault,
+	})
+	r.log = logWriter{r.proposer}
+	r.Group = newGroup(r)
+	r.Owned = owned.New(owned.Config{
+		Fragment: cfg.Fragment, Added: cfg.Added, Term: r.proposer.Term, Stop: r.stopper.Stopped(),
+	})
+	r.Globals = keyspace.NewGlobals(cfg.Global)
 	r.txns.clear()
 	r.live.reset()
 	r.locks = locktable.New(locktable.Config{
 		Fragment: cfg.Fragment, Detector: cfg.Deadlock, Whole: cfg.WholeLocks, EndingWait: cfg.EndingWait, Given: r.given,
 	})
 	r.guards.waiting = map[*Tx]LockInfo{}
-	over := make(chan struct{})
-	close(over)
-	r.over.Store(&over)
 	return r
 }
 
@@ -127,13 +101,13 @@ func (r *Replica) open() (err error) {
 	if err := r.openFiles(); err != nil {
 		return err
 	}
-	r.group, err = raftgroup.Open(raftgroup.Options{
+	r.Group.raft, err = raftgroup.Open(raftgroup.Options{
 		Dir: filepath.Join(r.cfg.Dir, "raft"), Name: fmt.Sprintf("fragment-%d", r.cfg.Fragment), FSM: r.machine,
 		Device: r.cfg.Device, DeviceGroup: uint64(r.cfg.Fragment),
 		ID: r.cfg.Node, Transport: r.cfg.Transport, Peers: r.cfg.Peers, Join: r.cfg.Join,
 		Snapshots: r.snaps, Recover: r.machine.recover, WrapLog: r.guardLog,
 		SegmentSize: r.cfg.LogSegment, SnapshotThreshold: r.cfg.LogEntries, TrailingLogs: trailingEntries,
-		OnLeader: r.lead, OnFollower: r.follow, BeforeTransfer: r.yield, Election: r.cfg.Election, Logger: r.cfg.Logger,
+		OnLeader: r.lead, OnFollower: r.follow, BeforeTransfer: r.Group.yield, Election: r.cfg.Election, Logger: r.cfg.Logger,
 	})
 	return err
 }
@@ -153,13 +127,17 @@ func (r *Replica) openFiles() (err error) {
 	if r.snaps, err = newMarkerStore(filepath.Join(r.cfg.Dir, "snapshots"), r); err != nil {
 		return err
 	}
-	if r.durable, err = openDurable(r.cfg.Dir, s, r.snaps.received()); err != nil {
+	if r.kept.durable, err = openDurable(r.cfg.Dir, s, r.snaps.received()); err != nil {
 		return err
 	}
 	r.stats = stats
 	r.exact = newExactScanner(r)
 	r.machine = &machine{r: r, s: s, kvs: r.db.NewBatch(), expired: map[keyspace.Kind]txn.Timestamp{}}
 	r.installs = newInstaller(r)
+	r.rows = &rowReader{db: r.db, txns: &r.txns, installs: r.installs, pins: &r.pins, stopper: r.stopper}
+	r.Moves = newMover(r)
+	r.Outcomes = newOutcomes(r)
+	r.Inspect = &Inspector{r}
 	r.drops, err = openDropper(r)
 	return err
 }
@@ -167,14 +145,14 @@ func (r *Replica) openFiles() (err error) {
 func (r *Replica) openEngine() (*engine.Engine, error) {
 	c := &r.cfg
 	return engine.Open(engine.Options{
-		Dir: c.Dir, Fragment: c.Fragment, Logger: c.Logger, Merges: &c.Pace.merges, Stop: r.stop,
+		Dir: c.Dir, Fragment: c.Fragment, Logger: c.Logger, Merges: &c.Pace.merges, Stop: r.stopper.Stopped(),
 		MemTable: c.MemTable, IndexCache: c.IndexCache, MinFree: c.MinFree, ReadOnly: c.stopped,
-		Name: c.Name, Free: c.free, Fault: r.fault, Follows: r.follows, Keep: r.keepIngested, Closed: errNoLeader,
+		Name: c.Name, Free: c.free, Fault: r.fault, Follows: r.follows, Keep: r.Owned.Keep, Closed: proposer.ErrNotLeader,
 	})
 }
 
 // follows reports whether another replica leads, which may have more room on its disk.
-func (r *Replica) follows() bool { return r.term.Load() == 0 && r.several.Load() }
+func (r *Replica) follows() bool { return r.proposer.Term() == 0 && r.kept.several.Load() }
 
 // recover brings the state machine from its checkpoint to the entry that Raft regards as applied
 // (S2). It reads the writes of transactions that were open at the checkpoint again, then applies
@@ -263,23 +241,17 @@ func damaged(format string, args ...any) error {
 func (r *Replica) ID() FragmentID { return r.cfg.Fragment }
 
 // WaitReady waits until the replica leads its group and serves.
-func (r *Replica) WaitReady(ctx context.Context) error { return r.group.WaitLeader(ctx) }
+func (r *Group) WaitReady(ctx context.Context) error { return r.raft.WaitLeader(ctx) }
 
 // Applied returns the largest stamp applied.
-func (r *Replica) Applied() txn.Timestamp { return txn.Timestamp(r.applied.Load()) }
+func (r *Replica) Applied() txn.Timestamp { return txn.Timestamp(r.proposer.Applied.Load()) }
 
 // Close writes a checkpoint, flushes the database and ends the group.
 func (r *Replica) Close() error {
-	select {
-	case <-r.stop:
+	if !r.stopper.Stop() {
 		return nil
-	default:
 	}
-	r.stopMu.Lock()
-	close(r.stop)
-	r.stopMu.Unlock()
-	r.done.Wait()
-	err := r.group.Close()
+	err := r.Group.raft.Close()
 	r.follow() // wakes all that still wait
 	r.drops.wait()
 	r.installs.wait()
@@ -298,7 +270,6 @@ func (r *Replica) Close() error {
 		r.db.DiscardMemory()
 	}
 	r.fault("close.checkpoint")
-	r.scans.close()
 	if cerr := r.db.Close(err == nil && room); err == nil {
 		err = cerr
 	}
@@ -307,8 +278,7 @@ func (r *Replica) Close() error {
 
 // abandon ends what an Open of r has begun that fails.
 func abandon(r *Replica) {
-	close(r.stop)
-	r.done.Wait()
+	r.stopper.Stop()
 	if r.drops != nil {
 		r.drops.wait()
 		r.installs.wait()
@@ -321,20 +291,15 @@ func abandon(r *Replica) {
 func (r *Replica) fault(point string) { r.cfg.Fault(point) }
 
 // lead takes over at the start of a term in which this replica leads, after an entry of the term
-// has been applied (T4): promised starts at the effective ceiling (lease expiry), the locks at
-// those of the prepared transactions.
+// has been applied (T4): with the lease's expiry as low-water timestamp, and the locks of the
+// prepared transactions.
 func (r *Replica) lead(term uint64) {
-	r.pmu.Lock()
-	defer r.pmu.Unlock()
-	if r.raise(r.applied.Load()); rule.T4Ceiling {
-		r.raise(r.ceiling.Load())
-	}
-	r.cfg.Clock.Observe(txn.Timestamp(r.promised.Load()))
-	r.dropPending()
-	r.lastProposed = r.applied.Load()
-	r.inflight = inflight{cut: r.lastProposed}
-	r.locks.Reset(errStageLost)
-	r.moves.unknown(r.newestStamp())
+	r.proposer.Lock()
+	defer r.proposer.Unlock()
+	r.proposer.Prepare()
+	r.Owned.DropPending()
+	r.locks.Reset(proposer.ErrTermOver)
+	r.left.unknown(r.proposer.NewestStamp())
 	r.live.reset()
 	r.txns.mu.Lock()
 	for _, p := range r.txns.prepared {
@@ -350,14 +315,9 @@ func (r *Replica) lead(term uint64) {
 		d.since = time.Time{} // its writers get the outcome at once
 	}
 	r.txns.mu.Unlock()
-	if r.term.Load() != 0 {
-		close(*r.over.Load())
-	}
-	over := make(chan struct{})
-	r.over.Store(&over)
-	r.term.Store(term)
+	r.proposer.Begin(term)
 	select {
-	case r.began <- struct{}{}:
+	case r.Group.began <- struct{}{}:
 	default:
 	}
 }
@@ -365,15 +325,11 @@ func (r *Replica) lead(term uint64) {
 // follow ends the term: its locks and write buffers end with it, and the proposers that wait for
 // one of its entries are notified.
 func (r *Replica) follow() {
-	r.pmu.Lock()
-	if r.term.Swap(0) != 0 {
-		close(*r.over.Load())
-	}
-	r.dropPending()
-	r.pmu.Unlock()
-	r.locks.Reset(errStageLost)
+	r.proposer.Lock()
+	r.proposer.End()
+	r.Owned.DropPending()
+	r.proposer.Unlock()
+	r.locks.Reset(proposer.ErrTermOver)
 	r.guards.reset(nil) // transactions that wait for a guard are notified
-	r.applied.wakeAll()
+	r.proposer.Applied.WakeAll()
 }
-
-var errNoLeader = pgerr.New(pgerr.CannotConnectNow, "the fragment has no leader at present").WithHint("Try again in a moment.")

@@ -32,7 +32,7 @@ func openTest(t testing.TB, dir string, change ...func(*Config)) *Replica {
 			t.Error(err)
 		}
 	})
-	if err := r.WaitReady(testContext(t)); err != nil {
+	if err := r.Group.WaitReady(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -91,7 +91,7 @@ func (m *machine) adopt(got *restored, covered uint64) error {
 	}
 	m.r.stats.replace(got.stats)
 	m.r.unpublish()
-	m.r.durable.reset()
+	m.r.kept.durable.reset()
 	m.r.publishAll(m.s)
 	m.entries++ // something to write down
 	return m.checkpoint()

@@ -3,6 +3,7 @@ package storage
 import (
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,6 +14,14 @@ const (
 	retainCuts    = 2 // of logBytes each
 	retainStream  = time.Minute
 )
+
+// keptLog is how much of the log is kept: for a restart, and for other replicas.
+type keptLog struct {
+	durable  *durable
+	retained retention
+	several  atomic.Bool  // the group has several replicas; may lag by a moment
+	logged   atomic.Int64 // bytes of entries applied since the log was last cut
+}
 
 // retention says what of the log others may need.
 type retention struct {

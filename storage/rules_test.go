@@ -10,6 +10,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/protocol"
 )
@@ -78,7 +79,7 @@ func canceled() context.Context {
 
 // nextTerm ends the term and begins another one with the same leader.
 func nextTerm(r *Replica) {
-	term := r.term.Load()
+	term := r.proposer.Term()
 	r.follow()
 	r.lead(term + 1)
 }
@@ -91,7 +92,7 @@ func TestRuleT1Order(t *testing.T) {
 	e := logentry.Commit{ID: txn.NewID(), Writes: logentry.AppendOp(nil, logentry.OpPut, rowKey(1), []byte("late"))}
 	b := e.Encode()
 	logentry.SetStamp(b, first)
-	resp, _, err := r.group.Propose(b).Done()
+	resp, _, err := r.Group.raft.Propose(b).Done()
 	if err != nil || resp != resRejected {
 		t.Errorf("an entry stamped into the past: %v, %v", resp, err)
 	}
@@ -142,7 +143,7 @@ func TestRuleT3Proposed(t *testing.T) {
 	g := newGate()
 	r := openTest(t, t.TempDir(), g.config)
 	commitRow(t, r, rowKey(1), "old")
-	if err := r.cover(r.cfg.Clock.Now().Add(time.Second)); err != nil { // the read itself must not need an entry
+	if err := r.proposer.Cover(r.cfg.Clock.Now().Add(time.Second)); err != nil { // the read itself must not need an entry
 		t.Fatal(err)
 	}
 	release := g.shut(t)
@@ -152,7 +153,7 @@ func TestRuleT3Proposed(t *testing.T) {
 		done <- err
 	}()
 	<-g.proposed
-	T := txn.Timestamp(r.promised.Load())
+	T := r.proposer.LowWater()
 	if v, err := r.Tx(txn.ID{}).View(canceled(), T); !errors.Is(err, context.Canceled) {
 		t.Errorf("a read at %s is served before what was proposed then: %v", T, err)
 		if err == nil {
@@ -192,7 +193,7 @@ func TestRuleT4Locks(t *testing.T) {
 	}
 	r := c.rs[1]
 	r.cfg.AskOutcome = func(context.Context, txn.FragmentID, txn.ID, txn.Timestamp) (txn.Outcome, error) {
-		return txn.Unknown, errNoLeader // the anchor is out of reach
+		return txn.Unknown, proposer.ErrNotLeader // the anchor is out of reach
 	}
 	nextTerm(r)
 	other := r.Tx(txn.NewID())
@@ -201,7 +202,7 @@ func TestRuleT4Locks(t *testing.T) {
 	}
 	other.Rollback()
 	parts[0].Rollback()
-	if err := r.Resolve(txn.Decision{ID: id, C: p.C, Outcome: txn.Aborted}); err != nil {
+	if err := r.Outcomes.Resolve(txn.Decision{ID: id, C: p.C, Outcome: txn.Aborted}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -264,17 +265,17 @@ func TestRuleT7Forget(t *testing.T) {
 	decided := a.txns.decided[id]
 	a.txns.mu.RUnlock()
 	reach := a.cfg.SendResolve
-	a.cfg.SendResolve = func(context.Context, txn.FragmentID, txn.Decision) error { return errNoLeader }
-	a.push(decided)
+	a.cfg.SendResolve = func(context.Context, txn.FragmentID, txn.Decision) error { return proposer.ErrNotLeader }
+	a.Outcomes.push(decided)
 	a.cfg.SendResolve = reach
-	a.forgets.mu.Lock()
-	forgotten := len(a.forgets.ids)
-	a.forgets.mu.Unlock()
+	a.Outcomes.forgets.mu.Lock()
+	forgotten := len(a.Outcomes.forgets.ids)
+	a.Outcomes.forgets.mu.Unlock()
 	if forgotten != 0 {
 		t.Error("the decision is forgotten, and a writer has not heard of it")
 	}
-	a.forgets.flush(a)
-	c.rs[1].ask(&preparedTxn{id: id, Writer: protocol.Writer[txn.Timestamp]{C: d.C}, anchor: 1, writers: d.Writers})
+	a.Outcomes.forgets.flush(a.log)
+	c.rs[1].Outcomes.ask(&preparedTxn{id: id, Writer: protocol.Writer[txn.Timestamp]{C: d.C}, anchor: 1, writers: d.Writers})
 	if got := readRow(t, c.rs[1], rowKey(1)); got != "new" {
 		t.Errorf("the other writer asks the anchor, and then has %q", got)
 	}
@@ -309,15 +310,15 @@ func TestRuleT7Record(t *testing.T) {
 			return err
 		}
 		<-prepared
-		if out, err := a.Outcome(ctx, id, req.C); out != txn.Committed {
+		if out, err := a.Outcomes.Outcome(ctx, id, req.C); out != txn.Committed {
 			t.Errorf("recovered: %v, %v", out, err)
 		}
 		a.txns.mu.RLock()
 		decided := a.txns.decided[id]
 		a.txns.mu.RUnlock()
-		a.push(decided)
-		a.forgets.flush(a)
-		if yes, err := w.HasPrepared(id, req.C); yes || err != nil {
+		a.Outcomes.push(decided)
+		a.Outcomes.forgets.flush(a.log)
+		if yes, err := w.Outcomes.HasPrepared(id, req.C); yes || err != nil {
 			t.Errorf("the writer has resolved it, and says that it is prepared: %v, %v", yes, err)
 		}
 		return txn.NewLost(w.cfg.Fragment, true)
@@ -335,7 +336,7 @@ func TestRuleT7Record(t *testing.T) {
 		if d.ID == id {
 			want = txn.Committed
 		}
-		for name, decide := range map[string]func(txn.Decision) (txn.Outcome, error){"decide": a.decide, "implied": a.decideImplied} {
+		for name, decide := range map[string]func(txn.Decision) (txn.Outcome, error){"decide": a.Outcomes.decide, "implied": a.Outcomes.decideImplicit} {
 			if out, err := decide(d); out != want || err != nil {
 				t.Errorf("%s: %v, %v; want %v", name, out, err, want)
 			}
@@ -436,7 +437,7 @@ func TestRuleCommitOnce(t *testing.T) {
 	r := openTest(t, t.TempDir())
 	e := logentry.Commit{ID: txn.NewID(), Writes: logentry.AppendOp(nil, logentry.OpPut, rowKey(1), []byte("one"))}
 	for n, next := range []string{"two", "three"} {
-		if res, _, err := r.run(e.Encode(), 0); res != resDone || err != nil {
+		if res, _, err := r.log.run(e.Encode(), 0); res != resDone || err != nil {
 			t.Fatal(res, err)
 		}
 		if got := readRow(t, r, rowKey(1)); n == 1 && got != "two" {
@@ -513,14 +514,14 @@ func TestForeignKeyLockOutlivesItsLeader(t *testing.T) {
 			if out, err := child.Decide(t.Context(), d); out != txn.Committed {
 				t.Fatal(out, err)
 			}
-			if err := r.Resolve(d); err != nil {
+			if err := r.Outcomes.Resolve(d); err != nil {
 				t.Fatal(err)
 			}
 			if err := deleteParent(r); err != nil { // whoever deletes it now finds the child
 				t.Errorf("after the commit: %v", err)
 			}
 			if crash {
-				if err := c.rs[1].Resolve(d); err != nil {
+				if err := c.rs[1].Outcomes.Resolve(d); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -36,7 +36,7 @@ func (r *Replica) StoredKeys(ctx context.Context, table, bucket uint32) (keys []
 		return nil, 0, err
 	}
 	defer v.Close()
-	_, all := r.MoveSize(ranges)
+	_, all := r.Inspect.MoveSize(ranges)
 	step := max(all/storedKeys, 1)
 	next := int64(0)
 	err = v.Scan(ctx, keyspace.BucketSpan(table, bucket, bucket+1), false, func(key, value []byte) error {

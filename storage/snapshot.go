@@ -90,7 +90,7 @@ func (s *markerStore) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 		return nil, nil, err
 	}
 	metas[0].Size = size
-	return metas[0], s.r.retained.stream(metas[0].Index, rd), nil
+	return metas[0], s.r.kept.retained.stream(metas[0].Index, rd), nil
 }
 
 // incomingFile is a stream received from the leader. It stays until what it brought is in tables.
@@ -198,7 +198,7 @@ func (m *machine) restoreAt(rc io.ReadCloser, covered uint64) error {
 	switch {
 	case err == nil:
 		m.r.db.Replaced()
-	case errors.Is(err, engine.ErrHalted) && m.r.closing():
+	case errors.Is(err, engine.ErrHalted) && m.r.stopper.IsStopped():
 		m.halted = err // the next start begins with the stream that was received
 	}
 	return err

@@ -79,7 +79,7 @@ func TestCloseAtFullLevelZero(t *testing.T) {
 	dir := t.TempDir()
 	r, stop := fullLevelZero(t, dir)
 	within(t, "an entry", func() error {
-		_, _, err := r.run(commitEntry(1, 100_000), 0)
+		_, _, err := r.log.run(commitEntry(1, 100_000), 0)
 		return err
 	})
 	within(t, "what was being written", func() error { stop(); return nil })
@@ -114,7 +114,7 @@ func TestNoRoom(t *testing.T) {
 	fillDisk(t, r, &free)
 	done := make(chan error, 1)
 	go func() {
-		_, _, err := r.run(commitEntry(1, 10), 0)
+		_, _, err := r.log.run(commitEntry(1, 10), 0)
 		done <- err
 	}()
 	eventually.Holds(t, "the entry waits for room", func() bool { return short(r) })
@@ -174,7 +174,7 @@ func TestCloseWithoutRoom(t *testing.T) {
 		done := make(chan error, 1)
 		if waits {
 			go func() {
-				_, _, err := r.run(commitEntry(2, 10), 0)
+				_, _, err := r.log.run(commitEntry(2, 10), 0)
 				done <- err
 			}()
 			eventually.Holds(t, "the entry waits for room", func() bool { return short(r) })

@@ -25,7 +25,7 @@ type state struct {
 	stamp     txn.Timestamp // largest stamp applied (T1)
 	ceiling   txn.Timestamp // last extension (T4)
 	watermark txn.Timestamp // reads below are refused
-	visible   txn.Timestamp // see Replica.visible
+	visible   txn.Timestamp // see machine.visible
 	open      map[txn.ID]*openTxn
 	decided   map[txn.ID]*decision
 	recent    map[txn.ID]txn.Timestamp // commits of the last dedupWindow: each applies once

@@ -196,8 +196,8 @@ func (s *statistics) load(rest, value []byte) error {
 // BucketStats returns the counts of table (0: of all tables), in order. Each counts a group of buckets, or a part of one where the
 // group is counted by bucket: a bucket above ExactBytes by itself, and what lies between such buckets in runs of at most ExactBytes.
 // Parts without documents are left out. The counts belong to the newest entry applied, not to a snapshot.
-func (r *Replica) BucketStats(table uint32) []BucketStat {
-	s := r.stats
+func (i *Inspector) BucketStats(table uint32) []BucketStat {
+	s := i.r.stats
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	cuts := map[uint32][]bucketRun{}

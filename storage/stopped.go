@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/pins"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -40,7 +41,7 @@ func OpenStopped(cfg Config, log raft.LogStore, scratch string) (_ *Stopped, err
 			err = fmt.Errorf("%v", x)
 		}
 		if err != nil {
-			close(r.stop)
+			r.stopper.Stop()
 			r.installs.wait()
 			if r.db != nil {
 				r.db.Abandon()
@@ -66,7 +67,7 @@ func OpenStopped(cfg Config, log raft.LogStore, scratch string) (_ *Stopped, err
 
 func (s *Stopped) at(T txn.Timestamp) *View {
 	r := s.r
-	v := &View{r: r, t: newTx(r, txn.ID{}), T: T, own: r.own.Load(), b: r.db.At(T), restores: r.db.Replacements()}
+	v := &View{r: r, t: newTx(r, txn.ID{}), T: T, own: r.Owned.Load(), b: r.db.At(T), restores: r.db.Replacements()}
 	v.OwnedOnly()
 	return v
 }
@@ -76,7 +77,7 @@ const stoppedMemTable = 32 << 20
 // Close ends the reading. What is in the scratch directory is its owner's to remove.
 func (s *Stopped) Close() error {
 	s.view.Close()
-	close(s.r.stop)
+	s.r.stopper.Stop()
 	return s.r.db.Close(false)
 }
 
@@ -85,8 +86,8 @@ func (s *Stopped) View() *View { return s.view }
 
 // ViewAt is View as of T, or of the end of the log where that is earlier. The caller closes it.
 func (s *Stopped) ViewAt(T txn.Timestamp) (*View, error) {
-	if uint64(T) < s.r.watermark.Load() {
-		return nil, errTooOld(T)
+	if T < s.r.pins.Watermark() {
+		return nil, pins.TooOld(T)
 	}
 	return s.at(min(T, s.r.Applied())), nil
 }
@@ -96,24 +97,24 @@ func (s *Stopped) Applied() txn.Timestamp { return s.r.Applied() }
 
 // Digest is that of Replica, at the end of the log. Spans that are being deleted in any of the replicas to compare are left out.
 func (s *Stopped) Digest(ctx context.Context, skip []txn.Span) (Digest, error) {
-	return s.r.Digest(ctx, s.r.Applied(), skip)
+	return s.r.Inspect.Digest(ctx, s.r.Applied(), skip)
 }
 
 // Stats gives the statistics of the moment of View.
 func (s *Stopped) Stats() []BucketStat { return s.r.stats.list() }
 
 // Undecided gives the prepared transactions whose outcome is not known here.
-func (s *Stopped) Undecided() []Undecided { return s.r.Undecided(txn.MaxTimestamp) }
+func (s *Stopped) Undecided() []Undecided { return s.r.Outcomes.Undecided(txn.MaxTimestamp) }
 
 // Held tells how many transactions that PREPARE TRANSACTION has made are held here.
 func (s *Stopped) Held() int { return len(s.r.txns.held) }
 
 // Ownership is that of Replica.
-func (s *Stopped) Ownership() []OwnedRange { return s.r.Ownership() }
+func (s *Stopped) Ownership() []OwnedRange { return s.r.Owned.Ranges() }
 
 // OwnershipAt is Ownership as ViewAt(T) goes by it: a range is owned where its rows are given, and gone else.
 func (s *Stopped) OwnershipAt(T txn.Timestamp) (out []OwnedRange) {
-	o := s.r.own.Load()
+	o := s.r.Owned.Load()
 	if o == nil {
 		return nil
 	}
@@ -128,7 +129,7 @@ func (s *Stopped) OwnershipAt(T txn.Timestamp) (out []OwnedRange) {
 }
 
 // Dropping is that of Replica.
-func (s *Stopped) Dropping() ([]txn.Span, error) { return s.r.Dropping() }
+func (s *Stopped) Dropping() ([]txn.Span, error) { return s.r.Inspect.Dropping() }
 
 // VerifyLog reads every entry of a group's log and gives their number.
 func VerifyLog(ctx context.Context, log raft.LogStore) (n uint64, err error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -60,7 +61,7 @@ func (m *machine) freeze() (*frozen, error) {
 func (m *machine) takeOverOpen() error {
 	for _, x := range m.s.installing {
 		if !x.done.Load() {
-			return errNoLeader // the replica is closing
+			return proposer.ErrNotLeader // the replica is closing
 		}
 	}
 	for _, o := range m.s.open {
@@ -138,7 +139,7 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 	if err := w.WriteByte(streamFormat); err != nil {
 		return err
 	}
-	turn, err := r.scans.begin()
+	access, err := r.db.BeginAccess()
 	if err != nil {
 		return err
 	}
@@ -146,7 +147,7 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 	t := r.db.At(f.stamp)
 	defer t.Close()
 	var c *engine.Cursor
-	defer turn.end(func() { c.Close() })
+	defer access.End(func() { c.Close() })
 	for c = t.AllVersions(txn.Span{}, 0); c.Valid(); c.Next() {
 		item := c.Item()
 		if comesLast(item.Key()) {
@@ -160,13 +161,13 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 		if err := item.Stored(func(v []byte) error { b = codec.AppendBytes(b, v); return nil }); err != nil {
 			return err
 		}
-		turn.leave()
+		access.Pause()
 		err := writeFrame(w, b)
-		if err = cmp.Or(err, turn.back()); err != nil {
+		if err = cmp.Or(err, access.Resume()); err != nil {
 			return err
 		}
 	}
-	turn.leave()
+	access.Pause()
 	return writeFrozen(w, f)
 }
 

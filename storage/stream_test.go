@@ -39,7 +39,7 @@ func TestFollowerIsStreamedTo(t *testing.T) {
 	if err := tx.Prepare(ctx, txn.PrepareRequest{C: d.C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.group.Snapshot(); err != nil {
+	if err := a.Group.raft.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
 	dirB := t.TempDir()
@@ -53,7 +53,7 @@ func TestFollowerIsStreamedTo(t *testing.T) {
 		return b
 	}
 	b := openB()
-	if err := a.group.Raft().AddNonvoter("b", addrB, 0, 0).Error(); err != nil {
+	if err := a.Group.raft.Raft().AddNonvoter("b", addrB, 0, 0).Error(); err != nil {
 		t.Fatal(err)
 	}
 	catchUp(t, a, b)
@@ -72,7 +72,7 @@ func TestFollowerIsStreamedTo(t *testing.T) {
 	transA.Connect(addrB, transB)
 	b = openB()
 	defer b.Close()
-	if err := a.Resolve(d); err != nil {
+	if err := a.Outcomes.Resolve(d); err != nil {
 		t.Fatal(err)
 	}
 	tx.end()
@@ -91,10 +91,10 @@ func TestStreamBehindRaftsOwnEntries(t *testing.T) {
 		c.Node, c.Transport, c.Peers = "a", transA, []raft.Server{{ID: "a", Address: addrA}}
 	})
 	fillAndCut(t, a)
-	if err := a.group.AddNonvoter(testContext(t), "c", "nowhere"); err != nil {
+	if err := a.Group.raft.AddNonvoter(testContext(t), "c", "nowhere"); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.group.Snapshot(); err != nil {
+	if err := a.Group.raft.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
 	cfg := Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b", Transport: transB, Join: true}
@@ -102,7 +102,7 @@ func TestStreamBehindRaftsOwnEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.group.AddNonvoter(testContext(t), "b", addrB); err != nil {
+	if err := a.Group.raft.AddNonvoter(testContext(t), "b", addrB); err != nil {
 		t.Fatal(err)
 	}
 	catchUp(t, a, b)
@@ -150,20 +150,20 @@ func killWithStream(t *testing.T, point string, older bool) {
 	}
 	if older {
 		b := openB(dir, nil)
-		if err := a.group.AddNonvoter(testContext(t), "b", "b"); err != nil {
+		if err := a.Group.raft.AddNonvoter(testContext(t), "b", "b"); err != nil {
 			t.Fatal(err)
 		}
 		commitRow(t, a, rowKey(1), "older")
 		catchUp(t, a, b)
-		if err := errors.Join(b.group.Snapshot(), a.group.Remove(testContext(t), "b"), b.Close()); err != nil {
+		if err := errors.Join(b.Group.raft.Snapshot(), a.Group.raft.Remove(testContext(t), "b"), b.Close()); err != nil {
 			t.Fatal(err)
 		}
-		for a.several.Load() { // the log is kept for others
+		for a.kept.several.Load() { // the log is kept for others
 			time.Sleep(time.Millisecond)
 		}
 	}
 	fillAndCut(t, a)
-	if err := errors.Join(a.group.AddNonvoter(testContext(t), "c", "nowhere"), a.group.Snapshot()); err != nil {
+	if err := errors.Join(a.Group.raft.AddNonvoter(testContext(t), "c", "nowhere"), a.Group.raft.Snapshot()); err != nil {
 		t.Fatal(err)
 	}
 	var once sync.Once
@@ -172,7 +172,7 @@ func killWithStream(t *testing.T, point string, older bool) {
 			once.Do(func() { copyTree(t, dir, killed) })
 		}
 	})
-	if err := a.group.AddNonvoter(testContext(t), "b", "b"); err != nil {
+	if err := a.Group.raft.AddNonvoter(testContext(t), "b", "b"); err != nil {
 		t.Fatal(err)
 	}
 	catchUp(t, a, b)
@@ -220,10 +220,10 @@ func fillAndCut(t *testing.T, r *Replica) {
 		commitRow(t, r, rowKey(i), fmt.Sprint(i, string(bytes.Repeat([]byte("z"), 40_000))))
 	}
 	commitRow(t, r, rowKey(1), string(make([]byte, 700_000)))
-	if err := r.group.Snapshot(); err != nil {
+	if err := r.Group.raft.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
-	if first, _ := r.group.Log().FirstIndex(); first < 50 {
+	if first, _ := r.Group.raft.Log().FirstIndex(); first < 50 {
 		t.Fatalf("the log was not cut: it begins at %d", first)
 	}
 }
@@ -300,13 +300,13 @@ func TestFollowerIsStreamedToWhileWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if err := a.group.AddNonvoter(testContext(t), "b", addrB); err != nil {
+	if err := a.Group.raft.AddNonvoter(testContext(t), "b", addrB); err != nil {
 		t.Fatal(err)
 	}
 	for i := 0; b.db.Replacements() == 0 || b.Applied() == 0; i++ {
 		commitRow(t, a, rowKey(i%300), fmt.Sprint(i, string(bytes.Repeat([]byte("y"), 10_000))))
 		if i%20 == 0 {
-			if err := a.group.Snapshot(); err != nil { // whoever cut the log now would have the stream begin again
+			if err := a.Group.raft.Snapshot(); err != nil { // whoever cut the log now would have the stream begin again
 				t.Fatal(err)
 			}
 		}

@@ -117,3 +117,13 @@ func (h *hashSet) has(hash uint64) bool {
 	_, ok := slices.BinarySearch(h.lists[i], rest)
 	return ok
 }
+
+// touchesRanges reports whether the write set may have something of some buckets.
+func (k *keySummary) touchesRanges(global *keyspace.Globals, ranges []BucketRange) bool {
+	for _, s := range k.spans {
+		if global.SpanTouches(s, ranges) {
+			return true
+		}
+	}
+	return false
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -27,36 +28,26 @@ func (m *machine) sweep(e *logentry.Sweep) (result, error) {
 			return 0, err
 		}
 	}
-	m.r.swept.Store(uint64(m.s.stamp))
+	m.r.Moves.swept.Store(uint64(m.s.stamp))
 	return resDone, nil
 }
 
-// LongGone gives the largest number of the moves by which buckets went of which Sweep would remove what they have left; 0: there are none.
-func (r *Replica) LongGone() (move uint64) {
-	o, T := r.own.Load(), r.sweepAt()
-	if o == nil || T == 0 {
-		return 0
-	}
-	for i := range o.applied {
-		if p := &o.applied[i]; p.LongGone(T) {
-			move = max(move, p.Move)
-		}
-	}
-	return move
-}
+// LongGone returns the largest number of the moves by which buckets went away of which Sweep would
+// remove what they have left; 0: there are none.
+func (r *Mover) LongGone() (move uint64) { return r.Owned.LongGone(r.sweepAt()) }
 
 // sweepAt gives the timestamp at which entries can be deleted now; 0: not at all.
-func (r *Replica) sweepAt() txn.Timestamp {
-	if W := r.Watermark(); W > 0 && r.cfg.knows(clusterversion.SweptEntries) {
+func (r *Mover) sweepAt() txn.Timestamp {
+	if W := r.pins.Watermark(); W > 0 && r.cfg.knows(clusterversion.SweptEntries) {
 		return W - 1
 	}
 	return 0
 }
 
 // Sweep removes the entries of a span, of a local index, that buckets have left which went long ago. bucketOf reads the bucket in the value of an entry.
-func (r *Replica) Sweep(ctx context.Context, span txn.Span, bucketOf func(value []byte) (bucket uint32, ok bool)) error {
+func (r *Mover) Sweep(ctx context.Context, span txn.Span, bucketOf func(value []byte) (bucket uint32, ok bool)) error {
 	T := r.sweepAt()
-	move, quiet := r.LastArrival() // before its entries are looked at
+	move, quiet := r.Owned.LastImport() // before its entries are looked at
 	if T == 0 || !quiet {
 		return nil
 	}
@@ -66,7 +57,7 @@ func (r *Replica) Sweep(ctx context.Context, span txn.Span, bucketOf func(value 
 			return err
 		}
 		if len(keys) > 0 {
-			res, _, err := r.run((&logentry.Sweep{At: T, Move: move, Keys: keys}).Encode(), 0)
+			res, _, err := r.log.run((&logentry.Sweep{At: T, Move: move, Keys: keys}).Encode(), 0)
 			if err != nil || res == resVoid {
 				return err
 			}
@@ -77,12 +68,12 @@ func (r *Replica) Sweep(ctx context.Context, span txn.Span, bucketOf func(value 
 }
 
 // sweepable gathers the keys of an entry of the log; next is where to go on, nil at the end.
-func (r *Replica) sweepable(ctx context.Context, span txn.Span, T txn.Timestamp, bucketOf func([]byte) (uint32, bool)) (keys [][]byte, next []byte, err error) {
-	if !r.beginReading() {
-		return nil, nil, errNoLeader
+func (r *Mover) sweepable(ctx context.Context, span txn.Span, T txn.Timestamp, bucketOf func([]byte) (uint32, bool)) (keys [][]byte, next []byte, err error) {
+	if !r.stopper.Begin() {
+		return nil, nil, proposer.ErrNotLeader
 	}
-	defer r.done.Done()
-	own := r.own.Load().orFirst()
+	defer r.stopper.End()
+	own := r.Owned.Load().OrFirst()
 	t := r.db.At(txn.MaxTimestamp)
 	defer t.Close()
 	c := t.Scan(span, false)

@@ -38,7 +38,7 @@ func TestSweep(t *testing.T) {
 	}
 	sweep := func(want string) {
 		t.Helper()
-		if err := a.Sweep(ctx, txn.Prefix(prefix), bucketOf); err != nil {
+		if err := a.Moves.Sweep(ctx, txn.Prefix(prefix), bucketOf); err != nil {
 			t.Fatal(err)
 		}
 		if got := at(current(t, a)); got != want {
@@ -50,48 +50,48 @@ func TestSweep(t *testing.T) {
 		for range 2 { // what was there before is older than W - 1, however close together the stamps are
 			commitRow(t, a, movedKey(300, "row"), "x")
 		}
-		if _, _, err := a.run((&logentry.Watermark{At: current(t, a)}).Encode(), 0); err != nil {
+		if _, _, err := a.log.run((&logentry.Watermark{At: current(t, a)}).Encode(), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
 	raise()
 	sweep("goes stays ")
 	m.move(a, b, movedRange)
-	if n := a.LongGone(); n != 0 {
+	if n := a.Moves.LongGone(); n != 0 {
 		t.Errorf("move %d is said to be long ago", n)
 	}
 	sweep("goes stays ") // a snapshot that is older than the move may look for it
 	commitRow(t, a, key("late"), of(150))
 	raise()
 	commitRow(t, a, key("later"), of(150))
-	if n := a.LongGone(); n != m.next {
+	if n := a.Moves.LongGone(); n != m.next {
 		t.Errorf("move %d is said to be long ago, want %d", n, m.next)
 	}
 	before := current(t, a)
 	sweep("later stays ")
-	if skip, err := a.Reach(ctx, before); err != nil || !leavesOut(skip, []txn.Span{txn.Prefix(prefix)}) {
+	if skip, err := a.Inspect.Reach(ctx, before); err != nil || !leavesOut(skip, []txn.Span{txn.Prefix(prefix)}) {
 		t.Errorf("a comparison as of before would have the index: %v, %v", skip, err)
 	}
 	now := current(t, a)
-	if skip, err := a.Reach(ctx, now); err != nil || len(skip) > 0 {
+	if skip, err := a.Inspect.Reach(ctx, now); err != nil || len(skip) > 0 {
 		t.Errorf("left out for ever: %v, %v", skip, err)
 	}
-	digest, err := a.Digest(ctx, now, nil)
+	digest, err := a.Inspect.Digest(ctx, now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	// What was looked at before a move brought something is let alone.
-	move, _ := a.LastArrival()
+	move, _ := a.Owned.LastImport()
 	number := m.number()
-	if _, err := a.BeginReceive(ctx, number, movedRange, 0); err != nil {
+	if _, err := a.Moves.BeginIngest(ctx, number, movedRange, 0); err != nil {
 		t.Fatal(err)
 	}
 	floor := a.Watermark()
-	if err := a.Carry(ctx, number, []Version{{Key: key("goes"), At: floor, Value: []byte(of(150))}}); err != nil {
+	if err := a.Moves.Ingest(ctx, number, []Version{{Key: key("goes"), At: floor, Value: []byte(of(150))}}); err != nil {
 		t.Fatal(err)
 	}
-	res, _, err := a.run((&logentry.Sweep{At: floor - 1, Move: move, Keys: [][]byte{key("stays")}}).Encode(), 0)
+	res, _, err := a.log.run((&logentry.Sweep{At: floor - 1, Move: move, Keys: [][]byte{key("stays")}}).Encode(), 0)
 	if err != nil || res != resVoid {
 		t.Errorf("a sweep of before the move: %v, %v", res, err)
 	}
@@ -99,13 +99,13 @@ func TestSweep(t *testing.T) {
 	if got := at(floor); got != "goes stays " {
 		t.Errorf("at the watermark there is %q", got)
 	}
-	if err := a.Abandon(ctx, number, movedRange); err != nil {
+	if err := a.Moves.Abandon(ctx, number, movedRange); err != nil {
 		t.Fatal(err)
 	}
 
 	m.c = m.c.crash(withGlobals)
 	a = m.c.rs[0]
-	if again, err := a.Digest(ctx, now, nil); err != nil && err != errArriving || err == nil && again.Keys != digest.Keys+1 {
+	if again, err := a.Inspect.Digest(ctx, now, nil); err != nil && err != errArriving || err == nil && again.Keys != digest.Keys+1 {
 		t.Errorf("after a crash: %+v, %v; before %+v", again, err, digest)
 	}
 	if got := at(current(t, a)); got != "goes later stays " {

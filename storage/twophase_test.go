@@ -93,7 +93,7 @@ func TestLatePrepareIsRefusedAfterAbort(t *testing.T) {
 	id := txn.NewID()
 	parts := c.put(id, rowKey(1), "x")
 	C := c.co.Clock.Now() + 1<<16
-	if out, err := c.rs[0].Outcome(testContext(t), id, C); out != txn.Aborted || err != nil {
+	if out, err := c.rs[0].Outcomes.Outcome(testContext(t), id, C); out != txn.Aborted || err != nil {
 		t.Fatal(out, err)
 	}
 	var low *txn.LowError
@@ -141,7 +141,7 @@ func TestRolledBackBetweenAttempts(t *testing.T) {
 
 func TestDecideWithoutPreparedIsUnknown(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 1))
-	out, err := c.rs[0].decide(txn.Decision{ID: txn.NewID(), C: c.co.Clock.Now(), Outcome: txn.Committed})
+	out, err := c.rs[0].Outcomes.decide(txn.Decision{ID: txn.NewID(), C: c.co.Clock.Now(), Outcome: txn.Committed})
 	if out != txn.Unknown || err != nil {
 		t.Fatal(out, err)
 	}
@@ -329,7 +329,7 @@ func TestStartSettlesAtOnce(t *testing.T) {
 				t.Fatalf("got %s want %s", got, want)
 			}
 			after.settle()
-			if out, _ := c.rs[1].Outcome(testContext(t), id, C); out == txn.Unknown {
+			if out, _ := c.rs[1].Outcomes.Outcome(testContext(t), id, C); out == txn.Unknown {
 				t.Fatal(out)
 			}
 			for _, p := range parts {

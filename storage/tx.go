@@ -14,6 +14,8 @@ import (
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/owned"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/storage/scratch"
 	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
@@ -39,10 +41,10 @@ type Tx struct {
 	term uint64 // of the write buffer, 0 before there is one; guarded by mu
 	// The ownerships under which keys were placed since all keys were last checked. A nil element:
 	// nothing had ever moved; empty: no key was placed. Guarded by mu.
-	owns []*ownedBuckets
+	owns []*owned.Buckets
 	// The ownership under which all placed keys are owned and not fenced, nil: to be checked.
 	// Guarded by mu.
-	intact   *ownedBuckets
+	intact   *owned.Buckets
 	stage    writebuf.Buffer // guarded by mu
 	phase    phase           // guarded by mu
 	heldAs   bool            // prepared by PREPARE TRANSACTION; guarded by mu
@@ -75,9 +77,6 @@ const (
 	phaseDone
 )
 
-var errStageLost = pgerr.New(pgerr.SerializationFailure, "could not serialize access: the fragment's leader changed during the transaction").
-	WithHint("Try the transaction again.")
-
 // Tx returns the handle of transaction id in this fragment: the same handle as long as the
 // transaction has a lock or a write here.
 func (r *Replica) Tx(id txn.ID) *Tx {
@@ -101,22 +100,22 @@ func (t *Tx) ID() txn.ID { return t.id }
 // begin makes the write buffer if there is none, and refuses one of an earlier term. Called with mu
 // held.
 func (t *Tx) begin() error {
-	now := t.r.term.Load()
+	now := t.r.proposer.Term()
 	switch {
 	case now == 0:
-		return errNoLeader
+		return proposer.ErrNotLeader
 	case t.phase != phaseOpen:
 		return t.usedAfterEnd()
 	case t.term == 0:
 		t.r.live.mu.Lock()
 		defer t.r.live.mu.Unlock()
 		if !t.mayEnter() {
-			return errNoLeader
+			return proposer.ErrNotLeader
 		}
 		t.term, t.since = now, time.Now()
 		t.r.live.txs[t.id] = t
 	case t.term != now && rule.StageTerm:
-		return errStageLost
+		return proposer.ErrTermOver
 	}
 	return nil
 }
@@ -129,7 +128,7 @@ func (t *Tx) usedAfterEnd() error {
 // replica yields leadership, unless yield waits for the transaction already. Called with mu and live.mu
 // held, so that yield finds all transactions that came before.
 func (t *Tx) mayEnter() bool {
-	return t.r.yielding.Load() == 0 || t.term != 0 || t.reading && !t.reads.empty()
+	return t.r.Group.yielding.Load() == 0 || t.term != 0 || t.reading && !t.reads.empty()
 }
 
 // beginReading registers a transaction whose reads are to be validated with the replica.
@@ -142,7 +141,7 @@ func (t *Tx) beginReading() error {
 	t.r.live.mu.Lock()
 	defer t.r.live.mu.Unlock()
 	if !t.mayEnter() {
-		return errNoLeader
+		return proposer.ErrNotLeader
 	}
 	t.reading = true
 	t.r.live.readers[t] = struct{}{}
@@ -179,15 +178,15 @@ func (t *Tx) HasRead(key []byte) (txn.Timestamp, bool) {
 func (t *Tx) HasReads() bool { return t.reads != nil && !t.reads.empty() }
 
 // newest returns the newest committed value of key, nil if there is none, and its version.
-func (r *Replica) newest(c waitContext, key []byte) ([]byte, txn.Timestamp, error) {
+func (r *rowReader) newest(c waitContext, key []byte) ([]byte, txn.Timestamp, error) {
 	return r.rowAt(c, r.db.Latest(), key)
 }
 
 // untilTerm returns a wait that ends with the context or soon after the term.
-func (t *Tx) untilTerm(ctx context.Context) waitContext { return waitContext{ctx, t.r.termOver()} }
+func (t *Tx) untilTerm(ctx context.Context) waitContext { return waitContext{ctx, t.r.proposer.Over()} }
 
 // Applied returns the largest stamp applied in the fragment.
-func (t *Tx) Applied() txn.Timestamp { return txn.Timestamp(t.r.applied.Load()) }
+func (t *Tx) Applied() txn.Timestamp { return txn.Timestamp(t.r.proposer.Applied.Load()) }
 
 // Newest returns the value of key that the lock protects: the buffered one, else the newest
 // committed one, nil if there is none.
@@ -211,17 +210,17 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 	}
 	if l == nil || l.Mode() < txn.Share {
 		if t.reads != nil { // under a stronger lock no other transaction can change it before the commit
-			t.reads.under(t.r.own.Load())
-			t.reads.point(key, txn.Timestamp(t.r.applied.Load()))
+			t.reads.under(t.r.Owned.Load())
+			t.reads.point(key, txn.Timestamp(t.r.proposer.Applied.Load()))
 		}
 	}
 	wait := t.untilTerm(ctx)
 	if l == nil {
-		if err := t.r.waitPrepared(wait, txn.MaxTimestamp, t.id, key); err != nil {
+		if err := t.r.rows.waitPrepared(wait, txn.MaxTimestamp, t.id, key); err != nil {
 			return nil, err
 		}
 	}
-	value, _, err := t.r.newest(wait, key)
+	value, _, err := t.r.rows.newest(wait, key)
 	return value, err
 }
 
@@ -234,12 +233,12 @@ func (t *Tx) ChangedSince(ctx context.Context, key []byte, T txn.Timestamp) erro
 		return err
 	}
 	wait := t.untilTerm(ctx)
-	if err := t.r.waitPrepared(wait, txn.MaxTimestamp, t.id, key); err != nil {
+	if err := t.r.rows.waitPrepared(wait, txn.MaxTimestamp, t.id, key); err != nil {
 		return err
 	}
-	value, version, err := t.r.newest(wait, key)
+	value, version, err := t.r.rows.newest(wait, key)
 	if err == nil && value == nil {
-		version, err = t.r.lastDelete(wait, key)
+		version, err = t.r.rows.lastDelete(wait, key)
 	}
 	if err != nil || version <= T {
 		return err
@@ -353,8 +352,8 @@ func (t *Tx) end() {
 func (t *Tx) viewMark() (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.term != 0 && t.term != t.r.term.Load() && rule.StageTerm {
-		return 0, errStageLost
+	if t.term != 0 && t.term != t.r.proposer.Term() && rule.StageTerm {
+		return 0, proposer.ErrTermOver
 	}
 	return t.stage.Mark(), nil
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/locktable"
+	"github.com/sherddb/sherd/storage/pins"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -36,18 +38,18 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 		return false, err
 	}
 	if l.Row.Size < 0 && !l.Row.Traced {
-		if l.Row.Version, err = t.r.lastDelete(t.untilTerm(ctx), key); err != nil {
+		if l.Row.Version, err = t.r.rows.lastDelete(t.untilTerm(ctx), key); err != nil {
 			return false, err
 		}
 		l.Row.Traced = true
 	}
 	if l.Row.Version <= req.T {
-		if l.Row.Size < 0 && uint64(req.T) < t.r.watermark.Load() {
-			return false, errTooOld(req.T) // what was deleted since may have left no trace
+		if l.Row.Size < 0 && req.T < t.r.pins.Watermark() {
+			return false, pins.TooOld(req.T) // what was deleted since may have left no trace
 		}
 		return false, nil
 	}
-	if req.Mode == txn.KeyShare && t.r.keptKeys(t.untilTerm(ctx), key, req.T) {
+	if req.Mode == txn.KeyShare && t.r.rows.keptKeys(t.untilTerm(ctx), key, req.T) {
 		return false, nil
 	}
 	if req.Recheck {
@@ -56,7 +58,7 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 	if !rule.FirstUpdater || t.hasStaged(key) {
 		return false, nil
 	}
-	gone := l.Row.Size < 0 && !t.r.moves.certain(key) // otherwise, for its users, a row that got another key was updated
+	gone := l.Row.Size < 0 && !t.r.left.certain(key) // otherwise, for its users, a row that got another key was updated
 	return false, txn.NewConflict(bytes.Clone(given), l.Row.Version, req.T, t.r.writerAt(l.Row.Version), gone)
 }
 
@@ -98,7 +100,7 @@ func (t *Tx) lock(ctx context.Context, key []byte, req txn.LockRequest) (*lockta
 	t.mu.Unlock()
 	l, err := t.locks.Lock(ctx, key, &req, written)
 	if errors.Is(err, locktable.ErrEnded) {
-		err = errStageLost
+		err = proposer.ErrTermOver
 	}
 	if err != nil {
 		return nil, err
@@ -148,11 +150,11 @@ func (t *Tx) learnWithin(ctx context.Context, key []byte, l *locktable.Lock, noW
 		if noWait && t.r.txns.findWriter(txn.MaxTimestamp, t.id, key) != nil {
 			return txn.ErrLocked
 		}
-		if err := t.r.waitPrepared(wait, txn.MaxTimestamp, t.id, key); err != nil {
+		if err := t.r.rows.waitPrepared(wait, txn.MaxTimestamp, t.id, key); err != nil {
 			return err
 		}
 	}
-	value, version, err := t.r.newest(wait, key)
+	value, version, err := t.r.rows.newest(wait, key)
 	if err != nil {
 		return err
 	}
@@ -199,7 +201,7 @@ func (t *Tx) rememberLocked(undone *locktable.Undone) {
 	if t.reads == nil {
 		return
 	}
-	now := txn.Timestamp(t.r.applied.Load())
+	now := txn.Timestamp(t.r.proposer.Applied.Load())
 	for _, o := range t.owns {
 		t.reads.under(o)
 	}

@@ -127,7 +127,7 @@ func TestStatisticsWithSeveralHolders(t *testing.T) {
 	if _, err := tx.Commit(ctx, txn.CommitRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	got := r.BucketStats(20000)
+	got := r.Inspect.BucketStats(20000)
 	if len(got) != 1 || got[0].Documents != 1 || got[0].Bytes != int64(len(rowKey(1))+7) {
 		t.Fatalf("%+v", got)
 	}
@@ -217,7 +217,7 @@ func TestLockInfo(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	locks, total := r.Locks(10)
+	locks, total := r.Inspect.Locks(10)
 	for _, l := range locks {
 		var by []uint32
 		for _, b := range l.Blockers {
@@ -232,10 +232,10 @@ func TestLockInfo(t *testing.T) {
 	if total != 5 || !slices.Equal(got, want) {
 		t.Fatalf("%d: %q", total, got)
 	}
-	if some, total := r.Locks(2); len(some) != 2 || total != 5 {
+	if some, total := r.Inspect.Locks(2); len(some) != 2 || total != 5 {
 		t.Fatal(some, total)
 	}
-	info, total := r.Transactions(100)
+	info, total := r.Inspect.Transactions(100)
 	if total != 5 || len(info) != 5 || info[4].Party.Session != 104 || info[4].Writes != 1 || info[4].Locks != 1 || info[4].Phase != "open" || info[4].Bytes == 0 {
 		t.Fatalf("%d: %+v", total, info)
 	}
@@ -284,7 +284,7 @@ func TestSavepointKeepsReads(t *testing.T) {
 // lockList shows who holds what: the row, and the mode.
 func lockList(r *Replica) string {
 	var out []string
-	locks, _ := r.Locks(1000)
+	locks, _ := r.Inspect.Locks(1000)
 	for _, l := range locks {
 		var n int
 		if _, err := fmt.Sscanf(string(keyspace.PrimaryKeyOf(l.Key)), "row-%d", &n); err == nil && l.Granted {
@@ -361,13 +361,13 @@ func TestPreparedLocksAfterRestart(t *testing.T) {
 	if got := readRow(t, c.rs[0], rowKey(4)); got != "old" {
 		t.Fatalf("a reader does not wait for what is only locked: %q", got)
 	}
-	txs, total := c.rs[0].Transactions(1)
+	txs, total := c.rs[0].Inspect.Transactions(1)
 	if len(txs) != 1 || total != 2 || txs[0].Phase != "prepared" || !txs[0].Adopted || txs[0].C == 0 || txs[0].Anchor == 0 {
 		t.Fatalf("%+v", txs)
 	}
 	for _, r := range c.rs {
-		for _, u := range r.Undecided(txn.MaxTimestamp) {
-			if err := r.Resolve(txn.Decision{ID: u.ID, C: u.C, Outcome: txn.Aborted}); err != nil {
+		for _, u := range r.Outcomes.Undecided(txn.MaxTimestamp) {
+			if err := r.Outcomes.Resolve(txn.Decision{ID: u.ID, C: u.C, Outcome: txn.Aborted}); err != nil {
 				t.Fatal(err)
 			}
 		}

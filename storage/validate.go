@@ -10,6 +10,8 @@ import (
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/pins"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -43,62 +45,15 @@ func (t *Tx) validation() *validation {
 	return &validation{r: t.r, own: t.id, spans: spans, from: T, done: T}
 }
 
-// flying is an entry that was proposed a moment ago: validations look at what it writes. Guarded by pmu.
-type flying struct {
-	stamp uint64
-	body  []byte // nil: too large to be kept; it may write anything
-}
-
-// inflight are the newest proposals, those that are not applied and some that are. Guarded by pmu.
-type inflight struct {
-	list  []flying
-	bytes int
-	cut   uint64 // largest stamp that is not in the list any more
-}
-
-const (
-	keptEntries = 256
-	keptBytes   = 1 << 20
-	keptBody    = 64 << 10
-)
-
-// add notes a proposal, and lets go of applied ones.
-func (f *inflight) add(stamp uint64, body []byte, applied uint64) {
-	if len(body) > keptBody {
-		body = nil
-	}
-	f.list = append(f.list, flying{stamp, body})
-	f.bytes += len(body)
-	if len(f.list) <= keptEntries && f.bytes <= keptBytes {
-		return
-	}
-	n := 0
-	for n < len(f.list) && f.list[n].stamp <= applied && (len(f.list)-n > keptEntries/2 || f.bytes > keptBytes/2) {
-		f.bytes -= len(f.list[n].body)
-		f.cut = f.list[n].stamp
-		n++
-	}
-	f.list = slices.Delete(f.list, 0, n)
-}
-
-// since gives the entries stamped above after.
-func (f *inflight) since(after uint64) []flying {
-	n := len(f.list)
-	for n > 0 && f.list[n-1].stamp > after {
-		n--
-	}
-	return f.list[n:]
-}
-
 // hit tells whether an entry may write to what was read. It sees what the entry itself carries; of others it believes the worst.
-func (v *validation) hit(f flying) bool {
+func (v *validation) hit(f proposer.Proposed) bool {
 	if !rule.T8Proposed {
 		return false
 	}
-	if f.body == nil {
+	if f.Body == nil {
 		return true
 	}
-	e, err := logentry.Decode(f.body)
+	e, err := logentry.Decode(f.Body)
 	if err != nil {
 		return true
 	}
@@ -139,38 +94,34 @@ func (v *validation) advance(ctx context.Context, to txn.Timestamp) error {
 		return nil
 	}
 	r := v.r
-	over := r.termOver()
-	applied := r.applied.Load()
-	r.pmu.Lock()
-	fresh := slices.Clone(r.inflight.since(max(applied, uint64(v.done))))
-	last := r.lastProposed
-	r.pmu.Unlock()
+	over := r.proposer.Over()
+	fresh, last, applied := r.proposer.ProposedSince(v.done)
 	if last <= uint64(v.done) && applied <= uint64(v.done) {
 		v.done = to // nothing at all was written since
 		return nil
 	}
 	wait := uint64(0)
 	for _, f := range fresh {
-		if f.stamp <= uint64(to) && v.hit(f) {
-			wait = f.stamp
+		if f.Stamp <= uint64(to) && v.hit(f) {
+			wait = f.Stamp
 		}
 	}
-	if err := r.applied.wait(ctx, over, wait); err != nil {
+	if err := r.proposer.Applied.Wait(ctx, over, wait); err != nil {
 		return err
 	}
 	if rule.T8Prepared {
 		if err := v.tied(to); err != nil {
 			return err
 		}
-		if err := r.waitAt(waitContext{ctx, over}, to, v.own, v); err != nil {
+		if err := r.rows.waitAt(waitContext{ctx, over}, to, v.own, v); err != nil {
 			return err
 		}
 	}
 	if err := v.scan(to); err != nil {
 		return err
 	}
-	if uint64(v.from) < r.watermark.Load() {
-		return errTooOld(v.from) // what was deleted since may have left no trace
+	if v.from < r.pins.Watermark() {
+		return pins.TooOld(v.from) // what was deleted since may have left no trace
 	}
 	v.done = to
 	return nil
@@ -218,10 +169,10 @@ func (v *validation) touchedBy(p *preparedTxn) bool {
 
 // scan looks for a version in (done, to] on the spans.
 func (v *validation) scan(to txn.Timestamp) error {
-	if !v.r.beginReading() {
-		return errNoLeader
+	if !v.r.stopper.Begin() {
+		return proposer.ErrNotLeader
 	}
-	defer v.r.done.Done()
+	defer v.r.stopper.End()
 	t := v.r.db.At(to)
 	defer t.Close()
 	for _, s := range v.spans {
@@ -265,8 +216,8 @@ func (v *validation) conflict(key []byte, version txn.Timestamp, deleted bool) e
 // between the validation and the stamp.
 func (r *Replica) offerValidated(ctx context.Context, o offer) (p raftgroup.Proposal, stamp txn.Timestamp, err error) {
 	for range maxValidations {
-		promised := txn.Timestamp(r.promised.Load())
-		if o.at != 0 && o.at <= promised { // to validate that far would be to wait for what is prepared above, which may wait for this one
+		promised := r.proposer.LowWater()
+		if o.At != 0 && o.At <= promised { // to validate that far would be to wait for what is prepared above, which may wait for this one
 			return p, 0, &txn.LowError{Promised: promised}
 		}
 		if err := o.reads.advance(ctx, promised); err != nil {
@@ -276,21 +227,21 @@ func (r *Replica) offerValidated(ctx context.Context, o offer) (p raftgroup.Prop
 		if err != nil {
 			return p, 0, err
 		}
-		r.pmu.Lock()
-		if o.reads.current() && r.own.Load() == own {
-			p, stamp, err = r.stamp(o)
-			r.pmu.Unlock()
+		r.proposer.Lock()
+		if o.reads.current() && r.Owned.Load() == own {
+			p, stamp, err = r.proposer.Stamp(o.Entry)
+			r.proposer.Unlock()
 			return p, stamp, err
 		}
-		r.pmu.Unlock()
+		r.proposer.Unlock()
 	}
 	return p, 0, pgerr.New(pgerr.SerializationFailure, readConflict).
 		WithDetail("What this transaction has read is written to without pause.").WithHint("The transaction might succeed if retried.")
 }
 
-// current tells whether nothing was proposed above done that may touch the spans. Called with pmu held.
+// current tells whether nothing was proposed above done that may touch the spans. Called with the proposer lock held.
 func (v *validation) current() bool {
-	return v.r.inflight.cut <= uint64(v.done) && !slices.ContainsFunc(v.r.inflight.since(uint64(v.done)), v.hit)
+	return v.r.proposer.NoneSince(v.done, v.hit)
 }
 
 // maxValidations bounds how often a validation follows others' writes to what was read. Each round meets one that is new; the first that

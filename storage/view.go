@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/storage/owned"
+	"github.com/sherddb/sherd/storage/pins"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -31,41 +33,41 @@ type View struct {
 	restores uint64          // of the database when the view was opened
 	over     <-chan struct{} // the term of then
 
-	own     *ownedBuckets // where buckets are, at T; nil: where they always were
-	partial bool          // scans leave out what is not the fragment's
+	own     *owned.Buckets // where buckets are, at T; nil: where they always were
+	partial bool           // scans leave out what is not the fragment's
 }
 
 // Snapshot gives the timestamp for a statement in this fragment alone, or this fragment's part of the answer for a statement
 // over several (T6): everything acknowledged before the call is at or below it.
 func (r *Replica) Snapshot(ctx context.Context) (txn.Timestamp, error) {
-	if r.term.Load() == 0 {
-		return 0, errNoLeader
+	if r.proposer.Term() == 0 {
+		return 0, proposer.ErrNotLeader
 	}
-	if !r.group.SoleVoter() {
-		if err := r.group.Confirm(ctx); err != nil {
+	if !r.Group.raft.SoleVoter() {
+		if err := r.Group.raft.Confirm(ctx); err != nil {
 			return 0, err
 		}
 	}
 	if !rule.T6Prepared {
-		return txn.Timestamp(r.visible.Load()), nil
+		return txn.Timestamp(r.machine.visible.Load()), nil
 	}
 	// The stamp of a prepare is its C, so applied covers the prepared transactions too.
-	return txn.Timestamp(r.applied.Load()), nil
+	return txn.Timestamp(r.proposer.Applied.Load()), nil
 }
 
 // View opens a view at T.
 func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
-	restores, over := t.r.db.Replacements(), t.r.termOver()
+	restores, over := t.r.db.Replacements(), t.r.proposer.Over()
 	if t.reads != nil {
 		if err := t.beginReading(); err != nil {
 			return nil, err
 		}
 	}
-	if err := t.r.admit(ctx, T); err != nil {
+	if err := t.r.proposer.Admit(ctx, T); err != nil {
 		return nil, err
 	}
 	v := &View{r: t.r, t: t, T: T, b: t.r.db.At(T), reads: t.reads, restores: restores, over: over}
-	v.own = t.r.own.Load() // after T was promised: a fence that is not in it is above T
+	v.own = t.r.Owned.Load() // after T was promised: a fence that is not in it is above T
 	if err := v.kept(nil); err != nil {
 		v.Close()
 		return nil, err
@@ -87,12 +89,6 @@ func (v *View) Seen(mark txn.Mark) { v.mark = min(v.mark, mark.Writes) }
 // Unvalidated says that what the view reads need not hold at the commit (T8). Before the first read.
 func (v *View) Unvalidated() { v.reads = nil }
 
-func errTooOld(T txn.Timestamp) error {
-	return pgerr.New(pgerr.SnapshotTooOld, "snapshot too old").
-		WithDetail("The snapshot is of %s; older versions have been removed.", T).
-		WithHint("sherd.gc_ttl says how long old versions are kept.")
-}
-
 // Close ends the view. Slices given by Get stay valid.
 func (v *View) Close() { v.b.Close() }
 
@@ -113,19 +109,19 @@ func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
 	}
 	wait := waitContext{ctx, v.over}
 	if rule.T3Prepared {
-		if err := v.r.waitPrepared(wait, v.T, v.t.id, key); err != nil {
+		if err := v.r.rows.waitPrepared(wait, v.T, v.t.id, key); err != nil {
 			return nil, err
 		}
 	}
-	value, _, err := v.r.rowAt(wait, v.b, key)
+	value, _, err := v.r.rows.rowAt(wait, v.b, key)
 	return value, v.intact(v.kept(err))
 }
 
 // kept gives err, or 72000 where versions that are visible at T may be gone. It is asked after the database, which looks for each key anew: the watermark may have
 // passed T since the view was opened, and what was not found, or was found of an older version, is no answer then. An iterator keeps what it was opened on.
 func (v *View) kept(err error) error {
-	if uint64(v.T) < v.r.watermark.Load() {
-		return errTooOld(v.T)
+	if v.T < v.r.pins.Watermark() {
+		return pins.TooOld(v.T)
 	}
 	return err
 }
@@ -147,7 +143,7 @@ func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(ke
 		switch {
 		case p == nil:
 		case engine.IsClosed(p):
-			err = errNoLeader
+			err = proposer.ErrNotLeader
 		default:
 			panic(p)
 		}
@@ -198,7 +194,7 @@ func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, wanted fun
 
 func (v *View) scanPart(ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error) error {
 	if rule.T3Prepared && v.r.txns.undecided.Load() != 0 {
-		if err := v.r.waitAt(waitContext{ctx, v.over}, v.T, v.t.id, spanPlace(span)); err != nil {
+		if err := v.r.rows.waitAt(waitContext{ctx, v.over}, v.T, v.t.id, spanPlace(span)); err != nil {
 			return err
 		}
 	}
@@ -209,21 +205,21 @@ func (v *View) scanPart(ctx context.Context, span txn.Span, reverse bool, wanted
 			return err
 		}
 	}
-	turn, err := v.r.scans.begin()
+	access, err := v.r.db.BeginAccess()
 	if err != nil {
 		return err
 	}
 	var c *engine.Cursor
-	defer turn.end(func() { c.Close() })
+	defer access.End(func() { c.Close() })
 	c = v.b.Scan(span, reverse)
 	c.Wanted, c.Kept = wanted, v.kept
 	if err := v.kept(nil); err != nil {
 		return err
 	}
 	pass := func(key, value []byte) error {
-		turn.leave()
+		access.Pause()
 		err := fn(key, value)
-		return cmp.Or(err, turn.back())
+		return cmp.Or(err, access.Resume())
 	}
 	if own == nil || !own.OK {
 		return scanPlain(ctx, c, pass)

@@ -9,14 +9,10 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/protocol"
 	"github.com/sherddb/sherd/txn/rule"
-)
-
-const (
-	ceilingStep = 20 * time.Millisecond
-	ceilingLead = 3 * time.Second
 )
 
 // preparedTxn is what readers know of a prepared transaction: which keys it will write, at which C.
@@ -37,7 +33,7 @@ type preparedTxn struct {
 	install    *install // which of them are there, nil: that is not known
 }
 
-func (r *Replica) newPrepared(o *openTxn) *preparedTxn {
+func newPrepared(m *machine, o *openTxn) *preparedTxn {
 	p := &preparedTxn{
 		Writer: o.Writer, id: o.id, anchor: o.anchor, writers: o.writers, settled: make(chan struct{}), since: o.since,
 	}
@@ -47,7 +43,7 @@ func (r *Replica) newPrepared(o *openTxn) *preparedTxn {
 	}
 	writes := o.writes // of a prepared transaction they stay as they are
 	p.keys = sync.OnceValue(func() [][]byte { return sortedKeys(writes) })
-	p.each = r.machine.eachKey(o)
+	p.each = m.eachKey(o)
 	return p
 }
 
@@ -83,9 +79,9 @@ func (p *preparedTxn) writes(key []byte) bool {
 // afterTerm is for how long one waits on, where the term has ended, for what the next leader will most likely say soon.
 const afterTerm = 3 * time.Second
 
-// waitSettled waits for every transaction prepared at or below T that hits to be decided and resolved here, and for the rows of those committed
+// waitResolved waits for every transaction prepared at or below T that hits to be decided and resolved here, and for the rows of those committed
 // to be there (T3). own is the caller's transaction, over when its term ends: a replica that is cut off hears of no decision. Nil waits on.
-func (r *Replica) waitSettled(ctx context.Context, over <-chan struct{}, T txn.Timestamp, own txn.ID, hits func(*preparedTxn) bool) error {
+func (r *rowReader) waitResolved(ctx context.Context, over <-chan struct{}, T txn.Timestamp, own txn.ID, hits func(*preparedTxn) bool) error {
 	return r.waitFor(waitContext{ctx, over}, func() <-chan struct{} {
 		if p := r.txns.find(T, own, hits); p != nil {
 			return p.settled
@@ -101,7 +97,7 @@ type waitContext struct {
 }
 
 // waitFor waits as long as next returns a channel, for each of them to be closed.
-func (r *Replica) waitFor(c waitContext, next func() <-chan struct{}) error {
+func (r *rowReader) waitFor(c waitContext, next func() <-chan struct{}) error {
 	ctx, over := c.ctx, c.over
 	var late <-chan time.Time
 	for r.txns.undecided.Load() != 0 {
@@ -114,11 +110,11 @@ func (r *Replica) waitFor(c waitContext, next func() <-chan struct{}) error {
 		case <-over:
 			over, late = nil, time.After(afterTerm)
 		case <-late:
-			return errNoLeader
+			return proposer.ErrNotLeader
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-r.stop:
-			return errNoLeader
+		case <-r.stopper.Stopped():
+			return proposer.ErrNotLeader
 		}
 	}
 	return nil
@@ -126,29 +122,23 @@ func (r *Replica) waitFor(c waitContext, next func() <-chan struct{}) error {
 
 // WaitSettled waits until no transaction is prepared here that writes to the span.
 func (r *Replica) WaitSettled(ctx context.Context, span txn.Span) error {
-	return r.waitSettled(ctx, r.termOver(), txn.MaxTimestamp, txn.ID{}, func(p *preparedTxn) bool { return p.touches(span) })
+	return r.rows.waitResolved(ctx, r.proposer.Over(), txn.MaxTimestamp, txn.ID{}, func(p *preparedTxn) bool { return p.touches(span) })
 }
-
-// termOver gives a channel that is closed when this replica does not lead any more in the term of now; it is closed already where it does not lead.
-func (r *Replica) termOver() <-chan struct{} { return *r.over.Load() }
 
 // publish shows readers what a batch has changed; its keys are in Badger. Prepared transactions come before applied, so that
 // whoever reads at their C finds them; settled ones leave after their rows are there.
 func (r *Replica) publish(s *state, ef *effects) {
-	r.watermark.Store(uint64(s.watermark)) // before owners, of which what older reads would ask may be forgotten by it
+	r.pins.SetWatermark(s.watermark) // before owners, of which what older reads would ask may be forgotten by it
 	if !ef.empty() {
 		r.publishOpen(s, ef)
 	}
 	if !rule.T6Prepared {
-		r.visible.Store(uint64(s.visible))
+		r.machine.visible.Store(uint64(s.visible))
 	}
 	if ef.owners {
-		r.publishOwners(&s.own, ef.changes) // before applied: a replica that does not lead has no fence but this one (ClosedView)
+		publishOwners(r.machine, ef.changes) // before applied: a replica that does not lead has no fence but this one (ClosedView)
 	}
-	r.applied.Store(uint64(s.stamp))
-	r.ceiling.Store(uint64(s.ceiling))
-	r.raise(uint64(s.stamp))
-	r.applied.wake()
+	r.proposer.Publish(s.stamp, s.ceiling)
 	for _, id := range ef.settled {
 		r.releaseSettled(id)
 	}
@@ -168,7 +158,7 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 		if s.open[o.id] != o || !o.Prepared {
 			continue // settled, or held again, in the same batch
 		}
-		p := r.newPrepared(o)
+		p := newPrepared(r.machine, o)
 		if old := r.txns.prepared[o.id]; old != nil {
 			defer close(old.settled) // a later attempt: whoever waited looks again
 		}

@@ -43,7 +43,7 @@ func TestYield(t *testing.T) {
 	for name, use := range users {
 		tx := use()
 		r.cfg.YieldTime = time.Millisecond
-		if _, err := r.yield(ctx, false); !errors.Is(err, ErrInUse) {
+		if _, err := r.Group.yield(ctx, false); !errors.Is(err, ErrInUse) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := tx.LockNewest(ctx, rowKey(2)); err != nil {
@@ -52,13 +52,13 @@ func TestYield(t *testing.T) {
 		r.cfg.YieldTime = patience // the transaction is rolled back meanwhile, however late that is
 		given := make(chan func())
 		go func() {
-			after, err := r.yield(ctx, false)
+			after, err := r.Group.yield(ctx, false)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			given <- after
 		}()
-		for !r.Yielding() {
+		for !r.Group.Yielding() {
 			time.Sleep(time.Millisecond)
 		}
 		tx.Rollback()
@@ -109,9 +109,9 @@ func TestWaitsEndWithTheTerm(t *testing.T) {
 		_, err := v.Get(ctx, rowKey(1))
 		reading <- err
 	}()
-	over := r.termOver()
+	over := r.proposer.Over()
 	r.follow()
-	if err := r.applied.wait(ctx, over, uint64(C)+1000); !pgerr.Is(err, pgerr.CannotConnectNow) {
+	if err := r.proposer.Applied.Wait(ctx, over, uint64(C)+1000); !pgerr.Is(err, pgerr.CannotConnectNow) {
 		t.Errorf("a wait for a stamp: %v", err)
 	}
 	if err := <-reading; !pgerr.Is(err, pgerr.CannotConnectNow) {

@@ -36,7 +36,7 @@ func TestLeadershipWhileLeaving(t *testing.T) {
 				led = append(led, f.ID)
 			}
 		}
-		return len(led) == 2 && !slices.ContainsFunc(led, func(f txn.FragmentID) bool { return replica(leaves, f).Term() == 0 })
+		return len(led) == 2 && !slices.ContainsFunc(led, func(f txn.FragmentID) bool { return replica(leaves, f).Group.Term() == 0 })
 	})
 	row := func(f txn.FragmentID) string {
 		for _, r := range c.Node(stays).Catalog().View().Database(catalog.PostgresDB).Map.Ranges() {
@@ -59,8 +59,8 @@ func TestLeadershipWhileLeaving(t *testing.T) {
 	}
 	run("BEGIN")
 	run("UPDATE acc SET doc = '1' WHERE id = $1", row(busy))
-	before := replica(leaves, back).Term()
-	if err := replica(leaves, back).HandOver(ctx, true); err != nil {
+	before := replica(leaves, back).Group.Term()
+	if err := replica(leaves, back).Group.HandOver(ctx, true); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})
@@ -69,7 +69,7 @@ func TestLeadershipWhileLeaving(t *testing.T) {
 		c.Node(leaves).StopWithin(Timeout)
 	}()
 	there := replica(leaves, back)
-	eventually.Holds(t, "the node that leaves is handed the lead again", func() bool { return there.Term() > before })
+	eventually.Holds(t, "the node that leaves is handed the lead again", func() bool { return there.Group.Term() > before })
 	if _, err := two.Exec(ctx, "BEGIN"); err != nil {
 		t.Fatal(err)
 	}

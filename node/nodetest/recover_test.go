@@ -133,7 +133,7 @@ func alone(t *testing.T, c *Cluster, number uint32) {
 	n := c.Node(number)
 	for _, f := range n.Catalog().View().Database(catalog.PostgresDB).Fragments {
 		r, err := n.Host().Replica(f.ID)
-		if err != nil || !r.Alone() {
+		if err != nil || !r.Group.Alone() {
 			t.Errorf("fragment %d: %v", f.ID, err)
 		}
 	}

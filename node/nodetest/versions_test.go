@@ -33,14 +33,14 @@ func (v *versions) forget(c *Cluster, databases ...string) {
 			eventually.Holds(c.t, "old versions that no transaction needs are forgotten in "+database, func() bool {
 				r := led(c, id)
 				// The watermark depends on what is applied.
-				if r == nil || r.PassBy(c.Running().Clock().Wall()) != nil {
+				if r == nil || r.Moves.PassBy(c.Running().Clock().Wall()) != nil {
 					return false
 				}
 				if at == txn.MaxTimestamp {
 					at = r.Applied()
 				}
 				until := at
-				if held := r.HeldSnapshots(); len(held) > 0 {
+				if held := r.PinnedSnapshots(); len(held) > 0 {
 					until = min(until, held[0])
 				}
 				return r.Watermark() >= until
@@ -56,7 +56,7 @@ func held(c *Cluster, database string, snapshots int) {
 	for _, id := range fragmentsOf(c, database) {
 		eventually.Holds(c.t, "snapshots are held in "+database, func() bool {
 			r := led(c, id)
-			return r != nil && len(r.HeldSnapshots()) >= snapshots
+			return r != nil && len(r.PinnedSnapshots()) >= snapshots
 		})
 	}
 }
@@ -74,7 +74,7 @@ func led(c *Cluster, id txn.FragmentID) *storage.Replica {
 		if n.Node == nil {
 			continue
 		}
-		if r, err := n.Host().Replica(id); err == nil && r.Term() != 0 {
+		if r, err := n.Host().Replica(id); err == nil && r.Group.Term() != 0 {
 			return r
 		}
 	}

@@ -113,7 +113,7 @@ func (t *tries) may(err error) bool {
 
 // receiving reports whether the copied rows are still there, and this node leads the target.
 func (s *step) receiving() bool {
-	return s.d.cfg.Leads(s.m.Target) == s.target && s.target.Receives(s.Receives(), s.into())
+	return s.d.cfg.Leads(s.m.Target) == s.target && s.target.Moves.Ingesting(s.Receives(), s.into())
 }
 
 // renew lifts the step's fence and assigns it another number. After an error, undo finds in the

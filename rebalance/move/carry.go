@@ -33,7 +33,7 @@ type carrier struct {
 	derived map[catalog.OID]uint64 // versions of the tables by which entries were derived
 	unknown map[uint32]bool        // storage ids of rows of no table
 	globals map[[2]uint32]bool     // indexes, by their tables' storage ids and theirs, whose entries came
-	queue   *storage.CarryQueue
+	queue   *storage.IngestQueue
 	batch   []storage.Version
 	size    int
 	given   map[entryAt]bool // entries of unique indexes that were put
@@ -50,7 +50,7 @@ type entryAt struct {
 
 func newCarrier(s *step, arrival uint32) *carrier {
 	c := &carrier{
-		s: s, arrival: arrival, floor: s.target.Watermark(), queue: s.target.CarryAhead(s.Number),
+		s: s, arrival: arrival, floor: s.target.Watermark(), queue: s.target.Moves.NewIngestQueue(s.Number),
 		derived: map[catalog.OID]uint64{}, unknown: map[uint32]bool{}, globals: map[[2]uint32]bool{}, given: map[entryAt]bool{},
 	}
 	view := s.d.cfg.Catalog.View()
@@ -108,7 +108,7 @@ func (c *carrier) key(ctx context.Context, versions []storage.Version) error {
 	if key := versions[0].Key; !keyspace.IsRow(key) {
 		table, index := keyspace.TableOf(key), keyspace.IndexOf(key)
 		c.globals[[2]uint32{table, index}] = true
-		c.s.target.Global(table, index) // which its catalog may not know yet
+		c.s.target.Globals.Add(table, index) // which its catalog may not know yet
 	}
 	for _, v := range versions {
 		if err := c.add(ctx, v); err != nil {

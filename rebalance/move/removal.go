@@ -67,12 +67,12 @@ func (d *Driver) remove(ctx context.Context, view *catalog.View, j *catalog.Job,
 
 // inUse returns what keeps a fragment without buckets from being dropped.
 func inUse(r *storage.Replica) string {
-	for _, x := range r.Ownership() {
+	for _, x := range r.Owned.Ranges() {
 		if x.State == storage.Fenced || x.State == storage.Receiving {
 			return "a move that is being undone"
 		}
 	}
-	return r.InUse()
+	return r.Inspect.InUse()
 }
 
 func (d *Driver) removalWaits(ctx context.Context, j *catalog.Job, why string) error {

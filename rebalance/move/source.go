@@ -66,7 +66,7 @@ func (s Source) readVersions(ctx context.Context, req storage.ReadRequest, fn ta
 	return s.read(ctx, requestOf(req), fn)
 }
 
-// cut fences there, and reads the rest (storage.Replica.Cut).
+// cut fences there, and reads the rest (storage.Mover.Cut).
 func (s Source) cut(
 	ctx context.Context, req storage.ReadRequest, settle time.Duration, fn takeVersions,
 ) (storage.ReadResult, error) {

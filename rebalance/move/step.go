@@ -114,7 +114,7 @@ func (s *step) run(ctx context.Context) error {
 	if err := s.at(Begun); err != nil {
 		return err
 	}
-	arrival, err := s.target.BeginReceive(ctx, s.Number, s.into(), 0)
+	arrival, err := s.target.Moves.BeginIngest(ctx, s.Number, s.into(), 0)
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,8 @@ func (s *step) cutOver(ctx context.Context) error {
 	}
 	s.F, s.Since = uint64(s.T), uint64(s.since)
 	passed := make(chan error, 1)
-	go func() { passed <- s.target.PassBy(s.T) }() // or the first reads at the target would wait for the entry own
+	// else the first reads at the target would wait for the entry Own
+	go func() { passed <- s.target.Moves.PassBy(s.T) }()
 	flipping := time.Now()
 	err = s.flip(ctx)
 	s.phases.flip = time.Since(flipping)
@@ -336,9 +337,9 @@ func (s *step) handOver(ctx context.Context) (blocked time.Duration, err error) 
 
 // own makes the target the owner; from the proposal on where this driver has carried everything.
 func (s *step) own(ctx context.Context) error {
-	own := s.target.Own
+	own := s.target.Moves.Own
 	if s.carried {
-		own = s.target.OwnCarried
+		own = s.target.Moves.OwnIngested
 	}
 	err := own(ctx, s.Receives(), s.into(), txn.Timestamp(s.F), txn.Timestamp(s.Since))
 	if err != nil && !errors.Is(err, storage.ErrMoveVoid) {
@@ -402,7 +403,8 @@ func (s *step) lift(ctx context.Context) error {
 	if err := s.at(Lifted); err != nil {
 		return err
 	}
-	if err := s.target.Abandon(ctx, s.Receives(), s.into()); err != nil && !errors.Is(err, storage.ErrMoveVoid) {
+	err := s.target.Moves.Abandon(ctx, s.Receives(), s.into())
+	if err != nil && !errors.Is(err, storage.ErrMoveVoid) {
 		return err
 	}
 	return s.done(ctx, func(m *catalog.Move) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/owned"
 )
 
 const (
@@ -25,7 +26,7 @@ func (d *Driver) watchFences(ctx context.Context) {
 			return
 		}
 		for _, r := range d.cfg.Led() {
-			for _, f := range r.Fenced() {
+			for _, f := range r.Owned.Fenced() {
 				if time.Since(f.Since) < fenceTime {
 					continue
 				}
@@ -38,7 +39,7 @@ func (d *Driver) watchFences(ctx context.Context) {
 }
 
 // endFence has the catalog say that the step was aborted, and lifts its fence. The fence of one that has flipped is its driver's to end.
-func (d *Driver) endFence(ctx context.Context, r *storage.Replica, f storage.FencedMove) error {
+func (d *Driver) endFence(ctx context.Context, r *storage.Replica, f owned.FencedMove) error {
 	ctx, cancel := context.WithTimeout(ctx, undoTime)
 	defer cancel()
 	view, err := d.cfg.Catalog.Current(ctx)
@@ -62,7 +63,7 @@ func (d *Driver) endFence(ctx context.Context, r *storage.Replica, f storage.Fen
 	if ok && m.Step.Phase != catalog.StepAborted && m.Step.Phase != catalog.StepDone {
 		return nil
 	}
-	return r.Unfence(ctx, f.Move, f.Ranges)
+	return r.Moves.Unfence(ctx, f.Move, f.Ranges)
 }
 
 // byStep finds a move by the number of its present step.

@@ -89,7 +89,7 @@ func (g *Gateway) ReadReplica(ctx context.Context, r *storage.Replica, task *exe
 	if task.T == 0 || len(task.Writes) > 0 {
 		return exec.Result{}, pgerr.New(pgerr.ProtocolViolation, "a task for any replica names no timestamp, or writes")
 	}
-	if r.Term() != 0 {
+	if r.Group.Term() != 0 {
 		if err := Admit(ctx, r, task); err != nil {
 			return exec.Result{}, err
 		}
@@ -122,7 +122,7 @@ func (x closedTx) View(ctx context.Context, T txn.Timestamp) (exec.View, error) 
 }
 
 // Global implements exec.Tx.
-func (x closedTx) Global(table, index uint32) { x.r.Global(table, index) }
+func (x closedTx) Global(table, index uint32) { x.r.Globals.Add(table, index) }
 
 // closedView is the view of such a task. Its reads do not count as heat: heat belongs to the
 // leader, for what could move.

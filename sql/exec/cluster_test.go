@@ -53,7 +53,7 @@ func openDatabase(t testing.TB, fragments int) *database {
 				t.Error(err)
 			}
 		})
-		if err := r.WaitReady(ctx); err != nil {
+		if err := r.Group.WaitReady(ctx); err != nil {
 			t.Fatal(err)
 		}
 		d.replicas[id] = r

@@ -219,7 +219,7 @@ func openDatabase(t testing.TB, fragments int) *database {
 			Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 		must(t, err)
 		t.Cleanup(func() { must(t, r.Close()) })
-		must(t, r.WaitReady(ctx))
+		must(t, r.Group.WaitReady(ctx))
 		d.replicas[id] = r
 	}
 	return d

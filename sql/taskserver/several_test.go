@@ -128,7 +128,7 @@ func (x *trio) ready() {
 	eventually.Holds(x.t, "each node leads its fragment", func() bool {
 		for _, f := range x.catalog.View().Database(catalog.PostgresDB).Fragments {
 			r, err := x.hosts[f.Nodes[0]-1].Replica(f.ID)
-			if len(f.Joining) > 0 || err != nil || r.Term() == 0 {
+			if len(f.Joining) > 0 || err != nil || r.Group.Term() == 0 {
 				return false
 			}
 		}

@@ -52,6 +52,7 @@ type Engine struct {
 	merges mergeState
 	room   roomState
 	keep   discards
+	access accesses
 
 	over  chan struct{} // closed when the engine ends
 	ended sync.Once
@@ -160,6 +161,7 @@ func openBadger(o *Options) (*badger.DB, error) {
 // Close ends the engine, in which nothing is read any more. If clean, all that was written is in
 // tables after it, and the next Open finds it there.
 func (e *Engine) Close(clean bool) error {
+	e.access.end()
 	err := e.end()
 	e.o.Fault("close.flushed")
 	if err == nil && clean {

@@ -1,4 +1,4 @@
-package storage
+package proposer
 
 import (
 	"context"
@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// appliedStamp is the largest stamp that is applied and visible, and those that wait for it to rise.
+// Applied is the largest stamp that is applied and visible, and those that wait for it to rise.
 // The applying goroutine raises it. mu guards the waiters.
-type appliedStamp struct {
+type Applied struct {
 	atomic.Uint64
 	stop <-chan struct{} // closed when the replica closes
 
@@ -24,9 +24,9 @@ type waiter struct {
 	ch    chan struct{}
 }
 
-// wait waits for a stamp to be applied, as long as the term is not over, because it may never be. If
+// Wait waits for a stamp to be applied, as long as the term is not over, because it may never be. If
 // over is nil the wait goes on.
-func (a *appliedStamp) wait(ctx context.Context, over <-chan struct{}, stamp uint64) error {
+func (a *Applied) Wait(ctx context.Context, over <-chan struct{}, stamp uint64) error {
 	if a.Load() >= stamp {
 		return nil
 	}
@@ -39,20 +39,20 @@ func (a *appliedStamp) wait(ctx context.Context, over <-chan struct{}, stamp uin
 	select {
 	case <-w.ch:
 		if a.Load() < stamp {
-			return errNoLeader
+			return ErrNotLeader
 		}
 		return nil
 	case <-over:
-		return errNoLeader
+		return ErrNotLeader
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-a.stop:
-		return errNoLeader
+		return ErrNotLeader
 	}
 }
 
 // wake ends the waits for stamps that are applied.
-func (a *appliedStamp) wake() {
+func (a *Applied) wake() {
 	if a.waiting.Load() == 0 {
 		return
 	}
@@ -69,8 +69,8 @@ func (a *appliedStamp) wake() {
 	a.waiting.Store(int32(len(a.waiters)))
 }
 
-// wakeAll ends all waits: the proposals that they wait for may never be applied.
-func (a *appliedStamp) wakeAll() {
+// WakeAll ends all waits: the proposals that they wait for may never be applied.
+func (a *Applied) WakeAll() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, w := range a.waiters {
