@@ -2,37 +2,77 @@ package sql
 
 import (
 	"context"
+	"fmt"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/copy"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/stmt"
 )
 
 // copyStmt is COPY … FROM STDIN and TO STDOUT.
 func (s *Session) copyStmt(ctx context.Context, st parse.Statement, n *pg_query.CopyStmt, w stmt.ResultWriter) error {
-	if n.Filename != "" || n.IsProgram {
-		return pgerr.Unsupported("COPY with a file or program of the server is not supported").
-			WithHint(`Use \copy in psql, or COPY … FROM STDIN and TO STDOUT.`)
-	}
-	opts, err := copyOptions(n.Options, n.IsFrom, func(loc int32) int { return parse.Position(st.Source, int(loc)) })
+	c, err := copy.New(st, n, s.query)
 	if err != nil {
 		return err
 	}
-	if n.IsFrom {
-		return s.copyFrom(ctx, n, opts, w)
+	run := s.copyTo
+	if c.IsFrom() {
+		run = s.copyFrom
 	}
-	return s.copyTo(ctx, st, n, opts, w)
+	rows, err := run(ctx, c, w)
+	if err != nil {
+		return err
+	}
+	if err := s.sendNotices(w); err != nil {
+		return err
+	}
+	return w.Complete(fmt.Sprintf("COPY %d", rows))
 }
 
-// copyTable finds the table that is copied to or from.
-func (s *Session) copyTable(view *catalog.View, rv *pg_query.RangeVar, direction string) (*catalog.Table, error) {
-	t, err := analyze.Table(s.currentCompiler().Analysis(s.query), rv)
-	if pgerr.Is(err, pgerr.WrongObjectType) && pgerr.From(err).Detail != "" { // what kind it is of
-		return nil, pgerr.New(pgerr.WrongObjectType, `cannot copy %s sequence "%s"`, direction, rv.Relname)
+// copyFrom loads rows from the client, all or none.
+func (s *Session) copyFrom(ctx context.Context, c *copy.Statement, w stmt.ResultWriter) (int64, error) {
+	if s.tx == nil {
+		s.begin()
 	}
-	return t, err
+	if s.tx.IsReadOnly() {
+		return 0, s.tx.ReadOnlyError("COPY FROM")
+	}
+	var in *copy.Input
+	err := s.db.knownNames(ctx, func() (err error) {
+		in, err = c.Input(ctx, s.tx.Tx, s.currentCompiler)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	s.running = ctx
+	x := s.executor(ctx)
+	return in.Run(ctx, &x, &s.tx.constraints, s.txEnv.Scope(), w)
+}
+
+// copyTo sends a table or the result of a query.
+func (s *Session) copyTo(ctx context.Context, c *copy.Statement, w stmt.ResultWriter) (int64, error) {
+	var query parse.Statement
+	err := s.db.knownNames(ctx, func() (err error) {
+		query, err = c.Query(s.currentCompiler())
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	p, err := s.program(ctx, query, nil)
+	if err != nil {
+		return 0, err
+	}
+	out, err := c.Output(w, p.Columns, s.Env())
+	if err != nil {
+		return 0, err
+	}
+	rows, err := s.run(ctx, p, nil, out.Row)
+	if err != nil {
+		return 0, err
+	}
+	return rows, out.End()
 }

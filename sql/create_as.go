@@ -7,6 +7,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/copy"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/parse"
@@ -147,19 +148,16 @@ func (s *Session) insertRows(ctx context.Context, rel *pg_query.RangeVar, p *stm
 	if err := s.readsAll(p); err != nil {
 		return 0, err
 	}
-	in, err := s.copyTarget(ctx, &pg_query.CopyStmt{Relation: rel})
+	in, err := copy.Into(rel, s.query).Input(ctx, s.tx.Tx, s.currentCompiler)
 	if err != nil {
 		return 0, err
 	}
 	if err := s.tx.Parts.Bound(s.txEnv.Scope()); err != nil {
 		return 0, err
 	}
-	c := s.execution(ctx, nil)
-	c.Hooks.Source = func(emit exec.Emit) error {
+	return in.Insert(s.execution(ctx, nil), func(emit exec.Emit) error {
 		x := s.executor(ctx)
-		_, err := x.Perform(s.tx.Tx, p, x.Context(ctx, s.tx.Tx, args), func(row []types.Datum) error { return emit(row) })
+		_, err := x.Perform(s.tx.Tx, p, x.Context(ctx, s.tx.Tx, args), emit)
 		return err
-	}
-	err = in.program.Exec.Run(c, func([]types.Datum) error { return nil })
-	return c.Affected, err
+	})
 }

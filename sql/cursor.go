@@ -2,12 +2,14 @@ package sql
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/counters"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
@@ -323,3 +325,21 @@ func (p *portal) give(rows [][]types.Datum) {
 }
 
 const datumSize = 32 // bytes
+
+// foldFirst adds the parts of split documents to the documents whose rows a cursor is going to lock. The cursor does
+// not see what its transaction writes after it was opened.
+func (s *Session) foldFirst(ctx context.Context, p *stmt.Program, args []types.Datum) error {
+	if !counters.Folds(p) {
+		return nil
+	}
+	p, err := s.settle(ctx, p)
+	if err != nil || !counters.Folds(p) {
+		return err
+	}
+	s.tx.Used = true
+	if err := errors.Join(s.tx.ReadPastAsSet(), s.tx.TakeSnapshot(ctx)); err != nil {
+		return err
+	}
+	c, x := s.execution(ctx, args), s.executor(ctx)
+	return counters.Fold(&x, s.tx.Tx, p, c)
+}

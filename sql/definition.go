@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -9,16 +10,15 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/ddl"
-	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/schemachange"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // definition runs DDL: its steps join what the transaction will commit.
 func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.ResultWriter, together bool) error {
-	if online(st.Node) && s.alone(together) {
+	if schemachange.IsOnline(st.Node) && s.alone(together) {
 		return s.defineOnline(ctx, st, w)
 	}
 	if s.tx == nil {
@@ -40,7 +40,7 @@ func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.Res
 		if err := s.notInUse(name, tables); err != nil {
 			return err
 		}
-		return s.lockTables(ctx, tables)
+		return s.tx.schema.Lock(ctx, tables)
 	}
 	tag, err := ddl.Run(ctx, e, st)
 	if err != nil {
@@ -127,45 +127,45 @@ func noBlock(t *transaction, what string) error {
 
 // definer is what package ddl needs of the session.
 func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
+	fragments := s.db.cfg.Fragments
 	e := &ddl.Env{
 		Catalog: s.db.cfg.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.SearchPath(), Env: s.Env(),
-		Notice: notice, View: s.view, Lock: s.lockTables, Reserve: s.reserveTables, Quiet: s.quietTables, Query: s.queryAgainst, Fill: s.fillIndex, Rewrite: s.restoreRows,
+		Notice: notice, View: s.view, Setting: s.vars.Check, Disconnect: s.disconnect,
+		WaitDatabase: fragments.WaitFragments, Silent: fragments.Silent, FillFragments: fragments.FillFragments,
 		Sequence: func(ctx context.Context, t *catalog.Table) (value int64, called bool, err error) {
 			st, err := s.sequences.State(ctx, s.sequenceTx(), t)
 			return st.Value, st.Called, err
 		},
-		Setting: s.vars.Check, WaitDatabase: s.db.cfg.Fragments.WaitFragments, Silent: s.db.cfg.Fragments.Silent, FillFragments: s.db.cfg.Fragments.FillFragments, Misplaced: s.misplaced, Disconnect: s.disconnect,
 	}
 	if s.tx != nil {
-		e.Change, e.Barrier = s.tx.ChangeSchema, s.tx.Barrier
+		rows := &schemachange.Rows{Tx: &s.tx.schema, Executor: s.executor}
+		rows.Attach(e)
 	}
 	return e
 }
 
-// lockTables takes tables alone until the transaction ends.
-func (s *Session) lockTables(ctx context.Context, tables []catalog.OID) error {
-	return s.lockEach(ctx, tables, locks.AccessExclusive)
-}
-
-// reserveTables keeps others from changing the definitions of tables.
-func (s *Session) reserveTables(ctx context.Context, tables []catalog.OID) error {
-	return s.lockEach(ctx, tables, locks.ShareUpdateExclusive)
-}
-
-// quietTables keeps writers off tables.
-func (s *Session) quietTables(ctx context.Context, tables []catalog.OID) error {
-	return s.lockEach(ctx, tables, locks.ShareRowExclusive)
-}
-
-func (s *Session) lockEach(ctx context.Context, tables []catalog.OID, mode locks.Mode) error {
-	tables = slices.Clone(tables)
-	slices.Sort(tables)
-	for _, oid := range tables {
-		if err := s.tx.LockTable(ctx, oid, mode, false); err != nil {
-			return err
-		}
+// defineOnline runs a statement that schemachange.IsOnline accepts, outside of any transaction.
+func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w stmt.ResultWriter) error {
+	t := s.tx // of a pipeline, and not used yet
+	if t == nil {
+		t = s.begin()
 	}
-	return nil
+	if t.IsReadOnly() {
+		return t.ReadOnlyError(parse.Name(st.Node))
+	}
+	t.Used, s.leads = true, false
+	run := &schemachange.Online{
+		Node:     schemachange.Node{Services: &s.db.services, Locks: s.db.locks, TableStats: s.db.cfg.Fragments.TableStats},
+		Database: s.database, Outer: &t.schema, Env: &s.txEnv, Executor: s.executor,
+	}
+	tag, err := run.Run(ctx, s.definer(w.Notice), st)
+	if errors.Is(err, schemachange.ErrOffline) {
+		return s.definition(ctx, st, w, t.Together)
+	}
+	if err != nil {
+		return err
+	}
+	return w.Complete(tag)
 }
 
 // notInUse refuses to change a table that a cursor of this very session reads.
@@ -188,30 +188,10 @@ func (s *Session) notInUse(statement string, tables []catalog.OID) error {
 	return nil
 }
 
-// queryAgainst runs a SELECT in the transaction, against the definitions of view, over what is committed now or the transaction's own. It takes no
-// locks: the caller has them.
+// queryAgainst runs a SELECT in the transaction, against the definitions of view, over what is committed now or the
+// transaction's own. It takes no locks: the caller has them.
 func (s *Session) queryAgainst(ctx context.Context, view *catalog.View, text string, emit func(row []types.Datum) error) error {
 	x := s.executor(ctx)
 	_, err := x.Against(view).System(ctx, s.tx.Tx, text, nil, emit)
 	return err
-}
-
-// misplaced scans a table for documents that its policy does not allow where they are.
-func (s *Session) misplaced(ctx context.Context, view *catalog.View, t *catalog.Table, emit func(ddl.Misplaced) error) error {
-	p, err := exec.NewPlacement(t)
-	if err != nil {
-		return err
-	}
-	columns := p.Columns()
-	row := make([]types.Datum, len(t.Columns))
-	return s.queryAgainst(ctx, view, ddl.SelectColumns(view, t, columns), func(got []types.Datum) error {
-		for i, at := range columns {
-			row[at] = got[i]
-		}
-		m, err := misplacedRow(p, row)
-		if m == nil || err != nil {
-			return err
-		}
-		return emit(*m)
-	})
 }

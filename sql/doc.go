@@ -33,12 +33,6 @@
 // txn.Detector, so that a circle of any kinds is 40P01. A prepared transaction keeps its table locks, through restarts too: AdoptPrepared knows
 // its tables by the rows that it has locked. Its advisory locks do not survive a restart.
 //
-// # Split documents
-//
-// Of documents that sherd.hot_split has spread, the counters are in the row and in parts, which are rows of a hidden table (hot.go has the rules). A
-// program about such a table adds to a part, adds the parts to what it reads, or puts them into the row before it writes it; which, its keys tell when
-// it runs (Session.perform). docs/decisions/2026-11-22-hot-documents.md says why that is right.
-//
 // # Sequences
 //
 // A session has a sequence.Session, a transaction the sequences that it has made (package sequence).

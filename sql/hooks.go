@@ -16,27 +16,27 @@ func (s *Session) hooks() exec.Hooks {
 }
 
 // notice keeps a notice for the client until the statement's result is written.
-func (s *Session) notice(n *pgerr.Error) { s.notices = append(s.notices, n) }
+func (r *request) notice(n *pgerr.Error) { r.notices = append(r.notices, n) }
 
-// sayNow sends a notice at once, where the statement is one that can; otherwise with the others.
-func (s *Session) sayNow(n *pgerr.Error) error {
-	if s.writer == nil {
-		s.notice(n)
+// sayNow sends a notice at once, if the statement can; otherwise with the others.
+func (r *request) sayNow(n *pgerr.Error) error {
+	if r.writer == nil {
+		r.notice(n)
 		return nil
 	}
-	if err := s.sendNotices(s.writer); err != nil {
+	if err := r.sendNotices(r.writer); err != nil {
 		return err
 	}
-	if h, ok := s.writer.(*stmt.HoldingWriter); ok {
+	if h, ok := r.writer.(*stmt.HoldingWriter); ok {
 		return h.NoticeNow(n)
 	}
-	return s.writer.Notice(n)
+	return r.writer.Notice(n)
 }
 
 // sendNotices sends what notice kept.
-func (s *Session) sendNotices(w stmt.ResultWriter) error {
-	list := s.notices
-	s.notices = nil
+func (r *request) sendNotices(w stmt.ResultWriter) error {
+	list := r.notices
+	r.notices = nil
 	for _, n := range list {
 		if err := w.Notice(n); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/proof"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -81,14 +82,12 @@ func (s *Session) names() *sysview.Names {
 
 // prove verifies foreign keys, former ids and split documents.
 func (i info) prove(ctx context.Context, emit verify.Emit) error {
-	for _, proof := range []func(
-		context.Context, func(check, subject string, ok bool, detail string) error,
-	) error{i.checkForeignKeys, i.checkFormerIDs, i.checkParts} {
-		if err := proof(ctx, emit); err != nil {
-			return err
+	defer func() {
+		if i.tx != nil { // sherd.txns shows the session's own transaction again
+			i.activity.SetTransaction(i.tx.Tx)
 		}
-	}
-	return nil
+	}()
+	return proof.Run(ctx, &i.txEnv, i.executor(ctx), proof.Emit(emit))
 }
 
 func (i info) roleName() string {

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/forward"
 	"github.com/sherddb/sherd/sql/refint"
+	"github.com/sherddb/sherd/sql/schemachange"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -82,7 +83,7 @@ func (i info) StartValidation(oid uint32) (int64, error) {
 	if err := ddl.CanValidate(t); err != nil {
 		return 0, err
 	}
-	if err := canValidateByRanges(t); err != nil {
+	if err := schemachange.CanValidate(t); err != nil {
 		return 0, err
 	}
 	return i.startJob(t, catalog.ValidationJob, catalog.Validation{Who: i.roleName()})
@@ -105,7 +106,7 @@ func (i info) RewriteReferences(oid, referrer uint32, path string) (int64, error
 		return 0, pgerr.Unsupported(`references of "%s", which has no primary key, cannot be rewritten by a job`, from.Name).
 			WithHint("UPDATE it with a join of %s.", forward.EntriesOf(i.db.cfg.Catalog.View(), t))
 	}
-	if _, err := referenceAt(i.db.cfg.Catalog.View(), from, path); err != nil {
+	if err := schemachange.CheckReference(i.db.cfg.Catalog.View(), from, path); err != nil {
 		return 0, err
 	}
 	return i.startJob(t, catalog.RewritingJob, catalog.Rewriting{Referrer: referrer, Path: path, Who: i.roleName()})

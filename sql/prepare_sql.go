@@ -45,7 +45,7 @@ func (s *Session) prepareStmt(
 
 // executeStmt is EXECUTE name (arguments).
 func (s *Session) executeStmt(ctx context.Context, n *pg_query.ExecuteStmt, w stmt.ResultWriter) error {
-	st, err := s.statement(n.Name)
+	st, err := s.statements.find(n.Name)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (s *Session) executeStmt(ctx context.Context, n *pg_query.ExecuteStmt, w st
 
 // executed gives the program and the arguments of an EXECUTE.
 func (s *Session) executed(ctx context.Context, n *pg_query.ExecuteStmt) (*stmt.Program, []types.Datum, error) {
-	st, err := s.statement(n.Name)
+	st, err := s.statements.find(n.Name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,7 +117,7 @@ func (s *Session) deallocate(n *pg_query.DeallocateStmt, w stmt.ResultWriter) er
 		clear(s.statements)
 		return w.Complete("DEALLOCATE ALL")
 	}
-	if _, err := s.statement(n.Name); err != nil {
+	if _, err := s.statements.find(n.Name); err != nil {
 		return err
 	}
 	s.CloseStatement(n.Name)

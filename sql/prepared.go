@@ -115,9 +115,11 @@ func sameColumns(a, b []stmt.Column) bool {
 	return true
 }
 
-func (s *Session) statement(name string) (*prepared, error) {
-	st, ok := s.statements[name]
-	if ok {
+// preparedStatements are those of a session, by name.
+type preparedStatements map[string]*prepared
+
+func (p preparedStatements) find(name string) (*prepared, error) {
+	if st, ok := p[name]; ok {
 		return st, nil
 	}
 	if name == "" {
@@ -128,7 +130,7 @@ func (s *Session) statement(name string) (*prepared, error) {
 
 // DescribeStatement tells a prepared statement's parameters and columns.
 func (s *Session) DescribeStatement(ctx context.Context, name string) (Description, error) {
-	st, err := s.statement(name)
+	st, err := s.statements.find(name)
 	if err != nil {
 		return Description{}, s.failed(err)
 	}
@@ -164,7 +166,7 @@ func (s *Session) describable(columns []stmt.Column, err error) ([]stmt.Column, 
 
 // Bind makes a portal of a statement and its arguments.
 func (s *Session) Bind(ctx context.Context, name, statement string, args []types.Datum) error {
-	st, err := s.statement(statement)
+	st, err := s.statements.find(statement)
 	if err != nil {
 		return s.failed(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/counters"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/integrity"
 	"github.com/sherddb/sherd/sql/locks"
@@ -31,36 +32,46 @@ type Session struct {
 	opened   time.Time
 	txEnv    tx.Environment // what its transactions have in common
 
-	vars       *settings.Values
-	statements map[string]*prepared
-	portals    map[string]*portal
+	statements preparedStatements
+	portals    portals
 
-	gone           chan struct{} // closed when the session has ended
-	tx             *transaction  // nil outside of any
-	env            *types.Env    // of the transaction, or between transactions the last one's
-	derived        settings.Derived
-	compiler       stmt.Compiler // see currentCompiler
-	limit          exec.Limits   // without ReadOnly
-	hook           exec.Hooks
-	notices        []*pgerr.Error    // for the client, see sendNotices
-	writer         stmt.ResultWriter // of the running query, for what the client is to be told at once; nil outside of one
-	query          string            // text of the running statement
+	parameters
+	request
+	gone      chan struct{} // closed when the session has ended
+	tx        *transaction  // nil outside of any
+	compiler  stmt.Compiler // see currentCompiler
+	hook      exec.Hooks
+	activity  *monitor.Activity
+	counters  *monitor.DatabaseCounters
+	random    *rand.Rand // of random(); no secret depends on it
+	sequences *sequence.Session
+	listener  *notify.Listener
+}
+
+// parameters are the settings of a session, and what follows from them.
+type parameters struct {
+	vars    *settings.Values
+	env     *types.Env // of the transaction, or between transactions of the last one
+	derived settings.Derived
+	limit   exec.Limits // without ReadOnly
+}
+
+// request is the client's statement that is under way, and what the client has to be sent because of it.
+type request struct {
+	query          string // the text
 	queryAt        time.Time
-	bound          *bound // of the running statement, if it is no query and has parameters; else nil
-	leads          bool   // the running statement is the first of its pipeline
-	lastOfPipeline bool   // Sync follows the next Execute
-	activity       *monitor.Activity
-	counters       *monitor.DatabaseCounters
-	running        context.Context // of the running statement, for functions that act through the session
-	random         *rand.Rand      // of random(); nothing secret comes from it
-	sequences      *sequence.Session
-	listener       *notify.Listener
+	running        context.Context   // for functions that act through the session
+	bound          *bound            // if it is no query and has parameters; else nil
+	leads          bool              // it is the first of its pipeline
+	lastOfPipeline bool              // Sync follows the next Execute
+	notices        []*pgerr.Error    // for the client, see sendNotices
+	writer         stmt.ResultWriter // of the running query, for messages that are sent at once; nil outside of one
 }
 
 func newSession(db *Server, p StartupParams, role, database catalog.OID) *Session {
 	s := &Session{
 		db: db, start: p, role: role, opened: time.Now(),
-		statements: map[string]*prepared{}, portals: map[string]*portal{},
+		statements: preparedStatements{}, portals: portals{},
 		random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}
 	s.gone = make(chan struct{})
@@ -87,7 +98,7 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 	s.hook = s.hooks()
 	s.compiler = stmt.Compiler{
 		Database: database, Role: role, Values: x.Values, Cache: db.statements, Storages: &db.services.Storages,
-		Hooks: stmt.Hooks{Integrity: integrity.Attach, Split: splitDocuments},
+		Hooks: stmt.Hooks{Integrity: integrity.Attach, Split: counters.Attach},
 	}
 	return s
 }

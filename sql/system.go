@@ -5,8 +5,10 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/counters"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/monitor"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
 )
 
@@ -27,7 +29,7 @@ func (s *Session) systemEnv() *sysview.Env {
 			st, err := s.sequences.State(s.running, s.sequenceTx(), t)
 			return st.Value, st.Called, err
 		},
-		Hot:     s.hotFacts(),
+		Hot:     s.hotViews(),
 		Setting: s.vars.Source, Sessions: views.Sessions, Locks: views.Locks,
 		Stats: func(d *catalog.Database, storageID uint32) ([]sysview.Stat, map[uint32]bool, error) {
 			stats, err := s.db.cfg.Fragments.CountRows(orBackground(s.running), d, storageID, missing)
@@ -37,7 +39,7 @@ func (s *Session) systemEnv() *sysview.Env {
 		Replicas: func() []sysview.Replica { return s.reports(monitor.WantReplicas).Replicas }, Heat: views.Heat, Health: s.db.health, Authorities: s.authorities,
 		CatalogRoles: func() (uint32, []uint32) { return s.db.cfg.Catalog.Leader(), s.db.cfg.Catalog.Voters() },
 		Forwarded:    func() []sysview.Forwarded { return s.reports(monitor.WantForwarded).Forwarded },
-		Transactions: views.Transactions, Counters: func() []sysview.Counters { return s.reports(monitor.WantCounters).Counters }, Prepared: s.preparedRows, Cursors: s.cursorRows, Held: s.heldRows,
+		Transactions: views.Transactions, Counters: func() []sysview.Counters { return s.reports(monitor.WantCounters).Counters }, Prepared: s.statements.rows, Cursors: s.portals.rows, Held: s.heldRows,
 	}
 }
 
@@ -47,4 +49,16 @@ func (s *Session) authorities() ([]sysview.Authority, error) {
 		return nil, nil
 	}
 	return s.db.cfg.Authorities(s.running)
+}
+
+// hotViews returns what the views about hot and obese buckets ask.
+func (s *Session) hotViews() sysview.Hot {
+	v := counters.Views{
+		Context: orBackground(s.running), Executor: s.executor,
+		Samples: func(table catalog.OID) []stmt.Sample { return s.db.samples.Of(s.database, table) },
+	}
+	if s.tx != nil {
+		v.Tx = s.tx.Tx
+	}
+	return v.Hot()
 }

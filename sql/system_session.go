@@ -7,10 +7,10 @@ import (
 	"github.com/sherddb/sherd/sql/sysview"
 )
 
-// preparedRows lists the session's prepared statements, by name.
-func (s *Session) preparedRows() []sysview.Prepared {
+// rows lists the prepared statements for pg_prepared_statements.
+func (p preparedStatements) rows() []sysview.Prepared {
 	var out []sysview.Prepared
-	for name, st := range s.statements {
+	for name, st := range p {
 		if name != "" {
 			out = append(out, sysview.Prepared{Name: name, Text: st.text, Params: st.params, FromSQL: st.fromSQL})
 		}
@@ -19,10 +19,13 @@ func (s *Session) preparedRows() []sysview.Prepared {
 	return out
 }
 
-// cursorRows lists the session's open portals but the unnamed one, which runs this statement.
-func (s *Session) cursorRows() []sysview.Cursor {
+// portals are the open portals of a session, by name.
+type portals map[string]*portal
+
+// rows lists the portals for pg_cursors. The unnamed one runs this statement, and is left out.
+func (list portals) rows() []sysview.Cursor {
 	var out []sysview.Cursor
-	for name, p := range s.portals {
+	for name, p := range list {
 		if name != "" {
 			out = append(out, sysview.Cursor{Name: name, Text: p.st.text, At: p.opened, Holdable: p.hold,
 				Binary: p.binary, Scrollable: p.scroll != nil && p.scroll.back})

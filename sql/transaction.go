@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql/integrity"
 	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/schemachange"
 	"github.com/sherddb/sherd/sql/sequence"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
@@ -19,9 +20,9 @@ import (
 // what is its own until then.
 type transaction struct {
 	*tx.Tx
-	failed      bool                   // it waits for ROLLBACK
-	named       bool                   // it has asked for the id that clients see
-	filled      filled                 // indexes
+	failed      bool // it waits for ROLLBACK
+	named       bool // it has asked for the id that clients see
+	schema      schemachange.Transaction
 	newIDs      map[catalog.OID]uint64 // the next number for ids of tables that it has made
 	sequences   sequence.Transaction
 	constraints integrity.Transaction
@@ -60,6 +61,7 @@ func (s *Session) begin() *transaction {
 	t := s.txEnv.Begin(s.queryAt, s.defaultModes())
 	s.tx = &transaction{
 		Tx: t, sequences: sequence.Transaction{Tx: t}, constraints: integrity.Transaction{Tx: t},
+		schema: schemachange.Transaction{Tx: t},
 	}
 	s.env = nil
 	return s.tx
@@ -167,7 +169,7 @@ func (s *Session) define() error {
 		t.Schema.Change.StartIDs(table, next)
 	}
 	t.sequences.Define(t.Schema.Change)
-	ch, err := t.filled.condition(t.Schema.Change, s.database, t.Newest())
+	ch, err := t.schema.Condition(s.database)
 	if err != nil {
 		return err
 	}

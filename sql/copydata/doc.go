@@ -1,4 +1,4 @@
 // Package copydata reads and writes the three formats of COPY: text, csv and binary. It knows
-// fields as bytes, not types; package sql turns them into values. Errors are PostgreSQL's: 22P04
+// fields as bytes, not types; package copy turns them into values. Errors are PostgreSQL's: 22P04
 // with the line in Where.
 package copydata

@@ -1,4 +1,4 @@
-package sql
+package counters
 
 import (
 	"fmt"
@@ -13,13 +13,15 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// increment is a statement that does nothing but add to counters of the one document that it names: UPDATE without RETURNING, or the DO UPDATE of an
-// INSERT whose row would be the document. It adds to one part, if the document is split and the sum is certain to fit; else it runs as it stands.
+// increment is a statement that only adds to counters of the one document that it names: an UPDATE
+// without RETURNING, or the DO UPDATE of an INSERT whose row would be the document. It adds to one
+// part if the document is split and the sum is certain to fit. Otherwise the statement runs as it
+// is.
 type increment struct {
 	table   *catalog.Table
 	key     query.Expr
 	adds    []addition
-	notNull []query.Expr // of an INSERT: must not be null, for that comes before the conflict
+	notNull []query.Expr // of an INSERT: must not be null, which is checked before the conflict
 	program *stmt.Program
 }
 
@@ -33,23 +35,23 @@ type addition struct {
 	most     types.Datum // its largest value
 }
 
-// findIncrement notes in h that its program is an increment, if it is one.
-func (h *hotProgram) findIncrement(view *catalog.View, p *stmt.Program) error {
+// findIncrement notes whether the program is an increment.
+func (s *step) findIncrement(view *catalog.View, p *stmt.Program) error {
 	inc := incrementOf(p.Query, p.Plan.Root)
-	if inc == nil || len(h.tables) != 1 || h.tables[0].def.OID != inc.table.OID {
+	if inc == nil || len(s.tables) != 1 || s.tables[0].def.OID != inc.table.OID {
 		return nil
 	}
 	for i := range inc.adds {
 		inc.adds[i].most = largest(inc.adds[i].limit)
 	}
 	var err error
-	if inc.program, err = incrementProgram(view, h.tables[0], inc.adds); err == nil {
-		h.increment = inc
+	if inc.program, err = incrementProgram(view, s.tables[0], inc.adds); err == nil {
+		s.increment = inc
 	}
 	return err
 }
 
-// largest is the largest value of a type; of numeric one beyond which nobody counts.
+// largest is the largest value of a type, and for numeric a value larger than any counter.
 func largest(oid types.OID) types.Datum {
 	switch oid {
 	case types.Int2:
@@ -63,23 +65,25 @@ func largest(oid types.OID) types.Datum {
 	return d
 }
 
-// incrementProgram adds to a part. Of each counter no part may hold more than its share of what the document's own number leaves: so whatever the
-// others hold, the sum fits.
-func incrementProgram(view *catalog.View, t *hotTable, adds []addition) (*stmt.Program, error) {
+// incrementProgram adds to a part. No part may hold more of a counter than its share of the range
+// that the document's own number leaves. So the sum fits, whatever the other parts hold.
+func incrementProgram(view *catalog.View, t *table, adds []addition) (*stmt.Program, error) {
 	var set, where []string
 	params := []types.OID{types.Int8, types.Numeric}
 	for _, a := range adds {
 		n := len(params)
 		params = append(params, types.Numeric, types.Numeric)
 		set = append(set, fmt.Sprintf("c%d = c%d + $%d", a.counter, a.counter, n+1))
-		where = append(where, fmt.Sprintf(" AND abs(c%d + $%d) * $2 <= $%d - abs(b%d)", a.counter, n+1, n+2, a.counter))
+		where = append(where,
+			fmt.Sprintf(" AND abs(c%d + $%d) * $2 <= $%d - abs(b%d)", a.counter, n+1, n+2, a.counter))
 	}
-	text := fmt.Sprintf("UPDATE %s SET %s WHERE k = $1%s", quotedName(view, t.parts), strings.Join(set, ", "), strings.Join(where, ""))
+	text := fmt.Sprintf("UPDATE %s SET %s WHERE k = $1%s",
+		stmt.TableName(view, t.parts), strings.Join(set, ", "), strings.Join(where, ""))
 	return stmt.HiddenProgram(view, t.def.Database, text, params...)
 }
 
-// add runs an increment; done is false if the statement has to run as it stands.
-func (r *splitRun) add(inc *increment) (done bool, err error) {
+// add runs an increment; done is false if the statement has to run as it is.
+func (r *run) add(inc *increment) (done bool, err error) {
 	c := r.c
 	docs, err := r.documents(inc.table, []keys{{tuple: []query.Expr{inc.key}}}, false)
 	if err != nil || len(docs) == 0 || c.Limits.ReadOnly {
@@ -91,7 +95,8 @@ func (r *splitRun) add(inc *increment) (done bool, err error) {
 			return false, err
 		}
 	}
-	// A session always adds to the same part, so that a transaction that adds twice cannot deadlock.
+	// A session always adds to the same part, so that a transaction that adds twice cannot
+	// deadlock.
 	part := doc.Parts[int(r.x.PID)%len(doc.Parts)]
 	args := []types.Datum{types.NewInt(part), types.NumericFromInt(int64(len(doc.Parts)))}
 	for _, a := range inc.adds {
@@ -110,7 +115,7 @@ func (r *splitRun) add(inc *increment) (done bool, err error) {
 }
 
 // amount evaluates what is to be added.
-func (r *splitRun) amount(a addition) (n types.Datum, ok bool, err error) {
+func (r *run) amount(a addition) (n types.Datum, ok bool, err error) {
 	d, err := r.evaluate(a.amount)
 	if err != nil {
 		return d, false, err
@@ -159,7 +164,7 @@ func incrementOf(q *query.Query, root plan.Node) *increment {
 	return inc
 }
 
-// keyOfUpdate gives the key of an UPDATE of one table whose WHERE says nothing but what its key is.
+// keyOfUpdate returns the key of an UPDATE of one table whose WHERE only compares the key.
 func keyOfUpdate(q *query.Query, root plan.Node, def *catalog.Table) query.Expr {
 	where, ok := q.Where.(*query.Call)
 	if !ok || where.Op != "=" || len(q.From) > 0 || len(q.Rels) != 1 {
@@ -176,12 +181,14 @@ func keyOfUpdate(q *query.Query, root plan.Node, def *catalog.Table) query.Expr 
 	return list[0].tuple[0]
 }
 
-// insertedIncrement recognises INSERT … VALUES (…) ON CONFLICT (key) DO UPDATE SET counter = counter + …: where the document is split it is there, so
-// the row is not inserted. What would refuse the row before the conflict is seen must not be there, or not happen.
+// insertedIncrement recognises INSERT … VALUES (…) ON CONFLICT (key) DO UPDATE SET counter =
+// counter + …. A split document exists, so the row is not inserted. Checks that would refuse the
+// row before the conflict is found must not exist, or must pass.
 func insertedIncrement(q *query.Query, root plan.Node, def *catalog.Table) *increment {
 	oc := q.OnConflict
 	m, ok := root.(*plan.Modify)
-	if !ok || oc == nil || !oc.Update || !oc.Primary || len(oc.Indexes) > 0 || oc.Where != nil || def.Policy != nil || len(q.Checks) > 0 {
+	if !ok || oc == nil || !oc.Update || !oc.Primary || len(oc.Indexes) > 0 || oc.Where != nil ||
+		def.Policy != nil || len(q.Checks) > 0 {
 		return nil
 	}
 	rows, ok := inserted(m)
@@ -204,7 +211,7 @@ func insertedIncrement(q *query.Query, root plan.Node, def *catalog.Table) *incr
 // matcher recognises what adds to counters of a table.
 type matcher struct {
 	def      *catalog.Table
-	rel      int          // of the row that is there
+	rel      int          // of the existing row
 	excluded int          // of the proposed row
 	row      []query.Expr // that row; nil: there is none
 }
@@ -233,7 +240,9 @@ func (m *matcher) assignment(a query.Assignment) []addition {
 	}
 	col := &m.def.Columns[a.Col]
 	e := integerCasts(a.Expr)
-	x, ok := m.sum(e, func(e query.Expr) (types.OID, bool) { return col.Type, m.isColumn(integerCasts(e), a.Col) })
+	x, ok := m.sum(e, func(e query.Expr) (types.OID, bool) {
+		return col.Type, m.isColumn(integerCasts(e), a.Col)
+	})
 	if !ok || isInteger(col.Type) != isInteger(e.Type()) {
 		return nil
 	}
@@ -271,7 +280,8 @@ func integerCasts(e query.Expr) query.Expr {
 	}
 }
 
-// sum recognises value + amount, amount + value and value - amount. value tells whether an expression is the counter as it was, and of which type.
+// sum recognises value + amount, amount + value and value - amount. value reports whether an
+// expression is the counter as it was, and its type.
 func (m *matcher) sum(e query.Expr, value func(query.Expr) (types.OID, bool)) (addition, bool) {
 	c, ok := e.(*query.Call)
 	if !ok || len(c.Args) != 2 || c.Op != "+" && c.Op != "-" || !isInteger(c.Type()) && c.Type() != types.Numeric {
@@ -291,7 +301,7 @@ func (m *matcher) sum(e query.Expr, value func(query.Expr) (types.OID, bool)) (a
 	return addition{amount: amount, negative: c.Op == "-", limit: narrower(limit, c.Type())}, true
 }
 
-// unCoalesced takes COALESCE(x, constant) for x: a counter that is added to in parts is not null.
+// unCoalesced returns x for COALESCE(x, constant): a counter that is added to in parts is not null.
 func unCoalesced(e query.Expr) query.Expr {
 	if c, ok := e.(*query.Coalesce); ok && len(c.Args) == 2 && rowless(c.Args[1]) {
 		return c.Args[0]
@@ -299,7 +309,7 @@ func unCoalesced(e query.Expr) query.Expr {
 	return e
 }
 
-// proposed puts the values of the proposed row in the place of EXCLUDED.
+// proposed replaces EXCLUDED by the values of the proposed row.
 func (m *matcher) proposed(e query.Expr) query.Expr {
 	if m.row == nil {
 		return e
@@ -312,7 +322,7 @@ func (m *matcher) proposed(e query.Expr) query.Expr {
 	})
 }
 
-// narrower gives the integer type with the smaller range; numeric has none.
+// narrower returns the integer type with the smaller range, 0 if both are numeric.
 func narrower(a, b types.OID) types.OID {
 	width := func(oid types.OID) int {
 		return slices.Index([]types.OID{types.Int2, types.Int4, types.Int8}, oid)

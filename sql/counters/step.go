@@ -1,4 +1,4 @@
-package sql
+package counters
 
 import (
 	"fmt"
@@ -14,34 +14,25 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Counters of split documents are kept in parts: rows of a hidden table (catalog.Hot) that lie in as many buckets as there are parts, so that sessions
-// that add to one counter at once do not wait for each other. A statement about a table with split documents is one of three things, and which of them
-// is seen when it runs, by the keys that it names:
-//
-//	an increment   adds to one part, chosen by the session, and touches the document not at all (hot_increment.go)
-//	a read         adds what the parts hold to the rows that it reads, all at its own timestamp (plan.Scan.Sums)
-//	a write        of any other kind, or a row lock, first puts the parts into the document, and has all their locks then (hot_fold.go)
-//
-// What it rests on: parts of a document exist while, and only while, the document is split and exists; who writes the document's own row has the locks
-// of all its parts; and what is split changes under the lock of the whole table, so that every program knows it.
-
-// hotProgram is what a program has to do about split documents; one whose tables have none has no hotProgram.
-type hotProgram struct {
-	tables    []*hotTable
-	increment *increment    // nil: it is none
-	combined  *stmt.Program // the program with the parts added; its last parameters are keys of parts, one array for each table
+// step is what a program has to do about split documents. It implements stmt.Step.
+type step struct {
+	tables    []*table
+	increment *increment // nil: it is none
+	// combined is the program with the parts added. Its last parameters are keys of parts, one
+	// array for each table.
+	combined  *stmt.Program
 	statement *stmt.Program // the program itself
 }
 
-// hotTable is one table of a program that has split documents, or had.
-type hotTable struct {
+// table is one table of a program that has split documents, or had.
+type table struct {
 	def     *catalog.Table
 	parts   *catalog.Table
 	read    bool   // rows are read with their counters
-	reads   []keys // of which rows; none: of any
-	written bool   // rows are written that were there, or locked
-	writes  []keys // which; none: any
-	changes bool   // rows are written: what the parts know of the document has to be set right afterwards
+	reads   []keys // the keys of these rows; none: any
+	written bool   // existing rows are written or locked
+	writes  []keys // their keys; none: any
+	changes bool   // rows are written: afterwards the parts need the new numbers of the document's row
 }
 
 // keys are primary keys that a step names: a tuple, or an array of keys of one column.
@@ -50,22 +41,22 @@ type keys struct {
 	array query.Expr
 }
 
-// hotTables finds the tables with split documents in a plan, and what it does with their rows.
-func hotTables(view *catalog.View, root plan.Node) []*hotTable {
+// tablesIn finds the tables with split documents in a plan, and what the plan does with their rows.
+func tablesIn(view *catalog.View, root plan.Node) []*table {
 	if view == nil {
 		return nil
 	}
-	f := &hotFinder{view: view}
+	f := &finder{view: view}
 	f.node(root)
 	return f.found
 }
 
-type hotFinder struct {
+type finder struct {
 	view  *catalog.View
-	found []*hotTable
+	found []*table
 }
 
-func (f *hotFinder) table(def *catalog.Table) *hotTable {
+func (f *finder) table(def *catalog.Table) *table {
 	if def == nil || def.Hot == nil {
 		return nil
 	}
@@ -78,13 +69,13 @@ func (f *hotFinder) table(def *catalog.Table) *hotTable {
 	if parts == nil {
 		return nil
 	}
-	t := &hotTable{def: def, parts: parts}
+	t := &table{def: def, parts: parts}
 	f.found = append(f.found, t)
 	return t
 }
 
-// node looks at a step, at those below it, and at those of its subqueries.
-func (f *hotFinder) node(n plan.Node) {
+// node looks at a node of the plan, at those below it, and at those of its subqueries.
+func (f *finder) node(n plan.Node) {
 	switch n := n.(type) {
 	case *plan.Scan:
 		if t := f.table(n.Table); t != nil && plan.ReadsCounters(n) {
@@ -113,7 +104,8 @@ func (f *hotFinder) node(n plan.Node) {
 	}
 }
 
-// named adds keys to a list that is none where any key may be meant. known tells whether the list has been begun.
+// named adds keys to a list. A nil list stands for any key. begun reports whether the list has been
+// begun.
 func named(list []keys, begun bool, more []keys) []keys {
 	if more == nil || begun && list == nil {
 		return nil
@@ -121,7 +113,7 @@ func named(list []keys, begun bool, more []keys) []keys {
 	return append(list, more...)
 }
 
-// keysOf gives the keys by which a scan reads, nil where they are not known before it does.
+// keysOf returns the keys by which a scan reads, nil if they are not known before it runs.
 func keysOf(s *plan.Scan) []keys {
 	if s.Access != plan.ScanKeys {
 		return nil
@@ -149,7 +141,7 @@ func allKeys(scans []*plan.Scan) []keys {
 	return out
 }
 
-// scansOf lists the scans of a table in a step and below it.
+// scansOf lists the scans of a table in a node of the plan and below it.
 func scansOf(n plan.Node, t *catalog.Table) (out []*plan.Scan) {
 	if s, ok := n.(*plan.Scan); ok && s.Table.OID == t.OID {
 		out = append(out, s)
@@ -160,7 +152,7 @@ func scansOf(n plan.Node, t *catalog.Table) (out []*plan.Scan) {
 	return out
 }
 
-// keysWritten gives the keys of the rows that a Modify may change.
+// keysWritten returns the keys of the rows that a Modify may change.
 func keysWritten(m *plan.Modify) []keys {
 	if m.Kind != plan.ModInsert {
 		scans := scansOf(m.Child, m.Table) // those of its source too: more than needed at worst
@@ -188,7 +180,7 @@ func keysWritten(m *plan.Modify) []keys {
 	return out
 }
 
-// inserted gives the rows of an INSERT of VALUES as expressions, by column.
+// inserted returns the rows of an INSERT of VALUES as expressions, by column.
 func inserted(m *plan.Modify) (rows [][]query.Expr, ok bool) {
 	proj, ok := m.Child.(*plan.Project)
 	if !ok {
@@ -229,7 +221,7 @@ func project(n plan.Node) (rows [][]query.Expr, ok bool) {
 // maxNamed is how many rows of VALUES are looked at one by one.
 const maxNamed = 1000
 
-// rowless tells whether expressions can be evaluated before the statement runs.
+// rowless reports whether expressions can be evaluated before the statement runs.
 func rowless(es ...query.Expr) bool {
 	for _, e := range es {
 		if e == nil {
@@ -237,7 +229,8 @@ func rowless(es ...query.Expr) bool {
 		}
 		if query.Contains(e, func(x query.Expr) bool {
 			switch x := x.(type) {
-			case *query.Const, *query.Param, *query.Relabel, *query.CoerceIO, *query.Array, *query.ArrayCoerce, *query.Element:
+			case *query.Const, *query.Param, *query.Relabel, *query.CoerceIO, *query.Array, *query.ArrayCoerce,
+				*query.Element:
 			case *query.Call:
 				return x.Proc.Volatility == 'v' || x.Proc.RetSet || builtin.PlaceOf(x.Proc) != builtin.Anywhere
 			default:
@@ -251,31 +244,25 @@ func rowless(es ...query.Expr) bool {
 	return true
 }
 
-// hotProgramOf returns what a program has to do about split documents; nil: its tables have none.
-func hotProgramOf(p *stmt.Program) *hotProgram {
-	h, _ := p.Split.(*hotProgram)
-	return h
-}
-
-// splitDocuments makes the hotProgram of a program whose tables have split documents (stmt.Hooks).
-func splitDocuments(r stmt.Replan) (stmt.Step, error) {
+// Attach is stmt.Hooks.Split: it makes the step of a program whose tables have split documents.
+func Attach(r stmt.Replan) (stmt.Step, error) {
 	p := r.Program
-	tables := hotTables(r.View, p.Plan.Root)
+	tables := tablesIn(r.View, p.Plan.Root)
 	if len(tables) == 0 {
 		return nil, nil
 	}
-	h := &hotProgram{tables: tables, statement: p}
-	if !slices.ContainsFunc(tables, func(t *hotTable) bool { return t.read }) {
-		return h, h.findIncrement(r.View, p)
+	s := &step{tables: tables, statement: p}
+	if !slices.ContainsFunc(tables, func(t *table) bool { return t.read }) {
+		return s, s.findIncrement(r.View, p)
 	}
 	first := len(p.Params) + 1
 	for _, k := range p.Query.Currents {
 		first += k.Columns
 	}
 	var err error
-	h.combined, err = r.As(func(env *plan.Env) {
+	s.combined, err = r.As(func(env *plan.Env) {
 		env.Sums = func(def *catalog.Table) (*query.Query, error) {
-			i := slices.IndexFunc(tables, func(t *hotTable) bool { return t.def.OID == def.OID })
+			i := slices.IndexFunc(tables, func(t *table) bool { return t.def.OID == def.OID })
 			if i < 0 {
 				return nil, nil
 			}
@@ -285,11 +272,11 @@ func splitDocuments(r stmt.Replan) (stmt.Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h, h.findIncrement(r.View, p)
+	return s, s.findIncrement(r.View, p)
 }
 
-// sumsQuery is what the parts add up to whose keys are in parameter n.
-func sumsQuery(view *catalog.View, t *hotTable, n int) (*query.Query, error) {
+// sumsQuery returns the sums of the parts whose keys are in parameter n.
+func sumsQuery(view *catalog.View, t *table, n int) (*query.Query, error) {
 	var sums, names strings.Builder
 	for i := range t.def.Hot.Counters {
 		fmt.Fprintf(&sums, ", sum(c%d) AS s%d", i, i)
@@ -300,10 +287,8 @@ func sumsQuery(view *catalog.View, t *hotTable, n int) (*query.Query, error) {
 		params[i] = types.Text
 	}
 	params[n-1] = types.Int8Array
-	return stmt.HiddenQuery(view, t.def.Database, fmt.Sprintf("SELECT jsonb_agg(jsonb_build_array(d%s)) FROM (SELECT d%s FROM %s WHERE k = ANY($%d) GROUP BY d) x",
-		names.String(), sums.String(), quotedName(view, t.parts), n), params...)
-}
-
-func quotedName(view *catalog.View, t *catalog.Table) string {
-	return builtin.QuoteIdent(view.Schema(t.Schema).Name) + "." + builtin.QuoteIdent(t.Name)
+	text := fmt.Sprintf("SELECT jsonb_agg(jsonb_build_array(d%s))"+
+		" FROM (SELECT d%s FROM %s WHERE k = ANY($%d) GROUP BY d) x",
+		names.String(), sums.String(), stmt.TableName(view, t.parts), n)
+	return stmt.HiddenQuery(view, t.def.Database, text, params...)
 }

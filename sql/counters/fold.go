@@ -1,8 +1,7 @@
-package sql
+package counters
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +14,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// fold is split documents of one table whose parts were put into them: the parts are locked, and hold nothing.
+// fold is split documents of one table whose parts were added to their rows. The parts are locked,
+// and hold nothing.
 type fold struct {
 	ctx     context.Context
 	x       *stmt.Executor // whose statements are analyzed against view
@@ -23,11 +23,11 @@ type fold struct {
 	view    *catalog.View
 	table   *catalog.Table
 	parts   *catalog.Table
-	changes bool // what follows may change the documents
+	changes bool // the program may change the documents afterwards
 	docs    []foldedDocument
 }
 
-// newFold makes one of no documents, with the definitions of a view.
+// newFold returns a fold of no documents, with the definitions of a view.
 func newFold(ctx context.Context, x *stmt.Executor, t *tx.Tx, view *catalog.View, table, parts *catalog.Table) *fold {
 	return &fold{ctx: ctx, x: x.Against(view), t: t, view: view, table: table, parts: parts}
 }
@@ -44,14 +44,16 @@ type foldedDocument struct {
 }
 
 func (f *fold) has(def *catalog.Table, d *catalog.HotDocument) bool {
-	return f.table.OID == def.OID && slices.ContainsFunc(f.docs, func(x foldedDocument) bool { return x.doc.Number == d.Number })
+	folded := func(x foldedDocument) bool { return x.doc.Number == d.Number }
+	return f.table.OID == def.OID && slices.ContainsFunc(f.docs, folded)
 }
 
-// foldFor puts the parts into all documents that a program is about to write or to lock. The program sees that as if it had been so before.
-func (r *splitRun) foldFor(h *hotProgram) ([]*fold, error) {
+// foldFor folds all documents that a program is about to write or to lock. The program sees the
+// result as if it had been so before.
+func (r *run) foldFor(s *step) ([]*fold, error) {
 	var out []*fold
 	wrote := false
-	for _, table := range h.tables {
+	for _, table := range s.tables {
 		if !table.written {
 			continue
 		}
@@ -80,30 +82,26 @@ func (r *splitRun) foldFor(h *hotProgram) ([]*fold, error) {
 	return out, nil
 }
 
-// foldFirst does that before a cursor is opened: it sees nothing of what its transaction writes later.
-func (s *Session) foldFirst(ctx context.Context, p *stmt.Program, args []types.Datum) error {
-	h := hotProgramOf(p)
-	if h == nil || !slices.ContainsFunc(h.tables, func(t *hotTable) bool { return t.written }) {
+// Folds reports whether a program may put parts into documents before it runs.
+func Folds(p *stmt.Program) bool {
+	s, ok := p.Split.(*step)
+	return ok && slices.ContainsFunc(s.tables, func(t *table) bool { return t.written })
+}
+
+// Fold does that for a cursor before it is opened, in a context of the program: the cursor does not
+// see what its transaction writes later.
+func Fold(x *stmt.Executor, t *tx.Tx, p *stmt.Program, c *exec.Ctx) error {
+	s, ok := p.Split.(*step)
+	if !ok {
 		return nil
 	}
-	p, err := s.settle(ctx, p)
-	if err != nil {
-		return err
-	}
-	if h = hotProgramOf(p); h == nil {
-		return nil
-	}
-	s.tx.Used = true
-	if err := errors.Join(s.tx.ReadPastAsSet(), s.tx.TakeSnapshot(ctx)); err != nil {
-		return err
-	}
-	c, x := s.execution(ctx, args), s.executor(ctx)
-	_, err = (&splitRun{&x, s.tx.Tx, c}).foldFor(h)
+	_, err := (&run{x, t, c}).foldFor(s)
 	return err
 }
 
-// documents locks the parts of documents, in the order of their keys, and puts what they hold into the documents. A document that has no parts
-// is none any more, or not yet at the transaction's snapshot, and is left out.
+// documents locks the parts of documents, in the order of their keys, and adds what they hold to
+// the documents. A document without parts is left out: it was deleted or joined, or is not yet
+// split at the transaction's snapshot.
 func (f *fold) documents(docs []*catalog.HotDocument) (wrote bool, err error) {
 	sums, bases, err := f.lockParts(docs)
 	if err != nil {
@@ -129,14 +127,16 @@ func (f *fold) documents(docs []*catalog.HotDocument) (wrote bool, err error) {
 	return wrote, nil
 }
 
-// lockParts locks the parts and gives their sums, and what they say of the documents' own rows, by the documents' numbers.
+// lockParts locks the parts. By the numbers of the documents it returns the sums of the parts, and
+// the counters of the documents' own rows as the parts have them.
 func (f *fold) lockParts(docs []*catalog.HotDocument) (sums, bases map[int32][]types.Datum, err error) {
 	n := len(f.table.Hot.Counters)
 	var columns strings.Builder
 	for i := range n {
 		fmt.Fprintf(&columns, ", c%d, b%d", i, i)
 	}
-	text := fmt.Sprintf("SELECT d%s FROM %s WHERE k = ANY($1) ORDER BY k FOR UPDATE", columns.String(), quotedName(f.view, f.parts))
+	text := fmt.Sprintf("SELECT d%s FROM %s WHERE k = ANY($1) ORDER BY k FOR UPDATE",
+		columns.String(), stmt.TableName(f.view, f.parts))
 	sums, bases = map[int32][]types.Datum{}, map[int32][]types.Datum{}
 	take := func(row []types.Datum) error {
 		d := int32(row[0].N)
@@ -168,7 +168,7 @@ func aboutParts(text string, docs ...*catalog.HotDocument) stmt.Hidden {
 	return stmt.Hidden{Text: text, Params: []types.OID{types.Int8Array}, Args: []types.Datum{partKeys(docs...)}}
 }
 
-// partKeys gives the keys of documents' parts as an array.
+// partKeys returns the keys of documents' parts as an array.
 func partKeys(docs ...*catalog.HotDocument) types.Datum {
 	var out []types.Datum
 	for _, d := range docs {
@@ -179,26 +179,29 @@ func partKeys(docs ...*catalog.HotDocument) types.Datum {
 	return int8Array(out)
 }
 
-// keyColumn gives the table's one key column.
-func keyColumn(t *catalog.Table) *catalog.Column { return t.ColumnByNum(t.PrimaryKey().Columns[0]) }
+// KeyColumn returns the one key column of a table with split documents.
+func KeyColumn(t *catalog.Table) *catalog.Column { return t.ColumnByNum(t.PrimaryKey().Columns[0]) }
 
-// addToDocument adds sums to the counters in a document's own row. A row that stays as it is is written too: who has seen an older one must not write it.
+// addToDocument adds sums to the counters in a document's own row. It writes the row even if the
+// sums are 0, so that a transaction that has seen an older version gets a conflict when it writes
+// the row.
 func (f *fold) addToDocument(d *catalog.HotDocument, sums []types.Datum) error {
 	set, params, args := assignments(f.table, sums)
 	if len(set) == 0 {
-		name := builtin.QuoteIdent(keyColumn(f.table).Name)
+		name := builtin.QuoteIdent(KeyColumn(f.table).Name)
 		set = []string{name + " = " + name}
 	}
 	key, err := keyDatum(f.table, d)
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("UPDATE %s SET %s WHERE %s = $%d", quotedName(f.view, f.table), strings.Join(set, ", "),
-		builtin.QuoteIdent(keyColumn(f.table).Name), len(args)+1)
-	return f.run(stmt.Hidden{Text: text, Params: append(params, keyColumn(f.table).Type), Args: append(args, key)}, nil)
+	column := KeyColumn(f.table)
+	text := fmt.Sprintf("UPDATE %s SET %s WHERE %s = $%d", stmt.TableName(f.view, f.table), strings.Join(set, ", "),
+		builtin.QuoteIdent(column.Name), len(args)+1)
+	return f.run(stmt.Hidden{Text: text, Params: append(params, column.Type), Args: append(args, key)}, nil)
 }
 
-// assignments spells what adds sums to counters, one assignment for each column.
+// assignments returns the SQL that adds sums to counters, one assignment for each column.
 func assignments(t *catalog.Table, sums []types.Datum) (set []string, params []types.OID, args []types.Datum) {
 	done := map[int16]bool{}
 	for i, c := range t.Hot.Counters {
@@ -220,7 +223,8 @@ func assignments(t *catalog.Table, sums []types.Datum) (set []string, params []t
 				continue
 			}
 			path := pathText(o.Path)
-			expr = fmt.Sprintf("jsonb_set(%s, %s, to_jsonb((%s #>> %s)::numeric + $%d))", expr, path, name, path, len(args))
+			expr = fmt.Sprintf("jsonb_set(%s, %s, to_jsonb((%s #>> %s)::numeric + $%d))",
+				expr, path, name, path, len(args))
 		}
 		if expr != name {
 			set = append(set, name+" = "+expr)
@@ -229,7 +233,7 @@ func assignments(t *catalog.Table, sums []types.Datum) (set []string, params []t
 	return set, params, args
 }
 
-// pathText spells a path as a constant of type text[].
+// pathText returns a path as an SQL constant of type text[].
 func pathText(path []string) string {
 	elems := make([]types.Datum, len(path))
 	for i, p := range path {
@@ -239,7 +243,7 @@ func pathText(path []string) string {
 	return builtin.QuoteLiteral(types.Output(types.TextArray, d, nil)) + "::text[]"
 }
 
-// emptyParts sets the parts of a document to nothing, and what they know of its row to what is there now.
+// emptyParts sets the counters of a document's parts to 0, and their bases to those of its row.
 func (f *fold) emptyParts(x *foldedDocument) error {
 	bases, there, err := f.bases(x.doc)
 	if err != nil || !there {
@@ -249,7 +253,7 @@ func (f *fold) emptyParts(x *foldedDocument) error {
 	return f.writeParts(x)
 }
 
-// writeParts writes parts that hold nothing.
+// writeParts writes empty parts with the bases of a document.
 func (f *fold) writeParts(x *foldedDocument) error {
 	var set []string
 	params, args := []types.OID{types.Int8Array}, []types.Datum{partKeys(x.doc)}
@@ -261,12 +265,13 @@ func (f *fold) writeParts(x *foldedDocument) error {
 		}
 		set = append(set, fmt.Sprintf("c%d = %s, b%d = $%d", i, zero, i, len(args)))
 	}
-	text := fmt.Sprintf("UPDATE %s SET %s WHERE k = ANY($1)", quotedName(f.view, f.parts), strings.Join(set, ", "))
+	text := fmt.Sprintf("UPDATE %s SET %s WHERE k = ANY($1)", stmt.TableName(f.view, f.parts), strings.Join(set, ", "))
 	return f.run(stmt.Hidden{Text: text, Params: params, Args: args}, nil)
 }
 
-// bases reads the counters in a document's own row. What cannot be added to in a part is null: a null, a document's field that is no whole number,
-// a number that is none. there is false where there is no such document.
+// bases reads the counters in a document's own row. A counter that cannot be added to in a part is
+// null: a null, NaN or infinity, and a field of a document that is no whole number. there is false
+// if the document does not exist.
 func (f *fold) bases(d *catalog.HotDocument) (out []types.Datum, there bool, err error) {
 	var columns []string
 	for _, c := range f.table.Hot.Counters {
@@ -281,14 +286,17 @@ func (f *fold) bases(d *catalog.HotDocument) (out []types.Datum, there bool, err
 			continue
 		}
 		path := pathText(c.Path)
-		columns = append(columns, fmt.Sprintf("CASE WHEN jsonb_typeof(%s #> %s) = 'number' THEN (%s #>> %s)::numeric END", name, path, name, path))
+		columns = append(columns, fmt.Sprintf(
+			"CASE WHEN jsonb_typeof(%s #> %s) = 'number' THEN (%s #>> %s)::numeric END", name, path, name, path))
 	}
 	key, err := keyDatum(f.table, d)
 	if err != nil {
 		return nil, false, err
 	}
-	text := fmt.Sprintf("SELECT %s FROM %s WHERE %s = $1", strings.Join(columns, ", "), quotedName(f.view, f.table), builtin.QuoteIdent(keyColumn(f.table).Name))
-	st := stmt.Hidden{Text: text, Params: []types.OID{keyColumn(f.table).Type}, Args: []types.Datum{key}}
+	column := KeyColumn(f.table)
+	text := fmt.Sprintf("SELECT %s FROM %s WHERE %s = $1",
+		strings.Join(columns, ", "), stmt.TableName(f.view, f.table), builtin.QuoteIdent(column.Name))
+	st := stmt.Hidden{Text: text, Params: []types.OID{column.Type}, Args: []types.Datum{key}}
 	err = f.run(st, func(row []types.Datum) error {
 		there, out = true, make([]types.Datum, len(row))
 		for i, v := range row {
@@ -296,7 +304,8 @@ func (f *fold) bases(d *catalog.HotDocument) (out []types.Datum, there bool, err
 			if !v.IsNull() {
 				scale, finite = types.NumericScale(v)
 			}
-			if !finite || scale > 0 && len(f.table.Hot.Counters[i].Path) > 0 || !slices.Contains(d.Counters, int32(i)) {
+			fraction := scale > 0 && len(f.table.Hot.Counters[i].Path) > 0
+			if !finite || fraction || !slices.Contains(d.Counters, int32(i)) {
 				out[i] = types.Null
 				continue
 			}
@@ -307,13 +316,14 @@ func (f *fold) bases(d *catalog.HotDocument) (out []types.Datum, there bool, err
 	return out, there, err
 }
 
-// keyDatum gives the key of a document as its table has it.
+// keyDatum returns the key of a document as its table has it.
 func keyDatum(t *catalog.Table, d *catalog.HotDocument) (types.Datum, error) {
-	return types.Input(keyColumn(t).Type, -1, d.ID, nil)
+	return types.Input(KeyColumn(t).Type, -1, d.ID, nil)
 }
 
-// settle sets right what the parts know of documents that a program may have changed. Where the document is gone, its parts go.
-func (f *fold) settle() error {
+// updateBases updates the bases of documents that a program may have changed. It deletes the parts
+// of deleted documents.
+func (f *fold) updateBases() error {
 	if !f.changes {
 		return nil
 	}
@@ -324,7 +334,7 @@ func (f *fold) settle() error {
 		case err != nil:
 			return err
 		case !there:
-			text := fmt.Sprintf("DELETE FROM %s WHERE k = ANY($1)", quotedName(f.view, f.parts))
+			text := fmt.Sprintf("DELETE FROM %s WHERE k = ANY($1)", stmt.TableName(f.view, f.parts))
 			if err := f.run(aboutParts(text, x.doc), nil); err != nil {
 				return err
 			}

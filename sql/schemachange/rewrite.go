@@ -1,4 +1,4 @@
-package sql
+package schemachange
 
 import (
 	"context"
@@ -11,14 +11,15 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/forward"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// rewriting puts the ids that documents of a collection have now in the place of former ones, in one column of another table or at one path of its documents.
-// It goes through that table in the order of its primary key. What it writes is written as a client would: policies, constraints and foreign keys of the
-// table hold.
+// rewriting replaces former ids of a collection's documents by their present ids, in one column of
+// another table or at one path of its documents. It reads that table in the order of its primary
+// key. It writes as a client does: policies, constraints and foreign keys of the table hold.
 type rewriting struct {
-	*idJob
+	*task
 	state catalog.Rewriting
 	ref   placeOfIDs
 	keys  []string // names of the primary key's columns, quoted
@@ -34,12 +35,20 @@ type placeOfIDs struct {
 	set   string // the assignment of m.n to it
 }
 
-// referenceAt finds what refers: a column by its name, else a path into the document.
+// CheckReference returns an error if a table has no column or path in which references to documents
+// can be rewritten.
+func CheckReference(v *catalog.View, t *catalog.Table, path string) error {
+	_, err := referenceAt(v, t, path)
+	return err
+}
+
+// referenceAt finds the place of references: a column by its name, or a path into the document.
 func referenceAt(v *catalog.View, t *catalog.Table, path string) (placeOfIDs, error) {
-	r := placeOfIDs{table: t, name: builtin.QuoteIdent(v.Schema(t.Schema).Name) + "." + builtin.QuoteIdent(t.Name)}
+	r := placeOfIDs{table: t, name: stmt.TableName(v, t)}
 	if c := t.Column(path); c != nil {
 		if c.Type != types.Text && c.Type != types.VarChar {
-			return r, pgerr.New(pgerr.DatatypeMismatch, `column "%s" of "%s" does not hold ids: it is no text`, path, t.Name)
+			return r, pgerr.New(pgerr.DatatypeMismatch,
+				`column "%s" of "%s" does not hold ids: it is no text`, path, t.Name)
 		}
 		r.value = "x." + builtin.QuoteIdent(c.Name)
 		r.set = builtin.QuoteIdent(c.Name) + " = m.n"
@@ -54,22 +63,19 @@ func referenceAt(v *catalog.View, t *catalog.Table, path string) (placeOfIDs, er
 		return r, pgerr.New(pgerr.UndefinedColumn, `column "%s" of relation "%s" does not exist`, path, t.Name).
 			WithHint("Name a column, or a path into the document of a table that has one.")
 	}
-	steps := make([]string, len(f.Path))
-	for i, s := range f.Path {
-		steps[i] = builtin.QuoteLiteral(s)
-	}
-	at := "ARRAY[" + strings.Join(steps, ", ") + "]"
+	at := "ARRAY[" + stmt.Literals(f.Path) + "]"
 	name := builtin.QuoteIdent(doc.Name)
-	r.value = "CASE WHEN jsonb_typeof(x." + name + " #> " + at + ") = 'string' THEN x." + name + " #>> " + at + " END"
+	r.value = "CASE WHEN jsonb_typeof(x." + name + " #> " + at + ") = 'string'" +
+		" THEN x." + name + " #>> " + at + " END"
 	r.set = name + " = jsonb_set(x." + name + ", " + at + ", to_jsonb(m.n))"
 	return r, nil
 }
 
-const rewriteBatch = 500 // rows that are looked at together
+const rewriteBatch = 500 // rows that are read together
 
 // rewrite runs a RewritingJob.
-func (w *idJob) rewrite(ctx context.Context) error {
-	r := &rewriting{idJob: w}
+func (w *task) rewrite(ctx context.Context) error {
+	r := &rewriting{task: w}
 	var err error
 	if r.state, err = w.job.Rewriting(); err != nil {
 		return err
@@ -85,22 +91,23 @@ func (w *idJob) rewrite(ctx context.Context) error {
 			return err
 		}
 		r.pace(ctx, "sherd.replace_rate", n, began)
-		if n < rewriteBatch || time.Since(w.told) > progressEvery {
-			if err := w.reach(ctx, r.state); err != nil || n < rewriteBatch {
+		if n < rewriteBatch || time.Since(w.reported) > progressEvery {
+			if err := w.report(ctx, r.state); err != nil || n < rewriteBatch {
 				return err
 			}
 		}
 	}
 }
 
-// define takes the newest definitions.
+// define reads the newest definitions.
 func (r *rewriting) define() error {
 	v, to, err := r.table(r.job.Table)
 	if err != nil {
 		return err
 	}
 	if to.Forwarding == 0 {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `documents of "%s" have no former ids any more`, to.Name)
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+			`documents of "%s" have no former ids any more`, to.Name)
 	}
 	_, t, err := r.table(r.state.Referrer)
 	if err != nil {
@@ -124,7 +131,7 @@ type referring struct {
 	old, now string
 }
 
-// batch deals with the next rows, and tells how many it has looked at.
+// batch rewrites the next rows, and returns how many it has read.
 func (r *rewriting) batch(ctx context.Context) (int, error) {
 	var texts, order []string
 	for _, k := range r.keys {
@@ -134,11 +141,11 @@ func (r *rewriting) batch(ctx context.Context) (int, error) {
 	if r.state.After != "" {
 		where = " WHERE (" + strings.Join(order, ", ") + ") > (" + r.state.After + ")"
 	}
-	text := "SELECT " + strings.Join(texts, ", ") + ", " + r.ref.value + " FROM " + r.ref.name + " x" + where + " ORDER BY " + strings.Join(order, ", ") +
-		fmt.Sprintf(" LIMIT %d", rewriteBatch)
+	text := fmt.Sprintf("SELECT %s, %s FROM %s x%s ORDER BY %s LIMIT %d",
+		strings.Join(texts, ", "), r.ref.value, r.ref.name, where, strings.Join(order, ", "), rewriteBatch)
 	var rows [][]types.Datum
-	err := r.again(ctx, func() (err error) {
-		rows, err = r.ask(ctx, text)
+	err := r.retry(ctx, func() (err error) {
+		rows, err = r.query(ctx, text)
 		return err
 	})
 	if err != nil || len(rows) == 0 {
@@ -164,7 +171,7 @@ func keyTexts(row []types.Datum, n int) []string {
 	return out
 }
 
-// literal gives the values of a key in SQL.
+// literal returns the values of a key in SQL.
 func (r *rewriting) literal(key []string) string {
 	out := make([]string, len(key))
 	for i, k := range key {
@@ -173,7 +180,7 @@ func (r *rewriting) literal(key []string) string {
 	return strings.Join(out, ", ")
 }
 
-// former finds out which rows refer by former ids.
+// former returns the rows that refer by former ids.
 func (r *rewriting) former(ctx context.Context, rows [][]types.Datum) (list []referring, err error) {
 	seen := map[string]bool{}
 	var ids []string
@@ -188,8 +195,8 @@ func (r *rewriting) former(ctx context.Context, rows [][]types.Datum) (list []re
 		return nil, nil
 	}
 	var entries [][]types.Datum
-	err = r.again(ctx, func() (err error) {
-		entries, err = r.ask(ctx, "SELECT old, new FROM "+r.from+" WHERE old IN ("+literals(ids)+")")
+	err = r.retry(ctx, func() (err error) {
+		entries, err = r.query(ctx, "SELECT old, new FROM "+r.from+" WHERE old IN ("+stmt.Literals(ids)+")")
 		return err
 	})
 	now := map[string]string{}
@@ -204,20 +211,23 @@ func (r *rewriting) former(ctx context.Context, rows [][]types.Datum) (list []re
 	return list, err
 }
 
-// put writes present ids into rows, in one transaction; where a row cannot be written, each in one of its own.
+// put writes present ids into rows, in one transaction. If a row cannot be written, it writes each
+// row in a transaction of its own.
 func (r *rewriting) put(ctx context.Context, list []referring) error {
 	var names, on, values []string
 	for i, k := range r.keys {
-		names, on = append(names, fmt.Sprintf("k%d", i)), append(on, fmt.Sprintf("x.%s = m.k%d", k, i))
+		names = append(names, fmt.Sprintf("k%d", i))
+		on = append(on, fmt.Sprintf("x.%s = m.k%d", k, i))
 	}
 	for _, x := range list {
-		values = append(values, "("+r.literal(x.key)+", "+builtin.QuoteLiteral(x.old)+", "+builtin.QuoteLiteral(x.now)+")")
+		values = append(values, "("+r.literal(x.key)+", "+stmt.Literals([]string{x.old, x.now})+")")
 	}
-	text := "UPDATE " + r.ref.name + " x SET " + r.ref.set + " FROM (VALUES " + strings.Join(values, ", ") + ") AS m(" + strings.Join(names, ", ") +
-		", o, n) WHERE " + strings.Join(on, " AND ") + " AND " + r.ref.value + " = m.o RETURNING 1"
+	text := fmt.Sprintf("UPDATE %s x SET %s FROM (VALUES %s) AS m(%s, o, n) WHERE %s AND %s = m.o RETURNING 1",
+		r.ref.name, r.ref.set, strings.Join(values, ", "), strings.Join(names, ", "),
+		strings.Join(on, " AND "), r.ref.value)
 	n := 0
-	err := r.again(ctx, func() error {
-		rows, err := r.ask(ctx, text)
+	err := r.retry(ctx, func() error {
+		rows, err := r.query(ctx, text)
 		n = len(rows)
 		return err
 	})
@@ -227,7 +237,8 @@ func (r *rewriting) put(ctx context.Context, list []referring) error {
 		return err
 	case len(list) == 1:
 		if r.state.Left++; r.some == "" {
-			r.some = fmt.Sprintf("row (%s) still refers to %s: %s", strings.Join(list[0].key, ", "), list[0].old, pgerr.From(err).Message)
+			r.some = fmt.Sprintf("row (%s) still refers to %s: %s",
+				strings.Join(list[0].key, ", "), list[0].old, pgerr.From(err).Message)
 			r.state.Some = r.some
 		}
 		return nil

@@ -1,4 +1,4 @@
-package sql
+package schemachange
 
 import (
 	"testing"
@@ -8,8 +8,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// A job whose node, or another, has a clock that has jumped goes on later; what a person must mend ends it.
-func TestLasting(t *testing.T) {
+// TestIsPermanent checks that a job is tried again after a clock has jumped, and ends with an error
+// that a person has to fix.
+func TestIsPermanent(t *testing.T) {
 	now := time.Now()
 	ahead := txn.NewClock(func() time.Time { return now }, 0).Check(txn.FromTime(now.Add(time.Hour)))
 	if !txn.IsAhead(ahead) {
@@ -22,7 +23,7 @@ func TestLasting(t *testing.T) {
 		pgerr.New(pgerr.UniqueViolation, "duplicate key"):           true,
 		pgerr.New(pgerr.SerializationFailure, "rows have moved on"): false,
 	} {
-		if got := lasting(err); got != want {
+		if got := isPermanent(err); got != want {
 			t.Errorf("%v: %v", err, got)
 		}
 	}

@@ -1,18 +1,22 @@
-package sql
+package counters
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// document recognises what adds to counters in a document, in the ways in which that is commonly written:
+// document recognises additions to counters in a document, in the ways in which they are commonly
+// written:
 //
 //	doc = jsonb_set(doc, '{Likes}', to_jsonb((doc->>'Likes')::int + 1))
 //	doc = jsonb_set(doc, '{Likes}', ((doc->>'Likes')::int + 1)::text::jsonb)
 //	doc = doc || jsonb_build_object('Likes', (doc->>'Likes')::int + 1)
 //	doc['Likes'] = to_jsonb(doc['Likes']::int + 1)
 //
-// with int, bigint or numeric, #>> instead of ->>, COALESCE(…, 0), and jsonb_set within jsonb_set for several counters.
+// with int, bigint or numeric, #>> instead of ->>, COALESCE(…, 0), and jsonb_set within jsonb_set
+// for several counters.
 func (m *matcher) document(column int, e query.Expr) []addition {
 	if m.def.Columns[column].Type != types.JSONB || m.isColumn(e, column) {
 		return nil
@@ -59,7 +63,7 @@ func (m *matcher) document(column int, e query.Expr) []addition {
 	return append(more, a)
 }
 
-// asNumber takes what makes jsonb of a number off it.
+// asNumber removes the conversion of a number to jsonb.
 func asNumber(e query.Expr) query.Expr {
 	for {
 		switch n := e.(type) {
@@ -79,7 +83,7 @@ func asNumber(e query.Expr) query.Expr {
 	}
 }
 
-// field tells whether an expression is a field of the document as a number, and of which type.
+// field reports whether an expression is a field of the document as a number, and its type.
 func (m *matcher) field(e query.Expr, column int, path []string) (types.OID, bool) {
 	oid := e.Type()
 	if !isInteger(oid) && oid != types.Numeric || e.Typmod() >= 0 {
@@ -105,7 +109,7 @@ func (m *matcher) field(e query.Expr, column int, path []string) (types.OID, boo
 	return oid, (arg.Type() == types.Text || arg.Type() == types.JSONB) && m.at(arg, column, path)
 }
 
-// at tells whether an expression is what the document has at a path.
+// at reports whether an expression is the value at a path of the document.
 func (m *matcher) at(e query.Expr, column int, path []string) bool {
 	if len(path) == 0 {
 		return m.isColumn(e, column)
@@ -114,8 +118,8 @@ func (m *matcher) at(e query.Expr, column int, path []string) bool {
 	switch n := e.(type) {
 	case *query.Subscript:
 		steps := constants(n.Upper)
-		return !n.Slice && n.Assign == nil && len(steps) > 0 && len(steps) <= len(path) && equalSteps(steps, path[len(path)-len(steps):]) &&
-			m.at(n.Base, column, path[:len(path)-len(steps)])
+		return !n.Slice && n.Assign == nil && len(steps) > 0 && len(steps) <= len(path) &&
+			slices.Equal(steps, path[len(path)-len(steps):]) && m.at(n.Base, column, path[:len(path)-len(steps)])
 	case *query.Call:
 		if len(n.Args) != 2 {
 			return false
@@ -123,27 +127,16 @@ func (m *matcher) at(e query.Expr, column int, path []string) bool {
 		switch n.Op {
 		case "->", "->>":
 			step := constants(n.Args[1:])
-			return n.Args[1].Type() == types.Text && equalSteps(step, path[last:]) && m.at(n.Args[0], column, path[:last])
+			return n.Args[1].Type() == types.Text && slices.Equal(step, path[last:]) &&
+				m.at(n.Args[0], column, path[:last])
 		case "#>", "#>>":
-			return equalSteps(constantPath(n.Args[1]), path) && m.isColumn(n.Args[0], column)
+			return slices.Equal(constantPath(n.Args[1]), path) && m.isColumn(n.Args[0], column)
 		}
 	}
 	return false
 }
 
-func equalSteps(a, b []string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// constants gives texts that are constant, nil where one is not.
+// constants returns constant texts, nil if one is not constant.
 func constants(es []query.Expr) []string {
 	var out []string
 	for _, e := range es {
@@ -156,7 +149,7 @@ func constants(es []query.Expr) []string {
 	return out
 }
 
-// constantPath gives a constant of type text[], nil where it is none.
+// constantPath returns a constant of type text[], nil if it is not constant.
 func constantPath(e query.Expr) []string {
 	if a, ok := e.(*query.Array); ok {
 		return constants(a.Elems)

@@ -1,4 +1,4 @@
-package sql
+package counters
 
 import (
 	"fmt"
@@ -13,17 +13,20 @@ import (
 	"github.com/sherddb/sherd/sql/stmt"
 )
 
-// declare finds the counters that the document shall have: those named, else those that the table's options name.
-func (s *splitting) declare(names []string) error {
-	t := s.table
+// Declare sets the counters of the document: those named, or if there are none those that the
+// table's options name. An error says why they cannot be split.
+func (d *Document) Declare(names []string) error {
+	t := d.table
 	text := strings.Join(names, ", ")
 	if text == "" {
 		text = t.Options[ddl.OptionCounters]
 	}
 	if text == "" {
 		return pgerr.New(pgerr.InvalidParameterValue, `no counters of table "%s" are declared`, t.Name).
-			WithHint("ALTER TABLE %s SET (counters = 'Likes, Views') declares them for all of its documents, or name them: SELECT sherd.hot_split(%s, %s, 16, ARRAY['Likes']).",
-				builtin.QuoteIdent(t.Name), builtin.QuoteLiteral(builtin.QuoteIdent(t.Name)), builtin.QuoteLiteral(s.id))
+			WithHint("ALTER TABLE %s SET (counters = 'Likes, Views') declares them for all of its documents,"+
+				" or name them: SELECT sherd.hot_split(%s, %s, 16, ARRAY['Likes']).",
+				builtin.QuoteIdent(t.Name), builtin.QuoteLiteral(builtin.QuoteIdent(t.Name)),
+				builtin.QuoteLiteral(d.id))
 	}
 	if t.Hot == nil {
 		t.Hot = &catalog.Hot{Next: 1}
@@ -32,12 +35,12 @@ func (s *splitting) declare(names []string) error {
 	if err != nil {
 		return err
 	}
-	uses, err := s.uses()
+	uses, err := d.uses()
 	if err != nil {
 		return err
 	}
 	for _, c := range list {
-		if err := s.allowed(c, uses); err != nil {
+		if err := d.allowed(c, uses); err != nil {
 			return err
 		}
 		at := slices.IndexFunc(t.Hot.Counters, c.Equal)
@@ -45,7 +48,7 @@ func (s *splitting) declare(names []string) error {
 			at = len(t.Hot.Counters)
 			t.Hot.Counters = append(t.Hot.Counters, c)
 		}
-		s.which = append(s.which, int32(at))
+		d.which = append(d.which, int32(at))
 	}
 	if len(t.Hot.Counters) > maxCounters {
 		return pgerr.New(pgerr.ProgramLimitExceeded, `table "%s" has more than %d counters`, t.Name, maxCounters)
@@ -53,17 +56,18 @@ func (s *splitting) declare(names []string) error {
 	return nil
 }
 
-// counterUse is something of a table that looks at its columns.
+// counterUse is a constraint, generated column or index of a table that reads columns.
 type counterUse struct {
 	what string
 	expr query.Expr
 }
 
 // uses lists the expressions of a table's constraints, generated columns and indexes.
-func (s *splitting) uses() ([]counterUse, error) {
-	name := builtin.QuoteIdent(keyColumn(s.table).Name)
-	view := s.view()
-	q, err := stmt.HiddenQuery(view, s.table.Database, fmt.Sprintf("UPDATE %s SET %s = %s", quotedName(view, s.table), name, name))
+func (d *Document) uses() ([]counterUse, error) {
+	name := builtin.QuoteIdent(KeyColumn(d.table).Name)
+	view := d.t.View()
+	text := fmt.Sprintf("UPDATE %s SET %s = %s", stmt.TableName(view, d.table), name, name)
+	q, err := stmt.HiddenQuery(view, d.table.Database, text)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +75,7 @@ func (s *splitting) uses() ([]counterUse, error) {
 	for _, c := range q.Checks {
 		what := `constraint "` + c.Name + `"`
 		if c.Generated >= 0 {
-			what = `generated column "` + s.table.Columns[c.Generated].Name + `"`
+			what = `generated column "` + d.table.Columns[c.Generated].Name + `"`
 		}
 		out = append(out, counterUse{what, c.Expr})
 	}
@@ -90,9 +94,10 @@ func (s *splitting) uses() ([]counterUse, error) {
 	return out, nil
 }
 
-// allowed refuses a counter on whose value something hangs that is kept with the row: the row does not say the value while it is split.
-func (s *splitting) allowed(c catalog.Counter, uses []counterUse) error {
-	t := s.table
+// allowed refuses a counter that something stored with the row depends on: while the document is
+// split, the row does not have the value of the counter.
+func (d *Document) allowed(c catalog.Counter, uses []counterUse) error {
+	t := d.table
 	refuse := func(what string) error {
 		return pgerr.Unsupported(`counter "%s" of table "%s" cannot be split: %s uses it`, c.Name(t), t.Name, what).
 			WithHint("What is split must be added to without looking at the sum.")
@@ -122,20 +127,21 @@ func (s *splitting) allowed(c catalog.Counter, uses []counterUse) error {
 	return nil
 }
 
-// overlap tells whether one path begins with the other.
+// overlap reports whether one path begins with the other.
 func overlap(a, b []string) bool {
 	n := min(len(a), len(b))
 	return slices.Equal(a[:n], b[:n])
 }
 
-// usesCounter tells whether an expression may look at a counter. Of a document it looks elsewhere if it takes another field out first.
+// usesCounter reports whether an expression may read a counter. It does not if it first takes
+// another field out of the document.
 func usesCounter(e query.Expr, c catalog.Counter) bool {
 	column := int(c.Column) - 1
 	isColumn := func(e query.Expr) bool {
 		v, ok := e.(*query.Var)
 		return ok && (v.Col == column || v.Col == query.ColWholeRow)
 	}
-	elsewhere := func(step []string) bool { return len(step) > 0 && len(c.Path) > 0 && step[0] != c.Path[0] }
+	elsewhere := func(path []string) bool { return len(path) > 0 && len(c.Path) > 0 && path[0] != c.Path[0] }
 	found := false
 	query.Walk(e, func(x query.Expr) bool {
 		switch n := x.(type) {

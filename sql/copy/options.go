@@ -1,6 +1,7 @@
-package sql
+package copy
 
 import (
+	"strconv"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -10,15 +11,18 @@ import (
 	"github.com/sherddb/sherd/sql/settings"
 )
 
-// copyOptionReader reads the options of COPY as PostgreSQL 15 does. The parser is that of a later version: it takes options that 15 does not know.
-type copyOptionReader struct {
+// optionReader reads the options of COPY as PostgreSQL 15 does. The parser is of a later version,
+// and accepts options that 15 does not have.
+type optionReader struct {
 	from  bool
 	given map[string]*pg_query.DefElem
 	pos   func(location int32) int
 }
 
-func copyOptions(list []*pg_query.Node, from bool, pos func(int32) int) (copydata.Options, error) {
-	r := &copyOptionReader{from: from, given: map[string]*pg_query.DefElem{}, pos: pos}
+// readOptions returns the options of a COPY. pos returns the position of a location in the
+// statement.
+func readOptions(list []*pg_query.Node, from bool, pos func(int32) int) (copydata.Options, error) {
+	r := &optionReader{from: from, given: map[string]*pg_query.DefElem{}, pos: pos}
 	o := copydata.Defaults(copydata.Text)
 	for _, x := range list {
 		d := x.GetDefElem()
@@ -40,8 +44,8 @@ func copyOptions(list []*pg_query.Node, from bool, pos func(int32) int) (copydat
 	return o, o.Validate()
 }
 
-// check reads what an option says by itself.
-func (r *copyOptionReader) check(d *pg_query.DefElem, o *copydata.Options) (err error) {
+// check reads an option by itself.
+func (r *optionReader) check(d *pg_query.DefElem, o *copydata.Options) (err error) {
 	switch d.Defname {
 	case "format":
 		return r.format(d, o)
@@ -73,7 +77,7 @@ func (r *copyOptionReader) check(d *pg_query.DefElem, o *copydata.Options) (err 
 }
 
 // combine refuses options of another format or direction, in PostgreSQL's order.
-func (r *copyOptionReader) combine(o *copydata.Options) error {
+func (r *optionReader) combine(o *copydata.Options) error {
 	csv, binary := o.Format == copydata.CSV, o.Format == copydata.Binary
 	for _, name := range []string{"delimiter", "null"} {
 		if binary && r.given[name] != nil {
@@ -110,7 +114,9 @@ func (r *copyOptionReader) combine(o *copydata.Options) error {
 		name, words, direction string
 		wrong                  bool
 	}{
-		{"force_quote", "force quote", "TO", r.from}, {"force_not_null", "force not null", "FROM", !r.from}, {"force_null", "force null", "FROM", !r.from},
+		{"force_quote", "force quote", "TO", r.from},
+		{"force_not_null", "force not null", "FROM", !r.from},
+		{"force_null", "force null", "FROM", !r.from},
 	} {
 		switch {
 		case r.given[f.name] == nil:
@@ -123,7 +129,7 @@ func (r *copyOptionReader) combine(o *copydata.Options) error {
 	return nil
 }
 
-func (r *copyOptionReader) oneByte(name string, into *byte) error {
+func (r *optionReader) oneByte(name string, into *byte) error {
 	d := r.given[name]
 	if d == nil {
 		return nil
@@ -139,7 +145,7 @@ func (r *copyOptionReader) oneByte(name string, into *byte) error {
 	return nil
 }
 
-func (r *copyOptionReader) format(d *pg_query.DefElem, o *copydata.Options) error {
+func (r *optionReader) format(d *pg_query.DefElem, o *copydata.Options) error {
 	text, err := optionText(d)
 	if err != nil {
 		return err
@@ -157,7 +163,7 @@ func (r *copyOptionReader) format(d *pg_query.DefElem, o *copydata.Options) erro
 	return nil
 }
 
-func (r *copyOptionReader) header(d *pg_query.DefElem, o *copydata.Options) error {
+func (r *optionReader) header(d *pg_query.DefElem, o *copydata.Options) error {
 	text, err := optionText(d)
 	if err == nil && strings.EqualFold(text, "match") {
 		if !r.from {
@@ -172,10 +178,11 @@ func (r *copyOptionReader) header(d *pg_query.DefElem, o *copydata.Options) erro
 	return nil
 }
 
-func (r *copyOptionReader) columns(d *pg_query.DefElem) (map[string]bool, error) {
+func (r *optionReader) columns(d *pg_query.DefElem) (map[string]bool, error) {
 	list := d.GetArg().GetList()
 	if list == nil {
-		return nil, pgerr.New(pgerr.InvalidParameterValue, `argument to option "%s" must be a list of column names`, d.Defname).At(r.pos(d.Location))
+		return nil, pgerr.New(pgerr.InvalidParameterValue,
+			`argument to option "%s" must be a list of column names`, d.Defname).At(r.pos(d.Location))
 	}
 	out := map[string]bool{}
 	for _, c := range list.GetItems() {
@@ -184,7 +191,7 @@ func (r *copyOptionReader) columns(d *pg_query.DefElem) (map[string]bool, error)
 	return out, nil
 }
 
-func (r *copyOptionReader) encoding(d *pg_query.DefElem) error {
+func (r *optionReader) encoding(d *pg_query.DefElem) error {
 	text, err := optionText(d)
 	if err != nil {
 		return err
@@ -201,7 +208,7 @@ func optionText(d *pg_query.DefElem) (string, error) {
 	case v == nil:
 		return "", pgerr.New(pgerr.SyntaxError, "%s requires a parameter", d.Defname)
 	case v.GetInteger() != nil:
-		return formatInt(int64(v.GetInteger().Ival)), nil
+		return strconv.FormatInt(int64(v.GetInteger().Ival), 10), nil
 	case v.GetFloat() != nil:
 		return v.GetFloat().Fval, nil
 	case v.GetBoolean() != nil:

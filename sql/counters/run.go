@@ -1,4 +1,4 @@
-package sql
+package counters
 
 import (
 	"slices"
@@ -13,15 +13,15 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// splitRun is a run of a program whose tables have split documents.
-type splitRun struct {
+// run is a run of a program with a step.
+type run struct {
 	x *stmt.Executor
 	t *tx.Tx
 	c *exec.Ctx
 }
 
 // evaluate returns the value of an expression that is rowless.
-func (r *splitRun) evaluate(e query.Expr) (types.Datum, error) {
+func (r *run) evaluate(e query.Expr) (types.Datum, error) {
 	switch n := e.(type) {
 	case *query.Const:
 		return n.Value, nil
@@ -37,8 +37,9 @@ func (r *splitRun) evaluate(e query.Expr) (types.Datum, error) {
 	return f(&expr.Ctx{Params: r.c.Params, Env: r.x.Values, Session: r.x.Functions}, nil)
 }
 
-// documents gives those of a table's documents that keys name; without any list, all. Of those that are whole again only with past.
-func (r *splitRun) documents(def *catalog.Table, list []keys, past bool) ([]*catalog.HotDocument, error) {
+// documents returns the split documents of a table that keys name, all of them for a nil list. With
+// past it includes those that are whole again.
+func (r *run) documents(def *catalog.Table, list []keys, past bool) ([]*catalog.HotDocument, error) {
 	var out []*catalog.HotDocument
 	wanted := func(d *catalog.HotDocument) bool { return d.Joined == 0 || past }
 	if list == nil {
@@ -58,7 +59,8 @@ func (r *splitRun) documents(def *catalog.Table, list []keys, past bool) ([]*cat
 			return err
 		}
 		for i := range def.Hot.Documents {
-			if d := &def.Hot.Documents[i]; wanted(d) && string(d.Key) == string(key) && !slices.Contains(out, d) {
+			d := &def.Hot.Documents[i]
+			if wanted(d) && string(d.Key) == string(key) && !slices.Contains(out, d) {
 				out = append(out, d)
 			}
 		}
@@ -72,7 +74,7 @@ func (r *splitRun) documents(def *catalog.Table, list []keys, past bool) ([]*cat
 	return out, nil
 }
 
-func (r *splitRun) eachKey(k keys, f func(types.Row) error) error {
+func (r *run) eachKey(k keys, f func(types.Row) error) error {
 	if k.array == nil {
 		row := make(types.Row, len(k.tuple))
 		for i, e := range k.tuple {
@@ -100,43 +102,43 @@ func (r *splitRun) eachKey(k keys, f func(types.Row) error) error {
 }
 
 // Run implements stmt.Step.
-func (h *hotProgram) Run(x *stmt.Executor, t *tx.Tx, c *exec.Ctx, emit exec.Emit) (*stmt.Program, error) {
-	r := &splitRun{x, t, c}
-	if h.increment != nil {
-		done, err := r.add(h.increment)
+func (s *step) Run(x *stmt.Executor, t *tx.Tx, c *exec.Ctx, emit exec.Emit) (*stmt.Program, error) {
+	r := &run{x, t, c}
+	if s.increment != nil {
+		done, err := r.add(s.increment)
 		if err != nil || done {
-			return h.statement, err
+			return s.statement, err
 		}
 	}
-	folded, err := r.foldFor(h)
+	folded, err := r.foldFor(s)
 	if err != nil {
-		return h.statement, err
+		return s.statement, err
 	}
-	run, err := r.chosen(h, folded)
+	form, err := r.chosen(s, folded)
 	if err != nil {
-		return h.statement, err
+		return s.statement, err
 	}
-	if err := run.Exec.Run(c, emit); err != nil {
-		return run, err
+	if err := form.Exec.Run(c, emit); err != nil {
+		return form, err
 	}
 	for _, f := range folded {
-		if err := f.settle(); err != nil {
-			return run, err
+		if err := f.updateBases(); err != nil {
+			return form, err
 		}
 	}
-	return run, nil
+	return form, nil
 }
 
-// chosen returns the form of the program that reads what it has to, with its parameters set. Documents whose parts
-// were just put into them need none.
-func (r *splitRun) chosen(h *hotProgram, folded []*fold) (*stmt.Program, error) {
-	if h.combined == nil {
-		return h.statement, nil
+// chosen returns the form of the program that reads the parts that are needed, and sets its
+// parameters. Parts that were just put into their documents are not needed.
+func (r *run) chosen(s *step, folded []*fold) (*stmt.Program, error) {
+	if s.combined == nil {
+		return s.statement, nil
 	}
 	t, c := r.t, r.c
 	past := t != nil && (t.At != 0 || t.Near || t.Past) || c.Steady
 	args, needed := slices.Clip(c.Params), false
-	for _, table := range h.tables {
+	for _, table := range s.tables {
 		var parts []types.Datum
 		if table.read {
 			list, err := r.documents(table.def, table.reads, past)
@@ -156,10 +158,10 @@ func (r *splitRun) chosen(h *hotProgram, folded []*fold) (*stmt.Program, error) 
 		args = append(args, int8Array(parts))
 	}
 	if !needed {
-		return h.statement, nil
+		return s.statement, nil
 	}
 	c.Params = args
-	return h.combined, nil
+	return s.combined, nil
 }
 
 func int8Array(elems []types.Datum) types.Datum {
@@ -169,8 +171,8 @@ func int8Array(elems []types.Datum) types.Datum {
 	return types.NewArray(types.Int8, []int32{int32(len(elems))}, []int32{1}, elems)
 }
 
-// errSplitCursor refuses a cursor that would lock a split document whose parts are not empty: it reads what was there when it was opened, and putting
-// the parts into the document changes that.
+// errSplitCursor refuses a cursor that would lock a split document whose parts are not empty: the
+// cursor reads what was there when it was opened, and folding the parts changes that.
 func errSplitCursor(t *catalog.Table) error {
 	return pgerr.Unsupported("a cursor cannot lock rows of table %q while documents of it are split", t.Name).
 		WithHint("Lock them with a SELECT of their own, or make the documents whole with sherd.hot_join().")

@@ -1,4 +1,4 @@
-package sql
+package schemachange
 
 import (
 	"context"
@@ -14,16 +14,17 @@ import (
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/forward"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// replacing gives other ids to documents that are not in the buckets that the policy has for their
+// replacing changes the ids of documents that are not in the buckets that the policy has for their
 // content. A job that spreads also moves documents within these buckets, to the one that an insert
-// would choose. Each batch is a transaction of its own: it locks the documents, leaves out those that
-// others hold, and changes ids and forwarding entries together. So at every moment an id leads to its
-// document, and at most one of the two exists.
+// would choose. Each batch is a transaction of its own: it locks the documents, skips those that
+// others have locked, and changes ids and forwarding entries together. So at every moment an id
+// leads to its document, and at most one of the two exists.
 type replacing struct {
-	*idJob
+	*task
 	state   catalog.Replacement
 	t       *catalog.Table
 	rows    *exec.Placement
@@ -31,8 +32,8 @@ type replacing struct {
 	name    string // of the collection, quoted
 	entries string
 	key     string
-	asIs    map[string]bool // documents of the buckets that are looked at which stay
-	busy    []string        // documents of these that somebody held
+	asIs    map[string]bool // documents of the present buckets that keep their ids
+	busy    []string        // documents of these that others had locked
 }
 
 const (
@@ -42,9 +43,8 @@ const (
 )
 
 // replace runs a ReplacementJob.
-func (w *idJob) replace(ctx context.Context) error {
-	w.s.compiler.ByID = true
-	r := &replacing{idJob: w}
+func (w *task) replace(ctx context.Context) error {
+	r := &replacing{task: w}
 	var err error
 	if r.state, err = w.job.Replacement(); err != nil {
 		return err
@@ -67,33 +67,26 @@ func (w *idJob) replace(ctx context.Context) error {
 		case looked < replaceFound/4 && width < replaceBuckets:
 			width *= 2
 		}
-		if time.Since(w.told) > progressEvery {
-			if err := w.reach(ctx, r.state); err != nil {
+		if time.Since(w.reported) > progressEvery {
+			if err := w.report(ctx, r.state); err != nil {
 				return err
 			}
 		}
 	}
-	return w.reach(ctx, r.state)
+	return w.report(ctx, r.state)
 }
 
-// prepare makes sure that all who use the collection know that its documents may have former ids.
+// prepare makes sure that every user of the collection knows that its documents may have former
+// ids.
 func (r *replacing) prepare(ctx context.Context) error {
-	s := r.s
-	s.begin()
-	e := s.definer(func(*pgerr.Error) error { return nil })
-	if err := ddl.StartForwarding(ctx, e, r.job.Table); err != nil {
-		s.fail()
+	err := r.client.Define(ctx, func(e *ddl.Env) error { return ddl.StartForwarding(ctx, e, r.job.Table) })
+	if err != nil {
 		return err
 	}
-	if err := s.commit(ctx); err != nil {
-		return err
-	}
-	s.begin()
-	defer s.fail()
-	return s.tx.Barrier(ctx, r.job.Table)
+	return r.client.Barrier(ctx, r.job.Table)
 }
 
-// define takes the newest definition of the collection.
+// define reads the newest definition of the collection.
 func (r *replacing) define() error {
 	v, t, err := r.table(r.job.Table)
 	switch {
@@ -102,22 +95,26 @@ func (r *replacing) define() error {
 	case t == r.t:
 		return nil
 	case t.Policy == nil || t.Policy.IsID():
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `"%s" has no policy any more that says where its documents are to lie`, t.Name)
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+			`"%s" has no policy any more that says where its documents are to lie`, t.Name)
 	case t.Forwarding == 0:
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `the former ids of "%s" were dropped meanwhile`, t.Name)
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+			`the former ids of "%s" were dropped meanwhile`, t.Name)
 	}
-	strict, def := *t.Policy, t.Clone() // a document under a mutable policy may lie anywhere, but is asked to lie where its content belongs
+	// A mutable policy allows documents in any bucket, but the job moves them to those of their
+	// content.
+	strict, def := *t.Policy, t.Clone()
 	strict.Mutable, def.Policy = false, &strict
 	if r.rows, err = exec.NewPlacement(def); err != nil {
 		return err
 	}
 	r.t, r.columns, r.entries = t, r.rows.Columns(), forward.EntriesOf(v, t)
-	r.name = builtin.QuoteIdent(v.Schema(t.Schema).Name) + "." + builtin.QuoteIdent(t.Name)
+	r.name = stmt.TableName(v, t)
 	r.key = builtin.QuoteIdent(t.Columns[forward.Key(t)].Name)
 	return nil
 }
 
-// selected is SELECT of what placing needs, up to WHERE.
+// selected returns the SELECT of the columns that placement needs, up to WHERE.
 func (r *replacing) selected() string {
 	var names []string
 	for _, at := range r.columns {
@@ -134,7 +131,8 @@ func (r *replacing) row(got []types.Datum) types.Row {
 	return row
 }
 
-// buckets deals with the documents of the buckets from lo to before hi, and tells how many there are.
+// buckets replaces the ids of documents of the buckets [lo, hi), and returns how many documents
+// they have.
 func (r *replacing) buckets(ctx context.Context, lo, hi uint32) (looked int, err error) {
 	r.asIs = map[string]bool{}
 	for {
@@ -152,8 +150,8 @@ func (r *replacing) buckets(ctx context.Context, lo, hi uint32) (looked int, err
 				return 0, err
 			}
 			r.pace(ctx, "sherd.replace_rate", len(batch), began)
-			if time.Since(r.told) > progressEvery {
-				if err := r.reach(ctx, r.state); err != nil {
+			if time.Since(r.reported) > progressEvery {
+				if err := r.report(ctx, r.state); err != nil {
 					return 0, err
 				}
 			}
@@ -170,7 +168,7 @@ func (r *replacing) buckets(ctx context.Context, lo, hi uint32) (looked int, err
 	}
 }
 
-// find lists documents that do not lie where they should.
+// find lists documents that need other ids.
 func (r *replacing) find(ctx context.Context, lo, hi uint32) (ids []string, all int, err error) {
 	text := fmt.Sprintf("%ssherd.slice(%s) >= %d AND sherd.slice(%s) < %d", r.selected(), r.key, lo, r.key, hi)
 	c := &collected{each: func(got []types.Datum) error {
@@ -181,23 +179,23 @@ func (r *replacing) find(ctx context.Context, lo, hi uint32) (ids []string, all 
 		}
 		return nil
 	}}
-	err = r.again(ctx, func() error {
+	err = r.retry(ctx, func() error {
 		ids, all = nil, 0
-		return r.s.Simple(ctx, text, c)
+		return r.client.Simple(ctx, text, c)
 	})
 	return ids, all, err
 }
 
-// fits reports whether a document needs no other id. A job that goes on at a new leader, or after a
-// pause, asks the document alone: one that has got its id fits (exec.Placement.Spread), so no record
-// of documents is needed.
+// fits reports whether a document needs no other id. This follows from the document alone: one that
+// has its new id fits (exec.Placement.Spread). So a job that continues at a new leader, or after a
+// pause, needs no record of documents.
 func (r *replacing) fits(row types.Row) (id string, fits bool) {
 	id, bucket, err := r.rows.Check(row)
 	return id, err == nil && (!r.state.Spread || r.rows.Spread(row, bucket))
 }
 
-// stays notes that a document keeps its id.
-func (r *replacing) stays(id string, why error) {
+// noteKept notes that a document keeps its id, and why.
+func (r *replacing) noteKept(id string, why error) {
 	if r.asIs[id] {
 		return
 	}
@@ -208,10 +206,11 @@ func (r *replacing) stays(id string, why error) {
 	}
 }
 
-// batch gives documents their new ids. With skip those that others hold are noted, else waited for. Where one of several cannot get it, each is tried alone.
+// batch replaces the ids of some documents. With skip it notes those that others have locked,
+// otherwise it waits for them. If one of several cannot be changed, it tries each one alone.
 func (r *replacing) batch(ctx context.Context, ids []string, skip bool) error {
 	n := 0
-	err := r.again(ctx, func() (err error) {
+	err := r.retry(ctx, func() (err error) {
 		n, err = r.once(ctx, ids, skip)
 		return err
 	})
@@ -220,7 +219,7 @@ func (r *replacing) batch(ctx context.Context, ids []string, skip bool) error {
 	case err == nil || !strings.HasPrefix(pgerr.Code(err), "23"):
 		return err
 	case len(ids) == 1:
-		r.stays(ids[0], err)
+		r.noteKept(ids[0], err)
 		return nil
 	}
 	for _, id := range ids {
@@ -237,7 +236,8 @@ func (r *replacing) once(ctx context.Context, ids []string, skip bool) (int, err
 	if skip {
 		wait = " SKIP LOCKED"
 	}
-	rows, err := r.ask(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED; "+r.selected()+r.key+" IN ("+literals(ids)+") FOR UPDATE"+wait)
+	rows, err := r.query(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED; "+
+		r.selected()+r.key+" IN ("+stmt.Literals(ids)+") FOR UPDATE"+wait)
 	if err != nil {
 		return 0, err
 	}
@@ -246,19 +246,19 @@ func (r *replacing) once(ctx context.Context, ids []string, skip bool) (int, err
 		row := r.row(x)
 		id, fits := r.fits(row)
 		if got[id] = true; fits {
-			continue // it lies where it should by now
+			continue // it was changed meanwhile
 		}
 		if r.split(id) {
-			r.stays(id, pgerr.New(pgerr.ObjectInUse, "its counters are split"))
+			r.noteKept(id, pgerr.New(pgerr.ObjectInUse, "its counters are split"))
 			continue
 		}
 		to, err := r.rows.Replaced(row)
 		if err != nil {
-			r.stays(id, err)
+			r.noteKept(id, err)
 			continue
 		}
 		if slices.Contains(next, to) {
-			r.stays(id, pgerr.New(pgerr.UniqueViolation, "%s would be the id of two documents", to))
+			r.noteKept(id, pgerr.New(pgerr.UniqueViolation, "%s would be the id of two documents", to))
 			continue
 		}
 		old, next = append(old, id), append(next, to)
@@ -272,7 +272,7 @@ func (r *replacing) once(ctx context.Context, ids []string, skip bool) (int, err
 		return 0, err
 	}
 	if len(old) == 0 {
-		_, err := r.ask(ctx, "COMMIT")
+		_, err := r.query(ctx, "COMMIT")
 		return 0, err
 	}
 	pairs := make([]string, len(old))
@@ -280,34 +280,39 @@ func (r *replacing) once(ctx context.Context, ids []string, skip bool) (int, err
 		pairs[i] = "(" + builtin.QuoteLiteral(old[i]) + "," + builtin.QuoteLiteral(next[i]) + ")"
 	}
 	values := strings.Join(pairs, ",")
-	given, err := r.ask(ctx, "DELETE FROM "+r.entries+" WHERE old IN ("+literals(next)+"); "+
-		"UPDATE "+r.name+" x SET "+r.key+" = m.n FROM (VALUES "+values+") AS m(o, n) WHERE x."+r.key+" = m.o RETURNING 1")
-	if err == nil && len(given) != len(old) { // an entry must never lead to a document that has not got its id
+	given, err := r.query(ctx, "DELETE FROM "+r.entries+" WHERE old IN ("+stmt.Literals(next)+"); "+
+		"UPDATE "+r.name+" x SET "+r.key+" = m.n FROM (VALUES "+values+") AS m(o, n)"+
+		" WHERE x."+r.key+" = m.o RETURNING 1")
+	if err == nil && len(given) != len(old) { // an entry must never lead to an id that no document has
 		err = pgerr.New(pgerr.SerializationFailure, "%d of %d documents got new ids", len(given), len(old))
 	}
 	if err != nil {
 		return 0, err
 	}
-	_, err = r.ask(ctx, "UPDATE "+r.entries+" x SET new = m.n FROM (VALUES "+values+") AS m(o, n) WHERE x.new = m.o; "+
+	_, err = r.query(ctx, "UPDATE "+r.entries+" x SET new = m.n"+
+		" FROM (VALUES "+values+") AS m(o, n) WHERE x.new = m.o; "+
 		"INSERT INTO "+r.entries+" VALUES "+values+"; COMMIT")
 	return len(old), err
 }
 
-// split tells whether the counters of a document are kept in parts, which know it by its id.
+// split reports whether a document is split. Its parts refer to it by its id.
 func (r *replacing) split(id string) bool {
-	return r.t.Hot != nil && slices.ContainsFunc(r.t.Hot.Documents, func(d catalog.HotDocument) bool { return d.ID == id && d.Joined == 0 })
+	return r.t.Hot != nil && slices.ContainsFunc(r.t.Hot.Documents, func(d catalog.HotDocument) bool {
+		return d.ID == id && d.Joined == 0
+	})
 }
 
-// free leaves out documents whose new id another one has, or had. One that had it itself gets it back.
+// free removes documents from the lists whose new id another document has or had. A document that
+// had the id itself gets it back.
 func (r *replacing) free(ctx context.Context, old, next []string) ([]string, []string, error) {
 	if len(next) == 0 {
 		return nil, nil, nil
 	}
-	there, err := r.ask(ctx, "SELECT "+r.key+" FROM "+r.name+" WHERE "+r.key+" IN ("+literals(next)+")")
+	there, err := r.query(ctx, "SELECT "+r.key+" FROM "+r.name+" WHERE "+r.key+" IN ("+stmt.Literals(next)+")")
 	if err != nil {
 		return nil, nil, err
 	}
-	former, err := r.ask(ctx, "SELECT old, new FROM "+r.entries+" WHERE old IN ("+literals(next)+")")
+	former, err := r.query(ctx, "SELECT old, new FROM "+r.entries+" WHERE old IN ("+stmt.Literals(next)+")")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -323,19 +328,10 @@ func (r *replacing) free(ctx context.Context, old, next []string) ([]string, []s
 	var o, n []string
 	for i := range old {
 		if why, ok := taken[next[i]]; ok {
-			r.stays(old[i], pgerr.New(pgerr.UniqueViolation, "%s is taken: %s", next[i], why))
+			r.noteKept(old[i], pgerr.New(pgerr.UniqueViolation, "%s is taken: %s", next[i], why))
 			continue
 		}
 		o, n = append(o, old[i]), append(n, next[i])
 	}
 	return o, n, nil
-}
-
-// literals gives a list of texts in SQL.
-func literals(list []string) string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = builtin.QuoteLiteral(s)
-	}
-	return strings.Join(out, ", ")
 }

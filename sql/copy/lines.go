@@ -1,13 +1,15 @@
-package sql
+package copy
 
-// lineNumbers remembers in which lines of COPY's data rows stood, for errors that fragments find later and know a row's number of. Mostly rows
-// follow one another line by line, so it keeps only where that changes: after a header, and after values of several lines.
+// lineNumbers has the lines of the rows in COPY's data, for errors that fragments find later, with
+// the number of a row. Most rows are in the line after the previous row, so it keeps only the
+// exceptions: after a header, and after values of several lines.
 type lineNumbers struct {
 	count int64 // rows so far
 	jumps []lineJump
 }
 
-// lineJump says that rows from one on stand that many lines further down than their numbers.
+// lineJump is a row, and by how much the lines of this row and the next ones are above their
+// numbers.
 type lineJump struct{ row, down int64 }
 
 // note takes the line of the next row.
@@ -19,7 +21,7 @@ func (l *lineNumbers) note(line int64) {
 	l.count++
 }
 
-// of gives the line of a row, counted from 0.
+// of returns the line of a row, counted from 0.
 func (l *lineNumbers) of(row int64) int64 {
 	down := int64(0)
 	for _, j := range l.jumps {

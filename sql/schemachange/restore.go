@@ -1,4 +1,4 @@
-package sql
+package schemachange
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// restoreRows stores the rows of a table anew as view defines it, in the transaction: those that are committed now and the transaction's own. The
-// table is locked against everybody else.
-func (s *Session) restoreRows(ctx context.Context, view *catalog.View, w ddl.Rewrite) (misplaced bool, err error) {
+// rewrite writes the rows of a table again as a view defines it, in the transaction. The table is
+// locked exclusively.
+func (r *Rows) rewrite(ctx context.Context, view *catalog.View, w ddl.Rewrite) (misplaced bool, err error) {
 	t, old := view.Table(w.Table), w.Old.Table(w.Table)
 	if t == nil || old == nil {
 		return false, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", w.Table)
@@ -35,8 +35,9 @@ func (s *Session) restoreRows(ctx context.Context, view *catalog.View, w ddl.Rew
 		}
 	}
 	row := make([]types.Datum, len(old.Columns))
-	err = restore.Run(s.execution(ctx, nil), func(emit exec.Emit) error {
-		return s.queryAgainst(ctx, w.Old, ddl.SelectColumns(w.Old, old, columns), func(got []types.Datum) error {
+	x := r.Executor(ctx)
+	err = restore.Run(x.Context(ctx, r.Tx.Tx, nil), func(emit exec.Emit) error {
+		return r.query(ctx, w.Old, ddl.SelectColumns(w.Old, old, columns), func(got []types.Datum) error {
 			for i, at := range columns {
 				row[at] = got[i]
 			}

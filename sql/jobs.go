@@ -1,0 +1,47 @@
+package sql
+
+import (
+	"context"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/ddl"
+	"github.com/sherddb/sherd/sql/schemachange"
+	"github.com/sherddb/sherd/sql/settings"
+)
+
+// RunJobs runs the jobs about ids until ctx ends.
+func (db *Server) RunJobs(ctx context.Context) {
+	jobs := &schemachange.Jobs{
+		Catalog: db.cfg.Catalog, Logger: db.cfg.Logger, Setting: db.ofCluster, Connect: db.systemClient,
+	}
+	jobs.Run(ctx)
+}
+
+// systemClient opens a session of the system for a job.
+func (db *Server) systemClient(database catalog.OID, byID bool) schemachange.Client {
+	s := newSession(db, StartupParams{User: "postgres"}, catalog.BootstrapRole, database)
+	_ = s.vars.Start(settings.Startup{ // it cannot fail: the parameter exists
+		Role: "postgres", Superuser: true, Packet: map[string]string{"application_name": "sherd"},
+	})
+	s.named()
+	s.rests()
+	s.compiler.ByID = byID
+	return schemachange.Client{
+		Simple: s.Simple,
+		Close:  s.Close,
+		Define: func(ctx context.Context, change func(*ddl.Env) error) error {
+			s.begin()
+			if err := change(s.definer(func(*pgerr.Error) error { return nil })); err != nil {
+				s.fail()
+				return err
+			}
+			return s.commit(ctx)
+		},
+		Barrier: func(ctx context.Context, table catalog.OID) error {
+			s.begin()
+			defer s.fail()
+			return s.tx.Barrier(ctx, table)
+		},
+	}
+}
