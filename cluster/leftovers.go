@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/storage/keyspace"
@@ -164,7 +164,7 @@ func (l *leftovers) index(ctx context.Context, r *storage.Replica, view *catalog
 		span.End = next
 	}
 	return next, r.Moves.Sweep(ctx, span, func(value []byte) (uint32, bool) {
-		bucket, _, ok := exec.EntryPlace(value, c.order)
+		bucket, _, ok := table.EntryPlace(value, c.order)
 		return bucket, ok
 	})
 }
@@ -176,7 +176,7 @@ func (l *leftovers) earlier(ctx context.Context, r *storage.Replica, span txn.Sp
 			next = bytes.Clone(key)
 			return storage.ErrStop
 		}
-		bucket, arrival, ok := exec.EntryPlace(value, order)
+		bucket, arrival, ok := table.EntryPlace(value, order)
 		if now, owned := r.Owned.Generation(bucket); ok && owned && arrival < now {
 			*found = append(*found, bytes.Clone(key))
 		}
@@ -250,13 +250,13 @@ func (l *leftovers) delete(ctx context.Context, r *storage.Replica, span txn.Spa
 type entryCheck struct {
 	index uint32
 	order bool // it is the index in primary key order
-	rows  *exec.RowCheck
-	all   *exec.IndexCheck
+	rows  *table.RowCheck
+	all   *table.IndexCheck
 }
 
 // newEntryCheck returns nil if it is not a local index that is public.
 func newEntryCheck(view *catalog.View, def *catalog.Table, index uint32) (*entryCheck, error) {
-	rows, err := exec.NewRowCheck(def)
+	rows, err := table.NewRowCheck(def)
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +270,7 @@ func newEntryCheck(view *catalog.View, def *catalog.Table, index uint32) (*entry
 	}
 	for _, r := range rules {
 		if r.Def.StorageID == index && !r.Def.Global && r.Def.State == catalog.IndexPublic {
-			c.all, err = exec.NewIndexCheck(rows, rules)
+			c.all, err = table.NewIndexCheck(rows, rules)
 			return c, err
 		}
 	}
@@ -307,7 +307,7 @@ func (c *entryCheck) removeIn(ctx context.Context, r *storage.Replica, tx *stora
 	if err != nil || !bytes.Equal(again, value) {
 		return err
 	}
-	bucket, arrival, ok := exec.EntryPlace(value, c.order)
+	bucket, arrival, ok := table.EntryPlace(value, c.order)
 	if now, owned := r.Owned.Generation(bucket); !ok || !owned || arrival >= now {
 		return nil
 	}
@@ -347,7 +347,7 @@ func (c *entryCheck) follows(row, key, stored []byte) (follows bool, err error) 
 	if err := c.rows.Content(stored); err != nil {
 		return false, err
 	}
-	err = c.all.Entries(row, func(e exec.Entry) error {
+	err = c.all.Entries(row, func(e table.StoredEntry) error {
 		follows = follows || e.Index.StorageID == c.index && bytes.Equal(e.Key, key)
 		return nil
 	})

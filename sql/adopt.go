@@ -9,7 +9,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
@@ -83,7 +83,7 @@ func (db *Server) adoptIn(ctx context.Context, database catalog.OID, rows []txn.
 	if err != nil {
 		return err
 	}
-	tables := exec.TablesByStorage(view)
+	tables := table.TablesByStorage(view)
 	owners := map[heldName]*locks.Owner{}
 	for _, h := range list {
 		owner := db.locks.NewSession(0).Begin(h.ID)
@@ -104,12 +104,12 @@ func (db *Server) adoptIn(ctx context.Context, database catalog.OID, rows []txn.
 	return err
 }
 
-func adoptOne(ctx context.Context, owner *locks.Owner, h txn.HeldTransaction, view *catalog.View, tables map[exec.Storage]*catalog.Table, rows []txn.RowLock) error {
+func adoptOne(ctx context.Context, owner *locks.Owner, h txn.HeldTransaction, view *catalog.View, tables map[table.Storage]*catalog.Table, rows []txn.RowLock) error {
 	for _, l := range rows {
 		if l.Holder.ID != h.ID || !l.Granted {
 			continue
 		}
-		t := tables[exec.Storage{Fragment: l.Fragment, ID: exec.StorageIDOfKey(l.Key)}]
+		t := tables[table.Storage{Fragment: l.Fragment, ID: table.StorageIDOfKey(l.Key)}]
 		if t == nil {
 			continue
 		}
@@ -131,10 +131,10 @@ func adoptOne(ctx context.Context, owner *locks.Owner, h txn.HeldTransaction, vi
 }
 
 // adoptReads takes the locks of tables that a prepared transaction has read, as far as that is to be true at its commit.
-func adoptReads(ctx context.Context, owner *locks.Owner, tables map[exec.Storage]*catalog.Table, h txn.HeldTransaction) error {
+func adoptReads(ctx context.Context, owner *locks.Owner, tables map[table.Storage]*catalog.Table, h txn.HeldTransaction) error {
 	for _, id := range h.Tables {
 		for _, f := range h.Fragments {
-			t := tables[exec.Storage{Fragment: f, ID: id}]
+			t := tables[table.Storage{Fragment: f, ID: id}]
 			if t == nil {
 				continue
 			}

@@ -3,7 +3,7 @@ package sql
 import (
 	"errors"
 
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -15,11 +15,11 @@ func (s *Session) inWords(err error) error {
 		return err
 	}
 	for t := range s.view().Tables(s.database) {
-		if t.StorageID != exec.StorageIDOfKey(met.Key) {
+		if t.StorageID != table.StorageIDOfKey(met.Key) {
 			continue
 		}
 		own, e := *met, *met.Err
-		e.Detail = own.Detail("%s", exec.NameOfKey(t, met.Key, s.Env()))
+		e.Detail = own.Detail("%s", table.NameOfKey(t, met.Key, s.Env()))
 		e.Table = t.Name
 		if schema := s.view().Schema(t.Schema); schema != nil {
 			e.Schema = schema.Name

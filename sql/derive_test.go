@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/storage"
@@ -19,7 +19,7 @@ import (
 )
 
 // history is what the keys of a table's rows, or of its local entries, held: by key, the values from a step on.
-type history map[string][]exec.RowVersion
+type history map[string][]table.RowVersion
 
 func (h history) at(key string, step txn.Timestamp) []byte {
 	var value []byte
@@ -35,20 +35,20 @@ func (h history) at(key string, step txn.Timestamp) []byte {
 func (h history) note(step txn.Timestamp, now map[string][]byte) {
 	for key := range h {
 		if now[key] == nil && h.at(key, step) != nil {
-			h[key] = append(h[key], exec.RowVersion{At: step})
+			h[key] = append(h[key], table.RowVersion{At: step})
 		}
 	}
 	for key, value := range now {
 		if !bytes.Equal(h.at(key, step), value) {
-			h[key] = append(h[key], exec.RowVersion{At: step, Value: value})
+			h[key] = append(h[key], table.RowVersion{At: step, Value: value})
 		}
 	}
 }
 
 // put is a write at a version, as a fragment that takes carried entries does it.
-func (h history) put(c exec.EntryChange) {
+func (h history) put(c table.EntryChange) {
 	list, key := h[string(c.Key)], string(c.Key)
-	i, there := slices.BinarySearchFunc(list, c.At, func(v exec.RowVersion, at txn.Timestamp) int { return int(v.At) - int(at) })
+	i, there := slices.BinarySearchFunc(list, c.At, func(v table.RowVersion, at txn.Timestamp) int { return int(v.At) - int(at) })
 	switch {
 	case there && c.Yields && c.Value == nil && list[i].Value != nil:
 		return
@@ -56,7 +56,7 @@ func (h history) put(c exec.EntryChange) {
 		list[i].Value = bytes.Clone(c.Value)
 		return
 	}
-	h[key] = slices.Insert(list, i, exec.RowVersion{At: c.At, Value: bytes.Clone(c.Value)})
+	h[key] = slices.Insert(list, i, table.RowVersion{At: c.At, Value: bytes.Clone(c.Value)})
 }
 
 // contents reads the rows and the local entries of a table in one fragment.
@@ -107,9 +107,9 @@ func TestDerivedEntries(t *testing.T) {
 type derived struct{ rows, entries, derived history }
 
 // derives holds what is derived against what the statements of change have left, after each of them.
-func derives(t *testing.T, w *world, table *catalog.Table, rnd *rand.Rand, steps int, change func()) {
+func derives(t *testing.T, w *world, def *catalog.Table, rnd *rand.Rand, steps int, change func()) {
 	global := map[uint32]bool{}
-	for _, x := range table.Indexes {
+	for _, x := range def.Indexes {
 		global[x.StorageID] = x.Global
 	}
 	view := w.cfg.Catalog.View()
@@ -122,12 +122,12 @@ func derives(t *testing.T, w *world, table *catalog.Table, rnd *rand.Rand, steps
 		for id, x := range all {
 			r, err := w.host.Replica(id)
 			must(t, err)
-			rows, entries := contents(t, r, table, global)
+			rows, entries := contents(t, r, def, global)
 			x.rows.note(txn.Timestamp(n+1), rows)
 			x.entries.note(txn.Timestamp(n+1), entries)
 		}
 	}
-	d := exec.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
+	d := table.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
 		return plan.TableIndexes(view, t, plan.Env{Fold: expr.EvalConst})
 	})
 	written := 0
@@ -143,7 +143,7 @@ func derives(t *testing.T, w *world, table *catalog.Table, rnd *rand.Rand, steps
 			}
 		}
 	}
-	if written < 20 || len(d.Tables()) != 1 || d.Tables()[0] != table {
+	if written < 20 || len(d.Tables()) != 1 || d.Tables()[0] != def {
 		t.Errorf("%d entries of %v", written, d.Tables())
 	}
 }
@@ -155,14 +155,14 @@ func merged(a, b history) history {
 }
 
 // derive derives rows in any order, each in pieces.
-func (x *derived) derive(t *testing.T, d *exec.Deriver, rnd *rand.Rand) {
+func (x *derived) derive(t *testing.T, d *table.Deriver, rnd *rand.Rand) {
 	keys := slices.Sorted(maps.Keys(x.rows))
 	rnd.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	for _, key := range keys {
 		var before []byte
 		for list := x.rows[key]; len(list) > 0; {
 			n := 1 + rnd.IntN(len(list))
-			must(t, d.Row([]byte(key), 0, before, list[:n], func(c exec.EntryChange) error {
+			must(t, d.Row([]byte(key), 0, before, list[:n], func(c table.EntryChange) error {
 				x.derived.put(c)
 				return nil
 			}))

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/clusterversion"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
@@ -112,12 +112,12 @@ func TestSweptLeftovers(t *testing.T) {
 func leave(t *testing.T, w *world) {
 	t.Helper()
 	view := w.cfg.Catalog.View()
-	var table, index uint32
+	var storage, index uint32
 	d := view.DatabaseByName("postgres")
 	for x := range view.Tables(d.OID) {
 		for _, i := range x.Indexes {
 			if i.Name == "acc_n" {
-				table, index = x.StorageID, i.StorageID
+				storage, index = x.StorageID, i.StorageID
 			}
 		}
 	}
@@ -129,23 +129,23 @@ func leave(t *testing.T, w *world) {
 	v, err := tx.View(t.Context(), T)
 	must(t, err)
 	defer v.Close()
-	prefix := types.AppendKey(keyspace.IndexPrefix(table, index), types.Int4, types.NewInt(7), false)
+	prefix := types.AppendKey(keyspace.IndexPrefix(storage, index), types.Int4, types.NewInt(7), false)
 	left := 0
 	must(t, v.Scan(t.Context(), txn.Prefix(prefix), false, func(key, value []byte) error {
-		bucket, arrival, ok := exec.EntryPlace(value, false)
+		bucket, arrival, ok := table.EntryPlace(value, false)
 		if !ok || arrival == 0 || left > 0 {
 			return nil
 		}
 		left++
 		primary := strings.TrimPrefix(string(key), string(prefix))
 		for of, n := range map[uint32]int64{index: 777, index + 100_000: 7} {
-			stale := types.AppendKey(keyspace.IndexPrefix(table, of), types.Int4, types.NewInt(n), false)
-			must(t, tx.Put(append(stale, primary...), exec.PlainEntry(nil, value, bucket, false)))
+			stale := types.AppendKey(keyspace.IndexPrefix(storage, of), types.Int4, types.NewInt(n), false)
+			must(t, tx.Put(append(stale, primary...), table.PlainEntry(nil, value, bucket, false)))
 		}
 		return nil
 	}))
 	if left == 0 {
-		t.Fatalf("no entry has arrived: table %d, index %d", table, binary.BigEndian.Uint32(prefix[4:]))
+		t.Fatalf("no entry has arrived: table %d, index %d", storage, binary.BigEndian.Uint32(prefix[4:]))
 	}
 	_, err = tx.Commit(t.Context(), txn.CommitRequest{})
 	must(t, err)

@@ -15,8 +15,8 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/stmt"
@@ -36,7 +36,7 @@ type mover struct {
 // copy carries what a read gives, with the entries of local indexes.
 func (m *mover) copy(ctx context.Context, from, to *storage.Replica, arrival uint32, req storage.ReadRequest) (storage.ReadResult, error) {
 	view := m.w.cfg.Catalog.View()
-	d := exec.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
+	d := table.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
 		return plan.TableIndexes(view, t, plan.Env{Fold: expr.EvalConst})
 	})
 	given := map[string]bool{}
@@ -48,15 +48,15 @@ func (m *mover) copy(ctx context.Context, from, to *storage.Replica, arrival uin
 				n++
 			}
 			if keyspace.IsRow(batch[0].Key) {
-				var list []exec.RowVersion
+				var list []table.RowVersion
 				before := batch[0].Before
 				for _, v := range batch[:n] {
 					if v.At <= m.floor { // M8 of rebalance/move
 						list, before, v.At = nil, nil, m.floor
 					}
-					list = append(list, exec.RowVersion{At: v.At, Value: v.Value})
+					list = append(list, table.RowVersion{At: v.At, Value: v.Value})
 				}
-				err := d.Row(batch[0].Key, arrival, before, list, func(e exec.EntryChange) error {
+				err := d.Row(batch[0].Key, arrival, before, list, func(e table.EntryChange) error {
 					at := fmt.Sprintf("%s@%d", e.Key, e.At)
 					if e.Yields && given[at] {
 						return nil

@@ -8,8 +8,8 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/storage"
@@ -29,7 +29,7 @@ type carrier struct {
 	arrival uint32
 	floor   txn.Timestamp    // of the versions of entries of local indexes: nothing reads below it at the target
 	older   *storage.Version // the newest version of a row that is not above it; the next of the row may come still
-	deriver *exec.Deriver
+	deriver *table.Deriver
 	derived map[catalog.OID]uint64 // versions of the tables by which entries were derived
 	unknown map[uint32]bool        // storage ids of rows of no table
 	globals map[[2]uint32]bool     // indexes, by their tables' storage ids and theirs, whose entries came
@@ -65,7 +65,7 @@ func newCarrier(s *step, arrival uint32) *carrier {
 
 // know derives by the definitions of a view from now on.
 func (c *carrier) know(view *catalog.View) {
-	c.deriver = exec.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
+	c.deriver = table.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
 		return plan.TableIndexes(view, t, plan.Env{Fold: expr.EvalConst})
 	})
 }
@@ -137,7 +137,7 @@ func (c *carrier) entries(ctx context.Context, versions []storage.Version) error
 			return err
 		}
 	}
-	var rows []exec.RowVersion
+	var rows []table.RowVersion
 	for _, v := range versions {
 		if v.At <= c.floor {
 			if c.s.T != 0 {
@@ -164,18 +164,18 @@ func (c *carrier) settle(ctx context.Context) error {
 	if c.older = nil; o == nil {
 		return nil
 	}
-	return c.derive(ctx, o.Key, nil, []exec.RowVersion{rowVersion(o, c.floor)})
+	return c.derive(ctx, o.Key, nil, []table.RowVersion{rowVersion(o, c.floor)})
 }
 
-func (c *carrier) derive(ctx context.Context, key, before []byte, rows []exec.RowVersion) error {
+func (c *carrier) derive(ctx context.Context, key, before []byte, rows []table.RowVersion) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	return c.deriver.Row(key, c.arrival, before, rows, func(e exec.EntryChange) error { return c.entry(ctx, e) })
+	return c.deriver.Row(key, c.arrival, before, rows, func(e table.EntryChange) error { return c.entry(ctx, e) })
 }
 
-func rowVersion(v *storage.Version, at txn.Timestamp) exec.RowVersion {
-	x := exec.RowVersion{At: at}
+func rowVersion(v *storage.Version, at txn.Timestamp) table.RowVersion {
+	x := table.RowVersion{At: at}
 	if !v.Deleted {
 		x.Value = v.Value
 	}
@@ -203,7 +203,7 @@ func (c *carrier) segmentOf(primaryKey []byte) shardmap.Bucket {
 }
 
 // entry takes a change of an entry of a local index. A unique value that one row gives up and another takes in the same transaction stays.
-func (c *carrier) entry(ctx context.Context, e exec.EntryChange) error {
+func (c *carrier) entry(ctx context.Context, e table.EntryChange) error {
 	if e.Yields && e.Value == nil && c.given[entryAt{string(e.Key), e.At}] {
 		return nil
 	}

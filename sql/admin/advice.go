@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
@@ -120,15 +121,15 @@ func (a *adviser) fields() ([]shardmap.Field, error) {
 
 // judge reads the table once for all policies.
 func (a *adviser) judge(policies []*shardmap.Policy) ([]*advice.Report, error) {
-	now, err := exec.NewPlacement(a.table)
+	now, err := table.NewPlacement(a.table)
 	if err != nil {
 		return nil, err
 	}
-	judges, places := make([]*advice.Judge, len(policies)), make([]*exec.Placement, len(policies))
+	judges, places := make([]*advice.Judge, len(policies)), make([]*table.Placement, len(policies))
 	columns := now.Columns()
 	for i, p := range policies {
 		judges[i] = advice.NewJudge(p, a.table.Prefixes, a.table.Name, a.e.Tx.Gateway.Map)
-		if places[i], err = exec.NewPlacement(withPolicy(a.table, p)); err != nil {
+		if places[i], err = table.NewPlacement(withPolicy(a.table, p)); err != nil {
 			return nil, err
 		}
 		columns = append(columns, places[i].Columns()...)
@@ -175,7 +176,7 @@ func (a *adviser) under(p *shardmap.Policy) (*catalog.View, error) {
 	return ch.Preview()
 }
 
-func (a *adviser) read(columns []int, now *exec.Placement, judges []*advice.Judge, places []*exec.Placement) error {
+func (a *adviser) read(columns []int, now *table.Placement, judges []*advice.Judge, places []*table.Placement) error {
 	step, err := a.step()
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/ddl"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -75,14 +75,14 @@ func placeRow(e *Environment, args []types.Datum, spread bool, f rowFunc) (types
 	if err != nil {
 		return types.Null, err
 	}
-	b, err := exec.BucketOfKey(t, key, e.Values)
+	b, err := table.BucketOfKey(t, key, e.Values)
 	if err != nil {
 		return types.Null, err
 	}
 	return f(e, e.Database, b), nil
 }
 
-func rowKey(e *Environment, args []types.Datum, spread bool) (key exec.RowKey, err error) {
+func rowKey(e *Environment, args []types.Datum, spread bool) (key table.RowKey, err error) {
 	end := len(args)
 	if spread {
 		end--

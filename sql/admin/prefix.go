@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/ddl"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -285,11 +285,11 @@ func (x *rehousing) scan(ctx context.Context, definer *ddl.Env, next shardmap.Pr
 	}
 	def := x.was.Clone()
 	def.Prefixes = next
-	old, err := exec.NewPlacement(x.was)
+	old, err := table.NewPlacement(x.was)
 	if err != nil {
 		return err
 	}
-	now, err := exec.NewPlacement(def)
+	now, err := table.NewPlacement(def)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/ddl"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -74,8 +74,8 @@ func setLabels(e *Environment, function, database, fragment string, a []types.Da
 }
 
 // anchorsOf returns the buckets of anchors of a table of the session's database.
-func anchorsOf(e *Environment, table catalog.OID, ids []string) (name string, out []catalog.Anchor, err error) {
-	t, err := ddl.TableOf(e.View(), e.Database.OID, table)
+func anchorsOf(e *Environment, oid catalog.OID, ids []string) (name string, out []catalog.Anchor, err error) {
+	t, err := ddl.TableOf(e.View(), e.Database.OID, oid)
 	switch {
 	case err != nil:
 		return "", nil, err
@@ -90,7 +90,7 @@ func anchorsOf(e *Environment, table catalog.OID, ids []string) (name string, ou
 		if id == "" && t.Anchors { // no document has this id: the server completes it
 			return "", nil, errEmptyAnchor()
 		}
-		b, err := exec.BucketOfText(t, id, e.Values)
+		b, err := table.BucketOfText(t, id, e.Values)
 		if err != nil {
 			return "", nil, err
 		}

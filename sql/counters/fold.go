@@ -85,7 +85,7 @@ func (r *run) foldFor(s *step) ([]*fold, error) {
 // Folds reports whether a program may put parts into documents before it runs.
 func Folds(p *stmt.Program) bool {
 	s, ok := p.Split.(*step)
-	return ok && slices.ContainsFunc(s.tables, func(t *table) bool { return t.written })
+	return ok && slices.ContainsFunc(s.tables, func(t *splitTable) bool { return t.written })
 }
 
 // Fold does that for a cursor before it is opened, in a context of the program: the cursor does not

@@ -67,7 +67,7 @@ func largest(oid types.OID) types.Datum {
 
 // incrementProgram adds to a part. No part may hold more of a counter than its share of the range
 // that the document's own number leaves. So the sum fits, whatever the other parts hold.
-func incrementProgram(view *catalog.View, t *table, adds []addition) (*stmt.Program, error) {
+func incrementProgram(view *catalog.View, t *splitTable, adds []addition) (*stmt.Program, error) {
 	var set, where []string
 	params := []types.OID{types.Int8, types.Numeric}
 	for _, a := range adds {

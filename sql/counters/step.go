@@ -16,7 +16,7 @@ import (
 
 // step is what a program has to do about split documents. It implements stmt.Step.
 type step struct {
-	tables    []*table
+	tables    []*splitTable
 	increment *increment // nil: it is none
 	// combined is the program with the parts added. Its last parameters are keys of parts, one
 	// array for each table.
@@ -24,8 +24,8 @@ type step struct {
 	statement *stmt.Program // the program itself
 }
 
-// table is one table of a program that has split documents, or had.
-type table struct {
+// splitTable is one table of a program that has split documents, or had.
+type splitTable struct {
 	def     *catalog.Table
 	parts   *catalog.Table
 	read    bool   // rows are read with their counters
@@ -42,7 +42,7 @@ type keys struct {
 }
 
 // tablesIn finds the tables with split documents in a plan, and what the plan does with their rows.
-func tablesIn(view *catalog.View, root plan.Node) []*table {
+func tablesIn(view *catalog.View, root plan.Node) []*splitTable {
 	if view == nil {
 		return nil
 	}
@@ -53,10 +53,10 @@ func tablesIn(view *catalog.View, root plan.Node) []*table {
 
 type finder struct {
 	view  *catalog.View
-	found []*table
+	found []*splitTable
 }
 
-func (f *finder) table(def *catalog.Table) *table {
+func (f *finder) table(def *catalog.Table) *splitTable {
 	if def == nil || def.Hot == nil {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (f *finder) table(def *catalog.Table) *table {
 	if parts == nil {
 		return nil
 	}
-	t := &table{def: def, parts: parts}
+	t := &splitTable{def: def, parts: parts}
 	f.found = append(f.found, t)
 	return t
 }
@@ -252,7 +252,7 @@ func Attach(r stmt.Replan) (stmt.Step, error) {
 		return nil, nil
 	}
 	s := &step{tables: tables, statement: p}
-	if !slices.ContainsFunc(tables, func(t *table) bool { return t.read }) {
+	if !slices.ContainsFunc(tables, func(t *splitTable) bool { return t.read }) {
 		return s, s.findIncrement(r.View, p)
 	}
 	first := len(p.Params) + 1
@@ -262,7 +262,7 @@ func Attach(r stmt.Replan) (stmt.Step, error) {
 	var err error
 	s.combined, err = r.As(func(env *plan.Env) {
 		env.Sums = func(def *catalog.Table) (*query.Query, error) {
-			i := slices.IndexFunc(tables, func(t *table) bool { return t.def.OID == def.OID })
+			i := slices.IndexFunc(tables, func(t *splitTable) bool { return t.def.OID == def.OID })
 			if i < 0 {
 				return nil, nil
 			}
@@ -276,7 +276,7 @@ func Attach(r stmt.Replan) (stmt.Step, error) {
 }
 
 // sumsQuery returns the sums of the parts whose keys are in parameter n.
-func sumsQuery(view *catalog.View, t *table, n int) (*query.Query, error) {
+func sumsQuery(view *catalog.View, t *splitTable, n int) (*query.Query, error) {
 	var sums, names strings.Builder
 	for i := range t.def.Hot.Counters {
 		fmt.Fprintf(&sums, ", sum(c%d) AS s%d", i, i)

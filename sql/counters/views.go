@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/stmt"
@@ -141,7 +142,7 @@ func (v *Views) spreads(t *catalog.Table, bucket uint32) (bool, error) {
 	if bucket >= shardmap.BucketCount || !v.Tx.View().Knows(catalog.ReplacementSince) || ddl.CanForward(t) != nil {
 		return false, nil
 	}
-	p, err := exec.NewPlacement(t)
+	p, err := table.NewPlacement(t)
 	if err != nil {
 		return false, err
 	}

@@ -128,7 +128,7 @@ func (x closedTx) Global(table, index uint32) { x.r.Globals.Add(table, index) }
 // leader, for what could move.
 type closedView struct{ *storage.View }
 
-// Arrival implements exec.Stays.
+// Arrival implements table.Generations.
 func (v closedView) Arrival(b shardmap.Bucket) (arrival uint32, ok bool) {
 	return v.View.Arrival(uint32(b)), true
 }

@@ -40,7 +40,7 @@ type taskTx struct {
 	unvalidated bool
 }
 
-// Arrival implements exec.Stays.
+// Arrival implements table.Generations.
 func (x taskTx) Arrival(b shardmap.Bucket) (arrival uint32, ok bool) {
 	return x.Part.Arrival(uint32(b)), true
 }
@@ -93,7 +93,7 @@ func (v taskView) Get(ctx context.Context, key []byte) ([]byte, error) {
 	return v.View.Get(ctx, key)
 }
 
-// Arrival implements exec.Stays.
+// Arrival implements table.Generations.
 func (v taskView) Arrival(b shardmap.Bucket) (arrival uint32, ok bool) {
 	return v.View.Arrival(uint32(b)), true
 }

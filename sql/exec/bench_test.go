@@ -70,7 +70,8 @@ func BenchmarkPointRead(b *testing.B) {
 	}
 }
 
-// BenchmarkPointReadInProcess is BenchmarkPointRead where the fragment's side uses the gateway's compiled plan.
+// BenchmarkPointReadInProcess is BenchmarkPointRead where the fragment's side uses the gateway's
+// compiled plan.
 func BenchmarkPointReadInProcess(b *testing.B) {
 	d := openDatabase(b, 3)
 	table := orders()

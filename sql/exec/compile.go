@@ -2,7 +2,9 @@ package exec
 
 import (
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
 )
 
 // compiler compiles a plan to the operators of one instance. The embedded one compiles those that
@@ -11,7 +13,7 @@ type compiler struct {
 	operator.Compiler
 
 	gathers []*gatherOp
-	globals []*indexRule
+	globals []*table.Index
 }
 
 func newCompiler() *compiler {
@@ -20,12 +22,29 @@ func newCompiler() *compiler {
 	return k
 }
 
-// uses records an index whose entries are read or written.
-func (k *compiler) uses(x *indexRule) *indexRule {
-	if x.def.Global {
-		k.globals = append(k.globals, x)
+// indexRules compiles the rules of indexes whose entries are read or written.
+func (k *compiler) indexRules(t *table.Table, list []query.Index) ([]*table.Index, error) {
+	out, err := table.NewIndexes(&k.Compiler.Compiler, t, list)
+	k.use(out)
+	return out, err
+}
+
+// tableRule compiles the rule of a Modify's table.
+func (k *compiler) tableRule(n *plan.Modify) (*table.Rule, error) {
+	r, err := table.NewRule(&k.Compiler.Compiler, n)
+	if err == nil {
+		k.use(r.Indexes)
 	}
-	return x
+	return r, err
+}
+
+// use records the global ones of indexes.
+func (k *compiler) use(list []*table.Index) {
+	for _, x := range list {
+		if x.Def.Global {
+			k.globals = append(k.globals, x)
+		}
+	}
 }
 
 // Source implements operator.Sources.

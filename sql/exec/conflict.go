@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/types"
@@ -25,7 +26,7 @@ type assignment struct {
 	expr expr.Eval
 }
 
-func (k *compiler) conflictRule(n *plan.Modify, rule *tableRule) (*conflictRule, error) {
+func (k *compiler) conflictRule(n *plan.Modify, rule *table.Rule) (*conflictRule, error) {
 	oc, width := n.OnConflict, len(n.Table.Columns)
 	r := &conflictRule{update: oc.Update, key: oc.Primary, both: make(types.Row, 2*width), next: make(types.Row, width)}
 	for _, a := range oc.Assign {
@@ -62,13 +63,13 @@ func (o *stageOp) taken(c *Ctx, key []byte) ([]byte, error) {
 	case !o.conf.update && c.rechecks():
 		return existing, nil
 	case !o.conf.update:
-		return existing, o.rule.table.named(c, key, c.local.tx.ChangedSince(c.ctx(), key, c.local.task.T))
+		return existing, named(c, o.rule.Table, key, c.local.tx.ChangedSince(c.ctx(), key, c.local.task.T))
 	}
 	req := txn.LockRequest{Mode: txn.NoKeyUpdate, T: c.local.task.T, Recheck: c.rechecks()}
 	if len(o.conf.keyed) > 0 {
 		req.Mode = txn.Update
 	}
-	if _, err := o.rule.table.lockRow(c, key, req, "updating"); err != nil {
+	if _, err := lockRow(c, o.rule.Table, key, req, "updating"); err != nil {
 		return nil, err
 	}
 	return c.local.tx.Newest(c.ctx(), key)
@@ -86,17 +87,18 @@ func (o *stageOp) conflict(c *Ctx, w *Write, existing []byte, emit Emit) error {
 	}
 	if _, again := o.written[string(w.Key)]; again || own {
 		return pgerr.New(pgerr.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
-			WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
+			WithHint("Ensure that no rows proposed for insertion within the same command " +
+				"have duplicate constrained values.")
 	}
 	r := o.conf
 	if !r.update {
 		return o.did(w, didSkip, emit)
 	}
-	t, width := o.rule.table, len(r.next)
-	if err := t.decode(&o.reader, r.both[:width], existing); err != nil {
+	t, width := o.rule.Table, len(r.next)
+	if err := t.Decode(&o.reader, r.both[:width], existing); err != nil {
 		return err
 	}
-	if err := t.decode(&o.reader, r.both[width:], w.Value); err != nil {
+	if err := t.Decode(&o.reader, r.both[width:], w.Value); err != nil {
 		return err
 	}
 	if ok, err := r.where.Holds(&c.Ctx, r.both); err != nil {
@@ -119,7 +121,7 @@ func (o *stageOp) conflict(c *Ctx, w *Write, existing []byte, emit Emit) error {
 
 // conflictRow computes and checks the new row of DO UPDATE.
 func (o *stageOp) conflictRow(c *Ctx) ([]byte, error) {
-	r, t := o.conf, o.rule.table
+	r, t := o.conf, o.rule.Table
 	copy(r.next, r.both)
 	for _, a := range r.assign {
 		d, err := a.expr(&c.Ctx, r.both)
@@ -128,17 +130,17 @@ func (o *stageOp) conflictRow(c *Ctx) ([]byte, error) {
 		}
 		r.next[a.col] = d
 	}
-	for _, i := range t.key {
-		if t.compareColumn(i, r.next, r.both) != 0 {
+	for _, i := range t.Key {
+		if t.CompareColumn(i, r.next, r.both) != 0 {
 			return nil, pgerr.Unsupported("ON CONFLICT DO UPDATE that changes the primary key is not supported yet").
 				WithHint("UPDATE the key in a statement of its own.")
 		}
 	}
-	if err := o.rule.generate(c, r.next); err != nil {
+	if err := o.rule.Generate(&c.Ctx, r.next); err != nil {
 		return nil, err
 	}
-	if err := o.rule.check(c, r.next); err != nil {
+	if err := o.rule.Check(&c.Ctx, r.next); err != nil {
 		return nil, err
 	}
-	return o.rule.encode(nil, r.next)
+	return o.rule.Encode(nil, r.next)
 }

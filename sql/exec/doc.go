@@ -45,7 +45,7 @@
 //	    exclusive entry is put, removed and claimed under the lock of its key, after the
 //	    newest state was checked; a statement puts such entries after all its removals
 //	    (index_write.go). An entry of a local index names the generation of its bucket. In
-//	    any other generation it is invisible, even before it is deleted (arrival.go).
+//	    any other generation it is invisible, even before it is deleted (table/generation.go).
 //	E10 Keys that a Modify watches are recorded for every row that it writes, in the form in
 //	    which the row is written, and for no other row.
 //	E11 An instance that is not in use holds no data of the last execution, however that

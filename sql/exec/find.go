@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/query"
@@ -56,7 +57,7 @@ func IndexBuckets(c *Ctx, x *plan.IndexScan) (set shardmap.BucketSet, known bool
 	}
 	var buckets []shardmap.Bucket
 	for _, p := range prefixes {
-		buckets = append(buckets, bucketOfKey(p))
+		buckets = append(buckets, table.BucketIn(p))
 	}
 	return shardmap.BucketSetOf(buckets...), true
 }
@@ -66,9 +67,9 @@ func IndexBuckets(c *Ctx, x *plan.IndexScan) (set shardmap.BucketSet, known bool
 func (o *indexValues) prefixes(c *Ctx) ([][]byte, error) {
 	var out [][]byte
 	err := o.tuples(c, func(vals types.Row) error {
-		b := o.rule.valueBucket(vals, nil, true)
-		prefix := append(o.rule.appendPrefix(nil), byte(b>>16), byte(b>>8), byte(b))
-		out = append(out, o.rule.appendColumns(prefix, vals))
+		b := o.rule.ValueBucket(vals, nil, true)
+		prefix := append(o.rule.AppendPrefix(nil), byte(b>>16), byte(b>>8), byte(b))
+		out = append(out, o.rule.AppendColumns(prefix, vals))
 		return nil
 	})
 	return out, err
@@ -87,7 +88,7 @@ func (f *finder) find(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, error
 	}
 	var buckets []shardmap.Bucket
 	err = f.askAll(c, t, prefixes, 0, func(key []byte) {
-		if b := bucketOfKey(key); set.Contains(b) {
+		if b := table.BucketIn(key); set.Contains(b) {
 			f.found, buckets = append(f.found, key), append(buckets, b)
 		}
 	})
@@ -99,10 +100,11 @@ func (f *finder) askAll(c *Ctx, t txn.Timestamp, prefixes [][]byte, rerouted int
 	byFragment := map[shardmap.FragmentID]*Task{}
 	var order []shardmap.FragmentID
 	for _, p := range prefixes {
-		id := c.Gateway.Map.Lookup(bucketOfKey(p))
+		id := c.Gateway.Map.Lookup(table.BucketIn(p))
 		if byFragment[id] == nil {
 			byFragment[id] = &Task{
-				Txn: c.Gateway.Txn, T: t, Epoch: c.Gateway.Map.Epoch(), Plan: f.node, Params: c.Params, Outers: c.Outers, Env: c.Env,
+				Txn: c.Gateway.Txn, T: t, Epoch: c.Gateway.Map.Epoch(), Plan: f.node,
+				Params: c.Params, Outers: c.Outers, Env: c.Env,
 				Session: c.Session, Mem: c.Mem, Limits: c.Limits, Seen: c.seen(id), program: f.program,
 			}
 			order = append(order, id)
@@ -141,7 +143,7 @@ func (f *finder) askAll(c *Ctx, t txn.Timestamp, prefixes [][]byte, rerouted int
 func (f *finder) ask(c *Ctx, id shardmap.FragmentID, task *Task) ([][]byte, error) {
 	var buckets []shardmap.Bucket
 	for _, p := range task.Prefix {
-		buckets = append(buckets, bucketOfKey(p))
+		buckets = append(buckets, table.BucketIn(p))
 	}
 	task.Buckets = shardmap.BucketSetOf(buckets...)
 	fragment, err := c.Gateway.Fragment(id)
@@ -158,7 +160,7 @@ func (f *finder) ask(c *Ctx, id shardmap.FragmentID, task *Task) ([][]byte, erro
 
 // findOp runs a plan.Find.
 type findOp struct {
-	rule *indexRule
+	rule *table.Index
 	key  []byte
 	out  types.Row
 }
@@ -179,9 +181,9 @@ func (o *findOp) Run(x *operator.Execution, emit Emit) error {
 		return err
 	}
 	for _, prefix := range c.local.task.Prefix {
-		err := o.rule.entries(c, view, prefix, func(key, value []byte) error {
+		err := scanEntries(c, o.rule, view, prefix, func(key, value []byte) error {
 			c.local.read++
-			row, err := o.rule.table.rowOfEntry(o.key[:0], key, value)
+			row, err := o.rule.Table.RowOfEntry(o.key[:0], key, value)
 			if err != nil {
 				return err
 			}

@@ -159,8 +159,10 @@ func (o *gatherOp) fanout(c *Ctx, shares []shardmap.Share) error {
 		name = t.Name
 	}
 	if limit := c.Limits.MaxFanout; limit > 0 && n > limit {
-		return pgerr.New(pgerr.ConfigurationLimitExceeded, "reading %q would reach %d fragments, more than sherd.max_fanout allows (%d)", name, n, limit).
-			WithHint("Give the whole primary key or all fields of the sharding policy in WHERE, or raise sherd.max_fanout.")
+		return pgerr.New(pgerr.ConfigurationLimitExceeded,
+			"reading %q would reach %d fragments, more than sherd.max_fanout allows (%d)", name, n, limit).
+			WithHint("Give the whole primary key or all fields of the sharding policy in WHERE, " +
+				"or raise sherd.max_fanout.")
 	}
 	if notice := c.Limits.FanoutNotice; notice > 0 && n > notice && c.Hooks.Notice != nil {
 		e := pgerr.New(pgerr.SuccessfulCompletion, "reading %q reaches %d fragments", name, n)
@@ -172,7 +174,8 @@ func (o *gatherOp) fanout(c *Ctx, shares []shardmap.Share) error {
 
 func (o *gatherOp) fill(t *Task, c *Ctx, at txn.Timestamp, s shardmap.Share) {
 	*t = Task{
-		Txn: c.Gateway.Txn, T: at, Epoch: c.Gateway.Map.Epoch(), Buckets: s.Buckets, Plan: o.node.Child, Params: c.Params, Outers: c.Outers,
+		Txn: c.Gateway.Txn, T: at, Epoch: c.Gateway.Map.Epoch(), Buckets: s.Buckets, Plan: o.node.Child,
+		Params: c.Params, Outers: c.Outers,
 		Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits, Seen: c.seen(s.Fragment), program: o.program,
 	}
 	if x := o.router.index; x != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// TestGatherEndsEarly: a limit, an error in a fragment, an error of the receiver and a cancelled statement end all fragments.
+// TestGatherEndsEarly: a limit, an error in a fragment, an error of the receiver and a cancelled
+// statement end all fragments.
 func TestGatherEndsEarly(t *testing.T) {
 	d := openDatabase(t, 3)
 	table := orders()

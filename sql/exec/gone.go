@@ -11,7 +11,7 @@ import (
 // row under another key is not asked for.
 func (o *scanOp) gone(c *Ctx, key []byte) error {
 	t := o.table
-	if t.def.Forwarding == 0 {
+	if t.Def.Forwarding == 0 {
 		if o.access == plan.ScanKeys {
 			return nil
 		}
@@ -20,5 +20,6 @@ func (o *scanOp) gone(c *Ctx, key []byte) error {
 		}
 	}
 	return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
-		WithDetail("%s was deleted, or has another key now.", pgerr.Capital(t.nameOf(c.Env, key))).WithHint("Try the transaction again.")
+		WithDetail("%s was deleted, or has another key now.", pgerr.Capital(t.NameOf(c.Env, key))).
+		WithHint("Try the transaction again.")
 }

@@ -30,7 +30,8 @@ func (g *Gateway) panicked(p any, stack []byte) error {
 	}
 	log.Error("panic in a fragment's part of a statement", "panic", fmt.Sprint(p), "stack", string(stack))
 	if bytes.Contains(stack, []byte("/badger/")) {
-		return pgerr.New(pgerr.DataCorrupted, "the files of a fragment are damaged: %v", p).WithHint("The log has the details.")
+		return pgerr.New(pgerr.DataCorrupted, "the files of a fragment are damaged: %v", p).
+			WithHint("The log has the details.")
 	}
 	return pgerr.New(pgerr.InternalError, "internal error: %v", p).WithHint("The log has the details.")
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/jsonb"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -102,7 +103,7 @@ func (o *combiner) apply(key []byte, row types.Row) error {
 	if len(o.added) == 0 {
 		return nil
 	}
-	sums := o.added[string(key[keyAt:])]
+	sums := o.added[string(key[table.KeyAt:])]
 	if sums == nil {
 		return nil
 	}
@@ -184,12 +185,12 @@ func addToNumber(doc jsonb.Doc, path []string, n types.Datum) (sum jsonb.Doc, ok
 
 // EncodedKey returns the encoded primary key of a row with these values of its key columns.
 func EncodedKey(def *catalog.Table, keys types.Row) ([]byte, error) {
-	t, err := newTable(def)
+	t, err := table.New(def)
 	if err != nil {
 		return nil, err
 	}
-	if len(keys) != len(t.key) || anyNull(keys) {
+	if len(keys) != len(t.Key) || table.AnyNull(keys) {
 		return nil, pgerr.New(pgerr.NullValueNotAllowed, "a key of table %q must not be null", def.Name)
 	}
-	return t.appendKey(nil, keys), nil
+	return t.AppendKey(nil, keys), nil
 }

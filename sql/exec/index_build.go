@@ -4,9 +4,9 @@ import (
 	"bytes"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -62,7 +62,8 @@ func (f *Fill) wherever(c *Ctx, share shardmap.Share, at *FillPlace, limit int, 
 			continue
 		}
 		at.After = after
-		if err := f.wherever(c, shardmap.Share{Fragment: r.Fragment, Buckets: part}, at, limit, beside); err != nil || !at.Done {
+		share := shardmap.Share{Fragment: r.Fragment, Buckets: part}
+		if err := f.wherever(c, share, at, limit, beside); err != nil || !at.Done {
 			return err
 		}
 	}
@@ -83,7 +84,9 @@ func (f *Fill) run(c *Ctx, share shardmap.Share, at *FillPlace, limit int, besid
 	if err != nil {
 		return err
 	}
-	stage := plan.Stage{Modify: &plan.Modify{Kind: plan.ModInsert, Table: f.table, Schema: f.schema, Indexes: []query.Index{f.index}}}
+	stage := plan.Stage{Modify: &plan.Modify{
+		Kind: plan.ModInsert, Table: f.table, Schema: f.schema, Indexes: []query.Index{f.index},
+	}}
 	out := &sender{c: c, node: stage}
 	if out.program, err = compileNode(stage, 0); err != nil {
 		return err
@@ -97,7 +100,8 @@ func (f *Fill) run(c *Ctx, share shardmap.Share, at *FillPlace, limit int, besid
 		return err
 	}
 	task := &Task{
-		Txn: c.Gateway.Txn, T: t, Epoch: c.Gateway.Map.Epoch(), Buckets: share.Buckets, Plan: node, Params: c.Params, Outers: c.Outers,
+		Txn: c.Gateway.Txn, T: t, Epoch: c.Gateway.Map.Epoch(), Buckets: share.Buckets, Plan: node,
+		Params: c.Params, Outers: c.Outers,
 		Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits, program: program,
 	}
 	before := c.Affected
@@ -107,7 +111,10 @@ func (f *Fill) run(c *Ctx, share shardmap.Share, at *FillPlace, limit int, besid
 			last = []byte(row[0].S)
 			return nil
 		}
-		w := Write{Kind: WriteEntry, Key: []byte(row[0].S), Value: []byte(row[1].S), Exclusive: row[2].Bool(), Row: []byte(row[3].S), Building: true}
+		w := Write{
+			Kind: WriteEntry, Key: []byte(row[0].S), Value: []byte(row[1].S), Exclusive: row[2].Bool(),
+			Row: []byte(row[3].S), Building: true,
+		}
 		out.add(shardmap.Bucket(row[4].N), w)
 		if out.full() {
 			_, err := out.flush()
@@ -127,7 +134,7 @@ func (f *Fill) run(c *Ctx, share shardmap.Share, at *FillPlace, limit int, besid
 // fillOp runs a plan.Fill.
 type fillOp struct {
 	node *plan.Fill
-	rule *tableRule
+	rule *table.Rule
 	row  types.Row
 	next types.Row
 	read types.RowReader
@@ -135,7 +142,9 @@ type fillOp struct {
 }
 
 func (k *compiler) fill(n *plan.Fill) (operator.Op, error) {
-	rule, err := k.tableRule(&plan.Modify{Kind: plan.ModInsert, Table: n.Table, Schema: n.Schema, Indexes: []query.Index{n.Index}})
+	rule, err := k.tableRule(&plan.Modify{
+		Kind: plan.ModInsert, Table: n.Table, Schema: n.Schema, Indexes: []query.Index{n.Index},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +161,7 @@ func (o *fillOp) Run(x *operator.Execution, emit Emit) error {
 	var last []byte
 	rows := 0
 	for _, iv := range c.local.task.Buckets.Intervals() {
-		span := o.rule.table.bucketSpan(iv)
+		span := o.rule.Table.BucketSpan(iv)
 		if o.node.After != nil && bytes.Compare(o.node.After, span.Start) >= 0 {
 			span.Start = append(bytes.Clone(o.node.After), 0)
 		}
@@ -191,7 +200,7 @@ func (o *fillOp) Run(x *operator.Execution, emit Emit) error {
 // take adds the entry of a row.
 func (o *fillOp) take(c *Ctx, key, value []byte, emit Emit) error {
 	if o.node.Beside {
-		_, err := o.rule.table.lockRow(c, key, txn.LockRequest{Mode: txn.Share, T: maxT}, "indexing")
+		_, err := lockRow(c, o.rule.Table, key, txn.LockRequest{Mode: txn.Share, T: maxT}, "indexing")
 		if err != nil {
 			return err
 		}
@@ -199,38 +208,28 @@ func (o *fillOp) take(c *Ctx, key, value []byte, emit Emit) error {
 			return err
 		}
 	}
-	if err := o.rule.table.decode(&o.read, o.row, value); err != nil {
+	if err := o.rule.Table.Decode(&o.read, o.row, value); err != nil {
 		return err
 	}
-	e, buf, err := o.rule.indexes[0].entry(c, o.row, key, o.buf[:0])
+	e, buf, err := o.rule.Indexes[0].Entry(&c.Ctx, o.row, key, o.buf[:0])
 	o.buf = buf
-	if err != nil || e.key == nil {
+	if err != nil || e.Key == nil {
 		return err
 	}
-	if e.index.def.Global {
-		o.next[0], o.next[1], o.next[2] = types.NewBytes(aliasString(e.key)), types.NewBytes(aliasString(e.value)), types.NewBool(e.exclusive)
-		o.next[3], o.next[4] = types.NewBytes(aliasString(value)), types.NewInt(int64(e.bucket))
+	if e.Index.Def.Global {
+		o.next[0], o.next[1] = types.NewBytes(aliasString(e.Key)), types.NewBytes(aliasString(e.Value))
+		o.next[2] = types.NewBool(e.Exclusive)
+		o.next[3], o.next[4] = types.NewBytes(aliasString(value)), types.NewInt(int64(e.Bucket))
 		return emit(o.next)
 	}
-	if !e.exclusive {
-		if existing, err := e.index.newest(c, e.key); err != nil || existing != nil {
+	if !e.Exclusive {
+		if existing, err := newestEntry(c, e.Index, e.Key); err != nil || existing != nil {
 			return err
 		}
 	}
-	taken, _, err := e.index.stage(c, e.key, e.value, e.exclusive)
+	taken, _, err := stageEntry(c, e.Index, e.Key, e.Value, e.Exclusive)
 	if err == nil && taken {
-		err = o.rule.indexes[0].notUnique(c, o.rule.schema, o.row)
+		err = o.rule.Indexes[0].NotUnique(&c.Ctx, o.rule.Schema, o.row)
 	}
 	return err
-}
-
-// notUnique is the error of a unique index over rows that are there already.
-func (x *indexRule) notUnique(c *Ctx, schema string, row types.Row) error {
-	text, err := x.keyText(c, row)
-	if err != nil {
-		return err
-	}
-	e := pgerr.New(pgerr.UniqueViolation, `could not create unique index "%s"`, x.def.Name).WithDetail("Key %s is duplicated.", text)
-	e.Schema, e.Table, e.Constraint = schema, x.table.def.Name, x.def.Name
-	return e
 }

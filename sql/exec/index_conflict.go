@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -18,20 +19,20 @@ import (
 type proposal struct {
 	bucket  shardmap.Bucket
 	write   Write
-	entries []entry // of the proposed row, by rule; without a key: none
-	claimed []bool  // by rule
-	owner   []byte  // key of the row that it conflicts with
+	entries []table.Entry // of the proposed row, by rule; without a key: none
+	claimed []bool        // by rule
+	owner   []byte        // key of the row that it conflicts with
 }
 
 // arbitrates reports whether ON CONFLICT involves secondary indexes.
-func (o *insertOp) arbitrates() bool { return o.node.OnConflict != nil && len(o.rule.indexes) > 0 }
+func (o *insertOp) arbitrates() bool { return o.node.OnConflict != nil && len(o.rule.Indexes) > 0 }
 
 // propose keeps a row for the decision.
 func (in *insertion) propose(bucket shardmap.Bucket, w Write) error {
-	p := &proposal{bucket: bucket, write: w, claimed: make([]bool, len(in.o.rule.indexes))}
+	p := &proposal{bucket: bucket, write: w, claimed: make([]bool, len(in.o.rule.Indexes))}
 	p.write.Key, p.write.Value = append([]byte(nil), w.Key...), append([]byte(nil), w.Value...)
-	for _, x := range in.o.rule.indexes {
-		e, _, err := x.entry(in.c, in.o.next, w.Key, nil)
+	for _, x := range in.o.rule.Indexes {
+		e, _, err := x.Entry(&in.c.Ctx, in.o.next, w.Key, nil)
 		if err != nil {
 			return err
 		}
@@ -75,7 +76,7 @@ func (in *insertion) decide(batch []*proposal) error {
 		case in.o.node.OnConflict.Update, !in.c.rechecks():
 			w.Kind, w.Key = WriteUpsert, p.owner
 			_, w.Hit = in.hits[string(w.Key)]
-			in.out.add(bucketOfKey(w.Key), w)
+			in.out.add(table.BucketIn(w.Key), w)
 		}
 	}
 	parts, err := in.out.flush()
@@ -94,8 +95,8 @@ func (in *insertion) claim(batch []*proposal) error {
 	for _, p := range batch {
 		byPlace[p.write.Place] = p
 		for _, i := range in.o.node.OnConflict.Arbiters {
-			if e := p.entries[i]; e.exclusive && e.key != nil {
-				in.out.add(e.bucket, entryWrite(WriteClaim, e, nil, p.write.Place))
+			if e := p.entries[i]; e.Exclusive && e.Key != nil {
+				in.out.add(e.Bucket, entryWrite(WriteClaim, e, nil, p.write.Place))
 			}
 		}
 	}
@@ -110,7 +111,7 @@ func (in *insertion) claim(batch []*proposal) error {
 				p.claimed[a.index] = true
 				continue
 			}
-			if p.owner, err = in.o.rule.table.rowOfEntry(nil, part.writes[i].Key, a.old); err != nil {
+			if p.owner, err = in.o.rule.Table.RowOfEntry(nil, part.writes[i].Key, a.old); err != nil {
 				return err
 			}
 		}
@@ -158,7 +159,7 @@ func (in *insertion) follow(batch []*proposal, parts []*part) error {
 func (in *insertion) release(p *proposal) {
 	for i, mine := range p.claimed {
 		if mine {
-			in.out.add(p.entries[i].bucket, entryWrite(WriteUnentry, p.entries[i], nil, 0))
+			in.out.add(p.entries[i].Bucket, entryWrite(WriteUnentry, p.entries[i], nil, 0))
 			p.claimed[i] = false
 		}
 	}
@@ -167,45 +168,46 @@ func (in *insertion) release(p *proposal) {
 // complete adds the entries of an inserted row that it has not claimed.
 func (in *insertion) complete(p *proposal) {
 	for i, e := range p.entries {
-		if e.key != nil && !p.claimed[i] {
-			in.out.add(e.bucket, entryWrite(WriteEntry, e, p.write.Value, 0))
+		if e.Key != nil && !p.claimed[i] {
+			in.out.add(e.Bucket, entryWrite(WriteEntry, e, p.write.Value, 0))
 		}
 	}
 }
 
 // updated adds the effect of DO UPDATE on the indexes.
 func (in *insertion) updated(later *laterEntries, key []byte, a answer) error {
-	rule, width := in.o.rule, len(in.o.rule.table.kinds)
+	rule, width := in.o.rule, len(in.o.rule.Table.Kinds)
 	both := make(types.Row, 2*width)
 	var old, next types.RowReader
-	if err := rule.table.decode(&old, both[:width], a.old); err != nil {
+	if err := rule.Table.Decode(&old, both[:width], a.old); err != nil {
 		return err
 	}
-	if err := rule.table.decode(&next, both[width:], a.value); err != nil {
+	if err := rule.Table.Decode(&next, both[width:], a.value); err != nil {
 		return err
 	}
-	return in.out.changeEntries(in.c, rule.indexes, later, both[:width], key, both[width:], key, a.value)
+	return in.out.changeEntries(in.c, rule.Indexes, later, both[:width], key, both[width:], key, a.value)
 }
 
 // claim puts an exclusive entry, or returns the existing one. DO NOTHING checks before it locks, so
 // that transactions which find an existing row do not wait for each other.
-func (o *stageOp) claim(c *Ctx, x *indexRule, w *Write, emit Emit) error {
-	existing, err := x.newest(c, w.Key)
+func (o *stageOp) claim(c *Ctx, x *table.Index, w *Write, emit Emit) error {
+	existing, err := newestEntry(c, x, w.Key)
 	if err != nil {
 		return err
 	}
 	if existing == nil || o.conf.update {
-		if _, err := o.rule.table.lockRow(c, w.Key, txn.LockRequest{Mode: txn.Update, T: maxT}, "inserting"); err != nil {
+		req := txn.LockRequest{Mode: txn.Update, T: maxT}
+		if _, err := lockRow(c, o.rule.Table, w.Key, req, "inserting"); err != nil {
 			return err
 		}
-		if existing, err = x.newest(c, w.Key); err != nil {
+		if existing, err = newestEntry(c, x, w.Key); err != nil {
 			return err
 		}
 	}
 	if existing != nil {
 		return o.reply(emit, w, didSkip, types.Null, types.NewBytes(aliasString(existing)))
 	}
-	if err := x.put(c, w.Key, w.Value); err != nil {
+	if err := putEntry(c, x, w.Key, w.Value); err != nil {
 		return err
 	}
 	return o.reply(emit, w, didInsert, types.Null, types.Null)
@@ -219,12 +221,13 @@ func (o *stageOp) upsert(c *Ctx, w *Write, emit Emit) error {
 		return err
 	}
 	if existing == nil && !o.conf.update {
-		if err := o.rule.table.named(c, w.Key, c.local.tx.ChangedSince(c.ctx(), w.Key, c.local.task.T)); err != nil {
+		if err := named(c, o.rule.Table, w.Key, c.local.tx.ChangedSince(c.ctx(), w.Key, c.local.task.T)); err != nil {
 			return err
 		}
 	}
 	if existing == nil {
-		return pgerr.New(pgerr.DataCorrupted, "index entry of table %q names a row that is not there", o.rule.table.def.Name)
+		return pgerr.New(pgerr.DataCorrupted,
+			"index entry of table %q names a row that is not there", o.rule.Table.Def.Name)
 	}
 	return o.conflict(c, w, existing, emit)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -16,7 +17,7 @@ import (
 // value. One of them has the exclusive entry, whose key the transaction has locked. Each of the
 // others has an entry that ends with its primary key, as in an index that is not unique: such
 // entries are only buffered, never committed. A shared value is recorded (Ctx.Keys). SettleUnique
-// refuses it if more than one row still has it, and otherwise gives the exclusive entry to the
+// refuses it if more than one row still has it, and otherwise puts the exclusive entry of the
 // remaining row.
 
 // defers reports whether a write puts an entry that may be shared.
@@ -59,24 +60,25 @@ func (s *sender) noteOne(w *Write, bucket int64) error {
 			return KeyChange{}, err
 		}
 		c.Keys.taken += size
-		return KeyChange{New: types.Row{types.NewBytes(string(w.Key)), types.NewInt(bucket), types.NewBytes(string(w.Row))}}, nil
+		row := types.Row{types.NewBytes(string(w.Key)), types.NewInt(bucket), types.NewBytes(string(w.Row))}
+		return KeyChange{New: row}, nil
 	})
 }
 
 // share puts a deferred entry: the exclusive one, or if another row has that, the row's own.
-func (o *stageOp) share(c *Ctx, x *indexRule, w *Write, emit Emit) error {
-	if _, err := x.table.lockNew(c, w.Key, txn.LockRequest{Mode: txn.Update, T: maxT}); err != nil {
+func (o *stageOp) share(c *Ctx, x *table.Index, w *Write, emit Emit) error {
+	if _, err := lockNew(c, x.Table, w.Key, txn.LockRequest{Mode: txn.Update, T: maxT}); err != nil {
 		return err
 	}
-	existing, err := x.newest(c, w.Key)
+	existing, err := newestEntry(c, x, w.Key)
 	if err != nil {
 		return err
 	}
 	if existing == nil || bytes.Equal(existing, w.Value) {
-		return x.put(c, w.Key, w.Value)
+		return putEntry(c, x, w.Key, w.Value)
 	}
 	key, value := sharedEntry(w.Key, w.Value)
-	if err := x.put(c, key, value); err != nil {
+	if err := putEntry(c, x, key, value); err != nil {
 		return err
 	}
 	return o.reply(emit, w, didShare, types.NewBytes(aliasString(w.Key)), types.Null)
@@ -87,16 +89,16 @@ func (o *stageOp) share(c *Ctx, x *indexRule, w *Write, emit Emit) error {
 func sharedEntry(key, value []byte) (k, v []byte) {
 	primaryKey := value[4:]
 	k = append(append(make([]byte, 0, len(key)+len(primaryKey)), key...), primaryKey...)
-	v = append([]byte{entryWithLength}, value[1:4]...)
+	v = append([]byte{table.EntryWithLength}, value[1:4]...)
 	return k, append(v, byte(len(primaryKey)>>8), byte(len(primaryKey)))
 }
 
 // unshare removes the entry of a row with values that other rows may have too.
-func (x *indexRule) unshare(c *Ctx, key, value []byte) error {
-	if _, err := x.table.lockRow(c, key, txn.LockRequest{Mode: txn.Update, T: maxT}, "updating"); err != nil {
+func unshare(c *Ctx, x *table.Index, key, value []byte) error {
+	if _, err := lockRow(c, x.Table, key, txn.LockRequest{Mode: txn.Update, T: maxT}, "updating"); err != nil {
 		return err
 	}
-	existing, err := x.newest(c, key)
+	existing, err := newestEntry(c, x, key)
 	if err != nil {
 		return err
 	}
@@ -106,9 +108,9 @@ func (x *indexRule) unshare(c *Ctx, key, value []byte) error {
 	return c.local.tx.Delete(key)
 }
 
-// settleKey checks that at most one row has a key, and gives that row the exclusive entry.
-func (o *stageOp) settleKey(c *Ctx, x *indexRule, w *Write) error {
-	owner, err := x.newest(c, w.Key)
+// settleKey checks that at most one row has a key, and puts the exclusive entry of that row.
+func (o *stageOp) settleKey(c *Ctx, x *table.Index, w *Write) error {
+	owner, err := newestEntry(c, x, w.Key)
 	if err != nil {
 		return err
 	}
@@ -125,33 +127,37 @@ func (o *stageOp) settleKey(c *Ctx, x *indexRule, w *Write) error {
 		if len(key) == len(w.Key) {
 			return nil
 		}
-		value, err := x.standing(c, view, key, value, func(row []byte) ([]byte, error) { return view.Get(c.ctx(), row) })
+		value, err := x.Standing(&c.Ctx, view, key, value, func(row []byte) ([]byte, error) {
+			return view.Get(c.ctx(), row)
+		})
 		if err != nil || value == nil {
 			return err
 		}
 		n++
 		shared = append(shared[:0], key...)
-		row, err = x.table.rowOfEntry(row[:0], key, value)
+		row, err = x.Table.RowOfEntry(row[:0], key, value)
 		return err
 	})
 	switch {
 	case err != nil:
 		return err
 	case n > 1:
-		return o.rule.duplicateEntry(c, w.Index, w.Row, false)
+		return o.rule.DuplicateEntry(&c.Ctx, w.Index, w.Row, false)
 	case shared == nil:
 		return nil
 	}
 	if err := c.local.tx.Delete(shared); err != nil {
 		return err
 	}
-	return x.put(c, w.Key, appendEntryValue(nil, row, true))
+	return putEntry(c, x, w.Key, table.AppendEntryValue(nil, row, true))
 }
 
 // SettleUnique checks values of a unique index that were recorded as shared, in their order. It
 // returns 23505 if one is still shared.
 func SettleUnique(c *Ctx, t *catalog.Table, schema string, index query.Index, shared []KeyChange) error {
-	node := plan.Stage{Modify: &plan.Modify{Kind: plan.ModUpdate, Table: t, Schema: schema, Indexes: []query.Index{index}}}
+	node := plan.Stage{Modify: &plan.Modify{
+		Kind: plan.ModUpdate, Table: t, Schema: schema, Indexes: []query.Index{index},
+	}}
 	program, err := compileNode(node, 0)
 	if err != nil {
 		return err

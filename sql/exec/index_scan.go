@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -17,7 +18,7 @@ import (
 // indexValues evaluates the values that a plan.IndexScan looks up.
 type indexValues struct {
 	scan   *plan.IndexScan
-	rule   *indexRule // of a global index without its expressions: how entries are spelt
+	rule   *table.Index // of a global index without its expressions: how entries are spelt
 	equal  [][]expr.Eval
 	arrays []expr.Eval
 	lo, hi expr.Eval
@@ -27,7 +28,7 @@ func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
 	if x == nil {
 		return nil, nil
 	}
-	t, err := newTable(x.Table)
+	t, err := table.New(x.Table)
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +56,10 @@ func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
 
 // scanRule returns the rule of an index that is read. Entries of a global index are in the fragment
 // of their bucket, and do not have to be confirmed by rows.
-func (k *compiler) scanRule(t *table, x query.Index) (*indexRule, error) {
+func (k *compiler) scanRule(t *table.Table, x query.Index) (*table.Index, error) {
 	if x.Def.Global {
-		r := k.uses(&indexRule{table: t, def: x.Def, late: isDeferrable(t.def, x.Def), types: query.TypesOf(x.Keys)})
+		r := table.NewGlobalIndex(t, x)
+		k.use([]*table.Index{r})
 		k.Own(r)
 		return r, nil
 	}
@@ -110,9 +112,9 @@ func (o *indexValues) pairs(c *Ctx, f func(vals types.Row) error) error {
 			if vals[i], err = o.equal[i][n](&c.Ctx, nil); err != nil {
 				return err
 			}
-			key = types.AppendKey(key, o.rule.types[i], vals[i], false)
+			key = types.AppendKey(key, o.rule.Types[i], vals[i], false)
 		}
-		if anyNull(vals) {
+		if table.AnyNull(vals) {
 			continue
 		}
 		fresh, err := seen.Add(key)
@@ -152,7 +154,7 @@ func (o *indexValues) column(c *Ctx, i int) ([]types.Datum, error) {
 		if d.IsNull() {
 			continue
 		}
-		fresh, err := seen.Add(types.AppendKey(nil, o.rule.types[i], d, false))
+		fresh, err := seen.Add(types.AppendKey(nil, o.rule.Types[i], d, false))
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +169,7 @@ func (o *indexValues) column(c *Ctx, i int) ([]types.Datum, error) {
 // bounds; empty is true if there can be none.
 func (o *indexValues) bounds(c *Ctx, prefix []byte, i int) (span txn.Span, empty bool, err error) {
 	span = txn.Prefix(prefix)
-	desc := o.rule.def.OrderOf(i)&catalog.KeyDesc != 0
+	desc := o.rule.Def.OrderOf(i)&catalog.KeyDesc != 0
 	for _, b := range []struct {
 		f     expr.Eval
 		inc   bool
@@ -180,7 +182,7 @@ func (o *indexValues) bounds(c *Ctx, prefix []byte, i int) (span txn.Span, empty
 		if err != nil || d.IsNull() {
 			return span, true, err
 		}
-		key := o.rule.appendColumn(slices.Clone(prefix), i, d)
+		key := o.rule.AppendColumn(slices.Clone(prefix), i, d)
 		if start := b.lower != desc; start {
 			if span.Start = key; !b.inc {
 				span.Start = txn.PrefixEnd(key)
@@ -192,22 +194,19 @@ func (o *indexValues) bounds(c *Ctx, prefix []byte, i int) (span txn.Span, empty
 	return span, span.Start == nil || bytes.Compare(span.Start, span.End) >= 0, nil
 }
 
-func (x *indexRule) appendColumn(dst []byte, i int, d types.Datum) []byte {
-	o := x.def.OrderOf(i)
-	return types.AppendKeyNulls(dst, x.types[i], d, o&catalog.KeyDesc != 0, o&catalog.KeyNullsFirst != 0)
-}
-
 // whole reports whether the values of all columns are known, so that a unique index has at most one
 // entry for them.
-func (o *indexValues) whole() bool { return len(o.equal) == len(o.rule.types) }
+func (o *indexValues) whole() bool { return len(o.equal) == len(o.rule.Types) }
 
 // byIndex reads by a local index: first entries, then their rows.
 func (o *scanOp) byIndex(c *Ctx, view View) error {
 	x := o.index
 	return x.tuples(c, func(vals types.Row) error {
-		prefix := x.rule.appendColumns(x.rule.appendPrefix(nil), vals)
+		prefix := x.rule.AppendColumns(x.rule.AppendPrefix(nil), vals)
 		if x.whole() {
-			return x.rule.entries(c, view, prefix, func(key, value []byte) error { return o.follow(c, view, key, value) })
+			return scanEntries(c, x.rule, view, prefix, func(key, value []byte) error {
+				return o.follow(c, view, key, value)
+			})
 		}
 		span, empty, err := x.bounds(c, prefix, len(vals))
 		if err != nil || empty {
@@ -218,8 +217,8 @@ func (o *scanOp) byIndex(c *Ctx, view View) error {
 }
 
 // entries calls f with the entries whose columns are those of prefix.
-func (x *indexRule) entries(c *Ctx, view View, prefix []byte, f func(key, value []byte) error) error {
-	if !x.def.Unique || x.late {
+func scanEntries(c *Ctx, x *table.Index, view View, prefix []byte, f func(key, value []byte) error) error {
+	if !x.Def.Unique || x.Late {
 		return view.Scan(c.ctx(), txn.Prefix(prefix), false, f)
 	}
 	value, err := view.Get(c.ctx(), prefix)
@@ -232,18 +231,20 @@ func (x *indexRule) entries(c *Ctx, view View, prefix []byte, f func(key, value 
 // follow reads the row of an entry, if the task reads its bucket and the entry is of the present
 // generation.
 func (o *scanOp) follow(c *Ctx, view View, key, value []byte) error {
-	if p, ok := o.table.placeOf(key, value); ok {
-		if !c.local.task.Buckets.Contains(p.bucket) {
+	if p, ok := o.table.PlaceOf(key, value); ok {
+		if !c.local.task.Buckets.Contains(p.Bucket) {
 			return c.Tick()
 		}
-		if !p.stands(view) {
-			counts, err := o.index.rule.confirmed(c, key, value, func(row []byte) ([]byte, error) { return view.Get(c.ctx(), row) })
+		if !p.Stands(view) {
+			counts, err := o.index.rule.Confirmed(&c.Ctx, key, value, func(row []byte) ([]byte, error) {
+				return view.Get(c.ctx(), row)
+			})
 			if err != nil || !counts {
 				return cmp.Or(err, c.Tick())
 			}
 		}
 	}
-	row, err := o.table.rowOfEntry(o.key[:0], key, value)
+	row, err := o.table.RowOfEntry(o.key[:0], key, value)
 	if err != nil {
 		return err
 	}
@@ -258,7 +259,7 @@ func (o *scanOp) present(c *Ctx, view View, key []byte) error {
 		return err
 	}
 	if value == nil {
-		return internal("index entry of table %q names a row that is not there", o.table.def.Name)
+		return internal("index entry of table %q names a row that is not there", o.table.Def.Name)
 	}
 	return o.take(key, value)
 }
@@ -266,7 +267,7 @@ func (o *scanOp) present(c *Ctx, view View, key []byte) error {
 // byFound reads the rows that the gateway has found.
 func (o *scanOp) byFound(c *Ctx, view View) error {
 	for _, key := range c.local.task.Found {
-		if !c.local.task.Buckets.Contains(bucketOfKey(key)) {
+		if !c.local.task.Buckets.Contains(table.BucketIn(key)) {
 			continue
 		}
 		if err := o.present(c, view, key); err != nil {

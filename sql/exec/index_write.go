@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -21,12 +22,14 @@ import (
 
 // stage puts an entry, given in the plain form. taken reports that another row has it. since is the
 // fragment's state before the wait for that row's writer, as in lockNew.
-func (x *indexRule) stage(c *Ctx, key, value []byte, exclusive bool) (taken bool, since txn.Timestamp, err error) {
+func stageEntry(
+	c *Ctx, x *table.Index, key, value []byte, exclusive bool,
+) (taken bool, since txn.Timestamp, err error) {
 	if exclusive {
-		if since, err = x.table.lockNew(c, key, txn.LockRequest{Mode: txn.Update, T: maxT}); err != nil {
+		if since, err = lockNew(c, x.Table, key, txn.LockRequest{Mode: txn.Update, T: maxT}); err != nil {
 			return false, since, err
 		}
-		existing, err := x.newest(c, key)
+		existing, err := newestEntry(c, x, key)
 		if err != nil {
 			return false, since, err
 		}
@@ -34,13 +37,13 @@ func (x *indexRule) stage(c *Ctx, key, value []byte, exclusive bool) (taken bool
 			return !bytes.Equal(existing, value), since, nil
 		}
 	}
-	return false, since, x.put(c, key, value)
+	return false, since, putEntry(c, x, key, value)
 }
 
 // unstageEntry removes an entry.
-func (t *table) unstageEntry(c *Ctx, key []byte, exclusive bool) error {
+func unstageEntry(c *Ctx, t *table.Table, key []byte, exclusive bool) error {
 	if exclusive {
-		if _, err := t.lockRow(c, key, txn.LockRequest{Mode: txn.Update, T: maxT}, "updating"); err != nil {
+		if _, err := lockRow(c, t, key, txn.LockRequest{Mode: txn.Update, T: maxT}, "updating"); err != nil {
 			return err
 		}
 	}
@@ -49,7 +52,7 @@ func (t *table) unstageEntry(c *Ctx, key []byte, exclusive bool) error {
 
 // entryKeeper maintains local indexes inside a fragment, for one statement.
 type entryKeeper struct {
-	rule    *tableRule
+	rule    *table.Rule
 	buf     []byte
 	pending writeSpool // exclusive ones, put when all rows have been
 }
@@ -57,25 +60,25 @@ type entryKeeper struct {
 // change updates the indexes when a row changes; next is nil for a deletion. value is the new row,
 // encoded.
 func (k *entryKeeper) change(c *Ctx, old types.Row, key []byte, next types.Row, value []byte) error {
-	for _, x := range k.rule.indexes {
-		remove, put, buf, err := x.change(c, old, key, next, key, k.buf[:0])
+	for _, x := range k.rule.Indexes {
+		remove, put, buf, err := x.Change(&c.Ctx, old, key, next, key, k.buf[:0])
 		k.buf = buf
 		if err != nil {
 			return err
 		}
-		if remove.key != nil {
-			if err := k.rule.table.unstageEntry(c, remove.key, remove.exclusive); err != nil {
+		if remove.Key != nil {
+			if err := unstageEntry(c, k.rule.Table, remove.Key, remove.Exclusive); err != nil {
 				return err
 			}
 		}
 		switch {
-		case put.key == nil:
-		case put.exclusive:
+		case put.Key == nil:
+		case put.Exclusive:
 			if err := k.hold(c, put, value); err != nil {
 				return err
 			}
 		default:
-			if _, _, err := x.stage(c, put.key, put.value, false); err != nil {
+			if _, _, err := stageEntry(c, x, put.Key, put.Value, false); err != nil {
 				return err
 			}
 		}
@@ -83,7 +86,7 @@ func (k *entryKeeper) change(c *Ctx, old types.Row, key []byte, next types.Row, 
 	return nil
 }
 
-func (k *entryKeeper) hold(c *Ctx, e entry, value []byte) error {
+func (k *entryKeeper) hold(c *Ctx, e table.Entry, value []byte) error {
 	k.pending.mem = c.Mem
 	w := entryWrite(WriteEntry, e, value, 0)
 	return k.pending.keep(0, &w)
@@ -92,9 +95,10 @@ func (k *entryKeeper) hold(c *Ctx, e entry, value []byte) error {
 // finish puts the exclusive entries.
 func (k *entryKeeper) finish(c *Ctx) error {
 	return k.pending.writes(func(_ uint32, w Write) error {
-		taken, since, err := k.rule.indexes[w.Index].stage(c, w.Key, w.Value, true)
+		taken, since, err := stageEntry(c, k.rule.Indexes[w.Index], w.Key, w.Value, true)
 		if err == nil && taken {
-			err = k.rule.table.named(c, w.Key, takenBy(c, w.Key, since, k.rule.duplicateEntry(c, w.Index, w.Row, false)))
+			err = k.rule.DuplicateEntry(&c.Ctx, w.Index, w.Row, false)
+			err = named(c, k.rule.Table, w.Key, takenBy(c, w.Key, since, err))
 		}
 		return err
 	})
@@ -104,22 +108,24 @@ func (k *entryKeeper) finish(c *Ctx) error {
 func (k *entryKeeper) free() { k.pending.free() }
 
 // entryWrite returns the write of an entry, for the fragment of the entry.
-func entryWrite(kind WriteKind, e entry, row []byte, place int64) Write {
-	return Write{Kind: kind, Key: e.key, Value: e.value, Place: place, Index: e.index.at, Exclusive: e.exclusive, Row: row}
+func entryWrite(kind WriteKind, e table.Entry, row []byte, place int64) Write {
+	return Write{
+		Kind: kind, Key: e.Key, Value: e.Value, Place: place, Index: e.Index.At, Exclusive: e.Exclusive, Row: row,
+	}
 }
 
 // addEntries adds the entries of a new row to the writes to send.
-func (s *sender) addEntries(c *Ctx, rules []*indexRule, row types.Row, of *Write, buf []byte) ([]byte, error) {
+func (s *sender) addEntries(c *Ctx, rules []*table.Index, row types.Row, of *Write, buf []byte) ([]byte, error) {
 	for _, x := range rules {
-		e, rest, err := x.entry(c, row, of.Key, buf)
+		e, rest, err := x.Entry(&c.Ctx, row, of.Key, buf)
 		buf = rest
 		if err != nil {
 			return buf, err
 		}
-		if e.key != nil {
+		if e.Key != nil {
 			w := entryWrite(WriteEntry, e, of.Value, of.Place)
 			w.Building = of.Building
-			s.add(e.bucket, w)
+			s.add(e.Bucket, w)
 		}
 	}
 	return buf, nil
@@ -128,9 +134,9 @@ func (s *sender) addEntries(c *Ctx, rules []*indexRule, row types.Row, of *Write
 // laterEntries holds exclusive entries at the gateway until the statement has removed all entries.
 type laterEntries struct{ writeSpool }
 
-func (l *laterEntries) add(e entry, row []byte) error {
+func (l *laterEntries) add(e table.Entry, row []byte) error {
 	w := entryWrite(WriteEntry, e, row, 0)
-	return l.keep(uint32(e.bucket), &w)
+	return l.keep(uint32(e.Bucket), &w)
 }
 
 // send adds all entries to the writes to send.
@@ -148,23 +154,26 @@ func (s *writeSpool) send(to *sender) error {
 
 // changeEntries adds the index changes that follow from a row's change to the writes to send, and
 // exclusive entries to later.
-func (s *sender) changeEntries(c *Ctx, rules []*indexRule, later *laterEntries, old types.Row, oldKey []byte, next types.Row, nextKey, value []byte) error {
+func (s *sender) changeEntries(
+	c *Ctx, rules []*table.Index, later *laterEntries,
+	old types.Row, oldKey []byte, next types.Row, nextKey, value []byte,
+) error {
 	for _, x := range rules {
-		remove, put, _, err := x.change(c, old, oldKey, next, nextKey, nil)
+		remove, put, _, err := x.Change(&c.Ctx, old, oldKey, next, nextKey, nil)
 		if err != nil {
 			return err
 		}
-		if remove.key != nil {
-			s.add(remove.bucket, entryWrite(WriteUnentry, remove, nil, 0))
+		if remove.Key != nil {
+			s.add(remove.Bucket, entryWrite(WriteUnentry, remove, nil, 0))
 		}
 		switch {
-		case put.key == nil:
-		case put.exclusive:
+		case put.Key == nil:
+		case put.Exclusive:
 			if err := later.add(put, value); err != nil {
 				return err
 			}
 		default:
-			s.add(put.bucket, entryWrite(WriteEntry, put, value, 0))
+			s.add(put.Bucket, entryWrite(WriteEntry, put, value, 0))
 		}
 	}
 	return nil
@@ -172,12 +181,12 @@ func (s *sender) changeEntries(c *Ctx, rules []*indexRule, later *laterEntries, 
 
 // entry stages a write of an index entry.
 func (o *stageOp) entry(c *Ctx, w *Write, emit Emit) error {
-	x := o.rule.indexes[w.Index]
+	x := o.rule.Indexes[w.Index]
 	switch {
-	case w.Kind == WriteUnentry && w.Exclusive && x.late:
-		return x.unshare(c, w.Key, w.Value)
+	case w.Kind == WriteUnentry && w.Exclusive && x.Late:
+		return unshare(c, x, w.Key, w.Value)
 	case w.Kind == WriteUnentry:
-		return o.rule.table.unstageEntry(c, w.Key, w.Exclusive)
+		return unstageEntry(c, o.rule.Table, w.Key, w.Exclusive)
 	case w.Kind == WriteClaim:
 		return o.claim(c, x, w, emit)
 	case w.Kind == WriteSettle:
@@ -185,9 +194,36 @@ func (o *stageOp) entry(c *Ctx, w *Write, emit Emit) error {
 	case w.Deferred:
 		return o.share(c, x, w, emit)
 	}
-	taken, since, err := x.stage(c, w.Key, w.Value, w.Exclusive)
+	taken, since, err := stageEntry(c, x, w.Key, w.Value, w.Exclusive)
 	if err == nil && taken {
-		err = o.rule.table.named(c, w.Key, takenBy(c, w.Key, since, o.rule.duplicateEntry(c, w.Index, w.Row, w.Building)))
+		err = o.rule.DuplicateEntry(&c.Ctx, w.Index, w.Row, w.Building)
+		err = named(c, o.rule.Table, w.Key, takenBy(c, w.Key, since, err))
 	}
 	return err
+}
+
+// newest returns the present entry under key in the plain form, nil if there is none.
+func newestEntry(c *Ctx, x *table.Index, key []byte) ([]byte, error) {
+	value, err := c.local.tx.Newest(c.ctx(), key)
+	if err != nil {
+		return nil, err
+	}
+	return x.Standing(&c.Ctx, c.local.tx, key, value, func(row []byte) ([]byte, error) {
+		return c.local.tx.Newest(c.ctx(), row)
+	})
+}
+
+// put writes an entry that is given in the plain form.
+func putEntry(c *Ctx, x *table.Index, key, plain []byte) error {
+	if x.Def.Global {
+		return c.local.tx.Put(key, plain)
+	}
+	arrival, err := table.ArrivalOf(c.local.tx, table.BucketAtStart(plain[1:]))
+	if err != nil {
+		return err
+	}
+	if arrival != 0 {
+		plain = table.AppendArrived(nil, plain, arrival)
+	}
+	return c.local.tx.Put(key, plain)
 }

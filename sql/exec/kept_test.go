@@ -26,7 +26,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// keptStatements reach every operator. Each has a source s of rows with a text w: few wide ones, so that a single value that is kept shows, or many.
+// keptStatements reach every operator. Each has a source s of rows with a text w: few wide ones, so
+// that a single value that is kept shows, or many.
 var keptStatements = []string{
 	`VALUES ($1::text), ($1 || 'x')`,
 	`SELECT w || 'x', ARRAY[w, w], ROW(w, i), NULLIF(w, 'a'), concat(w, i, w), CASE w WHEN 'a' THEN 'b' ELSE w END, i::text || w FROM s WHERE w <> 'a'`,
@@ -96,7 +97,8 @@ var endings = map[string]func(cancel func(), n int) error{
 	"by a panic":        func(func(), int) error { panic("test") },
 }
 
-// TestProgramsKeepNoRows runs every operator, ends it in every way, and looks at what the program keeps.
+// TestProgramsKeepNoRows runs every operator, ends it in every way, and looks at what the program
+// keeps.
 func TestProgramsKeepNoRows(t *testing.T) {
 	ctx, wide := keptContext(t)
 	d := openDatabase(t, 2)
@@ -197,7 +199,8 @@ func fillWide(t *testing.T, ctx *analyze.Context, x *transaction) {
 	}
 }
 
-// inProcess runs tasks with the compiled plan that the gateway sends along, as on the gateway's own node.
+// inProcess runs tasks with the compiled plan that the gateway sends along, as on the gateway's own
+// node.
 type inProcess struct{ fragment }
 
 func (f inProcess) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -108,14 +109,14 @@ func (k *KeyChanges) Sort() {
 
 // keyWatcher notes watched keys of the rows that a statement writes.
 type keyWatcher struct {
-	table *table
+	table *table.Table
 	watch []plan.KeyWatch
 	id    []byte
 }
 
 // newKeyWatcher returns the keyWatcher of a Modify. touched reports which columns an update may
 // change; nil means all.
-func newKeyWatcher(t *table, n *plan.Modify, touched func(col int) bool) *keyWatcher {
+func newKeyWatcher(t *table.Table, n *plan.Modify, touched func(col int) bool) *keyWatcher {
 	w := &keyWatcher{table: t}
 	for _, k := range n.Watch {
 		if touched == nil || slices.ContainsFunc(k.Columns, touched) {
@@ -126,10 +127,10 @@ func newKeyWatcher(t *table, n *plan.Modify, touched func(col int) bool) *keyWat
 }
 
 // touches returns a function that reports whether an update changes a column.
-func (r *tableRule) touches(assign []assignment) func(col int) bool {
+func touches(r *table.Rule, assign []assignment) func(col int) bool {
 	return func(col int) bool {
 		return slices.ContainsFunc(assign, func(a assignment) bool { return a.col == col }) ||
-			slices.ContainsFunc(r.generated, func(g generatedColumn) bool { return g.col == col })
+			slices.ContainsFunc(r.Generated, func(g table.GeneratedColumn) bool { return g.Col == col })
 	}
 }
 
@@ -194,7 +195,7 @@ func valuesOf(k *plan.KeyWatch, row types.Row) types.Row {
 
 func (w *keyWatcher) same(k *plan.KeyWatch, a, b types.Row) bool {
 	for _, at := range k.Columns {
-		if w.table.compareColumn(at, a, b) != 0 {
+		if w.table.CompareColumn(at, a, b) != 0 {
 			return false
 		}
 	}
@@ -203,7 +204,7 @@ func (w *keyWatcher) same(k *plan.KeyWatch, a, b types.Row) bool {
 
 func (w *keyWatcher) appendKey(dst []byte, k *plan.KeyWatch, row types.Row) []byte {
 	for _, at := range k.Columns {
-		dst = types.AppendKey(dst, w.table.def.Columns[at].Type, row[at], false)
+		dst = types.AppendKey(dst, w.table.Def.Columns[at].Type, row[at], false)
 	}
 	return dst
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// TestKeyLog adds changes of two kinds, cuts them back now and then, and reads them while more are added.
+// TestKeyLog adds changes of two kinds, cuts them back now and then, and reads them while more are
+// added.
 func TestKeyLog(t *testing.T) {
 	for _, n := range []int{30, 20_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -35,7 +35,8 @@ func (f chooser) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec
 	return f.inner.Run(ctx, task, emit)
 }
 
-// TestTimestampLeftToFragment: what reads one fragment, and nothing else, has the fragment take the timestamp, once for the statement.
+// TestTimestampLeftToFragment: what reads one fragment, and nothing else, has the fragment take the
+// timestamp, once for the statement.
 func TestTimestampLeftToFragment(t *testing.T) {
 	d := openDatabase(t, 3)
 	table := orders()

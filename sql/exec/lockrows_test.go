@@ -16,9 +16,11 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// script is several transactions over one database, statement by statement. Each line is "transaction: statement" with the answer behind
-// "→", rows divided by ";". A transaction keeps its first snapshot, at READ COMMITTED too, so that what others commit meanwhile is newer;
-// "x: now" lets it take another. "x: commit" and "x: rollback" end it. Rows of a line with "~" come in any order.
+// script is several transactions over one database, statement by statement. Each line is
+// "transaction: statement" with the answer behind "→", rows divided by ";". A transaction keeps its
+// first snapshot, at READ COMMITTED too, so that what others commit meanwhile is newer; "x: now"
+// lets it take another. "x: commit" and "x: rollback" end it. Rows of a line with "~" come in any
+// order.
 func script(t *testing.T, fragments int, level txn.Isolation, text string) {
 	t.Helper()
 	ctx := scriptContext(t)
@@ -131,7 +133,8 @@ const fiveRows = `
 	a: commit
 `
 
-// stale runs each statement in a transaction of its own whose snapshot is older than what y has done.
+// stale runs each statement in a transaction of its own whose snapshot is older than what y has
+// done.
 func stale(t *testing.T, fragments int, level txn.Isolation, statements []string) {
 	t.Helper()
 	var before, after strings.Builder
@@ -147,8 +150,9 @@ func stale(t *testing.T, fragments int, level txn.Isolation, statements []string
 	`+after.String())
 }
 
-// A statement at READ COMMITTED goes on with the newest version of a row that changed after its snapshot, if it still meets the condition.
-// What cannot be looked at in place is left to whoever can run the statement again.
+// A statement at READ COMMITTED goes on with the newest version of a row that changed after its
+// snapshot, if it still meets the condition. What cannot be looked at in place is left to whoever
+// can run the statement again.
 func TestRecheck(t *testing.T) {
 	for _, fragments := range []int{1, 3, 8} {
 		stale(t, fragments, txn.ReadCommitted, []string{
@@ -209,7 +213,8 @@ func TestRecheckOwnWrites(t *testing.T) {
 	`)
 }
 
-// SKIP LOCKED leaves out what others hold, NOWAIT refuses, and LIMIT locks no more rows than it gives.
+// SKIP LOCKED leaves out what others hold, NOWAIT refuses, and LIMIT locks no more rows than it
+// gives.
 func TestLockedRows(t *testing.T) {
 	const locked = `could not obtain lock on row in relation "orders" Key (id)=(o1) of relation "orders" is locked by another transaction.`
 	for _, level := range []txn.Isolation{txn.ReadCommitted, txn.RepeatableRead} {

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -21,12 +22,12 @@ func notWatched(error) {}
 
 // watchWait watches a request for a row's lock; the caller must call over when the request has
 // ended.
-func (t *table) watchWait(c *Ctx, key []byte, req txn.LockRequest, doing string) (over func(error)) {
+func watchWait(c *Ctx, t *table.Table, key []byte, req txn.LockRequest, doing string) (over func(error)) {
 	w := c.Limits.LockWaits
 	if w == nil || req.NoWait {
 		return notWatched
 	}
-	return watch(w, func() string { return doing + " " + t.nameOf(c.Env, key) })
+	return watch(w, func() string { return doing + " " + t.NameOf(c.Env, key) })
 }
 
 func watch(w *LockWaits, what func() string) (over func(error)) {

@@ -4,11 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/jsonb"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/query"
@@ -20,7 +19,7 @@ import (
 type insertOp struct {
 	node      *plan.Modify
 	child     operator.Op
-	rule      *tableRule
+	rule      *table.Rule
 	returning []expr.Eval
 	program   *Program
 	// The child reads the same table: its rows are kept before the first is written (E6).
@@ -40,13 +39,16 @@ func (k *compiler) insert(n *plan.Modify) (operator.Op, error) {
 		return nil, err
 	}
 	width := len(n.Table.Columns)
-	o := &insertOp{node: n, child: child, next: make(types.Row, width), decoded: make(types.Row, width), reads: readsTable(n.Child, n.Table.OID)}
+	o := &insertOp{
+		node: n, child: child, next: make(types.Row, width), decoded: make(types.Row, width),
+		reads: readsTable(n.Child, n.Table.OID),
+	}
 	o.parted = subPlansRead(n.Table.OID, n.Returning...)
 	if o.rule, err = k.tableRule(n); err != nil {
 		return nil, err
 	}
-	o.keys = make(types.Row, len(o.rule.table.key))
-	o.watcher = newKeyWatcher(o.rule.table, n, nil)
+	o.keys = make(types.Row, len(o.rule.Table.Key))
+	o.watcher = newKeyWatcher(o.rule.Table, n, nil)
 	k.Own(o.watcher)
 	if o.returning, err = k.Exprs(n.Returning); err != nil {
 		return nil, err
@@ -107,7 +109,9 @@ func (o *insertOp) Run(x *operator.Execution, emit Emit) error {
 		return err
 	}
 	c.Parted = c.Parted || o.parted
-	in := &insertion{o: o, c: c, emit: emit, arbitrated: o.arbitrates(), sync: len(o.returning) > 0 || o.node.OnConflict != nil}
+	in := &insertion{
+		o: o, c: c, emit: emit, arbitrated: o.arbitrates(), sync: len(o.returning) > 0 || o.node.OnConflict != nil,
+	}
 	in.out = sender{c: c, node: plan.Stage{Modify: o.node}, program: o.program}
 	if oc := o.node.OnConflict; oc != nil && oc.Update {
 		in.hits = map[string]struct{}{}
@@ -139,15 +143,15 @@ func (o *insertOp) feed(c *Ctx, take Emit) error {
 func (in *insertion) take(row types.Row) error {
 	o := in.o
 	copy(o.next, row)
-	for _, i := range o.rule.table.adding {
+	for _, i := range o.rule.Table.Adding {
 		// The row is as old as the definition that was used for it.
-		o.next[i] = o.rule.table.missing[i]
+		o.next[i] = o.rule.Table.Missing[i]
 	}
 	bucket, tail, err := in.settle()
 	if err != nil {
 		return err
 	}
-	if err := o.rule.check(in.c, o.next); err != nil {
+	if err := o.rule.Check(&in.c.Ctx, o.next); err != nil {
 		return err
 	}
 	if o.node.OnConflict == nil {
@@ -167,7 +171,7 @@ func (in *insertion) take(row types.Row) error {
 		return in.propose(bucket, w)
 	}
 	in.out.add(bucket, w)
-	if in.bytes, err = in.out.addEntries(in.c, o.rule.indexes, o.next, &w, in.bytes); err != nil {
+	if in.bytes, err = in.out.addEntries(in.c, o.rule.Indexes, o.next, &w, in.bytes); err != nil {
 		return err
 	}
 	if !in.out.full() {
@@ -182,20 +186,20 @@ func (in *insertion) take(row types.Row) error {
 
 // encode returns the key and the stored form of the new row, in the batch's memory.
 func (in *insertion) encode(bucket shardmap.Bucket, tail []byte) (key, value []byte, err error) {
-	t := in.o.rule.table
+	t := in.o.rule.Table
 	if cap(in.bytes)-len(in.bytes) < 1<<10 {
 		in.slab = min(max(4*in.slab, 2<<10), 64<<10) // one row is common, a million rows too
 		in.bytes = make([]byte, 0, in.slab)
 	}
 	at := len(in.bytes)
-	b := t.appendRowPrefix(in.bytes, bucket)
+	b := t.AppendRowPrefix(in.bytes, bucket)
 	if tail != nil {
 		b = append(b, tail...)
 	} else {
-		b = t.appendKey(b, in.o.keys)
+		b = t.AppendKey(b, in.o.keys)
 	}
 	mid := len(b)
-	b, err = in.o.rule.encode(b, in.o.next)
+	b, err = in.o.rule.Encode(b, in.o.next)
 	in.bytes = b
 	return b[at:mid:mid], b[mid:len(b):len(b)], err
 }
@@ -203,31 +207,31 @@ func (in *insertion) encode(bucket shardmap.Bucket, tail []byte) (key, value []b
 // settle completes the id, chooses the bucket and computes generated columns. tail is the hidden id
 // of a row without primary key.
 func (in *insertion) settle() (bucket shardmap.Bucket, tail []byte, err error) {
-	o, t := in.o, in.o.rule.table
-	if err := o.rule.generate(in.c, o.next); err != nil {
+	o, t := in.o, in.o.rule.Table
+	if err := o.rule.Generate(&in.c.Ctx, o.next); err != nil {
 		return 0, nil, err
 	}
-	if len(t.key) == 0 {
-		tail = newRowID()
-		return bucketOfRowID(tail), tail, nil
+	if len(t.Key) == 0 {
+		tail = table.NewRowID()
+		return table.BucketOfRowID(tail), tail, nil
 	}
-	if t.def.Anchors || t.rangedCollection() {
+	if t.Def.Anchors || t.RangedCollection() {
 		if err := in.completeID(); err != nil {
 			return 0, nil, err
 		}
 	}
-	o.keys = t.keyValues(o.keys, o.next)
+	o.keys = t.KeyValues(o.keys, o.next)
 	for i, d := range o.keys {
 		if d.IsNull() {
-			return 0, nil, o.rule.nullError(in.c, &t.def.Columns[t.key[i]], o.next)
+			return 0, nil, o.rule.NullError(&in.c.Ctx, &t.Def.Columns[t.Key[i]], o.next)
 		}
 	}
 	before := o.keys[0]
-	if bucket, err = t.place(o.next, o.keys, in.c.Limits.ExplicitBuckets); err != nil {
+	if bucket, err = t.Place(o.next, o.keys, in.c.Limits.ExplicitBuckets); err != nil {
 		return 0, nil, err
 	}
-	if t.def.Anchors && before.S != o.keys[0].S {
-		err = o.rule.generate(in.c, o.next)
+	if t.Def.Anchors && before.S != o.keys[0].S {
+		err = o.rule.Generate(&in.c.Ctx, o.next)
 	}
 	return bucket, nil, err
 }
@@ -236,63 +240,33 @@ func (in *insertion) settle() (bucket shardmap.Bucket, tail []byte, err error) {
 // in "/". If the collection has anchor_by, the id also gets that anchor; otherwise, under a policy
 // that checks the places of documents, the policy chooses the bucket.
 func (in *insertion) completeID() error {
-	t, col := in.o.rule.table, &in.o.next[in.o.rule.table.key[0]]
+	t, col := in.o.rule.Table, &in.o.next[in.o.rule.Table.Key[0]]
 	id := col.S
 	given := id
-	if id == "" || strings.HasSuffix(id, "/") || t.def.Anchors && strings.HasSuffix(id, "/$") {
+	if id == "" || strings.HasSuffix(id, "/") || t.Def.Anchors && strings.HasSuffix(id, "/$") {
 		if in.c.Hooks.CompleteID == nil {
 			return unsupported("ids cannot be completed here")
 		}
 		var err error
-		if id, err = in.c.Hooks.CompleteID(in.c.ctx(), t.def, id); err != nil {
+		if id, err = in.c.Hooks.CompleteID(in.c.ctx(), t.Def, id); err != nil {
 			return err
 		}
 	}
 	switch {
-	case t.def.AnchorBy != "" && strings.LastIndexByte(id, '$') <= 0:
-		anchor, err := t.anchorOf(in.o.next)
+	case t.Def.AnchorBy != "" && strings.LastIndexByte(id, '$') <= 0:
+		anchor, err := t.AnchorOf(in.o.next)
 		if err != nil {
 			return err
 		}
 		id += "$" + anchor
-	case id != given && t.checksPlaces() && !strings.HasSuffix(id, "$"):
+	case id != given && t.ChecksPlaces() && !strings.HasSuffix(id, "$"):
 		id += "$" // the policy would refuse the bucket that the number happens to choose
 	}
 	if col.IsNull() || id != given {
 		*col = types.NewText(id)
-		return in.o.rule.generate(in.c, in.o.next)
+		return in.o.rule.Generate(&in.c.Ctx, in.o.next)
 	}
 	return nil
-}
-
-// anchorOf returns the value of the field that anchor_by names.
-func (t *table) anchorOf(row types.Row) (string, error) {
-	f, err := shardmap.ParseField(t.def.AnchorBy)
-	if err != nil {
-		return "", err
-	}
-	v := shardmap.Missing()
-	for i := range t.def.Columns {
-		c := &t.def.Columns[i]
-		switch {
-		case len(f.Path) == 1 && !c.Dropped && c.Name == f.Path[0]:
-			return t.anchorText(t.policyValue(policyField{column: i}, row[i]))
-		case c.AttNum == t.def.Document && t.def.Document > 0 && !row[i].IsNull():
-			if doc, ok := jsonb.Doc(row[i].S).Path(f.Path...); ok {
-				v = jsonValue(doc)
-			}
-		}
-	}
-	return t.anchorText(v)
-}
-
-func (t *table) anchorText(v shardmap.Value) (string, error) {
-	if (v.Kind == shardmap.TextValue || v.Kind == shardmap.NumberValue) && v.Text != "" {
-		return v.Text, nil
-	}
-	return "", pgerr.New(pgerr.InvalidParameterValue, `new document of "%s" has no value to be anchored by`, t.def.Name).
-		WithDetail("anchor_by names the field %s, which must hold a single value.", t.def.AnchorBy).
-		WithHint("Give the field, or an id with an anchor of its own.")
 }
 
 // flush stages the batch and returns its rows in their order.
@@ -383,7 +357,7 @@ func (in *insertion) noteKeys(a answer) error {
 	}
 	next := make(types.Row, len(o.decoded))
 	var reader types.RowReader
-	if err := o.rule.table.decode(&reader, next, a.value); err != nil || a.what == didInsert {
+	if err := o.rule.Table.Decode(&reader, next, a.value); err != nil || a.what == didInsert {
 		if err == nil {
 			err = o.watcher.note(in.c, nil, next)
 		}
@@ -391,7 +365,7 @@ func (in *insertion) noteKeys(a answer) error {
 	}
 	old := make(types.Row, len(o.decoded))
 	var before types.RowReader
-	if err := o.rule.table.decode(&before, old, a.old); err != nil {
+	if err := o.rule.Table.Decode(&before, old, a.old); err != nil {
 		return err
 	}
 	return o.watcher.note(in.c, old, next)
@@ -399,7 +373,7 @@ func (in *insertion) noteKeys(a answer) error {
 
 func (in *insertion) returnRow(value []byte) error {
 	o := in.o
-	if err := o.rule.table.decode(&o.reader, o.decoded, value); err != nil {
+	if err := o.rule.Table.Decode(&o.reader, o.decoded, value); err != nil {
 		return err
 	}
 	if err := expr.EvalInto(&in.c.Ctx, o.out, o.returning, o.decoded); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -18,12 +19,12 @@ import (
 // rowLocker locks rows of one table, in their fragment.
 type rowLocker struct {
 	lock  plan.RowLock
-	table *table
+	table *table.Table
 	again *scanOp // reads a changed row again; nil if that is not possible in place
 }
 
 func (k *compiler) rowLocker(l plan.RowLock, s *plan.Scan) (*rowLocker, error) {
-	t, err := newTable(l.Table)
+	t, err := table.New(l.Table)
 	if err != nil {
 		return nil, err
 	}
@@ -50,15 +51,17 @@ func (r *rowLocker) take(c *Ctx, key []byte) (got bool, fresh types.Row, err err
 		}
 	}
 	req := txn.LockRequest{
-		Mode: txn.LockMode(r.lock.Strength), T: c.local.task.T, Recheck: r.again != nil && c.rechecks(), NoWait: r.lock.Wait != query.LockBlock, Ending: true, Pin: true,
+		Mode: txn.LockMode(r.lock.Strength), T: c.local.task.T, Recheck: r.again != nil && c.rechecks(),
+		NoWait: r.lock.Wait != query.LockBlock, Ending: true, Pin: true,
 	}
-	changed, err := r.table.lockRow(c, key, req, "locking")
+	changed, err := lockRow(c, r.table, key, req, "locking")
 	switch {
 	case errors.Is(err, txn.ErrLocked) && r.lock.Wait == query.LockSkip:
 		return false, nil, nil
 	case errors.Is(err, txn.ErrLocked):
-		return false, nil, pgerr.New(pgerr.LockNotAvailable, `could not obtain lock on row in relation "%s"`, r.table.def.Name).
-			WithDetail("%s is locked by another transaction.", pgerr.Capital(r.table.rowName(c.Env, key)))
+		return false, nil, pgerr.New(pgerr.LockNotAvailable,
+			`could not obtain lock on row in relation "%s"`, r.table.Def.Name).
+			WithDetail("%s is locked by another transaction.", pgerr.Capital(r.table.RowName(c.Env, key)))
 	case err != nil || !changed:
 		return err == nil, nil, err
 	}
@@ -229,7 +232,7 @@ func (b *lockBatch) lock(i int) error {
 func (b *lockBatch) lockKeys(i int, keys []Write, rerouted int) error {
 	var p *part
 	for _, w := range keys {
-		bucket := bucketOfKey(w.Key)
+		bucket := table.BucketIn(w.Key)
 		id := b.c.Gateway.Map.Lookup(bucket)
 		if p != nil && p.fragment != id {
 			if err := b.send(i, p); err != nil {
@@ -258,7 +261,8 @@ func (b *lockBatch) send(i int, p *part) error {
 	}
 	task := &Task{
 		Txn: c.Gateway.Txn, T: b.t, Epoch: p.epoch, Buckets: shardmap.NewBucketSet(p.buckets...),
-		Plan: b.o.programs[i].root, Writes: p.writes, Params: c.Params, Outers: c.Outers, Env: c.Env, Session: c.Session, Mem: c.Mem,
+		Plan: b.o.programs[i].root, Writes: p.writes, Params: c.Params, Outers: c.Outers,
+		Env: c.Env, Session: c.Session, Mem: c.Mem,
 		Limits: c.Limits, Seen: c.seen(p.fragment), program: b.o.programs[i],
 	}
 	old := make([]types.Row, len(p.writes))

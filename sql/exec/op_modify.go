@@ -4,10 +4,10 @@ import (
 	"bytes"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/types"
@@ -19,7 +19,7 @@ import (
 type modifyOp struct {
 	node      *plan.Modify
 	child     operator.Op
-	rule      *tableRule
+	rule      *table.Rule
 	assign    []assignment
 	returning []expr.Eval
 	program   *Program // of the stage, at the gateway
@@ -64,9 +64,9 @@ func (k *compiler) modify(n *plan.Modify) (operator.Op, error) {
 	o.keyed = keyedColumns(o.rule, o.assign)
 	var touched func(int) bool
 	if n.Kind == plan.ModUpdate {
-		touched = o.rule.touches(o.assign)
+		touched = touches(o.rule, o.assign)
 	}
-	o.watcher = newKeyWatcher(o.rule.table, n, touched)
+	o.watcher = newKeyWatcher(o.rule.Table, n, touched)
 	k.Own(o.watcher)
 	if s, ok := n.Child.(*plan.Scan); ok {
 		again, err := k.Node(s)
@@ -90,11 +90,6 @@ func isOneScan(n plan.Node) bool {
 	}
 	_, ok := n.(*plan.Scan)
 	return ok
-}
-
-func (t *table) compareColumn(i int, a, b types.Row) int {
-	oid := t.def.Columns[i].Type
-	return bytes.Compare(types.AppendKey(nil, oid, a[i], false), types.AppendKey(nil, oid, b[i], false))
 }
 
 // readOnly refuses writes in a read-only transaction.
@@ -143,7 +138,7 @@ func (o *modifyOp) inFragment(c *Ctx, emit Emit) error {
 
 func (o *modifyOp) stageHere(c *Ctx, row types.Row, emit Emit) error {
 	tx, key := c.local.tx, []byte(row[o.width].S)
-	if err := o.rule.table.writtenBefore(c, key); err != nil {
+	if err := writtenBefore(c, o.rule.Table, key); err != nil {
 		return err
 	}
 	row, err := o.lock(c, key, row)
@@ -155,7 +150,7 @@ func (o *modifyOp) stageHere(c *Ctx, row types.Row, emit Emit) error {
 		if err := tx.Delete(key); err != nil {
 			return err
 		}
-		if err := o.rule.table.dropOrder(tx, &o.order, key); err != nil {
+		if err := dropOrder(o.rule.Table, tx, &o.order, key); err != nil {
 			return err
 		}
 		if err := o.entries.change(c, row, key, nil, nil); err != nil {
@@ -166,7 +161,7 @@ func (o *modifyOp) stageHere(c *Ctx, row types.Row, emit Emit) error {
 		}
 		return o.emitReturning(c, row, emit)
 	}
-	if o.value, err = o.rule.encode(o.value[:0], o.next); err != nil {
+	if o.value, err = o.rule.Encode(o.value[:0], o.next); err != nil {
 		return err
 	}
 	if err := tx.Put(key, o.value); err != nil {
@@ -193,9 +188,9 @@ func (o *modifyOp) lock(c *Ctx, key []byte, row types.Row) (types.Row, error) {
 				return nil, err
 			}
 		}
-		req.Mode = o.rule.table.updateMode(o.keyed, row, o.next)
+		req.Mode = updateMode(o.rule.Table, o.keyed, row, o.next)
 	}
-	changed, err := o.rule.table.lockRow(c, key, req, o.doing())
+	changed, err := lockRow(c, o.rule.Table, key, req, o.doing())
 	if err != nil {
 		return nil, err
 	}
@@ -211,8 +206,8 @@ func (o *modifyOp) lock(c *Ctx, key []byte, row types.Row) (types.Row, error) {
 	if err := o.newRow(c, row); err != nil {
 		return nil, err
 	}
-	if stronger := o.rule.table.updateMode(o.keyed, row, o.next); stronger > req.Mode {
-		_, err = o.rule.table.lockRow(c, key, txn.LockRequest{Mode: stronger, T: maxT}, o.doing())
+	if stronger := updateMode(o.rule.Table, o.keyed, row, o.next); stronger > req.Mode {
+		_, err = lockRow(c, o.rule.Table, key, txn.LockRequest{Mode: stronger, T: maxT}, o.doing())
 	}
 	return row, err
 }
@@ -234,10 +229,10 @@ func (o *modifyOp) newRow(c *Ctx, row types.Row) error {
 		}
 		o.next[a.col] = d
 	}
-	if err := o.rule.generate(c, o.next); err != nil {
+	if err := o.rule.Generate(&c.Ctx, o.next); err != nil {
 		return err
 	}
-	return o.rule.check(c, o.next)
+	return o.rule.Check(&c.Ctx, o.next)
 }
 
 func (o *modifyOp) emitReturning(c *Ctx, row types.Row, emit Emit) error {
@@ -302,7 +297,7 @@ func (g *gatewayModify) take(row types.Row) error {
 	o, key := g.o, []byte(row[g.o.width].S)
 	result, next := row, types.Row(nil)
 	if o.node.Kind == plan.ModDelete {
-		g.out.add(bucketOfKey(key), Write{Kind: WriteDelete, Key: key})
+		g.out.add(table.BucketIn(key), Write{Kind: WriteDelete, Key: key})
 		if err := g.entries(row, key, nil, nil, nil); err != nil {
 			return err
 		}
@@ -330,45 +325,26 @@ func (g *gatewayModify) take(row types.Row) error {
 
 // update stages the new row in its place, or notes it for the move.
 func (g *gatewayModify) update(old types.Row, key []byte) error {
-	o, t := g.o, g.o.rule.table
-	value, err := o.rule.encode(nil, o.next)
+	o, t := g.o, g.o.rule.Table
+	value, err := o.rule.Encode(nil, o.next)
 	if err != nil {
 		return err
 	}
-	bucket, newKey := bucketOfKey(key), key
+	bucket, newKey := table.BucketIn(key), key
 	if o.node.MovesKey {
-		if bucket, newKey, err = t.movedKey(o.next); err != nil {
+		if bucket, newKey, err = t.MovedKey(o.next); err != nil {
 			return err
 		}
 	}
 	if bytes.Equal(newKey, key) {
-		g.out.add(bucket, Write{Kind: WriteReplace, Key: key, Value: value, Mode: t.updateMode(o.keyed, old, o.next)})
+		g.out.add(bucket, Write{Kind: WriteReplace, Key: key, Value: value, Mode: updateMode(t, o.keyed, old, o.next)})
 		return g.entries(old, key, o.next, newKey, value)
 	}
-	g.out.add(bucketOfKey(key), Write{Kind: WriteDelete, Key: key, Value: newKey})
+	g.out.add(table.BucketIn(key), Write{Kind: WriteDelete, Key: key, Value: newKey})
 	if err := g.moved.keep(uint32(bucket), &Write{Kind: WriteInsert, Key: newKey, Value: value}); err != nil {
 		return err
 	}
 	return g.entries(old, key, o.next, newKey, value)
-}
-
-// movedKey returns the bucket and key of a row whose primary key an update has changed.
-func (t *table) movedKey(row types.Row) (shardmap.Bucket, []byte, error) {
-	keys := t.keyValues(nil, row)
-	var bucket shardmap.Bucket
-	var err error
-	switch {
-	case t.def.Anchors:
-		bucket, err = t.def.Prefixes.BucketOf(keys[0].S)
-	case t.def.Policy != nil:
-		bucket, err = t.policyBucket(row, keys)
-	default:
-		bucket, err = t.ownBucket(keys)
-	}
-	if err != nil {
-		return 0, nil, err
-	}
-	return bucket, t.appendKey(t.appendRowPrefix(nil, bucket), keys), nil
 }
 
 // finish writes the rest. Rows with another key come after all deletes, so that keys may be
@@ -388,5 +364,5 @@ func (g *gatewayModify) finish() error {
 }
 
 func (g *gatewayModify) entries(old types.Row, oldKey []byte, next types.Row, nextKey, value []byte) error {
-	return g.out.changeEntries(g.c, g.o.rule.indexes, &g.later, old, oldKey, next, nextKey, value)
+	return g.out.changeEntries(g.c, g.o.rule.Indexes, &g.later, old, oldKey, next, nextKey, value)
 }

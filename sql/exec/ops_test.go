@@ -186,7 +186,8 @@ func TestSubPlans(t *testing.T) {
 	outer := &query.Outer{T: query.Of(types.Int4), N: 0}
 	inner := &plan.Filter{Base: cols(types.Int4), Child: sub("1", "3"), Cond: querytest.Op(t, "=", querytest.Slot(0, types.Int4), outer)}
 	check(t, project(&plan.SubPlan{T: bool, Kind: query.SubExists, Plan: inner, Binds: []plan.Bind{{Param: 0, Expr: querytest.Slot(0, types.Int4)}}}), "t", "f", "f")
-	// A subquery without binds that reads a parameter of the one around it is not kept between rows.
+	// A subquery without binds that reads a parameter of the one around it is not kept between
+	// rows.
 	nested := &plan.Project{Base: cols(types.Bool), Child: &plan.Values{Rows: [][]query.Expr{{}}},
 		Exprs: []query.Expr{&plan.SubPlan{T: bool, Kind: query.SubExists, Plan: inner}}}
 	check(t, project(&plan.SubPlan{T: bool, Kind: query.SubScalar, Plan: nested, Binds: []plan.Bind{{Param: 0, Expr: querytest.Slot(0, types.Int4)}}}), "t", "f", "f")

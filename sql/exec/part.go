@@ -4,6 +4,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 )
 
@@ -49,10 +50,11 @@ func (o *gatherOp) within(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, e
 // within returns the buckets of a table that are in the part. It returns 55000 if the table's
 // assigned buckets (segments, rules for prefixes) differ from those of the part's map, because the
 // map cannot tell which fragment owned their rows.
-func (p *Part) within(t *table, now *shardmap.Map, set shardmap.BucketSet) (shardmap.BucketSet, error) {
-	if t != nil && !t.all().Equal(shardmap.AllBuckets()) && p.Map.Epoch() != now.Epoch() && !p.Map.Assigned().Equal(now.Assigned()) {
+func (p *Part) within(t *table.Table, now *shardmap.Map, set shardmap.BucketSet) (shardmap.BucketSet, error) {
+	if t != nil && !t.Buckets().Equal(shardmap.AllBuckets()) && p.Map.Epoch() != now.Epoch() &&
+		!p.Map.Assigned().Equal(now.Assigned()) {
 		return set, pgerr.New(pgerr.ObjectNotInPrerequisiteState,
-			`the part of table "%s" in the fragments of sherd.fragment is not known any more`, t.def.Name).
+			`the part of table "%s" in the fragments of sherd.fragment is not known any more`, t.Def.Name).
 			WithDetail("Segments were split or merged, or rules for prefixes changed, after the snapshot was taken.").
 			WithHint("Begin a new transaction, or import a new snapshot.")
 	}

@@ -15,7 +15,9 @@ import (
 type Partial struct {
 	// Snapshot is Gateway.Snapshot for the fragments that can be reached. missing holds the reasons
 	// for the others.
-	Snapshot func(ctx context.Context, shares []shardmap.Share) (T txn.Timestamp, missing map[shardmap.FragmentID]error, err error)
+	Snapshot func(ctx context.Context, shares []shardmap.Share) (
+		T txn.Timestamp, missing map[shardmap.FragmentID]error, err error,
+	)
 	// Warn tells the client which fragments are missing in the result, each once for a statement.
 	Warn func(missing []Missing)
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -26,12 +27,12 @@ type Program struct {
 type instance struct {
 	op      operator.Op
 	gathers []*gatherOp
-	globals []*indexRule // used by op
-	reads   snapshot     // of the gateway's side
-	runs    uint64       // number of executions: caches of earlier ones are invalid
-	ctx     Ctx          // of the fragment side, see RunTask
-	local   local        // likewise
-	scratch expr.Scratch // of op
+	globals []*table.Index // used by op
+	reads   snapshot       // of the gateway's side
+	runs    uint64         // number of executions: caches of earlier ones are invalid
+	ctx     Ctx            // of the fragment side, see RunTask
+	local   local          // likewise
+	scratch expr.Scratch   // of op
 }
 
 // keptInstances bounds the idle instances of a program.

@@ -37,7 +37,7 @@ func (k *compiler) rejoin(n *plan.Rejoin) (*rejoin, error) {
 	return r, err
 }
 
-// holds reports whether a row, some of which is new, is still a result of the join. It sets to null
+// holds reports whether a row that is new in part is still a result of the join. It sets to null
 // the parts that are no longer joined to it.
 func (r *rejoin) holds(c *Ctx, old, row types.Row) (bool, error) {
 	for _, at := range r.same {

@@ -1,11 +1,9 @@
 package exec
 
 import (
-	"strings"
-
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -47,7 +45,8 @@ func (r *Restore) Run(c *Ctx, source func(Emit) error) error {
 	if err != nil {
 		return err
 	}
-	in := &restoring{of: r, insertion: insertion{c: c, o: &insertOp{node: r.node, rule: rule, next: make(types.Row, len(rule.table.kinds))}}}
+	o := &insertOp{node: r.node, rule: rule, next: make(types.Row, len(rule.Table.Kinds))}
+	in := &restoring{of: r, insertion: insertion{c: c, o: o}}
 	in.out = sender{c: c, node: plan.Stage{Modify: r.node}, program: r.program}
 	for _, a := range r.node.Assign {
 		f, err := k.Expr(a.Expr)
@@ -77,14 +76,14 @@ func (in *restoring) take(row types.Row) error {
 		}
 		o.next[in.cols[i]] = d
 	}
-	if err := o.rule.generate(in.c, o.next); err != nil {
+	if err := o.rule.Generate(&in.c.Ctx, o.next); err != nil {
 		return err
 	}
-	if err := o.rule.checkThere(in.c, o.next); err != nil {
+	if err := o.rule.CheckThere(&in.c.Ctx, o.next); err != nil {
 		return err
 	}
 	if r := in.of; r.Judge && !r.Misplaced {
-		r.Misplaced = o.rule.table.checkPlace(o.next) != nil
+		r.Misplaced = o.rule.Table.CheckPlace(o.next) != nil
 	}
 	bucket, tail, err := in.keep()
 	if err != nil {
@@ -96,7 +95,7 @@ func (in *restoring) take(row types.Row) error {
 		return err
 	}
 	in.out.add(bucket, w)
-	if in.bytes, err = in.out.addEntries(in.c, o.rule.indexes, o.next, &w, in.bytes); err != nil || !in.out.full() {
+	if in.bytes, err = in.out.addEntries(in.c, o.rule.Indexes, o.next, &w, in.bytes); err != nil || !in.out.full() {
 		return err
 	}
 	in.bytes = nil // writes in progress use the old ones
@@ -105,72 +104,19 @@ func (in *restoring) take(row types.Row) error {
 
 // keep returns the bucket of an existing row. tail is the hidden id of a row without primary key.
 func (in *restoring) keep() (bucket shardmap.Bucket, tail []byte, err error) {
-	o, t := in.o, in.o.rule.table
-	if len(t.key) == 0 {
-		tail = newRowID()
-		return bucketOfRowID(tail), tail, nil
+	o, t := in.o, in.o.rule.Table
+	if len(t.Key) == 0 {
+		tail = table.NewRowID()
+		return table.BucketOfRowID(tail), tail, nil
 	}
-	o.keys = t.keyValues(o.keys, o.next)
+	o.keys = t.KeyValues(o.keys, o.next)
 	switch {
-	case t.def.Anchors:
-		bucket, err = t.def.Prefixes.BucketOf(o.keys[0].S)
-	case t.def.Policy != nil:
-		bucket, err = t.policyBucket(o.next, o.keys)
+	case t.Def.Anchors:
+		bucket, err = t.Def.Prefixes.BucketOf(o.keys[0].S)
+	case t.Def.Policy != nil:
+		bucket, err = t.PolicyBucket(o.next, o.keys)
 	default:
-		bucket, err = t.ownBucket(o.keys)
+		bucket, err = t.OwnBucket(o.keys)
 	}
 	return bucket, nil, err
-}
-
-// checkThere checks an existing row against constraints that are added or kept.
-func (r *tableRule) checkThere(c *Ctx, row types.Row) error {
-	for i := range r.table.def.Columns {
-		if col := &r.table.def.Columns[i]; col.NotNull && !col.Dropped && row[i].IsNull() {
-			e := pgerr.New(pgerr.NotNullViolation, `column "%s" of relation "%s" contains null values`, col.Name, r.table.def.Name)
-			e.Schema, e.Table, e.Column = r.schema, r.table.def.Name, col.Name
-			return e
-		}
-	}
-	for _, k := range r.checks {
-		d, err := k.expr(&c.Ctx, row)
-		if err != nil {
-			return err
-		}
-		if !d.IsNull() && d.N == 0 {
-			e := pgerr.New(pgerr.CheckViolation, `check constraint "%s" of relation "%s" is violated by some row`, k.name, r.table.def.Name)
-			e.Schema, e.Table, e.Constraint = r.schema, r.table.def.Name, k.name
-			return e
-		}
-	}
-	if !r.table.def.PolicyValidated {
-		return nil
-	}
-	return r.table.checkPlace(row)
-}
-
-// notUnique returns the error of a primary key that is added to rows; value is a row with the key
-// of another, encoded.
-func (r *tableRule) notUnique(c *Ctx, value []byte) error {
-	names, values, err := r.keyTexts(c, value)
-	if err != nil {
-		return err
-	}
-	e := pgerr.New(pgerr.UniqueViolation, `could not create unique index "%s"`, r.table.primaryKey().Name).
-		WithDetail("Key (%s)=(%s) is duplicated.", strings.Join(names, ", "), strings.Join(values, ", "))
-	e.Schema, e.Table, e.Constraint = r.schema, r.table.def.Name, r.table.primaryKey().Name
-	return e
-}
-
-// keyTexts prints the primary key of an encoded row.
-func (r *tableRule) keyTexts(c *Ctx, value []byte) (names, values []string, err error) {
-	row := make(types.Row, len(r.table.kinds))
-	var reader types.RowReader
-	if err := r.table.decode(&reader, row, value); err != nil {
-		return nil, nil, err
-	}
-	for _, i := range r.table.key {
-		col := &r.table.def.Columns[i]
-		names, values = append(names, col.Name), append(values, types.Output(col.Type, row[i], c.Env))
-	}
-	return names, values, nil
 }

@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/query"
@@ -11,7 +12,7 @@ import (
 
 // router evaluates a plan.Route to the buckets it names.
 type router struct {
-	table    *table
+	table    *table.Table
 	keys     [][]expr.Eval
 	keyArray expr.Eval
 	content  [][]expr.Eval
@@ -31,7 +32,7 @@ func (k *compiler) router(r *plan.Route) (*router, error) {
 	o := &router{never: r.Never}
 	var err error
 	if r.Table != nil {
-		if o.table, err = newTable(r.Table); err != nil {
+		if o.table, err = table.New(r.Table); err != nil {
 			return nil, err
 		}
 	}
@@ -117,9 +118,9 @@ func RouteBuckets(c *Ctx, r *plan.Route) (set shardmap.BucketSet, known bool, er
 	c.link()
 	o, err := newCompiler().router(r)
 	if err != nil {
-		return o.table.all(), false, err
+		return o.table.Buckets(), false, err
 	}
-	if set = o.table.all(); !o.lateral {
+	if set = o.table.Buckets(); !o.lateral {
 		if set, err = o.buckets(c); err != nil {
 			return set, false, err
 		}
@@ -135,7 +136,7 @@ func (o *router) buckets(c *Ctx) (shardmap.BucketSet, error) {
 	if o.never {
 		return shardmap.BucketSet{}, nil
 	}
-	set, narrowed := o.table.all(), false
+	set, narrowed := o.table.Buckets(), false
 	narrow := func(s shardmap.BucketSet) {
 		if narrowed {
 			s = set.Intersect(s)
@@ -196,12 +197,12 @@ func (o *router) byKeys(c *Ctx) (shardmap.BucketSet, error) {
 		if err := expr.EvalInto(&c.Ctx, o.vals, tuple, nil); err != nil {
 			return shardmap.BucketSet{}, err
 		}
-		b, err := o.table.bucketOf(o.vals)
+		b, ok, err := o.table.BucketOf(o.vals)
 		if err != nil {
 			return shardmap.BucketSet{}, err
 		}
-		if b.found {
-			out = append(out, b.at)
+		if ok {
+			out = append(out, b)
 		}
 	}
 	return shardmap.BucketSetOf(out...), nil
@@ -212,11 +213,11 @@ func (o *router) byKey(c *Ctx) (shardmap.BucketSet, error) {
 	if err := expr.EvalInto(&c.Ctx, o.vals, o.keys[0], nil); err != nil {
 		return shardmap.BucketSet{}, err
 	}
-	b, err := o.table.bucketOf(o.vals)
-	if err != nil || !b.found {
+	b, ok, err := o.table.BucketOf(o.vals)
+	if err != nil || !ok {
 		return shardmap.BucketSet{}, err
 	}
-	return shardmap.NewBucketSet(shardmap.OneBucket(b.at)), nil
+	return shardmap.NewBucketSet(shardmap.OneBucket(b)), nil
 }
 
 func (o *router) byKeyArray(c *Ctx) (shardmap.BucketSet, error) {
@@ -226,12 +227,12 @@ func (o *router) byKeyArray(c *Ctx) (shardmap.BucketSet, error) {
 	}
 	var out []shardmap.Bucket
 	for _, d := range elems {
-		b, err := o.table.bucketOf(types.Row{d})
+		b, ok, err := o.table.BucketOf(types.Row{d})
 		if err != nil {
 			return shardmap.BucketSet{}, err
 		}
-		if b.found {
-			out = append(out, b.at)
+		if ok {
+			out = append(out, b)
 		}
 	}
 	return shardmap.BucketSetOf(out...), nil
@@ -255,18 +256,18 @@ const maxContentCombinations = 4096
 
 // byContent routes by the values of the policy's fields, every combination of them.
 func (o *router) byContent(c *Ctx) (shardmap.BucketSet, error) {
-	policy, lists, total := o.table.def.Policy, make([][]shardmap.Value, len(o.content)), 1
+	policy, lists, total := o.table.Def.Policy, make([][]shardmap.Value, len(o.content)), 1
 	for i := range o.content {
 		vals, ok, err := o.contentValues(c, i)
 		if err != nil {
 			return shardmap.BucketSet{}, err
 		}
 		if !ok {
-			return o.table.all(), nil
+			return o.table.Buckets(), nil
 		}
 		lists[i] = vals
 		if total *= len(vals); total > maxContentCombinations {
-			return o.table.all(), nil
+			return o.table.Buckets(), nil
 		}
 	}
 	var ivs []shardmap.Interval
@@ -277,16 +278,17 @@ func (o *router) byContent(c *Ctx) (shardmap.BucketSet, error) {
 			values[i] = l[rest%len(l)]
 			rest /= len(l)
 		}
-		iv, ok := policy.Route(o.table.def.Prefixes, values)
+		iv, ok := policy.Route(o.table.Def.Prefixes, values)
 		if !ok {
-			return o.table.all(), nil
+			return o.table.Buckets(), nil
 		}
 		ivs = append(ivs, iv)
 	}
 	return shardmap.NewBucketSet(ivs...), nil
 }
 
-// contentValues returns the values that field i may have, false if they cannot be bounded; nulls match nothing.
+// contentValues returns the values that field i may have, false if they cannot be bounded; nulls
+// match nothing.
 func (o *router) contentValues(c *Ctx, i int) ([]shardmap.Value, bool, error) {
 	if len(o.ranges) > 0 && o.ranges[i].from != nil {
 		return o.rangeValues(c, i)
@@ -326,15 +328,16 @@ func (o *router) valuesOf(c *Ctx, i int, oid types.OID, d types.Datum) ([]shardm
 	switch {
 	case d.IsNull():
 		return nil, true
-	case o.table.def.Policy.Fields[i].Func != shardmap.PlainField:
+	case o.table.Def.Policy.Fields[i].Func != shardmap.PlainField:
 		return o.functionValues(c, i, oid, d)
 	case d.K == types.KindText:
 		return []shardmap.Value{shardmap.Text(d.S)}, true
 	}
-	return []shardmap.Value{o.table.policyValue(policyField{column: o.table.fields[i].column}, d)}, true
+	return []shardmap.Value{o.table.PolicyValue(table.PolicyField{Column: o.table.Fields[i].Column}, d)}, true
 }
 
-// interval routes by bounds of sherd.slice(id), which is the bucket of an id to which no rule for prefixes applies; the buckets of rules may have rows of any slice.
+// interval routes by bounds of sherd.slice(id), which is the bucket of an id to which no rule for
+// prefixes applies; the buckets of rules may have rows of any slice.
 func (o *router) interval(c *Ctx) (shardmap.BucketSet, error) {
 	lo, hi := int64(0), int64(shardmap.BucketCount)
 	for _, b := range []struct {
@@ -350,5 +353,5 @@ func (o *router) interval(c *Ctx) (shardmap.BucketSet, error) {
 		}
 		*b.into = min(max(d.N, 0), shardmap.BucketCount)
 	}
-	return o.table.def.Prefixes.Within(shardmap.Interval{Lo: uint32(lo), Hi: uint32(hi)}), nil
+	return o.table.Def.Prefixes.Within(shardmap.Interval{Lo: uint32(lo), Hi: uint32(hi)}), nil
 }

@@ -6,17 +6,21 @@ import (
 
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// A field under a function is placed by the number that the function makes of its text, or of the text of its column's value. A query
-// compares the column, or a cast of the text. This file says which numbers the texts may have whose cast is a given value:
+// A field under a function is placed by the number that the function makes of its text, or of the
+// text of its column's value. A query compares the column, or a cast of the text. This file says
+// which numbers the texts may have whose cast is a given value:
 //
 //   - integers and numeric are exact: equal values have one number.
-//   - float8 and float4 round. Rounding keeps the order and maps integers, below 2^53 and 2^24, to themselves. So between the numbers
-//     that round to a fraction there is no integer, and those that round to an integer lie on either side of it: two numbers, of which
-//     the function truncates the one that is nearer to zero to the next integer.
-//   - timestamptz rounds to microseconds, and reads a text without zone in the session's zone, which placement reads as UTC.
+//   - float8 and float4 round. Rounding keeps the order and maps integers, below 2^53 and 2^24, to
+//     themselves. So between the numbers that round to a fraction there is no integer, and those
+//     that round to an integer lie on either side of it: two numbers. The function truncates
+//     the one that is nearer to zero to the next integer.
+//   - timestamptz rounds to microseconds, and reads a text without zone in the session's zone,
+//     which placement reads as UTC.
 //   - timestamp rounds too, and ignores the zone of a text; date also ignores the time.
 
 // farthestZone is more than the zone of a text is away from UTC.
@@ -24,12 +28,12 @@ const microsPerDay = 24 * 60 * 60 * 1_000_000
 
 const farthestZone = 16 * 3600 * 1_000_000
 
-// functionValues returns, for Policy.Route, the values of field i whose cast to type oid, or whose column, equals d. It returns false
-// if they cannot be bounded.
+// functionValues returns, for Policy.Route, the values of field i whose cast to type oid, or whose
+// column, equals d. It returns false if they cannot be bounded.
 func (o *router) functionValues(c *Ctx, i int, oid types.OID, d types.Datum) ([]shardmap.Value, bool) {
-	field := o.table.fields[i]
+	field := o.table.Fields[i]
 	if o.ownValue(i, oid) {
-		return []shardmap.Value{o.table.policyValue(policyField{column: field.column}, d)}, true
+		return []shardmap.Value{o.table.PolicyValue(table.PolicyField{Column: field.Column}, d)}, true
 	}
 	switch d.K {
 	case types.KindText:
@@ -45,19 +49,21 @@ func (o *router) functionValues(c *Ctx, i int, oid types.OID, d types.Datum) ([]
 	if !ok {
 		return nil, false
 	}
-	f := o.table.def.Policy.Fields[i]
+	f := o.table.Def.Policy.Fields[i]
 	if f.Func == shardmap.TicksFunc {
 		last++ // a tick after d may have been rounded down
 	}
 	return f.Units(first, last)
 }
 
-// ownValue reports whether a value of type oid is compared with field i itself: with its column, or with the document's value as jsonb.
+// ownValue reports whether a value of type oid is compared with field i itself: with its column, or
+// with the document's value as jsonb.
 func (o *router) ownValue(i int, oid types.OID) bool {
-	return types.KindOf(o.table.def.Columns[o.table.fields[i].column].Type) == types.KindOf(oid)
+	return types.KindOf(o.table.Def.Columns[o.table.Fields[i].Column].Type) == types.KindOf(oid)
 }
 
-// unrounded returns what the numbers truncate to that are rounded to v by a type with integers below limit.
+// unrounded returns what the numbers truncate to that are rounded to v by a type with integers
+// below limit.
 func unrounded(v, limit float64) ([]shardmap.Value, bool) {
 	if !(math.Abs(v) < limit) {
 		return nil, false
@@ -72,8 +78,8 @@ func unrounded(v, limit float64) ([]shardmap.Value, bool) {
 
 func wholeNumber(v float64) shardmap.Value { return shardmap.Number(strconv.FormatInt(int64(v), 10)) }
 
-// momentsOf returns between which instants, both included, a text is whose cast to type oid equals d, in microseconds since 2000-01-01
-// UTC; it returns false if d is infinite.
+// momentsOf returns between which instants, both included, a text is whose cast to type oid equals
+// d, in microseconds since 2000-01-01 UTC; it returns false if d is infinite.
 func momentsOf(env *types.Env, oid types.OID, d types.Datum) (first, last int64, ok bool) {
 	if !finite(d) {
 		return 0, 0, false
@@ -91,7 +97,8 @@ func momentsOf(env *types.Env, oid types.OID, d types.Datum) (first, last int64,
 	return 0, 0, false
 }
 
-// lastTimestamp is after the last finite timestamp, so that an instant and some days more still fit; there are dates after it.
+// lastTimestamp is after the last finite timestamp, so that an instant and some days more still
+// fit; there are dates after it.
 const lastTimestamp = math.MaxInt64 - 100*microsPerDay
 
 func finite(d types.Datum) bool {
@@ -130,7 +137,7 @@ func (o *router) rangeValues(c *Ctx, i int) ([]shardmap.Value, bool, error) {
 	if !ok {
 		return nil, false, nil
 	}
-	values, ok := o.table.def.Policy.Fields[i].Units(first, last)
+	values, ok := o.table.Def.Policy.Fields[i].Units(first, last)
 	return values, ok, nil
 }
 

@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 )
@@ -38,13 +39,13 @@ func (k *compiler) beginning(r *plan.Route) (*beginning, error) {
 
 // buckets returns the buckets that can have such rows of a table, none if a condition compares with
 // a null.
-func (o *beginning) buckets(c *Ctx, t *table) (shardmap.BucketSet, error) {
+func (o *beginning) buckets(c *Ctx, t *table.Table) (shardmap.BucketSet, error) {
 	var out shardmap.BucketSet
 	texts, err := o.begins(c)
 	for _, text := range texts {
-		set, ok := t.def.Prefixes.Under(text)
+		set, ok := t.Def.Prefixes.Under(text)
 		if !ok || text[0] == '-' { // a number may be hashed without its sign
-			return t.all(), err
+			return t.Buckets(), err
 		}
 		out = out.Union(set)
 	}

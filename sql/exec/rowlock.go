@@ -3,10 +3,10 @@ package exec
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -17,12 +17,12 @@ func (c *Ctx) rechecks() bool { return c.Limits.Isolation == txn.ReadCommitted }
 
 // lockRow locks a row of this fragment. changed reports whether it changed after the snapshot, if
 // req asks to recheck. Errors name the row and what the statement was doing to it.
-func (t *table) lockRow(c *Ctx, key []byte, req txn.LockRequest, doing string) (changed bool, err error) {
-	over := t.watchWait(c, key, req, doing)
+func lockRow(c *Ctx, t *table.Table, key []byte, req txn.LockRequest, doing string) (changed bool, err error) {
+	over := watchWait(c, t, key, req, doing)
 	changed, err = c.local.tx.Lock(c.ctx(), key, req)
 	over(err)
 	if err != nil {
-		err = t.lockError(c, key, err, doing)
+		err = lockError(c, t, key, err, doing)
 	}
 	return changed, err
 }
@@ -30,14 +30,14 @@ func (t *table) lockRow(c *Ctx, key []byte, req txn.LockRequest, doing string) (
 // lockNew locks the key of a new row, or of an index entry that only one row may have. If another
 // transaction held the lock because it was writing the same key, since is the stamp that the
 // fragment had applied when the wait began; otherwise it is maxT.
-func (t *table) lockNew(c *Ctx, key []byte, req txn.LockRequest) (since txn.Timestamp, err error) {
+func lockNew(c *Ctx, t *table.Table, key []byte, req txn.LockRequest) (since txn.Timestamp, err error) {
 	const doing = "inserting"
 	req.NoWait = true
-	if _, err = t.lockRow(c, key, req, doing); !errors.Is(err, txn.ErrLocked) {
+	if _, err = lockRow(c, t, key, req, doing); !errors.Is(err, txn.ErrLocked) {
 		return maxT, err
 	}
 	req.NoWait, since = false, c.local.tx.Applied()
-	_, err = t.lockRow(c, key, req, doing)
+	_, err = lockRow(c, t, key, req, doing)
 	return since, err
 }
 
@@ -58,7 +58,8 @@ func takenBy(c *Ctx, key []byte, since txn.Timestamp, taken error) error {
 		return taken
 	}
 	e := *marked
-	e.Detail += fmt.Sprintf(" Transaction %d wrote it, which committed at %s, while this one waited for it.", by.Other.XID(), by.Version)
+	e.Detail += fmt.Sprintf(" Transaction %d wrote it, which committed at %s, while this one waited for it.",
+		by.Other.XID(), by.Version)
 	return &e
 }
 
@@ -76,7 +77,8 @@ func unseen(c *Ctx, key []byte) error {
 	}
 	own := *met
 	own.Read = true
-	own.Err = pgerr.New(pgerr.SerializationFailure, "could not serialize access due to read/write dependencies among transactions").
+	own.Err = pgerr.New(pgerr.SerializationFailure,
+		"could not serialize access due to read/write dependencies among transactions").
 		WithDetail("%s", own.Detail("Key \\x%x", key)).WithHint("The transaction might succeed if retried.")
 	return &own
 }
@@ -91,17 +93,17 @@ func ofRow(err error, place int64) error {
 
 // lockError names the row: in DETAIL for a conflict, in CONTEXT for a deadlock and a wait that
 // timed out.
-func (t *table) lockError(c *Ctx, key []byte, err error, doing string) error {
+func lockError(c *Ctx, t *table.Table, key []byte, err error, doing string) error {
 	var conflict *txn.ConflictError
 	if errors.As(err, &conflict) {
-		return t.named(c, key, err)
+		return named(c, t, key, err)
 	}
 	marked := pgerr.From(err)
 	if marked.Code != pgerr.DeadlockDetected && marked.Code != pgerr.LockNotAvailable {
 		return err
 	}
 	e := *marked
-	e.Where = "while " + doing + " " + t.nameOf(c.Env, key)
+	e.Where = "while " + doing + " " + t.NameOf(c.Env, key)
 	var circle *txn.DeadlockError
 	if errors.As(err, &circle) {
 		own := *circle
@@ -112,45 +114,16 @@ func (t *table) lockError(c *Ctx, key []byte, err error, doing string) error {
 }
 
 // named names the row in the DETAIL of a conflict.
-func (t *table) named(c *Ctx, key []byte, err error) error {
+func named(c *Ctx, t *table.Table, key []byte, err error) error {
 	var conflict *txn.ConflictError
 	if !errors.As(err, &conflict) {
 		return err
 	}
 	own, e := *conflict, *conflict.Err
-	e.Detail = own.Detail("%s", pgerr.Capital(t.nameOf(c.Env, key)))
-	e.Table = t.def.Name
+	e.Detail = own.Detail("%s", pgerr.Capital(t.NameOf(c.Env, key)))
+	e.Table = t.Def.Name
 	own.Err = &e
 	return &own
-}
-
-// rowName is a row as messages call it: key (id)=(orders/1-A) of relation "orders".
-func (t *table) rowName(env *types.Env, key []byte) string {
-	names, values, ok := t.keyText(env, key)
-	name := "row"
-	if ok {
-		name = "key (" + names + ")=(" + values + ")"
-	}
-	return name + ` of relation "` + t.def.Name + `"`
-}
-
-// keyText decodes the primary key in a row's key; ok is false if the table has none.
-func (t *table) keyText(env *types.Env, key []byte) (names, values string, ok bool) {
-	if len(t.key) == 0 || len(key) < keyAt {
-		return "", "", false
-	}
-	rest := key[keyAt:]
-	var ns, vs []string
-	for _, i := range t.key {
-		col := &t.def.Columns[i]
-		d, tail, err := types.DecodeKey(col.Type, rest, false)
-		if err != nil {
-			return "", "", false
-		}
-		rest = tail
-		ns, vs = append(ns, col.Name), append(vs, types.Output(col.Type, d, env))
-	}
-	return strings.Join(ns, ", "), strings.Join(vs, ", "), true
 }
 
 // uniqueColumns returns the positions of the columns that other rows may refer to: those of the
@@ -178,26 +151,26 @@ func uniqueColumns(def *catalog.Table) map[int]bool {
 }
 
 // keyedColumns returns the unique columns that an update sets or computes.
-func keyedColumns(r *tableRule, assign []assignment) []int {
-	unique := uniqueColumns(r.table.def)
+func keyedColumns(r *table.Rule, assign []assignment) []int {
+	unique := uniqueColumns(r.Table.Def)
 	var out []int
 	for _, a := range assign {
 		if unique[a.col] {
 			out = append(out, a.col)
 		}
 	}
-	for _, g := range r.generated {
-		if unique[g.col] {
-			out = append(out, g.col)
+	for _, g := range r.Generated {
+		if unique[g.Col] {
+			out = append(out, g.Col)
 		}
 	}
 	return out
 }
 
 // updateMode returns the lock mode for an update of old to next.
-func (t *table) updateMode(keyed []int, old, next types.Row) txn.LockMode {
+func updateMode(t *table.Table, keyed []int, old, next types.Row) txn.LockMode {
 	for _, i := range keyed {
-		if t.compareColumn(i, old, next) != 0 {
+		if t.CompareColumn(i, old, next) != 0 {
 			return txn.Update
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -20,7 +20,7 @@ func aliasString(b []byte) string { return unsafe.String(unsafe.SliceData(b), le
 // scanOp reads one table inside a fragment: the task's buckets, some keys, or a range in key order.
 // It decodes only the slots that the plan needs.
 type scanOp struct {
-	table   *table
+	table   *table.Table
 	access  plan.AccessKind
 	slots   []scanSlot
 	filter  expr.Eval
@@ -49,7 +49,7 @@ type scanSlot struct {
 }
 
 func (k *compiler) scan(n *plan.Scan) (operator.Op, error) {
-	t, err := newTable(n.Table)
+	t, err := table.New(n.Table)
 	if err != nil {
 		return nil, err
 	}
@@ -59,11 +59,11 @@ func (k *compiler) scan(n *plan.Scan) (operator.Op, error) {
 	}
 	for _, s := range n.Slots {
 		sl := scanSlot{col: s}
-		if s >= len(t.kinds) { // a damaged task of another node
-			return nil, pgerr.New(pgerr.InternalError, "column %d of a table with %d columns is scanned", s+1, len(t.kinds))
+		if s >= len(t.Kinds) { // a damaged task of another node
+			return nil, internal("column %d of a table with %d columns is scanned", s+1, len(t.Kinds))
 		}
 		if s >= 0 {
-			sl.kind = t.kinds[s]
+			sl.kind = t.Kinds[s]
 		}
 		o.slots = append(o.slots, sl)
 	}
@@ -100,7 +100,7 @@ func (k *compiler) scan(n *plan.Scan) (operator.Op, error) {
 func (o *scanOp) Run(x *operator.Execution, emit Emit) error {
 	c := statement(x)
 	if c.local == nil {
-		return internal("table %q is scanned outside a fragment", o.table.def.Name)
+		return internal("table %q is scanned outside a fragment", o.table.Def.Name)
 	}
 	view, err := c.local.open(c)
 	if err != nil {
@@ -128,7 +128,7 @@ func (o *scanOp) Run(x *operator.Execution, emit Emit) error {
 		return o.bySpan(c, view)
 	}
 	for _, iv := range c.local.task.Buckets.Intervals() {
-		if err := view.Scan(c.ctx(), o.table.bucketSpan(iv), false, o.takeRow); err != nil {
+		if err := view.Scan(c.ctx(), o.table.BucketSpan(iv), false, o.takeRow); err != nil {
 			return err
 		}
 	}
@@ -155,7 +155,7 @@ func (o *scanOp) decode(c *Ctx, key, value []byte) (bool, error) {
 	for i := range o.slots {
 		s := &o.slots[i]
 		if s.col < 0 {
-			o.out[i] = o.table.systemColumn(s.col, key)
+			o.out[i] = o.table.SystemColumn(s.col, key)
 			continue
 		}
 		if s.kind == types.KindNull {
@@ -167,7 +167,7 @@ func (o *scanOp) decode(c *Ctx, key, value []byte) (bool, error) {
 			return false, err
 		}
 		if missing {
-			d = o.table.missing[s.col]
+			d = o.table.Missing[s.col]
 		}
 		o.out[i] = d
 	}
@@ -202,8 +202,8 @@ func (o *scanOp) byKeys(c *Ctx, view View) error {
 		if err := expr.EvalInto(&c.Ctx, o.vals, tuple, nil); err != nil {
 			return err
 		}
-		if len(o.keys) > 1 && !anyNull(o.vals) {
-			if fresh, err := seen.Add(o.table.appendKey(nil, o.vals)); err != nil || !fresh {
+		if len(o.keys) > 1 && !table.AnyNull(o.vals) {
+			if fresh, err := seen.Add(o.table.AppendKey(nil, o.vals)); err != nil || !fresh {
 				if err != nil {
 					return err
 				}
@@ -215,10 +215,6 @@ func (o *scanOp) byKeys(c *Ctx, view View) error {
 		}
 	}
 	return nil
-}
-
-func anyNull(row types.Row) bool {
-	return slices.ContainsFunc(row, func(d types.Datum) bool { return d.IsNull() })
 }
 
 // byArray reads the rows whose single key column is in an array, each once.
@@ -237,7 +233,7 @@ func (o *scanOp) byArray(c *Ctx, view View) error {
 		if v[0].IsNull() {
 			continue
 		}
-		fresh, err := seen.Add(o.table.appendKey(nil, v))
+		fresh, err := seen.Add(o.table.AppendKey(nil, v))
 		if err != nil {
 			return err
 		}
@@ -253,11 +249,11 @@ func (o *scanOp) byArray(c *Ctx, view View) error {
 
 // lookup reads the row of a key, if the key's bucket is the task's.
 func (o *scanOp) lookup(c *Ctx, view View, keys types.Row) error {
-	bucket, err := o.table.bucketOf(keys)
-	if err != nil || !bucket.found || !c.local.task.Buckets.Contains(bucket.at) {
+	bucket, ok, err := o.table.BucketOf(keys)
+	if err != nil || !ok || !c.local.task.Buckets.Contains(bucket) {
 		return err
 	}
-	o.key = o.table.appendKey(o.table.appendRowPrefix(o.key[:0], bucket.at), keys)
+	o.key = o.table.AppendKey(o.table.AppendRowPrefix(o.key[:0], bucket), keys)
 	value, err := view.Get(c.ctx(), o.key)
 	if err != nil || value == nil {
 		return err
@@ -271,36 +267,36 @@ func (o *scanOp) ordered(c *Ctx, view View) error {
 	if err != nil || empty {
 		return err
 	}
-	prefix := len(o.table.orderPrefix(nil))
+	prefix := len(o.table.OrderPrefix(nil))
 	buckets := c.local.task.Buckets
 	return view.Scan(c.ctx(), span, o.desc, func(k, v []byte) error {
-		p, ok := placeOfOrder(v)
+		p, ok := table.PlaceOfOrder(v)
 		if !ok {
-			return o.table.damagedEntry(k)
+			return o.table.DamagedEntry(k)
 		}
-		p = p.by(o.table, k[prefix:])
-		if !buckets.Contains(p.bucket) {
+		p = p.By(o.table, k[prefix:])
+		if !buckets.Contains(p.Bucket) {
 			return c.Tick()
 		}
-		o.key = append(o.table.appendRowPrefix(o.key[:0], p.bucket), k[prefix:]...)
+		o.key = append(o.table.AppendRowPrefix(o.key[:0], p.Bucket), k[prefix:]...)
 		value, err := view.Get(c.ctx(), o.key)
 		if err != nil {
 			return err
 		}
-		if value == nil && !p.stands(view) { // see confirm.go
+		if value == nil && !p.Stands(view) { // see table/confirm.go
 			return c.Tick()
 		}
 		if value == nil {
-			return internal("index entry of table %q names a row that is not there", o.table.def.Name)
+			return internal("index entry of table %q names a row that is not there", o.table.Def.Name)
 		}
 		return o.take(o.key, value)
 	})
 }
 
 func (o *scanOp) orderSpan(c *Ctx) (span txn.Span, empty bool, err error) {
-	prefix := o.table.orderPrefix(nil)
+	prefix := o.table.OrderPrefix(nil)
 	span = txn.Prefix(prefix)
-	first := o.table.def.Columns[o.table.key[0]].Type
+	first := o.table.Def.Columns[o.table.Key[0]].Type
 	if o.lo != nil {
 		d, err := o.lo(&c.Ctx, nil)
 		if err != nil || d.IsNull() {

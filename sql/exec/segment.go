@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -17,30 +18,9 @@ import (
 // copied to buckets with new numbers, so a bucket always stands for one range of keys. Entries of
 // indexes lead to the segment that the primary key belongs to, whichever bucket they name.
 
-// ranged reports whether the buckets of the table's rows follow ranges of their keys.
-func (t *table) ranged() bool { return len(t.def.Segments) > 0 }
-
-// rangedCollection reports whether it is a range table of documents. Their ids are completed as in
-// other collections, but $ has no meaning in them.
-func (t *table) rangedCollection() bool {
-	return t.ranged() && t.def.Document > 0 && len(t.key) == 1 && t.def.Columns[t.key[0]].Type == types.Text
-}
-
-// all returns the buckets that rows of the table can be in. A nil table stands for a hashed table
-// without rules for prefixes.
-func (t *table) all() shardmap.BucketSet {
-	switch {
-	case t == nil:
-		return shardmap.AllBuckets()
-	case t.ranged():
-		return t.def.Segments.Buckets()
-	}
-	return t.def.Prefixes.Buckets()
-}
-
 // keySpan evaluates a plan.KeySpan to ranges of encoded keys.
 type keySpan struct {
-	table        *table
+	table        *table.Table
 	equal        [][]expr.Eval
 	lo, hi       expr.Eval
 	loInc, hiInc bool
@@ -54,13 +34,14 @@ type rowBound struct {
 	inclusive bool
 }
 
-func (k *compiler) keySpan(t *table, x *plan.KeySpan) (*keySpan, error) {
+func (k *compiler) keySpan(t *table.Table, x *plan.KeySpan) (*keySpan, error) {
 	if x == nil {
 		return nil, nil
 	}
-	left := len(t.key) - len(x.Equal)
-	if !t.ranged() || left < 0 || left == 0 && (x.Lo != nil || x.Hi != nil || x.Prefix != nil) || max(len(x.LoRow), len(x.HiRow)) > left {
-		return nil, internal("a key range that table %q has not", t.def.Name)
+	left := len(t.Key) - len(x.Equal)
+	if !t.Ranged() || left < 0 || left == 0 && (x.Lo != nil || x.Hi != nil || x.Prefix != nil) ||
+		max(len(x.LoRow), len(x.HiRow)) > left {
+		return nil, internal("a key range that table %q has not", t.Def.Name)
 	}
 	o := &keySpan{table: t, loInc: x.LoInc, hiInc: x.HiInc}
 	for _, list := range x.Equal {
@@ -122,7 +103,7 @@ func (o *keySpan) ranges(c *Ctx) ([]shardmap.KeyRange, error) {
 }
 
 func (o *keySpan) append(start []byte, column int, d types.Datum) []byte {
-	return types.AppendKey(bytes.Clone(start), o.table.def.Columns[o.table.key[column]].Type, d, false)
+	return types.AppendKey(bytes.Clone(start), o.table.Def.Columns[o.table.Key[column]].Type, d, false)
 }
 
 // behind returns the range of the keys that begin with start and whose next column is within the
@@ -220,7 +201,7 @@ var textEnd = len(types.AppendKey(nil, types.Text, types.NewText("x"), false)) -
 func (o *keySpan) buckets(c *Ctx) (set shardmap.BucketSet, err error) {
 	ranges, err := o.ranges(c)
 	for _, r := range ranges {
-		set = set.Union(o.table.def.Segments.Of(r).Buckets())
+		set = set.Union(o.table.Def.Segments.Of(r).Buckets())
 	}
 	return set, err
 }
@@ -232,13 +213,15 @@ func (o *scanOp) bySpan(c *Ctx, view View) error {
 		return err
 	}
 	for _, r := range disjoint(ranges) {
-		set := o.table.def.Segments.Of(r).Buckets().Intersect(c.local.task.Buckets)
+		set := o.table.Def.Segments.Of(r).Buckets().Intersect(c.local.task.Buckets)
 		for _, iv := range set.Intervals() {
 			for b := shardmap.Bucket(iv.Lo); uint32(b) < iv.Hi; b++ {
-				prefix := o.table.appendRowPrefix(nil, b)
-				s := txn.Span{Start: append(bytes.Clone(prefix), r.Start...), End: append(bytes.Clone(prefix), r.End...)}
+				prefix := o.table.AppendRowPrefix(nil, b)
+				s := txn.Span{
+					Start: append(bytes.Clone(prefix), r.Start...), End: append(bytes.Clone(prefix), r.End...),
+				}
 				if len(r.End) == 0 {
-					s.End = o.table.bucketSpan(shardmap.OneBucket(b)).End
+					s.End = o.table.BucketSpan(shardmap.OneBucket(b)).End
 				}
 				if err := view.Scan(c.ctx(), s, false, o.takeRow); err != nil {
 					return err

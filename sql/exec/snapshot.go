@@ -18,7 +18,8 @@ type snapshot struct {
 // left reports whether the fragment of a Gather's only share may choose the timestamp: only if the
 // statement reads nothing else.
 func (s *snapshot) left(c *Ctx, o *gatherOp) (floor txn.Timestamp, ok bool) {
-	if s.taken || c.Partial != nil || c.Gateway.Leave == nil || len(s.gathers) != 1 || s.gathers[0] != o || o.router.lateral || o.router.index != nil {
+	if s.taken || c.Partial != nil || c.Gateway.Leave == nil || len(s.gathers) != 1 || s.gathers[0] != o ||
+		o.router.lateral || o.router.index != nil {
 		return 0, false
 	}
 	if floor, ok = c.Gateway.Leave(); ok {
@@ -37,9 +38,9 @@ func (s *snapshot) start(T txn.Timestamp) {
 func (o *gatherOp) reach(c *Ctx) (shardmap.BucketSet, error) {
 	switch {
 	case o.router.index != nil: // its entries are in fragments of their own
-		return o.router.table.all(), nil
+		return o.router.table.Buckets(), nil
 	case o.router.lateral:
-		return o.within(c, o.router.table.all())
+		return o.within(c, o.router.table.Buckets())
 	}
 	return o.buckets(c)
 }

@@ -128,7 +128,8 @@ func spoolError(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
-		return fmt.Errorf("%w: %w", pgerr.New(pgerr.DiskFull, "could not write to a temporary file: no space left on device"), err)
+		full := pgerr.New(pgerr.DiskFull, "could not write to a temporary file: no space left on device")
+		return fmt.Errorf("%w: %w", full, err)
 	}
 	return fmt.Errorf("%w: %w", pgerr.New(pgerr.IOError, "could not use a temporary file"), err)
 }

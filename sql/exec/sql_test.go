@@ -90,7 +90,8 @@ func scriptContext(t testing.TB, more ...func(oid func() catalog.OID) *catalog.T
 	return &analyze.Context{Catalog: view, Database: catalog.PostgresDB, SearchPath: []string{"public"}, Tables: analyze.NewTableCache()}
 }
 
-// TestScript runs testdata/script.sql on 1 and on 3 fragments and compares with what PostgreSQL 15 answered.
+// TestScript runs testdata/script.sql on 1 and on 3 fragments and compares with what PostgreSQL 15
+// answered.
 func TestScript(t *testing.T) {
 	raw, err := os.ReadFile("testdata/script.sql")
 	if err != nil {
@@ -117,7 +118,8 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// comparable sorts the rows of UPDATE and DELETE: they come in the order in which the fragments answer.
+// comparable sorts the rows of UPDATE and DELETE: they come in the order in which the fragments
+// answer.
 func comparable(answer string) string {
 	answer = strings.TrimSpace(answer)
 	if !strings.HasPrefix(answer, "UPDATE") && !strings.HasPrefix(answer, "DELETE") {

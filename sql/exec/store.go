@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -11,7 +12,7 @@ const maxT = txn.MaxTimestamp
 // Tx is a transaction's part in one fragment, on the node that leads it. The cluster makes it from
 // a storage transaction.
 type Tx interface {
-	Stays
+	table.Generations
 	// Global marks an index as global, by storage ids, before its entries are named: the definition
 	// may not be known to other transactions yet.
 	Global(table, index uint32)
@@ -58,7 +59,7 @@ type Reader interface {
 // View is a Reader of a transaction.
 type View interface {
 	Reader
-	Stays // at the timestamp
+	table.Generations // at the timestamp
 	// Seen hides what the transaction has written after a mark. It must be called before the first
 	// read.
 	Seen(mark txn.Mark)

@@ -116,7 +116,7 @@ func RunTask(ctx context.Context, tx Tx, task *Task, emit Emit) (Result, error) 
 	c, l := &in.ctx, &in.local
 	*l = local{task: task, tx: tx}
 	for _, x := range in.globals {
-		tx.Global(x.table.def.StorageID, x.def.StorageID)
+		tx.Global(x.Table.Def.StorageID, x.Def.StorageID)
 	}
 	outers := append(c.Outers[:0], task.Outers...)
 	in.runs++

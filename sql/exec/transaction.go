@@ -21,7 +21,9 @@ type Transaction interface {
 	Snapshot(ctx context.Context, shares []shardmap.Share, epoch uint64) (txn.Timestamp, error)
 	// SnapshotReachable is Snapshot for the fragments that can be reached; missing has the reasons
 	// for the others (*txn.UnreachableError). It waits less for those.
-	SnapshotReachable(ctx context.Context, shares []shardmap.Share, epoch uint64) (T txn.Timestamp, missing map[txn.FragmentID]error, err error)
+	SnapshotReachable(ctx context.Context, shares []shardmap.Share, epoch uint64) (
+		T txn.Timestamp, missing map[txn.FragmentID]error, err error,
+	)
 	// Owned checks that fragments still own what the transaction has written, locked and read
 	// there; *txn.LostError if not.
 	Owned(ctx context.Context, fragments []txn.FragmentID) error

@@ -6,6 +6,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -63,7 +64,7 @@ const (
 
 // stageOp stages writes in a fragment, each under its row's lock.
 type stageOp struct {
-	rule    *tableRule
+	rule    *table.Rule
 	conf    *conflictRule // nil: a duplicate key is 23505
 	reader  types.RowReader
 	order   []byte
@@ -125,7 +126,7 @@ func (o *stageOp) insert(c *Ctx, w *Write, emit Emit) error {
 			return o.conflict(c, w, existing, emit)
 		}
 	}
-	since, err := o.rule.table.lockNew(c, w.Key, txn.LockRequest{Mode: txn.Update, T: maxT})
+	since, err := lockNew(c, o.rule.Table, w.Key, txn.LockRequest{Mode: txn.Update, T: maxT})
 	if err != nil {
 		return err
 	}
@@ -135,10 +136,10 @@ func (o *stageOp) insert(c *Ctx, w *Write, emit Emit) error {
 	}
 	if existing != nil {
 		if w.Building {
-			return o.rule.notUnique(c, w.Value)
+			return o.rule.NotUnique(&c.Ctx, w.Value)
 		}
 		if o.conf == nil || !o.conf.key {
-			return o.rule.table.named(c, w.Key, takenBy(c, w.Key, since, o.rule.duplicate(c, w.Value)))
+			return named(c, o.rule.Table, w.Key, takenBy(c, w.Key, since, o.rule.Duplicate(&c.Ctx, w.Value)))
 		}
 		if existing, err = o.taken(c, w.Key); err != nil {
 			return err
@@ -163,7 +164,8 @@ func (o *stageOp) did(w *Write, what int64, emit Emit) error {
 
 // reply emits an answer: the row that was written, and the row before.
 func (o *stageOp) reply(emit Emit, w *Write, what int64, row, old types.Datum) error {
-	o.answer[0], o.answer[1], o.answer[2], o.answer[3], o.answer[4] = types.NewInt(w.Place), types.NewInt(what), row, old, types.NewInt(int64(w.Index))
+	o.answer[0], o.answer[1], o.answer[2], o.answer[3] = types.NewInt(w.Place), types.NewInt(what), row, old
+	o.answer[4] = types.NewInt(int64(w.Index))
 	return emit(o.answer)
 }
 
@@ -176,62 +178,64 @@ func (o *stageOp) put(c *Ctx, key, value []byte, fresh bool) error {
 	if !fresh {
 		return nil
 	}
-	return o.rule.table.putOrder(c.local.tx, &o.order, key)
+	return putOrder(o.rule.Table, c.local.tx, &o.order, key)
 }
 
 // putOrder stages the entry of a row in the order index.
-func (t *table) putOrder(tx Tx, buf *[]byte, key []byte) error {
-	if t.order == 0 {
+func putOrder(t *table.Table, tx Tx, buf *[]byte, key []byte) error {
+	if t.Order == 0 {
 		return nil
 	}
-	arrival, err := arrivalOf(tx, bucketOfKey(key))
+	arrival, err := table.ArrivalOf(tx, table.BucketIn(key))
 	if err != nil {
 		return err
 	}
-	b := t.appendOrderKey((*buf)[:0], key[keyAt:])
+	b := t.AppendOrderKey((*buf)[:0], key[table.KeyAt:])
 	at := len(b)
-	*buf = appendOrderValue(b, key, arrival)
+	*buf = table.AppendOrderValue(b, key, arrival)
 	return tx.Put((*buf)[:at:at], (*buf)[at:])
 }
 
 // dropOrder removes it.
-func (t *table) dropOrder(tx Tx, buf *[]byte, key []byte) error {
-	if t.order == 0 {
+func dropOrder(t *table.Table, tx Tx, buf *[]byte, key []byte) error {
+	if t.Order == 0 {
 		return nil
 	}
-	*buf = t.appendOrderKey((*buf)[:0], key[keyAt:])
+	*buf = t.AppendOrderKey((*buf)[:0], key[table.KeyAt:])
 	return tx.Delete(*buf)
 }
 
 // writtenBefore refuses a row that another part of the statement has written, because it is
 // undefined which of the two changes should win.
-func (t *table) writtenBefore(c *Ctx, key []byte) error {
+func writtenBefore(c *Ctx, t *table.Table, key []byte) error {
 	if c.local.task.Seen == nil {
 		return nil
 	}
 	twice, err := c.local.tx.StagedSince(key, *c.local.task.Seen)
 	if err == nil && twice {
-		err = pgerr.Unsupported("updating or deleting a row of table %q twice in one statement is not supported", t.def.Name).
+		err = pgerr.Unsupported(
+			"updating or deleting a row of table %q twice in one statement is not supported", t.Def.Name).
 			WithHint("Write each row in one part of the WITH only.")
 	}
 	return err
 }
 
 func (o *stageOp) replace(c *Ctx, w *Write) error {
-	if err := o.rule.table.writtenBefore(c, w.Key); err != nil {
+	if err := writtenBefore(c, o.rule.Table, w.Key); err != nil {
 		return err
 	}
-	if _, err := o.rule.table.lockRow(c, w.Key, txn.LockRequest{Mode: w.Mode, T: c.since()}, "updating"); err != nil {
+	if _, err := lockRow(c, o.rule.Table, w.Key, txn.LockRequest{Mode: w.Mode, T: c.since()}, "updating"); err != nil {
 		return err
 	}
 	return o.put(c, w.Key, w.Value, false)
 }
 
 func (o *stageOp) remove(c *Ctx, w *Write) error {
-	if err := o.rule.table.writtenBefore(c, w.Key); err != nil {
+	if err := writtenBefore(c, o.rule.Table, w.Key); err != nil {
 		return err
 	}
-	if _, err := o.rule.table.lockRow(c, w.Key, txn.LockRequest{Mode: txn.Update, T: c.since()}, "deleting"); err != nil {
+	req := txn.LockRequest{Mode: txn.Update, T: c.since()}
+	if _, err := lockRow(c, o.rule.Table, w.Key, req, "deleting"); err != nil {
 		return err
 	}
 	c.Affected++
@@ -241,7 +245,7 @@ func (o *stageOp) remove(c *Ctx, w *Write) error {
 	if len(w.Value) > 0 {
 		c.local.tx.Leaves(w.Key)
 	}
-	return o.rule.table.dropOrder(c.local.tx, &o.order, w.Key)
+	return dropOrder(o.rule.Table, c.local.tx, &o.order, w.Key)
 }
 
 // sender collects writes by fragment and stages them in parallel.
@@ -345,7 +349,8 @@ func (s *sender) stage(p *part) error {
 	}
 	task := &Task{
 		Txn: c.Gateway.Txn, T: p.t, Epoch: p.epoch, Buckets: shardmap.NewBucketSet(p.buckets...),
-		Plan: s.node, Writes: p.writes, Params: c.Params, Outers: c.Outers, Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits,
+		Plan: s.node, Writes: p.writes, Params: c.Params, Outers: c.Outers,
+		Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits,
 		Seen: c.seen(p.fragment), program: s.program,
 	}
 	p.result, err = c.Gateway.run(c.ctx(), f, task, p.answered)
@@ -481,7 +486,8 @@ func (s *sender) count(parts []*part) {
 	for _, p := range parts {
 		s.c.Affected += p.result.Affected
 		if s.c.Analyze != nil {
-			s.c.Analyze.add(s.node.Modify, shardmap.Share{Fragment: p.fragment, Buckets: shardmap.NewBucketSet(p.buckets...)}, p.result, counter{})
+			share := shardmap.Share{Fragment: p.fragment, Buckets: shardmap.NewBucketSet(p.buckets...)}
+			s.c.Analyze.add(s.node.Modify, share, p.result, counter{})
 		}
 	}
 }

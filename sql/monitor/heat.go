@@ -4,22 +4,22 @@ import (
 	"strconv"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/sysview"
 )
 
 // Heat lists what is used most in all fragments, rows by their names.
 func (v *Views) Heat() []sysview.Heat {
 	list := v.Report(WantHeat).Heat
-	tables := exec.TablesByStorage(v.Catalog)
+	tables := table.TablesByStorage(v.Catalog)
 	for i := range list {
 		x := &list[i]
 		if x.Key == nil {
 			continue
 		}
-		if t := tables[exec.Storage{Fragment: x.Fragment, ID: exec.StorageIDOfKey(x.Key)}]; t != nil {
+		if t := tables[table.Storage{Fragment: x.Fragment, ID: table.StorageIDOfKey(x.Key)}]; t != nil {
 			x.Collection = t.OID
-			x.Text, _ = exec.TextOfKey(t, x.Key, v.Values)
+			x.Text, _ = table.TextOfKey(t, x.Key, v.Values)
 			if t.HotOf != 0 {
 				v.ofPart(x, t.HotOf)
 			}

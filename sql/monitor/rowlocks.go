@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"time"
 
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/txn"
@@ -12,7 +12,7 @@ import (
 
 // rowLocks shows row locks, and the waits for them as PostgreSQL has them too.
 func (v *Views) rowLocks(list []txn.RowLock) []sysview.Lock {
-	tables := exec.TablesByStorage(v.Catalog)
+	tables := table.TablesByStorage(v.Catalog)
 	out := make([]sysview.Lock, 0, len(list))
 	var queued []byte // the row whose queue has begun
 	for _, l := range list {
@@ -23,9 +23,9 @@ func (v *Views) rowLocks(list []txn.RowLock) []sysview.Lock {
 		for _, b := range l.Blockers {
 			x.Blockers = append(x.Blockers, b.Session)
 		}
-		if t := tables[exec.Storage{Fragment: l.Fragment, ID: exec.StorageIDOfKey(l.Key)}]; t != nil {
+		if t := tables[table.Storage{Fragment: l.Fragment, ID: table.StorageIDOfKey(l.Key)}]; t != nil {
 			x.Database, x.Relation = t.Database, t.OID
-			x.Key, _ = exec.TextOfKey(t, l.Key, v.Values)
+			x.Key, _ = table.TextOfKey(t, l.Key, v.Values)
 		}
 		out = append(out, x)
 		if !l.Granted {

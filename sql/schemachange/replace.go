@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/forward"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
@@ -27,7 +27,7 @@ type replacing struct {
 	*task
 	state   catalog.Replacement
 	t       *catalog.Table
-	rows    *exec.Placement
+	rows    *table.Placement
 	columns []int
 	name    string // of the collection, quoted
 	entries string
@@ -105,7 +105,7 @@ func (r *replacing) define() error {
 	// content.
 	strict, def := *t.Policy, t.Clone()
 	strict.Mutable, def.Policy = false, &strict
-	if r.rows, err = exec.NewPlacement(def); err != nil {
+	if r.rows, err = table.NewPlacement(def); err != nil {
 		return err
 	}
 	r.t, r.columns, r.entries = t, r.rows.Columns(), forward.EntriesOf(v, t)
@@ -187,7 +187,7 @@ func (r *replacing) find(ctx context.Context, lo, hi uint32) (ids []string, all 
 }
 
 // fits reports whether a document needs no other id. This follows from the document alone: one that
-// has its new id fits (exec.Placement.Spread). So a job that continues at a new leader, or after a
+// has its new id fits (table.Placement.Spread). So a job that continues at a new leader, or after a
 // pause, needs no record of documents.
 func (r *replacing) fits(row types.Row) (id string, fits bool) {
 	id, bucket, err := r.rows.Check(row)

@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/ddl"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -39,7 +39,7 @@ func (r *Rows) query(
 func (r *Rows) misplaced(
 	ctx context.Context, view *catalog.View, t *catalog.Table, emit func(ddl.Misplaced) error,
 ) error {
-	p, err := exec.NewPlacement(t)
+	p, err := table.NewPlacement(t)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (r *Rows) misplaced(
 
 // misplacedRow returns a description of a row in a bucket that its policy does not allow; nil for
 // other rows.
-func misplacedRow(p *exec.Placement, row []types.Datum) (*ddl.Misplaced, error) {
+func misplacedRow(p *table.Placement, row []types.Datum) (*ddl.Misplaced, error) {
 	id, bucket, err := p.Check(row)
 	if !pgerr.Is(err, pgerr.CheckViolation) {
 		return nil, err

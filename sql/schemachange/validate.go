@@ -10,7 +10,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/forward"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -23,7 +23,7 @@ type validating struct {
 	*task
 	state   catalog.Validation
 	t       *catalog.Table
-	rows    *exec.Placement
+	rows    *table.Placement
 	columns []int
 	text    string // the SELECT of the columns that placement needs, up to the bounds
 }
@@ -89,7 +89,7 @@ func (r *validating) define(ctx context.Context) error {
 	if err := CanValidate(t); err != nil {
 		return err
 	}
-	if r.rows, err = exec.NewPlacement(t); err != nil {
+	if r.rows, err = table.NewPlacement(t); err != nil {
 		return err
 	}
 	r.t, r.columns = t, r.rows.Columns()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -37,15 +37,15 @@ type pass struct {
 	counts map[counted]*Stat // rows of known tables
 	// Buckets of known tables above Fragment.Exact.
 	buckets map[counted]Stat
-	sums    map[*table]*tallys // of tables with an index
+	sums    map[*tableState]*tallys // of tables with an index
 	seeds   [2]maphash.Seed
 	buf     []byte
 	value   []byte // the last entry's plain form
 
-	storageID uint32 // of the current keys
-	table     *table // nil if unknown
-	current   *Stat  // the last row's group
-	bucket    Stat   // the last row's bucket
+	storageID uint32      // of the current keys
+	table     *tableState // nil if unknown
+	current   *Stat       // the last row's group
+	bucket    Stat        // the last row's bucket
 	rows      *finding
 	places    *finding
 	entries   *finding
@@ -67,7 +67,7 @@ type tallys struct{ rows, entries tally }
 func (c *Check) Fragment(ctx context.Context, f *Fragment) error {
 	p := &pass{
 		c: c, f: f, name: c.fragmentName(f.ID), unseen: map[uint32]int64{}, counts: map[counted]*Stat{},
-		buckets: map[counted]Stat{}, sums: map[*table]*tallys{}, seeds: c.seeds,
+		buckets: map[counted]Stat{}, sums: map[*tableState]*tallys{}, seeds: c.seeds,
 	}
 	if c.db.Map != nil {
 		p.owned = c.db.Map.Owned(f.ID)
@@ -124,7 +124,7 @@ func (p *pass) unreadable(err error) error {
 // checkKey checks one key.
 func (p *pass) checkKey(ctx context.Context, key, value []byte) error {
 	if len(key) < bucketAt {
-		p.c.fault(checkStorage, p.name, "%s is too short", exec.KeyName(key))
+		p.c.fault(checkStorage, p.name, "%s is too short", table.KeyName(key))
 		return nil
 	}
 	p.c.finding(checkStorage, p.name, "keys").looked++
@@ -156,7 +156,7 @@ func (p *pass) checkKey(ctx context.Context, key, value []byte) error {
 			return nil
 		}
 		p.c.fault(checkIndex, p.table.name, "%s: %s belongs to index %d, which the table does not have", p.name,
-			exec.KeyName(key), index)
+			table.KeyName(key), index)
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func (p *pass) takeRow(key, value []byte) {
 	}
 	p.rows.looked++
 	if len(key) < rowAt {
-		p.c.fault(checkRows, t.name, "%s: %s is too short for a row's", p.name, exec.KeyName(key))
+		p.c.fault(checkRows, t.name, "%s: %s is too short for a row's", p.name, table.KeyName(key))
 		return
 	}
 	bucket := bucketOf(key[bucketAt:])
@@ -217,10 +217,10 @@ func (p *pass) takeRow(key, value []byte) {
 	}
 	if !p.owned.Contains(shardmap.Bucket(bucket)) {
 		p.c.fault(checkPlacement, t.name, "%s: %s lies in bucket %d, which the map does not give to this fragment",
-			p.name, exec.KeyName(key[rowAt:]), bucket)
+			p.name, table.KeyName(key[rowAt:]), bucket)
 	}
 	if err := t.rows.Content(value); err != nil {
-		p.c.fault(checkRows, t.name, "%s: %s: %s", p.name, exec.KeyName(key[rowAt:]), explain(err))
+		p.c.fault(checkRows, t.name, "%s: %s: %s", p.name, table.KeyName(key[rowAt:]), explain(err))
 		return
 	}
 	if err := p.expectEntries(key); err != nil {

@@ -6,12 +6,12 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/txn"
 )
 
 // compareIndex names the faults of a table's index in primary key order, in both directions.
-func (p *pass) compareIndex(ctx context.Context, id uint32, t *table) error {
+func (p *pass) compareIndex(ctx context.Context, id uint32, t *tableState) error {
 	if err := p.rowsWithoutEntry(ctx, id, t); err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func indexSpan(id, index uint32) txn.Span {
 	return txn.Prefix(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, id), index))
 }
 
-func (p *pass) rowsWithoutEntry(ctx context.Context, id uint32, t *table) error {
+func (p *pass) rowsWithoutEntry(ctx context.Context, id uint32, t *tableState) error {
 	var buf []byte
 	return p.f.View.Scan(ctx, indexSpan(id, 0), false, func(key, value []byte) error {
 		if len(key) < rowAt || p.movedAway(bucketOf(key[bucketAt:])) {
@@ -44,7 +44,7 @@ func (p *pass) rowsWithoutEntry(ctx context.Context, id uint32, t *table) error 
 	})
 }
 
-func (p *pass) entriesWithoutRow(ctx context.Context, id uint32, t *table) error {
+func (p *pass) entriesWithoutRow(ctx context.Context, id uint32, t *tableState) error {
 	var buf []byte
 	return p.f.View.Scan(ctx, indexSpan(id, t.rows.Order()), false, func(key, value []byte) error {
 		if plain, ok, err := p.plain(ctx, t, nil, key, value); err != nil || ok && plain == nil {
@@ -52,23 +52,23 @@ func (p *pass) entriesWithoutRow(ctx context.Context, id uint32, t *table) error
 		}
 		row, ok := t.rows.RowOf(buf[:0], key, value)
 		if !ok {
-			p.c.fault(checkIndex, t.name, "%s: the entry under %s is malformed", p.name, exec.KeyName(key[bucketAt:]))
+			p.c.fault(checkIndex, t.name, "%s: the entry under %s is malformed", p.name, table.KeyName(key[bucketAt:]))
 			return nil
 		}
 		buf = row
 		got, err := p.f.View.Get(ctx, row)
 		if err == nil && got == nil {
 			p.c.fault(checkIndex, t.name, "%s: the entry under %s names a row in bucket %d that is not there",
-				p.name, exec.KeyName(key[bucketAt:]), bucketOf(value))
+				p.name, table.KeyName(key[bucketAt:]), bucketOf(value))
 		}
 		return err
 	})
 }
 
 // rowName returns the name of a row, its primary key, as far as it can be read.
-func (p *pass) rowName(t *table, key, value []byte) string {
+func (p *pass) rowName(t *tableState, key, value []byte) string {
 	if t.rows.Content(value) != nil {
-		return exec.KeyName(key[rowAt:])
+		return table.KeyName(key[rowAt:])
 	}
 	return t.rows.Name(key[rowAt:])
 }

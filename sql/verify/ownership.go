@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 )
 
 // compareOwnership compares the fragment's log with the map: the fragment must have the buckets
@@ -97,7 +97,7 @@ func (p *pass) movedAway(bucket uint32) bool {
 // plain returns the plain form of an entry of a local index that counts; of the index in primary
 // key order if s is nil. An entry of an earlier bucket generation counts if the row agrees with it;
 // otherwise it is deleted later. ok is false if the entry is malformed.
-func (p *pass) plain(ctx context.Context, t *table, s *secondary, key,
+func (p *pass) plain(ctx context.Context, t *tableState, s *secondary, key,
 	value []byte) (plain []byte, ok bool, err error) {
 	order := s == nil
 	bucket, arrival, named, ok := t.rows.EntryPlace(key, value, order)
@@ -108,7 +108,7 @@ func (p *pass) plain(ctx context.Context, t *table, s *secondary, key,
 	case !ours && (known || p.f.Added && bucket < shardmap.BucketCount || arrival != 0 || named):
 		return nil, true, nil
 	}
-	p.value = exec.PlainEntry(p.value[:0], value, bucket, order)
+	p.value = table.PlainEntry(p.value[:0], value, bucket, order)
 	if arrival < of.Arrival || named {
 		if follows, err := p.follows(ctx, t, s, key, p.value); err != nil || !follows {
 			return nil, true, err
@@ -118,7 +118,7 @@ func (p *pass) plain(ctx context.Context, t *table, s *secondary, key,
 }
 
 // follows reports whether an entry, in its plain form, follows from the row that it refers to.
-func (p *pass) follows(ctx context.Context, t *table, s *secondary, key, plain []byte) (follows bool, err error) {
+func (p *pass) follows(ctx context.Context, t *tableState, s *secondary, key, plain []byte) (follows bool, err error) {
 	if s == nil {
 		row, ok := t.rows.RowOf(nil, key, plain)
 		if !ok {
@@ -136,7 +136,7 @@ func (p *pass) follows(ctx context.Context, t *table, s *secondary, key, plain [
 	if err != nil || stored == nil || t.rows.Content(stored) != nil {
 		return false, err
 	}
-	err = t.index.Entries(row, func(e exec.Entry) error {
+	err = t.index.Entries(row, func(e table.StoredEntry) error {
 		follows = follows || e.Index == s.def && bytes.Equal(e.Key, key)
 		return nil
 	})
@@ -149,7 +149,7 @@ func (p *pass) follows(ctx context.Context, t *table, s *secondary, key, plain [
 // kind of the index is unknown, so both the bucket in the entry's value and that in the key are
 // checked.
 func (p *pass) leftover(key, value []byte) bool {
-	if bucket, _, ok := exec.EntryPlace(value, false); ok && binary.BigEndian.Uint32(key[indexAt:]) != 0 {
+	if bucket, _, ok := table.EntryPlace(value, false); ok && binary.BigEndian.Uint32(key[indexAt:]) != 0 {
 		if of, _ := p.logRecord(bucket); !p.owned.Contains(shardmap.Bucket(bucket)) || of.Arrival > 0 {
 			return true
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -56,7 +57,7 @@ type located struct {
 
 // each calls fn with the encoded key and the values of every readable row.
 func (l *located) each(ctx context.Context, fn func(key []byte, row types.Row) error) error {
-	rows, err := exec.NewRowCheck(l.side.def)
+	rows, err := table.NewRowCheck(l.side.def)
 	if err != nil {
 		return err
 	}

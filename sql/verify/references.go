@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -139,7 +140,7 @@ func rowBucket(t *catalog.Table, s side) func(types.Row) (shardmap.Bucket, error
 			return nil
 		}
 	}
-	place, err := exec.NewPlacement(t)
+	place, err := table.NewPlacement(t)
 	if err != nil {
 		return nil
 	}
@@ -301,7 +302,7 @@ func (r *references) name(ctx context.Context, x *relation, faulty map[hashed]bo
 
 // scan calls fn with the values of a side in every readable row; the others are reported already.
 func (r *references) scan(ctx context.Context, s side, fn func(key types.Row) error) error {
-	rows, err := exec.NewRowCheck(s.def)
+	rows, err := table.NewRowCheck(s.def)
 	if err != nil {
 		return err
 	}

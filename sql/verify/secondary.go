@@ -6,8 +6,8 @@ import (
 	"hash/maphash"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 )
 
@@ -22,12 +22,12 @@ type secondary struct {
 }
 
 // secondaries prepares the checks of a table's secondary indexes.
-func (c *Check) secondaries(t *table, def *catalog.Table) error {
+func (c *Check) secondaries(t *tableState, def *catalog.Table) error {
 	rules, err := plan.TableIndexes(c.view, def, plan.Env{Fold: expr.EvalConst})
 	if err != nil {
 		return err
 	}
-	if t.index, err = exec.NewIndexCheck(t.rows, rules); err != nil {
+	if t.index, err = table.NewIndexCheck(t.rows, rules); err != nil {
 		return err
 	}
 	t.secondary = map[uint32]*secondary{}
@@ -42,7 +42,7 @@ func (c *Check) secondaries(t *table, def *catalog.Table) error {
 }
 
 // reportSecondaries creates the findings of a table's secondary indexes, in order.
-func (c *Check) reportSecondaries(t *table, def *catalog.Table) {
+func (c *Check) reportSecondaries(t *tableState, def *catalog.Table) {
 	for i := range def.Indexes {
 		if s := t.secondary[def.Indexes[i].StorageID]; s != nil {
 			unit := "entries"
@@ -62,11 +62,11 @@ func (p *pass) checkSecondaryEntry(ctx context.Context, index uint32, key, value
 		return false, nil
 	}
 	if s.def.Global {
-		if b, ok := exec.BucketOfEntry(key); ok && p.movedAway(uint32(b)) {
+		if b, ok := table.BucketOfEntry(key); ok && p.movedAway(uint32(b)) {
 			return true, nil
 		}
 		if bucket, _, named, ok := p.table.rows.EntryPlace(key, value, false); ok && named {
-			p.value = exec.PlainEntry(p.value[:0], value, bucket, false)
+			p.value = table.PlainEntry(p.value[:0], value, bucket, false)
 			value = p.value
 		}
 	} else if plain, ok, err := p.plain(ctx, p.table, s, key, value); err != nil {
@@ -80,15 +80,15 @@ func (p *pass) checkSecondaryEntry(ctx context.Context, index uint32, key, value
 	}
 	s.finding.looked++
 	if _, err := p.table.index.RowOf(key, value); err != nil {
-		p.c.fault(checkIndex, s.name, "%s: %s is malformed", p.name, exec.KeyName(key))
+		p.c.fault(checkIndex, s.name, "%s: %s is malformed", p.name, table.KeyName(key))
 		return true, nil
 	}
 	sum := &s.local
 	if s.def.Global {
 		sum = &s.global
-		if b, ok := exec.BucketOfEntry(key); !ok || !p.owned.Contains(b) {
+		if b, ok := table.BucketOfEntry(key); !ok || !p.owned.Contains(b) {
 			p.c.fault(checkIndex, s.name, "%s: %s lies in bucket %d, which the map does not give to this fragment",
-				p.name, exec.KeyName(key), b)
+				p.name, table.KeyName(key), b)
 		}
 	}
 	p.hashEntry(&sum.entries, key, value)
@@ -97,7 +97,7 @@ func (p *pass) checkSecondaryEntry(ctx context.Context, index uint32, key, value
 
 // expectEntries adds the entries of a row to the tallies.
 func (p *pass) expectEntries(key []byte) error {
-	return p.table.index.Entries(key, func(e exec.Entry) error {
+	return p.table.index.Entries(key, func(e table.StoredEntry) error {
 		s := p.table.secondary[e.Index.StorageID]
 		if e.Index.Global {
 			p.hashEntry(&s.global.rows, e.Key, e.Value)
@@ -133,7 +133,7 @@ func (p *pass) compareSecondaries(ctx context.Context) error {
 }
 
 // missingEntries names the rows whose entries are missing from an index.
-func (p *pass) missingEntries(ctx context.Context, id uint32, t *table, s *secondary) error {
+func (p *pass) missingEntries(ctx context.Context, id uint32, t *tableState, s *secondary) error {
 	return p.f.View.Scan(ctx, indexSpan(id, 0), false, func(key, value []byte) error {
 		if len(key) >= rowAt && p.movedAway(bucketOf(key[bucketAt:])) {
 			return nil
@@ -141,7 +141,7 @@ func (p *pass) missingEntries(ctx context.Context, id uint32, t *table, s *secon
 		if len(key) < rowAt || t.rows.Content(value) != nil {
 			return nil // named already
 		}
-		return t.index.Entries(key, func(e exec.Entry) error {
+		return t.index.Entries(key, func(e table.StoredEntry) error {
 			if e.Index != s.def {
 				return nil
 			}
@@ -162,7 +162,7 @@ func (p *pass) missingEntries(ctx context.Context, id uint32, t *table, s *secon
 }
 
 // entry reads an entry in its plain form; nil if there is none that counts.
-func (p *pass) entry(ctx context.Context, t *table, s *secondary, key []byte) ([]byte, error) {
+func (p *pass) entry(ctx context.Context, t *tableState, s *secondary, key []byte) ([]byte, error) {
 	value, err := p.f.View.Get(ctx, key)
 	if err != nil || value == nil || s != nil && s.def.Global {
 		return value, err
@@ -174,7 +174,7 @@ func (p *pass) entry(ctx context.Context, t *table, s *secondary, key []byte) ([
 }
 
 // strayEntries names the entries that do not follow from the row that they refer to.
-func (p *pass) strayEntries(ctx context.Context, id uint32, t *table, s *secondary) error {
+func (p *pass) strayEntries(ctx context.Context, id uint32, t *tableState, s *secondary) error {
 	var row []byte
 	return p.f.View.Scan(ctx, indexSpan(id, s.def.StorageID), false, func(key, value []byte) error {
 		if plain, ok, err := p.plain(ctx, t, s, key, value); err != nil || ok && plain == nil {
@@ -191,17 +191,17 @@ func (p *pass) strayEntries(ctx context.Context, id uint32, t *table, s *seconda
 		}
 		if stored == nil || t.rows.Content(stored) != nil {
 			p.c.fault(checkIndex, s.name, "%s: the entry %s names a row that is not there", p.name,
-				exec.KeyName(key[bucketAt:]))
+				table.KeyName(key[bucketAt:]))
 			return nil
 		}
 		follows := false
-		err = t.index.Entries(row, func(e exec.Entry) error {
+		err = t.index.Entries(row, func(e table.StoredEntry) error {
 			follows = follows || e.Index == s.def && bytes.Equal(e.Key, key)
 			return nil
 		})
 		if err == nil && !follows {
 			p.c.fault(checkIndex, s.name, "%s: the entry %s does not follow from the row it names", p.name,
-				exec.KeyName(key[bucketAt:]))
+				table.KeyName(key[bucketAt:]))
 		}
 		return err
 	})

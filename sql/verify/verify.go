@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -78,9 +79,9 @@ const maxShown = 10
 type Check struct {
 	view          *catalog.View
 	db            *catalog.Database
-	tables        map[uint32]*table  // by storage id
-	dropping      map[uint32]bool    // storage ids that jobs delete
-	droppingIndex map[[2]uint32]bool // likewise, table and index
+	tables        map[uint32]*tableState // by storage id
+	dropping      map[uint32]bool        // storage ids that jobs delete
+	droppingIndex map[[2]uint32]bool     // likewise, table and index
 	seeds         [2]maphash.Seed
 	taken         int // fragments that were read
 	lags          bool
@@ -89,11 +90,11 @@ type Check struct {
 	order         []topic
 }
 
-// table is the state of a table while a fragment is read.
-type table struct {
+// tableState is the state of a table while a fragment is read.
+type tableState struct {
 	name      string
-	rows      *exec.RowCheck
-	index     *exec.IndexCheck
+	rows      *table.RowCheck
+	index     *table.IndexCheck
 	secondary map[uint32]*secondary // by storage id
 }
 
@@ -112,7 +113,7 @@ type finding struct {
 // New starts a check of a database against its definitions in a view of the catalog. The view must
 // not be older than the timestamp at which the fragments are read.
 func New(view *catalog.View, db *catalog.Database) (*Check, error) {
-	c := &Check{view: view, db: db, tables: map[uint32]*table{}, dropping: map[uint32]bool{},
+	c := &Check{view: view, db: db, tables: map[uint32]*tableState{}, dropping: map[uint32]bool{},
 		droppingIndex: map[[2]uint32]bool{}, seeds: newSeeds(), findings: map[topic]*finding{}}
 	c.checkMap()
 	for i := range db.Fragments {
@@ -121,17 +122,17 @@ func New(view *catalog.View, db *catalog.Database) (*Check, error) {
 		c.finding(checkTransactions, name, "")
 		c.finding(checkStorage, name, "keys")
 	}
-	var tables []*table
-	defs := map[*table]*catalog.Table{}
+	var tables []*tableState
+	defs := map[*tableState]*catalog.Table{}
 	for def := range view.Tables(db.OID) {
 		if def.Kind == catalog.KindView {
 			continue
 		}
-		rows, err := exec.NewRowCheck(def)
+		rows, err := table.NewRowCheck(def)
 		if err != nil {
 			return nil, err
 		}
-		t := &table{name: def.Name, rows: rows}
+		t := &tableState{name: def.Name, rows: rows}
 		if s := view.Schema(def.Schema); s != nil {
 			t.name = s.Name + "." + def.Name
 		}
@@ -141,7 +142,7 @@ func New(view *catalog.View, db *catalog.Database) (*Check, error) {
 		c.tables[def.StorageID] = t
 		tables, defs[t] = append(tables, t), def
 	}
-	slices.SortFunc(tables, func(a, b *table) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(tables, func(a, b *tableState) int { return cmp.Compare(a.name, b.name) })
 	for _, t := range tables {
 		c.finding(checkRows, t.name, "rows")
 		c.finding(checkPlacement, t.name, "rows")

@@ -1,20 +1,21 @@
-package exec
+package table
 
 import (
 	"bytes"
 
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // An entry that a move copies has the key and version that it had in an earlier generation of its
 // bucket, if there was one. Which of the two values a reader finds is not certain, and may differ
-// between replicas. Both lead to the same row, of which all versions are present. So an entry of an
+// between replicas. Both lead to the same row, and all its versions are present. So an entry of an
 // earlier generation counts if the present row implies the same entry.
 
-// confirmed reports whether an entry of a local index, whose bucket the fragment owns, follows from
+// Confirmed reports whether an entry of a local index, whose bucket the fragment owns, follows from
 // the row that it leads to; get reads that row.
-func (x *indexRule) confirmed(c *Ctx, key, value []byte, get func(row []byte) ([]byte, error)) (bool, error) {
-	row, err := x.table.rowOfEntry(nil, key, value)
+func (x *Index) Confirmed(c *expr.Ctx, key, value []byte, get func(row []byte) ([]byte, error)) (bool, error) {
+	row, err := x.Table.RowOfEntry(nil, key, value)
 	if err != nil {
 		return false, err
 	}
@@ -23,12 +24,12 @@ func (x *indexRule) confirmed(c *Ctx, key, value []byte, get func(row []byte) ([
 		return false, err
 	}
 	var reader types.RowReader
-	values := make(types.Row, len(x.table.kinds))
-	if err := x.table.decode(&reader, values, stored); err != nil {
+	values := make(types.Row, len(x.Table.Kinds))
+	if err := x.Table.Decode(&reader, values, stored); err != nil {
 		return false, err
 	}
 	own := *x // the scratch space of x is in use
 	own.vals, own.plain = make(types.Row, len(x.keys)), nil
-	e, _, err := own.entry(c, values, row, nil)
-	return err == nil && bytes.Equal(e.key, key), err
+	e, _, err := own.Entry(c, values, row, nil)
+	return err == nil && bytes.Equal(e.Key, key), err
 }

@@ -1,4 +1,4 @@
-package exec
+package table
 
 import (
 	"encoding/binary"
@@ -21,28 +21,30 @@ type RowKey struct {
 // converted to the column's type like a literal. One text may contain the values of several
 // columns, separated by "/"; only the last value may contain "/" itself.
 func BucketOfKey(def *catalog.Table, key RowKey, env *types.Env) (shardmap.Bucket, error) {
-	t, err := newTable(def)
+	t, err := New(def)
 	if err != nil {
 		return 0, err
 	}
-	if len(t.key) == 0 {
+	if len(t.Key) == 0 {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `table "%s" has no primary key`, def.Name)
 	}
-	joined := len(key.Values) == 1 && len(t.key) > 1
+	joined := len(key.Values) == 1 && len(t.Key) > 1
 	if joined {
-		key = splitKey(key, len(t.key), env)
+		key = splitKey(key, len(t.Key), env)
 	}
-	if n := len(key.Values); n != len(t.key) {
-		return 0, pgerr.New(pgerr.InvalidParameterValue, `the primary key of table "%s" has %d columns, but %d values were given`, def.Name, len(t.key), n).
+	if n := len(key.Values); n != len(t.Key) {
+		return 0, pgerr.New(pgerr.InvalidParameterValue,
+			`the primary key of table "%s" has %d columns, but %d values were given`, def.Name, len(t.Key), n).
 			WithHint("Give one argument for each column of the key.")
 	}
-	keys := make(types.Row, len(t.key))
-	for i, at := range t.key {
+	keys := make(types.Row, len(t.Key))
+	for i, at := range t.Key {
 		c := &def.Columns[at]
 		if keys[i] = key.Values[i]; key.Types[i] == c.Type {
 			continue
 		}
-		if keys[i], err = types.Input(c.Type, c.Typmod, types.Output(key.Types[i], key.Values[i], env), env); err != nil {
+		text := types.Output(key.Types[i], key.Values[i], env)
+		if keys[i], err = types.Input(c.Type, c.Typmod, text, env); err != nil {
 			if joined {
 				return 0, pgerr.From(err).WithHint("Give one argument for each column of the key.")
 			}
@@ -52,13 +54,14 @@ func BucketOfKey(def *catalog.Table, key RowKey, env *types.Env) (shardmap.Bucke
 	if def.Anchors {
 		return def.Prefixes.BucketOf(keys[0].S)
 	}
-	b, err := t.bucketOf(keys)
-	return b.at, err
+	b, _, err := t.BucketOf(keys)
+	return b, err
 }
 
 // BucketOfText is BucketOfKey for one text.
 func BucketOfText(def *catalog.Table, key string, env *types.Env) (shardmap.Bucket, error) {
-	return BucketOfKey(def, RowKey{Values: []types.Datum{types.NewText(key)}, Types: []types.OID{types.Text}}, env)
+	k := RowKey{Values: []types.Datum{types.NewText(key)}, Types: []types.OID{types.Text}}
+	return BucketOfKey(def, k, env)
 }
 
 // splitKey splits a key whose values are separated by "/".
@@ -72,13 +75,13 @@ func splitKey(key RowKey, columns int, env *types.Env) (out RowKey) {
 // TextOfKey returns the primary key in a row's key in the form that BucketOfText reads; ok is false
 // if it is not the key of a row, or the table has no primary key.
 func TextOfKey(def *catalog.Table, key []byte, env *types.Env) (text string, ok bool) {
-	t, err := newTable(def)
-	if err != nil || len(t.key) == 0 || len(key) < keyAt || binary.BigEndian.Uint32(key[4:]) != 0 {
+	t, err := New(def)
+	if err != nil || len(t.Key) == 0 || len(key) < KeyAt || binary.BigEndian.Uint32(key[4:]) != 0 {
 		return "", false
 	}
-	rest := key[keyAt:]
-	parts := make([]string, 0, len(t.key))
-	for _, at := range t.key {
+	rest := key[KeyAt:]
+	parts := make([]string, 0, len(t.Key))
+	for _, at := range t.Key {
 		c := &def.Columns[at]
 		d, tail, err := types.DecodeKey(c.Type, rest, false)
 		if err != nil {

@@ -1,4 +1,4 @@
-package exec
+package table
 
 import (
 	"bytes"
@@ -23,21 +23,21 @@ func TestFormsOfEntries(t *testing.T) {
 		{"with its key, arrived", true, 0x01020304, "030abcde010203046b6579"},
 		{"with a length, arrived", false, 0x01020304, "040abcde010203040003"},
 	} {
-		plain := appendEntryValue(nil, row, x.exclusive)
-		got := appendArrived(nil, plain, x.arrival)
+		plain := AppendEntryValue(nil, row, x.exclusive)
+		got := AppendArrived(nil, plain, x.arrival)
 		if hex.EncodeToString(got) != x.want {
 			t.Errorf("%s: %x", x.name, got)
 		}
 		p, ok := placeOfEntry(got)
-		if !ok || p != (entryPlace{bucket: 0x0abcde, arrival: x.arrival}) {
+		if !ok || p != (Place{Bucket: 0x0abcde, arrival: x.arrival}) {
 			t.Errorf("%s: its place is %v, %v", x.name, p, ok)
 		}
 		if back := appendPlain(nil, got); !bytes.Equal(back, plain) {
 			t.Errorf("%s: plain is %x, not %x", x.name, back, plain)
 		}
-		table := &table{def: &catalog.Table{StorageID: 9}}
+		table := &Table{Def: &catalog.Table{StorageID: 9}}
 		key := append([]byte{0, 0, 0, 9, 0, 0, 0, 7, 'v'}, "key"...)
-		if named, err := table.rowOfEntry(nil, key, got); err != nil || !bytes.Equal(named, row) {
+		if named, err := table.RowOfEntry(nil, key, got); err != nil || !bytes.Equal(named, row) {
 			t.Errorf("%s: names %x, %v", x.name, named, err)
 		}
 		for n := range got {
@@ -50,17 +50,17 @@ func TestFormsOfEntries(t *testing.T) {
 		arrival uint32
 		want    string
 	}{{0, "0abcde"}, {5, "0abcde00000005"}} {
-		got := appendOrderValue(nil, row, x.arrival)
+		got := AppendOrderValue(nil, row, x.arrival)
 		if hex.EncodeToString(got) != x.want {
 			t.Errorf("in order: %x", got)
 		}
-		if p, ok := placeOfOrder(got); !ok || p != (entryPlace{bucket: 0x0abcde, arrival: x.arrival}) {
+		if p, ok := PlaceOfOrder(got); !ok || p != (Place{Bucket: 0x0abcde, arrival: x.arrival}) {
 			t.Errorf("in order: %x is at %v, %v", got, p, ok)
 		}
 	}
 	for _, bad := range []string{"", "00", "0abcde00", "0abcde00000000", "0abcde0000000500"} {
 		b, _ := hex.DecodeString(bad)
-		if p, ok := placeOfOrder(b); ok {
+		if p, ok := PlaceOfOrder(b); ok {
 			t.Errorf("in order: %s is at %v", bad, p)
 		}
 	}
@@ -82,7 +82,7 @@ func (s stays) Arrival(b shardmap.Bucket) (uint32, bool) {
 // An entry counts as long as its bucket is there by the same arrival.
 func TestEntriesOfEarlierStaysDoNotCount(t *testing.T) {
 	now := stays{1: 0, 2: 7}
-	x := &indexRule{table: &table{def: &catalog.Table{}}, def: &catalog.Index{}}
+	x := &Index{Table: &Table{Def: &catalog.Table{}}, Def: &catalog.Index{}}
 	for _, e := range []struct {
 		value, want string
 	}{
@@ -93,13 +93,13 @@ func TestEntriesOfEarlierStaysDoNotCount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := x.standing(nil, now, []byte("table and index"), value, func([]byte) ([]byte, error) { return nil, nil }) // there is no such row
+		got, err := x.Standing(nil, now, []byte("table and index"), value, func([]byte) ([]byte, error) { return nil, nil }) // there is no such row
 		if err != nil || hex.EncodeToString(got) != e.want {
 			t.Errorf("%s counts as %x, %v", e.value, got, err)
 		}
 	}
-	x.def.Global = true // the row is in some fragment: its entry says nothing of stays
-	if got, err := x.standing(nil, now, nil, []byte{1, 0, 0, 3}, nil); err != nil || got == nil {
+	x.Def.Global = true // the row is in some fragment: its entry says nothing of stays
+	if got, err := x.Standing(nil, now, nil, []byte{1, 0, 0, 3}, nil); err != nil || got == nil {
 		t.Errorf("global: %x, %v", got, err)
 	}
 }
@@ -111,12 +111,12 @@ func FuzzEntries(f *testing.F) {
 		if len(key) < entryAt {
 			return
 		}
-		table := &table{def: &catalog.Table{StorageID: 9}}
-		_, _ = placeOfOrder(value)
+		table := &Table{Def: &catalog.Table{StorageID: 9}}
+		_, _ = PlaceOfOrder(value)
 		if _, ok := placeOfEntry(value); ok {
 			_, _ = placeOfEntry(appendPlain(nil, value))
 		}
-		if row, err := table.rowOfEntry(nil, key, value); err == nil && len(row) < keyAt {
+		if row, err := table.RowOfEntry(nil, key, value); err == nil && len(row) < KeyAt {
 			t.Errorf("row %x", row)
 		}
 	})

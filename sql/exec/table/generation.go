@@ -1,16 +1,17 @@
-package exec
+package table
 
 import (
 	"encoding/binary"
 
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/txn"
 )
 
-// Stays returns the generations of a fragment's buckets. A bucket gets a new generation (arrival
-// number) each time it moves to the fragment; rows and entries of an earlier generation are
-// invisible.
-type Stays interface {
+// Generations returns the generations of a fragment's buckets. A bucket gets a new generation
+// (arrival number) each time it moves to the fragment; rows and entries of an earlier generation
+// are invisible.
+type Generations interface {
 	// Arrival returns the bucket's generation, 0 if it was always here; ok is false if the fragment
 	// does not have the bucket.
 	Arrival(bucket shardmap.Bucket) (arrival uint32, ok bool)
@@ -36,41 +37,41 @@ const (
 	arrivalSize       = 4
 )
 
-// entryPlace is the place of an entry's row.
-type entryPlace struct {
-	bucket  shardmap.Bucket
+// Place is the place of an entry's row.
+type Place struct {
+	Bucket  shardmap.Bucket
 	arrival uint32
 	named   bool // the bucket is that of the row's segment now; the value names an earlier one
 }
 
-// stands reports whether an entry counts. An entry of an earlier generation of its bucket, or of an
+// Stands reports whether an entry counts. An entry of an earlier generation of its bucket, or of an
 // earlier segment, does not.
-func (p entryPlace) stands(s Stays) bool {
-	arrival, ok := s.Arrival(p.bucket)
+func (p Place) Stands(s Generations) bool {
+	arrival, ok := s.Arrival(p.Bucket)
 	return ok && arrival == p.arrival && !p.named
 }
 
-// by moves the place of an entry of a range table to the segment of the row's primary key,
+// By moves the place of an entry of a range table to the segment of the row's primary key,
 // whichever bucket the value names: after a split or merge of segments the rows have other buckets,
 // but the keys and versions of their entries stay the same.
-func (p entryPlace) by(t *table, primaryKey []byte) entryPlace {
-	if !t.ranged() {
+func (p Place) By(t *Table, primaryKey []byte) Place {
+	if !t.Ranged() {
 		return p
 	}
-	if b := t.def.Segments.At(primaryKey).Bucket; b != p.bucket {
-		p.bucket, p.named = b, true
+	if b := t.Def.Segments.At(primaryKey).Bucket; b != p.Bucket {
+		p.Bucket, p.named = b, true
 	}
 	return p
 }
 
-// placeOf is placeOfEntry of an entry of the table's.
-func (t *table) placeOf(key, value []byte) (p entryPlace, ok bool) {
+// PlaceOf is placeOfEntry of an entry of the table's.
+func (t *Table) PlaceOf(key, value []byte) (p Place, ok bool) {
 	p, ok = placeOfEntry(value)
-	if !ok || !t.ranged() {
+	if !ok || !t.Ranged() {
 		return p, ok
 	}
 	primaryKey, ok := primaryKeyOfEntry(key, value)
-	return p.by(t, primaryKey), ok
+	return p.By(t, primaryKey), ok
 }
 
 // primaryKeyOfEntry returns the primary key of the row that an entry leads to. placeOfEntry has
@@ -80,7 +81,7 @@ func primaryKeyOfEntry(key, value []byte) (primaryKey []byte, ok bool) {
 	if value[0] >= entryArrivedWithKey {
 		primaryKey = primaryKey[arrivalSize:]
 	}
-	if value[0] != entryWithLength && value[0] != entryArrivedWithLength {
+	if value[0] != EntryWithLength && value[0] != entryArrivedWithLength {
 		return primaryKey, true
 	}
 	if len(primaryKey) != 2 {
@@ -94,28 +95,29 @@ func primaryKeyOfEntry(key, value []byte) (primaryKey []byte, ok bool) {
 }
 
 // plainIn returns the plain form of a value, with the bucket that the row is in now.
-func (p entryPlace) plainIn(value []byte) []byte {
+func (p Place) plainIn(value []byte) []byte {
 	if p.arrival == 0 && !p.named {
 		return value
 	}
 	out := appendPlain(nil, value)
-	out[1], out[2], out[3] = byte(p.bucket>>16), byte(p.bucket>>8), byte(p.bucket)
+	out[1], out[2], out[3] = byte(p.Bucket>>16), byte(p.Bucket>>8), byte(p.Bucket)
 	return out
 }
 
-func bucketAtStart(b []byte) shardmap.Bucket {
+// BucketAtStart returns the bucket that the first bytes are.
+func BucketAtStart(b []byte) shardmap.Bucket {
 	return shardmap.Bucket(b[0])<<16 | shardmap.Bucket(b[1])<<8 | shardmap.Bucket(b[2])
 }
 
 // placeOfEntry decodes the place of the row of an entry of a secondary index; ok is false if the
 // value is malformed.
-func placeOfEntry(value []byte) (p entryPlace, ok bool) {
+func placeOfEntry(value []byte) (p Place, ok bool) {
 	if len(value) < 4 {
 		return p, false
 	}
-	p.bucket = bucketAtStart(value[1:])
+	p.Bucket = BucketAtStart(value[1:])
 	switch value[0] {
-	case entryWithKey, entryWithLength:
+	case entryWithKey, EntryWithLength:
 		return p, true
 	case entryArrivedWithKey, entryArrivedWithLength:
 		if len(value) < 4+arrivalSize {
@@ -127,8 +129,8 @@ func placeOfEntry(value []byte) (p entryPlace, ok bool) {
 	return p, false
 }
 
-// placeOfOrder is placeOfEntry of the index in primary key order.
-func placeOfOrder(value []byte) (p entryPlace, ok bool) {
+// PlaceOfOrder is placeOfEntry of the index in primary key order.
+func PlaceOfOrder(value []byte) (p Place, ok bool) {
 	switch len(value) {
 	case orderArrivedValue:
 		if p.arrival = binary.BigEndian.Uint32(value[orderValue:]); p.arrival == 0 {
@@ -138,12 +140,12 @@ func placeOfOrder(value []byte) (p entryPlace, ok bool) {
 	default:
 		return p, false
 	}
-	p.bucket = bucketAtStart(value)
+	p.Bucket = BucketAtStart(value)
 	return p, true
 }
 
-// appendArrived appends the form that a plain value has with an arrival.
-func appendArrived(dst, plain []byte, arrival uint32) []byte {
+// AppendArrived appends the form that a plain value has with an arrival.
+func AppendArrived(dst, plain []byte, arrival uint32) []byte {
 	if arrival == 0 {
 		return append(dst, plain...)
 	}
@@ -163,8 +165,8 @@ func appendPlain(dst, value []byte) []byte {
 	return append(dst, value[4+arrivalSize:]...)
 }
 
-// appendOrderValue appends the value of an entry in the index in primary key order.
-func appendOrderValue(dst, rowKey []byte, arrival uint32) []byte {
+// AppendOrderValue appends the value of an entry in the index in primary key order.
+func AppendOrderValue(dst, rowKey []byte, arrival uint32) []byte {
 	dst = append(dst, rowKey[bucketAt:arrivalAt]...)
 	if arrival != 0 {
 		dst = binary.BigEndian.AppendUint32(dst, arrival)
@@ -172,9 +174,9 @@ func appendOrderValue(dst, rowKey []byte, arrival uint32) []byte {
 	return dst
 }
 
-// arrivalOf returns the generation of a bucket that is written to. If the bucket has moved away,
+// ArrivalOf returns the generation of a bucket that is written to. If the bucket has moved away,
 // the error says so.
-func arrivalOf(s Stays, bucket shardmap.Bucket) (uint32, error) {
+func ArrivalOf(s Generations, bucket shardmap.Bucket) (uint32, error) {
 	arrival, ok := s.Arrival(bucket)
 	if !ok {
 		return 0, txn.NewUnder(0)
@@ -182,51 +184,29 @@ func arrivalOf(s Stays, bucket shardmap.Bucket) (uint32, error) {
 	return arrival, nil
 }
 
-// standing returns the plain form of a stored entry, nil if it does not count. get reads the row of
+// Standing returns the plain form of a stored entry, nil if it does not count. get reads the row of
 // an entry that has to be confirmed.
-func (x *indexRule) standing(c *Ctx, s Stays, key, value []byte, get func(row []byte) ([]byte, error)) ([]byte, error) {
-	if value == nil || x.def.Global && !x.table.ranged() {
+func (x *Index) Standing(
+	c *expr.Ctx, s Generations, key, value []byte, get func(row []byte) ([]byte, error),
+) ([]byte, error) {
+	if value == nil || x.Def.Global && !x.Table.Ranged() {
 		return value, nil
 	}
-	p, ok := x.table.placeOf(key, value)
+	p, ok := x.Table.PlaceOf(key, value)
 	switch {
 	case !ok:
-		return nil, x.table.damagedEntry(key)
-	case x.def.Global:
+		return nil, x.Table.DamagedEntry(key)
+	case x.Def.Global:
 		return p.plainIn(value), nil
-	case !p.stands(s):
-		if _, ours := s.Arrival(p.bucket); !ours {
+	case !p.Stands(s):
+		if _, ours := s.Arrival(p.Bucket); !ours {
 			return nil, nil
 		}
-		if counts, err := x.confirmed(c, key, value, get); err != nil || !counts {
+		if counts, err := x.Confirmed(c, key, value, get); err != nil || !counts {
 			return nil, err
 		}
 	}
 	return p.plainIn(value), nil
-}
-
-// newest returns the present entry under key in the plain form, nil if there is none.
-func (x *indexRule) newest(c *Ctx, key []byte) ([]byte, error) {
-	value, err := c.local.tx.Newest(c.ctx(), key)
-	if err != nil {
-		return nil, err
-	}
-	return x.standing(c, c.local.tx, key, value, func(row []byte) ([]byte, error) { return c.local.tx.Newest(c.ctx(), row) })
-}
-
-// put writes an entry that is given in the plain form.
-func (x *indexRule) put(c *Ctx, key, plain []byte) error {
-	if x.def.Global {
-		return c.local.tx.Put(key, plain)
-	}
-	arrival, err := arrivalOf(c.local.tx, bucketAtStart(plain[1:]))
-	if err != nil {
-		return err
-	}
-	if arrival != 0 {
-		plain = appendArrived(nil, plain, arrival)
-	}
-	return c.local.tx.Put(key, plain)
 }
 
 // EntryPlace returns the bucket of the row of a local index entry, and the generation that the
@@ -234,13 +214,13 @@ func (x *indexRule) put(c *Ctx, key, plain []byte) error {
 // generation may then be 0. ok is false if the entry is malformed. order is true for the index in
 // primary key order.
 func (c *RowCheck) EntryPlace(key, value []byte, order bool) (bucket, arrival uint32, named, ok bool) {
-	var p entryPlace
+	var p Place
 	if !order {
-		p, ok = c.table.placeOf(key, value)
-	} else if p, ok = placeOfOrder(value); ok && len(key) > bucketAt {
-		p = p.by(c.table, key[bucketAt:])
+		p, ok = c.Table.PlaceOf(key, value)
+	} else if p, ok = PlaceOfOrder(value); ok && len(key) > bucketAt {
+		p = p.By(c.Table, key[bucketAt:])
 	}
-	return uint32(p.bucket), p.arrival, p.named, ok
+	return uint32(p.Bucket), p.arrival, p.named, ok
 }
 
 // EntryPlace returns the bucket and generation in the value of an entry; ok is false if it is
@@ -248,10 +228,10 @@ func (c *RowCheck) EntryPlace(key, value []byte, order bool) (bucket, arrival ui
 func EntryPlace(value []byte, order bool) (bucket, arrival uint32, ok bool) {
 	place := placeOfEntry
 	if order {
-		place = placeOfOrder
+		place = PlaceOfOrder
 	}
 	p, ok := place(value)
-	return uint32(p.bucket), p.arrival, ok
+	return uint32(p.Bucket), p.arrival, ok
 }
 
 // PlainEntry appends the plain form of the value of an entry, with a bucket. EntryPlace has checked

@@ -1,4 +1,4 @@
-package exec
+package table
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec/expr"
-	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -42,13 +41,13 @@ type Deriver struct {
 
 // derivation holds a Deriver's data about a table.
 type derivation struct {
-	table  *table
-	rules  []*indexRule
-	ctx    Ctx
+	Table  *Table
+	rules  []*Index
+	ctx    expr.Ctx
 	reader types.RowReader
 	row    types.Row
 	order  []byte
-	sides  [2][]entry // by rule, of a version and of the next
+	sides  [2][]Entry // by rule, of a version and of the next
 	bufs   [2][]byte
 	value  []byte
 }
@@ -62,13 +61,13 @@ func NewDeriver(view *catalog.View, indexes func(t *catalog.Table) ([]query.Inde
 // View returns the view whose definitions are used.
 func (d *Deriver) View() *catalog.View { return d.view }
 
-// Tables returns the tables of which rows were derived so far, by OID. The derived entries are
+// Tables returns the tables whose rows were derived so far, by OID. The derived entries are
 // valid while these definitions are in force.
 func (d *Deriver) Tables() []*catalog.Table {
 	var out []*catalog.Table
 	for _, t := range d.tables {
 		if t != nil {
-			out = append(out, t.table.def)
+			out = append(out, t.Table.Def)
 		}
 	}
 	slices.SortFunc(out, func(a, b *catalog.Table) int { return cmp.Compare(a.OID, b.OID) })
@@ -90,9 +89,9 @@ func (d *Deriver) derivation(storageID uint32) (*derivation, error) {
 		d.tables[storageID] = nil
 		return nil, nil
 	}
-	t := &derivation{ctx: Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Run: 1}}}}
+	t := &derivation{ctx: expr.Ctx{Run: 1}}
 	var err error
-	if t.table, err = newTable(def); err != nil {
+	if t.Table, err = New(def); err != nil {
 		return nil, err
 	}
 	list, err := d.list(def)
@@ -100,12 +99,12 @@ func (d *Deriver) derivation(storageID uint32) (*derivation, error) {
 		return nil, err
 	}
 	list = slices.DeleteFunc(list, func(x query.Index) bool { return x.Def.Global })
-	if t.rules, err = newCompiler().indexRules(t.table, list); err != nil {
+	if t.rules, err = NewIndexes(&expr.Compiler{}, t.Table, list); err != nil {
 		return nil, err
 	}
-	t.row = make(types.Row, len(t.table.kinds))
+	t.row = make(types.Row, len(t.Table.Kinds))
 	for i := range t.sides {
-		t.sides[i] = make([]entry, len(t.rules))
+		t.sides[i] = make([]Entry, len(t.rules))
 	}
 	d.tables[storageID] = t
 	return t, nil
@@ -114,8 +113,10 @@ func (d *Deriver) derivation(storageID uint32) (*derivation, error) {
 // Row calls f with the changes that follow from versions of the row under key, oldest first;
 // arrival is the generation that the bucket gets. before is the value before the first version if
 // that was copied earlier, otherwise nil. If the view does not have the table, nothing follows.
-func (d *Deriver) Row(key []byte, arrival uint32, before []byte, versions []RowVersion, f func(EntryChange) error) error {
-	if len(key) < keyAt {
+func (d *Deriver) Row(
+	key []byte, arrival uint32, before []byte, versions []RowVersion, f func(EntryChange) error,
+) error {
+	if len(key) < KeyAt {
 		return corrupted("%s is too short for a row's", KeyName(key))
 	}
 	t, err := d.derivation(storageOf(key))
@@ -148,14 +149,16 @@ func storageOf(key []byte) uint32 {
 
 // changeOrder is Row for the index in primary key order, in which a row has the same entry as long
 // as it exists.
-func (t *derivation) changeOrder(key []byte, arrival uint32, there bool, v RowVersion, f func(EntryChange) error) error {
-	if t.table.order == 0 || there == (v.Value != nil) {
+func (t *derivation) changeOrder(
+	key []byte, arrival uint32, there bool, v RowVersion, f func(EntryChange) error,
+) error {
+	if t.Table.Order == 0 || there == (v.Value != nil) {
 		return nil
 	}
-	t.order = t.table.appendOrderKey(t.order[:0], key[keyAt:])
+	t.order = t.Table.AppendOrderKey(t.order[:0], key[KeyAt:])
 	c := EntryChange{At: v.At, Key: t.order}
 	if v.Value != nil {
-		t.value = appendOrderValue(t.value[:0], key, arrival)
+		t.value = AppendOrderValue(t.value[:0], key, arrival)
 		c.Value = t.value
 	}
 	return f(c)
@@ -170,16 +173,16 @@ func (t *derivation) entries(side int, key, value []byte, newest bool) error {
 	if value == nil {
 		return nil
 	}
-	if err := t.table.decode(&t.reader, t.row, value); err != nil {
+	if err := t.Table.Decode(&t.reader, t.row, value); err != nil {
 		return err
 	}
 	for i, x := range t.rules {
-		e, rest, err := x.entry(&t.ctx, t.row, key, buf)
+		e, rest, err := x.Entry(&t.ctx, t.row, key, buf)
 		buf = rest
 		switch {
 		case err == nil:
 			list[i] = e
-		case newest && x.def.State == catalog.IndexPublic:
+		case newest && x.Def.State == catalog.IndexPublic:
 			return err
 		}
 	}
@@ -188,20 +191,20 @@ func (t *derivation) entries(side int, key, value []byte, newest bool) error {
 }
 
 // change calls f with the differences between the entries.
-func (t *derivation) change(old, next []entry, arrival uint32, at txn.Timestamp, f func(EntryChange) error) error {
+func (t *derivation) change(old, next []Entry, arrival uint32, at txn.Timestamp, f func(EntryChange) error) error {
 	for i := range next {
 		a, b := old[i], next[i]
-		same := bytes.Equal(a.key, b.key)
-		if a.key != nil && !same {
-			if err := f(EntryChange{At: at, Key: a.key, Yields: a.exclusive}); err != nil {
+		same := bytes.Equal(a.Key, b.Key)
+		if a.Key != nil && !same {
+			if err := f(EntryChange{At: at, Key: a.Key, Yields: a.Exclusive}); err != nil {
 				return err
 			}
 		}
-		if b.key == nil || same && bytes.Equal(a.value, b.value) {
+		if b.Key == nil || same && bytes.Equal(a.Value, b.Value) {
 			continue
 		}
-		t.value = appendArrived(t.value[:0], b.value, arrival)
-		if err := f(EntryChange{At: at, Key: b.key, Value: t.value, Yields: b.exclusive}); err != nil {
+		t.value = AppendArrived(t.value[:0], b.Value, arrival)
+		if err := f(EntryChange{At: at, Key: b.Key, Value: t.value, Yields: b.Exclusive}); err != nil {
 			return err
 		}
 	}

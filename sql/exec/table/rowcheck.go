@@ -1,4 +1,4 @@
-package exec
+package table
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 // RowCheck checks stored rows and index entries of a table against its definition. It must not be
 // used by several goroutines.
 type RowCheck struct {
-	table  *table
+	Table  *Table
 	reader types.RowReader
 	row    types.Row
 	keys   types.Row
@@ -26,15 +26,15 @@ type RowCheck struct {
 
 // NewRowCheck makes a RowCheck.
 func NewRowCheck(def *catalog.Table) (*RowCheck, error) {
-	t, err := newTable(def)
+	t, err := New(def)
 	if err != nil {
 		return nil, err
 	}
-	return &RowCheck{table: t, row: make(types.Row, len(t.kinds))}, nil
+	return &RowCheck{Table: t, row: make(types.Row, len(t.Kinds))}, nil
 }
 
 // Order returns the number of the index in primary key order, 0 if there is none.
-func (c *RowCheck) Order() uint32 { return c.table.order }
+func (c *RowCheck) Order() uint32 { return c.Table.Order }
 
 func corrupted(format string, args ...any) error {
 	return pgerr.New(pgerr.DataCorrupted, format, args...)
@@ -44,11 +44,11 @@ func corrupted(format string, args ...any) error {
 // columns not null.
 func (c *RowCheck) Content(value []byte) error {
 	clear(c.row)
-	if err := c.table.decode(&c.reader, c.row, value); err != nil {
+	if err := c.Table.Decode(&c.reader, c.row, value); err != nil {
 		return err
 	}
 	for i, d := range c.row {
-		col := &c.table.def.Columns[i]
+		col := &c.Table.Def.Columns[i]
 		if col.Dropped {
 			continue
 		}
@@ -74,55 +74,55 @@ func (c *RowCheck) Row() types.Row { return c.row }
 // Place checks the key of the row that Content has decoded against its values: the primary key, the
 // bucket that follows from it, and the policy if queries rely on it.
 func (c *RowCheck) Place(key []byte) error {
-	if len(key) < keyAt {
+	if len(key) < KeyAt {
 		return corrupted("the key is too short")
 	}
 	if arrival := binary.BigEndian.Uint32(key[arrivalAt:]); arrival != firstArrival {
 		return corrupted("the key has arrival number %d", arrival)
 	}
-	want, err := c.bucket(key[keyAt:])
+	want, err := c.bucket(key[KeyAt:])
 	if err != nil {
 		return err
 	}
-	if got := bucketOfKey(key); got != want {
+	if got := BucketIn(key); got != want {
 		return corrupted("it lies in bucket %d, its key belongs in bucket %d", got, want)
 	}
-	if c.table.def.PolicyValidated {
-		return c.table.checkPlace(c.row)
+	if c.Table.Def.PolicyValidated {
+		return c.Table.CheckPlace(c.row)
 	}
 	return nil
 }
 
 // bucket computes a row's bucket from its primary key, which must match its columns.
 func (c *RowCheck) bucket(primaryKey []byte) (shardmap.Bucket, error) {
-	if len(c.table.key) == 0 {
+	if len(c.Table.Key) == 0 {
 		if len(primaryKey) != rowIDSize {
 			return 0, corrupted("the hidden row id has %d bytes", len(primaryKey))
 		}
-		return bucketOfRowID(primaryKey), nil
+		return BucketOfRowID(primaryKey), nil
 	}
-	c.keys = c.table.keyValues(c.keys, c.row)
-	if anyNull(c.keys) {
+	c.keys = c.Table.KeyValues(c.keys, c.row)
+	if AnyNull(c.keys) {
 		return 0, corrupted("the primary key has a null")
 	}
-	if c.key = c.table.appendKey(c.key[:0], c.keys); !bytes.Equal(c.key, primaryKey) {
+	if c.key = c.Table.AppendKey(c.key[:0], c.keys); !bytes.Equal(c.key, primaryKey) {
 		return 0, corrupted("it is stored under another key than its columns give")
 	}
-	b, err := c.table.bucketOf(c.keys)
-	if err == nil && !b.found {
+	b, ok, err := c.Table.BucketOf(c.keys)
+	if err == nil && !ok {
 		err = corrupted("no bucket follows from its key")
 	}
-	return b.at, err
+	return b, err
 }
 
 // Name returns the primary key of the row that Content has decoded, as in PostgreSQL's messages.
 func (c *RowCheck) Name(key []byte) string {
-	if len(c.table.key) == 0 || len(c.row) == 0 {
+	if len(c.Table.Key) == 0 || len(c.row) == 0 {
 		return KeyName(key)
 	}
 	var names, values []string
-	for _, i := range c.table.key {
-		col := &c.table.def.Columns[i]
+	for _, i := range c.Table.Key {
+		col := &c.Table.Def.Columns[i]
 		names = append(names, col.Name)
 		values = append(values, clip(types.Output(col.Type, c.row[i], nil)))
 	}
@@ -135,15 +135,15 @@ func KeyName(key []byte) string { return "key " + hex.EncodeToString(key) }
 // EntryOf returns the key and value of the entry that the index in primary key order must have for
 // the row under key.
 func (c *RowCheck) EntryOf(dst, key []byte) (entry, value []byte) {
-	return c.table.appendOrderKey(dst, key[keyAt:]), key[bucketAt:arrivalAt]
+	return c.Table.AppendOrderKey(dst, key[KeyAt:]), key[bucketAt:arrivalAt]
 }
 
 // RowOf returns the key of the row that an entry names; ok is false if the entry is malformed.
 func (c *RowCheck) RowOf(dst, key, value []byte) (row []byte, ok bool) {
-	p, ok := placeOfOrder(value)
+	p, ok := PlaceOfOrder(value)
 	if !ok || len(key) <= bucketAt {
 		return nil, false
 	}
-	p = p.by(c.table, key[bucketAt:])
-	return append(c.table.appendRowPrefix(dst, p.bucket), key[bucketAt:]...), true
+	p = p.By(c.Table, key[bucketAt:])
+	return append(c.Table.AppendRowPrefix(dst, p.Bucket), key[bucketAt:]...), true
 }

@@ -1,10 +1,9 @@
-package exec
+package table
 
 import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
-	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/query"
 )
 
@@ -12,14 +11,14 @@ import (
 // to check a database. It must not be used by several goroutines.
 type IndexCheck struct {
 	check *RowCheck
-	rules []*indexRule
-	ctx   Ctx
+	rules []*Index
+	ctx   expr.Ctx
 	buf   []byte
 	row   []byte
 }
 
-// Entry is a stored entry of an index. Its contents are valid until the next call.
-type Entry struct {
+// StoredEntry is a stored entry of an index. Its contents are valid until the next call.
+type StoredEntry struct {
 	Index      *catalog.Index
 	Bucket     shardmap.Bucket // the entry is in its fragment
 	Key, Value []byte
@@ -28,23 +27,23 @@ type Entry struct {
 // NewIndexCheck returns an IndexCheck for a RowCheck of the same table. indexes come from
 // plan.TableIndexes.
 func NewIndexCheck(check *RowCheck, indexes []query.Index) (*IndexCheck, error) {
-	rules, err := newCompiler().indexRules(check.table, indexes)
-	return &IndexCheck{check: check, rules: rules, ctx: Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Run: 1}}}}, err
+	rules, err := NewIndexes(&expr.Compiler{}, check.Table, indexes)
+	return &IndexCheck{check: check, rules: rules, ctx: expr.Ctx{Run: 1}}, err
 }
 
 // Entries calls f with each entry that must exist for the row that the RowCheck's Content has
 // decoded, stored under key.
-func (x *IndexCheck) Entries(key []byte, f func(Entry) error) error {
+func (x *IndexCheck) Entries(key []byte, f func(StoredEntry) error) error {
 	for _, r := range x.rules {
-		e, buf, err := r.entry(&x.ctx, x.check.row, key, x.buf[:0])
+		e, buf, err := r.Entry(&x.ctx, x.check.row, key, x.buf[:0])
 		x.buf = buf
 		if err != nil {
 			return err
 		}
-		if e.key == nil {
+		if e.Key == nil {
 			continue
 		}
-		if err := f(Entry{r.def, e.bucket, e.key, e.value}); err != nil {
+		if err := f(StoredEntry{r.Def, e.Bucket, e.Key, e.Value}); err != nil {
 			return err
 		}
 	}
@@ -54,7 +53,7 @@ func (x *IndexCheck) Entries(key []byte, f func(Entry) error) error {
 // RowOf returns the key of the row that an entry names, valid until the next call, and an error if
 // the entry is malformed.
 func (x *IndexCheck) RowOf(key, value []byte) ([]byte, error) {
-	row, err := x.check.table.rowOfEntry(x.row[:0], key, value)
+	row, err := x.check.Table.RowOfEntry(x.row[:0], key, value)
 	x.row = row
 	return row, err
 }
@@ -64,5 +63,5 @@ func BucketOfEntry(key []byte) (b shardmap.Bucket, ok bool) {
 	if len(key) < arrivalAt {
 		return 0, false
 	}
-	return bucketOfKey(key), true
+	return BucketIn(key), true
 }
