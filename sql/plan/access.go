@@ -5,7 +5,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// access chooses how a scan finds its rows: by key, or bucket by bucket. byPrimaryKey chooses the order index where it saves a sort.
+// access chooses how a scan finds its rows: by key, or bucket by bucket. byPrimaryKey chooses the
+// order index where it saves a sort.
 func access(s *Scan, r *Route, conds []query.Expr) {
 	if len(r.Keys) > 0 || r.KeyArray != nil {
 		s.Access, s.Keys, s.KeyArray = ScanKeys, r.Keys, r.KeyArray
@@ -17,7 +18,8 @@ func access(s *Scan, r *Route, conds []query.Expr) {
 	boundByKey(s, conds)
 }
 
-// boundByKey uses the primary-key-order index for a range of the first key column that is bounded on both sides.
+// boundByKey uses the primary-key-order index for a range of the first key column that is bounded
+// on both sides.
 func boundByKey(s *Scan, conds []query.Expr) {
 	lo, hi := keyBounds(s, conds)
 	if lo != nil && hi != nil && orderIndex(s.Table) != nil {
@@ -75,7 +77,8 @@ func (m *matcher) columnBounds(of int) (lo, hi *bound) {
 	return lo, hi
 }
 
-// boundOf gives the bound that a comparison with v is, as the column's own values; nil where it is none of that side. One that had to be converted is inclusive.
+// boundOf returns the bound that a comparison with v is, as the column's own values; nil where it
+// is none of that side. One that had to be converted is inclusive.
 func boundOf(op string, v query.Expr, as narrowing, own func(narrowing) query.Expr) *bound {
 	if as == toLower && op != ">" && op != ">=" || as == toUpper && op != "<" && op != "<=" {
 		return nil
@@ -101,7 +104,7 @@ func flip(op string) string {
 	return ""
 }
 
-// orderIndex gives the index in primary key order, nil where it is switched off.
+// orderIndex returns the index in primary key order, nil where it is switched off.
 func orderIndex(t *catalog.Table) *catalog.Index {
 	for i := range t.Indexes {
 		if t.Indexes[i].Primary {
@@ -111,7 +114,8 @@ func orderIndex(t *catalog.Table) *catalog.Index {
 	return nil
 }
 
-// byPrimaryKey plans `… ORDER BY key LIMIT n` over one table: every fragment reads its rows in key order, the gateway merges and stops.
+// byPrimaryKey plans `… ORDER BY key LIMIT n` over one table: every fragment reads its rows in key
+// order, the gateway merges and stops.
 func (p *planner) byPrimaryKey(l *level, cur part) (part, bool) {
 	q := l.q
 	s, ok := scanUnder(cur.node)
@@ -142,7 +146,8 @@ func (p *planner) byPrimaryKey(l *level, cur part) (part, bool) {
 	return dropHidden(out, visible(q)), true
 }
 
-// orderable tells whether reading a scan in key order may save work: not where a route has narrowed it to a few buckets or keys.
+// orderable reports whether reading a scan in key order may save work: not where a route has
+// narrowed it to a few buckets or keys.
 func (p *planner) orderable(cur part) bool {
 	s, ok := scanUnder(cur.node)
 	if !ok || cur.local == nil || s.Access == ScanKeys || s.Access == ScanIndex {
@@ -165,7 +170,7 @@ func scanUnder(n Node) (*Scan, bool) {
 	return s, ok
 }
 
-// keyOrder tells whether ORDER BY is a prefix of the primary key, all in one direction.
+// keyOrder reports whether ORDER BY is a prefix of the primary key, all in one direction.
 func (l *level) keyOrder(s *Scan, in *layout) (desc, ok bool) {
 	key := keyPositions(s.Table)
 	if len(l.q.OrderBy) > len(key) {

@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// aggregate plans GROUP BY, the aggregates and HAVING: partial states in the fragments where that is possible, final ones at the gateway.
+// aggregate plans GROUP BY, the aggregates and HAVING: partial states in the fragments where that
+// is possible, final ones at the gateway.
 func (p *planner) aggregate(l *level, cur part) (part, error) {
 	q := l.q
 	aggs := l.aggregates()
@@ -67,8 +68,9 @@ func (p *planner) aggregate(l *level, cur part) (part, error) {
 	return p.filter(l, cur, conjuncts(q.Having))
 }
 
-// groupsStay tells whether all rows of a group lie in one bucket: the keys hold the whole primary key of a table whose columns are never
-// filled with nulls by a join, or all fields of its trusted policy. Then each fragment's groups are complete.
+// groupsStay reports whether all rows of a group lie in one bucket: the keys hold the whole primary
+// key of a table whose columns are never filled with nulls by a join, or all fields of its trusted
+// policy. Then each fragment's groups are complete.
 func (l *level) groupsStay(at *locality) bool {
 	keyed := func(is func(query.Expr) bool) bool { return slices.ContainsFunc(l.q.GroupBy, is) }
 	for _, rel := range at.firm {
@@ -235,7 +237,8 @@ func (l *level) eachOutput(f func(query.Expr)) {
 	}
 }
 
-// aggregates lists the distinct aggregate calls of l's own level, those that subqueries refer to excluded.
+// aggregates lists the distinct aggregate calls of l's own level, those that subqueries refer to
+// excluded.
 func (l *level) aggregates() []*query.Agg {
 	var out []*query.Agg
 	l.eachOutput(func(e query.Expr) {
@@ -256,8 +259,9 @@ func (l *level) aggregates() []*query.Agg {
 	return out
 }
 
-// dependentColumns lists the columns above the aggregation that are no group keys themselves: analysis has allowed them because they depend on
-// a grouped primary key. They become keys too, which changes no group.
+// dependentColumns lists the columns above the aggregation that are no group keys themselves:
+// analysis has allowed them because they depend on a grouped primary key. They become keys too,
+// which changes no group.
 func (l *level) dependentColumns() []query.Expr {
 	var out []query.Expr
 	grouped := func(x query.Expr) bool {

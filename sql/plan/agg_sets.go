@@ -2,8 +2,9 @@ package plan
 
 import "github.com/sherddb/sherd/sql/query"
 
-// expandKeys adds the set-returning expressions among the keys of GROUP BY to the rows below the aggregation, which has a row for each of their
-// rows then: SELECT unnest(tags), count(*) … GROUP BY 1.
+// expandKeys adds the set-returning expressions among the keys of GROUP BY to the rows below the
+// aggregation, which has a row for each of their rows then: SELECT unnest(tags), count(*) … GROUP
+// BY 1.
 func (p *planner) expandKeys(l *level, cur part, keys []query.Expr) (part, error) {
 	var proj *Project
 	in := *cur.in
@@ -34,7 +35,7 @@ func (p *planner) expandKeys(l *level, cur part, keys []query.Expr) (part, error
 	return part{node: proj, in: &in, local: cur.local}, nil
 }
 
-// passOn is a ProjectSet that gives the columns of its child, for more to come.
+// passOn is a ProjectSet that returns the columns of its child, and more are added.
 func passOn(child Node) *Project {
 	proj := &Project{Child: child, Sets: true}
 	for i, c := range child.Output() {

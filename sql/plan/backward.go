@@ -6,9 +6,11 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// Backward reports whether PostgreSQL's plan of a query can be scanned backward (ExecSupportsBackwardScan), so that a cursor that says neither
-// SCROLL nor NO SCROLL may go back: scans, sorts, and limits and UNION ALL over them can; joins, aggregates, DISTINCT, window functions and other
-// set operations cannot, unless a sort is above them. If PostgreSQL's choice depends on costs, the answer is true.
+// Backward reports whether PostgreSQL's plan of a query can be scanned backward
+// (ExecSupportsBackwardScan), so that a cursor that says neither SCROLL nor NO SCROLL may go back:
+// scans, sorts, and limits and UNION ALL over them can; joins, aggregates, DISTINCT, window
+// functions and other set operations cannot, unless a sort is above them. If PostgreSQL's choice
+// depends on costs, the answer is true.
 func Backward(q *query.Query) bool {
 	switch {
 	case len(q.Locking) > 0, q.DistinctOn != nil:
@@ -27,8 +29,8 @@ func Backward(q *query.Query) bool {
 	return backwardFrom(q, q.From[0])
 }
 
-// sortsLast reports whether ORDER BY is a sort at the top: functions that return sets come after it if it does not need them, and the rows of
-// a window function may be in its order already.
+// sortsLast reports whether ORDER BY is a sort at the top: functions that return sets come after it
+// if it does not need them, and the rows of a window function may be in its order already.
 func sortsLast(q *query.Query) bool {
 	sets := q.HasSRFs
 	for _, k := range q.OrderBy {

@@ -12,15 +12,17 @@ import (
 
 // Env is what planning needs from outside.
 type Env struct {
-	// Fold evaluates an expression without Slots, Params and Outers whose functions are immutable. An error of
-	// data (class 22) is Plan.Failing if PostgreSQL evaluates the expression while it plans; else it keeps the expression as it is: it is raised when,
-	// and only if, the statement reaches it.
+	// Fold evaluates an expression without Slots, Params and Outers whose functions are immutable.
+	// An error of data (class 22) is Plan.Failing if PostgreSQL evaluates the expression while it
+	// plans; else it keeps the expression as it is: it is raised when, and only if, the statement
+	// reaches it.
 	Fold func(query.Expr) (types.Datum, error)
-	// Watch gives what is to be noted of rows of a table that are written, nil is nothing.
+	// Watch returns what is to be noted of rows of a table that are written, nil is nothing.
 	Watch func(*catalog.Table) []KeyWatch
 	// LockLate has rows locked one by one, as they are asked for: of a cursor.
 	LockLate bool
-	// Sums gives the query of what the parts of a table's split documents add up to, see Scan.Sums. nil: none of them has to be thought of.
+	// Sums returns the query of what the parts of a table's split documents add up to, see
+	// Scan.Sums. nil: there are none.
 	Sums func(*catalog.Table) (*query.Query, error)
 }
 
@@ -31,8 +33,8 @@ type Plan struct {
 	Outers int
 	// Visible is the number of output columns that the client sees; the ones behind are sort keys.
 	Visible int
-	// Failing is the error of a constant expression that PostgreSQL evaluates while it plans: each execution and EXPLAIN end with it. To parse
-	// and to describe the statement are no executions.
+	// Failing is the error of a constant expression that PostgreSQL evaluates while it plans: each
+	// execution and EXPLAIN end with it. To parse and to describe the statement are no executions.
 	Failing error
 }
 
@@ -78,7 +80,7 @@ type binding struct {
 	v     *query.Var // Up is 0: a column of level up
 }
 
-// outer gives the parameter by which this level reads v, a column of the level `levels` above it.
+// outer returns the parameter by which this level reads v, a column of the level `levels` above it.
 func (p *planner) outer(l *level, v *query.Var) (query.Expr, error) {
 	child := l
 	for range v.Up - 1 {
@@ -109,7 +111,8 @@ func (p *planner) outerColumn(l *level, b binding) *query.Outer {
 	return o
 }
 
-// part is a planned piece of a query: its node, where its columns are, and whether every fragment can run it alone.
+// part is a planned piece of a query: its node, where its columns are, and whether every fragment
+// can run it alone.
 type part struct {
 	node  Node
 	in    *layout
@@ -120,7 +123,8 @@ type part struct {
 type layout struct {
 	slots map[varKey]int
 	exprs []placed // expressions computed below, as group keys and aggregates are
-	// lateral lists the siblings' columns that the node reads as outer parameters; the join that brings both together binds them.
+	// lateral lists the siblings' columns that the node reads as outer parameters; the join that
+	// brings both together binds them.
 	lateral  []binding
 	grouping []grouped // what GROUPING(…) is, above an aggregation with several sets
 	collects bool      // a column that is missing becomes lateral instead of an error
@@ -257,7 +261,8 @@ func (p *planner) finish(l *level, cur part) (part, error) {
 	return dropHidden(cur, visible(l.q)), nil
 }
 
-// distinctKeys completes ORDER BY so that rows with equal DISTINCT ON columns are neighbours. Analysis has ORDER BY begin with them.
+// distinctKeys completes ORDER BY so that rows with equal DISTINCT ON columns are neighbours.
+// Analysis has ORDER BY begin with them.
 func distinctKeys(q *query.Query, keys []SortKey) []SortKey {
 	for _, n := range q.DistinctOn {
 		if !slices.ContainsFunc(keys, func(k SortKey) bool { return k.Slot == n }) {
@@ -275,7 +280,7 @@ func (p *planner) limits(l *level) (count, offset query.Expr, err error) {
 	return count, offset, err
 }
 
-// pushable tells whether every fragment may evaluate a LIMIT or OFFSET for itself.
+// pushable reports whether every fragment may evaluate a LIMIT or OFFSET for itself.
 func pushable(e query.Expr) bool { return !stays(e) && !volatile(e) }
 
 func (p *planner) limit(cur part, count, offset query.Expr) part {
@@ -287,7 +292,8 @@ func (p *planner) limit(cur part, count, offset query.Expr) part {
 	return cur
 }
 
-// together is how many rows of one fragment are enough for LIMIT and OFFSET, nil where that is not known.
+// together is how many rows of one fragment are enough for LIMIT and OFFSET, nil where that is not
+// known.
 func together(count, offset query.Expr) query.Expr {
 	if count == nil || !pushable(count) {
 		return nil

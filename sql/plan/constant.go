@@ -10,8 +10,9 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// constants looks for a constant expression that fails, such as 1/0, where PostgreSQL's planner evaluates it: whether or not a row ever needs it,
-// except behind a constant that decides an AND, an OR, a CASE or a COALESCE first.
+// constants looks for a constant expression that fails, such as 1/0, where PostgreSQL's planner
+// evaluates it: whether or not a row ever needs it, except behind a constant that decides an AND,
+// an OR, a CASE or a COALESCE first.
 type constants struct {
 	fold func(query.Expr) (types.Datum, error)
 	err  error
@@ -167,7 +168,8 @@ func (k *constants) choice(n *query.Case) query.Expr {
 	return n
 }
 
-// pruned is a subquery without the expressions of the columns that are not needed: they become null. Those with an effect stay.
+// pruned is a subquery without the expressions of the columns that are not needed: they become
+// null. Those with an effect stay.
 func pruned(q *query.Query, need func(col int) bool) *query.Query {
 	if q.Command != query.Select || q.HasSRFs || q.HasWindow || q.Distinct || q.DistinctOn != nil || q.SetOp != nil || q.Values != nil {
 		return q
@@ -183,7 +185,8 @@ func pruned(q *query.Query, need func(col int) bool) *query.Query {
 	return &own
 }
 
-// existsOnly is the subquery of EXISTS without its select list, if that does not decide whether there are rows.
+// existsOnly is the subquery of EXISTS without its select list, if that does not decide whether
+// there are rows.
 func existsOnly(q *query.Query) *query.Query {
 	if q.HasAggs || q.GroupBy != nil || q.GroupingSets != nil || q.Having != nil {
 		return q

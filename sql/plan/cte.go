@@ -5,7 +5,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// ctePlans plans the WITH list of l: each is materialised once a statement. A recursive one is the two sides of its UNION.
+// ctePlans plans the WITH list of l: each is materialised once a statement. A recursive one is the
+// two sides of its UNION.
 func (p *planner) ctePlans(l *level) ([]CTEPlan, error) {
 	var out []CTEPlan
 	for _, c := range l.q.CTEs {
@@ -30,7 +31,7 @@ func (p *planner) ctePlans(l *level) ([]CTEPlan, error) {
 	return out, nil
 }
 
-// namesCTE tells whether c is an item of q's own FROM.
+// namesCTE reports whether c is an item of q's own FROM.
 func namesCTE(q *query.Query, c *query.CTE) bool {
 	for _, r := range q.Rels {
 		if r.Kind == query.RelCTE && r.CTE == c {
@@ -72,8 +73,9 @@ func (p *planner) recursive(l *level, c *query.CTE, cp *CTEPlan) error {
 	return nil
 }
 
-// inlined tells whether a WITH query is planned where it is named: it is named once, by the query that declares it, and neither writes nor
-// calls anything volatile. Its conditions and routes then meet those of that query.
+// inlined reports whether a WITH query is planned where it is named: it is named once, by the query
+// that declares it, and neither writes nor calls anything volatile. Its conditions and routes then
+// meet those of that query.
 func inlined(c *query.CTE) bool {
 	return c.Refs == 1 && c.Materialized != 'm' && !c.Recursive && c.Query.Command == query.Select && !volatileQuery(c.Query) && len(c.Query.Locking) == 0
 }
@@ -102,7 +104,7 @@ func (p *planner) cteScan(l *level, n int, conds []query.Expr) (part, error) {
 	return p.filter(l, part{node: s, in: in}, conds)
 }
 
-// insideCTE tells whether l is part of the recursive query of c itself.
+// insideCTE reports whether l is part of the recursive query of c itself.
 func insideCTE(l *level, c *query.CTE) bool {
 	for ; l != nil; l = l.up {
 		if l.q == c.Query {
@@ -112,7 +114,7 @@ func insideCTE(l *level, c *query.CTE) bool {
 	return false
 }
 
-// declares tells whether c is in q's own WITH list.
+// declares reports whether c is in q's own WITH list.
 func declares(q *query.Query, c *query.CTE) bool {
 	for _, x := range q.CTEs {
 		if x == c {

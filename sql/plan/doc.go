@@ -1,24 +1,33 @@
 // Package plan turns an analysed statement into steps and says where each runs.
 //
-// It is pure: a query and a catalog view in, a tree of Nodes out; no I/O, no clock, no session. In the order of a statement: EXISTS and IN
-// become joins (unnest.go), FROM is joined (from.go, join.go, lookup.go) over scans whose conditions give routes (scan.go, route.go), what
-// every fragment can run alone stays below a Gather (place.go), and the rest merges at the gateway (agg.go, build.go, late.go,
-// lockrows.go, modify.go).
-// The text form (explain.go) is the contract: golden files show routing.
+// It is pure: a query and a catalog view in, a tree of Nodes out; no I/O, no clock, no session. In
+// the order of a statement: EXISTS and IN become joins (unnest.go), FROM is joined (from.go,
+// join.go, lookup.go) over scans whose conditions make routes (scan.go, route.go), what every
+// fragment can run alone stays below a Gather (place.go), and the rest merges at the gateway
+// (agg.go, build.go, late.go, lockrows.go, modify.go). The text form (explain.go) is the contract:
+// golden files show routing.
 //
-// Rows are flat: a node's row is its output slots, a join's row is left then right. Expressions have no Var any more: Slot reads the
-// input row, Outer reads a value that a NestLoop or SubPlan above has set.
+// Rows are flat: a node's row is its output slots, a join's row is left then right. Expressions
+// have no Var any more: Slot reads the input row, Outer reads a value that a NestLoop or SubPlan
+// above has set.
 //
 // Invariants:
 //
-//	R1  A route only ever saves work: a scan keeps all its conditions, so that a route left out is never a wrong answer.
-//	R2  Content routes and co-location by policy need a validated, immutable policy; co-location also a Range of 1.
-//	R3  Subqueries and volatile targets run at the gateway, never in a fragment; so does what asks or changes the session, its node or the catalog
-//	    (stays.go, builtin.PlaceOf), but in ON CONFLICT. What it says once for the statement is asked before it and goes below as a parameter.
-//	R4  A condition crosses an outer join only on the side whose rows are all kept, or from ON to the other side.
-//	R5  An index is used where the conditions give its first columns values, or bound one on both sides, and contain its predicate; never one
-//	    that is being built (index_scan.go). A route by a global index is looked up when the plan runs.
+//	R1  A route only ever saves work: a scan keeps all its conditions, so that a route left out is
+//	    never a wrong answer.
+//	R2  Content routes and co-location by policy need a validated, immutable policy; co-location
+//	    also a Range of 1.
+//	R3  Subqueries and volatile targets run at the gateway, never in a fragment; so does what asks
+//	    or changes the session, its node or the catalog (stays.go, builtin.PlaceOf), but in ON
+//	    CONFLICT. What it says once for the statement is asked before it and goes below as a
+//	    parameter.
+//	R4  A condition crosses an outer join only on the side whose rows are all kept, or from ON to
+//	    the other side.
+//	R5  An index is used where the conditions set values for its first columns, or bound one on
+//	    both sides, and contain its predicate; never one that is being built (index_scan.go). A
+//	    route by a global index is looked up when the plan runs.
 //
-// Limits: no statistics yet, so sizes are guessed by construction (lookup.go); columns that only a filter reads still cross a Gather under
-// a join; aggregates of an outer query are 0A000. LIMIT does not reach the fragments where rows are locked.
+// Limits: no statistics yet, so sizes are guessed by construction (lookup.go); columns that only a
+// filter reads still cross a Gather under a join; aggregates of an outer query are 0A000. LIMIT
+// does not reach the fragments where rows are locked.
 package plan

@@ -10,13 +10,15 @@ import (
 
 // Notes adds to EXPLAIN what only the executor knows. Any func may be nil.
 type Notes struct {
-	// Route names the fragments and buckets of a route: "fragments orders$0, orders$1, buckets 0-349524".
+	// Route names the fragments and buckets of a route: "fragments orders$0, orders$1, buckets
+	// 0-349524".
 	Route func(*Route) string
 	// Index names the fragments and buckets where the entries of a global index are looked up.
 	Index func(*IndexScan) string
 	// Part says to what a Gather's reads are restricted besides its route, in lines.
 	Part func(*Gather) []string
-	// Measured gives what ANALYZE measured of a step: lines below it, and a suffix for its first line.
+	// Measured returns what ANALYZE measured of a step: lines below it, and a suffix for its first
+	// line.
 	Measured func(Node) (suffix string, lines []string)
 	// Env prints constants; nil prints those of reg* types as numbers.
 	Env *types.Env
@@ -41,7 +43,8 @@ type below struct {
 	step  Node // of a recursive WITH query
 }
 
-// node prints a step at a column, behind an arrow where it is an input. Steps that PostgreSQL does not show go with their input.
+// node prints a step at a column, behind an arrow where it is an input. Steps that PostgreSQL does
+// not show go with their input.
 func (x *explainer) node(n Node, col int, arrow bool, with []below) {
 	switch s := n.(type) {
 	case *With:
@@ -106,13 +109,14 @@ func (x *explainer) below(b below, col int) {
 	x.node(b.step, col+8, true, nil)
 }
 
-// isNothing tells whether n is the one empty row of a SELECT without FROM.
+// isNothing reports whether n is the one empty row of a SELECT without FROM.
 func isNothing(n Node) bool {
 	v, ok := n.(*Values)
 	return ok && len(v.Cols) == 0 && len(v.Rows) == 1
 }
 
-// initPlans lists the subqueries that a NestLoop over nothing runs first, once; nil for other loops.
+// initPlans lists the subqueries that a NestLoop over nothing runs first, once; nil for other
+// loops.
 func initPlans(n *NestLoop) []below {
 	if !isNothing(n.Left) || len(n.Binds) == 0 {
 		return nil
@@ -126,7 +130,7 @@ func initPlans(n *NestLoop) []below {
 	return out
 }
 
-// describe gives a step's title and its details.
+// describe returns a step's title and its details.
 func (x *explainer) describe(n Node) (string, []string) {
 	switch n := n.(type) {
 	case *Gather:
@@ -388,7 +392,7 @@ func (x *explainer) keys(keys []SortKey, input Node) string {
 	return strings.Join(out, ", ")
 }
 
-// slotText gives what a slot of a step holds, where a projection below says so.
+// slotText returns what a slot of a step holds, where a projection below says so.
 func slotText(n Node, i int) query.Expr {
 	switch s := n.(type) {
 	case *Project:

@@ -39,7 +39,7 @@ func conjunction(es []query.Expr) query.Expr {
 	return &query.And{Args: es}
 }
 
-// hasSubPlan tells whether e runs a subquery, which only the gateway can.
+// hasSubPlan reports whether e runs a subquery, which only the gateway can.
 func hasSubPlan(e query.Expr) bool {
 	return query.Contains(e, func(x query.Expr) bool { _, ok := x.(*SubPlan); return ok })
 }
@@ -77,7 +77,8 @@ func (s relSet) union(t relSet) relSet {
 	return out
 }
 
-// relsOf lists the range table entries of l's own query that e reads, through join aliases and from inside subqueries too.
+// relsOf lists the range table entries of l's own query that e reads, through join aliases and from
+// inside subqueries too.
 func (l *level) relsOf(e query.Expr) relSet {
 	out := relSet{}
 	var visit func(x query.Expr, depth int)
@@ -106,7 +107,7 @@ func (l *level) relsOf(e query.Expr) relSet {
 	return out
 }
 
-// volatile tells whether e calls a volatile function, in its subqueries too.
+// volatile reports whether e calls a volatile function, in its subqueries too.
 func volatile(e query.Expr) bool {
 	return query.Contains(e, func(x query.Expr) bool {
 		if s, ok := x.(*query.SubLink); ok {
@@ -130,7 +131,7 @@ func volatileStep(e query.Expr) bool {
 	return ok && c.Proc.Volatility == 'v'
 }
 
-// hasSubLink tells whether an expression of the query holds a subquery.
+// hasSubLink reports whether an expression of the query holds a subquery.
 func hasSubLink(e query.Expr) bool {
 	return query.Contains(e, func(x query.Expr) bool { _, ok := x.(*query.SubLink); return ok })
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// ExprText prints an expression of a plan as SQL, columns with their table where the query has several.
+// ExprText prints an expression of a plan as SQL, columns with their table where the query has
+// several.
 func ExprText(e query.Expr) string { return exprText(e, nil) }
 
 // exprText is ExprText with constants as env prints them.
@@ -18,7 +19,8 @@ func exprText(e query.Expr, env *types.Env) string {
 		return ""
 	}
 	var marks []string
-	// Names that are no plain identifiers are marked and put back after deparsing, which would quote them.
+	// Names that are no plain identifiers are marked and put back after deparsing, which would
+	// quote them.
 	mark := func(t query.T, text string) query.Expr {
 		m := fmt.Sprintf("\x01%d\x02", len(marks)/2)
 		marks = append(marks, analyze.Deparse(&query.Var{T: t, Name: m}), text)

@@ -6,8 +6,9 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// factored takes out of each OR the conditions that all its arms share: (p AND a) OR (p AND b) becomes p and a OR b. So an equality of two tables that is
-// written in every arm joins them. An arm that has nothing else makes the rest true.
+// factored takes out of each OR the conditions that all its arms share: (p AND a) OR (p AND b)
+// becomes p and a OR b. So an equality of two tables that is written in every arm joins them. An
+// arm that has nothing else makes the rest true.
 func factored(conds []query.Expr) []query.Expr {
 	var out []query.Expr
 	for _, c := range conds {

@@ -35,7 +35,8 @@ func (p *planner) joined(l *level, items []query.From, conds []query.Expr) (part
 	return p.filter(l, out, j.conds)
 }
 
-// joiner joins the items of a FROM list whose order is free: inner joins flattened, outer joins as one item each.
+// joiner joins the items of a FROM list whose order is free: inner joins flattened, outer joins as
+// one item each.
 type joiner struct {
 	p     *planner
 	l     *level
@@ -53,7 +54,8 @@ func (j *joiner) flatten(it query.From) {
 	j.items = append(j.items, it)
 }
 
-// plan joins left to right, taking next an item that a condition connects to what is joined already, so that a cross product comes last.
+// plan joins left to right, taking next an item that a condition connects to what is joined
+// already, so that a cross product comes last.
 func (j *joiner) plan() (part, error) {
 	all := relSet{}
 	for _, it := range j.items {
@@ -77,7 +79,8 @@ func (j *joiner) plan() (part, error) {
 	return cur, nil
 }
 
-// next chooses an item whose lateral references among all are joined already; others are bound further up.
+// next chooses an item whose lateral references among all are joined already; others are bound
+// further up.
 func (j *joiner) next(done map[int]bool, have, all relSet) int {
 	first := -1
 	for i, it := range j.items {
@@ -98,8 +101,8 @@ func (j *joiner) next(done map[int]bool, have, all relSet) int {
 	return first
 }
 
-// take removes the conditions that have all their columns. A volatile one without columns is left for the end: it is asked for each row of
-// the result.
+// take removes the conditions that have all their columns. A volatile one without columns is left
+// for the end: it is asked for each row of the result.
 func (j *joiner) take(have relSet) []query.Expr {
 	var now, later []query.Expr
 	for _, c := range j.conds {
@@ -193,9 +196,10 @@ func (p *planner) fromItem(l *level, it query.From, conds []query.Expr) (part, e
 	return part{}, pgerr.New(pgerr.InternalError, "unknown FROM item %T", it)
 }
 
-// outerJoin plans LEFT, RIGHT and FULL joins (RIGHT as LEFT with sides swapped), semi and anti joins. Conditions of WHERE may go below only
-// on the side whose rows are all kept; those of ON only on the other. A condition that a row filled with nulls cannot meet makes the join
-// an inner one.
+// outerJoin plans LEFT, RIGHT and FULL joins (RIGHT as LEFT with sides swapped), semi and anti
+// joins. Conditions of WHERE may go below only on the side whose rows are all kept; those of ON
+// only on the other. A condition that a row filled with nulls cannot meet makes the join an inner
+// one.
 func (p *planner) outerJoin(l *level, fj *query.FromJoin, conds []query.Expr) (part, error) {
 	fj = reduced(l, fj, conds)
 	if err := keepsLocked(l.q, fj); err != nil {
@@ -232,7 +236,7 @@ func (p *planner) outerJoin(l *level, fj *query.FromJoin, conds []query.Expr) (p
 	return p.filter(l, out, above)
 }
 
-// split gives the conditions that may go below a join to the side of rels, and the others.
+// split returns the conditions that may go below a join to the side of rels, and the others.
 func (l *level) split(conds []query.Expr, rels relSet, may bool) (below, rest []query.Expr) {
 	for _, c := range conds {
 		own := l.relsOf(c)
@@ -282,7 +286,7 @@ func (p *planner) filter(l *level, cur part, conds []query.Expr) (part, error) {
 	return cur, nil
 }
 
-// isNever tells whether e is false or null whatever the row.
+// isNever reports whether e is false or null whatever the row.
 func isNever(e query.Expr) bool {
 	c, ok := e.(*query.Const)
 	return ok && (c.Value.IsNull() || !c.Value.Bool())

@@ -14,7 +14,8 @@ type hotSums struct {
 	plan  *SubPlan
 }
 
-// sums gives what a scan has to add to the counters of split documents; nil where it reads no counter, or nobody asks for them.
+// sums returns what a scan has to add to the counters of split documents; nil where it reads no
+// counter, or no caller asks for them.
 func (p *planner) sums(s *Scan) (query.Expr, error) {
 	if p.env.Sums == nil || !ReadsCounters(s) {
 		return nil, nil
@@ -40,7 +41,8 @@ func (p *planner) sums(s *Scan) (query.Expr, error) {
 	return h.value, nil
 }
 
-// ReadsCounters tells whether a scan reads a column with a counter that split documents of its table have.
+// ReadsCounters reports whether a scan reads a column with a counter that split documents of its
+// table have.
 func ReadsCounters(s *Scan) bool {
 	h := s.Table.Hot
 	return h != nil && slices.ContainsFunc(h.Counters, func(c catalog.Counter) bool { return slices.Contains(s.Slots, int(c.Column)-1) })

@@ -7,8 +7,9 @@ import (
 // maxImplied bounds the conditions that are derived for one join.
 const maxImplied = 32
 
-// implied derives conditions through equalities: from a.id = b.id and a.id = 'x' follows b.id = 'x', by which b can be routed too. All of
-// conds hold together of every row that is kept, so what follows from them does.
+// implied derives conditions through equalities: from a.id = b.id and a.id = 'x' follows b.id =
+// 'x', by which b can be routed too. All of conds hold together of every row that is kept, so what
+// follows from them does.
 func implied(l *level, conds []query.Expr) []query.Expr {
 	var ties []equality
 	for _, c := range conds {
@@ -47,7 +48,8 @@ func among(es []query.Expr, e query.Expr) bool {
 	return false
 }
 
-// carry gives `right = v` for c, which is `left = v`, where v reads no column; likewise for `left = ANY (v)`.
+// carry returns `right = v` for c, which is `left = v`, where v reads no column; likewise for `left
+// = ANY (v)`.
 func (l *level) carry(c query.Expr, t equality) query.Expr {
 	switch n := c.(type) {
 	case *query.Call:
@@ -74,7 +76,7 @@ func (l *level) carry(c query.Expr, t equality) query.Expr {
 	return nil
 }
 
-// constant tells whether e has one value during the statement, as far as this query goes.
+// constant reports whether e has one value during the statement, as far as this query goes.
 func (l *level) constant(e query.Expr) bool {
 	return len(l.relsOf(e)) == 0 && !hasSubLink(e) && !volatile(e)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// TableIndexes gives what a table's secondary indexes keep of a row: expressions over its columns as Slots, for those who keep, fill and
-// check indexes outside of a statement.
+// TableIndexes returns what a table's secondary indexes keep of a row: expressions over its columns
+// as Slots, for those that keep, fill and check indexes outside of a statement.
 func TableIndexes(view *catalog.View, t *catalog.Table, env Env) ([]query.Index, error) {
 	list, err := analyze.Indexes(&analyze.Context{Catalog: view, Database: t.Database}, t)
 	if err != nil {
@@ -41,7 +41,8 @@ func (p *planner) indexes(l *level, list []query.Index, in *layout) ([]query.Ind
 	return out, nil
 }
 
-// kept gives the indexes that a statement must keep: for an UPDATE those that look at a column it may change.
+// kept returns the indexes that a statement must keep: for an UPDATE those that look at a column it
+// may change.
 func kept(q *query.Query, moves bool) []query.Index {
 	if q.Command != query.Update || moves {
 		return q.Indexes

@@ -8,13 +8,15 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// IndexScan says which entries of a secondary index a scan reads: those whose first columns have one of some values each, and, behind them, a
-// column between bounds. Entries of a global index are found by all their columns.
+// IndexScan says which entries of a secondary index a scan reads: those whose first columns have
+// one of some values each, and, behind them, a column between bounds. Entries of a global index are
+// found by all their columns.
 type IndexScan struct {
 	N     int // names the lookup within the plan
 	Table *catalog.Table
 	Index query.Index
-	// Equal are the values of the first columns, over Params and Outers: alternatives, or the elements of one array.
+	// Equal are the values of the first columns, over Params and Outers: alternatives, or the
+	// elements of one array.
 	Equal  [][]query.Expr
 	Arrays []query.Expr // parallel to Equal, nil where that says all
 	Paired bool         // the first values of all columns go together, and the second ones and so on; else there is each combination
@@ -24,10 +26,10 @@ type IndexScan struct {
 	Conds        []query.Expr // what the entries are found by, for EXPLAIN
 }
 
-// whole tells whether every column has its value.
+// whole reports whether every column has its value.
 func (x *IndexScan) whole() bool { return len(x.Equal) == len(x.Index.Keys) }
 
-// single tells whether no more than a few rows can be found.
+// single reports whether no more than a few rows can be found.
 func (x *IndexScan) single() bool { return x.whole() && x.Index.Def.Unique }
 
 // estimate guesses how many rows are found.
@@ -52,14 +54,15 @@ func (x *IndexScan) estimate() float64 {
 	return n * guessEqual
 }
 
-// Guesses of what an index gives.
+// Guesses of how many rows an index finds.
 const (
 	guessArray = 100.0
 	guessEqual = 100.0 // rows with the same value
 )
 
-// byIndex makes s a scan by a secondary index where one clearly selects: by equality on its first columns, or by a range that is bounded on
-// both sides. There are no statistics yet, so nothing less is taken for selective.
+// byIndex makes s a scan by a secondary index where one clearly selects: by equality on its first
+// columns, or by a range that is bounded on both sides. There are no statistics yet, so nothing
+// less is taken for selective.
 func (p *planner) byIndex(s *Scan, r *Route, indexes []query.Index, conds []query.Expr) {
 	if s.Access == ScanKeys || r.Never {
 		return
@@ -97,7 +100,8 @@ func (p *planner) useIndex(s *Scan, r *Route, x *IndexScan) {
 	x.Index.Where = overRow(x.Index.Where)
 }
 
-// overRow has an expression of an index read whole rows of its table: the scan computes from a row what its entry is.
+// overRow has an expression of an index read whole rows of its table: the scan computes from a row
+// what its entry is.
 func overRow(e query.Expr) query.Expr {
 	if e == nil {
 		return nil
@@ -111,7 +115,8 @@ func overRow(e query.Expr) query.Expr {
 	})
 }
 
-// better prefers a unique index whose columns all have values, then more columns with values, then bounds, then one that needs one fragment.
+// better prefers a unique index whose columns all have values, then more columns with values, then
+// bounds, then one that needs one fragment.
 func (x *IndexScan) better(y *IndexScan) bool {
 	rank := func(x *IndexScan) int {
 		n := 4 * len(x.Equal)
@@ -169,7 +174,8 @@ func (p *planner) indexScan(s *Scan, ix query.Index, conds []query.Expr) *IndexS
 	return x
 }
 
-// pair looks for an OR that gives all columns their values together, which are fewer than all combinations of them.
+// pair looks for an OR that sets the values of all columns together, which are fewer than all
+// combinations of them.
 func (m *matcher) pair(x *IndexScan, keys []query.Expr) {
 	if len(keys) < 2 {
 		return
@@ -198,7 +204,7 @@ func (x *IndexScan) combinations() int {
 	return n
 }
 
-// tuples tells whether the combinations of values are few enough.
+// tuples reports whether the combinations of values are few enough.
 func (x *IndexScan) tuples() bool { return x.Paired || x.combinations() <= maxKeyTuples }
 
 // usedBy lists the conditions by which entries are found.
@@ -223,7 +229,8 @@ func (m *matcher) usedBy(x *IndexScan, keys []query.Expr) []query.Expr {
 	return out
 }
 
-// canonical gives e over the table's columns as indexes have it; ok is false where it reads something else.
+// canonical returns e over the table's columns as indexes have it; ok is false where it reads
+// something else.
 func (m *matcher) canonical(e query.Expr) (query.Expr, bool) {
 	ok := true
 	out := query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
@@ -243,7 +250,7 @@ func (m *matcher) canonical(e query.Expr) (query.Expr, bool) {
 	return out, ok
 }
 
-// isKey tells whether e is the key of an index.
+// isKey reports whether e is the key of an index.
 func (m *matcher) isKey(e, key query.Expr) bool {
 	if v, ok := bare(key).(*query.Var); ok {
 		return m.position(e) == v.Col
@@ -252,7 +259,8 @@ func (m *matcher) isKey(e, key query.Expr) bool {
 	return ok && query.Equal(c, bare(key))
 }
 
-// fits tells whether a value of a type, compared with the key, is encoded as the key's own values are.
+// fits reports whether a value of a type, compared with the key, is encoded as the key's own values
+// are.
 func (m *matcher) fits(key query.Expr, v query.Expr) bool {
 	if col, ok := bare(key).(*query.Var); ok {
 		return m.keyLike(col.Col, v.Type())
@@ -328,7 +336,8 @@ func tighter(a, b *bound, sign int) *bound {
 	return a
 }
 
-// implies tells whether the conditions contain the predicate of a partial index, member by member.
+// implies reports whether the conditions contain the predicate of a partial index, member by
+// member.
 func (m *matcher) implies(predicate query.Expr) bool {
 	for _, want := range conjuncts(predicate) {
 		found := slices.ContainsFunc(m.conds, func(c query.Expr) bool {
@@ -342,7 +351,8 @@ func (m *matcher) implies(predicate query.Expr) bool {
 	return true
 }
 
-// notNull tells whether a condition that only holds for a value asks for what `column IS NOT NULL` does.
+// notNull reports whether a condition that only holds for a value asks for what `column IS NOT
+// NULL` does.
 func (m *matcher) notNull(c, want query.Expr) bool {
 	test, ok := want.(*query.NullTest)
 	if !ok || !test.Not {
@@ -377,8 +387,8 @@ func (x *IndexScan) split(filter query.Expr) (used, rest query.Expr) {
 	return conjunction(x.Conds), conjunction(others)
 }
 
-// indexEqualities finds the index by which a join may read the rows of its right side, and the equalities that give the values of its first
-// columns, in their order.
+// indexEqualities finds the index by which a join may read the rows of its right side, and the
+// equalities that have the values of its first columns, in their order.
 func (p *planner) indexEqualities(l *level, s *Scan, right part, eqs []equality) (best *IndexScan, chosen []int) {
 	rel := right.local.rels[0]
 	m := matcher{s: s, conds: conjuncts(s.Filter)}
@@ -407,7 +417,7 @@ func (p *planner) indexEqualities(l *level, s *Scan, right part, eqs []equality)
 	return best, chosen
 }
 
-// isKeyOf tells whether e, over the query's tables, is the key of an index of entry rel.
+// isKeyOf reports whether e, over the query's tables, is the key of an index of entry rel.
 func isKeyOf(e, key query.Expr, rel int) bool {
 	own := query.Rewrite(bare(e), func(x query.Expr) (query.Expr, bool) {
 		v, ok := x.(*query.Var)

@@ -4,9 +4,11 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// hoist replaces the subqueries of a condition, and the calls that only the gateway can run, by parameters, where each has one value for the
-// whole query: it reads nothing of the row and calls nothing volatile. They run once, before the query, so that the condition can run in the fragments and route to them. Only
-// conditions that are asked of every row come here: a subquery that a CASE may skip must not be run in advance.
+// hoist replaces the subqueries of a condition, and the calls that only the gateway can run, by
+// parameters, where each has one value for the whole query: it reads nothing of the row and calls
+// nothing volatile. They run once, before the query, so that the condition can run in the fragments
+// and route to them. Only conditions that are asked of every row come here: a subquery that a CASE
+// may skip must not be run in advance.
 func (p *planner) hoist(l *level, cond query.Expr) query.Expr {
 	switch cond.(type) {
 	case *query.Call, *query.ArrayOp, *query.Not, *SubPlan, *query.NullTest:

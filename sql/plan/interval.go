@@ -9,9 +9,10 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// bucketInterval finds bounds of sherd.bucket(id), or of sherd.slice(id), where id is the key of a collection with anchors: both functions
-// return the bucket of the row, or one below 2^20 for a row under a rule for prefixes. The scan tests the conditions too, so that one of
-// several bounds will do.
+// bucketInterval finds bounds of sherd.bucket(id), or of sherd.slice(id), where id is the key of a
+// collection with anchors: both functions return the bucket of the row, or one below 2^20 for a row
+// under a rule for prefixes. The scan tests the conditions too, so that one of several bounds will
+// do.
 func (m *matcher) bucketInterval(r *Route) {
 	if !m.s.Table.Anchors {
 		return
@@ -71,8 +72,9 @@ func next(v query.Expr) query.Expr {
 	return caseOf(types.Int8, query.When{Cond: compared("<", wide, limit), Result: sum}, query.When{Cond: compared(">=", wide, limit), Result: limit})
 }
 
-// sliced replaces sherd.bucket of the table's key by sherd.slice in conditions. sherd.bucket knows no table and refuses what is no id of a
-// collection, and buckets of rules for prefixes; one such row must not fail a statement that reads a table by intervals of buckets.
+// sliced replaces sherd.bucket of the table's key by sherd.slice in conditions. sherd.bucket knows
+// no table and refuses what is no id of a collection, and buckets of rules for prefixes; one such
+// row must not fail a statement that reads a table by intervals of buckets.
 func (p *planner) sliced(s *Scan, conds []query.Expr) []query.Expr {
 	m := matcher{s: s}
 	replace := func(e query.Expr) (query.Expr, bool) {

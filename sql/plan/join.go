@@ -43,7 +43,8 @@ func (p *planner) join(l *level, j joining, left, right part) (part, error) {
 	return p.hashJoin(l, j, left, right, eqs, rest, local)
 }
 
-// hashJoin builds the side that is likely the smaller one, or pairs everything where there is no equality.
+// hashJoin builds the side that is likely the smaller one, or pairs everything where there is no
+// equality.
 func (p *planner) hashJoin(l *level, j joining, left, right part, eqs []equality, rest []query.Expr, local *locality) (part, error) {
 	if !j.fixed && estimate(left.node) < estimate(right.node) && (j.kind == query.Inner || j.kind == query.Left && len(eqs) > 0) {
 		left, right = right, left
@@ -128,7 +129,8 @@ func isEmpty(n Node) bool {
 	return ok && len(v.Rows) == 0
 }
 
-// lateralJoin runs the right side once for each row of the left one. It stays in the fragments where the right side reads no table.
+// lateralJoin runs the right side once for each row of the left one. It stays in the fragments
+// where the right side reads no table.
 func (p *planner) lateralJoin(l *level, j joining, left, right part) (part, error) {
 	if left.local == nil || right.local != nil || gatewayOnly(right.node) || j.kind == query.Full || j.kind == query.Right || anyStays(j.on) {
 		left, right = p.gather(left, nil), p.gather(right, nil)
@@ -160,7 +162,8 @@ func (p *planner) lateralJoin(l *level, j joining, left, right part) (part, erro
 	return part{node: n, in: in, local: left.local}, nil
 }
 
-// gatewayOnly tells whether a subtree that is no part of a fragment's work holds a step that fragments cannot run, or must not each run.
+// gatewayOnly reports whether a subtree that is no part of a fragment's work holds a step that
+// fragments cannot run, or must not each run.
 func gatewayOnly(n Node) bool {
 	switch n.(type) {
 	case *Gather, *SystemScan, *CTEScan, *With, *Modify, *Scan, *Source:

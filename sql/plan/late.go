@@ -6,8 +6,9 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// lateTargets reports whether targets are computed after ORDER BY and LIMIT: there are some with subqueries, volatile functions or others of the
-// gateway that no sort key needs. So a subquery runs for the rows of the answer alone, and nextval counts in the answer's order. Sets that no
+// lateTargets reports whether targets are computed after ORDER BY and LIMIT: there are some with
+// subqueries, volatile functions or others of the gateway that no sort key needs. So a subquery
+// runs for the rows of the answer alone, and nextval counts in the answer's order. Sets that no
 // sort key needs are expanded late too if DISTINCT ON must choose among the rows before that.
 func lateTargets(q *query.Query) bool {
 	on := q.DistinctOn != nil
@@ -42,9 +43,10 @@ func lateKeys(q *query.Query) []query.SortKey {
 	return keys
 }
 
-// sortThenTargets orders and limits the rows below, with the sort keys as further slots, and computes the targets of what is left. Locks are
-// taken in between: in that order, and for no more rows than are wanted. Then no fragment may limit what it sends, since a row that is not got
-// or has changed is replaced by a later one.
+// sortThenTargets orders and limits the rows below, with the sort keys as further slots, and
+// computes the targets of what is left. Locks are taken in between: in that order, and for no more
+// rows than are wanted. Then no fragment may limit what it sends, since a row that is not got or
+// has changed is replaced by a later one.
 func (p *planner) sortThenTargets(l *level, cur part, lock *LockRows) (part, error) {
 	count, offset, err := p.limits(l)
 	if err != nil {
@@ -60,7 +62,7 @@ func (p *planner) sortThenTargets(l *level, cur part, lock *LockRows) (part, err
 		few, skip = nil, nil
 	}
 	if lock == nil {
-		in = cur.in // above locks sort keys are computed anew: the row may be a newer one
+		in = cur.in // above locks sort keys are computed again: the row may be a newer one
 	}
 	switch {
 	case byKey:
@@ -110,7 +112,8 @@ func (p *planner) lastTargets(l *level, cur part, in *layout) (*Project, error) 
 	return proj, nil
 }
 
-// distinctSlots are the slots of the DISTINCT ON columns among the sort keys, which are those of lateKeys.
+// distinctSlots are the slots of the DISTINCT ON columns among the sort keys, which are those of
+// lateKeys.
 func distinctSlots(q *query.Query, keys []SortKey) []int {
 	var slots []int
 	for i, k := range lateKeys(q) {

@@ -7,7 +7,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// lockedRel is what the locking clauses ask for a table together: of several the strongest lock, and NOWAIT before SKIP LOCKED.
+// lockedRel is what the locking clauses ask for a table together: of several the strongest lock,
+// and NOWAIT before SKIP LOCKED.
 type lockedRel struct {
 	rel      int
 	strength query.LockStrength
@@ -47,8 +48,9 @@ func keepsLocked(q *query.Query, fj *query.FromJoin) error {
 	return nil
 }
 
-// selectLocked plans a SELECT with locking clauses over the rows below. Without ORDER BY and LIMIT the fragments lock what they read, where
-// they read it. Else, and for a cursor, locks are taken at the gateway, where the order and the number of rows are known.
+// selectLocked plans a SELECT with locking clauses over the rows below. Without ORDER BY and LIMIT
+// the fragments lock what they read, where they read it. Else, and for a cursor, locks are taken at
+// the gateway, where the order and the number of rows are known.
 func (p *planner) selectLocked(l *level, cur part, locks []lockedRel) (part, error) {
 	n := &LockRows{Base: Base{cur.node.Output()}, Child: cur.node}
 	for _, k := range locks {
@@ -76,5 +78,5 @@ func (p *planner) selectLocked(l *level, cur part, locks []lockedRel) (part, err
 	return p.sortThenTargets(l, cur, n)
 }
 
-// oneRow tells whether a scan reads one row at most.
+// oneRow reports whether a scan reads one row at most.
 func oneRow(s *Scan) bool { return s.Access == ScanKeys && s.KeyArray == nil && len(s.Keys) == 1 }

@@ -4,11 +4,12 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// lookupLimit is up to how many rows of the left side a join reads the right one by key instead of whole.
+// lookupLimit is up to how many rows of the left side a join reads the right one by key instead of
+// whole.
 const lookupLimit = 200
 
-// lookupJoin reads the rows of the right side by primary key, one for each row of a left side that is small by construction. Each lookup
-// is routed to the fragment of its key.
+// lookupJoin reads the rows of the right side by primary key, one for each row of a left side that
+// is small by construction. Each lookup is routed to the fragment of its key.
 func (p *planner) lookupJoin(l *level, j joining, left, right part, eqs []equality, rest []query.Expr) (part, bool, error) {
 	s, ok := right.node.(*Scan)
 	if !ok || right.local == nil || len(right.local.rels) != 1 || s.Access == ScanKeys || s.Index != nil || len(right.in.lateral) > 0 || j.kind == query.Full || estimate(left.node) > lookupLimit ||
@@ -72,7 +73,8 @@ func (p *planner) lookupJoin(l *level, j joining, left, right part, eqs []equali
 	return part{node: n, in: in}, true, nil
 }
 
-// boundEquality is the equality of a lookup as the scan tests it, whose value had to be converted: what is found by that may differ.
+// boundEquality is the equality of a lookup as the scan tests it, whose value had to be converted:
+// what is found by that may differ.
 func (p *planner) boundEquality(l *level, e equality, value query.Expr, right part) (query.Expr, error) {
 	own, err := p.rewrite(l, e.right, right.in)
 	if err != nil {
@@ -87,7 +89,7 @@ func (p *planner) boundEquality(l *level, e equality, value query.Expr, right pa
 	return &c, nil
 }
 
-// lookupValue gives the value of column i of the key, or of the index, for a lookup by v.
+// lookupValue returns the value of column i of the key, or of the index, for a lookup by v.
 func lookupValue(s *Scan, byIndex *IndexScan, i int, v query.Expr) query.Expr {
 	m := matcher{s: s}
 	if byIndex != nil {
@@ -96,7 +98,8 @@ func lookupValue(s *Scan, byIndex *IndexScan, i int, v query.Expr) query.Expr {
 	return m.keyValue(keyPositions(s.Table)[i], v, toEqual)
 }
 
-// semiLookup reads the rows of the left side by primary key, one for each of the right side's different values, where those are few.
+// semiLookup reads the rows of the left side by primary key, one for each of the right side's
+// different values, where those are few.
 func (p *planner) semiLookup(l *level, j joining, left, right part, eqs []equality, rest []query.Expr) (part, bool, error) {
 	if j.kind != query.Semi || len(rest) > 0 || len(eqs) == 0 || len(right.in.lateral) > 0 {
 		return part{}, false, nil
@@ -125,8 +128,8 @@ func (p *planner) semiLookup(l *level, j joining, left, right part, eqs []equali
 	return out, ok, err
 }
 
-// turnedLookup is lookupJoin by the right side's rows where the left side's slots must come first: the target of an UPDATE or DELETE is found by
-// what FROM or USING gives.
+// turnedLookup is lookupJoin by the right side's rows where the left side's slots must come first:
+// the target of an UPDATE or DELETE is found by what FROM or USING returns.
 func (p *planner) turnedLookup(l *level, j joining, left, right part, eqs []equality, rest []query.Expr) (part, bool, error) {
 	if j.kind != query.Inner || !j.fixed || len(eqs) == 0 || len(right.in.lateral) > 0 {
 		return part{}, false, nil
@@ -144,7 +147,8 @@ func (p *planner) turnedLookup(l *level, j joining, left, right part, eqs []equa
 	return out, ok, err
 }
 
-// leftFirst puts the slots of left, which a lookup has given behind others, before these, of which the first more stay.
+// leftFirst puts the slots of left, which a lookup has put behind others, before these; the first
+// more of these stay.
 func leftFirst(found, left part, more int) part {
 	cols, n := found.node.Output(), len(left.node.Output())
 	before := len(cols) - n
@@ -170,7 +174,8 @@ func leftFirst(found, left part, more int) part {
 	return part{node: proj, in: in}
 }
 
-// keyEqualities finds, for each primary key column of the scan, the equality that gives its value; nil where one is missing.
+// keyEqualities finds, for each primary key column of the scan, the equality that has its value;
+// nil where one is missing.
 func keyEqualities(l *level, s *Scan, right part, eqs []equality) []int {
 	key := keyPositions(s.Table)
 	rel := right.local.rels[0]
@@ -198,7 +203,7 @@ func nameOf(e query.Expr) string {
 	return "?column?"
 }
 
-// Guesses of how many rows a step gives, where nothing is known. Only their order matters.
+// Guesses of how many rows a step returns, where nothing is known. Only their order matters.
 const (
 	guessTable   = 1e6
 	guessFilter  = 0.1 // of what comes in
@@ -208,7 +213,8 @@ const (
 	guessGroups  = 0.1
 )
 
-// estimate guesses how many rows a step gives. What is small by construction is exact: keys, VALUES, LIMIT.
+// estimate guesses how many rows a step returns. What is small by construction is exact: keys,
+// VALUES, LIMIT.
 func estimate(n Node) float64 {
 	switch n := n.(type) {
 	case *Scan:

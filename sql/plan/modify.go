@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// insert plans INSERT: the source's rows are completed to the table's columns at the gateway, which sends each to the fragment of its bucket.
+// insert plans INSERT: the source's rows are completed to the table's columns at the gateway, which
+// sends each to the fragment of its bucket.
 func (p *planner) insert(l *level) (part, error) {
 	q := l.q
 	src := part{node: &Values{Rows: [][]query.Expr{{}}}, in: newLayout()}
@@ -147,7 +148,8 @@ func (p *planner) onConflict(l *level, m *Modify, existing *layout) error {
 	return err
 }
 
-// modify plans UPDATE and DELETE: inside the fragments where nothing but the table itself is read, else over rows joined at the gateway.
+// modify plans UPDATE and DELETE: inside the fragments where nothing but the table itself is read,
+// else over rows joined at the gateway.
 func (p *planner) modify(l *level) (part, error) {
 	semis := l.unnestTarget()
 	q := l.q
@@ -195,7 +197,8 @@ func (p *planner) modify(l *level) (part, error) {
 	return cur, nil
 }
 
-// modifySource gives the rows to change: the target's columns, its key, then the other tables' columns.
+// modifySource returns the rows to change: the target's columns, its key, then the other tables'
+// columns.
 func (p *planner) modifySource(l *level, semis []*query.FromJoin) (part, error) {
 	cur, have, err := p.modifyRows(l)
 	for _, s := range semis {
@@ -213,8 +216,8 @@ func (p *planner) modifySource(l *level, semis []*query.FromJoin) (part, error) 
 	return cur, err
 }
 
-// unnestTarget turns EXISTS and IN of an UPDATE or DELETE into joins, which come after those of FROM and USING. The level's query becomes
-// one without them.
+// unnestTarget turns EXISTS and IN of an UPDATE or DELETE into joins, which come after those of
+// FROM and USING. The level's query becomes one without them.
 func (l *level) unnestTarget() []*query.FromJoin {
 	q := *l.q
 	var semis []*query.FromJoin

@@ -8,9 +8,11 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// A condition may compare a column with a value of another type that the column's ordering knows too: an int column with a bigint parameter, a date with a
-// timestamp. Keys, entries of indexes and buckets are found by values of the column's own type, so the value is converted when the scan begins. What is
-// found need not be exact, but must not miss a row: the scan tests the condition itself as well.
+// A condition may compare a column with a value of another type that the column's ordering knows
+// too: an int column with a bigint parameter, a date with a timestamp. Keys, entries of indexes and
+// buckets are found by values of the column's own type, so the value is converted when the scan
+// begins. What is found need not be exact, but must not miss a row: the scan tests the condition
+// itself as well.
 
 // narrowing is for what a value is converted.
 type narrowing uint8
@@ -21,8 +23,10 @@ const (
 	toUpper           // an inclusive upper bound
 )
 
-// narrowed gives the value of type t that a column of this type has, or by which it is bounded, where it is compared with v. The expression is null if no row
-// can meet the condition. nil: the types are not compared by one ordering, or it cannot be said. Only functions are used that nodes of all releases know.
+// narrowed returns the value of type t that a column of this type has, or by which it is bounded,
+// where it is compared with v. The expression is null if no row can meet the condition. nil: the
+// types are not compared by one ordering, or it cannot be said. Only functions are used that nodes
+// of all releases know.
 func narrowed(v query.Expr, t types.OID, as narrowing) query.Expr {
 	from := v.Type()
 	if c, ok := v.(*query.Const); ok && c.Value.IsNull() && (from == t || related(from, t)) {
@@ -43,7 +47,7 @@ func narrowed(v query.Expr, t types.OID, as narrowing) query.Expr {
 	return nil
 }
 
-// related tells whether narrowed converts from one type to the other.
+// related reports whether narrowed converts from one type to the other.
 func related(from, t types.OID) bool {
 	return narrowed(&query.Element{T: query.Of(from)}, t, toEqual) != nil
 }
@@ -74,7 +78,8 @@ func narrowedInt(v query.Expr, t types.OID, as narrowing) query.Expr {
 	return caseOf(t, query.When{Cond: &query.And{Args: []query.Expr{fits(">=", lo), fits("<=", hi)}}, Result: own})
 }
 
-// timestampOfDate converts a date to its midnight. There are dates after the last timestamp: the next one is infinity.
+// timestampOfDate converts a date to its midnight. There are dates after the last timestamp: the
+// next one is infinity.
 func timestampOfDate(v query.Expr, t types.OID, as narrowing) query.Expr {
 	day, err := types.Input(types.Date, -1, "294277-01-01", nil)
 	infinity, err2 := types.Input(t, -1, "infinity", nil)
@@ -124,7 +129,8 @@ func castTo(v query.Expr, t types.OID) query.Expr {
 	return &query.Call{T: query.Of(t), Proc: pgcatalog.ProcByOID(c.Func), Args: []query.Expr{v}, Cast: 'e'}
 }
 
-// narrowedArray converts the elements of an array with which a column of type t is compared by = ANY; nil as of narrowed.
+// narrowedArray converts the elements of an array with which a column of type t is compared by =
+// ANY; nil as of narrowed.
 func narrowedArray(a query.Expr, t types.OID) query.Expr {
 	elem := types.ElemOf(a.Type())
 	if !related(elem, t) {
@@ -145,7 +151,7 @@ func narrowedArray(a query.Expr, t types.OID) query.Expr {
 	return arrayOf(t, out)
 }
 
-// keyValue gives v as the column's values are encoded, nil where that cannot be.
+// keyValue returns v as the column's values are encoded, nil where that cannot be.
 func (m *matcher) keyValue(col int, v query.Expr, as narrowing) query.Expr {
 	if m.keyLike(col, v.Type()) {
 		return v

@@ -19,7 +19,8 @@ type Col struct {
 	Typmod int32
 }
 
-// Bind sets outer parameter Param to Expr, evaluated over the current row, before the inner plan runs.
+// Bind sets outer parameter Param to Expr, evaluated over the current row, before the inner plan
+// runs.
 type Bind struct {
 	Param int
 	Expr  query.Expr
@@ -31,9 +32,11 @@ type SubPlan struct {
 	Kind  query.SubLinkKind
 	Plan  Node
 	Binds []Bind // empty: uncorrelated, runs once per statement
-	// Test compares for SubAny, SubAll, SubRow: over query.SubColumn (the subquery's columns) and the outer row's Slots.
+	// Test compares for SubAny, SubAll, SubRow: over query.SubColumn (the subquery's columns) and
+	// the outer row's Slots.
 	Test query.Expr
-	// Hash is set where the subquery is uncorrelated and Test is Left = column (, …): exec may build a hash table once.
+	// Hash is set where the subquery is uncorrelated and Test is Left = column (, …): exec may
+	// build a hash table once.
 	HashLeft []query.Expr
 	Name     string // SubPlan 1
 	Volatile bool   // it calls a volatile function
@@ -42,7 +45,7 @@ type SubPlan struct {
 // Base holds the output columns; embedded by all nodes.
 type Base struct{ Cols []Col }
 
-// Output gives the columns.
+// Output returns the columns.
 func (b *Base) Output() []Col { return b.Cols }
 
 // AccessKind is how a Scan finds its rows.
@@ -57,8 +60,8 @@ const (
 	ScanFound                     // rows that the Gather's route has found by a global index: Index
 )
 
-// Scan reads one table inside a fragment. Its row is the columns named by Slots (positions in Table.Columns), system columns included as
-// negative numbers; only these are decoded.
+// Scan reads one table inside a fragment. Its row is the columns named by Slots (positions in
+// Table.Columns), system columns included as negative numbers; only these are decoded.
 type Scan struct {
 	Base
 	Table  *catalog.Table
@@ -67,15 +70,17 @@ type Scan struct {
 	Slots  []int
 	Filter query.Expr // over the Slots; nil is none
 	Access AccessKind
-	// Keys are lists of primary key values for ScanKeys: each a tuple over Params and Outers; KeyArray is one array of single-column keys.
+	// Keys are lists of primary key values for ScanKeys: each a tuple over Params and Outers;
+	// KeyArray is one array of single-column keys.
 	Keys     [][]query.Expr
 	KeyArray query.Expr
 	// Lo and Hi bound the first primary key column for ScanOrdered; nil is open.
 	Lo, Hi             query.Expr
 	LoInc, HiInc, Desc bool
 	Index              *IndexScan
-	// Sums is what the parts of the table's split documents add to their counters, nil where none of them may be met: jsonb, a list of [number of the
-	// document, sum of its first counter, …]. A row of which it says something is changed before anything else sees it.
+	// Sums is what the parts of the table's split documents add to their counters, nil where none
+	// of them may be met: jsonb, a list of [number of the document, sum of its first counter, …]. A
+	// row that it names is changed before anything else sees it.
 	Sums query.Expr
 	Span *KeySpan // of a range table that is scanned bucket by bucket; nil: whole buckets
 }
@@ -110,7 +115,8 @@ type Filter struct {
 	Cond  query.Expr
 }
 
-// Project computes the output columns. Where Sets is true, some are set-returning calls, expanded in lock step as PostgreSQL's ProjectSet.
+// Project computes the output columns. Where Sets is true, some are set-returning calls, expanded
+// in lock step as PostgreSQL's ProjectSet.
 type Project struct {
 	Base
 	Child Node
@@ -128,8 +134,9 @@ const (
 	AggFinal            // input is AggPartial's output
 )
 
-// Aggregate groups by Keys and computes Aggs. Output: keys, then aggregates, then (with several Sets) the grouping set's number as int4.
-// Without Keys and with one empty set it gives exactly one row.
+// Aggregate groups by Keys and computes Aggs. Output: keys, then aggregates, then (with several
+// Sets) the grouping set's number as int4. Without Keys and with one empty set it returns exactly
+// one row.
 type Aggregate struct {
 	Base
 	Child Node
@@ -163,7 +170,8 @@ type Limit struct {
 	Count, Offset query.Expr // nil is none
 }
 
-// Distinct keeps the first row of each group of equal Keys (slots); nil Keys is all columns. Sorted: equal rows are neighbours.
+// Distinct keeps the first row of each group of equal Keys (slots); nil Keys is all columns.
+// Sorted: equal rows are neighbours.
 type Distinct struct {
 	Base
 	Child  Node
@@ -171,7 +179,8 @@ type Distinct struct {
 	Sorted bool
 }
 
-// HashJoin joins by equality of keys; Left is the probe side, Right is built. Semi and Anti output left columns only.
+// HashJoin joins by equality of keys; Left is the probe side, Right is built. Semi and Anti output
+// left columns only.
 type HashJoin struct {
 	Base
 	Kind        query.JoinKind
@@ -183,7 +192,8 @@ type HashJoin struct {
 	On          query.Expr   // residual condition over left ++ right
 }
 
-// NestLoop runs Right once for each row of Left, after Binds; Right is materialised once where Binds is empty.
+// NestLoop runs Right once for each row of Left, after Binds; Right is materialised once where
+// Binds is empty.
 type NestLoop struct {
 	Base
 	Kind        query.JoinKind
@@ -213,8 +223,9 @@ type With struct {
 	Child Node
 }
 
-// CTEPlan is a materialised common table expression. A recursive one runs Plan, then Step until it gives no rows; Step reads the last
-// rows by a CTEScan with Work set. Distinct drops duplicates (UNION without ALL).
+// CTEPlan is a materialised common table expression. A recursive one runs Plan, then Step until it
+// returns no rows; Step reads the last rows by a CTEScan with Work set. Distinct drops duplicates
+// (UNION without ALL).
 type CTEPlan struct {
 	ID       int
 	Name     string
@@ -231,8 +242,8 @@ type CTEScan struct {
 	Work  bool
 }
 
-// Window computes window functions; output: the child's columns, then one per call. Rows come sorted by partition and order keys
-// from exec itself.
+// Window computes window functions; output: the child's columns, then one per call. Rows come
+// sorted by partition and order keys from exec itself.
 type Window struct {
 	Base
 	Child Node
@@ -240,7 +251,8 @@ type Window struct {
 	Specs []query.Window
 }
 
-// Gather runs Child in every fragment that Route names and merges: by Merge keys where set, else in any order.
+// Gather runs Child in every fragment that Route names and merges: by Merge keys where set, else in
+// any order.
 type Gather struct {
 	Base
 	Child Node
@@ -248,18 +260,22 @@ type Gather struct {
 	Merge []SortKey
 }
 
-// LockRows takes row locks on the rows of Child and passes on those that it has got. Below a Gather it locks in its own fragment; above one it
-// sends the rows' keys to their fragments, in the order of the rows.
+// LockRows takes row locks on the rows of Child and passes on those that it has got. Below a Gather
+// it locks in its own fragment; above one it sends the rows' keys to their fragments, in the order
+// of the rows.
 type LockRows struct {
 	Base
 	Child Node
 	Locks []RowLock
-	// Scan is set where a row's first slots are those of this scan of the one table that is locked: a row that changed after the statement's
-	// snapshot can be read anew and held against the scan's filter. Elsewhere the statement has to run again.
+	// Scan is set where a row's first slots are those of this scan of the one table that is locked:
+	// a row that changed after the statement's snapshot can be read again and held against the
+	// scan's filter. Elsewhere the statement has to run again.
 	Scan *Scan
-	// Rejoin is for rows of which Scan is nil, at the gateway, where the statement cannot be run again; nil: it has to fail then.
+	// Rejoin is for rows whose Scan is nil, at the gateway, where the statement cannot be run
+	// again; nil: it has to fail then.
 	Rejoin *Rejoin
-	// Most is how many rows are wanted, nil is all; with OneByOne it is not known in advance, but may be few. No more are locked.
+	// Most is how many rows are wanted, nil is all; with OneByOne it is not known in advance, but
+	// may be few. No more are locked.
 	Most     query.Expr
 	OneByOne bool
 }
@@ -282,14 +298,16 @@ const (
 	ModDelete
 )
 
-// Modify writes rows of Table. Below a Gather it stages in its own fragment; above one it sends rows to the fragments of their keys.
+// Modify writes rows of Table. Below a Gather it stages in its own fragment; above one it sends
+// rows to the fragments of their keys.
 //
-// Insert: the child's row has one slot per column of Table.Columns (dropped ones null), constraints not yet checked, placement not yet
-// done. Update: the child's row is the old row (all columns, then the columns of other tables); Assign is evaluated over it. Delete: the
-// child's row is the old row likewise. Checks and Returning are evaluated over the new row (old for delete) followed by the child's slots
-// beyond the table's columns.
+// Insert: the child's row has one slot per column of Table.Columns (dropped ones null), constraints
+// not yet checked, placement not yet done. Update: the child's row is the old row (all columns,
+// then the columns of other tables); Assign is evaluated over it. Delete: the child's row is the
+// old row likewise. Checks and Returning are evaluated over the new row (old for delete) followed
+// by the child's slots beyond the table's columns.
 type Modify struct {
-	Base       // Returning's columns; empty without RETURNING (then it gives no rows, only the count)
+	Base       // Returning's columns; empty without RETURNING (then it returns no rows, only the count)
 	Kind       ModifyKind
 	Table      *catalog.Table
 	Schema     string
@@ -303,8 +321,9 @@ type Modify struct {
 	MovesKey   bool // Assign sets a primary key column
 }
 
-// KeyWatch asks for the values of columns in the rows that a Modify writes, for a foreign key: Old ones of rows that go or change, else the new
-// ones of rows that come or change. Rows in which they stay as they are do not count, nor do, but for Nulls, those with a null.
+// KeyWatch asks for the values of columns in the rows that a Modify writes, for a foreign key: Old
+// ones of rows that go or change, else the new ones of rows that come or change. Rows in which they
+// stay as they are do not count, nor do, but for Nulls, those with a null.
 type KeyWatch struct {
 	N       int   // its number in the statement, which may write several tables
 	Columns []int // positions in Table.Columns
@@ -314,8 +333,8 @@ type KeyWatch struct {
 
 // OnConflict of an insert: expressions are over existing row ++ proposed row (EXCLUDED).
 type OnConflict struct {
-	// Primary: a row with the same primary key is a conflict; Arbiters, positions in Modify.Indexes: one with the same entry there. Violations
-	// of other constraints are errors.
+	// Primary: a row with the same primary key is a conflict; Arbiters, positions in
+	// Modify.Indexes: one with the same entry there. Violations of other constraints are errors.
 	Primary  bool
 	Arbiters []int
 	Update   bool
@@ -356,45 +375,52 @@ func (n *With) Children() []Node {
 	return append(c, n.Child)
 }
 
-// Route says which buckets of a database a Gather (or a Modify) reaches. It is evaluated when the statement runs, from parameters and
-// outer values; conditions intersect. A Route without conditions is every fragment.
+// Route says which buckets of a database a Gather (or a Modify) reaches. It is evaluated when the
+// statement runs, from parameters and outer values; conditions intersect. A Route without
+// conditions is every fragment.
 type Route struct {
 	Table *catalog.Table // whose keys and policy decide; nil where no table decides
-	// Keys: the primary key equals one of these tuples. KeyArray: the (single) key column is in the array.
+	// Keys: the primary key equals one of these tuples. KeyArray: the (single) key column is in the
+	// array.
 	Keys     [][]query.Expr
 	KeyArray query.Expr
-	// Content: for each policy field, in policy order, the values it may have (each an Expr, or one array Expr in ContentArray). A value
-	// of another type than the field's own is what the field's text equals under a cast to that type.
+	// Content: for each policy field, in policy order, the values it may have (each an Expr, or one
+	// array Expr in ContentArray). A value of another type than the field's own is what the field's
+	// text equals under a cast to that type.
 	Content      [][]query.Expr
 	ContentArray []query.Expr // parallel to Content: nil or an array expression
 	ContentRange []FieldRange // parallel to Content, or empty: of a field under day, hour or month that has neither
 	// Lo and Hi: sherd.bucket(id) >= Lo and < Hi (int4).
 	Lo, Hi query.Expr
-	// Index: the rows are those of a global index's entries, which are looked up first. The scan whose Index it is reads just them.
+	// Index: the rows are those of a global index's entries, which are looked up first. The scan
+	// whose Index it is reads just them.
 	Index *IndexScan
 	// Span: the primary key of a range table is in it.
 	Span *KeySpan
-	// Under: what rows are hashed by begins with one of these texts, each with UnderEnd behind it, where the table has rules for prefixes.
+	// Under: what rows are hashed by begins with one of these texts, each with UnderEnd behind it,
+	// where the table has rules for prefixes.
 	Under    []query.Expr
 	UnderEnd string
-	// UnderLike is a pattern that it matches, UnderFrom and UnderTo texts that it is between, which only the running statement has: it begins with what all such
-	// texts begin with.
+	// UnderLike is a pattern that it matches, UnderFrom and UnderTo texts that it is between, which
+	// only the running statement has: it begins with what all such texts begin with.
 	UnderLike, UnderFrom, UnderTo query.Expr
 	UnderToInc                    bool
 	// Never: the condition cannot be true; no fragment is asked.
 	Never bool
 }
 
-// FieldRange bounds an instant that a policy's field has, both ends or none; the types are as in Route.Content. From is inclusive.
+// FieldRange bounds an instant that a policy's field has, both ends or none; the types are as in
+// Route.Content. From is inclusive.
 type FieldRange struct {
 	From, To query.Expr
 	ToInc    bool
 }
 
-// byValues reports whether values of the policy's fields name the buckets. Those that a range names may hold many rows.
+// byValues reports whether values of the policy's fields name the buckets. Those that a range names
+// may hold many rows.
 func (r *Route) byValues() bool { return len(r.Content) > 0 && len(r.ContentRange) == 0 }
 
-// ByPrefix tells whether a condition is about what rows are hashed by begins with.
+// ByPrefix reports whether a condition is about what rows are hashed by begins with.
 func (r *Route) ByPrefix() bool { return len(r.Under) > 0 || r.UnderLike != nil || r.UnderFrom != nil }
 
 // forgetStart takes away what is said of ranges of keys and of how they begin.
@@ -402,7 +428,7 @@ func (r *Route) forgetStart() {
 	r.Span, r.Under, r.UnderLike, r.UnderFrom, r.UnderTo = nil, nil, nil, nil, nil
 }
 
-// Everywhere tells whether no condition narrows the route.
+// Everywhere reports whether no condition narrows the route.
 func (r *Route) Everywhere() bool {
 	return len(r.Keys) == 0 && r.KeyArray == nil && len(r.Content) == 0 && r.Lo == nil && r.Hi == nil && r.Index == nil && r.Span == nil && !r.ByPrefix() && !r.Never
 }

@@ -4,7 +4,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// reduced makes an outer join a narrower one where conditions above it cannot hold of rows filled with nulls.
+// reduced makes an outer join a narrower one where conditions above it cannot hold of rows filled
+// with nulls.
 func reduced(l *level, fj *query.FromJoin, conds []query.Expr) *query.FromJoin {
 	left, right := false, false // needs a row of this side
 	for _, c := range conds {
@@ -39,7 +40,7 @@ func reduced(l *level, fj *query.FromJoin, conds []query.Expr) *query.FromJoin {
 	return &out
 }
 
-// rejectsNulls tells whether a condition is never true where all columns of rels are null.
+// rejectsNulls reports whether a condition is never true where all columns of rels are null.
 func rejectsNulls(c query.Expr, rels relSet) bool {
 	switch n := c.(type) {
 	case *query.NullTest:
@@ -66,7 +67,7 @@ func rejectsNulls(c query.Expr, rels relSet) bool {
 	return nullWith(c, rels)
 }
 
-// nullWith tells whether e is null where all columns of rels are.
+// nullWith reports whether e is null where all columns of rels are.
 func nullWith(e query.Expr, rels relSet) bool {
 	switch n := e.(type) {
 	case *query.Var:

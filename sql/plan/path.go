@@ -6,8 +6,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// DocumentPath takes apart a chain of ->, ->>, #>, #>> and subscripts with constant object keys: the keys, whether the end is text, and what
-// the chain starts from. base is nil for anything else.
+// DocumentPath takes apart a chain of ->, ->>, #>, #>> and subscripts with constant object keys:
+// the keys, whether the end is text, and what the chain starts from. base is nil for anything else.
 func DocumentPath(e query.Expr) (path []string, text bool, base query.Expr) {
 	switch n := e.(type) {
 	case *query.Call:
@@ -82,7 +82,8 @@ func constantTexts(e query.Expr) []string {
 	return out
 }
 
-// contained gives the scalar that a constant document has at path, as a jsonb constant; nil where there is none.
+// contained returns the scalar that a constant document has at path, as a jsonb constant; nil where
+// there is none.
 func contained(e query.Expr, path []string) query.Expr {
 	c, ok := e.(*query.Const)
 	if !ok || c.Value.K != types.KindJSONB {

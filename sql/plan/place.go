@@ -12,12 +12,14 @@ import (
 // locality says that every fragment can run a part alone, each for the buckets it holds.
 type locality struct {
 	rels []int // range table entries of the same query whose rows share the bucket
-	// firm are those of rels whose columns no outer join has filled with nulls: their rows say in which bucket a row of the part lies.
+	// firm are those of rels whose columns no outer join has filled with nulls: their rows say in
+	// which bucket a row of the part lies.
 	firm  []int
 	route Route
 }
 
-// gather ends locality: what is below runs in the fragments, what comes above at the gateway. Merge keeps the order of sorted children.
+// gather ends locality: what is below runs in the fragments, what comes above at the gateway. Merge
+// keeps the order of sorted children.
 func (p *planner) gather(cur part, merge []SortKey) part {
 	if cur.local == nil {
 		return cur
@@ -28,9 +30,10 @@ func (p *planner) gather(cur part, merge []SortKey) part {
 	return cur
 }
 
-// colocated decides whether a join of two local parts can run inside the fragments: rows that join must share the bucket. That holds where
-// both sides are tied by their whole keys, hashed alike, or by all fields of policies that are validated, equal, and without a Range: a
-// block of several buckets may lie across two fragments.
+// colocated decides whether a join of two local parts can run inside the fragments: rows that join
+// must share the bucket. That holds where both sides are tied by their whole keys, hashed alike, or
+// by all fields of policies that are validated, equal, and without a Range: a block of several
+// buckets may lie across two fragments.
 func colocated(l *level, kind query.JoinKind, left, right part, eqs []equality) *locality {
 	if left.local == nil || right.local == nil {
 		return nil
@@ -45,8 +48,9 @@ func colocated(l *level, kind query.JoinKind, left, right part, eqs []equality) 
 	return nil
 }
 
-// joinedLocality is what a join inside the fragments leaves. A route is only ever a shortcut: the scans keep their conditions. So a join
-// takes the route of a side without whose rows there is no result, and of neither where both sides' rows are kept.
+// joinedLocality is what a join inside the fragments leaves. A route is only ever a shortcut: the
+// scans keep their conditions. So a join takes the route of a side without whose rows there is no
+// result, and of neither where both sides' rows are kept.
 func joinedLocality(kind query.JoinKind, left, right *locality) *locality {
 	out := &locality{rels: slices.Concat(left.rels, right.rels), route: left.route}
 	switch kind {
@@ -114,7 +118,7 @@ func sameBucket(l *level, a, b int, eqs []equality) bool {
 	return samePolicy(l, a, b, eqs)
 }
 
-// samePolicy tells whether two tables with the same trusted policy are tied by all of its fields.
+// samePolicy reports whether two tables with the same trusted policy are tied by all of its fields.
 func samePolicy(l *level, a, b int, eqs []equality) bool {
 	ta, tb := l.q.Rels[a].Table, l.q.Rels[b].Table
 	if !trustedPlain(ta) || !trustedPlain(tb) || ta.Policy.Range != 1 || tb.Policy.Range != 1 || len(ta.Policy.Fields) != len(tb.Policy.Fields) {
@@ -137,12 +141,13 @@ func trusted(t *catalog.Table) bool {
 	return t.Policy != nil && t.PolicyValidated && !t.Policy.Mutable && !t.Policy.IsID()
 }
 
-// trustedPlain reports whether that policy has no functions, so that its fields' texts alone choose the bucket.
+// trustedPlain reports whether that policy has no functions, so that its fields' texts alone choose
+// the bucket.
 func trustedPlain(t *catalog.Table) bool {
 	return trusted(t) && !slices.ContainsFunc(t.Policy.Fields, func(f shardmap.Field) bool { return f.Func != shardmap.PlainField })
 }
 
-// tied tells whether an equality joins exactly these two columns.
+// tied reports whether an equality joins exactly these two columns.
 func tied(eqs []equality, a, b varKey) bool {
 	for _, e := range eqs {
 		if !e.nulls && isColumn(e.left, a) && isColumn(e.right, b) && e.left.Type() == e.right.Type() {
@@ -157,8 +162,9 @@ func isColumn(e query.Expr, k varKey) bool {
 	return ok && v.Up == 0 && v.Rel == k.rel && v.Col == k.col
 }
 
-// bare strips casts that leave value, equality and order as they are: those between text and varchar. Others, as integer to oid or text to
-// character, compare in another way than the column itself.
+// bare strips casts that leave value, equality and order as they are: those between text and
+// varchar. Others, as integer to oid or text to character, compare in another way than the column
+// itself.
 func bare(e query.Expr) query.Expr {
 	for {
 		r, ok := e.(*query.Relabel)
@@ -171,7 +177,8 @@ func bare(e query.Expr) query.Expr {
 
 func textLike(oid types.OID) bool { return oid == types.Text || oid == types.VarChar }
 
-// keyPositions lists the positions of the primary key's columns in t.Columns, in key order; none where there is no primary key.
+// keyPositions lists the positions of the primary key's columns in t.Columns, in key order; none
+// where there is no primary key.
 func keyPositions(t *catalog.Table) []int {
 	for _, c := range t.Constraints {
 		if c.Kind != catalog.PrimaryKey {
@@ -190,7 +197,8 @@ func keyPositions(t *catalog.Table) []int {
 	return nil
 }
 
-// placedByPolicy tells whether the bucket comes from policy columns inside the primary key rather than from the whole key.
+// placedByPolicy reports whether the bucket comes from policy columns inside the primary key rather
+// than from the whole key.
 func placedByPolicy(t *catalog.Table) bool {
 	return t.Policy != nil && !t.Anchors
 }

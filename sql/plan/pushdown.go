@@ -6,8 +6,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// pushDown moves conditions on entry n, the subquery q, into it where they keep the same rows there. It gives the subquery with them and
-// the conditions that stay.
+// pushDown moves conditions on entry n, the subquery q, into it where they keep the same rows
+// there. It returns the subquery with them and the conditions that stay.
 func pushDown(l *level, n int, q *query.Query, conds []query.Expr) (*query.Query, []query.Expr) {
 	var inside, stay []query.Expr
 	for _, c := range conds {
@@ -26,7 +26,8 @@ func pushDown(l *level, n int, q *query.Query, conds []query.Expr) (*query.Query
 	return withConditions(q, inside), stay
 }
 
-// deeper makes a condition on entry n one of a query within: its columns become Vars of the query's output, others go one level out.
+// deeper makes a condition on entry n one of a query within: its columns become Vars of the query's
+// output, others go one level out.
 func deeper(c query.Expr, n int) query.Expr {
 	return query.Rewrite(c, func(x query.Expr) (query.Expr, bool) {
 		v, ok := x.(*query.Var)
@@ -43,7 +44,8 @@ func deeper(c query.Expr, n int) query.Expr {
 	})
 }
 
-// outputRel is the Rel of a Var that names an output column of a query whose conditions are being pushed down.
+// outputRel is the Rel of a Var that names an output column of a query whose conditions are being
+// pushed down.
 const outputRel = -2
 
 // withConditions adds conditions over q's output to q, or to both sides of a set operation.
@@ -101,8 +103,9 @@ func wholeRow(c query.Expr, n int) bool {
 	return slices.ContainsFunc(columnsIn(c, n), func(col int) bool { return col < 0 })
 }
 
-// takes tells whether q keeps the same rows if a condition on these output columns holds before its last steps: grouping, DISTINCT ON and
-// windows must not cross the condition, LIMIT must not come after it. A subquery that locks rows then locks those that it gives.
+// takes reports whether q keeps the same rows if a condition on these output columns holds before
+// its last steps: grouping, DISTINCT ON and windows must not cross the condition, LIMIT must not
+// come after it. A subquery that locks rows then locks those that it returns.
 func takes(q *query.Query, columns []int) bool {
 	if q.Command != query.Select || q.Limit != nil || q.Offset != nil || q.Values != nil || wholeColumns(columns, q) {
 		return false
@@ -130,7 +133,7 @@ func takes(q *query.Query, columns []int) bool {
 	return true
 }
 
-// wholeColumns tells whether a column is none of q's targets.
+// wholeColumns reports whether a column is none of q's targets.
 func wholeColumns(columns []int, q *query.Query) bool {
 	return slices.ContainsFunc(columns, func(c int) bool { return c < 0 || c >= len(q.Targets) })
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// Rejoin is how a row of a join is put together again where another transaction has changed a row of a table that is locked: with that as it is
-// now, and the others as they were, as PostgreSQL does. It is for what cannot be run again: a cursor that has given rows.
+// Rejoin is how a row of a join is put together again where another transaction has changed a row
+// of a table that is locked: with that as it is now, and the others as they were, as PostgreSQL
+// does. It is for what cannot be run again: a cursor that has given rows.
 type Rejoin struct {
 	Tables    []Reread    // for each lock
 	Unmatched []Unmatched // outer joins, inner ones first
@@ -15,19 +16,20 @@ type Rejoin struct {
 	Same      []int       // slots that a semi or anti join has looked at: if one has changed, it cannot be known what it says now
 }
 
-// Reread reads the row of a locked table anew.
+// Reread reads the row of a locked table again.
 type Reread struct {
 	Scan *Scan // without a condition: that is in Rejoin.Cond
 	At   []int // where its slots are in the joined row
 }
 
-// Unmatched fills the other side of an outer join with nulls where its condition does not hold any more.
+// Unmatched fills the other side of an outer join with nulls where its condition does not hold any
+// more.
 type Unmatched struct {
 	On    query.Expr
 	Slots []int
 }
 
-// rejoin gives how the rows of cur are put together again; nil where that cannot be done.
+// rejoin returns how the rows of cur are put together again; nil where that cannot be done.
 func (p *planner) rejoin(l *level, cur part, locks []lockedRel) (*Rejoin, error) {
 	b := rejoiner{p: p, l: l, in: cur.in, out: &Rejoin{}, conds: conjuncts(l.q.Where)}
 	for _, k := range locks {
@@ -99,7 +101,8 @@ func (b *rejoiner) item(it query.From) {
 	}
 }
 
-// unmatched notes an outer join. On the side of rels nothing is locked, so that its own rows are as they were.
+// unmatched notes an outer join. On the side of rels nothing is locked, so that its own rows are as
+// they were.
 func (b *rejoiner) unmatched(on query.Expr, rels relSet) {
 	e, err := b.p.rewrite(b.l, on, b.in)
 	if b.err == nil {

@@ -6,9 +6,10 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// Restoring plans that rows of a table are stored anew under its definition t. exprs give what becomes of each column, over the row as it was; nil is
-// null. The Modify has no Child: Assign is over the old row's columns as Slots, the rest over the new one's. Constraints that are not valid are
-// left out, as the rows that are there need not meet them.
+// Restoring plans that rows of a table are stored again under its definition t. exprs are what
+// becomes of each column, over the row as it was; nil is null. The Modify has no Child: Assign is
+// over the old row's columns as Slots, the rest over the new one's. Constraints that are not valid
+// are left out, as the rows that are there need not meet them.
 func Restoring(view *catalog.View, t *catalog.Table, exprs []query.Expr, env Env) (*Modify, error) {
 	m := &Modify{Kind: ModInsert, Table: t}
 	if s := view.Schema(t.Schema); s != nil {

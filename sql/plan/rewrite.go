@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// rewrite replaces columns by slots and outer parameters, subqueries by SubPlans, and folds what is constant.
+// rewrite replaces columns by slots and outer parameters, subqueries by SubPlans, and folds what is
+// constant.
 func (p *planner) rewrite(l *level, e query.Expr, in *layout) (query.Expr, error) {
 	if e == nil {
 		return nil, nil
@@ -107,7 +108,8 @@ func writtenSystemColumn(v *query.Var, rel *query.Rel) (query.Expr, error) {
 	return nil, pgerr.Unsupported("%s of a row that is being inserted is not supported", v.Name).WithHint("Name the row by its primary key.")
 }
 
-// sibling makes v, a column of an earlier FROM item, an outer parameter that the join above will bind.
+// sibling makes v, a column of an earlier FROM item, an outer parameter that the join above will
+// bind.
 func (p *planner) sibling(l *level, v *query.Var, in *layout) query.Expr {
 	for _, b := range in.lateral {
 		if b.v.Rel == v.Rel && b.v.Col == v.Col {
@@ -181,8 +183,8 @@ func (p *planner) binds(l, child *level, in *layout) ([]Bind, error) {
 	return out, nil
 }
 
-// fold replaces what has only constants below it and is immutable by its value. What fails stays, to fail when it is reached,
-// unless PostgreSQL would find it while it plans: see constants.
+// fold replaces what has only constants below it and is immutable by its value. What fails stays,
+// to fail when it is reached, unless PostgreSQL would find it while it plans: see constants.
 func (p *planner) fold(e query.Expr) query.Expr {
 	switch e.(type) {
 	case nil, *query.Const, *query.Param, *query.Slot, *query.Outer, *SubPlan, *query.Pick, *query.Element, *query.SubColumn, *query.SQLValue:
@@ -210,8 +212,9 @@ func (p *planner) fold(e query.Expr) query.Expr {
 	return &query.Const{T: query.T{OID: e.Type(), Mod: e.Typmod()}, Value: v}
 }
 
-// nullByArguments reports whether e is null because a constant argument is, so that its other arguments are never evaluated: a strict function,
-// be it volatile or not, or a cast through the text form.
+// nullByArguments reports whether e is null because a constant argument is, so that its other
+// arguments are never evaluated: a strict function, be it volatile or not, or a cast through the
+// text form.
 func nullByArguments(e query.Expr) bool {
 	switch n := e.(type) {
 	case *query.Call:
@@ -226,7 +229,8 @@ func nullByArguments(e query.Expr) bool {
 	return false
 }
 
-// failed reports whether e was to be folded and is not: its value is an error, which the statement must meet.
+// failed reports whether e was to be folded and is not: its value is an error, which the statement
+// must meet.
 func failed(e query.Expr) bool {
 	if _, ok := e.(*query.Const); ok {
 		return false
@@ -257,7 +261,7 @@ func foldable(e query.Expr) bool {
 	return true
 }
 
-// stableText tells whether the text form of a type depends on no setting.
+// stableText reports whether the text form of a type depends on no setting.
 func stableText(oid uint32) bool {
 	t := pgcatalog.TypeByOID(oid)
 	return t != nil && t.Category != 'D' && t.Category != 'T' && t.Category != 'A' && t.Kind == 'b' && t.Name != "regclass"

@@ -33,7 +33,7 @@ type matcher struct {
 	conds []query.Expr
 }
 
-// position gives the table column that e reads, -1 for anything else.
+// position returns the table column that e reads, -1 for anything else.
 func (m *matcher) position(e query.Expr) int {
 	if sl, ok := bare(e).(*query.Slot); ok && sl.N < len(m.s.Slots) {
 		return m.s.Slots[sl.N]
@@ -41,7 +41,7 @@ func (m *matcher) position(e query.Expr) int {
 	return -1
 }
 
-// known tells whether e has its value before the scan begins.
+// known reports whether e has its value before the scan begins.
 func known(e query.Expr) bool {
 	return !query.Contains(e, func(x query.Expr) bool {
 		switch n := x.(type) {
@@ -85,8 +85,8 @@ func (m *matcher) keys(r *Route) {
 // maxKeyTuples bounds the combinations of key columns' values that are worth routing by.
 const maxKeyTuples = 256
 
-// tuples gives the values that a composite key may have under conds: every combination of its columns' values, or, where an OR says so,
-// those of each of its arms.
+// tuples returns the values that a composite key may have under conds: every combination of its
+// columns' values, or, where an OR says so, those of each of its arms.
 func tuples(conds []query.Expr, key []wanted) [][]query.Expr {
 	out := [][]query.Expr{nil}
 	for _, w := range key {
@@ -133,8 +133,8 @@ type wanted struct {
 	any   func(*query.ArrayOp) query.Expr // the array one of whose elements it must be
 }
 
-// choices gives the values that a thing may have under conds: a list of expressions, or one array whose length is not known. Equality
-// comes before IN, IN before OR.
+// choices returns the values that a thing may have under conds: a list of expressions, or one array
+// whose length is not known. Equality comes before IN, IN before OR.
 func choices(conds []query.Expr, w wanted) (list []query.Expr, array query.Expr) {
 	for _, c := range conds {
 		if call, ok := c.(*query.Call); ok && len(call.Args) == 2 {
@@ -203,7 +203,8 @@ func arrayOf(elem types.OID, es []query.Expr) query.Expr {
 	return &query.Array{T: query.Of(types.ArrayTypeOf(elem)), Elem: elem, Elems: es}
 }
 
-// column wants `column = value` and `column = ANY (array)`, with values that are encoded as the column's own.
+// column wants `column = value` and `column = ANY (array)`, with values that are encoded as the
+// column's own.
 func (m *matcher) column(col int) wanted {
 	return wanted{
 		equal: func(c *query.Call) query.Expr {
@@ -238,7 +239,8 @@ func (m *matcher) valueType(col int) types.OID {
 	return t
 }
 
-// keyLike tells whether values of type oid, compared with the column, are encoded as the column's own values are.
+// keyLike reports whether values of type oid, compared with the column, are encoded as the column's
+// own values are.
 func (m *matcher) keyLike(col int, oid types.OID) bool {
 	t := m.valueType(col)
 	return t == oid || oid == m.s.Table.Columns[col].Type || integer(t) && integer(oid) && t > 0 && width(oid) <= width(t)
@@ -280,7 +282,8 @@ func (m *matcher) content(r *Route) {
 	r.Content, r.ContentArray, r.ContentRange = values, arrays, ranges
 }
 
-// field wants equality on a policy's field: of its text or, under a function, of what its text is cast to.
+// field wants equality on a policy's field: of its text or, under a function, of what its text is
+// cast to.
 func (m *matcher) field(f shardmap.Field) wanted {
 	return wanted{
 		equal: func(c *query.Call) query.Expr { return m.fieldEquals(c, f) },
@@ -344,7 +347,7 @@ func (m *matcher) isDocument(e query.Expr) bool {
 	return pos >= 0 && pos == documentPosition(m.s.Table)
 }
 
-// isField tells whether e reads f's path from the document, as text or as jsonb.
+// isField reports whether e reads f's path from the document, as text or as jsonb.
 func (m *matcher) isField(e query.Expr, f shardmap.Field, text bool) bool {
 	if policyColumn(m.s.Table, f) >= 0 {
 		return false
@@ -364,7 +367,8 @@ func isPolicyField(l *level, e query.Expr, rel, field int) bool {
 	return base != nil && text && documentPosition(t) >= 0 && isColumn(base, varKey{rel, documentPosition(t)}) && equalPaths(path, f.Path)
 }
 
-// policyColumn gives the position of the column that a policy field names, -1 where it is a path into the document.
+// policyColumn returns the position of the column that a policy field names, -1 where it is a path
+// into the document.
 func policyColumn(t *catalog.Table, f shardmap.Field) int {
 	if len(f.Path) != 1 {
 		return -1

@@ -8,9 +8,10 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// A policy may place by a function of a field: numeric(n), day(at). Placement reads the field's text (package shardmap), and a query
-// compares what a cast makes of that text. A cast is taken here only if package exec can say, for each of its values, in which buckets
-// all texts lie that have it: see functionValues there.
+// A policy may place by a function of a field: numeric(n), day(at). Placement reads the field's
+// text (package shardmap), and a query compares what a cast makes of that text. A cast is taken
+// here only if package exec can say, for each of its values, in which buckets all texts lie that
+// have it: see functionValues there.
 
 // fieldCast is the reading of a policy's field, under a function, through a cast.
 type fieldCast struct {
@@ -18,8 +19,8 @@ type fieldCast struct {
 	rounded bool      // to an integer, from a number that may have been between two
 }
 
-// numberCasts are the functions of casts from numbers. Those to integers round; the others map integers to themselves, within the
-// precision of their type, and keep the order.
+// numberCasts are the functions of casts from numbers. Those to integers round; the others map
+// integers to themselves, within the precision of their type, and keep the order.
 var numberCasts = map[string]fieldCast{
 	"int2_numeric": {to: types.Numeric}, "int4_numeric": {to: types.Numeric}, "int8_numeric": {to: types.Numeric},
 	"i2tod": {to: types.Float8}, "i4tod": {to: types.Float8}, "i8tod": {to: types.Float8}, "numeric_float8": {to: types.Float8},
@@ -32,7 +33,8 @@ var (
 	instantsOfText = []types.OID{types.TimestampTZ, types.Timestamp, types.Date}
 )
 
-// castOf reads `(doc ->> 'F')::type`, `(doc -> 'F')::type` and `column::type` of a field under a function.
+// castOf reads `(doc ->> 'F')::type`, `(doc -> 'F')::type` and `column::type` of a field under a
+// function.
 func (m *matcher) castOf(e query.Expr, f shardmap.Field) fieldCast {
 	if f.Func == shardmap.PlainField {
 		return fieldCast{}
@@ -63,8 +65,8 @@ func (m *matcher) isFieldText(e query.Expr, f shardmap.Field) bool {
 	return e.Type() == types.Text && m.isField(e, f, true) || textLike(e.Type()) && m.isPolicyColumn(e, f)
 }
 
-// value returns v as the type of the cast with which it is compared, nil if it cannot. What was rounded to an integer is compared as
-// float8, of which package exec knows that it may have been rounded.
+// value returns v as the type of the cast with which it is compared, nil if it cannot. What was
+// rounded to an integer is compared as float8, which package exec knows may have been rounded.
 func (c fieldCast) value(v query.Expr, as narrowing) query.Expr {
 	if c.to == 0 {
 		return nil
@@ -125,7 +127,8 @@ func (m *matcher) fieldRange(f shardmap.Field) (FieldRange, bool) {
 	return out, out.From != nil && out.To != nil
 }
 
-// fieldBound returns how a value is converted with which e, an instant of the field, is compared; nil if e is none.
+// fieldBound returns how a value is converted with which e, an instant of the field, is compared;
+// nil if e is none.
 func (m *matcher) fieldBound(e query.Expr, f shardmap.Field) func(query.Expr, narrowing) query.Expr {
 	if m.isPolicyColumn(e, f) && slices.Contains(instantsOfText, e.Type()) {
 		return func(v query.Expr, as narrowing) query.Expr { return m.keyValue(m.position(e), v, as) }

@@ -9,9 +9,10 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// KeySpan says between which primary keys the rows are that a scan of a range table looks for: its first columns have one of some values each, and the
-// column behind them is between bounds, or begins with a text, or that and the columns after it are between bounds as a row. Whoever evaluates it gets ranges of
-// encoded keys.
+// KeySpan says between which primary keys the rows are that a scan of a range table looks for: its
+// first columns have one of some values each, and the column behind them is between bounds, or
+// begins with a text, or that and the columns after it are between bounds as a row. Its evaluation
+// returns ranges of encoded keys.
 type KeySpan struct {
 	Equal        [][]query.Expr // by column of the key: the values that it may have
 	Lo, Hi       query.Expr     // of the next column; nil is open
@@ -22,7 +23,7 @@ type KeySpan struct {
 	LoRowInc, HiRowInc bool
 }
 
-// ranged tells whether a table's rows lie by ranges of their keys.
+// ranged reports whether a table's rows lie by ranges of their keys.
 func ranged(t *catalog.Table) bool { return len(t.Segments) > 0 }
 
 // span finds what the conditions say of the first columns of a range table's key.
@@ -65,22 +66,23 @@ func (m *matcher) spanBounds(x *KeySpan, col int) {
 	}
 }
 
-// literalStart gives what a pattern begins with that stands for itself, as an expression over it: nodes of all releases evaluate that, and would take the pattern itself for
-// the text. It ends before an escape too, behind which there may be more of it.
+// literalStart returns what a pattern begins with that stands for itself, as an expression over it:
+// nodes of all releases evaluate that, and would take the pattern itself for the text. It ends
+// before an escape too, behind which there may be more of it.
 func literalStart(pattern query.Expr) query.Expr {
 	return &query.Call{T: query.Of(types.Text), Proc: pgcatalog.ProcByOID(substringByRegex), Args: []query.Expr{pattern, textConst(`^[^%_\\]*`)}}
 }
 
 const substringByRegex = 2073 // substring(text, text)
 
-// isLiteralStart tells whether an expression is one of a pattern that may begin with anything.
+// isLiteralStart reports whether an expression is one of a pattern that may begin with anything.
 func isLiteralStart(e query.Expr) bool {
 	c, ok := e.(*query.Call)
 	return ok && c.Proc.OID == substringByRegex
 }
 
-// rowBounds finds comparisons of rows that begin with the columns of the key; where they go on with something else, the bound is of the columns before that, and
-// these may equal it.
+// rowBounds finds comparisons of rows that begin with the columns of the key; where they go on with
+// something else, the bound is of the columns before that, and these may equal it.
 func (m *matcher) rowBounds(x *KeySpan, key []int) {
 	for _, c := range m.conds {
 		r, ok := c.(*query.RowCompare)
@@ -117,7 +119,7 @@ func (m *matcher) rowBounds(x *KeySpan, key []int) {
 	}
 }
 
-// LikePrefix gives the text that all texts begin with that are LIKE a pattern.
+// LikePrefix returns the text that all texts begin with that are LIKE a pattern.
 func LikePrefix(pattern string) string {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {
@@ -134,12 +136,13 @@ func LikePrefix(pattern string) string {
 	return b.String()
 }
 
-// narrow tells whether the span likely has a small part of the table's rows. A pattern that only the running statement has may begin with %.
+// narrow reports whether the span likely has a small part of the table's rows. A pattern that only
+// the running statement has may begin with %.
 func (x *KeySpan) narrow() bool {
 	return len(x.Equal) > 0 || x.Prefix != nil && !isLiteralStart(x.Prefix) || (x.Lo != nil || x.LoRow != nil) && (x.Hi != nil || x.HiRow != nil)
 }
 
-// bounded tells whether there is a bound at either end.
+// bounded reports whether there is a bound at either end.
 func (x *KeySpan) bounded() bool {
 	return x.Lo != nil || x.Hi != nil || x.LoRow != nil || x.HiRow != nil
 }

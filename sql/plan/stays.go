@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// stays tells whether e holds what only the gateway can run (R3): a subquery, or a call that asks or changes the session, its node or the catalog.
+// stays reports whether e holds what only the gateway can run (R3): a subquery, or a call that asks
+// or changes the session, its node or the catalog.
 func stays(e query.Expr) bool {
 	return query.Contains(e, func(x query.Expr) bool {
 		switch x.(type) {
@@ -38,7 +39,7 @@ func asksGateway(x query.Expr) bool {
 	return false
 }
 
-// isNamed tells whether values of a type have names in the catalog as their text forms.
+// isNamed reports whether values of a type have names in the catalog as their text forms.
 func isNamed(oid types.OID) bool {
 	if elem := types.ElemOf(oid); elem != 0 {
 		oid = elem
@@ -50,7 +51,8 @@ func isNamed(oid types.OID) bool {
 	return t != nil && strings.HasPrefix(t.Name, "reg")
 }
 
-// once tells whether x has one value during the statement, though the gateway must find it: nothing in it hangs on a row.
+// once reports whether x has one value during the statement, though the gateway must find it:
+// nothing in it hangs on a row.
 func once(x query.Expr) bool {
 	return !query.Contains(x, func(x query.Expr) bool {
 		switch n := x.(type) {

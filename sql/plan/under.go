@@ -7,9 +7,11 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// under finds with what the text begins that rows are hashed by, where the table has rules for prefixes: those under one are in its buckets alone. The text is the
-// primary key of a table without anchors, its columns joined by "/", or what a trusted policy places by. An id with an anchor is hashed by that, whatever the id begins
-// with, so of a collection's ids nothing follows unless they are said to have no "$".
+// under finds with what the text begins that rows are hashed by, where the table has rules for
+// prefixes: those under one are in its buckets alone. The text is the primary key of a table
+// without anchors, its columns joined by "/", or what a trusted policy places by. An id with an
+// anchor is hashed by that, whatever the id begins with, so of a collection's ids nothing follows
+// unless they are said to have no "$".
 func (m *matcher) under(r *Route) {
 	t := m.s.Table
 	if len(t.Prefixes) == 0 || len(r.Keys) > 0 || r.KeyArray != nil || len(r.Content) > 0 {
@@ -55,7 +57,8 @@ func (m *matcher) beginning(r *Route, is func(query.Expr) bool) {
 	}
 }
 
-// beginnings gives the texts with one of which something begins, where each arm of an OR says with which; none where no OR does.
+// beginnings returns the texts that something may begin with, where each arm of an OR says with
+// which; none where no OR does.
 func (m *matcher) beginnings(is func(query.Expr) bool) []query.Expr {
 	for _, c := range m.conds {
 		or, ok := c.(*query.Or)
@@ -80,8 +83,9 @@ func (m *matcher) beginnings(is func(query.Expr) bool) []query.Expr {
 	return nil
 }
 
-// underContent looks at a policy's first field, which what is hashed begins with. A number may be hashed without what it begins with, -0.0 as 0: so nothing
-// follows from a text that begins with "-" (package exec).
+// underContent looks at a policy's first field, which what is hashed begins with. A number may be
+// hashed without what it begins with, -0.0 as 0: so nothing follows from a text that begins with
+// "-" (package exec).
 func (m *matcher) underContent(r *Route) {
 	f := m.s.Table.Policy.Fields[0]
 	m.beginning(r, func(e query.Expr) bool {
@@ -93,8 +97,9 @@ func textConst(text string) query.Expr {
 	return &query.Const{T: query.Of(types.Text), Value: types.NewText(text)}
 }
 
-// begins gives the text that something begins with by the conditions: LIKE, ^@ and starts_with. Of a LIKE whose pattern only the running statement has it gives the
-// pattern, if nothing else is known; both are nil where the conditions do not say.
+// begins returns the text that something begins with by the conditions: LIKE, ^@ and starts_with.
+// Of a LIKE whose pattern only the running statement has it returns the pattern, if nothing else is
+// known; both are nil where the conditions do not say.
 func (m *matcher) begins(is func(query.Expr) bool) (text, pattern query.Expr) {
 	longest := ""
 	for _, c := range m.conds {
@@ -149,7 +154,8 @@ func (m *matcher) between(r *Route, col int) {
 	}
 }
 
-// CommonStart gives the longest text that all texts from lo up to hi begin with, by their bytes: the first text behind all that begin with it is not before hi.
+// CommonStart returns the longest text that all texts from lo up to hi begin with, by their bytes:
+// the first text behind all that begin with it is not before hi.
 func CommonStart(lo, hi string, inclusive bool) string {
 	for n := len(lo); n > 0; n-- {
 		behind := []byte(lo[:n])
@@ -163,7 +169,7 @@ func CommonStart(lo, hi string, inclusive bool) string {
 	return ""
 }
 
-// noAnchor tells whether the conditions say of a column that there is no "$" in it.
+// noAnchor reports whether the conditions say of a column that there is no "$" in it.
 func (m *matcher) noAnchor(col int) bool {
 	for _, c := range m.conds {
 		call, ok := c.(*query.Call)

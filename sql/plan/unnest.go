@@ -6,8 +6,9 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// unnested turns EXISTS, NOT EXISTS and IN among the conditions of WHERE into semi and anti joins. What it cannot, NOT IN among it (nulls
-// make it no anti join), stays a subquery that runs for each row or into a hash table.
+// unnested turns EXISTS, NOT EXISTS and IN among the conditions of WHERE into semi and anti joins.
+// What it cannot, NOT IN among it (nulls make it no anti join), stays a subquery that runs for each
+// row or into a hash table.
 func unnested(q *query.Query) *query.Query {
 	if q.Command != query.Select || len(q.From) == 0 || q.Where == nil {
 		return q
@@ -52,7 +53,8 @@ func joinSubLink(q *query.Query, c query.Expr) bool {
 	return false
 }
 
-// simple tells whether a subquery is tables, functions and conditions only, so that its FROM can join that of the query around it.
+// simple reports whether a subquery is tables, functions and conditions only, so that its FROM can
+// join that of the query around it.
 func simple(q *query.Query, exists bool) bool {
 	if q.Command != query.Select || q.SetOp != nil || q.Values != nil || len(q.From) == 0 || len(q.CTEs) > 0 || len(q.Locking) > 0 ||
 		q.HasAggs || q.GroupBy != nil || q.GroupingSets != nil || q.Having != nil || q.HasWindow || q.HasSRFs || q.Offset != nil {
@@ -83,7 +85,7 @@ func atLeastOne(limit query.Expr) bool {
 	return ok && (c.Value.IsNull() || c.Value.N > 0)
 }
 
-// correlated tells whether a subquery reads columns of the query around it.
+// correlated reports whether a subquery reads columns of the query around it.
 func correlated(q *query.Query) bool {
 	found := false
 	query.WalkQuery(q, func(e query.Expr, depth int) {
@@ -97,7 +99,8 @@ func correlated(q *query.Query) bool {
 	return found
 }
 
-// pullUp joins the FROM of sub to that of q, its range table behind q's. test is the comparison of IN.
+// pullUp joins the FROM of sub to that of q, its range table behind q's. test is the comparison of
+// IN.
 func pullUp(q, sub *query.Query, kind query.JoinKind, test query.Expr) {
 	by := len(q.Rels)
 	on := conjuncts(shifted(sub.Where, by))

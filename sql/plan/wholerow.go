@@ -4,8 +4,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// withRow adds the row of entry n as a value of its own where a join above may fill the entry with nulls: then the row is null, which a
-// row made of its columns would not be.
+// withRow adds the row of entry n as a value of its own where a join above may fill the entry with
+// nulls: then the row is null, which a row made of its columns would not be.
 func (p *planner) withRow(l *level, n int, cur part) (part, error) {
 	if !l.need[varKey{n, query.ColWholeRow}] || !nullable(l.q.From, n) {
 		return cur, nil
@@ -40,7 +40,7 @@ func (l *level) wholeRowVar(n int) *query.Var {
 	return out
 }
 
-// nullable tells whether entry n stands on a side of an outer join that may be filled with nulls.
+// nullable reports whether entry n stands on a side of an outer join that may be filled with nulls.
 func nullable(items []query.From, n int) bool {
 	for _, it := range items {
 		j, ok := it.(*query.FromJoin)
