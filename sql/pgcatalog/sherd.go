@@ -2,7 +2,6 @@ package pgcatalog
 
 import (
 	"slices"
-	"strings"
 )
 
 // SherdNamespace is the OID of the schema sherd.
@@ -46,12 +45,6 @@ func table(p *Proc, names []string, columns ...uint32) *Proc {
 		p.ArgModes += "t"
 	}
 	p.ArgNames = append(p.ArgNames, names...)
-	return p
-}
-
-// variadic makes the last argument variadic, for any number of values of a type.
-func variadic(p *Proc, element uint32) *Proc {
-	p.Variadic, p.AllArgTypes, p.ArgModes = element, p.ArgTypes, strings.Repeat("i", len(p.ArgTypes)-1)+"v"
 	return p
 }
 

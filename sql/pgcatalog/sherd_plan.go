@@ -1,9 +1,5 @@
 package pgcatalog
 
-// planColumns are the columns of sherd.plan_rebalance and sherd.plan_steps.
-var planColumns = []string{"plan", "step", "ranges", "from_fragment", "to_fragment", "bytes", "documents", "seconds",
-	"reason"}
-
 // planViews are the views about rebalancing, OIDs from 9140.
 var planViews = []*Relation{
 	view(9140, "plans", "plans of rebalancing: proposed or running",
