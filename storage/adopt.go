@@ -6,8 +6,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// packLocks adds the pinned locks to what a prepare carries, but for those that follow from a write of their row. Called with mu held or by
-// the committing goroutine.
+// packLocks adds the pinned locks to a prepare's operations, except those that follow from a write
+// of their row. Called with mu held or by the committing goroutine.
 func (t *Tx) packLocks(p *packer) error {
 	pack := func(key []byte, mode txn.LockMode) error {
 		op, written, err := t.stage.Get(key, t.stage.Mark())
@@ -19,8 +19,9 @@ func (t *Tx) packLocks(p *packer) error {
 	return t.locks.Pinned(pack)
 }
 
-// adopt rebuilds the locks of a prepared transaction at the start of a term (T4), in the modes that its entries tell. Called with no locks in
-// the table but those of other prepared transactions, beside which these were granted.
+// adopt rebuilds the locks of a prepared transaction at the start of a term (T4), in the modes that
+// its entries name. It is called with no locks in the table but those of other prepared
+// transactions, which were granted together with these.
 func (r *Replica) adopt(p *preparedTxn, term uint64) {
 	t := newTx(r, p.id)
 	t.term, t.since, t.phase, t.strange = term, p.since, phasePrepared, true
@@ -33,7 +34,9 @@ func (r *Replica) adopt(p *preparedTxn, term uint64) {
 		}
 		return nil
 	})
-	if err != nil { // either its outcome is being applied, or the database cannot be read, and no outcome either
+	if err != nil {
+		// either its outcome is being applied, or the database cannot be read and so no outcome is
+		// applied
 		r.cfg.Logger.Warn("locks of a prepared transaction", "fragment", r.cfg.Fragment, "txn", p.id, "error", err)
 	}
 	r.live.add(t)

@@ -18,26 +18,28 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// result is what applying an entry gives its proposer.
+// result is what applying an entry returns to its proposer.
 type result byte
 
 const (
 	resDone      result = iota
 	resRejected         // T1: its stamp is not above all before it; nothing happened
-	resVoid             // what it speaks of is not there; nothing happened
+	resVoid             // what it names does not exist here; nothing happened
 	resCommitted        // decide
 	resAborted          // decide, unhold
 	resTaken            // hold: another transaction has the name
 	resUnknown          // the replica closes, and the entry is applied at the next start
 )
 
-// A checkpoint is written after that much was applied: it bounds what a restart applies again beyond the memtables.
+// A checkpoint is written after so many bytes or entries were applied. This bounds what a restart
+// applies again in addition to the memtables.
 const (
 	checkpointBytes   = 1 << 20
 	checkpointEntries = 2048
 )
 
-// machine applies the log to Badger. It is the group's raft.BatchingFSM: its methods run on one goroutine.
+// machine applies the log to Badger. It is the group's raft.BatchingFSM: its methods run on one
+// goroutine.
 type machine struct {
 	r       *Replica
 	mu      sync.Mutex    // held while a batch is applied; a stream takes the state between two
@@ -50,15 +52,18 @@ type machine struct {
 	writers lastWriters
 	many    []result                        // of an entry with several answers
 	expired map[keyspace.Kind]txn.Timestamp // by kind of record: those before are deleted (expire)
-	halted  error                           // a batch was not written: the replica closes. Nothing is applied any more
-	bytes   int                             // applied since the last checkpoint
+	// set if a batch was not written: nothing more is applied, and the replica closes
+	halted  error
+	bytes   int // applied since the last checkpoint
 	entries int
 }
 
-// effects are what a batch changes for readers and waiters; they take effect after its keys are in Badger.
+// effects are what a batch changes for readers and waiters. They take effect after its keys are in
+// Badger.
 type effects struct {
-	prepared   []*openTxn
-	settled    []txn.ID // resolved or decided: visible now, but for what is installing; locks released
+	prepared []*openTxn
+	// resolved or decided: visible now unless the rows are being installed; locks released
+	settled    []txn.ID
 	installing []*install
 	held       []*openTxn
 	unprepared []txn.ID // held again
@@ -71,9 +76,10 @@ type effects struct {
 	gone       []BucketRange  // to another fragment
 }
 
-// empty tells whether the batch changed nothing but rows.
+// empty reports whether the batch changed nothing but rows.
 func (e *effects) empty() bool {
-	return len(e.prepared)+len(e.settled)+len(e.parts)+len(e.decided)+len(e.forgotten)+len(e.held)+len(e.unprepared)+len(e.installing) == 0
+	return len(e.prepared)+len(e.settled)+len(e.parts)+len(e.decided)+
+		len(e.forgotten)+len(e.held)+len(e.unprepared)+len(e.installing) == 0
 }
 
 // Apply implements raft.FSM.
@@ -81,9 +87,10 @@ func (m *machine) Apply(l *raft.Log) any {
 	return m.ApplyBatch([]*raft.Log{l})[0]
 }
 
-// ApplyBatch implements raft.BatchingFSM. An entry that cannot be applied (damage, or a newer release wrote it) stops the
-// process: to go on would let the replica differ from its log. If the replica closes while its disk has no room, the batch
-// and all later ones are left to the next start.
+// ApplyBatch implements raft.BatchingFSM. An entry that cannot be applied, because it is damaged or
+// a newer release wrote it, stops the process: otherwise the replica would differ from its log. If
+// the replica closes while its disk has no room, the batch and all later ones are left to the next
+// start.
 func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,7 +123,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	return out
 }
 
-// halts notes that nothing is applied any more if that is what err says, and reports whether it does.
+// halts reports whether err says that nothing is applied any more, and remembers it.
 func halts(m *machine, err error) bool {
 	if errors.Is(err, engine.ErrHalted) {
 		m.halted = err
@@ -155,8 +162,9 @@ func (m *machine) finish() error {
 	return nil // without room the checkpoint can wait: reads need what was applied
 }
 
-// checkpoint writes the state at the stamp of the last entry, and after it, in a write of its own, the key "applied" (S2):
-// memtables are flushed in order, so once that key is in a table, so is everything before it.
+// checkpoint writes the state at the stamp of the last entry, and after it, in a write of its own,
+// the key "applied" (S2): memtables are flushed in order, so once that key is in a table, so is
+// everything before it.
 func (m *machine) checkpoint() error {
 	if m.halted != nil || m.entries == 0 {
 		return m.halted
@@ -243,7 +251,8 @@ func (m *machine) effect(e logentry.Entry, index uint64) (result, error) {
 		return resDone, m.forget(e.IDs)
 	case *logentry.Watermark:
 		if e.Tidy {
-			// By the watermark before: whoever was let in below it sees that it is too old.
+			// The previous watermark is used: a reader that was admitted below it notices that it
+			// is too old.
 			s.own.List = s.own.List.Tidied(s.watermark)
 			m.effects.owners = true
 		}

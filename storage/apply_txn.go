@@ -50,7 +50,8 @@ func (o *openTxn) count() int {
 	return o.parts
 }
 
-// installPieces writes an open transaction's rows, at the stamp of the entry that commits it, and forgets its pieces; of a large one, soon.
+// installPieces writes an open transaction's rows, at the stamp of the entry that commits it, and
+// forgets its pieces. Those of a large transaction are written later.
 func (m *machine) installPieces(o *openTxn, at, version txn.Timestamp) error {
 	if o.later() {
 		m.installLater(o, at, version)
@@ -97,14 +98,16 @@ func (m *machine) part(e *logentry.Part, index uint64) (result, error) {
 	return resDone, o.keys.add(e.Writes)
 }
 
-// prepare needs no look for an earlier abort: that was stamped above its C, so T1 has rejected the entry.
+// prepare need not look for an earlier abort: that one was stamped above its C, so T1 has rejected
+// the entry.
 func (m *machine) prepare(e *logentry.Prepare, index uint64) (result, error) {
 	o := m.s.open[e.ID]
 	if e.Again {
 		if o == nil || !o.Prepared && o.hold == nil || o.Prepared && o.attempt >= e.Attempt && o.hold == nil {
 			return resVoid, nil
 		}
-		o.Prepared, o.since = true, time.Now() // a held one may be from long ago, and its coordinator is at work now
+		// a held transaction may be old, but its coordinator is at work now
+		o.Prepared, o.since = true, time.Now()
 	} else {
 		if o.count() != e.Parts || o != nil && (o.Prepared || o.hold != nil) {
 			return resVoid, nil
@@ -159,7 +162,8 @@ func (m *machine) decide(e *logentry.Decide, known bool) (result, error) {
 	return outcomes[out], m.abortOpen(o, e.C)
 }
 
-// abortOpen ends what is open of a transaction, nil if nothing is. Of a prepared transaction it ends the attempt at C.
+// abortOpen ends the attempt at C of a prepared transaction, and an open transaction as a whole. It
+// does nothing if o is nil.
 func (m *machine) abortOpen(o *openTxn, C txn.Timestamp) error {
 	switch {
 	case o == nil:
@@ -184,8 +188,8 @@ func (m *machine) commitOpen(o *openTxn) error {
 	return m.installOpen(o, stamp)
 }
 
-// resolve applies the decision of another coordinator fragment. A transaction of which nothing is
-// here has been resolved before.
+// resolve applies the decision of another coordinator fragment. If nothing of the transaction is
+// here, it has been resolved before.
 func (m *machine) resolve(id txn.ID, C txn.Timestamp, outcome txn.Outcome) (result, error) {
 	o := m.s.open[id]
 	if o == nil {
@@ -206,7 +210,9 @@ func (m *machine) installOpen(o *openTxn, at txn.Timestamp) error {
 	if err := m.installPieces(o, at, o.C); err != nil {
 		return err
 	}
-	if o.Prepared && o.anchor != m.r.cfg.Fragment { // the anchor has its decision's record; the others remember too, for when it is out of reach
+	if o.Prepared && o.anchor != m.r.cfg.Fragment {
+		// the anchor has the record of its decision; other fragments keep one too, in case the
+		// anchor cannot be reached
 		if err := m.remember(o.id, o.C); err != nil {
 			return err
 		}
@@ -224,8 +230,8 @@ func (m *machine) settle(o *openTxn) {
 	}
 }
 
-// forget drops decisions from memory. Their records stay for keepOutcome (T7): what lists them has them
-// deleted then.
+// forget drops decisions from memory. Their records stay for keepOutcome (T7), then the caller that
+// lists them has them deleted.
 func (m *machine) forget(resolved []txn.ID) error {
 	stamp := m.s.stamp
 	var ids []txn.ID

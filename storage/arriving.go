@@ -10,10 +10,13 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// What comes by a move comes with the versions that it has had at the source. So a replica that has applied T may get more of what is visible at T, and
-// two of them have the same of it only once both have applied all that was carried. Who compares them leaves it out.
+// Rows that a move brings keep the versions that they had at the source. So a replica that has
+// applied T may still get rows that are visible at T, and two replicas have the same of these rows
+// only when both have applied everything that was copied. A comparison of replicas leaves such rows
+// out.
 
-// undoneCopies are those that moves have given up lately: what they had brought stays visible at the stamps before. Known to this process alone.
+// undoneCopies lists moves that were given up recently. What they had copied stays visible at the
+// stamps before. Only this process knows them.
 type undoneCopies struct {
 	mu   sync.Mutex
 	list []undoneCopy // guarded by mu
@@ -47,8 +50,9 @@ func (u *undoneCopies) since(T txn.Timestamp) (left []leftRange) {
 	return left
 }
 
-// ingesting gives the spans in which what is visible at T may have come after T was applied, or still may. Entries of local indexes have no bucket
-// in their keys, so those are left out whole.
+// ingesting returns the spans in which rows visible at T may have come after T was applied, or may
+// still come. Keys of local index entries contain no bucket, so local indexes are left out as a
+// whole.
 func (r *Mover) ingesting(T txn.Timestamp) (out []txn.Span, err error) {
 	job := dropJob{left: r.undone.since(T)}
 	if o := r.Owned.Load(); o != nil {
@@ -90,10 +94,12 @@ func (r *Mover) ingesting(T txn.Timestamp) (out []txn.Span, err error) {
 // errArriving says that a digest is worth nothing.
 var errArriving = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "rows came by a move meanwhile")
 
-// leavesOut tells whether all of spans is in those that are skipped.
+// leavesOut reports whether each of spans lies in a skipped span.
 func leavesOut(skip, spans []txn.Span) bool {
 	for _, s := range spans {
-		if !slices.ContainsFunc(skip, func(k txn.Span) bool { return string(k.Start) <= string(s.Start) && string(s.End) <= string(k.End) }) {
+		if !slices.ContainsFunc(skip, func(k txn.Span) bool {
+			return string(k.Start) <= string(s.Start) && string(s.End) <= string(k.End)
+		}) {
 			return false
 		}
 	}

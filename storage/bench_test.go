@@ -149,7 +149,8 @@ func BenchmarkScan(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := v.Scan(ctx, keyspace.BucketSpan(20000, 0, 1<<20), false, func(k, v []byte) error { rows++; return nil }); err != nil {
+		if err := v.Scan(ctx, keyspace.BucketSpan(20000, 0, 1<<20), false,
+			func(k, v []byte) error { rows++; return nil }); err != nil {
 			b.Fatal(err)
 		}
 		v.Close()
@@ -160,7 +161,8 @@ func BenchmarkScan(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(rows), "ns/row")
 }
 
-// BenchmarkValidate has transactions that read ten rows validated, after something else was written.
+// BenchmarkValidate has transactions that read ten rows validated, after something else was
+// written.
 func BenchmarkValidate(b *testing.B) {
 	rs := fragments(b, 1)
 	fill(b, rs, benchRows, 300, true)
@@ -194,7 +196,8 @@ func BenchmarkValidate(b *testing.B) {
 	}
 }
 
-// BenchmarkBulk loads a million rows of 300 bytes, each with an index entry, in one transaction for each of three fragments.
+// BenchmarkBulk loads a million rows of 300 bytes, each with an index entry, in one transaction for
+// each of three fragments.
 func BenchmarkBulk(b *testing.B) {
 	for range b.N {
 		b.StopTimer()

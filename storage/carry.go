@@ -16,43 +16,49 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// ReadRequest asks the source for versions of what lies in ranges: rows and entries of global indexes.
+// ReadRequest asks the source for versions of rows and entries of global indexes in ranges.
 type ReadRequest struct {
 	Ranges []BucketRange
-	// Since: versions above it alone. 0: all that a reader may need, which is those above the watermark and the newest below it.
+	// Since selects versions above it. 0 selects all that a reader may need: those above the
+	// watermark and the newest below it.
 	Since txn.Timestamp
-	T     txn.Timestamp // up to it; 0: the newest, as T6 has it
-	// AtLeast is as far as a read without T goes where the newest is older: nothing comes at or below it later.
+	T     txn.Timestamp // the read's timestamp; 0: the newest, as in T6
+	// AtLeast is the least timestamp of a read without T: nothing is committed at or below it
+	// later.
 	AtLeast txn.Timestamp
-	// Final reads up to the F of the fence that Move has made; T is not looked at.
+	// Final reads up to the F of Move's fence, and ignores T.
 	Final bool
 	Move  uint64
-	// After goes on behind a version that was read, with the T that the first request gave; nil: from the start.
+	// After continues behind a version that was read, at the T that the first request returned;
+	// nil: from the start.
 	After *Version
 }
 
 // ReadResult says what a read has covered.
 type ReadResult struct {
 	T txn.Timestamp
-	// Watermark of the source, or that of where it got some of the ranges: snapshots below it may not find all versions at the target (Own).
+	// Watermark is the largest watermark of the source and of the fragments from which it got the
+	// ranges: snapshots below it may not find all versions at the target (Own).
 	Watermark txn.Timestamp
 }
 
-// Version is one version of a row, or of an index entry, on its way. Keys have arrival 0.
+// Version is one version of a row or an index entry that is copied. Keys have generation 0.
 type Version struct {
 	Key     []byte
 	At      txn.Timestamp
 	Value   []byte
 	Deleted bool
 	Kept    bool // an update that left the row's keys as they were
-	// Before is the value of a row's version before this one, nil: it was not there; for who derives index entries. Carry does not look at it.
+	// Before is the value of the row's previous version, for callers that derive index entries; nil
+	// if there was none. Ingest ignores it.
 	Before []byte
 }
 
 const versionBatch = 256 << 10 // bytes
 
-// ReadVersions reads at T, as a snapshot does (T2–T4): what is prepared at or below it is settled first. It calls fn with batches of some
-// 256 KiB, in the order of keys, with the versions of a key together and ascending. They are fn's to keep.
+// ReadVersions reads at T, as a snapshot does (T2–T4): it first waits until transactions prepared
+// at or below T are resolved. It calls fn with batches of about 256 KiB, in the order of keys; the
+// versions of a key are together and ascend. fn may keep the batches.
 func (r *Mover) ReadVersions(ctx context.Context, req ReadRequest, fn func(batch []Version) error) (ReadResult, error) {
 	if !r.stopper.Begin() {
 		return ReadResult{}, proposer.ErrNotLeader
@@ -66,18 +72,22 @@ func (r *Mover) ReadVersions(ctx context.Context, req ReadRequest, fn func(batch
 	if err != nil {
 		return ReadResult{}, err
 	}
-	err = r.rows.waitResolved(ctx, r.proposer.Over(), T, txn.ID{}, func(p *preparedTxn) bool { return r.touchesRanges(p, req.Ranges) })
+	err = r.rows.waitResolved(ctx, r.proposer.Over(), T, txn.ID{},
+		func(p *preparedTxn) bool { return r.touchesRanges(p, req.Ranges) })
 	if err != nil {
 		return ReadResult{}, err
 	}
 	if r.proposer.Term() != term {
-		return ReadResult{}, proposer.ErrNotLeader // another leader may have been told of indexes meanwhile
+		// another leader may have learned of indexes meanwhile
+		return ReadResult{}, proposer.ErrNotLeader
 	}
 	return r.readVersions(ctx, req, own, T, fn)
 }
 
-// knowGlobals sees to it that no entry of a global index is taken for one of a local index: those that were prepared before the call are of indexes that the
-// catalog had before, and for the others tasks name the index to the leader first (keyspace.Globals.Add). That holds for the term in which it was called.
+// knowGlobals makes sure that no entry of a global index is taken for one of a local index. Entries
+// that were prepared before the call belong to indexes that the catalog had before; for later ones,
+// tasks first name the index to the leader (keyspace.Globals.Add). This holds for the term in which
+// it was called.
 func (r *Mover) knowGlobals(ctx context.Context) error {
 	if r.cfg.CatchUp == nil {
 		return nil
@@ -85,8 +95,10 @@ func (r *Mover) knowGlobals(ctx context.Context) error {
 	return r.cfg.CatchUp(ctx)
 }
 
-// readVersions is ReadVersions at a T at which everything is there.
-func (r *Mover) readVersions(ctx context.Context, req ReadRequest, own *owned.Buckets, T txn.Timestamp, fn func([]Version) error) (ReadResult, error) {
+// readVersions is ReadVersions at a T at which all versions are there.
+func (r *Mover) readVersions(
+	ctx context.Context, req ReadRequest, own *owned.Buckets, T txn.Timestamp, fn func([]Version) error,
+) (ReadResult, error) {
 	oldest, release := r.pins.PinOldest()
 	defer release()
 	v := &versionReader{ctx: ctx, r: r, req: req, T: T, fn: fn, since: req.Since}
@@ -96,7 +108,8 @@ func (r *Mover) readVersions(ctx context.Context, req ReadRequest, own *owned.Bu
 	if err := v.read(own); err != nil {
 		return ReadResult{}, err
 	}
-	res := ReadResult{T: T, Watermark: max(oldest, r.pins.Watermark())} // another leader may have moved it
+	// another leader may have moved it
+	res := ReadResult{T: T, Watermark: max(oldest, r.pins.Watermark())}
 	if req.Since != 0 && req.Since < res.Watermark {
 		return res, pins.TooOld(req.Since) // some of what came after it may be gone
 	}
@@ -106,7 +119,7 @@ func (r *Mover) readVersions(ctx context.Context, req ReadRequest, own *owned.Bu
 	return res, nil
 }
 
-// readAt gives the timestamp of a read, made servable, and the ownership by which it is.
+// readAt returns the timestamp of a read, made servable, and the ownership that applies to it.
 func (r *Mover) readAt(ctx context.Context, req ReadRequest) (own *owned.Buckets, T txn.Timestamp, err error) {
 	switch {
 	case !logentry.RangesInOrder(req.Ranges):
@@ -186,7 +199,8 @@ func (v *versionReader) readPiece(x logentry.Index, p ownership.Piece) error {
 			span.Start = maxBytes(span.Start, from)
 		}
 	}
-	c := v.t.AllVersions(span, v.since) // a move's last read, for which writes wait, is of what has changed alone
+	// a move's last read, for which writes wait, returns only what has changed
+	c := v.t.AllVersions(span, v.since)
 	defer c.Close()
 	for c.Valid() {
 		key := c.Item().KeyCopy()
@@ -231,7 +245,7 @@ type found struct {
 	large   bool
 	kept    bool
 	deleted bool
-	value   []byte // nil: to be read again, for it is large, or there are many
+	value   []byte // nil: to be read again, because it is large or there are many
 }
 
 const maxKept = 1 << 20 // bytes of the values of one key
@@ -240,7 +254,7 @@ const maxKept = 1 << 20 // bytes of the values of one key
 func (v *versionReader) readKey(c *engine.Cursor, key []byte) error {
 	var list []found
 	kept := 0
-	before := false // nobody can need what is left
+	before := false // set when no reader can need the versions that are left
 	for ; c.Valid() && bytes.Equal(c.Item().Key(), key); c.Next() {
 		item := c.Item()
 		if before {
@@ -250,7 +264,7 @@ func (v *versionReader) readKey(c *engine.Cursor, key []byte) error {
 		if v.since == 0 && f.at <= v.watermark {
 			before = true
 			if f.deleted {
-				continue // nobody can read what it has deleted
+				continue // no reader can see what this version deleted
 			}
 		}
 		if !f.large && !f.deleted && kept < maxKept {
@@ -265,7 +279,7 @@ func (v *versionReader) readKey(c *engine.Cursor, key []byte) error {
 	return v.emit(key, list)
 }
 
-// before gives the value that a row had at since, nil: it was not there.
+// before returns the value that a row had at since, or nil if it did not exist.
 func (v *versionReader) before(key []byte) ([]byte, error) {
 	if v.since == 0 || !keyspace.IsRow(key) {
 		return nil, nil
@@ -327,7 +341,7 @@ func (v *versionReader) flush() error {
 	return v.fn(batch)
 }
 
-// globals lists the global indexes of which there are keys here.
+// globals returns the global indexes that have keys here.
 func (r *Mover) globals(ctx context.Context) (out []logentry.Index, err error) {
 	if err := r.knowGlobals(ctx); err != nil {
 		return nil, err
@@ -385,7 +399,7 @@ func (r *Mover) countRows(of []leftRange, limit int) (n int, counted deltas, err
 	return n, counted, err
 }
 
-// minus gives the opposite.
+// minus returns the negated deltas.
 func (d deltas) minus() deltas {
 	out := deltas{}
 	for k, v := range d {

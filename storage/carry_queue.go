@@ -11,11 +11,13 @@ import (
 	"github.com/sherddb/sherd/storage/proposer"
 )
 
-// CarryQueue is Carry for who has much to carry: it puts entries into the log while earlier ones are on their way to the disk, so that the time of a round is
-// not paid for each. It is for one goroutine, which closes it.
+// IngestQueue is Ingest for callers with much to copy: it puts entries into the log while earlier
+// ones are on their way to the disk, so that not every entry costs a round. One goroutine uses it
+// and closes it.
 //
-// An entry names how many came before it, for what is counted in it must be in view: while anything is on its way nobody else carries here, and the keys of
-// rows that are on their way ascend; before one that does not the queue is emptied.
+// An entry names how many entries came before it, because what it counts depends on rows that must
+// be visible. While entries are on their way, no other caller ingests here, and their row keys
+// ascend; the queue is emptied before a row whose key does not.
 type IngestQueue struct {
 	r    *Mover
 	move uint64
@@ -29,8 +31,8 @@ type IngestQueue struct {
 // NewIngestQueue begins a queue.
 func (r *Mover) NewIngestQueue(move uint64) *IngestQueue { return &IngestQueue{r: r, move: move} }
 
-// Put carries a batch, and waits until no more than so many entries, of some 256 KiB, are on their way. After an error nothing is on its way, and what of
-// the batches was carried is not known.
+// Put ingests a batch, and waits until at most ahead entries of about 256 KiB are on their way.
+// After an error nothing is on its way, and it is not known which part of the batches was ingested.
 func (q *IngestQueue) Put(ctx context.Context, batch []Version, ahead int) error {
 	for len(batch) > 0 {
 		if err := errors.Join(ctx.Err(), q.r.db.Room(false)); err != nil {
@@ -53,7 +55,7 @@ func (q *IngestQueue) Put(ctx context.Context, batch []Version, ahead int) error
 // Flush waits for all.
 func (q *IngestQueue) Flush() error { return q.keep(0) }
 
-// Close waits for what is on its way, whatever it comes to.
+// Close waits for what is on its way, and ignores the results.
 func (q *IngestQueue) Close() {
 	for _, p := range q.sent {
 		_, _ = await(p)
@@ -86,7 +88,8 @@ func (q *IngestQueue) keep(n int) error {
 	return nil
 }
 
-// some sends the first versions of a batch, as many as one entry takes; none where they have to wait for what was on its way.
+// some sends the first versions of a batch, as many as fit into one entry, or none if they have to
+// wait for entries on their way.
 func (q *IngestQueue) some(batch []Version) (int, error) {
 	if q.r.proposer.Term() == 0 {
 		return 0, proposer.ErrNotLeader
@@ -126,7 +129,8 @@ func (q *IngestQueue) some(batch []Version) (int, error) {
 	return n, nil
 }
 
-// firstRow gives the key of the first row in a batch, nil: there is none. Those of one entry ascend.
+// firstRow returns the key of the first row in a batch, or nil if there is none. The rows of one
+// entry ascend.
 func firstRow(batch []Version) []byte {
 	i := slices.IndexFunc(batch, func(x Version) bool { return keyspace.IsRow(x.Key) })
 	if i < 0 {

@@ -20,8 +20,9 @@ func putOne(t *testing.T, r *Replica, key, value []byte) {
 	}
 }
 
-// What is carried ahead, several entries on their way at a time, arrives and is counted as what is carried one by one; also keys that come again, in the
-// same read or in the next, and rows that are large.
+// What is carried ahead, several entries on their way at a time, arrives and is counted as what is
+// carried one by one; also keys that come again, in the same read or in the next, and rows that are
+// large.
 func TestCarryQueue(t *testing.T) {
 	for _, ahead := range []int{0, 1, 4} {
 		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
@@ -58,8 +59,11 @@ func TestCarryQueue(t *testing.T) {
 				t.Fatal(err)
 			}
 			// The versions of a row with others between them.
-			row := func(at txn.Timestamp) Version { return Version{Key: movedKey(190, "c"), At: at, Value: []byte("x")} }
-			if err := put([]Version{row(last.T - 2), {Key: movedEntry(190, "c"), At: last.T - 2}, row(last.T - 1)}); err != nil {
+			row := func(at txn.Timestamp) Version {
+				return Version{Key: movedKey(190, "c"), At: at, Value: []byte("x")}
+			}
+			if err := put([]Version{row(last.T - 2), {Key: movedEntry(190, "c"), At: last.T - 2},
+				row(last.T - 1)}); err != nil {
 				t.Fatal(err)
 			}
 			if err := q.Flush(); err != nil {
@@ -73,7 +77,8 @@ func TestCarryQueue(t *testing.T) {
 				t.Errorf("a row that was changed is %.20q", got)
 			}
 			m.count(b)
-			if err := q.Put(ctx, []Version{{Key: movedKey(100, "a"), At: 7, Value: []byte("late")}}, ahead); !errors.Is(err, ErrMoveVoid) {
+			if err := q.Put(ctx, []Version{{Key: movedKey(100, "a"), At: 7, Value: []byte("late")}},
+				ahead); !errors.Is(err, ErrMoveVoid) {
 				t.Errorf("late: %v", err)
 			}
 		})

@@ -10,7 +10,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestDeadlockOverProcesses: fragments that share no detector have a circle that none of them sees. It is found by asking both, and ended.
+// TestDeadlockOverProcesses: fragments that share no detector have a circle that none of them sees.
+// It is found by asking both, and ended.
 func TestDeadlockOverProcesses(t *testing.T) {
 	rs := []*Replica{openTest(t, t.TempDir()), openTest(t, t.TempDir())}
 	ctx := testContext(t)

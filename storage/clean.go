@@ -14,9 +14,11 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// What a move leaves behind, at the source or of an undone copy, is deleted as a dropped table is: in the background, at the stamp of an entry, so
-// that older snapshots still see it. It is named by buckets and their arrival; a bucket that comes back has another one. Local index entries have no
-// bucket in their keys, and stay: who reads them sees the arrival in their values.
+// What a move leaves at the source, or an undone copy leaves at the target, is deleted as a dropped
+// table is: in the background, at the stamp of an entry, so that older snapshots still see it. It
+// is named by buckets and their generation; a bucket that comes back has another generation. Keys
+// of local index entries contain no bucket, so these entries stay: readers see the generation in
+// their values.
 
 // leftRange is what was left of some buckets.
 type leftRange struct {
@@ -24,13 +26,13 @@ type leftRange struct {
 	arrival uint32
 }
 
-// holdsStored tells whether a key as it is stored, of a row or a global index, is of the range.
+// holdsStored reports whether a stored key, of a row or a global index, is in the range.
 func (l leftRange) holdsStored(key []byte) bool {
 	b, a, ok := keyspace.Place(key)
 	return ok && b >= l.Lo && b < l.Hi && a == l.arrival
 }
 
-// cleanLeft begins the deletion of what is left of pieces; undone says that it is left by moves that were undone.
+// cleanLeft begins to delete what is left of pieces. undone is set if undone moves have left it.
 func (m *machine) cleanLeft(undone bool, globals []logentry.Index, now []ownership.Piece) error {
 	var left []leftRange
 	for _, p := range now {
@@ -113,7 +115,7 @@ func (s *leftSpan) wanted(key []byte) bool {
 	return s.of.holdsStored(key)
 }
 
-// leftSpans gives the spans of a job, as of a time; the tables are those that are found there.
+// leftSpans returns the spans of a job as of a time, for the tables that are found there.
 func leftSpans(db *engine.Engine, j *dropJob, at txn.Timestamp) (out []leftSpan, err error) {
 	t := db.At(at)
 	defer t.Close()
@@ -138,7 +140,8 @@ func leftSpans(db *engine.Engine, j *dropJob, at txn.Timestamp) (out []leftSpan,
 
 // runLeft is run for what moves have left.
 func (d *dropper) runLeft(job dropJob) error {
-	err := d.r.rows.waitResolved(context.Background(), nil, job.stamp, txn.ID{}, func(p *preparedTxn) bool { return p.installing })
+	err := d.r.rows.waitResolved(context.Background(), nil, job.stamp, txn.ID{},
+		func(p *preparedTxn) bool { return p.installing })
 	if err != nil {
 		return nil // closing: the record stays
 	}

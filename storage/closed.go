@@ -19,9 +19,9 @@ func (r *Replica) CloseAt(ctx context.Context, T txn.Timestamp) (proposer.Closed
 // LearnClosed adds a closed timestamp that a leader has reported.
 func (r *Replica) LearnClosed(c proposer.Closed) { r.learned.Learn(c, r.Applied()) }
 
-// Servable returns the largest timestamp at which this replica can be read, whether it leads or not:
-// all at or below it has been applied, and nothing will ever be stamped there. Readers wait for
-// undecided and installing transactions by themselves (T3). 0: it cannot be read at present.
+// Servable returns the largest timestamp at which this replica can be read, whether it leads or
+// not: all at or below it has been applied, and nothing will ever be stamped there. Readers wait
+// for undecided and installing transactions by themselves (T3). 0: it cannot be read at present.
 func (r *Replica) Servable() txn.Timestamp {
 	if r.db.Torn() {
 		return 0
@@ -29,12 +29,12 @@ func (r *Replica) Servable() txn.Timestamp {
 	return r.learned.UpTo(r.Applied())
 }
 
-// Closing reports whether T will be closed here once everything that a leader had proposed before it
-// closed T has been applied.
+// Closing reports whether T will be closed here once everything that a leader had proposed before
+// it closed T has been applied.
 func (r *Replica) Closing(T txn.Timestamp) bool { return r.learned.Closing(T, r.Applied()) }
 
-// NotClosed reports whether an error says that a replica cannot serve a timestamp (yet). Nothing was
-// read.
+// NotClosed reports whether an error says that a replica cannot serve a timestamp (yet). Nothing
+// was read.
 func NotClosed(err error) bool { return err == errNotClosed }
 
 var errNotClosed = pgerr.New(pgerr.CannotConnectNow, "the replica does not have everything up to the time to be read").

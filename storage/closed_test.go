@@ -50,7 +50,8 @@ func TestRuleT9Closed(t *testing.T) {
 	}
 }
 
-// TestRuleT9Applied: what a leader has closed is not closed here before all that it had proposed is here.
+// TestRuleT9Applied: what a leader has closed is not closed here before all that it had proposed is
+// here.
 func TestRuleT9Applied(t *testing.T) {
 	g := newGate()
 	now := time.Now()
@@ -126,7 +127,8 @@ func TestRuleT9Ceiling(t *testing.T) {
 	}
 }
 
-// TestClosedByClock: a leader closes more than it is asked for, but not what is being committed now, and nothing by a clock that is wrong.
+// TestClosedByClock: a leader closes more than it is asked for, but not what is being committed
+// now, and nothing by a clock that is wrong.
 func TestClosedByClock(t *testing.T) {
 	now := time.Now()
 	clock := txn.NewClock(func() time.Time { return now }, 0)
@@ -144,7 +146,8 @@ func TestClosedByClock(t *testing.T) {
 	}
 }
 
-// TestFollowerReads: a reader on a replica that does not lead waits for what is prepared below its time (T3).
+// TestFollowerReads: a reader on a replica that does not lead waits for what is prepared below its
+// time (T3).
 func TestFollowerReads(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 2), slowRecovery)
 	r := c.rs[1]
@@ -175,8 +178,9 @@ func TestFollowerReads(t *testing.T) {
 	}
 }
 
-// TestClosedViewOfMoved: who reads a replica that need not lead names the buckets, for a scan of a local index does not meet them. After they have left the
-// view is refused, and opened where the time is before that.
+// TestClosedViewOfMoved: a reader of a replica that need not lead names the buckets, because a scan
+// of a local index does not notice them. After the buckets have left, the view is refused, and
+// opened if its timestamp is before that.
 func TestClosedViewOfMoved(t *testing.T) {
 	m := openMover(t)
 	a, b := m.c.rs[0], m.c.rs[1]
@@ -190,7 +194,8 @@ func TestClosedViewOfMoved(t *testing.T) {
 		ranges []BucketRange
 		moved  bool
 	}{
-		{a, a.Servable(), movedRange, true}, {a, a.Servable(), other, false}, {a, before, movedRange, false}, {b, b.Servable(), movedRange, false},
+		{a, a.Servable(), movedRange, true}, {a, a.Servable(), other, false}, {a, before, movedRange, false},
+		{b, b.Servable(), movedRange, false},
 	} {
 		v, err := x.r.ClosedView(t.Context(), txn.NewID(), x.T, x.ranges)
 		var moved *txn.MovedError

@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestReadsOfClosed: what is read by the way, for outcomes, locks and validation, is refused when the database is being closed: Badger's tables are out of memory then.
+// TestReadsOfClosed: what is read by the way, for outcomes, locks and validation, is refused when
+// the database is being closed: Badger's tables are out of memory then.
 func TestReadsOfClosed(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 1))
 	commitRow(t, c.rs[0], rowKey(1), "x")

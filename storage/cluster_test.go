@@ -24,7 +24,8 @@ func openCluster(t testing.TB, dirs []string, change ...func(*Config)) *cluster 
 	for i, dir := range dirs {
 		r := openTest(t, dir, append([]func(*Config){func(c *Config) {
 			c.Fragment, c.Clock, c.Deadlock = FragmentID(i+1), clock, dead
-			c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = peers.AskOutcome, peers.AskPrepared, peers.SendResolve, peers.AskHeld
+			c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = peers.AskOutcome, peers.AskPrepared,
+				peers.SendResolve, peers.AskHeld
 			c.RecoverAfter = 300 * time.Millisecond
 		}}, change...)...)
 		peers.Add(r)
@@ -40,8 +41,9 @@ func tempDirs(t testing.TB, n int) (dirs []string) {
 	return dirs
 }
 
-// crash reopens copies of the directories as a kill of all at one moment would leave them: where something was logged while they were copied, they are copied again. Else
-// one could have a decision of which another, which was copied before, has not heard, though it comes from there.
+// crash reopens copies of the directories as a kill of all processes at one moment would leave
+// them. If something was logged during the copying, they are copied again. Otherwise one copy could
+// have a decision that came from another fragment, whose earlier copy does not have it.
 func (c *cluster) crash(change ...func(*Config)) *cluster {
 	to := tempDirs(c.t, len(c.dirs))
 	for {
@@ -55,7 +57,7 @@ func (c *cluster) crash(change ...func(*Config)) *cluster {
 	}
 }
 
-// logged gives how far the logs go.
+// logged returns the last index of each log.
 func (c *cluster) logged() (out []uint64) {
 	for _, r := range c.rs {
 		out = append(out, r.Group.raft.LastIndex())
@@ -117,12 +119,13 @@ func (c *cluster) age() {
 	}
 }
 
-// settle waits until every transaction is resolved everywhere. Copies of several directories are not of one moment, so
-// nothing may be forgotten between the first and the last.
+// settle waits until every transaction is resolved everywhere. Copies of several directories are
+// not of one moment, so nothing may be forgotten between the first and the last.
 func (c *cluster) settle() *cluster {
 	c.t.Helper()
 	for _, r := range c.rs {
-		eventually.Within(c.t, patience, "every transaction is decided", func() bool { return r.txns.undecided.Load() == 0 })
+		eventually.Within(c.t, patience, "every transaction is decided",
+			func() bool { return r.txns.undecided.Load() == 0 })
 	}
 	return c
 }

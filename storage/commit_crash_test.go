@@ -10,8 +10,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// crasher copies the directories of a cluster when a fault point is passed for the n-th time in any fragment. Meanwhile the others stop at
-// their next fault point, and nobody hears of what the first one does, so the copies are a state that a kill may leave.
+// crasher copies the directories of a cluster when a fault point is passed for the n-th time in any
+// fragment. Meanwhile the others stop at their next fault point, and learn nothing of what the
+// first one does, so a kill may leave the state of the copies.
 type crasher struct {
 	dirs, copies []string
 	point        string
@@ -50,8 +51,9 @@ func (c *crasher) set(f func()) {
 	f()
 }
 
-// TestCrashAtEveryStepOfACommit crashes a commit over two fragments at each durable step, and then the recovery from that: all or nothing, what
-// was acknowledged is there, and nothing stays locked or undecided.
+// TestCrashAtEveryStepOfACommit crashes a commit over two fragments at each durable step, and then
+// the recovery from that: all or nothing, what was acknowledged is there, and nothing stays locked
+// or undecided.
 func TestCrashAtEveryStepOfACommit(t *testing.T) {
 	for _, point := range []string{"propose", "apply.begin", "apply.written"} {
 		for nth := 1; nth <= 5; nth++ {
@@ -96,7 +98,8 @@ func crashCommit(t *testing.T, c *crasher) {
 	third.checkFree()
 }
 
-// checkCrashed gives what is there, after it has looked that it is all or nothing and that nothing stays.
+// checkCrashed returns the rows that are there, after it has checked that it is all rows or none
+// and that nothing stays behind.
 func checkCrashed(t *testing.T, c *cluster, id txn.ID, acked bool) string {
 	t.Helper()
 	got := fmt.Sprint(c.settle().all(rowKey(1)))
@@ -119,7 +122,8 @@ func (c *cluster) checkFree() {
 	}
 }
 
-// TestNobodyDecidesByTimeout: where the anchor cannot be asked, what is prepared stays so, however long.
+// TestNobodyDecidesByTimeout: where the anchor cannot be asked, what is prepared stays so, however
+// long.
 func TestNobodyDecidesByTimeout(t *testing.T) {
 	silent := func(c *Config) {
 		slowRecovery(c)
@@ -130,7 +134,8 @@ func TestNobodyDecidesByTimeout(t *testing.T) {
 	id := txn.NewID()
 	parts := c.put(id, rowKey(1), "new")
 	C := c.co.Clock.Now() + 1<<16
-	if err := parts[1].Prepare(testContext(t), txn.PrepareRequest{C: C, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
+	if err := parts[1].Prepare(testContext(t),
+		txn.PrepareRequest{C: C, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
 		t.Fatal(err)
 	}
 	r := c.rs[1]
@@ -152,7 +157,8 @@ func TestNobodyDecidesByTimeout(t *testing.T) {
 		}
 	}
 	var low *txn.LowError
-	err := parts[0].Prepare(testContext(t), txn.PrepareRequest{C: C, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}})
+	err := parts[0].Prepare(testContext(t),
+		txn.PrepareRequest{C: C, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}})
 	if !errors.As(err, &low) && !pgerr.Is(err, pgerr.SerializationFailure) {
 		t.Fatalf("a late prepare: %v", err)
 	}

@@ -47,7 +47,8 @@ func TestLockTimeout(t *testing.T) {
 	y.Rollback()
 }
 
-// TestLargeTransaction writes beyond one entry and one Badger transaction, with rows beyond one value.
+// TestLargeTransaction writes beyond one entry and one Badger transaction, with rows beyond one
+// value.
 func TestLargeTransaction(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 2), small)
 	ctx := testContext(t)
@@ -78,7 +79,8 @@ func TestLargeTransaction(t *testing.T) {
 		after := c.settle().crash()
 		for i := range 20 {
 			for f := range fragments {
-				if got := readRow(t, after.rs[f], rowKey(i)); len(got) != 1+i*i*12_000 || got != string(big[:len(got)]) {
+				if got := readRow(t, after.rs[f], rowKey(i)); len(got) != 1+i*i*12_000 ||
+					got != string(big[:len(got)]) {
 					t.Fatalf("fragment %d row %d has %d bytes", f, i, len(got))
 				}
 			}
@@ -91,7 +93,9 @@ func TestLargeTransaction(t *testing.T) {
 	T, _ := c.rs[0].Snapshot(ctx)
 	b := c.rs[0].db.At(T)
 	defer b.Close()
-	if err := b.EachRecord(keyspace.Chunk, func(rest, _ []byte) error { return fmt.Errorf("chunk %x is left", rest) }); err != nil {
+	if err := b.EachRecord(keyspace.Chunk, func(rest, _ []byte) error {
+		return fmt.Errorf("chunk %x is left", rest)
+	}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -103,7 +107,8 @@ func TestLimits(t *testing.T) {
 	if err := tx.Put(rowKey(1), make([]byte, 1001)); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
 		t.Fatal(err)
 	}
-	if err := tx.Put(append(rowKey(1), make([]byte, keyspace.MaxKey)...), nil); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
+	if err := tx.Put(append(rowKey(1), make([]byte, keyspace.MaxKey)...),
+		nil); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
 		t.Fatal(err)
 	}
 	var err error

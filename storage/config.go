@@ -22,59 +22,75 @@ type Config struct {
 	Deadlock *txn.Detector // shared by all fragments of the process; nil: one of its own
 	Logger   *slog.Logger
 
-	// AskOutcome asks the anchor what became of a transaction prepared here; the anchor proposes abort if it does not know
-	// (T7). SendResolve tells another writer; nil leaves it to that writer to ask. Peers offers both within one process.
+	// AskOutcome asks the anchor for the outcome of a transaction prepared here; the anchor
+	// proposes an abort if it does not know the transaction (T7). SendResolve sends the outcome to
+	// another writer; if it is nil, the writer has to ask. Peers has both within one process.
 	AskOutcome  func(ctx context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp) (txn.Outcome, error)
 	SendResolve func(ctx context.Context, fragment txn.FragmentID, d txn.Decision) error
-	// AskPrepared asks another writer of a transaction anchored here whether it has prepared at C; where it has not, it never will after
-	// the answer.
+	// AskPrepared asks another writer of a transaction anchored here whether it has prepared at C.
+	// If it answers no, it never will.
 	AskPrepared func(ctx context.Context, writer txn.FragmentID, id txn.ID, C txn.Timestamp) (bool, error)
-	// AskHeld asks the home of a held transaction whether it stands; an incomplete one is dropped by the asking.
+	// AskHeld asks the home of a held transaction whether it stands. The question drops an
+	// incomplete one.
 	AskHeld func(ctx context.Context, home txn.FragmentID, id txn.ID) (stands bool, err error)
 
-	// Node, Transport, Peers and Join are those of raftgroup.Options; all empty for a fragment with one replica.
+	// Node, Transport, Peers and Join are those of raftgroup.Options. All are empty for a fragment
+	// with one replica.
 	Node      raft.ServerID
 	Transport raft.Transport
 	Peers     []raft.Server
 	Join      bool
 
-	// Added: the fragment was added to its database and owned nothing at first. The same at every replica, for ever.
+	// Added is set if the fragment was added to its database and owned nothing at first. It is the
+	// same at every replica and never changes.
 	Added bool
-	// Global tells whether an index of a table is global, so that its entries' keys begin with a bucket; nil: none is.
+	// Global reports whether an index of a table is global, so that its entries' keys begin with a
+	// bucket. nil means that no index is.
 	Global func(table, index uint32) bool
-	// CatchUp waits until Global knows every index that was defined before the call; nil: it always does. A leader that is behind would take entries of a new
-	// global index for a local one's, and leave them behind in a move.
+	// CatchUp waits until Global knows every index that was defined before the call. nil means that
+	// Global always does. A leader that is behind would take entries of a new global index for
+	// local ones, and a move would leave them behind.
 	CatchUp func(ctx context.Context) error
 
-	// Version gives the version of the cluster (V4): of what came later nothing is written. nil: the newest.
+	// Version returns the version of the cluster (V4); nothing that came with a later version is
+	// written. nil means the newest version.
 	Version func() uint32
 
-	// Name says what the fragment is called, and where this replica is, in messages for people; nil: by its number.
+	// Name returns the fragment's name and this replica's place, for messages that people read. nil
+	// means the fragment's number.
 	Name func() string
 
 	Pace *Pace // what the replicas of a node share; nil: one of its own
 
-	// Device keeps the Raft log, shared with the other fragments of the node; nil: a log of its own in Dir.
+	// Device keeps the Raft log, shared with the other fragments of the node; nil: a log in Dir.
 	Device *raftlog.Device
 
 	// VersionsKept returns how long old versions are kept now; 0, or a nil function, is GCTTL.
 	VersionsKept func() time.Duration
 
-	GCTTL        time.Duration // old versions are kept that long; default 15 min
-	RecoverAfter time.Duration // an undecided transaction is asked about after that; default 5 s
+	GCTTL time.Duration // how long old versions are kept; default 15 min
+	// age at which the outcome of an undecided transaction is asked for; default 5 s
+	RecoverAfter time.Duration
 	Election     time.Duration // raftgroup.Options.Election
-	RecoverLive  time.Duration // the same where its stage is here, so that its coordinator may be at work; default 10 min
-	MaxStage     int64         // bytes of one transaction's staged writes, on disk; default 64 GiB
-	StageMemory  int64         // bytes of them that may be in memory; default 4 MiB
-	WholeLocks   int           // locks of one transaction that are held with all that is known of them; default 8192 (locktable)
-	MaxRow       int           // bytes of a value; default 16 MiB
-	MemTable     int64         // bytes of a memtable, two are kept; default 4 MiB; 2 MiB is the least that takes a chunk of a row
-	IndexCache   int64         // bytes for table indexes; 0 keeps them all in memory
-	MinFree      int64         // bytes that must be free on the disk for clients to write, besides what merges may take; default 256 MiB
-	LogSegment   int           // bytes of a log file; default 16 MiB
-	LogEntries   uint64        // log entries between snapshots; default 8192
-	EndingWait   time.Duration // bound of the wait for a transaction that is committing, of a request that shall not wait; default 1 s
-	YieldTime    time.Duration // how long no transaction may begin at a leader that gives way while others end there; default 500 ms
+	// the same if its write buffer is here, so that its coordinator may be at work; default 10 min
+	RecoverLive time.Duration
+	MaxStage    int64 // bytes of one transaction's write buffer, on disk; default 64 GiB
+	StageMemory int64 // bytes of it that may be in memory; default 4 MiB
+	// locks of one transaction that are kept with all their details; default 8192 (locktable)
+	WholeLocks int
+	MaxRow     int // bytes of a value; default 16 MiB
+	// bytes of a memtable, two are kept; default 4 MiB; at least 2 MiB, for a chunk of a row
+	MemTable   int64
+	IndexCache int64 // bytes for table indexes; 0 keeps them all in memory
+	// bytes free on the disk for clients to write, besides what merges may take; default 256 MiB
+	MinFree    int64
+	LogSegment int    // bytes of a log file; default 16 MiB
+	LogEntries uint64 // log entries between snapshots; default 8192
+	// how long a request waits for a committing transaction if it shall not wait for long; default
+	// 1 s
+	EndingWait time.Duration
+	// how long a leader that yields admits no new transactions while others end; default 500 ms
+	YieldTime time.Duration
 
 	stopped bool // see Stopped
 
@@ -126,5 +142,5 @@ func setDefault[T comparable](p *T, v T) {
 	}
 }
 
-// knows tells whether all replicas understand what a version of the cluster brought.
+// knows reports whether all replicas understand what a version of the cluster introduced.
 func (c *Config) knows(version uint32) bool { return c.Version() >= version }

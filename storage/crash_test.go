@@ -14,9 +14,11 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// copyTree copies the data directory as a kill at this moment would leave it: what was written is in the page cache.
+// copyTree copies the data directory as a kill at this moment would leave it: what was written is
+// in the page cache.
 //
-// Copying takes time and a kill does not, so it is done again if Badger changed its set of tables meanwhile.
+// Copying takes time and a kill does not, so it is done again if Badger changed its set of tables
+// meanwhile.
 func copyTree(t testing.TB, from, to string) {
 	t.Helper()
 	for {
@@ -44,14 +46,18 @@ func small(c *Config) {
 	c.LogSegment = 1 << 20
 }
 
-// TestCrashAtEveryStep copies the directory at the n-th passing of each durable step, recovers the copy and finds in it
-// every row acknowledged before, and of each pair of rows written together both or neither.
+// TestCrashAtEveryStep copies the directory at the n-th passing of each durable step, recovers the
+// copy and finds in it every row acknowledged before, and of each pair of rows written together
+// both or neither.
 func TestCrashAtEveryStep(t *testing.T) {
-	points := []string{"propose", "apply.begin", "apply.write", "apply.written", "checkpoint.before", "checkpoint.after",
-		"snapshot.before", "snapshot.after", "truncate.before", "truncate.noted", "truncate.after", "close.checkpoint", "close.flushed"}
+	points := []string{"propose", "apply.begin", "apply.write", "apply.written", "checkpoint.before",
+		"checkpoint.after",
+		"snapshot.before", "snapshot.after", "truncate.before", "truncate.noted", "truncate.after", "close.checkpoint",
+		"close.flushed"}
 	for _, point := range points {
 		for _, nth := range []int{1, 40} {
-			if nth > 1 && (strings.HasPrefix(point, "close") || strings.HasPrefix(point, "truncate") || strings.HasPrefix(point, "snapshot") ||
+			if nth > 1 && (strings.HasPrefix(point, "close") || strings.HasPrefix(point, "truncate") ||
+				strings.HasPrefix(point, "snapshot") ||
 				strings.HasPrefix(point, "checkpoint")) {
 				continue
 			}
@@ -152,8 +158,8 @@ func countRows(t testing.TB, r *Replica) (n int) {
 	return n
 }
 
-// TestCutTails is S2: after a power loss the memtable files may have lost any of their pages. Every acknowledged row is found
-// whatever is cut off them.
+// TestCutTails is S2: after a power loss the memtable files may have lost any of their pages. Every
+// acknowledged row is found whatever is cut off them.
 func TestCutTails(t *testing.T) {
 	dir := t.TempDir()
 	r := openTest(t, dir, small)

@@ -13,11 +13,15 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// Fence stops the ranges at the source: from its proposal on there is no lock, commit, prepare, check and no current timestamp for them, and no
-// read above F, which it gives. What is prepared in the ranges is waited for, no longer than settle: ErrUnsettled, *HeldError; where one of these was
-// there already nothing is fenced, and otherwise the fence stands. A move that was fenced and unfenced may not be fenced again by the same number,
-// but by a newer one, which need not be that of the target's.
-func (r *Mover) Fence(ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration) (F txn.Timestamp, err error) {
+// Fence stops the ranges at the source and returns F. From its proposal on, it refuses locks,
+// commits, prepares, checks and current timestamps for the ranges, and reads above F. It waits up
+// to settle for transactions that are prepared in the ranges, and returns ErrUnsettled or
+// *HeldError if one remains. If that one was there before the fence, nothing is fenced; otherwise
+// the fence stands. A move that was fenced and unfenced may not be fenced again under the same
+// number, but under a newer one, which need not be the target's.
+func (r *Mover) Fence(
+	ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration,
+) (F txn.Timestamp, err error) {
 	F, ok := r.Owned.Load().FencedBy(move, ranges)
 	if !ok {
 		f, err := r.proposeFence(ctx, move, ranges, settle)
@@ -34,10 +38,13 @@ func (r *Mover) Fence(ctx context.Context, move uint64, ranges []BucketRange, se
 	return F, r.awaitResolved(ctx, ranges, settle)
 }
 
-// Cut is Fence and the last read of a move, that of what came between req.Since and F, in one: it reads while the fence is on its way into the log. What fn
-// is given counts only if there is no error. F is the T of the result. It begins when nothing is prepared in the ranges; where that does not come to pass for twice
-// the time nothing is fenced (Uncalm).
-func (r *Mover) Cut(ctx context.Context, req ReadRequest, settle time.Duration, fn func([]Version) error) (ReadResult, error) {
+// Cut is Fence and the last read of a move, from req.Since to F, in one: it reads while the fence
+// is on its way into the log. What fn gets counts only if there is no error. F is the T of the
+// result. Cut begins when nothing is prepared in the ranges; if that does not happen within twice
+// the time, nothing is fenced (Uncalm).
+func (r *Mover) Cut(
+	ctx context.Context, req ReadRequest, settle time.Duration, fn func([]Version) error,
+) (ReadResult, error) {
 	if F, ok := r.Owned.Load().FencedBy(req.Move, req.Ranges); ok {
 		if err := r.awaitResolved(ctx, req.Ranges, settle); err != nil {
 			return ReadResult{}, err
@@ -60,15 +67,18 @@ func (r *Mover) Cut(ctx context.Context, req ReadRequest, settle time.Duration, 
 	if rerr != nil {
 		return ReadResult{}, rerr
 	}
-	if F > res.T { // its own is the first to be proposed where there are two
+	if F > res.T { // with two fences, F is the stamp of the one proposed first
 		return ReadResult{}, ErrMoveVoid
 	}
 	res.T = F
 	return res, nil
 }
 
-// readBelow reads up to the stamp of a fence that was proposed: what is before it in the log is applied, and then nothing can come below its stamp.
-func (r *Mover) readBelow(ctx context.Context, f *fencing, req ReadRequest, settle time.Duration, fn func([]Version) error) (ReadResult, error) {
+// readBelow reads up to the stamp of a proposed fence: once the log before the fence is applied,
+// nothing can come below its stamp.
+func (r *Mover) readBelow(
+	ctx context.Context, f *fencing, req ReadRequest, settle time.Duration, fn func([]Version) error,
+) (ReadResult, error) {
 	if err := r.proposer.Applied.Wait(ctx, f.over, f.before); err != nil {
 		return ReadResult{}, err
 	}
@@ -94,7 +104,9 @@ type fencing struct {
 	term   uint64
 }
 
-func (r *Mover) proposeFence(ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration) (*fencing, error) {
+func (r *Mover) proposeFence(
+	ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration,
+) (*fencing, error) {
 	switch {
 	case !logentry.RangesInOrder(ranges):
 		return nil, errRangeOrder()
@@ -105,7 +117,7 @@ func (r *Mover) proposeFence(ctx context.Context, move uint64, ranges []BucketRa
 	if err := r.knowGlobals(ctx); err != nil {
 		return nil, err
 	}
-	open, err := r.awaitCalm(ctx, move, ranges, settle) // better now than with everybody waiting
+	open, err := r.awaitCalm(ctx, move, ranges, settle) // before the fence makes requests wait
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +127,9 @@ func (r *Mover) proposeFence(ctx context.Context, move uint64, ranges []BucketRa
 	o := proposer.Entry{Body: e.Encode(), Stamped: func(F txn.Timestamp) {
 		f.before, f.over, f.term = r.proposer.Last(), r.proposer.Over(), r.proposer.Term()
 		if rule.MoveProposed {
-			r.Owned.AddPending(owned.Pending{Change: owned.Change{Kind: logentry.KindFence, Move: move}, Ranges: ranges, F: F})
+			r.Owned.AddPending(owned.Pending{
+				Change: owned.Change{Kind: logentry.KindFence, Move: move}, Ranges: ranges, F: F,
+			})
 		}
 	}}
 	if f.p, f.F, err = r.proposer.Propose(o); err != nil {
@@ -129,7 +143,7 @@ func (r *Mover) proposeFence(ctx context.Context, move uint64, ranges []BucketRa
 	return f, nil
 }
 
-// await waits until the fence is in the log, and gives its F.
+// await waits until the fence is in the log, and returns its F.
 func (f *fencing) await() (txn.Timestamp, error) {
 	res, err := await(f.p)
 	f.r.cfg.Fault("move.fenced")
@@ -140,7 +154,7 @@ func (f *fencing) await() (txn.Timestamp, error) {
 		return 0, ErrMoveVoid
 	}
 	if at, ok := f.r.Owned.Load().FencedBy(f.move, f.ranges); ok {
-		return at, nil // of the first, where it was doubled
+		return at, nil // the F of the first fence if there were two
 	}
 	return f.F, nil
 }

@@ -12,18 +12,22 @@ import (
 	"github.com/sherddb/sherd/storage/logentry"
 )
 
-// The statistics in an entry. In the first form they are deltas of groups: table, group, documents, bytes. Those in the second form begin with BucketStats, and each is of a
-// bucket, or of a group and what in it is not said by bucket, with the sum of what buckets have grown by.
+// Entries contain statistics in one of two forms. The first has deltas of groups: table, group,
+// documents, bytes. The second begins with BucketStats; each of its deltas is of a bucket, or of a
+// group and the part of its changes that is not reported by bucket, with the sum of what its
+// buckets have grown by.
 //
-//	0 · 2 · ( table · 2·bucket + 1 · documents · bytes  |  table · 2·group · documents · bytes · grown )…
+//	0 · 2 · ( bucket | group )…
+//	bucket: table · 2·bucket + 1 · documents · bytes
+//	group:  table · 2·group · documents · bytes · grown
 
-// delta is one of an entry.
+// delta is one delta of an entry.
 type delta struct {
 	statKey
 	exact       bool   // it is of a bucket alone
 	bucket      uint32 // where it is
 	docs, bytes int64
-	grown       int64 // by how much buckets have grown that are not named; -1: not known
+	grown       int64 // the growth of buckets that are not named; -1: not known
 }
 
 func (d *delta) bucketKey() bucketKey { return bucketKey{d.table, d.bucket} }
@@ -59,8 +63,9 @@ func eachDelta(b []byte, fn func(d delta)) error {
 }
 
 const (
-	// mostBucketDeltas bounds what a transaction says of buckets: an entry is not much larger for its statistics, nor the memory of who writes a million rows. Beyond,
-	// what has changed by less than largeDelta is said of groups.
+	// mostBucketDeltas bounds the buckets that a transaction reports. It keeps statistics a small
+	// part of an entry, and bounds the memory of a transaction that writes a million rows. Beyond
+	// it, changes below largeDelta are reported by group.
 	mostBucketDeltas = 8192
 	largeDelta       = 256 << 10
 )
@@ -73,7 +78,7 @@ type groupRest struct {
 // bucketDeltas gathers what a write set changes, by bucket.
 type bucketDeltas struct {
 	buckets map[bucketKey]statValue
-	groups  map[statKey]groupRest // of assigned buckets, and what is not said by bucket
+	groups  map[statKey]groupRest // of assigned buckets, and what is not reported by bucket
 	most    int                   // buckets before gather
 }
 
@@ -94,7 +99,7 @@ func (d *bucketDeltas) add(key []byte, docs, bytes int) {
 	}
 }
 
-// gather has what is small said of groups.
+// gather moves small changes from the buckets to their groups.
 func (d *bucketDeltas) gather() {
 	for k, v := range d.buckets {
 		if v.bytes < largeDelta && v.bytes > -largeDelta {

@@ -10,7 +10,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestDifferenceOfManyTables: a read of what has changed walks over the rows of its ranges once, however many tables there are. Writes wait for the last such read.
+// TestDifferenceOfManyTables: a read of what has changed walks over the rows of its ranges once,
+// however many tables there are. Writes wait for the last such read.
 func TestDifferenceOfManyTables(t *testing.T) {
 	const tables = 200
 	m := openMover(t)
@@ -34,7 +35,8 @@ func TestDifferenceOfManyTables(t *testing.T) {
 		for range 5 {
 			versions = 0
 			began := time.Now()
-			_, err := a.Moves.ReadVersions(ctx, ReadRequest{Ranges: movedRange, Since: since}, func(batch []Version) error { versions += len(batch); return nil })
+			_, err := a.Moves.ReadVersions(ctx, ReadRequest{Ranges: movedRange, Since: since},
+				func(batch []Version) error { versions += len(batch); return nil })
 			if err != nil {
 				t.Fatal(err)
 			}

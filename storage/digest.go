@@ -15,16 +15,20 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// The replicas of a fragment are compared by what can be read from them at one stamp. Reach and Digest answer on replicas that do not lead, and only
-// those who verify may ask: that a replica has applied T says nothing of whether T is what a client may read (T5).
+// Replicas of a fragment are compared by what can be read from them at one stamp. Reach and Digest
+// answer on replicas that do not lead, and only verifiers may call them: that a replica has applied
+// T does not mean that a client may read at T (T5).
 
-// Reach waits until what is visible at T, a stamp that the leader has applied, is in this replica's database, whether it leads or not: everything
-// up to T is applied, what was prepared by then is decided, and its rows are written. It gives the spans of which that says nothing: those whose keys are
-// being deleted here, which each replica does at its own pace, and those into which moves bring rows, with versions that may be older than T.
+// Reach waits until everything visible at T, a stamp that the leader has applied, is in this
+// replica's database, whether the replica leads or not: everything up to T is applied, what was
+// prepared by then is decided, and its rows are written. It returns the spans for which this does
+// not hold: those whose keys are being deleted here, which each replica does at its own pace, and
+// those into which moves bring rows with versions that may be older than T.
 func (i *Inspector) Reach(ctx context.Context, T txn.Timestamp) (unsettled []txn.Span, err error) {
 	for i.r.Applied() < T {
-		// A wait ends early where a term does; a follower's goes on.
-		if err := i.r.proposer.Applied.Wait(ctx, nil, uint64(T)); err != nil && (ctx.Err() != nil || i.r.stopper.IsStopped()) {
+		// A wait also ends if the term ends; a follower goes on waiting.
+		if err := i.r.proposer.Applied.Wait(ctx, nil, uint64(T)); err != nil &&
+			(ctx.Err() != nil || i.r.stopper.IsStopped()) {
 			return nil, err
 		}
 	}
@@ -45,14 +49,15 @@ type Digest struct {
 	Sum  [sha256.Size]byte // of keys, versions and values, in the order of the keys
 }
 
-// Digest reads everything visible at T, but for what lies in the spans to be left out. Reach must have returned for T, and the versions at T must be
-// held by the leader. errArriving: what is to be left out is not all of what Reach gives by now.
+// Digest reads everything visible at T except what lies in the skipped spans. Reach must have
+// returned for T, and the leader must keep the versions at T. It returns errArriving if skip does
+// not contain everything that Reach returns now.
 func (i *Inspector) Digest(ctx context.Context, T txn.Timestamp, skip []txn.Span) (Digest, error) {
 	if !i.r.stopper.Begin() {
 		return Digest{}, proposer.ErrNotLeader
 	}
 	defer i.r.stopper.End()
-	i.r.machine.mu.Lock() // no stream is taking the place of what is here
+	i.r.machine.mu.Lock() // no stream is replacing the database
 	restores := i.r.db.Replacements()
 	i.r.machine.mu.Unlock()
 	if _, err := i.Reach(ctx, T); err != nil {
@@ -61,8 +66,8 @@ func (i *Inspector) Digest(ctx context.Context, T txn.Timestamp, skip []txn.Span
 	t := i.r.db.At(T)
 	defer t.Close()
 	d := digester{h: sha256.New(), skip: skip}
-	// An entry of a local index that came back with its bucket was there before, at the same version: which of the two values, that differ in the arrival,
-	// the database has is not certain.
+	// A local index entry that came back with its bucket was there before, at the same version. The
+	// two values differ in the generation, and it is not certain which one the database has.
 	o := i.r.Owned.Load()
 	moved := o != nil && len(o.List) > 0
 	c := t.Scan(txn.Span{End: keyspace.End}, false)
@@ -107,7 +112,8 @@ type digester struct {
 	head []byte
 }
 
-// add takes a key. Lengths go before bytes, so that no two lists of keys and values are the same bytes.
+// add takes a key. Lengths precede bytes, so that different lists of keys and values have different
+// bytes.
 func (d *digester) add(key []byte, version uint64, value []byte) {
 	if slices.ContainsFunc(d.skip, func(s txn.Span) bool { return s.Contains(key) }) {
 		return

@@ -10,7 +10,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// A digest is of one stamp, whatever is written after; a restart from a crash leaves it as it was, and damage does not.
+// A digest is of one stamp, whatever is written after; a restart from a crash leaves it as it was,
+// and damage does not.
 func TestDigest(t *testing.T) {
 	ctx, dir := testContext(t), t.TempDir()
 	r := openTest(t, dir)
@@ -39,7 +40,8 @@ func TestDigest(t *testing.T) {
 		return d
 	}
 	commit(0, 300, []byte("small"))
-	commit(300, 20, bytes.Repeat([]byte("large"), 100_000)) // more than one entry, and rows in pieces
+	// more than one entry, and rows in pieces
+	commit(300, 20, bytes.Repeat([]byte("large"), 100_000))
 	T := r.Applied()
 	before := digest(r, T)
 	if before.Keys != 320 {
@@ -76,8 +78,9 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// What a move brings has the versions that it had at the source. It is left out of a comparison at a stamp before, whatever comes of the move, and a
-// checksum that it might have got into is refused.
+// What a move brings has the versions that it had at the source. It is left out of a comparison at
+// a stamp before, whatever comes of the move, and a checksum that it might have got into is
+// refused.
 func TestDigestBesideMoves(t *testing.T) {
 	m, ctx := openMover(t), testContext(t)
 	a, b := m.c.rs[0], m.c.rs[1]

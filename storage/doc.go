@@ -11,9 +11,9 @@
 // them; what is gone has moved away.
 //
 //	                    Lock, Put, Delete                      Commit
-//	executor ──▶ Tx ──▶ stage (memory) + locktable ──▶ propose: stamp, enqueue ──▶ raftgroup: log, fsync
-//	              │                                                                       │ committed
-//	              └──▶ View ──▶ Badger at T, own stage laid over  ◀── publish ◀── machine.ApplyBatch
+//	executor ──▶ Tx ──▶ stage (memory) + locktable ──▶ propose: stamp, enqueue ──▶ raftgroup: log
+//	              │                                                                    │ committed
+//	              └──▶ View ──▶ Badger at T, own stage over it  ◀── publish ◀── machine.ApplyBatch
 //
 // # Reading
 //
@@ -48,9 +48,9 @@
 // Package locktable has the modes, the queues and the savepoints of row locks, and the compact form
 // of the locks of a large transaction. What a holder has learned of the row's newest version stays
 // valid from SHARE on; while it holds KEY SHARE, other transactions may change everything but the
-// key. A put under NO KEY UPDATE is marked as such, in the log and in Badger's user byte: a KEY SHARE
-// request at a snapshot ignores such versions. ROLLBACK TO SAVEPOINT releases the locks taken since;
-// running a statement again keeps them.
+// key. A put under NO KEY UPDATE is marked as such, in the log and in Badger's user byte: a KEY
+// SHARE request at a snapshot ignores such versions. ROLLBACK TO SAVEPOINT releases the locks taken
+// since; running a statement again keeps them.
 //
 // A transaction that finds a row deleted under its lock can ask whether the row has got another key
 // (keymoves.go): the leader remembers the newest such deletions of its term, and answers "perhaps"
@@ -78,7 +78,10 @@
 // streams and digests wait for all rows.
 //
 //	commit X at 120 applied ── answer ──▶ row a … row z at 120 ──▶ rows are there
-//	T = 119: goes on    T = 121: waits for X's piece of the row    lock of a row of X: waits for its newest version    others: go on
+//	T = 119: goes on
+//	T = 121: waits for X's piece of the row
+//	lock of a row of X: waits for its newest version
+//	others: go on
 //
 // Each replica does this at its own pace. Every checkpoint lists what is not installed yet, and the
 // log is kept for it; a restart continues before it serves. Garbage collection, dropped spans and
@@ -107,9 +110,9 @@
 // The log says which buckets the fragment owns. Package ownership is the state machine of it, and
 // shows the states; owner_apply.go is what else the entries do.
 //
-//   - C1 A fragment serves a bucket only while its own replicated state says that it owns the bucket,
-//     fences included. Each read and write names its buckets, and a fragment never answers for "all
-//     that I own".
+//   - C1 A fragment serves a bucket only while its own replicated state says that it owns the
+//     bucket, fences included. Each read and write names its buckets, and a fragment never answers
+//     for "all that I own".
 //
 // move.go has the steps of a move in the order in which a driver takes them.
 //
@@ -136,10 +139,10 @@
 //
 // Keys of callers have generation 0. Stored keys have the bucket's generation (package keyspace):
 // write buffers, locks, read spans and the log contain stored keys, and all that is returned,
-// including errors and lists of locks, has generation 0 again. For rows, a scan over buckets with several
-// generations is one walk, because the order of the keys is the same; for a global index it is one
-// walk for each range (owned_scan.go). The keys of local index entries contain no bucket; the
-// caller that writes such entries puts View.Arrival or Tx.Arrival into their values.
+// including errors and lists of locks, has generation 0 again. For rows, a scan over buckets with
+// several generations is one walk, because the order of the keys is the same; for a global index it
+// is one walk for each range (owned_scan.go). The keys of local index entries contain no bucket;
+// the caller that writes such entries puts View.Arrival or Tx.Arrival into their values.
 //
 // The source reads versions as a snapshot at T (carry.go): those above the last T, or all that a
 // reader may need. The target writes them unchanged (receive.go), in any order, any number of
@@ -175,16 +178,16 @@
 //
 // # Replicas
 //
-// Group shows the fragment's Raft group to other packages
-// (members.go). A leader that yields leadership admits no new transactions, and waits for those
-// that have something here that ends with the term. A follower applies, checkpoints, cuts its log
-// and drops old versions as the leader does. It answers verifiers (digest.go), and readers at
-// closed timestamps (T9, closed.go). A leader's entry counts only in the term for which it was made
-// (package proposer): a write buffer of an earlier term cannot get into the log when its leader leads
-// again. A stream to a follower is of one stamp, so that writers go on. The log behind the stream's
-// marker is kept for it, as are 16,384 entries or 128 MiB for followers that were away (retain.go).
-// If a replica that led is then streamed a new database, its open views fail (restores). A node
-// whose clock has run away from the others' assigns no stamps (txn.Clock.Sane).
+// Group shows the fragment's Raft group to other packages (members.go). A leader that yields
+// leadership admits no new transactions, and waits for those that have something here that ends
+// with the term. A follower applies, checkpoints, cuts its log and drops old versions as the leader
+// does. It answers verifiers (digest.go), and readers at closed timestamps (T9, closed.go). A
+// leader's entry counts only in the term for which it was made (package proposer): a write buffer
+// of an earlier term cannot get into the log when its leader leads again. A stream to a follower is
+// of one stamp, so that writers go on. The log behind the stream's marker is kept for it, as are
+// 16,384 entries or 128 MiB for followers that were away (retain.go). If a replica that led is then
+// streamed a new database, its open views fail (restores). A node whose clock has run away from the
+// others' assigns no stamps (txn.Clock.Sane).
 //
 // # Stopped replicas
 //
@@ -210,17 +213,17 @@
 // that). While two large transactions wait to be installed, a third is not sent to the log.
 // Statistics count groups of 256 buckets, and each bucket above 4 MiB by itself (exact.go). Commits
 // are refused with 53100 while the disk has less free space than MinFree and what merges of the
-// replica may take (package engine), deletes below half of MinFree, or when level 0 has grown because
-// merges are paused. Below that, entries wait to be applied until there is room: rows at a follower,
-// of large transactions and of streams with less than 128 MiB, everything with less than 64 MiB
-// (package engine). With less than 32 MiB a replica does not open (53100). Repeated commit entries are
-// recognized among the last 4096 commits. Outcomes
-// are kept for 15 minutes (outcome.go), those of aborts by their absence. A change of leader may
-// abort a commit in progress: the new leader at once asks for the outcome of what an earlier term
-// left. A transaction has one lock request at a time for each row, and the holders of a row are
-// searched one by one. A fragment that was there when its database was created regards all that was
-// never moved as its own: its map has to be right then. Entries of local indexes that a bucket
-// leaves behind stay, unseen, until the watermark has passed, those of assigned buckets until they
-// are written again. To read a difference, the source walks over all keys of the range, so ranges
-// that are moved at once should be small.
+// replica may take (package engine), deletes below half of MinFree, or when level 0 has grown
+// because merges are paused. Below that, entries wait to be applied until there is room: rows at a
+// follower, of large transactions and of streams with less than 128 MiB, everything with less than
+// 64 MiB (package engine). With less than 32 MiB a replica does not open (53100). Repeated commit
+// entries are recognized among the last 4096 commits. Outcomes are kept for 15 minutes
+// (outcome.go), those of aborts by their absence. A change of leader may abort a commit in
+// progress: the new leader at once asks for the outcome of what an earlier term left. A transaction
+// has one lock request at a time for each row, and the holders of a row are searched one by one. A
+// fragment that was there when its database was created regards all that was never moved as its
+// own: its map has to be right then. Entries of local indexes that a bucket leaves behind stay,
+// unseen, until the watermark has passed, those of assigned buckets until they are written again.
+// To read a difference, the source walks over all keys of the range, so ranges that are moved at
+// once should be small.
 package storage

@@ -10,9 +10,10 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// DeleteSpan deletes everything in span, as of now: a dropped or truncated table. It returns once the log holds it; the keys
-// are deleted in the background, at the entry's stamp, so that older snapshots still see them. Nothing may write to the span
-// from here on: ids are never used again. (Badger's DropPrefix fails concurrent commits and breaks old snapshots.)
+// DeleteSpan deletes everything in span, as of now, for a dropped or truncated table. It returns
+// once the log has the entry; the keys are deleted in the background, at the entry's stamp, so that
+// older snapshots still see them. Nothing may write to the span from here on: ids are never used
+// again. (Badger's DropPrefix fails concurrent commits and breaks old snapshots.)
 func (r *Replica) DeleteSpan(_ context.Context, span txn.Span) error {
 	if span.Empty() {
 		return nil
@@ -41,8 +42,9 @@ func (m *machine) dropSpan(span txn.Span) error {
 	return nil
 }
 
-// dropper deletes spans, one at a time, beside the applying goroutine. Each replica does its own: the keys and versions it
-// writes follow from the entry and from what the log had written before it.
+// dropper deletes spans, one at a time, apart from the applying goroutine. Each replica deletes on
+// its own: the keys and versions that it writes follow from the entry and from what the log had
+// written before it.
 type dropper struct {
 	r    *Replica
 	mu   sync.Mutex
@@ -105,14 +107,16 @@ func (d *dropper) loop() {
 			run = d.runLeft
 		}
 		if err := run(job); err != nil {
-			d.r.cfg.Logger.Warn("cannot delete rows in the background; will go on at the next start", "fragment", d.r.cfg.Fragment, "err", err)
+			d.r.cfg.Logger.Warn("cannot delete rows in the background; will go on at the next start",
+				"fragment", d.r.cfg.Fragment, "err", err)
 		}
 	}
 }
 
 func (d *dropper) wait() { d.done.Wait() }
 
-// forget waits for what is going on and drops what has not begun: a stream brings the records of its own.
+// forget waits for the running job and drops those that have not begun: a stream brings its own
+// records.
 func (d *dropper) forget() {
 	d.wait()
 	d.mu.Lock()
@@ -120,10 +124,11 @@ func (d *dropper) forget() {
 	d.jobs = nil
 }
 
-const dropBatch = 1000 // keys between looks whether the replica is closing
+const dropBatch = 1000 // keys between checks whether the replica is closing
 
-// run writes a tombstone at the job's stamp for every key of the span, then removes the job's record. Memtables are flushed
-// in order, so a record that is gone from the tables has its tombstones there.
+// run writes a tombstone at the job's stamp for every key of the span, then removes the job's
+// record. Memtables are flushed in order, so if the record is gone from the tables, its tombstones
+// are in them.
 func (d *dropper) run(job dropJob) error {
 	if d.r.rows.waitInstalled(context.Background(), job.stamp, job.span) != nil {
 		return nil // closing: the record stays
@@ -155,14 +160,16 @@ func (d *dropper) run(job dropJob) error {
 func (d *dropper) finish(job dropJob) error {
 	d.r.fault("drop.deleted")
 	b := d.r.db.NewBatch()
-	// At the very version of the record: no key is written above the stamp of the entry it comes from.
+	// At the version of the record itself: no key is written above the stamp of the entry it comes
+	// from.
 	if err := b.Remove(keyspace.StampRecord(keyspace.Deletion, job.stamp), job.stamp); err != nil {
 		return err
 	}
 	return b.Flush()
 }
 
-// Readers see the rows gone as soon as the table is, so their deletion need not hurry: it works a tenth of the time.
+// Readers cannot see the rows once the table is dropped, so their deletion need not hurry: it works
+// a tenth of the time.
 const (
 	restTimes = 9
 	maxRest   = 250 * time.Millisecond
@@ -175,8 +182,11 @@ func (d *dropper) rest(worked time.Duration) {
 	}
 }
 
-// batch deletes some keys from span's start on, of those that are wanted (nil: all), and gives where to go on.
-func (d *dropper) batch(span txn.Span, at txn.Timestamp, wanted func(key []byte) bool) (next []byte, more bool, err error) {
+// batch deletes some of the wanted keys (nil: all keys), from the start of span on, and returns the
+// key from which to continue.
+func (d *dropper) batch(
+	span txn.Span, at txn.Timestamp, wanted func(key []byte) bool,
+) (next []byte, more bool, err error) {
 	t := d.r.db.At(at)
 	defer t.Close()
 	c := t.Scan(span, false)

@@ -13,18 +13,21 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// durable knows how far the log may be truncated (S2): only below a checkpoint known to be in tables, and below the entries
-// whose content is only in the log. The bound is on disk before the log is cut.
+// durable knows how far the log may be truncated (S2): only below a checkpoint known to be in
+// tables, and below the entries whose content is only in the log. The bound is written to disk
+// before the log is cut.
 type durable struct {
 	path string
 
-	mu    sync.Mutex
-	marks []mark // checkpoints not known to be in tables, and the last that is; ascending; guarded by mu
+	mu sync.Mutex
+	// checkpoints not known to be in tables, and the last one that is; ascending; guarded by mu
+	marks []mark
 	cut   uint64 // the log was cut at most up to here; guarded by mu
 }
 
-// mark is one checkpoint: everything up to index is in Badger before it, and what is open then needs the log from first on.
-// While a restart begins with it, Badger may discard what is below watermark.
+// mark is one checkpoint: everything up to index was written to Badger before it, and what is open
+// then needs the log from first on. While a restart begins with it, Badger may discard what is
+// below watermark.
 type mark struct {
 	index, first     uint64
 	stamp, watermark txn.Timestamp
@@ -33,8 +36,8 @@ type mark struct {
 // truncatedFile holds the index up to which the log may be gone: format(1) · index(8).
 const truncatedFile = "TRUNCATED"
 
-// openDurable checks that the checkpoint found in the tables reaches as far as the log was cut, unless a received stream will
-// take the place of both.
+// openDurable checks that the checkpoint found in the tables reaches as far as the log was cut,
+// unless a received stream will replace both.
 func openDurable(dir string, s *state, streamed bool) (*durable, error) {
 	d := &durable{path: filepath.Join(dir, truncatedFile)}
 	b, err := os.ReadFile(d.path)
@@ -63,8 +66,9 @@ func (d *durable) cutAt() uint64 {
 	return d.cut
 }
 
-// note adds the mark of the checkpoint of s, whose record names the installs in again. A restart from it writes
-// their rows once more, so deletions above them must be kept, wherever the watermark is.
+// note adds the mark of the checkpoint of s, whose record names the installs in again. A restart
+// from it writes their rows once more, so deletions above them must be kept, wherever the watermark
+// is.
 func (d *durable) note(s *state, again []remaining) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -85,8 +89,9 @@ func (d *durable) reset() {
 	d.marks = nil
 }
 
-// inTables gives the newest checkpoint that is in tables for certain: one whose stamp is below a version found in a table. A
-// key of a later entry was written after it, and memtables are flushed in order.
+// inTables returns the newest checkpoint that is certainly in tables: one whose stamp is below a
+// version found in a table. A key of a later entry was written after it, and memtables are flushed
+// in order.
 func (d *durable) inTables(maxVersion txn.Timestamp) (mark, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -101,7 +106,7 @@ func (d *durable) inTables(maxVersion txn.Timestamp) (mark, bool) {
 	return d.marks[0], true
 }
 
-// allow gives the largest index up to which the log may be cut, and puts it on disk.
+// allow returns the largest index up to which the log may be cut, and writes it to disk.
 func (d *durable) allow(m mark, fault func(string)) (uint64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -141,8 +146,8 @@ func writeFile(path string, content []byte) error {
 	return err
 }
 
-// guardedLog is the Raft log with truncation at its head held back (S2). Raft believes it has cut up to its snapshot; that
-// more is there does no harm.
+// guardedLog is the Raft log with truncation at its head held back (S2). Raft believes that the log
+// is cut up to its snapshot; additional entries do no harm.
 type guardedLog struct {
 	raft.LogStore
 	r *Replica
@@ -150,7 +155,7 @@ type guardedLog struct {
 
 func (r *Replica) guardLog(l raft.LogStore) raft.LogStore { return &guardedLog{l, r} }
 
-// IsMonotonic implements raft.MonotonicLogStore as the log beneath does.
+// IsMonotonic implements raft.MonotonicLogStore as the underlying log does.
 func (g *guardedLog) IsMonotonic() bool {
 	m, ok := g.LogStore.(raft.MonotonicLogStore)
 	return ok && m.IsMonotonic()

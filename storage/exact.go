@@ -12,21 +12,24 @@ import (
 // ExactBytes is the size above which a bucket is counted by itself.
 const ExactBytes = 4 << 20
 
-// Counts by bucket. A group of buckets with more than ExactBytes of rows, of all tables together, is counted by bucket too, so that every bucket above ExactBytes
-// has a count of its own. The memory that takes is bounded by the data: at most 256 counts for each table in a group of 4 MiB.
+// Counts by bucket. A group of buckets with more than ExactBytes of rows, in all tables together,
+// is counted by bucket too, so that every bucket above ExactBytes has a count of its own. The data
+// bounds the memory for this: at most 256 counts for each table in a group of 4 MiB.
 //
-// Such a count has two parts. A base is counted once, by a scan at one stamp (exact_scan.go), when the group passes the limit; log entries carry what they change
-// by bucket, and are added from that stamp on. Each replica counts for itself: the counts follow from the log, and so agree, but are not a part of it. With the
-// checkpoint they are on disk, so that a restart need not count again.
+// Such a count has two parts. When the group passes the limit, a scan at one stamp (exact_scan.go)
+// counts a base. From that stamp on, the changes by bucket in log entries are added. Each replica
+// counts for itself: the counts follow from the log, and so agree, but are not a part of it. They
+// are written with the checkpoint, so that a restart need not count again.
 //
-//	group    ≤ limit ──▶ above: collecting (changes since the stamp) ── base ──▶ counted ──▶ below half of the limit: not counted
-//	                            ▲                                                  │
-//	                            └───── a change whose buckets are not known ◀──────┘
+//	≤ limit ──▶ above: collecting (changes since the stamp) ── base ──▶ counted ──▶ < limit / 2:
+//	                  ▲                                                   │         not counted
+//	                  └────── a change whose buckets are not known ◀──────┘
 //
-// Changes whose buckets are not known are those of moves and of earlier releases. A transaction that writes to very many buckets leaves out small
-// changes, and says by how much a bucket may have grown (slack): while the largest bucket and the slack are below the limit together, every bucket is.
+// Changes whose buckets are not known are those of moves and of earlier releases. A transaction
+// that writes to very many buckets omits small changes, and reports by how much a bucket may have
+// grown (slack): while the largest bucket plus the slack is below the limit, every bucket is.
 
-// bucketKey is a bucket, of those that keys are hashed to, of a table.
+// bucketKey is a bucket of a table, one that keys are hashed to.
 type bucketKey struct {
 	table, bucket uint32
 }
@@ -40,23 +43,25 @@ type exactCount struct {
 	newer bool                   // slack or base too
 }
 
-// exactCounts are those of all groups. With the statistics' mu held.
+// exactCounts are the counts of all groups. They are used with the statistics' mu held.
 type exactCounts struct {
 	bytes  map[uint32]int64       // of each group, over all tables
 	counts map[uint32]*exactCount // of groups
 	erase  map[bucketKey]struct{} // records of counts that are void
-	void   map[uint32]struct{}    // groups of which the record has to go
-	wanted func(group uint32)     // is told of groups to be counted; nil: nobody counts
+	void   map[uint32]struct{}    // groups whose record has to be removed
+	wanted func(group uint32)     // is called with groups to be counted; nil if nothing counts them
 }
 
 func newExactCounts() exactCounts {
-	return exactCounts{bytes: map[uint32]int64{}, counts: map[uint32]*exactCount{}, erase: map[bucketKey]struct{}{}, void: map[uint32]struct{}{}}
+	return exactCounts{bytes: map[uint32]int64{}, counts: map[uint32]*exactCount{}, erase: map[bucketKey]struct{}{},
+		void: map[uint32]struct{}{}}
 }
 
-// hashedGroup reports whether the group is one of buckets that keys are hashed to: others are of one bucket.
+// hashedGroup reports whether keys are hashed to the buckets of the group. Other groups have one
+// bucket.
 func hashedGroup(group uint32) bool { return group < shardmap.BucketCount/groupBuckets }
 
-// resize notes that a table has by so many bytes more in a group.
+// resize notes that a table has grown by so many bytes in a group.
 func (x *exactCounts) resize(k statKey, by int64) {
 	if !hashedGroup(k.group) || by == 0 {
 		return
@@ -203,7 +208,8 @@ func (c *exactCount) runs(group uint32) (out []bucketRun) {
 	return out
 }
 
-// appendParts appends what table k.table has of a group, in parts where the group is counted by bucket. The cuts are the same for all tables.
+// appendParts appends what table k.table has in a group, in parts if the group is counted by
+// bucket. All tables are cut at the same buckets.
 func (s *statistics) appendParts(out []BucketStat, k statKey, cuts map[uint32][]bucketRun) []BucketStat {
 	c := s.exact.counts[k.group]
 	if c == nil || !c.base {
@@ -227,7 +233,8 @@ func (s *statistics) appendParts(out []BucketStat, k statKey, cuts map[uint32][]
 			out = append(out, p)
 		}
 	}
-	if rest != (statValue{}) { // of a transaction that did not say in which buckets; the sum is right
+	if rest != (statValue{}) {
+		// from a transaction that did not report the buckets; the sum is right
 		if at == len(out) {
 			from, to := groupBounds(k.group)
 			return append(out, BucketStat{k.table, from, to, rest.docs, rest.bytes})
@@ -242,7 +249,8 @@ func (s *statistics) appendParts(out []BucketStat, k statKey, cuts map[uint32][]
 	return out
 }
 
-// appendExact appends the buckets of a table that are above the limit by themselves, of groups that are counted.
+// appendExact appends the buckets of a table that are above the limit by themselves, in groups that
+// are counted by bucket.
 func (s *statistics) appendExact(out []BucketStat, k statKey) []BucketStat {
 	c := s.exact.counts[k.group]
 	if c == nil || !c.base || c.slack > 0 {
@@ -268,8 +276,9 @@ func exactBucketKey(k bucketKey) []byte {
 	return keyspace.Record(keyspace.BucketCounts, append(binary.BigEndian.AppendUint32(b, k.table), byte(k.bucket))...)
 }
 
-// checkpoint calls put with the records that have changed; without a value they are deleted. A group's record comes before those of its buckets where it goes, and
-// after them where it comes: what of them is on disk alone says nothing.
+// checkpoint calls put with the records that have changed, without a value for those to be deleted.
+// A group's record is deleted before those of its buckets, and written after them: the records of
+// its buckets alone mean nothing.
 func (x *exactCounts) checkpoint(put func(key, value []byte) error) error {
 	for g := range x.void {
 		if err := put(exactGroupKey(g), nil); err != nil {
@@ -305,7 +314,7 @@ func (x *exactCounts) checkpoint(put func(key, value []byte) error) error {
 	return nil
 }
 
-// load reads a record, those of a group after that of the group.
+// load reads a record. The records of a group's buckets follow that of the group.
 func (x *exactCounts) load(rest, value []byte) error {
 	if len(value) == 0 {
 		return nil
@@ -316,7 +325,8 @@ func (x *exactCounts) load(rest, value []byte) error {
 	}
 	group := uint32(binary.BigEndian.Uint16(rest))
 	if len(rest) == 2 {
-		x.counts[group] = &exactCount{base: true, slack: int64(r.Uvarint()), sums: map[bucketKey]statValue{}, dirty: map[bucketKey]struct{}{}}
+		x.counts[group] = &exactCount{base: true, slack: int64(r.Uvarint()), sums: map[bucketKey]statValue{},
+			dirty: map[bucketKey]struct{}{}}
 		return r.Err
 	}
 	v := statValue{r.Varint(), r.Varint()}

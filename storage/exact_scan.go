@@ -21,7 +21,7 @@ type exactScanner struct {
 
 const (
 	mostScanned  = 64       // groups that are counted by one scan
-	scannedBytes = 64 << 20 // in them, where there are several
+	scannedBytes = 64 << 20 // in them, if there are several
 )
 
 func newExactScanner(r *Replica) *exactScanner {
@@ -32,14 +32,14 @@ func newExactScanner(r *Replica) *exactScanner {
 	return x
 }
 
-// add notes that a group is to be counted; housekeeping begins.
+// add notes that a group has to be counted; housekeeping begins the count.
 func (x *exactScanner) add(group uint32) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.want[group] = struct{}{}
 }
 
-// begin starts counting where something waits for it. Called by housekeeping.
+// begin starts to count if a group waits for it. Called by housekeeping.
 func (x *exactScanner) begin() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -66,7 +66,7 @@ func (x *exactScanner) run() {
 	x.busy = false
 }
 
-// next takes some groups off the list; nil where there are none.
+// next takes some groups off the list, or returns nil if there are none.
 func (x *exactScanner) next() (out []uint32) {
 	s := x.r.stats
 	s.mu.RLock()
@@ -89,14 +89,16 @@ func (x *exactScanner) next() (out []uint32) {
 	return out
 }
 
-// exactScan is a count under way: of the rows visible at T in buckets that were the fragment's then.
+// exactScan is a running count of the rows visible at T in buckets that the fragment owned then.
 type exactScan struct {
-	r       *Replica
-	T       txn.Timestamp
-	own     *owned.Buckets
-	groups  map[uint32]*exactCount
-	tables  []statKey
-	pending []pendingStats // prepared by T and undecided: their changes come after T, and their rows may be visible at T
+	r      *Replica
+	T      txn.Timestamp
+	own    *owned.Buckets
+	groups map[uint32]*exactCount
+	tables []statKey
+	// prepared at or below T and undecided: their changes come after T, and their rows may be
+	// visible at T
+	pending []pendingStats
 	base    map[bucketKey]statValue
 }
 
@@ -123,7 +125,8 @@ func (r *Replica) countExact(ctx context.Context, groups []uint32) (err error) {
 	return nil
 }
 
-// beginExact takes the moment, between two batches of the log. From here on the groups' changes are collected.
+// beginExact fixes the stamp, between two batches of the log. From then on the groups' changes are
+// collected.
 func (r *Replica) beginExact(groups []uint32) *exactScan {
 	m := r.machine
 	m.mu.Lock()
@@ -131,7 +134,8 @@ func (r *Replica) beginExact(groups []uint32) *exactScan {
 	s := r.stats
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x := &exactScan{r: r, T: m.s.stamp, own: r.Owned.Load(), groups: map[uint32]*exactCount{}, base: map[bucketKey]statValue{}, pending: m.pendingStats(m.s.stamp)}
+	x := &exactScan{r: r, T: m.s.stamp, own: r.Owned.Load(), groups: map[uint32]*exactCount{},
+		base: map[bucketKey]statValue{}, pending: m.pendingStats(m.s.stamp)}
 	for _, g := range groups {
 		if s.exact.counts[g] != nil {
 			continue
@@ -172,14 +176,15 @@ func (x *exactScan) scan(ctx context.Context) error {
 	return nil
 }
 
-// takeBack takes out what was pending and has been committed: the scan has seen it, and it is among the changes.
+// takeBack subtracts transactions that were pending and have been committed: the scan has seen
+// them, and the changes contain them too.
 func (x *exactScan) takeBack() error {
 	for _, p := range x.pending {
 		if !x.r.rows.hasVersion(p.key, p.C) {
 			continue
 		}
 		err := eachDelta(p.stats, func(d delta) {
-			if d.exact && x.groups[d.group] != nil { // one of a group has made the count void
+			if d.exact && x.groups[d.group] != nil { // a delta of a group has made the count void
 				have := x.base[d.bucketKey()]
 				x.base[d.bucketKey()] = statValue{have.docs - d.docs, have.bytes - d.bytes}
 			}

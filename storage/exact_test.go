@@ -60,7 +60,8 @@ func counted(t testing.TB, r *Replica) {
 	}
 }
 
-// checkExact holds what the statistics say against the rows: of groups, and of each bucket above the limit, of which none is missing.
+// checkExact compares the statistics with the rows: those of groups, and those of each bucket above
+// the limit, without a missing one.
 func checkExact(t testing.TB, r *Replica) (exact []BucketStat) {
 	t.Helper()
 	counted(t, r)
@@ -70,15 +71,17 @@ func checkExact(t testing.TB, r *Replica) (exact []BucketStat) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &View{r: r, t: newTx(r, txn.ID{}), T: c.At, own: r.Owned.Load(), b: r.db.At(c.At), restores: r.db.Replacements()}
+	v := &View{r: r, t: newTx(r, txn.ID{}), T: c.At, own: r.Owned.Load(), b: r.db.At(c.At),
+		restores: r.db.Replacements()}
 	defer v.Close()
 	v.OwnedOnly()
 	rows := map[bucketKey]statValue{}
-	if err := v.Scan(ctx, txn.Prefix(keyspace.IndexPrefix(movedTable, keyspace.Rows)), false, func(key, value []byte) error {
-		k := bucketKey{keyspace.TableOf(key), keyspace.BucketOf(key)}
-		rows[k] = statValue{rows[k].docs + 1, rows[k].bytes + int64(len(key)+len(value))}
-		return nil
-	}); err != nil {
+	if err := v.Scan(ctx, txn.Prefix(keyspace.IndexPrefix(movedTable, keyspace.Rows)), false,
+		func(key, value []byte) error {
+			k := bucketKey{keyspace.TableOf(key), keyspace.BucketOf(key)}
+			rows[k] = statValue{rows[k].docs + 1, rows[k].bytes + int64(len(key)+len(value))}
+			return nil
+		}); err != nil {
 		t.Fatal(err)
 	}
 	above := 0
@@ -122,7 +125,8 @@ func checkExact(t testing.TB, r *Replica) (exact []BucketStat) {
 	return exact
 }
 
-// TestExactBuckets: every bucket above the limit has a count of its own, which follows what is written and deleted, also when the replica is started again and after a crash.
+// TestExactBuckets: every bucket above the limit has a count of its own, which follows what is
+// written and deleted, also when the replica is started again and after a crash.
 func TestExactBuckets(t *testing.T) {
 	dir := t.TempDir()
 	r := openTest(t, dir, small)
@@ -187,7 +191,8 @@ func TestExactBuckets(t *testing.T) {
 	}
 }
 
-// TestExactBesideWriters: what is written, prepared, decided and dropped while a group is counted counts once.
+// TestExactBesideWriters: what is written, prepared, decided and dropped while a group is counted
+// counts once.
 func TestExactBesideWriters(t *testing.T) {
 	for _, point := range []string{"exact.begun", "exact.counted"} {
 		t.Run(point, func(t *testing.T) {
@@ -207,12 +212,14 @@ func TestExactBesideWriters(t *testing.T) {
 					if err := tx.LockNewest(ctx, movedKey(700, fmt.Sprint(name, i))); err != nil {
 						t.Fatal(err)
 					}
-					if err := tx.Put(movedKey(700, fmt.Sprint(name, i)), []byte(strings.Repeat("p", 50_000))); err != nil {
+					if err := tx.Put(movedKey(700, fmt.Sprint(name, i)),
+						[]byte(strings.Repeat("p", 50_000))); err != nil {
 						t.Fatal(err)
 					}
 				}
 				d := txn.Decision{ID: tx.ID(), C: r.cfg.Clock.Now() + 1, Outcome: txn.Committed}
-				if err := tx.Prepare(ctx, txn.PrepareRequest{C: d.C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
+				if err := tx.Prepare(ctx,
+					txn.PrepareRequest{C: d.C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
 					t.Fatal(err)
 				}
 				return tx, d
@@ -241,7 +248,8 @@ func TestExactBesideWriters(t *testing.T) {
 	}
 }
 
-// TestExactOfManyBuckets: a transaction that writes to more buckets than it names has counts done again where a bucket may be above the limit, and nowhere else.
+// TestExactOfManyBuckets: a transaction that writes to more buckets than it names has counts done
+// again where a bucket may be above the limit, and nowhere else.
 func TestExactOfManyBuckets(t *testing.T) {
 	scans := 0
 	r := openTest(t, t.TempDir(), small, func(c *Config) {
@@ -292,7 +300,8 @@ func TestExactOfEarlierReleases(t *testing.T) {
 		var d deltas
 		key, value := movedKey(700, fmt.Sprint("old", n)), make([]byte, 100_000)
 		d.add(key, 1, len(key)+len(value))
-		e := logentry.Commit{ID: txn.NewID(), Stats: d.encode(), Writes: logentry.AppendOp(nil, logentry.OpPut, key, value)}
+		e := logentry.Commit{ID: txn.NewID(), Stats: d.encode(),
+			Writes: logentry.AppendOp(nil, logentry.OpPut, key, value)}
 		if _, _, err := r.log.run(e.Encode(), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -302,8 +311,9 @@ func TestExactOfEarlierReleases(t *testing.T) {
 	}
 }
 
-// TestExactBeforeUpgradeIsFinal: while nodes of an earlier release may be in the cluster, or come back, nothing is written that
-// they do not read: neither entries nor checkpoints name buckets. Counting begins when the upgrade is final.
+// TestExactBeforeUpgradeIsFinal: while nodes of an earlier release may be in the cluster, or come
+// back, nothing is written that they do not read: neither entries nor checkpoints name buckets.
+// Counting begins when the upgrade is final.
 func TestExactBeforeUpgradeIsFinal(t *testing.T) {
 	var version atomic.Uint32
 	version.Store(clusterversion.First)
@@ -392,7 +402,8 @@ func TestExactOfStream(t *testing.T) {
 	heavy(t, a, 700, "a", 60)
 	checkExact(t, a)
 	fillAndCut(t, a)
-	b, err := Open(Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b", Transport: transB, Join: true})
+	b, err := Open(Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b",
+		Transport: transB, Join: true})
 	if err != nil {
 		t.Fatal(err)
 	}

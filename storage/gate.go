@@ -10,8 +10,8 @@ import (
 	"github.com/sherddb/sherd/storage/locktable"
 )
 
-// doubtAfter is how long a transaction has to be prepared until the gate is not closed for it, because its
-// decision cannot be foreseen.
+// doubtAfter is how long a transaction has to be prepared until the gate is not closed for it,
+// because its decision cannot be foreseen.
 const doubtAfter = 10 * time.Second
 
 // errUncalm means that there was no moment for a fence: nothing was fenced.
@@ -23,10 +23,12 @@ func Uncalm(err error) bool {
 	return pgerr.Is(err, pgerr.LockNotAvailable) && pgerr.From(err).Message == errUncalm.Message
 }
 
-// awaitCalm waits for a moment at which nothing is prepared in ranges: first for the given time for one
-// that comes by itself, then for the same time with the gate closed. The function that it returns
-// opens the gate.
-func (r *Mover) awaitCalm(ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration) (open func(), err error) {
+// awaitCalm waits for a moment at which nothing is prepared in ranges: first for the given time for
+// one that comes by itself, then for the same time with the gate closed. The function that it
+// returns opens the gate.
+func (r *Mover) awaitCalm(
+	ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration,
+) (open func(), err error) {
 	open = func() {}
 	if err = r.awaitResolved(ctx, ranges, settle); !errors.Is(err, ErrUnsettled) {
 		return open, err

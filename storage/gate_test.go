@@ -34,7 +34,8 @@ func (m *mover) prepareAt(tx *Tx, C txn.Timestamp) error {
 	}
 }
 
-// TestGate: while a move waits for what is prepared in its ranges, nothing more is prepared there; elsewhere it is, and commits of one fragment go on.
+// TestGate: while a move waits for what is prepared in its ranges, nothing more is prepared there;
+// elsewhere it is, and commits of one fragment go on.
 func TestGate(t *testing.T) {
 	m := openMover(t, slowRecovery)
 	a := m.c.rs[0]
@@ -50,7 +51,8 @@ func TestGate(t *testing.T) {
 	commitRow(t, a, movedKey(102, "one"), "x")
 	done := make(chan error, 1)
 	go func() { done <- m.prepareAt(second, C+2) }()
-	out, err := first.Decide(t.Context(), txn.Decision{ID: first.ID(), C: C, Outcome: txn.Committed, Writers: []txn.FragmentID{1}})
+	out, err := first.Decide(t.Context(),
+		txn.Decision{ID: first.ID(), C: C, Outcome: txn.Committed, Writers: []txn.FragmentID{1}})
 	if out != txn.Committed || err != nil {
 		t.Fatal(out, err)
 	}
@@ -68,8 +70,8 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// TestGoneBehindTheGate: a transaction whose gateway goes away while it waits to be prepared keeps no lock, whether it is rolled back before or after it
-// has noticed.
+// TestGoneBehindTheGate: a transaction whose gateway goes away while it waits to be prepared keeps
+// no lock, whether it is rolled back before or after it has noticed.
 func TestGoneBehindTheGate(t *testing.T) {
 	m := openMover(t, slowRecovery)
 	a := m.c.rs[0]
@@ -79,7 +81,8 @@ func TestGoneBehindTheGate(t *testing.T) {
 		ctx, gone := context.WithCancel(testContext(t))
 		done := make(chan error, 1)
 		go func() {
-			done <- tx.Prepare(ctx, txn.PrepareRequest{C: current(t, a).Add(time.Second), Anchor: 1, Writers: []txn.FragmentID{1}})
+			done <- tx.Prepare(ctx,
+				txn.PrepareRequest{C: current(t, a).Add(time.Second), Anchor: 1, Writers: []txn.FragmentID{1}})
 		}()
 		for busy := false; !busy; runtime.Gosched() {
 			tx.mu.Lock()
@@ -101,7 +104,8 @@ func TestGoneBehindTheGate(t *testing.T) {
 	}
 }
 
-// TestUncalm: where what is prepared stays undecided, nothing is fenced, and the same number may be tried again; nobody is held up for what has been in doubt for long.
+// TestUncalm: if what is prepared stays undecided, nothing is fenced, and the same number may be
+// tried again. No transaction is held up for what has been in doubt for long.
 func TestUncalm(t *testing.T) {
 	var gated atomic.Int32
 	m := openMover(t, slowRecovery, func(c *Config) {
@@ -118,11 +122,13 @@ func TestUncalm(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.txns.mu.Lock()
-	a.txns.prepared[tx.ID()].since = time.Now().Add(patience) // it is not in doubt, however slow the machine is
+	// it is not in doubt, however slow the machine is
+	a.txns.prepared[tx.ID()].since = time.Now().Add(patience)
 	a.txns.mu.Unlock()
 	n := m.number()
 	cut := func(settle time.Duration) error {
-		_, err := a.Moves.Cut(testContext(t), ReadRequest{Ranges: movedRange, Move: n}, settle, func([]Version) error { return nil })
+		_, err := a.Moves.Cut(testContext(t), ReadRequest{Ranges: movedRange, Move: n}, settle,
+			func([]Version) error { return nil })
 		return err
 	}
 	if err := cut(time.Millisecond); !Uncalm(err) || len(a.Owned.Fenced()) != 0 || a.Owned.Gate() != nil {
@@ -138,7 +144,8 @@ func TestUncalm(t *testing.T) {
 		t.Errorf("in doubt for long: %v, others were held up %d times", err, gated.Load())
 	}
 	commitRow(t, a, movedKey(100, "other"), "x")
-	out, err := tx.Decide(t.Context(), txn.Decision{ID: tx.ID(), C: C, Outcome: txn.Committed, Writers: []txn.FragmentID{1}})
+	out, err := tx.Decide(t.Context(),
+		txn.Decision{ID: tx.ID(), C: C, Outcome: txn.Committed, Writers: []txn.FragmentID{1}})
 	if out != txn.Committed || err != nil {
 		t.Fatal(out, err)
 	}

@@ -8,8 +8,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// collector moves the replicated watermark (entry Watermark): the stamp that was the newest applied one gcTTL ago by this process's
-// monotonic clock, held below every leased snapshot and every undecided C. Badger may drop what nobody can read any more.
+// collector moves the replicated watermark (entry Watermark): the stamp that was the newest applied
+// one gcTTL ago by this process's monotonic clock, but below every leased snapshot and every
+// undecided C. Badger may drop versions that no reader can see any more.
 type collector struct {
 	r       *Replica
 	last    time.Time
@@ -26,7 +27,8 @@ type sample struct {
 
 const flattenEvery = time.Hour
 
-// leadQuiet is how long a new leader leaves the watermark where it is, gcTTL where that is shorter: who has a snapshot kept by the one before comes here.
+// leadQuiet is how long a new leader leaves the watermark where it is, or gcTTL if that is shorter.
+// Clients whose snapshot the previous leader kept come to the new one in this time.
 const leadQuiet = time.Minute
 
 func newCollector(r *Replica) *collector { return &collector{r: r, flat: time.Now()} }
@@ -68,7 +70,7 @@ func (c *collector) run() {
 	c.discard(now)
 }
 
-// passBelow moves the watermark to T, or to what is needed where that is older.
+// passBelow moves the watermark to T, or to the oldest timestamp that is needed if that is older.
 func (r *Replica) passBelow(T txn.Timestamp) error {
 	if T = min(T, r.txns.oldestNeeded()); T <= r.pins.Watermark() {
 		return nil
@@ -80,14 +82,16 @@ func (r *Replica) passBelow(T txn.Timestamp) error {
 	return err
 }
 
-// discard tells Badger. Never above a checkpoint that is in tables, nor above the watermark of then: a restart reads the state at that stamp (S1), and until it
-// has applied the log again, which a replica that follows may be slow to do, it gives by that watermark what is asked of it.
+// discard lets Badger discard old versions: never above a checkpoint that is in tables, nor above
+// the watermark of that checkpoint. A restart reads the state at that stamp (S1), and answers by
+// that watermark until it has applied the log again, which may take a follower some time.
 func (c *collector) discard(now time.Time) {
 	m, ok := c.r.kept.durable.inTables(c.r.db.InTables())
 	if !ok {
 		return
 	}
-	// Nor above rows that are still to be written: a deletion that came after them must not be dropped before it covers them.
+	// Nor above rows that are still to be written: a newer deletion must not be dropped before it
+	// covers them.
 	if T := min(m.watermark, c.r.txns.oldestInstalling()-1); T > 0 {
 		c.r.db.Discard(T)
 	}
@@ -105,8 +109,8 @@ func (r *Replica) keepVersions() (release func()) {
 	return r.db.HoldAt(r.pins.Watermark)
 }
 
-// untidy reports whether the list of owned ranges can be made shorter now. Replicas of older releases
-// do not know the entry.
+// untidy reports whether the list of owned ranges can be made shorter now. Replicas of older
+// releases do not know the entry.
 func (r *Replica) untidy() bool {
 	return r.cfg.knows(clusterversion.ShortLists) && r.Owned.Untidy(r.pins.Watermark())
 }

@@ -50,12 +50,13 @@ func fillUntil(t *testing.T, r *Replica, done func() bool) {
 		if done() {
 			return
 		}
-		commitRow(t, r, rowKey(n%2*1000), strings.Repeat("f", 60_000)) // before and behind all others
+		// before and behind all others
+		commitRow(t, r, rowKey(n%2*1000), strings.Repeat("f", 60_000))
 	}
 	t.Fatal("nothing comes of it")
 }
 
-// drop has Badger drop what it may, and tells whether something has gone.
+// drop has Badger drop what it may, and reports whether something has gone.
 func drop(t *testing.T, r *Replica, gone func() bool) bool {
 	t.Helper()
 	c := newCollector(r)
@@ -67,12 +68,12 @@ func drop(t *testing.T, r *Replica, gone func() bool) bool {
 	return gone()
 }
 
-// unseen tells whether Badger has nothing of a key at T.
+// unseen reports whether Badger has nothing of a key at T.
 func unseen(r *Replica, key []byte, T txn.Timestamp) func() bool {
 	return func() bool { return inBadger(r, key, T) == "" }
 }
 
-// inBadger gives what Badger has of a key at T.
+// inBadger returns what Badger has of a key at T.
 func inBadger(r *Replica, key []byte, T txn.Timestamp) string {
 	b := r.db.At(T)
 	defer b.Close()
@@ -80,7 +81,8 @@ func inBadger(r *Replica, key []byte, T txn.Timestamp) string {
 	return string(value)
 }
 
-// TestReadsBesideWatermark: a read that the watermark passes is refused, wherever it is, for the versions that it needs may be gone.
+// TestReadsBesideWatermark: a read that the watermark passes is refused, wherever it is, for the
+// versions that it needs may be gone.
 func TestReadsBesideWatermark(t *testing.T) {
 	large := strings.Repeat("x", 600_000)
 	ignore := func(_, _ []byte) error { return nil }
@@ -99,7 +101,8 @@ func TestReadsBesideWatermark(t *testing.T) {
 			got := make(chan error, 1)
 			n := 0
 			go func() {
-				got <- v.Scan(context.Background(), keyspace.TableSpan(20000), false, func(_, _ []byte) error { n++; return nil })
+				got <- v.Scan(context.Background(), keyspace.TableSpan(20000), false,
+					func(_, _ []byte) error { n++; return nil })
 			}()
 			awaitIn("engine.(*Engine).BeginAccess")
 			pass()
@@ -121,7 +124,8 @@ func TestReadsBesideWatermark(t *testing.T) {
 		"all": func(t *testing.T, r *Replica, v *View, pass func()) error {
 			v.own = r.Owned.Load().OrFirst()
 			pass()
-			return v.Scan(t.Context(), txn.Span{Start: keyspace.IndexPrefix(20000, 0), End: keyspace.IndexPrefix(20001, 0)}, true, ignore)
+			return v.Scan(t.Context(),
+				txn.Span{Start: keyspace.IndexPrefix(20000, 0), End: keyspace.IndexPrefix(20001, 0)}, true, ignore)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -165,7 +169,8 @@ func awaitIn(name string) {
 	}
 }
 
-// TestLocksBesideWatermark: a lock at an old snapshot is no proof that nobody has deleted the row since.
+// TestLocksBesideWatermark: a lock at an old snapshot does not prove that the row has not been
+// deleted since.
 func TestLocksBesideWatermark(t *testing.T) {
 	r := openTest(t, t.TempDir(), smallTables)
 	ctx := testContext(t)
@@ -197,15 +202,18 @@ func TestLocksBesideWatermark(t *testing.T) {
 	}
 	tx := r.Tx(txn.NewID())
 	defer tx.Rollback()
-	if changed, err := tx.Lock(ctx, rowKey(1), txn.LockRequest{Mode: txn.Update, T: T}); !pgerr.Is(err, pgerr.SnapshotTooOld) {
+	if changed, err := tx.Lock(ctx, rowKey(1),
+		txn.LockRequest{Mode: txn.Update, T: T}); !pgerr.Is(err, pgerr.SnapshotTooOld) {
 		t.Errorf("a row that was deleted is locked: %t, %v", changed, err)
 	}
-	if changed, err := tx.Lock(ctx, rowKey(2), txn.LockRequest{Mode: txn.KeyShare, T: T}); !pgerr.Is(err, pgerr.SerializationFailure) {
+	if changed, err := tx.Lock(ctx, rowKey(2),
+		txn.LockRequest{Mode: txn.KeyShare, T: T}); !pgerr.Is(err, pgerr.SerializationFailure) {
 		t.Errorf("a row that took another's place is locked: %t, %v", changed, err)
 	}
 }
 
-// TestHoldBesideWatermark: what is held can be read, also where the watermark was on its way when the hold was asked for.
+// TestHoldBesideWatermark: what is held can be read, also where the watermark was on its way when
+// the hold was asked for.
 func TestHoldBesideWatermark(t *testing.T) {
 	g := newGate()
 	r := openTest(t, t.TempDir(), g.config)
@@ -241,7 +249,8 @@ func TestHoldBesideWatermark(t *testing.T) {
 	}
 }
 
-// TestRestartBehindWatermark: a replica that was killed starts with the watermark of its checkpoint, and has what can be read by that.
+// TestRestartBehindWatermark: a replica that was killed starts with the watermark of its
+// checkpoint, and has what can be read by that.
 func TestRestartBehindWatermark(t *testing.T) {
 	dir, killed := t.TempDir(), t.TempDir()
 	r := openTest(t, dir, smallTables)
@@ -276,7 +285,8 @@ func TestRestartBehindWatermark(t *testing.T) {
 	}
 }
 
-// TestStreamBesideWatermark: a stream has what can be read by the watermark in it, however far the leader's has moved meanwhile.
+// TestStreamBesideWatermark: a stream has what can be read by the watermark in it, however far the
+// leader's has moved meanwhile.
 func TestStreamBesideWatermark(t *testing.T) {
 	r := openTest(t, t.TempDir(), smallTables)
 	T := commitRow(t, r, rowKey(1), "old")
@@ -305,7 +315,8 @@ func TestStreamBesideWatermark(t *testing.T) {
 	}
 }
 
-// TestMovedTwiceBesideWatermark: what a bucket has not brought from where it was first, where it goes from there has not either.
+// TestMovedTwiceBesideWatermark: what a bucket has not brought from where it was first, where it
+// goes from there has not either.
 func TestMovedTwiceBesideWatermark(t *testing.T) {
 	m := &mover{t: t, c: openCluster(t, tempDirs(t, 3), withGlobals)}
 	first, second, third := m.c.rs[0], m.c.rs[1], m.c.rs[2]

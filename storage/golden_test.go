@@ -25,21 +25,28 @@ var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 
 // goldenOwners is what a checkpoint has of moves.
 func goldenOwners() ownState {
-	x := ownership.Piece{Range: OwnedRange{BucketRange: BucketRange{Lo: 0, Hi: 7}, State: Gone, Move: 300, F: 5, Arrival: 1, Since: 2}, Left: true, Edge: 6}
+	x := ownership.Piece{Range: OwnedRange{BucketRange: BucketRange{Lo: 0, Hi: 7}, State: Gone, Move: 300, F: 5,
+		Arrival: 1, Since: 2}, Left: true, Edge: 6}
 	y := x
-	y.BucketRange, y.State, y.Arrival, y.Move, y.F, y.Left = BucketRange{Lo: 7, Hi: 1 << 20}, Receiving, 4, 301, 0, false
+	y.BucketRange, y.State, y.Arrival, y.Move, y.F, y.Left = BucketRange{Lo: 7, Hi: 1 << 20}, Receiving, 4, 301, 0,
+		false
 	y.Edge = 0
 	var d deltas
 	d.add(keyspace.RowPrefix(20000, 7, 1), 1, 300)
-	return ownState{Machine: ownership.Machine{List: ownership.List{x, y}, Generations: 4}, receipts: []receipt{{move: 301, carries: 2, since: 2, deletes: true, counted: d}}}
+	return ownState{Machine: ownership.Machine{List: ownership.List{x, y}, Generations: 4},
+		receipts: []receipt{{move: 301, carries: 2, since: 2, deletes: true, counted: d}}}
 }
 
 // goldenExact are the records of a group that is counted by bucket.
 func goldenExact() (out []struct{ key, value []byte }) {
-	c := &exactCount{base: true, slack: 300, sums: map[bucketKey]statValue{{20000, 700}: {2, 5 << 20}}, dirty: map[bucketKey]struct{}{{20000, 700}: {}}}
+	c := &exactCount{base: true, slack: 300, sums: map[bucketKey]statValue{{20000, 700}: {2, 5 << 20}},
+		dirty: map[bucketKey]struct{}{{20000, 700}: {}}}
 	x := newExactCounts()
 	x.counts[2] = c
-	_ = x.checkpoint(func(key, value []byte) error { out = append(out, struct{ key, value []byte }{key, value}); return nil })
+	_ = x.checkpoint(func(key, value []byte) error {
+		out = append(out, struct{ key, value []byte }{key, value})
+		return nil
+	})
 	return out
 }
 
@@ -78,7 +85,9 @@ func goldenLines() (lines []string) {
 	add("decision", encodeDecision(&decision{C: 77, writers: []txn.FragmentID{1, 2}}, true))
 	s := newState()
 	s.index, s.stamp, s.ceiling, s.watermark = 9, 8, 7, 6
-	s.open[txn.ID{1}] = &openTxn{id: txn.ID{1}, own: 3, indexes: []uint64{3, 4}, parts: 2, stats: []byte("stats"), Writer: protocol.Writer[txn.Timestamp]{Prepared: true, C: 5}, anchor: 2, attempt: 1, writers: []txn.FragmentID{1, 2}}
+	s.open[txn.ID{1}] = &openTxn{id: txn.ID{1}, own: 3, indexes: []uint64{3, 4}, parts: 2, stats: []byte("stats"),
+		Writer: protocol.Writer[txn.Timestamp]{Prepared: true, C: 5}, anchor: 2, attempt: 1,
+		writers: []txn.FragmentID{1, 2}}
 	s.remember(txn.ID{2}, 8)
 	lines = append(lines, "checkpoint "+checkpoint1)
 	add("locks-and-kept-rows", goldenLocks())
@@ -94,7 +103,9 @@ func goldenLines() (lines []string) {
 	s.own = goldenOwners()
 	add("checkpoint-6", checkpointRecord(s))
 	add("deletion", (&dropJob{span: keyspace.TableSpan(20000)}).encode())
-	add("deletion-of-moved", (&dropJob{left: []leftRange{{BucketRange{Lo: 1, Hi: 300}, 2}}, globals: []logentry.Index{{Table: 20000, Index: 3}}}).encode())
+	add("deletion-of-moved",
+		(&dropJob{left: []leftRange{{BucketRange{Lo: 1, Hi: 300}, 2}},
+			globals: []logentry.Index{{Table: 20000, Index: 3}}}).encode())
 	add("global-entry-key", keyspace.Stored(append(keyspace.IndexPrefix(20000, 3), 2, 0x4f, 0x1e, 'x'), 2))
 	add("forgotten", append(keyspace.StampRecord(keyspace.Forgotten, 9), encodeForgotten([]txn.ID{{1}, {2}})...))
 	s.open[txn.ID{1}].stats = []byte(logentry.BucketStats + "stats")
@@ -118,29 +129,38 @@ func checkpointRecord(s *state) []byte {
 }
 
 // checkpoint1 is what releases wrote before open transactions had pieces under own keys.
-const checkpoint1 = "0109000000000000000800000000000000070000000000000006010100000000000000000000000000000002030401000000" +
+const checkpoint1 = "01090000000000000008000000000000000700000000000000060101000000000000000000000000000000020304010" +
+	"00000" +
 	"0000000005020102010201020000000000000000000000000000000000000000000008"
 
 // checkpoint2 is what they wrote before outcomes were saved.
-const checkpoint2 = "0209000000000000000800000000000000070000000000000006010100000000000000000000000000000003020573746174730203040100000000000000050201" +
+const checkpoint2 = "02090000000000000008000000000000000700000000000000060101000000000000000000000000000000030205737" +
+	"46174730203040100000000000000050201" +
 	"02010201020000000000000000000000000000000000000000000008"
 
 // checkpoint3 is what they wrote before commit could be implied.
-const checkpoint3 = "03090000000000000008000000000000000700000000000000060101000000000000000000000000000000030205737461747302030401000000000000000502" +
+const checkpoint3 = "03090000000000000008000000000000000700000000000000060101000000000000000000000000000000030205737" +
+	"461747302030401000000000000000502" +
 	"010201020102000000000000000000000000000000000000000000000801"
 
 // checkpoint4 is what they wrote before rows were installed in the background.
-const checkpoint4 = "040900000000000000080000000000000007000000000000000601010000000000000000000000000000000302057374617473020304010000000000000005" +
+const checkpoint4 = "04090000000000000008000000000000000700000000000000060101000000000000000000000000000000030205737" +
+	"4617473020304010000000000000005" +
 	"0201020102010102000000000000000000000000000000000000000000000801"
 
 // checkpoint5 is what they wrote before buckets were moved.
-const checkpoint5 = "050900000000000000080000000000000007000000000000000601010000000000000000000000000000000302057374617473020304010000000000" +
-	"00000502010201020101020000000000000000000000000000000000000000000008010103000000000000000000000000000000000000000000000402020507"
+const checkpoint5 = "05090000000000000008000000000000000700000000000000060101000000000000000000000000000000030205737" +
+	"4617473020304010000000000" +
+	"000005020102010201010200000000000000000000000000000000000000000000080101030000000000000000000000000000000000000" +
+	"00000000402020507"
 
 // checkpoint6 is what is written if no statistics of open transactions name buckets.
-const checkpoint6 = "06090000000000000008000000000000000700000000000000060101000000000000000000000000000000030205737461747302030401000000000000000502" +
-	"01020102010102000000000000000000000000000000000000000000000801010300000000000000000000000000000000000000000000040202050702000704" +
-	"01ac0201000000000000000500000000000000020000000000000006078080400300ad02040000000000000000000000000000000200000000000000000401ad" +
+const checkpoint6 = "06090000000000000008000000000000000700000000000000060101000000000000000000000000000000030205737" +
+	"461747302030401000000000000000502" +
+	"010201020101020000000000000000000000000000000000000000000008010103000000000000000000000000000000000000000000000" +
+	"40202050702000704" +
+	"01ac0201000000000000000500000000000000020000000000000006078080400300ad02040000000000000000000000000000000200000" +
+	"000000000000401ad" +
 	"020200000000000000020107a09c010002d804"
 
 func TestCheckpointOfFormat6(t *testing.T) {
@@ -234,7 +254,8 @@ func TestCheckpointOfFormat1(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := s.open[txn.ID{1}]
-	if s.index != 9 || s.stamp != 8 || o == nil || !slices.Equal(o.indexes, []uint64{3, 4}) || o.parts != partsInLog || o.C != 5 || s.recent[txn.ID{2}] != 8 {
+	if s.index != 9 || s.stamp != 8 || o == nil || !slices.Equal(o.indexes, []uint64{3, 4}) || o.parts != partsInLog ||
+		o.C != 5 || s.recent[txn.ID{2}] != 8 {
 		t.Fatalf("%+v %+v", s, o)
 	}
 }
@@ -255,7 +276,8 @@ func TestOperationsTellTheirLocks(t *testing.T) {
 		got = append(got, fmt.Sprint(op, " ", string(key), " ", len(value), " ", op.Mode(), " ", op.Writes()))
 		return nil
 	})
-	want := "5 KEY SHARE 0 KEY SHARE false, 6 SHARE 0 SHARE false, 7 NO KEY UPDATE 0 NO KEY UPDATE false, 4 UPDATE 0 UPDATE false, " +
+	want := "5 KEY SHARE 0 KEY SHARE false, 6 SHARE 0 SHARE false, 7 NO KEY UPDATE 0 NO KEY UPDATE false, 4 UPDATE " +
+		"0 UPDATE false, " +
 		"8 key 5 NO KEY UPDATE true, 9 large 7 NO KEY UPDATE true"
 	if err != nil || strings.Join(got, ", ") != want {
 		t.Fatal(strings.Join(got, ", "), err)

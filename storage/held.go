@@ -37,23 +37,27 @@ func (r *Replica) newHeld(o *openTxn) *heldTxn {
 	return h
 }
 
-// HoldRequest is what a participant is told of PREPARE TRANSACTION.
+// HoldRequest is what a participant gets to know about PREPARE TRANSACTION.
 type HoldRequest struct {
 	txn.HoldRequest
 	Home    txn.FragmentID
 	Writers []txn.FragmentID // all, the home included; ascending
-	Reads   bool             // what a SERIALIZABLE transaction has read is to be true at its commit (T8): it writes somewhere
+	// what a SERIALIZABLE transaction that writes somewhere has read must be true at its commit
+	// (T8)
+	Reads bool
 }
 
-// Hold puts the stage and the locks into the log, to survive any crash until the transaction is committed or dropped by name. The home holds
-// first, the others after its answer; it takes HoldComplete to make the transaction stand, unless the home is alone. What was read is validated, and
-// guarded from here on (hold_reads.go). After an error the caller drops it everywhere, the home first (Outcomes.DropPrepared).
+// Hold puts the write buffer and the locks into the log, where they survive any crash until the
+// transaction is committed or dropped by name. The home holds first, the others after its answer.
+// The transaction stands only after HoldComplete, unless the home is the only fragment. What was
+// read is validated, and guarded from here on (hold_reads.go). After an error the caller drops the
+// transaction everywhere, the home first (Outcomes.DropPrepared).
 func (t *Tx) Hold(ctx context.Context, req HoldRequest) error {
 	h := &logentry.Preparation{Request: req.HoldRequest, Home: req.Home, Writers: req.Writers}
 	h.Complete = len(req.Writers) == 1
 	var reads *validation
 	if req.Reads {
-		err := t.join() // so that it is of the term in which the guard holds
+		err := t.join() // so that it belongs to the term in which the guard holds
 		if err == nil {
 			reads = t.validation()
 			err = t.guardReads(ctx, reads, h)
@@ -76,7 +80,7 @@ func (t *Tx) Hold(ctx context.Context, req HoldRequest) error {
 	res, err := await(p)
 	t.r.fault("hold.after")
 	if err != nil || res == resDone {
-		return err // where that is unknown, the guard stays until the hold is dropped
+		return err // if the result is unknown, the guard stays until the hold is dropped
 	}
 	t.r.guards.drop(t.id)
 	t.end()
@@ -86,7 +90,7 @@ func (t *Tx) Hold(ctx context.Context, req HoldRequest) error {
 	return proposer.ErrTermOver
 }
 
-// join makes the stage where there is none.
+// join makes the write buffer if there is none.
 func (t *Tx) join() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,7 +104,8 @@ func (t *Tx) offerHold(ctx context.Context, h *logentry.Preparation, reads *vali
 	}
 	e := logentry.PrepareTransaction{ID: t.id, Preparation: h, Parts: t.parts, Stats: t.delta}
 	t.r.fault("hold.before")
-	p, _, err := t.r.offer(ctx, offer{Entry: proposer.Entry{Body: e.EncodeInto(t.rest), Term: t.term}, reads: reads, tx: t})
+	p, _, err := t.r.offer(ctx,
+		offer{Entry: proposer.Entry{Body: e.EncodeInto(t.rest), Term: t.term}, reads: reads, tx: t})
 	return p, err
 }
 
@@ -109,7 +114,8 @@ func (t *Tx) HoldComplete() error {
 	res, _, err := t.r.log.run((&logentry.CompletePreparation{ID: t.id}).Encode(), 0)
 	t.r.fault("hold.complete")
 	if err == nil && res == resVoid {
-		err = pgerr.New(pgerr.SerializationFailure, "transaction was aborted because its preparation took too long").WithHint("Try again.")
+		err = pgerr.New(pgerr.SerializationFailure, "transaction was aborted because its preparation took too long").
+			WithHint("Try again.")
 	}
 	return err
 }
@@ -120,7 +126,8 @@ func (t *Tx) Detach() {
 	t.stage = writebuf.Buffer{}
 	t.mu.Unlock()
 	t.locks.SetSession(0)
-	t.adopted.Store(true) // nobody in this process is at work on it: its home, or its anchor, may be asked
+	// no coordinator in this process works on it: its home or its anchor may be asked
+	t.adopted.Store(true)
 }
 
 func (t *Tx) isHeld() bool {
@@ -129,10 +136,12 @@ func (t *Tx) isHeld() bool {
 	return t.heldAs
 }
 
-// commitHeld commits a transaction that is held in this fragment alone. If it fails, but for 40003, it is held as before.
+// commitHeld commits a transaction that is held in this fragment alone. If it fails, except with
+// 40003, the transaction is held as before.
 func (t *Tx) commitHeld(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
 	e := logentry.CommitPrepared{ID: t.id}
-	p, stamp, err := t.r.offer(ctx, offer{Entry: proposer.Entry{Body: e.Encode(), Term: t.term, Above: req.Floor}, tx: t})
+	p, stamp, err := t.r.offer(ctx,
+		offer{Entry: proposer.Entry{Body: e.Encode(), Term: t.term, Above: req.Floor}, tx: t})
 	if err != nil {
 		return 0, err
 	}
@@ -144,7 +153,8 @@ func (t *Tx) commitHeld(ctx context.Context, req txn.CommitRequest) (txn.Timesta
 	return stamp, unanswered(err, t.id)
 }
 
-// adoptHeld rebuilds the locks of a held transaction at the start of a term. Called with transactions.mu held.
+// adoptHeld rebuilds the locks of a held transaction at the start of a term. Called with
+// transactions.mu held.
 func (r *Replica) adoptHeld(h *heldTxn, term uint64) {
 	if r.txns.prepared[h.id] == nil {
 		r.adopt(h.locked, term)
@@ -156,8 +166,9 @@ func (r *Replica) adoptHeld(h *heldTxn, term uint64) {
 	h.asked = time.Time{} // at once
 }
 
-// mayAsk tells whether it is time to ask the home of a held transaction: at the start of a term and now and then; much later where its session
-// may still be at work. Called with transactions.mu held.
+// mayAsk reports whether it is time to ask the home of a held transaction: at the start of a term
+// and from time to time, but much later if its session may still be working. Called with
+// transactions.mu held.
 func (r *Outcomes) mayAsk(h *heldTxn, now time.Time) bool {
 	after := r.cfg.RecoverAfter
 	if !r.isAdopted(h.id) {
@@ -191,17 +202,19 @@ func (r *Outcomes) askHome(h *heldTxn) {
 		err = r.DropPrepared(h.id)
 	}
 	if err != nil { // it was not settled: the next round asks again, without a pause
-		r.cfg.Logger.Debug("home does not answer", "fragment", r.cfg.Fragment, "home", h.home(), "txn", h.id, "err", err)
+		r.cfg.Logger.Debug("home does not answer", "fragment", r.cfg.Fragment, "home", h.home(), "txn", h.id,
+			"err", err)
 		r.txns.mu.Lock()
 		h.asked = time.Time{}
 		r.txns.mu.Unlock()
 	}
 }
 
-// PreparationStands answers, as the home, whether a held transaction stands. One that is incomplete, and has no session here that may complete it,
-// is dropped by the asking.
+// PreparationStands answers, as the home, whether a held transaction stands. An incomplete one
+// without a session here that may complete it is dropped by this question.
 func (r *Outcomes) PreparationStands(ctx context.Context, id txn.ID) (bool, error) {
-	if _, err := r.snapshot(ctx); err != nil { // what a confirmed leader does not know is not there
+	// What a confirmed leader does not know does not exist.
+	if _, err := r.snapshot(ctx); err != nil {
 		return false, err
 	}
 	r.txns.mu.RLock()
@@ -209,7 +222,7 @@ func (r *Outcomes) PreparationStands(ctx context.Context, id txn.ID) (bool, erro
 	r.txns.mu.RUnlock()
 	switch {
 	case decided:
-		return true, nil // those that prepared are told
+		return true, nil // the outcome is sent to those that prepared
 	case h == nil:
 		return false, nil
 	case h.hold.Complete || r.isLive(id):
@@ -219,16 +232,18 @@ func (r *Outcomes) PreparationStands(ctx context.Context, id txn.ID) (bool, erro
 	return res == resVoid, err
 }
 
-// DropPrepared drops what is held here. At the home, that is ROLLBACK PREPARED; 55000 while it is being committed. Elsewhere the home has dropped it
-// before.
+// DropPrepared drops what is held here. At the home this is ROLLBACK PREPARED, and returns 55000
+// while the transaction is being committed. In other fragments it is called after the home has
+// dropped the transaction.
 func (r *Outcomes) DropPrepared(id txn.ID) error {
 	res, _, err := r.log.run((&logentry.DropPrepared{ID: id}).Encode(), 0)
 	r.cfg.Fault("held.dropped")
 	if err == nil && res == resVoid {
-		err = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "prepared transaction is busy").WithDetail("It is being committed.")
+		err = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "prepared transaction is busy").
+			WithDetail("It is being committed.")
 	}
 	if err == nil {
-		r.guards.drop(id) // of one that did not get into the log
+		r.guards.drop(id) // also a guard whose transaction did not get into the log
 	}
 	return err
 }
@@ -252,7 +267,7 @@ func (r *Outcomes) PreparedTransactions() ([]txn.HeldTransaction, error) {
 	return out, nil
 }
 
-// PreparedTx gives the handle of a transaction that is held here, for its commit.
+// PreparedTx returns the handle of a transaction that is held here, for its commit.
 func (r *Replica) PreparedTx(id txn.ID) (*Tx, error) {
 	if t := r.Tx(id); t.isHeld() {
 		return t, nil
@@ -261,7 +276,8 @@ func (r *Replica) PreparedTx(id txn.ID) (*Tx, error) {
 		WithHint("Try again in a moment.")
 }
 
-// PreparedTables lists the tables, by storage id, to which a transaction held here writes, or of which it has locked rows, or is to have read them.
+// PreparedTables returns the storage ids of the tables in which a transaction held here writes or
+// has locked rows, or whose rows it has read.
 func (r *Outcomes) PreparedTables(id txn.ID) ([]uint32, error) {
 	for again := true; ; again = false {
 		r.txns.mu.RLock()
@@ -275,7 +291,7 @@ func (r *Outcomes) PreparedTables(id txn.ID) ([]uint32, error) {
 		tables := map[uint32]bool{}
 		for _, x := range reads {
 			tables[keyspace.TableOf(x.Start)] = true
-			if len(x.End) >= 8 { // of several tables, where there were so many reads that they were made few
+			if len(x.End) >= 8 { // a span over several tables, made when there were too many reads
 				tables[keyspace.TableOf(x.End)] = true
 			}
 		}

@@ -16,7 +16,8 @@ import (
 
 // holdAll goes through the steps of a hold over all fragments, with the first as the home.
 func (c *cluster) hold(id txn.ID, gid string, parts []txn.Participant, complete bool) error {
-	req := HoldRequest{HoldRequest: txn.HoldRequest{GID: gid, Owner: 10, Database: 5, At: time.UnixMicro(1e15).UTC()}, Home: 1}
+	req := HoldRequest{HoldRequest: txn.HoldRequest{GID: gid, Owner: 10, Database: 5, At: time.UnixMicro(1e15).UTC()},
+		Home: 1}
 	for _, p := range parts {
 		req.Writers = append(req.Writers, p.Fragment())
 	}
@@ -63,7 +64,8 @@ func (c *cluster) isLocked(r *Replica, key []byte) bool {
 	return err != nil
 }
 
-// mustBeFree waits until the key can be locked: locks go a moment after what a transaction has written is settled.
+// mustBeFree waits until the key can be locked: locks go a moment after what a transaction has
+// written is settled.
 func (c *cluster) mustBeFree(r *Replica, key []byte) {
 	c.t.Helper()
 	tx := r.Tx(txn.NewID())
@@ -105,11 +107,13 @@ func TestHeldTransaction(t *testing.T) {
 						}
 					}
 					held, err := c.rs[0].Outcomes.PreparedTransactions()
-					if err != nil || len(held) != 1 || held[0].GID != "one" || held[0].Owner != 10 || held[0].Database != 5 ||
+					if err != nil || len(held) != 1 || held[0].GID != "one" || held[0].Owner != 10 ||
+						held[0].Database != 5 ||
 						len(held[0].Fragments) != fragments || held[0].At.UnixMicro() != 1e15 || held[0].ID != id {
 						t.Fatalf("%+v %v", held, err)
 					}
-					if got, err := c.rs[fragments-1].Outcomes.PreparedTables(id); !slices.Equal(got, []uint32{20000}) || err != nil {
+					if got, err := c.rs[fragments-1].Outcomes.PreparedTables(id); !slices.Equal(got, []uint32{20000}) ||
+						err != nil {
 						t.Fatal(got, err)
 					}
 					want := olds
@@ -169,7 +173,8 @@ func TestHeldOutlivesTheLog(t *testing.T) {
 	parts := c.put(id, rowKey(1), "new")
 	large := make([]byte, 700_000)
 	for i := 2; i < 14; i++ { // beyond one log entry
-		if err := errors.Join(parts[0].(*Tx).LockNewest(testContext(t), rowKey(i)), parts[0].(*Tx).Put(rowKey(i), large)); err != nil {
+		if err := errors.Join(parts[0].(*Tx).LockNewest(testContext(t), rowKey(i)),
+			parts[0].(*Tx).Put(rowKey(i), large)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -201,7 +206,8 @@ func TestHeldOutlivesTheLog(t *testing.T) {
 	}
 }
 
-// TestCommitHeldMayFail: an attempt to commit that is given up leads back to holding, and another succeeds.
+// TestCommitHeldMayFail: an attempt to commit that is given up leads back to holding, and another
+// succeeds.
 func TestCommitHeldMayFail(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		t.Run(fmt.Sprint("crash ", crash), func(t *testing.T) {
@@ -213,7 +219,8 @@ func TestCommitHeldMayFail(t *testing.T) {
 			}
 			C := c.co.Clock.Now() + 1
 			for _, p := range c.heldParts(id) {
-				if err := p.Prepare(ctx, txn.PrepareRequest{C: C, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
+				if err := p.Prepare(ctx,
+					txn.PrepareRequest{C: C, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -250,7 +257,8 @@ func TestCommitHeldMayFail(t *testing.T) {
 	}
 }
 
-// TestHalfMadeHold crashes between the steps of a hold: what did not come to stand is dropped by the asking, what did is held.
+// TestHalfMadeHold crashes between the steps of a hold: what did not come to stand is dropped by
+// the asking, what did is held.
 func TestHalfMadeHold(t *testing.T) {
 	steps := []struct {
 		name     string
@@ -289,7 +297,8 @@ func TestHalfMadeHold(t *testing.T) {
 				if out, err := after.rs[0].Outcomes.PreparationStands(testContext(t), id); out || err != nil {
 					t.Fatal(out, err)
 				}
-				if res, _, err := after.rs[0].log.run((&logentry.CompletePreparation{ID: id}).Encode(), 0); res != resVoid || err != nil {
+				if res, _, err := after.rs[0].log.run((&logentry.CompletePreparation{ID: id}).Encode(),
+					0); res != resVoid || err != nil {
 					t.Fatal(res, err)
 				}
 			}
@@ -300,7 +309,8 @@ func TestHalfMadeHold(t *testing.T) {
 	}
 }
 
-// TestHeldRollbackIsLearned: a fragment that was not told that the home has dropped a transaction asks.
+// TestHeldRollbackIsLearned: a fragment that was not told that the home has dropped a transaction
+// asks.
 func TestHeldRollbackIsLearned(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 2), func(c *Config) { c.RecoverAfter = 50 * time.Millisecond })
 	id := txn.NewID()
@@ -316,10 +326,11 @@ func TestHeldRollbackIsLearned(t *testing.T) {
 	}
 }
 
-// TestCrashWhileHolding copies all directories at the n-th passing of each durable step of hold and commit, in one moment of the log, and
-// finds in the copies all or nothing, and nothing stuck.
+// TestCrashWhileHolding copies all directories at the n-th passing of each durable step of hold and
+// commit, in one moment of the log, and finds in the copies all or nothing, and nothing stuck.
 func TestCrashWhileHolding(t *testing.T) {
-	for _, point := range []string{"hold.before", "hold.after", "hold.complete", "propose", "apply.written", "checkpoint.before", "checkpoint.after"} {
+	for _, point := range []string{"hold.before", "hold.after", "hold.complete", "propose", "apply.written",
+		"checkpoint.before", "checkpoint.after"} {
 		for nth := 1; nth <= 3; nth++ {
 			t.Run(fmt.Sprint(point, " ", nth), func(t *testing.T) { crashWhileHolding(t, point, nth) })
 		}

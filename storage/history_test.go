@@ -47,7 +47,8 @@ type modelTx struct {
 
 const historyKeys = 8
 
-// TestHistories runs random interleavings of transactions, with restarts and crashes, against the model.
+// TestHistories runs random interleavings of transactions, with restarts and crashes, against the
+// model.
 func TestHistories(t *testing.T) {
 	for seed := range int64(6) {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) { history(t, seed) })

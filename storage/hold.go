@@ -68,7 +68,8 @@ func (m *machine) hold(e *logentry.PrepareTransaction, index uint64) (result, er
 // heldAs returns the transaction that this home holds by the name of h, nil if there is none.
 func (s *state) heldAs(h *logentry.Preparation) *openTxn {
 	for _, o := range s.open {
-		if x := o.hold; x != nil && x.Home == h.Home && x.Request.GID == h.Request.GID && x.Request.Database == h.Request.Database {
+		if x := o.hold; x != nil && x.Home == h.Home && x.Request.GID == h.Request.GID &&
+			x.Request.Database == h.Request.Database {
 			return o
 		}
 	}

@@ -17,17 +17,20 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// What a held SERIALIZABLE transaction has read is to be true at its C (T8), which nobody knows yet and which must not fail. So its reads are
-// validated when it is held, up to the stamp of that entry, and from before then until its end nobody writes where it has read:
+// What a held SERIALIZABLE transaction has read must be true at its C (T8), which is not known yet
+// and must not fail. So its reads are validated when it is held, up to the stamp of that entry, and
+// from before then until its end no other transaction writes where it has read:
 //
-//	guard      the spans are known to all who stage: who stages a key in one waits, at the end of its statement's part here, for the end of
-//	           what is held. A held transaction waits for nobody, so that these waits are in no circle
-//	look       at who has staged there already. One that is SERIALIZABLE gets 40001 when it wants to commit; others cannot be asked to
-//	           expect that, and PREPARE TRANSACTION has 40001 if they do not end in a moment; so it has where another is held
+//	guard      all writers know the spans. A transaction that stages a key in one waits, at
+//	           the end of its statement's part here, for the end of the held transaction. A held
+//	           transaction waits for no other, so these waits are in no cycle
+//	look       at the transactions that have staged a key there already. A SERIALIZABLE one
+//	           gets 40001 when it wants to commit. Others cannot be expected to retry, so PREPARE
+//	           TRANSACTION gets 40001 if they do not end in a moment, or if another is held
 //	validate   as at any commit; the spans are in the entry
 //
-// Guard comes before look, and who stages does so before it looks for guards, so that at least one of the two sees the other. A new leader has
-// the guards of what is held before it serves.
+// Guard comes before look, and a writer buffers its write before it looks for guards, so at least
+// one of the two sees the other. A new leader has the guards of held transactions before it serves.
 type heldReads struct {
 	id    txn.ID
 	gid   string
@@ -46,9 +49,10 @@ func (g *heldReads) isOver() bool {
 
 // guards are the reads of all held transactions.
 type guards struct {
-	list atomic.Pointer[[]*heldReads] // nil: none, which is nearly always; a new list for each change
-	mu   sync.Mutex                   // held while list is changed
-	// Who waits for one; guarded by mu.
+	// nil if there are none, which is nearly always; each change makes a new list
+	list atomic.Pointer[[]*heldReads]
+	mu   sync.Mutex // held while list is changed
+	// the transactions that wait for a held one; guarded by mu
 	waiting map[*Tx]LockInfo
 }
 
@@ -80,7 +84,7 @@ func (s *guards) drop(id txn.ID) {
 	}))
 }
 
-// reset ends all guards; those of what is held take their place.
+// reset ends all guards, and makes new ones for the held transactions.
 func (s *guards) reset(held map[txn.ID]*heldTxn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +94,8 @@ func (s *guards) reset(held map[txn.ID]*heldTxn) {
 	var list []*heldReads
 	for _, h := range held {
 		if len(h.hold.Reads) > 0 && rule.T8Held {
-			list = append(list, &heldReads{id: h.id, gid: h.hold.Request.GID, spans: h.hold.Reads, ended: make(chan struct{})})
+			list = append(list, &heldReads{id: h.id, gid: h.hold.Request.GID, spans: h.hold.Reads,
+				ended: make(chan struct{})})
 		}
 	}
 	s.set(list)
@@ -105,7 +110,7 @@ func (s *guards) set(list []*heldReads) {
 	s.list.Store(&list)
 }
 
-// waits gives those who wait for a held transaction, for sherd.locks.
+// waits returns the waits for held transactions, for sherd.locks.
 func (s *guards) waits() (out []LockInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,22 +120,25 @@ func (s *guards) waits() (out []LockInfo) {
 	return out
 }
 
-// metReads is a held transaction that has read a key which this one has staged.
+// metReads is a held transaction that has read a key which this transaction has staged.
 type metReads struct {
 	by  *heldReads
 	key []byte
 }
 
-// meetReads looks whether a held transaction has read key, which was staged just now. Called with mu held.
+// meetReads notes held transactions that have read key, which was staged just now. Called with mu
+// held.
 func (t *Tx) meetReads(key []byte) {
 	for _, g := range t.r.guards.all() {
-		if g.id != t.id && contains(g.spans, key) && !slices.ContainsFunc(t.met, func(m metReads) bool { return m.by == g }) {
+		if g.id != t.id && contains(g.spans, key) &&
+			!slices.ContainsFunc(t.met, func(m metReads) bool { return m.by == g }) {
 			t.met = append(t.met, metReads{g, bytes.Clone(key)})
 		}
 	}
 }
 
-// AwaitReaders waits until no held SERIALIZABLE transaction is there that has read what this one has staged since; no longer than for a lock.
+// AwaitReaders waits until no held SERIALIZABLE transaction is left that has read what this one has
+// staged since, for at most the time of a lock wait.
 func (t *Tx) AwaitReaders(ctx context.Context) error {
 	for {
 		m := t.nextReader()
@@ -143,15 +151,15 @@ func (t *Tx) AwaitReaders(ctx context.Context) error {
 	}
 }
 
-// nextReader gives a held transaction that is to be waited for.
+// nextReader returns a held transaction to wait for.
 func (t *Tx) nextReader() metReads {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.met = slices.DeleteFunc(t.met, func(m metReads) bool { return m.by.isOver() })
 	for _, m := range t.met {
-		if touched, err := t.stagedWithin(m.by.spans); touched || err != nil { // else it was undone
+		if touched, err := t.stagedWithin(m.by.spans); touched || err != nil {
 			return m
-		}
+		} // otherwise the write was undone
 	}
 	t.met = nil
 	return metReads{}
@@ -167,7 +175,8 @@ func (t *Tx) awaitReader(ctx context.Context, m metReads) error {
 	s := &t.r.guards
 	s.mu.Lock()
 	s.waiting[t] = LockInfo{
-		Fragment: t.r.cfg.Fragment, Holder: t.locks.Party(), Key: m.key, Mode: txn.Update, Since: time.Now(), Blockers: []txn.Party{{ID: m.by.id}},
+		Fragment: t.r.cfg.Fragment, Holder: t.locks.Party(), Key: m.key, Mode: txn.Update, Since: time.Now(),
+		Blockers: []txn.Party{{ID: m.by.id}},
 	}
 	s.mu.Unlock()
 	defer func() {
@@ -187,7 +196,8 @@ func (t *Tx) awaitReader(ctx context.Context, m metReads) error {
 	}
 }
 
-// stagedWithin tells whether one of the keys staged is in the spans, which are in order and apart. Called with mu held.
+// stagedWithin reports whether a staged key is in the spans, which are in order and apart. Called
+// with mu held.
 func (t *Tx) stagedWithin(spans []txn.Span) (found bool, err error) {
 	err = t.stage.Last(func(op *writebuf.Op) error {
 		found = found || contains(spans, op.Key)
@@ -196,7 +206,8 @@ func (t *Tx) stagedWithin(spans []txn.Span) (found bool, err error) {
 	return found, err
 }
 
-// mayWrite gives 40001 where a held transaction has read what this one is about to write. Called with mu held.
+// mayWrite returns 40001 if a held transaction has read what this one is about to write. Called
+// with mu held.
 func (t *Tx) mayWrite() error {
 	for _, list := range [][]metReads{t.met, t.overtaken} {
 		for _, m := range list {
@@ -209,7 +220,8 @@ func (t *Tx) mayWrite() error {
 			}
 			if touched {
 				return pgerr.New(pgerr.SerializationFailure, readConflict).
-					WithDetail(`The prepared transaction "%s" has read what this transaction writes, or looked for it.`, m.by.gid).
+					WithDetail(`The prepared transaction "%s" has read what this transaction writes, or looked for it.`,
+						m.by.gid).
 					WithHint("The transaction might succeed if retried after that has ended.")
 			}
 		}
@@ -217,7 +229,8 @@ func (t *Tx) mayWrite() error {
 	return nil
 }
 
-// guardReads keeps others from writing where v has read, from before its validation until this transaction has ended.
+// guardReads keeps other transactions from writing where v has read, from before its validation
+// until this transaction has ended.
 func (t *Tx) guardReads(ctx context.Context, v *validation, h *logentry.Preparation) error {
 	if t.reads == nil || !rule.T8Held {
 		return nil
@@ -235,8 +248,9 @@ func (t *Tx) guardReads(ctx context.Context, v *validation, h *logentry.Preparat
 	return err
 }
 
-// readsToGuard gives the reads to be validated, and the rows that this transaction knows by locks which do not go with what is held: neither
-// written nor pinned. Of such in the compact set of a large transaction, the keys are not known.
+// readsToGuard returns the reads to be validated, and the rows that this transaction knows by locks
+// which do not stay with the held transaction, because they are neither written nor pinned. The
+// keys of such locks are not known if they are in the compact set of a large transaction.
 func (t *Tx) readsToGuard(v *validation) ([]txn.Span, error) {
 	s := &readSet{}
 	if v != nil {
@@ -265,7 +279,8 @@ func (t *Tx) readsToGuard(v *validation) ([]txn.Span, error) {
 	return boundedSpans(spans), nil
 }
 
-// awaitWriters gives a moment to those who have staged in what g has read, and must not have 40001 for it.
+// awaitWriters waits a moment for the transactions that have staged a key which g has read, and
+// must not fail with 40001 for it.
 func (r *Replica) awaitWriters(ctx context.Context, g *heldReads) error {
 	deadline := time.Now().Add(r.cfg.EndingWait)
 	t := time.NewTicker(yieldLook)
@@ -285,8 +300,9 @@ func (r *Replica) awaitWriters(ctx context.Context, g *heldReads) error {
 	}
 }
 
-// writerInto gives 40001 where another transaction has staged or holds a write in what g has read, and whether that may end soon. The SERIALIZABLE
-// ones that do not commit yet are told, and will have it instead.
+// writerInto returns 40001 if another transaction has staged or holds a write to a key that g has
+// read, and reports whether that may end soon. SERIALIZABLE transactions that do not commit yet are
+// marked instead, and fail with 40001 later.
 func (r *Replica) writerInto(g *heldReads) (soon bool, err error) {
 	r.live.mu.Lock()
 	txs := make([]*Tx, 0, len(r.live.txs))
@@ -312,7 +328,8 @@ func (r *Replica) writerInto(g *heldReads) (soon bool, err error) {
 	return false, nil
 }
 
-// overlaps is writerInto for one transaction. One that is prepared is left to the validation, which waits for it.
+// overlaps is writerInto for one transaction. A prepared one is left to the validation, which waits
+// for it.
 func (t *Tx) overlaps(g *heldReads) (soon bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -334,14 +351,15 @@ func (t *Tx) overlaps(g *heldReads) (soon bool, err error) {
 
 func writtenBy(format string, args ...any) error {
 	return pgerr.New(pgerr.SerializationFailure, readConflict).
-		WithDetail("What this transaction has read, or looked for, is written by "+format+", which has not ended.", args...).
+		WithDetail("What this transaction has read, or looked for, is written by "+format+", which has not ended.",
+			args...).
 		WithHint("The transaction might succeed if retried.")
 }
 
 // maxHeldReads bounds what the spans take in a hold's record, which is one value.
 const maxHeldReads = 128 << 10
 
-// boundedSpans gives spans that cover the given ones and do not take too much.
+// boundedSpans returns spans that cover the given ones and take a bounded number of bytes.
 func boundedSpans(spans []txn.Span) []txn.Span {
 	s := readSetOf(spans)
 	for len(s.spans) > 1 && len(logentry.AppendSpans(nil, s.spans)) > maxHeldReads {
@@ -350,7 +368,7 @@ func boundedSpans(spans []txn.Span) []txn.Span {
 	return s.spans
 }
 
-// readSetOf takes spans that are in order and apart.
+// readSetOf returns a set of spans that are in order and apart.
 func readSetOf(spans []txn.Span) *readSet {
 	s := &readSet{spans: slices.Clone(spans)}
 	s.keep(s.spans)

@@ -48,7 +48,7 @@ func (c *cluster) commitHeld(id txn.ID) {
 	}
 }
 
-// write stages as a statement does, and waits with ctx for those who have read there.
+// write stages as a statement does, and waits with ctx for transactions that have read there.
 func (c *cluster) write(ctx context.Context, tx *Tx, key []byte) error {
 	err := tx.LockNewest(testContext(c.t), key)
 	if err == nil {
@@ -70,8 +70,9 @@ func mustConflict(t *testing.T, err error) {
 	}
 }
 
-// TestRuleT8Held: where a held transaction has read, also in a fragment where it writes nothing, and where there was nothing, nobody writes until its
-// end; elsewhere everybody does. So it is after a crash.
+// TestRuleT8Held: where a held transaction has read, no other transaction writes until its end,
+// even in a fragment where the held one writes nothing, and where it found nothing. Elsewhere all
+// may write. The same holds after a crash.
 func TestRuleT8Held(t *testing.T) {
 	for _, fragments := range []int{1, 2} {
 		for _, crash := range []bool{false, true} {
@@ -114,7 +115,9 @@ func TestRuleT8Held(t *testing.T) {
 					go func() { done <- c.write(ctx, tx, rowKey(1)) }()
 					for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 						locks, _ := c.rs[last].Inspect.Locks(100)
-						if slices.ContainsFunc(locks, func(l LockInfo) bool { return len(l.Blockers) == 1 && l.Blockers[0].ID == h.id }) {
+						if slices.ContainsFunc(locks, func(l LockInfo) bool {
+							return len(l.Blockers) == 1 && l.Blockers[0].ID == h.id
+						}) {
 							break
 						}
 						if time.Now().After(deadline) {
@@ -147,7 +150,8 @@ func TestRuleT8Held(t *testing.T) {
 	}
 }
 
-// TestHeldReadsAgainstOpenWriters: who has staged before, where a transaction that is to be held has read.
+// TestHeldReadsAgainstOpenWriters: writers that have staged where a transaction that is to be held
+// has read.
 func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 	setup := func(t *testing.T, change ...func(*Config)) (*cluster, *serial) {
 		c := openCluster(t, tempDirs(t, 1), append(change, slowRecovery)...)
@@ -185,7 +189,7 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 		}
 		mustConflict(t, h.hold("second"))
 		c.commitHeld(w.id)
-		c.mustBeFree(c.rs[0], rowKey(1)) // who was refused keeps no lock
+		c.mustBeFree(c.rs[0], rowKey(1)) // a refused transaction keeps no lock
 	})
 	t.Run("another that is held, at a lower level", func(t *testing.T) {
 		c, h := setup(t)

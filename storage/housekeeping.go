@@ -17,7 +17,8 @@ const (
 	maxForget  = 4096
 )
 
-// housekeeping does what no client waits for: it asks about undecided transactions, forgets decisions, moves the watermark.
+// housekeeping does what no client waits for: it asks for outcomes, forgets decisions and moves the
+// watermark.
 func (r *Replica) housekeeping() {
 	gc := newCollector(r)
 	t := time.NewTicker(tick)
@@ -33,7 +34,8 @@ func (r *Replica) housekeeping() {
 		}
 		r.kept.several.Store(r.cfg.Transport != nil && len(r.Group.raft.Members()) > 1)
 		r.cutLog()
-		if r.cfg.knows(clusterversion.ExactSizes) { // else entries do not name buckets, and counts are void at once
+		// Entries of earlier versions do not name buckets, which makes counts void at once.
+		if r.cfg.knows(clusterversion.ExactSizes) {
 			r.exact.begin()
 		}
 		if r.proposer.Term() == 0 {
@@ -61,11 +63,14 @@ func (r *Replica) housekeeping() {
 }
 
 const (
-	logBytes        = 64 << 20 // of entries, after which the log is cut whatever their number: those of a bulk load have 4 MiB each
-	trailingEntries = 64       // kept behind a snapshot
+	// of entries, after which the log is cut whatever their number: those of a bulk load have 4 MiB
+	// each
+	logBytes        = 64 << 20
+	trailingEntries = 64 // kept behind a snapshot
 )
 
-// cutLog has Raft take a snapshot (a marker, S3), behind which the log is let go, when the log has grown by logBytes.
+// cutLog has Raft take a snapshot (a marker, S3), after which the log is cut, if the log has grown
+// by logBytes.
 func (r *Replica) cutLog() {
 	if r.kept.logged.Load() < logBytes {
 		return
@@ -85,8 +90,9 @@ type errand struct {
 	work func()
 }
 
-// stale gives the transactions that have been undecided, decided but not forgotten, or in parts for too long. What an earlier term has left is
-// so at once: its stage is gone, and there is nothing to wait for.
+// stale returns the transactions that have been undecided, decided but not forgotten, or in parts
+// for too long. Those that an earlier term has left are due at once: their write buffers are gone,
+// and there is nothing to wait for.
 func (r *Outcomes) stale() (out []errand) {
 	now := time.Now()
 	before, live := now.Add(-r.cfg.RecoverAfter), now.Add(-r.cfg.RecoverLive)
@@ -108,27 +114,28 @@ func (r *Outcomes) stale() (out []errand) {
 		}
 	}
 	for id := range r.txns.parts {
-		if !r.isLive(id) { // its leader has died: nobody can commit it any more
+		if !r.isLive(id) { // its leader has died, so it cannot be committed any more
 			out = append(out, errand{id, func() { _ = r.Resolve(txn.Decision{ID: id, Outcome: txn.Aborted}) }})
 		}
 	}
 	return out
 }
 
-// isLive tells whether transaction id was staged in this term: then its coordinator may still be at work, on another
-// fragment's large share perhaps. A transaction rebuilt from the log has lost its stage somewhere.
+// isLive reports whether transaction id was staged in this term: then its coordinator may still be
+// at work, perhaps on a large share of another fragment. A transaction rebuilt from the log has
+// lost its write buffer in some fragment.
 func (r *Outcomes) isLive(id txn.ID) bool {
 	t := r.live.find(id)
 	return t != nil && !t.adopted.Load()
 }
 
-// isAdopted tells whether transaction id was rebuilt from the log at the start of this term.
+// isAdopted reports whether transaction id was rebuilt from the log at the start of this term.
 func (r *Outcomes) isAdopted(id txn.ID) bool {
 	t := r.live.find(id)
 	return t != nil && t.adopted.Load()
 }
 
-// ask settles a transaction prepared here by its anchor's word (T7).
+// ask resolves a transaction prepared here by the outcome that its anchor reports (T7).
 func (r *Outcomes) ask(p *preparedTxn) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
@@ -145,7 +152,8 @@ func (r *Outcomes) ask(p *preparedTxn) {
 	}
 	out, err := r.cfg.AskOutcome(ctx, p.anchor, p.id, p.C)
 	if err != nil || out == txn.Unknown {
-		r.cfg.Logger.Debug("anchor does not answer", "fragment", r.cfg.Fragment, "anchor", p.anchor, "txn", p.id, "err", err)
+		r.cfg.Logger.Debug("anchor does not answer", "fragment", r.cfg.Fragment, "anchor", p.anchor, "txn", p.id,
+			"err", err)
 		return
 	}
 	if err := r.Resolve(txn.Decision{ID: p.id, C: p.C, Outcome: out}); err != nil {
@@ -153,7 +161,7 @@ func (r *Outcomes) ask(p *preparedTxn) {
 	}
 }
 
-// push tells the writers of a decided transaction, and forgets it once all have applied that.
+// push sends the decision to the writers of a transaction, and forgets it once all have applied it.
 func (r *Outcomes) push(d *decision) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()

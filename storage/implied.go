@@ -23,10 +23,10 @@ import (
 // will (HasPrepared). If all have prepared, the anchor decides to commit, otherwise to abort; the
 // first decision in its log counts, as always. An abort applies to an attempt and to those before
 // it; a later attempt stays. The writers get no outcome before the anchor has decided: one that had
-// already resolved would answer as if it had never prepared. Package txn/protocol decides; its tests
-// explore all the ways this can go, and show what each of these conditions is there for.
+// already resolved would answer as if it had never prepared. Package txn/protocol decides; its
+// tests explore all the ways this can go, and show what each of these conditions is there for.
 
-const maxSettles = 1024 // in one entry
+const maxSettles = 1024 // outcomes in one entry
 
 // resolveAll applies the outcomes of an entry, each as if it had an entry of its own.
 func (m *machine) resolveAll(list []logentry.TransactionOutcome) (result, error) {
@@ -71,8 +71,8 @@ func (r *Outcomes) HasPrepared(id txn.ID, C txn.Timestamp) (bool, error) {
 	return res == resCommitted, err
 }
 
-// recoverImplicit decides, in the coordinator fragment, about a transaction that its coordinator has
-// left, or is slow to decide.
+// recoverImplicit decides, in the coordinator fragment, about a transaction whose coordinator has
+// left or is slow to decide.
 func (r *Outcomes) recoverImplicit(ctx context.Context, p *preparedTxn) (txn.Outcome, error) {
 	d := txn.Decision{ID: p.id, C: p.C, Outcome: txn.Committed, Writers: p.writers}
 	for _, f := range p.writers {
@@ -84,7 +84,8 @@ func (r *Outcomes) recoverImplicit(ctx context.Context, p *preparedTxn) (txn.Out
 		}
 		yes, err := r.cfg.AskPrepared(ctx, f, p.id, p.C)
 		if err != nil {
-			r.cfg.Logger.Debug("a writer does not answer", "fragment", r.cfg.Fragment, "writer", f, "txn", p.id, "err", err)
+			r.cfg.Logger.Debug("a writer does not answer", "fragment", r.cfg.Fragment, "writer", f, "txn", p.id,
+				"err", err)
 			return txn.Unknown, err
 		}
 		if !yes {
@@ -154,7 +155,8 @@ func (r *Outcomes) logMany(list []logentry.TransactionOutcome, waiting []func(re
 	above := txn.Timestamp(0)
 	for i := range list {
 		if list[i].Decide && list[i].Outcome != txn.Committed && rule.T7Above {
-			above = max(above, list[i].C) // so that a late prepare with that C is refused permanently (T7)
+			// so that a late prepare with that C is refused permanently (T7)
+			above = max(above, list[i].C)
 		}
 	}
 	many, err := r.log.runMany((&logentry.Outcomes{List: list}).Encode(), above)

@@ -11,7 +11,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// impliedCommit is a transaction over three fragments that replaces "old" by "new", as far as a test has taken it.
+// impliedCommit is a transaction over three fragments that replaces "old" by "new", as far as a
+// test has taken it.
 type impliedCommit struct {
 	c      *cluster
 	id     txn.ID
@@ -49,8 +50,9 @@ func (x *impliedCommit) mustPrepare(is ...int) {
 	}
 }
 
-// TestImpliedCommitIsRecovered leaves a commit with every subset of its writers prepared, then ends the process: all prepared is committed, for the
-// client may have been told so, and anything less is not. The same where the recovery is ended at one of its steps.
+// TestImpliedCommitIsRecovered leaves a commit with every subset of its writers prepared, then ends
+// the process: all prepared is committed, for the client may have been told so, and anything less
+// is not. The same where the recovery is ended at one of its steps.
 func TestImpliedCommitIsRecovered(t *testing.T) {
 	points := []string{"", "propose", "apply.written", "barred", "recover.asked", "settled"}
 	for set := range 8 {
@@ -81,7 +83,8 @@ func TestImpliedCommitIsRecovered(t *testing.T) {
 	}
 }
 
-// endsAs crashes the cluster, and its recovery at a point that is passed for the nth time, and looks at what is there.
+// endsAs crashes the cluster, and its recovery at a point that is passed for the nth time, and
+// looks at what is there.
 func (x *impliedCommit) endsAs(committed bool, point string, nth int) {
 	t := x.c.t
 	again := &crasher{t: t, dirs: tempDirs(t, 3), copies: tempDirs(t, 3), point: point, nth: nth, armed: true}
@@ -119,7 +122,8 @@ func (x *impliedCommit) check(c *cluster, committed bool) {
 	}
 }
 
-// TestWhoSaysNoNeverPrepares: a writer that was asked before it has prepared refuses that C for ever, and takes a larger one.
+// TestWhoSaysNoNeverPrepares: a writer that was asked before it has prepared refuses that C for
+// ever, and takes a larger one.
 func TestWhoSaysNoNeverPrepares(t *testing.T) {
 	x := startImplied(t, 0)
 	x.mustPrepare(0, 1)
@@ -170,17 +174,20 @@ func (x *impliedCommit) abortsLeaveLaterAttempt(first txn.Timestamp) {
 	}
 }
 
-// TestUnaskedAbortDoesNotCount: an anchor that found nothing prepared, and proposes abort when something is, must not end it.
+// TestUnaskedAbortDoesNotCount: an anchor that found nothing prepared, and proposes abort when
+// something is, must not end it.
 func TestUnaskedAbortDoesNotCount(t *testing.T) {
 	x := startImplied(t, 0)
 	x.mustPrepare(0, 1, 2)
-	if out, err := x.c.rs[0].Outcomes.decide(txn.Decision{ID: x.id, C: x.C, Outcome: txn.Aborted}); out != txn.Unknown || err != nil {
+	if out, err := x.c.rs[0].Outcomes.decide(txn.Decision{ID: x.id, C: x.C,
+		Outcome: txn.Aborted}); out != txn.Unknown || err != nil {
 		t.Fatal(out, err)
 	}
 	x.endsAs(true, "", 1)
 }
 
-// TestRecoveryNeedsEveryAnswer: where a writer cannot be asked nothing is decided, however long it takes.
+// TestRecoveryNeedsEveryAnswer: where a writer cannot be asked nothing is decided, however long it
+// takes.
 func TestRecoveryNeedsEveryAnswer(t *testing.T) {
 	var up bool
 	peers := NewPeers()
@@ -219,7 +226,8 @@ func TestRecoveryNeedsEveryAnswer(t *testing.T) {
 	x.check(x.c, true)
 }
 
-// TestAnsweredCommitIsSeen: who reads after the answer waits for what the answer spoke of, though nothing is decided yet.
+// TestAnsweredCommitIsSeen: a reader that begins after the answer to a commit waits for its rows,
+// although nothing is decided yet.
 func TestAnsweredCommitIsSeen(t *testing.T) {
 	x := startImplied(t, 0)
 	release := make(chan struct{})

@@ -11,22 +11,23 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// What a check of the whole fragment asks for, beside a View.
+// What a check of the whole fragment needs besides a View.
 
 // Inspector lists what a replica has, and compares it with its statistics and with other replicas.
 type Inspector struct{ r *Replica }
 
-// StatBuckets is how many neighbouring buckets one BucketStat counts; of assigned ones each is counted by itself.
+// StatBuckets is how many neighbouring buckets one BucketStat counts. Each assigned bucket is
+// counted by itself.
 const StatBuckets = groupBuckets
 
 // Undecided is a prepared transaction whose outcome has not reached the fragment.
 type Undecided struct {
 	ID     txn.ID
-	C      txn.Timestamp // at which it commits, if it does
+	C      txn.Timestamp // its commit timestamp if it commits
 	Anchor txn.FragmentID
 }
 
-// Undecided gives the transactions prepared at or below T that are still undecided, oldest first.
+// Undecided returns the transactions prepared at or below T that are still undecided, oldest first.
 func (r *Outcomes) Undecided(T txn.Timestamp) []Undecided {
 	return r.txns.listUndecided(T)
 }
@@ -36,14 +37,15 @@ func (r *Outcomes) WaitDecided(ctx context.Context, T txn.Timestamp) error {
 	return r.rows.waitResolved(ctx, nil, T, txn.ID{}, func(*preparedTxn) bool { return true })
 }
 
-// Dropping gives the spans whose keys are being deleted in the background.
+// Dropping returns the spans whose keys are being deleted in the background.
 func (i *Inspector) Dropping() ([]txn.Span, error) {
 	t := i.r.db.At(txn.MaxTimestamp)
 	defer t.Close()
 	var out []txn.Span
 	err := t.EachRecord(keyspace.Deletion, func(rest, v []byte) error {
 		if len(v) == 0 {
-			return nil // it ended while it was read: its record is deleted at its own version, in place
+			// it ended during the read: its record is deleted at its own version, in place
+			return nil
 		}
 		job, err := decodeDrop(rest, v)
 		if err != nil || job.left == nil {
@@ -61,7 +63,7 @@ func (i *Inspector) Dropping() ([]txn.Span, error) {
 	return out, err
 }
 
-// Census is the statistics as they were at one stamp, so that a view at that stamp must count the same.
+// Census is the statistics as they were at one stamp. A view at that stamp must count the same.
 type Census struct {
 	At      txn.Timestamp
 	r       *Replica
@@ -69,11 +71,11 @@ type Census struct {
 	pending []pendingStats
 }
 
-// pendingStats are the statistics of a transaction that was prepared below the census and not decided then. If it commits, a view at the
-// census has its rows.
+// pendingStats are the statistics of a transaction that was prepared at or below the census's stamp
+// and not decided then. If it commits, a view at that stamp has its rows.
 type pendingStats struct {
 	C     txn.Timestamp
-	key   []byte // one that it writes
+	key   []byte // a key that it writes
 	stats []byte
 }
 
@@ -87,7 +89,8 @@ func (i *Inspector) Census() *Census {
 	return c
 }
 
-// pendingStats returns the statistics of the transactions that are prepared at or below T and not decided.
+// pendingStats returns the statistics of the transactions that are prepared at or below T and not
+// decided.
 func (m *machine) pendingStats(T txn.Timestamp) (out []pendingStats) {
 	for _, o := range m.s.open {
 		if o.Prepared && o.C <= T && len(o.stats) > 0 {
@@ -97,9 +100,9 @@ func (m *machine) pendingStats(T txn.Timestamp) (out []pendingStats) {
 	return out
 }
 
-// firstRow gives the key of a row that o writes.
+// firstRow returns the key of a row that o writes.
 func (m *machine) firstRow(o *openTxn) (row []byte) {
-	// The entries were checked when they were applied first, and the row found ends it.
+	// The entries were checked when they were first applied, and the first row ends the walk.
 	_ = m.eachPiece(o, txn.MaxTimestamp, func(writes []byte) error {
 		return logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
 			if !op.Writes() || !keyspace.IsRow(key) {
@@ -112,8 +115,10 @@ func (m *machine) firstRow(o *openTxn) (row []byte) {
 	return row
 }
 
-// Stats waits for the transactions that were undecided at the census and returns the counts with those that have committed: groups of buckets, and besides each bucket
-// of a table above ExactBytes by itself, of groups that are counted by bucket. The versions at the census must be held.
+// Stats waits for the transactions that were undecided at the census and returns the counts
+// including those that have committed: groups of buckets, and in addition each bucket above
+// ExactBytes of a table, in groups that are counted by bucket. The versions at the census must be
+// kept.
 func (c *Census) Stats(ctx context.Context) ([]BucketStat, error) {
 	if err := c.r.Outcomes.WaitDecided(ctx, c.At); err != nil {
 		return nil, err
@@ -141,19 +146,20 @@ func (s *statistics) list() []BucketStat {
 	return out
 }
 
-// clone returns a copy that nobody else changes.
+// clone returns a copy that no other goroutine changes.
 func (s *statistics) clone() *statistics {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	out := newStatistics()
 	out.sums, out.exact.bytes = maps.Clone(s.sums), maps.Clone(s.exact.bytes)
 	for g, c := range s.exact.counts {
-		out.exact.counts[g] = &exactCount{base: c.base, slack: c.slack, sums: maps.Clone(c.sums), dirty: map[bucketKey]struct{}{}}
+		out.exact.counts[g] = &exactCount{base: c.base, slack: c.slack, sums: maps.Clone(c.sums),
+			dirty: map[bucketKey]struct{}{}}
 	}
 	return out
 }
 
-// hasVersion tells whether key was written, or deleted, at that very stamp.
+// hasVersion reports whether key was written or deleted exactly at that stamp.
 func (r *rowReader) hasVersion(key []byte, at txn.Timestamp) bool {
 	t := r.db.At(at)
 	defer t.Close()

@@ -18,15 +18,19 @@ import (
 	"github.com/sherddb/sherd/txn/protocol"
 )
 
-// A large write set is installed beside the applying goroutine, in pieces, so that the entries behind its commit need not wait. The commit is
-// applied, answered and remembered by its entry as ever; what is still to come are the rows. Each replica does that on its own: the keys and
-// versions follow from the log, when they are written does not matter to anybody, because
+// A large write set is installed apart from the applying goroutine, in pieces, so that the entries
+// after its commit need not wait. Its entry applies, answers and remembers the commit as usual;
+// only the rows come later. Each replica does this on its own: keys and versions follow from the
+// log, and it does not matter when they are written, because:
 //
-//   - a reader or a locker of one row at or above the commit's time reads the row from its piece (install_rows.go). Scans and validations wait for the
-//     pieces that may have their rows (T3), which are installed at once (install_wanted.go). This wait is for no other transaction, so it
-//     ends. Drops, moves and streams wait for all pieces,
-//   - a checkpoint names what is not installed yet, and the log is not cut beyond its entries; a restart goes on before it serves,
-//   - no version is discarded above the time of one (collector), and no span is deleted that it may write to (dropper).
+//   - a reader or a locker of one row at or above the commit's time reads the row from its piece
+//     (install_rows.go). Scans and validations wait for the pieces that may have their rows (T3),
+//     which are installed at once (install_wanted.go). This wait is for no other transaction, so
+//     it ends. Drops, moves and streams wait for all pieces,
+//   - a checkpoint names what is not installed yet, and the log is not cut beyond its entries; a
+//     restart installs it before it serves,
+//   - no version is discarded above the time of such a commit (collector), and no span is deleted
+//     to which it may write (dropper).
 //
 // Package txn/model has it as a model.
 type install struct {
@@ -39,13 +43,15 @@ type install struct {
 }
 
 const (
-	installInline = 1         // a write set of so many pieces is installed by the entry that commits it
-	installBatch  = 256 << 10 // bytes that are written at once: what a small write may have to wait for
-	installKeys   = 2048      // keys of these at most
-	maxInstalls   = 2         // a large transaction is sent to the log when fewer wait to be installed
+	// a write set of at most this many pieces is installed by the entry that commits it
+	installInline = 1
+	// bytes that are written at once, for which a small write may have to wait
+	installBatch = 256 << 10
+	installKeys  = 2048 // at most this many of their keys
+	maxInstalls  = 2    // a large transaction is sent to the log when fewer wait to be installed
 )
 
-// later tells whether a committed transaction's rows are installed in the background.
+// later reports whether a committed transaction's rows are installed in the background.
 func (o *openTxn) later() bool { return o.writes == nil && o.own+len(o.indexes) > installInline }
 
 // installLater has the rows of o written in the background. Called by the entry that commits it.
@@ -56,15 +62,16 @@ func (m *machine) installLater(o *openTxn, at, version txn.Timestamp) {
 	m.effects.installing = append(m.effects.installing, x)
 }
 
-// collectInstalled forgets what has been installed, at the stamp of an entry. Pieces under own keys are deleted then, above every checkpoint
-// that names them.
+// collectInstalled forgets what has been installed, at the stamp of an entry. It deletes pieces
+// under own keys, above every checkpoint that names them.
 func (m *machine) collectInstalled(at txn.Timestamp) error {
 	var err error
 	m.s.installing = slices.DeleteFunc(m.s.installing, func(x *install) bool {
 		if !x.done.Load() || err != nil {
 			return false
 		}
-		m.bytes += int(x.bytes.Load()) // the next checkpoint need not be far: the log is held until then
+		// so that the next checkpoint comes soon: the log is kept until then
+		m.bytes += int(x.bytes.Load())
 		err = m.dropOwnPieces(x.o, at)
 		return err == nil
 	})
@@ -77,9 +84,9 @@ type remaining struct {
 	indexes []uint64
 }
 
-// remaining lists the installs of which something is to be done after a restart: the rows are not there yet,
-// or pieces under own keys are to be deleted. The installer works at the same time, so each is looked at only
-// once: the record of a checkpoint and its mark must not differ.
+// remaining lists the installs with work left after a restart: the rows are not there yet, or
+// pieces under own keys are to be deleted. The installer works at the same time, so each install is
+// looked at only once: the record of a checkpoint and its mark must not differ.
 func (s *state) remaining() (list []remaining) {
 	for _, x := range s.installing {
 		switch {
@@ -116,10 +123,10 @@ func readInstalling(r *codec.Reader, at txn.Timestamp) (list []*install) {
 	return list
 }
 
-// finishInstalls writes the rows that a checkpoint or a stream has named, before clients are served. Where the
-// log was cut beyond an entry of an install, its rows are in tables: a mark holds the log until the rows are
-// written, and it takes effect when a key that was written later is in a table. Checkpoints of earlier
-// releases may name such entries.
+// finishInstalls writes the rows that a checkpoint or a stream has named, before clients are
+// served. If the log was cut beyond an entry of an install, its rows are in tables: a mark keeps
+// the log until the rows are written, and takes effect when a key that was written later is in a
+// table. Checkpoints of earlier releases may name such entries.
 func (m *machine) finishInstalls() error {
 	m.r.installs.starting = true
 	defer func() { m.r.installs.starting = false }()
@@ -140,14 +147,16 @@ func (m *machine) finishInstalls() error {
 func newInstalling(x *install) *preparedTxn {
 	x.o.keys.seal()
 	x.o.keys.pieces.seal()
-	p := &preparedTxn{id: x.o.id, Writer: protocol.Writer[txn.Timestamp]{C: x.version}, summary: x.o.keys, installing: true, settled: make(chan struct{}), since: time.Now()}
+	p := &preparedTxn{id: x.o.id, Writer: protocol.Writer[txn.Timestamp]{C: x.version}, summary: x.o.keys,
+		installing: true, settled: make(chan struct{}), since: time.Now()}
 	if len(x.o.keys.pieces.list) == len(x.pieces.in) { // else all are waited for
 		p.install = x
 	}
 	return p
 }
 
-// installer writes the rows of large transactions, one after the other, in the order of their commits.
+// installer writes the rows of large transactions, one transaction after the other, in the order of
+// their commits.
 type installer struct {
 	r       *Replica
 	mu      sync.Mutex
@@ -159,11 +168,12 @@ type installer struct {
 	room    chan struct{} // closed when jobs get fewer; guarded by mu
 	halt    chan struct{} // closed: the replica's data is about to be replaced; guarded by mu
 	turn    bool          // this replica's; of the goroutine that works off jobs
-	// starting: the fragment serves no client before the rows are written. Set before any goroutine of
-	// the installer runs.
+	// starting is set if the fragment serves no client before the rows are written. It is set
+	// before any goroutine of the installer runs.
 	starting bool
-	writes   int64         // small commits of the node when it last looked; of that goroutine
-	idle     chan struct{} // closed when running is 0; guarded by mu
+	// small commits of the node at the last check; used by the installing goroutine only
+	writes int64
+	idle   chan struct{} // closed when running is 0; guarded by mu
 }
 
 func newInstaller(r *Replica) *installer {
@@ -272,7 +282,7 @@ func (i *installer) halted() chan struct{} {
 	return i.halt
 }
 
-// write writes the rows of x that no worker has written, with pauses where others have to write too.
+// write writes the rows of x that no worker has written, with pauses if others have to write too.
 func (i *installer) write(x *install) error {
 	since := int64(0)
 	for again := true; again; again = !x.pieces.settle() { // a worker may have been halted
@@ -412,7 +422,8 @@ func (i *installer) awaitRoom(ctx context.Context) error {
 	}
 }
 
-// abandon ends what is going on; what is not finished is forgotten, for the data is about to be replaced.
+// abandon ends what is running. What is not finished is forgotten, because the data is about to be
+// replaced.
 func (i *installer) abandon() {
 	i.mu.Lock()
 	close(i.halt)
@@ -429,7 +440,7 @@ func (i *installer) abandon() {
 	i.jobs, i.room, i.halt = nil, make(chan struct{}), make(chan struct{})
 }
 
-// forgetPieces gives back the memory of pieces that nothing will be read from.
+// forgetPieces frees the memory of pieces from which nothing will be read.
 func (i *installer) forgetPieces() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -438,7 +449,8 @@ func (i *installer) forgetPieces() {
 	}
 }
 
-// wait returns when no install is going on, and no piece is written: all are done, or the replica is closing.
+// wait returns when no install is running and no piece is being written: all are done, or the
+// replica is closing.
 func (i *installer) wait() {
 	i.mu.Lock()
 	running, idle := i.running, i.idle
@@ -448,7 +460,7 @@ func (i *installer) wait() {
 	}
 }
 
-// installed lets go of those who wait for the rows of x.
+// installed wakes the transactions that wait for the rows of x.
 func (r *Replica) installed(x *install) {
 	x.done.Store(true)
 	r.cfg.Pace.pieces.forget(x)

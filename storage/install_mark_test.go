@@ -14,8 +14,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// checkMark compares the newest checkpoint's record with its mark: the log is cut by the mark, and the record
-// must not need more of it. It returns what the record names.
+// checkMark compares the newest checkpoint's record with its mark: the log is cut by the mark, and
+// the record must not need more of it. It returns what the record names.
 func checkMark(t *testing.T, r *Replica) []*install {
 	t.Helper()
 	s, _, err := loadState(r.db)
@@ -34,8 +34,8 @@ func checkMark(t *testing.T, r *Replica) []*install {
 	return s.installing
 }
 
-// TestMarkOfInstalling: the rows of a large commit become complete between the record of a checkpoint, which
-// names them, and its mark.
+// TestMarkOfInstalling: the rows of a large commit become complete between the record of a
+// checkpoint, which names them, and its mark.
 func TestMarkOfInstalling(t *testing.T) {
 	for _, way := range []string{"commit", "held"} {
 		t.Run(way, func(t *testing.T) {
@@ -71,8 +71,9 @@ func checkpointNow(t *testing.T, r *Replica) {
 	}
 }
 
-// TestRecordOfInstalled: rows that are there need no log entries, in a checkpoint and in a stream, also if
-// pieces under own keys are still to be deleted. Streams of earlier releases named the entries.
+// TestRecordOfInstalled: rows that are there need no log entries, in a checkpoint and in a stream,
+// also if pieces under own keys are still to be deleted. Streams of earlier releases named the
+// entries.
 func TestRecordOfInstalled(t *testing.T) {
 	r := openTest(t, t.TempDir(), slowRecovery, func(c *Config) { c.StageMemory = 64 << 10 })
 	commitBy(t, r, "held")
@@ -109,8 +110,8 @@ func TestRecordOfInstalled(t *testing.T) {
 	}
 }
 
-// TestInstalledBeyondCut: a checkpoint of an earlier release names entries that its mark did not keep. Their
-// rows are in tables then.
+// TestInstalledBeyondCut: a checkpoint of an earlier release names entries that its mark did not
+// keep. Their rows are in tables then.
 func TestInstalledBeyondCut(t *testing.T) {
 	r := openTest(t, t.TempDir(), slowRecovery)
 	m := r.machine
@@ -130,9 +131,10 @@ func TestInstalledBeyondCut(t *testing.T) {
 	}
 }
 
-// TestDiscardBelowNamedInstall: a restart writes again the rows of an install that its checkpoint names. Badger
-// keeps deletions of such rows while a restart would begin with that checkpoint, wherever the watermark is: a
-// replica that catches up applies the entries of the commit, the deletion and the watermark within a moment.
+// TestDiscardBelowNamedInstall: a restart writes again the rows of an install that its checkpoint
+// names. Badger keeps deletions of such rows while a restart would begin with that checkpoint,
+// wherever the watermark is: a replica that catches up applies the entries of the commit, the
+// deletion and the watermark within a moment.
 func TestDiscardBelowNamedInstall(t *testing.T) {
 	g := &installGate{}
 	r := openTest(t, t.TempDir(), g.config, smallTables)

@@ -15,18 +15,23 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// A reader or a locker of one row does not wait until the row's piece is installed. It reads the row from the piece, and takes the newer one of that and of what the
-// database has. Nothing is written for it, so it waits neither for Badger's memtables nor for its level 0. The rules:
+// A reader or a locker of one row does not wait until the row's piece is installed. It reads the
+// row from the piece and from the database, and takes the newer version. Nothing is written for it,
+// so it waits neither for Badger's memtables nor for its level 0. The rules:
 //
-//   - A deletion counts as a version. A key that a later transaction has deleted is in the database as a deletion, and the row in the piece is older.
-//   - The piece is still missing in the database after the database has been read. As long as it is, no version above the commit's time is discarded (collector).
-//     Otherwise the deletion of the row might be discarded together with the row, and the row in the piece would come back. If the piece has come to the database
-//     meanwhile, the reader looks again.
-//   - What is written on top of such a row has a later version. When the installer writes the row after it, the later version stays the newest, as at a
-//     follower that installs more slowly than its leader.
+//   - A deletion counts as a version. A key that a later transaction has deleted is in the database
+//     as a deletion, and the row in the piece is older.
+//   - The reader reads the database, and then checks that the piece is still missing there. While
+//     it is missing, no version above the commit's time is discarded (collector). Otherwise the
+//     deletion of the row might be discarded together with the row, and the row in the piece would
+//     come back. If the piece has come to the database meanwhile, the reader looks again.
+//   - A write on top of such a row has a later version. If the installer writes the row after it,
+//     the later version stays the newest, as at a follower that installs more slowly than its
+//     leader.
 //
-// Rows that are stored in chunks are the exception: their pieces are installed (install_wanted.go). Their chunks may lie in pieces before that of the head, so a row
-// whose head is in the database needs these pieces too.
+// Rows that are stored in chunks are the exception: their pieces are installed (install_wanted.go).
+// Their chunks may lie in pieces before the head's piece, so a row whose head is in the database
+// needs these pieces too.
 
 // rowReader reads rows, and waits for transactions that may change them.
 type rowReader struct {
@@ -37,7 +42,8 @@ type rowReader struct {
 	stopper  *stopper.Stopper
 }
 
-// pendingRow is what a large commit writes to a key, read from a piece that was not in the database.
+// pendingRow is what a large commit writes to a key, read from a piece that was not in the
+// database.
 type pendingRow struct {
 	op      logentry.Op
 	value   []byte
@@ -65,7 +71,8 @@ func (x *install) holding(key []byte) (list []int) {
 	return list
 }
 
-// missingChunks returns the pieces of x that may have chunks of key's row and are not in the database, if the head of the row may be there.
+// missingChunks returns the pieces of x that may have chunks of key's row and are not in the
+// database, if the head of the row may be there.
 func (x *install) missingChunks(key []byte) (list []int) {
 	x.pieces.mu.Lock()
 	defer x.pieces.mu.Unlock()
@@ -80,7 +87,8 @@ func (x *install) missingChunks(key []byte) (list []int) {
 	return list
 }
 
-// pendingRows returns what large commits at or below T write to key in pieces that are not in the database, the newest first.
+// pendingRows returns what large commits at or below T write to key in pieces that are not in the
+// database, the newest first.
 func (r *rowReader) pendingRows(c waitContext, T txn.Timestamp, key []byte) (list []pendingRow, err error) {
 	if !rule.T3Installed || r.txns.undecided.Load() == 0 {
 		return nil, nil
@@ -99,7 +107,8 @@ func (r *rowReader) pendingRows(c waitContext, T txn.Timestamp, key []byte) (lis
 	return list, nil
 }
 
-// findPending is pendingRows without waiting: it returns a channel if there is something to wait for.
+// findPending is pendingRows without waiting: it returns a channel if there is something to wait
+// for.
 func (r *rowReader) findPending(T txn.Timestamp, key []byte) (list []pendingRow, wait <-chan struct{}, err error) {
 	var all []*preparedTxn
 	r.txns.mu.RLock()
@@ -134,11 +143,12 @@ func (r *rowReader) findPending(T txn.Timestamp, key []byte) (list []pendingRow,
 	return list, nil, nil
 }
 
-// find returns what x writes to key, nil if that is in the database or x does not write to it. engine.ErrHalted says that x has been abandoned.
+// find returns what x writes to key, or nil if that is in the database or x does not write to it.
+// It returns engine.ErrHalted if x has been abandoned.
 func (i *installer) find(x *install, key []byte) (*pendingRow, error) {
 	for _, n := range x.holding(key) {
 		writes, err := i.readPiece(x, n)
-		if err != nil && x.pieces.isIn(n) { // the log need not have it any more
+		if err != nil && x.pieces.isIn(n) { // the log need not have the piece any more
 			continue
 		}
 		if err != nil {
@@ -192,7 +202,8 @@ func findOp(writes, key []byte) (op logentry.Op, value []byte, ok bool, err erro
 	return 0, nil, false, err
 }
 
-// overlaid calls read, which reads key in the database, with the rows that were pending before; again if one of them has come to the database meanwhile.
+// overlaid calls read, which reads key in the database, with the rows that were pending before. It
+// calls it again if one of them has come to the database meanwhile.
 func (r *rowReader) overlaid(c waitContext, T txn.Timestamp, key []byte, read func(pending []pendingRow) error) error {
 	for {
 		rows, err := r.pendingRows(c, T, key)
@@ -206,7 +217,9 @@ func (r *rowReader) overlaid(c waitContext, T txn.Timestamp, key []byte, read fu
 }
 
 // rowAt reads key in the database and among the rows on their way to it.
-func (r *rowReader) rowAt(c waitContext, t engine.Snapshot, key []byte) (value []byte, version txn.Timestamp, err error) {
+func (r *rowReader) rowAt(
+	c waitContext, t engine.Snapshot, key []byte,
+) (value []byte, version txn.Timestamp, err error) {
 	err = r.overlaid(c, t.T(), key, func(pending []pendingRow) (err error) {
 		if len(pending) == 0 {
 			value, version, err = t.Get(key)
@@ -228,9 +241,12 @@ func (r *rowReader) rowAt(c waitContext, t engine.Snapshot, key []byte) (value [
 	return value, version, err
 }
 
-// valueSince reads the newest version of key that the database has at the time of t, but not the value of one below least: chunks of that may be deleted already.
-// A deletion has a version, and no value.
-func (r *rowReader) valueSince(t engine.Snapshot, key []byte, least txn.Timestamp) (value []byte, version txn.Timestamp, err error) {
+// valueSince reads the newest version of key that the database has at the time of t. It omits the
+// value of a version below least, because its chunks may be deleted already. A deletion has a
+// version and no value.
+func (r *rowReader) valueSince(
+	t engine.Snapshot, key []byte, least txn.Timestamp,
+) (value []byte, version txn.Timestamp, err error) {
 	err = r.eachVersion(t, key, func(item engine.Item) error {
 		version = item.At()
 		if version >= least && !item.Deleted() {
@@ -241,7 +257,8 @@ func (r *rowReader) valueSince(t engine.Snapshot, key []byte, least txn.Timestam
 	return value, version, err
 }
 
-// eachVersion calls fn with the versions of key that the database has at the time of t, the newest first, until it returns an error; ErrStop is none.
+// eachVersion calls fn with the versions of key that the database has at the time of t, the newest
+// first, until fn returns an error. ErrStop ends the walk without an error.
 func (r *rowReader) eachVersion(t engine.Snapshot, key []byte, fn func(item engine.Item) error) error {
 	if !r.stopper.Begin() { // an iterator needs the open database
 		return proposer.ErrNotLeader
@@ -260,7 +277,8 @@ func (r *rowReader) eachVersion(t engine.Snapshot, key []byte, fn func(item engi
 	return nil
 }
 
-// lastDelete returns the version at which key was deleted last, 0 if there is no trace of it. Badger's Get does not tell.
+// lastDelete returns the version at which key was deleted last, or 0 if there is no trace of it.
+// Badger's Get does not return it.
 func (r *rowReader) lastDelete(c waitContext, key []byte) (version txn.Timestamp, err error) {
 	err = r.overlaid(c, txn.MaxTimestamp, key, func(pending []pendingRow) error {
 		version = 0
@@ -275,7 +293,8 @@ func (r *rowReader) lastDelete(c waitContext, key []byte) (version txn.Timestamp
 	return version, err
 }
 
-// keptKeys reports whether the row was there at T and all versions above T are updates that left its keys as they were.
+// keptKeys reports whether the row existed at T and all versions above T are updates that did not
+// change its keys.
 func (r *rowReader) keptKeys(c waitContext, key []byte, T txn.Timestamp) (kept bool) {
 	err := r.overlaid(c, txn.MaxTimestamp, key, func(pending []pendingRow) error {
 		kept = true

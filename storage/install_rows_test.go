@@ -11,8 +11,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// pendingInstall is a replica with a large commit of which no piece can be installed, for the installer or for a reader: it changes rows 0 to 9 without
-// their keys, deletes rows 10 to 19, and makes rows 20 to largeRows-1. The first 20 were there before, with the value "old".
+// pendingInstall is a replica with a large commit that has no piece installed, by the installer or
+// for a reader: it changes rows 0 to 9 without their keys, deletes rows 10 to 19, and makes rows 20
+// to largeRows-1. The first 20 were there before, with the value "old".
 func pendingInstall(t *testing.T, dir string, opts ...func(*Config)) (r *Replica, at txn.Timestamp, open func()) {
 	t.Helper()
 	g := &installGate{all: true}
@@ -75,7 +76,8 @@ func noneInstalled(t *testing.T, r *Replica) {
 	}
 }
 
-// TestPendingRows reads, locks and changes rows of a large commit without a write to the database, and finds the same when they have come to it.
+// TestPendingRows reads, locks and changes rows of a large commit without a write to the database,
+// and finds the same when they have come to it.
 func TestPendingRows(t *testing.T) {
 	r, at, open := pendingInstall(t, t.TempDir())
 	before := map[int]string{}
@@ -116,7 +118,7 @@ func TestPendingRows(t *testing.T) {
 	}
 }
 
-// changePending gives row n of pendingInstall a value, or deletes it.
+// changePending sets row n of pendingInstall to a value, or deletes it.
 func changePending(t *testing.T, r *Replica, n int, value string) {
 	t.Helper()
 	tx := r.Tx(txn.NewID())
@@ -140,14 +142,17 @@ func changePending(t *testing.T, r *Replica, n int, value string) {
 	}
 }
 
-// TestPendingConflicts: a lock notices what a large commit has changed above its snapshot, and what of that leaves the keys as they were.
+// TestPendingConflicts: a lock notices what a large commit has changed above its snapshot, and what
+// of that leaves the keys as they were.
 func TestPendingConflicts(t *testing.T) {
 	r, at, _ := pendingInstall(t, t.TempDir())
-	for n, mode := range map[int]txn.LockMode{0: txn.Update, 1: txn.KeyShare, 10: txn.Update, 11: txn.KeyShare, 30: txn.Update, 31: txn.KeyShare} {
+	for n, mode := range map[int]txn.LockMode{0: txn.Update, 1: txn.KeyShare, 10: txn.Update, 11: txn.KeyShare,
+		30: txn.Update, 31: txn.KeyShare} {
 		tx := r.Tx(txn.NewID())
 		_, err := tx.Lock(t.Context(), rowKey(n), txn.LockRequest{Mode: mode, T: at - 1})
 		var c *txn.ConflictError
-		if conflict := errors.As(err, &c); conflict != (n != 1) || conflict && (c.Version != at || c.Deleted != (n/10 == 1)) {
+		if conflict := errors.As(err, &c); conflict != (n != 1) ||
+			conflict && (c.Version != at || c.Deleted != (n/10 == 1)) {
 			t.Errorf("a lock %v of row %d below the commit: %+v, %v", mode, n, c, err)
 		}
 		if err := tx.ChangedSince(t.Context(), rowKey(n), at-1); !errors.As(err, &c) || c.Version != at {
@@ -163,8 +168,9 @@ func TestPendingConflicts(t *testing.T) {
 	noneInstalled(t, r)
 }
 
-// TestPendingRowArrives: a reader that has found a row in its piece looks again if the piece has come to the database meanwhile. What it has read there may be less than
-// there was: from then on a deletion may be discarded together with the row.
+// TestPendingRowArrives: a reader that has found a row in its piece looks again if the piece has
+// come to the database meanwhile. What it has read there may be less than there was: from then on a
+// deletion may be discarded together with the row.
 func TestPendingRowArrives(t *testing.T) {
 	r, at, open := pendingInstall(t, t.TempDir())
 	var seen []string
@@ -179,7 +185,8 @@ func TestPendingRowArrives(t *testing.T) {
 	}
 }
 
-// TestPendingRowsThenCrash: what was written on top of a row that was not in the database is the newest after a restart, which installs the row later.
+// TestPendingRowsThenCrash: what was written on top of a row that was not in the database is the
+// newest after a restart, which installs the row later.
 func TestPendingRowsThenCrash(t *testing.T) {
 	for _, checkpoint := range []bool{false, true} {
 		t.Run(fmt.Sprint("checkpoint ", checkpoint), func(t *testing.T) {
@@ -222,7 +229,8 @@ func TestPieceCache(t *testing.T) {
 		c.put(x, n, b)
 		c.put(x, n, b)
 	}
-	if c.get(x, 0) != nil || c.get(x, 1) == nil || c.get(x, 4) == nil || c.get(y, 1) != nil || c.bytes != pieceCacheBytes {
+	if c.get(x, 0) != nil || c.get(x, 1) == nil || c.get(x, 4) == nil || c.get(y, 1) != nil ||
+		c.bytes != pieceCacheBytes {
 		t.Errorf("%d bytes are kept, want the last four pieces", c.bytes)
 	}
 	c.put(y, 9, b)
@@ -236,13 +244,15 @@ func TestPieceCache(t *testing.T) {
 	}
 }
 
-// TestPendingChunks reads rows of a large commit that have chunks, or had some before, when only the last pieces are in the database.
+// TestPendingChunks reads rows of a large commit that have chunks, or had some before, when only
+// the last pieces are in the database.
 func TestPendingChunks(t *testing.T) {
 	for installed := range 9 {
 		t.Run(fmt.Sprint(installed, " pieces"), func(t *testing.T) {
 			g := &installGate{}
 			r := openTest(t, t.TempDir(), g.config)
-			// a row of engine.ChunkSize fills a piece, so the deletions of the chunks before it are in the next one
+			// a row of engine.ChunkSize fills a piece, so the deletions of the chunks before it are
+			// in the next one
 			size := func(n, round int) int { return []int{10, engine.ChunkSize, 1_000_010}[(n+2*round)%3] }
 			var at txn.Timestamp
 			for round := range 2 {

@@ -80,7 +80,7 @@ func (g *installGate) config(c *Config) {
 	}
 }
 
-// close shuts the gate behind so many pieces; what it gives opens it.
+// close shuts the gate behind so many pieces, and returns a function that opens it.
 func (g *installGate) close(t testing.TB, behind int) func() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -114,7 +114,8 @@ func checkLarge(t testing.TB, r *Replica, from int) {
 	}
 }
 
-// TestRuleT3Installed: a reader or a locker of one row of a large commit that is not installed yet gets it, and one of many rows waits.
+// TestRuleT3Installed: a reader or a locker of one row of a large commit that is not installed yet
+// gets it, and one of many rows waits.
 func TestRuleT3Installed(t *testing.T) {
 	for behind := range 3 {
 		t.Run(fmt.Sprint(behind), func(t *testing.T) { testInstalling(t, behind) })
@@ -147,7 +148,8 @@ func testInstalling(t *testing.T, behind int) {
 	if err := v.Scan(canceled(), keyspace.TableSpan(20000), false, func(_, _ []byte) error { return nil }); err == nil {
 		t.Error("a scan does not wait")
 	}
-	for _, req := range []txn.LockRequest{{Mode: txn.KeyShare}, {Mode: txn.Update}, {Mode: txn.Update, NoWait: true}, {Mode: txn.Share, NoWait: true, Ending: true}} {
+	for _, req := range []txn.LockRequest{{Mode: txn.KeyShare}, {Mode: txn.Update}, {Mode: txn.Update, NoWait: true},
+		{Mode: txn.Share, NoWait: true, Ending: true}} {
 		tx := r.Tx(txn.NewID())
 		if _, err := tx.lock(t.Context(), last, req); err != nil {
 			t.Fatalf("a lock %+v of a row that is not installed yet: %v", req, err)
@@ -191,7 +193,8 @@ func viewAt(t testing.TB, r *Replica, T txn.Timestamp) *View {
 	return v
 }
 
-// TestCrashWhileInstalling kills the replica at each piece, with a checkpoint before or behind the commit, by all ways that a commit takes.
+// TestCrashWhileInstalling kills the replica at each piece, with a checkpoint before or behind the
+// commit, by all ways that a commit takes.
 func TestCrashWhileInstalling(t *testing.T) {
 	for _, way := range []string{"commit", "resolve", "settle", "held"} {
 		for _, behind := range []int{0, 2} {
@@ -280,7 +283,8 @@ func commitBy(t *testing.T, r *Replica, way string) {
 			_, err = r.Outcomes.decideImplicit(d)
 		}
 	case "held":
-		hold := HoldRequest{HoldRequest: txn.HoldRequest{GID: "g", Owner: 10, Database: 5}, Home: 1, Writers: []txn.FragmentID{1}}
+		hold := HoldRequest{HoldRequest: txn.HoldRequest{GID: "g", Owner: 10, Database: 5}, Home: 1,
+			Writers: []txn.FragmentID{1}}
 		if err = tx.Hold(t.Context(), hold); err != nil {
 			break
 		}
@@ -322,7 +326,8 @@ func TestCloseWhileInstalling(t *testing.T) {
 	checkLarge(t, openTest(t, dir), 0)
 }
 
-// TestDropWaitsForInstall: a table dropped behind a large commit loses the rows too that come later.
+// TestDropWaitsForInstall: a table dropped behind a large commit loses the rows too that come
+// later.
 func TestDropWaitsForInstall(t *testing.T) {
 	g := &installGate{}
 	r := openTest(t, t.TempDir(), g.config)
@@ -334,12 +339,14 @@ func TestDropWaitsForInstall(t *testing.T) {
 	open()
 	r.drops.wait()
 	v := viewAt(t, r, r.Applied())
-	if err := v.Scan(t.Context(), keyspace.TableSpan(20000), false, func(k, _ []byte) error { return fmt.Errorf("%x is left", k) }); err != nil {
+	if err := v.Scan(t.Context(), keyspace.TableSpan(20000), false,
+		func(k, _ []byte) error { return fmt.Errorf("%x is left", k) }); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestLogOfInstalling: the log stays as long as rows are to be read from it, and goes afterwards; versions are not discarded above them.
+// TestLogOfInstalling: the log stays as long as rows are to be read from it, and goes afterwards;
+// versions are not discarded above them.
 func TestLogOfInstalling(t *testing.T) {
 	g := &installGate{}
 	r := openTest(t, t.TempDir(), small, g.config)
@@ -376,7 +383,8 @@ func TestLogOfInstalling(t *testing.T) {
 	}
 }
 
-// TestManyInstalls commits more large transactions than may wait to be installed: the next one waits before it goes to the log.
+// TestManyInstalls commits more large transactions than may wait to be installed: the next one
+// waits before it goes to the log.
 func TestManyInstalls(t *testing.T) {
 	g := &installGate{}
 	r := openTest(t, t.TempDir(), g.config)
@@ -405,7 +413,8 @@ func TestManyInstalls(t *testing.T) {
 	}
 }
 
-// TestFollowerOfInstalling streams a database while rows are being installed, and installs at the follower.
+// TestFollowerOfInstalling streams a database while rows are being installed, and installs at the
+// follower.
 func TestFollowerOfInstalling(t *testing.T) {
 	addrA, transA := raft.NewInmemTransport("a")
 	addrB, transB := raft.NewInmemTransport("b")
@@ -419,7 +428,8 @@ func TestFollowerOfInstalling(t *testing.T) {
 	fillAndCut(t, a)
 	open := g.close(t, 1)
 	commitLarge(t, a, 1000)
-	b, err := Open(Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b", Transport: transB, Join: true, MemTable: 2 << 20})
+	b, err := Open(Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b",
+		Transport: transB, Join: true, MemTable: 2 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,14 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// A scan waits for the pieces that have its rows, and not for the whole transaction: these are installed at once, out of its turn and
-// without the pauses that the others make. That changes the order of the writes and nothing else: which pieces are in the database is nobody's
-// business but the installer's until all are, and a piece that is written twice is the same keys at the same version.
+// A scan waits for the pieces that have its rows, and not for the whole transaction: these pieces
+// are installed at once, out of turn and without the pauses between the others. Only the order of
+// the writes changes. Until all pieces are in the database, only the installer uses which of them
+// are, and a piece that is written twice writes the same keys at the same version.
 
 const (
-	wantedWorkers    = 2               // pieces of a replica that are installed at once because a reader waits
-	longestWantedNap = 2 * time.Second // of a piece that is waited for, while level 0 is full
+	wantedWorkers    = 2               // pieces that a replica installs at once for readers
+	longestWantedNap = 2 * time.Second // for a wanted piece while level 0 is full
 )
 
 // pieceSet says which pieces of an install are in the database.
@@ -70,7 +71,8 @@ func (p *pieceSet) kill() {
 	p.waiting = nil
 }
 
-// over reports whether nothing has to be read from the pieces any more: all are in the database, or it is about to be replaced.
+// over reports whether nothing has to be read from the pieces any more: all are in the database, or
+// the database is about to be replaced.
 func (p *pieceSet) over() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,7 +127,8 @@ func (x *install) missing(at place) (list []int) {
 // wantedAhead bounds how many pieces one reader asks for at a time.
 const wantedAhead = 64
 
-// waitAt is waitSettled of a place: of a transaction that is being installed it waits for what it writes there alone.
+// waitAt is waitSettled for a place: of a transaction that is being installed, it waits only for
+// the pieces that write there.
 func (r *rowReader) waitAt(ctx waitContext, T txn.Timestamp, own txn.ID, at place) error {
 	return r.waitFor(ctx, func() <-chan struct{} {
 		p := r.txns.find(T, own, func(p *preparedTxn) bool {
@@ -147,7 +150,8 @@ type wanted struct {
 	n int
 }
 
-// want has pieces of p installed now, and returns a channel that is closed when there is something new to look at.
+// want has pieces of p installed now, and returns a channel that is closed when the caller should
+// look again.
 func (i *installer) want(p *preparedTxn, list []int) <-chan struct{} {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -233,13 +237,14 @@ func (i *installer) bring(x *install, n int) {
 	}
 }
 
-// settledPart cuts a span where a scan from its beginning (reverse: from its end) would have to wait for more than so many pieces: the scan reads the
-// part, and then the rest if there is more. Without rows that are on their way the part is all.
+// settledPart cuts a span if a scan from its beginning (reverse: from its end) would have to wait
+// for more than n pieces: the scan reads the part, and then the rest if there is more. If no rows
+// are on their way, the part is the whole span.
 func (v *View) settledPart(span txn.Span, reverse bool, n int) (part, rest txn.Span, more bool) {
 	if !rule.T3Installed || v.r.txns.undecided.Load() == 0 {
 		return span, rest, false
 	}
-	var edges [][]byte // where the pieces begin, or end
+	var edges [][]byte // where the pieces begin or end
 	v.r.txns.mu.RLock()
 	for _, p := range v.r.txns.installing {
 		if p.C <= v.T && p.install != nil && p.touches(span) {

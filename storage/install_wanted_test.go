@@ -12,8 +12,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// heldInstall is a replica with a large commit that the installer cannot install: rows 0 to largeRows-1 of table 20000 and an index entry of each,
-// in pieces of which the installer has written the first ones.
+// heldInstall is a replica with a large commit that the installer cannot install: rows 0 to
+// largeRows-1 of table 20000 and an index entry of each, in pieces. The installer has written the
+// first pieces.
 func heldInstall(t *testing.T, behind int) (r *Replica, at txn.Timestamp, open func()) {
 	g := &installGate{}
 	r = openTest(t, t.TempDir(), g.config)
@@ -39,7 +40,8 @@ func entryKey(n int) []byte {
 	return append(keyspace.IndexPrefix(keyspace.TableOf(rowKey(0)), 7), []byte(fmt.Sprintf("%03d", (n*7)%largeRows))...)
 }
 
-// TestInstallWanted: while the installer is held up, who reads or locks a row of a large commit gets it, and waits for no other.
+// TestInstallWanted: while the installer is held up, a reader or locker of a row of a large commit
+// gets that row, and waits for no other.
 func TestInstallWanted(t *testing.T) {
 	for behind := range 3 {
 		t.Run(fmt.Sprint("get behind ", behind), func(t *testing.T) {
@@ -82,7 +84,8 @@ func TestInstallWanted(t *testing.T) {
 	}
 }
 
-// updateWanted changes rows 5 and the last, and deletes row 6, as statements do: lock, read the newest, write.
+// updateWanted changes rows 5 and the last, and deletes row 6, as statements do: lock, read the
+// newest, write.
 func updateWanted(t *testing.T, r *Replica) {
 	t.Helper()
 	for _, n := range []int{largeRows - 1, 5, 6} {
@@ -108,7 +111,8 @@ func updateWanted(t *testing.T, r *Replica) {
 	}
 }
 
-// scanWanted reads spans in both directions: a part, the beginning of all, all entries of the index with their rows.
+// scanWanted reads spans in both directions: a part, the beginning of all, all entries of the index
+// with their rows.
 func scanWanted(t *testing.T, r *Replica) {
 	t.Helper()
 	tx := r.Tx(txn.NewID())
@@ -116,7 +120,8 @@ func scanWanted(t *testing.T, r *Replica) {
 	if err := tx.LockNewest(t.Context(), rowKey(20)); err != nil {
 		t.Fatal(err)
 	}
-	if err := tx.Put(rowKey(20), []byte("own")); err != nil { // laid over, wherever the scan has been cut
+	// The scan must show this write, wherever it was cut.
+	if err := tx.Put(rowKey(20), []byte("own")); err != nil {
 		t.Fatal(err)
 	}
 	v, err := tx.View(t.Context(), r.Applied())
@@ -152,7 +157,8 @@ func scanWanted(t *testing.T, r *Replica) {
 			}
 		}
 		n := 0
-		err := v.Scan(t.Context(), txn.Prefix(keyspace.IndexPrefix(keyspace.TableOf(rowKey(0)), 7)), reverse, func(_, _ []byte) error { n++; return nil })
+		err := v.Scan(t.Context(), txn.Prefix(keyspace.IndexPrefix(keyspace.TableOf(rowKey(0)), 7)), reverse,
+			func(_, _ []byte) error { n++; return nil })
 		if err != nil || n != largeRows {
 			t.Errorf("%d entries of the index, %v", n, err)
 		}
@@ -171,7 +177,8 @@ func TestInstallWantedLimit(t *testing.T) {
 	g.awaitHeld()
 	for _, reverse := range []bool{false, true} {
 		v := viewAt(t, r, at)
-		if err := v.Scan(t.Context(), keyspace.TableSpan(20000), reverse, func(_, _ []byte) error { return ErrStop }); err != nil {
+		if err := v.Scan(t.Context(), keyspace.TableSpan(20000), reverse,
+			func(_, _ []byte) error { return ErrStop }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -213,7 +220,8 @@ func TestInstallWantedLargeRow(t *testing.T) {
 	}
 }
 
-// TestInstallWantedValidated: a check of reads waits for what the large commit wrote there alone, and finds it.
+// TestInstallWantedValidated: a check of reads waits for what the large commit wrote there alone,
+// and finds it.
 func TestInstallWantedValidated(t *testing.T) {
 	r, at, _ := heldInstall(t, 0)
 	check := func(T txn.Timestamp, n int) error {
@@ -242,7 +250,8 @@ func TestInstallWantedValidated(t *testing.T) {
 	}
 }
 
-// TestInstallWantedThenClose: a replica that is closed while pieces are waited for ends the waits, and the next start has all rows.
+// TestInstallWantedThenClose: a replica that is closed while pieces are waited for ends the waits,
+// and the next start has all rows.
 func TestInstallWantedThenClose(t *testing.T) {
 	g, dir := &installGate{all: true}, t.TempDir()
 	r := openTest(t, dir, g.config)
@@ -271,7 +280,8 @@ func TestInstallWantedThenClose(t *testing.T) {
 	checkLarge(t, openTest(t, dir), 0)
 }
 
-// TestPieceMap finds the pieces of keys and spans, in order or not, with chunks of large rows across them.
+// TestPieceMap finds the pieces of keys and spans, in order or not, with chunks of large rows
+// across them.
 func TestPieceMap(t *testing.T) {
 	var k keySummary
 	add := func(ops ...string) {

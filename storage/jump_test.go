@@ -7,8 +7,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestNothingOfAJump: a clock jumps an hour ahead and is set right. Nothing of that hour stays behind, neither in what this node has promised, nor, by what it asks for
-// then or later, in what another one has.
+// TestNothingOfAJump: a clock jumps an hour ahead and is set right. Nothing of that hour stays
+// behind, neither in what this node has promised, nor, by what it asks for then or later, in what
+// another one has.
 func TestNothingOfAJump(t *testing.T) {
 	var ahead time.Duration
 	clock := txn.NewClock(func() time.Time { return time.Now().Add(ahead) }, 0)
@@ -41,7 +42,8 @@ func TestNothingOfAJump(t *testing.T) {
 	if at := commitRow(t, r, rowKey(1), "after"); at > clock.Wall().Add(time.Minute) {
 		t.Errorf("after the jump a commit is at %s", at)
 	}
-	if promised := r.proposer.LowWater(); promised > clock.Wall().Add(time.Minute) || clock.Last() > clock.Wall().Add(time.Minute) {
+	if promised := r.proposer.LowWater(); promised > clock.Wall().Add(time.Minute) ||
+		clock.Last() > clock.Wall().Add(time.Minute) {
 		t.Errorf("promised %s, the clock is at %s", promised, clock.Last())
 	}
 }

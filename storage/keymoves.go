@@ -8,14 +8,16 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// A row whose primary key changes is deleted under its old key and written under another, perhaps in another fragment. Who has waited for it, or reads at an
-// older snapshot, finds it deleted, and has to know whether it is somewhere else now. keyMoves remembers which keys were left so. It is memory of this
-// process: of deletions at or below since it knows nothing, and then the answer is "perhaps", which costs a statement that is run again, never a row.
+// A row whose primary key changes is deleted under its old key and written under another, perhaps
+// in another fragment. A transaction that has waited for the row, or reads at an older snapshot,
+// finds it deleted, and has to know whether it is now elsewhere. keyMoves remembers the keys that
+// rows have left. It is in this process's memory only: about deletions at or below since it knows
+// nothing, and answers "perhaps". That may run a statement again, but never loses a row.
 type keyMoves struct {
 	mu     sync.Mutex
 	young  map[uint64]struct{} // hashes of stored keys; guarded by mu
 	old    map[uint64]struct{} // those before; guarded by mu
-	turned txn.Timestamp       // when young was begun: what it has is of later commits; guarded by mu
+	turned txn.Timestamp       // start of young: its keys are from later commits; guarded by mu
 	since  txn.Timestamp       // guarded by mu
 }
 
@@ -31,7 +33,8 @@ func (k *keyMoves) unknown(t txn.Timestamp) {
 	k.since = max(k.since, t)
 }
 
-// add takes over what a transaction has noted that ends. No other may have looked at its rows yet, and nothing was committed above now.
+// add takes over what an ending transaction has noted. No other transaction may have looked at its
+// rows yet, and nothing was committed above now.
 func (k *keyMoves) add(keys map[uint64]struct{}, now txn.Timestamp) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -48,7 +51,8 @@ func (k *keyMoves) add(keys map[uint64]struct{}, now txn.Timestamp) {
 	}
 }
 
-// perhaps tells whether the row that was deleted under a stored key at version may have another key since.
+// perhaps reports whether the row that was deleted under a stored key at version may have got
+// another key.
 func (k *keyMoves) perhaps(key []byte, version txn.Timestamp) bool {
 	hash := maphash.Bytes(keyMoveSeed, key)
 	k.mu.Lock()
@@ -61,10 +65,11 @@ func (k *keyMoves) perhaps(key []byte, version txn.Timestamp) bool {
 	return young || old
 }
 
-// certain tells whether the key is known to have been left.
+// certain reports whether a row is known to have left the key.
 func (k *keyMoves) certain(key []byte) bool { return k.perhaps(key, txn.MaxTimestamp) }
 
-// Leaves notes that the row at key, which the transaction deletes, gets another key in the same transaction.
+// Leaves notes that the row at key, which the transaction deletes, gets another key in the same
+// transaction.
 func (t *Tx) Leaves(key []byte) {
 	key = t.storedNow(key)
 	t.mu.Lock()
@@ -72,20 +77,20 @@ func (t *Tx) Leaves(key []byte) {
 	if t.left == nil {
 		t.left = map[uint64]struct{}{}
 	}
-	if len(t.left) <= maxKeyMoves { // one more says that they are too many
+	if len(t.left) <= maxKeyMoves { // one more marks that there are too many
 		t.left[maphash.Bytes(keyMoveSeed, key)] = struct{}{}
 	}
 }
 
-// Left tells whether the row that was at key, whose lock is held and which is there no more, may have another key now. It says so too where that
-// is not known any more.
+// Left reports whether the row that was at key, whose lock is held and which no longer exists, may
+// have another key now. It also returns true if that is no longer known.
 func (t *Tx) Left(key []byte) (bool, error) {
 	key = t.storedNow(key)
 	version, err := t.r.rows.lastDelete(t.untilTerm(context.Background()), key)
 	return err == nil && t.r.left.perhaps(key, version), err
 }
 
-// tellLeft takes over what a transaction has noted that ends, before its locks are given up.
+// tellLeft takes over what an ending transaction has noted, before its locks are released.
 func (r *Replica) tellLeft(keys map[uint64]struct{}, strange bool) {
 	switch {
 	case strange:

@@ -17,7 +17,8 @@ func hashesOf(from, n int) map[uint64]struct{} {
 	return out
 }
 
-// TestKeyMoves: what was left is told, what was not is not, and nothing is denied that is not known any more.
+// TestKeyMoves: what was left is told, what was not is not, and nothing is denied that is not known
+// any more.
 func TestKeyMoves(t *testing.T) {
 	var k keyMoves
 	want := func(row int, version txn.Timestamp, want bool) {
@@ -47,9 +48,11 @@ func TestKeyMoves(t *testing.T) {
 	want(2, 71, false)
 }
 
-// TestLeft: deletions of this term are told apart; those of an earlier one, and of transactions that it left prepared, are not.
+// TestLeft: deletions of this term are told apart; those of an earlier one, and of transactions
+// that it left prepared, are not.
 func TestLeft(t *testing.T) {
-	patient := func(c *Config) { c.RecoverAfter, c.RecoverLive = time.Hour, time.Hour } // what is prepared stays so, since its anchor is not there
+	// what is prepared stays so, since its anchor is not there
+	patient := func(c *Config) { c.RecoverAfter, c.RecoverLive = time.Hour, time.Hour }
 	c := openCluster(t, tempDirs(t, 1), patient)
 	ctx := testContext(t)
 	left := func(key []byte) bool {
@@ -84,7 +87,8 @@ func TestLeft(t *testing.T) {
 		t.Error("what was deleted and what got another key are not told apart")
 	}
 	p, C := leave(rowKey(2)), c.co.Clock.Now()+1<<16
-	if err := p.Prepare(ctx, txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
+	if err := p.Prepare(ctx,
+		txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
 		t.Fatal(err)
 	}
 	c = c.crash(patient)

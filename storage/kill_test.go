@@ -39,9 +39,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestKillLoop runs a process of three fragments with one log device under 16 writers and kills it at random moments, half of them while it
-// recovers. Each start verifies that every acknowledged transaction is there, and that none is there in part.
-// SHERD_KILL_ROUNDS=50 is the long form.
+// TestKillLoop runs a process of three fragments with one log device under 16 writers and kills it
+// at random moments, half of them while it recovers. Each start verifies that every acknowledged
+// transaction is there, and that none is there in part. SHERD_KILL_ROUNDS=50 is the long form.
 func TestKillLoop(t *testing.T) {
 	rounds := 4
 	if s := os.Getenv(killRoundsEnv); s != "" {
@@ -64,7 +64,8 @@ func TestKillLoop(t *testing.T) {
 	}
 }
 
-// killRound starts the child and kills it: early somewhere in its start, else some time after it began to write.
+// killRound starts the child and kills it: early somewhere in its start, else some time after it
+// began to write.
 func killRound(dir string, early bool, rnd *rand.Rand) error {
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), killDirEnv+"="+dir)
@@ -127,8 +128,10 @@ func killOpen(dir string) (rs []*Replica, closeAll func(), err error) {
 	}
 	for i := range killFragments {
 		r, err := Open(Config{
-			Dir: filepath.Join(dir, fmt.Sprint("f", i)), Fragment: FragmentID(i + 1), Clock: clock, Deadlock: dead, Logger: quiet,
-			AskOutcome: peers.AskOutcome, AskPrepared: peers.AskPrepared, SendResolve: peers.SendResolve, MemTable: 2 << 20, LogEntries: 512, Device: device,
+			Dir: filepath.Join(dir, fmt.Sprint("f", i)), Fragment: FragmentID(i + 1), Clock: clock, Deadlock: dead,
+			Logger:     quiet,
+			AskOutcome: peers.AskOutcome, AskPrepared: peers.AskPrepared, SendResolve: peers.SendResolve,
+			MemTable: 2 << 20, LogEntries: 512, Device: device,
 		})
 		if err != nil {
 			closeAll()
@@ -177,8 +180,9 @@ func killChild(dir string) error {
 	return <-errs
 }
 
-// killWrite commits transactions n, n+1, …: each writes its row into one fragment, or the same row into two. An acknowledged
-// number is noted before the next is tried; a write to a file survives the process.
+// killWrite commits transactions n, n+1, …: each writes its row into one fragment, or the same row
+// into two. An acknowledged number is noted before the next is tried; a write to a file survives
+// the process.
 func killWrite(dir string, rs []*Replica, co *txn.Coordinator, w int) error {
 	f, err := os.OpenFile(ackFile(dir, w), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -26,9 +26,9 @@ type TxInfo struct {
 	Adopted  bool          // prepared in an earlier term: known from the log alone
 }
 
-// Locks returns the row locks, waits included, up to a limit, and the number of all. Those in the
-// compact set of a large transaction are counted and not listed, because their keys are not known. It
-// is no snapshot: the table may change while it is walked.
+// Locks returns the row locks, including waits, up to a limit, and their total number. Locks in the
+// compact set of a large transaction are counted but not listed, because their keys are not known.
+// The result is no snapshot: the table may change during the walk.
 func (i *Inspector) Locks(limit int) (out []LockInfo, total int) {
 	out, total = i.r.locks.List(limit)
 	waits := i.r.guards.waits()
@@ -38,7 +38,8 @@ func (i *Inspector) Locks(limit int) (out []LockInfo, total int) {
 	return out, total
 }
 
-// Transactions gives the transactions that hold locks or have staged something here, up to a limit, oldest first, and how many there are.
+// Transactions returns the transactions that hold locks or have staged something here, up to a
+// limit, oldest first, and their total number.
 func (i *Inspector) Transactions(limit int) (out []TxInfo, total int) {
 	i.r.live.mu.Lock()
 	total = len(i.r.live.txs)
@@ -64,7 +65,8 @@ func (i *Inspector) Transactions(limit int) (out []TxInfo, total int) {
 func (t *Tx) info() (TxInfo, bool) {
 	t.mu.Lock()
 	x := TxInfo{
-		Fragment: t.r.cfg.Fragment, Party: t.locks.Party(), Writes: t.stage.Count(), Bytes: int64(t.stage.Mark()), Locks: t.locks.Count(), Since: t.since,
+		Fragment: t.r.cfg.Fragment, Party: t.locks.Party(), Writes: t.stage.Count(), Bytes: int64(t.stage.Mark()),
+		Locks: t.locks.Count(), Since: t.since,
 		Adopted: t.adopted.Load(),
 	}
 	phase := t.phase

@@ -39,10 +39,11 @@ type Group struct {
 	live     *liveTxs
 	stopper  *stopper.Stopper
 
-	// not 0: the replica is about to hand over leadership, and no transaction may begin here
+	// not 0: the replica is about to yield leadership, and no transaction may begin here
 	yielding atomic.Int32
-	retired  atomic.Bool   // yielding counts this permanently (Retire)
-	began    chan struct{} // a term has begun: housekeeping need not wait for its next round
+	retired  atomic.Bool // yielding counts this permanently (Retire)
+	// signals that a term has begun, so that housekeeping does not wait for its next round
+	began chan struct{}
 }
 
 func newGroup(r *Replica) *Group {
@@ -51,46 +52,49 @@ func newGroup(r *Replica) *Group {
 	}
 }
 
-// Leader gives the node that leads the fragment as far as is known here, 0 where none is, and the term that this replica is in. It may have been
-// replaced already (T5).
+// Leader returns the node that leads the fragment as far as this replica knows, or 0 if it knows of
+// none, and the term that this replica is in. The leader may have been replaced already (T5).
 func (r *Group) Leader() (node uint32, term uint64) {
 	id, term := r.raft.Leader()
 	return nodeOf(id), term
 }
 
-// LeaderChanged gives a channel that is closed when another node leads the fragment, or none, than at the call.
+// LeaderChanged returns a channel that is closed when the fragment's leader is no longer the one at
+// the time of the call.
 func (r *Group) LeaderChanged() <-chan struct{} { return r.raft.LeaderChanged() }
 
-// Alone tells whether this replica is the only one that decides.
+// Alone reports whether this replica is the only voter.
 func (r *Group) Alone() bool { return r.raft.SoleVoter() }
 
 // Member is a replica as the leader sees it.
 type Member struct {
 	Node    uint32
 	Voter   bool
-	Lag     uint64    // entries that it has not said to have
+	Lag     uint64    // entries that it has not confirmed
 	Contact time.Time // of its last answer; zero: none in this term
 }
 
-// Members gives the replicas of the fragment. What is told of their progress is of the leader.
+// Members returns the replicas of the fragment. Only the leader knows their progress.
 func (r *Group) Members() []Member {
 	var out []Member
 	last := r.raft.LastIndex()
 	for _, s := range r.raft.Members() {
 		p := r.raft.Progress(s.ID)
-		out = append(out, Member{Node: nodeOf(s.ID), Voter: s.Suffrage == raft.Voter, Lag: last - min(p.Match, last), Contact: p.Contact})
+		out = append(out, Member{Node: nodeOf(s.ID), Voter: s.Suffrage == raft.Voter, Lag: last - min(p.Match, last),
+			Contact: p.Contact})
 	}
 	return out
 }
 
-// Placement is where a fragment's replicas shall be.
+// Placement says where a fragment's replicas should be.
 type Placement struct {
-	Nodes  []uint32 // that decide
-	Leader uint32   // that should lead, where it can; 0 is any
+	Nodes  []uint32 // the voters
+	Leader uint32   // the preferred leader, if it can lead; 0: any
 }
 
-// Follow has the members of the fragment changed, one at a time, to what want gives, whenever this replica leads; looked tells who they are, each time
-// that was looked at. None are changed while want gives no nodes.
+// Follow changes the members of the fragment, one at a time, to those that want returns, whenever
+// this replica leads. It calls looked with the members each time it has looked. It changes none
+// while want returns no nodes.
 func (r *Group) Follow(want func() Placement, looked func([]Member)) {
 	r.raft.Steer(func() raftgroup.Want {
 		p := want()
@@ -108,22 +112,25 @@ func (r *Group) Follow(want func() Placement, looked func([]Member)) {
 // Look has what Follow was given looked at now.
 func (r *Group) Look() { r.raft.Nudge() }
 
-// ErrInUse says that a replica leads on, since transactions have something here that would be lost with its term.
+// ErrInUse says that a replica goes on leading, because transactions have something here that would
+// be lost with its term.
 var ErrInUse = errors.New("storage: transactions use the fragment")
 
-// yieldLook is how often a leader that gives way looks whether it is still in use.
+// yieldLook is how often a leader that yields checks whether it is still in use.
 const yieldLook = 2 * time.Millisecond
 
-// yield lets nobody begin here, until after is called, and waits for a while until nothing is here that would be lost with this term; ErrInUse where
-// something stays. Who comes meanwhile is told that this is not the leader, and looks for who is, which is the next one some moments later. must says
-// that leadership goes in any case.
+// yield admits no new transactions until after is called, and waits for a while until nothing is
+// here that would be lost with this term; it returns ErrInUse if something remains. Transactions
+// that begin meanwhile are answered that this replica does not lead, and look for the leader, which
+// soon is the next one. must is set if leadership is given up in any case.
 func (r *Group) yield(ctx context.Context, must bool) (after func(), err error) {
 	r.yielding.Add(1)
 	after = func() {
 		r.yielding.Add(-1)
 		r.leadOn()
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.cfg.YieldTime) // a session may stay in a transaction for hours
+	// a session may stay in a transaction for hours
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.YieldTime)
 	defer cancel()
 	t := time.NewTicker(yieldLook)
 	defer t.Stop()
@@ -145,8 +152,9 @@ func (r *Group) yield(ctx context.Context, must bool) (after func(), err error) 
 // leadOnEvery is how often a leader that has not given way tries its log again.
 const leadOnEvery = 20 * time.Millisecond
 
-// leadOn lets a leader that has not given way after all take part in full again: entries were refused meanwhile, whose stamps readers would wait for.
-// The log may go on refusing for a while after the attempt.
+// leadOn makes a leader that has not yielded after all take part in full again: entries were
+// refused meanwhile, and readers would wait for their stamps. The log may go on refusing for a
+// while after the attempt.
 func (r *Group) leadOn() {
 	term, over := r.proposer.Term(), r.proposer.Over()
 	if term == 0 {
@@ -170,11 +178,13 @@ func (r *Group) leadOn() {
 	}()
 }
 
-// Yielding tells whether the replica is about to let another lead: transactions that have nothing here are to look for that one.
+// Yielding reports whether the replica is about to let another lead: transactions that have nothing
+// here then look for the new leader.
 func (r *Group) Yielding() bool { return r.yielding.Load() > 0 }
 
-// inUse tells whether a transaction has something here that ends with the term, or is being committed: its coordinator would find another leader at
-// each step, and that one asks at once what became of it.
+// inUse reports whether a transaction has something here that ends with the term, or is being
+// committed. The coordinator of such a commit would find another leader at each step, and that
+// leader at once asks for the outcome.
 func (r *Group) inUse() bool {
 	r.live.mu.Lock()
 	txs := slices.Collect(maps.Values(r.live.txs))
@@ -185,7 +195,8 @@ func (r *Group) inUse() bool {
 	for _, t := range txs {
 		t.mu.Lock()
 		open := t.phase == phaseOpen || t.phase == phaseBusy
-		used := open && (t.term != 0 || t.reads != nil && !t.reads.empty()) || t.phase == phasePrepared && t.locks.Ending() && !t.adopted.Load() && !t.heldAs
+		used := open && (t.term != 0 || t.reads != nil && !t.reads.empty()) ||
+			t.phase == phasePrepared && t.locks.Ending() && !t.adopted.Load() && !t.heldAs
 		t.mu.Unlock()
 		if used {
 			return true
@@ -194,14 +205,16 @@ func (r *Group) inUse() bool {
 	return false
 }
 
-// Retire lets nobody begin here any more, also where leadership comes back: the node is about to go. It does nothing where there is no other replica.
+// Retire admits no new transactions any more, even if this replica leads again: the node is about
+// to stop. It does nothing if there is no other replica.
 func (r *Group) Retire() {
 	if !r.Alone() && r.retired.CompareAndSwap(false, true) {
 		r.yielding.Add(1)
 	}
 }
 
-// HandOver lets another replica lead, if this one does and there is another: ErrInUse where transactions use this one, unless it must.
+// HandOver lets another replica lead, if this one does and there is another. It returns ErrInUse if
+// transactions use this one, unless must is set.
 func (r *Group) HandOver(ctx context.Context, must bool) error {
 	if r.proposer.Term() == 0 || r.Alone() {
 		return nil
@@ -217,17 +230,19 @@ func (r *Group) HandOver(ctx context.Context, must bool) error {
 // Term returns the term in which this replica leads and serves, 0 if it does not.
 func (r *Group) Term() uint64 { return r.proposer.Term() }
 
-// NotLed reports whether an error says that the replica does not lead its fragment: nothing was done.
+// NotLed reports whether an error says that the replica does not lead its fragment, and nothing was
+// done.
 func NotLed(err error) bool { return errors.Is(err, proposer.ErrNotLeader) }
 
-// StageLost reports whether an error says that a write buffer was of an earlier term, and ended with it.
+// StageLost reports whether an error says that a write buffer belonged to an earlier term and ended
+// with it.
 func StageLost(err error) bool { return errors.Is(err, proposer.ErrTermOver) }
 
-// TermEnded reports whether an error says that the replica led when it put an entry into the log, and
-// not any more when it was to be applied.
+// TermEnded reports whether an error says that the replica led when it put an entry into the log,
+// but no longer when the entry was to be applied.
 func TermEnded(err error) bool { return errors.Is(err, errTermEnded) }
 
-// Term returns the term of the transaction's write buffer, 0 if it has none yet.
+// Term returns the term of the transaction's write buffer, or 0 if it has none yet.
 func (t *Tx) Term() uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -246,7 +261,8 @@ func (i *Inspector) InUse() string {
 		n    int
 		what string
 	}{
-		{held, "transactions held by PREPARE TRANSACTION"}, {prepared, "prepared transactions"}, {decided, "decisions that writers may ask for"},
+		{held, "transactions held by PREPARE TRANSACTION"}, {prepared, "prepared transactions"},
+		{decided, "decisions that writers may ask for"},
 		{open, "open transactions"}, {len(i.r.pins.List()), "snapshots that are in use"},
 	} {
 		if x.n > 0 {

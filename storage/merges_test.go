@@ -12,8 +12,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestMergesHeld: on a disk with too little room for a merge there is none, from the start on. Reads and deletes go on, deletes as long as level 0 has
-// room; with room on the disk merges and writes do by themselves.
+// TestMergesHeld: on a disk with too little room for a merge there is none, from the start on.
+// Reads and deletes go on, deletes as long as level 0 has room; with room on the disk merges and
+// writes do by themselves.
 func TestMergesHeld(t *testing.T) {
 	dir := t.TempDir()
 	var free atomic.Int64
@@ -70,8 +71,8 @@ func TestMergesHeld(t *testing.T) {
 	}
 }
 
-// TestMergesGoOnAtFullLevelZero: level 0 is full and the disk has no room, so no entry is applied, and housekeeping waits for
-// one of its own. With room on the disk all of it goes on.
+// TestMergesGoOnAtFullLevelZero: level 0 is full and the disk has no room, so no entry is applied,
+// and housekeeping waits for one of its own. With room on the disk all of it goes on.
 func TestMergesGoOnAtFullLevelZero(t *testing.T) {
 	var free atomic.Int64
 	var roomAgain atomic.Bool
@@ -90,7 +91,8 @@ func TestMergesGoOnAtFullLevelZero(t *testing.T) {
 		}
 	}()
 	eventually.Holds(t, "level 0 is full", func() bool { return r.db.Condition().LevelZero >= engine.LevelZeroStall })
-	e := logentry.Commit{ID: txn.NewID(), Writes: logentry.AppendOp(nil, logentry.OpPut, rowKey(2), make([]byte, 100_000))}
+	e := logentry.Commit{ID: txn.NewID(),
+		Writes: logentry.AppendOp(nil, logentry.OpPut, rowKey(2), make([]byte, 100_000))}
 	go r.log.run(e.Encode(), 0) // is not applied
 	r.Outcomes.forgets.add(txn.NewID())
 	eventually.Holds(t, "housekeeping waits for its entry", func() bool {
@@ -107,8 +109,9 @@ func TestMergesGoOnAtFullLevelZero(t *testing.T) {
 	eventually.Holds(t, "merges go on", func() bool { return r.db.Condition().LevelZero < engine.LevelZeroTables })
 }
 
-// fillLevelZero writes to the database of a replica until level 0 has so many tables, they become fewer, or stop is set. With room to
-// merge, level 0 may stay as full as it is: a merge takes one table while the next one is written.
+// fillLevelZero writes to the database of a replica until level 0 has so many tables, they become
+// fewer, or stop is set. With room to merge, level 0 may stay as full as it is: a merge takes one
+// table while the next one is written.
 func fillLevelZero(t *testing.T, r *Replica, tables int, stop *atomic.Bool) {
 	t.Helper()
 	for n := 0; ; n++ {

@@ -50,32 +50,38 @@ func newMover(r *Replica) *Mover {
 	}
 }
 
-// The steps of a move, as its driver takes them. Each may be repeated, doubled, late, or come from two drivers at once: what is of an older move,
-// or out of its turn, answers ErrMoveVoid and changes nothing; what was done already is done.
+// The steps of a move, as its driver takes them. Each may be repeated, late, or come from two
+// drivers at once. A step of an older move, or out of turn, returns ErrMoveVoid and changes
+// nothing; a step that was done already succeeds.
 
-// ErrMoveVoid says that a step of a move has no effect: a later move of the ranges has begun, or this one was undone, or an earlier step is missing.
+// ErrMoveVoid says that a step of a move has no effect: a later move of the ranges has begun, this
+// one was undone, or an earlier step is missing.
 var ErrMoveVoid = errors.New("the step of the move is void")
 
-// ErrUnsettled says that transactions which write to the ranges of a fence are prepared and still undecided. The fence stands: the driver has the
-// move declared aborted, or given another number, and lifts it.
+// ErrUnsettled says that transactions which write to the ranges of a fence are prepared and still
+// undecided. The fence stands: the driver has the move declared aborted, or numbered again, and
+// lifts the fence.
 var ErrUnsettled = errors.New("transactions in the ranges are prepared and undecided")
 
-// HeldError says that a transaction held by PREPARE TRANSACTION has changed or locked rows of the ranges that shall move.
+// HeldError says that a transaction held by PREPARE TRANSACTION has changed or locked rows of the
+// ranges to be moved.
 type HeldError struct{ GID string }
 
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("prepared transaction %q has changed or locked rows of the buckets", e.GID)
 }
 
-// Unwrap gives what a client would see.
+// Unwrap returns the error that a client would see.
 func (e *HeldError) Unwrap() error {
 	return pgerr.New(pgerr.ObjectInUse, "prepared transaction \"%s\" has changed or locked rows of the buckets", e.GID).
 		WithHint("Use COMMIT PREPARED or ROLLBACK PREPARED.")
 }
 
-// BeginIngest starts a new arrival of the ranges at the target, and gives its number; since is the watermark of the source, or below. What an
-// undone move of them has left goes.
-func (r *Mover) BeginIngest(ctx context.Context, move uint64, ranges []BucketRange, since txn.Timestamp) (arrival uint32, err error) {
+// BeginIngest starts a new generation of the ranges at the target and returns its number. since is
+// the watermark of the source, or below. What an undone move of the ranges has left is deleted.
+func (r *Mover) BeginIngest(
+	ctx context.Context, move uint64, ranges []BucketRange, since txn.Timestamp,
+) (arrival uint32, err error) {
 	if err := r.checkEmpty(ranges); err != nil {
 		return 0, err
 	}
@@ -102,8 +108,8 @@ func (r *Mover) BeginIngest(ctx context.Context, move uint64, ranges []BucketRan
 	return p.Arrival, nil
 }
 
-// checkEmpty makes sure that a fragment which was never told of ranges has no rows of them: in a fragment of the first hour the log does not say
-// which buckets it began with.
+// checkEmpty makes sure that the fragment has no rows in ranges about which its log says nothing:
+// for a fragment that existed from the beginning, the log does not say which buckets it began with.
 func (r *Mover) checkEmpty(ranges []BucketRange) error {
 	if r.proposer.Term() == 0 {
 		return proposer.ErrNotLeader
@@ -119,7 +125,8 @@ func (r *Mover) checkEmpty(ranges []BucketRange) error {
 				return err
 			}
 			if n > 0 {
-				return pgerr.New(pgerr.InternalError, "fragment %d has rows in buckets %s, which it shall receive", r.cfg.Fragment, p.BucketRange)
+				return pgerr.New(pgerr.InternalError, "fragment %d has rows in buckets %s, which it shall receive",
+					r.cfg.Fragment, p.BucketRange)
 			}
 		}
 	}
@@ -130,7 +137,7 @@ func errRangeOrder() error {
 	return pgerr.New(pgerr.InternalError, "the bucket ranges of a move are not in order")
 }
 
-// step puts a step of a move into the log; ErrMoveVoid where it has no effect.
+// step puts a step of a move into the log. It returns ErrMoveVoid if the step has no effect.
 func (r *Mover) step(e logentry.MoveEntry, above txn.Timestamp) error {
 	if !logentry.RangesInOrder(e.OfMove().Ranges) {
 		return errRangeOrder()
@@ -138,7 +145,7 @@ func (r *Mover) step(e logentry.MoveEntry, above txn.Timestamp) error {
 	return r.runMove(e.Encode(), above)
 }
 
-// runMove puts an encoded entry of a move into the log; ErrMoveVoid where it has no effect.
+// runMove puts an encoded entry of a move into the log. It returns ErrMoveVoid if it has no effect.
 func (r *Mover) runMove(body []byte, above txn.Timestamp) error {
 	res, _, err := r.log.run(body, above)
 	r.cfg.Fault("move.step")
@@ -148,7 +155,8 @@ func (r *Mover) runMove(body []byte, above txn.Timestamp) error {
 	return err
 }
 
-// awaitResolved waits until nothing that is prepared or installed writes to ranges, or locks there; held transactions are not waited for.
+// awaitResolved waits until no prepared or installing transaction writes to ranges or locks rows
+// there. It does not wait for held transactions.
 func (r *Mover) awaitResolved(ctx context.Context, ranges []BucketRange, settle time.Duration) error {
 	timer := time.NewTimer(settle)
 	defer timer.Stop()
@@ -174,7 +182,8 @@ func (r *Mover) awaitResolved(ctx context.Context, ranges []BucketRange, settle 
 	}
 }
 
-// inTheWay gives a transaction that has something in ranges: one that has been prepared, or is being installed, for some time at least, or one that is held.
+// inTheWay returns a transaction that has something in ranges: one that is held, or one that has
+// been prepared or is being installed for at least the given time.
 func (r *Mover) inTheWay(ranges []BucketRange, least time.Duration) (*preparedTxn, *heldTxn, error) {
 	type open struct {
 		p    *preparedTxn
@@ -227,19 +236,22 @@ func (r *Mover) inTheWay(ranges []BucketRange, least time.Duration) (*preparedTx
 	}
 }
 
-// Unfence lifts the fence of a move, and bars one that is on its way. The catalog must have declared the move aborted before.
+// Unfence lifts the fence of a move, and refuses one that is on its way. The catalog must have
+// declared the move aborted before.
 func (r *Mover) Unfence(_ context.Context, move uint64, ranges []BucketRange) error {
 	return r.step(&logentry.Unfence{Step: logentry.Step{Move: move, Ranges: ranges}}, 0)
 }
 
-// Own makes the target the owner, after the flip: its stamp is above F, and so above all that the source has promised for the ranges. since is the
-// largest watermark that the source's reads have given: reads below it are refused here too.
+// Own makes the target the owner, after the bucket map has changed. The stamp of its entry is above
+// F, and so above every timestamp that the source has promised for the ranges. since is the largest
+// watermark that the source's reads have returned: reads below it are refused here too.
 func (r *Mover) Own(_ context.Context, move uint64, ranges []BucketRange, F, since txn.Timestamp) error {
 	return r.takeOver(move, ranges, F, since, !rule.MoveSeen)
 }
 
-// OwnIngested is Own for the driver that has carried what was left up to F here itself, and has been told so: the ranges are the fragment's from the
-// proposal on. A leader that was replaced may lack what came last, and must not serve them.
+// OwnIngested is Own for a driver that has ingested everything up to F at this leader, and has got
+// its confirmation: the fragment owns the ranges from the proposal on. A leader that was replaced
+// may lack the last batches, and must not serve the ranges.
 func (r *Mover) OwnIngested(_ context.Context, move uint64, ranges []BucketRange, F, since txn.Timestamp) error {
 	return r.takeOver(move, ranges, F, since, true)
 }
@@ -277,7 +289,8 @@ func (r *Mover) takeOver(move uint64, ranges []BucketRange, F, since txn.Timesta
 	return err
 }
 
-// PassBy sees to it that what comes into the log from now on is above T, and so that a timestamp at T is one that reads need not wait for.
+// PassBy makes sure that all later entries of the log are above T, so that reads at T need not
+// wait.
 func (r *Mover) PassBy(T txn.Timestamp) error {
 	if txn.Timestamp(r.proposer.Applied.Load()) >= T {
 		return nil
@@ -289,7 +302,8 @@ func (r *Mover) PassBy(T txn.Timestamp) error {
 	return err
 }
 
-// MoveAway tells the source, after the flip: stages and locks there die. Who waits for the ranges is sent on at once.
+// MoveAway tells the source that the buckets have a new owner: write buffers and locks there end.
+// Requests that wait for the ranges are sent on at once.
 func (r *Mover) MoveAway(_ context.Context, move uint64, ranges []BucketRange) error {
 	e := &logentry.MovedAway{Step: logentry.Step{Move: move, Ranges: ranges}}
 	if _, ok := r.Owned.Load().FencedBy(move, ranges); ok {
@@ -317,7 +331,8 @@ func (r *Mover) countAndMoveAway(e *logentry.MovedAway) error {
 	return r.step(e, 0)
 }
 
-// Clean has the source delete, in the background, what it has of ranges that are gone. Snapshots that were taken before still find it.
+// Clean makes the source delete, in the background, what it has of ranges that are gone. Snapshots
+// that were taken before still find it.
 func (r *Mover) Clean(ctx context.Context, move uint64, ranges []BucketRange) error {
 	globals, err := r.globals(ctx)
 	if err != nil {
@@ -326,7 +341,8 @@ func (r *Mover) Clean(ctx context.Context, move uint64, ranges []BucketRange) er
 	return r.step(&logentry.Clean{Step: logentry.Step{Move: move, Ranges: ranges}, Globals: globals}, 0)
 }
 
-// Abandon has the target give up what it has received of a move that the catalog has declared aborted, and bars what of it is still on its way.
+// Abandon makes the target drop what it has received of a move that the catalog has declared
+// aborted, and refuses what is still on its way.
 func (r *Mover) Abandon(ctx context.Context, move uint64, ranges []BucketRange) error {
 	globals, err := r.globals(ctx)
 	if err != nil {
@@ -335,5 +351,5 @@ func (r *Mover) Abandon(ctx context.Context, move uint64, ranges []BucketRange) 
 	return r.step(&logentry.Abandon{Step: logentry.Step{Move: move, Ranges: ranges}, Globals: globals}, 0)
 }
 
-// Watermark gives the timestamp below which reads are refused.
+// Watermark returns the timestamp below which reads are refused.
 func (r *Replica) Watermark() txn.Timestamp { return r.pins.Watermark() }

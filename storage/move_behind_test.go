@@ -12,8 +12,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// behind makes a mover whose fragments do not know their global index before they catch up with the catalog, which they are led to forget: as a new leader
-// whose catalog lags, after another one was told of the index.
+// behind makes a mover whose fragments do not know their global index before they catch up with the
+// catalog, which they are led to forget: as a new leader whose catalog lags, after another one was
+// told of the index.
 func behind(t *testing.T) (m *mover, forget func()) {
 	var knows atomic.Bool
 	knows.Store(true)
@@ -27,7 +28,8 @@ func behind(t *testing.T) (m *mover, forget func()) {
 	return m, func() { knows.Store(false) }
 }
 
-// TestLeaderBehindTheCatalog: a source that does not know yet that an index is global carries its entries, and a step that takes none for what it is.
+// TestLeaderBehindTheCatalog: a source that does not know yet that an index is global carries its
+// entries, and a step that takes none for what it is.
 func TestLeaderBehindTheCatalog(t *testing.T) {
 	m, forget := behind(t)
 	a, b := m.c.rs[0], m.c.rs[1]
@@ -44,7 +46,8 @@ func TestLeaderBehindTheCatalog(t *testing.T) {
 	}
 	commitRow(t, a, movedEntry(101, "l"), "f")
 	forget()
-	res, err := a.Moves.Cut(ctx, ReadRequest{Ranges: movedRange, Since: first.T, Move: n}, patience, func(batch []Version) error { return b.Moves.Ingest(ctx, n, batch) })
+	res, err := a.Moves.Cut(ctx, ReadRequest{Ranges: movedRange, Since: first.T, Move: n}, patience,
+		func(batch []Version) error { return b.Moves.Ingest(ctx, n, batch) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,13 +62,14 @@ func TestLeaderBehindTheCatalog(t *testing.T) {
 	}
 }
 
-// TestPreparedEntryBehindTheCatalog: what is prepared and writes an entry of a global index into the ranges is in the way also of a leader that does not
-// know the index yet.
+// TestPreparedEntryBehindTheCatalog: what is prepared and writes an entry of a global index into
+// the ranges is in the way also of a leader that does not know the index yet.
 func TestPreparedEntryBehindTheCatalog(t *testing.T) {
 	m, forget := behind(t)
 	a := m.c.rs[0]
 	tx := a.Tx(txn.NewID())
-	if err := errors.Join(tx.LockNewest(t.Context(), movedEntry(100, "k")), tx.Put(movedEntry(100, "k"), []byte("e"))); err != nil {
+	if err := errors.Join(tx.LockNewest(t.Context(), movedEntry(100, "k")),
+		tx.Put(movedEntry(100, "k"), []byte("e"))); err != nil {
 		t.Fatal(err)
 	}
 	req := HoldRequest{HoldRequest: txn.HoldRequest{GID: "a name"}, Home: 1, Writers: []txn.FragmentID{1}}
@@ -74,7 +78,8 @@ func TestPreparedEntryBehindTheCatalog(t *testing.T) {
 	}
 	forget()
 	var held *HeldError
-	_, err := a.Moves.Cut(t.Context(), ReadRequest{Ranges: movedRange, Move: m.number()}, time.Second, func([]Version) error { return nil })
+	_, err := a.Moves.Cut(t.Context(), ReadRequest{Ranges: movedRange, Move: m.number()}, time.Second,
+		func([]Version) error { return nil })
 	if !errors.As(err, &held) {
 		t.Errorf("%v", err)
 	}

@@ -15,9 +15,10 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestMovesUnderLoad moves ranges back and forth between two fragments while clients work on them, and looks whether anything was lost, doubled,
-// or seen otherwise than it was. The driver stumbles at every step: it takes it twice, late, gives up and undoes, or everything is crashed and opened
-// again; a small catalog holds the owner, as the real one does.
+// TestMovesUnderLoad moves ranges back and forth between two fragments while clients work on them,
+// and checks that nothing was lost, duplicated, or seen otherwise than it was. The driver fails at
+// any step: it repeats the step, takes it late, abandons and undoes the move, or everything is
+// crashed and opened again. A small catalog has the owner, as the real one does.
 func TestMovesUnderLoad(t *testing.T) {
 	for seed := range int64(2) {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) { movesUnderLoad(t, seed) })
@@ -29,7 +30,8 @@ const (
 	loadRanges = 3
 )
 
-// secondAdded says that fragment 2 owned nothing at first: stale maps lead to it before anything has moved.
+// secondAdded says that fragment 2 owned nothing at first: stale maps lead to it before anything
+// has moved.
 func secondAdded(c *Config) { c.Added = c.Fragment == 2 }
 
 func loadRange(i int) []BucketRange {
@@ -126,7 +128,8 @@ func movesUnderLoad(t *testing.T, seed int64) {
 		defer l.wrote.Unlock()
 		return moves < leastMoves || l.commits < leastCommits
 	}
-	for step := 0; step < 30 || few() && time.Now().Before(end); step++ { // more of them where the machine is slow
+	for step := 0; step < 30 || few() && time.Now().Before(end); step++ {
+		// more of them where the machine is slow
 		if l.move(rnd) {
 			moves++
 		}
@@ -147,7 +150,8 @@ func movesUnderLoad(t *testing.T, seed int64) {
 func (l *load) client(rnd *rand.Rand, value string) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond) // a crash waits for the clients, and a fence for the crash
+	// a crash waits for the clients, and a fence for the crash
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
 	k := rnd.Intn(loadKeys)
 	route := func(k int) *Replica { // a stale map, sometimes
@@ -191,7 +195,8 @@ func (l *load) write(ctx context.Context, keys []int, route func(int) *Replica, 
 		}
 	}
 	if rnd.Intn(4) == 0 {
-		time.Sleep(time.Duration(rnd.Intn(3)) * time.Millisecond) // staged while the range moves, sometimes
+		// staged while the range moves, sometimes
+		time.Sleep(time.Duration(rnd.Intn(3)) * time.Millisecond)
 	}
 	ts, err := l.m.c.co.Commit(ctx, id, 0, list)
 	l.wrote.Lock()
@@ -253,10 +258,11 @@ func (l *load) read(ctx context.Context, r *Replica, k int, ranges []BucketRange
 		l.t.Errorf("row %d: a current timestamp of %s after a commit at %s", k, T, before.ts)
 	}
 	found := ""
-	err = v.Scan(ctx, keyspace.BucketSpan(movedTable, ranges[0].Lo, ranges[0].Hi), rnd.Intn(2) == 0, func(_, value []byte) error {
-		found += string(value)
-		return nil
-	})
+	err = v.Scan(ctx, keyspace.BucketSpan(movedTable, ranges[0].Lo, ranges[0].Hi), rnd.Intn(2) == 0,
+		func(_, value []byte) error {
+			found += string(value)
+			return nil
+		})
 	if err != nil || found != string(b) {
 		l.t.Errorf("row %d at %s is %q by key and %q in a scan, %v", k, T, b, found, err)
 	}
@@ -265,7 +271,7 @@ func (l *load) read(ctx context.Context, r *Replica, k int, ranges []BucketRange
 	l.seen = append(l.seen, seenRead{k, T, string(b)})
 }
 
-// move takes the steps of one move, stumbling; it tells whether it has flipped.
+// move takes the steps of one move, with failures; it reports whether the move has flipped.
 func (l *load) move(rnd *rand.Rand) bool {
 	l.mu.RLock()
 	defer func() { l.mu.RUnlock() }()
@@ -284,7 +290,8 @@ func (l *load) move(rnd *rand.Rand) bool {
 		l.mu.RLock()
 		from, to = l.m.c.rs[source], l.m.c.rs[1-source]
 	}
-	again := func(step func() error) error { // a step is taken once, twice at once, or by somebody who comes late too
+	again := func(step func() error) error {
+		// a step is taken once, twice at once, or again by a late driver
 		switch rnd.Intn(4) {
 		case 0:
 			other := make(chan error, 1)
@@ -299,11 +306,12 @@ func (l *load) move(rnd *rand.Rand) bool {
 		}
 		return step()
 	}
-	var both sync.Mutex // held by a step that is taken twice, for what it gives
+	var both sync.Mutex // held by a step that is taken twice, for its result
 	ahead := rnd.Intn(4)
 	carry := func(req ReadRequest) (res ReadResult, err error) {
 		err = again(func() error {
-			put, flush := func(batch []Version) error { return to.Moves.Ingest(ctx, n, batch) }, func() error { return nil }
+			put, flush := func(batch []Version) error { return to.Moves.Ingest(ctx, n, batch) },
+				func() error { return nil }
 			if ahead > 0 {
 				q := to.Moves.NewIngestQueue(n)
 				defer q.Close()
@@ -325,7 +333,7 @@ func (l *load) move(rnd *rand.Rand) bool {
 	}
 	var first, second ReadResult
 	var F txn.Timestamp
-	at := rnd.Intn(12)        // where it gives up; mostly nowhere
+	at := rnd.Intn(12)        // the step at which it stops; mostly none
 	cut := rnd.Intn(3) > 0    // fence and last read in one
 	atOnce := rnd.Intn(3) > 0 // both are told at once, and act upon it before the log has it
 	last := ReadRequest{Ranges: ranges, Move: n}
@@ -338,7 +346,8 @@ func (l *load) move(rnd *rand.Rand) bool {
 			return again(func() (err error) {
 				var res ReadResult
 				if cut {
-					res, err = from.Moves.Cut(ctx, last, time.Second, func(batch []Version) error { return to.Moves.Ingest(ctx, n, batch) })
+					res, err = from.Moves.Cut(ctx, last, time.Second,
+						func(batch []Version) error { return to.Moves.Ingest(ctx, n, batch) })
 				} else {
 					res.T, err = from.Moves.Fence(ctx, n, ranges, time.Second)
 				}
@@ -356,7 +365,8 @@ func (l *load) move(rnd *rand.Rand) bool {
 			}
 			final := last
 			final.Final = true
-			_, err := from.Moves.ReadVersions(ctx, final, func(batch []Version) error { return to.Moves.Ingest(ctx, n, batch) })
+			_, err := from.Moves.ReadVersions(ctx, final,
+				func(batch []Version) error { return to.Moves.Ingest(ctx, n, batch) })
 			return err
 		},
 	}
@@ -379,7 +389,10 @@ func (l *load) move(rnd *rand.Rand) bool {
 		if !l.plan.set(n, "aborted", nil) {
 			l.t.Errorf("move %d failed and has flipped", n)
 		}
-		for _, undo := range []func() error{func() error { return from.Moves.Unfence(ctx, n, ranges) }, func() error { return to.Moves.Abandon(ctx, n, ranges) }} {
+		for _, undo := range []func() error{
+			func() error { return from.Moves.Unfence(ctx, n, ranges) },
+			func() error { return to.Moves.Abandon(ctx, n, ranges) },
+		} {
 			crash()
 			if err := again(undo); err != nil {
 				l.t.Errorf("move %d is not undone: %v", n, err)
@@ -409,7 +422,7 @@ func (l *load) move(rnd *rand.Rand) bool {
 			l.t.Errorf("move %d has flipped and is not completed: %v", n, err)
 		}
 	}
-	for name, err := range map[string]error{ // somebody is late
+	for name, err := range map[string]error{ // late steps of another driver
 		"unfence": from.Moves.Unfence(ctx, n, ranges), "abandon": to.Moves.Abandon(ctx, n, ranges),
 		"carry": to.Moves.Ingest(ctx, n, []Version{{Key: loadKey(i), At: 7, Value: []byte("late")}}),
 	} {
@@ -433,7 +446,8 @@ func (l *load) verify() {
 	for k := range loadKeys {
 		slices.SortFunc(l.acked[k], func(a, b modelVersion) int { return int(int64(a.ts) - int64(b.ts)) })
 		r := l.m.c.rs[l.plan.ownerOf(k)]
-		if got := readRow(t, r, loadKey(k)); got != l.acked[k][len(l.acked[k])-1].value && !slices.Contains(l.maybe[k], got) {
+		if got := readRow(t, r, loadKey(k)); got != l.acked[k][len(l.acked[k])-1].value &&
+			!slices.Contains(l.maybe[k], got) {
 			t.Errorf("row %d is %q, acknowledged last was %q", k, got, l.acked[k][len(l.acked[k])-1].value)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 
 // The rules of moves, each with a test that fails in a build without it, as in rules_test.go.
 
-// TestRuleMoveNumber: late entries of a move have no effect once a later one of the range has begun.
+// TestRuleMoveNumber: late entries of a move have no effect once a later one of the range has
+// begun.
 func TestRuleMoveNumber(t *testing.T) {
 	m := openMover(t)
 	a, b := m.c.rs[0], m.c.rs[1]
@@ -81,13 +82,15 @@ func TestRuleMoveFence(t *testing.T) {
 	if _, err := a.SnapshotOf(canceled(), movedRange); !errors.Is(err, context.Canceled) {
 		t.Errorf("a current timestamp: %v", err)
 	}
-	if _, err := a.Tx(txn.NewID()).Lock(canceled(), movedKey(100, "k"), txn.LockRequest{Mode: txn.Share, T: txn.MaxTimestamp}); !errors.Is(err, context.Canceled) {
+	if _, err := a.Tx(txn.NewID()).Lock(canceled(), movedKey(100, "k"),
+		txn.LockRequest{Mode: txn.Share, T: txn.MaxTimestamp}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a lock: %v", err)
 	}
 	if err := a.Admit(t.Context(), []BucketRange{{Lo: 0, Hi: 100}}, 0, true); err != nil {
 		t.Errorf("beside the fence: %v", err)
 	}
-	if f := a.Owned.Fenced(); len(f) != 1 || f[0].Move != 1 || fmt.Sprint(f[0].Ranges) != fmt.Sprint(movedRange) || f[0].Since.IsZero() {
+	if f := a.Owned.Fenced(); len(f) != 1 || f[0].Move != 1 || fmt.Sprint(f[0].Ranges) != fmt.Sprint(movedRange) ||
+		f[0].Since.IsZero() {
 		t.Errorf("%+v", f)
 	}
 	done := make(chan error)
@@ -100,14 +103,16 @@ func TestRuleMoveFence(t *testing.T) {
 	}
 }
 
-// TestRuleMoveStage: what was staged before a move is not committed at the source, nor is a lock held there.
+// TestRuleMoveStage: what was staged before a move is not committed at the source, nor is a lock
+// held there.
 func TestRuleMoveStage(t *testing.T) {
 	m := openMover(t)
 	a, b := m.c.rs[0], m.c.rs[1]
 	commitRow(t, a, movedKey(100, "k"), "1")
 	stage := func(bucket uint32) *Tx {
 		tx := a.Tx(txn.NewID())
-		if err := errors.Join(tx.LockNewest(t.Context(), movedKey(bucket, "k")), tx.Put(movedKey(bucket, "k"), []byte("staged"))); err != nil {
+		if err := errors.Join(tx.LockNewest(t.Context(), movedKey(bucket, "k")),
+			tx.Put(movedKey(bucket, "k"), []byte("staged"))); err != nil {
 			t.Fatal(err)
 		}
 		return tx
@@ -115,7 +120,8 @@ func TestRuleMoveStage(t *testing.T) {
 	lost, kept, unfenced := stage(100), stage(99), stage(300)
 	waiting := make(chan error)
 	go func() {
-		_, err := a.Tx(txn.NewID()).Lock(context.Background(), movedKey(100, "k"), txn.LockRequest{Mode: txn.Share, T: txn.MaxTimestamp})
+		_, err := a.Tx(txn.NewID()).Lock(context.Background(), movedKey(100, "k"),
+			txn.LockRequest{Mode: txn.Share, T: txn.MaxTimestamp})
 		waiting <- err
 	}()
 	for {
@@ -161,7 +167,8 @@ func TestRuleMoveProposed(t *testing.T) {
 	m := openMover(t, g.config)
 	a := m.c.rs[0]
 	tx := a.Tx(txn.NewID())
-	if err := errors.Join(tx.LockNewest(t.Context(), movedKey(100, "k")), tx.Put(movedKey(100, "k"), []byte("staged"))); err != nil {
+	if err := errors.Join(tx.LockNewest(t.Context(), movedKey(100, "k")),
+		tx.Put(movedKey(100, "k"), []byte("staged"))); err != nil {
 		t.Fatal(err)
 	}
 	release := g.shut(t)
@@ -211,7 +218,8 @@ func TestRuleMoveRead(t *testing.T) {
 	}
 	release := g.shut(t)
 	lifted := make(chan error, 1)
-	go func() { lifted <- a.Moves.Unfence(ctx, n, movedRange) }() // whoever undoes the step is before the fence
+	// the undo of the step is before the fence
+	go func() { lifted <- a.Moves.Unfence(ctx, n, movedRange) }()
 	<-g.proposed
 	type cut struct {
 		res ReadResult
@@ -219,7 +227,8 @@ func TestRuleMoveRead(t *testing.T) {
 	}
 	done := make(chan cut, 1)
 	go func() {
-		res, err := a.Moves.Cut(ctx, ReadRequest{Ranges: movedRange, Move: n}, patience, func(batch []Version) error { return b.Moves.Ingest(ctx, n, batch) })
+		res, err := a.Moves.Cut(ctx, ReadRequest{Ranges: movedRange, Move: n}, patience,
+			func(batch []Version) error { return b.Moves.Ingest(ctx, n, batch) })
 		done <- cut{res, err}
 	}()
 	<-g.proposed
@@ -243,8 +252,8 @@ func TestRuleMoveRead(t *testing.T) {
 	}
 }
 
-// TestRuleMoveSeen: who has not carried what was left through this replica makes it the owner when its log says so, not before: it may be a leader of the
-// past, which lacks what came last.
+// TestRuleMoveSeen: a driver that has not ingested the last batches through this replica makes it
+// the owner when its log says so, not before: it may be an earlier leader that lacks them.
 func TestRuleMoveSeen(t *testing.T) {
 	g := newGate()
 	m := openMover(t, g.config)
@@ -271,8 +280,9 @@ func TestRuleMoveSeen(t *testing.T) {
 	}
 }
 
-// TestMoveOfDroppedTable: a table is dropped while its buckets are handed over. Its rows are there still, for they are deleted in the background, but nothing
-// is counted of them when they go and come.
+// TestMoveOfDroppedTable: a table is dropped while its buckets are handed over. Its rows are there
+// still, for they are deleted in the background, but nothing is counted of them when they go and
+// come.
 func TestMoveOfDroppedTable(t *testing.T) {
 	m := openMover(t)
 	a, b := m.c.rs[0], m.c.rs[1]

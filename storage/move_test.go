@@ -79,7 +79,8 @@ func (m *mover) finish(from, to *Replica, move uint64, ranges []BucketRange, F, 
 	m.t.Helper()
 	ctx := testContext(m.t)
 	for _, err := range []error{
-		to.Moves.Own(ctx, move, ranges, F, since), from.Moves.MoveAway(ctx, move, ranges), from.Moves.Clean(ctx, move, ranges),
+		to.Moves.Own(ctx, move, ranges, F, since), from.Moves.MoveAway(ctx, move, ranges),
+		from.Moves.Clean(ctx, move, ranges),
 	} {
 		if err != nil {
 			m.t.Fatal(err)
@@ -117,16 +118,17 @@ func (m *mover) count(r *Replica) {
 		want.Documents, want.Bytes = want.Documents+s.Documents, want.Bytes+s.Bytes
 	}
 	got := BucketStat{}
-	err = v.Scan(ctx, txn.Prefix(keyspace.IndexPrefix(movedTable, keyspace.Rows)), false, func(key, value []byte) error {
-		got.Documents, got.Bytes = got.Documents+1, got.Bytes+int64(len(key)+len(value))
-		return nil
-	})
+	err = v.Scan(ctx, txn.Prefix(keyspace.IndexPrefix(movedTable, keyspace.Rows)), false,
+		func(key, value []byte) error {
+			got.Documents, got.Bytes = got.Documents+1, got.Bytes+int64(len(key)+len(value))
+			return nil
+		})
 	if err != nil || got != want {
 		m.t.Errorf("fragment %d counts %+v and has %+v, %v", r.ID(), want, got, err)
 	}
 }
 
-// rowsAt gives what a fragment has of ranges at T: rows and global entries.
+// rowsAt returns what a fragment has of ranges at T: rows and global entries.
 func rowsAt(t testing.TB, r *Replica, T txn.Timestamp, ranges []BucketRange, reverse bool) string {
 	t.Helper()
 	ctx := testContext(t)
@@ -137,12 +139,14 @@ func rowsAt(t testing.TB, r *Replica, T txn.Timestamp, ranges []BucketRange, rev
 	defer v.Close()
 	var out strings.Builder
 	for _, m := range ranges {
-		for _, span := range []txn.Span{keyspace.BucketSpan(movedTable, m.Lo, m.Hi), keyspace.StoredSpan(logentry.Index{Table: movedTable, Index: globalIndexID}, m, 0)} {
+		for _, span := range []txn.Span{keyspace.BucketSpan(movedTable, m.Lo, m.Hi),
+			keyspace.StoredSpan(logentry.Index{Table: movedTable, Index: globalIndexID}, m, 0)} {
 			err := v.Scan(ctx, span, reverse, func(key, value []byte) error {
 				if got, err := v.Get(ctx, key); err != nil || string(got) != string(value) {
 					t.Errorf("%x is %q in a scan and %q by itself, %v", key, value, got, err)
 				}
-				fmt.Fprintf(&out, "%d:%s=%.10s ", binary.BigEndian.Uint32(append([]byte{0}, key[8:11]...)), strings.TrimLeft(string(key[11:]), "\x00"), value)
+				fmt.Fprintf(&out, "%d:%s=%.10s ", binary.BigEndian.Uint32(append([]byte{0}, key[8:11]...)),
+					strings.TrimLeft(string(key[11:]), "\x00"), value)
 				return nil
 			})
 			if err != nil {
@@ -166,13 +170,15 @@ func openMover(t testing.TB, change ...func(*Config)) *mover {
 	return &mover{t: t, c: openCluster(t, tempDirs(t, 2), append([]func(*Config){withGlobals}, change...)...)}
 }
 
-// TestFenceWaitsForWhatIsPrepared: a prepared transaction holds up a move, a held one has it refused by name.
+// TestFenceWaitsForWhatIsPrepared: a prepared transaction holds up a move, a held one has it
+// refused by name.
 func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
 	m := openMover(t, slowRecovery)
 	a := m.c.rs[0]
 	stage := func(name string) *Tx {
 		tx := a.Tx(txn.NewID())
-		if err := errors.Join(tx.LockNewest(t.Context(), movedKey(100, name)), tx.Put(movedKey(100, name), []byte("x"))); err != nil {
+		if err := errors.Join(tx.LockNewest(t.Context(), movedKey(100, name)),
+			tx.Put(movedKey(100, name), []byte("x"))); err != nil {
 			t.Fatal(err)
 		}
 		return tx
@@ -183,7 +189,8 @@ func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
 		t.Fatal(err)
 	}
 	var inTheWay *HeldError
-	if _, err := a.Moves.Fence(t.Context(), m.number(), movedRange, time.Second); !errors.As(err, &inTheWay) || inTheWay.GID != "a name" || pgerr.Code(err) != pgerr.ObjectInUse {
+	if _, err := a.Moves.Fence(t.Context(), m.number(), movedRange, time.Second); !errors.As(err, &inTheWay) ||
+		inTheWay.GID != "a name" || pgerr.Code(err) != pgerr.ObjectInUse {
 		t.Errorf("a held transaction: %v", err)
 	}
 	if err := a.Outcomes.DropPrepared(held.ID()); err != nil {
@@ -191,7 +198,8 @@ func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
 	}
 	prepared := stage("prepared")
 	C := current(t, a).Add(10 * time.Millisecond)
-	if err := prepared.Prepare(t.Context(), txn.PrepareRequest{C: C, Anchor: 1, Writers: []txn.FragmentID{1}}); err != nil {
+	if err := prepared.Prepare(t.Context(),
+		txn.PrepareRequest{C: C, Anchor: 1, Writers: []txn.FragmentID{1}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.Moves.Fence(t.Context(), m.number(), movedRange, time.Millisecond); !errors.Is(err, ErrUnsettled) {
@@ -205,7 +213,9 @@ func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
 		_, err := a.Moves.Fence(context.Background(), m.number(), movedRange, time.Minute)
 		done <- err
 	}()
-	if out, err := prepared.Decide(t.Context(), txn.Decision{ID: prepared.ID(), C: C, Outcome: txn.Committed, Writers: []txn.FragmentID{1}}); out != txn.Committed || err != nil {
+	if out, err := prepared.Decide(t.Context(),
+		txn.Decision{ID: prepared.ID(), C: C, Outcome: txn.Committed,
+			Writers: []txn.FragmentID{1}}); out != txn.Committed || err != nil {
 		t.Fatal(out, err)
 	}
 	if err := <-done; err != nil {
@@ -213,7 +223,8 @@ func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
 	}
 }
 
-// TestVersionsOfABusyRow: a row with many versions is read in batches, from where an earlier read has ended, and each version tells what was before.
+// TestVersionsOfABusyRow: a row with many versions is read in batches, from where an earlier read
+// has ended, and each version has the value before it.
 func TestVersionsOfABusyRow(t *testing.T) {
 	m := openMover(t)
 	a, key := m.c.rs[0], movedKey(100, "busy")
@@ -232,16 +243,19 @@ func TestVersionsOfABusyRow(t *testing.T) {
 		t.Fatalf("%d versions in %d batches, %v", len(all), batches, err)
 	}
 	for i, v := range all[:40] {
-		if !strings.HasPrefix(string(v.Value), fmt.Sprint(i, " ")) || i > 0 && string(v.Before) != string(all[i-1].Value) || i == 0 && v.Before != nil {
+		if !strings.HasPrefix(string(v.Value), fmt.Sprint(i, " ")) ||
+			i > 0 && string(v.Before) != string(all[i-1].Value) || i == 0 && v.Before != nil {
 			t.Errorf("version %d is %.5q after %.5q", i, v.Value, v.Before)
 		}
 	}
 	var rest []Version
-	_, err = a.Moves.ReadVersions(t.Context(), ReadRequest{Ranges: movedRange, T: res.T, After: &all[30]}, func(b []Version) error {
-		rest = append(rest, b...)
-		return nil
-	})
-	if err != nil || len(rest) != 10 || string(rest[0].Value) != string(all[31].Value) || string(rest[0].Before) != string(all[30].Value) {
+	_, err = a.Moves.ReadVersions(t.Context(), ReadRequest{Ranges: movedRange, T: res.T, After: &all[30]},
+		func(b []Version) error {
+			rest = append(rest, b...)
+			return nil
+		})
+	if err != nil || len(rest) != 10 || string(rest[0].Value) != string(all[31].Value) ||
+		string(rest[0].Before) != string(all[30].Value) {
 		t.Errorf("%d versions behind the 31st, %v", len(rest), err)
 	}
 }
@@ -279,7 +293,8 @@ func TestMoveThereAndBack(t *testing.T) {
 	want("at the target", b)
 	want("at the source, in the past", a)
 	var moved *txn.MovedError
-	if err := a.Admit(t.Context(), movedRange, 0, false); !errors.As(err, &moved) || moved.Fragment != 1 || moved.Move != 1 || pgerr.Code(err) != pgerr.SerializationFailure {
+	if err := a.Admit(t.Context(), movedRange, 0, false); !errors.As(err, &moved) || moved.Fragment != 1 ||
+		moved.Move != 1 || pgerr.Code(err) != pgerr.SerializationFailure {
 		t.Errorf("the source gives a current timestamp: %v", err)
 	}
 	if _, err := tryRow(a, movedKey(100, "first"), "lost"); !errors.As(err, &moved) {
@@ -287,7 +302,8 @@ func TestMoveThereAndBack(t *testing.T) {
 	}
 	commitRow(t, b, movedKey(100, "first"), "3")
 	commitRow(t, b, movedEntry(120, "entry"), "e3")
-	if got := rowsAt(t, b, current(t, b), movedRange, true); got != "150:large=small 100:first=3 150:entry=e1 120:entry=e3 " {
+	if got := rowsAt(t, b, current(t, b), movedRange,
+		true); got != "150:large=small 100:first=3 150:entry=e1 120:entry=e3 " {
 		t.Error(got)
 	}
 	if got := a.Inspect.BucketStats(0); len(got) != 1 || got[0].Documents != 1 {
@@ -301,7 +317,8 @@ func TestMoveThereAndBack(t *testing.T) {
 	m.move(b, a, []BucketRange{{Lo: 100, Hi: 150}})
 	m.count(a)
 	m.count(b)
-	if got := rowsAt(t, a, current(t, a), []BucketRange{{Lo: 100, Hi: 150}}, false); got != "100:first=3 120:entry=e3 " {
+	if got := rowsAt(t, a, current(t, a), []BucketRange{{Lo: 100, Hi: 150}},
+		false); got != "100:first=3 120:entry=e3 " {
 		t.Error(got)
 	}
 	past := rowsAt(t, a, middle, []BucketRange{{Lo: 100, Hi: 150}}, false)
@@ -312,7 +329,8 @@ func TestMoveThereAndBack(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 	crashed := m.c.crash(withGlobals)
-	if got := rowsAt(t, crashed.rs[0], current(t, crashed.rs[0]), []BucketRange{{Lo: 100, Hi: 150}}, false); got != "100:first=3 120:entry=e3 " {
+	if got := rowsAt(t, crashed.rs[0], current(t, crashed.rs[0]), []BucketRange{{Lo: 100, Hi: 150}},
+		false); got != "100:first=3 120:entry=e3 " {
 		t.Errorf("after a crash: %s", got)
 	}
 	if got := crashed.rs[0].Owned.Ranges(); fmt.Sprint(got) != fmt.Sprint(a.Owned.Ranges()) {

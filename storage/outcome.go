@@ -177,7 +177,8 @@ func (r *Outcomes) savedOutcome(id txn.ID) (C txn.Timestamp, ok bool, err error)
 	defer r.stopper.End()
 	t := r.db.At(txn.MaxTimestamp)
 	defer t.Close()
-	from := txn.FromTime(id.Began().Add(-outcomeSlack)) // a record is stamped after the commits that it has
+	// a record is stamped after the commits that it contains
+	from := txn.FromTime(id.Began().Add(-outcomeSlack))
 	c := t.Records(keyspace.Outcomes, keyspace.StampRecord(keyspace.Outcomes, from))
 	defer c.Close()
 	for ; c.Valid() && !ok; c.Next() {
@@ -222,8 +223,8 @@ func (r *Outcomes) Prepared(id txn.ID) (d txn.Decision, anchor txn.FragmentID, o
 	return txn.Decision{ID: id, C: p.C, Writers: p.writers}, p.anchor, true
 }
 
-// ImplicitCommit is Prepared for a transaction with an implicit commit: it is committed once all its
-// writers have prepared as this one has.
+// ImplicitCommit is Prepared for a transaction with an implicit commit: it is committed once all
+// its writers have prepared as this one has.
 func (r *Outcomes) ImplicitCommit(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok bool) {
 	r.txns.mu.RLock()
 	defer r.txns.mu.RUnlock()

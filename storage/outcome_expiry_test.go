@@ -54,8 +54,9 @@ func commitForgotten(t *testing.T, c *cluster, clock *txn.Clock) (txn.ID, *Repli
 	return id, a
 }
 
-// TestOutcomesAndWallClock: the wall clock of a node jumps an hour ahead of the stamps. What was committed is known as before: outcomes and
-// decisions expire by stamps. When the stamps are that far, they go.
+// TestOutcomesAndWallClock: the wall clock of a node jumps an hour ahead of the stamps. What was
+// committed is known as before: outcomes and decisions expire by stamps. When the stamps are that
+// far, they go.
 func TestOutcomesAndWallClock(t *testing.T) {
 	var ahead atomic.Int64
 	ahead.Store(-int64(time.Hour)) // Badger's clock is the wall clock
@@ -81,7 +82,8 @@ func TestOutcomesAndWallClock(t *testing.T) {
 		}
 	}
 	batch(single)
-	for name, decide := range map[string]func(txn.Decision) (txn.Outcome, error){"decide": a.Outcomes.decide, "implied": a.Outcomes.decideImplicit} {
+	for name, decide := range map[string]func(txn.Decision) (txn.Outcome, error){"decide": a.Outcomes.decide,
+		"implied": a.Outcomes.decideImplicit} {
 		out, err := decide(txn.Decision{ID: id, C: a.Applied(), Outcome: txn.Aborted})
 		if out != txn.Committed || err != nil {
 			t.Errorf("%s: an abort of what was committed is answered %v, %v", name, out, err)

@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestOutcomes asks for commits of one fragment and of several, new and long past the memory of the newest, before and after a crash.
+// TestOutcomes asks for commits of one fragment and of several, new and long past the memory of the
+// newest, before and after a crash.
 func TestOutcomes(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 2), small)
 	r := c.rs[0]

@@ -56,7 +56,8 @@ func (r *Replica) SnapshotOf(ctx context.Context, ranges []BucketRange) (txn.Tim
 				T = max(T, p.F)
 				continue
 			}
-			T = max(T, p.Edge) // an owned range is published a moment before its entry counts as applied
+			// an owned range is published a moment before its entry counts as applied
+			T = max(T, p.Edge)
 		}
 	}
 	return T, err
@@ -86,8 +87,8 @@ func (i *Inspector) MoveSize(ranges []BucketRange) (documents, bytes int64) {
 	return int64(docs + 0.5), int64(size + 0.5)
 }
 
-// publishOwners publishes which buckets the log says that the fragment owns. decided are the changes
-// of moves that were proposed and are in the log, or void.
+// publishOwners publishes which buckets the fragment owns according to the log. decided are the
+// changes of moves that were proposed and are now in the log, or void.
 func publishOwners(m *machine, decided []owned.Change) {
 	s := &m.s.own
 	keep := txn.MaxTimestamp
@@ -99,8 +100,8 @@ func publishOwners(m *machine, decided []owned.Change) {
 	}
 }
 
-// forgetPending stops publishing a change that got no answer, unless it is in the log; that is known
-// after another entry of the term.
+// forgetPending stops publishing a change that got no answer, unless it is in the log. Another
+// entry of the term shows whether it is.
 func (r *Mover) forgetPending(c owned.Change) error {
 	if r.proposer.Term() == 0 {
 		return nil // the next term begins without it

@@ -14,10 +14,11 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Scans where buckets have moved. What lies in a caller's span is in pieces: of rows the stored keys have the same order, and those of other arrivals
-// are left out; of a global index each range with an arrival is elsewhere among the stored keys.
+// Scans if buckets have moved. A caller's span is stored in pieces. Stored keys of rows have the
+// same order, and those of other generations are skipped; of a global index, each range with a
+// generation has its own place among the stored keys.
 
-// locate gives the stored form of a caller's key that is to be read.
+// locate returns the stored form of a caller's key that is to be read.
 func (v *View) locate(ctx context.Context, key []byte) ([]byte, error) {
 	if v.own == nil {
 		return key, nil
@@ -40,8 +41,8 @@ func (v *View) locate(ctx context.Context, key []byte) ([]byte, error) {
 	return keyspace.Stored(key, p.Arrival), nil
 }
 
-// Arrival gives the number that the local index entries of a bucket have here, or a larger one: those with a smaller one are left from an earlier
-// stay, and are not there.
+// Arrival returns the generation that the local index entries of a bucket have here, or a larger
+// number. Entries with a smaller one are left from an earlier generation and do not count.
 func (v *View) Arrival(bucket uint32) uint32 {
 	if v.own == nil {
 		return 0
@@ -49,8 +50,9 @@ func (v *View) Arrival(bucket uint32) uint32 {
 	return v.own.Find(bucket).Arrival
 }
 
-// OwnedOnly has scans give what the statistics counted at the view's timestamp: buckets that are not the fragment's then are left out. For checks.
-// Before the first read.
+// OwnedOnly restricts scans to what the statistics counted at the view's timestamp: they leave out
+// buckets that the fragment did not own then. It is for checks, and must be called before the first
+// read.
 func (v *View) OwnedOnly() { v.partial = true }
 
 // segment is a part of a caller's span as it is stored.
@@ -60,7 +62,7 @@ type segment struct {
 	last   int               // the piece asked about last
 }
 
-// wanted tells whether a stored key is of its bucket's arrival.
+// wanted reports whether a stored key has its bucket's generation.
 func (s *segment) wanted(key []byte) bool {
 	b, a, ok := keyspace.Place(key)
 	if !ok {
@@ -72,7 +74,7 @@ func (s *segment) wanted(key []byte) bool {
 	return s.last < len(s.pieces) && s.pieces[s.last].Contains(shardmap.Bucket(b)) && s.pieces[s.last].Arrival == a
 }
 
-// scanOwned is Scan where something has moved.
+// scanOwned is Scan if something has moved.
 func (v *View) scanOwned(ctx context.Context, span txn.Span, reverse bool, fn func(key, value []byte) error) error {
 	stopped := false
 	var buf []byte
@@ -106,7 +108,7 @@ func (v *View) scanOwned(ctx context.Context, span txn.Span, reverse bool, fn fu
 	})
 }
 
-// segments gives the parts of a span within one index.
+// segments returns the parts of a span within one index.
 func (v *View) segments(ctx context.Context, x logentry.Index, span txn.Span) ([]segment, error) {
 	global := x.Index != keyspace.Rows && v.r.Globals.Is(x)
 	if x.Index != keyspace.Rows && !global {
@@ -129,7 +131,8 @@ func (v *View) segments(ctx context.Context, x logentry.Index, span txn.Span) ([
 		if keyspace.BucketOfBound(span.Start, false) >= p.Lo {
 			s.Start = maxBytes(s.Start, keyspace.StoredBound(span.Start, p.Arrival))
 		}
-		if keyspace.InIndex(x, span.End) && keyspace.BucketOfBound(span.End, true) <= p.Hi && keyspace.BeyondBucket(span.End) {
+		if keyspace.InIndex(x, span.End) && keyspace.BucketOfBound(span.End, true) <= p.Hi &&
+			keyspace.BeyondBucket(span.End) {
 			s.End = keyspace.StoredBound(span.End, p.Arrival)
 		}
 		out = append(out, segment{Span: s, pieces: []ownership.Piece{p}})
@@ -151,7 +154,8 @@ func maxBytes(a, b []byte) []byte {
 	return a
 }
 
-// readable gives the pieces of a range that can be read at the view's timestamp; of others it waits until they can be, leaves them out, or fails.
+// readable returns the pieces of a range that can be read at the view's timestamp. For others it
+// waits until they can be read, leaves them out, or fails.
 func (v *View) readable(ctx context.Context, r BucketRange) ([]ownership.Piece, error) {
 	out := v.own.Pieces(r)
 	say := func(p *ownership.Piece) ownership.Verdict { return p.Read(v.T) }
@@ -161,7 +165,8 @@ func (v *View) readable(ctx context.Context, r BucketRange) ([]ownership.Piece, 
 	if worst, _ := v.own.About([]BucketRange{r}, say); worst == ownership.Here {
 		return out, nil
 	}
-	o, err := v.r.Owned.Await(ctx, v.T, func(o *owned.Buckets) (ownership.Verdict, ownership.Piece) { return o.About([]BucketRange{r}, say) })
+	o, err := v.r.Owned.Await(ctx, v.T,
+		func(o *owned.Buckets) (ownership.Verdict, ownership.Piece) { return o.About([]BucketRange{r}, say) })
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +174,7 @@ func (v *View) readable(ctx context.Context, r BucketRange) ([]ownership.Piece, 
 	return o.Pieces(r), nil
 }
 
-// eachIndexIn calls fn with the parts of a span that are of one index each, those in which there is something.
+// eachIndexIn calls fn with the parts of a span that are of one index each, and contain something.
 func (v *View) eachIndexIn(span txn.Span, reverse bool, fn func(x logentry.Index, part txn.Span) error) error {
 	if len(span.Start) >= 8 {
 		x := logentry.Index{Table: keyspace.TableOf(span.Start), Index: keyspace.IndexOf(span.Start)}
@@ -207,7 +212,7 @@ func (v *View) eachIndexIn(span txn.Span, reverse bool, fn func(x logentry.Index
 	return nil
 }
 
-// stagedIndexes adds those indexes of which there are only staged keys.
+// stagedIndexes adds the indexes that have only staged keys.
 func (v *View) stagedIndexes(all []logentry.Index) ([]logentry.Index, error) {
 	if v.mark == 0 {
 		return all, nil
@@ -226,7 +231,9 @@ func (v *View) stagedIndexes(all []logentry.Index) ([]logentry.Index, error) {
 }
 
 // scanStored scans stored keys, those that are wanted (nil: all).
-func (v *View) scanStored(ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error) error {
+func (v *View) scanStored(
+	ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error,
+) error {
 	if span.Empty() {
 		return nil
 	}

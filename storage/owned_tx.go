@@ -173,7 +173,7 @@ func (t *Tx) look(o *owned.Buckets) (ownership.Verdict, error) {
 		if err != nil || v == ownership.Elsewhere {
 			return v, err
 		}
-		if v == ownership.Here { // whatever one of the earlier ones owned, this one owns
+		if v == ownership.Here { // this one owns all that the earlier ones owned
 			clear(t.owns)
 			t.intact, t.owns = o, append(t.owns[:0], o)
 		}
@@ -201,7 +201,9 @@ func (t *Tx) lookAtKeys(o *owned.Buckets) (worst ownership.Verdict, err error) {
 	})
 	if span := t.locks.Span(); span != nil && worst != ownership.Elsewhere {
 		for _, then := range t.owns {
-			worst = max(worst, o.Unmoved(&then.OrFirst().Map, keyspace.BucketsOf(*span), func(p *ownership.Piece) bool { return p.State == Owned || p.State == Fenced }))
+			worst = max(worst, o.Unmoved(&then.OrFirst().Map, keyspace.BucketsOf(*span), func(p *ownership.Piece) bool {
+				return p.State == Owned || p.State == Fenced
+			}))
 		}
 	}
 	return worst, err
@@ -216,7 +218,8 @@ func (r *Replica) lookAtReads(reads *readSet, now *owned.Buckets) ownership.Verd
 			continue
 		}
 		for _, s := range spans {
-			if worst = max(worst, now.Unmoved(&then.OrFirst().Map, keyspace.BucketsOf(s), func(p *ownership.Piece) bool { return p.Read(T) == ownership.Here })); worst == ownership.Elsewhere {
+			if worst = max(worst, now.Unmoved(&then.OrFirst().Map, keyspace.BucketsOf(s),
+				func(p *ownership.Piece) bool { return p.Read(T) == ownership.Here })); worst == ownership.Elsewhere {
 				return worst
 			}
 		}

@@ -13,8 +13,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestLockSetOfAnArrivedBucket: locks of which only hashes are kept are of the ownership under which they were taken, also in a bucket that has come after the
-// transaction's first lock here, has left, and is back.
+// TestLockSetOfAnArrivedBucket: locks that are kept only as hashes belong to the ownership under
+// which they were taken, also in a bucket that has come after the transaction's first lock here,
+// has left, and is back.
 func TestLockSetOfAnArrivedBucket(t *testing.T) {
 	m := openMover(t, func(c *Config) { c.WholeLocks = 16 })
 	a, b := m.c.rs[0], m.c.rs[1]
@@ -59,7 +60,8 @@ func TestLostFence(t *testing.T) {
 	m := openMover(t)
 	a := m.c.rs[0]
 	n := m.number()
-	a.Owned.AddPending(owned.Pending{Change: owned.Change{Kind: logentry.KindFence, Move: n}, Ranges: movedRange, F: current(t, a)})
+	a.Owned.AddPending(owned.Pending{Change: owned.Change{Kind: logentry.KindFence, Move: n}, Ranges: movedRange,
+		F: current(t, a)})
 	if len(a.Owned.Fenced()) != 1 {
 		t.Fatal("the fence is not shown")
 	}

@@ -26,8 +26,10 @@ const (
 // OwnedRange is what the log of a fragment says of neighbouring buckets (C1).
 type OwnedRange = ownership.Range
 
-var errRowsMoved = pgerr.New(pgerr.SerializationFailure, "could not serialize access: rows that this transaction has changed have moved to another fragment").
+var errRowsMoved = pgerr.New(pgerr.SerializationFailure,
+	"could not serialize access: rows that this transaction has changed have moved to another fragment").
 	WithHint("Try the transaction again.")
 
-// RowsMoved tells whether an error says that what a transaction has staged, locked or read has moved away since. Nothing of it was committed.
+// RowsMoved reports whether an error means that what a transaction has staged, locked or read has
+// moved away since. Nothing of it was committed.
 func RowsMoved(err error) bool { return errors.Is(err, errRowsMoved) }

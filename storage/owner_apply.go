@@ -10,7 +10,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// What the entries of moves do to a replica. Package ownership has the state machine of the buckets.
+// What entries of moves do to a replica. Package ownership has the state machine of the buckets.
 
 func (m *machine) move(e logentry.MoveEntry) (result, error) {
 	step := e.OfMove()
@@ -23,8 +23,8 @@ func (m *machine) move(e logentry.MoveEntry) (result, error) {
 	case *logentry.Unfence:
 		out := s.Unfence()
 		if out == ownership.Changed {
-			// A fence that had no answer, and whose proposer could not find out, is not shown any more
-			// (forgetPending).
+			// A fence that got no answer, and whose fate its proposer could not find out, is not
+			// published any more (forgetPending).
 			m.effects.changes = append(m.effects.changes, owned.Change{Kind: logentry.KindFence, Move: step.Move})
 		}
 		return resultOf(out), nil
@@ -85,7 +85,8 @@ func (m *machine) takeOwnership(e *logentry.Own, s *ownership.Step) (result, err
 	return resDone, nil
 }
 
-// ingest writes versions as they were at the source. The entry says how many came before it: whoever has counted its rows has seen all of them.
+// ingest writes versions as they were at the source. The entry says how many entries came before
+// it, so the leader that counted its rows has seen all of those.
 func (m *machine) ingest(e *logentry.Ingest) (result, error) {
 	o := &m.s.own
 	got := o.receipt(e.Move)
@@ -102,7 +103,8 @@ func (m *machine) ingest(e *logentry.Ingest) (result, error) {
 	next.counted = next.counted.plus(counted)
 	o.receipts = slices.Clone(o.receipts)
 	*o.receipt(e.Move) = next
-	m.kvs.Again = true // entries of local indexes have the same keys and versions in each stay of a bucket
+	// local index entries have the same keys and versions in each generation of a bucket
+	m.kvs.Again = true
 	return resDone, logentry.EachIngested(e.Writes, func(at txn.Timestamp, op logentry.Op, key, value []byte) error {
 		return m.kvs.Add(op, key, value, at)
 	})

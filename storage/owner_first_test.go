@@ -8,8 +8,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestFirstFence: a row that was changed before anything of the fragment had ever moved is held up by the first fence, also where the transaction has changed
-// another row since, by the ownership that has the fence.
+// TestFirstFence: a row that was changed before anything of the fragment had ever moved is held up
+// by the first fence, also where the transaction has changed another row since, by the ownership
+// that has the fence.
 func TestFirstFence(t *testing.T) {
 	m := openMover(t)
 	source := m.c.rs[0]

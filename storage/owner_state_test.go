@@ -11,7 +11,8 @@ import (
 func TestStatisticsOfAssignedBuckets(t *testing.T) {
 	s := newStatistics()
 	var d deltas
-	for _, bucket := range []uint32{0, 255, 256, shardmap.BucketCount - 1, shardmap.BucketCount, shardmap.BucketCount + 1, shardmap.BucketLimit - 1} {
+	for _, bucket := range []uint32{0, 255, 256, shardmap.BucketCount - 1, shardmap.BucketCount,
+		shardmap.BucketCount + 1, shardmap.BucketLimit - 1} {
 		d.add(keyspace.BucketSpan(20000, bucket, bucket+1).Start, 1, 10)
 	}
 	if err := s.apply(d.encode()); err != nil {
@@ -24,8 +25,10 @@ func TestStatisticsOfAssignedBuckets(t *testing.T) {
 		}
 	})
 	want := []BucketStat{
-		{20000, 0, 256, 2, 20}, {20000, 256, 512, 1, 10}, {20000, shardmap.BucketCount - 256, shardmap.BucketCount, 1, 10},
-		{20000, shardmap.BucketCount, shardmap.BucketCount + 1, 1, 10}, {20000, shardmap.BucketCount + 1, shardmap.BucketCount + 2, 1, 10},
+		{20000, 0, 256, 2, 20}, {20000, 256, 512, 1, 10},
+		{20000, shardmap.BucketCount - 256, shardmap.BucketCount, 1, 10},
+		{20000, shardmap.BucketCount, shardmap.BucketCount + 1, 1, 10},
+		{20000, shardmap.BucketCount + 1, shardmap.BucketCount + 2, 1, 10},
 		{20000, shardmap.BucketLimit - 1, shardmap.BucketLimit, 1, 10},
 	}
 	got := back.list()

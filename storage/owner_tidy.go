@@ -9,7 +9,7 @@ import (
 // StoredIndex names an index, or the rows (0), of a table, by storage ids.
 type StoredIndex struct{ Table, Index uint32 }
 
-// Indexes lists the indexes of which there are keys here, deleted ones included, in order.
+// Indexes returns, in order, the indexes that have keys here, including deleted ones.
 func (i *Inspector) Indexes() (out []StoredIndex, err error) {
 	if !i.r.stopper.Begin() {
 		return nil, proposer.ErrNotLeader
@@ -24,7 +24,7 @@ func (i *Inspector) Indexes() (out []StoredIndex, err error) {
 	return out, err
 }
 
-// Stores tells whether there is a key of a span that nothing has deleted, wherever its bucket is.
+// Stores reports whether the span has a key that is not deleted, even if its bucket is elsewhere.
 func (i *Inspector) Stores(span txn.Span) (bool, error) {
 	if !i.r.stopper.Begin() {
 		return false, proposer.ErrNotLeader

@@ -19,8 +19,9 @@ func listed(list []ownership.Piece) string {
 	return strings.TrimSuffix(b.String(), "; ")
 }
 
-// TestListsStayShort moves neighbouring ranges one by one, there and back, with a row in each bucket. What is said of them is a few pieces when nobody can read
-// from before, a late entry of an earlier move is void all the same, and the rows are all there, also after a restart.
+// TestListsStayShort moves neighbouring ranges one by one, there and back, with a row in each
+// bucket. The list has only a few pieces once no reader can read at earlier timestamps. Even so, a
+// late entry of an earlier move is void. All rows are there, also after a restart.
 func TestListsStayShort(t *testing.T) {
 	m := openMover(t)
 	source, target := m.c.rs[0], m.c.rs[1]
@@ -77,8 +78,8 @@ func TestListsStayShort(t *testing.T) {
 	m.count(target)
 }
 
-// TestListsOfOlderReleases: in a cluster that is not at the version which brought short lists (V4) each arrival is the next of all, and the entries are those that an older
-// release knows.
+// TestListsOfOlderReleases: in a cluster that is not at the version which brought short lists (V4)
+// each arrival is the next of all, and the entries are those that an older release knows.
 func TestListsOfOlderReleases(t *testing.T) {
 	m := openMover(t, func(c *Config) { c.Version = func() uint32 { return clusterversion.First } })
 	source, target := m.c.rs[0], m.c.rs[1]

@@ -7,8 +7,9 @@ import (
 	"github.com/sherddb/sherd/storage/engine"
 )
 
-// Pace is what the replicas of a node share: they install the rows of large transactions one at a time, because each makes its database merge
-// tables, and what those merges hold in memory adds up. They merge tables when the disk has room for that.
+// Pace is what the replicas of a node share. They install the rows of large transactions one at a
+// time, because each install makes its database merge tables, and the memory of such merges adds
+// up. They merge tables when the disk has room for it.
 type Pace struct {
 	turn   chan struct{} // has one token
 	merges engine.Merges
@@ -23,23 +24,25 @@ func NewPace() *Pace {
 	return p
 }
 
-// turnBytes is how much one installs before others may: enough for its database to merge level 0 once.
+// turnBytes is how much one replica installs before others may: enough for its database to merge
+// level 0 once.
 const turnBytes = 96 << 20
 
 const (
 	pause      = 5 * time.Millisecond
-	longestNap = 10 * time.Second // whatever level 0 is like: a reader may wait for the rows
+	longestNap = 10 * time.Second // however full level 0 is: a reader may wait for the rows
 )
 
-// An installer that has written a batch rests for yieldShare times as long if small transactions have committed meanwhile. Their writes wait behind its batches in Badger,
-// and they share the processors and the disk with it, while single rows are read without it (install_rows.go).
+// An installer that has written a batch rests for yieldShare times as long if small transactions
+// have committed meanwhile. Their writes wait behind its batches in Badger, and share the
+// processors and the disk with it; single rows are read without it (install_rows.go).
 const (
 	yieldShare  = 2
 	longestRest = 100 * time.Millisecond
 )
 
-// yieldFor returns how long an installer rests that has written a batch for so long. waiting are the large transactions that are to be installed: where another one waits for
-// this one, the log grows.
+// yieldFor returns how long an installer rests after writing a batch for so long. waiting is the
+// number of large transactions to be installed: if another one waits for this one, the log grows.
 func yieldFor(took time.Duration, committed bool, waiting int) time.Duration {
 	if !committed || waiting > 1 {
 		return 0

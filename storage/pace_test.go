@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestYieldFor: an installer rests behind a batch if small transactions have committed meanwhile, and no other large one waits.
+// TestYieldFor: an installer rests behind a batch if small transactions have committed meanwhile,
+// and no other large one waits.
 func TestYieldFor(t *testing.T) {
 	for _, x := range []struct {
 		took      time.Duration
@@ -25,7 +26,8 @@ func TestYieldFor(t *testing.T) {
 	}
 }
 
-// TestPaceCountsCommits: small commits of a replica count for the installers of its node, and parts of large ones do not.
+// TestPaceCountsCommits: small commits of a replica count for the installers of its node, and parts
+// of large ones do not.
 func TestPaceCountsCommits(t *testing.T) {
 	g := &installGate{}
 	r := openTest(t, t.TempDir(), g.config)

@@ -145,7 +145,8 @@ func (r *Outcomes) decide(d txn.Decision) (txn.Outcome, error) {
 	if !rule.T7Above {
 		above = 0
 	}
-	res, _, err := r.log.run((&logentry.Decide{ID: d.ID, C: d.C, Outcome: d.Outcome, Writers: d.Writers}).Encode(), above)
+	res, _, err := r.log.run((&logentry.Decide{ID: d.ID, C: d.C, Outcome: d.Outcome, Writers: d.Writers}).Encode(),
+		above)
 	return r.outcomeOf(d.ID, res, err)
 }
 

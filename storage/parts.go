@@ -13,10 +13,11 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// encode gives the write set in pieces of at most logentry.MaxBody (but for a single operation), each behind HeadRoom free bytes,
-// and its statistics.
+// encode returns the write set in pieces of at most logentry.MaxBody (except for a single larger
+// operation), each behind HeadRoom free bytes, and its statistics.
 //
-// Of a write set on disk, or with the keys of pinned locks there, all pieces but the last are sent as they are made, and the last alone is given.
+// If the write set or the keys of pinned locks are on disk, all pieces but the last are sent as
+// they are made, and only the last is returned.
 func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 	if t.stage.OnDisk() || t.carry && t.locks.PinsOnDisk() {
 		return t.sendSpilled()
@@ -47,8 +48,9 @@ func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 	return p.pieces, t.r.encodeDeltas(&d), err
 }
 
-// sendSpilled puts a write set that is on disk into the log as parts, piece by piece, but for the last piece. They go in the order of their keys:
-// so Badger's new tables do not overlap, and it merges each with few others.
+// sendSpilled puts a write set that is on disk into the log as parts, all but the last one. They go
+// in the order of their keys, so that Badger's new tables do not overlap and each is merged with
+// few others.
 func (t *Tx) sendSpilled() (last [][]byte, stats []byte, err error) {
 	if err := t.stage.Spill(t.stageFile); err != nil {
 		return nil, nil, err
@@ -94,11 +96,12 @@ func (t *Tx) pack(p *packer, op *writebuf.Op) error {
 	return err
 }
 
-// packer cuts a write set into pieces of at most logentry.MaxBody (but for a single operation), each behind HeadRoom free bytes.
+// packer cuts a write set into pieces of at most logentry.MaxBody (except for a single larger
+// operation), each behind HeadRoom free bytes.
 type packer struct {
 	pieces [][]byte
 	size   int                      // of a piece; 0: logentry.MaxBody
-	full   func(piece []byte) error // takes pieces as they are full; nil: they are kept
+	full   func(piece []byte) error // takes full pieces; nil: they are kept
 	err    error                    // of full
 }
 
@@ -132,7 +135,8 @@ func (p *packer) add(op logentry.Op, key, value []byte) {
 	p.pieces[n] = logentry.AppendOp(p.pieces[n], op, key, value)
 }
 
-// encodeOp gives the operations on Badger's keys that op stands for, given the size of the value it replaces (-1: none).
+// encodeOp passes add the operations on Badger's keys that op stands for. old is the size of the
+// value that it replaces (-1: none).
 func encodeOp(op *writebuf.Op, old int, add func(op logentry.Op, key, value []byte)) {
 	n := engine.Chunks(len(op.Value))
 	switch {
@@ -144,7 +148,8 @@ func encodeOp(op *writebuf.Op, old int, add func(op logentry.Op, key, value []by
 		add(logentry.OpPut, op.Key, op.Value)
 	default:
 		for i := range n {
-			add(logentry.OpPut, keyspace.ChunkKey(op.Key, i), op.Value[i*engine.ChunkSize:min((i+1)*engine.ChunkSize, len(op.Value))])
+			add(logentry.OpPut, keyspace.ChunkKey(op.Key, i),
+				op.Value[i*engine.ChunkSize:min((i+1)*engine.ChunkSize, len(op.Value))])
 		}
 		head := logentry.OpPutHead
 		if op.Kept {
@@ -173,8 +178,8 @@ func countOp(d *bucketDeltas, op *writebuf.Op, old int) {
 	}
 }
 
-// oldSize gives the size of the newest committed value, -1 if there is none; an index entry's value is never chunked, so it
-// is not asked for.
+// oldSize returns the size of the newest committed value, or -1 if there is none. It does not look
+// up index entries, because their values are never chunked.
 func (t *Tx) oldSize(op *writebuf.Op) (int, error) {
 	if op.Old != writebuf.UnknownSize {
 		return int(op.Old), nil
@@ -189,13 +194,14 @@ func (t *Tx) oldSize(op *writebuf.Op) (int, error) {
 	return len(value), err
 }
 
-// What Raft holds of one transaction is bounded by the size of the parts of one that is staged on disk, and by how many are under way.
+// The size of parts of a write set on disk, and the number of parts on their way, bound what Raft
+// holds of one transaction.
 const (
 	partBody      = 256 << 10
 	partsInFlight = 8
 )
 
-// sendParts puts all pieces but the last into the log and gives the last.
+// sendParts puts all pieces but the last into the log and returns the last.
 func (t *Tx) sendParts(pieces [][]byte) ([]byte, error) {
 	s := partSender{t: t}
 	var err error
@@ -252,7 +258,8 @@ func (s *partSender) wait() (err error) {
 	return err
 }
 
-// awaitPart gives a definite error: a part alone has no effect, whether it reached the log or not.
+// awaitPart returns a definite error: a part alone has no effect, whether it reached the log or
+// not.
 func awaitPart(p raftgroup.Proposal) error {
 	res, err := await(p)
 	if err == nil && res == resVoid || pgerr.Is(err, pgerr.StatementCompletionUnknown) {
@@ -261,7 +268,8 @@ func awaitPart(p raftgroup.Proposal) error {
 	return err
 }
 
-// dropParts has the log forget the parts of a transaction that will not commit. If that fails the next leader does it.
+// dropParts makes the log forget the parts of a transaction that will not commit. If that fails,
+// the next leader does it.
 func (t *Tx) dropParts() {
 	if t.parts > 0 {
 		_, _, _ = t.r.log.run((&logentry.Resolve{ID: t.id, Outcome: txn.Aborted}).Encode(), 0)

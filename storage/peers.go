@@ -8,13 +8,13 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Peers are the replicas led by this process. Its methods serve as the questions and answers of Config.
+// Peers are the replicas led by this process. Its methods can be used as the functions of Config.
 type Peers struct {
 	mu sync.RWMutex
 	by map[txn.FragmentID]*Replica // guarded by mu
 }
 
-// NewPeers makes an empty set.
+// NewPeers returns an empty set.
 func NewPeers() *Peers { return &Peers{by: map[txn.FragmentID]*Replica{}} }
 
 // Add makes r known.
@@ -24,7 +24,7 @@ func (p *Peers) Add(r *Replica) {
 	p.by[r.ID()] = r
 }
 
-// Get gives the replica of fragment f.
+// Get returns the replica of fragment f.
 func (p *Peers) Get(f txn.FragmentID) (*Replica, error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -35,7 +35,9 @@ func (p *Peers) Get(f txn.FragmentID) (*Replica, error) {
 }
 
 // AskOutcome asks the anchor for the outcome of transaction id.
-func (p *Peers) AskOutcome(ctx context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
+func (p *Peers) AskOutcome(
+	ctx context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp,
+) (txn.Outcome, error) {
 	r, err := p.Get(anchor)
 	if err != nil {
 		return txn.Unknown, err
@@ -52,7 +54,7 @@ func (p *Peers) AskPrepared(_ context.Context, f txn.FragmentID, id txn.ID, C tx
 	return r.Outcomes.HasPrepared(id, C)
 }
 
-// SendResolve tells fragment f a decision.
+// SendResolve sends a decision to fragment f.
 func (p *Peers) SendResolve(_ context.Context, f txn.FragmentID, d txn.Decision) error {
 	r, err := p.Get(f)
 	if err != nil {

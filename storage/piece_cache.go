@@ -8,8 +8,8 @@ import (
 // pieceCacheBytes bounds what a node keeps of pieces that single rows are read from.
 const pieceCacheBytes = 32 << 20
 
-// pieceCache has pieces of large commits that single rows have been read from, of all replicas of a node. A piece leaves when its commit is installed,
-// or for others that came later.
+// pieceCache has pieces of large commits from which single rows have been read, for all replicas of
+// a node. A piece is removed when its commit is installed, or to make room for later pieces.
 type pieceCache struct {
 	mu    sync.Mutex
 	data  map[pieceID][]byte // guarded by mu
@@ -29,7 +29,7 @@ func (c *pieceCache) get(x *install, n int) []byte {
 	return c.data[pieceID{x, n}]
 }
 
-// put keeps piece n of x, whose bytes nobody may change.
+// put keeps piece n of x. Its bytes must not change.
 func (c *pieceCache) put(x *install, n int, b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

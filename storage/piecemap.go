@@ -9,19 +9,21 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// pieceMap says in which piece of a large write set a row is: of each piece the keys between which its rows lie. Whoever needs one row has the
-// piece installed that may have it, and need not wait for the others (install_wanted.go).
+// pieceMap says in which piece of a large write set a row is: it has, for each piece, the keys
+// between which its rows lie. A reader that needs one row has the piece installed that may contain
+// it, and need not wait for the others (install_wanted.go).
 type pieceMap struct {
 	list   []pieceSpan // by the pieces' numbers
 	sorted bool        // their rows are in order and apart; set by seal
 	rows   []int       // the pieces that have rows, in their order; set by seal
 }
 
-// pieceSpan is where the rows and index entries of one piece lie. A piece may hold chunks of a large row alone, whose head is in a later piece.
+// pieceSpan is where the rows and index entries of one piece lie. A piece may contain only chunks
+// of a large row, with the row's head in a later piece.
 type pieceSpan struct {
 	least, most []byte // both included; nil: there are none
 	first       int    // from this piece on there may be chunks of the row at least
-	next        int    // from this piece on there may be chunks of the first row behind this piece
+	next        int    // from this piece on there may be chunks of the first row after this piece
 }
 
 // addPiece takes the keys of the next piece.
@@ -82,7 +84,8 @@ func (m *pieceMap) seal() {
 	}
 }
 
-// each calls fn with the pieces that may have rows of a span (Start, and End if it is not empty, as ever) in their order, until it returns false.
+// each calls fn with the pieces that may have rows of a span, in their order, until fn returns
+// false. The span includes Start, and ends before End unless that is empty.
 func (m *pieceMap) each(s txn.Span, fn func(n int, p *pieceSpan) bool) {
 	from := 0
 	if m.sorted {

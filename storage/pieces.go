@@ -12,9 +12,10 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// The writes of an open transaction are not in memory, but for those of a single prepare. They are in the log, from which the
-// outcome reads them again, piece by piece; one that stays open for long has its pieces copied to the replica's own keys by a
-// checkpoint, so that it does not hold the log back, and so has every one that is open when a stream is made.
+// The writes of an open transaction are not in memory, except those of a single prepare. They are
+// in the log, from which the outcome reads them again, piece by piece. If a transaction stays open
+// for long, a checkpoint copies its pieces to the replica's own keys, so that it does not hold the
+// log back. The same happens to all open transactions when a stream is made.
 
 // keepInLog is how long a transaction may hold the log back.
 const keepInLog = time.Minute
@@ -39,7 +40,8 @@ func (m *machine) eachPiece(o *openTxn, before txn.Timestamp, fn func(writes []b
 	return nil
 }
 
-// piece returns the operations of o's piece n, as they were below the stamp before. Pieces under own keys come first.
+// piece returns the operations of o's piece n, as they were below the stamp before. Pieces under
+// own keys come first.
 func (m *machine) piece(o *openTxn, n int, before txn.Timestamp) ([]byte, error) {
 	if n >= o.own {
 		return m.loggedPiece(o, o.indexes[n-o.own])
@@ -76,7 +78,8 @@ func (m *machine) eachOwnPiece(o *openTxn, before txn.Timestamp, fn func(writes 
 	if o.own == 0 {
 		return nil
 	}
-	t := m.r.db.At(before - 1) // a crash may have left deletions of the outcome that is applied again
+	// a crash may have left deletions by the outcome that is applied again
+	t := m.r.db.At(before - 1)
 	defer t.Close()
 	for n := range o.own {
 		b, err := ownPieceOf(t, o, n)
@@ -90,11 +93,11 @@ func (m *machine) eachOwnPiece(o *openTxn, before txn.Timestamp, fn func(writes 
 	return nil
 }
 
-// takeOver copies what of o is only in the log to the replica's own keys, at a stamp. How the pieces are cut follows from the
-// entries alone, so it may be done again, at another stamp.
+// takeOver copies what is only in the log of o to the replica's own keys, at a stamp. The cuts
+// between pieces follow from the entries alone, so it may be repeated at another stamp.
 func (m *machine) takeOver(o *openTxn, at txn.Timestamp) error {
 	rest := *o
-	rest.own = 0 // these are there
+	rest.own = 0 // these are there already
 	n := o.own
 	o.keys.keepPieces(n)
 	err := m.eachPiece(&rest, at, func(writes []byte) error {

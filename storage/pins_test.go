@@ -11,8 +11,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestSetAgainstWholeLocks does the same at random to two transactions, of which one has its locks in a set: others meet the same modes, and a
-// prepare carries the same pinned locks.
+// TestSetAgainstWholeLocks does the same at random to two transactions, one with its locks in a
+// set: other transactions meet the same modes, and a prepare contains the same pinned locks.
 func TestSetAgainstWholeLocks(t *testing.T) {
 	whole := openTest(t, t.TempDir(), slowRecovery, func(c *Config) { c.WholeLocks = 1 << 20 })
 	packed := openTest(t, t.TempDir(), slowRecovery, func(c *Config) { c.WholeLocks = 16 })
@@ -23,7 +23,8 @@ func TestSetAgainstWholeLocks(t *testing.T) {
 		txs := []*Tx{whole.Tx(id), packed.Tx(id)}
 		var marks [][2]txn.Mark
 		for range 300 {
-			row, mode, pin, what := rowKey(rnd.Intn(rows)), txn.KeyShare+txn.LockMode(rnd.Intn(4)), rnd.Intn(2) == 0, rnd.Intn(40)
+			row, mode, pin, what := rowKey(rnd.Intn(rows)), txn.KeyShare+txn.LockMode(rnd.Intn(4)), rnd.Intn(2) == 0,
+				rnd.Intn(40)
 			to := 0
 			if what == 0 && len(marks) > 0 {
 				to = rnd.Intn(len(marks))
@@ -36,14 +37,16 @@ func TestSetAgainstWholeLocks(t *testing.T) {
 				case what < 3:
 					mark[i] = tx.Mark()
 				case what < 12:
-					if _, err := tx.Lock(t.Context(), row, txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp}); err != nil {
+					if _, err := tx.Lock(t.Context(), row,
+						txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp}); err != nil {
 						t.Fatal(err)
 					}
 					if err := tx.Put(row, []byte("v")); err != nil {
 						t.Fatal(err)
 					}
 				default:
-					if _, err := tx.Lock(t.Context(), row, txn.LockRequest{Mode: mode, T: txn.MaxTimestamp, Pin: pin}); err != nil {
+					if _, err := tx.Lock(t.Context(), row,
+						txn.LockRequest{Mode: mode, T: txn.MaxTimestamp, Pin: pin}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -57,7 +60,7 @@ func TestSetAgainstWholeLocks(t *testing.T) {
 			if a, b := txs[0].HasPins(), txs[1].HasPins(); a != b {
 				t.Fatalf("round %d: pins: %v and %v", round, a, b)
 			}
-			if rnd.Intn(30) == 0 { // somebody comes upon it
+			if rnd.Intn(30) == 0 { // another transaction meets it
 				same := [2]bool{}
 				for i, r := range []*Replica{whole, packed} {
 					same[i] = meets(t, r, row, mode)
@@ -71,7 +74,7 @@ func TestSetAgainstWholeLocks(t *testing.T) {
 	}
 }
 
-// meets tells whether another transaction is kept from a lock.
+// meets reports whether another transaction is kept from a lock.
 func meets(t *testing.T, r *Replica, row []byte, mode txn.LockMode) bool {
 	t.Helper()
 	tx := r.Tx(txn.NewID())
@@ -83,7 +86,8 @@ func meets(t *testing.T, r *Replica, row []byte, mode txn.LockMode) bool {
 	return err != nil
 }
 
-// compareSets compares the locks, what a prepare makes of them, and the locks that the next term has.
+// compareSets compares the locks, what a prepare makes of them, and the locks that the next term
+// has.
 func compareSets(t *testing.T, round int, rs [2]*Replica, txs []*Tx, rows int) {
 	t.Helper()
 	modes := func(r *Replica) (out string) {
@@ -104,7 +108,8 @@ func compareSets(t *testing.T, round int, rs [2]*Replica, txs []*Tx, rows int) {
 	carried, term := [2]map[string]txn.LockMode{}, [2]string{}
 	for i, tx := range txs {
 		C := max(rs[0].cfg.Clock.Now(), rs[1].cfg.Clock.Now()).Add(1e8)
-		if err := tx.Prepare(t.Context(), txn.PrepareRequest{C: C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
+		if err := tx.Prepare(t.Context(),
+			txn.PrepareRequest{C: C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
 			t.Fatal(err)
 		}
 		carried[i] = map[string]txn.LockMode{}
@@ -141,7 +146,8 @@ func modesUnder(t *testing.T, r *Replica, rows int) (out string) {
 		o.Init(r.locks, txn.NewID())
 		free := txn.LockMode(0)
 		for mode := txn.KeyShare; mode <= txn.Update; mode++ {
-			if _, err := o.Lock(t.Context(), rowKey(n), &txn.LockRequest{Mode: mode, NoWait: true}, locktable.NotWritten); err == nil {
+			if _, err := o.Lock(t.Context(), rowKey(n), &txn.LockRequest{Mode: mode, NoWait: true},
+				locktable.NotWritten); err == nil {
 				free = mode
 			} else if !errors.Is(err, txn.ErrLocked) {
 				t.Fatal(err)

@@ -17,7 +17,8 @@ type offer struct {
 	tx    *Tx         // what it has here must be owned and unfenced; nil: it needs nothing
 }
 
-// offer stamps an entry and puts it into the log's queue, under one lock (T1); reads are validated up to the stamp (T8).
+// offer stamps an entry and puts it into the log's queue, under one lock (T1). Reads are validated
+// up to the stamp (T8).
 func (r *Replica) offer(ctx context.Context, o offer) (raftgroup.Proposal, txn.Timestamp, error) {
 	if o.reads != nil {
 		return r.offerValidated(ctx, o)
@@ -28,7 +29,8 @@ func (r *Replica) offer(ctx context.Context, o offer) (raftgroup.Proposal, txn.T
 			return raftgroup.Proposal{}, 0, err
 		}
 		r.proposer.Lock()
-		if o.tx == nil || r.Owned.Load() == own { // changes of ownership are published under this lock
+		if o.tx == nil || r.Owned.Load() == own {
+			// changes of ownership are published under this lock
 			defer r.proposer.Unlock()
 			return r.proposer.Stamp(o.Entry)
 		}
@@ -63,8 +65,8 @@ func (l logWriter) run(body []byte, above txn.Timestamp) (result, txn.Timestamp,
 	return res, stamp, err
 }
 
-// await waits for a proposal to be applied. It takes no context: the log answers soon or not at all, and a caller that left
-// would not know the outcome.
+// await waits for a proposal to be applied. It takes no context: the log answers soon or not at
+// all, and a caller that left would not know the outcome.
 func await(p raftgroup.Proposal) (result, error) {
 	resp, _, err := p.Done()
 	if err != nil {
@@ -80,8 +82,9 @@ func await(p raftgroup.Proposal) (result, error) {
 	}
 }
 
-// errUnknownHere is the answer for an entry that is in the log and that a replica without room has not applied.
+// errUnknownHere is the answer for an entry in the log that a replica without room has not applied.
 var errUnknownHere = pgerr.New(pgerr.StatementCompletionUnknown,
 	"the fragment's replica was closed while its disk was full; the outcome is unknown")
 
-var errTermEnded = pgerr.New(pgerr.SerializationFailure, "the fragment's leader changed during the statement").WithHint("Try again.")
+var errTermEnded = pgerr.New(pgerr.SerializationFailure, "the fragment's leader changed during the statement").
+	WithHint("Try again.")

@@ -10,21 +10,22 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// What a transaction's reads are remembered by is bounded: beyond that, neighbouring spans become one that covers both. A wider span only
-// refuses more (T8).
+// The memory for a transaction's reads is bounded: beyond these limits, neighbouring spans become
+// one that covers both. A wider span only refuses more transactions (T8).
 const (
 	maxReadSpans = 4096
 	maxReadBytes = 4 << 20
 )
 
-// readSet is what a SERIALIZABLE transaction has read in this fragment: points and spans, with or without anything in them.
+// readSet is what a SERIALIZABLE transaction has read in this fragment: points and spans, whether
+// they contain rows or not.
 type readSet struct {
 	mu     sync.Mutex
-	T      txn.Timestamp    // the smallest that was read at; guarded by mu
+	T      txn.Timestamp    // the smallest timestamp of the reads; guarded by mu
 	spans  []txn.Span       // guarded by mu
-	sorted int              // that many at the front are in order and apart; guarded by mu
+	sorted int              // so many at the front are in order and apart; guarded by mu
 	bytes  int              // guarded by mu
-	own    []*owned.Buckets // by which it was read, each once; guarded by mu
+	own    []*owned.Buckets // the ownership used by the reads, each once; guarded by mu
 }
 
 // point notes a read of key.
@@ -41,7 +42,8 @@ func (s *readSet) add(span txn.Span, T txn.Timestamp) {
 	if len(s.spans) == 0 || T < s.T {
 		s.T = T
 	}
-	if n := len(s.spans); n > 0 && bytes.Equal(s.spans[n-1].Start, span.Start) && bytes.Equal(s.spans[n-1].End, span.End) {
+	if n := len(s.spans); n > 0 && bytes.Equal(s.spans[n-1].Start, span.Start) &&
+		bytes.Equal(s.spans[n-1].End, span.End) {
 		return
 	}
 	s.spans = append(s.spans, span)
@@ -71,7 +73,8 @@ func (s *readSet) order() {
 	s.keep(out)
 }
 
-// widen makes one of every two neighbours: those of one index where there are such, else all. Called with mu held, spans ordered.
+// widen joins every two neighbours: those of the same index if there are any, otherwise all. Called
+// with mu held and spans ordered.
 func (s *readSet) widen() {
 	before := len(s.spans)
 	for _, any := range []bool{false, true} {
@@ -111,14 +114,14 @@ func laterEnd(a, b []byte) []byte {
 	return a
 }
 
-// empty tells whether nothing was read.
+// empty reports whether nothing was read.
 func (s *readSet) empty() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.spans) == 0
 }
 
-// forget drops what was read: the statement is run again, and nobody saw what it read.
+// forget drops what was read: the statement is run again, and the client has not seen its reads.
 func (s *readSet) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +129,7 @@ func (s *readSet) forget() {
 	s.own = nil
 }
 
-// all gives the spans, in order and apart, and the timestamp of the earliest read.
+// all returns the spans, in order and apart, and the timestamp of the earliest read.
 func (s *readSet) all() ([]txn.Span, txn.Timestamp) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,23 +139,25 @@ func (s *readSet) all() ([]txn.Span, txn.Timestamp) {
 	return slices.Clone(s.spans), s.T
 }
 
-// contains tells whether key is in one of the spans, which are in order and apart.
+// contains reports whether key is in one of the spans, which are in order and apart.
 func contains(spans []txn.Span, key []byte) bool {
 	i := sort.Search(len(spans), func(i int) bool { return bytes.Compare(spans[i].Start, key) > 0 })
 	return i > 0 && spans[i-1].Contains(key)
 }
 
-// recorder notes how far a scan came, since a scan that is stopped has not seen the rest of its span.
+// recorder notes how far a scan came, because a scan that is stopped has not seen the rest of its
+// span.
 type recorder struct {
 	span    txn.Span
 	reverse bool
 	last    []byte // key seen last
 }
 
-// saw notes key, which is the caller's.
+// saw notes key, which belongs to the caller.
 func (c *recorder) saw(key []byte) { c.last = append(c.last[:0], key...) }
 
-// read gives the part of the span that was seen by a scan which stopped after the last key.
+// read returns the part of the span that a scan has seen. A stopped scan has seen it up to the last
+// key.
 func (c *recorder) read(stopped bool) txn.Span {
 	switch {
 	case !stopped || c.last == nil:

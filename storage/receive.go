@@ -15,8 +15,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Ingest writes versions into ranges that are being received: rows, entries of global indexes, and the entries of local indexes that the caller has
-// derived. Any order will do, and any number of times.
+// Ingest writes versions into ranges that are being received: rows, entries of global indexes, and
+// the entries of local indexes that the caller has derived. Any order will do, and each version may
+// come several times.
 func (r *Mover) Ingest(ctx context.Context, move uint64, batch []Version) error {
 	r.ingestMu.Lock()
 	defer r.ingestMu.Unlock()
@@ -36,7 +37,7 @@ func (r *Mover) Ingest(ctx context.Context, move uint64, batch []Version) error 
 	return nil
 }
 
-// received tells what has been received of a move: a copy.
+// received returns a copy of what has been received of a move.
 func (m *machine) received(move uint64) (receipt, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,7 +48,8 @@ func (m *machine) received(move uint64) (receipt, bool) {
 	return *x, true
 }
 
-// ingestSome puts the first versions of a batch into the log, as many as one entry takes, and gives their number. Chunks of a large row go with it.
+// ingestSome puts the first versions of a batch into the log, as many as fit into one entry, and
+// returns their number. Chunks of a large row go with the row.
 func (r *Mover) ingestSome(move uint64, batch []Version) (int, error) {
 	for range maxCarryTries {
 		if r.proposer.Term() == 0 {
@@ -99,7 +101,8 @@ func (c *carrying) send() error {
 	return nil
 }
 
-// entries gives what was packed. Only a version that is large by itself takes several entries; the last has the statistics.
+// entries returns what was packed. Only a version that is large by itself takes several entries;
+// the last one has the statistics.
 func (c *carrying) entries() (out []*logentry.Ingest) {
 	for i, piece := range c.pieces {
 		e := &logentry.Ingest{Move: c.move, Before: c.got.carries + uint64(i), Deletes: c.deletes, Writes: piece}
@@ -131,7 +134,8 @@ func (c *carrying) pack(batch []Version) (n int, err error) {
 		}
 		c.add(key, x)
 		n++
-		if last := n == len(batch) || string(batch[n].Key) != string(x.Key); keyspace.IsRow(x.Key) && (last || c.bytes+len(batch[n].Value) >= partBody) {
+		if last := n == len(batch) || string(batch[n].Key) != string(x.Key); keyspace.IsRow(x.Key) &&
+			(last || c.bytes+len(batch[n].Value) >= partBody) {
 			if err := c.count(key, x); err != nil {
 				return 0, err
 			}
@@ -140,7 +144,7 @@ func (c *carrying) pack(batch []Version) (n int, err error) {
 	return n, nil
 }
 
-// place gives the stored form of a key, which must be of what is being received.
+// place returns the stored form of a key, which must belong to what is being received.
 func (c *carrying) place(key []byte) ([]byte, error) {
 	b, ok := c.r.Globals.Bucket(key)
 	if !ok {
@@ -198,11 +202,14 @@ func (c *carrying) count(key []byte, x *Version) error {
 	return nil
 }
 
-// Ingesting tells whether ranges are being received by a move, here, where it has what was carried so far.
+// Ingesting reports whether a move is copying ranges to this leader, which then has everything that
+// was copied so far.
 func (r *Mover) Ingesting(move uint64, ranges []BucketRange) bool {
 	o := r.Owned.Load()
 	if o == nil || r.proposer.Term() == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(o.Logged().Pieces(ranges...), func(p ownership.Piece) bool { return p.State != Receiving || p.Move != move })
+	return !slices.ContainsFunc(o.Logged().Pieces(ranges...), func(p ownership.Piece) bool {
+		return p.State != Receiving || p.Move != move
+	})
 }

@@ -30,7 +30,7 @@ type FragmentID = txn.FragmentID
 
 // Replica is one fragment's replica on this disk. All methods may be called concurrently.
 type Replica struct {
-	Group    *Group            // the Raft group: who leads, and its members
+	Group    *Group            // the Raft group: its leader and members
 	Owned    *owned.Set        // which buckets the fragment owns
 	Globals  *keyspace.Globals // which indexes are global
 	Moves    *Mover            // the steps of moves
@@ -91,7 +91,8 @@ func newReplica(cfg Config) *Replica {
 	r.txns.clear()
 	r.live.reset()
 	r.locks = locktable.New(locktable.Config{
-		Fragment: cfg.Fragment, Detector: cfg.Deadlock, Whole: cfg.WholeLocks, EndingWait: cfg.EndingWait, Given: r.given,
+		Fragment: cfg.Fragment, Detector: cfg.Deadlock, Whole: cfg.WholeLocks, EndingWait: cfg.EndingWait,
+		Given: r.given,
 	})
 	r.guards.waiting = map[*Tx]LockInfo{}
 	return r
@@ -107,7 +108,8 @@ func (r *Replica) open() (err error) {
 		ID: r.cfg.Node, Transport: r.cfg.Transport, Peers: r.cfg.Peers, Join: r.cfg.Join,
 		Snapshots: r.snaps, Recover: r.machine.recover, WrapLog: r.guardLog,
 		SegmentSize: r.cfg.LogSegment, SnapshotThreshold: r.cfg.LogEntries, TrailingLogs: trailingEntries,
-		OnLeader: r.lead, OnFollower: r.follow, BeforeTransfer: r.Group.yield, Election: r.cfg.Election, Logger: r.cfg.Logger,
+		OnLeader: r.lead, OnFollower: r.follow, BeforeTransfer: r.Group.yield, Election: r.cfg.Election,
+		Logger: r.cfg.Logger,
 	})
 	return err
 }
@@ -117,7 +119,8 @@ func (r *Replica) openFiles() (err error) {
 	if r.db, err = r.openEngine(); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(filepath.Join(r.cfg.Dir, stageFolder)); err != nil { // a crash may leave an empty file
+	// A crash may leave an empty file.
+	if err := os.RemoveAll(filepath.Join(r.cfg.Dir, stageFolder)); err != nil {
 		return err
 	}
 	s, stats, err := loadState(r.db)
@@ -147,7 +150,8 @@ func (r *Replica) openEngine() (*engine.Engine, error) {
 	return engine.Open(engine.Options{
 		Dir: c.Dir, Fragment: c.Fragment, Logger: c.Logger, Merges: &c.Pace.merges, Stop: r.stopper.Stopped(),
 		MemTable: c.MemTable, IndexCache: c.IndexCache, MinFree: c.MinFree, ReadOnly: c.stopped,
-		Name: c.Name, Free: c.free, Fault: r.fault, Follows: r.follows, Keep: r.Owned.Keep, Closed: proposer.ErrNotLeader,
+		Name: c.Name, Free: c.free, Fault: r.fault, Follows: r.follows, Keep: r.Owned.Keep,
+		Closed: proposer.ErrNotLeader,
 	})
 }
 
@@ -256,8 +260,9 @@ func (r *Replica) Close() error {
 	r.drops.wait()
 	r.installs.wait()
 	r.installs.forgetPieces()
-	// Without room no checkpoint is written and no table of what is in memory: each of them might end the process by
-	// SIGBUS. Without the mark of a clean end the next start applies the log again, which has all of it.
+	// Without room, no checkpoint and no memtable is written, because each of them might end the
+	// process by SIGBUS. Without the mark of a clean end, the next start applies the log again,
+	// which contains everything.
 	room := r.db.HasRoom()
 	if err == nil && room {
 		err = r.machine.checkpoint()

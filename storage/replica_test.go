@@ -38,7 +38,8 @@ func openTest(t testing.TB, dir string, change ...func(*Config)) *Replica {
 	return r
 }
 
-// patience bounds what must come to pass on a machine that is busy with other things, and whose disk is: it tells a test that hangs from one that is slow.
+// patience bounds what must come to pass on a machine that is busy with other things, and whose
+// disk is: it tells a test that hangs from one that is slow.
 const patience = 3 * time.Minute
 
 func testContext(t testing.TB) context.Context {
@@ -265,7 +266,8 @@ func TestScanStops(t *testing.T) {
 	}
 }
 
-// TestClosedBeneathScan: a replica that is closed while somebody scans it, or while it is streamed, gives nothing more. Its tables are not in memory any more.
+// TestClosedBeneathScan: a replica that is closed during a scan or a stream returns nothing more.
+// Its tables are not in memory any more.
 func TestClosedBeneathScan(t *testing.T) {
 	dir := t.TempDir()
 	r := openTest(t, dir, small)
@@ -302,7 +304,8 @@ func TestClosedBeneathScan(t *testing.T) {
 	}
 }
 
-// Who still reads when a replica is closed is told that it does not lead, and not that its files are damaged.
+// TestReadAfterClose: a reader of a replica that is closed learns that the replica does not lead,
+// and not that its files are damaged.
 func TestReadAfterClose(t *testing.T) {
 	r := openTest(t, t.TempDir())
 	commitRow(t, r, rowKey(1), "x")

@@ -48,14 +48,17 @@ func (m *machine) restoreFrame(got *restored, b []byte) error {
 	return nil
 }
 
-// adopt takes over what a stream has brought, and shows it.
+// adopt takes over what a stream has brought, and publishes it.
 //
-// covered is the index of the marker that it came with. The state knows of the commands before that; what follows the last of them up to the marker are
-// entries of Raft's own, which are not in the log of a replica that got a stream.
+// covered is the index of the marker that came with the stream. The state contains the commands
+// before the marker. Between the last of them and the marker there are only Raft's own entries,
+// which the log of a replica that got a stream does not have.
 func (m *machine) adopt(got *restored, covered uint64) error {
 	got.state.index = max(got.state.index, covered)
 	for _, x := range got.state.installing {
-		x.o.indexes = nil // its rows are in the stream (freeze); earlier releases named the entries, which are not in this log
+		// its rows are in the stream (freeze); earlier releases named the entries, which are not in
+		// this log
+		x.o.indexes = nil
 	}
 	if err := m.kvs.Flush(); err != nil {
 		return err
@@ -97,7 +100,8 @@ func (m *machine) adopt(got *restored, covered uint64) error {
 	return m.checkpoint()
 }
 
-// adoptOpen brings the writes of an open transaction under own keys, where they are in a stream of this release.
+// adoptOpen stores the writes of an open transaction under own keys, if a stream of this release
+// contains them.
 func (m *machine) adoptOpen(o *openTxn, from *received, at txn.Timestamp) error {
 	if from == nil {
 		if len(o.indexes) > 0 {

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// A replica of several keeps more of its log than it needs itself, for the others: one that was away for a moment goes on from the log, and one that
-// was streamed the database needs what came meanwhile. Beyond that a stream is cheaper than the log.
+// A fragment with several replicas keeps more of its log than a replica needs itself: a replica
+// that was away for a moment continues from the log, and one that was streamed the database needs
+// what was logged meanwhile. Beyond that, a stream is cheaper than the log.
 const (
 	retainEntries = 16384
 	retainCuts    = 2 // of logBytes each
@@ -25,8 +26,9 @@ type keptLog struct {
 
 // retention says what of the log others may need.
 type retention struct {
-	mu      sync.Mutex
-	cuts    []uint64          // last indexes when the log had grown by logBytes, the newest last; guarded by mu
+	mu sync.Mutex
+	// last indexes at each growth of the log by logBytes, the newest last; guarded by mu
+	cuts    []uint64
 	next    int               // number of a stream; guarded by mu
 	streams map[int]streaming // guarded by mu
 }
@@ -47,7 +49,7 @@ func (k *retention) grown(last uint64) {
 	}
 }
 
-// bound gives up to where the log may be cut.
+// bound returns the index up to which the log may be cut.
 func (k *retention) bound(last uint64, now time.Time) uint64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -15,11 +15,13 @@ import (
 	"github.com/sherddb/sherd/txn/protocol"
 )
 
-// The tests of this file are for one rule of the transaction protocol each (package txn/rule). They fail in a build that lacks it, whatever the
-// timing: clocks stand still or are moved by hand, and a gate says when entries apply. integration/broken runs them on such builds;
-// docs/testing.md has the list. Rules that other tests of this package show are not shown again.
+// The tests of this file are for one rule of the transaction protocol each (package txn/rule). They
+// fail in a build that lacks it, whatever the timing: clocks stand still or are moved by hand, and
+// a gate says when entries apply. integration/broken runs them on such builds; docs/testing.md has
+// the list. Rules that other tests of this package show are not shown again.
 
-// stillClock stands at a time for ever, so that only what was promised puts one timestamp above another.
+// stillClock stands at a time for ever, so that only what was promised puts one timestamp above
+// another.
 func stillClock(at time.Time) func(*Config) {
 	return func(c *Config) {
 		c.Clock = txn.NewClock(func() time.Time { return at }, 0)
@@ -59,7 +61,7 @@ func (g *gate) config(c *Config) {
 	}
 }
 
-// shut gives what opens it again.
+// shut closes the gate, and returns a function that opens it again.
 func (g *gate) shut(t *testing.T) func() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -70,7 +72,7 @@ func (g *gate) shut(t *testing.T) func() {
 	return release
 }
 
-// canceled is a context for an operation that must wait, and so gives it back at once.
+// canceled is a context with which an operation that must wait returns at once.
 func canceled() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -106,7 +108,7 @@ func TestRuleT1Order(t *testing.T) {
 	}
 }
 
-// TestRuleT2Read: nobody commits below a read that was served.
+// TestRuleT2Read: nothing commits below a read that was served.
 func TestRuleT2Read(t *testing.T) {
 	now := time.Now()
 	r := openTest(t, t.TempDir(), stillClock(now))
@@ -143,7 +145,8 @@ func TestRuleT3Proposed(t *testing.T) {
 	g := newGate()
 	r := openTest(t, t.TempDir(), g.config)
 	commitRow(t, r, rowKey(1), "old")
-	if err := r.proposer.Cover(r.cfg.Clock.Now().Add(time.Second)); err != nil { // the read itself must not need an entry
+	// The read itself must not need an entry.
+	if err := r.proposer.Cover(r.cfg.Clock.Now().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	release := g.shut(t)
@@ -166,7 +169,8 @@ func TestRuleT3Proposed(t *testing.T) {
 	}
 }
 
-// TestRuleT4Ceiling: the next leader, whose clock is behind, commits above what the last one has served.
+// TestRuleT4Ceiling: the next leader, whose clock is behind, commits above what the last one has
+// served.
 func TestRuleT4Ceiling(t *testing.T) {
 	now := time.Now()
 	c := openCluster(t, tempDirs(t, 1), stillClock(now))
@@ -197,7 +201,8 @@ func TestRuleT4Locks(t *testing.T) {
 	}
 	nextTerm(r)
 	other := r.Tx(txn.NewID())
-	if _, err := other.Lock(t.Context(), rowKey(1), txn.LockRequest{Mode: txn.KeyShare, T: txn.MaxTimestamp, NoWait: true}); !errors.Is(err, txn.ErrLocked) {
+	if _, err := other.Lock(t.Context(), rowKey(1),
+		txn.LockRequest{Mode: txn.KeyShare, T: txn.MaxTimestamp, NoWait: true}); !errors.Is(err, txn.ErrLocked) {
 		t.Errorf("a lock of a prepared row: %v", err)
 	}
 	other.Rollback()
@@ -207,7 +212,8 @@ func TestRuleT4Locks(t *testing.T) {
 	}
 }
 
-// TestRuleT6Prepared is "commit over A and B, hold B's resolve, read B alone: sees it". All that follows the acknowledgement is held.
+// TestRuleT6Prepared is "commit over A and B, hold B's resolve, read B alone: sees it". All that
+// follows the acknowledgement is held.
 func TestRuleT6Prepared(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 2), slowRecovery)
 	ctx := testContext(t)
@@ -253,7 +259,8 @@ func TestRuleT7Forget(t *testing.T) {
 	parts := c.put(id, rowKey(1), "new")
 	d := txn.Decision{ID: id, C: c.co.Clock.Now() + 1<<16, Outcome: txn.Committed, Writers: []txn.FragmentID{1, 2}}
 	for _, p := range parts {
-		if err := p.Prepare(t.Context(), txn.PrepareRequest{C: d.C, Anchor: 1, Attempt: 1, Writers: d.Writers}); err != nil {
+		if err := p.Prepare(t.Context(),
+			txn.PrepareRequest{C: d.C, Anchor: 1, Attempt: 1, Writers: d.Writers}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -275,7 +282,8 @@ func TestRuleT7Forget(t *testing.T) {
 		t.Error("the decision is forgotten, and a writer has not heard of it")
 	}
 	a.Outcomes.forgets.flush(a.log)
-	c.rs[1].Outcomes.ask(&preparedTxn{id: id, Writer: protocol.Writer[txn.Timestamp]{C: d.C}, anchor: 1, writers: d.Writers})
+	c.rs[1].Outcomes.ask(&preparedTxn{id: id, Writer: protocol.Writer[txn.Timestamp]{C: d.C}, anchor: 1,
+		writers: d.Writers})
 	if got := readRow(t, c.rs[1], rowKey(1)); got != "new" {
 		t.Errorf("the other writer asks the anchor, and then has %q", got)
 	}
@@ -291,8 +299,9 @@ func (p cutOffPart) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	return p.prepare(ctx, req)
 }
 
-// TestRuleT7Record: a transaction is recovered, resolved and forgotten while its coordinator waits for an answer. The writer says then that it is not prepared, and never
-// will be; the anchor knows better.
+// TestRuleT7Record: a transaction is recovered, resolved and forgotten while its coordinator waits
+// for an answer. The writer says then that it is not prepared, and never will be; the anchor knows
+// better.
 func TestRuleT7Record(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 2), slowRecovery)
 	id := txn.NewID()
@@ -331,12 +340,14 @@ func TestRuleT7Record(t *testing.T) {
 			t.Errorf("fragment %d has %q", i, got)
 		}
 	}
-	for _, d := range []txn.Decision{{ID: id, C: a.Applied(), Outcome: txn.Aborted}, {ID: txn.NewID(), C: a.Applied(), Outcome: txn.Aborted}} {
+	for _, d := range []txn.Decision{{ID: id, C: a.Applied(), Outcome: txn.Aborted},
+		{ID: txn.NewID(), C: a.Applied(), Outcome: txn.Aborted}} {
 		want := txn.Aborted
 		if d.ID == id {
 			want = txn.Committed
 		}
-		for name, decide := range map[string]func(txn.Decision) (txn.Outcome, error){"decide": a.Outcomes.decide, "implied": a.Outcomes.decideImplicit} {
+		for name, decide := range map[string]func(txn.Decision) (txn.Outcome, error){"decide": a.Outcomes.decide,
+			"implied": a.Outcomes.decideImplicit} {
 			if out, err := decide(d); out != want || err != nil {
 				t.Errorf("%s: %v, %v; want %v", name, out, err, want)
 			}
@@ -382,7 +393,8 @@ func TestRuleT8Proposed(t *testing.T) {
 	}
 }
 
-// TestRuleT8Ceiling: after a check at C nobody commits at or below C, at this leader or at the next, however far behind its clock is.
+// TestRuleT8Ceiling: after a check at C nothing commits at or below C, at this leader or at the
+// next, however far behind its clock is.
 func TestRuleT8Ceiling(t *testing.T) {
 	now := time.Now()
 	c := openCluster(t, tempDirs(t, 1), stillClock(now))
@@ -432,7 +444,8 @@ func TestRuleStageTerm(t *testing.T) {
 	}
 }
 
-// TestRuleCommitOnce: a commit entry that comes twice, since its first answer was lost, applies once.
+// TestRuleCommitOnce: a commit entry that comes twice, since its first answer was lost, applies
+// once.
 func TestRuleCommitOnce(t *testing.T) {
 	r := openTest(t, t.TempDir())
 	e := logentry.Commit{ID: txn.NewID(), Writes: logentry.AppendOp(nil, logentry.OpPut, rowKey(1), []byte("one"))}
@@ -447,16 +460,19 @@ func TestRuleCommitOnce(t *testing.T) {
 	}
 }
 
-// TestForeignKeyLockOutlivesItsLeader: a row inserted in one fragment relies on its parent in another, whose
-// KEY SHARE lock must not be lost with its leader, else the parent is deleted meanwhile.
+// TestForeignKeyLockOutlivesItsLeader: a row inserted in one fragment relies on its parent in
+// another, whose KEY SHARE lock must not be lost with its leader, else the parent is deleted
+// meanwhile.
 func TestForeignKeyLockOutlivesItsLeader(t *testing.T) {
 	open := func(t *testing.T) (c *cluster, child, parent *Tx) {
 		c = openCluster(t, tempDirs(t, 2), slowRecovery)
 		commitRow(t, c.rs[1], rowKey(1), "parent")
 		id := txn.NewID()
 		child, parent = c.rs[0].Tx(id), c.rs[1].Tx(id)
-		_, err := parent.Lock(t.Context(), rowKey(1), txn.LockRequest{Mode: txn.KeyShare, T: txn.MaxTimestamp, Pin: true})
-		if err := errors.Join(err, child.LockNewest(t.Context(), rowKey(2)), child.Put(rowKey(2), []byte("child"))); err != nil {
+		_, err := parent.Lock(t.Context(), rowKey(1),
+			txn.LockRequest{Mode: txn.KeyShare, T: txn.MaxTimestamp, Pin: true})
+		if err := errors.Join(err, child.LockNewest(t.Context(), rowKey(2)),
+			child.Put(rowKey(2), []byte("child"))); err != nil {
 			t.Fatal(err)
 		}
 		return c, child, parent
@@ -464,7 +480,8 @@ func TestForeignKeyLockOutlivesItsLeader(t *testing.T) {
 	deleteParent := func(r *Replica) error {
 		tx := r.Tx(txn.NewID())
 		defer tx.Rollback()
-		if _, err := tx.Lock(t.Context(), rowKey(1), txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp, NoWait: true}); err != nil {
+		if _, err := tx.Lock(t.Context(), rowKey(1),
+			txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp, NoWait: true}); err != nil {
 			return err
 		}
 		if err := tx.Delete(rowKey(1)); err != nil {
@@ -490,9 +507,11 @@ func TestForeignKeyLockOutlivesItsLeader(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		t.Run(fmt.Sprint("after the prepare, crash ", crash), func(t *testing.T) {
 			c, child, parent := open(t)
-			d := txn.Decision{ID: child.id, C: c.co.Clock.Now() + 1<<16, Outcome: txn.Committed, Writers: []txn.FragmentID{1, 2}}
+			d := txn.Decision{ID: child.id, C: c.co.Clock.Now() + 1<<16, Outcome: txn.Committed,
+				Writers: []txn.FragmentID{1, 2}}
 			for _, p := range []*Tx{parent, child} {
-				if err := p.Prepare(t.Context(), txn.PrepareRequest{C: d.C, Anchor: 1, Attempt: 1, Writers: d.Writers}); err != nil {
+				if err := p.Prepare(t.Context(),
+					txn.PrepareRequest{C: d.C, Anchor: 1, Attempt: 1, Writers: d.Writers}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -517,7 +536,8 @@ func TestForeignKeyLockOutlivesItsLeader(t *testing.T) {
 			if err := r.Outcomes.Resolve(d); err != nil {
 				t.Fatal(err)
 			}
-			if err := deleteParent(r); err != nil { // whoever deletes it now finds the child
+			if err := deleteParent(r); err != nil {
+				// a transaction that deletes it now finds the child
 				t.Errorf("after the commit: %v", err)
 			}
 			if crash {

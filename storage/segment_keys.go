@@ -24,7 +24,8 @@ type SegmentKeys struct {
 // storedKeys is how many keys are given of a segment, more or less.
 const storedKeys = 128
 
-// StoredKeys gives keys of the rows of table in a bucket, which are all of one range, about as many bytes apart. It reads all of them.
+// StoredKeys returns keys of the rows of table in a bucket, all of one range, at distances of about
+// the same number of bytes. It reads all rows.
 func (r *Replica) StoredKeys(ctx context.Context, table, bucket uint32) (keys []KeyAt, size int64, err error) {
 	ranges := []BucketRange{{Lo: bucket, Hi: bucket + 1}}
 	T, err := r.SnapshotOf(ctx, ranges)

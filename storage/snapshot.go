@@ -14,8 +14,8 @@ import (
 	"github.com/sherddb/sherd/storage/engine"
 )
 
-// markerStore is the raft.SnapshotStore of a fragment (S3): a snapshot is a marker, index and configuration, and no copy of
-// the data. One file holds the newest.
+// markerStore is the raft.SnapshotStore of a fragment (S3). A snapshot is a marker with an index
+// and a configuration, and no copy of the data. One file holds the newest.
 type markerStore struct {
 	dir string
 	r   *Replica
@@ -36,14 +36,17 @@ func newMarkerStore(dir string, r *Replica) (*markerStore, error) {
 		return nil, err
 	}
 	metas, err := s.List()
-	if err == nil && len(metas) == 0 { // who was killed before the marker was there has told nobody of the stream
+	if err == nil && len(metas) == 0 {
+		// no marker: a process that was killed before it wrote one has not acknowledged the stream
 		err = s.settle()
 	}
 	return s, err
 }
 
 // Create implements raft.SnapshotStore.
-func (s *markerStore) Create(v raft.SnapshotVersion, index, term uint64, conf raft.Configuration, confIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+func (s *markerStore) Create(
+	v raft.SnapshotVersion, index, term uint64, conf raft.Configuration, confIndex uint64, _ raft.Transport,
+) (raft.SnapshotSink, error) {
 	return &markerSink{s: s, meta: raft.SnapshotMeta{
 		Version: v, ID: "marker", Index: index, Term: term, Configuration: conf, ConfigurationIndex: confIndex,
 	}}, nil
@@ -65,7 +68,8 @@ func (s *markerStore) List() ([]*raft.SnapshotMeta, error) {
 	return []*raft.SnapshotMeta{&m.Meta}, nil
 }
 
-// Open implements raft.SnapshotStore: the stream received and not yet settled, else one of the live database for a follower.
+// Open implements raft.SnapshotStore. It returns the stream that was received and not yet settled,
+// or otherwise, for a follower, one of the live database.
 func (s *markerStore) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	metas, err := s.List()
 	if err != nil {
@@ -132,7 +136,8 @@ func (k *markerSink) Write(p []byte) (int, error) {
 	return k.f.Write(p)
 }
 
-// Close implements raft.SnapshotSink. A marker that was made while a stream came, of an entry before the stream's, is refused.
+// Close implements raft.SnapshotSink. It refuses a marker that was made while a stream came, for an
+// entry before the stream's.
 func (k *markerSink) Close() error {
 	k.s.mu.Lock()
 	defer k.s.mu.Unlock()

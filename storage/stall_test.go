@@ -27,7 +27,8 @@ func diskOf(free *atomic.Int64) func(*Config) {
 
 // commitEntry returns an entry that writes a row of so many bytes.
 func commitEntry(n, size int) []byte {
-	e := logentry.Commit{ID: txn.NewID(), Writes: logentry.AppendOp(nil, logentry.OpPut, rowKey(n), bytes.Repeat([]byte{'x'}, size))}
+	e := logentry.Commit{ID: txn.NewID(),
+		Writes: logentry.AppendOp(nil, logentry.OpPut, rowKey(n), bytes.Repeat([]byte{'x'}, size))}
 	return e.Encode()
 }
 
@@ -46,8 +47,8 @@ func within(t *testing.T, what string, f func() error) {
 	}
 }
 
-// fullLevelZero returns a replica whose disk has no room for merges and whose level 0 has as many tables as may be. More is
-// being written until stop is set.
+// fullLevelZero returns a replica whose disk has no room for merges and whose level 0 has as many
+// tables as may be. More is being written until stop is set.
 func fullLevelZero(t *testing.T, dir string) (r *Replica, stop func()) {
 	t.Helper()
 	var free atomic.Int64
@@ -73,8 +74,8 @@ func fullLevelZero(t *testing.T, dir string) (r *Replica, stop func()) {
 	}
 }
 
-// TestCloseAtFullLevelZero: a replica closes though merges are held and level 0 is full. Entries are applied up to then: to
-// wait for merges would be of no use.
+// TestCloseAtFullLevelZero: a replica closes though merges are held and level 0 is full. Entries
+// are applied up to then: to wait for merges would be of no use.
 func TestCloseAtFullLevelZero(t *testing.T) {
 	dir := t.TempDir()
 	r, stop := fullLevelZero(t, dir)
@@ -93,7 +94,8 @@ func TestCloseAtFullLevelZero(t *testing.T) {
 	}
 }
 
-// TestDropAllAtFullLevelZero: a stream takes the place of a database whose level 0 is full while merges are held.
+// TestDropAllAtFullLevelZero: a stream takes the place of a database whose level 0 is full while
+// merges are held.
 func TestDropAllAtFullLevelZero(t *testing.T) {
 	r, stop := fullLevelZero(t, t.TempDir())
 	within(t, "what was being written", func() error { stop(); return nil })
@@ -103,8 +105,8 @@ func TestDropAllAtFullLevelZero(t *testing.T) {
 	}
 }
 
-// TestNoRoom: without room on the disk nothing is written to the database, what is applied can be read, and with room the
-// replica goes on by itself.
+// TestNoRoom: without room on the disk nothing is written to the database, what is applied can be
+// read, and with room the replica goes on by itself.
 func TestNoRoom(t *testing.T) {
 	var free atomic.Int64
 	free.Store(plenty)
@@ -161,8 +163,9 @@ func readAt(t *testing.T, r *Replica, T txn.Timestamp, key []byte) string {
 // short reports whether a batch waits for room.
 func short(r *Replica) bool { return r.db.Condition().Waiting > 0 }
 
-// TestCloseWithoutRoom: a replica closes on a full disk without writing a table or a checkpoint. The outcome of an entry that
-// waited is unknown to its proposer, and it is applied at the next start, which wants room.
+// TestCloseWithoutRoom: a replica closes on a full disk without writing a table or a checkpoint.
+// The outcome of an entry that waited is unknown to its proposer, and it is applied at the next
+// start, which wants room.
 func TestCloseWithoutRoom(t *testing.T) {
 	for _, waits := range []bool{false, true} {
 		dir := t.TempDir()

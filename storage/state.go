@@ -17,9 +17,10 @@ import (
 	"github.com/sherddb/sherd/txn/protocol"
 )
 
-// state is the small part of the state machine: everything but rows and index entries. It lives in memory, evolves only by
-// applying entries in log order, and is written to Badger as a checkpoint; so at an entry it is the state below that entry's
-// stamp, also when the log is replayed (S1). Used by the applying goroutine alone.
+// state is the small part of the state machine: everything but rows and index entries. It is in
+// memory, changes only by applying entries in log order, and is written to Badger as a checkpoint.
+// So at an entry it is the state below that entry's stamp, also when the log is replayed (S1). Only
+// the applying goroutine uses it.
 type state struct {
 	index     uint64        // of the last entry applied
 	stamp     txn.Timestamp // largest stamp applied (T1)
@@ -32,28 +33,32 @@ type state struct {
 	order     []txn.ID                 // recent's ids, oldest first
 	unsaved   int                      // of order, from its end: not in an outcome record yet
 
-	installing []*install // committed, but for the rows; in the order of the commits
+	installing []*install // committed, with rows still to be installed; in the order of the commits
 
 	own ownState // which buckets are the fragment's
 }
 
-// openTxn is a transaction of which parts or a prepare are in the log and no outcome yet; see pieces.go for where its writes
-// are.
+// openTxn is a transaction with parts or a prepare in the log, and no outcome yet. pieces.go says
+// where its writes are.
 type openTxn struct {
 	protocol.Writer[txn.Timestamp]
 
-	id      txn.ID
-	own     int         // pieces under own keys; they come first
-	indexes []uint64    // of the entries that hold the others, which stay in the log (firstIndex): parts, then the prepare with the rest
-	writes  []byte      // all of them, where one prepare has brought them since the start; nil otherwise
-	keys    *keySummary // nil where writes are there
+	id  txn.ID
+	own int // pieces under own keys; they come first
+	// entries that hold the other pieces and stay in the log (firstIndex): parts, then the prepare
+	// with the rest
+	indexes []uint64
+	// all writes, if one prepare has brought them since the start; nil otherwise
+	writes  []byte
+	keys    *keySummary // nil if writes are there
 	stats   []byte
 	parts   int
 	anchor  txn.FragmentID
 	attempt int
 	writers []txn.FragmentID
-	hold    *logentry.Preparation // of a held transaction; its writes are under own keys, not in the log
-	since   time.Time             // when this process learned of it; starts recovery, decides nothing
+	// of a held transaction; its writes are under own keys, not in the log
+	hold  *logentry.Preparation
+	since time.Time // when this process learned of it; starts recovery, decides nothing
 }
 
 // decision is a commit this anchor decided and may not forget yet.
@@ -64,7 +69,8 @@ type decision struct {
 	since   time.Time
 }
 
-// dedupWindow is how long, in stamps, a commit's id is remembered; no gateway repeats a commit later than that.
+// dedupWindow is how long, in stamps, a commit's id is remembered. No gateway repeats a commit
+// later than that.
 const dedupWindow = txn.Timestamp(10_000 << 16)
 
 const maxRecent = 4096
@@ -85,7 +91,8 @@ func (s *state) remember(id txn.ID, at txn.Timestamp) {
 	s.order = s.order[n:]
 }
 
-// firstIndex is the smallest index of an entry whose content is only in the log, 0 if there is none.
+// firstIndex returns the smallest index of an entry whose content is only in the log, or 0 if there
+// is none.
 func (s *state) firstIndex(installing []remaining) (first uint64) {
 	for _, o := range s.open {
 		first = firstOf(first, o.indexes)
@@ -103,16 +110,18 @@ func firstOf(first uint64, indexes []uint64) uint64 {
 	return first
 }
 
-// checkpointFormat is the format byte of the record keyspace.Checkpoint. In format 1 an open transaction's statistics and the
-// number of its parts are in the log alone; before format 3 no outcomes were saved, before format 4 no commit was implied, before format 5
-// a commit was applied with all its rows, before format 6 no bucket was ever moved, before format 7 the statistics of open
+// checkpointFormat is the format byte of the record keyspace.Checkpoint. In format 1, an open
+// transaction's statistics and the number of its parts are only in the log. Formats before 3
+// contain no outcomes, those before 4 no implicit commits, those before 5 no commits with rows
+// still to be installed, those before 6 no moved buckets; before format 7 the statistics of open
 // transactions did not name buckets.
 const (
 	checkpointFormat = 7
 	groupsCheckpoint = 6
 )
 
-// format returns the oldest format that says what the state holds, so that an earlier release reads it if it can (V4).
+// format returns the oldest format that can express the state, so that an earlier release reads it
+// if it can (V4).
 func (s *state) format() byte {
 	for _, o := range s.open {
 		if logentry.NamesBuckets(o.stats) {
@@ -122,8 +131,8 @@ func (s *state) format() byte {
 	return groupsCheckpoint
 }
 
-// encode returns the checkpoint record, what a restart needs besides the log and Badger's other keys, and the
-// installs that it names: a restart writes their rows again.
+// encode returns the checkpoint record, which has what a restart needs besides the log and Badger's
+// other keys, and the installs that it names: a restart writes their rows again.
 func (s *state) encode() (record []byte, again []remaining) {
 	again = s.remaining()
 	b := []byte{s.format()}
@@ -132,7 +141,8 @@ func (s *state) encode() (record []byte, again []remaining) {
 	b = codec.AppendTimestamp(b, s.ceiling)
 	b = codec.AppendTimestamp(b, s.watermark)
 	b = binary.AppendUvarint(b, uint64(len(s.open)))
-	for _, id := range slices.SortedFunc(maps.Keys(s.open), func(a, b txn.ID) int { return slices.Compare(a[:], b[:]) }) {
+	for _, id := range slices.SortedFunc(maps.Keys(s.open),
+		func(a, b txn.ID) int { return slices.Compare(a[:], b[:]) }) {
 		o := s.open[id]
 		b = append(b, id[:]...)
 		b = binary.AppendUvarint(b, uint64(o.own))
@@ -222,7 +232,8 @@ func decodeCheckpoint(b []byte) (*state, error) {
 	return s, nil
 }
 
-// loadState reads the newest checkpoint of db, and the decisions and statistics as they were at its stamp.
+// loadState reads the newest checkpoint of db, and the decisions and statistics as they were at its
+// stamp.
 func loadState(db *engine.Engine) (*state, *statistics, error) {
 	stats := newStatistics()
 	t := db.At(txn.MaxTimestamp)
@@ -238,7 +249,8 @@ func loadState(db *engine.Engine) (*state, *statistics, error) {
 	if err != nil {
 		return nil, nil, pgerr.New(pgerr.DataCorrupted, "the fragment's data is damaged: %v", err)
 	}
-	// Keys at stamps above the checkpoint's may be there already: pieces of entries that will be applied again.
+	// Keys at stamps above the checkpoint's may exist already: parts of entries that will be
+	// applied again.
 	at := db.At(s.stamp)
 	defer at.Close()
 	if err := at.EachRecord(keyspace.Decision, s.loadDecision); err != nil {

@@ -13,10 +13,12 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// groupBuckets is how many neighbouring buckets share one count. A million buckets of one document each would otherwise cost
-// more than the documents. Groups with more than ExactBytes are counted by bucket as well (exact.go).
+// groupBuckets is how many neighbouring buckets share one count. A million buckets of one document
+// each would otherwise cost more than the documents. Groups with more than ExactBytes are counted
+// by bucket as well (exact.go).
 //
-// Assigned buckets are counted each by itself: there are few of them, and who splits and moves them goes by what one has.
+// Each assigned bucket is counted by itself: there are few of them, and they are split and moved by
+// the size of each.
 const groupBuckets = 256
 
 // groupOf numbers the group of a bucket, bounds the buckets of a group.
@@ -35,8 +37,8 @@ func groupBounds(group uint32) (from, to uint32) {
 	return group * groupBuckets, (group + 1) * groupBuckets
 }
 
-// BucketStat counts the documents of the buckets [From, To) of a table, and their bytes (keys and values as stored, newest
-// versions).
+// BucketStat counts the documents of the buckets [From, To) of a table, and their bytes (keys and
+// values as stored, newest versions).
 type BucketStat struct {
 	Table, From, To  uint32
 	Documents, Bytes int64
@@ -49,8 +51,8 @@ type statKey struct {
 
 type statValue struct{ docs, bytes int64 }
 
-// statistics are part of the state machine: deltas travel in the entries, the sums are written with every checkpoint at its
-// stamp (S1).
+// statistics are part of the state machine: entries contain deltas, and the sums are written with
+// every checkpoint at its stamp (S1).
 type statistics struct {
 	mu    sync.RWMutex
 	sums  map[statKey]statValue // guarded by mu; written by the applying goroutine alone
@@ -65,7 +67,7 @@ func newStatistics() *statistics {
 // deltas gathers what a write set changes.
 type deltas map[statKey]statValue
 
-// Those that moves carry are of groups: what comes with a move is counted by bucket once it is here.
+// Deltas of moves are of groups: what a move brings is counted by bucket once it is here.
 func (d *deltas) add(key []byte, docs, bytes int) {
 	if *d == nil {
 		*d = deltas{}
@@ -75,7 +77,7 @@ func (d *deltas) add(key []byte, docs, bytes int) {
 	(*d)[k] = statValue{v.docs + int64(docs), v.bytes + int64(bytes)}
 }
 
-// encode gives the deltas in the order of tables and groups.
+// encode returns the deltas in the order of tables and groups.
 func (d deltas) encode() []byte {
 	var b []byte
 	for _, k := range slices.SortedFunc(maps.Keys(d), compareStat) {
@@ -97,8 +99,9 @@ func compareStat(a, b statKey) int {
 // apply adds encoded deltas.
 func (s *statistics) apply(b []byte) error { return s.sum(b, false) }
 
-// leave subtracts what has gone with its buckets, which encoded deltas count. Where nothing is counted there is nothing to subtract: who counted may have seen
-// rows of a table that was dropped in an earlier entry, for these are deleted in the background.
+// leave subtracts what has moved away with its buckets, which encoded deltas count. If a group has
+// no count, nothing is subtracted: the deltas may count rows of a table that an earlier entry has
+// dropped, because such rows are deleted in the background.
 func (s *statistics) leave(b []byte) error { return s.sum(b, true) }
 
 func (s *statistics) sum(b []byte, known bool) error {
@@ -139,14 +142,14 @@ func (s *statistics) drop(span txn.Span) {
 	}
 }
 
-// within tells whether a group lies in span entirely.
+// within reports whether a group lies in span entirely.
 func (k statKey) within(span txn.Span) bool {
 	from, to := groupBounds(k.group)
 	whole := keyspace.BucketSpan(k.table, from, to)
 	return span.Contains(whole.Start) && (len(span.End) == 0 || string(span.End) >= string(whole.End))
 }
 
-// without gives the deltas of other groups than those that lie in span entirely.
+// without returns the deltas of groups that do not lie in span entirely.
 func (d deltas) without(span txn.Span) deltas {
 	out := deltas{}
 	for k, v := range d {
@@ -193,9 +196,10 @@ func (s *statistics) load(rest, value []byte) error {
 	return r.Err
 }
 
-// BucketStats returns the counts of table (0: of all tables), in order. Each counts a group of buckets, or a part of one where the
-// group is counted by bucket: a bucket above ExactBytes by itself, and what lies between such buckets in runs of at most ExactBytes.
-// Parts without documents are left out. The counts belong to the newest entry applied, not to a snapshot.
+// BucketStats returns the counts of table (0: of all tables), in order. Each counts a group of
+// buckets, or a part of one if the group is counted by bucket: a bucket above ExactBytes by itself,
+// and the buckets between such ones in runs of at most ExactBytes. Parts without documents are left
+// out. The counts belong to the newest entry applied, not to a snapshot.
 func (i *Inspector) BucketStats(table uint32) []BucketStat {
 	s := i.r.stats
 	s.mu.RLock()

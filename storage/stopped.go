@@ -17,18 +17,20 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Stopped is the replica of a process that has ended, in order or not, as it would be once it had applied all of its log. Nothing in its directory is
-// changed: what that takes to be written is written elsewhere. A replica among several may have entries at the end of its log that were never decided;
-// they are applied too, for what they lead to must be consistent all the same.
+// Stopped is the replica of a process that has ended, cleanly or not, as it would be after applying
+// all of its log. Nothing in its directory is changed; what has to be written goes elsewhere. One
+// replica among several may have entries at the end of its log that were never decided. They are
+// applied too, because the result must be consistent all the same.
 //
-// Nobody decides what is undecided here: such transactions are named, and read as if they had not been.
+// Undecided transactions stay undecided here: they are listed, and reads ignore their writes.
 type Stopped struct {
 	r    *Replica
 	view *View
 }
 
-// OpenStopped reads the replica in cfg.Dir, which VerifyTables has found to be whole. log is that of its group, VerifyLog has found it readable. scratch
-// is a directory for what has to be written. Nobody else may have the replica open.
+// OpenStopped reads the replica in cfg.Dir, which VerifyTables has found to be whole. log is the
+// log of its group, which VerifyLog has found readable. scratch is a directory for what has to be
+// written. No other process may have the replica open.
 func OpenStopped(cfg Config, log raft.LogStore, scratch string) (_ *Stopped, err error) {
 	cfg.setDefaults()
 	if err := shadow(cfg.Dir, scratch); err != nil {
@@ -84,7 +86,7 @@ func (s *Stopped) Close() error {
 // View reads the buckets that are the fragment's, as of the end of the log.
 func (s *Stopped) View() *View { return s.view }
 
-// ViewAt is View as of T, or of the end of the log where that is earlier. The caller closes it.
+// ViewAt is View as of T, or of the end of the log if that is earlier. The caller closes it.
 func (s *Stopped) ViewAt(T txn.Timestamp) (*View, error) {
 	if T < s.r.pins.Watermark() {
 		return nil, pins.TooOld(T)
@@ -92,27 +94,29 @@ func (s *Stopped) ViewAt(T txn.Timestamp) (*View, error) {
 	return s.at(min(T, s.r.Applied())), nil
 }
 
-// Applied gives the largest stamp in the log.
+// Applied returns the largest stamp in the log.
 func (s *Stopped) Applied() txn.Timestamp { return s.r.Applied() }
 
-// Digest is that of Replica, at the end of the log. Spans that are being deleted in any of the replicas to compare are left out.
+// Digest is Inspector.Digest at the end of the log. Spans that are being deleted in any of the
+// compared replicas are left out.
 func (s *Stopped) Digest(ctx context.Context, skip []txn.Span) (Digest, error) {
 	return s.r.Inspect.Digest(ctx, s.r.Applied(), skip)
 }
 
-// Stats gives the statistics of the moment of View.
+// Stats returns the statistics at the timestamp of View.
 func (s *Stopped) Stats() []BucketStat { return s.r.stats.list() }
 
-// Undecided gives the prepared transactions whose outcome is not known here.
+// Undecided returns the prepared transactions whose outcome is not known here.
 func (s *Stopped) Undecided() []Undecided { return s.r.Outcomes.Undecided(txn.MaxTimestamp) }
 
-// Held tells how many transactions that PREPARE TRANSACTION has made are held here.
+// Held returns how many transactions of PREPARE TRANSACTION are held here.
 func (s *Stopped) Held() int { return len(s.r.txns.held) }
 
-// Ownership is that of Replica.
+// Ownership returns what the replica's Owned.Ranges returns.
 func (s *Stopped) Ownership() []OwnedRange { return s.r.Owned.Ranges() }
 
-// OwnershipAt is Ownership as ViewAt(T) goes by it: a range is owned where its rows are given, and gone else.
+// OwnershipAt returns the ownership that ViewAt(T) uses: a range is owned if its rows are returned,
+// and gone otherwise.
 func (s *Stopped) OwnershipAt(T txn.Timestamp) (out []OwnedRange) {
 	o := s.r.Owned.Load()
 	if o == nil {
@@ -128,10 +132,10 @@ func (s *Stopped) OwnershipAt(T txn.Timestamp) (out []OwnedRange) {
 	return out
 }
 
-// Dropping is that of Replica.
+// Dropping returns the spans whose keys the replica was deleting.
 func (s *Stopped) Dropping() ([]txn.Span, error) { return s.r.Inspect.Dropping() }
 
-// VerifyLog reads every entry of a group's log and gives their number.
+// VerifyLog reads every entry of a group's log and returns their number.
 func VerifyLog(ctx context.Context, log raft.LogStore) (n uint64, err error) {
 	first, err := log.FirstIndex()
 	if err != nil {
@@ -163,8 +167,10 @@ func VerifyLog(ctx context.Context, log raft.LogStore) (n uint64, err error) {
 	return n, nil
 }
 
-// shadow makes of an empty directory what can be opened, and written to, in place of a replica's. Tables are never changed: links lead to them, and
-// Badger is not let merge them (engine.Options.ReadOnly). They are copied where they could not be opened for writing, which Badger asks for.
+// shadow fills an empty directory so that it can be opened, and written to, instead of a replica's.
+// Tables are never changed: they are linked, and Badger may not merge them
+// (engine.Options.ReadOnly). Tables that cannot be opened for writing are copied, because Badger
+// opens them so.
 func shadow(dir, to string) error {
 	for _, sub := range []string{"data", "snapshots"} {
 		if err := shadowFolder(filepath.Join(dir, sub), filepath.Join(to, sub)); err != nil {
@@ -172,7 +178,8 @@ func shadow(dir, to string) error {
 		}
 	}
 	for _, name := range []string{truncatedFile, engine.CleanFile} {
-		if err := sparse.File(filepath.Join(to, name), filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := sparse.File(filepath.Join(to, name), filepath.Join(dir, name)); err != nil &&
+			!errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
@@ -206,7 +213,7 @@ func shadowFolder(dir, to string) error {
 	return nil
 }
 
-// writable tells whether the file can be opened for writing, which changes nothing.
+// writable reports whether the file can be opened for writing. It changes nothing.
 func writable(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

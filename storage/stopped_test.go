@@ -16,7 +16,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// flushed waits until all memtables but the one that is written are tables, so that no file goes while the directory is copied.
+// flushed waits until all memtables but the one that is written are tables, so that no file goes
+// while the directory is copied.
 func flushed(t *testing.T, data string) {
 	for ctx := testContext(t); ; time.Sleep(time.Millisecond) {
 		mems, err := filepath.Glob(filepath.Join(data, "*.mem"))
@@ -29,8 +30,9 @@ func flushed(t *testing.T, data string) {
 	}
 }
 
-// TestStopped reads a replica whose log holds more than memtables do, some of it without an outcome, and twice: as it was when it was killed, and after an
-// orderly end. The directory that is read stays as it is.
+// TestStopped reads a replica whose log holds more than memtables do, some of it without an
+// outcome, and twice: as it was when it was killed, and after an orderly end. The directory that is
+// read stays as it is.
 func TestStopped(t *testing.T) {
 	dir := t.TempDir()
 	log, err := raftlog.Open(raftlog.Options{Dir: filepath.Join(dir, "log"), Logger: quiet})
@@ -54,7 +56,8 @@ func TestStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	C := r.cfg.Clock.Now()
-	if err := tx.Prepare(t.Context(), txn.PrepareRequest{Anchor: 9, C: C, Attempt: 1, Writers: []FragmentID{1, 9}}); err != nil {
+	if err := tx.Prepare(t.Context(),
+		txn.PrepareRequest{Anchor: 9, C: C, Attempt: 1, Writers: []FragmentID{1, 9}}); err != nil {
 		t.Fatal(err)
 	}
 	flushed(t, filepath.Join(dir, "1", "data"))

@@ -15,15 +15,16 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// A stream of the live database (S3): format(1), then frames of length · kind(1) · body. Keys come first and the state last,
-// so that a stream cut short installs nothing.
+// A stream of the live database (S3): format(1), then frames of length · kind(1) · body. Keys come
+// first and the state last, so that a stream cut short installs nothing.
 const streamFormat = 1
 
 type frameKind byte
 
 const (
-	frameKey   frameKind = 1 // meta(1) · user meta(1) · version(8) · expires · key · value
-	frameOpen  frameKind = 2 // id(16) · parts · statistics · operations: an open transaction's writes; no longer written
+	frameKey frameKind = 1 // meta(1) · user meta(1) · version(8) · expires · key · value
+	// id(16) · parts · statistics · operations: an open transaction's writes; no longer written
+	frameOpen  frameKind = 2
 	frameStat  frameKind = 3 // key · value of a statistics record
 	frameState frameKind = 4 // the checkpoint record; the end
 )
@@ -32,17 +33,18 @@ const maxFrame = 64 << 20
 
 var errStream = errors.New("malformed stream of a fragment")
 
-// frozen is the state at one entry: what the stream carries besides Badger's keys. Versions up to its stamp that later entries write may come with
-// them, and do no harm (S1).
+// frozen is the state at one entry: what the stream contains besides Badger's keys. The keys may
+// include versions up to its stamp that later entries write, which do no harm (S1).
 type frozen struct {
 	stamp   txn.Timestamp
 	state   []byte
 	stats   map[string][]byte
-	release func() // of the versions that can be read by its watermark
+	release func() // releases the versions that can be read at its watermark
 }
 
-// freeze copies the state between two batches. What open transactions write becomes keys, which the stream carries, and so do the rows that are
-// being installed; most of that is done before nothing is applied.
+// freeze copies the state between two batches. Writes of open transactions become keys, which the
+// stream contains, and so do the rows that are being installed. Most of that is done before the
+// applying of entries stops.
 func (m *machine) freeze() (*frozen, error) {
 	m.r.installs.wait()
 	m.mu.Lock()
@@ -74,9 +76,10 @@ func (m *machine) takeOverOpen() error {
 	return m.kvs.Flush()
 }
 
-// stream gives a reader of the database as it is now, while entries go on being applied, and the number of bytes it will
-// give. Raft wants that number first: it is counted in a pass of its own, what resolutions may add meanwhile is allowed for,
-// and what is left over is filled with zeros after the state.
+// stream returns a reader of the database as it is now, while entries go on being applied, and the
+// number of bytes that it will return. Raft wants that number first, so a pass of its own counts
+// it; room is added for what resolutions may write meanwhile, and the rest is filled with zeros
+// after the state.
 func (r *Replica) stream() (rd io.ReadCloser, size int64, err error) {
 	f, err := r.machine.freeze()
 	if err != nil {
@@ -143,7 +146,8 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 	if err != nil {
 		return err
 	}
-	// What comes after the state is in the log, behind the marker. Without it the stream's length does not depend on how much is written meanwhile.
+	// What comes after the state is in the log, behind the marker. Without it, the stream's length
+	// does not depend on how much is written meanwhile.
 	t := r.db.At(f.stamp)
 	defer t.Close()
 	var c *engine.Cursor
@@ -183,7 +187,8 @@ func comesLast(key []byte) bool {
 
 func writeFrozen(w *bufio.Writer, f *frozen) error {
 	for k, v := range f.stats {
-		if err := writeFrame(w, codec.AppendBytes(codec.AppendBytes([]byte{byte(frameStat)}, []byte(k)), v)); err != nil {
+		if err := writeFrame(w,
+			codec.AppendBytes(codec.AppendBytes([]byte{byte(frameStat)}, []byte(k)), v)); err != nil {
 			return err
 		}
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestFollowerIsStreamedTo adds a second replica to a group whose log has been cut: it gets the live database, prepared
-// transactions included, keeps it over a restart, and goes on with the log.
+// TestFollowerIsStreamedTo adds a second replica to a group whose log has been cut: it gets the
+// live database, prepared transactions included, keeps it over a restart, and goes on with the log.
 func TestFollowerIsStreamedTo(t *testing.T) {
 	addrA, transA := raft.NewInmemTransport("a")
 	addrB, transB := raft.NewInmemTransport("b")
@@ -36,7 +36,8 @@ func TestFollowerIsStreamedTo(t *testing.T) {
 	tx.LockNewest(ctx, rowKey(0))
 	tx.Put(rowKey(0), []byte("prepared"))
 	d := txn.Decision{ID: tx.ID(), C: a.cfg.Clock.Now() + 1, Outcome: txn.Committed}
-	if err := tx.Prepare(ctx, txn.PrepareRequest{C: d.C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
+	if err := tx.Prepare(ctx,
+		txn.PrepareRequest{C: d.C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Group.raft.Snapshot(); err != nil {
@@ -44,7 +45,8 @@ func TestFollowerIsStreamedTo(t *testing.T) {
 	}
 	dirB := t.TempDir()
 	openB := func() *Replica {
-		cfg := Config{Dir: dirB, Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b", Transport: transB, Join: true}
+		cfg := Config{Dir: dirB, Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b", Transport: transB,
+			Join: true}
 		small(&cfg)
 		b, err := Open(cfg)
 		if err != nil {
@@ -81,8 +83,8 @@ func TestFollowerIsStreamedTo(t *testing.T) {
 	same(t, a, b)
 }
 
-// TestStreamBehindRaftsOwnEntries streams where the newest snapshot ends with a change of members, of which the database knows nothing, and starts the
-// replica again: its log begins behind that.
+// TestStreamBehindRaftsOwnEntries streams when the newest snapshot ends with a change of members,
+// which the database does not know, and starts the replica again: its log begins behind that.
 func TestStreamBehindRaftsOwnEntries(t *testing.T) {
 	addrA, transA := raft.NewInmemTransport("a")
 	addrB, transB := raft.NewInmemTransport("b")
@@ -97,7 +99,8 @@ func TestStreamBehindRaftsOwnEntries(t *testing.T) {
 	if err := a.Group.raft.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b", Transport: transB, Join: true}
+	cfg := Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b",
+		Transport: transB, Join: true}
 	b, err := Open(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -121,8 +124,8 @@ func TestStreamBehindRaftsOwnEntries(t *testing.T) {
 	same(t, a, b)
 }
 
-// TestKilledWithStream kills a follower when it has a stream and has not taken it yet: before and after the marker is there, with an older log and marker, and
-// with none.
+// TestKilledWithStream kills a follower when it has a stream and has not taken it yet: before and
+// after the marker is there, with an older log and marker, and with none.
 func TestKilledWithStream(t *testing.T) {
 	for _, point := range []string{"snapshot.before", "snapshot.after"} {
 		for _, older := range []bool{false, true} {
@@ -141,7 +144,8 @@ func killWithStream(t *testing.T, point string, older bool) {
 		addrB, transB := raft.NewInmemTransport("b")
 		transA.Connect(addrB, transB)
 		transB.Connect(addrA, transA)
-		b, err := Open(Config{Dir: dir, Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b", Transport: transB, Join: true, Fault: fault})
+		b, err := Open(Config{Dir: dir, Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b",
+			Transport: transB, Join: true, Fault: fault})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +159,8 @@ func killWithStream(t *testing.T, point string, older bool) {
 		}
 		commitRow(t, a, rowKey(1), "older")
 		catchUp(t, a, b)
-		if err := errors.Join(b.Group.raft.Snapshot(), a.Group.raft.Remove(testContext(t), "b"), b.Close()); err != nil {
+		if err := errors.Join(b.Group.raft.Snapshot(), a.Group.raft.Remove(testContext(t), "b"),
+			b.Close()); err != nil {
 			t.Fatal(err)
 		}
 		for a.kept.several.Load() { // the log is kept for others
@@ -163,7 +168,8 @@ func killWithStream(t *testing.T, point string, older bool) {
 		}
 	}
 	fillAndCut(t, a)
-	if err := errors.Join(a.Group.raft.AddNonvoter(testContext(t), "c", "nowhere"), a.Group.raft.Snapshot()); err != nil {
+	if err := errors.Join(a.Group.raft.AddNonvoter(testContext(t), "c", "nowhere"),
+		a.Group.raft.Snapshot()); err != nil {
 		t.Fatal(err)
 	}
 	var once sync.Once
@@ -185,7 +191,8 @@ func killWithStream(t *testing.T, point string, older bool) {
 	same(t, a, b)
 }
 
-// TestMarkerBehindStream: a snapshot that the replica began to make before a stream came does not take the place of the stream's marker.
+// TestMarkerBehindStream: a snapshot that the replica began to make before a stream came does not
+// take the place of the stream's marker.
 func TestMarkerBehindStream(t *testing.T) {
 	r := openTest(t, t.TempDir())
 	create := func(index uint64) raft.SnapshotSink {
@@ -254,7 +261,8 @@ func same(t *testing.T, a, b *Replica) {
 				t.Fatal(err)
 			}
 		}
-		return append(out, fmt.Sprint(r.stats.clone().sums)) // counts by bucket are each replica's own
+		// counts by bucket are each replica's own
+		return append(out, fmt.Sprint(r.stats.clone().sums))
 	}
 	x, y := dump(a), dump(b)
 	if fmt.Sprint(x) != fmt.Sprint(y) {
@@ -285,7 +293,8 @@ func TestDamagedStreamIsRefused(t *testing.T) {
 	}
 }
 
-// TestFollowerIsStreamedToWhileWritten adds a replica under writes: the stream is of one moment, and the log from there on is kept for it.
+// TestFollowerIsStreamedToWhileWritten adds a replica under writes: the stream is of one moment,
+// and the log from there on is kept for it.
 func TestFollowerIsStreamedToWhileWritten(t *testing.T) {
 	addrA, transA := raft.NewInmemTransport("a")
 	addrB, transB := raft.NewInmemTransport("b")
@@ -295,7 +304,8 @@ func TestFollowerIsStreamedToWhileWritten(t *testing.T) {
 		c.Node, c.Transport, c.Peers = "a", transA, []raft.Server{{ID: "a", Address: addrA}}
 	})
 	fillAndCut(t, a)
-	b, err := Open(Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b", Transport: transB, Join: true})
+	b, err := Open(Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b",
+		Transport: transB, Join: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +316,8 @@ func TestFollowerIsStreamedToWhileWritten(t *testing.T) {
 	for i := 0; b.db.Replacements() == 0 || b.Applied() == 0; i++ {
 		commitRow(t, a, rowKey(i%300), fmt.Sprint(i, string(bytes.Repeat([]byte("y"), 10_000))))
 		if i%20 == 0 {
-			if err := a.Group.raft.Snapshot(); err != nil { // whoever cut the log now would have the stream begin again
+			// If this cut the log behind the stream's marker, the stream would begin again.
+			if err := a.Group.raft.Snapshot(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -322,8 +333,9 @@ func TestFollowerIsStreamedToWhileWritten(t *testing.T) {
 	}
 }
 
-// TestStreamBesideDiscard: a replica that has moved its discard timestamp is streamed anew. Merges during the stream keep the
-// deletions that it has brought, whose rows may still be to come.
+// TestStreamBesideDiscard: a replica that has moved its discard timestamp is streamed again. Merges
+// during the stream keep the deletions that it has brought, because their rows may still be to
+// come.
 func TestStreamBesideDiscard(t *testing.T) {
 	const rows, each = 2000, 100
 	r := openTest(t, t.TempDir(), slowRecovery)

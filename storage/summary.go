@@ -11,8 +11,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// keySummary tells of a large write set which keys it may have: of each table and index the span they lie in, and hashes of
-// the keys as long as these are not too many. It errs on one side: who asks waits more than it must.
+// keySummary describes which keys a large write set may have: for each table and index the span in
+// which they lie, and hashes of the keys unless there are too many. It never misses a key, so a
+// reader may only wait longer than it must.
 type keySummary struct {
 	spans  map[uint64]txn.Span // by table and index, both ends included
 	hashes hashSet
@@ -24,7 +25,7 @@ const maxHashes = 1 << 20
 
 var summarySeed = maphash.MakeSeed()
 
-// add takes the keys of encoded operations, which were checked before: those of one piece more.
+// add takes the keys of one more piece of encoded operations, which were checked before.
 func (k *keySummary) add(writes []byte) error {
 	if k.spans == nil {
 		k.spans = map[uint64]txn.Span{}
@@ -33,7 +34,8 @@ func (k *keySummary) add(writes []byte) error {
 		return err
 	}
 	return logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
-		if !op.Writes() || keyspace.IsOwn(key) { // a reader does not wait for locks; a chunk's row has a key too
+		if !op.Writes() || keyspace.IsOwn(key) {
+			// a reader does not wait for locks; a chunk's row has a key too
 			return nil
 		}
 		of := binary.BigEndian.Uint64(key)
@@ -76,8 +78,9 @@ func (k *keySummary) writes(key []byte) bool {
 	return ok && bytes.Compare(key, s.Start) >= 0 && bytes.Compare(key, s.End) <= 0
 }
 
-// hashSet is a set of 40 bits of each hash in some 5 bytes: lists of 32 bits by the 8 bits before. Of a million keys one more is taken for one of them
-// about once in a million times.
+// hashSet is a set of 40 bits of each hash in about 5 bytes: lists of 32 bits, chosen by the 8 bits
+// before. Among a million keys, a key that was not added is taken for one of them about once in a
+// million times.
 type hashSet struct {
 	lists  [][]uint32 // none, or hashLists; ascending once sorted
 	n      int
@@ -108,7 +111,7 @@ func (h *hashSet) sort() {
 	h.sorted = true
 }
 
-// has tells whether a hash may have been added. The set must be sorted.
+// has reports whether a hash may have been added. The set must be sorted.
 func (h *hashSet) has(hash uint64) bool {
 	if h.n == 0 {
 		return false

@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/storage/engine"
 )
 
-// Remains tells what the replica in cfg.Dir has, which is not open. Dir, Fragment, Node and Device count.
+// Remains returns what the replica in cfg.Dir has. It must not be open. Only Dir, Fragment, Node
+// and Device count.
 func Remains(cfg Config) (out raftgroup.Remains, err error) {
 	err = closed(cfg, func(o raftgroup.Options) (err error) {
 		out, err = raftgroup.Look(o)
@@ -18,7 +19,8 @@ func Remains(cfg Config) (out raftgroup.Remains, err error) {
 	return out, err
 }
 
-// Survive makes the replica in cfg.Dir, which is not open, the only one of its fragment (raftgroup.Survive).
+// Survive makes the replica in cfg.Dir, which must not be open, the only one of its fragment
+// (raftgroup.Survive).
 func Survive(cfg Config) error { return closed(cfg, raftgroup.Survive) }
 
 func closed(cfg Config, f func(raftgroup.Options) error) error {
@@ -33,7 +35,8 @@ func closed(cfg Config, f func(raftgroup.Options) error) error {
 		return errors.New("the replica was being filled when it stopped")
 	}
 	return f(raftgroup.Options{
-		Dir: filepath.Join(cfg.Dir, "raft"), Name: fmt.Sprintf("fragment-%d", cfg.Fragment), ID: cfg.Node, Device: cfg.Device,
-		DeviceGroup: uint64(cfg.Fragment), Snapshots: snaps, SegmentSize: cfg.LogSegment, Logger: cfg.Logger,
+		Dir: filepath.Join(cfg.Dir, "raft"), Name: fmt.Sprintf("fragment-%d", cfg.Fragment), ID: cfg.Node,
+		Device: cfg.Device, DeviceGroup: uint64(cfg.Fragment), Snapshots: snaps,
+		SegmentSize: cfg.LogSegment, Logger: cfg.Logger,
 	})
 }

@@ -9,15 +9,18 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Entries of local indexes have no bucket in their keys, and a bucket that comes back brings entries of the same keys, with the versions of its rows. A deletion that is
-// newer than these would hide them, and one at an entry's own version meets the order of Badger's tables. So what a bucket has left that is elsewhere is deleted below
-// the watermark, where nobody reads, and what comes by a later move has no entry below the watermark of its beginning (M8, rebalance/move): of the versions of a row up to
-// there the newest counts, and its entries are put there. Each replica does so at the same place in its log.
+// Keys of local index entries contain no bucket, and a bucket that comes back brings entries with
+// the same keys, at the versions of its rows. A newer deletion would hide them, and the order of
+// Badger's tables rules out one at an entry's own version. So what a bucket that is elsewhere has
+// left is deleted below the watermark, where no reader reads. A later move brings no entry below
+// the watermark of its beginning (M8, rebalance/move): of the versions of a row up to there the
+// newest counts, and its entries are put there. Each replica sweeps at the same place in its log.
 
 // sweepBytes bounds the keys of an entry.
 const sweepBytes = 256 << 10
 
-// sweep applies the entry. What came by a move since its keys were looked at may have entries of these keys below its timestamp.
+// sweep applies the entry, unless a move has come since its keys were looked at: that move may have
+// brought entries of these keys below the entry's timestamp.
 func (m *machine) sweep(e *logentry.Sweep) (result, error) {
 	if move, quiet := m.s.own.List.LastArrival(); move != e.Move || !quiet || e.At >= m.s.watermark {
 		return resVoid, nil
@@ -32,11 +35,11 @@ func (m *machine) sweep(e *logentry.Sweep) (result, error) {
 	return resDone, nil
 }
 
-// LongGone returns the largest number of the moves by which buckets went away of which Sweep would
-// remove what they have left; 0: there are none.
+// LongGone returns the largest number among the moves whose remains Sweep would remove now, or 0 if
+// there are none.
 func (r *Mover) LongGone() (move uint64) { return r.Owned.LongGone(r.sweepAt()) }
 
-// sweepAt gives the timestamp at which entries can be deleted now; 0: not at all.
+// sweepAt returns the timestamp at which entries can be deleted now, or 0 if they cannot.
 func (r *Mover) sweepAt() txn.Timestamp {
 	if W := r.pins.Watermark(); W > 0 && r.cfg.knows(clusterversion.SweptEntries) {
 		return W - 1
@@ -44,7 +47,8 @@ func (r *Mover) sweepAt() txn.Timestamp {
 	return 0
 }
 
-// Sweep removes the entries of a span, of a local index, that buckets have left which went long ago. bucketOf reads the bucket in the value of an entry.
+// Sweep removes entries of a span of a local index that buckets left behind when they moved away
+// long ago. bucketOf reads the bucket from the value of an entry.
 func (r *Mover) Sweep(ctx context.Context, span txn.Span, bucketOf func(value []byte) (bucket uint32, ok bool)) error {
 	T := r.sweepAt()
 	move, quiet := r.Owned.LastImport() // before its entries are looked at
@@ -68,7 +72,9 @@ func (r *Mover) Sweep(ctx context.Context, span txn.Span, bucketOf func(value []
 }
 
 // sweepable gathers the keys of an entry of the log; next is where to go on, nil at the end.
-func (r *Mover) sweepable(ctx context.Context, span txn.Span, T txn.Timestamp, bucketOf func([]byte) (uint32, bool)) (keys [][]byte, next []byte, err error) {
+func (r *Mover) sweepable(
+	ctx context.Context, span txn.Span, T txn.Timestamp, bucketOf func([]byte) (uint32, bool),
+) (keys [][]byte, next []byte, err error) {
 	if !r.stopper.Begin() {
 		return nil, nil, proposer.ErrNotLeader
 	}

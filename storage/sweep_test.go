@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestSweep: entries of local indexes that buckets have left are removed once nobody can read these here, on each replica in the same way; the ones that come back are seen.
+// TestSweep: entries of local indexes that buckets have left are removed once no reader can see
+// them here, on each replica in the same way; entries that come back are seen.
 func TestSweep(t *testing.T) {
 	m, ctx := openMover(t), testContext(t)
 	a, b := m.c.rs[0], m.c.rs[1]
@@ -47,7 +48,8 @@ func TestSweep(t *testing.T) {
 	}
 	raise := func() {
 		t.Helper()
-		for range 2 { // what was there before is older than W - 1, however close together the stamps are
+		for range 2 {
+			// what was there before is older than W - 1, however close together the stamps are
 			commitRow(t, a, movedKey(300, "row"), "x")
 		}
 		if _, _, err := a.log.run((&logentry.Watermark{At: current(t, a)}).Encode(), 0); err != nil {
@@ -88,7 +90,8 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	floor := a.Watermark()
-	if err := a.Moves.Ingest(ctx, number, []Version{{Key: key("goes"), At: floor, Value: []byte(of(150))}}); err != nil {
+	if err := a.Moves.Ingest(ctx, number,
+		[]Version{{Key: key("goes"), At: floor, Value: []byte(of(150))}}); err != nil {
 		t.Fatal(err)
 	}
 	res, _, err := a.log.run((&logentry.Sweep{At: floor - 1, Move: move, Keys: [][]byte{key("stays")}}).Encode(), 0)
@@ -105,7 +108,8 @@ func TestSweep(t *testing.T) {
 
 	m.c = m.c.crash(withGlobals)
 	a = m.c.rs[0]
-	if again, err := a.Inspect.Digest(ctx, now, nil); err != nil && err != errArriving || err == nil && again.Keys != digest.Keys+1 {
+	if again, err := a.Inspect.Digest(ctx, now, nil); err != nil && err != errArriving ||
+		err == nil && again.Keys != digest.Keys+1 {
 		t.Errorf("after a crash: %+v, %v; before %+v", again, err, digest)
 	}
 	if got := at(current(t, a)); got != "goes later stays " {

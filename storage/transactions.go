@@ -9,8 +9,9 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// transactions is what a replica knows of transactions that are in its log and not over. Readers and
-// lockers wait for them (T3), the leader asks about them, and the watermark stays below them.
+// transactions is what a replica knows of transactions that are in its log and not over. Readers
+// and lockers wait for them (T3), the leader asks for their outcomes, and the watermark stays below
+// them.
 //
 // mu guards the maps. The applying goroutine changes them when a batch is in the database, the
 // installer when the rows of a large commit are; all others read them.
@@ -18,16 +19,17 @@ type transactions struct {
 	mu         sync.RWMutex
 	prepared   map[txn.ID]*preparedTxn // guarded by mu
 	installing map[txn.ID]*preparedTxn // committed, with rows still to be installed; guarded by mu
-	decided    map[txn.ID]*decision    // commits of this coordinator fragment, not forgotten yet; guarded by mu
-	held       map[txn.ID]*heldTxn     // prepared by PREPARE TRANSACTION; guarded by mu
-	parts      map[txn.ID]bool         // with parts and no prepare; guarded by mu
+	// commits of this coordinator fragment, not forgotten yet; guarded by mu
+	decided map[txn.ID]*decision
+	held    map[txn.ID]*heldTxn // prepared by PREPARE TRANSACTION; guarded by mu
+	parts   map[txn.ID]bool     // with parts and no prepare; guarded by mu
 
 	// undecided is len(prepared) + len(installing): while it is 0 no reader takes mu.
 	undecided atomic.Int32
 }
 
-// clear forgets all of them, and wakes those that wait for one. Called with mu held, or before others
-// have the transactions.
+// clear forgets all transactions, and wakes those that wait for one. Called with mu held, or before
+// other goroutines have the transactions.
 func (t *transactions) clear() {
 	for _, list := range []map[txn.ID]*preparedTxn{t.prepared, t.installing} {
 		for _, p := range list {
@@ -62,8 +64,8 @@ func (t *transactions) installed(id txn.ID) {
 	t.count()
 }
 
-// find returns a transaction at or below T that hits, of those that are prepared or whose rows are on
-// their way, nil if there is none. The caller's own does not count while it is prepared.
+// find returns a transaction at or below T that hits, among those that are prepared or whose rows
+// are on their way, or nil if there is none. The caller's own does not count while it is prepared.
 func (t *transactions) find(T txn.Timestamp, own txn.ID, hits func(*preparedTxn) bool) *preparedTxn {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

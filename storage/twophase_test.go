@@ -31,7 +31,8 @@ func TestCommitOverFragments(t *testing.T) {
 	}
 }
 
-// TestCoordinatorDies stops after each step of a commit over three fragments, in the same process and with a crash.
+// TestCoordinatorDies stops after each step of a commit over three fragments, in the same process
+// and with a crash.
 func TestCoordinatorDies(t *testing.T) {
 	steps := []struct {
 		name     string
@@ -47,9 +48,12 @@ func TestCoordinatorDies(t *testing.T) {
 	for _, s := range steps {
 		for _, crash := range []bool{false, true} {
 			t.Run(fmt.Sprint(s.name, " crash ", crash), func(t *testing.T) {
-				c := openCluster(t, tempDirs(t, 3), slowRecovery) // nobody asks before the coordinator has died
+				// no fragment asks before the coordinator has died
+				c := openCluster(t, tempDirs(t, 3), slowRecovery)
 				ctx := testContext(t)
-				for _, r := range c.rs { // each by itself, so that nothing is left to be written after it, at a stamp above C
+				for _, r := range c.rs {
+					// each by itself, so that nothing is left to be written after it, at a stamp
+					// above C
 					commitRow(t, r, rowKey(1), "old")
 				}
 				id := txn.NewID()
@@ -57,12 +61,14 @@ func TestCoordinatorDies(t *testing.T) {
 				C := c.co.Clock.Now() + 1<<16
 				writers := []txn.FragmentID{1, 2, 3}
 				for _, p := range parts[:s.prepared] {
-					if err := p.Prepare(ctx, txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: writers}); err != nil {
+					if err := p.Prepare(ctx,
+						txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: writers}); err != nil {
 						t.Fatal(err)
 					}
 				}
 				if s.decided {
-					if out, err := parts[1].Decide(ctx, txn.Decision{ID: id, C: C, Outcome: txn.Committed, Writers: writers}); out != txn.Committed {
+					if out, err := parts[1].Decide(ctx,
+						txn.Decision{ID: id, C: C, Outcome: txn.Committed, Writers: writers}); out != txn.Committed {
 						t.Fatal(out, err)
 					}
 				}
@@ -104,14 +110,15 @@ func TestLatePrepareIsRefusedAfterAbort(t *testing.T) {
 	txn.Rollback(parts)
 }
 
-// TestRolledBackBetweenAttempts: a transaction that was rolled back after an attempt that could not be has no locks, so it cannot be prepared or
-// committed by another.
+// TestRolledBackBetweenAttempts: a transaction that was rolled back after an attempt that could not
+// be has no locks, so it cannot be prepared or committed by another.
 func TestRolledBackBetweenAttempts(t *testing.T) {
 	r := openTest(t, t.TempDir())
 	commitRow(t, r, rowKey(1), "before")
 	for name, attempt := range map[string]func(tx *Tx, C txn.Timestamp) error{
 		"prepare": func(tx *Tx, C txn.Timestamp) error {
-			return tx.Prepare(t.Context(), txn.PrepareRequest{C: C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}})
+			return tx.Prepare(t.Context(),
+				txn.PrepareRequest{C: C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}})
 		},
 		"commit": func(tx *Tx, C txn.Timestamp) error {
 			_, err := tx.Commit(t.Context(), txn.CommitRequest{At: C})
@@ -120,7 +127,8 @@ func TestRolledBackBetweenAttempts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tx := r.Tx(txn.NewID())
-			if err := errors.Join(tx.LockNewest(testContext(t), rowKey(1)), tx.Put(rowKey(1), []byte(name))); err != nil {
+			if err := errors.Join(tx.LockNewest(testContext(t), rowKey(1)),
+				tx.Put(rowKey(1), []byte(name))); err != nil {
 				t.Fatal(err)
 			}
 			var low *txn.LowError
@@ -155,7 +163,8 @@ func TestReaderWaitsForPrepared(t *testing.T) {
 	parts := c.put(id, rowKey(1), "new")
 	C := c.co.Clock.Now() + 1
 	for _, p := range parts {
-		if err := p.Prepare(ctx, txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
+		if err := p.Prepare(ctx,
+			txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -173,7 +182,8 @@ func TestReaderWaitsForPrepared(t *testing.T) {
 	if _, err := v.Get(short, rowKey(1)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("T3: a read at %s must wait for what is prepared at %s: %v", T, C, err)
 	}
-	if err := v.Scan(short, keyspace.TableSpan(20000), false, func(_, _ []byte) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+	if err := v.Scan(short, keyspace.TableSpan(20000), false,
+		func(_, _ []byte) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("T3: so must a scan: %v", err)
 	}
 	d := txn.Decision{ID: id, C: C, Outcome: txn.Committed}
@@ -300,8 +310,8 @@ func (c *cluster) sumAt(accounts int) (out []int) {
 	return out
 }
 
-// TestStartSettlesAtOnce: what a dead process has left undecided is asked about when the next one starts, and not after a time-out; the asking
-// has the anchor decide.
+// TestStartSettlesAtOnce: what a dead process has left undecided is asked about when the next one
+// starts, and not after a time-out; the asking has the anchor decide.
 func TestStartSettlesAtOnce(t *testing.T) {
 	for _, decided := range []bool{false, true} {
 		t.Run(fmt.Sprint("decided ", decided), func(t *testing.T) {
@@ -313,14 +323,16 @@ func TestStartSettlesAtOnce(t *testing.T) {
 			C := c.co.Clock.Now() + 1<<16
 			writers := []txn.FragmentID{1, 2, 3}
 			for _, p := range parts {
-				if err := p.Prepare(ctx, txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: writers}); err != nil {
+				if err := p.Prepare(ctx,
+					txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: writers}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			want := "[  ]"
 			if decided {
 				want = "[new new new]"
-				if out, err := parts[1].Decide(ctx, txn.Decision{ID: id, C: C, Outcome: txn.Committed}); out != txn.Committed {
+				if out, err := parts[1].Decide(ctx,
+					txn.Decision{ID: id, C: C, Outcome: txn.Committed}); out != txn.Committed {
 					t.Fatal(out, err)
 				}
 			}
@@ -339,8 +351,8 @@ func TestStartSettlesAtOnce(t *testing.T) {
 	}
 }
 
-// TestNoWaitAfterCommit: who was told of a commit finds the rows free, though the locks are cleared away later. An open transaction is not
-// waited for.
+// TestNoWaitAfterCommit: a client that has got the answer to its commit finds the rows free,
+// although the locks are removed later. A request does not wait for an open transaction.
 func TestNoWaitAfterCommit(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 3), patientEnds)
 	ctx := testContext(t)

@@ -49,10 +49,12 @@ type Tx struct {
 	phase    phase           // guarded by mu
 	heldAs   bool            // prepared by PREPARE TRANSACTION; guarded by mu
 	unwanted bool            // rolled back while that was not possible; guarded by mu
-	strange  bool            // the writes were buffered in an earlier term, so left is not known; guarded by mu
-	reading  bool            // it is in the replica's readers; guarded by mu
-	since    time.Time       // when the write buffer was made; guarded by mu
-	met      []metReads      // prepared transactions that have read what this one wrote later; guarded by mu
+	// the writes were buffered in an earlier term, so left is not known; guarded by mu
+	strange bool
+	reading bool      // it is in the replica's readers; guarded by mu
+	since   time.Time // when the write buffer was made; guarded by mu
+	// prepared transactions that have read what this one wrote later; guarded by mu
+	met []metReads
 	// hashes of rows that it deletes because they get other keys, see keyMoves; guarded by mu
 	left map[uint64]struct{}
 	// those that read it earlier, so that this one may not commit before them; guarded by mu
@@ -124,9 +126,9 @@ func (t *Tx) usedAfterEnd() error {
 	return pgerr.New(pgerr.InternalError, "transaction %s is used after its end", t.id)
 }
 
-// mayEnter reports whether a transaction may have something here that it had not: not while the
-// replica yields leadership, unless yield waits for the transaction already. Called with mu and live.mu
-// held, so that yield finds all transactions that came before.
+// mayEnter reports whether a transaction may have something here that it did not have before: not
+// while the replica yields leadership, unless yield waits for the transaction already. Called with
+// mu and live.mu held, so that yield finds all transactions that came before.
 func (t *Tx) mayEnter() bool {
 	return t.r.Group.yielding.Load() == 0 || t.term != 0 || t.reading && !t.reads.empty()
 }
@@ -209,7 +211,8 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 		return nil, nil
 	}
 	if l == nil || l.Mode() < txn.Share {
-		if t.reads != nil { // under a stronger lock no other transaction can change it before the commit
+		if t.reads != nil {
+			// under a stronger lock no other transaction can change it before the commit
 			t.reads.under(t.r.Owned.Load())
 			t.reads.point(key, txn.Timestamp(t.r.proposer.Applied.Load()))
 		}
@@ -250,7 +253,8 @@ func (t *Tx) ChangedSince(ctx context.Context, key []byte, T txn.Timestamp) erro
 // slices are copied.
 func (t *Tx) Put(key, value []byte) error {
 	if len(value) > t.r.cfg.MaxRow {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "row of %d bytes exceeds the maximum of %d", len(value), t.r.cfg.MaxRow).
+		return pgerr.New(pgerr.ProgramLimitExceeded, "row of %d bytes exceeds the maximum of %d",
+			len(value), t.r.cfg.MaxRow).
 			WithHint("sherd.max_row_size sets the maximum.")
 	}
 	return t.put(logentry.OpPut, key, value)
@@ -276,7 +280,8 @@ func (t *Tx) put(kind logentry.Op, key, value []byte) error {
 		return err
 	}
 	if int64(t.stage.Mark()+len(key)+len(value)) > t.r.cfg.MaxStage {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "transaction writes more than %d bytes in one fragment", t.r.cfg.MaxStage).
+		return pgerr.New(pgerr.ProgramLimitExceeded, "transaction writes more than %d bytes in one fragment",
+			t.r.cfg.MaxStage).
 			WithHint("Split it into smaller transactions.")
 	}
 	t.staged.Store(true)

@@ -58,12 +58,13 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 	if !rule.FirstUpdater || t.hasStaged(key) {
 		return false, nil
 	}
-	gone := l.Row.Size < 0 && !t.r.left.certain(key) // otherwise, for its users, a row that got another key was updated
+	// otherwise, for its users, a row that got another key was updated
+	gone := l.Row.Size < 0 && !t.r.left.certain(key)
 	return false, txn.NewConflict(bytes.Clone(given), l.Row.Version, req.T, t.r.writerAt(l.Row.Version), gone)
 }
 
 // hasStaged reports whether the transaction has a write of key. If it has, the lock was granted
-// then, and the transaction has put a new row in the place of one that another has deleted.
+// then, and the transaction has replaced a row that another has deleted by a new one.
 func (t *Tx) hasStaged(key []byte) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -195,8 +196,8 @@ func (t *Tx) RollbackTo(mark txn.Mark) {
 	undone.Release()
 }
 
-// rememberLocked records as read what a SERIALIZABLE transaction knows of rows whose locks it gives
-// up: until now no other transaction could change them. Called with mu held.
+// rememberLocked records as read what a SERIALIZABLE transaction knows of rows whose locks it
+// releases, because until now no other transaction could change them. Called with mu held.
 func (t *Tx) rememberLocked(undone *locktable.Undone) {
 	if t.reads == nil {
 		return

@@ -50,9 +50,11 @@ func TestLockAtSnapshot(t *testing.T) {
 		{"update", []string{"kept"}, []txn.LockMode{txn.Share, txn.NoKeyUpdate, txn.Update}},
 		{"two updates", []string{"kept", "kept"}, []txn.LockMode{txn.Share, txn.NoKeyUpdate, txn.Update}},
 		{"large update", []string{"kept" + large}, []txn.LockMode{txn.Share, txn.NoKeyUpdate, txn.Update}},
-		{"update of a key", []string{"key", "kept"}, []txn.LockMode{txn.KeyShare, txn.Share, txn.NoKeyUpdate, txn.Update}},
+		{"update of a key", []string{"key", "kept"},
+			[]txn.LockMode{txn.KeyShare, txn.Share, txn.NoKeyUpdate, txn.Update}},
 		{"deletion", []string{""}, []txn.LockMode{txn.KeyShare, txn.Share, txn.NoKeyUpdate, txn.Update}},
-		{"deleted and inserted", []string{"", "key", "kept"}, []txn.LockMode{txn.KeyShare, txn.Share, txn.NoKeyUpdate, txn.Update}},
+		{"deleted and inserted", []string{"", "key", "kept"},
+			[]txn.LockMode{txn.KeyShare, txn.Share, txn.NoKeyUpdate, txn.Update}},
 	} {
 		key := rowKey(i)
 		commitRow(t, r, key, "first")
@@ -78,7 +80,8 @@ func TestLockAtSnapshot(t *testing.T) {
 			if errors.As(err, &conflict) != want || changed || !want && err != nil {
 				t.Fatalf("%s, %s: %v", c.name, mode, err)
 			}
-			if want && (conflict.Other != last || conflict.Deleted != deleted || string(conflict.Key) != string(key) || !pgerr.Is(err, pgerr.SerializationFailure)) {
+			if want && (conflict.Other != last || conflict.Deleted != deleted || string(conflict.Key) != string(key) ||
+				!pgerr.Is(err, pgerr.SerializationFailure)) {
 				t.Fatalf("%s, %s: %+v", c.name, mode, conflict)
 			}
 			tx.Rollback()
@@ -86,7 +89,8 @@ func TestLockAtSnapshot(t *testing.T) {
 	}
 }
 
-// TestKeyShareBesideUpdate is what foreign keys live on: a row may be updated while others rely on its key.
+// TestKeyShareBesideUpdate is what foreign keys live on: a row may be updated while others rely on
+// its key.
 func TestKeyShareBesideUpdate(t *testing.T) {
 	r := openTest(t, t.TempDir())
 	ctx := testContext(t)
@@ -100,17 +104,20 @@ func TestKeyShareBesideUpdate(t *testing.T) {
 	if b, err := child.Newest(ctx, rowKey(1)); string(b) != "new" || err != nil {
 		t.Fatal(string(b), err)
 	}
-	if _, err := child.Lock(ctx, rowKey(1), txn.LockRequest{Mode: txn.NoKeyUpdate, T: T}); !pgerr.Is(err, pgerr.SerializationFailure) {
+	if _, err := child.Lock(ctx, rowKey(1),
+		txn.LockRequest{Mode: txn.NoKeyUpdate, T: T}); !pgerr.Is(err, pgerr.SerializationFailure) {
 		t.Fatalf("what was learned under KEY SHARE is not trusted under more: %v", err)
 	}
 	other := r.Tx(txn.NewID())
-	if _, err := other.Lock(ctx, rowKey(1), txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp, NoWait: true}); !errors.Is(err, txn.ErrLocked) {
+	if _, err := other.Lock(ctx, rowKey(1),
+		txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp, NoWait: true}); !errors.Is(err, txn.ErrLocked) {
 		t.Fatal(err)
 	}
 	child.Rollback()
 }
 
-// TestStatisticsWithSeveralHolders: the size of what a write replaces is that of the newest version.
+// TestStatisticsWithSeveralHolders: the size of what a write replaces is that of the newest
+// version.
 func TestStatisticsWithSeveralHolders(t *testing.T) {
 	r := openTest(t, t.TempDir())
 	ctx := testContext(t)
@@ -226,7 +233,8 @@ func TestLockInfo(t *testing.T) {
 		got = append(got, fmt.Sprint(l.Holder.Session, " ", l.Mode, " ", l.Granted, " ", !l.Since.IsZero(), " ", by))
 	}
 	want := []string{
-		"100 SHARE true false []", "101 KEY SHARE true false []", "102 UPDATE false true [100 101]", "103 UPDATE false true [100 101 102]",
+		"100 SHARE true false []", "101 KEY SHARE true false []", "102 UPDATE false true [100 101]",
+		"103 UPDATE false true [100 101 102]",
 		"104 UPDATE true false []",
 	}
 	if total != 5 || !slices.Equal(got, want) {
@@ -236,7 +244,8 @@ func TestLockInfo(t *testing.T) {
 		t.Fatal(some, total)
 	}
 	info, total := r.Inspect.Transactions(100)
-	if total != 5 || len(info) != 5 || info[4].Party.Session != 104 || info[4].Writes != 1 || info[4].Locks != 1 || info[4].Phase != "open" || info[4].Bytes == 0 {
+	if total != 5 || len(info) != 5 || info[4].Party.Session != 104 || info[4].Writes != 1 || info[4].Locks != 1 ||
+		info[4].Phase != "open" || info[4].Bytes == 0 {
 		t.Fatalf("%d: %+v", total, info)
 	}
 	cancel()
@@ -250,7 +259,8 @@ func TestLockInfo(t *testing.T) {
 	}
 }
 
-// TestSavepointKeepsReads: what a SERIALIZABLE transaction saw under a lock that it gave up again is validated.
+// TestSavepointKeepsReads: what a SERIALIZABLE transaction saw under a lock that it gave up again
+// is validated.
 func TestSavepointKeepsReads(t *testing.T) {
 	for _, weaken := range []bool{false, true} {
 		r := openTest(t, t.TempDir())
@@ -281,7 +291,7 @@ func TestSavepointKeepsReads(t *testing.T) {
 	}
 }
 
-// lockList shows who holds what: the row, and the mode.
+// lockList shows the granted locks: the row, and the mode.
 func lockList(r *Replica) string {
 	var out []string
 	locks, _ := r.Inspect.Locks(1000)
@@ -295,8 +305,8 @@ func lockList(r *Replica) string {
 	return strings.Join(out, ", ")
 }
 
-// TestPreparedLocksAfterRestart: a new leader has the locks of prepared transactions in their modes, shared ones and those in a fragment
-// without writes included.
+// TestPreparedLocksAfterRestart: a new leader has the locks of prepared transactions in their
+// modes, shared ones and those in a fragment without writes included.
 func TestPreparedLocksAfterRestart(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 2)) // the anchor, 3, is out of reach
 	ctx := testContext(t)
@@ -316,7 +326,7 @@ func TestPreparedLocksAfterRestart(t *testing.T) {
 	lock(as[0], 2, txn.Share, true)
 	lock(as[0], 3, txn.NoKeyUpdate, true)
 	lock(as[0], 4, txn.Update, true)
-	lock(as[0], 5, txn.Update, false) // of no use to anybody after the statement
+	lock(as[0], 5, txn.Update, false) // not needed after the statement
 	lock(as[1], 0, txn.Update, false)
 	as[1].Put(rowKey(0), []byte("a"))
 	lock(bs[0], 2, txn.Share, true)
@@ -331,13 +341,15 @@ func TestPreparedLocksAfterRestart(t *testing.T) {
 	for _, ps := range [][]*Tx{as, bs} {
 		C := c.co.Clock.Now() + 1<<16
 		for _, p := range ps {
-			if err := p.Prepare(ctx, txn.PrepareRequest{C: C, Anchor: 3, Attempt: 1, Writers: []txn.FragmentID{1, 2, 3}}); err != nil {
+			if err := p.Prepare(ctx,
+				txn.PrepareRequest{C: C, Anchor: 3, Attempt: 1, Writers: []txn.FragmentID{1, 2, 3}}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	c = c.crash()
-	if got := lockList(c.rs[0]); got != "1 KEY SHARE, 1 NO KEY UPDATE, 2 SHARE, 2 SHARE, 3 NO KEY UPDATE, 4 UPDATE, 6 UPDATE, 7 UPDATE" {
+	if got := lockList(c.rs[0]); got != "1 KEY SHARE, 1 NO KEY UPDATE, 2 SHARE, 2 SHARE, 3 NO KEY UPDATE, 4 UPDATE, "+
+		"6 UPDATE, 7 UPDATE" {
 		t.Fatal(got)
 	}
 	if got := lockList(c.rs[1]); got != "0 UPDATE, 1 UPDATE" {
@@ -348,7 +360,8 @@ func TestPreparedLocksAfterRestart(t *testing.T) {
 		mode txn.LockMode
 		free bool
 	}{
-		{1, txn.KeyShare, true}, {1, txn.Share, false}, {2, txn.Share, true}, {2, txn.NoKeyUpdate, false}, {3, txn.KeyShare, true},
+		{1, txn.KeyShare, true}, {1, txn.Share, false}, {2, txn.Share, true}, {2, txn.NoKeyUpdate, false},
+		{3, txn.KeyShare, true},
 		{4, txn.KeyShare, false}, {5, txn.Update, true}, {6, txn.KeyShare, false}, {7, txn.KeyShare, false},
 	} {
 		tx := c.rs[0].Tx(txn.NewID())
@@ -362,7 +375,8 @@ func TestPreparedLocksAfterRestart(t *testing.T) {
 		t.Fatalf("a reader does not wait for what is only locked: %q", got)
 	}
 	txs, total := c.rs[0].Inspect.Transactions(1)
-	if len(txs) != 1 || total != 2 || txs[0].Phase != "prepared" || !txs[0].Adopted || txs[0].C == 0 || txs[0].Anchor == 0 {
+	if len(txs) != 1 || total != 2 || txs[0].Phase != "prepared" || !txs[0].Adopted || txs[0].C == 0 ||
+		txs[0].Anchor == 0 {
 		t.Fatalf("%+v", txs)
 	}
 	for _, r := range c.rs {
@@ -377,7 +391,8 @@ func TestPreparedLocksAfterRestart(t *testing.T) {
 	}
 }
 
-// TestPinsArePrepared: a fragment with pinned locks is a writer as well as one with writes, and only then.
+// TestPinsArePrepared: a fragment with pinned locks is a writer as well as one with writes, and
+// only then.
 func TestPinsArePrepared(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -401,7 +416,8 @@ func TestPinsArePrepared(t *testing.T) {
 		})
 		ctx, id := testContext(t), txn.NewID()
 		x, y := cl.rs[0].Tx(id), cl.rs[1].Tx(id)
-		if _, err := y.Lock(ctx, rowKey(2), txn.LockRequest{Mode: txn.Share, T: txn.MaxTimestamp, Pin: c.pin}); err != nil {
+		if _, err := y.Lock(ctx, rowKey(2),
+			txn.LockRequest{Mode: txn.Share, T: txn.MaxTimestamp, Pin: c.pin}); err != nil {
 			t.Fatal(err)
 		}
 		if c.writes {

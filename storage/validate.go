@@ -16,14 +16,17 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// Validation (T8): a SERIALIZABLE transaction that writes is serializable at its C if nothing that it read has changed in (T, C]. So in every
-// fragment that it read, no other transaction may have a version there, none may be proposed or prepared at or below C, and none may come: that
-// is promised ≥ C, and C ≤ the effective ceiling for a fragment that only checks; a fragment that also writes has the entry itself in its log.
+// Validation (T8): a SERIALIZABLE transaction that writes is serializable at its C if nothing that
+// it read has changed in (T, C]. So in every fragment that it read, no other transaction may have a
+// version there, have one proposed or prepared at or below C, or get one later. The last holds
+// because promised ≥ C, and because C ≤ the effective ceiling in a fragment that only checks; a
+// fragment that also writes has the entry itself in its log.
 //
-// A transaction that only read needs no validation. It saw exactly what was committed at or below its T (T2, T3), every SERIALIZABLE writer
-// takes effect at its own C, where it saw what was true, and T stands between two of these: the reader takes effect there. The read-only
-// anomaly of plain snapshots (a reader between two writers, of which the second overlooked the first) needs a writer whose reads are not true
-// any more at its C, and that one is refused.
+// A transaction that only read needs no validation. It saw exactly what was committed at or below
+// its T (T2, T3). Every SERIALIZABLE writer takes effect at its own C, where it saw what was true,
+// and T is between two of these, so the reader takes effect there. The read-only anomaly of plain
+// snapshots (a reader between two writers, the second one overlooking the first) needs a writer
+// whose reads are no longer true at its C, and such a writer is refused.
 type validation struct {
 	r     *Replica
 	own   txn.ID
@@ -33,9 +36,10 @@ type validation struct {
 	done  txn.Timestamp // nothing was written in (from, done], and nothing will be
 }
 
-// validation gives what is to be validated of t's reads here, nil if there is nothing.
+// validation returns what is to be validated of t's reads here, or nil if there is nothing.
 func (t *Tx) validation() *validation {
-	if t.reads == nil || !rule.T8Validate || t.isHeld() { // what is held has been validated, and nothing has changed there
+	if t.reads == nil || !rule.T8Validate || t.isHeld() {
+		// the reads of a held transaction have been validated, and nothing has changed there
 		return nil
 	}
 	spans, T := t.reads.all()
@@ -45,7 +49,8 @@ func (t *Tx) validation() *validation {
 	return &validation{r: t.r, own: t.id, spans: spans, from: T, done: T}
 }
 
-// hit tells whether an entry may write to what was read. It sees what the entry itself carries; of others it believes the worst.
+// hit reports whether an entry may write to what was read. It looks at the writes in the entry
+// itself; for writes that are elsewhere it assumes that they do.
 func (v *validation) hit(f proposer.Proposed) bool {
 	if !rule.T8Proposed {
 		return false
@@ -84,11 +89,12 @@ func (v *validation) touchedByWrites(writes []byte) bool {
 	return found || err != nil
 }
 
-// writesKey tells whether an operation changes its key.
+// writesKey reports whether an operation changes its key.
 func writesKey(op logentry.Op) bool { return op.Writes() }
 
-// advance validates (done, to]. promised is at or above to already, so nothing can come to lie there any more; what is on its way there and
-// touches the spans is waited for. Such waits go from higher to lower timestamps, so they cannot deadlock (T3).
+// advance validates (done, to]. promised is already at or above to, so no new version can come
+// there. It waits for entries on their way there that touch the spans. Such waits go from higher to
+// lower timestamps, so they cannot deadlock (T3).
 func (v *validation) advance(ctx context.Context, to txn.Timestamp) error {
 	if to <= v.done {
 		return nil
@@ -127,8 +133,10 @@ func (v *validation) advance(ctx context.Context, to txn.Timestamp) error {
 	return nil
 }
 
-// tied refuses where another transaction is prepared at the very time up to which is validated: that is a check's C. Each of two that check what the
-// other writes would wait for the other (T3: such waits go from higher to lower timestamps, and a check may refuse instead).
+// tied refuses if another transaction is prepared at exactly the time up to which a check
+// validates, which is the check's C. If two transactions checked what the other writes, each would
+// wait for the other (T3: such waits go from higher to lower timestamps, and a check may refuse
+// instead).
 func (v *validation) tied(to txn.Timestamp) error {
 	r := v.r
 	if !v.check || r.txns.undecided.Load() == 0 {
@@ -139,10 +147,12 @@ func (v *validation) tied(to txn.Timestamp) error {
 		return nil
 	}
 	return pgerr.New(pgerr.SerializationFailure, readConflict).
-		WithDetail("Transaction %s, which commits at the same time, writes what this one has read.", p.id).WithHint("The transaction might succeed if retried.")
+		WithDetail("Transaction %s, which commits at the same time, writes what this one has read.", p.id).
+		WithHint("The transaction might succeed if retried.")
 }
 
-// of implements place. The rows of a large commit at or below done were there, or waited for, when they were read.
+// of implements place. The reads have seen, or waited for, the rows of large commits at or below
+// done.
 func (v *validation) of(p *preparedTxn) bool {
 	return v.touchedBy(p) && (!p.installing || p.C > v.done)
 }
@@ -183,8 +193,9 @@ func (v *validation) scan(to txn.Timestamp) error {
 	return nil
 }
 
-// scanSpan has an iterator of its own, which ends with the span: Badger looks for the next version above done however far that is, which for one of all spans
-// was a walk over the table for each key that was read.
+// scanSpan has an iterator of its own, which ends with the span: Badger looks for the next version
+// above done however far away it is. With one iterator over all spans, each key that was read cost
+// a walk over the table.
 func (v *validation) scanSpan(t engine.Snapshot, s txn.Span) error {
 	if len(s.End) == 0 {
 		s.End = keyspace.End
@@ -202,7 +213,8 @@ const readConflict = "could not serialize access due to read/write dependencies 
 
 // conflict is the error of a version that another transaction wrote where this one has read.
 func (v *validation) conflict(key []byte, version txn.Timestamp, deleted bool) error {
-	c := &txn.ConflictError{Key: v.r.given(key), Version: version, T: v.from, Other: v.r.writerAt(version), Deleted: deleted, Read: true}
+	c := &txn.ConflictError{Key: v.r.given(key), Version: version, T: v.from, Other: v.r.writerAt(version),
+		Deleted: deleted, Read: true}
 	c.Err = pgerr.New(pgerr.SerializationFailure, readConflict).WithHint("The transaction might succeed if retried.")
 	what := fmt.Sprintf("An entry of index %d of table %d", keyspace.IndexOf(key), keyspace.TableOf(key))
 	if keyspace.IsRow(key) {
@@ -212,12 +224,14 @@ func (v *validation) conflict(key []byte, version txn.Timestamp, deleted bool) e
 	return c
 }
 
-// offerValidated validates up to what is promised without the lock, and the little that came meanwhile under it, so that nothing slips
-// between the validation and the stamp.
+// offerValidated validates up to the promised timestamp without the lock, and the few entries that
+// came meanwhile under it, so that nothing slips between the validation and the stamp.
 func (r *Replica) offerValidated(ctx context.Context, o offer) (p raftgroup.Proposal, stamp txn.Timestamp, err error) {
 	for range maxValidations {
 		promised := r.proposer.LowWater()
-		if o.At != 0 && o.At <= promised { // to validate that far would be to wait for what is prepared above, which may wait for this one
+		if o.At != 0 && o.At <= promised {
+			// to validate so far would be to wait for what is prepared above, which may wait for
+			// this transaction
 			return p, 0, &txn.LowError{Promised: promised}
 		}
 		if err := o.reads.advance(ctx, promised); err != nil {
@@ -236,14 +250,16 @@ func (r *Replica) offerValidated(ctx context.Context, o offer) (p raftgroup.Prop
 		r.proposer.Unlock()
 	}
 	return p, 0, pgerr.New(pgerr.SerializationFailure, readConflict).
-		WithDetail("What this transaction has read is written to without pause.").WithHint("The transaction might succeed if retried.")
+		WithDetail("What this transaction has read is written to without pause.").
+		WithHint("The transaction might succeed if retried.")
 }
 
-// current tells whether nothing was proposed above done that may touch the spans. Called with the proposer lock held.
+// current reports whether nothing was proposed above done that may touch the spans. Called with the
+// proposer lock held.
 func (v *validation) current() bool {
 	return v.r.proposer.NoneSince(v.done, v.hit)
 }
 
-// maxValidations bounds how often a validation follows others' writes to what was read. Each round meets one that is new; the first that
-// commits ends it.
+// maxValidations bounds how often a validation follows other transactions' writes to what was read.
+// Each round meets a new one; the first that commits ends it.
 const maxValidations = 64

@@ -73,7 +73,7 @@ func (s *serial) scan(f int, span txn.Span, reverse bool, limit int) (n int) {
 	return n
 }
 
-// put gives an error where the row was changed since the snapshot.
+// put returns an error if the row was changed since the snapshot.
 func (s *serial) put(f int, key []byte, value string) error {
 	if _, err := s.parts[f].Lock(context.Background(), key, txn.LockRequest{Mode: txn.Update, T: s.T}); err != nil {
 		return err
@@ -93,7 +93,8 @@ func (s *serial) commit() error {
 	return err
 }
 
-// TestSerializable has two transactions that read before either commits. The second must fail where the first wrote to what it read.
+// TestSerializable has two transactions that read before either commits. The second must fail where
+// the first wrote to what it read.
 func TestSerializable(t *testing.T) {
 	mustPut := func(t *testing.T, s *serial, f int, key []byte) {
 		t.Helper()
@@ -109,28 +110,41 @@ func TestSerializable(t *testing.T) {
 		did  func(t *testing.T, s *serial)
 		ok   bool
 	}{
-		{"point, one fragment", func(s *serial) { s.get(0, rowKey(1)) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(1)) }, false},
-		{"point that is empty", func(s *serial) { s.get(0, rowKey(50)) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(50)) }, false},
-		{"another point", func(s *serial) { s.get(0, rowKey(1)) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(2)) }, true},
-		{"phantom", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), false, 0) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(50)) }, false},
-		{"phantom in nothing", func(s *serial) { s.scan(0, keyspace.TableSpan(20001), false, 0) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, other(3)) }, false},
-		{"another table", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), false, 0) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, other(3)) }, true},
-		{"behind the limit", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), false, 2) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(5)) }, true},
-		{"before the limit", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), false, 2) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(1)) }, false},
-		{"backwards, behind the limit", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), true, 2) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(1)) }, true},
-		{"backwards, before the limit", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), true, 2) }, 0, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(50)) }, false},
+		{"point, one fragment", func(s *serial) { s.get(0, rowKey(1)) }, 0,
+			func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(1)) }, false},
+		{"point that is empty", func(s *serial) { s.get(0, rowKey(50)) }, 0,
+			func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(50)) }, false},
+		{"another point", func(s *serial) { s.get(0, rowKey(1)) }, 0,
+			func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(2)) }, true},
+		{"phantom", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), false, 0) }, 0,
+			func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(50)) }, false},
+		{"phantom in nothing", func(s *serial) { s.scan(0, keyspace.TableSpan(20001), false, 0) }, 0,
+			func(t *testing.T, s *serial) { mustPut(t, s, 0, other(3)) }, false},
+		{"another table", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), false, 0) }, 0,
+			func(t *testing.T, s *serial) { mustPut(t, s, 0, other(3)) }, true},
+		{"behind the limit", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), false, 2) }, 0,
+			func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(5)) }, true},
+		{"before the limit", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), false, 2) }, 0,
+			func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(1)) }, false},
+		{"backwards, behind the limit", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), true, 2) }, 0,
+			func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(1)) }, true},
+		{"backwards, before the limit", func(s *serial) { s.scan(0, keyspace.TableSpan(20000), true, 2) }, 0,
+			func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(50)) }, false},
 		{"deletion", func(s *serial) { s.get(0, rowKey(1)) }, 0, func(t *testing.T, s *serial) {
 			mustPut(t, s, 0, rowKey(1))
 			if err := s.parts[0].Delete(rowKey(1)); err != nil {
 				t.Fatal(err)
 			}
 		}, false},
-		{"read in another fragment", func(s *serial) { s.get(0, rowKey(1)) }, 1, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(1)) }, false},
-		{"read in another fragment, by a commit over both", func(s *serial) { s.get(0, rowKey(1)) }, 1, func(t *testing.T, s *serial) {
-			mustPut(t, s, 0, rowKey(1))
-			mustPut(t, s, 1, rowKey(1))
-		}, false},
-		{"nothing in the way, two fragments", func(s *serial) { s.get(0, rowKey(1)) }, 1, func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(2)) }, true},
+		{"read in another fragment", func(s *serial) { s.get(0, rowKey(1)) }, 1,
+			func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(1)) }, false},
+		{"read in another fragment, by a commit over both", func(s *serial) { s.get(0, rowKey(1)) }, 1,
+			func(t *testing.T, s *serial) {
+				mustPut(t, s, 0, rowKey(1))
+				mustPut(t, s, 1, rowKey(1))
+			}, false},
+		{"nothing in the way, two fragments", func(s *serial) { s.get(0, rowKey(1)) }, 1,
+			func(t *testing.T, s *serial) { mustPut(t, s, 0, rowKey(2)) }, true},
 	}
 	for _, x := range cases {
 		t.Run(x.name, func(t *testing.T) {
@@ -151,7 +165,8 @@ func TestSerializable(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-			} else if e := pgerr.From(err); !pgerr.Is(err, pgerr.SerializationFailure) || e.Detail == "" || e.Hint != "The transaction might succeed if retried." {
+			} else if e := pgerr.From(err); !pgerr.Is(err, pgerr.SerializationFailure) || e.Detail == "" ||
+				e.Hint != "The transaction might succeed if retried." {
 				t.Fatalf("got %+v", err)
 			}
 			if err := reader.commit(); err != nil { // it takes effect at its snapshot
@@ -181,12 +196,14 @@ func TestSerializableConflictNamesTheOther(t *testing.T) {
 	}
 	err := second.commit()
 	var conflict *txn.ConflictError
-	if !errors.As(err, &conflict) || !bytes.Equal(conflict.Key, rowKey(1)) || conflict.Other != first.id || conflict.T != second.T {
+	if !errors.As(err, &conflict) || !bytes.Equal(conflict.Key, rowKey(1)) || conflict.Other != first.id ||
+		conflict.T != second.T {
 		t.Fatalf("got %#v", err)
 	}
 }
 
-// TestCheckHoldsAgainstLaterWrites: after a check at C nothing is committed at or below it, at this leader or the next.
+// TestCheckHoldsAgainstLaterWrites: after a check at C nothing is committed at or below it, at this
+// leader or the next.
 func TestCheckHoldsAgainstLaterWrites(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 1))
 	commitRow(t, c.rs[0], rowKey(1), "old")
@@ -215,7 +232,8 @@ func TestCheckWaitsForPrepared(t *testing.T) {
 	parts := c.put(id, rowKey(1), "new")
 	P := c.co.Clock.Now() + 1
 	for _, p := range parts {
-		if err := p.Prepare(ctx, txn.PrepareRequest{C: P, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
+		if err := p.Prepare(ctx,
+			txn.PrepareRequest{C: P, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -235,8 +253,9 @@ func TestCheckWaitsForPrepared(t *testing.T) {
 	}
 }
 
-// TestPreparesDoNotWaitForEachOther: a prepare below what is promised is refused, and does not wait for what is prepared above it, which may wait for
-// this one in another fragment. Of a check the same holds at the very same time.
+// TestPreparesDoNotWaitForEachOther: a prepare below what is promised is refused, and does not wait
+// for what is prepared above it, which may wait for this one in another fragment. Of a check the
+// same holds at the very same time.
 func TestPreparesDoNotWaitForEachOther(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 2))
 	ctx := testContext(t)
@@ -277,13 +296,15 @@ func TestPreparesDoNotWaitForEachOther(t *testing.T) {
 		t.Fatalf("a check at the time of a prepare: %v", err)
 	}
 	for i, x := range []*Tx{a.parts[0], b.parts[1]} {
-		if err := x.Resolve(ctx, txn.Decision{ID: x.id, C: P - 1 + txn.Timestamp(i), Outcome: txn.Aborted}); err != nil {
+		if err := x.Resolve(ctx,
+			txn.Decision{ID: x.id, C: P - 1 + txn.Timestamp(i), Outcome: txn.Aborted}); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// TestOnCall is write skew under concurrency: whoever sees both on call goes off, whoever sees one joins. There is always one.
+// TestOnCall is write skew under concurrency: a transaction that sees both on call sets one
+// to off, any other sets one to on. There is always one on call.
 func TestOnCall(t *testing.T) {
 	for _, fragments := range []int{1, 2} {
 		t.Run(fmt.Sprint(fragments, " fragments"), func(t *testing.T) {

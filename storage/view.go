@@ -19,16 +19,16 @@ import (
 // ErrStop, returned by the function given to Scan, ends the scan without an error.
 var ErrStop = errors.New("storage: stop")
 
-// View reads the fragment as of T, with the writes its transaction had staged when the view was made. Its methods may be
-// called concurrently, and while the transaction stages more.
+// View reads the fragment as of T, with the writes that its transaction had staged when the view
+// was made. Its methods may be called concurrently, and while the transaction stages more.
 type View struct {
 	r    *Replica
 	t    *Tx
 	T    txn.Timestamp
-	mark int // staged operations below it are seen
+	mark int // the view sees staged operations below this mark
 	b    engine.Snapshot
 
-	reads *readSet // of a SERIALIZABLE transaction
+	reads *readSet // what a SERIALIZABLE transaction has read
 
 	restores uint64          // of the database when the view was opened
 	over     <-chan struct{} // the term of then
@@ -37,8 +37,9 @@ type View struct {
 	partial bool           // scans leave out what is not the fragment's
 }
 
-// Snapshot gives the timestamp for a statement in this fragment alone, or this fragment's part of the answer for a statement
-// over several (T6): everything acknowledged before the call is at or below it.
+// Snapshot returns the timestamp for a statement in this fragment alone, or this fragment's part of
+// the answer for a statement over several (T6): everything acknowledged before the call is at or
+// below it.
 func (r *Replica) Snapshot(ctx context.Context) (txn.Timestamp, error) {
 	if r.proposer.Term() == 0 {
 		return 0, proposer.ErrNotLeader
@@ -86,13 +87,14 @@ func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
 // Seen hides what the transaction staged after a mark was taken. Before the first read.
 func (v *View) Seen(mark txn.Mark) { v.mark = min(v.mark, mark.Writes) }
 
-// Unvalidated says that what the view reads need not hold at the commit (T8). Before the first read.
+// Unvalidated marks that what the view reads need not hold at the commit (T8). It must be called
+// before the first read.
 func (v *View) Unvalidated() { v.reads = nil }
 
-// Close ends the view. Slices given by Get stay valid.
+// Close ends the view. Slices that Get returned stay valid.
 func (v *View) Close() { v.b.Close() }
 
-// Get gives the value of key, nil if there is none.
+// Get returns the value of key, or nil if there is none.
 func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
 	key, err := v.locate(ctx, key)
 	if err != nil {
@@ -117,8 +119,10 @@ func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
 	return value, v.intact(v.kept(err))
 }
 
-// kept gives err, or 72000 where versions that are visible at T may be gone. It is asked after the database, which looks for each key anew: the watermark may have
-// passed T since the view was opened, and what was not found, or was found of an older version, is no answer then. An iterator keeps what it was opened on.
+// kept returns err, or 72000 if versions that are visible at T may be gone. It is called after a
+// read of the database, where each key is looked up at that moment: the watermark may have passed T
+// since the view was opened, and then a key that was not found, or was found at an older version,
+// is no answer. An iterator keeps what it was opened on.
 func (v *View) kept(err error) error {
 	if v.T < v.r.pins.Watermark() {
 		return pins.TooOld(v.T)
@@ -126,8 +130,8 @@ func (v *View) kept(err error) error {
 	return err
 }
 
-// intact gives err, unless what was read may be of a database that a stream of the leader's was taking the place of: this replica had led, and been
-// left behind meanwhile.
+// intact returns err, unless the read may have seen a database that a stream from the leader was
+// replacing. That happens if this replica had led and has fallen behind since.
 func (v *View) intact(err error) error {
 	if v.restores != v.r.db.Replacements() {
 		return errTermEnded
@@ -135,8 +139,8 @@ func (v *View) intact(err error) error {
 	return err
 }
 
-// Scan calls fn with the keys of span in order, or from the last to the first. Key and value are valid only during the call.
-// Writes staged during the scan are not seen.
+// Scan calls fn with the keys of span in order, or from the last to the first. Key and value are
+// valid only during the call. The scan does not see writes staged while it runs.
 func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(key, value []byte) error) (err error) {
 	defer func() {
 		p := recover()
@@ -164,8 +168,10 @@ func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(ke
 	return v.scanStored(ctx, span, reverse, nil, fn)
 }
 
-// scanRecorded notes what of the span was read: where fn ended the scan, nothing behind the last key.
-func (v *View) scanRecorded(ctx context.Context, c *recorder, wanted func([]byte) bool, fn func(key, value []byte) error) error {
+// scanRecorded notes what of the span was read: if fn ended the scan, nothing after the last key.
+func (v *View) scanRecorded(
+	ctx context.Context, c *recorder, wanted func([]byte) bool, fn func(key, value []byte) error,
+) error {
 	stopped := false
 	err := v.scan(ctx, c.span, c.reverse, wanted, func(key, value []byte) error {
 		c.saw(key)
@@ -177,8 +183,11 @@ func (v *View) scanRecorded(ctx context.Context, c *recorder, wanted func([]byte
 	return err
 }
 
-// scan reads a span by parts while rows of it are on their way: one more of the pieces of a large transaction at first, then more.
-func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error) error {
+// scan reads a span by parts while rows of it are on their way: the first part waits for at most
+// one piece of a large transaction, and each further part for twice as many.
+func (v *View) scan(
+	ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error,
+) error {
 	for n := 1; ; n *= 2 {
 		part, rest, more := v.settledPart(span, reverse, n)
 		err := v.scanPart(ctx, part, reverse, wanted, fn)
@@ -192,7 +201,9 @@ func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, wanted fun
 	}
 }
 
-func (v *View) scanPart(ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error) error {
+func (v *View) scanPart(
+	ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error,
+) error {
 	if rule.T3Prepared && v.r.txns.undecided.Load() != 0 {
 		if err := v.r.rows.waitAt(waitContext{ctx, v.over}, v.T, v.t.id, spanPlace(span)); err != nil {
 			return err
@@ -243,7 +254,9 @@ func scanPlain(ctx context.Context, c *engine.Cursor, fn func(k, v []byte) error
 }
 
 // scanMerged is scanPlain with own staged operations laid over.
-func scanMerged(ctx context.Context, c *engine.Cursor, own *writebuf.Scan, reverse bool, fn func(k, v []byte) error) error {
+func scanMerged(
+	ctx context.Context, c *engine.Cursor, own *writebuf.Scan, reverse bool, fn func(k, v []byte) error,
+) error {
 	for n := 1; ; n++ {
 		if n%ctxEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()

@@ -22,15 +22,17 @@ type preparedTxn struct {
 	id      txn.ID
 	anchor  txn.FragmentID
 	writers []txn.FragmentID
-	keys    func() [][]byte // ascending; sorted for the first who asks, since most commits settle before anyone does
-	summary *keySummary     // in place of keys, of a large transaction
-	// each calls a function with all keys and their locks, some more than once; guarded by transactions.mu
+	// ascending; sorted at the first call, because most commits resolve before one
+	keys    func() [][]byte
+	summary *keySummary // in place of keys, of a large transaction
+	// each calls a function with all keys and their locks, some more than once; guarded by
+	// transactions.mu
 	each    func(fn func(key []byte, mode txn.LockMode) error) error
 	settled chan struct{}
 	since   time.Time
 
 	installing bool     // it is committed, and its rows are on their way (install.go)
-	install    *install // which of them are there, nil: that is not known
+	install    *install // which of its rows are there; nil: not known
 }
 
 func newPrepared(m *machine, o *openTxn) *preparedTxn {
@@ -76,12 +78,17 @@ func (p *preparedTxn) writes(key []byte) bool {
 	return ok
 }
 
-// afterTerm is for how long one waits on, where the term has ended, for what the next leader will most likely say soon.
+// afterTerm is how long a wait goes on after the term has ended, because the next leader will most
+// likely resolve the transaction soon.
 const afterTerm = 3 * time.Second
 
-// waitResolved waits for every transaction prepared at or below T that hits to be decided and resolved here, and for the rows of those committed
-// to be there (T3). own is the caller's transaction, over when its term ends: a replica that is cut off hears of no decision. Nil waits on.
-func (r *rowReader) waitResolved(ctx context.Context, over <-chan struct{}, T txn.Timestamp, own txn.ID, hits func(*preparedTxn) bool) error {
+// waitResolved waits until every transaction prepared at or below T that hits is decided and
+// resolved here, and the rows of those committed are there (T3). own is the caller's transaction,
+// which does not count. over is closed when the caller's term ends, because a replica that is cut
+// off learns of no decision; if it is nil, the wait goes on.
+func (r *rowReader) waitResolved(
+	ctx context.Context, over <-chan struct{}, T txn.Timestamp, own txn.ID, hits func(*preparedTxn) bool,
+) error {
 	return r.waitFor(waitContext{ctx, over}, func() <-chan struct{} {
 		if p := r.txns.find(T, own, hits); p != nil {
 			return p.settled
@@ -122,13 +129,16 @@ func (r *rowReader) waitFor(c waitContext, next func() <-chan struct{}) error {
 
 // WaitSettled waits until no transaction is prepared here that writes to the span.
 func (r *Replica) WaitSettled(ctx context.Context, span txn.Span) error {
-	return r.rows.waitResolved(ctx, r.proposer.Over(), txn.MaxTimestamp, txn.ID{}, func(p *preparedTxn) bool { return p.touches(span) })
+	return r.rows.waitResolved(ctx, r.proposer.Over(), txn.MaxTimestamp, txn.ID{},
+		func(p *preparedTxn) bool { return p.touches(span) })
 }
 
-// publish shows readers what a batch has changed; its keys are in Badger. Prepared transactions come before applied, so that
-// whoever reads at their C finds them; settled ones leave after their rows are there.
+// publish shows readers what a batch has changed; its keys are in Badger. Prepared transactions are
+// published before applied, so that every reader at their C finds them; resolved ones are removed
+// after their rows are there.
 func (r *Replica) publish(s *state, ef *effects) {
-	r.pins.SetWatermark(s.watermark) // before owners, of which what older reads would ask may be forgotten by it
+	// before owners, because it may forget what older reads would ask for
+	r.pins.SetWatermark(s.watermark)
 	if !ef.empty() {
 		r.publishOpen(s, ef)
 	}
@@ -136,7 +146,8 @@ func (r *Replica) publish(s *state, ef *effects) {
 		r.machine.visible.Store(uint64(s.visible))
 	}
 	if ef.owners {
-		publishOwners(r.machine, ef.changes) // before applied: a replica that does not lead has no fence but this one (ClosedView)
+		// before applied: a replica that does not lead has no fence but this one (ClosedView)
+		publishOwners(r.machine, ef.changes)
 	}
 	r.proposer.Publish(s.stamp, s.ceiling)
 	for _, id := range ef.settled {
@@ -160,7 +171,7 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 		}
 		p := newPrepared(r.machine, o)
 		if old := r.txns.prepared[o.id]; old != nil {
-			defer close(old.settled) // a later attempt: whoever waited looks again
+			defer close(old.settled) // a later attempt: its waiters look again
 		}
 		r.txns.prepared[o.id] = p
 	}
@@ -206,7 +217,7 @@ func (r *Replica) publishAll(s *state) {
 			ef.held = append(ef.held, o)
 		}
 		if o.Prepared {
-			o.since = time.Time{} // from before the restart: asked about at once
+			o.since = time.Time{} // from before the restart: its outcome is asked for at once
 			ef.prepared = append(ef.prepared, o)
 		} else if o.hold == nil {
 			ef.parts = append(ef.parts, o.id)

@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// A leader that gives way lets nobody begin, waits for those who have something that would be lost, and leads on where they stay.
+// TestYield: a leader that yields admits no new transactions, waits for those with something that
+// would be lost, and goes on leading if they stay.
 func TestYield(t *testing.T) {
 	r := openTest(t, t.TempDir())
 	ctx := testContext(t)
@@ -83,7 +84,8 @@ func TestYield(t *testing.T) {
 	}
 }
 
-// Nobody waits beyond the term for what may never be applied, or decided, here.
+// TestWaitsEndWithTheTerm: no wait for what may never be applied or decided here lasts longer than
+// the term.
 func TestWaitsEndWithTheTerm(t *testing.T) {
 	r := openTest(t, t.TempDir())
 	ctx := testContext(t)
@@ -96,7 +98,8 @@ func TestWaitsEndWithTheTerm(t *testing.T) {
 		t.Fatal(err)
 	}
 	C := r.cfg.Clock.Now()
-	if err := tx.Prepare(ctx, txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
+	if err := tx.Prepare(ctx,
+		txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
 		t.Fatal(err)
 	}
 	reading := make(chan error, 1)

@@ -69,13 +69,13 @@ func (x *Access) Resume() error {
 	return nil
 }
 
-// DelayAccess has scans that begin wait until allow is called. For tests.
+// DelayAccess makes scans that begin wait until allow is called. It is for tests.
 func (e *Engine) DelayAccess() (allow func()) {
 	e.access.mu.Lock()
 	return sync.OnceFunc(e.access.mu.Unlock)
 }
 
-// end lets no scan go on.
+// end stops all scans.
 func (s *accesses) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,9 +20,9 @@ func stopCompactions(db *badger.DB)
 //go:linkname startCompactions github.com/dgraph-io/badger/v4.(*DB).startCompactions
 func startCompactions(db *badger.DB)
 
-// DiscardMemory drops what the database has in memory and in no table, and the file in which that is
-// kept: Close then writes no table. Nothing may write to the database any more. The replica's log has
-// what is dropped, and without the mark of a clean end the next Open expects it there.
+// DiscardMemory drops what the database has in memory and in no table, and the file in which that
+// is kept: Close then writes no table. Nothing may write to the database any more. The replica's
+// log has what is dropped, and without the mark of a clean end the next Open expects it there.
 func (e *Engine) DiscardMemory() {
 	v := reflect.ValueOf(e.db).Elem()
 	lock := (*sync.RWMutex)(unsafe.Pointer(v.FieldByName("lock").UnsafeAddr()))

@@ -18,8 +18,8 @@ var ErrHalted = errors.New("storage: halted")
 // Batch gathers versions of keys and writes them to the database. One goroutine at a time uses it,
 // and may use it again after Flush.
 //
-// It is not atomic, and need not be: readers are kept below what is being written, and after a crash
-// the log is applied again (S1).
+// It is not atomic, and need not be: readers are kept below what is being written, and after a
+// crash the log is applied again (S1).
 type Batch struct {
 	// Later: the batch can wait until the disk has room for rows.
 	Later bool

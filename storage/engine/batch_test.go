@@ -44,7 +44,8 @@ func TestWrittenAgain(t *testing.T) {
 // TestMarksSurvive: what an operation says of its version is there in the database, and in that of
 // another replica to which it was sent.
 func TestMarksSurvive(t *testing.T) {
-	ops := []logentry.Op{logentry.OpPut, logentry.OpPutHead, logentry.OpPutKept, logentry.OpPutHeadKept, logentry.OpDelete}
+	ops := []logentry.Op{logentry.OpPut, logentry.OpPutHead, logentry.OpPutKept, logentry.OpPutHeadKept,
+		logentry.OpDelete}
 	a, b := open(t, t.TempDir()), open(t, t.TempDir())
 	from, to := a.NewBatch(), b.NewBatch()
 	for n, op := range ops {
@@ -61,7 +62,8 @@ func TestMarksSurvive(t *testing.T) {
 		n := 0
 		for ; c.Valid(); c.Next() {
 			x, op := c.Item(), ops[n]
-			if x.Large() != IsHead(op) || x.Kept() != IsKept(op) || x.Deleted() != (op == logentry.OpDelete) || x.At() != 7 {
+			if x.Large() != IsHead(op) || x.Kept() != IsKept(op) || x.Deleted() != (op == logentry.OpDelete) ||
+				x.At() != 7 {
 				t.Errorf("operation %d has left %+v", op, x.Raw())
 			}
 			n++
@@ -94,7 +96,8 @@ func TestLargeRows(t *testing.T) {
 	value := []byte(strings.Repeat("0123456789", 60_000))
 	b := e.NewBatch()
 	for n := range Chunks(len(value)) {
-		if err := b.Set(keyspace.ChunkKey(row(1), n), value[n*ChunkSize:min((n+1)*ChunkSize, len(value))], 5); err != nil {
+		if err := b.Set(keyspace.ChunkKey(row(1), n), value[n*ChunkSize:min((n+1)*ChunkSize, len(value))],
+			5); err != nil {
 			t.Fatal(err)
 		}
 	}

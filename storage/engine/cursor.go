@@ -12,8 +12,8 @@ import (
 type Cursor struct {
 	// Wanted reports whether a key is gone through; nil: all are.
 	Wanted func(key []byte) bool
-	// Kept is asked when the chunks of a large row have been looked for, with the error of that; nil: it
-	// is not asked. Versions that the snapshot needs may have been discarded meanwhile.
+	// Kept is asked when the chunks of a large row have been looked for, with the error of that;
+	// nil: it is not asked. Versions that the snapshot needs may have been discarded meanwhile.
 	Kept func(error) error
 
 	s       Snapshot
@@ -92,8 +92,8 @@ func (x Item) Large() bool { return x.i.UserMeta()&headMark != 0 }
 // Kept reports whether the version is an update that left the row's keys as they were.
 func (x Item) Kept() bool { return x.i.UserMeta()&keptMark != 0 }
 
-// Stored calls fn with the value as it is stored: of a large row, its head. The value is valid during
-// the call.
+// Stored calls fn with the value as it is stored: of a large row, its head. The value is valid
+// during the call.
 func (x Item) Stored(fn func(value []byte) error) error {
 	var failed error
 	err := x.i.Value(func(value []byte) error { failed = fn(value); return failed })

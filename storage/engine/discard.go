@@ -13,14 +13,14 @@ import (
 // database is being replaced. mu is held while the timestamp is passed to Badger.
 type discards struct {
 	mu        sync.Mutex
-	below     txn.Timestamp   // what Discard was told; guarded by mu
-	told      txn.Timestamp   // what Badger was told; guarded by mu
+	below     txn.Timestamp   // the last argument of Discard; guarded by mu
+	told      txn.Timestamp   // the timestamp that Badger has; guarded by mu
 	held      []txn.Timestamp // by running streams; guarded by mu
 	replacing atomic.Bool     // changed under mu
-	replaced  atomic.Uint64   // how often that has begun
+	replaced  atomic.Uint64   // how often a replacement has begun
 }
 
-// Discard lets versions below at go, or says, with 0, that Options.Keep has changed.
+// Discard allows Badger to discard versions below at. With 0 it says that Options.Keep has changed.
 func (e *Engine) Discard(at txn.Timestamp) {
 	d := &e.keep
 	d.mu.Lock()
@@ -57,8 +57,8 @@ func (e *Engine) HoldAt(at func() txn.Timestamp) (release func()) {
 }
 
 // BeginReplacing says that a stream of another replica is about to replace the database. A stream
-// brings the deletion of a row before the row, and a merge must not drop it in between, so nothing is
-// discarded until Replaced.
+// brings the deletion of a row before the row, and a merge must not drop it in between, so nothing
+// is discarded until Replaced.
 func (e *Engine) BeginReplacing() {
 	e.keep.replacing.Store(true)
 	e.Discard(0)
@@ -71,6 +71,6 @@ func (e *Engine) Replaced() { e.keep.replacing.Store(false) }
 // Torn reports whether the database is being replaced, or has been in part.
 func (e *Engine) Torn() bool { return e.keep.replacing.Load() }
 
-// Replacements returns how often the database has been replaced. Readers compare it before and after:
-// if it differs, they may have read of two databases.
+// Replacements returns how often the database has been replaced. Readers compare it before and
+// after: if it differs, they may have read of two databases.
 func (e *Engine) Replacements() uint64 { return e.keep.replaced.Load() }

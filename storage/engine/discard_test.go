@@ -6,8 +6,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestDiscard: the discard timestamp only rises, stays below what is held or ingested, and is nothing
-// while the database is being replaced.
+// TestDiscard: the discard timestamp only rises, stays below what is held or ingested, and is
+// nothing while the database is being replaced.
 func TestDiscard(t *testing.T) {
 	keep := txn.MaxTimestamp
 	e := open(t, t.TempDir(), func(o *Options) { o.Keep = func() txn.Timestamp { return keep } })

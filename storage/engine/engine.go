@@ -28,17 +28,18 @@ type Options struct {
 
 	MemTable   int64 // bytes of a memtable, two are kept
 	IndexCache int64 // bytes for table indexes; 0 keeps them all in memory
-	MinFree    int64 // bytes that must be free on the disk for clients to write, besides what merges may take
+	// bytes that must be free on the disk for clients to write, besides what merges may take
+	MinFree int64
 
-	// ReadOnly: the tables belong to another directory. None is merged, no room is waited for, and the
-	// directory is not locked.
+	// ReadOnly: the tables belong to another directory. None is merged, no room is waited for, and
+	// the directory is not locked.
 	ReadOnly bool
 
 	Name    func() string                   // the fragment and this replica, in messages for people
 	Free    func(dir string) (int64, error) // bytes on the disk; nil: as the system says
-	Fault   func(point string)              // for tests: called at every durable step; nil: not called
-	Follows func() bool                     // the replica follows another one, which may have more room; nil: never
-	Keep    func() (at txn.Timestamp)       // versions above it are kept, asked by Discard; nil: none
+	Fault   func(point string)              // called at every durable step, for tests; may be nil
+	Follows func() bool                     // another replica leads and may have room; nil: never
+	Keep    func() (at txn.Timestamp)       // versions above it are kept (Discard); nil: none
 	Closed  error                           // what readers get when the engine is closed
 }
 
@@ -128,8 +129,8 @@ func openBadger(o *Options) (*badger.DB, error) {
 		WithMetricsEnabled(false).
 		WithCompression(options.None).
 		WithBlockCacheSize(0).
-		// Tables are verified whole when they are opened: at a damaged block an iterator ends as if there
-		// were no more rows.
+		// Tables are verified whole when they are opened: at a damaged block an iterator ends as if
+		// there were no more rows.
 		WithChecksumVerificationMode(options.OnTableRead).
 		WithIndexCacheSize(o.IndexCache).
 		WithDetectConflicts(false).
@@ -140,9 +141,9 @@ func openBadger(o *Options) (*badger.DB, error) {
 		// A table is made in a buffer of twice its size, and a compaction makes a dozen at a time.
 		WithBaseTableSize(min(o.MemTable, 1<<20)).
 		WithBaseLevelSize(64 * o.MemTable). // beyond it, the base level is overfull
-		// Each merge of level 0 rewrites the level below: with two tables before a merge updates of single
-		// rows ran at half the speed. If the base level is overfull, Badger merges level 0 into itself, for
-		// which it asks for 256 MiB at once: see Crowded.
+		// Each merge of level 0 rewrites the level below: with two tables before a merge updates of
+		// single rows ran at half the speed. If the base level is overfull, Badger merges level 0
+		// into itself, for which it asks for 256 MiB at once: see Crowded.
 		WithNumLevelZeroTables(LevelZeroTables).
 		WithNumLevelZeroTablesStall(math.MaxInt32). // see gate
 		WithValueThreshold(min(1<<20, o.MemTable*15/100)).

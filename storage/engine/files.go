@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// CleanFile exists in a replica's directory while its database is closed and all of it is in tables.
+// CleanFile exists in a replica's directory while its database is closed and all of it is in
+// tables.
 const CleanFile = "CLEAN"
 
 // LockDir takes the replica's directory for this process.
@@ -29,8 +30,8 @@ func LockDir(dir string) (*os.File, error) {
 }
 
 // dropMemtables deletes Badger's memtable files after an unclean stop (S2): after a power loss they
-// may have holes, and Badger would flush those into tables. What they had is in the log. Called with
-// the directory locked.
+// may have holes, and Badger would flush those into tables. What they had is in the log. Called
+// with the directory locked.
 func dropMemtables(dir string) error {
 	clean := filepath.Join(dir, CleanFile)
 	if _, err := os.Stat(clean); err == nil {

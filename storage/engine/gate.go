@@ -18,8 +18,9 @@ import (
 //
 //   - while level 0 has LevelZeroStall tables and merges are behind. If the disk has no room for
 //     merges, waiting for them is of no use, and only the room counts.
-//   - while the disk has less room than LastRoom. That is what flushes of all memtables may take that
-//     are full already, and what the Raft log needs so that reads and changes of members go on.
+//   - while the disk has less room than LastRoom. That is what flushes of all memtables may take
+//     that are full already, and what the Raft log needs so that reads and changes of members go
+//     on.
 //   - while it has less than RowsRoom besides LastRoom, if the batch has rows that others may write
 //     without end: a follower's leader may have room, and a large transaction or a stream may bring
 //     any number. What is between the two is kept for entries by which room comes back: DROP, the
@@ -27,8 +28,8 @@ import (
 //     (Engine.Room), so little is in its log in front of them.
 //
 // While the applying goroutine waits, readers see what is applied. When the replica closes, a batch
-// that waits for room returns ErrHalted: nothing more is written, and the next start applies the log
-// again.
+// that waits for room returns ErrHalted: nothing more is written, and the next start applies the
+// log again.
 //
 // mu guards what the last look has found. Writers of batches take it for the time of a look, and so
 // does watch.
@@ -46,13 +47,14 @@ type gate struct {
 const (
 	// LastRoom is what must be free on the disk for any write.
 	LastRoom = 64 << 20
-	// RowsRoom is what must be free besides for rows that others may write without end.
+	// RowsRoom must be free in addition for rows that others may write without end.
 	RowsRoom = 64 << 20
-	// StartRoom must be free for a start, which writes again what the memtables had that it has deleted.
+	// StartRoom must be free for a start, which writes again what the deleted memtables had.
 	StartRoom = 32 << 20
 
-	tightRoom = 256 << 20 // with less besides what is needed the disk is looked at before each batch
-	keyBytes  = 128       // that a key takes of a memtable besides itself
+	// with less than this in addition to what is needed, the disk is checked before each batch
+	tightRoom = 256 << 20
+	keyBytes  = 128 // that a key takes in a memtable in addition to its own bytes
 
 	pause = 5 * time.Millisecond
 )

@@ -38,8 +38,8 @@ func fillLevelZero(t *testing.T, e *Engine, tables int) {
 	}
 }
 
-// TestStall: while another engine merges and level 0 is full, batches wait for merges and reads go on.
-// They are written when it is this engine's turn.
+// TestStall: while another engine merges and level 0 is full, batches wait for merges and reads go
+// on. They are written when it is this engine's turn.
 func TestStall(t *testing.T) {
 	d, merges := newDisk(plenty), &Merges{}
 	e := open(t, t.TempDir(), onDisk(d), func(o *Options) { o.Merges = merges })
@@ -83,7 +83,8 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// TestLeastRoom: rows that others may send without end leave the last of the disk to what makes room.
+// TestLeastRoom: rows that others may send without end leave the last of the disk to what makes
+// room.
 func TestLeastRoom(t *testing.T) {
 	follower := &Engine{o: Options{Follows: func() bool { return true }}}
 	leader := &Engine{o: Options{Follows: func() bool { return false }}}
@@ -117,8 +118,8 @@ func TestLeastRoom(t *testing.T) {
 	}
 }
 
-// TestRoom: writes of clients are refused while the disk has too little room, deletes only when it has
-// less, and a start fails on a full disk.
+// TestRoom: writes of clients are refused while the disk has too little room, deletes only when it
+// has less, and a start fails on a full disk.
 func TestRoom(t *testing.T) {
 	d, dir := newDisk(plenty), t.TempDir()
 	e := open(t, dir, onDisk(d))

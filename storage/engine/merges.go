@@ -12,18 +12,19 @@ import (
 )
 
 // A merge of Badger writes the new tables before it deletes the old ones, through memory maps:
-// without room on the disk the process ends by SIGBUS, and does so again at each start, since the
+// without room on the disk the process ends by SIGBUS, and does so again at each start, because the
 // merge is the first thing that a start does. So merges need their room before they begin:
 //
-//	free ≥ what the merges of all replicas may take, and MinFree       all replicas merge
-//	free ≥ what those of one replica may take, and mergeFloor          one replica at a time merges
-//	less                                                               none does: reads go on, and deletes while level 0 has room
+//	free ≥ what the merges of all replicas may take, and MinFree     all replicas merge
+//	free ≥ what those of one replica may take, and mergeFloor        one replica at a time merges
+//	less                                                             none merges: reads go on,
+//	                                                                 and deletes if level 0 has room
 //
-// All other writes to Badger need room too (gate). Writes of clients are refused before, so that the
-// room is left for merges (Engine.Room).
+// All other writes to Badger need room too (gate). Writes of clients are refused before, so that
+// the room is left for merges (Engine.Room).
 const (
-	// HeldTables is how many tables of level 0 there may be while merges are held, until nothing more is
-	// written for clients, well before Badger holds up all writes.
+	// HeldTables is how many tables of level 0 there may be while merges are held, until nothing
+	// more is written for clients, well before Badger holds up all writes.
 	HeldTables = 30
 
 	mergeFloor = 64 << 20         // for logs and memtables besides a merge
@@ -31,8 +32,8 @@ const (
 	mergeTurn  = 10 * time.Second // after that another replica merges
 )
 
-// Merges says which engines of a node may merge tables. Its zero value is ready. mu is taken by each
-// engine's watch, twice a second, and by its gate.
+// Merges says which engines of a node may merge tables. Its zero value is ready. mu is taken by
+// each engine's watch, twice a second, and by its gate.
 type Merges struct {
 	mu    sync.Mutex
 	needs map[*Engine]int64 // what each may take for its merges; guarded by mu
@@ -102,19 +103,20 @@ func (m *Merges) engines() int {
 	return len(m.needs)
 }
 
-// mergeState is what an engine does of that. mu is held while merges are stopped or started, by watch
-// and by Clear.
+// mergeState is what an engine does of that. mu is held while merges are stopped or started, by
+// watch and by Clear.
 type mergeState struct {
 	mu   sync.Mutex
 	held bool // guarded by mu
 
-	need      atomic.Int64 // bytes that merges may take temporarily
-	noRoom    atomic.Bool  // merges are held, and it is not another engine's turn: the disk has no room for one
-	levelFull atomic.Bool  // merges are held, and level 0 has grown
+	need atomic.Int64 // bytes that merges may take temporarily
+	// merges are held, and it is not another engine's turn: the disk has no room for one
+	noRoom    atomic.Bool
+	levelFull atomic.Bool // merges are held, and level 0 has grown
 }
 
-// mergeNeed returns what merges of a database may write before they delete: level 0 and the base level
-// whole.
+// mergeNeed returns what merges of a database may write before they delete: level 0 and the base
+// level whole.
 func mergeNeed(levels []badger.LevelInfo) (need int64, wants bool) {
 	for _, l := range levels {
 		if l.Level == 0 || l.IsBaseLevel {
@@ -159,16 +161,16 @@ func (e *Engine) levelZero() int {
 	return 0
 }
 
-// A writer of rows that can wait leaves level 0 room. Badger takes tables of level 0 to the base level
-// from LevelZeroTables on. If the base level is overfull, it merges level 0 into itself instead, in a
-// buffer of 256 MiB, and if level 0 is full all writes are held up. So rows that can wait leave level 0
-// at levelZeroCalm while the base level is overfull, and below levelZeroBusy, with room for others, in
-// any case.
+// A writer of rows that can wait leaves level 0 room. Badger takes tables of level 0 to the base
+// level from LevelZeroTables on. If the base level is overfull, it merges level 0 into itself
+// instead, in a buffer of 256 MiB, and if level 0 is full all writes are held up. So rows that can
+// wait leave level 0 at levelZeroCalm while the base level is overfull, and below levelZeroBusy,
+// with room for others, in any case.
 //
-// Each merge of level 0 rewrites what it overlaps of the base level, which with keys at random is all
-// of it: the more tables go at once, the less often. Twenty instead of twelve took a fifth off the
-// processor time of a transaction of two updates; with larger memtables instead the buffers in which
-// Badger builds tables grow as well, and it keeps two dozen of them.
+// Each merge of level 0 rewrites what it overlaps of the base level, which with keys at random is
+// all of it: the more tables go at once, the less often. Twenty instead of twelve took a fifth off
+// the processor time of a transaction of two updates; with larger memtables instead the buffers in
+// which Badger builds tables grow as well, and it keeps two dozen of them.
 const (
 	// LevelZeroTables is the number of tables of level 0 from which on Badger merges them.
 	LevelZeroTables = 20
@@ -182,7 +184,8 @@ const (
 
 // Crowded reports whether a writer of rows that can wait should wait for merges; urgent says that a
 // reader waits for the rows. While the disk has no room for any merge there is nothing to wait for:
-// each wait would last as long as it may, at a start too, which installs again what was not installed.
+// each wait would last as long as it may, at a start too, which installs again what was not
+// installed.
 func (e *Engine) Crowded(urgent bool) bool {
 	if e.o.ReadOnly || e.merges.noRoom.Load() { // nothing is merged
 		return false
@@ -210,10 +213,10 @@ func crowded(levels []badger.LevelInfo) bool {
 
 // Widen adds versions at both edges of the keys to a batch of rows that can wait.
 //
-// A table of level 0 that lies apart from others is taken to the base level alone. While that goes on,
-// Badger merges the others into themselves too, if they have been there for ten seconds. With both
-// edges, as tables have that small transactions write, all tables overlap and go to the base level
-// together.
+// A table of level 0 that lies apart from others is taken to the base level alone. While that goes
+// on, Badger merges the others into themselves too, if they have been there for ten seconds. With
+// both edges, as tables have that small transactions write, all tables overlap and go to the base
+// level together.
 func (b *Batch) Widen(at txn.Timestamp) error {
 	if err := b.Remove(keyspace.LowEdge, at); err != nil {
 		return err

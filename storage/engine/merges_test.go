@@ -7,8 +7,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// TestMergesMay: all engines merge if there is room for all, one at a time if there is room for one,
-// and otherwise none.
+// TestMergesMay: all engines merge if there is room for all, one at a time if there is room for
+// one, and otherwise none.
 func TestMergesMay(t *testing.T) {
 	const mib = 1 << 20
 	var m Merges

@@ -10,9 +10,9 @@ import (
 )
 
 // Badger writes through memory maps, and a page that finds no room on the disk ends the process
-// (gate). Long before, writes of clients are refused while less is left than MinFree and what merges
-// may take (merges.go); what resolves transactions or cleans up goes on. Half of MinFree is kept for
-// transactions that only delete: they take little, and are how room comes back.
+// (gate). Long before, writes of clients are refused while less is left than MinFree and what
+// merges may take (merges.go); what resolves transactions or cleans up goes on. Half of MinFree is
+// kept for transactions that only delete: they take little, and are how room comes back.
 const lookEvery = 500 * time.Millisecond
 
 // roomState is the room left for clients' writes, as watch has seen it.
@@ -27,8 +27,8 @@ const (
 	noRoom
 )
 
-// watch looks at the disk until the replica closes. It waits for no entry to be applied: if level 0 is
-// full and merges are held, entries are applied when watch has started merges again.
+// watch looks at the disk until the replica closes. It waits for no entry to be applied: if level 0
+// is full and merges are held, entries are applied when watch has started merges again.
 func (e *Engine) watch() {
 	defer e.done.Done()
 	t := time.NewTicker(lookEvery)

@@ -12,8 +12,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Snapshot reads the database as of a timestamp. Reads of single keys may be concurrent. Cursors need
-// the open engine: the caller sees to it that it is not closed meanwhile.
+// Snapshot reads the database as of a timestamp. Reads of single keys may be concurrent. Cursors
+// need the open engine: the caller makes sure that it is not closed meanwhile.
 type Snapshot struct {
 	e *Engine
 	t *badger.Txn
@@ -34,8 +34,8 @@ func (s Snapshot) Close() { s.t.Discard() }
 // T returns the timestamp of the snapshot.
 func (s Snapshot) T() txn.Timestamp { return txn.Timestamp(s.t.ReadTs()) }
 
-// Get returns the value of key, nil if there is none, and its version, 0 if there is none. The value
-// of a large row is put together.
+// Get returns the value of key, nil if there is none, and its version, 0 if there is none. The
+// value of a large row is put together.
 func (s Snapshot) Get(key []byte) (value []byte, version txn.Timestamp, err error) {
 	item, err := s.t.Get(key)
 	if err == badger.ErrKeyNotFound {
@@ -57,8 +57,8 @@ func (s Snapshot) Get(key []byte) (value []byte, version txn.Timestamp, err erro
 	return value, version, s.e.readError(err)
 }
 
-// readError marks Badger's errors. A replica that is closing takes its database from those that still
-// read.
+// readError marks Badger's errors. A replica that is closing takes its database from those that
+// still read.
 func (e *Engine) readError(err error) error {
 	switch {
 	case err == nil:
@@ -72,8 +72,8 @@ func (e *Engine) readError(err error) error {
 // IsClosed reports whether a cursor has panicked because the engine is closed.
 func IsClosed(panicked any) bool { return panicked == error(badger.ErrDBClosed) }
 
-// Scan returns a cursor at the first key of a span, or at the last one. An open end is the end of all
-// keys.
+// Scan returns a cursor at the first key of a span, or at the last one. An open end is the end of
+// all keys.
 func (s Snapshot) Scan(span txn.Span, reverse bool) *Cursor {
 	opt := badger.IteratorOptions{Reverse: reverse}
 	if !reverse {
@@ -120,8 +120,8 @@ func (s Snapshot) Records(kind keyspace.Kind, from []byte) *Cursor {
 	return c
 }
 
-// EachRecord calls fn for every record of a kind, with what follows the kind in its key. Both slices
-// are fn's to keep.
+// EachRecord calls fn for every record of a kind, with what follows the kind in its key. Both
+// slices are fn's to keep.
 func (s Snapshot) EachRecord(kind keyspace.Kind, fn func(rest, value []byte) error) error {
 	c := s.Records(kind, keyspace.Record(kind))
 	defer c.Close()

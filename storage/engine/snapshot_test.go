@@ -72,13 +72,14 @@ func TestCursors(t *testing.T) {
 		c    *Cursor
 		want []string
 	}{
-		"scan":         {s.Scan(all, false), []string{"00001@10", "00002@20", "00004@10"}},
-		"reverse":      {s.Scan(all, true), []string{"00004@10", "00002@20", "00001@10"}},
-		"open end":     {s.Scan(txn.Span{Start: row(2), End: keyspace.End}, false), []string{"00002@20", "00004@10"}},
-		"end":          {s.Scan(txn.Span{Start: row(1), End: row(4)}, true), []string{"00002@20", "00001@10"}},
-		"wanted":       {odd, []string{"00001@10"}},
-		"versions":     {s.Versions(row(3)), []string{"00003@30 deleted", "00003@10"}},
-		"all versions": {s.AllVersions(all, 0), []string{"00001@10", "00002@20", "00002@10", "00003@30 deleted", "00003@10", "00004@10"}},
+		"scan":     {s.Scan(all, false), []string{"00001@10", "00002@20", "00004@10"}},
+		"reverse":  {s.Scan(all, true), []string{"00004@10", "00002@20", "00001@10"}},
+		"open end": {s.Scan(txn.Span{Start: row(2), End: keyspace.End}, false), []string{"00002@20", "00004@10"}},
+		"end":      {s.Scan(txn.Span{Start: row(1), End: row(4)}, true), []string{"00002@20", "00001@10"}},
+		"wanted":   {odd, []string{"00001@10"}},
+		"versions": {s.Versions(row(3)), []string{"00003@30 deleted", "00003@10"}},
+		"all versions": {s.AllVersions(all, 0),
+			[]string{"00001@10", "00002@20", "00002@10", "00003@30 deleted", "00003@10", "00004@10"}},
 		"since":        {s.AllVersions(all, 10), []string{"00002@20", "00003@30 deleted"}},
 		"since, bound": {s.AllVersions(txn.Span{Start: row(1), End: row(3)}, 10), []string{"00002@20"}},
 	} {

@@ -21,8 +21,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Badger ends the process at some kinds of damage in a table. So the tables of a replica that is not
-// open are checked here before Badger reads them.
+// Badger ends the process at some kinds of damage in a table. So the tables of a replica that is
+// not open are checked here before Badger reads them.
 
 // TableFault is what is wrong with a table of the database.
 type TableFault struct {
@@ -30,8 +30,8 @@ type TableFault struct {
 	Err  error
 }
 
-// VerifyTables checks every block of every table of the database in a replica's directory, and changes
-// nothing. It returns the number of tables, and calls read with the bytes of each.
+// VerifyTables checks every block of every table of the database in a replica's directory, and
+// changes nothing. It returns the number of tables, and calls read with the bytes of each.
 func VerifyTables(ctx context.Context, dir string, read func(bytes int64)) (n int, faults []TableFault, err error) {
 	data := filepath.Join(dir, "data")
 	const manifest = "MANIFEST"
@@ -55,7 +55,8 @@ func VerifyTables(ctx context.Context, dir string, read func(bytes int64)) (n in
 		b, err := os.ReadFile(filepath.Join(data, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errors.New("the file is missing")
-		} else if err == nil && list.Tables[id].Compression == options.None { // as all are that this package writes
+		} else if err == nil && list.Tables[id].Compression == options.None {
+			// this package writes no others
 			err = verifyTable(b)
 		}
 		if err != nil {
@@ -67,7 +68,8 @@ func VerifyTables(ctx context.Context, dir string, read func(bytes int64)) (n in
 	return n, faults, nil
 }
 
-// A table is blocks, an index, and at its end: size of the index (4), its checksum, size of that (4).
+// A table is blocks, an index, and at its end: size of the index (4), its checksum, size of that
+// (4).
 func verifyTable(b []byte) (err error) {
 	defer func() {
 		if recover() != nil { // the index may point anywhere

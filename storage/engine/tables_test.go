@@ -50,7 +50,8 @@ func TestVerifyTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, faults := verify(at); len(faults) != 1 || faults[0].File != filepath.Join("data", filepath.Base(tables[0])) {
+		if _, faults := verify(at); len(faults) != 1 ||
+			faults[0].File != filepath.Join("data", filepath.Base(tables[0])) {
 			t.Errorf("%s: %v", name, faults)
 		}
 	}

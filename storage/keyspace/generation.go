@@ -15,7 +15,8 @@ const (
 	bucketAt        = 8
 	generationAt    = 11 // in a stored key of a row, or of a global index with a generation
 	generationBytes = 4
-	mark            = 0x80 // in the first byte of the bucket of a global entry: a generation follows
+	// in the first byte of the bucket of a global entry: a generation follows
+	mark = 0x80
 )
 
 // MayHaveBucket reports whether a key or a bound is long enough to have a bucket.

@@ -9,14 +9,15 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Globals knows which indexes are global, so that the keys of their entries begin with a bucket. All
-// methods may be called concurrently.
+// Globals knows which indexes are global, so that the keys of their entries begin with a bucket.
+// All methods may be called concurrently.
 type Globals struct {
 	defined  func(table, index uint32) bool
 	reported sync.Map // logentry.Index → struct{}: those that a caller has reported
 }
 
-// NewGlobals makes a Globals that asks a function which indexes are defined as global; nil: none is.
+// NewGlobals makes a Globals that asks a function which indexes are defined as global; nil: none
+// is.
 func NewGlobals(defined func(table, index uint32) bool) *Globals { return &Globals{defined: defined} }
 
 // Add registers an index as global, before any call that names its keys: the caller may know
@@ -67,8 +68,8 @@ func (g *Globals) Within(key []byte, ranges []shardmap.Interval) bool {
 	return ok && slices.ContainsFunc(ranges, func(m shardmap.Interval) bool { return m.Contains(shardmap.Bucket(b)) })
 }
 
-// SpanTouches reports whether the span from the least to the greatest key of a write set in one index
-// may have something of some buckets.
+// SpanTouches reports whether the span from the least to the greatest key of a write set in one
+// index may have something of some buckets.
 func (g *Globals) SpanTouches(s txn.Span, ranges []shardmap.Interval) bool {
 	if IndexOf(s.Start) != Rows && !g.Has(s.Start) {
 		return false

@@ -14,7 +14,8 @@ func TestGlobals(t *testing.T) {
 	entry := func(index uint32) []byte { return append(IndexPrefix(20000, index), 0, 0, 0, 50, 0, 0, 0, 0, 'k') }
 	for index, global := range map[uint32]bool{1: true, 2: true, 3: false} {
 		key := entry(index)
-		if g.Is(logentry.Index{Table: 20000, Index: index}) != global || g.Has(key) != global || g.IsLocalEntry(key) == global {
+		if g.Is(logentry.Index{Table: 20000, Index: index}) != global || g.Has(key) != global ||
+			g.IsLocalEntry(key) == global {
 			t.Errorf("index %d: want global %v", index, global)
 		}
 		if _, ok := g.Bucket(key); ok != global {

@@ -13,7 +13,8 @@ import (
 
 func TestKeys(t *testing.T) {
 	key := append(RowPrefix(20000, 151326, 7), "pk"...)
-	if !IsRow(key) || TableOf(key) != 20000 || BucketOf(key) != 151326 || generationOf(key) != 7 || string(PrimaryKeyOf(key)) != "pk" {
+	if !IsRow(key) || TableOf(key) != 20000 || BucketOf(key) != 151326 || generationOf(key) != 7 ||
+		string(PrimaryKeyOf(key)) != "pk" {
 		t.Fatalf("%x", key)
 	}
 	if IsRow(append(IndexPrefix(20000, 1), key...)) || IsRow(Record(Checkpoint)) {
@@ -36,10 +37,12 @@ func TestRecords(t *testing.T) {
 	id := txn.ID{1}
 	all := [][]byte{
 		Record(Checkpoint), IDRecord(Decision, id), Record(Statistics), Record(BucketCounts), StampRecord(Deletion, 7),
-		StampRecord(Outcomes, 7), StampRecord(Forgotten, 7), IDRecord(Prepared, id), ChunkKey([]byte("key"), 1), PieceKey(id, 1),
+		StampRecord(Outcomes, 7), StampRecord(Forgotten, 7), IDRecord(Prepared, id), ChunkKey([]byte("key"), 1),
+		PieceKey(id, 1),
 	}
 	for _, key := range all {
-		if !IsOwn(key) || bytes.Compare(key, End) < 0 || bytes.Compare(key, HighEdge) >= 0 || bytes.Compare(key, LowEdge) <= 0 {
+		if !IsOwn(key) || bytes.Compare(key, End) < 0 || bytes.Compare(key, HighEdge) >= 0 ||
+			bytes.Compare(key, LowEdge) <= 0 {
 			t.Errorf("%x is at the wrong place", key)
 		}
 		if kind := KindOf(key); HasRow(key) != (kind == Chunk || kind == Piece) {
@@ -67,7 +70,8 @@ func TestChunkSpan(t *testing.T) {
 		{txn.Span{}, true, true},
 	} {
 		s := ChunkSpan(c.span)
-		if s.Contains(ChunkKey(a, 3)) != c.ofA || s.Contains(ChunkKey(b, 0)) != c.b || s.Contains(PieceKey(txn.ID{}, 1)) {
+		if s.Contains(ChunkKey(a, 3)) != c.ofA || s.Contains(ChunkKey(b, 0)) != c.b ||
+			s.Contains(PieceKey(txn.ID{}, 1)) {
 			t.Errorf("chunks of %x: %x", c.span, s)
 		}
 	}

@@ -11,17 +11,20 @@ type Kind byte
 
 // The kinds, and what follows the kind in their keys.
 const (
-	Checkpoint   Kind = 'A' // nothing: S2's key "applied" with the state machine's small state
-	Decision     Kind = 'D' // id(16): a decision of this coordinator fragment
-	Statistics   Kind = 'S' // table(4) · group(2, or 4 of assigned buckets): documents and bytes
-	BucketCounts Kind = 'B' // group(2), or group(2) · table(4) · bucket in it(1): counts by bucket, of this replica
+	Checkpoint Kind = 'A' // nothing: S2's key "applied" with the state machine's small state
+	Decision   Kind = 'D' // id(16): a decision of this coordinator fragment
+	Statistics Kind = 'S' // table(4) · group(2, or 4 of assigned buckets): documents and bytes
+	// group(2), or group(2) · table(4) · bucket in it(1): counts by bucket, of this replica
+	BucketCounts Kind = 'B'
 	Deletion     Kind = 'X' // stamp(8): keys being deleted in the background
 	Outcomes     Kind = 'O' // stamp(8): ids and times of commits
-	Forgotten    Kind = 'F' // stamp(8): ids of decisions that were forgotten then, whose records are to expire
-	Prepared     Kind = 'H' // id(16): a prepared transaction (PREPARE TRANSACTION)
-	Chunk        Kind = 'C' // key · number(2): a chunk of a large row
-	Piece        Kind = 'P' // id(16) · number(4): operations of a transaction that has been open for long
-	edge         Kind = '~' // nothing: it lies behind all others
+	// stamp(8): ids of decisions that were forgotten then, whose records are to expire
+	Forgotten Kind = 'F'
+	Prepared  Kind = 'H' // id(16): a prepared transaction (PREPARE TRANSACTION)
+	Chunk     Kind = 'C' // key · number(2): a chunk of a large row
+	// id(16) · number(4): operations of a transaction that has been open for long
+	Piece Kind = 'P'
+	edge  Kind = '~' // nothing: it lies behind all others
 )
 
 // own takes the place of a table's number in the replica's own records. No table has it.

@@ -131,8 +131,8 @@ func (lt *Table) force(o *Owner, key []byte, mode txn.LockMode) *Lock {
 	return w.lock
 }
 
-// find returns o's lock of key, nil if it has none. A lock in o's set is returned without what o has
-// learned of the row.
+// find returns o's lock of key, nil if it has none. A lock in o's set is returned without what o
+// has learned of the row.
 func (lt *Table) find(o *Owner, key []byte) *Lock {
 	s, hash := lt.stripe(key)
 	s.mu.Lock()

@@ -87,8 +87,8 @@ func (lt *Table) compact(l *Lock, changes []change) bool {
 func (o *Owner) Full() bool { return o.full.Load() }
 
 // Compact moves locks that no other transaction shares or waits for from the table into the owner's
-// set. The newest stay, because they are requested again. It makes a file by create if it needs one,
-// for the keys of pinned locks.
+// set. The newest stay, because they are requested again. It makes a file by create if it needs
+// one, for the keys of pinned locks.
 func (o *Owner) Compact(create func() (*os.File, error)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

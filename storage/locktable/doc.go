@@ -5,8 +5,8 @@
 // Row locks have PostgreSQL's four modes. A stronger mode excludes everything that a weaker one
 // does. A request waits for the holders whose modes conflict with its own, and for the requests
 // ahead of it in the row's wait queue whose modes do, even if the holders' modes do not. A holder
-// that wants a stronger mode waits only for the other holders, ahead of the queue: to wait for those
-// that wait for it would never end.
+// that wants a stronger mode waits only for the other holders, ahead of the queue: to wait for
+// those that wait for it would never end.
 //
 //	row k   held: A SHARE, B KEY SHARE      queue: C NO KEY UPDATE (waits for A), D SHARE (for C)
 //	        KEY SHARE of E is granted at once; A's own UPDATE would wait for B, before C
@@ -22,12 +22,12 @@
 // holder learns of its row is a note that the caller keeps at the lock (Row). It ends no term: the
 // caller calls Reset.
 //
-//   - LK1 If a row has an entry in the table, every transaction that has the row's lock has one there.
-//     Otherwise the lock is only in compact sets, or nowhere.
+//   - LK1 If a row has an entry in the table, every transaction that has the row's lock has one
+//     there. Otherwise the lock is only in compact sets, or nowhere.
 //   - LK2 Two owners hold a lock in conflicting modes only if one of them got it by Force.
 //   - LK3 A request that waits is answered exactly once: granted, or with an error.
-//   - LK4 The detector knows each wait with its present blockers before the row is unlocked. A request
-//     that closes a cycle fails with 40P01, and the newest request is the victim.
-//   - LK5 A Row is known only while its lock is SHARE or stronger: under KEY SHARE others may change
-//     everything but the key.
+//   - LK4 The detector knows each wait with its present blockers before the row is unlocked. A
+//     request that closes a cycle fails with 40P01, and the newest request is the victim.
+//   - LK5 A Row is known only while its lock is SHARE or stronger: under KEY SHARE others may
+//     change everything but the key.
 package locktable

@@ -21,7 +21,8 @@ type Lock struct {
 	pinned   bool         // guarded by the owner's mu
 	onDisk   bool         // pinned, and its key is in the pin file; guarded by the owner's mu
 	unpacked bool         // it was put into the table from the owner's set; set once
-	number   int32        // in the order in which the owner took its locks, from 1; guarded by the owner's mu
+	// in the order in which the owner took its locks, from 1; guarded by the owner's mu
+	number int32
 }
 
 // Row is what the holder of a lock has learned of the row. It counts while no other transaction can

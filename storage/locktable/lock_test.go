@@ -49,7 +49,7 @@ func (s *lockScript) tx(name string) *Owner {
 	return s.txs[name]
 }
 
-// lock asks for the lock, and tells what came of it: "", "waits" or the error.
+// lock asks for the lock, and returns the result: "", "waits" or the error.
 func (s *lockScript) lock(name string, mode txn.LockMode, noWait bool) string {
 	ctx, cancel := context.WithCancel(testContext(s.t))
 	before, done := s.queued(), make(chan lockAnswer, 1)
@@ -95,7 +95,7 @@ func (s *lockScript) answered(name string, a lockAnswer) string {
 	return ""
 }
 
-// granted gives the names of those whose waits have ended since the last call, and how.
+// granted returns the names of transactions whose waits have ended since the last call, and how.
 func (s *lockScript) granted(want string) string {
 	var got []string
 	for _, field := range strings.Fields(want) {
@@ -121,7 +121,8 @@ func (s *lockScript) granted(want string) string {
 	return strings.Join(got, " ")
 }
 
-// step runs a line: "A SHARE", "A SHARE NOWAIT", "release A", "weaken A", "cancel A", "reset"; and what is expected after " -> ".
+// step runs a line: "A SHARE", "A SHARE NOWAIT", "release A", "weaken A", "cancel A", "reset"; and
+// what is expected after " -> ".
 func (s *lockScript) step(line string) {
 	s.t.Helper()
 	what, want, _ := strings.Cut(line, " -> ")
@@ -315,7 +316,8 @@ func TestDeadlockNamesAll(t *testing.T) {
 		return err
 	}
 	a, b, c, d := owner(tables[0], 11), owner(tables[0], 12), owner(tables[1], 13), owner(tables[0], 14)
-	if err := errors.Join(lock(a, 1, txn.Share), lock(d, 1, txn.Share), lock(b, 2, txn.Update), lock(c, 3, txn.Update)); err != nil {
+	if err := errors.Join(lock(a, 1, txn.Share), lock(d, 1, txn.Share), lock(b, 2, txn.Update),
+		lock(c, 3, txn.Update)); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 2)
@@ -330,7 +332,8 @@ func TestDeadlockNamesAll(t *testing.T) {
 	waits(func() error { return lock(owner(tables[0], 13), 2, txn.Share) }) // for b
 	err := lock(owner(tables[1], 14), 3, txn.Update)                        // d waits for c
 	var dead *txn.DeadlockError
-	if !errors.As(err, &dead) || len(dead.Waits) != 3 || dead.Waits[0].Fragment != 2 || string(dead.Waits[0].Key) != string(rowKey(3)) {
+	if !errors.As(err, &dead) || len(dead.Waits) != 3 || dead.Waits[0].Fragment != 2 ||
+		string(dead.Waits[0].Key) != string(rowKey(3)) {
 		t.Fatal(err)
 	}
 	want := "Process 74 waits for ShareLock on transaction 13; blocked by process 73.\n" +

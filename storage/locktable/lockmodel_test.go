@@ -25,7 +25,8 @@ type lockAsk struct {
 	mode txn.LockMode
 }
 
-// before tells whether tx waits for somebody before it gets mode, with the first n waiters of the row ahead of it.
+// blockers returns the transactions for which a.tx waits before it gets a.mode, with the first n
+// waiters of the row ahead of it.
 func (m *lockModel) blockers(row, n int, a lockAsk) (out []int) {
 	for tx, mode := range m.holders[row] {
 		if tx != a.tx && mode.Conflicts(a.mode) {
@@ -42,7 +43,7 @@ func (m *lockModel) blockers(row, n int, a lockAsk) (out []int) {
 	return out
 }
 
-// reaches tells whether tx from waits, directly or not, for tx to.
+// reaches reports whether tx from waits, directly or not, for tx to.
 func (m *lockModel) reaches(from, to int, seen map[int]bool) bool {
 	if seen[from] {
 		return false
@@ -70,7 +71,7 @@ func (m *lockModel) give(row int, a lockAsk) {
 	m.holders[row][a.tx] = max(m.holders[row][a.tx], a.mode)
 }
 
-// ask gives "granted", "waits", "locked" or "deadlock".
+// ask returns "granted", "waits", "locked" or "deadlock".
 func (m *lockModel) ask(row int, a lockAsk, noWait bool) string {
 	if m.holders[row][a.tx] >= a.mode || len(m.blockers(row, len(m.queue[row]), a)) == 0 {
 		m.give(row, a)
@@ -190,7 +191,7 @@ func (x *lockRun) show() string {
 	return strings.Join(append(out, queue...), "\n")
 }
 
-// await takes the answers of those who wait no more.
+// await takes the answers of transactions that no longer wait.
 func (x *lockRun) await() {
 	for i, done := range x.answers {
 		if done == nil || x.m.waits(i) {
@@ -237,7 +238,8 @@ func (x *lockRun) ask(i, row int, mode txn.LockMode, noWait bool) string {
 	}
 }
 
-// TestLockModel runs random requests, against the model; in the second round most locks are in sets.
+// TestLockModel runs random requests, against the model; in the second round most locks are in
+// sets.
 func TestLockModel(t *testing.T) {
 	for _, whole := range []int{8192, 2} {
 		lt := New(Config{Fragment: 1, Detector: txn.NewDetector(), Whole: whole})
@@ -248,7 +250,8 @@ func TestLockModel(t *testing.T) {
 func runLockModel(t *testing.T, lt *Table) {
 	for seed := range int64(20) {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
-			x := &lockRun{t: t, lt: lt, ids: map[txn.ID]int{}, m: lockModel{map[int]map[int]txn.LockMode{}, map[int][]lockAsk{}}}
+			x := &lockRun{t: t, lt: lt, ids: map[txn.ID]int{},
+				m: lockModel{map[int]map[int]txn.LockMode{}, map[int][]lockAsk{}}}
 			for i := range x.txs {
 				x.begin(i)
 			}
@@ -260,7 +263,7 @@ func runLockModel(t *testing.T, lt *Table) {
 					t.Fatalf("step %d, %s:\n%s\nwant\n%s", step, what, got, want)
 				}
 			}
-			for i := range x.txs { // those who wait are let go first
+			for i := range x.txs { // transactions that wait are canceled first
 				if x.m.waits(i) {
 					x.cancel[i]()
 					<-x.answers[i]

@@ -88,10 +88,10 @@ func (w Written) implies(mode txn.LockMode) bool {
 	return w == Rewritten || w == KeysKept && mode <= txn.NoKeyUpdate
 }
 
-// Lock takes the lock of key in the request's mode, if o does not have it in one as strong. It waits
-// for the transactions in the way, or fails with txn.ErrLocked if it must not. Other errors are
-// 40P01 on a deadlock, ErrTimeout, ctx's, ErrEnded, and what Reset and Fail answer. The request's
-// snapshot is the caller's concern. If Full is true then, the caller calls Compact.
+// Lock takes the lock of key in the request's mode, if o does not have it in one as strong. It
+// waits for the transactions in the way, or fails with txn.ErrLocked if it must not. Other errors
+// are 40P01 on a deadlock, ErrTimeout, ctx's, ErrEnded, and what Reset and Fail answer. The
+// request's snapshot is the caller's concern. If Full is true then, the caller calls Compact.
 func (o *Owner) Lock(ctx context.Context, key []byte, req *txn.LockRequest, w Written) (*Lock, error) {
 	if l := o.last.Load(); l != nil && l.mode >= req.Mode && l.key == string(key) && !(req.Pin && o.needsPin(l)) {
 		return l, nil
@@ -163,8 +163,8 @@ func (o *Owner) Count() int {
 	return int(o.number)
 }
 
-// Each calls fn with the owner's locks, except for those in its compact set, until fn returns false.
-// A caller that must miss no lock calls Span afterwards. fn must not use the owner.
+// Each calls fn with the owner's locks, except for those in its compact set, until fn returns
+// false. A caller that must miss no lock calls Span afterwards. fn must not use the owner.
 func (o *Owner) Each(fn func(l *Lock, pinned bool) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 
 // Undone is what a return to a savepoint takes back. The locks are still there until Release.
 type Undone struct {
-	// Known are the keys of rows that the transaction knows by a lock that it releases: until now no
-	// other transaction could change them.
+	// Known are the keys of rows that the transaction knows by a lock that it releases: until now
+	// no other transaction could change them.
 	Known []string
 	// Span is a span in which more such rows may lie, whose keys are not known any more; nil: none.
 	Span *txn.Span

@@ -10,7 +10,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestCompactSet has a transaction with many locks, of which few are in the table.
+// TestCompactSet uses a transaction with many locks, only a few of them in the table.
 func TestCompactSet(t *testing.T) {
 	lt := New(Config{Fragment: 1, Detector: txn.NewDetector(), Whole: 64})
 	ctx := testContext(t)
@@ -165,7 +165,8 @@ func TestPins(t *testing.T) {
 		lock(2, txn.Update, true, KeysKept) // the write implies a weaker lock
 		lock(10, txn.Update, true, NotWritten)
 		got := pinned()
-		if len(got) != 31 || got[string(rowKey(2))] != txn.Update || got[string(rowKey(10))] != txn.Update || got[string(rowKey(11))] != txn.Share {
+		if len(got) != 31 || got[string(rowKey(2))] != txn.Update || got[string(rowKey(10))] != txn.Update ||
+			got[string(rowKey(11))] != txn.Share {
 			t.Errorf("%v is pinned", got)
 		}
 		if disk := o.PinsOnDisk(); disk != (whole == 4) {

@@ -30,8 +30,9 @@ type Table struct {
 	cfg     Config
 	seed    maphash.Seed
 	stripes [stripes]stripe
-	sets    atomic.Pointer[[]*Owner] // owners with a compact set, nil: none; a new list for each change
-	smu     sync.Mutex               // held while sets is changed
+	// owners with a compact set, nil: none; a new list for each change
+	sets atomic.Pointer[[]*Owner]
+	smu  sync.Mutex // held while sets is changed
 }
 
 type stripe struct {

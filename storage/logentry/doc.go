@@ -6,9 +6,9 @@
 //
 //	format(1) · kind(1) · stamp(8) · fields
 //
-// The stamp is no field of the types. A leader gives it last, under the lock that orders stamps
-// (T1), into bytes that are encoded already: SetStamp. It stands at a fixed place for that. A
-// replica that applies an entry reads it with Stamp.
+// The stamp is no field of the types. A leader sets it last, under the lock that orders stamps
+// (T1), in bytes that are encoded already: SetStamp. So it has a fixed place. A replica that
+// applies an entry reads it with Stamp.
 //
 // Formats and kinds are on disk for ever: a release reads what all earlier ones have written. A
 // kind gets a new field at its end, and entries without the field end before it

@@ -81,8 +81,9 @@ var kinds = [...]func() Entry{
 
 // The formats of entries.
 const (
-	formatGroups  = 1
-	formatBuckets = 2 // the statistics of the entry name buckets (BucketStats); all else is as in format 1
+	formatGroups = 1
+	// the statistics of the entry name buckets (BucketStats); all else is as in format 1
+	formatBuckets = 2
 )
 
 const (
@@ -172,8 +173,8 @@ func WritesOf(e Entry) (id txn.ID, writes []byte, ok bool) {
 	return txn.ID{}, nil, false
 }
 
-// begin returns the header of an entry, with room for its fields and for more bytes of operations or
-// of a list.
+// begin returns the header of an entry, with room for its fields and for more bytes of operations
+// or of a list.
 func begin(kind Kind, stats []byte, more int) []byte {
 	b := make([]byte, headerLen, headerLen+64+len(stats)+more)
 	b[0], b[1] = formatGroups, byte(kind)

@@ -59,10 +59,12 @@ func goldenEntries() []golden {
 		&Commit{ID: id, Stats: groupStats, Writes: fourWrites},
 		&Part{ID: id, Number: 300, Writes: fourWrites},
 		&Prepare{
-			ID: id, C: stamp, Coordinator: 3, Attempt: 1, Writers: []txn.FragmentID{1, 3, 200}, Parts: 2, Stats: groupStats, Writes: fourWrites,
+			ID: id, C: stamp, Coordinator: 3, Attempt: 1, Writers: []txn.FragmentID{1, 3, 200}, Parts: 2,
+			Stats: groupStats, Writes: fourWrites,
 		},
 		&Prepare{
-			ID: id, C: stamp, Coordinator: 3, Attempt: 2, Again: true, Writers: twoFragments, Stats: []byte{}, Writes: []byte{},
+			ID: id, C: stamp, Coordinator: 3, Attempt: 2, Again: true, Writers: twoFragments, Stats: []byte{},
+			Writes: []byte{},
 		},
 		&Decide{ID: id, C: stamp - 9, Outcome: txn.Committed, Writers: twoFragments},
 		&Resolve{ID: id, C: stamp - 9, Outcome: txn.Aborted},
@@ -74,7 +76,8 @@ func goldenEntries() []golden {
 		&CommitPrepared{ID: id},
 		&DropPrepared{ID: id, Incomplete: true},
 		&Prepare{
-			ID: id, C: stamp, Coordinator: 3, Attempt: 1, Implicit: true, Writers: twoFragments, Stats: groupStats, Writes: fourWrites,
+			ID: id, C: stamp, Coordinator: 3, Attempt: 1, Implicit: true, Writers: twoFragments, Stats: groupStats,
+			Writes: fourWrites,
 		},
 		&BarPrepare{ID: id, C: stamp - 9},
 		&Outcomes{List: []TransactionOutcome{
@@ -107,7 +110,8 @@ func goldenMoves() []Entry {
 // laterEntries have what entries of their kinds did not have in the beginning.
 func laterEntries() []golden {
 	step := Step{Move: 300, Ranges: []shardmap.Interval{{Lo: 0, Hi: 7}}}
-	prepare := Prepare{ID: txn.ID{1}, C: 9, Coordinator: 3, Attempt: 1, Writers: twoFragments, Stats: bucketStats, Writes: onePut}
+	prepare := Prepare{ID: txn.ID{1}, C: 9, Coordinator: 3, Attempt: 1, Writers: twoFragments, Stats: bucketStats,
+		Writes: onePut}
 	implicit := prepare
 	implicit.Implicit = true
 	return []golden{
@@ -117,7 +121,8 @@ func laterEntries() []golden {
 		{9, &Commit{ID: txn.ID{1}, Stats: bucketStats, Writes: onePut}},
 		{9, &prepare},
 		{9, &implicit},
-		{9, &PrepareTransaction{ID: txn.ID{1}, Preparation: preparation(), Parts: 2, Stats: bucketStats, Writes: onePut}},
+		{9, &PrepareTransaction{ID: txn.ID{1}, Preparation: preparation(), Parts: 2, Stats: bucketStats,
+			Writes: onePut}},
 	}
 }
 
@@ -214,7 +219,8 @@ func TestMalformedEntries(t *testing.T) {
 			t.Errorf("%x is accepted: of format %d", other, other[0])
 		}
 	}
-	for _, s := range []string{"", "01", "0301", "03010000000000000000", "010e0000000000000000", "01ff0000000000000000"} {
+	for _, s := range []string{"", "01", "0301", "03010000000000000000", "010e0000000000000000",
+		"01ff0000000000000000"} {
 		if _, err := Decode(unhex(s)); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%q: %v", s, err)
 		}
@@ -243,7 +249,8 @@ func TestEncodeInto(t *testing.T) {
 		Entry
 		EncodeInto(room []byte) []byte
 	}{
-		&Commit{ID: id, Stats: groupStats}, &Part{ID: id, Number: 7}, &Prepare{ID: id, Writers: twoFragments, Stats: bucketStats},
+		&Commit{ID: id, Stats: groupStats}, &Part{ID: id, Number: 7},
+		&Prepare{ID: id, Writers: twoFragments, Stats: bucketStats},
 		&PrepareTransaction{ID: id, Preparation: preparation()}, &Prepare{ID: id, Writers: many},
 	} {
 		b := e.EncodeInto(room)
@@ -286,7 +293,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// fill gives v values that an entry may have.
+// fill sets v to random values that an entry may have.
 func fill(v reflect.Value, r *rand.Rand) {
 	switch x := v.Addr().Interface().(type) {
 	case *[]byte:

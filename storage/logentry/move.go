@@ -104,12 +104,14 @@ func (e *Unfence) decode(r codec.Reader) error {
 	return r.End()
 }
 
-// BeginIngest gives the ranges a new bucket generation at the target, which rows are ingested into.
+// BeginIngest starts a new bucket generation of the ranges at the target, into which rows are
+// ingested.
 type BeginIngest struct {
 	Step
-	Since      txn.Timestamp // the watermark of the source, or below
-	Globals    []Index       // global indexes, which may have entries of an undone move in the ranges
-	Generation uint32        // 0: one above all that the fragment has had. Needs cluster version ShortLists
+	Since   txn.Timestamp // the watermark of the source, or below
+	Globals []Index       // global indexes, which may have entries of an undone move in the ranges
+	// 0: one above all that the fragment has had. Needs cluster version ShortLists.
+	Generation uint32
 }
 
 func (e *BeginIngest) Kind() Kind { return KindBeginIngest }
@@ -138,9 +140,10 @@ func (e *BeginIngest) decode(r codec.Reader) error {
 // Ingest writes versions as they are at the source. Its operations are those of a write set, each
 // behind its version.
 type Ingest struct {
-	Move    uint64
-	Before  uint64 // number of Ingest entries of the move before this one: it has no effect after another number
-	Deletes bool   // a deletion is among the operations
+	Move uint64
+	// number of Ingest entries of the move before this one: it has no effect after another number
+	Before  uint64
+	Deletes bool // a deletion is among the operations
 	Stats   []byte
 	Writes  []byte
 }
@@ -166,7 +169,8 @@ func (e *Ingest) decode(r codec.Reader) error {
 // Own makes the target the owner of the ranges.
 type Own struct {
 	Step
-	Since txn.Timestamp // reads below it are refused: the source may have discarded what they would see
+	// reads below it are refused: the source may have discarded what they would see
+	Since txn.Timestamp
 }
 
 func (e *Own) Kind() Kind { return KindOwn }

@@ -15,8 +15,8 @@ const MaxBody = 1 << 20
 //
 //	op(1) · len · key [· len · value]
 //
-// An operation names one key of the database and its value, so that apply computes nothing (V3): the
-// chunks of a large row are operations of their own.
+// An operation names one key of the database and its value, so that apply computes nothing (V3):
+// the chunks of a large row are operations of their own.
 type Op byte
 
 // The operations. Numbers are on disk for ever.

@@ -10,14 +10,15 @@ import (
 )
 
 // Preparation is the record of a prepared transaction (PREPARE TRANSACTION), the same in each of
-// its fragments but for Complete and Reads. It is in a PrepareTransaction, and by itself under a
+// its fragments except for Complete and Reads. It is in a PrepareTransaction, and by itself under a
 // key of the replica.
 type Preparation struct {
 	Request  txn.HoldRequest
 	Home     txn.FragmentID   // the fragment that knows whether it stands
 	Writers  []txn.FragmentID // all, the home included; ascending
 	Complete bool             // at the home: it stands
-	Reads    []txn.Span       // what a SERIALIZABLE one has read in this fragment, in order and apart
+	// what a SERIALIZABLE transaction has read in this fragment, in order and apart
+	Reads []txn.Span
 }
 
 // The formats of a Preparation. Without reads it is written as it was before there were any (V4).
@@ -57,7 +58,8 @@ func DecodePreparation(b []byte) (*Preparation, error) {
 func readPreparation(r *codec.Reader) *Preparation {
 	f := r.Byte()
 	if r.Err == nil && f != preparationFormat && f != preparationFormatReads {
-		r.Err = fmt.Errorf("%w: a prepared transaction of format %d is not known to this release", codec.ErrMalformed, f)
+		r.Err = fmt.Errorf("%w: a prepared transaction of format %d is not known to this release",
+			codec.ErrMalformed, f)
 	}
 	p := &Preparation{}
 	p.Request.GID = string(r.Bytes())

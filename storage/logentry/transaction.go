@@ -73,13 +73,14 @@ type Prepare struct {
 	ID          txn.ID
 	C           txn.Timestamp // at which it commits, if it does; also the entry's stamp
 	Coordinator txn.FragmentID
-	Attempt     int  // from 1; a later one has a later C
-	Again       bool // the writes are those of the attempt before, or of PrepareTransaction: the entry has none
-	Implicit    bool // not encoded: the kind says it
-	Writers     []txn.FragmentID
-	Parts       int // as in Commit
-	Stats       []byte
-	Writes      []byte
+	Attempt     int // from 1; a later one has a later C
+	// the writes are those of the attempt before, or of PrepareTransaction: the entry has none
+	Again    bool
+	Implicit bool // not encoded: the kind says it
+	Writers  []txn.FragmentID
+	Parts    int // as in Commit
+	Stats    []byte
+	Writes   []byte
 }
 
 func (e *Prepare) Kind() Kind {
@@ -160,8 +161,8 @@ func appendOutcome(kind Kind, id txn.ID, c txn.Timestamp, o txn.Outcome, writers
 	return codec.AppendFragments(b, writers)
 }
 
-// BarPrepare sees to it that a transaction which is not prepared here at C never will be: its stamp
-// is above C. The result of applying it is whether the transaction is prepared.
+// BarPrepare makes sure that a transaction which is not prepared here at C never will be: its stamp
+// is above C. The result of applying it reports whether the transaction is prepared.
 type BarPrepare struct {
 	ID txn.ID
 	C  txn.Timestamp
@@ -233,7 +234,7 @@ func (e *Outcomes) decode(r codec.Reader) error {
 	return r.End()
 }
 
-// Forget tells the coordinator fragment that all writers have resolved these transactions.
+// Forget informs the coordinator fragment that all writers have resolved these transactions.
 type Forget struct{ IDs []txn.ID }
 
 func (e *Forget) Kind() Kind { return KindForget }

@@ -15,9 +15,10 @@ type Buckets struct {
 	ownership.Map                // applied, with the proposed changes
 	Applied       ownership.List // without the proposed changes
 	pending       []Pending
-	fenced        map[uint64]time.Time // since when a move has fenced something, as far as this process knows
-	keep          txn.Timestamp
-	changed       chan struct{} // closed when another has replaced it
+	// since when a move has fenced something, as far as this process knows
+	fenced  map[uint64]time.Time
+	keep    txn.Timestamp
+	changed chan struct{} // closed when another has replaced it
 }
 
 // Logged returns what the log says, without the proposed changes.

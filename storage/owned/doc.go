@@ -6,7 +6,7 @@
 // nothing then.
 //
 // A change that a move makes is published before the log has it, if that is right: a fence from its
-// proposal on, since no reader may be promised anything above F then; that a range is owned from the
-// proposal on, since a later proposal has a later place in the log; that it is gone as soon as the
-// catalog says so. The next leader learns it from the log alone.
+// proposal on, since no reader may be promised anything above F then; that a range is owned from
+// the proposal on, since a later proposal has a later place in the log; that it is gone as soon as
+// the catalog says so. The next leader learns it from the log alone.
 package owned

@@ -134,7 +134,8 @@ func (s *Set) AddPending(c Pending) {
 	s.replace(old, next)
 }
 
-// DropPending forgets what is proposed, when a term begins or ends: the log says which of it counts.
+// DropPending forgets what is proposed, when a term begins or ends: the log says which of it
+// counts.
 func (s *Set) DropPending() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,8 +227,8 @@ func (s *Set) Fenced() (out []FencedMove) {
 	return out
 }
 
-// LastImport returns the largest number of the moves that have brought something here, or have tried
-// to. quiet reports whether none is under way.
+// LastImport returns the largest number of the moves that have brought something here, or have
+// tried to. quiet reports whether none is under way.
 func (s *Set) LastImport() (move uint64, quiet bool) {
 	o := s.now.Load()
 	if o == nil {

@@ -178,8 +178,8 @@ func (p *Piece) receivable() bool {
 	return false
 }
 
-// BeginIngest begins a bucket generation; 0: the next one. It returns the pieces in which an earlier
-// one, or an undone copy (Receiving), has left rows to be deleted.
+// BeginIngest begins a bucket generation; 0: the next one. It returns the pieces in which an
+// earlier one, or an undone copy (Receiving), has left rows to be deleted.
 func (s *Step) BeginIngest(generation uint32) ([]Piece, Outcome) {
 	if s.are(Receiving) {
 		return nil, Repeat

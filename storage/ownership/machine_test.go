@@ -61,8 +61,10 @@ func TestSteps(t *testing.T) {
 		"source, undone": {
 			{"unfence", 3, whole, Changed, "", "10-20 owned m3 a0 F0 s0 e0"}, // before the fence
 			{"fence", 3, whole, Void, "", "10-20 owned m3 a0 F0 s0 e0"},
-			{"fence", 4, part, Changed, "", "10-12 owned m3 a0 F0 s0 e0; 12-14 fenced m4 a0 F3 s0 e0; 14-20 owned m3 a0 F0 s0 e0"},
-			{"unfence", 4, part, Changed, "", "10-12 owned m3 a0 F0 s0 e0; 12-14 owned m4 a0 F0 s0 e0; 14-20 owned m3 a0 F0 s0 e0"},
+			{"fence", 4, part, Changed, "",
+				"10-12 owned m3 a0 F0 s0 e0; 12-14 fenced m4 a0 F3 s0 e0; 14-20 owned m3 a0 F0 s0 e0"},
+			{"unfence", 4, part, Changed, "",
+				"10-12 owned m3 a0 F0 s0 e0; 12-14 owned m4 a0 F0 s0 e0; 14-20 owned m3 a0 F0 s0 e0"},
 		},
 		"target": {
 			{"own", 3, whole, Void, "", ""},
@@ -93,7 +95,8 @@ func TestSteps(t *testing.T) {
 			before := m
 			left, out := apply(&m, s.what, s.move, txn.Timestamp(i+1), s.r)
 			if got := listed(m.List); out != s.out || got != s.after || listed(left) != s.left {
-				t.Errorf("%s: %s of move %d: outcome %d, left %q, list %q", name, s.what, s.move, out, listed(left), got)
+				t.Errorf("%s: %s of move %d: outcome %d, left %q, list %q", name, s.what, s.move, out, listed(left),
+					got)
 			}
 			if out != Changed && (m.Generations != before.Generations || listed(m.List) != listed(before.List)) {
 				t.Errorf("%s: %s of move %d has changed something", name, s.what, s.move)
@@ -102,9 +105,9 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestRandomSteps: whatever comes in whatever order, the list is in order, nothing that a reader holds
-// changes, numbers of moves and generations only rise (OW2, OW3), a step counts for all of its ranges
-// or for none (OW1), and a checkpoint has all of it.
+// TestRandomSteps: whatever comes in whatever order, the list is in order, nothing that a reader
+// holds changes, numbers of moves and generations only rise (OW2, OW3), a step counts for all of
+// its ranges or for none (OW1), and a checkpoint has all of it.
 func TestRandomSteps(t *testing.T) {
 	steps := []string{"fence", "unfence", "own", "move away", "clean", "begin", "abandon"}
 	effects := map[string]int{}
@@ -162,7 +165,8 @@ func compareMaps(t *testing.T, before, after *Map, ranges []BucketRange, move ui
 		case !in && x != y:
 			t.Fatalf("bucket %d is none of the step's", bucket)
 		case y.Move < x.Move || y.Arrival < x.Arrival:
-			t.Fatalf("bucket %d was at move %d, generation %d, and is at %d, %d", bucket, x.Move, x.Arrival, y.Move, y.Arrival)
+			t.Fatalf("bucket %d was at move %d, generation %d, and is at %d, %d", bucket, x.Move, x.Arrival, y.Move,
+				y.Arrival)
 		case y.State == Receiving && x.State != Receiving && y.Arrival <= x.Arrival:
 			t.Fatalf("bucket %d is received at generation %d again", bucket, x.Arrival)
 		case in && y.Move == move:
@@ -193,11 +197,13 @@ func TestVerdicts(t *testing.T) {
 		{Gone, Elsewhere, TooOld, Here, Elsewhere},
 	} {
 		p := owned(0, 10, c.state, 1, 1, 10, 5, 0)
-		if w, b, a, u := p.Write(), p.Read(4), p.Read(10), p.Read(11); w != c.write || b != c.below || a != c.at || u != c.up {
+		if w, b, a, u := p.Write(), p.Read(4), p.Read(10), p.Read(11); w != c.write || b != c.below || a != c.at ||
+			u != c.up {
 			t.Errorf("%s: %d, %d, %d, %d", c.state, w, b, a, u)
 		}
 	}
-	now := Map{Owned, List{owned(10, 20, Owned, 3, 2, 0, 0, 0), owned(20, 30, Fenced, 4, 1, 5, 0, 0), owned(30, 40, Gone, 5, 1, 5, 0, 0)}}
+	now := Map{Owned, List{owned(10, 20, Owned, 3, 2, 0, 0, 0), owned(20, 30, Fenced, 4, 1, 5, 0, 0),
+		owned(30, 40, Gone, 5, 1, 5, 0, 0)}}
 	for _, c := range []struct {
 		bucket, generation uint32
 		want               Verdict
@@ -206,9 +212,11 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("bucket %d at generation %d: %d", c.bucket, c.generation, got)
 		}
 	}
-	then := Map{Owned, List{owned(10, 20, Owned, 3, 2, 0, 0, 0), owned(20, 30, Owned, 3, 1, 0, 0, 0), owned(30, 40, Owned, 3, 1, 0, 0, 0)}}
+	then := Map{Owned, List{owned(10, 20, Owned, 3, 2, 0, 0, 0), owned(20, 30, Owned, 3, 1, 0, 0, 0),
+		owned(30, 40, Owned, 3, 1, 0, 0, 0)}}
 	had := func(p *Piece) bool { return p.State == Owned }
-	for r, want := range map[BucketRange]Verdict{{Lo: 0, Hi: 20}: Here, {Lo: 0, Hi: 25}: Wait, {Lo: 15, Hi: 35}: Elsewhere} {
+	for r, want := range map[BucketRange]Verdict{{Lo: 0, Hi: 20}: Here, {Lo: 0, Hi: 25}: Wait,
+		{Lo: 15, Hi: 35}: Elsewhere} {
 		if got := now.Unmoved(&then, r, had); got != want {
 			t.Errorf("buckets %s: %d", r, got)
 		}

@@ -57,7 +57,7 @@ type Map struct {
 // which keys are hashed. Every fragment regards an assigned bucket as its own; requests for it come
 // only to the fragment that has had it in the map from the beginning, or that has it in its log. A
 // replica that lags may not have applied that yet, so the reader of a replica that does not lead
-// makes sure that it has caught up with the map (cluster.Host.hear).
+// makes sure that it has caught up with the map (kv.Followers.CatchUp).
 func unsaid(bucket uint32, first State) State {
 	if bucket >= shardmap.BucketCount {
 		return Owned

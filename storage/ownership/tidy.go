@@ -3,10 +3,10 @@ package ownership
 import "github.com/sherddb/sherd/txn"
 
 // Tidied returns a list as short as it can be if there are no reads below the watermark. What a
-// piece says for such reads is dropped. Neighbours that are equal then are one piece, with the larger
-// of their move numbers: an entry of a step that is under way and has a smaller one is void then, so
-// that its driver undoes it and tries again. A piece that is fenced or being received stays as it is,
-// so a step that may have flipped is not concerned.
+// piece says for such reads is dropped. Neighbours that are equal then are one piece, with the
+// larger of their move numbers: an entry of a step that is under way and has a smaller one is void
+// then, so that its driver undoes it and tries again. A piece that is fenced or being received
+// stays as it is, so a step that may have flipped is not concerned.
 func (l List) Tidied(watermark txn.Timestamp) (out List) {
 	for _, p := range l {
 		p.forget(watermark)

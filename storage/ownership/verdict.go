@@ -82,8 +82,8 @@ func (m *Map) About(ranges []BucketRange, say func(*Piece) Verdict) (worst Verdi
 	return worst, of
 }
 
-// Holds returns the verdict on a key of a bucket at a generation that was buffered or locked: Here if
-// the bucket is owned at that generation.
+// Holds returns the verdict on a key of a bucket at a generation that was buffered or locked: Here
+// if the bucket is owned at that generation.
 func (m *Map) Holds(bucket, generation uint32) Verdict {
 	p := m.Find(bucket)
 	switch {

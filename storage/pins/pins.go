@@ -21,8 +21,8 @@ type Set struct {
 	mu     sync.Mutex
 	next   int                   // guarded by mu
 	pinned map[int]txn.Timestamp // guarded by mu
-	// The timestamp to which this leader has sent the watermark: the entry may be on its way, so nothing
-	// below is pinned any more. Guarded by mu.
+	// The timestamp to which this leader has sent the watermark: the entry may be on its way, so
+	// nothing below is pinned any more. Guarded by mu.
 	passed txn.Timestamp
 }
 
@@ -65,7 +65,8 @@ func (s *Set) List() []txn.Timestamp {
 	return slices.Sorted(maps.Values(s.pinned))
 }
 
-// Pass returns how far the watermark may go, at most to T. From then on nothing below that is pinned.
+// Pass returns how far the watermark may go, at most to T. From then on nothing below that is
+// pinned.
 func (s *Set) Pass(T txn.Timestamp) txn.Timestamp {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,8 +24,8 @@ type waiter struct {
 	ch    chan struct{}
 }
 
-// Wait waits for a stamp to be applied, as long as the term is not over, because it may never be. If
-// over is nil the wait goes on.
+// Wait waits for a stamp to be applied, as long as the term is not over, because it may never be.
+// If over is nil the wait goes on.
 func (a *Applied) Wait(ctx context.Context, over <-chan struct{}, stamp uint64) error {
 	if a.Load() >= stamp {
 		return nil

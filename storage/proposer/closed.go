@@ -19,9 +19,9 @@ const CloseLag = 500 * time.Millisecond
 
 // Close closes T, or more, at the leader (T9): the low-water timestamp is raised to it, so that
 // nothing is stamped at or below it any more, and the replicated lease covers it, so that no later
-// leader does so either. That needs no confirmed leadership: a leader that has been replaced without
-// knowing it knows a lease above which its successors begin, and what it has in its own queue is at
-// or below Last.
+// leader does so either. That needs no confirmed leadership: a leader that has been replaced
+// without knowing it knows a lease above which its successors begin, and what it has in its own
+// queue is at or below Last.
 func (p *Proposer) Close(ctx context.Context, T txn.Timestamp) (Closed, error) {
 	if err := p.cfg.Clock.Check(T); err != nil {
 		return Closed{}, err
@@ -76,9 +76,9 @@ func (l *Learned) advance(applied txn.Timestamp) {
 	}
 }
 
-// UpTo returns the largest timestamp at which a replica can be read that has applied so much. Stamps
-// rise along the log (T1), a commit's version is its stamp, and a prepare's C is, so what was applied
-// last is closed by itself.
+// UpTo returns the largest timestamp at which a replica can be read that has applied so much.
+// Stamps rise along the log (T1), a commit's version is its stamp, and a prepare's C is, so what
+// was applied last is closed by itself.
 func (l *Learned) UpTo(applied txn.Timestamp) txn.Timestamp {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,8 +86,8 @@ func (l *Learned) UpTo(applied txn.Timestamp) txn.Timestamp {
 	return max(applied, l.upTo)
 }
 
-// Closing reports whether T will be closed here once everything that a leader had proposed before it
-// closed T has been applied.
+// Closing reports whether T will be closed here once everything that a leader had proposed before
+// it closed T has been applied.
 func (l *Learned) Closing(T, applied txn.Timestamp) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,8 +22,8 @@ var ErrTermOver = pgerr.New(pgerr.SerializationFailure,
 	"could not serialize access: the fragment's leader changed during the transaction").
 	WithHint("Try the transaction again.")
 
-// A lease is extended to T + leaseStep or to the wall clock + leaseLead, whichever is later, so that
-// fragments whose leader changes often do not run ahead of the clock (T4).
+// A lease is extended to T + leaseStep or to the wall clock + leaseLead, whichever is later, so
+// that fragments whose leader changes often do not run ahead of the clock (T4).
 const (
 	leaseStep = 20 * time.Millisecond
 	leaseLead = 3 * time.Second
@@ -31,11 +31,12 @@ const (
 
 // Config is what a Proposer depends on. All fields but Fault are required.
 type Config struct {
-	Clock   *txn.Clock
-	Enqueue func(term uint64, body []byte) raftgroup.Proposal // puts a stamped entry into the log's queue
-	Extend  func(until txn.Timestamp) error                   // logs a new lease expiry and waits until it is applied
-	Stop    <-chan struct{}                                   // closed when the replica closes
-	Fault   func(point string)                                // for tests: called before an entry is enqueued
+	Clock *txn.Clock
+	// puts a stamped entry into the log's queue
+	Enqueue func(term uint64, body []byte) raftgroup.Proposal
+	Extend  func(until txn.Timestamp) error // logs a new lease expiry and waits until it is applied
+	Stop    <-chan struct{}                 // closed when the replica closes
+	Fault   func(point string)              // for tests: called before an entry is enqueued
 }
 
 // Proposer stamps the entries of one fragment. All methods may be called concurrently.
@@ -73,9 +74,10 @@ type Entry struct {
 	Body  []byte
 	Term  uint64        // of the write buffer it comes from, 0 if it comes from none
 	Above txn.Timestamp // the stamp is above it, and
-	At    txn.Timestamp // exactly this if it is not 0; refused with *txn.LowError at or below the low-water timestamp
-	// Stamped is called with the stamp before the entry is enqueued, with the lock held; nil: it is not
-	// called.
+	// exactly this if it is not 0; refused with *txn.LowError at or below the low-water timestamp
+	At txn.Timestamp
+	// Stamped is called with the stamp before the entry is enqueued, with the lock held; nil: it is
+	// not called.
 	Stamped func(txn.Timestamp)
 }
 
@@ -102,8 +104,9 @@ func (p *Proposer) Stamp(e Entry) (_ raftgroup.Proposal, stamp txn.Timestamp, er
 		return raftgroup.Proposal{}, 0, ErrTermOver
 	}
 	if rule.T2Floor && uint64(e.Above) > p.lowWater.Load() {
-		// The low-water timestamp is never lowered, and all later stamps are above it. A coordinator whose
-		// clock had jumped, and which now aborts, must not lead this fragment and its readers far ahead.
+		// The low-water timestamp is never lowered, and all later stamps are above it. A
+		// coordinator whose clock had jumped, and which now aborts, must not lead this fragment and
+		// its readers far ahead.
 		if err := p.cfg.Clock.Usable(e.Above); err != nil {
 			return raftgroup.Proposal{}, 0, err
 		}
@@ -160,8 +163,8 @@ func (p *Proposer) LowWater() txn.Timestamp { return txn.Timestamp(p.lowWater.Lo
 // Last returns the largest stamp enqueued. Called with the lock held.
 func (p *Proposer) Last() uint64 { return p.last }
 
-// Position returns the largest stamp enqueued, and a channel that is closed when the present term is
-// over.
+// Position returns the largest stamp enqueued, and a channel that is closed when the present term
+// is over.
 func (p *Proposer) Position() (last uint64, over <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,7 +213,9 @@ func (p *Proposer) Admit(ctx context.Context, T txn.Timestamp) error {
 		if p.term.Load() == 0 {
 			return ErrNotLeader
 		}
-		return nil // the low-water timestamp is at least applied, and entries apply in the order of their stamps
+		// the low-water timestamp is at least applied, and entries apply in the order of their
+		// stamps
+		return nil
 	}
 	if err := p.cfg.Clock.Check(T); err != nil {
 		return err

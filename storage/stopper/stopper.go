@@ -1,5 +1,5 @@
-// Package stopper ends the goroutines of a component and the calls that use it, before what they use
-// is closed.
+// Package stopper ends the goroutines of a component and the calls that use it, before what they
+// use is closed.
 package stopper
 
 import "sync"

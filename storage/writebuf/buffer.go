@@ -14,12 +14,13 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// Buffer is a transaction's write buffer. The newest operations are in memory; a large transaction's
-// older ones are in a file (spill), and positions are those that the file has or will have. The zero
-// Buffer is empty.
+// Buffer is a transaction's write buffer. The newest operations are in memory; a large
+// transaction's older ones are in a file (spill), and positions are those that the file has or will
+// have. The zero Buffer is empty.
 type Buffer struct {
-	ops    []opPlace
-	blocks [][]byte // encoded operations, each block after HeadRoom free bytes; never moved, never reused
+	ops []opPlace
+	// encoded operations, each block after HeadRoom free bytes; never moved, never reused
+	blocks [][]byte
 	index  keyIndex
 	// The first ordered operations by key, built when a scan needs them; shares the blocks' memory.
 	order   btree.Map[string, int32]
@@ -118,8 +119,8 @@ func (s *Buffer) block(n int) int32 {
 	return int32(last + 1)
 }
 
-// Put buffers an operation: OpPut, OpPutKept or OpDelete; old is the size of the committed value, -1
-// if there is none.
+// Put buffers an operation: OpPut, OpPutKept or OpDelete; old is the size of the committed value,
+// -1 if there is none.
 func (s *Buffer) Put(kind logentry.Op, key, value []byte, old int32) {
 	del := kind == logentry.OpDelete
 	if del {

@@ -17,7 +17,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestStageAgainstModel stages, moves to disk and undoes at random and compares with maps of what each mark saw.
+// TestStageAgainstModel stages, moves to disk and undoes at random and compares with maps of what
+// each mark saw.
 func TestStageAgainstModel(t *testing.T) {
 	rnd := rand.New(rand.NewSource(4))
 	for round := range 40 {
@@ -123,7 +124,8 @@ func checkSpan(t *testing.T, s *Buffer, seen map[string]string, mark int, revers
 	}
 }
 
-// TestScanOfLargeValues walks runs of large values: one of them is in memory at a time, not one for each run.
+// TestScanOfLargeValues walks runs of large values: one of them is in memory at a time, not one for
+// each run.
 func TestScanOfLargeValues(t *testing.T) {
 	const runs, each, size = 16, 3, 1 << 20
 	var s Buffer
@@ -156,7 +158,8 @@ func TestScanOfLargeValues(t *testing.T) {
 	}
 }
 
-// TestStagePieces checks that blocks become log entries as they are, the small ones at the start together.
+// TestStagePieces checks that blocks become log entries as they are, the small ones at the start
+// together.
 func TestStagePieces(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 300, 30_000} {
 		var s Buffer
@@ -170,7 +173,8 @@ func TestStagePieces(t *testing.T) {
 				t.Fatalf("piece %d of %d has %d bytes", j, len(pieces), len(p))
 			}
 			err := logentry.EachOp(p[logentry.HeadRoom:], func(op logentry.Op, key, v []byte) error {
-				if want := i%7 == 0; !bytes.Equal(key, rowKey(i)) || (op == logentry.OpDelete) != want || !want && !bytes.Equal(v, value) {
+				if want := i%7 == 0; !bytes.Equal(key, rowKey(i)) || (op == logentry.OpDelete) != want ||
+					!want && !bytes.Equal(v, value) {
 					return fmt.Errorf("operation %d is %d %x %q", i, op, key, v)
 				}
 				i++
@@ -196,7 +200,8 @@ func putKind(del bool) logentry.Op {
 	return logentry.OpPut
 }
 
-// TestScanGoesOnBesideUndoing has a scan go on while what is behind its mark is undone in the midst of a run, and staged anew.
+// TestScanGoesOnBesideUndoing continues a scan while what is behind its mark is undone in the
+// middle of a run, and staged again.
 func TestScanGoesOnBesideUndoing(t *testing.T) {
 	const rows = 2 * orderWindow
 	for _, reverse := range []bool{false, true} {
@@ -234,8 +239,8 @@ func TestScanGoesOnBesideUndoing(t *testing.T) {
 	}
 }
 
-// TestFailedSpill: a file that cannot be made or written leaves the buffer as it was (WB3), and another
-// attempt moves all of it.
+// TestFailedSpill: a file that cannot be made or written leaves the buffer as it was (WB3), and
+// another attempt moves all of it.
 func TestFailedSpill(t *testing.T) {
 	errNoFile := errors.New("no file")
 	closed := func() (*os.File, error) {

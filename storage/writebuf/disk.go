@@ -35,9 +35,9 @@ type run struct {
 	order      runOrder
 }
 
-// The head of a record: position of the key's previous operation plus one, 0 if none (8) · old (4) ·
-// bytes of the operation (4). Records begin at multiples of recordAlign, so that a position fits in 4
-// bytes.
+// The head of a record: position of the key's previous operation plus one, 0 if none (8) · old (4)
+// · bytes of the operation (4). Records begin at multiples of recordAlign, so that a position fits
+// in 4 bytes.
 const (
 	recordHead  = 16
 	recordAlign = 16

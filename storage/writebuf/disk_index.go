@@ -5,15 +5,15 @@ import "math/bits"
 // spillIndex is a hash table from keys to the positions of their records in a buffer's file. It
 // holds no keys: a search compares with the key of the record.
 //
-// It is cut into parts by the key's hash. Each part grows by itself and in small steps, so that there
-// are 7 to 9 bytes for a key and never two tables of nearly all of them.
+// It is cut into parts by the key's hash. Each part grows by itself and in small steps, so that
+// there are 7 to 9 bytes for a key and never two tables of nearly all of them.
 type spillIndex struct {
 	parts []spillPart // none, or indexParts
 	used  int
 }
 
-// spillPart is a table with linear probing. A tag is a part of the hash, by which the search begins,
-// plus one; 0 is a free slot.
+// spillPart is a table with linear probing. A tag is a part of the hash, by which the search
+// begins, plus one; 0 is a free slot.
 type spillPart struct {
 	tags  []uint16
 	units []uint32 // positions by recordAlign

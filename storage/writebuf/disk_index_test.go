@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSpillIndexAgainstModel puts keys in, moves and removes them at random, and compares with a map. Of the hashes some differ in few bits, so that
-// tags and homes collide.
+// TestSpillIndexAgainstModel puts keys in, moves and removes them at random, and compares with a
+// map. Of the hashes some differ in few bits, so that tags and homes collide.
 func TestSpillIndexAgainstModel(t *testing.T) {
 	rnd := rand.New(rand.NewSource(3))
 	var x spillIndex

@@ -2,10 +2,10 @@
 // memory and, beyond a size that the caller chooses, in files without names.
 //
 // A Buffer is a sequence of operations, and the last operation for each key counts. A mark is a
-// position in it: statements undo their writes by cutting the buffer at a mark, and a view sees what
-// lies below its mark. In memory the bytes of the operations are encoded as they will be in the log,
-// so that the commit of a small transaction copies nothing. All else about them is numbers, which
-// leaves the garbage collector little to look at.
+// position in it: statements undo their writes by cutting the buffer at a mark, and a view sees
+// what lies below its mark. In memory the bytes of the operations are encoded as they will be in
+// the log, so that the commit of a small transaction copies nothing. All else about them is
+// numbers, which leaves the garbage collector little to look at.
 //
 // Spill moves the operations in memory into a file. In memory there remain some 8 bytes for each of
 // its keys (disk_index.go). What was moved at once is a run, and another file has the order of each

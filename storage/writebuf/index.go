@@ -2,8 +2,8 @@ package writebuf
 
 import "hash/maphash"
 
-// keyIndex is a hash table from keys to numbers below 2^40, with linear probing. A slot has 24 bits of
-// the key's hash, the tag, and the number plus one; 0 is a free slot. It holds no keys: a search
+// keyIndex is a hash table from keys to numbers below 2^40, with linear probing. A slot has 24 bits
+// of the key's hash, the tag, and the number plus one; 0 is a free slot. It holds no keys: a search
 // compares with the key that the number names.
 type keyIndex struct {
 	slots []uint64

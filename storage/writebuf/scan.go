@@ -9,8 +9,8 @@ import (
 )
 
 // Scan walks the operations of a buffer on the keys of a span in the order of a scan: those in
-// memory, and those of the file's runs, merged. Operations that are moved into the file meanwhile do
-// no harm: memory and file keep what lies below a mark.
+// memory, and those of the file's runs, merged. Operations that are moved into the file meanwhile
+// do no harm: memory and file keep what lies below a mark.
 type Scan struct {
 	memory  []Op
 	runs    []*runScan // a heap by key
@@ -19,7 +19,8 @@ type Scan struct {
 	OK  bool   // Op holds the present one
 	Op  Op     // valid until next
 	buf []byte // of op, where it is from the file; runs get it afterwards
-	// Of Op instead, if the runs have read its key alone: each of them would otherwise hold such a value.
+	// Of Op instead, if the runs have read its key alone: each of them would otherwise hold such a
+	// value.
 	large []byte
 }
 
@@ -89,7 +90,8 @@ func (c *runScan) search(n int, key []byte) (place int, err error) {
 	return place, err
 }
 
-// next reads the next record that counts below the mark; the value of a large one stays where it is.
+// next reads the next record that counts below the mark; the value of a large one stays where it
+// is.
 func (c *runScan) next() (more bool, err error) {
 	for c.lo < c.hi {
 		n := c.lo
