@@ -119,7 +119,8 @@ func (c *Change) UnpinAnchors(database OID, subject string, anchors []Anchor, a 
 		})
 		if i < 0 {
 			return 0, pgerr.New(pgerr.UndefinedObject, `anchor "%s" is not pinned`, x.ID).
-				WithHint("sherd.pins lists what is pinned. Anchors that are on their way are pinned when they arrive; sherd.cancel_move ends that.")
+				WithHint("sherd.pins lists what is pinned. Anchors that are on their way are pinned when they " +
+					"arrive; sherd.cancel_move ends that.")
 		}
 		p := &d.Pins[i]
 		p.Anchors = slices.DeleteFunc(slices.Clone(p.Anchors), func(id string) bool { return id == x.ID })

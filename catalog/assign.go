@@ -32,7 +32,7 @@ func noBucketLeft(err error) error {
 	return pgerr.New(pgerr.ProgramLimitExceeded, "no bucket is left that could be given out").WithDetail("%s.", err)
 }
 
-// assign replaces the bucket map of a database by the one that give returns.
+// assign replaces the bucket map of a database by the result of a function.
 func (c *Catalog) assign(ctx context.Context, database OID, give func(*View, *Database) (*shardmap.Map, error)) error {
 	_, err := c.Update(ctx, func(v *View, ch *Change) error {
 		d := v.Database(database)

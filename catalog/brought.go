@@ -120,8 +120,10 @@ func (v *View) notYet(what string, since uint32) error {
 	err := pgerr.New(pgerr.ObjectNotInPrerequisiteState,
 		"%s cannot be used before the upgrade to version %d of the cluster is final", what, since)
 	if n := v.behind(since); n != nil {
-		return err.WithDetail(`The cluster is at version %d. Node "%s" last started with %s, which knows version %d only.`, v.Cluster().Format, n.Name, releaseOf(n), max(n.Speaks, 1)).
-			WithHint("Start all nodes with the new release. The upgrade is final a minute or two later, or with SELECT sherd.finalize_upgrade().")
+		return err.WithDetail(`The cluster is at version %d. Node "%s" last started with %s, `+
+			`which knows version %d only.`, v.Cluster().Format, n.Name, releaseOf(n), max(n.Speaks, 1)).
+			WithHint("Start all nodes with the new release. The upgrade is final a minute or two later, or with " +
+				"SELECT sherd.finalize_upgrade().")
 	}
 	return err.WithDetail("The cluster is at version %d. All nodes run the new release.", v.Cluster().Format).
 		WithHint("Use SELECT sherd.finalize_upgrade(), after which no node may go back to the release before.")

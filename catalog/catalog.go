@@ -124,8 +124,8 @@ func (c *Catalog) WaitReady(ctx context.Context) error {
 	}
 }
 
-// names reports whether a view has definitions and names a node, as one of the cluster or as one that was
-// removed.
+// names reports whether a view has definitions and names a node, as one of the cluster or as one
+// that was removed.
 func names(v *View, node uint32) bool {
 	return v.Cluster() != nil && (v.Node(node) != nil || v.RemovedNode(node) != nil)
 }

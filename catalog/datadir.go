@@ -156,7 +156,8 @@ func closeToOthers(path string, isNew bool) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the data directory %s is open to other users (mode %#o), and holds the cluster's keys: chmod 700 %s", path, mode, path)
+	return fmt.Errorf("the data directory %s is open to other users (mode %#o), and holds the cluster's keys: "+
+		"chmod 700 %s", path, mode, path)
 }
 
 // load reads VERSION, or writes the first one.
@@ -190,7 +191,8 @@ func (d *DataDir) version(data []byte, product string) (dirVersion, error) {
 			d.Path, versionFile, err)
 	}
 	if v.format > DirFormat {
-		return v, fmt.Errorf("the data directory %s has format %d and was written by Sherd %s; this is Sherd %s, which reads formats up to %d. "+
+		return v, fmt.Errorf("the data directory %s has format %d and was written by Sherd %s; this is Sherd %s, "+
+			"which reads formats up to %d. "+
 			"Start the newer release", d.Path, v.format, v.product, product, DirFormat)
 	}
 	return v, nil

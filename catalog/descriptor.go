@@ -217,8 +217,8 @@ type Role struct {
 	Comment         string
 }
 
-// Owns reports whether the role has the rights of an owner in a database: it is the owner, or a superuser. There are
-// no memberships yet, except that the database's owner is pg_database_owner.
+// Owns reports whether the role has the rights of an owner in a database: it is the owner, or a
+// superuser. There are no memberships yet, except that the database's owner is pg_database_owner.
 func (r *Role) Owns(in *Database, owner OID) bool {
 	if r == nil {
 		return false

@@ -46,7 +46,8 @@ func shareDir(path string) (*os.File, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err != nil {
 		defer f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("the data directory %s is in use by another process of Sherd%s. Stop it first, or ask the running node", path, holder(f))
+			return nil, fmt.Errorf("the data directory %s is in use by another process of Sherd%s. Stop it first, "+
+				"or ask the running node", path, holder(f))
 		}
 		return nil, fmt.Errorf("cannot lock the data directory: %w", err)
 	}

@@ -1,12 +1,12 @@
 // Package catalog keeps the cluster's definitions: databases with their fragments and bucket maps,
-// schemas, tables, roles, settings, nodes and jobs. It is a Raft state machine in memory; every node
-// has all of it.
+// schemas, tables, roles, settings, nodes and jobs. It is a Raft state machine in memory; every
+// node has all of it.
 //
 // A reader takes a View, an immutable state, by one atomic load. It holds no lock, and a view never
 // changes. A writer plans a Change against a view and proposes it. A change is a batch of whole
 // descriptors, each with the revision that the replaced object must have. It is applied as a whole
-// or refused as a conflict, after which Update plans it again. So the logic of a statement runs once,
-// at the proposer, and the log contains only its results (V3).
+// or refused as a conflict, after which Update plans it again. So the logic of a statement runs
+// once, at the proposer, and the log contains only its results (V3).
 //
 //	_, err := cat.Update(ctx, func(v *catalog.View, c *catalog.Change) error {
 //		t := v.Table(oid).Clone()
@@ -54,15 +54,15 @@
 //	K10 Each hashed table has the rules for prefixes that its database has (prefix.go).
 //
 // For 15 minutes, also over restarts, the catalog can report whether a transaction that changed
-// definitions has committed (Recall). A change that is a whole transaction has its id, and is applied
-// once.
+// definitions has committed (Recall). A change that is a whole transaction has its id, and is
+// applied once.
 //
 // Labels required by the database and by the fragment restrict which nodes may have the replicas of
-// a fragment; replicas move accordingly (zone.go). A pin keeps buckets in a fragment. It either pins
-// the buckets themselves or lists the anchors that it is for (anchors.go).
+// a fragment; replicas move accordingly (zone.go). A pin keeps buckets in a fragment. It either
+// pins the buckets themselves or lists the anchors that it is for (anchors.go).
 //
-// The catalog records the author, time and reason of changes of policies, topology, placement, nodes
-// and settings: 10,000 records, for 90 days (record.go).
+// The catalog records the author, time and reason of changes of policies, topology, placement,
+// nodes and settings: 10,000 records, for 90 days (record.go).
 //
 // ReadStopped reads the catalog of a stopped node, from a copy of its files.
 //
@@ -70,6 +70,6 @@
 // and protobuf (V1, V4). A descriptor that uses a feature which the version of the cluster does not
 // have yet is refused (brought.go, package clusterversion).
 //
-// Limits: the whole catalog is in memory on every node and in one snapshot file; an entry has at most
-// raftgroup.MaxEntry bytes.
+// Limits: the whole catalog is in memory on every node and in one snapshot file; an entry has at
+// most raftgroup.MaxEntry bytes.
 package catalog

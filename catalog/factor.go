@@ -63,7 +63,8 @@ func (c *Change) SetFragmentFactor(database OID, fragment string, n int, on []ui
 		case !d.RuleOf(f).Allows(x.Labels):
 			return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
 				`node "%s" has not the labels %s, which fragment "%s" is for`, x.Name, d.RuleOf(f), fragment).
-				WithHint("sherd.zones lists the nodes that have them; sherd.set_fragment_labels and sherd.set_database_labels change the rule.")
+				WithHint("sherd.zones lists the nodes that have them; " +
+					"sherd.set_fragment_labels and sherd.set_database_labels change the rule.")
 		default:
 			names = append(names, x.Name)
 		}

@@ -236,7 +236,8 @@ func (t *Table) keepsCounters(old *Table) error {
 		return nil
 	}
 	return pgerr.Unsupported(`table "%s" has split documents, which have to be whole when %s`, t.Name, what).
-		WithHint("sherd.hot_join() makes each of them whole: %s. One that was deleted while it was split counts until then.", old.Hot.splitNames())
+		WithHint("sherd.hot_join() makes each of them whole: %s. One that was deleted while it was split counts "+
+			"until then.", old.Hot.splitNames())
 }
 
 // splitNames returns the names of the split documents for a message.

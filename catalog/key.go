@@ -35,7 +35,8 @@ func (k objectKey) id() uint64       { return uint64(k) & maxObjectID }
 // authorities and join tokens do not.
 func (k objectKind) isDefinition() bool { return k < nodeObject }
 
-// descriptor is one of *Cluster, *Database, *Schema, *Table, *Role, *Node, *Job, *Authority, *JoinToken, *Record.
+// descriptor is one of *Cluster, *Database, *Schema, *Table, *Role, *Node, *Job, *Authority,
+// *JoinToken, *Record.
 type descriptor any
 
 func keyOf(d descriptor) objectKey {

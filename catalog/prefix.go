@@ -87,7 +87,8 @@ func (c *Catalog) AssignPrefix(ctx context.Context, database OID, fragments []ui
 	error) {
 	if n < len(fragments) || n > shardmap.MaxPrefixBuckets {
 		return shardmap.Interval{}, pgerr.New(pgerr.InvalidParameterValue,
-			"a prefix has at least a bucket for each of its fragments and at most %d, not %d", shardmap.MaxPrefixBuckets, n)
+			"a prefix has at least a bucket for each of its fragments and at most %d, not %d",
+			shardmap.MaxPrefixBuckets, n)
 	}
 	var all shardmap.Interval
 	err := c.assign(ctx, database, func(_ *View, d *Database) (next *shardmap.Map, err error) {

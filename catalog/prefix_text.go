@@ -84,7 +84,8 @@ func (d *Database) MissingPrefixes(rules []PrefixRule) (out []PrefixRule, err er
 			out = append(out, r)
 		case had.Interval != r.Interval:
 			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState,
-				`prefix "%s" has buckets %v in database "%s", and %v where the table comes from`, r.Text, had.Interval, d.Name, r.Interval).
+				`prefix "%s" has buckets %v in database "%s", and %v where the table comes from`,
+				r.Text, had.Interval, d.Name, r.Interval).
 				WithDetail("Ids of the table may name their buckets.").
 				WithHint("Restore into an empty database, or leave option %s out if no id names a bucket above %d.",
 					PrefixOption, shardmap.BucketCount-1)

@@ -31,7 +31,7 @@ type heldBy struct {
 	locks []TableLock
 }
 
-// decided is a committed transaction of which some writers may not know the outcome yet.
+// decided is a committed transaction whose outcome may be unknown to some of its writers.
 type decided struct {
 	id       TransactionID
 	commitTS uint64

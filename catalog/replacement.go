@@ -128,7 +128,8 @@ func (c *Change) EndIDJob(id uint64, state JobState, why string, micros int64) e
 func (c *Change) SetIDJob(id uint64, state JobState, micros int64) error {
 	j := c.base.Job(id)
 	if j == nil || !j.AboutIDs() {
-		return pgerr.New(pgerr.UndefinedObject, "there is no job %d of sherd.replace_placement, sherd.rewrite_references or sherd.start_validation", id)
+		return pgerr.New(pgerr.UndefinedObject, "there is no job %d of sherd.replace_placement, "+
+			"sherd.rewrite_references or sherd.start_validation", id)
 	}
 	from := map[JobState][]JobState{JobPaused: {JobRunning}, JobRunning: {JobPaused, JobFailed, JobCancelled},
 		JobCancelled: {JobRunning, JobPaused, JobFailed}}[state]

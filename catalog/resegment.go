@@ -144,7 +144,8 @@ func (d *Database) mayMerge(t *Table, old []shardmap.Bucket) error {
 			t.Name).WithHint("Move one of them first, with sherd.move_segment.")
 	}
 	if !d.PinnedAlike(old) {
-		return pgerr.New(pgerr.ObjectInUse, `segments of table "%s" cannot be merged: they are not pinned to the same fragment`, t.Name).
+		return pgerr.New(pgerr.ObjectInUse, `segments of table "%s" cannot be merged: `+
+			`they are not pinned to the same fragment`, t.Name).
 			WithHint("sherd.unpin lets them go; sherd.pins lists what is pinned.")
 	}
 	return nil

@@ -119,12 +119,14 @@ func (z *Zone) Shortage(name string) *pgerr.Error {
 		e.Message = fmt.Sprintf(`no node that may hold the replicas of fragment "%s" has labels %s`, name, z.Rule)
 		e.Detail = "They stay where they are until one joins; sherd.zones tells how the rule is kept."
 		if len(z.Fragment.On) > 0 {
-			e.Detail = "They stay where they are: the fragment is bound to some nodes, and these have other labels; sherd.set_replication_factor lets it go."
+			e.Detail = "They stay where they are: the fragment is bound to some nodes, " +
+				"and these have other labels; sherd.set_replication_factor lets it go."
 		}
 	default:
 		e.Message = fmt.Sprintf(`fragment "%s" shall have %d replicas on nodes with labels %s, and these are %d`, name,
 			z.Want, z.Rule, len(z.Nodes))
-		e.Detail = "It has as many as there are such nodes, and the others when more join; sherd.zones tells how the rule is kept."
+		e.Detail = "It has as many as there are such nodes, and the others when more join; " +
+			"sherd.zones tells how the rule is kept."
 	}
 	return e
 }
@@ -154,7 +156,8 @@ func (v *View) Shortages(d *Database, fragment string) (out []*pgerr.Error) {
 func NoNode(rule shardmap.LabelRule) error {
 	e := pgerr.New(pgerr.ObjectNotInPrerequisiteState, "no node can hold the fragments of a database")
 	if len(rule) > 0 {
-		return e.WithDetail("Nodes hold none that have not labels %s, are gateways, are being drained, or do not answer.", rule)
+		return e.WithDetail("Nodes hold none that have not labels %s, are gateways, "+
+			"are being drained, or do not answer.", rule)
 	}
 	return e.WithDetail("Nodes that are gateways, are being drained, or do not answer, hold none.")
 }

@@ -25,7 +25,8 @@ func (h *Host) abandonBuildsOf(ctx context.Context, dead func(*catalog.Job) bool
 		switch _, _, index, building := j.BuiltIndex(); {
 		case building && dead(j):
 			err = h.abandonBuild(ctx, j, index)
-		case (j.State == catalog.JobFailed || j.State == catalog.JobDone || j.State == catalog.JobCancelled) && (j.State == catalog.JobFailed || j.AboutIDs()) && time.Since(time.UnixMicro(j.UpdatedMicros)) > keepFailed:
+		case (j.State == catalog.JobFailed || j.State == catalog.JobDone || j.State == catalog.JobCancelled) &&
+			(j.State == catalog.JobFailed || j.AboutIDs()) && time.Since(time.UnixMicro(j.UpdatedMicros)) > keepFailed:
 			_, err = h.cfg.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
 				if v.Job(j.ID) != nil {
 					ch.DropJob(j.ID)

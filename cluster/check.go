@@ -97,7 +97,8 @@ func (k *checker) begin(ctx context.Context) error {
 			return pgerr.New(pgerr.InvalidCatalogName, "database with OID %d does not exist", k.database)
 		}
 		err := k.snapshot(ctx, d)
-		if moved := (*txn.MovedError)(nil); errors.As(err, &moved) && try < checkTries { // and the newer map is not here yet
+		// and the newer map is not here yet
+		if moved := (*txn.MovedError)(nil); errors.As(err, &moved) && try < checkTries {
 			select {
 			case <-before.Superseded():
 				continue
@@ -113,7 +114,8 @@ func (k *checker) begin(ctx context.Context) error {
 		case k.view.DefinitionVersion() == before.DefinitionVersion() && k.view.Database(k.database) == d:
 			return nil
 		case try == checkTries:
-			return pgerr.New(pgerr.ObjectInUse, "the definitions change all the time").WithHint("Try again when no statements define tables.")
+			return pgerr.New(pgerr.ObjectInUse, "the definitions change all the time").
+				WithHint("Try again when no statements define tables.")
 		}
 	}
 }
@@ -180,9 +182,12 @@ func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.Fragment
 		return err
 	}
 	err = c.Fragment(ctx, &verify.Fragment{
-		ID: id, View: view, Dropping: dropping, Group: storage.StatBuckets, Exact: storage.ExactBytes, Moved: ownedOf(moved), Added: k.added(id), Remapped: k.remapped,
-		Stats:   func(ctx context.Context) ([]verify.Stat, error) { return statsOf(ctx, census) },
-		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) { return recount(ctx, r, census.At, s) },
+		ID: id, View: view, Dropping: dropping, Group: storage.StatBuckets,
+		Exact: storage.ExactBytes, Moved: ownedOf(moved), Added: k.added(id), Remapped: k.remapped,
+		Stats: func(ctx context.Context) ([]verify.Stat, error) { return statsOf(ctx, census) },
+		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) {
+			return recount(ctx, r, census.At, s)
+		},
 	})
 	if err != nil {
 		return err
@@ -219,11 +224,13 @@ func (k *checker) elsewhere(ctx context.Context, c *verify.Check, id txn.Fragmen
 	}
 	var stats []verify.Stat
 	for _, x := range census.GetCounts() {
-		stats = append(stats, verify.Stat{Table: x.Table, From: x.From, To: x.To, Documents: x.Documents, Bytes: x.Bytes})
+		stats = append(stats, verify.Stat{Table: x.Table, From: x.From,
+			To: x.To, Documents: x.Documents, Bytes: x.Bytes})
 	}
 	err = c.Fragment(ctx, &verify.Fragment{
 		ID: id, View: &kv.Reader{Sender: leader, Fragment: id, T: k.T}, Dropping: spansOf(census.GetDropping()),
-		Group: storage.StatBuckets, Exact: storage.ExactBytes, Moved: ownedOf(moved), Added: k.added(id), Remapped: k.remapped,
+		Group: storage.StatBuckets, Exact: storage.ExactBytes,
+		Moved: ownedOf(moved), Added: k.added(id), Remapped: k.remapped,
 		Stats: func(context.Context) ([]verify.Stat, error) { return stats, nil },
 		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) {
 			return countIn(ctx, &kv.Reader{Sender: leader, Fragment: id, T: at}, s)
@@ -246,7 +253,10 @@ func ownedOf(list []storage.OwnedRange) []verify.Owned {
 	out := make([]verify.Owned, len(list))
 	for i, m := range list {
 		out[i] = verify.Owned{
-			Interval: m.BucketRange, Owned: m.State == storage.Owned, Has: m.State == storage.Owned || m.State == storage.Fenced, Leaving: m.State == storage.Fenced || m.State == storage.Gone, Arrival: m.Arrival,
+			Interval: m.BucketRange, Owned: m.State == storage.Owned,
+			Has:     m.State == storage.Owned || m.State == storage.Fenced,
+			Leaving: m.State == storage.Fenced || m.State == storage.Gone,
+			Arrival: m.Arrival,
 		}
 	}
 	return out
@@ -289,7 +299,9 @@ func statsOf(ctx context.Context, census *storage.Census) ([]verify.Stat, error)
 }
 
 // recount counts the rows of some buckets at T.
-func recount(ctx context.Context, r *storage.Replica, T txn.Timestamp, s verify.Stat) (documents, bytes int64, err error) {
+func recount(
+	ctx context.Context, r *storage.Replica, T txn.Timestamp, s verify.Stat,
+) (documents, bytes int64, err error) {
 	view, err := r.Tx(txn.NewID()).View(ctx, T)
 	if err != nil {
 		return 0, 0, err

@@ -14,9 +14,9 @@ const (
 )
 
 // watchClock compares this node's clock with the other nodes' clocks. A node whose clock is behind
-// continues: the range of times that it accepts follows the others' clocks. A clock that has run ahead
-// of a majority issues no stamps (txn.Clock), and its node leads nothing. So a clock that jumped
-// disables its own node only, and none of its stamps get into the logs.
+// continues: the range of times that it accepts follows the others' clocks. A clock that has run
+// ahead of a majority issues no stamps (txn.Clock), and its node leads nothing. So a clock that
+// jumped disables its own node only, and none of its stamps get into the logs.
 func (h *Host) watchClock(ctx context.Context) {
 	t := time.NewTicker(clockEvery)
 	defer t.Stop()
@@ -36,7 +36,8 @@ func (h *Host) watchClock(ctx context.Context) {
 		}
 		if !warned {
 			warned = true
-			h.cfg.Logger.Error("the clock of this node is ahead of most others': it leads no fragments until it is right", "error", err)
+			h.cfg.Logger.Error("the clock of this node is ahead of most others': "+
+				"it leads no fragments until it is right", "error", err)
 		}
 		if err := h.HandOver(ctx, 0); err != nil && ctx.Err() == nil {
 			h.cfg.Logger.Debug("leadership could not be handed over", "error", err)

@@ -29,8 +29,8 @@ type compared struct {
 	reach   *pb.ReachAnswer
 }
 
-// compare has c compare the replicas of a fragment at T. T is a stamp that the leader has applied; at or
-// below T nothing is undecided there, and the versions at T are pinned.
+// compare has c compare the replicas of a fragment at T. T is a stamp that the leader has applied;
+// at or below T nothing is undecided there, and the versions at T are pinned.
 func (k *checker) compare(ctx context.Context, c *verify.Check, id txn.FragmentID, T txn.Timestamp) error {
 	list := k.host.replicasOf(id)
 	if len(list) < 2 {
@@ -111,8 +111,8 @@ func nodeName(view *catalog.View, id uint32) string {
 	return fmt.Sprint(id)
 }
 
-// at returns the sender to the replica. If it cannot be asked, at returns nil and notes the reason in
-// x.
+// at returns the sender to the replica. If it cannot be asked, at returns nil and notes the reason
+// in x.
 func (h *Host) at(x *compared) kv.Sender {
 	if x.id == h.cfg.Node {
 		return h.fragments
@@ -157,7 +157,8 @@ func (h *Host) reach(ctx context.Context, id txn.FragmentID, T txn.Timestamp, x 
 		h.missed(x, err)
 	case !x.reach.GetReached():
 		applied := txn.Timestamp(x.reach.GetApplied())
-		x.Missed = fmt.Sprintf("it does not have everything up to %s within %s; it has applied %s", T, reachLimit, applied)
+		x.Missed = fmt.Sprintf("it does not have everything up to %s within %s; it has applied %s",
+			T, reachLimit, applied)
 		x.Excused = x.passing
 	}
 }

@@ -1,9 +1,9 @@
 // Package cluster hosts the fragments of a node.
 //
-// A Host opens a storage replica for each fragment that the catalog places on this node, and follows
-// the catalog as databases are created and dropped. It makes the kv.Client and the fragment.Server of
-// its node: package kv has the transactions and routes each request to the node that leads the
-// fragment, and package fragment answers requests, here or there.
+// A Host opens a storage replica for each fragment that the catalog places on this node, and
+// follows the catalog as databases are created and dropped. It makes the kv.Client and the
+// fragment.Server of its node: package kv has the transactions and routes each request to the node
+// that leads the fragment, and package fragment answers requests, here or there.
 //
 // The catalog says which nodes have replicas of a fragment (placing.go explains how the catalog and
 // the Raft groups follow each other). The node that leads the catalog decides where replicas should
@@ -16,8 +16,8 @@
 // A check of a database (check.go) reads each fragment at its leader, and has all replicas compute
 // a checksum of their state at one stamp (compare.go).
 //
-// Package rebalance moves buckets and decides what should move; the Host provides it with the replicas
-// here.
+// Package rebalance moves buckets and decides what should move; the Host provides it with the
+// replicas here.
 //
 // The package never parses or plans, and keeps no state that is not in the catalog or in the
 // fragments' logs.

@@ -24,7 +24,8 @@ func (h *Host) ListHeat() (out []sysview.Heat) {
 		}
 		m := h.fragments.Meter(r.ID())
 		add := func(bucket int64, key []byte, x heat.Rate) {
-			out = append(out, sysview.Heat{Fragment: r.ID(), Bucket: bucket, Key: key, Reads: x.Reads, Writes: x.Writes})
+			out = append(out, sysview.Heat{Fragment: r.ID(),
+				Bucket: bucket, Key: key, Reads: x.Reads, Writes: x.Writes})
 		}
 		add(-1, nil, m.Total())
 		for _, b := range m.Buckets(hottestBuckets) {

@@ -39,7 +39,8 @@ type Config struct {
 	// Transport returns the transport of a Raft group; nil: no fragment has replicas on other
 	// nodes.
 	Transport func(group uint64) raft.Transport
-	Storage   storage.Config // what all replicas share: limits, cache sizes; Dir, Fragment and the like are set by the Host
+	// what all replicas share: limits, cache sizes; Dir, Fragment and the like are set by the Host
+	Storage storage.Config
 	// HeatElsewhere returns how often the fragments that other nodes lead are used; nil: there are
 	// none.
 	HeatElsewhere func(ctx context.Context) []sysview.Heat
@@ -88,13 +89,16 @@ func New(cfg Config) *Host {
 		cfg.Storage.Pace = storage.NewPace()
 	}
 	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), replicas: map[txn.FragmentID]*storage.Replica{}}
-	h.fragments = fragment.New(fragment.Config{Replica: h.replica, Replicas: h.all, Clock: cfg.Clock, Logger: cfg.Logger})
+	h.fragments = fragment.New(fragment.Config{Replica: h.replica,
+		Replicas: h.all, Clock: cfg.Clock, Logger: cfg.Logger})
 	client := kv.Config{
-		Node: cfg.Node, Catalog: cfg.Catalog, Clock: cfg.Clock, Logger: cfg.Logger, Here: h.fragments, Replica: h.replica,
+		Node: cfg.Node, Catalog: cfg.Catalog, Clock: cfg.Clock,
+		Logger: cfg.Logger, Here: h.fragments, Replica: h.replica,
 	}
 	if cfg.Door != nil {
 		h.links = newLinks(h, cfg.Door)
-		client.Peers, client.Other = h.links.presence, func(node uint32) (kv.Sender, error) { return h.links.nodes.Node(node) }
+		client.Peers, client.Other =
+			h.links.presence, func(node uint32) (kv.Sender, error) { return h.links.nodes.Node(node) }
 	}
 	h.client = kv.New(client)
 	h.rebalancer = rebalance.New(rebalance.Config{
@@ -251,7 +255,8 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 	}
 	c.Name = func() string { return h.replicaName(id) }
 	h.group(&c, view, id)
-	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.client.AskOutcome, h.client.AskPrepared, h.client.SendResolve, h.client.AskHeld
+	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld =
+		h.client.AskOutcome, h.client.AskPrepared, h.client.SendResolve, h.client.AskHeld
 	r, err := storage.Open(c)
 	if err != nil {
 		return err
@@ -320,7 +325,8 @@ func (h *Host) replica(id txn.FragmentID) *storage.Replica {
 	return h.replicas[id]
 }
 
-// ConfirmTerm proves that this node leads a fragment in a term, at some moment after the call began.
+// ConfirmTerm proves that this node leads a fragment in a term, at some moment after the call
+// began.
 func (h *Host) ConfirmTerm(ctx context.Context, f txn.FragmentID, term uint64) error {
 	r, err := h.Replica(f)
 	if err != nil {

@@ -83,7 +83,8 @@ func (r *jobs) dropStorage(ctx context.Context, j *catalog.Job, span txn.Span) {
 			}
 			continue
 		}
-		r.host.cfg.Logger.Warn("cannot delete what a dropped table or index left; trying again", "job", j.ID, "error", err)
+		r.host.cfg.Logger.Warn("cannot delete what a dropped table or index left; trying again",
+			"job", j.ID, "error", err)
 		select {
 		case <-time.After(jobRetry):
 		case <-ctx.Done():

@@ -25,14 +25,15 @@ import (
 //   - entries of buckets that have come back, if the row says something else now: by a transaction
 //     that locks the row and the entry, so that the deletion is newer than everything that was ever
 //     true of the entry.
-//   - entries of buckets that are in other fragments, whatever their rows say, once nothing reads them
-//     here any more: below the watermark, so that the deletion hides nothing that a later move brings
-//     (storage/sweep.go).
-//   - entries that have the name of an earlier segment of a range table stay. Every fragment believes
-//     that it owns an assigned bucket about which its log says nothing, so ownership does not prove that
-//     the row is here; and that a segment has gone does not prove that the entry is not the next one's.
-//   - everything of indexes, global ones too, and of tables that no definition names any more: a move
-//     may have brought it after they were dropped. Their numbers are never reused.
+//   - entries of buckets that are in other fragments, whatever their rows say, once nothing reads
+//     them here any more: below the watermark, so that the deletion hides nothing that a later move
+//     brings (storage/sweep.go).
+//   - entries that have the name of an earlier segment of a range table stay. Every fragment
+//     believes that it owns an assigned bucket about which its log says nothing, so ownership does
+//     not prove that the row is here; and that a segment has gone does not prove that the entry is
+//     not the next one's.
+//   - everything of indexes, global ones too, and of tables that no definition names any more: a
+//     move may have brought it after they were dropped. Their numbers are never reused.
 const (
 	leftoversEvery = 5 * time.Second
 	leftoversKeys  = 2048 // examined in a round
@@ -68,7 +69,8 @@ func (h *Host) removeLeftovers(ctx context.Context) {
 		}
 		for _, r := range h.all() {
 			if _, err := l.round(ctx, r); err != nil && ctx.Err() == nil {
-				h.cfg.Logger.Debug("what moves have left of indexes is not removed; trying again", "fragment", r.ID(), "error", err)
+				h.cfg.Logger.Debug("what moves have left of indexes is not removed; trying again",
+					"fragment", r.ID(), "error", err)
 			}
 		}
 	}
@@ -134,7 +136,9 @@ func (l *leftovers) round(ctx context.Context, r *storage.Replica) (more bool, e
 
 // index examines an index from a key on. It returns the key to continue at, nil if the index is
 // done.
-func (l *leftovers) index(ctx context.Context, r *storage.Replica, view *catalog.View, x storage.StoredIndex, from []byte, budget *int) ([]byte, error) {
+func (l *leftovers) index(
+	ctx context.Context, r *storage.Replica, view *catalog.View, x storage.StoredIndex, from []byte, budget *int,
+) ([]byte, error) {
 	def := view.TableByStorage(x.Table)
 	if def == nil {
 		return nil, l.deleteTable(ctx, r, view, x.Table)
@@ -170,7 +174,9 @@ func (l *leftovers) index(ctx context.Context, r *storage.Replica, view *catalog
 }
 
 // earlier collects the keys of entries of earlier generations of buckets that are owned.
-func (l *leftovers) earlier(ctx context.Context, r *storage.Replica, span txn.Span, order bool, budget *int, found *[][]byte) (next []byte, err error) {
+func (l *leftovers) earlier(
+	ctx context.Context, r *storage.Replica, span txn.Span, order bool, budget *int, found *[][]byte,
+) (next []byte, err error) {
 	err = l.scan(ctx, r, span, func(key, value []byte) error {
 		if *budget--; *budget < 0 {
 			next = bytes.Clone(key)
@@ -185,7 +191,9 @@ func (l *leftovers) earlier(ctx context.Context, r *storage.Replica, span txn.Sp
 	return next, err
 }
 
-func (l *leftovers) scan(ctx context.Context, r *storage.Replica, span txn.Span, f func(key, value []byte) error) error {
+func (l *leftovers) scan(
+	ctx context.Context, r *storage.Replica, span txn.Span, f func(key, value []byte) error,
+) error {
 	T, err := r.Snapshot(ctx)
 	if err != nil {
 		return err
@@ -202,13 +210,16 @@ func (l *leftovers) scan(ctx context.Context, r *storage.Replica, span txn.Span,
 }
 
 // deleteIndex has everything deleted that is stored of an index that no definition names.
-func (l *leftovers) deleteIndex(ctx context.Context, r *storage.Replica, view *catalog.View, x storage.StoredIndex) error {
+func (l *leftovers) deleteIndex(
+	ctx context.Context, r *storage.Replica, view *catalog.View, x storage.StoredIndex,
+) error {
 	if view.KnowsIndex(x.Table, x.Index) {
 		return nil
 	}
-	return l.delete(ctx, r, txn.Prefix(keyspace.IndexPrefix(x.Table, x.Index)), func(id uint64, database catalog.OID) *catalog.Job {
-		return catalog.NewDropIndexJob(id, database, x.Table, x.Index, time.Now().UnixMicro())
-	})
+	return l.delete(ctx, r, txn.Prefix(keyspace.IndexPrefix(x.Table, x.Index)),
+		func(id uint64, database catalog.OID) *catalog.Job {
+			return catalog.NewDropIndexJob(id, database, x.Table, x.Index, time.Now().UnixMicro())
+		})
 }
 
 // deleteTable has everything deleted that is stored of a table that no definition names.
@@ -222,7 +233,9 @@ func (l *leftovers) deleteTable(ctx context.Context, r *storage.Replica, view *c
 }
 
 // delete starts a job that deletes a span, unless a job for it is running, or the span is empty.
-func (l *leftovers) delete(ctx context.Context, r *storage.Replica, span txn.Span, job func(id uint64, database catalog.OID) *catalog.Job) error {
+func (l *leftovers) delete(
+	ctx context.Context, r *storage.Replica, span txn.Span, job func(id uint64, database catalog.OID) *catalog.Job,
+) error {
 	cat := l.host.cfg.Catalog
 	view := cat.View()
 	for j := range view.Jobs() {
@@ -242,7 +255,9 @@ func (l *leftovers) delete(ctx context.Context, r *storage.Replica, span txn.Spa
 	if err != nil {
 		return err
 	}
-	_, err = cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.PutJob(job(id, database.OID)) })
+	_, err = cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error {
+		return ch.PutJob(job(id, database.OID))
+	})
 	return err
 }
 

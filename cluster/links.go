@@ -49,7 +49,8 @@ func newLinks(h *Host, d *door.Door) *links {
 		Ended: h.fragments.DropTransactions,
 	})
 	l.nodes = remote.New(remote.Config{
-		Incarnation: incarnation, Catalog: cfg.Catalog, Clock: cfg.Clock, Door: d, Logger: cfg.Logger, Over: l.presence.SayOver,
+		Incarnation: incarnation, Catalog: cfg.Catalog, Clock: cfg.Clock,
+		Door: d, Logger: cfg.Logger, Over: l.presence.SayOver,
 	})
 	return l
 }

@@ -11,7 +11,8 @@ func (h *Host) ListRowLocks() ([]txn.RowLock, int) {
 	out := make([]txn.RowLock, len(list))
 	for i, l := range list {
 		out[i] = txn.RowLock{
-			Fragment: l.Fragment, Holder: l.Holder, Key: l.Key, Mode: l.Mode, Granted: l.Granted, Since: l.Since, Blockers: l.Blockers,
+			Fragment: l.Fragment, Holder: l.Holder, Key: l.Key,
+			Mode: l.Mode, Granted: l.Granted, Since: l.Since, Blockers: l.Blockers,
 		}
 	}
 	return out, total
@@ -23,7 +24,8 @@ func (h *Host) ListTransactions() ([]txn.OpenTransaction, int) {
 	out := make([]txn.OpenTransaction, len(list))
 	for i, a := range list {
 		out[i] = txn.OpenTransaction{
-			Party: a.Party, Since: a.Since, Writes: a.Writes, Bytes: a.Bytes, Locks: a.Locks, Prepared: a.Prepared, C: a.C, Anchor: a.Anchor,
+			Party: a.Party, Since: a.Since, Writes: a.Writes,
+			Bytes: a.Bytes, Locks: a.Locks, Prepared: a.Prepared, C: a.C, Anchor: a.Anchor,
 		}
 		for _, f := range a.Fragments {
 			out[i].Fragments = append(out[i].Fragments, f.Fragment)
@@ -42,7 +44,8 @@ func (h *Host) ListReplicas() []sysview.Replica {
 		}
 		for _, m := range r.Group.Members() {
 			out = append(out, sysview.Replica{
-				Fragment: r.ID(), Node: m.Node, Leads: m.Node == h.cfg.Node, Voter: m.Voter, Lag: m.Lag, Contact: m.Contact, Term: term,
+				Fragment: r.ID(), Node: m.Node, Leads: m.Node == h.cfg.Node,
+				Voter: m.Voter, Lag: m.Lag, Contact: m.Contact, Term: term,
 			})
 		}
 	}

@@ -66,7 +66,8 @@ func (h *Host) placeNext(ctx context.Context) (more bool, err error) {
 			was = s
 		}
 	}
-	h.cfg.Logger.Info("replicas of a fragment are placed again", "fragment", next.Fragment, "nodes", next.Nodes, "joining", next.Joining, "leaving", next.Leaving,
+	h.cfg.Logger.Info("replicas of a fragment are placed again",
+		"fragment", next.Fragment, "nodes", next.Nodes, "joining", next.Joining, "leaving", next.Leaving,
 		"before", was.Nodes)
 	_, err = h.cfg.Catalog.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.Place(was, next) })
 	return true, err

@@ -29,9 +29,11 @@ import (
 // names other replicas.
 
 const (
-	handOverTime  = 3 * time.Second        // after which transactions are waited for
-	handOverPause = 250 * time.Millisecond // between attempts: transactions that are to start elsewhere may start here, and others that wait for them end
-	joinTime      = 10 * time.Second       // how long CREATE DATABASE waits for the replicas of its fragments
+	handOverTime = 3 * time.Second // after which transactions are waited for
+	// between attempts: transactions that are to start elsewhere may start here, and others that
+	// wait for them end
+	handOverPause = 250 * time.Millisecond
+	joinTime      = 10 * time.Second // how long CREATE DATABASE waits for the replicas of its fragments
 )
 
 // several reports whether fragments may have replicas on other nodes.
@@ -76,7 +78,8 @@ func (h *Host) steer(id txn.FragmentID, r *storage.Replica) {
 	if !h.several() {
 		return
 	}
-	r.Group.Follow(func() storage.Placement { return h.placementOf(h.cfg.Catalog.View(), id) }, func(members []storage.Member) { h.placed(id, members) })
+	r.Group.Follow(func() storage.Placement { return h.placementOf(h.cfg.Catalog.View(), id) },
+		func(members []storage.Member) { h.placed(id, members) })
 }
 
 // placementOf returns where the catalog wants the replicas of a fragment, and the leader on the
@@ -117,7 +120,8 @@ func (h *Host) placed(id txn.FragmentID, members []storage.Member) {
 		return ch.PutDatabase(d)
 	})
 	if err != nil {
-		h.cfg.Logger.Debug("how far the replicas of a fragment are could not be written down; trying again", "fragment", id, "error", err)
+		h.cfg.Logger.Debug("how far the replicas of a fragment are could not be written down; trying again",
+			"fragment", id, "error", err)
 	}
 }
 

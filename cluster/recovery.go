@@ -30,7 +30,7 @@ type Recovery struct {
 	Logger     *slog.Logger
 }
 
-// Remnant is a group of which this node has a replica.
+// Remnant is a replica that this node has of a group.
 type Remnant struct {
 	Fragment txn.FragmentID // txn.CatalogFragment is the catalog
 	Voters   []uint32
@@ -112,7 +112,8 @@ func (r *Recovery) each(fn func(storage.Config) error) error {
 		if _, serr := os.Stat(dir); errors.Is(serr, os.ErrNotExist) {
 			continue // it was dropped
 		}
-		if err = fn(storage.Config{Dir: dir, Fragment: txn.FragmentID(g), Node: r.id(), Device: log, Logger: r.Logger}); err != nil {
+		if err = fn(storage.Config{Dir: dir, Fragment: txn.FragmentID(g),
+			Node: r.id(), Device: log, Logger: r.Logger}); err != nil {
 			err = fmt.Errorf("fragment %d: %w", g, err)
 			break
 		}

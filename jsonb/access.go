@@ -24,8 +24,8 @@ func (d Doc) Get(key string) (Doc, bool) {
 	return c.val(i), true
 }
 
-// GetAll returns the values of several keys of an object into out, which it returns; a missing one
-// is the empty Doc. It reads the object's header once.
+// GetAll returns the values of several keys of an object, in out. The value of a missing key is the
+// empty Doc. It reads the object's header once.
 func (d Doc) GetAll(keys []string, out []Doc) []Doc {
 	c := container{}
 	if d.tag() >= tagObject {
@@ -41,9 +41,9 @@ func (d Doc) GetAll(keys []string, out []Doc) []Doc {
 	return out
 }
 
-// Index returns the i-th element of an array, from the end where i is negative: the operator ->
-// with an integer operand. As in PostgreSQL a scalar is an array of itself here (and only here;
-// Path knows no such thing).
+// Index returns the i-th element of an array, from the end if i is negative: the operator -> with
+// an integer operand. As in PostgreSQL a scalar is treated as an array of itself here, but not in
+// Path.
 func (d Doc) Index(i int) (Doc, bool) {
 	switch d.Kind() {
 	case Array:
@@ -93,7 +93,7 @@ func arrayPosition(step string) (int, bool) {
 	return int(i), err == nil
 }
 
-// GetText is ->> with a text operand: ok is false where the key is missing or its value null.
+// GetText is ->> with a text operand: ok is false if the key is missing or its value is null.
 func (d Doc) GetText(key string) (string, bool) {
 	v, ok := d.Get(key)
 	if !ok {

@@ -9,8 +9,9 @@ import (
 )
 
 // Builder makes a Doc value by value. Values go to the innermost open container; inside an object
-// each follows its Key. The first error sticks and Finish reports it. Strings given to it must stay
-// unchanged until Finish. A Builder may be used again after Finish; it is not for concurrent use.
+// each follows its Key. After an error, further values have no effect and Finish returns the error.
+// Strings given to it must stay unchanged until Finish. A Builder may be used again after Finish.
+// It is not safe for concurrent use.
 type Builder struct {
 	pend []node // values of the containers that are open, and the root
 	kids []node // children of closed containers, each container's together

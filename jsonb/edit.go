@@ -6,8 +6,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Concat is the operator ||: objects merge (b wins), arrays join, all else counts as an array of
-// one element.
+// Concat is the operator ||: objects are merged (b wins), arrays are joined, and any other value is
+// treated as an array of one element.
 func Concat(a, b Doc) (Doc, error) {
 	ak, bk := a.Kind(), b.Kind()
 	if ak == bk && ak >= Array {

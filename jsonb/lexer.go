@@ -8,9 +8,9 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// lexer checks JSON text token by token and words its errors as PostgreSQL does. It is the slow
-// twin of parser: it serves the json type, which only checks, and finds the message once parser has
-// refused a text.
+// lexer checks JSON text token by token and phrases its errors as PostgreSQL does. It is the slow
+// counterpart of parser: it serves the json type, which only checks, and finds the message after
+// parser has refused a text.
 type lexer struct {
 	text      string
 	unescape  bool // check what escapes stand for, not only their form
@@ -164,7 +164,7 @@ func (l *lexer) word() error {
 	return l.invalidToken()
 }
 
-// number reads a number and takes what follows without separator into the complaint.
+// number reads a number, and includes what follows without a separator in the error.
 func (l *lexer) number() error {
 	l.kind = '0'
 	n := scanNumber(l.text[l.start:])
@@ -181,7 +181,7 @@ func (l *lexer) number() error {
 	return nil
 }
 
-// partialNumber returns how far a wrong number goes before it stops being one.
+// partialNumber returns the length of the valid part of a wrong number.
 func partialNumber(s string) int {
 	i := 0
 	if s[0] == '-' {
@@ -310,7 +310,7 @@ func (l *lexer) expected(what string) error {
 	return l.fail(`Expected %s, but found "%s".`, what, l.token())
 }
 
-// fail words an error at the current token, with the line up to its end as context.
+// fail returns an error at the current token, with the line up to its end as context.
 func (l *lexer) fail(detail string, args ...any) error {
 	e := pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type json")
 	if strings.HasPrefix(detail, `\u0000`) {

@@ -32,14 +32,14 @@ func OfFloat64(v float64) Doc {
 		return OfString("-Infinity")
 	}
 	d, err := OfNumber(strconv.FormatFloat(v, 'e', -1, 64))
-	if err != nil { // cannot be: a float's exponent is far within numeric's
+	if err != nil { // impossible: a float's exponent is far within numeric's
 		return NullDoc
 	}
 	return d
 }
 
-// OfNumber makes a number of decimal text in JSON syntax, exponents allowed; 22P02 or 22003 if it
-// is none.
+// OfNumber makes a number of decimal text in JSON syntax, exponents allowed. It returns 22P02 or
+// 22003 if the text is not such a number.
 func OfNumber(text string) (Doc, error) {
 	if !isNumber(text) {
 		return "", pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type %s: %q", "numeric", text)
@@ -51,7 +51,8 @@ func OfNumber(text string) (Doc, error) {
 	return Doc(string(rune(tagNumber)) + s), nil
 }
 
-// Int64 returns a number that is a whole one within int64; ok is false for all else.
+// Int64 returns a number as an int64. ok is false if the value is not a number, not whole, or out
+// of range.
 func (d Doc) Int64() (v int64, ok bool) {
 	s, ok := d.NumberText()
 	if !ok {
@@ -67,7 +68,7 @@ func (d Doc) Int64() (v int64, ok bool) {
 	return v, err == nil
 }
 
-// Float64 returns the double nearest to a number; ok is false for other kinds and beyond the range
+// Float64 returns the double nearest to a number. ok is false for other kinds and beyond the range
 // of doubles.
 func (d Doc) Float64() (v float64, ok bool) {
 	s, ok := d.NumberText()
@@ -125,7 +126,7 @@ func numericOverflow() error {
 }
 
 // canonicalNumber rewrites a JSON number as numeric prints it: no exponent, no minus before zero,
-// scale kept. The common number is canonical already and is returned as it is.
+// scale kept. Most numbers are canonical already and are returned as they are.
 func canonicalNumber(s string) (string, error) {
 	if len(s) < 300 && strings.IndexByte(s, 'e') < 0 && strings.IndexByte(s, 'E') < 0 {
 		if s[:min(2, len(s))] == "-0" && strings.Trim(s, "-0.") == "" {

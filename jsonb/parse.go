@@ -18,13 +18,13 @@ const checkEvery = 1 << 20
 // maxText is PostgreSQL's longest value.
 const maxText = 1<<30 - 1
 
-// Parse reads JSON text as the jsonb type does: 22P02 where the text is no JSON, 22P05 for \u0000,
-// 22003 for numbers that numeric cannot hold, 22021 for text that is not UTF-8, 54001 beyond
-// MaxDepth.
+// Parse reads JSON text as the jsonb type does. It returns 22P02 if the text is not JSON, 22P05 for
+// \u0000, 22003 for numbers that numeric cannot hold, 22021 for text that is not UTF-8, and 54001
+// beyond MaxDepth.
 func Parse(text string) (Doc, error) { return ParseUntil(text, nil) }
 
-// ParseUntil is Parse, which calls check once in a megabyte and ends with its error. A nil check is
-// not called.
+// ParseUntil is Parse, but calls check once in a megabyte and returns its error. A nil check is not
+// called.
 func ParseUntil(text string, check func() error) (Doc, error) {
 	if !utf8.ValidString(text) {
 		return "", invalidUTF8(text)
@@ -55,8 +55,8 @@ func ParseUntil(text string, check func() error) (Doc, error) {
 	return "", diagnose(text)
 }
 
-// parser reads valid JSON fast. It only tells that text is wrong; diagnose then finds what
-// PostgreSQL would say.
+// parser reads valid JSON fast. It only reports that a text is wrong; diagnose then finds
+// PostgreSQL's error.
 type parser struct {
 	text string
 	at   int
@@ -130,7 +130,7 @@ func (p *parser) word(w string) bool {
 	return p.at == len(p.text) || !wordByte(p.text[p.at])
 }
 
-// wordByte tells the bytes that PostgreSQL's lexer takes into one token with a preceding word or
+// wordByte reports whether PostgreSQL's lexer takes a byte into one token with a preceding word or
 // number.
 func wordByte(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
@@ -307,8 +307,8 @@ func hex4(s string) (rune, bool) {
 	return r, true
 }
 
-// ValidateJSON checks text as the json type does, which keeps it as it is: escapes are only looked
-// at for their form.
+// ValidateJSON checks text as the json type does, which stores it unchanged: it checks only the
+// form of escapes.
 func ValidateJSON(text string) error {
 	if !utf8.ValidString(text) {
 		return invalidUTF8(text)
@@ -317,7 +317,7 @@ func ValidateJSON(text string) error {
 	return l.document()
 }
 
-// diagnose returns the error PostgreSQL has for text that is no jsonb.
+// diagnose returns PostgreSQL's error for text that is not valid jsonb.
 func diagnose(text string) error {
 	l := lexer{text: text, line: 1, unescape: true}
 	if err := l.document(); err != nil {

@@ -53,8 +53,8 @@ func (d Doc) Set(path []Step, v Doc, create bool) (Doc, error) {
 	return setPath(d, path, v, opReplace)
 }
 
-// SetLax is jsonb_set_lax: a nil v is SQL NULL and treatment says what becomes of it ("" if that
-// too is NULL).
+// SetLax is jsonb_set_lax: a nil v is SQL NULL, and treatment says how to handle it ("" if that is
+// NULL too).
 func (d Doc) SetLax(path []Step, v *Doc, create bool, treatment string) (Doc, error) {
 	switch treatment {
 	case "raise_exception", "use_json_null", "delete_key", "return_target":
@@ -105,9 +105,9 @@ func (d Doc) DeletePath(path []Step) (Doc, error) {
 	return setPath(d, path, NullDoc, opDelete)
 }
 
-// Assign is what `SET doc[…][…] = v` makes of d. An empty d is SQL NULL: it becomes an array if the
-// first subscript is an integer (intFirst), else an object. Integer subscripts are given as text;
-// an SQL NULL assigned is NullDoc.
+// Assign returns the result of `SET doc[…][…] = v`. An empty d is SQL NULL: it becomes an array if
+// the first subscript is an integer (intFirst), otherwise an object. Integer subscripts are given
+// as text; an SQL NULL assigned is NullDoc.
 func (d Doc) Assign(path []string, intFirst bool, v Doc) (Doc, error) {
 	switch {
 	case len(d) == 0 && intFirst:
@@ -238,7 +238,7 @@ func (s *setter) element(old Doc) {
 }
 
 // position reads a path step as a position in an array of n elements: MinInt before its beginning,
-// n after its end (further only where gaps get filled).
+// n after its end (further only if gaps get filled).
 func (s *setter) position(level, n int) (int, bool) {
 	step := s.path[level].Text
 	i, ok := arrayPosition(step)
@@ -274,7 +274,7 @@ func (s *setter) gap(n int) {
 	}
 }
 
-// missing makes the rest of the path from level on, an array where the step is an integer.
+// missing makes the rest of the path from level on; a step that is an integer makes an array.
 func (s *setter) missing(level int) {
 	for at := level; at < len(s.path); at++ {
 		if i, ok := arrayPosition(s.path[at].Text); ok {

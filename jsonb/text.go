@@ -45,7 +45,7 @@ func appendContainer(dst []byte, d Doc, depth int) []byte {
 	}
 }
 
-// Pretty returns the indented form of jsonb_pretty. It calls check once in a megabyte and ends with
+// Pretty returns the indented form of jsonb_pretty. It calls check once in a megabyte and returns
 // its error; a nil check is not called.
 func (d Doc) Pretty(check func() error) (string, error) {
 	p := prettyPrinter{check: check, look: checkEvery}

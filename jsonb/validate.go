@@ -76,7 +76,7 @@ func validateContainer(d Doc, depth int) error {
 	return nil
 }
 
-// validText returns what a PostgreSQL text may hold: UTF-8 without NUL.
+// validText reports whether a PostgreSQL text may hold s: UTF-8 without NUL.
 func validText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // isNumber reports whether s is a JSON number.

@@ -82,10 +82,10 @@ func (k Kind) String() string {
 	return [...]string{"null", "string", "number", "boolean", "array", "object"}[k]
 }
 
-// IsNull tells a JSON null.
+// IsNull reports whether the value is a JSON null.
 func (d Doc) IsNull() bool { return d.Kind() == Null }
 
-// IsContainer tells an array or an object.
+// IsContainer reports whether the value is an array or an object.
 func (d Doc) IsContainer() bool { return d.Kind() >= Array }
 
 // Bool returns the boolean d holds; ok is false for any other kind.
@@ -111,8 +111,8 @@ func (d Doc) NumberText() (s string, ok bool) {
 	return string(d[1:]), true
 }
 
-// Scalar returns what ->> prints of a value that is no container, without a copy; ok is false for
-// null and containers.
+// Scalar returns the result of ->> for a scalar, without a copy; ok is false for null and
+// containers.
 func (d Doc) Scalar() (s string, ok bool) {
 	switch d.tag() {
 	case tagString, tagNumber:

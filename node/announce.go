@@ -25,7 +25,8 @@ func (n *Node) announce(ctx, background context.Context, info *pb.NodeInfo) erro
 	defer cancel()
 	err := n.register.Announce(short, n.dir.NodeID, info)
 	n.found.Store(err == nil)
-	if err == nil || ctx.Err() != nil || short.Err() == nil && !pgerr.Is(err, pgerr.CannotConnectNow) && !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
+	if err == nil || ctx.Err() != nil || short.Err() == nil &&
+		!pgerr.Is(err, pgerr.CannotConnectNow) && !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
 		return err
 	}
 	n.cfg.Logger.Warn("the cluster was not told yet where this node is reached", "why", err)

@@ -21,7 +21,8 @@ const DefaultFragments = 3
 // Speaks returns the versions of the node protocol that this release uses (V4): the newest one,
 // which is also the newest cluster version that it knows, and the one before.
 func Speaks() door.Version {
-	return door.Version{Release: settings.Version, From: max(clusterversion.Newest-1, clusterversion.First), To: clusterversion.Newest}
+	return door.Version{Release: settings.Version, From: max(clusterversion.Newest-1, clusterversion.First),
+		To: clusterversion.Newest}
 }
 
 // Config is the configuration of a node. Data is required.
@@ -35,8 +36,8 @@ type Config struct {
 	AdvertiseAddr    string // for other nodes
 	SQLAdvertiseAddr string // clients
 
-	// SQLTLS is TLSAuto, which "" means too, or TLSOn. The certificate for clients and its key are PEM
-	// files; if they are "", the node makes a certificate.
+	// SQLTLS is TLSAuto, which "" means too, or TLSOn. The certificate for clients and its key are
+	// PEM files; if they are "", the node makes a certificate.
 	SQLTLS                string
 	SQLTLSCert, SQLTLSKey string
 
@@ -66,8 +67,8 @@ type Knobs struct {
 	// Connects to other nodes; nil: TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 	Now  func() time.Time // nil: time.Now
-	// AtMove is called between the states of a move's steps (package rebalance/move). An error stops
-	// the driver there.
+	// AtMove is called between the states of a move's steps (package rebalance/move). An error
+	// stops the driver there.
 	AtMove func(arrow string) error
 	// AtStep is called at the steps of the node's replicas with their names (storage.Config.Fault).
 	// The replica waits until it returns.
@@ -123,7 +124,8 @@ func (c *Config) checkVersion(cluster uint32) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"the cluster is at version %d, and this release, Sherd %s, knows versions up to %d: start the newer release here",
+		"the cluster is at version %d, and this release, Sherd %s, knows versions up to %d: "+
+			"start the newer release here",
 		cluster, v.Release, v.To,
 	)
 }
@@ -134,7 +136,8 @@ func advertised(configured string, l net.Listener) (string, error) {
 	listens := l.Addr().String()
 	if configured == "" {
 		if host, _, err := net.SplitHostPort(listens); err == nil && net.ParseIP(host).IsUnspecified() {
-			return "", errors.New("is needed: the node listens at all addresses of this machine, and cannot know at which of them it is reached")
+			return "", errors.New("is needed: the node listens at all addresses of this machine, " +
+				"and cannot know at which of them it is reached")
 		}
 		return listens, nil
 	}

@@ -34,11 +34,13 @@ const (
 func (n *Node) buildFragments() {
 	n.clock = txn.NewClock(n.cfg.Knobs.Now, maxClockAhead)
 	n.host = cluster.New(cluster.Config{
-		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"), Node: n.dir.NodeID, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger,
+		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"),
+		Node: n.dir.NodeID, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger,
 		Door: n.port.door, Transport: func(group uint64) raft.Transport { return n.port.mux.Transport(group) },
 		LogFailed:     func(err error) { n.end(fmt.Errorf("its log device has failed: %w", err)) },
 		HeatElsewhere: n.heatElsewhere, AtMove: n.cfg.Knobs.AtMove, RebalanceLook: n.cfg.Knobs.RebalanceLook,
-		Storage: storage.Config{Fault: n.cfg.Knobs.AtStep, VersionsKept: n.cfg.Knobs.VersionsKept, Election: n.cfg.Knobs.Election},
+		Storage: storage.Config{Fault: n.cfg.Knobs.AtStep, VersionsKept: n.cfg.Knobs.VersionsKept,
+			Election: n.cfg.Knobs.Election},
 	})
 	n.tasks = taskserver.New(taskserver.Config{
 		Gateway: distexec.New(distexec.Config{
@@ -49,7 +51,8 @@ func (n *Node) buildFragments() {
 		Clock: n.clock, Logger: n.cfg.Logger, TempDir: n.dir.Join("temp"),
 	})
 	n.locks = tablelock.New(tablelock.Config{
-		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Door: n.port.door, Presence: n.host.Presence(), Nodes: n.members,
+		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(),
+		Catalog: n.catalog, Door: n.port.door, Presence: n.host.Presence(), Nodes: n.members,
 		Logger: n.cfg.Logger, Patience: n.cfg.Knobs.LockPatience,
 	}, n.port.members)
 	n.advisory = advisory.New(advisory.Config{
@@ -65,7 +68,8 @@ func (n *Node) buildFragments() {
 	}, n.port.members)
 	n.notices = notify.New(notify.Config{Self: n.dir.NodeID, Door: n.port.door, Nodes: n.members}, n.port.members)
 	n.activity = activity.New(activity.Config{
-		Self: n.dir.NodeID, Door: n.port.door, Nodes: n.members, Silent: n.host.Presence().Silent, Gone: n.host.Presence().Forgotten, Name: n.nameOf,
+		Self: n.dir.NodeID, Door: n.port.door, Nodes: n.members,
+		Silent: n.host.Presence().Silent, Gone: n.host.Presence().Forgotten, Name: n.nameOf,
 		Exists: func(node uint32) bool { return n.catalog.View().Node(node) != nil },
 	}, n.port.members)
 }
@@ -83,13 +87,14 @@ func fragmentsOf(n *Node) fragments { return fragments{n.tasks.Gateway(), n.host
 func (n *Node) health() []sysview.Health {
 	var out []sysview.Health
 	for _, h := range n.host.Health() {
-		out = append(out, sysview.Health{Node: h.Node, Alive: h.Alive, LastSeen: h.LastSeen, Ahead: h.Offset, RTT: h.RTT})
+		out = append(out, sysview.Health{Node: h.Node, Alive: h.Alive,
+			LastSeen: h.LastSeen, Ahead: h.Offset, RTT: h.RTT})
 	}
 	return out
 }
 
-// others returns the other nodes except those that had time to answer a heartbeat and did not. A node
-// that had no time yet is included, because it may have sessions.
+// others returns the other nodes except those that had time to answer a heartbeat and did not. A
+// node that had no time yet is included, because it may have sessions.
 func (n *Node) others() []uint32 {
 	p := n.host.Presence()
 	return slices.DeleteFunc(n.members(), func(x uint32) bool { return x == n.dir.NodeID || p.Silent(x) })

@@ -39,7 +39,8 @@ func (n *Node) identify(ctx context.Context) (err error) {
 		}
 	}
 	if self := n.keeper.Self(); self.ClusterID != n.dir.ClusterID || self.Node != n.dir.NodeID {
-		return fmt.Errorf("the certificate in %s is that of %s, and the data directory is that of node %d of cluster %s: restore both from one backup",
+		return fmt.Errorf("the certificate in %s is that of %s, and the data directory is that of node %d of "+
+			"cluster %s: restore both from one backup",
 			n.keeper.Dir(), self, n.dir.NodeID, n.dir.ClusterID)
 	}
 	if n.contacts == nil {
@@ -60,11 +61,13 @@ func (n *Node) checkToken() error {
 	}
 	token, err := trust.ParseToken(n.cfg.Token)
 	if err != nil {
-		n.cfg.Logger.Warn("--token does nothing: the data directory is that of a node that was let in already", "token", err)
+		n.cfg.Logger.Warn("--token does nothing: the data directory is that of a node that was let in already",
+			"token", err)
 		return nil
 	}
 	if token.ClusterID() != n.dir.ClusterID {
-		return fmt.Errorf("--token is for cluster %s, and the data directory %s is that of node %d of cluster %s: to join the other cluster, start with an empty directory; "+
+		return fmt.Errorf("--token is for cluster %s, and the data directory %s is that of node %d of cluster %s: "+
+			"to join the other cluster, start with an empty directory; "+
 			"to go on in this one, leave the token out", token.ClusterID(), n.dir.Path, n.dir.NodeID, n.dir.ClusterID)
 	}
 	return nil
@@ -97,10 +100,12 @@ func (n *Node) begin(ctx context.Context, certs string) (catalog.Identity, error
 func (n *Node) resume(ctx context.Context) error {
 	keeper, err := trust.OpenKeeper(n.dir.Certs(), n.cfg.Knobs.Now)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && n.cfg.Token != "", err == nil && n.cfg.Token != "" && n.cfg.Knobs.Now().After(keeper.Self().Expires):
+	case errors.Is(err, fs.ErrNotExist) && n.cfg.Token != "",
+		err == nil && n.cfg.Token != "" && n.cfg.Knobs.Now().After(keeper.Self().Expires):
 		id, err := n.join(ctx, n.dir.Certs(), n.dir.NodeID)
 		if err == nil && id != n.dir.Identity {
-			err = fmt.Errorf("the join token is for node %d of cluster %s, and the data directory is that of node %d of cluster %s",
+			err = fmt.Errorf("the join token is for node %d of cluster %s, "+
+				"and the data directory is that of node %d of cluster %s",
 				id.NodeID, id.ClusterID, n.dir.NodeID, n.dir.ClusterID)
 		}
 		return err
@@ -140,11 +145,15 @@ func (n *Node) join(ctx context.Context, certs string, as uint32) (id catalog.Id
 		}
 	}
 	if len(addrs) == 0 {
-		return id, fmt.Errorf("--join %s is this node itself: name another node of the cluster; the first node of a cluster is started without --join", strings.Join(n.cfg.Join, ","))
+		return id, fmt.Errorf("--join %s is this node itself: name another node of the cluster; "+
+			"the first node of a cluster is started without --join", strings.Join(n.cfg.Join, ","))
 	}
 	joined, err := join.Join(ctx, join.Request{
-		Failed: func(err error) { n.cfg.Logger.Warn("a node of --join was not reached; the next is asked", "why", err) },
-		Addrs:  addrs, Token: token, Dir: certs, Version: n.cfg.Knobs.Version, Info: info, Now: n.cfg.Knobs.Now, Dial: n.cfg.Knobs.Dial,
+		Failed: func(err error) {
+			n.cfg.Logger.Warn("a node of --join was not reached; the next is asked", "why", err)
+		},
+		Addrs: addrs, Token: token, Dir: certs, Version: n.cfg.Knobs.Version,
+		Info: info, Now: n.cfg.Knobs.Now, Dial: n.cfg.Knobs.Dial,
 	})
 	if err != nil {
 		return id, err
@@ -153,7 +162,8 @@ func (n *Node) join(ctx context.Context, certs string, as uint32) (id catalog.Id
 	if n.contacts, err = member.OpenContacts(certs); err != nil {
 		return id, err
 	}
-	n.cfg.Logger.Info("the cluster has let this node in", "node", joined.Node, "name", joined.Name, "cluster", token.ClusterID())
+	n.cfg.Logger.Info("the cluster has let this node in",
+		"node", joined.Node, "name", joined.Name, "cluster", token.ClusterID())
 	return catalog.Identity{ClusterID: token.ClusterID(), NodeID: joined.Node}, n.contacts.Take(joined.Contacts)
 }
 

@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// ListenError is an address that the node cannot listen at.
+// ListenError is returned for an address that the node cannot listen at.
 type ListenError struct {
-	For     string // who would connect to the address
+	For     string // the peers that connect to the address
 	Setting string // the name of the address: sql-addr, node-addr, http-addr
 	Addr    string
 	Err     error

@@ -109,7 +109,8 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, err
 	}
 	if err = n.openSessions(ctx); txn.IsAhead(err) {
-		err = fmt.Errorf("the clock of this machine, at %s, is too far ahead of the other nodes' clocks, or theirs of it: set it right. Another node said: %w",
+		err = fmt.Errorf("the clock of this machine, at %s, is too far ahead of the other nodes' clocks, "+
+			"or theirs of it: set it right. Another node said: %w",
 			cfg.Knobs.Now().UTC().Format(time.RFC3339), err)
 	}
 	return n, err
@@ -120,7 +121,8 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 func (n *Node) openCatalog(ctx context.Context) (err error) {
 	n.port.build(n)
 	n.catalog, err = catalog.Open(catalog.Options{
-		Dir: n.dir.Join("catalog"), ID: raftnet.ServerID(n.dir.NodeID), Transport: n.port.mux.Transport(catalognet.Group), Forward: n.port.asks.Forward,
+		Dir: n.dir.Join("catalog"), ID: raftnet.ServerID(n.dir.NodeID),
+		Transport: n.port.mux.Transport(catalognet.Group), Forward: n.port.asks.Forward,
 		Join: n.dir.NodeID != 1, Logger: n.cfg.Logger,
 	})
 	if err != nil {
@@ -196,18 +198,19 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	n.server = sql.NewServer(sql.Config{
 		Catalog: n.catalog, Fragments: fragmentsOf(n), Clock: n.clock, Logger: n.cfg.Logger,
 		Deadlocks: n.host.Deadlocks(), Others: &sql.Others{
-			Self: n.dir.NodeID, Snapshot: n.activity.Snapshot,
-			Reports: n.activity.Reports, Signal: n.activity.Send, Health: n.health, Say: n.notices.Say, Heard: n.notices.Ready,
+			Self: n.dir.NodeID, Snapshot: n.activity.Snapshot, Reports: n.activity.Reports, Signal: n.activity.Send,
+			Health: n.health, Say: n.notices.Say, Heard: n.notices.Ready,
 			Locks: &tx.LocksElsewhere{
-				Alone: n.locks.Alone, Take: n.locks.TakeAll, Barrier: n.locks.BarrierAll, Confirm: n.locks.ConfirmAll, RollbackTo: n.locks.RollbackTo,
-				Release: n.locks.ReleaseAll,
+				Alone: n.locks.Alone, Take: n.locks.TakeAll, Barrier: n.locks.BarrierAll,
+				Confirm: n.locks.ConfirmAll, RollbackTo: n.locks.RollbackTo, Release: n.locks.ReleaseAll,
 			},
 			Advisory: &locks.Advisories{
-				Acquire: n.advisory.Acquire, LetGo: n.advisory.LetGo, Confirm: n.advisory.Confirm, Locks: n.advisory.Locks,
+				Acquire: n.advisory.Acquire, LetGo: n.advisory.LetGo,
+				Confirm: n.advisory.Confirm, Locks: n.advisory.Locks,
 			},
 		},
-		Given: n.facts(offered != nil),
-		Addr:  self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"), Speaks: n.cfg.Knobs.Version.To,
+		Given: n.facts(offered != nil), Addr: self.SQLAddr, NodeName: self.Name, Block: self.Block,
+		TempDir: n.dir.Join("temp"), Speaks: n.cfg.Knobs.Version.To,
 		JoinToken: func(ctx context.Context, life time.Duration, node uint32) (string, error) {
 			token, err := n.NewToken(ctx, life, node)
 			return token.String(), err
@@ -241,8 +244,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 			return s, nil
 		},
 		Authenticate: n.server.Authenticate,
-		FirstPID:     monitor.FirstPID(n.dir.NodeID), CancelElsewhere: n.activity.Forward,
-		Log: n.cfg.Logger,
+		FirstPID:     monitor.FirstPID(n.dir.NodeID), CancelElsewhere: n.activity.Forward, Log: n.cfg.Logger,
 	})
 	n.notices.Serve(n.server.Notifications())
 	n.locks.Serve(n.server.Locks())
@@ -288,7 +290,8 @@ func (n *Node) bootstrap(ctx context.Context, info *pb.NodeInfo) (created bool, 
 		}
 	}
 	return n.catalog.Bootstrap(ctx, catalog.BootstrapOptions{
-		ClusterID: n.dir.ClusterID, Fragments: n.cfg.Fragments, Replication: n.cfg.Replication, PasswordHash: verifier, Node: first, Format: n.cfg.Knobs.Version.To,
+		ClusterID: n.dir.ClusterID, Fragments: n.cfg.Fragments,
+		Replication: n.cfg.Replication, PasswordHash: verifier, Node: first, Format: n.cfg.Knobs.Version.To,
 	})
 }
 

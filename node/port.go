@@ -38,7 +38,8 @@ func (p *port) listen(addr string) (err error) {
 // build creates the transport, the servers and the Raft transport. It opens nothing.
 func (p *port) build(n *Node) {
 	p.door = door.New(door.Config{
-		Keeper: n.keeper, Listener: p.listener, Version: n.cfg.Knobs.Version, Addr: n.addrOf, Dial: n.cfg.Knobs.Dial, Logger: n.cfg.Logger,
+		Keeper: n.keeper, Listener: p.listener, Version: n.cfg.Knobs.Version,
+		Addr: n.addrOf, Dial: n.cfg.Knobs.Dial, Logger: n.cfg.Logger,
 		Admit:          n.admit,
 		ClusterVersion: n.clusterVersion,
 		Known:          func(node uint32) string { addr, _ := n.contacts.Addr(node); return addr },
@@ -122,7 +123,8 @@ func refusal(ctx context.Context, link *door.Link) *door.Refused {
 		link.Connect()
 		state := link.GetState()
 		var refused *door.Refused
-		if errors.As(link.Err(), &refused) && refused.Reason != pb.Refusal_BUSY && refused.Reason != pb.Refusal_WRONG_NODE {
+		if errors.As(link.Err(), &refused) && refused.Reason != pb.Refusal_BUSY &&
+			refused.Reason != pb.Refusal_WRONG_NODE {
 			return refused
 		}
 		if state == connectivity.Ready || !link.WaitForStateChange(ctx, state) {
@@ -190,7 +192,8 @@ func (p *port) sayWaiting(ctx context.Context, n *Node) {
 		}
 		why := "the nodes answer, and none of them leads the catalog, or its leader has not taken this one in"
 		for _, other := range n.contacts.Nodes() {
-			if link, err := p.door.Link(other, door.TaskLink); other != n.dir.NodeID && err == nil && link.Err() != nil {
+			if link, err := p.door.Link(other, door.TaskLink); other != n.dir.NodeID &&
+				err == nil && link.Err() != nil {
 				why = fmt.Sprintf("node %d: %s", other, link.Err())
 			}
 		}

@@ -45,7 +45,8 @@ func (n *Node) keepRenewed(ctx context.Context) {
 		})
 	})
 	replaced := func() bool { return n.register.Outdated(n.keeper) }
-	join.KeepRenewed(ctx, n.keeper, tick, replaced, func(context.Context) error { return n.register.Renew(n.keeper) }, n.cfg.Logger)
+	join.KeepRenewed(ctx, n.keeper, tick, replaced,
+		func(context.Context) error { return n.register.Renew(n.keeper) }, n.cfg.Logger)
 }
 
 // eachLook calls f whenever certificates have to be checked: at intervals, and after a change of
@@ -112,7 +113,8 @@ func (n *Node) rotate(ctx context.Context) {
 		case !step.Until.IsZero():
 			return // join tokens name it
 		case time.Since(since) > rotationPatience:
-			n.cfg.Logger.Warn("the replacement of the cluster's authority waits for nodes", "nodes", strings.Join(n.namesOf(step.Nodes), ", "))
+			n.cfg.Logger.Warn("the replacement of the cluster's authority waits for nodes",
+				"nodes", strings.Join(n.namesOf(step.Nodes), ", "))
 			return
 		}
 		select {
@@ -173,7 +175,8 @@ func (n *Node) authorities(ctx context.Context) ([]sysview.Authority, error) {
 	}
 	var out []sysview.Authority
 	for _, s := range standing {
-		a := sysview.Authority{Name: s.Fingerprint().String(), Phase: s.Phase, Since: s.Cert.NotBefore, Expires: s.Cert.NotAfter,
+		a := sysview.Authority{Name: s.Fingerprint().String(),
+			Phase: s.Phase, Since: s.Cert.NotBefore, Expires: s.Cert.NotAfter,
 			Certificate: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Cert.Raw}))}
 		if waiting.Authority == s.Fingerprint() && waiting.Kind == trust.Wait {
 			a.WaitsFor, a.WaitsUntil = n.namesOf(waiting.Nodes), waiting.Until

@@ -52,7 +52,8 @@ func (n *Node) readClientTLS() error {
 		}
 	}
 	if now := n.cfg.Knobs.Now(); now.After(cert.Leaf.NotAfter) || now.Before(cert.Leaf.NotBefore) {
-		n.cfg.Logger.Warn("the certificate for clients is not valid now: those that verify it do not connect", "file", n.tls.certFile,
+		n.cfg.Logger.Warn("the certificate for clients is not valid now: those that verify it do not connect",
+			"file", n.tls.certFile,
 			"from", cert.Leaf.NotBefore, "to", cert.Leaf.NotAfter)
 	}
 	n.tls.current.Store(&cert)
@@ -140,7 +141,8 @@ func (n *Node) Reload() {
 		return
 	}
 	leaf := n.tls.current.Load().Leaf
-	n.cfg.Logger.Info("the certificate for clients was read again", "subject", leaf.Subject.String(), "expires", leaf.NotAfter.UTC().Format(time.RFC3339))
+	n.cfg.Logger.Info("the certificate for clients was read again",
+		"subject", leaf.Subject.String(), "expires", leaf.NotAfter.UTC().Format(time.RFC3339))
 }
 
 // onLoopback reports whether only clients of this machine can connect.
@@ -155,8 +157,10 @@ func (n *Node) checkNewAccess() error {
 	if n.onLoopback() || n.cfg.Password != "" {
 		return nil
 	}
-	return fmt.Errorf("--sql-addr %s is not a loopback address: clients of other machines need a password, and the cluster that would begin here has none. "+
-		"Give the first one of the role postgres with --superuser-password-file FILE or SHERD_SUPERUSER_PASSWORD", n.cfg.SQLAddr)
+	return fmt.Errorf("--sql-addr %s is not a loopback address: clients of other machines need a password, "+
+		"and the cluster that would begin here has none. "+
+		"Give the first one of the role postgres with --superuser-password-file FILE or SHERD_SUPERUSER_PASSWORD",
+		n.cfg.SQLAddr)
 }
 
 // checkAccess refuses to open the clients' port to other machines if no role of the cluster has a
@@ -174,6 +178,7 @@ func (n *Node) checkAccess() error {
 	if r := n.catalog.View().Role(catalog.BootstrapRole); r != nil {
 		name = r.Name
 	}
-	return errors.New("--sql-addr " + n.cfg.SQLAddr + " is not a loopback address: clients of other machines need a password, and no role of the cluster has one. " +
+	return errors.New("--sql-addr " + n.cfg.SQLAddr + " is not a loopback address: " +
+		"clients of other machines need a password, and no role of the cluster has one. " +
 		"Set one first, on a node with a --sql-addr of 127.0.0.1: ALTER ROLE " + name + " PASSWORD '…'")
 }

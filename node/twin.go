@@ -36,8 +36,10 @@ func (n *Node) refuseTwin(ctx context.Context, addr string) error {
 	if c.Peer.Node != n.dir.NodeID || n.port.door != nil && n.port.door.Accepted(c) {
 		return nil
 	}
-	return fmt.Errorf("node %d runs already, at %s: the data directory %s, or that one's, is a copy. A node has one directory; to have one node more, start it with an "+
-		"empty directory and a join token, and if the one at %s is not to be, stop it first", n.dir.NodeID, addr, n.dir.Path, addr)
+	return fmt.Errorf("node %d runs already, at %s: the data directory %s, or that one's, is a copy. "+
+		"A node has one directory; to have one node more, start it with an "+
+		"empty directory and a join token, and if the one at %s is not to be, stop it first",
+		n.dir.NodeID, addr, n.dir.Path, addr)
 }
 
 // watchTwin ends Serve if another process has registered this node's id in the cluster with another
@@ -149,7 +151,8 @@ func (n *Node) sayElsewhere(ctx context.Context) {
 			continue
 		}
 		if errors.Is(err, trust.ErrOtherCluster) {
-			n.ignored("join", addr, fmt.Sprintf("this data directory is that of node %d of cluster %s, and another cluster answers there", n.dir.NodeID, n.dir.ClusterID),
+			n.ignored("join", addr, fmt.Sprintf("this data directory is that of node %d of cluster %s, "+
+				"and another cluster answers there", n.dir.NodeID, n.dir.ClusterID),
 				"to join that one, start with an empty directory and a join token of it")
 		}
 	}

@@ -45,7 +45,8 @@ func (n *Node) addPredefinedRoles(ctx context.Context) {
 
 func (n *Node) canUpgrade() bool {
 	v := n.catalog.View()
-	if !n.catalog.Leads() || !v.CanRaise(n.cfg.Knobs.Version.To) || v.Cluster().Settings["sherd.auto_finalize_upgrade"] == "off" {
+	if !n.catalog.Leads() || !v.CanRaise(n.cfg.Knobs.Version.To) ||
+		v.Cluster().Settings["sherd.auto_finalize_upgrade"] == "off" {
 		return false
 	}
 	for _, other := range n.members() {

@@ -14,15 +14,15 @@ import (
 	"github.com/sherddb/sherd/internal/scramsecret"
 )
 
-// SASL mechanisms; the second binds the exchange to the TLS channel it is held in.
+// SASL mechanisms. The second binds the exchange to the TLS channel that carries it.
 const (
 	scramSHA256 = "SCRAM-SHA-256"
 	scramPlus   = "SCRAM-SHA-256-PLUS"
 )
 
-// authenticate checks that the client is the role it names. A client on a loopback address needs no
-// password if the role has none; any other client needs TLS and a password. A role that does not
-// exist is asked for a password as one that exists (scram).
+// authenticate checks that the client is the role that it names. A client on a loopback address
+// needs no password if the role has none; any other client needs TLS and a password. A client that
+// names a role that does not exist is asked for a password as well (scram).
 func (c *conn) authenticate(user string) error {
 	verifier, exists := c.server.cfg.Authenticate(user)
 	if isLocal(c.raw.RemoteAddr()) {
@@ -60,7 +60,7 @@ func host(a net.Addr) string {
 	return a.String()
 }
 
-// scram runs the SCRAM-SHA-256 exchange. For a role without a usable password it goes on with
+// scram runs the SCRAM-SHA-256 exchange. If the role has no usable password, it continues with
 // credentials that no password matches, so that a client cannot learn which roles exist: messages,
 // errors and time are those of a wrong password. The log has the reason.
 func (c *conn) scram(user, verifier string, exists bool) error {
@@ -159,7 +159,7 @@ func (c *conn) saslMessage() ([]byte, error) {
 	}
 	if err := c.in.fill(5); err != nil {
 		if c.in.buffered() == 0 {
-			return nil, errTerminated // psql goes away to ask for the password and comes back
+			return nil, errTerminated // psql disconnects to ask for the password, and connects again
 		}
 		return nil, c.readError(err)
 	}

@@ -16,7 +16,7 @@ const (
 	formatBinary = 1
 )
 
-// portals remembers the result formats of portals; everything else of them is the session's.
+// portals remembers the result formats of portals. The session has everything else about them.
 type portals struct {
 	unnamed []int16
 	named   map[string][]int16
@@ -33,8 +33,8 @@ func (p *portals) set(name string, formats []int16) {
 	p.named[name] = formats
 }
 
-// formats returns the result formats of a portal. One that SQL opened (DECLARE) has none, which is
-// text.
+// formats returns the result formats of a portal. A portal that SQL opened (DECLARE) has none, so
+// its results are text.
 func (p *portals) formats(name string) []int16 {
 	if name == "" {
 		return p.unnamed
@@ -50,7 +50,7 @@ func (p *portals) drop(name string) {
 	delete(p.named, name)
 }
 
-// clear forgets all portals: a transaction's end has closed them.
+// clear forgets all portals, because the end of a transaction has closed them.
 func (p *portals) clear() {
 	if cap(p.unnamed) > maxKeptFields {
 		p.unnamed = nil
@@ -62,9 +62,9 @@ func (p *portals) clear() {
 	clear(p.named)
 }
 
-// format returns the format of the i-th value: a single one counts for all, and if none is given it
-// is text. Formats can be fewer than values only where SQL has opened another cursor under the name
-// of a portal.
+// format returns the format of the i-th value. A single format counts for all values; if there is
+// none, the format is text. There can be fewer formats than values only if SQL has opened another
+// cursor under the name of a portal.
 func format(formats []int16, i int) int16 {
 	switch {
 	case len(formats) == 1:
@@ -107,7 +107,8 @@ func checkBind(m *pgproto3.Bind, params int) error {
 		)
 	}
 	if len(m.Parameters) != params {
-		return pgerr.New(pgerr.ProtocolViolation, `bind message supplies %d parameters, but prepared statement "%s" requires %d`,
+		return pgerr.New(pgerr.ProtocolViolation, `bind message supplies %d parameters, `+
+			`but prepared statement "%s" requires %d`,
 			len(m.Parameters), m.PreparedStatement, params)
 	}
 	return nil
@@ -163,7 +164,8 @@ func argument(oid types.OID, format int16, raw []byte, env *types.Env) (types.Da
 	return types.Null, pgerr.New(pgerr.InvalidParameterValue, "unsupported format code: %d", format)
 }
 
-// parameterContext says which parameter an error is about, as PostgreSQL does in the field Where.
+// parameterContext adds the parameter that an error is about, as PostgreSQL does in the field
+// Where.
 func parameterContext(err error, m *pgproto3.Bind, i int) error {
 	e := *pgerr.From(err)
 	if e.Where != "" {
@@ -171,8 +173,8 @@ func parameterContext(err error, m *pgproto3.Bind, i int) error {
 	}
 	e.Where = parameterName(m, i)
 	if format(m.ParameterFormatCodes, i) == formatText && e.Code != pgerr.CharacterNotInRepertoire {
-		// of values in the type's text form PostgreSQL shows log_parameter_max_length_on_error
-		// characters: none
+		// PostgreSQL shows log_parameter_max_length_on_error characters of values in text form:
+		// none.
 		e.Where += " = '...'"
 	}
 	return &e

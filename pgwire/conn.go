@@ -23,7 +23,7 @@ type conn struct {
 	server  *Server
 	raw     net.Conn     // the socket
 	net     net.Conn     // the socket or TLS over it
-	refusal *pgerr.Error // answer to the start-up packet, where the server is full
+	refusal *pgerr.Error // answer to the start-up packet if the server is full
 	pid     uint32
 	secret  uint32
 	binding *scram.ChannelBinding // of the TLS channel; nil if there is none
@@ -32,10 +32,10 @@ type conn struct {
 
 	in      reader
 	out     *chunk // borrowed while busy; nil while idle
-	lost    error  // reading or writing failed: nothing more can be said
-	rested  bool   // ReadyForQuery was the last that was said: the client is waited for between its statements
+	lost    error  // error of reading or writing: nothing more can be sent
+	rested  bool   // ReadyForQuery was sent last: the client is between statements
 	skip    bool   // an error of the extended protocol: drop messages until Sync (W4)
-	desync  bool   // a message came that has no place here: the connection ends after the error is sent
+	desync  bool   // an unexpected message came: the connection ends after the error is sent
 	results results
 	portals portals
 	msg     messages
@@ -62,8 +62,8 @@ func (c *conn) run() {
 	}
 }
 
-// converse holds the whole conversation and returns the reason of its end. A panic below is a
-// defect of Sherd: it ends this connection, because the state of its session is unknown, and no
+// converse serves the whole conversation and returns the reason of its end. A panic in it is a
+// defect of Sherd: it ends this connection, because the state of its session is unknown, but no
 // other.
 func (c *conn) converse() (err error) {
 	defer func() {
@@ -87,7 +87,7 @@ func (c *conn) converse() (err error) {
 	}
 }
 
-// farewell tells the client why its connection ends.
+// farewell sends the client the reason why its connection ends.
 func (c *conn) farewell(err error) {
 	var e *pgerr.Error
 	if !errors.As(err, &e) {
@@ -104,18 +104,19 @@ func (c *conn) farewell(err error) {
 	_ = c.flush()
 }
 
-// logEnd logs why a connection was ended, for the operator whose clients cannot connect.
+// logEnd logs why the server ended a connection, for operators whose clients cannot connect.
 func (c *conn) logEnd(e *pgerr.Error) {
 	level := slog.LevelDebug
 	if c.session == nil {
 		level = slog.LevelInfo
 	}
-	c.server.cfg.Log.Log(context.Background(), level, "connection ended", "client", remoteName(c.raw.RemoteAddr()), "pid", c.pid,
+	c.server.cfg.Log.Log(context.Background(), level, "connection ended",
+		"client", remoteName(c.raw.RemoteAddr()), "pid", c.pid,
 		"code", e.Code, "reason", e.Message)
 }
 
-// close frees what the connection holds; a session in a transaction rolls back. The client sees the
-// end when its place is free.
+// close frees the resources of the connection; a session in a transaction rolls back. The client
+// sees the end after its place is free.
 func (c *conn) close() {
 	defer func() {
 		if p := recover(); p != nil {
@@ -158,7 +159,7 @@ func (c *conn) next() (typ byte, body []byte, err error) {
 	return typ, body, c.readError(err)
 }
 
-// await waits for the first byte of a message, and sends meanwhile what was said to the session.
+// await waits for the first byte of a message, and sends the notifications that arrive meanwhile.
 func (c *conn) await() error {
 	since := time.Now()
 	for {
@@ -173,8 +174,8 @@ func (c *conn) await() error {
 	}
 }
 
-// awaitOnce waits until there is a byte, or something was said to the session: again. Meanwhile the
-// connection holds no pooled memory (W6) and may be ended by a shutdown.
+// awaitOnce waits until there is a byte, or the session has notifications: then again is true.
+// Meanwhile the connection holds no pooled memory (W6) and may be ended by a shutdown.
 func (c *conn) awaitOnce(since time.Time) (again bool, err error) {
 	end, said, err := c.setWaiting(since)
 	if err != nil || said {
@@ -196,14 +197,14 @@ func (c *conn) awaitOnce(since time.Time) (again bool, err error) {
 	case end != nil && errors.Is(err, os.ErrDeadlineExceeded):
 		return false, end
 	case err == io.EOF:
-		return false, errTerminated // a client that just goes away, as PostgreSQL sees it
+		return false, errTerminated // a client that disconnects without Terminate, as in PostgreSQL
 	}
 	return false, c.readError(err)
 }
 
-// setWaiting begins the wait, of a client that has said nothing since. Where it is limited it
-// returns the error that ends the connection after that. said tells that there is something to send
-// first.
+// setWaiting begins the wait for a client that has sent nothing since a time. If the wait is
+// limited, end is the error that ends the connection after the limit. said reports whether
+// notifications have to be sent first.
 func (c *conn) setWaiting(since time.Time) (end *pgerr.Error, said bool, err error) {
 	limit := time.Duration(0)
 	if c.rested {
@@ -228,8 +229,8 @@ func (c *conn) setWaiting(since time.Time) (end *pgerr.Error, said bool, err err
 	return end, false, c.raw.SetReadDeadline(since.Add(limit))
 }
 
-// clearWaiting ends the wait; a client that has said something before it was told of a shutdown is
-// served until it is idle again. said tells that the wait was ended by what there is to send.
+// clearWaiting ends the wait. A client that sent something before it was notified of a shutdown is
+// served until it is idle again. said reports whether notifications to be sent have ended the wait.
 func (c *conn) clearWaiting(limited bool) (said bool, err error) {
 	c.intr.mu.Lock()
 	defer c.intr.mu.Unlock()
@@ -250,7 +251,7 @@ func (c *conn) clearWaiting(limited bool) (said bool, err error) {
 	return said, nil
 }
 
-// readError marks the connection as lost where err comes from the socket.
+// readError marks the connection as lost if err comes from the socket.
 func (c *conn) readError(err error) error {
 	if err == nil {
 		return nil
@@ -276,7 +277,7 @@ func (i *interrupts) killReason() error {
 	return i.killed
 }
 
-// isNetwork tells an error of the socket from one of the protocol.
+// isNetwork reports whether an error is of the socket, and not of the protocol.
 func isNetwork(err error) bool {
 	var ne net.Error
 	return errors.As(err, &ne) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
@@ -316,7 +317,7 @@ func (c *conn) dispatch(typ byte, body []byte) error {
 	return pgerr.Fatal(pgerr.ProtocolViolation, "invalid frontend message type %d", typ)
 }
 
-// refuse answers a message that was not read for its size.
+// refuse answers a message that was not read because of its size.
 func (c *conn) refuse(typ byte, e *pgerr.Error) error {
 	switch typ {
 	case 'Q', 'F':

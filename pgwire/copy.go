@@ -42,7 +42,7 @@ func copyFormats(f stmt.CopyFormat) (overall byte, codes []uint16) {
 	return formatBinary, codes
 }
 
-// CopyData sends one piece of data, a row as a rule.
+// CopyData sends one piece of data, usually a row.
 func (r *results) CopyData(data []byte) error {
 	if r.c.lost != nil {
 		return r.c.lost
@@ -63,7 +63,8 @@ func (r *results) CopyOutDone() error {
 	return r.c.lost
 }
 
-// copyReader reads the client's CopyData messages. Once it has failed or ended it stays so.
+// copyReader reads the client's CopyData messages. After an error or the end it returns the same
+// again.
 type copyReader struct {
 	c    *conn
 	done error
@@ -108,14 +109,15 @@ func (r *copyReader) read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// unexpected fails the COPY and ends the connection, because the server cannot tell what the client
-// means by such a message.
+// unexpected fails the COPY and ends the connection: the server cannot know what such a message
+// means.
 func (r *copyReader) unexpected(typ byte) error {
 	r.c.desync = true
 	return pgerr.New(pgerr.ProtocolViolation, "unexpected message type 0x%02X during COPY from stdin", typ)
 }
 
-// failure sorts the errors of reading: a lost client, a message too large, a frame that cannot be.
+// failure returns the client's error for an error of reading: a lost connection, a message that is
+// too large, or an invalid frame.
 func (r *copyReader) failure(err error) error {
 	if err = r.c.readError(err); r.c.lost != nil {
 		return pgerr.Fatal(pgerr.ConnectionFailure, "unexpected EOF on client connection with an open transaction")
@@ -123,7 +125,7 @@ func (r *copyReader) failure(err error) error {
 	return pgerr.From(err)
 }
 
-// copyFailed is the error that CopyFail asks for.
+// copyFailed returns the error that CopyFail asks for.
 func copyFailed(body []byte) error {
 	var m pgproto3.CopyFail
 	if err := decode(&m, body); err != nil {

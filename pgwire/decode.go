@@ -8,8 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// decode fills m from a message's body. pgproto3 panics on some bodies that lie about their lengths
-// (W3).
+// decode fills m from a message's body. pgproto3 panics on some bodies with wrong lengths (W3).
 func decode(m pgproto3.FrontendMessage, body []byte) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -31,7 +30,8 @@ func decodedSize(m pgproto3.FrontendMessage, n int) int {
 	case *pgproto3.Execute:
 		return len(m.Portal) + 1 + 4
 	case *pgproto3.Bind:
-		n = len(m.DestinationPortal) + 1 + len(m.PreparedStatement) + 1 + 2 + 2*len(m.ParameterFormatCodes) + 2 + 4*len(m.Parameters) +
+		n = len(m.DestinationPortal) + 1 + len(m.PreparedStatement) +
+			1 + 2 + 2*len(m.ParameterFormatCodes) + 2 + 4*len(m.Parameters) +
 			2 + 2*len(m.ResultFormatCodes)
 		for _, p := range m.Parameters {
 			n += len(p)
@@ -40,7 +40,8 @@ func decodedSize(m pgproto3.FrontendMessage, n int) int {
 	return n
 }
 
-// malformed words the error as PostgreSQL does; every message that is decoded holds a string.
+// malformed returns the error as PostgreSQL phrases it; every message that is decoded contains a
+// string.
 func malformed(body []byte) error {
 	if bytes.IndexByte(body, 0) < 0 {
 		return pgerr.New(pgerr.ProtocolViolation, "invalid string in message")

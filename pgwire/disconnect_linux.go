@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clientGone reports whether the peer has closed its end, also where unread data waits before that.
+// clientGone reports whether the peer has closed its end, even if unread data was received before.
 func clientGone(nc net.Conn) bool {
 	sc, ok := nc.(syscall.Conn)
 	if !ok {

@@ -4,6 +4,6 @@ package pgwire
 
 import "net"
 
-// clientGone is not known without POLLRDHUP: such a statement runs to its end, as in PostgreSQL on
-// those systems.
+// clientGone returns false, because without POLLRDHUP the answer is unknown: the statement runs to
+// its end, as in PostgreSQL on those systems.
 func clientGone(net.Conn) bool { return false }

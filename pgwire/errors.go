@@ -10,8 +10,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// clientError returns the error that the client sees for err. A statement ended by its context
-// answers with the cause.
+// clientError returns the error that the client sees for err. If the context has ended the
+// statement, it is the cause of that.
 func clientError(ctx context.Context, err error) *pgerr.Error {
 	var e *pgerr.Error
 	if errors.As(err, &e) {
@@ -37,15 +37,15 @@ func (c *conn) sendError(e *pgerr.Error) {
 	c.send((*pgproto3.ErrorResponse)(errorFields(e, "ERROR")))
 }
 
-// sendNotice appends a NoticeResponse and writes it: it tells of something while a statement may go
-// on for long.
+// sendNotice appends a NoticeResponse and writes it at once, because the statement may run for
+// long.
 func (c *conn) sendNotice(e *pgerr.Error) error {
 	c.send((*pgproto3.NoticeResponse)(errorFields(e, "NOTICE")))
 	return c.flush()
 }
 
-// errorFields returns the fields of ErrorResponse and NoticeResponse. Messages quote what clients
-// and files said, so they are cleaned: a NUL would end a field early.
+// errorFields returns the fields of ErrorResponse and NoticeResponse. Messages quote input of
+// clients and files, so they are cleaned: a NUL would end a field early.
 func errorFields(e *pgerr.Error, severity string) *pgproto3.ErrorResponse {
 	if e.Severity != "" {
 		severity = e.Severity
@@ -71,7 +71,7 @@ func errorFields(e *pgerr.Error, severity string) *pgproto3.ErrorResponse {
 	}
 }
 
-// clean makes s fit for a field of an error.
+// clean makes s valid in a field of an error.
 func clean(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.IndexByte(s, 0) >= 0 {

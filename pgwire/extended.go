@@ -48,7 +48,7 @@ func (c *conn) ended(ctx context.Context, err error) error {
 	return err
 }
 
-// messages are the frontend messages that are decoded again and again.
+// messages are the frontend messages that are reused for decoding.
 type messages struct {
 	query    pgproto3.Query
 	parse    pgproto3.Parse

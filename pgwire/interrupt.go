@@ -9,11 +9,11 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// interrupts is how others reach a connection: they cancel its statement, or wake it from waiting
-// for the client.
+// interrupts are the ways in which other goroutines reach a connection: they cancel its statement,
+// or wake it from waiting for the client.
 type interrupts struct {
-	// turn counts starts and ends of statements: odd while one runs. The watcher sees by it that
-	// the same statement still runs, which spares each statement a look at the clock.
+	// turn counts starts and ends of statements: it is odd while one runs. The watcher compares it
+	// to detect that the same statement still runs, so that no statement has to read the clock.
 	turn     atomic.Uint64
 	lastTurn uint64 // the watcher's own
 
@@ -85,7 +85,8 @@ func (c *conn) kill(cause *pgerr.Error) {
 // farewellTime is how long a client may take to receive the last error.
 const farewellTime = 2 * time.Second
 
-// watchClients cancels statements whose client has gone. One goroutine serves all connections.
+// watchClients cancels statements whose client has disconnected. One goroutine serves all
+// connections.
 func (s *Server) watchClients() {
 	tick := time.NewTicker(s.cfg.CheckInterval)
 	defer tick.Stop()
@@ -103,7 +104,7 @@ func (s *Server) watchClients() {
 	}
 }
 
-// running returns the connections that are in the same statement as at the last call.
+// running returns the connections that run the same statement as at the last call.
 func (s *Server) running() []*conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()

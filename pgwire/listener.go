@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// ErrServerClosed is what Serve returns after Shutdown or Close.
+// ErrServerClosed is returned by Serve after Shutdown or Close.
 var ErrServerClosed = errors.New("pgwire: server closed")
 
 const (
@@ -39,7 +39,7 @@ func (s *Server) Serve(l net.Listener) error {
 		case errors.Is(err, net.ErrClosed):
 			return s.closedReason(l, err)
 		default:
-			// Out of descriptors or the like: connections that end make room.
+			// For instance, no file descriptors are left: connections that end make room.
 			pause = min(max(2*pause, 5*time.Millisecond), maxAcceptPause)
 			s.cfg.Log.Warn("accepting a client failed", "error", err, "pause", pause)
 			select {

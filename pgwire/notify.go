@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgproto3/v2"
 )
 
-// notified wakes the connection where it waits for its client outside a transaction, so that it
-// sends what was said to the session. It is called from any goroutine.
+// notified wakes the connection if it waits for its client outside a transaction, so that it sends
+// the session's notifications. It may be called from any goroutine.
 func (c *conn) notified() {
 	c.intr.mu.Lock()
 	defer c.intr.mu.Unlock()
@@ -17,8 +17,8 @@ func (c *conn) notified() {
 	}
 }
 
-// sendNotifications appends what was said to the session. It comes before ReadyForQuery, or while
-// the client says nothing.
+// sendNotifications appends the session's notifications. It is called before ReadyForQuery, or
+// while the client sends nothing.
 func (c *conn) sendNotifications() {
 	for _, n := range c.session.Notifications() {
 		c.send(&pgproto3.NotificationResponse{PID: n.PID, Channel: n.Channel, Payload: n.Payload})

@@ -38,7 +38,8 @@ func (c *conn) endQuery(err error) error {
 	return c.flush()
 }
 
-// errDesync ends a connection whose next message cannot be told from the rest of the last.
+// errDesync returns the error for a connection whose next message cannot be distinguished from the
+// rest of the last.
 func errDesync() *pgerr.Error {
 	return pgerr.Fatal(pgerr.ProtocolViolation, "terminating connection because protocol synchronization was lost")
 }

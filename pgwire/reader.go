@@ -52,8 +52,8 @@ func (r *reader) release() {
 	}
 }
 
-// header reads the type and the length of the next message's body. The bounds of PostgreSQL are
-// checked here: where one is broken the stream is out of step and the error is FATAL.
+// header reads the type and the length of the next message's body. It checks PostgreSQL's limits:
+// if a length exceeds one, the stream is out of step and the error is FATAL.
 func (r *reader) header() (typ byte, n int, err error) {
 	if err := r.fill(5); err != nil {
 		return 0, 0, err
@@ -71,8 +71,8 @@ func (r *reader) header() (typ byte, n int, err error) {
 	return typ, int(length) - 4, nil
 }
 
-// errMessageType reports a message type that no client sends after start-up. Each reader makes its
-// own error of it.
+// errMessageType is returned for a message type that no client sends after start-up. Each reader
+// returns its own error for it.
 var errMessageType = errors.New("pgwire: invalid message type")
 
 // messageLimit returns the largest length word of a message type; false for types that no frontend
@@ -89,7 +89,8 @@ func messageLimit(typ byte) (uint32, bool) {
 	return 0, false
 }
 
-// tooLong says that a message was skipped for its size (W2). The stream is in step.
+// tooLong is returned for a message that was skipped because of its size (W2). The stream is still
+// in step.
 type tooLong struct {
 	typ byte
 	err *pgerr.Error
@@ -135,8 +136,7 @@ func (r *reader) fill(n int) error {
 	return nil
 }
 
-// makeRoom makes sure that more bytes can be read, towards n of them. Memory at most doubles each
-// time it is full (W2).
+// makeRoom makes room for more bytes, up to n. Memory at most doubles each time it is full (W2).
 func (r *reader) makeRoom(n int) {
 	if r.r == r.w {
 		r.r, r.w = 0, 0
@@ -180,7 +180,8 @@ func unexpected(err error) error {
 	return err
 }
 
-// bounded reads a message whatever its type, with its own limit: beyond it the connection ends.
+// bounded reads a message of any type, with a limit of its own. A larger message ends the
+// connection.
 func (r *reader) bounded(limit int) ([]byte, error) {
 	if err := r.fill(5); err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// scramMessage checks the form of a SCRAM message (RFC 5802, section 7) before the library sees it,
-// with PostgreSQL's errors. The library is made for well-behaved clients: it accepts some messages
+// scramMessage checks the form of a SCRAM message (RFC 5802, section 7) before the library reads
+// it, with PostgreSQL's errors. The library expects well-behaved clients: it accepts some messages
 // that PostgreSQL refuses, and reports the others as wrong passwords.
 type scramMessage struct {
 	rest []byte
@@ -86,7 +86,8 @@ func (m *scramMessage) bindingFlag(offered, plus bool) error {
 			"The client selected %s, but the SCRAM message does not include channel binding data.", scramPlus,
 		)
 	case !plus && flag == 'p':
-		return malformedScram("The client selected %s without channel binding, but the SCRAM message includes channel binding data.",
+		return malformedScram("The client selected %s without channel binding, "+
+			"but the SCRAM message includes channel binding data.",
 			scramSHA256)
 	case flag == 'p':
 		name, err := m.attribute('p')

@@ -22,16 +22,16 @@ type Config struct {
 	// there is no such role.
 	Authenticate func(user string) (verifier string, ok bool)
 
-	// CancelElsewhere brings a request to cancel to the node of another process number; it does not
-	// wait. nil: there are no other nodes.
+	// CancelElsewhere forwards a request to cancel to the node of another process number, without
+	// waiting for it. nil: there are no other nodes.
 	CancelElsewhere func(pid, secret uint32)
 
-	FirstPID       uint32        // the number before the first process number that is given (monitor.FirstPID)
+	FirstPID       uint32        // the first process number is one above it (monitor.FirstPID)
 	TLS            *tls.Config   // nil: SSLRequest is answered 'N'
 	MaxConnections int           // 0: 10,000
 	MaxMessage     int           // bytes of a message's body; 0: 256 MiB
 	StartupTimeout time.Duration // for start-up and authentication; 0: one minute, as authentication_timeout
-	CheckInterval  time.Duration // how long a statement runs before its client's presence is looked at; 0: one second
+	CheckInterval  time.Duration // how long a statement runs before its client is checked; 0: one second
 	Log            *slog.Logger  // nil: slog.Default()
 }
 
@@ -84,8 +84,8 @@ func NewServer(cfg Config) *Server {
 	return s
 }
 
-// register returns c its pid and secret. over is how far the server is above its limit of
-// connections then.
+// register assigns a pid and a secret to c. over is by how many connections the server then exceeds
+// its limit.
 func (s *Server) register(c *conn) (over int, draining bool) {
 	var secret [4]byte
 	randomBytes(secret[:])

@@ -11,11 +11,12 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Session is what a connection drives; sql.Session implements it, and so does the session of this
-// package's recorded conversations. A context that is cancelled carries the *pgerr.Error to answer
-// with as its cause.
+// Session is the SQL session of a connection. sql.Session implements it, and so does the session of
+// this package's recorded conversations. If a context is cancelled, its cause is the *pgerr.Error
+// to answer with.
 type Session interface {
-	// ReportedParameters returns the settings that a client is told at start, name and value.
+	// ReportedParameters returns the settings to report to the client at the start, as pairs of
+	// name and value.
 	ReportedParameters() [][2]string
 	// Simple runs the statements of text; it calls w for each.
 	Simple(ctx context.Context, text string, w stmt.ResultWriter) error
@@ -23,21 +24,22 @@ type Session interface {
 	DescribeStatement(ctx context.Context, name string) (sql.Description, error)
 	Bind(ctx context.Context, portal, statement string, args []types.Datum) error
 	DescribePortal(ctx context.Context, portal string) (sql.Description, error)
-	// Execute runs a portal to its end or for maxRows rows (0 is all).
+	// SyncFollows notes that the client has sent Sync behind the Execute that comes next.
 	SyncFollows()
+	// Execute runs a portal to its end or for maxRows rows (0 is all).
 	Execute(ctx context.Context, portal string, maxRows int, w stmt.ResultWriter) (suspended bool, err error)
 	CloseStatement(name string)
 	ClosePortal(name string)
 	// Sync ends the implicit transaction of a pipeline.
 	Sync(ctx context.Context) error
-	// FailPipeline tells of an error that was found before the session saw the message.
+	// FailPipeline notes an error that was found before the session saw the message.
 	FailPipeline()
 	Status() sql.Status
-	// IdleLimit returns how long the client may leave the session waiting now, 0 for ever, and what
-	// ends the connection then.
+	// IdleLimit returns how long the client may now leave the session waiting, 0 for ever, and the
+	// error that then ends the connection.
 	IdleLimit() (time.Duration, *pgerr.Error)
-	// Notifications takes what was said on channels that the session listens to; nothing within a
-	// transaction.
+	// Notifications returns, and removes, the messages on channels that the session listens to. It
+	// returns none within a transaction.
 	Notifications() []notify.Notification
 	Env() *types.Env
 	Close()

@@ -144,7 +144,8 @@ func (g *Group) proposalError(err error) error {
 		return fmt.Errorf("%w: %w", pgerr.New(pgerr.CannotConnectNow, "%s has no leader at present", g.name).
 			WithHint("Try again in a moment."), err)
 	case errors.Is(err, raftlog.ErrUnknown):
-		unknown := pgerr.New(pgerr.StatementCompletionUnknown, "%s could not write its log; the outcome is unknown", g.name)
+		unknown := pgerr.New(pgerr.StatementCompletionUnknown,
+			"%s could not write its log; the outcome is unknown", g.name)
 		return fmt.Errorf("%w: %w", unknown, err)
 	}
 	return diskError(err)

@@ -10,18 +10,19 @@
 //		Dir:            filepath.Join(data, "catalog"),
 //		Name:           "catalog",
 //		FSM:            fsm,           // a raft.FSM; a raft.BatchingFSM gets whole batches
-//		RestoreOnStart: true,          // the state machine lives in memory: restore the last snapshot, replay the rest
+//		RestoreOnStart: true,          // restore the last snapshot into memory, replay the rest
 //		Logger:         logger,
 //	})
 //	defer g.Close()
-//	err = g.WaitLeader(ctx)                   // the state machine holds everything that was ever acknowledged (Barrier)
-//	resp, index, err := g.Apply(ctx, entry)   // resp is what FSM.Apply returned
-//	err = g.Confirm(ctx)                      // T5: still leader, by a quorum round that started after the call
+//	err = g.WaitLeader(ctx)                   // the state machine has all acknowledged entries (Barrier)
+//	resp, index, err := g.Apply(ctx, entry)   // resp is the result of FSM.Apply
+//	err = g.Confirm(ctx)                      // T5: still leader, by a round after the call
 //
 // Steer reconciles the members of a group with the desired membership, one change at a time, at the
 // leader:
 //
-//	g.Steer(func() raftgroup.Want { return raftgroup.Want{Voters: …, Nonvoters: …, Leader: "2"} }, looked)
+//	want := func() raftgroup.Want { return raftgroup.Want{Voters: …, Nonvoters: …, Leader: "2"} }
+//	g.Steer(want, looked)
 //	g.Leader(), g.LeaderChanged(), g.Progress(id)   // the leader, and how far the others are
 //
 // A server is added without a vote, catches up, and becomes a voter when its log is nearly the

@@ -32,8 +32,8 @@ type Group struct {
 	mu    sync.Mutex
 	term  uint64        // of this server's leadership once it is ready, otherwise 0; guarded by mu
 	ready chan struct{} // closed while term != 0; guarded by mu
-	// closed when that term has ended and OnFollower has returned; nil before the first; guarded by
-	// mu
+	// Closed when that term has ended and OnFollower has returned; nil before the first term;
+	// guarded by mu.
 	over chan struct{}
 
 	gate    sync.RWMutex

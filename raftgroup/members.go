@@ -62,10 +62,10 @@ var ErrNoVoterAnswers = errors.New("raftgroup: no other voter answers")
 func (g *Group) transferContact() time.Duration { return g.opts.Election / 2 }
 
 // Transfer hands leadership to another voter. It returns when that voter has been asked to start an
-// election and this server leads no more, OnFollower included. If to is nil it chooses the voter
-// with the longest log. The voter must have answered just now, else Transfer returns
-// ErrNoVoterAnswers: Raft's library refuses every entry until it gives an attempt up. With a dead
-// server that takes as long as its replication pauses, ten seconds and more.
+// election and this server no longer leads, OnFollower included. If to is nil, it chooses the voter
+// with the longest log. If the voter has not answered just now, Transfer returns ErrNoVoterAnswers,
+// because Raft's library refuses every entry until an attempt has ended. With a dead server that
+// takes as long as its replication pauses, ten seconds and more.
 func (g *Group) Transfer(ctx context.Context, to *raft.Server) error {
 	g.mu.Lock()
 	over := g.over

@@ -1,6 +1,6 @@
-// Package rebalance moves buckets between fragments: it drives the moves whose targets this node leads
-// (package move), and makes the plans that say what should move (package balance), from the sizes of
-// fragments and from how often they are used (package heat).
+// Package rebalance moves buckets between fragments: it drives the moves whose targets this node
+// leads (package move), and makes the plans that say what should move (package balance), from the
+// sizes of fragments and from how often they are used (package heat).
 //
 // It asks fragments through a kv.Client, and uses the replicas that are led here as the targets of
 // moves. Moves pause while clients' commits are slow (delay.go).

@@ -17,7 +17,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Config says what is rebalanced. All but Every and At are required.
+// Config has the parts of the node that a Rebalancer uses. All but Every and At are required.
 type Config struct {
 	Catalog   *catalog.Catalog
 	Client    *kv.Client

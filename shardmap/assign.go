@@ -6,12 +6,12 @@ import (
 	"sort"
 )
 
-// Assigned buckets. Numbers from BucketCount on belong to no hash: a definition (a segment of a
-// range table, a prefix rule) names those of its rows. They are assigned one after another, per
-// database, never twice (B6), and are owned, moved, fenced, counted and verified like all others. A
-// map has those that were assigned and not released; no row is in any other.
+// Assigned buckets. No key is hashed to numbers from BucketCount on: a definition (a segment of a
+// range table, a prefix rule) names the bucket of its rows. These buckets are assigned one after
+// another, per database, never twice (B6), and are owned, moved, fenced, counted and verified like
+// all others. A map has those that were assigned and not released; no row is in any other.
 
-// NewAssignedMap makes a map as NewMap does, of ranges that may be assigned; top is the first
+// NewAssignedMap makes a map as NewMap does, of ranges that may be assigned. top is the first
 // number that was never assigned.
 func NewAssignedMap(epoch uint64, ranges []Range, top uint32) (*Map, error) {
 	var hashed, assigned []Range
@@ -49,7 +49,7 @@ func NewAssignedMap(epoch uint64, ranges []Range, top uint32) (*Map, error) {
 	return m, nil
 }
 
-// Top is the first number of a bucket that was never given out.
+// Top returns the first number of a bucket that was never assigned.
 func (m *Map) Top() uint32 { return max(m.top, BucketCount) }
 
 // Assign returns the map of the next epoch, in which one new bucket belongs to each of fragments,
@@ -120,8 +120,8 @@ func (m *Map) Reserve(n int) (next *Map, first Bucket, err error) {
 	return next, Bucket(top), err
 }
 
-// Replace returns the map of the next epoch, in which some assigned buckets are taken back, and
-// others, which were reserved, belong to a fragment instead.
+// Replace returns the map of the next epoch, in which some assigned buckets are released, and
+// other, reserved buckets belong to a fragment instead.
 func (m *Map) Replace(old, by BucketSet, fragment FragmentID) (*Map, error) {
 	if !old.Intersect(AllBuckets()).IsEmpty() || !old.Minus(m.All()).IsEmpty() {
 		return nil, fmt.Errorf("bucket map: of buckets %v some are not assigned", old.Intervals())

@@ -27,10 +27,10 @@ func HashBucket(key string) Bucket {
 // prefixes. It refuses, with 22023 or 22021, what ParseID refuses and ids that ask for placement.
 func BucketOf(id string) (Bucket, error) { return Prefixes(nil).BucketOf(id) }
 
-// HashedBucketOf returns a bucket below BucketCount for any text, whatever rules for prefixes there
-// are: the one that an id lies in if no rule applies. An id that names a bucket of a rule gets some
-// bucket, and so does a text that is no id of a collection: it is hashed whole. So intervals that
-// cover [0, BucketCount) have every row of any table once.
+// HashedBucketOf returns a bucket below BucketCount for any text, whatever prefix rules there are:
+// the bucket of the id if no rule applied. An id that names a bucket of a rule gets some bucket. So
+// does a text that is not an id of a collection: it is hashed whole. So intervals that cover [0,
+// BucketCount) have every row of any table once.
 func HashedBucketOf(id string) Bucket {
 	b, err := anyAssigned.BucketOf(id)
 	if err != nil {

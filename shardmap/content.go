@@ -9,9 +9,9 @@ import (
 )
 
 // ContentBucket returns the bucket B of a document's content. values holds one value per field, in
-// policy order; own is the document's own bucket, which only id() uses. Errors are 23514 with
-// constraint "sharding" for a value that cannot place a document: the missing value of a policy's
-// only field, an array, an object, and what a function cannot read.
+// policy order; own is the document's own bucket, which only id() uses. The error is 23514 with
+// constraint "sharding" if a value cannot place a document: the value of a policy's only field is
+// missing, is an array or an object, or cannot be read by the field's function.
 func (p *Policy) ContentBucket(rules Prefixes, table string, own Bucket, values []Value) (Bucket, error) {
 	b, err := p.contentBucket(rules, own, values)
 	if err != nil {
@@ -20,7 +20,7 @@ func (p *Policy) ContentBucket(rules Prefixes, table string, own Bucket, values 
 	return b, nil
 }
 
-// valueError is a value that a field cannot take.
+// valueError is returned for a value that a field cannot have.
 type valueError struct {
 	field  Field
 	value  Value
@@ -69,8 +69,8 @@ func (f Field) bucket(rules Prefixes, v Value) (Bucket, error) {
 	return rules.HashBucket(t), nil
 }
 
-// contribution is the text that a field adds to the concatenation of several; a missing one adds
-// nothing.
+// contribution returns the text that a field adds to the concatenation of several; a missing field
+// adds nothing.
 func (f Field) contribution(v Value) (string, error) {
 	switch v.Kind {
 	case MissingValue:
@@ -104,7 +104,7 @@ func (p *Policy) contentError(table string, err error) error {
 	return e.WithHint("The policy shards by %s, so the field must hold a single value.", p.ByString())
 }
 
-// violation is the error of a row that its collection's policy refuses.
+// violation returns the error for a row that its collection's policy refuses.
 func violation(table string) *pgerr.Error {
 	e := pgerr.New(
 		pgerr.CheckViolation, `new row for relation "%s" violates check constraint "%s"`, table, ConstraintName,
@@ -124,12 +124,12 @@ func (p *Policy) Block(rules Prefixes, b Bucket) Interval {
 	return Interval{lo, min(lo+p.Range, space.Hi)}
 }
 
-// Fold returns the bucket of the block that one which may lie elsewhere chooses.
+// Fold returns the bucket of the block that a bucket, which may be outside of it, chooses.
 func (v Interval) Fold(own Bucket) Bucket { return Bucket(v.Lo + uint32(own)%(v.Hi-v.Lo)) }
 
-// Route returns the buckets in which all documents with these values of the policy's fields lie,
-// and whether there is such a bound: not under a mutable policy, nor under id(), nor for values
-// that no document under the policy can hold. The caller must know that the policy is validated.
+// Route returns the buckets that contain all documents with these values of the policy's fields. It
+// reports false if there is no such bound: under a mutable policy, under id(), and for values that
+// no document under the policy can have. The caller must know that the policy is validated.
 func (p *Policy) Route(rules Prefixes, values []Value) (Interval, bool) {
 	if p.Mutable || p.IsID() {
 		return Interval{}, false

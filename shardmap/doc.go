@@ -18,20 +18,20 @@
 //
 // Invariants:
 //
-//	B1  bucket(id) never changes between releases: the hash is xxhash64 with seed 0 over the key folded by
-//	    a frozen table of Unicode 15.0 (lower_table.go), never by the Unicode tables of the Go release that
-//	    builds the program.
-//	B2  Every Map covers [0, BucketCount) exactly once. It has an assigned bucket, from BucketCount on, at
-//	    most once, and only after the bucket was assigned.
-//	B3  Equal key values have equal key text (keytext.go); unequal ones may share it, because the text
-//	    decides only the bucket.
-//	B4  Place, Check and Route agree: a document that Place placed passes Check, and a document that
-//	    passed Check is in the buckets that Route returns for its values.
+//	B1  bucket(id) never changes between releases: the hash is xxhash64 with seed 0 over the key
+//	    folded by a frozen table of Unicode 15.0 (lower_table.go), never by the Unicode tables of
+//	    the Go release that builds the program.
+//	B2  Every Map covers [0, BucketCount) exactly once. It has an assigned bucket, from
+//	    BucketCount on, at most once, and only after the bucket was assigned.
+//	B3  Equal key values have equal key text (keytext.go); unequal ones may share it, because the
+//	    text decides only the bucket.
+//	B4  Place, Check and Route agree: a document that Place placed passes Check, and a document
+//	    that passed Check is in the buckets that Route returns for its values.
 //	B5  A change that KeepsValidated allows only ever widens the block of every content.
-//	B6  A number is assigned once: no assigned bucket ever gets another's number, even after the other was
-//	    released (assign.go).
-//	B7  Under any prefix rules a bucket depends only on the text that is hashed; if no rule matches it is
-//	    that of B1 (prefix.go).
+//	B6  A number is assigned once: no assigned bucket ever gets another's number, even after the
+//	    other was released (assign.go).
+//	B7  Under any prefix rules a bucket depends only on the text that is hashed; if no rule
+//	    matches it is that of B1 (prefix.go).
 //
 // Decided here, because neither PostgreSQL nor SQL decides it, and frozen with B1:
 //

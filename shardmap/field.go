@@ -50,7 +50,7 @@ func (f Field) String() string {
 	return funcNames[f.Func] + "(" + f.PathString() + ")"
 }
 
-// special are the characters that a path part must be quoted for.
+// special are the characters that require a path part to be quoted.
 const special = ",. \t\n\r\f\v\"()"
 
 func quotePart(p string) string {
@@ -79,7 +79,7 @@ func ParseField(s string) (Field, error) {
 // ParseFields reads a list of fields, separated by commas, as shard_by has it. Errors are 22023.
 func ParseFields(s string) ([]Field, error) { return parseFields(s, true) }
 
-// parseFields reads fields separated by commas, or exactly one where many is false.
+// parseFields reads fields separated by commas, or exactly one if many is false.
 func parseFields(s string, many bool) ([]Field, error) {
 	p := fieldParser{text: s}
 	if len(s) > maxPolicyText {
@@ -132,7 +132,8 @@ func (p *fieldParser) call(name string) (Field, error) {
 	if fn == 0 {
 		return Field{}, p.fail("there is no function %s", quoteID(name)).
 			WithHint(
-				"The functions are numeric(f), ticks(f), day(f), hour(f), month(f) and id(). A part of a path that holds a parenthesis is double-quoted.",
+				"The functions are numeric(f), ticks(f), day(f), hour(f), month(f) and id(). " +
+					"A part of a path that holds a parenthesis is double-quoted.",
 			)
 	}
 	f := Field{Func: Func(fn)}
@@ -231,6 +232,7 @@ func (p *fieldParser) fail(format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidParameterValue, "invalid sharding fields %s", quoteID(p.text)).
 		WithDetail(pgerr.Capital(format)+".", args...).
 		WithHint(
-			`Fields look like: Customer, Address.State, "a.b".c, numeric(Total). A part with a comma, dot or blank is double-quoted.`,
+			`Fields look like: Customer, Address.State, "a.b".c, numeric(Total). A part with a comma, ` +
+				`dot or blank is double-quoted.`,
 		)
 }

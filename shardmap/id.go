@@ -21,13 +21,13 @@ const (
 // ID is a document's id taken apart. The whole text remains the document's identity.
 type ID struct {
 	Text   string
-	Base   string // what stands before the last "$"; the whole text of a WholeID
-	Anchor string // what stands after it
+	Base   string // the part before the last "$"; the whole text of a WholeID
+	Anchor string // the part after it
 	Kind   IDKind
 	Bucket Bucket // of a PlacementID: that of Base
-	// fold, of a PlacementID, is the D of the placement rule, which chooses in the block of the
-	// content: what Base is hashed to without rules for prefixes, so that a rule that comes later
-	// changes no id that is made.
+	// fold is the D of the placement rule, for a PlacementID. It chooses in the block of the
+	// content. It is the bucket to which Base is hashed without prefix rules, so that a later rule
+	// changes no existing id.
 	fold Bucket
 }
 
@@ -97,8 +97,8 @@ func (id ID) hashed() string {
 	return id.Base
 }
 
-// parseBucketNumber reads the digits after "$@"; only the canonical decimal form of a bucket is
-// allowed, that of an assigned one where a rule for a prefix has it.
+// parseBucketNumber reads the digits after "$@". Only the canonical decimal form of a bucket is
+// allowed, and the number of an assigned bucket only if a prefix rule has it.
 func (ps Prefixes) parseBucketNumber(id, digits string) (Bucket, error) {
 	trimmed := strings.TrimLeft(digits, "0")
 	n, err := strconv.ParseUint(trimmed, 10, 32)
@@ -133,13 +133,15 @@ func (id ID) CheckExplicit(allowed bool) error {
 func noPlacement(id string) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidParameterValue, `id %s ends with "$"`, quoteID(id)).
 		WithDetail(
-			`A "$" at the end asks for placement by content, which happens only when a document is inserted into a collection with a sharding policy.`,
+			`A "$" at the end asks for placement by content, which happens only when a document is inserted into a `+
+				`collection with a sharding policy.`,
 		).
-		WithHint(`Write the whole id, name an anchor as in %s, or give the collection a policy: ALTER TABLE … SET (shard_by = '…').`,
+		WithHint(`Write the whole id, name an anchor as in %s, or give the collection a policy: `+
+			`ALTER TABLE … SET (shard_by = '…').`,
 			quoteID(id+"customers/1-A"))
 }
 
-// checkText refuses what no text of PostgreSQL may hold.
+// checkText returns an error for text that PostgreSQL does not allow.
 func checkText(s string) error {
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -171,7 +173,7 @@ func allDigits(s string) bool {
 // maxShown bounds, in runes, the ids and values that error texts repeat.
 const maxShown = 120
 
-// quoteID quotes an id or value for an error text as PostgreSQL does, shortened where it is long.
+// quoteID quotes an id or value for an error text as PostgreSQL does, shortened if it is long.
 func quoteID(s string) string {
 	if utf8.RuneCountInString(s) > maxShown {
 		s = string([]rune(s)[:maxShown]) + "…"

@@ -25,9 +25,9 @@ const (
 	keyTagBytes = 0x40
 )
 
-// Name is the name of the range as Vitess writes it: "-40", "40-80". It has the bytes that the user
-// chose where the form has such, else those of the encoding. Negative integers have none, because
-// their bytes do not sort as they do.
+// Name returns the name of the range as Vitess writes it: "-40", "40-80". It has the bytes that the
+// user chose if the form has such bytes, and those of the encoding otherwise. Negative integers
+// have no name, because their bytes do not sort as they do.
 func (k KeyRange) Name(f KeyForm) string {
 	start, ok := f.chosen(k.Start)
 	end, ok2 := f.chosen(k.End)

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// This file turns typed values of a relational primary key into the text that is hashed for their
-// bucket. The text is not the key's identity: it must be equal for equal values (B3), and frozen,
-// no more. Types whose text is what PostgreSQL prints (text, uuid, date, time, timestamp,
+// This file converts typed values of a relational primary key to the text that is hashed for their
+// bucket. The text is not the key's identity: it only has to be equal for equal values (B3), and
+// frozen. Types whose text is what PostgreSQL prints (text, uuid, date, time, timestamp,
 // timestamptz in UTC) need no function here. Examples of every type are frozen in
 // testdata/keytext.json.
 
@@ -29,9 +29,9 @@ func BoolText(v bool) string { return strconv.FormatBool(v) }
 // IntText is the text of an integer of any width.
 func IntText(v int64) string { return strconv.FormatInt(v, 10) }
 
-// Float8Text is the shortest text that reads back as v, in PostgreSQL's notation; -0 is 0. It is
-// not always what PostgreSQL prints: that one takes one digit more where the shortest text lies on
-// the very edge of what rounds to v.
+// Float8Text returns the shortest text that reads back as v, in PostgreSQL's notation; -0 is 0. It
+// may differ from PostgreSQL's output, which has one digit more if the shortest text is at the very
+// edge of the interval that rounds to v.
 func Float8Text(v float64) string { return floatText(v, 64, 15) }
 
 // Float4Text is Float8Text for a real.
@@ -58,8 +58,8 @@ func floatText(v float64, bits, maxPlain int) string {
 	return s
 }
 
-// NumericText takes the text that PostgreSQL prints for a numeric (no exponent) and removes what
-// equal numbers may differ in: trailing zeros, a bare point, the sign of zero. NaN and the
+// NumericText returns the text that PostgreSQL prints for a numeric (no exponent) without the parts
+// in which equal numbers may differ: trailing zeros, a bare point, the sign of zero. NaN and the
 // infinities stay.
 func NumericText(s string) string {
 	if strings.IndexByte(s, '.') >= 0 {
@@ -98,8 +98,8 @@ func IntervalText(months, days int32, micros int64) string {
 	return sum.Add(sum, big.NewInt(micros)).String()
 }
 
-// TimetzText is the text of a time with time zone. Values at the same instant in different zones
-// are different to PostgreSQL, yet only the bucket hangs on this text, so the instant alone is
+// TimetzText returns the text of a time with time zone. PostgreSQL treats values at the same
+// instant in different zones as different, but the text only decides the bucket, so the instant is
 // enough: microseconds since midnight UTC.
 func TimetzText(micros int64, zoneSecondsWest int32) string {
 	return IntText(micros + int64(zoneSecondsWest)*1_000_000)

@@ -71,7 +71,7 @@ func parseCondition(text string) (c LabelCondition, ok bool) {
 	return c, c.Label != "" && !strings.ContainsAny(c.Label, "!|")
 }
 
-// normal orders the conditions and leaves out those that are there twice.
+// normal sorts the conditions and removes duplicates.
 func (r LabelRule) normal() LabelRule {
 	slices.SortFunc(r, LabelCondition.compare)
 	return slices.CompactFunc(r, func(a, b LabelCondition) bool { return a.compare(b) == 0 })
@@ -87,7 +87,7 @@ func (c LabelCondition) compare(o LabelCondition) int {
 	return cmp.Or(cmp.Compare(c.Label, o.Label), cmp.Compare(not(c), not(o)), slices.Compare(c.Values, o.Values))
 }
 
-// impossible returns a label for which the rule requires what no node can have.
+// impossible returns a label whose conditions no node can satisfy.
 func (r LabelRule) impossible() (label string, ok bool) {
 	for _, c := range r {
 		if c.Not {
@@ -119,7 +119,7 @@ func (r LabelRule) Allows(labels map[string]string) bool {
 	return true
 }
 
-// And returns the rule that wants what both want.
+// And returns the rule that requires the conditions of both rules.
 func (r LabelRule) And(o LabelRule) LabelRule {
 	switch {
 	case len(r) == 0:

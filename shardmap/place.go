@@ -72,7 +72,8 @@ func (p *Policy) misplaced(rules Prefixes, table string, id ID, values []Value, 
 		plural, strings.Join(names, ", "), plural, strings.Join(texts, ", "), verb, allowed, quoteID(id.Text),
 		id.Bucket,
 		strings.Join(p.legalIDs(rules, id, values, content, block), ", "))
-	return e.WithHint("Insert the document as %s and the server chooses the bucket; a document that is there already must be deleted and inserted again.",
+	return e.WithHint("Insert the document as %s and the server chooses the bucket; "+
+		"a document that is there already must be deleted and inserted again.",
 		quoteID(id.Base+"$"))
 }
 

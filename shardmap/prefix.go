@@ -10,10 +10,10 @@ import (
 )
 
 // Rules for prefixes. A text that begins with the prefix of a rule is hashed to the assigned
-// buckets of that rule, the longest prefix counts, and a text that begins with none is hashed as
-// ever (B1). What is matched is the text that is hashed, folded as it is for that: the anchor of an
-// id that has one, the whole of one that has none, the value of a policy's field, the key of a row.
-// So what shares an anchor or a value shares a bucket, under any rules (B7).
+// buckets of that rule; the longest prefix counts. Any other text is hashed as always (B1). The
+// text to match is the text that is hashed, folded in the same way: the anchor of an id that has
+// one, the whole of another id, the value of a policy's field, the key of a row. So documents with
+// the same anchor or value share a bucket, under any rules (B7).
 
 // Bounds of rules.
 const (
@@ -29,12 +29,12 @@ type Prefix struct {
 	Interval
 }
 
-// Prefixes are rules, sorted by their prefixes, each once. They are never changed in place; nil is
-// no rule.
+// Prefixes are rules, sorted by their prefixes, without duplicates. They are never changed in
+// place; nil means no rules.
 type Prefixes []Prefix
 
-// FoldPrefix checks a prefix and returns the form in which rules have it. It ends in "/", "-" or
-// ":", so that it ends where a part of an id does, and has no "$".
+// FoldPrefix checks a prefix and returns it in the folded form of rules. A prefix must end in "/",
+// "-" or ":", so that it ends at the end of a part of an id, and must not have a "$".
 func FoldPrefix(text string) (string, error) {
 	refuse := func(detail, hint string) (string, error) {
 		return "", pgerr.New(
@@ -70,7 +70,7 @@ func fold(text string) string {
 // anyAssigned matches no text, and has all assigned buckets.
 var anyAssigned = Prefixes{{"\xff", Interval{BucketCount, BucketLimit}}}
 
-// Check finds what is wrong with rules.
+// Check returns an error if the rules are invalid.
 func (ps Prefixes) Check() error {
 	for i, p := range ps {
 		folded, err := FoldPrefix(p.Text)
@@ -107,13 +107,13 @@ func (ps Prefixes) Find(folded string) (Prefix, bool) {
 	return ps[i], true
 }
 
-// With returns the rules with one more, of a prefix that has none yet.
+// With returns the rules together with one for a new prefix.
 func (ps Prefixes) With(p Prefix) Prefixes {
 	i := sort.Search(len(ps), func(i int) bool { return ps[i].Text >= p.Text })
 	return slices.Insert(slices.Clone(ps), i, p)
 }
 
-// Without returns the rules without that of a prefix in its folded form; nil if none is left.
+// Without returns the rules except the one of a folded prefix; nil if none is left.
 func (ps Prefixes) Without(folded string) Prefixes {
 	out := slices.DeleteFunc(slices.Clone(ps), func(p Prefix) bool { return p.Text == folded })
 	if len(out) == 0 {
@@ -122,7 +122,7 @@ func (ps Prefixes) Without(folded string) Prefixes {
 	return out
 }
 
-// Match returns the rule that a text is under, or nil if there is none.
+// Match returns the rule that applies to a text, or nil if there is none.
 func (ps Prefixes) Match(text string) *Prefix {
 	if len(ps) == 0 {
 		return nil
@@ -140,8 +140,8 @@ func (ps Prefixes) Match(text string) *Prefix {
 	}
 }
 
-// Under returns the buckets in which all lies that is hashed by a text which begins with this one;
-// ok is false where that may be anywhere.
+// Under returns the buckets of all texts that begin with this text; ok is false if they may be in
+// any bucket.
 func (ps Prefixes) Under(text string) (set BucketSet, ok bool) {
 	p := ps.Match(text)
 	if p == nil {
@@ -157,7 +157,7 @@ func (ps Prefixes) Under(text string) (set BucketSet, ok bool) {
 	return NewBucketSet(ivs...), true
 }
 
-// common is the length of what two texts both begin with.
+// common returns the length of the common prefix of two texts.
 func common(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -175,8 +175,8 @@ func (ps Prefixes) HashBucket(text string) Bucket {
 	return b
 }
 
-// place returns the bucket of the rule to which a text goes that is hashed to another. It is on
-// disk for ever, as B1 is.
+// place returns the bucket of the rule for a text that is hashed to another bucket. The result is
+// on disk and never changes, as B1.
 func (p *Prefix) place(hashed Bucket) Bucket { return p.Fold(hashed) }
 
 // Of returns the rule that has a bucket, or nil if none has.
@@ -192,8 +192,8 @@ func (ps Prefixes) Of(b Bucket) *Prefix {
 	return nil
 }
 
-// Buckets are those in which rows of a hashed table may lie: all that are hashed to, and those of
-// the rules.
+// Buckets returns the buckets in which rows of a hashed table may be: all buckets that keys are
+// hashed to, and those of the rules.
 func (ps Prefixes) Buckets() BucketSet {
 	if len(ps) == 0 {
 		return AllBuckets()
@@ -201,8 +201,8 @@ func (ps Prefixes) Buckets() BucketSet {
 	return NewBucketSet(append(ps.intervals(), WholeSpace())...)
 }
 
-// Within returns the buckets in which rows may lie whose ids are hashed to buckets of an interval:
-// those themselves, and any of the rules.
+// Within returns the buckets in which rows may be whose ids are hashed to an interval: the
+// interval, and the buckets of all rules.
 func (ps Prefixes) Within(v Interval) BucketSet {
 	return NewBucketSet(append(ps.intervals(), v)...)
 }
@@ -215,8 +215,7 @@ func (ps Prefixes) intervals() []Interval {
 	return out
 }
 
-// BucketOf returns the bucket of a document's id as the function of that name does, under the
-// rules.
+// BucketOf returns the bucket of a document's id as the function BucketOf does, under the rules.
 func (ps Prefixes) BucketOf(id string) (Bucket, error) {
 	p, err := ps.ParseID(id)
 	if err != nil {
@@ -228,7 +227,7 @@ func (ps Prefixes) BucketOf(id string) (Bucket, error) {
 	return p.Bucket, nil
 }
 
-// explain says for an error which numbers of buckets an id may name.
+// explain returns the text for errors about which buckets an id may name.
 func (ps Prefixes) explain() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Buckets are numbered from 0 to %d", BucketCount-1)

@@ -8,30 +8,30 @@ type Site struct {
 	Zone   string // label zone; "" is none
 	Labels map[string]string
 	Holds  bool // it may have replicas
-	Silent bool // it does not answer at present: it is given nothing
+	Silent bool // it does not answer now: nothing is assigned to it
 	Dead   bool // it was silent for so long that its replicas have to be replaced
 	Drains bool // its replicas are moved to other nodes
 }
 
-// ReplicaSet is where the replicas of a fragment are.
+// ReplicaSet has the nodes of a fragment's replicas.
 type ReplicaSet struct {
 	Fragment FragmentID
 	Want     int
-	On       []uint32 // the nodes that alone may have a replica; none: any may
+	On       []uint32 // the only nodes that may have a replica; none: any may
 	Labels   LabelRule
 	Nodes    []uint32 // the first should lead
 	Joining  []uint32 // of Nodes
 	Leaving  []uint32 // of Nodes
 }
 
-// maxPlacing is how many fragments may have replicas on their way at a time.
+// maxPlacing is how many fragments may have replicas under way at a time.
 const maxPlacing = 4
 
-// NextPlacement returns a fragment's replicas as they should be next, false where all is as it
-// should be, or enough is on its way. It looks for, in this order: replicas on their way to a node
-// that is gone, fragments with too few replicas or some that are gone, with too many, two in a zone
-// where another zone has none, nodes with more replicas than others, and leaders on nodes that have
-// more than others.
+// NextPlacement returns a fragment's replicas as they should be next. It returns false if
+// everything is as it should be, or enough is under way. It looks for, in this order: replicas
+// under way to a node that is gone; fragments with too few replicas or with lost ones; fragments
+// with too many; two replicas in a zone while another zone has none; nodes with more replicas than
+// others; and nodes with more leaders than others.
 func NextPlacement(sites []Site, sets []ReplicaSet) (ReplicaSet, bool) {
 	p := newPlacing(sites, sets)
 	for _, s := range sets {
@@ -107,9 +107,9 @@ func newPlacing(sites []Site, sets []ReplicaSet) *placing {
 	return p
 }
 
-// mostSilent reports whether a majority of the nodes does not answer: then nothing is replaced, for
-// it is rather the network, or this node, that is slow. Nodes that an operator drains do not count:
-// after unsafe recovery most nodes are dead, and draining them says that they will not come back.
+// mostSilent reports whether a majority of the nodes does not answer. Then nothing is replaced,
+// because the network, or this node, is probably slow. Nodes that an operator drains do not count:
+// after unsafe recovery most nodes are dead, and draining them shows that they will not come back.
 func (p *placing) mostSilent() bool {
 	silent, staying := 0, 0
 	for _, s := range p.sites {
@@ -143,20 +143,20 @@ func (s ReplicaSet) without(node uint32) ReplicaSet {
 	return s
 }
 
-// gone reports whether a node's replicas have to be replaced; those of an unknown node have.
+// gone reports whether a node's replicas have to be replaced. An unknown node is gone.
 func (p *placing) gone(n uint32) bool {
 	s, ok := p.sites[n]
 	return !ok || s.Dead || s.Drains || !s.Holds
 }
 
-// takes reports whether a node may be given a replica.
+// takes reports whether a node may get a replica.
 func (p *placing) takes(n uint32) bool { return !p.gone(n) && !p.sites[n].Silent }
 
 func (p *placing) lost(s ReplicaSet) bool { return slices.ContainsFunc(s.Nodes, p.gone) }
 
-// leaderless reports whether so many of the replicas that vote do not answer that the others are no
-// majority: what is decided for such a fragment is not carried out before they do, and no other
-// fragment waits for it.
+// leaderless reports whether so many voters do not answer that the others are no majority. A
+// decision about such a fragment is not carried out before they answer, and no other fragment waits
+// for it.
 func (p *placing) leaderless(s ReplicaSet) bool {
 	voters, silent := 0, 0
 	for _, n := range s.Nodes {
@@ -171,24 +171,24 @@ func (p *placing) leaderless(s ReplicaSet) bool {
 	return voters > 0 && 2*silent >= voters
 }
 
-// silent reports whether a replica does not answer at present. One that is well is not moved for
-// good order then: while it joins elsewhere the group has a member more, and needs all that answer
-// for a majority.
+// silent reports whether a replica does not answer now. Then no healthy replica is moved just for
+// balance: while it joins elsewhere the group has one more member, and needs all that answer for a
+// majority.
 func (p *placing) silent(s ReplicaSet) bool {
 	return slices.ContainsFunc(s.Nodes, func(n uint32) bool { return p.sites[n].Silent || p.sites[n].Dead })
 }
 
-// allows reports whether a node is one that may have a replica of the fragment.
+// allows reports whether a node may have a replica of the fragment.
 func (p *placing) allows(s ReplicaSet, n uint32) bool {
 	return (len(s.On) == 0 || slices.Contains(s.On, n)) && s.Labels.Allows(p.sites[n].Labels)
 }
 
-// away reports whether the replica on a node has to be replaced: the node is gone, or may not have
-// one.
+// away reports whether the replica on a node has to be replaced, because the node is gone or may
+// not have one.
 func (p *placing) away(s ReplicaSet, n uint32) bool { return p.gone(n) || !p.allows(s, n) }
 
-// best returns the node for a replica of s beside those that it has: in a zone with the fewest of
-// them, with the fewest replicas.
+// best returns the node for another replica of s: in the zone with the fewest replicas of s, the
+// node with the fewest replicas.
 func (p *placing) best(s ReplicaSet) (uint32, bool) {
 	found, node := false, uint32(0)
 	for _, n := range p.order {
@@ -232,7 +232,7 @@ func (p *placing) cancel(s ReplicaSet) (ReplicaSet, bool) {
 	n := s.Joining[i]
 	is := func(x uint32) bool { return x == n }
 	s.Joining, s.Nodes = slices.DeleteFunc(slices.Clone(s.Joining), is), slices.DeleteFunc(slices.Clone(s.Nodes), is)
-	if len(s.Nodes) == len(s.Leaving) { // what it was to replace stays
+	if len(s.Nodes) == len(s.Leaving) { // the replica that it was to replace stays
 		s.Leaving = nil
 	}
 	return s, true
@@ -276,8 +276,8 @@ func (p *placing) worst(s ReplicaSet, is func(uint32) bool) int {
 	return slices.IndexFunc(s.Nodes, is)
 }
 
-// shrink takes a replica away if there are too many: one that does not answer, else of the fullest
-// zone, of the fullest node.
+// shrink removes a replica if there are too many: one that does not answer, otherwise one in the
+// zone and on the node with the most.
 func (p *placing) shrink(s ReplicaSet) (ReplicaSet, bool) {
 	if len(s.Nodes) <= s.Want {
 		return s, false
@@ -294,7 +294,7 @@ func (p *placing) shrink(s ReplicaSet) (ReplicaSet, bool) {
 	return s.without(worst), true
 }
 
-// spread moves a replica to a zone that has none, from one that has two.
+// spread moves a replica from a zone that has two to a zone that has none.
 func (p *placing) spread(s ReplicaSet) (ReplicaSet, bool) {
 	if p.silent(s) {
 		return s, false
@@ -311,8 +311,8 @@ func (p *placing) spread(s ReplicaSet) (ReplicaSet, bool) {
 	return s, false
 }
 
-// even moves a replica from the node that has the most to the one that has the fewest, where they
-// differ by two.
+// even moves a replica from the node with the most to the node with the fewest, if they differ by
+// two.
 func (p *placing) even(s ReplicaSet) (ReplicaSet, bool) {
 	if p.silent(s) {
 		return s, false
@@ -338,8 +338,8 @@ func (p *placing) even(s ReplicaSet) (ReplicaSet, bool) {
 	return s, false
 }
 
-// lead has another replica lead, where the one that should cannot, or its node has two more than
-// the other's.
+// lead makes another replica the desired leader if the present one cannot lead, or its node leads
+// two more than the other.
 func (p *placing) lead(s ReplicaSet) (ReplicaSet, bool) {
 	if len(s.Nodes) == 0 {
 		return s, false

@@ -7,10 +7,10 @@ import (
 	"sort"
 )
 
-// RangeTable is what shard_by says of a table whose rows lie by ranges of their keys.
+// RangeTable is the value of shard_by for a table whose rows are placed by ranges of their keys.
 const RangeTable = "range"
 
-// Segment is a range of the keys of a range table and the assigned bucket that its rows lie in.
+// Segment is a range of the keys of a range table and the assigned bucket of its rows.
 type Segment struct {
 	Start  []byte // the lowest key, encoded; empty: the lowest of all
 	Bucket Bucket
@@ -18,8 +18,8 @@ type Segment struct {
 	Automatic bool
 }
 
-// Segments are those of a range table, in order: the first begins at the lowest key, each ends
-// where the next begins. They are never changed in place.
+// Segments are the segments of a range table, in order: the first begins at the lowest key, and
+// each ends where the next begins. They are never changed in place.
 type Segments []Segment
 
 // NewSegments makes the segments of an empty table, which begin at the lowest key and at each of
@@ -37,7 +37,7 @@ func NewSegments(starts [][]byte, first Bucket) Segments {
 	return out
 }
 
-// Check finds what is wrong with the segments of a table; none at all are fine.
+// Check returns an error if the segments of a table are invalid. No segments at all are valid.
 func (s Segments) Check() error {
 	seen := map[Bucket]bool{}
 	for i := range s {
@@ -84,7 +84,7 @@ func (s Segments) Range(i int) KeyRange {
 	return r
 }
 
-// Buckets are those in which the rows of the segments lie.
+// Buckets returns the buckets of the segments.
 func (s Segments) Buckets() BucketSet {
 	all := make([]Bucket, len(s))
 	for i := range s {

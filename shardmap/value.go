@@ -2,7 +2,7 @@ package shardmap
 
 import "strings"
 
-// ValueKind says what a policy's field holds in a document or row.
+// ValueKind is the kind of the value of a policy's field in a document or row.
 type ValueKind uint8
 
 const (
@@ -15,8 +15,8 @@ const (
 	unitKind // the number that the field's function makes, for routing alone: see Field.Units
 )
 
-// Value is what one field of a policy holds, already extracted: the ->> text and its kind. The zero
-// value is missing.
+// Value is the value of one field of a policy: the ->> text and its kind. The zero value is
+// missing.
 type Value struct {
 	Kind ValueKind
 	Text string
@@ -37,9 +37,9 @@ func Array() Value { return Value{Kind: ArrayValue} }
 // Object is the value of a field that holds an object.
 func Object() Value { return Value{Kind: ObjectValue} }
 
-// hashText is the text that a plain field contributes: text of the form -?(0|[1-9][0-9]*)\.[0-9]+
-// loses trailing zeros and a bare point, be it a number or a string, so that equal numbers hash
-// equally.
+// hashText returns the text that a plain field contributes: text of the form
+// -?(0|[1-9][0-9]*)\.[0-9]+ without trailing zeros and a bare point, for numbers and strings alike,
+// so that equal numbers hash equally.
 func (v Value) hashText() string {
 	if isPointNumber(v.Text) {
 		return NumericText(v.Text)

@@ -128,7 +128,8 @@ func (n *Net) Send(ctx context.Context, x monitor.Signal) (monitor.SignalResult,
 	})
 	switch {
 	case err != nil:
-		return monitor.SignalResult{}, pgerr.New(pgerr.CannotConnectNow, "node %d, to which process %d belongs, does not answer", node, x.PID)
+		return monitor.SignalResult{}, pgerr.New(pgerr.CannotConnectNow,
+			"node %d, to which process %d belongs, does not answer", node, x.PID)
 	case a.Sqlstate != "":
 		return monitor.SignalResult{}, pgerr.New(a.Sqlstate, "%s", a.Message)
 	}
@@ -142,7 +143,8 @@ func (n *Net) Signal(ctx context.Context, r *pb.SignalRequest) (*pb.SignalAnswer
 		return nil, err
 	}
 	done, err := s.Signal(ctx, monitor.Signal{
-		PID: r.Session, Terminate: r.Terminate, Timeout: time.Duration(r.PatienceMicros) * time.Microsecond, Role: r.Role,
+		PID: r.Session, Terminate: r.Terminate, Timeout: time.Duration(r.PatienceMicros) * time.Microsecond,
+		Role: r.Role,
 	})
 	a := &pb.SignalAnswer{Known: done.Known, Done: done.Done}
 	if err != nil {

@@ -44,36 +44,43 @@ func toReport(r *monitor.Report) *pb.ReportAnswer {
 	}
 	for _, l := range r.Rows {
 		a.Rows = append(a.Rows, &pb.RowLockRow{
-			Fragment: l.Fragment, Holder: toWaiter(l.Holder), Key: l.Key, Mode: uint32(l.Mode), Granted: l.Granted, Since: micros(l.Since),
+			Fragment: l.Fragment, Holder: toWaiter(l.Holder),
+			Key: l.Key, Mode: uint32(l.Mode), Granted: l.Granted, Since: micros(l.Since),
 			Blockers: toWaiters(l.Blockers),
 		})
 	}
 	for _, t := range r.Transactions {
 		a.Transactions = append(a.Transactions, &pb.OpenTransactionRow{
-			Party: toWaiter(t.Party), Since: micros(t.Since), Writes: uint64(t.Writes), Bytes: t.Bytes, Locks: uint64(t.Locks), Prepared: t.Prepared,
+			Party: toWaiter(t.Party), Since: micros(t.Since),
+			Writes: uint64(t.Writes), Bytes: t.Bytes, Locks: uint64(t.Locks), Prepared: t.Prepared,
 			C: uint64(t.C), Anchor: t.Anchor, Fragments: t.Fragments,
 		})
 	}
 	for _, w := range r.Waits {
 		a.Waits = append(a.Waits, &pb.LockWait{
-			Number: w.Number, Waiter: toWaiter(w.Waiter), Lock: w.Lock, Object: w.Object, Key: w.Key, Fragment: w.Fragment, Blockers: toWaiters(w.Blockers),
+			Number: w.Number, Waiter: toWaiter(w.Waiter), Lock: w.Lock,
+			Object: w.Object, Key: w.Key, Fragment: w.Fragment, Blockers: toWaiters(w.Blockers),
 		})
 	}
 	for _, x := range r.Replicas {
 		a.Replicas = append(a.Replicas, &pb.ReplicaRow{
-			Fragment: x.Fragment, Node: x.Node, Leads: x.Leads, Voter: x.Voter, Lag: x.Lag, Contact: micros(x.Contact), Term: x.Term,
+			Fragment: x.Fragment, Node: x.Node, Leads: x.Leads,
+			Voter: x.Voter, Lag: x.Lag, Contact: micros(x.Contact), Term: x.Term,
 		})
 	}
 	for _, x := range r.Counters {
-		a.Counters = append(a.Counters, &pb.CountersRow{Database: x.Database, Commits: x.Commits, Rollbacks: x.Rollbacks, Deadlocks: x.Deadlocks})
+		a.Counters = append(a.Counters, &pb.CountersRow{Database: x.Database,
+			Commits: x.Commits, Rollbacks: x.Rollbacks, Deadlocks: x.Deadlocks})
 	}
 	for _, x := range r.Forwarded {
 		a.Forwarded = append(a.Forwarded, &pb.ForwardedRow{
-			Database: x.Database, Table: x.Table, Old: x.Old, Present: x.New, Application: x.Application, Query: x.Query, Hits: x.Hits, Last: micros(x.Last),
+			Database: x.Database, Table: x.Table, Old: x.Old,
+			Present: x.New, Application: x.Application, Query: x.Query, Hits: x.Hits, Last: micros(x.Last),
 		})
 	}
 	for _, x := range r.Heat {
-		a.Heat = append(a.Heat, &pb.HeatRow{Fragment: x.Fragment, Bucket: x.Bucket, Key: x.Key, Reads: x.Reads, Writes: x.Writes})
+		a.Heat = append(a.Heat, &pb.HeatRow{Fragment: x.Fragment,
+			Bucket: x.Bucket, Key: x.Key, Reads: x.Reads, Writes: x.Writes})
 	}
 	return a
 }
@@ -91,66 +98,81 @@ func fromReport(a *pb.ReportAnswer) monitor.Report {
 			continue // of a newer release
 		}
 		r.Rows = append(r.Rows, txn.RowLock{
-			Fragment: l.Fragment, Holder: fromWaiter(l.Holder), Key: l.Key, Mode: txn.LockMode(l.Mode), Granted: l.Granted, Since: at(l.Since),
+			Fragment: l.Fragment, Holder: fromWaiter(l.Holder),
+			Key: l.Key, Mode: txn.LockMode(l.Mode), Granted: l.Granted, Since: at(l.Since),
 			Blockers: fromWaiters(l.Blockers),
 		})
 	}
 	for _, t := range a.Transactions {
 		r.Transactions = append(r.Transactions, txn.OpenTransaction{
-			Party: fromWaiter(t.Party), Since: at(t.Since), Writes: int(t.Writes), Bytes: t.Bytes, Locks: int(t.Locks), Prepared: t.Prepared,
+			Party: fromWaiter(t.Party), Since: at(t.Since), Writes: int(t.Writes),
+			Bytes: t.Bytes, Locks: int(t.Locks), Prepared: t.Prepared,
 			C: txn.Timestamp(t.C), Anchor: t.Anchor, Fragments: t.Fragments,
 		})
 	}
 	for _, w := range a.Waits {
 		r.Waits = append(r.Waits, txn.Waiting{
-			Number: w.Number, Waiter: fromWaiter(w.Waiter), Lock: w.Lock, Object: w.Object, Key: w.Key, Fragment: w.Fragment, Blockers: fromWaiters(w.Blockers),
+			Number: w.Number, Waiter: fromWaiter(w.Waiter), Lock: w.Lock,
+			Object: w.Object, Key: w.Key, Fragment: w.Fragment, Blockers: fromWaiters(w.Blockers),
 		})
 	}
 	for _, x := range a.Replicas {
 		r.Replicas = append(r.Replicas, sysview.Replica{
-			Fragment: x.Fragment, Node: x.Node, Leads: x.Leads, Voter: x.Voter, Lag: x.Lag, Contact: at(x.Contact), Term: x.Term,
+			Fragment: x.Fragment, Node: x.Node, Leads: x.Leads,
+			Voter: x.Voter, Lag: x.Lag, Contact: at(x.Contact), Term: x.Term,
 		})
 	}
 	for _, x := range a.Counters {
-		r.Counters = append(r.Counters, sysview.Counters{Database: x.Database, Commits: x.Commits, Rollbacks: x.Rollbacks, Deadlocks: x.Deadlocks})
+		r.Counters = append(r.Counters, sysview.Counters{Database: x.Database,
+			Commits: x.Commits, Rollbacks: x.Rollbacks, Deadlocks: x.Deadlocks})
 	}
 	for _, x := range a.Forwarded {
 		r.Forwarded = append(r.Forwarded, sysview.Forwarded{
-			Database: x.Database, Table: x.Table, Old: x.Old, New: x.Present, Application: x.Application, Query: x.Query, Hits: x.Hits, Last: at(x.Last),
+			Database: x.Database, Table: x.Table, Old: x.Old,
+			New: x.Present, Application: x.Application, Query: x.Query, Hits: x.Hits, Last: at(x.Last),
 		})
 	}
 	for _, x := range a.Heat {
-		r.Heat = append(r.Heat, sysview.Heat{Fragment: x.Fragment, Bucket: x.Bucket, Key: x.Key, Reads: x.Reads, Writes: x.Writes})
+		r.Heat = append(r.Heat, sysview.Heat{Fragment: x.Fragment,
+			Bucket: x.Bucket, Key: x.Key, Reads: x.Reads, Writes: x.Writes})
 	}
 	return r
 }
 
 func toSession(s *sysview.Session) *pb.SessionRow {
 	return &pb.SessionRow{
-		Pid: s.PID, Database: s.Database, Role: s.Role, Application: s.Application, ClientHost: s.ClientHost, ClientPort: uint32(s.ClientPort),
-		Started: micros(s.Started), Transaction: micros(s.Transaction), QueryStarted: micros(s.QueryStarted), StateChanged: micros(s.StateChanged),
-		State: s.State, Query: clip(s.Query), WaitType: s.WaitType, Wait: s.Wait, Isolation: s.Isolation, Txn: s.TxnID, Xid: s.XID, Writes: s.Writes,
+		Pid: s.PID, Database: s.Database, Role: s.Role, Application: s.Application,
+		ClientHost: s.ClientHost, ClientPort: uint32(s.ClientPort),
+		Started: micros(s.Started), Transaction: micros(s.Transaction),
+		QueryStarted: micros(s.QueryStarted), StateChanged: micros(s.StateChanged),
+		State: s.State, Query: clip(s.Query), WaitType: s.WaitType,
+		Wait: s.Wait, Isolation: s.Isolation, Txn: s.TxnID, Xid: s.XID, Writes: s.Writes,
 	}
 }
 
 func fromSession(s *pb.SessionRow) sysview.Session {
 	return sysview.Session{
-		PID: s.Pid, Database: s.Database, Role: s.Role, Application: s.Application, ClientHost: s.ClientHost, ClientPort: int(s.ClientPort),
-		Started: at(s.Started), Transaction: at(s.Transaction), QueryStarted: at(s.QueryStarted), StateChanged: at(s.StateChanged),
-		State: s.State, Query: s.Query, WaitType: s.WaitType, Wait: s.Wait, Isolation: s.Isolation, TxnID: s.Txn, XID: s.Xid, Writes: s.Writes,
+		PID: s.Pid, Database: s.Database, Role: s.Role, Application: s.Application,
+		ClientHost: s.ClientHost, ClientPort: int(s.ClientPort),
+		Started: at(s.Started), Transaction: at(s.Transaction),
+		QueryStarted: at(s.QueryStarted), StateChanged: at(s.StateChanged),
+		State: s.State, Query: s.Query, WaitType: s.WaitType,
+		Wait: s.Wait, Isolation: s.Isolation, TxnID: s.Txn, XID: s.Xid, Writes: s.Writes,
 	}
 }
 
 func toLock(l *sysview.Lock) *pb.LockRow {
 	return &pb.LockRow{
-		Type: l.Type, Database: l.Database, Relation: l.Relation, Class: l.Class, Object: l.Object, Sub: uint32(l.Sub), Key: l.Key, Txn: l.Txn,
+		Type: l.Type, Database: l.Database, Relation: l.Relation,
+		Class: l.Class, Object: l.Object, Sub: uint32(l.Sub), Key: l.Key, Txn: l.Txn,
 		TxnXid: l.TxnXID, Pid: l.PID, Mode: l.Mode, Granted: l.Granted, Since: micros(l.Since),
 	}
 }
 
 func fromLock(l *pb.LockRow) sysview.Lock {
 	return sysview.Lock{
-		Type: l.Type, Database: l.Database, Relation: l.Relation, Class: l.Class, Object: l.Object, Sub: uint8(l.Sub), Key: l.Key, Txn: l.Txn,
+		Type: l.Type, Database: l.Database, Relation: l.Relation,
+		Class: l.Class, Object: l.Object, Sub: uint8(l.Sub), Key: l.Key, Txn: l.Txn,
 		TxnXID: l.TxnXid, PID: l.Pid, Mode: l.Mode, Granted: l.Granted, Since: at(l.Since),
 	}
 }

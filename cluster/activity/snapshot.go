@@ -14,8 +14,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Snapshot asks a node for a snapshot that a transaction there has exported; ok is false if it knows none of that name. 57P03 if it does not answer,
-// 0A000 if its release does not share snapshots.
+// Snapshot asks a node for a snapshot that a transaction there has exported. ok is false if the
+// node has no snapshot of that name. The error is 57P03 if the node does not answer, and 0A000 if
+// its release does not share snapshots.
 func (n *Net) Snapshot(ctx context.Context, node uint32, id string) (x tx.ExportedSnapshot, ok bool, err error) {
 	if !n.cfg.Exists(node) {
 		return x, false, nil
@@ -33,14 +34,15 @@ func (n *Net) Snapshot(ctx context.Context, node uint32, id string) (x tx.Export
 	return x, false, noSnapshot(err, n.cfg.Name(node))
 }
 
-// noSnapshot is the error of an import for which the exporting node could not be asked.
+// noSnapshot returns the error of an import if the exporting node could not be asked.
 func noSnapshot(err error, node string) error {
 	if status.Code(err) == codes.Unimplemented {
 		return pgerr.Unsupported(`node "%s" runs a release that does not share its snapshots`, node).
 			WithHint("Upgrade all nodes of the cluster, or import the snapshot at that node.")
 	}
 	return pgerr.New(pgerr.CannotConnectNow, `node "%s", which exported the snapshot, does not answer`, node).
-		WithHint("Try again in a moment. If the node is down, the snapshot is lost with the transaction that exported it.")
+		WithHint("Try again in a moment. If the node is down, " +
+			"the snapshot is lost with the transaction that exported it.")
 }
 
 func (n *Net) askSnapshot(ctx context.Context, node uint32, id string) (*pb.ExportedAnswer, error) {
@@ -69,7 +71,8 @@ func (n *Net) Exported(_ context.Context, r *pb.ExportedRequest) (*pb.ExportedAn
 
 func toSnapshot(x tx.ExportedSnapshot) *pb.ExportedAnswer {
 	a := &pb.ExportedAnswer{
-		Known: true, Timestamp: uint64(x.T), Database: x.Database, Serializable: x.Serializable, ReadOnly: x.ReadOnly, Past: x.Past, Catalog: x.Catalog,
+		Known: true, Timestamp: uint64(x.T), Database: x.Database,
+		Serializable: x.Serializable, ReadOnly: x.ReadOnly, Past: x.Past, Catalog: x.Catalog,
 	}
 	for _, s := range x.Storages {
 		a.Storages = append(a.Storages, &pb.StorageRow{Id: s.ID, Index: s.Index, Rules: s.Rules})
@@ -85,7 +88,8 @@ func toSnapshot(x tx.ExportedSnapshot) *pb.ExportedAnswer {
 
 func fromSnapshot(a *pb.ExportedAnswer) (x tx.ExportedSnapshot, err error) {
 	x = tx.ExportedSnapshot{
-		T: txn.Timestamp(a.Timestamp), Database: a.Database, Serializable: a.Serializable, ReadOnly: a.ReadOnly, Past: a.Past, Catalog: a.Catalog,
+		T: txn.Timestamp(a.Timestamp), Database: a.Database,
+		Serializable: a.Serializable, ReadOnly: a.ReadOnly, Past: a.Past, Catalog: a.Catalog,
 	}
 	for _, s := range a.Storages {
 		x.Storages = append(x.Storages, tx.SnapshotStorage{ID: s.Id, Index: s.Index, Rules: s.Rules})
@@ -96,7 +100,8 @@ func fromSnapshot(a *pb.ExportedAnswer) (x tx.ExportedSnapshot, err error) {
 			ranges[i] = shardmap.Range{Interval: shardmap.Interval{Lo: r.Lo, Hi: r.Hi}, Fragment: r.Fragment}
 		}
 		if x.PartsBy, err = shardmap.NewAssignedMap(o.Epoch, ranges, o.Top); err != nil {
-			return x, pgerr.New(pgerr.ProtocolViolation, "the exported snapshot came with a damaged bucket map: %v", err)
+			return x, pgerr.New(pgerr.ProtocolViolation,
+				"the exported snapshot came with a damaged bucket map: %v", err)
 		}
 	}
 	return x, nil

@@ -19,11 +19,11 @@ import (
 // gate is the state of this node's sessions for the locks of a database. Its fields are guarded by
 // Net.mu.
 type gate struct {
-	known home          // the newest home that is known: nothing is taken from one before it (A2)
-	held  map[lock]lock // by sessions here; a transaction's without its session, which it may outlive (key)
-	asked map[lock]int  // and what they ask for
-	sure  time.Time     // when a question was sent to which the home said that it keeps all that is held
-	dirty bool          // the home may have what is not held any more
+	known home          // the newest known home; grants of earlier ones are refused (A2)
+	held  map[lock]lock // by sessions here; locks of a transaction without its session (key)
+	asked map[lock]int  // locks that sessions here ask for
+	sure  time.Time     // when the Keep was sent after which the home confirmed all held locks
+	dirty bool          // the home may have locks that were released
 	turn  chan struct{} // one Keep at a time
 }
 
@@ -105,7 +105,7 @@ func (n *Net) granted(g *gate, k lock, at home, sent time.Time) bool {
 	return true
 }
 
-// takeOnce asks the node that is the home, as far as is known.
+// takeOnce asks the node that is the home according to this node.
 func (n *Net) takeOnce(ctx context.Context, k lock, l locks.AdvisoryRequest) (home, error) {
 	f, ok := n.first(k.tag.Database)
 	if !ok {
@@ -127,12 +127,14 @@ func (n *Net) takeOnce(ctx context.Context, k lock, l locks.AdvisoryRequest) (ho
 		return home{}, errElsewhere
 	}
 	a, err := client.Take(ctx, &pb.AdvisoryTake{
-		Incarnation: n.cfg.Incarnation, Database: k.tag.Database, CatalogVersion: n.cfg.Catalog.View().Version(), Lock: toLock(k), Within: toTxn(l.Within),
+		Incarnation: n.cfg.Incarnation, Database: k.tag.Database,
+		CatalogVersion: n.cfg.Catalog.View().Version(), Lock: toLock(k), Within: toTxn(l.Within),
 		NoWait: l.Request.NoWait, DeadlockMicros: l.Request.Deadlock.Microseconds(), Log: l.Request.Log, Count: count,
 	})
 	switch {
 	case status.Code(err) == codes.Unimplemented:
-		return home{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "a node is of a release that cannot keep advisory locks for others").
+		return home{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+			"a node is of a release that cannot keep advisory locks for others").
 			WithHint("Upgrade it first.")
 	case err != nil: // whether it was granted shows when it is asked for again
 		return home{}, errElsewhere
@@ -185,7 +187,8 @@ func (n *Net) letGo(database uint32, gone []lock, count uint64) {
 		ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 		defer cancel()
 		if client, err := n.client(node); err == nil {
-			_, _ = client.Release(ctx, &pb.AdvisoryKeep{Incarnation: n.cfg.Incarnation, Database: database, Locks: toLocks(gone), Count: count})
+			_, _ = client.Release(ctx, &pb.AdvisoryKeep{Incarnation: n.cfg.Incarnation,
+				Database: database, Locks: toLocks(gone), Count: count})
 		}
 	}
 }
@@ -240,7 +243,8 @@ func (n *Net) confirmFor(ctx context.Context, u user) error {
 		switch {
 		case lost:
 			return pgerr.New(pgerr.SerializationFailure, "an advisory lock of the transaction was lost").
-				WithDetail("The node that kept it was not reached for too long, or this one was not.").WithHint("Run the transaction again.")
+				WithDetail("The node that kept it was not reached for too long, or this one was not.").
+				WithHint("Run the transaction again.")
 		case held == nil:
 			return nil
 		}
@@ -260,8 +264,8 @@ func (n *Net) confirmFor(ctx context.Context, u user) error {
 	}
 }
 
-// heldFor returns what sessions here hold, for a home; after that they accept no grant of an
-// earlier one (A2). It returns false if a later home has asked.
+// heldFor returns the locks of sessions here, for a new home; from then on grants of earlier homes
+// are refused (A2). It returns false if a later home has asked.
 func (n *Net) heldFor(database uint32, h home) (held []lock, count uint64, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

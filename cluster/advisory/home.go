@@ -12,8 +12,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// lookHomes detects new terms of this node, ends those that are over, and releases what ended
-// processes held.
+// lookHomes starts new terms of this node, ends those that are over, and releases the locks of
+// processes that have ended.
 func (n *Net) lookHomes() {
 	n.homes.Lock()
 	defer n.homes.Unlock()
@@ -64,7 +64,7 @@ func (n *Net) tenure(ctx context.Context, database uint32) (*tenure, error) {
 	}
 }
 
-// present returns this node's term as the home, which may have just begun.
+// present returns this node's term as the home, even if it has just begun.
 func (n *Net) present(database uint32) (*tenure, error) {
 	h, ok := n.own(database)
 	if !ok {
@@ -107,7 +107,7 @@ func (n *Net) gatherHere(t *tenure, database uint32) bool {
 	return ok
 }
 
-// gather has every node report what it holds (A1).
+// gather asks every node for the locks that it holds (A1).
 func (n *Net) gather(t *tenure, database uint32) {
 	if !n.gatherHere(t, database) {
 		t.finish()
@@ -132,7 +132,8 @@ func (n *Net) gatherAt(t *tenure, database, node uint32) {
 			return
 		}
 		if time.Since(t.began) > grace {
-			n.cfg.Logger.Info("advisory locks are given without a node that does not answer", "node", node, "database", database)
+			n.cfg.Logger.Info("advisory locks are given without a node that does not answer",
+				"node", node, "database", database)
 			return
 		}
 		_ = sleep(t.ctx, 5*pause)
@@ -147,7 +148,8 @@ func (n *Net) question(t *tenure, database, node uint32) bool {
 		return false
 	}
 	a, err := client.Held(ctx, &pb.AdvisoryQuestion{
-		Database: database, CatalogVersion: n.cfg.Catalog.View().Version(), Home: &pb.AdvisoryHome{Fragment: t.home.fragment, Term: t.home.term},
+		Database: database, CatalogVersion: n.cfg.Catalog.View().Version(),
+		Home: &pb.AdvisoryHome{Fragment: t.home.fragment, Term: t.home.term},
 	}, grpc.WaitForReady(true))
 	switch {
 	case err != nil:
@@ -172,8 +174,8 @@ func (n *Net) take(ctx context.Context, g gateway, k lock, within txn.ID, r lock
 	return t.home, n.confirm(ctx, t)
 }
 
-// confirm checks that the term continues (A1). If it cannot, a lock that was granted is kept: the
-// gateway asks again, or does not list it any more.
+// confirm checks that the term continues (A1). If it cannot, a granted lock is kept: the gateway
+// either repeats its request or no longer lists the lock.
 func (n *Net) confirm(ctx context.Context, t *tenure) error {
 	if err := n.cfg.Confirm(ctx, txn.FragmentID(t.home.fragment), t.home.term); err != nil {
 		if ctx.Err() != nil {
@@ -196,7 +198,9 @@ func (n *Net) release(g gateway, database uint32, gone []lock, count uint64) {
 
 // kept handles the list of what a process holds, and returns which of these locks are not held
 // here.
-func (n *Net) kept(ctx context.Context, g gateway, database uint32, held, asked []lock, count uint64) (home, []int, error) {
+func (n *Net) kept(
+	ctx context.Context, g gateway, database uint32, held, asked []lock, count uint64,
+) (home, []int, error) {
 	t, err := n.present(database)
 	if err != nil {
 		return home{}, nil, err

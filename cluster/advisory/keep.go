@@ -13,7 +13,7 @@ import (
 // keptLost is how long a lost lock is remembered.
 const keptLost = time.Hour
 
-// keepAll has the homes keep what sessions here hold.
+// keepAll renews the locks of sessions here at their homes.
 func (n *Net) keepAll(ctx context.Context) {
 	n.mu.Lock()
 	var databases []uint32
@@ -43,8 +43,8 @@ func (n *Net) keepAll(ctx context.Context) {
 	keeping.Wait()
 }
 
-// keep has the home of a database's locks keep what sessions here hold. A lock that the home does
-// not have is lost. An error means that the home was not reached.
+// keep renews the locks that sessions here have in a database. A lock that the home does not have
+// is lost. An error means that the home was not reached.
 func (n *Net) keep(ctx context.Context, database uint32) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -105,7 +105,8 @@ func (n *Net) keepOnce(ctx context.Context, database uint32, held, asked []lock,
 		return home{}, nil, err
 	}
 	a, err := client.Keep(ctx, &pb.AdvisoryKeep{
-		Incarnation: n.cfg.Incarnation, Database: database, CatalogVersion: n.cfg.Catalog.View().Version(), Locks: toLocks(held), Asked: toLocks(asked),
+		Incarnation: n.cfg.Incarnation, Database: database, CatalogVersion: n.cfg.Catalog.View().Version(),
+		Locks: toLocks(held), Asked: toLocks(asked),
 		Count: count,
 	})
 	switch {
@@ -140,7 +141,8 @@ func (n *Net) lose(g *gate, lost []lock) (pids []uint32) {
 	for _, k := range lost {
 		n.lostBy[k.user()] = time.Now()
 		n.remove(g, k)
-		n.cfg.Logger.Warn("an advisory lock was lost", "process", k.session, "transaction", k.txn.String(), "lock", k.tag.String(), "mode", k.mode.String())
+		n.cfg.Logger.Warn("an advisory lock was lost",
+			"process", k.session, "transaction", k.txn.String(), "lock", k.tag.String(), "mode", k.mode.String())
 		if k.txn.IsZero() {
 			pids = append(pids, k.session)
 		}

@@ -24,11 +24,11 @@ const (
 	grace      = 12 * time.Second // A1
 	askTimeout = 3 * time.Second  // for requests that do not wait for a lock
 	patience   = 30 * time.Second // limit of the attempts while a database has no home
-	restarted  = 3 * time.Second  // a process that is not heard from while another one of its node is has ended
+	restarted  = 3 * time.Second  // silence after which a process has ended, if its node has a newer one
 	pause      = 20 * time.Millisecond
 )
 
-// Config says whose side it is. All fields are required.
+// Config has the parts of the node that a Net uses. All fields are required.
 type Config struct {
 	Self        uint32
 	Incarnation uint64 // of this process
@@ -71,7 +71,7 @@ type user struct {
 	txn     txn.ID
 }
 
-// use is what a user holds: locks of one database.
+// use has the locks of a user, all of one database.
 type use struct {
 	database uint32
 	locks    int
@@ -87,7 +87,7 @@ func (k lock) user() user {
 // errElsewhere means that the home is another node; nothing was done.
 var errElsewhere = errors.New("advisory: the database's locks are kept elsewhere")
 
-// Net is a node's side. All methods may be called concurrently.
+// Net is one node's part in advisory locks. All methods may be called concurrently.
 type Net struct {
 	pb.UnimplementedAdvisoryLocksServer
 	cfg  Config
@@ -122,7 +122,7 @@ func New(cfg Config, members grpc.ServiceRegistrar) *Net {
 // Serve sets the function that terminates a session that has lost a lock.
 func (n *Net) Serve(lost func(pid uint32)) { n.lost.Store(&lost) }
 
-// Run keeps locks, and notices lost ones, until ctx ends.
+// Run renews locks and detects lost ones, until ctx ends.
 func (n *Net) Run(ctx context.Context) {
 	t := time.NewTicker(tick)
 	defer t.Stop()

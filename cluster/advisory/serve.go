@@ -29,7 +29,8 @@ func fromTxn(b []byte) (id txn.ID) {
 
 func toLock(k lock) *pb.AdvisoryLock {
 	return &pb.AdvisoryLock{
-		Session: k.session, Transaction: toTxn(k.txn), Class: k.tag.Class, Object: k.tag.Object, Sub: uint32(k.tag.Sub), Mode: uint32(k.mode),
+		Session: k.session, Transaction: toTxn(k.txn), Class: k.tag.Class,
+		Object: k.tag.Object, Sub: uint32(k.tag.Sub), Mode: uint32(k.mode),
 	}
 }
 
@@ -44,7 +45,8 @@ func toLocks(list []lock) []*pb.AdvisoryLock {
 func fromLock(database uint32, l *pb.AdvisoryLock) lock {
 	return lock{
 		session: l.GetSession(), txn: fromTxn(l.GetTransaction()), mode: locks.Mode(l.GetMode()),
-		tag: locks.Tag{Kind: locks.Advisory, Sub: uint8(l.GetSub()), Database: database, Class: l.GetClass(), Object: l.GetObject()},
+		tag: locks.Tag{Kind: locks.Advisory, Sub: uint8(l.GetSub()),
+			Database: database, Class: l.GetClass(), Object: l.GetObject()},
 	}
 }
 
@@ -117,7 +119,8 @@ func (n *Net) Keep(ctx context.Context, r *pb.AdvisoryKeep) (*pb.AdvisoryKept, e
 	if _, err := n.cfg.Catalog.WaitVersion(ctx, r.CatalogVersion); err != nil {
 		return nil, status.FromContextError(err).Err()
 	}
-	h, missing, err := n.kept(ctx, g, r.Database, fromLocks(r.Database, r.Locks), fromLocks(r.Database, r.Asked), r.Count)
+	h, missing, err := n.kept(ctx, g, r.Database, fromLocks(r.Database, r.Locks),
+		fromLocks(r.Database, r.Asked), r.Count)
 	a := &pb.AdvisoryKept{}
 	switch {
 	case errors.Is(err, errElsewhere):

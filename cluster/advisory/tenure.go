@@ -38,11 +38,12 @@ type holderID struct {
 	session uint32
 }
 
-// holder is a session, with its transactions, in the lock table. Its fields are guarded by tenure.mu.
+// holder is a session, with its transactions, in the lock table. Its fields are guarded by
+// tenure.mu.
 type holder struct {
 	session *locks.Session
 	txns    map[txn.ID]*locks.Owner
-	held    map[lock]uint64 // with the count by which it was asked for
+	held    map[lock]uint64 // with the count of the request
 	waits   int
 }
 
@@ -62,8 +63,8 @@ func (t *tenure) finish() {
 	t.end()
 }
 
-// knows reports whether a process has reported what it holds, or all that must report have. The
-// caller holds mu.
+// knows reports whether a process has reported its locks, or all processes that must report have.
+// The caller holds mu.
 func (t *tenure) knows(g gateway) bool {
 	select {
 	case <-t.ready:
@@ -73,8 +74,9 @@ func (t *tenure) knows(g gateway) bool {
 	}
 }
 
-// install grants what a process holds. A conflicting lock was granted to another session because
-// the process was not heard from for too long; the process will learn that its lock is lost.
+// install grants the locks that a process reports. If one conflicts with a lock of another session,
+// that was granted because the process was not heard from for too long; the process will learn that
+// its lock is lost.
 func (t *tenure) install(g gateway, held []lock, count uint64) {
 	now, done := context.WithCancel(context.Background())
 	defer done()
@@ -110,7 +112,7 @@ func (h *holder) owner(id txn.ID) *locks.Owner {
 	return o
 }
 
-// acquire takes a lock that need not be waited for.
+// acquire takes a lock without waiting.
 func (h *holder) acquire(ctx context.Context, k lock, r locks.Request, within txn.ID) error {
 	return h.acquirer(k, within)(ctx, k.tag, r)
 }
@@ -128,7 +130,7 @@ func (h *holder) acquirer(k lock, within txn.ID) func(context.Context, locks.Tag
 	return h.session.Acquire
 }
 
-// take takes a lock for a session of a process. It waits for it.
+// take takes a lock for a session of a process, and waits for it.
 func (t *tenure) take(ctx context.Context, g gateway, k lock, within txn.ID, r locks.Request, count uint64) error {
 	t.mu.Lock()
 	h := t.holder(g, k.session)
@@ -151,7 +153,7 @@ func (t *tenure) take(ctx context.Context, g gateway, k lock, within txn.ID, r l
 	h.waits--
 	switch {
 	case err != nil:
-	case h.twice(k): // a request whose caller was gone was still waiting
+	case h.twice(k): // an earlier request, whose caller has gone, was still waiting
 		h.held[k] = max(h.held[k], count)
 	case t.over || ctx.Err() != nil:
 		h.drop(k)
@@ -161,14 +163,16 @@ func (t *tenure) take(ctx context.Context, g gateway, k lock, within txn.ID, r l
 		}
 	default:
 		h.held[k] = count
-		t.heard[g] = time.Now() // after a long wait without locks the process may have been forgotten; what it holds now must be dropped when it ends
+		// After a long wait without locks the process may have been forgotten. Record it again, so
+		// that its locks are dropped when it ends.
+		t.heard[g] = time.Now()
 	}
 	t.tidy(holderID{g, k.session}, h)
 	return err
 }
 
-// twice reports whether a lock that was granted now had been granted already; it is held once. The
-// caller holds tenure.mu.
+// twice reports whether a lock that was granted now was held already; it is held once. The caller
+// holds tenure.mu.
 func (h *holder) twice(k lock) bool {
 	_, has := h.held[k]
 	if has && k.txn.IsZero() {
@@ -187,7 +191,8 @@ func (h *holder) drop(k lock) {
 	}
 }
 
-// tidy forgets transactions and sessions that hold nothing and wait for nothing. The caller holds mu.
+// tidy forgets transactions and sessions that hold nothing and wait for nothing. The caller holds
+// mu.
 func (t *tenure) tidy(id holderID, h *holder) {
 	if h.waits > 0 {
 		return
@@ -222,8 +227,9 @@ func (t *tenure) release(g gateway, gone []lock, count uint64) {
 	}
 }
 
-// keep releases what a process does not list and has not asked for since, and returns which of the
-// listed locks it does not have (A5); false: what the process holds is not known yet.
+// keep releases locks that a process does not list and has not asked for since, and returns the
+// listed locks that are missing here (A5). ok is false if the process has not reported its locks
+// yet.
 func (t *tenure) keep(g gateway, held, asked []lock, count uint64) (missing []int, ok bool) {
 	listed := map[lock]bool{}
 	for _, k := range asked {
@@ -258,7 +264,7 @@ func (t *tenure) keep(g gateway, held, asked []lock, count uint64) (missing []in
 	return missing, true
 }
 
-// dropGone releases what processes held that have ended, or were not heard from for the grace
+// dropGone releases the locks of processes that have ended, or were not heard from for the grace
 // period.
 func (t *tenure) dropGone(self uint32, incarnations func(node uint32) uint64) {
 	t.mu.Lock()

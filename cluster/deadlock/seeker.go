@@ -73,7 +73,8 @@ func (s *Seeker) Search(ctx context.Context, before time.Time) int {
 	circles := txn.FindCircles(own, func(of []txn.Party) []txn.Edge { return s.ask(ctx, others, of) })
 	for _, c := range circles {
 		if s.end(ctx, c) {
-			s.cfg.Logger.Info("a deadlock over several nodes was ended", "victim", c[0].Waiter.String(), "node", c[0].Node,
+			s.cfg.Logger.Info("a deadlock over several nodes was ended",
+				"victim", c[0].Waiter.String(), "node", c[0].Node,
 				"detail", pgerr.From(c.Err()).Detail)
 		}
 	}

@@ -46,7 +46,8 @@ func toCircle(c txn.Circle) []*pb.LockWait {
 
 func toWait(w *txn.Waiting) *pb.LockWait {
 	return &pb.LockWait{
-		Number: w.Number, Waiter: toWaiter(w.Waiter), Lock: w.Lock, Object: w.Object, Key: w.Key, Fragment: uint32(w.Fragment), Blockers: toWaiters(w.Blockers),
+		Number: w.Number, Waiter: toWaiter(w.Waiter), Lock: w.Lock,
+		Object: w.Object, Key: w.Key, Fragment: uint32(w.Fragment), Blockers: toWaiters(w.Blockers),
 	}
 }
 
@@ -54,7 +55,8 @@ func fromWaits(waits []*pb.LockWait) []txn.Waiting {
 	out := make([]txn.Waiting, len(waits))
 	for i, w := range waits {
 		out[i] = txn.Waiting{
-			Number: w.Number, Waiter: fromWaiter(w.Waiter), Lock: w.Lock, Object: w.Object, Key: w.Key, Fragment: txn.FragmentID(w.Fragment),
+			Number: w.Number, Waiter: fromWaiter(w.Waiter), Lock: w.Lock,
+			Object: w.Object, Key: w.Key, Fragment: txn.FragmentID(w.Fragment),
 		}
 		for _, b := range w.Blockers {
 			out[i].Blockers = append(out[i].Blockers, fromWaiter(b))

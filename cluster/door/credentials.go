@@ -73,7 +73,8 @@ func MemberOptions() []grpc.ServerOption {
 		grpc.Creds(greeted{}), grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage),
 		grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(connWindow),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second,
+			PermitWithoutStream: true}),
 	}
 }
 
@@ -82,6 +83,7 @@ func MemberOptions() []grpc.ServerOption {
 func JoinOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.Creds(greeted{}), grpc.MaxRecvMsgSize(64 << 10), grpc.MaxConcurrentStreams(1),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: time.Minute, MaxConnectionAgeGrace: 10 * time.Second}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: time.Minute,
+			MaxConnectionAgeGrace: 10 * time.Second}),
 	}
 }

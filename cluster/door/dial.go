@@ -28,7 +28,9 @@ type caller struct {
 }
 
 // dialOrTCP returns dial, or TCP if it is nil.
-func dialOrTCP(dial func(ctx context.Context, addr string) (net.Conn, error)) func(ctx context.Context, addr string) (net.Conn, error) {
+func dialOrTCP(
+	dial func(ctx context.Context, addr string) (net.Conn, error),
+) func(ctx context.Context, addr string) (net.Conn, error) {
 	if dial != nil {
 		return dial
 	}
@@ -92,7 +94,8 @@ func (k *caller) greet(raw net.Conn, addr string) (*Conn, error) {
 	if t.ConnectionState().NegotiatedProtocol != k.protocol {
 		return nil, notANode(addr)
 	}
-	hello := &pb.Hello{ClusterId: k.clusterID, Release: k.version.Release, SpeaksFrom: k.version.From, SpeaksTo: k.version.To, WantsNode: k.wants}
+	hello := &pb.Hello{ClusterId: k.clusterID, Release: k.version.Release,
+		SpeaksFrom: k.version.From, SpeaksTo: k.version.To, WantsNode: k.wants}
 	if err := writeGreeting(t, hello); err != nil {
 		return nil, explain(addr, err)
 	}
@@ -104,10 +107,12 @@ func (k *caller) greet(raw net.Conn, addr string) (*Conn, error) {
 		return nil, &Refused{Addr: addr, Reason: r.Reason, Text: r.Text}
 	}
 	if welcome.Speaks < k.version.From || welcome.Speaks > k.version.To {
-		return nil, fmt.Errorf("the node at %s, Sherd %s, chose version %d of the node protocol, which this release does not speak", addr, welcome.Release, welcome.Speaks)
+		return nil, fmt.Errorf("the node at %s, Sherd %s, chose version %d of the node protocol, "+
+			"which this release does not speak", addr, welcome.Release, welcome.Speaks)
 	}
 	if welcome.ClusterVersion > k.version.To {
-		return nil, fmt.Errorf("the cluster is at version %d, and this release, Sherd %s, knows versions %d to %d: start the newer release here",
+		return nil, fmt.Errorf("the cluster is at version %d, and this release, Sherd %s, knows versions %d to %d: "+
+			"start the newer release here",
 			welcome.ClusterVersion, k.version.Release, k.version.From, k.version.To)
 	}
 	return &Conn{Conn: t, Peer: peer, Speaks: welcome.Speaks, Addr: addr, knownAt: welcome.KnownAt}, nil
@@ -119,7 +124,8 @@ type unverified struct{ error }
 func (u *unverified) Unwrap() error { return u.error }
 
 func notANode(addr string) error {
-	return fmt.Errorf("what answers at %s is not the node port of a Sherd node; clients connect with another port than nodes do", addr)
+	return fmt.Errorf("what answers at %s is not the node port of a Sherd node; "+
+		"clients connect with another port than nodes do", addr)
 }
 
 // explain describes what went wrong before the greeting.
@@ -134,7 +140,8 @@ func explain(addr string, err error) error {
 	case errors.As(err, &plain), errors.As(err, &alert), strings.Contains(err.Error(), "remote error: tls"):
 		return notANode(addr)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
-		return fmt.Errorf("the node at %s closed the connection: it is starting, stopping or overloaded, or this is not its port for nodes", addr)
+		return fmt.Errorf("the node at %s closed the connection: it is starting, stopping or overloaded, "+
+			"or this is not its port for nodes", addr)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Errorf("what answers at %s did not complete the handshake in time: %w", addr, err)
 	}

@@ -2,9 +2,11 @@
 // called the greeting), and behind it gRPC, for the nodes of the cluster and for nodes that join
 // it.
 //
-//	           ┌ ALPN sherd-node: both show certificates ─▶ greeting ─▶ gRPC server of the members: Raft, tasks, membership
+//	           ┌ ALPN sherd-node: both show certificates
+//	           │   ─▶ greeting ─▶ gRPC server of the members: Raft, tasks, membership
 //	port ─ TLS ┤
-//	           └ ALPN sherd-join: only the node shows one ─▶ greeting ─▶ gRPC server of the joining: one call
+//	           └ ALPN sherd-join: only the accepting node shows a certificate
+//	               ─▶ greeting ─▶ gRPC server of the joining: one call
 //
 // The connecting node verifies the other one by the cluster's roots, or by a join token, before it
 // sends anything. The accepting node verifies the peer's certificate after the TLS handshake and
@@ -14,11 +16,11 @@
 // # Invariants
 //
 //   - D1 A service learns of a peer only what its verified certificate proves (PeerOf, TR1).
-//   - D2 The greeting comes first on every connection: cluster, versions, and the node that is meant.
-//     Nothing else is decoded before it is accepted, and both sides speak the version agreed on (V4):
-//     the newest that both know and that the cluster was raised to.
-//   - D3 A refusal states the reason, in a sentence, to the refused node; the log here says which node
-//     it was.
+//   - D2 The greeting comes first on every connection: cluster, versions, and the node that is
+//     meant. Nothing else is decoded before it is accepted, and both sides speak the version agreed
+//     on (V4): the newest that both know and that the cluster was raised to.
+//   - D3 A refusal states the reason, in a sentence, to the refused node; the log here says which
+//     node it was.
 //
 // A Link is a connection to another node that is made when it is needed and again when it was lost.
 // There are two kinds, so that bulk rows of tasks never delay Raft's messages in one TCP stream.

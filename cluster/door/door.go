@@ -25,10 +25,10 @@ type Config struct {
 	// Admit, if set, refuses a verified node of the cluster, with the reason: it was removed, or
 	// declared lost.
 	Admit func(trust.Peer) error
-	// Addr returns where a node is reached.
+	// Addr returns the address of a node.
 	Addr func(node uint32) (string, error)
-	// Known returns the address at which this node reaches a connecting node; "" if it knows none. The
-	// connecting node gets it with the handshake. nil: it gets none.
+	// Known returns the address at which this node reaches a connecting node; "" if it knows none.
+	// The connecting node gets it with the handshake. nil: it gets none.
 	Known func(node uint32) string
 	// KnownAt is called with the addresses that other nodes report in that way, when a link to them
 	// is made. It does not block.
@@ -69,8 +69,9 @@ func New(cfg Config) *Door {
 		cfg.ClusterVersion = func() uint32 { return cfg.Version.To }
 	}
 	return &Door{
-		cfg: cfg, members: newQueue(cfg.Listener.Addr()), joining: newQueue(cfg.Listener.Addr()), slots: make(chan struct{}, maxGreetings),
-		open: map[net.Conn]struct{}{}, nodes: map[uint32]map[*Conn]bool{}, links: map[linkKey]*Link{},
+		cfg: cfg, members: newQueue(cfg.Listener.Addr()), joining: newQueue(cfg.Listener.Addr()),
+		slots: make(chan struct{}, maxGreetings),
+		open:  map[net.Conn]struct{}{}, nodes: map[uint32]map[*Conn]bool{}, links: map[linkKey]*Link{},
 	}
 }
 
@@ -90,7 +91,8 @@ func (d *Door) Serve(members, joining *grpc.Server) error {
 			continue
 		}
 		if !d.spawn(func() {
-			if err := s.server.Serve(s.conns); err != nil && !errors.Is(err, grpc.ErrServerStopped) && !errors.Is(err, net.ErrClosed) {
+			if err := s.server.Serve(s.conns); err != nil &&
+				!errors.Is(err, grpc.ErrServerStopped) && !errors.Is(err, net.ErrClosed) {
 				d.cfg.Logger.Error("node port: server ended", "error", err)
 			}
 		}) {
@@ -119,7 +121,8 @@ func (d *Door) Serve(members, joining *grpc.Server) error {
 	}
 }
 
-// spawn runs f in a goroutine that Close waits for. It reports false, and runs nothing, once the port is closed.
+// spawn runs f in a goroutine that Close waits for. After the port was closed it returns false and
+// does not run f.
 func (d *Door) spawn(f func()) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

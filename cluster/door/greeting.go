@@ -71,15 +71,19 @@ func agree(here, there Version, cluster uint32) (uint32, error) {
 		return speaks, nil
 	}
 	if there.From <= there.To && there.From > cluster {
-		return 0, fmt.Errorf("the cluster is at version %d, and the node that connects, Sherd %s, speaks versions %d to %d of the node protocol: "+
-			"upgrade the nodes of the cluster first and call sherd.finalize_upgrade(), one release at a time", cluster, there.Release, there.From, there.To)
+		return 0, fmt.Errorf("the cluster is at version %d, and the node that connects, Sherd %s, "+
+			"speaks versions %d to %d of the node protocol: "+
+			"upgrade the nodes of the cluster first and call sherd.finalize_upgrade(), one release at a time",
+			cluster, there.Release, there.From, there.To)
 	}
 	older := "this node"
 	if there.To < here.From {
 		older = "the one that connects"
 	}
-	return 0, fmt.Errorf("this node runs Sherd %s and speaks versions %d to %d of the node protocol, the one that connects runs Sherd %s and speaks "+
-		"versions %d to %d: upgrade %s first, one release at a time", here.Release, here.From, here.To, there.Release, there.From, there.To, older)
+	return 0, fmt.Errorf("this node runs Sherd %s and speaks versions %d to %d of the node protocol, "+
+		"the one that connects runs Sherd %s and speaks "+
+		"versions %d to %d: upgrade %s first, one release at a time",
+		here.Release, here.From, here.To, there.Release, there.From, there.To, older)
 }
 
 // Refused is the answer of a node that does not accept a connection.

@@ -26,7 +26,8 @@ func Join(ctx context.Context, addr string, token trust.Token, version Version, 
 	}
 	once := make(chan *Conn, 1)
 	once <- c
-	cc, err := grpc.NewClient("passthrough:///node", grpc.WithTransportCredentials(greeted{}), grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
+	cc, err := grpc.NewClient("passthrough:///node", grpc.WithTransportCredentials(greeted{}),
+		grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
 		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) {
 			select {
 			case c := <-once:

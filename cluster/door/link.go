@@ -64,7 +64,8 @@ func (d *Door) Link(node uint32, class Class) (*Link, error) {
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.dial(ctx) }),
 		grpc.WithTransportCredentials(greeted{}),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+			Backoff: backoff.Config{BaseDelay: 50 * time.Millisecond,
+				Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 			MinConnectTimeout: 3 * time.Second,
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
@@ -111,9 +112,12 @@ func (l *Link) connect(ctx context.Context) (*Conn, error) {
 	}
 	keeper := l.d.cfg.Keeper
 	k := caller{
-		version: l.d.cfg.Version, clusterID: keeper.Self().ClusterID, protocol: nodeProtocol, cert: keeper.Certificate(), wants: l.node,
-		verify: func(chain []*x509.Certificate) (trust.Peer, error) { return keeper.Roots().Verify(chain, keeper.Now()) },
-		dial:   l.d.cfg.Dial,
+		version: l.d.cfg.Version, clusterID: keeper.Self().ClusterID,
+		protocol: nodeProtocol, cert: keeper.Certificate(), wants: l.node,
+		verify: func(chain []*x509.Certificate) (trust.Peer, error) {
+			return keeper.Roots().Verify(chain, keeper.Now())
+		},
+		dial: l.d.cfg.Dial,
 	}
 	return k.connect(ctx, addr)
 }

@@ -8,14 +8,18 @@ import (
 	"github.com/sherddb/sherd/cluster/trust"
 )
 
-// Who connects, as the node of keeper, to the process that listens at an address; the connection's
-// Peer is the node of the cluster that answered. The caller closes the connection. dial is as in
-// Config.
-func Who(ctx context.Context, addr string, keeper *trust.Keeper, version Version, dial func(ctx context.Context, addr string) (net.Conn, error)) (*Conn, error) {
+// Who connects, as the node of keeper, to the process that listens at an address, to learn which
+// node it is: the Peer of the connection. The caller closes the connection. dial is as in Config.
+func Who(
+	ctx context.Context, addr string, keeper *trust.Keeper, version Version,
+	dial func(ctx context.Context, addr string) (net.Conn, error),
+) (*Conn, error) {
 	k := caller{
 		version: version, clusterID: keeper.Self().ClusterID, protocol: nodeProtocol, cert: keeper.Certificate(),
-		verify: func(chain []*x509.Certificate) (trust.Peer, error) { return keeper.Roots().Verify(chain, keeper.Now()) },
-		dial:   dialOrTCP(dial),
+		verify: func(chain []*x509.Certificate) (trust.Peer, error) {
+			return keeper.Roots().Verify(chain, keeper.Now())
+		},
+		dial: dialOrTCP(dial),
 	}
 	return k.connect(ctx, addr)
 }

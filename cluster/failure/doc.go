@@ -1,5 +1,5 @@
-// Package failure is the errors of requests to the node that leads a fragment, and their form between
-// nodes (nodepb.Failure).
+// Package failure is the errors of requests to the node that leads a fragment, and their form
+// between nodes (nodepb.Failure).
 //
 // Most are errors for the client, and are sent whole (nodepb.Error): the fields of pgerr.Error, and
 // those of the error types of package txn. The leader's node also

@@ -10,9 +10,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// EncodeError returns the form of a complete error between nodes: errors.As and errors.Is find the same
-// in it on the other node. An error that is neither a pgerr.Error nor has a form becomes XX000 with
-// its text.
+// EncodeError returns the form of a complete error between nodes: errors.As and errors.Is find the
+// same in it on the other node. An error that is neither a pgerr.Error nor has a form becomes XX000
+// with its text.
 func EncodeError(err error) *pb.Error {
 	e := &pb.Error{}
 	var row *txn.RowError
@@ -98,7 +98,8 @@ func DecodeError(e *pb.Error) (err, damaged error) {
 		err = &txn.LowError{Promised: txn.Timestamp(k.Low)}
 	case *pb.Error_Signal_:
 		err = map[pb.Error_Signal]error{
-			pb.Error_LOCKED: txn.ErrLocked, pb.Error_CANCELED: context.Canceled, pb.Error_DEADLINE: context.DeadlineExceeded,
+			pb.Error_LOCKED: txn.ErrLocked, pb.Error_CANCELED: context.Canceled,
+			pb.Error_DEADLINE: context.DeadlineExceeded,
 		}[k.Signal]
 	}
 	switch {

@@ -1,10 +1,11 @@
-// Package join is how a node becomes one of a cluster, and how it renews its certificate afterwards.
+// Package join admits a node to a cluster, and renews its certificate afterwards.
 //
 //	new node                                 any node of the cluster
 //	   │ makes a key, and keeps it (next.pem)      │
 //	   ├── TLS, verified by the token's fingerprint ▶
 //	   ├── greeting: cluster, versions ────────────▶│ refuses other clusters and releases
-//	   ├── secret, certificate request ────────────▶│ Redeem: one entry of the catalog takes the token and allots the number
+//	   ├── secret, certificate request ────────────▶│ Redeem: one entry of the catalog takes
+//	   │                                            │ the token and assigns the number
 //	   │◀── number, certificate, roots, contacts ───┤
 //	   │ keeps them (node.pem, roots.pem)          │
 //
@@ -12,5 +13,6 @@
 // on either side at any step, the joining node asks again: the key is on disk before the first
 // request, and the token continues to admit that key (TR3).
 //
-// The package keeps nothing of its own: what a token may, and which number is next, is decided by Host.Redeem, in the catalog.
+// The package stores nothing itself: Host.Redeem decides in the catalog what a token allows and
+// which number is next.
 package join

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Request has the node that wants to join, and the cluster.
+// Request names the node that wants to join, and the cluster.
 type Request struct {
 	Addrs   []string // of nodes of the cluster; one is enough
 	Token   trust.Token
@@ -23,10 +23,12 @@ type Request struct {
 	Info    *pb.NodeInfo
 	Now     func() time.Time
 	Dial    func(ctx context.Context, addr string) (net.Conn, error) // nil is TCP
-	Failed  func(error)                                              // called with the reason why a node could not be asked, before the next is asked; may be nil
+	// Failed is called with the reason why a node could not be asked, before the next is asked. It
+	// may be nil.
+	Failed func(error)
 }
 
-// Joined is what came of it.
+// Joined is the result of Join.
 type Joined struct {
 	Keeper   *trust.Keeper
 	Node     uint32
@@ -34,8 +36,8 @@ type Joined struct {
 	Contacts []*pb.Contact
 }
 
-// Join asks the nodes one after another until one answers. A refusal by one is a refusal by all. Errors are sentences for the person at the
-// terminal; asking again is harmless.
+// Join asks the nodes one after another until one answers. A refusal by one is a refusal by all.
+// Errors are sentences for the operator at the terminal. Join may be called again after any error.
 func Join(ctx context.Context, r Request) (*Joined, error) {
 	key, err := trust.PendingKey(r.Dir)
 	if err != nil {
@@ -74,7 +76,8 @@ func (r *Request) ask(ctx context.Context, addr string, request []byte) (*pb.Joi
 		return nil, err
 	}
 	defer cc.Close()
-	answer, err := pb.NewJoinClient(cc).Join(ctx, &pb.JoinRequest{Secret: r.Token.Secret(), CertificateRequest: request, Info: r.Info})
+	answer, err := pb.NewJoinClient(cc).Join(ctx, &pb.JoinRequest{Secret: r.Token.Secret(),
+		CertificateRequest: request, Info: r.Info})
 	if err != nil {
 		s := status.Convert(err)
 		if s.Code() == codes.PermissionDenied || s.Code() == codes.InvalidArgument {

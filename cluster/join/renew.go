@@ -11,7 +11,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Renew has a new key certified by the node behind a connection, and takes the roots that it trusts.
+// Renew makes a new key, has the node behind a connection certify it, and takes over the roots that
+// this node trusts.
 func Renew(ctx context.Context, k *trust.Keeper, cc grpc.ClientConnInterface) error {
 	key, err := trust.NewKey()
 	if err != nil {
@@ -35,9 +36,13 @@ func Renew(ctx context.Context, k *trust.Keeper, cc grpc.ClientConnInterface) er
 	return k.SetRoots(roots)
 }
 
-// KeepRenewed renews a certificate when it is due, by its time or since replaced says that another authority signs now. It looks whenever tick says;
-// clocks may jump meanwhile. What fails is tried again at the next tick: there are months. It ends with ctx.
-func KeepRenewed(ctx context.Context, k *trust.Keeper, tick <-chan time.Time, replaced func() bool, renew func(context.Context) error, log *slog.Logger) {
+// KeepRenewed renews a certificate when it is due: by its time, or because replaced reports that
+// another authority signs now. It checks at each tick, because clocks may jump. A failed renewal is
+// tried again at the next tick; months are left for it. It returns when ctx ends.
+func KeepRenewed(
+	ctx context.Context, k *trust.Keeper, tick <-chan time.Time,
+	replaced func() bool, renew func(context.Context) error, log *slog.Logger,
+) {
 	for {
 		select {
 		case <-tick:

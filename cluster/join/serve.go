@@ -96,7 +96,8 @@ type Denied struct{ Text string }
 func (d *Denied) Error() string { return d.Text }
 
 func isToken(err error) bool {
-	return errors.Is(err, trust.ErrTokenUnknown) || errors.Is(err, trust.ErrTokenUsed) || errors.Is(err, trust.ErrTokenExpired)
+	return errors.Is(err, trust.ErrTokenUnknown) || errors.Is(err, trust.ErrTokenUsed) ||
+		errors.Is(err, trust.ErrTokenExpired)
 }
 
 type memberServer struct {

@@ -20,8 +20,8 @@ const (
 	contactsHeader = "Sherd contacts 1" // V1
 )
 
-// Contacts is where the nodes of the cluster were reached last, in a file: a node that starts needs it to hear from others what the catalog says
-// now. All methods may be called concurrently.
+// Contacts are the last known addresses of the cluster's nodes, in a file. A node that starts needs
+// them to receive the catalog from the others. All methods may be called concurrently.
 type Contacts struct {
 	path string
 
@@ -75,7 +75,7 @@ func contactsText(version uint64, addrs map[uint32]string) string {
 	return b.String()
 }
 
-// Take keeps what another node told when this one joined.
+// Take stores the addresses that another node sent when this one joined.
 func (c *Contacts) Take(told []*pb.Contact) error {
 	addrs := map[uint32]string{}
 	for _, t := range told {
@@ -84,7 +84,7 @@ func (c *Contacts) Take(told []*pb.Contact) error {
 	return c.set(0, addrs)
 }
 
-// Follow keeps what a view says, unless that is older than what is known.
+// Follow stores the addresses in a view, unless the view is older than the one stored last.
 func (c *Contacts) Follow(v *catalog.View) error {
 	addrs := map[uint32]string{}
 	for n := range v.Nodes() {
@@ -105,7 +105,8 @@ func (c *Contacts) set(version uint64, addrs map[uint32]string) error {
 		return nil
 	}
 	c.version, c.addrs = version, addrs
-	// Not synced: a crash costs the last addresses, and the ones before are mostly right.
+	// Not synced: after a crash the file has the addresses before, and most of them are still
+	// right.
 	temp := c.path + ".new"
 	if err := os.WriteFile(temp, []byte(contactsText(version, addrs)), 0o600); err != nil {
 		return err
@@ -113,7 +114,7 @@ func (c *Contacts) set(version uint64, addrs map[uint32]string) error {
 	return os.Rename(temp, c.path)
 }
 
-// Addr returns where a node is reached.
+// Addr returns the address of a node.
 func (c *Contacts) Addr(node uint32) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,7 +124,7 @@ func (c *Contacts) Addr(node uint32) (string, error) {
 	return "", fmt.Errorf("no address of node %d is known here", node)
 }
 
-// Nodes returns the nodes that are known.
+// Nodes returns the nodes whose addresses are known.
 func (c *Contacts) Nodes() []uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,17 +8,20 @@ import (
 	"github.com/sherddb/sherd/catalog"
 )
 
-// LostError is the reason for which a node that unsafe recovery declared lost is refused; name may be empty.
+// LostError returns the error with which a node that unsafe recovery declared lost is refused. name
+// may be empty.
 func LostError(name string, number uint32) error {
 	who := fmt.Sprintf("node %d", number)
 	if name != "" {
 		who = fmt.Sprintf("node %s (number %d)", name, number)
 	}
-	return fmt.Errorf("%s was declared lost by \"sherd node recover\", and the cluster went on without its data; to use the machine again, wipe the "+
+	return fmt.Errorf("%s was declared lost by \"sherd node recover\", and the cluster went on without its data; "+
+		"to use the machine again, wipe the "+
 		"data directory and start it with a join token: it joins as a new node", who)
 }
 
-// DeclareLost has the catalog say of nodes that unsafe recovery went on without them. Nodes that are removed, or unknown, stay as they are.
+// DeclareLost notes in the catalog that unsafe recovery continued without some nodes. Nodes that
+// are removed or unknown stay as they are.
 func (r *Register) DeclareLost(ctx context.Context, nodes []uint32) error {
 	_, err := r.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
 		for _, id := range nodes {

@@ -24,7 +24,8 @@ type Register struct {
 
 // Host returns what a node's port uses to admit others.
 func (r *Register) Host(log *slog.Logger) *join.Host {
-	return &join.Host{Signer: r.Signer, Roots: r.Roots, Redeem: r.Redeem, Contacts: r.Contacts, Announce: r.Announce, Now: r.Now, Logger: log}
+	return &join.Host{Signer: r.Signer, Roots: r.Roots, Redeem: r.Redeem,
+		Contacts: r.Contacts, Announce: r.Announce, Now: r.Now, Logger: log}
 }
 
 // Found returns a node's keeper, and creates it if there is nothing yet: an authority, stored with
@@ -133,7 +134,8 @@ func (r *Register) KeepRoots(k *trust.Keeper) error {
 		return err
 	}
 	have, want := k.Roots().Fingerprints(), roots.Fingerprints()
-	if len(have) == len(want) && !slices.ContainsFunc(want, func(f trust.Fingerprint) bool { return !slices.Contains(have, f) }) {
+	if len(have) == len(want) && !slices.ContainsFunc(want,
+		func(f trust.Fingerprint) bool { return !slices.Contains(have, f) }) {
 		return nil
 	}
 	return k.SetRoots(roots)
@@ -178,7 +180,8 @@ func (r *Register) Roots() (*trust.Roots, error) {
 // moment ago: its certificate proves that it was admitted.
 func (r *Register) Admit(p trust.Peer) error {
 	if n := r.Catalog.View().RemovedNode(p.Node); n != nil {
-		return fmt.Errorf("node %s (number %d) was removed from the cluster; to use the machine again, start it with an empty data directory "+
+		return fmt.Errorf("node %s (number %d) was removed from the cluster; to use the machine again, "+
+			"start it with an empty data directory "+
 			"and a join token", n.Name, p.Node)
 	}
 	if n := r.Catalog.View().LostNode(p.Node); n != nil {
@@ -198,7 +201,7 @@ func (r *Register) Contacts() []*pb.Contact {
 	return out
 }
 
-// Addr returns where a node is reached.
+// Addr returns the address of a node.
 func (r *Register) Addr(node uint32) (string, error) {
 	n := r.Catalog.View().Node(node)
 	switch {

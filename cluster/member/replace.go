@@ -10,10 +10,11 @@ import (
 	"github.com/sherddb/sherd/cluster/trust"
 )
 
-// replaceAfter is the age from which an authority is replaced. Its own certificate holds for ten times that: a replacement waits for every node.
+// replaceAfter is the age from which an authority is replaced. Its own certificate is valid for ten
+// times as long, because a replacement waits for every node.
 const replaceAfter = 365 * 24 * time.Hour
 
-// ErrReplacing refuses a second replacement while one is under way.
+// ErrReplacing is returned for a second replacement while one is under way.
 var ErrReplacing = errors.New("the cluster's authority is being replaced already")
 
 // Due reports whether the authority is so old that it should be replaced.
@@ -32,14 +33,15 @@ func (r *Register) Replacing() bool {
 	return false
 }
 
-// Outdated reports whether the authority that signs now differs from the one that has signed a
-// node's certificate.
+// Outdated reports whether the authority that signs now differs from the one that signed a node's
+// certificate.
 func (r *Register) Outdated(k *trust.Keeper) bool {
 	a, err := r.Signer()
 	return err == nil && a.Fingerprint() != k.Self().Issuer
 }
 
-// ReplaceAuthority announces a new authority, certified by the one that signs. Advance does the rest, as nodes report.
+// ReplaceAuthority announces a new authority, certified by the one that signs. Advance does the
+// rest when nodes report that they have it.
 func (r *Register) ReplaceAuthority(ctx context.Context) error {
 	_, err := r.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
 		for a := range v.Authorities() {
@@ -82,7 +84,8 @@ func (r *Register) Standing() ([]Standing, error) {
 			return nil, err
 		}
 		phase := map[catalog.AuthorityPhase]string{
-			catalog.AuthorityAnnounced: "announced", catalog.AuthoritySigning: "signing", catalog.AuthorityRetiring: "retiring",
+			catalog.AuthorityAnnounced: "announced", catalog.AuthoritySigning: "signing",
+			catalog.AuthorityRetiring: "retiring",
 		}[a.Phase]
 		out = append(out, Standing{parsed, phase})
 	}
@@ -143,7 +146,8 @@ func tokensOf(v *catalog.View, standing []trust.Standing) map[trust.Fingerprint]
 	out := map[trust.Fingerprint]time.Time{}
 	for t := range v.JoinTokens() {
 		for _, s := range standing {
-			if end := time.UnixMicro(t.ExpiresMicros); number(s.Authority) == t.Authority && t.UsedBy == nil && end.After(out[s.Authority]) {
+			if end := time.UnixMicro(t.ExpiresMicros); number(s.Authority) == t.Authority &&
+				t.UsedBy == nil && end.After(out[s.Authority]) {
 				out[s.Authority] = end
 			}
 		}

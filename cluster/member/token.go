@@ -13,10 +13,12 @@ import (
 	"github.com/sherddb/sherd/cluster/trust"
 )
 
-// keepTokens is how long a token is remembered beyond its end, so that its holder is told that it has expired.
+// keepTokens is for how long an expired token is remembered, so that its holder learns that it has
+// expired.
 const keepTokens = 7 * 24 * time.Hour
 
-// NewToken makes a join token that holds for a while: for a new node, or for one of the cluster that has lost its certificate.
+// NewToken makes a join token that is valid for life: for a new node if node is 0, or for a node of
+// the cluster that has lost its certificate.
 func (r *Register) NewToken(ctx context.Context, life time.Duration, node uint32) (trust.Token, error) {
 	signer, err := r.Signer()
 	if err != nil {
@@ -37,7 +39,8 @@ func (r *Register) NewToken(ctx context.Context, life time.Duration, node uint32
 			}
 		}
 		return ch.PutJoinToken(&catalog.JoinToken{
-			Hash: trust.HashSecret(token.Secret()), Authority: number(token.Authority()), CreatedMicros: now.UnixMicro(),
+			Hash: trust.HashSecret(token.Secret()), Authority: number(token.Authority()),
+			CreatedMicros: now.UnixMicro(),
 			ExpiresMicros: now.Add(life).UnixMicro(), Node: node,
 		})
 	})
@@ -46,7 +49,9 @@ func (r *Register) NewToken(ctx context.Context, life time.Duration, node uint32
 
 // Redeem takes a token (I1) and returns the number and name of the node that its holder is from now
 // on.
-func (r *Register) Redeem(ctx context.Context, secret, keyHash []byte, info *pb.NodeInfo) (node uint32, name string, err error) {
+func (r *Register) Redeem(
+	ctx context.Context, secret, keyHash []byte, info *pb.NodeInfo,
+) (node uint32, name string, err error) {
 	hash := trust.HashSecret(secret)
 	fresh := uint32(0) // a number taken for a new node, whatever becomes of it
 	view, err := r.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
@@ -84,7 +89,8 @@ func (r *Register) Redeem(ctx context.Context, secret, keyHash []byte, info *pb.
 			err = ch.PutNode(n)
 		}
 		if err == nil && v.Node(node) == nil {
-			err = ch.NoteNode(n, fmt.Sprintf("joined as node %d, at %s", node, n.NodeAddr), catalog.Author{Who: "sherd", Why: "it had a join token", Micros: r.Now().UnixMicro()})
+			err = ch.NoteNode(n, fmt.Sprintf("joined as node %d, at %s", node, n.NodeAddr),
+				catalog.Author{Who: "sherd", Why: "it had a join token", Micros: r.Now().UnixMicro()})
 		}
 		if err == nil {
 			err = ch.PutJoinToken(t)
@@ -108,13 +114,17 @@ func sameNode(v *catalog.View, wanted, is uint32) error {
 	case wanted == is:
 		return nil
 	case wanted == 0:
-		return deny("this join token lets in a new node, and the data directory is that of node %d: make one for it with "+
+		return deny("this join token lets in a new node, and the data directory is that of node %d: "+
+			"make one for it with "+
 			"\"sherd node token --for\" and its name", is)
 	case is == 0:
-		return deny("this join token is for node %s with its data, and the data directory is empty: if the data is lost, join as a new node, with "+
-			"a token made by \"sherd node token\", and remove the old one then: \"sherd node remove %s\"", nameOf(v, wanted), nameOf(v, wanted))
+		return deny("this join token is for node %s with its data, and the data directory is empty: "+
+			"if the data is lost, join as a new node, with "+
+			"a token made by \"sherd node token\", and remove the old one then: \"sherd node remove %s\"",
+			nameOf(v, wanted), nameOf(v, wanted))
 	}
-	return deny("this join token is for node %s, and the data directory is that of node %s", nameOf(v, wanted), nameOf(v, is))
+	return deny("this join token is for node %s, and the data directory is that of node %s",
+		nameOf(v, wanted), nameOf(v, is))
 }
 
 func deny(format string, args ...any) error { return &join.Denied{Text: fmt.Sprintf(format, args...)} }
@@ -144,9 +154,11 @@ func describe(v *catalog.View, id uint32, info *pb.NodeInfo) (*catalog.Node, err
 // Describe updates n with a node's description of itself, and reports whether anything changed.
 func Describe(n *catalog.Node, info *pb.NodeInfo) (changed bool) {
 	before := *n
-	n.NodeAddr, n.SQLAddr, n.HTTPAddr, n.Labels = info.GetNodeAddr(), info.GetSqlAddr(), info.GetHttpAddr(), info.GetLabels()
+	n.NodeAddr, n.SQLAddr, n.HTTPAddr, n.Labels =
+		info.GetNodeAddr(), info.GetSqlAddr(), info.GetHttpAddr(), info.GetLabels()
 	n.Gateway, n.Release, n.Speaks = info.GetGateway(), info.GetRelease(), info.GetSpeaks()
-	return n.NodeAddr != before.NodeAddr || n.SQLAddr != before.SQLAddr || n.HTTPAddr != before.HTTPAddr || n.Gateway != before.Gateway ||
+	return n.NodeAddr != before.NodeAddr || n.SQLAddr != before.SQLAddr ||
+		n.HTTPAddr != before.HTTPAddr || n.Gateway != before.Gateway ||
 		n.Release != before.Release || n.Speaks != before.Speaks || !maps.Equal(n.Labels, before.Labels)
 }
 

@@ -1,5 +1,5 @@
-// Package nodepb holds the messages between nodes, as protobuf (V4): the handshake of every connection,
-// joining, Raft, tasks, and requests about fragments.
+// Package nodepb holds the messages between nodes, as protobuf (V4): the handshake of every
+// connection, joining, Raft, tasks, and requests about fragments.
 //
 // It holds generated code only. Field numbers are never reused; a field that is no longer sent is
 // reserved. To add an operation on a fragment, add a message to Request in fragment.proto.

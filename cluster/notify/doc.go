@@ -7,6 +7,7 @@
 // gets the messages that it has missed.
 //
 // Nothing is stored. If messages may be lost, because a node died or a stream was broken for long,
-// the sessions that listen here are terminated (notify.Hub.Missed of package sql/notify), as a crash of PostgreSQL would
-// terminate them. A node that stops in an orderly way announces it, and no message is lost.
+// the sessions that listen here are terminated (notify.Hub.Missed of package sql/notify), as a
+// crash of PostgreSQL would terminate them. A node that stops in an orderly way announces it, and
+// no message is lost.
 package notify

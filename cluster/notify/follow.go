@@ -10,7 +10,7 @@ import (
 	"github.com/sherddb/sherd/sql/notify"
 )
 
-// Config says whose side it is. All fields are required.
+// Config has the parts of the node that a Net uses. All fields are required.
 type Config struct {
 	Self  uint32
 	Door  *door.Door
@@ -24,14 +24,14 @@ const (
 	patience   = 10 * time.Second // with a node whose stream has broken
 )
 
-// peer is another node, as this one follows it. Its goroutine alone uses it, but for state.
+// peer is another node that this one follows. Only its goroutine uses it, except for state.
 type peer struct {
 	state state // guarded by Net.mu
 	stop  context.CancelFunc
-	epoch uint64    // of its process; 0: it has not said so
+	epoch uint64    // of its process; 0: not known yet
 	next  uint64    // count of the message that comes next
-	ended bool      // it has said that nothing comes any more
-	lost  time.Time // since when its stream is broken; zero: it is not, or that was told
+	ended bool      // it has announced that it sends no more
+	lost  time.Time // since when its stream is broken; zero: it is not, or the loss was handled
 }
 
 type state byte
@@ -69,7 +69,7 @@ func (n *Net) Run(ctx context.Context) {
 	}
 }
 
-// look begins to follow nodes that are new, and gives up those that have left.
+// look starts to follow new nodes, and stops following nodes that have left.
 func (n *Net) look(ctx context.Context) {
 	nodes := n.cfg.Nodes()
 	n.mu.Lock()

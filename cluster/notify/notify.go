@@ -45,7 +45,8 @@ type Net struct {
 
 // New makes the net of a node and registers its service.
 func New(cfg Config, members grpc.ServiceRegistrar) *Net {
-	n := &Net{cfg: cfg, epoch: rand.Uint64(), followers: map[chan *pb.Said]bool{}, peers: map[uint32]*peer{}, turned: make(chan struct{}), serving: make(chan struct{})}
+	n := &Net{cfg: cfg, epoch: rand.Uint64(), followers: map[chan *pb.Said]bool{},
+		peers: map[uint32]*peer{}, turned: make(chan struct{}), serving: make(chan struct{})}
 	pb.RegisterNotificationsServer(members, n)
 	return n
 }
@@ -54,7 +55,8 @@ func New(cfg Config, members grpc.ServiceRegistrar) *Net {
 func (n *Net) Say(list []notify.Notification) {
 	m := &pb.Said{Epoch: n.epoch}
 	for _, x := range list {
-		m.Notes = append(m.Notes, &pb.Note{Database: x.Database, Channel: x.Channel, Payload: x.Payload, Session: x.PID})
+		m.Notes = append(m.Notes, &pb.Note{Database: x.Database,
+			Channel: x.Channel, Payload: x.Payload, Session: x.PID})
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -193,7 +195,8 @@ func (n *Net) since(r *pb.FollowRequest) []*pb.Said {
 func toList(m *pb.Said) []notify.Notification {
 	out := make([]notify.Notification, 0, len(m.Notes))
 	for _, x := range m.Notes {
-		out = append(out, notify.Notification{Database: x.Database, Channel: x.Channel, Payload: x.Payload, PID: x.Session})
+		out = append(out, notify.Notification{Database: x.Database,
+			Channel: x.Channel, Payload: x.Payload, PID: x.Session})
 	}
 	return out
 }

@@ -23,8 +23,8 @@ type peer struct {
 	gone    chan struct{} // closed: it left the cluster
 	running bool          // guarded by p.mu
 	since   time.Time     // this process knows of it
-	// says is what the node claims to lead, with the terms, on each stream. The claims of a stream
-	// that has ended stand until its next one begins. Guarded by p.mu.
+	// says has the fragments that the node claims to lead, with the terms, on each stream. The
+	// claims of a stream that has ended stay valid until its next one begins. Guarded by p.mu.
 	says [2]map[txn.FragmentID]uint64
 
 	misses atomic.Int32 // beats since an answer on the stream that this node opened
@@ -33,8 +33,8 @@ type peer struct {
 
 	mu     sync.Mutex
 	health Health   // guarded by mu
-	ask    []txn.ID // whose end is to be asked about; guarded by mu
-	over   []txn.ID // whose end is to be reported; guarded by mu
+	ask    []txn.ID // transactions to ask the node about; guarded by mu
+	over   []txn.ID // transactions to report as over; guarded by mu
 	warned time.Time
 }
 
@@ -43,7 +43,7 @@ type side int
 
 const (
 	ours   side = iota // this node opened it
-	theirs             // the other one did
+	theirs             // the other node opened it
 )
 
 func (q *peer) isAlive() bool { return q.alive.Load() }
@@ -55,7 +55,7 @@ func (q *peer) nudge() {
 	}
 }
 
-// supervise keeps a stream to the node open, and notices when it is silent.
+// supervise keeps a stream to the node open, and detects that the node is silent.
 func (q *peer) supervise() {
 	t := time.NewTicker(q.p.cfg.Beat)
 	defer t.Stop()
@@ -122,7 +122,7 @@ func (q *peer) dead() {
 	}
 }
 
-// forget has the write buffers dropped of a gateway that is not heard from any more.
+// forget drops the write buffers of a gateway that is no longer heard from.
 func (q *peer) forget() {
 	q.mu.Lock()
 	was := q.health.Incarnation
@@ -228,7 +228,8 @@ func (q *peer) take(m *pb.Attendance, from side, rtt time.Duration) {
 	}
 	q.mu.Unlock()
 	if warn {
-		q.p.cfg.Logger.Error("the clock of a node is too far ahead; what it asks is refused", "node", q.node, "ahead", offset, "error", clockErr)
+		q.p.cfg.Logger.Error("the clock of a node is too far ahead; what it asks is refused",
+			"node", q.node, "ahead", offset, "error", clockErr)
 	}
 	if was != 0 && was != m.Incarnation && q.p.cfg.Lost != nil {
 		q.p.cfg.Lost(q.node, was)
@@ -266,8 +267,8 @@ func (q *peer) takeEnded(m *pb.Attendance) {
 	}
 }
 
-// speaker builds the messages of one stream: each has the leaderships that have changed since the
-// last.
+// speaker builds the messages of one stream. Each message has the leaderships that changed since
+// the last one.
 type speaker struct {
 	q    *peer
 	last map[txn.FragmentID]uint64

@@ -49,16 +49,18 @@ type hint struct {
 type Health struct {
 	Node        uint32
 	Incarnation uint64
-	Alive       bool          // it answers what this node sends
-	Silent      bool          // it was given the time to answer, and did not; a node that was not given it yet is neither alive nor silent
-	LastSeen    time.Time     // something was heard, which need not be an answer; zero: never
-	Clock       txn.Timestamp // what it showed then
-	Offset      time.Duration // by how much its clock is ahead of this node's
-	RTT         time.Duration
-	ClockError  error // its clock was refused
+	Alive       bool // it answers what this node sends
+	// The node had time to answer and did not. A node that has not had the time yet is neither
+	// alive nor silent.
+	Silent     bool
+	LastSeen   time.Time     // time of the last message, an answer or not; zero: never
+	Clock      txn.Timestamp // its clock at that time
+	Offset     time.Duration // by how much its clock is ahead of this node's
+	RTT        time.Duration
+	ClockError error // its clock was refused
 }
 
-// Presence is a node's side. All methods may be called concurrently.
+// Presence is one node's part in failure detection. All methods may be called concurrently.
 type Presence struct {
 	pb.UnimplementedPresenceServer
 	cfg Config
@@ -83,7 +85,8 @@ func New(cfg Config) *Presence {
 		cfg.Logger = slog.Default()
 	}
 	p := &Presence{
-		cfg: cfg, peers: map[uint32]*peer{}, leaders: map[txn.FragmentID]Leadership{}, hints: map[txn.FragmentID]hint{}, changed: make(chan struct{}), stop: make(chan struct{}),
+		cfg: cfg, peers: map[uint32]*peer{}, leaders: map[txn.FragmentID]Leadership{},
+		hints: map[txn.FragmentID]hint{}, changed: make(chan struct{}), stop: make(chan struct{}),
 	}
 	p.others.Store(1) // until they are counted
 	return p
@@ -157,7 +160,8 @@ func (p *Presence) follow() {
 func (p *Presence) peerOf(node uint32) *peer {
 	q := p.peers[node]
 	if q == nil {
-		q = &peer{p: p, node: node, wake: make(chan struct{}, 1), gone: make(chan struct{}), since: time.Now(), health: Health{Node: node}}
+		q = &peer{p: p, node: node, wake: make(chan struct{}, 1),
+			gone: make(chan struct{}), since: time.Now(), health: Health{Node: node}}
 		q.says = [2]map[txn.FragmentID]uint64{{}, {}}
 		p.peers[node] = q
 	}
@@ -170,7 +174,7 @@ func (p *Presence) peer(node uint32) *peer {
 	return p.peerOf(node)
 }
 
-// member returns a node of the cluster, nil if it is none.
+// member returns a node of the cluster, nil if the node is not in it.
 func (p *Presence) member(node uint32) *peer {
 	if !slices.Contains(p.cfg.Nodes(), node) {
 		return nil
@@ -191,8 +195,8 @@ func (p *Presence) Wake() {
 }
 
 // AskAlive asks a gateway whether transactions are over; those that are over are passed to
-// Config.Ended. A node that is not in the cluster is not asked: what it had here is dropped when it
-// leaves, and it must not be counted among the nodes again (Health).
+// Config.Ended. A node that is not in the cluster is not asked, because its write buffers are
+// dropped when it leaves, and it must not be counted among the nodes again (Health).
 func (p *Presence) AskAlive(node uint32, ids []txn.ID) {
 	q := p.member(node)
 	if q == nil {
@@ -204,8 +208,8 @@ func (p *Presence) AskAlive(node uint32, ids []txn.ID) {
 	q.nudge()
 }
 
-// SayOver notifies a node that a transaction of this gateway is over, whose end may not have
-// reached it.
+// SayOver notifies a node that a transaction of this gateway is over, because the node may have
+// missed its end.
 func (p *Presence) SayOver(node uint32, id txn.ID) {
 	q := p.member(node)
 	if q == nil {
@@ -217,7 +221,7 @@ func (p *Presence) SayOver(node uint32, id txn.ID) {
 	q.nudge()
 }
 
-// Leader returns the other node that leads a fragment, as far as it is known and alive.
+// Leader returns the other node that leads a fragment, if it is known and alive.
 func (p *Presence) Leader(f txn.FragmentID) (Leadership, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -304,13 +308,13 @@ func (p *Presence) SilentFor(node uint32) time.Duration {
 	}
 }
 
-// Forgotten reports whether a node was not heard from for so long that its write buffers here are
-// gone: Config.Lost has returned.
+// Forgotten reports whether a node was not heard from for so long that its write buffers here were
+// dropped: Config.Lost has returned.
 func (p *Presence) Forgotten(node uint32) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := p.peers[node]
-	return q != nil && q.quiet.Load() > beatsOfLease // a beat more: the one before has called it
+	return q != nil && q.quiet.Load() > beatsOfLease // one beat more: Lost was called in the beat before
 }
 
 // Health returns what is known about the other nodes, by number.

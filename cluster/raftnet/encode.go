@@ -7,7 +7,8 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 )
 
-// isHeartbeat returns what only keeps a leader in office, as Raft makes it.
+// isHeartbeat reports whether an append only keeps a leader in office, in the form in which Raft
+// makes it.
 func isHeartbeat(a *raft.AppendEntriesRequest) bool {
 	return a.Term != 0 && a.PrevLogEntry == 0 && a.PrevLogTerm == 0 && len(a.Entries) == 0 && a.LeaderCommitIndex == 0
 }
@@ -22,8 +23,8 @@ func (t *Transport) appendRequest(h raft.RPCHeader, part *pb.AppendEntries) *pb.
 	return r
 }
 
-// encodeAppend returns an append as requests of a bearable size. Each but the first goes on where
-// the one before ends, so each is an append by itself.
+// encodeAppend returns an append as requests of limited size. Each continues where the one before
+// ends, so each is a valid append by itself.
 func (t *Transport) encodeAppend(a *raft.AppendEntriesRequest) []*pb.RaftRequest {
 	var out []*pb.RaftRequest
 	part := &pb.AppendEntries{
@@ -77,17 +78,18 @@ func (t *Transport) encodeSnapshot(a *raft.InstallSnapshotRequest) *pb.SnapshotH
 	}
 }
 
-// header is how Raft knows the sender of a message.
+// header returns the header by which Raft knows the sender of a message.
 func header(version uint32, id raft.ServerID) raft.RPCHeader {
 	return raft.RPCHeader{ProtocolVersion: raft.ProtocolVersion(version), ID: []byte(id), Addr: []byte(id)}
 }
 
 func decodeAppended(a *pb.RaftResponse, id raft.ServerID, resp *raft.AppendEntriesResponse) {
-	resp.RPCHeader, resp.Term, resp.LastLog, resp.Success, resp.NoRetryBackoff = header(a.RaftVersion, id), a.Term, a.LastLog, a.Success, a.NoRetryBackoff
+	resp.RPCHeader, resp.Term, resp.LastLog, resp.Success, resp.NoRetryBackoff =
+		header(a.RaftVersion, id), a.Term, a.LastLog, a.Success, a.NoRetryBackoff
 }
 
-// decodeRequest returns what Raft takes a request of a node for; nil if it is of an unknown kind
-// (RN1).
+// decodeRequest returns a node's request in the type of Raft's library; nil if it is of an unknown
+// kind (RN1).
 func decodeRequest(r *pb.RaftRequest, from raft.ServerID) any {
 	h := header(r.RaftVersion, from)
 	switch k := r.Kind.(type) {
@@ -138,7 +140,7 @@ func decodeSnapshot(h *pb.SnapshotHeader, from raft.ServerID) *raft.InstallSnaps
 	}
 }
 
-// encodeResponse returns what Raft has answered.
+// encodeResponse encodes an answer of Raft.
 func encodeResponse(id uint64, r raft.RPCResponse) *pb.RaftResponse {
 	out := &pb.RaftResponse{Id: id}
 	if r.Error != nil {
@@ -146,7 +148,8 @@ func encodeResponse(id uint64, r raft.RPCResponse) *pb.RaftResponse {
 	}
 	switch a := r.Response.(type) {
 	case *raft.AppendEntriesResponse:
-		out.RaftVersion, out.Term, out.LastLog, out.Success, out.NoRetryBackoff = uint32(a.ProtocolVersion), a.Term, a.LastLog, a.Success, a.NoRetryBackoff
+		out.RaftVersion, out.Term, out.LastLog, out.Success, out.NoRetryBackoff =
+			uint32(a.ProtocolVersion), a.Term, a.LastLog, a.Success, a.NoRetryBackoff
 	case *raft.RequestVoteResponse:
 		out.RaftVersion, out.Term, out.Success = uint32(a.ProtocolVersion), a.Term, a.Granted
 	case *raft.RequestPreVoteResponse:

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// controlTime bounds heartbeats and votes. It is twice the election time-out: what takes longer
-	// comes too late.
+	// controlTime bounds heartbeats and votes. It is twice the election time-out: a later answer is
+	// useless.
 	controlTime = 2 * time.Second
 	appendTime  = 10 * time.Second
 	maxBatch    = 4 << 20   // bytes of requests in one message, except a single larger one
-	slowest     = 128 << 10 // bytes a second that a link carries at least: large requests get the more time
+	slowest     = 128 << 10 // least bytes a second of a link: large requests get more time
 )
 
-// peer is the way to one node.
+// peer sends to one node.
 type peer struct {
 	mux     *Mux
 	node    uint32
@@ -33,7 +33,7 @@ type peer struct {
 
 	mu    sync.Mutex
 	asked int       // requests not answered; guarded by mu
-	heard time.Time // when the last answer came, a stream began, or asked became more than none; guarded by mu
+	heard time.Time // time of the last answer, of a new stream, or when asked rose from 0; guarded by mu
 }
 
 func newPeer(m *Mux, node uint32) *peer {
@@ -53,14 +53,14 @@ func (p *peer) close() { p.cancel() }
 // lane sends requests to a peer, in order, and matches the answers.
 type lane struct {
 	peer *peer
-	time time.Duration // that an answer may take
-	wake chan struct{} // holds one where queue is not empty
+	time time.Duration // limit of an answer
+	wake chan struct{} // holds one value if queue is not empty
 
 	mu      sync.Mutex
 	closed  bool               // guarded by mu
 	queue   []*pb.RaftRequest  // not sent; guarded by mu
 	pending map[uint64]*call   // not answered; guarded by mu
-	last    uint64             // id given; guarded by mu
+	last    uint64             // id assigned; guarded by mu
 	stream  exchange           // nil: none is open; guarded by mu
 	drop    context.CancelFunc // ends stream; guarded by mu
 }
@@ -76,8 +76,8 @@ type call struct {
 	timer *time.Timer
 }
 
-// enqueue has requests sent one after another, with nothing between them. done is called for each,
-// in order where the answers come in order.
+// enqueue sends requests one after another, with nothing between them. done is called for each; in
+// order if the answers come in order.
 func (l *lane) enqueue(done func(*pb.RaftResponse, error), requests ...*pb.RaftRequest) {
 	l.mu.Lock()
 	if l.closed {
@@ -92,9 +92,10 @@ func (l *lane) enqueue(done func(*pb.RaftResponse, error), requests ...*pb.RaftR
 		l.last++
 		id := l.last
 		r.Id = id
-		l.pending[id] = &call{done: done, timer: time.AfterFunc(l.time+time.Duration(proto.Size(r))*time.Second/slowest, func() {
-			l.late(id)
-		})}
+		l.pending[id] = &call{done: done, timer: time.AfterFunc(
+			l.time+time.Duration(proto.Size(r))*time.Second/slowest,
+			func() { l.late(id) },
+		)}
 	}
 	l.queue = append(l.queue, requests...)
 	l.mu.Unlock()
@@ -104,8 +105,8 @@ func (l *lane) enqueue(done func(*pb.RaftResponse, error), requests ...*pb.RaftR
 	}
 }
 
-// late fails a call whose time is over. Where the peer was silent all the while its connection goes
-// too (RN4).
+// late fails a call whose time is over. If the peer was silent all the time, it also drops the
+// connection (RN4).
 func (l *lane) late(id uint64) {
 	l.mu.Lock()
 	c := l.pending[id]
@@ -131,8 +132,8 @@ func (p *peer) ask(n int) {
 	p.asked += n
 }
 
-// answered notes that n requests are not under way any more, answered or not, and tells how long
-// the peer had been silent on both lanes.
+// answered notes that n requests have ended, answered or not, and returns how long the peer was
+// silent on both lanes.
 func (p *peer) answered(n int, heard bool) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,7 +178,8 @@ func (l *lane) send() {
 	}
 }
 
-// explain prefers the reason for which there is no connection.
+// explain returns the reason why there is no connection, if it is known, and otherwise err with the
+// node.
 func (l *lane) explain(err error) error {
 	if k, kerr := l.peer.mux.door.Link(l.peer.node, door.RaftLink); kerr == nil {
 		if cause := k.Err(); cause != nil {
@@ -235,7 +237,7 @@ func (l *lane) open() (exchange, error) {
 	l.mu.Lock()
 	l.stream, l.drop = s, cancel
 	l.mu.Unlock()
-	l.peer.answered(0, true) // a new connection has a time of its own
+	l.peer.answered(0, true) // silence is measured from the new connection on
 	l.peer.mux.done.Add(1)
 	go l.receive(s)
 	return s, nil
@@ -264,8 +266,8 @@ func (l *lane) receive(s exchange) {
 	}
 }
 
-// fail ends a stream, unless another has taken its place, and with it all calls: what was sent may
-// be lost, and what was not would come out of order.
+// fail ends a stream, unless another has replaced it, and with it all calls: requests that were
+// sent may be lost, and the others would arrive out of order.
 func (l *lane) fail(s exchange, err error) {
 	l.mu.Lock()
 	if l.stream != s {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// ServerID is how Raft knows a node.
+// ServerID returns the id by which Raft knows a node.
 func ServerID(node uint32) raft.ServerID {
 	return raft.ServerID(strconv.FormatUint(uint64(node), 10))
 }
@@ -56,8 +56,8 @@ func New(d *door.Door, members grpc.ServiceRegistrar, log *slog.Logger) *Mux {
 	return m
 }
 
-// Transport returns a group's transport; raftgroup closes it with the group. A group has one at a
-// time.
+// Transport returns a group's transport; raftgroup closes it with the group. A group has only one
+// at a time.
 func (m *Mux) Transport(group uint64) *Transport {
 	t := &Transport{mux: m, group: group, consumer: make(chan raft.RPC), closed: make(chan struct{})}
 	m.mu.Lock()
@@ -80,7 +80,7 @@ func (m *Mux) remove(t *Transport) {
 	}
 }
 
-// peer returns the way to a node.
+// peer returns the peer for a node.
 func (m *Mux) peer(id raft.ServerID) (*peer, error) {
 	node, err := NodeOf(id)
 	if err != nil {
@@ -107,7 +107,7 @@ func (m *Mux) peer(id raft.ServerID) (*peer, error) {
 	return p, nil
 }
 
-// Forget ends what goes to a node: it was removed.
+// Forget stops sending to a node that was removed.
 func (m *Mux) Forget(node uint32) {
 	m.mu.Lock()
 	p := m.peers[node]

@@ -10,8 +10,8 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 )
 
-// inFlight is how many appends of a group may be on their way to a follower: while one is written
-// there, the next is on the wire. More would only queue.
+// inFlight is how many appends of a group may be under way to a follower: while the follower writes
+// one, the next is being transferred. More would only queue.
 const inFlight = 2
 
 // AppendEntriesPipeline implements raft.Transport.
@@ -26,14 +26,14 @@ func (t *Transport) AppendEntriesPipeline(id raft.ServerID, _ raft.ServerAddress
 	}, nil
 }
 
-// pipeline is a leader's appends to one follower. It has no goroutine but while an answer waits to
-// be taken.
+// pipeline is the appends of a leader to one follower. It has a goroutine only while an answer
+// waits to be taken.
 type pipeline struct {
 	t    *Transport
 	id   raft.ServerID
 	lane *lane
-	// one for each append that was sent and not answered; it must not wait for who takes the
-	// answers: raft's taker may be gone already
+	// One for each append that was sent and not answered. It must not wait until answers are taken:
+	// Raft's goroutine that takes them may have ended already.
 	slots  chan struct{}
 	out    chan raft.AppendFuture
 	closed chan struct{}
@@ -111,7 +111,7 @@ func (p *pipeline) AppendEntries(
 	return f, nil
 }
 
-// answer hands a future on, in order, without holding up the lane.
+// answer passes a future on, in order, without blocking the lane.
 func (p *pipeline) answer(f *appendFuture) {
 	<-p.slots
 	p.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// progress is what a group's followers have answered to this node as a leader.
+// progress has the answers of a group's followers to this node as a leader.
 type progress struct {
 	mu sync.Mutex
 	of map[raft.ServerID]*standing // guarded by mu
@@ -18,8 +18,8 @@ type standing struct {
 	contact     time.Time
 }
 
-// note takes over an answer of a follower: to an append of a term that ends at an index, 0 for a
-// heartbeat, which compares no logs.
+// note records an answer of a follower to an append of a term that ends at an index. The index is 0
+// for a heartbeat, which compares no logs.
 func (p *progress) note(id raft.ServerID, term, index uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -31,7 +31,7 @@ func (p *progress) note(id raft.ServerID, term, index uint64) {
 		s = &standing{}
 		p.of[id] = s
 	}
-	if term > s.term { // what an earlier leader has seen may have been replaced since
+	if term > s.term { // entries that an earlier leader knew may have been replaced since
 		s.term, s.match = term, 0
 	}
 	if term == s.term {
@@ -52,8 +52,8 @@ func (p *progress) appended(id raft.ServerID, a *raft.AppendEntriesRequest, resp
 	p.note(id, a.Term, last)
 }
 
-// Progress returns how far a follower's log agrees with that of this node as leader of a term, and
-// when it has answered last. Zeros: it has not.
+// Progress returns how far a follower's log agrees with the log of this node as leader of a term,
+// and when the follower answered last. Zeros: it has not answered.
 func (t *Transport) Progress(id raft.ServerID) (match, term uint64, contact time.Time) {
 	t.progress.mu.Lock()
 	defer t.progress.mu.Unlock()

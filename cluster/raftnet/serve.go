@@ -18,14 +18,14 @@ import (
 // there are few candidates.
 const maxInbox = 64
 
-// inbox holds a group's requests until Raft takes them, and a goroutine while it holds any.
+// inbox holds a group's requests until Raft takes them. It has a goroutine while it is not empty.
 type inbox struct {
 	mu      sync.Mutex
 	waiting []letter // guarded by mu
 	running bool     // guarded by mu
 }
 
-// letter is a request and where its answer goes.
+// letter is a request and the destination of its answer.
 type letter struct {
 	id      uint64
 	command any
@@ -71,7 +71,7 @@ func (m *Mux) Exchange(s grpc.BidiStreamingServer[pb.RaftRequests, pb.RaftRespon
 	}
 }
 
-// deliver brings a request to its group.
+// deliver passes a request to its group.
 func (m *Mux) deliver(r *pb.RaftRequest, from raft.ServerID, out *outbox) {
 	t := m.transport(r.Group)
 	if t == nil {
@@ -85,8 +85,8 @@ func (m *Mux) deliver(r *pb.RaftRequest, from raft.ServerID, out *outbox) {
 	}
 	l := letter{r.Id, command, out}
 	if a, ok := command.(*raft.AppendEntriesRequest); ok && isHeartbeat(a) {
-		// The first of a term changes Raft's term and goes through its loop: the handler runs
-		// outside of it, so that a vote in a later term, given meanwhile, would be followed by a
+		// The first heartbeat of a term changes Raft's term and goes through Raft's loop. The
+		// handler runs outside of the loop: if Raft voted in a later term meanwhile, it would
 		// return to the term of the heartbeat (RN5).
 		if fn := t.heartbeatHandler(); fn != nil && t.term.Load() == a.Term {
 			t.beat(fn, l)
@@ -117,7 +117,7 @@ func (t *Transport) beat(fn func(raft.RPC), l letter) {
 	}
 }
 
-// post puts a letter into the inbox; false if it is full (RN3).
+// post puts a letter into the inbox, and returns false if it is full (RN3).
 func (t *Transport) post(l letter) bool {
 	b := &t.inbox
 	b.mu.Lock()
@@ -133,7 +133,7 @@ func (t *Transport) post(l letter) bool {
 	return true
 }
 
-// work hands letters to Raft one at a time (RN2).
+// work passes letters to Raft one at a time (RN2).
 func (t *Transport) work() {
 	b := &t.inbox
 	for {
@@ -157,7 +157,7 @@ func (t *Transport) work() {
 	}
 }
 
-// hand returns Raft a request and waits for its answer.
+// hand passes a request to Raft and waits for its answer.
 func (t *Transport) hand(command any, body io.Reader) (raft.RPCResponse, error) {
 	answer := make(chan raft.RPCResponse, 1)
 	select {
@@ -173,7 +173,7 @@ func (t *Transport) hand(command any, body io.Reader) (raft.RPCResponse, error) 
 	}
 }
 
-// outbox gathers answers of one stream while one is being written.
+// outbox collects answers of one stream while another is being written.
 type outbox struct {
 	wake chan struct{}
 	mu   sync.Mutex

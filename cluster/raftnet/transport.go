@@ -17,7 +17,7 @@ type Transport struct {
 	group    uint64
 	consumer chan raft.RPC
 	inbox    inbox
-	term     atomic.Uint64 // in which Raft has answered an append or heartbeat last
+	term     atomic.Uint64 // the last one in which Raft has answered an append or heartbeat
 	progress progress
 
 	mu        sync.Mutex
@@ -134,10 +134,11 @@ func (t *Transport) control(id raft.ServerID, r *pb.RaftRequest) (*pb.RaftRespon
 
 const snapshotPart = 256 << 10
 
-// InstallSnapshot implements raft.Transport. It ends when the follower has taken the snapshot in,
-// or the connection is lost, or the group is closed.
+// InstallSnapshot implements raft.Transport. It returns when the follower has installed the
+// snapshot, the connection is lost, or the group is closed.
 func (t *Transport) InstallSnapshot(
-	id raft.ServerID, _ raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader,
+	id raft.ServerID, _ raft.ServerAddress, args *raft.InstallSnapshotRequest,
+	resp *raft.InstallSnapshotResponse, data io.Reader,
 ) error {
 	p, err := t.mux.peer(id)
 	if err != nil {
@@ -164,7 +165,7 @@ func (t *Transport) InstallSnapshot(
 		}
 		left -= int64(n)
 		if err := s.Send(&pb.SnapshotPart{Data: buf[:n]}); errors.Is(err, io.EOF) {
-			break // the follower has ended it, and says why
+			break // the follower has ended the stream; its answer has the reason
 		} else if err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
-// Package remote is the gateway's side of fragments that other nodes lead: it sends requests over the
-// node port.
+// Package remote is the gateway's side of fragments that other nodes lead: it sends requests over
+// the node port.
 //
 //	kv.Transaction ─▶ Part ─▶ Node ─── one call each (kv.Sender) ─▶ nodepb.Fragments
 //

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Config says whose side it is. All but Over are required.
+// Config has the parts of the node that Nodes use. All but Over are required.
 type Config struct {
 	Incarnation uint64 // of this process
 	Catalog     *catalog.Catalog
@@ -81,8 +81,8 @@ func (n *Node) Name() string {
 // Connection is the connection to the node.
 func (n *Node) Connection() grpc.ClientConnInterface { return n.link }
 
-// CallError returns the error of a call that gRPC could not complete: NoAnswer, unless the node said
-// that it does not know the operation.
+// CallError returns the error of a call that gRPC could not complete: NoAnswer, unless the node
+// said that it does not know the operation.
 func (n *Node) CallError(err error) error {
 	if status.Code(err) == codes.Unimplemented {
 		return &kv.UnknownOperation{Name: n.Name()}

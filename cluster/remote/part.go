@@ -74,8 +74,8 @@ func (p *Part) send(ctx context.Context, r *pb.Request) (*pb.Response, error) {
 	return p.node.Send(ctx, r)
 }
 
-// ask sends a request after what was sent without waiting, and takes over what the answer says about
-// the write buffer.
+// ask sends a request after what was sent without waiting, and takes over what the answer says
+// about the write buffer.
 func (p *Part) ask(ctx context.Context, r *pb.Request) (*pb.Response, error) {
 	if err := p.AwaitAnswers(ctx); err != nil {
 		return nil, err

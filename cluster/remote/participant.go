@@ -97,7 +97,8 @@ func (p *Part) Check(ctx context.Context, C txn.Timestamp) error {
 // Prepare implements txn.Participant. With NoAnswer it may be prepared.
 func (p *Part) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	_, err := p.ask(ctx, &pb.Request{Op: &pb.Request_Prepare{Prepare: &pb.PrepareRequest{
-		C: uint64(req.C), Anchor: uint32(req.Anchor), Attempt: uint32(req.Attempt), Writers: req.Writers, Implied: req.Implied,
+		C: uint64(req.C), Anchor: uint32(req.Anchor), Attempt: uint32(req.Attempt),
+		Writers: req.Writers, Implied: req.Implied,
 	}}})
 	return err
 }
@@ -124,16 +125,19 @@ func (p *Part) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 
 // PrepareTransaction is the first step of PREPARE TRANSACTION.
 func (p *Part) PrepareTransaction(ctx context.Context, req storage.HoldRequest) error {
-	_, err := p.ask(ctx, &pb.Request{Op: &pb.Request_PrepareTransaction{PrepareTransaction: &pb.PrepareTransactionRequest{
-		Gid: req.GID, Owner: req.Owner, Database: req.Database, AtMicros: req.At.UnixMicro(), Floor: uint64(req.Floor),
-		Home: uint32(req.Home), Writers: req.Writers, Reads: req.Reads,
-	}}})
+	_, err := p.ask(ctx, &pb.Request{Op: &pb.Request_PrepareTransaction{
+		PrepareTransaction: &pb.PrepareTransactionRequest{
+			Gid: req.GID, Owner: req.Owner, Database: req.Database,
+			AtMicros: req.At.UnixMicro(), Floor: uint64(req.Floor),
+			Home: uint32(req.Home), Writers: req.Writers, Reads: req.Reads,
+		}}})
 	return err
 }
 
 // CompletePrepared is the last step of PREPARE TRANSACTION, in the coordinator fragment.
 func (p *Part) CompletePrepared(ctx context.Context) error {
-	_, err := p.about(ctx, &pb.Request{Op: &pb.Request_CompletePrepared{CompletePrepared: &pb.CompletePreparedRequest{}}})
+	_, err := p.about(ctx, &pb.Request{Op: &pb.Request_CompletePrepared{
+		CompletePrepared: &pb.CompletePreparedRequest{}}})
 	return err
 }
 
@@ -144,7 +148,8 @@ func (p *Part) DropPrepared(ctx context.Context) error {
 
 // DetachPrepared leaves the prepared part to the log.
 func (p *Part) DetachPrepared() {
-	_, _ = p.about(context.Background(), &pb.Request{Op: &pb.Request_DetachPrepared{DetachPrepared: &pb.DetachPreparedRequest{}}})
+	_, _ = p.about(context.Background(),
+		&pb.Request{Op: &pb.Request_DetachPrepared{DetachPrepared: &pb.DetachPreparedRequest{}}})
 	p.gone()
 }
 

@@ -18,14 +18,15 @@ import (
 	"github.com/sherddb/sherd/storage/engine"
 )
 
-// Config says what is checked. All but Progress are required.
+// Config says which directories are checked. All but Progress are required.
 type Config struct {
 	Dirs    []*catalog.DataDir // from catalog.ReadDataDir, of nodes of one cluster
 	Scratch string             // an empty directory
-	Release string             // that runs, and the newest version of clusters that it knows (V4)
+	Release string             // of this process, and the newest cluster version that it knows (V4)
 	Version uint32
 	Logger  *slog.Logger
-	// Progress is told of a fragment now and then how much of it was read: "bytes" of tables, "keys".
+	// Progress is called now and then with how much of a fragment was read: "bytes" of tables, or
+	// "keys".
 	Progress func(fragment string, n int64, unit string)
 }
 
@@ -33,12 +34,13 @@ type Config struct {
 type checker struct {
 	Config
 	nodes []*node
-	view  *catalog.View // the newest of the nodes'; nil: none can be read
-	alone bool          // no other node decides: nothing newer is elsewhere
+	view  *catalog.View // the newest view of the nodes; nil: none can be read
+	alone bool          // no other node has a vote, so no newer catalog exists
 	emit  verify.Emit
 }
 
-// Check reports about directories, a row for each topic without fault and for each fault. An error says that they could not be checked.
+// Check emits a row for each topic without fault and for each fault. It returns an error if the
+// directories could not be checked.
 func Check(ctx context.Context, cfg Config, emit verify.Emit) error {
 	if cfg.Progress == nil {
 		cfg.Progress = func(string, int64, string) {}
@@ -59,7 +61,8 @@ func Check(ctx context.Context, cfg Config, emit verify.Emit) error {
 	if k.view == nil {
 		return k.nameless(ctx)
 	}
-	for _, d := range slices.SortedFunc(k.view.Databases(), func(a, b *catalog.Database) int { return strings.Compare(a.Name, b.Name) }) {
+	for _, d := range slices.SortedFunc(k.view.Databases(),
+		func(a, b *catalog.Database) int { return strings.Compare(a.Name, b.Name) }) {
 		if err := k.database(ctx, d); err != nil {
 			return err
 		}
@@ -67,7 +70,7 @@ func Check(ctx context.Context, cfg Config, emit verify.Emit) error {
 	return k.unplaced()
 }
 
-// oneCluster makes sure that the directories are of different nodes of one cluster.
+// oneCluster returns an error unless the directories are of different nodes of one cluster.
 func (k *checker) oneCluster() error {
 	for i, d := range k.Dirs {
 		for _, other := range k.Dirs[:i] {
@@ -78,7 +81,8 @@ func (k *checker) oneCluster() error {
 				return fmt.Errorf("%s and %s are of the same node", other.Path, d.Path)
 			}
 		}
-		k.nodes = append(k.nodes, &node{DataDir: d, scratch: filepath.Join(k.Scratch, strconv.FormatUint(uint64(d.NodeID), 10))})
+		k.nodes = append(k.nodes, &node{DataDir: d,
+			scratch: filepath.Join(k.Scratch, strconv.FormatUint(uint64(d.NodeID), 10))})
 	}
 	return nil
 }
@@ -91,7 +95,7 @@ func (k *checker) close() {
 	}
 }
 
-// says is the subject of what is said of one node.
+// says returns the subject of a row about one node.
 func (k *checker) says(n *node, subject string) string {
 	if len(k.nodes) == 1 {
 		return subject
@@ -99,7 +103,7 @@ func (k *checker) says(n *node, subject string) string {
 	return k.name(n.NodeID) + " " + subject
 }
 
-// name is a node's.
+// name returns the name of a node.
 func (k *checker) name(id uint32) string {
 	if k.view != nil {
 		if n := k.view.Node(id); n != nil {
@@ -109,7 +113,7 @@ func (k *checker) name(id uint32) string {
 	return fmt.Sprint("node ", id)
 }
 
-// node returns the node of a number whose directory is here.
+// node returns the node with a number, nil if its directory is not here.
 func (k *checker) node(id uint32) *node {
 	if i := slices.IndexFunc(k.nodes, func(n *node) bool { return n.NodeID == id }); i >= 0 {
 		return k.nodes[i]
@@ -117,7 +121,7 @@ func (k *checker) node(id uint32) *node {
 	return nil
 }
 
-// database reports about one database.
+// database checks one database.
 func (k *checker) database(ctx context.Context, d *catalog.Database) (err error) {
 	c, err := verify.New(k.view, d)
 	if err != nil {
@@ -157,14 +161,15 @@ func (k *checker) database(ctx context.Context, d *catalog.Database) (err error)
 	})
 }
 
-// unplaced names replicas that no database has here.
+// unplaced reports replicas that no database places on their node.
 func (k *checker) unplaced() error {
 	for _, n := range k.nodes {
 		err := n.folders(func(id uint32) error {
 			if _, f := k.view.Fragment(id); f != nil && slices.Contains(f.Nodes, n.NodeID) {
 				return nil
 			}
-			return k.emit("replicas", k.says(n, fmt.Sprintf("fragment %d", id)), true, "a replica that the catalog does not place here; it was not checked")
+			return k.emit("replicas", k.says(n, fmt.Sprintf("fragment %d", id)),
+				true, "a replica that the catalog does not place here; it was not checked")
 		})
 		if err != nil {
 			return err
@@ -173,7 +178,7 @@ func (k *checker) unplaced() error {
 	return nil
 }
 
-// nameless checks what can be checked without definitions.
+// nameless makes the checks that need no definitions.
 func (k *checker) nameless(ctx context.Context) error {
 	for _, n := range k.nodes {
 		if err := n.folders(func(id uint32) error { return k.filesOf(ctx, n, id) }); err != nil {
@@ -186,7 +191,8 @@ func (k *checker) nameless(ctx context.Context) error {
 func (k *checker) filesOf(ctx context.Context, n *node, id uint32) error {
 	name := k.says(n, fmt.Sprintf("fragment %d", id))
 	bytes := int64(0)
-	tables, faults, err := engine.VerifyTables(ctx, n.folder(id), func(read int64) { bytes += read; k.Progress(name, bytes, "bytes") })
+	tables, faults, err := engine.VerifyTables(ctx, n.folder(id),
+		func(read int64) { bytes += read; k.Progress(name, bytes, "bytes") })
 	if err != nil {
 		return err
 	}
@@ -196,7 +202,8 @@ func (k *checker) filesOf(ctx context.Context, n *node, id uint32) error {
 		}
 	}
 	if len(faults) == 0 {
-		err = k.emit("storage", name, true, fmt.Sprintf("%d tables; rows were not checked, for the catalog cannot be read", tables))
+		err = k.emit("storage", name, true, fmt.Sprintf("%d tables; rows were not checked, "+
+			"for the catalog cannot be read", tables))
 	}
 	if n.log == nil || err != nil {
 		return err
@@ -232,7 +239,7 @@ func (n *node) folders(f func(id uint32) error) error {
 	return nil
 }
 
-// text returns an error as a detail.
+// text returns the text of an error for a detail.
 func text(err error) string {
 	var pg *pgerr.Error
 	if errors.As(err, &pg) {

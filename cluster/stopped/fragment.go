@@ -18,7 +18,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// fragment is one being checked.
+// fragment is a fragment that is being checked.
 type fragment struct {
 	*checker
 	check *verify.Check
@@ -26,10 +26,10 @@ type fragment struct {
 	def   *catalog.Fragment
 
 	replicas []*replica
-	read     *replica // that whose rows are checked; nil: there is none
+	read     *replica // the replica whose rows are checked; nil: none
 }
 
-// run checks the fragment; complete reports whether everything that there is of it was seen.
+// run checks the fragment. complete reports whether all of its data was seen.
 func (f *fragment) run(ctx context.Context) (complete bool, err error) {
 	if err := f.gather(ctx); err != nil {
 		return false, err
@@ -48,7 +48,7 @@ func (f *fragment) run(ctx context.Context) (complete bool, err error) {
 	return f.rows(ctx)
 }
 
-// close ends what run has opened.
+// close closes the replicas that run has opened.
 func (f *fragment) close() (err error) {
 	for _, r := range f.replicas {
 		err = errors.Join(err, r.close())
@@ -56,7 +56,7 @@ func (f *fragment) close() (err error) {
 	return err
 }
 
-// gather finds the replicas that are here and whole.
+// gather finds the undamaged replicas that are here.
 func (f *fragment) gather(ctx context.Context) error {
 	id, any := f.def.ID, false
 	for _, n := range f.nodes {
@@ -85,7 +85,8 @@ func (f *fragment) gather(ctx context.Context) error {
 		}
 	}
 	joining := func(r *replica) bool { return slices.Contains(f.def.Joining, r.node.NodeID) }
-	if slices.ContainsFunc(f.replicas, func(r *replica) bool { return !joining(r) }) { // what is being filled need not be whole
+	// a replica that is still being filled need not be complete
+	if slices.ContainsFunc(f.replicas, func(r *replica) bool { return !joining(r) }) {
 		f.replicas = slices.DeleteFunc(f.replicas, func(r *replica) bool { return joining(r) && r.log.Close() == nil })
 	}
 	switch {
@@ -98,7 +99,7 @@ func (f *fragment) gather(ctx context.Context) error {
 	return nil
 }
 
-// damaged notes what is wrong with a node's replica.
+// damaged notes a fault of a node's replica.
 func (f *fragment) damaged(n *node, why string) {
 	if len(f.nodes) > 1 {
 		why = "node " + f.name(n.NodeID) + ": " + why
@@ -115,10 +116,11 @@ func (f *fragment) where() string {
 	return strings.Join(names, ", ")
 }
 
-// verify looks whether the files of a replica are whole, so that it can be opened.
+// verify reports whether the files of a replica are undamaged, so that it can be opened.
 func (f *fragment) verify(ctx context.Context, n *node) (whole bool, err error) {
 	id, name, bytes := f.def.ID, f.says(n, f.db.FragmentName(f.def)), int64(0)
-	_, faults, err := engine.VerifyTables(ctx, n.folder(id), func(read int64) { bytes += read; f.Progress(name, bytes, "bytes") })
+	_, faults, err := engine.VerifyTables(ctx, n.folder(id),
+		func(read int64) { bytes += read; f.Progress(name, bytes, "bytes") })
 	if err != nil {
 		return false, err
 	}
@@ -145,7 +147,7 @@ func (f *fragment) verify(ctx context.Context, n *node) (whole bool, err error) 
 	return len(faults) == 0 && fault == nil, nil
 }
 
-// rows has the rows of the replica that is read checked.
+// rows checks the rows of the replica that is read.
 func (f *fragment) rows(ctx context.Context) (complete bool, err error) {
 	id, s := f.def.ID, f.read.stopped
 	f.check.Held(id, s.Held())
@@ -155,7 +157,8 @@ func (f *fragment) rows(ctx context.Context) (complete bool, err error) {
 	}
 	view := &counted{Reader: s.View(), tell: func(n int64) { f.Progress(f.db.FragmentName(f.def), n, "keys") }}
 	err = f.check.Fragment(ctx, &verify.Fragment{
-		ID: id, View: view, Dropping: f.read.dropping, Group: storage.StatBuckets, Exact: storage.ExactBytes, Moved: owned(s.Ownership()), Added: f.def.Added, Alone: true,
+		ID: id, View: view, Dropping: f.read.dropping, Group: storage.StatBuckets,
+		Exact: storage.ExactBytes, Moved: owned(s.Ownership()), Added: f.def.Added, Alone: true,
 		Remapped: func() bool { return !f.alone || len(f.view.Moves(f.db.OID)) > 0 },
 		Stats:    func(context.Context) ([]verify.Stat, error) { return stats(s.Stats()), nil },
 		Recount: func(ctx context.Context, x verify.Stat) (int64, int64, error) {
@@ -169,7 +172,8 @@ func owned(list []storage.OwnedRange) []verify.Owned {
 	out := make([]verify.Owned, len(list))
 	for i, m := range list {
 		out[i] = verify.Owned{
-			Interval: m.BucketRange, Owned: m.State == storage.Owned, Has: m.State == storage.Owned || m.State == storage.Fenced,
+			Interval: m.BucketRange, Owned: m.State == storage.Owned,
+			Has:     m.State == storage.Owned || m.State == storage.Fenced,
 			Leaving: m.State == storage.Fenced || m.State == storage.Gone, Arrival: m.Arrival,
 		}
 	}
@@ -200,7 +204,7 @@ type counted struct {
 	tell func(n int64)
 }
 
-// tellEvery is after how many keys it does.
+// tellEvery is the number of keys between two reports.
 const tellEvery = 4096
 
 // Scan implements exec.Reader.

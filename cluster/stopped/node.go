@@ -16,7 +16,7 @@ import (
 	"github.com/sherddb/sherd/storage"
 )
 
-// node is one of those whose directories are here.
+// node is a node whose directory is here.
 type node struct {
 	*catalog.DataDir
 	scratch string
@@ -38,7 +38,8 @@ func (k *checker) readCatalogs() error {
 			continue
 		}
 		if at := c.View.Cluster().Format; at > k.Version {
-			return fmt.Errorf("the cluster of this directory is at version %d, and this release, Sherd %s, knows versions up to %d: check it with the newer release", at, k.Release, k.Version)
+			return fmt.Errorf("the cluster of this directory is at version %d, and this release, Sherd %s, "+
+				"knows versions up to %d: check it with the newer release", at, k.Release, k.Version)
 		}
 		if newest == nil || c.Applied > newest.catalog.Applied {
 			newest = n
@@ -94,7 +95,7 @@ func (n *node) folder(id uint32) string {
 	return n.Join("fragments", strconv.FormatUint(uint64(id), 10))
 }
 
-// verifyLog reads a fragment's log: what there is, or what is wrong with it.
+// verifyLog reads a fragment's log, and returns a summary of its entries, or its fault.
 func (n *node) verifyLog(ctx context.Context, id uint32) (said string, fault, err error) {
 	g, err := n.log.Group(uint64(id))
 	if err != nil {

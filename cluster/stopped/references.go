@@ -11,14 +11,17 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// references has what rows of several fragments have of each other proved, as of one timestamp: the newest up to which everything is known to be here.
-func (k *checker) references(ctx context.Context, c *verify.Check, d *catalog.Database, fragments []*fragment) (err error) {
+// references checks references between rows of different fragments, at one timestamp: the newest up
+// to which everything is known to be here.
+func (k *checker) references(
+	ctx context.Context, c *verify.Check, d *catalog.Database, fragments []*fragment,
+) (err error) {
 	T, parts := txn.MaxTimestamp, []verify.Part(nil)
 	for _, f := range fragments {
 		if f.read == nil {
 			continue
 		}
-		if !f.mostHere() { // others may have gone on
+		if !f.mostHere() { // replicas that are not here may have later entries
 			T = min(T, f.read.stopped.Applied())
 		}
 	}
@@ -37,14 +40,16 @@ func (k *checker) references(ctx context.Context, c *verify.Check, d *catalog.Da
 		s := f.read.stopped
 		view, err := s.ViewAt(T)
 		if pg := (*pgerr.Error)(nil); errors.As(err, &pg) && pg.Code == pgerr.SnapshotTooOld || err == nil && T == 0 {
-			c.NoReferences("the replicas that are here are of different moments, and what fits together has been let go")
+			c.NoReferences("the replicas that are here are of different moments, " +
+				"and what fits together has been let go")
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		defer view.Close()
-		parts = append(parts, verify.Part{ID: f.def.ID, View: view, Moved: owned(s.OwnershipAt(T)), Added: f.def.Added, Dropping: f.read.dropping})
+		parts = append(parts, verify.Part{ID: f.def.ID, View: view,
+			Moved: owned(s.OwnershipAt(T)), Added: f.def.Added, Dropping: f.read.dropping})
 	}
 	if len(parts) == 0 {
 		c.NoReferences("no fragment is here")
@@ -53,8 +58,8 @@ func (k *checker) references(ctx context.Context, c *verify.Check, d *catalog.Da
 	return c.References(ctx, parts, T == txn.MaxTimestamp, k.Scratch)
 }
 
-// mostHere reports whether the replicas that are here are enough for everything that was decided to
-// be among their logs.
+// mostHere reports whether a majority of the voters is here, so that their logs have everything
+// that was decided.
 func (f *fragment) mostHere() bool {
 	voters, here := 0, 0
 	for _, id := range f.def.Nodes {

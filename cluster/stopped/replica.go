@@ -18,7 +18,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// replica is one of a fragment that is here, and whole.
+// replica is an undamaged replica of a fragment that is here.
 type replica struct {
 	node     *node
 	log      *raftlog.Group
@@ -26,7 +26,7 @@ type replica struct {
 	stopped  *storage.Stopped
 	scratch  string
 	dropping []txn.Span
-	behind   string // why it cannot be brought to where the others are
+	behind   string // why it cannot be brought to the end of the longest log
 }
 
 func (r *replica) close() (err error) {
@@ -44,8 +44,8 @@ func (r *replica) close() (err error) {
 	return err
 }
 
-// longest returns the replica whose log holds all that was decided, as far as any here does: what
-// Raft would choose.
+// longest returns the replica whose log has everything that was decided, as far as any log here
+// has: the one that Raft would elect.
 func longest(list []*replica) (best *replica, err error) {
 	for _, r := range list {
 		last, err := r.log.LastIndex()
@@ -62,13 +62,15 @@ func longest(list []*replica) (best *replica, err error) {
 	return best, nil
 }
 
-// open opens the replicas, all as they would be at the end of the longest log, and chooses the one that is read.
+// open opens the replicas, each as it would be at the end of the longest log, and chooses the one
+// to read.
 func (f *fragment) open(ctx context.Context) error {
 	best, err := longest(f.replicas)
 	if err != nil {
 		return err
 	}
-	// The one with that log first: what is wrong with it is not taken for something that keeps the others apart.
+	// The replica with the longest log comes first, so that its own faults are not reported as
+	// differences from others.
 	slices.SortStableFunc(f.replicas, func(a, b *replica) int {
 		switch {
 		case a == best && b != best:
@@ -121,7 +123,8 @@ func (f *fragment) compare(ctx context.Context) error {
 		return nil
 	}
 	if len(f.replicas) < 2 {
-		f.check.NotCompared(id, "one replica is here, of those on "+f.where()+"; name more directories with --data to compare them")
+		f.check.NotCompared(id, "one replica is here, of those on "+
+			f.where()+"; name more directories with --data to compare them")
 		return nil
 	}
 	var skip []txn.Span
@@ -136,7 +139,7 @@ func (f *fragment) compare(ctx context.Context) error {
 		case i < 0 && f.node(node) == nil:
 			x.Missed, x.Excused = "its directory is not here", true
 		case i < 0, f.replicas[i].stopped == nil && f.replicas[i].behind == "":
-			x.Missed, x.Excused = "it cannot be read", true // which is said elsewhere
+			x.Missed, x.Excused = "it cannot be read", true // the reason is reported elsewhere
 		case f.replicas[i].stopped == nil:
 			x.Missed, x.Excused = f.replicas[i].behind, true
 		default:
@@ -153,7 +156,7 @@ func (f *fragment) compare(ctx context.Context) error {
 	return nil
 }
 
-// tail is the log of one replica up to where another's begins, and from there on that.
+// tail is the log of one replica up to the first entry of another log, and that log from there on.
 type tail struct {
 	raft.LogStore // the other
 	own           raft.LogStore
@@ -168,8 +171,8 @@ func (t tail) GetLog(index uint64, l *raft.Log) error {
 	return t.LogStore.GetLog(index, l)
 }
 
-// joined returns the log by which a replica comes to where best is. If the two do not meet there is
-// none, and r.behind has the reason.
+// joined returns the log that brings a replica to the end of best's. If the two logs do not meet,
+// it returns nil and sets r.behind to the reason.
 func joined(r, best *replica) (raft.LogStore, error) {
 	if r == best {
 		return best.log, nil

@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	askTimeout = 2 * time.Second        // of what does not wait for a lock
+	askTimeout = 2 * time.Second        // for requests that do not wait for a lock
 	patience   = 30 * time.Second       // of Config.Patience
-	catchUp    = 5 * time.Second        // that a lock is kept for the definitions that its holder has committed
-	look       = 100 * time.Millisecond // how often it is looked at meanwhile
+	catchUp    = 5 * time.Second        // how long a lock is kept until its holder's definitions arrive
+	look       = 100 * time.Millisecond // how often that is checked
 )
 
-// Config says whose side it is. All fields but Patience are required.
+// Config has the parts of the node that a Net uses. All fields but Patience are required.
 type Config struct {
 	Self        uint32
 	Incarnation uint64 // of this process
@@ -37,7 +37,7 @@ type Config struct {
 	Patience    time.Duration // with a node that cannot be asked and may be alive; 0 is 30 s
 }
 
-// Net is a node's side. All methods may be called concurrently.
+// Net is one node's part in table locks. All methods may be called concurrently.
 type Net struct {
 	pb.UnimplementedTableLocksServer
 	cfg     Config

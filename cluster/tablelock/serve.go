@@ -23,7 +23,7 @@ type holderID struct {
 	id          txn.ID
 }
 
-// holder is what such a transaction holds here.
+// holder has the locks of such a transaction here.
 type holder struct {
 	owner  *locks.Owner
 	birth  uint64        // distinguishes it from an earlier one that was released
@@ -93,8 +93,8 @@ func (n *Net) Take(ctx context.Context, r *pb.TableLockRequest) (*pb.TableLockAn
 	return answer(ctx, a, err)
 }
 
-// answer returns the answer to an attempt. The end of a request's time is no answer: the asking
-// node reports why it was bounded, and its clock for that may run a moment longer.
+// answer returns the answer to an attempt. If the request's time ends, it returns none: the asking
+// node reports why the time was bounded, and its clock for that may run a moment longer.
 func answer(ctx context.Context, a *pb.TableLockAnswer, err error) (*pb.TableLockAnswer, error) {
 	switch {
 	case errors.Is(err, locks.ErrNotAvailable):
@@ -108,7 +108,7 @@ func answer(ctx context.Context, a *pb.TableLockAnswer, err error) (*pb.TableLoc
 	return a, nil
 }
 
-// holder returns what a transaction holds here, at first nothing.
+// holder returns the holder of a transaction here; a new one has no locks.
 func (n *Net) holder(m *locks.Manager, id holderID, session uint32) *holder {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -162,8 +162,8 @@ func (n *Net) Release(ctx context.Context, r *pb.TableLockRelease) (*pb.TableLoc
 	return &pb.TableLockReleased{}, nil
 }
 
-// DropGateway releases what transactions of a node's process hold here: the process has ended, or
-// is silent.
+// DropGateway releases the locks here of transactions of a node's process that has ended or is
+// silent.
 func (n *Net) DropGateway(node uint32, incarnation uint64) {
 	n.drop(func(id holderID) bool { return id.node == node && id.incarnation == incarnation })
 }

@@ -79,7 +79,8 @@ func (n *Net) takeAt(ctx context.Context, t *taken, node uint32, l tx.LockElsewh
 		return err
 	}
 	if left {
-		n.cfg.Logger.Info("a lock of a table is taken without a node that is silent", "node", node, "table", l.Tag.Object)
+		n.cfg.Logger.Info("a lock of a table is taken without a node that is silent",
+			"node", node, "table", l.Tag.Object)
 		g.left = time.Now()
 	}
 	t.mu.Lock()
@@ -129,7 +130,8 @@ func (n *Net) of(l tx.LockElsewhere) *taken {
 
 func (n *Net) request(t *taken, l tx.LockElsewhere) *pb.TableLockRequest {
 	return &pb.TableLockRequest{
-		Owner: t.owner, CatalogVersion: n.cfg.Catalog.View().Version(), Database: l.Tag.Database, Table: l.Tag.Object, Mode: uint32(l.Request.Mode),
+		Owner: t.owner, CatalogVersion: n.cfg.Catalog.View().Version(),
+		Database: l.Tag.Database, Table: l.Tag.Object, Mode: uint32(l.Request.Mode),
 		NoWait: l.Request.NoWait, DeadlockMicros: l.Request.Deadlock.Microseconds(), Log: l.Request.Log,
 	}
 }
@@ -153,7 +155,9 @@ func refusal(a *pb.TableLockAnswer) error {
 
 // reach calls f, and repeats the call until it gets through. left reports that the node is silent
 // and was skipped.
-func (n *Net) reach(ctx context.Context, node uint32, f func(context.Context, pb.TableLocksClient) error) (left bool, err error) {
+func (n *Net) reach(
+	ctx context.Context, node uint32, f func(context.Context, pb.TableLocksClient) error,
+) (left bool, err error) {
 	failing := time.Now()
 	for {
 		if n.cfg.Presence.Alive(node) {
@@ -166,7 +170,8 @@ func (n *Net) reach(ctx context.Context, node uint32, f func(context.Context, pb
 			case errors.As(err, &no):
 				return false, no.err
 			case status.Code(err) == codes.Unimplemented:
-				return false, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s is of a release that cannot lock tables for other nodes", n.name(node)).
+				return false, pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+					"%s is of a release that cannot lock tables for other nodes", n.name(node)).
 					WithHint("Upgrade it first.")
 			case time.Since(start) > look:
 				failing = time.Now() // it has waited there
@@ -178,8 +183,10 @@ func (n *Net) reach(ctx context.Context, node uint32, f func(context.Context, pb
 			return false, context.Cause(ctx)
 		}
 		if time.Since(failing) > n.cfg.Patience {
-			return false, pgerr.New(pgerr.CannotConnectNow, "%s does not answer, and its transactions may still use the table", n.name(node)).
-				WithHint("Start the node, or stop its process: some seconds after nobody hears of it any more it is left out. sherd.nodes shows which nodes answer.")
+			return false, pgerr.New(pgerr.CannotConnectNow,
+				"%s does not answer, and its transactions may still use the table", n.name(node)).
+				WithHint("Start the node, or stop its process: some seconds after nobody hears of it any more it " +
+					"is left out. sherd.nodes shows which nodes answer.")
 		}
 		select {
 		case <-time.After(look):

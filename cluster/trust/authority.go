@@ -39,7 +39,7 @@ func FingerprintOf(c *x509.Certificate) Fingerprint {
 type Authority struct {
 	ClusterID string
 	Cert      *x509.Certificate
-	above     []*x509.Certificate // the same key as certified by the authority before it, and that one
+	above     []*x509.Certificate // its key certified by the earlier authority, and the certificate of that one
 	key       *ecdsa.PrivateKey
 }
 
@@ -88,8 +88,8 @@ func newSerial() *big.Int {
 // Fingerprint names the authority.
 func (a *Authority) Fingerprint() Fingerprint { return FingerprintOf(a.Cert) }
 
-// Follow makes the authority before this one certify its key, so that the holders of join tokens,
-// which know only that one, accept what this one signs.
+// Follow makes the authority before this one certify this one's key. So the holders of join tokens,
+// which know only the earlier authority, accept certificates that this one signs.
 func (a *Authority) Follow(before *Authority, now time.Time) error {
 	t := authorityTemplate(a.ClusterID, now)
 	t.Subject, t.MaxPathLen, t.MaxPathLenZero = a.Cert.Subject, 0, true
@@ -142,7 +142,7 @@ const (
 	keyBlock  = "PRIVATE KEY"
 )
 
-// Marshal returns the authority as PEM: its key and its certificates. Its holder can admit any
+// Marshal returns the authority as PEM: its key and its certificates. With it one can admit any
 // node.
 func (a *Authority) Marshal() ([]byte, error) {
 	out, err := marshalKey(a.key)
@@ -179,7 +179,7 @@ func samePublicKey(c *x509.Certificate, key *ecdsa.PrivateKey) bool {
 	return ok && pub.Equal(key.Public())
 }
 
-// checkKey refuses keys of other kinds than the ones made here.
+// checkKey returns an error for kinds of keys that Sherd does not make.
 func checkKey(pub any) error {
 	k, ok := pub.(*ecdsa.PublicKey)
 	if !ok || k.Curve != elliptic.P256() {

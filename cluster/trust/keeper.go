@@ -21,8 +21,8 @@ const (
 	foundFile = "found.pem" // an authority with its key, until the cluster keeps it
 )
 
-// Keeper keeps what a node proves itself with, in a directory and, for handshakes, in memory. All
-// methods may be called concurrently.
+// Keeper holds the certificate and the roots of a node, in a directory and, for handshakes, in
+// memory. All methods may be called concurrently.
 type Keeper struct {
 	dir string
 	now func() time.Time
@@ -31,14 +31,15 @@ type Keeper struct {
 	held atomic.Pointer[holding]
 }
 
-// holding is what a node proves itself and verifies others with at one time. Immutable.
+// holding is a node's certificate and roots at one time. Immutable.
 type holding struct {
 	self  Peer
 	cert  tls.Certificate
 	roots *Roots
 }
 
-// OpenKeeper reads a node's directory; fs.ErrNotExist where the node was given no certificate yet.
+// OpenKeeper reads a node's directory. It returns fs.ErrNotExist if the node has no certificate
+// yet.
 func OpenKeeper(dir string, now func() time.Time) (*Keeper, error) {
 	key, chain, err := readNode(filepath.Join(dir, nodeFile))
 	if err != nil {
@@ -71,7 +72,7 @@ func CreateKeeper(dir string, key Key, chain Chain, roots *Roots, now func() tim
 	return k, k.writeNode(key, chain)
 }
 
-// hold makes a certificate and roots the present ones.
+// hold makes a certificate and roots the current ones.
 func (k *Keeper) hold(key Key, chain Chain, rootsOf func(clusterID string) (*Roots, error)) error {
 	certs, err := chain.parse()
 	if err != nil {
@@ -100,29 +101,28 @@ func (k *Keeper) hold(key Key, chain Chain, rootsOf func(clusterID string) (*Roo
 	return nil
 }
 
-// Dir is where the node's certificate and its roots are kept.
+// Dir returns the directory of the node's certificate and roots.
 func (k *Keeper) Dir() string { return k.dir }
 
 // Self returns the identity of this node.
 func (k *Keeper) Self() Peer { return k.held.Load().self }
 
-// Certificate is what this node shows. It changes with Renew.
+// Certificate returns the certificate that this node shows. It changes with Renew.
 func (k *Keeper) Certificate() *tls.Certificate { return &k.held.Load().cert }
 
-// Roots are the authorities trusted at present.
+// Roots returns the authorities that are trusted now.
 func (k *Keeper) Roots() *Roots { return k.held.Load().roots }
 
-// Now is the time by which certificates are judged.
+// Now returns the time by which certificates are checked.
 func (k *Keeper) Now() time.Time { return k.now() }
 
-// RenewAt is when the certificate shall be renewed: after a third of its time.
+// RenewAt returns when the certificate is due for renewal: after a third of its lifetime.
 func (k *Keeper) RenewAt() time.Time {
 	leaf := k.held.Load().cert.Leaf
 	return leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore) / 3)
 }
 
-// Renew takes the certificate of a new key in place of the present one. Connections that are open
-// go on.
+// Renew replaces the certificate by one of a new key. Open connections continue.
 func (k *Keeper) Renew(key Key, chain Chain) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -147,7 +147,8 @@ func (k *Keeper) Renew(key Key, chain Chain) error {
 	return k.hold(key, chain, func(string) (*Roots, error) { return before.roots, nil })
 }
 
-// SetRoots replaces the authorities trusted. What would make this node distrust itself is refused.
+// SetRoots replaces the trusted authorities. It refuses roots by which this node would not trust
+// itself.
 func (k *Keeper) SetRoots(roots *Roots) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -166,8 +167,8 @@ func (k *Keeper) SetRoots(roots *Roots) error {
 	return nil
 }
 
-// Replace takes certificate and roots that need have nothing to do with the present ones: the
-// cluster has other authorities than this node knew of.
+// Replace replaces certificate and roots by ones that may be unrelated to the current ones, because
+// the cluster has other authorities than this node knew.
 func (k *Keeper) Replace(key Key, chain Chain, roots *Roots) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -184,7 +185,7 @@ func (k *Keeper) Replace(key Key, chain Chain, roots *Roots) error {
 }
 
 // FoundAuthority makes the authority of a new cluster and keeps it in a directory until
-// ForgetFounded; asked again it returns the same.
+// ForgetFounded. A second call returns the same authority.
 func FoundAuthority(dir, clusterID string, now time.Time) (*Authority, error) {
 	path := filepath.Join(dir, foundFile)
 	text, err := readPrivate(path)
@@ -212,7 +213,7 @@ func FoundAuthority(dir, clusterID string, now time.Time) (*Authority, error) {
 	return a, writePrivate(path, text)
 }
 
-// Founded returns what FoundAuthority has kept; fs.ErrNotExist if there is nothing.
+// Founded returns the authority that FoundAuthority has kept; fs.ErrNotExist if there is none.
 func Founded(dir string) (*Authority, error) {
 	text, err := readPrivate(filepath.Join(dir, foundFile))
 	if err != nil {
@@ -221,7 +222,7 @@ func Founded(dir string) (*Authority, error) {
 	return ParseAuthority(text)
 }
 
-// ForgetFounded removes the authority's key, once the cluster keeps it.
+// ForgetFounded removes the authority's key, after the cluster has stored it.
 func ForgetFounded(dir string) error {
 	err := os.Remove(filepath.Join(dir, foundFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -258,7 +259,8 @@ func PendingKey(dir string) (Key, error) {
 	return key, writePrivate(path, text)
 }
 
-// ForgetPending removes the key of PendingKey, once it has become the node's or nothing came of it.
+// ForgetPending removes the key of PendingKey, after it has become the node's key or the attempt
+// was given up.
 func ForgetPending(dir string) error {
 	err := os.Remove(filepath.Join(dir, nextFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -292,7 +294,7 @@ func readNode(path string) (Key, Chain, error) {
 	return Key{ec}, (&Roots{certs: certs}).DER(), nil
 }
 
-// readPrivate reads a file that must be closed to others.
+// readPrivate reads a file that other users must not be able to read.
 func readPrivate(path string) ([]byte, error) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -304,7 +306,7 @@ func readPrivate(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// writePrivate replaces a file so that a crash leaves the old or the new one.
+// writePrivate replaces a file so that a crash leaves either the old or the new one.
 func writePrivate(path string, text []byte) error {
 	temp := path + ".new"
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)

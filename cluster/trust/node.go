@@ -17,7 +17,7 @@ import (
 // scheme begins the name in every certificate: sherd://CLUSTER/node/3.
 const scheme = "sherd"
 
-// Peer is whom a verified certificate names.
+// Peer is the node that a verified certificate names.
 type Peer struct {
 	ClusterID string
 	Node      uint32
@@ -60,7 +60,7 @@ func (k Key) Request() ([]byte, error) {
 	return x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, k.ec)
 }
 
-// KeyHash returns what a request's key is known by (TR3).
+// KeyHash returns the hash by which a request's key is known (TR3).
 func KeyHash(request []byte) ([]byte, error) {
 	r, err := x509.ParseCertificateRequest(request)
 	if err == nil {
@@ -77,7 +77,7 @@ func nodeURI(clusterID string, node uint32) *url.URL {
 	return &url.URL{Scheme: scheme, Host: clusterID, Path: "/node/" + strconv.FormatUint(uint64(node), 10)}
 }
 
-// parseURI returns the cluster and the path of the name in a certificate of Sherd's.
+// parseURI returns the cluster and the path from the name in a Sherd certificate.
 func parseURI(c *x509.Certificate) (cluster, path string, err error) {
 	if len(c.URIs) != 1 || c.URIs[0].Scheme != scheme || c.URIs[0].Host == "" {
 		return "", "", errors.New("the certificate is not one of Sherd's")

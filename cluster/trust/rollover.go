@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Phase is how far an authority has come. Durable: never renumber.
+// Phase is the state of an authority. Durable: never renumber.
 type Phase byte
 
 // The phases, in their order. Exactly one authority is signing.
@@ -15,19 +15,19 @@ const (
 	Retiring  Phase = 3 // trusted still; what it signed is replaced
 )
 
-// Standing is an authority's place in the cluster.
+// Standing is an authority and its phase.
 type Standing struct {
 	Authority Fingerprint
 	Phase     Phase
 }
 
-// Report is what a node says of itself.
+// Report is what a node reports about its certificate and roots.
 type Report struct {
 	Trusts []Fingerprint // its roots
 	Issuer Fingerprint   // of its certificate
 }
 
-// StepKind is what is to be done next in the replacement of an authority.
+// StepKind is the kind of the next step in the replacement of an authority.
 type StepKind byte
 
 // The steps.
@@ -42,15 +42,15 @@ const (
 type Step struct {
 	Kind      StepKind
 	Authority Fingerprint
-	Nodes     []uint32  // that are waited for
+	Nodes     []uint32  // to wait for
 	Until     time.Time // tokens that name the authority hold until then
 }
 
-// NextStep returns what is to be done, so that no node ever meets a certificate that it does not
-// trust (TR4): an announced authority signs once all nodes have it among their roots; a retiring one
-// is dropped when no node's certificate is its own and no join token names it. NextStep
-// waits for nodes that do not report: the operator starts or removes them. tokens has the time until
-// which tokens of an authority are valid.
+// NextStep returns the next step, chosen so that no node ever meets a certificate that it does not
+// trust (TR4): an announced authority signs once all nodes have it among their roots; a retiring
+// one is dropped when it has signed no node's current certificate and no join token names it.
+// NextStep waits for nodes that do not report: the operator starts or removes them. tokens has the
+// time until which tokens of an authority are valid.
 func NextStep(
 	standing []Standing, nodes []uint32, reports map[uint32]Report, tokens map[Fingerprint]time.Time, now time.Time,
 ) Step {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Why a certificate is not accepted. Errors that carry one of these are sentences for the person at
-// the terminal.
+// Reasons why a certificate is not accepted. Errors that wrap one of these are sentences for the
+// operator at the terminal.
 var (
 	ErrStranger     = errors.New("not a node of any cluster")
 	ErrOtherCluster = errors.New("of another cluster")
@@ -17,7 +17,7 @@ var (
 	ErrExpired      = errors.New("expired")
 )
 
-// refusal is a sentence of a kind.
+// refusal is an error text of a kind.
 type refusal struct {
 	kind error
 	text string
@@ -37,7 +37,7 @@ type Roots struct {
 	pool      *x509.CertPool
 }
 
-// NewRoots gathers the certificates of a cluster's authorities, as DER.
+// NewRoots makes Roots from the certificates of a cluster's authorities, as DER.
 func NewRoots(clusterID string, certs [][]byte) (*Roots, error) {
 	parsed, err := Chain(certs).parse()
 	if err != nil {
@@ -84,8 +84,8 @@ func (r *Roots) marshal() []byte {
 	return out
 }
 
-// Verify tells whom a chain that a peer has shown, and has proved to hold the key of, belongs to
-// (TR1, TR2).
+// Verify returns the owner of a chain that a peer has shown, after the peer has proved that it has
+// the key (TR1, TR2).
 func (r *Roots) Verify(chain []*x509.Certificate, now time.Time) (Peer, error) {
 	if len(chain) == 0 {
 		return Peer{}, refuse(ErrStranger, "it showed no certificate")
@@ -110,10 +110,12 @@ func (r *Roots) Verify(chain []*x509.Certificate, now time.Time) (Peer, error) {
 
 func expired(p Peer, leaf *x509.Certificate, now time.Time) error {
 	if now.Before(leaf.NotBefore) {
-		return refuse(ErrExpired, "the certificate of node %d holds from %s on, and it is %s by the clock here: compare the clocks",
+		return refuse(ErrExpired, "the certificate of node %d holds from %s on, "+
+			"and it is %s by the clock here: compare the clocks",
 			p.Node, leaf.NotBefore.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
-	return refuse(ErrExpired, "the certificate of node %d expired at %s, and it is %s by the clock here: compare the clocks, "+
+	return refuse(ErrExpired, "the certificate of node %d expired at %s, "+
+		"and it is %s by the clock here: compare the clocks, "+
 		"or let the node join again with a token made for it", p.Node, leaf.NotAfter.UTC().Format(time.RFC3339),
 		now.UTC().Format(time.RFC3339))
 }
@@ -140,8 +142,8 @@ func issuer(chain []*x509.Certificate) Fingerprint {
 	return Fingerprint{}
 }
 
-// VerifyPinned returns the owner of a chain, for a caller that knows of the cluster only what a
-// join token says: the authority's fingerprint.
+// VerifyPinned returns the owner of a chain, for a caller that knows only what a join token has:
+// the fingerprint of the cluster's authority.
 func VerifyPinned(chain []*x509.Certificate, t Token, now time.Time) (Peer, error) {
 	if len(chain) == 0 {
 		return Peer{}, refuse(ErrStranger, "it showed no certificate")
@@ -161,7 +163,8 @@ func VerifyPinned(chain []*x509.Certificate, t Token, now time.Time) (Peer, erro
 		}
 	}
 	if !found {
-		return Peer{}, refuse(ErrUntrusted, "its certificate as %s is not signed by the authority that the join token names; "+
+		return Peer{}, refuse(ErrUntrusted, "its certificate as %s is not signed by the authority "+
+			"that the join token names; "+
 			"if the cluster has replaced its authority since, make a new token", p)
 	}
 	if err := verify(pool, chain, now); err != nil {

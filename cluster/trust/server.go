@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// IssueServer makes a certificate by which a node proves to clients that it is reached under one of
-// its names. It contains no name of a node, so other nodes do not accept it as a node's (TR1).
+// IssueServer makes a certificate that proves a node's host names to clients. It names no node, so
+// other nodes do not accept it as a node's (TR1).
 func (a *Authority) IssueServer(hosts []string, now time.Time) (*tls.Certificate, error) {
 	key, err := NewKey()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Token lets one node join. Its text is short enough to be pasted, and wrong characters in it are
-// found before anything is asked.
+// Token admits one node. Its text is short enough to paste, and a wrong character in it is found
+// before any request is sent.
 //
 //	sherd-join-… = base32 of: format(1) cluster id(16) fingerprint of the authority(16) secret(16) crc(4)
 type Token struct {
@@ -55,7 +55,7 @@ func (t Token) String() string {
 	return tokenPrefix + tokenText.EncodeToString(b)
 }
 
-// ParseToken reads a token as a person pasted it.
+// ParseToken reads a token as a user pasted it.
 func ParseToken(text string) (Token, error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	body, ok := strings.CutPrefix(text, tokenPrefix)
@@ -92,31 +92,31 @@ func (t Token) ClusterID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", c[:4], c[4:6], c[6:8], c[8:10], c[10:])
 }
 
-// Authority names the authority that vouches for the nodes of the cluster.
+// Authority returns the authority that certifies the nodes of the cluster.
 func (t Token) Authority() Fingerprint { return t.authority }
 
-// Secret is what proves the token. It is sent only to a node that was verified by the token
-// (VerifyPinned).
+// Secret returns the secret that proves the token. It is sent only to a node that was verified by
+// the token (VerifyPinned).
 func (t Token) Secret() []byte { return bytes.Clone(t.secret[:]) }
 
-// HashSecret returns what the cluster keeps of a secret. The secret is random, so a plain hash
-// hides it.
+// HashSecret returns the hash of a secret that the cluster stores. The secret is random, so a plain
+// hash hides it.
 func HashSecret(secret []byte) []byte {
 	sum := sha256.Sum256(append([]byte("sherd join token\x00"), secret...))
 	return sum[:]
 }
 
-// Grant is what the cluster keeps of a token (TR3).
+// Grant is what the cluster stores of a token (TR3).
 type Grant struct {
 	Hash    []byte // HashSecret
 	Expires time.Time
-	// the node that the token is for: one of the cluster that joins again, or whom UsedBy became; 0
-	// a new one
+	// The node that the token is for: a node of the cluster that joins again, or the node that
+	// UsedBy became; 0: a new node.
 	Node   uint32
 	UsedBy []byte // KeyHash of the key that has redeemed it; nil none yet
 }
 
-// Why a token is not accepted.
+// Reasons why a token is not accepted.
 var (
 	ErrTokenUnknown = errors.New("join token is unknown")
 	ErrTokenExpired = errors.New("join token has expired")
@@ -125,7 +125,7 @@ var (
 
 const makeToken = "make a new one with \"sherd node token\" on a node of the cluster"
 
-// UnknownToken is the refusal of a secret that belongs to no grant.
+// UnknownToken returns the refusal of a secret that belongs to no grant.
 func UnknownToken() error {
 	return refuse(
 		ErrTokenUnknown,
@@ -134,8 +134,8 @@ func UnknownToken() error {
 	)
 }
 
-// Redeem reports whether the holder of a key may join by the grant. What it was used for before it
-// may be used for again, also when it has expired meanwhile: the first answer may have been lost.
+// Redeem returns nil if the holder of a key may join by the grant. The key that has used the grant
+// may use it again, even after it has expired, because the first answer may have been lost.
 func (g *Grant) Redeem(secret, keyHash []byte, now time.Time) error {
 	if subtle.ConstantTimeCompare(g.Hash, HashSecret(secret)) != 1 {
 		return UnknownToken()

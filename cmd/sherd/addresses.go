@@ -114,7 +114,8 @@ func explainListen(err error) error {
 	case errors.Is(err, syscall.EADDRINUSE):
 		hint = "; if several nodes run on one machine, each needs its own --sql-addr, --node-addr and --http-addr"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		hint = "; it is not an address of this machine: use --advertise-addr or --sql-advertise-addr for an address that others use"
+		hint = "; it is not an address of this machine: use --advertise-addr or --sql-advertise-addr " +
+			"for an address that others use"
 	case errors.Is(err, syscall.EACCES):
 		hint = "; ports below 1024 need privileges: use a higher one"
 	}

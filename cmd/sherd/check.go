@@ -38,10 +38,11 @@ func checkCommand() *cobra.Command {
 	url, temp, asJSON := defaultURL, "", false
 	var data []string
 	cmd := &cobra.Command{
-		Use:     "check",
-		Short:   "Check that the stored data is consistent",
-		Long:    checkLong,
-		Example: "  sherd check\n  sherd check --url postgres://postgres@127.0.0.1:5433/shop --json\n  sherd check --data ./data\n  sherd check --data ./n1 --data ./n2 --data ./n3",
+		Use:   "check",
+		Short: "Check that the stored data is consistent",
+		Long:  checkLong,
+		Example: "  sherd check\n  sherd check --url postgres://postgres@127.0.0.1:5433/shop --json\n" +
+			"  sherd check --data ./data\n  sherd check --data ./n1 --data ./n2 --data ./n3",
 		Args:    cobra.NoArgs,
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return urlFromEnvironment(cmd, &url) },
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -77,7 +77,8 @@ func importCommand() *cobra.Command {
 		&cfg.DocField, "doc", "",
 		"field that holds the document; without it the document is the whole object except the id",
 	)
-	f.StringVar(&cfg.ShardBy, "shard-by", "", "policy if the table is created: the field that decides where documents are placed")
+	f.StringVar(&cfg.ShardBy, "shard-by", "", "policy if the table is created: "+
+		"the field that decides where documents are placed")
 	f.IntVar(&cfg.ShardRange, "shard-range", 0, "policy if the table is created: the number of buckets for one value")
 	f.IntVar(&cfg.Batch, "batch", 5000, "documents in a batch")
 	f.StringVar(

@@ -81,7 +81,9 @@ func nodeListCommand() *cobra.Command {
 	}, func(ctx context.Context, conn *pgx.Conn, _ []string, out io.Writer) error {
 		rows, err := conn.Query(
 			ctx,
-			`SELECT name, coalesce(node_addr, ''), coalesce(sql_addr, ''), role, state, CASE WHEN alive THEN 'yes' ELSE 'no' END, replicas::text, coalesce(release, ''), labels::text FROM sherd.nodes ORDER BY id`,
+			`SELECT name, coalesce(node_addr, ''), coalesce(sql_addr, ''), role, state, `+
+				`CASE WHEN alive THEN 'yes' ELSE 'no' END, replicas::text, coalesce(release, ''), labels::text `+
+				`FROM sherd.nodes ORDER BY id`,
 		)
 		if err != nil {
 			return err
@@ -244,7 +246,8 @@ new copies of its replicas.`,
 		var pg *pgconn.PgError
 		if errors.As(err, &pg) && pg.Code == pgerr.AdminShutdown {
 			return fmt.Errorf(
-				"the node that was asked has ended, as %s does when it is removed; ask another one: sherd node list --url …", args[0],
+				"the node that was asked has ended, as %s does when it is removed; ask another one: "+
+					"sherd node list --url …", args[0],
 			)
 		}
 		return err

@@ -110,7 +110,8 @@ func nodeRecover(out io.Writer, data string, lost []uint32, only string, yes boo
 	}
 	if !yes {
 		_, err = fmt.Fprintln(
-			out, "\nWrites that were acknowledged after that and are not here would be lost. Nothing was changed; run again with --yes.",
+			out, "\nWrites that were acknowledged after that and are not here would be lost. "+
+				"Nothing was changed; run again with --yes.",
 		)
 		return err
 	}
@@ -119,7 +120,8 @@ func nodeRecover(out io.Writer, data string, lost []uint32, only string, yes boo
 	}
 	_, err = fmt.Fprintln(
 		out,
-		"\nDone. Start this node, then remove the lost ones: sherd node remove NAME. They are not admitted again with their old data.",
+		"\nDone. Start this node, then remove the lost ones: sherd node remove NAME. "+
+			"They are not admitted again with their old data.",
 	)
 	return err
 }

@@ -108,11 +108,10 @@ func startCommand() *cobra.Command {
 	)
 	f.StringVar(
 		&cfg.SQLTLSCert, "sql-tls-cert", "",
-		"PEM file with the certificate for clients, followed by its issuers; if not given, the cluster's authority signs one",
+		"PEM file with the certificate for clients, followed by its issuers; if not given, "+
+			"the cluster's authority signs one",
 	)
-	f.StringVar(
-		&cfg.SQLTLSKey, "sql-tls-key", "", "PEM file with the key of that certificate; SIGHUP reads both again",
-	)
+	f.StringVar(&cfg.SQLTLSKey, "sql-tls-key", "", "PEM file with the key of that certificate; SIGHUP reads both again")
 	f.StringVar(
 		&cfg.HTTPAddr, "http-addr", "",
 		"address for operators, HOST:PORT: /healthz and /debug/pprof; none if not given",
@@ -148,7 +147,8 @@ func startCommand() *cobra.Command {
 	)
 	f.Var(
 		&more.memory, "memory",
-		"limit for the node's heap: a percentage of the machine's or container's memory, or a size such as 4GB; GOMEMLIMIT overrides it",
+		"limit for the node's heap: a percentage of the machine's or container's memory, "+
+			"or a size such as 4GB; GOMEMLIMIT overrides it",
 	)
 	f.String(configFlag, "", "TOML file with settings")
 	return cmd

@@ -45,7 +45,8 @@ func main() {
 	flag.IntVar(&o.orders, "orders", 1_000_000, "orders of 250 bytes for COPY and the aggregate")
 	flag.IntVar(&o.docs, "docs", 100_000, "documents of 1 KB for the point workloads")
 	flag.StringVar(&only, "only", "", "workloads to run, separated by commas: "+strings.Join(names(), ", "))
-	flag.BoolVar(&o.cluster, "cluster", false, "compare PostgreSQL with a synchronous standby, one node and three nodes: latency and processor time of an operation")
+	flag.BoolVar(&o.cluster, "cluster", false, "compare PostgreSQL with a synchronous standby, "+
+		"one node and three nodes: latency and processor time of an operation")
 	flag.Parse()
 	if only != "" {
 		o.only = strings.Split(only, ",")

@@ -27,29 +27,36 @@ type workload struct {
 var workloads = []workload{
 	{"point", "point read by id", "\\set i random(1, :docs)\nSELECT doc FROM docs WHERE id = 'docs/' || :i;\n", false},
 	{"insert", "insert", "\\set i random(1, 1000000000000)\n\\set j random(1, 1000000000)\n" +
-		"INSERT INTO events VALUES ('events/' || :i || '-' || :j, '{\"Kind\":\"click\",\"At\":\"2026-11-21T08:00:00Z\",\"User\":\"users/77-A\",\"Path\":\"/products/1-A\"}');\n", false},
-	{"update", "update", "\\set i random(1, :docs)\nUPDATE docs SET doc = doc || '{\"Seen\": 1}' WHERE id = 'docs/' || :i;\n", false},
+		"INSERT INTO events VALUES ('events/' || :i || '-' || :j, " +
+		"'{\"Kind\":\"click\",\"At\":\"2026-11-21T08:00:00Z\",\"User\":\"users/77-A\",\"Path\":\"/products/1-A\"}');\n",
+		false},
+	{"update", "update", "\\set i random(1, :docs)\n" +
+		"UPDATE docs SET doc = doc || '{\"Seen\": 1}' WHERE id = 'docs/' || :i;\n", false},
 	{"two", "two-document transaction", "\\set i random(1, :docs)\n\\set j random(1, :docs)\nBEGIN;\n" +
 		"UPDATE docs SET doc = doc || '{\"Seen\": 2}' WHERE id = 'docs/' || :i;\n" +
 		"UPDATE docs SET doc = doc || '{\"Seen\": 3}' WHERE id = 'docs/' || :j;\nCOMMIT;\n", false},
 	{"bucket", "two documents, one bucket", "\\set i random(0, :spread - 1)\nBEGIN;\n" + spreadUpdate("left",
 		0) + spreadUpdate("right", 0) + "COMMIT;\n", false},
-	{"fragment", "two documents, one fragment", "\\set f random(0, 2)\n\\set i random(0, :spread - 1)\n\\set j random(0, :spread - 1)\nBEGIN;\n" +
+	{"fragment", "two documents, one fragment", "\\set f random(0, 2)\n" +
+		"\\set i random(0, :spread - 1)\n\\set j random(0, :spread - 1)\nBEGIN;\n" +
 		"UPDATE spread SET doc = doc || '{\"Seen\": 2}' WHERE id = " + spreadID("left", ":f", ":i") + ";\n" +
 		"UPDATE spread SET doc = doc || '{\"Seen\": 3}' WHERE id = " + spreadID("right", ":f", ":j") + ";\nCOMMIT;\n",
 		false},
-	{"fragments", "two documents, two fragments", "\\set f random(0, 2)\n\\set g (:f + 1) % 3\n\\set i random(0, :spread - 1)\n\\set j random(0, :spread - 1)\nBEGIN;\n" +
+	{"fragments", "two documents, two fragments", "\\set f random(0, 2)\n\\set g (:f + 1) % 3\n" +
+		"\\set i random(0, :spread - 1)\n\\set j random(0, :spread - 1)\nBEGIN;\n" +
 		"UPDATE spread SET doc = doc || '{\"Seen\": 2}' WHERE id = " + spreadID("left", ":f", ":i") + ";\n" +
 		"UPDATE spread SET doc = doc || '{\"Seen\": 3}' WHERE id = " + spreadID("right", ":g", ":j") + ";\nCOMMIT;\n",
 		false},
-	{"snapshot", "read-only snapshot", "\\set i random(0, :spread - 1)\nBEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;\n" +
+	{"snapshot", "read-only snapshot", "\\set i random(0, :spread - 1)\n" +
+		"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;\n" +
 		"SELECT doc FROM spread WHERE id = " + spreadID("left", "0", ":i") + ";\n" +
 		"SELECT doc FROM spread WHERE id = " + spreadID("left", "1", ":i") + ";\n" +
 		"SELECT doc FROM spread WHERE id = " + spreadID("left", "2", ":i") + ";\nCOMMIT;\n", false},
 	{"counter", "contended counter", "UPDATE counters SET v = v + 1 WHERE id = 'counters/1';\n", false},
 	{"split", "contended counter, split", "UPDATE counters SET v = v + 1 WHERE id = 'counters/2';\n", false},
 	{"copy", "COPY in", "", true},
-	{"aggregate", "aggregate over orders", "SELECT doc->>'Customer' AS customer, doc->>'Status' AS status, count(*), sum((doc->>'Total')::numeric) FROM orders " +
+	{"aggregate", "aggregate over orders", "SELECT doc->>'Customer' AS customer, doc->>'Status' AS status, " +
+		"count(*), sum((doc->>'Total')::numeric) FROM orders " +
 		"GROUP BY 1, 2 ORDER BY 4 DESC LIMIT 10;\n", true},
 }
 
@@ -90,7 +97,8 @@ func (b *bench) prepare(ctx context.Context) error {
 	statuses := []string{"new", "paid", "shipped", "returned"}
 	if err := b.writeRows("orders.csv", b.orders, func(r *rand.Rand, i int) (id, doc string) {
 		return fmt.Sprintf("orders/%d-A", i), fmt.Sprintf(
-			`{"Customer":"customers/%d-A","Status":"%s","Total":%d.%02d,"OrderedAt":"2026-%02d-%02d","Lines":[{"Product":"products/%d-A","Quantity":%d}],"Note":"%s"}`,
+			`{"Customer":"customers/%d-A","Status":"%s","Total":%d.%02d,"OrderedAt":"2026-%02d-%02d",`+
+				`"Lines":[{"Product":"products/%d-A","Quantity":%d}],"Note":"%s"}`,
 			1+r.IntN(1000), statuses[r.IntN(4)], r.IntN(1000), r.IntN(100), 1+r.IntN(12), 1+r.IntN(28), 1+r.IntN(
 				500), 1+r.IntN(20), padding(r, 70))
 	}); err != nil {

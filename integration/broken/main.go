@@ -22,7 +22,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: go run ./integration/broken [-histories duration] [rule ...]")
 		flag.PrintDefaults()
 	}
-	length := flag.Duration("histories", 0, "run the random histories for so long on each build that they are claimed to catch")
+	length := flag.Duration("histories", 0, "run the random histories for so long on each build "+
+		"that they are claimed to catch")
 	flag.Parse()
 	ok, err := run(flag.Args(), *length)
 	if err != nil {

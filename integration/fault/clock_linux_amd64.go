@@ -48,7 +48,8 @@ func SetClock(pid int, ahead time.Duration) error {
 	}
 	at := int64(len(image)) - clockCode
 	code := clockProgram(int32(seconds))
-	if have := image[at:]; !bytes.Equal(have, make([]byte, clockCode)) && !bytes.Equal(have[:len(code)-5], code[:len(code)-5]) {
+	if have := image[at:]; !bytes.Equal(have, make([]byte, clockCode)) &&
+		!bytes.Equal(have[:len(code)-5], code[:len(code)-5]) {
 		return fmt.Errorf("%w: the end of the vDSO is in use", errors.ErrUnsupported)
 	}
 	jump := little.LittleEndian.AppendUint32([]byte{0xe9}, uint32(at-entry-5))
@@ -59,7 +60,8 @@ func SetClock(pid int, ahead time.Duration) error {
 				return err
 			}
 			if inside {
-				if err := errors.Join(syscall.Kill(pid, syscall.SIGCONT), syscall.Kill(pid, syscall.SIGSTOP)); err != nil {
+				if err := errors.Join(syscall.Kill(pid, syscall.SIGCONT),
+					syscall.Kill(pid, syscall.SIGSTOP)); err != nil {
 					return err
 				}
 			}

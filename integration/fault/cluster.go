@@ -296,8 +296,10 @@ func (c *Cluster) led(rnd *rand.Rand, query string) (*Node, error) {
 // WaitWhole waits until a node reports that every fragment has its replicas, that all of them have
 // caught up, and that every node answers.
 func (c *Cluster) WaitWhole(ctx context.Context, n *Node) error {
-	return waitFor(ctx, n, "SELECT (SELECT count(*) FROM sherd.replicas WHERE role = 'learner' OR role <> 'leader' AND state <> 'up to date')"+
-		" + (SELECT count(*) FROM sherd.nodes WHERE NOT alive) + (SELECT count(*) FROM sherd.fragments WHERE leader IS NULL OR cardinality(nodes) < replication_factor)", 0)
+	return waitFor(ctx, n, "SELECT (SELECT count(*) FROM sherd.replicas "+
+		"WHERE role = 'learner' OR role <> 'leader' AND state <> 'up to date')"+
+		" + (SELECT count(*) FROM sherd.nodes WHERE NOT alive) + (SELECT count(*) FROM sherd.fragments "+
+		"WHERE leader IS NULL OR cardinality(nodes) < replication_factor)", 0)
 }
 
 // Logs returns the last lines that each node wrote to standard error.

@@ -174,7 +174,8 @@ func (m *Mover) Stop(ctx context.Context) (report string, done int, err error) {
 	if err := m.ended(ctx, conn); err != nil {
 		return "", 0, err
 	}
-	rows, err := conn.Query(context.WithoutCancel(ctx), "SELECT outcome, count(*)::int, sum(steps)::int, sum(retries)::int, max(worst_blocked_ms), count(error)::int FROM sherd.move_history GROUP BY outcome")
+	rows, err := conn.Query(context.WithoutCancel(ctx), "SELECT outcome, count(*)::int, sum(steps)::int, "+
+		"sum(retries)::int, max(worst_blocked_ms), count(error)::int FROM sherd.move_history GROUP BY outcome")
 	if err != nil {
 		return "", 0, err
 	}
@@ -184,7 +185,8 @@ func (m *Mover) Stop(ctx context.Context) (report string, done int, err error) {
 	var n, steps, retries, failed int
 	var worst float64
 	_, err = pgx.ForEachRow(rows, []any{&outcome, &n, &steps, &retries, &worst, &failed}, func() error {
-		fmt.Fprintf(&b, "; %d %s in %d steps, %d of them again, writes blocked for %.0f ms at worst", n, outcome, steps, retries, worst)
+		fmt.Fprintf(&b, "; %d %s in %d steps, %d of them again, writes blocked for %.0f ms at worst",
+			n, outcome, steps, retries, worst)
 		if outcome == "done" {
 			done = n
 		}
@@ -203,7 +205,9 @@ func (m *Mover) ended(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		// This fails if the move has ended meanwhile. A move that is left is named below.
 		_, _ = conn.Exec(ctx, "SELECT sherd.resume_move(id) FROM sherd.moves WHERE state = 'paused'")
-		err := conn.QueryRow(ctx, "SELECT coalesce(string_agg(format('%s: [%s,%s) %s → %s %s %s %s', id, first_bucket, end_bucket, source, target, state, phase, waits_for), E'\n'), '') FROM sherd.moves").Scan(&left)
+		err := conn.QueryRow(ctx, "SELECT coalesce(string_agg(format('%s: [%s,%s) %s → %s %s %s %s', id, "+
+			"first_bucket, end_bucket, source, target, state, phase, waits_for), E'\n'), '') "+
+			"FROM sherd.moves").Scan(&left)
 		switch {
 		case ctx.Err() != nil:
 			return fmt.Errorf("moves do not end within %v: %s", m.ends, left)

@@ -129,7 +129,8 @@ func (s *Namespaces) Cuts() bool { return true }
 
 // Cut sends packets for the other node to an address that does not exist.
 func (s *Namespaces) Cut(from, to int) error {
-	return run("ip", "-n", s.namespace(from), "neigh", "replace", s.Address(to), "lladdr", nowhere, "dev", "eth0", "nud", "permanent")
+	return run("ip", "-n", s.namespace(from), "neigh", "replace",
+		s.Address(to), "lladdr", nowhere, "dev", "eth0", "nud", "permanent")
 }
 
 // Mend forgets that.
@@ -142,7 +143,8 @@ func (s *Namespaces) Slow(node int, slow bool) error {
 	if !slow {
 		return run("tc", "-n", s.namespace(node), "qdisc", "del", "dev", "eth0", "root")
 	}
-	return run("tc", "-n", s.namespace(node), "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", "2mbit", "burst", "8kb", "latency", "50ms")
+	return run("tc", "-n", s.namespace(node), "qdisc", "add",
+		"dev", "eth0", "root", "tbf", "rate", "2mbit", "burst", "8kb", "latency", "50ms")
 }
 
 // Close removes the network.

@@ -161,7 +161,8 @@ func (s *subject) small(ctx context.Context) (*small, error) {
 			case <-time.After(5 * time.Millisecond):
 			}
 			began := time.Now()
-			if _, x.err = conn.Exec(ctx, "INSERT INTO small VALUES ($1, 1) ON CONFLICT (id) DO UPDATE SET n = small.n + 1", i%100); x.err != nil {
+			if _, x.err = conn.Exec(ctx, "INSERT INTO small VALUES ($1, 1) ON CONFLICT (id) DO UPDATE "+
+				"SET n = small.n + 1", i%100); x.err != nil {
 				return
 			}
 			x.max = max(x.max, time.Since(began))

@@ -89,7 +89,8 @@ func run(databases int, idle time.Duration) error {
 		return err
 	}
 	n := float64(databases)
-	fmt.Printf("%d databases of one fragment, one table, 100 rows; made in %.0f ms each; stopped and started again in %.1f s\n", databases, made.Seconds()*1000/n, again.Seconds())
+	fmt.Printf("%d databases of one fragment, one table, 100 rows; made in %.0f ms each; "+
+		"stopped and started again in %.1f s\n", databases, made.Seconds()*1000/n, again.Seconds())
 	fmt.Printf("%-22s %14s %14s %14s\n", "", "memory, MiB", "disk, MiB", "CPU, % of one")
 	for _, r := range []struct {
 		name string
@@ -115,7 +116,8 @@ func fill(base, name string) error {
 		return err
 	}
 	u.Path = "/" + name
-	return do(ctx, u.String(), "CREATE TABLE orders (id text PRIMARY KEY, doc jsonb); INSERT INTO orders SELECT 'orders/' || i, '{\"n\": 1}' FROM generate_series(1, 100) i")
+	return do(ctx, u.String(), "CREATE TABLE orders (id text PRIMARY KEY, doc jsonb); INSERT INTO orders "+
+		"SELECT 'orders/' || i, '{\"n\": 1}' FROM generate_series(1, 100) i")
 }
 
 func do(ctx context.Context, target, text string) error {

@@ -93,7 +93,8 @@ func (c *counterClient) like() {
 				fmt.Sprintf("line/%d/%d", c.n, c.lines), d, n); err != nil {
 				return err
 			}
-			tag, err := c.conn.Exec(ctx, "UPDATE hot SET doc = jsonb_set(doc, '{Likes}', to_jsonb((doc->>'Likes')::int + $2::int)) WHERE id = $1", d, n)
+			tag, err := c.conn.Exec(ctx, "UPDATE hot SET doc = jsonb_set(doc, '{Likes}', "+
+				"to_jsonb((doc->>'Likes')::int + $2::int)) WHERE id = $1", d, n)
 			if err != nil {
 				return err
 			}
@@ -111,7 +112,8 @@ func (c *counterClient) note() {
 	least, _ := c.h.tally[d].bounds()
 	c.transaction("READ COMMITTED", func(ctx context.Context) error {
 		v := 0
-		err := c.conn.QueryRow(ctx, "UPDATE hot SET doc = jsonb_set(doc, '{Note}', to_jsonb($2::int)) WHERE id = $1 RETURNING v", HotID(d), c.lines).Scan(&v)
+		err := c.conn.QueryRow(ctx, "UPDATE hot SET doc = jsonb_set(doc, '{Note}', to_jsonb($2::int)) "+
+			"WHERE id = $1 RETURNING v", HotID(d), c.lines).Scan(&v)
 		if _, most := c.h.tally[d].bounds(); err == nil && (v < least || v > most) {
 			c.r.Errorf("UPDATE … RETURNING sees %d of %s, not %d to %d", v, HotID(d), least, most)
 		}
@@ -188,7 +190,8 @@ func (c *client) rows(ctx context.Context, query string, each func(id string, n 
 func (h *counters) verify(ctx context.Context, conn *pgx.Conn) (report string, wrong []string, err error) {
 	for d := range HotDocuments {
 		var v, likes, lines int
-		if err := conn.QueryRow(ctx, "SELECT v, (doc->>'Likes')::int, (SELECT coalesce(sum(n), 0) FROM hot_log WHERE hot = $1) FROM hot WHERE id = $1", HotID(d)).Scan(&v, &likes, &lines); err != nil {
+		if err := conn.QueryRow(ctx, "SELECT v, (doc->>'Likes')::int, (SELECT coalesce(sum(n), 0) FROM hot_log "+
+			"WHERE hot = $1) FROM hot WHERE id = $1", HotID(d)).Scan(&v, &likes, &lines); err != nil {
 			return "", nil, err
 		}
 		t := &h.tally[d]

@@ -111,7 +111,8 @@ func (c *listClient) statement(ctx context.Context, t *history.Transaction) erro
 	case n < 9:
 		value := int(c.r.next.Add(1))
 		t.Ops = append(t.Ops, history.Op{Key: key, Append: true, Value: value, Start: began})
-		_, err := c.conn.Exec(ctx, "INSERT INTO lists VALUES ($1, ARRAY[$2::int], $3) ON CONFLICT (id) DO UPDATE SET l = lists.l || excluded.l", key, value, gen)
+		_, err := c.conn.Exec(ctx, "INSERT INTO lists VALUES ($1, ARRAY[$2::int], $3) ON CONFLICT (id) DO UPDATE "+
+			"SET l = lists.l || excluded.l", key, value, gen)
 		return err
 	case n < 11: // with another query plan; a missing list stays missing
 		value := int(c.r.next.Add(1))

@@ -35,8 +35,10 @@ type placed struct {
 
 func (p *placed) setUp(ctx context.Context, conn *pgx.Conn) error {
 	for _, text := range []string{
-		"CREATE TABLE placed (id text PRIMARY KEY, units int NOT NULL, doc jsonb NOT NULL) WITH (shard_by = 'A', shard_mutable = true)",
-		fmt.Sprintf("INSERT INTO placed SELECT 'placed/' || g, %d, jsonb_build_object('N', g, 'A', 'a' || g %% 11, 'B', 'b' || g %% 17, 'C', 'c' || g) FROM generate_series(0, %d) g", placedEach, p.size-1),
+		"CREATE TABLE placed (id text PRIMARY KEY, units int NOT NULL, doc jsonb NOT NULL) " +
+			"WITH (shard_by = 'A', shard_mutable = true)",
+		fmt.Sprintf("INSERT INTO placed SELECT 'placed/' || g, %d, jsonb_build_object('N', g, 'A', 'a' || g %% 11, "+
+			"'B', 'b' || g %% 17, 'C', 'c' || g) FROM generate_series(0, %d) g", placedEach, p.size-1),
 		"CREATE TABLE refers (n int PRIMARY KEY, placed_id text NOT NULL REFERENCES placed (id))",
 		"INSERT INTO refers SELECT (doc->>'N')::int, id FROM placed",
 	} {
@@ -201,7 +203,7 @@ func (c *placedClient) transfer() {
 	}
 }
 
-// transferSlowly uses two statements, one of which returns the present id.
+// transferSlowly uses two statements; one of them returns the present id.
 func (c *placedClient) transferSlowly() {
 	from, to := c.two()
 	c.transaction(levels[c.rnd.IntN(len(levels))], func(ctx context.Context) error {
@@ -212,7 +214,8 @@ func (c *placedClient) transferSlowly() {
 			}
 			a = id
 		}
-		if err := c.conn.QueryRow(ctx, "UPDATE placed SET units = units - 1, doc = doc || '{\"S\": 1}' WHERE id = $1 RETURNING id", a).Scan(&id); err != nil {
+		if err := c.conn.QueryRow(ctx, "UPDATE placed SET units = units - 1, doc = doc || '{\"S\": 1}' "+
+			"WHERE id = $1 RETURNING id", a).Scan(&id); err != nil {
 			return c.noRow(err, a)
 		}
 		tag, err := c.conn.Exec(ctx, "UPDATE placed SET units = units + 1 WHERE id = $1", b)
@@ -267,7 +270,8 @@ func (c *placedClient) make() {
 	c.made++
 	ctx, cancel := c.patient()
 	defer cancel()
-	err := c.conn.QueryRow(ctx, "INSERT INTO placed SELECT 'placed/' || $1::int || '$', 0, jsonb_build_object('N', $1::int, 'A', 'a' || $1 % 11, 'B', 'b' || $1 % 17, 'C', 'c' || $1) RETURNING id", n).Scan(&id)
+	err := c.conn.QueryRow(ctx, "INSERT INTO placed SELECT 'placed/' || $1::int || '$', 0, jsonb_build_object('N', "+
+		"$1::int, 'A', 'a' || $1 % 11, 'B', 'b' || $1 % 17, 'C', 'c' || $1) RETURNING id", n).Scan(&id)
 	if err != nil {
 		c.failed(err, true)
 		return // after a lost answer the document may exist, which does not matter
@@ -324,7 +328,8 @@ func (c *placedClient) joined() {
 	ctx, cancel := c.patient()
 	defer cancel()
 	var all, right int
-	err := c.conn.QueryRow(ctx, "SELECT count(*), count(*) FILTER (WHERE (doc->>'N')::int = n) FROM refers JOIN placed ON placed.id = placed_id").Scan(&all, &right)
+	err := c.conn.QueryRow(ctx, "SELECT count(*), count(*) FILTER (WHERE (doc->>'N')::int = n) FROM refers "+
+		"JOIN placed ON placed.id = placed_id").Scan(&all, &right)
 	switch {
 	case err != nil:
 		c.failed(err, true)

@@ -25,7 +25,8 @@ type ranges struct{ r *Run }
 
 func (g *ranges) setUp(ctx context.Context, conn *pgx.Conn) error {
 	for _, text := range []string{
-		"CREATE TABLE events (device int, at int, units int NOT NULL, PRIMARY KEY (device, at)) WITH (shard_by = 'range', shard_splits = '7, 14')",
+		"CREATE TABLE events (device int, at int, units int NOT NULL, PRIMARY KEY (device, at)) " +
+			"WITH (shard_by = 'range', shard_splits = '7, 14')",
 		fmt.Sprintf("INSERT INTO events SELECT d, a, %d FROM generate_series(0, %d) d, generate_series(0, %d) a",
 			rangeEach, RangeDevices-1, RangeTimes-1),
 		"CREATE INDEX events_at ON events (at)",
@@ -66,9 +67,11 @@ func (c *rangeClient) run(ctx context.Context) {
 func (c *rangeClient) scan() {
 	lo, times := c.rnd.IntN(RangeDevices), 1+c.rnd.IntN(RangeTimes)
 	hi := lo + 1 + c.rnd.IntN(min(RangeDevices-lo, 6))
-	query := "SELECT '', device, at, units FROM events WHERE device >= $1 AND device < $2 AND at < $3 ORDER BY device, at"
+	query := "SELECT '', device, at, units FROM events " +
+		"WHERE device >= $1 AND device < $2 AND at < $3 ORDER BY device, at"
 	if c.rnd.IntN(3) == 0 {
-		hi, query = lo+1, "SELECT '', device, at, units FROM events WHERE device = $1 AND device < $2 AND at < $3 ORDER BY at"
+		hi, query = lo+1, "SELECT '', device, at, units FROM events "+
+			"WHERE device = $1 AND device < $2 AND at < $3 ORDER BY at"
 	}
 	ctx, cancel := c.patient()
 	defer cancel()
@@ -96,7 +99,8 @@ func (c *rangeClient) transfer() {
 		return
 	}
 	if c.rnd.IntN(2) == 0 {
-		const update = "UPDATE events SET units = units + CASE WHEN device = $1 AND at = $2 THEN -1 ELSE 1 END WHERE device = $1 AND at = $2 OR device = $3 AND at = $4"
+		const update = "UPDATE events SET units = units + CASE WHEN device = $1 AND at = $2 THEN -1 ELSE 1 END " +
+			"WHERE device = $1 AND at = $2 OR device = $3 AND at = $4"
 		if v, rows := c.lone(update, d1, a1, d2, a2); v == done && rows != 2 {
 			c.r.Errorf("transfer from (%d, %d) to (%d, %d): %d rows", d1, a1, d2, a2, rows)
 		}
@@ -160,7 +164,8 @@ func (c *rangeClient) at() {
 	}
 }
 
-const rangeTotal = "SELECT count(*) FILTER (WHERE at < 1000), coalesce(sum(units), 0), count(*) FILTER (WHERE at >= 1000), count(DISTINCT at) FILTER (WHERE at >= 1000) FROM events"
+const rangeTotal = "SELECT count(*) FILTER (WHERE at < 1000), coalesce(sum(units), 0), " +
+	"count(*) FILTER (WHERE at >= 1000), count(DISTINCT at) FILTER (WHERE at >= 1000) FROM events"
 
 func rangesRight(rows, units, paired, pairs int) bool {
 	return rows == RangeDevices*RangeTimes && units == rows*rangeEach && paired == 2*pairs

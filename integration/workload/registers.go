@@ -87,7 +87,8 @@ type Registers struct {
 func (r *Run) NewRegisters(ctx context.Context, conn *pgx.Conn, round int) (*Registers, error) {
 	if round == 0 {
 		r.start()
-		if _, err := conn.Exec(ctx, "CREATE TABLE registers (id text PRIMARY KEY, v int NOT NULL, doc jsonb)"); err != nil {
+		if _, err := conn.Exec(ctx, "CREATE TABLE registers (id text PRIMARY KEY, "+
+			"v int NOT NULL, doc jsonb)"); err != nil {
 			return nil, err
 		}
 	}

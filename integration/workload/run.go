@@ -59,7 +59,8 @@ type Report struct {
 }
 
 func (r Report) String() string {
-	return fmt.Sprintf("%d committed, %d aborted, %d unknown; bank: %d transfers, %d totals; %d beyond patience; longest silence %v",
+	return fmt.Sprintf("%d committed, %d aborted, %d unknown; bank: %d transfers, %d totals; "+
+		"%d beyond patience; longest silence %v",
 		r.Committed, r.Aborted, r.Unknown, r.Transfers, r.Totals, r.Slow, r.Longest.Round(time.Millisecond))
 }
 
@@ -221,7 +222,8 @@ func (r *Run) acknowledged() {
 
 // FailedChecks returns the faults that sherd.check() reports.
 func FailedChecks(ctx context.Context, conn *pgx.Conn) ([]string, error) {
-	rows, err := conn.Query(ctx, `SELECT "check" || ' of ' || subject || ': ' || detail FROM sherd.check() WHERE NOT ok`)
+	rows, err := conn.Query(ctx, `SELECT "check" || ' of ' || subject || ': ' || detail `+
+		`FROM sherd.check() WHERE NOT ok`)
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,8 @@ const (
 	stockInsert  = 50_000 // documents per INSERT
 )
 
-// stockClient moves units between documents, of which there are many in all fragments, with
-// autocommit statements. It computes the total with and without the index.
+// stockClient moves units between documents with autocommit statements. There are many documents,
+// in all fragments. It computes the total with and without the index.
 type stockClient struct{ client }
 
 func stockKey(n int) string { return fmt.Sprintf("stock/%d", n) }
@@ -26,11 +26,13 @@ func (r *Run) setUpStock(ctx context.Context, conn *pgx.Conn) error {
 	if r.Stock == 0 {
 		return nil
 	}
-	if _, err := conn.Exec(ctx, "CREATE TABLE stock (id text PRIMARY KEY, units int NOT NULL, kind int NOT NULL, body text)"); err != nil {
+	if _, err := conn.Exec(ctx, "CREATE TABLE stock (id text PRIMARY KEY, units int NOT NULL, "+
+		"kind int NOT NULL, body text)"); err != nil {
 		return err
 	}
 	for first := 0; first < r.Stock; first += stockInsert {
-		_, err := conn.Exec(ctx, "INSERT INTO stock SELECT 'stock/' || g, $3::int, g % $4::int, $5::text FROM generate_series($1::int, $2::int - 1) g",
+		_, err := conn.Exec(ctx, "INSERT INTO stock SELECT 'stock/' || g, $3::int, g % $4::int, $5::text "+
+			"FROM generate_series($1::int, $2::int - 1) g",
 			first, min(r.Stock, first+stockInsert), stockEach, stockKinds, strings.Repeat("stock ", 80))
 		if err != nil {
 			return err

@@ -2,26 +2,26 @@
 // written to disk and sent between nodes.
 //
 // The catalog holds the version of the cluster. It is raised once all nodes run a release that
-// knows a newer one (sherd.finalize_upgrade()), and never falls. What a version brought is not
-// written before: a node of an older release would not understand it, or not even notice that there
-// is something it does not understand. Users are told so (55000, catalog/brought.go); what the
-// system writes by itself is written in the older form (Config.Version of package storage).
+// knows a newer one (sherd.finalize_upgrade()), and never falls. Features of a version are not
+// written before the cluster has it: a node of an older release would not understand them, and
+// might not even notice. Users get an error (55000, catalog/brought.go); the system itself writes
+// the older form (Config.Version of package storage).
 //
 // # Invariants
 //
-//   - V1 All that is durable, and all that is sent between nodes, starts with a format byte or number.
-//     A release reads every earlier format; golden files of each are in the repository.
+//   - V1 All that is durable, and all that is sent between nodes, starts with a format byte or
+//     number. A release reads every earlier format; golden files of each are in the repository.
 //   - V2 A stored row names its columns by number, and numbers are never reused. A column with a
 //     constant default is added, and a column dropped, in the catalog only.
 //   - V3 Log entries carry results: keys, values and versions, never expressions or statements. So
 //     replicas on different releases end with the same bytes.
-//   - V4 Nodes speak, and write, what the version of the cluster allows. It is raised after all nodes
-//     know the newer one, and never falls.
-//   - V5 A data directory names its release, format, cluster and node, and an older release refuses a
-//     newer format. Numbers of objects are 32 bits, from 16384, and never reused.
+//   - V4 Nodes speak, and write, what the version of the cluster allows. It is raised after all
+//     nodes know the newer one, and never falls.
+//   - V5 A data directory names its release, format, cluster and node, and an older release refuses
+//     a newer format. Numbers of objects are 32 bits, from 16384, and never reused.
 //
-// Who adds a kind of log entry, or a field of the catalog, says here which version brings it: the
-// one that is being developed, or a new one where that was released.
+// A change that adds a kind of log entry, or a field of the catalog, names here the version that
+// brings it: the one under development, or a new one if that has been released.
 package clusterversion
 
 // First is the version of clusters that were made by the first release.

@@ -33,8 +33,8 @@ func Within(t testing.TB, limit time.Duration, what string, condition func() boo
 	}
 }
 
-// Succeeds waits until try returns nil. If it does not within Patience, the test fails and ends with
-// what was waited for and the last error.
+// Succeeds waits until try returns nil. If it does not within Patience, the test fails and ends
+// with what was waited for and the last error.
 func Succeeds(t testing.TB, what string, try func() error) {
 	t.Helper()
 	for end := time.Now().Add(Patience); ; time.Sleep(pause) {

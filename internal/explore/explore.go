@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Model is what is explored. S is a whole state of it.
+// Model is the model to explore. S is a whole state of it.
 type Model[S comparable] struct {
 	Start []S
-	// Next calls do with every state that one step leads to, and the text of the step.
+	// Next calls do with every state to which one step leads, and with the text of the step.
 	Next func(s S, do func(t S, format string, args ...uint8))
-	// Wrong says what is wrong in a state, "" if nothing is.
+	// Wrong returns what is wrong in a state, "" if nothing is.
 	Wrong func(s S) string
 }
 
-// Result is what was found.
+// Result is the result of an exploration.
 type Result struct {
 	States int
 	Wrong  string   // "": nothing

@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 )
 
-// given counts the addresses that this process was given.
+// given counts the addresses that FreeAddr has returned in this process.
 var given atomic.Uint32
 
-// FreeAddr finds an address, HOST:PORT, for a node that will stop listening there and begin again.
-// Its host is a loopback address that no other caller has, if there is more than one: meanwhile no
-// other listener and no outgoing connection takes the port.
+// FreeAddr returns an address, HOST:PORT, for a node that will stop listening there and start
+// again. If the machine has more than one loopback address, no other caller gets the same host, so
+// no other listener and no outgoing connection takes the port meanwhile.
 func FreeAddr() (string, error) {
 	pid := os.Getpid()
 	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+pid>>8&0x7f, pid&0xff, 1+given.Add(1)%250))

@@ -1,10 +1,10 @@
 // Package faultnet is a network between named hosts that fails on command: links are cut in one
-// direction or both, delayed, and lose packets. Beneath are TCP connections over loopback, so that
-// what stands on it runs as it does in earnest; faults are what TCP makes of those of IP: a cut
-// link holds bytes back and delivers them when it is mended, as retransmission does; a lost packet
-// comes later.
+// direction or both, delayed, and lose packets. It uses TCP connections over loopback, so the code
+// under test runs as it does in production. Faults are those of IP as TCP shows them: a cut link
+// holds bytes back and delivers them when it is restored, as retransmission does, and a lost packet
+// arrives later.
 //
-// It is for tests. What is lost is drawn from a seed.
+// It is for tests. The packets to lose are drawn from a seed.
 package faultnet
 
 import (
@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// Network is hosts and the links between them; a link not spoken of is perfect. All methods may be
-// called concurrently.
+// Network has hosts and the links between them. A link that was not mentioned has no faults. All
+// methods may be called concurrently.
 type Network struct {
 	mu     sync.Mutex
 	rand   *rand.Rand       // guarded by mu
@@ -39,7 +39,7 @@ type link struct {
 	loss   float64
 }
 
-// retransmit is what a lost packet costs: the least that TCP waits before it sends one again.
+// retransmit is the delay of a lost packet: the least time after which TCP sends it again.
 const retransmit = 200 * time.Millisecond
 
 // New makes a network without faults.
@@ -58,7 +58,7 @@ func (n *Network) at(from, to string) *link {
 	return l
 }
 
-// Cut stops what goes from one host to another. What goes back passes.
+// Cut stops packets from one host to another. Packets in the other direction pass.
 func (n *Network) Cut(from, to string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -101,7 +101,7 @@ func (n *Network) Heal() {
 	}
 }
 
-// Slow delays what goes from one host to another by d and up to jitter more.
+// Slow delays packets from one host to another by d and up to jitter more.
 func (n *Network) Slow(from, to string, d, jitter time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -244,8 +244,8 @@ func From(err error) *Error {
 	return New(InternalError, "%s", err.Error())
 }
 
-// Cancelled returns why a statement whose context has ended is canceled: the error that the context was ended with, or
-// that the user asked for it.
+// Cancelled returns why a statement whose context has ended is canceled: the error that the context
+// was ended with, or that the user asked for it.
 func Cancelled(ctx context.Context) error {
 	if e := From(context.Cause(ctx)); e != nil && e.Code != InternalError {
 		return e

@@ -1,11 +1,11 @@
-// Package recent keeps what was made of keys that come again and again, as the texts of statements
-// do.
+// Package recent is a cache of values for keys that occur repeatedly, such as the programs compiled
+// from the texts of statements.
 //
-// Clients that write values into their statements send each text once. So what is made of a key is
-// kept when the key comes for the second time within the last few thousand: else thousands of
-// programs that nobody asks for would live at any time, and the collector would walk through them
-// again and again. That, and not the order in which things go, is why this is not a library's
-// cache: those that look at how often a key comes do so once they are full.
+// Clients that write values into their statements send each text once. So a value is stored when
+// its key occurs for the second time among the last few thousand keys. Otherwise the cache would
+// always hold thousands of programs that are never used again, and the garbage collector would mark
+// them in each cycle. This rule of admission, and not the order of eviction, is the reason for a
+// cache of our own: the libraries that count how often a key occurs do so only once they are full.
 package recent
 
 import (

@@ -53,7 +53,7 @@ var (
 	transactions = regexp.MustCompile(`(ransaction) \d+`)
 )
 
-// masked leaves out of an error what differs from run to run.
+// masked removes the parts of an error that differ from run to run.
 func masked(s string) string {
 	s = transactions.ReplaceAllString(times.ReplaceAllString(s, "TIME"), "$1 N")
 	return strings.ReplaceAll(s, "\n", `\n`)

@@ -46,15 +46,15 @@
 //	session S [k=v …]   connects S as user=…, to database=…, at server=…
 //	close S             disconnects S
 //
-// With `brief` behind it, a directive leaves DETAIL out of errors. Use it if DETAIL depends on which
-// of several rows comes first. A session that a directive names for the first time connects as
-// postgres; the name a may be left out. A package adds directives of its own, to restart a node for
-// one (Config.Directives).
+// With `brief` behind it, a directive leaves DETAIL out of errors. Use it if DETAIL depends on
+// which of several rows comes first. A session that a directive names for the first time connects
+// as postgres; the name a may be left out. A package adds directives of its own, to restart a node
+// for one (Config.Directives).
 //
 // Answers are rows with | between the values, two quotes for an empty value and NULL; the command
 // tag; and errors and notices with SQLSTATE, DETAIL and HINT. {pid a} stands for the process number
-// of session a. In errors the numbers of transactions are N and times are TIME. Notices of how far a
-// move has come are left out, because they depend on how long it takes.
+// of session a. In errors the numbers of transactions are N and times are TIME. Notices of how far
+// a move has come are left out, because they depend on how long it takes.
 //
 // The flag -rewrite writes the answers into the scripts. Read the difference before you commit it.
 package scenario

@@ -16,7 +16,7 @@ import (
 	"github.com/sherddb/sherd/internal/eventually"
 )
 
-// Directive is what a package adds to the directives of scripts. It returns the answer.
+// Directive is a directive that a package adds. It returns the answer.
 type Directive func(t *testing.T, d *datadriven.TestData) string
 
 // Config says what scripts are played against.
@@ -104,7 +104,7 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 
 var details = regexp.MustCompile(`(?m)^DETAIL: .*\n?`)
 
-// call is what stands behind a directive.
+// call is a directive that was read.
 type call struct {
 	session string
 	value   string // the name of the first value of the last row
@@ -339,7 +339,7 @@ func (p *player) lines(input string) []string {
 	return out
 }
 
-// filled puts values where {x} and {pid a} stand for them.
+// filled replaces {x} and {pid a} by their values.
 func (p *player) filled(s string) string {
 	for name, v := range p.values {
 		s = strings.ReplaceAll(s, "{"+name+"}", v)
@@ -350,10 +350,10 @@ func (p *player) filled(s string) string {
 	return s
 }
 
-// longEnough is how many characters a value has that is no part of another one by chance.
+// longEnough is the length from which a value is not part of another one by chance.
 const longEnough = 6
 
-// named puts {x} and {pid a} where an answer has the values that they stand for.
+// named replaces values in an answer by {x} and {pid a}.
 func (p *player) named(s string) string {
 	for name, session := range p.sessions {
 		s = strings.ReplaceAll(s, strconv.FormatUint(uint64(session.conn.PID()), 10), "{pid "+name+"}")

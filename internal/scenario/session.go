@@ -136,8 +136,8 @@ func (s *session) copy(ctx context.Context, text string, data []string) string {
 	})
 }
 
-// notifications takes what the session has heard. The server sends it with the answer of a query
-// at the latest.
+// notifications returns, and removes, the notifications that the session has received. The server
+// sends them with the answer of a query at the latest.
 func (s *session) notifications(ctx context.Context) string {
 	failure := s.answers(func(a *answer) {
 		for range 2 {

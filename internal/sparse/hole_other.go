@@ -4,5 +4,5 @@ package sparse
 
 import "os"
 
-// nextData reads what is not there too, where the system cannot be asked.
+// nextData returns at, because the system cannot report holes: they are read like data.
 func nextData(_ *os.File, at int64) int64 { return at }

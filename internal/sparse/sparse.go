@@ -1,5 +1,5 @@
-// Package sparse copies files and directories in which most is zero: memtables and value logs take
-// their whole length from the first byte on, and what was never written in them stays a hole in the
+// Package sparse copies files and directories that are mostly zero: memtables and value logs have
+// their whole length from the first byte on, and parts that were never written stay holes in the
 // copy. It does not fsync.
 package sparse
 
@@ -54,8 +54,8 @@ func copyData(dst, src *os.File) error {
 	}
 }
 
-// Dir copies a directory and all beneath it to a path that has no file of these names. What is
-// removed while it is being copied is left out.
+// Dir copies a directory and everything in it to a path that has no file of these names. Files that
+// are removed during the copy are left out.
 func Dir(to, from string) error {
 	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err == nil {

@@ -1,9 +1,9 @@
 // Package testlog makes a panic that a server recovers from fail the test that started the server.
 //
-// A server answers such a panic with XX000 and goes on, so a test that expects any error, or none
-// of whose own connections failed, would stay green. All places that recover log the panic as the
-// attribute "panic" and its stack as "stack" (archtest holds them to that); New, Failing and Panics
-// look for it:
+// A server answers such a panic with XX000 and continues. A test that expects any error, or whose
+// own connections do not fail, would stay green. All places that recover log the panic as the
+// attribute "panic" and its stack as "stack" (archtest checks that); New, Failing and Panics look
+// for it:
 //
 //	node.Config{Logger: testlog.New(t)}         // servers within the test
 //	if p := testlog.Panics(process.Log()); …    // servers in processes of their own

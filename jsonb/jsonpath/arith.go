@@ -9,8 +9,7 @@ import (
 	"github.com/sherddb/sherd/jsonb"
 )
 
-// binary evaluates an arithmetic operator of two operands, each of which must come to a single
-// number.
+// binary evaluates an arithmetic operator with two operands; each must yield a single number.
 func (e *evaluation) binary(n *node, it item, out *list) result {
 	lefts, res := e.sequence(n.left, it, true)
 	if res == failed {

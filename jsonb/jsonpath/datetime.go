@@ -81,7 +81,7 @@ func (d *datetime) String() string {
 	return b.String() + suffix
 }
 
-// isoTemplates are tried in turn where .datetime() has no template.
+// isoTemplates are tried in turn if .datetime() has no template.
 var isoTemplates = parseTemplates(
 	"yyyy-mm-dd",
 	"HH24:MI:SS.USTZH:TZM", "HH24:MI:SS.USTZH", "HH24:MI:SSTZH:TZM", "HH24:MI:SSTZH", "HH24:MI:SS.US", "HH24:MI:SS",
@@ -93,7 +93,7 @@ var isoTemplates = parseTemplates(
 	`yyyy-mm-dd"T"HH24:MI:SS.US`, `yyyy-mm-dd"T"HH24:MI:SS`,
 )
 
-// parseTemplates is parseTemplate of templates that are known to be right.
+// parseTemplates is parseTemplate for templates that are known to be valid.
 func parseTemplates(templates ...string) [][]field {
 	out := make([][]field, len(templates))
 	for i, t := range templates {
@@ -142,8 +142,8 @@ func (e *evaluation) datetime(n *node, it item, out *list) result {
 	return failed
 }
 
-// compareTimes orders two dates or times; ok is false where they cannot be compared. A conversion
-// that needs the session's zone aborts outside of the _tz functions.
+// compareTimes orders two dates or times; ok is false if they cannot be compared. Outside of the
+// _tz functions, a conversion that needs the session's zone aborts the evaluation.
 func (e *evaluation) compareTimes(a, b *datetime) (c int, ok bool) {
 	if a.kind.hasDate() != b.kind.hasDate() {
 		return 0, false

@@ -6,10 +6,10 @@
 // text says, with variables, errors suppressed or not, and Path.String prints it as jsonpath_out
 // does.
 //
-// The way of a path: scan.go cuts the text into tokens, parse.go builds nodes and checks their
-// kinds, print.go writes them back; eval.go walks accessors, predicate.go decides filters, arith.go
-// computes numbers, method.go and datetime.go are the item methods, regex.go and translate.go do
-// like_regex, layout.go numbers objects as PostgreSQL's .keyvalue() does.
+// The files: scan.go cuts the text into tokens, parse.go builds nodes and checks their kinds,
+// print.go prints them; eval.go walks accessors, predicate.go evaluates filters, arith.go computes
+// numbers, method.go and datetime.go are the item methods, regex.go and translate.go implement
+// like_regex, and layout.go numbers objects as PostgreSQL's .keyvalue() does.
 //
 // # Invariants
 //
@@ -21,7 +21,7 @@
 //
 // # Limits
 //
-// like_regex runs on Go's regexp, or on regexp2 where the pattern needs look-around or back
-// references; patterns that neither supports are 2201B. Of the fields of a datetime template
-// those for weeks, quarters, weekdays, Julian days, eras and zone names give 0A000.
+// like_regex uses Go's regexp, or regexp2 if the pattern needs look-around or back references. A
+// pattern that neither supports is an error (2201B). Datetime templates do not support fields for
+// weeks, quarters, weekdays, Julian days, eras and zone names (0A000).
 package jsonpath

@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/jsonb"
 )
 
-// item is what a path step works on: a document or a date or time, which JSON itself has not.
+// item is the input of a path step: a document, or a date or time, which JSON does not have.
 type item struct {
 	doc jsonb.Doc
 	dt  *datetime
@@ -59,8 +59,8 @@ type base struct {
 	id  int64
 }
 
-// evaluation is one run of a path. A nil list asks only whether there is an item, and ends at the
-// first.
+// evaluation is one run of a path. With a nil list it only finds out whether there is an item, and
+// ends at the first.
 type evaluation struct {
 	ctx       context.Context
 	work      int // steps and comparisons so far
@@ -107,7 +107,7 @@ func (e *evaluation) canceled() bool {
 // run evaluates the chain n on it, unwrapping arrays in lax mode.
 func (e *evaluation) run(n *node, it item, out *list) result { return e.step(n, it, out, e.lax) }
 
-// follow passes it on to what comes after n.
+// follow passes it on to the accessor after n.
 func (e *evaluation) follow(n *node, it item, out *list) result {
 	if n.next != nil {
 		return e.run(n.next, it, out)
@@ -118,7 +118,7 @@ func (e *evaluation) follow(n *node, it item, out *list) result {
 	return matched
 }
 
-// step evaluates n on it; unwrap says that an array stands for its elements.
+// step evaluates n on it. If unwrap is set, an array is replaced by its elements.
 func (e *evaluation) step(n *node, it item, out *list, unwrap bool) result {
 	if e.canceled() {
 		return failed

@@ -7,15 +7,15 @@ import (
 	"github.com/sherddb/sherd/jsonb"
 )
 
-// layout knows where PostgreSQL's binary jsonb would have the objects of a document, for the ids of
+// layout has the positions of a document's objects in PostgreSQL's binary jsonb, because the ids of
 // .keyvalue() are those positions.
 type layout struct {
 	doc jsonb.Doc
 	at  map[int64]int64 // position in doc of each object to its position in PostgreSQL's form
 }
 
-// position returns where part lies in PostgreSQL's form of whole; 0 for whole itself and for what
-// lies elsewhere.
+// position returns the position of part in PostgreSQL's form of whole; 0 for whole itself and if
+// part is elsewhere.
 func (l *layout) position(whole, part jsonb.Doc) int64 {
 	from := address(whole)
 	at := address(part) - from
@@ -67,8 +67,8 @@ func (l *layout) walk(d jsonb.Doc, pos int64, depth int) int64 {
 	return pos
 }
 
-// numericSize is what a numeric takes in PostgreSQL: a length word, a header that is short for
-// everyday scales, and the digits in base 10000 without zero digits at either end.
+// numericSize returns the size of a numeric in PostgreSQL: a length word, a header that is short
+// for common scales, and the digits in base 10000 without zero digits at either end.
 func numericSize(s string) int64 {
 	whole, frac, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
 	scale := len(frac)

@@ -39,7 +39,7 @@ func (p *parser) primary() (*node, error) {
 	return n, p.advance()
 }
 
-// numberLiteral takes jsonpath's forms "1." and ".5" beside JSON's.
+// numberLiteral accepts jsonpath's forms "1." and ".5" as well as JSON's.
 func numberLiteral(s string) (jsonb.Doc, error) {
 	if s[0] == '.' {
 		s = "0" + s

@@ -14,7 +14,8 @@ const maxDepth = 2500
 // parentheses, reads back.
 const maxLevels = 2*maxDepth + 16
 
-// Parse reads the text form of a path: 42601 where it is none, 22021 where it is no UTF-8.
+// Parse reads the text form of a path. It returns 42601 if the text is not a path, and 22021 if it
+// is not UTF-8.
 func Parse(text string) (*Path, error) {
 	for i, r := range text {
 		if r == 0 || r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD") {
@@ -53,8 +54,8 @@ func Parse(text string) (*Path, error) {
 	return path, nil
 }
 
-// checkScope refuses @ outside of filters and last outside of subscripts, as PostgreSQL does once
-// the syntax is right.
+// checkScope refuses @ outside of filters and last outside of subscripts, as PostgreSQL does after
+// the syntax was accepted.
 func checkScope(n *node, inFilter, inSubscript bool) error {
 	for ; n != nil; n = n.next {
 		switch {
@@ -81,9 +82,9 @@ func checkScope(n *node, inFilter, inSubscript bool) error {
 	return nil
 }
 
-// parser is a recursive descent over the tokens. Where PostgreSQL's grammar keeps predicates and
-// expressions apart, it reads either and refuses the wrong kind at the token that follows, which is
-// where PostgreSQL's error stands too.
+// parser is a recursive descent over the tokens. PostgreSQL's grammar separates predicates and
+// expressions; this parser reads either and refuses the wrong kind at the token that follows, which
+// is where PostgreSQL's error is too.
 type parser struct {
 	scan  scanner
 	tok   token
@@ -151,7 +152,7 @@ func (p *parser) any() (*node, error) {
 	})
 }
 
-// expression reads what is no predicate.
+// expression reads an expression that is not a predicate.
 func (p *parser) expression() (*node, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
@@ -329,7 +330,7 @@ func (p *parser) chain() (*node, error) {
 	return n, p.accessors(n)
 }
 
-// accessors hangs what follows on the end of the chain n.
+// accessors adds the accessors that follow to the end of the chain n.
 func (p *parser) accessors(n *node) error {
 	tail, length := n, 1
 	for tail.next != nil {

@@ -46,7 +46,7 @@ func (p *Path) Exists(d jsonb.Doc, o Options) (exists, null bool, err error) {
 	var res result
 	if e.lax {
 		res = e.run(p.root, item{doc: d}, nil)
-	} else { // all items have to be seen, for any may be an error
+	} else { // all items have to be seen, because any may be an error
 		var found list
 		if res = e.run(p.root, item{doc: d}, &found); res != failed {
 			res = some(len(found) > 0)
@@ -55,8 +55,8 @@ func (p *Path) Exists(d jsonb.Doc, o Options) (exists, null bool, err error) {
 	return res == matched, res == failed, e.err
 }
 
-// Match returns the boolean that the path comes to: jsonb_path_match and, with Silent and no Vars,
-// the operator @@.
+// Match returns the boolean result of the path: jsonb_path_match and, with Silent and no Vars, the
+// operator @@.
 func (p *Path) Match(d jsonb.Doc, o Options) (value, null bool, err error) {
 	found, err := p.find(d, o)
 	if err != nil {

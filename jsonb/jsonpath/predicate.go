@@ -31,7 +31,8 @@ func (e *evaluation) decide(n *node, it item) truth {
 		if left == stop {
 			return stop
 		}
-		// The second is looked at even if the first is unknown, for it may settle the matter.
+		// The second operand is evaluated even if the first is unknown, because it may decide the
+		// result.
 		if right := e.decide(n.right, it); right == stop || right == unknown {
 			return right
 		}

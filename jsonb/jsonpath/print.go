@@ -15,9 +15,9 @@ func (p *Path) String() string {
 	return string(p.root.print(dst, false, true, false))
 }
 
-// Source returns the path as text that Parse reads back to the same path. It is String except
-// operations before an accessor, such as (1 + 2).abs() inside of another, around which PostgreSQL
-// leaves out the parentheses.
+// Source returns the path as text that Parse reads back to the same path. It differs from String
+// only for an operation before an accessor, such as (1 + 2).abs() inside of another, because
+// PostgreSQL leaves out the parentheses there.
 func (p *Path) Source() string {
 	var dst []byte
 	if p.strict {
@@ -45,8 +45,8 @@ func (n *node) priority() int {
 	return 6
 }
 
-// print writes the chain that starts at n; member tells that it follows another item, exact that it
-// has to read back.
+// print writes the chain that starts at n. member reports whether it follows another item, exact
+// whether the text has to parse to the same path.
 func (n *node) print(dst []byte, member, brackets, exact bool) []byte {
 	for ; n != nil; n = n.next {
 		alone := exact && n.next != nil && (n.op == opNot || n.op == opExists || n.op == opUnknown)
@@ -103,7 +103,7 @@ func (n *node) printOne(dst []byte, member, brackets, exact bool) []byte {
 	return n.printOperation(dst, brackets, exact)
 }
 
-// printOperation writes what has operands.
+// printOperation writes an operation with operands.
 func (n *node) printOperation(dst []byte, brackets, exact bool) []byte {
 	wrapped := func(before string) []byte {
 		return append(n.left.print(append(dst, before...), false, false, exact), ')')

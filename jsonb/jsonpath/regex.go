@@ -56,9 +56,9 @@ func parseFlags(s string) (f regexFlags, err error) {
 // matchTimeout bounds a match of the backtracking engine, which some patterns make exponential.
 const matchTimeout = 5 * time.Second
 
-// compileRegex takes a pattern of PostgreSQL's advanced regular expressions to Go's engine, or to
-// regexp2 if it has look-around or back references. Only whether there is a match matters, so
-// leftmost-longest plays no part.
+// compileRegex compiles a pattern of PostgreSQL's advanced regular expressions for Go's engine, or
+// for regexp2 if it has look-around or back references. Only the existence of a match matters, so
+// the leftmost-longest rule does not.
 func compileRegex(pattern string, f regexFlags) (matcher, error) {
 	if f&flagSpace != 0 && f&flagQuote == 0 {
 		return nil, pgerr.New(
@@ -124,7 +124,7 @@ func badRegex(what string) error {
 	return pgerr.New(pgerr.InvalidRegularExpression, "invalid regular expression: %s", what)
 }
 
-// regexError words an error of Go's parser as PostgreSQL words its own.
+// regexError returns an error of Go's parser in PostgreSQL's words.
 func regexError(err error) error {
 	var e *syntax.Error
 	if !errors.As(err, &e) {

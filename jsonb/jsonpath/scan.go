@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// tokenKind tells tokens apart; keywords and operators stand for themselves by text.
+// tokenKind is the kind of a token. Keywords and operators are distinguished by their text.
 type tokenKind uint8
 
 const (
@@ -29,8 +29,8 @@ type token struct {
 	near string // what an error at this token quotes; "" is the end of the input
 }
 
-// keywords that are names only where a key is expected. The value tells those that must be in lower
-// case.
+// keywords are names only if a key is expected. The value reports whether a keyword must be in
+// lower case.
 var keywords = map[string]bool{
 	"is": false, "to": false, "abs": false, "lax": false, "flag": false, "last": false, "null": true, "size": false,
 	"true": true, "type": false, "with": false, "false": true, "floor": false, "double": false, "exists": false,
@@ -42,7 +42,7 @@ const special = `?%$.[]{}()|&!=<>@#,*:-+/`
 
 func isBlank(c byte) bool { return strings.IndexByte(" \t\n\r\f", c) >= 0 }
 
-// isOther tells the bytes that names are made of.
+// isOther reports whether a byte may be in a name.
 func isOther(c byte) bool {
 	return !isBlank(c) && strings.IndexByte(special, c) < 0 && c != '"' && c != '\\'
 }
@@ -134,7 +134,7 @@ func (s *scanner) dollar() (token, error) {
 	return token{kind: tokSymbol, text: "$", near: "$"}, nil
 }
 
-// number reads an integer, decimal or real; ok is false where a longer name begins here.
+// number reads an integer, decimal or real; ok is false if a longer name begins here.
 func (s *scanner) number() (token, bool, error) {
 	rest := s.text[s.at:]
 	kind, n := tokInt, 0
@@ -245,7 +245,7 @@ func (s *scanner) quoted() (string, error) {
 	return "", syntaxAt("unexpected end of quoted string", "")
 }
 
-// escape reads one escape and appends what it stands for.
+// escape reads one escape and appends the character that it means.
 func (s *scanner) escape(b []byte) ([]byte, error) {
 	rest := s.text[s.at:]
 	if len(rest) < 2 {

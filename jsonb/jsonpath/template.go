@@ -17,7 +17,7 @@ type field struct {
 	quoted  bool // a literal in quotes, which matches any character
 }
 
-// fields in the order in which they are looked for: of two that fit, the longer first.
+// fields in the order of the search: if two fit, the longer one comes first.
 var fields = []field{
 	{name: "SSSSS", digits: 5}, {name: "SSSS", digits: 5}, {name: "Y,YYY"}, {name: "YYYY", digits: 4},
 	{name: "RRRR", digits: 4},
@@ -30,8 +30,9 @@ var fields = []field{
 	{name: "A.M."}, {name: "P.M."}, {name: "AM"}, {name: "PM"}, {name: "TZH", digits: 2}, {name: "TZM", digits: 2},
 }
 
-// unsupportedFields are PostgreSQL's that have no implementation here.
-var unsupportedFields = []string{"A.D.", "B.C.", "AD", "BC", "CC", "DAY", "DY", "D", "FM", "FX", "IDDD", "ID", "IW", "IYYY", "IYY",
+// unsupportedFields are fields of PostgreSQL that are not implemented here.
+var unsupportedFields = []string{"A.D.", "B.C.", "AD", "BC",
+	"CC", "DAY", "DY", "D", "FM", "FX", "IDDD", "ID", "IW", "IYYY", "IYY",
 	"IY", "I", "J", "OF", "Q", "RM", "TM", "TZ", "TH", "WW", "W"}
 
 func templateError(format string, args ...any) *pgerr.Error {
@@ -75,7 +76,7 @@ next:
 	return out, nil
 }
 
-// reader takes the fields of a template from a text.
+// reader reads the fields of a template from a text.
 type reader struct {
 	text   string
 	whole  string
@@ -84,8 +85,8 @@ type reader struct {
 	at     int // of the current field
 }
 
-// parseDatetime reads text by the fields of a template, as strictly as SQL/JSON asks. They choose
-// the type.
+// parseDatetime reads text by the fields of a template, as strictly as SQL/JSON requires. The
+// fields decide the type.
 func parseDatetime(text string, fields []field) (*datetime, error) {
 	r := reader{text: text, whole: text, values: map[string]int{}, fields: fields}
 	for r.at = range fields {
@@ -142,7 +143,7 @@ func (r *reader) read(f field) error {
 	return r.number(f, v, n)
 }
 
-// set keeps a value under the name of what it says, and refuses a second one that differs.
+// set stores the value of a part, such as the month, and refuses a second value that differs.
 func (r *reader) set(key string, v int, f field) error {
 	if old, ok := r.values[key]; ok && old != v {
 		return templateError("conflicting values for \"%s\" field in formatting string", f.written).
@@ -152,8 +153,8 @@ func (r *reader) set(key string, v int, f field) error {
 	return nil
 }
 
-// integer reads the digits of a field: as many as there are where something else follows in the
-// template, else its width.
+// integer reads the digits of a field: a signed number of any length if no digits follow in the
+// template, otherwise as many digits as the field's width.
 func (r *reader) integer(f field) (v, n int, err error) {
 	r.text = strings.TrimLeft(r.text, spaces)
 	s := r.text

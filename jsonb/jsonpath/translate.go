@@ -19,8 +19,8 @@ type translation struct {
 	backtracking bool
 }
 
-// Members of the classes that Go and PostgreSQL (under C.UTF-8) see differently, written for inside
-// of brackets.
+// Members of the character classes in which Go and PostgreSQL (under C.UTF-8) differ, in the form
+// for inside of brackets.
 const (
 	wordMembers  = `\p{L}\p{N}_`
 	spaceMembers = "\\t-\\r \u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000"
@@ -129,7 +129,7 @@ func (t *translation) embedded(s string) (int, error) {
 	return end + 1, nil
 }
 
-// literal writes a character so that it stands for itself inside of brackets and outside.
+// literal writes a character so that it has no special meaning, inside of brackets and outside.
 func literal(out *strings.Builder, r rune) {
 	if r == '-' {
 		out.WriteByte('\\')

@@ -81,7 +81,8 @@ func (c *Cluster) Add(configure ...func(number uint32, cfg *node.Config)) *Node 
 	c.t.Helper()
 	n := &Node{cluster: c, number: uint32(len(c.nodes) + 1)}
 	n.Config = node.Config{
-		Data: filepath.Join(c.t.TempDir(), "data"), SQLAddr: c.freeAddr(n.number), NodeAddr: c.freeAddr(n.number), Logger: c.log.With("on", n.number),
+		Data: filepath.Join(c.t.TempDir(), "data"), SQLAddr: c.freeAddr(n.number),
+		NodeAddr: c.freeAddr(n.number), Logger: c.log.With("on", n.number),
 		Knobs: node.Knobs{
 			Now: func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) },
 			Dial: func(ctx context.Context, addr string) (net.Conn, error) {

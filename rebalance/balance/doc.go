@@ -1,14 +1,15 @@
 // Package balance makes plans of rebalancing from what fragments and nodes report, and carries out
-// the plans that were applied. Package shardmap/balance decides what should move; package move
-// carries out a move; a plan is a job in the catalog.
+// the plans that were applied. A plan is a job in the catalog. Package shardmap/balance decides
+// what should move; package move carries out a move.
 //
-// One node proposes and carries out: the one that leads the catalog. Two nodes that do so at the
-// same time do no harm: every change is conditional on the state it was planned at, and a step is
+// The node that leads the catalog proposes and carries out plans. Two nodes that do so at the same
+// time do no harm: every change is conditional on the state for which it was planned, and a step is
 // started once (by its number in the job).
 //
-//	sherd.balancer  off      nothing is proposed; people may make plans and apply them
-//	                advise   what should move is proposed, one plan for each database at most (sherd.advice); a person applies it
-//	                auto     it is applied too, within sherd.balancer_windows
+//	sherd.balancer  off      nothing is proposed; operators may make plans and apply them
+//	                advise   at most one plan for each database is proposed (sherd.advice);
+//	                         operators apply it
+//	                auto     the plan is applied too, within sherd.balancer_windows
 //
 // Invariants:
 //
@@ -18,9 +19,10 @@
 //	Q3  What an automatic plan of the balancer has started continues outside of the windows;
 //	    nothing new starts.
 //
-// Segments of range tables are split and merged by plans too (package catalog, resegment): the keys
-// come from the fragment that has a segment, and the node that leads the catalog watches the writes
-// to segments (balance.Watch), from the moment it leads.
+// Plans also split and merge segments of range tables (package catalog, resegment). The fragment
+// that has a segment chooses the keys. The node that leads the catalog watches the writes to
+// segments (balance.Watch), from the moment at which it begins to lead.
 //
-// Reads and writes count for moves in auto: those of the buckets used most by themselves, the rest of each fragment's as spread over its bytes.
+// In mode auto reads and writes count too: those of the most used buckets by themselves, and those
+// of the rest of a fragment as if they were spread evenly over its bytes.
 package balance

@@ -9,16 +9,18 @@ import (
 	"github.com/sherddb/sherd/shardmap/balance"
 )
 
-// Config is what a Balancer works with.
+// Config has the parts of the node that a Balancer uses.
 type Config struct {
 	Catalog *catalog.Catalog
-	// Sizes returns what each fragment of a database reports to hold.
+	// Sizes returns the sizes that the fragments of a database report.
 	Sizes func(ctx context.Context, d *catalog.Database) ([]balance.Stat, error)
-	// Heat returns how often the fragments of all databases are used; nil: not known.
+	// Heat returns how often the fragments of all databases are used. nil: it is unknown.
 	Heat func(ctx context.Context) []balance.Heat
-	// Cut chooses the keys at which a segment, which lies in a bucket of a fragment, is split for its size, which is above a limit, or, where that is 0, for what is written
-	// to it; none where no split would help.
-	Cut func(ctx context.Context, t *catalog.Table, b shardmap.Bucket, f shardmap.FragmentID, limit int64) ([][]byte, error)
+	// Cut returns the keys at which a segment in bucket b of fragment f is split: by its size if
+	// limit, the largest size, is above 0, and by its writes otherwise. It returns none if no split
+	// would help.
+	Cut func(ctx context.Context, t *catalog.Table, b shardmap.Bucket,
+		f shardmap.FragmentID, limit int64) ([][]byte, error)
 	// KeyText prints a key of a range table.
 	KeyText func(t *catalog.Table, key []byte) string
 	// Silent reports whether a node does not answer.
@@ -42,12 +44,16 @@ func New(cfg Config) *Balancer {
 }
 
 // Plan makes a plan for a database. It may be empty.
-func (b *Balancer) Plan(ctx context.Context, view *catalog.View, d *catalog.Database, mode balance.Mode) (*catalog.Plan, error) {
+func (b *Balancer) Plan(
+	ctx context.Context, view *catalog.View, d *catalog.Database, mode balance.Mode,
+) (*catalog.Plan, error) {
 	return b.plan(ctx, view, d, mode, func(tables []balance.Table) { balance.Present(tables) })
 }
 
-// plan makes a plan; lately tells of the segments what was written to them lately.
-func (b *Balancer) plan(ctx context.Context, view *catalog.View, d *catalog.Database, mode balance.Mode, lately func([]balance.Table)) (*catalog.Plan, error) {
+// plan makes a plan. lately sets the recent write rates of the segments.
+func (b *Balancer) plan(
+	ctx context.Context, view *catalog.View, d *catalog.Database, mode balance.Mode, lately func([]balance.Table),
+) (*catalog.Plan, error) {
 	in, err := b.picture(ctx, view, d, d)
 	if err != nil {
 		return nil, err
@@ -63,8 +69,8 @@ func (b *Balancer) plan(ctx context.Context, view *catalog.View, d *catalog.Data
 	return b.withKeys(ctx, view, d, balance.Decide(in))
 }
 
-// Fill makes a plan that moves its share to every fragment of grown, however small it is; now is
-// the database as it is, whose fragments can be asked.
+// Fill makes a plan that moves its share to every fragment of grown, however small the share is.
+// now is the present database: its fragments exist and can be asked for their sizes.
 func (b *Balancer) Fill(ctx context.Context, view *catalog.View, now, grown *catalog.Database) (*catalog.Plan, error) {
 	in, err := b.picture(ctx, view, now, grown)
 	if err != nil {
@@ -74,8 +80,11 @@ func (b *Balancer) Fill(ctx context.Context, view *catalog.View, now, grown *cat
 	return b.withKeys(ctx, view, now, balance.Decide(in))
 }
 
-// Empty returns which fragment takes which buckets of one that is being removed. Moves under way count as done.
-func (b *Balancer) Empty(ctx context.Context, view *catalog.View, d *catalog.Database, fragment uint32) ([]shardmap.Range, error) {
+// Empty returns which fragments take which buckets of a fragment that is being removed. Moves under
+// way count as done.
+func (b *Balancer) Empty(
+	ctx context.Context, view *catalog.View, d *catalog.Database, fragment uint32,
+) ([]shardmap.Range, error) {
 	in, err := b.picture(ctx, view, d, d)
 	if err != nil {
 		return nil, err
@@ -102,8 +111,10 @@ func (b *Balancer) Empty(ctx context.Context, view *catalog.View, d *catalog.Dat
 	return balance.Empty(in, fragment), nil
 }
 
-// picture is a database d as the decision sees it, by what the fragments of now say.
-func (b *Balancer) picture(ctx context.Context, view *catalog.View, now, d *catalog.Database) (in balance.Input, err error) {
+// picture returns the input of a decision about database d, from what the fragments of now report.
+func (b *Balancer) picture(
+	ctx context.Context, view *catalog.View, now, d *catalog.Database,
+) (in balance.Input, err error) {
 	stats, err := b.cfg.Sizes(ctx, now)
 	if err != nil {
 		return in, err
@@ -119,23 +130,27 @@ func (b *Balancer) picture(ctx context.Context, view *catalog.View, now, d *cata
 	for i := range d.Fragments {
 		f := &d.Fragments[i]
 		in.Fragments = append(in.Fragments, balance.Fragment{
-			ID: f.ID, Name: d.FragmentName(f), Nodes: f.Nodes, Frozen: moving[f.ID] || f.Draining || d.Isolates(f.ID), // its removal empties it
+			// a fragment that is being removed is emptied by its removal
+			ID: f.ID, Name: d.FragmentName(f), Nodes: f.Nodes, Frozen: moving[f.ID] || f.Draining || d.Isolates(f.ID),
 		})
 	}
 	for _, p := range d.Pins {
-		in.Rules = append(in.Rules, balance.Rule{Interval: p.Interval, Fragments: []shardmap.FragmentID{p.Fragment}, Why: "a pin"})
+		in.Rules = append(in.Rules, balance.Rule{Interval: p.Interval,
+			Fragments: []shardmap.FragmentID{p.Fragment}, Why: "a pin"})
 	}
 	in.Nodes = b.nodes(ctx, view)
 	return in, ctx.Err()
 }
 
-// nodes returns the nodes that hold fragments. What they use is asked for only if one has a limit.
-// A node with fragments of a database that does not report what it holds, as when one of them has
-// no leader, may be at its limit: it is assigned nothing, and the others do not wait for it.
+// nodes returns the nodes that hold fragments. It asks for the space that they use only if one has
+// a limit. If the fragments of a database do not report their sizes, for instance because one has
+// no leader, its nodes may be at their limits: they are assigned nothing, and the other nodes do
+// not wait for them.
 func (b *Balancer) nodes(ctx context.Context, view *catalog.View) (out []balance.Node) {
 	limited := false
 	for n := range view.Nodes() {
-		out = append(out, balance.Node{ID: n.ID, Weight: n.Weight, MaxBytes: int64(n.MaxBytes), Silent: b.cfg.Silent(n.ID)})
+		out = append(out, balance.Node{ID: n.ID, Weight: n.Weight,
+			MaxBytes: int64(n.MaxBytes), Silent: b.cfg.Silent(n.ID)})
 		limited = limited || n.MaxBytes > 0
 	}
 	if !limited {
@@ -163,12 +178,13 @@ func (b *Balancer) nodes(ctx context.Context, view *catalog.View) (out []balance
 	return out
 }
 
-// planOf is a decision as the catalog keeps it.
+// planOf returns a decision in the form of the catalog.
 func planOf(p balance.Plan) *catalog.Plan {
 	out := &catalog.Plan{Epoch: p.Epoch}
 	for _, s := range p.Steps {
 		step := catalog.PlanStep{
-			Kind: catalog.BucketsStep, Interval: s.Interval, Source: s.From, Target: s.To, Fragment: s.Fragment, Node: s.Node, Bytes: s.Bytes,
+			Kind: catalog.BucketsStep, Interval: s.Interval,
+			Source: s.From, Target: s.To, Fragment: s.Fragment, Node: s.Node, Bytes: s.Bytes,
 			Documents: s.Documents, Estimate: int64(s.Seconds * 1e6), Reason: s.Reason,
 			Table: catalog.OID(s.Table), First: s.First, Last: s.Last, Count: s.Count,
 		}

@@ -16,7 +16,7 @@ const (
 	lookEvery   = time.Second
 	decideEvery = time.Minute
 	atOnce      = 2 // steps of a plan
-	autoSteps   = 8 // of a plan of the balancer's own: then it looks again
+	autoSteps   = 8 // of the balancer's own plans: then it decides again
 	author      = "sherd"
 )
 
@@ -26,7 +26,7 @@ const (
 	WindowsSetting = "sherd.balancer_windows"
 )
 
-// Run proposes and carries out, while this node leads the catalog, until ctx ends.
+// Run proposes plans and carries them out while this node leads the catalog, until ctx ends.
 func (b *Balancer) Run(ctx context.Context, log *slog.Logger) {
 	t := time.NewTicker(min(lookEvery, b.cfg.Every))
 	defer t.Stop()
@@ -38,7 +38,7 @@ func (b *Balancer) Run(ctx context.Context, log *slog.Logger) {
 			return
 		}
 		if !b.cfg.Catalog.Leads() {
-			decided = b.cfg.Now() // a new leader looks around first
+			decided = b.cfg.Now() // a new leader waits once before it decides
 			continue
 		}
 		if err := b.carryOut(ctx); err != nil && ctx.Err() == nil {
@@ -53,7 +53,7 @@ func (b *Balancer) Run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// settingsOf returns the mode and the windows; what cannot be read counts as the default.
+// settingsOf returns the mode and the windows. A setting that cannot be read counts as its default.
 func settingsOf(view *catalog.View) (balance.Mode, balance.Windows) {
 	mode, windows := balance.Advise, balance.Windows(nil)
 	if k := view.Cluster(); k != nil {
@@ -68,7 +68,7 @@ func settingsOf(view *catalog.View) (balance.Mode, balance.Windows) {
 	return mode, windows
 }
 
-// propose decides for each database that nothing is being moved in.
+// propose makes plans for the databases in which nothing is being moved.
 func (b *Balancer) propose(ctx context.Context) error {
 	view := b.cfg.Catalog.View()
 	mode, windows := settingsOf(view)
@@ -77,7 +77,8 @@ func (b *Balancer) propose(ctx context.Context) error {
 	}
 	var errs []error
 	for d := range view.Databases() {
-		if len(view.Moves(d.OID)) > 0 || busy(view, d.OID) || len(d.Fragments) < 2 && len(view.Plans(d.OID)) == 0 && !ranged(view, d) {
+		if len(view.Moves(d.OID)) > 0 || busy(view, d.OID) ||
+			len(d.Fragments) < 2 && len(view.Plans(d.OID)) == 0 && !ranged(view, d) {
 			continue
 		}
 		p, err := b.plan(ctx, view, d, mode, func(tables []balance.Table) { b.watch.Note(b.cfg.Now(), d.OID, tables) })
@@ -106,7 +107,8 @@ func busy(view *catalog.View, database catalog.OID) bool {
 	return false
 }
 
-// keep writes a proposal down, and applies it. One that is there and says about the same stays, so that a person may read it before it is applied.
+// keep stores a proposal, and applies it if apply is set. Unless it is applied, a stored proposal
+// that says nearly the same stays, so that an operator can read it before applying it.
 func (b *Balancer) keep(ctx context.Context, database catalog.OID, p *catalog.Plan, apply bool) error {
 	old := b.cfg.Catalog.View().Plans(database)
 	if len(p.Steps)+len(p.Advice) == 0 && len(old) == 0 {
@@ -119,19 +121,24 @@ func (b *Balancer) keep(ctx context.Context, database catalog.OID, p *catalog.Pl
 	if err != nil || !apply || id == 0 || len(p.Steps) == 0 {
 		return err
 	}
-	_, err = b.cfg.Catalog.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.ApplyPlan(id, b.me()) })
+	_, err = b.cfg.Catalog.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error {
+		return ch.ApplyPlan(id, b.me())
+	})
 	return err
 }
 
-// like reports whether two plans are for the same map, with nearly as many bytes and as much
+// like reports whether two plans are for the same map, move nearly as many bytes, and have as much
 // advice.
 func like(a, b *catalog.Plan) bool {
 	x, y := a.Bytes(), b.Bytes()
-	return a.Epoch == b.Epoch && len(a.Advice) == len(b.Advice) && (len(a.Steps) == 0) == (len(b.Steps) == 0) && 5*max(x-y, y-x) <= max(x, y)
+	return a.Epoch == b.Epoch && len(a.Advice) == len(b.Advice) &&
+		(len(a.Steps) == 0) == (len(b.Steps) == 0) && 5*max(x-y, y-x) <= max(x, y)
 }
 
-// Propose keeps a plan for operators to apply, and returns its number; 0 if it is empty.
-func (b *Balancer) Propose(ctx context.Context, database catalog.OID, p *catalog.Plan, a catalog.Author) (id uint64, err error) {
+// Propose stores a plan for operators to apply, and returns its number, 0 if the plan is empty.
+func (b *Balancer) Propose(
+	ctx context.Context, database catalog.OID, p *catalog.Plan, a catalog.Author,
+) (id uint64, err error) {
 	number, err := b.cfg.Catalog.NewJobID(ctx)
 	if err != nil {
 		return 0, err
@@ -150,7 +157,7 @@ func (b *Balancer) me() catalog.Author {
 	return catalog.Author{Who: author, Why: "balance", Micros: b.cfg.Now().UnixMicro()}
 }
 
-// carryOut looks how far the plans are that were applied, and begins what may begin.
+// carryOut notes the progress of plans that were applied, and starts the steps that may start.
 func (b *Balancer) carryOut(ctx context.Context) error {
 	var errs []error
 	for _, p := range b.cfg.Catalog.View().Plans(0) {
@@ -165,7 +172,9 @@ func (b *Balancer) goOn(ctx context.Context, p catalog.RunningPlan) error {
 	id := p.Job.ID
 	view := b.cfg.Catalog.View()
 	if changed, stuck := view.Progress(p); changed || stuck != "" || p.Done() == len(p.Steps) {
-		_, err := b.cfg.Catalog.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.NotePlan(id, b.me()) })
+		_, err := b.cfg.Catalog.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error {
+			return ch.NotePlan(id, b.me())
+		})
 		return err
 	}
 	if _, windows := settingsOf(view); p.Who == author && !windows.Open(b.cfg.Now()) {
@@ -190,13 +199,15 @@ func (b *Balancer) delay(ctx context.Context, id uint64, waits string) error {
 func (b *Balancer) begin(ctx context.Context, p catalog.RunningPlan) error {
 	shape := balance.Plan{Steps: make([]balance.Step, len(p.Steps))}
 	for i, s := range p.Steps {
-		shape.Steps[i] = balance.Step{Kind: balance.MoveBuckets, From: s.Source, To: s.Target} // a split or merge is one, from a fragment to itself
+		// a split or merge counts as a move from a fragment to itself
+		shape.Steps[i] = balance.Step{Kind: balance.MoveBuckets, From: s.Source, To: s.Target}
 		if s.Kind == catalog.LeaderStep {
 			shape.Steps[i].Kind = balance.MoveLeader
 		}
 	}
 	view := b.cfg.Catalog.View()
-	for _, i := range shape.Startable(func(i int) bool { return p.Steps[i].Done }, func(i int) bool { return !p.Steps[i].Done && p.Steps[i].Job != 0 }, atOnce) {
+	for _, i := range shape.Startable(func(i int) bool { return p.Steps[i].Done },
+		func(i int) bool { return !p.Steps[i].Done && p.Steps[i].Job != 0 }, atOnce) {
 		if view.Gathers(p, i) {
 			continue
 		}
@@ -205,7 +216,9 @@ func (b *Balancer) begin(ctx context.Context, p catalog.RunningPlan) error {
 			return err
 		}
 		a := catalog.Author{Who: p.Who, Micros: b.cfg.Now().UnixMicro()}
-		_, err = b.cfg.Catalog.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.BeginPlanStep(p.Job.ID, i, job, a) })
+		_, err = b.cfg.Catalog.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error {
+			return ch.BeginPlanStep(p.Job.ID, i, job, a)
+		})
 		if e := (*pgerr.Error)(nil); errors.As(err, &e) && e.Code != pgerr.SerializationFailure {
 			if err := b.delay(ctx, p.Job.ID, e.Message); err != nil {
 				return err

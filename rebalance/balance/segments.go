@@ -30,7 +30,8 @@ func limitsOf(view *catalog.View) balance.Limits {
 		}
 		return otherwise
 	}
-	return balance.Limits{Size: setting(SizeSetting, defaultSize>>10) << 10, Writes: float64(setting(WritesSetting, defaultWrites))}
+	return balance.Limits{Size: setting(SizeSetting, defaultSize>>10) << 10,
+		Writes: float64(setting(WritesSetting, defaultWrites))}
 }
 
 // ranged reports whether a database has range tables.
@@ -43,11 +44,12 @@ func ranged(view *catalog.View, d *catalog.Database) bool {
 	return false
 }
 
-// tablesOf returns the range tables of a database as the decision sees them.
+// tablesOf returns the range tables of a database as input of a decision.
 func tablesOf(view *catalog.View, d *catalog.Database, stats []balance.Stat) (out []balance.Table) {
 	held := map[shardmap.Bucket]balance.Stat{}
 	for _, s := range stats {
-		if b := shardmap.Bucket(s.Lo); s.Lo >= shardmap.BucketCount && d.Map.Has(s.Interval) && d.Map.Lookup(b) == s.Fragment {
+		if b := shardmap.Bucket(s.Lo); s.Lo >= shardmap.BucketCount &&
+			d.Map.Has(s.Interval) && d.Map.Lookup(b) == s.Fragment {
 			held[b] = s
 		}
 	}
@@ -59,7 +61,8 @@ func tablesOf(view *catalog.View, d *catalog.Database, stats []balance.Stat) (ou
 		for i, s := range t.Segments {
 			_, pinned := d.PinOf(s.Bucket)
 			x.Segments = append(x.Segments, balance.Segment{
-				Bucket: s.Bucket, Fragment: d.Map.Lookup(s.Bucket), Bytes: held[s.Bucket].Bytes, Documents: held[s.Bucket].Documents,
+				Bucket: s.Bucket, Fragment: d.Map.Lookup(s.Bucket),
+				Bytes: held[s.Bucket].Bytes, Documents: held[s.Bucket].Documents,
 				Kept: i > 0 && !s.Automatic, Pinned: pinned,
 			})
 		}
@@ -68,8 +71,11 @@ func tablesOf(view *catalog.View, d *catalog.Database, stats []balance.Stat) (ou
 	return out
 }
 
-// withKeys makes a plan of a decision: segments that are to be split get the keys at which they are. What cannot be split well stays, with advice.
-func (b *Balancer) withKeys(ctx context.Context, view *catalog.View, d *catalog.Database, p balance.Plan) (*catalog.Plan, error) {
+// withKeys makes a plan from a decision and chooses the keys at which segments are split. A segment
+// that cannot be split well stays as it is, and the plan has advice about it.
+func (b *Balancer) withKeys(
+	ctx context.Context, view *catalog.View, d *catalog.Database, p balance.Plan,
+) (*catalog.Plan, error) {
 	out := planOf(p)
 	out.Steps = nil
 	names := namesOf(view, d)
@@ -92,7 +98,8 @@ func (b *Balancer) withKeys(ctx context.Context, view *catalog.View, d *catalog.
 		case catalog.BucketsStep:
 			if at, ok := names[shardmap.Bucket(step.Lo)]; ok && step.Len() == 1 {
 				keys := at.table.Segments.Range(at.place)
-				step.What = fmt.Sprintf("%s: [%s, %s)", at.table.Name, b.bound(at.table, keys.Start), b.bound(at.table, keys.End))
+				step.What = fmt.Sprintf("%s: [%s, %s)", at.table.Name,
+					b.bound(at.table, keys.Start), b.bound(at.table, keys.End))
 			}
 		}
 		out.Steps = append(out.Steps, step)
@@ -116,14 +123,18 @@ func namesOf(view *catalog.View, d *catalog.Database) map[shardmap.Bucket]named 
 	return out
 }
 
-// cut chooses the keys of a split. One that is proposed already stays, so that a proposal does not change while it is read, and nothing is read twice.
-func (b *Balancer) cut(ctx context.Context, view *catalog.View, d *catalog.Database, t *catalog.Table, s *balance.Step) ([][]byte, error) {
+// cut returns the keys of a split. The keys of a split that is already proposed stay the same, so
+// that a proposal does not change while an operator reads it, and no segment is read twice.
+func (b *Balancer) cut(
+	ctx context.Context, view *catalog.View, d *catalog.Database, t *catalog.Table, s *balance.Step,
+) ([][]byte, error) {
 	limit := int64(0)
 	if !s.ByWrites {
 		limit = limitsOf(view).Size
 		for _, p := range view.Plans(d.OID) {
 			for i := range p.Steps {
-				if x := &p.Steps[i]; p.Job.State == catalog.JobProposed && x.Kind == catalog.SplitStep && x.First == s.First {
+				if x := &p.Steps[i]; p.Job.State == catalog.JobProposed &&
+					x.Kind == catalog.SplitStep && x.First == s.First {
 					return x.SplitKeys(), nil
 				}
 			}
@@ -132,11 +143,12 @@ func (b *Balancer) cut(ctx context.Context, view *catalog.View, d *catalog.Datab
 	return b.cfg.Cut(ctx, t, s.First, s.From, limit)
 }
 
-// notSplit says why a segment stays as it is.
+// notSplit returns the advice that says why a segment stays as it is.
 func notSplit(t *catalog.Table, s *balance.Step) catalog.PlanAdvice {
 	text := "a segment is above sherd.segment_size, and there is no key at which it could be split"
 	if s.ByWrites {
-		text = "writes above sherd.segment_writes go to a segment, and no split would divide them: most are of one key (sherd.hot_keys), or each new key lies behind all others"
+		text = "writes above sherd.segment_writes go to a segment, and no split would divide them: " +
+			"most are of one key (sherd.hot_keys), or each new key lies behind all others"
 	}
 	return catalog.PlanAdvice{Subject: "segments of " + t.Name, Text: text}
 }
@@ -153,7 +165,7 @@ func (b *Balancer) mergeText(t *catalog.Table, step catalog.PlanStep) string {
 	return fmt.Sprintf("%s: merged at %s", t.Name, b.keysText(t, at))
 }
 
-// shownKeys is how many keys are named at which segments are split, or become one.
+// shownKeys is how many keys of a split or merge are named.
 const shownKeys = 3
 
 func (b *Balancer) keysText(t *catalog.Table, keys [][]byte) string {

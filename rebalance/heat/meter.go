@@ -12,8 +12,7 @@ import (
 const (
 	// Smoothed is the time over which rates are smoothed.
 	Smoothed = 10 * time.Minute
-	// SampleEvery is how many accesses one that is looked at stands for, on average. A power of
-	// two.
+	// SampleEvery is how many accesses a counted one represents, on average. It is a power of two.
 	SampleEvery = 16
 
 	bucketCounters = 128
@@ -62,7 +61,7 @@ func NewMeter(now func() time.Time) *Meter {
 	}
 }
 
-// sampled reports whether an access is looked at.
+// sampled reports whether to count an access.
 func sampled() bool { return rand.Uint32()%SampleEvery == 0 }
 
 // Read notes that the row under key was read, Write that it was written. Both cost a few
@@ -101,7 +100,7 @@ func (m *Meter) note(bucket uint32, key []byte, r Rate) {
 	}
 }
 
-// addKey copies a key only where it is new.
+// addKey copies a key only if it is new.
 func (m *Meter) addKey(key []byte, r Rate) {
 	if i, ok := m.keys.at[string(key)]; ok {
 		m.keys.grow(i, r)
@@ -110,7 +109,7 @@ func (m *Meter) addKey(key []byte, r Rate) {
 	m.keys.take(string(key), r)
 }
 
-// rescale brings weights back to the present, before they grow beyond measure.
+// rescale relates weights to the present, before they become too large.
 func (m *Meter) rescale(now time.Time) {
 	age := now.Sub(m.from)
 	if age < rescaleAfter*Smoothed {
@@ -123,8 +122,8 @@ func (m *Meter) rescale(now time.Time) {
 	m.keys.scale(by)
 }
 
-// perSecond is what a weight of now is as a rate. A Meter that has not run for Smoothed yet takes
-// the time that it ran.
+// perSecond returns the rate of a weight of now. A Meter that has run for less than Smoothed uses
+// the time that it has run.
 func (m *Meter) perSecond(now time.Time) float64 {
 	age := max(now.Sub(m.began), time.Second)
 	window := Smoothed.Seconds() * (1 - math.Exp(-float64(age)/float64(Smoothed)))
@@ -167,7 +166,7 @@ type table[K comparable] struct {
 type counter[K comparable] struct {
 	key  K
 	rate Rate
-	over float64 // by so much it may be too large
+	over float64 // by how much it may be too large
 }
 
 func newTable[K comparable](k int) *table[K] { return &table[K]{at: make(map[K]int, k), max: k} }
@@ -185,7 +184,7 @@ func (t *table[K]) grow(i int, r Rate) {
 	c.rate.Reads, c.rate.Writes = c.rate.Reads+r.Reads, c.rate.Writes+r.Writes
 }
 
-// take assigns a counter to key: a new one, or the least.
+// take assigns a counter to key: a new one, or the least one.
 func (t *table[K]) take(key K, r Rate) {
 	if len(t.list) < t.max {
 		t.at[key] = len(t.list)
@@ -211,7 +210,7 @@ func (t *table[K]) scale(by float64) {
 	}
 }
 
-// each calls f with the n largest, by what is certain of them.
+// each calls f for the n largest, ordered by their certain part.
 func (t *table[K]) each(n int, f func(K, Rate)) {
 	sorted := slices.Clone(t.list)
 	slices.SortFunc(sorted, func(a, b counter[K]) int { return cmp.Compare(b.rate.Total(), a.rate.Total()) })

@@ -8,7 +8,7 @@ import (
 
 const (
 	sampledKeys    = 32   // of a bucket
-	sampledKeySize = 1024 // of longer keys nothing is kept
+	sampledKeySize = 1024 // longer keys are not kept
 )
 
 // sample is some of the keys of a bucket that were written: each write is in it with a probability
@@ -25,7 +25,7 @@ type sampledKey struct {
 	rank   float64
 }
 
-// add sees a write; age is the time since the meter's beginning in units of Smoothed.
+// add records a write; age is the time since the meter's beginning in units of Smoothed.
 func (s *sample) add(key []byte, age float64) {
 	s.last++
 	x := sampledKey{number: s.last, rank: math.Log(-math.Log(1-rand.Float64())) - age}
@@ -63,7 +63,7 @@ func (m *Meter) keep(bucket uint32, key []byte) {
 	defer m.mu.Unlock()
 	s := m.written[bucket]
 	if s == nil {
-		if len(m.written) >= 2*bucketCounters { // only what is used most has samples
+		if len(m.written) >= 2*bucketCounters { // only the most used buckets have samples
 			for b := range m.written {
 				if _, ok := m.buckets.at[b]; !ok {
 					delete(m.written, b)

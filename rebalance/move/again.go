@@ -21,10 +21,12 @@ import (
 // so the driver that finds the step completes or undoes it by both.
 
 const (
-	againFor   = 2 * time.Minute // while a range is being received, its replica discards nothing
-	againTries = 3               // after errors of which nothing is known
+	againFor   = 2 * time.Minute // a replica discards nothing while it receives
+	againTries = 3               // after errors of unknown kinds
 
-	lateFence = fenceTime / 2   // a fence, or what is waited for before it, that held writers up for longer without a flip has cost them more than it may again soon
+	// A fence that stood for longer without a flip, together with the wait before it, has cost
+	// writers more than is acceptable again soon.
+	lateFence = fenceTime / 2
 	latePause = 2 * time.Second // before the try after such a fence, at first
 	lateMost  = 20 * time.Second
 )
@@ -64,7 +66,8 @@ func (s *step) again(ctx context.Context, t *tries, err error) error {
 	if s.fencing {
 		stood = time.Since(s.fenced)
 	}
-	s.d.cfg.Logger.Debug("a step of a move is tried again", "move", s.m.Job.ID, "step", s.Number, "held_up", stood, "error", err)
+	s.d.cfg.Logger.Debug("a step of a move is tried again",
+		"move", s.m.Job.ID, "step", s.Number, "held_up", stood, "error", err)
 	if s.fencing {
 		if rerr := s.renew(ctx, reason(err)); rerr != nil {
 			return errors.Join(err, rerr)
@@ -105,7 +108,8 @@ func (t *tries) may(err error) bool {
 	}
 	var held *storage.HeldError
 	var changed *catalog.DefinitionsChangedError
-	if !errors.As(err, &held) && !errors.As(err, &changed) && !errors.Is(err, storage.ErrUnsettled) && !storage.Uncalm(err) && !errors.Is(err, errOver) {
+	if !errors.As(err, &held) && !errors.As(err, &changed) &&
+		!errors.Is(err, storage.ErrUnsettled) && !storage.Uncalm(err) && !errors.Is(err, errOver) {
 		t.unknown++
 	}
 	return t.unknown <= againTries
@@ -123,7 +127,9 @@ func (s *step) renew(ctx context.Context, why string) error {
 	if !cat.View().Knows(clusterversion.RenewedSteps) {
 		return errOver
 	}
-	view, err := cat.Update(ctx, func(_ *catalog.View, c *catalog.Change) error { return c.AbortStep(s.m.Job.ID, s.Number, why, now()) })
+	view, err := cat.Update(ctx, func(_ *catalog.View, c *catalog.Change) error {
+		return c.AbortStep(s.m.Job.ID, s.Number, why, now())
+	})
 	if err != nil {
 		return err
 	}
@@ -161,7 +167,8 @@ func (s *step) renew(ctx context.Context, why string) error {
 	return s.at(Renewed)
 }
 
-// renew goes by newer definitions; false where some by which entries were derived do not stand any more.
+// renew derives entries by newer definitions from now on. It reports false if a definition by which
+// entries were derived is no longer in force.
 func (c *carrier) renew(view *catalog.View) bool {
 	for oid, version := range c.derived {
 		if t := view.Table(oid); t == nil || t.Version != version {
@@ -169,6 +176,6 @@ func (c *carrier) renew(view *catalog.View) bool {
 		}
 	}
 	c.know(view)
-	c.batch, c.size, c.older = nil, 0, nil // it is read once more
+	c.batch, c.size, c.older = nil, 0, nil // they will be read again
 	return true
 }

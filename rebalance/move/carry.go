@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	carryBytes = 1 << 20 // is gathered before it goes into the target's log
-	carryAhead = 4       // entries on their way at a time
+	carryBytes = 1 << 20 // gathered for one entry of the target's log
+	carryAhead = 4       // entries under way at a time
 )
 
 // carrier takes the versions that the source's reads return, derives the entries of local indexes,
@@ -27,8 +27,8 @@ const (
 type carrier struct {
 	s       *step
 	arrival uint32
-	floor   txn.Timestamp    // of the versions of entries of local indexes: nothing reads below it at the target
-	older   *storage.Version // the newest version of a row that is not above it; the next of the row may come still
+	floor   txn.Timestamp    // lowest version of local index entries: no reader at the target is below it
+	older   *storage.Version // newest version of a row at or below floor; newer ones of the row may follow
 	deriver *table.Deriver
 	derived map[catalog.OID]uint64 // versions of the tables by which entries were derived
 	unknown map[uint32]bool        // storage ids of rows of no table
@@ -37,7 +37,7 @@ type carrier struct {
 	batch   []storage.Version
 	size    int
 	given   map[entryAt]bool // entries of unique indexes that were put
-	named   *catalog.Table   // whose segments take the place of others; nil: none
+	named   *catalog.Table   // the table whose segments are replaced; nil: none
 
 	bytes, documents int64 // so far
 }
@@ -51,7 +51,8 @@ type entryAt struct {
 func newCarrier(s *step, arrival uint32) *carrier {
 	c := &carrier{
 		s: s, arrival: arrival, floor: s.target.Watermark(), queue: s.target.Moves.NewIngestQueue(s.Number),
-		derived: map[catalog.OID]uint64{}, unknown: map[uint32]bool{}, globals: map[[2]uint32]bool{}, given: map[entryAt]bool{},
+		derived: map[catalog.OID]uint64{}, unknown: map[uint32]bool{},
+		globals: map[[2]uint32]bool{}, given: map[entryAt]bool{},
 	}
 	view := s.d.cfg.Catalog.View()
 	if r := s.m.Resegment; r != nil {
@@ -63,14 +64,15 @@ func newCarrier(s *step, arrival uint32) *carrier {
 	return c
 }
 
-// know derives by the definitions of a view from now on.
+// know makes the carrier derive entries by the definitions of a view from now on.
 func (c *carrier) know(view *catalog.View) {
 	c.deriver = table.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
 		return plan.TableIndexes(view, t, plan.Env{Fold: expr.EvalConst})
 	})
 }
 
-// take takes a batch of the source's; those of a step that is not fenced are held back to the pace that is set.
+// take derives the entries of a batch of versions from the source and queues both for the target.
+// Unless the source is fenced (final), it then waits as long as the pace of moves demands.
 func (c *carrier) take(ctx context.Context, batch []storage.Version, final bool) error {
 	if !c.s.runs() {
 		return errOver
@@ -108,7 +110,7 @@ func (c *carrier) key(ctx context.Context, versions []storage.Version) error {
 	if key := versions[0].Key; !keyspace.IsRow(key) {
 		table, index := keyspace.TableOf(key), keyspace.IndexOf(key)
 		c.globals[[2]uint32{table, index}] = true
-		c.s.target.Globals.Add(table, index) // which its catalog may not know yet
+		c.s.target.Globals.Add(table, index) // the target's catalog may not have the index yet
 	}
 	for _, v := range versions {
 		if err := c.add(ctx, v); err != nil {
@@ -128,8 +130,10 @@ func (c *carrier) key(ctx context.Context, versions []storage.Version) error {
 	return c.entries(ctx, versions)
 }
 
-// entries derives what versions of a row mean for entries of local indexes. Of those that are not above the floor the newest counts, and its entries are put at the floor:
-// what was swept of the target's is hidden below that (M8). They come with the first read, which goes as far as the floor at least.
+// entries derives the changes of local index entries from versions of a row. Of the versions at or
+// below the floor only the newest counts, and its entries get the floor as their version, because
+// the target hides older versions of entries that it has swept (M8). Such versions come only with
+// the first read, which goes at least as far as the floor.
 func (c *carrier) entries(ctx context.Context, versions []storage.Version) error {
 	key, before := versions[0].Key, versions[0].Before
 	if c.older != nil && !bytes.Equal(c.older.Key, key) {
@@ -154,11 +158,13 @@ func (c *carrier) entries(ctx context.Context, versions []storage.Version) error
 	return c.derive(ctx, key, before, rows)
 }
 
-// errLate ends a step whose source is of a release before ReadRequest.AtLeast, and has let something be prepared at a timestamp that is older than old versions are kept
-// for. The next step begins with such a version.
+// errLate ends a step whose source runs a release without ReadRequest.AtLeast and has let a
+// transaction prepare at a timestamp older than the retention of old versions. The next step begins
+// with such a version.
 var errLate = errors.New("a version that is older than the target's watermark has come after the first read")
 
-// settle derives the entries of the version that was held back: the row has no more.
+// settle derives the entries of the version that was held back, because the row has no more
+// versions.
 func (c *carrier) settle(ctx context.Context) error {
 	o := c.older
 	if c.older = nil; o == nil {
@@ -182,7 +188,8 @@ func rowVersion(v *storage.Version, at txn.Timestamp) table.RowVersion {
 	return x
 }
 
-// rename has the versions of a row be of the new segment that its primary key belongs to; ours is false of what is not the table's, as rows of before a TRUNCATE.
+// rename puts the new segment of a row into the keys of its versions. It returns false if the row
+// is not one of the table, for instance because it is from before a TRUNCATE.
 func (c *carrier) rename(versions []storage.Version) (ours bool) {
 	key := versions[0].Key
 	if c.named == nil || !keyspace.IsRow(key) || keyspace.TableOf(key) != c.named.StorageID {
@@ -195,14 +202,15 @@ func (c *carrier) rename(versions []storage.Version) (ours bool) {
 	return true
 }
 
-// segmentOf returns the bucket of the new segment that a primary key of the old ones belongs to.
-// The first of the new ones may begin above the lowest key of all.
+// segmentOf returns the bucket of the new segment that has a primary key of the old segments. The
+// first new segment may begin above the lowest key of all.
 func (c *carrier) segmentOf(primaryKey []byte) shardmap.Bucket {
 	list := c.s.m.Resegment.New
 	return list[max(list.Place(primaryKey), 0)].Bucket
 }
 
-// entry takes a change of an entry of a local index. A unique value that one row gives up and another takes in the same transaction stays.
+// entry copies a change of a local index entry. If one row releases a unique value and another row
+// takes it in the same transaction, the entry of the latter stays.
 func (c *carrier) entry(ctx context.Context, e table.EntryChange) error {
 	if e.Yields && e.Value == nil && c.given[entryAt{string(e.Key), e.At}] {
 		return nil
@@ -210,7 +218,8 @@ func (c *carrier) entry(ctx context.Context, e table.EntryChange) error {
 	if e.Yields && e.Value != nil {
 		c.given[entryAt{string(e.Key), e.At}] = true
 	}
-	return c.add(ctx, storage.Version{Key: bytes.Clone(e.Key), At: e.At, Value: bytes.Clone(e.Value), Deleted: e.Value == nil})
+	return c.add(ctx, storage.Version{Key: bytes.Clone(e.Key),
+		At: e.At, Value: bytes.Clone(e.Value), Deleted: e.Value == nil})
 }
 
 // learn makes the deriver know a table. A table that no definition has at a moment after the read
@@ -256,7 +265,7 @@ func (c *carrier) add(ctx context.Context, v storage.Version) error {
 	return c.send(ctx)
 }
 
-// send has what was taken written; one entry at a time while foreground statements suffer.
+// send queues the batch for the target's log; if foreground statements suffer, one entry at a time.
 func (c *carrier) send(ctx context.Context) error {
 	if len(c.batch) == 0 {
 		return nil
@@ -278,8 +287,9 @@ func (c *carrier) flush(ctx context.Context) error {
 	return c.queue.Flush()
 }
 
-// dropUnknown has what was carried of tables and indexes that are gone deleted: the job that deletes them may have been at the target before. What ends without this,
-// housekeeping of the leader finds.
+// dropUnknown starts jobs that delete what was copied of tables and indexes that no longer exist:
+// the job that deleted them may have visited the target before the copy arrived. If the driver ends
+// first, the housekeeping of the leader finds the rest.
 func (c *carrier) dropUnknown(ctx context.Context) {
 	view, database := c.s.d.cfg.Catalog.View(), c.s.m.Job.Database
 	for id := range c.unknown {
@@ -289,7 +299,9 @@ func (c *carrier) dropUnknown(ctx context.Context) {
 	}
 	for x := range c.globals {
 		if view.KnowsStorage(x[0]) && !view.KnowsIndex(x[0], x[1]) {
-			c.drop(ctx, func(job uint64) *catalog.Job { return catalog.NewDropIndexJob(job, database, x[0], x[1], now()) })
+			c.drop(ctx, func(job uint64) *catalog.Job {
+				return catalog.NewDropIndexJob(job, database, x[0], x[1], now())
+			})
 		}
 	}
 }
@@ -301,6 +313,7 @@ func (c *carrier) drop(ctx context.Context, job func(id uint64) *catalog.Job) {
 		_, err = cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.PutJob(job(id)) })
 	}
 	if err != nil {
-		c.s.d.cfg.Logger.Warn("what a move has carried of a dropped table or index is not deleted", "move", c.s.m.Job.ID, "error", err)
+		c.s.d.cfg.Logger.Warn("what a move has carried of a dropped table or index is not deleted",
+			"move", c.s.m.Job.ID, "error", err)
 	}
 }

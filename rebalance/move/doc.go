@@ -1,20 +1,33 @@
-// Package move drives the moves of buckets: the jobs of the catalog whose targets are led by this node (docs/resharding.md).
+// Package move drives the moves of buckets: the jobs of the catalog whose targets are led by this
+// node (docs/resharding.md).
 //
-// A job says which buckets are to be in which fragment; what is left to do is in the bucket map, so a job never forgets anything and does nothing
-// twice. It goes by steps of some MiB, each a move of its own to the fragments with a number of its own:
+// A job names the buckets to move and their target. The bucket map shows what is left to do, so a
+// job forgets nothing and does nothing twice. It proceeds in steps of some MiB. To the fragments
+// each step is a move of its own, with its own number:
 //
-//	catalog: running   target: receive   source: read at T1 → target: carry   (T1, T2] …   source: fence at F, (T, F] → carry
-//	catalog: flipped (the map too, as one)   target: own, source: gone   source: clean   catalog: done
+//	catalog: running
+//	target:  receive
+//	source:  read at T1             → target: carry
+//	source:  read (T1, T2] …        → target: carry
+//	source:  fence at F, (T, F]     → target: carry
+//	catalog: flipped, with the bucket map in the same entry
+//	target:  own, source: gone
+//	source:  clean
+//	catalog: done
 //
-// Writers wait from the proposal of the fence until the source is told of the flip: for two rounds of the log, the fence's (or, where there is something left to
-// carry, the last batch's) and the flip's. The fence goes into the log while what is left is read and carried; after the flip, source and target act upon
-// gone and own as soon as they are told, and the log follows. What is counted as blocked is that time, as the source's leader has it.
+// Writers wait from the proposal of the fence until the source is notified of the flip. That takes
+// two rounds of the log: that of the fence (or of the last batch, if something is left to copy) and
+// that of the flip. The fence goes into the log while the rest is read and copied. After the flip,
+// source and target act on "gone" and "own" as soon as they are notified, and the log follows. The
+// blocked time that a move reports is this wait, as the leader of the source measures it.
 //
-// Before the fence the source waits for a moment at which nothing is prepared in the ranges, at last with a gate closed that keeps the next transactions from
-// being prepared there; where that was too short nothing was fenced, and the next time it lasts longer.
+// Before the fence the source waits for a moment at which no transaction is prepared in the ranges.
+// At the end of that wait it closes a gate that keeps further transactions from preparing there. If
+// the wait was too short, nothing is fenced, and the next one is longer.
 //
-// A step that cannot flip (something is prepared in the ranges, its fence was lifted, definitions came between, the source has another leader) goes on with what
-// the target has: by the same number before it was fenced, by another one after (again.go).
+// A step cannot flip if a transaction is prepared in the ranges, its fence was lifted, definitions
+// changed meanwhile, or the source has another leader. It then continues with what the target has:
+// under the same number if it was not fenced yet, under another number otherwise (again.go).
 //
 // A driver that finds a step which is not its own undoes it (catalog: aborted; then source:
 // unfence, target: abandon; catalog: done), or, if it has flipped, completes it. The source's
@@ -22,12 +35,14 @@
 // never wait longer for a driver that is gone, unless the catalog has no majority: without one no
 // fence is begun.
 //
-// A job that has segments of a range table take the place of others (catalog.Resegment) is a move too, of one step, in most cases within a fragment: what is
-// read of the old buckets is carried with the names of the new ones in the keys of its rows. Old and new are different numbers, so the source's ownership and the
-// target's do not meet in one log, and the flip changes map and definition as one.
+// A job that replaces segments of a range table by others (catalog.Resegment) is a move too. It has
+// one step, in most cases within a fragment: rows are read from the old buckets and copied with the
+// new buckets in their keys. Old and new buckets have different numbers, so the ownership of source
+// and target do not meet in one log. The flip changes the bucket map and the definition in one
+// entry.
 //
-// What holds a step up (a transaction that is prepared, an index being built, other moves, foreground statements that suffer) is written into the
-// job, for sherd.moves.
+// The job names what a step waits for, for sherd.moves: a prepared transaction, an index that is
+// being built, other moves, or foreground statements that have become slow.
 //
 // Invariants:
 //
@@ -45,15 +60,17 @@
 //	    leader in one term; the target owns at once only if the driver itself has copied up to
 //	    that F through the replica that leads.
 //	M7  A source reads, fences and cleans only if its view of the catalog holds every global
-//	    index of which it may have entries; the flip is conditional on all tables that have
-//	    one.
+//	    index that it may have entries of; the flip is conditional on all tables that have a
+//	    global index.
 //	M8  No entry of a local index arrives with a version below the watermark that the target
 //	    had when it began to ingest: the deletion of entries that were swept there
-//	    (storage.Replica.Sweep) is below it. The first read goes at least as far as that
+//	    (storage.Mover.Sweep) is below it. The first read goes at least as far as that
 //	    watermark, so nothing older arrives after it.
 //
 // It never decides what should move, and keeps nothing that a crash would lose.
 //
-// Limits: while nodes of different releases are together, a source of one before Cut answers that the step is void, and it is tried again; a bucket moves in one step, however large; a step is read and sent again from its start
-// where its move is paused, where its target has another leader, and where it could not flip within two minutes.
+// Limits: while nodes run different releases, a source whose release does not know Cut answers that
+// the step is void, and the step is tried again. A bucket moves in one step, however large it is. A
+// step is read and sent again from its start if its move was paused, if its target has another
+// leader, or if it could not flip within two minutes.
 package move

@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/storage"
 )
 
-// errElsewhere says that the target is not led here any more: its leader goes on.
+// errElsewhere is returned if the target is no longer led here: its leader continues.
 var errElsewhere = errors.New("move: the target is led elsewhere")
 
 const (
@@ -19,8 +19,8 @@ const (
 	maxBackoff = 2 * time.Second
 )
 
-// drive takes a move as far as it goes: to its end, to a pause, or until the target is led
-// elsewhere. It reports whether a test has ended it.
+// drive advances a move until it ends, is paused, or its target is led elsewhere. It reports
+// whether a test has ended it.
 func (d *Driver) drive(ctx context.Context, job uint64) (stopped bool) {
 	backoff := minBackoff
 	for ctx.Err() == nil {
@@ -60,7 +60,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// reason is an error in few words, for people.
+// reason returns an error in few words, for operators.
 func reason(err error) string {
 	var held *storage.HeldError
 	switch {
@@ -75,8 +75,8 @@ func reason(err error) string {
 	return string(text[:min(len(text), 200)])
 }
 
-// advance does the next thing for a move, and reports whether there is progress. It finds steps
-// that another driver, or this one, has left.
+// advance takes the next action of a move and reports whether there is progress. It also completes
+// or undoes a step that another driver, or this one, has left.
 func (d *Driver) advance(ctx context.Context, m catalog.RunningMove) (progress bool, err error) {
 	target := d.cfg.Leads(m.Target)
 	if target == nil {
@@ -158,24 +158,29 @@ func (d *Driver) awaitEnd(ctx context.Context, other uint64) bool {
 
 // finish ends a move that has no open step.
 func (d *Driver) finish(ctx context.Context, m catalog.RunningMove, outcome, why string) error {
-	_, err := d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error { return c.EndMove(m.Job.ID, outcome, why, now()) })
+	_, err := d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error {
+		return c.EndMove(m.Job.ID, outcome, why, now())
+	})
 	return err
 }
 
-// waits writes down what a move waits for.
+// waits notes in the job what a move waits for.
 func (d *Driver) waits(ctx context.Context, job uint64, why string) {
 	if m, ok := d.cfg.Catalog.View().MoveOf(job); !ok || m.Waits == why {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_, err := d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error { return c.SetWaits(job, why, now()) })
+	_, err := d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error {
+		return c.SetWaits(job, why, now())
+	})
 	if err != nil && ctx.Err() == nil {
 		d.cfg.Logger.Debug("what a move waits for cannot be written down", "move", job, "error", err)
 	}
 }
 
-// nearest returns the range to move next, one that touches what the target has if there is one.
+// nearest returns the range to move next: one that touches the buckets of the target, if there is
+// one.
 func nearest(db *catalog.Database, rest []shardmap.Range, target uint32) shardmap.Range {
 	for _, r := range rest {
 		if touchesBelow(db, r, target) || touchesAbove(db, r, target) {
@@ -194,8 +199,10 @@ func touchesAbove(db *catalog.Database, r shardmap.Range, target uint32) bool {
 }
 
 // heldUp returns what keeps the next step from starting, "" if nothing does, and the number of the
-// move that does.
-func (d *Driver) heldUp(view *catalog.View, db *catalog.Database, m catalog.RunningMove, r shardmap.Range) (why string, other uint64) {
+// move that blocks it, 0 if none does.
+func (d *Driver) heldUp(
+	view *catalog.View, db *catalog.Database, m catalog.RunningMove, r shardmap.Range,
+) (why string, other uint64) {
 	if p, ok := db.Pinned(r.Interval, m.Target); ok {
 		return fmt.Sprintf("buckets %v, which are pinned", p.Interval), 0
 	}
@@ -215,8 +222,9 @@ func (d *Driver) heldUp(view *catalog.View, db *catalog.Database, m catalog.Runn
 	return "", 0
 }
 
-// before tells which moves have to come before one: as many run at a time as the setting says, those with small numbers first, and a fragment takes
-// part in one of them at a time.
+// before returns why a move has to wait for earlier ones, "" if it need not, and the number of the
+// move that it waits for. The first moves by number run, as many as limit allows, and a fragment
+// takes part in one of them at a time.
 func before(view *catalog.View, m catalog.RunningMove, source uint32, limit int) (why string, move uint64) {
 	busy := map[uint32]uint64{}
 	n := 0
@@ -243,7 +251,9 @@ func before(view *catalog.View, m catalog.RunningMove, source uint32, limit int)
 	}
 	for _, f := range []uint32{source, m.Target} {
 		if id := busy[f]; id != 0 {
-			return "earlier moves of the same fragment", id // without the number: all that wait would write it anew at the end of each
+			// without the number, because every waiting move would update its reason whenever one
+			// ends
+			return "earlier moves of the same fragment", id
 		}
 	}
 	if n >= limit {

@@ -12,21 +12,23 @@ import (
 	"github.com/sherddb/sherd/storage"
 )
 
-// Config says whose moves are driven. All but At are required.
+// Config has the parts of the node that a Driver uses. All but At are required.
 type Config struct {
 	Catalog *catalog.Catalog
 	Logger  *slog.Logger
-	// Leads returns the replica of a fragment that is led here, nil of others.
+	// Leads returns the replica of a fragment if this node leads it, and nil otherwise.
 	Leads func(fragment uint32) *storage.Replica
-	// Led lists the replicas that lead, here.
+	// Led lists the replicas that lead on this node.
 	Led func() []*storage.Replica
-	// Ask does something with the leader of a source, and again with another one where that was not the leader or gave no answer; Once does it once.
+	// Ask calls do with the leader of a source, and again with another node if that one does not
+	// lead or does not answer. Once calls do once.
 	Ask, Once func(ctx context.Context, fragment uint32, do func(Source) error) error
 	// Empty decides which fragments take the buckets of one that is being removed.
 	Empty func(ctx context.Context, d *catalog.Database, fragment uint32) ([]shardmap.Range, error)
 	// Suffers reports whether foreground statements are slower than they should be.
 	Suffers func() bool
-	// At is called at the arrows of a step, for tests: an error ends the driver there, as a crash would.
+	// At is called at the arrows of a step, for tests. An error ends the driver there, as a crash
+	// would.
 	At func(arrow string) error
 }
 
@@ -48,7 +50,7 @@ const (
 	Renewed  = "renewed" // catalog: the step goes on by another number
 )
 
-// Arrows lists the arrows that every step comes by.
+// Arrows lists the arrows that every step passes.
 func Arrows() []string {
 	return []string{Begun, Received, Carrying, Copied, CaughtUp, Fenced, Carried, Flipped, OwnedNow, GoneNow, Cleaned}
 }

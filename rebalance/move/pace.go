@@ -10,7 +10,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// pace spreads what the moves of this node carry over time: the bytes per second that sherd.move_rate allows, for all of them together.
+// pace limits the bytes per second that all moves of this node copy together to sherd.move_rate.
 type pace struct {
 	mu   sync.Mutex
 	free time.Time // when the next bytes may go; guarded by mu
@@ -18,7 +18,7 @@ type pace struct {
 
 func newPace() *pace { return &pace{} }
 
-const paceBurst = 100 * time.Millisecond // that may be made up for
+const paceBurst = 100 * time.Millisecond // of unused rate that may be used later
 
 // wait waits until n more bytes may go; rate 0 is no limit.
 func (p *pace) wait(ctx context.Context, n int, rate int64) error {
@@ -57,7 +57,8 @@ func setting(view *catalog.View, name string, otherwise int64) int64 {
 	return otherwise
 }
 
-// moveRate is sherd.move_rate in bytes per second; it is kept in kilobytes, 0 is no limit.
+// moveRate returns sherd.move_rate in bytes per second; 0 is no limit. The setting is kept in
+// kilobytes.
 func moveRate(view *catalog.View) int64 {
 	return setting(view, "sherd.move_rate", defaultRate>>10) << 10
 }
@@ -69,10 +70,12 @@ func concurrentMoves(view *catalog.View) int {
 // sizeTries bounds how often the source is asked how large a part would be.
 const sizeTries = 12
 
-// part returns what of a range the next step moves: all of it, or as many buckets at an edge as
-// make some MiB, at least one. The edge is the one that touches what the target has, so that its
-// ranges stay together.
-func (d *Driver) part(ctx context.Context, db *catalog.Database, m catalog.RunningMove, r shardmap.Range) (shardmap.Interval, error) {
+// part returns what the next step moves of a range: all of it, or as many buckets at an edge as
+// make some MiB, at least one. It takes the edge that touches the buckets of the target, so that
+// the target's ranges stay together.
+func (d *Driver) part(
+	ctx context.Context, db *catalog.Database, m catalog.RunningMove, r shardmap.Range,
+) (shardmap.Interval, error) {
 	fromTop := touchesAbove(db, r, m.Target) && !touchesBelow(db, r, m.Target)
 	edge := func(n uint32) shardmap.Interval {
 		if fromTop {
@@ -87,7 +90,7 @@ func (d *Driver) part(ctx context.Context, db *catalog.Database, m catalog.Runni
 		})
 		return bytes, err
 	}
-	// fits is a number of buckets that is not too much, tooMany one that is.
+	// fits buckets are not too many, tooMany are
 	fits, tooMany, n := uint32(1), uint32(r.Len())+1, uint32(r.Len())
 	for range sizeTries {
 		bytes, err := size(n)

@@ -13,7 +13,7 @@ import (
 const removeEvery = time.Second
 
 // removeFragments continues the removals of fragments that are led here: it starts the moves of
-// their buckets, and drops them when they have none and nothing needs them any more.
+// their buckets, and drops a fragment that has no bucket when nothing needs it any more.
 func (d *Driver) removeFragments(ctx context.Context) {
 	t := time.NewTicker(removeEvery)
 	defer t.Stop()
@@ -34,14 +34,17 @@ func (d *Driver) removeFragments(ctx context.Context) {
 				continue
 			}
 			if err := d.remove(ctx, view, j, r, replica); err != nil && ctx.Err() == nil {
-				d.cfg.Logger.Warn("the removal of a fragment does not go on; trying again", "fragment", r.Fragment, "error", err)
+				d.cfg.Logger.Warn("the removal of a fragment does not go on; trying again",
+					"fragment", r.Fragment, "error", err)
 			}
 		}
 	}
 }
 
-// remove does the next thing for the removal of a fragment.
-func (d *Driver) remove(ctx context.Context, view *catalog.View, j *catalog.Job, r *catalog.Removal, replica *storage.Replica) error {
+// remove takes the next action of the removal of a fragment.
+func (d *Driver) remove(
+	ctx context.Context, view *catalog.View, j *catalog.Job, r *catalog.Removal, replica *storage.Replica,
+) error {
 	db := view.Database(j.Database)
 	if db == nil || db.FragmentByID(r.Fragment) == nil { // dropped with its database
 		_, err := d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error {
@@ -61,7 +64,9 @@ func (d *Driver) remove(ctx context.Context, view *catalog.View, j *catalog.Job,
 	if why := inUse(replica); why != "" {
 		return d.removalWaits(ctx, j, why)
 	}
-	_, err := d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error { return c.FinishRemoval(j.ID, now()) })
+	_, err := d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error {
+		return c.FinishRemoval(j.ID, now())
+	})
 	return err
 }
 
@@ -91,7 +96,7 @@ func (d *Driver) removalWaits(ctx context.Context, j *catalog.Job, why string) e
 	return err
 }
 
-// spread begins the moves of all that a fragment owns.
+// spread starts the moves of all buckets that a fragment owns.
 func (d *Driver) spread(ctx context.Context, j *catalog.Job, r *catalog.Removal) error {
 	db := d.cfg.Catalog.View().Database(j.Database)
 	shares, err := d.cfg.Empty(ctx, db, r.Fragment)
@@ -119,8 +124,9 @@ func (d *Driver) spread(ctx context.Context, j *catalog.Job, r *catalog.Removal)
 	return err
 }
 
-// leftover adds to shares what a fragment owns and no share names, such as buckets of a prefix, or all if no fragment has room: the fragments that may take it
-// get equal parts. A fragment that is kept for what is pinned to it takes nothing.
+// leftover adds to shares what a fragment owns and no share names: buckets of a prefix, for
+// instance, or all buckets if no fragment has room. The fragments that may take them get equal
+// parts. A fragment that is reserved for what is pinned to it takes nothing.
 func leftover(db *catalog.Database, fragment uint32, shares []shardmap.Range) []shardmap.Range {
 	var named []shardmap.Interval
 	for _, x := range shares {
@@ -136,7 +142,8 @@ func leftover(db *catalog.Database, fragment uint32, shares []shardmap.Range) []
 	for _, v := range db.Map.Owned(fragment).Minus(shardmap.NewBucketSet(named...)).Intervals() {
 		n := uint32(min(len(takers), v.Len()))
 		for i := range n {
-			part := shardmap.Interval{Lo: v.Lo + uint32(uint64(v.Len())*uint64(i)/uint64(n)), Hi: v.Lo + uint32(uint64(v.Len())*uint64(i+1)/uint64(n))}
+			part := shardmap.Interval{Lo: v.Lo + uint32(uint64(v.Len())*uint64(i)/uint64(n)),
+				Hi: v.Lo + uint32(uint64(v.Len())*uint64(i+1)/uint64(n))}
 			shares = append(shares, shardmap.Range{Interval: part, Fragment: takers[next%len(takers)]})
 			next++
 		}

@@ -33,40 +33,42 @@ func (s Source) send(ctx context.Context, r *pb.Request) (*pb.Response, error) {
 	return s.Send(ctx, r)
 }
 
-// unfence lifts a fence there (storage.Replica.Unfence).
+// unfence lifts the fence at the source (storage.Mover.Unfence).
 func (s Source) unfence(ctx context.Context, move uint64, ranges []shardmap.Interval) error {
 	_, err := s.send(ctx, &pb.Request{Op: &pb.Request_Unfence{Unfence: rangeOf(move, ranges)}})
 	return err
 }
 
-// movedAway notifies the source that another fragment owns the ranges (storage.Replica.Gone). It
+// movedAway notifies the source that another fragment owns the ranges (storage.Mover.MoveAway). It
 // returns for how long writes waited for the flip, 0 if that is not known.
 func (s Source) movedAway(ctx context.Context, move uint64, ranges []shardmap.Interval) (time.Duration, error) {
 	a, err := s.send(ctx, &pb.Request{Op: &pb.Request_MovedAway{MovedAway: rangeOf(move, ranges)}})
 	return time.Duration(a.GetBlockedMicros()) * time.Microsecond, err
 }
 
-// clean has the source delete what has moved away (storage.Replica.Clean).
+// clean makes the source delete what has moved away (storage.Mover.Clean).
 func (s Source) clean(ctx context.Context, move uint64, ranges []shardmap.Interval) error {
 	_, err := s.send(ctx, &pb.Request{Op: &pb.Request_Clean{Clean: rangeOf(move, ranges)}})
 	return err
 }
 
-// size estimates how many bytes the ranges hold there.
+// size estimates how many bytes the ranges have at the source.
 func (s Source) size(ctx context.Context, ranges []shardmap.Interval) (int64, error) {
 	a, err := s.send(ctx, &pb.Request{Op: &pb.Request_MoveSize{MoveSize: rangeOf(0, ranges)}})
 	return a.GetSize().GetBytes(), err
 }
 
-// takeVersions takes a batch of versions, in the order of keys.
+// takeVersions receives a batch of versions, in the order of keys.
 type takeVersions = func([]storage.Version) error
 
-// readVersions reads versions there (storage.Replica.ReadVersions).
-func (s Source) readVersions(ctx context.Context, req storage.ReadRequest, fn takeVersions) (storage.ReadResult, error) {
+// readVersions reads versions at the source (storage.Mover.ReadVersions).
+func (s Source) readVersions(
+	ctx context.Context, req storage.ReadRequest, fn takeVersions,
+) (storage.ReadResult, error) {
 	return s.read(ctx, requestOf(req), fn)
 }
 
-// cut fences there, and reads the rest (storage.Mover.Cut).
+// cut fences the source and reads the rest (storage.Mover.Cut).
 func (s Source) cut(
 	ctx context.Context, req storage.ReadRequest, settle time.Duration, fn takeVersions,
 ) (storage.ReadResult, error) {

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	stepBytes  = 8 << 20                // about as much is moved by a step
-	settleTime = 50 * time.Millisecond  // how long what is prepared is waited for before a fence, at first
-	settleMost = 5 * time.Second        // and where that was too short, again and again: the machine may be slow
-	smallRound = 256 << 10              // a round of catching up that brought less is the last
-	quickRound = 10 * time.Millisecond  // and one that took less
+	stepBytes  = 8 << 20                // of a step, about
+	settleTime = 50 * time.Millisecond  // first wait for prepared transactions before a fence
+	settleMost = 5 * time.Second        // longest one; each wait that was too short doubles the next
+	smallRound = 256 << 10              // a round of catching up that copies less is the last
+	quickRound = 10 * time.Millisecond  // and one that takes less
 	maxRounds  = 20                     // of catching up
-	currentIn  = 500 * time.Millisecond // within which the catalog's leader has to answer before a fence
+	currentIn  = 500 * time.Millisecond // time for the catalog's leader to answer before a fence
 	undoTime   = 10 * time.Second       // for an attempt to undo a step
 )
 
@@ -34,23 +34,27 @@ type step struct {
 	carrier   *carrier
 	flipsWith map[catalog.OID]uint64 // the versions of tables on which the flip is conditional
 
-	T       txn.Timestamp // up to which everything was carried
+	T       txn.Timestamp // everything up to T was copied
 	since   txn.Timestamp // the largest watermark of the source's reads
-	settle  time.Duration // how long the next fence waits for what is prepared
-	held    time.Duration // for how long the last try has held writers up without a fence
+	settle  time.Duration // how long the next fence waits for prepared transactions
+	held    time.Duration // how long the last try blocked writers without a fence
 	fencing bool          // a fence of this number may have come into the source's log
-	carried bool          // everything, by this driver: nothing is left at the source that the target's replica here does not have
+	// This driver has copied everything: the source has nothing that the target's replica here does
+	// not have.
+	carried bool
 
 	began  time.Time
 	fenced time.Time
 	phases phases
 }
 
-// phases are what of a step writers wait for, as its driver sees it: from the fence's proposal to the last difference carried, to the flip, and to the moment at
-// which source and target have been told.
+// phases are the parts of the time that writers wait for a step, as its driver measures them: from
+// the proposal of the fence until the last difference is copied, from then to the flip, and from
+// there until source and target have been notified.
 type phases struct{ cut, flip, handOver time.Duration }
 
-// step moves a part of a range: all of it, or some MiB at an edge, the one that touches the target where there is one.
+// step moves a part of a range: all of it, or some MiB at an edge, at the one that touches the
+// target if there is one.
 func (d *Driver) step(ctx context.Context, m catalog.RunningMove, target *storage.Replica, r shardmap.Range) error {
 	view := d.cfg.Catalog.View()
 	part, err := m.Interval, error(nil)
@@ -60,12 +64,15 @@ func (d *Driver) step(ctx context.Context, m catalog.RunningMove, target *storag
 	if err != nil {
 		return err
 	}
-	number, err := d.cfg.Catalog.NewJobID(ctx) // now: the fragments take a smaller one for older than what they have
+	number, err := d.cfg.Catalog.NewJobID(ctx) // taken now: fragments treat a smaller number as an older step
 	if err != nil {
 		return err
 	}
-	s := &step{d: d, m: m, target: target, MoveStep: catalog.MoveStep{Number: number, Interval: part, Source: r.Fragment}, began: time.Now()}
-	_, err = d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error { return c.BeginStep(m.Job.ID, s.MoveStep, now()) })
+	s := &step{d: d, m: m, target: target, MoveStep: catalog.MoveStep{Number: number,
+		Interval: part, Source: r.Fragment}, began: time.Now()}
+	_, err = d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error {
+		return c.BeginStep(m.Job.ID, s.MoveStep, now())
+	})
 	if errors.Is(err, catalog.ErrStepOver) {
 		return nil // paused, cancelled, or another driver's
 	}
@@ -77,14 +84,14 @@ func (d *Driver) step(ctx context.Context, m catalog.RunningMove, target *storag
 			return err
 		}
 		if uerr := s.undo(ctx, reason(err)); uerr != nil {
-			return uerr // what went wrong first is in the job
+			return uerr // the job has the first error
 		}
 		return err
 	}
 	return nil
 }
 
-// errStopHere is wrapped by the error of an arrow at which a test ends a driver.
+// errStopHere is wrapped by the error of an arrow at which a test stops a driver.
 var errStopHere = errors.New("move: stopped")
 
 func (s *step) at(arrow string) error {
@@ -94,7 +101,8 @@ func (s *step) at(arrow string) error {
 	return nil
 }
 
-// from and into are the buckets that go from the source, and those that come to the target: the same, but where segments take the place of others.
+// from returns the buckets that leave the source, and into those that come to the target. They
+// differ only if segments replace others.
 func (s *step) from() []storage.BucketRange {
 	if r := s.m.Resegment; r != nil {
 		return r.OldBuckets().Intervals()
@@ -109,7 +117,8 @@ func (s *step) into() []storage.BucketRange {
 	return []storage.BucketRange{s.Interval}
 }
 
-// run takes the step from its start to its end. After an error before the flip it has to be undone; after it, completed.
+// run executes the step. If it returns an error, the step has to be undone, or completed if it has
+// flipped.
 func (s *step) run(ctx context.Context) error {
 	if err := s.at(Begun); err != nil {
 		return err
@@ -134,7 +143,7 @@ func (s *step) run(ctx context.Context) error {
 	}
 }
 
-// bring carries what the target does not have yet, and flips.
+// bring copies what the target does not have yet, and flips.
 func (s *step) bring(ctx context.Context) error {
 	if err := s.catchUp(ctx); err != nil {
 		return err
@@ -142,7 +151,7 @@ func (s *step) bring(ctx context.Context) error {
 	return s.cutOver(ctx)
 }
 
-// catchUp reads and carries, until what has come meanwhile is little.
+// catchUp reads and copies until little was written meanwhile.
 func (s *step) catchUp(ctx context.Context) error {
 	for round := 0; ; round++ {
 		began, before := time.Now(), s.carrier.bytes
@@ -158,7 +167,7 @@ func (s *step) catchUp(ctx context.Context) error {
 		}
 		small, quick := s.carrier.bytes-before < smallRound, time.Since(began) < quickRound
 		switch {
-		case round == 0 && small && quick: // nothing can have come that is worth a round
+		case round == 0 && small && quick: // what was written meanwhile is not worth a round
 			return s.at(CaughtUp)
 		case round > 0 && (small || quick), round == maxRounds:
 			return nil
@@ -166,7 +175,8 @@ func (s *step) catchUp(ctx context.Context) error {
 	}
 }
 
-// read reads what has come since T, up to the newest or, where final, up to the fence that it begins with, and carries it.
+// read reads what was written at the source since T, and copies it. If final, it fences the source
+// first and reads up to the fence.
 func (s *step) read(ctx context.Context, final bool) error {
 	req := storage.ReadRequest{Ranges: s.from(), Since: s.T, AtLeast: max(s.T, s.carrier.floor), Move: s.Number} // M8
 	var res storage.ReadResult
@@ -182,15 +192,16 @@ func (s *step) read(ctx context.Context, final bool) error {
 	if err == nil {
 		err = s.carrier.flush(ctx)
 	}
-	if err == nil { // else what came of it is carried once more
+	if err == nil { // after an error the same is read and copied again
 		s.T, s.since = res.T, max(s.since, res.Watermark, s.carrier.floor)
 	}
 	return err
 }
 
-// cutOver fences the source, carries what is left, and flips.
+// cutOver fences the source, copies the rest, and flips.
 func (s *step) cutOver(ctx context.Context) error {
-	// M3: the catalog has a leader, and does not say that the step is over or that definitions have changed.
+	// M3: the catalog has a leader, and according to it the step has not ended and no definition
+	// has changed.
 	cctx, cancel := context.WithTimeout(ctx, currentIn)
 	view, err := s.d.cfg.Catalog.Current(cctx)
 	cancel()
@@ -214,7 +225,7 @@ func (s *step) cutOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.d.settled.Store(int64(s.settle)) // on a slow machine the next step does not begin so far below that
+	s.d.settled.Store(int64(s.settle)) // so that the next step on a slow machine starts near it
 	s.phases.cut = time.Since(s.fenced)
 	for _, arrow := range []string{Fenced, Carried} {
 		if err := s.at(arrow); err != nil {
@@ -223,7 +234,7 @@ func (s *step) cutOver(ctx context.Context) error {
 	}
 	s.F, s.Since = uint64(s.T), uint64(s.since)
 	passed := make(chan error, 1)
-	// else the first reads at the target would wait for the entry Own
+	// otherwise the first reads at the target would wait for the entry Own
 	go func() { passed <- s.target.Moves.PassBy(s.T) }()
 	flipping := time.Now()
 	err = s.flip(ctx)
@@ -238,13 +249,13 @@ func (s *step) cutOver(ctx context.Context) error {
 	return s.at(Flipped)
 }
 
-// runs reports whether the step may still flip, as far as is known here.
+// runs reports whether the step may still flip, according to this node's view.
 func (s *step) runs() bool {
 	m, ok := s.d.cfg.Catalog.View().MoveOf(s.m.Job.ID)
 	return ok && m.Step.Number == s.Number && m.Step.Phase == catalog.StepRunning && m.Job.State == catalog.JobRunning
 }
 
-// check makes sure that the step may still flip.
+// check returns an error if the step may not flip according to a view.
 func (s *step) check(view *catalog.View) error {
 	err := view.Plan().Flip(s.m.Job.ID, s.Number, s.flipsWith, func(*catalog.Move) {}, now())
 	if errors.Is(err, catalog.ErrStepOver) {
@@ -255,7 +266,8 @@ func (s *step) check(view *catalog.View) error {
 
 var errOver = errors.New("the step was ended: paused, cancelled, or another driver's")
 
-// flip is the commit point. Where it is not known whether it was reached, the catalog is asked until it says so.
+// flip is the commit point. If its outcome is unknown, flip asks the catalog; if that fails too,
+// undo asks until the catalog answers.
 func (s *step) flip(ctx context.Context) error {
 	_, err := s.d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error {
 		return c.Flip(s.m.Job.ID, s.Number, s.flipsWith, func(m *catalog.Move) {
@@ -281,7 +293,7 @@ func (s *step) flip(ctx context.Context) error {
 	return err
 }
 
-// rate smooths bytes per second over steps.
+// rate returns the smoothed bytes per second of a move's steps.
 func rate(before, bytes int64, took time.Duration) int64 {
 	n := int64(float64(bytes) / max(took, time.Millisecond).Seconds())
 	if before == 0 {
@@ -290,7 +302,7 @@ func rate(before, bytes int64, took time.Duration) int64 {
 	return (3*before + n) / 4
 }
 
-// complete tells the fragments what the catalog says: that the step has flipped.
+// complete notifies the fragments that the step has flipped.
 func (s *step) complete(ctx context.Context) error {
 	telling := time.Now()
 	blocked, err := s.handOver(ctx)
@@ -298,7 +310,9 @@ func (s *step) complete(ctx context.Context) error {
 		return err
 	}
 	s.phases.handOver = time.Since(telling)
-	s.d.cfg.Logger.Debug("a step of a move has flipped", "move", s.m.Job.ID, "step", s.Number, "blocked", blocked, "cut", s.phases.cut, "flip", s.phases.flip, "hand_over", s.phases.handOver)
+	s.d.cfg.Logger.Debug("a step of a move has flipped", "move", s.m.Job.ID,
+		"step", s.Number, "blocked", blocked, "cut", s.phases.cut,
+		"flip", s.phases.flip, "hand_over", s.phases.handOver)
 	if err := s.at(GoneNow); err != nil {
 		return err
 	}
@@ -335,7 +349,8 @@ func (s *step) handOver(ctx context.Context) (blocked time.Duration, err error) 
 	return blocked, nil
 }
 
-// own makes the target the owner; from the proposal on where this driver has carried everything.
+// own makes the target the owner. If this driver has copied everything, the target serves from the
+// proposal on.
 func (s *step) own(ctx context.Context) error {
 	own := s.target.Moves.Own
 	if s.carried {
@@ -358,15 +373,20 @@ func (s *step) tell(ctx context.Context, do func(Source) error) error {
 }
 
 func (s *step) done(ctx context.Context, note func(*catalog.Move)) error {
-	_, err := s.d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error { return c.FinishStep(s.m.Job.ID, s.Number, note, now()) })
+	_, err := s.d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error {
+		return c.FinishStep(s.m.Job.ID, s.Number, note, now())
+	})
 	return err
 }
 
-// undo has the catalog say that the step was aborted, and carries that out; or, where it has flipped meanwhile, completes it.
+// undo aborts the step in the catalog and lifts its fence. If the step has flipped meanwhile, undo
+// completes it.
 func (s *step) undo(ctx context.Context, why string) error {
 	ctx, cancel := context.WithTimeout(ctx, undoTime)
 	defer cancel()
-	_, err := s.d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error { return c.AbortStep(s.m.Job.ID, s.Number, why, now()) })
+	_, err := s.d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error {
+		return c.AbortStep(s.m.Job.ID, s.Number, why, now())
+	})
 	if err != nil {
 		return err
 	}
@@ -376,7 +396,7 @@ func (s *step) undo(ctx context.Context, why string) error {
 	}
 	m, ok := view.MoveOf(s.m.Job.ID)
 	if !ok || m.Step.Number != s.Number {
-		return nil // another driver has
+		return nil // another driver has ended it
 	}
 	s.MoveStep = m.Step
 	switch m.Step.Phase {
@@ -388,7 +408,7 @@ func (s *step) undo(ctx context.Context, why string) error {
 	return nil
 }
 
-// lift lifts the fence of an aborted step, and has the target give up what it has.
+// lift lifts the fence of an aborted step, and makes the target discard what it has received.
 func (s *step) lift(ctx context.Context) error {
 	if err := s.at(Aborted); err != nil {
 		return err

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	fenceTime  = time.Second // that a fence may stand without a flip
+	fenceTime  = time.Second // longest time that a fence stands without a flip
 	fenceEvery = 250 * time.Millisecond
 )
 
-// watchFences undoes fences that stand for too long at sources which are led here: their driver is
-// gone, or something blocks it.
+// watchFences ends fences that stand for too long at sources that are led here, because their
+// driver is gone or blocked.
 func (d *Driver) watchFences(ctx context.Context) {
 	t := time.NewTicker(fenceEvery)
 	defer t.Stop()
@@ -31,14 +31,16 @@ func (d *Driver) watchFences(ctx context.Context) {
 					continue
 				}
 				if err := d.endFence(ctx, r, f); err != nil && ctx.Err() == nil {
-					d.cfg.Logger.Warn("a fence of a move stands and cannot be lifted; trying again", "fragment", r.ID(), "move", f.Move, "error", err)
+					d.cfg.Logger.Warn("a fence of a move stands and cannot be lifted; trying again",
+						"fragment", r.ID(), "move", f.Move, "error", err)
 				}
 			}
 		}
 	}
 }
 
-// endFence has the catalog say that the step was aborted, and lifts its fence. The fence of one that has flipped is its driver's to end.
+// endFence aborts the step in the catalog and lifts its fence. The fence of a step that has flipped
+// is left to its driver.
 func (d *Driver) endFence(ctx context.Context, r *storage.Replica, f owned.FencedMove) error {
 	ctx, cancel := context.WithTimeout(ctx, undoTime)
 	defer cancel()
@@ -59,14 +61,15 @@ func (d *Driver) endFence(ctx context.Context, r *storage.Replica, f owned.Fence
 		}
 		m, ok = byStep(view, f.Move)
 	}
-	// One that the catalog does not have any more was aborted: one that has flipped is kept until the source has said that the ranges are gone.
+	// A step that the catalog no longer has was aborted: a step that has flipped is kept until the
+	// source has confirmed that the ranges are gone.
 	if ok && m.Step.Phase != catalog.StepAborted && m.Step.Phase != catalog.StepDone {
 		return nil
 	}
 	return r.Moves.Unfence(ctx, f.Move, f.Ranges)
 }
 
-// byStep finds a move by the number of its present step.
+// byStep returns the move whose current step has a number.
 func byStep(view *catalog.View, number uint64) (catalog.RunningMove, bool) {
 	for _, m := range view.Moves(0) {
 		if m.Step.Number == number {

@@ -7,13 +7,15 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// cut takes up to n out of a's runs, for b: from an edge that touches b, else from another edge,
-// else from behind a bucket that is too big for that (N3, N4). It returns nil if nothing fits.
+// cut takes a piece of up to n out of the runs of a, for b. It tries an edge that touches b first,
+// then other edges, then the part behind a bucket that is too big for the piece (N3, N4). It
+// returns nil if nothing fits.
 func (d *deal) cut(n int64) *run {
 	if x := d.fromEdge(n); x != nil {
 		return x
 	}
-	// Among edges that touch no neighbour the run with most comes first: the fewest pieces.
+	// Of the edges that touch no neighbour, the largest run comes first, because that needs the
+	// fewest pieces.
 	p := d.p
 	ranges := p.givable(p.stockOf(d.a).ranges, d.a, d.b)
 	if r := p.widest(ranges, n); r != nil {
@@ -37,7 +39,7 @@ func (d *deal) cut(n int64) *run {
 	return nil
 }
 
-// wider orders runs by what they have: ranges by their length, segments by their size.
+// wider orders runs by size: ranges by their length, segments by their bytes.
 func (p *picture) wider(x, y *run) int {
 	if x.segment() && y.segment() {
 		return cmp.Compare(y.size(p), x.size(p))
@@ -45,8 +47,8 @@ func (p *picture) wider(x, y *run) int {
 	return y.Len() - x.Len()
 }
 
-// widest returns the first of the widest runs that have an edge off which a piece can be cut; nil
-// if none has.
+// widest returns the first of the widest runs with an edge from which a piece can be cut, nil if
+// there is none.
 func (p *picture) widest(runs []*run, n int64) (best *run) {
 	for _, r := range runs {
 		if (best == nil || p.wider(r, best) < 0) && p.hasEdge(r, n) {
@@ -56,7 +58,7 @@ func (p *picture) widest(runs []*run, n int64) (best *run) {
 	return best
 }
 
-// hasEdge reports whether a piece can be cut off an edge.
+// hasEdge reports whether a piece can be cut from an edge.
 func (p *picture) hasEdge(r *run, n int64) bool {
 	_, high := p.high(r, n)
 	if p.enough(high, n) {
@@ -66,7 +68,7 @@ func (p *picture) hasEdge(r *run, n int64) bool {
 	return p.enough(low, n)
 }
 
-// givable returns those of some runs that a has and b may have.
+// givable returns the runs that a has and b may have.
 func (p *picture) givable(runs []*run, a, b int) (out []*run) {
 	for _, r := range runs {
 		if p.mayGo(r, a, b) {
@@ -81,8 +83,8 @@ func (p *picture) mayGo(r *run, a, b int) bool {
 	return r.owner == a && !r.arrived && !r.Empty() && (r.only == nil || slices.Contains(r.only, p.frags[b].ID))
 }
 
-// enough reports whether a piece is worth a move of its own: not a few documents where megabytes
-// are to go.
+// enough reports whether a piece is worth a move of its own: not if it is a few documents of the
+// megabytes that should move.
 func (p *picture) enough(got, wanted int64) bool {
 	return got > 0 && (p.byBuckets || p.in.Fill || got >= min(wanted, p.th.SmallMove))
 }
@@ -110,7 +112,7 @@ func (p *picture) fits(c *Cell, n int64) int {
 	return int(float64(c.Len()) * float64(n) / float64(size))
 }
 
-// high returns where a piece of up to n begins that ends at the upper edge, and how much it has.
+// high returns where a piece of up to n at the upper edge begins, and the size of the piece.
 func (p *picture) high(r *run, n int64) (at uint32, got int64) {
 	at = r.Hi
 	for i := len(r.cells) - 1; i >= 0; i-- {
@@ -127,7 +129,7 @@ func (p *picture) high(r *run, n int64) (at uint32, got int64) {
 	return r.Lo, got
 }
 
-// low returns where a piece of up to n ends that begins at the lower edge, and how much it has.
+// low returns where a piece of up to n at the lower edge ends, and the size of the piece.
 func (p *picture) low(r *run, n int64) (at uint32, got int64) {
 	at = r.Lo
 	for i := range r.cells {
@@ -144,7 +146,7 @@ func (p *picture) low(r *run, n int64) (at uint32, got int64) {
 	return r.Hi, got
 }
 
-// fromHigh cuts a piece off the upper edge.
+// fromHigh cuts a piece from the upper edge.
 func (p *picture) fromHigh(r *run, n int64) *run {
 	at, got := p.high(r, n)
 	if !p.enough(got, n) {
@@ -153,7 +155,7 @@ func (p *picture) fromHigh(r *run, n int64) *run {
 	return r.splitAt(p, at)
 }
 
-// fromLow cuts a piece off the lower edge.
+// fromLow cuts a piece from the lower edge.
 func (p *picture) fromLow(r *run, n int64) *run {
 	at, got := p.low(r, n)
 	switch {
@@ -163,13 +165,13 @@ func (p *picture) fromLow(r *run, n int64) *run {
 		return r
 	}
 	upper := r.splitAt(p, at)
-	// The lower part goes; the upper stays with its owner.
+	// The lower part moves; the upper part stays with its owner.
 	p.frags[upper.owner].runs = append(p.frags[upper.owner].runs, upper)
 	return r
 }
 
-// inside splits a run behind a bucket that is too big for n, or for any move, and cuts a piece off
-// what lies beyond.
+// inside splits a run behind a bucket that is too big for n, or for any move, and cuts a piece from
+// the part behind it.
 func (p *picture) inside(r *run, n int64) *run {
 	for i := len(r.cells) - 1; i > 0; i-- {
 		c := &r.cells[i]
@@ -187,8 +189,8 @@ func (p *picture) inside(r *run, n int64) *run {
 	return nil
 }
 
-// splitAt cuts a run in two at a bucket and returns the upper one, which follows the lower in the
-// list; the whole run if there is no lower part.
+// splitAt cuts a run in two at a bucket and returns the upper part, which follows the lower one in
+// the list. It returns the whole run if there is no lower part.
 func (r *run) splitAt(p *picture, at uint32) *run {
 	if at <= r.Lo {
 		return r

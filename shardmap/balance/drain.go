@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// obeyRules sends what is where it may not be to where it may (N6).
+// obeyRules moves buckets from fragments where a rule forbids them to fragments where they are
+// allowed (N6).
 func (p *picture) obeyRules() {
 	if len(p.in.Rules) == 0 {
 		return
@@ -34,7 +35,7 @@ func (p *picture) obeyRules() {
 	}
 }
 
-// ruleOf names the rule that speaks of a run.
+// ruleOf names the rule that applies to a run.
 func (p *picture) ruleOf(r *run) string {
 	for _, x := range p.in.Rules {
 		if !x.Intersect(r.Interval).Empty() {
@@ -47,8 +48,8 @@ func (p *picture) ruleOf(r *run) string {
 }
 
 // drain moves everything away from fragments that shall own nothing: first to the fragments that
-// touch them, as much as their shares leave, then to the one with most room. Here buckets of any
-// size move.
+// touch them, as far as their shares allow, then to the fragment with the most room. Buckets of any
+// size move here.
 func (p *picture) drain() {
 	for i := range p.frags {
 		f := &p.frags[i]
@@ -83,7 +84,7 @@ func (p *picture) drainPiece(from int, r *run, why string) (rest *run) {
 		} else if x := p.fromHigh(r, room); x != nil && x != r {
 			piece, rest = x, r
 		}
-		// the cell at the edge is larger than the room: it goes by itself
+		// the cell at the edge is larger than the room, and moves by itself
 		if piece == r && rest == nil && room > 0 && len(r.cells) > 1 {
 			piece, rest = r.offEdge(p, low)
 			to = p.roomiest(piece)
@@ -94,7 +95,7 @@ func (p *picture) drainPiece(from int, r *run, why string) (rest *run) {
 	return rest
 }
 
-// takerOf returns the fragment that takes the next piece of a run, and from which edge.
+// takerOf returns the fragment that takes the next piece of a run, and the edge to cut it from.
 func (p *picture) takerOf(r *run) (to int, low bool) {
 	may := func(i int) bool { return p.mayTake(i, r) }
 	worth := func(i int) bool { return p.frags[i].target-p.frags[i].size >= max(p.frags[i].target/64, 1) }
@@ -107,7 +108,7 @@ func (p *picture) takerOf(r *run) (to int, low bool) {
 	return p.roomiest(r), false
 }
 
-// mayTake reports whether a fragment may be given a run of one that is emptied.
+// mayTake reports whether a fragment may take a run from a fragment that is being emptied.
 func (p *picture) mayTake(i int, r *run) bool {
 	f := &p.frags[i]
 	return !f.fixed && !f.Drains && (r.only == nil || slices.Contains(r.only, f.ID)) && f.size < f.room
@@ -124,7 +125,7 @@ func (p *picture) roomiest(r *run) int {
 	return to
 }
 
-// offEdge cuts the cell at an edge off a run that has several.
+// offEdge cuts the cell at an edge from a run that has several cells.
 func (r *run) offEdge(p *picture, low bool) (piece, rest *run) {
 	if low {
 		rest = r.splitAt(p, r.cells[0].Hi)
@@ -133,8 +134,8 @@ func (r *run) offEdge(p *picture, low bool) (piece, rest *run) {
 	return r.splitAt(p, r.cells[len(r.cells)-1].Lo), r
 }
 
-// adviseBig names what moves cannot even out: fragments that stay above the band because of buckets
-// that are too big to be moved.
+// adviseBig adds advice about fragments that stay above the band because of buckets that are too
+// big to be moved.
 func (p *picture) adviseBig() {
 	if p.byBuckets {
 		return

@@ -2,8 +2,8 @@ package balance
 
 import "github.com/sherddb/sherd/shardmap"
 
-// Empty returns the moves that empty a fragment of in which drains, so that those that stay end
-// near their shares. Moves of other fragments are left out.
+// Empty returns the moves that empty a fragment of in which drains, chosen so that the other
+// fragments end near their shares. It leaves out moves of other fragments.
 func Empty(in Input, fragment shardmap.FragmentID) (out []shardmap.Range) {
 	in.Mode, in.Fill, in.Cells = Off, false, cutAtMap(in.Cells, in.Map)
 	p := Decide(in)
@@ -15,8 +15,8 @@ func Empty(in Input, fragment shardmap.FragmentID) (out []shardmap.Range) {
 	return out
 }
 
-// cutAtMap returns the cells, cut where ranges of the map begin: the map may be one that moves
-// under way lead to.
+// cutAtMap returns the cells, cut where ranges of the map begin. The map may be a future one, after
+// moves that are under way.
 func cutAtMap(cells []Cell, m *shardmap.Map) []Cell {
 	ranges, out := m.Hashed(), make([]Cell, 0, len(cells))
 	for _, c := range cells {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// differ reports whether two fragments differ so much that a round begins (N1), times is the
-// multiple that is asked for. Fragments of one weight are compared by their bytes, others by what
-// they are above their shares.
+// differ reports whether two fragments differ so much that a round begins (N1), or by a multiple of
+// that. Fragments of equal weight are compared by their bytes, others by how far they are above
+// their shares.
 func (p *picture) differ(a, b *frag, times int64) bool {
 	d := a.over() - b.over()
 	if d < 0 {
@@ -34,7 +34,7 @@ func (p *picture) begins() bool {
 	if least == nil {
 		return false
 	}
-	// A fragment that owns nothing touches none.
+	// A fragment that owns nothing has no neighbours.
 	return p.differ(most, least, 2) || len(least.runs) == 0 && p.differ(most, least, 1)
 }
 
@@ -55,8 +55,8 @@ func (p *picture) extremes() (least, most *frag) {
 	return least, most
 }
 
-// band is how far from its share a fragment may be when a round ends: a quarter of what begins one,
-// to each side (N2).
+// band returns how far from its share a fragment may be when a round ends: a quarter of the
+// difference that begins one, on each side (N2).
 func (p *picture) band(f *frag) int64 {
 	if p.in.Fill {
 		return 0
@@ -65,7 +65,7 @@ func (p *picture) band(f *frag) int64 {
 	return min(max(b, p.th.Floor/4), p.th.Large/4)
 }
 
-// must returns how much a fragment has to lose, or to get, to come into the band of its share.
+// must returns how much a fragment has to lose, or to get, to be in the band around its share.
 func (p *picture) must(f *frag) (give, take int64) {
 	b := p.band(f)
 	return max(f.over()-b, 0), max(-f.over()-b, 0)
@@ -76,8 +76,8 @@ func (p *picture) may(f *frag) (give, take int64) {
 	return max(f.over()+b, 0), max(min(f.target+b, f.room)-f.size, 0)
 }
 
-// even does a round: first between those that must shrink and those that must grow, then with those
-// that only may, so that no more moves than has to.
+// even plans a round: first between fragments that must shrink and fragments that must grow, then
+// also with those that may, so that no more moves than necessary.
 func (p *picture) even() {
 	for _, amount := range []func(f, g *frag) int64{p.mutual, p.oneSided} {
 		p.evenNeighbours(amount)
@@ -100,7 +100,7 @@ func (p *picture) evenNeighbours(amount func(f, g *frag) int64) {
 	}
 }
 
-// amount is how much should move from a to b by a rule.
+// amount returns how much should move from a to b according to by.
 func (p *picture) amount(a, b int, by func(f, g *frag) int64) int64 {
 	f, g := &p.frags[a], &p.frags[b]
 	if f.fixed || g.fixed || f.Drains || g.Drains {
@@ -109,14 +109,14 @@ func (p *picture) amount(a, b int, by func(f, g *frag) int64) int64 {
 	return by(f, g)
 }
 
-// mutual is how much f must lose and g must get.
+// mutual returns how much f must lose and g must get.
 func (p *picture) mutual(f, g *frag) int64 {
 	give, _ := p.must(f)
 	_, take := p.must(g)
 	return min(give, take)
 }
 
-// oneSided is what one of them must, and both may.
+// oneSided returns how much one of them must exchange, and both may.
 func (p *picture) oneSided(f, g *frag) int64 {
 	mustGive, _ := p.must(f)
 	_, mustTake := p.must(g)
@@ -125,8 +125,8 @@ func (p *picture) oneSided(f, g *frag) int64 {
 	return min(max(mustGive, mustTake), mayGive, mayTake)
 }
 
-// evenFar moves from the largest to the smallest, until none must shrink or grow. It leaves out a
-// fragment from or to which nothing can move.
+// evenFar moves from the largest to the smallest fragment until none must shrink or grow. It skips
+// a fragment from which or to which nothing can move.
 func (p *picture) evenFar(amount func(f, g *frag) int64) {
 	left := make([]int, 0, len(p.frags))
 	for i := range p.frags {
@@ -156,7 +156,7 @@ func (p *picture) evenFar(amount func(f, g *frag) int64) {
 	}
 }
 
-// furthest returns the two between which most has to go.
+// furthest returns the two fragments between which the most should move.
 func (p *picture) furthest(among []int, stuck []bool, amount func(f, g *frag) int64) (from, to int, n int64) {
 	from, to = -1, -1
 	for _, i := range among {
@@ -173,7 +173,7 @@ func (p *picture) furthest(among []int, stuck []bool, amount func(f, g *frag) in
 	return from, to, p.amount(from, to, amount)
 }
 
-// transfer moves up to n from a to b, and returns how much that was.
+// transfer moves up to n from a to b, and returns how much it moved.
 func (p *picture) transfer(a, b int, n int64) (moved int64) {
 	if n <= 0 || !p.byBuckets && !p.in.Fill && n < p.th.SmallMove {
 		return 0

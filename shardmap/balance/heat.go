@@ -11,8 +11,8 @@ import (
 // SmoothOver is the time over which reads and writes are smoothed.
 const SmoothOver = 10 * time.Minute
 
-// Smooth returns the smoothed rate after a time in which the rate was now: what is older than
-// SmoothOver counts for little.
+// Smooth returns the smoothed rate after a period in which the rate was now. Anything older than
+// SmoothOver has little weight.
 func Smooth(before, now float64, passed time.Duration) float64 {
 	if passed <= 0 {
 		return before
@@ -24,7 +24,7 @@ func Smooth(before, now float64, passed time.Duration) float64 {
 // mostLeaders bounds the changes of leaders in one plan.
 const mostLeaders = 16
 
-// cool spreads heat: leaders first, data second (N7).
+// cool spreads heat: by moving leadership first, then data (N7).
 func (p *picture) cool() {
 	load, share := p.load()
 	if share <= 0 {
@@ -42,7 +42,8 @@ func (p *picture) cool() {
 	}
 }
 
-// load returns the heat that each node has by what it leads, and the share of a node of weight 1.
+// load returns the heat of each node from the fragments that it leads, and the share of a node of
+// weight 1.
 func (p *picture) load() (load map[uint32]float64, share float64) {
 	load = map[uint32]float64{}
 	weight := 0.0
@@ -67,8 +68,8 @@ func (p *picture) isHot(load map[uint32]float64, share float64, node uint32) boo
 	return load[node] > mine*p.th.HeatFactor && load[node]-mine >= p.th.HeatFloor
 }
 
-// moveLeader has another node lead a fragment of the hottest node, where that makes the hotter of
-// the two cooler by a tenth.
+// moveLeader moves the leadership of a fragment from the hottest node to another, if that makes the
+// hotter of the two cooler by a tenth.
 func (p *picture) moveLeader(load map[uint32]float64, share float64) bool {
 	hottest, ok := uint32(0), false
 	for _, n := range p.in.Nodes {
@@ -142,7 +143,8 @@ func (p *picture) spreadHeat(from int) {
 					p.plan.Advice,
 					Advice{
 						f.Name,
-						"a few buckets have most of its reads and writes, and moving them would only move the heat: see sherd.hot_buckets",
+						"a few buckets have most of its reads and writes, " +
+							"and moving them would only move the heat: see sherd.hot_buckets",
 					},
 				)
 			}
@@ -151,7 +153,7 @@ func (p *picture) spreadHeat(from int) {
 	}
 }
 
-// tradeHeat moves a hot piece of one fragment to another, and cooler ones of about as many bytes
+// tradeHeat moves a hot piece of one fragment to another, and cooler pieces of about as many bytes
 // back.
 func (p *picture) tradeHeat(from, to int, mean float64) bool {
 	f, g := &p.frags[from], &p.frags[to]
@@ -168,8 +170,8 @@ func (p *picture) tradeHeat(from, to int, mean float64) bool {
 	return true
 }
 
-// coolerOf returns the coolest fragment, on another node, among those that touch one and are below
-// the mean, else the coolest of all.
+// coolerOf returns the coolest fragment that is on another node, touches the given one and is below
+// the mean; if there is none, the coolest of all.
 func (p *picture) coolerOf(from int, mean float64) int {
 	best := -1
 	f := &p.frags[from]
@@ -196,8 +198,8 @@ func (p *picture) coolerOf(from int, mean float64) int {
 	return best
 }
 
-// hotPiece cuts a piece that has up to amount of heat, if its bytes are hotter than those of the
-// other fragment: moving what is as cool as all else would move bytes, not heat.
+// hotPiece cuts a piece with heat up to amount, if its bytes are hotter than those of the other
+// fragment. Moving a piece of average heat would move bytes, but no heat.
 func (p *picture) hotPiece(from, to int, amount float64) *run {
 	f, g := &p.frags[from], &p.frags[to]
 	usual := g.heat / float64(max(g.bytes, 1))
@@ -217,9 +219,9 @@ func (p *picture) hotPiece(from, to int, amount float64) *run {
 	return nil
 }
 
-// hotEnd returns the piece next to an end of a run, what is cool left out, that has at least a
-// quarter of the amount of heat, not more than all of it, and at most so many bytes, and how much
-// heat that is; 0 if there is none whose bytes are twice as hot as usual.
+// hotEnd returns the piece next to an end of a run, without the cool cells, that has between a
+// quarter of the amount of heat and all of it, and at most so many bytes; and the heat of the
+// piece. The heat is 0 if no piece has bytes at least twice as hot as usual.
 func (p *picture) hotEnd(
 	r *run, amount float64, bytes int64, usual float64, upper bool,
 ) (v shardmap.Interval, heat float64) {

@@ -10,7 +10,7 @@ import (
 // Mode says how much the balancer does.
 type Mode string
 
-// Modes: none; plans for people to apply; plans that are applied, heat included.
+// Modes: no plans; plans for operators to apply; plans that are applied, heat included.
 const (
 	Off    Mode = "off"
 	Advise Mode = "advise"
@@ -24,8 +24,8 @@ type Thresholds struct {
 	Floor      int64   // bytes by which two must differ: 64 MiB
 	Share      float64 // of the larger, by which they must differ: 0.05
 	Large      int64   // bytes that are enough by themselves: 1 GiB
-	BigBucket  int64   // above it a bucket stays where it is: 128 MiB
-	SmallMove  int64   // less is not worth a move: 1 MiB
+	BigBucket  int64   // larger buckets are not moved: 128 MiB
+	SmallMove  int64   // smaller moves are not worth it: 1 MiB
 	Rate       int64   // bytes a second that a move carries, for estimates: 16 MiB
 	HeatFactor float64 // of its share of heat, from which a node or fragment is hot: 1.5
 	HeatFloor  float64 // operations a second above its share, from which it is: 100
@@ -57,7 +57,7 @@ type Node struct {
 	MaxBytes int64   // of all replicas together; 0 is no limit
 	Used     int64   // bytes of all replicas, of all databases
 	Full     bool    // its disk takes no more
-	Silent   bool    // it does not answer: nothing goes to or from what it leads
+	Silent   bool    // it does not answer: fragments that it leads are left as they are
 }
 
 // Fragment is a fragment of the database.
@@ -65,34 +65,34 @@ type Fragment struct {
 	ID     shardmap.FragmentID
 	Name   string
 	Nodes  []uint32 // with its replicas, the one that leads first
-	Drains bool     // it shall own nothing
-	Frozen bool     // it is left as it is, for instance while something of it moves
+	Drains bool     // its buckets have to move away
+	Frozen bool     // it is left as it is, for instance during a move of its buckets
 }
 
-// Cell is what some buckets hold. Buckets of no cell hold nothing.
+// Cell is the data of some buckets. Buckets in no cell are empty.
 type Cell struct {
 	shardmap.Interval
 	Bytes, Documents int64
 	Reads, Writes    float32 // a second, smoothed
-	// Whole: how the bytes are spread over the buckets is not known, so it is moved as a whole.
-	// Guessed: the bytes are an estimate, of a part of a whole one.
+	// Whole: the distribution of the bytes over the buckets is unknown, so the cell is moved as a
+	// whole. Guessed: the bytes are an estimate for a part of a whole cell.
 	Whole, Guessed bool
 }
 
 // whole reports whether the cell can only be moved as a whole.
 func (c *Cell) whole() bool { return c.Whole || c.Len() == 1 }
 
-// heat weighs a write as two reads: it is done by every replica.
+// heat counts a write as two reads, because every replica executes it.
 func (c Cell) heat() float64 { return float64(c.Reads) + 2*float64(c.Writes) }
 
-// Rule says that buckets may be on some fragments only. One fragment makes a pin.
+// Rule restricts buckets to some fragments. With one fragment it is a pin.
 type Rule struct {
 	shardmap.Interval
 	Fragments []shardmap.FragmentID
 	Why       string
 }
 
-// Input is the picture of one database that a plan is made of.
+// Input is the picture of one database from which a plan is made.
 type Input struct {
 	Mode       Mode
 	Map        *shardmap.Map
@@ -112,9 +112,8 @@ type Stat struct {
 	Cell
 }
 
-// Clip makes cells of what fragments say: each is held against the ranges that the fragment owns
-// and, where these are several, divided by their lengths. What is said of buckets that the fragment
-// does not own is left out.
+// Clip makes cells from the reports of fragments. Each report is limited to the ranges that its
+// fragment owns; if these are several, it is divided by their lengths.
 func Clip(m *shardmap.Map, stats []Stat) []Cell {
 	ranges := m.Hashed()
 	var out []Cell
@@ -138,13 +137,14 @@ func Clip(m *shardmap.Map, stats []Stat) []Cell {
 	return merged(out)
 }
 
-// merged adds up cells of the same buckets, as several tables have them.
+// merged adds up the cells of the same buckets, which exist if several tables have rows there.
 func merged(cells []Cell) []Cell {
 	out := cells[:0]
 	for _, c := range cells {
 		if n := len(out); n > 0 && out[n-1].Interval == c.Interval {
 			l := &out[n-1]
-			l.Bytes, l.Documents, l.Reads, l.Writes = l.Bytes+c.Bytes, l.Documents+c.Documents, l.Reads+c.Reads, l.Writes+c.Writes
+			l.Bytes, l.Documents, l.Reads, l.Writes =
+				l.Bytes+c.Bytes, l.Documents+c.Documents, l.Reads+c.Reads, l.Writes+c.Writes
 			l.Whole, l.Guessed = l.Whole || c.Whole, l.Guessed || c.Guessed
 			continue
 		}
@@ -153,7 +153,7 @@ func merged(cells []Cell) []Cell {
 	return out
 }
 
-// part returns what v of the cell's buckets hold, the cell's being spread over n of them.
+// part returns the part of a cell that is in the buckets v, if the cell is spread over n buckets.
 func (c Cell) part(v shardmap.Interval, n int) Cell {
 	if v.Len() == n {
 		c.Interval = v
@@ -169,6 +169,7 @@ func (c Cell) part(v shardmap.Interval, n int) Cell {
 
 func (c Cell) minus(d Cell) Cell {
 	c.Guessed = c.Guessed || d.Guessed
-	c.Bytes, c.Documents, c.Reads, c.Writes = c.Bytes-d.Bytes, c.Documents-d.Documents, c.Reads-d.Reads, c.Writes-d.Writes
+	c.Bytes, c.Documents, c.Reads, c.Writes =
+		c.Bytes-d.Bytes, c.Documents-d.Documents, c.Reads-d.Reads, c.Writes-d.Writes
 	return c
 }

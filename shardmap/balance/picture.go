@@ -8,11 +8,11 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// picture is a plan in the making: the cluster as it will be once the steps so far are done.
+// picture is the state of a plan in the making: the cluster as it will be after the steps so far.
 type picture struct {
 	th        Thresholds
 	in        *Input
-	byBuckets bool // sizes are numbers of buckets: there are too few bytes to tell anything
+	byBuckets bool // sizes are numbers of buckets, because there are too few bytes
 	frags     []frag
 	place     map[shardmap.FragmentID]int
 	first     *run                     // in the order of buckets, behind them segments
@@ -31,20 +31,20 @@ type frag struct {
 	weight float64
 	target int64
 	room   int64 // how large it may become
-	fixed  bool  // nothing goes to or from it
-	lump   int64 // the largest of its cells that are moved as a whole; above all sizes where one is too big to be moved
+	fixed  bool  // nothing moves to or from it
+	lump   int64 // its largest cell that moves as a whole; above all sizes if one is too big to move
 	runs   []*run
 	stock  stock
 }
 
-// run is a range of the map, or the part of one to which a rule speaks, and what it holds.
+// run is a range of the map, or the part of one to which a rule applies, and its data.
 type run struct {
 	shardmap.Interval
 	owner      int // place of the fragment
 	cells      []Cell
 	only       []shardmap.FragmentID // that may own it; nil: all
-	place      int                   // among the fragment's runs, where stockOf has seen it
-	arrived    bool                  // it comes to its owner by this plan, and stays there
+	place      int                   // index among the fragment's runs, set by stockOf
+	arrived    bool                  // this plan moves it to its owner, where it stays
 	prev, next *run
 }
 
@@ -77,8 +77,8 @@ func (p *picture) silent(f Fragment) bool {
 	return n != nil && n.Silent
 }
 
-// measure chooses between bytes and buckets: where fragments are to be filled that have next to no
-// data, what will come goes by buckets.
+// measure chooses between bytes and buckets. If fragments have to be filled and there is almost no
+// data, future data will follow the number of buckets.
 func (p *picture) measure() {
 	if !p.in.Fill && !p.drains() {
 		return
@@ -150,7 +150,7 @@ func (p *picture) count(x *run) {
 	p.total += size
 }
 
-// covered returns cells with others that hold nothing in their gaps, for the measure by buckets.
+// covered returns cells together with empty ones in their gaps, for the measure by buckets.
 func covered(v shardmap.Interval, cells []Cell) []Cell {
 	out := make([]Cell, 0, 2*len(cells)+1)
 	for _, c := range cells {
@@ -187,7 +187,7 @@ func (p *picture) ruled(v shardmap.Interval) (out []Rule) {
 	return out
 }
 
-// sizeOf is a cell's size by the picture's measure.
+// sizeOf returns a cell's size in the picture's measure.
 func (p *picture) sizeOf(c *Cell) int64 {
 	if p.byBuckets {
 		return int64(c.Len())
@@ -236,8 +236,8 @@ func (p *picture) weightOf(node uint32) float64 {
 	return 1
 }
 
-// roomOf is how large a fragment may become by the limits of its nodes; the fragments of a node
-// share what it has left.
+// roomOf returns how large a fragment may become within the limits of its nodes. The fragments of a
+// node share what the node has left.
 func (p *picture) roomOf(f *frag, held map[uint32]int) int64 {
 	room := int64(math.MaxInt64)
 	if f.fixed {
@@ -261,8 +261,8 @@ func (p *picture) roomOf(f *frag, held map[uint32]int) int64 {
 	return room
 }
 
-// aim sets the target of each fragment: the total in proportion to the weights, none above its room
-// (N5). What the fixed ones have is not for sharing, nor what rules keep on one alone.
+// aim sets the target of each fragment: the total in proportion to the weights, but not above its
+// room (N5). The data of fixed fragments, and data that rules keep on one fragment, is not shared.
 func (p *picture) aim() {
 	held := map[uint32]int{}
 	for _, f := range p.frags {
@@ -309,7 +309,7 @@ func (p *picture) aim() {
 	}
 }
 
-// noRoom is where the limits leave too little: everything stays where it is.
+// noRoom handles limits that leave too little room: everything stays where it is.
 func (p *picture) noRoom(over int64) {
 	p.plan.Advice = append(
 		p.plan.Advice,
@@ -322,5 +322,5 @@ func (p *picture) noRoom(over int64) {
 	}
 }
 
-// over is by how much a fragment exceeds its share; negative where it is below.
+// over returns by how much a fragment exceeds its share; it is negative below the share.
 func (f *frag) over() int64 { return f.size - f.target }

@@ -22,32 +22,32 @@ const (
 // Step is a step of a plan.
 type Step struct {
 	Kind     Kind
-	From, To shardmap.FragmentID // of MoveBuckets; of a split or merge the one that has the segments
+	From, To shardmap.FragmentID // of MoveBuckets; in a split or merge, the fragment of the segments
 	shardmap.Interval
 	Fragment         shardmap.FragmentID // of MoveLeader
-	Node             uint32              // of MoveLeader: that shall lead it
-	Table            uint32              // whose segments are split or merged: Count of them, from First to Last
+	Node             uint32              // of MoveLeader: the new leader
+	Table            uint32              // whose Count segments from First to Last are split or merged
 	First, Last      shardmap.Bucket
 	Count            int
-	ByWrites         bool // of SplitSegment: not for its size
+	ByWrites         bool // of SplitSegment: because of its writes, not its size
 	Bytes, Documents int64
 	Seconds          float64 // estimated
 	Reason           string
 }
 
-// Advice is something that moves cannot mend.
+// Advice names a problem that moves cannot solve.
 type Advice struct {
 	Subject, Text string
 }
 
-// Plan is what should be done, in this order.
+// Plan is a list of steps, in the order in which they should be done.
 type Plan struct {
 	Epoch  uint64 // of the bucket map that it is for
 	Steps  []Step
 	Advice []Advice
 }
 
-// Bytes is what the plan moves.
+// Bytes returns how many bytes the plan moves.
 func (p *Plan) Bytes() (n int64) {
 	for _, s := range p.Steps {
 		n += s.Bytes
@@ -55,13 +55,13 @@ func (p *Plan) Bytes() (n int64) {
 	return n
 }
 
-// pair names two fragments, in whichever order.
+// pair names two fragments, in any order.
 type pair struct{ a, b shardmap.FragmentID }
 
 func pairOf(a, b shardmap.FragmentID) pair { return pair{min(a, b), max(a, b)} }
 
-// Startable returns the numbers of the steps that may run now, given which have been done and which
-// are running: of each pair of fragments one (N8), no more than most in all.
+// Startable returns the numbers of the steps that may start now, given which are done and which are
+// running: one for each pair of fragments (N8), and no more than most in all.
 func (p *Plan) Startable(done, running func(i int) bool, most int) (out []int) {
 	busy := map[pair]bool{}
 	n := 0
@@ -87,8 +87,8 @@ func (p *Plan) Startable(done, running func(i int) bool, most int) (out []int) {
 	return out
 }
 
-// Decide makes a plan. It is empty if nothing has to be done, and in mode off unless something is
-// to be filled or emptied.
+// Decide makes a plan. It is empty if nothing has to be done; in mode off, unless fragments have to
+// be filled or emptied.
 func Decide(in Input) Plan {
 	p := newPicture(in)
 	if in.Mode == Off && !in.Fill && !p.drains() {
@@ -112,7 +112,7 @@ func Decide(in Input) Plan {
 	return p.plan
 }
 
-// move writes a step down.
+// move adds a step to the plan.
 func (p *picture) move(r *run, to int, why string) {
 	from := r.owner
 	var bytes, docs, guessed int64
@@ -142,14 +142,14 @@ func (p *picture) move(r *run, to int, why string) {
 // tenth.
 const guessedShare = 10
 
-// fixedSeconds is what a move takes however small it is.
+// fixedSeconds is how long even the smallest move takes.
 const fixedSeconds = 0.2
 
 func (p *picture) seconds(bytes int64) float64 {
 	return fixedSeconds + float64(bytes)/float64(p.th.Rate)
 }
 
-// joined makes one step of neighbouring ranges that go the same way for the same reason.
+// joined merges steps for neighbouring ranges that move in the same direction for the same reason.
 func joined(steps []Step) []Step {
 	out := steps[:0]
 	for _, s := range steps {
@@ -158,7 +158,8 @@ func joined(steps []Step) []Step {
 			if l.Kind == s.Kind && l.From == s.From && l.To == s.To && l.Reason == s.Reason &&
 				(l.Hi == s.Lo || s.Hi == l.Lo) {
 				l.Lo, l.Hi = min(l.Lo, s.Lo), max(l.Hi, s.Hi)
-				l.Bytes, l.Documents, l.Seconds = l.Bytes+s.Bytes, l.Documents+s.Documents, l.Seconds+s.Seconds-fixedSeconds
+				l.Bytes, l.Documents, l.Seconds =
+					l.Bytes+s.Bytes, l.Documents+s.Documents, l.Seconds+s.Seconds-fixedSeconds
 				continue
 			}
 		}
@@ -167,7 +168,7 @@ func joined(steps []Step) []Step {
 	return out
 }
 
-// sized prints bytes for people.
+// sized prints bytes for operators.
 func sized(n int64) string {
 	switch {
 	case n >= 10<<30:

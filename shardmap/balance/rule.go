@@ -37,9 +37,9 @@ func cutAtRules(cells []Cell, rules []Rule) []Cell {
 	return out
 }
 
-// keepRuled sets as the target of fragments on which rules keep more than their shares what they
-// have, and returns the other fragments and what is left for them. Otherwise these would exchange
-// buckets, round after round, for what no move can bring to them.
+// keepRuled sets the target of a fragment on which rules keep more than its share to what it has,
+// and returns the other fragments and what is left for them. Otherwise the others would exchange
+// buckets in every round, although no move can bring them to their shares.
 func (p *picture) keepRuled(open []int, rest int64) ([]int, int64) {
 	ruled := map[int]int64{}
 	for r := p.first; r != nil; r = r.next {

@@ -25,8 +25,8 @@ type SegmentMove struct {
 }
 
 // EvenSegments returns the moves of a round over the segments of a range table, given how many each
-// fragment has. A round begins by SegmentThreshold, or goes on where inRound says that it has
-// begun, and ends if no two differ by two.
+// fragment has. A round begins by SegmentThreshold, or continues if inRound reports that it has
+// begun, and ends if no two fragments differ by two.
 func EvenSegments(count map[shardmap.FragmentID]int, inRound bool) (out []SegmentMove) {
 	ids := slices.Sorted(maps.Keys(count))
 	if len(ids) < 2 {

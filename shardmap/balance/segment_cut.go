@@ -16,9 +16,9 @@ type KeyAt struct {
 const mostParts = 16
 
 // CutBySize chooses the keys at which a segment above a limit is split for its size, so that each
-// part has about half of the limit; if keys only grow, or only fall, so that the part that is left
-// behind is nearly full, because it is not written again. keys are in order, size is the bytes of
-// all; written are keys that were written, the oldest first. It returns none if nothing can be cut.
+// part has about half of the limit. If keys only grow, or only fall, the part without new writes is
+// left nearly full. keys are in order, size is the bytes of all; written are keys that were
+// written, the oldest first. It returns none if nothing can be cut.
 func CutBySize(keys []KeyAt, size, limit int64, written [][]byte) (cuts [][]byte) {
 	var wants []int64
 	full := max(min(limit, size)*9/10, 1)
@@ -46,8 +46,8 @@ func CutBySize(keys []KeyAt, size, limit int64, written [][]byte) (cuts [][]byte
 	return cuts
 }
 
-// tends reports whether written keys go one way all the time, up (1) or down (-1), and have come
-// behind a key: most of the newer half lie behind nearly all of the older.
+// tends reports whether written keys always move in one direction, up (1) or down (-1), and have
+// passed a key: most of the newer half are beyond nearly all of the older half.
 func tends(written [][]byte, key []byte, way int) bool {
 	if len(written) < fewestWritten {
 		return false
@@ -66,8 +66,8 @@ func tends(written [][]byte, key []byte, way int) bool {
 	return 4*behind(newer, older[len(older)-len(older)/8-1]) >= 3*len(newer) && behind(newest, key) >= 3
 }
 
-// nearest returns the key before which most nearly so many bytes lie, of those before which some
-// do.
+// nearest returns the key that has a number of bytes before it most nearly. It leaves out keys with
+// nothing before them.
 func nearest(keys []KeyAt, want int64) (best *KeyAt) {
 	off := func(k *KeyAt) int64 { return max(k.Before-want, want-k.Before) }
 	for i := range keys {
@@ -78,14 +78,14 @@ func nearest(keys []KeyAt, want int64) (best *KeyAt) {
 	return best
 }
 
-// fewestWritten is how many written keys have to be known for anything to be concluded.
+// fewestWritten is how many written keys must be known before anything is concluded from them.
 const fewestWritten = 16
 
 // CutByWrites chooses the key at which a segment is split for its writes: the one that divides the
-// writes most evenly, if each part has at least a quarter of them, of the older ones as of the
-// newer. So a single hot key is not cut off, and a segment whose keys only grow, so that the newer
-// are above all earlier ones, is not cut at all: the heat would be in one part again. written are
-// keys that were written, the oldest first. It returns nil if no split helps.
+// writes most evenly, if each part has at least a quarter of both the older and the newer writes.
+// So a single hot key is not cut off. A segment whose keys only grow is not cut at all, because the
+// heat would be in one part again. written are keys that were written, the oldest first. It returns
+// nil if no split helps.
 func CutByWrites(written [][]byte) []byte {
 	if len(written) < fewestWritten {
 		return nil

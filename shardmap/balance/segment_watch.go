@@ -7,14 +7,13 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// WatchWindow is for how long, at least, a segment has to be written to more than the limit before
-// it is split for it; and half of how long it has to have been written to little before it is
-// merged.
+// WatchWindow is the time for which a segment must have writes above the limit before it is split
+// for them. Before a merge, its writes must have been low for twice that time.
 const WatchWindow = 5 * time.Minute
 
-// Watch remembers the recent writes to segments. Rates are smoothed over ten minutes where they are
-// measured, but a new leader of a fragment starts to measure again. The zero value has seen
-// nothing. It is not safe for concurrent use.
+// Watch remembers the recent writes to segments. The fragments report rates that are smoothed over
+// ten minutes, but a new leader of a fragment starts to measure again. The zero value has seen
+// nothing. A Watch is not safe for concurrent use.
 type Watch struct{ seen map[watched]*rates }
 
 type watched struct {
@@ -22,14 +21,14 @@ type watched struct {
 	bucket   shardmap.Bucket
 }
 
-// rates are the least and the most of three windows, the present one first.
+// rates are the lowest and the highest rates of three windows, the present window first.
 type rates struct {
 	since, from time.Time
 	least, most [3]float64
 }
 
-// Note records the segments of a database's range tables at a time, and sets what it knows of each:
-// Least and Most. It forgets other segments of the database.
+// Note records the writes to the segments of a database's range tables at a time, and sets Least
+// and Most of each. It forgets other segments of the database.
 func (w *Watch) Note(now time.Time, database uint32, tables []Table) {
 	next := map[watched]*rates{}
 	for k, r := range w.seen {
@@ -68,7 +67,7 @@ func (r *rates) note(now time.Time, rate float64) {
 	r.least[0], r.most[0] = min(r.least[0], rate), max(r.most[0], rate)
 }
 
-// known returns the least of one window and more, and the most of two and more.
+// known returns the lowest rate of at least one window, and the highest of at least two.
 func (r *rates) known(now time.Time) (least, most float64) {
 	least, most = 0, math.Inf(1)
 	if now.Sub(r.since) >= WatchWindow {
@@ -80,8 +79,8 @@ func (r *rates) known(now time.Time) (least, most float64) {
 	return least, most
 }
 
-// Present sets the rates of tables' segments to the present writes, for a user who asks for them
-// now.
+// Present sets the rates of tables' segments to their current writes, for a plan that a user asks
+// for.
 func Present(tables []Table) {
 	for i := range tables {
 		for j := range tables[i].Segments {

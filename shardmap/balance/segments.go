@@ -9,16 +9,16 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Limits say how large, and how much written to, a segment of a range table may be before it is
-// split; 0 is no limit.
+// Limits are the size and the writes above which a segment of a range table is split; 0 is no
+// limit.
 type Limits struct {
 	Size   int64   // bytes
 	Writes float64 // a second
 }
 
-// Segments are split above a limit and merged below a part of it, so that what has been done once
-// has to double or halve before it is undone: a part of a split one has half of the limit, merged
-// ones have less than that together.
+// Segments are split above a limit and merged below a part of it, so that the load has to double or
+// halve before a change is undone: a part of a split segment has half of the limit, and merged
+// segments have less than that together.
 const mergeBelow = 0.5
 
 // mostResegments bounds the splits, and the merges, of a table in one plan; mostMerged the segments
@@ -55,7 +55,7 @@ func (s *Segment) cell() Cell {
 	}
 }
 
-// laySegments adds the segments to the runs, one each: they touch nothing, and go as a whole.
+// laySegments adds one run for each segment: it touches no other run and moves as a whole.
 func (p *picture) laySegments(last *run) {
 	for i := range p.in.Tables {
 		for k := range p.in.Tables[i].Segments {
@@ -84,12 +84,12 @@ func (p *picture) laySegments(last *run) {
 // segment reports whether the run is a segment.
 func (r *run) segment() bool { return r.Lo >= shardmap.BucketCount }
 
-// touches reports whether two runs that follow each other are neighbours: numbers of segments say
-// nothing.
+// touches reports whether two runs that follow each other are neighbours. Segments never are,
+// because their numbers have no meaning.
 func (r *run) touches(next *run) bool { return !next.segment() }
 
-// resegment splits what is above the limits and merges what is far below (N11). The same plan moves
-// a segment that it splits or merges for no other reason.
+// resegment splits segments above the limits and merges those far below (N11). A segment that it
+// splits or merges is not moved for another reason in the same plan.
 func (p *picture) resegment() {
 	if p.in.Mode == Off {
 		return
@@ -106,7 +106,7 @@ func (p *picture) free(s *Segment) bool {
 	return r != nil && !r.arrived && !p.frags[r.owner].fixed && !p.frags[r.owner].Drains
 }
 
-// splitSegments splits the largest, and then those that are written to most.
+// splitSegments splits the largest segments, and then those with the most writes.
 func (p *picture) splitSegments(t *Table) {
 	var large []*Segment
 	for i := range t.Segments {
@@ -145,8 +145,8 @@ func (p *picture) tooLarge(s *Segment) bool {
 	return p.in.Limits.Size > 0 && s.Bytes > p.in.Limits.Size
 }
 
-// tooHot reports whether a segment should be split because of its writes: parts help only where one
-// can go to another fragment.
+// tooHot reports whether a segment should be split because of its writes. Parts help only if one of
+// them can move to another fragment.
 func (p *picture) tooHot(s *Segment) bool {
 	if p.in.Limits.Writes <= 0 || s.Least <= p.in.Limits.Writes || s.Pinned {
 		return false
@@ -160,8 +160,8 @@ func (p *picture) tooHot(s *Segment) bool {
 	return takers > 1
 }
 
-// mergeSegments merges neighbours that are small and cold together. Those that are elsewhere than
-// most of the bytes move there before.
+// mergeSegments merges neighbours that are small and cold together. They first move to the fragment
+// that has most of their bytes.
 func (p *picture) mergeSegments(t *Table) {
 	steps := 0
 	for at := 0; at < len(t.Segments) && steps < mostResegments; {
@@ -174,8 +174,8 @@ func (p *picture) mergeSegments(t *Table) {
 	}
 }
 
-// together returns how many of the first segments of a list are to become one: 1 where the first
-// stays as it is.
+// together returns how many of the first segments of a list should be merged; 1 if the first stays
+// as it is.
 func (p *picture) together(list []Segment) int {
 	if !p.mergeable(&list[0]) {
 		return 1
@@ -228,7 +228,7 @@ func (p *picture) merge(t *Table, list []Segment) {
 	p.resegmented(MergeSegments, t, &list[0], &list[len(list)-1], len(list), bytes, docs, why)
 }
 
-// resegmented writes a step down that has count segments, from first to last, be split or merged.
+// resegmented adds a step that splits or merges count segments, from first to last.
 func (p *picture) resegmented(kind Kind, t *Table, first, last *Segment, count int, bytes, docs int64, why string) {
 	on := false
 	for i := range t.Segments {

@@ -7,14 +7,14 @@ import (
 	"sort"
 )
 
-// stock is what a fragment has at the beginning and may give. It may have thousands of segments and
-// give most of them, so the next one is found without looking at all: a segment moves as a whole
-// and keeps its size.
+// stock is what a fragment has at the beginning and may hand over. It may have thousands of
+// segments and hand over most of them, so the next one is found without a search through all: a
+// segment moves as a whole and keeps its size.
 type stock struct {
 	seen     int    // runs of the fragment that have been looked at
 	ranges   []*run // of hashed buckets, in the order of the fragment's runs
 	segments []*run // the largest first, of one size in that order
-	left     []int  // by place in segments: all from there up to this one have gone
+	left     []int  // by index in segments: all from there up to this one have moved away
 }
 
 // stockOf returns a fragment's stock as it is now.
@@ -42,7 +42,8 @@ func (p *picture) stockOf(a int) *stock {
 	return s
 }
 
-// from returns the place of the first segment from one on that has not gone, as far as is known.
+// from returns the index of the first segment at or after i that has not moved away, as far as is
+// known.
 func (s *stock) from(i int) int {
 	to := i
 	for s.left[to] != to {

@@ -113,7 +113,8 @@ begin
   execute q into r;
   return coalesce(r, 'NULL');
 exception when others then
-  get stacked diagnostics c = returned_sqlstate, m = message_text, d = pg_exception_detail, h = pg_exception_hint, w = pg_exception_context;
+  get stacked diagnostics c = returned_sqlstate, m = message_text, d = pg_exception_detail, ` +
+	`h = pg_exception_hint, w = pg_exception_context;
   w := split_part(w, E'\nPL/pgSQL', 1);
   return format('ERROR %s %s|%s|%s', c, m, d, h) || case when w like 'JSON data%' then '|' || w else '' end;
 end $f$;
