@@ -15,14 +15,20 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// adoptPatience bounds what a start waits for fragments that do not answer. A fragment whose replicas are gone takes down its own documents, and not
-// the nodes that are started meanwhile.
+// adoptPatience bounds how long a node that starts waits for fragments that do not answer. A
+// fragment that has lost its replicas makes its own documents unavailable, but must not keep other
+// nodes from starting.
 const adoptPatience = 5 * time.Second
 
-// AdoptPrepared takes, after a restart, the table locks of the prepared transactions that are still held. It knows their tables by the rows
-// that they have locked, and what they define by the catalog. It must be called before sessions are served. Databases of which not every fragment
-// answers are asked again by FollowPrepared; until then their tables are read and written, and no lock is given that such a transaction may exclude. The error is
-// the context's, or that of a clock too far ahead, by which nobody answers this node.
+// AdoptPrepared takes, after a restart, the table locks of the transactions that are still
+// prepared. It finds their tables by the rows that they have locked, and the definitions that they
+// change in the catalog. It must be called before sessions are served.
+//
+// FollowPrepared asks again for the databases in which a fragment did not answer. Until then their
+// tables can be read and written, but a lock that a prepared transaction may exclude is refused.
+//
+// AdoptPrepared returns the error of ctx, or the error of a clock too far ahead, because then no
+// node answers this one.
 func (db *Server) AdoptPrepared(ctx context.Context) error {
 	db.mu.Lock()
 	for d := range db.cfg.Catalog.View().Databases() {
@@ -41,7 +47,7 @@ func (db *Server) AdoptPrepared(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// adopt asks the databases of which it is not known yet what is prepared there.
+// adopt asks the databases whose prepared transactions are not known here yet.
 func (db *Server) adopt(ctx context.Context) {
 	db.mu.Lock()
 	missing := slices.Collect(maps.Keys(db.adopting))
@@ -73,7 +79,7 @@ func (db *Server) adopt(ctx context.Context) {
 	}
 }
 
-// adoptIn takes the locks of a database's prepared transactions: of all, or of none.
+// adoptIn takes the locks of all prepared transactions of a database, or of none if it fails.
 func (db *Server) adoptIn(ctx context.Context, database catalog.OID, rows []txn.RowLock) error {
 	view := db.cfg.Catalog.View()
 	if view.Database(database) == nil {
@@ -104,7 +110,10 @@ func (db *Server) adoptIn(ctx context.Context, database catalog.OID, rows []txn.
 	return err
 }
 
-func adoptOne(ctx context.Context, owner *locks.Owner, h txn.HeldTransaction, view *catalog.View, tables map[table.Storage]*catalog.Table, rows []txn.RowLock) error {
+func adoptOne(
+	ctx context.Context, owner *locks.Owner, h txn.HeldTransaction, view *catalog.View,
+	tables map[table.Storage]*catalog.Table, rows []txn.RowLock,
+) error {
 	for _, l := range rows {
 		if l.Holder.ID != h.ID || !l.Granted {
 			continue
@@ -113,7 +122,9 @@ func adoptOne(ctx context.Context, owner *locks.Owner, h txn.HeldTransaction, vi
 		if t == nil {
 			continue
 		}
-		if err := owner.Acquire(ctx, locks.Table(t.Database, t.OID), locks.Request{Mode: locks.RowExclusive, Held: true}); err != nil {
+		if err := owner.Acquire(
+			ctx, locks.Table(t.Database, t.OID), locks.Request{Mode: locks.RowExclusive, Held: true},
+		); err != nil {
 			return err
 		}
 	}
@@ -130,15 +141,20 @@ func adoptOne(ctx context.Context, owner *locks.Owner, h txn.HeldTransaction, vi
 	return nil
 }
 
-// adoptReads takes the locks of tables that a prepared transaction has read, as far as that is to be true at its commit.
-func adoptReads(ctx context.Context, owner *locks.Owner, tables map[table.Storage]*catalog.Table, h txn.HeldTransaction) error {
+// adoptReads takes the locks of the tables whose reads must still hold when the prepared
+// transaction commits.
+func adoptReads(
+	ctx context.Context, owner *locks.Owner, tables map[table.Storage]*catalog.Table, h txn.HeldTransaction,
+) error {
 	for _, id := range h.Tables {
 		for _, f := range h.Fragments {
 			t := tables[table.Storage{Fragment: f, ID: id}]
 			if t == nil {
 				continue
 			}
-			if err := owner.Acquire(ctx, locks.Table(t.Database, t.OID), locks.Request{Mode: locks.AccessShare, Held: true}); err != nil {
+			if err := owner.Acquire(
+				ctx, locks.Table(t.Database, t.OID), locks.Request{Mode: locks.AccessShare, Held: true},
+			); err != nil {
 				return err
 			}
 		}
@@ -146,15 +162,17 @@ func adoptReads(ctx context.Context, owner *locks.Owner, tables map[table.Storag
 	return nil
 }
 
-// adoptDefinitions takes the locks of a prepared transaction that has changed definitions: those of tables that it had, and of what else it changes or
-// refers to.
+// adoptDefinitions takes the locks of a prepared transaction that has changed definitions: its
+// table locks, and locks on everything else that it changes or refers to.
 func adoptDefinitions(ctx context.Context, owner *locks.Owner, database catalog.OID, x catalog.HeldChange) error {
 	for _, l := range x.Locks {
 		for mode := locks.AccessShare; mode <= locks.AccessExclusive; mode++ {
 			if !locks.Set(l.Modes).Has(mode) {
 				continue
 			}
-			if err := owner.Acquire(ctx, locks.Table(database, l.Table), locks.Request{Mode: mode, Held: true}); err != nil {
+			if err := owner.Acquire(
+				ctx, locks.Table(database, l.Table), locks.Request{Mode: mode, Held: true},
+			); err != nil {
 				return err
 			}
 		}
@@ -174,7 +192,8 @@ func adoptDefinitions(ctx context.Context, owner *locks.Owner, database catalog.
 	return nil
 }
 
-// withheld refuses a lock that a prepared transaction may exclude of which this node has not heard since it was started.
+// withheld refuses a lock that may conflict with a prepared transaction, as long as this node has
+// not learned which ones the database has.
 func (db *Server) withheld(tag locks.Tag, mode locks.Mode) error {
 	db.mu.Lock()
 	why, missing := db.adopting[tag.Database]
@@ -184,13 +203,14 @@ func (db *Server) withheld(tag locks.Tag, mode locks.Mode) error {
 	}
 	view := db.cfg.Catalog.View()
 	table := view.Table(tag.Object)
-	if table == nil { // it is of a transaction that is making it
+	if table == nil { // the transaction that creates it is still open
 		return nil
 	}
 	if !locks.RowExclusive.Conflicts(mode) && !excludedByHeld(view, tag.Object, mode) {
 		return nil
 	}
-	e := pgerr.New(pgerr.CannotConnectNow, `"%s" cannot be locked or changed before it is known which prepared transactions use it`, table.Name).
+	e := pgerr.New(pgerr.CannotConnectNow,
+		`"%s" cannot be locked or changed before it is known which prepared transactions use it`, table.Name).
 		WithHint("Start the nodes that are missing. Tables can be read and written meanwhile.")
 	if pgerr.Is(why, pgerr.CannotConnectNow) {
 		e = e.WithDetail("This node was started a while ago, and %s.", pgerr.From(why).Message)
@@ -198,7 +218,8 @@ func (db *Server) withheld(tag locks.Tag, mode locks.Mode) error {
 	return e
 }
 
-// excludedByHeld tells whether the definitions that prepared transactions change are in the way of a lock.
+// excludedByHeld reports whether a lock conflicts with the definitions that prepared transactions
+// change.
 func excludedByHeld(view *catalog.View, table catalog.OID, mode locks.Mode) bool {
 	for _, x := range view.Held() {
 		for _, l := range x.Locks {

@@ -25,7 +25,8 @@ func advisoryMode(shared bool) locks.Mode {
 	return locks.Exclusive
 }
 
-// advisory returns the keeper of all nodes' advisory locks; nil: the node's own lock table.
+// advisory returns the advisory locks that all nodes share, or nil if the node uses its own lock
+// table.
 func (db *Server) advisory() *locks.Advisories {
 	if db.cfg.Others == nil {
 		return nil
@@ -33,11 +34,16 @@ func (db *Server) advisory() *locks.Advisories {
 	return db.cfg.Others.Advisory
 }
 
-// LostAdvisory ends a session that has lost an advisory lock: it must not go on to believe in it.
+// LostAdvisory ends a session that has lost an advisory lock, because it must not go on as if it
+// still had the lock.
 func (db *Server) LostAdvisory(pid uint32) {
 	if s := db.backend(pid); s != nil {
-		e := &pgerr.Error{Severity: "FATAL", Code: pgerr.AdminShutdown, Message: "terminating connection because an advisory lock of the session was lost"}
-		s.terminate(e.WithDetail("The node that kept it was not reached for too long, or this one was not.").WithHint("Connect again, and take the lock again."))
+		e := &pgerr.Error{
+			Severity: "FATAL", Code: pgerr.AdminShutdown,
+			Message: "terminating connection because an advisory lock of the session was lost",
+		}
+		s.terminate(e.WithDetail("The node that kept it was not reached for too long, or this one was not.").
+			WithHint("Connect again, and take the lock again."))
 	}
 }
 
@@ -64,7 +70,8 @@ func (i info) AdvisoryLock(l builtin.AdvisoryLock) (bool, error) {
 }
 
 func (i info) advisoryHere(tag locks.Tag, r locks.Request, transaction bool) error {
-	// A lock of the session is waited for by the transaction too: whoever waits for its rows is in the same circle.
+	// The transaction waits for a lock of the session too, so that the wait joins the same cycle as
+	// the waits for the transaction's rows.
 	owner := i.tx.LockOwner()
 	if transaction {
 		return owner.Acquire(i.ctx, tag, r)

@@ -5,11 +5,12 @@ import (
 	"testing"
 )
 
-// TestDefiningFunctionAgain: a function that changes a table's definition, in a statement that is run again for a conflict it met behind the function, does not
-// find the lock of its first attempt in its way.
+// TestDefiningFunctionAgain runs a statement again because of a conflict, after a function in it
+// has changed a table's definition. The lock of the first attempt must not block the second one.
 func TestDefiningFunctionAgain(t *testing.T) {
 	w, c := hotWorld(t)
-	c.want("CREATE TABLE other (id text PRIMARY KEY, v int) WITH (shard_by = 'range'); INSERT INTO other VALUES ('o', 0)", "CREATE TABLE\nINSERT 0 1")
+	c.want("CREATE TABLE other (id text PRIMARY KEY, v int) WITH (shard_by = 'range'); "+
+		"INSERT INTO other VALUES ('o', 0)", "CREATE TABLE\nINSERT 0 1")
 	c.want("CREATE TABLE plain (id text PRIMARY KEY, doc jsonb)", "CREATE TABLE")
 	a := w.connect(t)
 	for _, x := range []struct{ call, want string }{
@@ -22,7 +23,8 @@ func TestDefiningFunctionAgain(t *testing.T) {
 		a.want("BEGIN; UPDATE other SET v = v + 1", "BEGIN\nUPDATE 1")
 		answer := make(chan string)
 		go func() {
-			answer <- c.answer("SELECT s.x FROM (SELECT " + x.call + "::text AS x OFFSET 0) s CROSS JOIN other o FOR UPDATE OF o")
+			answer <- c.answer("SELECT s.x FROM (SELECT " + x.call +
+				"::text AS x OFFSET 0) s CROSS JOIN other o FOR UPDATE OF o")
 		}()
 		for a.one("SELECT count(*) FROM sherd.locks WHERE NOT granted") == "0" {
 			select {

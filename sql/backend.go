@@ -13,14 +13,16 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Handle is how other sessions reach a session's connection. Its functions may be called at any time.
+// Handle is how other sessions reach a session's connection. Its functions may be called at any
+// time.
 type Handle struct {
-	Interrupt func(cause *pgerr.Error) // ends the statement that runs now, if one does
+	Interrupt func(cause *pgerr.Error) // ends the running statement, if there is one
 	Terminate func(cause *pgerr.Error) // ends the connection
-	Notify    func()                   // tells the connection to look for Notifications when it is idle; it does not wait
+	// Notify makes the connection look for Notifications when it is idle. It does not wait.
+	Notify func()
 }
 
-// backend finds a session by its process number; nil where there is none.
+// backend returns the session with a process number, or nil if there is none.
 func (db *Server) backend(pid uint32) *Session {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -32,10 +34,13 @@ func userCancel() *pgerr.Error {
 }
 
 func adminTerminate() *pgerr.Error {
-	return &pgerr.Error{Severity: "FATAL", Code: pgerr.AdminShutdown, Message: "terminating connection due to administrator command"}
+	return &pgerr.Error{
+		Severity: "FATAL", Code: pgerr.AdminShutdown, Message: "terminating connection due to administrator command",
+	}
 }
 
-// Signal cancels the statement of a session of this node, or ends the session; 42501 if the role may not.
+// Signal cancels the statement of a session of this node, or ends the session. It returns 42501 if
+// the role may not.
 func (db *Server) Signal(ctx context.Context, x monitor.Signal) (monitor.SignalResult, error) {
 	s := db.backend(x.PID)
 	if s == nil {
@@ -76,12 +81,13 @@ func (db *Server) maySignal(x monitor.Signal, role catalog.OID) error {
 	case him != nil && him.Superuser:
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be a superuser to %s", doing)
 	case x.Role != role:
-		return pgerr.New(pgerr.InsufficientPrivilege, "must be a member of the role %s or member of pg_signal_backend", whose)
+		return pgerr.New(pgerr.InsufficientPrivilege,
+			"must be a member of the role %s or member of pg_signal_backend", whose)
 	}
 	return nil
 }
 
-// signal finds the session wherever it is.
+// signal finds the session at any node.
 func (i info) signal(x monitor.Signal) (bool, error) {
 	x.Role = i.role
 	send := i.db.Signal
@@ -95,7 +101,8 @@ func (i info) signal(x monitor.Signal) (bool, error) {
 	case !r.Known:
 		i.warn(pgerr.Warning, "PID %d is not a PostgreSQL backend process", int32(x.PID))
 	case !r.Done:
-		i.warn(pgerr.Warning, "backend with PID %d did not terminate within %d milliseconds", x.PID, x.Timeout.Milliseconds())
+		i.warn(pgerr.Warning, "backend with PID %d did not terminate within %d milliseconds", x.PID,
+			x.Timeout.Milliseconds())
 	}
 	return r.Done, nil
 }
@@ -139,8 +146,8 @@ func (db *Server) connectedTo(database catalog.OID, but *Session) []*Session {
 	return out
 }
 
-// EndOrphans ends the sessions of databases that are no more. DROP DATABASE waits for those it hears of; a node that it did not reach ends its own
-// when it learns of the drop.
+// EndOrphans ends the sessions of databases that have been dropped. DROP DATABASE ends the sessions
+// of the nodes that it reaches; any other node ends its own sessions when it learns of the drop.
 func (db *Server) EndOrphans(v *catalog.View) {
 	db.eachSession(func(s *Session) {
 		if v.Database(s.database) == nil {
@@ -149,15 +156,17 @@ func (db *Server) EndOrphans(v *catalog.View) {
 	})
 }
 
-// Sessions that are just going are waited for, as PostgreSQL does. A node that does not answer is waited for until nobody can hold anything there.
+// DROP DATABASE waits for sessions that are about to end, as PostgreSQL does. It waits for a node
+// that does not answer until no session can hold anything there.
 const (
 	leavingPatience = 5 * time.Second
 	answerPatience  = 3 * leavingPatience
 	leavingLook     = 100 * time.Millisecond // between two looks
 )
 
-// disconnect gives how many other sessions use a database, after some patience with those that are just going; force ends them. Prepared
-// transactions are not ended: 55006.
+// disconnect returns how many other sessions use a database, after it has waited a while for
+// sessions that are about to end. With force it ends them. It does not end prepared transactions,
+// but returns 55006.
 func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bool) (int, error) {
 	held, missing, err := s.db.cfg.Fragments.PreparedSoon(ctx, database, 0)
 	if err != nil {
@@ -190,8 +199,10 @@ func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bo
 		case n > 0 && waited >= leavingPatience:
 			return n, nil
 		case waited >= answerPatience:
-			return 0, pgerr.New(pgerr.CannotConnectNow, "node %s does not answer, and may have sessions that use the database", absent).
-				WithHint("Start the node, or stop its process: some seconds after nobody hears of it any more it is left out. sherd.nodes shows which nodes answer.")
+			return 0, pgerr.New(pgerr.CannotConnectNow,
+				"node %s does not answer, and may have sessions that use the database", absent).
+				WithHint("Start the node, or stop its process: some seconds after nobody hears of it any more it is " +
+					"left out. sherd.nodes shows which nodes answer.")
 		}
 		if force {
 			for _, o := range others {
@@ -204,15 +215,16 @@ func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bo
 		}
 		select {
 		case <-gone:
-		case <-time.After(leavingLook): // nobody tells of those of other nodes
+		case <-time.After(leavingLook): // sessions of other nodes do not signal their end here
 		case <-ctx.Done():
 			return n, pgerr.Cancelled(ctx)
 		}
 	}
 }
 
-// mayMiss refuses to take a database for unused while fragments do not answer, which may have prepared transactions. Force passes over those that are
-// lost: what was prepared there is of this database alone, and nobody can read it or end it any more.
+// mayMiss returns an error if a fragment does not answer, because it may have prepared transactions
+// that use the database. Force passes over fragments that are lost: what was prepared there belongs
+// to this database alone, and can no longer be read or ended.
 func (s *Session) mayMiss(database catalog.OID, missing []txn.FragmentID, force bool) error {
 	d := s.view().Database(database)
 	for _, id := range missing {
@@ -221,23 +233,28 @@ func (s *Session) mayMiss(database catalog.OID, missing []txn.FragmentID, force 
 			continue
 		}
 		all, silent := s.nodesOf(f)
-		e := pgerr.New(pgerr.CannotConnectNow, "fragment %s does not answer, and may have prepared transactions that use the database", d.FragmentName(f)).
-			WithDetail("Its replicas are on %s; no answer from %s.", strings.Join(all, ", "), strings.Join(silent, ", "))
+		e := pgerr.New(pgerr.CannotConnectNow,
+			"fragment %s does not answer, and may have prepared transactions that use the database", d.FragmentName(f)).
+			WithDetail("Its replicas are on %s; no answer from %s.", strings.Join(all, ", "),
+				strings.Join(silent, ", "))
 		switch {
 		case len(silent) == 0:
 			return e.WithDetail("Its replicas are on %s.", strings.Join(all, ", ")).WithHint("Try again in a moment.")
 		case force:
-			return e.WithHint("Start the nodes that are missing. WITH (FORCE) does without a fragment when all of its nodes have been silent " +
-				"for sherd.dead_node_after; where one has its data, sherd node recover brings the fragment back.")
+			return e.WithHint("Start the nodes that are missing. WITH (FORCE) does without a fragment when all of " +
+				"its nodes have been silent for sherd.dead_node_after; " +
+				"where one has its data, sherd node recover brings the fragment back.")
 		}
-		return e.WithHint("Start the nodes that are missing. If their data is lost for good, DROP DATABASE %s WITH (FORCE) drops the database without them.",
+		return e.WithHint("Start the nodes that are missing. If their data is lost for good, DROP DATABASE %s "+
+			"WITH (FORCE) drops the database without them.",
 			builtin.QuoteIdent(d.Name))
 	}
 	return nil
 }
 
-// endLost drops the changes of definitions that were prepared and whose home is a fragment that force passes over: the catalog would keep them, and the database
-// with them, until the home says what is to become of them.
+// endLost drops prepared changes of definitions if their coordinator fragment is one that force
+// passes over. The catalog would keep them, and the database with them, until that fragment
+// reported their outcome.
 func (s *Session) endLost(ctx context.Context, lost []txn.FragmentID) error {
 	for _, x := range s.db.cfg.Catalog.View().Held() {
 		if !slices.Contains(lost, x.Home) {
@@ -250,7 +267,8 @@ func (s *Session) endLost(ctx context.Context, lost []txn.FragmentID) error {
 	return nil
 }
 
-// nodesOf names the nodes that have a replica of a fragment, and those of them that do not answer.
+// nodesOf returns the names of the nodes that have a replica of a fragment, and the names of those
+// that do not answer.
 func (s *Session) nodesOf(f *catalog.Fragment) (all, silent []string) {
 	for _, id := range f.Nodes {
 		n := s.view().Node(id)
@@ -265,9 +283,12 @@ func (s *Session) nodesOf(f *catalog.Fragment) (all, silent []string) {
 	return all, silent
 }
 
-// connectedElsewhere counts the sessions of a database at other nodes, and names one that did not answer and may have some; force ends them, whosever
-// they are: who may was asked before.
-func (s *Session) connectedElsewhere(ctx context.Context, database catalog.OID, force bool) (n int, absent string, err error) {
+// connectedElsewhere counts the sessions of a database at other nodes. It also returns the name of
+// a node that did not answer and may have sessions. With force it ends sessions of any role: the
+// caller has checked that the user may do so.
+func (s *Session) connectedElsewhere(
+	ctx context.Context, database catalog.OID, force bool,
+) (n int, absent string, err error) {
 	others := s.db.cfg.Others
 	if others == nil {
 		return 0, "", nil
@@ -287,7 +308,9 @@ func (s *Session) connectedElsewhere(ctx context.Context, database catalog.OID, 
 			if !force {
 				continue
 			}
-			if _, err := others.Signal(ctx, monitor.Signal{PID: x.PID, Terminate: true, Role: catalog.BootstrapRole}); err != nil {
+			if _, err := others.Signal(
+				ctx, monitor.Signal{PID: x.PID, Terminate: true, Role: catalog.BootstrapRole},
+			); err != nil {
 				return n, absent, err
 			}
 		}
@@ -304,17 +327,20 @@ func (i info) BlockingPIDs(pid int32) ([]int32, error) {
 	return out, nil
 }
 
-// IdleLimit tells how long the client may leave the session waiting, 0 for ever, and what ends the session then.
+// IdleLimit returns how long the client may leave the session idle, 0 for ever, and the error that
+// ends the session then.
 func (s *Session) IdleLimit() (time.Duration, *pgerr.Error) {
 	s.freshen()
 	switch inside := s.Status() != Idle; {
 	case inside && s.derived.IdleInTransaction > 0:
 		return s.derived.IdleInTransaction, &pgerr.Error{
-			Severity: "FATAL", Code: pgerr.IdleInTransactionTimeout, Message: "terminating connection due to idle-in-transaction timeout",
+			Severity: "FATAL", Code: pgerr.IdleInTransactionTimeout,
+			Message: "terminating connection due to idle-in-transaction timeout",
 		}
 	case !inside && s.derived.Idle > 0:
 		return s.derived.Idle, &pgerr.Error{
-			Severity: "FATAL", Code: pgerr.IdleSessionTimeout, Message: "terminating connection due to idle-session timeout",
+			Severity: "FATAL", Code: pgerr.IdleSessionTimeout,
+			Message: "terminating connection due to idle-session timeout",
 		}
 	}
 	return 0, nil

@@ -8,14 +8,14 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// unread takes results and forgets them.
+// unread drops the results.
 type unread struct{ recorder }
 
 func (*unread) Row([]types.Datum) error { return nil }
 func (*unread) Complete(string) error   { return nil }
 
-// BenchmarkStatement runs prepared statements of one client, as the extended protocol does: all of
-// a statement but the connection.
+// BenchmarkStatement runs prepared statements of one client, as the extended protocol does:
+// everything of a statement except the connection.
 func BenchmarkStatement(b *testing.B) {
 	for _, fragments := range []int{1, 3} {
 		w := newWorldOf(b, fragments)
@@ -37,9 +37,10 @@ func BenchmarkStatement(b *testing.B) {
 			{"update", "UPDATE t SET n = n + 1 WHERE k = $1", func() []types.Datum {
 				return []types.Datum{types.NewInt(next*7919%10000 + 1)}
 			}},
-			{"document", "INSERT INTO events VALUES ('events/' || $1 || '-' || $1, '{\"Kind\": \"click\"}')", func() []types.Datum {
-				return []types.Datum{types.NewText(strconv.FormatInt(next, 10))}
-			}},
+			{"document", "INSERT INTO events VALUES ('events/' || $1 || '-' || $1, '{\"Kind\": \"click\"}')",
+				func() []types.Datum {
+					return []types.Datum{types.NewText(strconv.FormatInt(next, 10))}
+				}},
 		} {
 			b.Run(x.name+"/"+strconv.Itoa(fragments), func(b *testing.B) {
 				c := w.connect(b)

@@ -12,14 +12,15 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// bound is what a client has bound to the parameters of a statement that is no query itself but contains one: CREATE TABLE AS, SELECT INTO, DECLARE CURSOR
-// and EXPLAIN.
+// bound holds the parameters that a client has bound to a statement that is not a query but
+// contains one: CREATE TABLE AS, SELECT INTO, DECLARE CURSOR and EXPLAIN.
 type bound struct {
 	params []types.OID
 	args   []types.Datum
 }
 
-// contained gives the query in a statement that may have parameters; ok is false where there is none.
+// contained returns the query in a statement that may have parameters; ok is false if there is
+// none.
 func contained(st parse.Statement) (inner parse.Statement, ok bool) {
 	switch n := st.Node.Node.(type) {
 	case *pg_query.Node_CreateTableAsStmt:
@@ -36,7 +37,7 @@ func contained(st parse.Statement) (inner parse.Statement, ok bool) {
 	return st, parse.IsQuery(st.Node)
 }
 
-// withoutInto gives the query of SELECT … INTO, and what it goes into.
+// withoutInto returns the query of SELECT … INTO, and its INTO clause.
 func withoutInto(n *pg_query.SelectStmt) (*pg_query.Node, *pg_query.IntoClause) {
 	n = proto.CloneOf(n) // trees are shared
 	first := n
@@ -48,7 +49,8 @@ func withoutInto(n *pg_query.SelectStmt) (*pg_query.Node, *pg_query.IntoClause) 
 	return &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: n}}, into
 }
 
-// containedParams gives the parameters of the query in a statement that is none; declared are those whose types the client has told.
+// containedParams returns the parameters of the query in a statement that contains one. declared
+// are the parameters whose types the client has declared; any other statement has only these.
 func (s *Session) containedParams(ctx context.Context, st parse.Statement, declared []types.OID) ([]types.OID, error) {
 	inner, ok := contained(st)
 	if !ok {
@@ -61,7 +63,8 @@ func (s *Session) containedParams(ctx context.Context, st parse.Statement, decla
 	return p.Params, nil
 }
 
-// containedProgram gives the program of the query in a statement that is none, and what is bound to its parameters.
+// containedProgram returns the program of a contained query, and the arguments bound to its
+// parameters.
 func (s *Session) containedProgram(ctx context.Context, inner parse.Statement) (*stmt.Program, []types.Datum, error) {
 	if b := s.bound; b != nil {
 		p, err := s.program(ctx, inner, b.params)

@@ -6,8 +6,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// TestCachedPlanRoutine changes the columns of a prepared statement. Drivers prepare the statement again if the error comes from
-// PostgreSQL's RevalidateCachedQuery, and give up if it does not.
+// TestCachedPlanRoutine changes the columns of a prepared statement. Drivers prepare the statement
+// again if the error comes from PostgreSQL's RevalidateCachedQuery, and fail if it does not.
 func TestCachedPlanRoutine(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(t)

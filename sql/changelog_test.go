@@ -7,7 +7,8 @@ import (
 	"github.com/sherddb/sherd/sql"
 )
 
-// sherd.changelog has who changed policies, settings, databases and nodes, and not what was rolled back.
+// sherd.changelog lists who changed policies, settings, databases and nodes, but not changes that
+// were rolled back.
 func TestChangelog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -22,8 +23,10 @@ func TestChangelog(t *testing.T) {
 		"ALTER TABLE plain SET (shard_by = 'Kind')",
 		"BEGIN", "ALTER TABLE plain RESET (shard_by)", "ALTER DATABASE postgres SET work_mem = '1MB'", "ROLLBACK",
 		"ALTER SYSTEM SET sherd.move_rate = '2MB'", "ALTER SYSTEM RESET sherd.move_rate",
-		"ALTER DATABASE postgres SET work_mem = '1MB'", "ALTER ROLE postgres SET work_mem = '2MB'", "ALTER ROLE postgres RESET ALL",
-		"CREATE DATABASE shop WITH FRAGMENTS 2 REPLICATION_FACTOR 1", "ALTER DATABASE shop RENAME TO store", "ALTER DATABASE store REPLICATION_FACTOR 3", "DROP DATABASE store",
+		"ALTER DATABASE postgres SET work_mem = '1MB'", "ALTER ROLE postgres SET work_mem = '2MB'",
+		"ALTER ROLE postgres RESET ALL",
+		"CREATE DATABASE shop WITH FRAGMENTS 2 REPLICATION_FACTOR 1", "ALTER DATABASE shop RENAME TO store",
+		"ALTER DATABASE store REPLICATION_FACTOR 3", "DROP DATABASE store",
 	} {
 		if got := c.answer(text); strings.Contains(got, "SQLSTATE") {
 			t.Fatalf("%s: %s", text, got)
@@ -46,5 +49,7 @@ replicas|null|store|3 replicas of each fragment instead of 1|postgres
 database|null|store|dropped|postgres
 SELECT 15`)
 	c.want("CREATE ROLE log_bob LOGIN", "CREATE ROLE")
-	w.connectAs(t, "log_bob", sql.Handle{}).want("SELECT DISTINCT kind FROM sherd.changelog ORDER BY 1", "policy\nsetting\nSELECT 2") // of other databases superusers alone
+	// Only superusers see changes of other databases.
+	w.connectAs(t, "log_bob", sql.Handle{}).want("SELECT DISTINCT kind FROM sherd.changelog ORDER BY 1",
+		"policy\nsetting\nSELECT 2")
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// change has the catalog say something that no statement would have it say.
+// change makes a change in the catalog that no statement would make.
 func (w *world) change(t *testing.T, how func(d *catalog.Database, ch *catalog.Change) error) {
 	t.Helper()
 	_, err := w.cfg.Catalog.Update(t.Context(), func(v *catalog.View, ch *catalog.Change) error {
@@ -17,15 +17,20 @@ func (w *world) change(t *testing.T, how func(d *catalog.Database, ch *catalog.C
 	must(t, err)
 }
 
-// TestCheckForeignKeys: sherd.check() names keys that refer to nothing, up to ten of them.
+// TestCheckForeignKeys: sherd.check() names up to ten keys that refer to nothing.
 func TestCheckForeignKeys(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(t)
-	c.want("CREATE TABLE p (n int PRIMARY KEY, m int UNIQUE); INSERT INTO p SELECT i, i FROM generate_series(1, 10) i", "CREATE TABLE\nINSERT 0 10")
-	c.want("CREATE TABLE c (id text PRIMARY KEY, n int, m int); INSERT INTO c SELECT i, i, NULL FROM generate_series(1, 12) i; INSERT INTO c VALUES ('m', NULL, 77)", "CREATE TABLE\nINSERT 0 12\nINSERT 0 1")
-	c.want("ALTER TABLE c ADD CONSTRAINT cn FOREIGN KEY (n) REFERENCES p NOT VALID, ADD CONSTRAINT cm FOREIGN KEY (m) REFERENCES p (m) NOT VALID", "ALTER TABLE")
-	const faults = `SELECT ok, subject, detail FROM sherd.check() WHERE "check" = 'foreign key' ORDER BY subject, detail`
-	c.want(faults, "t|public.c cm|not looked at: it is NOT VALID\nt|public.c cn|not looked at: it is NOT VALID\nSELECT 2")
+	c.want("CREATE TABLE p (n int PRIMARY KEY, m int UNIQUE); INSERT INTO p SELECT i, i FROM generate_series(1, 10) i",
+		"CREATE TABLE\nINSERT 0 10")
+	c.want("CREATE TABLE c (id text PRIMARY KEY, n int, m int); INSERT INTO c SELECT i, i, NULL "+
+		"FROM generate_series(1, 12) i; INSERT INTO c VALUES ('m', NULL, 77)", "CREATE TABLE\nINSERT 0 12\nINSERT 0 1")
+	c.want("ALTER TABLE c ADD CONSTRAINT cn FOREIGN KEY (n) REFERENCES p NOT VALID, "+
+		"ADD CONSTRAINT cm FOREIGN KEY (m) REFERENCES p (m) NOT VALID", "ALTER TABLE")
+	const faults = `SELECT ok, subject, detail FROM sherd.check() WHERE "check" = 'foreign key' ` +
+		`ORDER BY subject, detail`
+	c.want(faults,
+		"t|public.c cm|not looked at: it is NOT VALID\nt|public.c cn|not looked at: it is NOT VALID\nSELECT 2")
 	w.change(t, func(_ *catalog.Database, ch *catalog.Change) error {
 		x := w.cfg.Catalog.View().FindTable(catalog.PostgresDB, "public", "c").Clone()
 		for i := range x.Constraints {
@@ -33,12 +38,15 @@ func TestCheckForeignKeys(t *testing.T) {
 		}
 		return ch.PutTable(x)
 	})
-	c.want(faults, "f|public.c cm|Key (m)=(77) is not present in table \"p\".\nf|public.c cn|Key (n)=(11) is not present in table \"p\".\nf|public.c cn|Key (n)=(12) is not present in table \"p\".\nSELECT 3")
+	c.want(faults,
+		"f|public.c cm|Key (m)=(77) is not present in table \"p\".\nf|public.c cn|Key (n)=(11) is not present in "+
+			"table \"p\".\nf|public.c cn|Key (n)=(12) is not present in table \"p\".\nSELECT 3")
 	c.want("DELETE FROM c WHERE n > 10 OR m > 10", "DELETE 3")
 	c.want(faults, "t|public.c cm|0 keys\nt|public.c cn|10 keys\nSELECT 2")
 }
 
-// TestCheckTopology: what the bucket map says goes against a pin, a rule for a prefix, or what the fragments' logs say.
+// TestCheckTopology: sherd.check() finds a bucket map that contradicts a pin, a rule for a prefix,
+// or the fragments' logs.
 func TestCheckTopology(t *testing.T) {
 	w, c := prefixWorld(t)
 	c.want("SELECT sherd.pin('postgres', 10, 20, 'postgres$0')", "\nSELECT 1")

@@ -7,8 +7,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// inWords gives a conflict that the commit has met with the key in the words of SQL: storage knows bytes. What a statement meets is named by the
-// executor.
+// inWords returns a conflict of the commit with table and key in its DETAIL, because storage knows
+// only bytes. The executor does this for the conflicts of statements.
 func (s *Session) inWords(err error) error {
 	var met *txn.ConflictError
 	if !errors.As(err, &met) {

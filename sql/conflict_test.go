@@ -12,12 +12,13 @@ var (
 	ordinals = regexp.MustCompile(`ransaction \d+`)
 )
 
-// masked leaves numbers of transactions and times out of an answer.
+// masked replaces numbers of transactions and times in an answer.
 func masked(s string) string {
 	return ordinals.ReplaceAllString(stamps.ReplaceAllString(s, "$1 TIME"), "ransaction N")
 }
 
-// TestLogLockWaits: a wait for a row that lasts deadlock_timeout is in the log, and its end too, where log_lock_waits is on.
+// TestLogLockWaits: with log_lock_waits, a wait for a row that lasts deadlock_timeout is logged,
+// and so is its end.
 func TestLogLockWaits(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.connect(t), w.connect(t)
@@ -32,7 +33,8 @@ func TestLogLockWaits(t *testing.T) {
 	answers(t, done, "UPDATE 1")
 	const row = `lock=row object="updating key (id)=(1) of relation \"lw\""`
 	log := w.log.String()
-	for _, want := range []string{`msg="still waiting for a lock" pid=2 ` + row, `blocked_by=[1]`, `msg="the wait for a lock is over" pid=2 ` + row} {
+	for _, want := range []string{`msg="still waiting for a lock" pid=2 ` + row, `blocked_by=[1]`,
+		`msg="the wait for a lock is over" pid=2 ` + row} {
 		if !strings.Contains(log, want) {
 			t.Errorf("no %s in\n%s", want, log)
 		}

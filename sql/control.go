@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/tx"
 )
 
-// control is BEGIN, COMMIT, ROLLBACK and their kin.
+// control runs BEGIN, COMMIT, ROLLBACK and the other statements that control transactions.
 func (s *Session) control(ctx context.Context, n *pg_query.TransactionStmt, w stmt.ResultWriter) error {
 	switch n.Kind {
 	case pg_query.TransactionStmtKind_TRANS_STMT_BEGIN, pg_query.TransactionStmtKind_TRANS_STMT_START:
@@ -36,10 +36,14 @@ func (s *Session) control(ctx context.Context, n *pg_query.TransactionStmt, w st
 	return pgerr.Unsupported("this transaction statement is not supported yet")
 }
 
-// beginStmt is BEGIN and START TRANSACTION. What an implicit transaction has done so far becomes part of the explicit one.
+// beginStmt runs BEGIN and START TRANSACTION. What an implicit transaction has done so far becomes
+// part of the explicit one.
 func (s *Session) beginStmt(n *pg_query.TransactionStmt, w stmt.ResultWriter) error {
 	if s.tx != nil && s.tx.Explicit {
-		if err := w.Notice(&pgerr.Error{Severity: "WARNING", Code: pgerr.ActiveSQLTransaction, Message: "there is already a transaction in progress"}); err != nil {
+		if err := w.Notice(&pgerr.Error{
+			Severity: "WARNING", Code: pgerr.ActiveSQLTransaction,
+			Message: "there is already a transaction in progress",
+		}); err != nil {
 			return err
 		}
 	}
@@ -66,7 +70,7 @@ func (s *Session) commitStmt(ctx context.Context, chain bool, w stmt.ResultWrite
 		if err := s.noTransaction(w); err != nil {
 			return err
 		}
-		if s.tx != nil { // of the statements before, in the same query string or pipeline
+		if s.tx != nil { // opened by earlier statements of the same query string or pipeline
 			if err := s.commit(ctx); err != nil {
 				return err
 			}
@@ -116,7 +120,8 @@ func (s *Session) chain(chain bool, m tx.Modes) {
 	}
 }
 
-// ended tells the client that a transaction has ended, and of settings that have gone back with it.
+// ended tells the client that a transaction has ended, and which settings have changed back with
+// it.
 func (s *Session) ended(tag string, w stmt.ResultWriter) error {
 	if err := s.reportSettings(w); err != nil {
 		return err
@@ -125,10 +130,12 @@ func (s *Session) ended(tag string, w stmt.ResultWriter) error {
 }
 
 func (s *Session) noTransaction(w stmt.ResultWriter) error {
-	return w.Notice(&pgerr.Error{Severity: "WARNING", Code: pgerr.NoActiveSQLTransaction, Message: "there is no transaction in progress"})
+	return w.Notice(&pgerr.Error{
+		Severity: "WARNING", Code: pgerr.NoActiveSQLTransaction, Message: "there is no transaction in progress",
+	})
 }
 
-// setConstraints is SET CONSTRAINTS. What is immediate from now on is checked at once.
+// setConstraints runs SET CONSTRAINTS. Constraints that become immediate are checked at once.
 func (s *Session) setConstraints(ctx context.Context, n *pg_query.ConstraintsSetStmt, w stmt.ResultWriter) error {
 	if err := s.warnNoBlock(w, "SET CONSTRAINTS"); err != nil {
 		return err

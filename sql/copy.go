@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/stmt"
 )
 
-// copyStmt is COPY … FROM STDIN and TO STDOUT.
+// copyStmt runs COPY … FROM STDIN and TO STDOUT.
 func (s *Session) copyStmt(ctx context.Context, st parse.Statement, n *pg_query.CopyStmt, w stmt.ResultWriter) error {
 	c, err := copy.New(st, n, s.query)
 	if err != nil {

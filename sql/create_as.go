@@ -16,16 +16,18 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// selectInto is SELECT … INTO: CREATE TABLE AS in other words.
+// selectInto runs SELECT … INTO, which is another form of CREATE TABLE AS.
 func (s *Session) selectInto(
 	ctx context.Context, st parse.Statement, n *pg_query.SelectStmt, w stmt.ResultWriter, together bool,
 ) error {
 	query, into := withoutInto(n)
-	return s.createTableAs(ctx, st, &pg_query.CreateTableAsStmt{Query: query, Into: into, Objtype: pg_query.ObjectType_OBJECT_TABLE, IsSelectInto: true}, w, together)
+	return s.createTableAs(ctx, st, &pg_query.CreateTableAsStmt{
+		Query: query, Into: into, Objtype: pg_query.ObjectType_OBJECT_TABLE, IsSelectInto: true,
+	}, w, together)
 }
 
-// createTableAs is CREATE TABLE … AS: the query is analysed before its table is there, the table is made of its columns, and its rows are written as COPY
-// writes them.
+// createTableAs runs CREATE TABLE … AS. It analyses the query before the table exists, creates the
+// table with the query's columns, and writes the rows as COPY does.
 func (s *Session) createTableAs(
 	ctx context.Context, st parse.Statement, n *pg_query.CreateTableAsStmt, w stmt.ResultWriter, together bool,
 ) error {
@@ -57,7 +59,7 @@ func (s *Session) createTableAs(
 	table.Node = &pg_query.Node{Node: &pg_query.Node_CreateStmt{CreateStmt: made}}
 	if _, err := ddl.Run(ctx, s.definer(w.Notice), table); err != nil {
 		if e := pgerr.From(err); e != nil {
-			e.Position = 0 // PostgreSQL gives none here
+			e.Position = 0 // PostgreSQL sends none here
 		}
 		return err
 	}
@@ -74,7 +76,8 @@ func (s *Session) createTableAs(
 	return w.Complete(fmt.Sprintf("SELECT %d", rows))
 }
 
-// tableThere tells whether IF NOT EXISTS has found the table. What is there already is an error before the query runs.
+// tableThere reports whether IF NOT EXISTS has found the table. Without IF NOT EXISTS, a table that
+// exists already is an error before the query runs.
 func (s *Session) tableThere(n *pg_query.CreateTableAsStmt, w stmt.ResultWriter) (bool, error) {
 	rel := n.Into.Rel
 	names := s.names()
@@ -86,7 +89,7 @@ func (s *Session) tableThere(n *pg_query.CreateTableAsStmt, w stmt.ResultWriter)
 	}
 	in := s.view().SchemaByName(s.database, schema)
 	if in == nil {
-		return false, nil // the definition says it
+		return false, nil // the definition returns the error
 	}
 	if there, _ := s.view().Relation(in.OID, rel.Relname); there == nil {
 		return false, nil
@@ -99,8 +102,11 @@ func (s *Session) tableThere(n *pg_query.CreateTableAsStmt, w stmt.ResultWriter)
 	return true, w.Notice(e)
 }
 
-// asQuery gives the program of the query, or of the prepared statement, whose rows the table gets.
-func (s *Session) asQuery(ctx context.Context, st parse.Statement, n *pg_query.Node) (*stmt.Program, []types.Datum, error) {
+// asQuery returns the program of the query or the prepared statement that fills the table, and its
+// arguments.
+func (s *Session) asQuery(
+	ctx context.Context, st parse.Statement, n *pg_query.Node,
+) (*stmt.Program, []types.Datum, error) {
 	if x := n.GetExecuteStmt(); x != nil {
 		p, args, err := s.executed(ctx, x)
 		if err == nil && (p == nil || p.Columns == nil || p.Writes) {
@@ -112,7 +118,7 @@ func (s *Session) asQuery(ctx context.Context, st parse.Statement, n *pg_query.N
 	return s.containedProgram(ctx, st)
 }
 
-// tableOf is the definition of a table with a query's columns.
+// tableOf returns the definition of a table with a query's columns.
 func tableOf(columns []stmt.Column, n *pg_query.CreateTableAsStmt) (*pg_query.CreateStmt, error) {
 	names := n.Into.ColNames
 	if len(names) > len(columns) {
@@ -122,7 +128,8 @@ func tableOf(columns []stmt.Column, n *pg_query.CreateTableAsStmt) (*pg_query.Cr
 		return nil, pgerr.Unsupported("a table without columns cannot be made of a query")
 	}
 	out := &pg_query.CreateStmt{
-		Relation: n.Into.Rel, Options: n.Into.Options, Oncommit: n.Into.OnCommit, Tablespacename: n.Into.TableSpaceName, AccessMethod: n.Into.AccessMethod,
+		Relation: n.Into.Rel, Options: n.Into.Options, Oncommit: n.Into.OnCommit, Tablespacename: n.Into.TableSpaceName,
+		AccessMethod: n.Into.AccessMethod,
 	}
 	for i, c := range columns {
 		name := c.Name
@@ -133,7 +140,10 @@ func tableOf(columns []stmt.Column, n *pg_query.CreateTableAsStmt) (*pg_query.Cr
 		if t == nil {
 			return nil, pgerr.Unsupported(`column "%s" is of a type that no column can have yet`, name)
 		}
-		typ := &pg_query.TypeName{Names: []*pg_query.Node{pg_query.MakeStrNode(t.Namespace), pg_query.MakeStrNode(t.Name)}, Typemod: c.Typmod, Location: -1}
+		typ := &pg_query.TypeName{
+			Names:   []*pg_query.Node{pg_query.MakeStrNode(t.Namespace), pg_query.MakeStrNode(t.Name)},
+			Typemod: c.Typmod, Location: -1,
+		}
 		def := &pg_query.ColumnDef{Colname: name, TypeName: typ, IsLocal: true, Location: -1}
 		out.TableElts = append(out.TableElts, &pg_query.Node{Node: &pg_query.Node_ColumnDef{ColumnDef: def}})
 	}
@@ -141,7 +151,9 @@ func tableOf(columns []stmt.Column, n *pg_query.CreateTableAsStmt) (*pg_query.Cr
 }
 
 // insertRows writes a program's rows into a table that the transaction has made.
-func (s *Session) insertRows(ctx context.Context, rel *pg_query.RangeVar, p *stmt.Program, args []types.Datum) (int64, error) {
+func (s *Session) insertRows(
+	ctx context.Context, rel *pg_query.RangeVar, p *stmt.Program, args []types.Datum,
+) (int64, error) {
 	if err := s.tx.CheckStorages(p.Tables); err != nil {
 		return 0, err
 	}

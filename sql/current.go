@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// withCurrent adds the keys of the rows that cursors are on to the arguments of a statement with WHERE CURRENT OF.
+// withCurrent adds the keys of the rows that cursors are on to the arguments of a statement with
+// WHERE CURRENT OF.
 func (s *Session) withCurrent(q *query.Query, args []types.Datum) ([]types.Datum, error) {
 	if q == nil || len(q.Currents) == 0 {
 		return args, nil
@@ -25,7 +26,7 @@ func (s *Session) withCurrent(q *query.Query, args []types.Datum) ([]types.Datum
 	return args, nil
 }
 
-// currentKey gives the key of the row of a table that a cursor is on.
+// currentKey returns the key of the row of table t that a cursor is on.
 func (s *Session) currentKey(name string, t *catalog.Table) ([]types.Datum, error) {
 	p, err := s.cursor(name)
 	if err != nil {

@@ -28,7 +28,8 @@ const (
 	cursorHold        = 0x20
 )
 
-// declareCursor is DECLARE name CURSOR FOR query: a portal, which the protocol may run too. It shows the rows as they are now.
+// declareCursor runs DECLARE name CURSOR FOR query. It makes a portal, which the client may also
+// run by the protocol. The cursor shows the rows as they are now.
 func (s *Session) declareCursor(
 	ctx context.Context, st parse.Statement, n *pg_query.DeclareCursorStmt, w stmt.ResultWriter,
 ) error {
@@ -57,8 +58,8 @@ func (s *Session) declareCursor(
 		return err
 	}
 	p := &portal{
-		st: &prepared{text: st.Text(), stmt: &inner, program: prog}, hold: n.Options&cursorHold != 0, binary: n.Options&cursorBinary != 0,
-		args: args, nest: s.nest(), opened: s.queryAt,
+		st: &prepared{text: st.Text(), stmt: &inner, program: prog}, hold: n.Options&cursorHold != 0,
+		binary: n.Options&cursorBinary != 0, args: args, nest: s.nest(), opened: s.queryAt,
 	}
 	if err := s.foldFirst(ctx, prog, args); err != nil {
 		return err
@@ -79,11 +80,15 @@ func (s *Session) declareCursor(
 	s.portals[n.Portalname] = p
 	p.tag = func(rows int64) string { return commandTag(prog.Query, rows) }
 	s.pull(ctx, p, prog)
-	p.through(&scroll{back: goesBack(n.Options, prog.Query), strict: n.Options&cursorScroll != 0, room: s.derived.Memory, atStart: true, visible: len(prog.Columns)})
+	p.through(&scroll{
+		back: goesBack(n.Options, prog.Query), strict: n.Options&cursorScroll != 0, room: s.derived.Memory,
+		atStart: true, visible: len(prog.Columns),
+	})
 	return w.Complete("DECLARE CURSOR")
 }
 
-// goesBack reports whether a cursor may be fetched backward: if it does not say so, PostgreSQL decides by its plan.
+// goesBack reports whether a cursor may be fetched backward. If its declaration does not say,
+// PostgreSQL decides by the plan.
 func goesBack(options int32, q *query.Query) bool {
 	switch {
 	case options&cursorNoScroll != 0:
@@ -94,7 +99,7 @@ func goesBack(options int32, q *query.Query) bool {
 	return q != nil && plan.Backward(q)
 }
 
-// mayDeclare looks at a DECLARE CURSOR before its query.
+// mayDeclare checks a DECLARE CURSOR before its query is analysed.
 func (s *Session) mayDeclare(n *pg_query.DeclareCursorStmt) error {
 	both := func(a, b int32) bool { return n.Options&a != 0 && n.Options&b != 0 }
 	switch {
@@ -113,7 +118,8 @@ func (s *Session) mayDeclare(n *pg_query.DeclareCursorStmt) error {
 	return nil
 }
 
-// lockingCursor refuses what a cursor over a query FOR UPDATE, or its kin, cannot be: its rows are locked as they are fetched.
+// lockingCursor refuses options that a cursor over a locking query such as FOR UPDATE cannot have,
+// because its rows are locked as they are fetched.
 func lockingCursor(options int32, locking []query.RowLock) error {
 	if len(locking) == 0 {
 		return nil
@@ -133,7 +139,7 @@ func lockingCursor(options int32, locking []query.RowLock) error {
 	return nil
 }
 
-// through makes a portal give its rows by way of c, which FETCH moves.
+// through makes a portal return its rows through c, which FETCH moves.
 func (p *portal) through(c *scroll) {
 	c.source, p.scroll = p.next, c
 	if p.next == nil { // it was run to its end
@@ -151,7 +157,8 @@ func (p *portal) through(c *scroll) {
 	}
 }
 
-// holdCursors reads what cursors WITH HOLD have not given yet, for the time after the commit.
+// holdCursors reads the rows that cursors WITH HOLD have not returned yet, to keep them after the
+// commit.
 func (s *Session) holdCursors() error {
 	for _, p := range s.portals {
 		if !p.hold || p.held {
@@ -175,7 +182,7 @@ func (s *Session) cursor(name string) (*portal, error) {
 	return nil, pgerr.New(pgerr.InvalidCursorName, `cursor "%s" does not exist`, name)
 }
 
-// fetch is FETCH and MOVE.
+// fetch runs FETCH and MOVE.
 func (s *Session) fetch(ctx context.Context, n *pg_query.FetchStmt, w stmt.ResultWriter) error {
 	p, err := s.cursor(n.Portalname)
 	if err != nil {
@@ -225,7 +232,7 @@ func (s *Session) fetch(ctx context.Context, n *pg_query.FetchStmt, w stmt.Resul
 	return w.Complete(fmt.Sprintf("%s %d", tag, rows))
 }
 
-// fetched gives the columns of what FETCH answers.
+// fetched returns the columns of the rows that FETCH returns.
 func (p *portal) fetched(columns []stmt.Column) []stmt.Column {
 	if !p.binary {
 		return columns
@@ -237,7 +244,7 @@ func (p *portal) fetched(columns []stmt.Column) []stmt.Column {
 	return out
 }
 
-// closeCursor is CLOSE.
+// closeCursor runs CLOSE.
 func (s *Session) closeCursor(n *pg_query.ClosePortalStmt, w stmt.ResultWriter) error {
 	if n.Portalname == "" {
 		s.closeAllPortals()
@@ -250,8 +257,10 @@ func (s *Session) closeCursor(n *pg_query.ClosePortalStmt, w stmt.ResultWriter) 
 	return w.Complete("CLOSE CURSOR")
 }
 
-// settleSince reads the rest of the portals that see what their transaction has staged since a mark, before that is undone. What cannot be kept is closed.
-// A cursor sees only what was staged before it was opened, and one opened since then is closed already; so these are portals bound before and run after.
+// settleSince reads the rest of the portals that see writes buffered since a mark, before those
+// writes are undone. It closes a portal whose rows cannot be kept. A cursor sees only writes that
+// were buffered before it was opened, and a cursor opened since the mark is closed already; so
+// these are portals that were bound before the mark and run after it.
 func (s *Session) settleSince(mark txn.Marks) {
 	for name, p := range s.portals {
 		sees := false
@@ -311,7 +320,7 @@ func (k *keeper) add(row []types.Datum) error {
 	return nil
 }
 
-// give makes a portal give kept rows.
+// The portal returns kept rows from now on.
 func (p *portal) give(rows [][]types.Datum) {
 	p.kept, p.stop = true, func() {}
 	p.next = func() ([]types.Datum, bool) {
@@ -326,8 +335,9 @@ func (p *portal) give(rows [][]types.Datum) {
 
 const datumSize = 32 // bytes
 
-// foldFirst adds the parts of split documents to the documents whose rows a cursor is going to lock. The cursor does
-// not see what its transaction writes after it was opened.
+// foldFirst adds the parts of split documents to the documents whose rows a cursor is going to
+// lock. It must do so first, because the cursor does not see what its transaction writes after it
+// was opened.
 func (s *Session) foldFirst(ctx context.Context, p *stmt.Program, args []types.Datum) error {
 	if !counters.Folds(p) {
 		return nil

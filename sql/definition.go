@@ -16,7 +16,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// definition runs DDL: its steps join what the transaction will commit.
+// definition runs DDL as part of the transaction, which commits it.
 func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.ResultWriter, together bool) error {
 	if schemachange.IsOnline(st.Node) && s.alone(together) {
 		return s.defineOnline(ctx, st, w)
@@ -49,7 +49,7 @@ func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.Res
 	return w.Complete(tag)
 }
 
-// definitionAlone runs DDL that cannot be undone, which commits by itself.
+// definitionAlone runs DDL that cannot be undone and therefore commits by itself.
 func (s *Session) definitionAlone(ctx context.Context, st parse.Statement, w stmt.ResultWriter) error {
 	if tag, ok := accepted(st.Node); ok {
 		return w.Complete(tag)
@@ -57,11 +57,13 @@ func (s *Session) definitionAlone(ctx context.Context, st parse.Statement, w stm
 	if st.Node.GetIndexStmt() != nil {
 		return s.defineOnline(ctx, st, w)
 	}
-	if st.Node.GetDropStmt() != nil { // it can be undone, and takes effect with the commit that proves its locks
+	// It can be undone, and takes effect with the commit that proves its locks.
+	if st.Node.GetDropStmt() != nil {
 		return s.definition(ctx, st, w, false)
 	}
 	if s.vars.On("default_transaction_read_only") {
-		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", parse.Name(st.Node))
+		return pgerr.New(pgerr.ReadOnlySQLTransaction,
+			"cannot execute %s in a read-only transaction", parse.Name(st.Node))
 	}
 	if s.tx == nil {
 		s.begin() // holds locks until the statement has ended
@@ -78,7 +80,7 @@ func (s *Session) definitionAlone(ctx context.Context, st parse.Statement, w stm
 	return w.Complete(tag)
 }
 
-// runsAlone names a statement that commits by itself, "" for all others.
+// runsAlone returns the name of a statement that commits by itself, and "" for any other statement.
 func runsAlone(n *pg_query.Node) string {
 	switch x := n.Node.(type) {
 	case *pg_query.Node_CreatedbStmt:
@@ -117,7 +119,8 @@ func runsAlone(n *pg_query.Node) string {
 	return ""
 }
 
-// noBlock refuses a statement that commits by itself where it cannot.
+// noBlock returns the error of a statement that commits by itself and is run in a transaction block
+// or a pipeline.
 func noBlock(t *transaction, what string) error {
 	if t != nil && !t.Explicit && !t.Together {
 		return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot be executed within a pipeline", what)
@@ -125,7 +128,7 @@ func noBlock(t *transaction, what string) error {
 	return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
 }
 
-// definer is what package ddl needs of the session.
+// definer returns the environment that package ddl needs from the session.
 func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 	fragments := s.db.cfg.Fragments
 	e := &ddl.Env{
@@ -155,7 +158,9 @@ func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w stmt.R
 	}
 	t.Used, s.leads = true, false
 	run := &schemachange.Online{
-		Node:     schemachange.Node{Services: &s.db.services, Locks: s.db.locks, TableStats: s.db.cfg.Fragments.TableStats},
+		Node: schemachange.Node{
+			Services: &s.db.services, Locks: s.db.locks, TableStats: s.db.cfg.Fragments.TableStats,
+		},
 		Database: s.database, Outer: &t.schema, Env: &s.txEnv, Executor: s.executor,
 	}
 	tag, err := run.Run(ctx, s.definer(w.Notice), st)
@@ -168,11 +173,12 @@ func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w stmt.R
 	return w.Complete(tag)
 }
 
-// notInUse refuses to change a table that a cursor of this very session reads.
+// notInUse refuses to change a table that a cursor of the same session reads.
 func (s *Session) notInUse(statement string, tables []catalog.OID) error {
 	for _, oid := range tables {
 		if t := s.view().Table(oid); t != nil && s.tx != nil && s.tx.constraints.Awaits(oid) {
-			return pgerr.New(pgerr.ObjectInUse, `cannot %s "%s" because it has pending trigger events`, statement, t.Name)
+			return pgerr.New(pgerr.ObjectInUse, `cannot %s "%s" because it has pending trigger events`,
+				statement, t.Name)
 		}
 	}
 	for _, p := range s.portals {
@@ -181,16 +187,19 @@ func (s *Session) notInUse(statement string, tables []catalog.OID) error {
 		}
 		for _, u := range p.st.program.Tables {
 			if t := s.view().Table(u.Table); t != nil && slices.Contains(tables, u.Table) {
-				return pgerr.New(pgerr.ObjectInUse, `cannot %s "%s" because it is being used by active queries in this session`, statement, t.Name)
+				return pgerr.New(pgerr.ObjectInUse,
+					`cannot %s "%s" because it is being used by active queries in this session`, statement, t.Name)
 			}
 		}
 	}
 	return nil
 }
 
-// queryAgainst runs a SELECT in the transaction, against the definitions of view, over what is committed now or the
-// transaction's own. It takes no locks: the caller has them.
-func (s *Session) queryAgainst(ctx context.Context, view *catalog.View, text string, emit func(row []types.Datum) error) error {
+// queryAgainst runs a SELECT in the transaction, against the definitions of view. It reads what is
+// committed now, or what the transaction reads. It takes no locks: the caller has them.
+func (s *Session) queryAgainst(
+	ctx context.Context, view *catalog.View, text string, emit func(row []types.Datum) error,
+) error {
 	x := s.executor(ctx)
 	_, err := x.Against(view).System(ctx, s.tx.Tx, text, nil, emit)
 	return err

@@ -18,7 +18,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// history is what the keys of a table's rows, or of its local entries, held: by key, the values from a step on.
+// history is what the keys of a table's rows, or of its local entries, have held: for each key, the
+// values and the steps from which they hold.
 type history map[string][]table.RowVersion
 
 func (h history) at(key string, step txn.Timestamp) []byte {
@@ -31,7 +32,7 @@ func (h history) at(key string, step txn.Timestamp) []byte {
 	return value
 }
 
-// note notes what is there at a step.
+// note records the contents at a step.
 func (h history) note(step txn.Timestamp, now map[string][]byte) {
 	for key := range h {
 		if now[key] == nil && h.at(key, step) != nil {
@@ -45,10 +46,12 @@ func (h history) note(step txn.Timestamp, now map[string][]byte) {
 	}
 }
 
-// put is a write at a version, as a fragment that takes carried entries does it.
+// put is a write at a version, as in a fragment that ingests copied entries.
 func (h history) put(c table.EntryChange) {
 	list, key := h[string(c.Key)], string(c.Key)
-	i, there := slices.BinarySearchFunc(list, c.At, func(v table.RowVersion, at txn.Timestamp) int { return int(v.At) - int(at) })
+	i, there := slices.BinarySearchFunc(list, c.At, func(v table.RowVersion, at txn.Timestamp) int {
+		return int(v.At) - int(at)
+	})
 	switch {
 	case there && c.Yields && c.Value == nil && list[i].Value != nil:
 		return
@@ -60,7 +63,9 @@ func (h history) put(c table.EntryChange) {
 }
 
 // contents reads the rows and the local entries of a table in one fragment.
-func contents(t *testing.T, r *storage.Replica, table *catalog.Table, global map[uint32]bool) (rows, entries map[string][]byte) {
+func contents(
+	t *testing.T, r *storage.Replica, table *catalog.Table, global map[uint32]bool,
+) (rows, entries map[string][]byte) {
 	T, err := r.Snapshot(t.Context())
 	must(t, err)
 	v, err := r.Tx(txn.NewID()).View(t.Context(), T)
@@ -79,7 +84,8 @@ func contents(t *testing.T, r *storage.Replica, table *catalog.Table, global map
 	return rows, entries
 }
 
-// What a Deriver makes of the versions of rows, in any order and any pieces, is what the executor has written with them.
+// A Deriver derives from the versions of rows, in any order and in any pieces, the entries that the
+// executor has written with them.
 func TestDerivedEntries(t *testing.T) {
 	w := newWorldOf(t, 2)
 	c := w.connect(t)
@@ -87,12 +93,13 @@ func TestDerivedEntries(t *testing.T) {
 		CREATE UNIQUE INDEX r_u ON r (u); CREATE INDEX r_v ON r (v DESC, w); CREATE INDEX r_part ON r (w) WHERE v = 0;
 		CREATE INDEX r_expr ON r ((100 / (w + 1))); CREATE UNIQUE INDEX r_near ON r (k, v)`,
 		"CREATE TABLE\nCREATE INDEX\nCREATE INDEX\nCREATE INDEX\nCREATE INDEX\nCREATE INDEX")
-	c.want(`CREATE TABLE p (hall int, k int, seat int, PRIMARY KEY (hall, k), UNIQUE (hall, seat)) WITH (shard_by = 'hall')`, "CREATE TABLE")
+	c.want(`CREATE TABLE p (hall int, k int, seat int, PRIMARY KEY (hall, k), UNIQUE (hall, seat)) `+
+		`WITH (shard_by = 'hall')`, "CREATE TABLE")
 	view := w.cfg.Catalog.View()
 	rnd := rand.New(rand.NewPCG(7, 11))
 	derives(t, w, view.FindTable(catalog.PostgresDB, "public", "r"), rnd, 120, func() {
 		text, _, _ := step(rnd, model{})
-		c.answer(text) // one that is refused changes nothing
+		c.answer(text) // a refused statement changes nothing
 	})
 	derives(t, w, view.FindTable(catalog.PostgresDB, "public", "p"), rnd, 60, func() {
 		c.answer([]string{
@@ -103,10 +110,11 @@ func TestDerivedEntries(t *testing.T) {
 	})
 }
 
-// derived is what a fragment has held, and what was derived of it.
+// derived is what a fragment has held, and what a Deriver has derived from it.
 type derived struct{ rows, entries, derived history }
 
-// derives holds what is derived against what the statements of change have left, after each of them.
+// derives compares the derived entries with those that the statements of change have left, after
+// each of them.
 func derives(t *testing.T, w *world, def *catalog.Table, rnd *rand.Rand, steps int, change func()) {
 	global := map[uint32]bool{}
 	for _, x := range def.Indexes {

@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 )
 
-// view is the catalog as the running statement sees it.
+// view returns the catalog as the running statement sees it.
 func (s *Session) view() *catalog.View {
 	if s.tx == nil {
 		return s.db.cfg.Catalog.View()
@@ -14,11 +14,12 @@ func (s *Session) view() *catalog.View {
 	return s.tx.View()
 }
 
-// drafted tells whether the transaction sees definitions that are not in force: nothing made of them may be kept for others.
+// drafted reports whether the transaction sees uncommitted schema changes. Nothing that was made
+// from them may be kept for other transactions.
 func (s *Session) drafted() bool { return s.tx != nil && s.tx.Schema != nil }
 
-// completeID gives a document the id that its client left to the server. Ids of a table that the transaction has made are numbered here: nobody
-// else knows the table.
+// completeID returns the id of a document whose client left part of it to the server. Ids of a
+// table that the transaction has made are numbered here, because no other session knows the table.
 func (s *Session) completeID(ctx context.Context, t *catalog.Table, id string) (string, error) {
 	if !s.drafted() || !s.tx.Schema.Change.Makes(t.OID) {
 		return s.db.ids.complete(ctx, t, id)
@@ -34,5 +35,6 @@ func (s *Session) completeID(ctx context.Context, t *catalog.Table, id string) (
 	return full, nil
 }
 
-// Observe notes the storages that a new view of the catalog has, before a statement uses them: the past can be read from here on.
+// Observe records the storages in a new view of the catalog, before a statement uses them: from
+// here on the past can be read.
 func (db *Server) Observe(v *catalog.View) { db.services.Storages.ObserveAll(v) }

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestDefinitionsInPipeline: the definitions and rows of a pipeline are committed by its Sync, or undone
-// with its last statement.
+// TestDefinitionsInPipeline: the definitions and rows of a pipeline are committed by its Sync, or
+// undone with its last statement.
 func TestDefinitionsInPipeline(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.connect(t), w.connect(t)
@@ -34,7 +34,7 @@ func TestDefinitionsInPipeline(t *testing.T) {
 	b.want("SELECT * FROM pl ORDER BY id", "1\n2\nSELECT 2")
 }
 
-// later runs a statement that is to wait, and gives its answer when it comes.
+// later runs a statement that has to wait, and returns a function that waits for its answer.
 func later(t *testing.T, c *client, text string) func() string {
 	t.Helper()
 	got := c.background(c.w, text)

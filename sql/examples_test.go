@@ -8,9 +8,11 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
-// TestExamples runs what the pages for users show as SQL: each page on a database of its own, statement by statement.
+// TestExamples runs the SQL of the pages for users, statement by statement, with a database for
+// each page.
 func TestExamples(t *testing.T) {
-	for file, from := range map[string]string{"../docs/transactions.md": "# Transactions", "../README.md": "## Transactions"} {
+	for file, from := range map[string]string{"../docs/transactions.md": "# Transactions",
+		"../README.md": "## Transactions"} {
 		text, err := os.ReadFile(file)
 		must(t, err)
 		_, page, ok := strings.Cut(string(text), from)

@@ -21,7 +21,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// explainOptions are EXPLAIN's.
+// explainOptions are the options of EXPLAIN.
 type explainOptions struct {
 	analyze bool
 	timing  bool
@@ -40,7 +40,8 @@ func readExplainOptions(n *pg_query.ExplainStmt) (explainOptions, error) {
 			} else if d.Defname != "format" {
 				return o, pgerr.New(pgerr.SyntaxError, "%s requires a Boolean value", d.Defname)
 			} else if !strings.EqualFold(v, "text") {
-				return o, pgerr.Unsupported("EXPLAIN (FORMAT %s) is not supported yet", strings.ToUpper(v)).WithHint("Use FORMAT TEXT.")
+				return o, pgerr.Unsupported("EXPLAIN (FORMAT %s) is not supported yet", strings.ToUpper(v)).
+					WithHint("Use FORMAT TEXT.")
 			}
 		}
 		switch d.Defname {
@@ -58,7 +59,8 @@ func readExplainOptions(n *pg_query.ExplainStmt) (explainOptions, error) {
 	return o, nil
 }
 
-// explainValue is an option's value: a word or text is a String, a number an Integer or Float.
+// explainValue returns the text of an option's value: a word or text is a String, a number an
+// Integer or Float.
 func explainValue(arg *pg_query.Node) string {
 	switch v := arg.GetNode().(type) {
 	case *pg_query.Node_String_:
@@ -71,7 +73,8 @@ func explainValue(arg *pg_query.Node) string {
 	return ""
 }
 
-// explain is EXPLAIN: the plan as text, with the fragments and buckets that each step reaches; ANALYZE runs it too.
+// explain runs EXPLAIN: it returns the plan as text, with the fragments and buckets that each step
+// reaches. With ANALYZE it runs the plan too.
 func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.ExplainStmt, w stmt.ResultWriter) error {
 	o, err := readExplainOptions(n)
 	if err != nil {
@@ -114,7 +117,9 @@ func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.E
 	return w.Complete("EXPLAIN")
 }
 
-func (s *Session) explained(ctx context.Context, p *stmt.Program, args []types.Datum, o explainOptions) ([]string, error) {
+func (s *Session) explained(
+	ctx context.Context, p *stmt.Program, args []types.Datum, o explainOptions,
+) ([]string, error) {
 	if p.Plan.Failing != nil {
 		return nil, p.Plan.Failing
 	}
@@ -169,11 +174,12 @@ func (s *Session) explained(ctx context.Context, p *stmt.Program, args []types.D
 	return append(plan.Explain(p.Plan, notes), footer...), nil
 }
 
-// measured prints what each fragment did for a step.
+// measured returns lines with what each fragment did for a step.
 func (s *Session) measured(work []exec.FragmentWork, timing bool) []string {
 	var out []string
 	for _, f := range work {
-		line := fmt.Sprintf("%s: read %d rows, sent %d rows, %d bytes", s.tx.Gateway.Name(f.Fragment), f.Rows, f.Sent, f.Bytes)
+		line := fmt.Sprintf("%s: read %d rows, sent %d rows, %d bytes", s.tx.Gateway.Name(f.Fragment), f.Rows,
+			f.Sent, f.Bytes)
 		if timing {
 			line += fmt.Sprintf(", %.3f ms", f.Elapsed.Seconds()*1000)
 		}
@@ -185,7 +191,8 @@ func (s *Session) measured(work []exec.FragmentWork, timing bool) []string {
 	return out
 }
 
-// explainRoute names the fragments and buckets of a route, where they are known before the statement runs.
+// explainRoute returns the fragments and buckets of a route, if they are known before the statement
+// runs.
 func (s *Session) explainRoute(c *exec.Ctx, r *plan.Route) string {
 	m := s.tx.Gateway.Map
 	set, known, err := exec.RouteBuckets(c, r)
@@ -201,7 +208,7 @@ func (s *Session) explainRoute(c *exec.Ctx, r *plan.Route) string {
 	return s.placesText(set)
 }
 
-// explainPart names the settings that narrow what a Gather reads, or may.
+// explainPart returns lines with the settings that narrow what a Gather reads, or may narrow it.
 func (s *Session) explainPart(c *exec.Ctx, n *plan.Gather) (lines []string) {
 	if exec.Whole(n) {
 		return nil
@@ -216,7 +223,7 @@ func (s *Session) explainPart(c *exec.Ctx, n *plan.Gather) (lines []string) {
 	return lines
 }
 
-// segmentsText names the segments of a range table, by their keys.
+// segmentsText returns the segments of a range table in set, by their keys.
 func segmentsText(t *catalog.Table, set shardmap.BucketSet) string {
 	names := sysview.SegmentNames(t, set)
 	switch {
@@ -228,7 +235,7 @@ func segmentsText(t *catalog.Table, set shardmap.BucketSet) string {
 	return strings.Join(names, ", ")
 }
 
-// explainIndex names those of the entries that a lookup in a global index reads.
+// explainIndex returns a line with the entries that a lookup in a global index reads.
 func (s *Session) explainIndex(c *exec.Ctx, x *plan.IndexScan) string {
 	set, known := exec.IndexBuckets(c, x)
 	if !known {

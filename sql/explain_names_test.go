@@ -5,10 +5,12 @@ import (
 	"testing"
 )
 
-// TestExplainNames: EXPLAIN prints what reg* constants stand for by its name, with the schema where the search path does not have it.
+// TestExplainNames: EXPLAIN prints the names of reg* constants, with the schema if it is not in the
+// search path.
 func TestExplainNames(t *testing.T) {
 	c := newWorld(t).connect(t)
-	c.want("CREATE TABLE orders (id text PRIMARY KEY, doc jsonb); CREATE SEQUENCE numbers; CREATE SCHEMA hidden; CREATE SEQUENCE hidden.more",
+	c.want("CREATE TABLE orders (id text PRIMARY KEY, doc jsonb); CREATE SEQUENCE numbers; CREATE SCHEMA hidden; "+
+		"CREATE SEQUENCE hidden.more",
 		"CREATE TABLE\nCREATE SEQUENCE\nCREATE SCHEMA\nCREATE SEQUENCE")
 	for sequence, cond := range map[string]string{
 		"numbers":     "Cond: (id = (nextval('numbers'::regclass))::text)",

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestFunctionRoutesInSessionZone reads by an instant, through one prepared plan, while the session changes its zone. Placement reads a
-// text without zone as UTC, so in other zones the route names neighbouring days; and only a validated policy routes.
+// TestFunctionRoutesInSessionZone reads by an instant through one prepared plan, while the session
+// changes its zone. Placement reads a text without zone as UTC, so in other zones the route has the
+// neighbouring days; and only a validated policy routes.
 func TestFunctionRoutesInSessionZone(t *testing.T) {
 	w := newWorld(t)
 	a := w.connect(t)
@@ -26,7 +27,9 @@ func TestFunctionRoutesInSessionZone(t *testing.T) {
 			t.Errorf("%s in %s: %s", x.at, x.zone, got)
 		}
 	}
-	a.want("ALTER TABLE events SET (shard_by = 'month(at)')", "NOTICE: the sharding policy of \"events\" is not validated: queries do not route by its fields yet\nALTER TABLE")
+	a.want("ALTER TABLE events SET (shard_by = 'month(at)')",
+		"NOTICE: the sharding policy of \"events\" is not validated: queries do not route by its fields "+
+			"yet\nALTER TABLE")
 	if got := a.answer("EXPLAIN EXECUTE p ('2026-11-24 10:00Z')"); strings.Contains(got, "Routed by") {
 		t.Errorf("a policy that is not validated routes: %s", got)
 	}

@@ -6,15 +6,18 @@ import (
 	"time"
 )
 
-// TestVersionsKept changes how long old versions are kept while the fragments are open. It waits until a read of the past is refused.
+// TestVersionsKept changes how long old versions are kept while the fragments are open. It waits
+// until a read of the past is refused.
 func TestVersionsKept(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(t)
-	c.want("CREATE TABLE kept (id text PRIMARY KEY, n int); INSERT INTO kept VALUES ('a', 1)", "CREATE TABLE\nINSERT 0 1")
+	c.want("CREATE TABLE kept (id text PRIMARY KEY, n int); INSERT INTO kept VALUES ('a', 1)",
+		"CREATE TABLE\nINSERT 0 1")
 	const wanted = "BEGIN\nSET\n1\nSELECT 1\nCOMMIT"
 	deadline := time.Now().Add(2 * time.Minute)
 	var read string
-	for answer := ""; answer != wanted; { // the clock of commits may be some milliseconds ahead of the system's
+	// The clock of commits may be some milliseconds ahead of the system's.
+	for answer := ""; answer != wanted; {
 		past := strings.TrimSuffix(c.answer("SELECT clock_timestamp()"), "\nSELECT 1")
 		read = "BEGIN; SET LOCAL sherd.as_of = '" + past + "'; SELECT n FROM kept; COMMIT"
 		if answer = c.answer(read); answer != wanted {

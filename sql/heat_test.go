@@ -2,7 +2,7 @@ package sql_test
 
 import "testing"
 
-// TestHotSpots: what is read and written most comes first, with the share that it has.
+// TestHotSpots: the keys that are read and written most come first, with their share.
 func TestHotSpots(t *testing.T) {
 	a := newWorld(t).connect(t)
 	a.want("CREATE TABLE likes (id text PRIMARY KEY, doc jsonb)", "CREATE TABLE")

@@ -18,7 +18,8 @@ type heldName struct {
 	gid      string
 }
 
-// keepHeld keeps the locks of a transaction that has become a prepared one: nothing changes the definitions of its tables.
+// keepHeld keeps the locks of a transaction when it becomes a prepared transaction, so that the
+// definitions of its tables cannot change.
 func (db *Server) keepHeld(name heldName, owner *locks.Owner) {
 	if owner == nil {
 		return
@@ -28,7 +29,8 @@ func (db *Server) keepHeld(name heldName, owner *locks.Owner) {
 	db.mu.Unlock()
 }
 
-// dropLocks lets go of the locks of a prepared transaction that has ended; a commit whose outcome is unknown will end without us.
+// dropLocks releases the locks of a prepared transaction that has ended. A commit whose outcome is
+// unknown will end without this session.
 func (s *Session) dropLocks(gid string, err error) {
 	if err != nil && !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
 		return
@@ -42,7 +44,8 @@ func (s *Session) dropLocks(gid string, err error) {
 	}
 }
 
-// dropHeld lets go of the locks of one prepared transaction, unless another of its name has them meanwhile.
+// dropHeld releases the locks of one prepared transaction, unless another transaction of the same
+// name has taken its place.
 func (db *Server) dropHeld(name heldName, owner *locks.Owner) {
 	db.mu.Lock()
 	is := db.held[name] == owner
@@ -59,10 +62,11 @@ func (db *Server) dropHeld(name heldName, owner *locks.Owner) {
 	}
 }
 
-// heldLook is how often it is looked whether prepared transactions have ended at other nodes.
+// heldLook is the interval between checks whether prepared transactions have ended at other nodes.
 const heldLook = time.Second
 
-// FollowPrepared lets go of the locks of prepared transactions that were ended through another node, until ctx ends.
+// FollowPrepared releases the locks of prepared transactions that were ended through another node,
+// until ctx ends.
 func (db *Server) FollowPrepared(ctx context.Context) {
 	t := time.NewTicker(heldLook)
 	defer t.Stop()
@@ -79,7 +83,7 @@ func (db *Server) FollowPrepared(ctx context.Context) {
 
 func (db *Server) followPrepared(ctx context.Context) {
 	db.mu.Lock()
-	held := maps.Clone(db.held) // what is here now has been durable before
+	held := maps.Clone(db.held) // all of these are durable already
 	db.mu.Unlock()
 	ended := map[catalog.OID]func(txn.ID) bool{}
 	for name, owner := range held {
@@ -92,14 +96,17 @@ func (db *Server) followPrepared(ctx context.Context) {
 	}
 }
 
-// endedIn tells of prepared transactions of a database whether they have ended for certain: those of one that was dropped have, and none has while a fragment
-// does not answer.
+// endedIn returns a function that reports whether a prepared transaction of a database has
+// certainly ended. All transactions of a dropped database have; none has while a fragment does not
+// answer.
 func (db *Server) endedIn(ctx context.Context, database catalog.OID) func(txn.ID) bool {
 	if db.cfg.Catalog.View().Database(database) == nil {
 		return func(txn.ID) bool { return true }
 	}
 	list, missing, err := db.cfg.Fragments.PreparedSoon(ctx, database, heldPatience)
 	return func(id txn.ID) bool {
-		return err == nil && len(missing) == 0 && !slices.ContainsFunc(list, func(h txn.HeldTransaction) bool { return h.ID == id })
+		return err == nil && len(missing) == 0 && !slices.ContainsFunc(list, func(h txn.HeldTransaction) bool {
+			return h.ID == id
+		})
 	}
 }

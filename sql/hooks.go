@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/stmt"
 )
 
-// hooks are what the session does for the executor.
+// hooks are the functions that the executor calls in the session.
 func (s *Session) hooks() exec.Hooks {
 	return exec.Hooks{
 		System:     s.systemRows,
@@ -18,7 +18,7 @@ func (s *Session) hooks() exec.Hooks {
 // notice keeps a notice for the client until the statement's result is written.
 func (r *request) notice(n *pgerr.Error) { r.notices = append(r.notices, n) }
 
-// sayNow sends a notice at once, if the statement can; otherwise with the others.
+// sayNow sends a notice at once, if the statement can; otherwise it keeps it with the others.
 func (r *request) sayNow(n *pgerr.Error) error {
 	if r.writer == nil {
 		r.notice(n)
@@ -33,7 +33,7 @@ func (r *request) sayNow(n *pgerr.Error) error {
 	return r.writer.Notice(n)
 }
 
-// sendNotices sends what notice kept.
+// sendNotices sends the notices that notice kept.
 func (r *request) sendNotices(w stmt.ResultWriter) error {
 	list := r.notices
 	r.notices = nil

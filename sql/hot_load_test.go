@@ -10,14 +10,17 @@ import (
 	"testing"
 )
 
-// TestHotUnderLoad: while sessions add to one document in many ways, and it is split and made whole again and its parts move from fragment to fragment,
-// every reader at every level sees a total that holds all that was acknowledged before it looked and nothing that was not sent, and never less than it
-// has seen before.
+// TestHotUnderLoad: sessions add to one document in many ways, while it is split and made whole
+// again and its parts move between fragments. At every level, each reader sees a total that
+// includes everything acknowledged before the read, includes nothing that was not sent, and never
+// falls.
 func TestHotUnderLoad(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(t)
-	c.want("CREATE TABLE counters (id text PRIMARY KEY, v bigint, doc jsonb, note text) WITH (counters = 'v, Likes')", "CREATE TABLE")
-	c.want(`INSERT INTO counters VALUES ('counters/hot', 0, '{"Likes":0}'), ('counters/cold', 0, '{"Likes":0}')`, "INSERT 0 2")
+	c.want("CREATE TABLE counters (id text PRIMARY KEY, v bigint, doc jsonb, note text) WITH (counters = 'v, Likes')",
+		"CREATE TABLE")
+	c.want(`INSERT INTO counters VALUES ('counters/hot', 0, '{"Likes":0}'), ('counters/cold', 0, '{"Likes":0}')`,
+		"INSERT 0 2")
 	l := &hotLoad{t: t}
 	for i := range 4 {
 		x, rnd := w.connect(t), rand.New(rand.NewPCG(uint64(i), 5))
@@ -61,7 +64,8 @@ type hotLoad struct {
 	done               sync.WaitGroup
 }
 
-// must runs a statement until it is not in the way of another: what changes definitions may meet a snapshot or a move.
+// must runs a statement until no other statement is in its way: a change of definitions may meet a
+// snapshot or a move.
 func (l *hotLoad) must(c *client, text string) {
 	l.t.Helper()
 	for range 100 {
@@ -77,7 +81,8 @@ func (l *hotLoad) must(c *client, text string) {
 	l.t.Errorf("%s: in the way of others a hundred times", text)
 }
 
-const both = `UPDATE counters SET v = v + 1, doc = jsonb_set(doc, '{Likes}', to_jsonb((doc->>'Likes')::int + 1)) WHERE id = 'counters/hot'`
+const both = `UPDATE counters SET v = v + 1, doc = jsonb_set(doc, '{Likes}', to_jsonb((doc->>'Likes')::int + 1)) ` +
+	`WHERE id = 'counters/hot'`
 
 // add adds one to both counters.
 func (l *hotLoad) add(c *client, rnd *rand.Rand) {
@@ -86,7 +91,7 @@ func (l *hotLoad) add(c *client, rnd *rand.Rand) {
 	case 0:
 		text += " RETURNING 1"
 		want = "1\n" + want
-	case 1: // no increment, as it looks
+	case 1: // looks like an increment, but is none
 		text = strings.Replace(both, "v = v + 1", "v = v * 1 + 1", 1)
 	case 2:
 		text = "BEGIN ISOLATION LEVEL SERIALIZABLE"
@@ -111,14 +116,15 @@ func (l *hotLoad) add(c *client, rnd *rand.Rand) {
 	}
 }
 
-// read looks at the total, in one of several ways.
+// read reads the total, in one of several ways.
 func (l *hotLoad) read(c *client, last int64) int64 {
 	least := max(last, l.acked.Load())
 	n := l.reads.Add(1)
 	got := c.answer([]string{
 		"SELECT v, doc->>'Likes' FROM counters WHERE id = 'counters/hot'",
 		"SELECT sum(v), sum((doc->>'Likes')::int) FROM counters",
-		"SELECT max(a.v), max(b.doc->>'Likes') FILTER (WHERE b.id = a.id) FROM counters a JOIN counters b USING (id) WHERE id LIKE '%hot'",
+		"SELECT max(a.v), max(b.doc->>'Likes') FILTER (WHERE b.id = a.id) FROM counters a JOIN counters b USING (id) " +
+			"WHERE id LIKE '%hot'",
 	}[n%3])
 	most := l.sent.Load()
 	head, rest, _ := strings.Cut(got, "|")

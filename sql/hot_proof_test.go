@@ -14,14 +14,15 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestHotProof damages what is kept of a split document: sherd.check() tells what is wrong.
+// TestHotProof damages the stored parts of a split document: sherd.check() reports the faults.
 func TestHotProof(t *testing.T) {
 	w, c := hotWorld(t)
 	const add = "UPDATE counters SET v = v + 1 WHERE id = 'counters/hot'"
 	c.want(add, "UPDATE 1")
 	check := func(want ...string) {
 		t.Helper()
-		c.want("SELECT ok, detail FROM sherd.check() WHERE \"check\" = 'split documents' ORDER BY detail", strings.Join(want, "\n")+fmt.Sprintf("\nSELECT %d", len(want)))
+		c.want("SELECT ok, detail FROM sherd.check() WHERE \"check\" = 'split documents' ORDER BY detail",
+			strings.Join(want, "\n")+fmt.Sprintf("\nSELECT %d", len(want)))
 	}
 	check("t|1 documents, 8 parts")
 	table := func() *catalog.Table { return w.cfg.Catalog.View().FindTable(catalog.PostgresDB, "public", "counters") }
@@ -37,28 +38,31 @@ func TestHotProof(t *testing.T) {
 	}
 	parts := table().Hot.Documents[0].Parts
 	change(func(h *catalog.Hot) { h.Documents[0].Parts = append([]int64{parts[0] + 1}, parts[1:]...) })
-	check(fmt.Sprintf("f|document counters/hot lacks its part %d", parts[0]+1), fmt.Sprintf("f|part %d is of no split document", parts[0]))
+	check(fmt.Sprintf("f|document counters/hot lacks its part %d", parts[0]+1),
+		fmt.Sprintf("f|part %d is of no split document", parts[0]))
 	change(func(h *catalog.Hot) { h.Documents[0].Parts = parts })
 	swap := func(h *catalog.Hot) { h.Counters[1], h.Counters[3] = h.Counters[3], h.Counters[1] }
 	change(swap)
 	sorted := slices.Sorted(slices.Values(parts))
 	var want []string
-	for _, k := range sorted[:5] { // ten faults are named
-		for _, name := range []string{"Likes", "n"} { // they know 1.5 of n, and 5 of Likes
-			want = append(want, fmt.Sprintf("f|part %d of document counters/hot does not know what the document says of %s", k, name))
+	for _, k := range sorted[:5] { // the check names ten faults
+		for _, name := range []string{"Likes", "n"} { // the parts hold 1.5 of n, and 5 of Likes
+			want = append(want,
+				fmt.Sprintf("f|part %d of document counters/hot does not know what the document says of %s", k, name))
 		}
 	}
 	check(want...)
 	change(swap)
 	check("t|1 documents, 8 parts")
-	// the row goes, and its parts stay
+	// Delete the row, but keep its parts.
 	view := w.cfg.Catalog.View()
 	bucket, err := shardmap.BucketOf("counters/hot")
 	must(t, err)
 	r, err := w.host.Replica(txn.FragmentID(view.Database(catalog.PostgresDB).Map.Lookup(bucket)))
 	must(t, err)
 	tx := r.Tx(txn.NewID())
-	key := types.AppendKey(keyspace.RowPrefix(table().StorageID, uint32(bucket), 0), types.Text, types.NewText("counters/hot"), false)
+	key := types.AppendKey(keyspace.RowPrefix(table().StorageID, uint32(bucket), 0), types.Text,
+		types.NewText("counters/hot"), false)
 	must(t, errors.Join(tx.LockNewest(t.Context(), key), tx.Delete(key)))
 	_, err = tx.Commit(t.Context(), txn.CommitRequest{})
 	must(t, err)
@@ -69,7 +73,8 @@ func TestHotProof(t *testing.T) {
 	check(want...)
 }
 
-// TestHotProofMadeAgain: a document that is deleted takes its parts along, and one that is made again under its id is whole.
+// TestHotProofMadeAgain: deleting a document deletes its parts, and a new document under the same
+// id is whole.
 func TestHotProofMadeAgain(t *testing.T) {
 	_, c := hotWorld(t)
 	c.want("DELETE FROM counters WHERE id = 'counters/hot'", "DELETE 1")

@@ -5,18 +5,21 @@ import (
 	"testing"
 )
 
-// hotWorld has a table of counters with a document that is split, and one that is not.
+// hotWorld has a table of counters with one document that is split and one that is not.
 func hotWorld(t *testing.T) (*world, *client) {
 	w := newWorld(t)
 	c := w.connect(t)
-	c.want("CREATE TABLE counters (id text PRIMARY KEY, v bigint, n numeric, i int, note text, doc jsonb NOT NULL DEFAULT '{}')"+
+	c.want("CREATE TABLE counters (id text PRIMARY KEY, v bigint, n numeric, i int, note text, "+
+		"doc jsonb NOT NULL DEFAULT '{}')"+
 		" WITH (counters = 'v, n, i, Likes, Stats.Views')", "CREATE TABLE")
-	c.want(`INSERT INTO counters VALUES ('counters/hot', 10, 1.5, 1, 'a', '{"Likes":5,"Stats":{"Views":7},"Name":"x"}'), ('counters/cold', 1, 1, 1, 'b', '{"Likes":1}')`, "INSERT 0 2")
+	c.want(`INSERT INTO counters VALUES ('counters/hot', 10, 1.5, 1, 'a', `+
+		`'{"Likes":5,"Stats":{"Views":7},"Name":"x"}'), ('counters/cold', 1, 1, 1, 'b', '{"Likes":1}')`, "INSERT 0 2")
 	c.want("SELECT sherd.hot_split('counters/hot', 8)", "8\nSELECT 1")
 	return w, c
 }
 
-// TestHotIncrements: what adds to a counter does not wait for another session that does, in whatever way it is written, and what both have added is there.
+// TestHotIncrements: a session that adds to a counter does not wait for another one that does,
+// however the statement is written, and the sum has both increments.
 func TestHotIncrements(t *testing.T) {
 	w, a := hotWorld(t)
 	b := w.connect(t)
@@ -32,12 +35,22 @@ func TestHotIncrements(t *testing.T) {
 		{"v = coalesce(v, 0) + 1", "v", "12", "14"},
 		{"doc = jsonb_set(doc, '{Likes}', to_jsonb((doc->>'Likes')::int + 1))", "doc->>'Likes'", "5", "7"},
 		{"doc = jsonb_set(doc, '{Likes}', ((doc->>'Likes')::int + 1)::text::jsonb)", "doc->>'Likes'", "7", "9"},
-		{"doc = jsonb_set(doc, '{Likes}', (coalesce(doc->>'Likes', '0')::bigint - 1)::text::jsonb)", "doc->>'Likes'", "9", "7"},
-		{"doc = jsonb_set(doc, '{Stats,Views}', to_jsonb((doc#>>'{Stats,Views}')::numeric + 2))", "doc#>>'{Stats,Views}'", "7", "11"},
-		{"doc = jsonb_set(doc, '{Stats,Views}', to_jsonb((doc->'Stats'->>'Views')::bigint + 1), true)", "doc->'Stats'->>'Views'", "11", "13"},
+		{
+			"doc = jsonb_set(doc, '{Likes}', (coalesce(doc->>'Likes', '0')::bigint - 1)::text::jsonb)",
+			"doc->>'Likes'", "9", "7",
+		},
+		{
+			"doc = jsonb_set(doc, '{Stats,Views}', to_jsonb((doc#>>'{Stats,Views}')::numeric + 2))",
+			"doc#>>'{Stats,Views}'", "7", "11",
+		},
+		{
+			"doc = jsonb_set(doc, '{Stats,Views}', to_jsonb((doc->'Stats'->>'Views')::bigint + 1), true)",
+			"doc->'Stats'->>'Views'", "11", "13",
+		},
 		{"doc['Likes'] = to_jsonb(doc['Likes']::int + 1)", "doc['Likes']", "7", "9"},
 		{"doc = doc || jsonb_build_object('Likes', (doc->>'Likes')::int + 1)", "doc->>'Likes'", "9", "11"},
-		{"doc = jsonb_set(jsonb_set(doc, '{Likes}', to_jsonb((doc->>'Likes')::int + 1)), '{Stats,Views}', to_jsonb((doc#>>'{Stats,Views}')::int + 1)), v = v + 1",
+		{"doc = jsonb_set(jsonb_set(doc, '{Likes}', to_jsonb((doc->>'Likes')::int + 1)), '{Stats,Views}', " +
+			"to_jsonb((doc#>>'{Stats,Views}')::int + 1)), v = v + 1",
 			"doc->>'Likes' || ' ' || (doc->'Stats'->>'Views') || ' ' || v", "11 13 14", "13 15 16"},
 	} {
 		look := "SELECT " + c.look + " FROM counters WHERE id = 'counters/hot'"
@@ -45,12 +58,13 @@ func TestHotIncrements(t *testing.T) {
 		a.want(look, c.before+"\nSELECT 1")
 		a.want("BEGIN", "BEGIN")
 		a.want(update, "UPDATE 1")
-		b.want(update, "UPDATE 1") // beside it
+		b.want(update, "UPDATE 1") // at the same time
 		a.want("COMMIT", "COMMIT")
 		b.want(look, c.after+"\nSELECT 1")
 	}
 	a.want("BEGIN", "BEGIN")
-	const upsert = "INSERT INTO counters (id, v) VALUES ('counters/hot', 2) ON CONFLICT (id) DO UPDATE SET v = counters.v + excluded.v"
+	const upsert = "INSERT INTO counters (id, v) VALUES ('counters/hot', 2) ON CONFLICT (id) DO UPDATE " +
+		"SET v = counters.v + excluded.v"
 	a.want(upsert, "INSERT 0 1")
 	b.want(upsert, "INSERT 0 1")
 	a.want("COMMIT", "COMMIT")
@@ -61,7 +75,8 @@ func TestHotIncrements(t *testing.T) {
 	a.want("SELECT count(*) FROM sherd.check() WHERE NOT ok", "0\nSELECT 1")
 }
 
-// TestHotWrites: what is no increment writes the document itself, and sees in it what the parts hold.
+// TestHotWrites: a write that is not an increment changes the document itself, and sees the sum of
+// its parts.
 func TestHotWrites(t *testing.T) {
 	_, c := hotWorld(t)
 	const add = "UPDATE counters SET v = v + 1 WHERE id = 'counters/hot'"
@@ -78,10 +93,17 @@ func TestHotWrites(t *testing.T) {
 		{"UPDATE counters SET v = counters.v + 1 FROM (VALUES (1)) x", "UPDATE 2"},
 		{"SELECT sum(v), max(v), count(*) FROM counters", "31|29|2\nSELECT 1"},
 		{"SELECT a.v, b.v FROM counters a JOIN counters b ON a.v = b.v ORDER BY 1", "2|2\n29|29\nSELECT 2"},
-		{"SELECT (SELECT v FROM counters c WHERE c.id = x.id) FROM (VALUES ('counters/hot'), ('counters/cold')) x (id)", "29\n2\nSELECT 2"},
+		{
+			"SELECT (SELECT v FROM counters c WHERE c.id = x.id) FROM (VALUES ('counters/hot'), " +
+				"('counters/cold')) x (id)", "29\n2\nSELECT 2",
+		},
 		{add, "UPDATE 1"},
 		{"SELECT v FROM counters WHERE id = 'counters/hot' FOR UPDATE", "30\nSELECT 1"},
-		{"SELECT counters FROM counters WHERE id = 'counters/hot'", "(counters/hot,30,1.5,1,27,\"{\"\"Name\"\": \"\"x\"\", \"\"Likes\"\": 5, \"\"Stats\"\": {\"\"Views\"\": 7}}\")\nSELECT 1"},
+		{
+			"SELECT counters FROM counters WHERE id = 'counters/hot'",
+			"(counters/hot,30,1.5,1,27,\"{\"\"Name\"\": \"\"x\"\", \"\"Likes\"\": 5, \"\"Stats\"\": {\"\"Views\"\": " +
+				"7}}\")\nSELECT 1",
+		},
 		{"UPDATE counters SET v = 9223372036854775806 WHERE id = 'counters/hot'", "UPDATE 1"},
 		{add, "UPDATE 1"},
 		{"SELECT v FROM counters WHERE id = 'counters/hot'", "9223372036854775807\nSELECT 1"},
@@ -91,7 +113,10 @@ func TestHotWrites(t *testing.T) {
 		{"SELECT v IS NULL FROM counters WHERE id = 'counters/hot'", "t\nSELECT 1"},
 		{"UPDATE counters SET v = 1 WHERE id = 'counters/hot'", "UPDATE 1"},
 		{add, "UPDATE 1"},
-		{"WITH gone AS (DELETE FROM counters WHERE v = 2 RETURNING id, v) SELECT * FROM gone ORDER BY id", "counters/cold|2\ncounters/hot|2\nSELECT 2"},
+		{
+			"WITH gone AS (DELETE FROM counters WHERE v = 2 RETURNING id, v) SELECT * FROM gone ORDER BY id",
+			"counters/cold|2\ncounters/hot|2\nSELECT 2",
+		},
 		{add, "UPDATE 0"},
 		{"INSERT INTO counters VALUES ('counters/hot', 5)", "INSERT 0 1"},
 		{add, "UPDATE 1"},
@@ -110,7 +135,7 @@ func TestHotWrites(t *testing.T) {
 	}
 }
 
-// TestHotRefused: what cannot be right while a document is split is refused.
+// TestHotRefused: statements that cannot be right while a document is split are refused.
 func TestHotRefused(t *testing.T) {
 	_, c := hotWorld(t)
 	refused := func(text, want string) {
@@ -145,17 +170,19 @@ func TestHotRefused(t *testing.T) {
 	c.want("SELECT sherd.hot_split('counters', 'counters/cold', 8, ARRAY['Stats.Views'])", "8\nSELECT 1")
 }
 
-// TestHotSnapshots: who has a snapshot of before a document was split, or made whole, sees what was there then; and writes nothing that has changed since.
+// TestHotSnapshots: a snapshot from before a document was split, or made whole, shows the contents
+// of that time. Its transaction cannot write a document that has changed since.
 func TestHotSnapshots(t *testing.T) {
 	w, c := hotWorld(t)
-	const add, look = "UPDATE counters SET v = v + 1 WHERE id = 'counters/hot'", "SELECT v FROM counters WHERE id = 'counters/hot'"
-	whole := w.connect(t) // of before it is split again
+	const add, look = "UPDATE counters SET v = v + 1 WHERE id = 'counters/hot'",
+		"SELECT v FROM counters WHERE id = 'counters/hot'"
+	whole := w.connect(t) // from before the next split
 	c.want("SELECT sherd.hot_join('counters/hot')", "\nSELECT 1")
 	whole.want("BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN")
 	whole.want("SELECT 1", "1\nSELECT 1")
 	c.want("SELECT sherd.hot_split('counters/hot', 4)", "4\nSELECT 1")
 	c.want(add, "UPDATE 1")
-	split := w.connect(t) // of while it is
+	split := w.connect(t) // from while it is split
 	split.want("BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN")
 	split.want("SELECT 1", "1\nSELECT 1")
 	c.want(add, "UPDATE 1")
@@ -181,7 +208,8 @@ func TestHotSnapshots(t *testing.T) {
 	c.want(look, "13\nSELECT 1")
 }
 
-// TestHotCursors: cursors see what was there when they were opened, and those that lock have the document whole.
+// TestHotCursors: cursors show what was there when they were opened, and locking cursors show the
+// whole document.
 func TestHotCursors(t *testing.T) {
 	w, c := hotWorld(t)
 	const add = "UPDATE counters SET v = v + 1 WHERE id = 'counters/hot'"
@@ -199,7 +227,8 @@ func TestHotCursors(t *testing.T) {
 	}
 	c.want("UPDATE counters SET v = v + 10 WHERE CURRENT OF locking", "UPDATE 1")
 	c.want("COMMIT", "COMMIT")
-	other.want("RESET lock_timeout", "RESET") // the parts that c has locked in other fragments are free some time after its COMMIT
+	// The parts that c has locked in other fragments become free some time after its COMMIT.
+	other.want("RESET lock_timeout", "RESET")
 	other.want(add, "UPDATE 1")
 	c.want("SELECT v FROM counters ORDER BY v", "1\n23\nSELECT 2")
 	c.want("PREPARE get(text) AS SELECT v FROM counters WHERE id = $1", "PREPARE")
@@ -209,10 +238,12 @@ func TestHotCursors(t *testing.T) {
 	c.want("EXECUTE add('counters/hot', 2)", "UPDATE 1")
 	c.want("EXECUTE add('counters/cold', 2)", "UPDATE 1")
 	c.want("SELECT v FROM counters ORDER BY v", "3\n25\nSELECT 2")
-	c.want("SELECT collection, id, parts, counters FROM sherd.hot_documents", "counters|counters/hot|8|{v,n,i,Likes,Stats.Views}\nSELECT 1")
+	c.want("SELECT collection, id, parts, counters FROM sherd.hot_documents",
+		"counters|counters/hot|8|{v,n,i,Likes,Stats.Views}\nSELECT 1")
 }
 
-// TestHotMadeAgain: a document that is deleted is split no more, and whole when it is made again under its id; sherd.hot_documents says so, also within the transaction.
+// TestHotMadeAgain: a deleted document is not split any more, and a new document under its id is
+// whole. sherd.hot_documents shows this, also within the transaction.
 func TestHotMadeAgain(t *testing.T) {
 	w, c := hotWorld(t)
 	const list = "SELECT id, parts FROM sherd.hot_documents ORDER BY id"
@@ -231,25 +262,30 @@ func TestHotMadeAgain(t *testing.T) {
 	c.want(list, "counters/cold|4\ncounters/hot|2\nSELECT 2")
 	c.want("DELETE FROM counters WHERE id = 'counters/hot'", "DELETE 1")
 	c.want("INSERT INTO counters (id, v) VALUES ('counters/hot', 5), ('counters/other', 1)", "INSERT 0 2")
-	c.want("SELECT sherd.hot_split('counters/other', 2)", "2\nSELECT 1") // forgets what was deleted
+	c.want("SELECT sherd.hot_split('counters/other', 2)", "2\nSELECT 1") // removes the record of the deleted document
 	c.want("SELECT sherd.hot_join('counters/other')", "\nSELECT 1")
 	c.want("SELECT sherd.hot_join('counters/cold')", "\nSELECT 1")
-	c.want("SELECT sherd.hot_join('counters/hot')", `document "counters/hot" of table "counters" is not split (SQLSTATE 42704)`)
+	c.want("SELECT sherd.hot_join('counters/hot')",
+		`document "counters/hot" of table "counters" is not split (SQLSTATE 42704)`)
 	c.want("CREATE INDEX ON counters (note)", "CREATE INDEX")
 	c.want(list, "SELECT 0")
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 }
 
-// TestHotSplitResolves: the table may be named by a literal, with and without the number of parts, as sherd.hot_keys advises.
+// TestHotSplitResolves: the table may be named by a literal, with and without the number of parts,
+// as sherd.hot_keys advises.
 func TestHotSplitResolves(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(t)
 	c.want("CREATE TABLE counters (id text PRIMARY KEY, v bigint) WITH (counters = 'v')", "CREATE TABLE")
 	c.want("INSERT INTO counters VALUES ('counters/b', 1)", "INSERT 0 1")
 	for _, call := range []string{
-		"sherd.hot_split('public.counters', 'counters/b')", "sherd.hot_split('counters'::regclass, 'counters/b')", "sherd.hot_split('counters', 'counters/b', 16)",
-		"sherd.hot_split('counters'::text, 'counters/b')", "sherd.hot_split(collection => 'counters', id => 'counters/b')", "sherd.hot_split('counters/b')",
-		"sherd.hot_split('counters/b', 16)", "sherd.hot_split('counters', 'counters/b', 16, ARRAY['v'])", "sherd.hot_split('counters/b', 16, ARRAY['v'])",
+		"sherd.hot_split('public.counters', 'counters/b')", "sherd.hot_split('counters'::regclass, 'counters/b')",
+		"sherd.hot_split('counters', 'counters/b', 16)",
+		"sherd.hot_split('counters'::text, 'counters/b')",
+		"sherd.hot_split(collection => 'counters', id => 'counters/b')", "sherd.hot_split('counters/b')",
+		"sherd.hot_split('counters/b', 16)", "sherd.hot_split('counters', 'counters/b', 16, ARRAY['v'])",
+		"sherd.hot_split('counters/b', 16, ARRAY['v'])",
 	} {
 		c.want("SELECT "+call, "16\nSELECT 1")
 		c.want("SELECT sherd.hot_join('public.counters', 'counters/b')", "\nSELECT 1")

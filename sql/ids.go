@@ -8,8 +8,9 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// idBlocks gives the numbers of ids that the server completes: orders/17-A. Each table counts for itself. Numbers come from the catalog in
-// blocks, so they are unique in the cluster and survive a restart; those of a block that was not used up are skipped.
+// idBlocks numbers the ids that the server completes: orders/17-A. Each table counts for itself. A
+// node takes numbers from the catalog in blocks, so they are unique in the cluster and survive a
+// restart. The unused numbers of a block are skipped.
 type idBlocks struct {
 	catalog *catalog.Catalog
 	block   string // names this node
@@ -28,7 +29,7 @@ func newIDBlocks(c *catalog.Catalog, block string) *idBlocks {
 	return &idBlocks{catalog: c, block: block, blocks: map[catalog.OID]idBlock{}}
 }
 
-// next gives a number for a new document of the table.
+// next returns a number for a new document of the table.
 func (b *idBlocks) next(ctx context.Context, table catalog.OID) (uint64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,12 +47,12 @@ func (b *idBlocks) next(ctx context.Context, table catalog.OID) (uint64, error) 
 	return n, nil
 }
 
-// completeWith completes an id with a number, and tells whether it took it.
+// completeWith completes an id with a number, and reports whether the id used it.
 func (b *idBlocks) completeWith(t *catalog.Table, id string, n uint64) (string, bool) {
 	return shardmap.CompleteID(t.Name, id, n, b.block)
 }
 
-// complete gives a document the id that its client left to the server.
+// complete returns the id of a document whose client left part of it to the server.
 func (b *idBlocks) complete(ctx context.Context, t *catalog.Table, id string) (string, error) {
 	if _, left := shardmap.CompleteID(t.Name, id, 0, b.block); !left {
 		return id, nil

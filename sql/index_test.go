@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// checked wants nothing wrong, and at least one index looked at.
+// checked fails unless sherd.check() finds no fault and checks at least one index.
 func (c *client) checked() {
 	c.t.Helper()
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
@@ -25,7 +25,7 @@ type thing struct{ u, v, w int }
 // model is what the table of TestIndexModel must hold.
 type model map[int]thing
 
-// with gives the model after a change; ok is false where it breaks a unique index.
+// with returns the model after a change; ok is false if the change violates a unique index.
 func (m model) with(change func(model)) (model, bool) {
 	next := maps.Clone(m)
 	change(next)
@@ -57,7 +57,8 @@ func (m model) list(keep func(k int, x thing) bool) string {
 	return out + fmt.Sprintf("SELECT %d", len(ks))
 }
 
-// step makes a random statement: its text, and what it does to the model. insert tells that a key that is there is an error.
+// step makes a random statement: its text, and its effect on the model. clash reports that an
+// existing key is an error.
 func step(r *rand.Rand, m model) (text string, change func(model), clash bool) {
 	k, u, v, w := r.IntN(60), r.IntN(40), r.IntN(4), r.IntN(20)
 	x, old := thing{u, v, w}, m[k]
@@ -79,15 +80,18 @@ func step(r *rand.Rand, m model) (text string, change func(model), clash bool) {
 		}, false
 	case 4: // values are exchanged, keys moved
 		return fmt.Sprintf("UPDATE r SET u = 39 - u, k = k + 100 WHERE k < %d", k), func(m model) {
-			moved := model{}
-			for key, y := range m {
-				if key < k {
-					moved[key+100] = thing{39 - y.u, y.v, y.w}
-					delete(m, key)
+				moved := model{}
+				for key, y := range m {
+					if key < k {
+						moved[key+100] = thing{39 - y.u, y.v, y.w}
+						delete(m, key)
+					}
 				}
-			}
-			maps.Copy(m, moved)
-		}, slices.ContainsFunc(slices.Collect(maps.Keys(m)), func(key int) bool { _, taken := m[key+100]; return key < k && taken })
+				maps.Copy(m, moved)
+			}, slices.ContainsFunc(slices.Collect(maps.Keys(m)), func(key int) bool {
+				_, taken := m[key+100]
+				return key < k && taken
+			})
 	case 5:
 		return fmt.Sprintf("UPDATE r SET u = u + 1 WHERE k = %d", k), func(m model) {
 			if there {
@@ -95,7 +99,8 @@ func step(r *rand.Rand, m model) (text string, change func(model), clash bool) {
 			}
 		}, false
 	case 6:
-		text := fmt.Sprintf("INSERT INTO r VALUES (%d, %d, %d, %d) ON CONFLICT (u) DO UPDATE SET v = excluded.v, w = r.w + 1", k, u, v, w)
+		text := fmt.Sprintf("INSERT INTO r VALUES (%d, %d, %d, %d) ON CONFLICT (u) DO UPDATE SET v = excluded.v, "+
+			"w = r.w + 1", k, u, v, w)
 		for key, y := range m {
 			if y.u == u {
 				return text, func(m model) { m[key] = thing{u, v, y.w + 1} }, false
@@ -110,8 +115,9 @@ func step(r *rand.Rand, m model) (text string, change func(model), clash bool) {
 	return text, func(m model) { m[k] = x }, false
 }
 
-// TestIndexModel runs random statements over tables with local, global and partial unique indexes on 1, 3 and 8 fragments, and holds the
-// answers, found by each index, against a model; sherd.check() proves the indexes at the end.
+// TestIndexModel runs random statements over tables with local, global and partial unique indexes
+// on 1, 3 and 8 fragments. It compares the answers, found by each index, with a model. At the end
+// sherd.check() proves the indexes.
 func TestIndexModel(t *testing.T) {
 	for _, fragments := range []int{1, 3, 8} {
 		t.Run(fmt.Sprint(fragments), func(t *testing.T) {
@@ -155,14 +161,21 @@ func TestIndexModel(t *testing.T) {
 func compare(c *client, m model, r *rand.Rand) {
 	c.t.Helper()
 	u, v, w := r.IntN(40), r.IntN(4), r.IntN(20)
-	c.want(fmt.Sprintf("SELECT * FROM r WHERE u IN (%d, %d) ORDER BY k", u, u+1), m.list(func(_ int, x thing) bool { return x.u == u || x.u == u+1 }))
+	c.want(fmt.Sprintf("SELECT * FROM r WHERE u IN (%d, %d) ORDER BY k", u, u+1), m.list(func(_ int, x thing) bool {
+		return x.u == u || x.u == u+1
+	}))
 	c.want(fmt.Sprintf("SELECT * FROM r WHERE v = %d AND w > %d AND w <= %d ORDER BY k", v, w, w+5),
 		m.list(func(_ int, x thing) bool { return x.v == v && x.w > w && x.w <= w+5 }))
-	c.want(fmt.Sprintf("SELECT * FROM r WHERE u + v = %d ORDER BY k", u), m.list(func(_ int, x thing) bool { return x.u+x.v == u }))
-	c.want(fmt.Sprintf("SELECT * FROM r WHERE w = %d AND v = 0 ORDER BY k", w), m.list(func(_ int, x thing) bool { return x.v == 0 && x.w == w }))
+	c.want(fmt.Sprintf("SELECT * FROM r WHERE u + v = %d ORDER BY k", u), m.list(func(_ int, x thing) bool {
+		return x.u+x.v == u
+	}))
+	c.want(fmt.Sprintf("SELECT * FROM r WHERE w = %d AND v = 0 ORDER BY k", w), m.list(func(_ int, x thing) bool {
+		return x.v == 0 && x.w == w
+	}))
 }
 
-// TestUniqueRaces: of many sessions that insert the same values at once, over all fragments, one wins each.
+// TestUniqueRaces: many sessions insert the same values at once, over all fragments; for each value
+// one session wins.
 func TestUniqueRaces(t *testing.T) {
 	w := newWorld(t)
 	a := w.connect(t)
@@ -198,16 +211,19 @@ func TestUniqueRaces(t *testing.T) {
 	a.checked()
 }
 
-// TestUniqueWaits: who wants a value that another transaction has inserted, or deleted, waits for its end.
+// TestUniqueWaits: a session that wants a value that another transaction has inserted or deleted
+// waits for the end of that transaction.
 func TestUniqueWaits(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.connect(t), w.connect(t)
-	const taken = `duplicate key value violates unique constraint "waits_mail_key" (SQLSTATE 23505): Key (mail)=(x) already exists.`
+	const taken = `duplicate key value violates unique constraint "waits_mail_key" (SQLSTATE 23505): Key (mail)=(x) ` +
+		`already exists.`
 	a.want("CREATE TABLE waits (id int PRIMARY KEY, mail text UNIQUE)", "CREATE TABLE")
 	a.want("BEGIN; INSERT INTO waits VALUES (1, 'x')", "BEGIN\nINSERT 0 1")
 	done := b.background(w, "INSERT INTO waits VALUES (2, 'x')")
 	a.want("COMMIT", "COMMIT")
-	if got := <-done; masked(got) != taken+" Transaction N wrote it, which committed at TIME, while this one waited for it." {
+	if got := <-done; masked(got) != taken+" Transaction N wrote it, which committed at TIME, "+
+		"while this one waited for it." {
 		t.Error(got)
 	}
 	a.want("BEGIN; DELETE FROM waits", "BEGIN\nDELETE 1")
@@ -219,20 +235,23 @@ func TestUniqueWaits(t *testing.T) {
 	a.want("ROLLBACK", "ROLLBACK")
 	answers(t, done, taken)
 	a.want("BEGIN; INSERT INTO waits VALUES (5, 'z')", "BEGIN\nINSERT 0 1")
-	done = b.background(w, "INSERT INTO waits VALUES (6, 'z') ON CONFLICT (mail) DO UPDATE SET mail = 'zz' RETURNING id")
+	done = b.background(w,
+		"INSERT INTO waits VALUES (6, 'z') ON CONFLICT (mail) DO UPDATE SET mail = 'zz' RETURNING id")
 	a.want("COMMIT", "COMMIT")
 	answers(t, done, "5\nINSERT 0 1")
 	a.want("SELECT * FROM waits ORDER BY id", "3|x\n5|zz\nSELECT 2")
 	a.checked()
 }
 
-// TestIndexDefinitions: an index over rows that are there, in a transaction, dropped again; what is left is deleted and nothing dangles.
+// TestIndexDefinitions: an index over existing rows is created in a transaction and dropped again.
+// Its entries are deleted and nothing dangles.
 func TestIndexDefinitions(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.connect(t), w.connect(t)
 	a.want("CREATE TABLE d (id int PRIMARY KEY, v int, w text)", "CREATE TABLE")
 	a.want("INSERT INTO d SELECT g, g % 50, 'w' || g FROM generate_series(1, 500) g", "INSERT 0 500")
-	if got := a.answer("CREATE UNIQUE INDEX ON d (v)"); !strings.HasPrefix(got, `could not create unique index "d_v_idx" (SQLSTATE 23505): Key (v)=(`) {
+	if got := a.answer("CREATE UNIQUE INDEX ON d (v)"); !strings.HasPrefix(got,
+		`could not create unique index "d_v_idx" (SQLSTATE 23505): Key (v)=(`) {
 		t.Error(got)
 	}
 	a.want("CREATE INDEX ON d (v); ALTER TABLE d ADD UNIQUE (w)", "CREATE INDEX\nALTER TABLE")
@@ -246,26 +265,34 @@ func TestIndexDefinitions(t *testing.T) {
 	a.want("TRUNCATE d; INSERT INTO d VALUES (1, 1, 'w1')", "TRUNCATE TABLE\nINSERT 0 1")
 	a.want("SELECT id FROM d WHERE w = 'w77'", "SELECT 0")
 	a.want("DROP INDEX d_v_idx; ALTER TABLE d DROP COLUMN w", "DROP INDEX\nALTER TABLE")
-	a.want("SELECT indexdef FROM pg_indexes WHERE tablename = 'd'", "CREATE UNIQUE INDEX d_pkey ON public.d USING btree (id)\nSELECT 1")
+	a.want("SELECT indexdef FROM pg_indexes WHERE tablename = 'd'",
+		"CREATE UNIQUE INDEX d_pkey ON public.d USING btree (id)\nSELECT 1")
 	a.checked()
 	if got := a.answer("INSERT INTO d VALUES (1, 1)"); !strings.Contains(got, "d_pkey") {
 		t.Error(got)
 	}
 }
 
-// TestPairsOfIndexValues: an OR that gives all columns of an index their values together looks for these, and not for each combination.
+// TestPairsOfIndexValues: if an OR sets the values of all columns of an index together, the scan
+// looks up these pairs, and not each combination.
 func TestPairsOfIndexValues(t *testing.T) {
 	w := newWorldOf(t, 3)
 	a := w.connect(t)
-	a.want("CREATE TABLE p (id int PRIMARY KEY, a int, b text, UNIQUE (a, b)); CREATE INDEX p_local ON p (b, id); INSERT INTO p SELECT g, g, 'b' || g FROM generate_series(1, 500) g",
+	a.want("CREATE TABLE p (id int PRIMARY KEY, a int, b text, UNIQUE (a, b)); CREATE INDEX p_local ON p (b, id); "+
+		"INSERT INTO p SELECT g, g, 'b' || g FROM generate_series(1, 500) g",
 		"CREATE TABLE\nCREATE INDEX\nINSERT 0 500")
-	a.want("SELECT id FROM p WHERE (a = 3 AND b = 'b3') OR (a = 4 AND b = 'b5') OR (a = 3 AND b = 'b3') OR (a = 500 AND b = 'b500') OR (a = NULL AND b = 'b6') ORDER BY id",
+	a.want("SELECT id FROM p WHERE (a = 3 AND b = 'b3') OR (a = 4 AND b = 'b5') OR (a = 3 AND b = 'b3') OR (a = 500 "+
+		"AND b = 'b500') OR (a = NULL AND b = 'b6') ORDER BY id",
 		"3\n500\nSELECT 2")
-	a.want("SELECT a FROM p WHERE (b = 'b7' AND id = 7) OR (b = 'b8' AND id = 9) OR (id = 10 AND b = 'b10') ORDER BY a", "7\n10\nSELECT 2")
+	a.want("SELECT a FROM p WHERE (b = 'b7' AND id = 7) OR (b = 'b8' AND id = 9) OR (id = 10 AND b = 'b10') ORDER BY a",
+		"7\n10\nSELECT 2")
 	a.want("SELECT a FROM p WHERE b IN ('b7', 'b8') AND a IN (7, 9) AND (id = 7 OR id = 8)", "7\nSELECT 1")
-	a.want("CREATE TABLE c (id int PRIMARY KEY, a int, b text, FOREIGN KEY (a, b) REFERENCES p (a, b)); INSERT INTO c SELECT g, g, 'b' || g FROM generate_series(1, 100) g",
+	a.want("CREATE TABLE c (id int PRIMARY KEY, a int, b text, FOREIGN KEY (a, b) REFERENCES p (a, b)); "+
+		"INSERT INTO c SELECT g, g, 'b' || g FROM generate_series(1, 100) g",
 		"CREATE TABLE\nINSERT 0 100")
-	if got := a.answer("INSERT INTO c SELECT g, g, 'b' || (CASE g WHEN 450 THEN 0 ELSE g END) FROM generate_series(400, 480) g"); !strings.Contains(got, "Key (a, b)=(450, b0) is not present") {
+	if got := a.answer(
+		"INSERT INTO c SELECT g, g, 'b' || (CASE g WHEN 450 THEN 0 ELSE g END) FROM generate_series(400, 480) g",
+	); !strings.Contains(got, "Key (a, b)=(450, b0) is not present") {
 		t.Error(got)
 	}
 }

@@ -27,7 +27,7 @@ type info struct {
 	ctx context.Context // of the statement; nil outside of any
 }
 
-// statement is ctx, or one that never ends.
+// statement returns the context of the statement, or one that never ends if there is no statement.
 func (i info) statement() context.Context { return orBackground(i.ctx) }
 
 func orBackground(ctx context.Context) context.Context {
@@ -51,7 +51,7 @@ func (i info) RunTable(
 	return admin.RunTable(i.environment(c), p, args, emit)
 }
 
-// environment returns what functions of the cluster use of the session and the call.
+// environment returns what functions of the cluster need from the session and the call.
 func (i info) environment(c *builtin.Ctx) *admin.Environment {
 	e := &admin.Environment{
 		Cluster: &i.db.admin, Context: i.ctx, Database: i.names().Database, Role: i.role, Values: i.Env(),
@@ -77,7 +77,9 @@ func (s *Session) names() *sysview.Names {
 	if d == nil {
 		d = &catalog.Database{OID: s.database, Name: s.start.Database} // dropped under the session
 	}
-	return &sysview.Names{View: view, Database: d, Path: s.vars.SearchPath(), Spell: s.spell, Portable: s.vars.On("sherd.portable_dump")}
+	return &sysview.Names{
+		View: view, Database: d, Path: s.vars.SearchPath(), Spell: s.spell, Portable: s.vars.On("sherd.portable_dump"),
+	}
 }
 
 // prove verifies foreign keys, former ids and split documents.

@@ -5,8 +5,9 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// spell prints an expression that the catalog keeps over a table's columns as pg_get_expr does. What is no expression, such as a list of
-// defaults or a sharding policy, is printed as it is.
+// spell prints an expression over a table's columns, as the catalog keeps it, in the form of
+// pg_get_expr. It returns text that is not an expression, such as a list of defaults or a sharding
+// policy, unchanged.
 func (s *Session) spell(table uint32, text string, pretty bool) string {
 	view := s.view()
 	var over []query.Column

@@ -37,8 +37,8 @@ func (i info) HotJoin(table uint32, id string) error {
 	return i.redefineHot(t, id, (*counters.Document).Join)
 }
 
-// hotTable finds the table of a document: the one that is named, or for 0 that of the id's collection. The role must
-// own it.
+// hotTable returns the table of a document: the table with oid or, if oid is 0, the collection of
+// the id. The role must own it.
 func (i info) hotTable(function string, oid uint32, id string) (*catalog.Table, error) {
 	view := i.view()
 	var t *catalog.Table
@@ -57,7 +57,8 @@ func (i info) hotTable(function string, oid uint32, id string) (*catalog.Table, 
 		}
 	case t == nil || t.Kind != catalog.KindTable:
 		return nil, pgerr.New(pgerr.UndefinedTable, `no table is named like the collection of "%s"`, id).
-			WithHint("Name the table too, as in SELECT sherd.hot_split('counters', 'x', 16) and SELECT sherd.hot_join('counters', 'x').")
+			WithHint("Name the table too, as in SELECT sherd.hot_split('counters', 'x', 16) and " +
+				"SELECT sherd.hot_join('counters', 'x').")
 	}
 	name := "sherd." + function + "()"
 	if i.tx != nil && (i.tx.Explicit || i.tx.Together) {
@@ -73,8 +74,9 @@ func (i info) hotTable(function string, oid uint32, id string) (*catalog.Table, 
 	return t, nil
 }
 
-// redefineHot runs a change of which documents of a table are split, on the document of an id. It has the table to
-// itself: statements of other sessions are planned again afterwards.
+// redefineHot changes which documents of a table are split, by calling change with the document of
+// an id. It has exclusive use of the table; statements of other sessions are planned again
+// afterwards.
 func (i info) redefineHot(t *catalog.Table, id string, change func(*counters.Document) error) (err error) {
 	if err := i.notInUse("change which documents are split of", []catalog.OID{t.OID}); err != nil {
 		return err

@@ -18,8 +18,8 @@ import (
 
 func cloned(s string) string { return strings.Clone(s) }
 
-// owned gives a table of the session's database that the session's role may change; function is for messages. Jobs begin at once, whatever becomes of the
-// transaction around them.
+// owned returns a table of the session's database that the session's role may change; function is
+// for messages. Jobs begin at once, even if the surrounding transaction rolls back.
 func (i info) owned(function string, oid catalog.OID) (*catalog.Table, error) {
 	v := i.db.cfg.Catalog.View()
 	t, err := ddl.TableOf(v, i.database, oid)
@@ -46,13 +46,14 @@ func (i info) ReplacePlacement(oid uint32, spread bool) (int64, error) {
 		return 0, err
 	}
 	if t.Policy == nil || t.Policy.IsID() {
-		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `"%s" has no sharding policy by which documents could be placed`, t.Name).
+		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+			`"%s" has no sharding policy by which documents could be placed`, t.Name).
 			WithHint("Set one with ALTER TABLE %s SET (shard_by = '…').", builtin.QuoteIdent(t.Name))
 	}
 	return i.startJob(t, catalog.ReplacementJob, catalog.Replacement{Who: i.roleName(), Spread: spread})
 }
 
-// startJob begins a job about ids of a collection, of which there is one at a time.
+// startJob begins a job about the ids of a collection. A collection has at most one at a time.
 func (i info) startJob(t *catalog.Table, kind string, payload any) (int64, error) {
 	id, err := i.db.cfg.Catalog.NewJobID(i.ctx)
 	if err != nil {
@@ -103,7 +104,8 @@ func (i info) RewriteReferences(oid, referrer uint32, path string) (int64, error
 	case t.Forwarding == 0:
 		return 0, noFormerIDs(t)
 	case from.PrimaryKey() == nil:
-		return 0, pgerr.Unsupported(`references of "%s", which has no primary key, cannot be rewritten by a job`, from.Name).
+		return 0, pgerr.Unsupported(`references of "%s", which has no primary key, cannot be rewritten by a job`,
+			from.Name).
 			WithHint("UPDATE it with a join of %s.", forward.EntriesOf(i.db.cfg.Catalog.View(), t))
 	}
 	if err := schemachange.CheckReference(i.db.cfg.Catalog.View(), from, path); err != nil {
@@ -113,11 +115,14 @@ func (i info) RewriteReferences(oid, referrer uint32, path string) (int64, error
 }
 
 func noFormerIDs(t *catalog.Table) error {
-	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `documents of "%s" have no former ids`, t.Name).WithHint("sherd.replace_placement gives them new ones.")
+	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `documents of "%s" have no former ids`, t.Name).
+		WithHint("sherd.replace_placement gives them new ones.")
 }
 
 // References implements builtin.IDInfo.
-func (i info) References(oid uint32, emit func(referrer uint32, path, constraint string, byFormerID int64) error) error {
+func (i info) References(
+	oid uint32, emit func(referrer uint32, path, constraint string, byFormerID int64) error,
+) error {
 	t, err := i.owned("sherd.rewrite_references()", oid)
 	if err != nil {
 		return err
@@ -132,8 +137,9 @@ func (i info) References(oid uint32, emit func(referrer uint32, path, constraint
 			continue
 		}
 		column := k.Columns[0].Name
-		text := fmt.Sprintf("SELECT count(*) FROM %s.%s x JOIN %s f ON f.old = x.%s", builtin.QuoteIdent(k.ChildSchema), builtin.QuoteIdent(k.Child.Name),
-			forward.EntriesOf(v, t), builtin.QuoteIdent(column))
+		text := fmt.Sprintf("SELECT count(*) FROM %s.%s x JOIN %s f ON f.old = x.%s",
+			builtin.QuoteIdent(k.ChildSchema), builtin.QuoteIdent(k.Child.Name), forward.EntriesOf(v, t),
+			builtin.QuoteIdent(column))
 		n := int64(0)
 		err := i.queryAgainst(i.ctx, v, text, func(row []types.Datum) error {
 			n = row[0].N
@@ -160,11 +166,13 @@ func (i info) DropForwarding(table uint32) error {
 // ControlJob implements builtin.IDInfo.
 func (i info) ControlJob(id int64, verb string) error {
 	if i.ctx != nil {
-		i.db.catchUp(i.ctx) // the job may have been begun at another node just now
+		i.db.catchUp(i.ctx) // another node may just have begun the job
 	}
 	j := i.db.cfg.Catalog.View().Job(uint64(id))
 	if j == nil || !j.AboutIDs() || j.Database != i.database {
-		return pgerr.New(pgerr.UndefinedObject, "there is no job %d of sherd.replace_placement, sherd.rewrite_references or sherd.start_validation in this database", id).
+		return pgerr.New(pgerr.UndefinedObject,
+			"there is no job %d of sherd.replace_placement, sherd.rewrite_references or sherd.start_validation in "+
+				"this database", id).
 			WithHint("sherd.jobs lists them.")
 	}
 	if i.db.cfg.Catalog.View().Table(j.Table) != nil {
@@ -172,15 +180,17 @@ func (i info) ControlJob(id int64, verb string) error {
 			return err
 		}
 	}
-	state := map[string]catalog.JobState{"pause": catalog.JobPaused, "resume": catalog.JobRunning, "cancel": catalog.JobCancelled}[verb]
+	state := map[string]catalog.JobState{
+		"pause": catalog.JobPaused, "resume": catalog.JobRunning, "cancel": catalog.JobCancelled,
+	}[verb]
 	_, err := i.db.cfg.Catalog.Update(i.ctx, func(_ *catalog.View, ch *catalog.Change) error {
 		return ch.SetIDJob(uint64(id), state, time.Now().UnixMicro())
 	})
 	return err
 }
 
-// Forwarded implements builtin.IDInfo. Every role may call sherd.forwarded: calls that are not about a
-// collection with former ids are not counted.
+// Forwarded implements builtin.IDInfo. Every role may call sherd.forwarded: calls that are not
+// about a collection with former ids are not counted.
 func (i info) Forwarded(table uint32, old, now string) {
 	if t := i.db.cfg.Catalog.View().Table(table); t == nil || t.Forwarding == 0 || t.Database != i.database {
 		return
@@ -197,7 +207,7 @@ func (i info) keepNotice(n *pgerr.Error) error {
 	return nil
 }
 
-// mayDefine refuses a function that changes a table's definition where it cannot.
+// mayDefine returns an error if a function that changes a table's definition cannot run here.
 func (i info) mayDefine(name string, table catalog.OID) error {
 	switch {
 	case i.ctx == nil:
@@ -207,7 +217,8 @@ func (i info) mayDefine(name string, table catalog.OID) error {
 	case i.tx.Modes.ReadOnly:
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", name)
 	case i.tx.UsesAlready(table):
-		return pgerr.New(pgerr.ObjectInUse, "cannot execute %s because the table is being used by active queries in this session", name)
+		return pgerr.New(pgerr.ObjectInUse,
+			"cannot execute %s because the table is being used by active queries in this session", name)
 	}
 	i.tx.DefineTables(table)
 	return nil

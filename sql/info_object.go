@@ -9,8 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
-// objects is the catalog as functions of the session see it: its objects, their definitions, and who may
-// use them.
+// objects is the catalog as functions of the session see it: its objects, their definitions, and
+// the privileges on them.
 type objects struct{ *Session }
 
 // FindObject implements builtin.CatalogInfo.
@@ -53,7 +53,8 @@ func (o objects) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
 	return o.names().IndexDef(oid, column, pretty)
 }
 
-// ViewDef implements builtin.DefinitionInfo. Only system views exist, and they have no definition in SQL.
+// ViewDef implements builtin.DefinitionInfo. Only system views exist, and they have no definition
+// in SQL.
 func (o objects) ViewDef(oid uint32, _ bool) (string, bool) {
 	if r := pgcatalog.RelationByOID(oid); r != nil && r.Kind == 'v' {
 		return "", true
@@ -110,8 +111,8 @@ func (o objects) FunctionIdentityArguments(oid uint32) (string, bool) {
 	return o.names().FunctionIdentityArguments(oid)
 }
 
-// HasPrivilege implements builtin.PrivilegeInfo. There is no GRANT yet: owners and superusers may do
-// everything, and all roles what PostgreSQL grants to PUBLIC by default.
+// HasPrivilege implements builtin.PrivilegeInfo. There is no GRANT yet: owners and superusers may
+// do everything, and all roles what PostgreSQL grants to PUBLIC by default.
 func (o objects) HasPrivilege(
 	role uint32, kind builtin.ObjectKind, oid uint32, _ int16, privilege string,
 ) (bool, error) {
@@ -169,7 +170,8 @@ func (o objects) ownership(kind builtin.ObjectKind, oid uint32) (owner catalog.O
 func readable(oid uint32) []string {
 	if r := pgcatalog.RelationByOID(oid); r != nil {
 		switch r.Name {
-		case "pg_authid", "pg_shadow", "pg_hba_file_rules", "pg_file_settings", "pg_statistic", "pg_user_mapping", "pg_largeobject":
+		case "pg_authid", "pg_shadow", "pg_hba_file_rules", "pg_file_settings", "pg_statistic",
+			"pg_user_mapping", "pg_largeobject":
 			return nil
 		}
 		return []string{"SELECT"}

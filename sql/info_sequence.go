@@ -5,7 +5,7 @@ import (
 	"github.com/sherddb/sherd/sql/sequence"
 )
 
-// sequenceTx returns the session's transaction, nil outside of any.
+// sequenceTx returns the session's transaction, or nil outside of a transaction.
 func (s *Session) sequenceTx() *sequence.Transaction {
 	if s.tx == nil {
 		return nil

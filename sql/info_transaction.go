@@ -8,8 +8,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TransactionID implements builtin.ActivityInfo: transactions have ids of 128 bits, of which this shows 62. One that has written nothing has
-// none until it asks.
+// TransactionID implements builtin.ActivityInfo: transactions have ids of 128 bits, and this
+// returns 62 of them. A transaction that has written nothing has no id until it asks for one.
 func (i info) TransactionID(assign bool) (id uint64, ok bool, err error) {
 	t := i.tx
 	if t == nil || t.Parts == nil {
@@ -24,7 +24,8 @@ func (i info) TransactionID(assign bool) (id uint64, ok bool, err error) {
 	return id, true, nil
 }
 
-// Snapshot implements builtin.ActivityInfo: a snapshot is a timestamp, so nothing is in progress within it.
+// Snapshot implements builtin.ActivityInfo: a snapshot is a timestamp, so no transaction is in
+// progress within it.
 func (i info) Snapshot() string {
 	var at uint64
 	if i.tx != nil {

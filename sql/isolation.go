@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/tx"
 )
 
-// defaultModes are those of a transaction that says nothing else.
+// defaultModes returns the modes of a transaction that does not set its own.
 func (s *Session) defaultModes() tx.Modes {
 	var m tx.Modes
 	m.Level, _ = s.vars.Get("default_transaction_isolation")
@@ -20,7 +20,8 @@ func (s *Session) defaultModes() tx.Modes {
 	return m
 }
 
-// characteristic gives a setting that is a state of the session: a mode of the running transaction, or its floor.
+// characteristic returns a setting that is a state of the session: a mode of the running
+// transaction, or the session's floor.
 func (s *Session) characteristic(key string) (value string, ok bool) {
 	m := func() tx.Modes {
 		if s.tx != nil {
@@ -49,7 +50,8 @@ func isCharacteristic(name string) bool {
 	return false
 }
 
-// setCharacteristic sets one of the running transaction; own is false for any other setting. PostgreSQL's check hooks say what is allowed when.
+// setCharacteristic sets a mode of the running transaction; own is false for any other setting.
+// PostgreSQL's check hooks decide what is allowed when.
 func (s *Session) setCharacteristic(name string, value *string) (own bool, err error) {
 	key := strings.ToLower(name)
 	if !isCharacteristic(key) {
@@ -61,7 +63,8 @@ func (s *Session) setCharacteristic(name string, value *string) (own bool, err e
 	}
 	d, _ := settings.Lookup(key)
 	canonical, err := d.Check(*value)
-	if err != nil || s.tx == nil { // outside of a transaction it holds for the statement that sets it
+	// Outside of a transaction it holds for the statement that sets it.
+	if err != nil || s.tx == nil {
 		return true, err
 	}
 	switch key {
@@ -89,7 +92,7 @@ func eachMode(options []*pg_query.Node, set func(name, value string) error) erro
 	return nil
 }
 
-// setModes gives the running transaction the modes that a statement lists.
+// setModes sets the modes that a statement lists for the running transaction.
 func (s *Session) setModes(options []*pg_query.Node) error {
 	return eachMode(options, func(name, value string) error {
 		_, err := s.setCharacteristic(name, &value)
@@ -97,7 +100,7 @@ func (s *Session) setModes(options []*pg_query.Node) error {
 	})
 }
 
-// setTransaction is SET TRANSACTION and SET SESSION CHARACTERISTICS.
+// setTransaction runs SET TRANSACTION and SET SESSION CHARACTERISTICS.
 func (s *Session) setTransaction(ctx context.Context, n *pg_query.VariableSetStmt, w stmt.ResultWriter) error {
 	if n.Name == "SESSION CHARACTERISTICS" {
 		return eachMode(n.Args, func(name, value string) error { return s.assign("default_"+name, &value, false) })
@@ -111,13 +114,16 @@ func (s *Session) setTransaction(ctx context.Context, n *pg_query.VariableSetStm
 	return s.setModes(n.Args)
 }
 
-// inBlock tells whether other statements follow in the same transaction as far as the session can know: after BEGIN, and in a query string of
-// several statements.
+// inBlock reports whether other statements follow in the same transaction, as far as the session
+// can know: after BEGIN, and in a query string of several statements.
 func (s *Session) inBlock() bool { return s.tx != nil && (s.tx.Explicit || s.tx.Together) }
 
 func (s *Session) warnNoBlock(w stmt.ResultWriter, what string) error {
 	if s.inBlock() {
 		return nil
 	}
-	return w.Notice(&pgerr.Error{Severity: "WARNING", Code: pgerr.NoActiveSQLTransaction, Message: what + " can only be used in transaction blocks"})
+	return w.Notice(&pgerr.Error{
+		Severity: "WARNING", Code: pgerr.NoActiveSQLTransaction,
+		Message: what + " can only be used in transaction blocks",
+	})
 }

@@ -41,7 +41,7 @@ func TestReadCommittedCounter(t *testing.T) {
 	a.want("SELECT v - 3 FROM r WHERE id = 2", "80\nSELECT 1")
 }
 
-// In a failed transaction a client may end it, and ask about statements that return no rows.
+// In a failed transaction a client may end it, and describe statements that return no rows.
 func TestFailedState(t *testing.T) {
 	a := newWorld(t).connect(t)
 	ctx := t.Context()
@@ -94,20 +94,23 @@ func TestReturningInParts(t *testing.T) {
 	a.want("SELECT count(*) FROM q", "3\nSELECT 1")
 }
 
-// A long answer to a statement that locks rows after a join is held until all are locked, so that it can be run again without the client knowing.
+// The rows of a locking statement over a join are held until all are locked, so that it can be run
+// again without the client's notice.
 func TestLockedJoinIsAnsweredWhole(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.connect(t), w.connect(t)
 	script(a,
-		"CREATE TABLE lj (id int PRIMARY KEY, v int); CREATE TABLE rj (id int PRIMARY KEY, v int)", "CREATE TABLE\nCREATE TABLE",
-		"INSERT INTO lj SELECT g, g FROM generate_series(1, 1000) g; INSERT INTO rj SELECT g, g FROM generate_series(1, 1000) g", "INSERT 0 1000\nINSERT 0 1000",
+		"CREATE TABLE lj (id int PRIMARY KEY, v int); CREATE TABLE rj (id int PRIMARY KEY, v int)",
+		"CREATE TABLE\nCREATE TABLE",
+		"INSERT INTO lj SELECT g, g FROM generate_series(1, 1000) g; INSERT INTO rj SELECT g, g "+
+			"FROM generate_series(1, 1000) g", "INSERT 0 1000\nINSERT 0 1000",
 	)
 	for i, level := range []string{"READ COMMITTED", "REPEATABLE READ"} {
 		a.want("BEGIN; UPDATE lj SET v = 0 WHERE id = 900", "BEGIN\nUPDATE 1")
 		if i == 0 {
 			b.want("BEGIN", "BEGIN")
 		}
-		b.want("SET default_transaction_isolation = '"+level+"'", "SET") // alone it is run again at each level
+		b.want("SET default_transaction_isolation = '"+level+"'", "SET") // autocommit: it is run again at each level
 		answer := later(t, b, "SELECT lj.id, lj.v FROM lj JOIN rj USING (id) ORDER BY lj.id FOR UPDATE OF lj")
 		a.want("COMMIT", "COMMIT")
 		lines := strings.Split(answer(), "\n")

@@ -36,8 +36,8 @@ func (c *client) pid() int {
 	return pid
 }
 
-// TestTerminateWaits: pg_terminate_backend waits for the end of a session until its time-out, and reports a session
-// that did not end.
+// TestTerminateWaits: pg_terminate_backend waits for the end of a session until its time-out, and
+// reports a session that did not end.
 func TestTerminateWaits(t *testing.T) {
 	w := newWorld(t)
 	ended := make(chan error, 1)

@@ -12,7 +12,8 @@ import (
 	"github.com/sherddb/sherd/sql/stmt"
 )
 
-// lockStmt is LOCK TABLE. The grammar numbers the modes as package locks does. together tells that other statements share its transaction.
+// lockStmt runs LOCK TABLE. The grammar numbers the modes as package locks does. together reports
+// whether other statements share its transaction.
 func (s *Session) lockStmt(ctx context.Context, n *pg_query.LockStmt, w stmt.ResultWriter, together bool) error {
 	if (s.tx == nil || !s.tx.Explicit) && !together {
 		return pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
@@ -28,7 +29,8 @@ func (s *Session) lockStmt(ctx context.Context, n *pg_query.LockStmt, w stmt.Res
 	return w.Complete("LOCK TABLE")
 }
 
-// lockRelation locks what a name means once it is locked: while it waits, another table may have taken the name.
+// lockRelation locks the table that has the name when the lock is granted: while it waits, another
+// table may take the name.
 func (s *Session) lockRelation(ctx context.Context, rv *pg_query.RangeVar, mode locks.Mode, noWait bool) error {
 	for {
 		view := s.view()
@@ -49,10 +51,12 @@ func (s *Session) lockRelation(ctx context.Context, rv *pg_query.RangeVar, mode 
 	}
 }
 
-// notLockable says why a relation that was not found as a table cannot be locked. LOCK TABLE's errors have no position.
+// notLockable returns the error for a relation that was not found as a table. LOCK TABLE's errors
+// have no position.
 func (s *Session) notLockable(rv *pg_query.RangeVar, err error) error {
 	if pgerr.Is(err, pgerr.WrongObjectType) && pgerr.From(err).Detail != "" {
-		return pgerr.New(pgerr.WrongObjectType, `cannot lock relation "%s"`, rv.Relname).WithDetail("%s", pgerr.From(err).Detail)
+		return pgerr.New(pgerr.WrongObjectType, `cannot lock relation "%s"`, rv.Relname).
+			WithDetail("%s", pgerr.From(err).Detail)
 	}
 	if pgerr.Is(err, pgerr.WrongObjectType) {
 		return pgerr.Unsupported(`LOCK TABLE of system relation "%s" is not supported`, rv.Relname).
@@ -63,7 +67,8 @@ func (s *Session) notLockable(rv *pg_query.RangeVar, err error) error {
 		parts = []string{rv.Schemaname, rv.Relname}
 	}
 	if pgerr.Is(err, pgerr.UndefinedTable) && s.names().FindRelation(parts) != 0 {
-		return pgerr.New(pgerr.WrongObjectType, `cannot lock relation "%s"`, rv.Relname).WithDetail("This operation is not supported for indexes.")
+		return pgerr.New(pgerr.WrongObjectType, `cannot lock relation "%s"`, rv.Relname).
+			WithDetail("This operation is not supported for indexes.")
 	}
 	e := *pgerr.From(err)
 	e.Position = 0

@@ -8,8 +8,9 @@ import (
 	"github.com/sherddb/sherd/sql/stmt"
 )
 
-// runAlone runs a portal of the extended protocol that is all of its transaction together with the commit, which Sync
-// would ask for at once. prog is nil if the statement is not a query.
+// runAlone runs a portal of the extended protocol that is all of its transaction, and commits at
+// once, because the Sync that follows would commit anyway. prog is nil if the statement is not a
+// query.
 func (s *Session) runAlone(ctx context.Context, p *portal, prog *stmt.Program, w stmt.ResultWriter) error {
 	h := stmt.NewHoldingWriter(w, s.db.cfg.TempDir, true)
 	h.Hold()
@@ -32,19 +33,22 @@ func (s *Session) runAlone(ctx context.Context, p *portal, prog *stmt.Program, w
 	return h.Send()
 }
 
-// holdUtility has what a statement answers that is no query kept until its commit, where it is all of its transaction.
+// holdUtility makes w keep the answer of a statement that is not a query until its commit, if the
+// statement is all of its transaction.
 func (s *Session) holdUtility(n *pg_query.Node, w stmt.ResultWriter) {
 	if h, ok := w.(*stmt.HoldingWriter); ok && s.mayMeetMoves(n) {
 		h.Hold()
 	}
 }
 
-// mayMeetMoves tells whether a statement that is no query writes rows, or makes definitions, which a move can be in the way of.
+// mayMeetMoves reports whether a statement that is not a query writes rows or changes definitions,
+// so that a move can conflict with it.
 func (s *Session) mayMeetMoves(n *pg_query.Node) bool {
 	switch x := n.Node.(type) {
-	case *pg_query.Node_TransactionStmt, *pg_query.Node_VariableSetStmt, *pg_query.Node_VariableShowStmt, *pg_query.Node_ConstraintsSetStmt, *pg_query.Node_PrepareStmt,
-		*pg_query.Node_DeallocateStmt, *pg_query.Node_DiscardStmt, *pg_query.Node_FetchStmt, *pg_query.Node_ClosePortalStmt, *pg_query.Node_LockStmt, *pg_query.Node_ListenStmt,
-		*pg_query.Node_UnlistenStmt, *pg_query.Node_NotifyStmt:
+	case *pg_query.Node_TransactionStmt, *pg_query.Node_VariableSetStmt, *pg_query.Node_VariableShowStmt,
+		*pg_query.Node_ConstraintsSetStmt, *pg_query.Node_PrepareStmt, *pg_query.Node_DeallocateStmt,
+		*pg_query.Node_DiscardStmt, *pg_query.Node_FetchStmt, *pg_query.Node_ClosePortalStmt,
+		*pg_query.Node_LockStmt, *pg_query.Node_ListenStmt, *pg_query.Node_UnlistenStmt, *pg_query.Node_NotifyStmt:
 		return false
 	case *pg_query.Node_CopyStmt:
 		return x.CopyStmt.IsFrom

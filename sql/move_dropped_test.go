@@ -16,8 +16,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestMoveOfTruncatedTable: a table is truncated, and all that it had is deleted, while a move or a split carries it. What the step writes after that, and gives up, leaves
-// nothing.
+// TestMoveOfTruncatedTable: a table is truncated and all its data is deleted, while a move or a
+// split copies it. A step that writes after that stops, and leaves nothing behind.
 func TestMoveOfTruncatedTable(t *testing.T) {
 	for _, x := range []struct{ name, with, begin string }{
 		{"move", "", "SELECT sherd.move_buckets('postgres', 0, " + quarter + ", 'postgres$2', wait => true)"},
@@ -58,12 +58,14 @@ func TestMoveOfTruncatedTable(t *testing.T) {
 	}
 }
 
-// TestMoveOfDropped: a source that has not yet been told of a table or a global index that was dropped gives what it has of it to a target that has been told. It is
-// no fault, and is deleted again: by the move, and where that ends before, by housekeeping.
+// TestMoveOfDropped: a source that does not know yet that a table or a global index was dropped
+// sends its data to a target that knows it. This is not a fault. The data is deleted again: by the
+// move or, if the move ends before that, by housekeeping.
 func TestMoveOfDropped(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(t)
-	c.want("CREATE TABLE acc (id text PRIMARY KEY, n int, CONSTRAINT acc_n UNIQUE (n)); CREATE TABLE gone (id text PRIMARY KEY)", "CREATE TABLE\nCREATE TABLE")
+	c.want("CREATE TABLE acc (id text PRIMARY KEY, n int, CONSTRAINT acc_n UNIQUE (n)); "+
+		"CREATE TABLE gone (id text PRIMARY KEY)", "CREATE TABLE\nCREATE TABLE")
 	c.want("INSERT INTO acc SELECT 'acc/' || i, i FROM generate_series(1, 100) i", "INSERT 0 100")
 	c.want("INSERT INTO gone SELECT 'gone/' || i FROM generate_series(1, 100) i", "INSERT 0 100")
 	fragments := w.cfg.Catalog.View().Database(catalog.PostgresDB).Fragments
@@ -115,14 +117,15 @@ func TestMoveOfDropped(t *testing.T) {
 	c.answer("SELECT sherd.move_buckets('postgres', 0, " + quarter + ", 'postgres$2', wait => true)")
 	nothing()
 	c.answer("SELECT sherd.move_buckets('postgres', 0, " + quarter + ", 'postgres$0', wait => true)")
-	w.awaitDeleted(t) // the deletions have come too, and the move has started jobs for them
+	// The deletions have arrived too, and the move has started jobs for them.
+	w.awaitDeleted(t)
 	again()
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 	must(t, w.host.RemoveLeftovers(t.Context()))
 	nothing()
 }
 
-// stored gives what a replica stores of some spans, keys and values.
+// stored returns the keys and values that a replica stores in some spans.
 func stored(t *testing.T, r *storage.Replica, spans []txn.Span) (out [][2][]byte) {
 	t.Helper()
 	T, err := r.Snapshot(t.Context())
@@ -143,7 +146,7 @@ func stored(t *testing.T, r *storage.Replica, spans []txn.Span) (out [][2][]byte
 	return out
 }
 
-// awaitDeleted waits until no job deletes anything, and no fragment.
+// awaitDeleted waits until no job and no fragment is deleting anything.
 func (w *world) awaitDeleted(t *testing.T) {
 	t.Helper()
 	deletes := func(v *catalog.View) bool {
@@ -174,8 +177,9 @@ func (w *world) awaitDeleted(t *testing.T) {
 	}
 }
 
-// TestBucketsOfDroppedTables: the buckets of segments go with their table, once its rows are deleted; also those that were split and moved, and where the table goes while
-// one is being split. Those that a table names stay.
+// TestBucketsOfDroppedTables: the buckets of segments are removed with their table, once its rows
+// are deleted. This includes buckets that were split and moved, and a table that is dropped during
+// a split. Buckets that a table names stay.
 func TestBucketsOfDroppedTables(t *testing.T) {
 	var carrying atomic.Pointer[func()]
 	w := newWorldAt(t, 3, clusterversion.Newest, func(c *cluster.Config) {
@@ -192,12 +196,14 @@ func TestBucketsOfDroppedTables(t *testing.T) {
 	assigned := func(want string) {
 		t.Helper()
 		w.awaitDeleted(t)
-		c.want("SELECT coalesce(sum(end_bucket - greatest(first_bucket, 1048576)), 0) FROM sherd.bucket_map WHERE end_bucket > 1048576", want+"\nSELECT 1")
+		c.want("SELECT coalesce(sum(end_bucket - greatest(first_bucket, 1048576)), 0) FROM sherd.bucket_map "+
+			"WHERE end_bucket > 1048576", want+"\nSELECT 1")
 		c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 	}
 	fill := func(table string) {
 		t.Helper()
-		c.want("CREATE TABLE "+table+" (id int PRIMARY KEY, n int) WITH (shard_by = 'range', shard_splits = '100,200')", "CREATE TABLE")
+		c.want("CREATE TABLE "+table+" (id int PRIMARY KEY, n int) WITH (shard_by = 'range', shard_splits = '100,200')",
+			"CREATE TABLE")
 		c.want("INSERT INTO "+table+" SELECT i, i FROM generate_series(1, 300) i", "INSERT 0 300")
 	}
 	fill("r")

@@ -13,8 +13,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestMoveLeftovers: what a bucket has left of a local index, and is true of its row no more when it is back, is counted by a check and removed, and so are
-// entries of an index that no definition names.
+// TestMoveLeftovers: entries of a local index that a bucket has left behind, and that are wrong
+// when the bucket is back, are counted by a check and removed. So are entries of an index that no
+// definition names.
 func TestMoveLeftovers(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(t)
@@ -29,7 +30,8 @@ func TestMoveLeftovers(t *testing.T) {
 		t.Helper()
 		c.want("SELECT count(*) FROM acc WHERE n = 777", "0\nSELECT 1")
 		c.want("SELECT count(*) FROM acc WHERE n = 7", "20\nSELECT 1")
-		c.want("SELECT count(*) FROM sherd.check() WHERE detail LIKE '%moves have left%' AND subject = 'postgres$0'", leftovers+"\nSELECT 1")
+		c.want("SELECT count(*) FROM sherd.check() WHERE detail LIKE '%moves have left%' AND subject = 'postgres$0'",
+			leftovers+"\nSELECT 1")
 		c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 	}
 	same("1")
@@ -45,14 +47,15 @@ func TestMoveLeftovers(t *testing.T) {
 		<-v.Superseded()
 	}
 	same("0")
-	c.want("UPDATE acc SET n = 777 WHERE n = 7", "UPDATE 20") // of which one had the entry
+	c.want("UPDATE acc SET n = 777 WHERE n = 7", "UPDATE 20") // one of them had the entry
 	c.want("SELECT count(*) FROM acc WHERE n = 777", "20\nSELECT 1")
 	c.want("UPDATE acc SET n = 7 WHERE n = 777", "UPDATE 20")
 	same("0")
 }
 
-// TestSweptLeftovers: what buckets have left of local indexes where they are not any more is removed when nobody can read them there, again and again, and what comes back with them, with versions
-// from before that, is found by the indexes, as of now and as of a snapshot that is older.
+// TestSweptLeftovers: entries of local indexes that buckets have left behind in fragments are
+// removed repeatedly, when no reader can use them there any more. Versions that come back with the
+// buckets are found by the indexes, at the present and by an older snapshot.
 func TestSweptLeftovers(t *testing.T) {
 	var kept versions
 	w := newWorldAt(t, 3, clusterversion.Newest, kept.config)
@@ -93,7 +96,8 @@ func TestSweptLeftovers(t *testing.T) {
 		o := w.connect(t)
 		o.want("BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN")
 		same(o, "20")
-		c.want("UPDATE acc SET n = CASE n WHEN 7 THEN 8 WHEN 8 THEN 7 ELSE n END WHERE u <= 500 AND n IN (7, 8)", "UPDATE 20")
+		c.want("UPDATE acc SET n = CASE n WHEN 7 THEN 8 WHEN 8 THEN 7 ELSE n END WHERE u <= 500 AND n IN (7, 8)",
+			"UPDATE 20")
 		c.want("UPDATE acc SET n = 15 - n WHERE n IN (7, 8) AND u % 100 = 7", "UPDATE 10")
 		next := map[string]string{"2": "0", "0": "1", "1": "2"}[to]
 		move(next)
@@ -107,8 +111,8 @@ func TestSweptLeftovers(t *testing.T) {
 	}
 }
 
-// leave puts what moves leave where a row has changed elsewhere, and its former version was not carried any more: an entry of the bucket's first stay, and one of an index
-// that was dropped.
+// leave stores what moves leave behind if a row has changed elsewhere and its former version was no
+// longer copied: an entry of the bucket's first generation, and an entry of a dropped index.
 func leave(t *testing.T, w *world) {
 	t.Helper()
 	view := w.cfg.Catalog.View()

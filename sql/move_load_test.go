@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestMoveUnderLoad moves a quarter of a database to and fro while single statements over several fragments write and read: none sees an
-// error, the total never changes, a snapshot that was taken before reads the same rows, and a cursor that was open goes on.
+// TestMoveUnderLoad moves a quarter of a database back and forth while single statements over
+// several fragments write and read. No statement sees an error, the total never changes, an older
+// snapshot reads the same rows, and an open cursor continues.
 func TestMoveUnderLoad(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(t)
@@ -34,7 +35,8 @@ func TestMoveUnderLoad(t *testing.T) {
 				if from == to {
 					continue
 				}
-				text := fmt.Sprintf("UPDATE bank SET n = n + CASE WHEN id = 'bank/%d' THEN 1 ELSE -1 END WHERE id IN ('bank/%d', 'bank/%d')", from, from, to)
+				text := fmt.Sprintf("UPDATE bank SET n = n + CASE WHEN id = 'bank/%d' THEN 1 ELSE -1 END "+
+					"WHERE id IN ('bank/%d', 'bank/%d')", from, from, to)
 				want := "UPDATE 2"
 				if from%2 == 0 {
 					text, want = text+" RETURNING 1", "1\n1\n"+want
@@ -58,7 +60,8 @@ func TestMoveUnderLoad(t *testing.T) {
 		}
 	})
 	for i, to := range []int{2, 0, 1, 0} {
-		got := c.answer(fmt.Sprintf("SELECT sherd.move_buckets('postgres', 0, %s, 'postgres$%d', wait => true)", quarter, to))
+		got := c.answer(fmt.Sprintf("SELECT sherd.move_buckets('postgres', 0, %s, 'postgres$%d', wait => true)",
+			quarter, to))
 		if !strings.Contains(got, "SELECT 1") {
 			t.Errorf("move %d: %s", i, got)
 		}
@@ -73,5 +76,6 @@ func TestMoveUnderLoad(t *testing.T) {
 	}
 	c.want("SELECT count(*) FROM sherd.move_history WHERE outcome = 'done'", "4\nSELECT 1")
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
-	t.Logf("%d writes, %s", writes.Load(), c.answer("SELECT round(max(worst_blocked_ms)::numeric, 1), sum(retries) FROM sherd.move_history"))
+	t.Logf("%d writes, %s", writes.Load(),
+		c.answer("SELECT round(max(worst_blocked_ms)::numeric, 1), sum(retries) FROM sherd.move_history"))
 }

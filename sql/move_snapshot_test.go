@@ -11,8 +11,8 @@ import (
 	"github.com/sherddb/sherd/storage"
 )
 
-// TestSnapshotWhereNothingWas: a snapshot that is older than old versions are kept finds its rows in a fragment that owned nothing, or was not there, when it
-// was taken.
+// TestSnapshotWhereNothingWas: a snapshot that is older than gc_ttl finds its rows in a fragment
+// that owned nothing, or did not exist, when the snapshot was taken.
 func TestSnapshotWhereNothingWas(t *testing.T) {
 	var kept versions
 	w := newWorldAt(t, 3, clusterversion.Newest, kept.config)
@@ -31,7 +31,8 @@ func TestSnapshotWhereNothingWas(t *testing.T) {
 	cursor.want("BEGIN; DECLARE rows CURSOR FOR "+all, "BEGIN\nDECLARE CURSOR")
 	c.want("UPDATE acc SET n = 2", "UPDATE 1000")
 	c.answer("SELECT sherd.add_fragment('postgres')")
-	for _, r := range w.replicasOf("postgres") { // a fragment that is added keeps them a moment later
+	// A fragment that is added keeps them a moment later.
+	for _, r := range w.replicasOf("postgres") {
 		for end := time.Now().Add(patience); len(r.PinnedSnapshots()) < 2; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("fragment %d keeps %d snapshots", r.ID(), len(r.PinnedSnapshots()))
@@ -40,15 +41,18 @@ func TestSnapshotWhereNothingWas(t *testing.T) {
 	}
 	kept.forget(w, "postgres")
 	kept.forget(w, "beside")
-	c.answer(last + "postgres$2', wait => true) FROM sherd.bucket_map WHERE fragment = 'postgres$0' AND first_bucket = 0")
+	c.answer(last +
+		"postgres$2', wait => true) FROM sherd.bucket_map WHERE fragment = 'postgres$0' AND first_bucket = 0")
 	c.answer(last + "postgres$3', wait => true) FROM sherd.bucket_map WHERE fragment = 'postgres$1'")
-	c.want("SELECT string_agg(DISTINCT fragment, ',' ORDER BY fragment) FROM sherd.bucket_map WHERE fragment IN ('postgres$2', 'postgres$3')", "postgres$2,postgres$3\nSELECT 1")
+	c.want("SELECT string_agg(DISTINCT fragment, ',' ORDER BY fragment) FROM sherd.bucket_map "+
+		"WHERE fragment IN ('postgres$2', 'postgres$3')", "postgres$2,postgres$3\nSELECT 1")
 	old.want(all+"; COMMIT", "1000|1000\nSELECT 1\nCOMMIT")
 	cursor.want("FETCH ALL FROM rows; COMMIT", "1000|1000\nFETCH 1\nCOMMIT")
 	c.want(all, "1000|2000\nSELECT 1")
 }
 
-// versions is for how long the fragments of a world keep old versions: a day, but for moments of the test's choice.
+// versions sets how long the fragments of a world keep old versions: a day, except at moments that
+// the test chooses.
 type versions struct{ short atomic.Bool }
 
 func (v *versions) config(c *cluster.Config) {
@@ -60,7 +64,7 @@ func (v *versions) config(c *cluster.Config) {
 	}
 }
 
-// forget has the fragments of a database keep no old versions but those that are held.
+// forget makes the fragments of a database keep only the old versions that are pinned.
 func (v *versions) forget(w *world, database string) {
 	w.t.Helper()
 	v.short.Store(true)
@@ -68,7 +72,7 @@ func (v *versions) forget(w *world, database string) {
 	for _, r := range w.replicasOf(database) {
 		at := r.Applied()
 		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-			must(w.t, r.Moves.PassBy(w.cfg.Clock.Wall())) // the watermark goes by what is applied
+			must(w.t, r.Moves.PassBy(w.cfg.Clock.Wall())) // the watermark follows what is applied
 			until := at
 			if held := r.PinnedSnapshots(); len(held) > 0 {
 				until = min(until, held[0])

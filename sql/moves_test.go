@@ -33,8 +33,10 @@ type mover struct {
 	floor  txn.Timestamp
 }
 
-// copy carries what a read gives, with the entries of local indexes.
-func (m *mover) copy(ctx context.Context, from, to *storage.Replica, arrival uint32, req storage.ReadRequest) (storage.ReadResult, error) {
+// copy copies the results of a read, with the entries of local indexes.
+func (m *mover) copy(
+	ctx context.Context, from, to *storage.Replica, arrival uint32, req storage.ReadRequest,
+) (storage.ReadResult, error) {
 	view := m.w.cfg.Catalog.View()
 	d := table.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
 		return plan.TableIndexes(view, t, plan.Env{Fold: expr.EvalConst})
@@ -62,7 +64,9 @@ func (m *mover) copy(ctx context.Context, from, to *storage.Replica, arrival uin
 						return nil
 					}
 					given[at] = e.Value != nil
-					out = append(out, storage.Version{Key: bytes.Clone(e.Key), At: e.At, Value: bytes.Clone(e.Value), Deleted: e.Value == nil})
+					out = append(out, storage.Version{
+						Key: bytes.Clone(e.Key), At: e.At, Value: bytes.Clone(e.Value), Deleted: e.Value == nil,
+					})
 					return nil
 				})
 				if err != nil {
@@ -75,9 +79,10 @@ func (m *mover) copy(ctx context.Context, from, to *storage.Replica, arrival uin
 	})
 }
 
-// move moves a range, once. Where somebody is in the way, it is undone.
+// move moves a range once. If something is in its way, it is undone.
 func (m *mover) move(ctx context.Context, iv shardmap.Interval, source, target txn.FragmentID) (moved bool, err error) {
-	number, err := m.w.cfg.Catalog.NewJobID(ctx) // above those of moves that the cluster drives itself
+	// Above the numbers of moves that the cluster drives itself.
+	number, err := m.w.cfg.Catalog.NewJobID(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -111,7 +116,9 @@ func (m *mover) move(ctx context.Context, iv shardmap.Interval, source, target t
 	if err != nil {
 		return false, fmt.Errorf("fence: %w", err)
 	}
-	if _, err = m.copy(ctx, from, to, arrival, storage.ReadRequest{Ranges: ranges, Since: second.T, Final: true, Move: m.number}); err != nil {
+	if _, err = m.copy(
+		ctx, from, to, arrival, storage.ReadRequest{Ranges: ranges, Since: second.T, Final: true, Move: m.number},
+	); err != nil {
 		return false, fmt.Errorf("last: %w", err)
 	}
 	_, err = m.w.cfg.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
@@ -126,7 +133,8 @@ func (m *mover) move(ctx context.Context, iv shardmap.Interval, source, target t
 	if err != nil {
 		return false, err
 	}
-	return true, errors.Join(to.Moves.Own(ctx, m.number, ranges, F, max(first.Watermark, m.floor)), from.Moves.MoveAway(ctx, m.number, ranges), from.Moves.Clean(ctx, m.number, ranges))
+	return true, errors.Join(to.Moves.Own(ctx, m.number, ranges, F, max(first.Watermark, m.floor)),
+		from.Moves.MoveAway(ctx, m.number, ranges), from.Moves.Clean(ctx, m.number, ranges))
 }
 
 // random moves some range of one fragment to another.
@@ -145,7 +153,8 @@ func (m *mover) random(ctx context.Context, rnd *rand.Rand) (bool, error) {
 	return m.move(ctx, iv, r.Fragment, target)
 }
 
-// quietly runs a statement until it meets no conflict that its client has to expect, in a block; outside of one none is expected.
+// quietly runs a statement until it meets no conflict that its client has to expect in a block.
+// Outside of a block no conflict is expected.
 func (c *client) quietly(text string) (string, bool) {
 	got := c.answer(text)
 	if !strings.Contains(got, "could not serialize") && !strings.Contains(got, "deadlock") {
@@ -154,7 +163,7 @@ func (c *client) quietly(text string) (string, bool) {
 	return got, false
 }
 
-// sent runs a statement as drivers send it, with Sync behind.
+// sent runs a statement as drivers send it, followed by Sync.
 func (c *client) sent(text string) string {
 	r := &recorder{env: c.s.Env, columns: []stmt.Column{{Type: types.Text}}}
 	ctx := c.t.Context()
@@ -175,14 +184,16 @@ func (c *client) sent(text string) string {
 	return strings.TrimSuffix(r.out.String(), "\n")
 }
 
-// TestMovesUnderLoad: while buckets move, single statements see no error, blocks none but serialization failures, and totals never change.
+// TestMovesUnderLoad: while buckets move, single statements see no error, transaction blocks see
+// only serialization failures, and totals never change.
 func TestMovesUnderLoad(t *testing.T) {
 	w := newWorldOf(t, 3)
 	c := w.connect(t)
 	const accounts = 120
 	c.want(`CREATE TABLE acc (id text PRIMARY KEY, v int NOT NULL, tag int); CREATE INDEX acc_tag ON acc (tag); CREATE SEQUENCE seq;
 		CREATE TABLE log (id int PRIMARY KEY, acc text, n int)`, "CREATE TABLE\nCREATE INDEX\nCREATE SEQUENCE\nCREATE TABLE")
-	c.want(fmt.Sprintf("INSERT INTO acc SELECT 'a' || g, 100, g %% 7 FROM generate_series(1, %d) g", accounts), fmt.Sprintf("INSERT 0 %d", accounts))
+	c.want(fmt.Sprintf("INSERT INTO acc SELECT 'a' || g, 100, g %% 7 FROM generate_series(1, %d) g", accounts),
+		fmt.Sprintf("INSERT 0 %d", accounts))
 	var wg sync.WaitGroup
 	var ids, done atomic.Int64
 	var over atomic.Bool
@@ -206,7 +217,8 @@ func TestMovesUnderLoad(t *testing.T) {
 			if a == b {
 				return
 			}
-			text := fmt.Sprintf("BEGIN; UPDATE acc SET v = v - 1, tag = tag + 1 WHERE id = 'a%d'; UPDATE acc SET v = v + 1 WHERE id = 'a%d'; COMMIT", a, b)
+			text := fmt.Sprintf("BEGIN; UPDATE acc SET v = v - 1, tag = tag + 1 WHERE id = 'a%d'; "+
+				"UPDATE acc SET v = v + 1 WHERE id = 'a%d'; COMMIT", a, b)
 			if got, ok := c.quietly(text); !ok {
 				c.answer("ROLLBACK")
 			} else if got != "BEGIN\nUPDATE 1\nUPDATE 1\nCOMMIT" {
@@ -219,7 +231,8 @@ func TestMovesUnderLoad(t *testing.T) {
 		want(c, fmt.Sprintf("INSERT INTO log VALUES (%d, 'a%d', 0)", n, 1+n%accounts), "INSERT 0 1")
 		want(c, fmt.Sprintf("UPDATE log SET n = n + 1 WHERE id = %d", n), "UPDATE 1")
 		want(c, fmt.Sprintf("SELECT n FROM log WHERE id = %d", n), "1\nSELECT 1")
-		want(c, fmt.Sprintf("INSERT INTO log VALUES (%d, 'x', 0) ON CONFLICT (id) DO UPDATE SET n = log.n + 1", n), "INSERT 0 1")
+		want(c, fmt.Sprintf("INSERT INTO log VALUES (%d, 'x', 0) ON CONFLICT (id) DO UPDATE SET n = log.n + 1", n),
+			"INSERT 0 1")
 		if n%3 == 0 {
 			want(c, fmt.Sprintf("DELETE FROM log WHERE id = %d", n), "DELETE 1")
 		}
@@ -229,20 +242,25 @@ func TestMovesUnderLoad(t *testing.T) {
 	})
 	run(13, func(c *client, rnd *rand.Rand) { // of the extended protocol, as drivers send them
 		n := 1 + rnd.IntN(accounts)
-		if got := c.sent(fmt.Sprintf("UPDATE acc SET tag = tag WHERE id = 'a%d' RETURNING id", n)); got != fmt.Sprintf("a%d\nUPDATE 1", n) {
+		if got := c.sent(
+			fmt.Sprintf("UPDATE acc SET tag = tag WHERE id = 'a%d' RETURNING id", n),
+		); got != fmt.Sprintf("a%d\nUPDATE 1", n) {
 			t.Errorf("sent: %s", got)
 		}
 	})
 	run(11, func(c *client, rnd *rand.Rand) { // totals
 		want(c, "SELECT count(*), sum(v) FROM acc", total)
 		want(c, "SELECT count(*), sum(v) FROM (SELECT * FROM acc ORDER BY id) x", total)
-		want(c, fmt.Sprintf("SELECT count(*) FROM acc WHERE id = 'a%d' AND tag >= 0", 1+rnd.IntN(accounts)), "1\nSELECT 1")
+		want(c, fmt.Sprintf("SELECT count(*) FROM acc WHERE id = 'a%d' AND tag >= 0", 1+rnd.IntN(accounts)),
+			"1\nSELECT 1")
 	})
 	run(12, func(c *client, rnd *rand.Rand) { // snapshots, and the local index
 		want(c, "BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN")
 		for range 4 {
 			want(c, "SELECT count(*), sum(v) FROM acc", total)
-			want(c, "SELECT sum((SELECT count(*) FROM acc WHERE tag = g)), null FROM generate_series(0, 4000) g WHERE g < 0", "null|null\nSELECT 1")
+			want(c,
+				"SELECT sum((SELECT count(*) FROM acc WHERE tag = g)), null FROM generate_series(0, 4000) g "+
+					"WHERE g < 0", "null|null\nSELECT 1")
 		}
 		first := c.answer("SELECT id, v FROM acc WHERE tag = 3 ORDER BY id")
 		want(c, "SELECT id, v FROM acc WHERE tag = 3 ORDER BY id", first)

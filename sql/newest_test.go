@@ -7,7 +7,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// TestNameComesMeanwhile: what became known between looking for a name and asking the catalog's leader is looked for again.
+// TestNameComesMeanwhile: a name that became known between its look-up and the question to the
+// catalog's leader is looked up again.
 func TestNameComesMeanwhile(t *testing.T) {
 	c, err := catalog.Open(catalog.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -17,7 +18,12 @@ func TestNameComesMeanwhile(t *testing.T) {
 	if err := c.WaitReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Bootstrap(t.Context(), catalog.BootstrapOptions{ClusterID: catalog.NewCluster().ClusterID, Fragments: 1, Format: 1, Node: catalog.Node{ID: 1, Name: "n1", Block: "A"}}); err != nil {
+	if _, err := c.Bootstrap(
+		t.Context(), catalog.BootstrapOptions{
+			ClusterID: catalog.NewCluster().ClusterID, Fragments: 1, Format: 1,
+			Node: catalog.Node{ID: 1, Name: "n1", Block: "A"},
+		},
+	); err != nil {
 		t.Fatal(err)
 	}
 	db := &Server{cfg: Config{Catalog: c, Others: &Others{}}}

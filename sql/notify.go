@@ -25,7 +25,7 @@ func (i info) ListeningChannels() []string { return i.listener.Channels() }
 // NotificationUsage implements builtin.TransactionInfo.
 func (i info) NotificationUsage() float64 { return i.db.notifications.Usage() }
 
-// notifyStmt is NOTIFY.
+// notifyStmt runs NOTIFY.
 func (s *Session) notifyStmt(n *pg_query.NotifyStmt, w stmt.ResultWriter, together bool) error {
 	s.join(together)
 	if err := (info{objects: objects{s}}).Notify(n.Conditionname, n.Payload); err != nil {
@@ -38,7 +38,7 @@ func (s *Session) notifyStmt(n *pg_query.NotifyStmt, w stmt.ResultWriter, togeth
 // followed later: if it has sent notifications meanwhile, the connections that listen are ended.
 const hearTime = 3 * time.Second
 
-// listenStmt is LISTEN and UNLISTEN.
+// listenStmt runs LISTEN and UNLISTEN.
 func (s *Session) listenStmt(ctx context.Context, channel string, on bool, w stmt.ResultWriter, together bool) error {
 	s.join(together)
 	if o := s.db.cfg.Others; on && o != nil && o.Heard != nil {
@@ -72,5 +72,5 @@ func (s *Session) Notifications() []notify.Notification {
 	return s.listener.Take()
 }
 
-// Notifications is what delivers NOTIFY to the sessions of this node.
+// Notifications returns the hub that delivers NOTIFY to the sessions of this node.
 func (db *Server) Notifications() *notify.Hub { return db.notifications }

@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/notify"
 )
 
-// heard gives what was said to a session: "channel payload", separated by commas.
+// heard returns the notifications of a session: "channel payload", separated by commas.
 func (c *client) heard() string {
 	var out []string
 	for _, n := range c.s.Notifications() {
@@ -28,8 +28,8 @@ func (c *client) wantHeard(want string) {
 	}
 }
 
-// TestNotifyWakes: a notification wakes the connection of a session that listens, also one from another
-// node; channels are of a database.
+// TestNotifyWakes: a notification wakes the connection of a session that listens, even if it comes
+// from another node. Channels belong to a database.
 func TestNotifyWakes(t *testing.T) {
 	w := newWorld(t)
 	var woken atomic.Int32
@@ -41,11 +41,13 @@ func TestNotifyWakes(t *testing.T) {
 	}
 	a.wantHeard("x one")
 	a.want("LISTEN y", "LISTEN")
-	w.server.Notifications().Deliver([]notify.Notification{{Database: 1, Channel: "y"}, {Database: 5, Channel: "y", Payload: "from another node"}})
+	w.server.Notifications().Deliver([]notify.Notification{{Database: 1, Channel: "y"},
+		{Database: 5, Channel: "y", Payload: "from another node"}})
 	a.wantHeard("y from another node")
 }
 
-// TestNotifyOrder: of many who say things at once everybody hears the same, in the same order, and of each what it said in its order.
+// TestNotifyOrder: if many sessions send notifications at once, all listeners receive the same ones
+// in the same order, and those of each sender in the sender's order.
 func TestNotifyOrder(t *testing.T) {
 	w := newWorld(t)
 	w.connect(t).want("CREATE TABLE t (n int)", "CREATE TABLE")
@@ -59,7 +61,8 @@ func TestNotifyOrder(t *testing.T) {
 		c := w.connect(t)
 		done.Go(func() {
 			for r := range rounds {
-				c.want(fmt.Sprintf("BEGIN; INSERT INTO t VALUES (%d); NOTIFY x, '%d %02d'; COMMIT", r, i, r), "BEGIN\nINSERT 0 1\nNOTIFY\nCOMMIT")
+				c.want(fmt.Sprintf("BEGIN; INSERT INTO t VALUES (%d); NOTIFY x, '%d %02d'; COMMIT", r, i, r),
+					"BEGIN\nINSERT 0 1\nNOTIFY\nCOMMIT")
 			}
 		})
 	}
@@ -82,12 +85,17 @@ func TestNotifyOrder(t *testing.T) {
 	}
 }
 
-// TestNotifyMissed: who may have missed something is told by the end of its connection.
+// TestNotifyMissed: a session that may have missed a notification learns it by the end of its
+// connection.
 func TestNotifyMissed(t *testing.T) {
 	w := newWorld(t)
 	var ended []string
-	a := w.connectAs(t, "postgres", sql.Handle{Terminate: func(cause *pgerr.Error) { ended = append(ended, cause.Message) }})
-	w.connectAs(t, "postgres", sql.Handle{Terminate: func(*pgerr.Error) { t.Error("a session that does not listen was ended") }})
+	a := w.connectAs(t, "postgres", sql.Handle{Terminate: func(cause *pgerr.Error) {
+		ended = append(ended, cause.Message)
+	}})
+	w.connectAs(t, "postgres", sql.Handle{Terminate: func(*pgerr.Error) {
+		t.Error("a session that does not listen was ended")
+	}})
 	a.want("LISTEN x; LISTEN y", "LISTEN\nLISTEN")
 	w.server.Notifications().Missed()
 	if strings.Join(ended, ",") != "terminating connection because notifications of another node may be lost" {
@@ -95,7 +103,7 @@ func TestNotifyMissed(t *testing.T) {
 	}
 }
 
-// TestNotifyQueue: what nobody takes has an end.
+// TestNotifyQueue: notifications that no session takes are bounded.
 func TestNotifyQueue(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.connect(t), w.connect(t)

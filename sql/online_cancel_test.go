@@ -10,8 +10,9 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// TestIndexCancelled: CREATE INDEX is cancelled at whatever moment. It has made the index, or has left nothing: neither an index that is being built until the next start, nor
-// one that is read while its entries are taken away.
+// TestIndexCancelled cancels CREATE INDEX at different moments. Either the index is complete, or
+// nothing is left: no index that stays unfinished until the next start, and no index that is read
+// while its entries are deleted.
 func TestIndexCancelled(t *testing.T) {
 	w := newWorld(t)
 	c, d := w.connect(t), w.connect(t)
@@ -22,7 +23,8 @@ func TestIndexCancelled(t *testing.T) {
 		rounds = 40
 	}
 	for i := range rounds {
-		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Duration(i)*40*time.Millisecond/time.Duration(rounds), pgerr.New(pgerr.QueryCanceled, "enough"))
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Duration(i)*40*time.Millisecond/time.Duration(rounds),
+			pgerr.New(pgerr.QueryCanceled, "enough"))
 		c.ctx = ctx
 		got := c.answer("CREATE INDEX o_v ON o (v)")
 		cancel()
@@ -45,7 +47,7 @@ func TestIndexCancelled(t *testing.T) {
 	t.Logf("%d of %d were made", made, rounds)
 }
 
-// awaitBuilt waits until no job builds an index, or deletes what one has left.
+// awaitBuilt waits until no job is building an index, or deleting what one has left behind.
 func (w *world) awaitBuilt(t *testing.T) {
 	t.Helper()
 	builds := func(v *catalog.View) bool {

@@ -12,11 +12,12 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// returning is the locks of another node that was left out when a lock was taken, and comes back before each of the first confirmations.
+// returning stands for the locks of another node that was left out when a lock was taken. The node
+// comes back before each of the first confirmations.
 type returning struct {
 	mu       sync.Mutex
-	times    int             // it does so; guarded by mu
-	steps    []string        // what was asked; guarded by mu
+	times    int             // how often it does so; guarded by mu
+	steps    []string        // the requests; guarded by mu
 	released map[txn.ID]bool // guarded by mu
 	t        *testing.T
 }
@@ -49,7 +50,8 @@ func (r *returning) locks() *tx.LocksElsewhere {
 			r.steps = append(r.steps, "confirm")
 			if r.times > 0 {
 				r.times--
-				return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to a lost lock").WithDetail("Node n2 has come back.")
+				return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to a lost lock").
+					WithDetail("Node n2 has come back.")
 			}
 			return nil
 		},
@@ -62,8 +64,9 @@ func (r *returning) locks() *tx.LocksElsewhere {
 	}
 }
 
-// TestDefinitionsAndReturningNode: a node that was left out when a definition took its locks comes back while it runs. The statement asks it too, takes effect
-// once and succeeds; after its last step nothing is confirmed, and nothing is run again.
+// TestDefinitionsAndReturningNode: a node that was left out when a definition took its locks comes
+// back while the definition runs. The statement asks this node too, takes effect once and succeeds.
+// After its last step it confirms nothing and is not run again.
 func TestDefinitionsAndReturningNode(t *testing.T) {
 	w := newWorldOf(t, 1)
 	r := &returning{t: t, released: map[txn.ID]bool{}}
@@ -74,9 +77,18 @@ func TestDefinitionsAndReturningNode(t *testing.T) {
 	c.want("INSERT INTO o SELECT g, g % 7, 's' FROM generate_series(1, 700) g", "INSERT 0 700")
 	for _, x := range []struct{ text, want, steps string }{
 		{"CREATE INDEX o_v ON o (v)", "CREATE INDEX", "take barrier confirm take barrier confirm take barrier confirm"},
-		{"CREATE UNIQUE INDEX CONCURRENTLY o_id ON o (id)", "CREATE INDEX", "take barrier confirm take barrier confirm take barrier confirm"},
-		{"ALTER TABLE o ADD COLUMN n int DEFAULT 5", "ALTER TABLE", "take barrier confirm take barrier confirm take barrier confirm"},
-		{"ALTER TABLE o ADD COLUMN m int NOT NULL DEFAULT 5, ADD COLUMN l text", "ALTER TABLE", "take barrier confirm take barrier confirm take barrier confirm"},
+		{
+			"CREATE UNIQUE INDEX CONCURRENTLY o_id ON o (id)", "CREATE INDEX",
+			"take barrier confirm take barrier confirm take barrier confirm",
+		},
+		{
+			"ALTER TABLE o ADD COLUMN n int DEFAULT 5", "ALTER TABLE",
+			"take barrier confirm take barrier confirm take barrier confirm",
+		},
+		{
+			"ALTER TABLE o ADD COLUMN m int NOT NULL DEFAULT 5, ADD COLUMN l text", "ALTER TABLE",
+			"take barrier confirm take barrier confirm take barrier confirm",
+		},
 		{"ALTER TABLE o DROP COLUMN l", "ALTER TABLE", "take take confirm take take confirm take take confirm"},
 		{"DROP INDEX CONCURRENTLY o_id", "DROP INDEX", "take take confirm take take confirm take take confirm"},
 		{"ALTER TABLE o RENAME COLUMN m TO k", "ALTER TABLE", "take take confirm take take confirm take take confirm"},
@@ -87,13 +99,15 @@ func TestDefinitionsAndReturningNode(t *testing.T) {
 			t.Errorf("%s: %s, want %s", x.text, got, x.steps)
 		}
 	}
-	c.want("SELECT attname, attnum FROM pg_attribute WHERE attrelid = 'o'::regclass AND attnum > 3 AND NOT attisdropped ORDER BY attnum", "n|4\nk|5\nSELECT 2")
+	c.want("SELECT attname, attnum FROM pg_attribute WHERE attrelid = 'o'::regclass AND attnum > 3 "+
+		"AND NOT attisdropped ORDER BY attnum", "n|4\nk|5\nSELECT 2")
 	c.want("SELECT count(*) FROM o WHERE v = 3", "100\nSELECT 1")
 	c.want("SELECT count(*) FROM sherd.jobs", "0\nSELECT 1")
 	c.want("SELECT count(*) FROM sherd.check() WHERE NOT ok", "0\nSELECT 1")
 }
 
-// TestFunctionsAndReturningNode is the same for functions that change definitions, which take effect with the commit of their statement.
+// TestFunctionsAndReturningNode does the same for functions that change definitions, which take
+// effect with the commit of their statement.
 func TestFunctionsAndReturningNode(t *testing.T) {
 	w, _ := hotWorld(t)
 	r := &returning{t: t, released: map[txn.ID]bool{}}

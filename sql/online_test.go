@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// pipelined runs statements by Parse, Bind and Execute before one Sync, of which the last knows, and gives what they answer.
+// pipelined runs statements by Parse, Bind and Execute before one Sync, and returns their
+// answers. Only for the last statement the session knows that Sync follows.
 func (c *client) pipelined(statements ...string) string {
 	r := &recorder{env: c.s.Env}
 	for i, text := range statements {
@@ -32,7 +33,8 @@ func (c *client) pipelined(statements ...string) string {
 	return strings.TrimSuffix(r.out.String(), "\n")
 }
 
-// TestOnlineInPipelines: a statement that is all of its pipeline goes by steps too, and one that commits by itself is let in.
+// TestOnlineInPipelines: a statement that is all of its pipeline goes by steps too, and a statement
+// that commits by itself is allowed there.
 func TestOnlineInPipelines(t *testing.T) {
 	w := newWorld(t)
 	a, b, c := w.connect(t), w.connect(t), w.connect(t)
@@ -40,7 +42,8 @@ func TestOnlineInPipelines(t *testing.T) {
 	a.want("INSERT INTO o SELECT g, g % 7 FROM generate_series(1, 300) g", "INSERT 0 300")
 	c.want("SET lock_timeout = '60s'", "SET")
 	for i, text := range []string{
-		"ALTER TABLE o ADD COLUMN t text DEFAULT 'd'", "CREATE INDEX o_v ON o (v)", "CREATE INDEX CONCURRENTLY o_w ON o (v)",
+		"ALTER TABLE o ADD COLUMN t text DEFAULT 'd'", "CREATE INDEX o_v ON o (v)",
+		"CREATE INDEX CONCURRENTLY o_w ON o (v)",
 	} {
 		b.want("BEGIN; UPDATE o SET v = 100 WHERE id = 1", "BEGIN\nUPDATE 1")
 		done := make(chan string, 1)
@@ -48,9 +51,9 @@ func TestOnlineInPipelines(t *testing.T) {
 		select {
 		case early := <-done:
 			t.Fatalf("%s did not wait for who uses the table: %s", text, early)
-		case <-time.After(50 * time.Millisecond): // time to get there; if it takes longer, c has it easier
+		case <-time.After(50 * time.Millisecond): // time to get there; if it takes longer, the test is easier for c
 		}
-		c.want(fmt.Sprintf("UPDATE o SET v = 200 WHERE id = %d", i+2), "UPDATE 1") // goes past the one that waits
+		c.want(fmt.Sprintf("UPDATE o SET v = 200 WHERE id = %d", i+2), "UPDATE 1") // passes the one that waits
 		b.want("COMMIT", "COMMIT")
 		want, _, _ := strings.Cut(text, " o")
 		if got := <-done; !strings.HasPrefix(want, got) {

@@ -13,27 +13,27 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Others is the other nodes of the cluster.
+// Others reaches the other nodes of the cluster.
 type Others struct {
 	Self uint32 // this node's number
-	// Snapshot asks a node for a snapshot that a transaction there has exported; ok is false if it knows
-	// none of that name. 57P03 if it does not answer.
+	// Snapshot asks a node for a snapshot that a transaction there has exported. ok is false if the
+	// node knows no snapshot of that name. The error is 57P03 if the node does not answer.
 	Snapshot func(ctx context.Context, node uint32, id string) (x tx.ExportedSnapshot, ok bool, err error)
-	// Reports asks all of them, and names those that did not answer.
+	// Reports asks all nodes, and names those that did not answer.
 	Reports func(ctx context.Context, wanted monitor.Wanted) ([]monitor.Report, []monitor.Absent)
 	// Signal cancels the statement of a session of another node, or ends the session.
 	Signal func(ctx context.Context, s monitor.Signal) (monitor.SignalResult, error)
 	Health func() []sysview.Health
-	// Say sends the notifications of a transaction to the other nodes, in order, and does not wait. Heard
-	// waits until their notifications arrive here: LISTEN.
+	// Say sends the notifications of a transaction to the other nodes, in order, and does not wait.
+	// Heard waits until their notifications arrive here: LISTEN.
 	Say   func([]notify.Notification)
 	Heard func(ctx context.Context) error
 	Locks *tx.LocksElsewhere
-	// Advisory keeps the advisory locks of all nodes; nil: each node has its own.
+	// Advisory keeps the advisory locks of all nodes; nil means that each node has its own.
 	Advisory *locks.Advisories
 }
 
-// reports asks the whole cluster, as one report.
+// reports returns the reports of the whole cluster as one.
 func (s *Session) reports(wanted monitor.Wanted) monitor.Report {
 	return s.db.cluster.Report(s.running, wanted, s.warnf)
 }
@@ -46,7 +46,7 @@ func (s *Session) warnf(format string, args ...any) {
 // heldPatience is how long a view waits for a fragment.
 const heldPatience = 5 * time.Second
 
-// clusterViews makes the rows of views over the whole cluster.
+// clusterViews returns the builder of the rows of views over the whole cluster.
 func (s *Session) clusterViews() *monitor.Views {
 	return &monitor.Views{
 		Report: s.reports, Catalog: s.view(), Values: s.Env(), Database: s.database, Warn: s.warnf,

@@ -23,7 +23,8 @@ func (s *Session) checkFragments(value *string) error {
 	return err
 }
 
-// fragmentsOf returns the fragments that a value of sherd.fragment names: by name, or by the number in it.
+// fragmentsOf returns the fragments that a value of sherd.fragment names: by name, or by the number
+// in it.
 func fragmentsOf(d *catalog.Database, value string) ([]shardmap.FragmentID, error) {
 	var out []shardmap.FragmentID
 	var names []string
@@ -38,16 +39,20 @@ next:
 				continue next
 			}
 		}
-		return nil, pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "%s": "%s"`, settings.Fragment, value).
-			WithDetail(`Database "%s" has no fragment "%s". Its fragments are %s.`, d.Name, name, strings.Join(names, ", ")).
-			WithHint("SET %s = '%s' reads one of them, SET %s = '' reads all.", settings.Fragment, names[0], settings.Fragment)
+		return nil, pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "%s": "%s"`,
+			settings.Fragment, value).
+			WithDetail(`Database "%s" has no fragment "%s". Its fragments are %s.`, d.Name, name,
+				strings.Join(names, ", ")).
+			WithHint("SET %s = '%s' reads one of them, SET %s = '' reads all.", settings.Fragment,
+				names[0], settings.Fragment)
 	}
 	return out, nil
 }
 
-// part returns what a client's statement reads by sherd.fragment; nil is everything. The fragments of a transaction with one
-// snapshot are those of the map by which the snapshot was taken, so sessions that share a snapshot and read one fragment
-// each read every row once, whatever moves.
+// part returns the part of the data that a client's statement reads by sherd.fragment; nil means
+// everything. In a transaction with one snapshot, the bucket map of that snapshot decides what a
+// fragment owns. So sessions that share a snapshot and read one fragment each read every row once,
+// even if buckets move.
 func (s *Session) part(p *stmt.Program) (*exec.Part, error) {
 	value, _ := s.vars.Get(settings.Fragment)
 	d := s.view().Database(s.database)
@@ -68,8 +73,8 @@ func (s *Session) part(p *stmt.Program) (*exec.Part, error) {
 	return part, nil
 }
 
-// keepsWhatItReads reports whether more than the answer depends on what the program reads: it writes or locks rows, sets a
-// sequence, or changes definitions.
+// keepsWhatItReads reports whether more than the answer depends on what the program reads: it
+// writes or locks rows, sets a sequence, or changes definitions.
 func keepsWhatItReads(p *stmt.Program) bool {
 	if p.Writes || p.LocksRows() {
 		return true
@@ -78,24 +83,27 @@ func keepsWhatItReads(p *stmt.Program) bool {
 	if p.Query != nil {
 		query.WalkQuery(p.Query, func(e query.Expr, _ int) {
 			if c, ok := e.(*query.Call); ok && c.Proc != nil {
-				keeps = keeps || stmt.DefiningFunctions[c.Proc.Src] || c.Proc.Src == "setval_oid" || c.Proc.Src == "setval3_oid"
+				keeps = keeps || stmt.DefiningFunctions[c.Proc.Src] || c.Proc.Src == "setval_oid" ||
+					c.Proc.Src == "setval3_oid"
 			}
 		})
 	}
 	return keeps
 }
 
-// readsAll refuses a statement that writes or locks what it reads, if it would read some fragments only.
+// readsAll refuses a statement that writes or locks what it reads, if it would read some fragments
+// only.
 func (s *Session) readsAll(p *stmt.Program) error {
 	value, _ := s.vars.Get(settings.Fragment)
 	if value == "" || !p.Exec.Reads() {
 		return nil
 	}
 	return pgerr.Unsupported("rows cannot be written or locked by what is read in some fragments only").
-		WithDetail(`%s is "%s".`, settings.Fragment, value).WithHint("SET %s = '' reads all fragments.", settings.Fragment)
+		WithDetail(`%s is "%s".`, settings.Fragment, value).
+		WithHint("SET %s = '' reads all fragments.", settings.Fragment)
 }
 
-// fixPart settles what a portal reads when it is opened.
+// fixPart fixes, when a portal is opened, the fragments that it reads.
 func (s *Session) fixPart(p *portal, prog *stmt.Program) (err error) {
 	p.opening.part, err = s.part(prog)
 	p.opening.fixed = err == nil

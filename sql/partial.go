@@ -12,12 +12,15 @@ import (
 // partialSetting lets statements that only read answer without fragments that cannot be reached.
 const partialSetting = "sherd.allow_partial"
 
-// partial says how a statement does without fragments that cannot be reached; nil: it does not, and they are an error. What
-// writes or locks by what it reads is always whole. So is what must hold for more than the statement: the one snapshot of a
-// REPEATABLE READ or SERIALIZABLE transaction, what a SERIALIZABLE statement has read, and a cursor's snapshot.
+// partial returns how a statement does without fragments that cannot be reached; nil means that it
+// cannot, and that such a fragment is an error. If the statement writes, locks, sets a sequence or
+// changes definitions by what it reads, it must read everything. So must reads that hold for more
+// than the statement: those of a REPEATABLE READ or SERIALIZABLE transaction, and those of a
+// cursor's snapshot.
 func (s *Session) partial(p *stmt.Program, o opening) *exec.Partial {
 	t := s.tx
-	if !s.vars.On(partialSetting) || !p.Exec.Reads() || keepsWhatItReads(p) || o.at != 0 || t.OneSnapshot() || t.Modes.Isolation() == txn.Serializable {
+	if !s.vars.On(partialSetting) || !p.Exec.Reads() || keepsWhatItReads(p) || o.at != 0 || t.OneSnapshot() ||
+		t.Modes.Isolation() == txn.Serializable {
 		return nil
 	}
 	return &exec.Partial{Snapshot: t.SnapshotReachable, Warn: s.warnMissing}
@@ -41,7 +44,8 @@ func (s *Session) warnMissing(missing []exec.Missing) {
 	} else {
 		e = pgerr.New(pgerr.Warning, "fragments %s do not answer: their rows are missing", strings.Join(names, ", "))
 	}
-	e = e.WithDetail("%s", strings.Join(details, "\n")).WithHint("Start the nodes that are missing. SET %s = off makes it an error.", partialSetting)
+	e = e.WithDetail("%s", strings.Join(details, "\n")).
+		WithHint("Start the nodes that are missing. SET %s = off makes it an error.", partialSetting)
 	e.Severity = "WARNING"
 	s.notice(e)
 }

@@ -19,13 +19,14 @@ import (
 type lossy struct {
 	sql.Fragments
 	mu    sync.Mutex
-	asked map[txn.FragmentID]bool // such fragments give no timestamps; guarded by mu, as all below
+	asked map[txn.FragmentID]bool // these fragments return no timestamps; guarded by mu, as all below
 	run   map[txn.FragmentID]bool // run no tasks
 	after map[txn.FragmentID]int  // lose their leader after so many rows
 }
 
 func unreachable(f txn.FragmentID) error {
-	e := pgerr.New(pgerr.CannotConnectNow, "fragment %d has no leader at present", f).WithDetail("No answer from n%d.", f)
+	e := pgerr.New(pgerr.CannotConnectNow, "fragment %d has no leader at present", f).
+		WithDetail("No answer from n%d.", f)
 	return &txn.UnreachableError{Fragment: f, Err: e}
 }
 
@@ -54,7 +55,9 @@ func (t lossyTransaction) Snapshot(ctx context.Context, shares []shardmap.Share,
 }
 
 // SnapshotReachable implements exec.Transaction.
-func (t lossyTransaction) SnapshotReachable(ctx context.Context, shares []shardmap.Share, epoch uint64) (txn.Timestamp, map[txn.FragmentID]error, error) {
+func (t lossyTransaction) SnapshotReachable(
+	ctx context.Context, shares []shardmap.Share, epoch uint64,
+) (txn.Timestamp, map[txn.FragmentID]error, error) {
 	missing := map[txn.FragmentID]error{}
 	var there []shardmap.Share
 	for _, s := range shares {
@@ -113,17 +116,20 @@ func (l *lossy) set(f func()) {
 	f()
 }
 
-// TestAllowPartial: with sherd.allow_partial statements that only read answer without the rows of a fragment that cannot be reached, and say so; without it,
-// and for what writes, locks or must hold for a transaction, that is an error.
+// TestAllowPartial: with sherd.allow_partial, statements that only read answer without the rows of
+// a fragment that cannot be reached, and warn the client. It is an error without the setting, and
+// for statements that write, lock, or must hold for a transaction.
 func TestAllowPartial(t *testing.T) {
 	w, l, id := lossyWorld(t)
 	c := w.connect(t)
-	c.want("CREATE TABLE acc (id text PRIMARY KEY, n int UNIQUE); CREATE TABLE item (n int PRIMARY KEY, acc text)", "CREATE TABLE\nCREATE TABLE")
+	c.want("CREATE TABLE acc (id text PRIMARY KEY, n int UNIQUE); CREATE TABLE item (n int PRIMARY KEY, acc text)",
+		"CREATE TABLE\nCREATE TABLE")
 	c.want("INSERT INTO acc SELECT 'acc/' || i, i FROM generate_series(1, 300) i", "INSERT 0 300")
 	c.want("INSERT INTO item SELECT i, 'acc/' || i FROM generate_series(1, 300) i", "INSERT 0 300")
 	const here = " sherd.fragment('acc', id) <> 'postgres$1'"
 	without := map[string]string{}
-	for _, text := range []string{"SELECT count(*), sum(n) FROM acc", "SELECT id FROM acc ORDER BY id LIMIT 5", "SELECT n % 3, count(*) FROM acc GROUP BY 1 ORDER BY 1", "SELECT max(n), count(DISTINCT n) FROM acc",
+	for _, text := range []string{"SELECT count(*), sum(n) FROM acc", "SELECT id FROM acc ORDER BY id LIMIT 5",
+		"SELECT n % 3, count(*) FROM acc GROUP BY 1 ORDER BY 1", "SELECT max(n), count(DISTINCT n) FROM acc",
 		"SELECT count(*) FROM acc LEFT JOIN (SELECT 1 AS k) x ON false"} {
 		from := strings.Replace(text, "FROM acc", "FROM (SELECT * FROM acc WHERE"+here+") acc", 1)
 		without[text] = c.answer(from)
@@ -152,19 +158,24 @@ func TestAllowPartial(t *testing.T) {
 	partial("EXECUTE p", without["SELECT count(*), sum(n) FROM acc"])
 	partial("SELECT n FROM acc WHERE id = '"+lone+"'", "SELECT 0")
 	c.want("SELECT count(*) FROM acc WHERE id = '"+other+"'", "1\nSELECT 1")
-	if got := c.answer("SELECT count(*) FROM acc JOIN item ON item.n = acc.n"); !strings.HasSuffix(got, warning+"\nSELECT 1") {
+	if got := c.answer(
+		"SELECT count(*) FROM acc JOIN item ON item.n = acc.n",
+	); !strings.HasSuffix(got, warning+"\nSELECT 1") {
 		t.Error(got)
 	}
 	if got := c.answer("COPY acc TO STDOUT"); strings.Count(got, warning) != 1 {
 		t.Error(got)
 	}
-	if got := c.answer("EXPLAIN ANALYZE SELECT FROM acc"); strings.Count(got, warning[1:]) != 1 || strings.Contains(got, "postgres$1: read") ||
+	if got := c.answer("EXPLAIN ANALYZE SELECT FROM acc"); strings.Count(got, warning[1:]) != 1 ||
+		strings.Contains(got, "postgres$1: read") ||
 		!strings.Contains(got, "May lack: fragments that cannot be reached  (sherd.allow_partial)") {
 		t.Error(got)
 	}
 	for _, text := range []string{
-		"UPDATE acc SET n = n", "INSERT INTO item SELECT 1000, id FROM acc", "CREATE TABLE copied AS SELECT * FROM acc", "SELECT * FROM acc FOR UPDATE",
-		"BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM acc", "ROLLBACK; BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT count(*) FROM acc",
+		"UPDATE acc SET n = n", "INSERT INTO item SELECT 1000, id FROM acc", "CREATE TABLE copied AS SELECT * FROM acc",
+		"SELECT * FROM acc FOR UPDATE",
+		"BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM acc",
+		"ROLLBACK; BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT count(*) FROM acc",
 	} {
 		fails(text)
 	}
@@ -176,8 +187,8 @@ func TestAllowPartial(t *testing.T) {
 	c.want("SELECT count(*) FROM acc", "300\nSELECT 1")
 }
 
-// TestPartialLate: a fragment that is lost between a statement's timestamp and its first row is missing as a whole; after that it is an error, for what the
-// client has got cannot be taken back.
+// TestPartialLate: a fragment that is lost between a statement's timestamp and its first row is
+// missing as a whole. After that it is an error, because rows cannot be taken back from the client.
 func TestPartialLate(t *testing.T) {
 	w, l, id := lossyWorld(t)
 	c := w.connect(t)
@@ -188,17 +199,22 @@ func TestPartialLate(t *testing.T) {
 	first, second := id(1), id(2)
 	c.want("SET sherd.allow_partial = on", "SET")
 	l.set(func() { l.run = map[txn.FragmentID]bool{first: true, second: true} })
-	for _, text := range []string{"SELECT count(*) FROM acc", "SELECT count(*) FROM (SELECT * FROM acc ORDER BY id) x"} {
-		if got := c.answer(text); !strings.HasPrefix(got, rest+"\nWARNING: fragments postgres$1, postgres$2 do not answer: their rows are missing") {
+	for _, text := range []string{"SELECT count(*) FROM acc",
+		"SELECT count(*) FROM (SELECT * FROM acc ORDER BY id) x"} {
+		if got := c.answer(text); !strings.HasPrefix(got,
+			rest+"\nWARNING: fragments postgres$1, postgres$2 do not answer: their rows are missing") {
 			t.Error(got)
 		}
 	}
-	if got := c.answer("SELECT n FROM acc WHERE id = " + one); !strings.HasPrefix(got, "WARNING: fragment postgres$1 does not answer") || !strings.HasSuffix(got, "\nSELECT 0") {
+	if got := c.answer("SELECT n FROM acc WHERE id = " + one); !strings.HasPrefix(got,
+		"WARNING: fragment postgres$1 does not answer") || !strings.HasSuffix(got, "\nSELECT 0") {
 		t.Error(got)
 	}
 	l.set(func() { l.run, l.after = nil, map[txn.FragmentID]int{first: 300} })
-	for _, text := range []string{"SELECT id FROM acc", "SELECT id FROM acc ORDER BY id", "SELECT count(*) FROM (SELECT id FROM acc LIMIT 5000) x"} {
-		if got := c.answer(text); !strings.HasSuffix(got, "has no leader at present (SQLSTATE 57P03): No answer from n"+strconv.Itoa(int(first))+".") {
+	for _, text := range []string{"SELECT id FROM acc", "SELECT id FROM acc ORDER BY id",
+		"SELECT count(*) FROM (SELECT id FROM acc LIMIT 5000) x"} {
+		if got := c.answer(text); !strings.HasSuffix(got,
+			"has no leader at present (SQLSTATE 57P03): No answer from n"+strconv.Itoa(int(first))+".") {
 			t.Error(got[max(0, len(got)-200):])
 		}
 	}

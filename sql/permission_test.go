@@ -8,8 +8,8 @@ import (
 	"github.com/sherddb/sherd/sql"
 )
 
-// TestSettingsOfSuperusers: a superuser's parameters are nobody else's to change, and what is settled at the start stays. Answers are
-// PostgreSQL's.
+// TestSettingsOfSuperusers: only superusers can change a superuser's parameters, and parameters
+// that are fixed at the start stay. Answers are PostgreSQL's.
 func TestSettingsOfSuperusers(t *testing.T) {
 	w := newWorld(t)
 	a := w.connect(t)
@@ -29,12 +29,16 @@ func TestSettingsOfSuperusers(t *testing.T) {
 		"RESET ALL; SET plain.x = 1; SET work_mem = '5MB'", "RESET\nSET\nSET",
 		"SHOW log_lock_waits", "on\nSHOW",
 	)
-	if err := a.s.Simple(t.Context(), "SET sherd.segment_size = '4MB'", &recorder{env: a.s.Env}); !pgerr.Is(err, pgerr.CantChangeRuntimeParam) ||
+	if err := a.s.Simple(t.Context(), "SET sherd.segment_size = '4MB'", &recorder{env: a.s.Env}); !pgerr.Is(err,
+		pgerr.CantChangeRuntimeParam) ||
 		!strings.Contains(pgerr.From(err).Hint, "ALTER SYSTEM SET sherd.segment_size") {
 		t.Errorf("a parameter of the cluster: %v", err)
 	}
-	for text, hints := range map[string]bool{"SET sherd.gc_ttl = '1h'": true, "SET sherd.max_row_size = '1MB'": false, "ALTER SYSTEM SET sherd.max_row_size = '1MB'": false, "ALTER SYSTEM SET work_mem = '5MB'": true} {
-		if err := a.s.Simple(t.Context(), text, &recorder{env: a.s.Env}); err == nil || hints != (pgerr.From(err).Hint != "") {
+	for text, hints := range map[string]bool{"SET sherd.gc_ttl = '1h'": true, "SET sherd.max_row_size = '1MB'": false,
+		"ALTER SYSTEM SET sherd.max_row_size = '1MB'": false, "ALTER SYSTEM SET work_mem = '5MB'": true} {
+		if err := a.s.Simple(
+			t.Context(), text, &recorder{env: a.s.Env},
+		); err == nil || hints != (pgerr.From(err).Hint != "") {
 			t.Errorf("%s: %v, hint %q", text, err, pgerr.From(err).Hint)
 		}
 	}

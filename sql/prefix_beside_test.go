@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPrefixBesideMapChanges: who makes and drops rules for prefixes does not hear of it where the map of the database changes at the same time, be it by the
-// simple or the extended protocol.
+// TestPrefixBesideMapChanges: a client that creates and drops rules for prefixes sees no error if
+// the database's map changes at the same time, by the simple or the extended protocol.
 func TestPrefixBesideMapChanges(t *testing.T) {
 	w := newWorld(t)
 	c, other := w.connect(t), w.connect(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// prepareStmt is PREPARE name (types) AS statement.
+// prepareStmt runs PREPARE name (types) AS statement.
 func (s *Session) prepareStmt(
 	ctx context.Context, st parse.Statement, n *pg_query.PrepareStmt, w stmt.ResultWriter,
 ) error {
@@ -43,7 +43,7 @@ func (s *Session) prepareStmt(
 	return w.Complete("PREPARE")
 }
 
-// executeStmt is EXECUTE name (arguments).
+// executeStmt runs EXECUTE name (arguments).
 func (s *Session) executeStmt(ctx context.Context, n *pg_query.ExecuteStmt, w stmt.ResultWriter) error {
 	st, err := s.statements.find(n.Name)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Session) executeStmt(ctx context.Context, n *pg_query.ExecuteStmt, w st
 	return s.runQuery(ctx, prog, args, w)
 }
 
-// executed gives the program and the arguments of an EXECUTE.
+// executed returns the program and the arguments of an EXECUTE.
 func (s *Session) executed(ctx context.Context, n *pg_query.ExecuteStmt) (*stmt.Program, []types.Datum, error) {
 	st, err := s.statements.find(n.Name)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Session) argument(ctx context.Context, n *pg_query.Node, number int, oi
 	return out, err
 }
 
-// deallocate is DEALLOCATE.
+// deallocate runs DEALLOCATE.
 func (s *Session) deallocate(n *pg_query.DeallocateStmt, w stmt.ResultWriter) error {
 	if n.Isall || n.Name == "" {
 		clear(s.statements)

@@ -18,12 +18,12 @@ type prepared struct {
 	text     string
 	stmt     *parse.Statement // nil is an empty statement
 	params   []types.OID      // all parameters, in order
-	declared []types.OID      // as the client gave them
+	declared []types.OID      // as the client declared them
 	fromSQL  bool
-	program  *stmt.Program // as of the last use; nil if the statement is no query
+	program  *stmt.Program // as of the last use; nil if the statement is not a query
 }
 
-// portal is a bound statement, perhaps half run.
+// portal is a bound statement; it may have returned some of its rows.
 type portal struct {
 	st      *prepared
 	args    []types.Datum
@@ -34,8 +34,8 @@ type portal struct {
 	scroll  *scroll // of a cursor, and of a portal that FETCH has read; next goes through it
 	binary  bool    // FETCH answers in the binary format
 	broken  bool    // a FETCH has failed
-	kept    bool    // next gives rows that are kept here, and touches the transaction no more
-	nest    int     // of the transaction or savepoint that opened it; it closes with that
+	kept    bool    // next returns rows that are kept here, and no longer uses the transaction
+	nest    int     // nesting level of the transaction or savepoint that opened it; it closes with that
 	hold    bool    // a cursor WITH HOLD
 	opened  time.Time
 	held    bool    // its transaction has committed: it closes with the session
@@ -87,7 +87,7 @@ func (s *Session) prepare(ctx context.Context, text string, params []types.OID) 
 	return st, nil
 }
 
-// refresh gives the statement's program for the definitions of now.
+// refresh returns the statement's program for the current definitions.
 func (s *Session) refresh(ctx context.Context, st *prepared) (*stmt.Program, error) {
 	if st.program != nil && st.program.Version == s.view().DefinitionVersion() {
 		return st.program, nil
@@ -97,7 +97,9 @@ func (s *Session) refresh(ctx context.Context, st *prepared) (*stmt.Program, err
 		return nil, err
 	}
 	if st.program != nil && !sameColumns(st.program.Columns, p.Columns) {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type").WithRoutine("RevalidateCachedQuery") // drivers prepare again on it
+		// Drivers prepare the statement again when they get this error.
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type").
+			WithRoutine("RevalidateCachedQuery")
 	}
 	st.program = p
 	return p, nil
@@ -115,7 +117,7 @@ func sameColumns(a, b []stmt.Column) bool {
 	return true
 }
 
-// preparedStatements are those of a session, by name.
+// preparedStatements are the prepared statements of a session, by name.
 type preparedStatements map[string]*prepared
 
 func (p preparedStatements) find(name string) (*prepared, error) {
@@ -128,7 +130,7 @@ func (p preparedStatements) find(name string) (*prepared, error) {
 	return nil, pgerr.New(pgerr.InvalidSQLStatementName, `prepared statement "%s" does not exist`, name)
 }
 
-// DescribeStatement tells a prepared statement's parameters and columns.
+// DescribeStatement returns a prepared statement's parameters and columns.
 func (s *Session) DescribeStatement(ctx context.Context, name string) (Description, error) {
 	st, err := s.statements.find(name)
 	if err != nil {
@@ -156,7 +158,8 @@ func (s *Session) columnsOf(ctx context.Context, st *prepared) ([]stmt.Column, e
 	return p.Columns, nil
 }
 
-// describable refuses to describe rows in a failed transaction, where definitions cannot be looked up.
+// describable refuses to describe rows in a failed transaction, because it cannot look up
+// definitions.
 func (s *Session) describable(columns []stmt.Column, err error) ([]stmt.Column, error) {
 	if err == nil && columns != nil {
 		err = s.allowed()
@@ -172,7 +175,8 @@ func (s *Session) Bind(ctx context.Context, name, statement string, args []types
 	}
 	if len(args) != len(st.params) {
 		return s.failed(pgerr.New(pgerr.ProtocolViolation,
-			"bind message supplies %d parameters, but prepared statement \"%s\" requires %d", len(args), statement, len(st.params)))
+			"bind message supplies %d parameters, but prepared statement \"%s\" requires %d", len(args),
+			statement, len(st.params)))
 	}
 	if err := s.allowed(); err != nil && !(st.stmt != nil && parse.EndsTransaction(st.stmt.Node)) {
 		return s.failed(err)
@@ -192,7 +196,7 @@ func (s *Session) portal(name string) (*portal, error) {
 	return nil, pgerr.New(pgerr.InvalidCursorName, `portal "%s" does not exist`, name)
 }
 
-// DescribePortal tells a portal's columns.
+// DescribePortal returns a portal's columns.
 func (s *Session) DescribePortal(ctx context.Context, name string) (Description, error) {
 	p, err := s.portal(name)
 	if err != nil {
@@ -202,10 +206,11 @@ func (s *Session) DescribePortal(ctx context.Context, name string) (Description,
 	return Description{Columns: cols}, s.failed(err)
 }
 
-// SyncFollows tells that the client has sent Sync behind the Execute that comes next: a statement that is first too is all of its transaction.
+// SyncFollows notes that the client has sent Sync after the next Execute. If that statement is also
+// the first of its pipeline, it is all of its transaction.
 func (s *Session) SyncFollows() { s.lastOfPipeline = true }
 
-// alone tells whether the running statement is all of its transaction.
+// alone reports whether the running statement is all of its transaction.
 func (s *Session) alone(together bool) bool {
 	if s.tx == nil {
 		return !together
@@ -213,7 +218,8 @@ func (s *Session) alone(together bool) bool {
 	return s.leads && s.lastOfPipeline && s.tx.Pipeline && !s.tx.Explicit
 }
 
-// Execute runs a portal to its end or for maxRows rows (0 is all). It describes nothing; it completes unless suspended.
+// Execute runs a portal to its end or for maxRows rows; 0 means all. It describes nothing, and
+// sends the command's tag unless it suspends the portal.
 func (s *Session) Execute(
 	ctx context.Context, name string, maxRows int, w stmt.ResultWriter,
 ) (suspended bool, err error) {
@@ -269,7 +275,7 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w s
 	return s.runPart(ctx, p, prog, maxRows, w)
 }
 
-// runPart runs a portal for at most maxRows rows and leaves it where it stands.
+// runPart runs a portal for at most maxRows rows, and leaves it there for the next Execute.
 func (s *Session) runPart(
 	ctx context.Context, p *portal, prog *stmt.Program, maxRows int, w stmt.ResultWriter,
 ) (bool, error) {
@@ -299,7 +305,8 @@ func (s *Session) runPart(
 	return true, s.sendNotices(w)
 }
 
-// open begins a portal. What writes is run to its end now, and RETURNING is given in parts.
+// open begins a portal. A statement that writes is run to its end now; the rows of RETURNING are
+// then returned in parts.
 func (s *Session) open(ctx context.Context, p *portal, prog *stmt.Program) error {
 	if !prog.Writes {
 		late, err := s.currentCompiler().LockingLate(prog)
@@ -363,7 +370,7 @@ func (s *Session) ClosePortal(name string) {
 	}
 }
 
-// closePortals closes what ends with the transaction.
+// closePortals closes the portals that end with the transaction.
 func (s *Session) closePortals() {
 	for name, p := range s.portals {
 		if !p.held {

@@ -11,18 +11,21 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Statements behind a prompt of psql, with the lines that go on with them, and the table that one makes.
+// Statements after a prompt of psql with their continuation lines, and the table that such a
+// statement makes.
 var (
 	prompted = regexp.MustCompile(`(?m)^(?: {4})?[a-z]+=# (.*(?:\n(?: {4})?[a-z]+[-('"]# ?.*)*)`)
 	goesOn   = regexp.MustCompile(`(?m)^(?: {4})?[a-z]+[-('"]# ?`)
 	makes    = regexp.MustCompile(`CREATE TABLE (\w+) `)
 )
 
-// TestPrompts: what the pages show behind a prompt is SQL whose tables, columns and functions there are. Tables are made; the rest is analysed and does not run, since it
-// depends on what the clusters of the pages have gone through.
+// TestPrompts: the SQL after a prompt in the pages uses existing tables, columns and functions. The
+// test makes the tables; it only analyses the rest, because that depends on the history of the
+// pages' clusters.
 func TestPrompts(t *testing.T) {
 	c := newWorld(t).connect(t)
-	const made = "CREATE TABLE orders (id text PRIMARY KEY, doc jsonb); CREATE TABLE customers (id text PRIMARY KEY, doc jsonb); CREATE TABLE invoices (id text PRIMARY KEY, order_id text)"
+	const made = "CREATE TABLE orders (id text PRIMARY KEY, doc jsonb); CREATE TABLE customers (id text PRIMARY KEY, " +
+		"doc jsonb); CREATE TABLE invoices (id text PRIMARY KEY, order_id text)"
 	c.want(made, "CREATE TABLE\nCREATE TABLE\nCREATE TABLE")
 	pages, err := filepath.Glob("../docs/*.md")
 	must(t, err)
@@ -41,7 +44,8 @@ func TestPrompts(t *testing.T) {
 				continue
 			}
 			err := c.s.Parse(t.Context(), "", statement, nil)
-			if err != nil && slices.Contains([]string{"42601", "42883", "42703", "42P01", "42P02", "0A000"}, string(pgerr.From(err).Code)) {
+			if err != nil && slices.Contains([]string{"42601", "42883", "42703", "42P01", "42P02", "0A000"},
+				string(pgerr.From(err).Code)) {
 				t.Errorf("%s: %s\n%v", page, statement, err)
 			}
 			must(t, c.s.Sync(t.Context()))

@@ -40,8 +40,9 @@ func (s *Session) Simple(ctx context.Context, text string, w stmt.ResultWriter) 
 	return last.Send()
 }
 
-// last runs the last statement of a query string, and commits what is implicit. A statement that is all of its transaction, and has told the
-// client nothing yet, is run again where the commit met a conflict, or where rows moved or a leader changed beneath it.
+// last runs the last statement of a query string, and commits an implicit transaction. A statement
+// that is all of its transaction, and has not sent the client anything yet, is run again if the
+// commit met a conflict, or if rows moved or a leader changed during the run.
 func (s *Session) last(ctx context.Context, st parse.Statement, w *stmt.HoldingWriter, together bool) error {
 	ctx, cancel := s.arrives(ctx, st.Text())
 	defer cancel()
@@ -49,9 +50,10 @@ func (s *Session) last(ctx context.Context, st parse.Statement, w *stmt.HoldingW
 	return s.autocommit(ctx, w, func() error { return s.runOne(ctx, st, w, together) }, nil)
 }
 
-// autocommit runs a statement and commits what is implicit, again if w allows it; reopen opens the next transaction, if
-// run does not. What statement_timeout leaves of ctx is for all runs together. As in PostgreSQL it does not cut a commit
-// short, whose outcome the client would not know.
+// autocommit runs a statement and commits an implicit transaction. It runs both again if w allows
+// it; then reopen opens the next transaction, unless run does. What statement_timeout leaves of ctx
+// bounds all runs together. As in PostgreSQL it does not interrupt a commit, because the client
+// would not know its outcome.
 func (s *Session) autocommit(ctx context.Context, w *stmt.HoldingWriter, run, reopen func() error) error {
 	commit := func() error {
 		if s.tx == nil || s.tx.Explicit {
@@ -68,14 +70,14 @@ func (s *Session) autocommit(ctx context.Context, w *stmt.HoldingWriter, run, re
 	})
 }
 
-// one runs a statement of a simple query; together tells whether there are others.
+// one runs a statement of a simple query; together reports whether there are others.
 func (s *Session) one(ctx context.Context, st parse.Statement, w stmt.ResultWriter, together bool) error {
 	ctx, cancel := s.arrives(ctx, st.Text())
 	defer cancel()
 	return s.runOne(ctx, st, w, together)
 }
 
-// arrives begins a statement, however often it is run, and bounds it by statement_timeout.
+// arrives begins a statement, which may be run several times, and bounds it by statement_timeout.
 func (s *Session) arrives(ctx context.Context, text string) (context.Context, context.CancelFunc) {
 	s.query, s.queryAt = text, time.Now()
 	return s.timed(ctx)
@@ -114,7 +116,7 @@ func (s *Session) runOne(ctx context.Context, st parse.Statement, w stmt.ResultW
 	return s.runQuery(ctx, p, nil, w)
 }
 
-// runQuery runs a program to its end and completes.
+// runQuery runs a program to its end and sends its tag.
 func (s *Session) runQuery(ctx context.Context, p *stmt.Program, args []types.Datum, w stmt.ResultWriter) error {
 	emit := w.Row
 	if p.Columns == nil {
@@ -132,7 +134,7 @@ func (s *Session) runQuery(ctx context.Context, p *stmt.Program, args []types.Da
 	return w.Complete(commandTag(p.Query, rows))
 }
 
-// commandTag is what CommandComplete says.
+// commandTag returns the tag of CommandComplete.
 func commandTag(q *query.Query, rows int64) string {
 	switch q.Command {
 	case query.Insert:
@@ -145,15 +147,16 @@ func commandTag(q *query.Query, rows int64) string {
 	return fmt.Sprintf("SELECT %d", rows)
 }
 
-// allowed refuses everything but the end of a failed transaction.
+// allowed returns an error in a failed transaction, which only accepts its end.
 func (s *Session) allowed() error {
 	if s.tx != nil && s.tx.failed {
-		return pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+		return pgerr.New(pgerr.InFailedSQLTransaction,
+			"current transaction is aborted, commands ignored until end of transaction block")
 	}
 	return nil
 }
 
-// failed lets an error end or spoil the transaction, and gives it as the client gets it.
+// failed ends the transaction, or marks it as failed, and returns the error for the client.
 func (s *Session) failed(err error) error {
 	if err != nil {
 		err = clockJumped(err)
@@ -163,13 +166,15 @@ func (s *Session) failed(err error) error {
 	return err
 }
 
-// clockJumped has a timestamp that was refused not look like a value of the client's: it is of this node's clock or of another's, one of which has jumped, and
-// other nodes serve. Times of the past that a client names are looked at before.
+// clockJumped returns a refused timestamp as 57P03, so that it does not look like a bad value of
+// the client's. The clock of this node or of another one has jumped, and other nodes still serve.
+// Times of the past that a client names are checked earlier.
 func clockJumped(err error) error {
 	if !txn.IsAhead(err) {
 		return err
 	}
 	e := *pgerr.From(err)
-	e.Code, e.Hint = pgerr.CannotConnectNow, "Try again in a moment, or at another node. Set the clocks of the nodes right."
+	e.Code, e.Hint = pgerr.CannotConnectNow,
+		"Try again in a moment, or at another node. Set the clocks of the nodes right."
 	return &e
 }

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// ddlGen writes random definitions, and some statements on rows between them. Names come from small pools, so that statements meet what others have
-// made; many are refused, which is as good. Everything follows from the seed.
+// ddlGen writes random definitions, and some statements on rows between them. Names come from small
+// pools, so that statements meet earlier objects; many are refused, which is a useful case too.
+// Everything follows from the seed.
 type ddlGen struct {
 	*rand.Rand
 	self string // the table that the statement is about
@@ -51,7 +52,8 @@ func (g *ddlGen) constraint() string {
 }
 func (g *ddlGen) sequence() string { return g.schema() + g.pick("q0", "q1", "t0_a_seq", "t1_id_seq") }
 
-// Columns are named for what they usually hold: id and a an integer, b text, c a number, d a document, e a truth value.
+// Columns are named for what they usually hold: id and a an integer, b text, c a number, d a
+// document, e a truth value.
 func (g *ddlGen) column() string {
 	if g.IntN(14) == 0 {
 		return g.pick("ctid", "xmin", "tableoid", "xmax", "cmin", "nosuch", `"A b"`)
@@ -60,9 +62,12 @@ func (g *ddlGen) column() string {
 }
 
 func (g *ddlGen) typ() string {
-	return g.pick("int", "int", "bigint", "smallint", "text", "text", "varchar(5)", "char(3)", "numeric", "numeric(6,2)", "jsonb", "json", "boolean",
-		"date", "timestamptz", "timestamp(3)", "uuid", "int[]", "text[]", "float8", "real", "bytea", "interval", "oid", "name", "serial", "bigserial",
-		"inet", "bit(4)", "varbit", `"char"`, "time", "money", "point", "regclass", "int4range", "record", "t0", "t1[]", "nosuch", "xid", "tid", "pg_lsn")
+	return g.pick("int", "int", "bigint", "smallint", "text", "text", "varchar(5)", "char(3)", "numeric",
+		"numeric(6,2)", "jsonb", "json", "boolean",
+		"date", "timestamptz", "timestamp(3)", "uuid", "int[]", "text[]", "float8", "real", "bytea", "interval", "oid",
+		"name", "serial", "bigserial",
+		"inet", "bit(4)", "varbit", `"char"`, "time", "money", "point", "regclass", "int4range", "record", "t0", "t1[]",
+		"nosuch", "xid", "tid", "pg_lsn")
 }
 
 // typeOf is the type of a column: nearly always the one for which it is named.
@@ -76,11 +81,14 @@ func (g *ddlGen) typeOf(column string) string {
 var usualTypes = map[string]string{"id": "int", "a": "int", "b": "text", "c": "numeric", "d": "jsonb", "e": "boolean"}
 
 func (g *ddlGen) literal() string {
-	return g.pick("0", "1", "-7", "42", "2.5", "''", "'x'", "'abc'", "NULL", "true", "false", "'{}'", "'{1,2}'", "'2024-02-29'", "ARRAY[1,2]", "'[1,2)'",
-		"now()", "current_date", "random()", "current_user", "nextval('q0')", "gen_random_uuid()", "99999999999", "'1.5'", "B'101'")
+	return g.pick("0", "1", "-7", "42", "2.5", "''", "'x'", "'abc'", "NULL", "true", "false", "'{}'", "'{1,2}'",
+		"'2024-02-29'", "ARRAY[1,2]", "'[1,2)'",
+		"now()", "current_date", "random()", "current_user", "nextval('q0')", "gen_random_uuid()",
+		"99999999999", "'1.5'", "B'101'")
 }
 
-// row is the whole row of a table, in one of its forms: usually of the table that the statement is about.
+// row is the whole row of a table, in one of its forms: usually of the table that the statement is
+// about.
 func (g *ddlGen) row() string {
 	name := g.self
 	if name == "" || g.IntN(5) == 0 {
@@ -172,7 +180,7 @@ func (g *ddlGen) document(depth int) string {
 	return g.document(0)
 }
 
-// odd is an expression that seldom has a place where it stands.
+// odd returns an expression that is seldom allowed in its place.
 func (g *ddlGen) odd(depth int) string {
 	a := func() string { return g.expr(depth - 1 - g.IntN(2)) }
 	switch g.IntN(11) {
@@ -181,7 +189,8 @@ func (g *ddlGen) odd(depth int) string {
 	case 1:
 		return g.self + g.bareTable() + "." + g.column()
 	case 2:
-		return g.pick("sum", "count", "row_number", "generate_series", "to_char", "date_trunc", "pg_typeof", "pg_column_size", "unnest") + "(" + a() + ")"
+		return g.pick("sum", "count", "row_number", "generate_series", "to_char", "date_trunc", "pg_typeof",
+			"pg_column_size", "unnest") + "(" + a() + ")"
 	case 3:
 		return "(" + a() + ")::" + g.typ()
 	case 4:
@@ -202,7 +211,8 @@ func (g *ddlGen) odd(depth int) string {
 
 func (g *ddlGen) cond(depth int) string {
 	if depth <= 0 {
-		return g.pick("e", "e", "true", "a > 0", "b <> 'x'", "a IS NOT NULL", g.row()+" IS NULL", g.row()+" IS NOT NULL", "d @> '{}'", "num_nulls("+g.row()+") > 0")
+		return g.pick("e", "e", "true", "a > 0", "b <> 'x'", "a IS NOT NULL", g.row()+" IS NULL",
+			g.row()+" IS NOT NULL", "d @> '{}'", "num_nulls("+g.row()+") > 0")
 	}
 	of := g.pick("a", "b", "d", "e")
 	switch g.IntN(8) {
@@ -223,7 +233,8 @@ func (g *ddlGen) cond(depth int) string {
 }
 
 func (g *ddlGen) identity() string {
-	return "GENERATED " + g.pick("ALWAYS", "BY DEFAULT") + " AS IDENTITY" + g.maybe(4, "(START 5)", "(INCREMENT 2 CACHE 3)", "(MINVALUE 3 MAXVALUE 1)", "(SEQUENCE NAME q1)")
+	return "GENERATED " + g.pick("ALWAYS", "BY DEFAULT") + " AS IDENTITY" +
+		g.maybe(4, "(START 5)", "(INCREMENT 2 CACHE 3)", "(MINVALUE 3 MAXVALUE 1)", "(SEQUENCE NAME q1)")
 }
 
 func (g *ddlGen) deferrable() string {
@@ -231,8 +242,10 @@ func (g *ddlGen) deferrable() string {
 }
 
 func (g *ddlGen) references() string {
-	return "REFERENCES " + g.schema() + g.bareTable() + g.maybe(2, "(a)", "(id)", "(b, c)", "(ctid)") + g.maybe(3, "MATCH FULL", "MATCH SIMPLE") +
-		g.maybe(3, "ON DELETE CASCADE", "ON DELETE SET NULL", "ON DELETE SET DEFAULT", "ON UPDATE CASCADE", "ON DELETE SET NULL (b)", "ON DELETE RESTRICT") + g.deferrable()
+	return "REFERENCES " + g.schema() + g.bareTable() + g.maybe(2, "(a)", "(id)", "(b, c)", "(ctid)") +
+		g.maybe(3, "MATCH FULL", "MATCH SIMPLE") +
+		g.maybe(3, "ON DELETE CASCADE", "ON DELETE SET NULL", "ON DELETE SET DEFAULT", "ON UPDATE CASCADE",
+			"ON DELETE SET NULL (b)", "ON DELETE RESTRICT") + g.deferrable()
 }
 
 func (g *ddlGen) columnDef() string {
@@ -279,7 +292,8 @@ func (g *ddlGen) tableConstraint() string {
 	case 0:
 		return out + "PRIMARY KEY " + columns + g.deferrable()
 	case 1:
-		return out + "UNIQUE" + g.maybe(4, "NULLS NOT DISTINCT") + " " + columns + g.maybe(6, "INCLUDE (a)", "INCLUDE (ctid)", "WITH (fillfactor = 50)") + g.deferrable()
+		return out + "UNIQUE" + g.maybe(4, "NULLS NOT DISTINCT") + " " + columns +
+			g.maybe(6, "INCLUDE (a)", "INCLUDE (ctid)", "WITH (fillfactor = 50)") + g.deferrable()
 	case 2, 3:
 		return out + "CHECK (" + g.cond(3) + ")" + g.maybe(8, "NO INHERIT")
 	case 4:
@@ -291,12 +305,16 @@ func (g *ddlGen) tableConstraint() string {
 func (g *ddlGen) createTable() string {
 	out := "CREATE" + g.maybe(20, "TEMP", "UNLOGGED") + " TABLE" + g.maybe(5, "IF NOT EXISTS") + " " + g.table()
 	if g.IntN(12) == 0 {
-		return out + " AS SELECT " + g.list(3, func() string { return g.expr(1) + " AS " + g.column() }) + g.maybe(2, "FROM t0", "FROM t1 WHERE num_nulls(t1) > 0") +
+		return out + " AS SELECT " + g.list(3, func() string {
+			return g.expr(1) + " AS " + g.column()
+		}) + g.maybe(2, "FROM t0", "FROM t1 WHERE num_nulls(t1) > 0") +
 			g.maybe(3, "WITH NO DATA")
 	}
 	elements := []string{}
 	if g.IntN(4) > 0 {
-		elements = append(elements, g.pick("id int PRIMARY KEY", "id text PRIMARY KEY", "id bigserial PRIMARY KEY", "id int", "a int UNIQUE", "doc jsonb"))
+		elements = append(elements,
+			g.pick("id int PRIMARY KEY", "id text PRIMARY KEY", "id bigserial PRIMARY KEY", "id int",
+				"a int UNIQUE", "doc jsonb"))
 	}
 	for _, c := range g.Perm(5)[:1+g.IntN(5)] {
 		column := string("abcde"[c])
@@ -310,10 +328,13 @@ func (g *ddlGen) createTable() string {
 		elements = append(elements, g.tableConstraint())
 	}
 	if g.IntN(8) == 0 {
-		elements = append(elements, "LIKE "+g.schema()+g.bareTable()+g.maybe(1, "INCLUDING ALL", "INCLUDING INDEXES", "INCLUDING DEFAULTS INCLUDING CONSTRAINTS", "EXCLUDING ALL"))
+		elements = append(elements,
+			"LIKE "+g.schema()+g.bareTable()+g.maybe(1, "INCLUDING ALL", "INCLUDING INDEXES",
+				"INCLUDING DEFAULTS INCLUDING CONSTRAINTS", "EXCLUDING ALL"))
 	}
-	return out + " (" + strings.Join(elements, ", ") + ")" + g.maybe(12, "WITH (fillfactor = 70)", "WITH (shard_by = 'range')", "WITH (nosuch = 1)", "INHERITS (t0)",
-		"PARTITION BY LIST (a)", "ON COMMIT DROP")
+	return out + " (" + strings.Join(elements, ", ") + ")" +
+		g.maybe(12, "WITH (fillfactor = 70)", "WITH (shard_by = 'range')", "WITH (nosuch = 1)", "INHERITS (t0)",
+			"PARTITION BY LIST (a)", "ON COMMIT DROP")
 }
 
 func (g *ddlGen) alterCommand() string {
@@ -322,9 +343,11 @@ func (g *ddlGen) alterCommand() string {
 	case 0, 1, 2:
 		return "ADD" + g.maybe(2, "COLUMN") + g.maybe(5, "IF NOT EXISTS") + " " + g.columnDef()
 	case 3, 4:
-		return "DROP" + g.maybe(2, "COLUMN") + g.maybe(4, "IF EXISTS") + " " + g.column() + g.maybe(3, "CASCADE", "RESTRICT")
+		return "DROP" + g.maybe(2, "COLUMN") + g.maybe(4, "IF EXISTS") + " " + g.column() +
+			g.maybe(3, "CASCADE", "RESTRICT")
 	case 5, 6:
-		return column + g.pick("", "SET DATA ") + "TYPE " + g.typ() + g.maybe(3, "USING "+g.expr(2), "USING "+g.column()+"::text", "USING "+g.row()+"::text")
+		return column + g.pick("", "SET DATA ") + "TYPE " + g.typ() +
+			g.maybe(3, "USING "+g.expr(2), "USING "+g.column()+"::text", "USING "+g.row()+"::text")
 	case 7:
 		return column + "SET DEFAULT " + g.literal()
 	case 8:
@@ -334,7 +357,8 @@ func (g *ddlGen) alterCommand() string {
 	case 11:
 		return column + "ADD " + g.identity()
 	case 12:
-		return column + g.pick("SET GENERATED ALWAYS", "SET GENERATED BY DEFAULT SET INCREMENT 10", "RESTART", "RESTART WITH 7", "DROP IDENTITY", "DROP IDENTITY IF EXISTS")
+		return column + g.pick("SET GENERATED ALWAYS", "SET GENERATED BY DEFAULT SET INCREMENT 10", "RESTART",
+			"RESTART WITH 7", "DROP IDENTITY", "DROP IDENTITY IF EXISTS")
 	case 13:
 		return column + g.pick("SET STATISTICS 5", "SET STORAGE plain", "SET (n_distinct = 5)", "SET COMPRESSION pglz")
 	case 14, 15, 16:
@@ -346,7 +370,8 @@ func (g *ddlGen) alterCommand() string {
 	case 20:
 		return "ADD " + g.pick("UNIQUE", "PRIMARY KEY") + " USING INDEX " + g.index()
 	}
-	return g.pick("OWNER TO postgres", "OWNER TO nosuch", "SET (fillfactor = 60)", "RESET (fillfactor)", "SET LOGGED", "ENABLE ROW LEVEL SECURITY", "REPLICA IDENTITY FULL",
+	return g.pick("OWNER TO postgres", "OWNER TO nosuch", "SET (fillfactor = 60)", "RESET (fillfactor)", "SET LOGGED",
+		"ENABLE ROW LEVEL SECURITY", "REPLICA IDENTITY FULL",
 		"CLUSTER ON i0", "SET TABLESPACE pg_default", "INHERIT t0", "DISABLE TRIGGER ALL")
 }
 
@@ -358,7 +383,8 @@ func (g *ddlGen) alterTable() string {
 	case 1:
 		return out + "RENAME TO " + g.bareTable()
 	case 2:
-		return out + g.pick("RENAME CONSTRAINT "+g.constraint()+" TO "+g.constraint(), "SET SCHEMA "+g.pick("public", "s1", "nosuch"))
+		return out + g.pick("RENAME CONSTRAINT "+g.constraint()+" TO "+g.constraint(),
+			"SET SCHEMA "+g.pick("public", "s1", "nosuch"))
 	}
 	return out + g.list(3, g.alterCommand)
 }
@@ -371,42 +397,57 @@ func (g *ddlGen) indexKey() string {
 	case 1:
 		key = g.pick("lower("+g.text(1), "num_nulls("+g.row(), "length("+g.text(0), "abs("+g.number(1)) + ")"
 	}
-	return key + g.maybe(12, `COLLATE "C"`) + g.maybe(8, "text_pattern_ops", "varchar_pattern_ops", "int4_ops", "text_ops", "jsonb_ops", "nosuch_ops", "bpchar_pattern_ops",
-		"pg_catalog.int8_ops") + g.maybe(4, "DESC", "ASC", "DESC NULLS LAST", "NULLS FIRST")
+	return key + g.maybe(12, `COLLATE "C"`) +
+		g.maybe(8, "text_pattern_ops", "varchar_pattern_ops", "int4_ops", "text_ops", "jsonb_ops",
+			"nosuch_ops", "bpchar_pattern_ops",
+			"pg_catalog.int8_ops") + g.maybe(4, "DESC", "ASC", "DESC NULLS LAST", "NULLS FIRST")
 }
 
 func (g *ddlGen) createIndex() string {
-	return "CREATE" + g.maybe(3, "UNIQUE") + " INDEX" + g.maybe(6, "CONCURRENTLY") + g.pick(" "+g.index(), " "+g.index(), "", " IF NOT EXISTS "+g.index()) + " ON " + g.table() +
-		g.maybe(12, "USING btree", "USING hash", "USING gin", "USING gist") + " (" + g.list(3, g.indexKey) + ")" + g.maybe(12, "INCLUDE ("+g.list(2, g.column)+")") +
-		g.maybe(10, "NULLS NOT DISTINCT") + g.maybe(10, "WITH (fillfactor = 50)", "WITH (scope = global)", "WITH (scope = local)") + g.maybe(3, "WHERE "+g.cond(2))
+	return "CREATE" + g.maybe(3, "UNIQUE") + " INDEX" + g.maybe(6, "CONCURRENTLY") +
+		g.pick(" "+g.index(), " "+g.index(), "", " IF NOT EXISTS "+g.index()) + " ON " + g.table() +
+		g.maybe(12, "USING btree", "USING hash", "USING gin", "USING gist") + " (" + g.list(3, g.indexKey) + ")" +
+		g.maybe(12, "INCLUDE ("+g.list(2, g.column)+")") +
+		g.maybe(10, "NULLS NOT DISTINCT") +
+		g.maybe(10, "WITH (fillfactor = 50)", "WITH (scope = global)", "WITH (scope = local)") +
+		g.maybe(3, "WHERE "+g.cond(2))
 }
 
 func (g *ddlGen) sequenceOptions() string {
-	return g.maybe(3, "AS int", "AS smallint", "AS text") + g.maybe(3, "INCREMENT 3", "INCREMENT -1", "INCREMENT 0") + g.maybe(4, "MINVALUE 1", "NO MINVALUE") +
-		g.maybe(4, "MAXVALUE 10", "NO MAXVALUE") + g.maybe(4, "START 4") + g.maybe(5, "CACHE 20", "CACHE 0") + g.maybe(5, "CYCLE") +
+	return g.maybe(3, "AS int", "AS smallint", "AS text") + g.maybe(3, "INCREMENT 3", "INCREMENT -1", "INCREMENT 0") +
+		g.maybe(4, "MINVALUE 1", "NO MINVALUE") +
+		g.maybe(4, "MAXVALUE 10", "NO MAXVALUE") + g.maybe(4, "START 4") +
+		g.maybe(5, "CACHE 20", "CACHE 0") + g.maybe(5, "CYCLE") +
 		g.maybe(4, "OWNED BY "+g.bareTable()+"."+g.column(), "OWNED BY NONE")
 }
 
 func (g *ddlGen) other() string {
 	switch g.IntN(16) {
 	case 0:
-		return g.pick("CREATE SCHEMA s1", "CREATE SCHEMA IF NOT EXISTS s1", "DROP SCHEMA s1 CASCADE", "DROP SCHEMA IF EXISTS nosuch", "DROP SCHEMA s1", "ALTER SCHEMA s1 RENAME TO s2",
-			"ALTER SCHEMA s2 RENAME TO s1", "CREATE SCHEMA s2 CREATE TABLE t3 (a int PRIMARY KEY) CREATE INDEX ON t3 (num_nulls(t3))")
+		return g.pick("CREATE SCHEMA s1", "CREATE SCHEMA IF NOT EXISTS s1", "DROP SCHEMA s1 CASCADE",
+			"DROP SCHEMA IF EXISTS nosuch", "DROP SCHEMA s1", "ALTER SCHEMA s1 RENAME TO s2",
+			"ALTER SCHEMA s2 RENAME TO s1",
+			"CREATE SCHEMA s2 CREATE TABLE t3 (a int PRIMARY KEY) CREATE INDEX ON t3 (num_nulls(t3))")
 	case 1, 2:
 		return "CREATE SEQUENCE" + g.maybe(4, "IF NOT EXISTS") + " " + g.sequence() + g.sequenceOptions()
 	case 3:
-		return "ALTER SEQUENCE" + g.maybe(4, "IF EXISTS") + " " + g.sequence() + g.sequenceOptions() + g.maybe(4, "RESTART", "RESTART 3")
+		return "ALTER SEQUENCE" + g.maybe(4, "IF EXISTS") + " " + g.sequence() + g.sequenceOptions() +
+			g.maybe(4, "RESTART", "RESTART 3")
 	case 4:
 		return "DROP SEQUENCE" + g.maybe(4, "IF EXISTS") + " " + g.sequence() + g.maybe(3, "CASCADE")
 	case 5:
-		return "COMMENT ON " + g.pick("TABLE "+g.table(), "COLUMN "+g.table()+"."+g.column(), "INDEX "+g.index(), "CONSTRAINT "+g.constraint()+" ON "+g.table(), "SEQUENCE "+g.sequence(),
+		return "COMMENT ON " + g.pick("TABLE "+g.table(), "COLUMN "+g.table()+"."+g.column(), "INDEX "+g.index(),
+			"CONSTRAINT "+g.constraint()+" ON "+g.table(), "SEQUENCE "+g.sequence(),
 			"SCHEMA s1") + " IS " + g.pick("'x'", "NULL")
 	case 6, 7:
 		return "DROP TABLE" + g.maybe(2, "IF EXISTS") + " " + g.list(2, g.table) + g.maybe(2, "CASCADE")
 	case 8:
-		return "DROP INDEX" + g.maybe(6, "CONCURRENTLY") + g.maybe(2, "IF EXISTS") + " " + g.schema() + g.index() + g.maybe(4, "CASCADE")
+		return "DROP INDEX" + g.maybe(6, "CONCURRENTLY") + g.maybe(2, "IF EXISTS") + " " + g.schema() +
+			g.index() + g.maybe(4, "CASCADE")
 	case 9:
-		return "ALTER INDEX" + g.maybe(3, "IF EXISTS") + " " + g.schema() + g.index() + " " + g.pick("RENAME TO "+g.index(), "SET (fillfactor = 40)", "RESET (fillfactor)", "ALTER COLUMN 1 SET STATISTICS 5")
+		return "ALTER INDEX" + g.maybe(3, "IF EXISTS") + " " + g.schema() + g.index() + " " +
+			g.pick("RENAME TO "+g.index(), "SET (fillfactor = 40)", "RESET (fillfactor)",
+				"ALTER COLUMN 1 SET STATISTICS 5")
 	case 10:
 		return "TRUNCATE " + g.list(2, g.table) + g.maybe(2, "CASCADE", "RESTART IDENTITY", "CONTINUE IDENTITY")
 	case 11:
@@ -414,9 +455,11 @@ func (g *ddlGen) other() string {
 	case 12:
 		return g.pick("ANALYZE ", "REINDEX TABLE ", "VACUUM ", "LOCK TABLE ", "CLUSTER ") + g.table()
 	case 13:
-		return "CREATE " + g.pick("VIEW v AS SELECT * FROM ", "STATISTICS ss ON a, ctid FROM ", "RULE r AS ON INSERT TO ", "TRIGGER tr BEFORE INSERT ON ") + g.table()
+		return "CREATE " + g.pick("VIEW v AS SELECT * FROM ", "STATISTICS ss ON a, ctid FROM ",
+			"RULE r AS ON INSERT TO ", "TRIGGER tr BEFORE INSERT ON ") + g.table()
 	case 14:
-		return "SELECT " + g.pick("nextval", "currval", "lastval", "pg_get_serial_sequence") + "(" + g.pick("'q0'", "'t0'", "'t0', 'a'", "'t0', 'ctid'", "") + ")"
+		return "SELECT " + g.pick("nextval", "currval", "lastval", "pg_get_serial_sequence") + "(" +
+			g.pick("'q0'", "'t0'", "'t0', 'a'", "'t0', 'ctid'", "") + ")"
 	}
 	return "ALTER " + g.pick("VIEW", "TABLE", "INDEX", "SEQUENCE") + " " + g.table() + " RENAME TO " + g.bareTable()
 }
@@ -425,19 +468,27 @@ func (g *ddlGen) rows() string {
 	where := g.maybe(2, "WHERE "+g.cond(2))
 	switch g.IntN(9) {
 	case 0, 1, 2:
-		return "INSERT INTO " + g.table() + g.pick("", " ("+g.list(3, g.column)+")") + g.pick(" VALUES ("+g.list(3, g.literal)+")", " DEFAULT VALUES",
-			" SELECT g, g, g FROM generate_series(1, 5) g", " SELECT g FROM generate_series(1, 5) g") +
-			g.maybe(3, "ON CONFLICT DO NOTHING", "ON CONFLICT ("+g.indexKey()+") DO NOTHING", "ON CONFLICT (id) DO UPDATE SET "+g.column()+" = excluded."+g.column()+where,
-				"ON CONFLICT ON CONSTRAINT "+g.constraint()+" DO NOTHING") + g.maybe(4, "RETURNING *", "RETURNING "+g.expr(1))
+		return "INSERT INTO " + g.table() + g.pick("", " ("+g.list(3, g.column)+")") +
+			g.pick(" VALUES ("+g.list(3, g.literal)+")", " DEFAULT VALUES",
+				" SELECT g, g, g FROM generate_series(1, 5) g", " SELECT g FROM generate_series(1, 5) g") +
+			g.maybe(3, "ON CONFLICT DO NOTHING", "ON CONFLICT ("+g.indexKey()+") DO NOTHING",
+				"ON CONFLICT (id) DO UPDATE SET "+g.column()+" = excluded."+g.column()+where,
+				"ON CONFLICT ON CONSTRAINT "+g.constraint()+" DO NOTHING") +
+			g.maybe(4, "RETURNING *", "RETURNING "+g.expr(1))
 	case 3:
-		return "UPDATE " + g.table() + " SET " + g.column() + " = " + g.pick("DEFAULT", g.expr(1)) + where + g.maybe(4, "RETURNING "+g.row())
+		return "UPDATE " + g.table() + " SET " + g.column() + " = " + g.pick("DEFAULT", g.expr(1)) + where +
+			g.maybe(4, "RETURNING "+g.row())
 	case 4:
 		return "DELETE FROM " + g.table() + where + g.maybe(4, "RETURNING *")
 	case 5:
-		return "SELECT " + g.list(2, func() string { return g.expr(2) }) + " FROM " + g.table() + where + g.maybe(4, "GROUP BY id", "GROUP BY "+g.column(), "GROUP BY "+g.row()) +
+		return "SELECT " + g.list(2, func() string {
+			return g.expr(2)
+		}) + " FROM " + g.table() + where + g.maybe(4, "GROUP BY id", "GROUP BY "+g.column(), "GROUP BY "+g.row()) +
 			g.maybe(4, "ORDER BY "+g.row(), "ORDER BY 1", "ORDER BY ctid") + g.maybe(6, "FOR UPDATE", "LIMIT 2")
 	case 6:
-		return "SELECT " + g.list(2, func() string { return g.expr(1) }) + " FROM t0 " + g.pick("LEFT JOIN", "FULL JOIN", "JOIN") + " t1 ON " + g.cond(1) + where
+		return "SELECT " + g.list(2, func() string {
+			return g.expr(1)
+		}) + " FROM t0 " + g.pick("LEFT JOIN", "FULL JOIN", "JOIN") + " t1 ON " + g.cond(1) + where
 	}
 	return "SELECT * FROM " + g.table() + where
 }

@@ -17,9 +17,10 @@ import (
 // ddlStatements is how many statements one seed makes on an empty database.
 const ddlStatements = 250
 
-// TestRandomDefinitions sends random definitions to a server. No statement may panic, fail with an internal error, or not return; the catalogs can be
-// read whatever is defined; and in the end sherd.check() finds nothing. SHERD_FUZZ is how long it goes on with ever new seeds (make fuzz);
-// SHERD_FUZZ_SEED names the first, as of a failure that is to be repeated.
+// TestRandomDefinitions sends random definitions to a server. No statement may panic, fail with an
+// internal error, or hang. The catalogs stay readable, and at the end sherd.check() finds nothing.
+// SHERD_FUZZ is how long the test goes on with new seeds (make fuzz); SHERD_FUZZ_SEED is the first
+// seed, to repeat a failure.
 func TestRandomDefinitions(t *testing.T) {
 	seed, length := uint64(1), time.Duration(0)
 	if text := os.Getenv("SHERD_FUZZ"); text != "" {
@@ -90,26 +91,30 @@ func (r *ddlRun) run(text string) string {
 	return e.Error()
 }
 
-// failf ends the test with the statements that led there.
+// failf ends the test with the statements that led to the failure.
 func (r *ddlRun) failf(format string, args ...any) {
 	r.t.Helper()
 	r.t.Fatalf("%s\nafter:\n%s;", fmt.Sprintf(format, args...), strings.Join(r.history, ";\n"))
 }
 
-// catalogs reads what clients ask of the catalogs, and the text that functions make of definitions.
+// catalogs reads the catalogs as clients do, and the texts that functions make of definitions.
 func (r *ddlRun) catalogs() {
 	if got := r.run("SELECT 1"); got != "1\nSELECT 1" {
 		return // the transaction has failed
 	}
 	for _, q := range []string{
-		"SELECT pg_get_indexdef(indexrelid), pg_get_indexdef(indexrelid, 1, true), pg_get_expr(indexprs, indrelid), pg_get_expr(indpred, indrelid) FROM pg_index",
+		"SELECT pg_get_indexdef(indexrelid), pg_get_indexdef(indexrelid, 1, true), pg_get_expr(indexprs, indrelid), " +
+			"pg_get_expr(indpred, indrelid) FROM pg_index",
 		"SELECT conrelid::regclass, conname, pg_get_constraintdef(oid, true), conkey, confkey FROM pg_constraint",
 		"SELECT adrelid::regclass, pg_get_expr(adbin, adrelid) FROM pg_attrdef",
-		"SELECT attrelid::regclass, attname, format_type(atttypid, atttypmod), attnum, attnotnull, attidentity, attgenerated FROM pg_attribute WHERE attrelid >= 16384",
+		"SELECT attrelid::regclass, attname, format_type(atttypid, atttypmod), attnum, attnotnull, attidentity, " +
+			"attgenerated FROM pg_attribute WHERE attrelid >= 16384",
 		"SELECT oid::regclass, relkind, reltype::regtype, reltuples FROM pg_class WHERE oid >= 16384",
 		"SELECT * FROM information_schema.columns WHERE table_schema IN ('public', 's1')",
-		"SELECT classid, objid, objsubid, pg_describe_object(classid, objid, objsubid), refobjid, deptype FROM pg_depend WHERE objid >= 16384",
-		"SELECT * FROM pg_sequences", "SELECT * FROM pg_indexes WHERE schemaname <> 'pg_catalog'", "SELECT oid::regtype, typname, typrelid::regclass FROM pg_type WHERE oid >= 16384",
+		"SELECT classid, objid, objsubid, pg_describe_object(classid, objid, objsubid), refobjid, deptype " +
+			"FROM pg_depend WHERE objid >= 16384",
+		"SELECT * FROM pg_sequences", "SELECT * FROM pg_indexes WHERE schemaname <> 'pg_catalog'",
+		"SELECT oid::regtype, typname, typrelid::regclass FROM pg_type WHERE oid >= 16384",
 		"SELECT * FROM sherd.jobs",
 	} {
 		if got := r.run(q); strings.HasPrefix(got, "ERROR") {
@@ -119,7 +124,8 @@ func (r *ddlRun) catalogs() {
 	}
 }
 
-// TestRandomDefinitionsParse: nearly all that the generator writes is SQL; a mistake in it would make the test above look at nothing.
+// TestRandomDefinitionsParse: nearly everything that the generator writes is SQL. After a mistake
+// in the generator, the test above would test nothing.
 func TestRandomDefinitionsParse(t *testing.T) {
 	g, bad := newDDLGen(7), 0
 	for range 2000 {

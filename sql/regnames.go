@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// regIn resolves the text form of a reg* type that is no number.
+// regIn returns the oid for the text form of a reg* type that is not a number.
 func (s *Session) regIn(oid types.OID, text string) (value uint32, err error) {
 	ctx := s.running
 	if ctx == nil {

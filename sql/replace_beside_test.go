@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql"
 )
 
-// user uses documents by the ids that they had first, while they get others.
+// user uses documents by their first ids, while they get others.
 type user struct {
 	*client
 	t     *testing.T
@@ -19,7 +19,7 @@ type user struct {
 	added *atomic.Int64 // increments that have committed
 }
 
-// try runs a query string, again as long as it meets others.
+// try runs a query string, and repeats it as long as it conflicts with others.
 func (u *user) try(text string) string {
 	for {
 		got := u.answer(text)
@@ -41,7 +41,8 @@ func (u *user) expect(text, want string) {
 // step uses one document in the nth way.
 func (u *user) step(n int) {
 	id := u.ids[n*7919%len(u.ids)]
-	add := fmt.Sprintf("UPDATE orders SET doc = jsonb_set(doc, '{C}', to_jsonb((doc->>'C')::int + 1)) WHERE id = '%s'", id)
+	add := fmt.Sprintf("UPDATE orders SET doc = jsonb_set(doc, '{C}', to_jsonb((doc->>'C')::int + 1)) WHERE id = '%s'",
+		id)
 	one := fmt.Sprintf("SELECT count(*) FROM orders WHERE id = '%s'", id)
 	switch n % 7 {
 	case 0:
@@ -52,27 +53,32 @@ func (u *user) step(n int) {
 		u.expect("BEGIN ISOLATION LEVEL "+level+"; "+one+"; "+add+"; COMMIT", "BEGIN\n1\nSELECT 1\nUPDATE 1\nCOMMIT")
 		u.added.Add(1)
 	case 3:
-		u.expect(fmt.Sprintf("SELECT count(*) FROM (SELECT FROM orders WHERE id = '%s' FOR UPDATE) s", id), "1\nSELECT 1")
+		u.expect(fmt.Sprintf("SELECT count(*) FROM (SELECT FROM orders WHERE id = '%s' FOR UPDATE) s", id),
+			"1\nSELECT 1")
 	case 4:
 		u.expect(fmt.Sprintf("INSERT INTO invoices VALUES (gen_random_uuid(), '%s')", id), "INSERT 0 1")
 	case 5:
-		u.expect(fmt.Sprintf("SELECT count(*), count(DISTINCT o.id) FROM orders o, (VALUES ('%s'), ('%s')) v(k) WHERE o.id = v.k", id, u.ids[0]), "2|"+map[bool]string{true: "1", false: "2"}[id == u.ids[0]]+"\nSELECT 1")
+		u.expect(fmt.Sprintf("SELECT count(*), count(DISTINCT o.id) FROM orders o, (VALUES ('%s'), ('%s')) v(k) "+
+			"WHERE o.id = v.k", id, u.ids[0]), "2|"+map[bool]string{true: "1", false: "2"}[id == u.ids[0]]+"\nSELECT 1")
 	case 6:
 		u.expect("SELECT count(*) FROM orders", fmt.Sprintf("%d\nSELECT 1", len(u.ids)))
 	}
 }
 
-// TestReplaceBesideWriters gives documents other ids twice, and the first ones back, while they are used by those that they had first, at all isolation
-// levels. What does so stops and goes on.
+// TestReplaceBesideWriters changes the ids of documents twice, and then back to the first ones,
+// while clients use the documents by their first ids at all isolation levels. The job that changes
+// them stops and goes on.
 func TestReplaceBesideWriters(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(t)
 	const documents = 150
 	c.badPolicy(documents)
-	c.answer("ALTER TABLE orders SET (shard_mutable = true)") // so that documents can be changed before they have got their other ids
+	// so that documents can be changed before they have their other ids
+	c.answer("ALTER TABLE orders SET (shard_mutable = true)")
 	c.want(`UPDATE orders SET doc = doc || '{"C": 0}'`, fmt.Sprintf("UPDATE %d", documents))
 	c.want("CREATE TABLE invoices (n uuid PRIMARY KEY, order_id text REFERENCES orders)", "CREATE TABLE")
-	ids := strings.Split(strings.TrimSuffix(c.answer("SELECT id FROM was ORDER BY n"), fmt.Sprintf("\nSELECT %d", documents)), "\n")
+	ids := strings.Split(strings.TrimSuffix(c.answer("SELECT id FROM was ORDER BY n"),
+		fmt.Sprintf("\nSELECT %d", documents)), "\n")
 	var added atomic.Int64
 	var stop atomic.Bool
 	var users sync.WaitGroup
@@ -107,9 +113,12 @@ func TestReplaceBesideWriters(t *testing.T) {
 	}
 	stop.Store(true)
 	users.Wait()
-	c.want("SELECT count(*), sum((doc->>'C')::int) FROM orders", fmt.Sprintf("%d|%d\nSELECT 1", documents, added.Load()))
-	c.want("SELECT count(*) FROM invoices i WHERE NOT EXISTS (SELECT FROM orders o WHERE o.id = i.order_id)", "0\nSELECT 1")
-	c.want("SELECT count(*) FROM was x JOIN orders o ON o.id = x.id AND o.doc->>'N' = x.n::text", fmt.Sprintf("%d\nSELECT 1", documents))
+	c.want("SELECT count(*), sum((doc->>'C')::int) FROM orders",
+		fmt.Sprintf("%d|%d\nSELECT 1", documents, added.Load()))
+	c.want("SELECT count(*) FROM invoices i WHERE NOT EXISTS (SELECT FROM orders o WHERE o.id = i.order_id)",
+		"0\nSELECT 1")
+	c.want("SELECT count(*) FROM was x JOIN orders o ON o.id = x.id AND o.doc->>'N' = x.n::text",
+		fmt.Sprintf("%d\nSELECT 1", documents))
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 	t.Logf("%d increments", added.Load())
 }

@@ -20,29 +20,33 @@ func (w *world) runJobs(t *testing.T) (stop func()) {
 	return stop
 }
 
-// ended waits for all jobs about ids, and gives how they ended.
+// ended waits for all jobs about ids, and returns how they ended.
 func (c *client) ended() string {
 	c.t.Helper()
 	for limit := time.Now().Add(patience); time.Now().Before(limit); {
-		if !strings.Contains(c.answer("SELECT state FROM sherd.jobs WHERE kind IN ('replace_placement', 'rewrite_references')"), "running") {
+		if !strings.Contains(c.answer("SELECT state FROM sherd.jobs WHERE kind IN ('replace_placement', "+
+			"'rewrite_references')"), "running") {
 			break
 		}
 	}
-	return c.answer("SELECT kind, progress, state, error FROM sherd.jobs WHERE kind IN ('replace_placement', 'rewrite_references') ORDER BY id")
+	return c.answer("SELECT kind, progress, state, error FROM sherd.jobs WHERE kind IN ('replace_placement', " +
+		"'rewrite_references') ORDER BY id")
 }
 
-// badPolicy makes orders that were placed by Customer, and changes the policy to Region. Former ids of documents are in the table was.
+// badPolicy makes orders that were placed by Customer, and changes the policy to Region. The table
+// was has the former ids of the documents.
 func (c *client) badPolicy(n int) {
 	c.t.Helper()
 	c.want(`CREATE TABLE orders (id text PRIMARY KEY, doc jsonb) WITH (shard_by = 'Customer')`, "CREATE TABLE")
-	c.want(fmt.Sprintf(`INSERT INTO orders SELECT 'orders/' || i || '-A$', jsonb_build_object('Customer', 'customers/' || i %% 50, 'Region', 'r' || i %% 7, 'N', i) FROM generate_series(1, %d) i`, n),
+	c.want(fmt.Sprintf(`INSERT INTO orders SELECT 'orders/' || i || '-A$', jsonb_build_object('Customer', `+
+		`'customers/' || i %% 50, 'Region', 'r' || i %% 7, 'N', i) FROM generate_series(1, %d) i`, n),
 		fmt.Sprintf("INSERT 0 %d", n))
 	c.want("CREATE TABLE was (n int PRIMARY KEY, id text)", "CREATE TABLE")
 	c.want("INSERT INTO was SELECT (doc->>'N')::int, id FROM orders", fmt.Sprintf("INSERT 0 %d", n))
 	c.answer("ALTER TABLE orders SET (shard_by = 'Region')")
 }
 
-// explains compares a plan, but for the name of the entries.
+// explains compares a plan, except the name of the table of entries.
 func (c *client) explains(text, want string) {
 	c.t.Helper()
 	got, _, _ := strings.Cut(c.answer(text), "\nEXPLAIN")
@@ -57,14 +61,15 @@ func (c *client) one(text string) string {
 	return strings.TrimSuffix(c.answer(text), "\nSELECT 1")
 }
 
-// TestReplacePlacement gives documents other ids after a change of their policy: they are found by both.
+// TestReplacePlacement changes ids of documents after a change of their policy: both ids find them.
 func TestReplacePlacement(t *testing.T) {
 	w := newWorld(t)
 	w.runJobs(t)
 	c := w.connect(t)
 	c.badPolicy(300)
 	c.want("CREATE TABLE invoices (n int PRIMARY KEY, order_id text REFERENCES orders, doc jsonb)", "CREATE TABLE")
-	c.want("INSERT INTO invoices SELECT n, id, jsonb_build_object('Order', jsonb_build_object('Id', id)) FROM was", "INSERT 0 300")
+	c.want("INSERT INTO invoices SELECT n, id, jsonb_build_object('Order', jsonb_build_object('Id', id)) FROM was",
+		"INSERT 0 300")
 	if got := c.one("SELECT count(*) > 200 FROM sherd.validate_policy('orders')"); got != "t" {
 		t.Fatal(got)
 	}
@@ -101,10 +106,19 @@ func TestReplacePlacement(t *testing.T) {
 		{"SELECT count(NULLIF(id, 'OLD')) FROM orders", "299\nSELECT 1"},
 		{"SELECT s.k FROM (SELECT id AS k FROM orders) s WHERE s.k = 'OLD'", "NOW\nSELECT 1"},
 		{"SELECT count(*) FROM was w FULL JOIN orders o USING (id) WHERE id = 'OLD'", "1\nSELECT 1"},
-		{"SELECT count(*) FROM was w LEFT JOIN orders o ON o.id = w.id WHERE coalesce(w.id, o.id) = 'NOW'", "1\nSELECT 1"},
-		{"SELECT id FROM (SELECT id FROM orders UNION ALL SELECT id FROM was) s WHERE id = 'OLD' ORDER BY 1", "OLD\nNOW\nSELECT 2"},
+		{
+			"SELECT count(*) FROM was w LEFT JOIN orders o ON o.id = w.id WHERE coalesce(w.id, o.id) = 'NOW'",
+			"1\nSELECT 1",
+		},
+		{
+			"SELECT id FROM (SELECT id FROM orders UNION ALL SELECT id FROM was) s WHERE id = 'OLD' ORDER BY 1",
+			"OLD\nNOW\nSELECT 2",
+		},
 		{"SELECT count(*) FROM orders o, was w WHERE 'OLD' IN (o.id, w.id) AND w.id = o.id", "1\nSELECT 1"},
-		{"SELECT count(*) FROM orders o JOIN (SELECT id FROM orders UNION ALL SELECT id FROM was) s ON s.id = o.id", "600\nSELECT 1"},
+		{
+			"SELECT count(*) FROM orders o JOIN (SELECT id FROM orders UNION ALL SELECT id FROM was) s ON s.id = o.id",
+			"600\nSELECT 1",
+		},
 		{"WITH s AS MATERIALIZED (SELECT id FROM orders) SELECT id FROM s WHERE id = 'OLD'", "NOW\nSELECT 1"},
 		{"SELECT id FROM (SELECT id FROM orders UNION ALL SELECT 'z') s WHERE id = 'OLD'", "NOW\nSELECT 1"},
 		{"SELECT x.n, o.id FROM was x LEFT JOIN orders o ON o.id = x.id WHERE x.n = 17", "17|NOW\nSELECT 1"},
@@ -120,12 +134,21 @@ func TestReplacePlacement(t *testing.T) {
 		{"SELECT count(*) FROM orders o JOIN was x ON o.id = coalesce(x.id, 'none')", "300\nSELECT 1"},
 		{"SELECT id FROM orders WHERE id = 'OLD' FOR UPDATE", "NOW\nSELECT 1"},
 		{"PREPARE p(text) AS SELECT id FROM orders WHERE id = $1; EXECUTE p('OLD')", "PREPARE\nNOW\nSELECT 1"},
-		{"PREPARE q(text[]) AS SELECT id FROM orders WHERE id = ANY ($1); EXECUTE q('{OLD,x}')", "PREPARE\nNOW\nSELECT 1"},
+		{
+			"PREPARE q(text[]) AS SELECT id FROM orders WHERE id = ANY ($1); EXECUTE q('{OLD,x}')",
+			"PREPARE\nNOW\nSELECT 1",
+		},
 		{"UPDATE orders SET doc = doc || '{\"a\": 1}' WHERE id = 'OLD' RETURNING id", "NOW\nUPDATE 1"},
-		{"UPDATE orders o SET doc = doc || '{\"b\": 1}' FROM was x WHERE o.id = x.id AND x.n = 17 RETURNING o.id", "NOW\nUPDATE 1"},
+		{
+			"UPDATE orders o SET doc = doc || '{\"b\": 1}' FROM was x WHERE o.id = x.id AND x.n = 17 RETURNING o.id",
+			"NOW\nUPDATE 1",
+		},
 		{"UPDATE was x SET n = x.n FROM orders o WHERE o.id = x.id AND x.n = 17", "UPDATE 1"},
 		{"INSERT INTO orders VALUES ('OLD', '{\"Region\": \"r3\"}') ON CONFLICT DO NOTHING", "INSERT 0 0"},
-		{"INSERT INTO orders VALUES ('OLD', '{\"Region\": \"r3\"}') ON CONFLICT (id) DO UPDATE SET doc = orders.doc || '{\"c\": 1}' RETURNING id", "NOW\nINSERT 0 1"},
+		{
+			"INSERT INTO orders VALUES ('OLD', '{\"Region\": \"r3\"}') ON CONFLICT (id) DO UPDATE " +
+				"SET doc = orders.doc || '{\"c\": 1}' RETURNING id", "NOW\nINSERT 0 1",
+		},
 		{"SELECT doc->'a', doc->'b', doc->'c' FROM orders WHERE id = 'OLD'", "1|1|1\nSELECT 1"},
 		{"INSERT INTO invoices VALUES (1000, 'OLD')", "INSERT 0 1"},
 		{"INSERT INTO invoices VALUES (1001, 'NOW')", "INSERT 0 1"},
@@ -135,24 +158,32 @@ func TestReplacePlacement(t *testing.T) {
 	}
 	c.want("CREATE TABLE names (id text PRIMARY KEY)", "CREATE TABLE")
 	for text, want := range map[string]string{
-		"INSERT INTO orders VALUES ('OLD', '{\"Region\": \"r3\"}')":                            "23514",
-		"INSERT INTO invoices VALUES (1002, 'none')":                                           "violates foreign key constraint",
-		"DELETE FROM orders WHERE id = 'OLD'":                                                  "violates foreign key constraint",
-		"DELETE FROM orders WHERE id = 'NOW'":                                                  "violates foreign key constraint",
-		"SELECT id FROM orders INTERSECT (SELECT id FROM orders UNION ALL SELECT id FROM was)": "INTERSECT and EXCEPT of ids",
-		"SELECT id FROM was EXCEPT SELECT id FROM orders":                                      "INTERSECT and EXCEPT of ids",
-		"ALTER TABLE orders ADD FOREIGN KEY (id) REFERENCES names":                             "makes them those of other documents",
-		"SELECT id FROM orders WHERE id = 'OLD'::name":                                         "another type than text",
-		"SELECT sherd.rewrite_references('orders', 'invoices', 'n')":                           "does not hold ids",
-		"SELECT * FROM sherd.rewrite_references('was')":                                        "have no former ids",
-		"SELECT sherd.replace_placement('was')":                                                "is not a collection",
-		"SELECT sherd.pause_job(999999)":                                                       "there is no job 999999",
+		"INSERT INTO orders VALUES ('OLD', '{\"Region\": \"r3\"}')": "23514",
+		"INSERT INTO invoices VALUES (1002, 'none')": "violates foreign " +
+			"key constraint",
+		"DELETE FROM orders WHERE id = 'OLD'": "violates foreign " +
+			"key constraint",
+		"DELETE FROM orders WHERE id = 'NOW'": "violates foreign " +
+			"key constraint",
+		"SELECT id FROM orders INTERSECT (SELECT id FROM orders UNION ALL SELECT id " +
+			"FROM was)": "INTERSECT and EXCEPT of ids",
+		"SELECT id FROM was EXCEPT SELECT id " +
+			"FROM orders": "INTERSECT and EXCEPT of ids",
+		"ALTER TABLE orders ADD FOREIGN KEY (id) REFERENCES names": "makes them those of " +
+			"other documents",
+		"SELECT id FROM orders " +
+			"WHERE id = 'OLD'::name": "another type than text",
+		"SELECT sherd.rewrite_references('orders', 'invoices', 'n')": "does not hold ids",
+		"SELECT * FROM sherd.rewrite_references('was')":              "have no former ids",
+		"SELECT sherd.replace_placement('was')":                      "is not a collection",
+		"SELECT sherd.pause_job(999999)":                             "there is no job 999999",
 	} {
 		if got := c.answer(sub(text)); !strings.Contains(got, want) {
 			t.Errorf("%s\n%s\nwant %s", sub(text), got, want)
 		}
 	}
-	c.want("SELECT referrer, path, by_former_id > 290 FROM sherd.rewrite_references('orders')", "invoices|order_id|t\nSELECT 1")
+	c.want("SELECT referrer, path, by_former_id > 290 FROM sherd.rewrite_references('orders')",
+		"invoices|order_id|t\nSELECT 1")
 	c.explains(sub("EXPLAIN SELECT id FROM orders WHERE id = 'OLD'"), `Gather  (fragments: by the row, of 3)
   Routed by: primary key
   InitPlan 1 (returns $1)
@@ -178,7 +209,9 @@ func TestReplacePlacement(t *testing.T) {
         Routed by: primary key
         ->  Key Lookup on orders o
               Key: COALESCE(sherd.forwarded('16384'::oid, x.id, f.new), x.id)`)
-	if got := c.one(sub("SELECT sum(hits) > 10, count(*) FROM sherd.forwarding_hits WHERE old = 'OLD' AND new = 'NOW'")); got != "t|1" {
+	if got := c.one(
+		sub("SELECT sum(hits) > 10, count(*) FROM sherd.forwarding_hits WHERE old = 'OLD' AND new = 'NOW'"),
+	); got != "t|1" {
 		t.Error(got)
 	}
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
@@ -188,9 +221,12 @@ func TestReplacePlacement(t *testing.T) {
 	if got := c.ended(); strings.Count(got, "done|null") != 3 {
 		t.Error(got)
 	}
-	c.want("SELECT referrer, path, by_former_id FROM sherd.rewrite_references('orders')", "invoices|order_id|0\nSELECT 1")
-	c.want("SELECT count(*) FROM invoices i WHERE EXISTS (SELECT FROM pg_forwarding.of_16384 f WHERE f.old = i.doc#>>'{Order,Id}')", "0\nSELECT 1")
-	c.want(sub("DELETE FROM invoices WHERE order_id = 'NOW'; DELETE FROM orders WHERE id = 'OLD' RETURNING id"), sub("DELETE 3\nNOW\nDELETE 1"))
+	c.want("SELECT referrer, path, by_former_id FROM sherd.rewrite_references('orders')",
+		"invoices|order_id|0\nSELECT 1")
+	c.want("SELECT count(*) FROM invoices i WHERE EXISTS (SELECT FROM pg_forwarding.of_16384 f "+
+		"WHERE f.old = i.doc#>>'{Order,Id}')", "0\nSELECT 1")
+	c.want(sub("DELETE FROM invoices WHERE order_id = 'NOW'; DELETE FROM orders WHERE id = 'OLD' RETURNING id"),
+		sub("DELETE 3\nNOW\nDELETE 1"))
 	c.want(sub("SELECT count(*) FROM orders WHERE id IN ('OLD', 'NOW')"), "0\nSELECT 1")
 	c.want("SELECT detail FROM sherd.check() WHERE \"check\" = 'former ids'", "299 former ids\nSELECT 1")
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")

@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/sql"
 )
 
-// TestResolveTransaction is who may say what about a transaction; package cluster tests what comes of it.
+// TestResolveTransaction: which roles may resolve a transaction, and how. Package cluster tests the
+// consequences.
 func TestResolveTransaction(t *testing.T) {
 	w := newWorld(t)
 	a := w.connect(t)
@@ -30,12 +31,14 @@ func TestResolveTransaction(t *testing.T) {
 		}
 	}
 	a.want("SELECT sherd.resolve_transaction(NULL, 'abort') IS NULL", "t\nSELECT 1")
-	a.want("BEGIN; CREATE TABLE resolved (id int PRIMARY KEY); INSERT INTO resolved VALUES (1)", "BEGIN\nCREATE TABLE\nINSERT 0 1")
+	a.want("BEGIN; CREATE TABLE resolved (id int PRIMARY KEY); INSERT INTO resolved VALUES (1)",
+		"BEGIN\nCREATE TABLE\nINSERT 0 1")
 	own := strings.TrimSuffix(a.answer("SELECT sherd.txn_id()"), "\nSELECT 1")
 	w.connect(t).want(resolve(own, "abort"), "transaction "+own+" is at work in a session (SQLSTATE 55006)")
 	a.want("COMMIT", "COMMIT")
 	a.want("SELECT sherd.txn_outcome('"+own+"')", "committed\nSELECT 1")
-	a.want("BEGIN; ALTER TABLE resolved ADD COLUMN n int; SELECT sherd.txn_outcome(sherd.txn_id())", "BEGIN\nALTER TABLE\nin progress\nSELECT 1")
+	a.want("BEGIN; ALTER TABLE resolved ADD COLUMN n int; SELECT sherd.txn_outcome(sherd.txn_id())",
+		"BEGIN\nALTER TABLE\nin progress\nSELECT 1")
 	own = strings.TrimSuffix(a.answer("SELECT sherd.txn_id()"), "\nSELECT 1")
 	a.want("COMMIT", "COMMIT")
 	a.want("SELECT sherd.txn_outcome('"+own+"')", "committed\nSELECT 1")

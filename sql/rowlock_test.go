@@ -63,7 +63,8 @@ func TestWorkQueue(t *testing.T) {
 	a.want("SELECT DISTINCT v FROM t", "1\nSELECT 1")
 }
 
-// TestNoLostUpdate: increments by several sessions, in transactions that read before, are all counted.
+// TestNoLostUpdate: increments by several sessions, in transactions that read before, are all
+// counted.
 func TestNoLostUpdate(t *testing.T) {
 	w, a := jobTable(t)
 	const sessions, each = 4, 15

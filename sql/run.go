@@ -13,8 +13,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// run runs a program in the session's transaction, opening an implicit one where there is none. It gives the number of rows for the command
-// tag.
+// run runs a program in the session's transaction, and opens an implicit transaction if there is
+// none. It returns the number of rows for the command tag.
 func (s *Session) run(ctx context.Context, p *stmt.Program, args []types.Datum, emit exec.Emit) (int64, error) {
 	if !p.LocksRows() {
 		return s.runAt(ctx, opening{}, p, args, emit, nil)
@@ -23,15 +23,16 @@ func (s *Session) run(ctx context.Context, p *stmt.Program, args []types.Datum, 
 	return s.runAt(ctx, opening{}, p, args, h.Add, h)
 }
 
-// opening is what a portal reads: at a timestamp, 0 takes a new one, and what its transaction had staged before a place, nil is all.
+// opening says what a portal reads: the timestamp (0 takes a new one), and the place in its
+// transaction's write buffer before which it sees writes (nil sees all).
 type opening struct {
 	at     txn.Timestamp
 	before txn.Marks
-	fixed  bool       // part is what it reads, whatever the settings say meanwhile
+	fixed  bool       // part is fixed, even if settings change
 	part   *exec.Part // see exec.Ctx
 }
 
-// apply settles what a program reads.
+// apply makes c read at the opening's timestamp, place and part.
 func (o *opening) apply(c *exec.Ctx) {
 	c.Part = o.part
 	if o.at != 0 {
@@ -42,7 +43,8 @@ func (o *opening) apply(c *exec.Ctx) {
 	}
 }
 
-// mayRead decides whether replicas may serve a program, and refuses it if it cannot be read as the settings say.
+// mayRead decides whether replicas may serve a program, and returns an error if it cannot be read
+// as the settings demand.
 func mayRead(t *tx.Tx, p *stmt.Program) error {
 	if err := t.ReadPastAsSet(); err != nil {
 		return err
@@ -53,7 +55,7 @@ func mayRead(t *tx.Tx, p *stmt.Program) error {
 	return t.CheckStorages(p.Tables)
 }
 
-// runAt is run with what is read settled by an opening. Where emit keeps the answer until the end, held says so.
+// runAt is run for what an opening reads. held is not nil if emit keeps the answer until the end.
 func (s *Session) runAt(
 	ctx context.Context, o opening, p *stmt.Program, args []types.Datum, emit exec.Emit, held *stmt.HeldRows,
 ) (int64, error) {
@@ -95,8 +97,8 @@ func (s *Session) runAt(
 	waiting, draft := t.waiting(), t.Schema
 	t.BeginStatement()
 	for {
-		t.restore(waiting)     // what an attempt has left to the commit is undone with it
-		if t.Schema != draft { // the workers of open cursors read it: it is written only if an attempt has made another
+		t.restore(waiting)     // what an attempt has left for the commit is undone with it
+		if t.Schema != draft { // workers of open cursors read it: set it only if it has changed
 			t.Schema = draft
 		}
 		t.BeginAttempt()
@@ -137,7 +139,8 @@ func (s *Session) runAt(
 	}
 }
 
-// orLate gives the error of a statement that is not run again: where its time is over that is why, whatever conflict it met last.
+// orLate returns the error of a statement that is not run again. If the time of ctx is over, that
+// is the error, not the conflict that the statement met last.
 func orLate(ctx context.Context, err error) error {
 	if pgerr.Is(err, pgerr.SerializationFailure) && ctx.Err() != nil {
 		return pgerr.Cancelled(ctx)
@@ -145,12 +148,13 @@ func orLate(ctx context.Context, err error) error {
 	return err
 }
 
-// settle takes the locks that keep the definitions of p's tables still, and plans anew if one has changed before that.
+// settle locks p's tables, so that their definitions cannot change. If one has changed before that,
+// it plans p again.
 func (s *Session) settle(ctx context.Context, p *stmt.Program) (*stmt.Program, error) {
 	return s.settleAs(ctx, p, p.Columns)
 }
 
-// settleNew is settle for a statement of whose result the client knows nothing yet.
+// settleNew is settle for a statement whose result columns the client does not know yet.
 func (s *Session) settleNew(ctx context.Context, p *stmt.Program) (*stmt.Program, error) {
 	if s.tx == nil {
 		s.begin()
@@ -177,7 +181,9 @@ func (s *Session) settleAs(ctx context.Context, p *stmt.Program, columns []stmt.
 			return nil, err
 		}
 		if columns != nil && !sameColumns(columns, q.Columns) {
-			return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type").WithRoutine("RevalidateCachedQuery") // drivers prepare again on it
+			// Drivers prepare the statement again when they get this error.
+			return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type").
+				WithRoutine("RevalidateCachedQuery")
 		}
 		if slices.Equal(p.Tables, q.Tables) {
 			return q, nil

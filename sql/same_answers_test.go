@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// TestSameAnswers runs one history of several sessions on databases with 1, 3 and 16 fragments: every row, tag, SQLSTATE and message must be the
-// same. The history is drawn at random, by a fixed seed, while it runs on one fragment: what would wait for another session's lock for ever
-// is not drawn, since the sessions take turns, so it is asked with NOWAIT and SKIP LOCKED instead.
+// TestSameAnswers runs one history of several sessions on databases with 1, 3 and 16 fragments:
+// every row, tag, SQLSTATE and message must be the same. The history is drawn at random, by a fixed
+// seed, while it runs on one fragment. The sessions take turns, so a statement must not wait for
+// another session's lock; the history uses NOWAIT and SKIP LOCKED instead.
 func TestSameAnswers(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -26,7 +27,8 @@ func TestSameAnswers(t *testing.T) {
 				w := newTurns(t, fragments)
 				for n, step := range script {
 					if got := w.run(step.session, step.text); got != step.answer {
-						t.Fatalf("%d fragments, step %d, session %d: %s\ngot:\n%s\non one fragment:\n%s", fragments, n, step.session, step.text, got, step.answer)
+						t.Fatalf("%d fragments, step %d, session %d: %s\ngot:\n%s\non one fragment:\n%s", fragments, n,
+							step.session, step.text, got, step.answer)
 					}
 				}
 				w.sessions[0].checked()
@@ -59,11 +61,14 @@ func newTurns(t *testing.T, fragments int) *turns {
 		w.sessions = append(w.sessions, w.world.connect(t))
 	}
 	for _, text := range []string{
-		"CREATE TABLE t (id text PRIMARY KEY, own int NOT NULL, g int NOT NULL, v int CHECK (v < 90), u int UNIQUE, doc jsonb)",
+		"CREATE TABLE t (id text PRIMARY KEY, own int NOT NULL, g int NOT NULL, v int CHECK (v < 90), u int UNIQUE, " +
+			"doc jsonb)",
 		"CREATE INDEX ON t (g, v)", "CREATE TABLE names (g int PRIMARY KEY, name text)",
 		"INSERT INTO names SELECT g, 'group ' || g FROM generate_series(0, 4) g",
-		"INSERT INTO t SELECT 'shared/' || n, 0, n % 5, n, n, jsonb_build_object('n', n, 'tags', jsonb_build_array(n % 2, n % 3)) FROM generate_series(0, 8) n",
-		"INSERT INTO t SELECT 'own/' || o || '/' || n, o, n % 5, n, 1000 * o + n, NULL FROM generate_series(1, 4) o, generate_series(0, 9) n",
+		"INSERT INTO t SELECT 'shared/' || n, 0, n % 5, n, n, jsonb_build_object('n', n, 'tags', " +
+			"jsonb_build_array(n % 2, n % 3)) FROM generate_series(0, 8) n",
+		"INSERT INTO t SELECT 'own/' || o || '/' || n, o, n % 5, n, 1000 * o + n, NULL FROM generate_series(1, 4) o, " +
+			"generate_series(0, 9) n",
 	} {
 		if got := w.run(0, text); strings.Contains(got, "SQLSTATE") {
 			t.Fatalf("%s: %s", text, got)
@@ -74,10 +79,11 @@ func newTurns(t *testing.T, fragments int) *turns {
 
 var afterState = regexp.MustCompile(`(?m)\(SQLSTATE (\w{5})\).*$`) // DETAIL may name transactions and times
 
-// state is how run leaves an error's end.
+// state is the end of an error as run returns it.
 var state = regexp.MustCompile(`\((\w{5})\)$`)
 
-// run gives the answer when all that has committed is resolved: until then it holds its locks, which NOWAIT would meet.
+// run returns the answer after everything that has committed is resolved: until then it holds
+// locks, which NOWAIT would meet.
 func (w *turns) run(session int, text string) string {
 	got := w.sessions[session].answer(text)
 	for deadline := time.Now().Add(patience); w.unsettled(); time.Sleep(time.Millisecond) {
@@ -176,7 +182,8 @@ func (d *turnsDrawer) savepoint(s int) {
 		d.saved[s]++
 		d.do(s, fmt.Sprint("SAVEPOINT s", d.saved[s]))
 	case n < 4:
-		d.do(s, "ROLLBACK TO "+name()) // of locks that this releases the drawer believes that they are held
+		// The drawer does not know that this releases locks.
+		d.do(s, "ROLLBACK TO "+name())
 	default:
 		d.do(s, "RELEASE "+name())
 	}
@@ -184,7 +191,8 @@ func (d *turnsDrawer) savepoint(s int) {
 
 func (d *turnsDrawer) key() string { return fmt.Sprint("shared/", d.rnd.IntN(turnKeys)) }
 
-// read is one of many questions; all of them read whole, so that how much is validated at SERIALIZABLE does not depend on who stopped where.
+// read is one of many queries. All read everything, so that the reads that SERIALIZABLE validates
+// do not depend on where a query stops.
 func (d *turnsDrawer) read(s int) string {
 	n, g, key := d.rnd.IntN(12), d.rnd.IntN(5), d.key()
 	return []string{
@@ -196,14 +204,17 @@ func (d *turnsDrawer) read(s int) string {
 		fmt.Sprintf("SELECT id, v, u FROM t WHERE g = %d AND v > %d ORDER BY v, id", g, n),
 		fmt.Sprintf("SELECT id FROM t WHERE u = %d", n),
 		"SELECT name, count(id), coalesce(sum(t.v), 0) FROM names LEFT JOIN t USING (g) GROUP BY name ORDER BY name",
-		fmt.Sprintf("SELECT a.id, b.id FROM t a JOIN t b ON a.v = b.u AND a.own = 0 AND b.own <> %d ORDER BY 1, 2", s+1),
-		"SELECT id, row_number() OVER (PARTITION BY g ORDER BY v, id), sum(v) OVER (PARTITION BY g) FROM t WHERE own = 0 ORDER BY 1",
+		fmt.Sprintf("SELECT a.id, b.id FROM t a JOIN t b ON a.v = b.u AND a.own = 0 AND b.own <> %d ORDER BY 1, 2",
+			s+1),
+		"SELECT id, row_number() OVER (PARTITION BY g ORDER BY v, id), sum(v) OVER (PARTITION BY g) FROM t " +
+			"WHERE own = 0 ORDER BY 1",
 		fmt.Sprintf("SELECT id, doc->>'n' FROM t WHERE doc @> '{\"tags\": [%d]}' ORDER BY id", n%3),
-		fmt.Sprintf("SELECT count(*) FROM t WHERE v < (SELECT avg(v) FROM t WHERE own = %d) AND EXISTS (SELECT 1 FROM names WHERE names.g = t.g)", s+1),
+		fmt.Sprintf("SELECT count(*) FROM t WHERE v < (SELECT avg(v) FROM t WHERE own = %d) AND EXISTS (SELECT 1 "+
+			"FROM names WHERE names.g = t.g)", s+1),
 	}[n]
 }
 
-// ownWrite writes to rows that the other sessions read only, many at once.
+// ownWrite writes many rows at once. Other sessions only read these rows.
 func (d *turnsDrawer) ownWrite(s int) string {
 	own, n := s+1, d.rnd.IntN(10)
 	id := fmt.Sprintf("own/%d/%d", own, d.rnd.IntN(16))
@@ -211,8 +222,10 @@ func (d *turnsDrawer) ownWrite(s int) string {
 		fmt.Sprintf("UPDATE t SET v = v + 1, g = (g + %d) %% 5 WHERE own = %d AND v > %d", n, own, n),
 		fmt.Sprintf("UPDATE t SET v = CASE WHEN v > 80 THEN 0 ELSE v * 2 END WHERE id = '%s' RETURNING v, u", id),
 		fmt.Sprintf("DELETE FROM t WHERE own = %d AND v %% 7 = %d", own, n%7),
-		fmt.Sprintf("INSERT INTO t SELECT 'own/%d/' || n, %d, n %% 5, n, %d + n FROM generate_series(%d, %d) n", own, own, 1000*own, n, n+3),
-		fmt.Sprintf("INSERT INTO t VALUES ('%s', %d, 1, %d, %d) ON CONFLICT (id) DO UPDATE SET v = t.v + excluded.v RETURNING v", id, own, n, 1000*own+20+n),
+		fmt.Sprintf("INSERT INTO t SELECT 'own/%d/' || n, %d, n %% 5, n, %d + n FROM generate_series(%d, %d) n",
+			own, own, 1000*own, n, n+3),
+		fmt.Sprintf("INSERT INTO t VALUES ('%s', %d, 1, %d, %d) ON CONFLICT (id) DO UPDATE SET v = t.v + excluded.v "+
+			"RETURNING v", id, own, n, 1000*own+20+n),
 		fmt.Sprintf("INSERT INTO t VALUES ('%s', %d, 1, 1, %d) ON CONFLICT DO NOTHING", id, own, 1000*own+n),
 		fmt.Sprintf("UPDATE t SET u = u + 1 WHERE own = %d AND id = '%s'", own, id),
 		fmt.Sprintf("UPDATE t SET v = t.v + n.g FROM names n WHERE n.g = t.g AND own = %d", own),
@@ -221,7 +234,7 @@ func (d *turnsDrawer) ownWrite(s int) string {
 	}[n]
 }
 
-// shared locks or writes to a row that others use too.
+// shared locks or writes a row that other sessions use too.
 func (d *turnsDrawer) shared(s int) {
 	key := d.key()
 	switch d.rnd.IntN(8) {
@@ -230,7 +243,8 @@ func (d *turnsDrawer) shared(s int) {
 		d.note(s, d.do(s, fmt.Sprintf("SELECT id, v FROM t WHERE id = '%s' FOR %s NOWAIT", key, mode)))
 		return
 	case 1:
-		d.note(s, d.do(s, fmt.Sprintf("SELECT id, v FROM t WHERE own = 0 AND g = %d ORDER BY id FOR UPDATE SKIP LOCKED", d.rnd.IntN(5))))
+		d.note(s, d.do(s, fmt.Sprintf("SELECT id, v FROM t WHERE own = 0 AND g = %d ORDER BY id FOR UPDATE SKIP LOCKED",
+			d.rnd.IntN(5))))
 		return
 	}
 	for other, locked := range d.locked {
@@ -242,7 +256,8 @@ func (d *turnsDrawer) shared(s int) {
 	d.locked[s][key] = true
 	d.do(s, []string{
 		fmt.Sprintf("UPDATE t SET v = v + 3 WHERE id = '%s' AND v < 80", key),
-		fmt.Sprintf("UPDATE t SET doc = jsonb_set(coalesce(doc, '{}'), '{by}', '%d') WHERE id = '%s' RETURNING doc", s, key),
+		fmt.Sprintf("UPDATE t SET doc = jsonb_set(coalesce(doc, '{}'), '{by}', '%d') WHERE id = '%s' RETURNING doc",
+			s, key),
 		fmt.Sprintf("DELETE FROM t WHERE id = '%s'", key),
 		fmt.Sprintf("INSERT INTO t VALUES ('%s', 0, 2, 5)", key),
 		fmt.Sprintf("INSERT INTO t VALUES ('%s', 0, 3, 7) ON CONFLICT (id) DO UPDATE SET v = excluded.v, g = 4", key),
@@ -250,7 +265,7 @@ func (d *turnsDrawer) shared(s int) {
 	}[d.rnd.IntN(6)])
 }
 
-// note believes that the session has locked what it was shown.
+// note assumes that the session has locked the rows in its answer.
 func (d *turnsDrawer) note(s int, answer string) {
 	for n := range turnKeys {
 		key := fmt.Sprint("shared/", n)
@@ -260,7 +275,7 @@ func (d *turnsDrawer) note(s int, answer string) {
 	}
 }
 
-// tally tells how often statements ended with which SQLSTATE.
+// tally counts how many statements ended with each SQLSTATE.
 func tally(script []turn) string {
 	states := map[string]int{}
 	for _, x := range script {

@@ -5,7 +5,8 @@ import (
 	"github.com/sherddb/sherd/sql/stmt"
 )
 
-// nest is how deep the session is in transactions: 0 is outside of any, 1 in one, more in its savepoints.
+// nest returns how deep the session is in transactions: 0 outside of any, 1 in one, more in its
+// savepoints.
 func (s *Session) nest() int {
 	if s.tx == nil {
 		return 0
@@ -21,7 +22,7 @@ func (s *Session) needBlock(what string) error {
 	return nil
 }
 
-// savepointStmt is SAVEPOINT. A name may be given again: it hides the earlier one.
+// savepointStmt runs SAVEPOINT. A name may be used again: it hides the earlier savepoint.
 func (s *Session) savepointStmt(name string, w stmt.ResultWriter) error {
 	if err := s.needBlock("SAVEPOINT"); err != nil {
 		return err
@@ -32,7 +33,8 @@ func (s *Session) savepointStmt(name string, w stmt.ResultWriter) error {
 	return w.Complete("SAVEPOINT")
 }
 
-// releaseStmt is RELEASE: what happened since the savepoint becomes part of what is around it.
+// releaseStmt runs RELEASE: what was done since the savepoint becomes part of the surrounding
+// level.
 func (s *Session) releaseStmt(name string, w stmt.ResultWriter) error {
 	if err := s.needBlock("RELEASE SAVEPOINT"); err != nil {
 		return err
@@ -41,7 +43,7 @@ func (s *Session) releaseStmt(name string, w stmt.ResultWriter) error {
 	if err != nil {
 		return err
 	}
-	nest := i + 2 // of what is released
+	nest := i + 2 // the level of the first savepoint released
 	for _, p := range s.portals {
 		p.nest = min(p.nest, nest-1)
 	}
@@ -51,7 +53,8 @@ func (s *Session) releaseStmt(name string, w stmt.ResultWriter) error {
 	return w.Complete("RELEASE")
 }
 
-// rollbackToStmt is ROLLBACK TO: it undoes what happened since the savepoint, which stays, and ends the failed state.
+// rollbackToStmt runs ROLLBACK TO: it undoes what was done since the savepoint, which stays, and
+// ends the failed state.
 func (s *Session) rollbackToStmt(name string, w stmt.ResultWriter) error {
 	if err := s.needBlock("ROLLBACK TO SAVEPOINT"); err != nil {
 		return err
@@ -70,8 +73,8 @@ func (s *Session) rollbackToStmt(name string, w stmt.ResultWriter) error {
 	return w.Complete("ROLLBACK")
 }
 
-// undoTo undoes what happened since savepoint i: writes and the locks taken since, settings, cursors. A cursor of the time before goes on where
-// it stands, which may be on rows that were read since.
+// undoTo undoes what was done since savepoint i: writes, locks, settings and cursors. A cursor that
+// is older than the savepoint keeps its position, even if that is on rows read since.
 func (s *Session) undoTo(i int) {
 	t := s.tx
 	s.closeSince(i + 2)

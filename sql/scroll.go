@@ -9,28 +9,31 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// scroll is where a cursor stands over its rows, and those that it keeps: all it has met for a SCROLL cursor, those it has read ahead for one that
-// goes forward only. A cursor that says neither is kept as long as there is room for it, and goes forward only from then on.
+// scroll is the position of a cursor in its rows, and the rows that it keeps. A SCROLL cursor keeps
+// all rows that it has met; a cursor that goes forward only keeps those that it has read ahead. A
+// cursor declared with neither keeps its rows as long as there is room, and goes forward only from
+// then on.
 type scroll struct {
 	source func() (row []types.Datum, ok bool)
 	ended  bool            // source has no more
 	rows   [][]types.Datum // kept
-	base   int64           // how many rows were let go before the first kept
+	base   int64           // how many rows were dropped before the first kept
 	back   bool            // it may go backward
 	strict bool            // SCROLL: it must be able to
-	room   int64           // bytes left for what is kept
+	room   int64           // bytes left for kept rows
 
 	visible int           // columns that the client sees; 0: all
-	keys    []types.Datum // what is behind them in the row that was given last
+	keys    []types.Datum // the hidden columns of the row returned last
 
-	// As PostgreSQL's portal has it: pos rows were given, and the cursor is on the last of them unless it is before all or behind all.
+	// As in PostgreSQL's portal: pos rows were returned, and the cursor is on the last of them
+	// unless it is before all or behind all.
 	pos            int64
 	atStart, atEnd bool
 }
 
 const fetchAll = math.MaxInt64
 
-// at gives row n, counted from 0.
+// at returns row n, counted from 0.
 func (c *scroll) at(n int64) ([]types.Datum, bool, error) {
 	for n >= c.base+int64(len(c.rows)) {
 		if c.ended {
@@ -56,7 +59,7 @@ func (c *scroll) at(n int64) ([]types.Datum, bool, error) {
 	return row, true, nil
 }
 
-// keep adds a row to those kept.
+// keep adds a row to the kept rows.
 func (c *scroll) keep(row []types.Datum) error {
 	own := make([]types.Datum, len(row))
 	for i, d := range row {
@@ -75,7 +78,7 @@ func (c *scroll) keep(row []types.Datum) error {
 	return c.forwardOnly()
 }
 
-// forwardOnly lets go of what lies behind the cursor.
+// forwardOnly drops the rows behind the cursor.
 func (c *scroll) forwardOnly() error {
 	c.back = false
 	gone := c.pos
@@ -89,7 +92,7 @@ func (c *scroll) forwardOnly() error {
 	return nil
 }
 
-// readAll reads what the source has left, within budget.
+// readAll reads the rest of the source, within budget.
 func (c *scroll) readAll(budget int64) error {
 	k := keeper{budget: budget}
 	for !c.ended {
@@ -106,7 +109,7 @@ func (c *scroll) readAll(budget int64) error {
 	return nil
 }
 
-// forward gives up to count rows ahead and tells how many there were.
+// forward returns up to count rows ahead by emit, and how many there were.
 func (c *scroll) forward(count int64, emit func([]types.Datum) error) (int64, error) {
 	if c.atEnd || count <= 0 {
 		return 0, nil
@@ -131,7 +134,7 @@ func (c *scroll) forward(count int64, emit func([]types.Datum) error) (int64, er
 	return n, nil
 }
 
-// backward gives up to count rows behind and tells how many there were.
+// backward returns up to count rows behind by emit, and how many there were.
 func (c *scroll) backward(count int64, emit func([]types.Datum) error) (int64, error) {
 	if !c.back {
 		return 0, errForwardOnly()
@@ -164,7 +167,7 @@ func (c *scroll) backward(count int64, emit func([]types.Datum) error) (int64, e
 	return n, nil
 }
 
-// give gives a row, which the cursor is on then.
+// The cursor emits a row, and is on it then.
 func (c *scroll) give(row []types.Datum, emit func([]types.Datum) error) error {
 	if c.visible == 0 || c.visible == len(row) {
 		return emit(row)
@@ -195,7 +198,7 @@ func (c *scroll) rewind() error {
 
 func skipRow([]types.Datum) error { return nil }
 
-// fetch does what FETCH says, or MOVE, and gives the number for its tag.
+// fetch runs FETCH or MOVE, and returns the number for its tag.
 func (c *scroll) fetch(n *pg_query.FetchStmt, emit func([]types.Datum) error) (int64, error) {
 	switch many := n.HowMany; n.Direction {
 	case pg_query.FetchDirection_FETCH_FORWARD:
@@ -209,7 +212,7 @@ func (c *scroll) fetch(n *pg_query.FetchStmt, emit func([]types.Datum) error) (i
 	}
 }
 
-// run is FORWARD and BACKWARD; 0 rows is the one that the cursor is on, again.
+// run runs FORWARD and BACKWARD; 0 rows means the row that the cursor is on, again.
 func (c *scroll) run(forward bool, many int64, move bool, emit func([]types.Datum) error) (int64, error) {
 	if many < 0 {
 		many = max(many, -fetchAll) * -1
@@ -221,7 +224,7 @@ func (c *scroll) run(forward bool, many int64, move bool, emit func([]types.Datu
 		case move && on:
 			return 1, nil
 		case !on && !move && !forward:
-			return c.backward(0, emit) // which a cursor that goes forward only refuses
+			return c.backward(0, emit) // a cursor that goes forward only refuses this
 		case !on:
 			return 0, nil
 		}

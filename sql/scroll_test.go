@@ -20,8 +20,8 @@ func numbers(n int64) func() ([]types.Datum, bool) {
 	}
 }
 
-// TestScrollRoom: a cursor that keeps more than it may goes forward only from there on, at the row where it is, or gives up where it was said
-// to SCROLL.
+// TestScrollRoom: a cursor that exceeds its memory only goes forward from the row where it is; a
+// SCROLL cursor fails.
 func TestScrollRoom(t *testing.T) {
 	var got []int64
 	note := func(row []types.Datum) error {

@@ -10,7 +10,8 @@ import (
 	"github.com/sherddb/sherd/rebalance/move"
 )
 
-// TestMergeBesideSplit: a merge of a segment that is being split is refused before anything has moved for it, and who waits for a split that is cancelled is told so.
+// TestMergeBesideSplit: a merge of a segment that is being split is refused before anything has
+// moved for it. A session that waits for a split learns if the split is cancelled.
 func TestMergeBesideSplit(t *testing.T) {
 	var carrying atomic.Pointer[func()]
 	w := newWorldAt(t, 3, clusterversion.Newest, func(c *cluster.Config) {
@@ -28,14 +29,18 @@ func TestMergeBesideSplit(t *testing.T) {
 	c.want("INSERT INTO r SELECT generate_series(1, 200)", "INSERT 0 200")
 	c.want("SELECT count(DISTINCT fragment) FROM sherd.segments", "2\nSELECT 1")
 	meanwhile := func() {
-		if got := d.answer("SELECT sherd.merge_segments('r', '100')"); !strings.Contains(got, `segments of table "r" are being moved, split or merged by move`) {
+		if got := d.answer(
+			"SELECT sherd.merge_segments('r', '100')",
+		); !strings.Contains(got, `segments of table "r" are being moved, split or merged by move`) {
 			t.Error(got)
 		}
 		d.want("SELECT count(*) FROM sherd.move_history", "0\nSELECT 1")
 		d.want("SELECT sherd.cancel_move(id) FROM sherd.moves", "\nSELECT 1")
 	}
 	carrying.Store(&meanwhile)
-	if got := c.answer("SELECT sherd.split_segment('r', '50')"); !strings.Contains(got, "(r: split at 50) was cancelled (SQLSTATE 57014)") {
+	if got := c.answer(
+		"SELECT sherd.split_segment('r', '50')",
+	); !strings.Contains(got, "(r: split at 50) was cancelled (SQLSTATE 57014)") {
 		t.Error(got)
 	}
 	c.want("SELECT lower FROM sherd.segments ORDER BY bucket", "null\n100\nSELECT 2")

@@ -9,15 +9,18 @@ import (
 	"testing"
 )
 
-// TestSplitUnderLoad splits and merges segments while single statements over several of them write and read: none sees an error, the total never changes, a
-// snapshot that was taken before reads the same rows by every index, a cursor that was open goes on, and a transaction whose rows got another name is 40001.
+// TestSplitUnderLoad splits and merges segments while single statements over several of them write
+// and read. No statement sees an error, the total never changes, an older snapshot reads the same
+// rows by every index, an open cursor continues, and a transaction whose rows got another name
+// fails with 40001.
 func TestSplitUnderLoad(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(t)
 	c.want("CREATE TABLE bank (id int PRIMARY KEY, n int, k int UNIQUE) WITH (shard_by = 'range')", "CREATE TABLE")
 	c.want("CREATE INDEX ON bank ((k % 10), n)", "CREATE INDEX")
 	c.want("INSERT INTO bank SELECT i, 100, -i FROM generate_series(1, 200) i", "INSERT 0 200")
-	const all = "SELECT sum(n), md5(string_agg(id || ':' || n, ',' ORDER BY id)), count(*) FILTER (WHERE k % 10 = -3) FROM bank"
+	const all = "SELECT sum(n), md5(string_agg(id || ':' || n, ',' ORDER BY id)), count(*) FILTER (WHERE k % 10 = " +
+		"-3) FROM bank"
 	const byIndex = "SELECT md5(string_agg(id || ':' || n, ',' ORDER BY id)) FROM bank WHERE k % 10 = -3"
 	held, cursor, doomed := w.connect(t), w.connect(t), w.connect(t)
 	held.want("BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN")
@@ -38,10 +41,12 @@ func TestSplitUnderLoad(t *testing.T) {
 				if from == to {
 					continue
 				}
-				text := fmt.Sprintf("UPDATE bank SET n = n + CASE WHEN id = %d THEN 1 ELSE -1 END WHERE id IN (%d, %d)", from, from, to)
+				text := fmt.Sprintf("UPDATE bank SET n = n + CASE WHEN id = %d THEN 1 ELSE -1 END WHERE id IN (%d, %d)",
+					from, from, to)
 				want := "UPDATE 2"
 				if from%2 == 0 {
-					text, want = fmt.Sprintf("UPDATE bank SET n = n + CASE WHEN k = %d THEN 1 ELSE -1 END WHERE k IN (%d, %d) RETURNING 1", -from, -from, -to), "1\n1\nUPDATE 2"
+					text, want = fmt.Sprintf("UPDATE bank SET n = n + CASE WHEN k = %d THEN 1 ELSE -1 END "+
+						"WHERE k IN (%d, %d) RETURNING 1", -from, -from, -to), "1\n1\nUPDATE 2"
 				}
 				if got := x.answer(text); got != want {
 					t.Errorf("%s: %s", text, got)
@@ -54,7 +59,9 @@ func TestSplitUnderLoad(t *testing.T) {
 	x := w.connect(t)
 	done.Go(func() {
 		for !over.Load() {
-			if got := x.answer("SELECT sum(n), count(*), count(k), count(*) FILTER (WHERE k % 10 = -3) FROM bank"); got != "20000|200|200|20\nSELECT 1" {
+			if got := x.answer(
+				"SELECT sum(n), count(*), count(k), count(*) FILTER (WHERE k % 10 = -3) FROM bank",
+			); got != "20000|200|200|20\nSELECT 1" {
 				t.Errorf("a total: %s", got)
 				return
 			}
@@ -65,14 +72,16 @@ func TestSplitUnderLoad(t *testing.T) {
 		}
 	})
 	for _, call := range []string{
-		"split_segment('bank', '100')", "split_segment('bank', '50')", "merge_segments('bank', '100')", "split_segment('bank', '150')",
+		"split_segment('bank', '100')", "split_segment('bank', '50')", "merge_segments('bank', '100')",
+		"split_segment('bank', '150')",
 		"merge_segments('bank', '50')", "merge_segments('bank', '150')",
 	} {
 		c.reshaped(call)
 	}
 	over.Store(true)
 	done.Wait()
-	doomed.want("SELECT count(*) FROM bank", "could not serialize access: rows of this transaction have moved to another fragment (SQLSTATE 40001)")
+	doomed.want("SELECT count(*) FROM bank",
+		"could not serialize access: rows of this transaction have moved to another fragment (SQLSTATE 40001)")
 	doomed.want("ROLLBACK", "ROLLBACK")
 	if got := held.answer(all); got != before {
 		t.Errorf("the snapshot has changed:\n%s\n%s", before, got)
@@ -84,9 +93,11 @@ func TestSplitUnderLoad(t *testing.T) {
 		t.Errorf("the cursor: %.200s", got)
 	}
 	c.want("SELECT subject, change FROM sherd.changelog WHERE subject ~ '^bank: (split|merged)' ORDER BY at",
-		"bank: split at 100|move done\nbank: split at 50|move done\nbank: merged at 100|move done\nbank: split at 150|move done\nbank: merged at 50|move done\n"+
+		"bank: split at 100|move done\nbank: split at 50|move done\nbank: merged at 100|move done\nbank: split at "+
+			"150|move done\nbank: merged at 50|move done\n"+
 			"bank: merged at 150|move done\nSELECT 6")
 	c.want("SELECT count(*) FROM sherd.segments", "1\nSELECT 1")
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
-	t.Logf("%d writes, %s", writes.Load(), c.answer("SELECT round(max(worst_blocked_ms)::numeric, 1), sum(retries) FROM sherd.move_history"))
+	t.Logf("%d writes, %s", writes.Load(),
+		c.answer("SELECT round(max(worst_blocked_ms)::numeric, 1), sum(retries) FROM sherd.move_history"))
 }

@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// TestSplitUnderOlderDefinitions: transactions and statements of before a split go on with all rows there are, or get 40001: none misses rows, and none writes where
-// nobody looks.
+// TestSplitUnderOlderDefinitions: transactions and statements that began before a split see all
+// rows, or get 40001. None misses rows, and none writes where no reader looks.
 func TestSplitUnderOlderDefinitions(t *testing.T) {
 	const late = "(SQLSTATE 40001)"
 	for _, level := range []string{"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"} {
 		t.Run(level, func(t *testing.T) {
 			w := newWorld(t)
 			c := w.connect(t)
-			c.want("CREATE TABLE r (id int PRIMARY KEY, n int, k int UNIQUE) WITH (shard_by = 'range', shard_splits = '200')", "CREATE TABLE")
+			c.want("CREATE TABLE r (id int PRIMARY KEY, n int, k int UNIQUE) WITH (shard_by = 'range', "+
+				"shard_splits = '200')", "CREATE TABLE")
 			c.want("CREATE INDEX r_n ON r (n)", "CREATE INDEX")
 			c.want("INSERT INTO r SELECT i, i % 10, -i FROM generate_series(1, 300) i", "INSERT 0 300")
 			const all = "SELECT count(*), count(DISTINCT id), sum(id), sum(k) FROM r"
@@ -38,7 +39,8 @@ func TestSplitUnderOlderDefinitions(t *testing.T) {
 					t.Errorf("%s: %s", text, got)
 				}
 			}
-			if level == "SERIALIZABLE" { // what it has read has another name, so it cannot be proved
+			// What it has read has another name, so it cannot be proved.
+			if level == "SERIALIZABLE" {
 				either(reader, all, "300|300|45150|-45150\nSELECT 1")
 				reader.answer("ROLLBACK")
 			} else {
@@ -57,7 +59,8 @@ func TestSplitUnderOlderDefinitions(t *testing.T) {
 			if got := lost.answer("COMMIT"); !strings.Contains(got, late) {
 				t.Errorf("what was written to a segment that is gone: %s", got)
 			}
-			if got := cursor.answer("FETCH ALL FROM c"); !strings.HasSuffix(got, "FETCH 300") && !strings.Contains(got, late) {
+			if got := cursor.answer("FETCH ALL FROM c"); !strings.HasSuffix(got, "FETCH 300") &&
+				!strings.Contains(got, late) {
 				t.Errorf("the cursor: %.200s", got)
 			}
 			cursor.answer("ROLLBACK")
@@ -69,16 +72,19 @@ func TestSplitUnderOlderDefinitions(t *testing.T) {
 	}
 }
 
-// TestSplitAndDefinitions: a definition that is being changed in a transaction while a segment is split does not bring the old segments back, and its rows stay.
+// TestSplitAndDefinitions: a transaction changes a definition while a segment is split. This does
+// not bring the old segments back, and the rows stay.
 func TestSplitAndDefinitions(t *testing.T) {
 	for _, change := range []string{
-		"ALTER TABLE r ADD COLUMN x int DEFAULT 5", "ALTER TABLE r ALTER COLUMN n TYPE bigint", "CREATE INDEX r_n ON r (n)", "TRUNCATE r; INSERT INTO r SELECT i, i FROM generate_series(1, 300) i",
+		"ALTER TABLE r ADD COLUMN x int DEFAULT 5", "ALTER TABLE r ALTER COLUMN n TYPE bigint",
+		"CREATE INDEX r_n ON r (n)", "TRUNCATE r; INSERT INTO r SELECT i, i FROM generate_series(1, 300) i",
 		"ALTER TABLE r RENAME TO s; ALTER TABLE s RENAME TO r",
 	} {
 		t.Run(change, func(t *testing.T) {
 			w := newWorld(t)
 			c, d := w.connect(t), w.another().connect(t)
-			c.want("CREATE TABLE r (id int PRIMARY KEY, n int) WITH (shard_by = 'range', shard_splits = '200')", "CREATE TABLE")
+			c.want("CREATE TABLE r (id int PRIMARY KEY, n int) WITH (shard_by = 'range', shard_splits = '200')",
+				"CREATE TABLE")
 			c.want("INSERT INTO r SELECT i, i FROM generate_series(1, 300) i", "INSERT 0 300")
 			d.want("BEGIN", "BEGIN")
 			for _, text := range strings.Split(change, "; ") {
@@ -98,7 +104,8 @@ func TestSplitAndDefinitions(t *testing.T) {
 				t.Errorf("COMMIT: %s", committed)
 			}
 			t.Log(committed, <-split)
-			c.want("SELECT count(*), count(DISTINCT id), sum(id), sum(n), min(id), max(id) FROM r", "300|300|45150|45150|1|300\nSELECT 1")
+			c.want("SELECT count(*), count(DISTINCT id), sum(id), sum(n), min(id), max(id) FROM r",
+				"300|300|45150|45150|1|300\nSELECT 1")
 			c.want("SELECT count(*) FROM r WHERE id BETWEEN 50 AND 149", "100\nSELECT 1")
 			c.want("UPDATE r SET n = n + 1 WHERE id IN (50, 150, 250)", "UPDATE 3")
 			c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
@@ -106,7 +113,8 @@ func TestSplitAndDefinitions(t *testing.T) {
 	}
 }
 
-// TestSplitAwaitsPrepared: a split waits for a prepared transaction that has written to its segment, and what that one has written is in the new segments.
+// TestSplitAwaitsPrepared: a split waits for a prepared transaction that has written to its
+// segment. The new segments have the rows of that transaction.
 func TestSplitAwaitsPrepared(t *testing.T) {
 	for _, end := range []string{"COMMIT", "ROLLBACK"} {
 		w := newWorld(t)
@@ -114,7 +122,8 @@ func TestSplitAwaitsPrepared(t *testing.T) {
 		c.want("CREATE TABLE r (id int PRIMARY KEY, n int, k int UNIQUE) WITH (shard_by = 'range')", "CREATE TABLE")
 		c.want("CREATE INDEX r_n ON r (n)", "CREATE INDEX")
 		c.want("INSERT INTO r SELECT i, i % 10, -i FROM generate_series(1, 300) i", "INSERT 0 300")
-		p.want("BEGIN; UPDATE r SET n = 77 WHERE id BETWEEN 90 AND 109; INSERT INTO r VALUES (1000, 77, 1); DELETE FROM r WHERE id = 110; PREPARE TRANSACTION 'held'",
+		p.want("BEGIN; UPDATE r SET n = 77 WHERE id BETWEEN 90 AND 109; INSERT INTO r VALUES (1000, 77, 1); "+
+			"DELETE FROM r WHERE id = 110; PREPARE TRANSACTION 'held'",
 			"BEGIN\nUPDATE 20\nINSERT 0 1\nDELETE 1\nPREPARE TRANSACTION")
 		split := make(chan string, 1)
 		go func() { split <- c.answer("SELECT sherd.split_segment('r', '100')") }()
@@ -143,8 +152,9 @@ func TestSplitAwaitsPrepared(t *testing.T) {
 	}
 }
 
-// TestLeftoversOfSegments: entries that a segment has left where it was, and that have its former name since it was split elsewhere, are not deleted there: the rows come back, with
-// the versions that the entries had.
+// TestLeftoversOfSegments: a segment leaves entries behind under the name that it had before it was
+// split elsewhere. They are not deleted there, because the rows come back, with the versions of
+// these entries.
 func TestLeftoversOfSegments(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(t)
@@ -153,7 +163,9 @@ func TestLeftoversOfSegments(t *testing.T) {
 	c.want("INSERT INTO r SELECT i, i % 10 FROM generate_series(1, 300) i", "INSERT 0 300")
 	move := func(key, to string) {
 		t.Helper()
-		if got := c.answer("SELECT sherd.move_segment('r', '" + key + "', '" + to + "', wait => true) >= 0"); !strings.HasSuffix(got, "SELECT 1") && !strings.Contains(got, "already") {
+		if got := c.answer(
+			"SELECT sherd.move_segment('r', '" + key + "', '" + to + "', wait => true) >= 0",
+		); !strings.HasSuffix(got, "SELECT 1") && !strings.Contains(got, "already") {
 			t.Fatal(got)
 		}
 		must(t, w.host.RemoveLeftovers(t.Context()))

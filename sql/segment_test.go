@@ -10,11 +10,12 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Random ranges of a range table, against a table that is hashed.
+// Random ranges of a range table, compared with a hashed table.
 func TestRangesAgainstHashes(t *testing.T) {
 	w := newWorld(t)
 	a := w.connect(t)
-	a.want("CREATE TABLE r (a int, b text, n int, PRIMARY KEY (a, b)) WITH (shard_by = 'range', shard_splits = '2,3/k,5,7/c')", "CREATE TABLE")
+	a.want("CREATE TABLE r (a int, b text, n int, PRIMARY KEY (a, b)) WITH (shard_by = 'range', "+
+		"shard_splits = '2,3/k,5,7/c')", "CREATE TABLE")
 	a.want("CREATE TABLE h (a int, b text, n int, PRIMARY KEY (a, b))", "CREATE TABLE")
 	a.want("INSERT INTO h SELECT i % 9, chr(97 + i * 7 % 26) || i, i FROM generate_series(1, 500) i", "INSERT 0 500")
 	a.want("INSERT INTO r SELECT * FROM h", "INSERT 0 500")
@@ -28,26 +29,33 @@ func TestRangesAgainstHashes(t *testing.T) {
 	}
 }
 
-// Segments are split and merged while snapshots are open, and what random ranges give stays the same.
+// Segments are split and merged while snapshots are open, and the results of random ranges stay the
+// same.
 func TestSplitAndMerge(t *testing.T) {
 	w := newWorld(t)
 	a, old := w.connect(t), w.connect(t)
 	a.want("CREATE TABLE r (a int, b text, n int UNIQUE, PRIMARY KEY (a, b)) WITH (shard_by = 'range')", "CREATE TABLE")
 	a.want("CREATE INDEX ON r (n, b)", "CREATE INDEX")
 	a.want("CREATE TABLE h (a int, b text, n int, PRIMARY KEY (a, b))", "CREATE TABLE")
-	a.reshaped("split_segment('r', '4')") // of an empty table
+	a.reshaped("split_segment('r', '4')") // an empty table
 	a.want("INSERT INTO h SELECT i % 9, chr(97 + i * 7 % 26) || i, i FROM generate_series(1, 300) i", "INSERT 0 300")
 	a.want("INSERT INTO r SELECT * FROM h", "INSERT 0 300")
 	a.want("SELECT sherd.split_segment('h', '4')", `table "h" has no segments (SQLSTATE 42809)`)
 	a.want("SELECT sherd.split_segment('r', '4')", `a segment begins at "4" already (SQLSTATE 42710)`)
-	a.want("SELECT sherd.split_segment('r', 'x')", `invalid input syntax for type integer: "x" (SQLSTATE 22P02): "x" is read as column "a" of the primary key, where a segment is to begin.`)
+	a.want("SELECT sherd.split_segment('r', 'x')",
+		`invalid input syntax for type integer: "x" (SQLSTATE 22P02): "x" is read as column "a" of the primary key, `+
+			`where a segment is to begin.`)
 	a.want("SELECT sherd.merge_segments('r', '5')", `no two segments meet at "5" (SQLSTATE 42704)`)
-	for table, before := range map[string]string{"r": "ALTER TABLE r ADD COLUMN more int", "made": "CREATE TABLE made (a int PRIMARY KEY) WITH (shard_by = 'range')"} {
+	for table, before := range map[string]string{"r": "ALTER TABLE r ADD COLUMN more int",
+		"made": "CREATE TABLE made (a int PRIMARY KEY) WITH (shard_by = 'range')"} {
 		a.answer("BEGIN; " + before)
-		a.want("SELECT sherd.split_segment('"+table+"', '6')", "sherd.split_segment() of a table that the transaction has made or changed is not supported (SQLSTATE 0A000)")
+		a.want("SELECT sherd.split_segment('"+table+"', '6')",
+			"sherd.split_segment() of a table that the transaction has made or changed is not supported "+
+				"(SQLSTATE 0A000)")
 		a.want("ROLLBACK", "ROLLBACK")
 	}
-	a.want("SELECT sherd.move_segment('r', '5', 'nowhere$1')", `fragment "nowhere$1" of database "postgres" does not exist (SQLSTATE 42704)`)
+	a.want("SELECT sherd.move_segment('r', '5', 'nowhere$1')",
+		`fragment "nowhere$1" of database "postgres" does not exist (SQLSTATE 42704)`)
 	old.want("BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN")
 	old.want("SELECT count(*) FROM h", "300\nSELECT 1")
 	rnd := rand.New(rand.NewPCG(3, 5))
@@ -69,8 +77,10 @@ func TestSplitAndMerge(t *testing.T) {
 	}
 	a.want("SELECT string_agg(lower, ' ' ORDER BY lower) FROM sherd.segments", "2 2/k 4 7/c 8\nSELECT 1")
 	a.want("SELECT count(DISTINCT fragment) FROM sherd.segments", "3\nSELECT 1")
-	old.want("SELECT count(*), sum(n), count(DISTINCT n) FROM r WHERE n > 0", "300|45150|300\nSELECT 1") // the new segments have the past too
-	old.want("SELECT count(*) FROM r WHERE a = 2 AND b > 'k'", a.answer("SELECT count(*) FROM h WHERE a = 2 AND b > 'k'"))
+	// the new segments have the past too
+	old.want("SELECT count(*), sum(n), count(DISTINCT n) FROM r WHERE n > 0", "300|45150|300\nSELECT 1")
+	old.want("SELECT count(*) FROM r WHERE a = 2 AND b > 'k'",
+		a.answer("SELECT count(*) FROM h WHERE a = 2 AND b > 'k'"))
 	old.want("COMMIT", "COMMIT")
 	for _, at := range []string{"2/k", "4", "8"} {
 		a.reshaped("merge_segments('r', '" + at + "')")
@@ -82,15 +92,17 @@ func TestSplitAndMerge(t *testing.T) {
 	a.want("SELECT count(*) FROM r", "300\nSELECT 1")
 	a.want("ROLLBACK", "ROLLBACK")
 	same()
-	a.want("SELECT count(*) FROM sherd.segments", "4\nSELECT 1") // as all moves, it is no part of the transaction
+	a.want("SELECT count(*) FROM sherd.segments", "4\nSELECT 1") // like all moves, it is not part of the transaction
 	a.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 }
 
-// Segments move between fragments while their table is written to, and every row is where it should be.
+// Segments move between fragments while their table is written to, and every row is where it should
+// be.
 func TestSegmentsMove(t *testing.T) {
 	w := newWorld(t)
 	a := w.connect(t)
-	a.want("CREATE TABLE r (id int PRIMARY KEY, n int) WITH (shard_by = 'range', shard_splits = '100,200')", "CREATE TABLE")
+	a.want("CREATE TABLE r (id int PRIMARY KEY, n int) WITH (shard_by = 'range', shard_splits = '100,200')",
+		"CREATE TABLE")
 	a.want("INSERT INTO r SELECT g, g FROM generate_series(1, 300) g", "INSERT 0 300")
 	d := w.cfg.Catalog.View().Database(catalog.PostgresDB)
 	m := &mover{w: w}
@@ -125,9 +137,12 @@ func randomRange(r *rand.Rand) string {
 	row := func() string {
 		return []string{
 			fmt.Sprintf("(a, b) %s (%d, %s)", order(), a(), b()), fmt.Sprintf("(%d, %s) %s (a, b)", a(), b(), order()),
-			fmt.Sprintf("(a, b, n) %s (%d, %s, %d)", order(), a(), b(), r.IntN(500)), fmt.Sprintf("(a, n) %s (%d, %d)", order(), a(), r.IntN(500)),
-			fmt.Sprintf("(a, b) %s (%d, null)", order(), a()), fmt.Sprintf("(n, a) %s (%d, %d)", order(), r.IntN(500), a()),
-			fmt.Sprintf("(b, n) %s (%s, %d)", order(), b(), r.IntN(500)), fmt.Sprintf("(a, b) %s (null, %s)", order(), b()),
+			fmt.Sprintf("(a, b, n) %s (%d, %s, %d)", order(), a(), b(), r.IntN(500)),
+			fmt.Sprintf("(a, n) %s (%d, %d)", order(), a(), r.IntN(500)),
+			fmt.Sprintf("(a, b) %s (%d, null)", order(), a()),
+			fmt.Sprintf("(n, a) %s (%d, %d)", order(), r.IntN(500), a()),
+			fmt.Sprintf("(b, n) %s (%s, %d)", order(), b(), r.IntN(500)),
+			fmt.Sprintf("(a, b) %s (null, %s)", order(), b()),
 		}[r.IntN(8)]
 	}
 	switch r.IntN(10) {
@@ -153,7 +168,8 @@ func randomRange(r *rand.Rand) string {
 	return fmt.Sprintf("a > %d AND b LIKE '%c_%%' AND a <= %d", a(), 'a'+rune(r.IntN(26)), a())
 }
 
-// reshaped has a function split or merge segments. It gives notices of how far it is where it takes long.
+// reshaped runs a function that splits or merges segments. Such a function sends notices of its
+// progress if it takes long.
 func (c *client) reshaped(call string) {
 	c.t.Helper()
 	if got := c.answer("SELECT sherd." + call); !reshapes(got) {

@@ -2,7 +2,8 @@ package sql_test
 
 import "testing"
 
-// TestSegmentNamesHaveTheChosenBytes checks the names of segments of bytea and integer keys, which are those of Vitess, and that other keys are named by their encoding.
+// TestSegmentNamesHaveTheChosenBytes checks the names of segments of bytea and integer keys, which
+// are those of Vitess, and that other keys are named by their encoding.
 func TestSegmentNamesHaveTheChosenBytes(t *testing.T) {
 	c := newWorld(t).connect(t)
 	for _, q := range []struct{ name, key, splits, want string }{
@@ -14,8 +15,10 @@ func TestSegmentNamesHaveTheChosenBytes(t *testing.T) {
 		{"negative", "int", "-1,100", "-27ff\n27ff-2964\n2964-"},
 		{"texts", "text", "a", "-40610001\n40610001-"},
 	} {
-		c.want("CREATE TABLE "+q.name+" (id "+q.key+" PRIMARY KEY) WITH (shard_by = 'range', shard_splits = '"+q.splits+"')", "CREATE TABLE")
-		got := c.answer("SELECT segment FROM sherd.segments WHERE collection = '" + q.name + "'::regclass ORDER BY bucket")
+		c.want("CREATE TABLE "+q.name+" (id "+q.key+" PRIMARY KEY) WITH (shard_by = 'range', "+
+			"shard_splits = '"+q.splits+"')", "CREATE TABLE")
+		got := c.answer("SELECT segment FROM sherd.segments WHERE collection = '" + q.name +
+			"'::regclass ORDER BY bucket")
 		if want := q.want + "\nSELECT "; len(got) < len(want) || got[:len(want)] != want {
 			t.Errorf("%s:\n%s", q.name, got)
 		}

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestSequenceAmongSessions: whoever takes values, by functions, by defaults, from one fragment or from all at once, none comes twice.
+// TestSequenceAmongSessions: sessions take values by functions and by defaults, from one fragment
+// or from all at once. No value comes twice.
 func TestSequenceAmongSessions(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(t)
@@ -24,7 +25,8 @@ func TestSequenceAmongSessions(t *testing.T) {
 		go func() {
 			defer done.Done()
 			for r := range rounds {
-				given[i] = append(given[i], strings.Fields(c.answer("SELECT nextval('s') FROM generate_series(1, 4)"))...)
+				given[i] = append(given[i],
+					strings.Fields(c.answer("SELECT nextval('s') FROM generate_series(1, 4)"))...)
 				c.answer(fmt.Sprintf("INSERT INTO t (n) VALUES (%d), (%d)", r, r))
 			}
 		}()
@@ -60,12 +62,14 @@ func TestSequenceAmongSessions(t *testing.T) {
 	c.want("SELECT subject, detail FROM sherd.check() WHERE NOT ok", "SELECT 0")
 }
 
-// TestSequenceGivenBack: a server that ends in peace gives back what it has not given, unless another has gone on from there.
+// TestSequenceGivenBack: a server that ends normally returns the values that it has not used,
+// unless another has gone on from there.
 func TestSequenceGivenBack(t *testing.T) {
 	w := newWorld(t)
 	a, other := w.connect(t), w.another()
 	b := other.connect(t)
-	a.want("CREATE SEQUENCE s; CREATE SEQUENCE unused; CREATE SEQUENCE shared", "CREATE SEQUENCE\nCREATE SEQUENCE\nCREATE SEQUENCE")
+	a.want("CREATE SEQUENCE s; CREATE SEQUENCE unused; CREATE SEQUENCE shared",
+		"CREATE SEQUENCE\nCREATE SEQUENCE\nCREATE SEQUENCE")
 	a.want("SELECT nextval('s'), nextval('s'), nextval('shared')", "1|2|1\nSELECT 1")
 	b.want("SELECT nextval('shared')", "34\nSELECT 1")
 	must(t, w.server.Close(t.Context()))

@@ -31,21 +31,26 @@ type Config struct {
 	Clock     *txn.Clock
 	Logger    *slog.Logger
 	Deadlocks *txn.Detector // sees the waits for rows too; nil: one of its own
-	Addr      string        // the clients' door, HOST:PORT, as sherd.route names it
+	Addr      string        // the address for clients, HOST:PORT, as sherd.route returns it
 	NodeName  string
 	Block     string // ends ids that the server completes: orders/17-A
-	// JoinToken makes a token that lets a new node in, or the one of that number; nil: there can be no other nodes.
+	// JoinToken makes a token that lets a new node in, or the token of the node with that number;
+	// nil if there can be no other nodes.
 	JoinToken func(ctx context.Context, life time.Duration, node uint32) (string, error)
-	// RotateAuthority begins to replace the authority that the nodes' certificates hang on, Authorities lists it; nil: there is none.
+	// RotateAuthority begins to replace the certificate authority of the nodes, and Authorities
+	// lists the authorities; nil if there is none.
 	RotateAuthority func(ctx context.Context) error
 	Authorities     func(ctx context.Context) ([]sysview.Authority, error)
 
-	// Given are parameters that follow from how the node was started, such as port, by lower-case name.
+	// Given are parameters that follow from how the node was started, such as port, by lower-case
+	// name.
 	Given map[string]string
 
-	Speaks  uint32  // the newest version of the cluster that this program knows (V4), 0 is the first
-	Others  *Others // nil: there are none
-	TempDir string  // of files that statements need while they run, made when needed; "" is the system's
+	Speaks uint32  // the newest version of the cluster that this program knows (V4), 0 is the first
+	Others *Others // nil: there are none
+	// TempDir is for files that statements need while they run; it is made when needed. "" means
+	// the system's.
+	TempDir string
 }
 
 // Server is the part of a node that serves sessions.
@@ -67,7 +72,9 @@ type Server struct {
 	mu       sync.Mutex
 	sessions map[uint32]*Session       // by PID; guarded by mu
 	held     map[heldName]*locks.Owner // of prepared transactions; guarded by mu
-	adopting map[catalog.OID]error     // databases whose prepared transactions are not known here yet, and why, if asked; guarded by mu
+	// Databases whose prepared transactions are not known here yet, and the error if they were
+	// asked; guarded by mu.
+	adopting map[catalog.OID]error
 }
 
 // NewServer makes a Server.
@@ -80,7 +87,8 @@ func NewServer(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, statements: stmt.NewCache(),
-		started: time.Now(), sessions: map[uint32]*Session{}, held: map[heldName]*locks.Owner{}, adopting: map[catalog.OID]error{},
+		started: time.Now(), sessions: map[uint32]*Session{}, held: map[heldName]*locks.Owner{},
+		adopting: map[catalog.OID]error{},
 	}
 	s.locks = locks.NewManager(cfg.Deadlocks, cfg.Logger)
 	s.serve(&cfg)
@@ -145,7 +153,7 @@ func (db *Server) lockList() []locks.Lock {
 	return list
 }
 
-// health returns what is known of the other nodes.
+// health returns what this node knows of the other nodes.
 func (db *Server) health() []sysview.Health {
 	if others := db.cfg.Others; others != nil {
 		return others.Health()
@@ -153,21 +161,22 @@ func (db *Server) health() []sysview.Health {
 	return nil
 }
 
-// Locks is the node's lock table.
+// Locks returns the node's lock table.
 func (db *Server) Locks() *locks.Manager { return db.locks }
 
-// closeTime bounds what Close waits for fragments.
+// closeTime bounds how long Close waits for fragments.
 const closeTime = 2 * time.Second
 
-// Close returns the values of sequences that this node has taken ahead. The sessions have ended. An error loses
-// nothing.
+// Close returns the values of sequences that this node has taken ahead. The caller has ended all
+// sessions. If it fails, nothing is lost.
 func (db *Server) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
 	return db.sequences.Return(ctx)
 }
 
-// Authenticate gives the SCRAM verifier of a role that may log in: "" where it has no password; ok is false where there is no such role.
+// Authenticate returns the SCRAM verifier of a role that may log in, "" if it has no password; ok
+// is false if there is no such role.
 func (db *Server) Authenticate(user string) (verifier string, ok bool) {
 	r := db.cfg.Catalog.View().RoleByName(user)
 	if r == nil {
@@ -178,13 +187,14 @@ func (db *Server) Authenticate(user string) (verifier string, ok bool) {
 		return "", false
 	}
 	if r.Password != "" && expired(r.ValidUntil, time.Now()) {
-		secret, err := scramsecret.Make(rand.Text()) // nobody knows it: the exchange fails as with a wrong password
+		// The password is random and not kept: the exchange fails as with a wrong password.
+		secret, err := scramsecret.Make(rand.Text())
 		return secret, err == nil
 	}
 	return r.Password, true
 }
 
-// expired tells whether a role's VALID UNTIL is over; an unreadable one is.
+// expired reports whether a role's VALID UNTIL has passed; an unreadable one has.
 func expired(validUntil string, now time.Time) bool {
 	if validUntil == "" {
 		return false
@@ -234,7 +244,8 @@ func (db *Server) newSession(p StartupParams) (*Session, error) {
 	return s, nil
 }
 
-// admit makes the session known, unless its role or database has as many as it may. Superusers always get in.
+// admit registers the session, unless its role or database has reached its connection limit.
+// Superusers are always admitted.
 func (db *Server) admit(s *Session, role *catalog.Role, database *catalog.Database) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -36,7 +36,7 @@ type world struct {
 	cfg    sql.Config
 }
 
-// fragmentsHere is what sessions use of the fragments of a node without others.
+// fragmentsHere is the part of a node's fragments that sessions use if there are no other nodes.
 type fragmentsHere struct {
 	*distexec.Gateway
 	*rebalance.Rebalancer
@@ -61,18 +61,19 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// patience is what a test gives the machine, however busy it is.
+// patience bounds every wait, on a machine that may be busy.
 const patience = 2 * time.Minute
 
 func newWorld(t testing.TB) *world { return newWorldOf(t, 3) }
 
-// newWorldOf makes a world of that many fragments. One is asked directly, several as if they were other nodes'.
+// newWorldOf makes a world with that many fragments. One fragment is called directly, several as if
+// they were other nodes'.
 func newWorldOf(t testing.TB, fragments int) *world {
 	t.Helper()
 	return newWorldAt(t, fragments, clusterversion.Newest)
 }
 
-// newWorldAt makes one that is at a version of clusters (V4).
+// newWorldAt makes a world at a version of clusters (V4).
 func newWorldAt(t testing.TB, fragments int, version uint32, change ...func(*cluster.Config)) *world {
 	t.Helper()
 	dir, quiet := t.TempDir(), testlog.New(t)
@@ -86,11 +87,15 @@ func newWorldAt(t testing.TB, fragments int, version uint32, change ...func(*clu
 	t.Cleanup(func() { must(t, c.Close()) })
 	must(t, c.WaitReady(ctx))
 	_, err = c.Bootstrap(ctx, catalog.BootstrapOptions{
-		ClusterID: "0191f2a4-8f6e-4000-8000-00000000002a", Fragments: fragments, Node: catalog.Node{ID: 1, Name: "n1", Block: "A"}, Format: version,
+		ClusterID: "0191f2a4-8f6e-4000-8000-00000000002a", Fragments: fragments,
+		Node: catalog.Node{ID: 1, Name: "n1", Block: "A"}, Format: version,
 	})
 	must(t, err)
 	clock := txn.NewClock(nil, 0)
-	hosted := cluster.Config{Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: clock, Logger: quiet}
+	hosted := cluster.Config{
+		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: clock,
+		Logger: quiet,
+	}
 	for _, f := range change {
 		f(&hosted)
 	}
@@ -105,12 +110,14 @@ func newWorldAt(t testing.TB, fragments int, version uint32, change ...func(*clu
 		fragmentsOf = sent{fragmentsOf, c}
 	}
 	cfg := sql.Config{
-		Catalog: c, Fragments: fragmentsOf, Clock: clock, Logger: slog.New(testlog.Failing(t, slog.NewTextHandler(log, nil))), Addr: "127.0.0.1:1", NodeName: "n1", Block: "A", Deadlocks: h.Deadlocks(),
+		Catalog: c, Fragments: fragmentsOf, Clock: clock,
+		Logger: slog.New(testlog.Failing(t, slog.NewTextHandler(log, nil))), Addr: "127.0.0.1:1", NodeName: "n1",
+		Block: "A", Deadlocks: h.Deadlocks(),
 	}
 	return &world{t: t, host: h, log: log, cfg: cfg, server: sql.NewServer(cfg)}
 }
 
-// another is another server over the same catalog and fragments.
+// another returns another server over the same catalog and fragments.
 func (w *world) another() *world {
 	return &world{t: w.t, host: w.host, log: w.log, cfg: w.cfg, server: sql.NewServer(w.cfg)}
 }
@@ -134,13 +141,15 @@ func (w *world) connect(t testing.TB) *client { return w.connectAs(t, "postgres"
 
 func (w *world) connectAs(t testing.TB, user string, h sql.Handle) *client {
 	t.Helper()
-	s, err := w.server.NewSession(t.Context(), sql.StartupParams{User: user, Database: "postgres", PID: w.pids.Add(1), Handle: h})
+	s, err := w.server.NewSession(t.Context(), sql.StartupParams{
+		User: user, Database: "postgres", PID: w.pids.Add(1), Handle: h,
+	})
 	must(t, err)
 	t.Cleanup(s.Close)
 	return &client{t: t, w: w, s: s}
 }
 
-// answer runs a query string and gives rows, tags and the error, one a line.
+// answer runs a query string and returns rows, tags and the error, one a line.
 func (c *client) answer(text string) string {
 	r := &recorder{env: c.s.Env}
 	ctx := c.ctx
@@ -160,7 +169,7 @@ func (c *client) want(text, want string) {
 	}
 }
 
-// recorder collects what statements answer; as COPY data it gives lines.
+// recorder collects the answers of statements; it sends lines as COPY data.
 type recorder struct {
 	env     func() *types.Env
 	columns []stmt.Column
@@ -196,7 +205,8 @@ func (r *recorder) CopyOutDone() error                              { return nil
 func (r *recorder) CopyData(b []byte) error                         { r.out.Write(b); return nil }
 func (r *recorder) CopyIn(stmt.CopyFormat) (stmt.CopyReader, error) { return &copyLines{r.lines}, nil }
 
-// Notice records a notice, but for those of a move's progress: they come only if the move takes long.
+// Notice records a notice, except those of a move's progress: they come only if the move takes
+// long.
 func (r *recorder) Notice(n *pgerr.Error) error {
 	if !strings.HasPrefix(n.Message, "move ") {
 		r.line(n.Severity + ": " + n.Message)

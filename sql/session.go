@@ -26,7 +26,7 @@ import (
 type Session struct {
 	db       *Server
 	start    StartupParams
-	role     catalog.OID // who is connected; SET ROLE is not supported yet
+	role     catalog.OID // the connected role; SET ROLE is not supported yet
 	database catalog.OID
 	locks    *locks.Session
 	opened   time.Time
@@ -51,21 +51,22 @@ type Session struct {
 // parameters are the settings of a session, and what follows from them.
 type parameters struct {
 	vars    *settings.Values
-	env     *types.Env // of the transaction, or between transactions of the last one
+	env     *types.Env // of the transaction or, between transactions, of the last one
 	derived settings.Derived
 	limit   exec.Limits // without ReadOnly
 }
 
-// request is the client's statement that is under way, and what the client has to be sent because of it.
+// request is the running statement of the client, and the messages that it makes for the client.
 type request struct {
 	query          string // the text
 	queryAt        time.Time
-	running        context.Context   // for functions that act through the session
-	bound          *bound            // if it is no query and has parameters; else nil
-	leads          bool              // it is the first of its pipeline
-	lastOfPipeline bool              // Sync follows the next Execute
-	notices        []*pgerr.Error    // for the client, see sendNotices
-	writer         stmt.ResultWriter // of the running query, for messages that are sent at once; nil outside of one
+	running        context.Context // for functions that act through the session
+	bound          *bound          // if it is not a query and has parameters; else nil
+	leads          bool            // it is the first of its pipeline
+	lastOfPipeline bool            // Sync follows the next Execute
+	notices        []*pgerr.Error  // for the client, see sendNotices
+	// Writer of the running query, for messages that are sent at once; nil outside of one.
+	writer stmt.ResultWriter
 }
 
 func newSession(db *Server, p StartupParams, role, database catalog.OID) *Session {
@@ -103,7 +104,7 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 	return s
 }
 
-// ofCluster returns what ALTER SYSTEM has set.
+// ofCluster returns a value that ALTER SYSTEM has set.
 func (db *Server) ofCluster(name string) (string, bool) {
 	k := db.cfg.Catalog.View().Cluster()
 	if k == nil {
@@ -116,7 +117,7 @@ func (db *Server) ofCluster(name string) (string, bool) {
 // ReportedParameters returns the settings that a client is sent at the start, name and value.
 func (s *Session) ReportedParameters() [][2]string { return s.vars.Report() }
 
-// reportSettings sends the client the reported parameters that are different now.
+// reportSettings sends the client the reported parameters that have changed.
 func (s *Session) reportSettings(w stmt.ResultWriter) error {
 	for _, p := range s.vars.Report() {
 		if err := w.Parameter(p[0], p[1]); err != nil {
@@ -126,7 +127,7 @@ func (s *Session) reportSettings(w stmt.ResultWriter) error {
 	return nil
 }
 
-// Env is by what the session's values are read and printed.
+// Env returns the environment by which the session's values are read and printed.
 func (s *Session) Env() *types.Env {
 	s.freshen()
 	if s.env == nil {
@@ -161,7 +162,8 @@ func (s *Session) freshen() {
 	}
 }
 
-// currentCompiler returns the session's compiler, with its settings and the definitions that it sees now.
+// currentCompiler returns the session's compiler, with its settings and the definitions that it
+// sees now.
 func (s *Session) currentCompiler() *stmt.Compiler {
 	s.freshen()
 	s.compiler.View, s.compiler.Uncommitted = s.view(), s.drafted()
@@ -188,7 +190,7 @@ func (s *Session) Close() {
 	s.db.forget(s)
 }
 
-// abandon rolls back whatever is open.
+// abandon rolls back the open transaction, if there is one.
 func (s *Session) abandon() {
 	if s.tx != nil {
 		s.tx.Rollback()
@@ -196,7 +198,7 @@ func (s *Session) abandon() {
 	}
 }
 
-// Status is the transaction status that ReadyForQuery tells.
+// Status returns the transaction status for ReadyForQuery.
 func (s *Session) Status() Status {
 	switch {
 	case s.tx == nil || !s.tx.Explicit:
@@ -207,11 +209,11 @@ func (s *Session) Status() Status {
 	return InTransaction
 }
 
-// FailPipeline tells of an error that was found before the session saw the message.
+// FailPipeline reports an error that was found before the session saw the message.
 func (s *Session) FailPipeline() { s.fail() }
 
-// fail makes an explicit transaction wait for its ROLLBACK and ends an implicit one. Where there is a savepoint, what was before it is kept for
-// ROLLBACK TO.
+// fail makes an explicit transaction wait for its ROLLBACK, and ends an implicit one. If there is a
+// savepoint, it keeps what was done before the savepoint for ROLLBACK TO.
 func (s *Session) fail() {
 	t := s.tx
 	switch {
@@ -237,7 +239,7 @@ func (s *Session) endImplicit() {
 	s.vars.End(false, 1)
 }
 
-// named shows the application's name to others.
+// named sets the application's name that others see.
 func (s *Session) named() {
 	name, _ := s.vars.Get("application_name")
 	s.activity.SetApplication(name)

@@ -5,10 +5,10 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Description is what Describe tells of a prepared statement or portal.
+// Description is the answer to Describe for a prepared statement or portal.
 type Description struct {
 	Params  []types.OID
-	Columns []stmt.Column // nil where it returns no rows
+	Columns []stmt.Column // nil if it returns no rows
 }
 
 // Status is the transaction status of ReadyForQuery.
@@ -21,12 +21,12 @@ const (
 	Failed        Status = 'E'
 )
 
-// StartupParams is what the client's StartupMessage says.
+// StartupParams is the content of the client's StartupMessage.
 type StartupParams struct {
 	User, Database string
 	Settings       map[string]string // other parameters: application_name, client_encoding, options …
 	Remote         string            // address of the client
 	PID            uint32
 	Secret         uint32
-	Handle         Handle // how others end its statements, and itself
+	Handle         Handle // how others end its statements, and the session itself
 }

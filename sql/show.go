@@ -14,7 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// show is SHOW.
+// show runs SHOW.
 func (s *Session) show(n *pg_query.VariableShowStmt, w stmt.ResultWriter) error {
 	if strings.EqualFold(n.Name, "all") {
 		return s.showAll(w)
@@ -48,21 +48,25 @@ func textColumn(name string) stmt.Column {
 }
 
 func (s *Session) showAll(w stmt.ResultWriter) error {
-	if err := w.Describe([]stmt.Column{textColumn("name"), textColumn("setting"), textColumn("description")}); err != nil {
+	if err := w.Describe([]stmt.Column{
+		textColumn("name"), textColumn("setting"), textColumn("description"),
+	}); err != nil {
 		return err
 	}
 	list := append([]*settings.Definition(nil), settings.All()...)
 	sort.Slice(list, func(i, j int) bool { return strings.ToLower(list[i].Name) < strings.ToLower(list[j].Name) })
 	for _, d := range list {
 		v, _ := s.vars.Show(d.Name)
-		if err := w.Row([]types.Datum{types.NewText(d.Name), types.NewText(v), types.NewText(d.Description)}); err != nil {
+		if err := w.Row([]types.Datum{
+			types.NewText(d.Name), types.NewText(v), types.NewText(d.Description),
+		}); err != nil {
 			return err
 		}
 	}
 	return w.Complete("SHOW")
 }
 
-// set is SET, SET LOCAL, SET TRANSACTION, RESET and RESET ALL.
+// set runs SET, SET LOCAL, SET TRANSACTION, RESET and RESET ALL.
 func (s *Session) set(ctx context.Context, n *pg_query.VariableSetStmt, w stmt.ResultWriter) error {
 	tag := "SET"
 	var err error
@@ -119,7 +123,8 @@ func (s *Session) setValue(n *pg_query.VariableSetStmt, w stmt.ResultWriter) err
 	return s.assign(n.Name, &value, n.IsLocal)
 }
 
-// assign changes a setting, or resets it for nil: for the session as far as the transaction is committed, or with local until its end.
+// assign changes a setting, or resets it if value is nil. The change lasts for the session if the
+// transaction commits or, with local, until the transaction ends.
 func (s *Session) assign(name string, value *string, local bool) error {
 	if own, err := s.setCharacteristic(name, value); own || err != nil {
 		return err
@@ -139,12 +144,13 @@ func (s *Session) assign(name string, value *string, local bool) error {
 	return s.vars.Set(name, value, local, s.nest())
 }
 
-// isIdentity tells settings that say who the session is; they cannot be changed, so a reset leaves them.
+// isIdentity reports whether a setting names the session's user. Such a setting cannot be changed,
+// so a reset leaves it.
 func isIdentity(name string) bool {
 	return strings.EqualFold(name, "role") || strings.EqualFold(name, "session_authorization")
 }
 
-// checkIdentity refuses to become somebody else; own tells that the setting says who the session is already.
+// checkIdentity refuses to change the session's user; own is false for any other setting.
 func (s *Session) checkIdentity(name, value string) (own bool, err error) {
 	switch strings.ToLower(name) {
 	case "role":
@@ -156,7 +162,8 @@ func (s *Session) checkIdentity(name, value string) (own bool, err error) {
 		if value == s.start.User {
 			return true, nil
 		}
-		return false, pgerr.Unsupported("SET SESSION AUTHORIZATION is not supported yet").WithHint("Connect as that role.")
+		return false, pgerr.Unsupported("SET SESSION AUTHORIZATION is not supported yet").
+			WithHint("Connect as that role.")
 	}
 	return false, nil
 }

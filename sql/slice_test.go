@@ -7,10 +7,12 @@ import (
 	"testing"
 )
 
-// TestSlicesHaveEachRowOnce reads tables by intervals of buckets, written in several ways: together they have each row once, whatever its key is.
+// TestSlicesHaveEachRowOnce reads tables by intervals of buckets, written in several ways: together
+// the intervals have each row once, whatever its key is.
 func TestSlicesHaveEachRowOnce(t *testing.T) {
 	_, c := prefixWorld(t)
-	const odd = `('$'), ('a$'), ('a$$'), ('a$b'), ('b$@7'), ('b$@07'), ('b$@99999999'), ('eu/1'), ('x$eu/1'), (''), ('$5')`
+	const odd = `('$'), ('a$'), ('a$$'), ('a$b'), ('b$@7'), ('b$@07'), ('b$@99999999'), ('eu/1'), ('x$eu/1'), ` +
+		`(''), ('$5')`
 	c.want(`CREATE TABLE off (id text PRIMARY KEY, doc jsonb) WITH (anchors = off); CREATE TABLE ranged (id text PRIMARY KEY, doc jsonb)
 		WITH (shard_by = 'range', shard_splits = 'b'); CREATE TABLE relational (id text PRIMARY KEY, n int); CREATE TABLE composite (id text, n int, PRIMARY KEY (id, n))`,
 		strings.TrimSuffix(strings.Repeat("CREATE TABLE\n", 4), "\n"))
@@ -18,17 +20,22 @@ func TestSlicesHaveEachRowOnce(t *testing.T) {
 		c.want("INSERT INTO "+table+" VALUES "+odd, "INSERT 0 11")
 	}
 	c.want("INSERT INTO composite SELECT id, 1 FROM off", "INSERT 0 11")
-	c.want(`INSERT INTO orders VALUES ('o/1$', '{"Customer": "eu/7"}') RETURNING sherd.bucket('orders', id) >= 1048576`, "t\nINSERT 0 1")
-	c.want(`INSERT INTO orders SELECT 'o/' || g || '$', jsonb_build_object('Customer', 'us/' || g) FROM generate_series(2, 40) g`, "INSERT 0 39")
+	c.want(`INSERT INTO orders VALUES ('o/1$', '{"Customer": "eu/7"}') RETURNING sherd.bucket('orders', id) >= 1048576`,
+		"t\nINSERT 0 1")
+	c.want(`INSERT INTO orders SELECT 'o/' || g || '$', jsonb_build_object('Customer', 'us/' || g) `+
+		`FROM generate_series(2, 40) g`, "INSERT 0 39")
 	c.want(`INSERT INTO customers SELECT 'c/' || g, '{}' FROM generate_series(1, 40) g`, "INSERT 0 40")
-	for table, want := range map[string]int{"off": 11, "ranged": 11, "relational": 11, "composite": 11, "orders": 40, "customers": 40} {
+	for table, want := range map[string]int{"off": 11, "ranged": 11, "relational": 11, "composite": 11,
+		"orders": 40, "customers": 40} {
 		for _, f := range []string{"sherd.bucket(id)", "sherd.slice(id)"} {
 			for _, how := range []string{
-				"F >= %d AND F < %d", "F BETWEEN %d AND %d - 1", "F > %d - 1 AND F <= %d - 1", "%d <= F AND %d > F", "F > %d::bigint - 1 AND %d::bigint > F",
+				"F >= %d AND F < %d", "F BETWEEN %d AND %d - 1", "F > %d - 1 AND F <= %d - 1", "%d <= F AND %d > F",
+				"F > %d::bigint - 1 AND %d::bigint > F",
 			} {
 				got := 0
 				for _, v := range [][2]int{{0, 5}, {5, 131072}, {131072, 524288}, {524288, 982174}, {982174, 1048576}} {
-					text := "SELECT count(*) FROM " + table + " WHERE " + strings.ReplaceAll(fmt.Sprintf(how, v[0], v[1]), "F", f)
+					text := "SELECT count(*) FROM " + table + " WHERE " +
+						strings.ReplaceAll(fmt.Sprintf(how, v[0], v[1]), "F", f)
 					n, _, _ := strings.Cut(c.answer(text), "\n")
 					rows, err := strconv.Atoi(n)
 					if err != nil {
@@ -64,7 +71,8 @@ func TestBucketIntervalsPrune(t *testing.T) {
 			t.Errorf("%s: %s", where, got)
 		}
 	}
-	c.want("PREPARE p(int, bigint) AS SELECT count(*) FROM t WHERE sherd.bucket(id) > $1 AND sherd.bucket(id) <= $2", "PREPARE")
+	c.want("PREPARE p(int, bigint) AS SELECT count(*) FROM t WHERE sherd.bucket(id) > $1 AND sherd.bucket(id) <= $2",
+		"PREPARE")
 	c.want("INSERT INTO t VALUES ('x$@0', '{}'), ('x$@5', '{}'), ('x$@6', '{}'), ('x$@1048575', '{}')", "INSERT 0 4")
 	c.want("EXECUTE p(0, 5)", "1\nSELECT 1")
 	c.want("EXECUTE p(-1, 9223372036854775807)", "4\nSELECT 1")

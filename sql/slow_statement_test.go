@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql"
 )
 
-// TestStatementLog looks for the statements that log_min_duration_statement asks for.
+// TestStatementLog checks which statements log_min_duration_statement logs.
 func TestStatementLog(t *testing.T) {
 	w := newWorld(t)
 	var out bytes.Buffer // the session's goroutine is the test's
@@ -34,12 +34,14 @@ func TestStatementLog(t *testing.T) {
 	must(t, s.Sync(t.Context()))
 	c.want("SET log_min_duration_statement = '1h'", "SET")
 	c.want("SELECT 4 AS after", "4\nSELECT 1")
-	for text, want := range map[string]bool{"1 AS before": false, "2 AS wanted": true, "3 AS prepared": true, "4 AS after": false} {
+	for text, want := range map[string]bool{"1 AS before": false, "2 AS wanted": true,
+		"3 AS prepared": true, "4 AS after": false} {
 		if got := strings.Contains(out.String(), text); got != want {
 			t.Errorf("%s: logged %t\n%s", text, got, out.String())
 		}
 	}
-	if !strings.Contains(out.String(), "duration=") || !strings.Contains(out.String(), "pid=77") || !strings.Contains(out.String(), "database=postgres") {
+	if !strings.Contains(out.String(), "duration=") || !strings.Contains(out.String(), "pid=77") ||
+		!strings.Contains(out.String(), "database=postgres") {
 		t.Error(out.String())
 	}
 }

@@ -15,7 +15,7 @@ func TestSpreadPlacement(t *testing.T) {
 	c := w.connect(t)
 	const documents = 400
 	c.want("CREATE TABLE orders (id text PRIMARY KEY, doc jsonb) WITH (shard_by = 'Customer')", "CREATE TABLE")
-	// of every second one the client has named the anchor
+	// The client has named the anchor of every second one.
 	c.want(fmt.Sprintf(`INSERT INTO orders SELECT 'orders/' || i || '$' || CASE WHEN i %% 2 = 0 THEN 'customers/' || i %% 4 ELSE '' END,
 		jsonb_build_object('Customer', 'customers/' || i %% 4, 'N', i) FROM generate_series(1, %d) i`, documents), fmt.Sprintf("INSERT 0 %d", documents))
 	c.want("CREATE TABLE was (n int PRIMARY KEY, id text)", "CREATE TABLE")
@@ -31,8 +31,9 @@ func TestSpreadPlacement(t *testing.T) {
 	unspread := left()
 	stop := w.runJobs(t)
 	c.answer("SELECT sherd.replace_placement('orders')")
-	c.answer("SELECT sherd.replace_placement('orders', NULL)") // of null arguments nothing comes
-	if got := c.ended(); got != "replace_placement|0 documents re-placed, 100% of the buckets looked at|done|null\nSELECT 1" || left() != unspread {
+	c.answer("SELECT sherd.replace_placement('orders', NULL)") // null arguments do nothing
+	if got := c.ended(); got != "replace_placement|0 documents re-placed, "+
+		"100% of the buckets looked at|done|null\nSELECT 1" || left() != unspread {
 		t.Fatal(unspread, left(), got)
 	}
 	stop()
@@ -55,19 +56,24 @@ func TestSpreadPlacement(t *testing.T) {
 	c.want("ALTER SYSTEM RESET sherd.replace_rate", "ALTER SYSTEM")
 	w.runJobs(t)
 	c.answer("SELECT sherd.replace_placement('orders', true)")
-	if got := c.ended(); !strings.Contains(got, "|cancelled|null") || !strings.HasSuffix(got, "% of the buckets looked at|done|null\nSELECT 3") || left() != "0" {
+	if got := c.ended(); !strings.Contains(got, "|cancelled|null") ||
+		!strings.HasSuffix(got, "% of the buckets looked at|done|null\nSELECT 3") || left() != "0" {
 		t.Fatal(left(), got)
 	}
-	c.want("SELECT count(*) FROM orders o JOIN was x USING (id) WHERE o.doc->>'N' = x.n::text AND o.id LIKE 'orders/' || x.n || '$%'", fmt.Sprintf("%d\nSELECT 1", documents))
+	c.want("SELECT count(*) FROM orders o JOIN was x USING (id) WHERE o.doc->>'N' = x.n::text "+
+		"AND o.id LIKE 'orders/' || x.n || '$%'", fmt.Sprintf("%d\nSELECT 1", documents))
 	c.want("SELECT count(*) FROM invoices i JOIN orders o ON o.id = i.order_id", fmt.Sprintf("%d\nSELECT 1", documents))
 	c.want("SELECT validated, range FROM sherd.policies WHERE collection = 'orders'::regclass", "t|10\nSELECT 1")
-	c.want("SELECT count(*) FROM orders WHERE doc->>'Customer' = 'customers/3'", fmt.Sprintf("%d\nSELECT 1", documents/4))
+	c.want("SELECT count(*) FROM orders WHERE doc->>'Customer' = 'customers/3'",
+		fmt.Sprintf("%d\nSELECT 1", documents/4))
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 
 	const all = "SELECT string_agg(id, ',' ORDER BY id) FROM orders"
 	before := c.one(all)
 	c.answer("SELECT sherd.replace_placement(collection => 'orders', spread => true)")
-	if got := c.ended(); !strings.HasSuffix(got, "\nreplace_placement|0 documents re-placed, 100% of the buckets looked at|done|null\nSELECT 4") || c.one(all) != before {
+	if got := c.ended(); !strings.HasSuffix(got,
+		"\nreplace_placement|0 documents re-placed, 100% of the buckets looked at|done|null\nSELECT 4") ||
+		c.one(all) != before {
 		t.Error("a second run:", got)
 	}
 }
@@ -78,10 +84,13 @@ func TestSpreadLeaves(t *testing.T) {
 	w := newWorld(t)
 	w.runJobs(t)
 	c := w.connect(t)
-	c.want("CREATE TABLE orders (id text PRIMARY KEY, doc jsonb) WITH (shard_by = 'C', shard_range = 1048576, counters = 'N')", "CREATE TABLE")
-	c.want(`INSERT INTO orders VALUES ('a$@1', '{"C": 1, "N": 0}'), ('a$@2', '{"C": 1, "N": 0}'), ('b$@3', '{"C": 1, "N": 0}'), ('c$$d', '{"C": 1, "N": 0}'), ('e$f', '{"C": 1, "N": 0}')`, "INSERT 0 5")
+	c.want("CREATE TABLE orders (id text PRIMARY KEY, doc jsonb) WITH (shard_by = 'C', shard_range = 1048576, "+
+		"counters = 'N')", "CREATE TABLE")
+	c.want(`INSERT INTO orders VALUES ('a$@1', '{"C": 1, "N": 0}'), ('a$@2', '{"C": 1, "N": 0}'), ('b$@3', '{"C": 1, `+
+		`"N": 0}'), ('c$$d', '{"C": 1, "N": 0}'), ('e$f', '{"C": 1, "N": 0}')`, "INSERT 0 5")
 	c.want("SELECT sherd.hot_split('orders', 'b$@3', 4)", "4\nSELECT 1")
-	for i, want := range []string{"2 documents re-placed, 3 stay as they are", "0 documents re-placed, 3 stay as they are"} {
+	for i, want := range []string{"2 documents re-placed, 3 stay as they are",
+		"0 documents re-placed, 3 stay as they are"} {
 		c.answer("SELECT sherd.replace_placement('orders', spread => true)")
 		if got := c.ended(); !strings.Contains(got, want) || !strings.HasSuffix(got, fmt.Sprintf("SELECT %d", i+1)) {
 			t.Error(got)

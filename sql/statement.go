@@ -12,7 +12,8 @@ import (
 	"github.com/sherddb/sherd/sql/stmt"
 )
 
-// utility runs a statement that is no query. together tells that other statements share its query string, and so its transaction.
+// utility runs a statement that is not a query. together reports whether other statements share its
+// query string, and so its transaction.
 func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.ResultWriter, together bool) error {
 	if s.query == "" || s.query != st.Text() {
 		s.query = st.Text()
@@ -60,12 +61,12 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 		if n.CreateTableAsStmt.Objtype == pg_query.ObjectType_OBJECT_TABLE {
 			return s.createTableAs(ctx, st, n.CreateTableAsStmt, w, together)
 		}
-	case *pg_query.Node_SelectStmt: // IsQuery says that it has an INTO
+	case *pg_query.Node_SelectStmt: // IsQuery is false because it has an INTO
 		return s.selectInto(ctx, st, n.SelectStmt, w, together)
 	case *pg_query.Node_CopyStmt:
 		return s.copyStmt(ctx, st, n.CopyStmt, w)
 	}
-	s.db.catchUp(ctx) // definitions are changed as they are in the cluster
+	s.db.catchUp(ctx) // DDL changes the definitions as they are in the cluster
 	if what := runsAlone(st.Node); what != "" {
 		if t := s.tx; together || t != nil && (t.Explicit || t.Together || t.Used && !s.leads) {
 			return noBlock(t, what)
@@ -78,18 +79,22 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	return s.definition(ctx, st, w, together)
 }
 
-// takesSnapshot tells whether a statement that is no query counts as one for SET TRANSACTION, as PostgreSQL has it.
+// takesSnapshot reports whether a statement that is not a query counts as one for SET TRANSACTION,
+// as in PostgreSQL.
 func takesSnapshot(n *pg_query.Node) bool {
 	switch n.Node.(type) {
-	case *pg_query.Node_TransactionStmt, *pg_query.Node_VariableSetStmt, *pg_query.Node_VariableShowStmt, *pg_query.Node_ConstraintsSetStmt,
-		*pg_query.Node_LockStmt, *pg_query.Node_FetchStmt, *pg_query.Node_CheckPointStmt, *pg_query.Node_ListenStmt, *pg_query.Node_UnlistenStmt, *pg_query.Node_NotifyStmt,
-		*pg_query.Node_ExecuteStmt: // what it executes says so itself
+	case *pg_query.Node_TransactionStmt, *pg_query.Node_VariableSetStmt, *pg_query.Node_VariableShowStmt,
+		*pg_query.Node_ConstraintsSetStmt, *pg_query.Node_LockStmt, *pg_query.Node_FetchStmt,
+		*pg_query.Node_CheckPointStmt, *pg_query.Node_ListenStmt, *pg_query.Node_UnlistenStmt,
+		*pg_query.Node_NotifyStmt,
+		*pg_query.Node_ExecuteStmt: // the executed statement decides
 		return false
 	}
 	return true
 }
 
-// accepted lists statements that have nothing to do here: storage looks after itself (docs/sql/compatibility.md).
+// accepted returns the tag of a statement that has nothing to do here, because storage maintains
+// itself (docs/sql/compatibility.md).
 func accepted(n *pg_query.Node) (tag string, ok bool) {
 	switch x := n.Node.(type) {
 	case *pg_query.Node_VacuumStmt:
@@ -107,7 +112,7 @@ func accepted(n *pg_query.Node) (tag string, ok bool) {
 	return "", false
 }
 
-// utilityColumns describes the rows of a statement that is no query; nil where it returns none.
+// utilityColumns describes the rows of a statement that is not a query; nil if it returns none.
 func (s *Session) utilityColumns(ctx context.Context, st parse.Statement) ([]stmt.Column, error) {
 	switch n := st.Node.Node.(type) {
 	case *pg_query.Node_VariableShowStmt:
@@ -130,7 +135,7 @@ func (s *Session) utilityColumns(ctx context.Context, st parse.Statement) ([]stm
 	return nil, nil
 }
 
-// discard is DISCARD.
+// discard runs DISCARD.
 func (s *Session) discard(n *pg_query.DiscardStmt, w stmt.ResultWriter) error {
 	tag := "DISCARD " + strings.TrimPrefix(n.Target.String(), "DISCARD_")
 	switch n.Target {

@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/sysview"
 )
 
-// systemRows gives the rows of a view of pg_catalog, information_schema or sherd.
+// systemRows emits the rows of a view of pg_catalog, information_schema or sherd.
 func (s *Session) systemRows(name string, emit exec.Emit) error {
 	if strings.HasPrefix(name, analyze.SequencePrefix) {
 		return s.sequences.Row(s.running, s.sequenceTx(), name, emit)
@@ -22,9 +22,11 @@ func (s *Session) systemRows(name string, emit exec.Emit) error {
 
 func (s *Session) systemEnv() *sysview.Env {
 	views := s.clusterViews()
-	missing := map[uint32]bool{} // a statement waits once for fragments that do not answer, however many tables it counts
+	// A statement waits once for fragments that do not answer, however many tables it counts.
+	missing := map[uint32]bool{}
 	return &sysview.Env{
-		Names: *s.names(), Role: s.view().Role(s.role), Types: s.Env(), Started: s.db.started, NodeName: s.db.cfg.NodeName,
+		Names: *s.names(), Role: s.view().Role(s.role), Types: s.Env(), Started: s.db.started,
+		NodeName: s.db.cfg.NodeName,
 		SequenceValue: func(t *catalog.Table) (int64, bool, error) {
 			st, err := s.sequences.State(s.running, s.sequenceTx(), t)
 			return st.Value, st.Called, err
@@ -36,10 +38,13 @@ func (s *Session) systemEnv() *sysview.Env {
 			return stats, missing, err
 		},
 		Warn:     s.warnf,
-		Replicas: func() []sysview.Replica { return s.reports(monitor.WantReplicas).Replicas }, Heat: views.Heat, Health: s.db.health, Authorities: s.authorities,
+		Replicas: func() []sysview.Replica { return s.reports(monitor.WantReplicas).Replicas }, Heat: views.Heat,
+		Health: s.db.health, Authorities: s.authorities,
 		CatalogRoles: func() (uint32, []uint32) { return s.db.cfg.Catalog.Leader(), s.db.cfg.Catalog.Voters() },
 		Forwarded:    func() []sysview.Forwarded { return s.reports(monitor.WantForwarded).Forwarded },
-		Transactions: views.Transactions, Counters: func() []sysview.Counters { return s.reports(monitor.WantCounters).Counters }, Prepared: s.statements.rows, Cursors: s.portals.rows, Held: s.heldRows,
+		Transactions: views.Transactions,
+		Counters:     func() []sysview.Counters { return s.reports(monitor.WantCounters).Counters },
+		Prepared:     s.statements.rows, Cursors: s.portals.rows, Held: s.heldRows,
 	}
 }
 
@@ -51,7 +56,7 @@ func (s *Session) authorities() ([]sysview.Authority, error) {
 	return s.db.cfg.Authorities(s.running)
 }
 
-// hotViews returns what the views about hot and obese buckets ask.
+// hotViews returns what the views about hot and obese buckets need.
 func (s *Session) hotViews() sysview.Hot {
 	v := counters.Views{
 		Context: orBackground(s.running), Executor: s.executor,

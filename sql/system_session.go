@@ -22,7 +22,8 @@ func (p preparedStatements) rows() []sysview.Prepared {
 // portals are the open portals of a session, by name.
 type portals map[string]*portal
 
-// rows lists the portals for pg_cursors. The unnamed one runs this statement, and is left out.
+// rows lists the portals for pg_cursors. It leaves out the unnamed portal, which runs this
+// statement.
 func (list portals) rows() []sysview.Cursor {
 	var out []sysview.Cursor
 	for name, p := range list {

@@ -7,7 +7,8 @@ import (
 	"github.com/sherddb/sherd/sql/monitor"
 )
 
-// lockWaits logs long waits for row locks as package locks does for others; nil if log_lock_waits is off.
+// lockWaits logs long waits for row locks, as package locks does for other locks. It returns nil if
+// log_lock_waits is off.
 func (s *Session) lockWaits() *exec.LockWaits {
 	if !s.vars.On("log_lock_waits") {
 		return nil
@@ -21,7 +22,8 @@ func (s *Session) lockWaits() *exec.LockWaits {
 				"blocked_by", monitor.Blockers(waits.Waits())[pid])
 		},
 		Over: func(doing string, waited time.Duration, err error) {
-			logger.Info("the wait for a lock is over", "pid", pid, "lock", "row", "object", doing, "waited", waited, "error", err)
+			logger.Info("the wait for a lock is over", "pid", pid, "lock", "row", "object", doing, "waited",
+				waited, "error", err)
 		},
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"testing"
 )
 
-// TestTimeoutOfAllRuns: statement_timeout is for a statement with all that it is run again. Each run here waits for a lock of its own, which it is given as soon as
-// what it has read has changed, so that its commit meets a conflict.
+// TestTimeoutOfAllRuns: statement_timeout bounds a statement with all its runs. Each run here waits
+// for its own lock, which is released when the data that it has read has changed, so that its
+// commit meets a conflict.
 func TestTimeoutOfAllRuns(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.connect(t), w.connect(t)
-	a.want("CREATE TABLE seen (id int PRIMARY KEY, v int); INSERT INTO seen VALUES (1, 0); CREATE TABLE made (v int)", "CREATE TABLE\nINSERT 0 1\nCREATE TABLE")
+	a.want("CREATE TABLE seen (id int PRIMARY KEY, v int); INSERT INTO seen VALUES (1, 0); CREATE TABLE made (v int)",
+		"CREATE TABLE\nINSERT 0 1\nCREATE TABLE")
 	a.want("CREATE SEQUENCE runs", "CREATE SEQUENCE")
 	b.want("SELECT count(pg_advisory_lock(n)) FROM generate_series(1, 500) n", "500\nSELECT 1")
 	a.want("SET default_transaction_isolation = serializable; SET statement_timeout = '300ms'", "SET\nSET")
@@ -25,7 +27,9 @@ func TestTimeoutOfAllRuns(t *testing.T) {
 		go func() { done <- run() }()
 		got := ""
 		for got == "" {
-			if lock, _, waits := strings.Cut(b.answer("SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"), "\nSELECT 1"); waits {
+			if lock, _, waits := strings.Cut(
+				b.answer("SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"), "\nSELECT 1",
+			); waits {
 				b.want("UPDATE seen SET v = v + 1", "UPDATE 1")
 				b.want("SELECT pg_advisory_unlock("+lock+")", "t\nSELECT 1")
 			}

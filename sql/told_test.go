@@ -24,7 +24,8 @@ func TestStatusOfOthers(t *testing.T) {
 	}
 }
 
-// TestStatusOfIdle: a transaction that has an id and wrote nothing has committed all the same, or was rolled back.
+// TestStatusOfIdle: a transaction that has an id and wrote nothing is reported as committed or as
+// rolled back.
 func TestStatusOfIdle(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.connect(t), w.connect(t)

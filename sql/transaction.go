@@ -16,12 +16,12 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// transaction is what a client's transaction has beside the one that reads and writes: what waits for its commit, and
-// what is its own until then.
+// transaction is a client's transaction. It adds to tx.Tx the actions that wait for the commit, and
+// state that belongs to the client until then.
 type transaction struct {
 	*tx.Tx
 	failed      bool // it waits for ROLLBACK
-	named       bool // it has asked for the id that clients see
+	named       bool // the client has asked for the id that clients see
 	schema      schemachange.Transaction
 	newIDs      map[catalog.OID]uint64 // the next number for ids of tables that it has made
 	sequences   sequence.Transaction
@@ -30,8 +30,8 @@ type transaction struct {
 	kept        []waiting      // by savepoint
 }
 
-// waiting is what of a transaction waits for its commit. A rollback to a savepoint brings it back, and so does a new
-// attempt of a statement.
+// waiting is the part of a transaction that waits for its commit. A rollback to a savepoint and a
+// new attempt of a statement restore it.
 type waiting struct {
 	constraints integrity.Mark
 	pending     notify.Pending
@@ -50,7 +50,7 @@ func (t *transaction) Rollback() {
 	t.constraints.Close()
 }
 
-// Release lets go of what the transaction held here.
+// Release releases what the transaction held here.
 func (t *transaction) Release() {
 	t.Tx.Release()
 	t.constraints.Close()
@@ -67,7 +67,7 @@ func (s *Session) begin() *transaction {
 	return s.tx
 }
 
-// commit commits the session's transaction and ends it, also where that fails.
+// commit commits the session's transaction and ends it, even if the commit fails.
 func (s *Session) commit(ctx context.Context) error {
 	t := s.tx
 	if err := t.constraints.CheckDeferred(ctx, s.executor, true); err != nil {
@@ -116,7 +116,7 @@ func (s *Session) commit(ctx context.Context) error {
 	return nil
 }
 
-// execution makes the context in which a program runs.
+// execution returns the context in which a program runs.
 func (s *Session) execution(ctx context.Context, args []types.Datum) *exec.Ctx {
 	s.running = ctx
 	x := s.executor(ctx)
@@ -126,7 +126,7 @@ func (s *Session) execution(ctx context.Context, args []types.Datum) *exec.Ctx {
 	return x.Context(ctx, s.tx.Tx, args)
 }
 
-// executor returns one with the session's values.
+// executor returns an executor with the session's values.
 func (s *Session) executor(ctx context.Context) stmt.Executor {
 	values := s.Env() // it brings the limits up to date
 	return stmt.Executor{
@@ -139,19 +139,21 @@ func commandName(c query.Command) string {
 	return [...]string{"SELECT", "INSERT", "UPDATE", "DELETE"}[c]
 }
 
-// timed bounds a statement, with all that it is run again, by statement_timeout.
+// timed bounds a statement, including its repeated runs, by statement_timeout.
 func (s *Session) timed(ctx context.Context) (context.Context, context.CancelFunc) {
 	d := s.txEnv.Milliseconds("statement_timeout")
 	if d == 0 {
 		return ctx, func() {}
 	}
 	bounded := context.WithValue(ctx, unboundedKey{}, ctx)
-	return context.WithTimeoutCause(bounded, d, pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout"))
+	return context.WithTimeoutCause(bounded, d,
+		pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout"))
 }
 
 type unboundedKey struct{}
 
-// unbounded gives the context that timed bounded: what a portal starts outlives the statement that started it.
+// unbounded returns the context that timed bounded: what a portal starts outlives the statement
+// that started it.
 func unbounded(ctx context.Context) context.Context {
 	if outer, ok := ctx.Value(unboundedKey{}).(context.Context); ok {
 		return outer
@@ -159,7 +161,7 @@ func unbounded(ctx context.Context) context.Context {
 	return ctx
 }
 
-// define hands the change over to be committed with the transaction's rows.
+// define adds the schema change to what the transaction commits with its rows.
 func (s *Session) define() error {
 	t := s.tx
 	if t.Schema == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// TestPipeline: what precedes an error in a pipeline is undone with it, and named portals do not
+// TestPipeline: an error in a pipeline undoes the statements before it, and named portals do not
 // outlive Sync.
 func TestPipeline(t *testing.T) {
 	w := newWorld(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// prepareTransaction is PREPARE TRANSACTION: the transaction leaves the session, and waits under its name for COMMIT PREPARED or ROLLBACK
-// PREPARED, through restarts.
+// prepareTransaction runs PREPARE TRANSACTION: the transaction leaves the session, and waits under
+// its name for COMMIT PREPARED or ROLLBACK PREPARED, also after restarts.
 func (s *Session) prepareTransaction(ctx context.Context, gid string, w stmt.ResultWriter) error {
 	t := s.tx
 	if t == nil || !t.Explicit {
@@ -41,7 +41,7 @@ func (s *Session) prepareTransaction(ctx context.Context, gid string, w stmt.Res
 	return s.ended("PREPARE TRANSACTION", w)
 }
 
-// hold hands the transaction over. An error ends it, as at COMMIT.
+// hold turns the transaction into a prepared transaction. An error ends it, as at COMMIT.
 func (s *Session) hold(ctx context.Context, gid string) error {
 	t := s.tx
 	if len(gid) > txn.MaxGID {
@@ -87,7 +87,7 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 	return nil
 }
 
-// commitPrepared is COMMIT PREPARED.
+// commitPrepared runs COMMIT PREPARED.
 func (s *Session) commitPrepared(ctx context.Context, gid string, w stmt.ResultWriter) error {
 	const what = "COMMIT PREPARED"
 	if err := s.mayEnd(ctx, what, gid); err != nil {
@@ -103,7 +103,7 @@ func (s *Session) commitPrepared(ctx context.Context, gid string, w stmt.ResultW
 	return w.Complete(what)
 }
 
-// rollbackPrepared is ROLLBACK PREPARED.
+// rollbackPrepared runs ROLLBACK PREPARED.
 func (s *Session) rollbackPrepared(ctx context.Context, gid string, w stmt.ResultWriter) error {
 	const what = "ROLLBACK PREPARED"
 	if err := s.mayEnd(ctx, what, gid); err != nil {
@@ -117,14 +117,15 @@ func (s *Session) rollbackPrepared(ctx context.Context, gid string, w stmt.Resul
 	return w.Complete(what)
 }
 
-// mayEnd tells whether the session may end a prepared transaction now.
+// mayEnd returns an error if the session may not end a prepared transaction now.
 func (s *Session) mayEnd(ctx context.Context, what, gid string) error {
 	if err := s.outsideBlock(what); err != nil {
 		return err
 	}
 	named := func(h txn.HeldTransaction) bool { return h.GID == gid }
 	list, missing, err := s.db.cfg.Fragments.PreparedSoon(ctx, s.database, 0)
-	if err == nil && len(missing) > 0 && !slices.ContainsFunc(list, named) { // it may be there
+	// It may be in a fragment that did not answer.
+	if err == nil && len(missing) > 0 && !slices.ContainsFunc(list, named) {
 		list, err = s.db.cfg.Fragments.Prepared(ctx, s.database)
 	}
 	if err != nil {
@@ -143,7 +144,7 @@ func (s *Session) mayEnd(ctx context.Context, what, gid string) error {
 	return s.noPrepared(ctx, gid)
 }
 
-// noPrepared says that there is no such prepared transaction here.
+// noPrepared returns the error that there is no such prepared transaction here.
 func (s *Session) noPrepared(ctx context.Context, gid string) error {
 	for d := range s.view().Databases() {
 		list, err := s.db.cfg.Fragments.Prepared(ctx, d.OID)
@@ -178,7 +179,9 @@ func (s *Session) heldRows() ([]sysview.Held, error) {
 			return nil, err
 		}
 		for _, h := range list {
-			out = append(out, sysview.Held{XID: h.ID.XID(), GID: h.GID, At: h.At, Role: catalog.OID(h.Owner), Database: d.OID})
+			out = append(out, sysview.Held{
+				XID: h.ID.XID(), GID: h.GID, At: h.At, Role: catalog.OID(h.Owner), Database: d.OID,
+			})
 		}
 	}
 	return out, nil

@@ -8,15 +8,17 @@ import (
 	"testing"
 )
 
-// TestDeferredUniqueModel runs random transactions on a table whose UNIQUE is checked at the commit, and compares what they leave, and which of them
-// are refused, with a model. u lies in a global index; (g, w) in a local one, where the policy's field g places rows.
+// TestDeferredUniqueModel runs random transactions on a table whose UNIQUE constraint is checked at
+// the commit. It compares the table, and which transactions are refused, with a model. u lies in a
+// global index; (g, w) lies in a local one, where the policy's field g places rows.
 func TestDeferredUniqueModel(t *testing.T) {
 	for _, x := range []struct {
 		fragments  int
 		columns    string
 		constraint string
 	}{
-		{1, "id int PRIMARY KEY, u int UNIQUE DEFERRABLE INITIALLY DEFERRED", "r_u_key"}, {3, "id int PRIMARY KEY, u int UNIQUE DEFERRABLE INITIALLY DEFERRED", "r_u_key"},
+		{1, "id int PRIMARY KEY, u int UNIQUE DEFERRABLE INITIALLY DEFERRED", "r_u_key"},
+		{3, "id int PRIMARY KEY, u int UNIQUE DEFERRABLE INITIALLY DEFERRED", "r_u_key"},
 		{3, "id int UNIQUE, u int PRIMARY KEY DEFERRABLE INITIALLY DEFERRED", "r_pkey"},
 	} {
 		fragments := x.fragments
@@ -38,7 +40,10 @@ func TestDeferredUniqueModel(t *testing.T) {
 				switch got := a.answer("COMMIT"); {
 				case len(us) == len(next) && got == "COMMIT":
 					m = next
-				case len(us) < len(next) && strings.HasPrefix(got, `duplicate key value violates unique constraint "`+x.constraint+`" (SQLSTATE 23505): Key (u)=(`):
+				case len(us) < len(next) &&
+					strings.HasPrefix(got,
+						`duplicate key value violates unique `+
+							`constraint "`+x.constraint+`" (SQLSTATE 23505): Key (u)=(`):
 					refused++
 				default:
 					t.Fatalf("COMMIT of %v: %s", next, got)
@@ -59,7 +64,8 @@ func TestDeferredUniqueModel(t *testing.T) {
 	}
 }
 
-// deferredStep runs a random statement and does to the model what it does; saved is what a savepoint has kept, nil: there is none.
+// deferredStep runs a random statement and makes the same change in the model; saved is the model
+// at a savepoint, nil if there is none.
 func deferredStep(a *client, rnd *rand.Rand, m, saved map[int]int) map[int]int {
 	id, u := rnd.IntN(12), rnd.IntN(9)
 	_, there := m[id]

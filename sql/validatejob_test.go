@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql"
 )
 
-// validated waits for a job of start_validation, and gives how it ended.
+// validated waits for a job of start_validation, and returns how it ended.
 func (c *client) validated(id string) string {
 	c.t.Helper()
 	text := "SELECT progress, state, error FROM sherd.jobs WHERE id = " + id
@@ -23,7 +23,8 @@ func (c *client) validated(id string) string {
 	return c.one(text)
 }
 
-// TestValidationJob: a policy is validated in the background; what is in the way is listed, and when that is mended the job is asked again.
+// TestValidationJob: a policy is validated in the background. The job lists the rows that violate
+// it, and is started again when they are corrected.
 func TestValidationJob(t *testing.T) {
 	w := newWorld(t)
 	w.runJobs(t)
@@ -32,12 +33,15 @@ func TestValidationJob(t *testing.T) {
 	n := c.one("SELECT count(*) FROM sherd.validate_policy('orders')")
 	c.want("CREATE ROLE keeper LOGIN; ALTER TABLE orders OWNER TO keeper", "CREATE ROLE\nALTER TABLE")
 	job := w.connectAs(t, "keeper", sql.Handle{}).one("SELECT sherd.start_validation('orders')")
-	want := fmt.Sprintf(`300 documents looked at, %s lie elsewhere, 100%% of the buckets|failed|check constraint "sharding" of relation "orders" is violated by %s documents; sherd.offenders has the first of them`, n, n)
+	want := fmt.Sprintf(`300 documents looked at, %s lie elsewhere, 100%% of the buckets|failed|check constraint `+
+		`"sharding" of relation "orders" is violated by %s documents; sherd.offenders has the first of them`, n, n)
 	if got := c.validated(job); got != want {
 		t.Fatalf("%s\nwant\n%s", got, want)
 	}
-	c.want("SELECT job, collection, count(*), count(DISTINCT id) FROM sherd.offenders GROUP BY 1, 2", job+"|orders|100|100\nSELECT 1")
-	c.want("SELECT count(*) FROM sherd.offenders o JOIN sherd.validate_policy('orders') v ON v.id = o.id AND v.bucket = o.bucket AND v.detail = o.detail", "100\nSELECT 1")
+	c.want("SELECT job, collection, count(*), count(DISTINCT id) FROM sherd.offenders GROUP BY 1, 2",
+		job+"|orders|100|100\nSELECT 1")
+	c.want("SELECT count(*) FROM sherd.offenders o JOIN sherd.validate_policy('orders') v ON v.id = o.id "+
+		"AND v.bucket = o.bucket AND v.detail = o.detail", "100\nSELECT 1")
 	c.answer("SELECT sherd.replace_placement('orders')")
 	if got := c.ended(); !strings.Contains(got, "|done|") {
 		t.Fatal(got)
@@ -47,11 +51,15 @@ func TestValidationJob(t *testing.T) {
 		t.Fatal(got)
 	}
 	c.want("SELECT count(*) FROM sherd.offenders", "0\nSELECT 1")
-	c.want("SELECT convalidated FROM pg_constraint WHERE conname = 'sharding' AND conrelid = 'orders'::regclass", "t\nSELECT 1")
-	c.want("SELECT who FROM sherd.changelog WHERE change LIKE '% validated'", "keeper\nSELECT 1") // and not the role that jobs run as
+	c.want("SELECT convalidated FROM pg_constraint WHERE conname = 'sharding' AND conrelid = 'orders'::regclass",
+		"t\nSELECT 1")
+	// not the role that jobs run as
+	c.want("SELECT who FROM sherd.changelog WHERE change LIKE '% validated'", "keeper\nSELECT 1")
 	for text, want := range map[string]string{
-		"SELECT sherd.start_validation('was')": `constraint "sharding" of relation "was" does not exist (SQLSTATE 42704)`,
-		"SELECT sherd.pause_job(12345)":        "there is no job 12345 of sherd.replace_placement, sherd.rewrite_references or sherd.start_validation in this database (SQLSTATE 42704)",
+		"SELECT sherd.start_validation('was')": `constraint "sharding" of relation "was" does not exist ` +
+			`(SQLSTATE 42704)`,
+		"SELECT sherd.pause_job(12345)": "there is no job 12345 of sherd.replace_placement, " +
+			"sherd.rewrite_references or sherd.start_validation in this database (SQLSTATE 42704)",
 	} {
 		if got := c.answer(text); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s", text, got)
@@ -59,12 +67,14 @@ func TestValidationJob(t *testing.T) {
 	}
 }
 
-// TestValidationGoesOn: whoever goes on with a validation looks only at the buckets that nobody has looked at, but at all where the definition has changed since.
+// TestValidationGoesOn: a resumed validation checks only the buckets that were not checked yet, but
+// all buckets if the definition has changed since.
 func TestValidationGoesOn(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(t)
 	c.want("CREATE TABLE orders (id text PRIMARY KEY, doc jsonb)", "CREATE TABLE")
-	c.want("INSERT INTO orders SELECT 'orders/' || i || '-A$d' || i, jsonb_build_object('C', 'c' || i) FROM generate_series(1, 200) i", "INSERT 0 200")
+	c.want("INSERT INTO orders SELECT 'orders/' || i || '-A$d' || i, jsonb_build_object('C', 'c' || i) "+
+		"FROM generate_series(1, 200) i", "INSERT 0 200")
 	c.answer("ALTER TABLE orders SET (shard_by = 'C')")
 	const half = shardmap.BucketCount / 2
 	rest := c.one(fmt.Sprintf("SELECT count(*) FROM orders WHERE sherd.bucket(id) >= %d", half))
@@ -81,7 +91,8 @@ func TestValidationGoesOn(t *testing.T) {
 		id, err := w.cfg.Catalog.NewJobID(t.Context())
 		must(t, err)
 		_, err = w.cfg.Catalog.Update(t.Context(), func(_ *catalog.View, ch *catalog.Change) error {
-			j, err := catalog.NewIDJob(id, catalog.ValidationJob, orders, catalog.Validation{Version: version, Next: half}, 1)
+			j, err := catalog.NewIDJob(id, catalog.ValidationJob, orders,
+				catalog.Validation{Version: version, Next: half}, 1)
 			must(t, err)
 			j.State = state
 			return ch.PutJob(j)
@@ -97,7 +108,8 @@ func TestValidationGoesOn(t *testing.T) {
 		if x.bad != "0" {
 			want = ", " + x.bad + " lie elsewhere"
 		}
-		if got := c.validated(x.job); !strings.HasPrefix(got, x.looked+" documents looked at"+want+", 100% of the buckets|failed|") {
+		if got := c.validated(x.job); !strings.HasPrefix(got,
+			x.looked+" documents looked at"+want+", 100% of the buckets|failed|") {
 			t.Errorf("%s of %s: %s", x.looked, x.bad, got)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// sent is fragments that get tasks as those of another node do: as bytes, with a session that knows nothing but what goes with them.
+// sent are fragments that receive tasks as another node's fragments do: as bytes, with a session
+// that knows only what is sent with them.
 type sent struct {
 	sql.Fragments
 	catalog *catalog.Catalog
@@ -72,7 +73,8 @@ func (f sentFragment) overTheWire(task *exec.Task) (*exec.Task, error) {
 	return out, nil
 }
 
-// sentSession answers what the node of a fragment can; what only the gateway can is a panic, for the planner keeps it there.
+// sentSession answers what the node of a fragment can answer. What only the gateway can answer is a
+// panic, because the planner keeps it there.
 type sentSession struct {
 	*execwire.Session
 	builtin.CatalogInfo

@@ -7,11 +7,13 @@ import (
 	"testing"
 )
 
-// TestQueueByWith: several workers take jobs by one statement each; no job is taken twice, and none is left.
+// TestQueueByWith: several workers take jobs by one statement each; no job is taken twice, and none
+// is left.
 func TestQueueByWith(t *testing.T) {
 	w := newWorld(t)
 	a := w.connect(t)
-	a.want("CREATE TABLE jobs (id int PRIMARY KEY, state text NOT NULL, who int); CREATE TABLE done (id int PRIMARY KEY, who int)", "CREATE TABLE\nCREATE TABLE")
+	a.want("CREATE TABLE jobs (id int PRIMARY KEY, state text NOT NULL, who int); CREATE TABLE done (id int PRIMARY "+
+		"KEY, who int)", "CREATE TABLE\nCREATE TABLE")
 	a.want("INSERT INTO jobs SELECT g, 'new' FROM generate_series(1, 90) g", "INSERT 0 90")
 	const workers = 3
 	took := make(chan []string, workers)
@@ -29,7 +31,8 @@ func TestQueueByWith(t *testing.T) {
 					mine = append(mine, got)
 					break
 				}
-				if got == "INSERT 0 0" && strings.HasPrefix(c.answer("SELECT count(*) FROM jobs WHERE state = 'new'"), "0\n") {
+				if got == "INSERT 0 0" &&
+					strings.HasPrefix(c.answer("SELECT count(*) FROM jobs WHERE state = 'new'"), "0\n") {
 					break
 				}
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// EntriesOf gives the quoted name of the table of a collection's forwarding entries.
+// EntriesOf returns the quoted name of the table of a collection's forwarding entries.
 func EntriesOf(view *catalog.View, t *catalog.Table) string {
 	name := fmt.Sprintf("%d", t.Forwarding)
 	if e := view.Table(t.Forwarding); e != nil {
@@ -18,7 +18,7 @@ func EntriesOf(view *catalog.View, t *catalog.Table) string {
 	return SchemaName + "." + builtin.QuoteIdent(name)
 }
 
-// forwarded gives what stands for e where ids of t are compared with it.
+// forwarded returns the expression that replaces e in a comparison with ids of t.
 func (p *pass) forwarded(t *catalog.Table, e query.Expr) query.Expr {
 	if c, ok := bare(e).(*query.Const); ok && c.Value.IsNull() || p.err != nil {
 		return e
@@ -54,9 +54,12 @@ func (p *pass) template(t *catalog.Table, format string, params ...types.OID) *q
 	return q
 }
 
-// sublink looks an expression up by a subquery: once for the query where it is the same for all rows, else for each.
+// sublink looks an expression up by a subquery. It runs once for the query if the expression is the
+// same for all rows, and otherwise for each row.
 func (p *pass) sublink(t *catalog.Table, e query.Expr) query.Expr {
-	q := p.template(t, "SELECT coalesce(sherd.forwarded(%d, s.c, f.new), s.c) FROM (SELECT $1 AS c) s LEFT JOIN %s f ON f.old = s.c", types.Text)
+	q := p.template(t,
+		"SELECT coalesce(sherd.forwarded(%d, s.c, f.new), s.c) FROM (SELECT $1 AS c) s LEFT JOIN %s f ON f.old = s.c",
+		types.Text)
 	if q == nil {
 		return e
 	}
@@ -69,7 +72,8 @@ func (p *pass) sublink(t *catalog.Table, e query.Expr) query.Expr {
 	return &query.SubLink{T: query.Of(types.Text), Kind: query.SubScalar, Query: q}
 }
 
-// forwardedArray gives what stands for an array where ids of t are compared with its elements: the old ids in it are no document's, so they may stay.
+// forwardedArray returns the expression that replaces an array in a comparison of ids of t with its
+// elements. The old ids in it belong to no document, so they may stay.
 func (p *pass) forwardedArray(t *catalog.Table, e query.Expr) query.Expr {
 	if s, ok := bare(e).(*query.SubLink); ok && s.Kind == query.SubArray {
 		p.wrapColumn(s.Query, 0, t)
@@ -88,7 +92,8 @@ func (p *pass) forwardedArray(t *catalog.Table, e query.Expr) query.Expr {
 			WithHint("Write IN (SELECT …) or = ANY (ARRAY(SELECT …))."))
 		return e
 	}
-	q := p.template(t, "SELECT ARRAY(SELECT sherd.forwarded(%d, f.old, f.new) FROM %s f WHERE f.old = ANY ($1)) || $1", types.ArrayTypeOf(types.Text))
+	q := p.template(t, "SELECT ARRAY(SELECT sherd.forwarded(%d, f.old, f.new) FROM %s f WHERE f.old = ANY ($1)) || $1",
+		types.ArrayTypeOf(types.Text))
 	if q == nil {
 		return e
 	}
@@ -109,7 +114,8 @@ func (p *pass) forwardedArray(t *catalog.Table, e query.Expr) query.Expr {
 	})
 }
 
-// joined joins the item of FROM that e reads with the entries, nil where that cannot be.
+// joined joins the item of FROM that e reads with the entries. It returns nil if that is not
+// possible.
 func (p *pass) joined(t *catalog.Table, e query.Expr) query.Expr {
 	rel, up, ok := pathOf(e)
 	if !ok || up >= len(p.stack) {
@@ -130,13 +136,17 @@ func (p *pass) joined(t *catalog.Table, e query.Expr) query.Expr {
 		return e
 	}
 	at := len(f.q.Rels)
-	j := &join{table: t.OID, rel: rel, of: of, entry: at, on: filled(q.Targets[0].Expr, of, at), result: filled(q.Targets[1].Expr, of, at)}
+	j := &join{
+		table: t.OID, rel: rel, of: of, entry: at, on: filled(q.Targets[0].Expr, of, at),
+		result: filled(q.Targets[1].Expr, of, at),
+	}
 	f.q.Rels = append(f.q.Rels, q.Rels[0])
 	f.joins = append(f.joins, j)
 	return raised(j.result, up)
 }
 
-// filled puts an expression in the place of a template's parameter, and the entries at their place.
+// filled returns a template's expression with param for its parameter, and with the entries at
+// position at of Rels.
 func filled(e, param query.Expr, at int) query.Expr {
 	return query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
 		switch n := x.(type) {
@@ -151,7 +161,8 @@ func filled(e, param query.Expr, at int) query.Expr {
 	})
 }
 
-// pathOf tells whether e is null where the one item that it reads is, and has one value for each of its rows: a column, or a path into a document.
+// pathOf reports whether e reads one item, is null if that item is null, and has one value for each
+// of its rows: a column, or a path into a document.
 func pathOf(e query.Expr) (rel, up int, ok bool) {
 	var first *query.Var
 	simple := !query.Contains(e, func(x query.Expr) bool {
@@ -174,7 +185,7 @@ func pathOf(e query.Expr) (rel, up int, ok bool) {
 	return first.Rel, first.Up, true
 }
 
-// reads tells whether an item is a leaf of the query's FROM.
+// reads reports whether an item is a leaf of the query's FROM.
 func (f *frame) reads(rel int) bool {
 	found := false
 	var look func(query.From)
@@ -193,7 +204,7 @@ func (f *frame) reads(rel int) bool {
 	return found
 }
 
-// wrap puts the joins that were asked for around their items.
+// wrap puts the requested joins around their items.
 func (f *frame) wrap() {
 	var put func(query.From) query.From
 	put = func(it query.From) query.From {
@@ -202,7 +213,9 @@ func (f *frame) wrap() {
 			out := it
 			for _, j := range f.joins {
 				if j.rel == n.Rel {
-					out = &query.FromJoin{Kind: query.Left, Left: out, Right: &query.FromRel{Rel: j.entry}, On: j.on, Rel: -1}
+					out = &query.FromJoin{
+						Kind: query.Left, Left: out, Right: &query.FromRel{Rel: j.entry}, On: j.on, Rel: -1,
+					}
 				}
 			}
 			return out
@@ -219,7 +232,7 @@ func (f *frame) wrap() {
 	}
 }
 
-// wrapColumn makes a column of a query, in its place, the id that its value leads to.
+// wrapColumn replaces a column of a query, in place, by the id to which its value leads.
 func (p *pass) wrapColumn(q *query.Query, col int, t *catalog.Table) {
 	tq := p.template(t, "SELECT f.old = $1, coalesce(sherd.forwarded(%d, $1, f.new), $1) FROM %s f", types.Text)
 	if tq == nil {
@@ -241,7 +254,8 @@ func (p *pass) wrapColumn(q *query.Query, col int, t *catalog.Table) {
 		next.Expr = v
 		if i == col {
 			out.From = []query.From{&query.FromJoin{
-				Kind: query.Left, Left: &query.FromRel{Rel: 0}, Right: &query.FromRel{Rel: 1}, On: filled(tq.Targets[0].Expr, v, 1), Rel: -1,
+				Kind: query.Left, Left: &query.FromRel{Rel: 0}, Right: &query.FromRel{Rel: 1},
+				On: filled(tq.Targets[0].Expr, v, 1), Rel: -1,
 			}}
 			next.Expr = filled(tq.Targets[1].Expr, v, 1)
 		}

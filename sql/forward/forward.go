@@ -7,14 +7,16 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// SchemaName is the schema of the tables of forwarding entries. Its name is one that only the system gives, which tools leave out of dumps.
+// SchemaName is the schema of the tables of forwarding entries. Only the system can use such a
+// name, and tools leave the schema out of dumps.
 const SchemaName = "pg_forwarding"
 
-// Analyze analyses the text of a SELECT with parameters of given types, against the definitions that the query was analysed against.
+// Analyze analyses the text of a SELECT with parameters of the listed types. It uses the
+// definitions against which the query was analysed.
 type Analyze func(text string, params ...types.OID) (*query.Query, error)
 
-// Statement changes q, which nobody else has, so that old ids of collections lead to their documents. Where it concerns no such collection q stays as it
-// is.
+// Statement changes q so that old ids of collections lead to their documents. Only the caller may
+// hold q. If q compares no ids of such a collection, it stays as it is.
 func Statement(view *catalog.View, database catalog.OID, q *query.Query, analyze Analyze) error {
 	if view == nil || view.SchemaByName(database, SchemaName) == nil {
 		return nil
@@ -24,7 +26,7 @@ func Statement(view *catalog.View, database catalog.OID, q *query.Query, analyze
 	return p.err
 }
 
-// Key gives the position of the column that names documents, -1 where that is not one column.
+// Key returns the position of the column that names documents, or -1 if that is not one column.
 func Key(t *catalog.Table) int {
 	pk := t.PrimaryKey()
 	if pk == nil || len(pk.Columns) != 1 {
@@ -38,31 +40,34 @@ func Key(t *catalog.Table) int {
 	return -1
 }
 
-// pass is one way through a query.
+// pass is one walk through a query.
 type pass struct {
 	view    *catalog.View
 	analyze Analyze
 	stack   []*frame
 	cases   []query.Expr     // operands of CASE, for which an Element stands
-	subs    []*query.SubLink // for whose columns a SubColumn stands
+	subs    []*query.SubLink // the subqueries for whose columns a SubColumn stands
 	seen    map[*query.Query]bool
-	done    map[query.Expr]query.Expr // what is used at several places stays the same at all of them
-	err     error
+	// An expression that is used at several places stays the same at all of them.
+	done map[query.Expr]query.Expr
+	err  error
 }
 
-// frame is a query around what is looked at.
+// frame is a query that surrounds the current expression.
 type frame struct {
-	q     *query.Query
-	opens bool // what is looked at is evaluated over the rows of its FROM alone, so that a join may be added
+	q *query.Query
+	// The current expression is evaluated over the rows of its FROM alone, so that a join may be
+	// added.
+	opens bool
 	joins []*join
 }
 
-// join is that of an item of FROM with forwarding entries.
+// join joins an item of FROM with forwarding entries.
 type join struct {
 	table  catalog.OID
 	rel    int // the item
 	of     query.Expr
-	entry  int // the entries' place in Rels
+	entry  int // the position of the entries in Rels
 	on     query.Expr
 	result query.Expr
 }
@@ -73,7 +78,7 @@ func (p *pass) fail(err error) {
 	}
 }
 
-// query changes a query and all within it.
+// query changes a query and all queries within it.
 func (p *pass) query(q *query.Query) {
 	if q == nil || p.seen[q] || p.err != nil {
 		return
@@ -153,7 +158,7 @@ func (p *pass) list(es []query.Expr) {
 	}
 }
 
-// expr gives an expression with all comparisons of ids changed.
+// expr returns an expression in which all comparisons of ids are changed.
 func (p *pass) expr(e query.Expr) query.Expr {
 	if e == nil || p.err != nil {
 		return e
@@ -177,7 +182,8 @@ func (p *pass) expr(e query.Expr) query.Expr {
 	return out
 }
 
-// compared gives an expression whose inputs are done.
+// compared changes the comparison of an expression whose inputs are done, and returns the
+// expression.
 func (p *pass) compared(e query.Expr) query.Expr {
 	switch n := e.(type) {
 	case *query.Call:
@@ -198,7 +204,7 @@ func (p *pass) compared(e query.Expr) query.Expr {
 	return e
 }
 
-// leftOf gives the left-hand sides of a subquery's test, as analysis does.
+// leftOf returns the left-hand sides of a subquery's test, as analysis does.
 func leftOf(n *query.SubLink) []query.Expr {
 	var calls []query.Expr
 	switch t := n.Test.(type) {
@@ -221,7 +227,8 @@ func leftOf(n *query.SubLink) []query.Expr {
 	return out
 }
 
-// pair gives two sides that are compared by equality, each as the ids that the other may be are now.
+// pair returns the two sides of a comparison by equality. If one side may be an id, it returns the
+// other with former ids replaced by present ones.
 func (p *pass) pair(l, r query.Expr) (query.Expr, query.Expr) {
 	inL, inR := p.ids(l), p.ids(r)
 	all := p.together(inL, inR)
@@ -236,7 +243,7 @@ func (p *pass) pair(l, r query.Expr) (query.Expr, query.Expr) {
 	return l, r
 }
 
-// together gives the collections whose ids one of two sides may be.
+// together returns the collections whose ids one of two sides may be.
 func (p *pass) together(l, r content) tables {
 	if len(l.ids.without(r.ids)) > 0 && len(r.ids.without(l.ids)) > 0 {
 		p.fail(unsupported("ids of %s cannot be compared with ids of %s", quoted(l.ids), quoted(r.ids)))
@@ -245,7 +252,7 @@ func (p *pass) together(l, r content) tables {
 	return l.ids.and(r.ids)
 }
 
-// elements is pair for = ANY and <> ALL of an array.
+// elements does the same as pair for = ANY and <> ALL of an array.
 func (p *pass) elements(n *query.ArrayOp) {
 	inL, inR := p.ids(n.Left), p.elementIDs(n.Array)
 	for _, t := range p.together(inL, inR) {
@@ -264,7 +271,7 @@ func (p *pass) elements(n *query.ArrayOp) {
 	}
 }
 
-// setOp refuses INTERSECT and EXCEPT of ids with what may be old ids.
+// setOp refuses INTERSECT and EXCEPT of ids with values that may be old ids.
 func (p *pass) setOp(q *query.Query) {
 	if q.SetOp.Kind == query.Union {
 		return
@@ -274,13 +281,14 @@ func (p *pass) setOp(q *query.Query) {
 		all := l.ids.and(r.ids)
 		if len(all) > 0 && (l.others || r.others || len(l.ids) != len(all) || len(r.ids) != len(all)) {
 			p.fail(unsupported("INTERSECT and EXCEPT of ids of %s with other values", quoted(all)).
-				WithHint("Write it with EXISTS or NOT EXISTS, which finds documents by their former ids too; or end these with sherd.drop_forwarding."))
+				WithHint("Write it with EXISTS or NOT EXISTS, which finds documents by their former ids too; " +
+					"or end these with sherd.drop_forwarding."))
 			return
 		}
 	}
 }
 
-// conflict makes what ON CONFLICT looks for the id that a document has now.
+// conflict makes ON CONFLICT look for the id that a document has now.
 func (p *pass) conflict(q *query.Query) {
 	if q.Command != query.Insert || q.OnConflict == nil {
 		return
@@ -305,5 +313,6 @@ func (p *pass) conflict(q *query.Query) {
 
 func unsupported(format string, args ...any) *pgerr.Error {
 	return pgerr.Unsupported(format+" while documents have former ids", args...).
-		WithHint("Name the documents by their present ids in a query of its own, or end their former ids with sherd.drop_forwarding.")
+		WithHint("Name the documents by their present ids in a query of its own, " +
+			"or end their former ids with sherd.drop_forwarding.")
 }

@@ -35,10 +35,10 @@ func quoted(a tables) string {
 	return strings.Join(names, ", ")
 }
 
-// maxDepth bounds how deep an id is looked for: recursive queries have no bottom.
+// maxDepth bounds how deep an id is looked for, because recursive queries have no bottom.
 const maxDepth = 64
 
-// content is what an expression may be.
+// content describes the values that an expression may have.
 type content struct {
 	ids    tables // an id of these
 	others bool   // another value that is not the same for all rows
@@ -48,10 +48,11 @@ func (a content) or(b content) content { return content{a.ids.and(b.ids), a.othe
 
 var anything = content{others: true}
 
-// needs tells whether a side is to be looked up among the former ids of t: not where all that it may be is ids of t.
+// needs reports whether a side has to be looked up among the former ids of t. It does not if all
+// its values are ids of t.
 func (a content) needs(t *catalog.Table) bool { return a.others || !a.ids.has(t) }
 
-// ids gives what an expression may be (FW1).
+// ids returns the values that an expression may have (FW1).
 func (p *pass) ids(e query.Expr) content { return p.idsAt(e, p.stack, 0) }
 
 func (p *pass) idsAt(e query.Expr, stack []*frame, depth int) (out content) {
@@ -127,7 +128,7 @@ func (p *pass) relIDs(r *query.Rel, col int, stack []*frame, depth int) content 
 	return anything
 }
 
-// outputIDs is ids of a column of a query whose parent is the last of stack.
+// outputIDs is ids for a column of a query whose parent is the last of stack.
 func (p *pass) outputIDs(q *query.Query, col int, stack []*frame) content {
 	return p.outputsAt(q, col, stack, 0)
 }
@@ -154,7 +155,7 @@ func (p *pass) outputsAt(q *query.Query, col int, stack []*frame, depth int) con
 	return anything
 }
 
-// elementIDs gives what the elements of an array may be.
+// elementIDs returns the values that the elements of an array may have.
 func (p *pass) elementIDs(e query.Expr) (out content) {
 	switch n := e.(type) {
 	case *query.Array:
@@ -176,7 +177,7 @@ func (p *pass) elementIDs(e query.Expr) (out content) {
 	return anything
 }
 
-// bare gives what an expression is but for a change of type that leaves the value.
+// bare returns an expression without a change of type that leaves its value the same.
 func bare(e query.Expr) query.Expr {
 	for {
 		r, ok := e.(*query.Relabel)

@@ -2,25 +2,27 @@ package forward
 
 import "github.com/sherddb/sherd/sql/query"
 
-// raiser moves what is put n levels deeper: what it refers to outside of itself is n more levels out.
+// raiser moves an expression or query n levels deeper: its references to outer queries then point n
+// more levels out.
 type raiser struct {
 	n    int
 	seen map[*query.Query]bool
 }
 
-// raised gives an expression for a place n levels deeper. Subqueries in it are changed where they are, so it must not stay where it was.
+// raised returns an expression for a place n levels deeper. It changes subqueries in place, so the
+// caller must not keep the old expression.
 func raised(e query.Expr, n int) query.Expr {
 	r := &raiser{n, map[*query.Query]bool{}}
 	return r.expr(e, 0)
 }
 
-// raiseQuery does the same with a query in its place.
+// raiseQuery does the same for a query, in place.
 func raiseQuery(q *query.Query, n int) {
 	r := &raiser{n, map[*query.Query]bool{}}
 	r.query(q, 1)
 }
 
-// expr raises what is from or more levels out.
+// expr raises the references that point from or more levels out.
 func (r *raiser) expr(e query.Expr, from int) query.Expr {
 	return query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
 		switch n := x.(type) {

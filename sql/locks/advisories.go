@@ -8,14 +8,15 @@ import (
 
 // Advisories keeps advisory locks for the sessions of all nodes.
 type Advisories struct {
-	// Acquire takes a lock, which it may wait for. The error is ErrNotAvailable, 40P01, 57P03 while no node
-	// keeps the locks, or the context's cause.
+	// Acquire takes a lock, and may wait for it. The error is ErrNotAvailable, 40P01, 57P03 while
+	// no node keeps the locks, or the context's cause.
 	Acquire func(ctx context.Context, r AdvisoryRequest) error
 	// LetGo releases locks.
 	LetGo func([]Kept)
-	// Confirm proves that what a session and its transaction hold is kept: 40001.
+	// Confirm proves that the locks of a session and its transaction are still kept; if not, it
+	// returns 40001.
 	Confirm func(ctx context.Context, pid uint32, owner txn.ID) error
-	// Locks lists those that are kept at this node.
+	// Locks lists the locks that are kept at this node.
 	Locks func() []Lock
 }
 
@@ -23,7 +24,7 @@ type Advisories struct {
 // Request.Timeout does not count.
 type AdvisoryRequest struct {
 	PID     uint32
-	Owner   txn.ID // the transaction that shall hold it; zero: the session
+	Owner   txn.ID // the transaction that is to hold it; zero: the session
 	Within  txn.ID // the transaction whose statement waits
 	Tag     Tag
 	Request Request

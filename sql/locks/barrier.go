@@ -17,9 +17,9 @@ type barrier struct {
 	done  chan struct{} // closed when no owner is left
 }
 
-// Barrier returns when every other session's transaction that holds a lock on an object now has
-// released it. New ones are not stopped, and need not be: they see what was changed before the
-// call. The error is 40P01, Withhold's error for AccessExclusive, or the context's cause.
+// Barrier returns when every other session's transaction that now holds a lock on an object has
+// released it. It does not stop new transactions: they see what was changed before the call. The
+// error is 40P01, Withhold's error for AccessExclusive, or the context's cause.
 func (o *Owner) Barrier(ctx context.Context, tag Tag) error {
 	session := o.session.Load()
 	m := session.m
@@ -81,7 +81,7 @@ func (m *Manager) pass(ctx context.Context, owner *Owner, tag Tag, b *barrier, l
 	}
 }
 
-// left tells the barriers that an owner holds nothing on the object any more. The stripe is held.
+// left informs the barriers that an owner holds nothing on the object any more. The stripe is held.
 func (o *object) left(owner *Owner) {
 	for _, b := range o.barriers {
 		if len(b.left) == 0 {

@@ -1,18 +1,18 @@
-// Package locks holds the locks that are not row locks: on tables, and the advisory ones that
-// applications give a meaning.
+// Package locks holds all locks that are not row locks: locks on tables, and the advisory locks
+// whose meaning applications define.
 //
 // A Session is a backend, an Owner one of its transactions. Owner.Acquire takes a lock until the
 // transaction ends or is rolled back to a point before it; Session.Acquire takes an advisory one
 // until it is released as often as it was taken. The eight modes and the conflict table are
 // PostgreSQL's. Locks of one session never exclude each other.
 //
-// Conflicting requests are granted in the order of arrival, except two cases, both PostgreSQL's: a
-// session that already holds a lock that another waits for passes that one by, and one that would
-// close a cycle only by its place in the queue goes to its head.
+// Conflicting requests are granted in the order of arrival, except in two cases, both PostgreSQL's.
+// A session that already holds a lock passes another session that waits for this lock. A session
+// that would close a cycle only because of its place in the queue goes to the head of the queue.
 //
 // Every wait is reported to txn.Detector, which also knows the waits for rows: a request that
-// closes a cycle gets 40P01 at once. A cycle that comes about otherwise, because a waiter was
-// passed by, is found when the waits look again, after deadlock_timeout.
+// closes a cycle gets 40P01 at once. A cycle can also come about because a session was passed in a
+// queue; the waits find it when they look again, after deadlock_timeout.
 //
 // Barrier is for schema changes that block no session: it waits until the transactions that may
 // still use the old definition have ended.
@@ -22,10 +22,10 @@
 // Invariants:
 //
 //	Y1  Two sessions never hold modes on one object that exclude each other.
-//	Y2  A waiter is granted no later than one that came after it and that it excludes, except the two cases
-//	    above.
-//	Y3  A wait ends by being granted, by its context, its time-out or 40P01; afterwards the detector knows
-//	    nothing of it.
+//	Y2  A waiter is granted no later than one that came after it and that it excludes, except in
+//	    the two cases above.
+//	Y3  A wait ends when it is granted, or by its context, its time-out or 40P01; afterwards the
+//	    detector knows nothing of it.
 //	Y4  An owner that was released holds nothing, and no barrier waits for it.
 //
 // Limits: the locks are those of one node. Package cluster/tablelock takes the strong table locks

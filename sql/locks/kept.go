@@ -2,17 +2,17 @@ package locks
 
 import "github.com/sherddb/sherd/txn"
 
-// Kept is a lock that is kept elsewhere for an owner: an advisory one, shared by the sessions of
+// Kept is a lock that is kept elsewhere for an owner: an advisory lock, shared by the sessions of
 // several nodes.
 type Kept struct {
-	PID   uint32 // of a session that holds it itself, or 0
-	Owner txn.ID // of the transaction that does, or zero
+	PID   uint32 // of the session, if it holds the lock itself, or 0
+	Owner txn.ID // of the transaction, if it holds the lock, or zero
 	Tag   Tag
 	Mode  Mode
 }
 
-// LetGo sets the function that is called with the advisory locks that owners release; before the
-// Manager is used.
+// LetGo sets the function that is called with the advisory locks that owners release. It must be
+// called before the Manager is used.
 func (m *Manager) LetGo(f func([]Kept)) { m.letGo = f }
 
 func (m *Manager) tell(kept []Kept) {
@@ -22,7 +22,7 @@ func (m *Manager) tell(kept []Kept) {
 }
 
 // Adopt records that the transaction holds a lock that is kept elsewhere, until it releases it like
-// its own.
+// its own locks.
 func (o *Owner) Adopt(tag Tag, mode Mode) { o.note(grant{&object{tag: tag}, mode}) }
 
 // Adopt notes that the session holds, once more, a lock that is kept elsewhere.

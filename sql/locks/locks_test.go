@@ -95,7 +95,7 @@ func TestQueueIsFair(t *testing.T) {
 	if got := m.Blocking(3); len(got) != 1 || got[0] != 2 {
 		t.Fatal(got)
 	}
-	// Who holds the table already passes by.
+	// A session that holds the table already passes the waits.
 	must(t, a.Acquire(context.Background(), table, Request{Mode: RowExclusive}))
 	a.Release()
 	must(t, <-exclusive)
@@ -148,8 +148,8 @@ func TestDeadlock(t *testing.T) {
 	must(t, <-waits)
 }
 
-// TestEndedWait: a wait that is part of a circle over several nodes is ended from outside, and
-// whoever waits behind it goes on.
+// TestEndedWait: a wait that is part of a cycle over several nodes is ended from outside, and the
+// waits behind it go on.
 func TestEndedWait(t *testing.T) {
 	m := newManager()
 	a, b, c := begin(m, 1), begin(m, 2), begin(m, 3)
@@ -175,7 +175,7 @@ func TestEndedWait(t *testing.T) {
 	must(t, <-reader)
 }
 
-// Two that share a table and both want it alone: the second is refused at once.
+// Two sessions share a table and both want it exclusively: the second is refused at once.
 func TestUpgradeDeadlock(t *testing.T) {
 	m := newManager()
 	a, b := begin(m, 1), begin(m, 2)
@@ -192,8 +192,8 @@ func TestUpgradeDeadlock(t *testing.T) {
 	must(t, <-first)
 }
 
-// A circle that exists only by the order of a queue is none: the one that would close it goes to
-// the head.
+// A cycle that exists only by the order of a queue is resolved: the request that would close it
+// goes to the head.
 func TestSoftDeadlock(t *testing.T) {
 	m := newManager()
 	other := Table(5, 16390)
@@ -239,7 +239,7 @@ func TestSessionLocks(t *testing.T) {
 	}
 }
 
-// A session's lock is in a circle by the transaction that its session is in.
+// A session's lock is part of a cycle by the transaction that its session is in.
 func TestSessionDeadlock(t *testing.T) {
 	m := newManager()
 	a, b := m.NewSession(1), m.NewSession(2)
@@ -302,7 +302,8 @@ func TestBarrier(t *testing.T) {
 		t.Fatal("a still holds the table")
 	default:
 	}
-	// Whoever is waited for and waits for the one at the barrier closes a circle.
+	// A transaction for which the barrier waits, and which waits for the barrier's owner, closes a
+	// cycle.
 	if err := a.Acquire(ctx, table, Request{Mode: AccessExclusive}); !pgerr.Is(err, pgerr.DeadlockDetected) {
 		t.Fatal(err)
 	}
@@ -338,7 +339,7 @@ func TestDetach(t *testing.T) {
 	must(t, next.Acquire(ctx, table, Request{Mode: RowShare, NoWait: true}))
 }
 
-// Parts of one statement that run side by side may ask for the same lock.
+// Parallel parts of one statement may ask for the same lock.
 func TestSideBySide(t *testing.T) {
 	m := newManager()
 	s := m.NewSession(1)
@@ -370,7 +371,7 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// Random transactions: exclusive sections exclude (Y1), everybody ends (Y3), nothing is left (Y4).
+// Random transactions: exclusive sections exclude (Y1), every wait ends (Y3), nothing is left (Y4).
 func TestRandom(t *testing.T) {
 	m := newManager()
 	var inside [4][modes]atomic.Int32

@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// ErrNotAvailable answers a request with NoWait that would have to wait.
+// ErrNotAvailable is the error of a request with NoWait that would have to wait.
 var ErrNotAvailable = errors.New("lock is not available")
 
 const (
@@ -35,13 +35,14 @@ type stripe struct {
 	_       [48]byte        // a stripe to each cache line
 }
 
-// object is what is locked. All fields are guarded by its stripe.
+// object is a lockable object. All fields are guarded by its stripe.
 type object struct {
-	tag      Tag
-	holds    []hold
-	granted  Set // of the modes in holds
-	counts   [modes]int32
-	queue    []*wait // in the order in which they are granted, as far as they stand in each other's way
+	tag     Tag
+	holds   []hold
+	granted Set // of the modes in holds
+	counts  [modes]int32
+	// The waits in the order in which they are granted, as far as they conflict.
+	queue    []*wait
 	barriers []*barrier
 }
 
@@ -79,9 +80,11 @@ type Request struct {
 	Mode     Mode
 	NoWait   bool          // ErrNotAvailable instead of waiting
 	Timeout  time.Duration // 55P03 after this; 0 waits for ever
-	Deadlock time.Duration // look for a deadlock again after this, and log the wait where Log is set
+	Deadlock time.Duration // look for a deadlock again after this, and log the wait if Log is set
 	Log      bool
-	Held     bool // by a prepared transaction, since before this node was started: Withhold has no say
+	// Held is set if a prepared transaction has the lock since before this node was started:
+	// Withhold is not asked.
+	Held bool
 }
 
 // Acquire takes a lock for a transaction, until it ends. The error of a wait is 40P01, 55P03 or the
@@ -145,8 +148,7 @@ func (o *object) holdOf(owner *Owner) int {
 	return slices.IndexFunc(o.holds, func(h hold) bool { return h.owner == owner })
 }
 
-// grant grants a mode to an owner. Parts of one statement that run side by side may ask for the
-// same one.
+// grant grants a mode to an owner. Parallel parts of one statement may request the same one.
 func (o *object) grant(owner *Owner, mode Mode) {
 	if i := o.holdOf(owner); i >= 0 {
 		if o.holds[i].modes.Has(mode) {
@@ -168,7 +170,7 @@ func (m *Manager) release(owner *Owner, g grant) {
 	defer s.mu.Unlock()
 	i := o.holdOf(owner)
 	if i < 0 || !o.holds[i].modes.Has(g.mode) {
-		return // noted twice, by parts of one statement that ran side by side
+		return // noted twice, by parallel parts of one statement
 	}
 	o.holds[i].modes &^= 1 << g.mode
 	o.counts[g.mode]--

@@ -42,8 +42,9 @@ var conflicts = [modes]Set{
 	Exclusive: setOf(
 		RowShare, RowExclusive, ShareUpdateExclusive, Share, ShareRowExclusive, Exclusive, AccessExclusive,
 	),
-	AccessExclusive: setOf(AccessShare, RowShare, RowExclusive, ShareUpdateExclusive, Share, ShareRowExclusive, Exclusive,
-		AccessExclusive),
+	AccessExclusive: setOf(
+		AccessShare, RowShare, RowExclusive, ShareUpdateExclusive, Share, ShareRowExclusive, Exclusive, AccessExclusive,
+	),
 }
 
 // Conflicts reports whether two sessions cannot hold m and n on one object.
@@ -51,18 +52,18 @@ func (m Mode) Conflicts(n Mode) bool { return conflicts[m].Has(n) }
 
 // String returns the name that pg_locks shows: RowExclusiveLock.
 func (m Mode) String() string {
-	return [...]string{"INVALID", "AccessShareLock", "RowShareLock", "RowExclusiveLock", "ShareUpdateExclusiveLock", "ShareLock",
-		"ShareRowExclusiveLock", "ExclusiveLock", "AccessExclusiveLock"}[m]
+	return [...]string{"INVALID", "AccessShareLock", "RowShareLock", "RowExclusiveLock",
+		"ShareUpdateExclusiveLock", "ShareLock", "ShareRowExclusiveLock", "ExclusiveLock", "AccessExclusiveLock"}[m]
 }
 
-// Kind says what an object is; pg_locks.locktype.
+// Kind is the kind of an object, as in pg_locks.locktype.
 type Kind uint8
 
 // The kinds of objects.
 const (
 	Relation Kind = iota + 1
 	Advisory
-	Object // a definition that is no table, or a name that is about to be used
+	Object // a definition that is not a table, or a name that is about to be used
 )
 
 func (k Kind) String() string { return [...]string{"", "relation", "advisory", "object"}[k] }
@@ -79,8 +80,8 @@ type Tag struct {
 // Table names a table.
 func Table(database, oid uint32) Tag { return Tag{Kind: Relation, Database: database, Object: oid} }
 
-// Definition names what key stands for: by its number, or by a hash. Two that share a hash wait for
-// each other without need.
+// Definition names the definition that key stands for: by its number, or by a hash. Two definitions
+// with the same hash may wait for each other needlessly.
 func Definition(key uint64) Tag {
 	return Tag{Kind: Object, Class: uint32(key >> 32), Object: uint32(key)}
 }

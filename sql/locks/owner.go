@@ -29,7 +29,7 @@ type Owner struct {
 
 	mu    sync.Mutex
 	log   []grant     // in the order of granting; guarded by mu
-	index map[Tag]Set // of log, where that is long; guarded by mu
+	index map[Tag]Set // of log, if that is long; guarded by mu
 	first [4]grant    // where log begins
 }
 
@@ -73,7 +73,7 @@ func (s *Session) Begin(id txn.ID) *Owner {
 	return o
 }
 
-// ID is the transaction's; zero: the session itself.
+// ID returns the transaction's id; zero: the session itself.
 func (o *Owner) ID() txn.ID { return o.id }
 
 // party names an owner to the detector.
@@ -81,7 +81,7 @@ func (o *Owner) party() txn.Party {
 	return txn.Party{ID: o.id, Session: o.session.Load().pid}
 }
 
-// party names the session's present lock owner for the detector.
+// party names the session's current lock owner for the detector.
 func (s *Session) party() txn.Party {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +186,7 @@ func (o *Owner) Detach() {
 	o.session.Store(s.m.NewSession(0))
 }
 
-// Waiting returns what the session waits for, if it does.
+// Waiting returns what the session waits for; ok is false if it does not wait.
 func (s *Session) Waiting() (kind Kind, since time.Time, ok bool) {
 	w := s.waiting.Load()
 	if w == nil {

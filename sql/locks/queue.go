@@ -18,12 +18,12 @@ type wait struct {
 	mode    Mode
 	since   time.Time
 	granted chan struct{}
-	ended   chan error // one error: of a circle over several nodes
+	ended   chan error // one error: of a cycle over several nodes
 	done    bool       // granted or given up; guarded by the object's stripe
 }
 
-// enqueue takes the lock if only the session itself stands in the way, or makes a wait of it. It
-// does neither with NoWait, and on 40P01. The stripe is held.
+// enqueue takes the lock if no other session stands in the way; otherwise it adds a wait to the
+// queue. With NoWait it never adds a wait, and on 40P01 it does neither. The stripe is held.
 func (m *Manager) enqueue(o *object, owner *Owner, session *Session, r Request) (*wait, error) {
 	at := o.placeFor(session)
 	if !o.blocked(session, r.Mode) && !behind(o.queue[:at], session, r.Mode) {
@@ -68,8 +68,8 @@ func (m *Manager) enqueue(o *object, owner *Owner, session *Session, r Request) 
 	return w, nil
 }
 
-// placeFor returns where in the queue a session's request goes: before the first that waits for
-// what the session holds, else at the end.
+// placeFor returns the place of a session's request in the queue: before the first wait for a lock
+// that the session holds, otherwise at the end.
 func (o *object) placeFor(session *Session) int {
 	var mine Set
 	for _, h := range o.holds {
@@ -88,7 +88,7 @@ func (o *object) placeFor(session *Session) int {
 	return len(o.queue)
 }
 
-// blocked reports whether another session holds what excludes mode.
+// blocked reports whether another session holds a mode that excludes mode.
 func (o *object) blocked(session *Session, mode Mode) bool {
 	if o.granted&conflicts[mode] == 0 {
 		return false
@@ -111,7 +111,8 @@ func behind(queue []*wait, session *Session, mode Mode) bool {
 	return false
 }
 
-// blockersOf returns whom w waits for at a place in the queue: holders, and those before it.
+// blockersOf returns the lock owners for which w waits at a place in the queue: holders, and the
+// waits before it.
 func (o *object) blockersOf(w *wait, at int) []txn.Party {
 	var out []txn.Party
 	for _, h := range o.holds {
@@ -127,8 +128,9 @@ func (o *object) blockersOf(w *wait, at int) []txn.Party {
 	return out
 }
 
-// passed tells the detector of those whom a session has passed by. Where that closes a circle they
-// keep what they had, and the circle shows when they look again.
+// passed informs the detector of the waits that a session has passed in the queue. If that closes a
+// cycle, the detector keeps their earlier entries, and the waits find the cycle when they look
+// again.
 func (m *Manager) passed(o *object, session *Session, mode Mode) {
 	for at, w := range o.queue {
 		if w.session == session || !w.mode.Conflicts(mode) {
@@ -142,7 +144,7 @@ func (m *Manager) passed(o *object, session *Session, mode Mode) {
 	}
 }
 
-// promote grants what nothing stands in the way of any more. The stripe is held.
+// promote grants the waits that nothing blocks any more. The stripe is held.
 func (o *object) promote() {
 	kept := o.queue[:0]
 	for _, w := range o.queue {
@@ -185,7 +187,7 @@ func (m *Manager) await(ctx context.Context, s *stripe, o *object, w *wait, r Re
 			return nil
 		case <-recheck.C:
 			if err = m.again(s, o, w, r); err == nil {
-				r.Log = false // said once
+				r.Log = false // it is logged once
 				recheck.Reset(max(r.Deadlock, time.Second))
 				continue
 			}
@@ -203,7 +205,7 @@ func (m *Manager) await(ctx context.Context, s *stripe, o *object, w *wait, r Re
 	}
 }
 
-// again looks for a circle that closed after the wait began.
+// again looks for a cycle that closed after the wait began.
 func (m *Manager) again(s *stripe, o *object, w *wait, r Request) error {
 	if r.Log {
 		m.logger.Info("still waiting for a lock", "pid", w.session.pid, "lock", w.Lock, "object", w.Object,
@@ -217,7 +219,7 @@ func (m *Manager) again(s *stripe, o *object, w *wait, r Request) error {
 	return m.detector.Block(&w.Wait, o.blockersOf(w, slices.Index(o.queue, w))...)
 }
 
-// giveUp takes w out of the queue; false says that it has been granted meanwhile.
+// giveUp removes w from the queue; it returns false if w has been granted meanwhile.
 func (m *Manager) giveUp(s *stripe, o *object, w *wait) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +229,7 @@ func (m *Manager) giveUp(s *stripe, o *object, w *wait) bool {
 	w.done = true
 	m.detector.Done(&w.Wait)
 	o.queue = slices.DeleteFunc(o.queue, func(x *wait) bool { return x == w })
-	o.promote() // those behind it may go
+	o.promote() // the waits behind it may go
 	o.tidy(s)
 	return true
 }

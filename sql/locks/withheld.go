@@ -1,7 +1,8 @@
 package locks
 
-// Withhold has f asked before a lock of a table is given, which is refused with f's error; nil ends
-// that. It is for a node that does not know yet what was held before it was started.
+// Withhold makes the manager call f before it grants a lock on a table, and refuse the lock with
+// f's error; nil ends that. It is for a node that does not know yet what was held before it was
+// started.
 func (m *Manager) Withhold(f func(Tag, Mode) error) {
 	if f == nil {
 		m.withheld.Store(nil)

@@ -119,7 +119,8 @@ func orderIndex(t *catalog.Table) *catalog.Index {
 func (p *planner) byPrimaryKey(l *level, cur part) (part, bool) {
 	q := l.q
 	s, ok := scanUnder(cur.node)
-	if !ok || !p.orderable(cur) || q.Limit == nil || q.Distinct || q.HasAggs || q.GroupBy != nil || q.HasWindow || q.HasSRFs || len(q.OrderBy) == 0 {
+	if !ok || !p.orderable(cur) || q.Limit == nil || q.Distinct || q.HasAggs || q.GroupBy != nil || q.HasWindow ||
+		q.HasSRFs || len(q.OrderBy) == 0 {
 		return part{}, false
 	}
 	desc, ok := l.keyOrder(s, cur.in)

@@ -18,11 +18,13 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-var oracle = flag.String("oracle", "", "connection string of a PostgreSQL 15 with an empty database: rewrites testdata/answers.golden")
+var oracle = flag.String("oracle", "",
+	"connection string of a PostgreSQL 15 with an empty database: rewrites testdata/answers.golden")
 
 const separator = "\n----\n"
 
-// TestAnswers runs testdata/answers.sql on 1, 3 and 8 fragments: the rows must be those that PostgreSQL 15 gave, wherever they lie.
+// TestAnswers runs testdata/answers.sql on 1, 3 and 8 fragments: the rows must be those that
+// PostgreSQL 15 gave, wherever they lie.
 func TestAnswers(t *testing.T) {
 	statements := statementsOf(t, "testdata/answers.sql")
 	if *oracle != "" {

@@ -92,7 +92,8 @@ func ownColumn(e query.Expr) bool {
 func backwardFrom(q *query.Query, item query.From) bool {
 	if j, ok := item.(*query.FromJoin); ok {
 		right, leaf := j.Right.(*query.FromRel)
-		return leaf && j.Kind == query.Left && !readsRel(q, right.Rel) && backwardFrom(q, j.Left) // a join that PostgreSQL may remove
+		// PostgreSQL may remove this join.
+		return leaf && j.Kind == query.Left && !readsRel(q, right.Rel) && backwardFrom(q, j.Left)
 	}
 	leaf, ok := item.(*query.FromRel)
 	if !ok {
@@ -103,7 +104,8 @@ func backwardFrom(q *query.Query, item query.From) bool {
 		return backwardSource(r.Subquery)
 	case query.RelCTE:
 		c := r.CTE
-		inlined := !c.Recursive && c.Materialized != 'm' && (c.Refs == 1 || c.Materialized == 'n') && !volatileQuery(c.Query)
+		inlined := !c.Recursive && c.Materialized != 'm' &&
+			(c.Refs == 1 || c.Materialized == 'n') && !volatileQuery(c.Query)
 		return !inlined || backwardSource(c.Query)
 	}
 	return true
@@ -115,7 +117,9 @@ func backwardSource(q *query.Query) bool { return q.Command == query.Select && B
 // readsRel reports whether a clause other than those of joins reads a range table entry.
 func readsRel(q *query.Query, rel int) bool {
 	for _, r := range q.Rels {
-		if r.Kind == query.RelJoin && slices.ContainsFunc(r.JoinVars, func(e query.Expr) bool { return readsIn(e, rel) }) {
+		if r.Kind == query.RelJoin && slices.ContainsFunc(r.JoinVars, func(e query.Expr) bool {
+			return readsIn(e, rel)
+		}) {
 			return true
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 )
 
-// TestBackward compares the queries of testdata/backward.txt with what PostgreSQL answers to a backward fetch from a cursor over them.
+// TestBackward compares the queries of testdata/backward.txt with what PostgreSQL answers to a
+// backward fetch from a cursor over them.
 func TestBackward(t *testing.T) {
 	text, err := os.ReadFile("testdata/backward.txt")
 	must(t, err)

@@ -303,7 +303,8 @@ func together(count, offset query.Expr) query.Expr {
 	}
 	c, ok := count.(*query.Const)
 	o, too := offset.(*query.Const)
-	if !ok || !too || c.Value.IsNull() || o.Value.IsNull() || c.Value.N < 0 || o.Value.N < 0 || c.Value.N > math.MaxInt64-o.Value.N {
+	if !ok || !too || c.Value.IsNull() || o.Value.IsNull() || c.Value.N < 0 || o.Value.N < 0 ||
+		c.Value.N > math.MaxInt64-o.Value.N {
 		return nil
 	}
 	return &query.Const{T: c.T, Value: types.NewInt(c.Value.N + o.Value.N)}
@@ -364,7 +365,9 @@ func visible(q *query.Query) int {
 func sortKeys(q *query.Query) []SortKey {
 	var keys []SortKey
 	for _, k := range q.OrderBy {
-		keys = append(keys, SortKey{Slot: k.Target, Type: q.Targets[k.Target].Expr.Type(), Desc: k.Desc, NullsFirst: k.NullsFirst})
+		keys = append(keys, SortKey{
+			Slot: k.Target, Type: q.Targets[k.Target].Expr.Type(), Desc: k.Desc, NullsFirst: k.NullsFirst,
+		})
 	}
 	return keys
 }

@@ -38,7 +38,9 @@ func (k *constants) query(q *query.Query) {
 	need := neededColumns(q)
 	for n, r := range q.Rels {
 		if r.Kind == query.RelSubquery {
-			k.query(pruned(r.Subquery, func(col int) bool { return need[varKey{n, col}] || need[varKey{n, query.ColWholeRow}] }))
+			k.query(pruned(r.Subquery, func(col int) bool {
+				return need[varKey{n, col}] || need[varKey{n, query.ColWholeRow}]
+			}))
 		}
 		for _, f := range r.Functions {
 			k.expr(f.Call)
@@ -171,7 +173,8 @@ func (k *constants) choice(n *query.Case) query.Expr {
 // pruned is a subquery without the expressions of the columns that are not needed: they become
 // null. Those with an effect stay.
 func pruned(q *query.Query, need func(col int) bool) *query.Query {
-	if q.Command != query.Select || q.HasSRFs || q.HasWindow || q.Distinct || q.DistinctOn != nil || q.SetOp != nil || q.Values != nil {
+	if q.Command != query.Select || q.HasSRFs || q.HasWindow || q.Distinct || q.DistinctOn != nil ||
+		q.SetOp != nil || q.Values != nil {
 		return q
 	}
 	own := *q

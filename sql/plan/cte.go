@@ -52,7 +52,8 @@ func (p *planner) child(l *level, q *query.Query) (Node, error) {
 func (p *planner) recursive(l *level, c *query.CTE, cp *CTEPlan) error {
 	op := c.Query.SetOp
 	if op.Kind != query.Union {
-		return pgerr.New(pgerr.InvalidRecursion, "recursive query %q does not have the form non-recursive-term UNION [ALL] recursive-term", c.Name)
+		return pgerr.New(pgerr.InvalidRecursion,
+			"recursive query %q does not have the form non-recursive-term UNION [ALL] recursive-term", c.Name)
 	}
 	whole := &level{up: l, q: c.Query, ctes: map[*query.CTE]int{}}
 	withs, err := p.ctePlans(whole)
@@ -77,7 +78,8 @@ func (p *planner) recursive(l *level, c *query.CTE, cp *CTEPlan) error {
 // that declares it, and neither writes nor calls anything volatile. Its conditions and routes then
 // meet those of that query.
 func inlined(c *query.CTE) bool {
-	return c.Refs == 1 && c.Materialized != 'm' && !c.Recursive && c.Query.Command == query.Select && !volatileQuery(c.Query) && len(c.Query.Locking) == 0
+	return c.Refs == 1 && c.Materialized != 'm' && !c.Recursive && c.Query.Command == query.Select &&
+		!volatileQuery(c.Query) && len(c.Query.Locking) == 0
 }
 
 func (p *planner) cteScan(l *level, n int, conds []query.Expr) (part, error) {

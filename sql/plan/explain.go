@@ -124,7 +124,9 @@ func initPlans(n *NestLoop) []below {
 	out := []below{}
 	for _, b := range n.Binds {
 		if sp, ok := b.Expr.(*SubPlan); ok { // calls stand where their values are read
-			out = append(out, below{label: fmt.Sprintf("InitPlan %d (returns $%d)", len(out)+1, b.Param), plan: sp.Plan})
+			out = append(out, below{
+				label: fmt.Sprintf("InitPlan %d (returns $%d)", len(out)+1, b.Param), plan: sp.Plan,
+			})
 		}
 	}
 	return out
@@ -186,7 +188,8 @@ func (x *explainer) describeMore(n Node) (string, []string) {
 	case *NestLoop:
 		return "Nested Loop" + joinSuffix(n.Kind), x.cond("Join Filter", n.On)
 	case *SetOperation:
-		return [...]string{"HashSetOp Union", "HashSetOp Intersect", "HashSetOp Except"}[n.Kind] + map[bool]string{true: " All"}[n.All], nil
+		return [...]string{"HashSetOp Union", "HashSetOp Intersect", "HashSetOp Except"}[n.Kind] +
+			map[bool]string{true: " All"}[n.All], nil
 	case *Append:
 		return "Append", nil
 	case *CTEScan:
@@ -266,7 +269,8 @@ func (x *explainer) scan(n *Scan) (string, []string) {
 		return title + "on " + table, append(x.cond("Index Cond", bounds), x.cond("Filter", rest)...)
 	case ScanIndex, ScanFound:
 		used, rest := n.Index.split(n.Filter)
-		return "Index Scan using " + n.Index.Index.Def.Name + " on " + table, append(x.cond("Index Cond", used), x.cond("Filter", rest)...)
+		return "Index Scan using " + n.Index.Index.Def.Name + " on " + table,
+			append(x.cond("Index Cond", used), x.cond("Filter", rest)...)
 	}
 	if n.Span != nil {
 		return "Key Range Scan on " + table, x.cond("Filter", n.Filter)

@@ -32,7 +32,9 @@ func factorsOf(or *query.Or) []query.Expr {
 		if volatile(c) || hasSubLink(c) {
 			continue // they are two in two arms
 		}
-		if !slices.ContainsFunc(arms[1:], func(arm []query.Expr) bool { return !hasCond(arm, c) }) && !hasCond(common, c) {
+		if !slices.ContainsFunc(arms[1:], func(arm []query.Expr) bool {
+			return !hasCond(arm, c)
+		}) && !hasCond(common, c) {
 			common = append(common, c)
 		}
 	}

@@ -27,7 +27,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// policyJSON is the sharding policies of the test's tables. The tables themselves are testdata/schema.sql, for PostgreSQL too.
+// policyJSON is the sharding policies of the test's tables. The tables themselves are
+// testdata/schema.sql, for PostgreSQL too.
 var policyJSON = map[string]string{
 	"orders":   `{"Fields":["Customer"],"Range":1}`,
 	"invoices": `{"Fields":["Customer"],"Range":1}`,
@@ -73,7 +74,8 @@ func testTables(t testing.TB, oid func() catalog.OID) []*catalog.Table {
 	}
 	add("customers", 1, id, doc, column("n", types.Int4))
 	add("lines", 2, column("order_id", types.Text), column("no", types.Int4), column("qty", types.Numeric))
-	add("things", 1, column("id", types.Int4), column("name", types.VarChar), column("grp", types.Int4), column("big", types.Int8))
+	add("things", 1, column("id", types.Int4), column("name", types.VarChar), column("grp", types.Int4),
+		column("big", types.Int8))
 	add("readings", 2, column("device", types.Text), column("at", types.Int4), column("v", types.Float8))
 	add("notes", 0, column("k", types.Int4), column("t", types.Text))
 	add("people", 1, id, doc, column("mail", types.Text), column("n", types.Int4), column("grp", types.Int4))
@@ -89,14 +91,19 @@ func testTables(t testing.TB, oid func() catalog.OID) []*catalog.Table {
 		x.OID, x.StorageID = oid(), oid()
 		people.Indexes = append(people.Indexes, x)
 	}
-	add("family", 1, column("id", types.Int4), column("i2", types.Int2), column("i8", types.Int8), column("f8", types.Float8), column("d", types.Date),
-		column("ts", types.Timestamp), column("tz", types.TimestampTZ), column("t", types.Text), column("vc", types.VarChar))
+	add("family", 1, column("id", types.Int4), column("i2", types.Int2), column("i8", types.Int8),
+		column("f8", types.Float8), column("d", types.Date),
+		column("ts", types.Timestamp), column("tz", types.TimestampTZ), column("t", types.Text),
+		column("vc", types.VarChar))
 	family := out[len(out)-1]
 	for i, name := range []string{"i2", "i8", "f8", "d", "ts", "tz", "t"} {
-		family.Indexes = append(family.Indexes, catalog.Index{OID: oid(), StorageID: oid(), Name: "family_" + name, Columns: []int16{int16(i + 2)}})
+		family.Indexes = append(family.Indexes, catalog.Index{
+			OID: oid(), StorageID: oid(), Name: "family_" + name, Columns: []int16{int16(i + 2)},
+		})
 	}
-	family.Indexes = append(family.Indexes, catalog.Index{OID: oid(), StorageID: oid(), Name: "family_lower", Columns: []int16{0},
-		Expressions: []string{"lower((vc)::text)"}})
+	family.Indexes = append(family.Indexes,
+		catalog.Index{OID: oid(), StorageID: oid(), Name: "family_lower", Columns: []int16{0},
+			Expressions: []string{"lower((vc)::text)"}})
 	add("small", 1, column("id", types.Int2), column("v", types.Int4))
 	add("days", 1, column("d", types.Date), column("v", types.Int4))
 	add("moments", 1, column("ts", types.Timestamp), column("v", types.Int4))
@@ -115,12 +122,15 @@ func testTables(t testing.TB, oid func() catalog.OID) []*catalog.Table {
 }
 
 func tableOf(t testing.TB, oid func() catalog.OID, name string, key int, columns []columnDef) *catalog.Table {
-	tab := &catalog.Table{OID: oid(), StorageID: oid(), Name: name, Kind: catalog.KindTable, Version: 1, Database: catalog.PostgresDB,
-		Schema: catalog.PostgresPublic, Owner: catalog.BootstrapRole, NextAttNum: int16(len(columns) + 1)}
+	tab := &catalog.Table{OID: oid(), StorageID: oid(), Name: name, Kind: catalog.KindTable, Version: 1,
+		Database: catalog.PostgresDB,
+		Schema:   catalog.PostgresPublic, Owner: catalog.BootstrapRole, NextAttNum: int16(len(columns) + 1)}
 	var atts []int16
 	for i, c := range columns {
 		att := int16(i + 1)
-		tab.Columns = append(tab.Columns, catalog.Column{AttNum: att, Name: c.name, Type: c.oid, Typmod: -1, NotNull: i < key})
+		tab.Columns = append(tab.Columns, catalog.Column{
+			AttNum: att, Name: c.name, Type: c.oid, Typmod: -1, NotNull: i < key,
+		})
 		if i < key {
 			atts = append(atts, att)
 		}
@@ -130,8 +140,12 @@ func tableOf(t testing.TB, oid func() catalog.OID, name string, key int, columns
 	}
 	if key > 0 {
 		index := oid()
-		tab.Constraints = []catalog.Constraint{{OID: oid(), Name: name + "_pkey", Kind: catalog.PrimaryKey, Columns: atts, Valid: true, Index: index}}
-		tab.Indexes = []catalog.Index{{OID: index, Name: name + "_pkey", StorageID: 1, Columns: atts, Unique: true, Primary: true}}
+		tab.Constraints = []catalog.Constraint{{
+			OID: oid(), Name: name + "_pkey", Kind: catalog.PrimaryKey, Columns: atts, Valid: true, Index: index,
+		}}
+		tab.Indexes = []catalog.Index{{
+			OID: index, Name: name + "_pkey", StorageID: 1, Columns: atts, Unique: true, Primary: true,
+		}}
 	}
 	if text, ok := policyJSON[name]; ok {
 		p, err := shardmap.ParsePolicyJSON(text)
@@ -151,7 +165,9 @@ func testContext(t testing.TB) *analyze.Context {
 	t.Cleanup(func() { _ = c.Close() })
 	ctx := context.Background()
 	must(t, c.WaitReady(ctx))
-	_, err = c.Bootstrap(ctx, catalog.BootstrapOptions{ClusterID: "test", Fragments: 1, Node: catalog.Node{ID: 1, Name: "n", Block: "A"}})
+	_, err = c.Bootstrap(ctx, catalog.BootstrapOptions{
+		ClusterID: "test", Fragments: 1, Node: catalog.Node{ID: 1, Name: "n", Block: "A"},
+	})
 	must(t, err)
 	tables := testTables(t, func() catalog.OID {
 		n, err := c.NewOID(ctx)
@@ -167,7 +183,9 @@ func testContext(t testing.TB) *analyze.Context {
 		return nil
 	})
 	must(t, err)
-	return &analyze.Context{Catalog: view, Database: catalog.PostgresDB, SearchPath: []string{"public"}, Tables: analyze.NewTableCache()}
+	return &analyze.Context{
+		Catalog: view, Database: catalog.PostgresDB, SearchPath: []string{"public"}, Tables: analyze.NewTableCache(),
+	}
 }
 
 func must(t testing.TB, err error) {
@@ -210,12 +228,16 @@ func initialMap(fragments int) *shardmap.Map {
 
 func openDatabase(t testing.TB, fragments int) *database {
 	t.Helper()
-	d := &database{clock: txn.NewClock(nil, 0), replicas: map[shardmap.FragmentID]*storage.Replica{}, bucketed: initialMap(fragments)}
+	d := &database{
+		clock: txn.NewClock(nil, 0), replicas: map[shardmap.FragmentID]*storage.Replica{},
+		bucketed: initialMap(fragments),
+	}
 	dir, peers := t.TempDir(), txn.NewDetector()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	for _, id := range d.bucketed.Fragments() {
-		r, err := storage.Open(storage.Config{Dir: filepath.Join(dir, fmt.Sprint(id)), Fragment: id, Clock: d.clock, Deadlock: peers,
+		r, err := storage.Open(storage.Config{Dir: filepath.Join(dir, fmt.Sprint(id)), Fragment: id,
+			Clock: d.clock, Deadlock: peers,
 			Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 		must(t, err)
 		t.Cleanup(func() { must(t, r.Close()) })
@@ -270,7 +292,10 @@ func (d *database) execute(pl *plan.Plan, params ...types.Datum) (rows []types.R
 	id, parts := txn.NewID(), map[shardmap.FragmentID]*storage.Tx{}
 	var snapshot txn.Timestamp
 	var joining sync.Mutex // fragments are written to side by side
-	c := &exec.Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Context: context.Background(), Params: params}, Mem: memory.New(256 << 20)}, Limits: exec.Limits{ExplicitBuckets: true}}
+	c := &exec.Ctx{
+		Execution: operator.Execution{Ctx: expr.Ctx{Context: context.Background(), Params: params},
+			Mem: memory.New(256 << 20)}, Limits: exec.Limits{ExplicitBuckets: true},
+	}
 	c.Gateway = &exec.Gateway{
 		Txn: id, Map: d.bucketed,
 		Name: func(id shardmap.FragmentID) string { return fmt.Sprintf("test$%d", id-1) },

@@ -131,7 +131,10 @@ func (j *joiner) join(left part, have relSet, next int) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	n := joining{kind: query.Inner, lrels: have, rrels: fromRels(it), on: j.take(both), lateral: len(have.intersect(j.l.lateralRels(it))) > 0}
+	n := joining{
+		kind: query.Inner, lrels: have, rrels: fromRels(it), on: j.take(both),
+		lateral: len(have.intersect(j.l.lateralRels(it))) > 0,
+	}
 	return j.p.join(j.l, n, left, right)
 }
 
@@ -228,7 +231,9 @@ func (p *planner) outerJoin(l *level, fj *query.FromJoin, conds []query.Expr) (p
 	if err != nil {
 		return part{}, err
 	}
-	n := joining{kind: kind, lrels: lrels, rrels: rrels, on: on, lateral: len(lrels.intersect(l.lateralRels(rightItem))) > 0}
+	n := joining{
+		kind: kind, lrels: lrels, rrels: rrels, on: on, lateral: len(lrels.intersect(l.lateralRels(rightItem))) > 0,
+	}
 	out, err := p.join(l, n, left, right)
 	if err != nil {
 		return part{}, err

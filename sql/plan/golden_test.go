@@ -15,7 +15,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden plans; read them before they are kept")
 
-// TestPlans compares what EXPLAIN says of every statement in testdata/*.plans with the lines below it: where it goes, and in which steps.
+// TestPlans compares what EXPLAIN says of every statement in testdata/*.plans with the lines below
+// it: where it goes, and in which steps.
 func TestPlans(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.golden")
 	must(t, err)

@@ -35,7 +35,9 @@ func (p *planner) sums(s *Scan) (query.Expr, error) {
 	}
 	t := query.T{OID: q.Targets[0].Expr.Type(), Mod: -1}
 	p.subs++
-	h := hotSums{s.Table, &query.Outer{T: t, N: p.outers}, &SubPlan{T: t, Kind: query.SubScalar, Plan: p.gather(sub, nil).node, Name: subPlanName(p.subs)}}
+	h := hotSums{s.Table, &query.Outer{T: t, N: p.outers}, &SubPlan{
+		T: t, Kind: query.SubScalar, Plan: p.gather(sub, nil).node, Name: subPlanName(p.subs),
+	}}
 	p.outers++
 	p.hot = append(p.hot, h)
 	return h.value, nil
@@ -45,7 +47,9 @@ func (p *planner) sums(s *Scan) (query.Expr, error) {
 // table have.
 func ReadsCounters(s *Scan) bool {
 	h := s.Table.Hot
-	return h != nil && slices.ContainsFunc(h.Counters, func(c catalog.Counter) bool { return slices.Contains(s.Slots, int(c.Column)-1) })
+	return h != nil && slices.ContainsFunc(h.Counters, func(c catalog.Counter) bool {
+		return slices.Contains(s.Slots, int(c.Column)-1)
+	})
 }
 
 // withSums reads the sums before the statement.

@@ -13,7 +13,8 @@ const maxImplied = 32
 func implied(l *level, conds []query.Expr) []query.Expr {
 	var ties []equality
 	for _, c := range conds {
-		if a, b, nulls, ok := hashable(c); ok && !nulls && !hasSubLink(c) && a.Type() == b.Type() && len(l.relsOf(a)) > 0 && len(l.relsOf(b)) > 0 {
+		if a, b, nulls, ok := hashable(c); ok && !nulls && !hasSubLink(c) && a.Type() == b.Type() &&
+			len(l.relsOf(a)) > 0 && len(l.relsOf(b)) > 0 {
 			ties = append(ties, equality{left: a, right: b}, equality{left: b, right: a})
 		}
 	}

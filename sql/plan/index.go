@@ -19,7 +19,9 @@ func TableIndexes(view *catalog.View, t *catalog.Table, env Env) ([]query.Index,
 	for i := range t.Columns {
 		in.slots[varKey{0, i}] = i
 	}
-	l := &level{q: &query.Query{Rels: []*query.Rel{{Kind: query.RelTable, Table: t, Alias: t.Name, Columns: analyze.ColumnsOf(t)}}}}
+	l := &level{q: &query.Query{Rels: []*query.Rel{{
+		Kind: query.RelTable, Table: t, Alias: t.Name, Columns: analyze.ColumnsOf(t),
+	}}}}
 	p := &planner{env: env}
 	return p.indexes(l, list, in)
 }
@@ -55,7 +57,9 @@ func kept(q *query.Query, moves bool) []query.Index {
 			return ok && (v.Col < 0 || t.Columns[v.Col].Generated != "" ||
 				slices.ContainsFunc(q.Assign, func(a query.Assignment) bool { return a.Col == v.Col }))
 		}
-		if slices.ContainsFunc(append(slices.Clip(x.Keys), x.Where), func(e query.Expr) bool { return e != nil && query.Contains(e, changed) }) {
+		if slices.ContainsFunc(append(slices.Clip(x.Keys), x.Where), func(e query.Expr) bool {
+			return e != nil && query.Contains(e, changed)
+		}) {
 			out = append(out, x)
 		}
 	}

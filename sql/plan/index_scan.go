@@ -19,7 +19,9 @@ type IndexScan struct {
 	// elements of one array.
 	Equal  [][]query.Expr
 	Arrays []query.Expr // parallel to Equal, nil where that says all
-	Paired bool         // the first values of all columns go together, and the second ones and so on; else there is each combination
+	// Paired is set if the first values of all columns go together, then the second values, and so
+	// on. Otherwise the scan looks up every combination.
+	Paired bool
 	// Lo and Hi bound the column behind them; nil is open.
 	Lo, Hi       query.Expr
 	LoInc, HiInc bool
@@ -406,7 +408,9 @@ func (p *planner) indexEqualities(l *level, s *Scan, right part, eqs []equality)
 			}
 			found = append(found, i)
 		}
-		x := &IndexScan{Table: s.Table, Index: ix, Equal: make([][]query.Expr, len(found)), Arrays: make([]query.Expr, len(found))}
+		x := &IndexScan{
+			Table: s.Table, Index: ix, Equal: make([][]query.Expr, len(found)), Arrays: make([]query.Expr, len(found)),
+		}
 		if len(found) == 0 || ix.Def.Global && !x.whole() {
 			continue
 		}
@@ -428,7 +432,10 @@ func isKeyOf(e, key query.Expr, rel int) bool {
 		c.Rel = 0
 		return &c, true
 	})
-	return !query.Contains(e, func(x query.Expr) bool { v, ok := x.(*query.Var); return ok && (v.Up != 0 || v.Rel != rel) }) &&
+	return !query.Contains(e, func(x query.Expr) bool {
+		v, ok := x.(*query.Var)
+		return ok && (v.Up != 0 || v.Rel != rel)
+	}) &&
 		query.Equal(own, bare(key))
 }
 

@@ -18,7 +18,8 @@ func (p *planner) hoist(l *level, cond query.Expr) query.Expr {
 	return query.Rewrite(cond, func(x query.Expr) (query.Expr, bool) {
 		switch s := x.(type) {
 		case *SubPlan:
-			if len(s.Binds) > 0 || s.Volatile || s.Kind != query.SubScalar && s.Kind != query.SubExists && s.Kind != query.SubArray {
+			if len(s.Binds) > 0 || s.Volatile ||
+				s.Kind != query.SubScalar && s.Kind != query.SubExists && s.Kind != query.SubArray {
 				return x, true
 			}
 			o := &query.Outer{T: s.T, N: p.outers}
@@ -47,6 +48,8 @@ func (p *planner) initPlans(l *level, out part) part {
 	}
 	out = p.gather(out, nil)
 	nothing := &Values{Rows: [][]query.Expr{{}}}
-	out.node = &NestLoop{Base: Base{out.node.Output()}, Kind: query.Inner, Left: nothing, Right: out.node, Binds: l.inits}
+	out.node = &NestLoop{
+		Base: Base{out.node.Output()}, Kind: query.Inner, Left: nothing, Right: out.node, Binds: l.inits,
+	}
 	return out
 }

@@ -50,7 +50,8 @@ func (m *matcher) bucketInterval(r *Route) {
 // isBucketOfKey reports whether e is sherd.bucket or sherd.slice of a column of the primary key.
 func (m *matcher) isBucketOfKey(e query.Expr) bool {
 	c, ok := e.(*query.Call)
-	return ok && c.Proc.Namespace == "sherd" && (c.Proc.Name == "bucket" || c.Proc.Name == "slice") && len(c.Args) == 1 &&
+	return ok && c.Proc.Namespace == "sherd" &&
+		(c.Proc.Name == "bucket" || c.Proc.Name == "slice") && len(c.Args) == 1 &&
 		slices.Contains(keyPositions(m.s.Table), m.position(c.Args[0]))
 }
 
@@ -68,8 +69,12 @@ func next(v query.Expr) query.Expr {
 		wide = castTo(v, types.Int8)
 	}
 	limit := intConst(types.Int8, all)
-	sum := &query.Call{T: query.Of(types.Int8), Proc: pgcatalog.ProcsByName("int8pl")[0], Args: []query.Expr{wide, intConst(types.Int8, 1)}, Op: "+"}
-	return caseOf(types.Int8, query.When{Cond: compared("<", wide, limit), Result: sum}, query.When{Cond: compared(">=", wide, limit), Result: limit})
+	sum := &query.Call{
+		T: query.Of(types.Int8), Proc: pgcatalog.ProcsByName("int8pl")[0],
+		Args: []query.Expr{wide, intConst(types.Int8, 1)}, Op: "+",
+	}
+	return caseOf(types.Int8, query.When{Cond: compared("<", wide, limit), Result: sum},
+		query.When{Cond: compared(">=", wide, limit), Result: limit})
 }
 
 // sliced replaces sherd.bucket of the table's key by sherd.slice in conditions. sherd.bucket knows

@@ -45,8 +45,11 @@ func (p *planner) join(l *level, j joining, left, right part) (part, error) {
 
 // hashJoin builds the side that is likely the smaller one, or pairs everything where there is no
 // equality.
-func (p *planner) hashJoin(l *level, j joining, left, right part, eqs []equality, rest []query.Expr, local *locality) (part, error) {
-	if !j.fixed && estimate(left.node) < estimate(right.node) && (j.kind == query.Inner || j.kind == query.Left && len(eqs) > 0) {
+func (p *planner) hashJoin(
+	l *level, j joining, left, right part, eqs []equality, rest []query.Expr, local *locality,
+) (part, error) {
+	if !j.fixed && estimate(left.node) < estimate(right.node) &&
+		(j.kind == query.Inner || j.kind == query.Left && len(eqs) > 0) {
 		left, right = right, left
 		for i, e := range eqs {
 			eqs[i] = equality{e.right, e.left, e.nulls, e.cond}
@@ -66,7 +69,9 @@ func (p *planner) hashJoin(l *level, j joining, left, right part, eqs []equality
 	}
 	out := part{in: in, local: local}
 	if len(eqs) == 0 {
-		out.node = &NestLoop{Base: Base{cols}, Kind: j.kind, Left: left.node, Right: right.node, On: conjunction(residual)}
+		out.node = &NestLoop{
+			Base: Base{cols}, Kind: j.kind, Left: left.node, Right: right.node, On: conjunction(residual),
+		}
 		return out, nil
 	}
 	h := &HashJoin{Base: Base{cols}, Kind: j.kind, Left: left.node, Right: right.node, On: conjunction(residual)}
@@ -132,7 +137,8 @@ func isEmpty(n Node) bool {
 // lateralJoin runs the right side once for each row of the left one. It stays in the fragments
 // where the right side reads no table.
 func (p *planner) lateralJoin(l *level, j joining, left, right part) (part, error) {
-	if left.local == nil || right.local != nil || gatewayOnly(right.node) || j.kind == query.Full || j.kind == query.Right || anyStays(j.on) {
+	if left.local == nil || right.local != nil || gatewayOnly(right.node) || j.kind == query.Full ||
+		j.kind == query.Right || anyStays(j.on) {
 		left, right = p.gather(left, nil), p.gather(right, nil)
 	}
 	n := &NestLoop{Kind: j.kind, Left: left.node, Right: right.node}

@@ -80,7 +80,9 @@ func (p *planner) sortThenTargets(l *level, cur part, lock *LockRows) (part, err
 		cur.node = lock
 	}
 	if l.q.DistinctOn != nil {
-		cur.node = &Distinct{Base: Base{cur.node.Output()}, Child: cur.node, Keys: distinctSlots(l.q, keys), Sorted: true}
+		cur.node = &Distinct{
+			Base: Base{cur.node.Output()}, Child: cur.node, Keys: distinctSlots(l.q, keys), Sorted: true,
+		}
 	}
 	limited := count != nil || offset != nil
 	if limited && !l.q.HasSRFs {

@@ -10,9 +10,12 @@ const lookupLimit = 200
 
 // lookupJoin reads the rows of the right side by primary key, one for each row of a left side that
 // is small by construction. Each lookup is routed to the fragment of its key.
-func (p *planner) lookupJoin(l *level, j joining, left, right part, eqs []equality, rest []query.Expr) (part, bool, error) {
+func (p *planner) lookupJoin(
+	l *level, j joining, left, right part, eqs []equality, rest []query.Expr,
+) (part, bool, error) {
 	s, ok := right.node.(*Scan)
-	if !ok || right.local == nil || len(right.local.rels) != 1 || s.Access == ScanKeys || s.Index != nil || len(right.in.lateral) > 0 || j.kind == query.Full || estimate(left.node) > lookupLimit ||
+	if !ok || right.local == nil || len(right.local.rels) != 1 || s.Access == ScanKeys || s.Index != nil ||
+		len(right.in.lateral) > 0 || j.kind == query.Full || estimate(left.node) > lookupLimit ||
 		hasSubLinks(j.on) {
 		return part{}, false, nil
 	}
@@ -100,7 +103,9 @@ func lookupValue(s *Scan, byIndex *IndexScan, i int, v query.Expr) query.Expr {
 
 // semiLookup reads the rows of the left side by primary key, one for each of the right side's
 // different values, where those are few.
-func (p *planner) semiLookup(l *level, j joining, left, right part, eqs []equality, rest []query.Expr) (part, bool, error) {
+func (p *planner) semiLookup(
+	l *level, j joining, left, right part, eqs []equality, rest []query.Expr,
+) (part, bool, error) {
 	if j.kind != query.Semi || len(rest) > 0 || len(eqs) == 0 || len(right.in.lateral) > 0 {
 		return part{}, false, nil
 	}
@@ -130,7 +135,9 @@ func (p *planner) semiLookup(l *level, j joining, left, right part, eqs []equali
 
 // turnedLookup is lookupJoin by the right side's rows where the left side's slots must come first:
 // the target of an UPDATE or DELETE is found by what FROM or USING returns.
-func (p *planner) turnedLookup(l *level, j joining, left, right part, eqs []equality, rest []query.Expr) (part, bool, error) {
+func (p *planner) turnedLookup(
+	l *level, j joining, left, right part, eqs []equality, rest []query.Expr,
+) (part, bool, error) {
 	if j.kind != query.Inner || !j.fixed || len(eqs) == 0 || len(right.in.lateral) > 0 {
 		return part{}, false, nil
 	}

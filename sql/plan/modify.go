@@ -182,7 +182,8 @@ func (p *planner) modify(l *level) (part, error) {
 	if m.Indexes, err = p.indexes(l, kept(q, m.MovesKey), cur.in); err != nil {
 		return part{}, err
 	}
-	gateway = gateway || anyGlobal(m.Indexes) || anyDeferrable(rel.Table, m.Indexes) // entries lie in other fragments, or hang on the transaction
+	// The entries may lie in other fragments, or depend on the transaction.
+	gateway = gateway || anyGlobal(m.Indexes) || anyDeferrable(rel.Table, m.Indexes)
 	for _, c := range m.Checks {
 		gateway = gateway || stays(c.Expr)
 	}
@@ -272,7 +273,8 @@ func (p *planner) modifyRows(l *level) (part, relSet, error) {
 		return part{}, nil, err
 	}
 	if len(others.in.lateral) > 0 {
-		return part{}, nil, pgerr.Unsupported("LATERAL references to the target of UPDATE or DELETE are not supported yet").
+		return part{}, nil, pgerr.Unsupported("LATERAL references to the target of UPDATE or DELETE are not " +
+			"supported yet").
 			WithHint("Write the statement with a subquery that joins the target by its key.")
 	}
 	cur, err = p.join(l, joining{kind: query.Inner, lrels: target, rrels: orels, on: between, fixed: true}, cur, others)

@@ -71,9 +71,11 @@ func narrowedInt(v query.Expr, t types.OID, as narrowing) query.Expr {
 	own := castTo(v, t)
 	switch as {
 	case toLower:
-		return caseOf(t, query.When{Cond: fits("<", lo), Result: intConst(t, lo)}, query.When{Cond: fits("<=", hi), Result: own})
+		return caseOf(t, query.When{Cond: fits("<", lo), Result: intConst(t, lo)},
+			query.When{Cond: fits("<=", hi), Result: own})
 	case toUpper:
-		return caseOf(t, query.When{Cond: fits(">", hi), Result: intConst(t, hi)}, query.When{Cond: fits(">=", lo), Result: own})
+		return caseOf(t, query.When{Cond: fits(">", hi), Result: intConst(t, hi)},
+			query.When{Cond: fits(">=", lo), Result: own})
 	}
 	return caseOf(t, query.When{Cond: &query.And{Args: []query.Expr{fits(">=", lo), fits("<=", hi)}}, Result: own})
 }
@@ -89,7 +91,9 @@ func timestampOfDate(v query.Expr, t types.OID, as narrowing) query.Expr {
 	last := &query.Const{T: query.Of(types.Date), Value: day}
 	whens := []query.When{{Cond: compared("<", v, last), Result: castTo(v, t)}}
 	if as != toEqual {
-		whens = append(whens, query.When{Cond: compared(">=", v, last), Result: &query.Const{T: query.Of(t), Value: infinity}})
+		whens = append(whens, query.When{
+			Cond: compared(">=", v, last), Result: &query.Const{T: query.Of(t), Value: infinity},
+		})
 	} else {
 		whens = append(whens, query.When{Cond: &query.Not{Arg: call("isfinite", types.Bool, v)}, Result: castTo(v, t)})
 	}

@@ -307,15 +307,17 @@ const (
 // old row likewise. Checks and Returning are evaluated over the new row (old for delete) followed
 // by the child's slots beyond the table's columns.
 type Modify struct {
-	Base       // Returning's columns; empty without RETURNING (then it returns no rows, only the count)
-	Kind       ModifyKind
-	Table      *catalog.Table
-	Schema     string
-	Child      Node
-	Assign     []query.Assignment
-	Checks     []query.Check
-	Watch      []KeyWatch    // what to note of the rows that are written
-	Indexes    []query.Index // secondary indexes to keep, over the table's columns as slots; of an update those that it may touch
+	Base   // Returning's columns; empty without RETURNING (then it returns no rows, only the count)
+	Kind   ModifyKind
+	Table  *catalog.Table
+	Schema string
+	Child  Node
+	Assign []query.Assignment
+	Checks []query.Check
+	Watch  []KeyWatch // what to note of the rows that are written
+	// Indexes are the secondary indexes to maintain, over the table's columns as slots. An update
+	// lists those that it may change.
+	Indexes    []query.Index
 	Returning  []query.Expr
 	OnConflict *OnConflict
 	MovesKey   bool // Assign sets a primary key column
@@ -430,7 +432,8 @@ func (r *Route) forgetStart() {
 
 // Everywhere reports whether no condition narrows the route.
 func (r *Route) Everywhere() bool {
-	return len(r.Keys) == 0 && r.KeyArray == nil && len(r.Content) == 0 && r.Lo == nil && r.Hi == nil && r.Index == nil && r.Span == nil && !r.ByPrefix() && !r.Never
+	return len(r.Keys) == 0 && r.KeyArray == nil && len(r.Content) == 0 && r.Lo == nil && r.Hi == nil &&
+		r.Index == nil && r.Span == nil && !r.ByPrefix() && !r.Never
 }
 
 // ColKey in Scan.Slots is the row's storage key (bytea), by which a Modify finds the row again.

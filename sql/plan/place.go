@@ -102,7 +102,8 @@ func (r *Route) rank() int {
 
 func sameBucket(l *level, a, b int, eqs []equality) bool {
 	ta, tb := l.q.Rels[a].Table, l.q.Rels[b].Table
-	if ta == nil || tb == nil || ta.Database != tb.Database || ta.Anchors != tb.Anchors || ranged(ta) || ranged(tb) || !ta.Prefixes.Equal(tb.Prefixes) {
+	if ta == nil || tb == nil || ta.Database != tb.Database || ta.Anchors != tb.Anchors || ranged(ta) || ranged(tb) ||
+		!ta.Prefixes.Equal(tb.Prefixes) {
 		return false
 	}
 	ka, kb := keyPositions(ta), keyPositions(tb)
@@ -121,7 +122,8 @@ func sameBucket(l *level, a, b int, eqs []equality) bool {
 // samePolicy reports whether two tables with the same trusted policy are tied by all of its fields.
 func samePolicy(l *level, a, b int, eqs []equality) bool {
 	ta, tb := l.q.Rels[a].Table, l.q.Rels[b].Table
-	if !trustedPlain(ta) || !trustedPlain(tb) || ta.Policy.Range != 1 || tb.Policy.Range != 1 || len(ta.Policy.Fields) != len(tb.Policy.Fields) {
+	if !trustedPlain(ta) || !trustedPlain(tb) || ta.Policy.Range != 1 || tb.Policy.Range != 1 ||
+		len(ta.Policy.Fields) != len(tb.Policy.Fields) {
 		return false
 	}
 	for i := range ta.Policy.Fields {
@@ -144,7 +146,9 @@ func trusted(t *catalog.Table) bool {
 // trustedPlain reports whether that policy has no functions, so that its fields' texts alone choose
 // the bucket.
 func trustedPlain(t *catalog.Table) bool {
-	return trusted(t) && !slices.ContainsFunc(t.Policy.Fields, func(f shardmap.Field) bool { return f.Func != shardmap.PlainField })
+	return trusted(t) && !slices.ContainsFunc(t.Policy.Fields, func(f shardmap.Field) bool {
+		return f.Func != shardmap.PlainField
+	})
 }
 
 // tied reports whether an equality joins exactly these two columns.

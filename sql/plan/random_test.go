@@ -16,7 +16,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// generator makes small queries over the test's tables. A query without LIMIT has one answer, however the rows lie.
+// generator makes small queries over the test's tables. A query without LIMIT has one answer,
+// however the rows lie.
 type generator struct{ *rand.Rand }
 
 func (g generator) pick(s ...string) string { return s[g.IntN(len(s))] }
@@ -26,12 +27,26 @@ var joinable = []struct {
 	name        string
 	ties, conds []string
 }{
-	{"orders", []string{"#.id", "#.doc ->> 'Customer'", "#.doc ->> 'State'"}, []string{"#.doc ->> 'Customer' = 'customers/3-A'",
-		"#.id = 'orders/7-A$customers/7-A'", "#.doc ->> 'State' IN ('S1', 'S2')", "#.id > 'orders/3'", "#.doc ->> 'Customer' IN ('customers/1-A', 'customers/2-A')"}},
-	{"invoices", []string{"#.id", "#.doc ->> 'Customer'"}, []string{"#.doc @> '{\"Customer\": \"customers/3-A\"}'", "(#.doc ->> 'Sum')::int > 10", "#.id IS NULL"}},
-	{"wide", []string{"#.id", "#.doc ->> 'Customer'"}, []string{"#.doc ->> 'Customer' = 'customers/3-A'", "(#.doc ->> 'Sum')::int < 9"}},
-	{"customers", []string{"#.id", "#.doc ->> 'City'"}, []string{"#.id = 'customers/3-A'", "#.n > 4", "#.n IS NULL", "#.id IN ('customers/3-A', 'customers/5-A')"}},
-	{"lines", []string{"#.order_id", "#.order_id"}, []string{"#.no = 2", "#.qty > 10", "#.order_id = 'orders/7-A$customers/7-A' AND #.no = 1"}},
+	{"orders", []string{"#.id", "#.doc ->> 'Customer'", "#.doc ->> 'State'"},
+		[]string{"#.doc ->> 'Customer' = 'customers/3-A'",
+			"#.id = 'orders/7-A$customers/7-A'", "#.doc ->> 'State' IN ('S1', 'S2')", "#.id > 'orders/3'",
+			"#.doc ->> 'Customer' IN ('customers/1-A', 'customers/2-A')"}},
+	{
+		"invoices", []string{"#.id", "#.doc ->> 'Customer'"},
+		[]string{"#.doc @> '{\"Customer\": \"customers/3-A\"}'", "(#.doc ->> 'Sum')::int > 10", "#.id IS NULL"},
+	},
+	{
+		"wide", []string{"#.id", "#.doc ->> 'Customer'"},
+		[]string{"#.doc ->> 'Customer' = 'customers/3-A'", "(#.doc ->> 'Sum')::int < 9"},
+	},
+	{
+		"customers", []string{"#.id", "#.doc ->> 'City'"},
+		[]string{"#.id = 'customers/3-A'", "#.n > 4", "#.n IS NULL", "#.id IN ('customers/3-A', 'customers/5-A')"},
+	},
+	{
+		"lines", []string{"#.order_id", "#.order_id"},
+		[]string{"#.no = 2", "#.qty > 10", "#.order_id = 'orders/7-A$customers/7-A' AND #.no = 1"},
+	},
 }
 
 func (g generator) query() string {
@@ -54,10 +69,12 @@ func (g generator) query() string {
 		where = append(where, "("+at(g.pick(b.conds...), "b")+" OR "+at(g.pick(a.conds...), "a")+")")
 	}
 	if g.IntN(3) == 0 {
-		where = append(where, fmt.Sprintf("%sEXISTS (SELECT 1 FROM %s d WHERE %s)", g.pick("", "NOT "), c.name, tie("a", "d", a.ties, c.ties)))
+		where = append(where, fmt.Sprintf("%sEXISTS (SELECT 1 FROM %s d WHERE %s)", g.pick("", "NOT "), c.name,
+			tie("a", "d", a.ties, c.ties)))
 	}
 	if g.IntN(4) == 0 {
-		where = append(where, fmt.Sprintf("%s %sIN (SELECT %s FROM %s d)", at(g.pick(a.ties...), "a"), g.pick("", "NOT "), at(g.pick(c.ties...), "d"), c.name))
+		where = append(where, fmt.Sprintf("%s %sIN (SELECT %s FROM %s d)", at(g.pick(a.ties...), "a"),
+			g.pick("", "NOT "), at(g.pick(c.ties...), "d"), c.name))
 	}
 	if len(where) > 0 {
 		from += " WHERE " + strings.Join(where, " AND ")
@@ -74,7 +91,8 @@ func (g generator) query() string {
 	return fmt.Sprintf("SELECT %s, %s FROM %s", key, at(g.pick(b.ties...), "b"), from)
 }
 
-// TestFragmentsDoNotShow runs random queries on 1, 3 and 8 fragments: the rows are the same, in whatever steps they were found.
+// TestFragmentsDoNotShow runs random queries on 1, 3 and 8 fragments: the rows are the same, in
+// whatever steps they were found.
 func TestFragmentsDoNotShow(t *testing.T) {
 	ctx := testContext(t)
 	var dbs []*database
@@ -97,12 +115,14 @@ func TestFragmentsDoNotShow(t *testing.T) {
 		want := sortedRows(t, dbs[0], ctx, text)
 		if postgres != nil {
 			if theirs := postgres(text); !slices.Equal(theirs, want) {
-				t.Errorf("%s\n on one fragment: %d rows %.300q\n PostgreSQL: %d rows %.300q", text, len(want), want, len(theirs), theirs)
+				t.Errorf("%s\n on one fragment: %d rows %.300q\n PostgreSQL: %d rows %.300q", text, len(want),
+					want, len(theirs), theirs)
 			}
 		}
 		for _, d := range dbs[1:] {
 			if got := sortedRows(t, d, ctx, text); !slices.Equal(got, want) {
-				t.Errorf("%s\n on %d fragments: %d rows %.300q\n on one: %d rows %.300q", text, len(d.replicas), len(got), got, len(want), want)
+				t.Errorf("%s\n on %d fragments: %d rows %.300q\n on one: %d rows %.300q", text, len(d.replicas),
+					len(got), got, len(want), want)
 			}
 		}
 	}

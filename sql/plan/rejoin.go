@@ -13,7 +13,9 @@ type Rejoin struct {
 	Tables    []Reread    // for each lock
 	Unmatched []Unmatched // outer joins, inner ones first
 	Cond      query.Expr  // nil is true
-	Same      []int       // slots that a semi or anti join has looked at: if one has changed, it cannot be known what it says now
+	// Same are slots that a semi or anti join has read. If one has changed, the result of the join
+	// is not known any more.
+	Same []int
 }
 
 // Reread reads the row of a locked table again.
@@ -75,7 +77,9 @@ func (b *rejoiner) scan(rel int) {
 	for i, c := range positions {
 		at[i] = b.in.slots[varKey{rel, c}]
 	}
-	s := &Scan{Base: Base{columnsAt(r, positions)}, Table: r.Table, Alias: r.Alias, Schema: r.SchemaName, Slots: positions}
+	s := &Scan{
+		Base: Base{columnsAt(r, positions)}, Table: r.Table, Alias: r.Alias, Schema: r.SchemaName, Slots: positions,
+	}
 	b.out.Tables = append(b.out.Tables, Reread{s, at})
 }
 

@@ -19,7 +19,9 @@ func Restoring(view *catalog.View, t *catalog.Table, exprs []query.Expr, env Env
 	for i := range t.Columns {
 		in.slots[varKey{0, i}] = i
 	}
-	l := &level{q: &query.Query{Rels: []*query.Rel{{Kind: query.RelTable, Table: t, Alias: t.Name, Columns: analyze.ColumnsOf(t)}}}}
+	l := &level{q: &query.Query{Rels: []*query.Rel{{
+		Kind: query.RelTable, Table: t, Alias: t.Name, Columns: analyze.ColumnsOf(t),
+	}}}}
 	p := &planner{env: env}
 	for i, e := range exprs {
 		if e == nil {

@@ -105,7 +105,8 @@ func writtenSystemColumn(v *query.Var, rel *query.Rel) (query.Expr, error) {
 	case query.ColXmin:
 		return &query.Const{T: v.T, Value: types.NewOid(query.FrozenXid)}, nil
 	}
-	return nil, pgerr.Unsupported("%s of a row that is being inserted is not supported", v.Name).WithHint("Name the row by its primary key.")
+	return nil, pgerr.Unsupported("%s of a row that is being inserted is not supported", v.Name).
+		WithHint("Name the row by its primary key.")
 }
 
 // sibling makes v, a column of an earlier FROM item, an outer parameter that the join above will
@@ -150,7 +151,10 @@ func (p *planner) subPlan(l *level, s *query.SubLink, in *layout) (query.Expr, e
 		return nil, err
 	}
 	p.subs++
-	out := &SubPlan{T: s.T, Kind: s.Kind, Plan: p.gather(sub, nil).node, Name: subPlanName(p.subs), Volatile: volatileQuery(s.Query)}
+	out := &SubPlan{
+		T: s.T, Kind: s.Kind, Plan: p.gather(sub, nil).node, Name: subPlanName(p.subs),
+		Volatile: volatileQuery(s.Query),
+	}
 	if out.Binds, err = p.binds(l, child, in); err != nil {
 		return nil, err
 	}
@@ -187,7 +191,8 @@ func (p *planner) binds(l, child *level, in *layout) ([]Bind, error) {
 // to fail when it is reached, unless PostgreSQL would find it while it plans: see constants.
 func (p *planner) fold(e query.Expr) query.Expr {
 	switch e.(type) {
-	case nil, *query.Const, *query.Param, *query.Slot, *query.Outer, *SubPlan, *query.Pick, *query.Element, *query.SubColumn, *query.SQLValue:
+	case nil, *query.Const, *query.Param, *query.Slot, *query.Outer, *SubPlan, *query.Pick, *query.Element,
+		*query.SubColumn, *query.SQLValue:
 		return e
 	}
 	constant := true
@@ -237,7 +242,8 @@ func failed(e query.Expr) bool {
 	}
 	return !query.Contains(e, func(x query.Expr) bool {
 		switch x.(type) {
-		case *query.Param, *query.Slot, *query.Outer, *SubPlan, *query.Pick, *query.Element, *query.SubColumn, *query.SQLValue:
+		case *query.Param, *query.Slot, *query.Outer, *SubPlan, *query.Pick, *query.Element,
+			*query.SubColumn, *query.SQLValue:
 			return true
 		}
 		return !foldable(x)
@@ -264,7 +270,8 @@ func foldable(e query.Expr) bool {
 // stableText reports whether the text form of a type depends on no setting.
 func stableText(oid uint32) bool {
 	t := pgcatalog.TypeByOID(oid)
-	return t != nil && t.Category != 'D' && t.Category != 'T' && t.Category != 'A' && t.Kind == 'b' && t.Name != "regclass"
+	return t != nil && t.Category != 'D' && t.Category != 'T' && t.Category != 'A' &&
+		t.Kind == 'b' && t.Name != "regclass"
 }
 
 // simplify drops constant members of AND and OR.

@@ -243,7 +243,8 @@ func (m *matcher) valueType(col int) types.OID {
 // own values are.
 func (m *matcher) keyLike(col int, oid types.OID) bool {
 	t := m.valueType(col)
-	return t == oid || oid == m.s.Table.Columns[col].Type || integer(t) && integer(oid) && t > 0 && width(oid) <= width(t)
+	return t == oid || oid == m.s.Table.Columns[col].Type ||
+		integer(t) && integer(oid) && t > 0 && width(oid) <= width(t)
 }
 
 func width(oid types.OID) int {
@@ -289,7 +290,8 @@ func (m *matcher) field(f shardmap.Field) wanted {
 		equal: func(c *query.Call) query.Expr { return m.fieldEquals(c, f) },
 		any: func(a *query.ArrayOp) query.Expr {
 			switch {
-			case a.Left.Type() == types.Text && types.ElemOf(a.Array.Type()) == types.Text && m.isField(a.Left, f, true):
+			case a.Left.Type() == types.Text && types.ElemOf(a.Array.Type()) == types.Text &&
+				m.isField(a.Left, f, true):
 				return a.Array
 			case m.isPolicyColumn(a.Left, f):
 				return m.keyElements(m.position(a.Left), a.Array)
@@ -364,7 +366,8 @@ func isPolicyField(l *level, e query.Expr, rel, field int) bool {
 		return isColumn(e, varKey{rel, pos}) && e.Type() == types.Text
 	}
 	path, text, base := DocumentPath(e)
-	return base != nil && text && documentPosition(t) >= 0 && isColumn(base, varKey{rel, documentPosition(t)}) && equalPaths(path, f.Path)
+	return base != nil && text && documentPosition(t) >= 0 &&
+		isColumn(base, varKey{rel, documentPosition(t)}) && equalPaths(path, f.Path)
 }
 
 // policyColumn returns the position of the column that a policy field names, -1 where it is a path

@@ -23,9 +23,10 @@ type fieldCast struct {
 // integers to themselves, within the precision of their type, and keep the order.
 var numberCasts = map[string]fieldCast{
 	"int2_numeric": {to: types.Numeric}, "int4_numeric": {to: types.Numeric}, "int8_numeric": {to: types.Numeric},
-	"i2tod": {to: types.Float8}, "i4tod": {to: types.Float8}, "i8tod": {to: types.Float8}, "numeric_float8": {to: types.Float8},
-	"jsonb_numeric": {to: types.Numeric}, "jsonb_float4": {to: types.Float4}, "jsonb_float8": {to: types.Float8},
-	"jsonb_int2": {types.Int2, true}, "jsonb_int4": {types.Int4, true}, "jsonb_int8": {types.Int8, true},
+	"i2tod": {to: types.Float8}, "i4tod": {to: types.Float8}, "i8tod": {to: types.Float8},
+	"numeric_float8": {to: types.Float8}, "jsonb_numeric": {to: types.Numeric}, "jsonb_float4": {to: types.Float4},
+	"jsonb_float8": {to: types.Float8},
+	"jsonb_int2":   {types.Int2, true}, "jsonb_int4": {types.Int4, true}, "jsonb_int8": {types.Int8, true},
 }
 
 var (
@@ -53,7 +54,8 @@ func (m *matcher) castOf(e query.Expr, f shardmap.Field) fieldCast {
 			return fieldCast{}
 		}
 		arg := n.Args[0]
-		if arg.Type() == types.JSONB && m.isField(arg, f, false) || arg.Type() != types.JSONB && m.isPolicyColumn(arg, f) {
+		if arg.Type() == types.JSONB && m.isField(arg, f, false) ||
+			arg.Type() != types.JSONB && m.isPolicyColumn(arg, f) {
 			return numberCasts[n.Proc.Src]
 		}
 	}

@@ -84,7 +84,9 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 	if positions == nil {
 		positions = l.columnsOf(n, nil)
 	}
-	s := &Scan{Base: Base{columnsAt(r, positions)}, Table: r.Table, Alias: r.Alias, Schema: r.SchemaName, Slots: positions}
+	s := &Scan{
+		Base: Base{columnsAt(r, positions)}, Table: r.Table, Alias: r.Alias, Schema: r.SchemaName, Slots: positions,
+	}
 	in := layoutAt(n, positions)
 	var plain, subs []query.Expr
 	var err error
@@ -158,7 +160,9 @@ func (p *planner) functionScan(l *level, n int, conds []query.Expr) (part, error
 }
 
 func (p *planner) subquery(l *level, n int, conds []query.Expr) (part, error) {
-	sub := pruned(l.q.Rels[n].Subquery, func(col int) bool { return l.need[varKey{n, col}] || l.need[varKey{n, query.ColWholeRow}] })
+	sub := pruned(l.q.Rels[n].Subquery, func(col int) bool {
+		return l.need[varKey{n, col}] || l.need[varKey{n, query.ColWholeRow}]
+	})
 	return p.subselect(l, n, sub, conds)
 }
 

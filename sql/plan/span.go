@@ -70,7 +70,10 @@ func (m *matcher) spanBounds(x *KeySpan, col int) {
 // nodes of all releases evaluate that, and would take the pattern itself for the text. It ends
 // before an escape too, behind which there may be more of it.
 func literalStart(pattern query.Expr) query.Expr {
-	return &query.Call{T: query.Of(types.Text), Proc: pgcatalog.ProcByOID(substringByRegex), Args: []query.Expr{pattern, textConst(`^[^%_\\]*`)}}
+	return &query.Call{
+		T: query.Of(types.Text), Proc: pgcatalog.ProcByOID(substringByRegex),
+		Args: []query.Expr{pattern, textConst(`^[^%_\\]*`)},
+	}
 }
 
 const substringByRegex = 2073 // substring(text, text)
@@ -139,7 +142,8 @@ func LikePrefix(pattern string) string {
 // narrow reports whether the span likely has a small part of the table's rows. A pattern that only
 // the running statement has may begin with %.
 func (x *KeySpan) narrow() bool {
-	return len(x.Equal) > 0 || x.Prefix != nil && !isLiteralStart(x.Prefix) || (x.Lo != nil || x.LoRow != nil) && (x.Hi != nil || x.HiRow != nil)
+	return len(x.Equal) > 0 || x.Prefix != nil && !isLiteralStart(x.Prefix) ||
+		(x.Lo != nil || x.LoRow != nil) && (x.Hi != nil || x.HiRow != nil)
 }
 
 // bounded reports whether there is a bound at either end.

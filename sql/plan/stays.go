@@ -58,7 +58,8 @@ func once(x query.Expr) bool {
 		switch n := x.(type) {
 		case *query.Call:
 			return n.Proc.RetSet || n.Proc.Volatility == 'v' && builtin.PlaceOf(n.Proc) != builtin.AtGatewayOnce
-		case *query.Slot, *query.Outer, *SubPlan, *query.Pick, *query.Var, *query.SubLink, *query.Element, *query.SubColumn, *query.Agg, *query.WindowCall:
+		case *query.Slot, *query.Outer, *SubPlan, *query.Pick, *query.Var, *query.SubLink, *query.Element,
+			*query.SubColumn, *query.Agg, *query.WindowCall:
 			return true
 		}
 		return false

@@ -10,7 +10,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// TestNothingStaysBelow looks below the Gathers of every plan there is for what only the gateway can run.
+// TestNothingStaysBelow looks below the Gathers of every plan there is for what only the gateway
+// can run.
 func TestNothingStaysBelow(t *testing.T) {
 	ctx := testContext(t)
 	for _, text := range goldenStatements(t) {
@@ -39,8 +40,8 @@ func TestNothingStaysBelow(t *testing.T) {
 	}
 }
 
-// walk calls f for every pointer to a struct in v, and tells whether it lies below a Gather; what is for display alone is left out, and a route,
-// which the gateway evaluates.
+// walk calls f for every pointer to a struct in v, and passes whether it lies below a Gather. It
+// leaves out fields that are only for display, and routes, which the gateway evaluates.
 func walk(v reflect.Value, below bool, f func(x any, below bool)) {
 	switch v.Kind() {
 	case reflect.Interface:

@@ -38,7 +38,8 @@ func (m *matcher) underKey(r *Route, key []int) {
 		return
 	}
 	if len(key) > 1 {
-		if list, array := choices(m.conds, m.column(key[0])); array == nil && len(list) > 0 && len(list) <= maxKeyTuples {
+		if list, array := choices(m.conds, m.column(key[0])); array == nil && len(list) > 0 &&
+			len(list) <= maxKeyTuples {
 			r.Under, r.UnderEnd = list, "/"
 			return
 		}
@@ -89,7 +90,8 @@ func (m *matcher) beginnings(is func(query.Expr) bool) []query.Expr {
 func (m *matcher) underContent(r *Route) {
 	f := m.s.Table.Policy.Fields[0]
 	m.beginning(r, func(e query.Expr) bool {
-		return e.Type() == types.Text && m.isField(e, f, true) || m.isPolicyColumn(e, f) && textLike(m.s.Table.Columns[m.position(e)].Type)
+		return e.Type() == types.Text && m.isField(e, f, true) ||
+			m.isPolicyColumn(e, f) && textLike(m.s.Table.Columns[m.position(e)].Type)
 	})
 }
 
@@ -176,7 +178,8 @@ func (m *matcher) noAnchor(col int) bool {
 		if !ok || len(call.Args) != 2 || call.Op != "!~~" || m.position(call.Args[0]) != col {
 			continue
 		}
-		if pattern, ok := call.Args[1].(*query.Const); ok && !pattern.Value.IsNull() && pattern.Value.S == "%$%" && textLike(pattern.OID) {
+		if pattern, ok := call.Args[1].(*query.Const); ok && !pattern.Value.IsNull() &&
+			pattern.Value.S == "%$%" && textLike(pattern.OID) {
 			return true
 		}
 	}

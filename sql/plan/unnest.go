@@ -56,15 +56,17 @@ func joinSubLink(q *query.Query, c query.Expr) bool {
 // simple reports whether a subquery is tables, functions and conditions only, so that its FROM can
 // join that of the query around it.
 func simple(q *query.Query, exists bool) bool {
-	if q.Command != query.Select || q.SetOp != nil || q.Values != nil || len(q.From) == 0 || len(q.CTEs) > 0 || len(q.Locking) > 0 ||
-		q.HasAggs || q.GroupBy != nil || q.GroupingSets != nil || q.Having != nil || q.HasWindow || q.HasSRFs || q.Offset != nil {
+	if q.Command != query.Select || q.SetOp != nil || q.Values != nil || len(q.From) == 0 ||
+		len(q.CTEs) > 0 || len(q.Locking) > 0 || q.HasAggs || q.GroupBy != nil || q.GroupingSets != nil ||
+		q.Having != nil || q.HasWindow || q.HasSRFs || q.Offset != nil {
 		return false
 	}
 	if q.Limit != nil && !(exists && atLeastOne(q.Limit)) || q.DistinctOn != nil && !exists {
 		return false
 	}
 	for _, r := range q.Rels {
-		if r.Kind != query.RelTable && r.Kind != query.RelSystem && r.Kind != query.RelCTE && r.Kind != query.RelFunction {
+		if r.Kind != query.RelTable && r.Kind != query.RelSystem && r.Kind != query.RelCTE &&
+			r.Kind != query.RelFunction {
 			return false
 		}
 	}
@@ -117,7 +119,9 @@ func pullUp(q, sub *query.Query, kind query.JoinKind, test query.Expr) {
 	for _, r := range sub.Rels {
 		q.Rels = append(q.Rels, shiftedRel(r, by))
 	}
-	q.From = []query.From{&query.FromJoin{Kind: kind, Left: product(q.From), Right: product(right), On: conjunction(on), Rel: -1}}
+	q.From = []query.From{&query.FromJoin{
+		Kind: kind, Left: product(q.From), Right: product(right), On: conjunction(on), Rel: -1,
+	}}
 }
 
 // joinSubquery joins an uncorrelated IN's subquery as an item of its own.
@@ -131,7 +135,9 @@ func joinSubquery(q *query.Query, s *query.SubLink) {
 		return &query.Var{T: n.T, Rel: at, Col: n.N, Name: rel.Columns[n.N].Name}
 	})
 	q.Rels = append(slices.Clip(q.Rels), rel)
-	q.From = []query.From{&query.FromJoin{Kind: query.Semi, Left: product(q.From), Right: &query.FromRel{Rel: at}, On: on, Rel: -1}}
+	q.From = []query.From{&query.FromJoin{
+		Kind: query.Semi, Left: product(q.From), Right: &query.FromRel{Rel: at}, On: on, Rel: -1,
+	}}
 }
 
 func replaceColumns(test query.Expr, by func(*query.SubColumn) query.Expr) query.Expr {
@@ -187,7 +193,9 @@ func shiftedFrom(it query.From, n int) query.From {
 	case *query.FromRel:
 		return &query.FromRel{Rel: f.Rel + n}
 	case *query.FromJoin:
-		return &query.FromJoin{Kind: f.Kind, Left: shiftedFrom(f.Left, n), Right: shiftedFrom(f.Right, n), On: shifted(f.On, n), Rel: -1}
+		return &query.FromJoin{
+			Kind: f.Kind, Left: shiftedFrom(f.Left, n), Right: shiftedFrom(f.Right, n), On: shifted(f.On, n), Rel: -1,
+		}
 	}
 	return it
 }

@@ -48,7 +48,8 @@ func nullable(items []query.From, n int) bool {
 			continue
 		}
 		left, right := fromRels(j.Left)[n], fromRels(j.Right)[n]
-		if left && (j.Kind == query.Right || j.Kind == query.Full) || right && (j.Kind == query.Left || j.Kind == query.Full) {
+		if left && (j.Kind == query.Right || j.Kind == query.Full) ||
+			right && (j.Kind == query.Left || j.Kind == query.Full) {
 			return true
 		}
 		if nullable([]query.From{j.Left, j.Right}, n) {

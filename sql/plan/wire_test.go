@@ -11,8 +11,8 @@ import (
 	"github.com/sherddb/sherd/sql/plan/wire"
 )
 
-// TestPlansSent sends every plan of the golden files, and those of the statements of answers.sql, as to another node: EXPLAIN says the same of what comes
-// out, and its bytes are the same again.
+// TestPlansSent sends every plan of the golden files, and those of the statements of answers.sql,
+// as to another node: EXPLAIN says the same of what comes out, and its bytes are the same again.
 func TestPlansSent(t *testing.T) {
 	ctx, sent := testContext(t), 0
 	for _, text := range goldenStatements(t) {
@@ -32,7 +32,9 @@ func TestPlansSent(t *testing.T) {
 		}
 		sent++
 		want := plan.Explain(p, plan.Notes{Route: routeText})
-		if got := plan.Explain(&plan.Plan{Root: n, Outers: p.Outers}, plan.Notes{Route: routeText}); !slices.Equal(got, want) {
+		if got := plan.Explain(
+			&plan.Plan{Root: n, Outers: p.Outers}, plan.Notes{Route: routeText},
+		); !slices.Equal(got, want) {
 			t.Errorf("%s:\n%s\n-- sent as\n%s", text, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		if again, err := wire.Encode(n); err != nil || !bytes.Equal(again, b) {

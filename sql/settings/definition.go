@@ -26,7 +26,7 @@ type Definition struct {
 	maxText     string
 }
 
-// Bounds gives min_val and max_val as pg_settings shows them.
+// Bounds returns min_val and max_val as pg_settings shows them.
 func (d *Definition) Bounds() (lo, hi string) { return d.minText, d.maxText }
 
 type registry struct {
@@ -102,7 +102,8 @@ func Lookup(name string) (*Definition, bool) {
 // All lists the parameters.
 func All() []*Definition { return all().list }
 
-// Check gives the canonical form of a value, as SHOW would print it in the parameter's base unit, or 22023.
+// Check returns the canonical form of a value, as SHOW would print it in the parameter's base unit,
+// or 22023.
 func (d *Definition) Check(value string) (string, error) {
 	switch d.Type {
 	case "bool":
@@ -134,14 +135,16 @@ func (d *Definition) checkEnum(value string) (string, error) {
 		WithHint("Available values: %s.", strings.Join(d.Enum, ", "))
 }
 
-// enumAliases are hidden spellings: parameter, what is given, what it means.
+// enumAliases are hidden spellings: the parameter, the value as the client writes it, its meaning.
 var enumAliases = [][3]string{
-	{"synchronous_commit", "true", "on"}, {"synchronous_commit", "false", "off"}, {"synchronous_commit", "1", "on"}, {"synchronous_commit", "0", "off"},
-	{"client_min_messages", "info", "info"}, {"backslash_quote", "true", "on"}, {"backslash_quote", "false", "off"},
+	{"synchronous_commit", "true", "on"}, {"synchronous_commit", "false", "off"}, {"synchronous_commit", "1", "on"},
+	{"synchronous_commit", "0", "off"}, {"client_min_messages", "info", "info"},
+	{"backslash_quote", "true", "on"}, {"backslash_quote", "false", "off"},
 	{"constraint_exclusion", "true", "on"}, {"constraint_exclusion", "false", "off"},
 }
 
-// ParseBool reads a boolean as PostgreSQL's parse_bool does: unique prefixes of true, false, yes, no, and on, off, 1, 0.
+// ParseBool reads a boolean as PostgreSQL's parse_bool does: unique prefixes of true, false, yes,
+// no, and on, off, 1, 0.
 func ParseBool(s string) (v, ok bool) {
 	s = strings.ToLower(s)
 	switch {

@@ -8,19 +8,19 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Derived is what follows from the values and is needed for each statement. It is true while the
-// values' version is Version.
+// Derived holds the settings that each statement needs, in the form in which it needs them. It is
+// valid while the values' version is Version.
 type Derived struct {
 	Version  uint64
 	Base     types.Env // how values are read and printed, without Now and names of objects
 	Memory   int64     // bytes that a query may retain
-	Analysis string    // what analysis depends on: user, search path, and how literals are read
+	Analysis string    // the settings that analysis depends on: user, search path, form of literals
 	LogAfter time.Duration
 	// Time-outs for a client that is silent, outside and inside of transactions; 0: none.
 	Idle, IdleInTransaction time.Duration
 }
 
-// Derive returns what follows from the values.
+// Derive returns the Derived of the values.
 func (v *Values) Derive() Derived {
 	d := Derived{
 		Version: v.version, Base: v.environment(), Memory: v.queryMemory(),
@@ -80,8 +80,8 @@ func (v *Values) environment() types.Env {
 	return e
 }
 
-// queryMemory limits what a query retains, in bytes. Not everything can spill to disk, so the limit is
-// wider than PostgreSQL's work_mem.
+// queryMemory limits what a query retains, in bytes. Not everything can spill to disk, so the limit
+// is wider than PostgreSQL's work_mem.
 func (v *Values) queryMemory() int64 {
 	return max(int64(v.Number("work_mem")), 256<<10) << 10
 }
@@ -98,8 +98,8 @@ func (v *Values) SearchPath() []string {
 	return out
 }
 
-// splitIdentifiers splits a list of identifiers as SplitIdentifierString does: quoted ones keep their
-// case, and two quotes in them are one.
+// splitIdentifiers splits a list of identifiers as SplitIdentifierString does: quoted ones keep
+// their case, and two quotes in them are one.
 func splitIdentifiers(s string) []string {
 	var out []string
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
@@ -122,7 +122,8 @@ func splitIdentifiers(s string) []string {
 	return out
 }
 
-// quotedIdentifier reads an identifier behind its first quote; ok is false if its last one is missing.
+// quotedIdentifier reads an identifier behind its first quote; ok is false if its last one is
+// missing.
 func quotedIdentifier(s string) (name, rest string, ok bool) {
 	for {
 		end := strings.IndexByte(s, '"')

@@ -40,9 +40,9 @@ func (l levels) remember(key string, current *string, local bool, nest int) {
 	l[key] = append(list, e)
 }
 
-// end ends the levels from nest on, and calls put for each value that goes back. If a transaction
-// commits, its values stay, except LOCAL ones; if a savepoint is released, its values become those of the
-// level around it.
+// end ends the levels from nest on, and calls put for each value that changes back. If a
+// transaction commits, its values stay, except LOCAL ones. If a savepoint is released, its values
+// become those of the surrounding level.
 func (l levels) end(commit bool, nest int, put func(key string, value *string)) {
 	for key, list := range l {
 		for n := len(list); n > 0 && list[n-1].nest >= nest; n = len(list) {
@@ -65,7 +65,7 @@ func (l levels) end(commit bool, nest int, put func(key string, value *string)) 
 	}
 }
 
-// mergeInto makes the entry of a released savepoint one of the level around it.
+// mergeInto merges the entry of a released savepoint into the surrounding level.
 func (e saved) mergeInto(list []saved, nest int) []saved {
 	if n := len(list); n == 0 || list[n-1].nest < nest {
 		e.nest = nest

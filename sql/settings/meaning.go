@@ -6,8 +6,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Fragment restricts what the statements of a client read to the rows in some fragments. Statements of
-// the server itself (foreign keys, jobs, proofs, definitions) read everything.
+// Fragment restricts what the statements of a client read to the rows in some fragments. Statements
+// of the server itself (foreign keys, jobs, proofs, definitions) read everything.
 const Fragment = "sherd.fragment"
 
 // FragmentList splits a value of sherd.fragment.
@@ -29,7 +29,8 @@ func OnOff(b bool) string {
 	return "off"
 }
 
-// checkMeaning refuses values of the right type without a meaning, and values that are not supported.
+// checkMeaning refuses values that have the right type but no meaning, and values that are not
+// supported.
 func checkMeaning(name, value string) (string, error) {
 	switch name {
 	case "TimeZone", "log_timezone":
@@ -53,7 +54,8 @@ func checkMeaning(name, value string) (string, error) {
 	return value, nil
 }
 
-// printable makes an application's name fit for logs, as PostgreSQL does: ASCII, at most a name's length.
+// printable returns an application's name in a form fit for logs, as PostgreSQL does: ASCII, at
+// most as long as an identifier.
 func printable(s string) string {
 	b := []byte(s)
 	for i, c := range b {

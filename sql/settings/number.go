@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// units gives, by base unit, how many of it the written unit is.
+// units maps a base unit to the written units, and each of those to its size in base units.
 var units = map[string]map[string]float64{
 	"B":   {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40},
 	"kB":  {"B": 1.0 / 1024, "kB": 1, "MB": 1 << 10, "GB": 1 << 20, "TB": 1 << 30},
@@ -33,7 +33,8 @@ func (d *Definition) checkNumber(value string) (string, error) {
 		if d.Unit != "" {
 			unit = " " + d.Unit
 		}
-		return "", pgerr.New(pgerr.InvalidParameterValue, `%s%s is outside the valid range for parameter "%s" (%s .. %s)`,
+		return "", pgerr.New(pgerr.InvalidParameterValue,
+			`%s%s is outside the valid range for parameter "%s" (%s .. %s)`,
 			d.format(n), unit, d.Name, d.minText, d.maxText)
 	}
 	return d.format(n), nil
@@ -148,7 +149,8 @@ func (d *Definition) showInteger(value string) string {
 	return strconv.FormatInt(int64(float64(n)/best), 10) + name
 }
 
-// showReal takes the largest unit in which the value is whole, but for rounding, or the smallest one.
+// showReal uses the largest unit in which the value is whole, apart from rounding, or the smallest
+// unit if there is none.
 func (d *Definition) showReal(value string) string {
 	n, err := strconv.ParseFloat(value, 64)
 	if err != nil || n <= 0 {

@@ -7,14 +7,14 @@ var reported = []string{
 	"session_authorization", "standard_conforming_strings", "TimeZone", "sherd.version",
 }
 
-// report is what a client knows of its parameters.
+// report has the values that were sent to a client.
 type report struct {
 	sent    map[string]string
 	version uint64 // of the values when they were last compared
 }
 
-// Report returns the name and value of each parameter that the client has to be sent because it does
-// not know the value yet. At the start these are all that clients are ever sent.
+// Report returns the name and value of each parameter that the client has to be sent because it
+// does not know the value yet. At the start these are all that clients are ever sent.
 func (v *Values) Report() [][2]string {
 	if v.report.version == v.version {
 		return nil

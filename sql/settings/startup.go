@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Startup is what the values of a new session start with.
+// Startup has the sources of a new session's values.
 type Startup struct {
 	Role      string
 	Superuser bool
@@ -16,8 +16,9 @@ type Startup struct {
 	Packet map[string]string
 }
 
-// Start sets what the database, the role, the packet's options and the rest of the packet ask for, in
-// this order, which is PostgreSQL's. From then on parameters of the start cannot be changed.
+// Start sets the values that the database, the role, the packet's options and the rest of the
+// packet ask for. It does so in this order, which is PostgreSQL's. Afterwards, parameters that can
+// only be set at the start cannot be changed.
 func (v *Values) Start(s Startup) error {
 	for _, layer := range []map[string]string{s.DatabaseSettings, s.RoleSettings} {
 		if err := v.startWith(layer); err != nil {
@@ -64,8 +65,8 @@ func (v *Values) setStartup(name, value string) error {
 	return nil
 }
 
-// applyOptions reads the command-line form of settings: -c name=value and --name=value, blanks escaped by
-// backslash.
+// applyOptions reads the command-line form of settings: -c name=value and --name=value, blanks
+// escaped by backslash.
 func (v *Values) applyOptions(options string) error {
 	words := splitOptions(options)
 	for i := 0; i < len(words); i++ {

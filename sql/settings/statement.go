@@ -10,8 +10,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Text joins the values of SET name as PostgreSQL does: lists with ", ", identifiers quoted if they must
-// be.
+// Text joins the values of SET name as PostgreSQL does: lists with ", ", identifiers quoted if they
+// must be.
 func Text(name string, args []*pg_query.Node) (string, error) {
 	list := isListSetting(name)
 	if len(args) > 1 && !list {
@@ -73,7 +73,7 @@ func constantSetting(a *pg_query.Node) (string, error) {
 	return "", pgerr.New(pgerr.SyntaxError, "a setting's value must be a constant")
 }
 
-// intervalSetting is the text of SET TIME ZONE INTERVAL '…'.
+// intervalSetting returns the text of SET TIME ZONE INTERVAL '…'.
 func intervalSetting(text string, t *pg_query.TypeName) (string, error) {
 	typmod := int32(-1)
 	if len(t.Typmods) > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// checkTimeZone returns the usual spelling of a time zone: hours east of UTC, INTERVAL '…', a name in
-// any case, or a POSIX specification.
+// checkTimeZone returns the usual spelling of a time zone: hours east of UTC, INTERVAL '…', a name
+// in any case, or a POSIX specification.
 func checkTimeZone(parameter, value string) (string, error) {
 	invalid := pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "%s": "%s"`, parameter, value)
 	east, numeric := 0, false

@@ -7,17 +7,18 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Values are the values of a session's parameters. What a session sets is undone as its transactions
-// and savepoints end. Values are not safe for concurrent use.
+// Values are the values of a session's parameters. Changes of a session are undone as its
+// transactions and savepoints end. Values are not safe for concurrent use.
 type Values struct {
-	sources      Sources
-	startup      map[string]string // by lower-case name: of the start-up packet, the role and the database
-	session      map[string]string
-	levels       levels          // what open transactions and savepoints have set
-	placeholders map[string]bool // parameters with a client's own prefix that were set once: they stay known, and empty
-	restricted   bool            // the role is no superuser, and the client sets
-	started      bool            // parameters of the start can no longer be set
-	version      uint64          // of the values that the session itself has set
+	sources Sources
+	startup map[string]string // by lower-case name: of the start-up packet, the role and the database
+	session map[string]string
+	levels  levels // what open transactions and savepoints have set
+	// Parameters with a client's own prefix that were set once: they stay known, and empty.
+	placeholders map[string]bool
+	restricted   bool   // the role is not a superuser, and the client sets
+	started      bool   // parameters of the start can no longer be set
+	version      uint64 // of the values that the session itself has set
 	report       report
 }
 
@@ -26,13 +27,13 @@ type Sources struct {
 	User string // "$user" in search_path
 	// State returns parameters that show a state of the session, such as transaction_isolation.
 	State func(key string) (string, bool)
-	// Cluster returns what ALTER SYSTEM has set.
+	// Cluster returns a value that ALTER SYSTEM has set.
 	Cluster func(name string) (string, bool)
 	// CommandLine are parameters that follow from how the node was started, by lower-case name.
 	CommandLine map[string]string
 }
 
-// NewValues returns values of which none is set by the session.
+// NewValues returns the values of a session that has set none yet.
 func NewValues(s Sources) *Values {
 	return &Values{
 		sources: s, startup: map[string]string{}, session: map[string]string{}, levels: levels{},
@@ -53,8 +54,8 @@ func (v *Values) Get(name string) (value string, known bool) {
 	return "", builtIn || v.placeholders[key]
 }
 
-// layered returns a parameter's value in its base unit, and where it comes from as pg_settings.source
-// names it. d is nil for a parameter that is not built in.
+// layered returns a parameter's value in its base unit, and where it comes from as
+// pg_settings.source names it. d is nil for a parameter that is not built in.
 func (v *Values) layered(key string, d *Definition) (value, source string, ok bool) {
 	if v.sources.State != nil {
 		if s, ok := v.sources.State(key); ok {
@@ -81,7 +82,8 @@ func (v *Values) layered(key string, d *Definition) (value, source string, ok bo
 	return d.Default, "default", true
 }
 
-// Source returns a parameter's value in its base unit, and where it comes from (pg_settings.source).
+// Source returns a parameter's value in its base unit, and where it comes from
+// (pg_settings.source).
 func (v *Values) Source(d *Definition) (value, source string) {
 	value, source, _ = v.layered(strings.ToLower(d.Name), d)
 	return value, source
@@ -125,7 +127,7 @@ func (v *Values) Check(name, value string) (string, error) {
 	return checkMeaning(d.Name, canonical)
 }
 
-// settable refuses parameters that no session may set.
+// settable returns an error for a parameter that no session may set.
 func (d *Definition) settable() error {
 	switch d.Context {
 	case "internal":
@@ -143,7 +145,7 @@ func (d *Definition) settable() error {
 	return nil
 }
 
-// permitted refuses a superuser's parameter to other roles.
+// permitted returns an error if only superusers may set a parameter and the role is not one.
 func (v *Values) permitted(d *Definition) error {
 	if v.restricted && (d.Context == "superuser" || d.Context == "superuser-backend") {
 		return pgerr.New(pgerr.InsufficientPrivilege, `permission denied to set parameter "%s"`, d.Name)
@@ -151,8 +153,8 @@ func (v *Values) permitted(d *Definition) error {
 	return nil
 }
 
-// changeable refuses a parameter that can no longer be changed, or not by this session. A reset is a
-// change too.
+// changeable returns an error if a parameter can no longer be changed, or not by this session. A
+// reset is a change too.
 func (v *Values) changeable(key string) error {
 	d, ok := Lookup(key)
 	switch {
@@ -164,8 +166,8 @@ func (v *Values) changeable(key string) error {
 	return v.permitted(d)
 }
 
-// Set changes a parameter; nil resets it. nest is the depth of transactions and savepoints: at 0, outside
-// of any transaction, a change stays.
+// Set changes a parameter; nil resets it. nest is the depth of transactions and savepoints: at 0,
+// outside of any transaction, a change stays.
 func (v *Values) Set(name string, value *string, local bool, nest int) error {
 	key := strings.ToLower(name)
 	if err := v.changeable(key); err != nil {
@@ -221,6 +223,6 @@ func (v *Values) ResetAll(nest int) {
 	}
 }
 
-// End ends the transaction and savepoints from depth nest on. If it commits, its changes become those of
-// the level around it, except LOCAL values; otherwise they are undone.
+// End ends the transaction and savepoints from depth nest on. If it commits, its changes become
+// those of the surrounding level, except LOCAL values; otherwise they are undone.
 func (v *Values) End(commit bool, nest int) { v.levels.end(commit, nest, v.put) }

@@ -81,8 +81,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestLevels sets a parameter in a transaction and its savepoints. A step is one of: set or local at a
-// depth, commit or rollback from a depth on.
+// TestLevels sets a parameter in a transaction and its savepoints. A step is one of: set or local
+// at a depth, commit or rollback from a depth on.
 func TestLevels(t *testing.T) {
 	type step struct {
 		do    string
@@ -93,16 +93,18 @@ func TestLevels(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		"committed":             {[]step{{"set", 1, "1"}, {"commit", 1, ""}}, "1"},
-		"rolled back":           {[]step{{"set", 1, "1"}, {"rollback", 1, ""}}, "0"},
-		"local, committed":      {[]step{{"local", 1, "1"}, {"commit", 1, ""}}, "0"},
-		"set, then local":       {[]step{{"set", 1, "1"}, {"local", 1, "2"}, {"commit", 1, ""}}, "1"},
-		"local, then set":       {[]step{{"local", 1, "1"}, {"set", 1, "2"}, {"commit", 1, ""}}, "2"},
-		"savepoint undone":      {[]step{{"set", 1, "1"}, {"set", 2, "2"}, {"rollback", 2, ""}}, "1"},
-		"savepoint released":    {[]step{{"set", 2, "2"}, {"commit", 2, ""}, {"commit", 1, ""}}, "2"},
-		"local in savepoint":    {[]step{{"set", 1, "1"}, {"local", 2, "2"}, {"commit", 2, ""}, {"commit", 1, ""}}, "1"},
-		"local seen outside":    {[]step{{"local", 2, "2"}, {"commit", 2, ""}}, "2"},
-		"set over local":        {[]step{{"local", 1, "1"}, {"set", 2, "2"}, {"commit", 2, ""}, {"commit", 1, ""}}, "2"},
+		"committed":          {[]step{{"set", 1, "1"}, {"commit", 1, ""}}, "1"},
+		"rolled back":        {[]step{{"set", 1, "1"}, {"rollback", 1, ""}}, "0"},
+		"local, committed":   {[]step{{"local", 1, "1"}, {"commit", 1, ""}}, "0"},
+		"set, then local":    {[]step{{"set", 1, "1"}, {"local", 1, "2"}, {"commit", 1, ""}}, "1"},
+		"local, then set":    {[]step{{"local", 1, "1"}, {"set", 1, "2"}, {"commit", 1, ""}}, "2"},
+		"savepoint undone":   {[]step{{"set", 1, "1"}, {"set", 2, "2"}, {"rollback", 2, ""}}, "1"},
+		"savepoint released": {[]step{{"set", 2, "2"}, {"commit", 2, ""}, {"commit", 1, ""}}, "2"},
+		"local in savepoint": {[]step{{"set", 1, "1"}, {"local", 2, "2"}, {"commit", 2, ""}, {"commit", 1, ""}},
+			"1"},
+		"local seen outside": {[]step{{"local", 2, "2"}, {"commit", 2, ""}}, "2"},
+		"set over local": {[]step{{"local", 1, "1"}, {"set", 2, "2"}, {"commit", 2, ""}, {"commit", 1, ""}},
+			"2"},
 		"released, then undone": {[]step{{"set", 2, "2"}, {"commit", 2, ""}, {"rollback", 1, ""}}, "0"},
 		"both levels undone":    {[]step{{"set", 1, "1"}, {"set", 3, "3"}, {"rollback", 1, ""}}, "0"},
 		"reset, rolled back":    {[]step{{"set", 0, "5"}, {"reset", 1, ""}, {"rollback", 1, ""}}, "5"},

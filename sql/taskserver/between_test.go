@@ -16,7 +16,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// cuts are what may happen to the network in the middle of a commit. at is the node that was about to write into a fragment's log.
+// cuts are the faults of the network in the middle of a commit. at is the node that was about to
+// write into a fragment's log.
 var cuts = []struct {
 	name string
 	do   func(x *trio, gateway, at uint32)
@@ -46,9 +47,10 @@ func (x *trio) isolate(node uint32) {
 	x.others(node, func(self, other string) { x.nodes.Net.Partition([]string{self}, []string{other}) })
 }
 
-// TestCommitIsCutAnywhere cuts the network at each step of commits over three fragments, whose leaders are three nodes. While the cut lasts the other
-// nodes come to one outcome; nobody sees a part of the transaction, or anything older than what was acknowledged; and what the coordinator says
-// at last is what happened.
+// TestCommitIsCutAnywhere cuts the network at each step of commits over three fragments, whose
+// leaders are three nodes. While the cut lasts, the other nodes agree on one outcome. No reader
+// sees a part of the transaction, or anything older than what was acknowledged. The coordinator's
+// final answer is that outcome.
 //
 // SHERD_CUTS sets how many commits there are (default 3); 30 are all steps with all cuts.
 func TestCommitIsCutAnywhere(t *testing.T) {
@@ -64,7 +66,9 @@ func TestCommitIsCutAnywhere(t *testing.T) {
 	x := openTrio(t)
 	eventually.Holds(x.t, "the rows are there", func() bool {
 		c := x.begin(1, txn.ReadCommitted)
-		if _, err := c.exec(t.Context(), "INSERT INTO notes SELECT g, 'none' FROM generate_series(1, 30) g"); err != nil {
+		if _, err := c.exec(
+			t.Context(), "INSERT INTO notes SELECT g, 'none' FROM generate_series(1, 30) g",
+		); err != nil {
 			c.tx.Rollback()
 			return pgerr.Is(err, pgerr.UniqueViolation)
 		}
@@ -133,7 +137,10 @@ func (r *cutCommit) run(which int) (after string) {
 	err := <-done
 	switch unknown := pgerr.Is(err, pgerr.StatementCompletionUnknown); {
 	case err == nil && !r.seen:
-		eventually.Holds(r.t, name+": the acknowledged commit is seen", func() bool { r.read(name, r.witness()); return r.seen || t.Failed() })
+		eventually.Holds(r.t, name+": the acknowledged commit is seen", func() bool {
+			r.read(name, r.witness())
+			return r.seen || t.Failed()
+		})
 	case err != nil && !unknown && r.seen:
 		t.Errorf("%s: it is said to have failed, %v, and is there", name, err)
 	}
@@ -167,7 +174,7 @@ func (r *cutCommit) witness() uint32 {
 	return n
 }
 
-// watch waits for an outcome while the cut lasts, and then has those who are cut off read.
+// watch waits for an outcome while the cut lasts, and then makes the nodes that are cut off read.
 func (r *cutCommit) watch(name string) {
 	r.t.Helper()
 	eventually.Holds(r.t, name+": the others go on", func() bool { return r.read(name, r.witness()) || r.t.Failed() })
@@ -177,8 +184,8 @@ func (r *cutCommit) watch(name string) {
 	}
 }
 
-// read reads all rows at a node, and tells whether it could. It must see all of the transaction or nothing, and nothing older than what was
-// acknowledged, or read, before.
+// read reads all rows at a node, and reports whether it could. It must see all of the transaction
+// or nothing, and nothing older than what was acknowledged, or read, before.
 func (r *cutCommit) read(name string, node uint32) bool {
 	r.t.Helper()
 	must := r.seen || r.acked.Load()

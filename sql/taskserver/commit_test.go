@@ -37,7 +37,9 @@ func (x *transaction) prepare(implied bool) txn.Decision {
 		}
 		var low *txn.LowError
 		for _, f := range d.Writers {
-			err := participant{x, f}.Prepare(x.w.t.Context(), txn.PrepareRequest{C: d.C, Anchor: anchor, Attempt: attempt, Writers: d.Writers, Implied: implied})
+			err := participant{x, f}.Prepare(x.w.t.Context(), txn.PrepareRequest{
+				C: d.C, Anchor: anchor, Attempt: attempt, Writers: d.Writers, Implied: implied,
+			})
 			if !errors.As(err, &low) {
 				must(x.w.t, err)
 			}
@@ -48,8 +50,8 @@ func (x *transaction) prepare(implied bool) txn.Decision {
 	}
 }
 
-// TestGatewayDiesBetween: whatever a commit has reached when its gateway dies, the fragments come to one outcome among themselves, and it is the one
-// that a client may have been told.
+// TestGatewayDiesBetween: whatever step a commit has reached when its gateway dies, the fragments
+// agree on one outcome, and it is the one that may have been reported to a client.
 func TestGatewayDiesBetween(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 100)
@@ -57,12 +59,16 @@ func TestGatewayDiesBetween(t *testing.T) {
 		die  func(x *transaction)
 		want txn.Outcome
 	}{
-		"nothing prepared":       {func(*transaction) {}, txn.Unknown},
-		"all prepared":           {func(x *transaction) { x.prepare(false) }, txn.Unknown},
-		"all prepared, implied":  {func(x *transaction) { x.prepare(true) }, txn.Committed},
-		"one prepared, implied":  {func(x *transaction) { x.prepareOne() }, txn.Unknown},
-		"decided":                {func(x *transaction) { d := x.prepare(false); x.decide(d) }, txn.Committed},
-		"decided, then resolved": {func(x *transaction) { d := x.prepare(true); x.decide(d); x.resolve(d) }, txn.Committed},
+		"nothing prepared":      {func(*transaction) {}, txn.Unknown},
+		"all prepared":          {func(x *transaction) { x.prepare(false) }, txn.Unknown},
+		"all prepared, implied": {func(x *transaction) { x.prepare(true) }, txn.Committed},
+		"one prepared, implied": {func(x *transaction) { x.prepareOne() }, txn.Unknown},
+		"decided":               {func(x *transaction) { d := x.prepare(false); x.decide(d) }, txn.Committed},
+		"decided, then resolved": {func(x *transaction) {
+			d := x.prepare(true)
+			x.decide(d)
+			x.resolve(d)
+		}, txn.Committed},
 	} {
 		x := w.begin()
 		x.must("UPDATE notes SET t = 'by " + name + "'")
@@ -91,7 +97,7 @@ func (x *transaction) prepareOne() {
 	writers := x.w.fragments()
 	anchor := writers[x.id.AnchorOf(len(writers))]
 	p, req := participant{x, anchor}, txn.PrepareRequest{Anchor: anchor, Attempt: 1, Writers: writers, Implied: true}
-	for low := new(txn.LowError); ; req.Attempt++ { // what was promised meanwhile is stepped over
+	for low := new(txn.LowError); ; req.Attempt++ { // steps above the low-water timestamp
 		req.C = max(x.w.clock.Now(), p.Promised(), low.Promised) + 1
 		if err := p.Prepare(x.w.t.Context(), req); !errors.As(err, &low) {
 			must(x.w.t, err)
@@ -114,7 +120,8 @@ func (x *transaction) resolve(d txn.Decision) {
 	must(x.w.t, participant{x, d.Writers[1-anchor]}.Resolve(x.w.t.Context(), d))
 }
 
-// TestAnswersLost: what a coordinator says again, since it has heard no answer, has the answer of the first time.
+// TestAnswersLost: a request that a coordinator repeats because it has received no answer has the
+// answer of the first one.
 func TestAnswersLost(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 100)
@@ -123,9 +130,12 @@ func TestAnswersLost(t *testing.T) {
 		x.must("UPDATE notes SET t = 'x'")
 		d := x.prepare(implied)
 		for _, f := range d.Writers {
-			r, err := w.send(t.Context(), f, x.id, nil, &pb.Request{Op: &pb.Request_InDoubt{InDoubt: &pb.InDoubtRequest{}}})
+			r, err := w.send(t.Context(), f, x.id, nil, &pb.Request{
+				Op: &pb.Request_InDoubt{InDoubt: &pb.InDoubtRequest{}},
+			})
 			a := r.GetInDoubt()
-			if err != nil || !a.Prepared || a.C != uint64(d.C) || a.Implied != implied || !slices.Equal(a.Writers, d.Writers) {
+			if err != nil || !a.Prepared || a.C != uint64(d.C) || a.Implied != implied ||
+				!slices.Equal(a.Writers, d.Writers) {
 				t.Errorf("in doubt: %v, %v", a, err)
 			}
 			yes, err := kv.HasPrepared(t.Context(), w.sender(x.id), f, x.id, d.C)
@@ -141,7 +151,8 @@ func TestAnswersLost(t *testing.T) {
 		}
 		other := d
 		other.Outcome = txn.Aborted
-		if out, err := (participant{x, d.Writers[x.id.AnchorOf(2)]}).Decide(t.Context(), other); out != txn.Committed || err != nil {
+		if out, err := (participant{x, d.Writers[x.id.AnchorOf(2)]}).Decide(t.Context(), other); out != txn.Committed ||
+			err != nil {
 			t.Errorf("the second decision counts: %s, %v", out, err)
 		}
 		participant{x, d.Writers[x.id.AnchorOf(2)]}.Forget(t.Context(), d)
@@ -168,7 +179,8 @@ func TestLowC(t *testing.T) {
 	x.must("UPDATE notes SET t = 'x' WHERE k = 1")
 	for f := range x.stages {
 		var low *txn.LowError
-		if _, err := (participant{x, f}).Commit(t.Context(), txn.CommitRequest{At: 1}); !errors.As(err, &low) || low.Promised < 1 {
+		if _, err := (participant{x, f}).Commit(t.Context(), txn.CommitRequest{At: 1}); !errors.As(err, &low) ||
+			low.Promised < 1 {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -183,9 +195,10 @@ func TestHeldElsewhere(t *testing.T) {
 	all := w.fragments()
 	at := time.UnixMicro(1_700_000_000_000_000).UTC()
 	for _, f := range all {
-		_, err := x.send(t.Context(), f, &pb.Request{Op: &pb.Request_PrepareTransaction{PrepareTransaction: &pb.PrepareTransactionRequest{
-			Gid: "g", Owner: 10, Database: catalog.PostgresDB, AtMicros: at.UnixMicro(), Home: all[0], Writers: all,
-		}}})
+		_, err := x.send(t.Context(), f,
+			&pb.Request{Op: &pb.Request_PrepareTransaction{PrepareTransaction: &pb.PrepareTransactionRequest{
+				Gid: "g", Owner: 10, Database: catalog.PostgresDB, AtMicros: at.UnixMicro(), Home: all[0], Writers: all,
+			}}})
 		must(t, err)
 	}
 	about := func(f txn.FragmentID, r *pb.Request) *pb.Response {
@@ -198,18 +211,23 @@ func TestHeldElsewhere(t *testing.T) {
 	for _, f := range all {
 		about(f, &pb.Request{Op: &pb.Request_DetachPrepared{DetachPrepared: &pb.DetachPreparedRequest{}}})
 	}
-	w.parts.DropGateway(2, incarnation) // which is nothing to it
+	// A gateway that has no part of it.
+	w.parts.DropGateway(2, incarnation)
 	list := func(f txn.FragmentID) []*pb.PreparedTransaction {
-		return about(f, &pb.Request{Op: &pb.Request_ListPrepared{ListPrepared: &pb.ListPreparedRequest{}}}).GetPrepared().GetTransactions()
+		return about(f,
+			&pb.Request{Op: &pb.Request_ListPrepared{ListPrepared: &pb.ListPreparedRequest{}}}).GetPrepared().GetTransactions()
 	}
 	held := list(all[0])
-	if len(held) != 1 || held[0].Gid != "g" || held[0].AtMicros != at.UnixMicro() || !slices.Equal(held[0].Fragments, all) || len(list(all[1])) != 0 {
+	if len(held) != 1 || held[0].Gid != "g" || held[0].AtMicros != at.UnixMicro() ||
+		!slices.Equal(held[0].Fragments, all) || len(list(all[1])) != 0 {
 		t.Fatalf("%v", held)
 	}
-	if !about(all[0], &pb.Request{Op: &pb.Request_PreparedStands{PreparedStands: &pb.PreparedStandsRequest{}}}).GetYes() {
+	if !about(all[0],
+		&pb.Request{Op: &pb.Request_PreparedStands{PreparedStands: &pb.PreparedStandsRequest{}}}).GetYes() {
 		t.Error("it does not stand")
 	}
-	tables := about(all[1], &pb.Request{Op: &pb.Request_PreparedTables{PreparedTables: &pb.PreparedTablesRequest{}}}).GetTables().GetTables()
+	tables := about(all[1],
+		&pb.Request{Op: &pb.Request_PreparedTables{PreparedTables: &pb.PreparedTablesRequest{}}}).GetTables().GetTables()
 	if len(tables) != 1 {
 		t.Errorf("%v", tables)
 	}
@@ -237,7 +255,8 @@ func TestViews(t *testing.T) {
 	x.gateway = 7
 	x.must("UPDATE notes SET t = 'x' WHERE k = 1")
 	locks, total := w.host.RowLocks()
-	if total != 1 || len(locks) != 1 || locks[0].Holder.Session != 7 || w.parts.Gateway(locks[0].Holder.ID) != 2 || !locks[0].Granted {
+	if total != 1 || len(locks) != 1 || locks[0].Holder.Session != 7 ||
+		w.parts.Gateway(locks[0].Holder.ID) != 2 || !locks[0].Granted {
 		t.Errorf("%v", locks)
 	}
 	txs, total := w.host.Activity()
@@ -246,14 +265,18 @@ func TestViews(t *testing.T) {
 	}
 	rows := int64(0)
 	for _, f := range w.fragments() {
-		a, err := w.send(t.Context(), f, txn.ID{}, nil, &pb.Request{Op: &pb.Request_CountRows{CountRows: &pb.CountRowsRequest{}}})
+		a, err := w.send(t.Context(), f, txn.ID{}, nil, &pb.Request{
+			Op: &pb.Request_CountRows{CountRows: &pb.CountRowsRequest{}},
+		})
 		must(t, err)
 		for _, c := range a.GetCounts().GetCounts() {
 			rows += c.Documents
 		}
 	}
 	var elsewhere *kv.NotLeader
-	if _, err := w.send(t.Context(), 999, x.id, nil, &pb.Request{Op: &pb.Request_CountRows{CountRows: &pb.CountRowsRequest{}}}); !errors.As(err, &elsewhere) {
+	if _, err := w.send(
+		t.Context(), 999, x.id, nil, &pb.Request{Op: &pb.Request_CountRows{CountRows: &pb.CountRowsRequest{}}},
+	); !errors.As(err, &elsewhere) {
 		t.Errorf("of a fragment that is elsewhere: %v", err)
 	}
 	if rows != 100 {
@@ -275,7 +298,8 @@ func TestSnapshots(t *testing.T) {
 		of = append(of, &pb.SnapshotOf{Fragment: f})
 	}
 	a, err := w.client.Snapshot(t.Context(), &pb.SnapshotRequest{Now: uint64(w.clock.Now()), Of: of})
-	if err != nil || a.T == 0 || len(a.Failures) != 1 || a.Failures[0].Fragment != 999 || len(a.Terms) != 3 || a.Terms[1] == 0 {
+	if err != nil || a.T == 0 || len(a.Failures) != 1 || a.Failures[0].Fragment != 999 ||
+		len(a.Terms) != 3 || a.Terms[1] == 0 {
 		t.Fatalf("%v, %v", a, err)
 	}
 	x := w.begin()
@@ -286,7 +310,9 @@ func TestSnapshots(t *testing.T) {
 	x.must("SELECT count(*) FROM notes")
 	x.rollback()
 	w.settled()
-	late, err := w.client.Snapshot(t.Context(), &pb.SnapshotRequest{Now: uint64(txn.FromTime(time.Now().Add(time.Hour))), Of: of})
+	late, err := w.client.Snapshot(t.Context(), &pb.SnapshotRequest{
+		Now: uint64(txn.FromTime(time.Now().Add(time.Hour))), Of: of,
+	})
 	if err != nil || len(late.Failures) != 3 || late.Failures[1].Failure.Kind != pb.Failure_CLOCK {
 		t.Errorf("%v, %v", late, err)
 	}

@@ -11,15 +11,16 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestDamagedTasks sends tasks with some bits changed: each ends with an answer, or its stream does, and the server goes on. What a task consists of
-// has fuzz targets of its own.
+// TestDamagedTasks sends tasks with some flipped bits: each ends with an answer, or its stream
+// ends, and the server goes on. The parts of a task have their own fuzz targets.
 func TestDamagedTasks(t *testing.T) {
-	// A plan that is damaged in itself may panic: it costs the request alone. So panics do not fail this test.
+	// A damaged plan may panic: only its request fails then. So panics do not fail this test.
 	w := open(t, func(c *Config) { c.Logger = slog.New(slog.DiscardHandler) })
 	w.insert("notes", 0, 100)
 	rnd := rand.New(rand.NewPCG(1, 1))
 	ended := map[bool]int{}
-	for _, text := range []string{"SELECT k, t FROM notes WHERE t > 'row 5' AND k < 50", "SELECT t FROM notes WHERE k > 7 FOR UPDATE"} {
+	for _, text := range []string{"SELECT k, t FROM notes WHERE t > 'row 5' AND k < 50",
+		"SELECT t FROM notes WHERE k > 7 FOR UPDATE"} {
 		_, p := w.plan(text)
 		id, task := w.begin().scan("SELECT k FROM notes")
 		task.Plan = p.Root.Children()[0]
@@ -36,7 +37,7 @@ func TestDamagedTasks(t *testing.T) {
 				continue
 			}
 			if b.Go, b.TimeLeftMicros = true, 1; b.Header != nil {
-				b.Header.CatalogVersion = 0 // it may name one that never comes
+				b.Header.CatalogVersion = 0 // otherwise it may wait for a version that never comes
 			}
 			ended[w.ends(b)]++
 			for node, ids := range w.parts.Idle(-time.Hour) {
@@ -49,7 +50,7 @@ func TestDamagedTasks(t *testing.T) {
 	}
 }
 
-// ends runs a task to its end, and tells whether it succeeded.
+// ends runs a task to its end, and reports whether it succeeded.
 func (w *world) ends(b *pb.TaskBegin) bool {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())

@@ -1,10 +1,11 @@
-// Package taskserver runs the tasks of gateways on other nodes in the fragments that this node leads
-// (nodepb.Tasks).
+// Package taskserver runs the tasks of gateways on other nodes in the fragments that this node
+// leads (nodepb.Tasks).
 //
-//	gateway's stream ─▶ conn ─▶ request (Begin, More …) ─▶ task ─▶ distexec.RunTask over a fragment.Part
+//	gateway's stream ─▶ conn ─▶ request (Begin, More …) ─▶ task ─▶ distexec.RunTask
+//	over a fragment.Part
 //
-// Compiled plans are kept under the numbers that their gateways assigned, the least recently used
-// being dropped first, and decoded again when definitions change (C2).
+// Compiled plans are kept under the numbers that their gateways assigned. The least recently used
+// are dropped first, and all are decoded again when definitions change (C2).
 //
 // Invariants:
 //
@@ -19,5 +20,6 @@
 //
 // The package never plans and never coordinates: it begins no transaction of its own.
 //
-// Limits: 1,000 streams and 10,000 plans of a node; 64 MiB of writes and keys in one task; 19 MiB in a row of an answer.
+// Limits: 1,000 streams and 10,000 plans of a node; 64 MiB of writes and keys in one task; 19 MiB
+// in a row of an answer.
 package taskserver

@@ -41,7 +41,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// world is a node that leads two fragments, and the door of another, from which the test asks. They share a catalog.
+// world is a node that leads two fragments, and the transport of another node, from which the test
+// sends requests. They share a catalog.
 type world struct {
 	t       testing.TB
 	catalog *catalog.Catalog
@@ -53,11 +54,13 @@ type world struct {
 	nodes   *testcluster.Cluster
 	clock   *txn.Clock // of the gateway
 
-	heard atomic.Pointer[func(*pb.TaskPart)]   // is told what the server is about to take from a stream of tasks; nil: nobody is
-	said  atomic.Pointer[func(*pb.TaskAnswer)] // likewise of what it sends
+	// Called with each part that the server is about to take from a stream of tasks; nil: not
+	// called.
+	heard atomic.Pointer[func(*pb.TaskPart)]
+	said  atomic.Pointer[func(*pb.TaskAnswer)] // the same for each answer that it sends
 }
 
-// incarnation is that of the gateway's process.
+// incarnation is the incarnation of the gateway's process.
 const incarnation = 42
 
 func open(t testing.TB, configure func(*Config)) *world {
@@ -76,12 +79,15 @@ func open(t testing.TB, configure func(*Config)) *world {
 	w.putTable("notes")
 	clock := txn.NewClock(nil, 0)
 	w.host, err = cluster.Open(t.Context(), cluster.Config{
-		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: clock, Logger: logger,
+		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: clock,
+		Logger: logger,
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, w.host.Close()) })
 	cfg := Config{
-		Gateway:   distexec.New(distexec.Config{Node: 1, Catalog: c, Client: w.host.Client(), Here: w.host.Fragments()}),
+		Gateway: distexec.New(distexec.Config{
+			Node: 1, Catalog: c, Client: w.host.Client(), Here: w.host.Fragments(),
+		}),
 		Fragments: w.host.Fragments(), Deadlocks: w.host.Deadlocks(), Catalog: c, Clock: clock, Logger: logger,
 		TempDir: filepath.Join(dir, "temp"),
 	}
@@ -111,27 +117,36 @@ func (w *world) putTable(name string) *catalog.Table {
 	}
 	index := oid()
 	tab := &catalog.Table{
-		OID: oid(), StorageID: oid(), Name: name, Kind: catalog.KindTable, Database: catalog.PostgresDB, Schema: catalog.PostgresPublic,
-		Owner: catalog.BootstrapRole, NextAttNum: 3,
+		OID: oid(), StorageID: oid(), Name: name, Kind: catalog.KindTable, Database: catalog.PostgresDB,
+		Schema: catalog.PostgresPublic,
+		Owner:  catalog.BootstrapRole, NextAttNum: 3,
 		Columns: []catalog.Column{
-			{AttNum: 1, Name: "k", Type: types.Int4, Typmod: -1, NotNull: true}, {AttNum: 2, Name: "t", Type: types.Text, Typmod: -1},
+			{AttNum: 1, Name: "k", Type: types.Int4, Typmod: -1, NotNull: true},
+			{AttNum: 2, Name: "t", Type: types.Text, Typmod: -1},
 		},
-		Constraints: []catalog.Constraint{{OID: oid(), Name: name + "_pkey", Kind: catalog.PrimaryKey, Columns: []int16{1}, Valid: true, Index: index}},
-		Indexes:     []catalog.Index{{OID: index, Name: name + "_pkey", StorageID: 1, Columns: []int16{1}, Unique: true, Primary: true}},
+		Constraints: []catalog.Constraint{{
+			OID: oid(), Name: name + "_pkey", Kind: catalog.PrimaryKey, Columns: []int16{1}, Valid: true, Index: index,
+		}},
+		Indexes: []catalog.Index{{
+			OID: index, Name: name + "_pkey", StorageID: 1, Columns: []int16{1}, Unique: true, Primary: true,
+		}},
 	}
-	_, err := w.catalog.Update(w.t.Context(), func(_ *catalog.View, ch *catalog.Change) error { return ch.PutTable(tab) })
+	_, err := w.catalog.Update(w.t.Context(), func(_ *catalog.View, ch *catalog.Change) error {
+		return ch.PutTable(tab)
+	})
 	must(w.t, err)
 	return tab
 }
 
 func (w *world) header(f txn.FragmentID, id txn.ID, st *pb.Stage) *pb.Header {
 	return &pb.Header{
-		Fragment: f, Now: uint64(w.clock.Now()), CatalogVersion: w.catalog.View().Version(), Incarnation: incarnation, Transaction: id[:],
-		Term: st.GetTerm(), Birth: st.GetBirth(),
+		Fragment: f, Now: uint64(w.clock.Now()), CatalogVersion: w.catalog.View().Version(), Incarnation: incarnation,
+		Transaction: id[:],
+		Term:        st.GetTerm(), Birth: st.GetBirth(),
 	}
 }
 
-// transaction is the gateway's side, as little as will do.
+// transaction is the gateway's side, with the minimum that the tests need.
 type transaction struct {
 	w         *world
 	id        txn.ID
@@ -167,7 +182,9 @@ func (x *transaction) send(ctx context.Context, f txn.FragmentID, r *pb.Request)
 }
 
 // send sends a request about a transaction.
-func (w *world) send(ctx context.Context, f txn.FragmentID, id txn.ID, st *pb.Stage, r *pb.Request) (*pb.Response, error) {
+func (w *world) send(
+	ctx context.Context, f txn.FragmentID, id txn.ID, st *pb.Stage, r *pb.Request,
+) (*pb.Response, error) {
 	r.Fragment, r.Transaction, r.Now, r.Incarnation = f, id[:], uint64(w.clock.Now()), incarnation
 	r.Term, r.Birth = st.GetTerm(), st.GetBirth()
 	a, err := w.client.Send(ctx, r)
@@ -191,9 +208,12 @@ func (x *transaction) taskBegin(f txn.FragmentID, task *exec.Task) (*pb.TaskBegi
 		return nil, err
 	}
 	b := &pb.TaskBegin{
-		Header: x.header(f), T: uint64(task.T), Floor: uint64(task.Floor), Plan: p, Params: wire.AppendValues(nil, task.Params), Outers: wire.AppendValues(nil, task.Outers),
-		Environment: wire.AppendEnv(nil, task.Env), Limits: wire.AppendLimits(nil, &task.Limits), Isolation: uint32(x.isolation),
-		ChangesStage: x.isolation == txn.Serializable || changes(task.Plan), Backend: x.gateway, Go: true, More: &pb.TaskMore{Found: task.Found, FoundBy: uint32(task.FoundBy)},
+		Header: x.header(f), T: uint64(task.T), Floor: uint64(task.Floor), Plan: p,
+		Params: wire.AppendValues(nil, task.Params), Outers: wire.AppendValues(nil, task.Outers),
+		Environment: wire.AppendEnv(nil, task.Env), Limits: wire.AppendLimits(nil, &task.Limits),
+		Isolation:    uint32(x.isolation),
+		ChangesStage: x.isolation == txn.Serializable || changes(task.Plan), Backend: x.gateway, Go: true,
+		More: &pb.TaskMore{Found: task.Found, FoundBy: uint32(task.FoundBy)},
 	}
 	if x.waits != nil {
 		b.LockWaitsMicros = 1000
@@ -240,7 +260,9 @@ func (f distant) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec
 }
 
 // run runs a task on a stream.
-func (x *transaction) run(stream pb.Tasks_RunClient, f txn.FragmentID, b *pb.TaskBegin, emit exec.Emit) (res exec.Result, err error) {
+func (x *transaction) run(
+	stream pb.Tasks_RunClient, f txn.FragmentID, b *pb.TaskBegin, emit exec.Emit,
+) (res exec.Result, err error) {
 	if err := stream.Send(&pb.TaskPart{Kind: &pb.TaskPart_Begin{Begin: b}}); err != nil {
 		return res, err
 	}
@@ -338,7 +360,8 @@ func (w *world) plan(text string) (*catalog.View, *plan.Plan) {
 	stmts, err := parse.Parse(text)
 	must(w.t, err)
 	c := &analyze.Context{
-		Catalog: w.catalog.View(), Database: catalog.PostgresDB, SearchPath: []string{"public"}, Tables: analyze.NewTableCache(), Source: text,
+		Catalog: w.catalog.View(), Database: catalog.PostgresDB, SearchPath: []string{"public"},
+		Tables: analyze.NewTableCache(), Source: text,
 	}
 	q, _, err := analyze.Statement(c, stmts[0].Node, nil)
 	must(w.t, err)
@@ -351,7 +374,10 @@ func (w *world) plan(text string) (*catalog.View, *plan.Plan) {
 func (x *transaction) each(ctx context.Context, text string, emit exec.Emit) (int64, error) {
 	x.w.t.Helper()
 	d := x.w.catalog.View().Database(catalog.PostgresDB)
-	c := &exec.Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Context: ctx, Env: &types.Env{}}, Mem: memory.New(64 << 20)}, Limits: exec.Limits{Isolation: x.isolation}}
+	c := &exec.Ctx{
+		Execution: operator.Execution{Ctx: expr.Ctx{Context: ctx, Env: &types.Env{}}, Mem: memory.New(64 << 20)},
+		Limits:    exec.Limits{Isolation: x.isolation},
+	}
 	c.Gateway = &exec.Gateway{
 		Txn: x.id, Map: d.Map,
 		Name:     func(id shardmap.FragmentID) string { return fmt.Sprintf("f$%d", id) },
@@ -370,7 +396,7 @@ func (x *transaction) each(ctx context.Context, text string, emit exec.Emit) (in
 	return c.Affected, err
 }
 
-// exec runs a statement and gives its rows as text.
+// exec runs a statement and returns its rows as text.
 func (x *transaction) exec(text string) (rows []string, affected int64, err error) {
 	x.w.t.Helper()
 	ctx, cancel := context.WithTimeout(x.w.t.Context(), 60*time.Second)
@@ -405,7 +431,7 @@ func (x *transaction) must(text string) []string {
 	return rows
 }
 
-// commit commits a transaction that wrote to any number of fragments, as a coordinator does it.
+// commit commits a transaction that wrote to any number of fragments, as a coordinator does.
 func (x *transaction) commit() error {
 	var parts []txn.Participant
 	for f := range x.stages {
@@ -425,7 +451,8 @@ func (w *world) insert(table string, from, to int) {
 	w.settled()
 }
 
-// settled waits until nobody has a stage any more: the client of an implied commit is told before the fragments are.
+// settled waits until no transaction has a stage: after an implicit commit, the client has its
+// answer before the fragments do.
 func (w *world) settled() {
 	w.t.Helper()
 	eventually.Holds(w.t, "all transactions are settled", func() bool {

@@ -21,7 +21,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// overheard is the server, of whose streams the test hears.
+// overheard is the server; the test hears what is sent on its streams.
 type overheard struct {
 	*Server
 	w *world
@@ -57,11 +57,12 @@ type distantNode struct {
 	streams *distexec.Streams
 }
 
-// remote gives the other node as a gateway has it, whose clock is read by wall.
+// remote returns the other node as a gateway sees it; wall is its clock.
 func (w *world) remote(wall func() time.Time) distantNode {
 	w.t.Helper()
 	nodes := remote.New(remote.Config{
-		Incarnation: incarnation, Catalog: w.catalog, Clock: txn.NewClock(wall, 0), Door: w.nodes.Nodes[1].Door, Logger: slog.New(slog.DiscardHandler),
+		Incarnation: incarnation, Catalog: w.catalog, Clock: txn.NewClock(wall, 0), Door: w.nodes.Nodes[1].Door,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	n, err := nodes.Node(1)
 	must(w.t, err)
@@ -84,8 +85,8 @@ func (w *world) read(ctx context.Context, n distantNode, text string, emit exec.
 	return err
 }
 
-// TestLateStop: a statement that is cancelled as its task ends does not stop the task that uses the stream next, which may be of another session, and would
-// give an answer without the rest of its rows.
+// TestLateStop: cancelling a statement as its task ends does not stop the next task on the stream.
+// That task may belong to another session, and would return an incomplete answer.
 func TestLateStop(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 20_000)
@@ -140,7 +141,7 @@ func TestLateStop(t *testing.T) {
 	}
 }
 
-// TestUnaskedStop: an answer without the rest of its rows is none, whoever has stopped the task.
+// TestUnaskedStop: an incomplete answer is an error, whichever side has stopped the task.
 func TestUnaskedStop(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 100)

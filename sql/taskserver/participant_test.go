@@ -38,7 +38,8 @@ func (p participant) Check(ctx context.Context, C txn.Timestamp) error {
 
 func (p participant) Prepare(ctx context.Context, r txn.PrepareRequest) error {
 	_, err := p.x.send(ctx, p.f, &pb.Request{Op: &pb.Request_Prepare{Prepare: &pb.PrepareRequest{
-		C: uint64(r.C), Anchor: r.Anchor, Attempt: uint32(r.Attempt), Writers: r.Writers, Implied: r.Implied, Prepared: p.x.held,
+		C: uint64(r.C), Anchor: r.Anchor, Attempt: uint32(r.Attempt), Writers: r.Writers, Implied: r.Implied,
+		Prepared: p.x.held,
 	}}})
 	return err
 }
@@ -51,7 +52,7 @@ func (p participant) Resolve(ctx context.Context, d txn.Decision) error {
 	return kv.Resolve(ctx, p.x.w.sender(p.x.id), p.f, d)
 }
 
-// sender is the node that leads the fragments, as the gateway of a transaction has it.
+// sender is the node that leads the fragments, as the gateway of a transaction sees it.
 type sender struct {
 	kv.Sender // streams are not used
 	w         *world
@@ -80,7 +81,9 @@ func (p participant) Forget(ctx context.Context, d txn.Decision) {
 }
 
 func (p participant) Rollback() {
-	if _, err := p.x.send(context.Background(), p.f, &pb.Request{Op: &pb.Request_End{End: &pb.EndRequest{}}}); err != nil {
+	if _, err := p.x.send(
+		context.Background(), p.f, &pb.Request{Op: &pb.Request_End{End: &pb.EndRequest{}}},
+	); err != nil {
 		p.x.w.t.Errorf("rollback: %v", err)
 	}
 }

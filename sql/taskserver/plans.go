@@ -11,14 +11,14 @@ import (
 	"github.com/sherddb/sherd/sql/plan/wire"
 )
 
-// plans are those that a gateway's process has sent, the least recently used going first.
+// plans holds the plans that a gateway's process has sent. It drops the least recently used first.
 type plans struct {
 	limit int
 
 	mu          sync.Mutex
-	incarnation uint64                   // whose they are; guarded by mu
+	incarnation uint64                   // of the gateway's process; guarded by mu
 	by          map[uint64]*list.Element // of kept, by number; guarded by mu
-	order       list.List                // the one used last first; guarded by mu
+	order       list.List                // the most recently used first; guarded by mu
 }
 
 // kept is a plan.
@@ -29,8 +29,8 @@ type kept struct {
 	version uint64 // of the definitions that it was decoded with
 }
 
-// program returns a compiled plan: number names it if bytes is empty; 0 is for a plan that is not
-// to be kept.
+// program returns a compiled plan. If bytes is empty, number names the plan; number 0 means that
+// the plan is not kept.
 func (p *plans) program(v *catalog.View, incarnation, number uint64, bytes []byte) (*exec.Program, error) {
 	if len(bytes) == 0 {
 		k := p.get(incarnation, number)

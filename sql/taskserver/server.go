@@ -14,7 +14,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Config says what a Server serves. All but the limits are required.
+// Config configures a Server. All fields except the limits are required.
 type Config struct {
 	Gateway   *distexec.Gateway
 	Fragments *fragment.Server
@@ -22,7 +22,8 @@ type Config struct {
 	Catalog   *catalog.Catalog
 	Clock     *txn.Clock
 	Logger    *slog.Logger
-	TempDir   string // of rows that a task keeps beyond its memory; "" is the system's
+	// TempDir is for rows that a task keeps beyond its memory; "" means the system's.
+	TempDir string
 
 	MaxStreams int // of a node; default 1,000
 	MaxPlans   int // of a node; default 10,000
@@ -42,7 +43,7 @@ type Server struct {
 	nodes map[uint32]*gateway // guarded by mu
 }
 
-// gateway is what is kept of another node.
+// gateway holds what this node keeps for another node.
 type gateway struct {
 	streams atomic.Int32
 	plans   plans
@@ -62,11 +63,12 @@ func New(cfg Config) *Server {
 // Gateway returns this node's gateway.
 func (s *Server) Gateway() *distexec.Gateway { return s.cfg.Gateway }
 
-// drainLook is how often Drain looks.
+// drainLook is the interval at which Drain checks for running tasks.
 const drainLook = 5 * time.Millisecond
 
-// Drain ends the gateways' streams, each when its task has ended, until ctx ends. Where nothing is led here any more, only tasks are left that have begun
-// to read; one that is sent after that is not begun, and its gateway knows it.
+// Drain ends the gateways' streams, each when its task has ended, until ctx ends. If this node
+// leads no fragment any more, only tasks that have begun to read are left. A task that arrives
+// later is not begun, and its gateway learns that.
 func (s *Server) Drain(ctx context.Context) {
 	s.leave.Do(func() { close(s.leaving) })
 	t := time.NewTicker(drainLook)

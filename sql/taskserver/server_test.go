@@ -59,14 +59,17 @@ func TestErrorsAreWhole(t *testing.T) {
 	if !errors.As(err, &row) || row.Place != 1 {
 		t.Errorf("row %+v", row)
 	}
-	if e := pgerr.From(err); e.Code != pgerr.UniqueViolation || e.Table != "notes" || e.Constraint != "notes_pkey" || !strings.Contains(e.Detail, "(k)=(7)") {
+	if e := pgerr.From(err); e.Code != pgerr.UniqueViolation || e.Table != "notes" || e.Constraint != "notes_pkey" ||
+		!strings.Contains(e.Detail, "(k)=(7)") {
 		t.Errorf("got %+v", e)
 	}
 	if _, _, err := w.begin().exec("SELECT 1 / (k - 5) FROM notes"); !pgerr.Is(err, pgerr.DivisionByZero) {
 		t.Errorf("got %v", err)
 	}
 	f, task := w.begin().scan("SELECT repeat(t, 5000000) FROM notes")
-	if _, err := (distant{w.begin(), f}).Run(t.Context(), task, func(types.Row) error { return nil }); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
+	if _, err := (distant{w.begin(), f}).Run(t.Context(), task, func(types.Row) error {
+		return nil
+	}); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
 		t.Errorf("got %v", err)
 	}
 	a, b := w.begin(), w.begin()
@@ -75,12 +78,14 @@ func TestErrorsAreWhole(t *testing.T) {
 	a.must("UPDATE notes SET t = 'a' WHERE k = 1")
 	must(t, a.commit())
 	var conflict *txn.ConflictError
-	if _, _, err := b.exec("UPDATE notes SET t = 'b' WHERE k = 1"); !errors.As(err, &conflict) || conflict.Other != a.id || !pgerr.Is(err, pgerr.SerializationFailure) {
+	if _, _, err := b.exec("UPDATE notes SET t = 'b' WHERE k = 1"); !errors.As(err, &conflict) ||
+		conflict.Other != a.id || !pgerr.Is(err, pgerr.SerializationFailure) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestCancel: what the gateway gives up ends where it runs, in a wait for a lock and in a scan that nobody takes rows of.
+// TestCancel: work that the gateway cancels ends at the node that runs it, in a wait for a lock
+// and in a scan whose rows are not taken.
 func TestCancel(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 20_000)
@@ -95,7 +100,8 @@ func TestCancel(t *testing.T) {
 		done <- err
 	}()
 	said := <-b.waits
-	if len(said.Blockers) != 1 || txn.ID(said.Blockers[0].Transaction) != a.id || said.Blockers[0].Gateway != 2 || said.Blockers[0].Session != 11 ||
+	if len(said.Blockers) != 1 || txn.ID(said.Blockers[0].Transaction) != a.id || said.Blockers[0].Gateway != 2 ||
+		said.Blockers[0].Session != 11 ||
 		!strings.Contains(said.Doing, `key (k)=(1) of relation "notes"`) {
 		t.Errorf("waits for %v", said)
 	}
@@ -120,7 +126,7 @@ func TestCancel(t *testing.T) {
 	eventually.Holds(t, "the streams have ended", func() bool { return w.server.gateway(2).streams.Load() == 0 })
 }
 
-// TestSuspendedReader: rows that nobody takes stop their own task and nothing else.
+// TestSuspendedReader: rows that the gateway does not take stop only their own task.
 func TestSuspendedReader(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 20_000)
@@ -171,7 +177,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// scan gives the task of a statement's one Gather, for the first fragment.
+// scan returns the task of a statement's one Gather, for the first fragment.
 func (x *transaction) scan(text string) (txn.FragmentID, *exec.Task) {
 	w := x.w
 	w.t.Helper()
@@ -225,7 +231,7 @@ func TestStageIsLost(t *testing.T) {
 
 func errOf(_ []string, _ int64, err error) error { return err }
 
-// again begins a transaction's stages anew, as a late request would.
+// again begins a transaction's stages once more, as a late request would.
 func (w *world) again(x *transaction) {
 	late := &transaction{w: w, id: x.id, stages: map[txn.FragmentID]*pb.Stage{}}
 	late.must("UPDATE notes SET t = 'late'")
@@ -263,11 +269,15 @@ func TestSavepoints(t *testing.T) {
 	}
 	x.must("UPDATE notes SET t = 'dropped' WHERE k < 20")
 	for f := range x.stages {
-		a, err := x.send(t.Context(), f, &pb.Request{Op: &pb.Request_RollbackTo{RollbackTo: &pb.RollbackToRequest{Mark: marks[f]}}})
+		a, err := x.send(t.Context(), f, &pb.Request{Op: &pb.Request_RollbackTo{
+			RollbackTo: &pb.RollbackToRequest{Mark: marks[f]},
+		}})
 		must(t, err)
 		x.stages[f] = a.Stage
 	}
-	if got := x.must("SELECT t, count(*) FROM notes WHERE k < 20 AND t IN ('kept', 'dropped') GROUP BY t"); len(got) != 1 || got[0] != "kept|10" {
+	if got := x.must(
+		"SELECT t, count(*) FROM notes WHERE k < 20 AND t IN ('kept', 'dropped') GROUP BY t",
+	); len(got) != 1 || got[0] != "kept|10" {
 		t.Errorf("got %v", got)
 	}
 	y := w.begin()
@@ -276,13 +286,14 @@ func TestSavepoints(t *testing.T) {
 	must(t, x.commit())
 }
 
-// TestWritingWith: the parts of a statement see what its transaction had staged before it.
+// TestWritingWith: the parts of a statement see what its transaction had buffered before it.
 func TestWritingWith(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 100)
 	x := w.begin()
 	x.must("UPDATE notes SET t = 'before' WHERE k < 10")
-	got := x.must("WITH d AS (DELETE FROM notes WHERE k < 20 RETURNING k) SELECT (SELECT count(*) FROM d), (SELECT count(*) FROM notes), (SELECT count(*) FROM notes WHERE t = 'before')")
+	got := x.must("WITH d AS (DELETE FROM notes WHERE k < 20 RETURNING k) SELECT (SELECT count(*) FROM d), " +
+		"(SELECT count(*) FROM notes), (SELECT count(*) FROM notes WHERE t = 'before')")
 	if len(got) != 1 || got[0] != "20|100|10" {
 		t.Errorf("got %v", got)
 	}
@@ -320,7 +331,7 @@ func TestPlans(t *testing.T) {
 		t.Errorf("the plan used longest ago: %v", err)
 	}
 	must(t, run(1, false))
-	w.putTable("others") // definitions have changed, but not those of the plan
+	w.putTable("others") // other definitions have changed than those of the plan
 	must(t, run(1, false))
 	_, err = w.catalog.Update(t.Context(), func(v *catalog.View, ch *catalog.Change) error {
 		tab := *v.TableByName(catalog.PostgresPublic, "notes")
@@ -388,19 +399,21 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestTimeLeft: a task ends by itself a while after its time, though its gateway says nothing.
+// TestTimeLeft: a task ends by itself a while after its time, even if its gateway sends nothing.
 func TestTimeLeft(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 10)
 	a, b := w.begin(), w.begin()
 	a.must("UPDATE notes SET t = 'a' WHERE k = 1")
 	b.left = time.Microsecond
-	if _, _, err := b.exec("UPDATE notes SET t = 'b' WHERE k = 1"); !pgerr.Is(err, pgerr.QueryCanceled) || !strings.Contains(err.Error(), "statement timeout") {
+	if _, _, err := b.exec("UPDATE notes SET t = 'b' WHERE k = 1"); !pgerr.Is(err, pgerr.QueryCanceled) ||
+		!strings.Contains(err.Error(), "statement timeout") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestNested: the tasks of a serializable transaction, all of which change its stage, run beside each other where one waits for another's rows.
+// TestNested: the tasks of a serializable transaction all change its stage, and run in parallel if
+// one waits for another's rows.
 func TestNested(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 3000)
@@ -428,7 +441,8 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// TestTimestampOfTheLeader: a task that names no timestamp gets one at which everything acknowledged is visible, not below its floor.
+// TestTimestampOfTheLeader: a task that names no timestamp gets one at which everything
+// acknowledged is visible, and which is not below its floor.
 func TestTimestampOfTheLeader(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 10)
@@ -438,7 +452,10 @@ func TestTimestampOfTheLeader(t *testing.T) {
 		task.T, task.Floor = 0, w.clock.Now().Add(ahead)
 		var told txn.Timestamp
 		rows := 0
-		if _, err := (distant{x, f}).Run(t.Context(), task, func(types.Row) error { rows++; return nil }); err != nil || rows > 1 {
+		if _, err := (distant{x, f}).Run(t.Context(), task, func(types.Row) error {
+			rows++
+			return nil
+		}); err != nil || rows > 1 {
 			t.Fatalf("%d rows, %v", rows, err)
 		}
 		if told = txn.Timestamp(x.starts[0].T); told < task.Floor {
@@ -454,7 +471,10 @@ func TestTimestampOfTheLeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	task.T = x.w.clock.Now()
-	if _, err := (distant{w.begin(), f}).Run(t.Context(), task, func(types.Row) error { now++; return nil }); err != nil || rows != now || rows == 0 {
+	if _, err := (distant{w.begin(), f}).Run(t.Context(), task, func(types.Row) error {
+		now++
+		return nil
+	}); err != nil || rows != now || rows == 0 {
 		t.Errorf("%d rows where there are %d, %v", rows, now, err)
 	}
 }

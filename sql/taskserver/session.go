@@ -10,20 +10,22 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// session is a gateway's session as functions in a task see it: what it says of itself was sent, names are those of the catalog here.
+// session is a gateway's session as functions in a task see it. The gateway has sent the session's
+// own values; names are resolved in the catalog here.
 type session struct {
 	*wire.Session
 	*sysview.Names
 	atGateway
 }
 
-// atGateway is what is asked of sessions at the gateway alone: the planner leaves such calls above the Gather. One that comes here nevertheless is
-// a panic, which ends the task.
+// atGateway stands for the questions that only the session at the gateway can answer. The planner
+// leaves such calls above the Gather. If one arrives here nevertheless, it panics, which ends the
+// task.
 type atGateway struct{ builtin.SessionInfo }
 
 var _ builtin.SessionInfo = session{}
 
-// newSession makes the session of a task, and has env find names in it.
+// newSession makes the session of a task, and makes env look names up in it.
 func newSession(asked *wire.Session, v *catalog.View, d *catalog.Database, env *types.Env) session {
 	s := session{Session: asked, Names: &sysview.Names{View: v, Database: d, Path: asked.Schemas}}
 	env.RegIn, env.RegOut = s.RegIn, s.RegOut
@@ -45,7 +47,8 @@ func (s session) IsVisible(kind builtin.ObjectKind, oid uint32) (visible, ok boo
 	return s.Visible(kind, oid)
 }
 
-// ViewDef implements builtin.DefinitionInfo. Only system views exist, and they have no definition in SQL.
+// ViewDef implements builtin.DefinitionInfo. Only system views exist, and they have no definition
+// in SQL.
 func (s session) ViewDef(oid uint32, _ bool) (string, bool) {
 	if r := pgcatalog.RelationByOID(oid); r != nil && r.Kind == 'v' {
 		return "", true

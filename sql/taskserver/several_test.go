@@ -31,11 +31,11 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// patience is what a step may take on a busy machine.
+// patience bounds a step on a busy machine.
 const patience = 2 * time.Minute
 
-// trio is three nodes, each with a replica of each of three fragments, of which each is wanted to lead one. They share a catalog, which no fault
-// reaches: what is at stake is the fragments.
+// trio is three nodes, each with a replica of each of three fragments. Each node should lead one of
+// them. They share a catalog, which no fault reaches: the test is about the fragments.
 type trio struct {
 	*world
 	hosts    []*cluster.Host
@@ -92,8 +92,10 @@ func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
 	mux := raftnet.New(node.Door, node.Members, logger)
 	t.Cleanup(func() { mux.Close() })
 	cfg := cluster.Config{
-		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: node.Number, Catalog: x.catalog, Clock: txn.NewClock(nil, 0), Logger: logger,
-		Door: node.Door, Transport: func(g uint64) raft.Transport { return mux.Transport(g) }, Beat: 200 * time.Millisecond,
+		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: node.Number, Catalog: x.catalog,
+		Clock: txn.NewClock(nil, 0), Logger: logger,
+		Door: node.Door, Transport: func(g uint64) raft.Transport { return mux.Transport(g) },
+		Beat: 200 * time.Millisecond,
 	}
 	cfg.Storage.Fault = func(point string) {
 		x.mu.Lock()
@@ -108,7 +110,8 @@ func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
 		Node: node.Number, Catalog: x.catalog, Client: h.Client(), Here: h.Fragments(), Nodes: h.Nodes(),
 	})
 	s := New(Config{
-		Gateway: g, Fragments: h.Fragments(), Deadlocks: h.Deadlocks(), Catalog: x.catalog, Clock: cfg.Clock, Logger: logger,
+		Gateway: g, Fragments: h.Fragments(), Deadlocks: h.Deadlocks(), Catalog: x.catalog, Clock: cfg.Clock,
+		Logger:  logger,
 		TempDir: filepath.Join(dir, "temp"),
 	})
 	h.Register(node.Members)
@@ -122,7 +125,7 @@ func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
 	x.hosts, x.gateways, x.servers = append(x.hosts, h), append(x.gateways, g), append(x.servers, s)
 }
 
-// ready waits until every fragment has its three replicas and is led where it is wanted.
+// ready waits until every fragment has its three replicas and its intended leader.
 func (x *trio) ready() {
 	x.t.Helper()
 	eventually.Holds(x.t, "each node leads its fragment", func() bool {
@@ -159,7 +162,10 @@ func (x *trio) begin(node uint32, level txn.Isolation) *client {
 func (c *client) exec(ctx context.Context, text string) (rows []string, err error) {
 	x := c.x
 	d := x.catalog.View().Database(catalog.PostgresDB)
-	run := &exec.Ctx{Execution: operator.Execution{Ctx: expr.Ctx{Context: ctx, Env: &types.Env{}}, Mem: memory.New(64 << 20)}, Limits: exec.Limits{Isolation: c.isolation}}
+	run := &exec.Ctx{
+		Execution: operator.Execution{Ctx: expr.Ctx{Context: ctx, Env: &types.Env{}}, Mem: memory.New(64 << 20)},
+		Limits:    exec.Limits{Isolation: c.isolation},
+	}
 	run.Gateway = &exec.Gateway{
 		Txn: c.tx.ID(), Map: d.Map,
 		Name:     func(id shardmap.FragmentID) string { return fmt.Sprintf("f$%d", id) },

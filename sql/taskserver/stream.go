@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maxParts bounds what a task is sent beside its plan: writes and keys.
+// maxParts bounds the writes and keys that a task is sent in addition to its plan.
 const maxParts = 64 << 20
 
 // conn is a stream of a gateway, which runs tasks one after another.
@@ -34,10 +34,12 @@ type conn struct {
 
 	rows    wire.RowWriter
 	sending sync.Mutex
-	current *task // that has not ended; guarded by sending
+	// The task that has not ended; guarded by sending.
+	current *task
 }
 
-// errLeaving ends a stream between two tasks: one that was sent meanwhile is not begun, and its gateway may look for another leader.
+// errLeaving ends a stream between two tasks. A task that was sent meanwhile is not begun, and its
+// gateway may look for another leader.
 var errLeaving = status.Error(codes.FailedPrecondition, "the node is about to end")
 
 // request is a task as it was sent.
@@ -63,9 +65,12 @@ func (s *Server) Run(stream grpc.BidiStreamingServer[pb.TaskPart, pb.TaskAnswer]
 	g := s.gateway(node)
 	defer g.streams.Add(-1)
 	if int(g.streams.Add(1)) > s.cfg.MaxStreams {
-		return status.Errorf(codes.ResourceExhausted, "node %d runs more than %d tasks here at a time", node, s.cfg.MaxStreams)
+		return status.Errorf(codes.ResourceExhausted, "node %d runs more than %d tasks here at a time",
+			node, s.cfg.MaxStreams)
 	}
-	c := &conn{s: s, stream: stream, node: node, gateway: g, requests: make(chan *request, 1), ended: make(chan struct{})}
+	c := &conn{
+		s: s, stream: stream, node: node, gateway: g, requests: make(chan *request, 1), ended: make(chan struct{}),
+	}
 	go c.receive()
 	for {
 		select {
@@ -87,10 +92,11 @@ func (c *conn) answer(req *request) error {
 	return c.end(c.run(req))
 }
 
-// receive takes what the gateway sends: it ends the task under way when Stop comes or the stream ends.
+// receive handles the gateway's messages. It ends the running task when Stop arrives or the stream
+// ends.
 func (c *conn) receive() {
 	defer close(c.ended)
-	var req *request // being put together, then under way
+	var req *request // first collected, then running
 	for {
 		part, err := c.stream.Recv()
 		if err == nil {
@@ -139,7 +145,8 @@ func (c *conn) take(req *request, part *pb.TaskPart) (*request, error) {
 
 var errOrder = status.Error(codes.InvalidArgument, "a part of a task came out of order")
 
-// errStopped is what emit answers, and why the context of a task ends, when the gateway wants no more of it.
+// errStopped is the error of emit, and the cause of the end of a task's context, when the gateway
+// wants no more of the task's rows.
 var errStopped = errors.New("taskserver: the gateway has stopped the task")
 
 func (r *request) add(m *pb.TaskMore) (err error) {
@@ -165,7 +172,8 @@ func (r *request) add(m *pb.TaskMore) (err error) {
 	return nil
 }
 
-// start hands the request over to be run. The one before it has been answered: the gateway sends the next only then.
+// start hands the request over to be run. The request before it has been answered, because the
+// gateway sends the next one only then.
 func (c *conn) start(req *request) error {
 	req.ctx, req.cancel = context.WithCancelCause(c.stream.Context())
 	select {
@@ -177,7 +185,7 @@ func (c *conn) start(req *request) error {
 	}
 }
 
-// grace is for how long after its time a task may be ended by its gateway.
+// grace is how long the gateway may take, after a task's time is over, to end the task itself.
 const grace = time.Second
 
 var errTimeOver = pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout")

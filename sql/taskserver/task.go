@@ -19,7 +19,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// task is a request under way.
+// task is a running request.
 type task struct {
 	*request
 	c       *conn
@@ -29,7 +29,7 @@ type task struct {
 	started bool // the gateway was notified
 }
 
-// run runs a request and says how it ended.
+// run runs a request and returns how it ended.
 func (c *conn) run(req *request) *pb.TaskEnd {
 	ctx, cancel := req.limited()
 	defer cancel()
@@ -39,7 +39,8 @@ func (c *conn) run(req *request) *pb.TaskEnd {
 	c.current = t
 	c.sending.Unlock()
 	res, err := t.run(ctx)
-	if cause := context.Cause(ctx); cause != nil && err != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+	if cause := context.Cause(ctx); cause != nil && err != nil &&
+		(errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		err = cause
 	}
 	end := &pb.TaskEnd{}
@@ -65,7 +66,8 @@ func (c *conn) run(req *request) *pb.TaskEnd {
 		end.Started = t.start()
 	}
 	if pgerr.Is(err, pgerr.InternalError) && !errors.Is(err, failure.ErrUnknownPlan) {
-		c.s.cfg.Logger.Warn("a task of another node failed", "node", c.node, "fragment", req.begin.Header.GetFragment(), "error", err)
+		c.s.cfg.Logger.Warn("a task of another node failed", "node", c.node, "fragment",
+			req.begin.Header.GetFragment(), "error", err)
 	}
 	return end
 }
@@ -142,7 +144,7 @@ func (t *task) database(v *catalog.View) (*catalog.Database, error) {
 	return d, nil
 }
 
-// decode reads what the task is given.
+// decode decodes the inputs of the task.
 func (t *task) decode(v *catalog.View, d *catalog.Database) (err error) {
 	b := t.begin
 	t.task.Txn, t.task.T, t.task.Floor = t.call.ID, txn.Timestamp(b.T), txn.Timestamp(b.Floor)
@@ -195,7 +197,7 @@ func (t *task) enter() (on *fragment.Part, err error) {
 	return &t.part.Part, nil
 }
 
-// emit sends a row, with others.
+// emit adds a row to the current batch, and sends the batch when it is full.
 func (t *task) emit(row types.Row) error {
 	if t.stopped.Load() {
 		return errStopped
@@ -211,17 +213,20 @@ func (t *task) emit(row types.Row) error {
 	case w.Size() > maxBatch:
 		w.Take()
 		return pgerr.New(pgerr.ProgramLimitExceeded, "row is too large to be sent from one node to another").
-			WithDetail("A row of a fragment's answer may have %d MB.", maxBatch>>20).WithHint("Read fewer, or smaller, columns at a time.")
+			WithDetail("A row of a fragment's answer may have %d MB.", maxBatch>>20).
+			WithHint("Read fewer, or smaller, columns at a time.")
 	case w.Full():
 		return t.flush()
 	}
 	return nil
 }
 
-// maxBatch is what fits into a message, with room for what is around it. A batch is larger than usual where a row is.
+// maxBatch is the largest batch that fits into a message, with room for the rest of the message. A
+// batch is larger than usual if one of its rows is.
 const maxBatch = door.MaxMessage - 1<<20
 
-// flush sends a batch. It waits while the gateway takes none: the stream's window is the only bound of what is under way.
+// flush sends a batch. It waits while the gateway accepts none: the stream's window alone bounds
+// how much is under way.
 func (t *task) flush() error {
 	if !t.started {
 		t.started = true
@@ -232,7 +237,7 @@ func (t *task) flush() error {
 	return t.c.send(&pb.TaskAnswer{Kind: &pb.TaskAnswer_Rows{Rows: &pb.TaskRows{Rows: t.c.rows.Take()}}})
 }
 
-// end sends the end of the task under way; nothing of it comes after that.
+// end sends the end of the running task; the task sends nothing after it.
 func (c *conn) end(end *pb.TaskEnd) error {
 	c.sending.Lock()
 	defer c.sending.Unlock()
@@ -246,15 +251,16 @@ func (c *conn) send(a *pb.TaskAnswer) error {
 	return c.stream.Send(a)
 }
 
-// lockWaits reports to the gateway the waits for row locks that last, and the lock owners waited
+// lockWaits reports long waits for row locks to the gateway, and the lock owners that they wait
 // for.
 func (t *task) lockWaits() *exec.LockWaits {
 	tell := func(w *pb.TaskWaiting, doing string, waited time.Duration) {
 		w.Doing, w.WaitedMicros = doing, uint64(waited.Microseconds())
 		t.c.sending.Lock()
 		defer t.c.sending.Unlock()
-		if t.c.current == t { // a wait's timer may come late
-			_ = t.c.stream.Send(&pb.TaskAnswer{Kind: &pb.TaskAnswer_Waiting{Waiting: w}}) // a stream that has ended ends the task
+		if t.c.current == t { // a wait's timer may fire late
+			// A stream that has ended ends the task.
+			_ = t.c.stream.Send(&pb.TaskAnswer{Kind: &pb.TaskAnswer_Waiting{Waiting: w}})
 		}
 	}
 	return &exec.LockWaits{

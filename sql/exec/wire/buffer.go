@@ -35,7 +35,7 @@ func appendBool(dst []byte, b bool) []byte {
 // reader decodes a message. It keeps the first error; all later reads return zero values.
 type reader struct {
 	s    string
-	what string // is read, for the error
+	what string // the message that is read, for the error
 	bad  bool
 }
 
@@ -112,7 +112,7 @@ func (r *reader) upTo(limit uint64) uint64 {
 	return n
 }
 
-// count reads a number of items, each of which has at least one byte.
+// count reads a number of items that have at least one byte each.
 func (r *reader) count() int { return int(r.upTo(uint64(len(r.s)))) }
 
 // take returns the next n bytes.

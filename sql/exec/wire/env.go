@@ -29,8 +29,9 @@ func DecodeEnv(b []byte) (*types.Env, error) {
 	r := newReader(b, "settings of a session")
 	zone := r.text()
 	e := &types.Env{
-		DateFormat: types.DateFormat(r.byte()), DateOrder: types.DateOrder(r.byte()), IntervalFormat: types.IntervalFormat(r.byte()),
-		ExtraFloatDigits: int(r.int()), LowFloatDigits: r.bool(), ByteaEscape: r.bool(), Now: r.int(),
+		DateFormat: types.DateFormat(r.byte()), DateOrder: types.DateOrder(r.byte()),
+		IntervalFormat: types.IntervalFormat(r.byte()), ExtraFloatDigits: int(r.int()), LowFloatDigits: r.bool(),
+		ByteaEscape: r.bool(), Now: r.int(),
 	}
 	if e.DateFormat > types.DateGerman || e.DateOrder > types.OrderYMD || e.IntervalFormat > types.IntervalISO {
 		r.fail()

@@ -74,7 +74,10 @@ func DecodeSession(b []byte) (*Session, error) {
 		return nil, nil
 	}
 	r := newReader(append([]byte(nil), b...), "a session")
-	s := &Session{User: r.text(), Login: r.text(), Database: r.text(), Version: r.text(), Schemas: r.texts(), Implicit: r.texts(), PID: int32(r.int())}
+	s := &Session{
+		User: r.text(), Login: r.text(), Database: r.text(), Version: r.text(), Schemas: r.texts(), Implicit: r.texts(),
+		PID: int32(r.int()),
+	}
 	s.Client, s.Server = r.address(), r.address()
 	for range r.count() {
 		s.Settings = append(s.Settings, Setting{r.text(), r.text(), r.bool()})

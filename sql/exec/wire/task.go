@@ -48,7 +48,8 @@ func DecodeWrites(dst []exec.Write, b []byte) ([]exec.Write, error) {
 		w.Place = r.int()
 		w.Index = int(r.upTo(1 << 16))
 		w.Key, w.Value, w.Row = r.blob(), r.blob(), r.blob()
-		if w.Kind > exec.WriteSettle || flags > writeHit|writeBuilding|writeExclusive|writeDeferred || w.Mode > txn.Update {
+		if w.Kind > exec.WriteSettle || flags > writeHit|writeBuilding|writeExclusive|writeDeferred ||
+			w.Mode > txn.Update {
 			r.fail()
 		}
 		if r.bad {
@@ -87,7 +88,8 @@ func DecodeLimits(b []byte) (exec.Limits, error) {
 	r := newReader(b, "limits")
 	l := exec.Limits{Isolation: txn.Isolation(r.byte())}
 	flags := r.byte()
-	l.ExplicitBuckets, l.ReadOnly, l.Unvalidated = flags&limitExplicitBuckets != 0, flags&limitReadOnly != 0, flags&limitUnvalidated != 0
+	l.ExplicitBuckets, l.ReadOnly, l.Unvalidated = flags&limitExplicitBuckets != 0, flags&limitReadOnly != 0,
+		flags&limitUnvalidated != 0
 	l.Since = txn.Timestamp(r.uint())
 	if l.Isolation > txn.Serializable || flags > limitExplicitBuckets|limitReadOnly|limitUnvalidated {
 		r.fail()

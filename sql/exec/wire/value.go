@@ -15,11 +15,12 @@ const (
 )
 
 var layouts = [types.KindVoid + 1]byte{
-	types.KindBool: usesN, types.KindInt: usesN, types.KindOid: usesN, types.KindFloat4: usesFixed, types.KindFloat8: usesFixed,
-	types.KindNumeric: usesA | usesN | usesS, types.KindText: usesS, types.KindBytes: usesS, types.KindUUID: usesS,
+	types.KindBool: usesN, types.KindInt: usesN, types.KindOid: usesN, types.KindFloat4: usesFixed,
+	types.KindFloat8: usesFixed, types.KindNumeric: usesA | usesN | usesS, types.KindText: usesS,
+	types.KindBytes: usesS, types.KindUUID: usesS,
 	types.KindDate: usesN, types.KindTime: usesN, types.KindTimeTZ: usesA | usesN, types.KindTimestamp: usesFixed,
-	types.KindInterval: usesA | usesN | usesS, types.KindJSONB: usesS, types.KindJSONPath: usesS, types.KindArray: usesS,
-	types.KindRecord: usesS, types.KindBit: usesA | usesS, types.KindTid: usesN,
+	types.KindInterval: usesA | usesN | usesS, types.KindJSONB: usesS, types.KindJSONPath: usesS,
+	types.KindArray: usesS, types.KindRecord: usesS, types.KindBit: usesA | usesS, types.KindTid: usesN,
 }
 
 // appendValue appends a datum without its kind; nothing for null.

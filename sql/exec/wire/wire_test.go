@@ -25,7 +25,10 @@ var samples = []struct {
 	{types.Oid, []string{"0", "4294967295"}},
 	{types.Float4, []string{"1.5", "-0", "NaN", "Infinity"}},
 	{types.Float8, []string{"1.5", "-0", "NaN", "-Infinity", "1e308"}},
-	{types.Numeric, []string{"0", "1.00", "-9223372036854775808", "123456789012345678901234567890.12345", "NaN", "Infinity", "-Infinity"}},
+	{
+		types.Numeric, []string{"0", "1.00", "-9223372036854775808", "123456789012345678901234567890.12345", "NaN",
+			"Infinity", "-Infinity"},
+	},
 	{types.Text, []string{"", "a", "grüße"}},
 	{types.VarChar, []string{"x"}},
 	{types.Name, []string{"pg_catalog"}},
@@ -52,7 +55,7 @@ type column struct {
 	list []types.Datum
 }
 
-// values gives the samples by type, and those that have no text form.
+// values returns the samples by type, and values that have no text form.
 func values(t testing.TB) []column {
 	t.Helper()
 	var out []column
@@ -196,8 +199,15 @@ func TestEnv(t *testing.T) {
 	zone, name, _ := types.LoadZone("Europe/Berlin")
 	east, eastName := types.FixedZone(5*3600 + 1800)
 	for _, e := range []*types.Env{
-		nil, {}, {Zone: time.UTC}, {Zone: zone, ZoneName: name, DateFormat: types.DateGerman, DateOrder: types.OrderDMY, IntervalFormat: types.IntervalISO, Now: -1},
-		{Zone: east, ZoneName: eastName, ExtraFloatDigits: -15, LowFloatDigits: true, ByteaEscape: true, Now: math.MaxInt64},
+		nil, {}, {Zone: time.UTC},
+		{
+			Zone: zone, ZoneName: name, DateFormat: types.DateGerman, DateOrder: types.OrderDMY,
+			IntervalFormat: types.IntervalISO, Now: -1,
+		},
+		{
+			Zone: east, ZoneName: eastName, ExtraFloatDigits: -15, LowFloatDigits: true, ByteaEscape: true,
+			Now: math.MaxInt64,
+		},
 	} {
 		got, err := DecodeEnv(AppendEnv(nil, e))
 		if err != nil {
@@ -210,7 +220,8 @@ func TestEnv(t *testing.T) {
 		if a, b := types.Output(types.TimestampTZ, at, e), types.Output(types.TimestampTZ, at, got); a != b {
 			t.Errorf("%s became %s", a, b)
 		}
-		if e != nil && (got.ExtraFloatDigits != e.ExtraFloatDigits || got.LowFloatDigits != e.LowFloatDigits || got.ByteaEscape != e.ByteaEscape ||
+		if e != nil && (got.ExtraFloatDigits != e.ExtraFloatDigits || got.LowFloatDigits != e.LowFloatDigits ||
+			got.ByteaEscape != e.ByteaEscape ||
 			got.Now != e.Now || got.IntervalFormat != e.IntervalFormat) {
 			t.Errorf("%+v became %+v", e, got)
 		}
@@ -225,7 +236,10 @@ func TestWrites(t *testing.T) {
 		{Kind: exec.WriteInsert, Key: []byte("k"), Value: []byte("v"), Place: -1},
 		{Kind: exec.WriteReplace, Key: []byte{}, Value: []byte{}, Mode: txn.NoKeyUpdate, Hit: true},
 		{Kind: exec.WriteDelete, Key: []byte{0, 255}},
-		{Kind: exec.WriteClaim, Key: []byte("e"), Value: []byte("v"), Index: 3, Exclusive: true, Row: []byte("row"), Building: true, Place: math.MaxInt64},
+		{
+			Kind: exec.WriteClaim, Key: []byte("e"), Value: []byte("v"), Index: 3, Exclusive: true, Row: []byte("row"),
+			Building: true, Place: math.MaxInt64,
+		},
 	}
 	var b []byte
 	for i := range in {
@@ -239,7 +253,8 @@ func TestWrites(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	for _, l := range []exec.Limits{
-		{}, {Isolation: txn.Serializable, ReadOnly: true, Since: txn.MaxTimestamp}, {ExplicitBuckets: true, Unvalidated: true, Isolation: txn.RepeatableRead},
+		{}, {Isolation: txn.Serializable, ReadOnly: true, Since: txn.MaxTimestamp},
+		{ExplicitBuckets: true, Unvalidated: true, Isolation: txn.RepeatableRead},
 	} {
 		if got, err := DecodeLimits(AppendLimits(nil, &l)); err != nil || got != l {
 			t.Errorf("%+v became %+v, %v", l, got, err)
@@ -250,7 +265,10 @@ func TestLimits(t *testing.T) {
 func TestResult(t *testing.T) {
 	res := exec.Result{Affected: 3, Rows: 1 << 40, Elapsed: time.Second, Keys: [][]exec.KeyChange{
 		nil,
-		{exec.NewKeyChange(types.Row{types.NewInt(1), types.Null}, nil, "a"), exec.NewKeyChange(nil, types.Row{types.NewText("x")}, "\x00")},
+		{
+			exec.NewKeyChange(types.Row{types.NewInt(1), types.Null}, nil, "a"),
+			exec.NewKeyChange(nil, types.Row{types.NewText("x")}, "\x00"),
+		},
 	}}
 	b := AppendResult(nil, &res)
 	got, err := DecodeResult(b)
@@ -260,12 +278,13 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// nothing is what a session is not asked for.
+// nothing stands for the questions that a session must not be asked.
 type nothing struct{ builtin.SessionInfo }
 
 func TestSession(t *testing.T) {
 	s := &Session{
-		User: "anna", Login: "bob", Database: "shop", Schemas: []string{"public"}, Implicit: []string{"pg_catalog", "public"}, PID: 77, Version: "PostgreSQL 15",
+		User: "anna", Login: "bob", Database: "shop", Schemas: []string{"public"},
+		Implicit: []string{"pg_catalog", "public"}, PID: 77, Version: "PostgreSQL 15",
 		Client: Address{"::1", 40000}, Settings: []Setting{{"app.user", "anna", true}, {"app.none", "", false}},
 	}
 	both := struct {
@@ -286,7 +305,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestDamage cuts messages short and flips their bytes: no decoder panics, and what was cut is refused.
+// TestDamage cuts messages short and flips their bits: no decoder panics, and a message that was
+// cut is refused.
 func TestDamage(t *testing.T) {
 	for name, m := range messages(t) {
 		if m.decode(m.good) != nil {
@@ -322,8 +342,11 @@ func messages(t testing.TB) map[string]message {
 	change := exec.Result{Keys: [][]exec.KeyChange{{exec.NewKeyChange(row[:3], nil, "a")}}}
 	write := exec.Write{Kind: exec.WriteClaim, Key: []byte("k"), Value: []byte("v"), Row: []byte("r")}
 	return map[string]message{
-		"rows":   {good: append([]byte(nil), w.Take()...), decode: readAll},
-		"values": {good: AppendValues(nil, row), decode: func(b []byte) error { _, err := DecodeValues(b); return err }},
+		"rows": {good: append([]byte(nil), w.Take()...), decode: readAll},
+		"values": {good: AppendValues(nil, row), decode: func(b []byte) error {
+			_, err := DecodeValues(b)
+			return err
+		}},
 		"env": {good: AppendEnv(nil, &types.Env{ZoneName: "Europe/Berlin"}), decode: func(b []byte) error {
 			_, err := DecodeEnv(b)
 			return err
@@ -332,8 +355,14 @@ func messages(t testing.TB) map[string]message {
 			_, err := DecodeWrites(nil, b)
 			return err
 		}},
-		"limits": {good: AppendLimits(nil, &exec.Limits{Since: 1 << 50}), decode: func(b []byte) error { _, err := DecodeLimits(b); return err }},
-		"result": {good: AppendResult(nil, &change), decode: func(b []byte) error { _, err := DecodeResult(b); return err }},
+		"limits": {good: AppendLimits(nil, &exec.Limits{Since: 1 << 50}), decode: func(b []byte) error {
+			_, err := DecodeLimits(b)
+			return err
+		}},
+		"result": {good: AppendResult(nil, &change), decode: func(b []byte) error {
+			_, err := DecodeResult(b)
+			return err
+		}},
 	}
 }
 
@@ -367,8 +396,10 @@ func BenchmarkRows(b *testing.B) {
 	var rows []types.Row
 	for i := range 200 {
 		rows = append(rows, types.Row{
-			types.NewText("orders/" + strconv.Itoa(i)), types.NewInt(int64(i * 1000)), types.NewNumeric(int64(i), 2), types.NewBool(i%2 == 0),
-			{K: types.KindTimestamp, N: 8e14 + int64(i)}, types.Null, types.NewFloat8(float64(i) / 3), types.NewJSONB("some document of usual length, forty bytes"),
+			types.NewText("orders/" + strconv.Itoa(i)), types.NewInt(int64(i * 1000)),
+			types.NewNumeric(int64(i), 2), types.NewBool(i%2 == 0),
+			{K: types.KindTimestamp, N: 8e14 + int64(i)}, types.Null, types.NewFloat8(float64(i) / 3),
+			types.NewJSONB("some document of usual length, forty bytes"),
 		})
 	}
 	n := len(rows) * len(rows[0])

@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// numbers makes a coder of what is a number.
+// numbers makes a coder for a type that is sent as a number.
 func numbers(put func(v reflect.Value) uint64, get func(v reflect.Value, n uint64) error) *coder {
 	return &coder{
 		wire: protowire.VarintType,
@@ -50,7 +50,8 @@ func intCoder() *coder {
 	})
 }
 
-// uintCoder sends unsigned numbers; largest is that of an enumeration, 0 elsewhere.
+// uintCoder sends unsigned numbers. largest is the last value of an enumeration, and 0 for other
+// types.
 func uintCoder(largest uint64) *coder {
 	return numbers(reflect.Value.Uint, func(v reflect.Value, n uint64) error {
 		switch {
@@ -112,7 +113,7 @@ func datumCoder() *coder {
 	}
 }
 
-// tableCoder sends a table as its place in the plan's list, from 1.
+// tableCoder sends a table as its position in the plan's list, from 1.
 func tableCoder() *coder {
 	return &coder{
 		wire: protowire.VarintType,
@@ -130,7 +131,7 @@ func tableCoder() *coder {
 	}
 }
 
-// indexCoder sends an index likewise.
+// indexCoder does the same for an index.
 func indexCoder() *coder {
 	return &coder{
 		wire: protowire.VarintType,
@@ -180,7 +181,7 @@ func pointerCoder(st *structure) *coder {
 	}
 }
 
-// listCoder sends a list in a list: as a message whose field 1 it is.
+// listCoder sends a list within a list: as a message that has it as field 1.
 func listCoder(elem *coder) *coder {
 	f := &field{number: 1, list: true, optional: true, coder: elem}
 	return &coder{
@@ -197,7 +198,7 @@ func listCoder(elem *coder) *coder {
 	}
 }
 
-// coder of an interface type: a message with one field, whose number is the kind.
+// coder returns the coder of an interface type: a message with one field, whose number is the kind.
 func (u *union) coder() *coder {
 	return &coder{
 		wire: protowire.BytesType,

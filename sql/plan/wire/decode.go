@@ -17,7 +17,7 @@ type decoder struct {
 	parts   int // messages and list elements so far
 }
 
-// plan reads a plan: its tables and indexes first, wherever they stand.
+// plan reads a plan. It reads the tables and indexes first, wherever they are in the message.
 func (d *decoder) plan(b []byte) (plan.Node, error) {
 	var roots, indexes [][]byte
 	err := d.fields(b, func(number protowire.Number, wire protowire.Type, r raw) error {
@@ -56,7 +56,7 @@ func (d *decoder) plan(b []byte) (plan.Node, error) {
 	return n, nil
 }
 
-// table finds a table in the catalog, in the very version that the plan was made with.
+// table finds a table in the catalog, in exactly the version with which the plan was made.
 func (d *decoder) table(b []byte) (*catalog.Table, error) {
 	var oid, version uint64
 	var whole []byte
@@ -140,7 +140,7 @@ func (d *decoder) fields(b []byte, f func(number protowire.Number, wire protowir
 		case protowire.BytesType:
 			r.b, n = protowire.ConsumeBytes(b)
 		default:
-			return ErrNewer // which uses other types of numbers
+			return ErrNewer // it uses other types of numbers
 		}
 		if n < 0 {
 			return damaged("field %d is cut off", number)
@@ -189,7 +189,7 @@ func (d *decoder) enter() error {
 	return nil
 }
 
-// element appends to a list: an element, or packed ones.
+// element appends to a list: one element, or several packed ones.
 func (d *decoder) element(f *field, list reflect.Value, wire protowire.Type, r raw) error {
 	if f.coder.wire != protowire.VarintType {
 		if wire != protowire.BytesType {
@@ -266,7 +266,7 @@ func (st *structure) find(number protowire.Number) *field {
 	return nil
 }
 
-// complete looks whether what must be there is.
+// complete returns an error if a required field is missing.
 func (st *structure) complete(v reflect.Value) error {
 	for i := range st.fields {
 		f := &st.fields[i]

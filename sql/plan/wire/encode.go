@@ -15,34 +15,35 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Fields of the outermost message, and of those in it that are not in the lists.
+// Fields of the outermost message, and of the messages in it that are not in the lists.
 const (
-	planTables  = 1 // repeated: tables, in the order of their places
-	planIndexes = 2 // likewise
+	planTables  = 1 // repeated: tables, in the order of their positions
+	planIndexes = 2 // the same for indexes
 	planRoot    = 3
 
 	tableOID        = 1
 	tableVersion    = 2
-	tableDefinition = 3 // catalog.MarshalTable: it goes whole
+	tableDefinition = 3 // catalog.MarshalTable: the full definition
 
-	indexTable = 1 // place of its table
-	indexAt    = 2 // position there
+	indexTable = 1 // position of its table
+	indexAt    = 2 // position among the table's indexes
 )
 
-// encoder writes from the end to the beginning, so that the length of a message is known before it is written.
+// encoder writes from the end to the beginning, so that it knows the length of a message before it
+// writes it.
 type encoder struct {
 	buf     []byte
-	at      int // what is written begins here
+	at      int // the written bytes begin here
 	depth   int
 	whole   func(*catalog.Table) bool
 	tables  []*catalog.Table
 	indexes []*catalog.Index
 
 	staging  bool     // within a Stage
-	settings []string // that calls ask for by name
+	settings []string // the names of settings that calls ask for
 }
 
-// plan writes a plan: its tables come first, as they are known last.
+// plan writes a plan. It writes the tables last, and so they come first: all are known only then.
 func (e *encoder) plan(n plan.Node) error {
 	if err := e.value(planRoot, theSchema().node, reflect.ValueOf(&n).Elem()); err != nil {
 		return err
@@ -91,7 +92,7 @@ func (e *encoder) listIndex(x *catalog.Index) error {
 	return fmt.Errorf("plan: index %q belongs to none of its tables", x.Name)
 }
 
-// table gives a table's place, from 1.
+// table returns a table's position, from 1.
 func (e *encoder) table(t *catalog.Table) uint64 {
 	for i := range e.tables {
 		if e.tables[i] == t {
@@ -102,7 +103,7 @@ func (e *encoder) table(t *catalog.Table) uint64 {
 	return uint64(len(e.tables))
 }
 
-// index gives an index's place, from 1.
+// index returns an index's position, from 1.
 func (e *encoder) index(x *catalog.Index) uint64 {
 	for i := range e.indexes {
 		if e.indexes[i] == x {
@@ -141,7 +142,7 @@ func (e *encoder) bounded() error {
 	return nil
 }
 
-// field writes a field with its tag, where it is not the zero value.
+// field writes a field with its tag, unless it has the zero value.
 func (e *encoder) field(f *field, v reflect.Value) error {
 	if f.list {
 		return e.list(f, v)
@@ -155,7 +156,8 @@ func (e *encoder) field(f *field, v reflect.Value) error {
 	return e.value(f.number, f.coder, v)
 }
 
-// missing tells of a zero value that it is no value: a pointer, a step, an expression.
+// missing reports whether a zero value of v's type means that there is no value: a pointer, a step,
+// an expression.
 func missing(v reflect.Value) bool {
 	return v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface
 }
@@ -225,12 +227,13 @@ func (e *encoder) kind(u *union, v reflect.Value) error {
 	return nil
 }
 
-// call looks at what a function asks for. The planner keeps calls that only the gateway can run above a Gather; what stands in ON CONFLICT has to run
-// with the rows.
+// call checks what a function needs. The planner keeps calls that only the gateway can run above a
+// Gather, but a call in ON CONFLICT has to run with the rows.
 func (e *encoder) call(c *query.Call) error {
 	switch at := builtin.PlaceOf(c.Proc); {
 	case at == builtin.AnywhereNamed:
-		if name, ok := c.Args[0].(*query.Const); ok && name.Value.K == types.KindText && !slices.Contains(e.settings, name.Value.S) {
+		if name, ok := c.Args[0].(*query.Const); ok && name.Value.K == types.KindText &&
+			!slices.Contains(e.settings, name.Value.S) {
 			e.settings = append(e.settings, name.Value.S)
 		}
 	case at != builtin.Anywhere && e.staging:
@@ -240,13 +243,16 @@ func (e *encoder) call(c *query.Call) error {
 	return nil
 }
 
-// bare is a stage without what runs at the gateway alone.
+// bare returns a stage without the parts that only the gateway runs.
 func bare(s plan.Stage) plan.Stage {
 	m := s.Modify
-	return plan.Stage{Modify: &plan.Modify{Kind: m.Kind, Table: m.Table, Schema: m.Schema, Checks: m.Checks, Indexes: m.Indexes, OnConflict: m.OnConflict}}
+	return plan.Stage{Modify: &plan.Modify{
+		Kind: m.Kind, Table: m.Table, Schema: m.Schema, Checks: m.Checks, Indexes: m.Indexes, OnConflict: m.OnConflict,
+	}}
 }
 
-// length writes tag and length of what was written since len(buf)-at was back.
+// length writes the tag and length of a field. Its contents were written since len(buf)-at was
+// back.
 func (e *encoder) length(number protowire.Number, back int) {
 	e.varint(uint64(len(e.buf) - e.at - back))
 	e.varint(protowire.EncodeTag(number, protowire.BytesType))
@@ -268,7 +274,7 @@ func (e *encoder) varint(n uint64) {
 	e.raw(protowire.AppendVarint(b[:0], n))
 }
 
-// raw writes bytes before what is there.
+// raw writes bytes in front of those written before.
 func (e *encoder) raw(b []byte) {
 	if len(b) > e.at {
 		used := len(e.buf) - e.at

@@ -15,7 +15,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// schema is the lists of messages, made ready for reflection. It never changes.
+// schema holds the lists of messages, prepared for reflection. It never changes.
 type schema struct {
 	specs   map[reflect.Type]*message // by struct
 	structs map[reflect.Type]*structure
@@ -37,11 +37,12 @@ type field struct {
 	index    []int
 	optional bool
 	display  bool
-	list     bool // repeated, or packed where elements are numbers
+	list     bool // repeated, or packed if elements are numbers
 	coder    *coder
 }
 
-// coder knows how to send a type. Contents of wire type bytes are put and got without their length.
+// coder knows how to send a type. Contents of wire type bytes are written and read without their
+// length.
 type coder struct {
 	wire protowire.Type
 	put  func(e *encoder, v reflect.Value) error
@@ -131,7 +132,7 @@ func structOf(of any) reflect.Type {
 	return t
 }
 
-// structure gives the fields of a struct that has a message.
+// structure returns the fields of a struct that has a message.
 func (s *schema) structure(t reflect.Type) (*structure, error) {
 	if st, ok := s.structs[t]; ok {
 		return st, nil
@@ -177,7 +178,7 @@ func (s *schema) field(t reflect.Type, text string) (field, error) {
 	return f, err
 }
 
-// coder gives how a type is sent.
+// coder returns how a type is sent.
 func (s *schema) coder(t reflect.Type) (*coder, error) {
 	if c, ok := s.coders[t]; ok {
 		return c, nil

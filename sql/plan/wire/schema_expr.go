@@ -36,7 +36,10 @@ var exprs = []message{
 	{27, (*query.Subscript)(nil), "1 OID, 2 Mod, 3 Base, 4 Upper?, 5 Lower?, 6 Slice, 7 Elem, 8 Assign?"},
 	{28, (*query.Field)(nil), "1 OID, 2 Mod, 3 Arg, 4 N, 5 Name"},
 	{29, (*query.SubColumn)(nil), "1 OID, 2 Mod, 3 N"},
-	{30, (*query.Agg)(nil), "1 OID, 2 Mod, 3 Proc, 4 Args, 5 Star, 6 Distinct, 7 Order, 8 Direct, 9 Filter?, 10 Up, 11 Pos"},
+	{
+		30, (*query.Agg)(nil),
+		"1 OID, 2 Mod, 3 Proc, 4 Args, 5 Star, 6 Distinct, 7 Order, 8 Direct, 9 Filter?, 10 Up, 11 Pos",
+	},
 	{31, (*query.WindowCall)(nil), "1 OID, 2 Mod, 3 Proc, 4 Args, 5 Star, 6 Filter?, 7 Window"},
 	{32, (*query.Grouping)(nil), "1 OID, 2 Mod, 3 Args"},
 	{33, (*query.SQLValue)(nil), "1 OID, 2 Mod, 3 Name"},

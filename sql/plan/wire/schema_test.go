@@ -14,7 +14,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// TestEveryKind holds the lists against the source: every type there that is a step or an expression has a message.
+// TestEveryKind holds the lists against the source: every type there that is a step or an
+// expression has a message.
 func TestEveryKind(t *testing.T) {
 	notInPlans := []string{"SubLink", "Default"} // of queries that are not planned
 	listed := map[string]bool{}
@@ -53,9 +54,10 @@ func declared(t *testing.T, dir, method, embeds string) []string {
 					out = append(out, baseName(n.Recv.List[0].Type))
 				}
 			case *ast.TypeSpec:
-				if st, ok := n.Type.(*ast.StructType); ok && slices.ContainsFunc(st.Fields.List, func(f *ast.Field) bool {
-					return len(f.Names) == 0 && baseName(f.Type) == embeds
-				}) {
+				if st, ok := n.Type.(*ast.StructType); ok &&
+					slices.ContainsFunc(st.Fields.List, func(f *ast.Field) bool {
+						return len(f.Names) == 0 && baseName(f.Type) == embeds
+					}) {
 					out = append(out, n.Name.Name)
 				}
 			}

@@ -9,17 +9,18 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 )
 
-// Bounds of what is encoded and decoded.
+// Bounds for encoding and decoding.
 const (
 	MaxSize  = 64 << 20
 	maxDepth = 20_000  // messages in messages
 	maxParts = 4 << 20 // messages and list elements
 )
 
-// ErrNewer says that a plan has something in it that this release does not know.
+// ErrNewer means that a plan contains something that this release does not know.
 var ErrNewer = errors.New("plan: it is of a newer release")
 
-// VersionError says that a plan was made with another version of a table than the one here, and has to be made again.
+// VersionError means that a plan was made with another version of a table than the one here, and
+// has to be made again.
 type VersionError struct {
 	Table      catalog.OID
 	Want, Have uint64 // versions of its definition; 0: there is no such table here
@@ -31,31 +32,35 @@ func (e *VersionError) Error() string {
 	if e.Have == 0 {
 		return fmt.Sprintf("plan: table %d does not exist in version %d of the catalog", e.Table, e.Catalog)
 	}
-	return fmt.Sprintf("plan: it was made with version %d of table %d, which has version %d here", e.Want, e.Table, e.Have)
+	return fmt.Sprintf("plan: it was made with version %d of table %d, which has version %d here", e.Want,
+		e.Table, e.Have)
 }
 
-// Encode gives the bytes of a plan. An error that a client may see is a pgerr.Error; others say that the plan holds what no plan may hold.
+// Encode returns the bytes of a plan. If the error is one that a client may see, it is a
+// pgerr.Error; other errors mean that the plan contains something that no plan may contain.
 func Encode(n plan.Node) ([]byte, error) {
 	return encode(n, func(*catalog.Table) bool { return false })
 }
 
-// EncodeDrafted is Encode for a transaction that has changed definitions: tables that are not those of inForce, the view of the catalog that the
-// changes are onto, go whole.
+// EncodeDrafted is Encode for a transaction that has changed definitions. inForce is the view of
+// the catalog before these changes; the plan contains the full definitions of tables that differ
+// from it.
 func EncodeDrafted(n plan.Node, inForce *catalog.View) ([]byte, error) {
 	return encode(n, func(t *catalog.Table) bool { return inForce.Table(t.OID) != t })
 }
 
-// EncodeWhole is Encode with the definitions of all tables in it, so that the receiver's catalog need not have them.
+// EncodeWhole is Encode with the definitions of all tables in the plan, so that the receiver's
+// catalog need not have them.
 func EncodeWhole(n plan.Node) ([]byte, error) {
 	return encode(n, func(*catalog.Table) bool { return true })
 }
 
-// Settings gives the names of the settings that a plan asks for, to be sent with its tasks: what it asks by a name that is not constant runs at the
-// gateway.
+// Settings returns the names of the settings that a plan reads, so that they can be sent with its
+// tasks. A call whose setting has no constant name runs at the gateway.
 func Settings(n plan.Node) []string {
 	e := &encoder{whole: func(*catalog.Table) bool { return false }}
 	if err := e.plan(n); err != nil {
-		return nil // nor can it be sent
+		return nil // it cannot be sent either
 	}
 	return e.settings
 }
@@ -73,8 +78,8 @@ func tooComplex() error {
 		WithHint("Pass long lists of values as one array parameter, or split the statement.")
 }
 
-// Decode reads a plan over the definitions of a view. The bytes are not kept. Errors are ErrNewer, a *VersionError, or say that the bytes are
-// damaged (XX001).
+// Decode reads a plan over the definitions of a view. It does not keep the bytes. The error is
+// ErrNewer, a *VersionError, or XX001 if the bytes are damaged.
 func Decode(v *catalog.View, b []byte) (plan.Node, error) {
 	if len(b) > MaxSize {
 		return nil, damaged("it has %d bytes", len(b))

@@ -18,14 +18,19 @@ import (
 // orders is a table with an index.
 func orders(version uint64) *catalog.Table {
 	return &catalog.Table{
-		OID: 20000, StorageID: 20000, Name: "orders", Kind: catalog.KindTable, Version: version, Anchors: true, Document: 2,
+		OID: 20000, StorageID: 20000, Name: "orders", Kind: catalog.KindTable, Version: version, Anchors: true,
+		Document: 2,
 		Columns: []catalog.Column{
-			{AttNum: 1, Name: "id", Type: types.Text, Typmod: -1, NotNull: true}, {AttNum: 2, Name: "doc", Type: types.JSONB, Typmod: -1},
+			{AttNum: 1, Name: "id", Type: types.Text, Typmod: -1, NotNull: true},
+			{AttNum: 2, Name: "doc", Type: types.JSONB, Typmod: -1},
 			{AttNum: 3, Name: "n", Type: types.Int4, Typmod: -1},
 		},
-		Constraints: []catalog.Constraint{{OID: 20002, Name: "orders_pkey", Kind: catalog.PrimaryKey, Columns: []int16{1}, Valid: true, Index: 20003}},
+		Constraints: []catalog.Constraint{{
+			OID: 20002, Name: "orders_pkey", Kind: catalog.PrimaryKey, Columns: []int16{1}, Valid: true, Index: 20003,
+		}},
 		Indexes: []catalog.Index{
-			{OID: 20003, StorageID: 1, Name: "orders_pkey", Columns: []int16{1}, Unique: true, Primary: true}, {OID: 20001, StorageID: 20001, Name: "orders_n", Columns: []int16{3}, Global: true},
+			{OID: 20003, StorageID: 1, Name: "orders_pkey", Columns: []int16{1}, Unique: true, Primary: true},
+			{OID: 20001, StorageID: 20001, Name: "orders_n", Columns: []int16{3}, Global: true},
 		},
 	}
 }
@@ -48,12 +53,17 @@ func pointRead(t testing.TB, table *catalog.Table) plan.Node {
 	id := &query.Param{T: query.Of(types.Text), N: 1}
 	cols := []plan.Col{{Name: "id", Type: types.Text, Typmod: -1}, {Name: "doc", Type: types.JSONB, Typmod: -1}}
 	scan := &plan.Scan{
-		Base: plan.Base{Cols: cols}, Table: table, Alias: "orders", Schema: "public", Slots: []int{0, 1}, Access: plan.ScanKeys, Keys: [][]query.Expr{{id}},
-		Filter: &query.Call{T: query.Of(types.Bool), Proc: procOf(t, "texteq", types.Text, types.Text), Op: "=", Args: []query.Expr{
-			&query.Slot{T: query.Of(types.Text), Name: "id"}, id,
-		}},
+		Base: plan.Base{Cols: cols}, Table: table, Alias: "orders", Schema: "public", Slots: []int{0, 1},
+		Access: plan.ScanKeys, Keys: [][]query.Expr{{id}},
+		Filter: &query.Call{T: query.Of(types.Bool), Proc: procOf(t, "texteq", types.Text, types.Text),
+			Op: "=", Args: []query.Expr{
+				&query.Slot{T: query.Of(types.Text), Name: "id"}, id,
+			}},
 	}
-	return &plan.Project{Base: plan.Base{Cols: cols[1:]}, Child: scan, Exprs: []query.Expr{&query.Slot{T: query.Of(types.JSONB), N: 1, Name: "doc"}}}
+	return &plan.Project{
+		Base: plan.Base{Cols: cols[1:]}, Child: scan,
+		Exprs: []query.Expr{&query.Slot{T: query.Of(types.JSONB), N: 1, Name: "doc"}},
+	}
 }
 
 // find looks orders up by n.
@@ -72,10 +82,13 @@ func viewOf(t testing.TB) (*catalog.View, *catalog.Table) {
 	must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	must(t, c.WaitReady(t.Context()))
-	_, err = c.Bootstrap(t.Context(), catalog.BootstrapOptions{ClusterID: "test", Fragments: 1, Node: catalog.Node{ID: 1, Name: "n", Block: "A"}})
+	_, err = c.Bootstrap(t.Context(), catalog.BootstrapOptions{
+		ClusterID: "test", Fragments: 1, Node: catalog.Node{ID: 1, Name: "n", Block: "A"},
+	})
 	must(t, err)
 	own := orders(1)
-	own.Database, own.Schema, own.Owner, own.NextAttNum = catalog.PostgresDB, catalog.PostgresPublic, catalog.BootstrapRole, 4
+	own.Database, own.Schema, own.Owner, own.NextAttNum = catalog.PostgresDB,
+		catalog.PostgresPublic, catalog.BootstrapRole, 4
 	for _, oid := range []*catalog.OID{&own.OID, &own.Constraints[0].OID, &own.Indexes[0].OID, &own.Indexes[1].OID} {
 		*oid, err = c.NewOID(t.Context())
 		must(t, err)
@@ -95,7 +108,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// TestVersions: a plan is decoded over the version of its table that it was made with, and over no other (P2).
+// TestVersions: a plan is decoded only over the version of its table with which it was made (P2).
 func TestVersions(t *testing.T) {
 	view, mine := viewOf(t)
 	table := *mine
@@ -121,7 +134,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestDraft: what the transaction has defined itself goes whole, what is in force does not.
+// TestDraft: a plan has the full definitions of tables that the transaction has defined itself, and
+// only names those in force.
 func TestDraft(t *testing.T) {
 	view, inForce := viewOf(t)
 	mine := *inForce
@@ -144,16 +158,21 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// TestStage: what runs at the gateway alone does not go with a stage; and a stage is known again by its statement.
+// TestStage: the parts that only the gateway runs are not sent with a stage. A stage with the same
+// statement is recognized.
 func TestStage(t *testing.T) {
 	table := orders(1)
-	m := &plan.Modify{Kind: plan.ModUpdate, Table: table, Schema: "public", Child: pointRead(t, table), Returning: []query.Expr{text("x")}, Assign: []query.Assignment{{Col: 2, Expr: text("y")}}}
+	m := &plan.Modify{
+		Kind: plan.ModUpdate, Table: table, Schema: "public", Child: pointRead(t, table),
+		Returning: []query.Expr{text("x")}, Assign: []query.Assignment{{Col: 2, Expr: text("y")}},
+	}
 	b, err := EncodeWhole(plan.Stage{Modify: m})
 	must(t, err)
 	n, err := Decode(nil, b)
 	must(t, err)
 	got := n.(plan.Stage).Modify
-	if got.Child != nil || got.Returning != nil || got.Assign != nil || got.Kind != plan.ModUpdate || got.Schema != "public" || got.Table.Name != "orders" {
+	if got.Child != nil || got.Returning != nil || got.Assign != nil || got.Kind != plan.ModUpdate ||
+		got.Schema != "public" || got.Table.Name != "orders" {
 		t.Errorf("%+v", got)
 	}
 	if (plan.Node)(plan.Stage{Modify: m}) != (plan.Node)(plan.Stage{Modify: m}) {
@@ -161,21 +180,28 @@ func TestStage(t *testing.T) {
 	}
 }
 
-// TestCalls: settings that a plan asks for are known by name, and what cannot be asked where rows are written is refused.
+// TestCalls: a plan lists the settings that it asks for by name. A call that cannot be answered
+// where rows are written is refused.
 func TestCalls(t *testing.T) {
-	setting := &query.Call{T: query.Of(types.Text), Proc: procOf(t, "current_setting", types.Text), Args: []query.Expr{text("app.user")}}
+	setting := &query.Call{
+		T: query.Of(types.Text), Proc: procOf(t, "current_setting", types.Text), Args: []query.Expr{text("app.user")},
+	}
 	n := &plan.Filter{Child: &plan.Filter{Child: &plan.Source{}, Cond: setting}, Cond: setting}
 	if got := Settings(n); len(got) != 1 || got[0] != "app.user" {
 		t.Errorf("settings %q", got)
 	}
-	nextval := &query.Call{T: query.Of(types.Int8), Proc: procOf(t, "nextval", types.RegClass), Args: []query.Expr{text("s")}}
-	m := &plan.Modify{Table: orders(1), OnConflict: &plan.OnConflict{Update: true, Assign: []query.Assignment{{Col: 2, Expr: nextval}}}}
+	nextval := &query.Call{
+		T: query.Of(types.Int8), Proc: procOf(t, "nextval", types.RegClass), Args: []query.Expr{text("s")},
+	}
+	m := &plan.Modify{Table: orders(1), OnConflict: &plan.OnConflict{
+		Update: true, Assign: []query.Assignment{{Col: 2, Expr: nextval}},
+	}}
 	if _, err := EncodeWhole(plan.Stage{Modify: m}); err == nil || pgerr.From(err).Code != pgerr.FeatureNotSupported {
 		t.Errorf("nextval() in ON CONFLICT: %v", err)
 	}
 }
 
-// TestDisplay: a display form that cannot be sent is left out; anything else that cannot is an error.
+// TestDisplay: a display form that cannot be sent is left out; for anything else it is an error.
 func TestDisplay(t *testing.T) {
 	sub := &query.SubLink{T: query.Of(types.Bool), Query: &query.Query{}}
 	slot := &query.Slot{T: query.Of(types.Bool), N: 1, Of: sub}
@@ -186,7 +212,9 @@ func TestDisplay(t *testing.T) {
 	if got := n.(*plan.Filter).Cond.(*query.Slot); got.Of != nil || got.N != 1 {
 		t.Errorf("%+v", got)
 	}
-	if _, err := Encode(&plan.Filter{Child: &plan.Source{}, Cond: sub}); err == nil || !strings.Contains(err.Error(), "SubLink") {
+	if _, err := Encode(&plan.Filter{
+		Child: &plan.Source{}, Cond: sub,
+	}); err == nil || !strings.Contains(err.Error(), "SubLink") {
 		t.Errorf("a query that is not planned: %v", err)
 	}
 	if _, err := Encode(&plan.Filter{Cond: slot}); err == nil {
@@ -197,8 +225,10 @@ func TestDisplay(t *testing.T) {
 // TestConstants: values come out as they went in, whatever their kind.
 func TestConstants(t *testing.T) {
 	values := []types.Datum{
-		types.Null, types.NewBool(true), types.NewInt(-5), types.NewOid(4e9), types.NewFloat8(-0.5), types.NewText(""), types.NewText("é"), types.NewBytes("\x00"),
-		types.NewTextArray([]string{"a", ""}), types.NewTimestamp(-1), types.NewInterval(1, -2, 3), {K: types.KindVoid}, {K: types.KindNumeric, A: 2, N: 125},
+		types.Null, types.NewBool(true), types.NewInt(-5), types.NewOid(4e9), types.NewFloat8(-0.5), types.NewText(""),
+		types.NewText("é"), types.NewBytes("\x00"),
+		types.NewTextArray([]string{"a", ""}), types.NewTimestamp(-1), types.NewInterval(1, -2, 3), {K: types.KindVoid},
+		{K: types.KindNumeric, A: 2, N: 125},
 		types.NewRecord([]types.OID{types.Int4}, []types.Datum{types.NewInt(1)}),
 	}
 	for _, v := range values {
@@ -235,7 +265,8 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// TestDepth: expressions as deep as the parser lets through can be sent, deeper ones are refused on both sides, without a crash.
+// TestDepth: expressions as deep as the parser allows can be sent; deeper ones are refused on both
+// sides, without a crash.
 func TestDepth(t *testing.T) {
 	deep := func(n int) plan.Node {
 		e := text("x")
@@ -263,11 +294,12 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// FuzzDecode: any bytes give a plan that can be sent again, or an error (P3).
+// FuzzDecode: any bytes decode to a plan that can be sent again, or to an error (P3).
 func FuzzDecode(f *testing.F) {
 	view, table := viewOf(f)
 	for _, n := range []plan.Node{
-		pointRead(f, table), find(table), plan.Stage{Modify: &plan.Modify{Table: table, Schema: "public"}}, plan.LockKeys{Lock: plan.RowLock{Table: table, Strength: query.LockUpdate}},
+		pointRead(f, table), find(table), plan.Stage{Modify: &plan.Modify{Table: table, Schema: "public"}},
+		plan.LockKeys{Lock: plan.RowLock{Table: table, Strength: query.LockUpdate}},
 		&plan.Fill{Table: table, Schema: "public", Index: query.Index{Def: &table.Indexes[1]}, After: []byte{1}},
 	} {
 		b, err := Encode(n)
