@@ -76,7 +76,7 @@ func TestErrorOfInvalidText(t *testing.T) {
 }
 
 // TestDamagedErrors decodes errors with parts missing, and every damage of a byte: nothing panics, and
-// what is no error is refused.
+// a message that is not an error is refused.
 func TestDamagedErrors(t *testing.T) {
 	client := encodeMarked(pgerr.New(pgerr.UniqueViolation, "m"))
 	for _, e := range []*pb.Error{

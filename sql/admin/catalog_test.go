@@ -13,7 +13,7 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the rows of pg_proc anew")
+var rewrite = flag.Bool("rewrite", false, "write the rows of pg_proc")
 
 // TestCatalogRows compares the rows of pg_proc that follow from the table of functions with those that
 // package pgcatalog has.

@@ -151,8 +151,8 @@ func stale(t *testing.T, fragments int, level txn.Isolation, statements []string
 }
 
 // A statement at READ COMMITTED goes on with the newest version of a row that changed after its
-// snapshot, if it still meets the condition. What cannot be looked at in place is left to whoever
-// can run the statement again.
+// snapshot, if it still meets the condition. If that cannot be decided in place, the caller runs the
+// statement again.
 func TestRecheck(t *testing.T) {
 	for _, fragments := range []int{1, 3, 8} {
 		stale(t, fragments, txn.ReadCommitted, []string{
@@ -213,8 +213,8 @@ func TestRecheckOwnWrites(t *testing.T) {
 	`)
 }
 
-// SKIP LOCKED leaves out what others hold, NOWAIT refuses, and LIMIT locks no more rows than it
-// gives.
+// SKIP LOCKED leaves out rows that others have locked, NOWAIT refuses, and LIMIT locks no more rows
+// than it returns.
 func TestLockedRows(t *testing.T) {
 	const locked = `could not obtain lock on row in relation "orders" Key (id)=(o1) of relation "orders" is locked by another transaction.`
 	for _, level := range []txn.Isolation{txn.ReadCommitted, txn.RepeatableRead} {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestNotWaitingYet: a request that is about to wait when it is looked at is looked at again, and
-// nobody hears of one that never waited.
+// TestNotWaitingYet: a request that is about to wait when it is checked is checked again, and a
+// request that never waited is not reported.
 func TestNotWaitingYet(t *testing.T) {
 	looked, told, ended := 0, make(chan int, 9), 0
 	w := &LockWaits{

@@ -282,7 +282,7 @@ func TestOnConflict(t *testing.T) {
 }
 
 // TestOwnWrites: a statement does not see what it writes; the next one of the transaction does, and
-// nobody else before the commit.
+// other transactions do only after the commit.
 func TestOwnWrites(t *testing.T) {
 	d := openDatabase(t, 3)
 	table := orders()
