@@ -13,9 +13,6 @@
 // clock has run ahead of most other nodes' leads nothing (clock.go). If a majority is lost for
 // good, the remaining replica can be recovered (recovery.go).
 //
-// A check of a database (check.go) reads each fragment at its leader, and has all replicas compute
-// a checksum of their state at one stamp (compare.go).
-//
 // Package rebalance moves buckets and decides what should move; the Host provides it with the
 // replicas here.
 //

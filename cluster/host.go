@@ -18,7 +18,6 @@ import (
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/dirsync"
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/rebalance"
@@ -281,6 +280,13 @@ func (h *Host) replicaName(id txn.FragmentID) string {
 	return fmt.Sprintf("fragment %s on node %s", d.FragmentName(f), nodeName(view, h.cfg.Node))
 }
 
+func nodeName(view *catalog.View, id uint32) string {
+	if n := view.Node(id); n != nil {
+		return n.Name
+	}
+	return fmt.Sprint(id)
+}
+
 // dropUnwanted closes and removes the replicas of fragments that no database has any more.
 func (h *Host) dropUnwanted(wanted map[txn.FragmentID]bool) error {
 	h.mu.Lock()
@@ -346,7 +352,7 @@ func (h *Host) Replica(id txn.FragmentID) (*storage.Replica, error) {
 	if r := h.replica(id); r != nil {
 		return r, nil
 	}
-	return nil, pgerr.New(pgerr.CannotConnectNow, "fragment %d is not available", id).WithHint("Try again in a moment.")
+	return nil, fragment.NotAvailable(id)
 }
 
 // WaitFragments waits until all fragments of a database serve.

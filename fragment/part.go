@@ -41,7 +41,7 @@ func (s *Server) initPart(p *Part, r *storage.Replica, tx *storage.Tx) {
 func (s *Server) Part(f txn.FragmentID, id txn.ID, o txn.Options) (kv.Part, error) {
 	r := s.cfg.Replica(f)
 	if r == nil {
-		return nil, errNotAvailable(f)
+		return nil, NotAvailable(f)
 	}
 	p := s.NewPart(r, r.Tx(id))
 	p.SetSession(o.Session)

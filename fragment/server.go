@@ -128,10 +128,11 @@ func (s *Server) local(r *pb.Request) (*Call, error) {
 	case anyReplica(r):
 		return nil, errNotOpen
 	}
-	return nil, errNotAvailable(c.Fragment)
+	return nil, NotAvailable(c.Fragment)
 }
 
-func errNotAvailable(f txn.FragmentID) error {
+// NotAvailable returns the error of a request for a fragment that has no replica here, or not yet.
+func NotAvailable(f txn.FragmentID) error {
 	return pgerr.New(pgerr.CannotConnectNow, "fragment %d is not available", f).WithHint("Try again in a moment.")
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/cluster/activity"
 	"github.com/sherddb/sherd/cluster/advisory"
@@ -14,11 +15,13 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/notify"
 	"github.com/sherddb/sherd/cluster/tablelock"
+	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/rebalance"
 	"github.com/sherddb/sherd/sql/distexec"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/taskserver"
+	"github.com/sherddb/sherd/sql/verify/running"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -78,10 +81,16 @@ func (n *Node) buildFragments() {
 type fragments struct {
 	*distexec.Gateway
 	*rebalance.Rebalancer
+	*running.Checker
 	*cluster.Host
 }
 
-func fragmentsOf(n *Node) fragments { return fragments{n.tasks.Gateway(), n.host.Rebalancer(), n.host} }
+func fragmentsOf(n *Node) fragments {
+	return fragments{n.tasks.Gateway(), n.host.Rebalancer(), running.New(running.Config{
+		Node: n.dir.NodeID, Catalog: n.catalog, Client: n.host.Client(), Here: n.host.Fragments(),
+		Peers: n.host.Presence(), Other: func(node uint32) (kv.Sender, error) { return n.host.Nodes().Node(node) },
+	}), n.host}
+}
 
 // health returns what is known about the other nodes, for system views.
 func (n *Node) health() []sysview.Health {

@@ -23,6 +23,7 @@ import (
 	"github.com/sherddb/sherd/sql/distexec"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/verify/running"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -40,6 +41,7 @@ type world struct {
 type fragmentsHere struct {
 	*distexec.Gateway
 	*rebalance.Rebalancer
+	*running.Checker
 	*cluster.Host
 }
 
@@ -104,7 +106,8 @@ func newWorldAt(t testing.TB, fragments int, version uint32, change ...func(*clu
 	t.Cleanup(func() { must(t, h.Close()) })
 	log := &logged{}
 	var fragmentsOf sql.Fragments = fragmentsHere{
-		distexec.New(distexec.Config{Node: 1, Catalog: c, Client: h.Client(), Here: h.Fragments()}), h.Rebalancer(), h,
+		distexec.New(distexec.Config{Node: 1, Catalog: c, Client: h.Client(), Here: h.Fragments()}), h.Rebalancer(),
+		running.New(running.Config{Node: 1, Catalog: c, Client: h.Client(), Here: h.Fragments()}), h,
 	}
 	if fragments > 1 {
 		fragmentsOf = sent{fragmentsOf, c}

@@ -11,7 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/stopped"
+	"github.com/sherddb/sherd/sql/verify/stopped"
 )
 
 // checkStopped checks data directories of nodes of one cluster; it writes its progress to tell.

@@ -73,6 +73,8 @@ var mayImport = map[string][]string{
 	"sql/locks":            {"txn"},
 	"sql/ddl":              {"catalog", "internal/scramsecret", "shardmap", "shardmap/balance", "sql/analyze", "sql/builtin", "sql/forward", "sql/parse", "sql/pgcatalog", "sql/query", "sql/refint", "sql/settings", "sql/types"},
 	"sql/verify":           {"catalog", "shardmap", "sql/exec", "sql/exec/expr", "sql/exec/table", "sql/plan", "sql/refint", "sql/types", "txn"},
+	"sql/verify/running":   {"catalog", "cluster/nodepb", "cluster/presence", "fragment", "kv", "sql/exec", "sql/verify", "storage", "storage/keyspace", "txn"},
+	"sql/verify/stopped":   {"catalog", "raftlog", "sql/exec", "sql/verify", "storage", "storage/engine", "storage/keyspace", "txn"},
 	"sql/sysview":          {"catalog", "shardmap", "sql/analyze", "sql/builtin", "sql/pgcatalog", "sql/settings", "sql/types"},
 	"sql/tx":               {"catalog", "shardmap", "sql/exec", "sql/locks", "sql/types", "txn"},
 	"sql/stmt":             {"catalog", "internal/recent", "sql/analyze", "sql/builtin", "sql/exec", "sql/exec/expr", "sql/exec/memory", "sql/exec/operator", "sql/forward", "sql/locks", "sql/parse", "sql/pgcatalog", "sql/plan", "sql/query", "sql/tx", "sql/types", "txn"},
@@ -106,10 +108,9 @@ var mayImport = map[string][]string{
 	"rebalance/balance":    {"catalog", "shardmap", "shardmap/balance"},
 	"cluster/remote":       {"catalog", "cluster/door", "cluster/failure", "cluster/nodepb", "kv", "shardmap", "storage", "txn"},
 	"rebalance/heat":       {},
-	"cluster/stopped":      {"catalog", "raftlog", "sql/exec", "sql/verify", "storage", "storage/engine", "storage/keyspace", "txn"},
 	"rebalance/move":       {"catalog", "cluster/nodepb", "internal/clusterversion", "kv", "shardmap", "sql/exec/expr", "sql/exec/table", "sql/plan", "sql/query", "storage", "storage/keyspace", "storage/owned", "txn"},
 	"rebalance":            {"catalog", "cluster/nodepb", "fragment", "kv", "rebalance/balance", "rebalance/move", "shardmap", "shardmap/balance", "storage", "txn"},
-	"cluster":              {"catalog", "cluster/door", "cluster/nodepb", "cluster/presence", "cluster/remote", "fragment", "internal/clusterversion", "internal/dirsync", "kv", "raftgroup", "raftlog", "rebalance", "rebalance/heat", "shardmap", "shardmap/balance", "sql/exec", "sql/exec/expr", "sql/exec/table", "sql/plan", "sql/sysview", "sql/verify", "storage", "storage/keyspace", "txn"},
+	"cluster":              {"catalog", "cluster/door", "cluster/nodepb", "cluster/presence", "cluster/remote", "fragment", "internal/clusterversion", "internal/dirsync", "kv", "raftgroup", "raftlog", "rebalance", "rebalance/heat", "shardmap", "shardmap/balance", "sql/exec/expr", "sql/exec/table", "sql/plan", "sql/sysview", "storage", "storage/keyspace", "txn"},
 	"node":                 {"*"},
 	"node/nodetest":        {"*"},
 	"cmd/sherd":            {"*"},
@@ -118,7 +119,7 @@ var mayImport = map[string][]string{
 
 // reachUp lists the folders below SQL that still may import something of it. The list may only shrink.
 var reachUp = []string{
-	"cluster", "cluster/activity", "cluster/advisory", "cluster/notify", "cluster/stopped", "cluster/tablelock",
+	"cluster", "cluster/activity", "cluster/advisory", "cluster/notify", "cluster/tablelock",
 	"rebalance/move",
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/stopped"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/verify/stopped"
 	"github.com/sherddb/sherd/storage/keyspace"
 )
 

@@ -1,4 +1,4 @@
-package cluster
+package running
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/internal/teststore"
 	"github.com/sherddb/sherd/jsonb"
 	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/shardmap"
@@ -39,16 +41,19 @@ func collection(name string, id uint32, policy *shardmap.Policy) *catalog.Table 
 
 // checked is a database whose fragments the test writes to behind the executor's back.
 type checked struct {
-	t    *testing.T
-	dir  string
-	host *Host
-	x    *kv.Transaction
+	t       *testing.T
+	dir     string
+	catalog *catalog.Catalog
+	clock   *txn.Clock
+	host    *cluster.Host
+	checker *Checker
+	x       *kv.Transaction
 }
 
 func openChecked(t *testing.T) *checked {
 	t.Helper()
 	dir := t.TempDir()
-	c := openCatalog(t, dir)
+	c := teststore.Catalog(t, dir, 2)
 	policy, err := shardmap.ParseOptions(shardmap.Options{By: "Customer"})
 	if err != nil {
 		t.Fatal(err)
@@ -67,13 +72,15 @@ func openChecked(t *testing.T) *checked {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := openHost(t, dir, c)
+	clock := txn.NewClock(time.Now, time.Minute)
+	h := teststore.Open(t, dir, c, clock)
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	k := &checked{t: t, dir: dir, host: h}
+	k := &checked{t: t, dir: dir, catalog: c, clock: clock, host: h,
+		checker: New(Config{Node: 1, Catalog: c, Client: h.Client(), Here: h.Fragments()})}
 	k.write(func() {
 		for i := range 200 {
 			id := fmt.Sprintf("docs/%d", i)
@@ -119,7 +126,7 @@ func bucketValue(b uint32) []byte { return []byte{byte(b >> 16), byte(b >> 8), b
 // write runs fn in a transaction.
 func (k *checked) write(fn func()) {
 	k.t.Helper()
-	k.x = newTransaction(k.host)
+	k.x = teststore.Begin(k.host.Client())
 	fn()
 	if _, err := k.x.Commit(k.t.Context(), 0); err != nil {
 		k.t.Fatal(err)
@@ -129,7 +136,7 @@ func (k *checked) write(fn func()) {
 // owner gives the transaction's stage in the fragment of a bucket, or the other one.
 func (k *checked) owner(bucket uint32, other bool) *storage.Tx {
 	k.t.Helper()
-	d := k.host.cfg.Catalog.View().Database(catalog.PostgresDB)
+	d := k.catalog.View().Database(catalog.PostgresDB)
 	id := d.Map.Lookup(shardmap.Bucket(bucket))
 	if other {
 		i := slices.IndexFunc(d.Fragments, func(f catalog.Fragment) bool { return f.ID != id })
@@ -139,7 +146,7 @@ func (k *checked) owner(bucket uint32, other bool) *storage.Tx {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	return stageOf(p)
+	return teststore.Tx(p)
 }
 
 func (k *checked) putAt(tx *storage.Tx, key, value []byte) {
@@ -169,7 +176,7 @@ func (k *checked) put(table uint32, id string, bucket uint32, doc string) {
 // faults gives what the check finds wrong, and how many rows it says all is well in.
 func (k *checked) faults() (faults []string, ok int) {
 	k.t.Helper()
-	err := k.host.Check(k.t.Context(), catalog.PostgresDB, func(check, subject string, good bool, detail string) error {
+	err := k.checker.Check(k.t.Context(), catalog.PostgresDB, func(check, subject string, good bool, detail string) error {
 		if good {
 			ok++
 		} else {
@@ -290,7 +297,7 @@ func TestCheckManyFaults(t *testing.T) {
 // TestCheckStatistics holds the rows of a fragment against statistics that are not theirs.
 func TestCheckStatistics(t *testing.T) {
 	k := openChecked(t)
-	view := k.host.cfg.Catalog.View()
+	view := k.catalog.View()
 	d := view.Database(catalog.PostgresDB)
 	c, err := verify.New(view, d)
 	if err != nil {
@@ -351,15 +358,15 @@ func TestCheckUndecided(t *testing.T) {
 	if faults, _ := k.faults(); faults != nil { // waits until the rows' own transactions are settled, which is after their answers
 		t.Fatal(faults)
 	}
-	k.x = newTransaction(k.host)
+	k.x = teststore.Begin(k.host.Client())
 	tx := k.owner(bucketOf(t, "docs/x"), false)
 	k.put(docsID, "docs/x", bucketOf(t, "docs/x"), document(t, "{}"))
-	p := preparing{clock: k.host.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: tx.Fragment(), Writers: []txn.FragmentID{tx.Fragment()}}}
-	if err := p.prepare(t.Context(), tx); err != nil {
+	p := teststore.Preparing{Clock: k.clock, PrepareRequest: txn.PrepareRequest{Anchor: tx.Fragment(), Writers: []txn.FragmentID{tx.Fragment()}}}
+	if err := p.Prepare(t.Context(), tx); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	err := k.host.check(t.Context(), catalog.PostgresDB, 10*time.Millisecond, func(check, _ string, ok bool, detail string) error {
+	err := k.checker.check(t.Context(), catalog.PostgresDB, 10*time.Millisecond, func(check, _ string, ok bool, detail string) error {
 		if !ok {
 			got = append(got, check+"|"+detail)
 		}
@@ -412,9 +419,9 @@ func TestCheckWhileWriting(t *testing.T) {
 
 // churn writes or deletes a few rows of both fragments in one transaction.
 func (k *checked) churn(n int) error {
-	x := newTransaction(k.host)
+	x := teststore.Begin(k.host.Client())
 	defer x.Rollback()
-	d := k.host.cfg.Catalog.View().Database(catalog.PostgresDB)
+	d := k.catalog.View().Database(catalog.PostgresDB)
 	for i := range 6 {
 		id := fmt.Sprintf("churn/%d", (n*6+i)%60)
 		b, err := shardmap.BucketOf(id)
@@ -426,15 +433,15 @@ func (k *checked) churn(n int) error {
 			return err
 		}
 		key, entry := rowKey(docsID, id, uint32(b)), entryKey(docsID, id)
-		if _, err := stageOf(p).Lock(k.t.Context(), key, txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp}); err != nil {
+		if _, err := teststore.Tx(p).Lock(k.t.Context(), key, txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp}); err != nil {
 			return err
 		}
-		if old, err := stageOf(p).Newest(k.t.Context(), key); err != nil {
+		if old, err := teststore.Tx(p).Newest(k.t.Context(), key); err != nil {
 			return err
 		} else if old != nil && n%3 == 0 {
-			err = stageOf(p).Delete(key)
+			err = teststore.Tx(p).Delete(key)
 			if err == nil {
-				err = stageOf(p).Delete(entry)
+				err = teststore.Tx(p).Delete(entry)
 			}
 			if err != nil {
 				return err
@@ -443,10 +450,10 @@ func (k *checked) churn(n int) error {
 		}
 		doc, err := jsonb.Parse(fmt.Sprintf(`{"n": %d, "pad": %q}`, n, strings.Repeat("x", n%50)))
 		if err == nil {
-			err = stageOf(p).Put(key, rowValue(id, string(doc)))
+			err = teststore.Tx(p).Put(key, rowValue(id, string(doc)))
 		}
 		if err == nil {
-			err = stageOf(p).Put(entry, bucketValue(uint32(b)))
+			err = teststore.Tx(p).Put(entry, bucketValue(uint32(b)))
 		}
 		if err != nil {
 			return err
@@ -459,11 +466,11 @@ func (k *checked) churn(n int) error {
 // TestCheckOfDroppedTable finds nothing wrong while a dropped table's rows are being deleted.
 func TestCheckOfDroppedTable(t *testing.T) {
 	k := openChecked(t)
-	job, err := k.host.cfg.Catalog.NewJobID(t.Context())
+	job, err := k.catalog.NewJobID(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = k.host.cfg.Catalog.Update(t.Context(), func(_ *catalog.View, ch *catalog.Change) error {
+	_, err = k.catalog.Update(t.Context(), func(_ *catalog.View, ch *catalog.Change) error {
 		ch.DropTable(docsID)
 		return ch.PutJob(catalog.NewDropStorageJob(job, catalog.PostgresDB, docsID, 1))
 	})

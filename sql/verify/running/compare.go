@@ -1,4 +1,4 @@
-package cluster
+package running
 
 import (
 	"context"
@@ -31,13 +31,13 @@ type compared struct {
 
 // compare has c compare the replicas of a fragment at T. T is a stamp that the leader has applied;
 // at or below T nothing is undecided there, and the versions at T are pinned.
-func (k *checker) compare(ctx context.Context, c *verify.Check, id txn.FragmentID, T txn.Timestamp) error {
-	list := k.host.replicasOf(id)
+func (k *check) compare(ctx context.Context, c *verify.Check, id txn.FragmentID, T txn.Timestamp) error {
+	list := k.replicasOf(id)
 	if len(list) < 2 {
 		return nil
 	}
 	for attempt := 1; ; attempt++ {
-		k.host.digests(ctx, id, T, list)
+		k.digests(ctx, id, T, list)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -49,7 +49,7 @@ func (k *checker) compare(ctx context.Context, c *verify.Check, id txn.FragmentI
 			*x = compared{id: x.id, passing: x.passing, Replica: verify.Replica{Node: x.Node, Leads: x.Leads}}
 		}
 	}
-	_, now := k.host.cfg.Catalog.View().Fragment(id)
+	_, now := k.Catalog.View().Fragment(id)
 	var out []verify.Replica
 	for _, x := range list {
 		if now != nil && slices.Contains(now.Nodes, x.id) { // else it has left meanwhile
@@ -65,8 +65,8 @@ func (k *checker) compare(ctx context.Context, c *verify.Check, id txn.FragmentI
 const compareAttempts = 10
 
 // digests has each replica of the list compute its checksum.
-func (h *Host) digests(ctx context.Context, id txn.FragmentID, T txn.Timestamp, list []*compared) {
-	inParallel(list, func(x *compared) { h.reach(ctx, id, T, x) })
+func (k *check) digests(ctx context.Context, id txn.FragmentID, T txn.Timestamp, list []*compared) {
+	inParallel(list, func(x *compared) { k.reach(ctx, id, T, x) })
 	// Rows that are being deleted may be gone here and still present on other replicas; arriving
 	// rows, the other way round.
 	var skip []*pb.KeySpan
@@ -75,7 +75,7 @@ func (h *Host) digests(ctx context.Context, id txn.FragmentID, T txn.Timestamp, 
 	}
 	inParallel(list, func(x *compared) {
 		if x.Missed == "" {
-			h.digest(ctx, id, T, skip, x)
+			k.digest(ctx, id, T, skip, x)
 		}
 	})
 }
@@ -89,13 +89,13 @@ func inParallel(list []*compared, do func(*compared)) {
 }
 
 // replicasOf lists the replicas that a fragment should have.
-func (h *Host) replicasOf(id txn.FragmentID) (list []*compared) {
-	view := h.cfg.Catalog.View()
+func (k *check) replicasOf(id txn.FragmentID) (list []*compared) {
+	view := k.Catalog.View()
 	_, f := view.Fragment(id)
-	if f == nil || h.links == nil {
+	if f == nil || k.Peers == nil {
 		return nil
 	}
-	leader, _, _ := h.client.LeaderOf(id)
+	leader, _, _ := k.Client.LeaderOf(id)
 	for _, n := range f.Nodes {
 		x := &compared{id: n, passing: slices.Contains(f.Joining, n) || slices.Contains(f.Leaving, n)}
 		x.Node, x.Leads = nodeName(view, n), n == leader
@@ -113,38 +113,38 @@ func nodeName(view *catalog.View, id uint32) string {
 
 // at returns the sender to the replica. If it cannot be asked, at returns nil and notes the reason
 // in x.
-func (h *Host) at(x *compared) kv.Sender {
-	if x.id == h.cfg.Node {
-		return h.fragments
+func (k *check) at(x *compared) kv.Sender {
+	if x.id == k.Node {
+		return k.Here
 	}
-	if !h.links.presence.Alive(x.id) {
+	if !k.Peers.Alive(x.id) {
 		x.Missed, x.Excused = "it is away", true
 		return nil
 	}
-	n, err := h.links.nodes.Node(x.id)
+	n, err := k.Other(x.id)
 	if err != nil {
-		h.missed(x, err)
+		k.missed(x, err)
 		return nil
 	}
 	return n
 }
 
 // missed records why a replica could not be asked.
-func (h *Host) missed(x *compared, err error) {
+func (k *check) missed(x *compared, err error) {
 	var silent *kv.NoAnswer
 	var unknown *kv.UnknownOperation
 	x.Missed, x.Excused = err.Error(), x.passing
 	switch {
 	case errors.As(err, &unknown):
 		x.Missed, x.Excused = "its release compares no replicas", true
-	case errors.As(err, &silent) && !h.links.presence.Alive(x.id):
+	case errors.As(err, &silent) && !k.Peers.Alive(x.id):
 		x.Missed, x.Excused = "it is away", true
 	}
 }
 
 // reach waits for a replica to reach T.
-func (h *Host) reach(ctx context.Context, id txn.FragmentID, T txn.Timestamp, x *compared) {
-	s := h.at(x)
+func (k *check) reach(ctx context.Context, id txn.FragmentID, T txn.Timestamp, x *compared) {
+	s := k.at(x)
 	if s == nil {
 		return
 	}
@@ -154,7 +154,7 @@ func (h *Host) reach(ctx context.Context, id txn.FragmentID, T txn.Timestamp, x 
 	x.reach = a.GetReach()
 	switch {
 	case err != nil:
-		h.missed(x, err)
+		k.missed(x, err)
 	case !x.reach.GetReached():
 		applied := txn.Timestamp(x.reach.GetApplied())
 		x.Missed = fmt.Sprintf("it does not have everything up to %s within %s; it has applied %s",
@@ -164,8 +164,8 @@ func (h *Host) reach(ctx context.Context, id txn.FragmentID, T txn.Timestamp, x 
 }
 
 // digest has a replica compute its checksum.
-func (h *Host) digest(ctx context.Context, id txn.FragmentID, T txn.Timestamp, skip []*pb.KeySpan, x *compared) {
-	s := h.at(x)
+func (k *check) digest(ctx context.Context, id txn.FragmentID, T txn.Timestamp, skip []*pb.KeySpan, x *compared) {
+	s := k.at(x)
 	if s == nil {
 		return
 	}
@@ -173,7 +173,7 @@ func (h *Host) digest(ctx context.Context, id txn.FragmentID, T txn.Timestamp, s
 		Digest: &pb.DigestRequest{T: uint64(T), Skip: skip},
 	}})
 	if err != nil {
-		h.missed(x, err)
+		k.missed(x, err)
 		if x.again = pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState); x.again {
 			x.Excused = true
 		}

@@ -1,4 +1,4 @@
-package cluster
+package running
 
 import (
 	"crypto/sha256"
@@ -19,9 +19,10 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
-	"github.com/sherddb/sherd/cluster/stopped"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/sparse"
+	"github.com/sherddb/sherd/internal/teststore"
+	"github.com/sherddb/sherd/sql/verify/stopped"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -272,7 +273,7 @@ func TestCheckStoppedLog(t *testing.T) {
 // Definitions that do not hold together are named: a bucket map with a hole; and what can be checked without them is.
 func TestCheckStoppedMapWithHole(t *testing.T) {
 	k := openChecked(t)
-	if err := k.host.cfg.Catalog.Snapshot(); err != nil {
+	if err := k.catalog.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
 	dir := k.left()
@@ -343,11 +344,11 @@ func harmSnapshot(t *testing.T, dir string, harm func(*pb.Snapshot)) {
 func TestCheckStoppedInDoubt(t *testing.T) {
 	k := openChecked(t)
 	k.settled()
-	k.x = newTransaction(k.host)
+	k.x = teststore.Begin(k.host.Client())
 	tx := k.owner(bucketOf(t, "docs/x"), false)
 	k.put(docsID, "docs/x", bucketOf(t, "docs/x"), document(t, "{}"))
-	p := preparing{clock: k.host.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: tx.Fragment(), Writers: []txn.FragmentID{tx.Fragment()}}}
-	if err := p.prepare(t.Context(), tx); err != nil {
+	p := teststore.Preparing{Clock: k.clock, PrepareRequest: txn.PrepareRequest{Anchor: tx.Fragment(), Writers: []txn.FragmentID{tx.Fragment()}}}
+	if err := p.Prepare(t.Context(), tx); err != nil {
 		t.Fatal(err)
 	}
 	faults, well := checkStopped(t, k.left())

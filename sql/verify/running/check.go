@@ -1,4 +1,4 @@
-package cluster
+package running
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/presence"
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/kv"
@@ -27,51 +28,67 @@ const (
 	checkTries = 20
 )
 
+// Config says which cluster is checked. Peers and Other are nil if there are no other nodes.
+type Config struct {
+	Node    uint32 // this one
+	Catalog *catalog.Catalog
+	Client  *kv.Client
+	Here    *fragment.Server // this node
+	Peers   *presence.Presence
+	Other   func(node uint32) (kv.Sender, error)
+}
+
+// Checker checks databases. All methods may be called concurrently.
+type Checker struct{ cfg Config }
+
+// New makes a Checker.
+func New(cfg Config) *Checker { return &Checker{cfg} }
+
 // Check verifies that the stored data of a database's fragments agrees with its definitions, all at
 // one timestamp, while clients read and write, and that the replicas of each fragment agree.
-func (h *Host) Check(ctx context.Context, database catalog.OID, emit verify.Emit) error {
-	return h.check(ctx, database, undecidedLimit, emit)
+func (c *Checker) Check(ctx context.Context, database catalog.OID, emit verify.Emit) error {
+	return c.check(ctx, database, undecidedLimit, emit)
 }
 
 // check starts again if the leader of a fragment has changed meanwhile: nothing has been emitted
 // yet.
-func (h *Host) check(ctx context.Context, database catalog.OID, limit time.Duration, emit verify.Emit) error {
+func (c *Checker) check(ctx context.Context, database catalog.OID, limit time.Duration, emit verify.Emit) error {
 	for p := (kv.Backoff{}); ; {
-		c, err := h.examine(ctx, database, limit)
+		x, err := c.examine(ctx, database, limit)
 		if err == nil {
-			return c.Report(emit)
+			return x.Report(emit)
 		}
-		if h.links == nil || !kv.LeaderGone(err) && !kv.OutcomeOpen(err) || p.Wait(ctx) != nil {
+		if c.cfg.Peers == nil || !kv.LeaderGone(err) && !kv.OutcomeOpen(err) || p.Wait(ctx) != nil {
 			return err
 		}
 	}
 }
 
 // examine runs a check over all fragments.
-func (h *Host) examine(ctx context.Context, database catalog.OID, limit time.Duration) (*verify.Check, error) {
-	k := &checker{host: h, database: database, id: txn.NewID(), limit: limit}
-	h.client.Started(k.id)
-	defer h.client.Over(k.id)
+func (c *Checker) examine(ctx context.Context, database catalog.OID, limit time.Duration) (*verify.Check, error) {
+	k := &check{Config: c.cfg, database: database, id: txn.NewID(), limit: limit}
+	k.Client.Started(k.id)
+	defer k.Client.Over(k.id)
 	defer k.release()
 	if err := k.begin(ctx); err != nil {
 		return nil, err
 	}
 	d := k.view.Database(database)
-	c, err := verify.New(k.view, d)
+	x, err := verify.New(k.view, d)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range d.Fragments {
-		if err := k.fragment(ctx, c, f.ID); err != nil {
+		if err := k.fragment(ctx, x, f.ID); err != nil {
 			return nil, err
 		}
 	}
-	return c, nil
+	return x, nil
 }
 
-// checker is a check under way.
-type checker struct {
-	host     *Host
+// check is a check under way.
+type check struct {
+	Config
 	database catalog.OID
 	id       txn.ID        // names the pinned snapshots
 	limit    time.Duration // how long to wait for undecided transactions
@@ -80,7 +97,7 @@ type checker struct {
 	leases   []func()
 }
 
-func (k *checker) release() {
+func (k *check) release() {
 	for _, release := range k.leases {
 		release()
 	}
@@ -88,10 +105,10 @@ func (k *checker) release() {
 }
 
 // begin takes the timestamp, and the definitions that are valid at it.
-func (k *checker) begin(ctx context.Context) error {
+func (k *check) begin(ctx context.Context) error {
 	for try := 1; ; try++ {
 		k.release()
-		before := k.host.cfg.Catalog.View()
+		before := k.Catalog.View()
 		d := before.Database(k.database)
 		if d == nil {
 			return pgerr.New(pgerr.InvalidCatalogName, "database with OID %d does not exist", k.database)
@@ -108,7 +125,7 @@ func (k *checker) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		k.view = k.host.cfg.Catalog.View()
+		k.view = k.Catalog.View()
 		switch {
 		case k.view.Database(k.database) == nil:
 		case k.view.DefinitionVersion() == before.DefinitionVersion() && k.view.Database(k.database) == d:
@@ -121,13 +138,13 @@ func (k *checker) begin(ctx context.Context) error {
 }
 
 // snapshot takes the timestamp of all fragments and pins it.
-func (k *checker) snapshot(ctx context.Context, d *catalog.Database) error {
+func (k *check) snapshot(ctx context.Context, d *catalog.Database) error {
 	ids := make([]txn.FragmentID, len(d.Fragments))
 	for i, f := range d.Fragments {
 		ids[i] = f.ID
 	}
 	var err error
-	if k.T, err = k.host.client.Snapshot(ctx, d.Map.Split(d.Map.All()), d.Map.Epoch()); err != nil {
+	if k.T, err = k.Client.Snapshot(ctx, d.Map.Split(d.Map.All()), d.Map.Epoch()); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -138,8 +155,8 @@ func (k *checker) snapshot(ctx context.Context, d *catalog.Database) error {
 	return nil
 }
 
-func (k *checker) hold(ctx context.Context, id txn.FragmentID, T txn.Timestamp) error {
-	release, err := k.host.client.Pin(ctx, id, k.id, kv.PinRequest(T, txn.Options{Isolation: txn.RepeatableRead}))
+func (k *check) hold(ctx context.Context, id txn.FragmentID, T txn.Timestamp) error {
+	release, err := k.Client.Pin(ctx, id, k.id, kv.PinRequest(T, txn.Options{Isolation: txn.RepeatableRead}))
 	if err == nil {
 		k.leases = append(k.leases, release)
 	}
@@ -148,17 +165,17 @@ func (k *checker) hold(ctx context.Context, id txn.FragmentID, T txn.Timestamp) 
 
 // fragment adds one fragment to c. The statistics are read at a moment of their own, as close as
 // possible.
-func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.FragmentID) error {
-	at, err := k.host.client.Find(ctx, id)
+func (k *check) fragment(ctx context.Context, c *verify.Check, id txn.FragmentID) error {
+	at, err := k.Client.Find(ctx, id)
 	if err != nil {
 		return err
 	}
-	if at.Node != k.host.cfg.Node {
+	if at.Node != k.Node {
 		return k.elsewhere(ctx, c, id, at)
 	}
-	r, err := k.host.Replica(id)
-	if err != nil {
-		return err
+	r := k.Here.Replica(id)
+	if r == nil {
+		return fragment.NotAvailable(id)
 	}
 	view, err := r.Tx(txn.NewID()).View(ctx, k.T)
 	if err != nil {
@@ -196,7 +213,7 @@ func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.Fragment
 }
 
 // elsewhere is fragment for a fragment that another node leads.
-func (k *checker) elsewhere(ctx context.Context, c *verify.Check, id txn.FragmentID, leader kv.Sender) error {
+func (k *check) elsewhere(ctx context.Context, c *verify.Check, id txn.FragmentID, leader kv.Sender) error {
 	a, err := leader.Send(ctx, &pb.Request{Fragment: uint32(id), Op: &pb.Request_Census{
 		Census: &pb.CensusRequest{T: uint64(k.T), TimeLeftMicros: uint64(k.limit.Microseconds())},
 	}})
@@ -263,7 +280,7 @@ func ownedOf(list []storage.OwnedRange) []verify.Owned {
 }
 
 // added reports whether a fragment owned nothing when it was created.
-func (k *checker) added(id txn.FragmentID) bool {
+func (k *check) added(id txn.FragmentID) bool {
 	f := k.view.Database(k.database).FragmentByID(uint32(id))
 	return f != nil && f.Added
 }
@@ -273,11 +290,11 @@ const remapPatience = time.Second
 
 // remapped reports whether the bucket map has changed since the check began. A fragment's log may
 // say so before the map has arrived here.
-func (k *checker) remapped() bool {
+func (k *check) remapped() bool {
 	timer := time.NewTimer(remapPatience)
 	defer timer.Stop()
 	for {
-		v := k.host.cfg.Catalog.View()
+		v := k.Catalog.View()
 		if d := v.Database(k.database); d == nil || d.Map.Epoch() != k.view.Database(k.database).Map.Epoch() {
 			return true
 		}

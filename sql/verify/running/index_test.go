@@ -1,4 +1,4 @@
-package cluster
+package running
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ import (
 func TestCheckFindsWrongSecondaryIndexes(t *testing.T) {
 	k := openChecked(t)
 	const local, global, building = docsID + 5, docsID + 6, docsID + 7
-	_, err := k.host.cfg.Catalog.Update(t.Context(), func(v *catalog.View, ch *catalog.Change) error {
+	_, err := k.catalog.Update(t.Context(), func(v *catalog.View, ch *catalog.Change) error {
 		d := v.Table(docsID).Clone()
 		d.Indexes = append(d.Indexes,
 			catalog.Index{OID: local, Name: "docs_n", StorageID: local, Columns: []int16{0}, Expressions: []string{"(doc ->> 'n'::text)"}, Predicate: "((doc ->> 'n'::text) = '7'::text)"},
