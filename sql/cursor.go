@@ -285,7 +285,7 @@ func (p *portal) keepRest(budget int64) error {
 		p.kept, p.stop = true, func() {}
 		return nil
 	}
-	k := keeper{budget: budget}
+	k := keeper{budget: budget, full: tooMuchToHold}
 	for {
 		row, ok := p.next()
 		if !ok {
@@ -303,7 +303,8 @@ func (p *portal) keepRest(budget int64) error {
 // keeper keeps rows for a portal.
 type keeper struct {
 	rows   [][]types.Datum
-	budget int64 // bytes left
+	budget int64               // bytes left
+	full   func() *pgerr.Error // the error when they do not suffice
 }
 
 func (k *keeper) add(row []types.Datum) error {
@@ -313,11 +314,24 @@ func (k *keeper) add(row []types.Datum) error {
 		k.budget -= int64(len(d.S)) + datumSize
 	}
 	if k.rows = append(k.rows, own); k.budget < 0 {
-		return pgerr.New(pgerr.OutOfMemory, "out of memory").
-			WithDetail("COMMIT keeps what a cursor WITH HOLD has not given yet, and that is too much.").
-			WithHint("Fetch all rows or close the cursor before.")
+		return k.full()
 	}
 	return nil
+}
+
+// tooMuchToHold is the error of COMMIT.
+func tooMuchToHold() *pgerr.Error {
+	return pgerr.New(pgerr.OutOfMemory, "out of memory").
+		WithDetail("COMMIT keeps the rows that a cursor WITH HOLD has not returned yet, " +
+			"and they exceed the memory limit.").
+		WithHint("Fetch all rows or close the cursor before COMMIT.")
+}
+
+// tooMuchToReturn is the error of a statement that writes.
+func tooMuchToReturn() *pgerr.Error {
+	return pgerr.New(pgerr.OutOfMemory, "out of memory").
+		WithDetail("The rows of RETURNING are kept to be returned in parts, and they exceed the memory limit.").
+		WithHint("Execute the portal without a limit on its rows.")
 }
 
 // The portal returns kept rows from now on.

@@ -321,7 +321,7 @@ func (s *Session) open(ctx context.Context, p *portal, prog *stmt.Program) error
 		}
 		return err
 	}
-	k := keeper{budget: s.derived.Memory}
+	k := keeper{budget: s.derived.Memory, full: tooMuchToReturn}
 	rows, err := s.run(ctx, prog, p.args, k.add)
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ func (c *scroll) forwardOnly() error {
 
 // readAll reads the rest of the source, within budget.
 func (c *scroll) readAll(budget int64) error {
-	k := keeper{budget: budget}
+	k := keeper{budget: budget, full: tooMuchToHold}
 	for !c.ended {
 		row, ok := c.source()
 		if !ok {
