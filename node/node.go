@@ -217,7 +217,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 		},
 		RotateAuthority: n.rotateAuthority, Authorities: n.authorities,
 	})
-	if err = n.server.AdoptPrepared(ctx); err != nil {
+	if err = n.server.Prepared().Adopt(ctx); err != nil {
 		return err
 	}
 	watching, stop := context.WithCancel(context.Background())
@@ -250,7 +250,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	n.locks.Serve(n.server.Locks())
 	n.advisory.Serve(n.server.LostAdvisory)
 	n.background.Go(func() { n.advisory.Run(watching) })
-	n.background.Go(func() { n.server.FollowPrepared(watching) })
+	n.background.Go(func() { n.server.Prepared().Follow(watching) })
 	n.activity.Serve(sharedSessions(n.server, n.wire))
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/xdg-go/scram"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/txblock"
 )
 
 // conn is one client. All fields but intr belong to its goroutine.
@@ -210,7 +210,7 @@ func (c *conn) setWaiting(since time.Time) (end *pgerr.Error, said bool, err err
 	if c.rested {
 		limit, end = c.session.IdleLimit()
 	}
-	idle := !c.skip && c.session.Status() == sql.Idle && (c.out == nil || len(c.out.b) == 0)
+	idle := !c.skip && c.session.Status() == txblock.Idle && (c.out == nil || len(c.out.b) == 0)
 	c.intr.mu.Lock()
 	defer c.intr.mu.Unlock()
 	switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/notify"
+	"github.com/sherddb/sherd/sql/txblock"
 )
 
 // listeningSession has notifications as the test puts them there.
@@ -23,7 +24,7 @@ type listeningSession struct {
 }
 
 func (s *listeningSession) Notifications() []notify.Notification {
-	if s.Status() != sql.Idle {
+	if s.Status() != txblock.Idle {
 		return nil
 	}
 	s.mu.Lock()

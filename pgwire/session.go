@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -34,7 +35,7 @@ type Session interface {
 	Sync(ctx context.Context) error
 	// FailPipeline notes an error that was found before the session saw the message.
 	FailPipeline()
-	Status() sql.Status
+	Status() txblock.Status
 	// IdleLimit returns how long the client may now leave the session waiting, 0 for ever, and the
 	// error that then ends the connection.
 	IdleLimit() (time.Duration, *pgerr.Error)

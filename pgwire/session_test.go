@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -22,7 +23,7 @@ import (
 // same statements alike; -oracle plays the traces against it.
 type scriptSession struct {
 	params     sql.StartupParams
-	status     sql.Status
+	status     txblock.Status
 	implicit   bool // in the implicit transaction of a pipeline
 	statements map[string]*scriptStatement
 	portals    map[string]*scriptPortal
@@ -42,7 +43,7 @@ type scriptPortal struct {
 }
 
 func newScriptSession(p sql.StartupParams) *scriptSession {
-	return &scriptSession{params: p, status: sql.Idle}
+	return &scriptSession{params: p, status: txblock.Idle}
 }
 
 func (s *scriptSession) ReportedParameters() [][2]string {
@@ -50,7 +51,7 @@ func (s *scriptSession) ReportedParameters() [][2]string {
 		{"application_name", s.params.Settings["application_name"]}}
 }
 
-func (s *scriptSession) Status() sql.Status                       { return s.status }
+func (s *scriptSession) Status() txblock.Status                   { return s.status }
 func (s *scriptSession) IdleLimit() (time.Duration, *pgerr.Error) { return 0, nil }
 func (s *scriptSession) Notifications() []notify.Notification     { return nil }
 func (s *scriptSession) Env() *types.Env                          { return &s.env }
@@ -62,8 +63,8 @@ func (s *scriptSession) Close() {
 }
 
 func (s *scriptSession) fail() {
-	if s.status == sql.InTransaction {
-		s.status = sql.Failed
+	if s.status == txblock.InTransaction {
+		s.status = txblock.Failed
 	}
 	if s.implicit {
 		s.implicit = false
@@ -146,7 +147,7 @@ func (s *scriptSession) check(text string) error {
 	if strings.HasPrefix(text, "selekt") {
 		return pgerr.New(pgerr.SyntaxError, `syntax error at or near "selekt"`).At(1)
 	}
-	if s.status == sql.Failed && text != "rollback" && text != "commit" {
+	if s.status == txblock.Failed && text != "rollback" && text != "commit" {
 		return pgerr.New(
 			pgerr.InFailedSQLTransaction,
 			"current transaction is aborted, commands ignored until end of transaction block",
@@ -183,7 +184,7 @@ func (s *scriptSession) Bind(_ context.Context, portal, statement string, args [
 		s.fail()
 		return err
 	}
-	s.implicit = s.status == sql.Idle
+	s.implicit = s.status == txblock.Idle
 	s.portals[portal] = &scriptPortal{scriptStatement: s.statements[statement], args: args}
 	return nil
 }
@@ -212,7 +213,7 @@ func (s *scriptSession) CloseStatement(name string) { delete(s.statements, name)
 func (s *scriptSession) ClosePortal(name string)    { delete(s.portals, name) }
 
 func (s *scriptSession) Sync(context.Context) error {
-	if s.status == sql.Idle {
+	if s.status == txblock.Idle {
 		clear(s.portals)
 	}
 	s.implicit = false
@@ -256,7 +257,7 @@ func (s *scriptSession) run(ctx context.Context, p *scriptPortal, maxRows int, w
 	case text == "":
 		return false, w.EmptyQuery()
 	case text == "begin":
-		s.status = sql.InTransaction
+		s.status = txblock.InTransaction
 		return false, w.Complete("BEGIN")
 	case text == "commit" || text == "rollback":
 		return false, s.endTransaction(text, w)
@@ -273,7 +274,7 @@ func (s *scriptSession) run(ctx context.Context, p *scriptPortal, maxRows int, w
 	case strings.HasPrefix(text, "create temp table"):
 		return false, w.Complete("CREATE TABLE")
 	case text == "savepoint s":
-		if s.status != sql.InTransaction {
+		if s.status != txblock.InTransaction {
 			return false, pgerr.New(pgerr.NoActiveSQLTransaction, "SAVEPOINT can only be used in transaction blocks")
 		}
 		return false, w.Complete("SAVEPOINT")
@@ -295,10 +296,10 @@ func (s *scriptSession) run(ctx context.Context, p *scriptPortal, maxRows int, w
 
 func (s *scriptSession) endTransaction(text string, w stmt.ResultWriter) error {
 	tag := strings.ToUpper(text)
-	if s.status == sql.Failed {
+	if s.status == txblock.Failed {
 		tag = "ROLLBACK"
 	}
-	s.status = sql.Idle
+	s.status = txblock.Idle
 	clear(s.portals)
 	return w.Complete(tag)
 }

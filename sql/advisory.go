@@ -49,7 +49,7 @@ func (db *Server) LostAdvisory(pid uint32) {
 
 // AdvisoryLock implements builtin.LockInfo.
 func (i info) AdvisoryLock(l builtin.AdvisoryLock) (bool, error) {
-	if i.tx == nil || i.ctx == nil {
+	if i.block.Tx == nil || i.ctx == nil {
 		return false, pgerr.Unsupported("advisory locks cannot be taken here")
 	}
 	request := locks.Request{Mode: advisoryMode(l.Shared), NoWait: true}
@@ -72,7 +72,7 @@ func (i info) AdvisoryLock(l builtin.AdvisoryLock) (bool, error) {
 func (i info) advisoryHere(tag locks.Tag, r locks.Request, transaction bool) error {
 	// The transaction waits for a lock of the session too, so that the wait joins the same cycle as
 	// the waits for the transaction's rows.
-	owner := i.tx.LockOwner()
+	owner := i.block.Tx.LockOwner()
 	if transaction {
 		return owner.Acquire(i.ctx, tag, r)
 	}
@@ -80,7 +80,7 @@ func (i info) advisoryHere(tag locks.Tag, r locks.Request, transaction bool) err
 }
 
 func (i info) advisoryElsewhere(tag locks.Tag, r locks.Request, transaction bool) error {
-	owner := i.tx.LockOwner()
+	owner := i.block.Tx.LockOwner()
 	l := locks.AdvisoryRequest{PID: i.start.PID, Within: owner.ID(), Tag: tag, Request: r}
 	adopt := i.locks.Adopt
 	if transaction {
@@ -92,7 +92,7 @@ func (i info) advisoryElsewhere(tag locks.Tag, r locks.Request, transaction bool
 		adopt(tag, r.Mode)
 		return nil
 	}
-	ctx, cancel := i.tx.LockTimeout(i.ctx)
+	ctx, cancel := i.block.Tx.LockTimeout(i.ctx)
 	defer cancel()
 	if !r.NoWait {
 		defer i.txEnv.WaitElsewhere()()

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/monitor"
+	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -173,7 +174,7 @@ func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bo
 		return 0, err
 	}
 	if n := len(held); n > 0 {
-		name := s.view().Database(database).Name
+		name := s.block.View().Database(database).Name
 		e := pgerr.New(pgerr.ObjectInUse, `database "%s" is being accessed by other users`, name)
 		if force {
 			e = pgerr.New(pgerr.ObjectInUse, `database "%s" is being used by prepared transactions`, name)
@@ -226,7 +227,7 @@ func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bo
 // that use the database. Force passes over fragments that are lost: what was prepared there belongs
 // to this database alone, and can no longer be read or ended.
 func (s *Session) mayMiss(database catalog.OID, missing []txn.FragmentID, force bool) error {
-	d := s.view().Database(database)
+	d := s.block.View().Database(database)
 	for _, id := range missing {
 		f := d.FragmentByID(id)
 		if f == nil || force && s.db.cfg.Fragments.Lost(f) {
@@ -271,7 +272,7 @@ func (s *Session) endLost(ctx context.Context, lost []txn.FragmentID) error {
 // that do not answer.
 func (s *Session) nodesOf(f *catalog.Fragment) (all, silent []string) {
 	for _, id := range f.Nodes {
-		n := s.view().Node(id)
+		n := s.block.View().Node(id)
 		if n == nil || slices.Contains(f.Joining, id) {
 			continue
 		}
@@ -331,7 +332,7 @@ func (i info) BlockingPIDs(pid int32) ([]int32, error) {
 // ends the session then.
 func (s *Session) IdleLimit() (time.Duration, *pgerr.Error) {
 	s.freshen()
-	switch inside := s.Status() != Idle; {
+	switch inside := s.Status() != txblock.Idle; {
 	case inside && s.derived.IdleInTransaction > 0:
 		return s.derived.IdleInTransaction, &pgerr.Error{
 			Severity: "FATAL", Code: pgerr.IdleInTransactionTimeout,

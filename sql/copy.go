@@ -33,15 +33,15 @@ func (s *Session) copyStmt(ctx context.Context, st parse.Statement, n *pg_query.
 
 // copyFrom loads rows from the client, all or none.
 func (s *Session) copyFrom(ctx context.Context, c *copy.Statement, w stmt.ResultWriter) (int64, error) {
-	if s.tx == nil {
-		s.begin()
+	if s.block.Tx == nil {
+		s.block.Begin()
 	}
-	if s.tx.IsReadOnly() {
-		return 0, s.tx.ReadOnlyError("COPY FROM")
+	if s.block.Tx.IsReadOnly() {
+		return 0, s.block.Tx.ReadOnlyError("COPY FROM")
 	}
 	var in *copy.Input
 	err := s.db.knownNames(ctx, func() (err error) {
-		in, err = c.Input(ctx, s.tx.Tx, s.currentCompiler)
+		in, err = c.Input(ctx, s.block.Tx.Tx, s.currentCompiler)
 		return err
 	})
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Session) copyFrom(ctx context.Context, c *copy.Statement, w stmt.Result
 	}
 	s.running = ctx
 	x := s.executor(ctx)
-	return in.Run(ctx, &x, &s.tx.constraints, s.txEnv.Scope(), w)
+	return in.Run(ctx, &x, &s.block.Tx.Constraints, s.txEnv.Scope(), w)
 }
 
 // copyTo sends a table or the result of a query.

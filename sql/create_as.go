@@ -32,13 +32,13 @@ func (s *Session) createTableAs(
 	ctx context.Context, st parse.Statement, n *pg_query.CreateTableAsStmt, w stmt.ResultWriter, together bool,
 ) error {
 	s.join(together)
-	if s.tx.IsReadOnly() {
+	if s.block.Tx.IsReadOnly() {
 		if n.IsSelectInto {
-			return s.tx.ReadOnlyError("SELECT INTO")
+			return s.block.Tx.ReadOnlyError("SELECT INTO")
 		}
-		return s.tx.ReadOnlyError("CREATE TABLE AS")
+		return s.block.Tx.ReadOnlyError("CREATE TABLE AS")
 	}
-	s.tx.Used = true
+	s.block.Tx.Used = true
 	if exists, err := s.tableThere(n, w); err != nil {
 		return err
 	} else if exists {
@@ -87,11 +87,11 @@ func (s *Session) tableThere(n *pg_query.CreateTableAsStmt, w stmt.ResultWriter)
 			schema = path[0]
 		}
 	}
-	in := s.view().SchemaByName(s.database, schema)
+	in := s.block.View().SchemaByName(s.database, schema)
 	if in == nil {
 		return false, nil // the definition returns the error
 	}
-	if there, _ := s.view().Relation(in.OID, rel.Relname); there == nil {
+	if there, _ := s.block.View().Relation(in.OID, rel.Relname); there == nil {
 		return false, nil
 	}
 	e := pgerr.New(pgerr.DuplicateTable, `relation "%s" already exists`, rel.Relname)
@@ -154,22 +154,22 @@ func tableOf(columns []stmt.Column, n *pg_query.CreateTableAsStmt) (*pg_query.Cr
 func (s *Session) insertRows(
 	ctx context.Context, rel *pg_query.RangeVar, p *stmt.Program, args []types.Datum,
 ) (int64, error) {
-	if err := s.tx.CheckStorages(p.Tables); err != nil {
+	if err := s.block.Tx.CheckStorages(p.Tables); err != nil {
 		return 0, err
 	}
 	if err := s.readsAll(p); err != nil {
 		return 0, err
 	}
-	in, err := copy.Into(rel, s.query).Input(ctx, s.tx.Tx, s.currentCompiler)
+	in, err := copy.Into(rel, s.query).Input(ctx, s.block.Tx.Tx, s.currentCompiler)
 	if err != nil {
 		return 0, err
 	}
-	if err := s.tx.Parts.Bound(s.txEnv.Scope()); err != nil {
+	if err := s.block.Tx.Parts.Bound(s.txEnv.Scope()); err != nil {
 		return 0, err
 	}
 	return in.Insert(s.execution(ctx, nil), func(emit exec.Emit) error {
 		x := s.executor(ctx)
-		_, err := x.Perform(s.tx.Tx, p, x.Context(ctx, s.tx.Tx, args), emit)
+		_, err := x.Perform(s.block.Tx.Tx, p, x.Context(ctx, s.block.Tx.Tx, args), emit)
 		return err
 	})
 }

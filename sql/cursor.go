@@ -36,8 +36,8 @@ func (s *Session) declareCursor(
 	if err := s.mayDeclare(n); err != nil {
 		return err
 	}
-	if s.tx == nil {
-		s.begin()
+	if s.block.Tx == nil {
+		s.block.Begin()
 	}
 	inner := parse.Statement{Node: n.Query, Source: st.Source, Start: st.Start, End: st.End}
 	prog, args, err := s.containedProgram(ctx, inner)
@@ -59,15 +59,15 @@ func (s *Session) declareCursor(
 	}
 	p := &portal{
 		st: &prepared{text: st.Text(), stmt: &inner, program: prog}, hold: n.Options&cursorHold != 0,
-		binary: n.Options&cursorBinary != 0, args: args, nest: s.nest(), opened: s.queryAt,
+		binary: n.Options&cursorBinary != 0, args: args, nest: s.block.Nest(), opened: s.queryAt,
 	}
 	if err := s.foldFirst(ctx, prog, args); err != nil {
 		return err
 	}
-	if p.opening.at, err = s.tx.SnapshotForLater(ctx); err != nil {
+	if p.opening.at, err = s.block.Tx.SnapshotForLater(ctx); err != nil {
 		return err
 	}
-	if err := s.tx.Pin(p.opening.at, s.tx.Parts.PinSnapshot); err != nil {
+	if err := s.block.Tx.Pin(p.opening.at, s.block.Tx.Parts.PinSnapshot); err != nil {
 		return err
 	}
 	if prog, err = s.currentCompiler().ForCursor(prog); err != nil {
@@ -107,7 +107,7 @@ func (s *Session) mayDeclare(n *pg_query.DeclareCursorStmt) error {
 		return pgerr.New(pgerr.InvalidCursorDefinition, "cannot specify both SCROLL and NO SCROLL")
 	case both(cursorInsensitive, cursorAsensitive):
 		return pgerr.New(pgerr.InvalidCursorDefinition, "cannot specify both INSENSITIVE and ASENSITIVE")
-	case n.Options&cursorHold == 0 && !s.inBlock():
+	case n.Options&cursorHold == 0 && !s.block.InBlock():
 		return pgerr.New(pgerr.NoActiveSQLTransaction, "DECLARE CURSOR can only be used in transaction blocks")
 	case n.Portalname == "":
 		return pgerr.New(pgerr.InvalidCursorName, `invalid cursor name: must not be empty`)
@@ -360,10 +360,10 @@ func (s *Session) foldFirst(ctx context.Context, p *stmt.Program, args []types.D
 	if err != nil || !counters.Folds(p) {
 		return err
 	}
-	s.tx.Used = true
-	if err := errors.Join(s.tx.ReadPastAsSet(), s.tx.TakeSnapshot(ctx)); err != nil {
+	s.block.Tx.Used = true
+	if err := errors.Join(s.block.Tx.ReadPastAsSet(), s.block.Tx.TakeSnapshot(ctx)); err != nil {
 		return err
 	}
 	c, x := s.execution(ctx, args), s.executor(ctx)
-	return counters.Fold(&x, s.tx.Tx, p, c)
+	return counters.Fold(&x, s.block.Tx.Tx, p, c)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/schemachange"
 	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -21,13 +22,13 @@ func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.Res
 	if schemachange.IsOnline(st.Node) && s.alone(together) {
 		return s.defineOnline(ctx, st, w)
 	}
-	if s.tx == nil {
-		s.begin().Together = together
+	if s.block.Tx == nil {
+		s.block.Begin().Together = together
 	}
-	if s.tx.IsReadOnly() {
-		return s.tx.ReadOnlyError(parse.Name(st.Node))
+	if s.block.Tx.IsReadOnly() {
+		return s.block.Tx.ReadOnlyError(parse.Name(st.Node))
 	}
-	s.tx.Used = true
+	s.block.Tx.Used = true
 	e := s.definer(w.Notice)
 	e.Lock = func(ctx context.Context, tables []catalog.OID) error {
 		name := parse.Name(st.Node)
@@ -40,7 +41,7 @@ func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.Res
 		if err := s.notInUse(name, tables); err != nil {
 			return err
 		}
-		return s.tx.schema.Lock(ctx, tables)
+		return s.block.Tx.DDL.Lock(ctx, tables)
 	}
 	tag, err := ddl.Run(ctx, e, st)
 	if err != nil {
@@ -65,8 +66,8 @@ func (s *Session) definitionAlone(ctx context.Context, st parse.Statement, w stm
 		return pgerr.New(pgerr.ReadOnlySQLTransaction,
 			"cannot execute %s in a read-only transaction", parse.Name(st.Node))
 	}
-	if s.tx == nil {
-		s.begin() // holds locks until the statement has ended
+	if s.block.Tx == nil {
+		s.block.Begin() // holds locks until the statement has ended
 	}
 	e := s.definer(w.Notice)
 	e.Change = func(ctx context.Context, plan func(*catalog.View, *catalog.Change) error) error {
@@ -121,7 +122,7 @@ func runsAlone(n *pg_query.Node) string {
 
 // noBlock returns the error of a statement that commits by itself and is run in a transaction block
 // or a pipeline.
-func noBlock(t *transaction, what string) error {
+func noBlock(t *txblock.Transaction, what string) error {
 	if t != nil && !t.Explicit && !t.Together {
 		return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot be executed within a pipeline", what)
 	}
@@ -133,15 +134,15 @@ func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 	fragments := s.db.cfg.Fragments
 	e := &ddl.Env{
 		Catalog: s.db.cfg.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.SearchPath(), Env: s.Env(),
-		Notice: notice, View: s.view, Setting: s.vars.Check, Disconnect: s.disconnect,
+		Notice: notice, View: s.block.View, Setting: s.vars.Check, Disconnect: s.disconnect,
 		WaitDatabase: fragments.WaitFragments, Silent: fragments.Silent, FillFragments: fragments.FillFragments,
 		Sequence: func(ctx context.Context, t *catalog.Table) (value int64, called bool, err error) {
 			st, err := s.sequences.State(ctx, s.sequenceTx(), t)
 			return st.Value, st.Called, err
 		},
 	}
-	if s.tx != nil {
-		rows := &schemachange.Rows{Tx: &s.tx.schema, Executor: s.executor}
+	if s.block.Tx != nil {
+		rows := &schemachange.Rows{Tx: &s.block.Tx.DDL, Executor: s.executor}
 		rows.Attach(e)
 	}
 	return e
@@ -149,9 +150,9 @@ func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 
 // defineOnline runs a statement that schemachange.IsOnline accepts, outside of any transaction.
 func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w stmt.ResultWriter) error {
-	t := s.tx // of a pipeline, and not used yet
+	t := s.block.Tx // of a pipeline, and not used yet
 	if t == nil {
-		t = s.begin()
+		t = s.block.Begin()
 	}
 	if t.IsReadOnly() {
 		return t.ReadOnlyError(parse.Name(st.Node))
@@ -161,7 +162,7 @@ func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w stmt.R
 		Node: schemachange.Node{
 			Services: &s.db.services, Locks: s.db.locks, TableStats: s.db.cfg.Fragments.TableStats,
 		},
-		Database: s.database, Outer: &t.schema, Env: &s.txEnv, Executor: s.executor,
+		Database: s.database, Outer: &t.DDL, Env: &s.txEnv, Executor: s.executor,
 	}
 	tag, err := run.Run(ctx, s.definer(w.Notice), st)
 	if errors.Is(err, schemachange.ErrOffline) {
@@ -176,7 +177,7 @@ func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w stmt.R
 // notInUse refuses to change a table that a cursor of the same session reads.
 func (s *Session) notInUse(statement string, tables []catalog.OID) error {
 	for _, oid := range tables {
-		if t := s.view().Table(oid); t != nil && s.tx != nil && s.tx.constraints.Awaits(oid) {
+		if t := s.block.View().Table(oid); t != nil && s.block.Tx != nil && s.block.Tx.Constraints.Awaits(oid) {
 			return pgerr.New(pgerr.ObjectInUse, `cannot %s "%s" because it has pending trigger events`,
 				statement, t.Name)
 		}
@@ -186,7 +187,7 @@ func (s *Session) notInUse(statement string, tables []catalog.OID) error {
 			continue
 		}
 		for _, u := range p.st.program.Tables {
-			if t := s.view().Table(u.Table); t != nil && slices.Contains(tables, u.Table) {
+			if t := s.block.View().Table(u.Table); t != nil && slices.Contains(tables, u.Table) {
 				return pgerr.New(pgerr.ObjectInUse,
 					`cannot %s "%s" because it is being used by active queries in this session`, statement, t.Name)
 			}
@@ -201,6 +202,6 @@ func (s *Session) queryAgainst(
 	ctx context.Context, view *catalog.View, text string, emit func(row []types.Datum) error,
 ) error {
 	x := s.executor(ctx)
-	_, err := x.Against(view).System(ctx, s.tx.Tx, text, nil, emit)
+	_, err := x.Against(view).System(ctx, s.block.Tx.Tx, text, nil, emit)
 	return err
 }

@@ -1,5 +1,5 @@
-// Package sql serves the sessions of clients: prepared statements, portals, transactions, settings,
-// and the one switch over statements.
+// Package sql serves the sessions of clients: prepared statements, portals, settings, and the one
+// switch over statements.
 //
 // A statement comes from pgwire as text. It is parsed (parse), analysed against the catalog's view
 // (analyze), planned (plan), compiled and run (exec). Programs are cached by text and reused until
@@ -8,10 +8,6 @@
 // Handle.
 //
 // # Transactions
-//
-// A transaction is explicit between BEGIN and COMMIT. Otherwise it is implicit: around one
-// statement, around the statements of one query string, or around the messages of a pipeline before
-// Sync. BEGIN makes an implicit transaction explicit, with what it has done so far.
 //
 // READ COMMITTED is the default: each statement reads at its own timestamp, taken from the
 // fragments that it may reach (T6). REPEATABLE READ and SERIALIZABLE ask all fragments once, at the
@@ -35,10 +31,9 @@
 // of its commit.
 //
 // Package tx is the transaction itself: its timestamps, locks, savepoints and uncommitted schema.
-// This package adds what the client's transaction needs: actions that wait for the commit
-// (transaction.go), and the settings and cursors that a savepoint restores. An error undoes what
-// was done since the innermost savepoint. Then the transaction waits for ROLLBACK TO or its end
-// (25P02).
+// Package txblock is what a client sees of it: BEGIN, COMMIT and savepoints, with the actions that
+// wait for the commit. An error undoes what was done since the innermost savepoint. Then the
+// transaction waits for ROLLBACK TO or its end (25P02).
 //
 // # Locks
 //
@@ -47,8 +42,8 @@
 // ROW SHARE for FOR UPDATE and the other row locks, ROW EXCLUSIVE to write, and the mode of a LOCK
 // TABLE. Advisory locks belong to the database; those of a session outlive its transactions.
 // Storage has the row locks. One txn.Detector sees all waits, so that a cycle over any kinds of
-// lock is 40P01. A prepared transaction keeps its table locks, also after a restart: AdoptPrepared
-// finds its tables by the rows that it has locked. Its advisory locks do not survive a restart.
+// lock is 40P01. A prepared transaction keeps its table locks, also after a restart (package tx);
+// its advisory locks do not survive a restart.
 //
 // # Sequences
 //

@@ -93,8 +93,8 @@ func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.E
 	if err != nil {
 		return err
 	}
-	if s.tx == nil {
-		s.begin()
+	if s.block.Tx == nil {
+		s.block.Begin()
 	}
 	if p, err = s.settle(ctx, p); err != nil {
 		return err
@@ -128,17 +128,17 @@ func (s *Session) explained(
 		return nil, err
 	}
 	if o.analyze {
-		if err := s.tx.ReadPastAsSet(); err != nil {
+		if err := s.block.Tx.ReadPastAsSet(); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.tx.ConsiderReplicas(p.Reading()); err != nil {
+	if err := s.block.Tx.ConsiderReplicas(p.Reading()); err != nil {
 		return nil, err
 	}
-	defer func() { s.tx.Near = false }()
+	defer func() { s.block.Tx.Near = false }()
 	s.running = ctx
 	x := s.executor(ctx)
-	c := x.Context(ctx, s.tx.Tx, args)
+	c := x.Context(ctx, s.block.Tx.Tx, args)
 	if c.Part, err = s.part(p); err != nil {
 		return nil, err
 	}
@@ -151,20 +151,20 @@ func (s *Session) explained(
 	}
 	var footer []string
 	if o.analyze {
-		if p.Writes && s.tx.IsReadOnly() {
-			return nil, s.tx.ReadOnlyError(commandName(p.Query.Command))
+		if p.Writes && s.block.Tx.IsReadOnly() {
+			return nil, s.block.Tx.ReadOnlyError(commandName(p.Query.Command))
 		}
-		c.Analyze, c.Before = &exec.Analysis{}, s.tx.Parts.Mark()
-		c.Deferred = s.tx.constraints.DeferredUniques(p)
+		c.Analyze, c.Before = &exec.Analysis{}, s.block.Tx.Parts.Mark()
+		c.Deferred = s.block.Tx.Constraints.DeferredUniques(p)
 		start := time.Now()
 		rows := 0
-		if p, err = x.Perform(s.tx.Tx, p, c, func([]types.Datum) error { rows++; return nil }); err != nil {
+		if p, err = x.Perform(s.block.Tx.Tx, p, c, func([]types.Datum) error { rows++; return nil }); err != nil {
 			return nil, err
 		}
-		if err := s.tx.constraints.AfterStatement(&x, p, c); err != nil {
+		if err := s.block.Tx.Constraints.AfterStatement(&x, p, c); err != nil {
 			return nil, err
 		}
-		s.tx.Used = true
+		s.block.Tx.Used = true
 		footer = append(footer, fmt.Sprintf("Rows: %d", max(int64(rows), c.Affected)))
 		if o.timing {
 			footer = append(footer, fmt.Sprintf("Execution Time: %.3f ms", time.Since(start).Seconds()*1000))
@@ -178,7 +178,7 @@ func (s *Session) explained(
 func (s *Session) measured(work []exec.FragmentWork, timing bool) []string {
 	var out []string
 	for _, f := range work {
-		line := fmt.Sprintf("%s: read %d rows, sent %d rows, %d bytes", s.tx.Gateway.Name(f.Fragment), f.Rows,
+		line := fmt.Sprintf("%s: read %d rows, sent %d rows, %d bytes", s.block.Tx.Gateway.Name(f.Fragment), f.Rows,
 			f.Sent, f.Bytes)
 		if timing {
 			line += fmt.Sprintf(", %.3f ms", f.Elapsed.Seconds()*1000)
@@ -194,7 +194,7 @@ func (s *Session) measured(work []exec.FragmentWork, timing bool) []string {
 // explainRoute returns the fragments and buckets of a route, if they are known before the statement
 // runs.
 func (s *Session) explainRoute(c *exec.Ctx, r *plan.Route) string {
-	m := s.tx.Gateway.Map
+	m := s.block.Tx.Gateway.Map
 	set, known, err := exec.RouteBuckets(c, r)
 	switch {
 	case err != nil || !known && c.Part == nil:
@@ -253,8 +253,8 @@ func (s *Session) placesText(set shardmap.BucketSet) string {
 
 func (s *Session) fragmentsText(set shardmap.BucketSet) string {
 	var names []string
-	for _, sh := range s.tx.Gateway.Map.Split(set) {
-		names = append(names, s.tx.Gateway.Name(sh.Fragment))
+	for _, sh := range s.block.Tx.Gateway.Map.Split(set) {
+		names = append(names, s.block.Tx.Gateway.Name(sh.Fragment))
 	}
 	return "fragments: " + strings.Join(names, ", ")
 }

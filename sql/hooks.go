@@ -1,6 +1,9 @@
 package sql
 
 import (
+	"context"
+
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/stmt"
@@ -9,9 +12,11 @@ import (
 // hooks are the functions that the executor calls in the session.
 func (s *Session) hooks() exec.Hooks {
 	return exec.Hooks{
-		System:     s.systemRows,
-		CompleteID: s.completeID,
-		Notice:     s.notice,
+		System: s.systemRows,
+		CompleteID: func(ctx context.Context, t *catalog.Table, id string) (string, error) {
+			return s.db.ids.complete(ctx, s.block.Tx, t, id)
+		},
+		Notice: s.notice,
 	}
 }
 

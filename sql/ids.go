@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/txblock"
 )
 
 // idBlocks numbers the ids that the server completes: orders/17-A. Each table counts for itself. A
@@ -47,17 +48,20 @@ func (b *idBlocks) next(ctx context.Context, table catalog.OID) (uint64, error) 
 	return n, nil
 }
 
-// completeWith completes an id with a number, and reports whether the id used it.
-func (b *idBlocks) completeWith(t *catalog.Table, id string, n uint64) (string, bool) {
-	return shardmap.CompleteID(t.Name, id, n, b.block)
-}
-
-// complete returns the id of a document whose client left part of it to the server.
-func (b *idBlocks) complete(ctx context.Context, t *catalog.Table, id string) (string, error) {
+// complete returns the id of a document whose client left part of it to the server. Ids of a table
+// that the transaction x has made are numbered there, because no other session knows the table.
+func (b *idBlocks) complete(
+	ctx context.Context, x *txblock.Transaction, t *catalog.Table, id string,
+) (full string, err error) {
 	if _, left := shardmap.CompleteID(t.Name, id, 0, b.block); !left {
 		return id, nil
 	}
-	n, err := b.next(ctx, t.OID)
-	full, _ := shardmap.CompleteID(t.Name, id, n, b.block)
-	return full, err
+	var n uint64
+	if x != nil && x.Makes(t.OID) {
+		n = x.TakeID(t.OID)
+	} else if n, err = b.next(ctx, t.OID); err != nil {
+		return "", err
+	}
+	full, _ = shardmap.CompleteID(t.Name, id, n, b.block)
+	return full, nil
 }

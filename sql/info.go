@@ -64,15 +64,15 @@ func (i info) environment(c *builtin.Ctx) *admin.Environment {
 		},
 		Prove: i.prove,
 	}
-	if i.tx != nil {
-		e.Tx = i.tx.Tx
+	if i.block.Tx != nil {
+		e.Tx = i.block.Tx.Tx
 	}
 	return e
 }
 
 // names resolves names as the session sees them.
 func (s *Session) names() *sysview.Names {
-	view := s.view()
+	view := s.block.View()
 	d := view.Database(s.database)
 	if d == nil {
 		d = &catalog.Database{OID: s.database, Name: s.start.Database} // dropped under the session
@@ -85,15 +85,15 @@ func (s *Session) names() *sysview.Names {
 // prove verifies foreign keys, former ids and split documents.
 func (i info) prove(ctx context.Context, emit verify.Emit) error {
 	defer func() {
-		if i.tx != nil { // sherd.txns shows the session's own transaction again
-			i.activity.SetTransaction(i.tx.Tx)
+		if i.block.Tx != nil { // sherd.txns shows the session's own transaction again
+			i.activity.SetTransaction(i.block.Tx.Tx)
 		}
 	}()
 	return proof.Run(ctx, &i.txEnv, i.executor(ctx), proof.Emit(emit))
 }
 
 func (i info) roleName() string {
-	if r := i.view().Role(i.role); r != nil {
+	if r := i.block.View().Role(i.role); r != nil {
 		return r.Name
 	}
 	return i.start.User

@@ -9,7 +9,7 @@ import (
 // pg_get_expr. It returns text that is not an expression, such as a list of defaults or a sharding
 // policy, unchanged.
 func (s *Session) spell(table uint32, text string, pretty bool) string {
-	view := s.view()
+	view := s.block.View()
 	var over []query.Column
 	if t := view.Table(table); t != nil {
 		for _, c := range t.Columns {

@@ -40,7 +40,7 @@ func (i info) HotJoin(table uint32, id string) error {
 // hotTable returns the table of a document: the table with oid or, if oid is 0, the collection of
 // the id. The role must own it.
 func (i info) hotTable(function string, oid uint32, id string) (*catalog.Table, error) {
-	view := i.view()
+	view := i.block.View()
 	var t *catalog.Table
 	if name, _, ok := strings.Cut(id, "/"); oid == 0 && ok {
 		for _, schema := range i.currentCompiler().SearchPath() {
@@ -61,7 +61,7 @@ func (i info) hotTable(function string, oid uint32, id string) (*catalog.Table, 
 				"SELECT sherd.hot_join('counters', 'x').")
 	}
 	name := "sherd." + function + "()"
-	if i.tx != nil && (i.tx.Explicit || i.tx.Together) {
+	if i.block.Tx != nil && (i.block.Tx.Explicit || i.block.Tx.Together) {
 		return nil, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", name).
 			WithHint("It commits by itself: COMMIT or ROLLBACK first.")
 	}
@@ -81,10 +81,10 @@ func (i info) redefineHot(t *catalog.Table, id string, change func(*counters.Doc
 	if err := i.notInUse("change which documents are split of", []catalog.OID{t.OID}); err != nil {
 		return err
 	}
-	if err := i.tx.schema.Lock(i.ctx, []catalog.OID{t.OID}); err != nil {
+	if err := i.block.Tx.DDL.Lock(i.ctx, []catalog.OID{t.OID}); err != nil {
 		return err
 	}
-	own, draft := i.tx, i.tx.Schema
+	own, draft := i.block.Tx, i.block.Tx.Schema
 	defer func() {
 		if err != nil {
 			own.Schema = draft // the statement may be run again
@@ -93,7 +93,7 @@ func (i info) redefineHot(t *catalog.Table, id string, change func(*counters.Doc
 	if err := own.Parts.Bound(txn.ScopeCluster); err != nil {
 		return err
 	}
-	now := i.view().Table(t.OID)
+	now := i.block.View().Table(t.OID)
 	if now == nil {
 		return pgerr.New(pgerr.UndefinedTable, `relation "%s" does not exist`, t.Name)
 	}

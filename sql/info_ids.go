@@ -30,7 +30,7 @@ func (i info) owned(function string, oid catalog.OID) (*catalog.Table, error) {
 		return nil, err
 	case !v.Role(i.role).Owns(v.Database(i.database), t.Owner):
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
-	case i.tx != nil && i.tx.Modes.ReadOnly:
+	case i.block.Tx != nil && i.block.Tx.Modes.ReadOnly:
 		return nil, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", function)
 	}
 	return t, nil
@@ -130,7 +130,7 @@ func (i info) References(
 	if t.Forwarding == 0 {
 		return noFormerIDs(t)
 	}
-	v := i.view()
+	v := i.block.View()
 	key := forward.Key(t)
 	for _, k := range refint.To(v, t) {
 		if len(k.Referenced) != 1 || key < 0 || k.Referenced[0].AttNum != t.Columns[key].AttNum {
@@ -212,14 +212,14 @@ func (i info) mayDefine(name string, table catalog.OID) error {
 	switch {
 	case i.ctx == nil:
 		return pgerr.Unsupported("%s cannot run here", name)
-	case i.tx == nil:
+	case i.block.Tx == nil:
 		return nil
-	case i.tx.Modes.ReadOnly:
+	case i.block.Tx.Modes.ReadOnly:
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", name)
-	case i.tx.UsesAlready(table):
+	case i.block.Tx.UsesAlready(table):
 		return pgerr.New(pgerr.ObjectInUse,
 			"cannot execute %s because the table is being used by active queries in this session", name)
 	}
-	i.tx.DefineTables(table)
+	i.block.Tx.DefineTables(table)
 	return nil
 }

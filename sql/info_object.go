@@ -77,7 +77,7 @@ func (o objects) SerialSequence(relation uint32, column string) (string, bool, e
 		}
 		return "", false, pgerr.New(pgerr.UndefinedColumn, `column "%s" of relation "%s" does not exist`, column, name)
 	}
-	view := o.view()
+	view := o.block.View()
 	t := view.Table(relation)
 	if t == nil {
 		return "", false, nil
@@ -139,7 +139,7 @@ func (o objects) HasPrivilege(
 
 // ownership returns an object's owner, and the privileges that all roles have.
 func (o objects) ownership(kind builtin.ObjectKind, oid uint32) (owner catalog.OID, public []string) {
-	view := o.view()
+	view := o.block.View()
 	switch kind {
 	case builtin.ObjRelation, builtin.ObjColumn:
 		if t := view.Table(oid); t != nil {

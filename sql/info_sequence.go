@@ -7,10 +7,10 @@ import (
 
 // sequenceTx returns the session's transaction, or nil outside of a transaction.
 func (s *Session) sequenceTx() *sequence.Transaction {
-	if s.tx == nil {
+	if s.block.Tx == nil {
 		return nil
 	}
-	return &s.tx.sequences
+	return &s.block.Tx.Sequences
 }
 
 // NextValue implements builtin.SequenceInfo.

@@ -26,14 +26,14 @@ func (i info) RelationSize(oid uint32) (bytes int64, ok bool, err error) {
 
 // IndexesSize implements builtin.SizeInfo. Indexes are counted with the rows.
 func (i info) IndexesSize(oid uint32) (bytes int64, ok bool, err error) {
-	t := i.view().Table(oid)
+	t := i.block.View().Table(oid)
 	return 0, t != nil && t.Database == i.database || pgcatalog.RelationByOID(oid) != nil, nil
 }
 
 // DatabaseSize implements builtin.SizeInfo.
 func (i info) DatabaseSize(oid uint32) (bytes int64, ok bool, err error) {
 	if oid == 0 {
-		for d := range i.view().Databases() {
+		for d := range i.block.View().Databases() {
 			_, n, err := i.tableSize(d, 0)
 			if err != nil {
 				return 0, true, err
@@ -42,7 +42,7 @@ func (i info) DatabaseSize(oid uint32) (bytes int64, ok bool, err error) {
 		}
 		return bytes, true, nil
 	}
-	d := i.view().Database(oid)
+	d := i.block.View().Database(oid)
 	if d == nil {
 		return 0, false, nil
 	}

@@ -11,11 +11,11 @@ import (
 // TransactionID implements builtin.ActivityInfo: transactions have ids of 128 bits, and this
 // returns 62 of them. A transaction that has written nothing has no id until it asks for one.
 func (i info) TransactionID(assign bool) (id uint64, ok bool, err error) {
-	t := i.tx
+	t := i.block.Tx
 	if t == nil || t.Parts == nil {
 		return 0, false, nil
 	}
-	if t.named = t.named || assign; !t.named && !t.Parts.HasWrites() {
+	if t.Named = t.Named || assign; !t.Named && !t.Parts.HasWrites() {
 		return 0, false, nil
 	}
 	n := t.Parts.ID()
@@ -28,8 +28,8 @@ func (i info) TransactionID(assign bool) (id uint64, ok bool, err error) {
 // progress within it.
 func (i info) Snapshot() string {
 	var at uint64
-	if i.tx != nil {
-		at = uint64(max(i.tx.At, i.tx.Read))
+	if i.block.Tx != nil {
+		at = uint64(max(i.block.Tx.At, i.block.Tx.Read))
 	}
 	n := strconv.FormatUint(at, 10)
 	return n + ":" + n + ":"
@@ -37,18 +37,18 @@ func (i info) Snapshot() string {
 
 // ExportSnapshot implements builtin.TransactionInfo.
 func (i info) ExportSnapshot() (string, error) {
-	if i.tx == nil || i.ctx == nil {
+	if i.block.Tx == nil || i.ctx == nil {
 		return "", pgerr.Unsupported("pg_export_snapshot cannot run here")
 	}
-	return i.tx.Export(i.ctx)
+	return i.block.Tx.Export(i.ctx)
 }
 
 // TransactionName implements builtin.TransactionInfo.
 func (i info) TransactionName() string {
-	if i.tx == nil || i.tx.Parts == nil {
+	if i.block.Tx == nil || i.block.Tx.Parts == nil {
 		return ""
 	}
-	return i.tx.Parts.ID().String()
+	return i.block.Tx.Parts.ID().String()
 }
 
 // TransactionOutcome implements builtin.TransactionInfo.
@@ -60,7 +60,7 @@ func (i info) TransactionOutcome(name string) (string, error) {
 	case !known:
 		return txn.Unknown.String(), nil
 	}
-	if i.tx != nil && i.tx.Parts != nil && i.tx.Parts.ID() == id {
+	if i.block.Tx != nil && i.block.Tx.Parts != nil && i.block.Tx.Parts.ID() == id {
 		return txn.InProgress.String(), nil
 	}
 	if i.db.transactionIDs.CommittedWithoutWrite(id) {

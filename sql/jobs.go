@@ -31,17 +31,17 @@ func (db *Server) systemClient(database catalog.OID, byID bool) schemachange.Cli
 		Simple: s.Simple,
 		Close:  s.Close,
 		Define: func(ctx context.Context, change func(*ddl.Env) error) error {
-			s.begin()
+			s.block.Begin()
 			if err := change(s.definer(func(*pgerr.Error) error { return nil })); err != nil {
-				s.fail()
+				s.block.Fail()
 				return err
 			}
-			return s.commit(ctx)
+			return s.block.Commit(ctx)
 		},
 		Barrier: func(ctx context.Context, table catalog.OID) error {
-			s.begin()
-			defer s.fail()
-			return s.tx.Barrier(ctx, table)
+			s.block.Begin()
+			defer s.block.Fail()
+			return s.block.Tx.Barrier(ctx, table)
 		},
 	}
 }

@@ -15,11 +15,11 @@ import (
 // lockStmt runs LOCK TABLE. The grammar numbers the modes as package locks does. together reports
 // whether other statements share its transaction.
 func (s *Session) lockStmt(ctx context.Context, n *pg_query.LockStmt, w stmt.ResultWriter, together bool) error {
-	if (s.tx == nil || !s.tx.Explicit) && !together {
+	if (s.block.Tx == nil || !s.block.Tx.Explicit) && !together {
 		return pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
 	}
-	if s.tx == nil {
-		s.begin().Together = true
+	if s.block.Tx == nil {
+		s.block.Begin().Together = true
 	}
 	for _, r := range n.Relations {
 		if err := s.lockRelation(ctx, r.GetRangeVar(), locks.Mode(n.Mode), n.Nowait); err != nil {
@@ -33,7 +33,7 @@ func (s *Session) lockStmt(ctx context.Context, n *pg_query.LockStmt, w stmt.Res
 // table may take the name.
 func (s *Session) lockRelation(ctx context.Context, rv *pg_query.RangeVar, mode locks.Mode, noWait bool) error {
 	for {
-		view := s.view()
+		view := s.block.View()
 		t, err := analyze.Table(s.currentCompiler().Analysis(s.query), rv)
 		if err != nil {
 			return s.notLockable(rv, err)
@@ -41,11 +41,11 @@ func (s *Session) lockRelation(ctx context.Context, rv *pg_query.RangeVar, mode 
 		if err := s.currentCompiler().CheckTable(t); err != nil {
 			return err
 		}
-		err = s.tx.LockTable(ctx, t.OID, mode, noWait)
+		err = s.block.Tx.LockTable(ctx, t.OID, mode, noWait)
 		if errors.Is(err, locks.ErrNotAvailable) {
 			return pgerr.New(pgerr.LockNotAvailable, `could not obtain lock on relation "%s"`, t.Name)
 		}
-		if err != nil || view.DefinitionVersion() == s.view().DefinitionVersion() {
+		if err != nil || view.DefinitionVersion() == s.block.View().DefinitionVersion() {
 			return err
 		}
 	}

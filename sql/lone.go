@@ -21,7 +21,7 @@ func (s *Session) runAlone(ctx context.Context, p *portal, prog *stmt.Program, w
 		return s.runQuery(ctx, prog, p.args, h)
 	}
 	err := s.autocommit(ctx, h, run, func() (err error) {
-		s.begin().Pipeline = true
+		s.block.Begin().Pipeline = true
 		if s.leads = true; prog != nil {
 			prog, err = s.refresh(ctx, p.st)
 		}

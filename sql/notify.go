@@ -13,10 +13,10 @@ import (
 
 // Notify implements builtin.TransactionInfo.
 func (i info) Notify(channel, payload string) error {
-	if i.tx == nil {
+	if i.block.Tx == nil {
 		return pgerr.Unsupported("notifications cannot be sent here")
 	}
-	return i.tx.pending.Notify(channel, payload)
+	return i.block.Tx.Pending.Notify(channel, payload)
 }
 
 // ListeningChannels implements builtin.TransactionInfo.
@@ -49,7 +49,7 @@ func (s *Session) listenStmt(ctx context.Context, channel string, on bool, w stm
 			return pgerr.Cancelled(ctx)
 		}
 	}
-	s.tx.pending.Listen(channel, on)
+	s.block.Tx.Pending.Listen(channel, on)
 	if on {
 		return w.Complete("LISTEN")
 	}
@@ -58,15 +58,15 @@ func (s *Session) listenStmt(ctx context.Context, channel string, on bool, w stm
 
 // join makes a statement part of a transaction.
 func (s *Session) join(together bool) {
-	if s.tx == nil {
-		s.begin().Together = together
+	if s.block.Tx == nil {
+		s.block.Begin().Together = together
 	}
 }
 
 // Notifications returns what was sent to the session, in order; nothing within a transaction. The
 // connection sends it to the client.
 func (s *Session) Notifications() []notify.Notification {
-	if s.tx != nil {
+	if s.block.Tx != nil {
 		return nil
 	}
 	return s.listener.Take()

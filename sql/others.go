@@ -43,15 +43,15 @@ func (s *Session) warnf(format string, args ...any) {
 	info{objects: objects{s}}.warn(pgerr.Warning, format, args...)
 }
 
-// heldPatience is how long a view waits for a fragment.
-const heldPatience = 5 * time.Second
+// viewPatience is how long a view waits for a fragment.
+const viewPatience = 5 * time.Second
 
 // clusterViews returns the builder of the rows of views over the whole cluster.
 func (s *Session) clusterViews() *monitor.Views {
 	return &monitor.Views{
-		Report: s.reports, Catalog: s.view(), Values: s.Env(), Database: s.database, Warn: s.warnf,
+		Report: s.reports, Catalog: s.block.View(), Values: s.Env(), Database: s.database, Warn: s.warnf,
 		Prepared: func() ([]txn.HeldTransaction, []txn.FragmentID, error) {
-			return s.db.cfg.Fragments.PreparedSoon(orBackground(s.running), s.database, heldPatience)
+			return s.db.cfg.Fragments.PreparedSoon(orBackground(s.running), s.database, viewPatience)
 		},
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // checkFragments refuses a value of sherd.fragment that names no fragment of the database.
 func (s *Session) checkFragments(value *string) error {
-	d := s.view().Database(s.database)
+	d := s.block.View().Database(s.database)
 	if value == nil || d == nil {
 		return nil
 	}
@@ -55,7 +55,7 @@ next:
 // even if buckets move.
 func (s *Session) part(p *stmt.Program) (*exec.Part, error) {
 	value, _ := s.vars.Get(settings.Fragment)
-	d := s.view().Database(s.database)
+	d := s.block.View().Database(s.database)
 	if value == "" || d == nil || !p.Exec.Reads() {
 		return nil, nil
 	}
@@ -66,7 +66,7 @@ func (s *Session) part(p *stmt.Program) (*exec.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	part := &exec.Part{Map: s.tx.PartMap()}
+	part := &exec.Part{Map: s.block.Tx.PartMap()}
 	for _, f := range list {
 		part.Buckets = part.Buckets.Union(part.Map.Owned(f))
 	}

@@ -18,7 +18,7 @@ const partialSetting = "sherd.allow_partial"
 // than the statement: those of a REPEATABLE READ or SERIALIZABLE transaction, and those of a
 // cursor's snapshot.
 func (s *Session) partial(p *stmt.Program, o opening) *exec.Partial {
-	t := s.tx
+	t := s.block.Tx
 	if !s.vars.On(partialSetting) || !p.Exec.Reads() || keepsWhatItReads(p) || o.at != 0 || t.OneSnapshot() ||
 		t.Modes.Isolation() == txn.Serializable {
 		return nil
@@ -30,7 +30,7 @@ func (s *Session) partial(p *stmt.Program, o opening) *exec.Partial {
 func (s *Session) warnMissing(missing []exec.Missing) {
 	var names, details []string
 	for _, m := range missing {
-		names = append(names, s.tx.FragmentName(m.Fragment))
+		names = append(names, s.block.Tx.FragmentName(m.Fragment))
 		e := pgerr.From(m.Err)
 		if len(missing) == 1 {
 			details = append(details, e.Detail)

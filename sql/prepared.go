@@ -70,7 +70,7 @@ func (s *Session) prepare(ctx context.Context, text string, params []types.OID) 
 	if len(stmts) > 1 {
 		return nil, pgerr.New(pgerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
 	}
-	if err := s.allowed(); err != nil && !parse.EndsTransaction(stmts[0].Node) {
+	if err := s.block.MayRun(); err != nil && !parse.EndsTransaction(stmts[0].Node) {
 		return nil, err
 	}
 	st.stmt = &stmts[0]
@@ -89,7 +89,7 @@ func (s *Session) prepare(ctx context.Context, text string, params []types.OID) 
 
 // refresh returns the statement's program for the current definitions.
 func (s *Session) refresh(ctx context.Context, st *prepared) (*stmt.Program, error) {
-	if st.program != nil && st.program.Version == s.view().DefinitionVersion() {
+	if st.program != nil && st.program.Version == s.block.View().DefinitionVersion() {
 		return st.program, nil
 	}
 	p, err := s.program(ctx, *st.stmt, st.params)
@@ -148,7 +148,7 @@ func (s *Session) columnsOf(ctx context.Context, st *prepared) ([]stmt.Column, e
 		cols, err := s.utilityColumns(ctx, *st.stmt)
 		return s.describable(cols, err)
 	}
-	if s.tx != nil && s.tx.failed {
+	if s.block.HasFailed() {
 		return s.describable(st.program.Columns, nil)
 	}
 	p, err := s.refresh(ctx, st)
@@ -162,7 +162,7 @@ func (s *Session) columnsOf(ctx context.Context, st *prepared) ([]stmt.Column, e
 // definitions.
 func (s *Session) describable(columns []stmt.Column, err error) ([]stmt.Column, error) {
 	if err == nil && columns != nil {
-		err = s.allowed()
+		err = s.block.MayRun()
 	}
 	return columns, err
 }
@@ -178,14 +178,14 @@ func (s *Session) Bind(ctx context.Context, name, statement string, args []types
 			"bind message supplies %d parameters, but prepared statement \"%s\" requires %d", len(args),
 			statement, len(st.params)))
 	}
-	if err := s.allowed(); err != nil && !(st.stmt != nil && parse.EndsTransaction(st.stmt.Node)) {
+	if err := s.block.MayRun(); err != nil && !(st.stmt != nil && parse.EndsTransaction(st.stmt.Node)) {
 		return s.failed(err)
 	}
 	if _, ok := s.portals[name]; ok && name != "" {
 		return s.failed(pgerr.New(pgerr.DuplicateCursor, `cursor "%s" already exists`, name))
 	}
 	s.ClosePortal(name)
-	s.portals[name] = &portal{st: st, args: args, nest: s.nest(), opened: time.Now()}
+	s.portals[name] = &portal{st: st, args: args, nest: s.block.Nest(), opened: time.Now()}
 	return nil
 }
 
@@ -212,10 +212,10 @@ func (s *Session) SyncFollows() { s.lastOfPipeline = true }
 
 // alone reports whether the running statement is all of its transaction.
 func (s *Session) alone(together bool) bool {
-	if s.tx == nil {
+	if s.block.Tx == nil {
 		return !together
 	}
-	return s.leads && s.lastOfPipeline && s.tx.Pipeline && !s.tx.Explicit
+	return s.leads && s.lastOfPipeline && s.block.Tx.Pipeline && !s.block.Tx.Explicit
 }
 
 // Execute runs a portal to its end or for maxRows rows; 0 means all. It describes nothing, and
@@ -230,7 +230,7 @@ func (s *Session) Execute(
 	if p.st.stmt == nil {
 		return false, w.EmptyQuery()
 	}
-	if err := s.allowed(); err != nil && !parse.EndsTransaction(p.st.stmt.Node) {
+	if err := s.block.MayRun(); err != nil && !parse.EndsTransaction(p.st.stmt.Node) {
 		return false, s.failed(err)
 	}
 	ctx, cancel := s.arrives(ctx, p.st.text)
@@ -245,9 +245,9 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w s
 	if p.done {
 		return false, w.Complete(p.tag(0))
 	}
-	s.leads = s.tx == nil
+	s.leads = s.block.Tx == nil
 	if s.leads {
-		s.begin().Pipeline = true
+		s.block.Begin().Pipeline = true
 	}
 	if !parse.IsQuery(p.st.stmt.Node) {
 		p.done, p.tag = true, func(int64) string { return "" }
@@ -336,7 +336,7 @@ var errPortalClosed = errors.New("portal closed")
 // pull starts the portal's program as a coroutine that stops after each row.
 func (s *Session) pull(ctx context.Context, p *portal, prog *stmt.Program) {
 	if p.opening.before == nil {
-		p.opening.before = s.tx.Parts.Mark()
+		p.opening.before = s.block.Tx.Parts.Mark()
 	}
 	seq := func(yield func([]types.Datum) bool) {
 		rows, err := s.runAt(unbounded(ctx), p.opening, prog, p.args, func(row []types.Datum) error {

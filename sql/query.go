@@ -3,12 +3,14 @@ package sql
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -46,7 +48,7 @@ func (s *Session) Simple(ctx context.Context, text string, w stmt.ResultWriter) 
 func (s *Session) last(ctx context.Context, st parse.Statement, w *stmt.HoldingWriter, together bool) error {
 	ctx, cancel := s.arrives(ctx, st.Text())
 	defer cancel()
-	w.Alone = s.tx == nil && !together
+	w.Alone = s.block.Tx == nil && !together
 	return s.autocommit(ctx, w, func() error { return s.runOne(ctx, st, w, together) }, nil)
 }
 
@@ -56,13 +58,13 @@ func (s *Session) last(ctx context.Context, st parse.Statement, w *stmt.HoldingW
 // would not know its outcome.
 func (s *Session) autocommit(ctx context.Context, w *stmt.HoldingWriter, run, reopen func() error) error {
 	commit := func() error {
-		if s.tx == nil || s.tx.Explicit {
+		if s.block.Tx == nil || s.block.Tx.Explicit {
 			return nil
 		}
-		return s.commit(unbounded(ctx))
+		return s.block.Commit(unbounded(ctx))
 	}
 	return stmt.Autocommit(ctx, w, run, commit, func() error {
-		s.fail()
+		s.block.Fail()
 		if reopen == nil {
 			return nil
 		}
@@ -85,11 +87,11 @@ func (s *Session) arrives(ctx context.Context, text string) (context.Context, co
 
 // runOne runs a statement that has arrived.
 func (s *Session) runOne(ctx context.Context, st parse.Statement, w stmt.ResultWriter, together bool) error {
-	if err := s.allowed(); err != nil && !parse.EndsTransaction(st.Node) {
+	if err := s.block.MayRun(); err != nil && !parse.EndsTransaction(st.Node) {
 		return err
 	}
-	if together && s.tx == nil {
-		s.begin().Together = true
+	if together && s.block.Tx == nil {
+		s.block.Begin().Together = true
 	}
 	if !parse.IsQuery(st.Node) {
 		s.holdUtility(st.Node, w)
@@ -147,21 +149,12 @@ func commandTag(q *query.Query, rows int64) string {
 	return fmt.Sprintf("SELECT %d", rows)
 }
 
-// allowed returns an error in a failed transaction, which only accepts its end.
-func (s *Session) allowed() error {
-	if s.tx != nil && s.tx.failed {
-		return pgerr.New(pgerr.InFailedSQLTransaction,
-			"current transaction is aborted, commands ignored until end of transaction block")
-	}
-	return nil
-}
-
 // failed ends the transaction, or marks it as failed, and returns the error for the client.
 func (s *Session) failed(err error) error {
 	if err != nil {
 		err = clockJumped(err)
 		s.countError(err)
-		s.fail()
+		s.block.Fail()
 	}
 	return err
 }
@@ -177,4 +170,18 @@ func clockJumped(err error) error {
 	e.Code, e.Hint = pgerr.CannotConnectNow,
 		"Try again in a moment, or at another node. Set the clocks of the nodes right."
 	return &e
+}
+
+// systemTime finds a clause of other databases in a text that PostgreSQL's grammar refuses.
+var systemTime = regexp.MustCompile(`(?i)\bAS\s+OF\s+SYSTEM\s+TIME\b`)
+
+// explainSyntax adds how to read the past to a syntax error, if the text uses another database's
+// clause for it.
+func explainSyntax(text string, err error) error {
+	if pgerr.Is(err, pgerr.SyntaxError) && systemTime.MatchString(text) {
+		return pgerr.Unsupported("AS OF SYSTEM TIME is not supported").
+			WithHint("SET LOCAL %s = '-10s' in a transaction, or BEGIN ISOLATION LEVEL REPEATABLE READ and "+
+				"SET TRANSACTION SNAPSHOT 'as of …'.", tx.AsOfSetting)
+	}
+	return err
 }

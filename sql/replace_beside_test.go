@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/txblock"
 )
 
 // user uses documents by their first ids, while they get others.
@@ -23,7 +23,7 @@ type user struct {
 func (u *user) try(text string) string {
 	for {
 		got := u.answer(text)
-		if u.s.Status() != sql.Idle {
+		if u.s.Status() != txblock.Idle {
 			u.answer("ROLLBACK")
 		}
 		if !strings.Contains(got, "40001") && !strings.Contains(got, "40P01") {

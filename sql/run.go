@@ -59,10 +59,10 @@ func mayRead(t *tx.Tx, p *stmt.Program) error {
 func (s *Session) runAt(
 	ctx context.Context, o opening, p *stmt.Program, args []types.Datum, emit exec.Emit, held *stmt.HeldRows,
 ) (int64, error) {
-	if s.tx == nil {
-		s.begin()
+	if s.block.Tx == nil {
+		s.block.Begin()
 	}
-	t := s.tx
+	t := s.block.Tx
 	if p.Writes && t.IsReadOnly() {
 		return 0, t.ReadOnlyError(commandName(p.Query.Command))
 	}
@@ -94,10 +94,10 @@ func (s *Session) runAt(
 		return emit(row)
 	}
 	partial := s.partial(p, o)
-	waiting, draft := t.waiting(), t.Schema
+	waiting, draft := t.Waiting(), t.Schema
 	t.BeginStatement()
 	for {
-		t.restore(waiting)     // what an attempt has left for the commit is undone with it
+		t.Restore(waiting)     // what an attempt has left for the commit is undone with it
 		if t.Schema != draft { // workers of open cursors read it: set it only if it has changed
 			t.Schema = draft
 		}
@@ -117,10 +117,10 @@ func (s *Session) runAt(
 				return 0, err
 			}
 		}
-		t.constraints.BeforeStatement(&x, p, c)
+		t.Constraints.BeforeStatement(&x, p, c)
 		_, err := x.Perform(t.Tx, p, c, counted)
 		if err == nil {
-			err = t.constraints.AfterStatement(&x, p, c)
+			err = t.Constraints.AfterStatement(&x, p, c)
 		}
 		if err == nil && held != nil {
 			err = held.Pass()
@@ -131,7 +131,7 @@ func (s *Session) runAt(
 		if err == nil || !r.Again(ctx, err) {
 			return r.Rows, orLate(ctx, err)
 		}
-		if p.Version != s.view().DefinitionVersion() { // another node has changed them
+		if p.Version != s.block.View().DefinitionVersion() { // another node has changed them
 			if p, err = s.settle(ctx, p); err != nil {
 				return r.Rows, err
 			}
@@ -156,18 +156,18 @@ func (s *Session) settle(ctx context.Context, p *stmt.Program) (*stmt.Program, e
 
 // settleNew is settle for a statement whose result columns the client does not know yet.
 func (s *Session) settleNew(ctx context.Context, p *stmt.Program) (*stmt.Program, error) {
-	if s.tx == nil {
-		s.begin()
+	if s.block.Tx == nil {
+		s.block.Begin()
 	}
 	return s.settleAs(ctx, p, nil)
 }
 
 func (s *Session) settleAs(ctx context.Context, p *stmt.Program, columns []stmt.Column) (*stmt.Program, error) {
 	for {
-		if err := s.tx.LockTables(ctx, p.Tables); err != nil {
+		if err := s.block.Tx.LockTables(ctx, p.Tables); err != nil {
 			return nil, err
 		}
-		if p.Version == s.view().DefinitionVersion() {
+		if p.Version == s.block.View().DefinitionVersion() {
 			return p, nil
 		}
 		q, err := s.program(ctx, p.Statement, p.Params)

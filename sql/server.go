@@ -60,6 +60,7 @@ type Server struct {
 	cfg            Config
 	statements     *stmt.Cache
 	locks          *locks.Manager
+	prepared       *tx.PreparedTransactions
 	ids            *idBlocks
 	sequences      *sequence.Allocator
 	transactionIDs monitor.TransactionIDs
@@ -70,11 +71,7 @@ type Server struct {
 	started        time.Time
 
 	mu       sync.Mutex
-	sessions map[uint32]*Session       // by PID; guarded by mu
-	held     map[heldName]*locks.Owner // of prepared transactions; guarded by mu
-	// Databases whose prepared transactions are not known here yet, and the error if they were
-	// asked; guarded by mu.
-	adopting map[catalog.OID]error
+	sessions map[uint32]*Session // by PID; guarded by mu
 }
 
 // NewServer makes a Server.
@@ -87,11 +84,15 @@ func NewServer(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, statements: stmt.NewCache(),
-		started: time.Now(), sessions: map[uint32]*Session{}, held: map[heldName]*locks.Owner{},
-		adopting: map[catalog.OID]error{},
+		started: time.Now(), sessions: map[uint32]*Session{},
 	}
 	s.locks = locks.NewManager(cfg.Deadlocks, cfg.Logger)
 	s.serve(&cfg)
+	f := cfg.Fragments
+	s.prepared = tx.NewPreparedTransactions(&s.services, s.locks, tx.PreparedFragments{
+		List: f.Prepared, ListSoon: f.PreparedSoon, Commit: f.CommitPrepared, Rollback: f.RollbackPrepared,
+		RowLocks: f.ListRowLocks,
+	})
 	s.admin = admin.Cluster{
 		Catalog: cfg.Catalog, Fragments: cfg.Fragments, JoinToken: cfg.JoinToken, RotateAuthority: cfg.RotateAuthority,
 		Version: cfg.Speaks, Address: cfg.Addr, Samples: &s.samples,
@@ -134,6 +135,13 @@ func (db *Server) serve(cfg *Config) {
 func (db *Server) ExportedSnapshot(id string) (x tx.ExportedSnapshot, ok bool) {
 	return db.services.ExportedSnapshot(id)
 }
+
+// Observe records the storages in a new view of the catalog, before a statement uses them: from
+// here on the past can be read.
+func (db *Server) Observe(v *catalog.View) { db.services.Storages.ObserveAll(v) }
+
+// Prepared returns the prepared transactions, whose locks this node keeps.
+func (db *Server) Prepared() *tx.PreparedTransactions { return db.prepared }
 
 // Monitor makes the reports of this node.
 func (db *Server) Monitor() *monitor.Node { return db.monitor }

@@ -19,7 +19,9 @@ import (
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
+	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
 )
 
 // Session is one client's connection. It is not safe for concurrent use.
@@ -37,9 +39,9 @@ type Session struct {
 
 	parameters
 	request
-	gone      chan struct{} // closed when the session has ended
-	tx        *transaction  // nil outside of any
-	compiler  stmt.Compiler // see currentCompiler
+	gone      chan struct{}  // closed when the session has ended
+	block     *txblock.Block // its transaction
+	compiler  stmt.Compiler  // see currentCompiler
 	hook      exec.Hooks
 	activity  *monitor.Activity
 	counters  *monitor.DatabaseCounters
@@ -82,7 +84,9 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 	x := &s.txEnv
 	x.Services, x.Database, x.PID, x.Locks = &db.services, database, p.PID, s.locks
 	s.vars = settings.NewValues(settings.Sources{
-		User: p.User, State: s.characteristic, Cluster: db.ofCluster, CommandLine: db.cfg.Given,
+		User:    p.User,
+		State:   func(name string) (string, bool) { return s.block.Characteristic(name) },
+		Cluster: db.ofCluster, CommandLine: db.cfg.Given,
 	})
 	s.activity = monitor.NewActivity(monitor.Client{
 		PID: p.PID, User: p.User, Database: p.Database, Role: role, DatabaseID: database, Remote: p.Remote,
@@ -94,6 +98,21 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 		RelationName: func(oid uint32) (string, bool) {
 			_, name, ok := s.names().Name(builtin.ObjRelation, oid)
 			return name, ok
+		},
+	})
+	s.block = txblock.New(txblock.Environment{
+		Environment: x, Role: role, Settings: s.vars, Listener: s.listener, Sequences: db.sequences,
+		TransactionIDs: &db.transactionIDs, Counters: s.counters, Prepared: db.prepared,
+		Executor: s.executor,
+		Arrival:  func() time.Time { return s.queryAt },
+		Begun:    func() { s.env = nil },
+		Portals: txblock.Portals{
+			Close: s.closePortals, Keep: s.holdCursors, AnyToKeep: s.portals.anyToKeep,
+			Undo: func(nest int, mark txn.Marks) {
+				s.portals.closeSince(nest)
+				s.settleSince(mark)
+			},
+			Release: s.portals.release,
 		},
 	})
 	s.hook = s.hooks()
@@ -117,23 +136,13 @@ func (db *Server) ofCluster(name string) (string, bool) {
 // ReportedParameters returns the settings that a client is sent at the start, name and value.
 func (s *Session) ReportedParameters() [][2]string { return s.vars.Report() }
 
-// reportSettings sends the client the reported parameters that have changed.
-func (s *Session) reportSettings(w stmt.ResultWriter) error {
-	for _, p := range s.vars.Report() {
-		if err := w.Parameter(p[0], p[1]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Env returns the environment by which the session's values are read and printed.
 func (s *Session) Env() *types.Env {
 	s.freshen()
 	if s.env == nil {
 		now := time.Now()
-		if s.tx != nil {
-			now = s.tx.Began
+		if s.block.Tx != nil {
+			now = s.block.Tx.Began
 		}
 		e := s.derived.Base
 		e.Now = types.TimestampOf(now)
@@ -153,8 +162,8 @@ func (s *Session) freshen() {
 	s.activity.LogAfter(s.derived.LogAfter)
 	s.derived.Base.RegIn, s.derived.Base.RegOut = s.regIn, s.regOut
 	s.compiler.Path, s.compiler.Ambient = s.vars.SearchPath(), s.derived.Analysis
-	if s.tx != nil && s.tx.Parts != nil {
-		s.tx.Parts.SetLockTimeout(s.vars.Milliseconds("lock_timeout"))
+	if s.block.Tx != nil && s.block.Tx.Parts != nil {
+		s.block.Tx.Parts.SetLockTimeout(s.vars.Milliseconds("lock_timeout"))
 	}
 	s.limit = exec.Limits{
 		MaxFanout: s.vars.Number("sherd.max_fanout"), FanoutNotice: s.vars.Number("sherd.fanout_notice"),
@@ -166,7 +175,7 @@ func (s *Session) freshen() {
 // sees now.
 func (s *Session) currentCompiler() *stmt.Compiler {
 	s.freshen()
-	s.compiler.View, s.compiler.Uncommitted = s.view(), s.drafted()
+	s.compiler.View, s.compiler.Uncommitted = s.block.View(), s.block.HasSchemaChanges()
 	return &s.compiler
 }
 
@@ -184,60 +193,17 @@ func (s *Session) program(
 // Close ends the session; an open transaction is rolled back.
 func (s *Session) Close() {
 	s.closeAllPortals()
-	s.abandon()
+	s.block.Close()
 	s.listener.UnlistenAll()
 	s.locks.UnlockAll()
 	s.db.forget(s)
 }
 
-// abandon rolls back the open transaction, if there is one.
-func (s *Session) abandon() {
-	if s.tx != nil {
-		s.tx.Rollback()
-		s.tx = nil
-	}
-}
-
 // Status returns the transaction status for ReadyForQuery.
-func (s *Session) Status() Status {
-	switch {
-	case s.tx == nil || !s.tx.Explicit:
-		return Idle
-	case s.tx.failed:
-		return Failed
-	}
-	return InTransaction
-}
+func (s *Session) Status() txblock.Status { return s.block.Status() }
 
 // FailPipeline reports an error that was found before the session saw the message.
-func (s *Session) FailPipeline() { s.fail() }
-
-// fail makes an explicit transaction wait for its ROLLBACK, and ends an implicit one. If there is a
-// savepoint, it keeps what was done before the savepoint for ROLLBACK TO.
-func (s *Session) fail() {
-	t := s.tx
-	switch {
-	case t == nil || t.failed:
-	case !t.Explicit:
-		s.closePortals()
-		s.endImplicit()
-	case t.Depth() > 0:
-		s.undoTo(t.Depth() - 1)
-		t.failed = true
-	default:
-		s.closePortals()
-		t.Rollback()
-		t.failed = true
-	}
-}
-
-// endImplicit ends the transaction without a commit.
-func (s *Session) endImplicit() {
-	s.tx.Rollback()
-	s.counters.Rollbacks.Add(1)
-	s.tx = nil
-	s.vars.End(false, 1)
-}
+func (s *Session) FailPipeline() { s.block.Fail() }
 
 // named sets the application's name that others see.
 func (s *Session) named() {
@@ -248,16 +214,16 @@ func (s *Session) named() {
 // rests shows others that the session waits for its client.
 func (s *Session) rests() {
 	state := monitor.Idle
-	switch s.Status() {
-	case InTransaction:
+	switch s.block.Status() {
+	case txblock.InTransaction:
 		state = monitor.InTxn
-	case Failed:
+	case txblock.Failed:
 		state = monitor.Aborted
 	}
 	if s.derived.Version != s.vars.Version() {
 		s.named()
 	}
-	s.activity.Rest(state, s.tx != nil)
+	s.activity.Rest(state, s.block.Tx != nil)
 }
 
 // countError counts and logs deadlocks.
@@ -272,8 +238,8 @@ func (s *Session) countError(err error) {
 // Sync ends the implicit transaction of a pipeline.
 func (s *Session) Sync(ctx context.Context) error {
 	defer s.rests()
-	if s.tx == nil || s.tx.Explicit {
+	if s.block.Tx == nil || s.block.Tx.Explicit {
 		return nil
 	}
-	return clockJumped(s.commit(ctx))
+	return clockJumped(s.block.Commit(ctx))
 }

@@ -11,16 +11,6 @@ type Description struct {
 	Columns []stmt.Column // nil if it returns no rows
 }
 
-// Status is the transaction status of ReadyForQuery.
-type Status byte
-
-// Transaction states.
-const (
-	Idle          Status = 'I'
-	InTransaction Status = 'T'
-	Failed        Status = 'E'
-)
-
 // StartupParams is the content of the client's StartupMessage.
 type StartupParams struct {
 	User, Database string

@@ -10,7 +10,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
-	"github.com/sherddb/sherd/sql/tx"
+	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -83,22 +83,22 @@ func (s *Session) set(ctx context.Context, n *pg_query.VariableSetStmt, w stmt.R
 		if isIdentity(n.Name) {
 			break
 		}
-		if isCharacteristic(n.Name) {
-			if err := s.warnNoBlock(w, "RESET TRANSACTION"); err != nil {
+		if txblock.IsCharacteristic(n.Name) {
+			if err := s.block.WarnOutside(w, "RESET TRANSACTION"); err != nil {
 				return err
 			}
 		}
 		err = s.assign(n.Name, nil, false)
 	case pg_query.VariableSetKind_VAR_RESET_ALL:
 		tag = "RESET"
-		s.vars.ResetAll(s.nest())
+		s.vars.ResetAll(s.block.Nest())
 	case pg_query.VariableSetKind_VAR_SET_MULTI:
-		err = s.setTransaction(ctx, n, w)
+		err = s.block.SetTransaction(ctx, n, w)
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.reportSettings(w); err != nil {
+	if err := s.vars.SendReport(w.Parameter); err != nil {
 		return err
 	}
 	return w.Complete(tag)
@@ -106,7 +106,7 @@ func (s *Session) set(ctx context.Context, n *pg_query.VariableSetStmt, w stmt.R
 
 func (s *Session) setValue(n *pg_query.VariableSetStmt, w stmt.ResultWriter) error {
 	if n.IsLocal {
-		if err := s.warnNoBlock(w, "SET LOCAL"); err != nil {
+		if err := s.block.WarnOutside(w, "SET LOCAL"); err != nil {
 			return err
 		}
 	}
@@ -117,8 +117,8 @@ func (s *Session) setValue(n *pg_query.VariableSetStmt, w stmt.ResultWriter) err
 	if own, err := s.checkIdentity(n.Name, value); own || err != nil {
 		return err
 	}
-	if n.IsLocal && s.tx == nil {
-		s.begin() // it ends with the statement
+	if n.IsLocal && s.block.Tx == nil {
+		s.block.Begin() // it ends with the statement
 	}
 	return s.assign(n.Name, &value, n.IsLocal)
 }
@@ -126,22 +126,12 @@ func (s *Session) setValue(n *pg_query.VariableSetStmt, w stmt.ResultWriter) err
 // assign changes a setting, or resets it if value is nil. The change lasts for the session if the
 // transaction commits or, with local, until the transaction ends.
 func (s *Session) assign(name string, value *string, local bool) error {
-	if own, err := s.setCharacteristic(name, value); own || err != nil {
-		return err
-	}
-	switch strings.ToLower(name) {
-	case "sherd.session_ts":
-		return s.raiseFloor(value)
-	case tx.AsOfSetting:
-		if err := s.checkAsOf(value); err != nil {
-			return err
-		}
-	case settings.Fragment:
+	if strings.EqualFold(name, settings.Fragment) {
 		if err := s.checkFragments(value); err != nil {
 			return err
 		}
 	}
-	return s.vars.Set(name, value, local, s.nest())
+	return s.block.Assign(name, value, local)
 }
 
 // isIdentity reports whether a setting names the session's user. Such a setting cannot be changed,

@@ -18,15 +18,15 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	if s.query == "" || s.query != st.Text() {
 		s.query = st.Text()
 	}
-	if s.tx != nil && takesSnapshot(st.Node) {
-		s.tx.Used = true
-		if err := s.tx.TakeSnapshot(ctx); err != nil {
+	if s.block.Tx != nil && takesSnapshot(st.Node) {
+		s.block.Tx.Used = true
+		if err := s.block.Tx.TakeSnapshot(ctx); err != nil {
 			return err
 		}
 	}
 	switch n := st.Node.Node.(type) {
 	case *pg_query.Node_TransactionStmt:
-		return s.control(ctx, n.TransactionStmt, w)
+		return s.block.Control(ctx, n.TransactionStmt, w)
 	case *pg_query.Node_VariableShowStmt:
 		return s.show(n.VariableShowStmt, w)
 	case *pg_query.Node_VariableSetStmt:
@@ -48,7 +48,7 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	case *pg_query.Node_ClosePortalStmt:
 		return s.closeCursor(n.ClosePortalStmt, w)
 	case *pg_query.Node_ConstraintsSetStmt:
-		return s.setConstraints(ctx, n.ConstraintsSetStmt, w)
+		return s.block.SetConstraints(ctx, s.currentCompiler(), n.ConstraintsSetStmt, w)
 	case *pg_query.Node_LockStmt:
 		return s.db.knownNames(ctx, func() error { return s.lockStmt(ctx, n.LockStmt, w, together) })
 	case *pg_query.Node_ListenStmt:
@@ -68,7 +68,7 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	}
 	s.db.catchUp(ctx) // DDL changes the definitions as they are in the cluster
 	if what := runsAlone(st.Node); what != "" {
-		if t := s.tx; together || t != nil && (t.Explicit || t.Together || t.Used && !s.leads) {
+		if t := s.block.Tx; together || t != nil && (t.Explicit || t.Together || t.Used && !s.leads) {
 			return noBlock(t, what)
 		}
 		return s.definitionAlone(ctx, st, w)
@@ -140,7 +140,7 @@ func (s *Session) discard(n *pg_query.DiscardStmt, w stmt.ResultWriter) error {
 	tag := "DISCARD " + strings.TrimPrefix(n.Target.String(), "DISCARD_")
 	switch n.Target {
 	case pg_query.DiscardMode_DISCARD_ALL:
-		if s.tx != nil && s.tx.Explicit {
+		if s.block.Tx != nil && s.block.Tx.Explicit {
 			return pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 		}
 		s.closeAllPortals()
@@ -149,7 +149,7 @@ func (s *Session) discard(n *pg_query.DiscardStmt, w stmt.ResultWriter) error {
 		s.vars.ResetAll(0)
 		s.sequences.Reset()
 		s.listener.UnlistenAll()
-		if err := s.reportSettings(w); err != nil {
+		if err := s.vars.SendReport(w.Parameter); err != nil {
 			return err
 		}
 	case pg_query.DiscardMode_DISCARD_SEQUENCES:

@@ -25,7 +25,7 @@ func (s *Session) systemEnv() *sysview.Env {
 	// A statement waits once for fragments that do not answer, however many tables it counts.
 	missing := map[uint32]bool{}
 	return &sysview.Env{
-		Names: *s.names(), Role: s.view().Role(s.role), Types: s.Env(), Started: s.db.started,
+		Names: *s.names(), Role: s.block.View().Role(s.role), Types: s.Env(), Started: s.db.started,
 		NodeName: s.db.cfg.NodeName,
 		SequenceValue: func(t *catalog.Table) (int64, bool, error) {
 			st, err := s.sequences.State(s.running, s.sequenceTx(), t)
@@ -44,7 +44,7 @@ func (s *Session) systemEnv() *sysview.Env {
 		Forwarded:    func() []sysview.Forwarded { return s.reports(monitor.WantForwarded).Forwarded },
 		Transactions: views.Transactions,
 		Counters:     func() []sysview.Counters { return s.reports(monitor.WantCounters).Counters },
-		Prepared:     s.statements.rows, Cursors: s.portals.rows, Held: s.heldRows,
+		Prepared:     s.statements.rows, Cursors: s.portals.rows, Held: s.preparedRows,
 	}
 }
 
@@ -62,8 +62,23 @@ func (s *Session) hotViews() sysview.Hot {
 		Context: orBackground(s.running), Executor: s.executor,
 		Samples: func(table catalog.OID) []stmt.Sample { return s.db.samples.Of(s.database, table) },
 	}
-	if s.tx != nil {
-		v.Tx = s.tx.Tx
+	if s.block.Tx != nil {
+		v.Tx = s.block.Tx.Tx
 	}
 	return v.Hot()
+}
+
+// preparedRows returns the rows of pg_prepared_xacts.
+func (s *Session) preparedRows() ([]sysview.Held, error) {
+	list, err := s.db.prepared.All(orBackground(s.running), s.block.View())
+	if err != nil {
+		return nil, err
+	}
+	var out []sysview.Held
+	for _, h := range list {
+		out = append(out, sysview.Held{
+			XID: h.ID.XID(), GID: h.GID, At: h.At, Role: catalog.OID(h.Owner), Database: catalog.OID(h.Database),
+		})
+	}
+	return out, nil
 }

@@ -31,3 +31,13 @@ func (v *Values) Report() [][2]string {
 	}
 	return out
 }
+
+// SendReport calls send with the name and value of each parameter of Report.
+func (v *Values) SendReport(send func(name, value string) error) error {
+	for _, p := range v.Report() {
+		if err := send(p[0], p[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,8 +1,7 @@
-package sql
+package txblock
 
 import (
 	"context"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -13,10 +12,10 @@ import (
 
 // setSnapshot runs SET TRANSACTION SNAPSHOT: the transaction reads what the exporting transaction
 // reads or, with "as of", at a time in the past.
-func (s *Session) setSnapshot(ctx context.Context, id string) error {
-	t := s.tx
+func (b *Block) setSnapshot(ctx context.Context, id string) error {
+	t := b.Tx
 	if t == nil || t.Modes.Isolation() == txn.ReadCommitted {
-		if t == nil && s.defaultModes().Isolation() != txn.ReadCommitted {
+		if t == nil && b.defaultModes().Isolation() != txn.ReadCommitted {
 			return nil // it would end with the statement
 		}
 		return pgerr.New(pgerr.FeatureNotSupported,
@@ -35,23 +34,23 @@ func (s *Session) setSnapshot(ctx context.Context, id string) error {
 }
 
 // checkAsOf checks a new value of sherd.as_of.
-func (s *Session) checkAsOf(value *string) error {
-	if s.tx != nil && s.tx.Used {
+func (b *Block) checkAsOf(value *string) error {
+	if b.Tx != nil && b.Tx.Used {
 		return pgerr.New(pgerr.ActiveSQLTransaction, tx.AsOfSetting+" must be set before any query")
 	}
 	if value == nil || *value == "" {
 		return nil
 	}
-	_, err := s.txEnv.PastTime(*value)
+	_, err := b.env.PastTime(*value)
 	return err
 }
 
-// sessionTimestamp returns sherd.session_ts: the largest timestamp at which this session has read
-// or committed. A session that sets this value sees at least what this one has seen.
-func (s *Session) sessionTimestamp() string { return strconv.FormatUint(uint64(s.txEnv.Floor), 10) }
+// sessionTimestamp is the setting with the largest timestamp at which this session has read or
+// committed. A session that sets this value sees at least what this one has seen.
+const sessionTimestamp = "sherd.session_ts"
 
 // raiseFloor sets sherd.session_ts; it only rises.
-func (s *Session) raiseFloor(value *string) error {
+func (b *Block) raiseFloor(value *string) error {
 	if value == nil {
 		return nil
 	}
@@ -60,26 +59,12 @@ func (s *Session) raiseFloor(value *string) error {
 		return pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "sherd.session_ts": "%s"`, *value).
 			WithHint("It is what SHOW sherd.session_ts gave in another session.")
 	}
-	if T := txn.Timestamp(n); T > s.txEnv.Floor {
-		if T > max(s.db.cfg.Clock.Last(), s.db.cfg.Clock.Wall())+
+	if T := txn.Timestamp(n); T > b.env.Floor {
+		if T > max(b.env.Clock.Last(), b.env.Clock.Wall())+
 			txn.Timestamp(txn.DefaultMaxClockAhead.Milliseconds())<<16 {
 			return pgerr.New(pgerr.InvalidParameterValue, "sherd.session_ts is too far in the future")
 		}
-		s.txEnv.Floor = T
+		b.env.Floor = T
 	}
 	return nil
-}
-
-// systemTime finds a clause of other databases in a text that PostgreSQL's grammar refuses.
-var systemTime = regexp.MustCompile(`(?i)\bAS\s+OF\s+SYSTEM\s+TIME\b`)
-
-// explainSyntax adds how to read the past to a syntax error, if the text uses another database's
-// clause for it.
-func explainSyntax(text string, err error) error {
-	if pgerr.Is(err, pgerr.SyntaxError) && systemTime.MatchString(text) {
-		return pgerr.Unsupported("AS OF SYSTEM TIME is not supported").
-			WithHint("SET LOCAL %s = '-10s' in a transaction, or BEGIN ISOLATION LEVEL REPEATABLE READ and "+
-				"SET TRANSACTION SNAPSHOT 'as of …'.", tx.AsOfSetting)
-	}
-	return err
 }

@@ -1,4 +1,4 @@
-package sql
+package tx
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/locks"
-	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -20,26 +19,26 @@ import (
 // nodes from starting.
 const adoptPatience = 5 * time.Second
 
-// AdoptPrepared takes, after a restart, the table locks of the transactions that are still
+// Adopt takes, after a restart, the table locks of the transactions that are still
 // prepared. It finds their tables by the rows that they have locked, and the definitions that they
 // change in the catalog. It must be called before sessions are served.
 //
-// FollowPrepared asks again for the databases in which a fragment did not answer. Until then their
+// Follow asks again for the databases in which a fragment did not answer. Until then their
 // tables can be read and written, but a lock that a prepared transaction may exclude is refused.
 //
-// AdoptPrepared returns the error of ctx, or the error of a clock too far ahead, because then no
+// Adopt returns the error of ctx, or the error of a clock too far ahead, because then no
 // node answers this one.
-func (db *Server) AdoptPrepared(ctx context.Context) error {
-	db.mu.Lock()
-	for d := range db.cfg.Catalog.View().Databases() {
-		db.adopting[d.OID] = nil
+func (p *PreparedTransactions) Adopt(ctx context.Context) error {
+	p.mu.Lock()
+	for d := range p.services.Catalog.View().Databases() {
+		p.adopting[d.OID] = nil
 	}
-	db.mu.Unlock()
-	db.locks.Withhold(db.withheld)
-	db.adopt(ctx)
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	for _, why := range db.adopting {
+	p.mu.Unlock()
+	p.locks.Withhold(p.withheld)
+	p.adopt(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, why := range p.adopting {
 		if txn.IsAhead(why) {
 			return why
 		}
@@ -48,63 +47,63 @@ func (db *Server) AdoptPrepared(ctx context.Context) error {
 }
 
 // adopt asks the databases whose prepared transactions are not known here yet.
-func (db *Server) adopt(ctx context.Context) {
-	db.mu.Lock()
-	missing := slices.Collect(maps.Keys(db.adopting))
-	db.mu.Unlock()
+func (p *PreparedTransactions) adopt(ctx context.Context) {
+	p.mu.Lock()
+	missing := slices.Collect(maps.Keys(p.adopting))
+	p.mu.Unlock()
 	if len(missing) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, adoptPatience)
 	defer cancel()
-	rows, _ := db.cfg.Fragments.ListRowLocks()
+	rows, _ := p.fragments.RowLocks()
 	var wg sync.WaitGroup
 	for _, database := range missing {
 		wg.Go(func() {
-			err := db.adoptIn(ctx, database, rows)
-			db.mu.Lock()
-			defer db.mu.Unlock()
+			err := p.adoptIn(ctx, database, rows)
+			p.mu.Lock()
+			defer p.mu.Unlock()
 			if err == nil {
-				delete(db.adopting, database)
+				delete(p.adopting, database)
 			} else {
-				db.adopting[database] = err
+				p.adopting[database] = err
 			}
 		})
 	}
 	wg.Wait()
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if len(db.adopting) == 0 {
-		db.locks.Withhold(nil)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.adopting) == 0 {
+		p.locks.Withhold(nil)
 	}
 }
 
 // adoptIn takes the locks of all prepared transactions of a database, or of none if it fails.
-func (db *Server) adoptIn(ctx context.Context, database catalog.OID, rows []txn.RowLock) error {
-	view := db.cfg.Catalog.View()
+func (p *PreparedTransactions) adoptIn(ctx context.Context, database catalog.OID, rows []txn.RowLock) error {
+	view := p.services.Catalog.View()
 	if view.Database(database) == nil {
 		return nil // dropped meanwhile
 	}
-	list, err := db.cfg.Fragments.Prepared(ctx, database)
+	list, err := p.fragments.List(ctx, database)
 	if err != nil {
 		return err
 	}
 	tables := table.TablesByStorage(view)
-	owners := map[heldName]*locks.Owner{}
+	owners := map[preparedName]*locks.Owner{}
 	for _, h := range list {
-		owner := db.locks.NewSession(0).Begin(h.ID)
-		owners[heldName{database, h.GID}] = owner
+		owner := p.locks.NewSession(0).Begin(h.ID)
+		owners[preparedName{database, h.GID}] = owner
 		if err = adoptOne(ctx, owner, h, view, tables, rows); err != nil {
 			break
 		}
 	}
-	db.mu.Lock()
-	defer db.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for name, owner := range owners {
-		if _, since := db.held[name]; err != nil || since { // prepared here since the node was started
+		if _, since := p.held[name]; err != nil || since { // prepared here since the node was started
 			owner.Release()
 		} else {
-			db.held[name] = owner
+			p.held[name] = owner
 		}
 	}
 	return err
@@ -185,7 +184,7 @@ func adoptDefinitions(ctx context.Context, owner *locks.Owner, database catalog.
 		if touch.Table != 0 {
 			continue
 		}
-		if err := owner.Acquire(ctx, tx.Touched(database, touch), locks.Request{Mode: mode, Held: true}); err != nil {
+		if err := owner.Acquire(ctx, Touched(database, touch), locks.Request{Mode: mode, Held: true}); err != nil {
 			return err
 		}
 	}
@@ -194,14 +193,14 @@ func adoptDefinitions(ctx context.Context, owner *locks.Owner, database catalog.
 
 // withheld refuses a lock that may conflict with a prepared transaction, as long as this node has
 // not learned which ones the database has.
-func (db *Server) withheld(tag locks.Tag, mode locks.Mode) error {
-	db.mu.Lock()
-	why, missing := db.adopting[tag.Database]
-	db.mu.Unlock()
+func (p *PreparedTransactions) withheld(tag locks.Tag, mode locks.Mode) error {
+	p.mu.Lock()
+	why, missing := p.adopting[tag.Database]
+	p.mu.Unlock()
 	if !missing {
 		return nil
 	}
-	view := db.cfg.Catalog.View()
+	view := p.services.Catalog.View()
 	table := view.Table(tag.Object)
 	if table == nil { // the transaction that creates it is still open
 		return nil

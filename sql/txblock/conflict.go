@@ -1,4 +1,4 @@
-package sql
+package txblock
 
 import (
 	"errors"
@@ -7,21 +7,22 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// inWords returns a conflict of the commit with table and key in its DETAIL, because storage knows
+// nameConflict returns a conflict of the commit with table and key in its DETAIL, because storage knows
 // only bytes. The executor does this for the conflicts of statements.
-func (s *Session) inWords(err error) error {
+func (b *Block) nameConflict(err error) error {
 	var met *txn.ConflictError
 	if !errors.As(err, &met) {
 		return err
 	}
-	for t := range s.view().Tables(s.database) {
+	view := b.View()
+	for t := range view.Tables(b.env.Database) {
 		if t.StorageID != table.StorageIDOfKey(met.Key) {
 			continue
 		}
 		own, e := *met, *met.Err
-		e.Detail = own.Detail("%s", table.NameOfKey(t, met.Key, s.Env()))
+		e.Detail = own.Detail("%s", table.NameOfKey(t, met.Key, b.env.Values()))
 		e.Table = t.Name
-		if schema := s.view().Schema(t.Schema); schema != nil {
+		if schema := view.Schema(t.Schema); schema != nil {
 			e.Schema = schema.Name
 		}
 		own.Err = &e
