@@ -31,7 +31,7 @@ func TestNothingBelowTheFloor(t *testing.T) {
 			late()
 		}
 		return nil
-	}, func(cfg *Config) { cfg.Storage.GCTTL = 100 * time.Millisecond })
+	}, func(cfg *Config) { cfg.Storage.Timing.GCTTL = 100 * time.Millisecond })
 	fill(t, h, source, 0, 200)
 	from, to := owner(t, h, source), owner(t, h, target)
 	then := standStill(t, from, to)

@@ -242,20 +242,22 @@ func versionsKept(view *catalog.View) time.Duration {
 func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) error {
 	c := h.cfg.Storage
 	c.Dir, c.Fragment, c.Clock, c.Logger, c.Deadlock = h.folder(id), id, h.cfg.Clock, h.cfg.Logger, h.deadlocks
-	c.Device = h.log
+	c.Group.Device = h.log
 	if _, f := view.Fragment(uint32(id)); f != nil {
 		c.Added = f.Added
 	}
 	c.Global = func(table, index uint32) bool { return h.cfg.Catalog.View().GlobalIndex(table, index) }
 	c.CatchUp = func(ctx context.Context) error { return h.cfg.Catalog.CatchUp(ctx, catalogPatience) }
 	c.Version = h.version
-	if c.VersionsKept == nil { // a test may set its own
-		c.VersionsKept = func() time.Duration { return versionsKept(h.cfg.Catalog.View()) }
+	if c.Timing.VersionsKept == nil { // a test may set its own
+		c.Timing.VersionsKept = func() time.Duration { return versionsKept(h.cfg.Catalog.View()) }
 	}
 	c.Name = func() string { return h.replicaName(id) }
 	h.group(&c, view, id)
-	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld =
-		h.client.AskOutcome, h.client.AskPrepared, h.client.SendResolve, h.client.AskHeld
+	c.Others = storage.Others{
+		Outcome: h.client.AskOutcome, Prepared: h.client.AskPrepared, Resolve: h.client.SendResolve,
+		Stands: h.client.AskHeld,
+	}
 	r, err := storage.Open(c)
 	if err != nil {
 		return err

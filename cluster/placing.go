@@ -49,9 +49,10 @@ func (h *Host) group(c *storage.Config, view *catalog.View, id txn.FragmentID) {
 	if !h.several() {
 		return
 	}
-	c.Node, c.Transport = raft.ServerID(strconv.FormatUint(uint64(h.cfg.Node), 10)), h.cfg.Transport(uint64(id))
+	c.Group.Node = raft.ServerID(strconv.FormatUint(uint64(h.cfg.Node), 10))
+	c.Group.Transport = h.cfg.Transport(uint64(id))
 	_, f := view.Fragment(uint32(id))
-	c.Join = f == nil || !slices.Equal(without(f.Nodes, f.Joining), []uint32{h.cfg.Node})
+	c.Group.Join = f == nil || !slices.Equal(without(f.Nodes, f.Joining), []uint32{h.cfg.Node})
 }
 
 func without(nodes, some []uint32) (out []uint32) {

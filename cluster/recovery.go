@@ -113,7 +113,7 @@ func (r *Recovery) each(fn func(storage.Config) error) error {
 			continue // it was dropped
 		}
 		if err = fn(storage.Config{Dir: dir, Fragment: txn.FragmentID(g),
-			Node: r.id(), Device: log, Logger: r.Logger}); err != nil {
+			Group: storage.GroupConfig{Node: r.id(), Device: log}, Logger: r.Logger}); err != nil {
 			err = fmt.Errorf("fragment %d: %w", g, err)
 			break
 		}

@@ -247,7 +247,7 @@ func TestReplicasComeAndGo(t *testing.T) {
 // A replica that is brought in late gets the database as a stream, while others write, and one that was away goes on from the log or a stream.
 func TestReplicaIsFilled(t *testing.T) {
 	t.Parallel()
-	c := openHosts(t, func(s *storage.Config) { s.LogEntries, s.LogSegment = 64, 1<<20 })
+	c := openHosts(t, func(s *storage.Config) { s.Group.LogEntries, s.Group.LogSegment = 64, 1<<20 })
 	value := make([]byte, 4<<10)
 	for i := range 600 {
 		c.put(0, i, value)

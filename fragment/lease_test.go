@@ -25,7 +25,8 @@ func open(t *testing.T) (*Server, *storage.Replica) {
 	must(t, err)
 	t.Cleanup(func() { must(t, device.Close()) })
 	r, err := storage.Open(storage.Config{
-		Dir: filepath.Join(dir, "1"), Device: device, Fragment: 1, Clock: clock, Logger: logger,
+		Dir: filepath.Join(dir, "1"), Group: storage.GroupConfig{Device: device}, Fragment: 1, Clock: clock,
+		Logger:   logger,
 		Deadlock: txn.NewDetector(),
 	})
 	must(t, err)

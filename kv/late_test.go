@@ -40,7 +40,7 @@ func TestHoldThatComesLate(t *testing.T) {
 	h, err := cluster.Open(t.Context(), cluster.Config{
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c,
 		Clock: txn.NewClock(time.Now, time.Minute), Logger: slog.New(slog.DiscardHandler),
-		Storage: storage.Config{Fault: func(step string) {
+		Storage: storage.Config{Knobs: storage.Knobs{Fault: func(step string) {
 			switch {
 			case step == "hold.before" && armed.CompareAndSwap(true, false):
 				close(reached)
@@ -51,7 +51,7 @@ func TestHoldThatComesLate(t *testing.T) {
 				default:
 				}
 			}
-		}},
+		}}},
 	})
 	if err != nil {
 		t.Fatal(err)

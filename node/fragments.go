@@ -42,8 +42,11 @@ func (n *Node) buildFragments() {
 		Door: n.port.door, Transport: func(group uint64) raft.Transport { return n.port.mux.Transport(group) },
 		LogFailed:     func(err error) { n.end(fmt.Errorf("its log device has failed: %w", err)) },
 		HeatElsewhere: n.heatElsewhere, AtMove: n.cfg.Knobs.AtMove, RebalanceLook: n.cfg.Knobs.RebalanceLook,
-		Storage: storage.Config{Fault: n.cfg.Knobs.AtStep, VersionsKept: n.cfg.Knobs.VersionsKept,
-			Election: n.cfg.Knobs.Election},
+		Storage: storage.Config{
+			Group:  storage.GroupConfig{Election: n.cfg.Knobs.Election},
+			Timing: storage.Timing{VersionsKept: n.cfg.Knobs.VersionsKept},
+			Knobs:  storage.Knobs{Fault: n.cfg.Knobs.AtStep},
+		},
 	})
 	n.tasks = taskserver.New(taskserver.Config{
 		Gateway: distexec.New(distexec.Config{

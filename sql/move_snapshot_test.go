@@ -56,7 +56,7 @@ func TestSnapshotWhereNothingWas(t *testing.T) {
 type versions struct{ short atomic.Bool }
 
 func (v *versions) config(c *cluster.Config) {
-	c.Storage.VersionsKept = func() time.Duration {
+	c.Storage.Timing.VersionsKept = func() time.Duration {
 		if v.short.Load() {
 			return time.Nanosecond
 		}

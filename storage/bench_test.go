@@ -21,7 +21,7 @@ func fragments(b testing.TB, n int) []*Replica {
 	for i := range n {
 		r := openTest(b, b.TempDir(), func(c *Config) {
 			c.Fragment, c.Clock, c.Deadlock = FragmentID(i+1), clock, dead
-			c.AskOutcome, c.AskPrepared, c.SendResolve = peers.AskOutcome, peers.AskPrepared, peers.SendResolve
+			c.Others.Outcome, c.Others.Prepared, c.Others.Resolve = peers.AskOutcome, peers.AskPrepared, peers.SendResolve
 		})
 		peers.Add(r)
 		rs = append(rs, r)

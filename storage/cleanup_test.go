@@ -74,7 +74,7 @@ func TestFullDiskRefusesWritesOnly(t *testing.T) {
 	r := openTest(t, dir)
 	commitRow(t, r, rowKey(1), "x")
 	r.Close()
-	r = openTest(t, dir, func(c *Config) { c.MinFree = 1 << 60 })
+	r = openTest(t, dir, func(c *Config) { c.Disk.MinFree = 1 << 60 })
 	if _, err := tryRow(r, rowKey(1), "y"); !pgerr.Is(err, pgerr.DiskFull) {
 		t.Fatalf("got %v", err)
 	}
@@ -151,7 +151,7 @@ func TestDeleteSpan(t *testing.T) {
 }
 
 func TestGarbageCollection(t *testing.T) {
-	r := openTest(t, t.TempDir(), small, func(c *Config) { c.GCTTL = 200 * time.Millisecond })
+	r := openTest(t, t.TempDir(), small, func(c *Config) { c.Timing.GCTTL = 200 * time.Millisecond })
 	ctx := testContext(t)
 	commitRow(t, r, rowKey(1), "first")
 	var old txn.Timestamp

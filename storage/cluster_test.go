@@ -24,9 +24,9 @@ func openCluster(t testing.TB, dirs []string, change ...func(*Config)) *cluster 
 	for i, dir := range dirs {
 		r := openTest(t, dir, append([]func(*Config){func(c *Config) {
 			c.Fragment, c.Clock, c.Deadlock = FragmentID(i+1), clock, dead
-			c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = peers.AskOutcome, peers.AskPrepared,
-				peers.SendResolve, peers.AskHeld
-			c.RecoverAfter = 300 * time.Millisecond
+			c.Others = Others{Outcome: peers.AskOutcome, Prepared: peers.AskPrepared, Resolve: peers.SendResolve,
+				Stands: peers.AskHeld}
+			c.Timing.RecoverAfter = 300 * time.Millisecond
 		}}, change...)...)
 		peers.Add(r)
 		c.rs = append(c.rs, r)
@@ -113,7 +113,7 @@ func (c *cluster) age() {
 	for _, r := range c.rs {
 		r.txns.mu.Lock()
 		for _, p := range r.txns.prepared {
-			p.since = p.since.Add(-2 * r.cfg.RecoverLive)
+			p.since = p.since.Add(-2 * r.cfg.Timing.RecoverLive)
 		}
 		r.txns.mu.Unlock()
 	}

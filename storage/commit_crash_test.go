@@ -29,7 +29,7 @@ type crasher struct {
 
 func (c *crasher) config(cfg *Config) {
 	slowRecovery(cfg)
-	cfg.Fault = func(p string) {
+	cfg.Knobs.Fault = func(p string) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if p != c.point || !c.armed || c.hit {
@@ -127,8 +127,8 @@ func (c *cluster) checkFree() {
 func TestNobodyDecidesByTimeout(t *testing.T) {
 	silent := func(c *Config) {
 		slowRecovery(c)
-		c.RecoverAfter, c.RecoverLive = 1, 1
-		c.AskOutcome = nil
+		c.Timing.RecoverAfter, c.Timing.RecoverLive = 1, 1
+		c.Others.Outcome = nil
 	}
 	c := openCluster(t, tempDirs(t, 2), silent)
 	id := txn.NewID()

@@ -101,7 +101,7 @@ func TestLargeTransaction(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	r := openTest(t, t.TempDir(), func(c *Config) { c.MaxRow, c.MaxStage = 1000, 5000 })
+	r := openTest(t, t.TempDir(), func(c *Config) { c.Limits.Row, c.Limits.Buffer = 1000, 5000 })
 	tx := r.Tx(txn.NewID())
 	defer tx.Rollback()
 	if err := tx.Put(rowKey(1), make([]byte, 1001)); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {

@@ -21,25 +21,13 @@ type Config struct {
 	Clock    *txn.Clock    // the node's
 	Deadlock *txn.Detector // shared by all fragments of the process; nil: one of its own
 	Logger   *slog.Logger
+	Pace     *Pace // what the replicas of a node share; nil: one of its own
 
-	// AskOutcome asks the anchor for the outcome of a transaction prepared here; the anchor
-	// proposes an abort if it does not know the transaction (T7). SendResolve sends the outcome to
-	// another writer; if it is nil, the writer has to ask. Peers has both within one process.
-	AskOutcome  func(ctx context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp) (txn.Outcome, error)
-	SendResolve func(ctx context.Context, fragment txn.FragmentID, d txn.Decision) error
-	// AskPrepared asks another writer of a transaction anchored here whether it has prepared at C.
-	// If it answers no, it never will.
-	AskPrepared func(ctx context.Context, writer txn.FragmentID, id txn.ID, C txn.Timestamp) (bool, error)
-	// AskHeld asks the home of a held transaction whether it stands. The question drops an
-	// incomplete one.
-	AskHeld func(ctx context.Context, home txn.FragmentID, id txn.ID) (stands bool, err error)
-
-	// Node, Transport, Peers and Join are those of raftgroup.Options. All are empty for a fragment
-	// with one replica.
-	Node      raft.ServerID
-	Transport raft.Transport
-	Peers     []raft.Server
-	Join      bool
+	Group  GroupConfig // empty for a fragment with one replica
+	Others Others
+	Timing Timing
+	Limits Limits
+	Disk   Disk
 
 	// Added is set if the fragment was added to its database and owned nothing at first. It is the
 	// same at every replica and never changes.
@@ -60,44 +48,79 @@ type Config struct {
 	// means the fragment's number.
 	Name func() string
 
-	Pace *Pace // what the replicas of a node share; nil: one of its own
+	Knobs   Knobs
+	stopped bool // see Stopped
+}
+
+// GroupConfig says how the fragment's Raft group is opened. Node, Transport, Peers, Join and
+// Election are those of raftgroup.Options.
+type GroupConfig struct {
+	Node      raft.ServerID
+	Transport raft.Transport
+	Peers     []raft.Server
+	Join      bool
+	Election  time.Duration
 
 	// Device keeps the Raft log, shared with the other fragments of the node; nil: a log in Dir.
-	Device *raftlog.Device
-
-	// VersionsKept returns how long old versions are kept now; 0, or a nil function, is GCTTL.
-	VersionsKept func() time.Duration
-
-	GCTTL time.Duration // how long old versions are kept; default 15 min
-	// age at which the outcome of an undecided transaction is asked for; default 5 s
-	RecoverAfter time.Duration
-	Election     time.Duration // raftgroup.Options.Election
-	// the same if its write buffer is here, so that its coordinator may be at work; default 10 min
-	RecoverLive time.Duration
-	MaxStage    int64 // bytes of one transaction's write buffer, on disk; default 64 GiB
-	StageMemory int64 // bytes of it that may be in memory; default 4 MiB
-	// locks of one transaction that are kept with all their details; default 8192 (locktable)
-	WholeLocks int
-	MaxRow     int // bytes of a value; default 16 MiB
-	// bytes of a memtable, two are kept; default 4 MiB; at least 2 MiB, for a chunk of a row
-	MemTable   int64
-	IndexCache int64 // bytes for table indexes; 0 keeps them all in memory
-	// bytes free on the disk for clients to write, besides what merges may take; default 256 MiB
-	MinFree    int64
+	Device     *raftlog.Device
 	LogSegment int    // bytes of a log file; default 16 MiB
 	LogEntries uint64 // log entries between snapshots; default 8192
+}
+
+// Others are the functions with which the replica asks the leaders of other fragments. Peers has
+// them within one process.
+type Others struct {
+	// Outcome asks the coordinator fragment for the outcome of a transaction that is prepared here.
+	// The coordinator fragment proposes an abort if it does not know the transaction (T7).
+	Outcome func(ctx context.Context, coordinator txn.FragmentID, id txn.ID, C txn.Timestamp) (txn.Outcome, error)
+	// Resolve sends the outcome to another writer; if it is nil, the writer has to ask.
+	Resolve func(ctx context.Context, writer txn.FragmentID, d txn.Decision) error
+	// Prepared asks another writer of a transaction, whose coordinator fragment this one is,
+	// whether it has prepared at C. If it answers no, it never will.
+	Prepared func(ctx context.Context, writer txn.FragmentID, id txn.ID, C txn.Timestamp) (bool, error)
+	// Stands asks the home of a prepared transaction whether it stands. The question drops an
+	// incomplete one.
+	Stands func(ctx context.Context, home txn.FragmentID, id txn.ID) (bool, error)
+}
+
+// Timing has how long things are kept or waited for.
+type Timing struct {
+	GCTTL time.Duration // how long old versions are kept; default 15 min
+	// VersionsKept returns how long old versions are kept now; 0, or a nil function, is GCTTL.
+	VersionsKept func() time.Duration
+	// age at which the outcome of an undecided transaction is asked for; default 5 s
+	RecoverAfter time.Duration
+	// the same if its write buffer is here, so that its coordinator may be at work; default 10 min
+	RecoverLive time.Duration
 	// how long a request waits for a committing transaction if it shall not wait for long; default
 	// 1 s
 	EndingWait time.Duration
 	// how long a leader that yields admits no new transactions while others end; default 500 ms
-	YieldTime time.Duration
+	Yield time.Duration
+}
 
-	stopped bool // see Stopped
+// Limits bound one transaction and one row.
+type Limits struct {
+	Buffer       int64 // bytes of one transaction's write buffer, on disk; default 64 GiB
+	BufferMemory int64 // bytes of it that may be in memory; default 4 MiB
+	// locks of one transaction that are kept with all their details; default 8192 (locktable)
+	WholeLocks int
+	Row        int // bytes of a value; default 16 MiB
+}
 
-	free func(dir string) (int64, error) // bytes on the disk; nil: as the system says
+// Disk has the sizes of the database's parts.
+type Disk struct {
+	// bytes of a memtable, two are kept; default 4 MiB; at least 2 MiB, for a chunk of a row
+	MemTable   int64
+	IndexCache int64 // bytes for table indexes; 0 keeps them all in memory
+	// bytes free on the disk for clients to write, besides what merges may take; default 256 MiB
+	MinFree int64
+}
 
-	// Fault is for tests: called with the name of every durable step before and after it is made.
-	Fault func(point string)
+// Knobs are for tests.
+type Knobs struct {
+	Fault func(point string)              // called before and after every durable step, with its name
+	Free  func(dir string) (int64, error) // bytes free on the disk; nil: what the system reports
 }
 
 func (c *Config) setDefaults() {
@@ -107,8 +130,8 @@ func (c *Config) setDefaults() {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	if c.Fault == nil {
-		c.Fault = func(string) {}
+	if c.Knobs.Fault == nil {
+		c.Knobs.Fault = func(string) {}
 	}
 	if c.Version == nil {
 		c.Version = func() uint32 { return clusterversion.Newest }
@@ -119,20 +142,20 @@ func (c *Config) setDefaults() {
 	if c.Pace == nil {
 		c.Pace = NewPace()
 	}
-	setDefault(&c.GCTTL, 15*time.Minute)
-	setDefault(&c.RecoverAfter, 5*time.Second)
-	setDefault(&c.RecoverLive, 10*time.Minute)
-	setDefault(&c.MaxStage, 64<<30)
-	setDefault(&c.StageMemory, 4<<20)
-	c.MaxStage, c.StageMemory = min(c.MaxStage, writebuf.MaxBytes), min(c.StageMemory, 1<<30)
-	setDefault(&c.WholeLocks, 8192)
-	setDefault(&c.MaxRow, 16<<20)
-	setDefault(&c.MemTable, 4<<20)
-	setDefault(&c.MinFree, 256<<20)
-	setDefault(&c.LogSegment, 16<<20)
-	setDefault(&c.LogEntries, 8192)
-	setDefault(&c.EndingWait, time.Second)
-	setDefault(&c.YieldTime, 500*time.Millisecond)
+	setDefault(&c.Timing.GCTTL, 15*time.Minute)
+	setDefault(&c.Timing.RecoverAfter, 5*time.Second)
+	setDefault(&c.Timing.RecoverLive, 10*time.Minute)
+	setDefault(&c.Limits.Buffer, 64<<30)
+	setDefault(&c.Limits.BufferMemory, 4<<20)
+	c.Limits.Buffer, c.Limits.BufferMemory = min(c.Limits.Buffer, writebuf.MaxBytes), min(c.Limits.BufferMemory, 1<<30)
+	setDefault(&c.Limits.WholeLocks, 8192)
+	setDefault(&c.Limits.Row, 16<<20)
+	setDefault(&c.Disk.MemTable, 4<<20)
+	setDefault(&c.Disk.MinFree, 256<<20)
+	setDefault(&c.Group.LogSegment, 16<<20)
+	setDefault(&c.Group.LogEntries, 8192)
+	setDefault(&c.Timing.EndingWait, time.Second)
+	setDefault(&c.Timing.Yield, 500*time.Millisecond)
 }
 
 func setDefault[T comparable](p *T, v T) {

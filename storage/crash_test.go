@@ -41,9 +41,9 @@ func tables(dir string) string {
 
 // small makes everything happen early: tables, checkpoints, snapshots.
 func small(c *Config) {
-	c.MemTable = 2 << 20
-	c.LogEntries = 64
-	c.LogSegment = 1 << 20
+	c.Disk.MemTable = 2 << 20
+	c.Group.LogEntries = 64
+	c.Group.LogSegment = 1 << 20
 }
 
 // TestCrashAtEveryStep copies the directory at the n-th passing of each durable step, recovers the
@@ -73,7 +73,7 @@ func crashAt(t *testing.T, point string, nth int) {
 	acked := 0
 	var ackedAtCrash int
 	r := openTest(t, dir, small, func(c *Config) {
-		c.Fault = func(p string) {
+		c.Knobs.Fault = func(p string) {
 			mu.Lock()
 			defer mu.Unlock()
 			if p != point || hit {

@@ -135,7 +135,7 @@ func (r *Mover) proposeFence(
 	if f.p, f.F, err = r.proposer.Propose(o); err != nil {
 		return nil, err
 	}
-	r.cfg.Fault("move.fencing")
+	r.cfg.Knobs.Fault("move.fencing")
 	if f.term != term {
 		_, err := f.await()
 		return nil, errors.Join(proposer.ErrNotLeader, err)
@@ -146,7 +146,7 @@ func (r *Mover) proposeFence(
 // await waits until the fence is in the log, and returns its F.
 func (f *fencing) await() (txn.Timestamp, error) {
 	res, err := await(f.p)
-	f.r.cfg.Fault("move.fenced")
+	f.r.cfg.Knobs.Fault("move.fenced")
 	if err != nil {
 		return 0, errors.Join(err, f.r.forgetPending(owned.Change{Kind: logentry.KindFence, Move: f.move}))
 	}

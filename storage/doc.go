@@ -35,13 +35,13 @@
 //
 // # Writing
 //
-// The leader buffers writes under row locks, in memory and, beyond StageMemory, in unnamed files
-// (package writebuf). They go into the log as one entry: bytes and versions, so that apply computes
-// nothing. A write set above 4 MiB, or one in a file, goes as parts, which no reader sees, and a
-// commit entry that names their number. Once that entry is applied, the parts are read from the log
-// again, one by one, and installed in the background (install.go). The stamp is assigned and the
-// entry enqueued under one lock (T1). Row locks and write buffers end with the leader's term; those
-// of prepared transactions are rebuilt from the log.
+// The leader buffers writes under row locks, in memory and, beyond Limits.BufferMemory, in unnamed
+// files (package writebuf). They go into the log as one entry: bytes and versions, so that apply
+// computes nothing. A write set above 4 MiB, or one in a file, goes as parts, which no reader sees,
+// and a commit entry that names their number. Once that entry is applied, the parts are read from
+// the log again, one by one, and installed in the background (install.go). The stamp is assigned
+// and the entry enqueued under one lock (T1). Row locks and write buffers end with the leader's
+// term; those of prepared transactions are rebuilt from the log.
 //
 // # Row locks
 //
@@ -101,9 +101,9 @@
 //
 // A held transaction (PREPARE TRANSACTION) is an open one with a record of its own (hold.go): it
 // has no C, so T3 does not apply to it, and its locks are kept as those of a prepare are. The
-// fragments that hold it ask its home, at the start of a term and every RecoverAfter. The record
-// also contains the reads of a SERIALIZABLE transaction: a transaction that would write there waits
-// (hold_reads.go).
+// fragments that hold it ask its home, at the start of a term and every Timing.RecoverAfter. The
+// record also contains the reads of a SERIALIZABLE transaction: a transaction that would write
+// there waits (hold_reads.go).
 //
 // # Moving
 //
@@ -167,7 +167,7 @@
 //     the state. It may get more than the marker covers, which S1 makes harmless. It keeps the
 //     stream until a checkpoint is in its own tables.
 //
-// Every durable step is a named fault point (Config.Fault) and has a test that crashes there.
+// Every durable step is a named fault point (Knobs.Fault) and has a test that crashes there.
 //
 // # Keys and values
 //
@@ -198,26 +198,26 @@
 //
 // # Garbage
 //
-// Old versions stay for GCTTL. A replicated watermark (an entry) follows the stamps that were
-// applied at that time ago, below every pinned snapshot (Replica.Pin) and every undecided C. Reads
-// below it fail with 72000, also if it passes them while they read. A timestamp that the watermark
-// is about to pass can no longer be pinned. Badger may discard below what the watermark was at the
-// durable checkpoint, from which a restart begins, but nothing that a running stream still has to
-// send, nor deletions above rows that a restart would install again. Dropped tables are deleted by
-// span, in the background, at the stamp of an entry; what moves have left is deleted by buckets and
-// generation, and of local indexes by key, below the watermark (sweep.go).
+// Old versions stay for Timing.GCTTL. A replicated watermark (an entry) follows the stamps that
+// were applied at that time ago, below every pinned snapshot (Replica.Pin) and every undecided C.
+// Reads below it fail with 72000, also if it passes them while they read. A timestamp that the
+// watermark is about to pass can no longer be pinned. Badger may discard below what the watermark
+// was at the durable checkpoint, from which a restart begins, but nothing that a running stream
+// still has to send, nor deletions above rows that a restart would install again. Dropped tables
+// are deleted by span, in the background, at the stamp of an entry; what moves have left is deleted
+// by buckets and generation, and of local indexes by key, below the watermark (sweep.go).
 //
 // # Limits
 //
-// Keys have at most 8 KiB, values MaxRow, a transaction's write buffer MaxStage (all 54000 above
-// that). While two large transactions wait to be installed, a third is not sent to the log.
+// Keys have at most 8 KiB, values Limits.Row, a transaction's write buffer Limits.Buffer (all 54000
+// above that). While two large transactions wait to be installed, a third is not sent to the log.
 // Statistics count groups of 256 buckets, and each bucket above 4 MiB by itself (exact.go). Commits
-// are refused with 53100 while the disk has less free space than MinFree and what merges of the
-// replica may take (package engine), deletes below half of MinFree, or when level 0 has grown
-// because merges are paused. Below that, entries wait to be applied until there is room: rows at a
-// follower, of large transactions and of streams with less than 128 MiB, everything with less than
-// 64 MiB (package engine). With less than 32 MiB a replica does not open (53100). Repeated commit
-// entries are recognized among the last 4096 commits. Outcomes are kept for 15 minutes
+// are refused with 53100 while the disk has less free space than Disk.MinFree and what merges of
+// the replica may take (package engine), deletes below half of Disk.MinFree, or when level 0 has
+// grown because merges are paused. Below that, entries wait to be applied until there is room: rows
+// at a follower, of large transactions and of streams with less than 128 MiB, everything with less
+// than 64 MiB (package engine). With less than 32 MiB a replica does not open (53100). Repeated
+// commit entries are recognized among the last 4096 commits. Outcomes are kept for 15 minutes
 // (outcome.go), those of aborts by their absence. A change of leader may abort a commit in
 // progress: the new leader at once asks for the outcome of what an earlier term left. A transaction
 // has one lock request at a time for each row, and the holders of a row are searched one by one. A

@@ -152,7 +152,7 @@ func TestExactBuckets(t *testing.T) {
 		t.Fatal(err)
 	}
 	scans := func(c *Config) {
-		c.Fault = func(p string) {
+		c.Knobs.Fault = func(p string) {
 			if p == "exact.begun" {
 				t.Error("a restart counts what a checkpoint has")
 			}
@@ -199,7 +199,7 @@ func TestExactBesideWriters(t *testing.T) {
 			var once sync.Once
 			at, goOn := make(chan struct{}), make(chan struct{})
 			r := openTest(t, t.TempDir(), small, func(c *Config) {
-				c.Fault = func(p string) {
+				c.Knobs.Fault = func(p string) {
 					if p == point {
 						once.Do(func() { close(at); <-goOn })
 					}
@@ -253,7 +253,7 @@ func TestExactBesideWriters(t *testing.T) {
 func TestExactOfManyBuckets(t *testing.T) {
 	scans := 0
 	r := openTest(t, t.TempDir(), small, func(c *Config) {
-		c.Fault = func(p string) {
+		c.Knobs.Fault = func(p string) {
 			if p == "exact.begun" {
 				scans++
 			}
@@ -397,13 +397,13 @@ func TestExactOfStream(t *testing.T) {
 	addrB, transB := raft.NewInmemTransport("b")
 	transA.Connect(addrB, transB)
 	a := openTest(t, t.TempDir(), small, func(c *Config) {
-		c.Node, c.Transport, c.Peers = "a", transA, []raft.Server{{ID: "a", Address: addrA}}
+		c.Group.Node, c.Group.Transport, c.Group.Peers = "a", transA, []raft.Server{{ID: "a", Address: addrA}}
 	})
 	heavy(t, a, 700, "a", 60)
 	checkExact(t, a)
 	fillAndCut(t, a)
-	b, err := Open(Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b",
-		Transport: transB, Join: true})
+	b, err := Open(Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet,
+		Group: GroupConfig{Node: "b", Transport: transB, Join: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (r *Mover) awaitCalm(
 	}
 	open, closed := r.Owned.CloseGate(move, ranges)
 	if closed {
-		r.cfg.Fault("move.gated")
+		r.cfg.Knobs.Fault("move.gated")
 	}
 	before, over := r.proposer.Position()
 	err = r.proposer.Applied.Wait(ctx, over, before) // what had passed the gate is visible then

@@ -109,7 +109,7 @@ func TestGoneBehindTheGate(t *testing.T) {
 func TestUncalm(t *testing.T) {
 	var gated atomic.Int32
 	m := openMover(t, slowRecovery, func(c *Config) {
-		c.Fault = func(point string) {
+		c.Knobs.Fault = func(point string) {
 			if point == "move.gated" {
 				gated.Add(1)
 			}

@@ -35,12 +35,12 @@ func newCollector(r *Replica) *collector { return &collector{r: r, flat: time.No
 
 // gcTTL returns how long old versions are kept now.
 func (r *Replica) gcTTL() time.Duration {
-	if r.cfg.VersionsKept != nil {
-		if kept := r.cfg.VersionsKept(); kept > 0 {
+	if r.cfg.Timing.VersionsKept != nil {
+		if kept := r.cfg.Timing.VersionsKept(); kept > 0 {
 			return kept
 		}
 	}
-	return r.cfg.GCTTL
+	return r.cfg.Timing.GCTTL
 }
 
 func (c *collector) run() {

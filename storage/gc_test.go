@@ -17,7 +17,7 @@ import (
 )
 
 // smallTables has tables made early, and the log kept.
-func smallTables(c *Config) { c.MemTable = 512 << 10 }
+func smallTables(c *Config) { c.Disk.MemTable = 512 << 10 }
 
 // pass moves the watermark, whatever is held.
 func pass(t *testing.T, r *Replica, T txn.Timestamp) {

@@ -170,9 +170,9 @@ func (r *Replica) adoptHeld(h *heldTxn, term uint64) {
 // and from time to time, but much later if its session may still be working. Called with
 // transactions.mu held.
 func (r *Outcomes) mayAsk(h *heldTxn, now time.Time) bool {
-	after := r.cfg.RecoverAfter
+	after := r.cfg.Timing.RecoverAfter
 	if !r.isAdopted(h.id) {
-		after = r.cfg.RecoverLive
+		after = r.cfg.Timing.RecoverLive
 		if h.asked.IsZero() {
 			h.asked = now
 		}
@@ -194,10 +194,10 @@ func (r *Outcomes) askHome(h *heldTxn) {
 		_, _ = r.PreparationStands(ctx, h.id)
 		return
 	}
-	if r.cfg.AskHeld == nil {
+	if r.cfg.Others.Stands == nil {
 		return
 	}
-	stands, err := r.cfg.AskHeld(ctx, h.home(), h.id)
+	stands, err := r.cfg.Others.Stands(ctx, h.home(), h.id)
 	if err == nil && !stands {
 		err = r.DropPrepared(h.id)
 	}
@@ -237,7 +237,7 @@ func (r *Outcomes) PreparationStands(ctx context.Context, id txn.ID) (bool, erro
 // dropped the transaction.
 func (r *Outcomes) DropPrepared(id txn.ID) error {
 	res, _, err := r.log.run((&logentry.DropPrepared{ID: id}).Encode(), 0)
-	r.cfg.Fault("held.dropped")
+	r.cfg.Knobs.Fault("held.dropped")
 	if err == nil && res == resVoid {
 		err = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "prepared transaction is busy").
 			WithDetail("It is being committed.")

@@ -76,9 +76,9 @@ func (c *cluster) mustBeFree(r *Replica, key []byte) {
 }
 
 // patientEnds has what ends soon waited for, however slow the machine is.
-var patientEnds = func(c *Config) { c.EndingWait = patience }
+var patientEnds = func(c *Config) { c.Timing.EndingWait = patience }
 
-var slowRecovery = func(c *Config) { c.RecoverAfter, c.RecoverLive = time.Hour, time.Hour }
+var slowRecovery = func(c *Config) { c.Timing.RecoverAfter, c.Timing.RecoverLive = time.Hour, time.Hour }
 
 func TestHeldTransaction(t *testing.T) {
 	for _, fragments := range []int{1, 3} {
@@ -312,7 +312,7 @@ func TestHalfMadeHold(t *testing.T) {
 // TestHeldRollbackIsLearned: a fragment that was not told that the home has dropped a transaction
 // asks.
 func TestHeldRollbackIsLearned(t *testing.T) {
-	c := openCluster(t, tempDirs(t, 2), func(c *Config) { c.RecoverAfter = 50 * time.Millisecond })
+	c := openCluster(t, tempDirs(t, 2), func(c *Config) { c.Timing.RecoverAfter = 50 * time.Millisecond })
 	id := txn.NewID()
 	if err := c.hold(id, "one", c.put(id, rowKey(1), "new"), true); err != nil {
 		t.Fatal(err)
@@ -342,7 +342,7 @@ func crashWhileHolding(t *testing.T, point string, nth int) {
 	var mu sync.Mutex
 	passed, armed, hit := 0, false, false
 	c := openCluster(t, dirs, slowRecovery, func(c *Config) {
-		c.Fault = func(p string) {
+		c.Knobs.Fault = func(p string) {
 			mu.Lock()
 			defer mu.Unlock()
 			if p != point || !armed || hit {

@@ -282,7 +282,7 @@ func (t *Tx) readsToGuard(v *validation) ([]txn.Span, error) {
 // awaitWriters waits a moment for the transactions that have staged a key which g has read, and
 // must not fail with 40001 for it.
 func (r *Replica) awaitWriters(ctx context.Context, g *heldReads) error {
-	deadline := time.Now().Add(r.cfg.EndingWait)
+	deadline := time.Now().Add(r.cfg.Timing.EndingWait)
 	t := time.NewTicker(yieldLook)
 	defer t.Stop()
 	for {

@@ -32,7 +32,7 @@ func (r *Replica) housekeeping() {
 		case <-t.C:
 		case <-r.Group.began:
 		}
-		r.kept.several.Store(r.cfg.Transport != nil && len(r.Group.raft.Members()) > 1)
+		r.kept.several.Store(r.cfg.Group.Transport != nil && len(r.Group.raft.Members()) > 1)
 		r.cutLog()
 		// Entries of earlier versions do not name buckets, which makes counts void at once.
 		if r.cfg.knows(clusterversion.ExactSizes) {
@@ -95,7 +95,7 @@ type errand struct {
 // and there is nothing to wait for.
 func (r *Outcomes) stale() (out []errand) {
 	now := time.Now()
-	before, live := now.Add(-r.cfg.RecoverAfter), now.Add(-r.cfg.RecoverLive)
+	before, live := now.Add(-r.cfg.Timing.RecoverAfter), now.Add(-r.cfg.Timing.RecoverLive)
 	r.txns.mu.Lock()
 	defer r.txns.mu.Unlock()
 	for _, p := range r.txns.prepared {
@@ -147,10 +147,10 @@ func (r *Outcomes) ask(p *preparedTxn) {
 		_ = r.Resolve(txn.Decision{ID: p.id, C: p.C, Outcome: txn.Aborted})
 		return
 	}
-	if r.cfg.AskOutcome == nil {
+	if r.cfg.Others.Outcome == nil {
 		return
 	}
-	out, err := r.cfg.AskOutcome(ctx, p.anchor, p.id, p.C)
+	out, err := r.cfg.Others.Outcome(ctx, p.anchor, p.id, p.C)
 	if err != nil || out == txn.Unknown {
 		r.cfg.Logger.Debug("anchor does not answer", "fragment", r.cfg.Fragment, "anchor", p.anchor, "txn", p.id,
 			"err", err)
@@ -169,10 +169,10 @@ func (r *Outcomes) push(d *decision) {
 		if f == r.cfg.Fragment || !rule.T7Forget {
 			continue
 		}
-		if r.cfg.SendResolve == nil {
+		if r.cfg.Others.Resolve == nil {
 			return
 		}
-		if err := r.cfg.SendResolve(ctx, f, txn.Decision{ID: d.id, C: d.C, Outcome: txn.Committed}); err != nil {
+		if err := r.cfg.Others.Resolve(ctx, f, txn.Decision{ID: d.id, C: d.C, Outcome: txn.Committed}); err != nil {
 			return
 		}
 	}

@@ -67,7 +67,7 @@ func (r *Outcomes) HasPrepared(id txn.ID, C txn.Timestamp) (bool, error) {
 		return false, nil
 	}
 	res, _, err := r.log.run((&logentry.BarPrepare{ID: id, C: C}).Encode(), C)
-	r.cfg.Fault("barred")
+	r.cfg.Knobs.Fault("barred")
 	return res == resCommitted, err
 }
 
@@ -79,10 +79,10 @@ func (r *Outcomes) recoverImplicit(ctx context.Context, p *preparedTxn) (txn.Out
 		if f == r.cfg.Fragment {
 			continue
 		}
-		if r.cfg.AskPrepared == nil {
+		if r.cfg.Others.Prepared == nil {
 			return txn.Unknown, proposer.ErrNotLeader
 		}
-		yes, err := r.cfg.AskPrepared(ctx, f, p.id, p.C)
+		yes, err := r.cfg.Others.Prepared(ctx, f, p.id, p.C)
 		if err != nil {
 			r.cfg.Logger.Debug("a writer does not answer", "fragment", r.cfg.Fragment, "writer", f, "txn", p.id,
 				"err", err)
@@ -93,7 +93,7 @@ func (r *Outcomes) recoverImplicit(ctx context.Context, p *preparedTxn) (txn.Out
 			break
 		}
 	}
-	r.cfg.Fault("recover.asked")
+	r.cfg.Knobs.Fault("recover.asked")
 	return r.decideImplicit(d)
 }
 
@@ -160,7 +160,7 @@ func (r *Outcomes) logMany(list []logentry.TransactionOutcome, waiting []func(re
 		}
 	}
 	many, err := r.log.runMany((&logentry.Outcomes{List: list}).Encode(), above)
-	r.cfg.Fault("settled")
+	r.cfg.Knobs.Fault("settled")
 	for i, then := range waiting {
 		if err != nil {
 			then(resVoid, err)

@@ -192,7 +192,7 @@ func TestRecoveryNeedsEveryAnswer(t *testing.T) {
 	var up bool
 	peers := NewPeers()
 	x := startImplied(t, 0, func(c *Config) {
-		c.AskPrepared = func(ctx context.Context, f txn.FragmentID, id txn.ID, C txn.Timestamp) (bool, error) {
+		c.Others.Prepared = func(ctx context.Context, f txn.FragmentID, id txn.ID, C txn.Timestamp) (bool, error) {
 			if f == 3 && !up {
 				return false, proposer.ErrNotLeader
 			}
@@ -215,7 +215,7 @@ func TestRecoveryNeedsEveryAnswer(t *testing.T) {
 		}
 	}
 	up = true
-	if out, err := x.c.rs[1].cfg.AskOutcome(ctx, 1, x.id, x.C); out != txn.Committed || err != nil {
+	if out, err := x.c.rs[1].cfg.Others.Outcome(ctx, 1, x.id, x.C); out != txn.Committed || err != nil {
 		t.Fatal(out, err)
 	}
 	for _, r := range x.c.rs[1:] {

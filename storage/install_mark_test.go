@@ -42,8 +42,8 @@ func TestMarkOfInstalling(t *testing.T) {
 			var meet atomic.Pointer[func()]
 			g := &installGate{}
 			r := openTest(t, t.TempDir(), g.config, func(c *Config) {
-				inner := c.Fault
-				c.Fault = func(point string) {
+				inner := c.Knobs.Fault
+				c.Knobs.Fault = func(point string) {
 					inner(point)
 					if f := meet.Load(); f != nil && point == "checkpoint.after" {
 						(*f)()
@@ -75,7 +75,7 @@ func checkpointNow(t *testing.T, r *Replica) {
 // also if pieces under own keys are still to be deleted. Streams of earlier releases named the
 // entries.
 func TestRecordOfInstalled(t *testing.T) {
-	r := openTest(t, t.TempDir(), slowRecovery, func(c *Config) { c.StageMemory = 64 << 10 })
+	r := openTest(t, t.TempDir(), slowRecovery, func(c *Config) { c.Limits.BufferMemory = 64 << 10 })
 	commitBy(t, r, "held")
 	r.installs.wait()
 	checkpointNow(t, r)

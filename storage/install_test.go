@@ -57,8 +57,8 @@ type installGate struct {
 
 func (g *installGate) config(c *Config) {
 	slowRecovery(c)
-	c.StageMemory = 64 << 10
-	c.Fault = func(point string) {
+	c.Limits.BufferMemory = 64 << 10
+	c.Knobs.Fault = func(point string) {
 		wanted := point == "install.wanted" && g.all
 		if point != "install.piece" && !wanted {
 			return
@@ -422,14 +422,14 @@ func TestFollowerOfInstalling(t *testing.T) {
 	transB.Connect(addrA, transA)
 	g := &installGate{}
 	a := openTest(t, t.TempDir(), small, g.config, func(c *Config) {
-		c.Node, c.Transport = "a", transA
-		c.Peers = []raft.Server{{ID: "a", Address: addrA}}
+		c.Group.Node, c.Group.Transport = "a", transA
+		c.Group.Peers = []raft.Server{{ID: "a", Address: addrA}}
 	})
 	fillAndCut(t, a)
 	open := g.close(t, 1)
 	commitLarge(t, a, 1000)
-	b, err := Open(Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b",
-		Transport: transB, Join: true, MemTable: 2 << 20})
+	b, err := Open(Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet,
+		Group: GroupConfig{Node: "b", Transport: transB, Join: true}, Disk: Disk{MemTable: 2 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}

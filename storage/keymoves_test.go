@@ -52,7 +52,7 @@ func TestKeyMoves(t *testing.T) {
 // that it left prepared, are not.
 func TestLeft(t *testing.T) {
 	// what is prepared stays so, since its anchor is not there
-	patient := func(c *Config) { c.RecoverAfter, c.RecoverLive = time.Hour, time.Hour }
+	patient := func(c *Config) { c.Timing.RecoverAfter, c.Timing.RecoverLive = time.Hour, time.Hour }
 	c := openCluster(t, tempDirs(t, 1), patient)
 	ctx := testContext(t)
 	left := func(key []byte) bool {

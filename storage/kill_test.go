@@ -129,9 +129,10 @@ func killOpen(dir string) (rs []*Replica, closeAll func(), err error) {
 	for i := range killFragments {
 		r, err := Open(Config{
 			Dir: filepath.Join(dir, fmt.Sprint("f", i)), Fragment: FragmentID(i + 1), Clock: clock, Deadlock: dead,
-			Logger:     quiet,
-			AskOutcome: peers.AskOutcome, AskPrepared: peers.AskPrepared, SendResolve: peers.SendResolve,
-			MemTable: 2 << 20, LogEntries: 512, Device: device,
+			Logger: quiet,
+			Others: Others{Outcome: peers.AskOutcome, Prepared: peers.AskPrepared, Resolve: peers.SendResolve},
+			Disk:   Disk{MemTable: 2 << 20},
+			Group:  GroupConfig{LogEntries: 512, Device: device},
 		})
 		if err != nil {
 			closeAll()

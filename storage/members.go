@@ -130,7 +130,7 @@ func (r *Group) yield(ctx context.Context, must bool) (after func(), err error) 
 		r.leadOn()
 	}
 	// a session may stay in a transaction for hours
-	ctx, cancel := context.WithTimeout(ctx, r.cfg.YieldTime)
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.Timing.Yield)
 	defer cancel()
 	t := time.NewTicker(yieldLook)
 	defer t.Stop()

@@ -30,7 +30,7 @@ func TestMergesHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	free.Store(mergeless)
-	r = openTest(t, dir, config, func(c *Config) { c.MinFree = 1 })
+	r = openTest(t, dir, config, func(c *Config) { c.Disk.MinFree = 1 })
 	fillLevelZero(t, r, engine.HeldTables, new(atomic.Bool))
 	if n := r.db.Condition().LevelZero; n < engine.HeldTables {
 		t.Fatalf("level 0 has %d tables: something was merged", n)

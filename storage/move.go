@@ -148,7 +148,7 @@ func (r *Mover) step(e logentry.MoveEntry, above txn.Timestamp) error {
 // runMove puts an encoded entry of a move into the log. It returns ErrMoveVoid if it has no effect.
 func (r *Mover) runMove(body []byte, above txn.Timestamp) error {
 	res, _, err := r.log.run(body, above)
-	r.cfg.Fault("move.step")
+	r.cfg.Knobs.Fault("move.step")
 	if err == nil && res == resVoid {
 		err = ErrMoveVoid
 	}
@@ -278,7 +278,7 @@ func (r *Mover) takeOver(move uint64, ranges []BucketRange, F, since txn.Timesta
 	if err != nil {
 		return err
 	}
-	r.cfg.Fault("move.owning")
+	r.cfg.Knobs.Fault("move.owning")
 	res, err := await(p)
 	switch {
 	case err != nil && atOnce:

@@ -17,7 +17,7 @@ import (
 // which they were taken, also in a bucket that has come after the transaction's first lock here,
 // has left, and is back.
 func TestLockSetOfAnArrivedBucket(t *testing.T) {
-	m := openMover(t, func(c *Config) { c.WholeLocks = 16 })
+	m := openMover(t, func(c *Config) { c.Limits.WholeLocks = 16 })
 	a, b := m.c.rs[0], m.c.rs[1]
 	names := make([]string, 40)
 	for i := range names {

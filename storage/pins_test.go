@@ -14,8 +14,8 @@ import (
 // TestSetAgainstWholeLocks does the same at random to two transactions, one with its locks in a
 // set: other transactions meet the same modes, and a prepare contains the same pinned locks.
 func TestSetAgainstWholeLocks(t *testing.T) {
-	whole := openTest(t, t.TempDir(), slowRecovery, func(c *Config) { c.WholeLocks = 1 << 20 })
-	packed := openTest(t, t.TempDir(), slowRecovery, func(c *Config) { c.WholeLocks = 16 })
+	whole := openTest(t, t.TempDir(), slowRecovery, func(c *Config) { c.Limits.WholeLocks = 1 << 20 })
+	packed := openTest(t, t.TempDir(), slowRecovery, func(c *Config) { c.Limits.WholeLocks = 16 })
 	rnd := rand.New(rand.NewSource(7))
 	const rows = 150
 	for round := range 12 {

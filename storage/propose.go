@@ -40,7 +40,7 @@ func (r *Replica) offer(ctx context.Context, o offer) (raftgroup.Proposal, txn.T
 
 // enqueue puts a stamped entry into the log's queue.
 func (r *Replica) enqueue(term uint64, body []byte) raftgroup.Proposal {
-	if r.cfg.Transport == nil {
+	if r.cfg.Group.Transport == nil {
 		return r.Group.raft.Propose(body)
 	}
 	return r.Group.raft.ProposeIn(term, body)

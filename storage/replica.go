@@ -80,7 +80,7 @@ func Open(cfg Config) (*Replica, error) {
 func newReplica(cfg Config) *Replica {
 	r := &Replica{cfg: cfg, stopper: stopper.New()}
 	r.proposer = proposer.New(proposer.Config{
-		Clock: cfg.Clock, Enqueue: r.enqueue, Extend: r.extendLease, Stop: r.stopper.Stopped(), Fault: cfg.Fault,
+		Clock: cfg.Clock, Enqueue: r.enqueue, Extend: r.extendLease, Stop: r.stopper.Stopped(), Fault: cfg.Knobs.Fault,
 	})
 	r.log = logWriter{r.proposer}
 	r.Group = newGroup(r)
@@ -91,7 +91,7 @@ func newReplica(cfg Config) *Replica {
 	r.txns.clear()
 	r.live.reset()
 	r.locks = locktable.New(locktable.Config{
-		Fragment: cfg.Fragment, Detector: cfg.Deadlock, Whole: cfg.WholeLocks, EndingWait: cfg.EndingWait,
+		Fragment: cfg.Fragment, Detector: cfg.Deadlock, Whole: cfg.Limits.WholeLocks, EndingWait: cfg.Timing.EndingWait,
 		Given: r.given,
 	})
 	r.guards.waiting = map[*Tx]LockInfo{}
@@ -104,11 +104,11 @@ func (r *Replica) open() (err error) {
 	}
 	r.Group.raft, err = raftgroup.Open(raftgroup.Options{
 		Dir: filepath.Join(r.cfg.Dir, "raft"), Name: fmt.Sprintf("fragment-%d", r.cfg.Fragment), FSM: r.machine,
-		Device: r.cfg.Device, DeviceGroup: uint64(r.cfg.Fragment),
-		ID: r.cfg.Node, Transport: r.cfg.Transport, Peers: r.cfg.Peers, Join: r.cfg.Join,
+		Device: r.cfg.Group.Device, DeviceGroup: uint64(r.cfg.Fragment),
+		ID: r.cfg.Group.Node, Transport: r.cfg.Group.Transport, Peers: r.cfg.Group.Peers, Join: r.cfg.Group.Join,
 		Snapshots: r.snaps, Recover: r.machine.recover, WrapLog: r.guardLog,
-		SegmentSize: r.cfg.LogSegment, SnapshotThreshold: r.cfg.LogEntries, TrailingLogs: trailingEntries,
-		OnLeader: r.lead, OnFollower: r.follow, BeforeTransfer: r.Group.yield, Election: r.cfg.Election,
+		SegmentSize: r.cfg.Group.LogSegment, SnapshotThreshold: r.cfg.Group.LogEntries, TrailingLogs: trailingEntries,
+		OnLeader: r.lead, OnFollower: r.follow, BeforeTransfer: r.Group.yield, Election: r.cfg.Group.Election,
 		Logger: r.cfg.Logger,
 	})
 	return err
@@ -149,8 +149,8 @@ func (r *Replica) openEngine() (*engine.Engine, error) {
 	c := &r.cfg
 	return engine.Open(engine.Options{
 		Dir: c.Dir, Fragment: c.Fragment, Logger: c.Logger, Merges: &c.Pace.merges, Stop: r.stopper.Stopped(),
-		MemTable: c.MemTable, IndexCache: c.IndexCache, MinFree: c.MinFree, ReadOnly: c.stopped,
-		Name: c.Name, Free: c.free, Fault: r.fault, Follows: r.follows, Keep: r.Owned.Keep,
+		MemTable: c.Disk.MemTable, IndexCache: c.Disk.IndexCache, MinFree: c.Disk.MinFree, ReadOnly: c.stopped,
+		Name: c.Name, Free: c.Knobs.Free, Fault: r.fault, Follows: r.follows, Keep: r.Owned.Keep,
 		Closed: proposer.ErrNotLeader,
 	})
 }
@@ -293,7 +293,7 @@ func abandon(r *Replica) {
 	}
 }
 
-func (r *Replica) fault(point string) { r.cfg.Fault(point) }
+func (r *Replica) fault(point string) { r.cfg.Knobs.Fault(point) }
 
 // lead takes over at the start of a term in which this replica leads, after an entry of the term
 // has been applied (T4): with the lease's expiry as low-water timestamp, and the locks of the

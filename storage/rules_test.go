@@ -44,7 +44,7 @@ func newGate() *gate {
 
 func (g *gate) config(c *Config) {
 	slowRecovery(c)
-	c.Fault = func(point string) {
+	c.Knobs.Fault = func(point string) {
 		g.mu.Lock()
 		open := g.open
 		g.mu.Unlock()
@@ -196,7 +196,7 @@ func TestRuleT4Locks(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := c.rs[1]
-	r.cfg.AskOutcome = func(context.Context, txn.FragmentID, txn.ID, txn.Timestamp) (txn.Outcome, error) {
+	r.cfg.Others.Outcome = func(context.Context, txn.FragmentID, txn.ID, txn.Timestamp) (txn.Outcome, error) {
 		return txn.Unknown, proposer.ErrNotLeader // the anchor is out of reach
 	}
 	nextTerm(r)
@@ -271,10 +271,10 @@ func TestRuleT7Forget(t *testing.T) {
 	a.txns.mu.RLock()
 	decided := a.txns.decided[id]
 	a.txns.mu.RUnlock()
-	reach := a.cfg.SendResolve
-	a.cfg.SendResolve = func(context.Context, txn.FragmentID, txn.Decision) error { return proposer.ErrNotLeader }
+	reach := a.cfg.Others.Resolve
+	a.cfg.Others.Resolve = func(context.Context, txn.FragmentID, txn.Decision) error { return proposer.ErrNotLeader }
 	a.Outcomes.push(decided)
-	a.cfg.SendResolve = reach
+	a.cfg.Others.Resolve = reach
 	a.Outcomes.forgets.mu.Lock()
 	forgotten := len(a.Outcomes.forgets.ids)
 	a.Outcomes.forgets.mu.Unlock()
@@ -518,9 +518,9 @@ func TestForeignKeyLockOutlivesItsLeader(t *testing.T) {
 			r := c.rs[1]
 			silent := func(cfg *Config) {
 				slowRecovery(cfg)
-				cfg.AskOutcome = nil
+				cfg.Others.Outcome = nil
 			}
-			if r.cfg.AskOutcome = nil; !crash {
+			if r.cfg.Others.Outcome = nil; !crash {
 				nextTerm(r)
 			} else {
 				to := t.TempDir()

@@ -22,7 +22,7 @@ const (
 
 // diskOf has a replica see so much free space.
 func diskOf(free *atomic.Int64) func(*Config) {
-	return func(c *Config) { c.free = func(string) (int64, error) { return free.Load(), nil } }
+	return func(c *Config) { c.Knobs.Free = func(string) (int64, error) { return free.Load(), nil } }
 }
 
 // commitEntry returns an entry that writes a row of so many bytes.

@@ -36,7 +36,7 @@ func OpenStopped(cfg Config, log raft.LogStore, scratch string) (_ *Stopped, err
 	if err := shadow(cfg.Dir, scratch); err != nil {
 		return nil, err
 	}
-	cfg.Dir, cfg.Clock, cfg.stopped, cfg.MemTable = scratch, txn.NewClock(nil, 0), true, stoppedMemTable
+	cfg.Dir, cfg.Clock, cfg.stopped, cfg.Disk.MemTable = scratch, txn.NewClock(nil, 0), true, stoppedMemTable
 	r := newReplica(cfg)
 	defer func() {
 		if x := recover(); x != nil { // an entry that cannot be applied

@@ -39,7 +39,7 @@ func TestStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := openTest(t, filepath.Join(dir, "1"), func(c *Config) { c.Device, c.MemTable = log, 2<<20 })
+	r := openTest(t, filepath.Join(dir, "1"), func(c *Config) { c.Group.Device, c.Disk.MemTable = log, 2<<20 })
 	const rows = 40
 	large := make([]byte, 300<<10) // a row in chunks; 40 of them are several tables
 	rnd := rand.NewChaCha8([32]byte{})

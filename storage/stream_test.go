@@ -27,8 +27,8 @@ func TestFollowerIsStreamedTo(t *testing.T) {
 	transA.Connect(addrB, transB)
 	transB.Connect(addrA, transA)
 	a := openTest(t, t.TempDir(), small, func(c *Config) {
-		c.Node, c.Transport, c.RecoverAfter = "a", transA, time.Hour
-		c.Peers = []raft.Server{{ID: "a", Address: addrA}}
+		c.Group.Node, c.Group.Transport, c.Timing.RecoverAfter = "a", transA, time.Hour
+		c.Group.Peers = []raft.Server{{ID: "a", Address: addrA}}
 	})
 	ctx := testContext(t)
 	fillAndCut(t, a)
@@ -45,8 +45,8 @@ func TestFollowerIsStreamedTo(t *testing.T) {
 	}
 	dirB := t.TempDir()
 	openB := func() *Replica {
-		cfg := Config{Dir: dirB, Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b", Transport: transB,
-			Join: true}
+		cfg := Config{Dir: dirB, Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet,
+			Group: GroupConfig{Node: "b", Transport: transB, Join: true}}
 		small(&cfg)
 		b, err := Open(cfg)
 		if err != nil {
@@ -90,7 +90,7 @@ func TestStreamBehindRaftsOwnEntries(t *testing.T) {
 	addrB, transB := raft.NewInmemTransport("b")
 	transA.Connect(addrB, transB)
 	a := openTest(t, t.TempDir(), small, func(c *Config) {
-		c.Node, c.Transport, c.Peers = "a", transA, []raft.Server{{ID: "a", Address: addrA}}
+		c.Group.Node, c.Group.Transport, c.Group.Peers = "a", transA, []raft.Server{{ID: "a", Address: addrA}}
 	})
 	fillAndCut(t, a)
 	if err := a.Group.raft.AddNonvoter(testContext(t), "c", "nowhere"); err != nil {
@@ -99,8 +99,8 @@ func TestStreamBehindRaftsOwnEntries(t *testing.T) {
 	if err := a.Group.raft.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b",
-		Transport: transB, Join: true}
+	cfg := Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet,
+		Group: GroupConfig{Node: "b", Transport: transB, Join: true}}
 	b, err := Open(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestStreamBehindRaftsOwnEntries(t *testing.T) {
 	}
 	_, transB = raft.NewInmemTransport("b")
 	transA.Connect(addrB, transB)
-	cfg.Transport = transB
+	cfg.Group.Transport = transB
 	if b, err = Open(cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -137,15 +137,15 @@ func TestKilledWithStream(t *testing.T) {
 func killWithStream(t *testing.T, point string, older bool) {
 	addrA, transA := raft.NewInmemTransport("a")
 	a := openTest(t, t.TempDir(), small, func(c *Config) {
-		c.Node, c.Transport, c.Peers = "a", transA, []raft.Server{{ID: "a", Address: addrA}}
+		c.Group.Node, c.Group.Transport, c.Group.Peers = "a", transA, []raft.Server{{ID: "a", Address: addrA}}
 	})
 	dir, killed := t.TempDir(), t.TempDir()
 	openB := func(dir string, fault func(string)) *Replica {
 		addrB, transB := raft.NewInmemTransport("b")
 		transA.Connect(addrB, transB)
 		transB.Connect(addrA, transA)
-		b, err := Open(Config{Dir: dir, Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b",
-			Transport: transB, Join: true, Fault: fault})
+		b, err := Open(Config{Dir: dir, Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet,
+			Group: GroupConfig{Node: "b", Transport: transB, Join: true}, Knobs: Knobs{Fault: fault}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -301,11 +301,11 @@ func TestFollowerIsStreamedToWhileWritten(t *testing.T) {
 	transA.Connect(addrB, transB)
 	transB.Connect(addrA, transA)
 	a := openTest(t, t.TempDir(), small, func(c *Config) {
-		c.Node, c.Transport, c.Peers = "a", transA, []raft.Server{{ID: "a", Address: addrA}}
+		c.Group.Node, c.Group.Transport, c.Group.Peers = "a", transA, []raft.Server{{ID: "a", Address: addrA}}
 	})
 	fillAndCut(t, a)
-	b, err := Open(Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b",
-		Transport: transB, Join: true})
+	b, err := Open(Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet,
+		Group: GroupConfig{Node: "b", Transport: transB, Join: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

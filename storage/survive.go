@@ -35,8 +35,8 @@ func closed(cfg Config, f func(raftgroup.Options) error) error {
 		return errors.New("the replica was being filled when it stopped")
 	}
 	return f(raftgroup.Options{
-		Dir: filepath.Join(cfg.Dir, "raft"), Name: fmt.Sprintf("fragment-%d", cfg.Fragment), ID: cfg.Node,
-		Device: cfg.Device, DeviceGroup: uint64(cfg.Fragment), Snapshots: snaps,
-		SegmentSize: cfg.LogSegment, Logger: cfg.Logger,
+		Dir: filepath.Join(cfg.Dir, "raft"), Name: fmt.Sprintf("fragment-%d", cfg.Fragment), ID: cfg.Group.Node,
+		Device: cfg.Group.Device, DeviceGroup: uint64(cfg.Fragment), Snapshots: snaps,
+		SegmentSize: cfg.Group.LogSegment, Logger: cfg.Logger,
 	})
 }

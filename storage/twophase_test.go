@@ -156,7 +156,7 @@ func TestDecideWithoutPreparedIsUnknown(t *testing.T) {
 }
 
 func TestReaderWaitsForPrepared(t *testing.T) {
-	c := openCluster(t, tempDirs(t, 2), func(c *Config) { c.RecoverAfter = time.Hour })
+	c := openCluster(t, tempDirs(t, 2), func(c *Config) { c.Timing.RecoverAfter = time.Hour })
 	ctx := testContext(t)
 	commitRow(t, c.rs[0], rowKey(2), "other")
 	id := txn.NewID()
@@ -315,7 +315,7 @@ func (c *cluster) sumAt(accounts int) (out []int) {
 func TestStartSettlesAtOnce(t *testing.T) {
 	for _, decided := range []bool{false, true} {
 		t.Run(fmt.Sprint("decided ", decided), func(t *testing.T) {
-			slow := func(c *Config) { c.RecoverAfter, c.RecoverLive = time.Hour, time.Hour }
+			slow := func(c *Config) { c.Timing.RecoverAfter, c.Timing.RecoverLive = time.Hour, time.Hour }
 			c := openCluster(t, tempDirs(t, 3), slow)
 			ctx := testContext(t)
 			id := txn.NewID()

@@ -252,9 +252,9 @@ func (t *Tx) ChangedSince(ctx context.Context, key []byte, T txn.Timestamp) erro
 // Put buffers a write of value to key. A row's key must be locked; index entries need no lock. Both
 // slices are copied.
 func (t *Tx) Put(key, value []byte) error {
-	if len(value) > t.r.cfg.MaxRow {
+	if len(value) > t.r.cfg.Limits.Row {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "row of %d bytes exceeds the maximum of %d",
-			len(value), t.r.cfg.MaxRow).
+			len(value), t.r.cfg.Limits.Row).
 			WithHint("sherd.max_row_size sets the maximum.")
 	}
 	return t.put(logentry.OpPut, key, value)
@@ -279,9 +279,9 @@ func (t *Tx) put(kind logentry.Op, key, value []byte) error {
 	if err := t.stage.Err(); err != nil {
 		return err
 	}
-	if int64(t.stage.Mark()+len(key)+len(value)) > t.r.cfg.MaxStage {
+	if int64(t.stage.Mark()+len(key)+len(value)) > t.r.cfg.Limits.Buffer {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "transaction writes more than %d bytes in one fragment",
-			t.r.cfg.MaxStage).
+			t.r.cfg.Limits.Buffer).
 			WithHint("Split it into smaller transactions.")
 	}
 	t.staged.Store(true)
@@ -303,7 +303,7 @@ func (t *Tx) put(kind logentry.Op, key, value []byte) error {
 	if t.r.guards.list.Load() != nil {
 		t.meetReads(key)
 	}
-	if t.stage.Memory() > t.r.cfg.StageMemory {
+	if t.stage.Memory() > t.r.cfg.Limits.BufferMemory {
 		return t.stage.Spill(t.stageFile)
 	}
 	return nil

@@ -408,7 +408,7 @@ func TestPinsArePrepared(t *testing.T) {
 		var entries atomic.Int32 // of the fragment with the locks
 		cl := openCluster(t, tempDirs(t, 2), func(cfg *Config) {
 			f := cfg.Fragment
-			cfg.Fault = func(p string) {
+			cfg.Knobs.Fault = func(p string) {
 				if f == 2 && p == "propose" {
 					entries.Add(1)
 				}

@@ -43,14 +43,14 @@ func TestYield(t *testing.T) {
 	}
 	for name, use := range users {
 		tx := use()
-		r.cfg.YieldTime = time.Millisecond
+		r.cfg.Timing.Yield = time.Millisecond
 		if _, err := r.Group.yield(ctx, false); !errors.Is(err, ErrInUse) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := tx.LockNewest(ctx, rowKey(2)); err != nil {
 			t.Errorf("%s: the transaction cannot go on: %v", name, err)
 		}
-		r.cfg.YieldTime = patience // the transaction is rolled back meanwhile, however late that is
+		r.cfg.Timing.Yield = patience // the transaction is rolled back meanwhile, however late that is
 		given := make(chan func())
 		go func() {
 			after, err := r.Group.yield(ctx, false)

@@ -23,8 +23,10 @@ func (c *trio) fragment(t *testing.T, id txn.FragmentID) fragment {
 	for i, n := range c.Nodes {
 		r, err := storage.Open(storage.Config{
 			Dir: t.TempDir(), Fragment: id, Clock: txn.NewClock(nil, 0), Logger: slog.New(slog.DiscardHandler),
-			Node:      ServerID(n.Number),
-			Transport: c.mux[i].Transport(uint64(id)), Peers: Servers(1, 2, 3), LogSegment: 1 << 20,
+			Group: storage.GroupConfig{
+				Node: ServerID(n.Number), Transport: c.mux[i].Transport(uint64(id)), Peers: Servers(1, 2, 3),
+				LogSegment: 1 << 20,
+			},
 		})
 		if err != nil {
 			t.Fatal(err)

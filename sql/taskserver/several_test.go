@@ -97,7 +97,7 @@ func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
 		Door: node.Door, Transport: func(g uint64) raft.Transport { return mux.Transport(g) },
 		Beat: 200 * time.Millisecond,
 	}
-	cfg.Storage.Fault = func(point string) {
+	cfg.Storage.Knobs.Fault = func(point string) {
 		x.mu.Lock()
 		f := x.fault
 		x.mu.Unlock()
