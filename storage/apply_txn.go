@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/storage/keysummary"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/protocol"
@@ -25,7 +26,7 @@ func (m *machine) commit(e *logentry.Commit, index uint64) (result, error) {
 		delete(m.s.open, e.ID)
 		m.effects.parts = append(m.effects.parts, e.ID)
 		o.indexes = append(o.indexes, index)
-		if err := o.keys.add(e.Writes); err != nil {
+		if err := o.keys.Add(e.Writes); err != nil {
 			return 0, err
 		}
 		if err := m.installPieces(o, stamp, stamp); err != nil {
@@ -86,7 +87,7 @@ func (m *machine) part(e *logentry.Part, index uint64) (result, error) {
 		return resVoid, nil
 	}
 	if o == nil {
-		o = &openTxn{id: e.ID, since: time.Now(), keys: &keySummary{}}
+		o = &openTxn{id: e.ID, since: time.Now(), keys: &keysummary.Summary{}}
 		m.s.open[e.ID] = o
 	}
 	o.indexes = append(o.indexes, index)
@@ -95,7 +96,7 @@ func (m *machine) part(e *logentry.Part, index uint64) (result, error) {
 		m.effects.parts = append(m.effects.parts, e.ID)
 	}
 	m.r.fault("part.applied")
-	return resDone, o.keys.add(e.Writes)
+	return resDone, o.keys.Add(e.Writes)
 }
 
 // prepare need not look for an earlier abort: that one was stamped above its C, so T1 has rejected
@@ -115,7 +116,7 @@ func (m *machine) prepare(e *logentry.Prepare, index uint64) (result, error) {
 		if o == nil {
 			o = &openTxn{id: e.ID, since: time.Now(), writes: e.Writes}
 			m.s.open[e.ID] = o
-		} else if err := o.keys.add(e.Writes); err != nil {
+		} else if err := o.keys.Add(e.Writes); err != nil {
 			return 0, err
 		}
 		o.indexes = append(o.indexes, index)

@@ -147,7 +147,7 @@ func (r *Mover) readAt(ctx context.Context, req ReadRequest) (own *owned.Buckets
 
 func (r *Mover) touchesRanges(p *preparedTxn, ranges []BucketRange) bool {
 	if p.summary != nil {
-		return p.summary.touchesRanges(r.Globals, ranges)
+		return p.summary.TouchesRanges(r.Globals, ranges)
 	}
 	return slices.ContainsFunc(p.keys(), func(key []byte) bool { return r.Globals.Within(key, ranges) })
 }

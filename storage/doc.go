@@ -53,8 +53,8 @@
 // since; running a statement again keeps them.
 //
 // A transaction that finds a row deleted under its lock can ask whether the row has got another key
-// (keymoves.go): the leader remembers the newest such deletions of its term, and answers "perhaps"
-// for all others.
+// (package keymoves): the leader remembers the newest such deletions of its term, and answers
+// "perhaps" for all others.
 //
 // A prepare has the writes and the pinned locks with their modes, so that a new leader starts with
 // the same locks (T4). Locks that are not pinned protect a statement's own writes, which a new
@@ -74,8 +74,8 @@
 // answer, and small commits go on. A reader at or above its timestamp, or the owner of a row's
 // lock, waits until those pieces of the write set are installed that may contain its rows. These
 // pieces are installed at once, out of order (install_wanted.go); the least and the greatest key of
-// each piece show which one has a row (piecemap.go). A scan goes from piece to piece. Drops, moves,
-// streams and digests wait for all rows.
+// each piece show which one has a row (package keysummary). A scan goes from piece to piece. Drops,
+// moves, streams and digests wait for all rows.
 //
 //	commit X at 120 applied ── answer ──▶ row a … row z at 120 ──▶ rows are there
 //	T = 119: goes on
@@ -90,7 +90,7 @@
 // # Validating (T8)
 //
 // The views of a SERIALIZABLE transaction record what they have read: points, spans, and how far a
-// scan came (reads.go, bounded). A commit first validates them up to promised without a lock: it
+// scan came (package readset). A commit first validates them up to promised without a lock: it
 // waits for entries on their way that touch them, then asks Badger for versions above T. The few
 // entries proposed meanwhile are checked under the lock that assigns the stamp, so that nothing
 // slips between; if that check fails, another round starts. A fragment in which the transaction

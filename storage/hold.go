@@ -55,7 +55,7 @@ func (m *machine) hold(e *logentry.PrepareTransaction, index uint64) (result, er
 	if o == nil {
 		o = &openTxn{id: e.ID, since: time.Now(), writes: e.Writes}
 		m.s.open[e.ID] = o
-	} else if err := o.keys.add(e.Writes); err != nil {
+	} else if err := o.keys.Add(e.Writes); err != nil {
 		return 0, err
 	}
 	o.indexes = append(o.indexes, index)

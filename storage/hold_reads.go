@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/proposer"
+	"github.com/sherddb/sherd/storage/readset"
 	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -130,7 +131,7 @@ type metReads struct {
 // held.
 func (t *Tx) meetReads(key []byte) {
 	for _, g := range t.r.guards.all() {
-		if g.id != t.id && contains(g.spans, key) &&
+		if g.id != t.id && readset.Contains(g.spans, key) &&
 			!slices.ContainsFunc(t.met, func(m metReads) bool { return m.by == g }) {
 			t.met = append(t.met, metReads{g, bytes.Clone(key)})
 		}
@@ -200,7 +201,7 @@ func (t *Tx) awaitReader(ctx context.Context, m metReads) error {
 // with mu held.
 func (t *Tx) stagedWithin(spans []txn.Span) (found bool, err error) {
 	err = t.stage.Last(func(op *writebuf.Op) error {
-		found = found || contains(spans, op.Key)
+		found = found || readset.Contains(spans, op.Key)
 		return nil
 	})
 	return found, err
@@ -252,9 +253,9 @@ func (t *Tx) guardReads(ctx context.Context, v *validation, h *logentry.Preparat
 // which do not stay with the held transaction, because they are neither written nor pinned. The
 // keys of such locks are not known if they are in the compact set of a large transaction.
 func (t *Tx) readsToGuard(v *validation) ([]txn.Span, error) {
-	s := &readSet{}
+	s := &readset.Set{}
 	if v != nil {
-		s = readSetOf(v.spans)
+		s = readset.Of(v.spans)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -265,7 +266,7 @@ func (t *Tx) readsToGuard(v *validation) ([]txn.Span, error) {
 		}
 		var written bool
 		if _, written, err = t.stage.Get([]byte(l.Key()), t.stage.Mark()); err == nil && !written {
-			s.point([]byte(l.Key()), 0)
+			s.Point([]byte(l.Key()), 0)
 		}
 		return err == nil
 	})
@@ -273,10 +274,10 @@ func (t *Tx) readsToGuard(v *validation) ([]txn.Span, error) {
 		return nil, err
 	}
 	if span := t.locks.Span(); span != nil {
-		s.add(*span, 0)
+		s.Add(*span, 0)
 	}
-	spans, _ := s.all()
-	return boundedSpans(spans), nil
+	spans, _ := s.All()
+	return readset.Bounded(spans), nil
 }
 
 // awaitWriters waits a moment for the transactions that have staged a key which g has read, and
@@ -354,23 +355,4 @@ func writtenBy(format string, args ...any) error {
 		WithDetail("What this transaction has read, or looked for, is written by "+format+", which has not ended.",
 			args...).
 		WithHint("The transaction might succeed if retried.")
-}
-
-// maxHeldReads bounds what the spans take in a hold's record, which is one value.
-const maxHeldReads = 128 << 10
-
-// boundedSpans returns spans that cover the given ones and take a bounded number of bytes.
-func boundedSpans(spans []txn.Span) []txn.Span {
-	s := readSetOf(spans)
-	for len(s.spans) > 1 && len(logentry.AppendSpans(nil, s.spans)) > maxHeldReads {
-		s.widen()
-	}
-	return s.spans
-}
-
-// readSetOf returns a set of spans that are in order and apart.
-func readSetOf(spans []txn.Span) *readSet {
-	s := &readSet{spans: slices.Clone(spans)}
-	s.keep(s.spans)
-	return s
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/keyspace"
-	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -279,21 +278,4 @@ func TestHeldReadsByLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.commitHeld(h.id)
-}
-
-func TestHeldReadsAreBounded(t *testing.T) {
-	var s readSet
-	for i := range maxReadSpans - 1 {
-		s.point(append(rowKey(i), make([]byte, 900)...), 1)
-	}
-	spans, _ := s.all()
-	got := boundedSpans(spans)
-	if n := len(logentry.AppendSpans(nil, got)); n > maxHeldReads {
-		t.Fatalf("%d bytes", n)
-	}
-	for _, x := range spans {
-		if !contains(got, x.Start) {
-			t.Fatalf("%x is not covered", x.Start)
-		}
-	}
 }

@@ -145,11 +145,11 @@ func (m *machine) finishInstalls() error {
 
 // newInstalling is what readers know of rows that are on their way.
 func newInstalling(x *install) *preparedTxn {
-	x.o.keys.seal()
-	x.o.keys.pieces.seal()
+	x.o.keys.Seal()
+	x.o.keys.SealPieces()
 	p := &preparedTxn{id: x.o.id, Writer: protocol.Writer[txn.Timestamp]{C: x.version}, summary: x.o.keys,
 		installing: true, settled: make(chan struct{}), since: time.Now()}
-	if len(x.o.keys.pieces.list) == len(x.pieces.in) { // else all are waited for
+	if x.o.keys.Pieces() == len(x.pieces.in) { // else all are waited for
 		p.install = x
 	}
 	return p

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/storage/keysummary"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/pins"
 	"github.com/sherddb/sherd/storage/proposer"
@@ -62,7 +63,7 @@ func (x *install) holding(key []byte) (list []int) {
 	if x.pieces.left == 0 {
 		return nil
 	}
-	x.o.keys.pieces.each(keyspace.KeySpan(key), func(n int, _ *pieceSpan) bool {
+	x.o.keys.EachPiece(keyspace.KeySpan(key), func(n int, _ *keysummary.Piece) bool {
 		if !x.pieces.in[n] {
 			list = append(list, n)
 		}
@@ -76,8 +77,8 @@ func (x *install) holding(key []byte) (list []int) {
 func (x *install) missingChunks(key []byte) (list []int) {
 	x.pieces.mu.Lock()
 	defer x.pieces.mu.Unlock()
-	x.o.keys.pieces.each(keyspace.KeySpan(key), func(n int, p *pieceSpan) bool {
-		for i := p.first; i < n; i++ {
+	x.o.keys.EachPiece(keyspace.KeySpan(key), func(n int, p *keysummary.Piece) bool {
+		for i := p.First; i < n; i++ {
 			if x.pieces.in[n] && !x.pieces.in[i] {
 				list = append(list, i)
 			}

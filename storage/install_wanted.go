@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/storage/engine"
+	"github.com/sherddb/sherd/storage/keysummary"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -104,15 +105,14 @@ func (s spanPlace) eachSpan(fn func(s txn.Span) bool) { fn(txn.Span(s)) }
 
 // missing returns the pieces of x that have to be installed before a place is read.
 func (x *install) missing(at place) (list []int) {
-	m := &x.o.keys.pieces
 	x.pieces.mu.Lock()
 	defer x.pieces.mu.Unlock()
 	if x.pieces.left == 0 {
 		return nil
 	}
 	at.eachSpan(func(s txn.Span) bool {
-		m.each(s, func(n int, p *pieceSpan) bool {
-			for i := p.first; i <= n; i++ {
+		x.o.keys.EachPiece(s, func(n int, p *keysummary.Piece) bool {
+			for i := p.First; i <= n; i++ {
 				if !x.pieces.in[i] && !slices.Contains(list, i) {
 					list = append(list, i)
 				}
@@ -274,10 +274,10 @@ func (x *install) edges(list [][]byte, span txn.Span, reverse bool) [][]byte {
 	if x.pieces.left == 0 {
 		return list
 	}
-	x.o.keys.pieces.each(span, func(n int, p *pieceSpan) bool {
-		at := p.least
+	x.o.keys.EachPiece(span, func(n int, p *keysummary.Piece) bool {
+		at := p.Least
 		if reverse {
-			at = append(slices.Clip(p.most), 0)
+			at = append(slices.Clip(p.Most), 0)
 		}
 		if !x.pieces.in[n] && string(at) > string(span.Start) && (len(span.End) == 0 || string(at) < string(span.End)) {
 			list = append(list, at)

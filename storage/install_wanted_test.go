@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/storage/keysummary"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -283,7 +284,7 @@ func TestInstallWantedThenClose(t *testing.T) {
 // TestPieceMap finds the pieces of keys and spans, in order or not, with chunks of large rows
 // across them.
 func TestPieceMap(t *testing.T) {
-	var k keySummary
+	var k keysummary.Summary
 	add := func(ops ...string) {
 		var b []byte
 		for _, op := range ops {
@@ -303,7 +304,7 @@ func TestPieceMap(t *testing.T) {
 				b = logentry.AppendOp(b, logentry.OpLock, rowKey(n), nil)
 			}
 		}
-		if err := k.add(b); err != nil {
+		if err := k.Add(b); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -316,9 +317,9 @@ func TestPieceMap(t *testing.T) {
 	add("row 9")            // 6
 	check := func(from, to int, want string) {
 		t.Helper()
-		x := &install{o: &openTxn{keys: &k, indexes: make([]uint64, len(k.pieces.list))}}
+		x := &install{o: &openTxn{keys: &k, indexes: make([]uint64, k.Pieces())}}
 		x.makePieces()
-		k.pieces.seal()
+		k.SealPieces()
 		if got := fmt.Sprint(x.missing(spanPlace{Start: rowKey(from), End: rowKey(to)})); got != want {
 			t.Errorf("rows %d to %d are in %s, want %s", from, to-1, got, want)
 		}
@@ -337,7 +338,7 @@ func TestPieceMap(t *testing.T) {
 	check(0, 1, "[7]")
 	check(1, 2, "[0 7]")
 	check(9, 10, "[6]")
-	k.keepPieces(4)
+	k.KeepPieces(4)
 	add("head 6")
 	check(6, 7, "[3 4]")
 }

@@ -195,7 +195,7 @@ func (r *Group) inUse() bool {
 	for _, t := range txs {
 		t.mu.Lock()
 		open := t.phase == phaseOpen || t.phase == phaseBusy
-		used := open && (t.term != 0 || t.reads != nil && !t.reads.empty()) ||
+		used := open && (t.term != 0 || t.reads != nil && !t.reads.Empty()) ||
 			t.phase == phasePrepared && t.locks.Ending() && !t.adopted.Load() && !t.heldAs
 		t.mu.Unlock()
 		if used {

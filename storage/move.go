@@ -213,7 +213,7 @@ func (r *Mover) inTheWay(ranges []BucketRange, least time.Duration) (*preparedTx
 			if x.h != nil && keyspace.SpansTouch(x.h.hold.Reads, ranges) {
 				hit = true
 			} else if x.each == nil {
-				hit = x.p.summary.touchesRanges(r.Globals, ranges)
+				hit = x.p.summary.TouchesRanges(r.Globals, ranges)
 			} else {
 				err = x.each(func(key []byte, _ txn.LockMode) error {
 					if r.Globals.Within(key, ranges) {

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/storage/ownership"
+	"github.com/sherddb/sherd/storage/readset"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -36,7 +37,7 @@ func (v *View) locate(ctx context.Context, key []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.reads.under(o)
+		v.reads.Under(o)
 	}
 	return keyspace.Stored(key, p.Arrival), nil
 }
@@ -170,7 +171,7 @@ func (v *View) readable(ctx context.Context, r BucketRange) ([]ownership.Piece, 
 	if err != nil {
 		return nil, err
 	}
-	v.reads.under(o)
+	v.reads.Under(o)
 	return o.Pieces(r), nil
 }
 
@@ -247,8 +248,8 @@ func (v *View) scanStored(
 		}
 	}
 	if v.reads != nil {
-		v.reads.under(v.own)
-		return v.scanRecorded(ctx, &recorder{span: span, reverse: reverse}, wanted, inner)
+		v.reads.Under(v.own)
+		return v.scanRecorded(ctx, &readset.Recorder{Span: span, Reverse: reverse}, wanted, inner)
 	}
 	return v.scan(ctx, span, reverse, wanted, inner)
 }

@@ -180,7 +180,7 @@ func (t *Tx) look(o *owned.Buckets) (ownership.Verdict, error) {
 		worst = v
 	}
 	if t.reads != nil {
-		worst = max(worst, t.r.lookAtReads(t.reads, o))
+		worst = max(worst, t.reads.Verdict(o))
 	}
 	return worst, nil
 }
@@ -207,42 +207,6 @@ func (t *Tx) lookAtKeys(o *owned.Buckets) (worst ownership.Verdict, err error) {
 		}
 	}
 	return worst, err
-}
-
-// lookAtReads returns whether the tracked reads were of what is still owned.
-func (r *Replica) lookAtReads(reads *readSet, now *owned.Buckets) ownership.Verdict {
-	owns, spans, T := reads.owns()
-	worst := ownership.Here
-	for _, then := range owns {
-		if then == now && !now.Fences() {
-			continue
-		}
-		for _, s := range spans {
-			if worst = max(worst, now.Unmoved(&then.OrFirst().Map, keyspace.BucketsOf(s),
-				func(p *ownership.Piece) bool { return p.Read(T) == ownership.Here })); worst == ownership.Elsewhere {
-				return worst
-			}
-		}
-	}
-	return worst
-}
-
-// under records by which ownership something was read, if reads are tracked.
-func (s *readSet) under(o *owned.Buckets) {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !slices.Contains(s.own, o) {
-		s.own = append(s.own, o)
-	}
-}
-
-func (s *readSet) owns() ([]*owned.Buckets, []txn.Span, txn.Timestamp) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.own), slices.Clone(s.spans), s.T
 }
 
 // releaseGone ends the waits for locks of buckets that have moved away: no transaction will get

@@ -81,7 +81,7 @@ func (m *machine) takeOwnership(e *logentry.Own, s *ownership.Step) (result, err
 	if err := m.r.stats.apply(counted.encode()); err != nil {
 		return 0, err
 	}
-	m.r.left.unknown(max(m.s.stamp, e.Since)) // what was ingested was deleted elsewhere
+	m.r.left.Unknown(max(m.s.stamp, e.Since)) // what was ingested was deleted elsewhere
 	return resDone, nil
 }
 

@@ -99,11 +99,11 @@ func (m *machine) takeOver(o *openTxn, at txn.Timestamp) error {
 	rest := *o
 	rest.own = 0 // these are there already
 	n := o.own
-	o.keys.keepPieces(n)
+	o.keys.KeepPieces(n)
 	err := m.eachPiece(&rest, at, func(writes []byte) error {
 		return cutPieces(writes, func(piece []byte) error {
 			n++
-			if err := o.keys.addPiece(piece); err != nil {
+			if err := o.keys.AddPiece(piece); err != nil {
 				return err
 			}
 			return m.kvs.Set(keyspace.PieceKey(o.id, n-1), piece, at)

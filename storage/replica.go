@@ -14,7 +14,9 @@ import (
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/storage/engine"
+	"github.com/sherddb/sherd/storage/keymoves"
 	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/storage/keysummary"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/owned"
@@ -58,7 +60,7 @@ type Replica struct {
 	live   liveTxs      // in the leader's memory
 	locks  *locktable.Table
 	guards guards
-	left   keyMoves
+	left   keymoves.Recent
 }
 
 // Open opens the replica in cfg.Dir, creating it if there is none, and starts its group. It returns
@@ -233,8 +235,8 @@ func (m *machine) reopen(o *openTxn) error {
 			}
 		}
 	}
-	o.keys = &keySummary{}
-	return m.eachPiece(o, m.s.stamp+1, o.keys.add)
+	o.keys = &keysummary.Summary{}
+	return m.eachPiece(o, m.s.stamp+1, o.keys.Add)
 }
 
 func damaged(format string, args ...any) error {
@@ -304,7 +306,7 @@ func (r *Replica) lead(term uint64) {
 	r.proposer.Prepare()
 	r.Owned.DropPending()
 	r.locks.Reset(proposer.ErrTermOver)
-	r.left.unknown(r.proposer.NewestStamp())
+	r.left.Unknown(r.proposer.NewestStamp())
 	r.live.reset()
 	r.txns.mu.Lock()
 	for _, p := range r.txns.prepared {

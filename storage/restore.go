@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/storage/keysummary"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -72,8 +73,8 @@ func (m *machine) adopt(got *restored, covered uint64) error {
 		return err
 	}
 	for _, o := range got.state.open {
-		o.keys = &keySummary{}
-		if err := m.eachPiece(o, got.state.stamp+1, o.keys.add); err != nil {
+		o.keys = &keysummary.Summary{}
+		if err := m.eachPiece(o, got.state.stamp+1, o.keys.Add); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/storage/keysummary"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/protocol"
@@ -50,7 +51,7 @@ type openTxn struct {
 	indexes []uint64
 	// all writes, if one prepare has brought them since the start; nil otherwise
 	writes  []byte
-	keys    *keySummary // nil if writes are there
+	keys    *keysummary.Summary // nil if writes are there
 	stats   []byte
 	parts   int
 	anchor  txn.FragmentID

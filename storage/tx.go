@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keymoves"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/storage/proposer"
+	"github.com/sherddb/sherd/storage/readset"
 	"github.com/sherddb/sherd/storage/scratch"
 	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
@@ -31,11 +33,11 @@ type Tx struct {
 	r       *Replica
 	id      txn.ID
 	locks   locktable.Owner
-	staged  atomic.Bool // something was buffered at some time
-	puts    atomic.Bool // something buffered was not a delete
-	adopted atomic.Bool // rebuilt from the log at the start of a term, or left to it
-	bare    atomic.Bool // keys were placed when there was no ownership, and were not checked since
-	reads   *readSet    // of a SERIALIZABLE transaction, nil for others
+	staged  atomic.Bool  // something was buffered at some time
+	puts    atomic.Bool  // something buffered was not a delete
+	adopted atomic.Bool  // rebuilt from the log at the start of a term, or left to it
+	bare    atomic.Bool  // keys were placed when there was no ownership, and were not checked since
+	reads   *readset.Set // of a SERIALIZABLE transaction, nil for others
 
 	mu   sync.Mutex
 	term uint64 // of the write buffer, 0 before there is one; guarded by mu
@@ -54,9 +56,8 @@ type Tx struct {
 	reading bool      // it is in the replica's readers; guarded by mu
 	since   time.Time // when the write buffer was made; guarded by mu
 	// prepared transactions that have read what this one wrote later; guarded by mu
-	met []metReads
-	// hashes of rows that it deletes because they get other keys, see keyMoves; guarded by mu
-	left map[uint64]struct{}
+	met  []metReads
+	left keymoves.Notes // rows that it deletes because they get other keys; guarded by mu
 	// those that read it earlier, so that this one may not commit before them; guarded by mu
 	overtaken []metReads
 
@@ -130,14 +131,14 @@ func (t *Tx) usedAfterEnd() error {
 // while the replica yields leadership, unless yield waits for the transaction already. Called with
 // mu and live.mu held, so that yield finds all transactions that came before.
 func (t *Tx) mayEnter() bool {
-	return t.r.Group.yielding.Load() == 0 || t.term != 0 || t.reading && !t.reads.empty()
+	return t.r.Group.yielding.Load() == 0 || t.term != 0 || t.reading && !t.reads.Empty()
 }
 
 // beginReading registers a transaction whose reads are to be validated with the replica.
 func (t *Tx) beginReading() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.reading && !t.reads.empty() || t.phase != phaseOpen {
+	if t.reading && !t.reads.Empty() || t.phase != phaseOpen {
 		return nil
 	}
 	t.r.live.mu.Lock()
@@ -154,7 +155,7 @@ func (t *Tx) beginReading() error {
 // Called before the first read.
 func (t *Tx) TrackReads() {
 	if t.reads == nil {
-		t.reads = &readSet{}
+		t.reads = &readset.Set{}
 	}
 }
 
@@ -162,7 +163,7 @@ func (t *Tx) TrackReads() {
 // was sent.
 func (t *Tx) ForgetReads() {
 	if t.reads != nil {
-		t.reads.forget()
+		t.reads.Forget()
 	}
 }
 
@@ -172,12 +173,12 @@ func (t *Tx) HasRead(key []byte) (txn.Timestamp, bool) {
 	if t.reads == nil {
 		return 0, false
 	}
-	spans, T := t.reads.all()
-	return T, contains(spans, t.storedNow(key))
+	spans, T := t.reads.All()
+	return T, readset.Contains(spans, t.storedNow(key))
 }
 
 // HasReads implements txn.Participant.
-func (t *Tx) HasReads() bool { return t.reads != nil && !t.reads.empty() }
+func (t *Tx) HasReads() bool { return t.reads != nil && !t.reads.Empty() }
 
 // newest returns the newest committed value of key, nil if there is none, and its version.
 func (r *rowReader) newest(c waitContext, key []byte) ([]byte, txn.Timestamp, error) {
@@ -213,8 +214,8 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 	if l == nil || l.Mode() < txn.Share {
 		if t.reads != nil {
 			// under a stronger lock no other transaction can change it before the commit
-			t.reads.under(t.r.Owned.Load())
-			t.reads.point(key, txn.Timestamp(t.r.proposer.Applied.Load()))
+			t.reads.Under(t.r.Owned.Load())
+			t.reads.Point(key, txn.Timestamp(t.r.proposer.Applied.Load()))
 		}
 	}
 	wait := t.untilTerm(ctx)
@@ -348,7 +349,7 @@ func (t *Tx) end() {
 	if !began && !reading {
 		return
 	}
-	t.r.tellLeft(left, strange)
+	t.r.noteLeft(left, strange)
 	t.r.live.remove(t)
 	t.locks.End()
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/keymoves"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/pins"
@@ -59,7 +60,7 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 		return false, nil
 	}
 	// otherwise, for its users, a row that got another key was updated
-	gone := l.Row.Size < 0 && !t.r.left.certain(key)
+	gone := l.Row.Size < 0 && !t.r.left.Certain(key)
 	return false, txn.NewConflict(bytes.Clone(given), l.Row.Version, req.T, t.r.writerAt(l.Row.Version), gone)
 }
 
@@ -204,15 +205,42 @@ func (t *Tx) rememberLocked(undone *locktable.Undone) {
 	}
 	now := txn.Timestamp(t.r.proposer.Applied.Load())
 	for _, o := range t.owns {
-		t.reads.under(o)
+		t.reads.Under(o)
 	}
 	for _, key := range undone.Known {
-		t.reads.point([]byte(key), now)
+		t.reads.Point([]byte(key), now)
 	}
 	if undone.Span != nil {
-		t.reads.add(*undone.Span, now)
+		t.reads.Add(*undone.Span, now)
 	}
 }
 
 // HasPins implements txn.Participant.
 func (t *Tx) HasPins() bool { return t.locks.HasPins() }
+
+// Leaves notes that the row at key, which the transaction deletes, gets another key in the same
+// transaction.
+func (t *Tx) Leaves(key []byte) {
+	key = t.storedNow(key)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.left.Add(key)
+}
+
+// Left reports whether the row that was at key, whose lock is held and which no longer exists, may
+// have another key now. It also returns true if that is no longer known.
+func (t *Tx) Left(key []byte) (bool, error) {
+	key = t.storedNow(key)
+	version, err := t.r.rows.lastDelete(t.untilTerm(context.Background()), key)
+	return err == nil && t.r.left.Perhaps(key, version), err
+}
+
+// noteLeft takes over what an ending transaction has noted, before its locks are released.
+func (r *Replica) noteLeft(notes keymoves.Notes, strange bool) {
+	switch {
+	case strange:
+		r.left.Unknown(r.proposer.NewestStamp())
+	case !notes.Empty():
+		r.left.Add(notes, r.proposer.NewestStamp())
+	}
+}

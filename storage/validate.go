@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/pins"
 	"github.com/sherddb/sherd/storage/proposer"
+	"github.com/sherddb/sherd/storage/readset"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -42,7 +43,7 @@ func (t *Tx) validation() *validation {
 		// the reads of a held transaction have been validated, and nothing has changed there
 		return nil
 	}
-	spans, T := t.reads.all()
+	spans, T := t.reads.All()
 	if len(spans) == 0 {
 		return nil
 	}
@@ -83,7 +84,7 @@ func (v *validation) hit(f proposer.Proposed) bool {
 func (v *validation) touchedByWrites(writes []byte) bool {
 	found := false
 	err := logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
-		found = found || writesKey(op) && contains(v.spans, key)
+		found = found || writesKey(op) && readset.Contains(v.spans, key)
 		return nil
 	})
 	return found || err != nil
@@ -172,7 +173,7 @@ func (v *validation) touchedBy(p *preparedTxn) bool {
 	}
 	keys := p.keys()
 	if len(keys) < len(v.spans) {
-		return slices.ContainsFunc(keys, func(k []byte) bool { return contains(v.spans, k) })
+		return slices.ContainsFunc(keys, func(k []byte) bool { return readset.Contains(v.spans, k) })
 	}
 	return slices.ContainsFunc(v.spans, p.touches)
 }

@@ -360,38 +360,3 @@ func TestOnCall(t *testing.T) {
 		})
 	}
 }
-
-func TestReadSetIsBounded(t *testing.T) {
-	var s readSet
-	var keys [][]byte
-	for i := range 40_000 {
-		key := fmt.Appendf(keyspace.RowPrefix(uint32(20000+i%3), uint32(i%977), 1), "row-%06d", i)
-		keys = append(keys, key)
-		s.point(key, txn.Timestamp(100+i))
-	}
-	spans, T := s.all()
-	if len(spans) > maxReadSpans || T != 100 {
-		t.Fatal(len(spans), T)
-	}
-	for _, k := range keys {
-		if !contains(spans, k) {
-			t.Fatalf("%x is not covered", k)
-		}
-	}
-	for i, x := range spans[1:] {
-		if bytes.Compare(spans[i].End, x.Start) > 0 || len(spans[i].End) == 0 {
-			t.Fatalf("spans %x and %x", spans[i], x)
-		}
-		if keyspace.TableOf(x.Start) != keyspace.TableOf(x.End) {
-			t.Fatalf("a span over two tables: %x", x)
-		}
-	}
-	if s.forget(); !s.empty() {
-		t.Fatal("reads are left")
-	}
-	s.add(txn.Span{Start: []byte("a")}, 7)
-	s.point([]byte("b"), 9)
-	if spans, T := s.all(); len(spans) != 1 || T != 7 || len(spans[0].End) != 0 || !contains(spans, []byte("zzz")) {
-		t.Fatal(spans, T)
-	}
-}

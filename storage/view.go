@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/storage/pins"
 	"github.com/sherddb/sherd/storage/proposer"
+	"github.com/sherddb/sherd/storage/readset"
 	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -28,7 +29,7 @@ type View struct {
 	mark int // the view sees staged operations below this mark
 	b    engine.Snapshot
 
-	reads *readSet // what a SERIALIZABLE transaction has read
+	reads *readset.Set // what a SERIALIZABLE transaction has read
 
 	restores uint64          // of the database when the view was opened
 	over     <-chan struct{} // the term of then
@@ -106,8 +107,8 @@ func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
 		}
 	}
 	if v.reads != nil {
-		v.reads.under(v.own)
-		v.reads.point(key, v.T)
+		v.reads.Under(v.own)
+		v.reads.Point(key, v.T)
 	}
 	wait := waitContext{ctx, v.over}
 	if rule.T3Prepared {
@@ -170,16 +171,16 @@ func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(ke
 
 // scanRecorded notes what of the span was read: if fn ended the scan, nothing after the last key.
 func (v *View) scanRecorded(
-	ctx context.Context, c *recorder, wanted func([]byte) bool, fn func(key, value []byte) error,
+	ctx context.Context, c *readset.Recorder, wanted func([]byte) bool, fn func(key, value []byte) error,
 ) error {
 	stopped := false
-	err := v.scan(ctx, c.span, c.reverse, wanted, func(key, value []byte) error {
-		c.saw(key)
+	err := v.scan(ctx, c.Span, c.Reverse, wanted, func(key, value []byte) error {
+		c.Saw(key)
 		err := fn(key, value)
 		stopped = err != nil
 		return err
 	})
-	v.reads.add(c.read(stopped), v.T)
+	v.reads.Add(c.Read(stopped), v.T)
 	return err
 }
 

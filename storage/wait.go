@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sherddb/sherd/storage/keysummary"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
@@ -24,7 +25,7 @@ type preparedTxn struct {
 	writers []txn.FragmentID
 	// ascending; sorted at the first call, because most commits resolve before one
 	keys    func() [][]byte
-	summary *keySummary // in place of keys, of a large transaction
+	summary *keysummary.Summary // in place of keys, of a large transaction
 	// each calls a function with all keys and their locks, some more than once; guarded by
 	// transactions.mu
 	each    func(fn func(key []byte, mode txn.LockMode) error) error
@@ -40,7 +41,7 @@ func newPrepared(m *machine, o *openTxn) *preparedTxn {
 		Writer: o.Writer, id: o.id, anchor: o.anchor, writers: o.writers, settled: make(chan struct{}), since: o.since,
 	}
 	if o.keys != nil {
-		o.keys.seal()
+		o.keys.Seal()
 		p.summary = o.keys
 	}
 	writes := o.writes // of a prepared transaction they stay as they are
@@ -63,7 +64,7 @@ func sortedKeys(writes []byte) (keys [][]byte) {
 
 func (p *preparedTxn) touches(s txn.Span) bool {
 	if p.summary != nil {
-		return p.summary.touches(s)
+		return p.summary.Touches(s)
 	}
 	keys := p.keys()
 	i := sort.Search(len(keys), func(i int) bool { return bytes.Compare(keys[i], s.Start) >= 0 })
@@ -72,7 +73,7 @@ func (p *preparedTxn) touches(s txn.Span) bool {
 
 func (p *preparedTxn) writes(key []byte) bool {
 	if p.summary != nil {
-		return p.summary.writes(key)
+		return p.summary.Writes(key)
 	}
 	_, ok := slices.BinarySearchFunc(p.keys(), key, bytes.Compare)
 	return ok

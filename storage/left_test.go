@@ -1,52 +1,11 @@
 package storage
 
 import (
-	"fmt"
-	"hash/maphash"
 	"testing"
 	"time"
 
 	"github.com/sherddb/sherd/txn"
 )
-
-func hashesOf(from, n int) map[uint64]struct{} {
-	out := map[uint64]struct{}{}
-	for i := range n {
-		out[maphash.Bytes(keyMoveSeed, fmt.Append(nil, "row ", from+i))] = struct{}{}
-	}
-	return out
-}
-
-// TestKeyMoves: what was left is told, what was not is not, and nothing is denied that is not known
-// any more.
-func TestKeyMoves(t *testing.T) {
-	var k keyMoves
-	want := func(row int, version txn.Timestamp, want bool) {
-		t.Helper()
-		if got := k.perhaps(fmt.Append(nil, "row ", row), version); got != want {
-			t.Errorf("row %d, deleted at %d: %v, want %v", row, version, got, want)
-		}
-	}
-	want(1, 5, false)
-	k.unknown(10)
-	want(1, 10, true) // of another term
-	want(1, 11, false)
-	k.add(hashesOf(1, 1), 20)
-	want(1, 20, true)
-	want(2, 20, false)
-	k.add(hashesOf(100, maxKeyMoves-1), 30)
-	want(1, 20, true)
-	k.add(hashesOf(1_000_000, 2), 40) // begins a new half
-	want(1, 20, true)
-	want(2, 20, true) // older than the half that is left, so it is not known
-	want(2, 50, false)
-	k.add(hashesOf(2_000_000, maxKeyMoves-1), 60)
-	want(1, 20, true)
-	want(2, 41, false)
-	k.add(hashesOf(3_000_000, maxKeyMoves+1), 70) // too many at once
-	want(2, 70, true)
-	want(2, 71, false)
-}
 
 // TestLeft: deletions of this term are told apart; those of an earlier one, and of transactions
 // that it left prepared, are not.

@@ -1,4 +1,10 @@
-package storage
+// Package keysummary describes which keys a large write set may have, in a few bytes for each key:
+// for each table and index the span in which they lie, hashes of the keys unless there are too many,
+// and for each piece of the write set the keys between which its rows lie.
+//
+// A summary never misses a key, so a reader may only wait longer than it must. It knows the encoded
+// operations of a write set and no transactions.
+package keysummary
 
 import (
 	"bytes"
@@ -6,15 +12,15 @@ import (
 	"hash/maphash"
 	"slices"
 
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
-// keySummary describes which keys a large write set may have: for each table and index the span in
-// which they lie, and hashes of the keys unless there are too many. It never misses a key, so a
-// reader may only wait longer than it must.
-type keySummary struct {
+// Summary describes one write set. The zero value is that of an empty one. Only one goroutine adds
+// to it; after Seal any number may ask.
+type Summary struct {
 	spans  map[uint64]txn.Span // by table and index, both ends included
 	hashes hashSet
 	tooBig bool // no hashes
@@ -25,12 +31,12 @@ const maxHashes = 1 << 20
 
 var summarySeed = maphash.MakeSeed()
 
-// add takes the keys of one more piece of encoded operations, which were checked before.
-func (k *keySummary) add(writes []byte) error {
+// Add takes the keys of one more piece of encoded operations, which were checked before.
+func (k *Summary) Add(writes []byte) error {
 	if k.spans == nil {
 		k.spans = map[uint64]txn.Span{}
 	}
-	if err := k.addPiece(writes); err != nil {
+	if err := k.AddPiece(writes); err != nil {
 		return err
 	}
 	return logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
@@ -58,10 +64,11 @@ func (k *keySummary) add(writes []byte) error {
 	})
 }
 
-// seal makes the summary ready for questions, from any number of goroutines.
-func (k *keySummary) seal() { k.hashes.sort() }
+// Seal makes the summary ready for questions, from any number of goroutines.
+func (k *Summary) Seal() { k.hashes.sort() }
 
-func (k *keySummary) touches(sp txn.Span) bool {
+// Touches reports whether the write set may have keys in a span.
+func (k *Summary) Touches(sp txn.Span) bool {
 	for _, s := range k.spans {
 		if bytes.Compare(sp.Start, s.End) <= 0 && (len(sp.End) == 0 || bytes.Compare(sp.End, s.Start) > 0) {
 			return true
@@ -70,7 +77,8 @@ func (k *keySummary) touches(sp txn.Span) bool {
 	return false
 }
 
-func (k *keySummary) writes(key []byte) bool {
+// Writes reports whether the write set may have key.
+func (k *Summary) Writes(key []byte) bool {
 	if !k.tooBig {
 		return k.hashes.has(maphash.Bytes(summarySeed, key))
 	}
@@ -121,8 +129,8 @@ func (h *hashSet) has(hash uint64) bool {
 	return ok
 }
 
-// touchesRanges reports whether the write set may have something of some buckets.
-func (k *keySummary) touchesRanges(global *keyspace.Globals, ranges []BucketRange) bool {
+// TouchesRanges reports whether the write set may have something of some buckets.
+func (k *Summary) TouchesRanges(global *keyspace.Globals, ranges []shardmap.Interval) bool {
 	for _, s := range k.spans {
 		if global.SpanTouches(s, ranges) {
 			return true
