@@ -6,6 +6,7 @@ import (
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
@@ -75,7 +76,7 @@ func (c *Call) countRows(m *pb.CountRowsRequest) (*pb.Response, error) {
 	return &pb.Response{Result: &pb.Response_Counts{Counts: a}}, nil
 }
 
-func countsOf(stats []storage.BucketStat) []*pb.Count {
+func countsOf(stats []counts.Range) []*pb.Count {
 	out := make([]*pb.Count, len(stats))
 	for i, x := range stats {
 		out[i] = &pb.Count{Table: x.Table, From: x.From, To: x.To, Documents: x.Documents, Bytes: x.Bytes}

@@ -177,7 +177,7 @@ func (m *machine) checkpoint() error {
 			}
 		}
 	}
-	err := m.r.stats.checkpoint(func(k, v []byte) error {
+	err := m.r.stats.Checkpoint(func(k, v []byte) error {
 		if v == nil {
 			return m.kvs.Remove(k, at)
 		}

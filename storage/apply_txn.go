@@ -38,7 +38,7 @@ func (m *machine) commit(e *logentry.Commit, index uint64) (result, error) {
 	if err := m.remember(e.ID, stamp); err != nil {
 		return 0, err
 	}
-	if err := m.r.stats.apply(e.Stats); err != nil {
+	if err := m.r.stats.Apply(e.Stats); err != nil {
 		return 0, err
 	}
 	return resDone, m.install(e.Writes, stamp)
@@ -220,7 +220,7 @@ func (m *machine) installOpen(o *openTxn, at txn.Timestamp) error {
 	}
 	m.settle(o)
 	m.writers.add(o.id, o.C)
-	return m.r.stats.apply(o.stats)
+	return m.r.stats.Apply(o.stats)
 }
 
 func (m *machine) settle(o *openTxn) {

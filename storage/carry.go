@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
@@ -362,7 +363,7 @@ func (r *Mover) globals(ctx context.Context) (out []logentry.Index, err error) {
 }
 
 // countRows counts the rows that are there now of some buckets, up to a limit (0: all).
-func (r *Mover) countRows(of []leftRange, limit int) (n int, counted deltas, err error) {
+func (r *Mover) countRows(of []leftRange, limit int) (n int, counted counts.Deltas, err error) {
 	if !r.stopper.Begin() {
 		return 0, nil, proposer.ErrNotLeader
 	}
@@ -383,7 +384,7 @@ func (r *Mover) countRows(of []leftRange, limit int) (n int, counted deltas, err
 					return err
 				}
 				key := c.Item().Key()
-				counted.add(key, 1, len(key)+size)
+				counted.Add(key, 1, len(key)+size)
 				if n++; n == limit {
 					c.Close()
 					return ErrStop
@@ -397,13 +398,4 @@ func (r *Mover) countRows(of []leftRange, limit int) (n int, counted deltas, err
 		err = nil
 	}
 	return n, counted, err
-}
-
-// minus returns the negated deltas.
-func (d deltas) minus() deltas {
-	out := deltas{}
-	for k, v := range d {
-		out[k] = statValue{-v.docs, -v.bytes}
-	}
-	return out
 }

@@ -211,19 +211,19 @@
 //
 // Keys have at most 8 KiB, values Limits.Row, a transaction's write buffer Limits.Buffer (all 54000
 // above that). While two large transactions wait to be installed, a third is not sent to the log.
-// Statistics count groups of 256 buckets, and each bucket above 4 MiB by itself (exact.go). Commits
-// are refused with 53100 while the disk has less free space than Disk.MinFree and what merges of
-// the replica may take (package engine), deletes below half of Disk.MinFree, or when level 0 has
-// grown because merges are paused. Below that, entries wait to be applied until there is room: rows
-// at a follower, of large transactions and of streams with less than 128 MiB, everything with less
-// than 64 MiB (package engine). With less than 32 MiB a replica does not open (53100). Repeated
-// commit entries are recognized among the last 4096 commits. Outcomes are kept for 15 minutes
-// (outcome.go), those of aborts by their absence. A change of leader may abort a commit in
-// progress: the new leader at once asks for the outcome of what an earlier term left. A transaction
-// has one lock request at a time for each row, and the holders of a row are searched one by one. A
-// fragment that was there when its database was created regards all that was never moved as its
-// own: its map has to be right then. Entries of local indexes that a bucket leaves behind stay,
-// unseen, until the watermark has passed, those of assigned buckets until they are written again.
-// To read a difference, the source walks over all keys of the range, so ranges that are moved at
-// once should be small.
+// Statistics count groups of 256 buckets, and each bucket above 4 MiB by itself (package counts).
+// Commits are refused with 53100 while the disk has less free space than Disk.MinFree and what
+// merges of the replica may take (package engine), deletes below half of Disk.MinFree, or when
+// level 0 has grown because merges are paused. Below that, entries wait to be applied until there
+// is room: rows at a follower, of large transactions and of streams with less than 128 MiB,
+// everything with less than 64 MiB (package engine). With less than 32 MiB a replica does not open
+// (53100). Repeated commit entries are recognized among the last 4096 commits. Outcomes are kept
+// for 15 minutes (outcome.go), those of aborts by their absence. A change of leader may abort a
+// commit in progress: the new leader at once asks for the outcome of what an earlier term left. A
+// transaction has one lock request at a time for each row, and the holders of a row are searched
+// one by one. A fragment that was there when its database was created regards all that was never
+// moved as its own: its map has to be right then. Entries of local indexes that a bucket leaves
+// behind stay, unseen, until the watermark has passed, those of assigned buckets until they are
+// written again. To read a difference, the source walks over all keys of the range, so ranges that
+// are moved at once should be small.
 package storage

@@ -36,7 +36,7 @@ func (m *machine) dropSpan(span txn.Span) error {
 	if err := m.kvs.Set(keyspace.StampRecord(keyspace.Deletion, stamp), job.encode(), stamp); err != nil {
 		return err
 	}
-	m.r.stats.drop(span)
+	m.r.stats.Drop(span)
 	m.s.own.uncount(span)
 	m.effects.drops = append(m.effects.drops, job)
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
@@ -40,21 +41,13 @@ func counted(t testing.TB, r *Replica) {
 	t.Helper()
 	ctx := testContext(t)
 	for {
-		r.stats.mu.RLock()
-		left := 0
-		r.stats.exact.pending(func(uint32) { left++ })
-		for _, c := range r.stats.exact.counts {
-			if !c.base {
-				left++
-			}
-		}
-		r.stats.mu.RUnlock()
-		if left == 0 {
+		p := r.stats.Progress()
+		if p.Waiting+p.Running == 0 {
 			return
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("%d groups are not counted", left)
+			t.Fatalf("groups are not counted: %+v", p)
 		case <-time.After(tick / 10):
 		}
 	}
@@ -62,7 +55,7 @@ func counted(t testing.TB, r *Replica) {
 
 // checkExact compares the statistics with the rows: those of groups, and those of each bucket above
 // the limit, without a missing one.
-func checkExact(t testing.TB, r *Replica) (exact []BucketStat) {
+func checkExact(t testing.TB, r *Replica) (exact []counts.Range) {
 	t.Helper()
 	counted(t, r)
 	ctx := testContext(t)
@@ -75,18 +68,19 @@ func checkExact(t testing.TB, r *Replica) (exact []BucketStat) {
 		restores: r.db.Replacements()}
 	defer v.Close()
 	v.OwnedOnly()
-	rows := map[bucketKey]statValue{}
+	type size struct{ docs, bytes int64 }
+	rows := map[uint32]size{}
 	if err := v.Scan(ctx, txn.Prefix(keyspace.IndexPrefix(movedTable, keyspace.Rows)), false,
 		func(key, value []byte) error {
-			k := bucketKey{keyspace.TableOf(key), keyspace.BucketOf(key)}
-			rows[k] = statValue{rows[k].docs + 1, rows[k].bytes + int64(len(key)+len(value))}
+			b := keyspace.BucketOf(key)
+			rows[b] = size{rows[b].docs + 1, rows[b].bytes + int64(len(key)+len(value))}
 			return nil
 		}); err != nil {
 		t.Fatal(err)
 	}
 	above := 0
 	for _, x := range rows {
-		if x.bytes > ExactBytes {
+		if x.bytes > counts.ExactBytes {
 			above++
 		}
 	}
@@ -94,12 +88,12 @@ func checkExact(t testing.TB, r *Replica) (exact []BucketStat) {
 		if s.Table != movedTable {
 			continue
 		}
-		var got statValue
+		var got size
 		for b := s.From; b < s.To; b++ {
-			x := rows[bucketKey{movedTable, b}]
-			got = statValue{got.docs + x.docs, got.bytes + x.bytes}
+			x := rows[b]
+			got = size{got.docs + x.docs, got.bytes + x.bytes}
 		}
-		if got != (statValue{s.Documents, s.Bytes}) {
+		if got != (size{s.Documents, s.Bytes}) {
 			t.Errorf("buckets [%d, %d) have %+v, the statistics say %+v", s.From, s.To, got, s)
 		}
 		if s.To == s.From+1 {
@@ -109,13 +103,13 @@ func checkExact(t testing.TB, r *Replica) (exact []BucketStat) {
 	if len(exact) != above {
 		t.Errorf("%d buckets are above the limit, the statistics name %+v", above, exact)
 	}
-	var sum, parts statValue
+	var sum, parts size
 	for _, x := range rows {
-		sum = statValue{sum.docs + x.docs, sum.bytes + x.bytes}
+		sum = size{sum.docs + x.docs, sum.bytes + x.bytes}
 	}
 	for _, s := range r.Inspect.BucketStats(movedTable) {
-		parts = statValue{parts.docs + s.Documents, parts.bytes + s.Bytes}
-		if s.Bytes > ExactBytes && s.To != s.From+1 {
+		parts = size{parts.docs + s.Documents, parts.bytes + s.Bytes}
+		if s.Bytes > counts.ExactBytes && s.To != s.From+1 {
 			t.Errorf("a part above the limit is of several buckets: %+v", s)
 		}
 	}
@@ -180,8 +174,8 @@ func TestExactBuckets(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkExact(t, r)
-	if len(r.stats.exact.counts) != 0 {
-		t.Errorf("a small group is still counted: %v", r.stats.exact.counts)
+	if p := r.stats.Progress(); p != (counts.Progress{}) {
+		t.Errorf("a small group is still counted: %+v", p)
 	}
 	if err := r.DeleteSpan(testContext(t), keyspace.TableSpan(movedTable)); err != nil {
 		t.Fatal(err)
@@ -266,7 +260,7 @@ func TestExactOfManyBuckets(t *testing.T) {
 	checkExact(t, r)
 	before := scans
 	tx := r.Tx(txn.NewID())
-	for i := range uint32(mostBucketDeltas + 500) {
+	for i := range uint32(counts.MostBuckets + 500) {
 		if err := tx.LockNewest(testContext(t), movedKey(i, "many")); err != nil {
 			t.Fatal(err)
 		}
@@ -297,10 +291,10 @@ func TestExactOfEarlierReleases(t *testing.T) {
 	heavy(t, r, 700, "a", 60)
 	checkExact(t, r)
 	for n := range 3 {
-		var d deltas
+		var d counts.Deltas
 		key, value := movedKey(700, fmt.Sprint("old", n)), make([]byte, 100_000)
-		d.add(key, 1, len(key)+len(value))
-		e := logentry.Commit{ID: txn.NewID(), Stats: d.encode(),
+		d.Add(key, 1, len(key)+len(value))
+		e := logentry.Commit{ID: txn.NewID(), Stats: d.Encode(),
 			Writes: logentry.AppendOp(nil, logentry.OpPut, key, value)}
 		if _, _, err := r.log.run(e.Encode(), 0); err != nil {
 			t.Fatal(err)
@@ -347,11 +341,9 @@ func TestExactBeforeUpgradeIsFinal(t *testing.T) {
 	if f.release(); f.state[0] != groupsCheckpoint {
 		t.Errorf("checkpoint of format %d", f.state[0])
 	}
-	r.stats.mu.RLock()
-	if n := len(r.stats.exact.counts); n != 0 {
-		t.Errorf("%d groups are counted", n)
+	if p := r.stats.Progress(); p.Counted+p.Running != 0 {
+		t.Errorf("groups are counted: %+v", p)
 	}
-	r.stats.mu.RUnlock()
 	version.Store(clusterversion.ExactSizes)
 	if got := checkExact(t, r); len(got) != 1 || got[0].From != 700 || got[0].Documents != 60 {
 		t.Errorf("after the upgrade: %+v", got)

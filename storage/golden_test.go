@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
@@ -31,36 +31,18 @@ func goldenOwners() ownState {
 	y.BucketRange, y.State, y.Arrival, y.Move, y.F, y.Left = BucketRange{Lo: 7, Hi: 1 << 20}, Receiving, 4, 301, 0,
 		false
 	y.Edge = 0
-	var d deltas
-	d.add(keyspace.RowPrefix(20000, 7, 1), 1, 300)
+	var d counts.Deltas
+	d.Add(keyspace.RowPrefix(20000, 7, 1), 1, 300)
 	return ownState{Machine: ownership.Machine{List: ownership.List{x, y}, Generations: 4},
 		receipts: []receipt{{move: 301, carries: 2, since: 2, deletes: true, counted: d}}}
 }
 
-// goldenExact are the records of a group that is counted by bucket.
-func goldenExact() (out []struct{ key, value []byte }) {
-	c := &exactCount{base: true, slack: 300, sums: map[bucketKey]statValue{{20000, 700}: {2, 5 << 20}},
-		dirty: map[bucketKey]struct{}{{20000, 700}: {}}}
-	x := newExactCounts()
-	x.counts[2] = c
-	_ = x.checkpoint(func(key, value []byte) error {
-		out = append(out, struct{ key, value []byte }{key, value})
-		return nil
-	})
-	return out
-}
-
-// goldenStats are the statistics of an entry, in both forms.
-func goldenStats() (groups, buckets []byte) {
-	var d deltas
-	d.add(keyspace.RowPrefix(20000, 151326, 1), 1, 300)
-	d.add(keyspace.RowPrefix(20000, 7, 1), -1, -12)
-	b := bucketDeltas{}
-	b.add(keyspace.RowPrefix(20000, 151326, 1), 1, 300)
-	b.add(keyspace.RowPrefix(20000, 7, 1), -1, -12)
-	b.add(keyspace.RowPrefix(20000, shardmap.BucketCount+9, 1), 2, 44)
-	b.fold(statKey{20001, 3}, statValue{5, 600})
-	return d.encode(), b.encode()
+// goldenCounts are lines that package counts checks.
+var goldenCounts = []string{
+	"exact-key ffffffff42000200004e20bc", "exact-value 010480808005",
+	"exact-key ffffffff420002", "exact-value 01ac02",
+	"statistics-of-groups a09c01000117a09c01cf0402d804",
+	"statistics-of-buckets 0002a09c01924004582ca19c01060ab009d804a09c010f0117a09c01bdbc1202d804",
 }
 
 // goldenWrites are the operations 1 to 4.
@@ -110,13 +92,7 @@ func goldenLines() (lines []string) {
 	add("forgotten", append(keyspace.StampRecord(keyspace.Forgotten, 9), encodeForgotten([]txn.ID{{1}, {2}})...))
 	s.open[txn.ID{1}].stats = []byte(logentry.BucketStats + "stats")
 	add("checkpoint-7", checkpointRecord(s))
-	for _, x := range goldenExact() {
-		add("exact-key", x.key)
-		add("exact-value", x.value)
-	}
-	groups, buckets := goldenStats()
-	add("statistics-of-groups", groups)
-	add("statistics-of-buckets", buckets)
+	lines = append(lines, goldenCounts...)
 	add("operations", goldenWrites())
 	add("ingested-operations", goldenIngested())
 	return lines
@@ -306,14 +282,11 @@ func TestGoldenFormats(t *testing.T) {
 
 // FuzzEntryContents reads what entries carry and package logentry does not look at.
 func FuzzEntryContents(f *testing.F) {
-	groups, buckets := goldenStats()
-	for _, b := range [][]byte{groups, buckets, goldenWrites(), goldenLocks(), goldenIngested()} {
+	for _, b := range [][]byte{goldenWrites(), goldenLocks(), goldenIngested()} {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_ = logentry.EachOp(b, func(logentry.Op, []byte, []byte) error { return nil })
-		_ = newStatistics().apply(b)
-		_, _ = decodeDeltas(b)
 		_ = logentry.EachIngested(b, func(txn.Timestamp, logentry.Op, []byte, []byte) error { return nil })
 	})
 }
@@ -338,6 +311,5 @@ func FuzzDecodeRecords(f *testing.F) {
 		_ = newState().loadHold(nil, b)
 		_, _, _ = findOutcome(b, txn.ID{})
 		_, _ = engine.SizeOfHead(b)
-		_ = newStatistics().load(b[:min(6, len(b))], b)
 	})
 }

@@ -3,9 +3,8 @@ package storage
 import (
 	"bytes"
 	"context"
-	"maps"
-	"slices"
 
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
@@ -15,10 +14,6 @@ import (
 
 // Inspector lists what a replica has, and compares it with its statistics and with other replicas.
 type Inspector struct{ r *Replica }
-
-// StatBuckets is how many neighbouring buckets one BucketStat counts. Each assigned bucket is
-// counted by itself.
-const StatBuckets = groupBuckets
 
 // Undecided is a prepared transaction whose outcome has not reached the fragment.
 type Undecided struct {
@@ -36,6 +31,10 @@ func (r *Outcomes) Undecided(T txn.Timestamp) []Undecided {
 func (r *Outcomes) WaitDecided(ctx context.Context, T txn.Timestamp) error {
 	return r.rows.waitResolved(ctx, nil, T, txn.ID{}, func(*preparedTxn) bool { return true })
 }
+
+// BucketStats returns the counts of table (0: of all tables), in order (counts.Sums.ByTable). They
+// belong to the newest entry applied, not to a snapshot.
+func (i *Inspector) BucketStats(table uint32) []counts.Range { return i.r.stats.ByTable(table) }
 
 // Dropping returns the spans whose keys are being deleted in the background.
 func (i *Inspector) Dropping() ([]txn.Span, error) {
@@ -67,7 +66,7 @@ func (i *Inspector) Dropping() ([]txn.Span, error) {
 type Census struct {
 	At      txn.Timestamp
 	r       *Replica
-	stats   *statistics
+	stats   *counts.Sums
 	pending []pendingStats
 }
 
@@ -84,7 +83,7 @@ func (i *Inspector) Census() *Census {
 	m := i.r.machine
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := &Census{At: m.s.stamp, r: i.r, stats: i.r.stats.clone()}
+	c := &Census{At: m.s.stamp, r: i.r, stats: i.r.stats.Clone()}
 	c.pending = m.pendingStats(c.At)
 	return c
 }
@@ -119,7 +118,7 @@ func (m *machine) firstRow(o *openTxn) (row []byte) {
 // including those that have committed: groups of buckets, and in addition each bucket above
 // ExactBytes of a table, in groups that are counted by bucket. The versions at the census must be
 // kept.
-func (c *Census) Stats(ctx context.Context) ([]BucketStat, error) {
+func (c *Census) Stats(ctx context.Context) ([]counts.Range, error) {
 	if err := c.r.Outcomes.WaitDecided(ctx, c.At); err != nil {
 		return nil, err
 	}
@@ -128,35 +127,12 @@ func (c *Census) Stats(ctx context.Context) ([]BucketStat, error) {
 		if !c.r.rows.hasVersion(p.key, p.C) {
 			continue
 		}
-		if err := s.apply(p.stats); err != nil {
+		if err := s.Apply(p.stats); err != nil {
 			return nil, err
 		}
 	}
 	c.pending = nil
-	return s.list(), nil
-}
-
-func (s *statistics) list() []BucketStat {
-	out := make([]BucketStat, 0, len(s.sums))
-	for _, k := range slices.SortedFunc(maps.Keys(s.sums), compareStat) {
-		from, to := groupBounds(k.group)
-		out = append(out, BucketStat{k.table, from, to, s.sums[k].docs, s.sums[k].bytes})
-		out = s.appendExact(out, k)
-	}
-	return out
-}
-
-// clone returns a copy that no other goroutine changes.
-func (s *statistics) clone() *statistics {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	out := newStatistics()
-	out.sums, out.exact.bytes = maps.Clone(s.sums), maps.Clone(s.exact.bytes)
-	for g, c := range s.exact.counts {
-		out.exact.counts[g] = &exactCount{base: c.base, slack: c.slack, sums: maps.Clone(c.sums),
-			dirty: map[bucketKey]struct{}{}}
-	}
-	return out
+	return s.ByGroup(), nil
 }
 
 // hasVersion reports whether key was written or deleted exactly at that stamp.

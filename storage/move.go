@@ -327,7 +327,7 @@ func (r *Mover) countAndMoveAway(e *logentry.MovedAway) error {
 	if err != nil {
 		return err
 	}
-	e.Stats = counted.minus().encode()
+	e.Stats = counted.Minus().Encode()
 	return r.step(e, 0)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
@@ -113,11 +114,11 @@ func (m *mover) count(r *Replica) {
 	}
 	defer v.Close()
 	v.OwnedOnly()
-	want := BucketStat{}
+	want := counts.Range{}
 	for _, s := range stats {
 		want.Documents, want.Bytes = want.Documents+s.Documents, want.Bytes+s.Bytes
 	}
-	got := BucketStat{}
+	got := counts.Range{}
 	err = v.Scan(ctx, txn.Prefix(keyspace.IndexPrefix(movedTable, keyspace.Rows)), false,
 		func(key, value []byte) error {
 			got.Documents, got.Bytes = got.Documents+1, got.Bytes+int64(len(key)+len(value))

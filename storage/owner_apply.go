@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/storage/ownership"
@@ -43,7 +44,7 @@ func (m *machine) move(e logentry.MoveEntry) (result, error) {
 			return resultOf(out), nil
 		}
 		m.effects.gone = append(m.effects.gone, e.Ranges...)
-		return resDone, m.r.stats.leave(e.Stats)
+		return resDone, m.r.stats.Leave(e.Stats)
 	case *logentry.Clean:
 		left, out := s.Clean()
 		return resultOf(out), m.cleanLeft(false, e.Globals, left)
@@ -78,7 +79,7 @@ func (m *machine) takeOwnership(e *logentry.Own, s *ownership.Step) (result, err
 	}
 	counted := m.s.own.receipt(e.Move).counted
 	m.s.own.dropReceipt(e.Move)
-	if err := m.r.stats.apply(counted.encode()); err != nil {
+	if err := m.r.stats.Apply(counted.Encode()); err != nil {
 		return 0, err
 	}
 	m.r.left.Unknown(max(m.s.stamp, e.Since)) // what was ingested was deleted elsewhere
@@ -96,11 +97,11 @@ func (m *machine) ingest(e *logentry.Ingest) (result, error) {
 	next := *got
 	next.carries++
 	next.deletes = next.deletes || e.Deletes
-	counted, err := decodeDeltas(e.Stats)
+	counted, err := counts.DecodeDeltas(e.Stats)
 	if err != nil {
 		return 0, err
 	}
-	next.counted = next.counted.plus(counted)
+	next.counted = next.counted.Plus(counted)
 	o.receipts = slices.Clone(o.receipts)
 	*o.receipt(e.Move) = next
 	// local index entries have the same keys and versions in each generation of a bucket

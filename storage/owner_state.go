@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/ownership"
 	"github.com/sherddb/sherd/txn"
 )
@@ -20,8 +21,8 @@ type receipt struct {
 	move    uint64
 	carries uint64 // entries
 	since   txn.Timestamp
-	deletes bool   // there was a deletion among them
-	counted deltas // statistics, which count from when the range is owned
+	deletes bool          // there was a deletion among them
+	counted counts.Deltas // statistics, which count from when the range is owned
 }
 
 func (o *ownState) receipt(move uint64) *receipt {
@@ -46,7 +47,7 @@ func (o *ownState) dropReceipt(move uint64) {
 func (o *ownState) uncount(span txn.Span) {
 	o.receipts = slices.Clone(o.receipts)
 	for i := range o.receipts {
-		o.receipts[i].counted = o.receipts[i].counted.without(span)
+		o.receipts[i].counted = o.receipts[i].counted.Without(span)
 	}
 }
 
@@ -60,7 +61,7 @@ func (o *ownState) append(b []byte) []byte {
 		b = binary.AppendUvarint(b, x.carries)
 		b = codec.AppendTimestamp(b, x.since)
 		b = append(b, codec.Bool(x.deletes))
-		b = codec.AppendBytes(b, x.counted.encode())
+		b = codec.AppendBytes(b, x.counted.Encode())
 	}
 	return b
 }
@@ -71,43 +72,8 @@ func readOwnState(r *codec.Reader) (o ownState) {
 	n := r.Int()
 	for i := 0; i < n && r.Err == nil; i++ {
 		x := receipt{move: r.Uvarint(), carries: r.Uvarint(), since: r.Timestamp(), deletes: r.Byte() != 0}
-		x.counted = readDeltas(r)
+		x.counted = counts.ReadDeltas(r)
 		o.receipts = append(o.receipts, x)
 	}
 	return o
-}
-
-// readDeltas reads what deltas.encode returns, after its length.
-func readDeltas(r *codec.Reader) deltas {
-	d, err := decodeDeltas(r.Bytes())
-	if r.Err == nil {
-		r.Err = err
-	}
-	return d
-}
-
-// decodeDeltas reads what deltas.encode returns.
-func decodeDeltas(b []byte) (d deltas, err error) {
-	r := codec.Reader{B: b}
-	for len(r.B) > 0 && r.Err == nil {
-		k := statKey{uint32(r.Int()), uint32(r.Int())}
-		v := statValue{r.Varint(), r.Varint()}
-		if d == nil {
-			d = deltas{}
-		}
-		d[k] = v
-	}
-	return d, r.Err
-}
-
-// plus returns the sum of two; neither is changed.
-func (d deltas) plus(o deltas) deltas {
-	out := deltas{}
-	for _, x := range []deltas{d, o} {
-		for k, v := range x {
-			s := out[k]
-			out[k] = statValue{s.docs + v.docs, s.bytes + v.bytes}
-		}
-	}
-	return out
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
@@ -22,7 +23,7 @@ func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 	if t.stage.OnDisk() || t.carry && t.locks.PinsOnDisk() {
 		return t.sendSpilled()
 	}
-	var d bucketDeltas
+	var d counts.BucketDeltas
 	plain := !t.stage.Mixed()
 	err = t.stage.Last(func(op *writebuf.Op) error {
 		old, err := t.oldSize(op)
@@ -56,7 +57,7 @@ func (t *Tx) sendSpilled() (last [][]byte, stats []byte, err error) {
 		return nil, nil, err
 	}
 	s := partSender{t: t}
-	var d bucketDeltas
+	var d counts.BucketDeltas
 	p := packer{full: s.send, size: partBody}
 	own, err := t.stage.Span(txn.Span{}, t.stage.Mark(), false)
 	for ; err == nil && own.OK; err = own.Next() {
@@ -162,7 +163,7 @@ func encodeOp(op *writebuf.Op, old int, add func(op logentry.Op, key, value []by
 	}
 }
 
-func countOp(d *bucketDeltas, op *writebuf.Op, old int) {
+func countOp(d *counts.BucketDeltas, op *writebuf.Op, old int) {
 	if !keyspace.IsRow(op.Key) {
 		return
 	}
@@ -174,7 +175,7 @@ func countOp(d *bucketDeltas, op *writebuf.Op, old int) {
 		docs, bytes = docs+1, bytes+len(op.Key)+len(op.Value)
 	}
 	if docs != 0 || bytes != 0 {
-		d.add(op.Key, docs, bytes)
+		d.Add(op.Key, docs, bytes)
 	}
 }
 

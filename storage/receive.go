@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/owned"
@@ -85,7 +86,7 @@ type carrying struct {
 	own     *owned.Buckets
 	pieces  [][]byte
 	bytes   int
-	counted deltas
+	counted counts.Deltas
 	deletes bool
 	newest  txn.Timestamp
 	row     []byte // the last that was counted
@@ -107,7 +108,7 @@ func (c *carrying) entries() (out []*logentry.Ingest) {
 	for i, piece := range c.pieces {
 		e := &logentry.Ingest{Move: c.move, Before: c.got.carries + uint64(i), Deletes: c.deletes, Writes: piece}
 		if i == len(c.pieces)-1 {
-			e.Stats = c.counted.encode()
+			e.Stats = c.counted.Encode()
 		}
 		out = append(out, e)
 	}
@@ -197,7 +198,7 @@ func (c *carrying) count(key []byte, x *Version) error {
 		docs, size = docs+1, size+len(key)+len(x.Value)
 	}
 	if docs != 0 || size != 0 {
-		c.counted.add(key, docs, size)
+		c.counted.Add(key, docs, size)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keymoves"
 	"github.com/sherddb/sherd/storage/keyspace"
@@ -44,8 +45,8 @@ type Replica struct {
 	machine  *machine
 	kept     keptLog // the log
 	snaps    *markerStore
-	stats    *statistics
-	exact    *exactScanner
+	stats    *counts.Sums
+	exact    exactScanner
 	drops    *dropper
 	installs *installer
 	rows     *rowReader
@@ -136,7 +137,7 @@ func (r *Replica) openFiles() (err error) {
 		return err
 	}
 	r.stats = stats
-	r.exact = newExactScanner(r)
+	r.exact.r = r
 	r.machine = &machine{r: r, s: s, kvs: r.db.NewBatch(), expired: map[keyspace.Kind]txn.Timestamp{}}
 	r.installs = newInstaller(r)
 	r.rows = &rowReader{db: r.db, txns: &r.txns, installs: r.installs, pins: &r.pins, stopper: r.stopper}

@@ -1,10 +1,8 @@
 package storage
 
 import (
-	"encoding/binary"
 	"fmt"
 
-	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
@@ -36,7 +34,7 @@ func (m *machine) restoreFrame(got *restored, b []byte) error {
 	case frameStat:
 		k, v := r.Bytes(), r.Bytes()
 		if r.Err == nil && len(k) > 5 {
-			return got.stats.load(keyspace.RestOf(k), v)
+			return got.stats.Load(keyspace.RestOf(k), v)
 		}
 	case frameState:
 		s, err := decodeCheckpoint(b[1:])
@@ -93,7 +91,7 @@ func (m *machine) adopt(got *restored, covered uint64) error {
 		m.s = before
 		return err
 	}
-	m.r.stats.replace(got.stats)
+	m.r.stats.Replace(got.stats)
 	m.r.unpublish()
 	m.r.kept.durable.reset()
 	m.r.publishAll(m.s)
@@ -128,42 +126,4 @@ func (r *Replica) unpublish() {
 	r.txns.mu.Lock()
 	defer r.txns.mu.Unlock()
 	r.txns.clear()
-}
-
-// replace takes the sums of o; all of them are written with the next checkpoint.
-func (s *statistics) replace(o *statistics) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for k := range s.sums {
-		s.dirty[k] = struct{}{}
-	}
-	s.sums = o.sums
-	for k := range s.sums {
-		s.dirty[k] = struct{}{}
-	}
-	for g := range s.exact.counts {
-		s.exact.cancel(g)
-	}
-	s.exact.bytes = o.exact.bytes
-	s.exact.pending(s.exact.want)
-}
-
-// all calls fn with every sum as a record.
-func (s *statistics) all(fn func(key, value []byte)) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for k, v := range s.sums {
-		fn(statRecord(k, v))
-	}
-}
-
-func statRecord(k statKey, v statValue) (key, value []byte) {
-	rest := binary.BigEndian.AppendUint32(nil, k.table)
-	if k.group < shardmap.BucketCount/groupBuckets {
-		rest = binary.BigEndian.AppendUint16(rest, uint16(k.group))
-	} else {
-		rest = binary.BigEndian.AppendUint32(rest, k.group)
-	}
-	b := binary.AppendVarint([]byte{1}, v.docs)
-	return keyspace.Record(keyspace.Statistics, rest...), binary.AppendVarint(b, v.bytes)
 }

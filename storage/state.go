@@ -10,6 +10,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/keysummary"
@@ -235,8 +236,8 @@ func decodeCheckpoint(b []byte) (*state, error) {
 
 // loadState reads the newest checkpoint of db, and the decisions and statistics as they were at its
 // stamp.
-func loadState(db *engine.Engine) (*state, *statistics, error) {
-	stats := newStatistics()
+func loadState(db *engine.Engine) (*state, *counts.Sums, error) {
+	stats := counts.New()
 	t := db.At(txn.MaxTimestamp)
 	defer t.Close()
 	record, _, err := t.Get(keyspace.Record(keyspace.Checkpoint))
@@ -260,10 +261,10 @@ func loadState(db *engine.Engine) (*state, *statistics, error) {
 	if err := at.EachRecord(keyspace.Prepared, s.loadHold); err != nil {
 		return nil, nil, err
 	}
-	if err := at.EachRecord(keyspace.Statistics, stats.load); err != nil {
+	if err := at.EachRecord(keyspace.Statistics, stats.Load); err != nil {
 		return nil, nil, err
 	}
-	return s, stats, at.EachRecord(keyspace.BucketCounts, stats.exact.load)
+	return s, stats, at.EachRecord(keyspace.BucketCounts, stats.LoadExact)
 }
 
 func (s *state) loadDecision(rest, v []byte) error {

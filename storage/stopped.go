@@ -11,6 +11,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/sparse"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/pins"
@@ -104,7 +105,7 @@ func (s *Stopped) Digest(ctx context.Context, skip []txn.Span) (Digest, error) {
 }
 
 // Stats returns the statistics at the timestamp of View.
-func (s *Stopped) Stats() []BucketStat { return s.r.stats.list() }
+func (s *Stopped) Stats() []counts.Range { return s.r.stats.ByGroup() }
 
 // Undecided returns the prepared transactions whose outcome is not known here.
 func (s *Stopped) Undecided() []Undecided { return s.r.Outcomes.Undecided(txn.MaxTimestamp) }

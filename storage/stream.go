@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/proposer"
@@ -55,7 +56,7 @@ func (m *machine) freeze() (*frozen, error) {
 	}
 	state, _ := m.s.encode() // no log: everything has its keys
 	f := &frozen{stamp: m.s.stamp, state: state, stats: map[string][]byte{}, release: m.r.keepVersions()}
-	m.r.stats.all(func(k, v []byte) { f.stats[string(k)] = v })
+	m.r.stats.All(func(k, v []byte) { f.stats[string(k)] = v })
 	return f, nil
 }
 
@@ -216,7 +217,7 @@ func (m *machine) restore(rd io.Reader, covered uint64) error {
 	}
 	m.kvs.Later = true
 	defer func() { m.kvs.Later = false }()
-	got := &restored{open: map[txn.ID]*received{}, stats: newStatistics()}
+	got := &restored{open: map[txn.ID]*received{}, stats: counts.New()}
 	for got.state == nil {
 		b, err := readFrame(in)
 		if err != nil {
@@ -233,7 +234,7 @@ func (m *machine) restore(rd io.Reader, covered uint64) error {
 type restored struct {
 	state *state
 	open  map[txn.ID]*received // from a release that had no own keys of pieces
-	stats *statistics
+	stats *counts.Sums
 }
 
 // received is an open transaction as frameOpen has it.

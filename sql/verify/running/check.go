@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
@@ -199,8 +200,8 @@ func (k *check) fragment(ctx context.Context, c *verify.Check, id txn.FragmentID
 		return err
 	}
 	err = c.Fragment(ctx, &verify.Fragment{
-		ID: id, View: view, Dropping: dropping, Group: storage.StatBuckets,
-		Exact: storage.ExactBytes, Moved: ownedOf(moved), Added: k.added(id), Remapped: k.remapped,
+		ID: id, View: view, Dropping: dropping, Group: counts.GroupBuckets,
+		Exact: counts.ExactBytes, Moved: ownedOf(moved), Added: k.added(id), Remapped: k.remapped,
 		Stats: func(ctx context.Context) ([]verify.Stat, error) { return statsOf(ctx, census) },
 		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) {
 			return recount(ctx, r, census.At, s)
@@ -246,7 +247,7 @@ func (k *check) elsewhere(ctx context.Context, c *verify.Check, id txn.FragmentI
 	}
 	err = c.Fragment(ctx, &verify.Fragment{
 		ID: id, View: &kv.Reader{Sender: leader, Fragment: id, T: k.T}, Dropping: spansOf(census.GetDropping()),
-		Group: storage.StatBuckets, Exact: storage.ExactBytes,
+		Group: counts.GroupBuckets, Exact: counts.ExactBytes,
 		Moved: ownedOf(moved), Added: k.added(id), Remapped: k.remapped,
 		Stats: func(context.Context) ([]verify.Stat, error) { return stats, nil },
 		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) {

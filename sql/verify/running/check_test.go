@@ -17,6 +17,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
@@ -315,13 +316,13 @@ func TestCheckStatistics(t *testing.T) {
 	defer v.Close()
 	var first verify.Stat
 	err = c.Fragment(t.Context(), &verify.Fragment{
-		ID: r.ID(), View: v, Group: storage.StatBuckets, Exact: storage.ExactBytes,
+		ID: r.ID(), View: v, Group: counts.GroupBuckets, Exact: counts.ExactBytes,
 		Stats: func(ctx context.Context) ([]verify.Stat, error) {
 			stats, err := statsOf(ctx, census)
 			first = stats[0]
 			stats[0].Documents++
 			stats = append(stats, verify.Stat{Table: first.Table, From: first.From, To: first.From + 1, Documents: 700})
-			return append(stats, verify.Stat{Table: docsID + 5, To: storage.StatBuckets, Documents: 3}), err
+			return append(stats, verify.Stat{Table: docsID + 5, To: counts.GroupBuckets, Documents: 3}), err
 		},
 		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) { return recount(ctx, r, census.At, s) },
 	})

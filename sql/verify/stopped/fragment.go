@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
@@ -157,8 +158,8 @@ func (f *fragment) rows(ctx context.Context) (complete bool, err error) {
 	}
 	view := &counted{Reader: s.View(), tell: func(n int64) { f.Progress(f.db.FragmentName(f.def), n, "keys") }}
 	err = f.check.Fragment(ctx, &verify.Fragment{
-		ID: id, View: view, Dropping: f.read.dropping, Group: storage.StatBuckets,
-		Exact: storage.ExactBytes, Moved: owned(s.Ownership()), Added: f.def.Added, Alone: true,
+		ID: id, View: view, Dropping: f.read.dropping, Group: counts.GroupBuckets,
+		Exact: counts.ExactBytes, Moved: owned(s.Ownership()), Added: f.def.Added, Alone: true,
 		Remapped: func() bool { return !f.alone || len(f.view.Moves(f.db.OID)) > 0 },
 		Stats:    func(context.Context) ([]verify.Stat, error) { return stats(s.Stats()), nil },
 		Recount: func(ctx context.Context, x verify.Stat) (int64, int64, error) {
@@ -180,7 +181,7 @@ func owned(list []storage.OwnedRange) []verify.Owned {
 	return out
 }
 
-func stats(list []storage.BucketStat) []verify.Stat {
+func stats(list []counts.Range) []verify.Stat {
 	out := make([]verify.Stat, len(list))
 	for i, s := range list {
 		out[i] = verify.Stat{Table: s.Table, From: s.From, To: s.To, Documents: s.Documents, Bytes: s.Bytes}

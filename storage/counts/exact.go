@@ -1,4 +1,4 @@
-package storage
+package counts
 
 import (
 	"encoding/binary"
@@ -16,7 +16,7 @@ const ExactBytes = 4 << 20
 // is counted by bucket too, so that every bucket above ExactBytes has a count of its own. The data
 // bounds the memory for this: at most 256 counts for each table in a group of 4 MiB.
 //
-// Such a count has two parts. When the group passes the limit, a scan at one stamp (exact_scan.go)
+// Such a count has two parts. When the group passes the limit, a Scan at one stamp
 // counts a base. From that stamp on, the changes by bucket in log entries are added. Each replica
 // counts for itself: the counts follow from the log, and so agree, but are not a part of it. They
 // are written with the checkpoint, so that a restart need not count again.
@@ -38,7 +38,7 @@ type bucketKey struct {
 type exactCount struct {
 	base  bool // counted; else collecting
 	slack int64
-	sums  map[bucketKey]statValue
+	sums  map[bucketKey]tally
 	dirty map[bucketKey]struct{} // since the last checkpoint
 	newer bool                   // slack or base too
 }
@@ -49,20 +49,20 @@ type exactCounts struct {
 	counts map[uint32]*exactCount // of groups
 	erase  map[bucketKey]struct{} // records of counts that are void
 	void   map[uint32]struct{}    // groups whose record has to be removed
-	wanted func(group uint32)     // is called with groups to be counted; nil if nothing counts them
+	wanted map[uint32]struct{}    // groups to be counted, perhaps some that need not be any more
 }
 
 func newExactCounts() exactCounts {
 	return exactCounts{bytes: map[uint32]int64{}, counts: map[uint32]*exactCount{}, erase: map[bucketKey]struct{}{},
-		void: map[uint32]struct{}{}}
+		void: map[uint32]struct{}{}, wanted: map[uint32]struct{}{}}
 }
 
 // hashedGroup reports whether keys are hashed to the buckets of the group. Other groups have one
 // bucket.
-func hashedGroup(group uint32) bool { return group < shardmap.BucketCount/groupBuckets }
+func hashedGroup(group uint32) bool { return group < shardmap.BucketCount/GroupBuckets }
 
 // resize notes that a table has grown by so many bytes in a group.
-func (x *exactCounts) resize(k statKey, by int64) {
+func (x *exactCounts) resize(k groupKey, by int64) {
 	if !hashedGroup(k.group) || by == 0 {
 		return
 	}
@@ -79,11 +79,8 @@ func (x *exactCounts) resize(k statKey, by int64) {
 	}
 }
 
-func (x *exactCounts) want(group uint32) {
-	if x.wanted != nil {
-		x.wanted(group)
-	}
-}
+// want notes that a group has to be counted.
+func (x *exactCounts) want(group uint32) { x.wanted[group] = struct{}{} }
 
 // pending calls fn with the groups that are above the limit and not counted.
 func (x *exactCounts) pending(fn func(group uint32)) {
@@ -141,7 +138,7 @@ func (x *exactCounts) add(d delta) {
 }
 
 // drop takes out a table that is dropped.
-func (x *exactCounts) drop(of statKey) {
+func (x *exactCounts) drop(of groupKey) {
 	c := x.counts[of.group]
 	switch {
 	case c == nil:
@@ -158,7 +155,7 @@ func (x *exactCounts) drop(of statKey) {
 
 func (c *exactCount) set(k bucketKey, docs, bytes int64) {
 	v := c.sums[k]
-	if v = (statValue{v.docs + docs, v.bytes + bytes}); v == (statValue{}) {
+	if v = (tally{v.docs + docs, v.bytes + bytes}); v == (tally{}) {
 		delete(c.sums, k)
 	} else {
 		c.sums[k] = v
@@ -177,9 +174,9 @@ func (c *exactCount) size(bucket uint32) (n int64) {
 }
 
 // sizes returns what each bucket of the group has of all tables.
-func (c *exactCount) sizes() (out [groupBuckets]int64) {
+func (c *exactCount) sizes() (out [GroupBuckets]int64) {
 	for k, v := range c.sums {
-		out[k.bucket%groupBuckets] += v.bytes
+		out[k.bucket%GroupBuckets] += v.bytes
 	}
 	return out
 }
@@ -194,7 +191,7 @@ type bucketRun struct{ from, to uint32 }
 
 // runs cuts a group into its buckets above the limit, and runs of at most that much between them.
 func (c *exactCount) runs(group uint32) (out []bucketRun) {
-	first, size := group*groupBuckets, int64(0)
+	first, size := group*GroupBuckets, int64(0)
 	open := false // the last run may grow
 	for i, n := range c.sizes() {
 		at := first + uint32(i)
@@ -210,11 +207,11 @@ func (c *exactCount) runs(group uint32) (out []bucketRun) {
 
 // appendParts appends what table k.table has in a group, in parts if the group is counted by
 // bucket. All tables are cut at the same buckets.
-func (s *statistics) appendParts(out []BucketStat, k statKey, cuts map[uint32][]bucketRun) []BucketStat {
+func (s *Sums) appendParts(out []Range, k groupKey, cuts map[uint32][]bucketRun) []Range {
 	c := s.exact.counts[k.group]
 	if c == nil || !c.base {
 		from, to := groupBounds(k.group)
-		return append(out, BucketStat{k.table, from, to, s.sums[k].docs, s.sums[k].bytes})
+		return append(out, Range{k.table, from, to, s.sums[k].docs, s.sums[k].bytes})
 	}
 	runs := cuts[k.group]
 	if runs == nil {
@@ -223,7 +220,7 @@ func (s *statistics) appendParts(out []BucketStat, k statKey, cuts map[uint32][]
 	}
 	at, rest := len(out), s.sums[k]
 	for _, x := range runs {
-		p := BucketStat{Table: k.table, From: x.from, To: x.to}
+		p := Range{Table: k.table, From: x.from, To: x.to}
 		for b := x.from; b < x.to; b++ {
 			v := c.sums[bucketKey{k.table, b}]
 			p.Documents, p.Bytes = p.Documents+v.docs, p.Bytes+v.bytes
@@ -233,13 +230,13 @@ func (s *statistics) appendParts(out []BucketStat, k statKey, cuts map[uint32][]
 			out = append(out, p)
 		}
 	}
-	if rest != (statValue{}) {
+	if rest != (tally{}) {
 		// from a transaction that did not report the buckets; the sum is right
 		if at == len(out) {
 			from, to := groupBounds(k.group)
-			return append(out, BucketStat{k.table, from, to, rest.docs, rest.bytes})
+			return append(out, Range{k.table, from, to, rest.docs, rest.bytes})
 		}
-		largest := slices.MaxFunc(out[at:], func(a, b BucketStat) int { return int(a.Bytes - b.Bytes) })
+		largest := slices.MaxFunc(out[at:], func(a, b Range) int { return int(a.Bytes - b.Bytes) })
 		for i := range out[at:] {
 			if p := &out[at+i]; p.From == largest.From {
 				p.Documents, p.Bytes = p.Documents+rest.docs, p.Bytes+rest.bytes
@@ -251,14 +248,14 @@ func (s *statistics) appendParts(out []BucketStat, k statKey, cuts map[uint32][]
 
 // appendExact appends the buckets of a table that are above the limit by themselves, in groups that
 // are counted by bucket.
-func (s *statistics) appendExact(out []BucketStat, k statKey) []BucketStat {
+func (s *Sums) appendExact(out []Range, k groupKey) []Range {
 	c := s.exact.counts[k.group]
 	if c == nil || !c.base || c.slack > 0 {
 		return out
 	}
-	for b := k.group * groupBuckets; b < (k.group+1)*groupBuckets; b++ {
+	for b := k.group * GroupBuckets; b < (k.group+1)*GroupBuckets; b++ {
 		if v := c.sums[bucketKey{k.table, b}]; v.bytes > ExactBytes {
-			out = append(out, BucketStat{k.table, b, b + 1, v.docs, v.bytes})
+			out = append(out, Range{k.table, b, b + 1, v.docs, v.bytes})
 		}
 	}
 	return out
@@ -272,7 +269,7 @@ func exactGroupKey(group uint32) []byte {
 }
 
 func exactBucketKey(k bucketKey) []byte {
-	b := binary.BigEndian.AppendUint16(nil, uint16(k.bucket/groupBuckets))
+	b := binary.BigEndian.AppendUint16(nil, uint16(k.bucket/GroupBuckets))
 	return keyspace.Record(keyspace.BucketCounts, append(binary.BigEndian.AppendUint32(b, k.table), byte(k.bucket))...)
 }
 
@@ -314,8 +311,8 @@ func (x *exactCounts) checkpoint(put func(key, value []byte) error) error {
 	return nil
 }
 
-// load reads a record. The records of a group's buckets follow that of the group.
-func (x *exactCounts) load(rest, value []byte) error {
+// LoadExact reads a record of a count. The records of a group's buckets follow that of the group.
+func (s *Sums) LoadExact(rest, value []byte) error {
 	if len(value) == 0 {
 		return nil
 	}
@@ -325,13 +322,13 @@ func (x *exactCounts) load(rest, value []byte) error {
 	}
 	group := uint32(binary.BigEndian.Uint16(rest))
 	if len(rest) == 2 {
-		x.counts[group] = &exactCount{base: true, slack: int64(r.Uvarint()), sums: map[bucketKey]statValue{},
+		s.exact.counts[group] = &exactCount{base: true, slack: int64(r.Uvarint()), sums: map[bucketKey]tally{},
 			dirty: map[bucketKey]struct{}{}}
 		return r.Err
 	}
-	v := statValue{r.Varint(), r.Varint()}
-	if c := x.counts[group]; c != nil && r.Err == nil {
-		c.sums[bucketKey{binary.BigEndian.Uint32(rest[2:]), group*groupBuckets + uint32(rest[6])}] = v
+	v := tally{r.Varint(), r.Varint()}
+	if c := s.exact.counts[group]; c != nil && r.Err == nil {
+		c.sums[bucketKey{binary.BigEndian.Uint32(rest[2:]), group*GroupBuckets + uint32(rest[6])}] = v
 	}
 	return r.Err
 }

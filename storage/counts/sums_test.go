@@ -1,4 +1,4 @@
-package storage
+package counts
 
 import (
 	"testing"
@@ -9,29 +9,29 @@ import (
 )
 
 func TestStatisticsOfAssignedBuckets(t *testing.T) {
-	s := newStatistics()
-	var d deltas
+	s := New()
+	var d Deltas
 	for _, bucket := range []uint32{0, 255, 256, shardmap.BucketCount - 1, shardmap.BucketCount,
 		shardmap.BucketCount + 1, shardmap.BucketLimit - 1} {
-		d.add(keyspace.BucketSpan(20000, bucket, bucket+1).Start, 1, 10)
+		d.Add(keyspace.BucketSpan(20000, bucket, bucket+1).Start, 1, 10)
 	}
-	if err := s.apply(d.encode()); err != nil {
+	if err := s.Apply(d.Encode()); err != nil {
 		t.Fatal(err)
 	}
-	back := newStatistics()
-	s.all(func(key, value []byte) {
-		if err := back.load(key[len(keyspace.Record(keyspace.Statistics)):], value); err != nil {
+	back := New()
+	s.All(func(key, value []byte) {
+		if err := back.Load(key[len(keyspace.Record(keyspace.Statistics)):], value); err != nil {
 			t.Fatal(err)
 		}
 	})
-	want := []BucketStat{
+	want := []Range{
 		{20000, 0, 256, 2, 20}, {20000, 256, 512, 1, 10},
 		{20000, shardmap.BucketCount - 256, shardmap.BucketCount, 1, 10},
 		{20000, shardmap.BucketCount, shardmap.BucketCount + 1, 1, 10},
 		{20000, shardmap.BucketCount + 1, shardmap.BucketCount + 2, 1, 10},
 		{20000, shardmap.BucketLimit - 1, shardmap.BucketLimit, 1, 10},
 	}
-	got := back.list()
+	got := back.ByGroup()
 	if len(got) != len(want) {
 		t.Fatalf("counts %v, want %v", got, want)
 	}
@@ -40,8 +40,8 @@ func TestStatisticsOfAssignedBuckets(t *testing.T) {
 			t.Errorf("count %d is %v, want %v", i, got[i], want[i])
 		}
 	}
-	back.drop(txn.Prefix(keyspace.IndexPrefix(20000, keyspace.Rows)))
-	if left := back.list(); len(left) != 0 {
+	back.Drop(txn.Prefix(keyspace.IndexPrefix(20000, keyspace.Rows)))
+	if left := back.ByGroup(); len(left) != 0 {
 		t.Errorf("dropped with the table, and left: %v", left)
 	}
 }
