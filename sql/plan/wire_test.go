@@ -7,14 +7,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/wire"
 )
 
 // TestPlansSent sends every plan of the golden files, and those of the statements of answers.sql,
 // as to another node: EXPLAIN says the same of what comes out, and its bytes are the same again.
+// They are those that the protobuf library writes by plan.proto.
 func TestPlansSent(t *testing.T) {
 	ctx, sent := testContext(t), 0
+	message := dynamicpb.NewMessage(planMessage(t))
 	for _, text := range goldenStatements(t) {
 		_, p, err := build(ctx, text)
 		if err != nil {
@@ -31,6 +38,11 @@ func TestPlansSent(t *testing.T) {
 			continue
 		}
 		sent++
+		must(t, proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(b, message))
+		known, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
+		if err != nil || !bytes.Equal(known, b) {
+			t.Errorf("%s: its bytes are not those of plan.proto (%v)", text, err)
+		}
 		want := plan.Explain(p, plan.Notes{Route: routeText})
 		if got := plan.Explain(
 			&plan.Plan{Root: n, Outers: p.Outers}, plan.Notes{Route: routeText},
@@ -44,6 +56,16 @@ func TestPlansSent(t *testing.T) {
 	if sent < 200 {
 		t.Errorf("only %d plans were sent", sent)
 	}
+}
+
+// planMessage is the message of plans, as the protobuf library reads it in plan.proto.
+func planMessage(t *testing.T) protoreflect.MessageDescriptor {
+	t.Helper()
+	source := &protocompile.SourceResolver{ImportPaths: []string{"wire"}}
+	c := protocompile.Compiler{Resolver: protocompile.WithStandardImports(source)}
+	files, err := c.Compile(t.Context(), "plan.proto")
+	must(t, err)
+	return files[0].Messages().ByName("Plan")
 }
 
 // goldenEntries are the statements of a file of golden plans.

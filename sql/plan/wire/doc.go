@@ -1,10 +1,10 @@
 // Package wire sends plans to the nodes that lead fragments: the part of a plan below a Gather, and
 // the plans of package exec's own tasks.
 //
-// The format is protobuf's. Its schema is the lists in schema_node.go and schema_expr.go: a message
-// for each Go struct, with a number for each field. Numbers are never used again for something else
-// (V4). A step or an expression is a message with one field, as in a oneof: the field's number is
-// the kind.
+// plan.proto has the messages. There are no Go types of them: go generate writes functions that
+// read and write the types of packages plan and query in that form (plan_encode.pb.go,
+// plan_decode.pb.go). It fails if a kind of step or expression, a field or a value of an
+// enumeration is in plan.proto or in Go only, and so does the test of internal/codegen.
 //
 // A plan names objects that both sides have: tables by OID and version (C2), their indexes by
 // position, functions and operators by the OID of the function, types by OID. It contains the full
@@ -26,3 +26,5 @@
 // Limits: a plan of up to 64 MiB and 20,000 levels. Queries that are not planned (SubLink) cannot
 // be sent; a display form that holds one is left out.
 package wire
+
+//go:generate go run ./internal/codegen

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -15,26 +14,27 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Fields of the outermost message, and of the messages in it that are not in the lists.
+// Fields of Plan, TableRef and IndexRef.
 const (
-	planTables  = 1 // repeated: tables, in the order of their positions
-	planIndexes = 2 // the same for indexes
+	planTables  = 1
+	planIndexes = 2
 	planRoot    = 3
 
 	tableOID        = 1
 	tableVersion    = 2
-	tableDefinition = 3 // catalog.MarshalTable: the full definition
+	tableDefinition = 3
 
-	indexTable = 1 // position of its table
-	indexAt    = 2 // position among the table's indexes
+	indexTable = 1
+	indexAt    = 2
 )
 
 // encoder writes from the end to the beginning, so that it knows the length of a message before it
-// writes it.
+// writes it. After an error it does nothing of use.
 type encoder struct {
 	buf     []byte
 	at      int // the written bytes begin here
 	depth   int
+	err     error // the first one
 	whole   func(*catalog.Table) bool
 	tables  []*catalog.Table
 	indexes []*catalog.Index
@@ -45,202 +45,93 @@ type encoder struct {
 
 // plan writes a plan. It writes the tables last, and so they come first: all are known only then.
 func (e *encoder) plan(n plan.Node) error {
-	if err := e.value(planRoot, theSchema().node, reflect.ValueOf(&n).Elem()); err != nil {
-		return err
+	e.require(n != nil, "Plan.root")
+	optional(e, planRoot, n, encodeNode)
+	for _, x := range slices.Backward(e.indexes) {
+		message(e, planIndexes, x, (*encoder).indexRef)
 	}
-	for i := len(e.indexes) - 1; i >= 0; i-- {
-		if err := e.listIndex(e.indexes[i]); err != nil {
-			return err
-		}
+	for _, t := range slices.Backward(e.tables) {
+		message(e, planTables, t, (*encoder).tableRef)
 	}
-	for i := len(e.tables) - 1; i >= 0; i-- {
-		if err := e.listTable(e.tables[i]); err != nil {
-			return err
-		}
-	}
-	return e.bounded()
+	e.bounded()
+	return e.err
 }
 
-func (e *encoder) listTable(t *catalog.Table) error {
-	back := len(e.buf) - e.at
+func (e *encoder) tableRef(t *catalog.Table) {
 	if e.whole(t) {
 		b, err := catalog.MarshalTable(t)
 		if err != nil {
-			return err
+			e.fail(err)
 		}
-		e.bytes(tableDefinition, b)
+		bytes(e, tableDefinition, b)
 	}
-	e.number(tableVersion, t.Version)
-	e.number(tableOID, uint64(t.OID))
-	e.length(planTables, back)
-	return nil
+	number(e, tableVersion, t.Version, encodeUnsigned)
+	number(e, tableOID, t.OID, encodeUnsigned)
 }
 
-func (e *encoder) listIndex(x *catalog.Index) error {
+func (e *encoder) indexRef(x *catalog.Index) {
 	for place, t := range e.tables {
 		for i := range t.Indexes {
-			if &t.Indexes[i] != x {
-				continue
+			if &t.Indexes[i] == x {
+				number(e, indexAt, uint64(i), encodeUnsigned)
+				number(e, indexTable, uint64(place+1), encodeUnsigned)
+				return
 			}
-			back := len(e.buf) - e.at
-			e.number(indexAt, uint64(i))
-			e.number(indexTable, uint64(place+1))
-			e.length(planIndexes, back)
-			return nil
 		}
 	}
-	return fmt.Errorf("plan: index %q belongs to none of its tables", x.Name)
+	e.fail(fmt.Errorf("plan: index %q belongs to none of its tables", x.Name))
 }
 
-// table returns a table's position, from 1.
-func (e *encoder) table(t *catalog.Table) uint64 {
-	for i := range e.tables {
-		if e.tables[i] == t {
-			return uint64(i + 1)
-		}
+// position returns the position of x in a list, from 1, and appends it first if it is not there.
+func position[T comparable](list *[]T, x T) uint64 {
+	i := slices.Index(*list, x)
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, x)
 	}
-	e.tables = append(e.tables, t)
-	return uint64(len(e.tables))
+	return uint64(i + 1)
 }
 
-// index returns an index's position, from 1.
-func (e *encoder) index(x *catalog.Index) uint64 {
-	for i := range e.indexes {
-		if e.indexes[i] == x {
-			return uint64(i + 1)
-		}
+// encodeNode writes a step: a message with one field, whose number is the kind.
+func encodeNode(e *encoder, n plan.Node) {
+	switch s, ok := n.(plan.Stage); {
+	case n == nil:
+	case ok:
+		e.staging = true
+		encodeNodeKind(e, bare(s))
+		e.staging = false
+	default:
+		encodeNodeKind(e, n)
 	}
-	e.indexes = append(e.indexes, x)
-	return uint64(len(e.indexes))
 }
 
-// message writes the fields of a struct.
-func (e *encoder) message(st *structure, v reflect.Value) error {
-	if e.depth++; e.depth > maxDepth {
-		return tooComplex()
+// encodeExpr does the same for an expression.
+func encodeExpr(e *encoder, x query.Expr) {
+	if call, ok := x.(*query.Call); ok {
+		e.call(call)
 	}
-	defer func() { e.depth-- }()
-	for i := len(st.fields) - 1; i >= 0; i-- {
-		f := &st.fields[i]
-		back := len(e.buf) - e.at
-		err := e.field(f, v.FieldByIndex(f.index))
-		switch {
-		case err == nil:
-		case f.display:
-			e.at = len(e.buf) - back
-		default:
-			return err
-		}
+	if x != nil {
+		encodeExprKind(e, x)
 	}
-	return e.bounded()
-}
-
-func (e *encoder) bounded() error {
-	if len(e.buf)-e.at > MaxSize {
-		return tooComplex()
-	}
-	return nil
-}
-
-// field writes a field with its tag, unless it has the zero value.
-func (e *encoder) field(f *field, v reflect.Value) error {
-	if f.list {
-		return e.list(f, v)
-	}
-	if v.IsZero() {
-		if !f.optional && !f.display && missing(v) {
-			return fmt.Errorf("plan: %s is missing", f.name)
-		}
-		return nil
-	}
-	return e.value(f.number, f.coder, v)
-}
-
-// missing reports whether a zero value of v's type means that there is no value: a pointer, a step,
-// an expression.
-func missing(v reflect.Value) bool {
-	return v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface
-}
-
-func (e *encoder) list(f *field, v reflect.Value) error {
-	n := v.Len()
-	if n == 0 {
-		return nil
-	}
-	packed := f.coder.wire == protowire.VarintType
-	back := len(e.buf) - e.at
-	for i := n - 1; i >= 0; i-- {
-		elem := v.Index(i)
-		if missing(elem) && elem.IsNil() && !f.optional {
-			return fmt.Errorf("plan: one of %s is missing", f.name)
-		}
-		var err error
-		if packed {
-			err = f.coder.put(e, elem)
-		} else {
-			err = e.value(f.number, f.coder, elem)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if packed {
-		e.length(f.number, back)
-	}
-	return nil
-}
-
-// value writes a value with its tag.
-func (e *encoder) value(number protowire.Number, c *coder, v reflect.Value) error {
-	back := len(e.buf) - e.at
-	if err := c.put(e, v); err != nil {
-		return err
-	}
-	if c.wire == protowire.BytesType {
-		e.length(number, back)
-	} else {
-		e.varint(protowire.EncodeTag(number, c.wire))
-	}
-	return nil
-}
-
-// kind writes a step or an expression.
-func (e *encoder) kind(u *union, v reflect.Value) error {
-	a, ok := u.byType[v.Type()]
-	if !ok {
-		return fmt.Errorf("plan: %s is not part of a plan that can be sent", v.Type())
-	}
-	switch x := v.Interface().(type) {
-	case plan.Stage:
-		v, e.staging = reflect.ValueOf(bare(x)), true
-		defer func() { e.staging = false }()
-	case *query.Call:
-		if err := e.call(x); err != nil {
-			return err
-		}
-	}
-	back := len(e.buf) - e.at
-	if err := e.message(a.fields, reflect.Indirect(v)); err != nil {
-		return err
-	}
-	e.length(a.number, back)
-	return nil
 }
 
 // call checks what a function needs. The planner keeps calls that only the gateway can run above a
 // Gather, but a call in ON CONFLICT has to run with the rows.
-func (e *encoder) call(c *query.Call) error {
+func (e *encoder) call(c *query.Call) {
 	switch at := builtin.PlaceOf(c.Proc); {
 	case at == builtin.AnywhereNamed:
+		if len(c.Args) == 0 {
+			return
+		}
 		if name, ok := c.Args[0].(*query.Const); ok && name.Value.K == types.KindText &&
 			!slices.Contains(e.settings, name.Value.S) {
 			e.settings = append(e.settings, name.Value.S)
 		}
 	case at != builtin.Anywhere && e.staging:
-		return pgerr.Unsupported("%s() cannot be called in ON CONFLICT for a row that another node keeps", c.Proc.Name).
-			WithHint("Compute the value in the INSERT's SELECT and read it through EXCLUDED.")
+		e.fail(pgerr.Unsupported(
+			"%s() cannot be called in ON CONFLICT for a row that another node keeps", c.Proc.Name,
+		).WithHint("Compute the value in the INSERT's SELECT and read it through EXCLUDED."))
 	}
-	return nil
 }
 
 // bare returns a stage without the parts that only the gateway runs.
@@ -251,37 +142,86 @@ func bare(s plan.Stage) plan.Stage {
 	}}
 }
 
-// length writes the tag and length of a field. Its contents were written since len(buf)-at was
-// back.
-func (e *encoder) length(number protowire.Number, back int) {
-	e.varint(uint64(len(e.buf) - e.at - back))
-	e.varint(protowire.EncodeTag(number, protowire.BytesType))
+// fail notes the first error.
+func (e *encoder) fail(err error) {
+	if e.err == nil {
+		e.err = err
+	}
 }
 
-func (e *encoder) bytes(number protowire.Number, b []byte) {
-	back := len(e.buf) - e.at
-	e.raw(b)
-	e.length(number, back)
+func (e *encoder) unknown(v any) {
+	e.fail(fmt.Errorf("plan: %T is not part of a plan that can be sent", v))
 }
 
-func (e *encoder) number(number protowire.Number, n uint64) {
-	e.varint(n)
-	e.varint(protowire.EncodeTag(number, protowire.VarintType))
+// require fails if a field is not there.
+func (e *encoder) require(there bool, name string) {
+	if !there {
+		e.fail(fmt.Errorf("plan: %s is missing", name))
+	}
+}
+
+// enter begins a message. If it returns false there is an error, and the message is left out.
+func (e *encoder) enter() bool {
+	if e.depth == maxDepth {
+		e.fail(tooComplex())
+	}
+	if e.err != nil {
+		return false
+	}
+	e.depth++
+	return true
+}
+
+// leave ends a message.
+func (e *encoder) leave() {
+	e.depth--
+	e.bounded()
+}
+
+func (e *encoder) bounded() {
+	if e.written() > MaxSize {
+		e.fail(tooComplex())
+	}
+}
+
+// display writes a field that is left out if it cannot be sent.
+func (e *encoder) display(put func()) {
+	if e.err != nil {
+		return
+	}
+	back := e.written()
+	put()
+	if e.err != nil {
+		e.err, e.at = nil, len(e.buf)-back
+	}
+}
+
+func (e *encoder) written() int { return len(e.buf) - e.at }
+
+// length writes the tag and length of a field. Before its contents written() was back.
+func (e *encoder) length(n protowire.Number, back int) {
+	e.varint(uint64(e.written() - back))
+	e.varint(protowire.EncodeTag(n, protowire.BytesType))
 }
 
 func (e *encoder) varint(n uint64) {
-	var b [10]byte
-	e.raw(protowire.AppendVarint(b[:0], n))
+	if n < 0x80 {
+		e.room(1)
+		e.buf[e.at] = byte(n)
+		return
+	}
+	size := protowire.SizeVarint(n)
+	e.room(size)
+	protowire.AppendVarint(e.buf[e.at:e.at:e.at+size], n)
 }
 
-// raw writes bytes in front of those written before.
-func (e *encoder) raw(b []byte) {
-	if len(b) > e.at {
-		used := len(e.buf) - e.at
-		next := make([]byte, max(512, 2*len(e.buf), used+2*len(b)))
+// room makes room for bytes in front of those written before.
+func (e *encoder) room(size int) {
+	if size > e.at {
+		used := e.written()
+		next := make([]byte, max(512, 2*len(e.buf), used+2*size))
 		copy(next[len(next)-used:], e.buf[e.at:])
 		e.buf, e.at = next, len(next)-used
 	}
-	e.at -= len(b)
-	copy(e.buf[e.at:], b)
+	e.at -= size
 }

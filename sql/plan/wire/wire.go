@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/sherddb/sherd/catalog"
@@ -16,8 +15,11 @@ const (
 	maxParts = 4 << 20 // messages and list elements
 )
 
-// ErrNewer means that a plan contains something that this release does not know.
-var ErrNewer = errors.New("plan: it is of a newer release")
+// ErrNewer means that a plan contains something that this release does not know. It is an error for
+// the client (0A000).
+var ErrNewer error = pgerr.Unsupported(
+	"the plan of the statement contains a step, a function or a value that another node does not know",
+).WithHint("Upgrade all nodes to the same release.")
 
 // VersionError means that a plan was made with another version of a table than the one here, and
 // has to be made again.
