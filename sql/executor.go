@@ -5,7 +5,6 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -27,10 +26,6 @@ func (s *Session) executor(ctx context.Context) stmt.Executor {
 		Compiler: &s.compiler, PID: s.start.PID, Values: values, Functions: info{objects{s}, ctx}, Hooks: s.hook,
 		Limits: s.limit, Memory: s.derived.Memory, TempDir: s.db.cfg.TempDir,
 	}
-}
-
-func commandName(c query.Command) string {
-	return [...]string{"SELECT", "INSERT", "UPDATE", "DELETE"}[c]
 }
 
 // timed bounds a statement, including its repeated runs, by statement_timeout.

@@ -5,12 +5,10 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/txn"
 )
-
-// partialSetting lets statements that only read answer without fragments that cannot be reached.
-const partialSetting = "sherd.allow_partial"
 
 // partial returns how a statement does without fragments that cannot be reached; nil means that it
 // cannot, and that such a fragment is an error. If the statement writes, locks, sets a sequence or
@@ -19,7 +17,7 @@ const partialSetting = "sherd.allow_partial"
 // cursor's snapshot.
 func (s *Session) partial(p *stmt.Program, o opening) *exec.Partial {
 	t := s.block.Tx
-	if !s.vars.On(partialSetting) || !p.Exec.Reads() || keepsWhatItReads(p) || o.at != 0 || t.OneSnapshot() ||
+	if !s.vars.On(settings.AllowPartial) || !p.Exec.Reads() || keepsWhatItReads(p) || o.at != 0 || t.OneSnapshot() ||
 		t.Modes.Isolation() == txn.Serializable {
 		return nil
 	}
@@ -45,7 +43,7 @@ func (s *Session) warnMissing(missing []exec.Missing) {
 		e = pgerr.New(pgerr.Warning, "fragments %s do not answer: their rows are missing", strings.Join(names, ", "))
 	}
 	e = e.WithDetail("%s", strings.Join(details, "\n")).
-		WithHint("Start the nodes that are missing. SET %s = off makes it an error.", partialSetting)
+		WithHint("Start the nodes that are missing. SET %s = off makes it an error.", settings.AllowPartial)
 	e.Severity = "WARNING"
 	s.notice(e)
 }

@@ -64,7 +64,7 @@ func (s *Session) runAt(
 	}
 	t := s.block.Tx
 	if p.Writes && t.IsReadOnly() {
-		return 0, t.ReadOnlyError(commandName(p.Query.Command))
+		return 0, t.ReadOnlyError(p.Query.Command.String())
 	}
 	p, err := s.settle(ctx, p)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/explain"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/stmt"
 )
@@ -118,7 +119,7 @@ func (s *Session) utilityColumns(ctx context.Context, st parse.Statement) ([]stm
 	case *pg_query.Node_VariableShowStmt:
 		return showColumns(n.VariableShowStmt), nil
 	case *pg_query.Node_ExplainStmt:
-		return []stmt.Column{textColumn("QUERY PLAN")}, nil
+		return explain.Columns, nil
 	case *pg_query.Node_ExecuteStmt:
 		p, ok := s.statements[n.ExecuteStmt.Name]
 		if !ok {

@@ -17,6 +17,9 @@ const (
 	Delete
 )
 
+// String returns the command as SQL spells it.
+func (c Command) String() string { return [...]string{"SELECT", "INSERT", "UPDATE", "DELETE"}[c] }
+
 // Query is one analysed SELECT, VALUES, INSERT, UPDATE or DELETE, or a subquery.
 type Query struct {
 	Command Command

@@ -10,6 +10,10 @@ import (
 // of the server itself (foreign keys, jobs, proofs, definitions) read everything.
 const Fragment = "sherd.fragment"
 
+// AllowPartial is the parameter that lets statements that only read answer without fragments that
+// cannot be reached.
+const AllowPartial = "sherd.allow_partial"
+
 // FragmentList splits a value of sherd.fragment.
 func FragmentList(value string) []string {
 	var out []string
