@@ -38,12 +38,12 @@ func (db *Server) advisory() *locks.Advisories {
 // still had the lock.
 func (db *Server) LostAdvisory(pid uint32) {
 	if s := db.backend(pid); s != nil {
-		e := &pgerr.Error{
+		s.start.Handle.terminate(&pgerr.Error{
 			Severity: "FATAL", Code: pgerr.AdminShutdown,
 			Message: "terminating connection because an advisory lock of the session was lost",
-		}
-		s.terminate(e.WithDetail("The node that kept it was not reached for too long, or this one was not.").
-			WithHint("Connect again, and take the lock again."))
+			Detail:  "The node that kept it was not reached for too long, or this one was not.",
+			Hint:    "Connect again, and take the lock again.",
+		})
 	}
 }
 

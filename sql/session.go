@@ -78,7 +78,7 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 		random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}
 	s.gone = make(chan struct{})
-	s.listener = db.notifications.Session(database, p.PID, p.Handle.Notify, s.terminate)
+	s.listener = db.notifications.Session(database, p.PID, p.Handle.Notify, p.Handle.terminate)
 	s.counters = db.monitor.Counters.Of(database)
 	s.database, s.locks = database, db.locks.NewSession(p.PID)
 	x := &s.txEnv
