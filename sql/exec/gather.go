@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/exec/route"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -61,7 +62,8 @@ func split(dst []shardmap.Share, m *shardmap.Map, set shardmap.BucketSet) []shar
 // gatherOp runs its child in every fragment of its route.
 type gatherOp struct {
 	node    *plan.Gather
-	router  *router
+	router  *route.Router
+	index   *finder // of a global index; the rows that it finds determine the buckets
 	program *Program
 	merge   operator.Ordering
 	whole   bool // it is read whole, whatever the statement's part
@@ -72,7 +74,11 @@ type gatherOp struct {
 }
 
 func (k *compiler) gather(n *plan.Gather) (operator.Op, error) {
-	r, err := k.router(&n.Route)
+	r, err := route.New(&k.Compiler.Compiler, &n.Route)
+	if err != nil {
+		return nil, err
+	}
+	index, err := k.finder(n.Route.Index)
 	if err != nil {
 		return nil, err
 	}
@@ -80,17 +86,19 @@ func (k *compiler) gather(n *plan.Gather) (operator.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &gatherOp{node: n, router: r, program: p, merge: operator.NewOrdering(n.Merge), whole: whole(n.Child)}
+	o := &gatherOp{
+		node: n, router: r, index: index, program: p, merge: operator.NewOrdering(n.Merge), whole: whole(n.Child),
+	}
 	k.gathers = append(k.gathers, o)
 	return o, nil
 }
 
 // buckets evaluates the route, once per execution if it cannot change.
 func (o *gatherOp) buckets(c *Ctx) (shardmap.BucketSet, error) {
-	if o.run == c.Run && !o.router.lateral {
+	if o.run == c.Run && !o.router.Lateral() {
 		return o.set, nil
 	}
-	set, err := o.router.buckets(c)
+	set, err := o.router.Buckets(&c.Ctx)
 	if err == nil {
 		set, err = o.within(c, set)
 	}
@@ -108,8 +116,8 @@ func (o *gatherOp) Run(x *operator.Execution, emit Emit) error {
 		return internal("a fragment was asked to gather")
 	}
 	set, err := o.buckets(c)
-	if err == nil && o.router.index != nil && !set.IsEmpty() {
-		set, err = o.router.index.find(c, set)
+	if err == nil && o.index != nil && !set.IsEmpty() {
+		set, err = o.index.find(c, set)
 	}
 	if err != nil || set.IsEmpty() {
 		return err
@@ -178,7 +186,7 @@ func (o *gatherOp) fill(t *Task, c *Ctx, at txn.Timestamp, s shardmap.Share) {
 		Params: c.Params, Outers: c.Outers,
 		Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits, Seen: c.seen(s.Fragment), program: o.program,
 	}
-	if x := o.router.index; x != nil {
+	if x := o.index; x != nil {
 		t.Found, t.FoundBy = x.found, x.values.scan.N
 	}
 }

@@ -132,7 +132,7 @@ func (o *indexValues) pairs(c *Ctx, f func(vals types.Row) error) error {
 func (o *indexValues) column(c *Ctx, i int) ([]types.Datum, error) {
 	var data []types.Datum
 	if o.arrays[i] != nil {
-		elems, err := arrayElems(c, o.arrays[i])
+		elems, err := o.arrays[i].Elements(&c.Ctx)
 		if err != nil {
 			return nil, err
 		}

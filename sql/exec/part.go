@@ -4,6 +4,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/route"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 )
@@ -44,7 +45,26 @@ func (o *gatherOp) within(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, e
 	if c.Part == nil || o.whole {
 		return set, nil
 	}
-	return c.Part.within(o.router.table, c.Gateway.Map, set)
+	return c.Part.within(o.router.Table(), c.Gateway.Map, set)
+}
+
+// RouteBuckets evaluates a route for EXPLAIN; known is false if it depends on values that only the
+// running plan has.
+func RouteBuckets(c *Ctx, r *plan.Route) (set shardmap.BucketSet, known bool, err error) {
+	c.link()
+	o, err := route.New(&newCompiler().Compiler.Compiler, r)
+	if err != nil {
+		return set, false, err
+	}
+	if set = o.Table().Buckets(); !o.Lateral() {
+		if set, err = o.Buckets(&c.Ctx); err != nil {
+			return set, false, err
+		}
+	}
+	if c.Part != nil && (r.Table == nil || !kept(r.Table)) {
+		set, err = c.Part.within(o.Table(), c.Gateway.Map, set)
+	}
+	return set, err == nil && !o.Lateral() && r.Index == nil, err
 }
 
 // within returns the buckets of a table that are in the part. It returns 55000 if the table's

@@ -5,9 +5,11 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/exec/route"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
@@ -32,7 +34,7 @@ type scanOp struct {
 	desc    bool
 	index   *indexValues
 	hot     *combiner // nil: none of the rows is a split document
-	span    *keySpan
+	span    *route.Span
 	out     types.Row
 	reader  types.RowReader
 	vals    types.Row
@@ -85,7 +87,7 @@ func (k *compiler) scan(n *plan.Scan) (operator.Op, error) {
 	if o.index, err = k.indexValues(n.Index); err != nil {
 		return nil, err
 	}
-	if o.span, err = k.keySpan(t, n.Span); err != nil {
+	if o.span, err = route.NewSpan(&k.Compiler.Compiler, t, n.Span); err != nil {
 		return nil, err
 	}
 	if len(n.Keys) > 0 {
@@ -318,4 +320,30 @@ func (o *scanOp) orderSpan(c *Ctx) (span txn.Span, empty bool, err error) {
 		}
 	}
 	return span, span.Start == nil || bytes.Compare(span.Start, span.End) >= 0, nil
+}
+
+// bySpan reads the rows of the task's buckets whose keys are in the span.
+func (o *scanOp) bySpan(c *Ctx, view View) error {
+	ranges, err := o.span.Ranges(&c.Ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range ranges {
+		set := o.table.Def.Segments.Of(r).Buckets().Intersect(c.local.task.Buckets)
+		for _, iv := range set.Intervals() {
+			for b := shardmap.Bucket(iv.Lo); uint32(b) < iv.Hi; b++ {
+				prefix := o.table.AppendRowPrefix(nil, b)
+				s := txn.Span{
+					Start: append(bytes.Clone(prefix), r.Start...), End: append(bytes.Clone(prefix), r.End...),
+				}
+				if len(r.End) == 0 {
+					s.End = o.table.BucketSpan(shardmap.OneBucket(b)).End
+				}
+				if err := view.Scan(c.ctx(), s, false, o.takeRow); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }

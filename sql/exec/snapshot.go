@@ -19,7 +19,7 @@ type snapshot struct {
 // statement reads nothing else.
 func (s *snapshot) left(c *Ctx, o *gatherOp) (floor txn.Timestamp, ok bool) {
 	if s.taken || c.Partial != nil || c.Gateway.Leave == nil || len(s.gathers) != 1 || s.gathers[0] != o ||
-		o.router.lateral || o.router.index != nil {
+		o.router.Lateral() || o.index != nil {
 		return 0, false
 	}
 	if floor, ok = c.Gateway.Leave(); ok {
@@ -37,10 +37,10 @@ func (s *snapshot) start(T txn.Timestamp) {
 // reach returns the buckets that a Gather may read, whatever values its route depends on.
 func (o *gatherOp) reach(c *Ctx) (shardmap.BucketSet, error) {
 	switch {
-	case o.router.index != nil: // its entries are in fragments of their own
-		return o.router.table.Buckets(), nil
-	case o.router.lateral:
-		return o.within(c, o.router.table.Buckets())
+	case o.index != nil: // its entries are in fragments of their own
+		return o.router.Table().Buckets(), nil
+	case o.router.Lateral():
+		return o.within(c, o.router.Table().Buckets())
 	}
 	return o.buckets(c)
 }

@@ -171,6 +171,19 @@ func (f Eval) Holds(c *Ctx, row types.Row) (bool, error) {
 	return f.IsTrue(c, row)
 }
 
+// Elements evaluates an array without a row and returns its elements, none of a null.
+func (f Eval) Elements(c *Ctx) ([]types.Datum, error) {
+	d, err := f(c, nil)
+	if err != nil || d.IsNull() {
+		return nil, err
+	}
+	a, err := types.ArrayOf(d)
+	if err != nil {
+		return nil, err
+	}
+	return a.Elems(), nil
+}
+
 // EvalInto evaluates fs over row into dst.
 func EvalInto(c *Ctx, dst types.Row, fs []Eval, row types.Row) error {
 	for i, f := range fs {

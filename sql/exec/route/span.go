@@ -1,9 +1,10 @@
-package exec
+package route
 
 import (
 	"bytes"
 	"slices"
 
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/table"
@@ -18,8 +19,8 @@ import (
 // copied to buckets with new numbers, so a bucket always stands for one range of keys. Entries of
 // indexes lead to the segment that the primary key belongs to, whichever bucket they name.
 
-// keySpan evaluates a plan.KeySpan to ranges of encoded keys.
-type keySpan struct {
+// Span evaluates a plan.KeySpan to ranges of encoded keys.
+type Span struct {
 	table        *table.Table
 	equal        [][]expr.Eval
 	lo, hi       expr.Eval
@@ -34,16 +35,17 @@ type rowBound struct {
 	inclusive bool
 }
 
-func (k *compiler) keySpan(t *table.Table, x *plan.KeySpan) (*keySpan, error) {
+// NewSpan compiles a span of a table's keys; nil is none.
+func NewSpan(k *expr.Compiler, t *table.Table, x *plan.KeySpan) (*Span, error) {
 	if x == nil {
 		return nil, nil
 	}
 	left := len(t.Key) - len(x.Equal)
 	if !t.Ranged() || left < 0 || left == 0 && (x.Lo != nil || x.Hi != nil || x.Prefix != nil) ||
 		max(len(x.LoRow), len(x.HiRow)) > left {
-		return nil, internal("a key range that table %q has not", t.Def.Name)
+		return nil, pgerr.New(pgerr.InternalError, "a key range that table %q has not", t.Def.Name)
 	}
-	o := &keySpan{table: t, loInc: x.LoInc, hiInc: x.HiInc}
+	o := &Span{table: t, loInc: x.LoInc, hiInc: x.HiInc}
 	for _, list := range x.Equal {
 		fs, err := k.Exprs(list)
 		if err != nil {
@@ -69,14 +71,19 @@ func (k *compiler) keySpan(t *table.Table, x *plan.KeySpan) (*keySpan, error) {
 	return o, err
 }
 
-// ranges returns the ranges of the keys, unordered and possibly overlapping; none if no row can
-// match.
-func (o *keySpan) ranges(c *Ctx) ([]shardmap.KeyRange, error) {
+// Ranges returns the ranges of the keys, in order; none if no row can match.
+func (o *Span) Ranges(c *expr.Ctx) ([]shardmap.KeyRange, error) {
+	ranges, err := o.ranges(c)
+	return disjoint(ranges), err
+}
+
+// ranges is Ranges, unordered and possibly overlapping.
+func (o *Span) ranges(c *expr.Ctx) ([]shardmap.KeyRange, error) {
 	starts := [][]byte{nil}
 	for i, list := range o.equal {
 		var next [][]byte
 		for _, f := range list {
-			d, err := f(&c.Ctx, nil)
+			d, err := f(c, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -102,20 +109,20 @@ func (o *keySpan) ranges(c *Ctx) ([]shardmap.KeyRange, error) {
 	return out, nil
 }
 
-func (o *keySpan) append(start []byte, column int, d types.Datum) []byte {
+func (o *Span) append(start []byte, column int, d types.Datum) []byte {
 	return types.AppendKey(bytes.Clone(start), o.table.Def.Columns[o.table.Key[column]].Type, d, false)
 }
 
 // behind returns the range of the keys that begin with start and whose next column is within the
 // bounds.
-func (o *keySpan) behind(c *Ctx, start []byte) (r shardmap.KeyRange, ok bool, err error) {
+func (o *Span) behind(c *expr.Ctx, start []byte) (r shardmap.KeyRange, ok bool, err error) {
 	r = shardmap.KeyRange{Start: start, End: txn.PrefixEnd(start)}
 	narrow := func(f expr.Eval, take func(d types.Datum)) bool {
 		if f == nil || err != nil {
 			return err == nil
 		}
 		var d types.Datum
-		if d, err = f(&c.Ctx, nil); err != nil || d.IsNull() {
+		if d, err = f(c, nil); err != nil || d.IsNull() {
 			return false
 		}
 		take(d)
@@ -148,7 +155,7 @@ func (o *keySpan) behind(c *Ctx, start []byte) (r shardmap.KeyRange, ok bool, er
 
 // byRows narrows a range of keys that begin with start by the bounds on rows; ok is false if no key
 // can match.
-func (o *keySpan) byRows(c *Ctx, start []byte, r *shardmap.KeyRange) (ok bool, err error) {
+func (o *Span) byRows(c *expr.Ctx, start []byte, r *shardmap.KeyRange) (ok bool, err error) {
 	lo, inclusive, ok, err := o.rowKey(c, start, &o.loRow)
 	if !ok || err != nil {
 		return false, err
@@ -179,10 +186,10 @@ func (o *keySpan) byRows(c *Ctx, start []byte, r *shardmap.KeyRange) (ok bool, e
 // rowKey returns the key, beginning with start, that a bound on several columns stands for. If a
 // value is null, no row that equals the bound up to the null matches, so the bound ends before the
 // null and is exclusive; ok is false if nothing is left.
-func (o *keySpan) rowKey(c *Ctx, start []byte, b *rowBound) (key []byte, inclusive, ok bool, err error) {
+func (o *Span) rowKey(c *expr.Ctx, start []byte, b *rowBound) (key []byte, inclusive, ok bool, err error) {
 	key = start
 	for i, f := range b.values {
-		d, err := f(&c.Ctx, nil)
+		d, err := f(c, nil)
 		if err != nil {
 			return nil, false, false, err
 		}
@@ -198,38 +205,12 @@ func (o *keySpan) rowKey(c *Ctx, start []byte, b *rowBound) (key []byte, inclusi
 var textEnd = len(types.AppendKey(nil, types.Text, types.NewText("x"), false)) - len("x") - 1
 
 // buckets returns the buckets that rows of the ranges can be in.
-func (o *keySpan) buckets(c *Ctx) (set shardmap.BucketSet, err error) {
+func (o *Span) buckets(c *expr.Ctx) (set shardmap.BucketSet, err error) {
 	ranges, err := o.ranges(c)
 	for _, r := range ranges {
 		set = set.Union(o.table.Def.Segments.Of(r).Buckets())
 	}
 	return set, err
-}
-
-// bySpan reads the rows of the task's buckets whose keys are in the span.
-func (o *scanOp) bySpan(c *Ctx, view View) error {
-	ranges, err := o.span.ranges(c)
-	if err != nil {
-		return err
-	}
-	for _, r := range disjoint(ranges) {
-		set := o.table.Def.Segments.Of(r).Buckets().Intersect(c.local.task.Buckets)
-		for _, iv := range set.Intervals() {
-			for b := shardmap.Bucket(iv.Lo); uint32(b) < iv.Hi; b++ {
-				prefix := o.table.AppendRowPrefix(nil, b)
-				s := txn.Span{
-					Start: append(bytes.Clone(prefix), r.Start...), End: append(bytes.Clone(prefix), r.End...),
-				}
-				if len(r.End) == 0 {
-					s.End = o.table.BucketSpan(shardmap.OneBucket(b)).End
-				}
-				if err := view.Scan(c.ctx(), s, false, o.takeRow); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // disjoint returns the union of ranges, in order.

@@ -1,4 +1,4 @@
-package exec
+package route
 
 import (
 	"math"
@@ -23,14 +23,14 @@ import (
 //     which placement reads as UTC.
 //   - timestamp rounds too, and ignores the zone of a text; date also ignores the time.
 
-// farthestZone is more than the zone of a text is away from UTC.
 const microsPerDay = 24 * 60 * 60 * 1_000_000
 
+// farthestZone is more than the zone of a text is away from UTC.
 const farthestZone = 16 * 3600 * 1_000_000
 
 // functionValues returns, for Policy.Route, the values of field i whose cast to type oid, or whose
 // column, equals d. It returns false if they cannot be bounded.
-func (o *router) functionValues(c *Ctx, i int, oid types.OID, d types.Datum) ([]shardmap.Value, bool) {
+func (o *Router) functionValues(c *expr.Ctx, i int, oid types.OID, d types.Datum) ([]shardmap.Value, bool) {
 	field := o.table.Fields[i]
 	if o.ownValue(i, oid) {
 		return []shardmap.Value{o.table.PolicyValue(table.PolicyField{Column: field.Column}, d)}, true
@@ -58,7 +58,7 @@ func (o *router) functionValues(c *Ctx, i int, oid types.OID, d types.Datum) ([]
 
 // ownValue reports whether a value of type oid is compared with field i itself: with its column, or
 // with the document's value as jsonb.
-func (o *router) ownValue(i int, oid types.OID) bool {
+func (o *Router) ownValue(i int, oid types.OID) bool {
 	return types.KindOf(o.table.Def.Columns[o.table.Fields[i].Column].Type) == types.KindOf(oid)
 }
 
@@ -116,13 +116,13 @@ type fieldRange struct {
 }
 
 // rangeValues returns the values of field i between its bounds, false if there are too many.
-func (o *router) rangeValues(c *Ctx, i int) ([]shardmap.Value, bool, error) {
+func (o *Router) rangeValues(c *expr.Ctx, i int) ([]shardmap.Value, bool, error) {
 	r := o.ranges[i]
-	lo, err := r.from(&c.Ctx, nil)
+	lo, err := r.from(c, nil)
 	if err != nil {
 		return nil, false, err
 	}
-	hi, err := r.to(&c.Ctx, nil)
+	hi, err := r.to(c, nil)
 	if err != nil || lo.IsNull() || hi.IsNull() {
 		return nil, true, err
 	}
@@ -142,7 +142,7 @@ func (o *router) rangeValues(c *Ctx, i int) ([]shardmap.Value, bool, error) {
 }
 
 // boundMoments is momentsOf, exact where the field is a column of that type.
-func (o *router) boundMoments(c *Ctx, i int, oid types.OID, d types.Datum) (first, last int64, ok bool) {
+func (o *Router) boundMoments(c *expr.Ctx, i int, oid types.OID, d types.Datum) (first, last int64, ok bool) {
 	switch {
 	case !finite(d):
 		return 0, 0, false

@@ -1,4 +1,4 @@
-package exec
+package route
 
 import (
 	"github.com/sherddb/sherd/shardmap"
@@ -17,7 +17,7 @@ type beginning struct {
 	inclusive      bool      // of to
 }
 
-func (k *compiler) beginning(r *plan.Route) (*beginning, error) {
+func newBeginning(k *expr.Compiler, r *plan.Route) (*beginning, error) {
 	if !r.ByPrefix() {
 		return nil, nil
 	}
@@ -39,7 +39,7 @@ func (k *compiler) beginning(r *plan.Route) (*beginning, error) {
 
 // buckets returns the buckets that can have such rows of a table, none if a condition compares with
 // a null.
-func (o *beginning) buckets(c *Ctx, t *table.Table) (shardmap.BucketSet, error) {
+func (o *beginning) buckets(c *expr.Ctx, t *table.Table) (shardmap.BucketSet, error) {
 	var out shardmap.BucketSet
 	texts, err := o.begins(c)
 	for _, text := range texts {
@@ -53,9 +53,9 @@ func (o *beginning) buckets(c *Ctx, t *table.Table) (shardmap.BucketSet, error) 
 }
 
 // begins returns texts. The text that rows are hashed by begins with one of them.
-func (o *beginning) begins(c *Ctx) (out []string, err error) {
+func (o *beginning) begins(c *expr.Ctx) (out []string, err error) {
 	for _, f := range o.texts {
-		d, err := f(&c.Ctx, nil)
+		d, err := f(c, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -65,17 +65,17 @@ func (o *beginning) begins(c *Ctx) (out []string, err error) {
 	}
 	switch {
 	case o.like != nil:
-		d, err := o.like(&c.Ctx, nil)
+		d, err := o.like(c, nil)
 		if err != nil || d.IsNull() {
 			return nil, err
 		}
 		out = append(out, plan.LikePrefix(d.S))
 	case o.from != nil && o.to != nil:
-		lo, err := o.from(&c.Ctx, nil)
+		lo, err := o.from(c, nil)
 		if err != nil || lo.IsNull() {
 			return nil, err
 		}
-		hi, err := o.to(&c.Ctx, nil)
+		hi, err := o.to(c, nil)
 		if err != nil || hi.IsNull() {
 			return nil, err
 		}
