@@ -31,7 +31,7 @@ func (s *Session) selectInto(
 func (s *Session) createTableAs(
 	ctx context.Context, st parse.Statement, n *pg_query.CreateTableAsStmt, w stmt.ResultWriter, together bool,
 ) error {
-	s.join(together)
+	s.block.Join(together)
 	if s.block.Tx.IsReadOnly() {
 		if n.IsSelectInto {
 			return s.block.Tx.ReadOnlyError("SELECT INTO")

@@ -139,7 +139,7 @@ func (i info) Setting(name string) (string, bool) {
 
 // SetSetting implements builtin.SettingInfo.
 func (i info) SetSetting(name, value string, local bool) (string, error) {
-	if err := i.assign(name, &value, local); err != nil {
+	if err := i.settings.Assign(name, &value, local); err != nil {
 		return "", err
 	}
 	return i.vars.Show(name)

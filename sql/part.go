@@ -13,13 +13,13 @@ import (
 	"github.com/sherddb/sherd/sql/stmt"
 )
 
-// checkFragments refuses a value of sherd.fragment that names no fragment of the database.
-func (s *Session) checkFragments(value *string) error {
+// checkSetting refuses a value of sherd.fragment that names no fragment of the database.
+func (s *Session) checkSetting(name, value string) error {
 	d := s.block.View().Database(s.database)
-	if value == nil || d == nil {
+	if d == nil || !strings.EqualFold(name, settings.Fragment) {
 		return nil
 	}
-	_, err := fragmentsOf(d, *value)
+	_, err := fragmentsOf(d, value)
 	return err
 }
 

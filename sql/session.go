@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/notify"
+	"github.com/sherddb/sherd/sql/parameter"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/sequence"
 	"github.com/sherddb/sherd/sql/settings"
@@ -52,10 +53,11 @@ type Session struct {
 
 // parameters are the settings of a session, and what follows from them.
 type parameters struct {
-	vars    *settings.Values
-	env     *types.Env // of the transaction or, between transactions, of the last one
-	derived settings.Derived
-	limit   exec.Limits // without ReadOnly
+	vars     *settings.Values
+	settings *parameter.Statements
+	env      *types.Env // of the transaction or, between transactions, of the last one
+	derived  settings.Derived
+	limit    exec.Limits // without ReadOnly
 }
 
 // request is the running statement of the client, and the messages that it makes for the client.
@@ -103,9 +105,10 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 	s.block = txblock.New(txblock.Environment{
 		Environment: x, Role: role, Settings: s.vars, Listener: s.listener, Sequences: db.sequences,
 		TransactionIDs: &db.transactionIDs, Counters: s.counters, Prepared: db.prepared,
-		Executor: s.executor,
-		Arrival:  func() time.Time { return s.queryAt },
-		Begun:    func() { s.env = nil },
+		HearOthers: db.hearOthers,
+		Executor:   s.executor,
+		Arrival:    func() time.Time { return s.queryAt },
+		Begun:      func() { s.env = nil },
 		Portals: txblock.Portals{
 			Close: s.closePortals, Keep: s.holdCursors, AnyToKeep: s.portals.anyToKeep,
 			Undo: func(nest int, mark txn.Marks) {
@@ -115,6 +118,7 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 			Release: s.portals.release,
 		},
 	})
+	s.settings = &parameter.Statements{User: p.User, Values: s.vars, Block: s.block, Check: s.checkSetting}
 	s.hook = s.hooks()
 	s.compiler = stmt.Compiler{
 		Database: database, Role: role, Values: x.Values, Cache: db.statements, Storages: &db.services.Storages,

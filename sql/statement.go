@@ -9,6 +9,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/explain"
+	"github.com/sherddb/sherd/sql/parameter"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/stmt"
 )
@@ -29,9 +30,9 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	case *pg_query.Node_TransactionStmt:
 		return s.block.Control(ctx, n.TransactionStmt, w)
 	case *pg_query.Node_VariableShowStmt:
-		return s.show(n.VariableShowStmt, w)
+		return s.settings.Show(n.VariableShowStmt, w)
 	case *pg_query.Node_VariableSetStmt:
-		return s.set(ctx, n.VariableSetStmt, w)
+		return s.settings.Set(ctx, n.VariableSetStmt, w)
 	case *pg_query.Node_ExplainStmt:
 		return s.explain(ctx, st, n.ExplainStmt, w)
 	case *pg_query.Node_PrepareStmt:
@@ -53,11 +54,11 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	case *pg_query.Node_LockStmt:
 		return s.db.knownNames(ctx, func() error { return s.lockStmt(ctx, n.LockStmt, w, together) })
 	case *pg_query.Node_ListenStmt:
-		return s.listenStmt(ctx, n.ListenStmt.Conditionname, true, w, together)
+		return s.block.Listen(ctx, n.ListenStmt.Conditionname, true, w, together)
 	case *pg_query.Node_UnlistenStmt:
-		return s.listenStmt(ctx, n.UnlistenStmt.Conditionname, false, w, together)
+		return s.block.Listen(ctx, n.UnlistenStmt.Conditionname, false, w, together)
 	case *pg_query.Node_NotifyStmt:
-		return s.notifyStmt(n.NotifyStmt, w, together)
+		return s.block.Notify(n.NotifyStmt, w, together)
 	case *pg_query.Node_CreateTableAsStmt:
 		if n.CreateTableAsStmt.Objtype == pg_query.ObjectType_OBJECT_TABLE {
 			return s.createTableAs(ctx, st, n.CreateTableAsStmt, w, together)
@@ -117,7 +118,7 @@ func accepted(n *pg_query.Node) (tag string, ok bool) {
 func (s *Session) utilityColumns(ctx context.Context, st parse.Statement) ([]stmt.Column, error) {
 	switch n := st.Node.Node.(type) {
 	case *pg_query.Node_VariableShowStmt:
-		return showColumns(n.VariableShowStmt), nil
+		return parameter.Columns(n.VariableShowStmt), nil
 	case *pg_query.Node_ExplainStmt:
 		return explain.Columns, nil
 	case *pg_query.Node_ExecuteStmt:

@@ -18,7 +18,7 @@ import (
 )
 
 // Columns are the columns of the rows that EXPLAIN returns: one line of text each.
-var Columns = []stmt.Column{{Name: "QUERY PLAN", Type: types.Text, Typmod: -1, Len: -1}}
+var Columns = []stmt.Column{stmt.TextColumn("QUERY PLAN")}
 
 // Explanation explains a program in a transaction.
 type Explanation struct {

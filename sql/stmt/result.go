@@ -18,6 +18,9 @@ type Column struct {
 	Binary bool  // a simple query returns it in the binary format: it comes from a BINARY cursor
 }
 
+// TextColumn returns a column of type text, of a statement that is not a query.
+func TextColumn(name string) Column { return Column{Name: name, Type: types.Text, Typmod: -1, Len: -1} }
+
 // ResultWriter takes what statements produce, in order. pgwire sends it to the client; the command line tools and the
 // tests collect it. A row is valid only during Row.
 type ResultWriter interface {

@@ -27,7 +27,9 @@ type Environment struct {
 	TransactionIDs *monitor.TransactionIDs
 	Counters       *monitor.DatabaseCounters
 	Portals        Portals
-	Prepared       *tx.PreparedTransactions
+	// HearOthers waits until the notifications that other nodes have sent arrive here.
+	HearOthers func(context.Context) error
+	Prepared   *tx.PreparedTransactions
 	// Executor returns an executor with the session's values, for the checks of deferred
 	// constraints.
 	Executor func(context.Context) stmt.Executor
@@ -70,6 +72,15 @@ func (b *Block) Begin() *Transaction {
 		DDL: schemachange.Transaction{Tx: t},
 	}
 	b.env.Begun()
+	return b.Tx
+}
+
+// Join returns the transaction of a statement. together reports whether other statements share its
+// query string.
+func (b *Block) Join(together bool) *Transaction {
+	if b.Tx == nil {
+		b.Begin().Together = together
+	}
 	return b.Tx
 }
 

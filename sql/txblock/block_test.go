@@ -98,7 +98,7 @@ func newClient(t *testing.T) *client {
 		Role: catalog.BootstrapRole, Settings: values,
 		Listener:  notify.NewHub(nil).Session(catalog.PostgresDB, 1, func() {}, func(*pgerr.Error) {}),
 		Sequences: sequence.NewAllocator(services), TransactionIDs: &monitor.TransactionIDs{},
-		Counters: &monitor.DatabaseCounters{},
+		Counters: &monitor.DatabaseCounters{}, HearOthers: func(context.Context) error { return nil },
 		Prepared: tx.NewPreparedTransactions(services, manager, tx.PreparedFragments{}),
 		Portals: Portals{
 			Close: func() { c.say("close portals") }, Keep: func() error { return nil },
@@ -140,6 +140,10 @@ func (c *client) run(text string) (err error) {
 	switch n := tree.Stmts[0].Stmt.Node.(type) {
 	case *pg_query.Node_TransactionStmt:
 		err = c.block.Control(c.t.Context(), n.TransactionStmt, w)
+	case *pg_query.Node_NotifyStmt:
+		err = c.block.Notify(n.NotifyStmt, w, false)
+	case *pg_query.Node_ListenStmt:
+		err = c.block.Listen(c.t.Context(), n.ListenStmt.Conditionname, true, w, false)
 	case *pg_query.Node_VariableSetStmt:
 		if n.VariableSetStmt.Kind == pg_query.VariableSetKind_VAR_SET_MULTI {
 			err = c.block.SetTransaction(c.t.Context(), n.VariableSetStmt, w)
@@ -236,7 +240,7 @@ func TestFailedCommit(t *testing.T) {
 	c := newClient(t)
 	c.fails = pgerr.New(pgerr.SerializationFailure, "a conflict")
 	must(t, c.run("begin"))
-	c.block.Tx.Pending.Listen("news", true)
+	must(t, c.run("listen news"))
 	if err := c.run("commit"); pgerr.Code(err) != "40001" {
 		t.Errorf("COMMIT: %v", err)
 	}
@@ -248,7 +252,7 @@ func TestFailedCommit(t *testing.T) {
 	}
 	c.fails = nil
 	must(t, c.run("begin"))
-	c.block.Tx.Pending.Listen("news", true)
+	must(t, c.run("listen news"))
 	must(t, c.run("commit"))
 	if got := c.block.env.Listener.Channels(); !slices.Equal(got, []string{"news"}) {
 		t.Errorf("the session listens to %q", got)
@@ -259,10 +263,10 @@ func TestFailedCommit(t *testing.T) {
 func TestSavepointKeepsWaiting(t *testing.T) {
 	c := newClient(t)
 	must(t, c.run("begin"))
-	must(t, c.block.Tx.Pending.Notify("news", "1"))
+	must(t, c.run("notify news, '1'"))
 	must(t, c.run("savepoint a"))
-	must(t, c.block.Tx.Pending.Notify("news", "2"))
-	c.block.Tx.Pending.Listen("news", true)
+	must(t, c.run("notify news, '2'"))
+	must(t, c.run("listen news"))
 	must(t, c.run("rollback to a"))
 	must(t, c.run("commit"))
 	if got := c.block.env.Listener.Channels(); len(got) != 0 {

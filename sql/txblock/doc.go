@@ -1,6 +1,6 @@
 // Package txblock is the transaction block of a client's session: which transaction is open, and
-// what BEGIN, COMMIT, ROLLBACK, SAVEPOINT, SET TRANSACTION, SET CONSTRAINTS, PREPARE TRANSACTION
-// and COMMIT PREPARED do with it.
+// what BEGIN, COMMIT, ROLLBACK, SAVEPOINT, SET TRANSACTION, SET CONSTRAINTS, NOTIFY,
+// LISTEN, PREPARE TRANSACTION and COMMIT PREPARED do with it.
 //
 // A block is idle, in an implicit transaction, in an explicit one, or in one that has failed and
 // waits for its ROLLBACK. A transaction is implicit around one statement, around the statements of

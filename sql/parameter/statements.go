@@ -1,4 +1,4 @@
-package sql
+package parameter
 
 import (
 	"context"
@@ -14,16 +14,26 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// show runs SHOW.
-func (s *Session) show(n *pg_query.VariableShowStmt, w stmt.ResultWriter) error {
+// Statements runs SET, RESET and SHOW for a session.
+type Statements struct {
+	User   string // the connected role
+	Values *settings.Values
+	Block  *txblock.Block
+	// Check returns an error if a value may not be set now. It is called for the parameters whose
+	// values depend on definitions.
+	Check func(name, value string) error
+}
+
+// Show runs SHOW.
+func (s *Statements) Show(n *pg_query.VariableShowStmt, w stmt.ResultWriter) error {
 	if strings.EqualFold(n.Name, "all") {
 		return s.showAll(w)
 	}
-	v, err := s.vars.Show(n.Name)
+	v, err := s.Values.Show(n.Name)
 	if err != nil {
 		return err
 	}
-	if err := w.Describe(showColumns(n)); err != nil {
+	if err := w.Describe(Columns(n)); err != nil {
 		return err
 	}
 	if err := w.Row([]types.Datum{types.NewText(v)}); err != nil {
@@ -32,31 +42,30 @@ func (s *Session) show(n *pg_query.VariableShowStmt, w stmt.ResultWriter) error 
 	return w.Complete("SHOW")
 }
 
-func showColumns(n *pg_query.VariableShowStmt) []stmt.Column {
+// Columns returns the columns of the row that SHOW returns.
+func Columns(n *pg_query.VariableShowStmt) []stmt.Column {
 	if strings.EqualFold(n.Name, "all") {
-		return []stmt.Column{textColumn("name"), textColumn("setting"), textColumn("description")}
+		return allColumns()
 	}
 	name := n.Name
 	if d, ok := settings.Lookup(name); ok {
 		name = d.Name
 	}
-	return []stmt.Column{textColumn(name)}
+	return []stmt.Column{stmt.TextColumn(name)}
 }
 
-func textColumn(name string) stmt.Column {
-	return stmt.Column{Name: name, Type: types.Text, Typmod: -1, Len: -1}
+func allColumns() []stmt.Column {
+	return []stmt.Column{stmt.TextColumn("name"), stmt.TextColumn("setting"), stmt.TextColumn("description")}
 }
 
-func (s *Session) showAll(w stmt.ResultWriter) error {
-	if err := w.Describe([]stmt.Column{
-		textColumn("name"), textColumn("setting"), textColumn("description"),
-	}); err != nil {
+func (s *Statements) showAll(w stmt.ResultWriter) error {
+	if err := w.Describe(allColumns()); err != nil {
 		return err
 	}
 	list := append([]*settings.Definition(nil), settings.All()...)
 	sort.Slice(list, func(i, j int) bool { return strings.ToLower(list[i].Name) < strings.ToLower(list[j].Name) })
 	for _, d := range list {
-		v, _ := s.vars.Show(d.Name)
+		v, _ := s.Values.Show(d.Name)
 		if err := w.Row([]types.Datum{
 			types.NewText(d.Name), types.NewText(v), types.NewText(d.Description),
 		}); err != nil {
@@ -66,8 +75,8 @@ func (s *Session) showAll(w stmt.ResultWriter) error {
 	return w.Complete("SHOW")
 }
 
-// set runs SET, SET LOCAL, SET TRANSACTION, RESET and RESET ALL.
-func (s *Session) set(ctx context.Context, n *pg_query.VariableSetStmt, w stmt.ResultWriter) error {
+// Set runs SET, SET LOCAL, SET TRANSACTION, RESET and RESET ALL.
+func (s *Statements) Set(ctx context.Context, n *pg_query.VariableSetStmt, w stmt.ResultWriter) error {
 	tag := "SET"
 	var err error
 	switch n.Kind {
@@ -77,36 +86,36 @@ func (s *Session) set(ctx context.Context, n *pg_query.VariableSetStmt, w stmt.R
 		if isIdentity(n.Name) {
 			break
 		}
-		err = s.assign(n.Name, nil, n.IsLocal)
+		err = s.Assign(n.Name, nil, n.IsLocal)
 	case pg_query.VariableSetKind_VAR_RESET:
 		tag = "RESET"
 		if isIdentity(n.Name) {
 			break
 		}
 		if txblock.IsCharacteristic(n.Name) {
-			if err := s.block.WarnOutside(w, "RESET TRANSACTION"); err != nil {
+			if err := s.Block.WarnOutside(w, "RESET TRANSACTION"); err != nil {
 				return err
 			}
 		}
-		err = s.assign(n.Name, nil, false)
+		err = s.Assign(n.Name, nil, false)
 	case pg_query.VariableSetKind_VAR_RESET_ALL:
 		tag = "RESET"
-		s.vars.ResetAll(s.block.Nest())
+		s.Values.ResetAll(s.Block.Nest())
 	case pg_query.VariableSetKind_VAR_SET_MULTI:
-		err = s.block.SetTransaction(ctx, n, w)
+		err = s.Block.SetTransaction(ctx, n, w)
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.vars.SendReport(w.Parameter); err != nil {
+	if err := s.Values.SendReport(w.Parameter); err != nil {
 		return err
 	}
 	return w.Complete(tag)
 }
 
-func (s *Session) setValue(n *pg_query.VariableSetStmt, w stmt.ResultWriter) error {
+func (s *Statements) setValue(n *pg_query.VariableSetStmt, w stmt.ResultWriter) error {
 	if n.IsLocal {
-		if err := s.block.WarnOutside(w, "SET LOCAL"); err != nil {
+		if err := s.Block.WarnOutside(w, "SET LOCAL"); err != nil {
 			return err
 		}
 	}
@@ -117,21 +126,21 @@ func (s *Session) setValue(n *pg_query.VariableSetStmt, w stmt.ResultWriter) err
 	if own, err := s.checkIdentity(n.Name, value); own || err != nil {
 		return err
 	}
-	if n.IsLocal && s.block.Tx == nil {
-		s.block.Begin() // it ends with the statement
+	if n.IsLocal && s.Block.Tx == nil {
+		s.Block.Begin() // it ends with the statement
 	}
-	return s.assign(n.Name, &value, n.IsLocal)
+	return s.Assign(n.Name, &value, n.IsLocal)
 }
 
-// assign changes a setting, or resets it if value is nil. The change lasts for the session if the
+// Assign changes a setting, or resets it if value is nil. The change lasts for the session if the
 // transaction commits or, with local, until the transaction ends.
-func (s *Session) assign(name string, value *string, local bool) error {
-	if strings.EqualFold(name, settings.Fragment) {
-		if err := s.checkFragments(value); err != nil {
+func (s *Statements) Assign(name string, value *string, local bool) error {
+	if value != nil {
+		if err := s.Check(name, *value); err != nil {
 			return err
 		}
 	}
-	return s.block.Assign(name, value, local)
+	return s.Block.Assign(name, value, local)
 }
 
 // isIdentity reports whether a setting names the session's user. Such a setting cannot be changed,
@@ -141,15 +150,15 @@ func isIdentity(name string) bool {
 }
 
 // checkIdentity refuses to change the session's user; own is false for any other setting.
-func (s *Session) checkIdentity(name, value string) (own bool, err error) {
+func (s *Statements) checkIdentity(name, value string) (own bool, err error) {
 	switch strings.ToLower(name) {
 	case "role":
-		if value == "none" || value == s.start.User {
+		if value == "none" || value == s.User {
 			return true, nil
 		}
 		return false, pgerr.Unsupported("SET ROLE is not supported yet").WithHint("Connect as that role.")
 	case "session_authorization":
-		if value == s.start.User {
+		if value == s.User {
 			return true, nil
 		}
 		return false, pgerr.Unsupported("SET SESSION AUTHORIZATION is not supported yet").
