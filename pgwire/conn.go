@@ -81,7 +81,13 @@ func (c *conn) converse() (err error) {
 		return err
 	}
 	for {
-		if err := c.serveMessage(); err != nil {
+		typ, body, err := c.next()
+		if long := (*tooLong)(nil); errors.As(err, &long) {
+			err = c.refuse(typ, long.err)
+		} else if err == nil {
+			err = c.dispatch(typ, body)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -130,19 +136,6 @@ func (c *conn) close() {
 	if c.session != nil {
 		c.session.Close()
 	}
-}
-
-// serveMessage reads one message and answers it. An error ends the connection.
-func (c *conn) serveMessage() error {
-	typ, body, err := c.next()
-	if err != nil {
-		var long *tooLong
-		if errors.As(err, &long) {
-			return c.refuse(typ, long.err)
-		}
-		return err
-	}
-	return c.dispatch(typ, body)
 }
 
 // next waits for the next message.
@@ -284,7 +277,7 @@ func isNetwork(err error) bool {
 		errors.Is(err, net.ErrClosed)
 }
 
-// dispatch is the switch of frontend messages.
+// dispatch answers a message. An error ends the connection.
 func (c *conn) dispatch(typ byte, body []byte) error {
 	c.rested = false
 	if c.skip && typ != 'S' && typ != 'X' {

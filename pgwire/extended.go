@@ -161,26 +161,19 @@ func (c *conn) execute(body []byte) error {
 		maxRows = 0 // all rows, as in PostgreSQL
 	}
 	ctx := c.intr.begin()
-	return c.ended(ctx, c.executePortal(ctx, m.Portal, maxRows))
-}
-
-func (c *conn) executePortal(ctx context.Context, name string, maxRows int) error {
-	d, err := c.session.DescribePortal(ctx, name)
-	if err != nil {
-		return err
+	suspended := false
+	d, err := c.session.DescribePortal(ctx, m.Portal)
+	if err == nil {
+		c.results.portal(d.Columns, c.portals.formats(m.Portal))
+		if c.in.starts('S') {
+			c.session.SyncFollows()
+		}
+		suspended, err = c.session.Execute(ctx, m.Portal, maxRows, &c.results)
 	}
-	c.results.portal(d.Columns, c.portals.formats(name))
-	if c.in.starts('S') {
-		c.session.SyncFollows()
-	}
-	suspended, err := c.session.Execute(ctx, name, maxRows, &c.results)
-	if err != nil {
-		return err
-	}
-	if suspended {
+	if err == nil && suspended {
 		c.send(&pgproto3.PortalSuspended{})
 	}
-	return nil
+	return c.ended(ctx, err)
 }
 
 func (c *conn) closeObject(body []byte) error {

@@ -43,12 +43,13 @@ func (v *View) locate(ctx context.Context, key []byte) ([]byte, error) {
 }
 
 // Arrival returns the generation that the local index entries of a bucket have here, or a larger
-// number. Entries with a smaller one are left from an earlier generation and do not count.
-func (v *View) Arrival(bucket uint32) uint32 {
+// number. Entries with a smaller one are left from an earlier generation and do not count. ok is
+// always true, as table.Generations wants it of a view.
+func (v *View) Arrival(bucket shardmap.Bucket) (arrival uint32, ok bool) {
 	if v.own == nil {
-		return 0
+		return 0, true
 	}
-	return v.own.Find(bucket).Arrival
+	return v.own.Find(uint32(bucket)).Arrival, true
 }
 
 // OwnedOnly restricts scans to what the statistics counted at the view's timestamp: they leave out

@@ -36,6 +36,8 @@ type View struct {
 
 	own     *owned.Buckets // where buckets are, at T; nil: where they always were
 	partial bool           // scans leave out what is not the fragment's
+
+	meter Meter // of Get; nil: reads are not counted
 }
 
 // Snapshot returns the timestamp for a statement in this fragment alone, or this fragment's part of
@@ -85,6 +87,14 @@ func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
 	return v, nil
 }
 
+// Meter counts the keys that a view reads.
+type Meter interface {
+	CountRead(key []byte)
+}
+
+// Count makes Get report its keys to m. It must be called before the first read.
+func (v *View) Count(m Meter) { v.meter = m }
+
 // Seen hides what the transaction staged after a mark was taken. Before the first read.
 func (v *View) Seen(mark txn.Mark) { v.mark = min(v.mark, mark.Writes) }
 
@@ -97,6 +107,9 @@ func (v *View) Close() { v.b.Close() }
 
 // Get returns the value of key, or nil if there is none.
 func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
+	if v.meter != nil {
+		v.meter.CountRead(key)
+	}
 	key, err := v.locate(ctx, key)
 	if err != nil {
 		return nil, err

@@ -112,23 +112,15 @@ type closedTx struct {
 	buckets shardmap.BucketSet // that the task reads
 }
 
-// View opens a reader at T.
+// View opens a reader at T. Its reads do not count as heat: heat belongs to the leader, for what
+// could move.
 func (x closedTx) View(ctx context.Context, T txn.Timestamp) (exec.View, error) {
 	v, err := x.r.ClosedView(ctx, x.id, T, x.buckets.Intervals())
 	if err != nil {
 		return nil, err
 	}
-	return closedView{v}, nil
+	return v, nil
 }
 
 // Global implements exec.Tx.
 func (x closedTx) Global(table, index uint32) { x.r.Globals.Add(table, index) }
-
-// closedView is the view of such a task. Its reads do not count as heat: heat belongs to the
-// leader, for what could move.
-type closedView struct{ *storage.View }
-
-// Arrival implements table.Generations.
-func (v closedView) Arrival(b shardmap.Bucket) (arrival uint32, ok bool) {
-	return v.View.Arrival(uint32(b)), true
-}

@@ -6,7 +6,6 @@ import (
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -54,7 +53,8 @@ func (x taskTx) View(ctx context.Context, T txn.Timestamp) (exec.View, error) {
 	if x.unvalidated {
 		v.Unvalidated()
 	}
-	return taskView{v, x.Part}, nil
+	v.Count(x.Part)
+	return v, nil
 }
 
 // Put buffers a value.
@@ -79,21 +79,4 @@ func (x taskTx) record(key []byte) error {
 		return nil
 	}
 	return x.of.CheckScope()
-}
-
-// taskView is a view as one task uses it.
-type taskView struct {
-	*storage.View
-	part *fragment.Part
-}
-
-// Get reads a key.
-func (v taskView) Get(ctx context.Context, key []byte) ([]byte, error) {
-	v.part.CountRead(key)
-	return v.View.Get(ctx, key)
-}
-
-// Arrival implements table.Generations.
-func (v taskView) Arrival(b shardmap.Bucket) (arrival uint32, ok bool) {
-	return v.View.Arrival(uint32(b)), true
 }
