@@ -51,6 +51,6 @@
 //	E11 An instance that is not in use holds no data of the last execution, however that
 //	    ended (expr.Scratch).
 //
-// Limits: rows that a Modify keeps go to a file beyond 2 MiB (spool.go); other data that exceeds
+// Limits: rows that a Modify keeps go to a file beyond 2 MiB (package spool); other data that exceeds
 // the query's memory is an error. Float sums are added in the order in which fragments answer.
 package exec

@@ -204,7 +204,7 @@ func (o *gatherOp) one(c *Ctx, s shardmap.Share, emit Emit) error {
 	}
 	r, err := c.Gateway.run(c.ctx(), f, &o.task, emit)
 	c.Affected += r.Affected
-	c.Keys.merge(r.Keys)
+	c.Keys.Merge(r.Keys)
 	if c.Analyze != nil {
 		c.Analyze.add(o.node, s, r, *sent)
 	}
@@ -253,7 +253,7 @@ func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit E
 	}
 	each(w.all, func(p *worker) {
 		c.Affected += p.result.Affected
-		c.Keys.merge(p.result.Keys)
+		c.Keys.Merge(p.result.Keys)
 		if c.Analyze != nil {
 			c.Analyze.add(o.node, p.share, p.result, p.sent)
 		}

@@ -129,8 +129,8 @@ func (in *insertion) follow(batch []*proposal, parts []*part) error {
 		}
 	}
 	later := &laterEntries{}
-	later.mem = in.c.Mem
-	defer later.free()
+	later.Mem = in.c.Mem
+	defer later.Free()
 	for _, part := range parts {
 		for i, a := range part.answers {
 			p, err := byPlace[a.place], error(nil)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
@@ -54,14 +55,12 @@ func (s *sender) noteShared(parts []*part) error {
 
 func (s *sender) noteOne(w *Write, bucket int64) error {
 	c := s.c
-	return c.Keys.add(c.Deferred[s.node.Modify.Indexes[w.Index].Def.OID], w.Key, func() (KeyChange, error) {
-		size := int64(2*len(w.Key)+len(w.Row)) + 3*memory.DatumSize
-		if err := c.Mem.Grow(size); err != nil {
-			return KeyChange{}, err
-		}
-		c.Keys.taken += size
-		row := types.Row{types.NewBytes(string(w.Key)), types.NewInt(bucket), types.NewBytes(string(w.Row))}
-		return KeyChange{New: row}, nil
+	size := int64(2*len(w.Key)+len(w.Row)) + 3*memory.DatumSize
+	watch := c.Deferred[s.node.Modify.Indexes[w.Index].Def.OID]
+	return c.Keys.Add(c.Mem, watch, w.Key, size, func() keychange.Change {
+		return keychange.New(
+			nil, types.Row{types.NewBytes(string(w.Key)), types.NewInt(bucket), types.NewBytes(string(w.Row))}, "",
+		)
 	})
 }
 
@@ -154,7 +153,7 @@ func (o *stageOp) settleKey(c *Ctx, x *table.Index, w *Write) error {
 
 // SettleUnique checks values of a unique index that were recorded as shared, in their order. It
 // returns 23505 if one is still shared.
-func SettleUnique(c *Ctx, t *catalog.Table, schema string, index query.Index, shared []KeyChange) error {
+func SettleUnique(c *Ctx, t *catalog.Table, schema string, index query.Index, shared []keychange.Change) error {
 	node := plan.Stage{Modify: &plan.Modify{
 		Kind: plan.ModUpdate, Table: t, Schema: schema, Indexes: []query.Index{index},
 	}}

@@ -87,7 +87,7 @@ func (k *entryKeeper) change(c *Ctx, old types.Row, key []byte, next types.Row, 
 }
 
 func (k *entryKeeper) hold(c *Ctx, e table.Entry, value []byte) error {
-	k.pending.mem = c.Mem
+	k.pending.Mem = c.Mem
 	w := entryWrite(WriteEntry, e, value, 0)
 	return k.pending.keep(0, &w)
 }
@@ -105,7 +105,7 @@ func (k *entryKeeper) finish(c *Ctx) error {
 }
 
 // free drops the entries that were not put.
-func (k *entryKeeper) free() { k.pending.free() }
+func (k *entryKeeper) free() { k.pending.Free() }
 
 // entryWrite returns the write of an entry, for the fragment of the entry.
 func entryWrite(kind WriteKind, e table.Entry, row []byte, place int64) Write {
@@ -141,7 +141,7 @@ func (l *laterEntries) add(e table.Entry, row []byte) error {
 
 // send adds all entries to the writes to send.
 func (s *writeSpool) send(to *sender) error {
-	defer s.free()
+	defer s.Free()
 	return s.writes(func(bucket uint32, w Write) error {
 		to.add(shardmap.Bucket(bucket), w)
 		if !to.full() {

@@ -6,7 +6,9 @@ import (
 
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/exec/spool"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/walk"
@@ -30,7 +32,7 @@ type insertOp struct {
 	out     types.Row
 	decoded types.Row
 	reader  types.RowReader
-	watcher *keyWatcher
+	watcher *keychange.Watcher
 }
 
 func (k *compiler) insert(n *plan.Modify) (operator.Op, error) {
@@ -48,7 +50,7 @@ func (k *compiler) insert(n *plan.Modify) (operator.Op, error) {
 		return nil, err
 	}
 	o.keys = make(types.Row, len(o.rule.Table.Key))
-	o.watcher = newKeyWatcher(o.rule.Table, n, nil)
+	o.watcher = keychange.NewWatcher(o.rule.Table, n, nil)
 	k.Own(o.watcher)
 	if o.returning, err = k.Exprs(n.Returning); err != nil {
 		return nil, err
@@ -131,12 +133,12 @@ func (o *insertOp) feed(c *Ctx, take Emit) error {
 	if !o.reads {
 		return o.child.Run(&c.Execution, take)
 	}
-	rows := rowSpool{spool: spool{mem: c.Mem}}
-	defer rows.free()
-	if err := o.child.Run(&c.Execution, rows.keep); err != nil {
+	rows := spool.NewRows(c.Mem)
+	defer rows.Free()
+	if err := o.child.Run(&c.Execution, rows.Keep); err != nil {
 		return err
 	}
-	return rows.emit(c, take)
+	return rows.Emit(c.Tick, take)
 }
 
 // take completes a row and adds it to the batch.
@@ -338,7 +340,7 @@ const keysAtOnce = 4096
 // watched notes the watched keys of a new row.
 func (in *insertion) watched() error {
 	c := in.c
-	if err := in.o.watcher.note(c, nil, in.o.next); err != nil {
+	if err := in.o.watcher.Note(&c.Keys, c.Mem, nil, in.o.next); err != nil {
 		return err
 	}
 	if c.Hooks.KeysFull == nil || c.Keys.Len() < in.settled+keysAtOnce {
@@ -352,14 +354,14 @@ func (in *insertion) watched() error {
 // noteKeys notes the watched keys of a row that ON CONFLICT has let in, or has updated.
 func (in *insertion) noteKeys(a answer) error {
 	o := in.o
-	if len(o.watcher.watch) == 0 {
+	if o.watcher.None() {
 		return nil
 	}
 	next := make(types.Row, len(o.decoded))
 	var reader types.RowReader
 	if err := o.rule.Table.Decode(&reader, next, a.value); err != nil || a.what == didInsert {
 		if err == nil {
-			err = o.watcher.note(in.c, nil, next)
+			err = o.watcher.Note(&in.c.Keys, in.c.Mem, nil, next)
 		}
 		return err
 	}
@@ -368,7 +370,7 @@ func (in *insertion) noteKeys(a answer) error {
 	if err := o.rule.Table.Decode(&before, old, a.old); err != nil {
 		return err
 	}
-	return o.watcher.note(in.c, old, next)
+	return o.watcher.Note(&in.c.Keys, in.c.Mem, old, next)
 }
 
 func (in *insertion) returnRow(value []byte) error {

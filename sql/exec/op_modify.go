@@ -2,11 +2,14 @@ package exec
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/exec/spool"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/walk"
@@ -35,7 +38,7 @@ type modifyOp struct {
 	order   []byte
 	out     types.Row
 	entries entryKeeper
-	watcher *keyWatcher
+	watcher *keychange.Watcher
 }
 
 func (k *compiler) modify(n *plan.Modify) (operator.Op, error) {
@@ -66,7 +69,7 @@ func (k *compiler) modify(n *plan.Modify) (operator.Op, error) {
 	if n.Kind == plan.ModUpdate {
 		touched = touches(o.rule, o.assign)
 	}
-	o.watcher = newKeyWatcher(o.rule.Table, n, touched)
+	o.watcher = keychange.NewWatcher(o.rule.Table, n, touched)
 	k.Own(o.watcher)
 	if s, ok := n.Child.(*plan.Scan); ok {
 		again, err := k.Node(s)
@@ -156,7 +159,7 @@ func (o *modifyOp) stageHere(c *Ctx, row types.Row, emit Emit) error {
 		if err := o.entries.change(c, row, key, nil, nil); err != nil {
 			return err
 		}
-		if err := o.watcher.note(c, row, nil); err != nil {
+		if err := o.watcher.Note(&c.Keys, c.Mem, row, nil); err != nil {
 			return err
 		}
 		return o.emitReturning(c, row, emit)
@@ -170,7 +173,7 @@ func (o *modifyOp) stageHere(c *Ctx, row types.Row, emit Emit) error {
 	if err := o.entries.change(c, row, key, o.next, o.value); err != nil {
 		return err
 	}
-	if err := o.watcher.note(c, row, o.next); err != nil {
+	if err := o.watcher.Note(&c.Keys, c.Mem, row, o.next); err != nil {
 		return err
 	}
 	return o.emitReturning(c, o.next, emit)
@@ -248,8 +251,8 @@ func (o *modifyOp) emitReturning(c *Ctx, row types.Row, emit Emit) error {
 // atGateway keeps the child's rows, then writes deletes and replacements, then the rows that get
 // another key.
 func (o *modifyOp) atGateway(c *Ctx, emit Emit) error {
-	rows := rowSpool{spool: spool{mem: c.Mem}}
-	defer rows.free()
+	rows := spool.NewRows(c.Mem)
+	defer rows.Free()
 	seen := &memory.KeySet{Mem: c.Mem}
 	defer seen.Free()
 	err := o.child.Run(&c.Execution, func(row types.Row) error {
@@ -258,23 +261,23 @@ func (o *modifyOp) atGateway(c *Ctx, emit Emit) error {
 				return err
 			}
 		}
-		return rows.keep(row)
+		return rows.Keep(row)
 	})
 	if err != nil {
 		return err
 	}
 	before := c.Affected
 	g := &gatewayModify{o: o, c: c, out: &sender{c: c, node: plan.Stage{Modify: o.node}, program: o.program}}
-	g.moved.mem, g.later.mem, g.returned.mem = c.Mem, c.Mem, c.Mem
+	g.moved.Mem, g.later.Mem, g.returned.Mem = c.Mem, c.Mem, c.Mem
 	defer g.free()
-	if err := rows.emit(c, g.take); err != nil {
+	if err := rows.Emit(c.Tick, g.take); err != nil {
 		return err
 	}
 	if err := g.finish(); err != nil {
 		return err
 	}
-	c.Affected = before + rows.count
-	return g.returned.emit(c, emit)
+	c.Affected = before + rows.Len()
+	return g.returned.Emit(c.Tick, emit)
 }
 
 // gatewayModify is one execution at the gateway.
@@ -284,13 +287,13 @@ type gatewayModify struct {
 	out      *sender
 	moved    writeSpool // rows that get another key
 	later    laterEntries
-	returned rowSpool
+	returned spool.Rows
 }
 
 func (g *gatewayModify) free() {
-	g.moved.free()
-	g.later.free()
-	g.returned.free()
+	g.moved.Free()
+	g.later.Free()
+	g.returned.Free()
 }
 
 func (g *gatewayModify) take(row types.Row) error {
@@ -310,10 +313,10 @@ func (g *gatewayModify) take(row types.Row) error {
 			return err
 		}
 	}
-	if err := o.watcher.note(g.c, row, next); err != nil {
+	if err := o.watcher.Note(&g.c.Keys, g.c.Mem, row, next); err != nil {
 		return err
 	}
-	if err := g.o.emitReturning(g.c, result, g.returned.keep); err != nil {
+	if err := g.o.emitReturning(g.c, result, g.returned.Keep); err != nil {
 		return err
 	}
 	if g.out.full() && !o.holds {
@@ -365,4 +368,12 @@ func (g *gatewayModify) finish() error {
 
 func (g *gatewayModify) entries(old types.Row, oldKey []byte, next types.Row, nextKey, value []byte) error {
 	return g.out.changeEntries(g.c, g.o.rule.Indexes, &g.later, old, oldKey, next, nextKey, value)
+}
+
+// touches returns a function that reports whether an update changes a column.
+func touches(r *table.Rule, assign []assignment) func(col int) bool {
+	return func(col int) bool {
+		return slices.ContainsFunc(assign, func(a assignment) bool { return a.col == col }) ||
+			slices.ContainsFunc(r.Generated, func(g table.GeneratedColumn) bool { return g.Col == col })
+	}
 }

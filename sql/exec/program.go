@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
@@ -114,7 +115,7 @@ func (c *Ctx) begin(in *instance, outers int) {
 	in.runs++
 	c.link()
 	c.Run = in.runs
-	c.Affected, c.Keys, c.Parted = 0, KeyChanges{}, c.Steady
+	c.Affected, c.Keys, c.Parted = 0, keychange.Set{}, c.Steady
 	if cap(c.Outers) < outers {
 		c.Outers = make(types.Row, outers)
 	}

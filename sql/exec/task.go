@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
@@ -68,7 +69,7 @@ func (t *Task) WithPlan(n plan.Node) *Task {
 // Result is the result of a task.
 type Result struct {
 	Affected int64 // rows written
-	Keys     [][]KeyChange
+	Keys     [][]keychange.Change
 	Rows     int64 // rows read
 	Elapsed  time.Duration
 	Node     string // filled in by the cluster
@@ -134,7 +135,7 @@ func RunTask(ctx context.Context, tx Tx, task *Task, emit Emit) (Result, error) 
 	if l.view != nil {
 		l.view.Close()
 	}
-	r := Result{Affected: c.Affected, Keys: c.Keys.lists, Rows: l.read, Elapsed: time.Since(start)}
+	r := Result{Affected: c.Affected, Keys: c.Keys.Lists(), Rows: l.read, Elapsed: time.Since(start)}
 	p.release(in)
 	return r, err
 }

@@ -2,13 +2,13 @@ package integrity
 
 import (
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // act carries out the action of a foreign key for keys that were deleted or changed.
-func (k *queue) act(key *refint.Key, action catalog.Action, deleted bool, changes []exec.KeyChange) error {
+func (k *queue) act(key *refint.Key, action catalog.Action, deleted bool, changes []keychange.Change) error {
 	switch action {
 	case catalog.NoAction, catalog.Restrict:
 		return k.refuse(key, action, changes)
@@ -38,7 +38,7 @@ func (k *queue) act(key *refint.Key, action catalog.Action, deleted bool, change
 }
 
 // each runs a statement for the old keys, a batch at a time if they are of one column.
-func (k *queue) each(key *refint.Key, changes []exec.KeyChange, st func(many bool) refint.Statement) error {
+func (k *queue) each(key *refint.Key, changes []keychange.Change, st func(many bool) refint.Statement) error {
 	if len(key.Columns) > 1 || len(changes) == 1 || !key.Plain() {
 		for _, ch := range changes {
 			if err := k.run(st(false), ch.Old, true, nil); err != nil {
@@ -57,7 +57,7 @@ func (k *queue) each(key *refint.Key, changes []exec.KeyChange, st func(many boo
 	return nil
 }
 
-func oldKeys(key *refint.Key, changes []exec.KeyChange) types.Datum {
+func oldKeys(key *refint.Key, changes []keychange.Change) types.Datum {
 	keys := make([]types.Row, len(changes))
 	for i, ch := range changes {
 		keys[i] = ch.Old
@@ -67,7 +67,7 @@ func oldKeys(key *refint.Key, changes []exec.KeyChange) types.Datum {
 
 // move sets the new keys in the rows that refer to changed ones. It does so for all keys at once:
 // what one key becomes may be what another was.
-func (k *queue) move(key *refint.Key, changes []exec.KeyChange) error {
+func (k *queue) move(key *refint.Key, changes []keychange.Change) error {
 	if len(changes) == 1 {
 		args := append(append(types.Row(nil), changes[0].Old...), changes[0].New...)
 		return k.run(key.Move(), args, true, nil)
@@ -86,7 +86,7 @@ func (k *queue) move(key *refint.Key, changes []exec.KeyChange) error {
 }
 
 // refuse is NO ACTION and RESTRICT: no row may refer to the old keys.
-func (k *queue) refuse(key *refint.Key, action catalog.Action, changes []exec.KeyChange) error {
+func (k *queue) refuse(key *refint.Key, action catalog.Action, changes []keychange.Change) error {
 	if len(changes) > 1 && key.Batch() == 0 {
 		for len(changes) > 0 {
 			n := min(keyBatch, len(changes))
@@ -106,17 +106,17 @@ func (k *queue) refuse(key *refint.Key, action catalog.Action, changes []exec.Ke
 }
 
 // refuseSome first reads a batch without locks: most often no row refers to any of it.
-func (k *queue) refuseSome(key *refint.Key, action catalog.Action, changes []exec.KeyChange) error {
+func (k *queue) refuseSome(key *refint.Key, action catalog.Action, changes []keychange.Change) error {
 	referred := map[string]bool{}
 	err := k.run(key.Referring(), []types.Datum{oldKeys(key, changes)}, true, func(row []types.Datum) error {
-		referred[exec.KeyID(key.Columns, row)] = true
+		referred[keychange.ID(key.Columns, row)] = true
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	for _, ch := range changes {
-		if !referred[exec.KeyID(key.Referenced, ch.Old)] {
+		if !referred[keychange.ID(key.Referenced, ch.Old)] {
 			continue
 		}
 		if err := k.refuseOne(key, action, ch.Old); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
@@ -14,7 +15,7 @@ import (
 const keyBatch = 1024
 
 // check makes sure that new keys refer to rows.
-func (k *queue) check(key *refint.Key, changes []exec.KeyChange) error {
+func (k *queue) check(key *refint.Key, changes []keychange.Change) error {
 	missing, err := k.look(key, changes)
 	if err != nil {
 		return err
@@ -28,12 +29,12 @@ func (k *queue) check(key *refint.Key, changes []exec.KeyChange) error {
 }
 
 // look returns the new keys that refer to no row. The rows that the others refer to are locked.
-func (k *queue) look(key *refint.Key, changes []exec.KeyChange) ([]exec.KeyChange, error) {
+func (k *queue) look(key *refint.Key, changes []keychange.Change) ([]keychange.Change, error) {
 	size := key.Batch()
 	if size == 0 {
 		size = keyBatch
 	}
-	var missing []exec.KeyChange
+	var missing []keychange.Change
 	for len(changes) > 0 {
 		n := min(size, len(changes))
 		some, err := k.lookSome(key, changes[:n])
@@ -45,7 +46,7 @@ func (k *queue) look(key *refint.Key, changes []exec.KeyChange) ([]exec.KeyChang
 	return missing, nil
 }
 
-func (k *queue) lookSome(key *refint.Key, changes []exec.KeyChange) (missing []exec.KeyChange, err error) {
+func (k *queue) lookSome(key *refint.Key, changes []keychange.Change) (missing []keychange.Change, err error) {
 	if len(changes) == 1 {
 		if !anyNull(changes[0].New) {
 			found, err := k.exists(key.LookOne(), changes[0].New, false)
@@ -63,14 +64,14 @@ func (k *queue) lookSome(key *refint.Key, changes []exec.KeyChange) (missing []e
 		}
 	}
 	err = k.run(key.Look(), batchArgs(key.Columns, keys), false, func(row []types.Datum) error {
-		found[exec.KeyID(key.Referenced, row)] = true
+		found[keychange.ID(key.Referenced, row)] = true
 		return nil
 	})
 	for _, ch := range changes {
 		if err != nil {
 			return nil, err
 		}
-		known := !anyNull(ch.New) && found[exec.KeyID(key.Columns, ch.New)]
+		known := !anyNull(ch.New) && found[keychange.ID(key.Columns, ch.New)]
 		if !known && !anyNull(ch.New) && key.Parent.Forwarding != 0 { // a former id finds another one
 			known, err = k.exists(key.LookOne(), ch.New, false)
 		}
@@ -94,7 +95,7 @@ func (t *Transaction) settleSome(
 		if len(changes) == 0 || of.incoming || of.former != nil && of.former.goes {
 			continue
 		}
-		var left []exec.KeyChange
+		var left []keychange.Change
 		var err error
 		if of.former != nil {
 			err = k.formerIDs(of.former, changes)
@@ -106,7 +107,7 @@ func (t *Transaction) settleSome(
 		if err != nil {
 			return err
 		}
-		c.Keys.Leave(c, i, left)
+		c.Keys.Leave(c.Mem, i, left)
 	}
 	return nil
 }

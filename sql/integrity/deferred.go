@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
@@ -15,9 +15,9 @@ import (
 type Transaction struct {
 	*tx.Tx
 	state      Mark
-	keys       *exec.KeyLog // keys that wait; nil: there were none
-	triggers   []*trigger   // that the keys wait for, by their numbers in the log
-	tookFormer string       // the former id that an INSERT ... ON CONFLICT has met
+	keys       *keychange.Log // keys that wait; nil: there were none
+	triggers   []*trigger     // that the keys wait for, by their numbers in the log
+	tookFormer string         // the former id that an INSERT ... ON CONFLICT has met
 }
 
 // Mark is the state of a transaction's deferred checks, for Restore.
@@ -58,12 +58,12 @@ func (t *Transaction) isDeferred(con *catalog.Constraint) bool {
 }
 
 // postpone leaves keys to the commit.
-func (t *Transaction) postpone(x *stmt.Executor, of *trigger, changes []exec.KeyChange) error {
+func (t *Transaction) postpone(x *stmt.Executor, of *trigger, changes []keychange.Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
 	if t.keys == nil {
-		t.keys = exec.NewKeyLog(x.TempDir)
+		t.keys = keychange.NewLog(x.TempDir)
 	}
 	d := &t.state
 	t.keys.Truncate(d.to) // what a savepoint has undone
@@ -108,7 +108,7 @@ func (t *Transaction) checkDue(ctx context.Context, x stmt.Executor, due func(n 
 	from, to, pending := d.from, d.to, d.pending
 	d.from, d.pending = d.to, nil
 	if slices.ContainsFunc(pending, func(n int) bool { return !due(n) }) { // these wait behind the others
-		err := t.keys.Each(from, to, func(n int, changes []exec.KeyChange) error {
+		err := t.keys.Each(from, to, func(n int, changes []keychange.Change) error {
 			if due(n) {
 				return nil
 			}
@@ -120,7 +120,7 @@ func (t *Transaction) checkDue(ctx context.Context, x stmt.Executor, due func(n 
 	}
 	view := t.View()
 	programs := map[catalog.OID]*triggers{}
-	return t.keys.Each(from, to, func(n int, changes []exec.KeyChange) error {
+	return t.keys.Each(from, to, func(n int, changes []keychange.Change) error {
 		if !due(n) {
 			return nil
 		}
@@ -131,7 +131,7 @@ func (t *Transaction) checkDue(ctx context.Context, x stmt.Executor, due func(n 
 // checkKeys checks deferred keys of one trigger. Programs are kept by constraint.
 func (t *Transaction) checkKeys(
 	ctx context.Context, x *stmt.Executor, view *catalog.View, of *trigger, programs map[catalog.OID]*triggers,
-	changes []exec.KeyChange,
+	changes []keychange.Change,
 ) error {
 	if of.unique != nil {
 		return of.unique.check(x.Context(ctx, t.Tx, nil), view, changes)

@@ -2,7 +2,7 @@
 // documents. It runs statements in the transaction of the client's statement.
 //
 // As PostgreSQL's triggers do, these statements follow the client's statement. While that writes,
-// the executor notes the keys that it writes (exec.KeyChanges): new ones of referring tables, old
+// the executor notes the keys that it writes (keychange.Set): new ones of referring tables, old
 // ones of referenced tables. Then
 //
 //   - a new key: its row in the referenced table is locked FOR KEY SHARE; 23503 if there is none.

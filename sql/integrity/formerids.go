@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/forward"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/refint"
@@ -51,11 +51,11 @@ func (f *formerIDs) watch(t *catalog.Table, n int) (plan.KeyWatch, bool) {
 var twoTexts = []types.OID{types.Text, types.Text}
 
 // formerIDs maintains the former ids for keys that a statement has written.
-func (k *queue) formerIDs(f *formerIDs, changes []exec.KeyChange) error {
+func (k *queue) formerIDs(f *formerIDs, changes []keychange.Change) error {
 	if !f.goes {
 		return k.freeIDs(f, changes)
 	}
-	var deleted []exec.KeyChange
+	var deleted []keychange.Change
 	for _, ch := range changes {
 		if ch.New == nil {
 			deleted = append(deleted, ch)
@@ -76,8 +76,8 @@ func (k *queue) formerIDs(f *formerIDs, changes []exec.KeyChange) error {
 
 // deletedIDs deletes the former ids of deleted documents, and queues them for the foreign keys that
 // refer to the collection.
-func (k *queue) deletedIDs(f *formerIDs, changes []exec.KeyChange) error {
-	var gone []exec.KeyChange
+func (k *queue) deletedIDs(f *formerIDs, changes []keychange.Change) error {
+	var gone []keychange.Change
 	column := &f.table.Columns[forward.Key(f.table)]
 	text := "DELETE FROM " + f.entries + " WHERE new = ANY ($1) RETURNING old"
 	st := refint.Statement{Text: text, Params: []types.OID{types.ArrayTypeOf(types.Text)}, Shown: text}
@@ -88,7 +88,7 @@ func (k *queue) deletedIDs(f *formerIDs, changes []exec.KeyChange) error {
 		}
 		err := k.run(st, []types.Datum{keyArray(column, ids, 0)}, true, func(row []types.Datum) error {
 			old := types.Row{row[0].Clone()}
-			gone = append(gone, exec.NewKeyChange(old, nil, exec.KeyID([]*catalog.Column{column}, old)))
+			gone = append(gone, keychange.New(old, nil, keychange.ID([]*catalog.Column{column}, old)))
 			return nil
 		})
 		if err != nil {
@@ -109,7 +109,7 @@ func (k *queue) deletedIDs(f *formerIDs, changes []exec.KeyChange) error {
 }
 
 // freeIDs refuses new ids that are former ids of other documents.
-func (k *queue) freeIDs(f *formerIDs, changes []exec.KeyChange) error {
+func (k *queue) freeIDs(f *formerIDs, changes []keychange.Change) error {
 	column := &f.table.Columns[forward.Key(f.table)]
 	text := "SELECT old, new FROM " + f.entries + " WHERE old = ANY ($1) LIMIT 1"
 	st := refint.Statement{Text: text, Params: []types.OID{types.ArrayTypeOf(types.Text)}, Shown: text}

@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/stmt"
@@ -31,7 +32,7 @@ type queue struct {
 type event struct {
 	of      *triggers
 	trigger *trigger
-	changes []exec.KeyChange
+	changes []keychange.Change
 }
 
 // AfterStatement does what follows from the rows that a program has written. Deferred checks are
@@ -93,7 +94,7 @@ func (k *queue) drain() error {
 }
 
 // fire runs one trigger.
-func (k *queue) fire(x *trigger, changes []exec.KeyChange) error {
+func (k *queue) fire(x *trigger, changes []keychange.Change) error {
 	t := k.t
 	if x.former != nil {
 		return k.formerIDs(x.former, changes)
@@ -109,7 +110,7 @@ func (k *queue) fire(x *trigger, changes []exec.KeyChange) error {
 		return k.check(x.key, changes)
 	}
 	for _, deleted := range []bool{true, false} {
-		some := slices.DeleteFunc(slices.Clone(changes), func(ch exec.KeyChange) bool {
+		some := slices.DeleteFunc(slices.Clone(changes), func(ch keychange.Change) bool {
 			return (ch.New == nil) != deleted
 		})
 		if len(some) == 0 {

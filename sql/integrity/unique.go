@@ -6,6 +6,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 )
@@ -46,7 +47,7 @@ func (t *Transaction) deferredUniques(r *triggers) map[uint32]int {
 }
 
 // check checks values that rows have shared.
-func (u *uniqueKey) check(c *exec.Ctx, view *catalog.View, shared []exec.KeyChange) error {
+func (u *uniqueKey) check(c *exec.Ctx, view *catalog.View, shared []keychange.Change) error {
 	t := view.Table(u.table)
 	if t == nil || t.ConstraintOf(u.con.Index) == nil {
 		return nil // dropped since

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/types"
@@ -325,7 +326,7 @@ func (r *references) scan(ctx context.Context, s side, fn func(key types.Row) er
 }
 
 func (r *references) hashed(s side, key types.Row) hashed {
-	id := exec.KeyID(s.columns, key)
+	id := keychange.ID(s.columns, key)
 	var out hashed
 	for i, seed := range r.seeds {
 		x := maphash.String(seed, id)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -22,7 +23,7 @@ func AppendResult(dst []byte, res *exec.Result) []byte {
 	return dst
 }
 
-func appendChange(dst []byte, c *exec.KeyChange) []byte {
+func appendChange(dst []byte, c *keychange.Change) []byte {
 	dst = appendText(dst, c.ID())
 	for _, row := range []types.Row{c.Old, c.New} {
 		if dst = appendBool(dst, row != nil); row != nil {
@@ -37,10 +38,10 @@ func DecodeResult(b []byte) (exec.Result, error) {
 	r := newReader(append([]byte(nil), b...), "the result of a task")
 	res := exec.Result{Affected: r.int(), Rows: r.int(), Elapsed: time.Duration(r.int())}
 	for range r.count() {
-		var list []exec.KeyChange
+		var list []keychange.Change
 		for range r.count() {
 			id := r.text()
-			list = append(list, exec.NewKeyChange(r.row(), r.row(), id))
+			list = append(list, keychange.New(r.row(), r.row(), id))
 		}
 		res.Keys = append(res.Keys, list)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -263,11 +264,11 @@ func TestLimits(t *testing.T) {
 }
 
 func TestResult(t *testing.T) {
-	res := exec.Result{Affected: 3, Rows: 1 << 40, Elapsed: time.Second, Keys: [][]exec.KeyChange{
+	res := exec.Result{Affected: 3, Rows: 1 << 40, Elapsed: time.Second, Keys: [][]keychange.Change{
 		nil,
 		{
-			exec.NewKeyChange(types.Row{types.NewInt(1), types.Null}, nil, "a"),
-			exec.NewKeyChange(nil, types.Row{types.NewText("x")}, "\x00"),
+			keychange.New(types.Row{types.NewInt(1), types.Null}, nil, "a"),
+			keychange.New(nil, types.Row{types.NewText("x")}, "\x00"),
 		},
 	}}
 	b := AppendResult(nil, &res)
@@ -339,7 +340,7 @@ func messages(t testing.TB) map[string]message {
 	}
 	w.Add(row)
 	w.Add(make(types.Row, len(row)))
-	change := exec.Result{Keys: [][]exec.KeyChange{{exec.NewKeyChange(row[:3], nil, "a")}}}
+	change := exec.Result{Keys: [][]keychange.Change{{keychange.New(row[:3], nil, "a")}}}
 	write := exec.Write{Kind: exec.WriteClaim, Key: []byte("k"), Value: []byte("v"), Row: []byte("r")}
 	return map[string]message{
 		"rows": {good: append([]byte(nil), w.Take()...), decode: readAll},

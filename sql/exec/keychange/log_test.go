@@ -1,4 +1,4 @@
-package exec
+package keychange
 
 import (
 	"fmt"
@@ -9,21 +9,21 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// TestKeyLog adds changes of two kinds, cuts them back now and then, and reads them while more are
+// TestLog adds changes of two kinds, cuts them back now and then, and reads them while more are
 // added.
-func TestKeyLog(t *testing.T) {
+func TestLog(t *testing.T) {
 	for _, n := range []int{30, 20_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			dir := t.TempDir()
-			l := NewKeyLog(dir)
+			l := NewLog(dir)
 			var want []string
 			var ends []int64
 			add := func(i int) {
-				ch := KeyChange{New: types.Row{types.NewInt(int64(i)), types.NewText(strings.Repeat("k", i%50))}, id: fmt.Sprint(i)}
+				ch := Change{New: types.Row{types.NewInt(int64(i)), types.NewText(strings.Repeat("k", i%50))}, id: fmt.Sprint(i)}
 				if i%3 == 0 {
 					ch.Old, ch.New = ch.New, nil
 				}
-				if err := l.Add(i/7%2, []KeyChange{ch}); err != nil {
+				if err := l.Add(i/7%2, []Change{ch}); err != nil {
 					t.Fatal(err)
 				}
 				want = append(want, fmt.Sprint(i/7%2, ch))
@@ -39,8 +39,8 @@ func TestKeyLog(t *testing.T) {
 			}
 			to, count := l.Size(), len(want)
 			var got []string
-			err := l.Each(0, to, func(of int, changes []KeyChange) error {
-				if len(changes) > keyLogBatch {
+			err := l.Each(0, to, func(of int, changes []Change) error {
+				if len(changes) > logBatch {
 					return fmt.Errorf("%d changes at once", len(changes))
 				}
 				for _, ch := range changes {
@@ -53,7 +53,7 @@ func TestKeyLog(t *testing.T) {
 				t.Fatalf("%v: %d changes, not %d", err, len(got), count)
 			}
 			got = nil
-			err = l.Each(ends[count-2], l.Size(), func(of int, changes []KeyChange) error {
+			err = l.Each(ends[count-2], l.Size(), func(of int, changes []Change) error {
 				for _, ch := range changes {
 					got = append(got, fmt.Sprint(of, ch))
 				}
