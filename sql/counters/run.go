@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
@@ -54,7 +55,7 @@ func (r *run) documents(def *catalog.Table, list []keys, past bool) ([]*catalog.
 		if slices.ContainsFunc(row, func(d types.Datum) bool { return d.IsNull() }) {
 			return nil
 		}
-		key, err := exec.EncodedKey(def, row)
+		key, err := table.EncodedKey(def, row)
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/builtin"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
@@ -71,7 +71,7 @@ func (d *Document) find(id string) error {
 		return err
 	}
 	d.id = types.Output(column.Type, d.key, d.x.Values)
-	if d.code, err = exec.EncodedKey(d.table, types.Row{d.key}); err != nil {
+	if d.code, err = table.EncodedKey(d.table, types.Row{d.key}); err != nil {
 		return err
 	}
 	if h := d.table.Hot; h != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/exec/route"
+	"github.com/sherddb/sherd/sql/exec/splitdoc"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
@@ -33,7 +34,7 @@ type scanOp struct {
 	hiInc   bool
 	desc    bool
 	index   *indexValues
-	hot     *combiner // nil: none of the rows is a split document
+	hot     *splitdoc.Combiner // nil: none of the rows is a split document
 	span    *route.Span
 	out     types.Row
 	reader  types.RowReader
@@ -94,7 +95,7 @@ func (k *compiler) scan(n *plan.Scan) (operator.Op, error) {
 		o.vals = make(types.Row, len(n.Keys[0]))
 	}
 	o.takeRow = o.take
-	o.hot, err = k.combiner(n)
+	o.hot, err = splitdoc.NewCombiner(&k.Compiler.Compiler, n)
 	return o, err
 }
 
@@ -110,7 +111,7 @@ func (o *scanOp) Run(x *operator.Execution, emit Emit) error {
 	}
 	o.c, o.emit = c, emit
 	if o.hot != nil {
-		if err := o.hot.start(c); err != nil {
+		if err := o.hot.Start(&c.Ctx); err != nil {
 			return err
 		}
 	}
@@ -174,7 +175,7 @@ func (o *scanOp) decode(c *Ctx, key, value []byte) (bool, error) {
 		o.out[i] = d
 	}
 	if o.hot != nil {
-		if err := o.hot.apply(key, o.out); err != nil {
+		if err := o.hot.Apply(key, o.out); err != nil {
 			return false, err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/splitdoc"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -90,7 +90,7 @@ func (l *located) bases(ctx context.Context) (map[string][]types.Datum, error) {
 		own := make([]types.Datum, len(hot.Counters))
 		for i, c := range hot.Counters {
 			var err error
-			if own[i], err = exec.CounterOf(c, row); err != nil {
+			if own[i], err = splitdoc.CounterOf(c, row); err != nil {
 				return err
 			}
 		}

@@ -328,3 +328,15 @@ func (t *Table) Buckets() shardmap.BucketSet {
 	}
 	return t.Def.Prefixes.Buckets()
 }
+
+// EncodedKey returns the encoded primary key of a row with these values of its key columns.
+func EncodedKey(def *catalog.Table, keys types.Row) ([]byte, error) {
+	t, err := New(def)
+	if err != nil {
+		return nil, err
+	}
+	if len(keys) != len(t.Key) || AnyNull(keys) {
+		return nil, pgerr.New(pgerr.NullValueNotAllowed, "a key of table %q must not be null", def.Name)
+	}
+	return t.AppendKey(nil, keys), nil
+}

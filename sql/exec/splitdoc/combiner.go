@@ -1,4 +1,4 @@
-package exec
+package splitdoc
 
 import (
 	"github.com/sherddb/sherd/catalog"
@@ -10,40 +10,42 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// combiner adds the sums of the parts of split documents to the counters in their rows, as a scan
+// Combiner adds the sums of the parts of split documents to the counters in their rows, as a scan
 // reads them. The gateway has read the sums at the statement's timestamp and in its transaction, so
 // row and parts belong to one state.
-type combiner struct {
+type Combiner struct {
 	sums   expr.Eval
 	hot    *catalog.Hot
-	places []counterPlace
+	places []place
 	// By encoded primary key, of the running task: the sum of each counter, null for none.
 	added map[string][]types.Datum
 }
 
-// counterPlace is a counter among the slots of a scan.
-type counterPlace struct {
+// place is a counter among the slots of a scan.
+type place struct {
 	slot, counter int
 	column        *catalog.Column
 	path          []string
 }
 
-func (k *compiler) combiner(n *plan.Scan) (*combiner, error) {
+// NewCombiner compiles the sums of a scan; nil if it has none. The Combiner belongs to the instance
+// that k compiles.
+func NewCombiner(k *expr.Compiler, n *plan.Scan) (*Combiner, error) {
 	if n.Sums == nil {
 		return nil, nil
 	}
 	if n.Table.Hot == nil {
-		return nil, internal("table %q has no split documents", n.Table.Name)
+		return nil, pgerr.New(pgerr.InternalError, "table %q has no split documents", n.Table.Name)
 	}
 	f, err := k.Expr(n.Sums)
 	if err != nil {
 		return nil, err
 	}
-	o := &combiner{sums: f, hot: n.Table.Hot}
+	o := &Combiner{sums: f, hot: n.Table.Hot}
 	for i, c := range n.Table.Hot.Counters {
 		for slot, at := range n.Slots {
 			if col := &n.Table.Columns[max(at, 0)]; at == int(c.Column)-1 && !col.Dropped {
-				o.places = append(o.places, counterPlace{slot, i, col, c.Path})
+				o.places = append(o.places, place{slot, i, col, c.Path})
 			}
 		}
 	}
@@ -51,10 +53,10 @@ func (k *compiler) combiner(n *plan.Scan) (*combiner, error) {
 	return o, nil
 }
 
-// start reads the sums.
-func (o *combiner) start(c *Ctx) error {
+// Start reads the sums.
+func (o *Combiner) Start(c *expr.Ctx) error {
 	o.added = nil
-	d, err := o.sums(&c.Ctx, nil)
+	d, err := o.sums(c, nil)
 	if err != nil || d.IsNull() {
 		return err
 	}
@@ -74,7 +76,7 @@ func (o *combiner) start(c *Ctx) error {
 }
 
 // sum reads the sums of one document.
-func (o *combiner) sum(doc jsonb.Doc) (number int32, sums []types.Datum, err error) {
+func (o *Combiner) sum(doc jsonb.Doc) (number int32, sums []types.Datum, err error) {
 	sums = make([]types.Datum, len(o.hot.Counters))
 	for i, v := range doc.Elements() {
 		if v.Kind() == jsonb.Null || i > len(sums) {
@@ -98,8 +100,8 @@ func (o *combiner) sum(doc jsonb.Doc) (number int32, sums []types.Datum, err err
 	return number, sums, nil
 }
 
-// apply adds the sums to the counters of a row, if it belongs to a split document.
-func (o *combiner) apply(key []byte, row types.Row) error {
+// Apply adds the sums to the counters of a row, if it belongs to a split document.
+func (o *Combiner) Apply(key []byte, row types.Row) error {
 	if len(o.added) == 0 {
 		return nil
 	}
@@ -122,7 +124,7 @@ func (o *combiner) apply(key []byte, row types.Row) error {
 
 // plus adds to a counter in its column's value. A value that is not a number has no parts, so that
 // case is an internal error.
-func (p *counterPlace) plus(d, n types.Datum) (types.Datum, error) {
+func (p *place) plus(d, n types.Datum) (types.Datum, error) {
 	switch {
 	case d.IsNull():
 	case d.K == types.KindInt:
@@ -145,7 +147,8 @@ func (p *counterPlace) plus(d, n types.Datum) (types.Datum, error) {
 			return types.OfDoc(doc), err
 		}
 	}
-	return d, internal("counter %q of a split document is no number, but has parts", p.column.Name)
+	return d, pgerr.New(pgerr.InternalError,
+		"counter %q of a split document is no number, but has parts", p.column.Name)
 }
 
 // CounterOf returns the value of a counter in a stored row without its parts, null if it is not a
@@ -181,16 +184,4 @@ func addToNumber(doc jsonb.Doc, path []string, n types.Datum) (sum jsonb.Doc, ok
 	}
 	sum, err = jsonb.OfNumber(string(types.AppendNumeric(nil, d)))
 	return sum, err == nil, err
-}
-
-// EncodedKey returns the encoded primary key of a row with these values of its key columns.
-func EncodedKey(def *catalog.Table, keys types.Row) ([]byte, error) {
-	t, err := table.New(def)
-	if err != nil {
-		return nil, err
-	}
-	if len(keys) != len(t.Key) || table.AnyNull(keys) {
-		return nil, pgerr.New(pgerr.NullValueNotAllowed, "a key of table %q must not be null", def.Name)
-	}
-	return t.AppendKey(nil, keys), nil
 }
