@@ -14,7 +14,6 @@ import (
 	"github.com/sherddb/sherd/sql/schemachange"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/txblock"
-	"github.com/sherddb/sherd/sql/types"
 )
 
 // definition runs DDL as part of the transaction, which commits it.
@@ -194,14 +193,4 @@ func (s *Session) notInUse(statement string, tables []catalog.OID) error {
 		}
 	}
 	return nil
-}
-
-// queryAgainst runs a SELECT in the transaction, against the definitions of view. It reads what is
-// committed now, or what the transaction reads. It takes no locks: the caller has them.
-func (s *Session) queryAgainst(
-	ctx context.Context, view *catalog.View, text string, emit func(row []types.Datum) error,
-) error {
-	x := s.executor(ctx)
-	_, err := x.Against(view).System(ctx, s.block.Tx.Tx, text, nil, emit)
-	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/admin"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
@@ -53,11 +54,18 @@ func (i info) RunTable(
 
 // environment returns what functions of the cluster need from the session and the call.
 func (i info) environment(c *builtin.Ctx) *admin.Environment {
+	application, _ := i.vars.Get("application_name")
 	e := &admin.Environment{
-		Cluster: &i.db.admin, Context: i.ctx, Database: i.names().Database, Role: i.role, Values: i.Env(),
+		Cluster: &i.db.admin, Context: i.ctx, Names: i.names(), Role: i.role, Values: i.Env(),
+		Application: application, Query: i.query,
 		Notice: i.notice, NoticeNow: i.sayNow, Unused: i.notInUse,
 		ArgTypes: c.ArgTypes, Variadic: c.Variadic,
-		Definer: func() *ddl.Env { return i.definer(i.keepNotice) },
+		Definer: func() *ddl.Env {
+			return i.definer(func(n *pgerr.Error) error {
+				i.notice(n)
+				return nil
+			})
+		},
 		Executor: func() *stmt.Executor {
 			x := i.executor(i.ctx)
 			return &x

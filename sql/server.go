@@ -95,11 +95,12 @@ func NewServer(cfg Config) *Server {
 	})
 	s.admin = admin.Cluster{
 		Catalog: cfg.Catalog, Fragments: cfg.Fragments, JoinToken: cfg.JoinToken, RotateAuthority: cfg.RotateAuthority,
-		Version: cfg.Speaks, Address: cfg.Addr, Samples: &s.samples,
+		Version: cfg.Speaks, Address: cfg.Addr, Samples: &s.samples, CatchUp: s.catchUp,
 	}
 	s.monitor = &monitor.Node{
 		Sessions: s.sessionRows, Locks: s.lockList, Fragments: cfg.Fragments, Deadlocks: cfg.Deadlocks,
 	}
+	s.admin.Forwarded = s.monitor.Forwardings.Add
 	s.cluster = monitor.Cluster{Node: s.monitor}
 	s.services.Storages.ObserveAll(cfg.Catalog.View())
 	s.ids = newIDBlocks(cfg.Catalog, cfg.Block)

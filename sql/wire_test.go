@@ -85,7 +85,5 @@ type sentSession struct {
 	builtin.ActivityInfo
 	builtin.TransactionInfo
 	builtin.LockInfo
-	builtin.HotInfo
-	builtin.IDInfo
 	builtin.Gateway
 }

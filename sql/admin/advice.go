@@ -39,11 +39,11 @@ func newAdviser(e *Environment, table catalog.OID) (*adviser, error) {
 		return nil, pgerr.Unsupported("sherd.policy_advice() cannot run here")
 	}
 	v := e.View()
-	t, err := ddl.TableOf(v, e.Database.OID, table)
+	t, err := ddl.TableOf(v, e.Names.Database.OID, table)
 	switch {
 	case err != nil:
 		return nil, err
-	case !v.Role(e.Role).Owns(v.Database(e.Database.OID), t.Owner):
+	case !v.Role(e.Role).Owns(v.Database(e.Names.Database.OID), t.Owner):
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	case t.PrimaryKey() == nil:
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState,
@@ -139,7 +139,7 @@ func (a *adviser) judge(policies []*shardmap.Policy) ([]*advice.Report, error) {
 	if err := a.read(columns, now, judges, places); err != nil {
 		return nil, err
 	}
-	samples := a.e.Samples.Of(a.e.Database.OID, a.table.OID)
+	samples := a.e.Samples.Of(a.e.Names.Database.OID, a.table.OID)
 	present := a.local(a.view, samples)
 	var out []*advice.Report
 	for i, j := range judges {
@@ -205,7 +205,7 @@ func (a *adviser) read(columns []int, now *table.Placement, judges []*advice.Jud
 
 // step returns the distance between documents that are judged, so that at most a million are.
 func (a *adviser) step() (int64, error) {
-	stats, err := a.e.Fragments.TableStats(a.e.Context, a.view.Database(a.e.Database.OID), a.table.StorageID)
+	stats, err := a.e.Fragments.TableStats(a.e.Context, a.view.Database(a.e.Names.Database.OID), a.table.StorageID)
 	documents := int64(0)
 	for _, s := range stats {
 		documents += s.Documents

@@ -23,7 +23,7 @@ func check(e *Environment, _ []types.Datum, emit func([]types.Datum) error) erro
 		return err
 	}
 	rows := checkRows(emit)
-	if err := e.Fragments.Check(e.Context, e.Database.OID, rows); err != nil {
+	if err := e.Fragments.Check(e.Context, e.Names.Database.OID, rows); err != nil {
 		return err
 	}
 	return e.Prove(e.Context, rows)
@@ -39,12 +39,13 @@ func checkIndex(e *Environment, a []types.Datum, emit func([]types.Datum) error)
 	if err := e.mayCheck("check_index"); err != nil {
 		return err
 	}
-	about, err := indexSubject(e.View(), e.Database.OID, index)
+	database := e.Names.Database.OID
+	about, err := indexSubject(e.View(), database, index)
 	if err != nil {
 		return err
 	}
 	rows := checkRows(emit)
-	return e.Fragments.Check(e.Context, e.Database.OID, func(check, subject string, ok bool, detail string) error {
+	return e.Fragments.Check(e.Context, database, func(check, subject string, ok bool, detail string) error {
 		if check != "index" || subject != about {
 			return nil
 		}
@@ -67,9 +68,9 @@ func (e *Environment) mayCheck(function string) error {
 		return pgerr.Unsupported("sherd.check() cannot run here")
 	}
 	view := e.View()
-	d, me := view.Database(e.Database.OID), view.Role(e.Role)
+	d, me := view.Database(e.Names.Database.OID), view.Role(e.Role)
 	if d == nil {
-		return pgerr.New(pgerr.InvalidCatalogName, "database with OID %d does not exist", e.Database.OID)
+		return pgerr.New(pgerr.InvalidCatalogName, "database with OID %d does not exist", e.Names.Database.OID)
 	}
 	if me == nil || !me.Superuser && me.OID != d.Owner {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function %s", function).

@@ -30,6 +30,10 @@ type Cluster struct {
 	Version uint32
 	Address string        // of the node, for clients
 	Samples *stmt.Samples // of statements that ran at the node
+	// CatchUp waits for the definitions that other nodes have committed, if there are other nodes.
+	CatchUp func(ctx context.Context)
+	// Forwarded counts that a statement has named a document by a former id.
+	Forwarded func(sysview.Forwarded)
 }
 
 // Fragments is the databases' fragments.
@@ -57,11 +61,13 @@ type Fragments interface {
 // Environment is what a function uses of its caller's session and statement.
 type Environment struct {
 	*Cluster
-	Context  context.Context   // of the statement; nil outside of any
-	Database *catalog.Database // of the session
-	Role     catalog.OID
-	Values   *types.Env
-	Tx       *tx.Tx // nil outside of any
+	Context context.Context // of the statement; nil outside of any
+	Names   *sysview.Names  // resolves names as the session sees them, in its database
+	Role    catalog.OID
+	Values  *types.Env
+	Tx      *tx.Tx // nil outside of any
+	// Application is the name of the client's application, and Query the text of the statement.
+	Application, Query string
 	// ArgTypes are the resolved types of the arguments. Variadic is set if the last argument is an array
 	// for a VARIADIC "any".
 	ArgTypes []types.OID
@@ -88,13 +94,17 @@ func (e *Environment) View() *catalog.View {
 	return e.Tx.View()
 }
 
+// roleName returns the name of the session's role, "" if it was dropped.
+func (e *Environment) roleName() string {
+	if me := e.View().Role(e.Role); me != nil {
+		return me.Name
+	}
+	return ""
+}
+
 // author returns the author of a change of the topology.
 func (e *Environment) author(why string) catalog.Author {
-	a := catalog.Author{Why: why, Micros: time.Now().UnixMicro()}
-	if me := e.View().Role(e.Role); me != nil {
-		a.Who = me.Name
-	}
-	return a
+	return catalog.Author{Who: e.roleName(), Why: why, Micros: time.Now().UnixMicro()}
 }
 
 // administrate returns an error unless the role may administrate the cluster's nodes.

@@ -48,7 +48,7 @@ func isolateAnchor(e *Environment, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	name, err := addFragment(e, function, e.Database.Name,
+	name, err := addFragment(e, function, e.Names.Database.Name,
 		func(d catalog.OID, f uint32, nodes []uint32, c *catalog.Change) (string, error) {
 			return c.Isolate(d, f, nodes, job, v, id, e.author(o.why))
 		})

@@ -33,7 +33,7 @@ type Rows func(e *Environment, args []types.Datum, emit func(row []types.Datum) 
 
 // functions has every function. It is built once and then read-only.
 var functions = slices.Concat(planning, topology, moving, fragments, zones, prefixes, segments, placement,
-	policies, checks, nodes, transactions)
+	policies, checks, nodes, transactions, formerIDs, hotDocuments)
 
 var byOID = index(functions)
 

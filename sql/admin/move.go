@@ -66,7 +66,7 @@ func moveAnchor(e *Environment, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	return move(e, "move_anchor", e.Database.Name, v, a[1].S, moveOptionsOf(a[2:]))
+	return move(e, "move_anchor", e.Names.Database.Name, v, a[1].S, moveOptionsOf(a[2:]))
 }
 
 // move starts a move and returns its number.
@@ -98,7 +98,7 @@ func bucketOfID(e *Environment, id string) (shardmap.Interval, error) {
 	if id == "" {
 		return shardmap.Interval{}, errEmptyAnchor()
 	}
-	b, err := e.Database.Rules().BucketOf(id)
+	b, err := e.Names.Database.Rules().BucketOf(id)
 	return shardmap.OneBucket(b), err
 }
 

@@ -71,7 +71,7 @@ func placeRow(e *Environment, args []types.Datum, spread bool, f rowFunc) (types
 	if err != nil || slices.ContainsFunc(key.Values, types.Datum.IsNull) {
 		return types.Null, err
 	}
-	t, err := ddl.TableOf(e.View(), e.Database.OID, args[0].Oid())
+	t, err := ddl.TableOf(e.View(), e.Names.Database.OID, args[0].Oid())
 	if err != nil {
 		return types.Null, err
 	}
@@ -79,7 +79,7 @@ func placeRow(e *Environment, args []types.Datum, spread bool, f rowFunc) (types
 	if err != nil {
 		return types.Null, err
 	}
-	return f(e, e.Database, b), nil
+	return f(e, e.Names.Database, b), nil
 }
 
 func rowKey(e *Environment, args []types.Datum, spread bool) (key table.RowKey, err error) {

@@ -44,7 +44,7 @@ func planRebalance(e *Environment, a []types.Datum, emit func([]types.Datum) err
 	if err := e.reshape("plan_rebalance"); err != nil {
 		return err
 	}
-	d := e.View().Database(e.Database.OID)
+	d := e.View().Database(e.Names.Database.OID)
 	if len(a) > 0 && a[0].S != "" {
 		if d = e.View().DatabaseByName(a[0].S); d == nil {
 			return noDatabase(a[0].S)

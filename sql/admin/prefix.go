@@ -61,7 +61,7 @@ func placePrefix(e *Environment, prefix string, names []string, o prefixOptions)
 	if err != nil {
 		return 0, err
 	}
-	d := e.Catalog.View().Database(e.Database.OID)
+	d := e.Catalog.View().Database(e.Names.Database.OID)
 	if d == nil {
 		return 0, errDropped()
 	}
@@ -89,7 +89,7 @@ func movePrefix(e *Environment, text string, fragments []uint32, o prefixOptions
 	errMore := errors.New("sql: the buckets were moved meanwhile")
 	for {
 		view := e.Catalog.View()
-		d := view.Database(e.Database.OID)
+		d := view.Database(e.Names.Database.OID)
 		if d == nil {
 			return 0, errDropped()
 		}
@@ -113,7 +113,7 @@ func movePrefix(e *Environment, text string, fragments []uint32, o prefixOptions
 			return 0, err
 		}
 		n := 0
-		err = e.change("set_prefix", e.Database.Name, func(d *catalog.Database, c *catalog.Change) error {
+		err = e.change("set_prefix", e.Names.Database.Name, func(d *catalog.Database, c *catalog.Change) error {
 			now, err := d.PrefixMoves(text, fragments)
 			if n = len(now); err == nil && n > len(moves) {
 				err = errMore
@@ -155,9 +155,9 @@ func addPrefix(e *Environment, text string, fragments []uint32, o prefixOptions)
 		if err := tryPrefix(e, text, fragments, uint32(n)); err != nil {
 			return nil, err
 		}
-		all, err := e.Catalog.AssignPrefix(e.Context, e.Database.OID, fragments, int(n))
+		all, err := e.Catalog.AssignPrefix(e.Context, e.Names.Database.OID, fragments, int(n))
 		r := catalog.PrefixRule{Prefix: shardmap.Prefix{Text: text, Interval: all}, Fragments: fragments}
-		return func(c *catalog.Change) error { return c.AddPrefix(e.Database.OID, r, e.author(o.why)) }, err
+		return func(c *catalog.Change) error { return c.AddPrefix(e.Names.Database.OID, r, e.author(o.why)) }, err
 	})
 }
 
@@ -165,14 +165,14 @@ func addPrefix(e *Environment, text string, fragments []uint32, o prefixOptions)
 // anchor, must not get buckets.
 func tryPrefix(e *Environment, text string, fragments []uint32, n uint32) error {
 	view := e.Catalog.View()
-	d := view.Database(e.Database.OID)
+	d := view.Database(e.Names.Database.OID)
 	if d == nil {
 		return errDropped()
 	}
 	top := d.Map.Top()
 	buckets := shardmap.Interval{Lo: top, Hi: top + n}
 	r := catalog.PrefixRule{Prefix: shardmap.Prefix{Text: text, Interval: buckets}, Fragments: fragments}
-	return view.Plan().RestorePrefixes(e.Database.OID, []catalog.PrefixRule{r}, e.author(""))
+	return view.Plan().RestorePrefixes(e.Names.Database.OID, []catalog.PrefixRule{r}, e.author(""))
 }
 
 func dropPrefix(e *Environment, a []types.Datum) error {
@@ -184,8 +184,8 @@ func dropPrefix(e *Environment, a []types.Datum) error {
 	if err != nil {
 		return err
 	}
-	drop := func(c *catalog.Change) error { return c.DropPrefix(e.Database.OID, text, e.author(o.why)) }
-	if d := e.Catalog.View().Database(e.Database.OID); d == nil || d.PrefixRule(text) == nil {
+	drop := func(c *catalog.Change) error { return c.DropPrefix(e.Names.Database.OID, text, e.author(o.why)) }
+	if d := e.Catalog.View().Database(e.Names.Database.OID); d == nil || d.PrefixRule(text) == nil {
 		return pgerr.New(pgerr.UndefinedObject, `there is no rule for prefix "%s"`, text).
 			WithHint("sherd.prefixes lists them.")
 	}
@@ -202,7 +202,7 @@ func changePrefixes(
 	if e.Tx == nil {
 		return pgerr.Unsupported("rules for prefixes cannot be changed here")
 	}
-	oid := e.Database.OID
+	oid := e.Names.Database.OID
 	newest := e.Catalog.View().Database(oid)
 	if s := e.Tx.Schema; s != nil && s.View.Database(oid).PrefixEpoch != newest.PrefixEpoch {
 		return pgerr.Unsupported("changing more than one rule for a prefix in a transaction is not supported").
@@ -247,7 +247,7 @@ func changePrefixes(
 func lockPrefixTables(e *Environment, definer *ddl.Env) ([]catalog.OID, error) {
 	var locked []catalog.OID
 	for {
-		tables := ddl.PrefixTables(e.View(), e.Database.OID)
+		tables := ddl.PrefixTables(e.View(), e.Names.Database.OID)
 		if !slices.ContainsFunc(tables, func(t catalog.OID) bool { return !slices.Contains(locked, t) }) {
 			return tables, nil
 		}

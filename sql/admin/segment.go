@@ -78,7 +78,7 @@ func splitSegment(e *Environment, function string, a []types.Datum, halve bool) 
 	if t = view.Table(t.OID); t == nil || len(t.Segments) == 0 {
 		return nil // it is gone by now
 	}
-	b, d := t.Segments.At(key).Bucket, view.Database(e.Database.OID)
+	b, d := t.Segments.At(key).Bucket, view.Database(e.Names.Database.OID)
 	if _, pinned := d.PinOf(b); pinned {
 		return nil
 	}
@@ -95,7 +95,7 @@ func middleOf(e *Environment, t *catalog.Table, segment string) ([]byte, error) 
 			continue
 		}
 		b := t.Segments[at].Bucket
-		f := e.Catalog.View().Database(e.Database.OID).Map.Lookup(b)
+		f := e.Catalog.View().Database(e.Names.Database.OID).Map.Lookup(b)
 		keys, err := e.Fragments.SegmentCut(e.Context, t, b, f, math.MaxInt64)
 		if err == nil && len(keys) == 0 {
 			const message = `segment "%s" of table "%s" cannot be split`
@@ -134,7 +134,7 @@ func mergeSegments(e *Environment, a []types.Datum) error {
 	if err := view.SegmentsInUse(t, both); err != nil { // else the second would have moved for nothing
 		return err
 	}
-	d := view.Database(e.Database.OID)
+	d := view.Database(e.Names.Database.OID)
 	if !d.PinnedAlike(both) {
 		return pgerr.New(pgerr.ObjectInUse,
 			`segments that meet at "%s" cannot be merged: they are not pinned to the same fragment`, text).
@@ -157,11 +157,11 @@ func segmentedTable(e *Environment, function string, table catalog.OID) (*catalo
 	if err := e.mayDefine(function, table); err != nil {
 		return nil, err
 	}
-	t, err := ddl.TableOf(e.Catalog.View(), e.Database.OID, table)
+	t, err := ddl.TableOf(e.Catalog.View(), e.Names.Database.OID, table)
 	if err != nil {
 		return nil, err
 	}
-	if !e.View().Role(e.Role).Owns(e.View().Database(e.Database.OID), t.Owner) {
+	if !e.View().Role(e.Role).Owns(e.View().Database(e.Names.Database.OID), t.Owner) {
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	}
 	return t, nil
@@ -184,7 +184,7 @@ func resegment(e *Environment, t *catalog.Table, old []shardmap.Bucket, starts [
 
 // bring moves a segment to a fragment, unless it is there, and waits for that.
 func bring(e *Environment, b shardmap.Bucket, f shardmap.FragmentID, why string) error {
-	if e.Catalog.View().Database(e.Database.OID).Map.Lookup(b) == f {
+	if e.Catalog.View().Database(e.Names.Database.OID).Map.Lookup(b) == f {
 		return nil
 	}
 	id, err := e.Catalog.NewJobID(e.Context)
@@ -192,7 +192,8 @@ func bring(e *Environment, b shardmap.Bucket, f shardmap.FragmentID, why string)
 		return err
 	}
 	err = e.update(func(_ *catalog.View, c *catalog.Change) error {
-		return c.AddMove(id, e.Database.OID, &catalog.Move{Interval: shardmap.OneBucket(b), Target: f}, e.author(why))
+		m := &catalog.Move{Interval: shardmap.OneBucket(b), Target: f}
+		return c.AddMove(id, e.Names.Database.OID, m, e.author(why))
 	})
 	if err != nil {
 		return err
@@ -207,7 +208,7 @@ func moveSegment(e *Environment, a []types.Datum) (types.Datum, error) {
 	if err := e.reshape(function); err != nil {
 		return types.Null, err
 	}
-	t, err := ddl.TableOf(e.Catalog.View(), e.Database.OID, a[0].Oid())
+	t, err := ddl.TableOf(e.Catalog.View(), e.Names.Database.OID, a[0].Oid())
 	if err != nil {
 		return types.Null, err
 	}
@@ -216,5 +217,5 @@ func moveSegment(e *Environment, a []types.Datum) (types.Datum, error) {
 		return types.Null, err
 	}
 	b := t.Segments.At(at).Bucket
-	return move(e, function, e.Database.Name, shardmap.OneBucket(b), a[2].S, moveOptionsOf(a[3:]))
+	return move(e, function, e.Names.Database.Name, shardmap.OneBucket(b), a[2].S, moveOptionsOf(a[3:]))
 }

@@ -39,5 +39,5 @@ func resolveTransaction(e *Environment, a []types.Datum) error {
 	if e.Context == nil {
 		return pgerr.Unsupported("sherd.resolve_transaction() cannot run here")
 	}
-	return e.Fragments.ResolveTransaction(e.Context, e.Database.OID, id, outcome)
+	return e.Fragments.ResolveTransaction(e.Context, e.Names.Database.OID, id, outcome)
 }

@@ -75,7 +75,7 @@ func setLabels(e *Environment, function, database, fragment string, a []types.Da
 
 // anchorsOf returns the buckets of anchors of a table of the session's database.
 func anchorsOf(e *Environment, oid catalog.OID, ids []string) (name string, out []catalog.Anchor, err error) {
-	t, err := ddl.TableOf(e.View(), e.Database.OID, oid)
+	t, err := ddl.TableOf(e.View(), e.Names.Database.OID, oid)
 	switch {
 	case err != nil:
 		return "", nil, err
@@ -117,7 +117,7 @@ func pinAnchors(e *Environment, a []types.Datum) (types.Datum, error) {
 		return types.Null, err
 	}
 	o, moves := moveOptionsOf(a[3:]), 0
-	err = e.change(function, e.Database.Name, func(d *catalog.Database, c *catalog.Change) (err error) {
+	err = e.change(function, e.Names.Database.Name, func(d *catalog.Database, c *catalog.Change) (err error) {
 		moves, err = c.PinAnchors(d.OID, name, anchors, a[2].S, first, e.author(o.why))
 		return err
 	})
@@ -144,7 +144,7 @@ func unpinAnchors(e *Environment, a []types.Datum) (types.Datum, error) {
 		return types.Null, err
 	}
 	ended := 0
-	err = e.change(function, e.Database.Name, func(d *catalog.Database, c *catalog.Change) (err error) {
+	err = e.change(function, e.Names.Database.Name, func(d *catalog.Database, c *catalog.Change) (err error) {
 		ended, err = c.UnpinAnchors(d.OID, name, anchors, e.author(a[2].S))
 		return err
 	})

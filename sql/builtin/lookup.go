@@ -25,14 +25,14 @@ var (
 		{jsonAccess, Anywhere}, {jsonBuild, Anywhere}, {jsonbAccess, Anywhere}, {jsonbEdit, Anywhere},
 		{jsonbPaths, Anywhere},
 		{arrayShape, Anywhere}, {arraySearch, Anywhere}, {arrayEdit, Anywhere},
-		{populate, AtGateway}, {sysTransaction, AtGateway}, {sysHot, AtGateway}, {sysIDs, AtGateway},
+		{populate, AtGateway}, {sysTransaction, AtGateway},
 		{sysLock, AtGateway}, {sysPrivilege, AtGateway}, {sysCatalog, AtGateway},
 		{sysSession, 0}, {sysSize, 0},
 	}
 	setTables = []setFamily{
 		{series, Anywhere}, {jsonSets, Anywhere}, {jsonbPathSets, Anywhere}, {jsonbSets, Anywhere},
 		{regexSets, Anywhere}, {textSplitSets, Anywhere},
-		{arraySets, Anywhere}, {populateSets, AtGateway}, {sysIDSets, AtGateway},
+		{arraySets, Anywhere}, {populateSets, AtGateway},
 		{sysSets, 0},
 	}
 )

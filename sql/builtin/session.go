@@ -16,8 +16,6 @@ type SessionInfo interface {
 	ActivityInfo
 	TransactionInfo
 	LockInfo
-	HotInfo
-	IDInfo
 	Gateway
 }
 

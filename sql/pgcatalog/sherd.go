@@ -1,9 +1,5 @@
 package pgcatalog
 
-import (
-	"slices"
-)
-
 // SherdNamespace is the OID of the schema sherd.
 const SherdNamespace = 9000
 
@@ -13,16 +9,13 @@ const (
 	int8OID     = 20
 	int4OID     = 23
 	textOID     = 25
-	oidOID      = 26
 	xidOID      = 28
 	float8OID   = 701
 	int4Array   = 1007
 	textArray   = 1009
-	anyOID      = 2276
 	timestampTZ = 1184
 	intervalOID = 1186
 	regclassOID = 2205
-	voidOID     = 2278
 	jsonbOID    = 3802
 )
 
@@ -34,43 +27,15 @@ func fn(oid uint32, name, src string, volatility byte, ret uint32, args ...uint3
 	}
 }
 
-// table adds named result columns to a set-returning function.
-func table(p *Proc, names []string, columns ...uint32) *Proc {
-	p.RetSet, p.AllArgTypes = true, append(append([]uint32(nil), p.ArgTypes...), columns...)
-	for range p.ArgTypes {
-		p.ArgModes += "i"
-		p.ArgNames = append(p.ArgNames, "")
-	}
-	for range columns {
-		p.ArgModes += "t"
-	}
-	p.ArgNames = append(p.ArgNames, names...)
-	return p
-}
-
-// named sets the names of the input arguments, and the defaults of the last ones.
-func named(p *Proc, names []string, defaults ...string) *Proc {
-	p.ArgNames, p.Defaults = names, defaults
-	p.Options = optionsOf(names)
-	p.Strict = p.Options == 0
-	return p
-}
-
-// about sets the comment of a function.
-func about(p *Proc, comment string) *Proc {
-	p.Comment = comment
-	return p
-}
-
 // sherdProcs are the functions of schema sherd that package sql/admin does not have, OIDs from 8000.
 func sherdProcs() []*Proc {
-	return slices.Concat(hotProcs(), idProcs(), []*Proc{
+	return []*Proc{
 		fn(8000, "bucket", "sherd_bucket", 'i', int4OID, textOID),
 		fn(8011, "slice", "sherd_slice", 'i', int4OID, textOID),
 		fn(8012, "placed", "sherd_placed", 'v', boolOID),
 		fn(8020, "txn_id", "sherd_txn_id", 's', textOID),
 		fn(8021, "txn_outcome", "sherd_txn_outcome", 'v', textOID, textOID),
-	})
+	}
 }
 
 // sherdViews are the views of the schema sherd, OIDs from 9100.
@@ -147,14 +112,4 @@ func view(oid uint32, name, comment string, columns ...RelationColumn) *Relation
 
 func col(name string, typ uint32) RelationColumn {
 	return RelationColumn{Name: name, Type: typ, Typmod: -1}
-}
-
-// optionsOf returns the number of last arguments that are options. Drivers send null for options
-// that a caller has left out.
-func optionsOf(names []string) int {
-	n := 0
-	for n < len(names) && slices.Contains([]string{"rewrite", "wait", "why"}, names[len(names)-1-n]) {
-		n++
-	}
-	return n
 }
