@@ -85,7 +85,7 @@ func (c *Change) pinHere(d *Database, v shardmap.Interval, fragment uint32, ids 
 		case p.Fragment != fragment:
 			return false, pgerr.New(pgerr.ObjectInUse, `"%s" lies in bucket %d, which is pinned to fragment "%s"`,
 				ids[0], v.Lo, d.NameOf(p.Fragment)).
-				WithHint("SELECT sherd.unpin(%s, %d, %d) lets it go.", quoteLiteral(d.Name), p.Lo, p.Hi)
+				WithHint("SELECT sherd.unpin(%s, %d, %d) ends the pin.", quoteLiteral(d.Name), p.Lo, p.Hi)
 		default:
 			// A pin without anchors already keeps this bucket.
 			if len(p.Anchors) > 0 {

@@ -228,7 +228,7 @@ func (t *Table) keepsCounters(old *Table) error {
 	}
 	switch {
 	case t.StorageID != old.StorageID:
-		what = "rows are stored anew"
+		what = "rows are rewritten"
 	case t.Anchors != old.Anchors || t.Document != old.Document || !samePolicy(t.Policy, old.Policy):
 		what = "its placement changes"
 	}

@@ -120,7 +120,7 @@ func (z *Zone) Shortage(name string) *pgerr.Error {
 		e.Detail = "They stay where they are until one joins; sherd.zones tells how the rule is kept."
 		if len(z.Fragment.On) > 0 {
 			e.Detail = "They stay where they are: the fragment is bound to some nodes, " +
-				"and these have other labels; sherd.set_replication_factor lets it go."
+				"and these have other labels. sherd.set_replication_factor can bind it to others."
 		}
 	default:
 		e.Message = fmt.Sprintf(`fragment "%s" shall have %d replicas on nodes with labels %s, and these are %d`, name,

@@ -60,7 +60,7 @@ func (s *Session) notLockable(rv *pg_query.RangeVar, err error) error {
 	}
 	if pgerr.Is(err, pgerr.WrongObjectType) {
 		return pgerr.Unsupported(`LOCK TABLE of system relation "%s" is not supported`, rv.Relname).
-			WithHint("The system's relations are made anew for each statement: there is nothing to be kept still.")
+			WithHint("Each statement computes the rows of system relations again, so there is nothing to lock.")
 	}
 	parts := []string{rv.Relname}
 	if rv.Schemaname != "" {

@@ -185,8 +185,8 @@ func (n *Net) reach(
 		if time.Since(failing) > n.cfg.Patience {
 			return false, pgerr.New(pgerr.CannotConnectNow,
 				"%s does not answer, and its transactions may still use the table", n.name(node)).
-				WithHint("Start the node, or stop its process: some seconds after nobody hears of it any more it " +
-					"is left out. sherd.nodes shows which nodes answer.")
+				WithHint("Start the node, or stop its process: it is left out some seconds after its last heartbeat. " +
+					"sherd.nodes shows which nodes answer.")
 		}
 		select {
 		case <-time.After(look):

@@ -73,7 +73,7 @@ func placePrefix(e *Environment, prefix string, names []string, o prefixOptions)
 		if o.buckets != 0 && o.buckets != int64(r.Len()) {
 			return 0, pgerr.Unsupported(`changing the number of buckets of prefix "%s" is not supported`, text).
 				WithDetail("It has %d.", r.Len()).
-				WithHint("Drop the rule, with rewrite => true where there are such ids, and make it anew.")
+				WithHint("Drop the rule, with rewrite => true if there are such ids, and set it again.")
 		}
 		return movePrefix(e, text, targets, o)
 	}
@@ -327,7 +327,7 @@ func (x *rehousing) scan(ctx context.Context, definer *ddl.Env, next shardmap.Pr
 func (x *rehousing) refuse(id string, from shardmap.Bucket) error {
 	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `table "%s" has ids under prefix "%s"`, x.was.Name, x.text).
 		WithDetail(`"%s" lies in bucket %d, where it would not be looked for any more.`, id, from).
-		WithHint("With rewrite => true the tables that have such ids are stored anew; their users wait meanwhile.")
+		WithHint("With rewrite => true, the tables that have such ids are rewritten, and their users wait meanwhile.")
 }
 
 // named returns the error that an id names a bucket of the rule that is dropped.
@@ -338,5 +338,5 @@ func (x *rehousing) named(id string, err error) error {
 	return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
 		`table "%s" has an id that names a bucket of prefix "%s"`, x.was.Name, x.text).
 		WithDetail("It is %q.", id).
-		WithHint("Delete such documents first, or insert them anew, with a $ at the end of their ids.")
+		WithHint("Delete such documents first, or insert them again with a $ at the end of their ids.")
 }

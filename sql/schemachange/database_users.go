@@ -87,8 +87,8 @@ func (u *DatabaseUsers) Disconnect(ctx context.Context) (int, error) {
 		case waited >= answerPatience:
 			return 0, pgerr.New(pgerr.CannotConnectNow,
 				"node %s does not answer, and may have sessions that use the database", absent).
-				WithHint("Start the node, or stop its process: some seconds after nobody hears of it any more it is " +
-					"left out. sherd.nodes shows which nodes answer.")
+				WithHint("Start the node, or stop its process: it is left out some seconds after its last heartbeat. " +
+					"sherd.nodes shows which nodes answer.")
 		}
 		if u.Force {
 			for _, o := range others {

@@ -40,8 +40,8 @@ func (k *checker) references(
 		s := f.read.stopped
 		view, err := s.ViewAt(T)
 		if pg := (*pgerr.Error)(nil); errors.As(err, &pg) && pg.Code == pgerr.SnapshotTooOld || err == nil && T == 0 {
-			c.NoReferences("the replicas that are here are of different moments, " +
-				"and what fits together has been let go")
+			c.NoReferences("the replicas that are here end at different timestamps, " +
+				"and versions of rows that were current at the last common one have been removed")
 			return nil
 		}
 		if err != nil {
