@@ -6,6 +6,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/locks"
@@ -29,26 +30,19 @@ func (s *Session) lockStmt(ctx context.Context, n *pg_query.LockStmt, w stmt.Res
 	return w.Complete("LOCK TABLE")
 }
 
-// lockRelation locks the table that has the name when the lock is granted: while it waits, another
-// table may take the name.
+// lockRelation locks the table that has a name.
 func (s *Session) lockRelation(ctx context.Context, rv *pg_query.RangeVar, mode locks.Mode, noWait bool) error {
-	for {
-		view := s.block.View()
+	err := s.block.Tx.LockNamed(ctx, func() (catalog.OID, error) {
 		t, err := analyze.Table(s.currentCompiler().Analysis(s.query), rv)
 		if err != nil {
-			return s.notLockable(rv, err)
+			return 0, s.notLockable(rv, err)
 		}
-		if err := s.currentCompiler().CheckTable(t); err != nil {
-			return err
-		}
-		err = s.block.Tx.LockTable(ctx, t.OID, mode, noWait)
-		if errors.Is(err, locks.ErrNotAvailable) {
-			return pgerr.New(pgerr.LockNotAvailable, `could not obtain lock on relation "%s"`, t.Name)
-		}
-		if err != nil || view.DefinitionVersion() == s.block.View().DefinitionVersion() {
-			return err
-		}
+		return t.OID, s.currentCompiler().CheckTable(t)
+	}, mode, noWait)
+	if errors.Is(err, locks.ErrNotAvailable) {
+		return pgerr.New(pgerr.LockNotAvailable, `could not obtain lock on relation "%s"`, rv.Relname)
 	}
+	return err
 }
 
 // notLockable returns the error for a relation that was not found as a table. LOCK TABLE's errors

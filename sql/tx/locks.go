@@ -61,6 +61,26 @@ func (l *Locks) LockTable(ctx context.Context, table catalog.OID, mode locks.Mod
 	return l.lock(ctx, locks.Table(l.env.Database, table), mode, noWait)
 }
 
+// LockNamed is LockTable for the table that find returns when the lock is granted: while it waits,
+// another table may take the name. It does not keep the lock of the first one then.
+func (l *Locks) LockNamed(
+	ctx context.Context, find func() (catalog.OID, error), mode locks.Mode, noWait bool,
+) error {
+	table, err := find()
+	for err == nil {
+		mark := l.lockMark()
+		if err := l.LockTable(ctx, table, mode, noWait); err != nil {
+			return err
+		}
+		locked := table
+		if table, err = find(); err == nil && table == locked {
+			return nil
+		}
+		l.unlockTo(mark)
+	}
+	return err
+}
+
 // lock is LockTable for any object.
 func (l *Locks) lock(ctx context.Context, tag locks.Tag, mode locks.Mode, noWait bool) error {
 	if l.concernsOthers(tag, mode) {

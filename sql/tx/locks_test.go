@@ -38,6 +38,36 @@ func TestLockTimeout(t *testing.T) {
 	}
 }
 
+// TestLockNamed: of two tables that had a name, only the one that has it now stays locked.
+func TestLockNamed(t *testing.T) {
+	w := newWorld(t)
+	before, first, second := w.table("before"), w.table("first"), w.table("second")
+	x := w.begin("read committed")
+	defer x.Rollback()
+	must(t, x.LockTable(t.Context(), before.OID, locks.Share, false))
+	names := []*catalog.Table{first, second, second}
+	find := func() (catalog.OID, error) {
+		if len(names) == 0 {
+			return 0, pgerr.New(pgerr.UndefinedTable, "gone")
+		}
+		oid := names[0].OID
+		names = names[1:]
+		return oid, nil
+	}
+	must(t, x.LockNamed(t.Context(), find, locks.AccessExclusive, true))
+	held := func(table *catalog.Table) bool {
+		return x.Holds(locks.Table(catalog.PostgresDB, table.OID), locks.AccessShare)
+	}
+	if held(first) || !held(second) || !held(before) {
+		t.Errorf("it holds the locks %+v", x.TableLocks())
+	}
+	names = []*catalog.Table{first}
+	wantCode(t, "a dropped table", x.LockNamed(t.Context(), find, locks.Share, true), pgerr.UndefinedTable)
+	if held(first) {
+		t.Error("it keeps the lock of a table that was dropped")
+	}
+}
+
 // TestLockElsewhere: only locks stronger than those of statements that read and write rows are asked for at the other
 // nodes, once, and not those of a table that the transaction has made.
 func TestLockElsewhere(t *testing.T) {
