@@ -94,7 +94,7 @@ var mayImport = map[string][]string{
 	"sql/integrity":        {"catalog", "sql/builtin", "sql/exec", "sql/exec/keychange", "sql/exec/expr", "sql/forward", "sql/locks", "sql/plan", "sql/query", "sql/refint", "sql/stmt", "sql/tx", "sql/types", "txn"},
 	"sql/counters":         {"catalog", "shardmap", "sql/builtin", "sql/ddl", "sql/exec", "sql/exec/table", "sql/exec/expr", "sql/plan", "sql/plan/walk", "sql/query", "sql/stmt", "sql/sysview", "sql/tx", "sql/types"},
 	"sql/copy":             {"catalog", "sql/analyze", "sql/builtin", "sql/copydata", "sql/exec", "sql/integrity", "sql/locks", "sql/parse", "sql/plan", "sql/settings", "sql/stmt", "sql/tx", "sql/types", "txn"},
-	"sql/schemachange":     {"catalog", "shardmap", "sql/builtin", "sql/ddl", "sql/exec", "sql/exec/expr", "sql/exec/table", "sql/forward", "sql/locks", "sql/monitor", "sql/parse", "sql/plan", "sql/query", "sql/stmt", "sql/sysview", "sql/tx", "sql/types", "txn"},
+	"sql/schemachange":     {"catalog", "shardmap", "sql/builtin", "sql/copy", "sql/ddl", "sql/exec", "sql/exec/expr", "sql/exec/table", "sql/forward", "sql/locks", "sql/monitor", "sql/parse", "sql/pgcatalog", "sql/plan", "sql/query", "sql/stmt", "sql/sysview", "sql/tx", "sql/types", "txn"},
 	"sql/proof":            {"catalog", "sql/builtin", "sql/counters", "sql/exec", "sql/forward", "sql/locks", "sql/refint", "sql/stmt", "sql/tx", "sql/types", "sql/verify"},
 	"sql/sequence":         {"catalog", "shardmap", "sql/analyze", "sql/builtin", "sql/exec", "sql/exec/expr", "sql/exec/memory", "sql/exec/operator", "sql/locks", "sql/stmt", "sql/tx", "sql/types", "txn"},
 	"pgwire":               {"internal/scramsecret", "sql", "sql/monitor", "sql/notify", "sql/stmt", "sql/txblock", "sql/types"},

@@ -1,5 +1,6 @@
 // Package schemachange changes the definitions of tables that have rows: in the transaction of the
-// statement, with the table locked, and beside the table's users.
+// statement, with the table locked, and beside the table's users. It also makes and fills the table
+// of CREATE TABLE AS.
 //
 // A statement that is all of its transaction can be run beside the users of its table (C2), because
 // it need not be undone together with other statements. It takes steps, each a change of the
