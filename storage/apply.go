@@ -98,7 +98,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	out := make([]any, len(logs))
 	m.r.fault("apply.begin")
 	for i, l := range logs {
-		m.r.kept.logged.Add(int64(len(l.Data)))
+		m.r.kept.Logged(len(l.Data))
 		if m.halted != nil || l.Type != raft.LogCommand || l.Index <= m.s.index {
 			continue // the latter: applied already by recovery, before Raft started
 		}
@@ -199,7 +199,7 @@ func (m *machine) checkpoint() error {
 	}
 	m.r.fault("checkpoint.after")
 	m.bytes, m.entries = 0, 0
-	m.r.kept.durable.note(m.s, again)
+	m.r.kept.Note(m.s.mark(again))
 	return nil
 }
 

@@ -185,9 +185,9 @@
 // leader's entry counts only in the term for which it was made (package proposer): a write buffer
 // of an earlier term cannot get into the log when its leader leads again. A stream to a follower is
 // of one stamp, so that writers go on. The log behind the stream's marker is kept for it, as are
-// 16,384 entries or 128 MiB for followers that were away (retain.go). If a replica that led is then
-// streamed a new database, its open views fail (restores). A node whose clock has run away from the
-// others' assigns no stamps (txn.Clock.Sane).
+// 16,384 entries or 128 MiB for followers that were away (package truncation). If a replica that
+// led is then streamed a new database, its open views fail (restores). A node whose clock has run
+// away from the others' assigns no stamps (txn.Clock.Sane).
 //
 // # Stopped replicas
 //

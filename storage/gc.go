@@ -86,13 +86,13 @@ func (r *Replica) passBelow(T txn.Timestamp) error {
 // the watermark of that checkpoint. A restart reads the state at that stamp (S1), and answers by
 // that watermark until it has applied the log again, which may take a follower some time.
 func (c *collector) discard(now time.Time) {
-	m, ok := c.r.kept.durable.inTables(c.r.db.InTables())
+	m, ok := c.r.kept.InTables()
 	if !ok {
 		return
 	}
 	// Nor above rows that are still to be written: a newer deletion must not be dropped before it
 	// covers them.
-	if T := min(m.watermark, c.r.txns.oldestInstalling()-1); T > 0 {
+	if T := min(m.Watermark, c.r.txns.oldestInstalling()-1); T > 0 {
 		c.r.db.Discard(T)
 	}
 	if now.Sub(c.flat) >= flattenEvery { // the last level is compacted by nothing else

@@ -38,8 +38,8 @@ func checkpoint(t *testing.T, r *Replica) {
 		t.Fatal(err)
 	}
 	fillUntil(t, r, func() bool {
-		m, ok := r.kept.durable.inTables(r.db.InTables())
-		return ok && m.stamp >= at
+		m, ok := r.kept.InTables()
+		return ok && m.Stamp >= at
 	})
 }
 

@@ -20,7 +20,7 @@ const (
 // housekeeping does what no client waits for: it asks for outcomes, forgets decisions and moves the
 // watermark.
 func (r *Replica) housekeeping() {
-	gc := newCollector(r)
+	gc, exact := newCollector(r), exactScanner{r: r}
 	t := time.NewTicker(tick)
 	defer t.Stop()
 	asking := map[txn.ID]bool{}
@@ -32,11 +32,11 @@ func (r *Replica) housekeeping() {
 		case <-t.C:
 		case <-r.Group.began:
 		}
-		r.kept.several.Store(r.cfg.Group.Transport != nil && len(r.Group.raft.Members()) > 1)
+		r.kept.SetSeveral(r.cfg.Group.Transport != nil && len(r.Group.raft.Members()) > 1)
 		r.cutLog()
 		// Entries of earlier versions do not name buckets, which makes counts void at once.
 		if r.cfg.knows(clusterversion.ExactSizes) {
-			r.exact.begin()
+			exact.begin()
 		}
 		if r.proposer.Term() == 0 {
 			gc.run() // a follower's Badger drops what the leader's watermark lets it
@@ -62,21 +62,14 @@ func (r *Replica) housekeeping() {
 	}
 }
 
-const (
-	// of entries, after which the log is cut whatever their number: those of a bulk load have 4 MiB
-	// each
-	logBytes        = 64 << 20
-	trailingEntries = 64 // kept behind a snapshot
-)
+const trailingEntries = 64 // kept behind a snapshot
 
 // cutLog has Raft take a snapshot (a marker, S3), after which the log is cut, if the log has grown
-// by logBytes.
+// by truncation.GrowthBytes.
 func (r *Replica) cutLog() {
-	if r.kept.logged.Load() < logBytes {
+	if !r.kept.Grown(r.Group.raft.LastIndex) {
 		return
 	}
-	r.kept.logged.Store(0)
-	r.kept.retained.grown(r.Group.raft.LastIndex())
 	r.stopper.Go(func() {
 		if err := r.Group.raft.Snapshot(); err != nil {
 			r.cfg.Logger.Warn("the log could not be cut", "fragment", r.cfg.Fragment, "error", err)

@@ -130,7 +130,7 @@ func readInstalling(r *codec.Reader, at txn.Timestamp) (list []*install) {
 func (m *machine) finishInstalls() error {
 	m.r.installs.starting = true
 	defer func() { m.r.installs.starting = false }()
-	cut := m.r.kept.durable.cutAt()
+	cut := m.r.kept.CutAt()
 	for _, x := range m.s.installing {
 		if i := x.o.indexes; len(i) == 0 || i[0] > cut {
 			x.makePieces()

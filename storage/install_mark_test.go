@@ -2,8 +2,12 @@ package storage
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/truncation"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -22,14 +27,12 @@ func checkMark(t *testing.T, r *Replica) []*install {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.kept.durable.mu.Lock()
-	defer r.kept.durable.mu.Unlock()
-	m := r.kept.durable.marks[len(r.kept.durable.marks)-1]
-	if m.index != s.index {
-		t.Fatalf("the mark is of entry %d, the record of %d", m.index, s.index)
+	m, ok := r.kept.Newest()
+	if !ok || m.Index != s.index {
+		t.Fatalf("the mark is of entry %d, the record of %d", m.Index, s.index)
 	}
-	if first := s.firstIndex(s.remaining()); first > 0 && first < m.first {
-		t.Errorf("the record needs the log from %d on, and the mark keeps it from %d on", first, m.first)
+	if first := s.firstIndex(s.remaining()); first > 0 && first < m.First {
+		t.Errorf("the record needs the log from %d on, and the mark keeps it from %d on", first, m.First)
 	}
 	return s.installing
 }
@@ -122,7 +125,13 @@ func TestInstalledBeyondCut(t *testing.T) {
 		cut  uint64
 		lost bool
 	}{{5, false}, {4, true}} {
-		r.kept.durable.cut = c.cut
+		dir := t.TempDir()
+		cut := binary.BigEndian.AppendUint64([]byte{1}, c.cut)
+		err := os.WriteFile(filepath.Join(dir, truncation.File), cut, 0o600)
+		r.kept = truncation.New(truncation.Config{Dir: dir})
+		if err := errors.Join(err, r.kept.Open(c.cut, false)); err != nil {
+			t.Fatal(err)
+		}
 		m.s.installing = []*install{{o: &openTxn{id: txn.NewID(), indexes: []uint64{5, 6}}, version: 9}}
 		if err := m.finishInstalls(); pgerr.Is(err, pgerr.DataCorrupted) != c.lost || !c.lost && err != nil {
 			t.Errorf("the log was cut at %d: %v", c.cut, err)

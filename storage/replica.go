@@ -20,10 +20,12 @@ import (
 	"github.com/sherddb/sherd/storage/keysummary"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/marker"
 	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/storage/pins"
 	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/storage/stopper"
+	"github.com/sherddb/sherd/storage/truncation"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -43,10 +45,9 @@ type Replica struct {
 	cfg      Config
 	db       *engine.Engine
 	machine  *machine
-	kept     keptLog // the log
-	snaps    *markerStore
+	kept     *truncation.Keeper // of the log
+	snaps    *marker.Store
 	stats    *counts.Sums
-	exact    exactScanner
 	drops    *dropper
 	installs *installer
 	rows     *rowReader
@@ -91,6 +92,13 @@ func newReplica(cfg Config) *Replica {
 		Fragment: cfg.Fragment, Added: cfg.Added, Term: r.proposer.Term, Stop: r.stopper.Stopped(),
 	})
 	r.Globals = keyspace.NewGlobals(cfg.Global)
+	r.snaps = marker.New(marker.Config{
+		Dir: filepath.Join(cfg.Dir, "snapshots"), Stream: r.streamTo, Fault: r.fault,
+	})
+	r.kept = truncation.New(truncation.Config{
+		Dir: cfg.Dir, Newest: func() txn.Timestamp { return r.db.InTables() },
+		Replaced: func() bool { return r.machine.fresh.Load() }, Release: r.snaps.Release, Fault: r.fault,
+	})
 	r.txns.clear()
 	r.live.reset()
 	r.locks = locktable.New(locktable.Config{
@@ -109,7 +117,7 @@ func (r *Replica) open() (err error) {
 		Dir: filepath.Join(r.cfg.Dir, "raft"), Name: fmt.Sprintf("fragment-%d", r.cfg.Fragment), FSM: r.machine,
 		Device: r.cfg.Group.Device, DeviceGroup: uint64(r.cfg.Fragment),
 		ID: r.cfg.Group.Node, Transport: r.cfg.Group.Transport, Peers: r.cfg.Group.Peers, Join: r.cfg.Group.Join,
-		Snapshots: r.snaps, Recover: r.machine.recover, WrapLog: r.guardLog,
+		Snapshots: r.snaps, Recover: r.machine.recover, WrapLog: r.kept.Wrap,
 		SegmentSize: r.cfg.Group.LogSegment, SnapshotThreshold: r.cfg.Group.LogEntries, TrailingLogs: trailingEntries,
 		OnLeader: r.lead, OnFollower: r.follow, BeforeTransfer: r.Group.yield, Election: r.cfg.Group.Election,
 		Logger: r.cfg.Logger,
@@ -130,14 +138,16 @@ func (r *Replica) openFiles() (err error) {
 	if err != nil {
 		return err
 	}
-	if r.snaps, err = newMarkerStore(filepath.Join(r.cfg.Dir, "snapshots"), r); err != nil {
+	if err := r.snaps.Init(); err != nil {
 		return err
 	}
-	if r.kept.durable, err = openDurable(r.cfg.Dir, s, r.snaps.received()); err != nil {
+	if err = r.kept.Open(s.index, r.snaps.Received()); err != nil {
 		return err
+	}
+	if s.index > 0 {
+		r.kept.Note(s.mark(s.remaining()))
 	}
 	r.stats = stats
-	r.exact.r = r
 	r.machine = &machine{r: r, s: s, kvs: r.db.NewBatch(), expired: map[keyspace.Kind]txn.Timestamp{}}
 	r.installs = newInstaller(r)
 	r.rows = &rowReader{db: r.db, txns: &r.txns, installs: r.installs, pins: &r.pins, stopper: r.stopper}
@@ -159,7 +169,7 @@ func (r *Replica) openEngine() (*engine.Engine, error) {
 }
 
 // follows reports whether another replica leads, which may have more room on its disk.
-func (r *Replica) follows() bool { return r.proposer.Term() == 0 && r.kept.several.Load() }
+func (r *Replica) follows() bool { return r.proposer.Term() == 0 && r.kept.Several() }
 
 // recover brings the state machine from its checkpoint to the entry that Raft regards as applied
 // (S2). It reads the writes of transactions that were open at the checkpoint again, then applies
@@ -169,7 +179,7 @@ func (m *machine) recover(log raft.LogStore, snapshotIndex uint64) error {
 	m.log = log
 	m.kvs.Starting = true
 	defer func() { m.kvs.Starting = false }()
-	if m.r.snaps.received() { // a stream that is not in tables yet: start with it again
+	if m.r.snaps.Received() { // a stream that is not in tables yet: start with it again
 		_, rd, err := m.r.snaps.Open("")
 		if err != nil {
 			return err

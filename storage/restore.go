@@ -1,7 +1,11 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
+	"io"
+
+	"github.com/hashicorp/raft"
 
 	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/storage/engine"
@@ -93,7 +97,7 @@ func (m *machine) adopt(got *restored, covered uint64) error {
 	}
 	m.r.stats.Replace(got.stats)
 	m.r.unpublish()
-	m.r.kept.durable.reset()
+	m.r.kept.Reset()
 	m.r.publishAll(m.s)
 	m.entries++ // something to write down
 	return m.checkpoint()
@@ -127,3 +131,44 @@ func (r *Replica) unpublish() {
 	defer r.txns.mu.Unlock()
 	r.txns.clear()
 }
+
+// Snapshot implements raft.FSM.
+func (m *machine) Snapshot() (raft.FSMSnapshot, error) { return emptySnapshot{}, nil }
+
+// Restore implements raft.FSM: it replaces this replica's database by a stream from the leader.
+func (m *machine) Restore(rc io.ReadCloser) error {
+	metas, err := m.r.snaps.List() // the newest came with the stream
+	if err == nil && len(metas) == 0 {
+		err = damaged("there is no marker of a stream")
+	}
+	if err != nil {
+		return errors.Join(err, rc.Close())
+	}
+	return m.restoreAt(rc, metas[0].Index)
+}
+
+// restoreAt replaces the database by a stream that came with the marker of an index.
+func (m *machine) restoreAt(rc io.ReadCloser, covered uint64) error {
+	defer rc.Close()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.r.db.BeginReplacing()
+	m.r.db.Discard(0)
+	m.fresh.Store(true)
+	err := m.restore(rc, covered)
+	switch {
+	case err == nil:
+		m.r.db.Replaced()
+	case errors.Is(err, engine.ErrHalted) && m.r.stopper.IsStopped():
+		m.halted = err // the next start begins with the stream that was received
+	}
+	return err
+}
+
+type emptySnapshot struct{}
+
+// Persist implements raft.FSMSnapshot.
+func (emptySnapshot) Persist(sink raft.SnapshotSink) error { return nil }
+
+// Release implements raft.FSMSnapshot.
+func (emptySnapshot) Release() {}

@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/keysummary"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/truncation"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/protocol"
 )
@@ -91,6 +92,17 @@ func (s *state) remember(id txn.ID, at txn.Timestamp) {
 		n++
 	}
 	s.order = s.order[n:]
+}
+
+// mark is what a checkpoint of s needs of the log; its record names the installs in again. A restart
+// from it writes their rows once more, so deletions above them must be kept, wherever the watermark
+// is.
+func (s *state) mark(again []remaining) truncation.Mark {
+	m := truncation.Mark{Index: s.index, First: s.firstIndex(again), Stamp: s.stamp, Watermark: s.watermark}
+	for _, x := range again {
+		m.Watermark = min(m.Watermark, x.version-1)
+	}
+	return m
 }
 
 // firstIndex returns the smallest index of an entry whose content is only in the log, or 0 if there

@@ -14,7 +14,9 @@ import (
 	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/marker"
 	"github.com/sherddb/sherd/storage/pins"
+	"github.com/sherddb/sherd/storage/truncation"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -178,7 +180,7 @@ func shadow(dir, to string) error {
 			return err
 		}
 	}
-	for _, name := range []string{truncatedFile, engine.CleanFile} {
+	for _, name := range []string{truncation.File, engine.CleanFile} {
 		if err := sparse.File(filepath.Join(to, name), filepath.Join(dir, name)); err != nil &&
 			!errors.Is(err, os.ErrNotExist) {
 			return err
@@ -200,7 +202,7 @@ func shadowFolder(dir, to string) error {
 		switch {
 		case n.IsDir() || n.Name() == "LOCK":
 			continue
-		case n.Name() == incomingFile, filepath.Ext(n.Name()) == ".sst" && writable(from):
+		case n.Name() == marker.StreamFile, filepath.Ext(n.Name()) == ".sst" && writable(from):
 			if from, err = filepath.Abs(from); err == nil {
 				err = os.Symlink(from, at)
 			}

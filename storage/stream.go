@@ -105,6 +105,14 @@ func (r *Replica) stream() (rd io.ReadCloser, size int64, err error) {
 	return pr, size, nil
 }
 
+// streamTo is stream for a follower that goes on with the log from an index.
+func (r *Replica) streamTo(index uint64) (rd io.ReadCloser, size int64, err error) {
+	if rd, size, err = r.stream(); err == nil {
+		rd = r.kept.Stream(index, rd)
+	}
+	return rd, size, err
+}
+
 const streamSlack = 1 << 20
 
 func (r *Replica) writeTo(c *counter, f *frozen) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/storage/marker"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -67,7 +68,7 @@ func TestFollowerIsStreamedTo(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(dirB, "snapshots", incomingFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(dirB, "snapshots", marker.StreamFile)); err != nil {
 		t.Fatal("the stream is needed until the prepared transaction is resolved:", err)
 	}
 	_, transB = raft.NewInmemTransport("b")
@@ -164,7 +165,7 @@ func killWithStream(t *testing.T, point string, older bool) {
 			b.Close()); err != nil {
 			t.Fatal(err)
 		}
-		for a.kept.several.Load() { // the log is kept for others
+		for a.kept.Several() { // the log is kept for others
 			time.Sleep(time.Millisecond)
 		}
 	}
@@ -216,7 +217,7 @@ func TestMarkerBehindStream(t *testing.T) {
 	if metas, err := r.snaps.List(); err != nil || metas[0].Index != 1000 {
 		t.Errorf("the marker is of %+v, %v", metas[0], err)
 	}
-	if err := r.snaps.settle(); err != nil {
+	if err := r.snaps.Release(); err != nil {
 		t.Fatal(err)
 	}
 }

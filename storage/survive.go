@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/storage/engine"
+	"github.com/sherddb/sherd/storage/marker"
 )
 
 // Remains returns what the replica in cfg.Dir has. It must not be open. Only Dir, Fragment, Node
@@ -30,8 +31,8 @@ func closed(cfg Config, f func(raftgroup.Options) error) error {
 		return err
 	}
 	defer lock.Close()
-	snaps := &markerStore{dir: filepath.Join(cfg.Dir, "snapshots")}
-	if snaps.received() {
+	snaps := marker.New(marker.Config{Dir: filepath.Join(cfg.Dir, "snapshots")})
+	if snaps.Received() {
 		return errors.New("the replica was being filled when it stopped")
 	}
 	return f(raftgroup.Options{

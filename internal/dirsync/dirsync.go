@@ -48,3 +48,25 @@ func makeDir(path string, sync func(string) error) error {
 	}
 	return sync(parent)
 }
+
+// WriteFile replaces a file by one with other content: after a crash one of the two is there.
+func WriteFile(path string, content []byte) error {
+	tmp := path + ".tmp"
+	f, err := os.Create(tmp)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(content); err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err == nil {
+		err = Sync(filepath.Dir(path))
+	}
+	return err
+}

@@ -1,33 +1,21 @@
-package storage
+package truncation
 
 import (
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// A fragment with several replicas keeps more of its log than a replica needs itself: a replica
-// that was away for a moment continues from the log, and one that was streamed the database needs
-// what was logged meanwhile. Beyond that, a stream is cheaper than the log.
 const (
 	retainEntries = 16384
-	retainCuts    = 2 // of logBytes each
+	retainCuts    = 2 // of GrowthBytes each
 	retainStream  = time.Minute
 )
-
-// keptLog is how much of the log is kept: for a restart, and for other replicas.
-type keptLog struct {
-	durable  *durable
-	retained retention
-	several  atomic.Bool  // the group has several replicas; may lag by a moment
-	logged   atomic.Int64 // bytes of entries applied since the log was last cut
-}
 
 // retention says what of the log others may need.
 type retention struct {
 	mu sync.Mutex
-	// last indexes at each growth of the log by logBytes, the newest last; guarded by mu
+	// last indexes at each growth of the log by GrowthBytes, the newest last; guarded by mu
 	cuts    []uint64
 	next    int               // number of a stream; guarded by mu
 	streams map[int]streaming // guarded by mu
@@ -39,7 +27,7 @@ type streaming struct {
 	ended time.Time // zero: it goes on
 }
 
-// grown notes that the log has grown by logBytes.
+// grown notes that the log has grown by GrowthBytes.
 func (k *retention) grown(last uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
