@@ -2,21 +2,20 @@ package storage
 
 import (
 	"github.com/sherddb/sherd/storage/logentry"
-	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/txn"
 )
 
 // packLocks adds the pinned locks to a prepare's operations, except those that follow from a write
 // of their row. Called with mu held or by the committing goroutine.
-func (t *Tx) packLocks(p *packer) error {
+func (c *Committer) packLocks(p *packer) error {
 	pack := func(key []byte, mode txn.LockMode) error {
-		op, written, err := t.stage.Get(key, t.stage.Mark())
+		op, written, err := c.t.stage.Get(key, c.t.stage.Mark())
 		if err == nil && (!written || op.Kept && mode > txn.NoKeyUpdate) {
 			p.add(logentry.LockOp(mode), key, nil)
 		}
 		return err
 	}
-	return t.locks.Pinned(pack)
+	return c.t.locks.Pinned(pack)
 }
 
 // adopt rebuilds the locks of a prepared transaction at the start of a term (T4), in the modes that
@@ -26,7 +25,7 @@ func (r *Replica) adopt(p *preparedTxn, term uint64) {
 	t := newTx(r, p.id)
 	t.term, t.since, t.phase, t.strange = term, p.since, phasePrepared, true
 	t.adopted.Store(true)
-	t.owns = []*owned.Buckets{r.Owned.Load()}
+	t.placed.Adopt(r.Owned.Load())
 	err := p.each(func(key []byte, mode txn.LockMode) error {
 		t.locks.Force(key, mode)
 		if t.locks.Full() {

@@ -10,75 +10,88 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
+// Committer brings a transaction into the log, and out of it: commit, prepare, decision, resolution,
+// PREPARE TRANSACTION. It has what the log got so far. One goroutine uses it.
+type Committer struct {
+	t       *Tx
+	parts   int  // part entries in the log
+	implied bool // implicit commit: it is committed once all writers have prepared
+	anchor  txn.FragmentID
+	carry   bool   // it is being prepared: pinned locks go into the log with the writes
+	encoded bool   // rest and delta are what a prepare entry contains
+	rest    []byte // the last piece, which goes into the prepare or commit entry itself
+	delta   []byte // statistics
+}
+
 // Fragment implements txn.Participant.
 func (t *Tx) Fragment() txn.FragmentID { return t.r.cfg.Fragment }
 
 // Promised implements txn.Participant.
-func (t *Tx) Promised() txn.Timestamp { return t.r.proposer.LowWater() }
+func (c *Committer) Promised() txn.Timestamp { return c.t.r.proposer.LowWater() }
 
 // Commit implements txn.Participant: one log entry, or parts and one entry for a write set beyond 4
 // MiB. The context is ignored once the entry is in the log's queue. Write buffer and locks are gone
 // afterwards, whatever the result, except after *txn.LowError.
-func (t *Tx) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
-	if t.isHeld() {
-		return t.commitHeld(ctx, req)
+func (c *Committer) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
+	if c.t.isHeld() {
+		return c.commitHeld(ctx, req)
 	}
-	err := t.r.cfg.Clock.Check(max(req.Floor, req.At))
+	err := c.t.r.cfg.Clock.Check(max(req.Floor, req.At))
 	if err == nil {
-		err = t.encodeStage()
+		err = c.encodeStage()
 	}
 	if err != nil {
-		t.abandon()
+		c.abandon()
 		return 0, err
 	}
-	e := logentry.Commit{ID: t.id, Parts: t.parts, Stats: t.delta}
-	p, stamp, err := t.r.offer(ctx, offer{
-		Entry: proposer.Entry{Body: e.EncodeInto(t.rest), Term: t.term, Above: req.Floor, At: req.At},
-		reads: t.validation(), tx: t,
+	e := logentry.Commit{ID: c.t.id, Parts: c.parts, Stats: c.delta}
+	p, stamp, err := c.t.r.offer(ctx, offer{
+		Entry: proposer.Entry{Body: e.EncodeInto(c.rest), Term: c.t.term, Above: req.Floor, At: req.At},
+		reads: c.validation(), tx: c.t,
 	})
 	var low *txn.LowError
 	if errors.As(err, &low) {
-		t.setPhase(phaseOpen)
+		c.t.setPhase(phaseOpen)
 		return 0, err
 	}
-	defer t.end()
+	defer c.t.end()
 	if err != nil {
-		t.dropParts()
+		c.dropParts()
 		return 0, err
 	}
 	res, err := await(p)
 	if err == nil && res == resVoid {
 		err = proposer.ErrTermOver
 	}
-	return stamp, unanswered(err, t.id)
+	return stamp, unanswered(err, c.t.id)
 }
 
 // abandon ends a transaction that has nothing in the log that counts.
-func (t *Tx) abandon() {
-	if !t.isPrepared() {
-		t.end()
+func (c *Committer) abandon() {
+	if !c.t.isPrepared() {
+		c.t.end()
 	}
 }
 
 // Check implements txn.Participant: the reads here are validated at C, and stay valid, because
 // promised and the ceiling are at least C (T8).
-func (t *Tx) Check(ctx context.Context, C txn.Timestamp) error {
-	v := t.validation()
+func (c *Committer) Check(ctx context.Context, C txn.Timestamp) error {
+	v := c.validation()
 	if v == nil {
 		return nil
 	}
-	if err := t.r.cfg.Clock.Check(C); err != nil {
+	if err := c.t.r.cfg.Clock.Check(C); err != nil {
 		return err
 	}
-	if _, err := t.viewMark(); err != nil {
+	if _, err := c.t.viewMark(); err != nil {
 		return err // its locks are gone
 	}
 	if rule.T8Ceiling {
-		if err := t.r.proposer.Cover(C); err != nil {
+		if err := c.t.r.proposer.Cover(C); err != nil {
 			return err
 		}
 	}
-	if err := t.promise(ctx, C); err != nil {
+	if err := c.promise(ctx, C); err != nil {
 		return err
 	}
 	v.check = true
@@ -87,18 +100,18 @@ func (t *Tx) Check(ctx context.Context, C txn.Timestamp) error {
 
 // promise raises promised to C if what the transaction has read is owned and not fenced: a later
 // fence is above C.
-func (t *Tx) promise(ctx context.Context, C txn.Timestamp) error {
+func (c *Committer) promise(ctx context.Context, C txn.Timestamp) error {
 	for {
-		own, err := t.intactFor(ctx)
+		own, err := c.t.intactFor(ctx)
 		if err != nil {
 			return err
 		}
-		t.r.proposer.Lock()
-		led, same := t.r.proposer.Term() != 0, t.r.Owned.Load() == own
+		c.t.r.proposer.Lock()
+		led, same := c.t.r.proposer.Term() != 0, c.t.r.Owned.Load() == own
 		if led && same && rule.T8Ceiling {
-			t.r.proposer.Raise(C)
+			c.t.r.proposer.Raise(C)
 		}
-		t.r.proposer.Unlock()
+		c.t.r.proposer.Unlock()
 		switch {
 		case !led:
 			return proposer.ErrNotLeader
@@ -109,35 +122,35 @@ func (t *Tx) promise(ctx context.Context, C txn.Timestamp) error {
 }
 
 // enter reserves the write buffer for its commit or prepare.
-func (t *Tx) enter() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.begin(); err != nil {
+func (c *Committer) enter() error {
+	c.t.mu.Lock()
+	defer c.t.mu.Unlock()
+	if err := c.t.begin(); err != nil {
 		return err
 	}
-	if err := t.mayWrite(); err != nil {
+	if err := c.t.mayWrite(); err != nil {
 		return err
 	}
-	t.phase = phaseBusy
+	c.t.phase = phaseBusy
 	return nil
 }
 
 // reenter is enter for another attempt. A transaction that was rolled back in between has no locks
 // any more.
-func (t *Tx) reenter() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch t.phase {
+func (c *Committer) reenter() error {
+	c.t.mu.Lock()
+	defer c.t.mu.Unlock()
+	switch c.t.phase {
 	case phaseOpen:
 	case phaseDone:
-		return t.usedAfterEnd()
+		return c.t.usedAfterEnd()
 	default:
 		return nil // the transaction is still reserved
 	}
-	if err := t.mayWrite(); err != nil {
+	if err := c.t.mayWrite(); err != nil {
 		return err
 	}
-	t.phase = phaseBusy
+	c.t.phase = phaseBusy
 	return nil
 }
 

@@ -57,16 +57,16 @@ func (r *Mover) awaitCalm(
 
 // passGate waits while the gate keeps the transaction from being prepared. An error means that the
 // caller does not want it to be prepared any more.
-func (t *Tx) passGate(ctx context.Context) error {
-	g := t.r.Owned.Gate()
-	if g == nil || !t.touches(g.Ranges) {
+func (c *Committer) passGate(ctx context.Context) error {
+	g := c.t.r.Owned.Gate()
+	if g == nil || !c.t.touches(g.Ranges) {
 		return nil
 	}
 	select {
 	case <-g.Opened:
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-t.r.stopper.Stopped():
+	case <-c.t.r.stopper.Stopped():
 	}
 	return nil
 }

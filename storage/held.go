@@ -52,38 +52,38 @@ type HoldRequest struct {
 // The transaction stands only after HoldComplete, unless the home is the only fragment. What was
 // read is validated, and guarded from here on (hold_reads.go). After an error the caller drops the
 // transaction everywhere, the home first (Outcomes.DropPrepared).
-func (t *Tx) Hold(ctx context.Context, req HoldRequest) error {
+func (c *Committer) Hold(ctx context.Context, req HoldRequest) error {
 	h := &logentry.Preparation{Request: req.HoldRequest, Home: req.Home, Writers: req.Writers}
 	h.Complete = len(req.Writers) == 1
 	var reads *validation
 	if req.Reads {
-		err := t.join() // so that it belongs to the term in which the guard holds
+		err := c.join() // so that it belongs to the term in which the guard holds
 		if err == nil {
-			reads = t.validation()
-			err = t.guardReads(ctx, reads, h)
+			reads = c.validation()
+			err = c.guardReads(ctx, reads, h)
 		}
 		if err != nil {
-			t.abandon()
+			c.abandon()
 			return err
 		}
 	}
-	p, err := t.offerHold(ctx, h, reads)
+	p, err := c.offerHold(ctx, h, reads)
 	if err != nil {
-		t.r.guards.drop(t.id)
-		t.dropParts()
-		t.abandon()
+		c.t.r.guards.drop(c.t.id)
+		c.dropParts()
+		c.abandon()
 		return err
 	}
-	t.mu.Lock()
-	t.phase, t.heldAs = phasePrepared, true
-	t.mu.Unlock()
+	c.t.mu.Lock()
+	c.t.phase, c.t.heldAs = phasePrepared, true
+	c.t.mu.Unlock()
 	res, err := await(p)
-	t.r.fault("hold.after")
+	c.t.r.fault("hold.after")
 	if err != nil || res == resDone {
 		return err // if the result is unknown, the guard stays until the hold is dropped
 	}
-	t.r.guards.drop(t.id)
-	t.end()
+	c.t.r.guards.drop(c.t.id)
+	c.t.end()
 	if res == resTaken {
 		return pgerr.New(pgerr.DuplicateObject, "transaction identifier \"%s\" is already in use", req.GID)
 	}
@@ -91,28 +91,30 @@ func (t *Tx) Hold(ctx context.Context, req HoldRequest) error {
 }
 
 // join makes the write buffer if there is none.
-func (t *Tx) join() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.begin()
+func (c *Committer) join() error {
+	c.t.mu.Lock()
+	defer c.t.mu.Unlock()
+	return c.t.begin()
 }
 
-func (t *Tx) offerHold(ctx context.Context, h *logentry.Preparation, reads *validation) (raftgroup.Proposal, error) {
-	t.carry = true
-	if err := t.encodeStage(); err != nil {
+func (c *Committer) offerHold(
+	ctx context.Context, h *logentry.Preparation, reads *validation,
+) (raftgroup.Proposal, error) {
+	c.carry = true
+	if err := c.encodeStage(); err != nil {
 		return raftgroup.Proposal{}, err
 	}
-	e := logentry.PrepareTransaction{ID: t.id, Preparation: h, Parts: t.parts, Stats: t.delta}
-	t.r.fault("hold.before")
-	p, _, err := t.r.offer(ctx,
-		offer{Entry: proposer.Entry{Body: e.EncodeInto(t.rest), Term: t.term}, reads: reads, tx: t})
+	e := logentry.PrepareTransaction{ID: c.t.id, Preparation: h, Parts: c.parts, Stats: c.delta}
+	c.t.r.fault("hold.before")
+	p, _, err := c.t.r.offer(ctx,
+		offer{Entry: proposer.Entry{Body: e.EncodeInto(c.rest), Term: c.t.term}, reads: reads, tx: c.t})
 	return p, err
 }
 
 // HoldComplete makes a held transaction stand, at its home, when all others hold.
-func (t *Tx) HoldComplete() error {
-	res, _, err := t.r.log.run((&logentry.CompletePreparation{ID: t.id}).Encode(), 0)
-	t.r.fault("hold.complete")
+func (c *Committer) HoldComplete() error {
+	res, _, err := c.t.r.log.run((&logentry.CompletePreparation{ID: c.t.id}).Encode(), 0)
+	c.t.r.fault("hold.complete")
 	if err == nil && res == resVoid {
 		err = pgerr.New(pgerr.SerializationFailure, "transaction was aborted because its preparation took too long").
 			WithHint("Try again.")
@@ -121,13 +123,13 @@ func (t *Tx) HoldComplete() error {
 }
 
 // Detach leaves a held transaction to the log: its session is done with it.
-func (t *Tx) Detach() {
-	t.mu.Lock()
-	t.stage = writebuf.Buffer{}
-	t.mu.Unlock()
-	t.locks.SetSession(0)
+func (c *Committer) Detach() {
+	c.t.mu.Lock()
+	c.t.stage = writebuf.Buffer{}
+	c.t.mu.Unlock()
+	c.t.locks.SetSession(0)
 	// no coordinator in this process works on it: its home or its anchor may be asked
-	t.adopted.Store(true)
+	c.t.adopted.Store(true)
 }
 
 func (t *Tx) isHeld() bool {
@@ -138,19 +140,19 @@ func (t *Tx) isHeld() bool {
 
 // commitHeld commits a transaction that is held in this fragment alone. If it fails, except with
 // 40003, the transaction is held as before.
-func (t *Tx) commitHeld(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
-	e := logentry.CommitPrepared{ID: t.id}
-	p, stamp, err := t.r.offer(ctx,
-		offer{Entry: proposer.Entry{Body: e.Encode(), Term: t.term, Above: req.Floor}, tx: t})
+func (c *Committer) commitHeld(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
+	e := logentry.CommitPrepared{ID: c.t.id}
+	p, stamp, err := c.t.r.offer(ctx,
+		offer{Entry: proposer.Entry{Body: e.Encode(), Term: c.t.term, Above: req.Floor}, tx: c.t})
 	if err != nil {
 		return 0, err
 	}
 	res, err := await(p)
-	t.r.fault("held.committed")
+	c.t.r.fault("held.committed")
 	if err == nil && res == resVoid {
-		err = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "transaction %s is not held any more", t.id)
+		err = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "transaction %s is not held any more", c.t.id)
 	}
-	return stamp, unanswered(err, t.id)
+	return stamp, unanswered(err, c.t.id)
 }
 
 // adoptHeld rebuilds the locks of a held transaction at the start of a term. Called with

@@ -232,19 +232,19 @@ func (t *Tx) mayWrite() error {
 
 // guardReads keeps other transactions from writing where v has read, from before its validation
 // until this transaction has ended.
-func (t *Tx) guardReads(ctx context.Context, v *validation, h *logentry.Preparation) error {
-	if t.reads == nil || !rule.T8Held {
+func (c *Committer) guardReads(ctx context.Context, v *validation, h *logentry.Preparation) error {
+	if c.t.reads == nil || !rule.T8Held {
 		return nil
 	}
-	spans, err := t.readsToGuard(v)
+	spans, err := c.readsToGuard(v)
 	if len(spans) == 0 || err != nil {
 		return err
 	}
 	h.Reads = spans
-	g := &heldReads{id: t.id, gid: h.Request.GID, spans: spans, ended: make(chan struct{})}
-	t.r.guards.add(g)
-	if err = t.r.awaitWriters(ctx, g); err != nil {
-		t.r.guards.drop(t.id)
+	g := &heldReads{id: c.t.id, gid: h.Request.GID, spans: spans, ended: make(chan struct{})}
+	c.t.r.guards.add(g)
+	if err = c.t.r.awaitWriters(ctx, g); err != nil {
+		c.t.r.guards.drop(c.t.id)
 	}
 	return err
 }
@@ -252,20 +252,20 @@ func (t *Tx) guardReads(ctx context.Context, v *validation, h *logentry.Preparat
 // readsToGuard returns the reads to be validated, and the rows that this transaction knows by locks
 // which do not stay with the held transaction, because they are neither written nor pinned. The
 // keys of such locks are not known if they are in the compact set of a large transaction.
-func (t *Tx) readsToGuard(v *validation) ([]txn.Span, error) {
+func (c *Committer) readsToGuard(v *validation) ([]txn.Span, error) {
 	s := &readset.Set{}
 	if v != nil {
 		s = readset.Of(v.spans)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	c.t.mu.Lock()
+	defer c.t.mu.Unlock()
 	var err error
-	t.locks.Each(func(l *locktable.Lock, pinned bool) bool {
+	c.t.locks.Each(func(l *locktable.Lock, pinned bool) bool {
 		if !l.Row.Known || pinned {
 			return true
 		}
 		var written bool
-		if _, written, err = t.stage.Get([]byte(l.Key()), t.stage.Mark()); err == nil && !written {
+		if _, written, err = c.t.stage.Get([]byte(l.Key()), c.t.stage.Mark()); err == nil && !written {
 			s.Point([]byte(l.Key()), 0)
 		}
 		return err == nil
@@ -273,7 +273,7 @@ func (t *Tx) readsToGuard(v *validation) ([]txn.Span, error) {
 	if err != nil {
 		return nil, err
 	}
-	if span := t.locks.Span(); span != nil {
+	if span := c.t.locks.Span(); span != nil {
 		s.Add(*span, 0)
 	}
 	spans, _ := s.All()

@@ -220,12 +220,12 @@ func (r *Outcomes) outcomeOf(id txn.ID, res result, err error) (txn.Outcome, err
 }
 
 // Settle implements txn.Participant.
-func (t *Tx) Settle(d txn.Decision, then func(txn.Outcome, error)) {
-	x := logentry.TransactionOutcome{ID: d.ID, C: d.C, Outcome: d.Outcome, Decide: t.anchor == t.r.cfg.Fragment}
-	t.r.Outcomes.logSoon(x, func(res result, err error) {
+func (c *Committer) Settle(d txn.Decision, then func(txn.Outcome, error)) {
+	x := logentry.TransactionOutcome{ID: d.ID, C: d.C, Outcome: d.Outcome, Decide: c.anchor == c.t.r.cfg.Fragment}
+	c.t.r.Outcomes.logSoon(x, func(res result, err error) {
 		switch {
 		case x.Decide:
-			then(t.r.Outcomes.outcomeOf(d.ID, res, err))
+			then(c.t.r.Outcomes.outcomeOf(d.ID, res, err))
 		case err == nil && res == resVoid:
 			then(txn.Unknown, otherAttempt(d))
 		case err != nil:

@@ -21,94 +21,15 @@ import (
 // one comparison.
 
 // place returns the stored form of a caller's key that is to be locked or read in its newest state.
-// It waits while the key's bucket is fenced.
 func (t *Tx) place(ctx context.Context, key []byte) ([]byte, error) {
-	o := t.r.Owned.Load()
-	if o == nil {
-		t.placedBare()
-		return key, nil
-	}
-	b, ok := t.r.Globals.Bucket(key)
-	if !ok {
-		return key, nil
-	}
-	var p ownership.Piece
-	o, err := t.r.Owned.Await(ctx, 0, func(o *owned.Buckets) (ownership.Verdict, ownership.Piece) {
-		p = o.Find(b)
-		return p.Write(), p
-	})
-	if err != nil {
-		return nil, err
-	}
-	t.under(o, true)
-	return keyspace.Stored(key, p.Arrival), nil
-}
-
-// placeNow is place for a write whose row is locked already: a fence holds up the commit instead.
-func (t *Tx) placeNow(key []byte) ([]byte, error) {
-	o := t.r.Owned.Load()
-	if o == nil {
-		t.placedBare()
-		return key, nil
-	}
-	b, ok := t.r.Globals.Bucket(key)
-	if !ok {
-		return key, nil
-	}
-	p := o.Find(b)
-	if p.State != Owned && p.State != Fenced {
-		return nil, &txn.MovedError{Fragment: t.r.cfg.Fragment, Move: p.Move}
-	}
-	t.under(o, p.State == Owned)
-	return keyspace.Stored(key, p.Arrival), nil
+	return t.placed.Place(ctx, t.r.Owned, t.r.Globals, key)
 }
 
 // storedNow returns the stored form of a caller's key by the present ownership.
-func (t *Tx) storedNow(key []byte) []byte {
-	o := t.r.Owned.Load()
-	if o == nil {
-		return key
-	}
-	b, ok := t.r.Globals.Bucket(key)
-	if !ok {
-		return key
-	}
-	return keyspace.Stored(key, o.Find(b).Arrival)
-}
-
-// placedBare records that a key was placed when nothing had ever moved. Later moves may affect it.
-func (t *Tx) placedBare() {
-	if !t.bare.Load() {
-		t.bare.Store(true)
-	}
-}
-
-// under records by which ownership a key was placed.
-func (t *Tx) under(o *owned.Buckets, owned bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.owns) == 0 {
-		t.intact = o
-		if t.bare.Load() {
-			t.owns, t.intact = append(t.owns, nil), nil
-		}
-	}
-	if n := len(t.owns); n == 0 || t.owns[n-1] != o {
-		t.owns = append(t.owns, o)
-	}
-	if t.intact != o || !owned {
-		t.intact = nil
-	}
-}
+func (t *Tx) storedNow(key []byte) []byte { return t.r.Owned.Stored(t.r.Globals, key) }
 
 // Arrival returns the generation with which local index entries of a bucket are written now.
-func (t *Tx) Arrival(bucket uint32) uint32 {
-	o := t.r.Owned.Load()
-	if o == nil {
-		return 0
-	}
-	return o.Find(bucket).Arrival
-}
+func (t *Tx) Arrival(bucket uint32) uint32 { return t.r.Owned.Arrival(bucket) }
 
 // Owned checks that all that the transaction has buffered, locked and (SERIALIZABLE) read here is
 // still the fragment's; if not, RowsMoved(err) is true. A fence does not matter, because it may be
@@ -162,31 +83,17 @@ func (t *Tx) look(o *owned.Buckets) (ownership.Verdict, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	worst := ownership.Here
-	if t.bare.Swap(false) {
-		if t.intact = nil; !slices.Contains(t.owns, nil) {
-			t.owns = append(t.owns, nil)
-		}
-	}
-	if t.intact != o || len(t.owns) == 0 {
-		v, err := t.lookAtKeys(o)
-		if err != nil || v == ownership.Elsewhere {
-			return v, err
-		}
-		if v == ownership.Here { // this one owns all that the earlier ones owned
-			clear(t.owns)
-			t.intact, t.owns = o, append(t.owns[:0], o)
-		}
-		worst = v
-	}
-	if t.reads != nil {
+	worst, err := t.placed.Check(o, func(placed []*owned.Buckets) (ownership.Verdict, error) {
+		return t.lookAtKeys(o, placed)
+	})
+	if err == nil && worst != ownership.Elsewhere && t.reads != nil {
 		worst = max(worst, t.reads.Verdict(o))
 	}
-	return worst, nil
+	return worst, err
 }
 
 // lookAtKeys is called with mu held.
-func (t *Tx) lookAtKeys(o *owned.Buckets) (worst ownership.Verdict, err error) {
+func (t *Tx) lookAtKeys(o *owned.Buckets, placed []*owned.Buckets) (worst ownership.Verdict, err error) {
 	worst = ownership.Here
 	add := func(key []byte) {
 		worst = max(worst, o.HoldsKey(key, t.r.Globals))
@@ -200,7 +107,7 @@ func (t *Tx) lookAtKeys(o *owned.Buckets) (worst ownership.Verdict, err error) {
 		return worst != ownership.Elsewhere
 	})
 	if span := t.locks.Span(); span != nil && worst != ownership.Elsewhere {
-		for _, then := range t.owns {
+		for _, then := range placed {
 			worst = max(worst, o.Unmoved(&then.OrFirst().Map, keyspace.BucketsOf(*span), func(p *ownership.Piece) bool {
 				return p.State == Owned || p.State == Fenced
 			}))

@@ -12,39 +12,39 @@ import (
 )
 
 // Prepare implements txn.Participant.
-func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
-	if err := t.r.cfg.Clock.Check(req.C); err != nil {
+func (c *Committer) Prepare(ctx context.Context, req txn.PrepareRequest) error {
+	if err := c.t.r.cfg.Clock.Check(req.C); err != nil {
 		return err
 	}
 	e := logentry.Prepare{
-		ID: t.id, C: req.C, Coordinator: req.Anchor, Attempt: req.Attempt, Again: t.isPrepared(),
+		ID: c.t.id, C: req.C, Coordinator: req.Anchor, Attempt: req.Attempt, Again: c.t.isPrepared(),
 		Implicit: req.Implied, Writers: req.Writers,
 	}
-	t.anchor, t.implied = req.Anchor, req.Implied
+	c.anchor, c.implied = req.Anchor, req.Implied
 	var body []byte
 	if e.Again {
-		t.adopted.Store(false) // a coordinator works on it
+		c.t.adopted.Store(false) // a coordinator works on it
 		body = e.Encode()
 	} else {
-		t.carry = true
-		if err := t.encodeStage(); err != nil {
-			return t.unprepared(err)
+		c.carry = true
+		if err := c.encodeStage(); err != nil {
+			return c.unprepared(err)
 		}
-		if err := t.passGate(ctx); err != nil {
-			return t.unprepared(err)
+		if err := c.passGate(ctx); err != nil {
+			return c.unprepared(err)
 		}
-		e.Stats, e.Parts = t.delta, t.parts
-		body = e.EncodeInto(t.rest)
+		e.Stats, e.Parts = c.delta, c.parts
+		body = e.EncodeInto(c.rest)
 	}
-	p, _, err := t.r.offer(ctx, offer{
-		Entry: proposer.Entry{Body: body, Term: t.term, At: req.C}, reads: t.validation(), tx: t,
+	p, _, err := c.t.r.offer(ctx, offer{
+		Entry: proposer.Entry{Body: body, Term: c.t.term, At: req.C}, reads: c.validation(), tx: c.t,
 	})
 	if err != nil {
-		return t.unprepared(err) // another attempt finds the parts where they are
+		return c.unprepared(err) // another attempt finds the parts where they are
 	}
 	// From here on only a decision ends it, whether or not the log answers.
-	t.setPhase(phasePrepared)
-	t.locks.SetEnding()
+	c.t.setPhase(phasePrepared)
+	c.t.locks.SetEnding()
 	res, err := await(p)
 	if err == nil && res == resVoid {
 		err = proposer.ErrTermOver
@@ -55,16 +55,16 @@ func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 // unprepared reopens a transaction whose prepare is not in the log. It may be prepared again, or
 // rolled back. If a rollback was requested meanwhile, it is done here, because that caller may be
 // gone.
-func (t *Tx) unprepared(err error) error {
-	t.mu.Lock()
-	if t.phase == phaseBusy {
-		t.phase = phaseOpen
+func (c *Committer) unprepared(err error) error {
+	c.t.mu.Lock()
+	if c.t.phase == phaseBusy {
+		c.t.phase = phaseOpen
 	}
-	over := t.phase == phaseOpen && t.unwanted
-	t.mu.Unlock()
+	over := c.t.phase == phaseOpen && c.t.unwanted
+	c.t.mu.Unlock()
 	if over {
-		t.dropParts()
-		t.end()
+		c.dropParts()
+		c.t.end()
 	}
 	return err
 }
@@ -76,24 +76,24 @@ func (t *Tx) isPrepared() bool {
 }
 
 // encodeStage encodes the write buffer and logs its parts, at the first attempt.
-func (t *Tx) encodeStage() error {
-	if t.encoded {
-		return t.reenter()
+func (c *Committer) encodeStage() error {
+	if c.encoded {
+		return c.reenter()
 	}
-	if err := t.r.db.Room(!t.puts.Load()); err != nil {
+	if err := c.t.r.db.Room(!c.t.puts.Load()); err != nil {
 		return err
 	}
-	if err := t.enter(); err != nil {
+	if err := c.enter(); err != nil {
 		return err
 	}
-	pieces, stats, err := t.encode()
+	pieces, stats, err := c.encode()
 	if err != nil {
 		return err
 	}
-	if t.rest, err = t.sendParts(pieces); err != nil {
+	if c.rest, err = c.sendParts(pieces); err != nil {
 		return err
 	}
-	t.encoded, t.delta = true, stats
+	c.encoded, c.delta = true, stats
 	return nil
 }
 
@@ -106,37 +106,37 @@ func (t *Tx) setPhase(p phase) {
 }
 
 // Decide implements txn.Participant: the commit point, in the coordinator fragment's log.
-func (t *Tx) Decide(_ context.Context, d txn.Decision) (txn.Outcome, error) {
-	decide := t.r.Outcomes.decide
-	if t.implied {
-		decide = t.r.Outcomes.decideImplicit
+func (c *Committer) Decide(_ context.Context, d txn.Decision) (txn.Outcome, error) {
+	decide := c.t.r.Outcomes.decide
+	if c.implied {
+		decide = c.t.r.Outcomes.decideImplicit
 	}
 	out, err := decide(d)
-	if err == nil && out == txn.Aborted && !t.isHeld() {
-		t.end()
+	if err == nil && out == txn.Aborted && !c.t.isHeld() {
+		c.t.end()
 	}
 	return out, err
 }
 
 // Resolve implements txn.Participant.
-func (t *Tx) Resolve(_ context.Context, d txn.Decision) error {
-	if !t.isPrepared() && t.parts == 0 && d.Outcome == txn.Aborted { // the log has nothing of it
-		t.end()
+func (c *Committer) Resolve(_ context.Context, d txn.Decision) error {
+	if !c.t.isPrepared() && c.parts == 0 && d.Outcome == txn.Aborted { // the log has nothing of it
+		c.t.end()
 		return nil
 	}
-	resolve := t.r.Outcomes.Resolve
-	if t.implied {
-		resolve = t.r.Outcomes.resolveImplicit
+	resolve := c.t.r.Outcomes.Resolve
+	if c.implied {
+		resolve = c.t.r.Outcomes.resolveImplicit
 	}
 	err := resolve(d)
-	if err == nil && (d.Outcome == txn.Committed || !t.isHeld()) {
-		t.end()
+	if err == nil && (d.Outcome == txn.Committed || !c.t.isHeld()) {
+		c.t.end()
 	}
 	return err
 }
 
 // Forget implements txn.Participant.
-func (t *Tx) Forget(_ context.Context, d txn.Decision) { t.r.Outcomes.forgets.add(d.ID) }
+func (c *Committer) Forget(_ context.Context, d txn.Decision) { c.t.r.Outcomes.forgets.add(d.ID) }
 
 // decide writes a decision. An abort is stamped above C, so that a late prepare with that C is
 // refused permanently (T7).

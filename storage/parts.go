@@ -19,14 +19,14 @@ import (
 //
 // If the write set or the keys of pinned locks are on disk, all pieces but the last are sent as
 // they are made, and only the last is returned.
-func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
-	if t.stage.OnDisk() || t.carry && t.locks.PinsOnDisk() {
-		return t.sendSpilled()
+func (c *Committer) encode() (pieces [][]byte, stats []byte, err error) {
+	if c.t.stage.OnDisk() || c.carry && c.t.locks.PinsOnDisk() {
+		return c.sendSpilled()
 	}
 	var d counts.BucketDeltas
-	plain := !t.stage.Mixed()
-	err = t.stage.Last(func(op *writebuf.Op) error {
-		old, err := t.oldSize(op)
+	plain := !c.t.stage.Mixed()
+	err = c.t.stage.Last(func(op *writebuf.Op) error {
+		old, err := c.oldSize(op)
 		plain = plain && engine.Chunks(len(op.Value)) == 0 && engine.Chunks(old) == 0
 		countOp(&d, op, old)
 		return err
@@ -36,33 +36,33 @@ func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 	}
 	var p packer
 	if plain {
-		p.pieces = t.stage.Pieces()
-	} else if err := t.stage.Last(func(op *writebuf.Op) error { return t.pack(&p, op) }); err != nil {
+		p.pieces = c.t.stage.Pieces()
+	} else if err := c.t.stage.Last(func(op *writebuf.Op) error { return c.pack(&p, op) }); err != nil {
 		return nil, nil, err
 	}
-	if t.carry {
-		err = t.packLocks(&p)
+	if c.carry {
+		err = c.packLocks(&p)
 	}
 	if len(p.pieces) == 0 {
 		p.grow()
 	}
-	return p.pieces, t.r.encodeDeltas(&d), err
+	return p.pieces, c.t.r.encodeDeltas(&d), err
 }
 
 // sendSpilled puts a write set that is on disk into the log as parts, all but the last one. They go
 // in the order of their keys, so that Badger's new tables do not overlap and each is merged with
 // few others.
-func (t *Tx) sendSpilled() (last [][]byte, stats []byte, err error) {
-	if err := t.stage.Spill(t.stageFile); err != nil {
+func (c *Committer) sendSpilled() (last [][]byte, stats []byte, err error) {
+	if err := c.t.stage.Spill(c.t.stageFile); err != nil {
 		return nil, nil, err
 	}
-	s := partSender{t: t}
+	s := partSender{t: c.t}
 	var d counts.BucketDeltas
 	p := packer{full: s.send, size: partBody}
-	own, err := t.stage.Span(txn.Span{}, t.stage.Mark(), false)
+	own, err := c.t.stage.Span(txn.Span{}, c.t.stage.Mark(), false)
 	for ; err == nil && own.OK; err = own.Next() {
 		var old int
-		if old, err = t.oldSize(&own.Op); err != nil {
+		if old, err = c.oldSize(&own.Op); err != nil {
 			break
 		}
 		countOp(&d, &own.Op, old)
@@ -70,8 +70,8 @@ func (t *Tx) sendSpilled() (last [][]byte, stats []byte, err error) {
 			break
 		}
 	}
-	if err == nil && t.carry {
-		err = t.packLocks(&p)
+	if err == nil && c.carry {
+		err = c.packLocks(&p)
 	}
 	if err == nil {
 		err = p.err
@@ -80,17 +80,17 @@ func (t *Tx) sendSpilled() (last [][]byte, stats []byte, err error) {
 		err = werr
 	}
 	if err != nil {
-		t.dropParts()
+		c.dropParts()
 		return nil, nil, err
 	}
 	if len(p.pieces) == 0 {
 		p.grow()
 	}
-	return p.pieces, t.r.encodeDeltas(&d), nil
+	return p.pieces, c.t.r.encodeDeltas(&d), nil
 }
 
-func (t *Tx) pack(p *packer, op *writebuf.Op) error {
-	old, err := t.oldSize(op)
+func (c *Committer) pack(p *packer, op *writebuf.Op) error {
+	old, err := c.oldSize(op)
 	if err == nil {
 		encodeOp(op, old, p.add)
 	}
@@ -181,14 +181,14 @@ func countOp(d *counts.BucketDeltas, op *writebuf.Op, old int) {
 
 // oldSize returns the size of the newest committed value, or -1 if there is none. It does not look
 // up index entries, because their values are never chunked.
-func (t *Tx) oldSize(op *writebuf.Op) (int, error) {
+func (c *Committer) oldSize(op *writebuf.Op) (int, error) {
 	if op.Old != writebuf.UnknownSize {
 		return int(op.Old), nil
 	}
 	if !keyspace.IsRow(op.Key) {
 		return -1, nil
 	}
-	value, _, err := t.r.rows.newest(t.untilTerm(context.Background()), op.Key)
+	value, _, err := c.t.r.rows.newest(c.t.untilTerm(context.Background()), op.Key)
 	if value == nil {
 		return -1, err
 	}
@@ -203,8 +203,8 @@ const (
 )
 
 // sendParts puts all pieces but the last into the log and returns the last.
-func (t *Tx) sendParts(pieces [][]byte) ([]byte, error) {
-	s := partSender{t: t}
+func (c *Committer) sendParts(pieces [][]byte) ([]byte, error) {
+	s := partSender{t: c.t}
 	var err error
 	for ; len(pieces) > 1 && err == nil; pieces = pieces[1:] {
 		err = s.send(pieces[0])
@@ -214,7 +214,7 @@ func (t *Tx) sendParts(pieces [][]byte) ([]byte, error) {
 		err = werr
 	}
 	if err != nil {
-		t.dropParts()
+		c.dropParts()
 		return nil, err
 	}
 	return pieces[0], nil
@@ -271,8 +271,8 @@ func awaitPart(p raftgroup.Proposal) error {
 
 // dropParts makes the log forget the parts of a transaction that will not commit. If that fails,
 // the next leader does it.
-func (t *Tx) dropParts() {
-	if t.parts > 0 {
-		_, _, _ = t.r.log.run((&logentry.Resolve{ID: t.id, Outcome: txn.Aborted}).Encode(), 0)
+func (c *Committer) dropParts() {
+	if c.parts > 0 {
+		_, _, _ = c.t.r.log.run((&logentry.Resolve{ID: c.t.id, Outcome: txn.Aborted}).Encode(), 0)
 	}
 }

@@ -30,6 +30,7 @@ import (
 //
 // One statement of the transaction uses it at a time, with any number of concurrent reads.
 type Tx struct {
+	Committer
 	r       *Replica
 	id      txn.ID
 	locks   locktable.Owner
@@ -38,15 +39,10 @@ type Tx struct {
 	adopted atomic.Bool  // rebuilt from the log at the start of a term, or left to it
 	bare    atomic.Bool  // keys were placed when there was no ownership, and were not checked since
 	reads   *readset.Set // of a SERIALIZABLE transaction, nil for others
+	placed  owned.Placement
 
-	mu   sync.Mutex
-	term uint64 // of the write buffer, 0 before there is one; guarded by mu
-	// The ownerships under which keys were placed since all keys were last checked. A nil element:
-	// nothing had ever moved; empty: no key was placed. Guarded by mu.
-	owns []*owned.Buckets
-	// The ownership under which all placed keys are owned and not fenced, nil: to be checked.
-	// Guarded by mu.
-	intact   *owned.Buckets
+	mu       sync.Mutex
+	term     uint64          // of the write buffer, 0 before there is one; guarded by mu
 	stage    writebuf.Buffer // guarded by mu
 	phase    phase           // guarded by mu
 	heldAs   bool            // prepared by PREPARE TRANSACTION; guarded by mu
@@ -60,15 +56,6 @@ type Tx struct {
 	left keymoves.Notes // rows that it deletes because they get other keys; guarded by mu
 	// those that read it earlier, so that this one may not commit before them; guarded by mu
 	overtaken []metReads
-
-	// Used by the committing goroutine alone.
-	parts   int  // part entries in the log
-	implied bool // implicit commit: it is committed once all writers have prepared
-	anchor  txn.FragmentID
-	carry   bool   // it is being prepared: pinned locks go into the log with the writes
-	encoded bool   // rest and delta are what a prepare entry contains
-	rest    []byte // the last piece, which goes into the prepare or commit entry itself
-	delta   []byte // statistics
 }
 
 type phase byte
@@ -93,6 +80,7 @@ func (r *Replica) Tx(id txn.ID) *Tx {
 
 func newTx(r *Replica, id txn.ID) *Tx {
 	t := &Tx{r: r, id: id}
+	t.Committer.t = t
 	t.locks.Init(r.locks, id)
 	return t
 }
@@ -268,7 +256,7 @@ func (t *Tx) put(kind logentry.Op, key, value []byte) error {
 	if err := keyspace.Check(key); err != nil {
 		return err
 	}
-	key, err := t.placeNow(key)
+	key, err := t.placed.PlaceNow(t.r.Owned, t.r.Globals, key)
 	if err != nil {
 		return err
 	}

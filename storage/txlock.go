@@ -204,9 +204,7 @@ func (t *Tx) rememberLocked(undone *locktable.Undone) {
 		return
 	}
 	now := txn.Timestamp(t.r.proposer.Applied.Load())
-	for _, o := range t.owns {
-		t.reads.Under(o)
-	}
+	t.placed.Each(t.reads.Under)
 	for _, key := range undone.Known {
 		t.reads.Point([]byte(key), now)
 	}

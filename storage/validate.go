@@ -38,16 +38,16 @@ type validation struct {
 }
 
 // validation returns what is to be validated of t's reads here, or nil if there is nothing.
-func (t *Tx) validation() *validation {
-	if t.reads == nil || !rule.T8Validate || t.isHeld() {
+func (c *Committer) validation() *validation {
+	if c.t.reads == nil || !rule.T8Validate || c.t.isHeld() {
 		// the reads of a held transaction have been validated, and nothing has changed there
 		return nil
 	}
-	spans, T := t.reads.All()
+	spans, T := c.t.reads.All()
 	if len(spans) == 0 {
 		return nil
 	}
-	return &validation{r: t.r, own: t.id, spans: spans, from: T, done: T}
+	return &validation{r: c.t.r, own: c.t.id, spans: spans, from: T, done: T}
 }
 
 // hit reports whether an entry may write to what was read. It looks at the writes in the entry
