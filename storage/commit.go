@@ -10,8 +10,8 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// Committer brings a transaction into the log, and out of it: commit, prepare, decision, resolution,
-// PREPARE TRANSACTION. It has what the log got so far. One goroutine uses it.
+// Committer brings a transaction into the log, and out of it: commit, prepare, decision,
+// resolution, PREPARE TRANSACTION. It has what the log got so far. One goroutine uses it.
 type Committer struct {
 	t       *Tx
 	parts   int  // part entries in the log
@@ -102,7 +102,7 @@ func (c *Committer) Check(ctx context.Context, C txn.Timestamp) error {
 // fence is above C.
 func (c *Committer) promise(ctx context.Context, C txn.Timestamp) error {
 	for {
-		own, err := c.t.intactFor(ctx)
+		own, err := c.t.awaitIntact(ctx)
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (c *Committer) reenter() error {
 	switch c.t.phase {
 	case phaseOpen:
 	case phaseDone:
-		return c.t.usedAfterEnd()
+		return usedAfterEnd(c.t.id)
 	default:
 		return nil // the transaction is still reserved
 	}

@@ -59,7 +59,7 @@ func (r *Mover) awaitCalm(
 // caller does not want it to be prepared any more.
 func (c *Committer) passGate(ctx context.Context) error {
 	g := c.t.r.Owned.Gate()
-	if g == nil || !c.t.touches(g.Ranges) {
+	if g == nil || !c.touches(g.Ranges) {
 		return nil
 	}
 	select {
@@ -73,16 +73,16 @@ func (c *Committer) passGate(ctx context.Context) error {
 
 // touches reports whether the transaction has buffered or locked something of ranges here, or may
 // have.
-func (t *Tx) touches(ranges []BucketRange) (hit bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	err := t.stage.Each(func(key []byte) bool {
-		hit = t.r.Globals.Within(key, ranges)
+func (c *Committer) touches(ranges []BucketRange) (hit bool) {
+	c.t.mu.Lock()
+	defer c.t.mu.Unlock()
+	err := c.t.stage.Each(func(key []byte) bool {
+		hit = c.t.r.Globals.Within(key, ranges)
 		return !hit
 	})
-	t.locks.Each(func(l *locktable.Lock, _ bool) bool {
-		hit = hit || t.r.Globals.Within([]byte(l.Key()), ranges)
+	c.t.locks.Each(func(l *locktable.Lock, _ bool) bool {
+		hit = hit || c.t.r.Globals.Within([]byte(l.Key()), ranges)
 		return !hit
 	})
-	return hit || err != nil || t.locks.Span() != nil
+	return hit || err != nil || c.t.locks.Span() != nil
 }

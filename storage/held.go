@@ -69,7 +69,7 @@ func (c *Committer) Hold(ctx context.Context, req HoldRequest) error {
 	}
 	p, err := c.offerHold(ctx, h, reads)
 	if err != nil {
-		c.t.r.guards.drop(c.t.id)
+		c.t.r.guards.Drop(c.t.id)
 		c.dropParts()
 		c.abandon()
 		return err
@@ -82,7 +82,7 @@ func (c *Committer) Hold(ctx context.Context, req HoldRequest) error {
 	if err != nil || res == resDone {
 		return err // if the result is unknown, the guard stays until the hold is dropped
 	}
-	c.t.r.guards.drop(c.t.id)
+	c.t.r.guards.Drop(c.t.id)
 	c.t.end()
 	if res == resTaken {
 		return pgerr.New(pgerr.DuplicateObject, "transaction identifier \"%s\" is already in use", req.GID)
@@ -245,7 +245,7 @@ func (r *Outcomes) DropPrepared(id txn.ID) error {
 			WithDetail("It is being committed.")
 	}
 	if err == nil {
-		r.guards.drop(id) // also a guard whose transaction did not get into the log
+		r.guards.Drop(id) // also a guard whose transaction did not get into the log
 	}
 	return err
 }

@@ -1,14 +1,11 @@
 package storage
 
 import (
-	"bytes"
 	"context"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/guards"
 	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/proposer"
@@ -18,175 +15,53 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// What a held SERIALIZABLE transaction has read must be true at its C (T8), which is not known yet
-// and must not fail. So its reads are validated when it is held, up to the stamp of that entry, and
-// from before then until its end no other transaction writes where it has read:
-//
-//	guard      all writers know the spans. A transaction that stages a key in one waits, at
-//	           the end of its statement's part here, for the end of the held transaction. A held
-//	           transaction waits for no other, so these waits are in no cycle
-//	look       at the transactions that have staged a key there already. A SERIALIZABLE one
-//	           gets 40001 when it wants to commit. Others cannot be expected to retry, so PREPARE
-//	           TRANSACTION gets 40001 if they do not end in a moment, or if another is held
-//	validate   as at any commit; the spans are in the entry
-//
-// Guard comes before look, and a writer buffers its write before it looks for guards, so at least
-// one of the two sees the other. A new leader has the guards of held transactions before it serves.
-type heldReads struct {
-	id    txn.ID
-	gid   string
-	spans []txn.Span    // in order and apart
-	ended chan struct{} // closed when the transaction has ended, or the term
-}
+// What prepared SERIALIZABLE transactions have read, and others would write (package guards). A
+// transaction that buffers a write there waits, at the end of its statement's part here, for the
+// end of the prepared one. One that has buffered it before is asked to end: a SERIALIZABLE one gets
+// 40001 when it wants to commit. Others cannot be expected to retry, so PREPARE TRANSACTION gets
+// 40001 if they do not end in a moment, or if another is prepared. A new leader has the guards of
+// prepared transactions before it serves.
 
-func (g *heldReads) isOver() bool {
-	select {
-	case <-g.ended:
-		return true
-	default:
-		return false
-	}
-}
-
-// guards are the reads of all held transactions.
-type guards struct {
-	// nil if there are none, which is nearly always; each change makes a new list
-	list atomic.Pointer[[]*heldReads]
-	mu   sync.Mutex // held while list is changed
-	// the transactions that wait for a held one; guarded by mu
-	waiting map[*Tx]LockInfo
-}
-
-func (s *guards) all() []*heldReads {
-	if p := s.list.Load(); p != nil {
-		return *p
-	}
-	return nil
-}
-
-func (s *guards) add(g *heldReads) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.set(append(slices.Clone(s.all()), g))
-}
-
-// drop takes the guards of a transaction away.
-func (s *guards) drop(id txn.ID) {
-	if s.list.Load() == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.set(slices.DeleteFunc(slices.Clone(s.all()), func(g *heldReads) bool {
-		if g.id == id {
-			close(g.ended)
-		}
-		return g.id == id
-	}))
-}
-
-// reset ends all guards, and makes new ones for the held transactions.
-func (s *guards) reset(held map[txn.ID]*heldTxn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, g := range s.all() {
-		close(g.ended)
-	}
-	var list []*heldReads
-	for _, h := range held {
+// guardAgain makes the guards of a term that begins.
+func (r *Replica) guardAgain() {
+	var list []*guards.Guard
+	for _, h := range r.txns.held {
 		if len(h.hold.Reads) > 0 && rule.T8Held {
-			list = append(list, &heldReads{id: h.id, gid: h.hold.Request.GID, spans: h.hold.Reads,
-				ended: make(chan struct{})})
+			list = append(list, guards.New(h.id, h.hold.Request.GID, h.hold.Reads))
 		}
 	}
-	s.set(list)
+	r.guards.Replace(list)
 }
 
-// set is called with mu held.
-func (s *guards) set(list []*heldReads) {
-	if len(list) == 0 {
-		s.list.Store(nil)
-		return
-	}
-	s.list.Store(&list)
-}
-
-// waits returns the waits for held transactions, for sherd.locks.
-func (s *guards) waits() (out []LockInfo) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, x := range s.waiting {
-		out = append(out, x)
-	}
-	return out
-}
-
-// metReads is a held transaction that has read a key which this transaction has staged.
-type metReads struct {
-	by  *heldReads
-	key []byte
-}
-
-// meetReads notes held transactions that have read key, which was staged just now. Called with mu
-// held.
-func (t *Tx) meetReads(key []byte) {
-	for _, g := range t.r.guards.all() {
-		if g.id != t.id && readset.Contains(g.spans, key) &&
-			!slices.ContainsFunc(t.met, func(m metReads) bool { return m.by == g }) {
-			t.met = append(t.met, metReads{g, bytes.Clone(key)})
-		}
-	}
-}
-
-// AwaitReaders waits until no held SERIALIZABLE transaction is left that has read what this one has
-// staged since, for at most the time of a lock wait.
+// AwaitReaders waits until no prepared SERIALIZABLE transaction is left that has read what this one
+// has buffered since, for at most the time of a lock wait.
 func (t *Tx) AwaitReaders(ctx context.Context) error {
 	for {
-		m := t.nextReader()
-		if m.by == nil {
+		t.mu.Lock()
+		g, key := t.met.Next(t.stagedWithin)
+		t.mu.Unlock()
+		if g == nil {
 			return nil
 		}
-		if err := t.awaitReader(ctx, m); err != nil {
+		if err := t.awaitReader(ctx, g, key); err != nil {
 			return err
 		}
 	}
 }
 
-// nextReader returns a held transaction to wait for.
-func (t *Tx) nextReader() metReads {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.met = slices.DeleteFunc(t.met, func(m metReads) bool { return m.by.isOver() })
-	for _, m := range t.met {
-		if touched, err := t.stagedWithin(m.by.spans); touched || err != nil {
-			return m
-		} // otherwise the write was undone
-	}
-	t.met = nil
-	return metReads{}
-}
-
-func (t *Tx) awaitReader(ctx context.Context, m metReads) error {
+func (t *Tx) awaitReader(ctx context.Context, g *guards.Guard, key []byte) error {
 	var timeout <-chan time.Time
 	if d := t.locks.Timeout(); d > 0 {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		timeout = timer.C
 	}
-	s := &t.r.guards
-	s.mu.Lock()
-	s.waiting[t] = LockInfo{
-		Fragment: t.r.cfg.Fragment, Holder: t.locks.Party(), Key: m.key, Mode: txn.Update, Since: time.Now(),
-		Blockers: []txn.Party{{ID: m.by.id}},
-	}
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.waiting, t)
-		s.mu.Unlock()
-	}()
+	defer t.r.guards.Wait(LockInfo{
+		Fragment: t.r.cfg.Fragment, Holder: t.locks.Party(), Key: key, Mode: txn.Update, Since: time.Now(),
+		Blockers: []txn.Party{{ID: g.ID}},
+	})()
 	select {
-	case <-m.by.ended:
+	case <-g.Ended():
 		return nil
 	case <-timeout:
 		return locktable.ErrTimeout
@@ -207,27 +82,16 @@ func (t *Tx) stagedWithin(spans []txn.Span) (found bool, err error) {
 	return found, err
 }
 
-// mayWrite returns 40001 if a held transaction has read what this one is about to write. Called
+// mayWrite returns 40001 if a prepared transaction has read what this one is about to write. Called
 // with mu held.
 func (t *Tx) mayWrite() error {
-	for _, list := range [][]metReads{t.met, t.overtaken} {
-		for _, m := range list {
-			if m.by.isOver() {
-				continue
-			}
-			touched, err := t.stagedWithin(m.by.spans)
-			if err != nil {
-				return err
-			}
-			if touched {
-				return pgerr.New(pgerr.SerializationFailure, readConflict).
-					WithDetail(`The prepared transaction "%s" has read what this transaction writes, or looked for it.`,
-						m.by.gid).
-					WithHint("The transaction might succeed if retried after that has ended.")
-			}
-		}
+	g, err := t.met.InTheWay(t.stagedWithin)
+	if g == nil || err != nil {
+		return err
 	}
-	return nil
+	return pgerr.New(pgerr.SerializationFailure, readConflict).
+		WithDetail(`The prepared transaction "%s" has read what this transaction writes, or looked for it.`, g.GID).
+		WithHint("The transaction might succeed if retried after that has ended.")
 }
 
 // guardReads keeps other transactions from writing where v has read, from before its validation
@@ -241,10 +105,10 @@ func (c *Committer) guardReads(ctx context.Context, v *validation, h *logentry.P
 		return err
 	}
 	h.Reads = spans
-	g := &heldReads{id: c.t.id, gid: h.Request.GID, spans: spans, ended: make(chan struct{})}
-	c.t.r.guards.add(g)
+	g := guards.New(c.t.id, h.Request.GID, spans)
+	c.t.r.guards.Add(g)
 	if err = c.t.r.awaitWriters(ctx, g); err != nil {
-		c.t.r.guards.drop(c.t.id)
+		c.t.r.guards.Drop(c.t.id)
 	}
 	return err
 }
@@ -282,7 +146,7 @@ func (c *Committer) readsToGuard(v *validation) ([]txn.Span, error) {
 
 // awaitWriters waits a moment for the transactions that have staged a key which g has read, and
 // must not fail with 40001 for it.
-func (r *Replica) awaitWriters(ctx context.Context, g *heldReads) error {
+func (r *Replica) awaitWriters(ctx context.Context, g *guards.Guard) error {
 	deadline := time.Now().Add(r.cfg.Timing.EndingWait)
 	t := time.NewTicker(yieldLook)
 	defer t.Stop()
@@ -304,11 +168,11 @@ func (r *Replica) awaitWriters(ctx context.Context, g *heldReads) error {
 // writerInto returns 40001 if another transaction has staged or holds a write to a key that g has
 // read, and reports whether that may end soon. SERIALIZABLE transactions that do not commit yet are
 // marked instead, and fail with 40001 later.
-func (r *Replica) writerInto(g *heldReads) (soon bool, err error) {
+func (r *Replica) writerInto(g *guards.Guard) (soon bool, err error) {
 	r.live.mu.Lock()
 	txs := make([]*Tx, 0, len(r.live.txs))
 	for id, t := range r.live.txs {
-		if id != g.id {
+		if id != g.ID {
 			txs = append(txs, t)
 		}
 	}
@@ -318,11 +182,11 @@ func (r *Replica) writerInto(g *heldReads) (soon bool, err error) {
 			return soon, err
 		}
 	}
-	v := validation{spans: g.spans}
+	v := validation{spans: g.Spans}
 	r.txns.mu.RLock()
 	defer r.txns.mu.RUnlock()
 	for _, h := range r.txns.held {
-		if h.id != g.id && v.touchedBy(h.locked) {
+		if h.id != g.ID && v.touchedBy(h.locked) {
 			return false, writtenBy(`the prepared transaction "%s"`, h.hold.Request.GID)
 		}
 	}
@@ -331,20 +195,18 @@ func (r *Replica) writerInto(g *heldReads) (soon bool, err error) {
 
 // overlaps is writerInto for one transaction. A prepared one is left to the validation, which waits
 // for it.
-func (t *Tx) overlaps(g *heldReads) (soon bool, err error) {
+func (t *Tx) overlaps(g *guards.Guard) (soon bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.phase == phaseDone || t.phase == phasePrepared && !t.heldAs {
 		return false, nil
 	}
-	touched, err := t.stagedWithin(g.spans)
+	touched, err := t.stagedWithin(g.Spans)
 	if !touched || err != nil {
 		return false, err
 	}
 	if t.phase == phaseOpen && t.reads != nil {
-		if !slices.ContainsFunc(t.overtaken, func(m metReads) bool { return m.by == g }) {
-			t.overtaken = append(t.overtaken, metReads{by: g})
-		}
+		t.met.FoundBy(g)
 		return false, nil
 	}
 	return !t.heldAs, writtenBy("transaction %d", t.id.XID())

@@ -139,7 +139,7 @@ func TestRuleT8Held(t *testing.T) {
 						t.Fatal(err)
 					}
 					for _, r := range c.settle().rs {
-						if n := len(r.guards.all()); n != 0 {
+						if n := len(r.guards.All()); n != 0 {
 							t.Fatalf("%d guards are left", n)
 						}
 					}
@@ -217,7 +217,7 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 			t.Fatal(err)
 		}
 		go func() {
-			for len(c.rs[0].guards.all()) == 0 {
+			for len(c.rs[0].guards.All()) == 0 {
 				time.Sleep(time.Millisecond)
 			}
 			w.Rollback()
@@ -231,7 +231,7 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 		c, h := setup(t)
 		commitRow(t, c.rs[0], rowKey(3), "new")
 		mustConflict(t, h.hold("first"))
-		if n := len(c.rs[0].guards.all()); n != 0 {
+		if n := len(c.rs[0].guards.All()); n != 0 {
 			t.Fatalf("%d guards", n)
 		}
 	})

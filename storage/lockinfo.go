@@ -31,7 +31,7 @@ type TxInfo struct {
 // The result is no snapshot: the table may change during the walk.
 func (i *Inspector) Locks(limit int) (out []LockInfo, total int) {
 	out, total = i.r.locks.List(limit)
-	waits := i.r.guards.waits()
+	waits := i.r.guards.Waits()
 	out, total = append(out, waits...), total+len(waits)
 	out = out[:min(limit, len(out))]
 	slices.SortStableFunc(out, func(a, b LockInfo) int { return slices.Compare(a.Key, b.Key) })

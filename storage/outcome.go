@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/storage/engine"
+	"github.com/sherddb/sherd/storage/guards"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/proposer"
@@ -44,7 +45,7 @@ type Outcomes struct {
 	log      logWriter
 	txns     *transactions
 	live     *liveTxs
-	guards   *guards
+	guards   *guards.Set
 	machine  *machine
 	rows     *rowReader
 	stopper  *stopper.Stopper

@@ -47,8 +47,11 @@ func (t *Tx) Owned() error {
 }
 
 // awaitIntact waits until all that the transaction has here is owned and unfenced, and returns the
-// ownership by which it is.
+// ownership by which it is. t is nil for an entry that belongs to no transaction.
 func (t *Tx) awaitIntact(ctx context.Context) (*owned.Buckets, error) {
+	if t == nil || t.r.Owned.Load() == nil {
+		return nil, nil
+	}
 	var failed error
 	o, err := t.r.Owned.Await(ctx, 0, func(o *owned.Buckets) (ownership.Verdict, ownership.Piece) {
 		v, err := t.look(o)
@@ -66,14 +69,6 @@ func (t *Tx) awaitIntact(ctx context.Context) (*owned.Buckets, error) {
 		return nil, errRowsMoved
 	}
 	return o, err
-}
-
-// intactFor is awaitIntact for an entry that may belong to no transaction.
-func (t *Tx) intactFor(ctx context.Context) (*owned.Buckets, error) {
-	if t == nil || t.r.Owned.Load() == nil {
-		return nil, nil
-	}
-	return t.awaitIntact(ctx)
 }
 
 // look returns the verdict of o on all that the transaction has here: here, wait or elsewhere.

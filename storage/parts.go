@@ -188,7 +188,7 @@ func (c *Committer) oldSize(op *writebuf.Op) (int, error) {
 	if !keyspace.IsRow(op.Key) {
 		return -1, nil
 	}
-	value, _, err := c.t.r.rows.newest(c.t.untilTerm(context.Background()), op.Key)
+	value, _, err := c.t.r.rows.newest(untilTerm(context.Background(), c.t.r.proposer), op.Key)
 	if value == nil {
 		return -1, err
 	}

@@ -24,7 +24,7 @@ func (r *Replica) offer(ctx context.Context, o offer) (raftgroup.Proposal, txn.T
 		return r.offerValidated(ctx, o)
 	}
 	for {
-		own, err := o.tx.intactFor(ctx)
+		own, err := o.tx.awaitIntact(ctx)
 		if err != nil {
 			return raftgroup.Proposal{}, 0, err
 		}

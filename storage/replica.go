@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/engine"
+	"github.com/sherddb/sherd/storage/guards"
 	"github.com/sherddb/sherd/storage/keymoves"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/keysummary"
@@ -61,7 +62,7 @@ type Replica struct {
 	txns   transactions // in the log
 	live   liveTxs      // in the leader's memory
 	locks  *locktable.Table
-	guards guards
+	guards guards.Set
 	left   keymoves.Recent
 }
 
@@ -105,7 +106,6 @@ func newReplica(cfg Config) *Replica {
 		Fragment: cfg.Fragment, Detector: cfg.Deadlock, Whole: cfg.Limits.WholeLocks, EndingWait: cfg.Timing.EndingWait,
 		Given: r.given,
 	})
-	r.guards.waiting = map[*Tx]LockInfo{}
 	return r
 }
 
@@ -328,7 +328,7 @@ func (r *Replica) lead(term uint64) {
 	for _, h := range r.txns.held {
 		r.adoptHeld(h, term)
 	}
-	r.guards.reset(r.txns.held)
+	r.guardAgain()
 	for _, d := range r.txns.decided {
 		d.since = time.Time{} // its writers get the outcome at once
 	}
@@ -348,6 +348,6 @@ func (r *Replica) follow() {
 	r.Owned.DropPending()
 	r.proposer.Unlock()
 	r.locks.Reset(proposer.ErrTermOver)
-	r.guards.reset(nil) // transactions that wait for a guard are notified
+	r.guards.Replace(nil) // transactions that wait for a guard are notified
 	r.proposer.Applied.WakeAll()
 }

@@ -94,9 +94,9 @@ func (s *state) remember(id txn.ID, at txn.Timestamp) {
 	s.order = s.order[n:]
 }
 
-// mark is what a checkpoint of s needs of the log; its record names the installs in again. A restart
-// from it writes their rows once more, so deletions above them must be kept, wherever the watermark
-// is.
+// mark is what a checkpoint of s needs of the log; its record names the installs in again. A
+// restart from it writes their rows once more, so deletions above them must be kept, wherever the
+// watermark is.
 func (s *state) mark(again []remaining) truncation.Mark {
 	m := truncation.Mark{Index: s.index, First: s.firstIndex(again), Stamp: s.stamp, Watermark: s.watermark}
 	for _, x := range again {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/guards"
 	"github.com/sherddb/sherd/storage/keymoves"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/locktable"
@@ -49,13 +50,10 @@ type Tx struct {
 	unwanted bool            // rolled back while that was not possible; guarded by mu
 	// the writes were buffered in an earlier term, so left is not known; guarded by mu
 	strange bool
-	reading bool      // it is in the replica's readers; guarded by mu
-	since   time.Time // when the write buffer was made; guarded by mu
-	// prepared transactions that have read what this one wrote later; guarded by mu
-	met  []metReads
-	left keymoves.Notes // rows that it deletes because they get other keys; guarded by mu
-	// those that read it earlier, so that this one may not commit before them; guarded by mu
-	overtaken []metReads
+	reading bool           // it is in the replica's readers; guarded by mu
+	since   time.Time      // when the write buffer was made; guarded by mu
+	met     guards.Met     // prepared transactions that have read what this one writes; guarded by mu
+	left    keymoves.Notes // rows that it deletes because they get other keys; guarded by mu
 }
 
 type phase byte
@@ -96,7 +94,7 @@ func (t *Tx) begin() error {
 	case now == 0:
 		return proposer.ErrNotLeader
 	case t.phase != phaseOpen:
-		return t.usedAfterEnd()
+		return usedAfterEnd(t.id)
 	case t.term == 0:
 		t.r.live.mu.Lock()
 		defer t.r.live.mu.Unlock()
@@ -111,8 +109,8 @@ func (t *Tx) begin() error {
 	return nil
 }
 
-func (t *Tx) usedAfterEnd() error {
-	return pgerr.New(pgerr.InternalError, "transaction %s is used after its end", t.id)
+func usedAfterEnd(id txn.ID) error {
+	return pgerr.New(pgerr.InternalError, "transaction %s is used after its end", id)
 }
 
 // mayEnter reports whether a transaction may have something here that it did not have before: not
@@ -174,7 +172,9 @@ func (r *rowReader) newest(c waitContext, key []byte) ([]byte, txn.Timestamp, er
 }
 
 // untilTerm returns a wait that ends with the context or soon after the term.
-func (t *Tx) untilTerm(ctx context.Context) waitContext { return waitContext{ctx, t.r.proposer.Over()} }
+func untilTerm(ctx context.Context, p *proposer.Proposer) waitContext {
+	return waitContext{ctx, p.Over()}
+}
 
 // Applied returns the largest stamp applied in the fragment.
 func (t *Tx) Applied() txn.Timestamp { return txn.Timestamp(t.r.proposer.Applied.Load()) }
@@ -206,7 +206,7 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 			t.reads.Point(key, txn.Timestamp(t.r.proposer.Applied.Load()))
 		}
 	}
-	wait := t.untilTerm(ctx)
+	wait := untilTerm(ctx, t.r.proposer)
 	if l == nil {
 		if err := t.r.rows.waitPrepared(wait, txn.MaxTimestamp, t.id, key); err != nil {
 			return nil, err
@@ -224,7 +224,7 @@ func (t *Tx) ChangedSince(ctx context.Context, key []byte, T txn.Timestamp) erro
 	if err != nil || t.hasStaged(key) {
 		return err
 	}
-	wait := t.untilTerm(ctx)
+	wait := untilTerm(ctx, t.r.proposer)
 	if err := t.r.rows.waitPrepared(wait, txn.MaxTimestamp, t.id, key); err != nil {
 		return err
 	}
@@ -289,9 +289,7 @@ func (t *Tx) put(kind logentry.Op, key, value []byte) error {
 		}
 	}
 	t.stage.Put(kind, key, value, old)
-	if t.r.guards.list.Load() != nil {
-		t.meetReads(key)
-	}
+	t.met.Note(t.r.guards.All(), t.id, key)
 	if t.stage.Memory() > t.r.cfg.Limits.BufferMemory {
 		return t.stage.Spill(t.stageFile)
 	}

@@ -39,7 +39,7 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 		return false, err
 	}
 	if l.Row.Size < 0 && !l.Row.Traced {
-		if l.Row.Version, err = t.r.rows.lastDelete(t.untilTerm(ctx), key); err != nil {
+		if l.Row.Version, err = t.r.rows.lastDelete(untilTerm(ctx, t.r.proposer), key); err != nil {
 			return false, err
 		}
 		l.Row.Traced = true
@@ -50,7 +50,7 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 		}
 		return false, nil
 	}
-	if req.Mode == txn.KeyShare && t.r.rows.keptKeys(t.untilTerm(ctx), key, req.T) {
+	if req.Mode == txn.KeyShare && t.r.rows.keptKeys(untilTerm(ctx, t.r.proposer), key, req.T) {
 		return false, nil
 	}
 	if req.Recheck {
@@ -147,7 +147,7 @@ func (t *Tx) learn(ctx context.Context, key []byte, l *locktable.Lock, noWait bo
 }
 
 func (t *Tx) learnWithin(ctx context.Context, key []byte, l *locktable.Lock, noWait bool) error {
-	stays, wait := l.Mode() >= txn.Share, t.untilTerm(ctx)
+	stays, wait := l.Mode() >= txn.Share, untilTerm(ctx, t.r.proposer)
 	if stays || !keyspace.IsRow(key) {
 		if noWait && t.r.txns.findWriter(txn.MaxTimestamp, t.id, key) != nil {
 			return txn.ErrLocked
@@ -229,7 +229,7 @@ func (t *Tx) Leaves(key []byte) {
 // have another key now. It also returns true if that is no longer known.
 func (t *Tx) Left(key []byte) (bool, error) {
 	key = t.storedNow(key)
-	version, err := t.r.rows.lastDelete(t.untilTerm(context.Background()), key)
+	version, err := t.r.rows.lastDelete(untilTerm(context.Background(), t.r.proposer), key)
 	return err == nil && t.r.left.Perhaps(key, version), err
 }
 

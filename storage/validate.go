@@ -238,7 +238,7 @@ func (r *Replica) offerValidated(ctx context.Context, o offer) (p raftgroup.Prop
 		if err := o.reads.advance(ctx, promised); err != nil {
 			return p, 0, err
 		}
-		own, err := o.tx.intactFor(ctx)
+		own, err := o.tx.awaitIntact(ctx)
 		if err != nil {
 			return p, 0, err
 		}

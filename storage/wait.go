@@ -187,7 +187,7 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 	for _, id := range ef.settled {
 		r.txns.resolved(id)
 		delete(r.txns.held, id)
-		r.guards.drop(id)
+		r.guards.Drop(id)
 	}
 	for _, o := range ef.held {
 		if s.open[o.id] == o {
