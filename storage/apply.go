@@ -46,7 +46,7 @@ type machine struct {
 	fresh   atomic.Bool   // nothing was applied since a stream was restored
 	visible atomic.Uint64 // applied without prepares, for a build without rule.T6Prepared
 	s       *state
-	log     raft.LogStore // from which pieces are read again
+	pieces  pieceReader // reads what the log has of transactions again
 	kvs     engine.Batch
 	effects effects
 	writers lastWriters

@@ -58,7 +58,7 @@ func (m *machine) installPieces(o *openTxn, at, version txn.Timestamp) error {
 		m.installLater(o, at, version)
 		return m.dropHold(o, at)
 	}
-	err := m.eachPiece(o, at, func(writes []byte) error {
+	err := m.pieces.each(o, at, func(writes []byte) error {
 		m.r.fault("install.piece")
 		m.bytes += len(writes)
 		return m.install(writes, version)

@@ -102,7 +102,7 @@ func (m *machine) pendingStats(T txn.Timestamp) (out []pendingStats) {
 // firstRow returns the key of a row that o writes.
 func (m *machine) firstRow(o *openTxn) (row []byte) {
 	// The entries were checked when they were first applied, and the first row ends the walk.
-	_ = m.eachPiece(o, txn.MaxTimestamp, func(writes []byte) error {
+	_ = m.pieces.each(o, txn.MaxTimestamp, func(writes []byte) error {
 		return logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
 			if !op.Writes() || !keyspace.IsRow(key) {
 				return nil

@@ -330,7 +330,7 @@ func (i *installer) writePiece(x *install, n int, wanted bool) error {
 		}
 		return err
 	}
-	writes, err := i.r.machine.piece(x.o, n, x.before)
+	writes, err := i.r.machine.pieces.piece(x.o, n, x.before)
 	if err != nil {
 		select {
 		case <-i.r.stopper.Stopped(): // the log may be closed

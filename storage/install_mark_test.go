@@ -120,7 +120,7 @@ func TestInstalledBeyondCut(t *testing.T) {
 	m := r.machine
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.log = raft.NewInmemStore()
+	m.pieces.log = raft.NewInmemStore()
 	for _, c := range []struct {
 		cut  uint64
 		lost bool

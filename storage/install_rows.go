@@ -173,7 +173,7 @@ func (i *installer) readPiece(x *install, n int) ([]byte, error) {
 		return nil, proposer.ErrNotLeader
 	}
 	defer i.r.stopper.End()
-	b, err := i.r.machine.piece(x.o, n, x.before)
+	b, err := i.r.machine.pieces.piece(x.o, n, x.before)
 	if err != nil && x.pieces.over() {
 		return nil, engine.ErrHalted
 	}

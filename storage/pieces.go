@@ -20,16 +20,22 @@ import (
 // keepInLog is how long a transaction may hold the log back.
 const keepInLog = time.Minute
 
-// eachPiece calls fn with the operations of o in order, as they were below the stamp before.
-func (m *machine) eachPiece(o *openTxn, before txn.Timestamp, fn func(writes []byte) error) error {
+// pieceReader reads the pieces of open transactions.
+type pieceReader struct {
+	db  *engine.Engine
+	log raft.LogStore
+}
+
+// each calls fn with the operations of o in order, as they were below the stamp before.
+func (p *pieceReader) each(o *openTxn, before txn.Timestamp, fn func(writes []byte) error) error {
 	if o.writes != nil {
 		return fn(o.writes)
 	}
-	if err := m.eachOwnPiece(o, before, fn); err != nil {
+	if err := p.eachOwn(o, before, fn); err != nil {
 		return err
 	}
 	for _, i := range o.indexes {
-		writes, err := m.loggedPiece(o, i)
+		writes, err := p.logged(o, i)
 		if err == nil {
 			err = fn(writes)
 		}
@@ -42,19 +48,19 @@ func (m *machine) eachPiece(o *openTxn, before txn.Timestamp, fn func(writes []b
 
 // piece returns the operations of o's piece n, as they were below the stamp before. Pieces under
 // own keys come first.
-func (m *machine) piece(o *openTxn, n int, before txn.Timestamp) ([]byte, error) {
+func (p *pieceReader) piece(o *openTxn, n int, before txn.Timestamp) ([]byte, error) {
 	if n >= o.own {
-		return m.loggedPiece(o, o.indexes[n-o.own])
+		return p.logged(o, o.indexes[n-o.own])
 	}
-	t := m.r.db.At(before - 1)
+	t := p.db.At(before - 1)
 	defer t.Close()
 	return ownPieceOf(t, o, n)
 }
 
-// loggedPiece returns the operations of o that log entry i has.
-func (m *machine) loggedPiece(o *openTxn, i uint64) ([]byte, error) {
+// logged returns the operations of o that log entry i has.
+func (p *pieceReader) logged(o *openTxn, i uint64) ([]byte, error) {
 	var l raft.Log
-	if err := m.log.GetLog(i, &l); err != nil {
+	if err := p.log.GetLog(i, &l); err != nil {
 		return nil, damaged("log entry %d of an open transaction: %v", i, err)
 	}
 	e, err := logentry.Decode(l.Data)
@@ -74,12 +80,12 @@ func ownPieceOf(t engine.Snapshot, o *openTxn, n int) ([]byte, error) {
 	return b, err
 }
 
-func (m *machine) eachOwnPiece(o *openTxn, before txn.Timestamp, fn func(writes []byte) error) error {
+func (p *pieceReader) eachOwn(o *openTxn, before txn.Timestamp, fn func(writes []byte) error) error {
 	if o.own == 0 {
 		return nil
 	}
 	// a crash may have left deletions by the outcome that is applied again
-	t := m.r.db.At(before - 1)
+	t := p.db.At(before - 1)
 	defer t.Close()
 	for n := range o.own {
 		b, err := ownPieceOf(t, o, n)
@@ -100,7 +106,7 @@ func (m *machine) takeOver(o *openTxn, at txn.Timestamp) error {
 	rest.own = 0 // these are there already
 	n := o.own
 	o.keys.KeepPieces(n)
-	err := m.eachPiece(&rest, at, func(writes []byte) error {
+	err := m.pieces.each(&rest, at, func(writes []byte) error {
 		return cutPieces(writes, func(piece []byte) error {
 			n++
 			if err := o.keys.AddPiece(piece); err != nil {
@@ -116,19 +122,19 @@ func (m *machine) takeOver(o *openTxn, at txn.Timestamp) error {
 	m.r.txns.mu.Lock()
 	defer m.r.txns.mu.Unlock()
 	if p := m.r.txns.prepared[o.id]; p != nil {
-		p.each = m.eachKey(o) // the log may be cut
+		p.each = m.pieces.eachKey(o) // the log may be cut
 	}
 	if h := m.r.txns.held[o.id]; h != nil {
-		h.locked.each = m.eachKey(o)
+		h.locked.each = m.pieces.eachKey(o)
 	}
 	return nil
 }
 
 // eachKey returns a function that calls another with what o has locked, wherever that is now.
-func (m *machine) eachKey(o *openTxn) func(fn func(key []byte, mode txn.LockMode) error) error {
+func (p *pieceReader) eachKey(o *openTxn) func(fn func(key []byte, mode txn.LockMode) error) error {
 	at := *o
 	return func(fn func(key []byte, mode txn.LockMode) error) error {
-		return m.eachPiece(&at, txn.MaxTimestamp, func(writes []byte) error {
+		return p.each(&at, txn.MaxTimestamp, func(writes []byte) error {
 			return logentry.EachOp(writes, func(op logentry.Op, key, _ []byte) error {
 				if keyspace.IsOwn(key) { // a chunk; its row has a key too
 					return nil

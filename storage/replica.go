@@ -148,7 +148,8 @@ func (r *Replica) openFiles() (err error) {
 		r.kept.Note(s.mark(s.remaining()))
 	}
 	r.stats = stats
-	r.machine = &machine{r: r, s: s, kvs: r.db.NewBatch(), expired: map[keyspace.Kind]txn.Timestamp{}}
+	r.machine = &machine{r: r, s: s, kvs: r.db.NewBatch(), pieces: pieceReader{db: r.db},
+		expired: map[keyspace.Kind]txn.Timestamp{}}
 	r.installs = newInstaller(r)
 	r.rows = &rowReader{db: r.db, txns: &r.txns, installs: r.installs, pins: &r.pins, stopper: r.stopper}
 	r.Moves = newMover(r)
@@ -176,7 +177,7 @@ func (r *Replica) follows() bool { return r.proposer.Term() == 0 && r.kept.Sever
 // the entries up to the last snapshot. Raft applies the rest.
 func (m *machine) recover(log raft.LogStore, snapshotIndex uint64) error {
 	var l raft.Log
-	m.log = log
+	m.pieces.log = log
 	m.kvs.Starting = true
 	defer func() { m.kvs.Starting = false }()
 	if m.r.snaps.Received() { // a stream that is not in tables yet: start with it again
@@ -227,7 +228,7 @@ func (m *machine) reopen(o *openTxn) error {
 		o.parts = 0
 		for _, i := range o.indexes {
 			var l raft.Log
-			if err := m.log.GetLog(i, &l); err != nil {
+			if err := m.pieces.log.GetLog(i, &l); err != nil {
 				return damaged("log entry %d of an open transaction: %v", i, err)
 			}
 			e, err := logentry.Decode(l.Data)
@@ -247,7 +248,7 @@ func (m *machine) reopen(o *openTxn) error {
 		}
 	}
 	o.keys = &keysummary.Summary{}
-	return m.eachPiece(o, m.s.stamp+1, o.keys.Add)
+	return m.pieces.each(o, m.s.stamp+1, o.keys.Add)
 }
 
 func damaged(format string, args ...any) error {

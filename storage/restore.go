@@ -76,7 +76,7 @@ func (m *machine) adopt(got *restored, covered uint64) error {
 	}
 	for _, o := range got.state.open {
 		o.keys = &keysummary.Summary{}
-		if err := m.eachPiece(o, got.state.stamp+1, o.keys.Add); err != nil {
+		if err := m.pieces.each(o, got.state.stamp+1, o.keys.Add); err != nil {
 			return err
 		}
 	}

@@ -46,7 +46,7 @@ func newPrepared(m *machine, o *openTxn) *preparedTxn {
 	}
 	writes := o.writes // of a prepared transaction they stay as they are
 	p.keys = sync.OnceValue(func() [][]byte { return sortedKeys(writes) })
-	p.each = m.eachKey(o)
+	p.each = m.pieces.eachKey(o)
 	return p
 }
 
