@@ -23,6 +23,7 @@ import (
 	"github.com/sherddb/sherd/rebalance"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/install"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -85,7 +86,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 // before.
 func New(cfg Config) *Host {
 	if cfg.Storage.Pace == nil {
-		cfg.Storage.Pace = storage.NewPace()
+		cfg.Storage.Pace = install.NewPace()
 	}
 	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), replicas: map[txn.FragmentID]*storage.Replica{}}
 	h.fragments = fragment.New(fragment.Config{Replica: h.replica,

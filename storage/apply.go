@@ -64,7 +64,7 @@ type effects struct {
 	prepared []*openTxn
 	// resolved or decided: visible now unless the rows are being installed; locks released
 	settled    []txn.ID
-	installing []*install
+	installing []*lateRows
 	held       []*openTxn
 	unprepared []txn.ID // held again
 	parts      []txn.ID // parts came, or are no longer alone

@@ -71,7 +71,7 @@ func (m *machine) installPieces(o *openTxn, at, version txn.Timestamp) error {
 
 func (m *machine) install(ops []byte, version txn.Timestamp) error {
 	if len(ops) > 0 {
-		m.r.cfg.Pace.writes.Add(1)
+		m.r.cfg.Pace.CountCommit()
 	}
 	return logentry.EachOp(ops, func(op logentry.Op, key, value []byte) error {
 		if !op.Writes() {

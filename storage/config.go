@@ -10,6 +10,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/raftlog"
+	"github.com/sherddb/sherd/storage/install"
 	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 )
@@ -21,7 +22,7 @@ type Config struct {
 	Clock    *txn.Clock    // the node's
 	Deadlock *txn.Detector // shared by all fragments of the process; nil: one of its own
 	Logger   *slog.Logger
-	Pace     *Pace // what the replicas of a node share; nil: one of its own
+	Pace     *install.Pace // what the replicas of a node share; nil: one of its own
 
 	Group  GroupConfig // empty for a fragment with one replica
 	Others Others
@@ -140,7 +141,7 @@ func (c *Config) setDefaults() {
 		c.Name = func() string { return fmt.Sprintf("fragment %d", c.Fragment) }
 	}
 	if c.Pace == nil {
-		c.Pace = NewPace()
+		c.Pace = install.NewPace()
 	}
 	setDefault(&c.Timing.GCTTL, 15*time.Minute)
 	setDefault(&c.Timing.RecoverAfter, 5*time.Second)

@@ -73,7 +73,7 @@
 // The rows of a large commit are written after it: its entry has been applied, the client has its
 // answer, and small commits go on. A reader at or above its timestamp, or the owner of a row's
 // lock, waits until those pieces of the write set are installed that may contain its rows. These
-// pieces are installed at once, out of order (install_wanted.go); the least and the greatest key of
+// pieces are installed at once, out of order (package install); the least and the greatest key of
 // each piece show which one has a row (package keysummary). A scan goes from piece to piece. Drops,
 // moves, streams and digests wait for all rows.
 //

@@ -79,7 +79,7 @@ func goldenLines() (lines []string) {
 	lines = append(lines, "checkpoint-3 "+checkpoint3)
 	s.open[txn.ID{1}].Implicit = true
 	lines = append(lines, "checkpoint-4 "+checkpoint4)
-	s.installing = []*install{{o: &openTxn{id: txn.ID{3}, own: 2, indexes: []uint64{5, 7}}, version: 4}}
+	s.installing = []*lateRows{{o: &openTxn{id: txn.ID{3}, own: 2, indexes: []uint64{5, 7}}, version: 4}}
 	lines = append(lines, "checkpoint-5 "+checkpoint5)
 	add("edges", append(keyspace.HighEdge, keyspace.LowEdge...))
 	s.own = goldenOwners()
@@ -168,7 +168,7 @@ func TestCheckpointOfFormat6(t *testing.T) {
 func TestCheckpointOfFormat5(t *testing.T) {
 	s := newState()
 	s.index, s.stamp = 9, 8
-	s.installing = []*install{{o: &openTxn{id: txn.ID{3}, own: 2, indexes: []uint64{5, 7}}, version: 4}}
+	s.installing = []*lateRows{{o: &openTxn{id: txn.ID{3}, own: 2, indexes: []uint64{5, 7}}, version: 4}}
 	got, err := decodeCheckpoint(checkpointRecord(s))
 	if err != nil || len(got.installing) != 1 || got.firstIndex(got.remaining()) != 5 {
 		t.Fatalf("%+v, %v", got, err)

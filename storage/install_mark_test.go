@@ -21,7 +21,7 @@ import (
 
 // checkMark compares the newest checkpoint's record with its mark: the log is cut by the mark, and
 // the record must not need more of it. It returns what the record names.
-func checkMark(t *testing.T, r *Replica) []*install {
+func checkMark(t *testing.T, r *Replica) []*lateRows {
 	t.Helper()
 	s, _, err := loadState(r.db)
 	if err != nil {
@@ -55,7 +55,7 @@ func TestMarkOfInstalling(t *testing.T) {
 			})
 			open := g.close(t, 0)
 			commitBy(t, r, way)
-			finish := func() { open(); r.installs.wait() }
+			finish := func() { open(); r.installs.Wait() }
 			meet.Store(&finish)
 			checkpointNow(t, r)
 			if n := len(checkMark(t, r)); n != 1 {
@@ -80,7 +80,7 @@ func checkpointNow(t *testing.T, r *Replica) {
 func TestRecordOfInstalled(t *testing.T) {
 	r := openTest(t, t.TempDir(), slowRecovery, func(c *Config) { c.Limits.BufferMemory = 64 << 10 })
 	commitBy(t, r, "held")
-	r.installs.wait()
+	r.installs.Wait()
 	checkpointNow(t, r)
 	named := checkMark(t, r)
 	if len(named) != 1 || named[0].o.own == 0 || len(named[0].o.indexes) > 0 {
@@ -132,7 +132,7 @@ func TestInstalledBeyondCut(t *testing.T) {
 		if err := errors.Join(err, r.kept.Open(c.cut, false)); err != nil {
 			t.Fatal(err)
 		}
-		m.s.installing = []*install{{o: &openTxn{id: txn.NewID(), indexes: []uint64{5, 6}}, version: 9}}
+		m.s.installing = []*lateRows{{o: &openTxn{id: txn.NewID(), indexes: []uint64{5, 6}}, version: 9}}
 		if err := m.finishInstalls(); pgerr.Is(err, pgerr.DataCorrupted) != c.lost || !c.lost && err != nil {
 			t.Errorf("the log was cut at %d: %v", c.cut, err)
 		}
@@ -162,7 +162,7 @@ func TestDiscardBelowNamedInstall(t *testing.T) {
 	pass(t, r, r.Applied())
 	checkpoint(t, r)
 	open()
-	r.installs.wait()
+	r.installs.Wait()
 	discard := func() txn.Timestamp {
 		newCollector(r).discard(time.Now())
 		return r.db.Condition().Discards

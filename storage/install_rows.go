@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/storage/engine"
+	"github.com/sherddb/sherd/storage/install"
 	"github.com/sherddb/sherd/storage/keyspace"
-	"github.com/sherddb/sherd/storage/keysummary"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/pins"
 	"github.com/sherddb/sherd/storage/proposer"
@@ -30,7 +30,7 @@ import (
 //     the later version stays the newest, as at a follower that installs more slowly than its
 //     leader.
 //
-// Rows that are stored in chunks are the exception: their pieces are installed (install_wanted.go).
+// Rows that are stored in chunks are the exception: their pieces are installed (package install).
 // Their chunks may lie in pieces before the head's piece, so a row whose head is in the database
 // needs these pieces too.
 
@@ -38,59 +38,14 @@ import (
 type rowReader struct {
 	db       *engine.Engine
 	txns     *transactions
-	installs *installer
+	installs *install.Installer
 	pins     *pins.Set
 	stopper  *stopper.Stopper
 }
 
-// pendingRow is what a large commit writes to a key, read from a piece that was not in the
-// database.
-type pendingRow struct {
-	op      logentry.Op
-	value   []byte
-	version txn.Timestamp
-	x       *install
-	n       int // the piece
-}
-
-// arrived reports whether the row's piece is in the database.
-func (p pendingRow) arrived() bool { return p.x.pieces.isIn(p.n) }
-
-// holding returns the pieces of x that may have key's row and are not in the database.
-func (x *install) holding(key []byte) (list []int) {
-	x.pieces.mu.Lock()
-	defer x.pieces.mu.Unlock()
-	if x.pieces.left == 0 {
-		return nil
-	}
-	x.o.keys.EachPiece(keyspace.KeySpan(key), func(n int, _ *keysummary.Piece) bool {
-		if !x.pieces.in[n] {
-			list = append(list, n)
-		}
-		return true
-	})
-	return list
-}
-
-// missingChunks returns the pieces of x that may have chunks of key's row and are not in the
-// database, if the head of the row may be there.
-func (x *install) missingChunks(key []byte) (list []int) {
-	x.pieces.mu.Lock()
-	defer x.pieces.mu.Unlock()
-	x.o.keys.EachPiece(keyspace.KeySpan(key), func(n int, p *keysummary.Piece) bool {
-		for i := p.First; i < n; i++ {
-			if x.pieces.in[n] && !x.pieces.in[i] {
-				list = append(list, i)
-			}
-		}
-		return true
-	})
-	return list
-}
-
 // pendingRows returns what large commits at or below T write to key in pieces that are not in the
 // database, the newest first.
-func (r *rowReader) pendingRows(c waitContext, T txn.Timestamp, key []byte) (list []pendingRow, err error) {
+func (r *rowReader) pendingRows(c waitContext, T txn.Timestamp, key []byte) (list []install.Row, err error) {
 	if !rule.T3Installed || r.txns.undecided.Load() == 0 {
 		return nil, nil
 	}
@@ -104,13 +59,13 @@ func (r *rowReader) pendingRows(c waitContext, T txn.Timestamp, key []byte) (lis
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(list, func(a, b pendingRow) int { return cmp.Compare(b.version, a.version) })
+	slices.SortFunc(list, func(a, b install.Row) int { return cmp.Compare(b.Version, a.Version) })
 	return list, nil
 }
 
 // findPending is pendingRows without waiting: it returns a channel if there is something to wait
 // for.
-func (r *rowReader) findPending(T txn.Timestamp, key []byte) (list []pendingRow, wait <-chan struct{}, err error) {
+func (r *rowReader) findPending(T txn.Timestamp, key []byte) (list []install.Row, wait <-chan struct{}, err error) {
 	var all []*preparedTxn
 	r.txns.mu.RLock()
 	for _, p := range r.txns.installing {
@@ -123,19 +78,19 @@ func (r *rowReader) findPending(T txn.Timestamp, key []byte) (list []pendingRow,
 		if p.install == nil {
 			return nil, p.settled, nil
 		}
-		row, err := r.installs.find(p.install, key)
+		row, err := r.installs.Find(p.install, key)
 		switch {
 		case errors.Is(err, engine.ErrHalted):
 			return nil, p.settled, nil
 		case err != nil:
 			return nil, nil, err
 		case row == nil:
-			if list := p.install.missingChunks(key); len(list) > 0 {
-				return nil, r.installs.want(p, list), nil
+			if list := p.install.MissingChunks(key); len(list) > 0 {
+				return nil, r.installs.Want(p.install, list, p.settled), nil
 			}
-		case engine.IsHead(row.op):
-			if list := p.install.missing(spanPlace(keyspace.KeySpan(key))); len(list) > 0 {
-				return nil, r.installs.want(p, list), nil
+		case engine.IsHead(row.Op):
+			if list := p.install.Missing(spanPlace(keyspace.KeySpan(key)).eachSpan); len(list) > 0 {
+				return nil, r.installs.Want(p.install, list, p.settled), nil
 			}
 		default:
 			list = append(list, *row)
@@ -144,74 +99,15 @@ func (r *rowReader) findPending(T txn.Timestamp, key []byte) (list []pendingRow,
 	return list, nil, nil
 }
 
-// find returns what x writes to key, or nil if that is in the database or x does not write to it.
-// It returns engine.ErrHalted if x has been abandoned.
-func (i *installer) find(x *install, key []byte) (*pendingRow, error) {
-	for _, n := range x.holding(key) {
-		writes, err := i.readPiece(x, n)
-		if err != nil && x.pieces.isIn(n) { // the log need not have the piece any more
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		op, value, ok, err := findOp(writes, key)
-		if ok || err != nil {
-			return &pendingRow{op, value, x.version, x, n}, err
-		}
-	}
-	return nil, nil
-}
-
-// readPiece returns the operations of piece n of x.
-func (i *installer) readPiece(x *install, n int) ([]byte, error) {
-	cache := &i.r.cfg.Pace.pieces
-	if b := cache.get(x, n); b != nil {
-		return b, nil
-	}
-	if !i.r.stopper.Begin() { // the log stays open
-		return nil, proposer.ErrNotLeader
-	}
-	defer i.r.stopper.End()
-	b, err := i.r.machine.pieces.piece(x.o, n, x.before)
-	if err != nil && x.pieces.over() {
-		return nil, engine.ErrHalted
-	}
-	if err != nil {
-		return nil, err
-	}
-	if cache.put(x, n, b); x.pieces.over() {
-		cache.forget(x)
-	}
-	return b, nil
-}
-
-var errFound = errors.New("storage: found")
-
-// findOp returns the operation that writes key.
-func findOp(writes, key []byte) (op logentry.Op, value []byte, ok bool, err error) {
-	err = logentry.EachOp(writes, func(o logentry.Op, k, v []byte) error {
-		if string(k) != string(key) || !o.Writes() {
-			return nil
-		}
-		op, value = o, v
-		return errFound
-	})
-	if err == errFound {
-		return op, value, true, nil
-	}
-	return 0, nil, false, err
-}
-
 // overlaid calls read, which reads key in the database, with the rows that were pending before. It
 // calls it again if one of them has come to the database meanwhile.
-func (r *rowReader) overlaid(c waitContext, T txn.Timestamp, key []byte, read func(pending []pendingRow) error) error {
+func (r *rowReader) overlaid(c waitContext, T txn.Timestamp, key []byte, read func(pending []install.Row) error) error {
 	for {
 		rows, err := r.pendingRows(c, T, key)
 		if err == nil {
 			err = read(rows)
 		}
-		if err != nil || !slices.ContainsFunc(rows, pendingRow.arrived) {
+		if err != nil || !slices.ContainsFunc(rows, install.Row.Arrived) {
 			return err
 		}
 	}
@@ -221,17 +117,17 @@ func (r *rowReader) overlaid(c waitContext, T txn.Timestamp, key []byte, read fu
 func (r *rowReader) rowAt(
 	c waitContext, t engine.Snapshot, key []byte,
 ) (value []byte, version txn.Timestamp, err error) {
-	err = r.overlaid(c, t.T(), key, func(pending []pendingRow) (err error) {
+	err = r.overlaid(c, t.T(), key, func(pending []install.Row) (err error) {
 		if len(pending) == 0 {
 			value, version, err = t.Get(key)
 			return err
 		}
 		row := pending[0]
-		value, version, err = r.valueSince(t, key, row.version)
-		if version < row.version {
-			value, version = nil, row.version
-			if row.op != logentry.OpDelete {
-				value = append([]byte{}, row.value...)
+		value, version, err = r.valueSince(t, key, row.Version)
+		if version < row.Version {
+			value, version = nil, row.Version
+			if row.Op != logentry.OpDelete {
+				value = append([]byte{}, row.Value...)
 			}
 		}
 		if value == nil {
@@ -281,10 +177,10 @@ func (r *rowReader) eachVersion(t engine.Snapshot, key []byte, fn func(item engi
 // lastDelete returns the version at which key was deleted last, or 0 if there is no trace of it.
 // Badger's Get does not return it.
 func (r *rowReader) lastDelete(c waitContext, key []byte) (version txn.Timestamp, err error) {
-	err = r.overlaid(c, txn.MaxTimestamp, key, func(pending []pendingRow) error {
+	err = r.overlaid(c, txn.MaxTimestamp, key, func(pending []install.Row) error {
 		version = 0
 		if len(pending) > 0 {
-			version = pending[0].version
+			version = pending[0].Version
 		}
 		return r.eachVersion(r.db.Latest(), key, func(item engine.Item) error {
 			version = max(version, item.At())
@@ -297,10 +193,10 @@ func (r *rowReader) lastDelete(c waitContext, key []byte) (version txn.Timestamp
 // keptKeys reports whether the row existed at T and all versions above T are updates that did not
 // change its keys.
 func (r *rowReader) keptKeys(c waitContext, key []byte, T txn.Timestamp) (kept bool) {
-	err := r.overlaid(c, txn.MaxTimestamp, key, func(pending []pendingRow) error {
+	err := r.overlaid(c, txn.MaxTimestamp, key, func(pending []install.Row) error {
 		kept = true
 		for _, p := range pending {
-			kept = kept && (p.version <= T || engine.IsKept(p.op))
+			kept = kept && (p.Version <= T || engine.IsKept(p.Op))
 		}
 		return r.eachVersion(r.db.Latest(), key, func(item engine.Item) error {
 			if item.At() <= T {
@@ -321,4 +217,68 @@ func (r *rowReader) waitPrepared(c waitContext, T txn.Timestamp, own txn.ID, key
 		}
 		return nil
 	})
+}
+
+// A scan waits for the pieces that have its rows, and not for the whole transaction: these pieces
+// are installed at once. Until all pieces are in the database, only the installer uses which of
+// them are.
+
+// place is where a reader is about to look.
+type place interface {
+	of(p *preparedTxn) bool            // whether p may write there
+	eachSpan(fn func(s txn.Span) bool) // what it covers, until fn returns false
+}
+
+// spanPlace is a span.
+type spanPlace txn.Span
+
+func (s spanPlace) of(p *preparedTxn) bool { return p.touches(txn.Span(s)) }
+
+func (s spanPlace) eachSpan(fn func(s txn.Span) bool) { fn(txn.Span(s)) }
+
+// waitAt is waitSettled for a place: of a transaction that is being installed, it waits only for
+// the pieces that write there.
+func (r *rowReader) waitAt(ctx waitContext, T txn.Timestamp, own txn.ID, at place) error {
+	return r.waitFor(ctx, func() <-chan struct{} {
+		p := r.txns.find(T, own, func(p *preparedTxn) bool {
+			return at.of(p) && (p.install == nil || len(p.install.Missing(at.eachSpan)) > 0)
+		})
+		switch {
+		case p == nil:
+			return nil
+		case p.install == nil:
+			return p.settled
+		}
+		return r.installs.Want(p.install, p.install.Missing(at.eachSpan), p.settled)
+	})
+}
+
+// settledPart cuts a span if a scan from its beginning (reverse: from its end) would have to wait
+// for more than n pieces: the scan reads the part, and then the rest if there is more. If no rows
+// are on their way, the part is the whole span.
+func (v *View) settledPart(span txn.Span, reverse bool, n int) (part, rest txn.Span, more bool) {
+	if !rule.T3Installed || v.r.txns.undecided.Load() == 0 {
+		return span, rest, false
+	}
+	var edges [][]byte // where the pieces begin or end
+	v.r.txns.mu.RLock()
+	for _, p := range v.r.txns.installing {
+		if p.C <= v.T && p.install != nil && p.touches(span) {
+			edges = p.install.Edges(edges, span, reverse)
+		}
+	}
+	v.r.txns.mu.RUnlock()
+	if len(edges) <= n {
+		return span, rest, false
+	}
+	slices.SortFunc(edges, slices.Compare)
+	if reverse {
+		slices.Reverse(edges)
+	}
+	at := edges[n]
+	part, rest = txn.Span{Start: span.Start, End: at}, txn.Span{Start: at, End: span.End}
+	if reverse {
+		part, rest = rest, part
+	}
+	return part, rest, true
 }

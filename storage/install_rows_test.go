@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/storage/engine"
+	"github.com/sherddb/sherd/storage/install"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
@@ -64,12 +65,9 @@ func pendingValue(n int) string {
 func noneInstalled(t *testing.T, r *Replica) {
 	t.Helper()
 	for _, p := range r.txns.installing {
-		x := &p.install.pieces
-		x.mu.Lock()
-		if x.left != len(x.in) || len(x.in) < 2 {
-			t.Errorf("%d of %d pieces have been installed", len(x.in)-x.left, len(x.in))
+		if all, left := p.install.Pieces(); left != all || all < 2 {
+			t.Errorf("%d of %d pieces have been installed", all-left, all)
 		}
-		x.mu.Unlock()
 	}
 	if len(r.txns.installing) != 1 {
 		t.Errorf("%d large commits are installed", len(r.txns.installing))
@@ -111,10 +109,10 @@ func TestPendingRows(t *testing.T) {
 	check(after)
 	noneInstalled(t, r)
 	open()
-	r.installs.wait()
+	r.installs.Wait()
 	check(after)
-	if n := len(r.cfg.Pace.pieces.data) + len(r.cfg.Pace.pieces.order) + r.cfg.Pace.pieces.bytes; n > 0 {
-		t.Error("pieces of a commit that is installed are kept")
+	if n := r.cfg.Pace.Cached(); n > 0 {
+		t.Errorf("%d bytes of pieces of a commit that is installed are kept", n)
 	}
 }
 
@@ -174,10 +172,10 @@ func TestPendingConflicts(t *testing.T) {
 func TestPendingRowArrives(t *testing.T) {
 	r, at, open := pendingInstall(t, t.TempDir())
 	var seen []string
-	err := r.rows.overlaid(waitContext{ctx: t.Context()}, at, rowKey(30), func(pending []pendingRow) error {
+	err := r.rows.overlaid(waitContext{ctx: t.Context()}, at, rowKey(30), func(pending []install.Row) error {
 		seen = append(seen, fmt.Sprint(len(pending)))
 		open()
-		r.installs.wait()
+		r.installs.Wait()
 		return nil
 	})
 	if got := fmt.Sprint(seen); got != "[1 0]" || err != nil {
@@ -220,30 +218,6 @@ func TestPendingRowsThenCrash(t *testing.T) {
 	}
 }
 
-// TestPieceCache: the cache keeps within its size, and forgets the pieces of one install.
-func TestPieceCache(t *testing.T) {
-	var c pieceCache
-	x, y := &install{}, &install{}
-	b := make([]byte, pieceCacheBytes/4)
-	for n := range 5 {
-		c.put(x, n, b)
-		c.put(x, n, b)
-	}
-	if c.get(x, 0) != nil || c.get(x, 1) == nil || c.get(x, 4) == nil || c.get(y, 1) != nil ||
-		c.bytes != pieceCacheBytes {
-		t.Errorf("%d bytes are kept, want the last four pieces", c.bytes)
-	}
-	c.put(y, 9, b)
-	c.forget(x)
-	if len(c.order) != 1 || len(c.data) != 1 || c.bytes != len(b) || c.get(y, 9) == nil {
-		t.Errorf("%d pieces and %d bytes are kept, want one", len(c.order), c.bytes)
-	}
-	c.put(x, 0, make([]byte, pieceCacheBytes+1))
-	if c.get(x, 0) != nil || c.get(y, 9) == nil {
-		t.Error("a piece larger than the cache is kept")
-	}
-}
-
 // TestPendingChunks reads rows of a large commit that have chunks, or had some before, when only
 // the last pieces are in the database.
 func TestPendingChunks(t *testing.T) {
@@ -273,13 +247,16 @@ func TestPendingChunks(t *testing.T) {
 					t.Fatal(err)
 				}
 				if round == 0 {
-					r.installs.wait()
+					r.installs.Wait()
 				}
 			}
 			g.awaitHeld()
 			x := r.machine.s.installing[0]
-			for n := len(x.pieces.in) - installed; n < len(x.pieces.in); n++ {
-				r.installs.bring(x, n)
+			all, _ := x.Pieces()
+			for n := all - installed; n < all; n++ {
+				if ch := r.installs.Want(x.Rows, []int{n}, nil); ch != nil {
+					<-ch
+				}
 			}
 			for _, n := range []int{5, 4, 0, 1, 2, 3} {
 				if got := readRow(t, r, rowKey(n)); len(got) != size(n, 1) || got[0] != byte('a'+n) {

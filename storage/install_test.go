@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/sherddb/sherd/storage/install"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
@@ -177,7 +178,7 @@ func testInstalling(t *testing.T, behind int) {
 	if err := serializable.Check(t.Context(), r.Applied()); err == nil {
 		t.Error("what was read has changed, and the check passes")
 	}
-	r.installs.wait()
+	r.installs.Wait()
 	if n := r.txns.undecided.Load(); n != 0 {
 		t.Errorf("%d are undecided", n)
 	}
@@ -233,7 +234,7 @@ func crashInstalling(t *testing.T, way string, behind int, checkpoint bool) {
 	for range 2 { // the second time after an orderly end
 		r := openTest(t, crashed, small, slowRecovery)
 		checkLarge(t, r, 0)
-		r.installs.wait()
+		r.installs.Wait()
 		commitRow(t, r, rowKey(1), "later")
 		if got := readRow(t, r, rowKey(1)); got != "later" {
 			t.Fatal(got)
@@ -377,7 +378,7 @@ func TestLogOfInstalling(t *testing.T) {
 	}
 	open()
 	checkLarge(t, r, 0)
-	r.installs.wait()
+	r.installs.Wait()
 	if n := first(); n < 20 {
 		t.Errorf("the log begins at %d", n)
 	}
@@ -389,7 +390,7 @@ func TestManyInstalls(t *testing.T) {
 	g := &installGate{}
 	r := openTest(t, t.TempDir(), g.config)
 	open := g.close(t, 0)
-	for n := range maxInstalls {
+	for n := range install.MaxWaiting {
 		commitLarge(t, r, 100*n)
 	}
 	tx := stageLarge(t, r, 900)
@@ -442,7 +443,25 @@ func TestFollowerOfInstalling(t *testing.T) {
 	commitLarge(t, a, 2000)
 	commitRow(t, a, rowKey(1), "later")
 	catchUp(t, a, b)
-	a.installs.wait()
-	b.installs.wait()
+	a.installs.Wait()
+	b.installs.Wait()
 	same(t, a, b)
+}
+
+// TestPaceCountsCommits: small commits of a replica count for the installers of its node, and parts
+// of large ones do not.
+func TestPaceCountsCommits(t *testing.T) {
+	g := &installGate{}
+	r := openTest(t, t.TempDir(), g.config)
+	g.close(t, 0)
+	before := r.cfg.Pace.Commits()
+	commitLarge(t, r, 0)
+	g.awaitHeld()
+	if n := r.cfg.Pace.Commits(); n != before {
+		t.Errorf("a large commit counts as %d small ones", n-before)
+	}
+	commitRow(t, r, rowKey(1000), "small")
+	if n := r.cfg.Pace.Commits(); n != before+1 {
+		t.Errorf("a small commit counts as %d", n-before)
+	}
 }

@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/sherddb/sherd/storage/keyspace"
-	"github.com/sherddb/sherd/storage/keysummary"
-	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -67,7 +64,7 @@ func TestInstallWanted(t *testing.T) {
 			r, _, open := heldInstall(t, behind)
 			updateWanted(t, r)
 			open()
-			r.installs.wait()
+			r.installs.Wait()
 			for n := range largeRows {
 				want := largeValue(n)
 				if n == 5 || n == largeRows-1 {
@@ -184,10 +181,8 @@ func TestInstallWantedLimit(t *testing.T) {
 		}
 	}
 	x := r.machine.s.installing[0]
-	x.pieces.mu.Lock()
-	defer x.pieces.mu.Unlock()
-	if n := len(x.pieces.in); n < 4 || n-x.pieces.left != 2 {
-		t.Errorf("%d of %d pieces have been installed, want the first and the last", n-x.pieces.left, n)
+	if n, left := x.Pieces(); n < 4 || n-left != 2 {
+		t.Errorf("%d of %d pieces have been installed, want the first and the last", n-left, n)
 	}
 }
 
@@ -264,9 +259,7 @@ func TestInstallWantedThenClose(t *testing.T) {
 		read <- v.Scan(context.Background(), keyspace.TableSpan(20000), false, func(_, _ []byte) error { return nil })
 	}()
 	for waits := false; !waits; {
-		r.installs.mu.Lock()
-		waits = r.installs.workers > 0
-		r.installs.mu.Unlock()
+		waits = r.installs.Workers() > 0
 	}
 	closed := make(chan error)
 	go func() { closed <- r.Close() }()
@@ -279,66 +272,4 @@ func TestInstallWantedThenClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkLarge(t, openTest(t, dir), 0)
-}
-
-// TestPieceMap finds the pieces of keys and spans, in order or not, with chunks of large rows
-// across them.
-func TestPieceMap(t *testing.T) {
-	var k keysummary.Summary
-	add := func(ops ...string) {
-		var b []byte
-		for _, op := range ops {
-			kind, name, _ := strings.Cut(op, " ")
-			n := 0
-			_, _ = fmt.Sscan(name, &n)
-			switch kind {
-			case "row":
-				b = logentry.AppendOp(b, logentry.OpPut, rowKey(n), []byte("v"))
-			case "head":
-				b = logentry.AppendOp(b, logentry.OpPutHead, rowKey(n), []byte("v"))
-			case "chunk":
-				b = logentry.AppendOp(b, logentry.OpPut, keyspace.ChunkKey(rowKey(n), 0), []byte("v"))
-			case "old":
-				b = logentry.AppendOp(b, logentry.OpDelete, keyspace.ChunkKey(rowKey(n), 5), nil)
-			case "lock":
-				b = logentry.AppendOp(b, logentry.OpLock, rowKey(n), nil)
-			}
-		}
-		if err := k.Add(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	add("row 1", "row 2", "chunk 3") // 0
-	add("chunk 3")                   // 1
-	add("chunk 3", "head 3", "row 4", "old 4")
-	add("row 5", "chunk 6") // 3
-	add("head 6", "row 7")  // 4
-	add("lock 99")          // 5
-	add("row 9")            // 6
-	check := func(from, to int, want string) {
-		t.Helper()
-		x := &install{o: &openTxn{keys: &k, indexes: make([]uint64, k.Pieces())}}
-		x.makePieces()
-		k.SealPieces()
-		if got := fmt.Sprint(x.missing(spanPlace{Start: rowKey(from), End: rowKey(to)})); got != want {
-			t.Errorf("rows %d to %d are in %s, want %s", from, to-1, got, want)
-		}
-	}
-	check(1, 2, "[0]")
-	check(3, 4, "[0 1 2]")
-	check(5, 6, "[3]")
-	check(6, 7, "[3 4]")
-	check(7, 8, "[3 4]")
-	check(8, 9, "[]")
-	check(9, 10, "[6]")
-	check(2, 6, "[0 1 2 3]")
-	check(99, 100, "[]")
-	add("row 8", "row 0") // 7: out of order
-	check(8, 9, "[7]")
-	check(0, 1, "[7]")
-	check(1, 2, "[0 7]")
-	check(9, 10, "[6]")
-	k.KeepPieces(4)
-	add("head 6")
-	check(6, 7, "[3 4]")
 }

@@ -229,7 +229,7 @@ type partSender struct {
 func (s *partSender) send(piece []byte) error {
 	t := s.t
 	if t.parts == 0 {
-		if err := t.r.installs.awaitRoom(context.Background()); err != nil {
+		if err := t.r.installs.AwaitRoom(context.Background()); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/guards"
+	"github.com/sherddb/sherd/storage/install"
 	"github.com/sherddb/sherd/storage/keymoves"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/keysummary"
@@ -50,7 +51,7 @@ type Replica struct {
 	snaps    *marker.Store
 	stats    *counts.Sums
 	drops    *dropper
-	installs *installer
+	installs *install.Installer
 	rows     *rowReader
 	stopper  *stopper.Stopper
 
@@ -150,7 +151,10 @@ func (r *Replica) openFiles() (err error) {
 	r.stats = stats
 	r.machine = &machine{r: r, s: s, kvs: r.db.NewBatch(), pieces: pieceReader{db: r.db},
 		expired: map[keyspace.Kind]txn.Timestamp{}}
-	r.installs = newInstaller(r)
+	r.installs = install.New(install.Config{
+		DB: r.db, Pace: r.cfg.Pace, Stopper: r.stopper, Fragment: r.cfg.Fragment,
+		Installed: func(x *install.Rows) { r.txns.installed(x.ID) }, Closed: proposer.ErrNotLeader, Fault: r.fault,
+	})
 	r.rows = &rowReader{db: r.db, txns: &r.txns, installs: r.installs, pins: &r.pins, stopper: r.stopper}
 	r.Moves = newMover(r)
 	r.Outcomes = newOutcomes(r)
@@ -162,7 +166,7 @@ func (r *Replica) openFiles() (err error) {
 func (r *Replica) openEngine() (*engine.Engine, error) {
 	c := &r.cfg
 	return engine.Open(engine.Options{
-		Dir: c.Dir, Fragment: c.Fragment, Logger: c.Logger, Merges: &c.Pace.merges, Stop: r.stopper.Stopped(),
+		Dir: c.Dir, Fragment: c.Fragment, Logger: c.Logger, Merges: c.Pace.Merges(), Stop: r.stopper.Stopped(),
 		MemTable: c.Disk.MemTable, IndexCache: c.Disk.IndexCache, MinFree: c.Disk.MinFree, ReadOnly: c.stopped,
 		Name: c.Name, Free: c.Knobs.Free, Fault: r.fault, Follows: r.follows, Keep: r.Owned.Keep,
 		Closed: proposer.ErrNotLeader,
@@ -272,8 +276,8 @@ func (r *Replica) Close() error {
 	err := r.Group.raft.Close()
 	r.follow() // wakes all that still wait
 	r.drops.wait()
-	r.installs.wait()
-	r.installs.forgetPieces()
+	r.installs.Wait()
+	r.installs.ForgetPieces()
 	// Without room, no checkpoint and no memtable is written, because each of them might end the
 	// process by SIGBUS. Without the mark of a clean end, the next start applies the log again,
 	// which contains everything.
@@ -300,7 +304,7 @@ func abandon(r *Replica) {
 	r.stopper.Stop()
 	if r.drops != nil {
 		r.drops.wait()
-		r.installs.wait()
+		r.installs.Wait()
 	}
 	if r.db != nil {
 		r.db.Abandon()

@@ -36,7 +36,7 @@ type state struct {
 	order     []txn.ID                 // recent's ids, oldest first
 	unsaved   int                      // of order, from its end: not in an outcome record yet
 
-	installing []*install // committed, with rows still to be installed; in the order of the commits
+	installing []*lateRows // committed, with rows still to be installed; in the order of the commits
 
 	own ownState // which buckets are the fragment's
 }

@@ -47,7 +47,7 @@ func OpenStopped(cfg Config, log raft.LogStore, scratch string) (_ *Stopped, err
 		}
 		if err != nil {
 			r.stopper.Stop()
-			r.installs.wait()
+			r.installs.Wait()
 			if r.db != nil {
 				r.db.Abandon()
 			}
@@ -63,7 +63,7 @@ func OpenStopped(cfg Config, log raft.LogStore, scratch string) (_ *Stopped, err
 	if err := r.machine.recover(log, last); err != nil {
 		return nil, err
 	}
-	r.installs.wait()
+	r.installs.Wait()
 	r.txns.undecided.Store(0) // so that readers do not wait
 	s := &Stopped{r: r}
 	s.view = s.at(r.Applied())

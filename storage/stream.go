@@ -47,10 +47,10 @@ type frozen struct {
 // stream contains, and so do the rows that are being installed. Most of that is done before the
 // applying of entries stops.
 func (m *machine) freeze() (*frozen, error) {
-	m.r.installs.wait()
+	m.r.installs.Wait()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.r.installs.wait()
+	m.r.installs.Wait()
 	if err := m.takeOverOpen(); halts(m, err) || err != nil {
 		return nil, err // halted: the state names keys that were not written
 	}
@@ -63,7 +63,7 @@ func (m *machine) freeze() (*frozen, error) {
 // takeOverOpen makes keys of what open transactions write. Called with mu held.
 func (m *machine) takeOverOpen() error {
 	for _, x := range m.s.installing {
-		if !x.done.Load() {
+		if !x.inDatabase() {
 			return proposer.ErrNotLeader // the replica is closing
 		}
 	}
@@ -219,7 +219,7 @@ func (m *machine) restore(rd io.Reader, covered uint64) error {
 		return fmt.Errorf("%w: format %d, %v", errStream, b, err)
 	}
 	m.r.drops.forget()
-	m.r.installs.abandon()
+	m.r.installs.Abandon()
 	if err := m.r.db.Clear(); err != nil { // a follower serves no reads while it restores
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sherddb/sherd/storage/install"
 	"github.com/sherddb/sherd/storage/keysummary"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/proposer"
@@ -32,8 +33,8 @@ type preparedTxn struct {
 	settled chan struct{}
 	since   time.Time
 
-	installing bool     // it is committed, and its rows are on their way (install.go)
-	install    *install // which of its rows are there; nil: not known
+	installing bool          // it is committed, and its rows are on their way (install.go)
+	install    *install.Rows // which of its rows are there; nil: not known
 }
 
 func newPrepared(m *machine, o *openTxn) *preparedTxn {
@@ -154,7 +155,7 @@ func (r *Replica) publish(s *state, ef *effects) {
 	for _, id := range ef.settled {
 		r.releaseSettled(id)
 	}
-	r.installs.start(ef.installing)
+	r.installs.Start(rowsOf(ef.installing))
 	for _, d := range ef.drops {
 		r.drops.start(d)
 	}

@@ -1,4 +1,4 @@
-package storage
+package install
 
 import (
 	"slices"
@@ -18,19 +18,19 @@ type pieceCache struct {
 }
 
 type pieceID struct {
-	x *install
+	x *Rows
 	n int
 }
 
 // get returns piece n of x, nil if it is not there.
-func (c *pieceCache) get(x *install, n int) []byte {
+func (c *pieceCache) get(x *Rows, n int) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.data[pieceID{x, n}]
 }
 
 // put keeps piece n of x. Its bytes must not change.
-func (c *pieceCache) put(x *install, n int, b []byte) {
+func (c *pieceCache) put(x *Rows, n int, b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := pieceID{x, n}
@@ -48,8 +48,14 @@ func (c *pieceCache) put(x *install, n int, b []byte) {
 	}
 }
 
+func (c *pieceCache) size() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bytes
+}
+
 // forget drops all pieces of x.
-func (c *pieceCache) forget(x *install) {
+func (c *pieceCache) forget(x *Rows) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.order = slices.DeleteFunc(c.order, func(id pieceID) bool {

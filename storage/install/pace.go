@@ -1,4 +1,4 @@
-package storage
+package install
 
 import (
 	"sync/atomic"
@@ -24,6 +24,18 @@ func NewPace() *Pace {
 	return p
 }
 
+// Merges returns what the databases of the replicas share.
+func (p *Pace) Merges() *engine.Merges { return &p.merges }
+
+// CountCommit notes that a small commit was applied.
+func (p *Pace) CountCommit() { p.writes.Add(1) }
+
+// Commits returns how many were.
+func (p *Pace) Commits() int64 { return p.writes.Load() }
+
+// Cached returns how many bytes of pieces are in memory because single rows were read from them.
+func (p *Pace) Cached() int { return p.pieces.size() }
+
 // turnBytes is how much one replica installs before others may: enough for its database to merge
 // level 0 once.
 const turnBytes = 96 << 20
@@ -31,11 +43,14 @@ const turnBytes = 96 << 20
 const (
 	pause      = 5 * time.Millisecond
 	longestNap = 10 * time.Second // however full level 0 is: a reader may wait for the rows
+
+	wantedWorkers    = 2               // pieces that a replica installs at once for readers
+	longestWantedNap = 2 * time.Second // for a wanted piece while level 0 is full
 )
 
 // An installer that has written a batch rests for yieldShare times as long if small transactions
 // have committed meanwhile. Their writes wait behind its batches in Badger, and share the
-// processors and the disk with it; single rows are read without it (install_rows.go).
+// processors and the disk with it; single rows are read without it (Installer.Find).
 const (
 	yieldShare  = 2
 	longestRest = 100 * time.Millisecond

@@ -1,4 +1,4 @@
-package storage
+package install
 
 import (
 	"testing"
@@ -23,23 +23,5 @@ func TestYieldFor(t *testing.T) {
 		if got := yieldFor(x.took, x.committed, x.waiting); got != x.want {
 			t.Errorf("%+v: %s", x, got)
 		}
-	}
-}
-
-// TestPaceCountsCommits: small commits of a replica count for the installers of its node, and parts
-// of large ones do not.
-func TestPaceCountsCommits(t *testing.T) {
-	g := &installGate{}
-	r := openTest(t, t.TempDir(), g.config)
-	g.close(t, 0)
-	before := r.cfg.Pace.writes.Load()
-	commitLarge(t, r, 0)
-	g.awaitHeld()
-	if n := r.cfg.Pace.writes.Load(); n != before {
-		t.Errorf("a large commit counts as %d small ones", n-before)
-	}
-	commitRow(t, r, rowKey(1000), "small")
-	if n := r.cfg.Pace.writes.Load(); n != before+1 {
-		t.Errorf("a small commit counts as %d", n-before)
 	}
 }
