@@ -1,10 +1,12 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/owned"
@@ -157,4 +159,49 @@ func (f *fencing) await() (txn.Timestamp, error) {
 		return at, nil // the F of the first fence if there were two
 	}
 	return f.F, nil
+}
+
+// doubtAfter is how long a transaction has to be prepared until the gate is not closed for it,
+// because its decision cannot be foreseen.
+const doubtAfter = 10 * time.Second
+
+// errUncalm means that there was no moment for a fence: nothing was fenced.
+var errUncalm = pgerr.New(pgerr.LockNotAvailable, "transactions in the ranges are being prepared all the time")
+
+// Uncalm reports whether Cut has fenced nothing, because transactions were prepared in the ranges
+// all the time. It may be tried again with the same number and a longer time.
+func Uncalm(err error) bool {
+	return pgerr.Is(err, pgerr.LockNotAvailable) && pgerr.From(err).Message == errUncalm.Message
+}
+
+// awaitCalm waits for a moment at which nothing is prepared in ranges: first for the given time for
+// one that comes by itself, then for the same time with the gate closed. The function that it
+// returns opens the gate.
+func (r *Mover) awaitCalm(
+	ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration,
+) (open func(), err error) {
+	open = func() {}
+	if err = r.awaitResolved(ctx, ranges, settle); !errors.Is(err, ErrUnsettled) {
+		return open, err
+	}
+	if p, _, err := r.inTheWay(ranges, doubtAfter); p != nil || err != nil {
+		return open, cmp.Or(err, error(errUncalm))
+	}
+	open, closed := r.Owned.CloseGate(move, ranges)
+	if closed {
+		r.cfg.Knobs.Fault("move.gated")
+	}
+	before, over := r.proposer.Position()
+	err = r.proposer.Applied.Wait(ctx, over, before) // what had passed the gate is visible then
+	if err == nil {
+		err = r.awaitResolved(ctx, ranges, settle)
+	}
+	if err == nil {
+		return open, nil
+	}
+	open()
+	if errors.Is(err, ErrUnsettled) {
+		err = errUncalm
+	}
+	return func() {}, err
 }

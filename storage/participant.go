@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/locktable"
 	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/proposer"
 	"github.com/sherddb/sherd/txn"
@@ -177,4 +178,36 @@ func (r *Outcomes) Outcome(ctx context.Context, id txn.ID, C txn.Timestamp) (txn
 		return r.recoverImplicit(ctx, p)
 	}
 	return r.decide(txn.Decision{ID: id, C: C, Outcome: txn.Aborted})
+}
+
+// passGate waits while the gate keeps the transaction from being prepared. An error means that the
+// caller does not want it to be prepared any more.
+func (c *Committer) passGate(ctx context.Context) error {
+	g := c.t.r.Owned.Gate()
+	if g == nil || !c.touches(g.Ranges) {
+		return nil
+	}
+	select {
+	case <-g.Opened:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-c.t.r.stopper.Stopped():
+	}
+	return nil
+}
+
+// touches reports whether the transaction has buffered or locked something of ranges here, or may
+// have.
+func (c *Committer) touches(ranges []BucketRange) (hit bool) {
+	c.t.mu.Lock()
+	defer c.t.mu.Unlock()
+	err := c.t.stage.Each(func(key []byte) bool {
+		hit = c.t.r.Globals.Within(key, ranges)
+		return !hit
+	})
+	c.t.locks.Each(func(l *locktable.Lock, _ bool) bool {
+		hit = hit || c.t.r.Globals.Within([]byte(l.Key()), ranges)
+		return !hit
+	})
+	return hit || err != nil || c.t.locks.Span() != nil
 }

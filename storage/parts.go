@@ -276,3 +276,16 @@ func (c *Committer) dropParts() {
 		_, _, _ = c.t.r.log.run((&logentry.Resolve{ID: c.t.id, Outcome: txn.Aborted}).Encode(), 0)
 	}
 }
+
+// packLocks adds the pinned locks to a prepare's operations, except those that follow from a write
+// of their row. Called with mu held or by the committing goroutine.
+func (c *Committer) packLocks(p *packer) error {
+	pack := func(key []byte, mode txn.LockMode) error {
+		op, written, err := c.t.stage.Get(key, c.t.stage.Mark())
+		if err == nil && (!written || op.Kept && mode > txn.NoKeyUpdate) {
+			p.add(logentry.LockOp(mode), key, nil)
+		}
+		return err
+	}
+	return c.t.locks.Pinned(pack)
+}
