@@ -1,12 +1,14 @@
 package sql_test
 
 import (
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/storage"
 )
@@ -33,11 +35,8 @@ func TestSnapshotWhereNothingWas(t *testing.T) {
 	c.answer("SELECT sherd.add_fragment('postgres')")
 	// A fragment that is added keeps them a moment later.
 	for _, r := range w.replicasOf("postgres") {
-		for end := time.Now().Add(patience); len(r.PinnedSnapshots()) < 2; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("fragment %d keeps %d snapshots", r.ID(), len(r.PinnedSnapshots()))
-			}
-		}
+		eventually.Holds(t, fmt.Sprintf("fragment %d keeps two snapshots", r.ID()),
+			func() bool { return len(r.PinnedSnapshots()) >= 2 })
 	}
 	kept.forget(w, "postgres")
 	kept.forget(w, "beside")
@@ -71,19 +70,14 @@ func (v *versions) forget(w *world, database string) {
 	defer v.short.Store(false)
 	for _, r := range w.replicasOf(database) {
 		at := r.Applied()
-		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		eventually.Holds(w.t, fmt.Sprintf("the watermark of fragment %d passes what is not pinned", r.ID()), func() bool {
 			must(w.t, r.Moves.PassBy(w.cfg.Clock.Wall())) // the watermark follows what is applied
 			until := at
-			if held := r.PinnedSnapshots(); len(held) > 0 {
-				until = min(until, held[0])
+			if pinned := r.PinnedSnapshots(); len(pinned) > 0 {
+				until = min(until, pinned[0])
 			}
-			if r.Watermark() >= until {
-				break
-			}
-			if time.Now().After(end) {
-				w.t.Fatalf("the watermark of fragment %d stays at %s, below %s", r.ID(), r.Watermark(), until)
-			}
-		}
+			return r.Watermark() >= until
+		})
 	}
 }
 

@@ -34,18 +34,11 @@ func TestPartsWithoutCommitAreForgotten(t *testing.T) {
 		t.Fatal(tx.parts, err)
 	}
 	after := c.crash()
-	for deadline := time.Now().Add(patience); ; {
+	eventually.Holds(t, "the parts of a dead transaction are forgotten", func() bool {
 		after.rs[0].txns.mu.RLock()
-		n := len(after.rs[0].txns.parts)
-		after.rs[0].txns.mu.RUnlock()
-		if n == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the parts of a dead transaction stay")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		defer after.rs[0].txns.mu.RUnlock()
+		return len(after.rs[0].txns.parts) == 0
+	})
 	if n := countRows(t, after.rs[0]); n != 0 {
 		t.Fatalf("%d rows of a transaction that never committed", n)
 	}
@@ -182,15 +175,13 @@ func TestGarbageCollection(t *testing.T) {
 		t.Fatalf("a held snapshot is readable: %v", err)
 	}
 	release()
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	eventually.Holds(t, "the watermark passes the snapshot", func() bool {
 		if err := see(); pgerr.Is(err, pgerr.SnapshotTooOld) {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the watermark does not move")
+			return true
 		}
 		commitRow(t, r, rowKey(1), "later")
-	}
+		return false
+	})
 	if _, err := r.Pin(old); !pgerr.Is(err, pgerr.SnapshotTooOld) {
 		t.Fatal(err)
 	}

@@ -7,11 +7,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
@@ -39,18 +39,10 @@ func heavy(t testing.TB, r *Replica, bucket uint32, name string, rows int) {
 // counted waits until every group above the limit is counted by bucket.
 func counted(t testing.TB, r *Replica) {
 	t.Helper()
-	ctx := testContext(t)
-	for {
+	eventually.Holds(t, "all groups above the limit are counted", func() bool {
 		p := r.stats.Progress()
-		if p.Waiting+p.Running == 0 {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("groups are not counted: %+v", p)
-		case <-time.After(tick / 10):
-		}
-	}
+		return p.Waiting+p.Running == 0
+	})
 }
 
 // checkExact compares the statistics with the rows: those of groups, and those of each bucket above

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
@@ -112,17 +113,12 @@ func TestRuleT8Held(t *testing.T) {
 					}
 					tx, done, ctx := c.rs[last].Tx(txn.NewID()), make(chan error, 1), testContext(t)
 					go func() { done <- c.write(ctx, tx, rowKey(1)) }()
-					for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+					eventually.Holds(t, "a wait for the prepared transaction is listed", func() bool {
 						locks, _ := c.rs[last].Inspect.Locks(100)
-						if slices.ContainsFunc(locks, func(l LockInfo) bool {
+						return slices.ContainsFunc(locks, func(l LockInfo) bool {
 							return len(l.Blockers) == 1 && l.Blockers[0].ID == h.id
-						}) {
-							break
-						}
-						if time.Now().After(deadline) {
-							t.Fatal("nobody is seen to wait")
-						}
-					}
+						})
+					})
 					if commit {
 						c.commitHeld(h.id)
 					} else {
@@ -216,13 +212,11 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 		if err := c.write(testContext(t), w, rowKey(2)); err != nil {
 			t.Fatal(err)
 		}
-		go func() {
-			for len(c.rs[0].guards.All()) == 0 {
-				time.Sleep(time.Millisecond)
-			}
-			w.Rollback()
-		}()
-		if err := h.hold("first"); err != nil {
+		held := make(chan error, 1)
+		go func() { held <- h.hold("first") }()
+		eventually.Holds(t, "the reads are guarded", func() bool { return len(c.rs[0].guards.All()) > 0 })
+		w.Rollback()
+		if err := <-held; err != nil {
 			t.Fatal(err)
 		}
 		c.commitHeld(h.id)

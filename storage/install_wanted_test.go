@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
@@ -258,9 +259,7 @@ func TestInstallWantedThenClose(t *testing.T) {
 	go func() {
 		read <- v.Scan(context.Background(), keyspace.TableSpan(20000), false, func(_, _ []byte) error { return nil })
 	}()
-	for waits := false; !waits; {
-		waits = r.installs.Workers() > 0
-	}
+	eventually.Holds(t, "a piece is wanted", func() bool { return r.installs.Workers() > 0 })
 	closed := make(chan error)
 	go func() { closed <- r.Close() }()
 	<-r.stopper.Stopped()

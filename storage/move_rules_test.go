@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
@@ -124,12 +125,10 @@ func TestRuleMoveStage(t *testing.T) {
 			txn.LockRequest{Mode: txn.Share, T: txn.MaxTimestamp})
 		waiting <- err
 	}()
-	for {
-		if list, _ := a.Inspect.Locks(100); len(list) == 4 {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+	eventually.Holds(t, "four locks are held or waited for", func() bool {
+		list, _ := a.Inspect.Locks(100)
+		return len(list) == 4
+	})
 	if _, err := a.Moves.Fence(t.Context(), 90, []BucketRange{{Lo: 300, Hi: 301}}, patience); err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/sparse"
 	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/storage/engine"
@@ -19,15 +19,14 @@ import (
 // flushed waits until all memtables but the one that is written are tables, so that no file goes
 // while the directory is copied.
 func flushed(t *testing.T, data string) {
-	for ctx := testContext(t); ; time.Sleep(time.Millisecond) {
+	t.Helper()
+	eventually.Holds(t, "memtables are flushed", func() bool {
 		mems, err := filepath.Glob(filepath.Join(data, "*.mem"))
-		if err != nil || ctx.Err() != nil {
-			t.Fatal("memtables are not flushed: ", mems, err)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if len(mems) == 1 {
-			return
-		}
-	}
+		return len(mems) == 1
+	})
 }
 
 // TestStopped reads a replica whose log holds more than memtables do, some of it without an

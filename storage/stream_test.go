@@ -16,6 +16,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/marker"
 	"github.com/sherddb/sherd/txn"
@@ -165,9 +166,7 @@ func killWithStream(t *testing.T, point string, older bool) {
 			b.Close()); err != nil {
 			t.Fatal(err)
 		}
-		for a.kept.Several() { // the log is kept for others
-			time.Sleep(time.Millisecond)
-		}
+		eventually.Holds(t, "the log is kept for no other replica", func() bool { return !a.kept.Several() })
 	}
 	fillAndCut(t, a)
 	if err := errors.Join(a.Group.raft.AddNonvoter(testContext(t), "c", "nowhere"),
@@ -239,11 +238,7 @@ func fillAndCut(t *testing.T, r *Replica) {
 
 func catchUp(t *testing.T, a, b *Replica) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); b.Applied() < a.Applied(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the follower stays at %s, the leader is at %s", b.Applied(), a.Applied())
-		}
-	}
+	eventually.Holds(t, "the follower has applied what the leader has", func() bool { return b.Applied() >= a.Applied() })
 }
 
 // same compares all keys of both databases, and their statistics.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/txn"
 )
@@ -59,9 +60,7 @@ func TestYield(t *testing.T) {
 			}
 			given <- after
 		}()
-		for !r.Group.Yielding() {
-			time.Sleep(time.Millisecond)
-		}
+		eventually.Holds(t, "the leader yields", r.Group.Yielding)
 		tx.Rollback()
 		after := <-given
 		late := r.Tx(txn.NewID())
