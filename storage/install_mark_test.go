@@ -125,10 +125,8 @@ func TestInstalledBeyondCut(t *testing.T) {
 		cut  uint64
 		lost bool
 	}{{5, false}, {4, true}} {
-		dir := t.TempDir()
 		cut := binary.BigEndian.AppendUint64([]byte{1}, c.cut)
-		err := os.WriteFile(filepath.Join(dir, truncation.File), cut, 0o600)
-		r.kept = truncation.New(truncation.Config{Dir: dir})
+		err := os.WriteFile(filepath.Join(r.cfg.Dir, truncation.File), cut, 0o600)
 		if err := errors.Join(err, r.kept.Open(c.cut, false)); err != nil {
 			t.Fatal(err)
 		}

@@ -36,6 +36,8 @@ const File = "TRUNCATED"
 // read reads the file, and checks that the checkpoint found in the tables, of the entry applied,
 // reaches as far as the log was cut, unless a received stream will replace both.
 func (d *bound) read(applied uint64, streamed bool) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	b, err := os.ReadFile(d.path)
 	if err != nil && !os.IsNotExist(err) {
 		return err
