@@ -17,7 +17,7 @@ import (
 func (s *Session) selectInto(
 	ctx context.Context, st parse.Statement, n *pg_query.SelectStmt, w stmt.ResultWriter, together bool,
 ) error {
-	query, into := withoutInto(n)
+	query, into := parse.WithoutInto(n)
 	return s.createTableAs(ctx, st, &pg_query.CreateTableAsStmt{
 		Query: query, Into: into, Objtype: pg_query.ObjectType_OBJECT_TABLE, IsSelectInto: true,
 	}, w, together)
@@ -70,7 +70,7 @@ func (s *Session) asQuery(
 	ctx context.Context, st parse.Statement, n *pg_query.Node,
 ) (*stmt.Program, []types.Datum, error) {
 	if x := n.GetExecuteStmt(); x != nil {
-		p, args, err := s.executed(ctx, x)
+		p, args, err := s.portals.Statements.Execution(ctx, x, s.query)
 		if err == nil && (p == nil || p.Columns == nil || p.Writes) {
 			err = pgerr.New(pgerr.WrongObjectType, "prepared statement is not a SELECT")
 		}

@@ -3,7 +3,6 @@ package sql
 import (
 	"context"
 	"errors"
-	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -181,15 +180,10 @@ func (s *Session) notInUse(statement string, tables []catalog.OID) error {
 				statement, t.Name)
 		}
 	}
-	for _, p := range s.portals {
-		if p.next == nil || p.kept || p.st.program == nil {
-			continue
-		}
-		for _, u := range p.st.program.Tables {
-			if t := s.block.View().Table(u.Table); t != nil && slices.Contains(tables, u.Table) {
-				return pgerr.New(pgerr.ObjectInUse,
-					`cannot %s "%s" because it is being used by active queries in this session`, statement, t.Name)
-			}
+	if oid, ok := s.portals.Reads(tables); ok {
+		if t := s.block.View().Table(oid); t != nil {
+			return pgerr.New(pgerr.ObjectInUse,
+				`cannot %s "%s" because it is being used by active queries in this session`, statement, t.Name)
 		}
 	}
 	return nil

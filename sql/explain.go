@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/explain"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/portal"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
@@ -23,7 +24,7 @@ func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.E
 	var args []types.Datum
 	var p *stmt.Program
 	if ex := n.Query.GetExecuteStmt(); ex != nil {
-		p, args, err = s.executed(ctx, ex)
+		p, args, err = s.portals.Statements.Execution(ctx, ex, s.query)
 	} else if !parse.IsQuery(n.Query) {
 		return pgerr.Unsupported("EXPLAIN of %s is not supported yet", parse.Name(n.Query))
 	} else {
@@ -63,7 +64,7 @@ func (s *Session) explained(
 	if p.Plan.Failing != nil {
 		return nil, p.Plan.Failing
 	}
-	args, err := s.withCurrent(p.Query, args)
+	args, err := s.portals.WithCurrent(p.Query, args)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func (s *Session) explained(
 	if c.Part, err = s.part(p); err != nil {
 		return nil, err
 	}
-	c.Partial = s.partial(p, opening{})
+	c.Partial = s.partial(p, portal.Opening{})
 	x := explain.Explanation{Options: o, Tx: t, Executor: &executor, NodeName: s.db.cfg.NodeName}
 	x.Fragment, _ = s.vars.Get(settings.Fragment)
 	return x.Lines(p, c)

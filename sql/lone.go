@@ -5,25 +5,26 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/sherddb/sherd/sql/portal"
 	"github.com/sherddb/sherd/sql/stmt"
 )
 
 // runAlone runs a portal of the extended protocol that is all of its transaction, and commits at
 // once, because the Sync that follows would commit anyway. prog is nil if the statement is not a
 // query.
-func (s *Session) runAlone(ctx context.Context, p *portal, prog *stmt.Program, w stmt.ResultWriter) error {
+func (s *Session) runAlone(ctx context.Context, p *portal.Portal, prog *stmt.Program, w stmt.ResultWriter) error {
 	h := stmt.NewHoldingWriter(w, s.db.cfg.TempDir, true)
 	h.Hold()
 	run := func() error {
 		if prog == nil {
-			return s.utility(ctx, *p.st.stmt, h, false)
+			return s.utility(ctx, *p.Statement.Tree, h, false)
 		}
-		return s.runQuery(ctx, prog, p.args, h)
+		return s.runQuery(ctx, prog, p.Args, h)
 	}
 	err := s.autocommit(ctx, h, run, func() (err error) {
 		s.block.Begin().Pipeline = true
 		if s.leads = true; prog != nil {
-			prog, err = s.refresh(ctx, p.st)
+			prog, err = s.portals.Statements.Program(ctx, p.Statement)
 		}
 		return err
 	})
@@ -53,8 +54,8 @@ func (s *Session) mayMeetMoves(n *pg_query.Node) bool {
 	case *pg_query.Node_CopyStmt:
 		return x.CopyStmt.IsFrom
 	case *pg_query.Node_ExecuteStmt:
-		p, ok := s.statements[x.ExecuteStmt.Name]
-		return ok && p.stmt != nil && (p.program == nil || p.program.Writes)
+		st, err := s.portals.Statements.Find(x.ExecuteStmt.Name)
+		return err == nil && st.MayWrite()
 	}
 	return runsAlone(n) == "" || n.GetIndexStmt() != nil
 }

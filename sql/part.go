@@ -102,10 +102,3 @@ func (s *Session) readsAll(p *stmt.Program) error {
 		WithDetail(`%s is "%s".`, settings.Fragment, value).
 		WithHint("SET %s = '' reads all fragments.", settings.Fragment)
 }
-
-// fixPart fixes, when a portal is opened, the fragments that it reads.
-func (s *Session) fixPart(p *portal, prog *stmt.Program) (err error) {
-	p.opening.part, err = s.part(prog)
-	p.opening.fixed = err == nil
-	return err
-}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/portal"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/txn"
@@ -15,9 +16,9 @@ import (
 // changes definitions by what it reads, it must read everything. So must reads that hold for more
 // than the statement: those of a REPEATABLE READ or SERIALIZABLE transaction, and those of a
 // cursor's snapshot.
-func (s *Session) partial(p *stmt.Program, o opening) *exec.Partial {
+func (s *Session) partial(p *stmt.Program, o portal.Opening) *exec.Partial {
 	t := s.block.Tx
-	if !s.vars.On(settings.AllowPartial) || !p.Exec.Reads() || keepsWhatItReads(p) || o.at != 0 || t.OneSnapshot() ||
+	if !s.vars.On(settings.AllowPartial) || !p.Exec.Reads() || keepsWhatItReads(p) || o.At != 0 || t.OneSnapshot() ||
 		t.Modes.Isolation() == txn.Serializable {
 		return nil
 	}

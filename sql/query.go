@@ -2,13 +2,11 @@ package sql
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/parse"
-	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
@@ -20,10 +18,10 @@ func (s *Session) Simple(ctx context.Context, text string, w stmt.ResultWriter) 
 	s.activity.Run(text)
 	defer s.rests()
 	s.ClosePortal("")
-	delete(s.statements, "")
-	stmts, err := s.db.statements.Trees.Parse(text)
+	s.CloseStatement("")
+	stmts, err := s.db.parse(text)
 	if err != nil {
-		return s.failed(explainSyntax(text, err))
+		return s.failed(err)
 	}
 	if len(stmts) == 0 {
 		return w.EmptyQuery()
@@ -133,20 +131,7 @@ func (s *Session) runQuery(ctx context.Context, p *stmt.Program, args []types.Da
 	if err != nil {
 		return err
 	}
-	return w.Complete(commandTag(p.Query, rows))
-}
-
-// commandTag returns the tag of CommandComplete.
-func commandTag(q *query.Query, rows int64) string {
-	switch q.Command {
-	case query.Insert:
-		return fmt.Sprintf("INSERT 0 %d", rows)
-	case query.Update:
-		return fmt.Sprintf("UPDATE %d", rows)
-	case query.Delete:
-		return fmt.Sprintf("DELETE %d", rows)
-	}
-	return fmt.Sprintf("SELECT %d", rows)
+	return w.Complete(p.Tag(rows))
 }
 
 // failed ends the transaction, or marks it as failed, and returns the error for the client.
@@ -175,13 +160,14 @@ func clockJumped(err error) error {
 // systemTime finds a clause of other databases in a text that PostgreSQL's grammar refuses.
 var systemTime = regexp.MustCompile(`(?i)\bAS\s+OF\s+SYSTEM\s+TIME\b`)
 
-// explainSyntax adds how to read the past to a syntax error, if the text uses another database's
-// clause for it.
-func explainSyntax(text string, err error) error {
+// parse returns the statements of a text. A syntax error says how to read the past, if the text uses
+// another database's clause for it.
+func (db *Server) parse(text string) ([]parse.Statement, error) {
+	list, err := db.statements.Trees.Parse(text)
 	if pgerr.Is(err, pgerr.SyntaxError) && systemTime.MatchString(text) {
-		return pgerr.Unsupported("AS OF SYSTEM TIME is not supported").
+		return nil, pgerr.Unsupported("AS OF SYSTEM TIME is not supported").
 			WithHint("SET LOCAL %s = '-10s' in a transaction, or BEGIN ISOLATION LEVEL REPEATABLE READ and "+
 				"SET TRANSACTION SNAPSHOT 'as of …'.", tx.AsOfSetting)
 	}
-	return err
+	return list, err
 }

@@ -6,41 +6,21 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/portal"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
-	"github.com/sherddb/sherd/txn"
 )
 
 // run runs a program in the session's transaction, and opens an implicit transaction if there is
 // none. It returns the number of rows for the command tag.
 func (s *Session) run(ctx context.Context, p *stmt.Program, args []types.Datum, emit exec.Emit) (int64, error) {
 	if !p.LocksRows() {
-		return s.runAt(ctx, opening{}, p, args, emit, nil)
+		return s.runAt(ctx, portal.Opening{}, p, args, emit, nil)
 	}
 	h := &stmt.HeldRows{Emit: emit}
-	return s.runAt(ctx, opening{}, p, args, h.Add, h)
-}
-
-// opening says what a portal reads: the timestamp (0 takes a new one), and the place in its
-// transaction's write buffer before which it sees writes (nil sees all).
-type opening struct {
-	at     txn.Timestamp
-	before txn.Marks
-	fixed  bool       // part is fixed, even if settings change
-	part   *exec.Part // see exec.Ctx
-}
-
-// apply makes c read at the opening's timestamp, place and part.
-func (o *opening) apply(c *exec.Ctx) {
-	c.Part = o.part
-	if o.at != 0 {
-		c.Gateway = c.Gateway.ReadingAt(o.at)
-	}
-	if o.before != nil {
-		c.Before, c.Steady = o.before, true
-	}
+	return s.runAt(ctx, portal.Opening{}, p, args, h.Add, h)
 }
 
 // mayRead decides whether replicas may serve a program, and returns an error if it cannot be read
@@ -57,7 +37,7 @@ func mayRead(t *tx.Tx, p *stmt.Program) error {
 
 // runAt is run for what an opening reads. held is not nil if emit keeps the answer until the end.
 func (s *Session) runAt(
-	ctx context.Context, o opening, p *stmt.Program, args []types.Datum, emit exec.Emit, held *stmt.HeldRows,
+	ctx context.Context, o portal.Opening, p *stmt.Program, args []types.Datum, emit exec.Emit, held *stmt.HeldRows,
 ) (int64, error) {
 	if s.block.Tx == nil {
 		s.block.Begin()
@@ -78,10 +58,10 @@ func (s *Session) runAt(
 		return 0, err
 	}
 	s.db.samples.Add(s.database, p, args)
-	if args, err = s.withCurrent(p.Query, args); err != nil {
+	if args, err = s.portals.WithCurrent(p.Query, args); err != nil {
 		return 0, err
 	}
-	r := &stmt.Attempts{Tx: t.Tx, At: o.at, Held: held, Alone: !t.Used && !t.Explicit && !t.Together}
+	r := &stmt.Attempts{Tx: t.Tx, At: o.At, Held: held, Alone: !t.Used && !t.Explicit && !t.Together}
 	if p.Writes {
 		if err := t.Parts.Bound(s.txEnv.Scope()); err != nil {
 			return 0, err
@@ -112,7 +92,7 @@ func (s *Session) runAt(
 		x := s.executor(ctx)
 		c := x.Context(ctx, t.Tx, args)
 		c.Before, c.Partial = r.Mark, partial
-		if o.apply(c); !o.fixed {
+		if o.Apply(c); !o.Fixed {
 			if c.Part, err = s.part(p); err != nil {
 				return 0, err
 			}
@@ -180,10 +160,10 @@ func (s *Session) settleAs(ctx context.Context, p *stmt.Program, columns []stmt.
 		if err != nil {
 			return nil, err
 		}
-		if columns != nil && !sameColumns(columns, q.Columns) {
-			// Drivers prepare the statement again when they get this error.
-			return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type").
-				WithRoutine("RevalidateCachedQuery")
+		if columns != nil {
+			if err := stmt.CheckColumns(columns, q.Columns); err != nil {
+				return nil, err
+			}
 		}
 		if slices.Equal(p.Tables, q.Tables) {
 			return q, nil

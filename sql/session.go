@@ -16,13 +16,13 @@ import (
 	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/parameter"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/portal"
 	"github.com/sherddb/sherd/sql/sequence"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/sql/types"
-	"github.com/sherddb/sherd/txn"
 )
 
 // Session is one client's connection. It is not safe for concurrent use.
@@ -35,8 +35,7 @@ type Session struct {
 	opened   time.Time
 	txEnv    tx.Environment // what its transactions have in common
 
-	statements preparedStatements
-	portals    portals
+	portals *portal.Portals // and prepared statements
 
 	parameters
 	request
@@ -76,10 +75,9 @@ type request struct {
 func newSession(db *Server, p StartupParams, role, database catalog.OID) *Session {
 	s := &Session{
 		db: db, start: p, role: role, opened: time.Now(),
-		statements: preparedStatements{}, portals: portals{},
 		random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}
-	s.gone = make(chan struct{})
+	s.gone, s.portals = make(chan struct{}), newPortals(s)
 	s.listener = db.notifications.Session(database, p.PID, p.Handle.Notify, p.Handle.terminate)
 	s.counters = db.monitor.Counters.Of(database)
 	s.database, s.locks = database, db.locks.NewSession(p.PID)
@@ -110,12 +108,8 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 		Arrival:    func() time.Time { return s.queryAt },
 		Begun:      func() { s.env = nil },
 		Portals: txblock.Portals{
-			Close: s.closePortals, Keep: s.holdCursors, AnyToKeep: s.portals.anyToKeep,
-			Undo: func(nest int, mark txn.Marks) {
-				s.portals.closeSince(nest)
-				s.settleSince(mark)
-			},
-			Release: s.portals.release,
+			Close: s.portals.EndTransaction, Keep: s.portals.Hold, AnyToKeep: s.portals.HasHoldable,
+			Undo: s.portals.RollbackTo, Release: s.portals.Release,
 		},
 	})
 	s.settings = &parameter.Statements{User: p.User, Values: s.vars, Block: s.block, Check: s.checkSetting}
@@ -196,7 +190,7 @@ func (s *Session) program(
 
 // Close ends the session; an open transaction is rolled back.
 func (s *Session) Close() {
-	s.closeAllPortals()
+	s.portals.CloseAll()
 	s.block.Close()
 	s.listener.UnlistenAll()
 	s.locks.UnlockAll()

@@ -36,11 +36,12 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	case *pg_query.Node_ExplainStmt:
 		return s.explain(ctx, st, n.ExplainStmt, w)
 	case *pg_query.Node_PrepareStmt:
-		return s.prepareStmt(ctx, st, n.PrepareStmt, w)
+		return complete(w, "PREPARE", s.portals.Statements.Prepare(ctx, st, n.PrepareStmt))
 	case *pg_query.Node_ExecuteStmt:
 		return s.executeStmt(ctx, n.ExecuteStmt, w)
 	case *pg_query.Node_DeallocateStmt:
-		return s.deallocate(n.DeallocateStmt, w)
+		tag, err := s.portals.Statements.Deallocate(n.DeallocateStmt)
+		return complete(w, tag, err)
 	case *pg_query.Node_DiscardStmt:
 		return s.discard(n.DiscardStmt, w)
 	case *pg_query.Node_DeclareCursorStmt:
@@ -48,7 +49,8 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	case *pg_query.Node_FetchStmt:
 		return s.fetch(ctx, n.FetchStmt, w)
 	case *pg_query.Node_ClosePortalStmt:
-		return s.closeCursor(n.ClosePortalStmt, w)
+		tag, err := s.portals.CloseCursor(n.ClosePortalStmt)
+		return complete(w, tag, err)
 	case *pg_query.Node_ConstraintsSetStmt:
 		return s.block.SetConstraints(ctx, s.currentCompiler(), n.ConstraintsSetStmt, w)
 	case *pg_query.Node_LockStmt:
@@ -114,27 +116,16 @@ func accepted(n *pg_query.Node) (tag string, ok bool) {
 	return "", false
 }
 
-// utilityColumns describes the rows of a statement that is not a query; nil if it returns none.
-func (s *Session) utilityColumns(ctx context.Context, st parse.Statement) ([]stmt.Column, error) {
-	switch n := st.Node.Node.(type) {
+// utilityColumns describes the rows of a statement that is neither a query nor runs one; nil if it
+// returns none.
+func utilityColumns(n *pg_query.Node) []stmt.Column {
+	switch n := n.Node.(type) {
 	case *pg_query.Node_VariableShowStmt:
-		return parameter.Columns(n.VariableShowStmt), nil
+		return parameter.Columns(n.VariableShowStmt)
 	case *pg_query.Node_ExplainStmt:
-		return explain.Columns, nil
-	case *pg_query.Node_ExecuteStmt:
-		p, ok := s.statements[n.ExecuteStmt.Name]
-		if !ok {
-			return nil, nil
-		}
-		return s.columnsOf(ctx, p)
-	case *pg_query.Node_FetchStmt:
-		p, ok := s.portals[n.FetchStmt.Portalname]
-		if !ok || n.FetchStmt.Ismove {
-			return nil, nil
-		}
-		return s.columnsOf(ctx, p.st)
+		return explain.Columns
 	}
-	return nil, nil
+	return nil
 }
 
 // discard runs DISCARD.
@@ -145,8 +136,8 @@ func (s *Session) discard(n *pg_query.DiscardStmt, w stmt.ResultWriter) error {
 		if s.block.Tx != nil && s.block.Tx.Explicit {
 			return pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 		}
-		s.closeAllPortals()
-		clear(s.statements)
+		s.portals.CloseAll()
+		s.portals.Statements.CloseAll()
 		s.locks.UnlockAll()
 		s.vars.ResetAll(0)
 		s.sequences.Reset()

@@ -44,7 +44,7 @@ func (s *Session) systemEnv() *sysview.Env {
 		Forwarded:    func() []sysview.Forwarded { return s.reports(monitor.WantForwarded).Forwarded },
 		Transactions: views.Transactions,
 		Counters:     func() []sysview.Counters { return s.reports(monitor.WantCounters).Counters },
-		Prepared:     s.statements.rows, Cursors: s.portals.rows, Held: s.preparedRows,
+		Prepared:     s.portals.Statements.List, Cursors: s.portals.List, Held: s.preparedRows,
 	}
 }
 

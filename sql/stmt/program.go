@@ -1,8 +1,10 @@
 package stmt
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
@@ -40,6 +42,29 @@ func (p *Program) LocksRows() bool {
 
 // Reading returns what decides how old the program's reads may be.
 func (p *Program) Reading() tx.Reading { return tx.Reading{Writes: p.Writes, LocksRows: p.LocksRows()} }
+
+// Tag returns the tag of CommandComplete for a number of rows.
+func (p *Program) Tag(rows int64) string {
+	switch p.Query.Command {
+	case query.Insert:
+		return fmt.Sprintf("INSERT 0 %d", rows)
+	case query.Update:
+		return fmt.Sprintf("UPDATE %d", rows)
+	case query.Delete:
+		return fmt.Sprintf("DELETE %d", rows)
+	}
+	return fmt.Sprintf("SELECT %d", rows)
+}
+
+// CheckColumns returns an error if a statement whose columns a client may know has other ones now.
+// Drivers prepare the statement again when they get this error.
+func CheckColumns(known, now []Column) error {
+	if slices.EqualFunc(known, now, func(a, b Column) bool { return a.Type == b.Type && a.Name == b.Name }) {
+		return nil
+	}
+	return pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type").
+		WithRoutine("RevalidateCachedQuery")
+}
 
 // resultColumns describes the rows that a client sees.
 func resultColumns(q *query.Query) []Column {

@@ -1,4 +1,4 @@
-package sql
+package portal
 
 import (
 	"testing"
@@ -55,7 +55,8 @@ func TestScrollRoom(t *testing.T) {
 	if n, err := c.forward(50, skipRow); n != 50 || err != nil || len(c.rows) != 0 {
 		t.Error(n, err, len(c.rows))
 	}
-	if err := c.readAll(50 * datumSize); err != nil || len(c.rows) != 50 {
+	p := &Portal{next: c.read, stop: func() {}, scroll: c}
+	if err := p.keepRest(50 * datumSize); err != nil || len(c.rows) != 50 {
 		t.Error(err, len(c.rows))
 	}
 	if n, err := c.forward(fetchAll, note); n != 50 || err != nil || got[len(got)-1] != 100 {

@@ -1,4 +1,4 @@
-package sql
+package portal
 
 import (
 	"slices"
@@ -9,15 +9,19 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// withCurrent adds the keys of the rows that cursors are on to the arguments of a statement with
+// WithCurrent adds the keys of the rows that cursors are on to the arguments of a statement with
 // WHERE CURRENT OF.
-func (s *Session) withCurrent(q *query.Query, args []types.Datum) ([]types.Datum, error) {
+func (t *Portals) WithCurrent(q *query.Query, args []types.Datum) ([]types.Datum, error) {
 	if q == nil || len(q.Currents) == 0 {
 		return args, nil
 	}
 	args = slices.Clone(args)
 	for i := range q.Currents {
-		key, err := s.currentKey(q.Currents[i].Cursor, q.Currents[i].Table)
+		p, err := t.Cursor(q.Currents[i].Cursor)
+		if err != nil {
+			return nil, err
+		}
+		key, err := p.currentKey(q.Currents[i].Cursor, q.Currents[i].Table)
 		if err != nil {
 			return nil, err
 		}
@@ -26,14 +30,10 @@ func (s *Session) withCurrent(q *query.Query, args []types.Datum) ([]types.Datum
 	return args, nil
 }
 
-// currentKey returns the key of the row of table t that a cursor is on.
-func (s *Session) currentKey(name string, t *catalog.Table) ([]types.Datum, error) {
-	p, err := s.cursor(name)
-	if err != nil {
-		return nil, err
-	}
+// currentKey returns the key of the row of table t that the cursor is on.
+func (p *Portal) currentKey(name string, t *catalog.Table) ([]types.Datum, error) {
 	fail := func(format string, a ...any) error { return pgerr.New(pgerr.InvalidCursorState, format, a...) }
-	prog := p.st.program
+	prog := p.Statement.program
 	switch {
 	case prog == nil || prog.Query == nil:
 		return nil, fail(`cursor "%s" is not a SELECT query`, name)

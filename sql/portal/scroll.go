@@ -1,4 +1,4 @@
-package sql
+package portal
 
 import (
 	"math"
@@ -36,12 +36,8 @@ const fetchAll = math.MaxInt64
 // at returns row n, counted from 0.
 func (c *scroll) at(n int64) ([]types.Datum, bool, error) {
 	for n >= c.base+int64(len(c.rows)) {
-		if c.ended {
-			return nil, false, nil
-		}
-		row, ok := c.source()
+		row, ok := c.read()
 		if !ok {
-			c.ended = true
 			return nil, false, nil
 		}
 		if !c.back && n == c.base+int64(len(c.rows)) {
@@ -59,15 +55,21 @@ func (c *scroll) at(n int64) ([]types.Datum, bool, error) {
 	return row, true, nil
 }
 
+// read returns the next row of the source.
+func (c *scroll) read() (row []types.Datum, ok bool) {
+	if c.ended {
+		return nil, false
+	}
+	row, ok = c.source()
+	c.ended = !ok
+	return row, ok
+}
+
 // keep adds a row to the kept rows.
 func (c *scroll) keep(row []types.Datum) error {
-	own := make([]types.Datum, len(row))
-	for i, d := range row {
-		own[i] = d.Clone()
-		c.room -= int64(len(d.S)) + datumSize
-	}
+	own, size := ownRow(row)
 	c.rows = append(c.rows, own)
-	switch {
+	switch c.room -= size; {
 	case c.room >= 0:
 		return nil
 	case c.strict:
@@ -89,23 +91,6 @@ func (c *scroll) forwardOnly() error {
 		return nil
 	}
 	c.rows, c.base = append([][]types.Datum(nil), c.rows[gone-c.base:]...), gone
-	return nil
-}
-
-// readAll reads the rest of the source, within budget.
-func (c *scroll) readAll(budget int64) error {
-	k := keeper{budget: budget, full: tooMuchToHold}
-	for !c.ended {
-		row, ok := c.source()
-		if !ok {
-			c.ended = true
-			break
-		}
-		if err := k.add(row); err != nil {
-			return err
-		}
-	}
-	c.rows = append(c.rows, k.rows...)
 	return nil
 }
 
