@@ -19,14 +19,15 @@ import (
 // newPortals returns the prepared statements and portals of a new session.
 func newPortals(s *Session) *portal.Portals {
 	return portal.New(portal.Environment{
-		Parse: s.db.parse, Allowed: s.block.MayRun, Arrived: func() time.Time { return s.queryAt },
+		Parse: s.db.parse, Allowed: func() error { return s.block.MayRun() },
+		Arrived: func() time.Time { return s.queryAt },
 		Tx: func() *tx.Tx {
 			if s.block.Tx == nil {
 				return nil
 			}
 			return s.block.Tx.Tx
 		},
-		Memory:  func() int64 { return s.derived.Memory },
+		Begin: func() { s.block.Join(false) }, Memory: func() int64 { return s.derived.Memory },
 		Version: func() uint64 { return s.block.View().DefinitionVersion() }, Compiler: s.currentCompiler,
 		Program: s.program, Columns: utilityColumns,
 		Context: func(ctx context.Context) *exec.Ctx { return s.execution(ctx, nil) },
@@ -124,7 +125,7 @@ func (s *Session) executePortal(
 	if s.leads {
 		s.block.Begin().Pipeline = true
 	}
-	if !parse.IsQuery(p.Statement.Tree.Node) {
+	if !p.Statement.IsQuery() {
 		p.Done = true
 		if len(p.Statement.Params) > 0 {
 			s.bound = &bound{p.Statement.Params, p.Args}
@@ -176,14 +177,14 @@ func (undescribed) Describe([]stmt.Column) error { return nil }
 
 // executeStmt runs EXECUTE name (arguments).
 func (s *Session) executeStmt(ctx context.Context, n *pg_query.ExecuteStmt, w stmt.ResultWriter) error {
-	st, err := s.portals.Statements.Find(n.Name)
+	st, err := s.portals.Statements.Executed(n)
 	if err != nil {
 		return err
 	}
 	if st.Tree == nil {
 		return w.EmptyQuery()
 	}
-	if !parse.IsQuery(st.Tree.Node) {
+	if !st.IsQuery() {
 		return s.utility(ctx, *st.Tree, w, false)
 	}
 	prog, args, err := s.portals.Statements.Execution(ctx, n, s.query)
@@ -205,7 +206,6 @@ func (s *Session) declareCursor(
 	if err := s.portals.MayDeclare(n, s.block.InBlock()); err != nil {
 		return err
 	}
-	s.block.Join(false)
 	inner := st
 	inner.Node = n.Query
 	prog, args, err := s.containedProgram(ctx, inner)

@@ -233,10 +233,14 @@ func (s *Session) countError(err error) {
 	}
 }
 
-// Sync ends the implicit transaction of a pipeline.
+// Sync ends the implicit transaction of a pipeline, and the portals that it has bound.
 func (s *Session) Sync(ctx context.Context) error {
 	defer s.rests()
-	if s.block.Tx == nil || s.block.Tx.Explicit {
+	switch {
+	case s.block.Tx == nil:
+		s.portals.EndTransaction()
+		return nil
+	case s.block.Tx.Explicit:
 		return nil
 	}
 	return clockJumped(s.block.Commit(ctx))

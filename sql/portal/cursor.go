@@ -58,6 +58,7 @@ func (t *Portals) Declare(
 	if err := mayBeCursor(n.Options, prog); err != nil {
 		return err
 	}
+	t.env.Begin()
 	if err := t.env.Fold(ctx, prog, args); err != nil {
 		return err
 	}

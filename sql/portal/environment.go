@@ -20,6 +20,7 @@ type Environment struct {
 	Arrived func() time.Time // of the running statement
 	Allowed func() error     // the error of a failed transaction; nil: statements may run
 	Tx      func() *tx.Tx    // nil outside of any
+	Begin   func()           // opens a transaction, if there is none
 	Memory  func() int64     // how many bytes of rows may be kept for a portal
 
 	Version  func() uint64         // of the definitions that a statement sees now

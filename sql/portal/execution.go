@@ -15,6 +15,39 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
+// maxNested limits how many statements may lead to one another by EXECUTE and FETCH. The protocol
+// can prepare an EXECUTE, also one of itself.
+const maxNested = 100
+
+func tooNested() error {
+	return pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").
+		WithDetail("More than %d prepared statements execute one another.", maxNested)
+}
+
+// executed returns the statement that an EXECUTE executes; nil: st is none, or its statement does
+// not exist.
+func (t *Statements) executed(st *Statement) *Statement {
+	if n := st.node().GetExecuteStmt(); n != nil {
+		return t.byName[n.Name]
+	}
+	return nil
+}
+
+// Executed returns the statement of an EXECUTE. It may be an EXECUTE too, but not of itself.
+func (t *Statements) Executed(n *pg_query.ExecuteStmt) (*Statement, error) {
+	found, err := t.Find(n.Name)
+	if err != nil {
+		return nil, err
+	}
+	st := found
+	for range maxNested {
+		if st = t.executed(st); st == nil {
+			return found, nil
+		}
+	}
+	return nil, tooNested()
+}
+
 // Execution returns the program and the arguments of an EXECUTE in the text source.
 func (t *Statements) Execution(
 	ctx context.Context, n *pg_query.ExecuteStmt, source string,

@@ -18,7 +18,7 @@ func (t *Portals) Fetch(ctx context.Context, n *pg_query.FetchStmt, w stmt.Resul
 	if err != nil {
 		return "", err
 	}
-	if p.broken {
+	if p.broken || !p.Statement.IsQuery() {
 		return "", pgerr.New(pgerr.ObjectNotInPrerequisiteState, `portal "%s" cannot be run`, n.Portalname)
 	}
 	prog := p.Statement.program

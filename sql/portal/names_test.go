@@ -76,3 +76,35 @@ func TestPortalNames(t *testing.T) {
 	tag, err = c.CloseCursor(&pg_query.ClosePortalStmt{})
 	check(t, "CLOSE ALL", tag == "CLOSE CURSOR ALL" && err == nil && len(c.List()) == 0)
 }
+
+// TestNested: a prepared statement may execute another one, but a statement that leads to itself is
+// refused.
+func TestNested(t *testing.T) {
+	c, ctx := newClient(), t.Context()
+	s := &c.Statements
+	for name, text := range map[string]string{
+		"query": "SELECT 1", "once": "EXECUTE query", "self": "EXECUTE self", "a": "EXECUTE b", "b": "EXECUTE a",
+		"fetch": "FETCH p", "missing": "EXECUTE none", "empty": "",
+	} {
+		must(t, s.Parse(ctx, name, text, nil))
+	}
+	must(t, c.Bind("p", "fetch", nil))
+	for name, code := range map[string]string{
+		"query": "", "once": "", "missing": "", "empty": "", "self": pgerr.StatementTooComplex,
+		"a": pgerr.StatementTooComplex, "fetch": pgerr.StatementTooComplex,
+	} {
+		st, err := s.Find(name)
+		must(t, err)
+		columns, err := c.Columns(ctx, st)
+		check(t, "describe "+name, pgerr.Code(err) == code)
+		check(t, "columns of "+name, (columns != nil) == (name == "query" || name == "once"))
+		_, err = s.Executed(&pg_query.ExecuteStmt{Name: name})
+		check(t, "execute "+name, err == nil || name != "fetch" && pgerr.Is(err, code))
+	}
+	for _, name := range []string{"fetch", "empty"} {
+		must(t, c.Bind("q", name, nil))
+		_, err := c.Fetch(ctx, &pg_query.FetchStmt{Portalname: "q"}, nil)
+		check(t, "fetch from "+name, pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState))
+		c.Close("q")
+	}
+}

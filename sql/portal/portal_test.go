@@ -52,6 +52,7 @@ func newClient() *client {
 			p.Writes = st.Node.GetInsertStmt() != nil
 			return p, nil
 		},
+		Begin:    func() {},
 		Columns:  func(*pg_query.Node) []stmt.Column { return nil },
 		Compiler: func() *stmt.Compiler { return &stmt.Compiler{} },
 		Fold:     func(context.Context, *stmt.Program, []types.Datum) error { return nil },

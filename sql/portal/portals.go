@@ -5,12 +5,9 @@ import (
 	"slices"
 	"time"
 
-	pg_query "github.com/pganalyze/pg_query_go/v6"
-
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
@@ -73,15 +70,14 @@ func (t *Portals) Bind(name, statement string, args []types.Datum) error {
 
 // Columns describes the rows of a statement; nil: it returns none.
 func (t *Portals) Columns(ctx context.Context, st *Statement) ([]stmt.Column, error) {
-	if st.Tree == nil {
-		return nil, nil
-	}
-	if !parse.IsQuery(st.Tree.Node) {
-		cols, err := t.utilityColumns(ctx, st.Tree.Node)
-		return t.describable(cols, err)
-	}
-	if t.env.Allowed() != nil {
-		return t.describable(st.program.Columns, nil)
+	st, err := t.source(st)
+	switch {
+	case err != nil || st.Tree == nil:
+		return nil, err
+	case !st.IsQuery():
+		return t.describable(t.env.Columns(st.Tree.Node))
+	case t.env.Allowed() != nil:
+		return t.describable(st.program.Columns)
 	}
 	p, err := t.Statements.Program(ctx, st)
 	if err != nil {
@@ -90,33 +86,36 @@ func (t *Portals) Columns(ctx context.Context, st *Statement) ([]stmt.Column, er
 	return p.Columns, nil
 }
 
-// utilityColumns describes the rows of a statement that is not a query.
-func (t *Portals) utilityColumns(ctx context.Context, n *pg_query.Node) ([]stmt.Column, error) {
-	switch n := n.Node.(type) {
-	case *pg_query.Node_ExecuteStmt:
-		if st, ok := t.Statements.byName[n.ExecuteStmt.Name]; ok {
-			return t.Columns(ctx, st)
+// source returns the statement whose rows a statement returns: for EXECUTE and FETCH another one.
+func (t *Portals) source(st *Statement) (*Statement, error) {
+	for range maxNested {
+		next := t.Statements.executed(st)
+		if n := st.node().GetFetchStmt(); n != nil && !n.Ismove {
+			if p := t.byName[n.Portalname]; p != nil {
+				next = p.Statement
+			}
 		}
-	case *pg_query.Node_FetchStmt:
-		if p, ok := t.byName[n.FetchStmt.Portalname]; ok && !n.FetchStmt.Ismove {
-			return t.Columns(ctx, p.Statement)
+		if next == nil {
+			return st, nil
 		}
+		st = next
 	}
-	return t.env.Columns(n), nil
+	return nil, tooNested()
 }
 
 // describable refuses to describe rows in a failed transaction, because it cannot look up
 // definitions.
-func (t *Portals) describable(columns []stmt.Column, err error) ([]stmt.Column, error) {
-	if err == nil && columns != nil {
-		err = t.env.Allowed()
+func (t *Portals) describable(columns []stmt.Column) ([]stmt.Column, error) {
+	if columns == nil {
+		return nil, nil
 	}
-	return columns, err
+	return columns, t.env.Allowed()
 }
 
 // Open begins a portal that returns its rows in parts. A statement that writes is run to its end
 // now.
 func (t *Portals) Open(ctx context.Context, p *Portal, prog *stmt.Program) (err error) {
+	t.env.Begin()
 	if prog.Writes {
 		return p.finish(t.env.Memory(), func(emit exec.Emit) (int64, error) {
 			return t.env.Run(ctx, nil, prog, p.Args, emit)

@@ -23,6 +23,17 @@ type Statement struct {
 	program *stmt.Program // as of the last use; nil: it is not a query
 }
 
+// node returns the statement's node; nil: it is empty.
+func (st *Statement) node() *pg_query.Node {
+	if st.Tree == nil {
+		return nil
+	}
+	return st.Tree.Node
+}
+
+// IsQuery reports whether the statement is a query, which has a program.
+func (st *Statement) IsQuery() bool { return st.Tree != nil && parse.IsQuery(st.Tree.Node) }
+
 // EndsTransaction reports whether a failed transaction allows the statement.
 func (st *Statement) EndsTransaction() bool {
 	return st.Tree != nil && parse.EndsTransaction(st.Tree.Node)
