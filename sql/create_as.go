@@ -86,7 +86,7 @@ func (s *Session) fillTable(
 	if err := s.block.Tx.CheckStorages(p.Tables); err != nil {
 		return 0, err
 	}
-	if err := s.readsAll(p); err != nil {
+	if err := s.reads.CheckAll(p); err != nil {
 		return 0, err
 	}
 	s.running = ctx

@@ -8,7 +8,6 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/explain"
 	"github.com/sherddb/sherd/sql/parse"
-	"github.com/sherddb/sherd/sql/portal"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
@@ -81,10 +80,10 @@ func (s *Session) explained(
 	s.running = ctx
 	executor := s.executor(ctx)
 	c := executor.Context(ctx, t.Tx, args)
-	if c.Part, err = s.part(p); err != nil {
+	if c.Part, err = s.reads.Part(t.Tx, p); err != nil {
 		return nil, err
 	}
-	c.Partial = s.partial(p, portal.Opening{})
+	c.Partial = s.reads.Partial(t.Tx, p, 0)
 	x := explain.Explanation{Options: o, Tx: t, Executor: &executor, NodeName: s.db.cfg.NodeName}
 	x.Fragment, _ = s.vars.Get(settings.Fragment)
 	return x.Lines(p, c)

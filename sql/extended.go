@@ -31,7 +31,8 @@ func newPortals(s *Session) *portal.Portals {
 		Version: func() uint64 { return s.block.View().DefinitionVersion() }, Compiler: s.currentCompiler,
 		Program: s.program, Columns: utilityColumns,
 		Context: func(ctx context.Context) *exec.Ctx { return s.execution(ctx, nil) },
-		Fold:    s.foldFirst, Part: s.part,
+		Fold:    s.foldFirst,
+		Part:    func(p *stmt.Program) (*exec.Part, error) { return s.reads.Part(s.block.Tx.Tx, p) },
 		Run: func(
 			ctx context.Context, o *portal.Opening, p *stmt.Program, args []types.Datum, emit exec.Emit,
 		) (int64, error) {

@@ -73,7 +73,7 @@ func (s *Session) runAt(
 		r.Rows++
 		return emit(row)
 	}
-	partial := s.partial(p, o)
+	partial := s.reads.Partial(t.Tx, p, o.At)
 	waiting, draft := t.Waiting(), t.Schema
 	t.BeginStatement()
 	for {
@@ -93,7 +93,7 @@ func (s *Session) runAt(
 		c := x.Context(ctx, t.Tx, args)
 		c.Before, c.Partial = r.Mark, partial
 		if o.Apply(c); !o.Fixed {
-			if c.Part, err = s.part(p); err != nil {
+			if c.Part, err = s.reads.Part(t.Tx, p); err != nil {
 				return 0, err
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/sherddb/sherd/sql/sequence"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/subset"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/sql/types"
@@ -57,6 +58,7 @@ type parameters struct {
 	env      *types.Env // of the transaction or, between transactions, of the last one
 	derived  settings.Derived
 	limit    exec.Limits // without ReadOnly
+	reads    subset.Reader
 }
 
 // request is the running statement of the client, and the messages that it makes for the client.
@@ -112,7 +114,11 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 			Undo: s.portals.RollbackTo, Release: s.portals.Release,
 		},
 	})
-	s.settings = &parameter.Statements{User: p.User, Values: s.vars, Block: s.block, Check: s.checkSetting}
+	s.reads = subset.Reader{Settings: s.vars, Database: database, Warn: s.notice}
+	s.settings = &parameter.Statements{
+		User: p.User, Values: s.vars, Block: s.block,
+		Check: func(name, value string) error { return s.reads.Check(s.block.View(), name, value) },
+	}
 	s.hook = s.hooks()
 	s.compiler = stmt.Compiler{
 		Database: database, Role: role, Values: x.Values, Cache: db.statements, Storages: &db.services.Storages,

@@ -1,4 +1,4 @@
-package sql
+package subset
 
 import (
 	"strconv"
@@ -11,11 +11,19 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/tx"
 )
 
-// checkSetting refuses a value of sherd.fragment that names no fragment of the database.
-func (s *Session) checkSetting(name, value string) error {
-	d := s.block.View().Database(s.database)
+// Reader says what the statements of a session read.
+type Reader struct {
+	Settings *settings.Values
+	Database catalog.OID
+	Warn     func(*pgerr.Error) // takes a warning for the client
+}
+
+// Check refuses a value of sherd.fragment that names no fragment of the database.
+func (r *Reader) Check(view *catalog.View, name, value string) error {
+	d := view.Database(r.Database)
 	if d == nil || !strings.EqualFold(name, settings.Fragment) {
 		return nil
 	}
@@ -49,24 +57,24 @@ next:
 	return out, nil
 }
 
-// part returns the part of the data that a client's statement reads by sherd.fragment; nil means
+// Part returns the part of the data that a client's statement reads by sherd.fragment; nil means
 // everything. In a transaction with one snapshot, the bucket map of that snapshot decides what a
 // fragment owns. So sessions that share a snapshot and read one fragment each read every row once,
 // even if buckets move.
-func (s *Session) part(p *stmt.Program) (*exec.Part, error) {
-	value, _ := s.vars.Get(settings.Fragment)
-	d := s.block.View().Database(s.database)
+func (r *Reader) Part(t *tx.Tx, p *stmt.Program) (*exec.Part, error) {
+	value, _ := r.Settings.Get(settings.Fragment)
+	d := t.View().Database(r.Database)
 	if value == "" || d == nil || !p.Exec.Reads() {
 		return nil, nil
 	}
 	if keepsWhatItReads(p) {
-		return nil, s.readsAll(p)
+		return nil, r.CheckAll(p)
 	}
 	list, err := fragmentsOf(d, value)
 	if err != nil {
 		return nil, err
 	}
-	part := &exec.Part{Map: s.block.Tx.PartMap()}
+	part := &exec.Part{Map: t.PartMap()}
 	for _, f := range list {
 		part.Buckets = part.Buckets.Union(part.Map.Owned(f))
 	}
@@ -91,10 +99,10 @@ func keepsWhatItReads(p *stmt.Program) bool {
 	return keeps
 }
 
-// readsAll refuses a statement that writes or locks what it reads, if it would read some fragments
+// CheckAll refuses a statement that writes or locks what it reads, if it would read some fragments
 // only.
-func (s *Session) readsAll(p *stmt.Program) error {
-	value, _ := s.vars.Get(settings.Fragment)
+func (r *Reader) CheckAll(p *stmt.Program) error {
+	value, _ := r.Settings.Get(settings.Fragment)
 	if value == "" || !p.Exec.Reads() {
 		return nil
 	}

@@ -1,35 +1,36 @@
-package sql
+package subset
 
 import (
 	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/sql/portal"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
 )
 
-// partial returns how a statement does without fragments that cannot be reached; nil means that it
+// Partial returns how a statement does without fragments that cannot be reached; nil means that it
 // cannot, and that such a fragment is an error. If the statement writes, locks, sets a sequence or
 // changes definitions by what it reads, it must read everything. So must reads that hold for more
 // than the statement: those of a REPEATABLE READ or SERIALIZABLE transaction, and those of a
-// cursor's snapshot.
-func (s *Session) partial(p *stmt.Program, o portal.Opening) *exec.Partial {
-	t := s.block.Tx
-	if !s.vars.On(settings.AllowPartial) || !p.Exec.Reads() || keepsWhatItReads(p) || o.At != 0 || t.OneSnapshot() ||
+// cursor's snapshot, for which at is not 0.
+func (r *Reader) Partial(t *tx.Tx, p *stmt.Program, at txn.Timestamp) *exec.Partial {
+	if !r.Settings.On(settings.AllowPartial) || !p.Exec.Reads() || keepsWhatItReads(p) || at != 0 || t.OneSnapshot() ||
 		t.Modes.Isolation() == txn.Serializable {
 		return nil
 	}
-	return &exec.Partial{Snapshot: t.SnapshotReachable, Warn: s.warnMissing}
+	return &exec.Partial{
+		Snapshot: t.SnapshotReachable, Warn: func(missing []exec.Missing) { r.warnMissing(t, missing) },
+	}
 }
 
 // warnMissing tells the client which fragments are missing in an answer.
-func (s *Session) warnMissing(missing []exec.Missing) {
+func (r *Reader) warnMissing(t *tx.Tx, missing []exec.Missing) {
 	var names, details []string
 	for _, m := range missing {
-		names = append(names, s.block.Tx.FragmentName(m.Fragment))
+		names = append(names, t.FragmentName(m.Fragment))
 		e := pgerr.From(m.Err)
 		if len(missing) == 1 {
 			details = append(details, e.Detail)
@@ -46,5 +47,5 @@ func (s *Session) warnMissing(missing []exec.Missing) {
 	e = e.WithDetail("%s", strings.Join(details, "\n")).
 		WithHint("Start the nodes that are missing. SET %s = off makes it an error.", settings.AllowPartial)
 	e.Severity = "WARNING"
-	s.notice(e)
+	r.Warn(e)
 }
