@@ -171,7 +171,11 @@ func (s *Session) freshen() {
 	}
 	s.limit = exec.Limits{
 		MaxFanout: s.vars.Number("sherd.max_fanout"), FanoutNotice: s.vars.Number("sherd.fanout_notice"),
-		ExplicitBuckets: s.vars.On("sherd.explicit_buckets"), LockWaits: s.lockWaits(),
+		ExplicitBuckets: s.vars.On("sherd.explicit_buckets"),
+	}
+	if s.vars.On("log_lock_waits") {
+		after := max(s.vars.Milliseconds("deadlock_timeout"), time.Millisecond)
+		s.limit.LockWaits = monitor.LogLockWaits(s.db.cfg.Logger, s.db.cfg.Deadlocks, s.start.PID, after)
 	}
 }
 
