@@ -21,7 +21,8 @@ import (
 	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/rebalance"
-	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/rebalance/rows"
+	"github.com/sherddb/sherd/shardmap/balance"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/storage/install"
 	"github.com/sherddb/sherd/txn"
@@ -41,9 +42,11 @@ type Config struct {
 	Transport func(group uint64) raft.Transport
 	// what all replicas share: limits, cache sizes; Dir, Fragment and the like are set by the Host
 	Storage storage.Config
-	// HeatElsewhere returns how often the fragments that other nodes lead are used; nil: there are
-	// none.
-	HeatElsewhere func(ctx context.Context) []sysview.Heat
+	// Heat returns how often all fragments and their hottest buckets are used. Nodes that do not
+	// answer are left out. Nil: it is unknown.
+	Heat    func(ctx context.Context) []balance.Heat
+	KeyText func(t *catalog.Table, key []byte) string // prints a key of a range table
+	Schema  rows.Schema                               // what follows from rows
 	// LogFailed is called when the device of the Raft logs accepts no more writes: no replica here
 	// can continue. It must not block. Nil: the replicas fail one by one.
 	LogFailed func(error)
@@ -103,7 +106,8 @@ func New(cfg Config) *Host {
 	h.client = kv.New(client)
 	h.rebalancer = rebalance.New(rebalance.Config{
 		Catalog: cfg.Catalog, Client: h.client, Fragments: h.fragments, Replicas: h.all, Replica: h.replica,
-		Heat: h.heats, KeyText: sysview.SegmentText, Logger: cfg.Logger, Every: cfg.RebalanceLook, At: cfg.AtMove,
+		Heat: cfg.Heat, KeyText: cfg.KeyText, Schema: cfg.Schema, Logger: cfg.Logger, Every: cfg.RebalanceLook,
+		At: cfg.AtMove,
 	})
 	h.jobs = jobs{host: h, running: map[uint64]bool{}}
 	return h
@@ -140,7 +144,6 @@ func (h *Host) Start(ctx context.Context) error {
 		h.client.RecoverSchemaChanges(watch)
 	}()
 	h.done.Go(func() { h.rebalancer.RunRebalance(watch) })
-	h.done.Go(func() { h.removeLeftovers(watch) })
 	h.done.Go(func() { h.client.SpreadPins(watch) })
 	if h.several() {
 		h.done.Add(1)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -28,7 +28,7 @@ const jobRetry = time.Second
 // start runs the jobs of the view that are not running yet.
 func (r *jobs) start(ctx context.Context, view *catalog.View) {
 	for j := range view.Jobs() {
-		span, ok := droppedSpan(j)
+		span, ok := fragment.DroppedSpan(j)
 		if !ok || j.State != catalog.JobRunning || !r.claim(j.ID) {
 			continue
 		}
@@ -55,17 +55,6 @@ func (r *jobs) release(id uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.running, id)
-}
-
-// droppedSpan returns the span that a job has to delete.
-func droppedSpan(j *catalog.Job) (txn.Span, bool) {
-	if id, ok := j.DroppedStorage(); ok {
-		return keyspace.TableSpan(id), true
-	}
-	if table, index, ok := j.DroppedIndex(); ok {
-		return txn.Prefix(keyspace.IndexPrefix(table, index)), true
-	}
-	return txn.Span{}, false
 }
 
 // dropStorage deletes the span of a table or an index in all fragments of its database that are led

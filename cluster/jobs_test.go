@@ -9,6 +9,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/eventually"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
@@ -40,7 +41,7 @@ func openCatalogOf(t *testing.T, dir string, fragments int) *catalog.Catalog {
 func openHost(t *testing.T, dir string, c *catalog.Catalog) *Host {
 	t.Helper()
 	h, err := Open(t.Context(), Config{
-		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: txn.NewClock(time.Now, time.Minute), Logger: slog.New(slog.DiscardHandler),
+		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: txn.NewClock(time.Now, time.Minute), Logger: slog.New(slog.DiscardHandler), Schema: table.Schema(),
 	})
 	if err != nil {
 		t.Fatal(err)

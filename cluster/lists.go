@@ -1,9 +1,6 @@
 package cluster
 
-import (
-	"github.com/sherddb/sherd/sql/sysview"
-	"github.com/sherddb/sherd/txn"
-)
+import "github.com/sherddb/sherd/txn"
 
 // ListRowLocks is RowLocks in the types of package txn, for sessions.
 func (h *Host) ListRowLocks() ([]txn.RowLock, int) {
@@ -32,22 +29,4 @@ func (h *Host) ListTransactions() ([]txn.OpenTransaction, int) {
 		}
 	}
 	return out, total
-}
-
-// ListReplicas returns the replicas of the fragments that are led here, for sessions.
-func (h *Host) ListReplicas() []sysview.Replica {
-	var out []sysview.Replica
-	for _, r := range h.all() {
-		term := r.Group.Term()
-		if term == 0 {
-			continue
-		}
-		for _, m := range r.Group.Members() {
-			out = append(out, sysview.Replica{
-				Fragment: r.ID(), Node: m.Node, Leads: m.Node == h.cfg.Node,
-				Voter: m.Voter, Lag: m.Lag, Contact: m.Contact, Term: term,
-			})
-		}
-	}
-	return out
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/rebalance/move"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
@@ -23,7 +24,7 @@ func openMoving(t *testing.T, dir string, c *catalog.Catalog, at func(string) er
 	t.Helper()
 	cfg := Config{
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: txn.NewClock(time.Now, time.Minute),
-		Logger: slog.New(slog.DiscardHandler), AtMove: at,
+		Logger: slog.New(slog.DiscardHandler), Schema: table.Schema(), AtMove: at,
 	}
 	for _, f := range change {
 		f(&cfg)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/raftlog"

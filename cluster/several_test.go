@@ -20,6 +20,7 @@ import (
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/internal/testlog"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
@@ -66,7 +67,7 @@ func (c *hosts) open(node *testcluster.Node, change func(*storage.Config)) {
 	c.t.Cleanup(func() { cat.Close() })
 	net.Serve(cat)
 	cfg := Config{
-		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: node.Number, Catalog: cat, Clock: txn.NewClock(nil, 0), Logger: log,
+		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: node.Number, Catalog: cat, Clock: txn.NewClock(nil, 0), Logger: log, Schema: table.Schema(),
 		Door: node.Door, Transport: func(g uint64) raft.Transport { return mux.Transport(g) },
 	}
 	if change != nil {

@@ -3,10 +3,11 @@ package fragment
 import (
 	"context"
 
-	pb "github.com/sherddb/sherd/cluster/nodepb"
-	"github.com/sherddb/sherd/txn"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/txn"
 )
 
 // errUnknown is the answer to an operation of a later release.

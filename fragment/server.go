@@ -217,6 +217,9 @@ func (c *Call) Failed(err error) *pb.Failure {
 // Replica returns the replica of a fragment on this node; nil if there is none.
 func (s *Server) Replica(f txn.FragmentID) *storage.Replica { return s.cfg.Replica(f) }
 
+// Replicas returns the replicas on this node, by fragment.
+func (s *Server) Replicas() []*storage.Replica { return s.cfg.Replicas() }
+
 // Meter returns the access meter of a fragment that this node leads.
 func (s *Server) Meter(id txn.FragmentID) *heat.Meter {
 	if m, ok := s.meters.Load(id); ok {

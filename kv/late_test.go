@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/kv"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
@@ -39,7 +40,7 @@ func TestHoldThatComesLate(t *testing.T) {
 	armed := atomic.Bool{}
 	h, err := cluster.Open(t.Context(), cluster.Config{
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c,
-		Clock: txn.NewClock(time.Now, time.Minute), Logger: slog.New(slog.DiscardHandler),
+		Clock: txn.NewClock(time.Now, time.Minute), Logger: slog.New(slog.DiscardHandler), Schema: table.Schema(),
 		Storage: storage.Config{Knobs: storage.Knobs{Fault: func(step string) {
 			switch {
 			case step == "hold.before" && armed.CompareAndSwap(true, false):

@@ -17,7 +17,9 @@ import (
 	"github.com/sherddb/sherd/cluster/tablelock"
 	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/rebalance"
+	"github.com/sherddb/sherd/shardmap/balance"
 	"github.com/sherddb/sherd/sql/distexec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/taskserver"
@@ -40,8 +42,9 @@ func (n *Node) buildFragments() {
 		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"),
 		Node: n.dir.NodeID, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger,
 		Door: n.port.door, Transport: func(group uint64) raft.Transport { return n.port.mux.Transport(group) },
-		LogFailed:     func(err error) { n.end(fmt.Errorf("its log device has failed: %w", err)) },
-		HeatElsewhere: n.heatElsewhere, AtMove: n.cfg.Knobs.AtMove, RebalanceLook: n.cfg.Knobs.RebalanceLook,
+		LogFailed: func(err error) { n.end(fmt.Errorf("its log device has failed: %w", err)) },
+		Heat:      n.heat, KeyText: sysview.SegmentText, Schema: table.Schema(),
+		AtMove: n.cfg.Knobs.AtMove, RebalanceLook: n.cfg.Knobs.RebalanceLook,
 		Storage: storage.Config{
 			Group:  storage.GroupConfig{Election: n.cfg.Knobs.Election},
 			Timing: storage.Timing{VersionsKept: n.cfg.Knobs.VersionsKept},
@@ -148,11 +151,13 @@ func (n *Node) askForIdle(ctx context.Context) {
 	}
 }
 
-// heatElsewhere returns the usage of the fragments that other nodes lead.
-func (n *Node) heatElsewhere(ctx context.Context) (out []sysview.Heat) {
+// heat returns how often all fragments are used, for the balancer. Nodes that do not answer are left
+// out.
+func (n *Node) heat(ctx context.Context) []balance.Heat {
+	all := n.tasks.Gateway().ListHeat()
 	reports, _ := n.activity.Reports(ctx, monitor.WantHeat)
 	for _, r := range reports {
-		out = append(out, r.Heat...)
+		all = append(all, r.Heat...)
 	}
-	return out
+	return distexec.BucketHeat(all)
 }

@@ -14,7 +14,7 @@ import (
 // newMover creates the driver of the moves whose targets are led here.
 func (r *Rebalancer) newMover() *move.Driver {
 	return move.New(move.Config{
-		Catalog: r.cfg.Catalog, Logger: r.cfg.Logger, At: r.cfg.At,
+		Catalog: r.cfg.Catalog, Logger: r.cfg.Logger, Schema: r.cfg.Schema, At: r.cfg.At,
 		Suffers: func() bool { return r.cfg.Fragments.Suffers(maxDelay(r.cfg.Catalog.View())) },
 		Empty: func(ctx context.Context, d *catalog.Database, fragment uint32) ([]shardmap.Range, error) {
 			return r.balancer.Empty(ctx, r.cfg.Catalog.View(), d, fragment)

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/kv"
 	planner "github.com/sherddb/sherd/rebalance/balance"
+	"github.com/sherddb/sherd/rebalance/rows"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/shardmap/balance"
 	"github.com/sherddb/sherd/storage"
@@ -25,6 +26,7 @@ type Config struct {
 	Replicas  func() []*storage.Replica                 // of this node
 	Replica   func(txn.FragmentID) *storage.Replica     // nil: there is none here
 	Heat      func(ctx context.Context) []balance.Heat  // of all fragments and their hottest buckets
+	Schema    rows.Schema                               // what follows from rows
 	KeyText   func(t *catalog.Table, key []byte) string // prints a key of a range table
 	Logger    *slog.Logger
 	Every     time.Duration // how often the balancer decides; 0 is a minute
@@ -47,11 +49,12 @@ func New(cfg Config) *Rebalancer {
 	return r
 }
 
-// RunRebalance drives moves and makes plans until ctx ends.
+// RunRebalance drives moves, makes plans, and removes what moves have left, until ctx ends.
 func (r *Rebalancer) RunRebalance(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { r.newMover().Run(ctx) })
 	wg.Go(func() { r.balancer.Run(ctx, r.cfg.Logger) })
+	wg.Go(func() { r.leftovers().run(ctx) })
 	wg.Wait()
 }
 

@@ -9,10 +9,8 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/rebalance/rows"
 	"github.com/sherddb/sherd/sql/exec/table"
-	"github.com/sherddb/sherd/sql/plan"
-	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
@@ -20,7 +18,7 @@ import (
 
 // history is what the keys of a table's rows, or of its local entries, have held: for each key, the
 // values and the steps from which they hold.
-type history map[string][]table.RowVersion
+type history map[string][]rows.Version
 
 func (h history) at(key string, step txn.Timestamp) []byte {
 	var value []byte
@@ -36,20 +34,20 @@ func (h history) at(key string, step txn.Timestamp) []byte {
 func (h history) note(step txn.Timestamp, now map[string][]byte) {
 	for key := range h {
 		if now[key] == nil && h.at(key, step) != nil {
-			h[key] = append(h[key], table.RowVersion{At: step})
+			h[key] = append(h[key], rows.Version{At: step})
 		}
 	}
 	for key, value := range now {
 		if !bytes.Equal(h.at(key, step), value) {
-			h[key] = append(h[key], table.RowVersion{At: step, Value: value})
+			h[key] = append(h[key], rows.Version{At: step, Value: value})
 		}
 	}
 }
 
 // put is a write at a version, as in a fragment that ingests copied entries.
-func (h history) put(c table.EntryChange) {
+func (h history) put(c rows.Change) {
 	list, key := h[string(c.Key)], string(c.Key)
-	i, there := slices.BinarySearchFunc(list, c.At, func(v table.RowVersion, at txn.Timestamp) int {
+	i, there := slices.BinarySearchFunc(list, c.At, func(v rows.Version, at txn.Timestamp) int {
 		return int(v.At) - int(at)
 	})
 	switch {
@@ -59,7 +57,7 @@ func (h history) put(c table.EntryChange) {
 		list[i].Value = bytes.Clone(c.Value)
 		return
 	}
-	h[key] = slices.Insert(list, i, table.RowVersion{At: c.At, Value: bytes.Clone(c.Value)})
+	h[key] = slices.Insert(list, i, rows.Version{At: c.At, Value: bytes.Clone(c.Value)})
 }
 
 // contents reads the rows and the local entries of a table in one fragment.
@@ -130,14 +128,12 @@ func derives(t *testing.T, w *world, def *catalog.Table, rnd *rand.Rand, steps i
 		for id, x := range all {
 			r, err := w.host.Replica(id)
 			must(t, err)
-			rows, entries := contents(t, r, def, global)
-			x.rows.note(txn.Timestamp(n+1), rows)
+			stored, entries := contents(t, r, def, global)
+			x.rows.note(txn.Timestamp(n+1), stored)
 			x.entries.note(txn.Timestamp(n+1), entries)
 		}
 	}
-	d := table.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
-		return plan.TableIndexes(view, t, plan.Env{Fold: expr.EvalConst})
-	})
+	d := table.NewDeriver(view)
 	written := 0
 	for _, x := range all {
 		x.derive(t, d, rnd)
@@ -170,7 +166,7 @@ func (x *derived) derive(t *testing.T, d *table.Deriver, rnd *rand.Rand) {
 		var before []byte
 		for list := x.rows[key]; len(list) > 0; {
 			n := 1 + rnd.IntN(len(list))
-			must(t, d.Row([]byte(key), 0, before, list[:n], func(c table.EntryChange) error {
+			must(t, d.Row([]byte(key), 0, before, list[:n], func(c rows.Change) error {
 				x.derived.put(c)
 				return nil
 			}))

@@ -121,7 +121,7 @@ func TestMoveOfDropped(t *testing.T) {
 	w.awaitDeleted(t)
 	again()
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
-	must(t, w.host.RemoveLeftovers(t.Context()))
+	must(t, w.host.Rebalancer().RemoveLeftovers(t.Context()))
 	nothing()
 }
 

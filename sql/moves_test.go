@@ -14,11 +14,9 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/rebalance/rows"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/table"
-	"github.com/sherddb/sherd/sql/plan"
-	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/storage"
@@ -38,9 +36,7 @@ func (m *mover) copy(
 	ctx context.Context, from, to *storage.Replica, arrival uint32, req storage.ReadRequest,
 ) (storage.ReadResult, error) {
 	view := m.w.cfg.Catalog.View()
-	d := table.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
-		return plan.TableIndexes(view, t, plan.Env{Fold: expr.EvalConst})
-	})
+	d := table.NewDeriver(view)
 	given := map[string]bool{}
 	return from.Moves.ReadVersions(ctx, req, func(batch []storage.Version) error {
 		out := slices.Clone(batch)
@@ -50,15 +46,15 @@ func (m *mover) copy(
 				n++
 			}
 			if keyspace.IsRow(batch[0].Key) {
-				var list []table.RowVersion
+				var list []rows.Version
 				before := batch[0].Before
 				for _, v := range batch[:n] {
 					if v.At <= m.floor { // M8 of rebalance/move
 						list, before, v.At = nil, nil, m.floor
 					}
-					list = append(list, table.RowVersion{At: v.At, Value: v.Value})
+					list = append(list, rows.Version{At: v.At, Value: v.Value})
 				}
-				err := d.Row(batch[0].Key, arrival, before, list, func(e table.EntryChange) error {
+				err := d.Row(batch[0].Key, arrival, before, list, func(e rows.Change) error {
 					at := fmt.Sprintf("%s@%d", e.Key, e.At)
 					if e.Yields && given[at] {
 						return nil

@@ -19,9 +19,12 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/internal/testlog"
 	"github.com/sherddb/sherd/rebalance"
+	"github.com/sherddb/sherd/shardmap/balance"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/distexec"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/sql/verify/running"
 	"github.com/sherddb/sherd/txn"
@@ -96,17 +99,20 @@ func newWorldAt(t testing.TB, fragments int, version uint32, change ...func(*clu
 	clock := txn.NewClock(nil, 0)
 	hosted := cluster.Config{
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: clock,
-		Logger: quiet,
+		Logger: quiet, KeyText: sysview.SegmentText, Schema: table.Schema(),
 	}
+	var gateway *distexec.Gateway
+	hosted.Heat = func(context.Context) []balance.Heat { return distexec.BucketHeat(gateway.ListHeat()) }
 	for _, f := range change {
 		f(&hosted)
 	}
-	h, err := cluster.Open(ctx, hosted)
-	must(t, err)
+	h := cluster.New(hosted)
+	gateway = distexec.New(distexec.Config{Node: 1, Catalog: c, Client: h.Client(), Here: h.Fragments()})
+	must(t, h.Start(ctx))
 	t.Cleanup(func() { must(t, h.Close()) })
 	log := &logged{}
 	var fragmentsOf sql.Fragments = fragmentsHere{
-		distexec.New(distexec.Config{Node: 1, Catalog: c, Client: h.Client(), Here: h.Fragments()}), h.Rebalancer(),
+		gateway, h.Rebalancer(),
 		running.New(running.Config{Node: 1, Catalog: c, Client: h.Client(), Here: h.Fragments()}), h,
 	}
 	if fragments > 1 {

@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/kv"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -40,7 +41,7 @@ func Open(t *testing.T, dir string, c *catalog.Catalog, clock *txn.Clock) *clust
 	t.Helper()
 	h, err := cluster.Open(t.Context(), cluster.Config{
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c,
-		Clock: clock, Logger: slog.New(slog.DiscardHandler),
+		Clock: clock, Logger: slog.New(slog.DiscardHandler), Schema: table.Schema(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,11 +7,8 @@ import (
 	"fmt"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/rebalance/rows"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql/exec/expr"
-	"github.com/sherddb/sherd/sql/exec/table"
-	"github.com/sherddb/sherd/sql/plan"
-	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
@@ -29,7 +26,7 @@ type carrier struct {
 	arrival uint32
 	floor   txn.Timestamp    // lowest version of local index entries: no reader at the target is below it
 	older   *storage.Version // newest version of a row at or below floor; newer ones of the row may follow
-	deriver *table.Deriver
+	deriver rows.Deriver
 	derived map[catalog.OID]uint64 // versions of the tables by which entries were derived
 	unknown map[uint32]bool        // storage ids of rows of no table
 	globals map[[2]uint32]bool     // indexes, by their tables' storage ids and theirs, whose entries came
@@ -66,9 +63,7 @@ func newCarrier(s *step, arrival uint32) *carrier {
 
 // know makes the carrier derive entries by the definitions of a view from now on.
 func (c *carrier) know(view *catalog.View) {
-	c.deriver = table.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
-		return plan.TableIndexes(view, t, plan.Env{Fold: expr.EvalConst})
-	})
+	c.deriver = c.s.d.cfg.Schema.Deriver(view)
 }
 
 // take derives the entries of a batch of versions from the source and queues both for the target.
@@ -141,7 +136,7 @@ func (c *carrier) entries(ctx context.Context, versions []storage.Version) error
 			return err
 		}
 	}
-	var rows []table.RowVersion
+	var list []rows.Version
 	for _, v := range versions {
 		if v.At <= c.floor {
 			if c.s.T != 0 {
@@ -151,11 +146,11 @@ func (c *carrier) entries(ctx context.Context, versions []storage.Version) error
 			continue
 		}
 		if c.older != nil {
-			rows, before, c.older = append(rows, rowVersion(c.older, c.floor)), nil, nil
+			list, before, c.older = append(list, rowVersion(c.older, c.floor)), nil, nil
 		}
-		rows = append(rows, rowVersion(&v, v.At))
+		list = append(list, rowVersion(&v, v.At))
 	}
-	return c.derive(ctx, key, before, rows)
+	return c.derive(ctx, key, before, list)
 }
 
 // errLate ends a step whose source runs a release without ReadRequest.AtLeast and has let a
@@ -170,18 +165,18 @@ func (c *carrier) settle(ctx context.Context) error {
 	if c.older = nil; o == nil {
 		return nil
 	}
-	return c.derive(ctx, o.Key, nil, []table.RowVersion{rowVersion(o, c.floor)})
+	return c.derive(ctx, o.Key, nil, []rows.Version{rowVersion(o, c.floor)})
 }
 
-func (c *carrier) derive(ctx context.Context, key, before []byte, rows []table.RowVersion) error {
-	if len(rows) == 0 {
+func (c *carrier) derive(ctx context.Context, key, before []byte, versions []rows.Version) error {
+	if len(versions) == 0 {
 		return nil
 	}
-	return c.deriver.Row(key, c.arrival, before, rows, func(e table.EntryChange) error { return c.entry(ctx, e) })
+	return c.deriver.Row(key, c.arrival, before, versions, func(e rows.Change) error { return c.entry(ctx, e) })
 }
 
-func rowVersion(v *storage.Version, at txn.Timestamp) table.RowVersion {
-	x := table.RowVersion{At: at}
+func rowVersion(v *storage.Version, at txn.Timestamp) rows.Version {
+	x := rows.Version{At: at}
 	if !v.Deleted {
 		x.Value = v.Value
 	}
@@ -211,7 +206,7 @@ func (c *carrier) segmentOf(primaryKey []byte) shardmap.Bucket {
 
 // entry copies a change of a local index entry. If one row releases a unique value and another row
 // takes it in the same transaction, the entry of the latter stays.
-func (c *carrier) entry(ctx context.Context, e table.EntryChange) error {
+func (c *carrier) entry(ctx context.Context, e rows.Change) error {
 	if e.Yields && e.Value == nil && c.given[entryAt{string(e.Key), e.At}] {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/rebalance/rows"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage"
 )
@@ -16,6 +17,7 @@ import (
 type Config struct {
 	Catalog *catalog.Catalog
 	Logger  *slog.Logger
+	Schema  rows.Schema // what follows from rows
 	// Leads returns the replica of a fragment if this node leads it, and nil otherwise.
 	Leads func(fragment uint32) *storage.Replica
 	// Led lists the replicas that lead on this node.

@@ -26,6 +26,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/exec/wire"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
@@ -80,7 +81,7 @@ func open(t testing.TB, configure func(*Config)) *world {
 	clock := txn.NewClock(nil, 0)
 	w.host, err = cluster.Open(t.Context(), cluster.Config{
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: clock,
-		Logger: logger,
+		Logger: logger, Schema: table.Schema(),
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, w.host.Close()) })

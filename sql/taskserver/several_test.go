@@ -27,6 +27,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -93,7 +94,7 @@ func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
 	t.Cleanup(func() { mux.Close() })
 	cfg := cluster.Config{
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: node.Number, Catalog: x.catalog,
-		Clock: txn.NewClock(nil, 0), Logger: logger,
+		Clock: txn.NewClock(nil, 0), Logger: logger, Schema: table.Schema(),
 		Door: node.Door, Transport: func(g uint64) raft.Transport { return mux.Transport(g) },
 		Beat: 200 * time.Millisecond,
 	}

@@ -6,28 +6,12 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/rebalance/rows"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
-
-// RowVersion is the value of a row from a timestamp on; no value: it was deleted.
-type RowVersion struct {
-	At    txn.Timestamp
-	Value []byte
-}
-
-// EntryChange is the effect of a version of a row on an entry of a local index. Its contents are
-// valid until the next call.
-type EntryChange struct {
-	At         txn.Timestamp
-	Key, Value []byte // no value: the entry is removed
-	// Yields: the index is unique, and a removal has no effect if another row has put an entry
-	// under the key at the same version. A statement may move a unique value from one row to
-	// another, and the entries of the two rows are derived separately, in any order.
-	Yields bool
-}
 
 // Deriver computes the local index entries that follow from rows copied to another fragment,
 // version by version: those of the index in primary key order and of all local secondary indexes,
@@ -35,7 +19,6 @@ type EntryChange struct {
 // several goroutines.
 type Deriver struct {
 	view   *catalog.View
-	list   func(t *catalog.Table) ([]query.Index, error)
 	tables map[uint32]*derivation // by storage id
 }
 
@@ -52,10 +35,11 @@ type derivation struct {
 	value  []byte
 }
 
-// NewDeriver returns a Deriver. indexes returns the secondary indexes of a table, as
-// plan.TableIndexes does for the same view.
-func NewDeriver(view *catalog.View, indexes func(t *catalog.Table) ([]query.Index, error)) *Deriver {
-	return &Deriver{view: view, list: indexes, tables: map[uint32]*derivation{}}
+var _ rows.Deriver = (*Deriver)(nil)
+
+// NewDeriver returns a Deriver for the tables of a view.
+func NewDeriver(view *catalog.View) *Deriver {
+	return &Deriver{view: view, tables: map[uint32]*derivation{}}
 }
 
 // View returns the view whose definitions are used.
@@ -94,7 +78,7 @@ func (d *Deriver) derivation(storageID uint32) (*derivation, error) {
 	if t.Table, err = New(def); err != nil {
 		return nil, err
 	}
-	list, err := d.list(def)
+	list, err := secondaryIndexes(d.view, def)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +98,7 @@ func (d *Deriver) derivation(storageID uint32) (*derivation, error) {
 // arrival is the generation that the bucket gets. before is the value before the first version if
 // that was copied earlier, otherwise nil. If the view does not have the table, nothing follows.
 func (d *Deriver) Row(
-	key []byte, arrival uint32, before []byte, versions []RowVersion, f func(EntryChange) error,
+	key []byte, arrival uint32, before []byte, versions []rows.Version, f func(rows.Change) error,
 ) error {
 	if len(key) < KeyAt {
 		return corrupted("%s is too short for a row's", KeyName(key))
@@ -150,13 +134,13 @@ func storageOf(key []byte) uint32 {
 // changeOrder is Row for the index in primary key order, in which a row has the same entry as long
 // as it exists.
 func (t *derivation) changeOrder(
-	key []byte, arrival uint32, there bool, v RowVersion, f func(EntryChange) error,
+	key []byte, arrival uint32, there bool, v rows.Version, f func(rows.Change) error,
 ) error {
 	if t.Table.Order == 0 || there == (v.Value != nil) {
 		return nil
 	}
 	t.order = t.Table.AppendOrderKey(t.order[:0], key[KeyAt:])
-	c := EntryChange{At: v.At, Key: t.order}
+	c := rows.Change{At: v.At, Key: t.order}
 	if v.Value != nil {
 		t.value = AppendOrderValue(t.value[:0], key, arrival)
 		c.Value = t.value
@@ -191,12 +175,12 @@ func (t *derivation) entries(side int, key, value []byte, newest bool) error {
 }
 
 // change calls f with the differences between the entries.
-func (t *derivation) change(old, next []Entry, arrival uint32, at txn.Timestamp, f func(EntryChange) error) error {
+func (t *derivation) change(old, next []Entry, arrival uint32, at txn.Timestamp, f func(rows.Change) error) error {
 	for i := range next {
 		a, b := old[i], next[i]
 		same := bytes.Equal(a.Key, b.Key)
 		if a.Key != nil && !same {
-			if err := f(EntryChange{At: at, Key: a.Key, Yields: a.Exclusive}); err != nil {
+			if err := f(rows.Change{At: at, Key: a.Key, Yields: a.Exclusive}); err != nil {
 				return err
 			}
 		}
@@ -204,7 +188,7 @@ func (t *derivation) change(old, next []Entry, arrival uint32, at txn.Timestamp,
 			continue
 		}
 		t.value = AppendArrived(t.value[:0], b.Value, arrival)
-		if err := f(EntryChange{At: at, Key: b.Key, Value: t.value, Yields: b.Exclusive}); err != nil {
+		if err := f(rows.Change{At: at, Key: b.Key, Value: t.value, Yields: b.Exclusive}); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package cluster
+package rebalance
 
 import (
 	"bytes"
@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/exec/expr"
-	"github.com/sherddb/sherd/sql/exec/table"
-	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/fragment"
+	"github.com/sherddb/sherd/rebalance/rows"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
@@ -38,14 +37,19 @@ const (
 	leftoversEvery = 5 * time.Second
 	leftoversKeys  = 2048 // examined in a round
 	leftoverLock   = 100 * time.Millisecond
+	leftoversWait  = 2 * time.Second // for the catalog's leader to report new definitions
 )
 
 // leftovers removes them from the replicas that lead. At the end of a pass it starts again if a
 // move has brought something since the pass began, or if something else has been moved away for
 // long.
 type leftovers struct {
-	host *Host
-	of   map[txn.FragmentID]*leftoverPass
+	cfg *Config
+	of  map[txn.FragmentID]*leftoverPass
+}
+
+func (r *Rebalancer) leftovers() *leftovers {
+	return &leftovers{cfg: &r.cfg, of: map[txn.FragmentID]*leftoverPass{}}
 }
 
 // leftoverPass is the progress in one fragment.
@@ -56,9 +60,8 @@ type leftoverPass struct {
 	ended bool
 }
 
-// removeLeftovers runs until ctx ends.
-func (h *Host) removeLeftovers(ctx context.Context) {
-	l := &leftovers{host: h, of: map[txn.FragmentID]*leftoverPass{}}
+// run examines a part of each fragment now and then, until ctx ends.
+func (l *leftovers) run(ctx context.Context) {
 	t := time.NewTicker(leftoversEvery)
 	defer t.Stop()
 	for {
@@ -67,9 +70,9 @@ func (h *Host) removeLeftovers(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for _, r := range h.all() {
+		for _, r := range l.cfg.Replicas() {
 			if _, err := l.round(ctx, r); err != nil && ctx.Err() == nil {
-				h.cfg.Logger.Debug("what moves have left of indexes is not removed; trying again",
+				l.cfg.Logger.Debug("what moves have left of indexes is not removed; trying again",
 					"fragment", r.ID(), "error", err)
 			}
 		}
@@ -78,12 +81,12 @@ func (h *Host) removeLeftovers(ctx context.Context) {
 
 // RemoveLeftovers removes everything that moves have left of indexes in the fragments that are led
 // here.
-func (h *Host) RemoveLeftovers(ctx context.Context) error {
-	l := &leftovers{host: h, of: map[txn.FragmentID]*leftoverPass{}}
-	for _, r := range h.all() {
+func (r *Rebalancer) RemoveLeftovers(ctx context.Context) error {
+	l := r.leftovers()
+	for _, x := range r.cfg.Replicas() {
 		for more := true; more; {
 			var err error
-			if more, err = l.round(ctx, r); err != nil {
+			if more, err = l.round(ctx, x); err != nil {
 				return err
 			}
 		}
@@ -115,10 +118,10 @@ func (l *leftovers) round(ctx context.Context, r *storage.Replica) (more bool, e
 	}
 	// The definition of anything that was stored by then was in the catalog before, or is gone from
 	// it.
-	if err := l.host.cfg.Catalog.CatchUp(ctx, catalogPatience); err != nil {
+	if err := l.cfg.Catalog.CatchUp(ctx, leftoversWait); err != nil {
 		return false, err
 	}
-	view := l.host.cfg.Catalog.View()
+	view := l.cfg.Catalog.View()
 	budget := leftoversKeys
 	for _, x := range list {
 		end := txn.PrefixEnd(keyspace.IndexPrefix(x.Table, x.Index))
@@ -143,11 +146,11 @@ func (l *leftovers) index(
 	if def == nil {
 		return nil, l.deleteTable(ctx, r, view, x.Table)
 	}
-	c, err := newEntryCheck(view, def, x.Index)
+	rules, err := l.cfg.Schema.Index(view, def, x.Index)
 	if err != nil {
 		return nil, err
 	}
-	if c == nil {
+	if rules == nil {
 		return nil, l.deleteIndex(ctx, r, view, x) // or it is global, or being built
 	}
 	span := txn.Prefix(keyspace.IndexPrefix(x.Table, x.Index))
@@ -155,12 +158,12 @@ func (l *leftovers) index(
 		span.Start = from
 	}
 	var found [][]byte
-	next, err := l.earlier(ctx, r, span, c.order, budget, &found)
+	next, err := l.earlier(ctx, r, span, rules, budget, &found)
 	if err != nil {
 		return nil, err
 	}
 	for _, key := range found {
-		if err := c.remove(ctx, r, key); err != nil {
+		if err := removeEntry(ctx, r, rules, key); err != nil {
 			return nil, err
 		}
 	}
@@ -168,21 +171,21 @@ func (l *leftovers) index(
 		span.End = next
 	}
 	return next, r.Moves.Sweep(ctx, span, func(value []byte) (uint32, bool) {
-		bucket, _, ok := table.EntryPlace(value, c.order)
+		bucket, _, ok := rules.Place(value)
 		return bucket, ok
 	})
 }
 
 // earlier collects the keys of entries of earlier generations of buckets that are owned.
 func (l *leftovers) earlier(
-	ctx context.Context, r *storage.Replica, span txn.Span, order bool, budget *int, found *[][]byte,
+	ctx context.Context, r *storage.Replica, span txn.Span, index rows.Index, budget *int, found *[][]byte,
 ) (next []byte, err error) {
 	err = l.scan(ctx, r, span, func(key, value []byte) error {
 		if *budget--; *budget < 0 {
 			next = bytes.Clone(key)
 			return storage.ErrStop
 		}
-		bucket, arrival, ok := table.EntryPlace(value, order)
+		bucket, arrival, ok := index.Place(value)
 		if now, owned := r.Owned.Generation(bucket); ok && owned && arrival < now {
 			*found = append(*found, bytes.Clone(key))
 		}
@@ -236,10 +239,10 @@ func (l *leftovers) deleteTable(ctx context.Context, r *storage.Replica, view *c
 func (l *leftovers) delete(
 	ctx context.Context, r *storage.Replica, span txn.Span, job func(id uint64, database catalog.OID) *catalog.Job,
 ) error {
-	cat := l.host.cfg.Catalog
+	cat := l.cfg.Catalog
 	view := cat.View()
 	for j := range view.Jobs() {
-		if s, ok := droppedSpan(j); ok && s.Contains(span.Start) {
+		if s, ok := fragment.DroppedSpan(j); ok && s.Contains(span.Start) {
 			return nil
 		}
 	}
@@ -261,57 +264,28 @@ func (l *leftovers) delete(
 	return err
 }
 
-// entryCheck checks which entries of one local index follow from rows.
-type entryCheck struct {
-	index uint32
-	order bool // it is the index in primary key order
-	rows  *table.RowCheck
-	all   *table.IndexCheck
-}
-
-// newEntryCheck returns nil if it is not a local index that is public.
-func newEntryCheck(view *catalog.View, def *catalog.Table, index uint32) (*entryCheck, error) {
-	rows, err := table.NewRowCheck(def)
-	if err != nil {
-		return nil, err
-	}
-	c := &entryCheck{index: index, order: index == rows.Order(), rows: rows}
-	if c.order {
-		return c, nil
-	}
-	rules, err := plan.TableIndexes(view, def, plan.Env{Fold: expr.EvalConst})
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range rules {
-		if r.Def.StorageID == index && !r.Def.Global && r.Def.State == catalog.IndexPublic {
-			c.all, err = table.NewIndexCheck(rows, rules)
-			return c, err
-		}
-	}
-	return nil, nil
-}
-
-// remove removes an entry of an earlier generation, unless its row implies the same entry now. It
+// removeEntry removes an entry of an earlier generation, unless its row implies the same entry now. It
 // skips a row that a transaction is working on.
-func (c *entryCheck) remove(ctx context.Context, r *storage.Replica, key []byte) error {
+func removeEntry(ctx context.Context, r *storage.Replica, index rows.Index, key []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, leftoverLock)
 	defer cancel()
 	tx := r.Tx(txn.NewID())
 	defer tx.Rollback()
-	err := c.removeIn(ctx, r, tx, key)
+	err := removeIn(ctx, r, tx, index, key)
 	if ctx.Err() != nil || storage.RowsMoved(err) {
 		return nil // the next pass
 	}
 	return err
 }
 
-func (c *entryCheck) removeIn(ctx context.Context, r *storage.Replica, tx *storage.Tx, key []byte) error {
+func removeIn(
+	ctx context.Context, r *storage.Replica, tx *storage.Tx, index rows.Index, key []byte,
+) error {
 	value, err := tx.Newest(ctx, key)
 	if err != nil || value == nil {
 		return err
 	}
-	row, err := c.row(key, value)
+	row, err := index.Row(key, value)
 	if err != nil {
 		return err
 	}
@@ -322,7 +296,7 @@ func (c *entryCheck) removeIn(ctx context.Context, r *storage.Replica, tx *stora
 	if err != nil || !bytes.Equal(again, value) {
 		return err
 	}
-	bucket, arrival, ok := table.EntryPlace(value, c.order)
+	bucket, arrival, ok := index.Place(value)
 	if now, owned := r.Owned.Generation(bucket); !ok || !owned || arrival >= now {
 		return nil
 	}
@@ -330,7 +304,7 @@ func (c *entryCheck) removeIn(ctx context.Context, r *storage.Replica, tx *stora
 	if err != nil {
 		return err
 	}
-	if follows, err := c.follows(row, key, stored); err != nil || follows {
+	if follows, err := index.Follows(key, row, stored); err != nil || follows {
 		return err
 	}
 	if err := tx.Delete(key); err != nil {
@@ -338,33 +312,4 @@ func (c *entryCheck) removeIn(ctx context.Context, r *storage.Replica, tx *stora
 	}
 	_, err = tx.Commit(ctx, txn.CommitRequest{})
 	return err
-}
-
-// row returns the key of the row that an entry names.
-func (c *entryCheck) row(key, value []byte) ([]byte, error) {
-	if c.order {
-		if row, ok := c.rows.RowOf(nil, key, value); ok {
-			return row, nil
-		}
-		return nil, errDamagedEntry
-	}
-	row, err := c.all.RowOf(key, value)
-	return bytes.Clone(row), err
-}
-
-var errDamagedEntry = errors.New("an entry of an index is malformed")
-
-// follows reports whether an entry follows from its row as it is stored.
-func (c *entryCheck) follows(row, key, stored []byte) (follows bool, err error) {
-	if stored == nil || c.order {
-		return stored != nil, nil
-	}
-	if err := c.rows.Content(stored); err != nil {
-		return false, err
-	}
-	err = c.all.Entries(row, func(e table.StoredEntry) error {
-		follows = follows || e.Index.StorageID == c.index && bytes.Equal(e.Key, key)
-		return nil
-	})
-	return follows, err
 }

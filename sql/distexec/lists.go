@@ -1,8 +1,6 @@
-package cluster
+package distexec
 
 import (
-	"context"
-
 	"github.com/sherddb/sherd/rebalance/heat"
 	"github.com/sherddb/sherd/shardmap/balance"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -17,12 +15,12 @@ const (
 
 // ListHeat returns the most used buckets and keys of the fragments that this node leads, and how
 // often each fragment is used as a whole.
-func (h *Host) ListHeat() (out []sysview.Heat) {
-	for _, r := range h.all() {
+func (g *Gateway) ListHeat() (out []sysview.Heat) {
+	for _, r := range g.cfg.Here.Replicas() {
 		if r.Group.Term() == 0 {
 			continue
 		}
-		m := h.fragments.Meter(r.ID())
+		m := g.cfg.Here.Meter(r.ID())
 		add := func(bucket int64, key []byte, x heat.Rate) {
 			out = append(out, sysview.Heat{Fragment: r.ID(),
 				Bucket: bucket, Key: key, Reads: x.Reads, Writes: x.Writes})
@@ -38,14 +36,28 @@ func (h *Host) ListHeat() (out []sysview.Heat) {
 	return out
 }
 
-// heats returns how often all fragments and their hottest buckets are used, for the balancer. Nodes
-// that do not answer are left out.
-func (h *Host) heats(ctx context.Context) (out []balance.Heat) {
-	all := h.ListHeat()
-	if h.cfg.HeatElsewhere != nil {
-		all = append(all, h.cfg.HeatElsewhere(ctx)...)
+// ListReplicas returns the replicas of the fragments that are led here, for sessions.
+func (g *Gateway) ListReplicas() []sysview.Replica {
+	var out []sysview.Replica
+	for _, r := range g.cfg.Here.Replicas() {
+		term := r.Group.Term()
+		if term == 0 {
+			continue
+		}
+		for _, m := range r.Group.Members() {
+			out = append(out, sysview.Replica{
+				Fragment: r.ID(), Node: m.Node, Leads: m.Node == g.cfg.Node,
+				Voter: m.Voter, Lag: m.Lag, Contact: m.Contact, Term: term,
+			})
+		}
 	}
-	for _, x := range all {
+	return out
+}
+
+// BucketHeat returns what the balancer needs of a list: how often the fragments and their most used
+// buckets are used.
+func BucketHeat(list []sysview.Heat) (out []balance.Heat) {
+	for _, x := range list {
 		if x.Key == nil {
 			out = append(out, balance.Heat{Fragment: x.Fragment, Bucket: x.Bucket, Reads: x.Reads, Writes: x.Writes})
 		}
