@@ -9,11 +9,9 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/sherddb/sherd/cluster"
-	"github.com/sherddb/sherd/cluster/activity"
 	"github.com/sherddb/sherd/cluster/advisory"
 	"github.com/sherddb/sherd/cluster/deadlock"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
-	"github.com/sherddb/sherd/cluster/notify"
 	"github.com/sherddb/sherd/cluster/tablelock"
 	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/rebalance"
@@ -21,6 +19,8 @@ import (
 	"github.com/sherddb/sherd/sql/distexec"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/monitor"
+	"github.com/sherddb/sherd/sql/monitor/activity"
+	"github.com/sherddb/sherd/sql/notify/relay"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/taskserver"
 	"github.com/sherddb/sherd/sql/verify/running"
@@ -75,7 +75,7 @@ func (n *Node) buildFragments() {
 	n.deadlocks = deadlock.New(deadlock.Config{
 		Self: n.dir.NodeID, Waits: n.host.Deadlocks(), Door: n.port.door, Nodes: n.others, Logger: n.cfg.Logger,
 	}, n.port.members)
-	n.notices = notify.New(notify.Config{Self: n.dir.NodeID, Door: n.port.door, Nodes: n.members}, n.port.members)
+	n.notices = relay.New(relay.Config{Self: n.dir.NodeID, Door: n.port.door, Nodes: n.members}, n.port.members)
 	n.activity = activity.New(activity.Config{
 		Self: n.dir.NodeID, Door: n.port.door, Nodes: n.members,
 		Silent: n.host.Presence().Silent, Gone: n.host.Presence().Forgotten, Name: n.nameOf,

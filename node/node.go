@@ -12,13 +12,11 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster"
-	"github.com/sherddb/sherd/cluster/activity"
 	"github.com/sherddb/sherd/cluster/advisory"
 	"github.com/sherddb/sherd/cluster/catalognet"
 	"github.com/sherddb/sherd/cluster/deadlock"
 	"github.com/sherddb/sherd/cluster/member"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
-	"github.com/sherddb/sherd/cluster/notify"
 	"github.com/sherddb/sherd/cluster/raftnet"
 	"github.com/sherddb/sherd/cluster/tablelock"
 	"github.com/sherddb/sherd/cluster/trust"
@@ -26,11 +24,13 @@ import (
 	"github.com/sherddb/sherd/pgwire"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/sql"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/monitor"
+	"github.com/sherddb/sherd/sql/monitor/activity"
+	"github.com/sherddb/sherd/sql/notify/relay"
 	"github.com/sherddb/sherd/sql/taskserver"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // Node is a running node. All methods may be called concurrently, except Close, which may be called
@@ -51,7 +51,7 @@ type Node struct {
 	activity  *activity.Net
 	locks     *tablelock.Net
 	advisory  *advisory.Net
-	notices   *notify.Net
+	notices   *relay.Net
 	server    *sql.Server
 	wire      *pgwire.Server
 	listener  net.Listener

@@ -6,8 +6,8 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/tx"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // advisoryTag names an advisory lock of the session's database.

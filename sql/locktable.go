@@ -9,8 +9,8 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // lockStmt runs LOCK TABLE. The grammar numbers the modes as package locks does. together reports

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // returning stands for the locks of another node that was left out when a lock was taken. The node
@@ -31,7 +32,7 @@ func (r *returning) note(step string) {
 func (r *returning) locks() *tx.LocksElsewhere {
 	return &tx.LocksElsewhere{
 		Alone: func() bool { return false },
-		Take: func(_ context.Context, l tx.LockElsewhere, local func() error) error {
+		Take: func(_ context.Context, l locks.ClusterRequest, local func() error) error {
 			r.note("take")
 			r.mu.Lock()
 			if r.released[l.Owner] {
@@ -40,7 +41,7 @@ func (r *returning) locks() *tx.LocksElsewhere {
 			r.mu.Unlock()
 			return local()
 		},
-		Barrier: func(context.Context, tx.LockElsewhere) error {
+		Barrier: func(context.Context, locks.ClusterRequest) error {
 			r.note("barrier")
 			return nil
 		},

@@ -12,7 +12,6 @@ import (
 	"github.com/sherddb/sherd/internal/scramsecret"
 	"github.com/sherddb/sherd/sql/admin"
 	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/sequence"
@@ -22,6 +21,7 @@ import (
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // Config is what a Server is built on.

@@ -11,7 +11,6 @@ import (
 	"github.com/sherddb/sherd/sql/counters"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/integrity"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/parameter"
@@ -24,6 +23,7 @@ import (
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // Session is one client's connection. It is not safe for concurrent use.

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc"
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // lookHomes starts new terms of this node, ends those that are over, and releases the locks of

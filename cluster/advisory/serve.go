@@ -11,8 +11,8 @@ import (
 	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 func toTxn(id txn.ID) []byte {

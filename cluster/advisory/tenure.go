@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // gateway is a process whose sessions hold locks.

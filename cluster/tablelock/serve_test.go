@@ -11,8 +11,8 @@ import (
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // TestTimeIsOver: a request whose time is over while it waits for a lock has no answer of this node, which would be taken for an error of the statement: why there was no

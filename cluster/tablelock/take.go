@@ -11,9 +11,8 @@ import (
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/locks"
-	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // taken is what a transaction of this node may hold on other nodes.
@@ -39,7 +38,7 @@ var errGone = errors.New("tablelock: the node does not answer")
 
 // TakeAll asks every other node for a lock, and calls local when it is this node's turn. After an
 // error the locks taken so far remain, until ReleaseAll.
-func (n *Net) TakeAll(ctx context.Context, l tx.LockElsewhere, local func() error) error {
+func (n *Net) TakeAll(ctx context.Context, l locks.ClusterRequest, local func() error) error {
 	t := n.of(l)
 	done := false
 	for _, node := range n.nodes() {
@@ -62,7 +61,7 @@ func (n *Net) TakeAll(ctx context.Context, l tx.LockElsewhere, local func() erro
 	return nil
 }
 
-func (n *Net) takeAt(ctx context.Context, t *taken, node uint32, l tx.LockElsewhere) error {
+func (n *Net) takeAt(ctx context.Context, t *taken, node uint32, l locks.ClusterRequest) error {
 	t.mu.Lock()
 	t.asked[node] = true
 	t.mu.Unlock()
@@ -91,7 +90,7 @@ func (n *Net) takeAt(ctx context.Context, t *taken, node uint32, l tx.LockElsewh
 
 // BarrierAll waits at every other node until all transactions that hold the table now have released
 // it. Those that come later know the present definitions.
-func (n *Net) BarrierAll(ctx context.Context, l tx.LockElsewhere) error {
+func (n *Net) BarrierAll(ctx context.Context, l locks.ClusterRequest) error {
 	t := &taken{owner: n.ownerOf(l)}
 	for _, node := range n.nodes() {
 		if node == n.cfg.Self {
@@ -113,11 +112,11 @@ func (n *Net) BarrierAll(ctx context.Context, l tx.LockElsewhere) error {
 	return nil
 }
 
-func (n *Net) ownerOf(l tx.LockElsewhere) *pb.TableLockOwner {
+func (n *Net) ownerOf(l locks.ClusterRequest) *pb.TableLockOwner {
 	return &pb.TableLockOwner{Transaction: l.Owner[:], Incarnation: n.cfg.Incarnation, Session: l.PID}
 }
 
-func (n *Net) of(l tx.LockElsewhere) *taken {
+func (n *Net) of(l locks.ClusterRequest) *taken {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	t := n.open[l.Owner]
@@ -128,7 +127,7 @@ func (n *Net) of(l tx.LockElsewhere) *taken {
 	return t
 }
 
-func (n *Net) request(t *taken, l tx.LockElsewhere) *pb.TableLockRequest {
+func (n *Net) request(t *taken, l locks.ClusterRequest) *pb.TableLockRequest {
 	return &pb.TableLockRequest{
 		Owner: t.owner, CatalogVersion: n.cfg.Catalog.View().Version(),
 		Database: l.Tag.Database, Table: l.Tag.Object, Mode: uint32(l.Request.Mode),

@@ -14,12 +14,12 @@ import (
 	"github.com/sherddb/sherd/sql/copydata"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/integrity"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // Input is a COPY FROM under way.

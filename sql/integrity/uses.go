@@ -4,11 +4,11 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // keyUse is one way in which a table's rows change, for the locks that follow from it.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 func newActivity(log *slog.Logger) *Activity {

@@ -1,9 +1,9 @@
 package monitor
 
 import (
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // Node makes the reports of this node. Its methods may be called concurrently.

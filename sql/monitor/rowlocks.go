@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/sql/exec/table"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // rowLocks shows row locks, and the waits for them as PostgreSQL has them too.

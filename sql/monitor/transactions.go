@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // transactionLocks lists the locks that transactions hold on themselves.

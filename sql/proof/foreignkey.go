@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // maxOrphans is how many keys without a referenced row are named for one foreign key.

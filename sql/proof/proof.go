@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // Emit receives one result of a proof.

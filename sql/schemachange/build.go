@@ -8,9 +8,9 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // fillBatch is how many rows get their entries in one transaction: its locks block writers of these

@@ -11,11 +11,11 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/ddl"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/tx"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // IsOnline reports whether a statement can be run beside the users of its table.

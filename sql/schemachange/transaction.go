@@ -6,8 +6,8 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/tx"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // Transaction is a transaction that changes definitions. It remembers the bucket map by which it

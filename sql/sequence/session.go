@@ -11,8 +11,8 @@ import (
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // Client is whose sequences a Session uses.

@@ -3,9 +3,9 @@ package stmt
 import (
 	"slices"
 
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/tx"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // Writers lists the queries of a statement that write, the statement itself last. Only WITH at its top has others.

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // LocksElsewhere takes locks of tables at the other nodes. Sessions read and write rows under locks
@@ -14,23 +14,13 @@ type LocksElsewhere struct {
 	Alone func() bool // there are no other nodes
 	// Take asks all other nodes; it calls local in this node's turn. The error is
 	// locks.ErrNotAvailable, 40P01, 57P03 of a node that cannot be asked, or the context's cause.
-	Take func(ctx context.Context, l LockElsewhere, local func() error) error
+	Take func(ctx context.Context, l locks.ClusterRequest, local func() error) error
 	// Barrier waits until every session that holds the table at another node has released it.
-	Barrier func(ctx context.Context, l LockElsewhere) error
+	Barrier func(ctx context.Context, l locks.ClusterRequest) error
 	// Confirm proves that the transaction has held all along what it has taken: 40001.
 	Confirm    func(ctx context.Context, owner txn.ID) error
 	RollbackTo func(owner txn.ID, place int)
 	Release    func(owner txn.ID)
-}
-
-// LockElsewhere is a lock that is to be taken at other nodes. What waits there ends with the
-// context: Request.Timeout does not count.
-type LockElsewhere struct {
-	Owner   txn.ID
-	PID     uint32
-	Tag     locks.Tag
-	Request locks.Request
-	Place   int // Owner.Mark here
 }
 
 // concernsOthers reports whether a lock is to be taken at all nodes: a lock of a table that is
@@ -49,7 +39,7 @@ func (l *Locks) lockEverywhere(ctx context.Context, tag locks.Tag, mode locks.Mo
 	ctx, cancel := l.LockTimeout(ctx)
 	defer cancel()
 	defer l.env.WaitElsewhere()()
-	x := LockElsewhere{Owner: o.ID(), PID: l.env.PID, Tag: tag, Request: r, Place: o.Mark()}
+	x := locks.ClusterRequest{Owner: o.ID(), PID: l.env.PID, Tag: tag, Request: r, Place: o.Mark()}
 	err := l.env.TableLocks.Take(ctx, x, func() error {
 		l.env.elsewhere.Store(false)
 		defer l.env.elsewhere.Store(true)
@@ -94,5 +84,5 @@ func (x *Services) Barrier(ctx context.Context, o *locks.Owner, pid uint32, tag 
 	if e == nil || e.Alone() {
 		return nil
 	}
-	return e.Barrier(ctx, LockElsewhere{Owner: o.ID(), PID: pid, Tag: tag})
+	return e.Barrier(ctx, locks.ClusterRequest{Owner: o.ID(), PID: pid, Tag: tag})
 }

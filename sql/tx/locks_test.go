@@ -8,8 +8,8 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // TestLockTimeout: a lock that is held is waited for as long as lock_timeout says, and not at all with NOWAIT.
@@ -78,7 +78,7 @@ func TestLockElsewhere(t *testing.T) {
 	alone := false
 	w.services.TableLocks = &LocksElsewhere{
 		Alone: func() bool { return alone },
-		Take: func(_ context.Context, l LockElsewhere, local func() error) error {
+		Take: func(_ context.Context, l locks.ClusterRequest, local func() error) error {
 			asked = append(asked, l.Request.Mode)
 			if !w.env.WaitsElsewhere() {
 				t.Error("it is not shown that the session waits for other nodes")

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // TestSavepointNames: a name that is set again hides the earlier one until it is released.

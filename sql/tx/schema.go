@@ -6,7 +6,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // SchemaChange is what a transaction has changed of the schema and not committed. Its own

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // TestUncommittedSchema: a change is seen by its own transaction only, at a version that is none of the catalog. What

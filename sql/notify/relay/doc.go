@@ -1,4 +1,4 @@
-// Package notify delivers the NOTIFY messages of transactions to the sessions that listen on other
+// Package relay delivers the NOTIFY messages of transactions to the sessions that listen on other
 // nodes.
 //
 // Each node follows each other node: on a stream the followed node sends the messages of its
@@ -10,4 +10,4 @@
 // the sessions that listen here are terminated (notify.Hub.Missed of package sql/notify), as a
 // crash of PostgreSQL would terminate them. A node that stops in an orderly way announces it, and
 // no message is lost.
-package notify
+package relay

@@ -87,6 +87,16 @@ type Request struct {
 	Held bool
 }
 
+// ClusterRequest is a lock of a table that is to be taken at other nodes. What waits there ends
+// with the context: Request.Timeout does not count.
+type ClusterRequest struct {
+	Owner   txn.ID
+	PID     uint32
+	Tag     Tag
+	Request Request
+	Place   int // Owner.Mark here
+}
+
 // Acquire takes a lock for a transaction, until it ends. The error of a wait is 40P01, 55P03 or the
 // context's cause.
 func (o *Owner) Acquire(ctx context.Context, tag Tag, r Request) error {
