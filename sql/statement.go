@@ -2,7 +2,6 @@ package sql
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -150,5 +149,3 @@ func (s *Session) discard(n *pg_query.DiscardStmt, w stmt.ResultWriter) error {
 	}
 	return w.Complete(tag)
 }
-
-func formatInt(n int64) string { return strconv.FormatInt(n, 10) }

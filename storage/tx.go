@@ -38,7 +38,6 @@ type Tx struct {
 	staged  atomic.Bool  // something was buffered at some time
 	puts    atomic.Bool  // something buffered was not a delete
 	adopted atomic.Bool  // rebuilt from the log at the start of a term, or left to it
-	bare    atomic.Bool  // keys were placed when there was no ownership, and were not checked since
 	reads   *readset.Set // of a SERIALIZABLE transaction, nil for others
 	placed  owned.Placement
 
