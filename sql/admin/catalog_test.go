@@ -11,6 +11,7 @@ import (
 
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/stmt"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the rows of pg_proc")
@@ -63,6 +64,27 @@ func TestEveryFunction(t *testing.T) {
 			t.Errorf("%s: a table has Rows, a value has Call", f.Signature)
 		}
 	})
+}
+
+// TestOverloadsDefineAlike checks that either all functions of one name change definitions, or none.
+func TestOverloadsDefineAlike(t *testing.T) {
+	defines, found := map[string]bool{}, 0
+	pgcatalog.Procs(func(p *pgcatalog.Proc) {
+		if byOID[p.OID] == nil {
+			return
+		}
+		now := stmt.DefiningFunctions[p.Src]
+		if now {
+			found++
+		}
+		if before, again := defines[p.Name]; again && before != now {
+			t.Errorf("%s (%d) changes definitions: %v, another function of the name: %v", p.Src, p.OID, now, before)
+		}
+		defines[p.Name] = now
+	})
+	if found != len(stmt.DefiningFunctions) {
+		t.Errorf("%d of %d names in stmt.DefiningFunctions are functions", found, len(stmt.DefiningFunctions))
+	}
 }
 
 var rowColumns = []string{

@@ -81,7 +81,7 @@ func modeOf(q *query.Query, rel int) locks.Mode {
 // commit of their statement.
 var DefiningFunctions = map[string]bool{
 	"sherd_set_prefix": true, "sherd_drop_prefix": true, "sherd_set_policy": true, "sherd_hot_split": true,
-	"sherd_hot_split_of": true, "sherd_hot_join": true, "sherd_hot_join_of": true,
+	"sherd_hot_split_of": true, "sherd_hot_split_named": true, "sherd_hot_join": true, "sherd_hot_join_of": true,
 }
 
 // definesAlone reports whether a query calls a function that changes definitions, and does nothing else. Its commit
