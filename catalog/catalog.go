@@ -94,7 +94,7 @@ func (c *Catalog) open() error {
 	if o.Transport != nil {
 		ctx, stop := context.WithCancel(context.Background())
 		c.stop = stop
-		c.group.Steer(c.want, nil)
+		c.group.Reconcile(c.want, nil)
 		c.done.Go(func() { c.lead(ctx) })
 		c.done.Go(func() { c.spreads(ctx) })
 	}

@@ -272,7 +272,7 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 	h.mu.Lock()
 	h.replicas[id] = r
 	h.mu.Unlock()
-	h.steer(id, r)
+	h.reconcile(id, r)
 	return nil
 }
 

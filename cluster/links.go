@@ -50,7 +50,7 @@ func newLinks(h *Host, d *door.Door) *links {
 	})
 	l.nodes = remote.New(remote.Config{
 		Incarnation: incarnation, Catalog: cfg.Catalog, Clock: cfg.Clock,
-		Door: d, Logger: cfg.Logger, Over: l.presence.SayOver,
+		Door: d, Logger: cfg.Logger, Over: l.presence.ReportEnd,
 	})
 	return l
 }

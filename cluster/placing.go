@@ -73,9 +73,9 @@ func (h *Host) waitServing(ctx context.Context, r *storage.Replica) error {
 	return r.Group.WaitReady(ctx)
 }
 
-// steer has the group of a fragment follow the catalog (reconcile membership), while this node
+// reconcile has the group of a fragment follow the catalog (reconcile membership), while this node
 // leads it.
-func (h *Host) steer(id txn.FragmentID, r *storage.Replica) {
+func (h *Host) reconcile(id txn.FragmentID, r *storage.Replica) {
 	if !h.several() {
 		return
 	}

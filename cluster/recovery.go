@@ -67,7 +67,7 @@ func (r *Recovery) Begin(groups []txn.FragmentID, lost []uint32) error {
 		return err
 	}
 	if slices.Contains(groups, txn.CatalogFragment) {
-		if err := raftgroup.Survive(r.catalog()); err != nil {
+		if err := raftgroup.UnsafeRecover(r.catalog()); err != nil {
 			return err
 		}
 	}
@@ -75,7 +75,7 @@ func (r *Recovery) Begin(groups []txn.FragmentID, lost []uint32) error {
 		if !slices.Contains(groups, cfg.Fragment) {
 			return nil
 		}
-		return storage.Survive(cfg)
+		return storage.UnsafeRecover(cfg)
 	})
 }
 

@@ -138,7 +138,7 @@ func (c *Client) unpin(at Leader, f txn.FragmentID, id txn.ID) {
 		ctx, cancel := context.WithTimeout(context.Background(), unpinTime)
 		defer cancel()
 		if _, err := at.Send(ctx, r); err != nil {
-			c.cfg.Peers.SayOver(at.Node, id)
+			c.cfg.Peers.ReportEnd(at.Node, id)
 		}
 	}()
 }

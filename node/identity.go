@@ -49,7 +49,7 @@ func (n *Node) identify(ctx context.Context) (err error) {
 		}
 	}
 	last, _ := n.contacts.Addr(n.dir.NodeID) // a node that has just joined has no earlier address
-	return n.refuseTwin(ctx, last)
+	return n.refuseDuplicate(ctx, last)
 }
 
 // checkToken refuses a token of another cluster if the directory has data: the user wants to join

@@ -47,7 +47,7 @@ type Node struct {
 	clock     *txn.Clock
 	host      *cluster.Host
 	tasks     *taskserver.Server
-	deadlocks *deadlock.Seeker
+	deadlocks *deadlock.Detector
 	activity  *activity.Net
 	locks     *tablelock.Net
 	advisory  *advisory.Net
@@ -136,7 +136,7 @@ func (n *Node) openCatalog(ctx context.Context) (err error) {
 	n.buildFragments()
 	background, stop := context.WithCancel(context.Background())
 	n.stop = stop
-	n.background.Go(func() { n.findTwins(background) })
+	n.background.Go(func() { n.findDuplicates(background) })
 	n.port.open()
 	if err = n.port.awaitCatalog(ctx, n); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (n *Node) openCatalog(ctx context.Context) (err error) {
 	}
 	founded := false
 	if self := n.catalog.View().Node(n.dir.NodeID); self != nil {
-		if err = n.refuseTwin(ctx, self.NodeAddr); err != nil {
+		if err = n.refuseDuplicate(ctx, self.NodeAddr); err != nil {
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (n *Node) openCatalog(ctx context.Context) (err error) {
 	}
 	n.attend(background)
 	n.background.Go(func() { n.watchRemoval(background) })
-	n.background.Go(func() { n.watchTwin(background) })
+	n.background.Go(func() { n.watchDuplicate(background) })
 	n.background.Go(func() { n.notices.Run(background) })
 	if !n.dir.Created && len(n.cfg.Join) > 0 {
 		n.background.Go(func() { n.sayElsewhere(background) })
@@ -205,7 +205,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 				Confirm: n.locks.ConfirmAll, RollbackTo: n.locks.RollbackTo, Release: n.locks.ReleaseAll,
 			},
 			Advisory: &locks.Advisories{
-				Acquire: n.advisory.Acquire, LetGo: n.advisory.LetGo,
+				Acquire: n.advisory.Acquire, LetGo: n.advisory.ReleaseAll,
 				Confirm: n.advisory.Confirm, Locks: n.advisory.Locks,
 			},
 		},

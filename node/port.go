@@ -43,7 +43,7 @@ func (p *port) build(n *Node) {
 		Admit:          n.admit,
 		ClusterVersion: n.clusterVersion,
 		Known:          func(node uint32) string { addr, _ := n.contacts.Addr(node); return addr },
-		KnownAt:        n.suspectTwin,
+		KnownAt:        n.suspectDuplicate,
 	})
 	p.members, p.joining = grpc.NewServer(door.MemberOptions()...), grpc.NewServer(door.JoinOptions()...)
 	p.mux = raftnet.New(p.door, p.members, n.cfg.Logger)
@@ -103,8 +103,8 @@ func (p *port) awaitCatalog(ctx context.Context, n *Node) error {
 	asking.Go(func() { p.sayWaiting(ctx, n) })
 	asking.Go(func() {
 		select {
-		case twin := <-n.removed:
-			stop(twin)
+		case duplicate := <-n.removed:
+			stop(duplicate)
 		case <-ctx.Done():
 		}
 	})

@@ -18,16 +18,16 @@
 //	resp, index, err := g.Apply(ctx, entry)   // resp is the result of FSM.Apply
 //	err = g.Confirm(ctx)                      // T5: still leader, by a round after the call
 //
-// Steer reconciles the members of a group with the desired membership, one change at a time, at the
+// Reconcile brings the members of a group to the desired membership, one change at a time, at the
 // leader:
 //
 //	want := func() raftgroup.Want { return raftgroup.Want{Voters: …, Nonvoters: …, Leader: "2"} }
-//	g.Steer(want, looked)
+//	g.Reconcile(want, looked)
 //	g.Leader(), g.LeaderChanged(), g.Progress(id)   // the leader, and how far the others are
 //
 // A server is added without a vote, catches up, and becomes a voter when its log is nearly the
 // leader's. Other voters are demoted only when all desired voters vote. If a group has lost its
-// majority for good, Survive makes one stopped replica the only voter (unsafe recovery).
+// majority for good, UnsafeRecover makes one stopped replica the only voter (unsafe recovery).
 //
 // With no Transport the group has one voter, this process, and elects itself at once; several
 // groups may be opened in parallel. A transport and a list of peers make it a replicated group

@@ -66,7 +66,7 @@ type Options struct {
 	OnLeader   func(term uint64)
 	OnFollower func()
 
-	// BeforeTransfer, if set, is called before Steer hands leadership to another server; the
+	// BeforeTransfer, if set, is called before Reconcile hands leadership to another server; the
 	// function that it returns is called after the transfer or its failure. An error postpones the
 	// transfer. must is set when it has been postponed too often; it should not fail then.
 	BeforeTransfer func(ctx context.Context, must bool) (after func(), err error)

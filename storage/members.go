@@ -96,7 +96,7 @@ type Placement struct {
 // this replica leads. It calls looked with the members each time it has looked. It changes none
 // while want returns no nodes.
 func (r *Group) Follow(want func() Placement, looked func([]Member)) {
-	r.raft.Steer(func() raftgroup.Want {
+	r.raft.Reconcile(func() raftgroup.Want {
 		p := want()
 		w := raftgroup.Want{}
 		for _, n := range p.Nodes {

@@ -235,9 +235,9 @@ func Remains(cfg Config) (out raftgroup.Remains, err error) {
 	return out, err
 }
 
-// Survive makes the replica in cfg.Dir, which must not be open, the only one of its fragment
-// (raftgroup.Survive).
-func Survive(cfg Config) error { return closed(cfg, raftgroup.Survive) }
+// UnsafeRecover makes the replica in cfg.Dir, which must not be open, the only one of its fragment
+// (raftgroup.UnsafeRecover).
+func UnsafeRecover(cfg Config) error { return closed(cfg, raftgroup.UnsafeRecover) }
 
 func closed(cfg Config, f func(raftgroup.Options) error) error {
 	cfg.setDefaults()

@@ -56,7 +56,7 @@ type Wait struct {
 }
 
 // Detector finds deadlocks among the waits of one process: it knows which lock owner waits for
-// which, over all fragments and all kinds of locks. FindCircles uses its waits to find deadlocks
+// which, over all fragments and all kinds of locks. FindCycles uses its waits to find deadlocks
 // over several processes. The lock tables report to it; it calls none of them, so they may report
 // under their own mutexes.
 type Detector struct {

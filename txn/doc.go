@@ -136,7 +136,7 @@
 // a transaction, or a session independent of its transaction: the owner of the session's advisory
 // locks. DeadlockError and ConflictError (40001) carry keys and transactions as well as the text,
 // so that upper layers can name the row and the relation. A cycle over several processes is found
-// by asking all of them (FindCircles) once its waits last, and ended in one of them.
+// by asking all of them (FindCycles) once its waits last, and ended in one of them.
 //
 // # Limits
 //

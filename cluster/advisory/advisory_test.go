@@ -133,7 +133,7 @@ func TestWaitedForIsNotLost(t *testing.T) {
 	eventually.Holds(t, "one of two locks is waited for", func() bool { return len(n.Locks()) == 2 })
 	<-time.After(tick + tick/10) // for as long as makes it a wait
 	released := time.Now()
-	n.LetGo([]locks.Kept{{PID: 7, Tag: tag, Mode: locks.Exclusive}})
+	n.ReleaseAll([]locks.Kept{{PID: 7, Tag: tag, Mode: locks.Exclusive}})
 	if err := <-waiting; err != nil {
 		t.Fatal(err)
 	}

@@ -150,9 +150,9 @@ func (n *Net) takeOnce(ctx context.Context, k lock, l locks.AdvisoryRequest) (ho
 	return home{a.Home.Fragment, a.Home.Term}, nil
 }
 
-// LetGo releases locks, and waits a moment for the home to confirm. If the home does not answer, it
+// ReleaseAll releases locks, and waits a moment for the home to confirm. If the home does not answer, it
 // is notified later (A5).
-func (n *Net) LetGo(list []locks.Kept) {
+func (n *Net) ReleaseAll(list []locks.Kept) {
 	by := map[uint32][]lock{}
 	n.mu.Lock()
 	for _, x := range list {

@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-func open(t *testing.T, n int) (seekers []*Seeker) {
+func open(t *testing.T, n int) (seekers []*Detector) {
 	t.Helper()
 	c := testcluster.New(t, n, nil)
 	for _, node := range c.Nodes {
@@ -30,7 +30,7 @@ func open(t *testing.T, n int) (seekers []*Seeker) {
 	return seekers
 }
 
-func block(t *testing.T, s *Seeker, waiter txn.Party, blockers ...txn.Party) chan error {
+func block(t *testing.T, s *Detector, waiter txn.Party, blockers ...txn.Party) chan error {
 	t.Helper()
 	ended := make(chan error, 1)
 	w := &txn.Wait{Waiter: waiter, Lock: "ShareLock", Key: []byte("k"), Fragment: txn.FragmentID(s.cfg.Self)}

@@ -11,7 +11,7 @@ import (
 )
 
 // Waits implements the service.
-func (s *Seeker) Waits(_ context.Context, r *pb.WaitsRequest) (*pb.WaitsAnswer, error) {
+func (s *Detector) Waits(_ context.Context, r *pb.WaitsRequest) (*pb.WaitsAnswer, error) {
 	of := make([]txn.Party, len(r.Of))
 	for i, w := range r.Of {
 		of[i] = fromWaiter(w)
@@ -24,18 +24,18 @@ func (s *Seeker) Waits(_ context.Context, r *pb.WaitsRequest) (*pb.WaitsAnswer, 
 }
 
 // EndWait implements the service.
-func (s *Seeker) EndWait(_ context.Context, r *pb.EndWaitRequest) (*pb.EndWaitAnswer, error) {
+func (s *Detector) EndWait(_ context.Context, r *pb.EndWaitRequest) (*pb.EndWaitAnswer, error) {
 	if len(r.Circle) == 0 {
 		return nil, status.Error(codes.InvalidArgument, "no wait is named")
 	}
-	var c txn.Circle
+	var c txn.Cycle
 	for _, w := range fromWaits(r.Circle) {
 		c = append(c, txn.Edge{Waiting: w})
 	}
 	return &pb.EndWaitAnswer{Ended: s.cfg.Waits.Break(c[0].Number, c[0].Waiter, c.Err())}, nil
 }
 
-func toCircle(c txn.Circle) []*pb.LockWait {
+func toCycle(c txn.Cycle) []*pb.LockWait {
 	out := make([]*pb.LockWait, len(c))
 	for i := range c {
 		out[i] = toWait(&c[i].Waiting)

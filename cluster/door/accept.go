@@ -17,7 +17,7 @@ const (
 	joinProtocol = "sherd-join"
 )
 
-// Conn is a connection after the greeting.
+// Conn is a connection after the handshake.
 type Conn struct {
 	*tls.Conn
 	Peer   trust.Peer // zero: a node that joins
@@ -58,7 +58,7 @@ func (d *Door) admit(raw net.Conn) bool {
 		d.cfg.Logger.Warn("node port: too many connections at once", "from", raw.RemoteAddr())
 		return false
 	}
-	raw.SetDeadline(time.Now().Add(greetingTime))
+	raw.SetDeadline(time.Now().Add(handshakeTime))
 	t := tls.Server(raw, d.serverTLS())
 	if err := t.Handshake(); err != nil {
 		d.cfg.Logger.Debug("node port: no TLS handshake", "from", raw.RemoteAddr(), "error", err)
@@ -69,7 +69,7 @@ func (d *Door) admit(raw net.Conn) bool {
 	if welcome.Refusal != nil {
 		d.cfg.Logger.Warn("node port: connection refused", "from", raw.RemoteAddr(), "reason", welcome.Refusal.Text)
 	}
-	if err := writeGreeting(t, welcome); err != nil || welcome.Refusal != nil {
+	if err := writeHandshake(t, welcome); err != nil || welcome.Refusal != nil {
 		return false
 	}
 	raw.SetDeadline(time.Time{})
@@ -128,14 +128,14 @@ func (d *Door) serverTLS() *tls.Config {
 	return outer
 }
 
-// examine reads the greeting and returns the answer; it sets the peer of c.
+// examine reads the handshake and returns the answer; it sets the peer of c.
 func (d *Door) examine(c *Conn) *pb.Welcome {
 	refused := func(reason pb.Refusal_Reason, format string, args ...any) *pb.Welcome {
 		return &pb.Welcome{Refusal: refusal(reason, format, args...), Release: d.cfg.Version.Release}
 	}
 	var hello pb.Hello
-	if err := readGreeting(c.Conn, &hello); err != nil {
-		return refused(pb.Refusal_MALFORMED, "the greeting cannot be read: %s", err)
+	if err := readHandshake(c.Conn, &hello); err != nil {
+		return refused(pb.Refusal_MALFORMED, "the handshake cannot be read: %s", err)
 	}
 	self := d.Self()
 	state := c.ConnectionState()

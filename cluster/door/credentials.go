@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// greeted is the credentials of connections after TLS and the greeting.
+// greeted is the credentials of connections after TLS and the handshake.
 type greeted struct{}
 
 // authInfo is what gRPC keeps of them for its services.

@@ -38,16 +38,16 @@ func dialOrTCP(
 	return func(ctx context.Context, addr string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) }
 }
 
-// connect makes a connection and sends the greeting. Errors are sentences for the operator at the
+// connect makes a connection and sends the handshake. Errors are sentences for the operator at the
 // terminal.
 func (k *caller) connect(ctx context.Context, addr string) (*Conn, error) {
-	dialing, cancel := context.WithTimeout(ctx, greetingTime) // packets may be dropped silently
+	dialing, cancel := context.WithTimeout(ctx, handshakeTime) // packets may be dropped silently
 	raw, err := k.dial(dialing, addr)
 	cancel()
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach a node at %s: %w", addr, err)
 	}
-	deadline := time.Now().Add(greetingTime)
+	deadline := time.Now().Add(handshakeTime)
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
 		deadline = d
 	}
@@ -96,11 +96,11 @@ func (k *caller) greet(raw net.Conn, addr string) (*Conn, error) {
 	}
 	hello := &pb.Hello{ClusterId: k.clusterID, Release: k.version.Release,
 		SpeaksFrom: k.version.From, SpeaksTo: k.version.To, WantsNode: k.wants}
-	if err := writeGreeting(t, hello); err != nil {
+	if err := writeHandshake(t, hello); err != nil {
 		return nil, explain(addr, err)
 	}
 	var welcome pb.Welcome
-	if err := readGreeting(t, &welcome); err != nil {
+	if err := readHandshake(t, &welcome); err != nil {
 		return nil, explain(addr, err)
 	}
 	if r := welcome.Refusal; r != nil {
@@ -128,7 +128,7 @@ func notANode(addr string) error {
 		"clients connect with another port than nodes do", addr)
 }
 
-// explain describes what went wrong before the greeting.
+// explain describes what went wrong before the handshake.
 func explain(addr string, err error) error {
 	var u *unverified
 	var plain tls.RecordHeaderError

@@ -43,7 +43,7 @@ type Door struct {
 	cfg     Config
 	members *queue
 	joining *queue
-	slots   chan struct{} // greetings in progress
+	slots   chan struct{} // handshakes in progress
 
 	mu     sync.Mutex
 	closed bool                      // guarded by mu
@@ -55,8 +55,8 @@ type Door struct {
 }
 
 const (
-	greetingTime = 10 * time.Second
-	maxGreetings = 128
+	handshakeTime = 10 * time.Second
+	maxHandshakes = 128
 )
 
 // New creates a Door; Serve opens it.
@@ -70,7 +70,7 @@ func New(cfg Config) *Door {
 	}
 	return &Door{
 		cfg: cfg, members: newQueue(cfg.Listener.Addr()), joining: newQueue(cfg.Listener.Addr()),
-		slots: make(chan struct{}, maxGreetings),
+		slots: make(chan struct{}, maxHandshakes),
 		open:  map[net.Conn]struct{}{}, nodes: map[uint32]map[*Conn]bool{}, links: map[linkKey]*Link{},
 	}
 }

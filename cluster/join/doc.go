@@ -3,7 +3,7 @@
 //	new node                                 any node of the cluster
 //	   │ makes a key, and keeps it (next.pem)      │
 //	   ├── TLS, verified by the token's fingerprint ▶
-//	   ├── greeting: cluster, versions ────────────▶│ refuses other clusters and releases
+//	   ├── handshake: cluster, versions ───────────▶│ refuses other clusters and releases
 //	   ├── secret, certificate request ────────────▶│ Redeem: one entry of the catalog takes
 //	   │                                            │ the token and assigns the number
 //	   │◀── number, certificate, roots, contacts ───┤

@@ -27,7 +27,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Deadlocks finds circles of waits over several nodes. Each node asks the others while a wait at it lasts; package cluster/deadlock has the rules.
+// Deadlocks finds cycles of waits over several nodes. Each node asks the others while a wait at it lasts; package cluster/deadlock has the rules.
 type DeadlocksClient interface {
 	// Waits gives the waits at a node of some parties, of those whom they are for, and so on.
 	Waits(ctx context.Context, in *WaitsRequest, opts ...grpc.CallOption) (*WaitsAnswer, error)
@@ -67,7 +67,7 @@ func (c *deadlocksClient) EndWait(ctx context.Context, in *EndWaitRequest, opts 
 // All implementations must embed UnimplementedDeadlocksServer
 // for forward compatibility.
 //
-// Deadlocks finds circles of waits over several nodes. Each node asks the others while a wait at it lasts; package cluster/deadlock has the rules.
+// Deadlocks finds cycles of waits over several nodes. Each node asks the others while a wait at it lasts; package cluster/deadlock has the rules.
 type DeadlocksServer interface {
 	// Waits gives the waits at a node of some parties, of those whom they are for, and so on.
 	Waits(context.Context, *WaitsRequest) (*WaitsAnswer, error)

@@ -4,7 +4,7 @@
 // 	protoc        v3.21.12
 // source: door.proto
 
-// The greeting: the first thing on every connection to a node port, behind TLS. Each is sent as its length (4 bytes, big-endian), a format byte
+// The handshake: the first thing on every connection to a node port, behind TLS. Each is sent as its length (4 bytes, big-endian), a format byte
 // (V1) and the message. These two messages stay readable for every release, so that the refusal of another release can be understood.
 
 package nodepb

@@ -208,9 +208,9 @@ func (p *Presence) AskAlive(node uint32, ids []txn.ID) {
 	q.nudge()
 }
 
-// SayOver notifies a node that a transaction of this gateway is over, because the node may have
+// ReportEnd notifies a node that a transaction of this gateway is over, because the node may have
 // missed its end.
-func (p *Presence) SayOver(node uint32, id txn.ID) {
+func (p *Presence) ReportEnd(node uint32, id txn.ID) {
 	q := p.member(node)
 	if q == nil {
 		return

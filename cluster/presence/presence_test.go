@@ -112,7 +112,7 @@ func TestStrangersAreNotCounted(t *testing.T) {
 	_, all := start(t, 2)
 	eventually.Holds(t, "they do not meet", func() bool { return all[0].Alive(2) })
 	all[0].AskAlive(9, []txn.ID{txn.NewID()}) // as of a node that has left the cluster meanwhile
-	all[0].SayOver(9, txn.NewID())
+	all[0].ReportEnd(9, txn.NewID())
 	if h := all[0].Health(); len(h) != 1 || h[0].Node != 2 {
 		t.Errorf("the others are %+v", h)
 	}

@@ -330,7 +330,7 @@ func (n *Net) RollbackTo(owner txn.ID, place int) {
 			t.mu.Unlock()
 		}
 	}
-	n.letGo(t, marks)
+	n.release(t, marks)
 }
 
 // ReleaseAll releases everything that a transaction may hold on other nodes.
@@ -348,11 +348,11 @@ func (n *Net) ReleaseAll(owner txn.ID) {
 		marks[node] = 0
 	}
 	t.mu.Unlock()
-	n.letGo(t, marks)
+	n.release(t, marks)
 }
 
-// letGo notifies the nodes, and waits for them a moment. A node that misses the notice asks later.
-func (n *Net) letGo(t *taken, marks map[uint32]uint32) {
+// release notifies the nodes, and waits for them a moment. A node that misses the notice asks later.
+func (n *Net) release(t *taken, marks map[uint32]uint32) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
 	version := n.cfg.Catalog.View().Version()

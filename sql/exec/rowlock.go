@@ -104,9 +104,9 @@ func lockError(c *Ctx, t *table.Table, key []byte, err error, doing string) erro
 	}
 	e := *marked
 	e.Where = "while " + doing + " " + t.NameOf(c.Env, key)
-	var circle *txn.DeadlockError
-	if errors.As(err, &circle) {
-		own := *circle
+	var cycle *txn.DeadlockError
+	if errors.As(err, &cycle) {
+		own := *cycle
 		own.Err = &e
 		return &own
 	}

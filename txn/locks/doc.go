@@ -30,7 +30,7 @@
 //
 // Limits: the locks are those of one node. Package cluster/tablelock takes the strong table locks
 // at every node, and package cluster/advisory keeps the advisory ones of all nodes in one Manager,
-// which records them here (Adopt, LetGo). A table that many sessions lock at once costs each of
+// which records them here (Adopt, OnRelease). A table that many sessions lock at once costs each of
 // them one mutex and a search through its holders; the second statement of a transaction on the
 // same table costs neither.
 package locks

@@ -11,9 +11,9 @@ type Kept struct {
 	Mode  Mode
 }
 
-// LetGo sets the function that is called with the advisory locks that owners release. It must be
+// OnRelease sets the function that is called with the advisory locks that owners release. It must be
 // called before the Manager is used.
-func (m *Manager) LetGo(f func([]Kept)) { m.letGo = f }
+func (m *Manager) OnRelease(f func([]Kept)) { m.letGo = f }
 
 func (m *Manager) tell(kept []Kept) {
 	if m.letGo != nil && len(kept) > 0 {

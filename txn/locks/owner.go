@@ -225,7 +225,7 @@ func (s *Session) Unlock(tag Tag, mode Mode) bool {
 	}
 	s.mu.Unlock()
 	if n == 1 {
-		s.letGo([]tagged{k})
+		s.released([]tagged{k})
 	}
 	return n > 0
 }
@@ -239,10 +239,10 @@ func (s *Session) UnlockAll() {
 	}
 	s.counts = nil
 	s.mu.Unlock()
-	s.letGo(gone)
+	s.released(gone)
 }
 
-func (s *Session) letGo(gone []tagged) {
+func (s *Session) released(gone []tagged) {
 	var kept []Kept
 	for _, k := range gone {
 		if o := s.m.find(k.tag); o != nil {

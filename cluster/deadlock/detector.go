@@ -30,21 +30,21 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Seeker searches for cycles that waits here are part of, and answers the searches of other nodes.
-type Seeker struct {
+// Detector searches for cycles that waits here are part of, and answers the searches of other nodes.
+type Detector struct {
 	pb.UnimplementedDeadlocksServer
 	cfg Config
 }
 
-// New makes a Seeker and registers its service.
-func New(cfg Config, members grpc.ServiceRegistrar) *Seeker {
-	s := &Seeker{cfg: cfg}
+// New makes a Detector and registers its service.
+func New(cfg Config, members grpc.ServiceRegistrar) *Detector {
+	s := &Detector{cfg: cfg}
 	pb.RegisterDeadlocksServer(members, s)
 	return s
 }
 
 // Run searches until ctx ends.
-func (s *Seeker) Run(ctx context.Context) {
+func (s *Detector) Run(ctx context.Context) {
 	for wait := pause; ; {
 		timer := time.NewTimer(wait)
 		select {
@@ -61,7 +61,7 @@ func (s *Seeker) Run(ctx context.Context) {
 
 // Search searches for cycles with waits here that began before a time, and has them ended. It
 // returns how many it has found.
-func (s *Seeker) Search(ctx context.Context, before time.Time) int {
+func (s *Detector) Search(ctx context.Context, before time.Time) int {
 	own := s.edges(s.cfg.Self, s.cfg.Waits.Lasting(before))
 	if len(own) == 0 {
 		return 0
@@ -70,18 +70,18 @@ func (s *Seeker) Search(ctx context.Context, before time.Time) int {
 	if len(others) == 0 {
 		return 0 // the detector knows all there is
 	}
-	circles := txn.FindCircles(own, func(of []txn.Party) []txn.Edge { return s.ask(ctx, others, of) })
-	for _, c := range circles {
+	cycles := txn.FindCycles(own, func(of []txn.Party) []txn.Edge { return s.ask(ctx, others, of) })
+	for _, c := range cycles {
 		if s.end(ctx, c) {
 			s.cfg.Logger.Info("a deadlock over several nodes was ended",
 				"victim", c[0].Waiter.String(), "node", c[0].Node,
 				"detail", pgerr.From(c.Err()).Detail)
 		}
 	}
-	return len(circles)
+	return len(cycles)
 }
 
-func (s *Seeker) others() []uint32 {
+func (s *Detector) others() []uint32 {
 	var out []uint32
 	for _, n := range s.cfg.Nodes() {
 		if n != s.cfg.Self {
@@ -91,7 +91,7 @@ func (s *Seeker) others() []uint32 {
 	return out
 }
 
-func (s *Seeker) edges(node uint32, waits []txn.Waiting) []txn.Edge {
+func (s *Detector) edges(node uint32, waits []txn.Waiting) []txn.Edge {
 	out := make([]txn.Edge, len(waits))
 	for i, w := range waits {
 		out[i] = txn.Edge{Node: node, Waiting: w}
@@ -100,7 +100,7 @@ func (s *Seeker) edges(node uint32, waits []txn.Waiting) []txn.Edge {
 }
 
 // ask asks all nodes at the same time.
-func (s *Seeker) ask(ctx context.Context, others []uint32, of []txn.Party) []txn.Edge {
+func (s *Detector) ask(ctx context.Context, others []uint32, of []txn.Party) []txn.Edge {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	request := &pb.WaitsRequest{Of: toWaiters(of)}
@@ -126,7 +126,7 @@ func (s *Seeker) ask(ctx context.Context, others []uint32, of []txn.Party) []txn
 }
 
 // end ends the first wait of a cycle.
-func (s *Seeker) end(ctx context.Context, c txn.Circle) bool {
+func (s *Detector) end(ctx context.Context, c txn.Cycle) bool {
 	victim := c[0]
 	if victim.Node == s.cfg.Self {
 		return s.cfg.Waits.Break(victim.Number, victim.Waiter, c.Err())
@@ -137,11 +137,11 @@ func (s *Seeker) end(ctx context.Context, c txn.Circle) bool {
 	if err != nil {
 		return false
 	}
-	a, err := client.EndWait(ctx, &pb.EndWaitRequest{Circle: toCircle(c)})
+	a, err := client.EndWait(ctx, &pb.EndWaitRequest{Circle: toCycle(c)})
 	return err == nil && a.Ended
 }
 
-func (s *Seeker) client(node uint32) (pb.DeadlocksClient, error) {
+func (s *Detector) client(node uint32) (pb.DeadlocksClient, error) {
 	link, err := s.cfg.Door.Link(node, door.TaskLink)
 	if err != nil {
 		return nil, err

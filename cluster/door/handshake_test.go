@@ -40,14 +40,14 @@ func TestAgree(t *testing.T) {
 func TestGreetingGolden(t *testing.T) {
 	var b bytes.Buffer
 	hello := &pb.Hello{ClusterId: "c", Release: "0.1.0", SpeaksFrom: 1, SpeaksTo: 2, WantsNode: 3}
-	if err := writeGreeting(&b, hello); err != nil {
+	if err := writeHandshake(&b, hello); err != nil {
 		t.Fatal(err)
 	}
 	if want := "\x00\x00\x00\x11\x01\n\x01c\x12\x050.1.0\x18\x01 \x02(\x03"; b.String() != want {
 		t.Fatalf("%q", b.String())
 	}
 	var got pb.Hello
-	if err := readGreeting(&b, &got); err != nil || !proto.Equal(&got, hello) {
+	if err := readHandshake(&b, &got); err != nil || !proto.Equal(&got, hello) {
 		t.Fatalf("%v, %v", &got, err)
 	}
 }
@@ -57,8 +57,8 @@ func FuzzReadGreeting(f *testing.F) {
 	f.Add([]byte("\xff\xff\xff\xff\x01"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var hello pb.Hello
-		if readGreeting(bytes.NewReader(data), &hello) == nil && len(data) < 5 {
-			t.Fatal("read a greeting from nothing")
+		if readHandshake(bytes.NewReader(data), &hello) == nil && len(data) < 5 {
+			t.Fatal("read a handshake from nothing")
 		}
 	})
 }

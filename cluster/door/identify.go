@@ -8,9 +8,9 @@ import (
 	"github.com/sherddb/sherd/cluster/trust"
 )
 
-// Who connects, as the node of keeper, to the process that listens at an address, to learn which
+// Identify connects, as the node of keeper, to the process that listens at an address, to learn which
 // node it is: the Peer of the connection. The caller closes the connection. dial is as in Config.
-func Who(
+func Identify(
 	ctx context.Context, addr string, keeper *trust.Keeper, version Version,
 	dial func(ctx context.Context, addr string) (net.Conn, error),
 ) (*Conn, error) {

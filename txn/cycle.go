@@ -9,7 +9,7 @@ import (
 // Deadlocks over several nodes are found as follows. Each node's detector knows the waits of its
 // own lock tables, so it finds the cycles among them at once. A cycle over several nodes appears on
 // each node as a wait that lasts. The node then asks all nodes for the waits of its blockers, for
-// the waits of their blockers, and so on (FindCircles). Each node answers with all waits that it
+// the waits of their blockers, and so on (FindCycles). Each node answers with all waits that it
 // can follow from there. No state is kept between two searches.
 //
 // Answers arrive one after another, so the waits of an apparent cycle may never have existed
@@ -26,17 +26,17 @@ type Edge struct {
 	Waiting
 }
 
-// Circle is a cycle of waits: each waits for the next one's waiter, and the last for the first
+// Cycle is a cycle of waits: each waits for the next one's waiter, and the last for the first
 // one's. The first is the one to end.
-type Circle []Edge
+type Cycle []Edge
 
 // maxParties bounds the owners whose waits a search asks for. Those left out are found when others
 // have continued.
 const maxParties = 10_000
 
-// FindCircles finds the cycles that the given waits are part of, or wait for. ask returns the waits
+// FindCycles finds the cycles that the given waits are part of, or wait for. ask returns the waits
 // of lock owners, from all nodes that answer.
-func FindCircles(own []Edge, ask func([]Party) []Edge) []Circle {
+func FindCycles(own []Edge, ask func([]Party) []Edge) []Cycle {
 	g := &waitGraph{byID: map[ID][]*Edge{}, bySession: map[uint32][]*Edge{}, seen: map[edgeName]bool{}}
 	asked := map[Party]bool{}
 	for found := g.add(own); len(found) > 0; {
@@ -57,7 +57,7 @@ func FindCircles(own []Edge, ask func([]Party) []Edge) []Circle {
 		}
 		found = g.add(ask(wanted))
 	}
-	var out []Circle
+	var out []Cycle
 	for c := g.cycle(own); c != nil; c = g.cycle(own) {
 		c = c.fromVictim()
 		g.drop(c[0])
@@ -106,10 +106,10 @@ func (g *waitGraph) add(edges []Edge) []*Edge {
 func (g *waitGraph) drop(e Edge) { g.seen[e.name()] = false }
 
 // cycle returns a cycle that can be reached from the edges, or nil if there is none.
-func (g *waitGraph) cycle(from []Edge) Circle {
+func (g *waitGraph) cycle(from []Edge) Cycle {
 	const under, done = 1, 2
 	been := map[edgeName]int{}
-	var way, found Circle
+	var way, found Cycle
 	var visit func(at *Edge) bool
 	visit = func(at *Edge) bool {
 		switch {
@@ -144,7 +144,7 @@ func (g *waitGraph) cycle(from []Edge) Circle {
 }
 
 // fromVictim rotates a cycle so that it begins with the wait of the largest id.
-func (c Circle) fromVictim() Circle {
+func (c Cycle) fromVictim() Cycle {
 	at := 0
 	for i := range c {
 		if compareParties(c[i].Waiter, c[at].Waiter) > 0 {
@@ -159,7 +159,7 @@ func compareParties(a, b Party) int {
 }
 
 // confirmed asks again for the waits of a cycle, and reports whether all are still there.
-func (c Circle) confirmed(ask func([]Party) []Edge) bool {
+func (c Cycle) confirmed(ask func([]Party) []Edge) bool {
 	var parties []Party
 	for i := range c {
 		parties = append(parties, c[i].Waiter)
@@ -181,7 +181,7 @@ func (c Circle) confirmed(ask func([]Party) []Edge) bool {
 }
 
 // Err returns the error of the first wait.
-func (c Circle) Err() error {
+func (c Cycle) Err() error {
 	steps := make([]blocked, len(c))
 	for i := range c {
 		e := &c[i]

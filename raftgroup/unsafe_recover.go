@@ -39,11 +39,11 @@ func ReadStopped(o Options, f func(was Remains, log raft.LogStore, snaps raft.Sn
 	})
 }
 
-// Survive makes the replica in o.Dir, whose group is not open, the only voter, because the majority
+// UnsafeRecover makes the replica in o.Dir, whose group is not open, the only voter, because the majority
 // of the group is lost for good. Acknowledged entries that did not reach this replica are lost. The
 // other replicas must not be started again with their data: a majority of them would continue the
 // old group.
-func Survive(o Options) error {
+func UnsafeRecover(o Options) error {
 	return stopped(o, func(s *stoppedReplica) error {
 		if err := dropReplaced(s.log, s.snaps); err != nil {
 			return err

@@ -75,12 +75,12 @@ func TestCircleOverNodes(t *testing.T) {
 	_, ended := n.block(t, 2, b, numbered(9), a)
 	n.block(t, 3, c, a, b) // waits for it, and is not in it
 	for node := 1; node <= 3; node++ {
-		got := FindCircles(n.own(node), n.ask)
+		got := FindCycles(n.own(node), n.ask)
 		if len(got) != 1 || len(got[0]) != 2 || got[0][0].Waiter != b || got[0][0].Node != 2 || got[0][1].Waiter != a {
 			t.Fatalf("node %d: %+v", node, got)
 		}
 	}
-	circle := FindCircles(n.own(1), n.ask)[0]
+	circle := FindCycles(n.own(1), n.ask)[0]
 	if !n.detectors[1].Break(circle[0].Number, circle[0].Waiter, circle.Err()) {
 		t.Fatal("the wait was not ended")
 	}
@@ -93,7 +93,7 @@ func TestCircleOverNodes(t *testing.T) {
 	if n.detectors[1].Break(circle[0].Number, circle[0].Waiter, circle.Err()) {
 		t.Error("a wait ended twice")
 	}
-	if got := FindCircles(n.own(1), n.ask); len(got) != 0 {
+	if got := FindCycles(n.own(1), n.ask); len(got) != 0 {
 		t.Fatalf("afterwards: %+v", got)
 	}
 }
@@ -104,7 +104,7 @@ func TestCircleOfSession(t *testing.T) {
 	a, b := numbered(1), numbered(2)
 	n.block(t, 1, a, Party{Session: b.Session})
 	n.block(t, 2, b, a)
-	if got := FindCircles(n.own(1), n.ask); len(got) != 1 || got[0][0].Waiter != b {
+	if got := FindCycles(n.own(1), n.ask); len(got) != 1 || got[0][0].Waiter != b {
 		t.Fatalf("%+v", got)
 	}
 }
@@ -126,7 +126,7 @@ func TestCircleThatNeverWas(t *testing.T) {
 				n.block(t, 2, b, a)
 			}
 		}
-		if got := FindCircles(n.own(1), n.ask); len(got) != 0 {
+		if got := FindCycles(n.own(1), n.ask); len(got) != 0 {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -162,7 +162,7 @@ func TestCirclesAtRandom(t *testing.T) {
 			before[p] = reaches(waits, p, p, map[Party]bool{})
 		}
 		for node := range n.detectors {
-			for _, c := range FindCircles(n.own(node+1), n.ask) {
+			for _, c := range FindCycles(n.own(node+1), n.ask) {
 				n.detectors[c[0].Node-1].Break(c[0].Number, c[0].Waiter, c.Err())
 			}
 		}
@@ -222,7 +222,7 @@ func TestLongQueue(t *testing.T) {
 	}
 	n.block(t, 2, Party{ID: NewID()}, before)
 	for node := 1; node <= 2; node++ {
-		if got := FindCircles(n.own(node), n.ask); len(got) != 0 {
+		if got := FindCycles(n.own(node), n.ask); len(got) != 0 {
 			t.Fatal(got)
 		}
 	}

@@ -17,18 +17,18 @@ import (
 // meanwhile finds the copy at the address that the catalog has. Only a copy at exactly the same
 // address is not detected, but two processes cannot share an address.
 
-// twinPatience is how long the node waits for an answer from its former address. Usually no process
+// duplicateTimeout is how long the node waits for an answer from its former address. Usually no process
 // answers there.
-const twinPatience = 3 * time.Second
+const duplicateTimeout = 3 * time.Second
 
-// refuseTwin returns an error if another process answers at an address with this node's identity.
-func (n *Node) refuseTwin(ctx context.Context, addr string) error {
+// refuseDuplicate returns an error if another process answers at an address with this node's identity.
+func (n *Node) refuseDuplicate(ctx context.Context, addr string) error {
 	if addr == "" || n.isSelf(ctx, addr) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, twinPatience)
+	ctx, cancel := context.WithTimeout(ctx, duplicateTimeout)
 	defer cancel()
-	c, err := door.Who(ctx, addr, n.keeper, n.cfg.Knobs.Version, n.cfg.Knobs.Dial)
+	c, err := door.Identify(ctx, addr, n.keeper, n.cfg.Knobs.Version, n.cfg.Knobs.Dial)
 	if err != nil {
 		return nil
 	}
@@ -42,9 +42,9 @@ func (n *Node) refuseTwin(ctx context.Context, addr string) error {
 		n.dir.NodeID, addr, n.dir.Path, addr)
 }
 
-// watchTwin ends Serve if another process has registered this node's id in the cluster with another
+// watchDuplicate ends Serve if another process has registered this node's id in the cluster with another
 // address. It ends with ctx.
-func (n *Node) watchTwin(ctx context.Context) {
+func (n *Node) watchDuplicate(ctx context.Context) {
 	before := n.self
 	_ = n.catalog.Watch(ctx, func(v *catalog.View) error {
 		self := v.Node(n.dir.NodeID)
@@ -54,15 +54,15 @@ func (n *Node) watchTwin(ctx context.Context) {
 		if before = self.NodeAddr; before == n.self {
 			return nil
 		}
-		if err := n.refuseTwin(ctx, before); err != nil {
+		if err := n.refuseDuplicate(ctx, before); err != nil {
 			n.end(err)
 		}
 		return nil
 	}) // returns an error only when its context ends
 }
 
-// suspectTwin records an address at which another node believes this one to be. It does not block.
-func (n *Node) suspectTwin(addr string) {
+// suspectDuplicate records an address at which another node believes this one to be. It does not block.
+func (n *Node) suspectDuplicate(addr string) {
 	if addr == n.self {
 		return
 	}
@@ -72,13 +72,13 @@ func (n *Node) suspectTwin(addr string) {
 	}
 }
 
-// findTwins ends this node if another process answers with this node's id at an address that
+// findDuplicates ends this node if another process answers with this node's id at an address that
 // another node has reported. It ends with ctx.
-func (n *Node) findTwins(ctx context.Context) {
+func (n *Node) findDuplicates(ctx context.Context) {
 	for {
 		select {
 		case addr := <-n.suspects:
-			if err := n.refuseTwin(ctx, addr); err != nil {
+			if err := n.refuseDuplicate(ctx, addr); err != nil {
 				n.end(err)
 			}
 		case <-ctx.Done():
@@ -105,7 +105,7 @@ func (n *Node) isSelf(ctx context.Context, addr string) bool {
 	if !ok || err != nil || port != fmt.Sprint(listens.Port) {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, twinPatience)
+	ctx, cancel := context.WithTimeout(ctx, duplicateTimeout)
 	defer cancel()
 	ips, err := net.DefaultResolver.LookupIPAddr(ctx, host)
 	if err != nil {
@@ -145,7 +145,7 @@ func isOfThisMachine(ip net.IP) bool {
 // stays in its cluster.
 func (n *Node) sayElsewhere(ctx context.Context) {
 	for _, addr := range n.cfg.Join {
-		c, err := door.Who(ctx, addr, n.keeper, n.cfg.Knobs.Version, n.cfg.Knobs.Dial)
+		c, err := door.Identify(ctx, addr, n.keeper, n.cfg.Knobs.Version, n.cfg.Knobs.Dial)
 		if err == nil {
 			c.Close()
 			continue

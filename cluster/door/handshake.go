@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	greetingFormat = 1 // V1
-	maxGreeting    = 4 << 10
+	handshakeFormat = 1 // V1
+	maxHandshake    = 4 << 10
 )
 
 // Version is what a node speaks, and the release name that people know it by.
@@ -21,32 +21,32 @@ type Version struct {
 	From, To uint32 // versions of the node protocol
 }
 
-// writeGreeting sends one message of the greeting.
-func writeGreeting(w io.Writer, m proto.Message) error {
+// writeHandshake sends one message of the handshake.
+func writeHandshake(w io.Writer, m proto.Message) error {
 	body, err := proto.Marshal(m)
 	if err != nil {
 		return err
 	}
-	if len(body)+1 > maxGreeting {
-		return errors.New("greeting is too long")
+	if len(body)+1 > maxHandshake {
+		return errors.New("handshake is too long")
 	}
 	b := binary.BigEndian.AppendUint32(make([]byte, 0, 5+len(body)), uint32(1+len(body)))
-	b = append(append(b, greetingFormat), body...)
+	b = append(append(b, handshakeFormat), body...)
 	_, err = w.Write(b)
 	return err
 }
 
-// errMalformed is the error for a greeting that no Sherd node has sent.
-var errMalformed = errors.New("not a greeting of Sherd's")
+// errMalformed is the error for a handshake that no Sherd node has sent.
+var errMalformed = errors.New("not a handshake of Sherd's")
 
-// readGreeting reads one message of the greeting.
-func readGreeting(r io.Reader, m proto.Message) error {
+// readHandshake reads one message of the handshake.
+func readHandshake(r io.Reader, m proto.Message) error {
 	var head [5]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return err
 	}
 	n := binary.BigEndian.Uint32(head[:4])
-	if n < 1 || n > maxGreeting || head[4] != greetingFormat {
+	if n < 1 || n > maxHandshake || head[4] != handshakeFormat {
 		return errMalformed
 	}
 	body := make([]byte, n-1)
@@ -97,5 +97,5 @@ func (r *Refused) Error() string { return fmt.Sprintf("the node at %s refuses: %
 
 func refusal(reason pb.Refusal_Reason, format string, args ...any) *pb.Refusal {
 	text := fmt.Sprintf(format, args...)
-	return &pb.Refusal{Reason: reason, Text: text[:min(len(text), maxGreeting/2)]}
+	return &pb.Refusal{Reason: reason, Text: text[:min(len(text), maxHandshake/2)]}
 }

@@ -31,7 +31,7 @@ func TestDeadlockOverProcesses(t *testing.T) {
 		}
 		return out
 	}
-	var found []txn.Circle
+	var found []txn.Cycle
 	for len(found) == 0 {
 		if err := ctx.Err(); err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestDeadlockOverProcesses(t *testing.T) {
 		for _, w := range rs[0].cfg.Deadlock.Lasting(time.Now()) {
 			own = append(own, txn.Edge{Waiting: w})
 		}
-		found = txn.FindCircles(own, ask)
+		found = txn.FindCycles(own, ask)
 		runtime.Gosched()
 	}
 	victim := found[0][0]

@@ -25,10 +25,10 @@ const (
 	maxPutOff      = 6                // a transfer may be postponed so often
 )
 
-// Steer reconciles the members of the group with want's result, one change at a time, whenever this
+// Reconcile reconciles the members of the group with want's result, one change at a time, whenever this
 // server leads. It calls want every second, and when Nudge is called. It makes no change while want
 // returns no voters. The leader calls looked, if not nil, with the members at each of these times.
-func (g *Group) Steer(want func() Want, looked func(have []raft.Server)) {
+func (g *Group) Reconcile(want func() Want, looked func(have []raft.Server)) {
 	go func() {
 		t := time.NewTicker(reconcileEvery)
 		defer t.Stop()
@@ -52,7 +52,7 @@ func (g *Group) Steer(want func() Want, looked func(have []raft.Server)) {
 	}()
 }
 
-// Nudge makes Steer call want again now.
+// Nudge makes Reconcile call want again now.
 func (g *Group) Nudge() {
 	select {
 	case g.nudge <- struct{}{}:

@@ -100,7 +100,7 @@ func TestSurvive(t *testing.T) {
 		if err != nil || len(was.Members) != 3 || was.Last == 0 || was.At.IsZero() {
 			t.Fatalf("%+v, %v", was, err)
 		}
-		if err := Survive(o); err != nil {
+		if err := UnsafeRecover(o); err != nil {
 			t.Fatal(err)
 		}
 		addr, trans := raft.NewInmemTransport("3")
@@ -115,7 +115,7 @@ func TestSurvive(t *testing.T) {
 		if len(j.entries) == 0 || string(j.entries[0]) != "kept" {
 			t.Fatalf("%q", j.entries)
 		}
-		if err := Survive(Options{Dir: t.TempDir(), Name: "test", ID: "3"}); err == nil {
+		if err := UnsafeRecover(Options{Dir: t.TempDir(), Name: "test", ID: "3"}); err == nil {
 			t.Fatal("a replica that is not there survives")
 		}
 	})
