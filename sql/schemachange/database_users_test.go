@@ -2,6 +2,7 @@ package schemachange
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,10 +59,11 @@ func TestDisconnect(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				gone, there := make(chan struct{}), test.leaves > 0
+				gone := make(chan struct{})
+				var there atomic.Bool
+				there.Store(test.leaves > 0)
 				leave := func() {
-					if there {
-						there = false
+					if there.CompareAndSwap(true, false) {
 						close(gone)
 					}
 				}
@@ -78,7 +80,7 @@ func TestDisconnect(t *testing.T) {
 					IsSilent: func(uint32) bool { return false },
 					IsLost:   func(*catalog.Fragment) bool { return test.lost },
 					Here: func() []Connection {
-						if !there {
+						if !there.Load() {
 							return nil
 						}
 						return []Connection{{Terminate: leave, Gone: gone}}
@@ -97,7 +99,7 @@ func TestDisconnect(t *testing.T) {
 						return monitor.SignalResult{}, nil
 					},
 				}
-				if there {
+				if there.Load() {
 					time.AfterFunc(test.leaves, leave)
 				}
 				start := time.Now()
