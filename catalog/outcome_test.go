@@ -51,7 +51,7 @@ func TestCommitAppliesOnce(t *testing.T) {
 	}
 }
 
-func TestOutcomesAreLetGo(t *testing.T) {
+func TestOutcomesAreDropped(t *testing.T) {
 	var o outcomes
 	for n := range uint64(100) {
 		o.add(TransactionID{byte(n)}, n*keptOutcomes/10)

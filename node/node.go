@@ -205,7 +205,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 				Confirm: n.locks.ConfirmAll, RollbackTo: n.locks.RollbackTo, Release: n.locks.ReleaseAll,
 			},
 			Advisory: &locks.Advisories{
-				Acquire: n.advisory.Acquire, LetGo: n.advisory.ReleaseAll,
+				Acquire: n.advisory.Acquire, Release: n.advisory.ReleaseAll,
 				Confirm: n.advisory.Confirm, Locks: n.advisory.Locks,
 			},
 		},

@@ -49,9 +49,9 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// TestSurvive: two of three replicas are lost for good. The third continues alone with its data,
+// TestUnsafeRecover: two of three replicas are lost for good. The third continues alone with its data,
 // and others may join it.
-func TestSurvive(t *testing.T) {
+func TestUnsafeRecover(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()

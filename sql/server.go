@@ -110,7 +110,7 @@ func NewServer(cfg Config) *Server {
 		forward = cfg.Others.Say
 		s.cluster.Others = cfg.Others.Reports
 		if a := cfg.Others.Advisory; a != nil {
-			s.locks.OnRelease(a.LetGo)
+			s.locks.OnRelease(a.Release)
 		}
 	}
 	s.notifications = notify.NewHub(forward)

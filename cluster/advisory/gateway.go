@@ -150,8 +150,8 @@ func (n *Net) takeOnce(ctx context.Context, k lock, l locks.AdvisoryRequest) (ho
 	return home{a.Home.Fragment, a.Home.Term}, nil
 }
 
-// ReleaseAll releases locks, and waits a moment for the home to confirm. If the home does not answer, it
-// is notified later (A5).
+// ReleaseAll releases locks, and waits a moment for the home to confirm. If the home does not
+// answer, it is notified later (A5).
 func (n *Net) ReleaseAll(list []locks.Kept) {
 	by := map[uint32][]lock{}
 	n.mu.Lock()
@@ -169,11 +169,11 @@ func (n *Net) ReleaseAll(list []locks.Kept) {
 	count := n.count
 	n.mu.Unlock()
 	for database, gone := range by {
-		n.letGo(database, gone, count)
+		n.releaseAt(database, gone, count)
 	}
 }
 
-func (n *Net) letGo(database uint32, gone []lock, count uint64) {
+func (n *Net) releaseAt(database uint32, gone []lock, count uint64) {
 	f, ok := n.first(database)
 	if !ok {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-func open(t *testing.T, n int) (seekers []*Detector) {
+func open(t *testing.T, n int) (detectors []*Detector) {
 	t.Helper()
 	c := testcluster.New(t, n, nil)
 	for _, node := range c.Nodes {
@@ -25,9 +25,9 @@ func open(t *testing.T, n int) (seekers []*Detector) {
 			},
 		}, node.Members)
 		node.Serve()
-		seekers = append(seekers, s)
+		detectors = append(detectors, s)
 	}
-	return seekers
+	return detectors
 }
 
 func block(t *testing.T, s *Detector, waiter txn.Party, blockers ...txn.Party) chan error {

@@ -11,8 +11,8 @@ type Advisories struct {
 	// Acquire takes a lock, and may wait for it. The error is ErrNotAvailable, 40P01, 57P03 while
 	// no node keeps the locks, or the context's cause.
 	Acquire func(ctx context.Context, r AdvisoryRequest) error
-	// LetGo releases locks.
-	LetGo func([]Kept)
+	// Release releases locks. It waits a moment for the answer at most.
+	Release func([]Kept)
 	// Confirm proves that the locks of a session and its transaction are still kept; if not, it
 	// returns 40001.
 	Confirm func(ctx context.Context, pid uint32, owner txn.ID) error

@@ -13,11 +13,11 @@ type Kept struct {
 
 // OnRelease sets the function that is called with the advisory locks that owners release. It must be
 // called before the Manager is used.
-func (m *Manager) OnRelease(f func([]Kept)) { m.letGo = f }
+func (m *Manager) OnRelease(f func([]Kept)) { m.released = f }
 
 func (m *Manager) tell(kept []Kept) {
-	if m.letGo != nil && len(kept) > 0 {
-		m.letGo(kept)
+	if m.released != nil && len(kept) > 0 {
+		m.released(kept)
 	}
 }
 

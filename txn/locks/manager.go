@@ -24,7 +24,7 @@ const (
 type Manager struct {
 	detector *txn.Detector
 	logger   *slog.Logger
-	letGo    func([]Kept) // nil: no locks are kept elsewhere
+	released func([]Kept) // nil: no locks are kept elsewhere
 	withheld atomic.Pointer[func(Tag, Mode) error]
 	stripes  [stripes]stripe
 }
