@@ -97,40 +97,17 @@ func (db *Server) maySignal(x monitor.Signal, role catalog.OID) error {
 	return nil
 }
 
-// signal finds the session at any node.
-func (i info) signal(x monitor.Signal) (bool, error) {
-	x.Role = i.role
-	send := i.db.Signal
-	if others := i.db.cfg.Others; others != nil && monitor.NodeOfPID(x.PID) != monitor.NodeOfPID(i.start.PID) {
-		send = others.Signal
+// LostAdvisory ends a session that has lost an advisory lock, because it must not go on as if it
+// still had the lock.
+func (db *Server) LostAdvisory(pid uint32) {
+	if s := db.backend(pid); s != nil {
+		s.start.Handle.terminate(&pgerr.Error{
+			Severity: "FATAL", Code: pgerr.AdminShutdown,
+			Message: "terminating connection because an advisory lock of the session was lost",
+			Detail:  "The node that kept it was not reached for too long, or this one was not.",
+			Hint:    "Connect again, and take the lock again.",
+		})
 	}
-	r, err := send(i.ctx, x)
-	switch {
-	case err != nil:
-		return false, err
-	case !r.Known:
-		i.warn(pgerr.Warning, "PID %d is not a PostgreSQL backend process", int32(x.PID))
-	case !r.Done:
-		i.warn(pgerr.Warning, "backend with PID %d did not terminate within %d milliseconds", x.PID,
-			x.Timeout.Milliseconds())
-	}
-	return r.Done, nil
-}
-
-// CancelBackend implements builtin.LockInfo.
-func (i info) CancelBackend(pid int32) (bool, error) {
-	if uint32(pid) == i.start.PID {
-		return false, userCancel()
-	}
-	return i.signal(monitor.Signal{PID: uint32(pid)})
-}
-
-// TerminateBackend implements builtin.LockInfo.
-func (i info) TerminateBackend(pid int32, patience time.Duration) (bool, error) {
-	if uint32(pid) == i.start.PID {
-		return false, adminTerminate()
-	}
-	return i.signal(monitor.Signal{PID: uint32(pid), Terminate: true, Timeout: patience})
 }
 
 // connectedTo lists the sessions of a database other than but.
@@ -168,15 +145,6 @@ func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bo
 		u.Reports, u.Signal = o.Reports, o.Signal
 	}
 	return u.Disconnect(ctx)
-}
-
-// BlockingPIDs implements builtin.LockInfo.
-func (i info) BlockingPIDs(pid int32) ([]int32, error) {
-	var out []int32
-	for _, p := range monitor.Blockers(i.reports(monitor.WantWaits).Waits)[uint32(pid)] {
-		out = append(out, int32(p))
-	}
-	return out, nil
 }
 
 // IdleLimit returns how long the client may leave the session idle, 0 for ever, and the error that

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	pg_query "github.com/pganalyze/pg_query_go/v6"
-
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/ddl"
@@ -50,7 +48,7 @@ func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.Res
 
 // definitionAlone runs DDL that cannot be undone and therefore commits by itself.
 func (s *Session) definitionAlone(ctx context.Context, st parse.Statement, w stmt.ResultWriter) error {
-	if tag, ok := accepted(st.Node); ok {
+	if tag, ok := parse.NeedsNoWork(st.Node); ok {
 		return w.Complete(tag)
 	}
 	if st.Node.GetIndexStmt() != nil {
@@ -77,45 +75,6 @@ func (s *Session) definitionAlone(ctx context.Context, st parse.Statement, w stm
 		return err
 	}
 	return w.Complete(tag)
-}
-
-// runsAlone returns the name of a statement that commits by itself, and "" for any other statement.
-func runsAlone(n *pg_query.Node) string {
-	switch x := n.Node.(type) {
-	case *pg_query.Node_CreatedbStmt:
-		return "CREATE DATABASE"
-	case *pg_query.Node_DropdbStmt:
-		return "DROP DATABASE"
-	case *pg_query.Node_AlterSystemStmt:
-		return "ALTER SYSTEM"
-	case *pg_query.Node_IndexStmt:
-		if x.IndexStmt.Concurrent {
-			return "CREATE INDEX CONCURRENTLY"
-		}
-	case *pg_query.Node_DropStmt:
-		if x.DropStmt.Concurrent {
-			return "DROP INDEX CONCURRENTLY"
-		}
-	case *pg_query.Node_VacuumStmt:
-		if x.VacuumStmt.IsVacuumcmd {
-			return "VACUUM"
-		}
-	case *pg_query.Node_ReindexStmt:
-		switch x.ReindexStmt.Kind {
-		case pg_query.ReindexObjectType_REINDEX_OBJECT_SCHEMA:
-			return "REINDEX SCHEMA"
-		case pg_query.ReindexObjectType_REINDEX_OBJECT_SYSTEM:
-			return "REINDEX SYSTEM"
-		case pg_query.ReindexObjectType_REINDEX_OBJECT_DATABASE:
-			return "REINDEX DATABASE"
-		}
-		for _, o := range x.ReindexStmt.Params {
-			if o.GetDefElem().GetDefname() == "concurrently" {
-				return "REINDEX CONCURRENTLY"
-			}
-		}
-	}
-	return ""
 }
 
 // noBlock returns the error of a statement that commits by itself and is run in a transaction block

@@ -5,6 +5,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/portal"
 	"github.com/sherddb/sherd/sql/stmt"
 )
@@ -57,5 +58,5 @@ func (s *Session) mayMeetMoves(n *pg_query.Node) bool {
 		st, err := s.portals.Statements.Find(x.ExecuteStmt.Name)
 		return err == nil && st.MayWrite()
 	}
-	return runsAlone(n) == "" || n.GetIndexStmt() != nil
+	return parse.CommitsAlone(n) == "" || n.GetIndexStmt() != nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/tx"
+	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/locks"
@@ -61,7 +62,7 @@ type Server struct {
 	statements     *stmt.Cache
 	locks          *locks.Manager
 	prepared       *tx.PreparedTransactions
-	ids            *idBlocks
+	ids            *txblock.IDs
 	sequences      *sequence.Allocator
 	transactionIDs monitor.TransactionIDs
 	notifications  *notify.Hub
@@ -103,7 +104,7 @@ func NewServer(cfg Config) *Server {
 	s.admin.Forwarded = s.monitor.Forwardings.Add
 	s.cluster = monitor.Cluster{Node: s.monitor}
 	s.services.Storages.ObserveAll(cfg.Catalog.View())
-	s.ids = newIDBlocks(cfg.Catalog, cfg.Block)
+	s.ids = txblock.NewIDs(cfg.Catalog, cfg.Block)
 	s.sequences = sequence.NewAllocator(&s.services)
 	var forward func([]notify.Notification)
 	if cfg.Others != nil {
@@ -126,10 +127,7 @@ func (db *Server) serve(cfg *Config) {
 	if o == nil {
 		return
 	}
-	x.Self, x.AskSnapshot, x.TableLocks = o.Self, o.Snapshot, o.Locks
-	if o.Advisory != nil {
-		x.ConfirmAdvisory = o.Advisory.Confirm
-	}
+	x.Self, x.AskSnapshot, x.TableLocks, x.Advisory = o.Self, o.Snapshot, o.Locks, o.Advisory
 }
 
 // ExportedSnapshot returns a snapshot that an open transaction of this node has exported.
@@ -156,7 +154,7 @@ func (db *Server) sessionRows() (out []sysview.Session) {
 // lockList lists the locks of this node's sessions and of prepared transactions.
 func (db *Server) lockList() []locks.Lock {
 	list := db.locks.Locks()
-	if a := db.advisory(); a != nil {
+	if a := db.services.Advisory; a != nil {
 		list = append(list, a.Locks()...)
 	}
 	return list

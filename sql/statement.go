@@ -19,7 +19,7 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	if s.query == "" || s.query != st.Text() {
 		s.query = st.Text()
 	}
-	if s.block.Tx != nil && takesSnapshot(st.Node) {
+	if s.block.Tx != nil && parse.TakesSnapshot(st.Node) {
 		s.block.Tx.Used = true
 		if err := s.block.Tx.TakeSnapshot(ctx); err != nil {
 			return err
@@ -70,49 +70,16 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 		return s.copyStmt(ctx, st, n.CopyStmt, w)
 	}
 	s.db.catchUp(ctx) // DDL changes the definitions as they are in the cluster
-	if what := runsAlone(st.Node); what != "" {
+	if what := parse.CommitsAlone(st.Node); what != "" {
 		if t := s.block.Tx; together || t != nil && (t.Explicit || t.Together || t.Used && !s.leads) {
 			return noBlock(t, what)
 		}
 		return s.definitionAlone(ctx, st, w)
 	}
-	if tag, ok := accepted(st.Node); ok {
+	if tag, ok := parse.NeedsNoWork(st.Node); ok {
 		return w.Complete(tag)
 	}
 	return s.definition(ctx, st, w, together)
-}
-
-// takesSnapshot reports whether a statement that is not a query counts as one for SET TRANSACTION,
-// as in PostgreSQL.
-func takesSnapshot(n *pg_query.Node) bool {
-	switch n.Node.(type) {
-	case *pg_query.Node_TransactionStmt, *pg_query.Node_VariableSetStmt, *pg_query.Node_VariableShowStmt,
-		*pg_query.Node_ConstraintsSetStmt, *pg_query.Node_LockStmt, *pg_query.Node_FetchStmt,
-		*pg_query.Node_CheckPointStmt, *pg_query.Node_ListenStmt, *pg_query.Node_UnlistenStmt,
-		*pg_query.Node_NotifyStmt,
-		*pg_query.Node_ExecuteStmt: // the executed statement decides
-		return false
-	}
-	return true
-}
-
-// accepted returns the tag of a statement that has nothing to do here, because storage maintains
-// itself (docs/sql/compatibility.md).
-func accepted(n *pg_query.Node) (tag string, ok bool) {
-	switch x := n.Node.(type) {
-	case *pg_query.Node_VacuumStmt:
-		if x.VacuumStmt.IsVacuumcmd {
-			return "VACUUM", true
-		}
-		return "ANALYZE", true
-	case *pg_query.Node_ReindexStmt:
-		return "REINDEX", true
-	case *pg_query.Node_ClusterStmt:
-		return "CLUSTER", true
-	case *pg_query.Node_CheckPointStmt:
-		return "CHECKPOINT", true
-	}
-	return "", false
 }
 
 // utilityColumns describes the rows of a statement that is neither a query nor runs one; nil if it

@@ -66,8 +66,8 @@ func (l *Locks) ConfirmLocks(ctx context.Context) error {
 		return nil
 	}
 	err := e.Confirm(ctx, l.owner.ID())
-	if confirm := l.env.ConfirmAdvisory; confirm != nil && err == nil {
-		err = confirm(ctx, l.env.PID, l.owner.ID())
+	if a := l.env.Advisory; a != nil && err == nil {
+		err = a.Confirm(ctx, l.env.PID, l.owner.ID())
 	}
 	if err != nil && ctx.Err() != nil {
 		return pgerr.Cancelled(ctx)

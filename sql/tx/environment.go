@@ -24,9 +24,8 @@ type Services struct {
 	Self uint32 // this node's number; 0: there are no others
 
 	TableLocks *LocksElsewhere // of the other nodes; nil: there are none
-	// ConfirmAdvisory proves that the advisory locks of a session and its transaction are still
-	// kept: 40001. nil: they are this node's own.
-	ConfirmAdvisory func(ctx context.Context, pid uint32, owner txn.ID) error
+	// Advisory keeps the advisory locks of all nodes; nil: each node keeps its own.
+	Advisory *locks.Advisories
 	// AskSnapshot asks another node for a snapshot that was exported there; nil: there are no other
 	// nodes.
 	AskSnapshot func(ctx context.Context, node uint32, id string) (x ExportedSnapshot, ok bool, err error)

@@ -51,13 +51,13 @@ func (t *Transaction) Release() {
 	t.Constraints.Close()
 }
 
-// Makes reports whether the transaction has made a table, which no other session knows.
-func (t *Transaction) Makes(table catalog.OID) bool {
+// makes reports whether the transaction has made a table, which no other session knows.
+func (t *Transaction) makes(table catalog.OID) bool {
 	return t.Schema != nil && t.Schema.Change.Makes(table)
 }
 
-// TakeID returns the number for the next id of a table that the transaction has made.
-func (t *Transaction) TakeID(table catalog.OID) uint64 {
+// takeID returns the number for the next id of a table that the transaction has made.
+func (t *Transaction) takeID(table catalog.OID) uint64 {
 	if t.newIDs == nil {
 		t.newIDs = map[catalog.OID]uint64{}
 	}

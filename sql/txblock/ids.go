@@ -1,4 +1,4 @@
-package sql
+package txblock
 
 import (
 	"context"
@@ -6,13 +6,12 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql/txblock"
 )
 
-// idBlocks numbers the ids that the server completes: orders/17-A. Each table counts for itself. A
+// IDs numbers the ids that the server completes: orders/17-A. Each table counts for itself. A
 // node takes numbers from the catalog in blocks, so they are unique in the cluster and survive a
 // restart. The unused numbers of a block are skipped.
-type idBlocks struct {
+type IDs struct {
 	catalog *catalog.Catalog
 	block   string // names this node
 
@@ -26,12 +25,13 @@ type idBlock struct{ next, end uint64 }
 // blockSize is how many numbers a node takes at once.
 const blockSize = 1024
 
-func newIDBlocks(c *catalog.Catalog, block string) *idBlocks {
-	return &idBlocks{catalog: c, block: block, blocks: map[catalog.OID]idBlock{}}
+// NewIDs returns the numbers of the node that block names.
+func NewIDs(c *catalog.Catalog, block string) *IDs {
+	return &IDs{catalog: c, block: block, blocks: map[catalog.OID]idBlock{}}
 }
 
 // next returns a number for a new document of the table.
-func (b *idBlocks) next(ctx context.Context, table catalog.OID) (uint64, error) {
+func (b *IDs) next(ctx context.Context, table catalog.OID) (uint64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k := b.blocks[table]
@@ -48,17 +48,17 @@ func (b *idBlocks) next(ctx context.Context, table catalog.OID) (uint64, error) 
 	return n, nil
 }
 
-// complete returns the id of a document whose client left part of it to the server. Ids of a table
+// Complete returns the id of a document whose client left part of it to the server. Ids of a table
 // that the transaction x has made are numbered there, because no other session knows the table.
-func (b *idBlocks) complete(
-	ctx context.Context, x *txblock.Transaction, t *catalog.Table, id string,
+func (b *IDs) Complete(
+	ctx context.Context, x *Transaction, t *catalog.Table, id string,
 ) (full string, err error) {
 	if _, left := shardmap.CompleteID(t.Name, id, 0, b.block); !left {
 		return id, nil
 	}
 	var n uint64
-	if x != nil && x.Makes(t.OID) {
-		n = x.TakeID(t.OID)
+	if x != nil && x.makes(t.OID) {
+		n = x.takeID(t.OID)
 	} else if n, err = b.next(ctx, t.OID); err != nil {
 		return "", err
 	}
