@@ -217,7 +217,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 		},
 		RotateAuthority: n.rotateAuthority, Authorities: n.authorities,
 	})
-	if err = n.server.Prepared().Adopt(ctx); err != nil {
+	if err = n.server.Prepared.Adopt(ctx); err != nil {
 		return err
 	}
 	watching, stop := context.WithCancel(context.Background())
@@ -225,8 +225,8 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	n.stop = func() { stop(); before() }
 	n.background.Go(func() {
 		_ = n.catalog.Watch(watching, func(v *catalog.View) error { // ends with its context
-			n.server.Observe(v)
-			n.server.EndOrphans(v)
+			n.server.Storages.ObserveAll(v)
+			n.server.Sessions.EndOrphans(v)
 			return nil
 		})
 	})
@@ -246,11 +246,11 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 		Authenticate: n.server.Authenticate,
 		FirstPID:     monitor.FirstPID(n.dir.NodeID), CancelElsewhere: n.activity.Forward, Log: n.cfg.Logger,
 	})
-	n.notices.Serve(n.server.Notifications())
-	n.locks.Serve(n.server.Locks())
-	n.advisory.Serve(n.server.LostAdvisory)
+	n.notices.Serve(n.server.Notifications)
+	n.locks.Serve(n.server.Locks)
+	n.advisory.Serve(n.server.Sessions.LostAdvisory)
 	n.background.Go(func() { n.advisory.Run(watching) })
-	n.background.Go(func() { n.server.Prepared().Follow(watching) })
+	n.background.Go(func() { n.server.Prepared.Follow(watching) })
 	n.activity.Serve(sharedSessions(n.server, n.wire))
 	return nil
 }
@@ -258,7 +258,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 // sharedSessions is what other nodes see of this node's sessions, and do to them.
 func sharedSessions(s *sql.Server, wire *pgwire.Server) activity.Sessions {
 	return activity.Sessions{
-		Report: s.Monitor().Report, Signal: s.Signal, Snapshot: s.ExportedSnapshot, Cancel: wire.Cancel,
+		Report: s.Monitor.Report, Signal: s.Signal, Snapshot: s.ExportedSnapshot, Cancel: wire.Cancel,
 	}
 }
 

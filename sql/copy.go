@@ -40,7 +40,7 @@ func (s *Session) copyFrom(ctx context.Context, c *copy.Statement, w stmt.Result
 		return 0, s.block.Tx.ReadOnlyError("COPY FROM")
 	}
 	var in *copy.Input
-	err := s.db.knownNames(ctx, func() (err error) {
+	err := s.node.knownNames(ctx, func() (err error) {
 		in, err = c.Input(ctx, s.block.Tx.Tx, s.currentCompiler)
 		return err
 	})
@@ -55,7 +55,7 @@ func (s *Session) copyFrom(ctx context.Context, c *copy.Statement, w stmt.Result
 // copyTo sends a table or the result of a query.
 func (s *Session) copyTo(ctx context.Context, c *copy.Statement, w stmt.ResultWriter) (int64, error) {
 	var query parse.Statement
-	err := s.db.knownNames(ctx, func() (err error) {
+	err := s.node.knownNames(ctx, func() (err error) {
 		query, err = c.Query(s.currentCompiler())
 		return err
 	})

@@ -67,7 +67,7 @@ func (s *Session) definitionAlone(ctx context.Context, st parse.Statement, w stm
 	}
 	e := s.definer(w.Notice)
 	e.Change = func(ctx context.Context, plan func(*catalog.View, *catalog.Change) error) error {
-		_, err := s.db.cfg.Catalog.Update(ctx, plan)
+		_, err := s.node.Catalog.Update(ctx, plan)
 		return err
 	}
 	tag, err := ddl.Run(ctx, e, st)
@@ -88,9 +88,9 @@ func noBlock(t *txblock.Transaction, what string) error {
 
 // definer returns the environment that package ddl needs from the session.
 func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
-	fragments := s.db.cfg.Fragments
+	fragments := s.node.Fragments
 	e := &ddl.Env{
-		Catalog: s.db.cfg.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.SearchPath(), Env: s.Env(),
+		Catalog: s.node.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.SearchPath(), Env: s.Env(),
 		Notice: notice, View: s.block.View, Setting: s.vars.Check, Disconnect: s.disconnect,
 		WaitDatabase: fragments.WaitFragments, Silent: fragments.Silent, FillFragments: fragments.FillFragments,
 		Sequence: func(ctx context.Context, t *catalog.Table) (value int64, called bool, err error) {
@@ -117,7 +117,7 @@ func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w stmt.R
 	t.Used, s.leads = true, false
 	run := &schemachange.Online{
 		Node: schemachange.Node{
-			Services: &s.db.services, Locks: s.db.locks, TableStats: s.db.cfg.Fragments.TableStats,
+			Services: &s.node.Services, Locks: s.node.Locks, TableStats: s.node.Fragments.TableStats,
 		},
 		Database: s.database, Outer: &t.DDL, Env: &s.txEnv, Executor: s.executor,
 	}
@@ -146,4 +146,18 @@ func (s *Session) notInUse(statement string, tables []catalog.OID) error {
 		}
 	}
 	return nil
+}
+
+// disconnect is ddl.Env.Disconnect for DROP DATABASE.
+func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bool) (int, error) {
+	f := s.node.Fragments
+	u := &schemachange.DatabaseUsers{
+		Catalog: s.node.Catalog, View: s.block.View(), Database: database, Force: force,
+		Prepared: f.PreparedSoon, IsSilent: f.Silent, IsLost: f.Lost,
+		Here: func() []schemachange.Connection { return s.node.Sessions.connectedTo(database, s) },
+	}
+	if o := s.node.Others; o != nil {
+		u.Reports, u.Signal = o.Reports, o.Signal
+	}
+	return u.Disconnect(ctx)
 }

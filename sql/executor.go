@@ -24,7 +24,7 @@ func (s *Session) executor(ctx context.Context) stmt.Executor {
 	values := s.Env() // it brings the limits up to date
 	return stmt.Executor{
 		Compiler: &s.compiler, PID: s.start.PID, Values: values, Functions: info{objects{s}, ctx}, Hooks: s.hook,
-		Limits: s.limit, Memory: s.derived.Memory, TempDir: s.db.cfg.TempDir,
+		Limits: s.limit, Memory: s.derived.Memory, TempDir: s.node.TempDir,
 	}
 }
 

@@ -84,7 +84,7 @@ func (s *Session) explained(
 		return nil, err
 	}
 	c.Partial = s.reads.Partial(t.Tx, p, 0)
-	x := explain.Explanation{Options: o, Tx: t, Executor: &executor, NodeName: s.db.cfg.NodeName}
+	x := explain.Explanation{Options: o, Tx: t, Executor: &executor, NodeName: s.node.Name}
 	x.Fragment, _ = s.vars.Get(settings.Fragment)
 	return x.Lines(p, c)
 }

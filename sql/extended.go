@@ -16,10 +16,16 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
+// Description is the answer to Describe for a prepared statement or portal.
+type Description struct {
+	Params  []types.OID
+	Columns []stmt.Column // nil if it returns no rows
+}
+
 // newPortals returns the prepared statements and portals of a new session.
 func newPortals(s *Session) *portal.Portals {
 	return portal.New(portal.Environment{
-		Parse: s.db.parse, Allowed: func() error { return s.block.MayRun() },
+		Parse: s.node.Statements.Parse, Allowed: func() error { return s.block.MayRun() },
 		Arrived: func() time.Time { return s.queryAt },
 		Tx: func() *tx.Tx {
 			if s.block.Tx == nil {

@@ -14,7 +14,7 @@ func (s *Session) hooks() exec.Hooks {
 	return exec.Hooks{
 		System: s.systemRows,
 		CompleteID: func(ctx context.Context, t *catalog.Table, id string) (string, error) {
-			return s.db.ids.Complete(ctx, s.block.Tx, t, id)
+			return s.node.IDs.Complete(ctx, s.block.Tx, t, id)
 		},
 		Notice: s.notice,
 	}

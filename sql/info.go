@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/admin"
 	"github.com/sherddb/sherd/sql/builtin"
@@ -17,7 +16,6 @@ import (
 	"github.com/sherddb/sherd/sql/proof"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
-	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/sql/verify"
 )
@@ -56,7 +54,7 @@ func (i info) RunTable(
 func (i info) environment(c *builtin.Ctx) *admin.Environment {
 	application, _ := i.vars.Get("application_name")
 	e := &admin.Environment{
-		Cluster: &i.db.admin, Context: i.ctx, Names: i.names(), Role: i.role, Values: i.Env(),
+		Cluster: &i.node.Admin, Context: i.ctx, Names: i.names(), Role: i.role, Values: i.Env(),
 		Application: application, Query: i.query,
 		Notice: i.notice, NoticeNow: i.sayNow, Unused: i.notInUse,
 		ArgTypes: c.ArgTypes, Variadic: c.Variadic,
@@ -76,18 +74,6 @@ func (i info) environment(c *builtin.Ctx) *admin.Environment {
 		e.Tx = i.block.Tx.Tx
 	}
 	return e
-}
-
-// names resolves names as the session sees them.
-func (s *Session) names() *sysview.Names {
-	view := s.block.View()
-	d := view.Database(s.database)
-	if d == nil {
-		d = &catalog.Database{OID: s.database, Name: s.start.Database} // dropped under the session
-	}
-	return &sysview.Names{
-		View: view, Database: d, Path: s.vars.SearchPath(), Spell: s.spell, Portable: s.vars.On("sherd.portable_dump"),
-	}
 }
 
 // prove verifies foreign keys, former ids and split documents.
@@ -137,7 +123,7 @@ func (i info) ServerVersion() string {
 func (i info) ClientAddress() (host string, port int) { return monitor.SplitAddress(i.start.Remote) }
 
 // ServerAddress implements builtin.IdentityInfo.
-func (i info) ServerAddress() (host string, port int) { return monitor.SplitAddress(i.db.cfg.Addr) }
+func (i info) ServerAddress() (host string, port int) { return monitor.SplitAddress(i.node.Address) }
 
 // Setting implements builtin.SettingInfo.
 func (i info) Setting(name string) (string, bool) {
@@ -154,13 +140,13 @@ func (i info) SetSetting(name, value string, local bool) (string, error) {
 }
 
 // StartTime implements builtin.ActivityInfo.
-func (i info) StartTime() time.Time { return i.db.started }
+func (i info) StartTime() time.Time { return i.node.Started }
 
 // StatementTime implements builtin.ActivityInfo.
 func (i info) StatementTime() time.Time { return i.queryAt }
 
 // ReloadTime implements builtin.ActivityInfo.
-func (i info) ReloadTime() time.Time { return i.db.started }
+func (i info) ReloadTime() time.Time { return i.node.Started }
 
 // Query implements builtin.ActivityInfo.
 func (i info) Query() string { return i.query }

@@ -69,8 +69,8 @@ func (i info) TerminateBackend(pid int32, patience time.Duration) (bool, error) 
 // signal finds the session at any node.
 func (i info) signal(x monitor.Signal) (bool, error) {
 	x.Role = i.role
-	send := i.db.Signal
-	if others := i.db.cfg.Others; others != nil && monitor.NodeOfPID(x.PID) != monitor.NodeOfPID(i.start.PID) {
+	send := i.node.Signal
+	if others := i.node.Others; others != nil && monitor.NodeOfPID(x.PID) != monitor.NodeOfPID(i.start.PID) {
 		send = others.Signal
 	}
 	r, err := send(i.ctx, x)

@@ -20,7 +20,7 @@ func (i info) TransactionID(assign bool) (id uint64, ok bool, err error) {
 	}
 	n := t.Parts.ID()
 	id = monitor.ShortID(n)
-	i.db.transactionIDs.Add(id, n)
+	i.node.TransactionIDs.Add(id, n)
 	return id, true, nil
 }
 
@@ -53,7 +53,7 @@ func (i info) TransactionName() string {
 
 // TransactionOutcome implements builtin.TransactionInfo.
 func (i info) TransactionOutcome(name string) (string, error) {
-	id, known, err := i.db.transactionIDs.Parse(name)
+	id, known, err := i.node.TransactionIDs.Parse(name)
 	switch {
 	case err != nil:
 		return "", err
@@ -63,9 +63,9 @@ func (i info) TransactionOutcome(name string) (string, error) {
 	if i.block.Tx != nil && i.block.Tx.Parts != nil && i.block.Tx.Parts.ID() == id {
 		return txn.InProgress.String(), nil
 	}
-	if i.db.transactionIDs.CommittedWithoutWrite(id) {
+	if i.node.TransactionIDs.CommittedWithoutWrite(id) {
 		return txn.Committed.String(), nil
 	}
-	outcome, _, err := i.db.cfg.Fragments.Outcome(i.statement(), i.database, id)
+	outcome, _, err := i.node.Fragments.Outcome(i.statement(), i.database, id)
 	return outcome.String(), err
 }

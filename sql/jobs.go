@@ -13,14 +13,14 @@ import (
 // RunJobs runs the jobs about ids until ctx ends.
 func (db *Server) RunJobs(ctx context.Context) {
 	jobs := &schemachange.Jobs{
-		Catalog: db.cfg.Catalog, Logger: db.cfg.Logger, Setting: db.ofCluster, Connect: db.systemClient,
+		Catalog: db.Catalog, Logger: db.Logger, Setting: db.ClusterSetting, Connect: db.systemClient,
 	}
 	jobs.Run(ctx)
 }
 
 // systemClient opens a session of the system for a job.
 func (db *Server) systemClient(database catalog.OID, byID bool) schemachange.Client {
-	s := newSession(db, StartupParams{User: "postgres"}, catalog.BootstrapRole, database)
+	s := newSession(&db.Node, StartupParams{User: "postgres"}, catalog.BootstrapRole, database)
 	_ = s.vars.Start(settings.Startup{ // it cannot fail: the parameter exists
 		Role: "postgres", Superuser: true, Packet: map[string]string{"application_name": "sherd"},
 	})

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql"
 )
 
 // TestKeptRowsMemory: the error about rows that are kept for a portal, and exceed the memory limit,
@@ -13,7 +14,10 @@ func TestKeptRowsMemory(t *testing.T) {
 		holdable  = "COMMIT keeps the rows that a cursor WITH HOLD has not returned yet, and they exceed the memory limit."
 		returning = "The rows of RETURNING are kept to be returned in parts, and they exceed the memory limit."
 	)
-	ctx, c := t.Context(), newWorldOf(t, 1).connect(t)
+	w := newWorldOf(t, 1)
+	w.cfg.QueryMemory = 1 << 16
+	w.server = sql.NewServer(w.cfg)
+	ctx, c := t.Context(), w.connect(t)
 	c.want("CREATE TABLE k (id int PRIMARY KEY)", "CREATE TABLE")
 	check := func(what string, err error, detail string) {
 		t.Helper()
@@ -23,7 +27,6 @@ func TestKeptRowsMemory(t *testing.T) {
 	}
 	const declare = "DECLARE h CURSOR WITH HOLD FOR SELECT generate_series(1, 100000)"
 	r := &recorder{env: c.s.Env}
-	c.s.LimitMemory(1 << 16)
 	check("COMMIT of a cursor", c.s.Simple(ctx, declare, r), holdable)
 	c.want("BEGIN; "+declare+"; FETCH h", "BEGIN\nDECLARE CURSOR\n1\nFETCH 1")
 	check("COMMIT of a cursor that was fetched", c.s.Simple(ctx, "COMMIT", r), holdable)

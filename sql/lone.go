@@ -14,7 +14,7 @@ import (
 // once, because the Sync that follows would commit anyway. prog is nil if the statement is not a
 // query.
 func (s *Session) runAlone(ctx context.Context, p *portal.Portal, prog *stmt.Program, w stmt.ResultWriter) error {
-	h := stmt.NewHoldingWriter(w, s.db.cfg.TempDir, true)
+	h := stmt.NewHoldingWriter(w, s.node.TempDir, true)
 	h.Hold()
 	run := func() error {
 		if prog == nil {

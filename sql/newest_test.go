@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/tx"
 )
 
 // TestNameComesMeanwhile: a name that became known between its look-up and the question to the
@@ -26,9 +27,9 @@ func TestNameComesMeanwhile(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	db := &Server{cfg: Config{Catalog: c, Others: &Others{}}}
+	n := &Node{Services: tx.Services{Catalog: c}, Others: &Others{}}
 	looked := 0
-	err = db.knownNames(t.Context(), func() error {
+	err = n.knownNames(t.Context(), func() error {
 		if looked++; looked > 1 {
 			return nil
 		}

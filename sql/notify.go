@@ -20,15 +20,15 @@ func (i info) Notify(channel, payload string) error {
 func (i info) ListeningChannels() []string { return i.listener.Channels() }
 
 // NotificationUsage implements builtin.TransactionInfo.
-func (i info) NotificationUsage() float64 { return i.db.notifications.Usage() }
+func (i info) NotificationUsage() float64 { return i.node.Notifications.Usage() }
 
 // hearTime limits how long LISTEN waits for other nodes. A node that does not answer by then may be
 // followed later: if it has sent notifications meanwhile, the connections that listen are ended.
 const hearTime = 3 * time.Second
 
 // hearOthers waits until the notifications of the other nodes arrive here.
-func (db *Server) hearOthers(ctx context.Context) error {
-	o := db.cfg.Others
+func (n *Node) hearOthers(ctx context.Context) error {
+	o := n.Others
 	if o == nil || o.Heard == nil {
 		return nil
 	}
@@ -48,6 +48,3 @@ func (s *Session) Notifications() []notify.Notification {
 	}
 	return s.listener.Take()
 }
-
-// Notifications returns the hub that delivers NOTIFY to the sessions of this node.
-func (db *Server) Notifications() *notify.Hub { return db.notifications }

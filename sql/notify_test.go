@@ -41,7 +41,7 @@ func TestNotifyWakes(t *testing.T) {
 	}
 	a.wantHeard("x one")
 	a.want("LISTEN y", "LISTEN")
-	w.server.Notifications().Deliver([]notify.Notification{{Database: 1, Channel: "y"},
+	w.server.Notifications.Deliver([]notify.Notification{{Database: 1, Channel: "y"},
 		{Database: 5, Channel: "y", Payload: "from another node"}})
 	a.wantHeard("y from another node")
 }
@@ -97,7 +97,7 @@ func TestNotifyMissed(t *testing.T) {
 		t.Error("a session that does not listen was ended")
 	}})
 	a.want("LISTEN x; LISTEN y", "LISTEN\nLISTEN")
-	w.server.Notifications().Missed()
+	w.server.Notifications.Missed()
 	if strings.Join(ended, ",") != "terminating connection because notifications of another node may be lost" {
 		t.Errorf("ended: %v", ended)
 	}

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -35,12 +36,17 @@ type Others struct {
 
 // reports returns the reports of the whole cluster as one.
 func (s *Session) reports(wanted monitor.Wanted) monitor.Report {
-	return s.db.cluster.Report(s.running, wanted, s.warnf)
+	return s.node.Cluster.Report(s.running, wanted, s.warnf)
 }
 
 // warnf keeps a warning for the client.
 func (s *Session) warnf(format string, args ...any) {
 	info{objects: objects{s}}.warn(pgerr.Warning, format, args...)
+}
+
+// warn keeps a warning for the client.
+func (i info) warn(code, format string, args ...any) {
+	i.notice(&pgerr.Error{Severity: "WARNING", Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
 // viewPatience is how long a view waits for a fragment.
@@ -51,7 +57,7 @@ func (s *Session) clusterViews() *monitor.Views {
 	return &monitor.Views{
 		Report: s.reports, Catalog: s.block.View(), Values: s.Env(), Database: s.database, Warn: s.warnf,
 		Prepared: func() ([]txn.HeldTransaction, []txn.FragmentID, error) {
-			return s.db.cfg.Fragments.PreparedSoon(orBackground(s.running), s.database, viewPatience)
+			return s.node.Fragments.PreparedSoon(orBackground(s.running), s.database, viewPatience)
 		},
 	}
 }

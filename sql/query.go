@@ -2,13 +2,11 @@ package sql
 
 import (
 	"context"
-	"regexp"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/stmt"
-	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -19,14 +17,14 @@ func (s *Session) Simple(ctx context.Context, text string, w stmt.ResultWriter) 
 	defer s.rests()
 	s.ClosePortal("")
 	s.CloseStatement("")
-	stmts, err := s.db.parse(text)
+	stmts, err := s.node.Statements.Parse(text)
 	if err != nil {
 		return s.failed(err)
 	}
 	if len(stmts) == 0 {
 		return w.EmptyQuery()
 	}
-	last := stmt.NewHoldingWriter(w, s.db.cfg.TempDir, false)
+	last := stmt.NewHoldingWriter(w, s.node.TempDir, false)
 	for i, st := range stmts {
 		if i < len(stmts)-1 {
 			err = s.one(ctx, st, w, true)
@@ -155,19 +153,4 @@ func clockJumped(err error) error {
 	e.Code, e.Hint = pgerr.CannotConnectNow,
 		"Try again in a moment, or at another node. Set the clocks of the nodes right."
 	return &e
-}
-
-// systemTime finds a clause of other databases in a text that PostgreSQL's grammar refuses.
-var systemTime = regexp.MustCompile(`(?i)\bAS\s+OF\s+SYSTEM\s+TIME\b`)
-
-// parse returns the statements of a text. A syntax error says how to read the past, if the text uses
-// another database's clause for it.
-func (db *Server) parse(text string) ([]parse.Statement, error) {
-	list, err := db.statements.Trees.Parse(text)
-	if pgerr.Is(err, pgerr.SyntaxError) && systemTime.MatchString(text) {
-		return nil, pgerr.Unsupported("AS OF SYSTEM TIME is not supported").
-			WithHint("SET LOCAL %s = '-10s' in a transaction, or BEGIN ISOLATION LEVEL REPEATABLE READ and "+
-				"SET TRANSACTION SNAPSHOT 'as of …'.", tx.AsOfSetting)
-	}
-	return list, err
 }

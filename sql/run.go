@@ -57,7 +57,7 @@ func (s *Session) runAt(
 	if err := mayRead(t.Tx, p); err != nil {
 		return 0, err
 	}
-	s.db.samples.Add(s.database, p, args)
+	s.node.Samples.Add(s.database, p, args)
 	if args, err = s.portals.WithCurrent(p.Query, args); err != nil {
 		return 0, err
 	}

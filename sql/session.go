@@ -28,7 +28,7 @@ import (
 
 // Session is one client's connection. It is not safe for concurrent use.
 type Session struct {
-	db       *Server
+	node     *Node
 	start    StartupParams
 	role     catalog.OID // the connected role; SET ROLE is not supported yet
 	database catalog.OID
@@ -74,28 +74,28 @@ type request struct {
 	writer stmt.ResultWriter
 }
 
-func newSession(db *Server, p StartupParams, role, database catalog.OID) *Session {
+func newSession(n *Node, p StartupParams, role, database catalog.OID) *Session {
 	s := &Session{
-		db: db, start: p, role: role, opened: time.Now(),
+		node: n, start: p, role: role, opened: time.Now(),
 		random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}
 	s.gone, s.portals = make(chan struct{}), newPortals(s)
-	s.listener = db.notifications.Session(database, p.PID, p.Handle.Notify, p.Handle.terminate)
-	s.counters = db.monitor.Counters.Of(database)
-	s.database, s.locks = database, db.locks.NewSession(p.PID)
+	s.listener = n.Notifications.Session(database, p.PID, p.Handle.Notify, p.Handle.terminate)
+	s.counters = n.Monitor.Counters.Of(database)
+	s.database, s.locks = database, n.Locks.NewSession(p.PID)
 	x := &s.txEnv
-	x.Services, x.Database, x.PID, x.Locks = &db.services, database, p.PID, s.locks
+	x.Services, x.Database, x.PID, x.Locks = &n.Services, database, p.PID, s.locks
 	s.vars = settings.NewValues(settings.Sources{
 		User:    p.User,
 		State:   func(name string) (string, bool) { return s.block.Characteristic(name) },
-		Cluster: db.ofCluster, CommandLine: db.cfg.Given,
+		Cluster: n.ClusterSetting, CommandLine: n.Given,
 	})
 	s.activity = monitor.NewActivity(monitor.Client{
 		PID: p.PID, User: p.User, Database: p.Database, Role: role, DatabaseID: database, Remote: p.Remote,
 		Opened: s.opened, Locks: s.locks, WaitsElsewhere: x.WaitsElsewhere,
-	}, db.cfg.Logger)
+	}, n.Logger)
 	x.Setting, x.Values, x.Report = s.vars.Get, s.Env, s.activity.SetTransaction
-	s.sequences = db.sequences.Session(sequence.Client{
+	s.sequences = n.Sequences.Session(sequence.Client{
 		PID: p.PID, Database: database, Role: role,
 		RelationName: func(oid uint32) (string, bool) {
 			_, name, ok := s.names().Name(builtin.ObjRelation, oid)
@@ -103,9 +103,9 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 		},
 	})
 	s.block = txblock.New(txblock.Environment{
-		Environment: x, Role: role, Settings: s.vars, Listener: s.listener, Sequences: db.sequences,
-		TransactionIDs: &db.transactionIDs, Counters: s.counters, Prepared: db.prepared,
-		HearOthers: db.hearOthers,
+		Environment: x, Role: role, Settings: s.vars, Listener: s.listener, Sequences: n.Sequences,
+		TransactionIDs: &n.TransactionIDs, Counters: s.counters, Prepared: n.Prepared,
+		HearOthers: n.hearOthers,
 		Executor:   s.executor,
 		Arrival:    func() time.Time { return s.queryAt },
 		Begun:      func() { s.env = nil },
@@ -121,20 +121,10 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 	}
 	s.hook = s.hooks()
 	s.compiler = stmt.Compiler{
-		Database: database, Role: role, Values: x.Values, Cache: db.statements, Storages: &db.services.Storages,
+		Database: database, Role: role, Values: x.Values, Cache: n.Statements, Storages: &n.Services.Storages,
 		Hooks: stmt.Hooks{Integrity: integrity.Attach, Split: counters.Attach},
 	}
 	return s
-}
-
-// ofCluster returns a value that ALTER SYSTEM has set.
-func (db *Server) ofCluster(name string) (string, bool) {
-	k := db.cfg.Catalog.View().Cluster()
-	if k == nil {
-		return "", false
-	}
-	value, ok := k.Settings[name]
-	return value, ok
 }
 
 // ReportedParameters returns the settings that a client is sent at the start, name and value.
@@ -163,6 +153,9 @@ func (s *Session) freshen() {
 	s.env = nil
 	s.named()
 	s.derived = s.vars.Derive()
+	if n := s.node.QueryMemory; n > 0 {
+		s.derived.Memory = n
+	}
 	s.activity.LogAfter(s.derived.LogAfter)
 	s.derived.Base.RegIn, s.derived.Base.RegOut = s.regIn, s.regOut
 	s.compiler.Path, s.compiler.Ambient = s.vars.SearchPath(), s.derived.Analysis
@@ -175,7 +168,7 @@ func (s *Session) freshen() {
 	}
 	if s.vars.On("log_lock_waits") {
 		after := max(s.vars.Milliseconds("deadlock_timeout"), time.Millisecond)
-		s.limit.LockWaits = monitor.LogLockWaits(s.db.cfg.Logger, s.db.cfg.Deadlocks, s.start.PID, after)
+		s.limit.LockWaits = monitor.LogLockWaits(s.node.Logger, s.node.Deadlocks, s.start.PID, after)
 	}
 }
 
@@ -191,7 +184,7 @@ func (s *Session) currentCompiler() *stmt.Compiler {
 func (s *Session) program(
 	ctx context.Context, st parse.Statement, params []types.OID,
 ) (p *stmt.Program, err error) {
-	err = s.db.knownNames(ctx, func() error {
+	err = s.node.knownNames(ctx, func() error {
 		p, err = s.currentCompiler().Program(st, params)
 		return err
 	})
@@ -204,7 +197,7 @@ func (s *Session) Close() {
 	s.block.Close()
 	s.listener.UnlistenAll()
 	s.locks.UnlockAll()
-	s.db.forget(s)
+	s.node.Sessions.remove(s)
 }
 
 // Status returns the transaction status for ReadyForQuery.
@@ -238,7 +231,7 @@ func (s *Session) rests() {
 func (s *Session) countError(err error) {
 	if pgerr.Is(err, pgerr.DeadlockDetected) {
 		s.counters.Deadlocks.Add(1)
-		s.db.cfg.Logger.Info("deadlock detected",
+		s.node.Logger.Info("deadlock detected",
 			"pid", s.start.PID, "detail", pgerr.From(err).Detail, "query", s.query)
 	}
 }
@@ -254,4 +247,23 @@ func (s *Session) Sync(ctx context.Context) error {
 		return nil
 	}
 	return clockJumped(s.block.Commit(ctx))
+}
+
+// IdleLimit returns how long the client may leave the session idle, 0 for ever, and the error that
+// ends the session then.
+func (s *Session) IdleLimit() (time.Duration, *pgerr.Error) {
+	s.freshen()
+	switch inside := s.Status() != txblock.Idle; {
+	case inside && s.derived.IdleInTransaction > 0:
+		return s.derived.IdleInTransaction, &pgerr.Error{
+			Severity: "FATAL", Code: pgerr.IdleInTransactionTimeout,
+			Message: "terminating connection due to idle-in-transaction timeout",
+		}
+	case !inside && s.derived.Idle > 0:
+		return s.derived.Idle, &pgerr.Error{
+			Severity: "FATAL", Code: pgerr.IdleSessionTimeout,
+			Message: "terminating connection due to idle-session timeout",
+		}
+	}
+	return 0, nil
 }

@@ -53,7 +53,7 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	case *pg_query.Node_ConstraintsSetStmt:
 		return s.block.SetConstraints(ctx, s.currentCompiler(), n.ConstraintsSetStmt, w)
 	case *pg_query.Node_LockStmt:
-		return s.db.knownNames(ctx, func() error { return s.lockStmt(ctx, n.LockStmt, w, together) })
+		return s.node.knownNames(ctx, func() error { return s.lockStmt(ctx, n.LockStmt, w, together) })
 	case *pg_query.Node_ListenStmt:
 		return s.block.Listen(ctx, n.ListenStmt.Conditionname, true, w, together)
 	case *pg_query.Node_UnlistenStmt:
@@ -69,7 +69,7 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	case *pg_query.Node_CopyStmt:
 		return s.copyStmt(ctx, st, n.CopyStmt, w)
 	}
-	s.db.catchUp(ctx) // DDL changes the definitions as they are in the cluster
+	s.node.CatchUp(ctx) // DDL changes the definitions as they are in the cluster
 	if what := parse.CommitsAlone(st.Node); what != "" {
 		if t := s.block.Tx; together || t != nil && (t.Explicit || t.Together || t.Used && !s.leads) {
 			return noBlock(t, what)

@@ -25,8 +25,8 @@ func (s *Session) systemEnv() *sysview.Env {
 	// A statement waits once for fragments that do not answer, however many tables it counts.
 	missing := map[uint32]bool{}
 	return &sysview.Env{
-		Names: *s.names(), Role: s.block.View().Role(s.role), Types: s.Env(), Started: s.db.started,
-		NodeName: s.db.cfg.NodeName,
+		Names: *s.names(), Role: s.block.View().Role(s.role), Types: s.Env(), Started: s.node.Started,
+		NodeName: s.node.Name,
 		SequenceValue: func(t *catalog.Table) (int64, bool, error) {
 			st, err := s.sequences.State(s.running, s.sequenceTx(), t)
 			return st.Value, st.Called, err
@@ -34,13 +34,13 @@ func (s *Session) systemEnv() *sysview.Env {
 		Hot:     s.hotViews(),
 		Setting: s.vars.Source, Sessions: views.Sessions, Locks: views.Locks,
 		Stats: func(d *catalog.Database, storageID uint32) ([]sysview.Stat, map[uint32]bool, error) {
-			stats, err := s.db.cfg.Fragments.CountRows(orBackground(s.running), d, storageID, missing)
+			stats, err := s.node.Fragments.CountRows(orBackground(s.running), d, storageID, missing)
 			return stats, missing, err
 		},
 		Warn:     s.warnf,
 		Replicas: func() []sysview.Replica { return s.reports(monitor.WantReplicas).Replicas }, Heat: views.Heat,
-		Health: s.db.health, Authorities: s.authorities,
-		CatalogRoles: func() (uint32, []uint32) { return s.db.cfg.Catalog.Leader(), s.db.cfg.Catalog.Voters() },
+		Health: s.node.health, Authorities: s.authorities,
+		CatalogRoles: func() (uint32, []uint32) { return s.node.Catalog.Leader(), s.node.Catalog.Voters() },
 		Forwarded:    func() []sysview.Forwarded { return s.reports(monitor.WantForwarded).Forwarded },
 		Transactions: views.Transactions,
 		Counters:     func() []sysview.Counters { return s.reports(monitor.WantCounters).Counters },
@@ -50,17 +50,17 @@ func (s *Session) systemEnv() *sysview.Env {
 
 // authorities lists the authorities of the nodes' certificates.
 func (s *Session) authorities() ([]sysview.Authority, error) {
-	if s.db.cfg.Authorities == nil {
+	if s.node.Authorities == nil {
 		return nil, nil
 	}
-	return s.db.cfg.Authorities(s.running)
+	return s.node.Authorities(s.running)
 }
 
 // hotViews returns what the views about hot and obese buckets need.
 func (s *Session) hotViews() sysview.Hot {
 	v := counters.Views{
 		Context: orBackground(s.running), Executor: s.executor,
-		Samples: func(table catalog.OID) []stmt.Sample { return s.db.samples.Of(s.database, table) },
+		Samples: func(table catalog.OID) []stmt.Sample { return s.node.Samples.Of(s.database, table) },
 	}
 	if s.block.Tx != nil {
 		v.Tx = s.block.Tx.Tx
@@ -70,7 +70,7 @@ func (s *Session) hotViews() sysview.Hot {
 
 // preparedRows returns the rows of pg_prepared_xacts.
 func (s *Session) preparedRows() ([]sysview.Held, error) {
-	list, err := s.db.prepared.All(orBackground(s.running), s.block.View())
+	list, err := s.node.Prepared.All(orBackground(s.running), s.block.View())
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,14 @@
 package stmt
 
 import (
+	"regexp"
+
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/internal/recent"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -47,4 +51,19 @@ func TypesKey(oids []types.OID) string {
 		out = append(out, byte(o), byte(o>>8), byte(o>>16), byte(o>>24))
 	}
 	return string(out)
+}
+
+// systemTime finds a clause of other databases in a text that PostgreSQL's grammar refuses.
+var systemTime = regexp.MustCompile(`(?i)\bAS\s+OF\s+SYSTEM\s+TIME\b`)
+
+// Parse returns the statements of a text. A syntax error says how to read the past, if the text uses
+// another database's clause for it.
+func (c *Cache) Parse(text string) ([]parse.Statement, error) {
+	list, err := c.Trees.Parse(text)
+	if pgerr.Is(err, pgerr.SyntaxError) && systemTime.MatchString(text) {
+		return nil, pgerr.Unsupported("AS OF SYSTEM TIME is not supported").
+			WithHint("SET LOCAL %s = '-10s' in a transaction, or BEGIN ISOLATION LEVEL REPEATABLE READ and "+
+				"SET TRANSACTION SNAPSHOT 'as of …'.", tx.AsOfSetting)
+	}
+	return list, err
 }

@@ -1,0 +1,53 @@
+package sql
+
+import (
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// names resolves names as the session sees them.
+func (s *Session) names() *sysview.Names {
+	view := s.block.View()
+	d := view.Database(s.database)
+	if d == nil {
+		d = &catalog.Database{OID: s.database, Name: s.start.Database} // dropped under the session
+	}
+	return &sysview.Names{
+		View: view, Database: d, Path: s.vars.SearchPath(), Spell: s.spell, Portable: s.vars.On("sherd.portable_dump"),
+	}
+}
+
+// spell prints an expression over a table's columns, as the catalog keeps it, in the form of
+// pg_get_expr. It returns text that is not an expression, such as a list of defaults or a sharding
+// policy, unchanged.
+func (s *Session) spell(table uint32, text string, pretty bool) string {
+	view := s.block.View()
+	var over []query.Column
+	if t := view.Table(table); t != nil {
+		for _, c := range t.Columns {
+			over = append(over, query.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod, Dropped: c.Dropped})
+		}
+	}
+	e, err := analyze.Expression(s.currentCompiler().Analysis(text), text, over)
+	if err != nil {
+		return text
+	}
+	return analyze.DeparseWith(e, s.Env(), pretty)
+}
+
+// regIn returns the oid for the text form of a reg* type that is not a number.
+func (s *Session) regIn(oid types.OID, text string) (value uint32, err error) {
+	err = s.node.knownNames(orBackground(s.running), func() error {
+		value, err = s.names().RegIn(oid, text)
+		return err
+	})
+	return value, err
+}
+
+// regOut appends the name of an object as its reg* type prints it.
+func (s *Session) regOut(dst []byte, oid types.OID, value uint32) []byte {
+	return s.names().RegOut(dst, oid, value)
+}
