@@ -95,6 +95,7 @@ func TestFullDiskRefusesWritesOnly(t *testing.T) {
 }
 
 func TestDeleteSpan(t *testing.T) {
+	oneClient(t)
 	dir := t.TempDir()
 	r := openTest(t, dir, small)
 	ctx := testContext(t)

@@ -50,6 +50,7 @@ func TestLockTimeout(t *testing.T) {
 // TestLargeTransaction writes beyond one entry and one Badger transaction, with rows beyond one
 // value.
 func TestLargeTransaction(t *testing.T) {
+	oneClient(t)
 	c := openCluster(t, tempDirs(t, 2), small)
 	ctx := testContext(t)
 	big := bytes.Repeat([]byte("0123456789abcdef"), 5<<20/16)

@@ -50,6 +50,7 @@ func small(c *Config) {
 // copy and finds in it every row acknowledged before, and of each pair of rows written together
 // both or neither.
 func TestCrashAtEveryStep(t *testing.T) {
+	oneClient(t)
 	points := []string{"propose", "apply.begin", "apply.write", "apply.written", "checkpoint.before",
 		"checkpoint.after",
 		"snapshot.before", "snapshot.after", "truncate.before", "truncate.noted", "truncate.after", "close.checkpoint",
@@ -161,6 +162,7 @@ func countRows(t testing.TB, r *Replica) (n int) {
 // TestCutTails is S2: after a power loss the memtable files may have lost any of their pages. Every
 // acknowledged row is found whatever is cut off them.
 func TestCutTails(t *testing.T) {
+	oneClient(t)
 	dir := t.TempDir()
 	r := openTest(t, dir, small)
 	pad := strings.Repeat("y", 10_000)

@@ -13,6 +13,7 @@ import (
 // TestDifferenceOfManyTables: a read of what has changed walks over the rows of its ranges once,
 // however many tables there are. Writes wait for the last such read.
 func TestDifferenceOfManyTables(t *testing.T) {
+	oneClient(t)
 	const tables = 200
 	m := openMover(t)
 	a, ctx := m.c.rs[0], testContext(t)

@@ -13,6 +13,7 @@ import (
 // A digest is of one stamp, whatever is written after; a restart from a crash leaves it as it was,
 // and damage does not.
 func TestDigest(t *testing.T) {
+	oneClient(t)
 	ctx, dir := testContext(t), t.TempDir()
 	r := openTest(t, dir)
 	commit := func(from, n int, value []byte) {

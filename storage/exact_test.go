@@ -114,6 +114,7 @@ func checkExact(t testing.TB, r *Replica) (exact []counts.Range) {
 // TestExactBuckets: every bucket above the limit has a count of its own, which follows what is
 // written and deleted, also when the replica is started again and after a crash.
 func TestExactBuckets(t *testing.T) {
+	oneClient(t)
 	dir := t.TempDir()
 	r := openTest(t, dir, small)
 	heavy(t, r, 700, "a", 30)

@@ -324,3 +324,12 @@ func TestReadAfterClose(t *testing.T) {
 		t.Errorf("rows: %v", err)
 	}
 }
+
+// oneClient skips a test in the short run, which is the one with the race detector: one client
+// writes many megabytes in it, and what runs beside that client runs beside smaller rows too.
+func oneClient(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("one client writes many megabytes")
+	}
+}
