@@ -27,6 +27,7 @@ import (
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/monitor/activity"
 	"github.com/sherddb/sherd/sql/notify/relay"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/taskserver"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
@@ -197,7 +198,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	}
 	n.server = sql.NewServer(sql.Config{
 		Catalog: n.catalog, Fragments: fragmentsOf(n), Clock: n.clock, Logger: n.cfg.Logger,
-		Deadlocks: n.host.Deadlocks(), Others: &sql.Others{
+		Deadlocks: n.host.Deadlocks(), Others: &session.Others{
 			Self: n.dir.NodeID, Snapshot: n.activity.Snapshot, Reports: n.activity.Reports, Signal: n.activity.Send,
 			Health: n.health, Say: n.notices.Say, Heard: n.notices.Ready,
 			Locks: &tx.LocksElsewhere{
@@ -236,7 +237,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	}
 	n.wire = pgwire.NewServer(pgwire.Config{
 		TLS: offered,
-		NewSession: func(ctx context.Context, p sql.StartupParams) (pgwire.Session, error) {
+		NewSession: func(ctx context.Context, p session.StartupParams) (pgwire.Session, error) {
 			s, err := n.server.NewSession(ctx, p)
 			if err != nil {
 				return nil, err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgproto3/v2"
 
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -43,16 +43,16 @@ func (s *constantSession) Parse(context.Context, string, string, []types.OID) er
 func (s *constantSession) Bind(context.Context, string, string, []types.Datum) error {
 	return nil
 }
-func (s *constantSession) DescribeStatement(context.Context, string) (sql.Description, error) {
-	return sql.Description{Columns: s.columns, Params: []types.OID{types.Int4}[:1:1]}, nil
+func (s *constantSession) DescribeStatement(context.Context, string) (session.Description, error) {
+	return session.Description{Columns: s.columns, Params: []types.OID{types.Int4}[:1:1]}, nil
 }
-func (s *constantSession) DescribePortal(context.Context, string) (sql.Description, error) {
-	return sql.Description{Columns: s.columns}, nil
+func (s *constantSession) DescribePortal(context.Context, string) (session.Description, error) {
+	return session.Description{Columns: s.columns}, nil
 }
 
 func constantServer(b testing.TB) string {
 	cfg := scriptConfig()
-	cfg.NewSession = func(_ context.Context, p sql.StartupParams) (Session, error) {
+	cfg.NewSession = func(_ context.Context, p session.StartupParams) (Session, error) {
 		return &constantSession{
 			newScriptSession(p), []stmt.Column{column("?column?", types.Int4)}, []types.Datum{types.NewInt(1)},
 		}, nil
@@ -130,7 +130,7 @@ func BenchmarkRow(b *testing.B) {
 			s := NewServer(scriptConfig())
 			defer s.Close()
 			c := newConn(s, &stream{})
-			c.session = newScriptSession(sql.StartupParams{})
+			c.session = newScriptSession(session.StartupParams{})
 			columns, row := benchRow(n)
 			c.results.portal(columns, nil)
 			b.ReportAllocs()

@@ -30,7 +30,7 @@
 //	    ReadyForQuery.
 //	W5  A cancel request ends the statement that runs when it arrives, or nothing. Its key is
 //	    compared in constant time. Other sessions may do the same, or end the connection
-//	    (sql.Handle): the client gets the reason in every state.
+//	    (session.Handle): the client gets the reason in every state.
 //	W6  An idle connection holds no pooled buffer: 2 KiB to read into, its session, and a small
 //	    stack: 10 KiB together without the session, measured over 10,000 connections.
 //	W7  Text from a client is valid UTF-8 without NUL before it reaches a session (22021).

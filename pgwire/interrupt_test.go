@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/stmt"
 )
 
@@ -15,7 +15,7 @@ import (
 func signalConfig() (cfg Config, started, closed chan struct{}) {
 	cfg = scriptConfig()
 	started, closed = make(chan struct{}, 10), make(chan struct{}, 10)
-	cfg.NewSession = func(_ context.Context, p sql.StartupParams) (Session, error) {
+	cfg.NewSession = func(_ context.Context, p session.StartupParams) (Session, error) {
 		s := &signalSession{scriptSession: newScriptSession(p), started: started}
 		s.closed = func() { closed <- struct{}{} }
 		return s, nil
@@ -129,9 +129,9 @@ func TestTerminate(t *testing.T) {
 	for _, doing := range []string{"nothing", "a transaction", "a statement"} {
 		t.Run(doing, func(t *testing.T) {
 			cfg, started, closed := signalConfig()
-			handles := make(chan sql.Handle, 1)
+			handles := make(chan session.Handle, 1)
 			open := cfg.NewSession
-			cfg.NewSession = func(ctx context.Context, p sql.StartupParams) (Session, error) {
+			cfg.NewSession = func(ctx context.Context, p session.StartupParams) (Session, error) {
 				handles <- p.Handle
 				return open(ctx, p)
 			}
@@ -183,7 +183,7 @@ func (s *idleSession) IdleLimit() (time.Duration, *pgerr.Error) {
 func TestIdleLimit(t *testing.T) {
 	cfg, started, closed := signalConfig()
 	open, limits := cfg.NewSession, make(chan time.Duration, 1)
-	cfg.NewSession = func(ctx context.Context, p sql.StartupParams) (Session, error) {
+	cfg.NewSession = func(ctx context.Context, p session.StartupParams) (Session, error) {
 		s, err := open(ctx, p)
 		return &idleSession{signalSession: s.(*signalSession), limit: <-limits}, err
 	}

@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/notify"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/txblock"
 )
 
 // listeningSession has notifications as the test puts them there.
 type listeningSession struct {
 	*scriptSession
-	params sql.StartupParams
+	params session.StartupParams
 	limit  time.Duration
 
 	mu   sync.Mutex
@@ -49,7 +49,7 @@ func (s *listeningSession) say(text string) {
 func listening(t *testing.T, limit time.Duration) (*listeningSession, *client) {
 	cfg := scriptConfig()
 	sessions := make(chan *listeningSession, 1)
-	cfg.NewSession = func(_ context.Context, p sql.StartupParams) (Session, error) {
+	cfg.NewSession = func(_ context.Context, p session.StartupParams) (Session, error) {
 		s := &listeningSession{scriptSession: newScriptSession(p), params: p, limit: limit}
 		sessions <- s
 		return s, nil

@@ -10,14 +10,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/monitor"
+	"github.com/sherddb/sherd/sql/session"
 )
 
 // Config says what a Server serves. Only NewSession and Authenticate are required.
 type Config struct {
 	// NewSession opens a session for an authenticated client.
-	NewSession func(ctx context.Context, p sql.StartupParams) (Session, error)
+	NewSession func(ctx context.Context, p session.StartupParams) (Session, error)
 	// Authenticate returns the SCRAM verifier of a role, "" if it has no password; ok is false if
 	// there is no such role.
 	Authenticate func(user string) (verifier string, ok bool)

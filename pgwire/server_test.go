@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 )
 
 // scriptConfig serves script sessions: the role postgres has no password, alice has one, and of the
 // databases only "nowhere" is missing.
 func scriptConfig() Config {
 	return Config{
-		NewSession: func(_ context.Context, p sql.StartupParams) (Session, error) {
+		NewSession: func(_ context.Context, p session.StartupParams) (Session, error) {
 			if p.Database == "nowhere" {
 				return nil, pgerr.New(pgerr.InvalidCatalogName, `database "%s" does not exist`, p.Database)
 			}

@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/notify"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Session is the SQL session of a connection. sql.Session implements it, and so does the session of
+// Session is the SQL session of a connection. session.Session implements it, and so does the session of
 // this package's recorded conversations. If a context is cancelled, its cause is the *pgerr.Error
 // to answer with.
 type Session interface {
@@ -22,9 +22,9 @@ type Session interface {
 	// Simple runs the statements of text; it calls w for each.
 	Simple(ctx context.Context, text string, w stmt.ResultWriter) error
 	Parse(ctx context.Context, name, text string, params []types.OID) error
-	DescribeStatement(ctx context.Context, name string) (sql.Description, error)
+	DescribeStatement(ctx context.Context, name string) (session.Description, error)
 	Bind(ctx context.Context, portal, statement string, args []types.Datum) error
-	DescribePortal(ctx context.Context, portal string) (sql.Description, error)
+	DescribePortal(ctx context.Context, portal string) (session.Description, error)
 	// SyncFollows notes that the client has sent Sync behind the Execute that comes next.
 	SyncFollows()
 	// Execute runs a portal to its end or for maxRows rows (0 is all).

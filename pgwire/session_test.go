@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/notify"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/sql/types"
@@ -22,7 +22,7 @@ import (
 // statements of the traces, so that a trace shows the wire and nothing else. PostgreSQL answers the
 // same statements alike; -oracle plays the traces against it.
 type scriptSession struct {
-	params     sql.StartupParams
+	params     session.StartupParams
 	status     txblock.Status
 	implicit   bool // in the implicit transaction of a pipeline
 	statements map[string]*scriptStatement
@@ -42,7 +42,7 @@ type scriptPortal struct {
 	at   int // rows given
 }
 
-func newScriptSession(p sql.StartupParams) *scriptSession {
+func newScriptSession(p session.StartupParams) *scriptSession {
 	return &scriptSession{params: p, status: txblock.Idle}
 }
 
@@ -156,20 +156,20 @@ func (s *scriptSession) check(text string) error {
 	return nil
 }
 
-func (s *scriptSession) DescribeStatement(_ context.Context, name string) (sql.Description, error) {
+func (s *scriptSession) DescribeStatement(_ context.Context, name string) (session.Description, error) {
 	st, ok := s.statements[name]
 	if !ok {
 		s.fail()
 		if name == "" {
-			return sql.Description{}, pgerr.New(
+			return session.Description{}, pgerr.New(
 				pgerr.InvalidSQLStatementName, "unnamed prepared statement does not exist",
 			)
 		}
-		return sql.Description{}, pgerr.New(
+		return session.Description{}, pgerr.New(
 			pgerr.InvalidSQLStatementName, `prepared statement "%s" does not exist`, name,
 		)
 	}
-	return sql.Description{Params: st.params, Columns: s.columns(st)}, nil
+	return session.Description{Params: st.params, Columns: s.columns(st)}, nil
 }
 
 func (s *scriptSession) Bind(_ context.Context, portal, statement string, args []types.Datum) error {
@@ -189,13 +189,13 @@ func (s *scriptSession) Bind(_ context.Context, portal, statement string, args [
 	return nil
 }
 
-func (s *scriptSession) DescribePortal(_ context.Context, portal string) (sql.Description, error) {
+func (s *scriptSession) DescribePortal(_ context.Context, portal string) (session.Description, error) {
 	p, ok := s.portals[portal]
 	if !ok {
 		s.fail()
-		return sql.Description{}, pgerr.New(pgerr.InvalidCursorName, `portal "%s" does not exist`, portal)
+		return session.Description{}, pgerr.New(pgerr.InvalidCursorName, `portal "%s" does not exist`, portal)
 	}
-	return sql.Description{Columns: s.columns(p.scriptStatement)}, nil
+	return session.Description{Columns: s.columns(p.scriptStatement)}, nil
 }
 
 func (s *scriptSession) SyncFollows() {}

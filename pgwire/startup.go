@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgproto3/v2"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -45,12 +45,12 @@ func (c *conn) startup(ctx context.Context) error {
 		return err
 	}
 	c.send(&pgproto3.AuthenticationOk{})
-	session, err := c.server.cfg.NewSession(ctx, p)
+	opened, err := c.server.cfg.NewSession(ctx, p)
 	if err != nil {
 		return clientError(ctx, err)
 	}
-	c.session = session
-	for _, kv := range session.ReportedParameters() {
+	c.session = opened
+	for _, kv := range opened.ReportedParameters() {
 		c.send(&pgproto3.ParameterStatus{Name: kv[0], Value: kv[1]})
 	}
 	c.send(&pgproto3.BackendKeyData{ProcessID: c.pid, SecretKey: c.secret})
@@ -195,10 +195,10 @@ func (c *conn) negotiateVersion(unknown []string) {
 }
 
 // sessionParams checks what the client asks for.
-func (c *conn) sessionParams(m map[string]string) (sql.StartupParams, error) {
-	p := sql.StartupParams{
+func (c *conn) sessionParams(m map[string]string) (session.StartupParams, error) {
+	p := session.StartupParams{
 		User: m["user"], Database: m["database"], Remote: remoteName(c.raw.RemoteAddr()), PID: c.pid, Secret: c.secret,
-		Handle: sql.Handle{Interrupt: c.intr.interrupt, Terminate: c.kill, Notify: c.notified},
+		Handle: session.Handle{Interrupt: c.intr.interrupt, Terminate: c.kill, Notify: c.notified},
 	}
 	if p.User == "" {
 		return p, pgerr.Fatal(pgerr.InvalidAuthorization, "no PostgreSQL user name specified in startup packet")

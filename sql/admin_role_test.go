@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 )
 
 // olderAdmin replaces the predefined sherd_admin by a login role of that name, as users of older
@@ -34,7 +34,7 @@ func TestAdminRole(t *testing.T) {
 	a.want("SET sherd.portable_dump = on; SELECT count(*) FROM pg_roles WHERE rolname ~ '^sherd_'; "+
 		"RESET sherd.portable_dump", "SET\n0\nSELECT 1\nRESET")
 	a.want("CREATE ROLE bob CREATEROLE LOGIN", "CREATE ROLE")
-	b := w.connectAs(t, "bob", sql.Handle{})
+	b := w.connectAs(t, "bob", session.Handle{})
 	for _, c := range []*client{a, b} {
 		c.want("CREATE ROLE sherd_admin LOGIN", `role name "sherd_admin"`+reserved)
 		c.want("CREATE USER sherd_other", `role name "sherd_other"`+reserved)
@@ -53,7 +53,7 @@ func TestAdminRole(t *testing.T) {
 	a.want("CREATE ROLE carol", "CREATE ROLE")
 	a.want("ALTER ROLE carol RENAME TO sherd_carol", `role name "sherd_carol"`+reserved)
 	if _, err := w.server.NewSession(
-		t.Context(), sql.StartupParams{User: "sherd_admin", Database: "postgres"},
+		t.Context(), session.StartupParams{User: "sherd_admin", Database: "postgres"},
 	); err == nil {
 		t.Error("sherd_admin can log in")
 	}
@@ -64,7 +64,7 @@ func TestAdminRole(t *testing.T) {
 func TestOlderAdminRole(t *testing.T) {
 	w := newWorld(t)
 	w.olderAdmin(t)
-	a, admin := w.connect(t), w.connectAs(t, "sherd_admin", sql.Handle{})
+	a, admin := w.connect(t), w.connectAs(t, "sherd_admin", session.Handle{})
 	admin.want("SELECT sherd.apply_plan(0)", "plan 0 does not exist (SQLSTATE 42704)")
 	a.want("ALTER ROLE sherd_admin PASSWORD 'new'", "ALTER ROLE")
 	a.want("ALTER ROLE sherd_admin RENAME TO boss", "ALTER ROLE")

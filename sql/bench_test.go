@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -55,7 +55,7 @@ func BenchmarkStatement(b *testing.B) {
 	}
 }
 
-func statement(b *testing.B, s *sql.Session, args []types.Datum) {
+func statement(b *testing.B, s *session.Session, args []types.Datum) {
 	must(b, s.Bind(b.Context(), "", "", args))
 	s.SyncFollows()
 	if _, err := s.Execute(b.Context(), "", 0, &unread{}); err != nil {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 )
 
 // sherd.changelog lists who changed policies, settings, databases and nodes, but not changes that
@@ -50,6 +50,6 @@ database|null|store|dropped|postgres
 SELECT 15`)
 	c.want("CREATE ROLE log_bob LOGIN", "CREATE ROLE")
 	// Only superusers see changes of other databases.
-	w.connectAs(t, "log_bob", sql.Handle{}).want("SELECT DISTINCT kind FROM sherd.changelog ORDER BY 1",
+	w.connectAs(t, "log_bob", session.Handle{}).want("SELECT DISTINCT kind FROM sherd.changelog ORDER BY 1",
 		"policy\nsetting\nSELECT 2")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/txn"
 )
@@ -13,7 +14,7 @@ import (
 // Config is what a Server is built on.
 type Config struct {
 	Catalog   *catalog.Catalog
-	Fragments Fragments
+	Fragments session.Fragments
 	Clock     *txn.Clock
 	Logger    *slog.Logger
 	Deadlocks *txn.Detector // sees the waits for rows too; nil: one of its own
@@ -32,8 +33,8 @@ type Config struct {
 	// name.
 	Given map[string]string
 
-	Speaks uint32  // the newest version of the cluster that this program knows (V4), 0 is the first
-	Others *Others // nil: there are none
+	Speaks uint32          // the newest version of the cluster that this program knows (V4), 0 is the first
+	Others *session.Others // nil: there are none
 	// TempDir is for files that statements need while they run; it is made when needed. "" means
 	// the system's.
 	TempDir string

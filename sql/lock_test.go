@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 )
 
 // background runs a statement that will wait for a lock, and returns when it does.
@@ -41,7 +41,7 @@ func (c *client) pid() int {
 func TestTerminateWaits(t *testing.T) {
 	w := newWorld(t)
 	ended := make(chan error, 1)
-	c := w.connectAs(t, "postgres", sql.Handle{Terminate: func(cause *pgerr.Error) { ended <- cause }})
+	c := w.connectAs(t, "postgres", session.Handle{Terminate: func(cause *pgerr.Error) { ended <- cause }})
 	b := w.connect(t)
 	pid := c.pid()
 	b.want(fmt.Sprintf("SELECT pg_terminate_backend(%d, 1)", pid),

@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/eventually"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/storage"
 )
 
@@ -21,7 +21,7 @@ func TestSnapshotWhereNothingWas(t *testing.T) {
 	c, old, cursor := w.connect(t), w.connect(t), w.connect(t)
 	const last = "SELECT sherd.move_buckets('postgres', first_bucket, end_bucket, '"
 	c.want("CREATE DATABASE beside FRAGMENTS 1", "CREATE DATABASE")
-	s, err := w.server.NewSession(t.Context(), sql.StartupParams{User: "postgres", Database: "beside", PID: 99})
+	s, err := w.server.NewSession(t.Context(), session.StartupParams{User: "postgres", Database: "beside", PID: 99})
 	must(t, err)
 	defer s.Close()
 	(&client{t: t, s: s}).want("CREATE TABLE things (n int); INSERT INTO things VALUES (1)", "CREATE TABLE\nINSERT 0 1")

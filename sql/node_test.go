@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 )
 
 // TestAdministrateNodes: which roles may change the list of nodes, and how.
@@ -21,7 +22,7 @@ func TestAdministrateNodes(t *testing.T) {
 	w.server = sql.NewServer(w.cfg)
 	a := w.connect(t)
 	a.want("CREATE ROLE node_bob LOGIN", "CREATE ROLE")
-	bob := w.connectAs(t, "node_bob", sql.Handle{})
+	bob := w.connectAs(t, "node_bob", session.Handle{})
 	for _, call := range []string{"join_token('1 hour')", "drain_node('n1')", "resume_node('n1')",
 		"remove_node('n1')", "finalize_upgrade()"} {
 		name, _, _ := strings.Cut(call, "(")
@@ -62,7 +63,7 @@ func TestReplicationFactor(t *testing.T) {
 	w := newWorld(t)
 	a := w.connect(t)
 	a.want("CREATE ROLE factor_bob LOGIN", "CREATE ROLE")
-	w.connectAs(t, "factor_bob", sql.Handle{}).want("SELECT sherd.set_replication_factor('postgres', 1)",
+	w.connectAs(t, "factor_bob", session.Handle{}).want("SELECT sherd.set_replication_factor('postgres', 1)",
 		"permission denied for function set_replication_factor (SQLSTATE 42501)")
 	state := "SELECT fragment, replication_factor, placed_on FROM sherd.fragments WHERE ordinal < 2 ORDER BY ordinal"
 	a.want("SELECT sherd.set_replication_factor('postgres', 2)", "\nSELECT 1")

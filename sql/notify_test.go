@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/notify"
+	"github.com/sherddb/sherd/sql/session"
 )
 
 // heard returns the notifications of a session: "channel payload", separated by commas.
@@ -33,7 +33,7 @@ func (c *client) wantHeard(want string) {
 func TestNotifyWakes(t *testing.T) {
 	w := newWorld(t)
 	var woken atomic.Int32
-	a, b := w.connectAs(t, "postgres", sql.Handle{Notify: func() { woken.Add(1) }}), w.connect(t)
+	a, b := w.connectAs(t, "postgres", session.Handle{Notify: func() { woken.Add(1) }}), w.connect(t)
 	a.want("LISTEN x", "LISTEN")
 	b.want("NOTIFY x, 'one'", "NOTIFY")
 	if woken.Load() != 1 {
@@ -90,10 +90,10 @@ func TestNotifyOrder(t *testing.T) {
 func TestNotifyMissed(t *testing.T) {
 	w := newWorld(t)
 	var ended []string
-	a := w.connectAs(t, "postgres", sql.Handle{Terminate: func(cause *pgerr.Error) {
+	a := w.connectAs(t, "postgres", session.Handle{Terminate: func(cause *pgerr.Error) {
 		ended = append(ended, cause.Message)
 	}})
-	w.connectAs(t, "postgres", sql.Handle{Terminate: func(*pgerr.Error) {
+	w.connectAs(t, "postgres", session.Handle{Terminate: func(*pgerr.Error) {
 		t.Error("a session that does not listen was ended")
 	}})
 	a.want("LISTEN x; LISTEN y", "LISTEN\nLISTEN")

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 )
 
 // TestOddArguments: functions of Sherd name the argument that is wrong, and do not misread one
@@ -111,7 +111,7 @@ func TestKeysAreForTheirReaders(t *testing.T) {
 		"AND relation IN ('secrets'::regclass, 'mine'::regclass) ORDER BY 1::text"
 	const hot = "SELECT DISTINCT collection, key FROM sherd.hot_keys WHERE collection = 'secrets'::regclass " +
 		"AND (key = 'secrets/1' OR key IS NULL)"
-	b := w.connectAs(t, "bob", sql.Handle{})
+	b := w.connectAs(t, "bob", session.Handle{})
 	a.want(locks, "mine|m\nsecrets|secrets/2\nSELECT 2")
 	b.want(locks, "mine|m\nsecrets|null\nSELECT 2")
 	a.want(hot, "secrets|secrets/1\nSELECT 1")
@@ -128,7 +128,7 @@ func TestPlansAreForAdministrators(t *testing.T) {
 	a := w.connect(t)
 	w.olderAdmin(t)
 	a.want("CREATE ROLE bob LOGIN", "CREATE ROLE")
-	admin, b := w.connectAs(t, "sherd_admin", sql.Handle{}), w.connectAs(t, "bob", sql.Handle{})
+	admin, b := w.connectAs(t, "sherd_admin", session.Handle{}), w.connectAs(t, "bob", session.Handle{})
 	for _, f := range []string{"apply_plan", "pause_plan", "resume_plan", "cancel_plan"} {
 		b.want("SELECT sherd."+f+"(1)", "permission denied for function "+f+" (SQLSTATE 42501)")
 		admin.want("SELECT sherd."+f+"(0)", "plan 0 does not exist (SQLSTATE 42704)")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/locks"
@@ -71,7 +72,7 @@ func (r *returning) locks() *tx.LocksElsewhere {
 func TestDefinitionsAndReturningNode(t *testing.T) {
 	w := newWorldOf(t, 1)
 	r := &returning{t: t, released: map[txn.ID]bool{}}
-	w.cfg.Others = &sql.Others{Locks: r.locks()}
+	w.cfg.Others = &session.Others{Locks: r.locks()}
 	w.server = sql.NewServer(w.cfg)
 	c := w.connect(t)
 	c.want("CREATE TABLE o (id int PRIMARY KEY, v int, s text)", "CREATE TABLE")
@@ -112,7 +113,7 @@ func TestDefinitionsAndReturningNode(t *testing.T) {
 func TestFunctionsAndReturningNode(t *testing.T) {
 	w, _ := hotWorld(t)
 	r := &returning{t: t, released: map[txn.ID]bool{}}
-	w.cfg.Others = &sql.Others{Locks: r.locks()}
+	w.cfg.Others = &session.Others{Locks: r.locks()}
 	w.server = sql.NewServer(w.cfg)
 	c := w.connect(t)
 	c.want("CREATE TABLE plain (id text PRIMARY KEY, doc jsonb)", "CREATE TABLE")

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 )
 
 // TestFragmentSetting: sherd.fragment is set, shown, reset and inherited like other settings, and
@@ -56,7 +56,7 @@ func TestFragmentSetting(t *testing.T) {
 		`invalid value for parameter "sherd.fragment": "elsewhere$0"`+fmt.Sprintf(hint, "elsewhere$0"))
 	d.want("SET sherd.fragment = ''; SELECT count(*) FROM t", "SET\n300\nSELECT 1")
 	c.want("ALTER DATABASE postgres RESET sherd.fragment", "ALTER DATABASE")
-	s, err := w.server.NewSession(t.Context(), sql.StartupParams{
+	s, err := w.server.NewSession(t.Context(), session.StartupParams{
 		User: "postgres", Database: "postgres", PID: w.pids.Add(1),
 		Settings: map[string]string{"options": "-c sherd.fragment=postgres$1"},
 	})

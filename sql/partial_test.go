@@ -11,13 +11,14 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
 
 // lossy is a cluster in which fragments cannot be reached.
 type lossy struct {
-	sql.Fragments
+	session.Fragments
 	mu    sync.Mutex
 	asked map[txn.FragmentID]bool // these fragments return no timestamps; guarded by mu, as all below
 	run   map[txn.FragmentID]bool // run no tasks
@@ -36,7 +37,7 @@ func (l *lossy) is(set *map[txn.FragmentID]bool, f txn.FragmentID) bool {
 	return (*set)[f]
 }
 
-// Begin implements sql.Fragments.
+// Begin implements session.Fragments.
 func (l *lossy) Begin() exec.Transaction { return lossyTransaction{l.Fragments.Begin(), l} }
 
 type lossyTransaction struct {

@@ -9,14 +9,15 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/sysview"
 )
 
 // inflated counts 32 times the bytes of the rows: a bucket that is counted by itself, above 4 MiB,
 // is obese.
-type inflated struct{ sql.Fragments }
+type inflated struct{ session.Fragments }
 
-// CountRows implements sql.Fragments.
+// CountRows implements session.Fragments.
 func (f inflated) CountRows(
 	ctx context.Context, d *catalog.Database, storageID uint32, missing map[uint32]bool,
 ) ([]sysview.Stat, error) {

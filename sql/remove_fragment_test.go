@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 )
 
 // refusal returns the SQLSTATE, message, detail and hint with which a statement is refused.
@@ -39,7 +39,7 @@ func TestRemoveFragment(t *testing.T) {
 		c.want("SELECT count(*), sum(n), count(DISTINCT id) FROM acc", "600|180300|600\nSELECT 1")
 		c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 	}
-	refused(w.connectAs(t, "remover", sql.Handle{}), "remove_fragment('postgres$1')",
+	refused(w.connectAs(t, "remover", session.Handle{}), "remove_fragment('postgres$1')",
 		"42501|permission denied for function remove_fragment||Only superusers and the role sherd_admin may change "+
 			"where buckets lie.")
 	refused(c, "remove_fragment('postgres')",

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 )
 
 // TestResolveTransaction: which roles may resolve a transaction, and how. Package cluster tests the
@@ -18,7 +18,7 @@ func TestResolveTransaction(t *testing.T) {
 	resolve := func(id, word string) string {
 		return fmt.Sprintf("SELECT sherd.resolve_transaction('%s', '%s')", id, word)
 	}
-	bob := w.connectAs(t, "resolve_bob", sql.Handle{})
+	bob := w.connectAs(t, "resolve_bob", session.Handle{})
 	bob.want(resolve(id, "abort"), "permission denied for function resolve_transaction (SQLSTATE 42501)")
 	for _, c := range []struct{ id, word, want string }{
 		{"nonsense", "abort", "(SQLSTATE 22023)"},

@@ -15,7 +15,7 @@ import (
 	"github.com/sherddb/sherd/internal/scenario"
 	"github.com/sherddb/sherd/internal/testlog"
 	"github.com/sherddb/sherd/pgwire"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 )
 
 // TestScenarios plays testdata/scenarios: each script against a cluster of its own. It has three
@@ -91,7 +91,7 @@ func (w *world) listen(t *testing.T, firstPID uint32) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	s := pgwire.NewServer(pgwire.Config{
-		NewSession: func(ctx context.Context, p sql.StartupParams) (pgwire.Session, error) {
+		NewSession: func(ctx context.Context, p session.StartupParams) (pgwire.Session, error) {
 			return w.server.NewSession(ctx, p)
 		},
 		Authenticate: w.server.Authenticate,

@@ -9,7 +9,9 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/notify"
+	"github.com/sherddb/sherd/sql/schemachange"
 	"github.com/sherddb/sherd/sql/sequence"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/txblock"
@@ -18,7 +20,7 @@ import (
 )
 
 // Server is the part of a node that serves sessions.
-type Server struct{ Node }
+type Server struct{ session.Node }
 
 // NewServer makes a Server.
 func NewServer(cfg Config) *Server {
@@ -28,7 +30,7 @@ func NewServer(cfg Config) *Server {
 	if cfg.Deadlocks == nil {
 		cfg.Deadlocks = txn.NewDetector()
 	}
-	s := &Server{Node{
+	s := &Server{session.Node{
 		Fragments: cfg.Fragments, Others: cfg.Others, Deadlocks: cfg.Deadlocks,
 		Name: cfg.NodeName, Address: cfg.Addr, Started: time.Now(), TempDir: cfg.TempDir,
 		Given: cfg.Given, QueryMemory: cfg.QueryMemory, Authorities: cfg.Authorities,
@@ -92,4 +94,12 @@ func (s *Server) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
 	return s.Sequences.Return(ctx)
+}
+
+// RunJobs runs the jobs about ids until ctx ends.
+func (s *Server) RunJobs(ctx context.Context) {
+	jobs := &schemachange.Jobs{
+		Catalog: s.Catalog, Logger: s.Logger, Setting: s.ClusterSetting, Connect: s.SystemClient,
+	}
+	jobs.Run(ctx)
 }

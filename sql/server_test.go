@@ -23,6 +23,7 @@ import (
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/distexec"
 	"github.com/sherddb/sherd/sql/exec/table"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/types"
@@ -111,7 +112,7 @@ func newWorldAt(t testing.TB, fragments int, version uint32, change ...func(*clu
 	must(t, h.Start(ctx))
 	t.Cleanup(func() { must(t, h.Close()) })
 	log := &logged{}
-	var fragmentsOf sql.Fragments = fragmentsHere{
+	var fragmentsOf session.Fragments = fragmentsHere{
 		gateway, h.Rebalancer(),
 		running.New(running.Config{Node: 1, Catalog: c, Client: h.Client(), Here: h.Fragments()}), h,
 	}
@@ -142,15 +143,15 @@ func must(t testing.TB, err error) {
 type client struct {
 	t   testing.TB
 	w   *world
-	s   *sql.Session
+	s   *session.Session
 	ctx context.Context // of statements, nil: the test's
 }
 
-func (w *world) connect(t testing.TB) *client { return w.connectAs(t, "postgres", sql.Handle{}) }
+func (w *world) connect(t testing.TB) *client { return w.connectAs(t, "postgres", session.Handle{}) }
 
-func (w *world) connectAs(t testing.TB, user string, h sql.Handle) *client {
+func (w *world) connectAs(t testing.TB, user string, h session.Handle) *client {
 	t.Helper()
-	s, err := w.server.NewSession(t.Context(), sql.StartupParams{
+	s, err := w.server.NewSession(t.Context(), session.StartupParams{
 		User: user, Database: "postgres", PID: w.pids.Add(1), Handle: h,
 	})
 	must(t, err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 )
 
 // TestStatementLog checks which statements log_min_duration_statement logs.
@@ -16,7 +17,7 @@ func TestStatementLog(t *testing.T) {
 	cfg := w.cfg
 	cfg.Logger = slog.New(slog.NewTextHandler(&out, nil))
 	server := sql.NewServer(cfg)
-	s, err := server.NewSession(t.Context(), sql.StartupParams{User: "postgres", Database: "postgres", PID: 77})
+	s, err := server.NewSession(t.Context(), session.StartupParams{User: "postgres", Database: "postgres", PID: 77})
 	must(t, err)
 	defer s.Close()
 	c := &client{t: t, s: s}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/session"
 )
 
 // validated waits for a job of start_validation, and returns how it ended.
@@ -32,7 +32,7 @@ func TestValidationJob(t *testing.T) {
 	c.badPolicy(300)
 	n := c.one("SELECT count(*) FROM sherd.validate_policy('orders')")
 	c.want("CREATE ROLE keeper LOGIN; ALTER TABLE orders OWNER TO keeper", "CREATE ROLE\nALTER TABLE")
-	job := w.connectAs(t, "keeper", sql.Handle{}).one("SELECT sherd.start_validation('orders')")
+	job := w.connectAs(t, "keeper", session.Handle{}).one("SELECT sherd.start_validation('orders')")
 	want := fmt.Sprintf(`300 documents looked at, %s lie elsewhere, 100%% of the buckets|failed|check constraint `+
 		`"sharding" of relation "orders" is violated by %s documents; sherd.offenders has the first of them`, n, n)
 	if got := c.validated(job); got != want {

@@ -5,22 +5,22 @@ import (
 	"errors"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
 	execwire "github.com/sherddb/sherd/sql/exec/wire"
 	"github.com/sherddb/sherd/sql/plan/wire"
+	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/txn"
 )
 
 // sent are fragments that receive tasks as another node's fragments do: as bytes, with a session
 // that knows only what is sent with them.
 type sent struct {
-	sql.Fragments
+	session.Fragments
 	catalog *catalog.Catalog
 }
 
-// Begin implements sql.Fragments.
+// Begin implements session.Fragments.
 func (s sent) Begin() exec.Transaction { return sentTransaction{s.Fragments.Begin(), s.catalog} }
 
 type sentTransaction struct {

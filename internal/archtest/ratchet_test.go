@@ -31,7 +31,7 @@ var limits = map[string]int{
 
 const exceptionsFile = "testdata/exceptions.txt"
 
-// measures holds figures by kind and subject: measures["methods"]["sql.Session"].
+// measures holds figures by kind and subject: measures["methods"]["storage.Replica"].
 type measures map[string]map[string]int
 
 func (m measures) add(kind, subject string, n int) {

@@ -16,7 +16,7 @@ type Node struct {
 	Forwardings Forwardings
 }
 
-// Fragments are the fragments of this node, see sql.Fragments.
+// Fragments are the fragments of this node, see session.Fragments.
 type Fragments interface {
 	ListRowLocks() ([]txn.RowLock, int)
 	ListTransactions() ([]txn.OpenTransaction, int)

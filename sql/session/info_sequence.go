@@ -1,4 +1,4 @@
-package sql
+package session
 
 import (
 	"github.com/sherddb/sherd/sql/builtin"

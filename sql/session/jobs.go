@@ -1,4 +1,4 @@
-package sql
+package session
 
 import (
 	"context"
@@ -10,17 +10,9 @@ import (
 	"github.com/sherddb/sherd/sql/settings"
 )
 
-// RunJobs runs the jobs about ids until ctx ends.
-func (db *Server) RunJobs(ctx context.Context) {
-	jobs := &schemachange.Jobs{
-		Catalog: db.Catalog, Logger: db.Logger, Setting: db.ClusterSetting, Connect: db.systemClient,
-	}
-	jobs.Run(ctx)
-}
-
-// systemClient opens a session of the system for a job.
-func (db *Server) systemClient(database catalog.OID, byID bool) schemachange.Client {
-	s := newSession(&db.Node, StartupParams{User: "postgres"}, catalog.BootstrapRole, database)
+// SystemClient opens a session of the system for a job.
+func (n *Node) SystemClient(database catalog.OID, byID bool) schemachange.Client {
+	s := newSession(n, StartupParams{User: "postgres"}, catalog.BootstrapRole, database)
 	_ = s.vars.Start(settings.Startup{ // it cannot fail: the parameter exists
 		Role: "postgres", Superuser: true, Packet: map[string]string{"application_name": "sherd"},
 	})

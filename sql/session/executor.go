@@ -1,8 +1,9 @@
-package sql
+package session
 
 import (
 	"context"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/stmt"
@@ -48,4 +49,15 @@ func unbounded(ctx context.Context) context.Context {
 		return outer
 	}
 	return ctx
+}
+
+// hooks are the functions that the executor calls in the session.
+func (s *Session) hooks() exec.Hooks {
+	return exec.Hooks{
+		System: s.systemRows,
+		CompleteID: func(ctx context.Context, t *catalog.Table, id string) (string, error) {
+			return s.node.IDs.Complete(ctx, s.block.Tx, t, id)
+		},
+		Notice: s.notice,
+	}
 }

@@ -1,4 +1,4 @@
-package sql
+package session
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/parameter"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // utility runs a statement that is not a query. together reports whether other statements share its
@@ -115,4 +116,25 @@ func (s *Session) discard(n *pg_query.DiscardStmt, w stmt.ResultWriter) error {
 		s.sequences.Reset()
 	}
 	return w.Complete(tag)
+}
+
+// bound holds the parameters that a client has bound to a statement that is not a query but
+// contains one.
+type bound struct {
+	params []types.OID
+	args   []types.Datum
+}
+
+// containedProgram returns the program of a contained query, and the arguments bound to its
+// parameters.
+func (s *Session) containedProgram(ctx context.Context, inner parse.Statement) (*stmt.Program, []types.Datum, error) {
+	if b := s.bound; b != nil {
+		p, err := s.program(ctx, inner, b.params)
+		return p, b.args, err
+	}
+	p, err := s.program(ctx, inner, nil)
+	if err == nil && len(p.Params) > 0 || pgerr.Is(err, pgerr.IndeterminateDatatype) {
+		err = s.currentCompiler().NoParameters(inner)
+	}
+	return p, nil, err
 }
