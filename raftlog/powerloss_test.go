@@ -214,6 +214,9 @@ func (n *simNode) workOn() {
 // process. A device can be opened at the next start, and holds all that it has acknowledged or has
 // reported after its start.
 func TestPowerLoss(t *testing.T) {
+	if testing.Short() { // the run with the race detector
+		t.Skip("one goroutine does every step")
+	}
 	for at := 1; ; at++ {
 		done := false
 		for _, f := range faults {

@@ -250,6 +250,9 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 			k.putAt(k.owner(home, false), append(keyspace.IndexPrefix(docsID, 9), 'x'), []byte("v"))
 		}, []string{fmt.Sprintf("index|public.docs|postgres$%%d: key %x belongs to index 9, which the table does not have", append(keyspace.IndexPrefix(docsID, 9), 'x'))}},
 	}
+	if testing.Short() { // with the race detector: the others differ in what is wrong, not in who reads it
+		tests = tests[:3]
+	}
 	for _, x := range tests {
 		t.Run(x.name, func(t *testing.T) {
 			k := openChecked(t)
