@@ -70,7 +70,7 @@ func (s *Session) copyTo(ctx context.Context, c *copy.Statement, w stmt.ResultWr
 	if err != nil {
 		return 0, err
 	}
-	rows, err := s.run(ctx, p, nil, out.Row)
+	rows, err := s.run(ctx, nil, p, nil, out.Row)
 	if err != nil {
 		return 0, err
 	}

@@ -42,10 +42,10 @@ func newPortals(s *Session) *portal.Portals {
 		Run: func(
 			ctx context.Context, o *portal.Opening, p *stmt.Program, args []types.Datum, emit exec.Emit,
 		) (int64, error) {
-			if o == nil {
-				return s.run(ctx, p, args, emit)
+			if o != nil {
+				ctx = unbounded(ctx)
 			}
-			return s.runAt(unbounded(ctx), *o, p, args, emit, nil)
+			return s.run(ctx, o, p, args, emit)
 		},
 	})
 }

@@ -121,7 +121,7 @@ func (s *Session) runQuery(ctx context.Context, p *stmt.Program, args []types.Da
 		emit = func([]types.Datum) error { return nil }
 	}
 	s.writer = w
-	rows, err := s.run(ctx, p, args, emit)
+	rows, err := s.run(ctx, nil, p, args, emit)
 	s.writer = nil
 	if nerr := s.sendNotices(w); err == nil {
 		err = nerr

@@ -14,65 +14,33 @@ import (
 )
 
 // run runs a program in the session's transaction, and opens an implicit transaction if there is
-// none. It returns the number of rows for the command tag.
-func (s *Session) run(ctx context.Context, p *stmt.Program, args []types.Datum, emit exec.Emit) (int64, error) {
-	if !p.LocksRows() {
-		return s.runAt(ctx, portal.Opening{}, p, args, emit, nil)
-	}
-	h := &stmt.HeldRows{Emit: emit}
-	return s.runAt(ctx, portal.Opening{}, p, args, h.Add, h)
-}
-
-// mayRead decides whether replicas may serve a program, and returns an error if it cannot be read
-// as the settings demand.
-func mayRead(t *tx.Tx, p *stmt.Program) error {
-	if err := t.ReadPastAsSet(); err != nil {
-		return err
-	}
-	if err := t.ConsiderReplicas(p.Reading()); err != nil {
-		return err
-	}
-	return t.CheckStorages(p.Tables)
-}
-
-// runAt is run for what an opening reads. held is not nil if emit keeps the answer until the end.
-func (s *Session) runAt(
-	ctx context.Context, o portal.Opening, p *stmt.Program, args []types.Datum, emit exec.Emit, held *stmt.HeldRows,
+// none. It returns the number of rows for the command tag. opening is what a portal reads; if it is
+// nil, and the statement locks rows, its rows are kept until all of them are locked.
+func (s *Session) run(
+	ctx context.Context, opening *portal.Opening, p *stmt.Program, args []types.Datum, emit exec.Emit,
 ) (int64, error) {
-	if s.block.Tx == nil {
-		s.block.Begin()
-	}
-	t := s.block.Tx
-	if p.Writes && t.IsReadOnly() {
-		return 0, t.ReadOnlyError(p.Query.Command.String())
-	}
-	p, err := s.settle(ctx, p)
-	if err != nil {
-		return 0, err
-	}
-	if p.Plan.Failing != nil {
-		return 0, p.Plan.Failing
-	}
+	t := s.block.Join(false)
 	defer func() { t.Near = false }()
-	if err := mayRead(t.Tx, p); err != nil {
+	p, err := s.prepare(ctx, t.Tx, p)
+	if err != nil {
 		return 0, err
 	}
 	s.node.Samples.Add(s.database, p, args)
 	if args, err = s.portals.WithCurrent(p.Query, args); err != nil {
 		return 0, err
 	}
-	r := &stmt.Attempts{Tx: t.Tx, At: o.At, Held: held, Alone: !t.Used && !t.Explicit && !t.Together}
-	if p.Writes {
-		if err := t.Parts.Bound(s.txEnv.Scope()); err != nil {
-			return 0, err
-		}
-		r.Mark, r.Writes = t.Parts.Mark(), true
+	var o portal.Opening
+	r := &stmt.Attempts{Tx: t.Tx, Emit: emit, Alone: !t.Used && !t.Explicit && !t.Together}
+	if opening != nil {
+		o, r.At = *opening, opening.At
+	} else if p.LocksRows() {
+		r.Held = &stmt.HeldRows{Emit: emit}
+	}
+	if r.Writes = p.Writes; r.Writes {
+		r.Mark = t.Parts.Mark()
 	}
 	t.Used = true
-	counted := func(row []types.Datum) error {
-		r.Rows++
-		return emit(row)
-	}
+	counted := r.Row
 	partial := s.reads.Partial(t.Tx, p, o.At)
 	waiting, draft := t.Waiting(), t.Schema
 	t.BeginStatement()
@@ -102,8 +70,8 @@ func (s *Session) runAt(
 		if err == nil {
 			err = t.Constraints.AfterStatement(&x, p, c)
 		}
-		if err == nil && held != nil {
-			err = held.Pass()
+		if err == nil {
+			err = r.Pass()
 		}
 		if err == nil && p.Query.Command != query.Select {
 			return c.Affected, nil
@@ -117,6 +85,34 @@ func (s *Session) runAt(
 			}
 		}
 	}
+}
+
+// prepare locks the tables of a program and checks that it may run in the transaction. If a
+// definition has changed, it returns a program that is planned again.
+func (s *Session) prepare(ctx context.Context, t *tx.Tx, p *stmt.Program) (*stmt.Program, error) {
+	if p.Writes && t.IsReadOnly() {
+		return nil, t.ReadOnlyError(p.Query.Command.String())
+	}
+	p, err := s.settle(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if p.Plan.Failing != nil {
+		return nil, p.Plan.Failing
+	}
+	if err := t.ReadPastAsSet(); err != nil {
+		return nil, err
+	}
+	if err := t.ConsiderReplicas(p.Reading()); err != nil {
+		return nil, err
+	}
+	if err := t.CheckStorages(p.Tables); err != nil {
+		return nil, err
+	}
+	if p.Writes {
+		err = t.Parts.Bound(s.txEnv.Scope())
+	}
+	return p, err
 }
 
 // orLate returns the error of a statement that is not run again. If the time of ctx is over, that

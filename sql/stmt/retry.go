@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/tx"
+	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -36,11 +38,29 @@ type Attempts struct {
 	Writes bool
 	Alone  bool          // the statement is the first of an implicit transaction
 	At     txn.Timestamp // of its reads, if that is fixed
-	Rows   int64         // returned, or kept in Held
-	Held   *HeldRows     // nil: rows go to the client at once
+	Emit   exec.Emit     // gets the rows
+	Rows   int64         // how many Emit has got, or Held
+	Held   *HeldRows     // keeps the rows for Emit; nil: it gets them at once
 	n      int
 	last   string // the last conflict
 	same   int    // how often it came in a row
+}
+
+// Row passes a row on, or keeps it.
+func (r *Attempts) Row(row []types.Datum) error {
+	r.Rows++
+	if r.Held != nil {
+		return r.Held.Add(row)
+	}
+	return r.Emit(row)
+}
+
+// Pass passes on the rows that are kept: the statement has run.
+func (r *Attempts) Pass() error {
+	if r.Held == nil {
+		return nil
+	}
+	return r.Held.Pass()
 }
 
 // answered reports whether the client has seen rows.
