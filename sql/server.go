@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/sql/sequence"
 	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/system"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/txn"
@@ -98,8 +99,13 @@ func (s *Server) Close(ctx context.Context) error {
 
 // RunJobs runs the jobs about ids until ctx ends.
 func (s *Server) RunJobs(ctx context.Context) {
+	workers := &system.Node{
+		Services: &s.Services, Locks: s.Locks, Programs: s.Statements, Counters: &s.Monitor.Counters,
+		Started: s.Started, Address: s.Address, Given: s.Given, TempDir: s.TempDir,
+		QueryMemory: s.QueryMemory, Gateway: s.Admin.Gateway,
+	}
 	jobs := &schemachange.Jobs{
-		Catalog: s.Catalog, Logger: s.Logger, Setting: s.ClusterSetting, Connect: s.SystemClient,
+		Catalog: s.Catalog, Logger: s.Logger, Setting: s.ClusterSetting, Worker: workers.NewWorker,
 	}
 	jobs.Run(ctx)
 }

@@ -16,12 +16,15 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
+// forwardedOID is the OID of the function that programs call for ids that may be former ones.
+const forwardedOID = 8070
+
 const idJobs = "replace_placement, rewrite_references or start_validation"
 
 // formerIDs has the functions about former ids of documents, and the jobs about ids.
 var formerIDs = []Function{
 	{
-		OID: 8070, Signature: "forwarded(oid, text, text) RETURNS text", Stable: true, Call: forwarded,
+		OID: forwardedOID, Signature: "forwarded(oid, text, text) RETURNS text", Stable: true, Call: forwarded,
 		Comment: "returns the present id of a document that a statement has named by a former id, and counts the use",
 	},
 	{

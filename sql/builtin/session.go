@@ -1,6 +1,13 @@
 package builtin
 
-import "time"
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/types"
+)
 
 // SessionInfo is the session that runs a function. Package sql implements it; if Ctx has none,
 // functions that need it return 0A000. Lookup methods return ok = false if the object does not
@@ -195,4 +202,125 @@ type LockInfo interface {
 	// did not end in time.
 	CancelBackend(pid int32) (bool, error)
 	TerminateBackend(pid int32, patience time.Duration) (bool, error)
+}
+
+// Sessionless answers the questions that only a client's session can answer, for a program that has
+// none: with an error, or with an empty value if there can be no error.
+type Sessionless struct{}
+
+func noSession() error {
+	return pgerr.Unsupported("this function needs a session").
+		WithHint("It cannot stand in constraints, indexes or policies.")
+}
+
+// SerialSequence implements DefinitionInfo.
+func (Sessionless) SerialSequence(uint32, string) (string, bool, error) {
+	return "", false, noSession()
+}
+
+// HasPrivilege implements PrivilegeInfo.
+func (Sessionless) HasPrivilege(uint32, ObjectKind, uint32, int16, string) (bool, error) {
+	return false, noSession()
+}
+
+// HasRole implements PrivilegeInfo.
+func (Sessionless) HasRole(uint32, uint32, string) (bool, error) { return false, noSession() }
+
+// NextValue implements SequenceInfo.
+func (Sessionless) NextValue(uint32) (int64, error) { return 0, noSession() }
+
+// CurrentValue implements SequenceInfo.
+func (Sessionless) CurrentValue(uint32) (int64, error) { return 0, noSession() }
+
+// LastValue implements SequenceInfo.
+func (Sessionless) LastValue() (int64, error) { return 0, noSession() }
+
+// SetValue implements SequenceInfo.
+func (Sessionless) SetValue(uint32, int64, bool) error { return noSession() }
+
+// SequenceState implements SequenceInfo.
+func (Sessionless) SequenceState(uint32) (int64, bool, error) { return 0, false, noSession() }
+
+// SequenceParameters implements SequenceInfo.
+func (Sessionless) SequenceParameters(uint32) (SequenceParameters, error) {
+	return SequenceParameters{}, noSession()
+}
+
+// RelationSize implements SizeInfo.
+func (Sessionless) RelationSize(uint32) (int64, bool, error) { return 0, false, noSession() }
+
+// IndexesSize implements SizeInfo.
+func (Sessionless) IndexesSize(uint32) (int64, bool, error) { return 0, false, noSession() }
+
+// DatabaseSize implements SizeInfo.
+func (Sessionless) DatabaseSize(uint32) (int64, bool, error) { return 0, false, noSession() }
+
+// StartTime implements ActivityInfo.
+func (Sessionless) StartTime() time.Time { return time.Time{} }
+
+// StatementTime implements ActivityInfo.
+func (Sessionless) StatementTime() time.Time { return time.Time{} }
+
+// ReloadTime implements ActivityInfo.
+func (Sessionless) ReloadTime() time.Time { return time.Time{} }
+
+// Query implements ActivityInfo.
+func (Sessionless) Query() string { return "" }
+
+// TransactionID implements ActivityInfo.
+func (Sessionless) TransactionID(bool) (uint64, bool, error) { return 0, false, noSession() }
+
+// Snapshot implements ActivityInfo.
+func (Sessionless) Snapshot() string { return "" }
+
+// Random implements ActivityInfo.
+func (Sessionless) Random() float64 { return rand.Float64() }
+
+// SetSeed implements ActivityInfo.
+func (Sessionless) SetSeed(float64) {}
+
+// Notify implements TransactionInfo.
+func (Sessionless) Notify(string, string) error { return noSession() }
+
+// ListeningChannels implements TransactionInfo.
+func (Sessionless) ListeningChannels() []string { return nil }
+
+// NotificationUsage implements TransactionInfo.
+func (Sessionless) NotificationUsage() float64 { return 0 }
+
+// ExportSnapshot implements TransactionInfo.
+func (Sessionless) ExportSnapshot() (string, error) { return "", noSession() }
+
+// TransactionName implements TransactionInfo.
+func (Sessionless) TransactionName() string { return "" }
+
+// TransactionOutcome implements TransactionInfo.
+func (Sessionless) TransactionOutcome(string) (string, error) { return "", noSession() }
+
+// AdvisoryLock implements LockInfo.
+func (Sessionless) AdvisoryLock(AdvisoryLock) (bool, error) { return false, noSession() }
+
+// AdvisoryUnlock implements LockInfo.
+func (Sessionless) AdvisoryUnlock(AdvisoryKey, bool) bool { return false }
+
+// AdvisoryUnlockAll implements LockInfo.
+func (Sessionless) AdvisoryUnlockAll() {}
+
+// BlockingPIDs implements LockInfo.
+func (Sessionless) BlockingPIDs(int32) ([]int32, error) { return nil, noSession() }
+
+// CancelBackend implements LockInfo.
+func (Sessionless) CancelBackend(int32) (bool, error) { return false, noSession() }
+
+// TerminateBackend implements LockInfo.
+func (Sessionless) TerminateBackend(int32, time.Duration) (bool, error) { return false, noSession() }
+
+// Run implements Gateway.
+func (Sessionless) Run(*Ctx, *pgcatalog.Proc, []types.Datum) (types.Datum, error) {
+	return types.Null, noSession()
+}
+
+// RunTable implements Gateway.
+func (Sessionless) RunTable(*Ctx, *pgcatalog.Proc, []types.Datum, func([]types.Datum) error) error {
+	return noSession()
 }

@@ -65,8 +65,7 @@ func alwaysFalse(*Ctx, []types.Datum) (types.Datum, error) { return types.NewBoo
 // session returns the session, or an error if there is none.
 func (c *Ctx) session() (SessionInfo, error) {
 	if c.Session == nil {
-		return nil, pgerr.Unsupported("this function needs a session").
-			WithHint("It cannot stand in constraints, indexes or policies.")
+		return nil, noSession()
 	}
 	return c.Session, nil
 }

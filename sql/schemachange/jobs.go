@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/system"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -29,24 +30,13 @@ type Jobs struct {
 	Logger  *slog.Logger
 	// Setting returns a parameter that ALTER SYSTEM has set.
 	Setting func(name string) (value string, set bool)
-	// Connect opens a session of the system. With byID its statements find documents by present ids
+	// Worker returns a worker for a database. With byID its statements find documents by present ids
 	// only, and nothing follows from the rows that they write.
-	Connect func(database catalog.OID, byID bool) Client
+	Worker func(database catalog.OID, byID bool) *system.Worker
 
 	mu      sync.Mutex
 	running map[uint64]bool // by job; guarded by mu
 	done    sync.WaitGroup
-}
-
-// Client is a session of the system that a job has for itself.
-type Client struct {
-	// Simple runs the statements of a text.
-	Simple func(ctx context.Context, text string, w stmt.ResultWriter) error
-	// Define runs a change of definitions in a transaction and commits it.
-	Define func(ctx context.Context, change func(*ddl.Env) error) error
-	// Barrier waits until the transactions that use a table now have ended.
-	Barrier func(ctx context.Context, table catalog.OID) error
-	Close   func()
 }
 
 // jobsEvery is how often Run looks for jobs that have failed for a passing reason, or whose node no
@@ -101,8 +91,7 @@ func (r *Jobs) run(ctx context.Context, j *catalog.Job) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go r.watch(ctx, cancel, j.ID)
-	w := &task{Jobs: r, job: j, client: r.Connect(j.Database, j.Kind != catalog.RewritingJob)}
-	defer w.client.Close()
+	w := &task{Jobs: r, job: j, worker: r.Worker(j.Database, j.Kind != catalog.RewritingJob)}
 	var err error
 	switch j.Kind {
 	case catalog.ReplacementJob:
@@ -158,7 +147,7 @@ func isPermanent(err error) bool {
 type task struct {
 	*Jobs
 	job      *catalog.Job
-	client   Client
+	worker   *system.Worker
 	done     int64
 	some     string // why a row was left as it was
 	reported time.Time
@@ -208,54 +197,28 @@ func (w *task) table(oid catalog.OID) (*catalog.View, *catalog.Table, error) {
 	return v, t, nil
 }
 
-// collected is a stmt.ResultWriter that keeps rows, or calls each with them.
-type collected struct {
-	stmt.ResultWriter // nil: nothing else is asked of it
-	rows              [][]types.Datum
-	each              func(row []types.Datum) error
-}
-
-func (c *collected) Describe([]stmt.Column) error { return nil }
-
-func (c *collected) Row(row []types.Datum) error {
-	if c.each != nil {
-		return c.each(row)
-	}
-	kept := make([]types.Datum, len(row))
-	for i, d := range row {
-		kept[i] = d.Clone()
-	}
-	c.rows = append(c.rows, kept)
-	return nil
-}
-
-func (c *collected) Complete(string) error          { return nil }
-func (c *collected) EmptyQuery() error              { return nil }
-func (c *collected) Notice(*pgerr.Error) error      { return nil }
-func (c *collected) Parameter(string, string) error { return nil }
-
-// query runs the statements of a text and returns their rows.
-func (w *task) query(ctx context.Context, text string) ([][]types.Datum, error) {
-	c := &collected{}
-	err := w.client.Simple(ctx, text, c)
-	return c.rows, err
-}
-
-// retry runs a transaction again until it meets no conflict.
-func (w *task) retry(ctx context.Context, do func() error) error {
-	for n := 1; ; n++ {
-		err := do()
-		if err == nil {
-			return nil
+// changeSchema changes definitions in a transaction, and commits it.
+func (w *task) changeSchema(ctx context.Context, change func(*ddl.Env) error) error {
+	return w.worker.Do(ctx, func(t *system.Transaction) error {
+		definitions := &Transaction{Tx: t.Tx}
+		t.Condition = definitions.Condition
+		e := &ddl.Env{
+			Catalog: w.Catalog, Database: w.job.Database, Role: catalog.BootstrapRole, Env: w.worker.Values(),
+			Notice: func(*pgerr.Error) error { return nil }, View: t.View,
 		}
-		_, _ = w.query(context.WithoutCancel(ctx), "ROLLBACK") // nothing happens outside of a transaction block
-		var lost *txn.LostError
-		passing := pgerr.Is(err, pgerr.SerializationFailure) || pgerr.Is(err, pgerr.DeadlockDetected) ||
-			errors.As(err, &lost)
-		if !passing || n >= stmt.MaxCommits || !stmt.Sleep(ctx, stmt.Pause) {
-			return err
-		}
-	}
+		rows := &Rows{Tx: definitions, Executor: t.Executor}
+		rows.Attach(e)
+		return change(e)
+	})
+}
+
+// query runs a SELECT in a transaction of its own, and returns its rows.
+func (w *task) query(ctx context.Context, text string) (rows [][]types.Datum, err error) {
+	err = w.worker.Do(ctx, func(t *system.Transaction) error {
+		rows, err = t.Rows(ctx, text)
+		return err
+	})
+	return rows, err
 }
 
 // pace waits for the time that n rows may take by a setting of rows per second.

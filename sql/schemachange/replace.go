@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/forward"
 	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/system"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -79,11 +80,11 @@ func (w *task) replace(ctx context.Context) error {
 // prepare makes sure that every user of the collection knows that its documents may have former
 // ids.
 func (r *replacing) prepare(ctx context.Context) error {
-	err := r.client.Define(ctx, func(e *ddl.Env) error { return ddl.StartForwarding(ctx, e, r.job.Table) })
+	err := r.changeSchema(ctx, func(e *ddl.Env) error { return ddl.StartForwarding(ctx, e, r.job.Table) })
 	if err != nil {
 		return err
 	}
-	return r.client.Barrier(ctx, r.job.Table)
+	return r.worker.Barrier(ctx, r.job.Table)
 }
 
 // define reads the newest definition of the collection.
@@ -171,17 +172,16 @@ func (r *replacing) buckets(ctx context.Context, lo, hi uint32) (looked int, err
 // find lists documents that need other ids.
 func (r *replacing) find(ctx context.Context, lo, hi uint32) (ids []string, all int, err error) {
 	text := fmt.Sprintf("%ssherd.slice(%s) >= %d AND sherd.slice(%s) < %d", r.selected(), r.key, lo, r.key, hi)
-	c := &collected{each: func(got []types.Datum) error {
-		all++
-		row := r.row(got)
-		if id, fits := r.fits(row); !fits && len(ids) < replaceFound && !r.asIs[id] {
-			ids = append(ids, strings.Clone(id))
-		}
-		return nil
-	}}
-	err = r.retry(ctx, func() error {
+	err = r.worker.Do(ctx, func(t *system.Transaction) error {
 		ids, all = nil, 0
-		return r.client.Simple(ctx, text, c)
+		return t.Each(ctx, text, func(got []types.Datum) error {
+			all++
+			row := r.row(got)
+			if id, fits := r.fits(row); !fits && len(ids) < replaceFound && !r.asIs[id] {
+				ids = append(ids, strings.Clone(id))
+			}
+			return nil
+		})
 	})
 	return ids, all, err
 }
@@ -210,11 +210,13 @@ func (r *replacing) noteKept(id string, why error) {
 // otherwise it waits for them. If one of several cannot be changed, it tries each one alone.
 func (r *replacing) batch(ctx context.Context, ids []string, skip bool) error {
 	n := 0
-	err := r.retry(ctx, func() (err error) {
-		n, err = r.once(ctx, ids, skip)
+	err := r.worker.Do(ctx, func(t *system.Transaction) (err error) {
+		n, err = r.once(ctx, t, ids, skip)
 		return err
 	})
-	r.done += int64(n)
+	if err == nil {
+		r.done += int64(n)
+	}
 	switch {
 	case err == nil || !strings.HasPrefix(pgerr.Code(err), "23"):
 		return err
@@ -230,14 +232,13 @@ func (r *replacing) batch(ctx context.Context, ids []string, skip bool) error {
 	return nil
 }
 
-// once is one transaction.
-func (r *replacing) once(ctx context.Context, ids []string, skip bool) (int, error) {
+// once replaces the ids of some documents in a transaction, and returns how many got other ids.
+func (r *replacing) once(ctx context.Context, t *system.Transaction, ids []string, skip bool) (int, error) {
 	wait := ""
 	if skip {
 		wait = " SKIP LOCKED"
 	}
-	rows, err := r.query(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED; "+
-		r.selected()+r.key+" IN ("+stmt.Literals(ids)+") FOR UPDATE"+wait)
+	rows, err := t.Rows(ctx, r.selected()+r.key+" IN ("+stmt.Literals(ids)+") FOR UPDATE"+wait)
 	if err != nil {
 		return 0, err
 	}
@@ -268,31 +269,34 @@ func (r *replacing) once(ctx context.Context, ids []string, skip bool) (int, err
 			r.busy = append(r.busy, id)
 		}
 	}
-	if old, next, err = r.free(ctx, old, next); err != nil {
+	if old, next, err = r.free(ctx, t, old, next); err != nil || len(old) == 0 {
 		return 0, err
 	}
-	if len(old) == 0 {
-		_, err := r.query(ctx, "COMMIT")
-		return 0, err
-	}
+	return len(old), r.put(ctx, t, old, next)
+}
+
+// put sets the next ids of documents, and notes the old ones in the table of entries.
+func (r *replacing) put(ctx context.Context, t *system.Transaction, old, next []string) error {
 	pairs := make([]string, len(old))
 	for i := range old {
 		pairs[i] = "(" + builtin.QuoteLiteral(old[i]) + "," + builtin.QuoteLiteral(next[i]) + ")"
 	}
 	values := strings.Join(pairs, ",")
-	given, err := r.query(ctx, "DELETE FROM "+r.entries+" WHERE old IN ("+stmt.Literals(next)+"); "+
-		"UPDATE "+r.name+" x SET "+r.key+" = m.n FROM (VALUES "+values+") AS m(o, n)"+
+	if err := t.Run(ctx, "DELETE FROM "+r.entries+" WHERE old IN ("+stmt.Literals(next)+")"); err != nil {
+		return err
+	}
+	given, err := t.Rows(ctx, "UPDATE "+r.name+" x SET "+r.key+" = m.n FROM (VALUES "+values+") AS m(o, n)"+
 		" WHERE x."+r.key+" = m.o RETURNING 1")
 	if err == nil && len(given) != len(old) { // an entry must never lead to an id that no document has
 		err = pgerr.New(pgerr.SerializationFailure, "%d of %d documents got new ids", len(given), len(old))
 	}
-	if err != nil {
-		return 0, err
+	if err == nil {
+		err = t.Run(ctx, "UPDATE "+r.entries+" x SET new = m.n FROM (VALUES "+values+") AS m(o, n) WHERE x.new = m.o")
 	}
-	_, err = r.query(ctx, "UPDATE "+r.entries+" x SET new = m.n"+
-		" FROM (VALUES "+values+") AS m(o, n) WHERE x.new = m.o; "+
-		"INSERT INTO "+r.entries+" VALUES "+values+"; COMMIT")
-	return len(old), err
+	if err == nil {
+		err = t.Run(ctx, "INSERT INTO "+r.entries+" VALUES "+values)
+	}
+	return err
 }
 
 // split reports whether a document is split. Its parts refer to it by its id.
@@ -304,15 +308,17 @@ func (r *replacing) split(id string) bool {
 
 // free removes documents from the lists whose new id another document has or had. A document that
 // had the id itself gets it back.
-func (r *replacing) free(ctx context.Context, old, next []string) ([]string, []string, error) {
+func (r *replacing) free(
+	ctx context.Context, t *system.Transaction, old, next []string,
+) ([]string, []string, error) {
 	if len(next) == 0 {
 		return nil, nil, nil
 	}
-	there, err := r.query(ctx, "SELECT "+r.key+" FROM "+r.name+" WHERE "+r.key+" IN ("+stmt.Literals(next)+")")
+	there, err := t.Rows(ctx, "SELECT "+r.key+" FROM "+r.name+" WHERE "+r.key+" IN ("+stmt.Literals(next)+")")
 	if err != nil {
 		return nil, nil, err
 	}
-	former, err := r.query(ctx, "SELECT old, new FROM "+r.entries+" WHERE old IN ("+stmt.Literals(next)+")")
+	former, err := t.Rows(ctx, "SELECT old, new FROM "+r.entries+" WHERE old IN ("+stmt.Literals(next)+")")
 	if err != nil {
 		return nil, nil, err
 	}

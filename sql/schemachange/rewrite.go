@@ -143,11 +143,7 @@ func (r *rewriting) batch(ctx context.Context) (int, error) {
 	}
 	text := fmt.Sprintf("SELECT %s, %s FROM %s x%s ORDER BY %s LIMIT %d",
 		strings.Join(texts, ", "), r.ref.value, r.ref.name, where, strings.Join(order, ", "), rewriteBatch)
-	var rows [][]types.Datum
-	err := r.retry(ctx, func() (err error) {
-		rows, err = r.query(ctx, text)
-		return err
-	})
+	rows, err := r.query(ctx, text)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -194,11 +190,7 @@ func (r *rewriting) former(ctx context.Context, rows [][]types.Datum) (list []re
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	var entries [][]types.Datum
-	err = r.retry(ctx, func() (err error) {
-		entries, err = r.query(ctx, "SELECT old, new FROM "+r.from+" WHERE old IN ("+stmt.Literals(ids)+")")
-		return err
-	})
+	entries, err := r.query(ctx, "SELECT old, new FROM "+r.from+" WHERE old IN ("+stmt.Literals(ids)+")")
 	now := map[string]string{}
 	for _, e := range entries {
 		now[e[0].S] = e[1].S
@@ -225,13 +217,10 @@ func (r *rewriting) put(ctx context.Context, list []referring) error {
 	text := fmt.Sprintf("UPDATE %s x SET %s FROM (VALUES %s) AS m(%s, o, n) WHERE %s AND %s = m.o RETURNING 1",
 		r.ref.name, r.ref.set, strings.Join(values, ", "), strings.Join(names, ", "),
 		strings.Join(on, " AND "), r.ref.value)
-	n := 0
-	err := r.retry(ctx, func() error {
-		rows, err := r.query(ctx, text)
-		n = len(rows)
-		return err
-	})
-	r.done += int64(n)
+	rows, err := r.query(ctx, text)
+	if err == nil {
+		r.done += int64(len(rows))
+	}
 	switch {
 	case err == nil || !strings.HasPrefix(pgerr.Code(err), "23"):
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/forward"
+	"github.com/sherddb/sherd/sql/system"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -99,7 +100,7 @@ func (r *validating) define(ctx context.Context) error {
 	if r.state.Version != t.Version {
 		r.restart(t.Version)
 	}
-	return r.client.Barrier(ctx, t.OID)
+	return r.worker.Barrier(ctx, t.OID)
 }
 
 // all checks the remaining buckets; false if the definition has changed.
@@ -136,7 +137,7 @@ func (r *validating) all(ctx context.Context) (bool, error) {
 // look checks the buckets before to, and returns the state of the job after that.
 func (r *validating) look(ctx context.Context, to uint32) (state catalog.Validation, looked int, err error) {
 	row := make(types.Row, len(r.t.Columns))
-	c := &collected{each: func(got []types.Datum) error {
+	check := func(got []types.Datum) error {
 		looked++
 		for i, at := range r.columns {
 			row[at] = got[i]
@@ -149,11 +150,11 @@ func (r *validating) look(ctx context.Context, to uint32) (state catalog.Validat
 			state.Some = append(state.Some, catalog.Offending{ID: m.ID, Bucket: uint32(m.Bucket), Detail: m.Detail})
 		}
 		return nil
-	}}
-	err = r.retry(ctx, func() error {
+	}
+	err = r.worker.Do(ctx, func(t *system.Transaction) error {
 		looked, state = 0, r.state
 		state.Some = state.Some[:len(state.Some):len(state.Some)]
-		return r.client.Simple(ctx, fmt.Sprintf(r.text, r.state.Next, to), c)
+		return t.Each(ctx, fmt.Sprintf(r.text, r.state.Next, to), check)
 	})
 	state.Next = to
 	return state, looked, err
@@ -161,12 +162,10 @@ func (r *validating) look(ctx context.Context, to uint32) (state catalog.Validat
 
 // trust marks the policy as validated, if the definition is still the one that was checked.
 func (r *validating) trust(ctx context.Context) (trusted bool, err error) {
-	err = r.retry(ctx, func() error {
-		return r.client.Define(ctx, func(e *ddl.Env) (err error) {
-			e.For = r.state.Who
-			trusted, err = e.TrustPolicy(ctx, r.t)
-			return err
-		})
+	err = r.changeSchema(ctx, func(e *ddl.Env) (err error) {
+		e.For = r.state.Who
+		trusted, err = e.TrustPolicy(ctx, r.t)
+		return err
 	})
 	return trusted && err == nil, err
 }

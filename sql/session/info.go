@@ -115,9 +115,7 @@ func (i info) CurrentSchemas(implicit bool) []string {
 func (i info) BackendPID() int32 { return int32(i.start.PID) }
 
 // ServerVersion implements builtin.IdentityInfo.
-func (i info) ServerVersion() string {
-	return "PostgreSQL " + settings.ServerVersion + " (Sherd " + settings.Version + ")"
-}
+func (i info) ServerVersion() string { return settings.Banner }
 
 // ClientAddress implements builtin.IdentityInfo.
 func (i info) ClientAddress() (host string, port int) { return monitor.SplitAddress(i.start.Remote) }

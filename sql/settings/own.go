@@ -96,3 +96,6 @@ func own() []*Definition {
 
 // Version is the version of Sherd.
 const Version = "0.2.0"
+
+// Banner is the result of version().
+const Banner = "PostgreSQL " + ServerVersion + " (Sherd " + Version + ")"

@@ -222,3 +222,35 @@ func (n *Names) RelationColumns(oid uint32) ([]builtin.Column, bool) {
 	}
 	return out, true
 }
+
+// Objects answers with names the questions of functions about the catalog.
+type Objects struct{ *Names }
+
+// FindObject implements builtin.CatalogInfo.
+func (o Objects) FindObject(kind builtin.ObjectKind, name string) (uint32, bool, error) {
+	return o.Find(kind, name)
+}
+
+// ObjectName implements builtin.CatalogInfo.
+func (o Objects) ObjectName(kind builtin.ObjectKind, oid uint32) (schema, name string, ok bool) {
+	return o.Name(kind, oid)
+}
+
+// IsVisible implements builtin.CatalogInfo.
+func (o Objects) IsVisible(kind builtin.ObjectKind, oid uint32) (visible, ok bool) {
+	return o.Visible(kind, oid)
+}
+
+// ViewDef implements builtin.DefinitionInfo. Only system views exist, and they have no definition
+// in SQL.
+func (o Objects) ViewDef(oid uint32, _ bool) (string, bool) {
+	if r := pgcatalog.RelationByOID(oid); r != nil && r.Kind == 'v' {
+		return "", true
+	}
+	return "", false
+}
+
+// Expression implements builtin.DefinitionInfo.
+func (o Objects) Expression(node string, relation uint32, pretty bool) (string, bool) {
+	return o.Names.Expression(relation, node, pretty), true
+}
