@@ -24,15 +24,15 @@ func (h *Host) RowLocks() (out []storage.LockInfo, total int) {
 
 // Activity is an open transaction as the fragments here know it.
 type Activity struct {
-	Party     txn.Party
-	Since     time.Time        // when it first used one of them
-	Writes    int              // buffered operations
-	Bytes     int64            // of the buffered operations
-	Locks     int              // row locks
-	Prepared  bool             // in at least one of them; only then C and Anchor are set
-	C         txn.Timestamp    // the commit timestamp, if it commits
-	Anchor    txn.FragmentID   // the coordinator fragment, whose log decides
-	Fragments []storage.TxInfo // one for each, ascending
+	Party       txn.Party
+	Since       time.Time        // when it first used one of them
+	Writes      int              // buffered operations
+	Bytes       int64            // of the buffered operations
+	Locks       int              // row locks
+	Prepared    bool             // in at least one of them; only then C and Coordinator are set
+	C           txn.Timestamp    // the commit timestamp, if it commits
+	Coordinator txn.FragmentID   // the coordinator fragment, whose log decides
+	Fragments   []storage.TxInfo // one for each, ascending
 }
 
 // Activity returns the transactions that hold locks or have buffered writes in the fragments here,
@@ -75,7 +75,7 @@ func (a *Activity) add(x storage.TxInfo) {
 		a.Since = x.Since
 	}
 	if x.C != 0 {
-		a.Prepared, a.C, a.Anchor = true, x.C, x.Anchor
+		a.Prepared, a.C, a.Coordinator = true, x.C, x.Coordinator
 	}
 }
 

@@ -43,7 +43,7 @@ func TestNothingBelowTheFloor(t *testing.T) {
 		}
 		C, err := then+1, error(nil)
 		for low := new(txn.LowError); ; C = low.Promised + 1 {
-			if err = tx.Prepare(t.Context(), txn.PrepareRequest{C: C, Anchor: source, Writers: []txn.FragmentID{source}}); !errors.As(err, &low) {
+			if err = tx.Prepare(t.Context(), txn.PrepareRequest{C: C, Coordinator: source, Writers: []txn.FragmentID{source}}); !errors.As(err, &low) {
 				break
 			}
 		}

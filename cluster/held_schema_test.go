@@ -70,7 +70,7 @@ func (q *heldDefining) steps(ctx context.Context, commit bool) []func() error {
 			func() error { return q.others[0].DropPrepared(ctx) },
 			func() error { return c.EndHeld(ctx, q.x.ID(), 0, false) })
 	}
-	p := &preparing{clock: q.h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: q.req.Home, Writers: q.req.Writers}}
+	p := &preparing{clock: q.h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Coordinator: q.req.Home, Writers: q.req.Writers}}
 	d := txn.Decision{ID: q.x.ID(), Outcome: txn.Committed, Writers: q.req.Writers}
 	return append(out,
 		func() error { return p.prepare(ctx, q.others[0]) },

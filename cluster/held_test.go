@@ -154,7 +154,7 @@ func TestHoldOfSerializable(t *testing.T) {
 	}
 }
 
-// TestResolveTransaction is the operator's way out, and the anchor's word before it.
+// TestResolveTransaction is the operator's way out, and the coordinator fragment's word before it.
 func TestResolveTransaction(t *testing.T) {
 	for _, decided := range []bool{false, true} {
 		ctx := t.Context()
@@ -167,7 +167,7 @@ func TestResolveTransaction(t *testing.T) {
 		slices.Sort(fragments)
 		x := newTransaction(h)
 		put(t, x, fragments, heldKey(1))
-		p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: fragments[0], Writers: fragments}}
+		p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Coordinator: fragments[0], Writers: fragments}}
 		for _, f := range fragments {
 			if err := p.prepare(ctx, stageIn(t, x, f)); err != nil {
 				t.Fatal(err)
@@ -203,9 +203,9 @@ func TestResolveTransaction(t *testing.T) {
 	}
 }
 
-// TestResolveWithoutAnchor: where the anchor is gone, a writer that has applied its decision goes before the operator's word, and what is not
+// TestResolveWithoutCoordinator: where the coordinator fragment is gone, a writer that has applied its decision goes before the operator's word, and what is not
 // prepared everywhere cannot be committed.
-func TestResolveWithoutAnchor(t *testing.T) {
+func TestResolveWithoutCoordinator(t *testing.T) {
 	const applied, everywhere, missing = "a writer applied the commit", "prepared everywhere", "one is not prepared"
 	for state, codes := range map[string]map[txn.Outcome]string{
 		applied:    {txn.Aborted: pgerr.ObjectNotInPrerequisiteState, txn.Committed: ""},
@@ -225,7 +225,7 @@ func TestResolveWithoutAnchor(t *testing.T) {
 				slices.Sort(fragments)
 				x := newTransaction(h)
 				put(t, x, fragments, heldKey(1))
-				p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: fragments[0], Writers: fragments}}
+				p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Coordinator: fragments[0], Writers: fragments}}
 				last := len(fragments)
 				if state == missing {
 					last--
@@ -252,12 +252,12 @@ func TestResolveWithoutAnchor(t *testing.T) {
 				}
 				h.client.Over(x.ID())
 				h.mu.Lock()
-				anchor := h.replicas[fragments[0]]
+				coordinator := h.replicas[fragments[0]]
 				delete(h.replicas, fragments[0])
 				h.mu.Unlock()
 				err = h.client.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), word)
 				h.mu.Lock()
-				h.replicas[fragments[0]] = anchor
+				h.replicas[fragments[0]] = coordinator
 				h.mu.Unlock()
 				if pgerr.Code(err) != code {
 					t.Fatalf("got %v", err)

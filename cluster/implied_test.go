@@ -25,7 +25,7 @@ func TestOutcomeOfImpliedCommit(t *testing.T) {
 			slices.Sort(fragments)
 			x := newTransaction(h)
 			put(t, x, fragments, heldKey(1))
-			p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: fragments[1], Writers: fragments, Implied: true}}
+			p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Coordinator: fragments[1], Writers: fragments, Implied: true}}
 			for _, f := range fragments[:prepared] {
 				if err := p.prepare(ctx, stageIn(t, x, f)); err != nil {
 					t.Fatal(err)

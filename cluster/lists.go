@@ -22,7 +22,7 @@ func (h *Host) ListTransactions() ([]txn.OpenTransaction, int) {
 	for i, a := range list {
 		out[i] = txn.OpenTransaction{
 			Party: a.Party, Since: a.Since, Writes: a.Writes,
-			Bytes: a.Bytes, Locks: a.Locks, Prepared: a.Prepared, C: a.C, Anchor: a.Anchor,
+			Bytes: a.Bytes, Locks: a.Locks, Prepared: a.Prepared, C: a.C, Coordinator: a.Coordinator,
 		}
 		for _, f := range a.Fragments {
 			out[i].Fragments = append(out[i].Fragments, f.Fragment)

@@ -83,16 +83,16 @@ func runDefining(t *testing.T, ctx context.Context, h *Host, x *kv.Transaction, 
 		}
 		return storageID
 	}
-	anchor := &kv.SchemaPart{Catalog: c, ID: x.ID(), Change: ch}
-	p := &preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: txn.CatalogFragment, Writers: writers}}
+	coordinator := &kv.SchemaPart{Catalog: c, ID: x.ID(), Change: ch}
+	p := &preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Coordinator: txn.CatalogFragment, Writers: writers}}
 	d := txn.Decision{ID: x.ID(), Outcome: txn.Committed, Writers: writers}
 	do := []func() error{
-		func() error { return anchor.Prepare(ctx, p.PrepareRequest) },
+		func() error { return coordinator.Prepare(ctx, p.PrepareRequest) },
 		func() error { return p.prepare(ctx, parts[0]) },
 		func() error { return p.prepare(ctx, parts[1]) },
 		func() error {
 			d.C = p.C
-			_, err := anchor.Decide(ctx, d)
+			_, err := coordinator.Decide(ctx, d)
 			return err
 		},
 		func() error { return parts[0].Resolve(ctx, d) },

@@ -69,7 +69,7 @@ func slowly(t *testing.T, r *storage.Replica, bucket uint32, decided time.Durati
 	if err := tx.Put(key, value); err != nil {
 		return err
 	}
-	p := preparing{clock: txn.NewClock(time.Now, time.Minute), PrepareRequest: txn.PrepareRequest{Anchor: r.ID(), Writers: []txn.FragmentID{r.ID()}}}
+	p := preparing{clock: txn.NewClock(time.Now, time.Minute), PrepareRequest: txn.PrepareRequest{Coordinator: r.ID(), Writers: []txn.FragmentID{r.ID()}}}
 	if err := p.prepare(t.Context(), tx); err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (s *Server) prepare(ctx context.Context, c *Call, m *pb.PrepareRequest) (*p
 	leased, p, err := s.part(c, m.Prepared)
 	if err == nil {
 		err = leased.dropped(p.Prepare(ctx, txn.PrepareRequest{
-			C: txn.Timestamp(m.C), Anchor: m.Anchor, Attempt: int(m.Attempt), Writers: m.Writers, Implied: m.Implied,
+			C: txn.Timestamp(m.C), Coordinator: m.Coordinator, Attempt: int(m.Attempt), Writers: m.Writers, Implied: m.Implied,
 		}))
 	}
 	return &pb.Response{Stage: leased.Message()}, err

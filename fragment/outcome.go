@@ -30,8 +30,8 @@ func (c *Call) hasPrepared(m *pb.HasPreparedRequest) (*pb.Response, error) {
 // inDoubt returns what the fragment knows about a transaction that is prepared.
 func (c *Call) inDoubt() (*pb.Response, error) {
 	a := &pb.InDoubtAnswer{}
-	if d, anchor, ok := c.Replica.Outcomes.Prepared(c.ID); ok {
-		a.Prepared, a.C, a.Anchor, a.Writers = true, uint64(d.C), anchor, d.Writers
+	if d, coordinator, ok := c.Replica.Outcomes.Prepared(c.ID); ok {
+		a.Prepared, a.C, a.Coordinator, a.Writers = true, uint64(d.C), coordinator, d.Writers
 		_, _, a.Implied = c.Replica.Outcomes.ImplicitCommit(c.ID)
 	}
 	return &pb.Response{Result: &pb.Response_InDoubt{InDoubt: a}}, nil

@@ -276,7 +276,7 @@ func (x *LeaderPart) Check(ctx context.Context, C txn.Timestamp) error {
 // transaction is prepared. If not, it never will be at this C, but may have been.
 func (x *LeaderPart) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	x.mu.Lock()
-	x.coordinator = req.Anchor
+	x.coordinator = req.Coordinator
 	x.mu.Unlock()
 	p, err := x.at(ctx)
 	if err == nil {

@@ -84,13 +84,13 @@ func (c *Client) impliedOutcome(ctx context.Context, f txn.FragmentID, id txn.ID
 		if y.implied && y.decision.C == x.decision.C {
 			continue
 		}
-		err = query(x.anchor) // it has not prepared, or is resolved already, and then the coordinator has decided
+		err = query(x.coordinator) // it has not prepared, or is resolved already, and then the coordinator has decided
 		if err == nil && out == txn.Unknown {
 			out = txn.InProgress // the coordinator has not decided
 		}
 		return out, C, err
 	}
-	out, err = c.AskOutcome(ctx, x.anchor, id, x.decision.C)
+	out, err = c.AskOutcome(ctx, x.coordinator, id, x.decision.C)
 	return out, x.decision.C, err
 }
 
@@ -98,7 +98,7 @@ func (c *Client) impliedOutcome(ctx context.Context, f txn.FragmentID, id txn.ID
 type knowledge struct {
 	fragment          txn.FragmentID
 	decision          txn.Decision // without an outcome
-	anchor            txn.FragmentID
+	coordinator       txn.FragmentID
 	prepared, implied bool
 }
 
@@ -111,7 +111,7 @@ func (c *Client) inDoubtAt(ctx context.Context, f txn.FragmentID, id txn.ID) (x 
 	q := a.GetInDoubt()
 	return knowledge{
 		fragment: f, decision: txn.Decision{ID: id, C: txn.Timestamp(q.GetC()), Writers: q.GetWriters()},
-		anchor: txn.FragmentID(q.GetAnchor()), prepared: q.GetPrepared(), implied: q.GetImplied(),
+		coordinator: txn.FragmentID(q.GetCoordinator()), prepared: q.GetPrepared(), implied: q.GetImplied(),
 	}, err
 }
 
@@ -138,7 +138,7 @@ func (c *Client) ResolveTransaction(ctx context.Context, database catalog.OID, i
 	}
 	q.decision.Outcome = said
 	for _, f := range q.prepared {
-		if f == q.anchor {
+		if f == q.coordinator {
 			continue
 		}
 		if err := c.askSoon(ctx, f, func(s Sender) error { return Resolve(ctx, s, f, q.decision) }); err != nil {
@@ -156,11 +156,11 @@ func (c *Client) ResolveTransaction(ctx context.Context, database catalog.OID, i
 // inDoubt is a transaction that is prepared and, as far as the fragments that prepared it know, not
 // decided.
 type inDoubt struct {
-	decision txn.Decision // without an outcome
-	anchor   txn.FragmentID
-	prepared []txn.FragmentID
-	complete bool // all its writers are prepared, at one C
-	implied  bool // if complete, the transaction is committed (implicit commit)
+	decision    txn.Decision // without an outcome
+	coordinator txn.FragmentID
+	prepared    []txn.FragmentID
+	complete    bool // all its writers are prepared, at one C
+	implied     bool // if complete, the transaction is committed (implicit commit)
 }
 
 func (c *Client) inDoubt(ctx context.Context, database catalog.OID, id txn.ID) (q inDoubt, err error) {
@@ -176,7 +176,7 @@ func (c *Client) inDoubt(ctx context.Context, database catalog.OID, id txn.ID) (
 		}
 		if x.prepared {
 			q.complete = q.complete && (len(q.prepared) == 0 || x.decision.C == q.decision.C)
-			q.decision, q.anchor, q.implied, q.prepared = x.decision, x.anchor, x.implied, append(q.prepared, f)
+			q.decision, q.coordinator, q.implied, q.prepared = x.decision, x.coordinator, x.implied, append(q.prepared, f)
 		}
 	}
 	if len(q.prepared) == 0 {
@@ -193,13 +193,13 @@ func (c *Client) inDoubt(ctx context.Context, database catalog.OID, id txn.ID) (
 // writer which has applied a decision, else the operator's.
 func (c *Client) decideFor(ctx context.Context, q inDoubt) (txn.Outcome, error) {
 	d := q.decision
-	if q.anchor == txn.CatalogFragment {
-		return c.AskOutcome(ctx, q.anchor, d.ID, d.C)
+	if q.coordinator == txn.CatalogFragment {
+		return c.AskOutcome(ctx, q.coordinator, d.ID, d.C)
 	}
-	known, _, err := c.queryOutcome(ctx, q.anchor, d.ID)
+	known, _, err := c.queryOutcome(ctx, q.coordinator, d.ID)
 	switch {
 	case pgerr.Is(err, pgerr.CannotConnectNow):
-		return c.withoutAnchor(ctx, q)
+		return c.withoutCoordinator(ctx, q)
 	case err != nil:
 		return 0, err
 	}
@@ -212,13 +212,13 @@ func (c *Client) decideFor(ctx context.Context, q inDoubt) (txn.Outcome, error) 
 	if q.implied {
 		// Its client may have been told that it committed: the writers take precedence over the
 		// operator, if they can be asked.
-		if out, err := c.AskOutcome(ctx, q.anchor, d.ID, d.C); err == nil && out != txn.Unknown {
+		if out, err := c.AskOutcome(ctx, q.coordinator, d.ID, d.C); err == nil && out != txn.Unknown {
 			return out, nil
 		}
 	}
 	decide := func() (out txn.Outcome, err error) {
-		err = c.askSoon(ctx, q.anchor, func(s Sender) (err error) {
-			out, err = Decide(ctx, s, q.anchor, d)
+		err = c.askSoon(ctx, q.coordinator, func(s Sender) (err error) {
+			out, err = Decide(ctx, s, q.coordinator, d)
 			return err
 		})
 		return out, err
@@ -242,10 +242,10 @@ func (c *Client) queryOutcome(ctx context.Context, f txn.FragmentID, id txn.ID) 
 	return out, C, err
 }
 
-// withoutAnchor decides if the coordinator fragment (the anchor) is out of reach. A reachable
+// withoutCoordinator decides if the coordinator fragment is out of reach. A reachable
 // writer that is not prepared any more has applied the coordinator's decision, which it remembers
 // if it was a commit; or it never prepared, and then there was no decision.
-func (c *Client) withoutAnchor(ctx context.Context, q inDoubt) (txn.Outcome, error) {
+func (c *Client) withoutCoordinator(ctx context.Context, q inDoubt) (txn.Outcome, error) {
 	for _, f := range q.decision.Writers {
 		if slices.Contains(q.prepared, f) {
 			continue

@@ -127,14 +127,14 @@ func outcomeOf(o catalog.Outcome) txn.Outcome {
 // AskOutcome asks the coordinator of a prepared transaction, a fragment or the catalog, for the
 // outcome.
 func (c *Client) AskOutcome(
-	ctx context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp,
+	ctx context.Context, coordinator txn.FragmentID, id txn.ID, C txn.Timestamp,
 ) (out txn.Outcome, err error) {
-	if anchor == txn.CatalogFragment {
+	if coordinator == txn.CatalogFragment {
 		out, err := c.cfg.Catalog.Outcome(ctx, id)
 		return outcomeOf(out), err
 	}
 	a, err := c.Send(ctx, &pb.Request{
-		Fragment: uint32(anchor), Transaction: id[:],
+		Fragment: uint32(coordinator), Transaction: id[:],
 		Op: &pb.Request_Recover{Recover: &pb.RecoverRequest{C: uint64(C)}},
 	})
 	return txn.Outcome(a.GetOutcome().GetOutcome()), err

@@ -124,7 +124,7 @@ func (m *machine) prepare(e *logentry.Prepare, index uint64) (result, error) {
 		o.Prepared = true
 		m.effects.parts = append(m.effects.parts, e.ID)
 	}
-	o.C, o.anchor, o.attempt, o.writers, o.Implicit = e.C, e.Coordinator, e.Attempt, e.Writers, e.Implicit
+	o.C, o.coordinator, o.attempt, o.writers, o.Implicit = e.C, e.Coordinator, e.Attempt, e.Writers, e.Implicit
 	m.effects.prepared = append(m.effects.prepared, o)
 	return resDone, nil
 }
@@ -211,9 +211,9 @@ func (m *machine) installOpen(o *openTxn, at txn.Timestamp) error {
 	if err := m.installPieces(o, at, o.C); err != nil {
 		return err
 	}
-	if o.Prepared && o.anchor != m.r.cfg.Fragment {
-		// the anchor has the record of its decision; other fragments keep one too, in case the
-		// anchor cannot be reached
+	if o.Prepared && o.coordinator != m.r.cfg.Fragment {
+		// the coordinator fragment has the record of its decision; other fragments keep
+		// one too, in case the coordinator fragment cannot be reached
 		if err := m.remember(o.id, o.C); err != nil {
 			return err
 		}

@@ -154,7 +154,7 @@ func TestFollowerReads(t *testing.T) {
 	commitRow(t, r, rowKey(1), "old")
 	id := txn.NewID()
 	parts := c.put(id, rowKey(1), "new")
-	p := txn.PrepareRequest{C: c.co.Clock.Now() + 1<<16, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}
+	p := txn.PrepareRequest{C: c.co.Clock.Now() + 1<<16, Coordinator: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}
 	if err := parts[1].Prepare(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}

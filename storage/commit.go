@@ -13,14 +13,14 @@ import (
 // Committer brings a transaction into the log, and out of it: commit, prepare, decision,
 // resolution, PREPARE TRANSACTION. It has what the log got so far. One goroutine uses it.
 type Committer struct {
-	t       *Tx
-	parts   int  // part entries in the log
-	implied bool // implicit commit: it is committed once all writers have prepared
-	anchor  txn.FragmentID
-	carry   bool   // it is being prepared: pinned locks go into the log with the writes
-	encoded bool   // rest and delta are what a prepare entry contains
-	rest    []byte // the last piece, which goes into the prepare or commit entry itself
-	delta   []byte // statistics
+	t           *Tx
+	parts       int  // part entries in the log
+	implied     bool // implicit commit: it is committed once all writers have prepared
+	coordinator txn.FragmentID
+	carry       bool   // it is being prepared: pinned locks go into the log with the writes
+	encoded     bool   // rest and delta are what a prepare entry contains
+	rest        []byte // the last piece, which goes into the prepare or commit entry itself
+	delta       []byte // statistics
 }
 
 // Fragment implements txn.Participant.

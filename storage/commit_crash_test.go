@@ -106,10 +106,10 @@ func checkCrashed(t *testing.T, c *cluster, id txn.ID, acked bool) string {
 	if got != "[new new]" && (got != "[old old]" || acked) {
 		t.Fatalf("got %s, acknowledged: %v", got, acked)
 	}
-	anchor := c.rs[id.AnchorOf(2)]
-	out, _, err := anchor.Outcomes.Query(id)
+	coordinator := c.rs[id.CoordinatorOf(2)]
+	out, _, err := coordinator.Outcomes.Query(id)
 	if err != nil || (out == txn.Committed) != (got == "[new new]") {
-		t.Fatalf("%s, but the anchor says %s (%v)", got, out, err)
+		t.Fatalf("%s, but the coordinator fragment says %s (%v)", got, out, err)
 	}
 	return got
 }
@@ -122,7 +122,7 @@ func (c *cluster) checkFree() {
 	}
 }
 
-// TestNobodyDecidesByTimeout: where the anchor cannot be asked, what is prepared stays so, however
+// TestNobodyDecidesByTimeout: where the coordinator fragment cannot be asked, what is prepared stays so, however
 // long.
 func TestNobodyDecidesByTimeout(t *testing.T) {
 	silent := func(c *Config) {
@@ -135,7 +135,7 @@ func TestNobodyDecidesByTimeout(t *testing.T) {
 	parts := c.put(id, rowKey(1), "new")
 	C := c.co.Clock.Now() + 1<<16
 	if err := parts[1].Prepare(testContext(t),
-		txn.PrepareRequest{C: C, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
+		txn.PrepareRequest{C: C, Coordinator: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
 		t.Fatal(err)
 	}
 	r := c.rs[1]
@@ -145,10 +145,10 @@ func TestNobodyDecidesByTimeout(t *testing.T) {
 	for range 3 { // as housekeeping does, again and again
 		r.Outcomes.ask(p)
 	}
-	if d, anchor, ok := r.Outcomes.Prepared(id); !ok || anchor != 1 || d.C != C {
-		t.Fatal("it was decided without its anchor")
+	if d, coordinator, ok := r.Outcomes.Prepared(id); !ok || coordinator != 1 || d.C != C {
+		t.Fatal("it was decided without its coordinator fragment")
 	}
-	for _, r := range c.rs { // the anchor never heard of it: the asking has it abort
+	for _, r := range c.rs { // the coordinator fragment never heard of it: the asking has it abort
 		if out, err := c.rs[0].Outcomes.Outcome(testContext(t), id, C); out != txn.Aborted || err != nil {
 			t.Fatal(out, err)
 		}
@@ -158,7 +158,7 @@ func TestNobodyDecidesByTimeout(t *testing.T) {
 	}
 	var low *txn.LowError
 	err := parts[0].Prepare(testContext(t),
-		txn.PrepareRequest{C: C, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}})
+		txn.PrepareRequest{C: C, Coordinator: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}})
 	if !errors.As(err, &low) && !pgerr.Is(err, pgerr.SerializationFailure) {
 		t.Fatalf("a late prepare: %v", err)
 	}

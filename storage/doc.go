@@ -4,8 +4,7 @@
 // computes index entries, and they are logged with the row (V3).
 //
 // Some identifiers are older than the glossary. A stage is a transaction's write buffer in this
-// fragment. A transaction's anchor is its coordinator fragment, and an implied commit is an
-// implicit commit. A held transaction is a prepared transaction (PREPARE TRANSACTION), and its home
+// fragment. A held transaction is a prepared transaction (PREPARE TRANSACTION), and its home
 // is the fragment that has its name. Promised is the low-water timestamp, the ceiling is the read
 // lease. An arrival, or stay, is a bucket generation. To carry or receive rows is to copy or ingest
 // them; what is gone has moved away.

@@ -206,7 +206,7 @@ func TestExactBesideWriters(t *testing.T) {
 				}
 				d := txn.Decision{ID: tx.ID(), C: r.cfg.Clock.Now() + 1, Outcome: txn.Committed}
 				if err := tx.Prepare(ctx,
-					txn.PrepareRequest{C: d.C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
+					txn.PrepareRequest{C: d.C, Coordinator: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
 					t.Fatal(err)
 				}
 				return tx, d

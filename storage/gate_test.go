@@ -25,7 +25,7 @@ func (m *mover) stageIn(r *Replica, bucket uint32, name string) *Tx {
 // prepareAt prepares at C, or above where that is promised away.
 func (m *mover) prepareAt(tx *Tx, C txn.Timestamp) error {
 	for {
-		err := tx.Prepare(testContext(m.t), txn.PrepareRequest{C: C, Anchor: 1, Writers: []txn.FragmentID{1}})
+		err := tx.Prepare(testContext(m.t), txn.PrepareRequest{C: C, Coordinator: 1, Writers: []txn.FragmentID{1}})
 		var low *txn.LowError
 		if !errors.As(err, &low) {
 			return err
@@ -82,7 +82,7 @@ func TestGoneBehindTheGate(t *testing.T) {
 		done := make(chan error, 1)
 		go func() {
 			done <- tx.Prepare(ctx,
-				txn.PrepareRequest{C: current(t, a).Add(time.Second), Anchor: 1, Writers: []txn.FragmentID{1}})
+				txn.PrepareRequest{C: current(t, a).Add(time.Second), Coordinator: 1, Writers: []txn.FragmentID{1}})
 		}()
 		for busy := false; !busy; runtime.Gosched() {
 			tx.mu.Lock()

@@ -68,7 +68,7 @@ func goldenLines() (lines []string) {
 	s := newState()
 	s.index, s.stamp, s.ceiling, s.watermark = 9, 8, 7, 6
 	s.open[txn.ID{1}] = &openTxn{id: txn.ID{1}, own: 3, indexes: []uint64{3, 4}, parts: 2, stats: []byte("stats"),
-		Writer: protocol.Writer[txn.Timestamp]{Prepared: true, C: 5}, anchor: 2, attempt: 1,
+		Writer: protocol.Writer[txn.Timestamp]{Prepared: true, C: 5}, coordinator: 2, attempt: 1,
 		writers: []txn.FragmentID{1, 2}}
 	s.remember(txn.ID{2}, 8)
 	lines = append(lines, "checkpoint "+checkpoint1)

@@ -128,7 +128,7 @@ func (c *Committer) Detach() {
 	c.t.stage = writebuf.Buffer{}
 	c.t.mu.Unlock()
 	c.t.locks.SetSession(0)
-	// no coordinator in this process works on it: its home or its anchor may be asked
+	// no coordinator in this process works on it: its home or its coordinator fragment may be asked
 	c.t.adopted.Store(true)
 }
 

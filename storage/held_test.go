@@ -220,7 +220,7 @@ func TestCommitHeldMayFail(t *testing.T) {
 			C := c.co.Clock.Now() + 1
 			for _, p := range c.heldParts(id) {
 				if err := p.Prepare(ctx,
-					txn.PrepareRequest{C: C, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
+					txn.PrepareRequest{C: C, Coordinator: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -128,11 +128,11 @@ func (r *Outcomes) isAdopted(id txn.ID) bool {
 	return t != nil && t.adopted.Load()
 }
 
-// ask resolves a transaction prepared here by the outcome that its anchor reports (T7).
+// ask resolves a transaction prepared here by the outcome that its coordinator fragment reports (T7).
 func (r *Outcomes) ask(p *preparedTxn) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
-	if p.anchor == r.cfg.Fragment {
+	if p.coordinator == r.cfg.Fragment {
 		_, _ = r.Outcome(ctx, p.id, p.C)
 		return
 	}
@@ -143,9 +143,9 @@ func (r *Outcomes) ask(p *preparedTxn) {
 	if r.cfg.Others.Outcome == nil {
 		return
 	}
-	out, err := r.cfg.Others.Outcome(ctx, p.anchor, p.id, p.C)
+	out, err := r.cfg.Others.Outcome(ctx, p.coordinator, p.id, p.C)
 	if err != nil || out == txn.Unknown {
-		r.cfg.Logger.Debug("anchor does not answer", "fragment", r.cfg.Fragment, "anchor", p.anchor, "txn", p.id,
+		r.cfg.Logger.Debug("coordinator fragment does not answer", "fragment", r.cfg.Fragment, "coordinator", p.coordinator, "txn", p.id,
 			"err", err)
 		return
 	}

@@ -13,16 +13,16 @@ import (
 
 // A commit over fragments that needs no check elsewhere takes one round (implicit commit): it is
 // committed, and the client gets its answer, once every writer has prepared at one C
-// (Prepare.Implicit). The decision follows in the log of the coordinator fragment (the anchor), and
+// (Prepare.Implicit). The decision follows in the log of the coordinator fragment, and
 // after it the others resolve. Decisions and resolutions go into the log many to an entry.
 //
-//	prepare(C) everywhere ── answer ──▶ anchor: decide ──▶ others: resolve ──▶ anchor: forget
+//	prepare(C) everywhere ── answer ──▶ coordinator: decide ──▶ others: resolve ──▶ coordinator: forget
 //
-// So the anchor must not abort what it finds prepared and undecided. It asks each of the other
+// So the coordinator fragment must not abort what it finds prepared and undecided. It asks each of the other
 // writers. One that has not prepared at C makes sure, by an entry stamped above C, that it never
-// will (HasPrepared). If all have prepared, the anchor decides to commit, otherwise to abort; the
+// will (HasPrepared). If all have prepared, the coordinator fragment decides to commit, otherwise to abort; the
 // first decision in its log counts, as always. An abort applies to an attempt and to those before
-// it; a later attempt stays. The writers get no outcome before the anchor has decided: one that had
+// it; a later attempt stays. The writers get no outcome before the coordinator fragment has decided: one that had
 // already resolved would answer as if it had never prepared. Package txn/protocol decides; its
 // tests explore all the ways this can go, and show what each of these conditions is there for.
 
@@ -221,7 +221,7 @@ func (r *Outcomes) outcomeOf(id txn.ID, res result, err error) (txn.Outcome, err
 
 // Settle implements txn.Participant.
 func (c *Committer) Settle(d txn.Decision, then func(txn.Outcome, error)) {
-	x := logentry.TransactionOutcome{ID: d.ID, C: d.C, Outcome: d.Outcome, Decide: c.anchor == c.t.r.cfg.Fragment}
+	x := logentry.TransactionOutcome{ID: d.ID, C: d.C, Outcome: d.Outcome, Decide: c.coordinator == c.t.r.cfg.Fragment}
 	c.t.r.Outcomes.logSoon(x, func(res result, err error) {
 		switch {
 		case x.Decide:

@@ -14,22 +14,22 @@ import (
 // impliedCommit is a transaction over three fragments that replaces "old" by "new", as far as a
 // test has taken it.
 type impliedCommit struct {
-	c      *cluster
-	id     txn.ID
-	parts  []txn.Participant
-	C      txn.Timestamp
-	anchor int
+	c           *cluster
+	id          txn.ID
+	parts       []txn.Participant
+	C           txn.Timestamp
+	coordinator int
 }
 
 var three = []txn.FragmentID{1, 2, 3}
 
-func startImplied(t *testing.T, anchor int, change ...func(*Config)) *impliedCommit {
+func startImplied(t *testing.T, coordinator int, change ...func(*Config)) *impliedCommit {
 	t.Helper()
 	c := openCluster(t, tempDirs(t, 3), append([]func(*Config){slowRecovery}, change...)...)
 	for _, r := range c.rs {
 		commitRow(t, r, rowKey(1), "old")
 	}
-	x := &impliedCommit{c: c, id: txn.NewID(), anchor: anchor}
+	x := &impliedCommit{c: c, id: txn.NewID(), coordinator: coordinator}
 	x.parts = c.put(x.id, rowKey(1), "new")
 	x.C = c.co.Clock.Now() + 1<<16
 	return x
@@ -38,7 +38,7 @@ func startImplied(t *testing.T, anchor int, change ...func(*Config)) *impliedCom
 // prepare has fragment i prepare at x.C.
 func (x *impliedCommit) prepare(i, attempt int) error {
 	return x.parts[i].Prepare(testContext(x.c.t), txn.PrepareRequest{
-		C: x.C, Anchor: FragmentID(x.anchor + 1), Attempt: attempt, Writers: three, Implied: true})
+		C: x.C, Coordinator: FragmentID(x.coordinator + 1), Attempt: attempt, Writers: three, Implied: true})
 }
 
 func (x *impliedCommit) mustPrepare(is ...int) {
@@ -59,10 +59,10 @@ func TestImpliedCommitIsRecovered(t *testing.T) {
 		if testing.Short() && set != 3 && set != 7 {
 			continue
 		}
-		for anchor := range 2 {
-			point := points[(set*2+anchor)%len(points)]
-			t.Run(fmt.Sprintf("prepared %03b anchor %d then %s", set, anchor, point), func(t *testing.T) {
-				x := startImplied(t, anchor)
+		for coordinator := range 2 {
+			point := points[(set*2+coordinator)%len(points)]
+			t.Run(fmt.Sprintf("prepared %03b coordinator %d then %s", set, coordinator, point), func(t *testing.T) {
+				x := startImplied(t, coordinator)
 				for i := range 3 {
 					if set&(1<<i) != 0 {
 						x.mustPrepare(i)
@@ -116,7 +116,7 @@ func (x *impliedCommit) check(c *cluster, committed bool) {
 	if got := fmt.Sprint(c.all(rowKey(1))); got != want {
 		t.Fatalf("got %s want %s", got, want)
 	}
-	out, C, err := c.settle().rs[x.anchor].Outcomes.Query(x.id)
+	out, C, err := c.settle().rs[x.coordinator].Outcomes.Query(x.id)
 	if err != nil || (out == txn.Committed) != committed || committed && C != x.C {
 		t.Fatal(out, C, err)
 	}
@@ -159,7 +159,7 @@ func (x *impliedCommit) abortsLeaveLaterAttempt(first txn.Timestamp) {
 	t := x.c.t
 	d := txn.Decision{ID: x.id, C: first, Outcome: txn.Aborted}
 	if out, err := x.c.rs[0].Outcomes.decideImplicit(d); out != txn.Unknown || err != nil {
-		t.Fatal("the anchor ends a later attempt:", out, err)
+		t.Fatal("the coordinator fragment ends a later attempt:", out, err)
 	}
 	for _, r := range x.c.rs[1:] {
 		if err := r.Outcomes.Resolve(d); err == nil {
@@ -174,7 +174,7 @@ func (x *impliedCommit) abortsLeaveLaterAttempt(first txn.Timestamp) {
 	}
 }
 
-// TestUnaskedAbortDoesNotCount: an anchor that found nothing prepared, and proposes abort when
+// TestUnaskedAbortDoesNotCount: a coordinator fragment that found nothing prepared, and proposes abort when
 // something is, must not end it.
 func TestUnaskedAbortDoesNotCount(t *testing.T) {
 	x := startImplied(t, 0)

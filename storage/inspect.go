@@ -22,9 +22,9 @@ type Inspector struct{ r *Replica }
 
 // Undecided is a prepared transaction whose outcome has not reached the fragment.
 type Undecided struct {
-	ID     txn.ID
-	C      txn.Timestamp // its commit timestamp if it commits
-	Anchor txn.FragmentID
+	ID          txn.ID
+	C           txn.Timestamp // its commit timestamp if it commits
+	Coordinator txn.FragmentID
 }
 
 // Undecided returns the transactions prepared at or below T that are still undecided, oldest first.
@@ -185,16 +185,16 @@ type LockInfo = locktable.Info
 
 // TxInfo is a transaction as it stands in one fragment.
 type TxInfo struct {
-	Fragment FragmentID
-	Party    txn.Party
-	Phase    string // "open", "committing" or "prepared"
-	Writes   int    // staged operations: rows and index entries
-	Bytes    int64  // of the stage
-	Locks    int
-	Since    time.Time     // it was here first; after a restart, since when this process knows it
-	C        txn.Timestamp // prepared: at which it commits, if it does
-	Anchor   FragmentID    // prepared: where that is decided
-	Adopted  bool          // prepared in an earlier term: known from the log alone
+	Fragment    FragmentID
+	Party       txn.Party
+	Phase       string // "open", "committing" or "prepared"
+	Writes      int    // staged operations: rows and index entries
+	Bytes       int64  // of the stage
+	Locks       int
+	Since       time.Time     // it was here first; after a restart, since when this process knows it
+	C           txn.Timestamp // prepared: at which it commits, if it does
+	Coordinator FragmentID    // prepared: where that is decided
+	Adopted     bool          // prepared in an earlier term: known from the log alone
 }
 
 // Locks returns the row locks, including waits, up to a limit, and their total number. Locks in the
@@ -245,7 +245,7 @@ func (t *Tx) info() (TxInfo, bool) {
 	x.Phase = [...]string{phaseOpen: "open", phaseBusy: "committing", phasePrepared: "prepared", phaseDone: ""}[phase]
 	t.r.txns.mu.RLock()
 	if p := t.r.txns.prepared[t.id]; p != nil {
-		x.Phase, x.C, x.Anchor = "prepared", p.C, p.anchor
+		x.Phase, x.C, x.Coordinator = "prepared", p.C, p.coordinator
 	}
 	t.r.txns.mu.RUnlock()
 	return x, phase != phaseDone

@@ -257,7 +257,7 @@ func commitBy(t *testing.T, r *Replica, way string) {
 	t.Helper()
 	tx := stageLarge(t, r, 0)
 	d := txn.Decision{ID: tx.ID(), Outcome: txn.Committed, Writers: []txn.FragmentID{1, 9}}
-	req := txn.PrepareRequest{Anchor: 9, Writers: d.Writers}
+	req := txn.PrepareRequest{Coordinator: 9, Writers: d.Writers}
 	prepare := func() error { // as a coordinator does: what was promised meanwhile is stepped over
 		for {
 			d.C = max(d.C, r.cfg.Clock.Now().Add(300*time.Millisecond))
@@ -279,7 +279,7 @@ func commitBy(t *testing.T, r *Replica, way string) {
 			err = r.Outcomes.Resolve(d)
 		}
 	case "settle":
-		req.Anchor, req.Implied = 1, true
+		req.Coordinator, req.Implied = 1, true
 		if err = prepare(); err == nil {
 			_, err = r.Outcomes.decideImplicit(d)
 		}

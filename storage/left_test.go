@@ -10,7 +10,7 @@ import (
 // TestLeft: deletions of this term are told apart; those of an earlier one, and of transactions
 // that it left prepared, are not.
 func TestLeft(t *testing.T) {
-	// what is prepared stays so, since its anchor is not there
+	// what is prepared stays so, since its coordinator fragment is not there
 	patient := func(c *Config) { c.Timing.RecoverAfter, c.Timing.RecoverLive = time.Hour, time.Hour }
 	c := openCluster(t, tempDirs(t, 1), patient)
 	ctx := testContext(t)
@@ -47,7 +47,7 @@ func TestLeft(t *testing.T) {
 	}
 	p, C := leave(rowKey(2)), c.co.Clock.Now()+1<<16
 	if err := p.Prepare(ctx,
-		txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
+		txn.PrepareRequest{C: C, Coordinator: 2, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
 		t.Fatal(err)
 	}
 	c = c.crash(patient)

@@ -200,7 +200,7 @@ func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
 	prepared := stage("prepared")
 	C := current(t, a).Add(10 * time.Millisecond)
 	if err := prepared.Prepare(t.Context(),
-		txn.PrepareRequest{C: C, Anchor: 1, Writers: []txn.FragmentID{1}}); err != nil {
+		txn.PrepareRequest{C: C, Coordinator: 1, Writers: []txn.FragmentID{1}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.Moves.Fence(t.Context(), m.number(), movedRange, time.Millisecond); !errors.Is(err, ErrUnsettled) {

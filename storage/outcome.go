@@ -214,26 +214,26 @@ func (r *Outcomes) savedDecision(id txn.ID) (C txn.Timestamp, ok bool, err error
 }
 
 // Prepared returns what is known here of a transaction that is prepared here.
-func (r *Outcomes) Prepared(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok bool) {
+func (r *Outcomes) Prepared(id txn.ID) (d txn.Decision, coordinator txn.FragmentID, ok bool) {
 	r.txns.mu.RLock()
 	defer r.txns.mu.RUnlock()
 	p := r.txns.prepared[id]
 	if p == nil {
 		return d, 0, false
 	}
-	return txn.Decision{ID: id, C: p.C, Writers: p.writers}, p.anchor, true
+	return txn.Decision{ID: id, C: p.C, Writers: p.writers}, p.coordinator, true
 }
 
 // ImplicitCommit is Prepared for a transaction with an implicit commit: it is committed once all
 // its writers have prepared as this one has.
-func (r *Outcomes) ImplicitCommit(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok bool) {
+func (r *Outcomes) ImplicitCommit(id txn.ID) (d txn.Decision, coordinator txn.FragmentID, ok bool) {
 	r.txns.mu.RLock()
 	defer r.txns.mu.RUnlock()
 	p := r.txns.prepared[id]
 	if p == nil || !p.Implicit {
 		return d, 0, false
 	}
-	return txn.Decision{ID: id, C: p.C, Writers: p.writers}, p.anchor, true
+	return txn.Decision{ID: id, C: p.C, Writers: p.writers}, p.coordinator, true
 }
 
 // Decide writes an operator's decision into this coordinator fragment's log and returns the

@@ -30,7 +30,7 @@ func ownRecords(t *testing.T, r *Replica, kind keyspace.Kind) (n int) {
 	return n
 }
 
-// commitForgotten commits a transaction over two fragments and has its anchor forget the decision.
+// commitForgotten commits a transaction over two fragments and has its coordinator fragment forget the decision.
 func commitForgotten(t *testing.T, c *cluster, clock *txn.Clock) (txn.ID, *Replica) {
 	t.Helper()
 	id := idOf(clock)
@@ -38,7 +38,7 @@ func commitForgotten(t *testing.T, c *cluster, clock *txn.Clock) (txn.ID, *Repli
 		t.Fatal(err)
 	}
 	c.settle()
-	a := c.rs[id.AnchorOf(2)]
+	a := c.rs[id.CoordinatorOf(2)]
 	a.txns.mu.RLock()
 	d := a.txns.decided[id]
 	a.txns.mu.RUnlock()
@@ -96,7 +96,7 @@ func TestOutcomesAndWallClock(t *testing.T) {
 	}
 	ahead.Add(int64(keepOutcome + time.Minute))
 	again, _ := commitForgotten(t, c, clock)
-	for again.AnchorOf(2) != id.AnchorOf(2) {
+	for again.CoordinatorOf(2) != id.CoordinatorOf(2) {
 		again, _ = commitForgotten(t, c, clock)
 	}
 	batch(idOf(clock))

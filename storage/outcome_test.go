@@ -46,8 +46,8 @@ func TestOutcomes(t *testing.T) {
 				t.Fatalf("%s: %s %s %v, committed at %s", when, out, got, err, C)
 			}
 		}
-		anchor := double.AnchorOf(2)
-		if out, got, err := c.rs[anchor].Outcomes.Query(double); out != txn.Committed || got != C2 || err != nil {
+		coordinator := double.CoordinatorOf(2)
+		if out, got, err := c.rs[coordinator].Outcomes.Query(double); out != txn.Committed || got != C2 || err != nil {
 			t.Fatalf("%s: over two fragments: %s %s %v", when, out, got, err)
 		}
 		for _, id := range []txn.ID{aborted, txn.NewID()} {

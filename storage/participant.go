@@ -18,10 +18,10 @@ func (c *Committer) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 		return err
 	}
 	e := logentry.Prepare{
-		ID: c.t.id, C: req.C, Coordinator: req.Anchor, Attempt: req.Attempt, Again: c.t.isPrepared(),
+		ID: c.t.id, C: req.C, Coordinator: req.Coordinator, Attempt: req.Attempt, Again: c.t.isPrepared(),
 		Implicit: req.Implied, Writers: req.Writers,
 	}
-	c.anchor, c.implied = req.Anchor, req.Implied
+	c.coordinator, c.implied = req.Coordinator, req.Implied
 	var body []byte
 	if e.Again {
 		c.t.adopted.Store(false) // a coordinator works on it

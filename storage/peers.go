@@ -34,11 +34,11 @@ func (p *Peers) Get(f txn.FragmentID) (*Replica, error) {
 	return nil, pgerr.New(pgerr.CannotConnectNow, "fragment %d is not here", f)
 }
 
-// AskOutcome asks the anchor for the outcome of transaction id.
+// AskOutcome asks the coordinator fragment for the outcome of transaction id.
 func (p *Peers) AskOutcome(
-	ctx context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp,
+	ctx context.Context, coordinator txn.FragmentID, id txn.ID, C txn.Timestamp,
 ) (txn.Outcome, error) {
-	r, err := p.Get(anchor)
+	r, err := p.Get(coordinator)
 	if err != nil {
 		return txn.Unknown, err
 	}

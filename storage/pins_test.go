@@ -109,7 +109,7 @@ func compareSets(t *testing.T, round int, rs [2]*Replica, txs []*Tx, rows int) {
 	for i, tx := range txs {
 		C := max(rs[0].cfg.Clock.Now(), rs[1].cfg.Clock.Now()).Add(1e8)
 		if err := tx.Prepare(t.Context(),
-			txn.PrepareRequest{C: C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
+			txn.PrepareRequest{C: C, Coordinator: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
 			t.Fatal(err)
 		}
 		carried[i] = map[string]txn.LockMode{}

@@ -191,13 +191,13 @@ func TestRuleT4Locks(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 2), slowRecovery)
 	id := txn.NewID()
 	parts := c.put(id, rowKey(1), "new")
-	p := txn.PrepareRequest{C: c.co.Clock.Now() + 1<<16, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}
+	p := txn.PrepareRequest{C: c.co.Clock.Now() + 1<<16, Coordinator: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}
 	if err := parts[1].Prepare(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	r := c.rs[1]
 	r.cfg.Others.Outcome = func(context.Context, txn.FragmentID, txn.ID, txn.Timestamp) (txn.Outcome, error) {
-		return txn.Unknown, proposer.ErrNotLeader // the anchor is out of reach
+		return txn.Unknown, proposer.ErrNotLeader // the coordinator fragment is out of reach
 	}
 	nextTerm(r)
 	other := r.Tx(txn.NewID())
@@ -222,7 +222,7 @@ func TestRuleT6Prepared(t *testing.T) {
 		commitRow(t, r, rowKey(1), "old")
 	}
 	id := txn.NewID()
-	for id.AnchorOf(2) != 0 { // A decides
+	for id.CoordinatorOf(2) != 0 { // A decides
 		id = txn.NewID()
 	}
 	var resolves []func()
@@ -260,7 +260,7 @@ func TestRuleT7Forget(t *testing.T) {
 	d := txn.Decision{ID: id, C: c.co.Clock.Now() + 1<<16, Outcome: txn.Committed, Writers: []txn.FragmentID{1, 2}}
 	for _, p := range parts {
 		if err := p.Prepare(t.Context(),
-			txn.PrepareRequest{C: d.C, Anchor: 1, Attempt: 1, Writers: d.Writers}); err != nil {
+			txn.PrepareRequest{C: d.C, Coordinator: 1, Attempt: 1, Writers: d.Writers}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -282,10 +282,10 @@ func TestRuleT7Forget(t *testing.T) {
 		t.Error("the decision is forgotten, and a writer has not heard of it")
 	}
 	a.Outcomes.forgets.flush(a.log)
-	c.rs[1].Outcomes.ask(&preparedTxn{id: id, Writer: protocol.Writer[txn.Timestamp]{C: d.C}, anchor: 1,
+	c.rs[1].Outcomes.ask(&preparedTxn{id: id, Writer: protocol.Writer[txn.Timestamp]{C: d.C}, coordinator: 1,
 		writers: d.Writers})
 	if got := readRow(t, c.rs[1], rowKey(1)); got != "new" {
-		t.Errorf("the other writer asks the anchor, and then has %q", got)
+		t.Errorf("the other writer asks the coordinator fragment, and then has %q", got)
 	}
 }
 
@@ -300,22 +300,22 @@ func (p cutOffPart) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 }
 
 // TestRuleT7Record: a transaction is recovered, resolved and forgotten while its coordinator waits
-// for an answer. The writer says then that it is not prepared, and never will be; the anchor knows
+// for an answer. The writer says then that it is not prepared, and never will be; the coordinator fragment knows
 // better.
 func TestRuleT7Record(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 2), slowRecovery)
 	id := txn.NewID()
 	parts := c.put(id, rowKey(1), "new")
-	anchor := id.AnchorOf(2)
-	a, w := c.rs[anchor], c.rs[1-anchor]
+	coordinator := id.CoordinatorOf(2)
+	a, w := c.rs[coordinator], c.rs[1-coordinator]
 	prepared := make(chan struct{})
 	late := make([]txn.Participant, 2)
-	late[anchor] = cutOffPart{parts[anchor], func(ctx context.Context, req txn.PrepareRequest) error {
+	late[coordinator] = cutOffPart{parts[coordinator], func(ctx context.Context, req txn.PrepareRequest) error {
 		defer close(prepared)
-		return parts[anchor].Prepare(ctx, req)
+		return parts[coordinator].Prepare(ctx, req)
 	}}
-	late[1-anchor] = cutOffPart{parts[1-anchor], func(ctx context.Context, req txn.PrepareRequest) error {
-		if err := parts[1-anchor].Prepare(ctx, req); err != nil {
+	late[1-coordinator] = cutOffPart{parts[1-coordinator], func(ctx context.Context, req txn.PrepareRequest) error {
+		if err := parts[1-coordinator].Prepare(ctx, req); err != nil {
 			return err
 		}
 		<-prepared
@@ -511,7 +511,7 @@ func TestForeignKeyLockOutlivesItsLeader(t *testing.T) {
 				Writers: []txn.FragmentID{1, 2}}
 			for _, p := range []*Tx{parent, child} {
 				if err := p.Prepare(t.Context(),
-					txn.PrepareRequest{C: d.C, Anchor: 1, Attempt: 1, Writers: d.Writers}); err != nil {
+					txn.PrepareRequest{C: d.C, Coordinator: 1, Attempt: 1, Writers: d.Writers}); err != nil {
 					t.Fatal(err)
 				}
 			}

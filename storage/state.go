@@ -52,19 +52,19 @@ type openTxn struct {
 	// with the rest
 	indexes []uint64
 	// all writes, if one prepare has brought them since the start; nil otherwise
-	writes  []byte
-	keys    *keysummary.Summary // nil if writes are there
-	stats   []byte
-	parts   int
-	anchor  txn.FragmentID
-	attempt int
-	writers []txn.FragmentID
+	writes      []byte
+	keys        *keysummary.Summary // nil if writes are there
+	stats       []byte
+	parts       int
+	coordinator txn.FragmentID
+	attempt     int
+	writers     []txn.FragmentID
 	// of a held transaction; its writes are under own keys, not in the log
 	hold  *logentry.Preparation
 	since time.Time // when this process learned of it; starts recovery, decides nothing
 }
 
-// decision is a commit this anchor decided and may not forget yet.
+// decision is a commit this coordinator fragment decided and may not forget yet.
 type decision struct {
 	id      txn.ID
 	C       txn.Timestamp
@@ -165,7 +165,7 @@ func (s *state) encode() (record []byte, again []remaining) {
 		b = appendLogIndexes(b, o.indexes)
 		b = append(b, codec.Bool(o.Prepared))
 		b = codec.AppendTimestamp(b, o.C)
-		b = binary.AppendUvarint(b, uint64(o.anchor))
+		b = binary.AppendUvarint(b, uint64(o.coordinator))
 		b = binary.AppendUvarint(b, uint64(o.attempt))
 		b = codec.AppendFragments(b, o.writers)
 		b = append(b, codec.Bool(o.Implicit))
@@ -216,7 +216,7 @@ func decodeCheckpoint(b []byte) (*state, error) {
 		o.indexes = readLogIndexes(&r)
 		o.Prepared = r.Byte() != 0
 		o.C = r.Timestamp()
-		o.anchor = txn.FragmentID(r.Int())
+		o.coordinator = txn.FragmentID(r.Int())
 		o.attempt = r.Int()
 		o.writers = r.Fragments()
 		if format > 3 {

@@ -56,7 +56,7 @@ func TestStopped(t *testing.T) {
 	}
 	C := r.cfg.Clock.Now()
 	if err := tx.Prepare(t.Context(),
-		txn.PrepareRequest{Anchor: 9, C: C, Attempt: 1, Writers: []FragmentID{1, 9}}); err != nil {
+		txn.PrepareRequest{Coordinator: 9, C: C, Attempt: 1, Writers: []FragmentID{1, 9}}); err != nil {
 		t.Fatal(err)
 	}
 	flushed(t, filepath.Join(dir, "1", "data"))
@@ -84,7 +84,7 @@ func TestStopped(t *testing.T) {
 			if err != nil || n != rows {
 				t.Errorf("%d rows, %v", n, err)
 			}
-			if u := s.Undecided(); len(u) != 1 || u[0].ID != tx.ID() || u[0].C != C || u[0].Anchor != 9 {
+			if u := s.Undecided(); len(u) != 1 || u[0].ID != tx.ID() || u[0].C != C || u[0].Coordinator != 9 {
 				t.Errorf("%+v", u)
 			}
 			documents := int64(0)

@@ -40,7 +40,7 @@ func TestFollowerIsStreamedTo(t *testing.T) {
 	tx.Put(rowKey(0), []byte("prepared"))
 	d := txn.Decision{ID: tx.ID(), C: a.cfg.Clock.Now() + 1, Outcome: txn.Committed}
 	if err := tx.Prepare(ctx,
-		txn.PrepareRequest{C: d.C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
+		txn.PrepareRequest{C: d.C, Coordinator: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Group.raft.Snapshot(); err != nil {

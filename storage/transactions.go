@@ -124,7 +124,7 @@ func (t *transactions) listUndecided(T txn.Timestamp) (out []Undecided) {
 	defer t.mu.RUnlock()
 	for _, p := range t.prepared {
 		if p.C <= T {
-			out = append(out, Undecided{p.id, p.C, p.anchor})
+			out = append(out, Undecided{p.id, p.C, p.coordinator})
 		}
 	}
 	slices.SortFunc(out, func(a, b Undecided) int {

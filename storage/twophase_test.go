@@ -62,7 +62,7 @@ func TestCoordinatorDies(t *testing.T) {
 				writers := []txn.FragmentID{1, 2, 3}
 				for _, p := range parts[:s.prepared] {
 					if err := p.Prepare(ctx,
-						txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: writers}); err != nil {
+						txn.PrepareRequest{C: C, Coordinator: 2, Attempt: 1, Writers: writers}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -103,7 +103,7 @@ func TestLatePrepareIsRefusedAfterAbort(t *testing.T) {
 		t.Fatal(out, err)
 	}
 	var low *txn.LowError
-	err := parts[0].Prepare(ctx, txn.PrepareRequest{C: C, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}})
+	err := parts[0].Prepare(ctx, txn.PrepareRequest{C: C, Coordinator: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}})
 	if !errors.As(err, &low) || low.Promised <= C {
 		t.Fatalf("got %v", err)
 	}
@@ -118,7 +118,7 @@ func TestRolledBackBetweenAttempts(t *testing.T) {
 	for name, attempt := range map[string]func(tx *Tx, C txn.Timestamp) error{
 		"prepare": func(tx *Tx, C txn.Timestamp) error {
 			return tx.Prepare(t.Context(),
-				txn.PrepareRequest{C: C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}})
+				txn.PrepareRequest{C: C, Coordinator: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}})
 		},
 		"commit": func(tx *Tx, C txn.Timestamp) error {
 			_, err := tx.Commit(t.Context(), txn.CommitRequest{At: C})
@@ -164,7 +164,7 @@ func TestReaderWaitsForPrepared(t *testing.T) {
 	C := c.co.Clock.Now() + 1
 	for _, p := range parts {
 		if err := p.Prepare(ctx,
-			txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
+			txn.PrepareRequest{C: C, Coordinator: 2, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -311,7 +311,7 @@ func (c *cluster) sumAt(accounts int) (out []int) {
 }
 
 // TestStartSettlesAtOnce: what a dead process has left undecided is asked about when the next one
-// starts, and not after a time-out; the asking has the anchor decide.
+// starts, and not after a time-out; the asking has the coordinator fragment decide.
 func TestStartSettlesAtOnce(t *testing.T) {
 	for _, decided := range []bool{false, true} {
 		t.Run(fmt.Sprint("decided ", decided), func(t *testing.T) {
@@ -324,7 +324,7 @@ func TestStartSettlesAtOnce(t *testing.T) {
 			writers := []txn.FragmentID{1, 2, 3}
 			for _, p := range parts {
 				if err := p.Prepare(ctx,
-					txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: writers}); err != nil {
+					txn.PrepareRequest{C: C, Coordinator: 2, Attempt: 1, Writers: writers}); err != nil {
 					t.Fatal(err)
 				}
 			}

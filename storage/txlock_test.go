@@ -308,7 +308,7 @@ func lockList(r *Replica) string {
 // TestPreparedLocksAfterRestart: a new leader has the locks of prepared transactions in their
 // modes, shared ones and those in a fragment without writes included.
 func TestPreparedLocksAfterRestart(t *testing.T) {
-	c := openCluster(t, tempDirs(t, 2)) // the anchor, 3, is out of reach
+	c := openCluster(t, tempDirs(t, 2)) // the coordinator fragment, 3, is out of reach
 	ctx := testContext(t)
 	lock := func(tx *Tx, n int, mode txn.LockMode, pin bool) {
 		t.Helper()
@@ -342,7 +342,7 @@ func TestPreparedLocksAfterRestart(t *testing.T) {
 		C := c.co.Clock.Now() + 1<<16
 		for _, p := range ps {
 			if err := p.Prepare(ctx,
-				txn.PrepareRequest{C: C, Anchor: 3, Attempt: 1, Writers: []txn.FragmentID{1, 2, 3}}); err != nil {
+				txn.PrepareRequest{C: C, Coordinator: 3, Attempt: 1, Writers: []txn.FragmentID{1, 2, 3}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -376,7 +376,7 @@ func TestPreparedLocksAfterRestart(t *testing.T) {
 	}
 	txs, total := c.rs[0].Inspect.Transactions(1)
 	if len(txs) != 1 || total != 2 || txs[0].Phase != "prepared" || !txs[0].Adopted || txs[0].C == 0 ||
-		txs[0].Anchor == 0 {
+		txs[0].Coordinator == 0 {
 		t.Fatalf("%+v", txs)
 	}
 	for _, r := range c.rs {

@@ -233,7 +233,7 @@ func TestCheckWaitsForPrepared(t *testing.T) {
 	P := c.co.Clock.Now() + 1
 	for _, p := range parts {
 		if err := p.Prepare(ctx,
-			txn.PrepareRequest{C: P, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
+			txn.PrepareRequest{C: P, Coordinator: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -279,7 +279,7 @@ func TestPreparesDoNotWaitForEachOther(t *testing.T) {
 	put(a, 1, rowKey(3))
 	P := c.co.Clock.Now() + 1000
 	prepare := func(x *Tx, C txn.Timestamp) error {
-		return x.Prepare(ctx, txn.PrepareRequest{C: C, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}})
+		return x.Prepare(ctx, txn.PrepareRequest{C: C, Coordinator: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}})
 	}
 	if err := prepare(b.parts[1], P); err != nil {
 		t.Fatal(err)

@@ -21,9 +21,9 @@ import (
 type preparedTxn struct {
 	protocol.Writer[txn.Timestamp]
 
-	id      txn.ID
-	anchor  txn.FragmentID
-	writers []txn.FragmentID
+	id          txn.ID
+	coordinator txn.FragmentID
+	writers     []txn.FragmentID
 	// ascending; sorted at the first call, because most commits resolve before one
 	keys    func() [][]byte
 	summary *keysummary.Summary // in place of keys, of a large transaction
@@ -39,7 +39,7 @@ type preparedTxn struct {
 
 func newPrepared(m *machine, o *openTxn) *preparedTxn {
 	p := &preparedTxn{
-		Writer: o.Writer, id: o.id, anchor: o.anchor, writers: o.writers, settled: make(chan struct{}), since: o.since,
+		Writer: o.Writer, id: o.id, coordinator: o.coordinator, writers: o.writers, settled: make(chan struct{}), since: o.since,
 	}
 	if o.keys != nil {
 		o.keys.Seal()

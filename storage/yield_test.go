@@ -98,7 +98,7 @@ func TestWaitsEndWithTheTerm(t *testing.T) {
 	}
 	C := r.cfg.Clock.Now()
 	if err := tx.Prepare(ctx,
-		txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
+		txn.PrepareRequest{C: C, Coordinator: 2, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
 		t.Fatal(err)
 	}
 	reading := make(chan error, 1)

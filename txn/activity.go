@@ -15,13 +15,13 @@ type RowLock struct {
 
 // OpenTransaction is a transaction that holds locks or has buffered writes, as views show it.
 type OpenTransaction struct {
-	Party     Party
-	Since     time.Time // when it first used a fragment
-	Writes    int       // buffered writes
-	Bytes     int64     // of them
-	Locks     int       // of rows
-	Prepared  bool      // in one fragment at least; only then C and Anchor are valid
-	C         Timestamp // its commit timestamp, if it commits
-	Anchor    FragmentID
-	Fragments []FragmentID // ascending
+	Party       Party
+	Since       time.Time // when it first used a fragment
+	Writes      int       // buffered writes
+	Bytes       int64     // of them
+	Locks       int       // of rows
+	Prepared    bool      // in one fragment at least; only then C and Coordinator are valid
+	C           Timestamp // its commit timestamp, if it commits
+	Coordinator FragmentID
+	Fragments   []FragmentID // ascending
 }

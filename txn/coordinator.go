@@ -61,14 +61,14 @@ type CommitRequest struct {
 	At    Timestamp // the exact timestamp at which the readers were checked; 0: the next stamp
 }
 
-// PrepareRequest names the attempt for which a fragment prepares. Anchor is the coordinator
+// PrepareRequest names the attempt for which a fragment prepares. Coordinator is the coordinator
 // fragment.
 type PrepareRequest struct {
-	C       Timestamp
-	Anchor  FragmentID
-	Attempt int
-	Writers []FragmentID // all writers with the anchor; ascending
-	Implied bool         // an implicit commit: the transaction is committed once all have prepared at C
+	C           Timestamp
+	Coordinator FragmentID
+	Attempt     int
+	Writers     []FragmentID // all writers with the coordinator fragment; ascending
+	Implied     bool         // an implicit commit: the transaction is committed once all have prepared at C
 }
 
 // Decision is the outcome of transaction ID at C.
@@ -130,12 +130,12 @@ func (c *Coordinator) Commit(ctx context.Context, id ID, floor Timestamp, parts 
 		return c.commitChecked(ctx, floor, writers[0], readers)
 	}
 	slices.SortFunc(writers, func(a, b Participant) int { return cmp.Compare(a.Fragment(), b.Fragment()) })
-	anchor := writers[id.AnchorOf(len(writers))]
+	coordinator := writers[id.CoordinatorOf(len(writers))]
 	if last := writers[len(writers)-1]; last.Fragment() == CatalogFragment {
-		anchor = last
+		coordinator = last
 	}
-	return c.commitMany(ctx, many{id: id, floor: floor, anchor: anchor, writers: writers, readers: readers,
-		implied: len(readers) == 0 && anchor.Fragment() != CatalogFragment})
+	return c.commitMany(ctx, many{id: id, floor: floor, coordinator: coordinator, writers: writers, readers: readers,
+		implied: len(readers) == 0 && coordinator.Fragment() != CatalogFragment})
 }
 
 // CommitHeld commits a prepared transaction over all its participants, with its home as the
@@ -150,7 +150,7 @@ func (c *Coordinator) CommitHeld(
 	case len(parts) == 1:
 		return parts[0].Commit(ctx, CommitRequest{Floor: floor})
 	}
-	return c.commitMany(ctx, many{id: id, floor: floor, anchor: parts[at], writers: parts})
+	return c.commitMany(ctx, many{id: id, floor: floor, coordinator: parts[at], writers: parts})
 }
 
 // commitChecked commits a transaction that writes to one fragment and has read in others. The
@@ -209,7 +209,7 @@ func Rollback(parts []Participant) {
 type many struct {
 	id               ID
 	floor            Timestamp
-	anchor           Participant
+	coordinator      Participant
 	writers, readers []Participant
 	// An implicit commit: once all have prepared at one C the transaction is committed, and the
 	// client is answered. Recovery can ask the writers again, but not a checked reader.
@@ -226,14 +226,14 @@ func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error)
 	for i, w := range fragments {
 		d.Writers[i] = w.Fragment()
 	}
-	if len(fragments) < len(m.writers) && m.anchor.Fragment() != CatalogFragment {
+	if len(fragments) < len(m.writers) && m.coordinator.Fragment() != CatalogFragment {
 		d.Writers = append(d.Writers, CatalogFragment) // the catalog has prepared already, and needs the resolution
 	}
-	if m.anchor.Fragment() == CatalogFragment {
+	if m.coordinator.Fragment() == CatalogFragment {
 		// The catalog prepares before any fragment: then it may answer aborted for a transaction
 		// that it does not know.
-		req := PrepareRequest{Anchor: CatalogFragment, Attempt: 1, Writers: d.Writers}
-		if err := m.anchor.Prepare(ctx, req); err != nil {
+		req := PrepareRequest{Coordinator: CatalogFragment, Attempt: 1, Writers: d.Writers}
+		if err := m.coordinator.Prepare(ctx, req); err != nil {
 			m.next.Answered(answerOf(err))
 			return c.abort(d, m, err)
 		}
@@ -246,7 +246,7 @@ func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error)
 		c.Clock.Pick(C)
 		d.C = C
 		answers, err := c.prepareAll(ctx, m, fragments, PrepareRequest{
-			C: C, Anchor: m.anchor.Fragment(), Attempt: attempt, Writers: d.Writers, Implied: m.implied,
+			C: C, Coordinator: m.coordinator.Fragment(), Attempt: attempt, Writers: d.Writers, Implied: m.implied,
 		})
 		if err == nil {
 			c.Clock.Observe(C)
@@ -306,25 +306,25 @@ func answerOf(err error) protocol.Answers {
 // settleLater records an implicit commit after the answer to the client.
 func (c *Coordinator) settleLater(d Decision, m many) {
 	if c.Background != nil {
-		c.Background(func() { c.conclude(d, m.anchor, m.writers) })
+		c.Background(func() { c.conclude(d, m.coordinator, m.writers) })
 		return
 	}
-	c.conclude(d, m.anchor, m.writers)
+	c.conclude(d, m.coordinator, m.writers)
 }
 
 // giveUp ends a commit for which no C can be picked. Before the first attempt there is nothing to
 // decide.
 func (c *Coordinator) giveUp(d Decision, m many, attempt int, cause error) (Timestamp, error) {
-	if attempt == 1 && m.anchor.Fragment() != CatalogFragment {
+	if attempt == 1 && m.coordinator.Fragment() != CatalogFragment {
 		Rollback(m.writers)
 		return 0, cause
 	}
 	return c.abort(d, m, cause)
 }
 
-// AnchorOf picks one of n writers, in the order of their fragments, so that decisions are spread
+// CoordinatorOf picks one of n writers, in the order of their fragments, so that decisions are spread
 // over the fragments' logs.
-func (id ID) AnchorOf(n int) int { return int(id[0]) % n }
+func (id ID) CoordinatorOf(n int) int { return int(id[0]) % n }
 
 // pickC picks a C above all timestamps that the coordinator knows, with a lead, so that commits of
 // the fragments themselves seldom overtake it. The lead grows with each attempt. If timestamps have
@@ -393,14 +393,14 @@ func lower(a, b error) bool {
 
 // decide writes the commit point and answers; the other writers are resolved afterwards.
 func (c *Coordinator) decide(ctx context.Context, d Decision, m many) (Timestamp, error) {
-	got, err := m.anchor.Decide(ctx, d)
+	got, err := m.coordinator.Decide(ctx, d)
 	switch m.next.Committed(outcomeOf(got, err)) {
 	case protocol.TellCommitted:
-		c.background(func() { c.finish(d, m.anchor, m.writers) })
+		c.background(func() { c.finish(d, m.coordinator, m.writers) })
 		return d.C, nil
 	case protocol.TellAborted:
 		d.Outcome = Aborted
-		c.background(func() { c.finish(d, m.anchor, m.writers) })
+		c.background(func() { c.finish(d, m.coordinator, m.writers) })
 		return 0, pgerr.New(
 			pgerr.SerializationFailure, "transaction was aborted because its commit took too long",
 		).WithHint("Try again.")
@@ -427,24 +427,24 @@ func outcomeOf(got Outcome, err error) protocol.Outcome {
 // conclude records an implicit commit, which the client already knows, at the coordinator fragment,
 // and then resolves the other writers. A writer that resolved earlier would look, to a recovery, as
 // if it had never prepared. What fails here is left to recovery.
-func (c *Coordinator) conclude(d Decision, anchor Participant, writers []Participant) {
+func (c *Coordinator) conclude(d Decision, coordinator Participant, writers []Participant) {
 	if protocol.Build.MayResolve(false) {
-		c.settleOthers(d, anchor, writers)
+		c.settleOthers(d, coordinator, writers)
 	}
-	anchor.Settle(d, func(got Outcome, err error) {
+	coordinator.Settle(d, func(got Outcome, err error) {
 		if err == nil && got == Committed {
-			c.settleOthers(d, anchor, writers)
+			c.settleOthers(d, coordinator, writers)
 		}
 	})
 }
 
-// settleOthers resolves every writer but the anchor, and lets the anchor forget once all have
+// settleOthers resolves every writer but the coordinator fragment, and lets the coordinator fragment forget once all have
 // applied it.
-func (c *Coordinator) settleOthers(d Decision, anchor Participant, writers []Participant) {
+func (c *Coordinator) settleOthers(d Decision, coordinator Participant, writers []Participant) {
 	var left, failed atomic.Int32
 	left.Store(int32(len(writers) - 1))
 	for _, w := range writers {
-		if w.Fragment() == anchor.Fragment() {
+		if w.Fragment() == coordinator.Fragment() {
 			continue
 		}
 		w.Settle(d, func(_ Outcome, err error) {
@@ -452,7 +452,7 @@ func (c *Coordinator) settleOthers(d Decision, anchor Participant, writers []Par
 				failed.Add(1)
 			}
 			if left.Add(-1) == 0 && protocol.Build.MayForget(failed.Load() == 0) {
-				anchor.Forget(context.Background(), d)
+				coordinator.Forget(context.Background(), d)
 			}
 		})
 	}
@@ -465,22 +465,22 @@ func (c *Coordinator) abort(d Decision, m many, cause error) (Timestamp, error) 
 	d.Outcome = Aborted
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
 	defer cancel()
-	got, err := m.anchor.Decide(ctx, d)
+	got, err := m.coordinator.Decide(ctx, d)
 	decision := outcomeOf(got, err)
 	switch m.next.Aborted(decision) {
 	case protocol.TellCommitted:
 		d.Outcome = Committed
-		c.background(func() { c.finish(d, m.anchor, m.writers) })
+		c.background(func() { c.finish(d, m.coordinator, m.writers) })
 		return d.C, nil
 	case protocol.TellUnknown:
 		return 0, Unanswered(d.ID, cause)
 	}
 	if decision != protocol.Aborted {
 		// this coordinator has not decided to commit; a reader that meets the prepared rows asks the
-		// anchor (T7)
+		// coordinator fragment (T7)
 		return 0, cause
 	}
-	if c.finish(d, m.anchor, m.writers); pgerr.Is(cause, pgerr.StatementCompletionUnknown) {
+	if c.finish(d, m.coordinator, m.writers); pgerr.Is(cause, pgerr.StatementCompletionUnknown) {
 		cause = fmt.Errorf("%w: %w", errLeaderChanged, cause)
 	}
 	return 0, cause
@@ -491,16 +491,16 @@ var errLeaderChanged = pgerr.New(
 ).
 	WithHint("Try the transaction again.")
 
-// finish resolves every writer, and lets the anchor forget once all have applied it. What fails
+// finish resolves every writer, and lets the coordinator fragment forget once all have applied it. What fails
 // here is left to recovery.
-func (c *Coordinator) finish(d Decision, anchor Participant, writers []Participant) {
+func (c *Coordinator) finish(d Decision, coordinator Participant, writers []Participant) {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
 	defer cancel()
 	ok := true
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for _, w := range writers {
-		if w.Fragment() == anchor.Fragment() {
+		if w.Fragment() == coordinator.Fragment() {
 			continue
 		}
 		wg.Add(1)
@@ -515,7 +515,7 @@ func (c *Coordinator) finish(d Decision, anchor Participant, writers []Participa
 	}
 	wg.Wait()
 	if protocol.Build.MayForget(ok) && d.Outcome == Committed {
-		anchor.Forget(ctx, d)
+		coordinator.Forget(ctx, d)
 	}
 }
 

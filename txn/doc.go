@@ -64,8 +64,7 @@
 //	   ├── resolve ────────────┼────────────────────▶│ entry, with others: rows become visible at C
 //	   ├── forget ────────────▶│ entry, with others  │      when every writer has applied its resolution
 //
-// The coordinator fragment, A here, is called the anchor in names of this package
-// (PrepareRequest.Anchor).
+// The coordinator fragment (PrepareRequest.Coordinator) is A here.
 //
 // The prepares make an implicit commit (PrepareRequest.Implied). If there is no decision, the
 // coordinator fragment recovers the transaction: it asks each writer whether it has prepared at C.

@@ -134,18 +134,18 @@ func TestIDs(t *testing.T) {
 
 // scripted is a participant that does what its script says; the log notes the calls in order.
 type scripted struct {
-	f        FragmentID
-	writes   bool
-	pins     bool
-	reads    bool
-	check    error
-	promised Timestamp
-	prepare  []error
-	decide   func(Decision) (Outcome, error)
-	log      *[]string
-	lastC    Timestamp
-	aborted  Timestamp // the C of the last decision
-	anchor   bool
+	f           FragmentID
+	writes      bool
+	pins        bool
+	reads       bool
+	check       error
+	promised    Timestamp
+	prepare     []error
+	decide      func(Decision) (Outcome, error)
+	log         *[]string
+	lastC       Timestamp
+	aborted     Timestamp // the C of the last decision
+	coordinator bool
 
 	onPrepare func()
 }
@@ -168,7 +168,7 @@ func (s *scripted) Commit(_ context.Context, r CommitRequest) (Timestamp, error)
 	return r.Floor + 1, nil
 }
 func (s *scripted) Prepare(_ context.Context, r PrepareRequest) error {
-	s.lastC, s.anchor = r.C, r.Anchor == s.f
+	s.lastC, s.coordinator = r.C, r.Coordinator == s.f
 	if s.onPrepare != nil {
 		s.onPrepare()
 	}
@@ -191,7 +191,7 @@ func (s *scripted) Resolve(_ context.Context, d Decision) error {
 	return nil
 }
 func (s *scripted) Settle(d Decision, then func(Outcome, error)) {
-	if s.anchor {
+	if s.coordinator {
 		then(s.Decide(context.Background(), d))
 		return
 	}
@@ -267,7 +267,7 @@ func TestCoordinator(t *testing.T) {
 				return Unknown, errors.New("gone")
 			}}, {f: 2, log: l, writes: true}}
 		}, "", []string{"1:decide committed"}},
-		{"a prepare is unanswered, and the anchor aborts", func(l *[]string) []*scripted {
+		{"a prepare is unanswered, and the coordinator fragment aborts", func(l *[]string) []*scripted {
 			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, writes: true, prepare: []error{lost}}}
 		}, pgerr.SerializationFailure, []string{"1:decide aborted", "2:resolve aborted"}},
 		{"a prepare is unanswered, and somebody recovers", func(l *[]string) []*scripted {
@@ -282,7 +282,7 @@ func TestCoordinator(t *testing.T) {
 			}},
 				{f: 2, log: l, writes: true, prepare: []error{lost}}}
 		}, pgerr.StatementCompletionUnknown, []string{"1:decide aborted"}},
-		{"a writer says late that it is not prepared, and the anchor aborts", func(l *[]string) []*scripted {
+		{"a writer says late that it is not prepared, and the coordinator fragment aborts", func(l *[]string) []*scripted {
 			return []*scripted{
 				{f: 1, log: l, writes: true}, {f: 2, log: l, writes: true, prepare: []error{&LateNoError{boom}}},
 			}
@@ -293,7 +293,7 @@ func TestCoordinator(t *testing.T) {
 			}},
 				{f: 2, log: l, writes: true, prepare: []error{&LateNoError{boom}}}}
 		}, "", []string{"1:decide aborted", "2:resolve committed", "1:forget"}},
-		{"a writer says late that it is not prepared, and the anchor does not answer", func(l *[]string) []*scripted {
+		{"a writer says late that it is not prepared, and the coordinator fragment does not answer", func(l *[]string) []*scripted {
 			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) {
 				return Unknown, errors.New("gone")
 			}},
@@ -313,7 +313,7 @@ func TestCoordinator(t *testing.T) {
 				{f: 2, log: l, writes: true, prepare: []error{boom}},
 			}
 		}, pgerr.SerializationFailure, []string{"1:decide aborted"}},
-		{"a reader refuses two writers, and the anchor has committed", func(l *[]string) []*scripted {
+		{"a reader refuses two writers, and the coordinator fragment has committed", func(l *[]string) []*scripted {
 			return []*scripted{
 				{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Committed, nil }},
 				{f: 3, log: l, writes: true}, {f: 2, log: l, reads: true, check: boom},
@@ -329,7 +329,7 @@ func TestCoordinator(t *testing.T) {
 				parts = append(parts, p)
 			}
 			co := &Coordinator{Clock: NewClock(nil, 0), Background: func(f func()) { f() }}
-			id := ID{0: 0, 15: 1} // the anchor is the first writer
+			id := ID{0: 0, 15: 1} // the coordinator fragment is the first writer
 			C, err := co.Commit(context.Background(), id, 5, parts)
 			if pgerr.Code(err) != c.code {
 				t.Fatalf("got %v want %q", err, c.code)

@@ -1114,7 +1114,7 @@ type OpenTransactionRow struct {
 	Locks         uint64                 `protobuf:"varint,5,opt,name=locks,proto3" json:"locks,omitempty"`
 	Prepared      bool                   `protobuf:"varint,6,opt,name=prepared,proto3" json:"prepared,omitempty"`
 	C             uint64                 `protobuf:"fixed64,7,opt,name=c,proto3" json:"c,omitempty"`
-	Anchor        uint32                 `protobuf:"varint,8,opt,name=anchor,proto3" json:"anchor,omitempty"`
+	Coordinator   uint32                 `protobuf:"varint,8,opt,name=coordinator,proto3" json:"coordinator,omitempty"`
 	Fragments     []uint32               `protobuf:"varint,9,rep,packed,name=fragments,proto3" json:"fragments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1199,9 +1199,9 @@ func (x *OpenTransactionRow) GetC() uint64 {
 	return 0
 }
 
-func (x *OpenTransactionRow) GetAnchor() uint32 {
+func (x *OpenTransactionRow) GetCoordinator() uint32 {
 	if x != nil {
-		return x.Anchor
+		return x.Coordinator
 	}
 	return 0
 }
@@ -1714,7 +1714,7 @@ const file_activity_proto_rawDesc = "" +
 	"\x04mode\x18\x04 \x01(\rR\x04mode\x12\x18\n" +
 	"\agranted\x18\x05 \x01(\bR\agranted\x12\x14\n" +
 	"\x05since\x18\x06 \x01(\x03R\x05since\x12.\n" +
-	"\bblockers\x18\a \x03(\v2\x12.sherd.node.WaiterR\bblockers\"\xf8\x01\n" +
+	"\bblockers\x18\a \x03(\v2\x12.sherd.node.WaiterR\bblockers\"\x82\x02\n" +
 	"\x12OpenTransactionRow\x12(\n" +
 	"\x05party\x18\x01 \x01(\v2\x12.sherd.node.WaiterR\x05party\x12\x14\n" +
 	"\x05since\x18\x02 \x01(\x03R\x05since\x12\x16\n" +
@@ -1722,8 +1722,8 @@ const file_activity_proto_rawDesc = "" +
 	"\x05bytes\x18\x04 \x01(\x03R\x05bytes\x12\x14\n" +
 	"\x05locks\x18\x05 \x01(\x04R\x05locks\x12\x1a\n" +
 	"\bprepared\x18\x06 \x01(\bR\bprepared\x12\f\n" +
-	"\x01c\x18\a \x01(\x06R\x01c\x12\x16\n" +
-	"\x06anchor\x18\b \x01(\rR\x06anchor\x12\x1c\n" +
+	"\x01c\x18\a \x01(\x06R\x01c\x12 \n" +
+	"\vcoordinator\x18\b \x01(\rR\vcoordinator\x12\x1c\n" +
 	"\tfragments\x18\t \x03(\rR\tfragments\"\xa8\x01\n" +
 	"\n" +
 	"ReplicaRow\x12\x1a\n" +

@@ -1151,7 +1151,7 @@ func (x *CheckRequest) GetC() uint64 {
 type PrepareRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	C             uint64                 `protobuf:"fixed64,1,opt,name=c,proto3" json:"c,omitempty"`
-	Anchor        uint32                 `protobuf:"varint,2,opt,name=anchor,proto3" json:"anchor,omitempty"` // the coordinator fragment
+	Coordinator   uint32                 `protobuf:"varint,2,opt,name=coordinator,proto3" json:"coordinator,omitempty"` // the coordinator fragment
 	Attempt       uint32                 `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	Writers       []uint32               `protobuf:"varint,4,rep,packed,name=writers,proto3" json:"writers,omitempty"`
 	Implied       bool                   `protobuf:"varint,5,opt,name=implied,proto3" json:"implied,omitempty"`   // implicit commit
@@ -1197,9 +1197,9 @@ func (x *PrepareRequest) GetC() uint64 {
 	return 0
 }
 
-func (x *PrepareRequest) GetAnchor() uint32 {
+func (x *PrepareRequest) GetCoordinator() uint32 {
 	if x != nil {
-		return x.Anchor
+		return x.Coordinator
 	}
 	return 0
 }
@@ -1647,7 +1647,7 @@ type InDoubtAnswer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Prepared      bool                   `protobuf:"varint,1,opt,name=prepared,proto3" json:"prepared,omitempty"`
 	C             uint64                 `protobuf:"fixed64,2,opt,name=c,proto3" json:"c,omitempty"`
-	Anchor        uint32                 `protobuf:"varint,3,opt,name=anchor,proto3" json:"anchor,omitempty"` // the coordinator fragment
+	Coordinator   uint32                 `protobuf:"varint,3,opt,name=coordinator,proto3" json:"coordinator,omitempty"` // the coordinator fragment
 	Writers       []uint32               `protobuf:"varint,4,rep,packed,name=writers,proto3" json:"writers,omitempty"`
 	Implied       bool                   `protobuf:"varint,5,opt,name=implied,proto3" json:"implied,omitempty"` // implicit commit
 	unknownFields protoimpl.UnknownFields
@@ -1698,9 +1698,9 @@ func (x *InDoubtAnswer) GetC() uint64 {
 	return 0
 }
 
-func (x *InDoubtAnswer) GetAnchor() uint32 {
+func (x *InDoubtAnswer) GetCoordinator() uint32 {
 	if x != nil {
-		return x.Anchor
+		return x.Coordinator
 	}
 	return 0
 }
@@ -3341,7 +3341,7 @@ type Undecided struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Transaction   []byte                 `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
 	C             uint64                 `protobuf:"fixed64,2,opt,name=c,proto3" json:"c,omitempty"`
-	Anchor        uint32                 `protobuf:"varint,3,opt,name=anchor,proto3" json:"anchor,omitempty"`
+	Coordinator   uint32                 `protobuf:"varint,3,opt,name=coordinator,proto3" json:"coordinator,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3390,9 +3390,9 @@ func (x *Undecided) GetC() uint64 {
 	return 0
 }
 
-func (x *Undecided) GetAnchor() uint32 {
+func (x *Undecided) GetCoordinator() uint32 {
 	if x != nil {
-		return x.Anchor
+		return x.Coordinator
 	}
 	return 0
 }
@@ -4096,10 +4096,10 @@ const file_fragment_proto_rawDesc = "" +
 	"\x02at\x18\x02 \x01(\x06R\x02at\x12\x1a\n" +
 	"\bprepared\x18\x03 \x01(\bR\bprepared\"\x1c\n" +
 	"\fCheckRequest\x12\f\n" +
-	"\x01c\x18\x01 \x01(\x06R\x01c\"\xa0\x01\n" +
+	"\x01c\x18\x01 \x01(\x06R\x01c\"\xaa\x01\n" +
 	"\x0ePrepareRequest\x12\f\n" +
-	"\x01c\x18\x01 \x01(\x06R\x01c\x12\x16\n" +
-	"\x06anchor\x18\x02 \x01(\rR\x06anchor\x12\x18\n" +
+	"\x01c\x18\x01 \x01(\x06R\x01c\x12 \n" +
+	"\vcoordinator\x18\x02 \x01(\rR\vcoordinator\x12\x18\n" +
 	"\aattempt\x18\x03 \x01(\rR\aattempt\x12\x18\n" +
 	"\awriters\x18\x04 \x03(\rR\awriters\x12\x18\n" +
 	"\aimplied\x18\x05 \x01(\bR\aimplied\x12\x1a\n" +
@@ -4124,11 +4124,11 @@ const file_fragment_proto_rawDesc = "" +
 	"\x0eInDoubtRequest\"7\n" +
 	"\rOutcomeAnswer\x12\x18\n" +
 	"\aoutcome\x18\x01 \x01(\rR\aoutcome\x12\f\n" +
-	"\x01c\x18\x02 \x01(\x06R\x01c\"\x85\x01\n" +
+	"\x01c\x18\x02 \x01(\x06R\x01c\"\x8f\x01\n" +
 	"\rInDoubtAnswer\x12\x1a\n" +
 	"\bprepared\x18\x01 \x01(\bR\bprepared\x12\f\n" +
-	"\x01c\x18\x02 \x01(\x06R\x01c\x12\x16\n" +
-	"\x06anchor\x18\x03 \x01(\rR\x06anchor\x12\x18\n" +
+	"\x01c\x18\x02 \x01(\x06R\x01c\x12 \n" +
+	"\vcoordinator\x18\x03 \x01(\rR\vcoordinator\x12\x18\n" +
 	"\awriters\x18\x04 \x03(\rR\awriters\x12\x18\n" +
 	"\aimplied\x18\x05 \x01(\bR\aimplied\"\xd6\x01\n" +
 	"\x19PrepareTransactionRequest\x12\x10\n" +
@@ -4233,11 +4233,11 @@ const file_fragment_proto_rawDesc = "" +
 	"\x02lo\x18\x01 \x01(\rR\x02lo\x12\x0e\n" +
 	"\x02hi\x18\x02 \x01(\rR\x02hi\x12\x14\n" +
 	"\x05state\x18\x03 \x01(\rR\x05state\x12\x18\n" +
-	"\aarrival\x18\x04 \x01(\rR\aarrival\"S\n" +
+	"\aarrival\x18\x04 \x01(\rR\aarrival\"]\n" +
 	"\tUndecided\x12 \n" +
 	"\vtransaction\x18\x01 \x01(\fR\vtransaction\x12\f\n" +
-	"\x01c\x18\x02 \x01(\x06R\x01c\x12\x16\n" +
-	"\x06anchor\x18\x03 \x01(\rR\x06anchor\"1\n" +
+	"\x01c\x18\x02 \x01(\x06R\x01c\x12 \n" +
+	"\vcoordinator\x18\x03 \x01(\rR\vcoordinator\"1\n" +
 	"\aKeySpan\x12\x14\n" +
 	"\x05start\x18\x01 \x01(\fR\x05start\x12\x10\n" +
 	"\x03end\x18\x02 \x01(\fR\x03end\"F\n" +

@@ -97,7 +97,7 @@ func (p *Part) Check(ctx context.Context, C txn.Timestamp) error {
 // Prepare implements txn.Participant. With NoAnswer it may be prepared.
 func (p *Part) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	_, err := p.ask(ctx, &pb.Request{Op: &pb.Request_Prepare{Prepare: &pb.PrepareRequest{
-		C: uint64(req.C), Anchor: uint32(req.Anchor), Attempt: uint32(req.Attempt),
+		C: uint64(req.C), Coordinator: uint32(req.Coordinator), Attempt: uint32(req.Attempt),
 		Writers: req.Writers, Implied: req.Implied,
 	}}})
 	return err

@@ -75,7 +75,7 @@ func mergeTransactions(list []txn.OpenTransaction) []txn.OpenTransaction {
 		x.Fragments = append(slices.Clone(x.Fragments), t.Fragments...)
 		slices.Sort(x.Fragments)
 		if t.Prepared {
-			x.Prepared, x.C, x.Anchor = true, t.C, t.Anchor
+			x.Prepared, x.C, x.Coordinator = true, t.C, t.Coordinator
 		}
 		if t.Since.Before(x.Since) {
 			x.Since = t.Since

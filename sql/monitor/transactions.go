@@ -72,7 +72,7 @@ func (v *Views) Transactions() ([]sysview.Transaction, error) {
 func fill(x *sysview.Transaction, t txn.OpenTransaction) {
 	x.Fragments, x.Writes, x.Bytes, x.Locks = t.Fragments, int64(t.Writes), t.Bytes, int64(t.Locks)
 	if t.Prepared {
-		x.Prepared, x.CommitAt, x.Anchor = true, t.C.String(), t.Anchor
+		x.Prepared, x.CommitAt, x.Coordinator = true, t.C.String(), t.Coordinator
 	}
 	if x.Began.IsZero() {
 		x.Began = t.Since

@@ -42,7 +42,7 @@ type Transaction struct {
 	Locks         int64    // on rows
 	Prepared      bool
 	CommitAt      string // of a prepared transaction
-	Anchor        uint32
+	Coordinator   uint32
 	GID           string // PREPARE TRANSACTION
 }
 
@@ -159,7 +159,7 @@ func transactions(b *builder) error {
 			r.int("pid", int64(t.PID))
 		}
 		if t.Prepared {
-			r.optional("anchor", b.env.fragmentName(t.Anchor))
+			r.optional("anchor", b.env.fragmentName(t.Coordinator))
 		}
 		if err := r.send(); err != nil {
 			return err

@@ -177,7 +177,7 @@ func envOf(view *catalog.View, orders *catalog.Table) *Env {
 		}, {
 			Database: catalog.PostgresDB, Txn: "0b", XID: 78, State: "prepared", Began: start,
 			Fragments: []uint32{first}, Writes: 1, Bytes: 90,
-			Locks: 1, Prepared: true, CommitAt: "2026-11-21 08:00:00.000Z+1", Anchor: first, GID: "g",
+			Locks: 1, Prepared: true, CommitAt: "2026-11-21 08:00:00.000Z+1", Coordinator: first, GID: "g",
 		}}, nil
 	}
 	e.Counters = func() (out []Counters) {

@@ -29,7 +29,7 @@ func (w *world) fragments() []txn.FragmentID {
 func (x *transaction) prepare(implied bool) txn.Decision {
 	x.w.t.Helper()
 	d := txn.Decision{ID: x.id, Outcome: txn.Committed, Writers: x.w.fragments()}
-	anchor := d.Writers[x.id.AnchorOf(len(d.Writers))]
+	coordinator := d.Writers[x.id.CoordinatorOf(len(d.Writers))]
 	for attempt := 1; ; attempt++ {
 		d.C = max(d.C, x.w.clock.Now())
 		for _, f := range d.Writers {
@@ -38,7 +38,7 @@ func (x *transaction) prepare(implied bool) txn.Decision {
 		var low *txn.LowError
 		for _, f := range d.Writers {
 			err := participant{x, f}.Prepare(x.w.t.Context(), txn.PrepareRequest{
-				C: d.C, Anchor: anchor, Attempt: attempt, Writers: d.Writers, Implied: implied,
+				C: d.C, Coordinator: coordinator, Attempt: attempt, Writers: d.Writers, Implied: implied,
 			})
 			if !errors.As(err, &low) {
 				must(x.w.t, err)
@@ -95,8 +95,8 @@ func TestGatewayDiesBetween(t *testing.T) {
 
 func (x *transaction) prepareOne() {
 	writers := x.w.fragments()
-	anchor := writers[x.id.AnchorOf(len(writers))]
-	p, req := participant{x, anchor}, txn.PrepareRequest{Anchor: anchor, Attempt: 1, Writers: writers, Implied: true}
+	coordinator := writers[x.id.CoordinatorOf(len(writers))]
+	p, req := participant{x, coordinator}, txn.PrepareRequest{Coordinator: coordinator, Attempt: 1, Writers: writers, Implied: true}
 	for low := new(txn.LowError); ; req.Attempt++ { // steps above the low-water timestamp
 		req.C = max(x.w.clock.Now(), p.Promised(), low.Promised) + 1
 		if err := p.Prepare(x.w.t.Context(), req); !errors.As(err, &low) {
@@ -108,7 +108,7 @@ func (x *transaction) prepareOne() {
 
 func (x *transaction) decide(d txn.Decision) {
 	x.w.t.Helper()
-	out, err := participant{x, d.Writers[x.id.AnchorOf(len(d.Writers))]}.Decide(x.w.t.Context(), d)
+	out, err := participant{x, d.Writers[x.id.CoordinatorOf(len(d.Writers))]}.Decide(x.w.t.Context(), d)
 	if out != txn.Committed || err != nil {
 		x.w.t.Fatalf("decided %s, %v", out, err)
 	}
@@ -116,8 +116,8 @@ func (x *transaction) decide(d txn.Decision) {
 
 func (x *transaction) resolve(d txn.Decision) {
 	x.w.t.Helper()
-	anchor := x.id.AnchorOf(len(d.Writers))
-	must(x.w.t, participant{x, d.Writers[1-anchor]}.Resolve(x.w.t.Context(), d))
+	coordinator := x.id.CoordinatorOf(len(d.Writers))
+	must(x.w.t, participant{x, d.Writers[1-coordinator]}.Resolve(x.w.t.Context(), d))
 }
 
 // TestAnswersLost: a request that a coordinator repeats because it has received no answer has the
@@ -151,11 +151,11 @@ func TestAnswersLost(t *testing.T) {
 		}
 		other := d
 		other.Outcome = txn.Aborted
-		if out, err := (participant{x, d.Writers[x.id.AnchorOf(2)]}).Decide(t.Context(), other); out != txn.Committed ||
+		if out, err := (participant{x, d.Writers[x.id.CoordinatorOf(2)]}).Decide(t.Context(), other); out != txn.Committed ||
 			err != nil {
 			t.Errorf("the second decision counts: %s, %v", out, err)
 		}
-		participant{x, d.Writers[x.id.AnchorOf(2)]}.Forget(t.Context(), d)
+		participant{x, d.Writers[x.id.CoordinatorOf(2)]}.Forget(t.Context(), d)
 	}
 	x := w.begin()
 	x.must("UPDATE notes SET t = 'one' WHERE k = 1")

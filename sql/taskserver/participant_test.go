@@ -38,7 +38,7 @@ func (p participant) Check(ctx context.Context, C txn.Timestamp) error {
 
 func (p participant) Prepare(ctx context.Context, r txn.PrepareRequest) error {
 	_, err := p.x.send(ctx, p.f, &pb.Request{Op: &pb.Request_Prepare{Prepare: &pb.PrepareRequest{
-		C: uint64(r.C), Anchor: r.Anchor, Attempt: uint32(r.Attempt), Writers: r.Writers, Implied: r.Implied,
+		C: uint64(r.C), Coordinator: r.Coordinator, Attempt: uint32(r.Attempt), Writers: r.Writers, Implied: r.Implied,
 		Prepared: p.x.held,
 	}}})
 	return err
@@ -68,7 +68,7 @@ func (s sender) Send(ctx context.Context, r *pb.Request) (*pb.Response, error) {
 
 func (p participant) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 	go func() {
-		if d.Writers[d.ID.AnchorOf(len(d.Writers))] == p.f {
+		if d.Writers[d.ID.CoordinatorOf(len(d.Writers))] == p.f {
 			then(p.Decide(context.Background(), d))
 			return
 		}

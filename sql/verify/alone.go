@@ -40,11 +40,11 @@ func (c *Check) Unread(fragment txn.FragmentID) {
 }
 
 // InDoubt notes that a transaction is undecided, and that the fragment is read without its writes.
-func (c *Check) InDoubt(fragment txn.FragmentID, id txn.ID, at txn.Timestamp, anchor txn.FragmentID) {
+func (c *Check) InDoubt(fragment txn.FragmentID, id txn.ID, at txn.Timestamp, coordinator txn.FragmentID) {
 	f := c.finding(checkTransactions, c.fragmentName(fragment), "")
 	f.said = "some are in doubt"
-	where := c.fragmentName(anchor)
-	if anchor == txn.CatalogFragment {
+	where := c.fragmentName(coordinator)
+	if coordinator == txn.CatalogFragment {
 		where = "the catalog"
 	}
 	f.notes = append(f.notes,

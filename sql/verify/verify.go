@@ -213,10 +213,10 @@ func (c *Check) checkMap() {
 }
 
 // Undecided records a transaction that stays undecided, so that the fragment cannot be read.
-func (c *Check) Undecided(fragment txn.FragmentID, id txn.ID, at txn.Timestamp, anchor txn.FragmentID) {
+func (c *Check) Undecided(fragment txn.FragmentID, id txn.ID, at txn.Timestamp, coordinator txn.FragmentID) {
 	c.fault(checkTransactions, c.fragmentName(fragment),
 		"transaction %s, prepared at %s, is undecided; its outcome is known to %s. The fragment's rows were not "+
-			"checked.", id, at, c.fragmentName(anchor))
+			"checked.", id, at, c.fragmentName(coordinator))
 }
 
 // Report emits a row for each topic without faults, and a row for each fault and each note.

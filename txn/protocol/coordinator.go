@@ -71,7 +71,7 @@ func (c *Coordinator) Committed(o Outcome) Action {
 // is told that the transaction was aborted if a writer's refusal ensures that.
 func (c *Coordinator) Aborted(o Outcome) Action {
 	switch {
-	case o == Committed && c.Rules.Have(AnchorDecides):
+	case o == Committed && c.Rules.Have(CoordinatorFragmentDecides):
 		return TellCommitted
 	case o != Unknown:
 		return TellAborted

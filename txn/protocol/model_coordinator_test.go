@@ -71,20 +71,20 @@ func (m *model) conclude(t *state) {
 	}
 }
 
-// afterProposal gives what the anchor may answer.
+// afterProposal gives what the coordinator fragment may answer.
 func (m *model) afterProposal(s *state, do doFunc) {
 	for k := uint8(1); k <= maxAttempts; k++ {
 		if s.has(msgCommitted, 0, k) {
-			do(func(t *state) { t.tellAfter(protocol.Committed, k) }, "coordinator: the anchor has committed %d", k)
+			do(func(t *state) { t.tellAfter(protocol.Committed, k) }, "coordinator: the coordinator fragment has committed %d", k)
 		}
 	}
 	if s.has(msgAborted, 0, s.co.attempt) {
-		do(func(t *state) { t.tellAfter(protocol.Aborted, 0) }, "coordinator: the anchor has aborted")
+		do(func(t *state) { t.tellAfter(protocol.Aborted, 0) }, "coordinator: the coordinator fragment has aborted")
 	}
-	do(func(t *state) { t.tellAfter(protocol.Unknown, 0) }, "coordinator: the anchor does not answer")
+	do(func(t *state) { t.tellAfter(protocol.Unknown, 0) }, "coordinator: the coordinator fragment does not answer")
 }
 
-// tellAfter tells the client what the anchor's answer means.
+// tellAfter tells the client what the coordinator fragment's answer means.
 func (s *state) tellAfter(o protocol.Outcome, k uint8) {
 	after := s.co.Aborted
 	if s.co.proposed == protocol.ProposeCommit {

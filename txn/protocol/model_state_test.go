@@ -41,7 +41,7 @@ type coordinator struct {
 	protocol.Coordinator
 	attempt  uint8
 	got      [maxWriters]protocol.Answers
-	proposed protocol.Action // to the anchor: ProposeCommit, ProposeAbort, or Prepare for nothing
+	proposed protocol.Action // to the coordinator fragment: ProposeCommit, ProposeAbort, or Prepare for nothing
 	dead     bool
 	told     uint8
 	toldC    uint8
@@ -51,8 +51,8 @@ type coordinator struct {
 type state struct {
 	f       [maxWriters]fragment
 	co      coordinator
-	decided uint8 // at the anchor: the attempt that is committed
-	forgot  bool  // the anchor has its record alone, since all have resolved
+	decided uint8 // at the coordinator fragment: the attempt that is committed
+	forgot  bool  // the coordinator fragment has its record alone, since all have resolved
 	reader  protocol.Answers
 	sent    uint64
 }
@@ -66,7 +66,7 @@ const (
 	msgBar
 	msgYes
 	msgNo
-	msgCommit // from here on to or from the anchor: one bit for every attempt
+	msgCommit // from here on to or from the coordinator fragment: one bit for every attempt
 	msgAbort  // by who knows that the attempt cannot be complete, or that no client was told
 	msgPlain  // any other abort
 	msgCommitted
@@ -154,7 +154,7 @@ func (m *model) bar(s *state, i, k uint8) {
 	}
 }
 
-// commit is the anchor's decision.
+// commit is the coordinator fragment's decision.
 func (m *model) commit(s *state, k uint8) {
 	o, e := s.f[0].Commit(m.rules(), s.decided != 0, k)
 	if e == protocol.Install {
@@ -166,7 +166,7 @@ func (m *model) commit(s *state, k uint8) {
 	}
 }
 
-// abort is the anchor's decision, stamped above the attempt's time.
+// abort is the coordinator fragment's decision, stamped above the attempt's time.
 func (m *model) abort(s *state, k uint8, known bool) {
 	a := &s.f[0]
 	a.promise(k)
@@ -181,13 +181,13 @@ func (m *model) abort(s *state, k uint8, known bool) {
 	}
 }
 
-// resolve brings the anchor's decision to writer i.
+// resolve brings the coordinator fragment's decision to writer i.
 func (m *model) resolve(s *state, i, k uint8, commit bool) {
 	e, _ := s.f[i].Resolve(m.rules(), commit, k)
 	s.f[i].apply(e, k)
 }
 
-// ask is a recoverer at the anchor: it looks, and proposes afterwards.
+// ask is a recoverer at the coordinator fragment: it looks, and proposes afterwards.
 func (m *model) ask(s *state, k uint8) {
 	switch {
 	case s.decided != 0:
@@ -216,7 +216,7 @@ func (m *model) next(s state, fn func(t state, format string, args ...uint8)) {
 		for i := range m.writers {
 			m.atWriter(&s, i, k, do)
 		}
-		m.atAnchor(&s, k, do)
+		m.atCoordinator(&s, k, do)
 	}
 	for i := range m.writers {
 		do(func(t *state) { t.f[i].gone = true }, "writer %d: another leader", i)
@@ -248,10 +248,10 @@ func (m *model) atWriter(s *state, i, k uint8, do doFunc) {
 	}
 }
 
-func (m *model) atAnchor(s *state, k uint8, do doFunc) {
+func (m *model) atCoordinator(s *state, k uint8, do doFunc) {
 	for i := range m.writers {
 		if s.f[i].Prepared && s.f[i].C == k {
-			do(func(t *state) { m.ask(t, k) }, "recoverer: asks the anchor about %d", k)
+			do(func(t *state) { m.ask(t, k) }, "recoverer: asks the coordinator fragment about %d", k)
 		}
 	}
 	yes := true
@@ -262,16 +262,16 @@ func (m *model) atAnchor(s *state, k uint8, do doFunc) {
 		do(func(t *state) { t.send(msgCommit, 0, k) }, "recoverer: all have prepared %d", k)
 	}
 	if s.has(msgCommit, 0, k) {
-		do(func(t *state) { m.commit(t, k) }, "anchor: commit %d", k)
+		do(func(t *state) { m.commit(t, k) }, "coordinator fragment: commit %d", k)
 	}
 	if s.decided == k && m.rules().MayForget(m.resolved(s, k)) {
-		do(func(t *state) { t.forgot = true }, "anchor: forgets")
+		do(func(t *state) { t.forgot = true }, "coordinator fragment: forgets")
 	}
 	if s.has(msgAbort, 0, k) {
-		do(func(t *state) { m.abort(t, k, true) }, "anchor: abort %d", k)
+		do(func(t *state) { m.abort(t, k, true) }, "coordinator fragment: abort %d", k)
 	}
 	if s.has(msgPlain, 0, k) {
-		do(func(t *state) { m.abort(t, k, false) }, "anchor: abort %d, unasked", k)
+		do(func(t *state) { m.abort(t, k, false) }, "coordinator fragment: abort %d, unasked", k)
 	}
 }
 

@@ -53,19 +53,19 @@ func TestCommit(t *testing.T) {
 
 func TestEveryRuleIsNeeded(t *testing.T) {
 	for name, v := range map[string]variant{
-		"bar":                {dropped: "bar"},
-		"record":             {dropped: "record"},
-		"abort's attempt":    {without: protocol.AbortLater},
-		"resolve's attempt":  {without: protocol.ResolveLater},
-		"abort unasked":      {without: protocol.Asked},
-		"decide first":       {without: protocol.First},
-		"prepared":           {without: protocol.Decide},
-		"prepared, explicit": {without: protocol.Decide, two: true},
-		"anchor's word":      {without: protocol.AnchorDecides},
-		"unknown is unknown": {without: protocol.LostIsUnknown},
-		"late no":            {without: protocol.LateIsUnknown},
-		"bar's attempt":      {without: protocol.BarAttempt},
-		"no checked reader":  {reader: true},
+		"bar":                         {dropped: "bar"},
+		"record":                      {dropped: "record"},
+		"abort's attempt":             {without: protocol.AbortLater},
+		"resolve's attempt":           {without: protocol.ResolveLater},
+		"abort unasked":               {without: protocol.Asked},
+		"decide first":                {without: protocol.First},
+		"prepared":                    {without: protocol.Decide},
+		"prepared, explicit":          {without: protocol.Decide, two: true},
+		"coordinator fragment's word": {without: protocol.CoordinatorFragmentDecides},
+		"unknown is unknown":          {without: protocol.LostIsUnknown},
+		"late no":                     {without: protocol.LateIsUnknown},
+		"bar's attempt":               {without: protocol.BarAttempt},
+		"no checked reader":           {reader: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := model{variant: v, writers: 2}

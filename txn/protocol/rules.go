@@ -13,9 +13,9 @@ const (
 	ResolveLater                   // T7Attempt, where another writer resolves
 	First                          // T7First
 	Forget                         // T7Forget
-	// AnchorDecides: a coordinator that wants to abort takes the coordinator fragment's word that it has
+	// CoordinatorFragmentDecides: a coordinator that wants to abort takes the coordinator fragment's word that it has
 	// committed.
-	AnchorDecides
+	CoordinatorFragmentDecides
 	// LostIsUnknown: a prepare without an answer may be in the log.
 	LostIsUnknown
 	// LateIsUnknown: a writer that is not prepared, when it is asked after its answer was lost, may have

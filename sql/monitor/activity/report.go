@@ -53,7 +53,7 @@ func toReport(r *monitor.Report) *pb.ReportAnswer {
 		a.Transactions = append(a.Transactions, &pb.OpenTransactionRow{
 			Party: toWaiter(t.Party), Since: micros(t.Since),
 			Writes: uint64(t.Writes), Bytes: t.Bytes, Locks: uint64(t.Locks), Prepared: t.Prepared,
-			C: uint64(t.C), Anchor: t.Anchor, Fragments: t.Fragments,
+			C: uint64(t.C), Coordinator: t.Coordinator, Fragments: t.Fragments,
 		})
 	}
 	for _, w := range r.Waits {
@@ -107,7 +107,7 @@ func fromReport(a *pb.ReportAnswer) monitor.Report {
 		r.Transactions = append(r.Transactions, txn.OpenTransaction{
 			Party: fromWaiter(t.Party), Since: at(t.Since), Writes: int(t.Writes),
 			Bytes: t.Bytes, Locks: int(t.Locks), Prepared: t.Prepared,
-			C: txn.Timestamp(t.C), Anchor: t.Anchor, Fragments: t.Fragments,
+			C: txn.Timestamp(t.C), Coordinator: t.Coordinator, Fragments: t.Fragments,
 		})
 	}
 	for _, w := range a.Waits {

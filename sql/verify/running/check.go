@@ -190,7 +190,7 @@ func (k *check) fragment(ctx context.Context, c *verify.Check, id txn.FragmentID
 	}
 	if undecided, err := fragment.WaitDecided(ctx, r, max(k.T, census.At), k.limit); err != nil || len(undecided) > 0 {
 		for _, u := range undecided {
-			c.Undecided(id, u.ID, u.C, u.Anchor)
+			c.Undecided(id, u.ID, u.C, u.Coordinator)
 		}
 		return err
 	}
@@ -225,7 +225,7 @@ func (k *check) elsewhere(ctx context.Context, c *verify.Check, id txn.FragmentI
 	at := txn.Timestamp(census.GetAt())
 	for _, u := range census.GetUndecided() {
 		if len(u.Transaction) == len(txn.ID{}) {
-			c.Undecided(id, txn.ID(u.Transaction), txn.Timestamp(u.C), txn.FragmentID(u.Anchor))
+			c.Undecided(id, txn.ID(u.Transaction), txn.Timestamp(u.C), txn.FragmentID(u.Coordinator))
 		}
 	}
 	if len(census.GetUndecided()) > 0 {

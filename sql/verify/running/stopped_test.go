@@ -347,7 +347,7 @@ func TestCheckStoppedInDoubt(t *testing.T) {
 	k.x = teststore.Begin(k.host.Client())
 	tx := k.owner(bucketOf(t, "docs/x"), false)
 	k.put(docsID, "docs/x", bucketOf(t, "docs/x"), document(t, "{}"))
-	p := teststore.Preparing{Clock: k.clock, PrepareRequest: txn.PrepareRequest{Anchor: tx.Fragment(), Writers: []txn.FragmentID{tx.Fragment()}}}
+	p := teststore.Preparing{Clock: k.clock, PrepareRequest: txn.PrepareRequest{Coordinator: tx.Fragment(), Writers: []txn.FragmentID{tx.Fragment()}}}
 	if err := p.Prepare(t.Context(), tx); err != nil {
 		t.Fatal(err)
 	}

@@ -154,7 +154,7 @@ func (f *fragment) rows(ctx context.Context) (complete bool, err error) {
 	f.check.Held(id, s.Held())
 	undecided := s.Undecided()
 	for _, u := range undecided {
-		f.check.InDoubt(id, u.ID, u.C, u.Anchor)
+		f.check.InDoubt(id, u.ID, u.C, u.Coordinator)
 	}
 	view := &counted{Reader: s.View(), tell: func(n int64) { f.Progress(f.db.FragmentName(f.def), n, "keys") }}
 	err = f.check.Fragment(ctx, &verify.Fragment{
