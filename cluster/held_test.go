@@ -203,8 +203,9 @@ func TestResolveTransaction(t *testing.T) {
 	}
 }
 
-// TestResolveWithoutCoordinator: where the coordinator fragment is gone, a writer that has applied its decision goes before the operator's word, and what is not
-// prepared everywhere cannot be committed.
+// TestResolveWithoutCoordinator: where the coordinator fragment is gone, a writer that has applied
+// its decision goes before the operator's word, and what is not prepared everywhere cannot be
+// committed.
 func TestResolveWithoutCoordinator(t *testing.T) {
 	const applied, everywhere, missing = "a writer applied the commit", "prepared everywhere", "one is not prepared"
 	for state, codes := range map[string]map[txn.Outcome]string{

@@ -28,7 +28,8 @@ func takeCensus(ctx context.Context, r *storage.Replica, m *pb.CensusRequest, a 
 		return err
 	}
 	for _, x := range undecided {
-		a.Undecided = append(a.Undecided, &pb.Undecided{Transaction: x.ID[:], C: uint64(x.C), Coordinator: uint32(x.Coordinator)})
+		a.Undecided = append(a.Undecided,
+			&pb.Undecided{Transaction: x.ID[:], C: uint64(x.C), Coordinator: uint32(x.Coordinator)})
 	}
 	if len(undecided) > 0 {
 		return nil

@@ -63,7 +63,8 @@ func (s *Server) prepare(ctx context.Context, c *Call, m *pb.PrepareRequest) (*p
 	leased, p, err := s.part(c, m.Prepared)
 	if err == nil {
 		err = leased.dropped(p.Prepare(ctx, txn.PrepareRequest{
-			C: txn.Timestamp(m.C), Coordinator: m.Coordinator, Attempt: int(m.Attempt), Writers: m.Writers, Implied: m.Implied,
+			C: txn.Timestamp(m.C), Coordinator: m.Coordinator, Attempt: int(m.Attempt),
+			Writers: m.Writers, Implicit: m.Implicit,
 		}))
 	}
 	return &pb.Response{Stage: leased.Message()}, err
@@ -99,7 +100,7 @@ func (s *Server) decide(ctx context.Context, c *Call, m *pb.Decision) (*pb.Respo
 	a := &pb.OutcomeAnswer{C: m.C}
 	err := s.apply(c, m, func(tx *storage.Tx, d txn.Decision) (err error) {
 		var out txn.Outcome
-		if _, _, implied := c.Replica.Outcomes.ImplicitCommit(c.ID); implied {
+		if _, _, implicit := c.Replica.Outcomes.ImplicitCommit(c.ID); implicit {
 			out, err = c.Replica.Outcomes.Decide(d)
 		} else {
 			out, err = tx.Decide(ctx, d)

@@ -32,7 +32,7 @@ func (c *Call) inDoubt() (*pb.Response, error) {
 	a := &pb.InDoubtAnswer{}
 	if d, coordinator, ok := c.Replica.Outcomes.Prepared(c.ID); ok {
 		a.Prepared, a.C, a.Coordinator, a.Writers = true, uint64(d.C), coordinator, d.Writers
-		_, _, a.Implied = c.Replica.Outcomes.ImplicitCommit(c.ID)
+		_, _, a.Implicit = c.Replica.Outcomes.ImplicitCommit(c.ID)
 	}
 	return &pb.Response{Result: &pb.Response_InDoubt{InDoubt: a}}, nil
 }

@@ -41,7 +41,7 @@ func (c *Client) Outcome(ctx context.Context, database catalog.OID, id txn.ID) (
 	for _, f := range ids {
 		out, C, err := c.queryOutcome(ctx, f, id)
 		if err == nil && out == txn.InProgress {
-			out, C, err = c.impliedOutcome(ctx, f, id)
+			out, C, err = c.implicitOutcome(ctx, f, id)
 		}
 		switch {
 		case err == nil && out == txn.Committed:
@@ -57,11 +57,11 @@ func (c *Client) Outcome(ctx context.Context, database catalog.OID, id txn.ID) (
 	return answer, 0, nil
 }
 
-// impliedOutcome checks, for a transaction that is in progress in f, whether all its writers have
+// implicitOutcome checks, for a transaction that is in progress in f, whether all its writers have
 // prepared (an implicit commit), so that its client may have been told that it committed; then it
 // has the coordinator fragment record it. It does not ask writers to refuse: only recovery does
 // that.
-func (c *Client) impliedOutcome(ctx context.Context, f txn.FragmentID, id txn.ID) (
+func (c *Client) implicitOutcome(ctx context.Context, f txn.FragmentID, id txn.ID) (
 	out txn.Outcome, C txn.Timestamp, err error,
 ) {
 	query := func(f txn.FragmentID) (err error) {
@@ -72,7 +72,7 @@ func (c *Client) impliedOutcome(ctx context.Context, f txn.FragmentID, id txn.ID
 	if err != nil {
 		return txn.Unknown, 0, err
 	}
-	if !x.implied {
+	if !x.implicit {
 		err = query(f)
 		return out, C, err // it may have been resolved meanwhile
 	}
@@ -81,7 +81,7 @@ func (c *Client) impliedOutcome(ctx context.Context, f txn.FragmentID, id txn.ID
 		if err != nil {
 			return txn.Unknown, 0, err
 		}
-		if y.implied && y.decision.C == x.decision.C {
+		if y.implicit && y.decision.C == x.decision.C {
 			continue
 		}
 		err = query(x.coordinator) // it has not prepared, or is resolved already, and then the coordinator has decided
@@ -96,10 +96,10 @@ func (c *Client) impliedOutcome(ctx context.Context, f txn.FragmentID, id txn.ID
 
 // knowledge is what a fragment knows about a transaction that is prepared there.
 type knowledge struct {
-	fragment          txn.FragmentID
-	decision          txn.Decision // without an outcome
-	coordinator       txn.FragmentID
-	prepared, implied bool
+	fragment           txn.FragmentID
+	decision           txn.Decision // without an outcome
+	coordinator        txn.FragmentID
+	prepared, implicit bool
 }
 
 func (c *Client) inDoubtAt(ctx context.Context, f txn.FragmentID, id txn.ID) (x knowledge, err error) {
@@ -111,7 +111,7 @@ func (c *Client) inDoubtAt(ctx context.Context, f txn.FragmentID, id txn.ID) (x 
 	q := a.GetInDoubt()
 	return knowledge{
 		fragment: f, decision: txn.Decision{ID: id, C: txn.Timestamp(q.GetC()), Writers: q.GetWriters()},
-		coordinator: txn.FragmentID(q.GetCoordinator()), prepared: q.GetPrepared(), implied: q.GetImplied(),
+		coordinator: txn.FragmentID(q.GetCoordinator()), prepared: q.GetPrepared(), implicit: q.GetImplicit(),
 	}, err
 }
 
@@ -160,7 +160,7 @@ type inDoubt struct {
 	coordinator txn.FragmentID
 	prepared    []txn.FragmentID
 	complete    bool // all its writers are prepared, at one C
-	implied     bool // if complete, the transaction is committed (implicit commit)
+	implicit    bool // if complete, the transaction is committed (implicit commit)
 }
 
 func (c *Client) inDoubt(ctx context.Context, database catalog.OID, id txn.ID) (q inDoubt, err error) {
@@ -176,7 +176,8 @@ func (c *Client) inDoubt(ctx context.Context, database catalog.OID, id txn.ID) (
 		}
 		if x.prepared {
 			q.complete = q.complete && (len(q.prepared) == 0 || x.decision.C == q.decision.C)
-			q.decision, q.coordinator, q.implied, q.prepared = x.decision, x.coordinator, x.implied, append(q.prepared, f)
+			q.decision, q.coordinator, q.implicit = x.decision, x.coordinator, x.implicit
+			q.prepared = append(q.prepared, f)
 		}
 	}
 	if len(q.prepared) == 0 {
@@ -209,7 +210,7 @@ func (c *Client) decideFor(ctx context.Context, q inDoubt) (txn.Outcome, error) 
 		}
 		return 0, errIncomplete(q)
 	}
-	if q.implied {
+	if q.implicit {
 		// Its client may have been told that it committed: the writers take precedence over the
 		// operator, if they can be asked.
 		if out, err := c.AskOutcome(ctx, q.coordinator, d.ID, d.C); err == nil && out != txn.Unknown {

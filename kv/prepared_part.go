@@ -127,7 +127,7 @@ func errNotCommitted() error {
 func (p *preparedPart) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	_, err := p.once(ctx, &pb.Request{Op: &pb.Request_Prepare{Prepare: &pb.PrepareRequest{
 		C: uint64(req.C), Coordinator: uint32(req.Coordinator), Attempt: uint32(req.Attempt), Writers: req.Writers,
-		Implied: req.Implied, Prepared: true,
+		Implicit: req.Implicit, Prepared: true,
 	}}})
 	if err == nil || !OutcomeOpen(err) && !LeaderGone(err) {
 		return err

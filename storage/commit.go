@@ -15,7 +15,7 @@ import (
 type Committer struct {
 	t           *Tx
 	parts       int  // part entries in the log
-	implied     bool // implicit commit: it is committed once all writers have prepared
+	implicit    bool // implicit commit: it is committed once all writers have prepared
 	coordinator txn.FragmentID
 	carry       bool   // it is being prepared: pinned locks go into the log with the writes
 	encoded     bool   // rest and delta are what a prepare entry contains

@@ -122,8 +122,8 @@ func (c *cluster) checkFree() {
 	}
 }
 
-// TestNobodyDecidesByTimeout: where the coordinator fragment cannot be asked, what is prepared stays so, however
-// long.
+// TestNobodyDecidesByTimeout: where the coordinator fragment cannot be asked, what is prepared
+// stays so, however long.
 func TestNobodyDecidesByTimeout(t *testing.T) {
 	silent := func(c *Config) {
 		slowRecovery(c)

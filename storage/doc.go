@@ -62,7 +62,7 @@
 //
 // # Committing over fragments
 //
-// A prepare with an implicit commit (implied.go) is an entry like any other. The decision comes
+// A prepare with an implicit commit (implicit.go) is an entry like any other. The decision comes
 // later, together with others: while one entry of outcomes is on its way, the next one fills. The
 // outcome's entry installs the rows. Until then, readers and lockers of these rows wait (T3), so
 // early outcomes are better; nothing else waits for them.

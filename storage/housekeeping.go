@@ -128,7 +128,8 @@ func (r *Outcomes) isAdopted(id txn.ID) bool {
 	return t != nil && t.adopted.Load()
 }
 
-// ask resolves a transaction prepared here by the outcome that its coordinator fragment reports (T7).
+// ask resolves a transaction prepared here by the outcome that its coordinator fragment reports
+// (T7).
 func (r *Outcomes) ask(p *preparedTxn) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
@@ -145,8 +146,8 @@ func (r *Outcomes) ask(p *preparedTxn) {
 	}
 	out, err := r.cfg.Others.Outcome(ctx, p.coordinator, p.id, p.C)
 	if err != nil || out == txn.Unknown {
-		r.cfg.Logger.Debug("coordinator fragment does not answer", "fragment", r.cfg.Fragment, "coordinator", p.coordinator, "txn", p.id,
-			"err", err)
+		r.cfg.Logger.Debug("coordinator fragment does not answer", "fragment", r.cfg.Fragment,
+			"coordinator", p.coordinator, "txn", p.id, "err", err)
 		return
 	}
 	if err := r.Resolve(txn.Decision{ID: p.id, C: p.C, Outcome: out}); err != nil {

@@ -279,7 +279,7 @@ func commitBy(t *testing.T, r *Replica, way string) {
 			err = r.Outcomes.Resolve(d)
 		}
 	case "settle":
-		req.Coordinator, req.Implied = 1, true
+		req.Coordinator, req.Implicit = 1, true
 		if err = prepare(); err == nil {
 			_, err = r.Outcomes.decideImplicit(d)
 		}

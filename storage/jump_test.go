@@ -22,11 +22,11 @@ func TestNothingOfAJump(t *testing.T) {
 		t.Helper()
 		d := txn.Decision{ID: txn.NewID(), C: far, Outcome: txn.Aborted}
 		for name, do := range map[string]func() error{
-			"decide":       func() error { _, err := r.Outcomes.decide(d); return err },
-			"implied":      func() error { _, err := r.Outcomes.decideImplicit(d); return err },
-			"has prepared": func() error { _, err := r.Outcomes.HasPrepared(d.ID, far); return err },
-			"outcome":      func() error { _, err := r.Outcomes.Outcome(t.Context(), d.ID, far); return err },
-			"close":        func() error { _, err := r.CloseAt(t.Context(), far); return err },
+			"decide":          func() error { _, err := r.Outcomes.decide(d); return err },
+			"implicit commit": func() error { _, err := r.Outcomes.decideImplicit(d); return err },
+			"has prepared":    func() error { _, err := r.Outcomes.HasPrepared(d.ID, far); return err },
+			"outcome":         func() error { _, err := r.Outcomes.Outcome(t.Context(), d.ID, far); return err },
+			"close":           func() error { _, err := r.CloseAt(t.Context(), far); return err },
 		} {
 			if err := do(); err == nil {
 				t.Errorf("%s, %s: an hour ahead", name, when)

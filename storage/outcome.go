@@ -239,7 +239,7 @@ func (r *Outcomes) ImplicitCommit(id txn.ID) (d txn.Decision, coordinator txn.Fr
 // Decide writes an operator's decision into this coordinator fragment's log and returns the
 // decision that counts.
 func (r *Outcomes) Decide(d txn.Decision) (txn.Outcome, error) {
-	if _, _, implied := r.ImplicitCommit(d.ID); implied {
+	if _, _, implicit := r.ImplicitCommit(d.ID); implicit {
 		return r.decideImplicit(d)
 	}
 	return r.decide(d)

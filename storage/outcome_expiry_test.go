@@ -30,7 +30,8 @@ func ownRecords(t *testing.T, r *Replica, kind keyspace.Kind) (n int) {
 	return n
 }
 
-// commitForgotten commits a transaction over two fragments and has its coordinator fragment forget the decision.
+// commitForgotten commits a transaction over two fragments and has its coordinator fragment forget
+// the decision.
 func commitForgotten(t *testing.T, c *cluster, clock *txn.Clock) (txn.ID, *Replica) {
 	t.Helper()
 	id := idOf(clock)
@@ -83,7 +84,7 @@ func TestOutcomesAndWallClock(t *testing.T) {
 	}
 	batch(single)
 	for name, decide := range map[string]func(txn.Decision) (txn.Outcome, error){"decide": a.Outcomes.decide,
-		"implied": a.Outcomes.decideImplicit} {
+		"implicit commit": a.Outcomes.decideImplicit} {
 		out, err := decide(txn.Decision{ID: id, C: a.Applied(), Outcome: txn.Aborted})
 		if out != txn.Committed || err != nil {
 			t.Errorf("%s: an abort of what was committed is answered %v, %v", name, out, err)

@@ -19,9 +19,9 @@ func (c *Committer) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	}
 	e := logentry.Prepare{
 		ID: c.t.id, C: req.C, Coordinator: req.Coordinator, Attempt: req.Attempt, Again: c.t.isPrepared(),
-		Implicit: req.Implied, Writers: req.Writers,
+		Implicit: req.Implicit, Writers: req.Writers,
 	}
-	c.coordinator, c.implied = req.Coordinator, req.Implied
+	c.coordinator, c.implicit = req.Coordinator, req.Implicit
 	var body []byte
 	if e.Again {
 		c.t.adopted.Store(false) // a coordinator works on it
@@ -109,7 +109,7 @@ func (t *Tx) setPhase(p phase) {
 // Decide implements txn.Participant: the commit point, in the coordinator fragment's log.
 func (c *Committer) Decide(_ context.Context, d txn.Decision) (txn.Outcome, error) {
 	decide := c.t.r.Outcomes.decide
-	if c.implied {
+	if c.implicit {
 		decide = c.t.r.Outcomes.decideImplicit
 	}
 	out, err := decide(d)
@@ -126,7 +126,7 @@ func (c *Committer) Resolve(_ context.Context, d txn.Decision) error {
 		return nil
 	}
 	resolve := c.t.r.Outcomes.Resolve
-	if c.implied {
+	if c.implicit {
 		resolve = c.t.r.Outcomes.resolveImplicit
 	}
 	err := resolve(d)

@@ -300,8 +300,8 @@ func (p cutOffPart) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 }
 
 // TestRuleT7Record: a transaction is recovered, resolved and forgotten while its coordinator waits
-// for an answer. The writer says then that it is not prepared, and never will be; the coordinator fragment knows
-// better.
+// for an answer. The writer says then that it is not prepared, and never will be; the coordinator
+// fragment knows better.
 func TestRuleT7Record(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 2), slowRecovery)
 	id := txn.NewID()
@@ -347,7 +347,7 @@ func TestRuleT7Record(t *testing.T) {
 			want = txn.Committed
 		}
 		for name, decide := range map[string]func(txn.Decision) (txn.Outcome, error){"decide": a.Outcomes.decide,
-			"implied": a.Outcomes.decideImplicit} {
+			"implicit commit": a.Outcomes.decideImplicit} {
 			if out, err := decide(d); out != want || err != nil {
 				t.Errorf("%s: %v, %v; want %v", name, out, err, want)
 			}

@@ -39,7 +39,8 @@ type preparedTxn struct {
 
 func newPrepared(m *machine, o *openTxn) *preparedTxn {
 	p := &preparedTxn{
-		Writer: o.Writer, id: o.id, coordinator: o.coordinator, writers: o.writers, settled: make(chan struct{}), since: o.since,
+		Writer: o.Writer, id: o.id, coordinator: o.coordinator, writers: o.writers,
+		settled: make(chan struct{}), since: o.since,
 	}
 	if o.keys != nil {
 		o.keys.Seal()

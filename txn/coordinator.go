@@ -68,7 +68,7 @@ type PrepareRequest struct {
 	Coordinator FragmentID
 	Attempt     int
 	Writers     []FragmentID // all writers with the coordinator fragment; ascending
-	Implied     bool         // an implicit commit: the transaction is committed once all have prepared at C
+	Implicit    bool         // an implicit commit: the transaction is committed once all have prepared at C
 }
 
 // Decision is the outcome of transaction ID at C.
@@ -135,7 +135,7 @@ func (c *Coordinator) Commit(ctx context.Context, id ID, floor Timestamp, parts 
 		coordinator = last
 	}
 	return c.commitMany(ctx, many{id: id, floor: floor, coordinator: coordinator, writers: writers, readers: readers,
-		implied: len(readers) == 0 && coordinator.Fragment() != CatalogFragment})
+		implicit: len(readers) == 0 && coordinator.Fragment() != CatalogFragment})
 }
 
 // CommitHeld commits a prepared transaction over all its participants, with its home as the
@@ -213,12 +213,12 @@ type many struct {
 	writers, readers []Participant
 	// An implicit commit: once all have prepared at one C the transaction is committed, and the
 	// client is answered. Recovery can ask the writers again, but not a checked reader.
-	implied bool
-	next    protocol.Coordinator // what to do after an answer
+	implicit bool
+	next     protocol.Coordinator // what to do after an answer
 }
 
 func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error) {
-	m.next = protocol.Coordinator{Rules: protocol.Build, Implicit: m.implied, Attempts: maxAttempts}
+	m.next = protocol.Coordinator{Rules: protocol.Build, Implicit: m.implicit, Attempts: maxAttempts}
 	fragments := slices.DeleteFunc(slices.Clone(m.writers), func(p Participant) bool {
 		return p.Fragment() == CatalogFragment
 	})
@@ -246,7 +246,7 @@ func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error)
 		c.Clock.Pick(C)
 		d.C = C
 		answers, err := c.prepareAll(ctx, m, fragments, PrepareRequest{
-			C: C, Coordinator: m.coordinator.Fragment(), Attempt: attempt, Writers: d.Writers, Implied: m.implied,
+			C: C, Coordinator: m.coordinator.Fragment(), Attempt: attempt, Writers: d.Writers, Implicit: m.implicit,
 		})
 		if err == nil {
 			c.Clock.Observe(C)
@@ -322,8 +322,8 @@ func (c *Coordinator) giveUp(d Decision, m many, attempt int, cause error) (Time
 	return c.abort(d, m, cause)
 }
 
-// CoordinatorOf picks one of n writers, in the order of their fragments, so that decisions are spread
-// over the fragments' logs.
+// CoordinatorOf picks one of n writers, in the order of their fragments, so that decisions are
+// spread over the fragments' logs.
 func (id ID) CoordinatorOf(n int) int { return int(id[0]) % n }
 
 // pickC picks a C above all timestamps that the coordinator knows, with a lead, so that commits of
@@ -438,8 +438,8 @@ func (c *Coordinator) conclude(d Decision, coordinator Participant, writers []Pa
 	})
 }
 
-// settleOthers resolves every writer but the coordinator fragment, and lets the coordinator fragment forget once all have
-// applied it.
+// settleOthers resolves every writer but the coordinator fragment, and lets the coordinator
+// fragment forget once all have applied it.
 func (c *Coordinator) settleOthers(d Decision, coordinator Participant, writers []Participant) {
 	var left, failed atomic.Int32
 	left.Store(int32(len(writers) - 1))
@@ -491,8 +491,8 @@ var errLeaderChanged = pgerr.New(
 ).
 	WithHint("Try the transaction again.")
 
-// finish resolves every writer, and lets the coordinator fragment forget once all have applied it. What fails
-// here is left to recovery.
+// finish resolves every writer, and lets the coordinator fragment forget once all have applied it.
+// What fails here is left to recovery.
 func (c *Coordinator) finish(d Decision, coordinator Participant, writers []Participant) {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
 	defer cancel()

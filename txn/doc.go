@@ -66,7 +66,7 @@
 //
 // The coordinator fragment (PrepareRequest.Coordinator) is A here.
 //
-// The prepares make an implicit commit (PrepareRequest.Implied). If there is no decision, the
+// The prepares make an implicit commit (PrepareRequest.Implicit). If there is no decision, the
 // coordinator fragment recovers the transaction: it asks each writer whether it has prepared at C.
 // A writer that has not first makes sure, by an entry stamped above C, that it never will. If all
 // have prepared, the coordinator fragment decides to commit, else to abort. Five conditions make

@@ -1154,7 +1154,7 @@ type PrepareRequest struct {
 	Coordinator   uint32                 `protobuf:"varint,2,opt,name=coordinator,proto3" json:"coordinator,omitempty"` // the coordinator fragment
 	Attempt       uint32                 `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	Writers       []uint32               `protobuf:"varint,4,rep,packed,name=writers,proto3" json:"writers,omitempty"`
-	Implied       bool                   `protobuf:"varint,5,opt,name=implied,proto3" json:"implied,omitempty"`   // implicit commit
+	Implicit      bool                   `protobuf:"varint,5,opt,name=implicit,proto3" json:"implicit,omitempty"` // implicit commit
 	Prepared      bool                   `protobuf:"varint,6,opt,name=prepared,proto3" json:"prepared,omitempty"` // of COMMIT PREPARED
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1218,9 +1218,9 @@ func (x *PrepareRequest) GetWriters() []uint32 {
 	return nil
 }
 
-func (x *PrepareRequest) GetImplied() bool {
+func (x *PrepareRequest) GetImplicit() bool {
 	if x != nil {
-		return x.Implied
+		return x.Implicit
 	}
 	return false
 }
@@ -1649,7 +1649,7 @@ type InDoubtAnswer struct {
 	C             uint64                 `protobuf:"fixed64,2,opt,name=c,proto3" json:"c,omitempty"`
 	Coordinator   uint32                 `protobuf:"varint,3,opt,name=coordinator,proto3" json:"coordinator,omitempty"` // the coordinator fragment
 	Writers       []uint32               `protobuf:"varint,4,rep,packed,name=writers,proto3" json:"writers,omitempty"`
-	Implied       bool                   `protobuf:"varint,5,opt,name=implied,proto3" json:"implied,omitempty"` // implicit commit
+	Implicit      bool                   `protobuf:"varint,5,opt,name=implicit,proto3" json:"implicit,omitempty"` // implicit commit
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1712,9 +1712,9 @@ func (x *InDoubtAnswer) GetWriters() []uint32 {
 	return nil
 }
 
-func (x *InDoubtAnswer) GetImplied() bool {
+func (x *InDoubtAnswer) GetImplicit() bool {
 	if x != nil {
-		return x.Implied
+		return x.Implicit
 	}
 	return false
 }
@@ -4096,13 +4096,13 @@ const file_fragment_proto_rawDesc = "" +
 	"\x02at\x18\x02 \x01(\x06R\x02at\x12\x1a\n" +
 	"\bprepared\x18\x03 \x01(\bR\bprepared\"\x1c\n" +
 	"\fCheckRequest\x12\f\n" +
-	"\x01c\x18\x01 \x01(\x06R\x01c\"\xaa\x01\n" +
+	"\x01c\x18\x01 \x01(\x06R\x01c\"\xac\x01\n" +
 	"\x0ePrepareRequest\x12\f\n" +
 	"\x01c\x18\x01 \x01(\x06R\x01c\x12 \n" +
 	"\vcoordinator\x18\x02 \x01(\rR\vcoordinator\x12\x18\n" +
 	"\aattempt\x18\x03 \x01(\rR\aattempt\x12\x18\n" +
-	"\awriters\x18\x04 \x03(\rR\awriters\x12\x18\n" +
-	"\aimplied\x18\x05 \x01(\bR\aimplied\x12\x1a\n" +
+	"\awriters\x18\x04 \x03(\rR\awriters\x12\x1a\n" +
+	"\bimplicit\x18\x05 \x01(\bR\bimplicit\x12\x1a\n" +
 	"\bprepared\x18\x06 \x01(\bR\bprepared\"L\n" +
 	"\bDecision\x12\f\n" +
 	"\x01c\x18\x01 \x01(\x06R\x01c\x12\x18\n" +
@@ -4124,13 +4124,13 @@ const file_fragment_proto_rawDesc = "" +
 	"\x0eInDoubtRequest\"7\n" +
 	"\rOutcomeAnswer\x12\x18\n" +
 	"\aoutcome\x18\x01 \x01(\rR\aoutcome\x12\f\n" +
-	"\x01c\x18\x02 \x01(\x06R\x01c\"\x8f\x01\n" +
+	"\x01c\x18\x02 \x01(\x06R\x01c\"\x91\x01\n" +
 	"\rInDoubtAnswer\x12\x1a\n" +
 	"\bprepared\x18\x01 \x01(\bR\bprepared\x12\f\n" +
 	"\x01c\x18\x02 \x01(\x06R\x01c\x12 \n" +
 	"\vcoordinator\x18\x03 \x01(\rR\vcoordinator\x12\x18\n" +
-	"\awriters\x18\x04 \x03(\rR\awriters\x12\x18\n" +
-	"\aimplied\x18\x05 \x01(\bR\aimplied\"\xd6\x01\n" +
+	"\awriters\x18\x04 \x03(\rR\awriters\x12\x1a\n" +
+	"\bimplicit\x18\x05 \x01(\bR\bimplicit\"\xd6\x01\n" +
 	"\x19PrepareTransactionRequest\x12\x10\n" +
 	"\x03gid\x18\x01 \x01(\tR\x03gid\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\rR\x05owner\x12\x1a\n" +

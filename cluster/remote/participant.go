@@ -98,7 +98,7 @@ func (p *Part) Check(ctx context.Context, C txn.Timestamp) error {
 func (p *Part) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	_, err := p.ask(ctx, &pb.Request{Op: &pb.Request_Prepare{Prepare: &pb.PrepareRequest{
 		C: uint64(req.C), Coordinator: uint32(req.Coordinator), Attempt: uint32(req.Attempt),
-		Writers: req.Writers, Implied: req.Implied,
+		Writers: req.Writers, Implicit: req.Implicit,
 	}}})
 	return err
 }

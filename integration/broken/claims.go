@@ -20,7 +20,7 @@ var claims = []claim{
 	{"T7Above", "./storage", "TestLatePrepareIsRefusedAfterAbort"},
 	{"T7Forget", "./storage", "TestRuleT7Forget"},
 	{"T7Record", "./storage", "TestRuleT7Record"},
-	{"T7Implied", "./storage", "TestUnaskedAbortDoesNotCount"},
+	{"T7Implicit", "./storage", "TestUnaskedAbortDoesNotCount"},
 	{"T7Bar", "./storage", "TestWhoSaysNoNeverPrepares"},
 	{"T7Attempt", "./storage", "TestWhoSaysNoNeverPrepares"},
 	{"T7First", "./txn", "TestCoordinator"},

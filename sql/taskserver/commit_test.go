@@ -26,7 +26,7 @@ func (w *world) fragments() []txn.FragmentID {
 }
 
 // prepare prepares a transaction in all its fragments at one C.
-func (x *transaction) prepare(implied bool) txn.Decision {
+func (x *transaction) prepare(implicit bool) txn.Decision {
 	x.w.t.Helper()
 	d := txn.Decision{ID: x.id, Outcome: txn.Committed, Writers: x.w.fragments()}
 	coordinator := d.Writers[x.id.CoordinatorOf(len(d.Writers))]
@@ -38,7 +38,7 @@ func (x *transaction) prepare(implied bool) txn.Decision {
 		var low *txn.LowError
 		for _, f := range d.Writers {
 			err := participant{x, f}.Prepare(x.w.t.Context(), txn.PrepareRequest{
-				C: d.C, Coordinator: coordinator, Attempt: attempt, Writers: d.Writers, Implied: implied,
+				C: d.C, Coordinator: coordinator, Attempt: attempt, Writers: d.Writers, Implicit: implicit,
 			})
 			if !errors.As(err, &low) {
 				must(x.w.t, err)
@@ -59,11 +59,11 @@ func TestGatewayDiesBetween(t *testing.T) {
 		die  func(x *transaction)
 		want txn.Outcome
 	}{
-		"nothing prepared":      {func(*transaction) {}, txn.Unknown},
-		"all prepared":          {func(x *transaction) { x.prepare(false) }, txn.Unknown},
-		"all prepared, implied": {func(x *transaction) { x.prepare(true) }, txn.Committed},
-		"one prepared, implied": {func(x *transaction) { x.prepareOne() }, txn.Unknown},
-		"decided":               {func(x *transaction) { d := x.prepare(false); x.decide(d) }, txn.Committed},
+		"nothing prepared":              {func(*transaction) {}, txn.Unknown},
+		"all prepared":                  {func(x *transaction) { x.prepare(false) }, txn.Unknown},
+		"all prepared, implicit commit": {func(x *transaction) { x.prepare(true) }, txn.Committed},
+		"one prepared, implicit commit": {func(x *transaction) { x.prepareOne() }, txn.Unknown},
+		"decided":                       {func(x *transaction) { d := x.prepare(false); x.decide(d) }, txn.Committed},
 		"decided, then resolved": {func(x *transaction) {
 			d := x.prepare(true)
 			x.decide(d)
@@ -96,7 +96,7 @@ func TestGatewayDiesBetween(t *testing.T) {
 func (x *transaction) prepareOne() {
 	writers := x.w.fragments()
 	coordinator := writers[x.id.CoordinatorOf(len(writers))]
-	p, req := participant{x, coordinator}, txn.PrepareRequest{Coordinator: coordinator, Attempt: 1, Writers: writers, Implied: true}
+	p, req := participant{x, coordinator}, txn.PrepareRequest{Coordinator: coordinator, Attempt: 1, Writers: writers, Implicit: true}
 	for low := new(txn.LowError); ; req.Attempt++ { // steps above the low-water timestamp
 		req.C = max(x.w.clock.Now(), p.Promised(), low.Promised) + 1
 		if err := p.Prepare(x.w.t.Context(), req); !errors.As(err, &low) {
@@ -125,16 +125,16 @@ func (x *transaction) resolve(d txn.Decision) {
 func TestAnswersLost(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 100)
-	for _, implied := range []bool{false, true} {
+	for _, implicit := range []bool{false, true} {
 		x := w.begin()
 		x.must("UPDATE notes SET t = 'x'")
-		d := x.prepare(implied)
+		d := x.prepare(implicit)
 		for _, f := range d.Writers {
 			r, err := w.send(t.Context(), f, x.id, nil, &pb.Request{
 				Op: &pb.Request_InDoubt{InDoubt: &pb.InDoubtRequest{}},
 			})
 			a := r.GetInDoubt()
-			if err != nil || !a.Prepared || a.C != uint64(d.C) || a.Implied != implied ||
+			if err != nil || !a.Prepared || a.C != uint64(d.C) || a.Implicit != implicit ||
 				!slices.Equal(a.Writers, d.Writers) {
 				t.Errorf("in doubt: %v, %v", a, err)
 			}

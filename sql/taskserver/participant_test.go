@@ -38,7 +38,7 @@ func (p participant) Check(ctx context.Context, C txn.Timestamp) error {
 
 func (p participant) Prepare(ctx context.Context, r txn.PrepareRequest) error {
 	_, err := p.x.send(ctx, p.f, &pb.Request{Op: &pb.Request_Prepare{Prepare: &pb.PrepareRequest{
-		C: uint64(r.C), Coordinator: r.Coordinator, Attempt: uint32(r.Attempt), Writers: r.Writers, Implied: r.Implied,
+		C: uint64(r.C), Coordinator: r.Coordinator, Attempt: uint32(r.Attempt), Writers: r.Writers, Implicit: r.Implicit,
 		Prepared: p.x.held,
 	}}})
 	return err

@@ -8,13 +8,13 @@ type Rules uint16
 // The rules. Those of package rule have its comments.
 const (
 	Decide       Rules = 1 << iota // T7Decide
-	Asked                          // T7Implied
+	Asked                          // T7Implicit
 	AbortLater                     // T7Attempt, where the coordinator fragment decides
 	ResolveLater                   // T7Attempt, where another writer resolves
 	First                          // T7First
 	Forget                         // T7Forget
-	// CoordinatorFragmentDecides: a coordinator that wants to abort takes the coordinator fragment's word that it has
-	// committed.
+	// CoordinatorFragmentDecides: a coordinator that wants to abort takes the coordinator
+	// fragment's word that it has committed.
 	CoordinatorFragmentDecides
 	// LostIsUnknown: a prepare without an answer may be in the log.
 	LostIsUnknown
@@ -30,7 +30,7 @@ const (
 
 // Build is the rules of this build: all, if it is not broken on purpose.
 var Build = All.without(map[Rules]bool{
-	Decide: rule.T7Decide, Asked: rule.T7Implied, AbortLater: rule.T7Attempt, ResolveLater: rule.T7Attempt,
+	Decide: rule.T7Decide, Asked: rule.T7Implicit, AbortLater: rule.T7Attempt, ResolveLater: rule.T7Attempt,
 	First: rule.T7First, Forget: rule.T7Forget,
 })
 

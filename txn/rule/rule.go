@@ -43,9 +43,9 @@ const (
 	// T7Record: a coordinator fragment that has forgotten a commit looks for the record of its
 	// decision before it answers that the transaction was aborted.
 	T7Record = true
-	// T7Implied: a coordinator fragment asks every writer before it aborts a transaction that it
+	// T7Implicit: a coordinator fragment asks every writer before it aborts a transaction that it
 	// has prepared and that may have committed implicitly.
-	T7Implied = true
+	T7Implicit = true
 	// T7Bar: before a writer answers the coordinator fragment that it has not prepared at C, it
 	// makes sure that it never will.
 	T7Bar = true

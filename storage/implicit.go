@@ -16,15 +16,16 @@ import (
 // (Prepare.Implicit). The decision follows in the log of the coordinator fragment, and
 // after it the others resolve. Decisions and resolutions go into the log many to an entry.
 //
-//	prepare(C) everywhere ── answer ──▶ coordinator: decide ──▶ others: resolve ──▶ coordinator: forget
+//	prepare(C) everywhere ─▶ answer ─▶ coordinator: decide ─▶ others: resolve ─▶ coordinator: forget
 //
-// So the coordinator fragment must not abort what it finds prepared and undecided. It asks each of the other
-// writers. One that has not prepared at C makes sure, by an entry stamped above C, that it never
-// will (HasPrepared). If all have prepared, the coordinator fragment decides to commit, otherwise to abort; the
-// first decision in its log counts, as always. An abort applies to an attempt and to those before
-// it; a later attempt stays. The writers get no outcome before the coordinator fragment has decided: one that had
-// already resolved would answer as if it had never prepared. Package txn/protocol decides; its
-// tests explore all the ways this can go, and show what each of these conditions is there for.
+// So the coordinator fragment must not abort what it finds prepared and undecided. It asks each of
+// the other writers. One that has not prepared at C makes sure, by an entry stamped above C, that
+// it never will (HasPrepared). If all have prepared, the coordinator fragment decides to commit,
+// otherwise to abort; the first decision in its log counts, as always. An abort applies to an
+// attempt and to those before it; a later attempt stays. The writers get no outcome before the
+// coordinator fragment has decided: one that had already resolved would answer as if it had never
+// prepared. Package txn/protocol decides; its tests explore all the ways this can go, and show what
+// each of these conditions is there for.
 
 const maxSettles = 1024 // outcomes in one entry
 

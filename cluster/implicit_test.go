@@ -10,9 +10,10 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestOutcomeOfImpliedCommit asks for the outcome after each prepare, with nobody deciding: all prepared is committed, for the client may know
-// already; what an operator says about it comes after that.
-func TestOutcomeOfImpliedCommit(t *testing.T) {
+// TestOutcomeOfImplicitCommit asks for the outcome after each prepare, with nobody deciding: all
+// prepared is committed, for the client may know already; what an operator says about it comes
+// after that.
+func TestOutcomeOfImplicitCommit(t *testing.T) {
 	for prepared := range 4 {
 		for _, operator := range []bool{false, true} {
 			ctx := t.Context()
@@ -25,7 +26,7 @@ func TestOutcomeOfImpliedCommit(t *testing.T) {
 			slices.Sort(fragments)
 			x := newTransaction(h)
 			put(t, x, fragments, heldKey(1))
-			p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Coordinator: fragments[1], Writers: fragments, Implied: true}}
+			p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Coordinator: fragments[1], Writers: fragments, Implicit: true}}
 			for _, f := range fragments[:prepared] {
 				if err := p.prepare(ctx, stageIn(t, x, f)); err != nil {
 					t.Fatal(err)

@@ -11,9 +11,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// impliedCommit is a transaction over three fragments that replaces "old" by "new", as far as a
+// implicitCommit is a transaction over three fragments that replaces "old" by "new", as far as a
 // test has taken it.
-type impliedCommit struct {
+type implicitCommit struct {
 	c           *cluster
 	id          txn.ID
 	parts       []txn.Participant
@@ -23,25 +23,25 @@ type impliedCommit struct {
 
 var three = []txn.FragmentID{1, 2, 3}
 
-func startImplied(t *testing.T, coordinator int, change ...func(*Config)) *impliedCommit {
+func startImplicit(t *testing.T, coordinator int, change ...func(*Config)) *implicitCommit {
 	t.Helper()
 	c := openCluster(t, tempDirs(t, 3), append([]func(*Config){slowRecovery}, change...)...)
 	for _, r := range c.rs {
 		commitRow(t, r, rowKey(1), "old")
 	}
-	x := &impliedCommit{c: c, id: txn.NewID(), coordinator: coordinator}
+	x := &implicitCommit{c: c, id: txn.NewID(), coordinator: coordinator}
 	x.parts = c.put(x.id, rowKey(1), "new")
 	x.C = c.co.Clock.Now() + 1<<16
 	return x
 }
 
 // prepare has fragment i prepare at x.C.
-func (x *impliedCommit) prepare(i, attempt int) error {
+func (x *implicitCommit) prepare(i, attempt int) error {
 	return x.parts[i].Prepare(testContext(x.c.t), txn.PrepareRequest{
-		C: x.C, Coordinator: FragmentID(x.coordinator + 1), Attempt: attempt, Writers: three, Implied: true})
+		C: x.C, Coordinator: FragmentID(x.coordinator + 1), Attempt: attempt, Writers: three, Implicit: true})
 }
 
-func (x *impliedCommit) mustPrepare(is ...int) {
+func (x *implicitCommit) mustPrepare(is ...int) {
 	x.c.t.Helper()
 	for _, i := range is {
 		if err := x.prepare(i, 1); err != nil {
@@ -50,10 +50,10 @@ func (x *impliedCommit) mustPrepare(is ...int) {
 	}
 }
 
-// TestImpliedCommitIsRecovered leaves a commit with every subset of its writers prepared, then ends
-// the process: all prepared is committed, for the client may have been told so, and anything less
-// is not. The same where the recovery is ended at one of its steps.
-func TestImpliedCommitIsRecovered(t *testing.T) {
+// TestImplicitCommitIsRecovered leaves a commit with every subset of its writers prepared, then
+// ends the process: all prepared is committed, for the client may have been told so, and anything
+// less is not. The same where the recovery is ended at one of its steps.
+func TestImplicitCommitIsRecovered(t *testing.T) {
 	points := []string{"", "propose", "apply.written", "barred", "recover.asked", "settled"}
 	for set := range 8 {
 		if testing.Short() && set != 3 && set != 7 {
@@ -62,7 +62,7 @@ func TestImpliedCommitIsRecovered(t *testing.T) {
 		for coordinator := range 2 {
 			point := points[(set*2+coordinator)%len(points)]
 			t.Run(fmt.Sprintf("prepared %03b coordinator %d then %s", set, coordinator, point), func(t *testing.T) {
-				x := startImplied(t, coordinator)
+				x := startImplicit(t, coordinator)
 				for i := range 3 {
 					if set&(1<<i) != 0 {
 						x.mustPrepare(i)
@@ -75,7 +75,7 @@ func TestImpliedCommitIsRecovered(t *testing.T) {
 	for _, point := range points { // the longest recovery, each time
 		for nth := 1; nth <= 2; nth++ {
 			t.Run(fmt.Sprintf("all prepared then %s %d", point, nth), func(t *testing.T) {
-				x := startImplied(t, 1)
+				x := startImplicit(t, 1)
 				x.mustPrepare(0, 1, 2)
 				x.endsAs(true, point, nth)
 			})
@@ -85,7 +85,7 @@ func TestImpliedCommitIsRecovered(t *testing.T) {
 
 // endsAs crashes the cluster, and its recovery at a point that is passed for the nth time, and
 // looks at what is there.
-func (x *impliedCommit) endsAs(committed bool, point string, nth int) {
+func (x *implicitCommit) endsAs(committed bool, point string, nth int) {
 	t := x.c.t
 	again := &crasher{t: t, dirs: tempDirs(t, 3), copies: tempDirs(t, 3), point: point, nth: nth, armed: true}
 	for i, d := range x.c.dirs {
@@ -106,7 +106,7 @@ func (x *impliedCommit) endsAs(committed bool, point string, nth int) {
 	}
 }
 
-func (x *impliedCommit) check(c *cluster, committed bool) {
+func (x *implicitCommit) check(c *cluster, committed bool) {
 	t := c.t
 	t.Helper()
 	want := "[old old old]"
@@ -125,7 +125,7 @@ func (x *impliedCommit) check(c *cluster, committed bool) {
 // TestWhoSaysNoNeverPrepares: a writer that was asked before it has prepared refuses that C for
 // ever, and takes a larger one.
 func TestWhoSaysNoNeverPrepares(t *testing.T) {
-	x := startImplied(t, 0)
+	x := startImplicit(t, 0)
 	x.mustPrepare(0, 1)
 	r := x.c.rs[2]
 	if yes, err := r.Outcomes.HasPrepared(x.id, x.C); yes || err != nil {
@@ -155,7 +155,7 @@ func TestWhoSaysNoNeverPrepares(t *testing.T) {
 }
 
 // abortsLeaveLaterAttempt brings the aborts of an earlier attempt, late.
-func (x *impliedCommit) abortsLeaveLaterAttempt(first txn.Timestamp) {
+func (x *implicitCommit) abortsLeaveLaterAttempt(first txn.Timestamp) {
 	t := x.c.t
 	d := txn.Decision{ID: x.id, C: first, Outcome: txn.Aborted}
 	if out, err := x.c.rs[0].Outcomes.decideImplicit(d); out != txn.Unknown || err != nil {
@@ -174,10 +174,10 @@ func (x *impliedCommit) abortsLeaveLaterAttempt(first txn.Timestamp) {
 	}
 }
 
-// TestUnaskedAbortDoesNotCount: a coordinator fragment that found nothing prepared, and proposes abort when
-// something is, must not end it.
+// TestUnaskedAbortDoesNotCount: a coordinator fragment that found nothing prepared, and proposes
+// abort when something is, must not end it.
 func TestUnaskedAbortDoesNotCount(t *testing.T) {
-	x := startImplied(t, 0)
+	x := startImplicit(t, 0)
 	x.mustPrepare(0, 1, 2)
 	if out, err := x.c.rs[0].Outcomes.decide(txn.Decision{ID: x.id, C: x.C,
 		Outcome: txn.Aborted}); out != txn.Unknown || err != nil {
@@ -191,7 +191,7 @@ func TestUnaskedAbortDoesNotCount(t *testing.T) {
 func TestRecoveryNeedsEveryAnswer(t *testing.T) {
 	var up bool
 	peers := NewPeers()
-	x := startImplied(t, 0, func(c *Config) {
+	x := startImplicit(t, 0, func(c *Config) {
 		c.Others.Prepared = func(ctx context.Context, f txn.FragmentID, id txn.ID, C txn.Timestamp) (bool, error) {
 			if f == 3 && !up {
 				return false, proposer.ErrNotLeader
@@ -229,7 +229,7 @@ func TestRecoveryNeedsEveryAnswer(t *testing.T) {
 // TestAnsweredCommitIsSeen: a reader that begins after the answer to a commit waits for its rows,
 // although nothing is decided yet.
 func TestAnsweredCommitIsSeen(t *testing.T) {
-	x := startImplied(t, 0)
+	x := startImplicit(t, 0)
 	release := make(chan struct{})
 	x.c.co.Background = func(f func()) {
 		go func() {
