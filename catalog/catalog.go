@@ -113,7 +113,7 @@ func (c *Catalog) WaitReady(ctx context.Context) error {
 		return c.abortLeft(ctx)
 	}
 	for {
-		err := c.barrier(ctx, startPatience)
+		err := c.barrier(ctx, startTimeout)
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return err
@@ -146,7 +146,7 @@ func (c *Catalog) View() *View { return c.machine.view.Load() }
 // Current returns a view that holds every change that was acknowledged on any node before the call.
 // It needs a leader, and waits up to ten seconds for one.
 func (c *Catalog) Current(ctx context.Context) (*View, error) {
-	if err := c.barrier(ctx, leaderPatience); err != nil {
+	if err := c.barrier(ctx, leaderTimeout); err != nil {
 		return nil, err
 	}
 	return c.View(), nil
@@ -225,7 +225,7 @@ func (c *Catalog) propose(ctx context.Context, data []byte) (applied, error) {
 	if c.opts.Forward == nil {
 		return c.proposeHere(ctx, data)
 	}
-	return c.route(ctx, &pb.Request{Kind: &pb.Request_Propose{Propose: data}}, leaderPatience)
+	return c.route(ctx, &pb.Request{Kind: &pb.Request_Propose{Propose: data}}, leaderTimeout)
 }
 
 // maxAttempts bounds how often Update plans a change again.

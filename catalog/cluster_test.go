@@ -19,8 +19,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// patience is what a test gives the machine, however busy it is.
-const patience = 2 * time.Minute
+// testTimeout is what a test gives the machine, however busy it is.
+const testTimeout = 2 * time.Minute
 
 // bubble runs a test by a synthetic clock. Time passes only while every goroutine waits, so no leader
 // loses its lease because the machine stands still.
@@ -66,7 +66,7 @@ func newSeveral(t *testing.T, n int) *several {
 }
 
 func (s *several) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	s.t.Cleanup(cancel)
 	return ctx
 }

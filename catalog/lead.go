@@ -20,10 +20,10 @@ import (
 // allotment that is repeated leaves a gap in the numbers (K3).
 
 const (
-	leaderPatience = 10 * time.Second // how long a change waits for a leader
+	leaderTimeout = 10 * time.Second // how long a change waits for a leader
 	// how long a start waits for a leader if there are definitions on disk to continue with
-	startPatience = 3 * time.Second
-	leaderPause   = 100 * time.Millisecond
+	startTimeout = 3 * time.Second
+	leaderPause  = 100 * time.Millisecond
 )
 
 // Forward sends a request to a node and returns its answer. The other node calls Answer.
@@ -107,9 +107,9 @@ func (e *unansweredError) Error() string {
 }
 func (e *unansweredError) Unwrap() error { return e.err }
 
-// route repeats a request until it gets a definite answer or patience has passed.
-func (c *Catalog) route(ctx context.Context, q *pb.Request, patience time.Duration) (applied, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+// route repeats a request until it gets a definite answer or the timeout has passed.
+func (c *Catalog) route(ctx context.Context, q *pb.Request, timeout time.Duration) (applied, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errNoLeader)
 	defer cancel()
 	unanswered := false
 	for {
@@ -141,17 +141,17 @@ func (c *Catalog) follow(ctx context.Context, a applied) {
 	}
 }
 
-var errPatience = errors.New("catalog: no leader")
+var errNoLeader = errors.New("catalog: no leader")
 
 // gaveUp returns the error of a change without an answer.
 func (c *Catalog) gaveUp(ctx context.Context, unanswered bool) error {
-	patience := errors.Is(context.Cause(ctx), errPatience)
+	timeout := errors.Is(context.Cause(ctx), errNoLeader)
 	switch {
 	case unanswered:
 		return pgerr.New(pgerr.StatementCompletionUnknown,
 			"the catalog's leader did not answer; it is not known whether the change came into force").
 			WithDetail("%s", c.voters())
-	case patience:
+	case timeout:
 		return pgerr.New(pgerr.CannotConnectNow, "the catalog has no leader at present: definitions cannot be changed").
 			WithDetail("%s", c.voters()).
 			WithHint("Start the nodes that are missing. Tables can be read and written meanwhile.")
@@ -190,22 +190,22 @@ func (c *Catalog) proposeHere(ctx context.Context, data []byte) (applied, error)
 }
 
 // CatchUp waits until the view holds every change that was acknowledged before the call, on any
-// node. It returns an error if that takes longer than patience. It writes nothing.
-func (c *Catalog) CatchUp(ctx context.Context, patience time.Duration) error {
+// node. It returns an error if that takes longer than timeout. It writes nothing.
+func (c *Catalog) CatchUp(ctx context.Context, timeout time.Duration) error {
 	if c.opts.Forward == nil {
 		return nil // this is the only replica
 	}
-	return c.barrier(ctx, patience)
+	return c.barrier(ctx, timeout)
 }
 
 // barrier waits until the view holds every change that was acknowledged before the call, on any
 // node. It returns 57P03 if the view does not follow in time, because callers decide by what is
 // missing in the view.
-func (c *Catalog) barrier(ctx context.Context, patience time.Duration) error {
+func (c *Catalog) barrier(ctx context.Context, timeout time.Duration) error {
 	if c.opts.Forward == nil {
 		return c.group.Barrier(ctx)
 	}
-	a, err := c.route(ctx, &pb.Request{Kind: &pb.Request_Read{Read: true}}, patience)
+	a, err := c.route(ctx, &pb.Request{Kind: &pb.Request_Read{Read: true}}, timeout)
 	switch v := c.View(); {
 	case err != nil || v.version >= a.version:
 		return err

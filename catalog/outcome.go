@@ -79,7 +79,7 @@ func (c *Catalog) Recall(ctx context.Context, id TransactionID) (commitTS uint64
 	}
 	// The entry may still be in progress. An entry that appears after the barrier belongs to a
 	// process that is still working on the transaction.
-	if err := c.barrier(ctx, leaderPatience); err != nil {
+	if err := c.barrier(ctx, leaderTimeout); err != nil {
 		return 0, false, err
 	}
 	commitTS, committed = c.machine.outcomes.find(id)

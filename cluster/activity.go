@@ -24,7 +24,7 @@ func (h *Host) RowLocks() (out []storage.LockInfo, total int) {
 
 // Activity is an open transaction as the fragments here know it.
 type Activity struct {
-	Party       txn.Party
+	Owner       txn.LockOwner
 	Since       time.Time        // when it first used one of them
 	Writes      int              // buffered operations
 	Bytes       int64            // of the buffered operations
@@ -43,10 +43,10 @@ func (h *Host) Activity() (out []Activity, total int) {
 		txs, n := r.Inspect.Transactions(MaxActivity)
 		total += n - len(txs)
 		for _, x := range txs {
-			a := by[x.Party.ID]
+			a := by[x.Owner.ID]
 			if a == nil {
-				a = &Activity{Party: x.Party, Since: x.Since}
-				by[x.Party.ID] = a
+				a = &Activity{Owner: x.Owner, Since: x.Since}
+				by[x.Owner.ID] = a
 			}
 			a.add(x)
 		}
@@ -58,7 +58,7 @@ func (h *Host) Activity() (out []Activity, total int) {
 		if c := a.Since.Compare(b.Since); c != 0 {
 			return c
 		}
-		return slices.Compare(a.Party.ID[:], b.Party.ID[:])
+		return slices.Compare(a.Owner.ID[:], b.Owner.ID[:])
 	})
 	return out, total + len(out)
 }
@@ -68,8 +68,8 @@ func (a *Activity) add(x storage.TxInfo) {
 	a.Writes += x.Writes
 	a.Bytes += x.Bytes
 	a.Locks += x.Locks
-	if a.Party.Session == 0 {
-		a.Party.Session = x.Party.Session
+	if a.Owner.Session == 0 {
+		a.Owner.Session = x.Owner.Session
 	}
 	if x.Since.Before(a.Since) {
 		a.Since = x.Since

@@ -221,9 +221,9 @@ func (h *Host) folder(id txn.FragmentID) string {
 	return filepath.Join(h.cfg.Dir, strconv.FormatUint(uint64(id), 10))
 }
 
-// catalogPatience is how long a step of a move waits for the catalog's leader to report new
+// catalogTimeout is how long a step of a move waits for the catalog's leader to report new
 // definitions.
-const catalogPatience = 2 * time.Second
+const catalogTimeout = 2 * time.Second
 
 // version returns the version of the cluster (V4).
 func (h *Host) version() uint32 {
@@ -251,7 +251,7 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 		c.Added = f.Added
 	}
 	c.Global = func(table, index uint32) bool { return h.cfg.Catalog.View().GlobalIndex(table, index) }
-	c.CatchUp = func(ctx context.Context) error { return h.cfg.Catalog.CatchUp(ctx, catalogPatience) }
+	c.CatchUp = func(ctx context.Context) error { return h.cfg.Catalog.CatchUp(ctx, catalogTimeout) }
 	c.Version = h.version
 	if c.Timing.VersionsKept == nil { // a test may set its own
 		c.Timing.VersionsKept = func() time.Duration { return versionsKept(h.cfg.Catalog.View()) }

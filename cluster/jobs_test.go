@@ -76,7 +76,7 @@ func keys(t *testing.T, h *Host, fragment, table uint32) int {
 // TestDroppedStorageIsDeletedAfterRestart has a host begin with a job that an earlier one left.
 func TestDroppedStorageIsDeletedAfterRestart(t *testing.T) {
 	const gone, kept = 20000, 20001
-	ctx, cancel := context.WithTimeout(t.Context(), hostPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	dir := t.TempDir()
 	c := openCatalog(t, dir)

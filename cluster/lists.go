@@ -21,7 +21,7 @@ func (h *Host) ListTransactions() ([]txn.OpenTransaction, int) {
 	out := make([]txn.OpenTransaction, len(list))
 	for i, a := range list {
 		out[i] = txn.OpenTransaction{
-			Party: a.Party, Since: a.Since, Writes: a.Writes,
+			Owner: a.Owner, Since: a.Since, Writes: a.Writes,
 			Bytes: a.Bytes, Locks: a.Locks, Prepared: a.Prepared, C: a.C, Coordinator: a.Coordinator,
 		}
 		for _, f := range a.Fragments {

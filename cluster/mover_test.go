@@ -103,7 +103,7 @@ func begin(t *testing.T, c *catalog.Catalog, lo, hi, target uint32) uint64 {
 // ended waits until a move has ended, and tells how.
 func ended(t *testing.T, c *catalog.Catalog, id uint64) *catalog.EndedMove {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), hostPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	for v := c.View(); v.Job(id) != nil; v = c.View() {
 		select {

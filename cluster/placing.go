@@ -155,23 +155,23 @@ func (h *Host) look() {
 }
 
 // HandOver transfers leadership to other nodes, for the fragments that this node leads, if they can
-// take it. Until patience is over, a fragment waits for the transactions that use it: one fragment
+// take it. Until the timeout, a fragment waits for the transactions that use it: one fragment
 // at a time, a little each time, because transactions may need one fragment to be finished with
 // another.
-func (h *Host) HandOver(ctx context.Context, patience time.Duration) error {
-	return h.handOver(ctx, patience, func(*storage.Replica) {})
+func (h *Host) HandOver(ctx context.Context, timeout time.Duration) error {
+	return h.handOver(ctx, timeout, func(*storage.Replica) {})
 }
 
 // Leave is HandOver for a node that is about to stop. The other nodes do not know that, and may
 // transfer leadership to it because the catalog wants it to lead: no transaction starts in a
 // fragment that was handed over, and the node hands it over again.
-func (h *Host) Leave(ctx context.Context, patience time.Duration) error {
-	return h.handOver(ctx, patience, func(r *storage.Replica) { r.Group.Retire() })
+func (h *Host) Leave(ctx context.Context, timeout time.Duration) error {
+	return h.handOver(ctx, timeout, func(r *storage.Replica) { r.Group.Retire() })
 }
 
-func (h *Host) handOver(ctx context.Context, patience time.Duration, handed func(*storage.Replica)) error {
-	until := time.Now().Add(patience)
-	ctx, cancel := context.WithTimeout(ctx, patience+handOverTime)
+func (h *Host) handOver(ctx context.Context, timeout time.Duration, handed func(*storage.Replica)) error {
+	until := time.Now().Add(timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout+handOverTime)
 	defer cancel()
 	for {
 		var errs []error

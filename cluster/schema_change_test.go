@@ -16,7 +16,7 @@ import (
 func TestCrashOfDefiningTransaction(t *testing.T) {
 	const steps = 9
 	for last := range steps {
-		ctx, cancel := context.WithTimeout(t.Context(), hostPatience)
+		ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 		defer cancel()
 		dir := t.TempDir()
 		c := openCatalog(t, dir)

@@ -26,8 +26,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// hostPatience is what a test gives the machine, however busy it is.
-const hostPatience = 3 * time.Minute
+// testTimeout is what a test gives the machine, however busy it is.
+const testTimeout = 3 * time.Minute
 
 // hosts is three nodes with one fragment, which is on node 1 at first.
 type hosts struct {

@@ -161,12 +161,12 @@ type anomalyResult struct {
 	err    error
 }
 
-// patience bounds every wait of a script: what takes longer hangs.
-const patience = 2 * time.Minute
+// testTimeout bounds every wait of a script: what takes longer hangs.
+const testTimeout = 2 * time.Minute
 
 // run gives the verdict: "allowed" where the anomaly was seen, else "refused", with the errors of transactions that failed, whichever these were.
 func (a *anomaly) run(t *testing.T, url, level string, ids map[string]string) string {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	r := &anomalyRun{t: t, ctx: ctx, level: level, sessions: map[string]*anomalySession{}, values: map[string]string{}}
 	r.control = Connect(t, url)

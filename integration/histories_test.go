@@ -116,7 +116,7 @@ func newHistoryRun(t *testing.T, fragments int) *historyRun {
 	t.Logf("seed %d", seed)
 	h := &historyRun{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), data: filepath.Join(t.TempDir(), "data"), fragments: fragments}
 	h.Run.URL = func() string { return *h.url.Load() }
-	h.Run.Errorf, h.Run.Seed, h.Run.Patience = t.Errorf, seed, readyTimeout
+	h.Run.Errorf, h.Run.Seed, h.Run.Timeout = t.Errorf, seed, readyTimeout
 	h.start()
 	return h
 }

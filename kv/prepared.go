@@ -113,8 +113,8 @@ func (c *Client) preparedAt(ctx context.Context, f txn.FragmentID) ([]txn.HeldTr
 
 // PreparedSoon is Prepared, without tables, for the fragments that answer; the other fragments are
 // returned as missing. It does not ask fragments most of whose nodes are silent; it asks the others
-// for as long as patience, and with patience 0 for as long as any statement waits.
-func (c *Client) PreparedSoon(ctx context.Context, database catalog.OID, patience time.Duration) (
+// for as long as timeout, and with timeout 0 for as long as any statement waits.
+func (c *Client) PreparedSoon(ctx context.Context, database catalog.OID, timeout time.Duration) (
 	out []txn.HeldTransaction, missing []txn.FragmentID, err error,
 ) {
 	d := c.cfg.Catalog.View().Database(database)
@@ -122,7 +122,7 @@ func (c *Client) PreparedSoon(ctx context.Context, database catalog.OID, patienc
 		return nil, nil, pgerr.New(pgerr.InvalidCatalogName, "database with OID %d does not exist", database)
 	}
 	var mu sync.Mutex
-	missing, err = c.AskReachable(ctx, d, patience, nil, func(ctx context.Context, f txn.FragmentID) error {
+	missing, err = c.AskReachable(ctx, d, timeout, nil, func(ctx context.Context, f txn.FragmentID) error {
 		prepared, err := c.preparedAt(ctx, f)
 		mu.Lock()
 		defer mu.Unlock()

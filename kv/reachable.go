@@ -12,11 +12,11 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// AskReachable calls a function for each fragment of a database that answers within patience, and
-// with patience 0 for as long as any statement waits. It returns the other fragments. It does not
+// AskReachable calls a function for each fragment of a database that answers within the timeout, and
+// with timeout 0 for as long as any statement waits. It returns the other fragments. It does not
 // ask the fragments in skip, nor those most of whose nodes are silent.
 func (c *Client) AskReachable(
-	ctx context.Context, d *catalog.Database, patience time.Duration, skip map[txn.FragmentID]bool,
+	ctx context.Context, d *catalog.Database, timeout time.Duration, skip map[txn.FragmentID]bool,
 	do func(ctx context.Context, f txn.FragmentID) error,
 ) (missing []txn.FragmentID, err error) {
 	var mu sync.Mutex
@@ -33,8 +33,8 @@ func (c *Client) AskReachable(
 	for _, f := range asked {
 		wg.Go(func() {
 			soon, cancel := ctx, context.CancelFunc(func() {})
-			if patience > 0 {
-				soon, cancel = context.WithTimeout(ctx, patience)
+			if timeout > 0 {
+				soon, cancel = context.WithTimeout(ctx, timeout)
 			}
 			defer cancel()
 			err := do(soon, f)

@@ -11,17 +11,17 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// The start waits for the announcement for announcePatience; after that it is repeated in the
+// The start waits for the announcement for announceTimeout; after that it is repeated in the
 // background.
 const (
-	announcePatience = 3 * time.Second
-	announcePause    = 5 * time.Second
+	announceTimeout = 3 * time.Second
+	announcePause   = 5 * time.Second
 )
 
 // announce writes this node's addresses to the catalog. If the catalog has no majority, it
 // continues in the background, and the node serves meanwhile.
 func (n *Node) announce(ctx, background context.Context, info *pb.NodeInfo) error {
-	short, cancel := context.WithTimeout(ctx, announcePatience)
+	short, cancel := context.WithTimeout(ctx, announceTimeout)
 	defer cancel()
 	err := n.register.Announce(short, n.dir.NodeID, info)
 	n.found.Store(err == nil)
@@ -58,7 +58,7 @@ func (n *Node) tellAnyone(ctx context.Context, info *pb.NodeInfo) bool {
 }
 
 func tell(ctx context.Context, link *door.Link, info *pb.NodeInfo) error {
-	ctx, cancel := context.WithTimeout(ctx, announcePatience)
+	ctx, cancel := context.WithTimeout(ctx, announceTimeout)
 	defer cancel()
 	_, err := pb.NewMembershipClient(link).Announce(ctx, info)
 	return err

@@ -62,7 +62,7 @@ func (n *Node) buildFragments() {
 	n.locks = tablelock.New(tablelock.Config{
 		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(),
 		Catalog: n.catalog, Door: n.port.door, Presence: n.host.Presence(), Nodes: n.members,
-		Logger: n.cfg.Logger, Patience: n.cfg.Knobs.LockPatience,
+		Logger: n.cfg.Logger, NodeTimeout: n.cfg.Knobs.LockNodeTimeout,
 	}, n.port.members)
 	n.advisory = advisory.New(advisory.Config{
 		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Door: n.port.door,

@@ -23,16 +23,16 @@ func drainTime(ctx context.Context) time.Duration {
 	return handOverTime
 }
 
-// handOver transfers leadership to other nodes so that their clients notice little. For patience it
+// handOver transfers leadership to other nodes so that their clients notice little. For timeout it
 // waits for transactions that use a fragment led here, and for reads that run here. The node's own
 // clients are already disconnected.
-func (n *Node) handOver(patience time.Duration) {
+func (n *Node) handOver(timeout time.Duration) {
 	if n.server == nil {
 		return // it never served clients
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience+endTime)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout+endTime)
 	defer cancel()
-	if err := n.host.Leave(ctx, patience); err != nil {
+	if err := n.host.Leave(ctx, timeout); err != nil {
 		n.cfg.Logger.Info("leadership was not handed over; the others choose a leader by themselves", "why", err)
 	}
 	if err := n.catalog.HandOver(ctx); err != nil {

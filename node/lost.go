@@ -82,7 +82,7 @@ func (n *Node) declareLost(ctx, background context.Context) error {
 	if err != nil || len(nodes) == 0 {
 		return err
 	}
-	short, cancel := context.WithTimeout(ctx, announcePatience)
+	short, cancel := context.WithTimeout(ctx, announceTimeout)
 	defer cancel()
 	if err = n.writeLost(short, nodes); err == nil || ctx.Err() != nil {
 		return err

@@ -309,7 +309,7 @@ func (n *Node) URL() string {
 // ends. Then clients of other nodes whose transactions use fragments led here get as much time.
 func (n *Node) Close(ctx context.Context) error {
 	var errs []error
-	patience := drainTime(ctx)
+	timeout := drainTime(ctx)
 	if n.wire != nil {
 		// It is not an error if the time has passed: the remaining statements are cancelled, and
 		// their clients get an error.
@@ -331,7 +331,7 @@ func (n *Node) Close(ctx context.Context) error {
 			n.cfg.Logger.Info("values of sequences that were taken in advance are skipped", "error", err)
 		}
 	}
-	n.handOver(patience)
+	n.handOver(timeout)
 	if n.tasks != nil {
 		n.tasks.Gateway().Close()
 	}

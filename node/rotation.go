@@ -25,7 +25,7 @@ const (
 	certificateLook    = time.Minute     // how often certificates are looked at
 	certificateTimeout = 3 * time.Second // for a node's report of its certificates
 	rotationLook       = time.Second     // how often, while nodes follow a step of a replacement …
-	rotationPatience   = time.Minute     // how long a step may take before a missing node is logged
+	rotationTimeout    = time.Minute     // how long a step may take before a missing node is logged
 )
 
 // report returns the authorities that this node trusts, and the issuer of its certificate.
@@ -112,7 +112,7 @@ func (n *Node) rotate(ctx context.Context) {
 			n.cfg.Logger.Info("the cluster's former authority is trusted no more", "authority", step.Authority)
 		case !step.Until.IsZero():
 			return // join tokens name it
-		case time.Since(since) > rotationPatience:
+		case time.Since(since) > rotationTimeout:
 			n.cfg.Logger.Warn("the replacement of the cluster's authority waits for nodes",
 				"nodes", strings.Join(n.namesOf(step.Nodes), ", "))
 			return

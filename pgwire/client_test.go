@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// patience is what a test gives the machine, however busy it is.
-const patience = 2 * time.Minute
+// testTimeout is what a test gives the machine, however busy it is.
+const testTimeout = 2 * time.Minute
 
 // client is a bare frontend for tests that count bytes or look at time; where a driver will do they
 // use pgx.
@@ -36,7 +36,7 @@ func connect(t testing.TB, addr string) *client {
 func connectOn(t testing.TB, nc net.Conn) *client {
 	t.Helper()
 	t.Cleanup(func() { _ = nc.Close() })
-	_ = nc.SetDeadline(time.Now().Add(patience))
+	_ = nc.SetDeadline(time.Now().Add(testTimeout))
 	c := &client{t: t, nc: nc, r: bufio.NewReader(nc)}
 	c.write(startupBytes([]string{"user=postgres", "database=postgres"}))
 	for {
@@ -137,5 +137,5 @@ func dialTimeout(addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nc, nc.SetDeadline(time.Now().Add(patience))
+	return nc, nc.SetDeadline(time.Now().Add(testTimeout))
 }

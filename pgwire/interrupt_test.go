@@ -66,7 +66,7 @@ func TestLostClientEndsItsStatement(t *testing.T) {
 	_ = c.nc.Close()
 	select {
 	case <-closed:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("the statement still runs")
 	}
 }
@@ -198,10 +198,10 @@ func TestIdleLimit(t *testing.T) {
 	}
 	<-closed
 	limits <- 0
-	patient := connect(t, addr)
+	client := connect(t, addr)
 	for range 2 { // the deadline of a wait is not that of the next
-		patient.query("select 1")
+		client.query("select 1")
 		<-started
-		patient.until('Z')
+		client.until('Z')
 	}
 }

@@ -86,7 +86,7 @@ func TestTooManyConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = nc.SetDeadline(time.Now().Add(patience))
+		_ = nc.SetDeadline(time.Now().Add(testTimeout))
 		second.nc, second.r = nc, nil
 	}
 	dial()
@@ -112,7 +112,7 @@ func TestStartupTimeout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = nc.SetDeadline(time.Now().Add(patience))
+		_ = nc.SetDeadline(time.Now().Add(testTimeout))
 		_, _ = nc.Write([]byte(said))
 		if _, err := nc.Read(make([]byte, 1)); err == nil {
 			t.Errorf("%q was answered", said)
@@ -127,7 +127,7 @@ func TestStartupTimeout(t *testing.T) {
 func TestStartupTimeoutIsLifted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := scriptConfig()
-		cfg.StartupTimeout = patience / 4
+		cfg.StartupTimeout = testTimeout / 4
 		l := newPipes()
 		serveOn(t, cfg, l)
 		c := connectOn(t, l.dial())

@@ -21,7 +21,7 @@ import (
 
 func pgxConnect(t *testing.T, addr, user, options string) (*pgx.Conn, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, "postgres://"+user+"@"+addr+"/postgres?"+options)
 	if err == nil {

@@ -31,7 +31,7 @@ func newSASLClient(t *testing.T, addr, user string) *saslClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { nc.Close() })
-	_ = nc.SetDeadline(time.Now().Add(patience))
+	_ = nc.SetDeadline(time.Now().Add(testTimeout))
 	c := &saslClient{t, nc}
 	c.write(startupBytes([]string{"user=" + user, "database=postgres"}))
 	if got := c.answer(); got != "Authentication 10" {

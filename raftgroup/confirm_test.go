@@ -56,7 +56,7 @@ func (g *gate) until(t *testing.T, stop <-chan struct{}, f func() bool) {
 		case <-changed:
 		case <-stop:
 			return
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			t.Fatal("waited for too long")
 		}
 	}
@@ -107,7 +107,7 @@ func (g *gate) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.Ap
 // non-voters.
 func gated(t *testing.T, election time.Duration, voters, nonvoters []raft.ServerID) (*Group, *gate) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	at := newGate("a")
 	all := []*gate{at}
@@ -154,7 +154,7 @@ func confirm(t *testing.T, g *Group) (done <-chan struct{}, result func() error)
 	ch := make(chan struct{})
 	go func() {
 		defer close(ch)
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		err = g.Confirm(ctx)
 	}()
@@ -230,7 +230,7 @@ func TestConfirmWithoutOneVoter(t *testing.T) {
 func TestConfirmWhileVotersChange(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, at := gated(t, 20*time.Second, []raft.ServerID{"b"}, nil)
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		at.change(func() { at.cut["b"] = true })
 		done, result := confirm(t, a)

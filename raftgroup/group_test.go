@@ -59,8 +59,8 @@ func (s journalSnap) Persist(sink raft.SnapshotSink) error {
 }
 func (s journalSnap) Release() {}
 
-// patience bounds every wait, on a machine that may be busy with other work.
-const patience = 3 * time.Minute
+// testTimeout bounds every wait, on a machine that may be busy with other work.
+const testTimeout = 3 * time.Minute
 
 // bubble runs a test by a synthetic clock. Time passes only while every goroutine waits, so no leader
 // loses its lease because the machine stands still.
@@ -80,7 +80,7 @@ func open(t *testing.T, dir string, o Options) (*Group, *journal) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { g.Close() })
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	if err := g.WaitLeader(ctx); err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestMoveToDevice(t *testing.T) {
 
 // TestStartIsFast: the only voter of a group leads without waiting for the heartbeat of another.
 func TestStartIsFast(t *testing.T) {
-	open(t, t.TempDir(), Options{Election: 10 * patience})
+	open(t, t.TempDir(), Options{Election: 10 * testTimeout})
 }
 
 func TestClosedGroupRefuses(t *testing.T) {
@@ -208,7 +208,7 @@ func BenchmarkApply16(b *testing.B) {
 // terms.
 func TestTermOfEntries(t *testing.T) {
 	g, _ := open(t, t.TempDir(), Options{})
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	if err := g.WaitLeader(ctx); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ func TestMembersChange(t *testing.T) {
 		addrB, transB := raft.NewInmemTransport("b")
 		transA.Connect(addrB, transB)
 		transB.Connect(addrA, transA)
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		a, _ := open(t, t.TempDir(), Options{ID: "a", Transport: transA})
 		b, err := Open(Options{Dir: t.TempDir(), Name: "test", FSM: &journal{}, ID: "b", Transport: transB, Join: true})

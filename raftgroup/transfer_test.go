@@ -44,7 +44,7 @@ func (a *answers) Progress(id raft.ServerID) (match, term uint64, contact time.T
 // waits for the replication to the dead server.
 func TestTransferToTheDead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		const calm = 8 * time.Second // the leader stays even if the machine pauses for a moment
 		var trans []*answers

@@ -13,7 +13,7 @@ import (
 // id.
 func TestRename(t *testing.T) {
 	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	first, err := Open(Options{Dir: dir, Name: "test", FSM: &journal{}})
 	if err != nil {
@@ -53,7 +53,7 @@ func TestRename(t *testing.T) {
 // and others may join it.
 func TestUnsafeRecover(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		names := []raft.ServerID{"1", "2", "3"}
 		var servers []raft.Server

@@ -16,7 +16,7 @@ func (c *client) background(w *world, text string) chan string {
 	pid := c.pid()
 	go func() { done <- c.answer(text) }()
 	watch := w.connect(c.t)
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testTimeout); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if watch.answer(fmt.Sprintf("SELECT cardinality(pg_blocking_pids(%d)) > 0", pid)) == "t\nSELECT 1" {
 			return done
 		}

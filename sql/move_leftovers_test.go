@@ -72,7 +72,7 @@ func TestSweptLeftovers(t *testing.T) {
 		t.Helper()
 		c.want("UPDATE acc SET u = -1000 WHERE u = 1000", "UPDATE 1")
 		c.want("UPDATE acc SET u = 1000 WHERE u = -1000", "UPDATE 1")
-		for end := time.Now().Add(patience); ; {
+		for end := time.Now().Add(testTimeout); ; {
 			kept.forget(w, "postgres")
 			must(t, w.host.Rebalancer().RemoveLeftovers(t.Context()))
 			if c.answer("SELECT count(*) FROM sherd.check() WHERE detail LIKE '%moves have left%'") == "0\nSELECT 1" {

@@ -59,7 +59,7 @@ func (w *world) awaitBuilt(t *testing.T) {
 		}
 		return false
 	}
-	late := time.After(patience)
+	late := time.After(testTimeout)
 	for v := w.cfg.Catalog.View(); builds(v); v = w.cfg.Catalog.View() {
 		select {
 		case <-v.Superseded():

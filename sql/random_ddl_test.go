@@ -76,7 +76,7 @@ func (r *ddlRun) run(text string) string {
 			r.failf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.t.Context(), testTimeout)
 	defer cancel()
 	out := &recorder{env: r.client.s.Env}
 	err := r.client.s.Simple(ctx, text, out)

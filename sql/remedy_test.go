@@ -137,7 +137,7 @@ func TestObesePlaced(t *testing.T) {
 // until waits for something that happens in the background.
 func (c *client) until(done func() bool, got func() string) {
 	c.t.Helper()
-	for end := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testTimeout); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			c.t.Fatalf("it does not come about: %s", got())
 		}

@@ -23,7 +23,7 @@ func (w *world) runJobs(t *testing.T) (stop func()) {
 // ended waits for all jobs about ids, and returns how they ended.
 func (c *client) ended() string {
 	c.t.Helper()
-	for limit := time.Now().Add(patience); time.Now().Before(limit); {
+	for limit := time.Now().Add(testTimeout); time.Now().Before(limit); {
 		if !strings.Contains(c.answer("SELECT state FROM sherd.jobs WHERE kind IN ('replace_placement', "+
 			"'rewrite_references')"), "running") {
 			break

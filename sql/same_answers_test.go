@@ -86,7 +86,7 @@ var state = regexp.MustCompile(`\((\w{5})\)$`)
 // locks, which NOWAIT would meet.
 func (w *turns) run(session int, text string) string {
 	got := w.sessions[session].answer(text)
-	for deadline := time.Now().Add(patience); w.unsettled(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); w.unsettled(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.world.t.Fatal("a commit is not resolved")
 		}

@@ -67,8 +67,8 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// patience bounds every wait, on a machine that may be busy.
-const patience = 2 * time.Minute
+// testTimeout bounds every wait, on a machine that may be busy.
+const testTimeout = 2 * time.Minute
 
 func newWorld(t testing.TB) *world { return newWorldOf(t, 3) }
 
@@ -86,7 +86,7 @@ func newWorldAt(t testing.TB, fragments int, version uint32, change ...func(*clu
 	if os.Getenv("SHERD_TEST_LOG") != "" {
 		quiet = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	c, err := catalog.Open(catalog.Options{Dir: filepath.Join(dir, "catalog"), Logger: quiet})
 	must(t, err)

@@ -15,7 +15,7 @@ import (
 func (c *client) validated(id string) string {
 	c.t.Helper()
 	text := "SELECT progress, state, error FROM sherd.jobs WHERE id = " + id
-	for limit := time.Now().Add(patience); time.Now().Before(limit); {
+	for limit := time.Now().Add(testTimeout); time.Now().Before(limit); {
 		if !strings.Contains(c.answer(text), "|running|") {
 			break
 		}

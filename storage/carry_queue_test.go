@@ -54,7 +54,7 @@ func TestCarryQueue(t *testing.T) {
 			if _, err := a.Moves.ReadVersions(ctx, ReadRequest{Ranges: movedRange}, put); err != nil {
 				t.Fatal(err)
 			}
-			last, err := a.Moves.Cut(ctx, ReadRequest{Ranges: movedRange, Since: first.T, Move: n}, patience, put)
+			last, err := a.Moves.Cut(ctx, ReadRequest{Ranges: movedRange, Since: first.T, Move: n}, testTimeout, put)
 			if err != nil {
 				t.Fatal(err)
 			}

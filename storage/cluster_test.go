@@ -124,7 +124,7 @@ func (c *cluster) age() {
 func (c *cluster) settle() *cluster {
 	c.t.Helper()
 	for _, r := range c.rs {
-		eventually.Within(c.t, patience, "every transaction is decided",
+		eventually.Within(c.t, testTimeout, "every transaction is decided",
 			func() bool { return r.txns.undecided.Load() == 0 })
 	}
 	return c

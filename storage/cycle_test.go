@@ -23,9 +23,9 @@ func TestDeadlockOverProcesses(t *testing.T) {
 	ofA, ofB := make(chan error, 1), make(chan error, 1)
 	go func() { ofA <- a1.LockNewest(ctx, rowKey(1)) }()
 	go func() { ofB <- b0.LockNewest(ctx, rowKey(1)) }()
-	ask := func(parties []txn.Party) (out []txn.Edge) {
+	ask := func(owners []txn.LockOwner) (out []txn.Edge) {
 		for i, r := range rs {
-			for _, w := range r.cfg.Deadlock.WaitsOf(parties) {
+			for _, w := range r.cfg.Deadlock.WaitsOf(owners) {
 				out = append(out, txn.Edge{Node: uint32(i), Waiting: w})
 			}
 		}

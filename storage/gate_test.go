@@ -123,7 +123,7 @@ func TestUncalm(t *testing.T) {
 	}
 	a.txns.mu.Lock()
 	// it is not in doubt, however slow the machine is
-	a.txns.prepared[tx.ID()].since = time.Now().Add(patience)
+	a.txns.prepared[tx.ID()].since = time.Now().Add(testTimeout)
 	a.txns.mu.Unlock()
 	n := m.number()
 	cut := func(settle time.Duration) error {

@@ -75,8 +75,8 @@ func (c *cluster) mustBeFree(r *Replica, key []byte) {
 	}
 }
 
-// patientEnds has what ends soon waited for, however slow the machine is.
-var patientEnds = func(c *Config) { c.Timing.EndingWait = patience }
+// waitForEnds has what ends soon waited for, however slow the machine is.
+var waitForEnds = func(c *Config) { c.Timing.EndingWait = testTimeout }
 
 var slowRecovery = func(c *Config) { c.Timing.RecoverAfter, c.Timing.RecoverLive = time.Hour, time.Hour }
 
@@ -283,7 +283,7 @@ func TestHalfMadeHold(t *testing.T) {
 			}
 			after := c.crash(slowRecovery)
 			for i, r := range after.rs {
-				for deadline := time.Now().Add(patience); after.isLocked(r, rowKey(1)) != s.complete; {
+				for deadline := time.Now().Add(testTimeout); after.isLocked(r, rowKey(1)) != s.complete; {
 					if time.Now().After(deadline) {
 						t.Fatalf("fragment %d: locked is %v", i+1, !s.complete)
 					}

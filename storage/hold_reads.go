@@ -57,8 +57,8 @@ func (t *Tx) awaitReader(ctx context.Context, g *guards.Guard, key []byte) error
 		timeout = timer.C
 	}
 	defer t.r.guards.Wait(LockInfo{
-		Fragment: t.r.cfg.Fragment, Holder: t.locks.Party(), Key: key, Mode: txn.Update, Since: time.Now(),
-		Blockers: []txn.Party{{ID: g.ID}},
+		Fragment: t.r.cfg.Fragment, Holder: t.locks.LockOwner(), Key: key, Mode: txn.Update, Since: time.Now(),
+		Blockers: []txn.LockOwner{{ID: g.ID}},
 	})()
 	select {
 	case <-g.Ended():

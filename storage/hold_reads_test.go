@@ -207,7 +207,7 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 		}
 	})
 	t.Run("one at a lower level that is rolled back soon", func(t *testing.T) {
-		c, h := setup(t, patientEnds)
+		c, h := setup(t, waitForEnds)
 		w := c.rs[0].Tx(txn.NewID())
 		if err := c.write(testContext(t), w, rowKey(2)); err != nil {
 			t.Fatal(err)

@@ -186,7 +186,7 @@ type LockInfo = locktable.Info
 // TxInfo is a transaction as it stands in one fragment.
 type TxInfo struct {
 	Fragment    FragmentID
-	Party       txn.Party
+	Owner       txn.LockOwner
 	Phase       string // "open", "committing" or "prepared"
 	Writes      int    // staged operations: rows and index entries
 	Bytes       int64  // of the stage
@@ -228,7 +228,7 @@ func (i *Inspector) Transactions(limit int) (out []TxInfo, total int) {
 		}
 	}
 	slices.SortFunc(out, func(a, b TxInfo) int {
-		return cmp.Or(a.Since.Compare(b.Since), slices.Compare(a.Party.ID[:], b.Party.ID[:]))
+		return cmp.Or(a.Since.Compare(b.Since), slices.Compare(a.Owner.ID[:], b.Owner.ID[:]))
 	})
 	return out, total
 }
@@ -236,7 +236,7 @@ func (i *Inspector) Transactions(limit int) (out []TxInfo, total int) {
 func (t *Tx) info() (TxInfo, bool) {
 	t.mu.Lock()
 	x := TxInfo{
-		Fragment: t.r.cfg.Fragment, Party: t.locks.Party(), Writes: t.stage.Count(), Bytes: int64(t.stage.Mark()),
+		Fragment: t.r.cfg.Fragment, Owner: t.locks.LockOwner(), Writes: t.stage.Count(), Bytes: int64(t.stage.Mark()),
 		Locks: t.locks.Count(), Since: t.since,
 		Adopted: t.adopted.Load(),
 	}

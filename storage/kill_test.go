@@ -95,7 +95,7 @@ func killRound(dir string, early bool, rnd *rand.Rand) error {
 		select {
 		case err = <-ready:
 			time.Sleep(time.Duration(rnd.Int63n(int64(600 * time.Millisecond))))
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			err = errors.New("the process does not come up")
 		}
 	}
@@ -141,7 +141,7 @@ func killOpen(dir string) (rs []*Replica, closeAll func(), err error) {
 		peers.Add(r)
 		rs = append(rs, r)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	for _, r := range rs {
 		if err := r.Group.WaitReady(ctx); err != nil {
@@ -239,7 +239,7 @@ func killAcked(dir string, w int) (ns []int, last int, err error) {
 
 // killCheck reads everything in one snapshot over all fragments.
 func killCheck(dir string, rs []*Replica) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	T := txn.Timestamp(0)
 	for _, r := range rs {

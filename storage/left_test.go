@@ -11,8 +11,8 @@ import (
 // that it left prepared, are not.
 func TestLeft(t *testing.T) {
 	// what is prepared stays so, since its coordinator fragment is not there
-	patient := func(c *Config) { c.Timing.RecoverAfter, c.Timing.RecoverLive = time.Hour, time.Hour }
-	c := openCluster(t, tempDirs(t, 1), patient)
+	slowRecovery := func(c *Config) { c.Timing.RecoverAfter, c.Timing.RecoverLive = time.Hour, time.Hour }
+	c := openCluster(t, tempDirs(t, 1), slowRecovery)
 	ctx := testContext(t)
 	left := func(key []byte) bool {
 		t.Helper()
@@ -50,7 +50,7 @@ func TestLeft(t *testing.T) {
 		txn.PrepareRequest{C: C, Coordinator: 2, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
 		t.Fatal(err)
 	}
-	c = c.crash(patient)
+	c = c.crash(slowRecovery)
 	change(t, c.rs[0], rowKey(3), txn.Update, "")
 	if !left(rowKey(0)) || !left(rowKey(1)) || left(rowKey(3)) {
 		t.Error("of an earlier term something is known, or of this one not")

@@ -46,7 +46,7 @@ func TestLeaderBehindTheCatalog(t *testing.T) {
 	}
 	commitRow(t, a, movedEntry(101, "l"), "f")
 	forget()
-	res, err := a.Moves.Cut(ctx, ReadRequest{Ranges: movedRange, Since: first.T, Move: n}, patience,
+	res, err := a.Moves.Cut(ctx, ReadRequest{Ranges: movedRange, Since: first.T, Move: n}, testTimeout,
 		func(batch []Version) error { return b.Moves.Ingest(ctx, n, batch) })
 	if err != nil {
 		t.Fatal(err)

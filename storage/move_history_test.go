@@ -122,7 +122,7 @@ func movesUnderLoad(t *testing.T, seed int64) {
 		}()
 	}
 	const leastMoves, leastCommits = 5, 50
-	moves, end := 0, time.Now().Add(patience)
+	moves, end := 0, time.Now().Add(testTimeout)
 	few := func() bool {
 		l.wrote.Lock()
 		defer l.wrote.Unlock()
@@ -275,7 +275,7 @@ func (l *load) read(ctx context.Context, r *Replica, k int, ranges []BucketRange
 func (l *load) move(rnd *rand.Rand) bool {
 	l.mu.RLock()
 	defer func() { l.mu.RUnlock() }()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	i := rnd.Intn(loadRanges)
 	ranges, n := loadRange(i), l.plan.begin()

@@ -68,7 +68,7 @@ func TestRuleMoveFence(t *testing.T) {
 	a := m.c.rs[0]
 	commitRow(t, a, movedKey(100, "k"), "1")
 	T := current(t, a)
-	F, err := a.Moves.Fence(t.Context(), m.number(), movedRange, patience)
+	F, err := a.Moves.Fence(t.Context(), m.number(), movedRange, testTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestRuleMoveStage(t *testing.T) {
 		list, _ := a.Inspect.Locks(100)
 		return len(list) == 4
 	})
-	if _, err := a.Moves.Fence(t.Context(), 90, []BucketRange{{Lo: 300, Hi: 301}}, patience); err != nil {
+	if _, err := a.Moves.Fence(t.Context(), 90, []BucketRange{{Lo: 300, Hi: 301}}, testTimeout); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Moves.Unfence(t.Context(), 90, []BucketRange{{Lo: 300, Hi: 301}}); err != nil {
@@ -173,7 +173,7 @@ func TestRuleMoveProposed(t *testing.T) {
 	release := g.shut(t)
 	done := make(chan error, 1)
 	go func() {
-		_, err := a.Moves.Fence(context.Background(), 1, movedRange, patience)
+		_, err := a.Moves.Fence(context.Background(), 1, movedRange, testTimeout)
 		done <- err
 	}()
 	<-g.proposed
@@ -226,7 +226,7 @@ func TestRuleMoveRead(t *testing.T) {
 	}
 	done := make(chan cut, 1)
 	go func() {
-		res, err := a.Moves.Cut(ctx, ReadRequest{Ranges: movedRange, Move: n}, patience,
+		res, err := a.Moves.Cut(ctx, ReadRequest{Ranges: movedRange, Move: n}, testTimeout,
 			func(batch []Version) error { return b.Moves.Ingest(ctx, n, batch) })
 		done <- cut{res, err}
 	}()

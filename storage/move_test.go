@@ -68,7 +68,7 @@ func (m *mover) prepare(from, to *Replica, move uint64, ranges []BucketRange) (F
 	if err != nil {
 		return 0, 0, fmt.Errorf("second round: %w", err)
 	}
-	if F, err = from.Moves.Fence(ctx, move, ranges, patience); err != nil {
+	if F, err = from.Moves.Fence(ctx, move, ranges, testTimeout); err != nil {
 		return 0, 0, fmt.Errorf("fence: %w", err)
 	}
 	_, err = m.copy(from, to, move, ReadRequest{Ranges: ranges, Since: second.T, Final: true, Move: move})

@@ -30,7 +30,7 @@ func TestFirstFence(t *testing.T) {
 	}
 	put(150)
 	n := m.number()
-	F, err := source.Moves.Fence(ctx, n, movedRange, patience)
+	F, err := source.Moves.Fence(ctx, n, movedRange, testTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}

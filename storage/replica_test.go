@@ -38,12 +38,12 @@ func openTest(t testing.TB, dir string, change ...func(*Config)) *Replica {
 	return r
 }
 
-// patience bounds what must come to pass on a machine that is busy with other things, and whose
+// testTimeout bounds what must come to pass on a machine that is busy with other things, and whose
 // disk is: it tells a test that hangs from one that is slow.
-const patience = 3 * time.Minute
+const testTimeout = 3 * time.Minute
 
 func testContext(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -42,7 +42,7 @@ func within(t *testing.T, what string, f func() error) {
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatalf("%s: not in time", what)
 	}
 }

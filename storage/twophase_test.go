@@ -354,7 +354,7 @@ func TestStartSettlesAtOnce(t *testing.T) {
 // TestNoWaitAfterCommit: a client that has got the answer to its commit finds the rows free,
 // although the locks are removed later. A request does not wait for an open transaction.
 func TestNoWaitAfterCommit(t *testing.T) {
-	c := openCluster(t, tempDirs(t, 3), patientEnds)
+	c := openCluster(t, tempDirs(t, 3), waitForEnds)
 	ctx := testContext(t)
 	noWait := txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp, NoWait: true, Ending: true}
 	for i := range 20 {

@@ -244,7 +244,7 @@ func TestLockInfo(t *testing.T) {
 		t.Fatal(some, total)
 	}
 	info, total := r.Inspect.Transactions(100)
-	if total != 5 || len(info) != 5 || info[4].Party.Session != 104 || info[4].Writes != 1 || info[4].Locks != 1 ||
+	if total != 5 || len(info) != 5 || info[4].Owner.Session != 104 || info[4].Writes != 1 || info[4].Locks != 1 ||
 		info[4].Phase != "open" || info[4].Bytes == 0 {
 		t.Fatalf("%d: %+v", total, info)
 	}

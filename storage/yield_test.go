@@ -51,7 +51,7 @@ func TestYield(t *testing.T) {
 		if err := tx.LockNewest(ctx, rowKey(2)); err != nil {
 			t.Errorf("%s: the transaction cannot go on: %v", name, err)
 		}
-		r.cfg.Timing.Yield = patience // the transaction is rolled back meanwhile, however late that is
+		r.cfg.Timing.Yield = testTimeout // the transaction is rolled back meanwhile, however late that is
 		given := make(chan func())
 		go func() {
 			after, err := r.Group.yield(ctx, false)

@@ -5,17 +5,17 @@ import "time"
 // RowLock is a row lock that is held or waited for, as views show it.
 type RowLock struct {
 	Fragment FragmentID
-	Holder   Party  // or the waiter
-	Key      []byte // of the row, or of an index entry
+	Holder   LockOwner // or the waiter
+	Key      []byte    // of the row, or of an index entry
 	Mode     LockMode
 	Granted  bool
-	Since    time.Time // when the wait began
-	Blockers []Party   // of the wait
+	Since    time.Time   // when the wait began
+	Blockers []LockOwner // of the wait
 }
 
 // OpenTransaction is a transaction that holds locks or has buffered writes, as views show it.
 type OpenTransaction struct {
-	Party       Party
+	Owner       LockOwner
 	Since       time.Time // when it first used a fragment
 	Writes      int       // buffered writes
 	Bytes       int64     // of them

@@ -30,23 +30,23 @@ type Edge struct {
 // one's. The first is the one to end.
 type Cycle []Edge
 
-// maxParties bounds the owners whose waits a search asks for. Those left out are found when others
+// maxOwners bounds the owners whose waits a search asks for. Those left out are found when others
 // have continued.
-const maxParties = 10_000
+const maxOwners = 10_000
 
 // FindCycles finds the cycles that the given waits are part of, or wait for. ask returns the waits
 // of lock owners, from all nodes that answer.
-func FindCycles(own []Edge, ask func([]Party) []Edge) []Cycle {
+func FindCycles(own []Edge, ask func([]LockOwner) []Edge) []Cycle {
 	g := &waitGraph{byID: map[ID][]*Edge{}, bySession: map[uint32][]*Edge{}, seen: map[edgeName]bool{}}
-	asked := map[Party]bool{}
+	asked := map[LockOwner]bool{}
 	for found := g.add(own); len(found) > 0; {
-		var wanted []Party
+		var wanted []LockOwner
 		for _, e := range found {
 			for _, p := range e.Blockers {
 				if !p.ID.IsZero() {
 					p.Session = 0 // the id identifies the owner
 				}
-				if !asked[p] && len(asked) < maxParties {
+				if !asked[p] && len(asked) < maxOwners {
 					asked[p] = true
 					wanted = append(wanted, p)
 				}
@@ -147,31 +147,31 @@ func (g *waitGraph) cycle(from []Edge) Cycle {
 func (c Cycle) fromVictim() Cycle {
 	at := 0
 	for i := range c {
-		if compareParties(c[i].Waiter, c[at].Waiter) > 0 {
+		if compareOwners(c[i].Waiter, c[at].Waiter) > 0 {
 			at = i
 		}
 	}
 	return slices.Concat(c[at:], c[:at])
 }
 
-func compareParties(a, b Party) int {
+func compareOwners(a, b LockOwner) int {
 	return cmp.Or(bytes.Compare(a.ID[:], b.ID[:]), cmp.Compare(a.Session, b.Session))
 }
 
 // confirmed asks again for the waits of a cycle, and reports whether all are still there.
-func (c Cycle) confirmed(ask func([]Party) []Edge) bool {
-	var parties []Party
+func (c Cycle) confirmed(ask func([]LockOwner) []Edge) bool {
+	var owners []LockOwner
 	for i := range c {
-		parties = append(parties, c[i].Waiter)
+		owners = append(owners, c[i].Waiter)
 	}
 	now := map[edgeName]Edge{}
-	for _, e := range ask(parties) {
+	for _, e := range ask(owners) {
 		now[e.name()] = e
 	}
 	for i := range c {
 		e, there := now[c[i].name()]
 		next := c[(i+1)%len(c)].Waiter
-		if !there || e.Waiter != c[i].Waiter || !slices.ContainsFunc(e.Blockers, func(p Party) bool {
+		if !there || e.Waiter != c[i].Waiter || !slices.ContainsFunc(e.Blockers, func(p LockOwner) bool {
 			return p.is(next)
 		}) {
 			return false

@@ -26,13 +26,13 @@ func newNodes(n int) *nodes {
 	return out
 }
 
-func (n *nodes) ask(parties []Party) []Edge {
+func (n *nodes) ask(owners []LockOwner) []Edge {
 	if n.between != nil {
 		n.between()
 	}
 	var out []Edge
 	for i, d := range n.detectors {
-		for _, w := range d.WaitsOf(parties) {
+		for _, w := range d.WaitsOf(owners) {
 			out = append(out, Edge{uint32(i + 1), w})
 		}
 	}
@@ -48,7 +48,7 @@ func (n *nodes) own(node int) []Edge {
 }
 
 // block notes a wait at a node; ended tells whether it was ended.
-func (n *nodes) block(t *testing.T, node int, waiter Party, blockers ...Party) (w *Wait, ended *error) {
+func (n *nodes) block(t *testing.T, node int, waiter LockOwner, blockers ...LockOwner) (w *Wait, ended *error) {
 	t.Helper()
 	ended = new(error)
 	d := n.detectors[node-1]
@@ -63,12 +63,12 @@ func (n *nodes) block(t *testing.T, node int, waiter Party, blockers ...Party) (
 	return w, ended
 }
 
-// numbered makes a party whose id is as large as its number.
-func numbered(n byte) Party { return Party{ID: ID{n, 15: n}, Session: uint32(n)} }
+// numbered makes a lock owner whose id is as large as its number.
+func numbered(n byte) LockOwner { return LockOwner{ID: ID{n, 15: n}, Session: uint32(n)} }
 
-// TestCircleOverNodes: all nodes find a circle, and choose the same victim, whose error says who
+// TestCycleOverNodes: all nodes find a cycle, and choose the same victim, whose error says who
 // waits for whom.
-func TestCircleOverNodes(t *testing.T) {
+func TestCycleOverNodes(t *testing.T) {
 	n := newNodes(3)
 	a, b, c := numbered(1), numbered(2), numbered(3)
 	n.block(t, 1, a, b)
@@ -80,8 +80,8 @@ func TestCircleOverNodes(t *testing.T) {
 			t.Fatalf("node %d: %+v", node, got)
 		}
 	}
-	circle := FindCycles(n.own(1), n.ask)[0]
-	if !n.detectors[1].Break(circle[0].Number, circle[0].Waiter, circle.Err()) {
+	cycle := FindCycles(n.own(1), n.ask)[0]
+	if !n.detectors[1].Break(cycle[0].Number, cycle[0].Waiter, cycle.Err()) {
 		t.Fatal("the wait was not ended")
 	}
 	var e *DeadlockError
@@ -90,7 +90,7 @@ func TestCircleOverNodes(t *testing.T) {
 		!strings.Contains(e.Err.Detail, "blocked by process 2.") {
 		t.Fatalf("%v: %+v", *ended, e)
 	}
-	if n.detectors[1].Break(circle[0].Number, circle[0].Waiter, circle.Err()) {
+	if n.detectors[1].Break(cycle[0].Number, cycle[0].Waiter, cycle.Err()) {
 		t.Error("a wait ended twice")
 	}
 	if got := FindCycles(n.own(1), n.ask); len(got) != 0 {
@@ -98,19 +98,19 @@ func TestCircleOverNodes(t *testing.T) {
 	}
 }
 
-// TestCircleOfSession: who holds a lock for the session is found by what the session waits for.
-func TestCircleOfSession(t *testing.T) {
+// TestCycleOfSession: who holds a lock for the session is found by what the session waits for.
+func TestCycleOfSession(t *testing.T) {
 	n := newNodes(2)
 	a, b := numbered(1), numbered(2)
-	n.block(t, 1, a, Party{Session: b.Session})
+	n.block(t, 1, a, LockOwner{Session: b.Session})
 	n.block(t, 2, b, a)
 	if got := FindCycles(n.own(1), n.ask); len(got) != 1 || got[0][0].Waiter != b {
 		t.Fatalf("%+v", got)
 	}
 }
 
-// TestCircleThatNeverWas: a wait that ended, or began anew, between two answers makes no circle.
-func TestCircleThatNeverWas(t *testing.T) {
+// TestCycleThatNeverWas: a wait that ended, or began again, between two answers makes no cycle.
+func TestCycleThatNeverWas(t *testing.T) {
 	for _, anew := range []bool{false, true} {
 		n := newNodes(2)
 		a, b := numbered(1), numbered(2)
@@ -132,16 +132,16 @@ func TestCircleThatNeverWas(t *testing.T) {
 	}
 }
 
-// TestCirclesAtRandom draws waits on several nodes. After each node has searched, no circle is
-// left, nobody outside of a circle was ended, and of each circle somebody was.
-func TestCirclesAtRandom(t *testing.T) {
+// TestCyclesAtRandom draws waits on several nodes. After each node has searched, no cycle is
+// left, nobody outside of a cycle was ended, and of each cycle somebody was.
+func TestCyclesAtRandom(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		n, ends := newNodes(2+rnd.IntN(3)), map[ID]*error{}
-		waits := map[Party][]Party{}
+		waits := map[LockOwner][]LockOwner{}
 		for i := range byte(4 + rnd.IntN(12)) {
 			p := numbered(i + 1)
-			var blockers []Party
+			var blockers []LockOwner
 			for range 1 + rnd.IntN(2) {
 				if q := numbered(byte(rnd.IntN(18) + 1)); q != p {
 					blockers = append(blockers, q)
@@ -153,13 +153,13 @@ func TestCirclesAtRandom(t *testing.T) {
 			w := &Wait{Waiter: p, Lock: "ShareLock"}
 			w.End = func(err error) { d.Done(w); *end = err }
 			if d.Block(w, blockers...) != nil {
-				continue // a circle within one node
+				continue // a cycle within one node
 			}
 			waits[p], ends[p.ID] = blockers, end
 		}
-		before := map[Party]bool{}
+		before := map[LockOwner]bool{}
 		for p := range waits {
-			before[p] = reaches(waits, p, p, map[Party]bool{})
+			before[p] = reaches(waits, p, p, map[LockOwner]bool{})
 		}
 		for node := range n.detectors {
 			for _, c := range FindCycles(n.own(node+1), n.ask) {
@@ -173,7 +173,7 @@ func TestCirclesAtRandom(t *testing.T) {
 			}
 			ended++
 			if !before[p] {
-				t.Fatalf("seed %d: %d was in no circle", seed, p.Session)
+				t.Fatalf("seed %d: %d was in no cycle", seed, p.Session)
 			}
 		}
 		for p := range waits {
@@ -182,11 +182,11 @@ func TestCirclesAtRandom(t *testing.T) {
 			}
 		}
 		for p := range waits {
-			if reaches(waits, p, p, map[Party]bool{}) {
-				t.Fatalf("seed %d: %d is still in a circle", seed, p.Session)
+			if reaches(waits, p, p, map[LockOwner]bool{}) {
+				t.Fatalf("seed %d: %d is still in a cycle", seed, p.Session)
 			}
 		}
-		if some := slices.ContainsFunc(slices.Collect(maps.Keys(before)), func(p Party) bool {
+		if some := slices.ContainsFunc(slices.Collect(maps.Keys(before)), func(p LockOwner) bool {
 			return before[p]
 		}); some != (ended > 0) {
 			t.Fatalf("seed %d: %d ended", seed, ended)
@@ -195,7 +195,7 @@ func TestCirclesAtRandom(t *testing.T) {
 }
 
 // reaches tells whether from, by way of those it waits for, waits for to.
-func reaches(waits map[Party][]Party, from, to Party, been map[Party]bool) bool {
+func reaches(waits map[LockOwner][]LockOwner, from, to LockOwner, been map[LockOwner]bool) bool {
 	for _, p := range waits[from] {
 		if p == to {
 			return true
@@ -216,11 +216,11 @@ func TestLongQueue(t *testing.T) {
 	n.between = func() { questions++ }
 	before := numbered(1)
 	for range 300 {
-		p := Party{ID: NewID()}
+		p := LockOwner{ID: NewID()}
 		n.block(t, 1, p, before)
 		before = p
 	}
-	n.block(t, 2, Party{ID: NewID()}, before)
+	n.block(t, 2, LockOwner{ID: NewID()}, before)
 	for node := 1; node <= 2; node++ {
 		if got := FindCycles(n.own(node), n.ask); len(got) != 0 {
 			t.Fatal(got)

@@ -9,23 +9,22 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Party is a lock owner, which holds or waits for a lock: a transaction, and its session if there
-// is one. Without an ID it is the session itself, in any transaction: the owner of the session's
+// LockOwner holds a lock or waits for one: a transaction, and its session if there is one. Without an ID it is the session itself, in any transaction: the owner of the session's
 // advisory locks.
-type Party struct {
+type LockOwner struct {
 	ID      ID
 	Session uint32 // the backend's process number, 0: none
 }
 
 // is reports whether the waiter w stands for p.
-func (p Party) is(w Party) bool {
+func (p LockOwner) is(w LockOwner) bool {
 	if p.ID.IsZero() {
 		return p.Session != 0 && p.Session == w.Session
 	}
 	return p.ID == w.ID
 }
 
-func (p Party) String() string {
+func (p LockOwner) String() string {
 	if p.Session != 0 {
 		return fmt.Sprintf("process %d", p.Session)
 	}
@@ -34,7 +33,7 @@ func (p Party) String() string {
 
 // Wait is one wait for a lock of any kind. The lock table that keeps the lock makes it.
 type Wait struct {
-	Waiter Party
+	Waiter LockOwner
 	Lock   string // as pg_locks names the mode: ShareLock, AccessExclusiveLock …
 	// As in "relation 16385 of database 16384"; empty for a row lock, which waits for the blocking
 	// transaction.
@@ -48,11 +47,11 @@ type Wait struct {
 	// without the detector's locks. If it is nil, the wait cannot be ended so.
 	End func(err error)
 
-	number   uint64    // counted by the detector; guarded by its mu
-	since    time.Time // when it was first noted; guarded by the detector's mu
-	blockers []Party   // likewise
-	noted    bool      // likewise
-	search   uint64    // the last search that visited it; likewise
+	number   uint64      // counted by the detector; guarded by its mu
+	since    time.Time   // when it was first noted; guarded by the detector's mu
+	blockers []LockOwner // likewise
+	noted    bool        // likewise
+	search   uint64      // the last search that visited it; likewise
 }
 
 // Detector finds deadlocks among the waits of one process: it knows which lock owner waits for
@@ -75,7 +74,7 @@ func NewDetector() *Detector {
 // Block sets the blockers of w: when the wait begins, and again whenever they change. Blockers are
 // holders whose locks conflict and waiters ahead in the queue. If that closes a cycle Block returns
 // a *DeadlockError and forgets the wait: it is over, and the lock table answers the waiter.
-func (d *Detector) Block(w *Wait, blockers ...Party) error {
+func (d *Detector) Block(w *Wait, blockers ...LockOwner) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w.blockers = blockers
@@ -131,12 +130,12 @@ func drop[K comparable](m map[K][]*Wait, k K, w *Wait) {
 // blocked is one step of a cycle: a wait, and the blocker with which the cycle continues.
 type blocked struct {
 	wait *Wait
-	by   Party
+	by   LockOwner
 }
 
 // cycle returns the steps from w to a wait for start, or nil if there are none. The caller holds
 // mu.
-func (d *Detector) cycle(w *Wait, start Party) []blocked {
+func (d *Detector) cycle(w *Wait, start LockOwner) []blocked {
 	w.search = d.searches
 	for _, b := range w.blockers {
 		if b.is(start) {
@@ -155,7 +154,7 @@ func (d *Detector) cycle(w *Wait, start Party) []blocked {
 }
 
 // waitsOf returns the waits of a lock owner. The caller holds mu.
-func (d *Detector) waitsOf(p Party) []*Wait {
+func (d *Detector) waitsOf(p LockOwner) []*Wait {
 	if p.ID.IsZero() {
 		return d.bySession[p.Session]
 	}

@@ -131,8 +131,8 @@
 // keeps table and advisory locks. All of them report to one Detector which lock owner waits for
 // which: a wait has several blockers, the holders in its way and the waiters ahead of it, and these
 // change as locks are granted and released. The detector looks for a cycle at each change, so a
-// deadlock is found at once; 40P01 goes to the wait that closes the cycle. A lock owner (Party) is
-// a transaction, or a session independent of its transaction: the owner of the session's advisory
+// deadlock is found at once; 40P01 goes to the wait that closes the cycle. A LockOwner is a
+// transaction, or a session independent of its transaction: the owner of the session's advisory
 // locks. DeadlockError and ConflictError (40001) carry keys and transactions as well as the text,
 // so that upper layers can name the row and the relation. A cycle over several processes is found
 // by asking all of them (FindCycles) once its waits last, and ended in one of them.

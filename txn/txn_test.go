@@ -74,14 +74,14 @@ func TestSpans(t *testing.T) {
 
 func TestDetector(t *testing.T) {
 	d := NewDetector()
-	party := func(n byte) Party { return Party{ID: ID{15: n + 10}, Session: uint32(n)} }
-	wait := func(n byte) *Wait { return &Wait{Waiter: party(n), Lock: "ShareLock"} }
+	owner := func(n byte) LockOwner { return LockOwner{ID: ID{15: n + 10}, Session: uint32(n)} }
+	wait := func(n byte) *Wait { return &Wait{Waiter: owner(n), Lock: "ShareLock"} }
 	a, b, c := wait(1), wait(2), wait(3)
-	if err := errors.Join(d.Block(a, party(2)), d.Block(b, party(7), party(3))); err != nil {
+	if err := errors.Join(d.Block(a, owner(2)), d.Block(b, owner(7), owner(3))); err != nil {
 		t.Fatal(err)
 	}
 	c.Lock, c.Object = "AccessExclusiveLock", "relation 16385 of database 5"
-	err := d.Block(c, party(8), party(1))
+	err := d.Block(c, owner(8), owner(1))
 	var dead *DeadlockError
 	if !pgerr.Is(err, pgerr.DeadlockDetected) || !errors.As(err, &dead) || len(dead.Waits) != 3 || dead.Waits[0] != c {
 		t.Fatal(err)
@@ -94,18 +94,18 @@ func TestDetector(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	d.Done(b)
-	if err := d.Block(c, party(1)); err != nil {
+	if err := d.Block(c, owner(1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Block(a, party(3)); !pgerr.Is(err, pgerr.DeadlockDetected) { // b's lock went to c
+	if err := d.Block(a, owner(3)); !pgerr.Is(err, pgerr.DeadlockDetected) { // b's lock went to c
 		t.Fatal(err)
 	}
 	d.Done(a) // nothing
-	if err := d.Block(b, Party{Session: 9}); err != nil {
+	if err := d.Block(b, LockOwner{Session: 9}); err != nil {
 		t.Fatal(err)
 	}
-	held := &Wait{Waiter: party(9), Lock: "ShareLock"} // session 9, in any transaction
-	if err := d.Block(held, party(2)); !pgerr.Is(err, pgerr.DeadlockDetected) {
+	held := &Wait{Waiter: owner(9), Lock: "ShareLock"} // session 9, in any transaction
+	if err := d.Block(held, owner(2)); !pgerr.Is(err, pgerr.DeadlockDetected) {
 		t.Fatal(err)
 	}
 	d.Done(b)

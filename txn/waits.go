@@ -8,13 +8,13 @@ import (
 // Waiting is a wait at one moment, for pg_locks and pg_blocking_pids.
 type Waiting struct {
 	Number   uint64 // identifies the wait at its detector
-	Waiter   Party
+	Waiter   LockOwner
 	Lock     string // the mode
 	Object   string // empty for a row lock
 	Key      []byte // of the row, for a row lock
 	Fragment FragmentID
 	Since    time.Time
-	Blockers []Party
+	Blockers []LockOwner
 }
 
 // now returns the present state of w. The caller holds the detector's mu.
@@ -50,13 +50,13 @@ func (d *Detector) Lasting(before time.Time) []Waiting {
 }
 
 // WaitsOf returns the waits of lock owners, of their blockers, and so on: up to some ten thousand.
-func (d *Detector) WaitsOf(parties []Party) []Waiting {
+func (d *Detector) WaitsOf(owners []LockOwner) []Waiting {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []Waiting
 	d.searches++
-	add := func(parties []Party) {
-		for _, p := range parties {
+	add := func(owners []LockOwner) {
+		for _, p := range owners {
 			for _, w := range d.waitsOf(p) {
 				if w.search != d.searches {
 					w.search = d.searches
@@ -65,15 +65,15 @@ func (d *Detector) WaitsOf(parties []Party) []Waiting {
 			}
 		}
 	}
-	add(parties)
-	for at := 0; at < len(out) && len(out) < maxParties; at++ {
+	add(owners)
+	for at := 0; at < len(out) && len(out) < maxOwners; at++ {
 		add(out[at].Blockers)
 	}
 	return out
 }
 
 // Break ends a wait with an error if it still is one of waiter. It reports whether it was.
-func (d *Detector) Break(number uint64, waiter Party, err error) bool {
+func (d *Detector) Break(number uint64, waiter LockOwner, err error) bool {
 	d.mu.Lock()
 	var found *Wait
 	for _, w := range d.waitsOf(waiter) {
@@ -106,10 +106,10 @@ func (d *Detector) each(f func(*Wait)) {
 }
 
 // Blockers returns the blockers of a transaction's waits.
-func (d *Detector) Blockers(id ID) []Party {
+func (d *Detector) Blockers(id ID) []LockOwner {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var out []Party
+	var out []LockOwner
 	for _, w := range d.byID[id] {
 		for _, p := range w.blockers {
 			if !slices.Contains(out, p) {

@@ -4,11 +4,11 @@ import "testing"
 
 func TestWaits(t *testing.T) {
 	d := NewDetector()
-	a, b := Party{ID: NewID(), Session: 1}, Party{ID: NewID(), Session: 2}
+	a, b := LockOwner{ID: NewID(), Session: 1}, LockOwner{ID: NewID(), Session: 2}
 	row := &Wait{Waiter: a, Lock: "ShareLock", Key: []byte("k"), Fragment: 3}
-	own := &Wait{Waiter: Party{Session: 4}, Lock: "ExclusiveLock", Object: "advisory lock [1,0,1,1]"}
+	own := &Wait{Waiter: LockOwner{Session: 4}, Lock: "ExclusiveLock", Object: "advisory lock [1,0,1,1]"}
 	if d.Block(row, b) != nil || d.Block(own, a, b) != nil {
-		t.Fatal("no circle")
+		t.Fatal("no cycle")
 	}
 	got := d.Waits()
 	if len(got) != 2 || got[0].Waiter != a || string(got[0].Key) != "k" || got[0].Blockers[0] != b ||

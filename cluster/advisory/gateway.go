@@ -79,7 +79,7 @@ func (n *Net) Acquire(ctx context.Context, l locks.AdvisoryRequest) error {
 			return context.Cause(ctx)
 		case time.Since(start) > tick:
 			failing = time.Now() // it has waited there
-		case time.Since(failing) > patience:
+		case time.Since(failing) > timeout:
 			return pgerr.New(pgerr.CannotConnectNow, "advisory locks cannot be taken at present").
 				WithDetail("The node that leads the database's first fragment does not answer, or there is none.").
 				WithHint("sherd.fragments and sherd.nodes show what is missing.")

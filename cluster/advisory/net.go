@@ -23,7 +23,7 @@ const (
 	lease      = 8 * time.Second  // A3
 	grace      = 12 * time.Second // A1
 	askTimeout = 3 * time.Second  // for requests that do not wait for a lock
-	patience   = 30 * time.Second // limit of the attempts while a database has no home
+	timeout    = 30 * time.Second // limit of the attempts while a database has no home
 	restarted  = 3 * time.Second  // silence after which a process has ended, if its node has a newer one
 	pause      = 20 * time.Millisecond
 )

@@ -15,8 +15,8 @@ import (
 	"github.com/sherddb/sherd/internal/testcluster"
 )
 
-// patience is what a test gives the machine, however busy it is.
-const patience = 3 * time.Minute
+// testTimeout is what a test gives the machine, however busy it is.
+const testTimeout = 3 * time.Minute
 
 func put(ctx context.Context, c *catalog.Catalog, name string) error {
 	_, err := c.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error {
@@ -28,7 +28,7 @@ func put(ctx context.Context, c *catalog.Catalog, name string) error {
 // open opens the catalog of each node: the first founds it, the others join and become voters.
 func open(t *testing.T, n int) (*testcluster.Cluster, []*catalog.Catalog) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	t.Cleanup(cancel)
 	cluster := testcluster.New(t, n, nil)
 	var all []*catalog.Catalog
@@ -99,7 +99,7 @@ func TestLeaderCutOff(t *testing.T) {
 		}
 	}
 	cluster.Net.Partition([]string{testcluster.Host(uint32(old + 1))}, rest)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	eventually.Holds(t, "a change with the rest", func() bool {
 		err := put(ctx, all[(old+1)%3], "sherd.a")

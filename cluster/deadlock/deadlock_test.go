@@ -30,7 +30,7 @@ func open(t *testing.T, n int) (detectors []*Detector) {
 	return detectors
 }
 
-func block(t *testing.T, s *Detector, waiter txn.Party, blockers ...txn.Party) chan error {
+func block(t *testing.T, s *Detector, waiter txn.LockOwner, blockers ...txn.LockOwner) chan error {
 	t.Helper()
 	ended := make(chan error, 1)
 	w := &txn.Wait{Waiter: waiter, Lock: "ShareLock", Key: []byte("k"), Fragment: txn.FragmentID(s.cfg.Self)}
@@ -47,8 +47,8 @@ func block(t *testing.T, s *Detector, waiter txn.Party, blockers ...txn.Party) c
 // TestThreeNodes has a circle over three nodes, found by one whose wait is not the victim's: it ends that at its node.
 func TestThreeNodes(t *testing.T) {
 	s := open(t, 3)
-	a, b, c := txn.Party{ID: txn.ID{15: 1}, Session: 1}, txn.Party{ID: txn.ID{15: 3}, Session: 1<<20 + 1}, txn.Party{ID: txn.ID{15: 2}, Session: 2<<20 + 1}
-	ofA, ofB, ofC := block(t, s[0], a, b), block(t, s[1], b, txn.Party{Session: c.Session}), block(t, s[2], c, a)
+	a, b, c := txn.LockOwner{ID: txn.ID{15: 1}, Session: 1}, txn.LockOwner{ID: txn.ID{15: 3}, Session: 1<<20 + 1}, txn.LockOwner{ID: txn.ID{15: 2}, Session: 2<<20 + 1}
+	ofA, ofB, ofC := block(t, s[0], a, b), block(t, s[1], b, txn.LockOwner{Session: c.Session}), block(t, s[2], c, a)
 	soon := time.Now().Add(time.Hour)
 	if n := s[0].Search(t.Context(), time.Now().Add(-time.Hour)); n != 0 {
 		t.Errorf("%d circles of waits that do not last", n)

@@ -70,7 +70,7 @@ func (s *Detector) Search(ctx context.Context, before time.Time) int {
 	if len(others) == 0 {
 		return 0 // the detector knows all there is
 	}
-	cycles := txn.FindCycles(own, func(of []txn.Party) []txn.Edge { return s.ask(ctx, others, of) })
+	cycles := txn.FindCycles(own, func(of []txn.LockOwner) []txn.Edge { return s.ask(ctx, others, of) })
 	for _, c := range cycles {
 		if s.end(ctx, c) {
 			s.cfg.Logger.Info("a deadlock over several nodes was ended",
@@ -100,7 +100,7 @@ func (s *Detector) edges(node uint32, waits []txn.Waiting) []txn.Edge {
 }
 
 // ask asks all nodes at the same time.
-func (s *Detector) ask(ctx context.Context, others []uint32, of []txn.Party) []txn.Edge {
+func (s *Detector) ask(ctx context.Context, others []uint32, of []txn.LockOwner) []txn.Edge {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	request := &pb.WaitsRequest{Of: toWaiters(of)}

@@ -12,7 +12,7 @@ import (
 
 // Waits implements the service.
 func (s *Detector) Waits(_ context.Context, r *pb.WaitsRequest) (*pb.WaitsAnswer, error) {
-	of := make([]txn.Party, len(r.Of))
+	of := make([]txn.LockOwner, len(r.Of))
 	for i, w := range r.Of {
 		of[i] = fromWaiter(w)
 	}
@@ -65,15 +65,15 @@ func fromWaits(waits []*pb.LockWait) []txn.Waiting {
 	return out
 }
 
-func toWaiters(parties []txn.Party) []*pb.Waiter {
-	out := make([]*pb.Waiter, len(parties))
-	for i, p := range parties {
+func toWaiters(owners []txn.LockOwner) []*pb.Waiter {
+	out := make([]*pb.Waiter, len(owners))
+	for i, p := range owners {
 		out[i] = toWaiter(p)
 	}
 	return out
 }
 
-func toWaiter(p txn.Party) *pb.Waiter {
+func toWaiter(p txn.LockOwner) *pb.Waiter {
 	w := &pb.Waiter{Session: p.Session}
 	if !p.ID.IsZero() {
 		w.Transaction = p.ID[:]
@@ -81,8 +81,8 @@ func toWaiter(p txn.Party) *pb.Waiter {
 	return w
 }
 
-func fromWaiter(w *pb.Waiter) txn.Party {
-	p := txn.Party{Session: w.GetSession()}
+func fromWaiter(w *pb.Waiter) txn.LockOwner {
+	p := txn.LockOwner{Session: w.GetSession()}
 	copy(p.ID[:], w.GetTransaction())
 	return p
 }

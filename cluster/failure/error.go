@@ -154,7 +154,7 @@ func decodeDeadlock(e *pb.DeadlockError) (error, error) {
 			return nil, errDamaged
 		}
 		out.Waits = append(out.Waits, &txn.Wait{
-			Waiter: txn.Party{ID: txn.ID(id), Session: w.Waiter.Session}, Lock: w.Lock, Object: w.Object, Key: w.Key,
+			Waiter: txn.LockOwner{ID: txn.ID(id), Session: w.Waiter.Session}, Lock: w.Lock, Object: w.Object, Key: w.Key,
 			Fragment: txn.FragmentID(w.Fragment),
 		})
 	}

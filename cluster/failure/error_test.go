@@ -37,7 +37,7 @@ func TestErrors(t *testing.T) {
 	deadlock := &txn.DeadlockError{
 		Err: pgerr.New(pgerr.DeadlockDetected, "deadlock detected"),
 		Waits: []*txn.Wait{
-			{Waiter: txn.Party{ID: txn.NewID(), Session: 3}, Lock: "ShareLock", Key: []byte("k"), Fragment: 9},
+			{Waiter: txn.LockOwner{ID: txn.NewID(), Session: 3}, Lock: "ShareLock", Key: []byte("k"), Fragment: 9},
 			{Lock: "x", Object: "relation 1"},
 		},
 	}

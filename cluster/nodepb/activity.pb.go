@@ -1107,7 +1107,7 @@ func (x *RowLockRow) GetBlockers() []*Waiter {
 
 type OpenTransactionRow struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Party         *Waiter                `protobuf:"bytes,1,opt,name=party,proto3" json:"party,omitempty"`
+	Owner         *Waiter                `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
 	Since         int64                  `protobuf:"varint,2,opt,name=since,proto3" json:"since,omitempty"`
 	Writes        uint64                 `protobuf:"varint,3,opt,name=writes,proto3" json:"writes,omitempty"`
 	Bytes         int64                  `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`
@@ -1150,9 +1150,9 @@ func (*OpenTransactionRow) Descriptor() ([]byte, []int) {
 	return file_activity_proto_rawDescGZIP(), []int{12}
 }
 
-func (x *OpenTransactionRow) GetParty() *Waiter {
+func (x *OpenTransactionRow) GetOwner() *Waiter {
 	if x != nil {
-		return x.Party
+		return x.Owner
 	}
 	return nil
 }
@@ -1384,13 +1384,13 @@ func (x *HeatRow) GetWrites() float64 {
 }
 
 type SignalRequest struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Session        uint32                 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
-	Terminate      bool                   `protobuf:"varint,2,opt,name=terminate,proto3" json:"terminate,omitempty"`
-	PatienceMicros int64                  `protobuf:"varint,3,opt,name=patience_micros,json=patienceMicros,proto3" json:"patience_micros,omitempty"`
-	Role           uint32                 `protobuf:"varint,4,opt,name=role,proto3" json:"role,omitempty"` // who asks
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Session       uint32                 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
+	Terminate     bool                   `protobuf:"varint,2,opt,name=terminate,proto3" json:"terminate,omitempty"`
+	TimeoutMicros int64                  `protobuf:"varint,3,opt,name=timeout_micros,json=timeoutMicros,proto3" json:"timeout_micros,omitempty"`
+	Role          uint32                 `protobuf:"varint,4,opt,name=role,proto3" json:"role,omitempty"` // who asks
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SignalRequest) Reset() {
@@ -1437,9 +1437,9 @@ func (x *SignalRequest) GetTerminate() bool {
 	return false
 }
 
-func (x *SignalRequest) GetPatienceMicros() int64 {
+func (x *SignalRequest) GetTimeoutMicros() int64 {
 	if x != nil {
-		return x.PatienceMicros
+		return x.TimeoutMicros
 	}
 	return 0
 }
@@ -1716,7 +1716,7 @@ const file_activity_proto_rawDesc = "" +
 	"\x05since\x18\x06 \x01(\x03R\x05since\x12.\n" +
 	"\bblockers\x18\a \x03(\v2\x12.sherd.node.WaiterR\bblockers\"\x82\x02\n" +
 	"\x12OpenTransactionRow\x12(\n" +
-	"\x05party\x18\x01 \x01(\v2\x12.sherd.node.WaiterR\x05party\x12\x14\n" +
+	"\x05owner\x18\x01 \x01(\v2\x12.sherd.node.WaiterR\x05owner\x12\x14\n" +
 	"\x05since\x18\x02 \x01(\x03R\x05since\x12\x16\n" +
 	"\x06writes\x18\x03 \x01(\x04R\x06writes\x12\x14\n" +
 	"\x05bytes\x18\x04 \x01(\x03R\x05bytes\x12\x14\n" +
@@ -1739,11 +1739,11 @@ const file_activity_proto_rawDesc = "" +
 	"\x06bucket\x18\x02 \x01(\x12R\x06bucket\x12\x10\n" +
 	"\x03key\x18\x03 \x01(\fR\x03key\x12\x14\n" +
 	"\x05reads\x18\x04 \x01(\x01R\x05reads\x12\x16\n" +
-	"\x06writes\x18\x05 \x01(\x01R\x06writes\"\x84\x01\n" +
+	"\x06writes\x18\x05 \x01(\x01R\x06writes\"\x82\x01\n" +
 	"\rSignalRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\rR\asession\x12\x1c\n" +
-	"\tterminate\x18\x02 \x01(\bR\tterminate\x12'\n" +
-	"\x0fpatience_micros\x18\x03 \x01(\x03R\x0epatienceMicros\x12\x12\n" +
+	"\tterminate\x18\x02 \x01(\bR\tterminate\x12%\n" +
+	"\x0etimeout_micros\x18\x03 \x01(\x03R\rtimeoutMicros\x12\x12\n" +
 	"\x04role\x18\x04 \x01(\rR\x04role\"n\n" +
 	"\fSignalAnswer\x12\x14\n" +
 	"\x05known\x18\x01 \x01(\bR\x05known\x12\x12\n" +
@@ -1811,7 +1811,7 @@ var file_activity_proto_depIdxs = []int32{
 	7,  // 11: sherd.node.ReportAnswer.forwarded:type_name -> sherd.node.ForwardedRow
 	20, // 12: sherd.node.RowLockRow.holder:type_name -> sherd.node.Waiter
 	20, // 13: sherd.node.RowLockRow.blockers:type_name -> sherd.node.Waiter
-	20, // 14: sherd.node.OpenTransactionRow.party:type_name -> sherd.node.Waiter
+	20, // 14: sherd.node.OpenTransactionRow.owner:type_name -> sherd.node.Waiter
 	5,  // 15: sherd.node.Activity.Report:input_type -> sherd.node.ReportRequest
 	15, // 16: sherd.node.Activity.Signal:input_type -> sherd.node.SignalRequest
 	17, // 17: sherd.node.Activity.CancelRequest:input_type -> sherd.node.ClientCancel

@@ -29,7 +29,7 @@ const (
 //
 // Deadlocks finds cycles of waits over several nodes. Each node asks the others while a wait at it lasts; package cluster/deadlock has the rules.
 type DeadlocksClient interface {
-	// Waits gives the waits at a node of some parties, of those whom they are for, and so on.
+	// Waits returns the waits of some lock owners at a node, and of those they wait for, and so on.
 	Waits(ctx context.Context, in *WaitsRequest, opts ...grpc.CallOption) (*WaitsAnswer, error)
 	// EndWait ends a wait with 40P01.
 	EndWait(ctx context.Context, in *EndWaitRequest, opts ...grpc.CallOption) (*EndWaitAnswer, error)
@@ -69,7 +69,7 @@ func (c *deadlocksClient) EndWait(ctx context.Context, in *EndWaitRequest, opts 
 //
 // Deadlocks finds cycles of waits over several nodes. Each node asks the others while a wait at it lasts; package cluster/deadlock has the rules.
 type DeadlocksServer interface {
-	// Waits gives the waits at a node of some parties, of those whom they are for, and so on.
+	// Waits returns the waits of some lock owners at a node, and of those they wait for, and so on.
 	Waits(context.Context, *WaitsRequest) (*WaitsAnswer, error)
 	// EndWait ends a wait with 40P01.
 	EndWait(context.Context, *EndWaitRequest) (*EndWaitAnswer, error)

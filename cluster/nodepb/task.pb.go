@@ -1311,7 +1311,7 @@ func (x *TaskRows) GetRows() []byte {
 // TaskWaiting tells of a wait for a row lock that lasts.
 type TaskWaiting struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Blockers      []*Party               `protobuf:"bytes,1,rep,name=blockers,proto3" json:"blockers,omitempty"`
+	Blockers      []*LockOwner           `protobuf:"bytes,1,rep,name=blockers,proto3" json:"blockers,omitempty"`
 	Doing         string                 `protobuf:"bytes,2,opt,name=doing,proto3" json:"doing,omitempty"` // as in: updating key (id)=(1) of relation "orders"
 	WaitedMicros  uint64                 `protobuf:"varint,3,opt,name=waited_micros,json=waitedMicros,proto3" json:"waited_micros,omitempty"`
 	Over          bool                   `protobuf:"varint,4,opt,name=over,proto3" json:"over,omitempty"`
@@ -1350,7 +1350,7 @@ func (*TaskWaiting) Descriptor() ([]byte, []int) {
 	return file_task_proto_rawDescGZIP(), []int{15}
 }
 
-func (x *TaskWaiting) GetBlockers() []*Party {
+func (x *TaskWaiting) GetBlockers() []*LockOwner {
 	if x != nil {
 		return x.Blockers
 	}
@@ -1385,8 +1385,8 @@ func (x *TaskWaiting) GetError() *Error {
 	return nil
 }
 
-// Party is who holds or waits for a lock.
-type Party struct {
+// LockOwner holds a lock or waits for one.
+type LockOwner struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Transaction   []byte                 `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
 	Session       uint32                 `protobuf:"varint,2,opt,name=session,proto3" json:"session,omitempty"`
@@ -1395,20 +1395,20 @@ type Party struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Party) Reset() {
-	*x = Party{}
+func (x *LockOwner) Reset() {
+	*x = LockOwner{}
 	mi := &file_task_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Party) String() string {
+func (x *LockOwner) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Party) ProtoMessage() {}
+func (*LockOwner) ProtoMessage() {}
 
-func (x *Party) ProtoReflect() protoreflect.Message {
+func (x *LockOwner) ProtoReflect() protoreflect.Message {
 	mi := &file_task_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1420,26 +1420,26 @@ func (x *Party) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Party.ProtoReflect.Descriptor instead.
-func (*Party) Descriptor() ([]byte, []int) {
+// Deprecated: Use LockOwner.ProtoReflect.Descriptor instead.
+func (*LockOwner) Descriptor() ([]byte, []int) {
 	return file_task_proto_rawDescGZIP(), []int{16}
 }
 
-func (x *Party) GetTransaction() []byte {
+func (x *LockOwner) GetTransaction() []byte {
 	if x != nil {
 		return x.Transaction
 	}
 	return nil
 }
 
-func (x *Party) GetSession() uint32 {
+func (x *LockOwner) GetSession() uint32 {
 	if x != nil {
 		return x.Session
 	}
 	return 0
 }
 
-func (x *Party) GetGateway() uint32 {
+func (x *LockOwner) GetGateway() uint32 {
 	if x != nil {
 		return x.Gateway
 	}
@@ -1742,14 +1742,14 @@ const file_task_proto_rawDesc = "" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12'\n" +
 	"\x05stage\x18\x03 \x01(\v2\x11.sherd.node.StageR\x05stage\"\x1e\n" +
 	"\bTaskRows\x12\x12\n" +
-	"\x04rows\x18\x01 \x01(\fR\x04rows\"\xba\x01\n" +
-	"\vTaskWaiting\x12-\n" +
-	"\bblockers\x18\x01 \x03(\v2\x11.sherd.node.PartyR\bblockers\x12\x14\n" +
+	"\x04rows\x18\x01 \x01(\fR\x04rows\"\xbe\x01\n" +
+	"\vTaskWaiting\x121\n" +
+	"\bblockers\x18\x01 \x03(\v2\x15.sherd.node.LockOwnerR\bblockers\x12\x14\n" +
 	"\x05doing\x18\x02 \x01(\tR\x05doing\x12#\n" +
 	"\rwaited_micros\x18\x03 \x01(\x04R\fwaitedMicros\x12\x12\n" +
 	"\x04over\x18\x04 \x01(\bR\x04over\x12'\n" +
-	"\x05error\x18\x06 \x01(\v2\x11.sherd.node.ErrorR\x05errorJ\x04\b\x05\x10\x06\"]\n" +
-	"\x05Party\x12 \n" +
+	"\x05error\x18\x06 \x01(\v2\x11.sherd.node.ErrorR\x05errorJ\x04\b\x05\x10\x06\"a\n" +
+	"\tLockOwner\x12 \n" +
 	"\vtransaction\x18\x01 \x01(\fR\vtransaction\x12\x18\n" +
 	"\asession\x18\x02 \x01(\rR\asession\x12\x18\n" +
 	"\agateway\x18\x03 \x01(\rR\agateway\"\x82\x02\n" +
@@ -1823,7 +1823,7 @@ var file_task_proto_goTypes = []any{
 	(*TaskStarted)(nil), // 14: sherd.node.TaskStarted
 	(*TaskRows)(nil),    // 15: sherd.node.TaskRows
 	(*TaskWaiting)(nil), // 16: sherd.node.TaskWaiting
-	(*Party)(nil),       // 17: sherd.node.Party
+	(*LockOwner)(nil),   // 17: sherd.node.LockOwner
 	(*TaskEnd)(nil),     // 18: sherd.node.TaskEnd
 	(*Failure)(nil),     // 19: sherd.node.Failure
 	(*Error)(nil),       // 20: sherd.node.Error
@@ -1845,7 +1845,7 @@ var file_task_proto_depIdxs = []int32{
 	16, // 13: sherd.node.TaskAnswer.waiting:type_name -> sherd.node.TaskWaiting
 	18, // 14: sherd.node.TaskAnswer.end:type_name -> sherd.node.TaskEnd
 	5,  // 15: sherd.node.TaskStarted.stage:type_name -> sherd.node.Stage
-	17, // 16: sherd.node.TaskWaiting.blockers:type_name -> sherd.node.Party
+	17, // 16: sherd.node.TaskWaiting.blockers:type_name -> sherd.node.LockOwner
 	20, // 17: sherd.node.TaskWaiting.error:type_name -> sherd.node.Error
 	19, // 18: sherd.node.TaskEnd.failure:type_name -> sherd.node.Failure
 	5,  // 19: sherd.node.TaskEnd.stage:type_name -> sherd.node.Stage

@@ -21,8 +21,8 @@ import (
 	"github.com/sherddb/sherd/raftgroup"
 )
 
-// patience is what a test gives the machine, however busy it is.
-const patience = 3 * time.Minute
+// testTimeout is what a test gives the machine, however busy it is.
+const testTimeout = 3 * time.Minute
 
 // journal is a state machine that remembers what was applied.
 type journal struct {
@@ -168,7 +168,7 @@ func leader(t *testing.T, of []member) member {
 func write(t *testing.T, of []member, text string) {
 	t.Helper()
 	eventually.Holds(t, "a write of "+text[:min(20, len(text))], func() bool {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		_, _, err := leader(t, of).Group.Apply(ctx, []byte(text))
 		return err == nil

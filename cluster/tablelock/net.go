@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	askTimeout = 2 * time.Second        // for requests that do not wait for a lock
-	patience   = 30 * time.Second       // of Config.Patience
-	catchUp    = 5 * time.Second        // how long a lock is kept until its holder's definitions arrive
-	look       = 100 * time.Millisecond // how often that is checked
+	askTimeout  = 2 * time.Second        // for requests that do not wait for a lock
+	nodeTimeout = 30 * time.Second       // of Config.NodeTimeout
+	catchUp     = 5 * time.Second        // how long a lock is kept until its holder's definitions arrive
+	look        = 100 * time.Millisecond // how often that is checked
 )
 
-// Config has the parts of the node that a Net uses. All fields but Patience are required.
+// Config has the parts of the node that a Net uses. All fields but NodeTimeout are required.
 type Config struct {
 	Self        uint32
 	Incarnation uint64 // of this process
@@ -34,7 +34,7 @@ type Config struct {
 	Presence    *presence.Presence
 	Nodes       func() []uint32 // of the cluster; this one may be among them
 	Logger      *slog.Logger
-	Patience    time.Duration // with a node that cannot be asked and may be alive; 0 is 30 s
+	NodeTimeout time.Duration // with a node that cannot be asked and may be alive; 0 is 30 s
 }
 
 // Net is one node's part in table locks. All methods may be called concurrently.
@@ -50,8 +50,8 @@ type Net struct {
 
 // New makes the net of a node and registers its service.
 func New(cfg Config, members grpc.ServiceRegistrar) *Net {
-	if cfg.Patience == 0 {
-		cfg.Patience = patience
+	if cfg.NodeTimeout == 0 {
+		cfg.NodeTimeout = nodeTimeout
 	}
 	n := &Net{cfg: cfg, open: map[txn.ID]*taken{}, holders: map[holderID]*holder{}}
 	pb.RegisterTableLocksServer(members, n)

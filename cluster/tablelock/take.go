@@ -181,7 +181,7 @@ func (n *Net) reach(
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		if time.Since(failing) > n.cfg.Patience {
+		if time.Since(failing) > n.cfg.NodeTimeout {
 			return false, pgerr.New(pgerr.CannotConnectNow,
 				"%s does not answer, and its transactions may still use the table", n.name(node)).
 				WithHint("Start the node, or stop its process: it is left out some seconds after its last heartbeat. " +

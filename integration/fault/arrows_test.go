@@ -81,7 +81,7 @@ func TestCrashAtArrows(t *testing.T) {
 	waitWhole(t, c)
 	run := &workload.Run{
 		URL: c.AnyURL, Errorf: t.Errorf, Seed: uint64(time.Now().UnixNano()), Pause: 20 * time.Millisecond, Stock: arrowStock,
-		Patience: 2 * stuckAfter, StuckAfter: stuckAfter, Stuck: func(what string) { stuck(t, c, what) },
+		Timeout: 2 * stuckAfter, StuckAfter: stuckAfter, Stuck: func(what string) { stuck(t, c, what) },
 	}
 	if err := run.SetUp(t.Context(), integration.Connect(t, c.nodes[0].URL())); err != nil {
 		t.Fatal(err)

@@ -138,7 +138,7 @@ func TestFullDisk(t *testing.T) {
 	}
 
 	run := &workload.Run{
-		URL: c.AnyURL, Errorf: t.Errorf, Seed: 1, Patience: 2 * stuckAfter, StuckAfter: stuckAfter, Stuck: func(what string) { stuck(t, c, what) },
+		URL: c.AnyURL, Errorf: t.Errorf, Seed: 1, Timeout: 2 * stuckAfter, StuckAfter: stuckAfter, Stuck: func(what string) { stuck(t, c, what) },
 	}
 	if err := run.SetUp(t.Context(), integration.Connect(t, c.nodes[2].URL())); err != nil {
 		t.Fatal(err)

@@ -56,7 +56,7 @@ func TestFaults(t *testing.T) {
 	c := startCluster(t, t.TempDir(), network)
 	run := &workload.Run{
 		URL: c.AnyURL, Errorf: t.Errorf, Seed: seed, Pause: 10 * time.Millisecond, Stock: stock,
-		Patience: 2 * stuckAfter, StuckAfter: stuckAfter, Stuck: func(what string) { stuck(t, c, what) },
+		Timeout: 2 * stuckAfter, StuckAfter: stuckAfter, Stuck: func(what string) { stuck(t, c, what) },
 	}
 	if err := run.SetUp(t.Context(), integration.Connect(t, c.nodes[0].URL())); err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func TestResharding(t *testing.T) {
 	waitWhole(t, c)
 	run := &workload.Run{
 		URL: c.AnyURL, Errorf: t.Errorf, Seed: seed, Pause: 10 * time.Millisecond,
-		Patience: 2 * stuckAfter, StuckAfter: stuckAfter, Stuck: func(what string) { stuck(t, c, what) },
+		Timeout: 2 * stuckAfter, StuckAfter: stuckAfter, Stuck: func(what string) { stuck(t, c, what) },
 	}
 	conn := integration.Connect(t, c.nodes[0].URL())
 	tables, err := run.NewResharding(t.Context(), conn, size)

@@ -32,7 +32,7 @@ func (c *bankClient) run(ctx context.Context) {
 }
 
 func (c *bankClient) transfer(level history.Level) {
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	from, to, amount := c.rnd.IntN(bankAccounts), c.rnd.IntN(bankAccounts-1), 1+c.rnd.IntN(10)
 	if to >= from {
@@ -77,7 +77,7 @@ var totals = []string{
 // total computes the total in one statement, which has one snapshot at every level, or account by
 // account in a transaction with one snapshot.
 func (c *bankClient) total(level history.Level) {
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	total, how := 0, "part by part"
 	if level == history.ReadCommitted {

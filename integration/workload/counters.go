@@ -132,7 +132,7 @@ func (c *counterClient) read() {
 	const logged = "SELECT hot, sum(n)::int FROM hot_log GROUP BY hot"
 	likes, lines, vs := map[string]int{}, map[string]int{}, map[string]int{}
 	var err error
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	if c.rnd.IntN(2) == 0 {
 		err = c.rows(ctx, "SELECT h.id, v::int, (doc->>'Likes')::int, coalesce(s, 0)::int FROM hot h LEFT JOIN ("+

@@ -65,7 +65,7 @@ func (c *listClient) run(ctx context.Context) {
 }
 
 func (c *listClient) transaction() *history.Transaction {
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	t := &history.Transaction{ID: int(c.r.next.Add(1)), Level: history.Level(c.rnd.IntN(3)), Outcome: history.Aborted}
 	if _, err := c.conn.Exec(ctx, "BEGIN ISOLATION LEVEL "+t.Level.String()); err != nil {

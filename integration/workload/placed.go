@@ -149,7 +149,7 @@ func (c *placedClient) one() {
 func (c *placedClient) read() {
 	n := c.rnd.IntN(c.p.size)
 	if c.rnd.IntN(3) > 0 {
-		ctx, cancel := c.patient()
+		ctx, cancel := c.limited()
 		defer cancel()
 		c.readBy(ctx, n, true)
 		return
@@ -245,7 +245,7 @@ func (c *placedClient) several() {
 		ids = append(ids, c.p.ids[n]...)
 	}
 	c.p.mu.Unlock()
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	got := map[int]int{}
 	if err := c.rows(ctx, "SELECT id, (doc->>'N')::int, 0, 0 FROM placed WHERE id = ANY($1)",
@@ -268,7 +268,7 @@ func (c *placedClient) make() {
 	}
 	n, id := placedOwn+c.n*placedOwn+c.made, ""
 	c.made++
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	err := c.conn.QueryRow(ctx, "INSERT INTO placed SELECT 'placed/' || $1::int || '$', 0, jsonb_build_object('N', "+
 		"$1::int, 'A', 'a' || $1 % 11, 'B', 'b' || $1 % 17, 'C', 'c' || $1) RETURNING id", n).Scan(&id)
@@ -285,7 +285,7 @@ func (c *placedClient) make() {
 func (c *placedClient) delete() {
 	for n, ids := range c.own {
 		if c.rnd.IntN(2) == 0 {
-			ctx, cancel := c.patient()
+			ctx, cancel := c.limited()
 			defer cancel()
 			id, by := "", ids[c.rnd.IntN(len(ids))]
 			switch err := c.conn.QueryRow(ctx, "SELECT id FROM placed WHERE id = $1", by).Scan(&id); {
@@ -310,7 +310,7 @@ func (c *placedClient) delete() {
 		if c.conn.IsClosed() {
 			return
 		}
-		ctx, cancel := c.patient()
+		ctx, cancel := c.limited()
 		defer cancel()
 		found := 0
 		err := c.conn.QueryRow(ctx, "SELECT count(*) FROM placed WHERE id = ANY($1)", ids).Scan(&found)
@@ -325,7 +325,7 @@ func (c *placedClient) delete() {
 }
 
 func (c *placedClient) joined() {
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	var all, right int
 	err := c.conn.QueryRow(ctx, "SELECT count(*), count(*) FILTER (WHERE (doc->>'N')::int = n) FROM refers "+
@@ -341,7 +341,7 @@ func (c *placedClient) joined() {
 const placedTotal = "SELECT count(*), count(DISTINCT doc->>'N'), sum(units) FROM placed WHERE (doc->>'N')::int < 100000"
 
 func (c *placedClient) total() {
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	var all, distinct, units int
 	if err := c.conn.QueryRow(ctx, placedTotal).Scan(&all, &distinct, &units); err != nil {

@@ -73,7 +73,7 @@ func (c *rangeClient) scan() {
 		hi, query = lo+1, "SELECT '', device, at, units FROM events "+
 			"WHERE device = $1 AND device < $2 AND at < $3 ORDER BY at"
 	}
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	seen, wrong := 0, ""
 	err := c.rows(ctx, query, func(_ string, x [3]int) {
@@ -154,7 +154,7 @@ func (c *rangeClient) pair() {
 // at reads all devices at one time, by the index.
 func (c *rangeClient) at() {
 	_, a := c.key()
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	n := 0
 	if err := c.conn.QueryRow(ctx, "SELECT count(*) FROM events WHERE at = $1", a).Scan(&n); err != nil {
@@ -173,7 +173,7 @@ func rangesRight(rows, units, paired, pairs int) bool {
 
 func (c *rangeClient) total() {
 	var rows, units, paired, pairs int
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	if err := c.conn.QueryRow(ctx, rangeTotal).Scan(&rows, &units, &paired, &pairs); err != nil {
 		c.failed(err, true)

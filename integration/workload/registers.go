@@ -142,7 +142,7 @@ type registerClient struct {
 }
 
 func (c *registerClient) one() {
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	in := registerInput{key: c.round.first + c.rnd.IntN(registerKeys), kind: "rrwc"[c.rnd.IntN(4)], old: c.rnd.IntN(5),
 		new: c.rnd.IntN(5)}

@@ -24,9 +24,9 @@ type Run struct {
 	// Gets errors while the clients run; called concurrently.
 	Errorf func(format string, args ...any)
 	Seed   uint64
-	// Patience limits a transaction, connecting included; after it the outcome is unknown. It must
+	// Timeout limits a transaction, connecting included; after it the outcome is unknown. It must
 	// be longer than the database may take to recover.
-	Patience time.Duration
+	Timeout time.Duration
 	// Pause is the time between operations of a client of registers, so that long histories are
 	// short enough to be checked.
 	Pause time.Duration
@@ -54,13 +54,13 @@ type Run struct {
 type Report struct {
 	Committed, Aborted, Unknown int
 	Transfers, Totals           int
-	Slow                        int           // transactions beyond patience
+	Slow                        int           // transactions beyond the timeout
 	Longest                     time.Duration // without an acknowledged change
 }
 
 func (r Report) String() string {
 	return fmt.Sprintf("%d committed, %d aborted, %d unknown; bank: %d transfers, %d totals; "+
-		"%d beyond patience; longest silence %v",
+		"%d beyond the timeout; longest silence %v",
 		r.Committed, r.Aborted, r.Unknown, r.Transfers, r.Totals, r.Slow, r.Longest.Round(time.Millisecond))
 }
 
@@ -289,11 +289,11 @@ func (c *client) close() {
 	c.conn.Close(ctx)
 }
 
-// patient limits a transaction. The end of the history does not interrupt it, because its outcome
+// limited bounds the time of a transaction. The end of the history does not interrupt it, because its outcome
 // would be unknown.
-func (c *client) patient() (context.Context, context.CancelFunc) {
+func (c *client) limited() (context.Context, context.CancelFunc) {
 	c.calm = c.r.calm.Load()
-	ctx, cancel := context.WithTimeout(context.Background(), c.r.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), c.r.Timeout)
 	if c.r.Stuck == nil {
 		return ctx, cancel
 	}

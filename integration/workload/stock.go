@@ -55,7 +55,7 @@ func (c *stockClient) run(ctx context.Context) {
 // transfer runs one statement. If its answer is lost, it may have taken effect or not; the total is
 // the same.
 func (c *stockClient) transfer() {
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	from, to := c.rnd.IntN(c.r.Stock), c.rnd.IntN(c.r.Stock)
 	if from == to {
@@ -74,7 +74,7 @@ func (c *stockClient) transfer() {
 }
 
 func (c *stockClient) total() {
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	if c.rnd.IntN(4) == 0 {
 		var sum, count int

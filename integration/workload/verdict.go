@@ -24,7 +24,7 @@ const (
 // transaction runs statements in a transaction at a level. If the answer to COMMIT is lost, it asks
 // sherd.txn_outcome.
 func (c *client) transaction(level string, do func(ctx context.Context) error) verdict {
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	id := ""
 	_, err := c.conn.Exec(ctx, "BEGIN ISOLATION LEVEL "+level)
@@ -45,7 +45,7 @@ func (c *client) transaction(level string, do func(ctx context.Context) error) v
 
 // lone runs a statement outside of a transaction and returns the number of rows that it changed.
 func (c *client) lone(text string, args ...any) (verdict, int) {
-	ctx, cancel := c.patient()
+	ctx, cancel := c.limited()
 	defer cancel()
 	tag, err := c.conn.Exec(ctx, text, args...)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *client) verdict(err error, id string) verdict {
 
 // outcome asks for the outcome of a transaction until a node knows it.
 func (c *client) outcome(id string) verdict {
-	for end := time.Now().Add(c.r.Patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(c.r.Timeout); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		switch said := c.asked(id); said {
 		case "committed":
 			return done

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// Patience is how long a condition may take to hold, on the busiest of machines.
-	Patience = 3 * time.Minute
+	// Timeout is how long a condition may take to hold, on the busiest of machines.
+	Timeout = 3 * time.Minute
 
 	pause = 5 * time.Millisecond // between two looks
 )
 
-// Holds waits until a condition holds. If it does not within Patience, the test fails and ends with
+// Holds waits until a condition holds. If it does not within Timeout, the test fails and ends with
 // what was waited for.
 func Holds(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	Within(t, Patience, what, condition)
+	Within(t, Timeout, what, condition)
 }
 
 // Within is Holds with a limit that the test promises, or needs to be longer.
@@ -33,17 +33,17 @@ func Within(t testing.TB, limit time.Duration, what string, condition func() boo
 	}
 }
 
-// Succeeds waits until try returns nil. If it does not within Patience, the test fails and ends
+// Succeeds waits until try returns nil. If it does not within Timeout, the test fails and ends
 // with what was waited for and the last error.
 func Succeeds(t testing.TB, what string, try func() error) {
 	t.Helper()
-	for end := time.Now().Add(Patience); ; time.Sleep(pause) {
+	for end := time.Now().Add(Timeout); ; time.Sleep(pause) {
 		err := try()
 		if err == nil {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("after %v still not: %s: %v", Patience, what, err)
+			t.Fatalf("after %v still not: %s: %v", Timeout, what, err)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 	if own, ok := p.cfg.Directives[d.Cmd]; ok {
 		return own(t, d)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), eventually.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), eventually.Timeout)
 	defer cancel()
 	lines := p.lines(d.Input)
 	c := parse(t, d)
@@ -213,7 +213,7 @@ func (p *player) dial(ctx context.Context, o map[string]string, f func(*pgconn.C
 func (p *player) start(t *testing.T, s *session, lines []string) string {
 	done := make(chan string, 1)
 	s.pending = done
-	ctx, cancel := context.WithTimeout(t.Context(), eventually.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), eventually.Timeout)
 	go func() {
 		defer cancel()
 		done <- s.exec(ctx, lines)
@@ -258,7 +258,7 @@ func (p *player) blockers(t *testing.T, s *session) string {
 
 // ask returns the first column of a query of the watcher.
 func (p *player) ask(t *testing.T, text string) []string {
-	ctx, cancel := context.WithTimeout(t.Context(), eventually.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), eventually.Timeout)
 	defer cancel()
 	if p.watcher == nil {
 		conn, err := p.dial(ctx, map[string]string{"user": "postgres", "database": "postgres"}, nil)

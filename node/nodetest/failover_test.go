@@ -21,7 +21,7 @@ func TestHistoryOverLeaders(t *testing.T) {
 	replicated(c, 3)
 	run := &workload.Run{
 		URL:    func() string { return c.Node(uint32(rand.IntN(3) + 1)).URL() },
-		Errorf: t.Errorf, Seed: 1, Patience: time.Minute,
+		Errorf: t.Errorf, Seed: 1, Timeout: time.Minute,
 	}
 	if err := run.SetUp(t.Context(), c.Node(3).Connect(t)); err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func TestLockAndNewNode(t *testing.T) {
 // others. It may have writers, so it must not be left out.
 func TestLockOneWay(t *testing.T) {
 	t.Parallel()
-	w := newLockWorldAs(t, 3, func(_ uint32, cfg *node.Config) { cfg.Knobs.LockPatience = 7 * time.Second })
+	w := newLockWorldAs(t, 3, func(_ uint32, cfg *node.Config) { cfg.Knobs.LockNodeTimeout = 7 * time.Second })
 	a, b := w.Node(1).Connect(t), w.Node(2).Connect(t)
 	w.create(a, "CREATE TABLE t (id int PRIMARY KEY)", b)
 	w.Net.Cut(Host(2), Host(1))

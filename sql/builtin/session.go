@@ -198,10 +198,10 @@ type LockInfo interface {
 	// BlockingPIDs returns the backends that a backend's lock wait waits for.
 	BlockingPIDs(pid int32) ([]int32, error)
 	// CancelBackend cancels a backend's statement, TerminateBackend ends its session and waits up
-	// to patience for that. They return false, with a warning, if there is no such backend or it
+	// to timeout for that. They return false, with a warning, if there is no such backend or it
 	// did not end in time.
 	CancelBackend(pid int32) (bool, error)
-	TerminateBackend(pid int32, patience time.Duration) (bool, error)
+	TerminateBackend(pid int32, timeout time.Duration) (bool, error)
 }
 
 // Sessionless answers the questions that only a client's session can answer, for a program that has

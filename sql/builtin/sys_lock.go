@@ -153,7 +153,7 @@ func terminateBackend(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if a[1].N < 0 {
 		return types.Null, pgerr.New(pgerr.NumericValueOutOfRange, `"timeout" must not be negative`)
 	}
-	patience := time.Duration(min(a[1].N, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
-	ok, err := s.TerminateBackend(int32(a[0].N), patience)
+	timeout := time.Duration(min(a[1].N, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+	ok, err := s.TerminateBackend(int32(a[0].N), timeout)
 	return types.NewBool(ok), err
 }

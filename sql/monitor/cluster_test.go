@@ -15,7 +15,7 @@ func TestCluster(t *testing.T) {
 	id, now := txn.NewID(), time.Now()
 	open := func(fragment uint32, writes int, since time.Time) []txn.OpenTransaction {
 		return []txn.OpenTransaction{{
-			Party: txn.Party{ID: id}, Since: since, Writes: writes, Fragments: []txn.FragmentID{fragment},
+			Owner: txn.LockOwner{ID: id}, Since: since, Writes: writes, Fragments: []txn.FragmentID{fragment},
 		}}
 	}
 	c := Cluster{

@@ -64,9 +64,9 @@ func mergeTransactions(list []txn.OpenTransaction) []txn.OpenTransaction {
 	var out []txn.OpenTransaction
 	at := map[txn.ID]int{}
 	for _, t := range list {
-		i, known := at[t.Party.ID]
+		i, known := at[t.Owner.ID]
 		if !known {
-			at[t.Party.ID] = len(out)
+			at[t.Owner.ID] = len(out)
 			out = append(out, t)
 			continue
 		}
@@ -80,8 +80,8 @@ func mergeTransactions(list []txn.OpenTransaction) []txn.OpenTransaction {
 		if t.Since.Before(x.Since) {
 			x.Since = t.Since
 		}
-		if x.Party.Session == 0 {
-			x.Party.Session = t.Party.Session
+		if x.Owner.Session == 0 {
+			x.Owner.Session = t.Owner.Session
 		}
 	}
 	return out

@@ -34,7 +34,7 @@ func (v *Views) Transactions() ([]sysview.Transaction, error) {
 	all := v.Report(WantSessions | WantTransactions)
 	stored := map[string]txn.OpenTransaction{}
 	for _, t := range all.Transactions {
-		stored[t.Party.ID.String()] = t
+		stored[t.Owner.ID.String()] = t
 	}
 	var out []sysview.Transaction
 	for _, a := range all.Sessions {
@@ -57,7 +57,7 @@ func (v *Views) Transactions() ([]sysview.Transaction, error) {
 	}
 	for id, t := range stored {
 		x := sysview.Transaction{
-			Database: v.databaseOf(t.Fragments), Txn: id, XID: t.Party.ID.XID(), State: "ending", Began: t.Since,
+			Database: v.databaseOf(t.Fragments), Txn: id, XID: t.Owner.ID.XID(), State: "ending", Began: t.Since,
 		}
 		fill(&x, t)
 		if h, ok := prepared[id]; ok {

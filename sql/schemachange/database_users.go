@@ -24,7 +24,7 @@ type DatabaseUsers struct {
 
 	// Prepared lists prepared transactions. It does not wait for fragments that do not answer,
 	// which are missing.
-	Prepared func(ctx context.Context, database catalog.OID, patience time.Duration) (
+	Prepared func(ctx context.Context, database catalog.OID, timeout time.Duration) (
 		list []txn.HeldTransaction, missing []txn.FragmentID, err error)
 	IsSilent func(node uint32) bool         // it does not answer
 	IsLost   func(f *catalog.Fragment) bool // all its nodes have left or are silent for good
@@ -45,9 +45,9 @@ type Connection struct {
 // DROP DATABASE waits for sessions that are about to end, as PostgreSQL does. It waits for a node
 // that does not answer until no session can hold anything there.
 const (
-	leavingPatience = 5 * time.Second
-	answerPatience  = 3 * leavingPatience
-	leavingLook     = 100 * time.Millisecond // between two looks
+	leavingTimeout = 5 * time.Second
+	answerTimeout  = 3 * leavingTimeout
+	leavingLook    = 100 * time.Millisecond // between two looks
 )
 
 // Disconnect returns how many other sessions use the database, after it has waited a while for
@@ -82,9 +82,9 @@ func (u *DatabaseUsers) Disconnect(ctx context.Context) (int, error) {
 			return n, err
 		case n == 0 && absent == "":
 			return 0, u.endLost(ctx, missing)
-		case n > 0 && waited >= leavingPatience:
+		case n > 0 && waited >= leavingTimeout:
 			return n, nil
-		case waited >= answerPatience:
+		case waited >= answerTimeout:
 			return 0, pgerr.New(pgerr.CannotConnectNow,
 				"node %s does not answer, and may have sessions that use the database", absent).
 				WithHint("Start the node, or stop its process: it is left out some seconds after its last heartbeat. " +

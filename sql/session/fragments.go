@@ -55,8 +55,8 @@ type Fragments interface {
 	Prepared(ctx context.Context, database catalog.OID) ([]txn.HeldTransaction, error)
 	// PreparedSoon is Prepared, without tables, for the fragments that answer; the others are
 	// missing. It does not ask fragments most of whose nodes are silent; it asks the others for as
-	// long as patience, and with patience 0 for as long as any statement waits.
-	PreparedSoon(ctx context.Context, database catalog.OID, patience time.Duration) (
+	// long as timeout, and with timeout 0 for as long as any statement waits.
+	PreparedSoon(ctx context.Context, database catalog.OID, timeout time.Duration) (
 		prepared []txn.HeldTransaction, missing []txn.FragmentID, err error)
 	// Lost reports whether all nodes that have a replica of a fragment have left the cluster, or
 	// have been silent for sherd.dead_node_after.

@@ -59,11 +59,11 @@ func (i info) CancelBackend(pid int32) (bool, error) {
 }
 
 // TerminateBackend implements builtin.LockInfo.
-func (i info) TerminateBackend(pid int32, patience time.Duration) (bool, error) {
+func (i info) TerminateBackend(pid int32, timeout time.Duration) (bool, error) {
 	if uint32(pid) == i.start.PID {
 		return false, adminTerminate()
 	}
-	return i.signal(monitor.Signal{PID: uint32(pid), Terminate: true, Timeout: patience})
+	return i.signal(monitor.Signal{PID: uint32(pid), Terminate: true, Timeout: timeout})
 }
 
 // signal finds the session at any node.

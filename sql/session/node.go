@@ -109,8 +109,8 @@ func (n *Node) health() []sysview.Health {
 	return nil
 }
 
-// newestPatience bounds how long CatchUp takes if the catalog's leader is out of reach.
-const newestPatience = time.Second
+// newestTimeout bounds how long CatchUp takes if the catalog's leader is out of reach.
+const newestTimeout = time.Second
 
 // CatchUp brings this node's catalog up to all definitions acknowledged before the call, if it can.
 //
@@ -126,7 +126,7 @@ func (n *Node) CatchUp(ctx context.Context) {
 // knowsMore is CatchUp, and reports whether the definitions now differ from version than. The
 // caller reads that version before it looks for a name, because definitions may arrive in between.
 func (n *Node) knowsMore(ctx context.Context, than uint64) bool {
-	return n.Others != nil && n.Catalog.CatchUp(ctx, newestPatience) == nil &&
+	return n.Others != nil && n.Catalog.CatchUp(ctx, newestTimeout) == nil &&
 		n.Catalog.View().DefinitionVersion() != than
 }
 

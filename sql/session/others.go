@@ -49,15 +49,15 @@ func (i info) warn(code, format string, args ...any) {
 	i.notice(&pgerr.Error{Severity: "WARNING", Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
-// viewPatience is how long a view waits for a fragment.
-const viewPatience = 5 * time.Second
+// viewTimeout is how long a view waits for a fragment.
+const viewTimeout = 5 * time.Second
 
 // clusterViews returns the builder of the rows of views over the whole cluster.
 func (s *Session) clusterViews() *monitor.Views {
 	return &monitor.Views{
 		Report: s.reports, Catalog: s.block.View(), Values: s.Env(), Database: s.database, Warn: s.warnf,
 		Prepared: func() ([]txn.HeldTransaction, []txn.FragmentID, error) {
-			return s.node.Fragments.PreparedSoon(orBackground(s.running), s.database, viewPatience)
+			return s.node.Fragments.PreparedSoon(orBackground(s.running), s.database, viewTimeout)
 		},
 	}
 }

@@ -260,7 +260,7 @@ func TestViews(t *testing.T) {
 		t.Errorf("%v", locks)
 	}
 	txs, total := w.host.Activity()
-	if total != 1 || txs[0].Party.ID != x.id || txs[0].Prepared {
+	if total != 1 || txs[0].Owner.ID != x.id || txs[0].Prepared {
 		t.Errorf("%v", txs)
 	}
 	rows := int64(0)

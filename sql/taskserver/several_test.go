@@ -32,8 +32,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// patience bounds a step on a busy machine.
-const patience = 2 * time.Minute
+// testTimeout bounds a step on a busy machine.
+const testTimeout = 2 * time.Minute
 
 // trio is three nodes, each with a replica of each of three fragments. Each node should lead one of
 // them. They share a catalog, which no fault reaches: the test is about the fragments.
@@ -118,7 +118,7 @@ func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
 	h.Register(node.Members)
 	pb.RegisterTasksServer(node.Members, s)
 	node.Serve()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	must(t, h.Start(ctx))
 	t.Cleanup(func() { h.Close() })

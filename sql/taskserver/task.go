@@ -269,7 +269,7 @@ func (t *task) lockWaits() *exec.LockWaits {
 		Still: func(doing string, waited time.Duration) {
 			w := &pb.TaskWaiting{}
 			for _, p := range t.c.s.cfg.Deadlocks.Blockers(t.call.ID) {
-				w.Blockers = append(w.Blockers, t.c.s.party(p))
+				w.Blockers = append(w.Blockers, t.c.s.lockOwner(p))
 			}
 			tell(w, doing, waited)
 		},
@@ -283,7 +283,7 @@ func (t *task) lockWaits() *exec.LockWaits {
 	}
 }
 
-// party returns the owner or waiter of a lock, and the gateway of its session.
-func (s *Server) party(p txn.Party) *pb.Party {
-	return &pb.Party{Transaction: p.ID[:], Session: p.Session, Gateway: s.parts.Gateway(p.ID)}
+// lockOwner returns the owner or waiter of a lock, and the gateway of its session.
+func (s *Server) lockOwner(p txn.LockOwner) *pb.LockOwner {
+	return &pb.LockOwner{Transaction: p.ID[:], Session: p.Session, Gateway: s.parts.Gateway(p.ID)}
 }

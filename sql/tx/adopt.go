@@ -14,10 +14,10 @@ import (
 	"github.com/sherddb/sherd/txn/locks"
 )
 
-// adoptPatience bounds how long a node that starts waits for fragments that do not answer. A
+// adoptTimeout bounds how long a node that starts waits for fragments that do not answer. A
 // fragment that has lost its replicas makes its own documents unavailable, but must not keep other
 // nodes from starting.
-const adoptPatience = 5 * time.Second
+const adoptTimeout = 5 * time.Second
 
 // Adopt takes, after a restart, the table locks of the transactions that are still
 // prepared. It finds their tables by the rows that they have locked, and the definitions that they
@@ -54,7 +54,7 @@ func (p *PreparedTransactions) adopt(ctx context.Context) {
 	if len(missing) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, adoptPatience)
+	ctx, cancel := context.WithTimeout(ctx, adoptTimeout)
 	defer cancel()
 	rows, _ := p.fragments.RowLocks()
 	var wg sync.WaitGroup

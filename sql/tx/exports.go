@@ -224,7 +224,7 @@ func (t *Tx) mayImport(x ExportedSnapshot) error {
 // awaitCatalog waits until this node has the definitions that the exporting one had: those before
 // may name storages that the snapshot is newer than.
 func (t *Tx) awaitCatalog(ctx context.Context, version uint64) error {
-	limited, cancel := context.WithTimeout(ctx, mapPatience)
+	limited, cancel := context.WithTimeout(ctx, mapTimeout)
 	defer cancel()
 	_, err := t.env.Catalog.WaitVersion(limited, version)
 	switch {

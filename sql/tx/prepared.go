@@ -34,8 +34,8 @@ type PreparedFragments struct {
 	List func(ctx context.Context, database catalog.OID) ([]txn.HeldTransaction, error)
 	// ListSoon is List, without tables, for the fragments that answer; the others are missing. It
 	// does not ask fragments most of whose nodes are silent; it asks the others for as long as
-	// patience, and with patience 0 for as long as any statement waits.
-	ListSoon func(ctx context.Context, database catalog.OID, patience time.Duration) (
+	// timeout, and with timeout 0 for as long as any statement waits.
+	ListSoon func(ctx context.Context, database catalog.OID, timeout time.Duration) (
 		list []txn.HeldTransaction, missing []txn.FragmentID, err error)
 	// Commit and Rollback end a prepared transaction: 42704 if there is none of that name. After
 	// any other error but 40003 it is still prepared.
@@ -168,8 +168,8 @@ func (p *PreparedTransactions) release(name preparedName, owner *locks.Owner) {
 // endedInterval is the interval between checks whether prepared transactions have ended at other nodes.
 const endedInterval = time.Second
 
-// endedPatience is how long such a check waits for a fragment.
-const endedPatience = 5 * time.Second
+// endedTimeout is how long such a check waits for a fragment.
+const endedTimeout = 5 * time.Second
 
 // Follow releases the locks of prepared transactions that were ended through another node,
 // until ctx ends.
@@ -209,7 +209,7 @@ func (p *PreparedTransactions) endedIn(ctx context.Context, database catalog.OID
 	if p.services.Catalog.View().Database(database) == nil {
 		return func(txn.ID) bool { return true }
 	}
-	list, missing, err := p.fragments.ListSoon(ctx, database, endedPatience)
+	list, missing, err := p.fragments.ListSoon(ctx, database, endedTimeout)
 	return func(id txn.ID) bool {
 		return err == nil && len(missing) == 0 && !slices.ContainsFunc(list, func(h txn.HeldTransaction) bool {
 			return h.ID == id

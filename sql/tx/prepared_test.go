@@ -63,7 +63,7 @@ func (p *prepared) transaction(gid string, table *catalog.Table) txn.HeldTransac
 	p.list = append(p.list, h)
 	f := p.services.Catalog.View().Database(catalog.PostgresDB).Fragments[0].ID
 	p.rows = append(p.rows, txn.RowLock{
-		Fragment: f, Holder: txn.Party{ID: h.ID}, Key: binary.BigEndian.AppendUint32(nil, table.StorageID),
+		Fragment: f, Holder: txn.LockOwner{ID: h.ID}, Key: binary.BigEndian.AppendUint32(nil, table.StorageID),
 		Granted: true,
 	})
 	return h

@@ -12,9 +12,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// mapPatience is how long a statement waits for the map by which buckets have moved away from the
+// mapTimeout is how long a statement waits for the map by which buckets have moved away from the
 // fragment in which it has looked for them.
-const mapPatience = 10 * time.Second
+const mapTimeout = 10 * time.Second
 
 // routes is the bucket map by which a transaction finds its rows, and what it has pinned in the
 // fragments of that map. Buckets move while it runs, so it changes to newer maps; its timestamp
@@ -28,7 +28,7 @@ type routes struct {
 
 // WaitMap waits for a map of a database that is newer than that of an epoch, and returns it.
 func (x *Services) WaitMap(ctx context.Context, database catalog.OID, epoch uint64) (*shardmap.Map, error) {
-	timer := time.NewTimer(mapPatience)
+	timer := time.NewTimer(mapTimeout)
 	defer timer.Stop()
 	for {
 		view := x.Catalog.View()

@@ -69,7 +69,7 @@ func TestMet(t *testing.T) {
 // TestWaits: a wait is listed until it is over.
 func TestWaits(t *testing.T) {
 	var s Set
-	x := locktable.Info{Holder: txn.Party{ID: txn.NewID()}, Key: []byte("k")}
+	x := locktable.Info{Holder: txn.LockOwner{ID: txn.NewID()}, Key: []byte("k")}
 	done := s.Wait(x)
 	if got := s.Waits(); len(got) != 1 || got[0].Holder.ID != x.Holder.ID {
 		t.Error(got)

@@ -45,7 +45,7 @@ func (lt *Table) acquire(ctx context.Context, o *Owner, key []byte, req *txn.Loc
 	w.noWait = req.NoWait
 	w.since, w.done = time.Now(), make(chan error, 1)
 	w.wait = txn.Wait{
-		Waiter: o.Party(), Lock: "ShareLock", Key: bytes.Clone(lt.cfg.Given(key)), Fragment: lt.cfg.Fragment,
+		Waiter: o.LockOwner(), Lock: "ShareLock", Key: bytes.Clone(lt.cfg.Given(key)), Fragment: lt.cfg.Fragment,
 	}
 	w.wait.End = func(err error) { lt.end(s, w, err) }
 	entry.enqueue(w)
@@ -245,9 +245,9 @@ func (lt *Table) reportWaits(entry *Lock, last *request) *request {
 
 func (lt *Table) reportWait(entry *Lock, i int) bool {
 	w := entry.contention.queue[i]
-	var room [4]txn.Party
+	var room [4]txn.LockOwner
 	by := room[:0]
-	entry.blockers(w, i, func(o *Owner) bool { by = append(by, o.Party()); return true })
+	entry.blockers(w, i, func(o *Owner) bool { by = append(by, o.LockOwner()); return true })
 	if slices.Equal(by, w.by) {
 		return true
 	}

@@ -54,11 +54,11 @@ type request struct {
 	since time.Time
 	done  chan error // one answer; nil: granted
 
-	holds  bool        // the owner is a holder and wants more
-	noWait bool        // it must not wait, except for transactions that are committing
-	wait   txn.Wait    // as the detector knows it
-	by     []txn.Party // what was reported to the detector; guarded by the stripe
-	lock   *Lock       // set before a grant is answered
+	holds  bool            // the owner is a holder and wants more
+	noWait bool            // it must not wait, except for transactions that are committing
+	wait   txn.Wait        // as the detector knows it
+	by     []txn.LockOwner // what was reported to the detector; guarded by the stripe
+	lock   *Lock           // set before a grant is answered
 	from   txn.LockMode
 }
 

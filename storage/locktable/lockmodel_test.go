@@ -156,7 +156,7 @@ type lockRun struct {
 
 func (x *lockRun) begin(i int) {
 	x.txs[i] = newOwner(x.lt, txn.NewID())
-	x.ids[x.txs[i].Party().ID] = i
+	x.ids[x.txs[i].LockOwner().ID] = i
 	x.saved[i] = nil
 }
 

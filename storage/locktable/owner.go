@@ -58,8 +58,8 @@ func (o *Owner) Init(lt *Table, id txn.ID) { o.table, o.id = lt, id }
 // SetSession sets the session of the transaction, for deadlock messages and for pg_locks; 0: none.
 func (o *Owner) SetSession(process uint32) { o.session.Store(process) }
 
-// Party returns the transaction and its session.
-func (o *Owner) Party() txn.Party { return txn.Party{ID: o.id, Session: o.session.Load()} }
+// LockOwner returns the transaction and its session.
+func (o *Owner) LockOwner() txn.LockOwner { return txn.LockOwner{ID: o.id, Session: o.session.Load()} }
 
 // SetTimeout bounds the waits for locks; 0 means no bound.
 func (o *Owner) SetTimeout(d time.Duration) { o.timeout.Store(int64(d)) }

@@ -108,12 +108,12 @@ func (lt *Table) failQueue(entry *Lock, err error) {
 // Info is a row lock that is held or waited for.
 type Info struct {
 	Fragment txn.FragmentID
-	Holder   txn.Party // or the waiter
-	Key      []byte    // of the row, or of an index entry
+	Holder   txn.LockOwner // or the waiter
+	Key      []byte        // of the row, or of an index entry
 	Mode     txn.LockMode
 	Granted  bool
-	Since    time.Time   // the wait began; zero for a lock that is held
-	Blockers []txn.Party // of a wait: holders, and those next ahead in the queue
+	Since    time.Time       // the wait began; zero for a lock that is held
+	Blockers []txn.LockOwner // of a wait: holders, and those next ahead in the queue
 }
 
 // List returns about limit row locks, waits included, and the number of all. Those in compact sets
@@ -146,7 +146,7 @@ func (lt *Table) List(limit int) (out []Info, total int) {
 func (lt *Table) appendInfo(out []Info, entry *Lock) []Info {
 	f, key := lt.cfg.Fragment, lt.cfg.Given([]byte(entry.key))
 	held := func(h *Lock) {
-		out = append(out, Info{Fragment: f, Holder: h.owner.Party(), Key: key, Mode: h.mode, Granted: true})
+		out = append(out, Info{Fragment: f, Holder: h.owner.LockOwner(), Key: key, Mode: h.mode, Granted: true})
 	}
 	if entry.contention == nil {
 		held(entry)
@@ -164,10 +164,10 @@ func (lt *Table) appendInfo(out []Info, entry *Lock) []Info {
 }
 
 // blockersOf returns the holders that w waits for, and what the detector knows of the queue ahead.
-func (l *Lock) blockersOf(w *request) (out []txn.Party) {
+func (l *Lock) blockersOf(w *request) (out []txn.LockOwner) {
 	for _, h := range l.contention.holders {
 		if h.owner != w.owner && h.mode.Conflicts(w.mode) {
-			out = append(out, h.owner.Party())
+			out = append(out, h.owner.LockOwner())
 		}
 	}
 	for _, p := range w.by {

@@ -56,16 +56,16 @@ func (o *Owner) Barrier(ctx context.Context, tag Tag) error {
 
 func (m *Manager) pass(ctx context.Context, owner *Owner, tag Tag, b *barrier, left []*Owner) error {
 	ended := make(chan error, 1)
-	w := txn.Wait{Waiter: owner.party(), Lock: Share.String(), Object: tag.String()}
+	w := txn.Wait{Waiter: owner.lockOwner(), Lock: Share.String(), Object: tag.String()}
 	w.End = func(err error) {
 		select {
 		case ended <- err:
 		default:
 		}
 	}
-	blockers := make([]txn.Party, len(left))
+	blockers := make([]txn.LockOwner, len(left))
 	for i, o := range left {
-		blockers[i] = o.party()
+		blockers[i] = o.lockOwner()
 	}
 	if err := m.detector.Block(&w, blockers...); err != nil {
 		return err

@@ -21,13 +21,13 @@ func begin(m *Manager, pid uint32) *Owner { return m.NewSession(pid).Begin(txn.N
 
 var table = Table(5, 16385)
 
-// patience bounds every wait, on a machine that may be busy with other work.
-const patience = 2 * time.Minute
+// testTimeout bounds every wait, on a machine that may be busy with other work.
+const testTimeout = 2 * time.Minute
 
 // await waits until n requests wait.
 func await(t *testing.T, m *Manager, n int) {
 	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testTimeout); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		waiting := 0
 		for _, l := range m.Locks() {
 			if !l.Granted {
@@ -206,7 +206,7 @@ func TestSoftDeadlock(t *testing.T) {
 	waits := start(a, other, RowExclusive) // a waits for c
 	await(t, m, 2)
 	// c behind b would wait for b, which waits for a, which waits for c.
-	must(t, c.Acquire(context.Background(), table, Request{Mode: AccessShare, Timeout: patience}))
+	must(t, c.Acquire(context.Background(), table, Request{Mode: AccessShare, Timeout: testTimeout}))
 	c.Release()
 	must(t, <-waits)
 	a.Release()

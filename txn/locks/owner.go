@@ -76,19 +76,19 @@ func (s *Session) Begin(id txn.ID) *Owner {
 // ID returns the transaction's id; zero: the session itself.
 func (o *Owner) ID() txn.ID { return o.id }
 
-// party names an owner to the detector.
-func (o *Owner) party() txn.Party {
-	return txn.Party{ID: o.id, Session: o.session.Load().pid}
+// lockOwner names an owner to the detector.
+func (o *Owner) lockOwner() txn.LockOwner {
+	return txn.LockOwner{ID: o.id, Session: o.session.Load().pid}
 }
 
-// party names the session's current lock owner for the detector.
-func (s *Session) party() txn.Party {
+// lockOwner names the session's current lock owner for the detector.
+func (s *Session) lockOwner() txn.LockOwner {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != nil {
-		return s.current.party()
+		return s.current.lockOwner()
 	}
-	return s.own.party()
+	return s.own.lockOwner()
 }
 
 // Holds returns the modes that o holds on an object.

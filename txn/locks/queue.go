@@ -35,7 +35,7 @@ func (m *Manager) enqueue(o *object, owner *Owner, session *Session, r Request) 
 		return nil, ErrNotAvailable
 	}
 	w := &wait{
-		Wait: txn.Wait{Waiter: session.party(), Lock: r.Mode.String(), Object: o.tag.String()},
+		Wait: txn.Wait{Waiter: session.lockOwner(), Lock: r.Mode.String(), Object: o.tag.String()},
 		tag:  o.tag, owner: owner, session: session, mode: r.Mode, since: time.Now(), granted: make(chan struct{}),
 		ended: make(chan error, 1),
 	}
@@ -113,11 +113,11 @@ func behind(queue []*wait, session *Session, mode Mode) bool {
 
 // blockersOf returns the lock owners for which w waits at a place in the queue: holders, and the
 // waits before it.
-func (o *object) blockersOf(w *wait, at int) []txn.Party {
-	var out []txn.Party
+func (o *object) blockersOf(w *wait, at int) []txn.LockOwner {
+	var out []txn.LockOwner
 	for _, h := range o.holds {
 		if h.modes&conflicts[w.mode] != 0 && h.owner.session.Load() != w.session {
-			out = append(out, h.owner.party())
+			out = append(out, h.owner.lockOwner())
 		}
 	}
 	for _, x := range o.queue[:at] {
@@ -138,7 +138,7 @@ func (m *Manager) passed(o *object, session *Session, mode Mode) {
 		}
 		all := o.blockersOf(w, at)
 		if m.detector.Block(&w.Wait, all...) != nil {
-			before := slices.DeleteFunc(all, func(p txn.Party) bool { return p == session.party() })
+			before := slices.DeleteFunc(all, func(p txn.LockOwner) bool { return p == session.lockOwner() })
 			_ = m.detector.Block(&w.Wait, before...)
 		}
 	}

@@ -124,7 +124,7 @@ func (n *Net) Send(ctx context.Context, x monitor.Signal) (monitor.SignalResult,
 		return monitor.SignalResult{}, err
 	}
 	a, err := client.Signal(ctx, &pb.SignalRequest{
-		Session: x.PID, Terminate: x.Terminate, PatienceMicros: x.Timeout.Microseconds(), Role: x.Role,
+		Session: x.PID, Terminate: x.Terminate, TimeoutMicros: x.Timeout.Microseconds(), Role: x.Role,
 	})
 	switch {
 	case err != nil:
@@ -143,7 +143,7 @@ func (n *Net) Signal(ctx context.Context, r *pb.SignalRequest) (*pb.SignalAnswer
 		return nil, err
 	}
 	done, err := s.Signal(ctx, monitor.Signal{
-		PID: r.Session, Terminate: r.Terminate, Timeout: time.Duration(r.PatienceMicros) * time.Microsecond,
+		PID: r.Session, Terminate: r.Terminate, Timeout: time.Duration(r.TimeoutMicros) * time.Microsecond,
 		Role: r.Role,
 	})
 	a := &pb.SignalAnswer{Known: done.Known, Done: done.Done}

@@ -51,7 +51,7 @@ func toReport(r *monitor.Report) *pb.ReportAnswer {
 	}
 	for _, t := range r.Transactions {
 		a.Transactions = append(a.Transactions, &pb.OpenTransactionRow{
-			Party: toWaiter(t.Party), Since: micros(t.Since),
+			Owner: toWaiter(t.Owner), Since: micros(t.Since),
 			Writes: uint64(t.Writes), Bytes: t.Bytes, Locks: uint64(t.Locks), Prepared: t.Prepared,
 			C: uint64(t.C), Coordinator: t.Coordinator, Fragments: t.Fragments,
 		})
@@ -105,7 +105,7 @@ func fromReport(a *pb.ReportAnswer) monitor.Report {
 	}
 	for _, t := range a.Transactions {
 		r.Transactions = append(r.Transactions, txn.OpenTransaction{
-			Party: fromWaiter(t.Party), Since: at(t.Since), Writes: int(t.Writes),
+			Owner: fromWaiter(t.Owner), Since: at(t.Since), Writes: int(t.Writes),
 			Bytes: t.Bytes, Locks: int(t.Locks), Prepared: t.Prepared,
 			C: txn.Timestamp(t.C), Coordinator: t.Coordinator, Fragments: t.Fragments,
 		})
@@ -177,7 +177,7 @@ func fromLock(l *pb.LockRow) sysview.Lock {
 	}
 }
 
-func toWaiter(p txn.Party) *pb.Waiter {
+func toWaiter(p txn.LockOwner) *pb.Waiter {
 	w := &pb.Waiter{Session: p.Session}
 	if !p.ID.IsZero() {
 		w.Transaction = p.ID[:]
@@ -185,22 +185,22 @@ func toWaiter(p txn.Party) *pb.Waiter {
 	return w
 }
 
-func fromWaiter(w *pb.Waiter) txn.Party {
-	p := txn.Party{Session: w.GetSession()}
+func fromWaiter(w *pb.Waiter) txn.LockOwner {
+	p := txn.LockOwner{Session: w.GetSession()}
 	copy(p.ID[:], w.GetTransaction())
 	return p
 }
 
-func toWaiters(parties []txn.Party) []*pb.Waiter {
-	out := make([]*pb.Waiter, len(parties))
-	for i, p := range parties {
+func toWaiters(owners []txn.LockOwner) []*pb.Waiter {
+	out := make([]*pb.Waiter, len(owners))
+	for i, p := range owners {
 		out[i] = toWaiter(p)
 	}
 	return out
 }
 
-func fromWaiters(list []*pb.Waiter) []txn.Party {
-	out := make([]txn.Party, len(list))
+func fromWaiters(list []*pb.Waiter) []txn.LockOwner {
+	out := make([]txn.LockOwner, len(list))
 	for i, w := range list {
 		out[i] = fromWaiter(w)
 	}

@@ -21,7 +21,7 @@ type Config struct {
 const (
 	lookPause  = 200 * time.Millisecond
 	retryPause = 500 * time.Millisecond
-	patience   = 10 * time.Second // with a node whose stream has broken
+	timeout    = 10 * time.Second // with a node whose stream has broken
 )
 
 // peer is another node that this one follows. Only its goroutine uses it, except for state.
@@ -127,7 +127,7 @@ func (n *Net) doubt(p *peer, was bool) {
 	switch {
 	case was && !p.ended:
 		p.lost = time.Now()
-	case !p.lost.IsZero() && time.Since(p.lost) > patience:
+	case !p.lost.IsZero() && time.Since(p.lost) > timeout:
 		p.lost = time.Time{}
 		n.hub.Missed()
 	}

@@ -120,7 +120,7 @@ func (k *check) begin(ctx context.Context) error {
 			select {
 			case <-before.Superseded():
 				continue
-			case <-time.After(remapPatience):
+			case <-time.After(remapTimeout):
 			}
 		}
 		if err != nil {
@@ -286,13 +286,13 @@ func (k *check) added(id txn.FragmentID) bool {
 	return f != nil && f.Added
 }
 
-// remapPatience is how long a check waits to learn of a newer bucket map.
-const remapPatience = time.Second
+// remapTimeout is how long a check waits to learn of a newer bucket map.
+const remapTimeout = time.Second
 
 // remapped reports whether the bucket map has changed since the check began. A fragment's log may
 // say so before the map has arrived here.
 func (k *check) remapped() bool {
-	timer := time.NewTimer(remapPatience)
+	timer := time.NewTimer(remapTimeout)
 	defer timer.Stop()
 	for {
 		v := k.Catalog.View()
