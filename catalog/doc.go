@@ -46,7 +46,7 @@
 //	    catalog's log: the first decision counts, and a transaction that was never prepared or
 //	    is forgotten is aborted. A commit is forgotten only after every writer has applied it.
 //	    A transaction prepared by PREPARE TRANSACTION is decided by the log of its
-//	    coordinator fragment (held.go).
+//	    coordinator fragment (prepared_change.go).
 //	K8  A replica shows only committed entries: after a restart those that it had applied,
 //	    then those that a leader reports as committed.
 //	K9  A step of a move flips the map at most once, and only while its job runs and the step

@@ -47,7 +47,7 @@ type decision struct {
 	id       TransactionID
 	commitTS uint64
 	commit   bool
-	held     bool // decided by the coordinator fragment of a prepared transaction
+	prepared bool // decided by the coordinator fragment of a prepared transaction
 }
 
 func encodeBatch(ops []op) ([]byte, error) {

@@ -12,9 +12,9 @@ func encodePrepare(p *prepared) ([]byte, error) {
 
 func prepareOf(p *prepared) *pb.Prepare {
 	out := &pb.Prepare{Transaction: p.id[:], Batch: batchOf(p.ops), Writers: p.writers}
-	if p.held != nil {
-		out.Held = &pb.Held{Home: p.held.home}
-		for _, l := range p.held.locks {
+	if p.transaction != nil {
+		out.Held = &pb.Held{Home: p.transaction.home}
+		for _, l := range p.transaction.locks {
 			out.Held.Locks = append(out.Held.Locks, &pb.TableLock{Table: l.Table, Modes: l.Modes})
 		}
 	}
@@ -23,7 +23,7 @@ func prepareOf(p *prepared) *pb.Prepare {
 
 func encodeDecision(d decision) ([]byte, error) {
 	return marshal(&pb.Entry{Kind: &pb.Entry_Decide{Decide: &pb.Decide{Transaction: d.id[:], Commit: d.commit,
-		CommitTs: d.commitTS, Held: d.held}}})
+		CommitTs: d.commitTS, Held: d.prepared}}})
 }
 
 func encodeForget(id TransactionID) ([]byte, error) {
@@ -57,9 +57,9 @@ func decodePrepare(p *pb.Prepare) (*prepared, error) {
 	}
 	out := &prepared{id: id, writers: p.GetWriters(), ops: ops, holds: footprintOf(ops)}
 	if h := p.GetHeld(); h != nil {
-		out.held = &heldBy{home: h.GetHome()}
+		out.transaction = &preparedTransaction{home: h.GetHome()}
 		for _, l := range h.GetLocks() {
-			out.held.locks = append(out.held.locks, TableLock{l.GetTable(), l.GetModes()})
+			out.transaction.locks = append(out.transaction.locks, TableLock{l.GetTable(), l.GetModes()})
 		}
 	}
 	return out, nil

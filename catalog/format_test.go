@@ -165,12 +165,12 @@ func TestTransactionFormats(t *testing.T) {
 	if e, err := decodeEntry(golden(t, "decide.v1", encode(encodeDecision(d)))); err != nil || *e.decide != d {
 		t.Errorf("decide: %+v, %v", e.decide, err)
 	}
-	d.held = true
+	d.prepared = true
 	if e, err := decodeEntry(golden(t, "decide-held.v1", encode(encodeDecision(d)))); err != nil || *e.decide != d {
 		t.Errorf("decide held: %+v, %v", e.decide, err)
 	}
-	h := &prepared{id: id, held: &heldBy{3, []TableLock{{16384, 1 << 8}, {16390, 6}}}, ops: p.ops}
-	if e, err := decodeEntry(golden(t, "hold.v1", encode(encodePrepare(h)))); err != nil || e.prepare.held == nil || !reflect.DeepEqual(e.prepare.held, h.held) {
+	h := &prepared{id: id, transaction: &preparedTransaction{3, []TableLock{{16384, 1 << 8}, {16390, 6}}}, ops: p.ops}
+	if e, err := decodeEntry(golden(t, "hold.v1", encode(encodePrepare(h)))); err != nil || e.prepare.transaction == nil || !reflect.DeepEqual(e.prepare.transaction, h.transaction) {
 		t.Errorf("hold: %+v, %v", e.prepare, err)
 	}
 	if e, err := decodeEntry(golden(t, "forget.v1", encode(encodeForget(id)))); err != nil || *e.forget != id {

@@ -72,7 +72,8 @@ func (m *machine) apply(e logEntry) applied {
 		return m.advance(next, nil)
 	case e.decide != nil:
 		var ops []op
-		if p := v.findPrepared(e.decide.id); p != nil && e.decide.commit && (p.held == nil || e.decide.held) {
+		if p := v.findPrepared(e.decide.id); p != nil && e.decide.commit &&
+			(p.transaction == nil || e.decide.prepared) {
 			ops = p.ops
 		}
 		next, outcome, err := v.decide(*e.decide, m.counters)

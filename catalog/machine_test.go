@@ -43,7 +43,7 @@ func randomEntries(t *testing.T, rng *rand.Rand, m *machine, n int) [][]byte {
 		case 0, 1:
 			p := &prepared{id: id, writers: []uint32{1, 3}, ops: ch.ops}
 			if rng.IntN(3) == 0 {
-				p.writers, p.held = nil, &heldBy{home: 2, locks: []TableLock{{FirstOID, 2}}}
+				p.writers, p.transaction = nil, &preparedTransaction{home: 2, locks: []TableLock{{FirstOID, 2}}}
 			}
 			add(encodePrepare(p))
 		case 2:

@@ -173,7 +173,7 @@ const abandonAfter = 10 * time.Second
 // coordinates it, or after PREPARE TRANSACTION.
 func (c *Catalog) abandoned(id TransactionID) <-chan time.Time {
 	switch p := c.View().findPrepared(id); {
-	case p != nil && p.held != nil, c.isCoordinated(id):
+	case p != nil && p.transaction != nil, c.isCoordinated(id):
 		return nil
 	case c.opts.Forward == nil:
 		now := make(chan time.Time, 1)
@@ -205,7 +205,7 @@ func (c *Catalog) lead(ctx context.Context) {
 				since = time.Now()
 			}
 			now[p.id] = since
-			if time.Since(since) > abandonAfter && p.held == nil && !c.isCoordinated(p.id) {
+			if time.Since(since) > abandonAfter && p.transaction == nil && !c.isCoordinated(p.id) {
 				if _, err := c.Outcome(ctx, p.id); err != nil && ctx.Err() == nil {
 					c.opts.Logger.Warn("cannot abort a change of definitions that was left prepared", "error", err)
 				}
@@ -218,7 +218,7 @@ func (c *Catalog) lead(ctx context.Context) {
 // abortLeft aborts the changes that were prepared by a process that has died.
 func (c *Catalog) abortLeft(ctx context.Context) error {
 	for _, p := range c.View().prepared {
-		if p.held != nil || c.isCoordinated(p.id) {
+		if p.transaction != nil || c.isCoordinated(p.id) {
 			continue
 		}
 		if _, err := c.Outcome(ctx, p.id); err != nil {

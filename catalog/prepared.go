@@ -16,17 +16,17 @@ type TransactionID = [16]byte
 // writes to fragments. Until then no change comes into force that would make this one invalid (K6),
 // so its decision cannot fail.
 type prepared struct {
-	id      TransactionID
-	writers []uint32 // fragments
-	held    *heldBy  // nil if its coordinator decides at once; set after PREPARE TRANSACTION
-	ops     []op
-	holds   *footprint // derived from ops
+	id          TransactionID
+	writers     []uint32             // fragments
+	transaction *preparedTransaction // nil if its coordinator decides at once; set after PREPARE TRANSACTION
+	ops         []op
+	holds       *footprint // derived from ops
 }
 
 // heldBy names the coordinator fragment (home) of a prepared transaction. The change waits for the
 // decision of that fragment for any length of time, also over restarts; a query for the outcome
 // does not end it.
-type heldBy struct {
+type preparedTransaction struct {
 	home  uint32
 	locks []TableLock
 }
@@ -187,7 +187,7 @@ func (v *View) decide(e decision, c counters) (*View, Outcome, error) {
 		}
 		return v, Aborted, nil
 	}
-	if p.held != nil && !e.held {
+	if p.transaction != nil && !e.prepared {
 		return v, 0, nil
 	}
 	d := v.draft()
@@ -200,7 +200,7 @@ func (v *View) decide(e decision, c counters) (*View, Outcome, error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("catalog: a prepared change is not valid any more: %w", err) // K6
 	}
-	if p.held != nil {
+	if p.transaction != nil {
 		return d, Committed, nil // no participant asks the catalog
 	}
 	d.decided = append(slices.Clone(v.decided), &decided{p.id, e.commitTS, p.writers})

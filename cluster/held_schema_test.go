@@ -23,15 +23,15 @@ type heldDefining struct {
 	storageID uint32
 	home      kv.Part
 	others    []kv.Part
-	req       storage.HoldRequest
+	req       storage.PreparationRequest
 }
 
 func newHeldDefining(t *testing.T, h *Host) *heldDefining {
 	t.Helper()
 	q := &heldDefining{h: h, x: newTransaction(h), change: makeTable(t, h.cfg.Catalog, "made")}
 	q.storageID = made(t, q.change)
-	q.req.HoldRequest = txn.HoldRequest{GID: "g", Database: catalog.PostgresDB, At: time.Now()}
-	home, err := h.client.CoordinatorOf(q.req.HoldRequest)
+	q.req.PreparationRequest = txn.PreparationRequest{GID: "g", Database: catalog.PostgresDB, At: time.Now()}
+	home, err := h.client.CoordinatorOf(q.req.PreparationRequest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,14 +61,14 @@ func (q *heldDefining) steps(ctx context.Context, commit bool) []func() error {
 	out := []func() error{
 		func() error { return q.home.PrepareTransaction(ctx, q.req) },
 		func() error { return q.others[0].PrepareTransaction(ctx, q.req) },
-		func() error { return c.Hold(ctx, q.x.ID(), q.change, q.req.Home) },
+		func() error { return c.PrepareTransaction(ctx, q.x.ID(), q.change, q.req.Home) },
 		func() error { return q.home.CompletePrepared(ctx) },
 	}
 	if !commit {
 		return append(out,
 			func() error { return q.home.DropPrepared(ctx) },
 			func() error { return q.others[0].DropPrepared(ctx) },
-			func() error { return c.EndHeld(ctx, q.x.ID(), 0, false) })
+			func() error { return c.EndPrepared(ctx, q.x.ID(), 0, false) })
 	}
 	p := &preparing{clock: q.h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Coordinator: q.req.Home, Writers: q.req.Writers}}
 	d := txn.Decision{ID: q.x.ID(), Outcome: txn.Committed, Writers: q.req.Writers}
@@ -80,7 +80,7 @@ func (q *heldDefining) steps(ctx context.Context, commit bool) []func() error {
 			_, err := q.home.Decide(ctx, d)
 			return err
 		},
-		func() error { return c.EndHeld(ctx, q.x.ID(), uint64(d.C), true) },
+		func() error { return c.EndPrepared(ctx, q.x.ID(), uint64(d.C), true) },
 		func() error { return q.others[0].Resolve(ctx, d) })
 }
 
@@ -132,7 +132,7 @@ func (q *heldDefining) checkAfter(ctx context.Context, t *testing.T, h *Host, la
 	t.Helper()
 	c := h.cfg.Catalog
 	there := func() bool { return c.View().FindTable(catalog.PostgresDB, "public", "made") != nil }
-	for v := c.View(); len(v.Held()) > 0 != stands; v = c.View() { // what is left is settled in the background
+	for v := c.View(); len(v.PreparedChanges()) > 0 != stands; v = c.View() { // what is left is settled in the background
 		select {
 		case <-v.Superseded():
 		case <-ctx.Done():
@@ -145,7 +145,7 @@ func (q *heldDefining) checkAfter(ctx context.Context, t *testing.T, h *Host, la
 	}
 	if stands {
 		if there() {
-			t.Fatalf("after step %d: the table of a held transaction is seen", last)
+			t.Fatalf("after step %d: the table of a prepared transaction is seen", last)
 		}
 		short, cancel := context.WithTimeoutCause(ctx, 10*time.Millisecond, pgerr.New(pgerr.QueryCanceled, "enough"))
 		defer cancel()

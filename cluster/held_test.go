@@ -55,7 +55,7 @@ func TestHoldAndOutcome(t *testing.T) {
 		return x
 	}
 	hold := func(x *kv.Transaction, gid string) error {
-		return x.PrepareTransaction(ctx, txn.HoldRequest{GID: gid, Owner: 10, Database: catalog.PostgresDB, At: time.Now(), Floor: 5})
+		return x.PrepareTransaction(ctx, txn.PreparationRequest{GID: gid, Owner: 10, Database: catalog.PostgresDB, At: time.Now(), Floor: 5})
 	}
 	a, b, d := begin(1, fragments), begin(2, fragments[:1]), begin(3, fragments)
 	outcome(a.ID(), txn.InProgress)
@@ -133,7 +133,7 @@ func TestHoldOfSerializable(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.Close()
-	if err := x.PrepareTransaction(t.Context(), txn.HoldRequest{GID: "s", Database: catalog.PostgresDB}); err != nil {
+	if err := x.PrepareTransaction(t.Context(), txn.PreparationRequest{GID: "s", Database: catalog.PostgresDB}); err != nil {
 		t.Fatal(err)
 	}
 	y := newTransaction(h)

@@ -260,7 +260,7 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 	h.group(&c, view, id)
 	c.Others = storage.Others{
 		Outcome: h.client.AskOutcome, Prepared: h.client.AskPrepared, Resolve: h.client.SendResolve,
-		Stands: h.client.AskHeld,
+		Stands: h.client.AskPreparation,
 	}
 	r, err := storage.Open(c)
 	if err != nil {

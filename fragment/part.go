@@ -72,12 +72,12 @@ func (p *Part) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 func (p *Part) Check(ctx context.Context, C txn.Timestamp) error { return p.away(p.Tx.Check(ctx, C)) }
 
 // PrepareTransaction is the first step of PREPARE TRANSACTION.
-func (p *Part) PrepareTransaction(ctx context.Context, req storage.HoldRequest) error {
-	return p.away(p.Tx.Hold(ctx, req))
+func (p *Part) PrepareTransaction(ctx context.Context, req storage.PreparationRequest) error {
+	return p.away(p.Tx.PrepareTransaction(ctx, req))
 }
 
 // CompletePrepared is the last step of PREPARE TRANSACTION, in the coordinator fragment.
-func (p *Part) CompletePrepared(context.Context) error { return p.HoldComplete() }
+func (p *Part) CompletePrepared(context.Context) error { return p.CompletePreparation() }
 
 // DropPrepared undoes PrepareTransaction.
 func (p *Part) DropPrepared(context.Context) error { return p.replica.Outcomes.DropPrepared(p.ID()) }

@@ -16,8 +16,8 @@ func (s *Server) prepareTransaction(
 ) (*pb.Response, error) {
 	p, err := s.Begin(c, txn.ReadCommitted, 0)
 	if err == nil {
-		err = p.PrepareTransaction(ctx, storage.HoldRequest{
-			HoldRequest: txn.HoldRequest{
+		err = p.PrepareTransaction(ctx, storage.PreparationRequest{
+			PreparationRequest: txn.PreparationRequest{
 				GID: m.Gid, Owner: m.Owner, Database: m.Database,
 				At: time.UnixMicro(m.AtMicros).UTC(), Floor: txn.Timestamp(m.Floor),
 			},
@@ -37,7 +37,7 @@ func (s *Server) handle(c *Call) (*storage.Tx, *LeasedPart) {
 
 func (s *Server) completePrepared(c *Call) (*pb.Response, error) {
 	tx, p := s.handle(c)
-	err := tx.HoldComplete()
+	err := tx.CompletePreparation()
 	return &pb.Response{Stage: p.Message()}, err
 }
 

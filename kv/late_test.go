@@ -20,7 +20,7 @@ import (
 
 // TestHoldThatComesLate: a request of PREPARE TRANSACTION that was not answered puts its entry into the log after the
 // prepared transaction was dropped. It is dropped as well.
-func TestHoldThatComesLate(t *testing.T) {
+func TestPrepareTransactionThatComesLate(t *testing.T) {
 	dir := t.TempDir()
 	c, err := catalog.Open(catalog.Options{Dir: filepath.Join(dir, "catalog"), Logger: slog.New(slog.DiscardHandler)})
 	if err == nil {
@@ -43,10 +43,10 @@ func TestHoldThatComesLate(t *testing.T) {
 		Clock: txn.NewClock(time.Now, time.Minute), Logger: slog.New(slog.DiscardHandler), Schema: table.Schema(),
 		Storage: storage.Config{Knobs: storage.Knobs{Fault: func(step string) {
 			switch {
-			case step == "hold.before" && armed.CompareAndSwap(true, false):
+			case step == "preparation.before" && armed.CompareAndSwap(true, false):
 				close(reached)
 				<-resume
-			case step == "held.dropped":
+			case step == "preparation.dropped":
 				select {
 				case ended <- struct{}{}:
 				default:
@@ -67,9 +67,9 @@ func TestHoldThatComesLate(t *testing.T) {
 	armed.Store(true)
 	held := make(chan error, 1)
 	go func() {
-		held <- p.PrepareTransaction(t.Context(), storage.HoldRequest{
-			HoldRequest: txn.HoldRequest{GID: "late", Database: catalog.PostgresDB, At: time.Now()},
-			Home:        home, Writers: fragments[:1],
+		held <- p.PrepareTransaction(t.Context(), storage.PreparationRequest{
+			PreparationRequest: txn.PreparationRequest{GID: "late", Database: catalog.PostgresDB, At: time.Now()},
+			Home:               home, Writers: fragments[:1],
 		})
 	}()
 	<-reached

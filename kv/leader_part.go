@@ -370,7 +370,7 @@ func (x *LeaderPart) Forget(ctx context.Context, d txn.Decision) {
 }
 
 // PrepareTransaction is the first step of PREPARE TRANSACTION.
-func (x *LeaderPart) PrepareTransaction(ctx context.Context, req storage.HoldRequest) error {
+func (x *LeaderPart) PrepareTransaction(ctx context.Context, req storage.PreparationRequest) error {
 	p, err := x.at(ctx)
 	if err == nil {
 		err = p.PrepareTransaction(ctx, req)

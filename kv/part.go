@@ -29,7 +29,7 @@ type Part interface {
 	Owned(ctx context.Context) error
 	// PrepareTransaction, CompletePrepared, DropPrepared and DetachPrepared are the steps of PREPARE
 	// TRANSACTION.
-	PrepareTransaction(ctx context.Context, req storage.HoldRequest) error
+	PrepareTransaction(ctx context.Context, req storage.PreparationRequest) error
 	CompletePrepared(ctx context.Context) error
 	DropPrepared(ctx context.Context) error
 	DetachPrepared()

@@ -15,7 +15,7 @@ import (
 // an error it is rolled back, except after 40003. PrepareTransaction returns 42710 if the name is
 // taken. It returns 40001 if the transaction is SERIALIZABLE, writes, and has read something that has
 // changed or is being changed: from here on the transaction must not fail.
-func (t *Transaction) PrepareTransaction(ctx context.Context, req txn.HoldRequest) error {
+func (t *Transaction) PrepareTransaction(ctx context.Context, req txn.PreparationRequest) error {
 	coordinator, err := t.client.CoordinatorOf(req)
 	if err == nil {
 		err = t.checkName(ctx, req)
@@ -31,7 +31,7 @@ func (t *Transaction) PrepareTransaction(ctx context.Context, req txn.HoldReques
 }
 
 // checkName refuses a name that is too long, or that a prepared transaction has.
-func (t *Transaction) checkName(ctx context.Context, req txn.HoldRequest) error {
+func (t *Transaction) checkName(ctx context.Context, req txn.PreparationRequest) error {
 	if len(req.GID) > txn.MaxGID {
 		return pgerr.New(pgerr.InvalidParameterValue, "transaction identifier \"%s\" is too long", req.GID)
 	}
@@ -45,16 +45,16 @@ func (t *Transaction) checkName(ctx context.Context, req txn.HoldRequest) error 
 	return nil
 }
 
-// prepareTransaction runs the steps of PREPARE TRANSACTION (storage/hold.go): claim the name in the
-// coordinator fragment, prepare in the other fragments, complete.
+// prepareTransaction runs the steps of PREPARE TRANSACTION (storage/preparation_apply.go): claim
+// the name in the coordinator fragment, prepare in the other fragments, complete.
 func (t *Transaction) prepareTransaction(
-	ctx context.Context, req txn.HoldRequest, coordinator txn.FragmentID,
+	ctx context.Context, req txn.PreparationRequest, coordinator txn.FragmentID,
 ) error {
 	defer t.end()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := storage.HoldRequest{
-		HoldRequest: req, Home: coordinator,
+	r := storage.PreparationRequest{
+		PreparationRequest: req, Home: coordinator,
 		Reads: t.options.Isolation == txn.Serializable && (t.hasWrites() || t.defines()),
 	}
 	var others []Part
@@ -80,7 +80,7 @@ func (t *Transaction) prepareTransaction(
 		err = prepareAll(ctx, others, r)
 	}
 	if err == nil && t.defines() {
-		err = t.client.cfg.Catalog.Hold(ctx, t.id, t.change, coordinator)
+		err = t.client.cfg.Catalog.PrepareTransaction(ctx, t.id, t.change, coordinator)
 	}
 	if err != nil {
 		dropped := t.dropPrepared(context.WithoutCancel(ctx), coordinator, others)
@@ -104,7 +104,7 @@ func (t *Transaction) prepareTransaction(
 // defines reports whether the transaction changes definitions. The caller holds mu.
 func (t *Transaction) defines() bool { return t.change != nil && !t.change.Empty() }
 
-func prepareAll(ctx context.Context, parts []Part, req storage.HoldRequest) error {
+func prepareAll(ctx context.Context, parts []Part, req storage.PreparationRequest) error {
 	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
 	for i, p := range parts {
@@ -132,7 +132,7 @@ func (t *Transaction) dropPrepared(ctx context.Context, coordinator txn.Fragment
 	err := h.DropPrepared(ctx)
 	h.DetachPrepared()
 	if err == nil && t.defines() {
-		_ = t.client.cfg.Catalog.EndHeld(ctx, t.id, 0, false)
+		_ = t.client.cfg.Catalog.EndPrepared(ctx, t.id, 0, false)
 	}
 	for _, p := range others {
 		p.Rollback()

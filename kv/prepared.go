@@ -17,7 +17,7 @@ import (
 
 // CoordinatorOf chooses the fragment in which a name is claimed, by the name: two transactions that
 // want the same name meet there. It is the coordinator fragment of the prepared transaction.
-func (c *Client) CoordinatorOf(req txn.HoldRequest) (txn.FragmentID, error) {
+func (c *Client) CoordinatorOf(req txn.PreparationRequest) (txn.FragmentID, error) {
 	ids, err := FragmentsOf(c.cfg.Catalog, req.Database)
 	if err != nil {
 		return 0, err
@@ -42,13 +42,13 @@ func FragmentsOf(cat *catalog.Catalog, database catalog.OID) ([]txn.FragmentID, 
 }
 
 // Prepared lists the prepared transactions of a database, ordered by name.
-func (c *Client) Prepared(ctx context.Context, database catalog.OID) ([]txn.HeldTransaction, error) {
+func (c *Client) Prepared(ctx context.Context, database catalog.OID) ([]txn.PreparedTransaction, error) {
 	ids, err := FragmentsOf(c.cfg.Catalog, database)
 	if err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
-	var out []txn.HeldTransaction
+	var out []txn.PreparedTransaction
 	err = InEach(ids, func(f txn.FragmentID) error {
 		prepared, err := c.preparedAt(ctx, f)
 		mu.Lock()
@@ -86,23 +86,23 @@ func withoutCatalog(fragments []txn.FragmentID) []txn.FragmentID {
 	return slices.DeleteFunc(slices.Clone(fragments), func(f txn.FragmentID) bool { return f == txn.CatalogFragment })
 }
 
-func byName(a, b txn.HeldTransaction) int {
+func byName(a, b txn.PreparedTransaction) int {
 	return cmp.Or(strings.Compare(a.GID, b.GID), a.At.Compare(b.At))
 }
 
 // preparedAt lists the prepared transactions whose coordinator fragment is f.
-func (c *Client) preparedAt(ctx context.Context, f txn.FragmentID) ([]txn.HeldTransaction, error) {
+func (c *Client) preparedAt(ctx context.Context, f txn.FragmentID) ([]txn.PreparedTransaction, error) {
 	a, err := c.Send(ctx, &pb.Request{
 		Fragment: uint32(f), Op: &pb.Request_ListPrepared{ListPrepared: &pb.ListPreparedRequest{}},
 	})
-	var out []txn.HeldTransaction
+	var out []txn.PreparedTransaction
 	for _, x := range a.GetPrepared().GetTransactions() {
 		if len(x.Transaction) != len(txn.ID{}) {
 			continue
 		}
-		out = append(out, txn.HeldTransaction{
+		out = append(out, txn.PreparedTransaction{
 			ID: txn.ID(x.Transaction), Home: f, Fragments: x.Fragments,
-			HoldRequest: txn.HoldRequest{
+			PreparationRequest: txn.PreparationRequest{
 				GID: x.Gid, Owner: x.Owner, Database: x.Database,
 				At: time.UnixMicro(x.AtMicros).UTC(), Floor: txn.Timestamp(x.Floor),
 			},
@@ -115,7 +115,7 @@ func (c *Client) preparedAt(ctx context.Context, f txn.FragmentID) ([]txn.HeldTr
 // returned as missing. It does not ask fragments most of whose nodes are silent; it asks the others
 // for as long as timeout, and with timeout 0 for as long as any statement waits.
 func (c *Client) PreparedSoon(ctx context.Context, database catalog.OID, timeout time.Duration) (
-	out []txn.HeldTransaction, missing []txn.FragmentID, err error,
+	out []txn.PreparedTransaction, missing []txn.FragmentID, err error,
 ) {
 	d := c.cfg.Catalog.View().Database(database)
 	if d == nil {
@@ -134,17 +134,17 @@ func (c *Client) PreparedSoon(ctx context.Context, database catalog.OID, timeout
 }
 
 // FindPrepared returns the prepared transaction of a name.
-func FindPrepared(prepared []txn.HeldTransaction, gid string) (txn.HeldTransaction, bool) {
+func FindPrepared(prepared []txn.PreparedTransaction, gid string) (txn.PreparedTransaction, bool) {
 	for _, x := range prepared {
 		if x.GID == gid {
 			return x, true
 		}
 	}
-	return txn.HeldTransaction{}, false
+	return txn.PreparedTransaction{}, false
 }
 
 // take finds a prepared transaction and prevents others from ending it at the same time.
-func (c *Client) take(ctx context.Context, database catalog.OID, gid string) (txn.HeldTransaction, func(), error) {
+func (c *Client) take(ctx context.Context, database catalog.OID, gid string) (txn.PreparedTransaction, func(), error) {
 	prepared, missing, err := c.PreparedSoon(ctx, database, 0)
 	x, ok := FindPrepared(prepared, gid)
 	if err == nil && !ok && len(missing) > 0 { // a missing fragment may have it
@@ -153,7 +153,7 @@ func (c *Client) take(ctx context.Context, database catalog.OID, gid string) (tx
 		}
 	}
 	if err != nil {
-		return txn.HeldTransaction{}, nil, err
+		return txn.PreparedTransaction{}, nil, err
 	}
 	if !ok {
 		return x, nil, pgerr.New(pgerr.UndefinedObject,
@@ -191,7 +191,7 @@ func (c *Client) CommitPrepared(
 		}
 		parts = append(parts, p)
 	}
-	C, err := c.coordinator.CommitHeld(ctx, x.ID, x.Home, max(floor, x.Floor), parts)
+	C, err := c.coordinator.CommitPrepared(ctx, x.ID, x.Home, max(floor, x.Floor), parts)
 	if err != nil {
 		for _, p := range parts {
 			if part, ok := p.(*preparedPart); ok {
@@ -225,7 +225,7 @@ func (c *Client) RollbackPrepared(ctx context.Context, database catalog.OID, gid
 	}
 	for _, f := range x.Fragments {
 		if f == txn.CatalogFragment {
-			err = c.cfg.Catalog.EndHeld(ctx, x.ID, 0, false)
+			err = c.cfg.Catalog.EndPrepared(ctx, x.ID, 0, false)
 		} else if f != x.Home {
 			_ = c.askSoon(ctx, f, drop(f))
 		}

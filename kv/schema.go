@@ -89,14 +89,14 @@ func (d *preparedSchema) Resolve(ctx context.Context, x txn.Decision) error {
 	if x.Outcome != txn.Committed {
 		return nil
 	}
-	return d.Catalog.EndHeld(ctx, d.ID, uint64(x.C), true)
+	return d.Catalog.EndPrepared(ctx, d.ID, uint64(x.C), true)
 }
 
 // askHomes drops the prepared schema changes whose coordinator fragment (the home) is led here and
 // does not have the transaction, or has it no more: a crash came between the steps of PREPARE
 // TRANSACTION or ROLLBACK PREPARED.
 func (c *Client) askHomes(ctx context.Context) {
-	for _, x := range c.cfg.Catalog.View().Held() {
+	for _, x := range c.cfg.Catalog.View().PreparedChanges() {
 		if c.cfg.Replica(x.Home) == nil {
 			continue
 		}
@@ -105,7 +105,7 @@ func (c *Client) askHomes(ctx context.Context) {
 			Op: &pb.Request_PreparedStands{PreparedStands: &pb.PreparedStandsRequest{}},
 		})
 		if err == nil && !a.GetYes() {
-			err = c.cfg.Catalog.EndHeld(ctx, x.ID, 0, false)
+			err = c.cfg.Catalog.EndPrepared(ctx, x.ID, 0, false)
 		}
 		if err != nil {
 			c.cfg.Logger.Debug("a prepared schema change is not resolved",
@@ -157,8 +157,8 @@ func (c *Client) SendResolve(ctx context.Context, f txn.FragmentID, d txn.Decisi
 	return c.Ask(ctx, f, func(s Sender) error { return Resolve(ctx, s, f, d) })
 }
 
-// AskHeld asks the home of a prepared transaction whether it still has the transaction.
-func (c *Client) AskHeld(ctx context.Context, home txn.FragmentID, id txn.ID) (stands bool, err error) {
+// AskPreparation asks the home of a prepared transaction whether it still has the transaction.
+func (c *Client) AskPreparation(ctx context.Context, home txn.FragmentID, id txn.ID) (stands bool, err error) {
 	a, err := c.Send(ctx, &pb.Request{
 		Fragment: uint32(home), Transaction: id[:],
 		Op: &pb.Request_PreparedStands{PreparedStands: &pb.PreparedStandsRequest{}},
@@ -186,8 +186,8 @@ func (c *Client) finishSchemaChanges(ctx context.Context) {
 }
 
 // RecoverSchemaChanges does what a crash has left of transactions that change definitions: those
-// that the catalog has decided, once, and those that are held, now and then, since their homes may
-// be led elsewhere at first.
+// that the catalog has decided, once, and those of prepared transactions, now and then, since their
+// homes may be led elsewhere at first.
 func (c *Client) RecoverSchemaChanges(ctx context.Context) {
 	c.askHomes(ctx)
 	c.finishSchemaChanges(ctx)

@@ -26,8 +26,8 @@ const (
 	resRejected         // T1: its stamp is not above all before it; nothing happened
 	resVoid             // what it names does not exist here; nothing happened
 	resCommitted        // decide
-	resAborted          // decide, unhold
-	resTaken            // hold: another transaction has the name
+	resAborted          // decide, dropPrepared
+	resTaken            // prepareTransaction: another transaction has the name
 	resUnknown          // the replica closes, and the entry is applied at the next start
 )
 
@@ -63,23 +63,23 @@ type machine struct {
 type effects struct {
 	prepared []*openTxn
 	// resolved or decided: visible now unless the rows are being installed; locks released
-	settled    []txn.ID
-	installing []*lateRows
-	held       []*openTxn
-	unprepared []txn.ID // held again
-	parts      []txn.ID // parts came, or are no longer alone
-	decided    []*decision
-	forgotten  []txn.ID
-	drops      []dropJob
-	owners     bool           // ownership has changed
-	changes    []owned.Change // of moves that were applied, or were void
-	gone       []BucketRange  // to another fragment
+	settled      []txn.ID
+	installing   []*lateRows
+	preparations []*openTxn
+	unprepared   []txn.ID // prepared by name again
+	parts        []txn.ID // parts came, or are no longer alone
+	decided      []*decision
+	forgotten    []txn.ID
+	drops        []dropJob
+	owners       bool           // ownership has changed
+	changes      []owned.Change // of moves that were applied, or were void
+	gone         []BucketRange  // to another fragment
 }
 
 // empty reports whether the batch changed nothing but rows.
 func (e *effects) empty() bool {
 	return len(e.prepared)+len(e.settled)+len(e.parts)+len(e.decided)+
-		len(e.forgotten)+len(e.held)+len(e.unprepared)+len(e.installing) == 0
+		len(e.forgotten)+len(e.preparations)+len(e.unprepared)+len(e.installing) == 0
 }
 
 // Apply implements raft.FSM.
@@ -171,7 +171,7 @@ func (m *machine) checkpoint() error {
 	}
 	at := m.s.stamp
 	for _, o := range m.s.open {
-		if len(o.indexes) > 0 && (o.hold != nil || time.Since(o.since) > keepInLog) {
+		if len(o.indexes) > 0 && (o.preparation != nil || time.Since(o.since) > keepInLog) {
 			if err := m.takeOver(o, m.s.stamp); err != nil {
 				return err
 			}
@@ -262,13 +262,13 @@ func (m *machine) effect(e logentry.Entry, index uint64) (result, error) {
 	case *logentry.Sweep:
 		return m.sweep(e)
 	case *logentry.PrepareTransaction:
-		return m.hold(e, index)
+		return m.prepareTransaction(e, index)
 	case *logentry.CompletePreparation:
-		return m.holdComplete(e.ID)
+		return m.completePreparation(e.ID)
 	case *logentry.CommitPrepared:
-		return m.commitHeld(e.ID)
+		return m.commitPrepared(e.ID)
 	case *logentry.DropPrepared:
-		return m.unhold(e)
+		return m.dropPrepared(e)
 	case *logentry.Ingest:
 		return m.ingest(e)
 	case logentry.MoveEntry:

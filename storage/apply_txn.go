@@ -56,7 +56,7 @@ func (o *openTxn) count() int {
 func (m *machine) installPieces(o *openTxn, at, version txn.Timestamp) error {
 	if o.later() {
 		m.installLater(o, at, version)
-		return m.dropHold(o, at)
+		return m.dropPreparation(o, at)
 	}
 	err := m.pieces.each(o, at, func(writes []byte) error {
 		m.r.fault("install.piece")
@@ -83,7 +83,7 @@ func (m *machine) install(ops []byte, version txn.Timestamp) error {
 
 func (m *machine) part(e *logentry.Part, index uint64) (result, error) {
 	o := m.s.open[e.ID]
-	if o.count() != e.Number || o != nil && (o.Prepared || o.hold != nil) {
+	if o.count() != e.Number || o != nil && (o.Prepared || o.preparation != nil) {
 		return resVoid, nil
 	}
 	if o == nil {
@@ -104,13 +104,13 @@ func (m *machine) part(e *logentry.Part, index uint64) (result, error) {
 func (m *machine) prepare(e *logentry.Prepare, index uint64) (result, error) {
 	o := m.s.open[e.ID]
 	if e.Again {
-		if o == nil || !o.Prepared && o.hold == nil || o.Prepared && o.attempt >= e.Attempt && o.hold == nil {
+		if o == nil || o.preparation == nil && (!o.Prepared || o.attempt >= e.Attempt) {
 			return resVoid, nil
 		}
-		// a held transaction may be old, but its coordinator is at work now
+		// a prepared transaction may be old, but its coordinator is at work now
 		o.Prepared, o.since = true, time.Now()
 	} else {
-		if o.count() != e.Parts || o != nil && (o.Prepared || o.hold != nil) {
+		if o.count() != e.Parts || o != nil && (o.Prepared || o.preparation != nil) {
 			return resVoid, nil
 		}
 		if o == nil {
@@ -169,8 +169,8 @@ func (m *machine) abortOpen(o *openTxn, C txn.Timestamp) error {
 	switch {
 	case o == nil:
 		return nil
-	case o.hold != nil:
-		m.backToHold(o, C)
+	case o.preparation != nil:
+		m.endCommitAttempt(o, C)
 		return nil
 	}
 	m.settle(o)

@@ -25,7 +25,7 @@ func openCluster(t testing.TB, dirs []string, change ...func(*Config)) *cluster 
 		r := openTest(t, dir, append([]func(*Config){func(c *Config) {
 			c.Fragment, c.Clock, c.Deadlock = FragmentID(i+1), clock, dead
 			c.Others = Others{Outcome: peers.AskOutcome, Prepared: peers.AskPrepared, Resolve: peers.SendResolve,
-				Stands: peers.AskHeld}
+				Stands: peers.AskPreparation}
 			c.Timing.RecoverAfter = 300 * time.Millisecond
 		}}, change...)...)
 		peers.Add(r)

@@ -33,8 +33,8 @@ func (c *Committer) Promised() txn.Timestamp { return c.t.r.proposer.LowWater() 
 // MiB. The context is ignored once the entry is in the log's queue. Write buffer and locks are gone
 // afterwards, whatever the result, except after *txn.LowError.
 func (c *Committer) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
-	if c.t.isHeld() {
-		return c.commitHeld(ctx, req)
+	if c.t.isByName() {
+		return c.commitPrepared(ctx, req)
 	}
 	err := c.t.r.cfg.Clock.Check(max(req.Floor, req.At))
 	if err == nil {

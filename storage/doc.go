@@ -4,7 +4,7 @@
 // computes index entries, and they are logged with the row (V3).
 //
 // Some identifiers are older than the glossary. A stage is a transaction's write buffer in this
-// fragment. A held transaction is a prepared transaction (PREPARE TRANSACTION), and its home
+// fragment. The home of a prepared transaction (PREPARE TRANSACTION)
 // is the fragment that has its name. Promised is the low-water timestamp, the ceiling is the read
 // lease. An arrival, or stay, is a bucket generation. To carry or receive rows is to copy or ingest
 // them; what is gone has moved away.
@@ -96,13 +96,13 @@
 // only reads is checked at C, after promised and the ceiling have been raised to C. If nothing at
 // all was written since T, either costs three loads.
 //
-// # Holding
+// # Prepared transactions
 //
-// A held transaction (PREPARE TRANSACTION) is an open one with a record of its own (hold.go): it
-// has no C, so T3 does not apply to it, and its locks are kept as those of a prepare are. The
-// fragments that hold it ask its home, at the start of a term and every Timing.RecoverAfter. The
-// record also contains the reads of a SERIALIZABLE transaction: a transaction that would write
-// there waits (hold_reads.go).
+// A prepared transaction (PREPARE TRANSACTION) is an open one with a record of its own
+// (preparation_apply.go): it has no C, so T3 does not apply to it, and its locks are kept as those
+// of a prepare are. The fragments that have it ask its home, at the start of a term and every
+// Timing.RecoverAfter. The record also contains the reads of a SERIALIZABLE transaction: a
+// transaction that would write there waits (prepared_reads.go).
 //
 // # Moving
 //
@@ -130,11 +130,11 @@
 // and the watermark's entry tidies the list.
 //
 // A write buffer belongs to the ownership under which it was filled (owned_tx.go): before a commit,
-// prepare, check or hold gets its stamp, everything that the transaction has buffered, locked and
-// tracked here must be owned, unfenced, and at the generation it had then. (If there are so many
-// locks that their keys are not known, all buckets between the least and the greatest key are
-// checked, as the fragment owned them then.) Otherwise the answer is RowsMoved, 40001. A fence that
-// is lifted costs only a wait.
+// prepare, check or PREPARE TRANSACTION gets its stamp, everything that the transaction has
+// buffered, locked and tracked here must be owned, unfenced, and at the generation it had then. (If
+// there are so many locks that their keys are not known, all buckets between the least and the
+// greatest key are checked, as the fragment owned them then.) Otherwise the answer is RowsMoved,
+// 40001. A fence that is lifted costs only a wait.
 //
 // Keys of callers have generation 0. Stored keys have the bucket's generation (package keyspace):
 // write buffers, locks, read spans and the log contain stored keys, and all that is returned,

@@ -19,7 +19,7 @@ import (
 // smallTables has tables made early, and the log kept.
 func smallTables(c *Config) { c.Disk.MemTable = 512 << 10 }
 
-// pass moves the watermark, whatever is held.
+// pass moves the watermark, whatever is pinned.
 func pass(t *testing.T, r *Replica, T txn.Timestamp) {
 	t.Helper()
 	if _, _, err := r.log.run((&logentry.Watermark{At: T}).Encode(), 0); err != nil {
@@ -212,9 +212,9 @@ func TestLocksBesideWatermark(t *testing.T) {
 	}
 }
 
-// TestHoldBesideWatermark: what is held can be read, also where the watermark was on its way when
-// the hold was asked for.
-func TestHoldBesideWatermark(t *testing.T) {
+// TestPinBesideWatermark: what is pinned can be read, also where the watermark was on its way when
+// the pin was asked for.
+func TestPinBesideWatermark(t *testing.T) {
 	g := newGate()
 	r := openTest(t, t.TempDir(), g.config)
 	T := commitRow(t, r, rowKey(1), "old")
@@ -231,7 +231,7 @@ func TestHoldBesideWatermark(t *testing.T) {
 	if err == nil {
 		defer release()
 		_, err = r.Tx(txn.NewID()).View(t.Context(), T)
-		t.Fatalf("the hold was given; a view ends with %v", err)
+		t.Fatalf("it was pinned; a view ends with %v", err)
 	}
 	if !pgerr.Is(err, pgerr.SnapshotTooOld) {
 		t.Fatal(err)
@@ -241,11 +241,11 @@ func TestHoldBesideWatermark(t *testing.T) {
 	}
 	later := commitRow(t, r, rowKey(1), "later")
 	if err := r.passBelow(later); err != nil || r.Watermark() != at {
-		t.Fatalf("the watermark is at %s, %s is held: %v", r.Watermark(), at, err)
+		t.Fatalf("the watermark is at %s, %s is pinned: %v", r.Watermark(), at, err)
 	}
 	release()
 	if err := r.passBelow(later); err != nil || r.Watermark() != later {
-		t.Fatalf("the watermark is at %s, nothing below %s is held: %v", r.Watermark(), later, err)
+		t.Fatalf("the watermark is at %s, nothing below %s is pinned: %v", r.Watermark(), later, err)
 	}
 }
 

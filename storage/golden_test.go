@@ -308,7 +308,7 @@ func FuzzDecodeRecords(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		_ = newState().loadHold(nil, b)
+		_ = newState().loadPreparation(nil, b)
 		_, _, _ = findOutcome(b, txn.ID{})
 		_, _ = engine.SizeOfHead(b)
 	})

@@ -96,7 +96,7 @@ func (r *Outcomes) stale() (out []errand) {
 			out = append(out, errand{p.id, func() { r.ask(p) }})
 		}
 	}
-	for _, h := range r.txns.held {
+	for _, h := range r.txns.preparations {
 		if r.mayAsk(h, now) {
 			out = append(out, errand{h.id, func() { r.askHome(h) }})
 		}

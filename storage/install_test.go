@@ -284,9 +284,9 @@ func commitBy(t *testing.T, r *Replica, way string) {
 			_, err = r.Outcomes.decideImplicit(d)
 		}
 	case "held":
-		hold := HoldRequest{HoldRequest: txn.HoldRequest{GID: "g", Owner: 10, Database: 5}, Home: 1,
+		request := PreparationRequest{PreparationRequest: txn.PreparationRequest{GID: "g", Owner: 10, Database: 5}, Home: 1,
 			Writers: []txn.FragmentID{1}}
-		if err = tx.Hold(t.Context(), hold); err != nil {
+		if err = tx.PrepareTransaction(t.Context(), request); err != nil {
 			break
 		}
 		r.machine.mu.Lock()

@@ -196,7 +196,7 @@ func (r *Group) inUse() bool {
 		t.mu.Lock()
 		open := t.phase == phaseOpen || t.phase == phaseBusy
 		used := open && (t.term != 0 || t.reads != nil && !t.reads.Empty()) ||
-			t.phase == phasePrepared && t.locks.Ending() && !t.adopted.Load() && !t.heldAs
+			t.phase == phasePrepared && t.locks.Ending() && !t.adopted.Load() && !t.byName
 		t.mu.Unlock()
 		if used {
 			return true
@@ -254,14 +254,14 @@ func (t *Tx) Term() uint64 {
 // transactions, and pinned snapshots.
 func (i *Inspector) InUse() string {
 	i.r.txns.mu.RLock()
-	prepared, decided, held := len(i.r.txns.prepared), len(i.r.txns.decided), len(i.r.txns.held)
+	prepared, decided, named := len(i.r.txns.prepared), len(i.r.txns.decided), len(i.r.txns.preparations)
 	i.r.txns.mu.RUnlock()
 	open := i.r.live.count()
 	for _, x := range []struct {
 		n    int
 		what string
 	}{
-		{held, "transactions held by PREPARE TRANSACTION"}, {prepared, "prepared transactions"},
+		{named, "transactions of PREPARE TRANSACTION"}, {prepared, "prepared transactions"},
 		{decided, "decisions that writers may ask for"},
 		{open, "open transactions"}, {len(i.r.pins.List()), "snapshots that are in use"},
 	} {

@@ -63,16 +63,16 @@ var ErrMoveVoid = errors.New("the step of the move is void")
 // lifts the fence.
 var ErrUnsettled = errors.New("transactions in the ranges are prepared and undecided")
 
-// HeldError says that a transaction held by PREPARE TRANSACTION has changed or locked rows of the
+// PreparedError says that a prepared transaction has changed or locked rows of the
 // ranges to be moved.
-type HeldError struct{ GID string }
+type PreparedError struct{ GID string }
 
-func (e *HeldError) Error() string {
+func (e *PreparedError) Error() string {
 	return fmt.Sprintf("prepared transaction %q has changed or locked rows of the buckets", e.GID)
 }
 
 // Unwrap returns the error that a client would see.
-func (e *HeldError) Unwrap() error {
+func (e *PreparedError) Unwrap() error {
 	return pgerr.New(pgerr.ObjectInUse, "prepared transaction \"%s\" has changed or locked rows of the buckets", e.GID).
 		WithHint("Use COMMIT PREPARED or ROLLBACK PREPARED.")
 }
@@ -156,7 +156,7 @@ func (r *Mover) runMove(body []byte, above txn.Timestamp) error {
 }
 
 // awaitResolved waits until no prepared or installing transaction writes to ranges or locks rows
-// there. It does not wait for held transactions.
+// there. It does not wait for prepared transactions.
 func (r *Mover) awaitResolved(ctx context.Context, ranges []BucketRange, settle time.Duration) error {
 	timer := time.NewTimer(settle)
 	defer timer.Stop()
@@ -166,7 +166,7 @@ func (r *Mover) awaitResolved(ctx context.Context, ranges []BucketRange, settle 
 		case err != nil:
 			return err
 		case h != nil:
-			return &HeldError{GID: h.hold.Request.GID}
+			return &PreparedError{GID: h.preparation.Request.GID}
 		case p == nil:
 			return nil
 		}
@@ -182,12 +182,12 @@ func (r *Mover) awaitResolved(ctx context.Context, ranges []BucketRange, settle 
 	}
 }
 
-// inTheWay returns a transaction that has something in ranges: one that is held, or one that has
-// been prepared or is being installed for at least the given time.
-func (r *Mover) inTheWay(ranges []BucketRange, least time.Duration) (*preparedTxn, *heldTxn, error) {
+// inTheWay returns a transaction that has something in ranges: one of PREPARE TRANSACTION, or one
+// that has been prepared or is being installed for at least the given time.
+func (r *Mover) inTheWay(ranges []BucketRange, least time.Duration) (*preparedTxn, *preparation, error) {
 	type open struct {
 		p    *preparedTxn
-		h    *heldTxn
+		h    *preparation
 		each func(fn func(key []byte, mode txn.LockMode) error) error
 	}
 	for again := 0; ; again++ {
@@ -203,14 +203,14 @@ func (r *Mover) inTheWay(ranges []BucketRange, least time.Duration) (*preparedTx
 				all = append(all, open{p: p})
 			}
 		}
-		for _, h := range r.txns.held {
+		for _, h := range r.txns.preparations {
 			all = append(all, open{h: h, each: h.locked.each})
 		}
 		r.txns.mu.RUnlock()
 		var failed error
 		for _, x := range all {
 			hit, err := false, error(nil)
-			if x.h != nil && keyspace.SpansTouch(x.h.hold.Reads, ranges) {
+			if x.h != nil && keyspace.SpansTouch(x.h.preparation.Reads, ranges) {
 				hit = true
 			} else if x.each == nil {
 				hit = x.p.summary.TouchesRanges(r.Globals, ranges)

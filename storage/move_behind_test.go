@@ -72,15 +72,15 @@ func TestPreparedEntryBehindTheCatalog(t *testing.T) {
 		tx.Put(movedEntry(100, "k"), []byte("e"))); err != nil {
 		t.Fatal(err)
 	}
-	req := HoldRequest{HoldRequest: txn.HoldRequest{GID: "a name"}, Home: 1, Writers: []txn.FragmentID{1}}
-	if err := tx.Hold(t.Context(), req); err != nil {
+	req := PreparationRequest{PreparationRequest: txn.PreparationRequest{GID: "a name"}, Home: 1, Writers: []txn.FragmentID{1}}
+	if err := tx.PrepareTransaction(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
 	forget()
-	var held *HeldError
+	var prepared *PreparedError
 	_, err := a.Moves.Cut(t.Context(), ReadRequest{Ranges: movedRange, Move: m.number()}, time.Second,
 		func([]Version) error { return nil })
-	if !errors.As(err, &held) {
+	if !errors.As(err, &prepared) {
 		t.Errorf("%v", err)
 	}
 }

@@ -171,8 +171,8 @@ func openMover(t testing.TB, change ...func(*Config)) *mover {
 	return &mover{t: t, c: openCluster(t, tempDirs(t, 2), append([]func(*Config){withGlobals}, change...)...)}
 }
 
-// TestFenceWaitsForWhatIsPrepared: a prepared transaction holds up a move, a held one has it
-// refused by name.
+// TestFenceWaitsForWhatIsPrepared: a move waits for a prepared write set, one of PREPARE
+// TRANSACTION has it refused by name.
 func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
 	m := openMover(t, slowRecovery)
 	a := m.c.rs[0]
@@ -184,22 +184,22 @@ func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
 		}
 		return tx
 	}
-	held := stage("held")
-	req := HoldRequest{HoldRequest: txn.HoldRequest{GID: "a name"}, Home: 1, Writers: []txn.FragmentID{1}}
-	if err := held.Hold(t.Context(), req); err != nil {
+	prepared := stage("prepared")
+	req := PreparationRequest{PreparationRequest: txn.PreparationRequest{GID: "a name"}, Home: 1, Writers: []txn.FragmentID{1}}
+	if err := prepared.PrepareTransaction(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
-	var inTheWay *HeldError
+	var inTheWay *PreparedError
 	if _, err := a.Moves.Fence(t.Context(), m.number(), movedRange, time.Second); !errors.As(err, &inTheWay) ||
 		inTheWay.GID != "a name" || pgerr.Code(err) != pgerr.ObjectInUse {
-		t.Errorf("a held transaction: %v", err)
+		t.Errorf("a prepared transaction: %v", err)
 	}
-	if err := a.Outcomes.DropPrepared(held.ID()); err != nil {
+	if err := a.Outcomes.DropPrepared(prepared.ID()); err != nil {
 		t.Fatal(err)
 	}
-	prepared := stage("prepared")
+	undecided := stage("undecided")
 	C := current(t, a).Add(10 * time.Millisecond)
-	if err := prepared.Prepare(t.Context(),
+	if err := undecided.Prepare(t.Context(),
 		txn.PrepareRequest{C: C, Coordinator: 1, Writers: []txn.FragmentID{1}}); err != nil {
 		t.Fatal(err)
 	}
@@ -214,8 +214,8 @@ func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
 		_, err := a.Moves.Fence(context.Background(), m.number(), movedRange, time.Minute)
 		done <- err
 	}()
-	if out, err := prepared.Decide(t.Context(),
-		txn.Decision{ID: prepared.ID(), C: C, Outcome: txn.Committed,
+	if out, err := undecided.Decide(t.Context(),
+		txn.Decision{ID: undecided.ID(), C: C, Outcome: txn.Committed,
 			Writers: []txn.FragmentID{1}}); out != txn.Committed || err != nil {
 		t.Fatal(out, err)
 	}

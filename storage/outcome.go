@@ -160,7 +160,7 @@ func (r *Outcomes) query(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
 		return txn.Committed, C, err
 	}
 	staged := r.live.find(id) != nil
-	if staged || o != nil && (o.Prepared || o.hold != nil) {
+	if staged || o != nil && (o.Prepared || o.preparation != nil) {
 		return txn.InProgress, 0, nil
 	}
 	return txn.Unknown, 0, nil

@@ -113,7 +113,7 @@ func (c *Committer) Decide(_ context.Context, d txn.Decision) (txn.Outcome, erro
 		decide = c.t.r.Outcomes.decideImplicit
 	}
 	out, err := decide(d)
-	if err == nil && out == txn.Aborted && !c.t.isHeld() {
+	if err == nil && out == txn.Aborted && !c.t.isByName() {
 		c.t.end()
 	}
 	return out, err
@@ -130,7 +130,7 @@ func (c *Committer) Resolve(_ context.Context, d txn.Decision) error {
 		resolve = c.t.r.Outcomes.resolveImplicit
 	}
 	err := resolve(d)
-	if err == nil && (d.Outcome == txn.Committed || !c.t.isHeld()) {
+	if err == nil && (d.Outcome == txn.Committed || !c.t.isByName()) {
 		c.t.end()
 	}
 	return err

@@ -63,8 +63,8 @@ func (p *Peers) SendResolve(_ context.Context, f txn.FragmentID, d txn.Decision)
 	return r.Outcomes.Resolve(d)
 }
 
-// AskHeld asks the home of a held transaction whether it stands.
-func (p *Peers) AskHeld(ctx context.Context, home txn.FragmentID, id txn.ID) (bool, error) {
+// AskPreparation asks the home of a prepared transaction whether it stands.
+func (p *Peers) AskPreparation(ctx context.Context, home txn.FragmentID, id txn.ID) (bool, error) {
 	r, err := p.Get(home)
 	if err != nil {
 		return false, err

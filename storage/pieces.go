@@ -124,7 +124,7 @@ func (m *machine) takeOver(o *openTxn, at txn.Timestamp) error {
 	if p := m.r.txns.prepared[o.id]; p != nil {
 		p.each = m.pieces.eachKey(o) // the log may be cut
 	}
-	if h := m.r.txns.held[o.id]; h != nil {
+	if h := m.r.txns.preparations[o.id]; h != nil {
 		h.locked.each = m.pieces.eachKey(o)
 	}
 	return nil
@@ -178,14 +178,14 @@ func skipOp(r *codec.Reader) error {
 
 // dropPieces deletes o's own keys at the stamp of its outcome.
 func (m *machine) dropPieces(o *openTxn, at txn.Timestamp) error {
-	if err := m.dropHold(o, at); err != nil {
+	if err := m.dropPreparation(o, at); err != nil {
 		return err
 	}
 	return m.dropOwnPieces(o, at)
 }
 
-func (m *machine) dropHold(o *openTxn, at txn.Timestamp) error {
-	if o.hold == nil {
+func (m *machine) dropPreparation(o *openTxn, at txn.Timestamp) error {
+	if o.preparation == nil {
 		return nil
 	}
 	return m.kvs.Remove(keyspace.IDRecord(keyspace.Prepared, o.id), at)

@@ -330,8 +330,8 @@ func (r *Replica) lead(term uint64) {
 			r.adopt(p, term)
 		}
 	}
-	for _, h := range r.txns.held {
-		r.adoptHeld(h, term)
+	for _, h := range r.txns.preparations {
+		r.adoptPreparation(h, term)
 	}
 	r.guardAgain()
 	for _, d := range r.txns.decided {

@@ -85,7 +85,7 @@ func (m *machine) adopt(got *restored, covered uint64) error {
 	if err := t.EachRecord(keyspace.Decision, got.state.loadDecision); err != nil {
 		return err
 	}
-	if err := t.EachRecord(keyspace.Prepared, got.state.loadHold); err != nil {
+	if err := t.EachRecord(keyspace.Prepared, got.state.loadPreparation); err != nil {
 		return err
 	}
 	before := m.s

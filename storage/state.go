@@ -59,9 +59,9 @@ type openTxn struct {
 	coordinator txn.FragmentID
 	attempt     int
 	writers     []txn.FragmentID
-	// of a held transaction; its writes are under own keys, not in the log
-	hold  *logentry.Preparation
-	since time.Time // when this process learned of it; starts recovery, decides nothing
+	// of a prepared transaction; its writes are under own keys, not in the log
+	preparation *logentry.Preparation
+	since       time.Time // when this process learned of it; starts recovery, decides nothing
 }
 
 // decision is a commit this coordinator fragment decided and may not forget yet.
@@ -270,7 +270,7 @@ func loadState(db *engine.Engine) (*state, *counts.Sums, error) {
 	if err := at.EachRecord(keyspace.Decision, s.loadDecision); err != nil {
 		return nil, nil, err
 	}
-	if err := at.EachRecord(keyspace.Prepared, s.loadHold); err != nil {
+	if err := at.EachRecord(keyspace.Prepared, s.loadPreparation); err != nil {
 		return nil, nil, err
 	}
 	if err := at.EachRecord(keyspace.Statistics, stats.Load); err != nil {

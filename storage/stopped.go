@@ -112,8 +112,8 @@ func (s *Stopped) Stats() []counts.Range { return s.r.stats.ByGroup() }
 // Undecided returns the prepared transactions whose outcome is not known here.
 func (s *Stopped) Undecided() []Undecided { return s.r.Outcomes.Undecided(txn.MaxTimestamp) }
 
-// Held returns how many transactions of PREPARE TRANSACTION are held here.
-func (s *Stopped) Held() int { return len(s.r.txns.held) }
+// PreparedTransactions returns how many transactions of PREPARE TRANSACTION are here.
+func (s *Stopped) PreparedTransactions() int { return len(s.r.txns.preparations) }
 
 // Ownership returns what the replica's Owned.Ranges returns.
 func (s *Stopped) Ownership() []OwnedRange { return s.r.Owned.Ranges() }

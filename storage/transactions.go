@@ -20,9 +20,9 @@ type transactions struct {
 	prepared   map[txn.ID]*preparedTxn // guarded by mu
 	installing map[txn.ID]*preparedTxn // committed, with rows still to be installed; guarded by mu
 	// commits of this coordinator fragment, not forgotten yet; guarded by mu
-	decided map[txn.ID]*decision
-	held    map[txn.ID]*heldTxn // prepared by PREPARE TRANSACTION; guarded by mu
-	parts   map[txn.ID]bool     // with parts and no prepare; guarded by mu
+	decided      map[txn.ID]*decision
+	preparations map[txn.ID]*preparation // prepared by PREPARE TRANSACTION; guarded by mu
+	parts        map[txn.ID]bool         // with parts and no prepare; guarded by mu
 
 	// undecided is len(prepared) + len(installing): while it is 0 no reader takes mu.
 	undecided atomic.Int32
@@ -37,15 +37,15 @@ func (t *transactions) clear() {
 		}
 	}
 	t.prepared, t.installing = map[txn.ID]*preparedTxn{}, map[txn.ID]*preparedTxn{}
-	t.decided, t.held, t.parts = map[txn.ID]*decision{}, map[txn.ID]*heldTxn{}, map[txn.ID]bool{}
+	t.decided, t.preparations, t.parts = map[txn.ID]*decision{}, map[txn.ID]*preparation{}, map[txn.ID]bool{}
 	t.undecided.Store(0)
 }
 
 // count is called with mu held, after prepared or installing has changed.
 func (t *transactions) count() { t.undecided.Store(int32(len(t.prepared) + len(t.installing))) }
 
-// resolved wakes those that wait for a prepared transaction, which is resolved now or is only held
-// again. Called with mu held.
+// resolved wakes those that wait for a prepared transaction, which is resolved now, or whose
+// attempt to commit has ended. Called with mu held.
 func (t *transactions) resolved(id txn.ID) {
 	if p := t.prepared[id]; p != nil {
 		delete(t.prepared, id)

@@ -45,7 +45,7 @@ type Tx struct {
 	term     uint64          // of the write buffer, 0 before there is one; guarded by mu
 	stage    writebuf.Buffer // guarded by mu
 	phase    phase           // guarded by mu
-	heldAs   bool            // prepared by PREPARE TRANSACTION; guarded by mu
+	byName   bool            // prepared by PREPARE TRANSACTION; guarded by mu
 	unwanted bool            // rolled back while that was not possible; guarded by mu
 	// the writes were buffered in an earlier term, so left is not known; guarded by mu
 	strange bool

@@ -39,8 +39,8 @@ type validation struct {
 
 // validation returns what is to be validated of t's reads here, or nil if there is nothing.
 func (c *Committer) validation() *validation {
-	if c.t.reads == nil || !rule.T8Validate || c.t.isHeld() {
-		// the reads of a held transaction have been validated, and nothing has changed there
+	if c.t.reads == nil || !rule.T8Validate || c.t.isByName() {
+		// the reads of a prepared transaction have been validated, and nothing has changed there
 		return nil
 	}
 	spans, T := c.t.reads.All()

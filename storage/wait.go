@@ -170,7 +170,7 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 	defer r.txns.mu.Unlock()
 	for _, o := range ef.prepared {
 		if s.open[o.id] != o || !o.Prepared {
-			continue // settled, or held again, in the same batch
+			continue // settled, or prepared by name again, in the same batch
 		}
 		p := newPrepared(r.machine, o)
 		if old := r.txns.prepared[o.id]; old != nil {
@@ -188,12 +188,12 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 	}
 	for _, id := range ef.settled {
 		r.txns.resolved(id)
-		delete(r.txns.held, id)
+		delete(r.txns.preparations, id)
 		r.guards.Drop(id)
 	}
-	for _, o := range ef.held {
+	for _, o := range ef.preparations {
 		if s.open[o.id] == o {
-			r.txns.held[o.id] = r.newHeld(o)
+			r.txns.preparations[o.id] = r.newPreparation(o)
 		}
 	}
 	r.txns.count()
@@ -204,7 +204,7 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 		delete(r.txns.decided, id)
 	}
 	for _, id := range ef.parts {
-		if o := s.open[id]; o != nil && !o.Prepared && o.hold == nil {
+		if o := s.open[id]; o != nil && !o.Prepared && o.preparation == nil {
 			r.txns.parts[id] = true
 		} else {
 			delete(r.txns.parts, id)
@@ -216,13 +216,13 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 func (r *Replica) publishAll(s *state) {
 	ef := effects{owners: true}
 	for _, o := range s.open {
-		if o.hold != nil {
-			ef.held = append(ef.held, o)
+		if o.preparation != nil {
+			ef.preparations = append(ef.preparations, o)
 		}
 		if o.Prepared {
 			o.since = time.Time{} // from before the restart: its outcome is asked for at once
 			ef.prepared = append(ef.prepared, o)
-		} else if o.hold == nil {
+		} else if o.preparation == nil {
 			ef.parts = append(ef.parts, o.id)
 		}
 	}

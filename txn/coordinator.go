@@ -138,9 +138,9 @@ func (c *Coordinator) Commit(ctx context.Context, id ID, floor Timestamp, parts 
 		implicit: len(readers) == 0 && coordinator.Fragment() != CatalogFragment})
 }
 
-// CommitHeld commits a prepared transaction over all its participants, with its home as the
+// CommitPrepared commits a prepared transaction over all its participants, with its home as the
 // coordinator fragment. After an error, except 40003, the transaction is still prepared.
-func (c *Coordinator) CommitHeld(
+func (c *Coordinator) CommitPrepared(
 	ctx context.Context, id ID, home FragmentID, floor Timestamp, parts []Participant,
 ) (Timestamp, error) {
 	at := slices.IndexFunc(parts, func(p Participant) bool { return p.Fragment() == home })

@@ -111,12 +111,12 @@
 //
 // # Prepared transactions
 //
-// PREPARE TRANSACTION leaves writes and locks in the logs without a C (HoldRequest; storage/hold.go
-// has the steps). COMMIT PREPARED is the second picture above over these fragments, with the
-// fragment that keeps the name, the home, as the coordinator fragment (Coordinator.CommitHeld). If
-// it is given up, the transaction stays prepared. What a SERIALIZABLE transaction has read is
-// validated at PREPARE TRANSACTION; from then on no other transaction writes there, so that the
-// reads hold at the later C (T8; storage/hold_reads.go).
+// PREPARE TRANSACTION leaves writes and locks in the logs without a C (PreparationRequest;
+// storage/preparation_apply.go has the steps). COMMIT PREPARED is the second picture above over
+// these fragments, with the fragment that keeps the name, the home, as the coordinator fragment
+// (Coordinator.CommitPrepared). If it is given up, the transaction stays prepared. What a
+// SERIALIZABLE transaction has read is validated at PREPARE TRANSACTION; from then on no other
+// transaction writes there, so that the reads hold at the later C (T8; storage/prepared_reads.go).
 //
 // # Errors
 //

@@ -161,7 +161,7 @@ type Prepare struct {
 	Transaction   []byte                 `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
 	Batch         *Batch                 `protobuf:"bytes,2,opt,name=batch,proto3" json:"batch,omitempty"`
 	Writers       []uint32               `protobuf:"varint,3,rep,packed,name=writers,proto3" json:"writers,omitempty"` // fragments
-	Held          *Held                  `protobuf:"bytes,4,opt,name=held,proto3" json:"held,omitempty"`               // the transaction is held; then writers is empty
+	Held          *Held                  `protobuf:"bytes,4,opt,name=held,proto3" json:"held,omitempty"`               // PREPARE TRANSACTION; then writers is empty
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -224,7 +224,7 @@ func (x *Prepare) GetHeld() *Held {
 	return nil
 }
 
-// Held is what is known of a transaction that PREPARE TRANSACTION holds.
+// Held is what is known of a prepared transaction (PREPARE TRANSACTION).
 type Held struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Home          uint32                 `protobuf:"varint,1,opt,name=home,proto3" json:"home,omitempty"`  // the fragment that keeps its name, and knows whether it stands and what became of it
@@ -336,7 +336,7 @@ type Decide struct {
 	Transaction   []byte                 `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
 	Commit        bool                   `protobuf:"varint,2,opt,name=commit,proto3" json:"commit,omitempty"`
 	CommitTs      uint64                 `protobuf:"fixed64,3,opt,name=commit_ts,json=commitTs,proto3" json:"commit_ts,omitempty"`
-	Held          bool                   `protobuf:"varint,4,opt,name=held,proto3" json:"held,omitempty"` // of a held transaction, by the word of its home; without it held ones stay as they are
+	Held          bool                   `protobuf:"varint,4,opt,name=held,proto3" json:"held,omitempty"` // the coordinator fragment of a prepared transaction decided; else prepared transactions stay
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -38,7 +38,7 @@ func Encode(err error) *pb.Failure {
 		moved  *txn.MovedError
 		replan *Replan
 		clock  *kv.ClockAhead
-		held   *storage.HeldError
+		held   *storage.PreparedError
 	)
 	f := &pb.Failure{}
 	switch {
@@ -88,7 +88,7 @@ func Decode(f *pb.Failure, fragment txn.FragmentID) error {
 	case pb.Failure_UNSETTLED:
 		return storage.ErrUnsettled
 	case pb.Failure_HELD:
-		return &storage.HeldError{GID: f.Gid}
+		return &storage.PreparedError{GID: f.Gid}
 	}
 	err, damaged := DecodeError(f.Error)
 	switch {

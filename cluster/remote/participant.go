@@ -124,7 +124,7 @@ func (p *Part) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 }
 
 // PrepareTransaction is the first step of PREPARE TRANSACTION.
-func (p *Part) PrepareTransaction(ctx context.Context, req storage.HoldRequest) error {
+func (p *Part) PrepareTransaction(ctx context.Context, req storage.PreparationRequest) error {
 	_, err := p.ask(ctx, &pb.Request{Op: &pb.Request_PrepareTransaction{
 		PrepareTransaction: &pb.PrepareTransactionRequest{
 			Gid: req.GID, Owner: req.Owner, Database: req.Database,

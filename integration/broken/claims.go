@@ -28,7 +28,7 @@ var claims = []claim{
 	{"T8Proposed", "./storage", "TestRuleT8Proposed"},
 	{"T8Prepared", "./storage", "TestCheckWaitsForPrepared"},
 	{"T8Ceiling", "./storage", "TestRuleT8Ceiling"},
-	{"T8Held", "./storage", "TestRuleT8Held"},
+	{"T8PreparedReads", "./storage", "TestRuleT8PreparedReads"},
 	{"FirstUpdater", "./storage", "TestFirstUpdaterWins"},
 	{"T9Closed", "./storage", "TestRuleT9Closed"},
 	{"T9Applied", "./storage", "TestRuleT9Applied"},

@@ -106,7 +106,7 @@ func (t *tries) may(err error) bool {
 	if pgerr.Is(err, pgerr.SnapshotTooOld) || time.Now().After(t.until) {
 		return false
 	}
-	var held *storage.HeldError
+	var held *storage.PreparedError
 	var changed *catalog.DefinitionsChangedError
 	if !errors.As(err, &held) && !errors.As(err, &changed) &&
 		!errors.Is(err, storage.ErrUnsettled) && !storage.Uncalm(err) && !errors.Is(err, errOver) {

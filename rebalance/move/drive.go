@@ -62,7 +62,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // reason returns an error in few words, for operators.
 func reason(err error) string {
-	var held *storage.HeldError
+	var held *storage.PreparedError
 	switch {
 	case errors.As(err, &held):
 		return fmt.Sprintf("prepared transaction %q", held.GID)

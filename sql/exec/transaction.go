@@ -41,7 +41,7 @@ type Transaction interface {
 	// PrepareTransaction makes the writes and locks outlive the session under a name: PREPARE
 	// TRANSACTION. The Transaction must not be used afterwards. After an error other than 40003 the
 	// transaction is rolled back.
-	PrepareTransaction(ctx context.Context, req txn.HoldRequest) error
+	PrepareTransaction(ctx context.Context, req txn.PreparationRequest) error
 	// Mark returns a position for RollbackTo and Restart. Marks are taken in order; a return to an
 	// earlier one invalidates the later ones.
 	Mark() txn.Marks

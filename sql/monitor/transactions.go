@@ -80,7 +80,7 @@ func fill(x *sysview.Transaction, t txn.OpenTransaction) {
 }
 
 // prepared returns the database's prepared transactions by id, and warns of fragments that do not answer.
-func (v *Views) prepared() (map[string]txn.HeldTransaction, error) {
+func (v *Views) prepared() (map[string]txn.PreparedTransaction, error) {
 	list, missing, err := v.Prepared()
 	d := v.Catalog.Database(v.Database)
 	for _, id := range missing {
@@ -88,7 +88,7 @@ func (v *Views) prepared() (map[string]txn.HeldTransaction, error) {
 			v.Warn("fragment %s does not answer: what it has of transactions is missing", d.FragmentName(f))
 		}
 	}
-	out := map[string]txn.HeldTransaction{}
+	out := map[string]txn.PreparedTransaction{}
 	for _, h := range list {
 		out[h.ID.String()] = h
 	}

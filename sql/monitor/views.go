@@ -16,7 +16,7 @@ type Views struct {
 	Values   *types.Env // by which keys of rows are printed
 	Database catalog.OID
 	// Prepared lists the database's prepared transactions, and the fragments that did not answer.
-	Prepared func() (list []txn.HeldTransaction, missing []txn.FragmentID, err error)
+	Prepared func() (list []txn.PreparedTransaction, missing []txn.FragmentID, err error)
 	Warn     func(format string, args ...any)
 }
 

@@ -25,7 +25,7 @@ type DatabaseUsers struct {
 	// Prepared lists prepared transactions. It does not wait for fragments that do not answer,
 	// which are missing.
 	Prepared func(ctx context.Context, database catalog.OID, timeout time.Duration) (
-		list []txn.HeldTransaction, missing []txn.FragmentID, err error)
+		list []txn.PreparedTransaction, missing []txn.FragmentID, err error)
 	IsSilent func(node uint32) bool         // it does not answer
 	IsLost   func(f *catalog.Fragment) bool // all its nodes have left or are silent for good
 	Here     func() []Connection            // of this node
@@ -142,11 +142,11 @@ func (u *DatabaseUsers) mayMiss(missing []txn.FragmentID) error {
 // passes over. The catalog would keep them, and the database with them, until that fragment
 // reported their outcome.
 func (u *DatabaseUsers) endLost(ctx context.Context, lost []txn.FragmentID) error {
-	for _, x := range u.Catalog.View().Held() {
+	for _, x := range u.Catalog.View().PreparedChanges() {
 		if !slices.Contains(lost, x.Home) {
 			continue
 		}
-		if err := u.Catalog.EndHeld(ctx, x.ID, 0, false); err != nil {
+		if err := u.Catalog.EndPrepared(ctx, x.ID, 0, false); err != nil {
 			return err
 		}
 	}

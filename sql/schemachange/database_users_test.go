@@ -70,12 +70,12 @@ func TestDisconnect(t *testing.T) {
 				u := &DatabaseUsers{
 					Catalog: c, View: c.View(), Database: catalog.PostgresDB, Force: test.force,
 					Prepared: func(context.Context, catalog.OID, time.Duration) (
-						[]txn.HeldTransaction, []txn.FragmentID, error,
+						[]txn.PreparedTransaction, []txn.FragmentID, error,
 					) {
 						if test.missing {
 							return nil, []txn.FragmentID{fragment}, nil
 						}
-						return make([]txn.HeldTransaction, test.prepared), nil, nil
+						return make([]txn.PreparedTransaction, test.prepared), nil, nil
 					},
 					IsSilent: func(uint32) bool { return false },
 					IsLost:   func(*catalog.Fragment) bool { return test.lost },

@@ -52,12 +52,12 @@ type Fragments interface {
 	// Prepared lists the prepared transactions of a database by name. CommitPrepared and
 	// RollbackPrepared end one; they return 42704 if there is none of that name. After any other
 	// error but 40003 it is still prepared.
-	Prepared(ctx context.Context, database catalog.OID) ([]txn.HeldTransaction, error)
+	Prepared(ctx context.Context, database catalog.OID) ([]txn.PreparedTransaction, error)
 	// PreparedSoon is Prepared, without tables, for the fragments that answer; the others are
 	// missing. It does not ask fragments most of whose nodes are silent; it asks the others for as
 	// long as timeout, and with timeout 0 for as long as any statement waits.
 	PreparedSoon(ctx context.Context, database catalog.OID, timeout time.Duration) (
-		prepared []txn.HeldTransaction, missing []txn.FragmentID, err error)
+		prepared []txn.PreparedTransaction, missing []txn.FragmentID, err error)
 	// Lost reports whether all nodes that have a replica of a fragment have left the cluster, or
 	// have been silent for sherd.dead_node_after.
 	Lost(f *catalog.Fragment) bool

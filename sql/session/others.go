@@ -56,7 +56,7 @@ const viewTimeout = 5 * time.Second
 func (s *Session) clusterViews() *monitor.Views {
 	return &monitor.Views{
 		Report: s.reports, Catalog: s.block.View(), Values: s.Env(), Database: s.database, Warn: s.warnf,
-		Prepared: func() ([]txn.HeldTransaction, []txn.FragmentID, error) {
+		Prepared: func() ([]txn.PreparedTransaction, []txn.FragmentID, error) {
 			return s.node.Fragments.PreparedSoon(orBackground(s.running), s.database, viewTimeout)
 		},
 	}

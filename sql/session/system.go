@@ -44,7 +44,7 @@ func (s *Session) systemEnv() *sysview.Env {
 		Forwarded:    func() []sysview.Forwarded { return s.reports(monitor.WantForwarded).Forwarded },
 		Transactions: views.Transactions,
 		Counters:     func() []sysview.Counters { return s.reports(monitor.WantCounters).Counters },
-		Prepared:     s.portals.Statements.List, Cursors: s.portals.List, Held: s.preparedRows,
+		Prepared:     s.portals.Statements.List, Cursors: s.portals.List, PreparedTransactions: s.preparedRows,
 	}
 }
 
@@ -69,14 +69,14 @@ func (s *Session) hotViews() sysview.Hot {
 }
 
 // preparedRows returns the rows of pg_prepared_xacts.
-func (s *Session) preparedRows() ([]sysview.Held, error) {
+func (s *Session) preparedRows() ([]sysview.PreparedTransaction, error) {
 	list, err := s.node.Prepared.All(orBackground(s.running), s.block.View())
 	if err != nil {
 		return nil, err
 	}
-	var out []sysview.Held
+	var out []sysview.PreparedTransaction
 	for _, h := range list {
-		out = append(out, sysview.Held{
+		out = append(out, sysview.PreparedTransaction{
 			XID: h.ID.XID(), GID: h.GID, At: h.At, Role: catalog.OID(h.Owner), Database: catalog.OID(h.Database),
 		})
 	}

@@ -127,7 +127,7 @@ func pgCursors(b *builder) error {
 }
 
 func pgPreparedXacts(b *builder) error {
-	list, err := b.env.Held()
+	list, err := b.env.PreparedTransactions()
 	if err != nil {
 		return err
 	}

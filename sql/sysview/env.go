@@ -52,8 +52,8 @@ type Env struct {
 	// Prepared lists the session's prepared statements, Cursors its open portals.
 	Prepared func() []Prepared
 	Cursors  func() []Cursor
-	// Held lists the prepared transactions of all databases.
-	Held func() ([]Held, error)
+	// PreparedTransactions lists the prepared transactions of all databases.
+	PreparedTransactions func() ([]PreparedTransaction, error)
 
 	warned map[uint32]bool // missing fragments that the client has been warned about
 }
@@ -143,8 +143,8 @@ type Cursor struct {
 	Binary, Scrollable bool
 }
 
-// Held is a row of pg_prepared_xacts.
-type Held struct {
+// PreparedTransaction is a row of pg_prepared_xacts.
+type PreparedTransaction struct {
 	XID      uint32
 	GID      string
 	At       time.Time

@@ -140,8 +140,8 @@ func envOf(view *catalog.View, orders *catalog.Table) *Env {
 				FromSQL: true}}
 		},
 		Cursors: func() []Cursor { return []Cursor{{Name: "c", Text: "SELECT 1", At: start}} },
-		Held: func() ([]Held, error) {
-			return []Held{{XID: 77, GID: "order 5", At: start, Role: 10, Database: 5}}, nil
+		PreparedTransactions: func() ([]PreparedTransaction, error) {
+			return []PreparedTransaction{{XID: 77, GID: "order 5", At: start, Role: 10, Database: 5}}, nil
 		},
 	}
 	first := e.Database.Fragments[0].ID

@@ -240,7 +240,7 @@ func TestHeldElsewhere(t *testing.T) {
 		parts = append(parts, participant{x, f})
 	}
 	c := txn.Coordinator{Clock: w.clock}
-	if _, err := c.CommitHeld(t.Context(), x.id, all[0], 0, parts); err != nil {
+	if _, err := c.CommitPrepared(t.Context(), x.id, all[0], 0, parts); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.begin().must("SELECT count(*) FROM notes WHERE t = 'held'"); got[0] != "100" {

@@ -110,7 +110,7 @@ func (p *PreparedTransactions) adoptIn(ctx context.Context, database catalog.OID
 }
 
 func adoptOne(
-	ctx context.Context, owner *locks.Owner, h txn.HeldTransaction, view *catalog.View,
+	ctx context.Context, owner *locks.Owner, h txn.PreparedTransaction, view *catalog.View,
 	tables map[table.Storage]*catalog.Table, rows []txn.RowLock,
 ) error {
 	for _, l := range rows {
@@ -130,7 +130,7 @@ func adoptOne(
 	if err := adoptReads(ctx, owner, tables, h); err != nil {
 		return err
 	}
-	for _, x := range view.Held() {
+	for _, x := range view.PreparedChanges() {
 		if x.ID == h.ID {
 			if err := adoptDefinitions(ctx, owner, h.Database, x); err != nil {
 				return err
@@ -143,7 +143,7 @@ func adoptOne(
 // adoptReads takes the locks of the tables whose reads must still hold when the prepared
 // transaction commits.
 func adoptReads(
-	ctx context.Context, owner *locks.Owner, tables map[table.Storage]*catalog.Table, h txn.HeldTransaction,
+	ctx context.Context, owner *locks.Owner, tables map[table.Storage]*catalog.Table, h txn.PreparedTransaction,
 ) error {
 	for _, id := range h.Tables {
 		for _, f := range h.Fragments {
@@ -163,7 +163,7 @@ func adoptReads(
 
 // adoptDefinitions takes the locks of a prepared transaction that has changed definitions: its
 // table locks, and locks on everything else that it changes or refers to.
-func adoptDefinitions(ctx context.Context, owner *locks.Owner, database catalog.OID, x catalog.HeldChange) error {
+func adoptDefinitions(ctx context.Context, owner *locks.Owner, database catalog.OID, x catalog.PreparedChange) error {
 	for _, l := range x.Locks {
 		for mode := locks.AccessShare; mode <= locks.AccessExclusive; mode++ {
 			if !locks.Set(l.Modes).Has(mode) {
@@ -220,7 +220,7 @@ func (p *PreparedTransactions) withheld(tag locks.Tag, mode locks.Mode) error {
 // excludedByHeld reports whether a lock conflicts with the definitions that prepared transactions
 // change.
 func excludedByHeld(view *catalog.View, table catalog.OID, mode locks.Mode) bool {
-	for _, x := range view.Held() {
+	for _, x := range view.PreparedChanges() {
 		for _, l := range x.Locks {
 			for m := locks.AccessShare; l.Table == table && m <= locks.AccessExclusive; m++ {
 				if locks.Set(l.Modes).Has(m) && m.Conflicts(mode) {

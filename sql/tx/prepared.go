@@ -31,12 +31,12 @@ type PreparedTransactions struct {
 // PreparedFragments is what the fragments do with prepared transactions.
 type PreparedFragments struct {
 	// List lists the prepared transactions of a database by name.
-	List func(ctx context.Context, database catalog.OID) ([]txn.HeldTransaction, error)
+	List func(ctx context.Context, database catalog.OID) ([]txn.PreparedTransaction, error)
 	// ListSoon is List, without tables, for the fragments that answer; the others are missing. It
 	// does not ask fragments most of whose nodes are silent; it asks the others for as long as
 	// timeout, and with timeout 0 for as long as any statement waits.
 	ListSoon func(ctx context.Context, database catalog.OID, timeout time.Duration) (
-		list []txn.HeldTransaction, missing []txn.FragmentID, err error)
+		list []txn.PreparedTransaction, missing []txn.FragmentID, err error)
 	// Commit and Rollback end a prepared transaction: 42704 if there is none of that name. After
 	// any other error but 40003 it is still prepared.
 	Commit func(
@@ -75,16 +75,16 @@ func (p *PreparedTransactions) Keep(database catalog.OID, gid string, owner *loc
 // Find returns the prepared transaction of a database with a name, or the error that there is none.
 func (p *PreparedTransactions) Find(
 	ctx context.Context, view *catalog.View, database catalog.OID, gid string,
-) (txn.HeldTransaction, error) {
-	at := func(list []txn.HeldTransaction) int {
-		return slices.IndexFunc(list, func(h txn.HeldTransaction) bool { return h.GID == gid })
+) (txn.PreparedTransaction, error) {
+	at := func(list []txn.PreparedTransaction) int {
+		return slices.IndexFunc(list, func(h txn.PreparedTransaction) bool { return h.GID == gid })
 	}
 	list, missing, err := p.fragments.ListSoon(ctx, database, 0)
 	if err == nil && len(missing) > 0 && at(list) < 0 { // it may be in a fragment that did not answer
 		list, err = p.fragments.List(ctx, database)
 	}
 	if err != nil {
-		return txn.HeldTransaction{}, err
+		return txn.PreparedTransaction{}, err
 	}
 	if i := at(list); i >= 0 {
 		return list[i], nil
@@ -92,21 +92,21 @@ func (p *PreparedTransactions) Find(
 	for d := range view.Databases() {
 		list, err := p.fragments.List(ctx, d.OID)
 		if err != nil {
-			return txn.HeldTransaction{}, err
+			return txn.PreparedTransaction{}, err
 		}
 		if d.OID != database && at(list) >= 0 {
-			return txn.HeldTransaction{},
+			return txn.PreparedTransaction{},
 				pgerr.New(pgerr.FeatureNotSupported, "prepared transaction belongs to another database").
 					WithHint("Connect to the database where the transaction was prepared to finish it.")
 		}
 	}
-	return txn.HeldTransaction{},
+	return txn.PreparedTransaction{},
 		pgerr.New(pgerr.UndefinedObject, `prepared transaction with identifier "%s" does not exist`, gid)
 }
 
 // All lists the prepared transactions of all databases of a view.
-func (p *PreparedTransactions) All(ctx context.Context, view *catalog.View) ([]txn.HeldTransaction, error) {
-	var out []txn.HeldTransaction
+func (p *PreparedTransactions) All(ctx context.Context, view *catalog.View) ([]txn.PreparedTransaction, error) {
+	var out []txn.PreparedTransaction
 	for d := range view.Databases() {
 		list, err := p.fragments.List(ctx, d.OID)
 		if err != nil {
@@ -211,7 +211,7 @@ func (p *PreparedTransactions) endedIn(ctx context.Context, database catalog.OID
 	}
 	list, missing, err := p.fragments.ListSoon(ctx, database, endedTimeout)
 	return func(id txn.ID) bool {
-		return err == nil && len(missing) == 0 && !slices.ContainsFunc(list, func(h txn.HeldTransaction) bool {
+		return err == nil && len(missing) == 0 && !slices.ContainsFunc(list, func(h txn.PreparedTransaction) bool {
 			return h.ID == id
 		})
 	}

@@ -17,7 +17,7 @@ import (
 type prepared struct {
 	*world
 	all     *PreparedTransactions
-	list    []txn.HeldTransaction
+	list    []txn.PreparedTransaction
 	missing []txn.FragmentID // do not answer soon
 	unknown error            // the fragments' answer to List
 	ended   error            // their answer to Commit and Rollback
@@ -26,7 +26,7 @@ type prepared struct {
 
 func newPrepared(t *testing.T) *prepared {
 	p := &prepared{world: newWorld(t)}
-	in := func(database catalog.OID) (out []txn.HeldTransaction) {
+	in := func(database catalog.OID) (out []txn.PreparedTransaction) {
 		for _, h := range p.list {
 			if h.Database == uint32(database) {
 				out = append(out, h)
@@ -35,11 +35,11 @@ func newPrepared(t *testing.T) *prepared {
 		return out
 	}
 	p.all = NewPreparedTransactions(p.services, p.manager, PreparedFragments{
-		List: func(_ context.Context, database catalog.OID) ([]txn.HeldTransaction, error) {
+		List: func(_ context.Context, database catalog.OID) ([]txn.PreparedTransaction, error) {
 			return in(database), p.unknown
 		},
 		ListSoon: func(_ context.Context, database catalog.OID, _ time.Duration) (
-			[]txn.HeldTransaction, []txn.FragmentID, error,
+			[]txn.PreparedTransaction, []txn.FragmentID, error,
 		) {
 			if len(p.missing) > 0 {
 				return nil, p.missing, nil
@@ -56,9 +56,9 @@ func newPrepared(t *testing.T) *prepared {
 }
 
 // transaction returns a prepared transaction that has locked rows of a table.
-func (p *prepared) transaction(gid string, table *catalog.Table) txn.HeldTransaction {
-	h := txn.HeldTransaction{
-		ID: txn.NewID(), HoldRequest: txn.HoldRequest{GID: gid, Database: uint32(catalog.PostgresDB)},
+func (p *prepared) transaction(gid string, table *catalog.Table) txn.PreparedTransaction {
+	h := txn.PreparedTransaction{
+		ID: txn.NewID(), PreparationRequest: txn.PreparationRequest{GID: gid, Database: uint32(catalog.PostgresDB)},
 	}
 	p.list = append(p.list, h)
 	f := p.services.Catalog.View().Database(catalog.PostgresDB).Fragments[0].ID
@@ -100,7 +100,7 @@ func TestPreparedTransactionKeepsLocks(t *testing.T) {
 	} {
 		x := p.begin("read committed")
 		must(t, x.LockTable(ctx, table.OID, locks.RowExclusive, false))
-		must(t, x.Prepare(ctx, txn.HoldRequest{GID: "g"}))
+		must(t, x.Prepare(ctx, txn.PreparationRequest{GID: "g"}))
 		p.all.Keep(catalog.PostgresDB, "g", x.DetachLocks())
 		x.Release()
 		if p.isFree(table, locks.Share) {

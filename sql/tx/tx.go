@@ -176,7 +176,7 @@ func (t *Tx) Commit(ctx context.Context) (txn.Timestamp, error) {
 
 // Prepare is Commit for PREPARE TRANSACTION: from now on the transaction is known by its name. The
 // database and the floor of the request are set here.
-func (t *Tx) Prepare(ctx context.Context, r txn.HoldRequest) error {
+func (t *Tx) Prepare(ctx context.Context, r txn.PreparationRequest) error {
 	r.Database, r.Floor = uint32(t.env.Database), max(t.env.Floor, t.Read)
 	err := t.Parts.PrepareTransaction(ctx, r)
 	t.Parts = nil

@@ -43,7 +43,7 @@ type fragments struct {
 	pinned  []txn.Timestamp // in all fragments
 	epoch   uint64          // before which the fragments refuse a map
 	floor   txn.Timestamp   // of the commit
-	held    txn.HoldRequest
+	held    txn.PreparationRequest
 	ended   string
 }
 
@@ -91,7 +91,7 @@ func (f *fragments) Commit(_ context.Context, floor txn.Timestamp) (txn.Timestam
 	return max(floor, f.now) + 1, nil
 }
 
-func (f *fragments) PrepareTransaction(_ context.Context, r txn.HoldRequest) error {
+func (f *fragments) PrepareTransaction(_ context.Context, r txn.PreparationRequest) error {
 	f.held, f.ended = r, "prepared"
 	return nil
 }
@@ -186,7 +186,7 @@ func TestEnd(t *testing.T) {
 		ended string
 	}{
 		{"commit", func(x *Tx) error { _, err := x.Commit(t.Context()); x.Release(); return err }, "committed"},
-		{"prepare", func(x *Tx) error { return x.Prepare(t.Context(), txn.HoldRequest{GID: "g"}) }, "prepared"},
+		{"prepare", func(x *Tx) error { return x.Prepare(t.Context(), txn.PreparationRequest{GID: "g"}) }, "prepared"},
 		{"rollback", func(x *Tx) error { x.Rollback(); return nil }, "rolled back"},
 	} {
 		x := w.begin("read committed")

@@ -53,7 +53,7 @@ func (f *fragments) Commit(_ context.Context, floor txn.Timestamp) (txn.Timestam
 	return floor + 1, f.c.fails
 }
 
-func (f *fragments) PrepareTransaction(_ context.Context, r txn.HoldRequest) error {
+func (f *fragments) PrepareTransaction(_ context.Context, r txn.PreparationRequest) error {
 	f.c.say("prepare " + r.GID)
 	return f.c.fails
 }

@@ -51,7 +51,7 @@ func (b *Block) prepare(ctx context.Context, gid string) error {
 	if err := t.define(b.env.Database); err != nil {
 		return err
 	}
-	err := t.Prepare(ctx, txn.HoldRequest{GID: gid, Owner: uint32(b.env.Role), At: time.Now()})
+	err := t.Prepare(ctx, txn.PreparationRequest{GID: gid, Owner: uint32(b.env.Role), At: time.Now()})
 	if err == nil {
 		b.env.Prepared.Keep(b.env.Database, gid, t.DetachLocks())
 	}

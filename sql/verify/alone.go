@@ -52,8 +52,8 @@ func (c *Check) InDoubt(fragment txn.FragmentID, id txn.ID, at txn.Timestamp, co
 			"it was left out here", id, at, where))
 }
 
-// Held notes how many prepared transactions a fragment has.
-func (c *Check) Held(fragment txn.FragmentID, n int) {
+// PreparedTransactions notes how many prepared transactions a fragment has.
+func (c *Check) PreparedTransactions(fragment txn.FragmentID, n int) {
 	if n > 0 {
 		f := c.finding(checkTransactions, c.fragmentName(fragment), "")
 		f.notes = append(f.notes, fmt.Sprintf("%d held by PREPARE TRANSACTION, which is no fault", n))

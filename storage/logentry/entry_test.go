@@ -49,7 +49,7 @@ var (
 
 func preparation() *Preparation {
 	at := time.UnixMicro(1_795_000_000_000_001).UTC()
-	req := txn.HoldRequest{GID: "a name", Owner: 10, Database: 16384, At: at, Floor: 99}
+	req := txn.PreparationRequest{GID: "a name", Owner: 10, Database: 16384, At: at, Floor: 99}
 	return &Preparation{Request: req, Home: 3, Writers: twoFragments, Complete: true}
 }
 

@@ -13,7 +13,7 @@ import (
 // its fragments except for Complete and Reads. It is in a PrepareTransaction, and by itself under a
 // key of the replica.
 type Preparation struct {
-	Request  txn.HoldRequest
+	Request  txn.PreparationRequest
 	Home     txn.FragmentID   // the fragment that knows whether it stands
 	Writers  []txn.FragmentID // all, the home included; ascending
 	Complete bool             // at the home: it stands

@@ -45,7 +45,7 @@ func TestReadSetIsBounded(t *testing.T) {
 	}
 }
 
-func TestHeldReadsAreBounded(t *testing.T) {
+func TestPreparedReadsAreBounded(t *testing.T) {
 	var s Set
 	for i := range maxReadSpans - 1 {
 		s.Point(append(keyspace.RowPrefix(1, 2, 1), fmt.Appendf(nil, "row-%06d%0900d", i, 0)...), 1)

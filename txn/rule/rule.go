@@ -66,8 +66,9 @@ const (
 	T8Prepared = true
 	// T8Ceiling: a check at C extends the read lease to C and raises the low-water timestamp to it.
 	T8Ceiling = true
-	// T8Held: no transaction writes where a transaction prepared by PREPARE TRANSACTION has read.
-	T8Held = true
+	// T8PreparedReads: no transaction writes where a transaction prepared by PREPARE TRANSACTION
+	// has read.
+	T8PreparedReads = true
 	// FirstUpdater: at REPEATABLE READ a version above T of a locked row is 40001.
 	FirstUpdater = true
 )

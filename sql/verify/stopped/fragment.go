@@ -151,7 +151,7 @@ func (f *fragment) verify(ctx context.Context, n *node) (whole bool, err error) 
 // rows checks the rows of the replica that is read.
 func (f *fragment) rows(ctx context.Context) (complete bool, err error) {
 	id, s := f.def.ID, f.read.stopped
-	f.check.Held(id, s.Held())
+	f.check.PreparedTransactions(id, s.PreparedTransactions())
 	undecided := s.Undecided()
 	for _, u := range undecided {
 		f.check.InDoubt(id, u.ID, u.C, u.Coordinator)

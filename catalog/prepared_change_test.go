@@ -9,15 +9,16 @@ import (
 	"github.com/sherddb/sherd/internal/sparse"
 )
 
-// TestHeldChange: a change that is held keeps others off through restarts, from the log and from a snapshot, until its home's word; nobody else's counts.
-func TestHeldChange(t *testing.T) {
+// TestChangeOfPreparedTransaction: it keeps others off through restarts, from the log and from a
+// snapshot, until its home's word; nobody else's counts.
+func TestChangeOfPreparedTransaction(t *testing.T) {
 	for _, snapshot := range []bool{false, true} {
 		for _, commit := range []bool{true, false} {
 			dir := t.TempDir()
 			c := openCatalog(t, dir)
 			must[bool](t)(c.Bootstrap(t.Context(), bootstrapOptions()))
 			id := TransactionID{4}
-			if err := c.Hold(t.Context(), id, tableChange(t, c, "orders"), 2); err != nil {
+			if err := c.PrepareTransaction(t.Context(), id, tableChange(t, c, "orders"), 2); err != nil {
 				t.Fatal(err)
 			}
 			if snapshot {
@@ -30,11 +31,11 @@ func TestHeldChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			c = openCatalog(t, crashed)
-			held := c.View().Held()
+			held := c.View().PreparedChanges()
 			if len(held) != 1 || held[0].ID != id || held[0].Home != 2 || len(held[0].Touches) == 0 {
 				t.Fatalf("%+v", held)
 			}
-			if out, err := c.Outcome(t.Context(), id); out != 0 || err != nil || len(c.View().Held()) != 1 {
+			if out, err := c.Outcome(t.Context(), id); out != 0 || err != nil || len(c.View().PreparedChanges()) != 1 {
 				t.Fatal(out, err)
 			}
 			short, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, pgerr.New(pgerr.QueryCanceled, "enough"))
@@ -43,12 +44,12 @@ func TestHeldChange(t *testing.T) {
 			}
 			cancel()
 			for range 2 { // the second does nothing
-				if err := c.EndHeld(t.Context(), id, 9, commit); err != nil {
+				if err := c.EndPrepared(t.Context(), id, 9, commit); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if there := c.View().FindTable(PostgresDB, "public", "orders") != nil; there != commit || len(c.View().Held()) > 0 || len(c.View().Unforgotten()) > 0 {
-				t.Fatal(there, c.View().Held(), c.View().Unforgotten())
+			if there := c.View().FindTable(PostgresDB, "public", "orders") != nil; there != commit || len(c.View().PreparedChanges()) > 0 || len(c.View().Unforgotten()) > 0 {
+				t.Fatal(there, c.View().PreparedChanges(), c.View().Unforgotten())
 			}
 			if C, known, err := c.Recall(t.Context(), id); known != commit || err != nil || commit && C != 9 {
 				t.Fatal(C, known, err)

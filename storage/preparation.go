@@ -18,18 +18,18 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// heldTxn is what this replica knows of a held transaction.
-type heldTxn struct {
-	id     txn.ID
-	hold   *logentry.Preparation
-	locked *preparedTxn // its locks
-	asked  time.Time    // the home was asked last; guarded by transactions.mu
+// preparation is what this replica knows of a prepared transaction (PREPARE TRANSACTION).
+type preparation struct {
+	id          txn.ID
+	preparation *logentry.Preparation
+	locked      *preparedTxn // its locks
+	asked       time.Time    // the home was asked last; guarded by transactions.mu
 }
 
-// newHeld is called with transactions.mu held.
-func (r *Replica) newHeld(o *openTxn) *heldTxn {
-	h := &heldTxn{id: o.id, hold: o.hold}
-	if before := r.txns.held[o.id]; before != nil {
+// newPreparation is called with transactions.mu held.
+func (r *Replica) newPreparation(o *openTxn) *preparation {
+	h := &preparation{id: o.id, preparation: o.preparation}
+	if before := r.txns.preparations[o.id]; before != nil {
 		h.locked, h.asked = before.locked, before.asked
 	} else {
 		h.locked = newPrepared(r.machine, o)
@@ -37,9 +37,9 @@ func (r *Replica) newHeld(o *openTxn) *heldTxn {
 	return h
 }
 
-// HoldRequest is what a participant gets to know about PREPARE TRANSACTION.
-type HoldRequest struct {
-	txn.HoldRequest
+// PreparationRequest is what a participant gets to know about PREPARE TRANSACTION.
+type PreparationRequest struct {
+	txn.PreparationRequest
 	Home    txn.FragmentID
 	Writers []txn.FragmentID // all, the home included; ascending
 	// what a SERIALIZABLE transaction that writes somewhere has read must be true at its commit
@@ -47,13 +47,13 @@ type HoldRequest struct {
 	Reads bool
 }
 
-// Hold puts the write buffer and the locks into the log, where they survive any crash until the
-// transaction is committed or dropped by name. The home holds first, the others after its answer.
-// The transaction stands only after HoldComplete, unless the home is the only fragment. What was
-// read is validated, and guarded from here on (hold_reads.go). After an error the caller drops the
-// transaction everywhere, the home first (Outcomes.DropPrepared).
-func (c *Committer) Hold(ctx context.Context, req HoldRequest) error {
-	h := &logentry.Preparation{Request: req.HoldRequest, Home: req.Home, Writers: req.Writers}
+// PrepareTransaction puts the write buffer and the locks into the log, where they survive any crash
+// until the transaction is committed or dropped by name. The home prepares first, the others after
+// its answer. The transaction stands only after CompletePreparation, unless the home is the only
+// fragment. What was read is validated, and guarded from here on (prepared_reads.go). After an
+// error the caller drops the transaction everywhere, the home first (Outcomes.DropPrepared).
+func (c *Committer) PrepareTransaction(ctx context.Context, req PreparationRequest) error {
+	h := &logentry.Preparation{Request: req.PreparationRequest, Home: req.Home, Writers: req.Writers}
 	h.Complete = len(req.Writers) == 1
 	var reads *validation
 	if req.Reads {
@@ -67,7 +67,7 @@ func (c *Committer) Hold(ctx context.Context, req HoldRequest) error {
 			return err
 		}
 	}
-	p, err := c.offerHold(ctx, h, reads)
+	p, err := c.offerPreparation(ctx, h, reads)
 	if err != nil {
 		c.t.r.guards.Drop(c.t.id)
 		c.dropParts()
@@ -75,12 +75,12 @@ func (c *Committer) Hold(ctx context.Context, req HoldRequest) error {
 		return err
 	}
 	c.t.mu.Lock()
-	c.t.phase, c.t.heldAs = phasePrepared, true
+	c.t.phase, c.t.byName = phasePrepared, true
 	c.t.mu.Unlock()
 	res, err := await(p)
-	c.t.r.fault("hold.after")
+	c.t.r.fault("preparation.after")
 	if err != nil || res == resDone {
-		return err // if the result is unknown, the guard stays until the hold is dropped
+		return err // if the result is unknown, the guard stays until the preparation is dropped
 	}
 	c.t.r.guards.Drop(c.t.id)
 	c.t.end()
@@ -97,7 +97,7 @@ func (c *Committer) join() error {
 	return c.t.begin()
 }
 
-func (c *Committer) offerHold(
+func (c *Committer) offerPreparation(
 	ctx context.Context, h *logentry.Preparation, reads *validation,
 ) (raftgroup.Proposal, error) {
 	c.carry = true
@@ -105,16 +105,16 @@ func (c *Committer) offerHold(
 		return raftgroup.Proposal{}, err
 	}
 	e := logentry.PrepareTransaction{ID: c.t.id, Preparation: h, Parts: c.parts, Stats: c.delta}
-	c.t.r.fault("hold.before")
+	c.t.r.fault("preparation.before")
 	p, _, err := c.t.r.offer(ctx,
 		offer{Entry: proposer.Entry{Body: e.EncodeInto(c.rest), Term: c.t.term}, reads: reads, tx: c.t})
 	return p, err
 }
 
-// HoldComplete makes a held transaction stand, at its home, when all others hold.
-func (c *Committer) HoldComplete() error {
+// CompletePreparation makes a prepared transaction stand, at its home, when all others have it.
+func (c *Committer) CompletePreparation() error {
 	res, _, err := c.t.r.log.run((&logentry.CompletePreparation{ID: c.t.id}).Encode(), 0)
-	c.t.r.fault("hold.complete")
+	c.t.r.fault("preparation.complete")
 	if err == nil && res == resVoid {
 		err = pgerr.New(pgerr.SerializationFailure, "transaction was aborted because its preparation took too long").
 			WithHint("Try again.")
@@ -122,7 +122,7 @@ func (c *Committer) HoldComplete() error {
 	return err
 }
 
-// Detach leaves a held transaction to the log: its session is done with it.
+// Detach leaves a prepared transaction to the log: its session is done with it.
 func (c *Committer) Detach() {
 	c.t.mu.Lock()
 	c.t.stage = writebuf.Buffer{}
@@ -132,15 +132,15 @@ func (c *Committer) Detach() {
 	c.t.adopted.Store(true)
 }
 
-func (t *Tx) isHeld() bool {
+func (t *Tx) isByName() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.heldAs
+	return t.byName
 }
 
-// commitHeld commits a transaction that is held in this fragment alone. If it fails, except with
-// 40003, the transaction is held as before.
-func (c *Committer) commitHeld(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
+// commitPrepared commits a transaction that is prepared in this fragment alone. If it fails, except
+// with 40003, the transaction is prepared as before.
+func (c *Committer) commitPrepared(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
 	e := logentry.CommitPrepared{ID: c.t.id}
 	p, stamp, err := c.t.r.offer(ctx,
 		offer{Entry: proposer.Entry{Body: e.Encode(), Term: c.t.term, Above: req.Floor}, tx: c.t})
@@ -148,30 +148,30 @@ func (c *Committer) commitHeld(ctx context.Context, req txn.CommitRequest) (txn.
 		return 0, err
 	}
 	res, err := await(p)
-	c.t.r.fault("held.committed")
+	c.t.r.fault("preparation.committed")
 	if err == nil && res == resVoid {
-		err = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "transaction %s is not held any more", c.t.id)
+		err = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "transaction %s is not prepared any more", c.t.id)
 	}
 	return stamp, unanswered(err, c.t.id)
 }
 
-// adoptHeld rebuilds the locks of a held transaction at the start of a term. Called with
+// adoptPreparation rebuilds the locks of a prepared transaction at the start of a term. Called with
 // transactions.mu held.
-func (r *Replica) adoptHeld(h *heldTxn, term uint64) {
+func (r *Replica) adoptPreparation(h *preparation, term uint64) {
 	if r.txns.prepared[h.id] == nil {
 		r.adopt(h.locked, term)
 	}
 	t := r.live.find(h.id)
 	t.mu.Lock()
-	t.heldAs = true
+	t.byName = true
 	t.mu.Unlock()
 	h.asked = time.Time{} // at once
 }
 
-// mayAsk reports whether it is time to ask the home of a held transaction: at the start of a term
-// and from time to time, but much later if its session may still be working. Called with
+// mayAsk reports whether it is time to ask the home of a prepared transaction: at the start of a
+// term and from time to time, but much later if its session may still be working. Called with
 // transactions.mu held.
-func (r *Outcomes) mayAsk(h *heldTxn, now time.Time) bool {
+func (r *Outcomes) mayAsk(h *preparation, now time.Time) bool {
 	after := r.cfg.Timing.RecoverAfter
 	if !r.isAdopted(h.id) {
 		after = r.cfg.Timing.RecoverLive
@@ -179,17 +179,17 @@ func (r *Outcomes) mayAsk(h *heldTxn, now time.Time) bool {
 			h.asked = now
 		}
 	}
-	if h.home() == r.cfg.Fragment && h.hold.Complete || now.Sub(h.asked) < after {
+	if h.home() == r.cfg.Fragment && h.preparation.Complete || now.Sub(h.asked) < after {
 		return false
 	}
 	h.asked = now
 	return true
 }
 
-func (h *heldTxn) home() txn.FragmentID { return h.hold.Home }
+func (h *preparation) home() txn.FragmentID { return h.preparation.Home }
 
-// askHome drops what is held here if its home does not have it (any more).
-func (r *Outcomes) askHome(h *heldTxn) {
+// askHome drops what is prepared here if its home does not have it (any more).
+func (r *Outcomes) askHome(h *preparation) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
 	if h.home() == r.cfg.Fragment {
@@ -212,7 +212,7 @@ func (r *Outcomes) askHome(h *heldTxn) {
 	}
 }
 
-// PreparationStands answers, as the home, whether a held transaction stands. An incomplete one
+// PreparationStands answers, as the home, whether a prepared transaction stands. An incomplete one
 // without a session here that may complete it is dropped by this question.
 func (r *Outcomes) PreparationStands(ctx context.Context, id txn.ID) (bool, error) {
 	// What a confirmed leader does not know does not exist.
@@ -220,26 +220,26 @@ func (r *Outcomes) PreparationStands(ctx context.Context, id txn.ID) (bool, erro
 		return false, err
 	}
 	r.txns.mu.RLock()
-	h, decided := r.txns.held[id], r.txns.decided[id] != nil
+	h, decided := r.txns.preparations[id], r.txns.decided[id] != nil
 	r.txns.mu.RUnlock()
 	switch {
 	case decided:
 		return true, nil // the outcome is sent to those that prepared
 	case h == nil:
 		return false, nil
-	case h.hold.Complete || r.isLive(id):
+	case h.preparation.Complete || r.isLive(id):
 		return true, nil
 	}
 	res, _, err := r.log.run((&logentry.DropPrepared{ID: id, Incomplete: true}).Encode(), 0)
 	return res == resVoid, err
 }
 
-// DropPrepared drops what is held here. At the home this is ROLLBACK PREPARED, and returns 55000
-// while the transaction is being committed. In other fragments it is called after the home has
-// dropped the transaction.
+// DropPrepared drops what is prepared here. At the home this is ROLLBACK PREPARED, and returns
+// 55000 while the transaction is being committed. In other fragments it is called after the home
+// has dropped the transaction.
 func (r *Outcomes) DropPrepared(id txn.ID) error {
 	res, _, err := r.log.run((&logentry.DropPrepared{ID: id}).Encode(), 0)
-	r.cfg.Knobs.Fault("held.dropped")
+	r.cfg.Knobs.Fault("preparation.dropped")
 	if err == nil && res == resVoid {
 		err = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "prepared transaction is busy").
 			WithDetail("It is being committed.")
@@ -251,44 +251,45 @@ func (r *Outcomes) DropPrepared(id txn.ID) error {
 }
 
 // PreparedTransactions lists the transactions that stand and have their home here, by name.
-func (r *Outcomes) PreparedTransactions() ([]txn.HeldTransaction, error) {
+func (r *Outcomes) PreparedTransactions() ([]txn.PreparedTransaction, error) {
 	if r.proposer.Term() == 0 {
 		return nil, proposer.ErrNotLeader
 	}
 	r.txns.mu.RLock()
 	defer r.txns.mu.RUnlock()
-	var out []txn.HeldTransaction
-	for _, h := range r.txns.held {
-		if h.home() == r.cfg.Fragment && h.hold.Complete {
-			out = append(out, txn.HeldTransaction{ID: h.id, HoldRequest: h.hold.Request, Fragments: h.hold.Writers})
+	var out []txn.PreparedTransaction
+	for _, h := range r.txns.preparations {
+		if h.home() == r.cfg.Fragment && h.preparation.Complete {
+			out = append(out, txn.PreparedTransaction{
+				ID: h.id, PreparationRequest: h.preparation.Request, Fragments: h.preparation.Writers})
 		}
 	}
-	slices.SortFunc(out, func(a, b txn.HeldTransaction) int {
+	slices.SortFunc(out, func(a, b txn.PreparedTransaction) int {
 		return cmp.Or(strings.Compare(a.GID, b.GID), bytes.Compare(a.ID[:], b.ID[:]))
 	})
 	return out, nil
 }
 
-// PreparedTx returns the handle of a transaction that is held here, for its commit.
+// PreparedTx returns the handle of a transaction that is prepared here, for its commit.
 func (r *Replica) PreparedTx(id txn.ID) (*Tx, error) {
-	if t := r.Tx(id); t.isHeld() {
+	if t := r.Tx(id); t.isByName() {
 		return t, nil
 	}
 	return nil, pgerr.New(pgerr.CannotConnectNow, "%s is not ready to commit the prepared transaction", r.cfg.Name()).
 		WithHint("Try again in a moment.")
 }
 
-// PreparedTables returns the storage ids of the tables in which a transaction held here writes or
-// has locked rows, or whose rows it has read.
+// PreparedTables returns the storage ids of the tables in which a transaction prepared here writes
+// or has locked rows, or whose rows it has read.
 func (r *Outcomes) PreparedTables(id txn.ID) ([]uint32, error) {
 	for again := true; ; again = false {
 		r.txns.mu.RLock()
-		h := r.txns.held[id]
+		h := r.txns.preparations[id]
 		if h == nil {
 			r.txns.mu.RUnlock()
 			return nil, nil
 		}
-		each, reads := h.locked.each, h.hold.Reads
+		each, reads := h.locked.each, h.preparation.Reads
 		r.txns.mu.RUnlock()
 		tables := map[uint32]bool{}
 		for _, x := range reads {

@@ -25,9 +25,9 @@ import (
 // guardAgain makes the guards of a term that begins.
 func (r *Replica) guardAgain() {
 	var list []*guards.Guard
-	for _, h := range r.txns.held {
-		if len(h.hold.Reads) > 0 && rule.T8Held {
-			list = append(list, guards.New(h.id, h.hold.Request.GID, h.hold.Reads))
+	for _, h := range r.txns.preparations {
+		if len(h.preparation.Reads) > 0 && rule.T8PreparedReads {
+			list = append(list, guards.New(h.id, h.preparation.Request.GID, h.preparation.Reads))
 		}
 	}
 	r.guards.Replace(list)
@@ -97,7 +97,7 @@ func (t *Tx) mayWrite() error {
 // guardReads keeps other transactions from writing where v has read, from before its validation
 // until this transaction has ended.
 func (c *Committer) guardReads(ctx context.Context, v *validation, h *logentry.Preparation) error {
-	if c.t.reads == nil || !rule.T8Held {
+	if c.t.reads == nil || !rule.T8PreparedReads {
 		return nil
 	}
 	spans, err := c.readsToGuard(v)
@@ -114,7 +114,7 @@ func (c *Committer) guardReads(ctx context.Context, v *validation, h *logentry.P
 }
 
 // readsToGuard returns the reads to be validated, and the rows that this transaction knows by locks
-// which do not stay with the held transaction, because they are neither written nor pinned. The
+// which do not stay with the prepared transaction, because they are neither written nor pinned. The
 // keys of such locks are not known if they are in the compact set of a large transaction.
 func (c *Committer) readsToGuard(v *validation) ([]txn.Span, error) {
 	s := &readset.Set{}
@@ -185,9 +185,9 @@ func (r *Replica) writerInto(g *guards.Guard) (soon bool, err error) {
 	v := validation{spans: g.Spans}
 	r.txns.mu.RLock()
 	defer r.txns.mu.RUnlock()
-	for _, h := range r.txns.held {
+	for _, h := range r.txns.preparations {
 		if h.id != g.ID && v.touchedBy(h.locked) {
-			return false, writtenBy(`the prepared transaction "%s"`, h.hold.Request.GID)
+			return false, writtenBy(`the prepared transaction "%s"`, h.preparation.Request.GID)
 		}
 	}
 	return false, nil
@@ -198,7 +198,7 @@ func (r *Replica) writerInto(g *guards.Guard) (soon bool, err error) {
 func (t *Tx) overlaps(g *guards.Guard) (soon bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.phase == phaseDone || t.phase == phasePrepared && !t.heldAs {
+	if t.phase == phaseDone || t.phase == phasePrepared && !t.byName {
 		return false, nil
 	}
 	touched, err := t.stagedWithin(g.Spans)
@@ -209,7 +209,7 @@ func (t *Tx) overlaps(g *guards.Guard) (soon bool, err error) {
 		t.met.FoundBy(g)
 		return false, nil
 	}
-	return !t.heldAs, writtenBy("transaction %d", t.id.XID())
+	return !t.byName, writtenBy("transaction %d", t.id.XID())
 }
 
 func writtenBy(format string, args ...any) error {

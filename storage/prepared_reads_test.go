@@ -14,20 +14,20 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// hold is PREPARE TRANSACTION of s, with the first fragment as its home.
-func (s *serial) hold(gid string) error {
-	req := HoldRequest{HoldRequest: txn.HoldRequest{GID: gid, At: time.UnixMicro(1e15).UTC()}, Home: 1, Reads: true}
+// prepareTransaction is PREPARE TRANSACTION of s, with the first fragment as its home.
+func (s *serial) prepareTransaction(gid string) error {
+	req := PreparationRequest{PreparationRequest: txn.PreparationRequest{GID: gid, At: time.UnixMicro(1e15).UTC()}, Home: 1, Reads: true}
 	for _, r := range s.c.rs {
 		req.Writers = append(req.Writers, r.cfg.Fragment)
 	}
 	var err error
 	for _, p := range s.parts {
-		if err = p.Hold(context.Background(), req); err != nil {
+		if err = p.PrepareTransaction(context.Background(), req); err != nil {
 			break
 		}
 	}
 	if err == nil && len(s.parts) > 1 {
-		err = s.parts[0].HoldComplete()
+		err = s.parts[0].CompletePreparation()
 	}
 	for i, p := range s.parts {
 		if err != nil {
@@ -41,9 +41,9 @@ func (s *serial) hold(gid string) error {
 	return err
 }
 
-func (c *cluster) commitHeld(id txn.ID) {
+func (c *cluster) commitPrepared(id txn.ID) {
 	c.t.Helper()
-	if _, err := c.co.CommitHeld(testContext(c.t), id, 1, 0, c.heldParts(id)); err != nil {
+	if _, err := c.co.CommitPrepared(testContext(c.t), id, 1, 0, c.preparedParts(id)); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -70,10 +70,10 @@ func mustConflict(t *testing.T, err error) {
 	}
 }
 
-// TestRuleT8Held: where a held transaction has read, no other transaction writes until its end,
-// even in a fragment where the held one writes nothing, and where it found nothing. Elsewhere all
-// may write. The same holds after a crash.
-func TestRuleT8Held(t *testing.T) {
+// TestRuleT8PreparedReads: where a prepared transaction has read, no other transaction writes until
+// its end, even in a fragment where the prepared one writes nothing, and where it found nothing.
+// Elsewhere all may write. The same holds after a crash.
+func TestRuleT8PreparedReads(t *testing.T) {
 	for _, fragments := range []int{1, 2} {
 		for _, crash := range []bool{false, true} {
 			for _, commit := range []bool{false, true} {
@@ -89,7 +89,7 @@ func TestRuleT8Held(t *testing.T) {
 					if err := h.put(0, rowKey(2), "held"); err != nil {
 						t.Fatal(err)
 					}
-					if err := h.hold("one"); err != nil {
+					if err := h.prepareTransaction("one"); err != nil {
 						t.Fatal(err)
 					}
 					if crash {
@@ -120,7 +120,7 @@ func TestRuleT8Held(t *testing.T) {
 						})
 					})
 					if commit {
-						c.commitHeld(h.id)
+						c.commitPrepared(h.id)
 					} else {
 						for _, r := range c.rs {
 							if err := r.Outcomes.DropPrepared(h.id); err != nil {
@@ -145,9 +145,9 @@ func TestRuleT8Held(t *testing.T) {
 	}
 }
 
-// TestHeldReadsAgainstOpenWriters: writers that have staged where a transaction that is to be held
-// has read.
-func TestHeldReadsAgainstOpenWriters(t *testing.T) {
+// TestPreparedReadsAgainstOpenWriters: writers that have buffered a write where a transaction that
+// is to be prepared has read.
+func TestPreparedReadsAgainstOpenWriters(t *testing.T) {
 	setup := func(t *testing.T, change ...func(*Config)) (*cluster, *serial) {
 		c := openCluster(t, tempDirs(t, 1), append(change, slowRecovery)...)
 		commitRow(t, c.rs[0], rowKey(1), "old")
@@ -166,34 +166,34 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 		if err := w.put(0, rowKey(2), "skew"); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.hold("first"); err != nil {
+		if err := h.prepareTransaction("first"); err != nil {
 			t.Fatal(err)
 		}
 		mustConflict(t, w.commit())
-		c.commitHeld(h.id)
+		c.commitPrepared(h.id)
 	})
-	t.Run("another that is held", func(t *testing.T) {
+	t.Run("another that is prepared", func(t *testing.T) {
 		c, h := setup(t)
 		w := c.serial()
 		w.get(0, rowKey(9))
 		if err := w.put(0, rowKey(2), "skew"); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.hold("first"); err != nil {
+		if err := w.prepareTransaction("first"); err != nil {
 			t.Fatal(err)
 		}
-		mustConflict(t, h.hold("second"))
-		c.commitHeld(w.id)
+		mustConflict(t, h.prepareTransaction("second"))
+		c.commitPrepared(w.id)
 		c.mustBeFree(c.rs[0], rowKey(1)) // a refused transaction keeps no lock
 	})
-	t.Run("another that is held, at a lower level", func(t *testing.T) {
+	t.Run("another that is prepared, at a lower level", func(t *testing.T) {
 		c, h := setup(t)
 		id := txn.NewID()
-		if err := c.hold(id, "first", c.put(id, rowKey(2), "new"), true); err != nil {
+		if err := c.prepareTransaction(id, "first", c.put(id, rowKey(2), "new"), true); err != nil {
 			t.Fatal(err)
 		}
-		mustConflict(t, h.hold("second"))
-		c.commitHeld(id)
+		mustConflict(t, h.prepareTransaction("second"))
+		c.commitPrepared(id)
 	})
 	t.Run("one at a lower level that stays open", func(t *testing.T) {
 		c, h := setup(t)
@@ -201,7 +201,7 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 		if err := c.write(testContext(t), w, rowKey(2)); err != nil {
 			t.Fatal(err)
 		}
-		mustConflict(t, h.hold("first"))
+		mustConflict(t, h.prepareTransaction("first"))
 		if _, err := w.Commit(testContext(t), txn.CommitRequest{}); err != nil {
 			t.Fatal(err)
 		}
@@ -212,19 +212,19 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 		if err := c.write(testContext(t), w, rowKey(2)); err != nil {
 			t.Fatal(err)
 		}
-		held := make(chan error, 1)
-		go func() { held <- h.hold("first") }()
+		prepared := make(chan error, 1)
+		go func() { prepared <- h.prepareTransaction("first") }()
 		eventually.Holds(t, "the reads are guarded", func() bool { return len(c.rs[0].guards.All()) > 0 })
 		w.Rollback()
-		if err := <-held; err != nil {
+		if err := <-prepared; err != nil {
 			t.Fatal(err)
 		}
-		c.commitHeld(h.id)
+		c.commitPrepared(h.id)
 	})
 	t.Run("one that has committed", func(t *testing.T) {
 		c, h := setup(t)
 		commitRow(t, c.rs[0], rowKey(3), "new")
-		mustConflict(t, h.hold("first"))
+		mustConflict(t, h.prepareTransaction("first"))
 		if n := len(c.rs[0].guards.All()); n != 0 {
 			t.Fatalf("%d guards", n)
 		}
@@ -241,7 +241,7 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 		if err := c.write(testContext(t), w, other); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.hold("first"); err != nil {
+		if err := h.prepareTransaction("first"); err != nil {
 			t.Fatal(err)
 		}
 		mark := w.Mark()
@@ -252,24 +252,24 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 		if _, err := w.Commit(testContext(t), txn.CommitRequest{}); err != nil {
 			t.Fatal(err)
 		}
-		c.commitHeld(h.id)
+		c.commitPrepared(h.id)
 	})
 }
 
 // TestHeldReadsByLock: what a transaction knows by a lock that does not go with it is guarded too.
-func TestHeldReadsByLock(t *testing.T) {
+func TestPreparedReadsByLock(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 1), slowRecovery)
 	h := c.serial()
 	h.get(0, rowKey(9))
 	if err := errors.Join(h.parts[0].LockNewest(testContext(t), rowKey(5)), h.put(0, rowKey(1), "x")); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.hold("one"); err != nil {
+	if err := h.prepareTransaction("one"); err != nil {
 		t.Fatal(err)
 	}
 	c = c.crash(slowRecovery)
 	if err := c.write(canceled(), c.rs[0].Tx(txn.NewID()), rowKey(5)); !isBlocked(err) {
 		t.Fatal(err)
 	}
-	c.commitHeld(h.id)
+	c.commitPrepared(h.id)
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/sherddb/sherd/internal/explore"
 )
 
-// The third model is of a SERIALIZABLE transaction that is held (storage/hold_reads.go), and of a
-// writer into what it has read, in the fragment where it has: the steps between which others may
-// come. The leader changes once at any moment, with which stages go; after that another writer
-// comes.
+// The third model is of a SERIALIZABLE transaction that PREPARE TRANSACTION prepares
+// (storage/prepared_reads.go), and of a writer into what it has read, in the fragment where it has:
+// the steps between which others may come. The leader changes once at any moment, with which stages
+// go; after that another writer comes.
 
 // heldRules can be dropped, one at a time.
-type heldRules struct {
-	guard    bool // who is to be held looks at who has staged before it is guarded
+type readsRules struct {
+	guard    bool // the one to be prepared looks for buffered writes before it is guarded
 	stage    bool // who stages looks for guards before it has staged
 	tell     bool // a serializable writer that is open is not told
 	open     bool // others that are open are no reason to refuse
@@ -23,12 +23,12 @@ type heldRules struct {
 	leader   bool // a new leader does not have the guards
 }
 
-// Places of the one that is to be held.
+// Places of the one that is to be prepared.
 const (
 	hOpen uint8 = iota
 	hGuarded
 	hLooked
-	hHeld
+	hPrepared
 	hCommitted
 	hGone
 )
@@ -44,7 +44,7 @@ const (
 	wGone
 )
 
-type heldState struct {
+type readsState struct {
 	h, w         uint8
 	guard        bool
 	looked       bool // h has looked, or w has looked, out of turn
@@ -55,18 +55,18 @@ type heldState struct {
 	changed      bool // the leader
 }
 
-type heldDo func(text string, change func(*heldState))
+type readsDo func(text string, change func(*readsState))
 
-func (s heldState) next(r heldRules, do heldDo) {
+func (s readsState) next(r readsRules, do readsDo) {
 	s.holder(r, do)
 	s.writer(r, do)
 	if !s.changed {
-		do("the leader changes", func(t *heldState) {
+		do("the leader changes", func(t *readsState) {
 			t.changed = true
-			if t.h < hHeld {
+			if t.h < hPrepared {
 				t.h = hGone
 			}
-			t.guard = t.h == hHeld && !r.leader
+			t.guard = t.h == hPrepared && !r.leader
 			if t.w < wPrepared || t.w == wGone { // its stage has gone; another one comes
 				t.w, t.met, t.told, t.saw, t.early = wNone, false, false, false, false
 			}
@@ -74,8 +74,8 @@ func (s heldState) next(r heldRules, do heldDo) {
 	}
 }
 
-func (s heldState) holder(r heldRules, do heldDo) {
-	look := func(t *heldState) {
+func (s readsState) holder(r readsRules, do readsDo) {
+	look := func(t *readsState) {
 		t.looked = true
 		switch {
 		case t.w == wBusy && !r.busy, t.w == wOpen && !t.serializable && !r.open,
@@ -89,74 +89,74 @@ func (s heldState) holder(r heldRules, do heldDo) {
 	case s.h == hOpen && r.guard && !s.looked:
 		do("h looks", look)
 	case s.h == hOpen:
-		do("h is guarded", func(t *heldState) {
+		do("h is guarded", func(t *readsState) {
 			t.h, t.guard = hGuarded, true
 			if r.guard {
 				t.h = hLooked
 			}
 		})
 	case s.h == hGuarded:
-		do("h looks", func(t *heldState) {
+		do("h looks", func(t *readsState) {
 			if look(t); t.h == hGuarded {
 				t.h = hLooked
 			}
 		})
 	case s.h == hLooked && (s.w != wPrepared || r.prepared):
-		do("h is validated and stamped", func(t *heldState) {
-			if t.h = hHeld; t.w == wCommitted && !r.validate {
+		do("h is validated and stamped", func(t *readsState) {
+			if t.h = hPrepared; t.w == wCommitted && !r.validate {
 				t.h, t.guard = hGone, false
 			}
 		})
-	case s.h == hHeld:
-		do("h commits", func(t *heldState) { t.h, t.guard = hCommitted, false })
-		do("h is rolled back", func(t *heldState) { t.h, t.guard = hGone, false })
+	case s.h == hPrepared:
+		do("h commits", func(t *readsState) { t.h, t.guard = hCommitted, false })
+		do("h is rolled back", func(t *readsState) { t.h, t.guard = hGone, false })
 	}
 }
 
-func (s heldState) writer(r heldRules, do heldDo) {
+func (s readsState) writer(r readsRules, do readsDo) {
 	if s.w < wPrepared && s.w > wNone {
-		do("w is rolled back", func(t *heldState) { t.w = wGone })
+		do("w is rolled back", func(t *readsState) { t.w = wGone })
 	}
 	switch s.w {
 	case wNone:
-		do("w stages", func(t *heldState) {
+		do("w stages", func(t *readsState) {
 			if t.w = wStaged; r.stage {
 				t.saw = t.guard
 			}
 		})
 	case wStaged:
-		do("w looks for guards", func(t *heldState) {
+		do("w looks for guards", func(t *readsState) {
 			t.w, t.met = wOpen, t.guard && !r.stage || t.saw
 		})
 	case wOpen:
 		if s.met && s.guard {
 			return // it waits
 		}
-		do("w enters its commit", func(t *heldState) {
+		do("w enters its commit", func(t *readsState) {
 			if t.w = wBusy; t.told && t.guard {
 				t.w = wGone // 40001
 			}
 		})
 	case wBusy:
-		do("w is prepared", func(t *heldState) { t.w, t.early = wPrepared, t.h != hCommitted })
-		do("w commits", func(t *heldState) { t.w, t.early = wCommitted, t.h != hCommitted })
+		do("w is prepared", func(t *readsState) { t.w, t.early = wPrepared, t.h != hCommitted })
+		do("w commits", func(t *readsState) { t.w, t.early = wCommitted, t.h != hCommitted })
 	case wPrepared:
-		do("w is decided", func(t *heldState) { t.w = wCommitted })
-		do("w is aborted", func(t *heldState) { t.w, t.early = wGone, false })
+		do("w is decided", func(t *readsState) { t.w = wCommitted })
+		do("w is aborted", func(t *readsState) { t.w, t.early = wGone, false })
 	}
 }
 
-func exploreHeld(r heldRules) explore.Result {
-	return explore.Model[heldState]{
-		Start: []heldState{{}, {serializable: true}},
-		Next: func(s heldState, do func(t heldState, format string, args ...uint8)) {
-			s.next(r, func(text string, change func(*heldState)) {
+func exploreReads(r readsRules) explore.Result {
+	return explore.Model[readsState]{
+		Start: []readsState{{}, {serializable: true}},
+		Next: func(s readsState, do func(t readsState, format string, args ...uint8)) {
+			s.next(r, func(text string, change func(*readsState)) {
 				t := s
 				change(&t)
 				do(t, text)
 			})
 		},
-		Wrong: func(s heldState) string {
+		Wrong: func(s readsState) string {
 			if s.h == hCommitted && s.w == wCommitted && s.early {
 				return "h has committed, and what it read was not so any more"
 			}
@@ -165,13 +165,13 @@ func exploreHeld(r heldRules) explore.Result {
 	}.Run()
 }
 
-func TestHeldReads(t *testing.T) {
-	whole := exploreHeld(heldRules{})
+func TestPreparedReads(t *testing.T) {
+	whole := exploreReads(readsRules{})
 	if whole.Wrong != "" {
 		t.Fatal(whole)
 	}
 	t.Log(whole)
-	for name, r := range map[string]heldRules{
+	for name, r := range map[string]readsRules{
 		"guard before look":                {guard: true},
 		"stage before look":                {stage: true},
 		"serializable writers are told":    {tell: true},
@@ -182,7 +182,7 @@ func TestHeldReads(t *testing.T) {
 		"a new leader has the guards":      {leader: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := exploreHeld(r)
+			got := exploreReads(r)
 			if got.Wrong == "" {
 				t.Fatal("nothing goes wrong without the rule")
 			}

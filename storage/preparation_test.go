@@ -14,20 +14,21 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// holdAll goes through the steps of a hold over all fragments, with the first as the home.
-func (c *cluster) hold(id txn.ID, gid string, parts []txn.Participant, complete bool) error {
-	req := HoldRequest{HoldRequest: txn.HoldRequest{GID: gid, Owner: 10, Database: 5, At: time.UnixMicro(1e15).UTC()},
+// prepareTransaction goes through the steps of PREPARE TRANSACTION over all fragments, with the
+// first as the home.
+func (c *cluster) prepareTransaction(id txn.ID, gid string, parts []txn.Participant, complete bool) error {
+	req := PreparationRequest{PreparationRequest: txn.PreparationRequest{GID: gid, Owner: 10, Database: 5, At: time.UnixMicro(1e15).UTC()},
 		Home: 1}
 	for _, p := range parts {
 		req.Writers = append(req.Writers, p.Fragment())
 	}
 	for _, p := range parts {
-		if err := p.(*Tx).Hold(context.Background(), req); err != nil {
+		if err := p.(*Tx).PrepareTransaction(context.Background(), req); err != nil {
 			return err
 		}
 	}
 	if complete && len(parts) > 1 {
-		if err := parts[0].(*Tx).HoldComplete(); err != nil {
+		if err := parts[0].(*Tx).CompletePreparation(); err != nil {
 			return err
 		}
 	}
@@ -39,7 +40,7 @@ func (c *cluster) hold(id txn.ID, gid string, parts []txn.Participant, complete 
 	return nil
 }
 
-func (c *cluster) heldParts(id txn.ID) (parts []txn.Participant) {
+func (c *cluster) preparedParts(id txn.ID) (parts []txn.Participant) {
 	c.t.Helper()
 	for _, r := range c.rs {
 		tx, err := r.PreparedTx(id)
@@ -80,7 +81,7 @@ var waitForEnds = func(c *Config) { c.Timing.EndingWait = testTimeout }
 
 var slowRecovery = func(c *Config) { c.Timing.RecoverAfter, c.Timing.RecoverLive = time.Hour, time.Hour }
 
-func TestHeldTransaction(t *testing.T) {
+func TestPreparedTransaction(t *testing.T) {
 	for _, fragments := range []int{1, 3} {
 		for _, crash := range []bool{false, true} {
 			for _, commit := range []bool{false, true} {
@@ -91,7 +92,7 @@ func TestHeldTransaction(t *testing.T) {
 						commitRow(t, r, rowKey(1), "old")
 					}
 					id := txn.NewID()
-					if err := c.hold(id, "one", c.put(id, rowKey(1), "new"), true); err != nil {
+					if err := c.prepareTransaction(id, "one", c.put(id, rowKey(1), "new"), true); err != nil {
 						t.Fatal(err)
 					}
 					if crash {
@@ -103,14 +104,14 @@ func TestHeldTransaction(t *testing.T) {
 					}
 					for _, r := range c.rs {
 						if !c.isLocked(r, rowKey(1)) {
-							t.Fatal("a held row can be locked")
+							t.Fatal("a row of a prepared transaction can be locked")
 						}
 					}
-					held, err := c.rs[0].Outcomes.PreparedTransactions()
-					if err != nil || len(held) != 1 || held[0].GID != "one" || held[0].Owner != 10 ||
-						held[0].Database != 5 ||
-						len(held[0].Fragments) != fragments || held[0].At.UnixMicro() != 1e15 || held[0].ID != id {
-						t.Fatalf("%+v %v", held, err)
+					prepared, err := c.rs[0].Outcomes.PreparedTransactions()
+					if err != nil || len(prepared) != 1 || prepared[0].GID != "one" || prepared[0].Owner != 10 ||
+						prepared[0].Database != 5 ||
+						len(prepared[0].Fragments) != fragments || prepared[0].At.UnixMicro() != 1e15 || prepared[0].ID != id {
+						t.Fatalf("%+v %v", prepared, err)
 					}
 					if got, err := c.rs[fragments-1].Outcomes.PreparedTables(id); !slices.Equal(got, []uint32{20000}) ||
 						err != nil {
@@ -118,7 +119,7 @@ func TestHeldTransaction(t *testing.T) {
 					}
 					want := olds
 					if commit {
-						if _, err := c.co.CommitHeld(ctx, id, 1, 0, c.heldParts(id)); err != nil {
+						if _, err := c.co.CommitPrepared(ctx, id, 1, 0, c.preparedParts(id)); err != nil {
 							t.Fatal(err)
 						}
 						want = slices.Repeat([]string{"new"}, fragments)
@@ -135,8 +136,8 @@ func TestHeldTransaction(t *testing.T) {
 						}
 						for _, r := range c.rs {
 							c.mustBeFree(r, rowKey(1))
-							if n := len(r.txns.held); n != 0 {
-								t.Fatalf("%d are held", n)
+							if n := len(r.txns.preparations); n != 0 {
+								t.Fatalf("%d are prepared", n)
 							}
 						}
 						c = c.crash(slowRecovery)
@@ -147,13 +148,13 @@ func TestHeldTransaction(t *testing.T) {
 	}
 }
 
-func TestHeldNameIsTaken(t *testing.T) {
+func TestNameOfPreparedIsTaken(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 1))
 	id, other := txn.NewID(), txn.NewID()
-	if err := c.hold(id, "one", c.put(id, rowKey(1), "x"), true); err != nil {
+	if err := c.prepareTransaction(id, "one", c.put(id, rowKey(1), "x"), true); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.hold(other, "one", c.put(other, rowKey(2), "x"), true); !pgerr.Is(err, pgerr.DuplicateObject) {
+	if err := c.prepareTransaction(other, "one", c.put(other, rowKey(2), "x"), true); !pgerr.Is(err, pgerr.DuplicateObject) {
 		t.Fatalf("got %v", err)
 	}
 	c.mustBeFree(c.rs[0], rowKey(2)) // the refused one keeps no lock
@@ -161,13 +162,13 @@ func TestHeldNameIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	other = txn.NewID()
-	if err := c.hold(other, "one", c.put(other, rowKey(2), "x"), true); err != nil {
+	if err := c.prepareTransaction(other, "one", c.put(other, rowKey(2), "x"), true); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestHeldOutlivesTheLog: a transaction that is held for long does not keep the log.
-func TestHeldOutlivesTheLog(t *testing.T) {
+// TestPreparedOutlivesTheLog: a transaction that is prepared for long does not keep the log.
+func TestPreparedOutlivesTheLog(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 1), small)
 	id := txn.NewID()
 	parts := c.put(id, rowKey(1), "new")
@@ -178,7 +179,7 @@ func TestHeldOutlivesTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.hold(id, "long", parts, true); err != nil {
+	if err := c.prepareTransaction(id, "long", parts, true); err != nil {
 		t.Fatal(err)
 	}
 	before, err := c.rs[0].Group.raft.Log().FirstIndex()
@@ -198,7 +199,7 @@ func TestHeldOutlivesTheLog(t *testing.T) {
 		t.Fatalf("the log still begins at %d", after)
 	}
 	c = c.crash(small)
-	if _, err := c.co.CommitHeld(testContext(t), id, 1, 0, c.heldParts(id)); err != nil {
+	if _, err := c.co.CommitPrepared(testContext(t), id, 1, 0, c.preparedParts(id)); err != nil {
 		t.Fatal(err)
 	}
 	if a, b := readRow(t, c.rs[0], rowKey(1)), readRow(t, c.rs[0], rowKey(13)); a != "new" || len(b) != len(large) {
@@ -206,19 +207,19 @@ func TestHeldOutlivesTheLog(t *testing.T) {
 	}
 }
 
-// TestCommitHeldMayFail: an attempt to commit that is given up leads back to holding, and another
-// succeeds.
-func TestCommitHeldMayFail(t *testing.T) {
+// TestCommitPreparedMayFail: an attempt to commit that is given up leaves the transaction prepared,
+// and another succeeds.
+func TestCommitPreparedMayFail(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		t.Run(fmt.Sprint("crash ", crash), func(t *testing.T) {
 			c := openCluster(t, tempDirs(t, 2), slowRecovery)
 			ctx := testContext(t)
 			id := txn.NewID()
-			if err := c.hold(id, "one", c.put(id, rowKey(1), "new"), true); err != nil {
+			if err := c.prepareTransaction(id, "one", c.put(id, rowKey(1), "new"), true); err != nil {
 				t.Fatal(err)
 			}
 			C := c.co.Clock.Now() + 1
-			for _, p := range c.heldParts(id) {
+			for _, p := range c.preparedParts(id) {
 				if err := p.Prepare(ctx,
 					txn.PrepareRequest{C: C, Coordinator: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}}); err != nil {
 					t.Fatal(err)
@@ -244,10 +245,10 @@ func TestCommitHeldMayFail(t *testing.T) {
 			}
 			for _, r := range c.rs {
 				if !c.isLocked(r, rowKey(1)) {
-					t.Fatal("it is not held any more")
+					t.Fatal("it is not prepared any more")
 				}
 			}
-			if _, err := c.co.CommitHeld(ctx, id, 1, 0, c.heldParts(id)); err != nil {
+			if _, err := c.co.CommitPrepared(ctx, id, 1, 0, c.preparedParts(id)); err != nil {
 				t.Fatal(err)
 			}
 			if got := fmt.Sprint(c.all(rowKey(1))); got != "[new new]" {
@@ -257,27 +258,27 @@ func TestCommitHeldMayFail(t *testing.T) {
 	}
 }
 
-// TestHalfMadeHold crashes between the steps of a hold: what did not come to stand is dropped by
-// the asking, what did is held.
-func TestHalfMadeHold(t *testing.T) {
+// TestHalfMadePreparation crashes between the steps of PREPARE TRANSACTION: what did not come to
+// stand is dropped by the asking, what did is prepared.
+func TestHalfMadePreparation(t *testing.T) {
 	steps := []struct {
 		name     string
-		held     int // fragments that hold
+		prepared int // fragments that have prepared
 		complete bool
-	}{{"claimed", 1, false}, {"all hold", 3, false}, {"complete", 3, true}}
+	}{{"claimed", 1, false}, {"all prepared", 3, false}, {"complete", 3, true}}
 	for _, s := range steps {
 		t.Run(s.name, func(t *testing.T) {
 			c := openCluster(t, tempDirs(t, 3), slowRecovery)
 			id := txn.NewID()
 			parts := c.put(id, rowKey(1), "new")
-			req := HoldRequest{HoldRequest: txn.HoldRequest{GID: "half"}, Home: 1, Writers: []txn.FragmentID{1, 2, 3}}
-			for _, p := range parts[:s.held] {
-				if err := p.(*Tx).Hold(testContext(t), req); err != nil {
+			req := PreparationRequest{PreparationRequest: txn.PreparationRequest{GID: "half"}, Home: 1, Writers: []txn.FragmentID{1, 2, 3}}
+			for _, p := range parts[:s.prepared] {
+				if err := p.(*Tx).PrepareTransaction(testContext(t), req); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if s.complete {
-				if err := parts[0].(*Tx).HoldComplete(); err != nil {
+				if err := parts[0].(*Tx).CompletePreparation(); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -289,8 +290,8 @@ func TestHalfMadeHold(t *testing.T) {
 					}
 				}
 			}
-			if held, err := after.rs[0].Outcomes.PreparedTransactions(); err != nil || (len(held) == 1) != s.complete {
-				t.Fatal(held, err)
+			if prepared, err := after.rs[0].Outcomes.PreparedTransactions(); err != nil || (len(prepared) == 1) != s.complete {
+				t.Fatal(prepared, err)
 			}
 			// The coordinator of the first process may not complete it later.
 			if !s.complete {
@@ -311,10 +312,10 @@ func TestHalfMadeHold(t *testing.T) {
 
 // TestHeldRollbackIsLearned: a fragment that was not told that the home has dropped a transaction
 // asks.
-func TestHeldRollbackIsLearned(t *testing.T) {
+func TestRollbackPreparedIsLearned(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 2), func(c *Config) { c.Timing.RecoverAfter = 50 * time.Millisecond })
 	id := txn.NewID()
-	if err := c.hold(id, "one", c.put(id, rowKey(1), "new"), true); err != nil {
+	if err := c.prepareTransaction(id, "one", c.put(id, rowKey(1), "new"), true); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.rs[0].Outcomes.DropPrepared(id); err != nil {
@@ -326,10 +327,11 @@ func TestHeldRollbackIsLearned(t *testing.T) {
 	}
 }
 
-// TestCrashWhileHolding copies all directories at the n-th passing of each durable step of hold and
-// commit, in one moment of the log, and finds in the copies all or nothing, and nothing stuck.
-func TestCrashWhileHolding(t *testing.T) {
-	for _, point := range []string{"hold.before", "hold.after", "hold.complete", "propose", "apply.written",
+// TestCrashWhilePreparingByName copies all directories at the n-th passing of each durable step of
+// hold and commit, in one moment of the log, and finds in the copies all or nothing, and nothing
+// stuck.
+func TestCrashWhilePreparingByName(t *testing.T) {
+	for _, point := range []string{"preparation.before", "preparation.after", "preparation.complete", "propose", "apply.written",
 		"checkpoint.before", "checkpoint.after"} {
 		for nth := 1; nth <= 3; nth++ {
 			t.Run(fmt.Sprint(point, " ", nth), func(t *testing.T) { crashWhileHolding(t, point, nth) })
@@ -364,10 +366,10 @@ func crashWhileHolding(t *testing.T, point string, nth int) {
 	mu.Lock()
 	armed = true
 	mu.Unlock()
-	if err := c.hold(id, "one", parts, true); err != nil {
+	if err := c.prepareTransaction(id, "one", parts, true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.co.CommitHeld(testContext(t), id, 1, 0, c.heldParts(id)); err != nil {
+	if _, err := c.co.CommitPrepared(testContext(t), id, 1, 0, c.preparedParts(id)); err != nil {
 		t.Fatal(err)
 	}
 	c.settle()
@@ -383,15 +385,15 @@ func crashWhileHolding(t *testing.T, point string, nth int) {
 	if got != "[old old]" && got != "[new new]" {
 		t.Fatalf("torn: %s", got)
 	}
-	held, err := after.rs[0].Outcomes.PreparedTransactions()
+	prepared, err := after.rs[0].Outcomes.PreparedTransactions()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(held) > 0 {
+	if len(prepared) > 0 {
 		if got != "[old old]" {
-			t.Fatal("it is committed, and held")
+			t.Fatal("it is committed, and prepared")
 		}
-		if _, err := after.co.CommitHeld(testContext(t), id, 1, 0, after.heldParts(id)); err != nil {
+		if _, err := after.co.CommitPrepared(testContext(t), id, 1, 0, after.preparedParts(id)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// HoldRequest are the properties of a transaction that PREPARE TRANSACTION lets outlive its
+// PreparationRequest has the properties of a transaction that PREPARE TRANSACTION lets outlive its
 // session.
-type HoldRequest struct {
+type PreparationRequest struct {
 	GID      string    // at most MaxGID bytes; unique in its database
 	Owner    uint32    // role
 	Database uint32    // OID
@@ -21,10 +21,11 @@ type HoldRequest struct {
 // zero.
 const MaxGID = 199
 
-// HeldTransaction is a prepared transaction, which waits for COMMIT PREPARED or ROLLBACK PREPARED.
-type HeldTransaction struct {
+// PreparedTransaction is a prepared transaction, which waits for COMMIT PREPARED or ROLLBACK
+// PREPARED.
+type PreparedTransaction struct {
 	ID ID
-	HoldRequest
+	PreparationRequest
 	Home      FragmentID   // the fragment that keeps its name
 	Fragments []FragmentID // where it has writes or locks, its home included; ascending
 	Tables    []uint32     // storage ids of the tables in which it has written or locked rows; ascending
