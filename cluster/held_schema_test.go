@@ -41,7 +41,7 @@ func newHeldDefining(t *testing.T, h *Host) *heldDefining {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stageRow(t, p, q.storageID)
+		bufferRow(t, p, q.storageID)
 		q.req.Writers = append(q.req.Writers, f.ID)
 		if f.ID == home {
 			q.home = p

@@ -16,16 +16,16 @@ import (
 
 func heldKey(n uint32) []byte { return append(keyspace.RowPrefix(30000, n, 1), "row"...) }
 
-// put stages a row in each of the fragments.
+// put buffers a row in each of the fragments.
 func put(t *testing.T, x *kv.Transaction, fragments []txn.FragmentID, key []byte) {
 	t.Helper()
 	for _, f := range fragments {
 		p, err := x.Part(f)
 		if err == nil {
-			err = stageOf(p).LockNewest(t.Context(), key)
+			err = bufferOf(p).LockNewest(t.Context(), key)
 		}
 		if err == nil {
-			err = stageOf(p).Put(key, []byte("x"))
+			err = bufferOf(p).Put(key, []byte("x"))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestHoldOfSerializable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := stageOf(p).View(t.Context(), T)
+	v, err := bufferOf(p).View(t.Context(), T)
 	if err == nil {
 		_, err = v.Get(t.Context(), heldKey(2))
 	}
@@ -140,13 +140,13 @@ func TestHoldOfSerializable(t *testing.T) {
 	put(t, y, fragments[1:2], heldKey(2))
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := stageIn(t, y, fragments[1]).AwaitReaders(short); !errors.Is(err, context.DeadlineExceeded) {
+	if err := bufferIn(t, y, fragments[1]).AwaitReaders(short); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v", err)
 	}
 	if _, err := h.client.CommitPrepared(t.Context(), catalog.PostgresDB, "s", 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := stageIn(t, y, fragments[1]).AwaitReaders(t.Context()); err != nil {
+	if err := bufferIn(t, y, fragments[1]).AwaitReaders(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := y.Commit(t.Context(), 0); err != nil {
@@ -169,7 +169,7 @@ func TestResolveTransaction(t *testing.T) {
 		put(t, x, fragments, heldKey(1))
 		p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Coordinator: fragments[0], Writers: fragments}}
 		for _, f := range fragments {
-			if err := p.prepare(ctx, stageIn(t, x, f)); err != nil {
+			if err := p.prepare(ctx, bufferIn(t, x, f)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -180,7 +180,7 @@ func TestResolveTransaction(t *testing.T) {
 		want := ""
 		if decided {
 			want = pgerr.ObjectNotInPrerequisiteState
-			if out, err := stageIn(t, x, fragments[0]).Decide(ctx, txn.Decision{ID: x.ID(), C: p.C, Outcome: txn.Committed}); out != txn.Committed {
+			if out, err := bufferIn(t, x, fragments[0]).Decide(ctx, txn.Decision{ID: x.ID(), C: p.C, Outcome: txn.Committed}); out != txn.Committed {
 				t.Fatal(out, err)
 			}
 		}
@@ -232,21 +232,21 @@ func TestResolveWithoutCoordinator(t *testing.T) {
 					last--
 				}
 				for _, f := range fragments[:last] {
-					if err := p.prepare(ctx, stageIn(t, x, f)); err != nil {
+					if err := p.prepare(ctx, bufferIn(t, x, f)); err != nil {
 						t.Fatal(err)
 					}
 				}
 				d := txn.Decision{ID: x.ID(), C: p.C, Outcome: txn.Committed, Writers: fragments}
 				if state == applied {
-					if out, err := stageIn(t, x, fragments[0]).Decide(ctx, d); out != txn.Committed {
+					if out, err := bufferIn(t, x, fragments[0]).Decide(ctx, d); out != txn.Committed {
 						t.Fatal(out, err)
 					}
-					if err := stageIn(t, x, fragments[1]).Resolve(ctx, d); err != nil {
+					if err := bufferIn(t, x, fragments[1]).Resolve(ctx, d); err != nil {
 						t.Fatal(err)
 					}
 				}
 				if state == missing {
-					stageIn(t, x, fragments[last]).Rollback()
+					bufferIn(t, x, fragments[last]).Rollback()
 				}
 				if err := h.client.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), word); !pgerr.Is(err, pgerr.ObjectInUse) {
 					t.Fatalf("while it is at work: %v", err)

@@ -28,12 +28,12 @@ func TestOutcomeOfImplicitCommit(t *testing.T) {
 			put(t, x, fragments, heldKey(1))
 			p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Coordinator: fragments[1], Writers: fragments, Implicit: true}}
 			for _, f := range fragments[:prepared] {
-				if err := p.prepare(ctx, stageIn(t, x, f)); err != nil {
+				if err := p.prepare(ctx, bufferIn(t, x, f)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			for _, f := range fragments[prepared:] {
-				stageIn(t, x, f).Rollback()
+				bufferIn(t, x, f).Rollback()
 			}
 			if out, _, err := h.client.Outcome(ctx, catalog.PostgresDB, x.ID()); out != txn.InProgress || err != nil {
 				t.Fatal("at work:", out, err)

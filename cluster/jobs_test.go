@@ -123,7 +123,7 @@ func write(t *testing.T, h *Host, fragment uint32, tables ...uint32) {
 		t.Fatal(err)
 	}
 	for _, table := range tables {
-		if err := stageOf(f).Put(append(keyspace.RowPrefix(table, 7, 0), 'k'), []byte("v")); err != nil {
+		if err := bufferOf(f).Put(append(keyspace.RowPrefix(table, 7, 0), 'k'), []byte("v")); err != nil {
 			t.Fatal(err)
 		}
 	}

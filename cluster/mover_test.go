@@ -45,7 +45,7 @@ func fill(t *testing.T, h *Host, fragment, lo, hi uint32) {
 		t.Fatal(err)
 	}
 	for b := lo; b < hi; b++ {
-		if err := stageOf(f).Put(append(keyspace.RowPrefix(movedRows, b, 0), 'k'), []byte(fmt.Sprint(b))); err != nil {
+		if err := bufferOf(f).Put(append(keyspace.RowPrefix(movedRows, b, 0), 'k'), []byte(fmt.Sprint(b))); err != nil {
 			t.Fatal(err)
 		}
 	}

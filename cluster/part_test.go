@@ -16,15 +16,15 @@ func newTransaction(h *Host) *kv.Transaction {
 	return t
 }
 
-// stageOf returns the storage's handle of a part in a fragment that is led here.
-func stageOf(p kv.Part) *storage.Tx { return p.(*fragment.Part).Tx }
+// bufferOf returns the storage's handle of a part in a fragment that is led here.
+func bufferOf(p kv.Part) *storage.Tx { return p.(*fragment.Part).Tx }
 
-// stageIn returns the storage's handle of a transaction in a fragment that is led here.
-func stageIn(t *testing.T, x *kv.Transaction, f txn.FragmentID) *storage.Tx {
+// bufferIn returns the storage's handle of a transaction in a fragment that is led here.
+func bufferIn(t *testing.T, x *kv.Transaction, f txn.FragmentID) *storage.Tx {
 	t.Helper()
 	p, err := x.Part(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stageOf(p)
+	return bufferOf(p)
 }

@@ -59,8 +59,9 @@ func TestCrashOfDefiningTransaction(t *testing.T) {
 	}
 }
 
-// runDefining takes a transaction up to and including a step: 0 staged, 1 the catalog prepared, 2 and 3 the fragments prepared, 4 decided, 5
-// and 6 the fragments resolved, 7 forgotten; 8 is the coordinator's own commit.
+// runDefining takes a transaction up to and including a step: 0 buffered, 1 the catalog prepared, 2
+// and 3 the fragments prepared, 4 decided, 5 and 6 the fragments resolved, 7 forgotten; 8 is the
+// coordinator's own commit.
 func runDefining(t *testing.T, ctx context.Context, h *Host, x *kv.Transaction, last int) uint32 {
 	t.Helper()
 	c := h.cfg.Catalog
@@ -73,7 +74,7 @@ func runDefining(t *testing.T, ctx context.Context, h *Host, x *kv.Transaction, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		stageRow(t, p, storageID)
+		bufferRow(t, p, storageID)
 		parts, writers = append(parts, p), append(writers, f.ID)
 	}
 	x.Define(ch)
@@ -134,9 +135,9 @@ func made(t *testing.T, ch *catalog.Change) uint32 {
 	return v.FindTable(catalog.PostgresDB, "public", "made").StorageID
 }
 
-func stageRow(t *testing.T, p kv.Part, storageID uint32) {
+func bufferRow(t *testing.T, p kv.Part, storageID uint32) {
 	t.Helper()
-	if err := stageOf(p).Put(append(keyspace.RowPrefix(storageID, 7, 0), 'k'), []byte("v")); err != nil {
+	if err := bufferOf(p).Put(append(keyspace.RowPrefix(storageID, 7, 0), 'k'), []byte("v")); err != nil {
 		t.Fatal(err)
 	}
 }

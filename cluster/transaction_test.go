@@ -30,7 +30,7 @@ func TestRestartKeepsReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := stageOf(p).View(t.Context(), T)
+	v, err := bufferOf(p).View(t.Context(), T)
 	if err == nil {
 		_, err = v.Get(t.Context(), heldKey(2))
 	}

@@ -44,7 +44,7 @@ func (s *Server) commit(ctx context.Context, c *Call, m *pb.CommitRequest) (*pb.
 	}
 	err = leased.dropped(err)
 	if low := (*txn.LowError)(nil); errors.As(err, &low) {
-		a.Stage = leased.Message()
+		a.Buffer = leased.Message()
 	} else {
 		s.leases.forget(leased)
 	}
@@ -56,7 +56,7 @@ func (s *Server) check(ctx context.Context, c *Call, m *pb.CheckRequest) (*pb.Re
 	if err == nil {
 		err = leased.dropped(p.Check(ctx, txn.Timestamp(m.C)))
 	}
-	return &pb.Response{Stage: leased.Message()}, err
+	return &pb.Response{Buffer: leased.Message()}, err
 }
 
 func (s *Server) prepare(ctx context.Context, c *Call, m *pb.PrepareRequest) (*pb.Response, error) {
@@ -67,7 +67,7 @@ func (s *Server) prepare(ctx context.Context, c *Call, m *pb.PrepareRequest) (*p
 			Writers: m.Writers, Implicit: m.Implicit,
 		}))
 	}
-	return &pb.Response{Stage: leased.Message()}, err
+	return &pb.Response{Buffer: leased.Message()}, err
 }
 
 func decisionOf(c *Call, m *pb.Decision) (txn.Decision, error) {
@@ -142,7 +142,7 @@ func (s *Server) rollbackTo(c *Call, m *pb.RollbackToRequest) (*pb.Response, err
 	} else {
 		p.RollbackTo(at)
 	}
-	return &pb.Response{Stage: p.Message()}, nil
+	return &pb.Response{Buffer: p.Message()}, nil
 }
 
 func (s *Server) owned(ctx context.Context, c *Call) (*pb.Response, error) {
@@ -150,7 +150,7 @@ func (s *Server) owned(ctx context.Context, c *Call) (*pb.Response, error) {
 	if err != nil || p == nil {
 		return &pb.Response{}, err
 	}
-	return &pb.Response{Stage: p.Message()}, p.Owned(ctx)
+	return &pb.Response{Buffer: p.Message()}, p.Owned(ctx)
 }
 
 // end drops the transaction's part. It is no error if there is none.

@@ -233,13 +233,13 @@ func (p *LeasedPart) dropped(err error) error {
 }
 
 // Message returns what the gateway should know about a part; nil for nil.
-func (p *LeasedPart) Message() *pb.Stage {
+func (p *LeasedPart) Message() *pb.WriteBuffer {
 	if p == nil {
 		return nil
 	}
 	count := p.count.Load() // before the rest: an answer older than its number would replace a newer one
 	m := p.Mark()
-	out := &pb.Stage{
+	out := &pb.WriteBuffer{
 		Term: p.term, Birth: p.birth, Count: count,
 		Mark:      &pb.Mark{Writes: uint64(m.Writes), Locks: uint64(m.Locks), Changes: uint64(m.Changes)},
 		HasWrites: p.HasWrites(), HasPins: p.HasPins(), HasReads: p.HasReads(), Promised: uint64(p.Promised()),

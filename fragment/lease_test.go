@@ -73,7 +73,7 @@ func TestPartOfAnEarlierTerm(t *testing.T) {
 	p, c := lease(t, s, r)
 	p.term--
 	var lost *txn.LostError
-	if _, err := s.Find(c); !errors.As(err, &lost) || !lost.Staged {
+	if _, err := s.Find(c); !errors.As(err, &lost) || !lost.Buffered {
 		t.Errorf("got %v", err)
 	}
 	if _, err := s.answer(t.Context(), c, commit); !errors.As(err, &lost) {

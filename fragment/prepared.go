@@ -24,7 +24,7 @@ func (s *Server) prepareTransaction(
 			Home: m.Home, Writers: m.Writers, Reads: m.Reads,
 		})
 	}
-	return &pb.Response{Stage: p.Message()}, err
+	return &pb.Response{Buffer: p.Message()}, err
 }
 
 // handle returns the transaction's handle, and its leased part if it has one.
@@ -38,12 +38,12 @@ func (s *Server) handle(c *Call) (*storage.Tx, *LeasedPart) {
 func (s *Server) completePrepared(c *Call) (*pb.Response, error) {
 	tx, p := s.handle(c)
 	err := tx.CompletePreparation()
-	return &pb.Response{Stage: p.Message()}, err
+	return &pb.Response{Buffer: p.Message()}, err
 }
 
 func (s *Server) dropPrepared(c *Call) (*pb.Response, error) {
 	err := c.Replica.Outcomes.DropPrepared(c.ID)
-	return &pb.Response{Stage: s.leases.get(c).Message()}, err
+	return &pb.Response{Buffer: s.leases.get(c).Message()}, err
 }
 
 // detachPrepared leaves the prepared part to the log.

@@ -208,7 +208,7 @@ func (c *Call) Failed(err error) *pb.Failure {
 	case c == nil:
 	case storage.NotLed(err):
 		err = notLed(c.Replica)
-	case storage.StageLost(err):
+	case storage.BufferLost(err):
 		err = txn.NewLost(c.Fragment, true)
 	}
 	return failure.Encode(err)

@@ -53,7 +53,7 @@ func (s *Server) pin(c *Call, m *pb.PinRequest) (*pb.Response, error) {
 		return &pb.Response{}, err
 	}
 	p.keep(release)
-	return &pb.Response{Stage: p.Message()}, nil
+	return &pb.Response{Buffer: p.Message()}, nil
 }
 
 // unpin ends the pins of a transaction that is over, and what another node has left of it.

@@ -100,7 +100,7 @@ func (x *LeaderPart) recover(ctx context.Context, p Part, passed bool, err error
 		return false, err
 	case errors.As(err, &lost):
 		return false, err
-	case storage.StageLost(err):
+	case storage.BufferLost(err):
 		return false, txn.NewLost(x.fragment, true)
 	case !LeaderGone(err) && !OutcomeOpen(err):
 		return false, err
@@ -205,7 +205,7 @@ func (x *LeaderPart) Owned(ctx context.Context) error {
 		return nil
 	}
 	err := p.Owned(ctx)
-	if err != nil && (LeaderGone(err) || OutcomeOpen(err) || storage.StageLost(err)) {
+	if err != nil && (LeaderGone(err) || OutcomeOpen(err) || storage.BufferLost(err)) {
 		return txn.NewLost(x.fragment, true)
 	}
 	return err
@@ -223,7 +223,7 @@ func (x *LeaderPart) Commit(ctx context.Context, req txn.CommitRequest) (txn.Tim
 		return C, nil
 	case OutcomeOpen(err):
 		return x.queryCommit(ctx, err)
-	case LeaderGone(err), storage.StageLost(err):
+	case LeaderGone(err), storage.BufferLost(err):
 		return 0, txn.NewLost(x.fragment, true)
 	}
 	return 0, err
@@ -266,7 +266,7 @@ func (x *LeaderPart) Check(ctx context.Context, C txn.Timestamp) error {
 	if err == nil {
 		err = p.Check(ctx, C)
 	}
-	if err != nil && (LeaderGone(err) || OutcomeOpen(err) || storage.StageLost(err)) {
+	if err != nil && (LeaderGone(err) || OutcomeOpen(err) || storage.BufferLost(err)) {
 		return txn.NewLost(x.fragment, true)
 	}
 	return err
@@ -301,7 +301,7 @@ func (x *LeaderPart) Prepare(ctx context.Context, req txn.PrepareRequest) error 
 			return &txn.LateNoError{Err: txn.NewLost(x.fragment, true)}
 		}
 		return nil
-	case LeaderGone(err), storage.StageLost(err):
+	case LeaderGone(err), storage.BufferLost(err):
 		return txn.NewLost(x.fragment, true)
 	}
 	return err
@@ -378,7 +378,7 @@ func (x *LeaderPart) PrepareTransaction(ctx context.Context, req storage.Prepara
 	if err != nil && OutcomeOpen(err) {
 		x.unanswered.Store(true)
 	}
-	if err != nil && (LeaderGone(err) || storage.StageLost(err)) {
+	if err != nil && (LeaderGone(err) || storage.BufferLost(err)) {
 		return txn.NewLost(x.fragment, true)
 	}
 	return err

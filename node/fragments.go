@@ -29,9 +29,9 @@ import (
 )
 
 const (
-	idleStage = 30 * time.Second // after which a gateway is asked whether its transaction is over
-	idleLock  = 5 * time.Second
-	idleTick  = 10 * time.Second
+	idleBuffer = 30 * time.Second // after which a gateway is asked whether its transaction is over
+	idleLock   = 5 * time.Second
+	idleTick   = 10 * time.Second
 )
 
 // buildFragments builds the parts that serve fragments to local sessions and to other nodes. It
@@ -142,7 +142,7 @@ func (n *Node) askForIdle(ctx context.Context) {
 		select {
 		case <-t.C:
 			n.locks.AskForIdle(ctx, idleLock)
-			for node, ids := range n.host.Fragments().Idle(idleStage) {
+			for node, ids := range n.host.Fragments().Idle(idleBuffer) {
 				n.host.AskAlive(node, ids)
 			}
 		case <-ctx.Done():

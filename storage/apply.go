@@ -139,7 +139,7 @@ func (m *machine) applyIn(l *raft.Log) (result, error) {
 	if err != nil {
 		return 0, err
 	}
-	if term != 0 && term != l.Term && rule.StageTerm {
+	if term != 0 && term != l.Term && rule.BufferTerm {
 		m.s.index = l.Index
 		m.entries++
 		return resRejected, nil

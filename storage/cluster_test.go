@@ -65,7 +65,7 @@ func (c *cluster) logged() (out []uint64) {
 	return out
 }
 
-// put stages the same row in every fragment.
+// put writes the same row to the buffer in every fragment.
 func (c *cluster) put(id txn.ID, key []byte, value string) (parts []txn.Participant) {
 	c.t.Helper()
 	for _, r := range c.rs {

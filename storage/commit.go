@@ -38,7 +38,7 @@ func (c *Committer) Commit(ctx context.Context, req txn.CommitRequest) (txn.Time
 	}
 	err := c.t.r.cfg.Clock.Check(max(req.Floor, req.At))
 	if err == nil {
-		err = c.encodeStage()
+		err = c.encodeBuffer()
 	}
 	if err != nil {
 		c.abandon()

@@ -3,16 +3,15 @@
 // which the log is applied. It knows bytes, spans and timestamps, and nothing of SQL: the executor
 // computes index entries, and they are logged with the row (V3).
 //
-// Some identifiers are older than the glossary. A stage is a transaction's write buffer in this
-// fragment. The home of a prepared transaction (PREPARE TRANSACTION)
-// is the fragment that has its name. Promised is the low-water timestamp, the ceiling is the read
-// lease. An arrival, or stay, is a bucket generation. To carry or receive rows is to copy or ingest
-// them; what is gone has moved away.
+// Some identifiers are older than the glossary. The home of a prepared transaction (PREPARE
+// TRANSACTION) is the fragment that has its name. Promised is the low-water timestamp, the ceiling
+// is the read lease. An arrival, or stay, is a bucket generation. To carry or receive rows is to
+// copy or ingest them; what is gone has moved away.
 //
 //	                    Lock, Put, Delete                      Commit
-//	executor ──▶ Tx ──▶ stage (memory) + locktable ──▶ propose: stamp, enqueue ──▶ raftgroup: log
+//	executor ──▶ Tx ──▶ buffer (memory) + locktable ─▶ propose: stamp, enqueue ──▶ raftgroup: log
 //	              │                                                                    │ committed
-//	              └──▶ View ──▶ Badger at T, own stage over it  ◀── publish ◀── machine.ApplyBatch
+//	              └──▶ View ──▶ Badger at T, own buffer over it ◀── publish ◀── machine.ApplyBatch
 //
 // # Reading
 //

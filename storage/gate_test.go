@@ -11,8 +11,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// stageIn stages a row, and locks it.
-func (m *mover) stageIn(r *Replica, bucket uint32, name string) *Tx {
+// bufferIn buffers a row, and locks it.
+func (m *mover) bufferIn(r *Replica, bucket uint32, name string) *Tx {
 	m.t.Helper()
 	tx := r.Tx(txn.NewID())
 	key := movedKey(bucket, name)
@@ -39,7 +39,7 @@ func (m *mover) prepareAt(tx *Tx, C txn.Timestamp) error {
 func TestGate(t *testing.T) {
 	m := openMover(t, slowRecovery)
 	a := m.c.rs[0]
-	first, second, elsewhere := m.stageIn(a, 100, "first"), m.stageIn(a, 101, "second"), m.stageIn(a, 9000, "elsewhere")
+	first, second, elsewhere := m.bufferIn(a, 100, "first"), m.bufferIn(a, 101, "second"), m.bufferIn(a, 9000, "elsewhere")
 	C := current(t, a).Add(time.Second)
 	if err := m.prepareAt(first, C); err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestGoneBehindTheGate(t *testing.T) {
 	m := openMover(t, slowRecovery)
 	a := m.c.rs[0]
 	for n, before := range []bool{true, false} {
-		tx := m.stageIn(a, 100, "wanted")
+		tx := m.bufferIn(a, 100, "wanted")
 		open, _ := a.Owned.CloseGate(uint64(n)+1, movedRange)
 		ctx, gone := context.WithCancel(testContext(t))
 		done := make(chan error, 1)
@@ -116,7 +116,7 @@ func TestUncalm(t *testing.T) {
 		}
 	})
 	a := m.c.rs[0]
-	tx := m.stageIn(a, 100, "k")
+	tx := m.bufferIn(a, 100, "k")
 	C := current(t, a).Add(10 * time.Millisecond)
 	if err := m.prepareAt(tx, C); err != nil {
 		t.Fatal(err)

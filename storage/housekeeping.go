@@ -114,8 +114,8 @@ func (r *Outcomes) stale() (out []errand) {
 	return out
 }
 
-// isLive reports whether transaction id was staged in this term: then its coordinator may still be
-// at work, perhaps on a large share of another fragment. A transaction rebuilt from the log has
+// isLive reports whether transaction id was buffered in this term: then its coordinator may still
+// be at work, perhaps on a large share of another fragment. A transaction rebuilt from the log has
 // lost its write buffer in some fragment.
 func (r *Outcomes) isLive(id txn.ID) bool {
 	t := r.live.find(id)

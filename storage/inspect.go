@@ -188,8 +188,8 @@ type TxInfo struct {
 	Fragment    FragmentID
 	Owner       txn.LockOwner
 	Phase       string // "open", "committing" or "prepared"
-	Writes      int    // staged operations: rows and index entries
-	Bytes       int64  // of the stage
+	Writes      int    // buffered operations: rows and index entries
+	Bytes       int64  // of the write buffer
 	Locks       int
 	Since       time.Time     // it was here first; after a restart, since when this process knows it
 	C           txn.Timestamp // prepared: at which it commits, if it does
@@ -209,7 +209,7 @@ func (i *Inspector) Locks(limit int) (out []LockInfo, total int) {
 	return out, total
 }
 
-// Transactions returns the transactions that hold locks or have staged something here, up to a
+// Transactions returns the transactions that hold locks or have buffered something here, up to a
 // limit, oldest first, and their total number.
 func (i *Inspector) Transactions(limit int) (out []TxInfo, total int) {
 	i.r.live.mu.Lock()
@@ -236,7 +236,7 @@ func (i *Inspector) Transactions(limit int) (out []TxInfo, total int) {
 func (t *Tx) info() (TxInfo, bool) {
 	t.mu.Lock()
 	x := TxInfo{
-		Fragment: t.r.cfg.Fragment, Owner: t.locks.LockOwner(), Writes: t.stage.Count(), Bytes: int64(t.stage.Mark()),
+		Fragment: t.r.cfg.Fragment, Owner: t.locks.LockOwner(), Writes: t.buffer.Count(), Bytes: int64(t.buffer.Mark()),
 		Locks: t.locks.Count(), Since: t.since,
 		Adopted: t.adopted.Load(),
 	}

@@ -22,8 +22,8 @@ const largeRows = 40
 // largeValue is what row n has after such a transaction.
 func largeValue(n int) string { return fmt.Sprint(n, strings.Repeat("L", 20_000)) }
 
-// stageLarge stages a large write set, in a file.
-func stageLarge(t testing.TB, r *Replica, from int) *Tx {
+// bufferLarge buffers a large write set, in a file.
+func bufferLarge(t testing.TB, r *Replica, from int) *Tx {
 	t.Helper()
 	tx := r.Tx(txn.NewID())
 	for n := from; n < from+largeRows; n++ {
@@ -39,7 +39,7 @@ func stageLarge(t testing.TB, r *Replica, from int) *Tx {
 
 func commitLarge(t testing.TB, r *Replica, from int) txn.Timestamp {
 	t.Helper()
-	ts, err := stageLarge(t, r, from).Commit(t.Context(), txn.CommitRequest{})
+	ts, err := bufferLarge(t, r, from).Commit(t.Context(), txn.CommitRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func crashInstalling(t *testing.T, way string, behind int, checkpoint bool) {
 // commitBy commits a large transaction in one of the ways.
 func commitBy(t *testing.T, r *Replica, way string) {
 	t.Helper()
-	tx := stageLarge(t, r, 0)
+	tx := bufferLarge(t, r, 0)
 	d := txn.Decision{ID: tx.ID(), Outcome: txn.Committed, Writers: []txn.FragmentID{1, 9}}
 	req := txn.PrepareRequest{Coordinator: 9, Writers: d.Writers}
 	prepare := func() error { // as a coordinator does: what was promised meanwhile is stepped over
@@ -393,7 +393,7 @@ func TestManyInstalls(t *testing.T) {
 	for n := range install.MaxWaiting {
 		commitLarge(t, r, 100*n)
 	}
-	tx := stageLarge(t, r, 900)
+	tx := bufferLarge(t, r, 900)
 	done := make(chan error)
 	go func() {
 		_, err := tx.Commit(context.Background(), txn.CommitRequest{})

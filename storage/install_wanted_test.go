@@ -20,7 +20,7 @@ func heldInstall(t *testing.T, behind int) (r *Replica, at txn.Timestamp, open f
 	commitRow(t, r, rowKey(3), "old")
 	commitRow(t, r, rowKey(1000), "beside")
 	open = g.close(t, behind)
-	tx := stageLarge(t, r, 0)
+	tx := bufferLarge(t, r, 0)
 	for n := range largeRows {
 		if err := tx.Put(entryKey(n), nil); err != nil {
 			t.Fatal(err)

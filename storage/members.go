@@ -234,9 +234,9 @@ func (r *Group) Term() uint64 { return r.proposer.Term() }
 // done.
 func NotLed(err error) bool { return errors.Is(err, proposer.ErrNotLeader) }
 
-// StageLost reports whether an error says that a write buffer belonged to an earlier term and ended
-// with it.
-func StageLost(err error) bool { return errors.Is(err, proposer.ErrTermOver) }
+// BufferLost reports whether an error says that a write buffer belonged to an earlier term and
+// ended with it.
+func BufferLost(err error) bool { return errors.Is(err, proposer.ErrTermOver) }
 
 // TermEnded reports whether an error says that the replica led when it put an entry into the log,
 // but no longer when the entry was to be applied.

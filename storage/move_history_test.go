@@ -195,7 +195,7 @@ func (l *load) write(ctx context.Context, keys []int, route func(int) *Replica, 
 		}
 	}
 	if rnd.Intn(4) == 0 {
-		// staged while the range moves, sometimes
+		// buffered while the range moves, sometimes
 		time.Sleep(time.Duration(rnd.Intn(3)) * time.Millisecond)
 	}
 	ts, err := l.m.c.co.Commit(ctx, id, 0, list)

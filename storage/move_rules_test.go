@@ -104,13 +104,13 @@ func TestRuleMoveFence(t *testing.T) {
 	}
 }
 
-// TestRuleMoveStage: what was staged before a move is not committed at the source, nor is a lock
+// TestRuleMoveBuffer: what was buffered before a move is not committed at the source, nor is a lock
 // held there.
-func TestRuleMoveStage(t *testing.T) {
+func TestRuleMoveBuffer(t *testing.T) {
 	m := openMover(t)
 	a, b := m.c.rs[0], m.c.rs[1]
 	commitRow(t, a, movedKey(100, "k"), "1")
-	stage := func(bucket uint32) *Tx {
+	buffer := func(bucket uint32) *Tx {
 		tx := a.Tx(txn.NewID())
 		if err := errors.Join(tx.LockNewest(t.Context(), movedKey(bucket, "k")),
 			tx.Put(movedKey(bucket, "k"), []byte("staged"))); err != nil {
@@ -118,7 +118,7 @@ func TestRuleMoveStage(t *testing.T) {
 		}
 		return tx
 	}
-	lost, kept, unfenced := stage(100), stage(99), stage(300)
+	lost, kept, unfenced := buffer(100), buffer(99), buffer(300)
 	waiting := make(chan error)
 	go func() {
 		_, err := a.Tx(txn.NewID()).Lock(context.Background(), movedKey(100, "k"),
@@ -140,11 +140,11 @@ func TestRuleMoveStage(t *testing.T) {
 		t.Errorf("who waited for a lock: %v", err)
 	}
 	if _, err := lost.Commit(t.Context(), txn.CommitRequest{}); !RowsMoved(err) {
-		t.Errorf("the stage of a row that has moved: %v", err)
+		t.Errorf("the write buffer of a row that has moved: %v", err)
 	}
 	for _, tx := range []*Tx{kept, unfenced} {
 		if _, err := tx.Commit(t.Context(), txn.CommitRequest{}); err != nil {
-			t.Errorf("the stage of a row that has not moved: %v", err)
+			t.Errorf("the write buffer of a row that has not moved: %v", err)
 		}
 	}
 	if got := rowsAt(t, b, current(t, b), movedRange, false); got != "100:k=1 " {

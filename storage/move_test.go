@@ -176,7 +176,7 @@ func openMover(t testing.TB, change ...func(*Config)) *mover {
 func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
 	m := openMover(t, slowRecovery)
 	a := m.c.rs[0]
-	stage := func(name string) *Tx {
+	buffer := func(name string) *Tx {
 		tx := a.Tx(txn.NewID())
 		if err := errors.Join(tx.LockNewest(t.Context(), movedKey(100, name)),
 			tx.Put(movedKey(100, name), []byte("x"))); err != nil {
@@ -184,7 +184,7 @@ func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
 		}
 		return tx
 	}
-	prepared := stage("prepared")
+	prepared := buffer("prepared")
 	req := PreparationRequest{PreparationRequest: txn.PreparationRequest{GID: "a name"}, Home: 1, Writers: []txn.FragmentID{1}}
 	if err := prepared.PrepareTransaction(t.Context(), req); err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
 	if err := a.Outcomes.DropPrepared(prepared.ID()); err != nil {
 		t.Fatal(err)
 	}
-	undecided := stage("undecided")
+	undecided := buffer("undecided")
 	C := current(t, a).Add(10 * time.Millisecond)
 	if err := undecided.Prepare(t.Context(),
 		txn.PrepareRequest{C: C, Coordinator: 1, Writers: []txn.FragmentID{1}}); err != nil {

@@ -159,8 +159,8 @@ func (r *Outcomes) query(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
 	if C, committed, err := r.savedOutcome(id); err != nil || committed {
 		return txn.Committed, C, err
 	}
-	staged := r.live.find(id) != nil
-	if staged || o != nil && (o.Prepared || o.preparation != nil) {
+	buffered := r.live.find(id) != nil
+	if buffered || o != nil && (o.Prepared || o.preparation != nil) {
 		return txn.InProgress, 0, nil
 	}
 	return txn.Unknown, 0, nil

@@ -141,6 +141,6 @@ var errRowsMoved = pgerr.New(pgerr.SerializationFailure,
 	"could not serialize access: rows that this transaction has changed have moved to another fragment").
 	WithHint("Try the transaction again.")
 
-// RowsMoved reports whether an error means that what a transaction has staged, locked or read has
+// RowsMoved reports whether an error means that what a transaction has buffered, locked or read has
 // moved away since. Nothing of it was committed.
 func RowsMoved(err error) bool { return errors.Is(err, errRowsMoved) }

@@ -191,7 +191,7 @@ func (v *View) eachIndexIn(span txn.Span, reverse bool, fn func(x logentry.Index
 	if err := v.kept(t.EachIndex(func(x logentry.Index) error { all = append(all, x); return nil })); err != nil {
 		return err
 	}
-	all, err := v.stagedIndexes(all)
+	all, err := v.bufferedIndexes(all)
 	if err != nil {
 		return err
 	}
@@ -214,12 +214,12 @@ func (v *View) eachIndexIn(span txn.Span, reverse bool, fn func(x logentry.Index
 	return nil
 }
 
-// stagedIndexes adds the indexes that have only staged keys.
-func (v *View) stagedIndexes(all []logentry.Index) ([]logentry.Index, error) {
+// bufferedIndexes adds the indexes that have only buffered keys.
+func (v *View) bufferedIndexes(all []logentry.Index) ([]logentry.Index, error) {
 	if v.mark == 0 {
 		return all, nil
 	}
-	own, err := v.t.stagedIn(txn.Span{}, v.mark, false)
+	own, err := v.t.bufferedIn(txn.Span{}, v.mark, false)
 	for ; err == nil && own.OK; err = own.Next() {
 		x := logentry.Index{Table: keyspace.TableOf(own.Op.Key), Index: keyspace.IndexOf(own.Op.Key)}
 		if !slices.Contains(all, x) {
@@ -242,7 +242,7 @@ func (v *View) scanStored(
 	inner := fn
 	if wanted != nil {
 		inner = func(key, value []byte) error {
-			if !wanted(key) { // of the stage
+			if !wanted(key) { // of the write buffer
 				return nil
 			}
 			return fn(key, value)

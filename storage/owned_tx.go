@@ -73,7 +73,7 @@ func (t *Tx) awaitIntact(ctx context.Context) (*owned.Buckets, error) {
 
 // look returns the verdict of o on all that the transaction has here: here, wait or elsewhere.
 func (t *Tx) look(o *owned.Buckets) (ownership.Verdict, error) {
-	if !rule.MoveStage {
+	if !rule.MoveBuffer {
 		return ownership.Here, nil
 	}
 	t.mu.Lock()
@@ -93,7 +93,7 @@ func (t *Tx) lookAtKeys(o *owned.Buckets, placed []*owned.Buckets) (worst owners
 	add := func(key []byte) {
 		worst = max(worst, o.HoldsKey(key, t.r.Globals))
 	}
-	err = t.stage.Each(func(key []byte) bool {
+	err = t.buffer.Each(func(key []byte) bool {
 		add(key)
 		return worst != ownership.Elsewhere
 	})

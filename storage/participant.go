@@ -28,7 +28,7 @@ func (c *Committer) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 		body = e.Encode()
 	} else {
 		c.carry = true
-		if err := c.encodeStage(); err != nil {
+		if err := c.encodeBuffer(); err != nil {
 			return c.unprepared(err)
 		}
 		if err := c.passGate(ctx); err != nil {
@@ -76,8 +76,8 @@ func (t *Tx) isPrepared() bool {
 	return t.phase == phasePrepared
 }
 
-// encodeStage encodes the write buffer and logs its parts, at the first attempt.
-func (c *Committer) encodeStage() error {
+// encodeBuffer encodes the write buffer and logs its parts, at the first attempt.
+func (c *Committer) encodeBuffer() error {
 	if c.encoded {
 		return c.reenter()
 	}
@@ -201,7 +201,7 @@ func (c *Committer) passGate(ctx context.Context) error {
 func (c *Committer) touches(ranges []BucketRange) (hit bool) {
 	c.t.mu.Lock()
 	defer c.t.mu.Unlock()
-	err := c.t.stage.Each(func(key []byte) bool {
+	err := c.t.buffer.Each(func(key []byte) bool {
 		hit = c.t.r.Globals.Within(key, ranges)
 		return !hit
 	})

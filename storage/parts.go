@@ -20,12 +20,12 @@ import (
 // If the write set or the keys of pinned locks are on disk, all pieces but the last are sent as
 // they are made, and only the last is returned.
 func (c *Committer) encode() (pieces [][]byte, stats []byte, err error) {
-	if c.t.stage.OnDisk() || c.carry && c.t.locks.PinsOnDisk() {
+	if c.t.buffer.OnDisk() || c.carry && c.t.locks.PinsOnDisk() {
 		return c.sendSpilled()
 	}
 	var d counts.BucketDeltas
-	plain := !c.t.stage.Mixed()
-	err = c.t.stage.Last(func(op *writebuf.Op) error {
+	plain := !c.t.buffer.Mixed()
+	err = c.t.buffer.Last(func(op *writebuf.Op) error {
 		old, err := c.oldSize(op)
 		plain = plain && engine.Chunks(len(op.Value)) == 0 && engine.Chunks(old) == 0
 		countOp(&d, op, old)
@@ -36,8 +36,8 @@ func (c *Committer) encode() (pieces [][]byte, stats []byte, err error) {
 	}
 	var p packer
 	if plain {
-		p.pieces = c.t.stage.Pieces()
-	} else if err := c.t.stage.Last(func(op *writebuf.Op) error { return c.pack(&p, op) }); err != nil {
+		p.pieces = c.t.buffer.Pieces()
+	} else if err := c.t.buffer.Last(func(op *writebuf.Op) error { return c.pack(&p, op) }); err != nil {
 		return nil, nil, err
 	}
 	if c.carry {
@@ -53,13 +53,13 @@ func (c *Committer) encode() (pieces [][]byte, stats []byte, err error) {
 // in the order of their keys, so that Badger's new tables do not overlap and each is merged with
 // few others.
 func (c *Committer) sendSpilled() (last [][]byte, stats []byte, err error) {
-	if err := c.t.stage.Spill(c.t.stageFile); err != nil {
+	if err := c.t.buffer.Spill(c.t.bufferFile); err != nil {
 		return nil, nil, err
 	}
 	s := partSender{t: c.t}
 	var d counts.BucketDeltas
 	p := packer{full: s.send, size: partBody}
-	own, err := c.t.stage.Span(txn.Span{}, c.t.stage.Mark(), false)
+	own, err := c.t.buffer.Span(txn.Span{}, c.t.buffer.Mark(), false)
 	for ; err == nil && own.OK; err = own.Next() {
 		var old int
 		if old, err = c.oldSize(&own.Op); err != nil {
@@ -281,7 +281,7 @@ func (c *Committer) dropParts() {
 // of their row. Called with mu held or by the committing goroutine.
 func (c *Committer) packLocks(p *packer) error {
 	pack := func(key []byte, mode txn.LockMode) error {
-		op, written, err := c.t.stage.Get(key, c.t.stage.Mark())
+		op, written, err := c.t.buffer.Get(key, c.t.buffer.Mark())
 		if err == nil && (!written || op.Kept && mode > txn.NoKeyUpdate) {
 			p.add(logentry.LockOp(mode), key, nil)
 		}

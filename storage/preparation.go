@@ -101,7 +101,7 @@ func (c *Committer) offerPreparation(
 	ctx context.Context, h *logentry.Preparation, reads *validation,
 ) (raftgroup.Proposal, error) {
 	c.carry = true
-	if err := c.encodeStage(); err != nil {
+	if err := c.encodeBuffer(); err != nil {
 		return raftgroup.Proposal{}, err
 	}
 	e := logentry.PrepareTransaction{ID: c.t.id, Preparation: h, Parts: c.parts, Stats: c.delta}
@@ -125,7 +125,7 @@ func (c *Committer) CompletePreparation() error {
 // Detach leaves a prepared transaction to the log: its session is done with it.
 func (c *Committer) Detach() {
 	c.t.mu.Lock()
-	c.t.stage = writebuf.Buffer{}
+	c.t.buffer = writebuf.Buffer{}
 	c.t.mu.Unlock()
 	c.t.locks.SetSession(0)
 	// no coordinator in this process works on it: its home or its coordinator fragment may be asked

@@ -38,7 +38,7 @@ func (r *Replica) guardAgain() {
 func (t *Tx) AwaitReaders(ctx context.Context) error {
 	for {
 		t.mu.Lock()
-		g, key := t.met.Next(t.stagedWithin)
+		g, key := t.met.Next(t.bufferedWithin)
 		t.mu.Unlock()
 		if g == nil {
 			return nil
@@ -72,10 +72,10 @@ func (t *Tx) awaitReader(ctx context.Context, g *guards.Guard, key []byte) error
 	}
 }
 
-// stagedWithin reports whether a staged key is in the spans, which are in order and apart. Called
-// with mu held.
-func (t *Tx) stagedWithin(spans []txn.Span) (found bool, err error) {
-	err = t.stage.Last(func(op *writebuf.Op) error {
+// bufferedWithin reports whether a buffered key is in the spans, which are in order and apart.
+// Called with mu held.
+func (t *Tx) bufferedWithin(spans []txn.Span) (found bool, err error) {
+	err = t.buffer.Last(func(op *writebuf.Op) error {
 		found = found || readset.Contains(spans, op.Key)
 		return nil
 	})
@@ -85,7 +85,7 @@ func (t *Tx) stagedWithin(spans []txn.Span) (found bool, err error) {
 // mayWrite returns 40001 if a prepared transaction has read what this one is about to write. Called
 // with mu held.
 func (t *Tx) mayWrite() error {
-	g, err := t.met.InTheWay(t.stagedWithin)
+	g, err := t.met.InTheWay(t.bufferedWithin)
 	if g == nil || err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (c *Committer) readsToGuard(v *validation) ([]txn.Span, error) {
 			return true
 		}
 		var written bool
-		if _, written, err = c.t.stage.Get([]byte(l.Key()), c.t.stage.Mark()); err == nil && !written {
+		if _, written, err = c.t.buffer.Get([]byte(l.Key()), c.t.buffer.Mark()); err == nil && !written {
 			s.Point([]byte(l.Key()), 0)
 		}
 		return err == nil
@@ -144,7 +144,7 @@ func (c *Committer) readsToGuard(v *validation) ([]txn.Span, error) {
 	return readset.Bounded(spans), nil
 }
 
-// awaitWriters waits a moment for the transactions that have staged a key which g has read, and
+// awaitWriters waits a moment for the transactions that have buffered a key which g has read, and
 // must not fail with 40001 for it.
 func (r *Replica) awaitWriters(ctx context.Context, g *guards.Guard) error {
 	deadline := time.Now().Add(r.cfg.Timing.EndingWait)
@@ -165,9 +165,9 @@ func (r *Replica) awaitWriters(ctx context.Context, g *guards.Guard) error {
 	}
 }
 
-// writerInto returns 40001 if another transaction has staged or holds a write to a key that g has
-// read, and reports whether that may end soon. SERIALIZABLE transactions that do not commit yet are
-// marked instead, and fail with 40001 later.
+// writerInto returns 40001 if another transaction has buffered or prepared a write to a key that g
+// has read, and reports whether that may end soon. SERIALIZABLE transactions that do not commit yet
+// are marked instead, and fail with 40001 later.
 func (r *Replica) writerInto(g *guards.Guard) (soon bool, err error) {
 	r.live.mu.Lock()
 	txs := make([]*Tx, 0, len(r.live.txs))
@@ -201,7 +201,7 @@ func (t *Tx) overlaps(g *guards.Guard) (soon bool, err error) {
 	if t.phase == phaseDone || t.phase == phasePrepared && !t.byName {
 		return false, nil
 	}
-	touched, err := t.stagedWithin(g.Spans)
+	touched, err := t.bufferedWithin(g.Spans)
 	if !touched || err != nil {
 		return false, err
 	}

@@ -48,7 +48,8 @@ func (c *cluster) commitPrepared(id txn.ID) {
 	}
 }
 
-// write stages as a statement does, and waits with ctx for transactions that have read there.
+// write buffers a row as a statement does, and waits with ctx for transactions that have read
+// there.
 func (c *cluster) write(ctx context.Context, tx *Tx, key []byte) error {
 	err := tx.LockNewest(testContext(c.t), key)
 	if err == nil {
@@ -100,7 +101,7 @@ func TestRuleT8PreparedReads(t *testing.T) {
 						if err := c.write(canceled(), tx, rowKey(n)); !isBlocked(err) {
 							t.Fatalf("row %d can be written: %v", n, err)
 						}
-						// What it has staged all the same it may not commit.
+						// What it has buffered all the same it may not commit.
 						_, err := tx.Commit(testContext(t), txn.CommitRequest{})
 						mustConflict(t, err)
 					}

@@ -55,7 +55,7 @@ func (r *Replica) extendLease(until txn.Timestamp) error {
 // logWriter puts entries into the log that come from no write buffer.
 type logWriter struct{ p *proposer.Proposer }
 
-// run proposes an encoded entry that comes from no stage and waits until it is applied.
+// run proposes an encoded entry that comes from no write buffer and waits until it is applied.
 func (l logWriter) run(body []byte, above txn.Timestamp) (result, txn.Timestamp, error) {
 	p, stamp, err := l.p.Propose(proposer.Entry{Body: body, Above: above})
 	if err != nil {

@@ -132,7 +132,7 @@ func (r *Replica) openFiles() (err error) {
 		return err
 	}
 	// A crash may leave an empty file.
-	if err := os.RemoveAll(filepath.Join(r.cfg.Dir, stageFolder)); err != nil {
+	if err := os.RemoveAll(filepath.Join(r.cfg.Dir, bufferFolder)); err != nil {
 		return err
 	}
 	s, stats, err := loadState(r.db)

@@ -179,7 +179,7 @@ func TestFirstUpdaterWins(t *testing.T) {
 	}
 }
 
-func TestStagedWritesAreSeenByTheirTransactionAlone(t *testing.T) {
+func TestBufferedWritesAreSeenByTheirTransactionOnly(t *testing.T) {
 	r := openTest(t, t.TempDir())
 	ctx := testContext(t)
 	for i := 0; i < 10; i += 2 {

@@ -413,8 +413,8 @@ func TestRuleT8Ceiling(t *testing.T) {
 	}
 }
 
-// TestRuleStageTerm: what was staged under the locks of an earlier term cannot be committed.
-func TestRuleStageTerm(t *testing.T) {
+// TestRuleBufferTerm: what was buffered under the locks of an earlier term cannot be committed.
+func TestRuleBufferTerm(t *testing.T) {
 	r := openTest(t, t.TempDir(), slowRecovery)
 	commitRow(t, r, rowKey(1), "one")
 	tx := r.Tx(txn.NewID())
@@ -434,7 +434,7 @@ func TestRuleStageTerm(t *testing.T) {
 		t.Errorf("a second statement: %v", err)
 	}
 	if _, err := tx.View(t.Context(), r.Applied()); !pgerr.Is(err, pgerr.SerializationFailure) {
-		t.Errorf("a read of what it had staged: %v", err)
+		t.Errorf("a read of what it had buffered: %v", err)
 	}
 	if _, err := tx.Commit(t.Context(), txn.CommitRequest{}); !pgerr.Is(err, pgerr.SerializationFailure) {
 		t.Errorf("commit: %v", err)

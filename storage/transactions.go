@@ -193,7 +193,7 @@ func (r *Replica) adopt(p *preparedTxn, term uint64) {
 	err := p.each(func(key []byte, mode txn.LockMode) error {
 		t.locks.Force(key, mode)
 		if t.locks.Full() {
-			t.locks.Compact(t.stageFile)
+			t.locks.Compact(t.bufferFile)
 		}
 		return nil
 	})

@@ -40,7 +40,7 @@ func TestCoordinatorDies(t *testing.T) {
 		decided  bool
 		want     string
 	}{
-		{"staged", 0, false, "[old old old]"},
+		{"buffered", 0, false, "[old old old]"},
 		{"one prepared", 1, false, "[old old old]"},
 		{"all prepared", 3, false, "[old old old]"},
 		{"decided", 3, true, "[new new new]"},

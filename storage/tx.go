@@ -25,25 +25,25 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// Tx is one transaction's part in this fragment: its buffered writes (stage) and the row locks it
+// Tx is one transaction's part in this fragment: its buffered writes and the row locks it
 // has. It belongs to the leader's term in which the first of them was made, and ends with that term
 // (40001). It implements txn.Participant.
 //
 // One statement of the transaction uses it at a time, with any number of concurrent reads.
 type Tx struct {
 	Committer
-	r       *Replica
-	id      txn.ID
-	locks   locktable.Owner
-	staged  atomic.Bool  // something was buffered at some time
-	puts    atomic.Bool  // something buffered was not a delete
-	adopted atomic.Bool  // rebuilt from the log at the start of a term, or left to it
-	reads   *readset.Set // of a SERIALIZABLE transaction, nil for others
-	placed  owned.Placement
+	r        *Replica
+	id       txn.ID
+	locks    locktable.Owner
+	buffered atomic.Bool  // something was buffered at some time
+	puts     atomic.Bool  // something buffered was not a delete
+	adopted  atomic.Bool  // rebuilt from the log at the start of a term, or left to it
+	reads    *readset.Set // of a SERIALIZABLE transaction, nil for others
+	placed   owned.Placement
 
 	mu       sync.Mutex
 	term     uint64          // of the write buffer, 0 before there is one; guarded by mu
-	stage    writebuf.Buffer // guarded by mu
+	buffer   writebuf.Buffer // guarded by mu
 	phase    phase           // guarded by mu
 	byName   bool            // prepared by PREPARE TRANSACTION; guarded by mu
 	unwanted bool            // rolled back while that was not possible; guarded by mu
@@ -102,7 +102,7 @@ func (t *Tx) begin() error {
 		}
 		t.term, t.since = now, time.Now()
 		t.r.live.txs[t.id] = t
-	case t.term != now && rule.StageTerm:
+	case t.term != now && rule.BufferTerm:
 		return proposer.ErrTermOver
 	}
 	return nil
@@ -186,7 +186,7 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 		return nil, err
 	}
 	t.mu.Lock()
-	op, ok, err := t.stage.Get(key, math.MaxInt)
+	op, ok, err := t.buffer.Get(key, math.MaxInt)
 	var l *locktable.Lock
 	if !ok {
 		l = t.locks.Find(key)
@@ -220,7 +220,7 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 func (t *Tx) ChangedSince(ctx context.Context, key []byte, T txn.Timestamp) error {
 	given := key
 	key, err := t.place(ctx, key)
-	if err != nil || t.hasStaged(key) {
+	if err != nil || t.hasBuffered(key) {
 		return err
 	}
 	wait := untilTerm(ctx, t.r.proposer)
@@ -264,15 +264,15 @@ func (t *Tx) put(kind logentry.Op, key, value []byte) error {
 	if err := t.begin(); err != nil {
 		return err
 	}
-	if err := t.stage.Err(); err != nil {
+	if err := t.buffer.Err(); err != nil {
 		return err
 	}
-	if int64(t.stage.Mark()+len(key)+len(value)) > t.r.cfg.Limits.Buffer {
+	if int64(t.buffer.Mark()+len(key)+len(value)) > t.r.cfg.Limits.Buffer {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "transaction writes more than %d bytes in one fragment",
 			t.r.cfg.Limits.Buffer).
 			WithHint("Split it into smaller transactions.")
 	}
-	t.staged.Store(true)
+	t.buffered.Store(true)
 	if kind != logentry.OpDelete {
 		t.puts.Store(true)
 	}
@@ -287,27 +287,27 @@ func (t *Tx) put(kind logentry.Op, key, value []byte) error {
 			}
 		}
 	}
-	t.stage.Put(kind, key, value, old)
+	t.buffer.Put(kind, key, value, old)
 	t.met.Note(t.r.guards.All(), t.id, key)
-	if t.stage.Memory() > t.r.cfg.Limits.BufferMemory {
-		return t.stage.Spill(t.stageFile)
+	if t.buffer.Memory() > t.r.cfg.Limits.BufferMemory {
+		return t.buffer.Spill(t.bufferFile)
 	}
 	return nil
 }
 
-// StagedSince reports whether a write of key was buffered after a mark was taken.
-func (t *Tx) StagedSince(key []byte, mark txn.Mark) (bool, error) {
+// BufferedSince reports whether a write of key was buffered after a mark was taken.
+func (t *Tx) BufferedSince(key []byte, mark txn.Mark) (bool, error) {
 	key = t.storedNow(key)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.stage.WrittenSince(key, mark.Writes)
+	return t.buffer.WrittenSince(key, mark.Writes)
 }
 
 // HasWrites implements txn.Participant.
 func (t *Tx) HasWrites() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.stage.Mark() > 0
+	return t.buffer.Mark() > 0
 }
 
 // Rollback drops the write buffer and its locks. A prepared transaction stays: its coordinator
@@ -329,7 +329,7 @@ func (t *Tx) end() {
 	began, reading := t.term != 0, t.reading
 	left, strange := t.left, t.strange
 	t.phase = phaseDone
-	t.stage.Discard()
+	t.buffer.Discard()
 	t.mu.Unlock()
 	if !began && !reading {
 		return
@@ -343,30 +343,31 @@ func (t *Tx) end() {
 func (t *Tx) viewMark() (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.term != 0 && t.term != t.r.proposer.Term() && rule.StageTerm {
+	if t.term != 0 && t.term != t.r.proposer.Term() && rule.BufferTerm {
 		return 0, proposer.ErrTermOver
 	}
-	return t.stage.Mark(), nil
+	return t.buffer.Mark(), nil
 }
 
-func (t *Tx) stagedAt(key []byte, mark int) (writebuf.Op, bool, error) {
+func (t *Tx) bufferedAt(key []byte, mark int) (writebuf.Op, bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.stage.Get(key, mark)
+	return t.buffer.Get(key, mark)
 }
 
-func (t *Tx) stagedIn(span txn.Span, mark int, reverse bool) (*writebuf.Scan, error) {
+func (t *Tx) bufferedIn(span txn.Span, mark int, reverse bool) (*writebuf.Scan, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.stage.Span(span, mark, reverse)
+	return t.buffer.Span(span, mark, reverse)
 }
 
-const stageFolder = "stage"
+const bufferFolder = "stage"
 
-// stageFile makes a file for a stage. It loses its name at once, so that a crash leaves nothing.
-func (t *Tx) stageFile() (*os.File, error) {
+// bufferFile makes a file for a write buffer. It loses its name at once, so that a crash leaves
+// nothing.
+func (t *Tx) bufferFile() (*os.File, error) {
 	if err := t.r.db.Room(!t.puts.Load()); err != nil {
 		return nil, err
 	}
-	return scratch.Create(filepath.Join(t.r.cfg.Dir, stageFolder))
+	return scratch.Create(filepath.Join(t.r.cfg.Dir, bufferFolder))
 }

@@ -56,7 +56,7 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 	if req.Recheck {
 		return true, nil
 	}
-	if !rule.FirstUpdater || t.hasStaged(key) {
+	if !rule.FirstUpdater || t.hasBuffered(key) {
 		return false, nil
 	}
 	// otherwise, for its users, a row that got another key was updated
@@ -64,12 +64,12 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 	return false, txn.NewConflict(bytes.Clone(given), l.Row.Version, req.T, t.r.writerAt(l.Row.Version), gone)
 }
 
-// hasStaged reports whether the transaction has a write of key. If it has, the lock was granted
+// hasBuffered reports whether the transaction has a write of key. If it has, the lock was granted
 // then, and the transaction has replaced a row that another has deleted by a new one.
-func (t *Tx) hasStaged(key []byte) bool {
+func (t *Tx) hasBuffered(key []byte) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, ok, err := t.stage.Get(key, math.MaxInt)
+	_, ok, err := t.buffer.Get(key, math.MaxInt)
 	return ok && err == nil
 }
 
@@ -108,7 +108,7 @@ func (t *Tx) lock(ctx context.Context, key []byte, req txn.LockRequest) (*lockta
 		return nil, err
 	}
 	if t.locks.Full() {
-		t.locks.Compact(t.stageFile)
+		t.locks.Compact(t.bufferFile)
 	}
 	if l.Row.Known {
 		return l, nil
@@ -118,7 +118,7 @@ func (t *Tx) lock(ctx context.Context, key []byte, req txn.LockRequest) (*lockta
 
 // written returns what is buffered of a row. Called with mu held.
 func (t *Tx) written(key []byte) locktable.Written {
-	op, ok, err := t.stage.Get(key, t.stage.Mark())
+	op, ok, err := t.buffer.Get(key, t.buffer.Mark())
 	switch {
 	case err != nil || !ok:
 		return locktable.NotWritten
@@ -172,21 +172,21 @@ func (t *Tx) learnWithin(ctx context.Context, key []byte, l *locktable.Lock, noW
 func (t *Tx) Mark() txn.Mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return txn.Mark{Writes: t.stage.Mark(), Locks: t.locks.Count()}
+	return txn.Mark{Writes: t.buffer.Mark(), Locks: t.locks.Count()}
 }
 
 // Restart undoes the writes since mark and keeps the locks.
 func (t *Tx) Restart(mark txn.Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.stage.RollbackTo(mark.Writes)
+	t.buffer.RollbackTo(mark.Writes)
 }
 
 // RollbackTo undoes the writes since mark, releases the locks taken since, and weakens those that
 // were made stronger.
 func (t *Tx) RollbackTo(mark txn.Mark) {
 	t.mu.Lock()
-	t.stage.RollbackTo(mark.Writes)
+	t.buffer.RollbackTo(mark.Writes)
 	if t.phase != phaseOpen { // ended
 		t.mu.Unlock()
 		return

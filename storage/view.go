@@ -20,13 +20,13 @@ import (
 // ErrStop, returned by the function given to Scan, ends the scan without an error.
 var ErrStop = errors.New("storage: stop")
 
-// View reads the fragment as of T, with the writes that its transaction had staged when the view
-// was made. Its methods may be called concurrently, and while the transaction stages more.
+// View reads the fragment as of T, with the writes that its transaction had buffered when the view
+// was made. Its methods may be called concurrently, and while the transaction writes more.
 type View struct {
 	r    *Replica
 	t    *Tx
 	T    txn.Timestamp
-	mark int // the view sees staged operations below this mark
+	mark int // the view sees buffered operations below this mark
 	b    engine.Snapshot
 
 	reads *readset.Set // what a SERIALIZABLE transaction has read
@@ -76,7 +76,7 @@ func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
 		v.Close()
 		return nil, err
 	}
-	if t.staged.Load() {
+	if t.buffered.Load() {
 		mark, err := t.viewMark()
 		if err != nil {
 			v.Close()
@@ -95,7 +95,7 @@ type Meter interface {
 // Count makes Get report its keys to m. It must be called before the first read.
 func (v *View) Count(m Meter) { v.meter = m }
 
-// Seen hides what the transaction staged after a mark was taken. Before the first read.
+// Seen hides what the transaction buffered after a mark was taken. Before the first read.
 func (v *View) Seen(mark txn.Mark) { v.mark = min(v.mark, mark.Writes) }
 
 // Unvalidated marks that what the view reads need not hold at the commit (T8). It must be called
@@ -115,7 +115,7 @@ func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
 		return nil, err
 	}
 	if v.mark > 0 {
-		if op, ok, err := v.t.stagedAt(key, v.mark); ok || err != nil {
+		if op, ok, err := v.t.bufferedAt(key, v.mark); ok || err != nil {
 			return op.Value, err
 		}
 	}
@@ -154,7 +154,7 @@ func (v *View) intact(err error) error {
 }
 
 // Scan calls fn with the keys of span in order, or from the last to the first. Key and value are
-// valid only during the call. The scan does not see writes staged while it runs.
+// valid only during the call. The scan does not see writes buffered while it runs.
 func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(key, value []byte) error) (err error) {
 	defer func() {
 		p := recover()
@@ -226,7 +226,7 @@ func (v *View) scanPart(
 	var own *writebuf.Scan
 	if v.mark > 0 {
 		var err error
-		if own, err = v.t.stagedIn(span, v.mark, reverse); err != nil {
+		if own, err = v.t.bufferedIn(span, v.mark, reverse); err != nil {
 			return err
 		}
 	}
@@ -267,7 +267,7 @@ func scanPlain(ctx context.Context, c *engine.Cursor, fn func(k, v []byte) error
 	return nil
 }
 
-// scanMerged is scanPlain with own staged operations laid over.
+// scanMerged is scanPlain with own buffered operations laid over.
 func scanMerged(
 	ctx context.Context, c *engine.Cursor, own *writebuf.Scan, reverse bool, fn func(k, v []byte) error,
 ) error {

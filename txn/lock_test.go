@@ -19,7 +19,7 @@ func TestConflictsAreExplained(t *testing.T) {
 		{ID{}, true, "could not serialize access due to concurrent delete",
 			`Row \x6b was deleted by a transaction that committed at 1970-01-01 00:00:00.000Z+5, after this transaction's snapshot of 1970-01-01 00:00:00.000Z+3.`},
 	} {
-		err := fmt.Errorf("stage: %w", NewConflict([]byte("k"), 5, 3, c.other, c.deleted))
+		err := fmt.Errorf("write: %w", NewConflict([]byte("k"), 5, 3, c.other, c.deleted))
 		var conflict *ConflictError
 		if e := pgerr.From(err); !errors.As(err, &conflict) || e.Code != pgerr.SerializationFailure ||
 			e.Message != c.message || e.Detail != c.detail {

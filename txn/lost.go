@@ -7,25 +7,25 @@ import "github.com/sherddb/sherd/internal/pgerr"
 // run again without the client's notice.
 type LostError struct {
 	Fragment FragmentID
-	// Staged: what the transaction had written or locked there is lost, or may be, so that it
+	// Buffered: what the transaction had written or locked there is lost, or may be, so that it
 	// cannot commit. Otherwise only the statement is lost, and can read again at the same timestamp
 	// what it has read.
-	Staged bool
-	Err    *pgerr.Error
+	Buffered bool
+	Err      *pgerr.Error
 }
 
 // NewLost returns the error of an interrupted statement.
-func NewLost(f FragmentID, staged bool) *LostError {
+func NewLost(f FragmentID, buffered bool) *LostError {
 	e := pgerr.New(
 		pgerr.SerializationFailure, "could not serialize access: the fragment's leader changed during the statement",
 	)
-	if staged {
+	if buffered {
 		e = pgerr.New(
 			pgerr.SerializationFailure,
 			"could not serialize access: the fragment's leader changed during the transaction",
 		)
 	}
-	return &LostError{Fragment: f, Staged: staged, Err: e.WithHint("Try the transaction again.")}
+	return &LostError{Fragment: f, Buffered: buffered, Err: e.WithHint("Try the transaction again.")}
 }
 
 // NewAway returns the error of a transaction if rows that it has written, locked or read have moved
@@ -35,7 +35,7 @@ func NewAway(f FragmentID) *LostError {
 		pgerr.SerializationFailure,
 		"could not serialize access: rows of this transaction have moved to another fragment",
 	)
-	return &LostError{Fragment: f, Staged: true, Err: e.WithHint("Try the transaction again.")}
+	return &LostError{Fragment: f, Buffered: true, Err: e.WithHint("Try the transaction again.")}
 }
 
 // NewUnder returns the error of a statement if rows have moved to another fragment while it was

@@ -46,10 +46,10 @@ func Encode(err error) *pb.Failure {
 		return nil
 	case errors.As(err, &leader):
 		f.Kind, f.Leader, f.Term = pb.Failure_NOT_LEADER, leader.Leader, leader.Term
-	case errors.As(err, &lost) && !lost.Staged:
+	case errors.As(err, &lost) && !lost.Buffered:
 		f.Kind, f.Error = pb.Failure_STATEMENT_LOST, EncodeError(lost.Err)
 	case errors.As(err, &lost):
-		f.Kind, f.Error = pb.Failure_STAGE_LOST, EncodeError(lost.Err)
+		f.Kind, f.Error = pb.Failure_BUFFER_LOST, EncodeError(lost.Err)
 	case errors.As(err, &moved):
 		f.Kind, f.Move = pb.Failure_MOVED, moved.Move
 	case errors.As(err, &replan):
@@ -64,7 +64,7 @@ func Encode(err error) *pb.Failure {
 	case errors.Is(err, storage.ErrUnsettled):
 		f.Kind = pb.Failure_UNSETTLED
 	case errors.As(err, &held):
-		f.Kind, f.Gid = pb.Failure_HELD, held.GID
+		f.Kind, f.Gid = pb.Failure_PREPARED, held.GID
 	default:
 		f.Error = EncodeError(err)
 	}
@@ -87,15 +87,15 @@ func Decode(f *pb.Failure, fragment txn.FragmentID) error {
 		return storage.ErrMoveVoid
 	case pb.Failure_UNSETTLED:
 		return storage.ErrUnsettled
-	case pb.Failure_HELD:
+	case pb.Failure_PREPARED:
 		return &storage.PreparedError{GID: f.Gid}
 	}
 	err, damaged := DecodeError(f.Error)
 	switch {
 	case damaged != nil:
 		return damaged
-	case f.Kind == pb.Failure_STAGE_LOST, f.Kind == pb.Failure_STATEMENT_LOST:
-		return &txn.LostError{Fragment: fragment, Staged: f.Kind == pb.Failure_STAGE_LOST, Err: pgerr.From(err)}
+	case f.Kind == pb.Failure_BUFFER_LOST, f.Kind == pb.Failure_STATEMENT_LOST:
+		return &txn.LostError{Fragment: fragment, Buffered: f.Kind == pb.Failure_BUFFER_LOST, Err: pgerr.From(err)}
 	case f.Kind == pb.Failure_REPLAN:
 		return &Replan{f.CatalogVersion, pgerr.From(err).Message}
 	case f.Kind == pb.Failure_CLOCK:

@@ -693,8 +693,8 @@ type Response struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Failure *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"` // unset: none
 	Now     uint64                 `protobuf:"fixed64,2,opt,name=now,proto3" json:"now,omitempty"`
-	Stage   *Stage                 `protobuf:"bytes,3,opt,name=stage,proto3" json:"stage,omitempty"` // of a transaction's part, if it is still there
-	End     bool                   `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`    // of a stream: nothing follows
+	Buffer  *WriteBuffer           `protobuf:"bytes,3,opt,name=buffer,proto3" json:"buffer,omitempty"` // of a transaction's part, if it is still there
+	End     bool                   `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`      // of a stream: nothing follows
 	// Types that are valid to be assigned to Result:
 	//
 	//	*Response_Committed
@@ -763,9 +763,9 @@ func (x *Response) GetNow() uint64 {
 	return 0
 }
 
-func (x *Response) GetStage() *Stage {
+func (x *Response) GetBuffer() *WriteBuffer {
 	if x != nil {
-		return x.Stage
+		return x.Buffer
 	}
 	return nil
 }
@@ -4066,11 +4066,11 @@ const file_fragment_proto_rawDesc = "" +
 	"\x05reach\x18G \x01(\v2\x18.sherd.node.ReachRequestH\x00R\x05reach\x123\n" +
 	"\x06digest\x18H \x01(\v2\x19.sherd.node.DigestRequestH\x00R\x06digest\x12:\n" +
 	"\tread_rows\x18I \x01(\v2\x1b.sherd.node.ReadRowsRequestH\x00R\breadRowsB\x04\n" +
-	"\x02op\"\xe5\a\n" +
+	"\x02op\"\xed\a\n" +
 	"\bResponse\x12-\n" +
 	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
-	"\x03now\x18\x02 \x01(\x06R\x03now\x12'\n" +
-	"\x05stage\x18\x03 \x01(\v2\x11.sherd.node.StageR\x05stage\x12\x10\n" +
+	"\x03now\x18\x02 \x01(\x06R\x03now\x12/\n" +
+	"\x06buffer\x18\x03 \x01(\v2\x17.sherd.node.WriteBufferR\x06buffer\x12\x10\n" +
 	"\x03end\x18\x04 \x01(\bR\x03end\x12\x1e\n" +
 	"\tcommitted\x18\n" +
 	" \x01(\x06H\x00R\tcommitted\x125\n" +
@@ -4354,7 +4354,7 @@ var file_fragment_proto_goTypes = []any{
 	(*SnapshotAnswer)(nil),            // 54: sherd.node.SnapshotAnswer
 	(*SnapshotFailure)(nil),           // 55: sherd.node.SnapshotFailure
 	(*Failure)(nil),                   // 56: sherd.node.Failure
-	(*Stage)(nil),                     // 57: sherd.node.Stage
+	(*WriteBuffer)(nil),               // 57: sherd.node.WriteBuffer
 	(*Mark)(nil),                      // 58: sherd.node.Mark
 	(*BucketRange)(nil),               // 59: sherd.node.BucketRange
 }
@@ -4395,7 +4395,7 @@ var file_fragment_proto_depIdxs = []int32{
 	48, // 33: sherd.node.Request.digest:type_name -> sherd.node.DigestRequest
 	50, // 34: sherd.node.Request.read_rows:type_name -> sherd.node.ReadRowsRequest
 	56, // 35: sherd.node.Response.failure:type_name -> sherd.node.Failure
-	57, // 36: sherd.node.Response.stage:type_name -> sherd.node.Stage
+	57, // 36: sherd.node.Response.buffer:type_name -> sherd.node.WriteBuffer
 	13, // 37: sherd.node.Response.outcome:type_name -> sherd.node.OutcomeAnswer
 	14, // 38: sherd.node.Response.in_doubt:type_name -> sherd.node.InDoubtAnswer
 	23, // 39: sherd.node.Response.prepared:type_name -> sherd.node.PreparedAnswer

@@ -40,7 +40,7 @@ type TableLocksClient interface {
 	Release(ctx context.Context, in *TableLockRelease, opts ...grpc.CallOption) (*TableLockReleased, error)
 	// Over tells which of some transactions of the node asked hold nothing elsewhere any more.
 	Over(ctx context.Context, in *TableLocksOpen, opts ...grpc.CallOption) (*TableLocksOver, error)
-	// Silent tells whether a node was not heard of for so long that all it had staged at the node asked is gone.
+	// Silent tells whether a node was not heard of for so long that all that it had buffered at the node asked is gone.
 	Silent(ctx context.Context, in *SilentRequest, opts ...grpc.CallOption) (*SilentAnswer, error)
 }
 
@@ -116,7 +116,7 @@ type TableLocksServer interface {
 	Release(context.Context, *TableLockRelease) (*TableLockReleased, error)
 	// Over tells which of some transactions of the node asked hold nothing elsewhere any more.
 	Over(context.Context, *TableLocksOpen) (*TableLocksOver, error)
-	// Silent tells whether a node was not heard of for so long that all it had staged at the node asked is gone.
+	// Silent tells whether a node was not heard of for so long that all that it had buffered at the node asked is gone.
 	Silent(context.Context, *SilentRequest) (*SilentAnswer, error)
 	mustEmbedUnimplementedTableLocksServer()
 }

@@ -26,15 +26,15 @@ type Failure_Kind int32
 const (
 	Failure_ERROR          Failure_Kind = 0
 	Failure_NOT_LEADER     Failure_Kind = 1
-	Failure_STAGE_LOST     Failure_Kind = 2
+	Failure_BUFFER_LOST    Failure_Kind = 2
 	Failure_MOVED          Failure_Kind = 3
 	Failure_REPLAN         Failure_Kind = 4
 	Failure_UNKNOWN_PLAN   Failure_Kind = 5
 	Failure_CLOCK          Failure_Kind = 6  // the request's clock is too far ahead
-	Failure_STATEMENT_LOST Failure_Kind = 7  // what was staged before is there
+	Failure_STATEMENT_LOST Failure_Kind = 7  // what was buffered before is there
 	Failure_MOVE_VOID      Failure_Kind = 8  // a step of a move is out of its turn
 	Failure_UNSETTLED      Failure_Kind = 9  // what is prepared was not decided in time
-	Failure_HELD           Failure_Kind = 10 // as UNSETTLED, because of the prepared transaction gid
+	Failure_PREPARED       Failure_Kind = 10 // as UNSETTLED, because of the prepared transaction gid
 )
 
 // Enum value maps for Failure_Kind.
@@ -42,7 +42,7 @@ var (
 	Failure_Kind_name = map[int32]string{
 		0:  "ERROR",
 		1:  "NOT_LEADER",
-		2:  "STAGE_LOST",
+		2:  "BUFFER_LOST",
 		3:  "MOVED",
 		4:  "REPLAN",
 		5:  "UNKNOWN_PLAN",
@@ -50,12 +50,12 @@ var (
 		7:  "STATEMENT_LOST",
 		8:  "MOVE_VOID",
 		9:  "UNSETTLED",
-		10: "HELD",
+		10: "PREPARED",
 	}
 	Failure_Kind_value = map[string]int32{
 		"ERROR":          0,
 		"NOT_LEADER":     1,
-		"STAGE_LOST":     2,
+		"BUFFER_LOST":    2,
 		"MOVED":          3,
 		"REPLAN":         4,
 		"UNKNOWN_PLAN":   5,
@@ -63,7 +63,7 @@ var (
 		"STATEMENT_LOST": 7,
 		"MOVE_VOID":      8,
 		"UNSETTLED":      9,
-		"HELD":           10,
+		"PREPARED":       10,
 	}
 )
 
@@ -100,8 +100,8 @@ type Attendance struct {
 	Now           uint64                 `protobuf:"fixed64,2,opt,name=now,proto3" json:"now,omitempty"`                 // hybrid clock
 	Leads         []*Leadership          `protobuf:"bytes,3,rep,name=leads,proto3" json:"leads,omitempty"`
 	All           bool                   `protobuf:"varint,4,opt,name=all,proto3" json:"all,omitempty"`                          // leads is the whole of it; otherwise what has changed
-	Ended         []*StageName           `protobuf:"bytes,5,rep,name=ended,proto3" json:"ended,omitempty"`                       // stages here of transactions that are over at the sender
-	AskAlive      [][]byte               `protobuf:"bytes,6,rep,name=ask_alive,json=askAlive,proto3" json:"ask_alive,omitempty"` // transactions of the one asked with a stage here that was not used for long
+	Ended         []*WriteBufferName     `protobuf:"bytes,5,rep,name=ended,proto3" json:"ended,omitempty"`                       // write buffers here of transactions that are over at the sender
+	AskAlive      [][]byte               `protobuf:"bytes,6,rep,name=ask_alive,json=askAlive,proto3" json:"ask_alive,omitempty"` // transactions of the one asked with a write buffer here that was not used for long
 	NotAlive      [][]byte               `protobuf:"bytes,7,rep,name=not_alive,json=notAlive,proto3" json:"not_alive,omitempty"` // the answer to that: of those asked for, the ones that are over
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -165,7 +165,7 @@ func (x *Attendance) GetAll() bool {
 	return false
 }
 
-func (x *Attendance) GetEnded() []*StageName {
+func (x *Attendance) GetEnded() []*WriteBufferName {
 	if x != nil {
 		return x.Ended
 	}
@@ -238,7 +238,7 @@ func (x *Leadership) GetTerm() uint64 {
 	return 0
 }
 
-type StageName struct {
+type WriteBufferName struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Fragment      uint32                 `protobuf:"varint,1,opt,name=fragment,proto3" json:"fragment,omitempty"`
 	Transaction   []byte                 `protobuf:"bytes,2,opt,name=transaction,proto3" json:"transaction,omitempty"`
@@ -246,20 +246,20 @@ type StageName struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *StageName) Reset() {
-	*x = StageName{}
+func (x *WriteBufferName) Reset() {
+	*x = WriteBufferName{}
 	mi := &file_task_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *StageName) String() string {
+func (x *WriteBufferName) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*StageName) ProtoMessage() {}
+func (*WriteBufferName) ProtoMessage() {}
 
-func (x *StageName) ProtoReflect() protoreflect.Message {
+func (x *WriteBufferName) ProtoReflect() protoreflect.Message {
 	mi := &file_task_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -271,19 +271,19 @@ func (x *StageName) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use StageName.ProtoReflect.Descriptor instead.
-func (*StageName) Descriptor() ([]byte, []int) {
+// Deprecated: Use WriteBufferName.ProtoReflect.Descriptor instead.
+func (*WriteBufferName) Descriptor() ([]byte, []int) {
 	return file_task_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *StageName) GetFragment() uint32 {
+func (x *WriteBufferName) GetFragment() uint32 {
 	if x != nil {
 		return x.Fragment
 	}
 	return 0
 }
 
-func (x *StageName) GetTransaction() []byte {
+func (x *WriteBufferName) GetTransaction() []byte {
 	if x != nil {
 		return x.Transaction
 	}
@@ -299,8 +299,8 @@ type Header struct {
 	Epoch          uint64                 `protobuf:"varint,4,opt,name=epoch,proto3" json:"epoch,omitempty"`                                         // of the bucket map
 	Incarnation    uint64                 `protobuf:"fixed64,5,opt,name=incarnation,proto3" json:"incarnation,omitempty"`                            // of the gateway's process
 	Transaction    []byte                 `protobuf:"bytes,6,opt,name=transaction,proto3" json:"transaction,omitempty"`
-	Term           uint64                 `protobuf:"varint,7,opt,name=term,proto3" json:"term,omitempty"`    // of the stage; 0: there is none that the gateway knows of
-	Birth          uint64                 `protobuf:"fixed64,8,opt,name=birth,proto3" json:"birth,omitempty"` // of the stage
+	Term           uint64                 `protobuf:"varint,7,opt,name=term,proto3" json:"term,omitempty"`    // of the write buffer; 0: there is none that the gateway knows of
+	Birth          uint64                 `protobuf:"fixed64,8,opt,name=birth,proto3" json:"birth,omitempty"` // of the write buffer
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -391,11 +391,11 @@ func (x *Header) GetBirth() uint64 {
 	return 0
 }
 
-// Stage is what the gateway knows of a stage without asking. It comes with each answer.
-type Stage struct {
+// WriteBuffer is what the gateway knows of a write buffer without asking. It comes with each answer.
+type WriteBuffer struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Term           uint64                 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`    // of the leader in which it began
-	Birth          uint64                 `protobuf:"fixed64,2,opt,name=birth,proto3" json:"birth,omitempty"` // a number that no other stage of the fragment has: one that was dropped and begun again is another
+	Birth          uint64                 `protobuf:"fixed64,2,opt,name=birth,proto3" json:"birth,omitempty"` // a number that no other write buffer of the fragment has: one that was dropped and begun again is another
 	Count          uint64                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`  // tasks that were to change it and have ended
 	Mark           *Mark                  `protobuf:"bytes,4,opt,name=mark,proto3" json:"mark,omitempty"`
 	HasWrites      bool                   `protobuf:"varint,5,opt,name=has_writes,json=hasWrites,proto3" json:"has_writes,omitempty"`
@@ -408,20 +408,20 @@ type Stage struct {
 	sizeCache      protoimpl.SizeCache
 }
 
-func (x *Stage) Reset() {
-	*x = Stage{}
+func (x *WriteBuffer) Reset() {
+	*x = WriteBuffer{}
 	mi := &file_task_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Stage) String() string {
+func (x *WriteBuffer) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Stage) ProtoMessage() {}
+func (*WriteBuffer) ProtoMessage() {}
 
-func (x *Stage) ProtoReflect() protoreflect.Message {
+func (x *WriteBuffer) ProtoReflect() protoreflect.Message {
 	mi := &file_task_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -433,75 +433,75 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Stage.ProtoReflect.Descriptor instead.
-func (*Stage) Descriptor() ([]byte, []int) {
+// Deprecated: Use WriteBuffer.ProtoReflect.Descriptor instead.
+func (*WriteBuffer) Descriptor() ([]byte, []int) {
 	return file_task_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *Stage) GetTerm() uint64 {
+func (x *WriteBuffer) GetTerm() uint64 {
 	if x != nil {
 		return x.Term
 	}
 	return 0
 }
 
-func (x *Stage) GetBirth() uint64 {
+func (x *WriteBuffer) GetBirth() uint64 {
 	if x != nil {
 		return x.Birth
 	}
 	return 0
 }
 
-func (x *Stage) GetCount() uint64 {
+func (x *WriteBuffer) GetCount() uint64 {
 	if x != nil {
 		return x.Count
 	}
 	return 0
 }
 
-func (x *Stage) GetMark() *Mark {
+func (x *WriteBuffer) GetMark() *Mark {
 	if x != nil {
 		return x.Mark
 	}
 	return nil
 }
 
-func (x *Stage) GetHasWrites() bool {
+func (x *WriteBuffer) GetHasWrites() bool {
 	if x != nil {
 		return x.HasWrites
 	}
 	return false
 }
 
-func (x *Stage) GetHasPins() bool {
+func (x *WriteBuffer) GetHasPins() bool {
 	if x != nil {
 		return x.HasPins
 	}
 	return false
 }
 
-func (x *Stage) GetHasReads() bool {
+func (x *WriteBuffer) GetHasReads() bool {
 	if x != nil {
 		return x.HasReads
 	}
 	return false
 }
 
-func (x *Stage) GetPromised() uint64 {
+func (x *WriteBuffer) GetPromised() uint64 {
 	if x != nil {
 		return x.Promised
 	}
 	return 0
 }
 
-func (x *Stage) GetWritten() bool {
+func (x *WriteBuffer) GetWritten() bool {
 	if x != nil {
 		return x.Written
 	}
 	return false
 }
 
-func (x *Stage) GetBucketsWritten() []uint32 {
+func (x *WriteBuffer) GetBucketsWritten() []uint32 {
 	if x != nil {
 		return x.BucketsWritten
 	}
@@ -752,12 +752,12 @@ type TaskBegin struct {
 	LockTimeoutMicros uint64                 `protobuf:"varint,12,opt,name=lock_timeout_micros,json=lockTimeoutMicros,proto3" json:"lock_timeout_micros,omitempty"` // likewise
 	Memory            uint64                 `protobuf:"varint,13,opt,name=memory,proto3" json:"memory,omitempty"`                                                  // bytes that the task may keep; likewise
 	Isolation         uint32                 `protobuf:"varint,14,opt,name=isolation,proto3" json:"isolation,omitempty"`
-	ChangesStage      bool                   `protobuf:"varint,15,opt,name=changes_stage,json=changesStage,proto3" json:"changes_stage,omitempty"`            // it may write, lock, or have its reads remembered
+	ChangesBuffer     bool                   `protobuf:"varint,15,opt,name=changes_buffer,json=changesBuffer,proto3" json:"changes_buffer,omitempty"`         // it may write, lock, or have its reads remembered
 	Backend           uint32                 `protobuf:"varint,16,opt,name=backend,proto3" json:"backend,omitempty"`                                          // the session's process number
 	LockWaitsMicros   uint64                 `protobuf:"varint,17,opt,name=lock_waits_micros,json=lockWaitsMicros,proto3" json:"lock_waits_micros,omitempty"` // waits for locks are told of when they are as old; 0: never
 	More              *TaskMore              `protobuf:"bytes,18,opt,name=more,proto3" json:"more,omitempty"`
 	Go                bool                   `protobuf:"varint,19,opt,name=go,proto3" json:"go,omitempty"`           // nothing follows
-	Seen              *Mark                  `protobuf:"bytes,20,opt,name=seen,proto3" json:"seen,omitempty"`        // of its own transaction the task sees what was staged before; not there: all
+	Seen              *Mark                  `protobuf:"bytes,20,opt,name=seen,proto3" json:"seen,omitempty"`        // of its own transaction the task sees what was buffered before; not there: all
 	Floor             uint64                 `protobuf:"fixed64,21,opt,name=floor,proto3" json:"floor,omitempty"`    // where the leader chooses t: not below this
 	Replica           bool                   `protobuf:"varint,22,opt,name=replica,proto3" json:"replica,omitempty"` // any replica may run it, once t is closed there (T9): it changes nothing
 	unknownFields     protoimpl.UnknownFields
@@ -892,9 +892,9 @@ func (x *TaskBegin) GetIsolation() uint32 {
 	return 0
 }
 
-func (x *TaskBegin) GetChangesStage() bool {
+func (x *TaskBegin) GetChangesBuffer() bool {
 	if x != nil {
-		return x.ChangesStage
+		return x.ChangesBuffer
 	}
 	return false
 }
@@ -1053,7 +1053,7 @@ func (*TaskGo) Descriptor() ([]byte, []int) {
 	return file_task_proto_rawDescGZIP(), []int{10}
 }
 
-// TaskStop ends the task: its rows are not wanted any more, or the statement was canceled. End comes, with the stage as it is then.
+// TaskStop ends the task: its rows are not wanted any more, or the statement was canceled. End comes, with the write buffer as it is then.
 type TaskStop struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1207,8 +1207,8 @@ func (*TaskAnswer_End) isTaskAnswer_Kind() {}
 type TaskStarted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	T             uint64                 `protobuf:"fixed64,1,opt,name=t,proto3" json:"t,omitempty"`
-	Term          uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`  // of the leader
-	Stage         *Stage                 `protobuf:"bytes,3,opt,name=stage,proto3" json:"stage,omitempty"` // unset: the task has none
+	Term          uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`    // of the leader
+	Buffer        *WriteBuffer           `protobuf:"bytes,3,opt,name=buffer,proto3" json:"buffer,omitempty"` // unset: the task has none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1257,9 +1257,9 @@ func (x *TaskStarted) GetTerm() uint64 {
 	return 0
 }
 
-func (x *TaskStarted) GetStage() *Stage {
+func (x *TaskStarted) GetBuffer() *WriteBuffer {
 	if x != nil {
-		return x.Stage
+		return x.Buffer
 	}
 	return nil
 }
@@ -1449,7 +1449,7 @@ func (x *LockOwner) GetGateway() uint32 {
 type TaskEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Failure       *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"` // unset: none
-	Stage         *Stage                 `protobuf:"bytes,2,opt,name=stage,proto3" json:"stage,omitempty"`
+	Buffer        *WriteBuffer           `protobuf:"bytes,2,opt,name=buffer,proto3" json:"buffer,omitempty"`
 	Now           uint64                 `protobuf:"fixed64,3,opt,name=now,proto3" json:"now,omitempty"`
 	Floor         uint64                 `protobuf:"fixed64,4,opt,name=floor,proto3" json:"floor,omitempty"` // the largest timestamp that the task has seen
 	Result        []byte                 `protobuf:"bytes,5,opt,name=result,proto3" json:"result,omitempty"`
@@ -1497,9 +1497,9 @@ func (x *TaskEnd) GetFailure() *Failure {
 	return nil
 }
 
-func (x *TaskEnd) GetStage() *Stage {
+func (x *TaskEnd) GetBuffer() *WriteBuffer {
 	if x != nil {
-		return x.Stage
+		return x.Buffer
 	}
 	return nil
 }
@@ -1645,21 +1645,21 @@ const file_task_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
 	"task.proto\x12\n" +
-	"sherd.node\x1a\verror.proto\"\xe7\x01\n" +
+	"sherd.node\x1a\verror.proto\"\xed\x01\n" +
 	"\n" +
 	"Attendance\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x06R\vincarnation\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x06R\x03now\x12,\n" +
 	"\x05leads\x18\x03 \x03(\v2\x16.sherd.node.LeadershipR\x05leads\x12\x10\n" +
-	"\x03all\x18\x04 \x01(\bR\x03all\x12+\n" +
-	"\x05ended\x18\x05 \x03(\v2\x15.sherd.node.StageNameR\x05ended\x12\x1b\n" +
+	"\x03all\x18\x04 \x01(\bR\x03all\x121\n" +
+	"\x05ended\x18\x05 \x03(\v2\x1b.sherd.node.WriteBufferNameR\x05ended\x12\x1b\n" +
 	"\task_alive\x18\x06 \x03(\fR\baskAlive\x12\x1b\n" +
 	"\tnot_alive\x18\a \x03(\fR\bnotAlive\"<\n" +
 	"\n" +
 	"Leadership\x12\x1a\n" +
 	"\bfragment\x18\x01 \x01(\rR\bfragment\x12\x12\n" +
-	"\x04term\x18\x02 \x01(\x04R\x04term\"I\n" +
-	"\tStageName\x12\x1a\n" +
+	"\x04term\x18\x02 \x01(\x04R\x04term\"O\n" +
+	"\x0fWriteBufferName\x12\x1a\n" +
 	"\bfragment\x18\x01 \x01(\rR\bfragment\x12 \n" +
 	"\vtransaction\x18\x02 \x01(\fR\vtransaction\"\xe9\x01\n" +
 	"\x06Header\x12\x1a\n" +
@@ -1671,8 +1671,8 @@ const file_task_proto_rawDesc = "" +
 	"\vtransaction\x18\x06 \x01(\fR\vtransaction\x12\x12\n" +
 	"\x04term\x18\a \x01(\x04R\x04term\x12\x14\n" +
 	"\x05birth\x18\b \x01(\x06R\x05birthJ\x04\b\t\x10\n" +
-	"\"\xa3\x02\n" +
-	"\x05Stage\x12\x12\n" +
+	"\"\xa9\x02\n" +
+	"\vWriteBuffer\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x14\n" +
 	"\x05birth\x18\x02 \x01(\x06R\x05birth\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x04R\x05count\x12$\n" +
@@ -1697,7 +1697,7 @@ const file_task_proto_rawDesc = "" +
 	"\x04more\x18\x02 \x01(\v2\x14.sherd.node.TaskMoreH\x00R\x04more\x12$\n" +
 	"\x02go\x18\x03 \x01(\v2\x12.sherd.node.TaskGoH\x00R\x02go\x12*\n" +
 	"\x04stop\x18\x04 \x01(\v2\x14.sherd.node.TaskStopH\x00R\x04stopB\x06\n" +
-	"\x04kind\"\xb4\x05\n" +
+	"\x04kind\"\xb6\x05\n" +
 	"\tTaskBegin\x12*\n" +
 	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x12\f\n" +
 	"\x01t\x18\x02 \x01(\x06R\x01t\x121\n" +
@@ -1713,8 +1713,8 @@ const file_task_proto_rawDesc = "" +
 	"\x10time_left_micros\x18\v \x01(\x04R\x0etimeLeftMicros\x12.\n" +
 	"\x13lock_timeout_micros\x18\f \x01(\x04R\x11lockTimeoutMicros\x12\x16\n" +
 	"\x06memory\x18\r \x01(\x04R\x06memory\x12\x1c\n" +
-	"\tisolation\x18\x0e \x01(\rR\tisolation\x12#\n" +
-	"\rchanges_stage\x18\x0f \x01(\bR\fchangesStage\x12\x18\n" +
+	"\tisolation\x18\x0e \x01(\rR\tisolation\x12%\n" +
+	"\x0echanges_buffer\x18\x0f \x01(\bR\rchangesBuffer\x12\x18\n" +
 	"\abackend\x18\x10 \x01(\rR\abackend\x12*\n" +
 	"\x11lock_waits_micros\x18\x11 \x01(\x04R\x0flockWaitsMicros\x12(\n" +
 	"\x04more\x18\x12 \x01(\v2\x14.sherd.node.TaskMoreR\x04more\x12\x0e\n" +
@@ -1736,11 +1736,11 @@ const file_task_proto_rawDesc = "" +
 	"\x04rows\x18\x02 \x01(\v2\x14.sherd.node.TaskRowsH\x00R\x04rows\x123\n" +
 	"\awaiting\x18\x03 \x01(\v2\x17.sherd.node.TaskWaitingH\x00R\awaiting\x12'\n" +
 	"\x03end\x18\x04 \x01(\v2\x13.sherd.node.TaskEndH\x00R\x03endB\x06\n" +
-	"\x04kind\"X\n" +
+	"\x04kind\"`\n" +
 	"\vTaskStarted\x12\f\n" +
 	"\x01t\x18\x01 \x01(\x06R\x01t\x12\x12\n" +
-	"\x04term\x18\x02 \x01(\x04R\x04term\x12'\n" +
-	"\x05stage\x18\x03 \x01(\v2\x11.sherd.node.StageR\x05stage\"\x1e\n" +
+	"\x04term\x18\x02 \x01(\x04R\x04term\x12/\n" +
+	"\x06buffer\x18\x03 \x01(\v2\x17.sherd.node.WriteBufferR\x06buffer\"\x1e\n" +
 	"\bTaskRows\x12\x12\n" +
 	"\x04rows\x18\x01 \x01(\fR\x04rows\"\xbe\x01\n" +
 	"\vTaskWaiting\x121\n" +
@@ -1752,16 +1752,16 @@ const file_task_proto_rawDesc = "" +
 	"\tLockOwner\x12 \n" +
 	"\vtransaction\x18\x01 \x01(\fR\vtransaction\x12\x18\n" +
 	"\asession\x18\x02 \x01(\rR\asession\x12\x18\n" +
-	"\agateway\x18\x03 \x01(\rR\agateway\"\x82\x02\n" +
+	"\agateway\x18\x03 \x01(\rR\agateway\"\x8a\x02\n" +
 	"\aTaskEnd\x12-\n" +
-	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12'\n" +
-	"\x05stage\x18\x02 \x01(\v2\x11.sherd.node.StageR\x05stage\x12\x10\n" +
+	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12/\n" +
+	"\x06buffer\x18\x02 \x01(\v2\x17.sherd.node.WriteBufferR\x06buffer\x12\x10\n" +
 	"\x03now\x18\x03 \x01(\x06R\x03now\x12\x14\n" +
 	"\x05floor\x18\x04 \x01(\x06R\x05floor\x12\x16\n" +
 	"\x06result\x18\x05 \x01(\fR\x06result\x121\n" +
 	"\astarted\x18\x06 \x01(\v2\x17.sherd.node.TaskStartedR\astarted\x12\x12\n" +
 	"\x04rows\x18\a \x01(\fR\x04rows\x12\x18\n" +
-	"\astopped\x18\b \x01(\bR\astopped\"\x85\x03\n" +
+	"\astopped\x18\b \x01(\bR\astopped\"\x8a\x03\n" +
 	"\aFailure\x12,\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x18.sherd.node.Failure.KindR\x04kind\x12\x16\n" +
 	"\x06leader\x18\x03 \x01(\rR\x06leader\x12\x12\n" +
@@ -1769,13 +1769,12 @@ const file_task_proto_rawDesc = "" +
 	"\x04move\x18\x05 \x01(\x04R\x04move\x12'\n" +
 	"\x0fcatalog_version\x18\x06 \x01(\x04R\x0ecatalogVersion\x12\x10\n" +
 	"\x03gid\x18\a \x01(\tR\x03gid\x12'\n" +
-	"\x05error\x18\b \x01(\v2\x11.sherd.node.ErrorR\x05error\"\xa1\x01\n" +
+	"\x05error\x18\b \x01(\v2\x11.sherd.node.ErrorR\x05error\"\xa6\x01\n" +
 	"\x04Kind\x12\t\n" +
 	"\x05ERROR\x10\x00\x12\x0e\n" +
 	"\n" +
-	"NOT_LEADER\x10\x01\x12\x0e\n" +
-	"\n" +
-	"STAGE_LOST\x10\x02\x12\t\n" +
+	"NOT_LEADER\x10\x01\x12\x0f\n" +
+	"\vBUFFER_LOST\x10\x02\x12\t\n" +
 	"\x05MOVED\x10\x03\x12\n" +
 	"\n" +
 	"\x06REPLAN\x10\x04\x12\x10\n" +
@@ -1783,8 +1782,8 @@ const file_task_proto_rawDesc = "" +
 	"\x05CLOCK\x10\x06\x12\x12\n" +
 	"\x0eSTATEMENT_LOST\x10\a\x12\r\n" +
 	"\tMOVE_VOID\x10\b\x12\r\n" +
-	"\tUNSETTLED\x10\t\x12\b\n" +
-	"\x04HELD\x10\n" +
+	"\tUNSETTLED\x10\t\x12\f\n" +
+	"\bPREPARED\x10\n" +
 	"J\x04\b\x02\x10\x032@\n" +
 	"\x05Tasks\x127\n" +
 	"\x03Run\x12\x14.sherd.node.TaskPart\x1a\x16.sherd.node.TaskAnswer(\x010\x012H\n" +
@@ -1806,32 +1805,32 @@ func file_task_proto_rawDescGZIP() []byte {
 var file_task_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_task_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_task_proto_goTypes = []any{
-	(Failure_Kind)(0),   // 0: sherd.node.Failure.Kind
-	(*Attendance)(nil),  // 1: sherd.node.Attendance
-	(*Leadership)(nil),  // 2: sherd.node.Leadership
-	(*StageName)(nil),   // 3: sherd.node.StageName
-	(*Header)(nil),      // 4: sherd.node.Header
-	(*Stage)(nil),       // 5: sherd.node.Stage
-	(*Mark)(nil),        // 6: sherd.node.Mark
-	(*BucketRange)(nil), // 7: sherd.node.BucketRange
-	(*TaskPart)(nil),    // 8: sherd.node.TaskPart
-	(*TaskBegin)(nil),   // 9: sherd.node.TaskBegin
-	(*TaskMore)(nil),    // 10: sherd.node.TaskMore
-	(*TaskGo)(nil),      // 11: sherd.node.TaskGo
-	(*TaskStop)(nil),    // 12: sherd.node.TaskStop
-	(*TaskAnswer)(nil),  // 13: sherd.node.TaskAnswer
-	(*TaskStarted)(nil), // 14: sherd.node.TaskStarted
-	(*TaskRows)(nil),    // 15: sherd.node.TaskRows
-	(*TaskWaiting)(nil), // 16: sherd.node.TaskWaiting
-	(*LockOwner)(nil),   // 17: sherd.node.LockOwner
-	(*TaskEnd)(nil),     // 18: sherd.node.TaskEnd
-	(*Failure)(nil),     // 19: sherd.node.Failure
-	(*Error)(nil),       // 20: sherd.node.Error
+	(Failure_Kind)(0),       // 0: sherd.node.Failure.Kind
+	(*Attendance)(nil),      // 1: sherd.node.Attendance
+	(*Leadership)(nil),      // 2: sherd.node.Leadership
+	(*WriteBufferName)(nil), // 3: sherd.node.WriteBufferName
+	(*Header)(nil),          // 4: sherd.node.Header
+	(*WriteBuffer)(nil),     // 5: sherd.node.WriteBuffer
+	(*Mark)(nil),            // 6: sherd.node.Mark
+	(*BucketRange)(nil),     // 7: sherd.node.BucketRange
+	(*TaskPart)(nil),        // 8: sherd.node.TaskPart
+	(*TaskBegin)(nil),       // 9: sherd.node.TaskBegin
+	(*TaskMore)(nil),        // 10: sherd.node.TaskMore
+	(*TaskGo)(nil),          // 11: sherd.node.TaskGo
+	(*TaskStop)(nil),        // 12: sherd.node.TaskStop
+	(*TaskAnswer)(nil),      // 13: sherd.node.TaskAnswer
+	(*TaskStarted)(nil),     // 14: sherd.node.TaskStarted
+	(*TaskRows)(nil),        // 15: sherd.node.TaskRows
+	(*TaskWaiting)(nil),     // 16: sherd.node.TaskWaiting
+	(*LockOwner)(nil),       // 17: sherd.node.LockOwner
+	(*TaskEnd)(nil),         // 18: sherd.node.TaskEnd
+	(*Failure)(nil),         // 19: sherd.node.Failure
+	(*Error)(nil),           // 20: sherd.node.Error
 }
 var file_task_proto_depIdxs = []int32{
 	2,  // 0: sherd.node.Attendance.leads:type_name -> sherd.node.Leadership
-	3,  // 1: sherd.node.Attendance.ended:type_name -> sherd.node.StageName
-	6,  // 2: sherd.node.Stage.mark:type_name -> sherd.node.Mark
+	3,  // 1: sherd.node.Attendance.ended:type_name -> sherd.node.WriteBufferName
+	6,  // 2: sherd.node.WriteBuffer.mark:type_name -> sherd.node.Mark
 	9,  // 3: sherd.node.TaskPart.begin:type_name -> sherd.node.TaskBegin
 	10, // 4: sherd.node.TaskPart.more:type_name -> sherd.node.TaskMore
 	11, // 5: sherd.node.TaskPart.go:type_name -> sherd.node.TaskGo
@@ -1844,11 +1843,11 @@ var file_task_proto_depIdxs = []int32{
 	15, // 12: sherd.node.TaskAnswer.rows:type_name -> sherd.node.TaskRows
 	16, // 13: sherd.node.TaskAnswer.waiting:type_name -> sherd.node.TaskWaiting
 	18, // 14: sherd.node.TaskAnswer.end:type_name -> sherd.node.TaskEnd
-	5,  // 15: sherd.node.TaskStarted.stage:type_name -> sherd.node.Stage
+	5,  // 15: sherd.node.TaskStarted.buffer:type_name -> sherd.node.WriteBuffer
 	17, // 16: sherd.node.TaskWaiting.blockers:type_name -> sherd.node.LockOwner
 	20, // 17: sherd.node.TaskWaiting.error:type_name -> sherd.node.Error
 	19, // 18: sherd.node.TaskEnd.failure:type_name -> sherd.node.Failure
-	5,  // 19: sherd.node.TaskEnd.stage:type_name -> sherd.node.Stage
+	5,  // 19: sherd.node.TaskEnd.buffer:type_name -> sherd.node.WriteBuffer
 	14, // 20: sherd.node.TaskEnd.started:type_name -> sherd.node.TaskStarted
 	0,  // 21: sherd.node.Failure.kind:type_name -> sherd.node.Failure.Kind
 	20, // 22: sherd.node.Failure.error:type_name -> sherd.node.Error

@@ -124,7 +124,7 @@ func TestSilentNodeIsDead(t *testing.T) {
 	eventually.Holds(t, "they do not meet", func() bool { _, ok := all[1].Leader(7); return ok && all[0].Alive(2) })
 	c.Net.Cut("1", "2")
 	eventually.Holds(t, "nobody notices", func() bool { _, ok := all[1].Leader(7); return !ok && !all[0].Alive(2) && !all[1].Alive(1) })
-	eventually.Holds(t, "the stages of a silent gateway stay", func() bool {
+	eventually.Holds(t, "the write buffers of a silent gateway stay", func() bool {
 		all[1].mu.Lock()
 		defer all[1].mu.Unlock()
 		return len(all[1].lost) > 0 && all[1].lost[0] == 100

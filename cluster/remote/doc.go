@@ -4,7 +4,7 @@
 //	kv.Transaction ─▶ Part ─▶ Node ─── one call each (kv.Sender) ─▶ nodepb.Fragments
 //
 // A Part is what a transaction has in one fragment at one node. It keeps what the last answer said
-// about the transaction's write buffer there (its stage), so that marks, and whether anything is
+// about the transaction's write buffer there, so that marks, and whether anything is
 // written, cost no round trip. Calls that only discard something (ROLLBACK, ROLLBACK TO) are sent
 // and not waited for; the next call waits for them. Package distexec runs tasks in a Part.
 //

@@ -21,11 +21,11 @@ type Part struct {
 	lockTimeout atomic.Int64 // nanoseconds
 
 	mu      sync.Mutex
-	stage   *pb.Stage     // as the last answer has it, nil: there is none; guarded by mu
-	broken  bool          // the stage is lost, or may be; guarded by mu
-	ended   bool          // by Rollback; guarded by mu
-	returns []*pb.Request // to be sent, in order; the first may be under way; guarded by mu
-	quiet   chan struct{} // closed when they have been answered; nil: there are none; guarded by mu
+	buffer  *pb.WriteBuffer // as the last answer has it, nil: there is none; guarded by mu
+	broken  bool            // the write buffer is lost, or may be; guarded by mu
+	ended   bool            // by Rollback; guarded by mu
+	returns []*pb.Request   // to be sent, in order; the first may be under way; guarded by mu
+	quiet   chan struct{}   // closed when they have been answered; nil: there are none; guarded by mu
 }
 
 var _ kv.Part = (*Part)(nil)
@@ -57,8 +57,8 @@ func (p *Part) Header() *pb.Header {
 	h := p.node.header(p.fragment, p.id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stage != nil {
-		h.Term, h.Birth = p.stage.Term, p.stage.Birth
+	if p.buffer != nil {
+		h.Term, h.Birth = p.buffer.Term, p.buffer.Birth
 	}
 	return h
 }
@@ -67,8 +67,8 @@ func (p *Part) Header() *pb.Header {
 func (p *Part) send(ctx context.Context, r *pb.Request) (*pb.Response, error) {
 	r.Fragment, r.Transaction = uint32(p.fragment), p.id[:]
 	p.mu.Lock()
-	if p.stage != nil {
-		r.Term, r.Birth = p.stage.Term, p.stage.Birth
+	if p.buffer != nil {
+		r.Term, r.Birth = p.buffer.Term, p.buffer.Birth
 	}
 	p.mu.Unlock()
 	return p.node.Send(ctx, r)
@@ -81,18 +81,18 @@ func (p *Part) ask(ctx context.Context, r *pb.Request) (*pb.Response, error) {
 		return nil, err
 	}
 	a, err := p.send(ctx, r)
-	if st := a.GetStage(); st != nil {
+	if st := a.GetBuffer(); st != nil {
 		p.Learn(st)
 	}
 	return a, err
 }
 
 // Learn takes over what an answer says about the write buffer; answers may overtake each other.
-func (p *Part) Learn(s *pb.Stage) {
+func (p *Part) Learn(s *pb.WriteBuffer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stage == nil || p.stage.Birth != s.Birth || s.Count >= p.stage.Count {
-		p.stage = s
+	if p.buffer == nil || p.buffer.Birth != s.Birth || s.Count >= p.buffer.Count {
+		p.buffer = s
 	}
 }
 
@@ -108,7 +108,7 @@ func (p *Part) Lose() {
 func (p *Part) Volatile() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.stage
+	s := p.buffer
 	if s == nil || p.broken {
 		return p.broken
 	}
@@ -142,7 +142,7 @@ const returnTime = 10 * time.Second
 func (p *Part) goBack(r *pb.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stage == nil && !p.broken || p.ended {
+	if p.buffer == nil && !p.broken || p.ended {
 		return
 	}
 	p.ended = r.GetEnd() != nil
@@ -181,14 +181,14 @@ func (p *Part) sendReturn(r *pb.Request) {
 	defer p.mu.Unlock()
 	switch {
 	case r.GetEnd() != nil:
-		p.stage = nil
+		p.buffer = nil
 		if err != nil && p.node.nodes.cfg.Over != nil {
 			p.node.nodes.cfg.Over(p.node.id, p.id)
 		}
 	case err != nil:
 		p.broken = true
 	default:
-		if p.stage = a.Stage; a.Stage == nil {
+		if p.buffer = a.Buffer; a.Buffer == nil {
 			p.broken = true
 		}
 	}
@@ -198,10 +198,10 @@ func (p *Part) sendReturn(r *pb.Request) {
 func (p *Part) Mark() txn.Mark {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stage == nil || p.stage.Mark == nil {
+	if p.buffer == nil || p.buffer.Mark == nil {
 		return txn.Mark{}
 	}
-	m := p.stage.Mark
+	m := p.buffer.Mark
 	return txn.Mark{Writes: int(m.Writes), Locks: int(m.Locks), Changes: int(m.Changes)}
 }
 
@@ -228,19 +228,19 @@ func (p *Part) Restart(m txn.Mark, forgetReads bool) {
 	}
 }
 
-// expect changes what is known of the stage to what it will be.
+// expect changes what is known of the write buffer to what it will be.
 func (p *Part) expect(m txn.Mark, locks bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stage == nil || p.stage.Mark == nil {
+	if p.buffer == nil || p.buffer.Mark == nil {
 		return
 	}
-	p.stage.Mark.Writes, p.stage.HasWrites = uint64(m.Writes), m.Writes > 0
+	p.buffer.Mark.Writes, p.buffer.HasWrites = uint64(m.Writes), m.Writes > 0
 	if locks {
-		p.stage.Mark.Locks, p.stage.Mark.Changes = uint64(m.Locks), uint64(m.Changes)
+		p.buffer.Mark.Locks, p.buffer.Mark.Changes = uint64(m.Locks), uint64(m.Changes)
 	}
 	if m.Writes == 0 {
-		p.stage.Written, p.stage.BucketsWritten = false, nil
+		p.buffer.Written, p.buffer.BucketsWritten = false, nil
 	}
 }
 
@@ -251,8 +251,8 @@ func (p *Part) Rollback() { p.goBack(&pb.Request{Op: &pb.Request_End{End: &pb.En
 func (p *Part) Width() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stage == nil || !p.stage.Written {
+	if p.buffer == nil || !p.buffer.Written {
 		return 0
 	}
-	return max(1, len(p.stage.BucketsWritten))
+	return max(1, len(p.buffer.BucketsWritten))
 }

@@ -25,7 +25,7 @@ func (p *Part) Fragment() txn.FragmentID { return p.fragment }
 func (p *Part) HasWrites() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.stage != nil && p.stage.HasWrites
+	return p.buffer != nil && p.buffer.HasWrites
 }
 
 // HasPins implements txn.Participant.
@@ -35,7 +35,7 @@ func (p *Part) HasPins() bool {
 	_ = p.AwaitAnswers(ctx) // if it fails, so does what comes next
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.stage != nil && p.stage.HasPins
+	return p.buffer != nil && p.buffer.HasPins
 }
 
 // HasReads implements txn.Participant. A SERIALIZABLE transaction may have read from a write buffer
@@ -44,24 +44,24 @@ func (p *Part) HasPins() bool {
 func (p *Part) HasReads() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.broken && p.options.Isolation == txn.Serializable || p.stage != nil && p.stage.HasReads
+	return p.broken && p.options.Isolation == txn.Serializable || p.buffer != nil && p.buffer.HasReads
 }
 
 // Promised implements txn.Participant.
 func (p *Part) Promised() txn.Timestamp {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stage == nil {
+	if p.buffer == nil {
 		return 0
 	}
-	return txn.Timestamp(p.stage.Promised)
+	return txn.Timestamp(p.buffer.Promised)
 }
 
 // gone records that the write buffer has ended.
 func (p *Part) gone() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stage, p.ended = nil, true
+	p.buffer, p.ended = nil, true
 }
 
 // Commit implements txn.Participant. With NoAnswer the outcome is not known.
@@ -75,7 +75,7 @@ func (p *Part) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp
 	switch {
 	case a == nil:
 		p.Lose()
-	case a.Stage == nil:
+	case a.Buffer == nil:
 		p.gone()
 	}
 	return txn.Timestamp(a.GetCommitted()), err

@@ -8,7 +8,7 @@
 // they are visible, wait, and take part in deadlock detection as if the session were here.
 //
 // The request waits for a node that cannot be asked until no node that answers has heard from it
-// for longer than the lease of stages (write buffers): then what its transactions had buffered is
+// for longer than the lease of write buffers: then what its transactions had buffered is
 // gone, and the node is skipped. Otherwise the statement fails with 57P03 after 30 s. Before the
 // transaction commits, every node that was asked confirms that it has held the locks all along, and
 // no node that was not asked may serve: else 40001.
@@ -16,7 +16,8 @@
 // Invariants:
 //
 //	H1  A lock is released when its transaction has ended at the gateway, when the gateway's
-//	    process has ended, or when nothing was heard from the gateway for the lease of stages.
+//	    process has ended, or when nothing was heard from the gateway for the lease of write
+//	    buffers.
 //	H2  It is released after this node has the definitions that its holder has committed, as
 //	    far as they arrive within some seconds.
 //	H3  A transaction that has lost a lock on another node does not commit.

@@ -82,7 +82,7 @@ func (n *Net) Alone() bool {
 }
 
 // silent reports whether no node that answers has heard from a node for longer than the lease of
-// stages.
+// write buffers.
 func (n *Net) silent(ctx context.Context, node uint32) bool {
 	p := n.cfg.Presence
 	if !p.Forgotten(node) {

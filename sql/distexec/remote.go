@@ -42,7 +42,7 @@ func (s *Streams) Run(ctx context.Context, p *remote.Part, follower bool, task *
 		}
 		r := &run{node: node, part: p, ctx: ctx, task: task, emit: emit, changes: changes}
 		begin := beginOf(ctx, p, task, plan)
-		begin.ChangesStage, begin.Replica = changes, follower
+		begin.ChangesBuffer, begin.Replica = changes, follower
 		known := node.knows(plan.number) && !again
 		if known {
 			begin.Plan = nil
@@ -209,8 +209,8 @@ func (r *run) started(x *pb.TaskStarted) {
 	if x == nil {
 		return
 	}
-	if x.Stage != nil {
-		r.part.Learn(x.Stage)
+	if x.Buffer != nil {
+		r.part.Learn(x.Buffer)
 	}
 	if r.task.T == 0 {
 		r.task.Start(txn.Timestamp(x.T))
@@ -260,8 +260,8 @@ var errUnasked = errors.New("it has stopped a task that was to go on")
 // end takes the last answer.
 func (r *run) end(x *pb.TaskEnd) (exec.Result, error) {
 	p := r.part
-	if x.Stage != nil {
-		p.Learn(x.Stage)
+	if x.Buffer != nil {
+		p.Learn(x.Buffer)
 	}
 	r.started(x.Started)
 	r.pass(x.Rows)

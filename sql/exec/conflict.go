@@ -81,7 +81,7 @@ func (o *stageOp) conflict(c *Ctx, w *Write, existing []byte, emit Emit) error {
 	own := w.Hit
 	if seen := c.local.task.Seen; seen != nil && o.conf.update && !own {
 		var err error
-		if own, err = c.local.tx.StagedSince(w.Key, *seen); err != nil {
+		if own, err = c.local.tx.BufferedSince(w.Key, *seen); err != nil {
 			return err
 		}
 	}

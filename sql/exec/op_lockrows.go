@@ -46,7 +46,7 @@ func (k *compiler) rowLocker(l plan.RowLock, s *plan.Scan) (*rowLocker, error) {
 // call.
 func (r *rowLocker) take(c *Ctx, key []byte) (got bool, fresh types.Row, err error) {
 	if seen := c.local.task.Seen; seen != nil {
-		if changed, err := c.local.tx.StagedSince(key, *seen); err != nil || changed {
+		if changed, err := c.local.tx.BufferedSince(key, *seen); err != nil || changed {
 			return false, nil, err
 		}
 	}

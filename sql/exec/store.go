@@ -36,8 +36,8 @@ type Tx interface {
 	// HasRead reports whether a SERIALIZABLE transaction has read key or looked for it, and returns
 	// the timestamp of its earliest read.
 	HasRead(key []byte) (txn.Timestamp, bool)
-	// StagedSince reports whether the transaction has written key after a mark.
-	StagedSince(key []byte, mark txn.Mark) (bool, error)
+	// BufferedSince reports whether the transaction has written key after a mark.
+	BufferedSince(key []byte, mark txn.Mark) (bool, error)
 	// Put and Delete buffer a write under the lock of its row. They keep neither key nor value.
 	Put(key, value []byte) error
 	Delete(key []byte) error

@@ -211,7 +211,7 @@ func writtenBefore(c *Ctx, t *table.Table, key []byte) error {
 	if c.local.task.Seen == nil {
 		return nil
 	}
-	twice, err := c.local.tx.StagedSince(key, *c.local.task.Seen)
+	twice, err := c.local.tx.BufferedSince(key, *c.local.task.Seen)
 	if err == nil && twice {
 		err = pgerr.Unsupported(
 			"updating or deleting a row of table %q twice in one statement is not supported", t.Def.Name).

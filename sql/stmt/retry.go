@@ -72,7 +72,7 @@ func (r *Attempts) Again(ctx context.Context, err error) bool {
 	var lost *txn.LostError
 	var elsewhere *txn.MovedError
 	var split *txn.SplitError
-	staged := errors.As(err, &lost) && lost.Staged // what was written is lost
+	buffered := errors.As(err, &lost) && lost.Buffered // what was written is lost
 	// The owner of the rows could not be found in time, or they are in other segments now.
 	moved := errors.As(err, &elsewhere) || errors.As(err, &split)
 	if !pgerr.Is(err, pgerr.SerializationFailure) || r.answered() || r.At != 0 && !moved || ctx.Err() != nil {
@@ -81,7 +81,7 @@ func (r *Attempts) Again(ctx context.Context, err error) bool {
 	cut := lost != nil || moved // what was read can be read again at the same timestamp
 	switch {
 	case r.Alone:
-	case staged, t.HasDefined(): // a function may have written, which the mark of a SELECT does not show
+	case buffered, t.HasDefined(): // a function may have written, which the mark of a SELECT does not show
 		return false
 	case !cut && (t.Modes.Isolation() != txn.ReadCommitted || t.At != 0):
 		return false
@@ -97,7 +97,7 @@ func (r *Attempts) Again(ctx context.Context, err error) bool {
 		return false
 	}
 	switch {
-	case staged:
+	case buffered:
 		if t.Renew(r.Writes) != nil {
 			return false
 		}

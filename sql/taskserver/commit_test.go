@@ -160,7 +160,7 @@ func TestAnswersLost(t *testing.T) {
 	x := w.begin()
 	x.must("UPDATE notes SET t = 'one' WHERE k = 1")
 	must(t, x.commit())
-	for f := range x.stages {
+	for f := range x.buffers {
 		var lost *txn.LostError
 		if _, err := (participant{x, f}).Commit(t.Context(), txn.CommitRequest{}); !errors.As(err, &lost) {
 			t.Errorf("a second commit: %v", err)
@@ -177,14 +177,14 @@ func TestLowC(t *testing.T) {
 	w.insert("notes", 0, 10)
 	x := w.begin()
 	x.must("UPDATE notes SET t = 'x' WHERE k = 1")
-	for f := range x.stages {
+	for f := range x.buffers {
 		var low *txn.LowError
 		if _, err := (participant{x, f}).Commit(t.Context(), txn.CommitRequest{At: 1}); !errors.As(err, &low) ||
 			low.Promised < 1 {
 			t.Errorf("got %v", err)
 		}
 	}
-	must(t, x.commit()) // the stage is still there
+	must(t, x.commit()) // the write buffer is still there
 }
 
 func TestHeldElsewhere(t *testing.T) {
@@ -306,7 +306,7 @@ func TestSnapshots(t *testing.T) {
 	f := w.fragments()[0]
 	k, err := x.send(t.Context(), f, &pb.Request{Op: &pb.Request_Pin{Pin: &pb.PinRequest{T: a.T}}})
 	must(t, err)
-	x.stages[f] = k.Stage
+	x.buffers[f] = k.Buffer
 	x.must("SELECT count(*) FROM notes")
 	x.rollback()
 	w.settled()

@@ -139,7 +139,7 @@ func (w *world) putTable(name string) *catalog.Table {
 	return tab
 }
 
-func (w *world) header(f txn.FragmentID, id txn.ID, st *pb.Stage) *pb.Header {
+func (w *world) header(f txn.FragmentID, id txn.ID, st *pb.WriteBuffer) *pb.Header {
 	return &pb.Header{
 		Fragment: f, Now: uint64(w.clock.Now()), CatalogVersion: w.catalog.View().Version(), Incarnation: incarnation,
 		Transaction: id[:],
@@ -157,34 +157,34 @@ type transaction struct {
 	left      time.Duration // 0: no limit
 	held      bool
 
-	mu     sync.Mutex
-	stages map[txn.FragmentID]*pb.Stage // guarded by mu
-	starts []*pb.TaskStarted            // of all tasks; guarded by mu
-	waits  chan *pb.TaskWaiting         // nil: not asked for
+	mu      sync.Mutex
+	buffers map[txn.FragmentID]*pb.WriteBuffer // guarded by mu
+	starts  []*pb.TaskStarted                  // of all tasks; guarded by mu
+	waits   chan *pb.TaskWaiting               // nil: not asked for
 }
 
 func (w *world) begin() *transaction {
-	return &transaction{w: w, id: txn.NewID(), stages: map[txn.FragmentID]*pb.Stage{}}
+	return &transaction{w: w, id: txn.NewID(), buffers: map[txn.FragmentID]*pb.WriteBuffer{}}
 }
 
-func (x *transaction) stage(f txn.FragmentID) *pb.Stage {
+func (x *transaction) buffer(f txn.FragmentID) *pb.WriteBuffer {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.stages[f]
+	return x.buffers[f]
 }
 
 func (x *transaction) header(f txn.FragmentID) *pb.Header {
-	return x.w.header(f, x.id, x.stage(f))
+	return x.w.header(f, x.id, x.buffer(f))
 }
 
 // send sends a request about the transaction's part in a fragment.
 func (x *transaction) send(ctx context.Context, f txn.FragmentID, r *pb.Request) (*pb.Response, error) {
-	return x.w.send(ctx, f, x.id, x.stage(f), r)
+	return x.w.send(ctx, f, x.id, x.buffer(f), r)
 }
 
 // send sends a request about a transaction.
 func (w *world) send(
-	ctx context.Context, f txn.FragmentID, id txn.ID, st *pb.Stage, r *pb.Request,
+	ctx context.Context, f txn.FragmentID, id txn.ID, st *pb.WriteBuffer, r *pb.Request,
 ) (*pb.Response, error) {
 	r.Fragment, r.Transaction, r.Now, r.Incarnation = f, id[:], uint64(w.clock.Now()), incarnation
 	r.Term, r.Birth = st.GetTerm(), st.GetBirth()
@@ -212,8 +212,8 @@ func (x *transaction) taskBegin(f txn.FragmentID, task *exec.Task) (*pb.TaskBegi
 		Header: x.header(f), T: uint64(task.T), Floor: uint64(task.Floor), Plan: p,
 		Params: wire.AppendValues(nil, task.Params), Outers: wire.AppendValues(nil, task.Outers),
 		Environment: wire.AppendEnv(nil, task.Env), Limits: wire.AppendLimits(nil, &task.Limits),
-		Isolation:    uint32(x.isolation),
-		ChangesStage: x.isolation == txn.Serializable || changes(task.Plan), Backend: x.gateway, Go: true,
+		Isolation:     uint32(x.isolation),
+		ChangesBuffer: x.isolation == txn.Serializable || changes(task.Plan), Backend: x.gateway, Go: true,
 		More: &pb.TaskMore{Found: task.Found, FoundBy: uint32(task.FoundBy)},
 	}
 	if x.waits != nil {
@@ -312,9 +312,9 @@ func (x *transaction) run(
 			if err := take(k.End.Rows); err != nil {
 				return res, err
 			}
-			if k.End.Stage != nil {
+			if k.End.Buffer != nil {
 				x.mu.Lock()
-				x.stages[f] = k.End.Stage
+				x.buffers[f] = k.End.Buffer
 				x.mu.Unlock()
 			}
 			if err := failure.Decode(k.End.Failure, f); err != nil {
@@ -387,7 +387,7 @@ func (x *transaction) each(ctx context.Context, text string, emit exec.Emit) (in
 	}
 	c.Before = txn.Marks{}
 	x.mu.Lock()
-	for f, st := range x.stages {
+	for f, st := range x.buffers {
 		if m := st.GetMark(); m != nil {
 			c.Before[f] = txn.Mark{Writes: int(m.Writes), Locks: int(m.Locks), Changes: int(m.Changes)}
 		}
@@ -435,7 +435,7 @@ func (x *transaction) must(text string) []string {
 // commit commits a transaction that wrote to any number of fragments, as a coordinator does.
 func (x *transaction) commit() error {
 	var parts []txn.Participant
-	for f := range x.stages {
+	for f := range x.buffers {
 		parts = append(parts, participant{x, f})
 	}
 	c := txn.Coordinator{Clock: x.w.clock}
@@ -452,8 +452,8 @@ func (w *world) insert(table string, from, to int) {
 	w.settled()
 }
 
-// settled waits until no transaction has a stage: after an implicit commit, the client has its
-// answer before the fragments do.
+// settled waits until no transaction has a write buffer: after an implicit commit, the client has
+// its answer before the fragments do.
 func (w *world) settled() {
 	w.t.Helper()
 	eventually.Holds(w.t, "all transactions are settled", func() bool {

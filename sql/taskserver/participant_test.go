@@ -16,13 +16,13 @@ type participant struct {
 
 var _ txn.Participant = participant{}
 
-func (p participant) stage() *pb.Stage { return p.x.stage(p.f) }
+func (p participant) buffer() *pb.WriteBuffer { return p.x.buffer(p.f) }
 
 func (p participant) Fragment() txn.FragmentID { return p.f }
-func (p participant) HasWrites() bool          { return p.stage().HasWrites }
-func (p participant) HasPins() bool            { return p.stage().HasPins }
-func (p participant) HasReads() bool           { return p.stage().HasReads }
-func (p participant) Promised() txn.Timestamp  { return txn.Timestamp(p.stage().Promised) }
+func (p participant) HasWrites() bool          { return p.buffer().HasWrites }
+func (p participant) HasPins() bool            { return p.buffer().HasPins }
+func (p participant) HasReads() bool           { return p.buffer().HasReads }
+func (p participant) Promised() txn.Timestamp  { return txn.Timestamp(p.buffer().Promised) }
 
 func (p participant) Commit(ctx context.Context, r txn.CommitRequest) (txn.Timestamp, error) {
 	a, err := p.x.send(ctx, p.f, &pb.Request{Op: &pb.Request_Commit{
@@ -89,7 +89,7 @@ func (p participant) Rollback() {
 }
 
 func (x *transaction) rollback() {
-	for f := range x.stages {
+	for f := range x.buffers {
 		participant{x, f}.Rollback()
 	}
 }

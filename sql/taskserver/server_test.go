@@ -191,7 +191,7 @@ func (x *transaction) scan(text string) (txn.FragmentID, *exec.Task) {
 	return f, &exec.Task{Txn: x.id, Epoch: d.Map.Epoch(), Buckets: d.Map.Owned(f), Plan: g.Child}
 }
 
-func TestStageIsLost(t *testing.T) {
+func TestBufferIsLost(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 100)
 	write := func() *transaction {
@@ -202,7 +202,7 @@ func TestStageIsLost(t *testing.T) {
 	for name, lose := range map[string]func(*transaction){
 		"gateway gone":           func(*transaction) { w.parts.DropGateway(2, incarnation) },
 		"transaction over":       func(x *transaction) { w.parts.DropTransactions(2, []txn.ID{x.id}) },
-		"another of its name":    func(x *transaction) { x.stages[1].Birth++; x.stages[2].Birth++ },
+		"another of its name":    func(x *transaction) { x.buffers[1].Birth++; x.buffers[2].Birth++ },
 		"begun again since then": func(x *transaction) { w.parts.DropGateway(2, incarnation); w.again(x) },
 	} {
 		x := write()
@@ -212,7 +212,7 @@ func TestStageIsLost(t *testing.T) {
 			"write": errOf(x.exec("UPDATE notes SET t = 'y'")),
 		} {
 			var lost *txn.LostError
-			if !errors.As(err, &lost) || !lost.Staged || !pgerr.Is(err, pgerr.SerializationFailure) {
+			if !errors.As(err, &lost) || !lost.Buffered || !pgerr.Is(err, pgerr.SerializationFailure) {
 				t.Errorf("%s, %s: %v", name, what, err)
 			}
 		}
@@ -231,13 +231,13 @@ func TestStageIsLost(t *testing.T) {
 
 func errOf(_ []string, _ int64, err error) error { return err }
 
-// again begins a transaction's stages once more, as a late request would.
+// again begins a transaction's write buffers once more, as a late request would.
 func (w *world) again(x *transaction) {
-	late := &transaction{w: w, id: x.id, stages: map[txn.FragmentID]*pb.Stage{}}
+	late := &transaction{w: w, id: x.id, buffers: map[txn.FragmentID]*pb.WriteBuffer{}}
 	late.must("UPDATE notes SET t = 'late'")
 }
 
-// TestDroppedUnderWay: tasks end with their stage.
+// TestDroppedUnderWay: tasks end with their write buffer.
 func TestDroppedUnderWay(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 10)
@@ -264,16 +264,16 @@ func TestSavepoints(t *testing.T) {
 	x := w.begin()
 	x.must("UPDATE notes SET t = 'kept' WHERE k < 10")
 	marks := map[txn.FragmentID]*pb.Mark{}
-	for f, st := range x.stages {
+	for f, st := range x.buffers {
 		marks[f] = st.Mark
 	}
 	x.must("UPDATE notes SET t = 'dropped' WHERE k < 20")
-	for f := range x.stages {
+	for f := range x.buffers {
 		a, err := x.send(t.Context(), f, &pb.Request{Op: &pb.Request_RollbackTo{
 			RollbackTo: &pb.RollbackToRequest{Mark: marks[f]},
 		}})
 		must(t, err)
-		x.stages[f] = a.Stage
+		x.buffers[f] = a.Buffer
 	}
 	if got := x.must(
 		"SELECT t, count(*) FROM notes WHERE k < 20 AND t IN ('kept', 'dropped') GROUP BY t",
@@ -412,8 +412,8 @@ func TestTimeLeft(t *testing.T) {
 	}
 }
 
-// TestNested: the tasks of a serializable transaction all change its stage, and run in parallel if
-// one waits for another's rows.
+// TestNested: the tasks of a serializable transaction all change its write buffer, and run in
+// parallel if one waits for another's rows.
 func TestNested(t *testing.T) {
 	w := open(t, nil)
 	w.insert("notes", 0, 3000)
@@ -429,8 +429,8 @@ func TestNested(t *testing.T) {
 	if err != nil || outer != 3000 {
 		t.Fatalf("%d rows, %v", outer, err)
 	}
-	if st := x.stages[1]; !st.HasReads || st.Count == 0 {
-		t.Errorf("stage %v", st)
+	if st := x.buffers[1]; !st.HasReads || st.Count == 0 {
+		t.Errorf("write buffer %v", st)
 	}
 	y := w.begin()
 	y.must("UPDATE notes SET t = 'y' WHERE k = 50")

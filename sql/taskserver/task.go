@@ -48,13 +48,13 @@ func (c *conn) run(req *request) *pb.TaskEnd {
 		end.Stopped, err = true, nil
 	}
 	if t.part != nil {
-		if req.begin.ChangesStage {
+		if req.begin.ChangesBuffer {
 			t.part.Changed()
 		}
 		if lost := context.Cause(t.part.Gone()); lost != nil {
 			err = lost
 		} else {
-			end.Stage = t.part.Message()
+			end.Buffer = t.part.Message()
 		}
 	}
 	end.Failure, end.Now, end.Floor = t.call.Failed(err), c.s.now(), uint64(c.s.cfg.Clock.Last())
@@ -73,7 +73,7 @@ func (c *conn) run(req *request) *pb.TaskEnd {
 }
 
 func (t *task) start() *pb.TaskStarted {
-	return &pb.TaskStarted{T: uint64(t.task.T), Term: t.call.Term, Stage: t.part.Message()}
+	return &pb.TaskStarted{T: uint64(t.task.T), Term: t.call.Term, Buffer: t.part.Message()}
 }
 
 // run does what the request asks for.
@@ -104,7 +104,7 @@ func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 	}
 	run := t.task.WithProgram(program)
 	if b.Replica {
-		if b.ChangesStage {
+		if b.ChangesBuffer {
 			return res, pgerr.New(pgerr.ProtocolViolation, "a task for any replica changes something")
 		}
 		return s.cfg.Gateway.ReadReplica(ctx, t.call.Replica, run, t.emit)
@@ -182,7 +182,7 @@ func (t *task) decode(v *catalog.View, d *catalog.Database) (err error) {
 // none.
 func (t *task) enter() (on *fragment.Part, err error) {
 	s, b := t.c.s, t.begin
-	if b.ChangesStage {
+	if b.ChangesBuffer {
 		t.part, err = s.parts.Begin(t.call, txn.Isolation(b.Isolation), b.Backend)
 	} else {
 		t.part, err = s.parts.Find(t.call)

@@ -100,7 +100,7 @@ func (p *Proposer) Stamp(e Entry) (_ raftgroup.Proposal, stamp txn.Timestamp, er
 	switch now := p.term.Load(); {
 	case now == 0:
 		return raftgroup.Proposal{}, 0, ErrNotLeader
-	case e.Term != 0 && e.Term != now && rule.StageTerm:
+	case e.Term != 0 && e.Term != now && rule.BufferTerm:
 		return raftgroup.Proposal{}, 0, ErrTermOver
 	}
 	if rule.T2Floor && uint64(e.Above) > p.lowWater.Load() {

@@ -17,13 +17,13 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestStageAgainstModel stages, moves to disk and undoes at random and compares with maps of what
+// TestBufferAgainstModel writes, moves to disk and undoes at random and compares with maps of what
 // each mark saw.
-func TestStageAgainstModel(t *testing.T) {
+func TestBufferAgainstModel(t *testing.T) {
 	rnd := rand.New(rand.NewSource(4))
 	for round := range 40 {
 		var s Buffer
-		seen, marks := []map[string]string{{}}, []int{0} // by operations staged
+		seen, marks := []map[string]string{{}}, []int{0} // by operations buffered
 		for range 300 {
 			switch n := rnd.Intn(20); {
 			case n == 0:
@@ -56,7 +56,7 @@ func TestStageAgainstModel(t *testing.T) {
 			for i := range 60 {
 				key := fmt.Sprintf("key-%02d", i)
 				op, ok, err := s.Get([]byte(key), marks[at])
-				if want, staged := seen[at][key]; err != nil || ok != staged || ok && show(op) != want {
+				if want, buffered := seen[at][key]; err != nil || ok != buffered || ok && show(op) != want {
 					t.Fatalf("%s at %d: %q %v %v, want %q", key, at, show(op), ok, err, want)
 				}
 			}
@@ -160,7 +160,7 @@ func TestScanOfLargeValues(t *testing.T) {
 
 // TestStagePieces checks that blocks become log entries as they are, the small ones at the start
 // together.
-func TestStagePieces(t *testing.T) {
+func TestBufferPieces(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 300, 30_000} {
 		var s Buffer
 		value := bytes.Repeat([]byte("v"), 300)
@@ -201,7 +201,7 @@ func putKind(del bool) logentry.Op {
 }
 
 // TestScanGoesOnBesideUndoing continues a scan while what is behind its mark is undone in the
-// middle of a run, and staged again.
+// middle of a run, and buffered again.
 func TestScanGoesOnBesideUndoing(t *testing.T) {
 	const rows = 2 * orderWindow
 	for _, reverse := range []bool{false, true} {

@@ -8,13 +8,13 @@ import (
 
 // The third model is of a SERIALIZABLE transaction that PREPARE TRANSACTION prepares
 // (storage/prepared_reads.go), and of a writer into what it has read, in the fragment where it has:
-// the steps between which others may come. The leader changes once at any moment, with which stages
-// go; after that another writer comes.
+// the steps between which others may come. The leader changes once at any moment, with which write
+// buffers go; after that another writer comes.
 
 // heldRules can be dropped, one at a time.
 type readsRules struct {
 	guard    bool // the one to be prepared looks for buffered writes before it is guarded
-	stage    bool // who stages looks for guards before it has staged
+	buffer   bool // who writes looks for guards before it has buffered the write
 	tell     bool // a serializable writer that is open is not told
 	open     bool // others that are open are no reason to refuse
 	busy     bool // and those that commit are none
@@ -36,7 +36,7 @@ const (
 // Places of the writer.
 const (
 	wNone uint8 = iota
-	wStaged
+	wBuffered
 	wOpen // it has looked for guards
 	wBusy
 	wPrepared
@@ -67,7 +67,7 @@ func (s readsState) next(r readsRules, do readsDo) {
 				t.h = hGone
 			}
 			t.guard = t.h == hPrepared && !r.leader
-			if t.w < wPrepared || t.w == wGone { // its stage has gone; another one comes
+			if t.w < wPrepared || t.w == wGone { // its write buffer has gone; another one comes
 				t.w, t.met, t.told, t.saw, t.early = wNone, false, false, false, false
 			}
 		})
@@ -79,9 +79,9 @@ func (s readsState) holder(r readsRules, do readsDo) {
 		t.looked = true
 		switch {
 		case t.w == wBusy && !r.busy, t.w == wOpen && !t.serializable && !r.open,
-			t.w == wStaged && !t.serializable && !r.open && !r.stage:
+			t.w == wBuffered && !t.serializable && !r.open && !r.buffer:
 			t.h, t.guard = hGone, false // refused
-		case (t.w == wOpen || t.w == wStaged && !r.stage) && t.serializable && !r.tell:
+		case (t.w == wOpen || t.w == wBuffered && !r.buffer) && t.serializable && !r.tell:
 			t.told = true
 		}
 	}
@@ -119,14 +119,14 @@ func (s readsState) writer(r readsRules, do readsDo) {
 	}
 	switch s.w {
 	case wNone:
-		do("w stages", func(t *readsState) {
-			if t.w = wStaged; r.stage {
+		do("w writes", func(t *readsState) {
+			if t.w = wBuffered; r.buffer {
 				t.saw = t.guard
 			}
 		})
-	case wStaged:
+	case wBuffered:
 		do("w looks for guards", func(t *readsState) {
-			t.w, t.met = wOpen, t.guard && !r.stage || t.saw
+			t.w, t.met = wOpen, t.guard && !r.buffer || t.saw
 		})
 	case wOpen:
 		if s.met && s.guard {
@@ -173,7 +173,7 @@ func TestPreparedReads(t *testing.T) {
 	t.Log(whole)
 	for name, r := range map[string]readsRules{
 		"guard before look":                {guard: true},
-		"stage before look":                {stage: true},
+		"write before look":                {buffer: true},
 		"serializable writers are told":    {tell: true},
 		"others have to end":               {open: true},
 		"those that commit are waited for": {busy: true},

@@ -18,14 +18,14 @@ const (
 	maxAttempts = 2
 )
 
-// fragment is what the log of one writer says, and whether its leader still has the stage. Attempts
-// stand for their commit times.
+// fragment is what the log of one writer says, and whether its leader still has the write buffer.
+// Attempts stand for their commit times.
 type fragment struct {
 	protocol.Writer[uint8]
 	promised  uint8 // attempts up to it are refused
 	installed uint8 // the attempt
 	dropped   bool
-	gone      bool // the stage: its leader changed, or the transaction ended here
+	gone      bool // the write buffer: its leader changed, or the transaction ended here
 }
 
 // what the client was told.

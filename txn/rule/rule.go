@@ -89,8 +89,8 @@ const (
 
 // Leaders and log entries.
 const (
-	// StageTerm: buffered writes end with the term of the leader that holds them.
-	StageTerm = true
+	// BufferTerm: buffered writes end with the term of the leader that holds them.
+	BufferTerm = true
 	// CommitOnce: a commit entry carries the transaction's id and applies once.
 	CommitOnce = true
 )
@@ -104,9 +104,9 @@ const (
 	MoveArrival = true
 	// MoveFence: a read above F at a fenced source waits, and nothing is committed there.
 	MoveFence = true
-	// MoveStage: a transaction commits what it has written, locked and read only if the fragment
+	// MoveBuffer: a transaction commits what it has written, locked and read only if the fragment
 	// still owns these buckets and they are not fenced.
-	MoveStage = true
+	MoveBuffer = true
 	// MoveProposed: a fence counts from its proposal on, not from its application.
 	MoveProposed = true
 	// MoveAbove: the target never writes at or below the low-water timestamp of the source.

@@ -134,7 +134,7 @@ func (k *checked) write(fn func()) {
 	}
 }
 
-// owner gives the transaction's stage in the fragment of a bucket, or the other one.
+// owner gives the transaction's write buffer in the fragment of a bucket, or the other one.
 func (k *checked) owner(bucket uint32, other bool) *storage.Tx {
 	k.t.Helper()
 	d := k.catalog.View().Database(catalog.PostgresDB)
