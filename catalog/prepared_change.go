@@ -45,8 +45,8 @@ func (c *Catalog) PrepareTransaction(ctx context.Context, id TransactionID, ch *
 	return err
 }
 
-// EndPrepared applies the decision of the coordinator fragment. If it is repeated, or the transaction
-// is not prepared, it does nothing.
+// EndPrepared applies the decision of the coordinator fragment. If it is repeated, or the
+// transaction is not prepared, it does nothing.
 func (c *Catalog) EndPrepared(ctx context.Context, id TransactionID, commitTS uint64, commit bool) error {
 	_, err := c.decide(ctx, decision{id: id, commitTS: commitTS, commit: commit, prepared: true})
 	return err

@@ -42,7 +42,7 @@ func TestNothingBelowTheFloor(t *testing.T) {
 			t.Error(err)
 		}
 		C, err := then+1, error(nil)
-		for low := new(txn.LowError); ; C = low.Promised + 1 {
+		for low := new(txn.LowError); ; C = low.LowWater + 1 {
 			if err = tx.Prepare(t.Context(), txn.PrepareRequest{C: C, Coordinator: source, Writers: []txn.FragmentID{source}}); !errors.As(err, &low) {
 				break
 			}

@@ -30,7 +30,7 @@ func (p *preparing) prepare(ctx context.Context, in ...preparer) error {
 		if !errors.As(err, &low) {
 			return err
 		}
-		p.C, p.Attempt, in = max(low.Promised, p.clock.Now())+1, p.Attempt+1, p.in
+		p.C, p.Attempt, in = max(low.LowWater, p.clock.Now())+1, p.Attempt+1, p.in
 	}
 }
 

@@ -40,7 +40,7 @@ func takeCensus(ctx context.Context, r *storage.Replica, m *pb.CensusRequest, a 
 	}
 	a.Counts = countsOf(stats)
 	for _, m := range r.Owned.Ranges() {
-		a.Moved = append(a.Moved, &pb.OwnedRange{Lo: m.Lo, Hi: m.Hi, State: uint32(m.State), Arrival: m.Arrival})
+		a.Moved = append(a.Moved, &pb.OwnedRange{Lo: m.Lo, Hi: m.Hi, State: uint32(m.State), Generation: m.Generation})
 	}
 	dropping, err := r.Inspect.Dropping()
 	a.Dropping = spansOf(dropping)

@@ -242,7 +242,7 @@ func (p *LeasedPart) Message() *pb.WriteBuffer {
 	out := &pb.WriteBuffer{
 		Term: p.term, Birth: p.birth, Count: count,
 		Mark:      &pb.Mark{Writes: uint64(m.Writes), Locks: uint64(m.Locks), Changes: uint64(m.Changes)},
-		HasWrites: p.HasWrites(), HasPins: p.HasPins(), HasReads: p.HasReads(), Promised: uint64(p.Promised()),
+		HasWrites: p.HasWrites(), HasPins: p.HasPins(), HasReads: p.HasReads(), LowWater: uint64(p.LowWater()),
 	}
 	out.BucketsWritten, out.Written = p.Written()
 	return out

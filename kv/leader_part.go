@@ -136,10 +136,10 @@ func (x *LeaderPart) HasReads() bool {
 	return p != nil && p.HasReads()
 }
 
-// Promised implements txn.Participant.
-func (x *LeaderPart) Promised() txn.Timestamp {
+// LowWater implements txn.Participant.
+func (x *LeaderPart) LowWater() txn.Timestamp {
 	if p := x.known(); p != nil {
-		return p.Promised()
+		return p.LowWater()
 	}
 	return 0
 }

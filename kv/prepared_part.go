@@ -50,8 +50,8 @@ func (p *preparedPart) HasPins() bool { return true }
 // HasReads implements txn.Participant.
 func (p *preparedPart) HasReads() bool { return false }
 
-// Promised implements txn.Participant.
-func (p *preparedPart) Promised() txn.Timestamp { return 0 }
+// LowWater implements txn.Participant.
+func (p *preparedPart) LowWater() txn.Timestamp { return 0 }
 
 // Check implements txn.Participant.
 func (p *preparedPart) Check(context.Context, txn.Timestamp) error { return nil }

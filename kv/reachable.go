@@ -12,9 +12,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// AskReachable calls a function for each fragment of a database that answers within the timeout, and
-// with timeout 0 for as long as any statement waits. It returns the other fragments. It does not
-// ask the fragments in skip, nor those most of whose nodes are silent.
+// AskReachable calls a function for each fragment of a database that answers within the timeout,
+// and with timeout 0 for as long as any statement waits. It returns the other fragments. It does
+// not ask the fragments in skip, nor those most of whose nodes are silent.
 func (c *Client) AskReachable(
 	ctx context.Context, d *catalog.Database, timeout time.Duration, skip map[txn.FragmentID]bool,
 	do func(ctx context.Context, f txn.FragmentID) error,

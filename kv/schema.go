@@ -38,8 +38,8 @@ func (d *SchemaPart) HasReads() bool { return false }
 // Check implements txn.Participant.
 func (d *SchemaPart) Check(context.Context, txn.Timestamp) error { return nil }
 
-// Promised implements txn.Participant: the catalog has no timestamps, so it accepts any.
-func (d *SchemaPart) Promised() txn.Timestamp { return 0 }
+// LowWater implements txn.Participant: the catalog has no timestamps, so it accepts any.
+func (d *SchemaPart) LowWater() txn.Timestamp { return 0 }
 
 // Commit implements txn.Participant.
 func (d *SchemaPart) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {

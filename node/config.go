@@ -81,7 +81,8 @@ type Knobs struct {
 	// Election is how long the leader of a fragment may be silent before the followers elect
 	// another one. 0: a second.
 	Election time.Duration
-	// LockNodeTimeout is how long the lock of a table waits for a node that does not answer. 0: 30 s.
+	// LockNodeTimeout is how long the lock of a table waits for a node that does not answer. 0: 30
+	// s.
 	LockNodeTimeout time.Duration
 	// Intervals between two checks; 0: a minute.
 	CertificateLook time.Duration // at certificates and their authority

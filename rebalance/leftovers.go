@@ -18,8 +18,7 @@ import (
 
 // Entries of local indexes have no bucket in their keys, so the entries that a move has left are
 // not deleted with the rows. They mislead no reader, because a reader checks an entry of an earlier
-// bucket generation (here also called a stay) against the row. They are removed here, a few at a
-// time:
+// bucket generation against the row. They are removed here, a few at a time:
 //
 //   - entries of buckets that have come back, if the row says something else now: by a transaction
 //     that locks the row and the entry, so that the deletion is newer than everything that was ever
@@ -185,8 +184,8 @@ func (l *leftovers) earlier(
 			next = bytes.Clone(key)
 			return storage.ErrStop
 		}
-		bucket, arrival, ok := index.Place(value)
-		if now, owned := r.Owned.Generation(bucket); ok && owned && arrival < now {
+		bucket, generation, ok := index.Place(value)
+		if now, owned := r.Owned.Generation(bucket); ok && owned && generation < now {
 			*found = append(*found, bytes.Clone(key))
 		}
 		return nil
@@ -296,8 +295,8 @@ func removeIn(
 	if err != nil || !bytes.Equal(again, value) {
 		return err
 	}
-	bucket, arrival, ok := index.Place(value)
-	if now, owned := r.Owned.Generation(bucket); !ok || !owned || arrival >= now {
+	bucket, generation, ok := index.Place(value)
+	if now, owned := r.Owned.Generation(bucket); !ok || !owned || generation >= now {
 		return nil
 	}
 	stored, err := tx.Newest(ctx, row)

@@ -136,8 +136,8 @@ func leave(t *testing.T, w *world) {
 	prefix := types.AppendKey(keyspace.IndexPrefix(storage, index), types.Int4, types.NewInt(7), false)
 	left := 0
 	must(t, v.Scan(t.Context(), txn.Prefix(prefix), false, func(key, value []byte) error {
-		bucket, arrival, ok := table.EntryPlace(value, false)
-		if !ok || arrival == 0 || left > 0 {
+		bucket, generation, ok := table.EntryPlace(value, false)
+		if !ok || generation == 0 || left > 0 {
 			return nil
 		}
 		left++

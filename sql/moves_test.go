@@ -33,7 +33,7 @@ type mover struct {
 
 // copy copies the results of a read, with the entries of local indexes.
 func (m *mover) copy(
-	ctx context.Context, from, to *storage.Replica, arrival uint32, req storage.ReadRequest,
+	ctx context.Context, from, to *storage.Replica, generation uint32, req storage.ReadRequest,
 ) (storage.ReadResult, error) {
 	view := m.w.cfg.Catalog.View()
 	d := table.NewDeriver(view)
@@ -54,7 +54,7 @@ func (m *mover) copy(
 					}
 					list = append(list, rows.Version{At: v.At, Value: v.Value})
 				}
-				err := d.Row(batch[0].Key, arrival, before, list, func(e rows.Change) error {
+				err := d.Row(batch[0].Key, generation, before, list, func(e rows.Change) error {
 					at := fmt.Sprintf("%s@%d", e.Key, e.At)
 					if e.Yields && given[at] {
 						return nil
@@ -92,16 +92,16 @@ func (m *mover) move(ctx context.Context, iv shardmap.Interval, source, target t
 		return false, err
 	}
 	ranges := []shardmap.Interval{iv}
-	arrival, err := to.Moves.BeginIngest(ctx, m.number, ranges, from.Watermark())
+	generation, err := to.Moves.BeginIngest(ctx, m.number, ranges, from.Watermark())
 	if err != nil {
 		return false, fmt.Errorf("receive: %w", err)
 	}
 	m.floor = to.Watermark()
-	first, err := m.copy(ctx, from, to, arrival, storage.ReadRequest{Ranges: ranges, AtLeast: m.floor})
+	first, err := m.copy(ctx, from, to, generation, storage.ReadRequest{Ranges: ranges, AtLeast: m.floor})
 	if err != nil {
 		return false, fmt.Errorf("first: %w", err)
 	}
-	second, err := m.copy(ctx, from, to, arrival, storage.ReadRequest{Ranges: ranges, Since: first.T})
+	second, err := m.copy(ctx, from, to, generation, storage.ReadRequest{Ranges: ranges, Since: first.T})
 	if err != nil {
 		return false, fmt.Errorf("second: %w", err)
 	}
@@ -113,7 +113,7 @@ func (m *mover) move(ctx context.Context, iv shardmap.Interval, source, target t
 		return false, fmt.Errorf("fence: %w", err)
 	}
 	if _, err = m.copy(
-		ctx, from, to, arrival, storage.ReadRequest{Ranges: ranges, Since: second.T, Final: true, Move: m.number},
+		ctx, from, to, generation, storage.ReadRequest{Ranges: ranges, Since: second.T, Final: true, Move: m.number},
 	); err != nil {
 		return false, fmt.Errorf("last: %w", err)
 	}

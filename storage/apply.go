@@ -232,7 +232,7 @@ func (m *machine) effect(e logentry.Entry, index uint64) (result, error) {
 	s := m.s
 	switch e := e.(type) {
 	case *logentry.ReadLease:
-		s.ceiling = max(s.ceiling, e.Until)
+		s.lease = max(s.lease, e.Until)
 	case *logentry.Commit:
 		return m.commit(e, index)
 	case *logentry.Part:

@@ -187,9 +187,9 @@ func (v *versionReader) read(own *owned.Buckets) error {
 }
 
 func (v *versionReader) readPiece(x logentry.Index, p ownership.Piece) error {
-	span, of := keyspace.StoredSpan(x, p.BucketRange, p.Arrival), leftRange{p.BucketRange, p.Arrival}
+	span, of := keyspace.StoredSpan(x, p.BucketRange, p.Generation), leftRange{p.BucketRange, p.Generation}
 	if after := v.req.After; after != nil {
-		from := keyspace.Stored(after.Key, p.Arrival)
+		from := keyspace.Stored(after.Key, p.Generation)
 		if x != (logentry.Index{Table: keyspace.TableOf(after.Key), Index: keyspace.IndexOf(after.Key)}) {
 			if bytes.Compare(keyspace.IndexPrefix(x.Table, x.Index), after.Key) < 0 {
 				return nil
@@ -229,13 +229,13 @@ func passBy(c *engine.Cursor, x logentry.Index, of leftRange) {
 	}
 	key := c.Item().Key()
 	b, a, ok := keyspace.Place(key)
-	if !ok || x.Index != keyspace.Rows || a == of.arrival || !keyspace.InIndex(x, key) {
+	if !ok || x.Index != keyspace.Rows || a == of.generation || !keyspace.InIndex(x, key) {
 		return
 	}
-	if a > of.arrival {
+	if a > of.generation {
 		b++
 	}
-	c.Seek(keyspace.RowPrefix(x.Table, b, of.arrival))
+	c.Seek(keyspace.RowPrefix(x.Table, b, of.generation))
 }
 
 const passedBy = 16

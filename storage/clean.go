@@ -23,13 +23,13 @@ import (
 // leftRange is what was left of some buckets.
 type leftRange struct {
 	BucketRange
-	arrival uint32
+	generation uint32
 }
 
 // holdsStored reports whether a stored key, of a row or a global index, is in the range.
 func (l leftRange) holdsStored(key []byte) bool {
 	b, a, ok := keyspace.Place(key)
-	return ok && b >= l.Lo && b < l.Hi && a == l.arrival
+	return ok && b >= l.Lo && b < l.Hi && a == l.generation
 }
 
 // cleanLeft begins to delete what is left of pieces. undone is set if undone moves have left it.
@@ -37,7 +37,7 @@ func (m *machine) cleanLeft(undone bool, globals []logentry.Index, now []ownersh
 	var left []leftRange
 	for _, p := range now {
 		if p.Left {
-			left = append(left, leftRange{p.BucketRange, p.Arrival})
+			left = append(left, leftRange{p.BucketRange, p.Generation})
 		}
 	}
 	if len(left) == 0 {
@@ -69,7 +69,7 @@ func (j *dropJob) encode() []byte {
 	for _, l := range j.left {
 		b = binary.AppendUvarint(b, uint64(l.Lo))
 		b = binary.AppendUvarint(b, uint64(l.Hi))
-		b = binary.AppendUvarint(b, uint64(l.arrival))
+		b = binary.AppendUvarint(b, uint64(l.generation))
 	}
 	return logentry.AppendIndexes(b, j.globals)
 }
@@ -132,7 +132,7 @@ func leftSpans(db *engine.Engine, j *dropJob, at txn.Timestamp) (out []leftSpan,
 	})
 	for _, g := range j.globals {
 		for _, l := range j.left {
-			out = append(out, leftSpan{Span: keyspace.StoredSpan(g, l.BucketRange, l.arrival), of: l})
+			out = append(out, leftSpan{Span: keyspace.StoredSpan(g, l.BucketRange, l.generation), of: l})
 		}
 	}
 	return out, err

@@ -94,8 +94,8 @@ func TestRuleT9Applied(t *testing.T) {
 	}
 }
 
-// TestRuleT9Promised: the leader stamps nothing at or below what it has closed.
-func TestRuleT9Promised(t *testing.T) {
+// TestRuleT9LowWater: the leader stamps nothing at or below what it has closed.
+func TestRuleT9LowWater(t *testing.T) {
 	now := time.Now()
 	r := openTest(t, t.TempDir(), stillClock(now))
 	T := txn.FromTime(now.Add(2 * time.Second))
@@ -112,8 +112,8 @@ func TestRuleT9Promised(t *testing.T) {
 	}
 }
 
-// TestRuleT9Ceiling: nor does the next leader, whose clock is behind.
-func TestRuleT9Ceiling(t *testing.T) {
+// TestRuleT9ReadLease: nor does the next leader, whose clock is behind.
+func TestRuleT9ReadLease(t *testing.T) {
 	now := time.Now()
 	c := openCluster(t, tempDirs(t, 1), stillClock(now))
 	T := txn.FromTime(now.Add(5 * time.Second))

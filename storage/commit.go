@@ -26,8 +26,8 @@ type Committer struct {
 // Fragment implements txn.Participant.
 func (t *Tx) Fragment() txn.FragmentID { return t.r.cfg.Fragment }
 
-// Promised implements txn.Participant.
-func (c *Committer) Promised() txn.Timestamp { return c.t.r.proposer.LowWater() }
+// LowWater implements txn.Participant.
+func (c *Committer) LowWater() txn.Timestamp { return c.t.r.proposer.LowWater() }
 
 // Commit implements txn.Participant: one log entry, or parts and one entry for a write set beyond 4
 // MiB. The context is ignored once the entry is in the log's queue. Write buffer and locks are gone
@@ -74,7 +74,7 @@ func (c *Committer) abandon() {
 }
 
 // Check implements txn.Participant: the reads here are validated at C, and stay valid, because
-// promised and the ceiling are at least C (T8).
+// the low-water timestamp and the read lease are at least C (T8).
 func (c *Committer) Check(ctx context.Context, C txn.Timestamp) error {
 	v := c.validation()
 	if v == nil {
@@ -86,21 +86,21 @@ func (c *Committer) Check(ctx context.Context, C txn.Timestamp) error {
 	if _, err := c.t.viewMark(); err != nil {
 		return err // its locks are gone
 	}
-	if rule.T8Ceiling {
+	if rule.T8ReadLease {
 		if err := c.t.r.proposer.Cover(C); err != nil {
 			return err
 		}
 	}
-	if err := c.promise(ctx, C); err != nil {
+	if err := c.raiseLowWater(ctx, C); err != nil {
 		return err
 	}
 	v.check = true
 	return v.advance(ctx, C)
 }
 
-// promise raises promised to C if what the transaction has read is owned and not fenced: a later
-// fence is above C.
-func (c *Committer) promise(ctx context.Context, C txn.Timestamp) error {
+// raiseLowWater raises the low-water timestamp to C if what the transaction has read is owned and
+// not fenced: a later fence is above C.
+func (c *Committer) raiseLowWater(ctx context.Context, C txn.Timestamp) error {
 	for {
 		own, err := c.t.awaitIntact(ctx)
 		if err != nil {
@@ -108,7 +108,7 @@ func (c *Committer) promise(ctx context.Context, C txn.Timestamp) error {
 		}
 		c.t.r.proposer.Lock()
 		led, same := c.t.r.proposer.Term() != 0, c.t.r.Owned.Load() == own
-		if led && same && rule.T8Ceiling {
+		if led && same && rule.T8ReadLease {
 			c.t.r.proposer.Raise(C)
 		}
 		c.t.r.proposer.Unlock()

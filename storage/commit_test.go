@@ -123,12 +123,12 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestFloorsAndCeilings(t *testing.T) {
+func TestFloorsAndLeases(t *testing.T) {
 	r := openTest(t, t.TempDir())
 	ctx := testContext(t)
 	commitRow(t, r, rowKey(1), "x")
 	T := r.cfg.Clock.Now().Add(2 * time.Second)
-	v, err := r.Tx(txn.ID{}).View(ctx, T) // T4: the ceiling is extended
+	v, err := r.Tx(txn.ID{}).View(ctx, T) // T4: the read lease is extended
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,9 +18,9 @@ import (
 // Fence stops the ranges at the source and returns F. From its proposal on, it refuses locks,
 // commits, prepares, checks and current timestamps for the ranges, and reads above F. It waits up
 // to settle for transactions that are prepared in the ranges, and returns ErrUnsettled or
-// *PreparedError if one remains. If that one was there before the fence, nothing is fenced; otherwise
-// the fence stands. A move that was fenced and unfenced may not be fenced again under the same
-// number, but under a newer one, which need not be the target's.
+// *PreparedError if one remains. If that one was there before the fence, nothing is fenced;
+// otherwise the fence stands. A move that was fenced and unfenced may not be fenced again under the
+// same number, but under a newer one, which need not be the target's.
 func (r *Mover) Fence(
 	ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration,
 ) (F txn.Timestamp, err error) {

@@ -183,7 +183,7 @@ func (r *Mover) ingesting(T txn.Timestamp) (out []txn.Span, err error) {
 	if o := r.Owned.Load(); o != nil {
 		for _, p := range o.Applied {
 			if p.State == Receiving || p.Edge > T {
-				job.left = append(job.left, leftRange{p.BucketRange, p.Arrival})
+				job.left = append(job.left, leftRange{p.BucketRange, p.Generation})
 			}
 		}
 	}

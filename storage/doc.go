@@ -4,9 +4,8 @@
 // computes index entries, and they are logged with the row (V3).
 //
 // Some identifiers are older than the glossary. The home of a prepared transaction (PREPARE
-// TRANSACTION) is the fragment that has its name. Promised is the low-water timestamp, the ceiling
-// is the read lease. An arrival, or stay, is a bucket generation. To carry or receive rows is to
-// copy or ingest them; what is gone has moved away.
+// TRANSACTION) is the fragment that has its name. To carry or receive rows is to copy or ingest
+// them; what is gone has moved away.
 //
 //	                    Lock, Put, Delete                      Commit
 //	executor ──▶ Tx ──▶ buffer (memory) + locktable ─▶ propose: stamp, enqueue ──▶ raftgroup: log
@@ -19,17 +18,18 @@
 // fragment's log from left to right, with each entry's stamp; [n] is a version that the entry
 // writes.
 //
-//	log      1:commit   2:prepare X   3:commit    4:ceiling   5:resolve X     6:commit
+//	log      1:commit   2:prepare X   3:commit    4:lease     5:resolve X     6:commit
 //	stamp    100        110           120         121         130             140
 //	row a    [100]                    [120]
 //	row b               C = 110 …………………………………………………………… [110]           [140]
 //
 // While entry 5 is not applied, a reader at T = 125 sees row a at 120 and waits at row b, where X
 // is prepared below T (T3). A reader at T = 105 does not wait. Once T = 125 was served, nothing
-// commits at or below it any more (T2: promised), not even under the next leader, because T is at
-// or below the largest applied stamp or the replicated ceiling (T4). The fast path is three atomic
-// loads: T ≤ applied, nothing undecided, T ≥ watermark. The watermark is checked after the database
-// was read, because a version that was not found may have been discarded meanwhile.
+// commits at or below it any more (T2: the low-water timestamp), not even under the next leader,
+// because T is at or below the largest applied stamp or the replicated read lease (T4). The fast
+// path is three atomic loads: T ≤ applied, nothing undecided, T ≥ watermark. The watermark is
+// checked after the database was read, because a version that was not found may have been discarded
+// meanwhile.
 //
 // # Writing
 //
@@ -88,12 +88,12 @@
 // # Validating (T8)
 //
 // The views of a SERIALIZABLE transaction record what they have read: points, spans, and how far a
-// scan came (package readset). A commit first validates them up to promised without a lock: it
-// waits for entries on their way that touch them, then asks Badger for versions above T. The few
-// entries proposed meanwhile are checked under the lock that assigns the stamp, so that nothing
-// slips between; if that check fails, another round starts. A fragment in which the transaction
-// only reads is checked at C, after promised and the ceiling have been raised to C. If nothing at
-// all was written since T, either costs three loads.
+// scan came (package readset). A commit first validates them up to the low-water timestamp without
+// a lock: it waits for entries on their way that touch them, then asks Badger for versions above T.
+// The few entries proposed meanwhile are checked under the lock that assigns the stamp, so that
+// nothing slips between; if that check fails, another round starts. A fragment in which the
+// transaction only reads is checked at C, after the low-water timestamp and the read lease have
+// been raised to C. If nothing at all was written since T, either costs three loads.
 //
 // # Prepared transactions
 //
@@ -140,7 +140,7 @@
 // including errors and lists of locks, has generation 0 again. For rows, a scan over buckets with
 // several generations is one walk, because the order of the keys is the same; for a global index it
 // is one walk for each range (owned_scan.go). The keys of local index entries contain no bucket;
-// the caller that writes such entries puts View.Arrival or Tx.Arrival into their values.
+// the caller that writes such entries puts View.Generation or Tx.WriteGeneration into their values.
 //
 // The source reads versions as a snapshot at T (carry.go): those above the last T, or all that a
 // reader may need. The target writes them unchanged (receive.go), in any order, any number of
@@ -151,9 +151,9 @@
 // # Crashes
 //
 //   - S1 An entry's effect depends on its bytes and on the state below its stamp. The small state
-//     (open transactions, decisions, statistics, ceiling) is in memory, changes in log order alone,
-//     and is written as a checkpoint at a stamp. A restart reads the records as they were at that
-//     stamp, whatever later pieces are on disk, and applies the log again.
+//     (open transactions, decisions, statistics, read lease) is in memory, changes in log order
+//     alone, and is written as a checkpoint at a stamp. A restart reads the records as they were
+//     at that stamp, whatever later pieces are on disk, and applies the log again.
 //   - S2 Badger does not sync. After an unclean stop its memtable files are deleted, so that only
 //     tables count. Memtables are flushed in order, and the checkpoint's key "applied" is written
 //     after all that the checkpoint covers, so if the key is in the tables, all of it is durable.

@@ -30,7 +30,7 @@ func (m *mover) prepareAt(tx *Tx, C txn.Timestamp) error {
 		if !errors.As(err, &low) {
 			return err
 		}
-		C = low.Promised + 1
+		C = low.LowWater + 1
 	}
 }
 

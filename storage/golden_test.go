@@ -26,9 +26,9 @@ var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 // goldenOwners is what a checkpoint has of moves.
 func goldenOwners() ownState {
 	x := ownership.Piece{Range: OwnedRange{BucketRange: BucketRange{Lo: 0, Hi: 7}, State: Gone, Move: 300, F: 5,
-		Arrival: 1, Since: 2}, Left: true, Edge: 6}
+		Generation: 1, Since: 2}, Left: true, Edge: 6}
 	y := x
-	y.BucketRange, y.State, y.Arrival, y.Move, y.F, y.Left = BucketRange{Lo: 7, Hi: 1 << 20}, Receiving, 4, 301, 0,
+	y.BucketRange, y.State, y.Generation, y.Move, y.F, y.Left = BucketRange{Lo: 7, Hi: 1 << 20}, Receiving, 4, 301, 0,
 		false
 	y.Edge = 0
 	var d counts.Deltas
@@ -66,7 +66,7 @@ func goldenLines() (lines []string) {
 	add("chunk-key", keyspace.ChunkKey([]byte("key"), 258))
 	add("decision", encodeDecision(&decision{C: 77, writers: []txn.FragmentID{1, 2}}, true))
 	s := newState()
-	s.index, s.stamp, s.ceiling, s.watermark = 9, 8, 7, 6
+	s.index, s.stamp, s.lease, s.watermark = 9, 8, 7, 6
 	s.open[txn.ID{1}] = &openTxn{id: txn.ID{1}, own: 3, indexes: []uint64{3, 4}, parts: 2, stats: []byte("stats"),
 		Writer: protocol.Writer[txn.Timestamp]{Prepared: true, C: 5}, coordinator: 2, attempt: 1,
 		writers: []txn.FragmentID{1, 2}}

@@ -132,11 +132,11 @@ func TestWhoSaysNoNeverPrepares(t *testing.T) {
 		t.Fatal(yes, err)
 	}
 	var low *txn.LowError
-	if err := x.prepare(2, 1); !errors.As(err, &low) || low.Promised <= x.C {
+	if err := x.prepare(2, 1); !errors.As(err, &low) || low.LowWater <= x.C {
 		t.Fatalf("a late prepare: %v", err)
 	}
 	first := x.C
-	x.C = low.Promised + 1<<16
+	x.C = low.LowWater + 1<<16
 	for i := range 3 {
 		if err := x.prepare(i, 2); err != nil {
 			t.Fatal(i, err)

@@ -267,7 +267,7 @@ func commitBy(t *testing.T, r *Replica, way string) {
 			if !errors.As(err, &low) {
 				return err
 			}
-			d.C = max(d.C, low.Promised+1)
+			d.C = max(d.C, low.LowWater+1)
 		}
 	}
 	var err error

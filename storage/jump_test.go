@@ -42,9 +42,9 @@ func TestNothingOfAJump(t *testing.T) {
 	if at := commitRow(t, r, rowKey(1), "after"); at > clock.Wall().Add(time.Minute) {
 		t.Errorf("after the jump a commit is at %s", at)
 	}
-	if promised := r.proposer.LowWater(); promised > clock.Wall().Add(time.Minute) ||
+	if lowWater := r.proposer.LowWater(); lowWater > clock.Wall().Add(time.Minute) ||
 		clock.Last() > clock.Wall().Add(time.Minute) {
-		t.Errorf("promised %s, the clock is at %s", promised, clock.Last())
+		t.Errorf("promised %s, the clock is at %s", lowWater, clock.Last())
 	}
 }
 

@@ -81,7 +81,7 @@ func (e *PreparedError) Unwrap() error {
 // the watermark of the source, or below. What an undone move of the ranges has left is deleted.
 func (r *Mover) BeginIngest(
 	ctx context.Context, move uint64, ranges []BucketRange, since txn.Timestamp,
-) (arrival uint32, err error) {
+) (generation uint32, err error) {
 	if err := r.checkEmpty(ranges); err != nil {
 		return 0, err
 	}
@@ -105,7 +105,7 @@ func (r *Mover) BeginIngest(
 	if p.State != Receiving || p.Move != move {
 		return 0, ErrMoveVoid // a later one has begun meanwhile
 	}
-	return p.Arrival, nil
+	return p.Generation, nil
 }
 
 // checkEmpty makes sure that the fragment has no rows in ranges about which its log says nothing:
@@ -321,7 +321,7 @@ func (r *Mover) MoveAway(_ context.Context, move uint64, ranges []BucketRange) e
 func (r *Mover) countAndMoveAway(e *logentry.MovedAway) error {
 	var left []leftRange
 	for _, p := range r.Owned.Load().Logged().Pieces(e.Ranges...) {
-		left = append(left, leftRange{p.BucketRange, p.Arrival})
+		left = append(left, leftRange{p.BucketRange, p.Generation})
 	}
 	_, counted, err := r.countRows(left, 0)
 	if err != nil {

@@ -85,7 +85,7 @@ func TestPreparedEntryBehindTheCatalog(t *testing.T) {
 	}
 }
 
-// keysOf counts the keys of an index that are there, of any arrival.
+// keysOf counts the keys of an index that are there, of any generation.
 func keysOf(t *testing.T, r *Replica, x logentry.Index) (n int) {
 	t.Helper()
 	at := r.db.At(txn.MaxTimestamp)

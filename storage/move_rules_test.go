@@ -45,8 +45,9 @@ func TestRuleMoveNumber(t *testing.T) {
 	}
 }
 
-// TestRuleMoveArrival: what was deleted after a bucket had left does not hide it when it is back.
-func TestRuleMoveArrival(t *testing.T) {
+// TestRuleMoveGeneration: what was deleted after a bucket had left does not hide it when it is
+// back.
+func TestRuleMoveGeneration(t *testing.T) {
 	m := openMover(t)
 	a, b := m.c.rs[0], m.c.rs[1]
 	commitRow(t, a, movedKey(100, "k"), "1")

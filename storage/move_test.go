@@ -326,7 +326,7 @@ func TestMoveThereAndBack(t *testing.T) {
 	if past != "100:first=2 120:entry=e2 " {
 		t.Error(past)
 	}
-	if x := a.Owned.Ranges(); len(x) != 2 || x[0].State != Owned || x[0].Arrival != 1 || x[1].State != Gone {
+	if x := a.Owned.Ranges(); len(x) != 2 || x[0].State != Owned || x[0].Generation != 1 || x[1].State != Gone {
 		t.Errorf("%+v", x)
 	}
 	crashed := m.c.crash(withGlobals)

@@ -39,17 +39,17 @@ func (v *View) locate(ctx context.Context, key []byte) ([]byte, error) {
 		}
 		v.reads.Under(o)
 	}
-	return keyspace.Stored(key, p.Arrival), nil
+	return keyspace.Stored(key, p.Generation), nil
 }
 
-// Arrival returns the generation that the local index entries of a bucket have here, or a larger
+// Generation returns the generation that the local index entries of a bucket have here, or a larger
 // number. Entries with a smaller one are left from an earlier generation and do not count. ok is
 // always true, as table.Generations wants it of a view.
-func (v *View) Arrival(bucket shardmap.Bucket) (arrival uint32, ok bool) {
+func (v *View) Generation(bucket shardmap.Bucket) (generation uint32, ok bool) {
 	if v.own == nil {
 		return 0, true
 	}
-	return v.own.Find(uint32(bucket)).Arrival, true
+	return v.own.Find(uint32(bucket)).Generation, true
 }
 
 // OwnedOnly restricts scans to what the statistics counted at the view's timestamp: they leave out
@@ -73,7 +73,7 @@ func (s *segment) wanted(key []byte) bool {
 	if s.last >= len(s.pieces) || !s.pieces[s.last].Contains(shardmap.Bucket(b)) {
 		s.last = sort.Search(len(s.pieces), func(i int) bool { return s.pieces[i].Hi > b })
 	}
-	return s.last < len(s.pieces) && s.pieces[s.last].Contains(shardmap.Bucket(b)) && s.pieces[s.last].Arrival == a
+	return s.last < len(s.pieces) && s.pieces[s.last].Contains(shardmap.Bucket(b)) && s.pieces[s.last].Generation == a
 }
 
 // scanOwned is Scan if something has moved.
@@ -129,13 +129,13 @@ func (v *View) segments(ctx context.Context, x logentry.Index, span txn.Span) ([
 	}
 	var out []segment
 	for _, p := range own {
-		s := keyspace.StoredSpan(x, p.BucketRange, p.Arrival)
+		s := keyspace.StoredSpan(x, p.BucketRange, p.Generation)
 		if keyspace.BucketOfBound(span.Start, false) >= p.Lo {
-			s.Start = maxBytes(s.Start, keyspace.StoredBound(span.Start, p.Arrival))
+			s.Start = maxBytes(s.Start, keyspace.StoredBound(span.Start, p.Generation))
 		}
 		if keyspace.InIndex(x, span.End) && keyspace.BucketOfBound(span.End, true) <= p.Hi &&
 			keyspace.BeyondBucket(span.End) {
-			s.End = keyspace.StoredBound(span.End, p.Arrival)
+			s.End = keyspace.StoredBound(span.End, p.Generation)
 		}
 		out = append(out, segment{Span: s, pieces: []ownership.Piece{p}})
 	}

@@ -28,8 +28,8 @@ func (t *Tx) place(ctx context.Context, key []byte) ([]byte, error) {
 // storedNow returns the stored form of a caller's key by the present ownership.
 func (t *Tx) storedNow(key []byte) []byte { return t.r.Owned.Stored(t.r.Globals, key) }
 
-// Arrival returns the generation with which local index entries of a bucket are written now.
-func (t *Tx) Arrival(bucket uint32) uint32 { return t.r.Owned.Arrival(bucket) }
+// Generation returns the generation with which local index entries of a bucket are written now.
+func (t *Tx) WriteGeneration(bucket uint32) uint32 { return t.r.Owned.WriteGeneration(bucket) }
 
 // Owned checks that all that the transaction has buffered, locked and (SERIALIZABLE) read here is
 // still the fragment's; if not, RowsMoved(err) is true. A fence does not matter, because it may be

@@ -14,7 +14,7 @@ import (
 func listed(list []ownership.Piece) string {
 	var b strings.Builder
 	for _, p := range list {
-		fmt.Fprintf(&b, "%d-%d %s m%d a%d F%d s%d e%d; ", p.Lo, p.Hi, p.State, p.Move, p.Arrival, p.F, p.Since, p.Edge)
+		fmt.Fprintf(&b, "%d-%d %s m%d a%d F%d s%d e%d; ", p.Lo, p.Hi, p.State, p.Move, p.Generation, p.F, p.Since, p.Edge)
 	}
 	return strings.TrimSuffix(b.String(), "; ")
 }
@@ -79,7 +79,7 @@ func TestListsStayShort(t *testing.T) {
 }
 
 // TestListsOfOlderReleases: in a cluster that is not at the version which brought short lists (V4)
-// each arrival is the next of all, and the entries are those that an older release knows.
+// each generation is the next of all, and the entries are those that an older release knows.
 func TestListsOfOlderReleases(t *testing.T) {
 	m := openMover(t, func(c *Config) { c.Version = func() uint32 { return clusterversion.First } })
 	source, target := m.c.rs[0], m.c.rs[1]
@@ -95,12 +95,12 @@ func TestListsOfOlderReleases(t *testing.T) {
 			t.Error("it would make the list shorter")
 		}
 	}
-	var arrivals []uint32
+	var generations []uint32
 	for _, p := range target.Owned.Load().List {
-		arrivals = append(arrivals, p.Arrival)
+		generations = append(generations, p.Generation)
 	}
-	if !slices.Equal(arrivals, []uint32{1, 2}) {
-		t.Errorf("arrivals %v", arrivals)
+	if !slices.Equal(generations, []uint32{1, 2}) {
+		t.Errorf("generations %v", generations)
 	}
 	m.count(target)
 }

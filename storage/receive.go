@@ -158,7 +158,7 @@ func (c *carrying) place(key []byte) ([]byte, error) {
 		}
 		return nil, pgerr.New(pgerr.InternalError, "bucket %d is not one that move %d brings here", b, c.move)
 	}
-	return keyspace.Stored(key, p.Arrival), nil
+	return keyspace.Stored(key, p.Generation), nil
 }
 
 func (c *carrying) add(key []byte, x *Version) {

@@ -169,9 +169,9 @@ func TestRuleT3Proposed(t *testing.T) {
 	}
 }
 
-// TestRuleT4Ceiling: the next leader, whose clock is behind, commits above what the last one has
+// TestRuleT4ReadLease: the next leader, whose clock is behind, commits above what the last one has
 // served.
-func TestRuleT4Ceiling(t *testing.T) {
+func TestRuleT4ReadLease(t *testing.T) {
 	now := time.Now()
 	c := openCluster(t, tempDirs(t, 1), stillClock(now))
 	T := txn.FromTime(now.Add(5 * time.Second))
@@ -393,9 +393,9 @@ func TestRuleT8Proposed(t *testing.T) {
 	}
 }
 
-// TestRuleT8Ceiling: after a check at C nothing commits at or below C, at this leader or at the
+// TestRuleT8ReadLease: after a check at C nothing commits at or below C, at this leader or at the
 // next, however far behind its clock is.
-func TestRuleT8Ceiling(t *testing.T) {
+func TestRuleT8ReadLease(t *testing.T) {
 	now := time.Now()
 	c := openCluster(t, tempDirs(t, 1), stillClock(now))
 	commitRow(t, c.rs[0], rowKey(1), "old")

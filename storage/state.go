@@ -27,7 +27,7 @@ import (
 type state struct {
 	index     uint64        // of the last entry applied
 	stamp     txn.Timestamp // largest stamp applied (T1)
-	ceiling   txn.Timestamp // last extension (T4)
+	lease     txn.Timestamp // last extension (T4)
 	watermark txn.Timestamp // reads below are refused
 	visible   txn.Timestamp // see machine.visible
 	open      map[txn.ID]*openTxn
@@ -152,7 +152,7 @@ func (s *state) encode() (record []byte, again []remaining) {
 	b := []byte{s.format()}
 	b = binary.AppendUvarint(b, s.index)
 	b = codec.AppendTimestamp(b, s.stamp)
-	b = codec.AppendTimestamp(b, s.ceiling)
+	b = codec.AppendTimestamp(b, s.lease)
 	b = codec.AppendTimestamp(b, s.watermark)
 	b = binary.AppendUvarint(b, uint64(len(s.open)))
 	for _, id := range slices.SortedFunc(maps.Keys(s.open),
@@ -206,7 +206,7 @@ func decodeCheckpoint(b []byte) (*state, error) {
 	r := codec.Reader{B: b[1:]}
 	s := newState()
 	s.index = r.Uvarint()
-	s.stamp, s.ceiling, s.watermark = r.Timestamp(), r.Timestamp(), r.Timestamp()
+	s.stamp, s.lease, s.watermark = r.Timestamp(), r.Timestamp(), r.Timestamp()
 	n := r.Int()
 	for i := 0; i < n && r.Err == nil; i++ {
 		o := &openTxn{id: r.ID(), parts: partsInLog}

@@ -22,7 +22,7 @@ const sweepBytes = 256 << 10
 // sweep applies the entry, unless a move has come since its keys were looked at: that move may have
 // brought entries of these keys below the entry's timestamp.
 func (m *machine) sweep(e *logentry.Sweep) (result, error) {
-	if move, quiet := m.s.own.List.LastArrival(); move != e.Move || !quiet || e.At >= m.s.watermark {
+	if move, quiet := m.s.own.List.LastIngest(); move != e.Move || !quiet || e.At >= m.s.watermark {
 		return resVoid, nil
 	}
 	m.kvs.Again = true // it may be swept twice

@@ -104,7 +104,7 @@ func TestLatePrepareIsRefusedAfterAbort(t *testing.T) {
 	}
 	var low *txn.LowError
 	err := parts[0].Prepare(ctx, txn.PrepareRequest{C: C, Coordinator: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}})
-	if !errors.As(err, &low) || low.Promised <= C {
+	if !errors.As(err, &low) || low.LowWater <= C {
 		t.Fatalf("got %v", err)
 	}
 	txn.Rollback(parts)

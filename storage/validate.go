@@ -20,8 +20,8 @@ import (
 // Validation (T8): a SERIALIZABLE transaction that writes is serializable at its C if nothing that
 // it read has changed in (T, C]. So in every fragment that it read, no other transaction may have a
 // version there, have one proposed or prepared at or below C, or get one later. The last holds
-// because promised ≥ C, and because C ≤ the effective ceiling in a fragment that only checks; a
-// fragment that also writes has the entry itself in its log.
+// because the low-water timestamp ≥ C, and because C ≤ the read lease in a fragment that only
+// checks; a fragment that also writes has the entry itself in its log.
 //
 // A transaction that only read needs no validation. It saw exactly what was committed at or below
 // its T (T2, T3). Every SERIALIZABLE writer takes effect at its own C, where it saw what was true,
@@ -93,9 +93,9 @@ func (v *validation) touchedByWrites(writes []byte) bool {
 // writesKey reports whether an operation changes its key.
 func writesKey(op logentry.Op) bool { return op.Writes() }
 
-// advance validates (done, to]. promised is already at or above to, so no new version can come
-// there. It waits for entries on their way there that touch the spans. Such waits go from higher to
-// lower timestamps, so they cannot deadlock (T3).
+// advance validates (done, to]. The low-water timestamp is already at or above to, so no new
+// version can come there. It waits for entries on their way there that touch the spans. Such waits
+// go from higher to lower timestamps, so they cannot deadlock (T3).
 func (v *validation) advance(ctx context.Context, to txn.Timestamp) error {
 	if to <= v.done {
 		return nil
@@ -225,17 +225,17 @@ func (v *validation) conflict(key []byte, version txn.Timestamp, deleted bool) e
 	return c
 }
 
-// offerValidated validates up to the promised timestamp without the lock, and the few entries that
+// offerValidated validates up to the low-water timestamp without the lock, and the few entries that
 // came meanwhile under it, so that nothing slips between the validation and the stamp.
 func (r *Replica) offerValidated(ctx context.Context, o offer) (p raftgroup.Proposal, stamp txn.Timestamp, err error) {
 	for range maxValidations {
-		promised := r.proposer.LowWater()
-		if o.At != 0 && o.At <= promised {
+		lowWater := r.proposer.LowWater()
+		if o.At != 0 && o.At <= lowWater {
 			// to validate so far would be to wait for what is prepared above, which may wait for
 			// this transaction
-			return p, 0, &txn.LowError{Promised: promised}
+			return p, 0, &txn.LowError{LowWater: lowWater}
 		}
-		if err := o.reads.advance(ctx, promised); err != nil {
+		if err := o.reads.advance(ctx, lowWater); err != nil {
 			return p, 0, err
 		}
 		own, err := o.tx.awaitIntact(ctx)

@@ -289,7 +289,7 @@ func TestPreparesDoNotWaitForEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	var low *txn.LowError
-	if err := prepare(a.parts[1], P-1); !errors.As(err, &low) || low.Promised < P {
+	if err := prepare(a.parts[1], P-1); !errors.As(err, &low) || low.LowWater < P {
 		t.Fatalf("a prepare below another, which writes what it has read: %v", err)
 	}
 	if err := again.parts[1].Check(ctx, P); !pgerr.Is(err, pgerr.SerializationFailure) {

@@ -152,7 +152,7 @@ func (r *Replica) publish(s *state, ef *effects) {
 		// before applied: a replica that does not lead has no fence but this one (ClosedView)
 		publishOwners(r.machine, ef.changes)
 	}
-	r.proposer.Publish(s.stamp, s.ceiling)
+	r.proposer.Publish(s.stamp, s.lease)
 	for _, id := range ef.settled {
 		r.releaseSettled(id)
 	}

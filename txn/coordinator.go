@@ -25,8 +25,8 @@ type Participant interface {
 	// HasReads reports whether it has reads that must be valid at C: those of a SERIALIZABLE
 	// transaction (T8). Commit and Prepare validate them.
 	HasReads() bool
-	// Promised returns the low-water timestamp as a hint: the fragment refuses a C at or below it.
-	Promised() Timestamp
+	// LowWater returns the low-water timestamp as a hint: the fragment refuses a C at or below it.
+	LowWater() Timestamp
 	// Commit commits a transaction that touched this fragment alone, with one log entry. The write
 	// buffer is gone afterwards. With CommitRequest.At it may return *LowError, and the caller may
 	// try a larger one.
@@ -80,9 +80,9 @@ type Decision struct {
 }
 
 // LowError refuses a C at or below a fragment's low-water timestamp.
-type LowError struct{ Promised Timestamp }
+type LowError struct{ LowWater Timestamp }
 
-func (e *LowError) Error() string { return "C is at or below " + e.Promised.String() }
+func (e *LowError) Error() string { return "C is at or below " + e.LowWater.String() }
 
 // Coordinator commits transactions. It keeps no state of a transaction; that is in the fragments'
 // logs.
@@ -183,7 +183,7 @@ func (c *Coordinator) commitChecked(
 			w.Rollback()
 			return 0, errNoTime()
 		}
-		floor = max(floor, low.Promised)
+		floor = max(floor, low.LowWater)
 	}
 }
 
@@ -258,7 +258,7 @@ func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error)
 		errors.As(err, &low)
 		switch m.next.Answered(answers) {
 		case protocol.Prepare:
-			m.floor = max(m.floor, low.Promised)
+			m.floor = max(m.floor, low.LowWater)
 		case protocol.TellCommitted:
 			c.settleLater(d, m)
 			return d.C, nil
@@ -334,7 +334,7 @@ func (id ID) CoordinatorOf(n int) int { return int(id[0]) % n }
 func (c *Coordinator) pickC(floor Timestamp, attempt int, parts []Participant) Timestamp {
 	C := max(c.Clock.Now(), floor+1)
 	for _, p := range parts {
-		C = max(C, p.Promised()+1)
+		C = max(C, p.LowWater()+1)
 	}
 	C = max(C+leadTicks<<min(attempt-1, maxTicks), FromTime(c.Clock.wall().Add(lead<<min(attempt-1, maxLead))))
 	// Commits that begin in the same millisecond would be refused at fragments that they share.
@@ -388,7 +388,7 @@ func weight(a protocol.Answers) int {
 // lower reports whether both errors are *LowError, and the second asks for a larger C.
 func lower(a, b error) bool {
 	var x, y *LowError
-	return errors.As(a, &x) && errors.As(b, &y) && x.Promised < y.Promised
+	return errors.As(a, &x) && errors.As(b, &y) && x.LowWater < y.LowWater
 }
 
 // decide writes the commit point and answers; the other writers are resolved afterwards.

@@ -9,8 +9,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// LockOwner holds a lock or waits for one: a transaction, and its session if there is one. Without an ID it is the session itself, in any transaction: the owner of the session's
-// advisory locks.
+// LockOwner holds a lock or waits for one: a transaction, and its session if there is one. Without
+// an ID it is the session itself, in any transaction: the owner of the session's advisory locks.
 type LockOwner struct {
 	ID      ID
 	Session uint32 // the backend's process number, 0: none

@@ -27,10 +27,10 @@
 //   - T1 A fragment's log entries carry strictly increasing stamps. A one-fragment commit's version
 //     is its stamp; the stamp of a prepare is its C.
 //   - T2 A commit is above every timestamp that was read at, in its fragment (the low-water
-//     timestamp, Promised) and by its own transaction (Floor).
+//     timestamp, LowWater) and by its own transaction (Floor).
 //   - T3 A reader at T waits for what is proposed, or prepared and undecided, at or below T on the
 //     keys it reads.
-//   - T4 No read at T and no check at C is above both the read lease in the log (the ceiling) and the
+//   - T4 No read at T and no check at C is above both the read lease in the log and the
 //     largest stamp that the leader has applied; the leader extends the lease first. A new leader
 //     serves and stamps nothing before an entry of its own term has been applied. It starts with the
 //     lease as its low-water timestamp and with the locks of prepared transactions.

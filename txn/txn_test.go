@@ -139,7 +139,7 @@ type scripted struct {
 	pins        bool
 	reads       bool
 	check       error
-	promised    Timestamp
+	lowWater    Timestamp
 	prepare     []error
 	decide      func(Decision) (Outcome, error)
 	log         *[]string
@@ -162,7 +162,7 @@ func (s *scripted) Check(_ context.Context, C Timestamp) error {
 }
 func (s *scripted) HasWrites() bool     { return s.writes }
 func (s *scripted) HasPins() bool       { return s.pins }
-func (s *scripted) Promised() Timestamp { return s.promised }
+func (s *scripted) LowWater() Timestamp { return s.lowWater }
 func (s *scripted) Commit(_ context.Context, r CommitRequest) (Timestamp, error) {
 	s.note("commit")
 	return r.Floor + 1, nil
@@ -201,7 +201,7 @@ func (s *scripted) Forget(context.Context, Decision) { s.note("forget") }
 func (s *scripted) Rollback()                        { s.note("rollback") }
 
 func TestCoordinator(t *testing.T) {
-	low := &LowError{Promised: FromTime(time.Now().Add(time.Hour))}
+	low := &LowError{LowWater: FromTime(time.Now().Add(time.Hour))}
 	boom := pgerr.New(pgerr.SerializationFailure, "boom")
 	lost := pgerr.New(pgerr.StatementCompletionUnknown, "lost")
 	cases := []struct {
@@ -337,7 +337,7 @@ func TestCoordinator(t *testing.T) {
 			if !slices.Equal(log, c.want) {
 				t.Fatalf("got %q want %q", log, c.want)
 			}
-			if c.name == "larger C" && (C <= low.Promised || ps[0].lastC != C || ps[1].lastC != C) {
+			if c.name == "larger C" && (C <= low.LowWater || ps[0].lastC != C || ps[1].lastC != C) {
 				t.Fatalf("C is %s, prepared at %s and %s", C, ps[0].lastC, ps[1].lastC)
 			}
 		})
@@ -347,7 +347,7 @@ func TestCoordinator(t *testing.T) {
 // TestCoordinatorOfJumpedClock: no C is picked by a clock that is not believed, and what has been
 // tried before the jump is aborted at its own C.
 func TestCoordinatorOfJumpedClock(t *testing.T) {
-	low := &LowError{Promised: 7}
+	low := &LowError{LowWater: 7}
 	for _, c := range []struct {
 		name  string
 		late  bool // the clock jumps while the second writer prepares, and not before

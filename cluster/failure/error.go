@@ -34,7 +34,7 @@ func EncodeError(err error) *pb.Error {
 	case errors.As(err, &deadlock):
 		e.Kind = &pb.Error_Deadlock{Deadlock: encodeDeadlock(deadlock)}
 	case errors.As(err, &low):
-		e.Kind = &pb.Error_Low{Low: uint64(low.Promised)}
+		e.Kind = &pb.Error_Low{Low: uint64(low.LowWater)}
 	case errors.Is(err, txn.ErrLocked):
 		e.Kind = &pb.Error_Signal_{Signal: pb.Error_LOCKED}
 	case errors.As(err, &marked):
@@ -95,7 +95,7 @@ func DecodeError(e *pb.Error) (err, damaged error) {
 	case *pb.Error_Deadlock:
 		err, damaged = decodeDeadlock(k.Deadlock)
 	case *pb.Error_Low:
-		err = &txn.LowError{Promised: txn.Timestamp(k.Low)}
+		err = &txn.LowError{LowWater: txn.Timestamp(k.Low)}
 	case *pb.Error_Signal_:
 		err = map[pb.Error_Signal]error{
 			pb.Error_LOCKED: txn.ErrLocked, pb.Error_CANCELED: context.Canceled,
@@ -154,7 +154,8 @@ func decodeDeadlock(e *pb.DeadlockError) (error, error) {
 			return nil, errDamaged
 		}
 		out.Waits = append(out.Waits, &txn.Wait{
-			Waiter: txn.LockOwner{ID: txn.ID(id), Session: w.Waiter.Session}, Lock: w.Lock, Object: w.Object, Key: w.Key,
+			Waiter: txn.LockOwner{ID: txn.ID(id), Session: w.Waiter.Session},
+			Lock:   w.Lock, Object: w.Object, Key: w.Key,
 			Fragment: txn.FragmentID(w.Fragment),
 		})
 	}

@@ -43,7 +43,7 @@ func TestErrors(t *testing.T) {
 	}
 	for _, want := range []error{
 		full, &txn.RowError{Place: 4, Err: full}, conflict, &txn.RowError{Place: 0, Err: conflict}, deadlock,
-		&txn.LowError{Promised: 1 << 60}, txn.ErrLocked, context.Canceled, context.DeadlineExceeded, &txn.RowError{Place: 1, Err: txn.ErrLocked},
+		&txn.LowError{LowWater: 1 << 60}, txn.ErrLocked, context.Canceled, context.DeadlineExceeded, &txn.RowError{Place: 1, Err: txn.ErrLocked},
 	} {
 		for _, e := range []error{want, fmt.Errorf("around: %w", want)} {
 			got, damaged := DecodeError(sent(t, e))

@@ -17,7 +17,7 @@ func TestEveryFailureComesBack(t *testing.T) {
 	marked := pgerr.New(pgerr.UniqueViolation, "m")
 	for _, want := range []error{
 		nil, &kv.NotLeader{Fragment: 7, Leader: 3, Term: 9}, &kv.NotLeader{Fragment: 7}, txn.NewLost(7, true), &txn.MovedError{Fragment: 7, Move: 5}, txn.NewAway(7), txn.NewUnder(7), &Replan{77, "table 3"}, ErrUnknownPlan, marked,
-		&kv.ClockAhead{Err: pgerr.New(pgerr.InternalError, "clock")}, &txn.LowError{Promised: 4}, txn.NewConflict([]byte("k"), 2, 1, txn.ID{}, false),
+		&kv.ClockAhead{Err: pgerr.New(pgerr.InternalError, "clock")}, &txn.LowError{LowWater: 4}, txn.NewConflict([]byte("k"), 2, 1, txn.ID{}, false),
 		storage.ErrMoveVoid, storage.ErrUnsettled, &storage.PreparedError{GID: "g"},
 	} {
 		for _, err := range []error{want, around(want)} {

@@ -3274,7 +3274,7 @@ type OwnedRange struct {
 	Lo            uint32                 `protobuf:"varint,1,opt,name=lo,proto3" json:"lo,omitempty"`
 	Hi            uint32                 `protobuf:"varint,2,opt,name=hi,proto3" json:"hi,omitempty"`
 	State         uint32                 `protobuf:"varint,3,opt,name=state,proto3" json:"state,omitempty"`
-	Arrival       uint32                 `protobuf:"varint,4,opt,name=arrival,proto3" json:"arrival,omitempty"`
+	Generation    uint32                 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3330,9 +3330,9 @@ func (x *OwnedRange) GetState() uint32 {
 	return 0
 }
 
-func (x *OwnedRange) GetArrival() uint32 {
+func (x *OwnedRange) GetGeneration() uint32 {
 	if x != nil {
-		return x.Arrival
+		return x.Generation
 	}
 	return 0
 }
@@ -4227,13 +4227,15 @@ const file_fragment_proto_rawDesc = "" +
 	"\x06counts\x18\x02 \x03(\v2\x11.sherd.node.CountR\x06counts\x123\n" +
 	"\tundecided\x18\x03 \x03(\v2\x15.sherd.node.UndecidedR\tundecided\x12/\n" +
 	"\bdropping\x18\x04 \x03(\v2\x13.sherd.node.KeySpanR\bdropping\x12,\n" +
-	"\x05moved\x18\x05 \x03(\v2\x16.sherd.node.OwnedRangeR\x05moved\"\\\n" +
+	"\x05moved\x18\x05 \x03(\v2\x16.sherd.node.OwnedRangeR\x05moved\"b\n" +
 	"\n" +
 	"OwnedRange\x12\x0e\n" +
 	"\x02lo\x18\x01 \x01(\rR\x02lo\x12\x0e\n" +
 	"\x02hi\x18\x02 \x01(\rR\x02hi\x12\x14\n" +
-	"\x05state\x18\x03 \x01(\rR\x05state\x12\x18\n" +
-	"\aarrival\x18\x04 \x01(\rR\aarrival\"]\n" +
+	"\x05state\x18\x03 \x01(\rR\x05state\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x04 \x01(\rR\n" +
+	"generation\"]\n" +
 	"\tUndecided\x12 \n" +
 	"\vtransaction\x18\x01 \x01(\fR\vtransaction\x12\f\n" +
 	"\x01c\x18\x02 \x01(\x06R\x01c\x12 \n" +

@@ -401,7 +401,7 @@ type WriteBuffer struct {
 	HasWrites      bool                   `protobuf:"varint,5,opt,name=has_writes,json=hasWrites,proto3" json:"has_writes,omitempty"`
 	HasPins        bool                   `protobuf:"varint,6,opt,name=has_pins,json=hasPins,proto3" json:"has_pins,omitempty"`
 	HasReads       bool                   `protobuf:"varint,7,opt,name=has_reads,json=hasReads,proto3" json:"has_reads,omitempty"`
-	Promised       uint64                 `protobuf:"fixed64,8,opt,name=promised,proto3" json:"promised,omitempty"`
+	LowWater       uint64                 `protobuf:"fixed64,8,opt,name=low_water,json=lowWater,proto3" json:"low_water,omitempty"`
 	Written        bool                   `protobuf:"varint,9,opt,name=written,proto3" json:"written,omitempty"` // and into which buckets: the first two
 	BucketsWritten []uint32               `protobuf:"varint,10,rep,packed,name=buckets_written,json=bucketsWritten,proto3" json:"buckets_written,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -487,9 +487,9 @@ func (x *WriteBuffer) GetHasReads() bool {
 	return false
 }
 
-func (x *WriteBuffer) GetPromised() uint64 {
+func (x *WriteBuffer) GetLowWater() uint64 {
 	if x != nil {
-		return x.Promised
+		return x.LowWater
 	}
 	return 0
 }
@@ -1671,7 +1671,7 @@ const file_task_proto_rawDesc = "" +
 	"\vtransaction\x18\x06 \x01(\fR\vtransaction\x12\x12\n" +
 	"\x04term\x18\a \x01(\x04R\x04term\x12\x14\n" +
 	"\x05birth\x18\b \x01(\x06R\x05birthJ\x04\b\t\x10\n" +
-	"\"\xa9\x02\n" +
+	"\"\xaa\x02\n" +
 	"\vWriteBuffer\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x14\n" +
 	"\x05birth\x18\x02 \x01(\x06R\x05birth\x12\x14\n" +
@@ -1680,8 +1680,8 @@ const file_task_proto_rawDesc = "" +
 	"\n" +
 	"has_writes\x18\x05 \x01(\bR\thasWrites\x12\x19\n" +
 	"\bhas_pins\x18\x06 \x01(\bR\ahasPins\x12\x1b\n" +
-	"\thas_reads\x18\a \x01(\bR\bhasReads\x12\x1a\n" +
-	"\bpromised\x18\b \x01(\x06R\bpromised\x12\x18\n" +
+	"\thas_reads\x18\a \x01(\bR\bhasReads\x12\x1b\n" +
+	"\tlow_water\x18\b \x01(\x06R\blowWater\x12\x18\n" +
 	"\awritten\x18\t \x01(\bR\awritten\x12'\n" +
 	"\x0fbuckets_written\x18\n" +
 	" \x03(\rR\x0ebucketsWritten\"N\n" +

@@ -47,14 +47,14 @@ func (p *Part) HasReads() bool {
 	return p.broken && p.options.Isolation == txn.Serializable || p.buffer != nil && p.buffer.HasReads
 }
 
-// Promised implements txn.Participant.
-func (p *Part) Promised() txn.Timestamp {
+// LowWater implements txn.Participant.
+func (p *Part) LowWater() txn.Timestamp {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.buffer == nil {
 		return 0
 	}
-	return txn.Timestamp(p.buffer.Promised)
+	return txn.Timestamp(p.buffer.LowWater)
 }
 
 // gone records that the write buffer has ended.

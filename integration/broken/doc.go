@@ -4,7 +4,7 @@
 // no test is claimed for a rule.
 //
 //	go run ./integration/broken                      all rules; a few minutes
-//	go run ./integration/broken T4Ceiling T8PreparedReads     these
+//	go run ./integration/broken T4ReadLease T8PreparedReads     these
 //	go run ./integration/broken -histories 15s       the random histories as well, for so long each
 //
 // A build without a rule is the ordinary build with one constant of txn/rule replaced: the overlay

@@ -289,8 +289,8 @@ func (c *client) close() {
 	c.conn.Close(ctx)
 }
 
-// limited bounds the time of a transaction. The end of the history does not interrupt it, because its outcome
-// would be unknown.
+// limited bounds the time of a transaction. The end of the history does not interrupt it, because
+// its outcome would be unknown.
 func (c *client) limited() (context.Context, context.CancelFunc) {
 	c.calm = c.r.calm.Load()
 	ctx, cancel := context.WithTimeout(context.Background(), c.r.Timeout)

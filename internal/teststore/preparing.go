@@ -30,7 +30,7 @@ func (p *Preparing) Prepare(ctx context.Context, in ...preparer) error {
 		if !errors.As(err, &low) {
 			return err
 		}
-		p.C, p.Attempt, in = max(low.Promised, p.Clock.Now())+1, p.Attempt+1, p.in
+		p.C, p.Attempt, in = max(low.LowWater, p.Clock.Now())+1, p.Attempt+1, p.in
 	}
 }
 

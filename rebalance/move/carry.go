@@ -22,19 +22,19 @@ const (
 // carrier takes the versions that the source's reads return, derives the entries of local indexes,
 // and writes both at the target.
 type carrier struct {
-	s       *step
-	arrival uint32
-	floor   txn.Timestamp    // lowest version of local index entries: no reader at the target is below it
-	older   *storage.Version // newest version of a row at or below floor; newer ones of the row may follow
-	deriver rows.Deriver
-	derived map[catalog.OID]uint64 // versions of the tables by which entries were derived
-	unknown map[uint32]bool        // storage ids of rows of no table
-	globals map[[2]uint32]bool     // indexes, by their tables' storage ids and theirs, whose entries came
-	queue   *storage.IngestQueue
-	batch   []storage.Version
-	size    int
-	given   map[entryAt]bool // entries of unique indexes that were put
-	named   *catalog.Table   // the table whose segments are replaced; nil: none
+	s          *step
+	generation uint32
+	floor      txn.Timestamp    // lowest version of local index entries: no reader at the target is below it
+	older      *storage.Version // newest version of a row at or below floor; newer ones of the row may follow
+	deriver    rows.Deriver
+	derived    map[catalog.OID]uint64 // versions of the tables by which entries were derived
+	unknown    map[uint32]bool        // storage ids of rows of no table
+	globals    map[[2]uint32]bool     // indexes, by their tables' storage ids and theirs, whose entries came
+	queue      *storage.IngestQueue
+	batch      []storage.Version
+	size       int
+	given      map[entryAt]bool // entries of unique indexes that were put
+	named      *catalog.Table   // the table whose segments are replaced; nil: none
 
 	bytes, documents int64 // so far
 }
@@ -45,9 +45,9 @@ type entryAt struct {
 	at  txn.Timestamp
 }
 
-func newCarrier(s *step, arrival uint32) *carrier {
+func newCarrier(s *step, generation uint32) *carrier {
 	c := &carrier{
-		s: s, arrival: arrival, floor: s.target.Watermark(), queue: s.target.Moves.NewIngestQueue(s.Number),
+		s: s, generation: generation, floor: s.target.Watermark(), queue: s.target.Moves.NewIngestQueue(s.Number),
 		derived: map[catalog.OID]uint64{}, unknown: map[uint32]bool{},
 		globals: map[[2]uint32]bool{}, given: map[entryAt]bool{},
 	}
@@ -172,7 +172,7 @@ func (c *carrier) derive(ctx context.Context, key, before []byte, versions []row
 	if len(versions) == 0 {
 		return nil
 	}
-	return c.deriver.Row(key, c.arrival, before, versions, func(e rows.Change) error { return c.entry(ctx, e) })
+	return c.deriver.Row(key, c.generation, before, versions, func(e rows.Change) error { return c.entry(ctx, e) })
 }
 
 func rowVersion(v *storage.Version, at txn.Timestamp) rows.Version {

@@ -123,11 +123,11 @@ func (s *step) run(ctx context.Context) error {
 	if err := s.at(Begun); err != nil {
 		return err
 	}
-	arrival, err := s.target.Moves.BeginIngest(ctx, s.Number, s.into(), 0)
+	generation, err := s.target.Moves.BeginIngest(ctx, s.Number, s.into(), 0)
 	if err != nil {
 		return err
 	}
-	s.carrier = newCarrier(s, arrival)
+	s.carrier = newCarrier(s, generation)
 	defer s.carrier.queue.Close()
 	if err := s.at(Received); err != nil {
 		return err

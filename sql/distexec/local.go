@@ -39,9 +39,9 @@ type taskTx struct {
 	unvalidated bool
 }
 
-// Arrival implements table.Generations.
-func (x taskTx) Arrival(b shardmap.Bucket) (arrival uint32, ok bool) {
-	return x.Part.Arrival(uint32(b)), true
+// Generation implements table.Generations.
+func (x taskTx) Generation(b shardmap.Bucket) (generation uint32, ok bool) {
+	return x.Part.WriteGeneration(uint32(b)), true
 }
 
 // View opens a reader at T.

@@ -81,11 +81,11 @@ func (s stage) View(ctx context.Context, t txn.Timestamp) (exec.View, error) {
 	return view{v}, err
 }
 
-func (s stage) Arrival(shardmap.Bucket) (uint32, bool) { return 0, true }
+func (s stage) Generation(shardmap.Bucket) (uint32, bool) { return 0, true }
 
 type view struct{ *storage.View }
 
-func (v view) Arrival(shardmap.Bucket) (uint32, bool) { return 0, true }
+func (v view) Generation(shardmap.Bucket) (uint32, bool) { return 0, true }
 
 // overTheWire sends the task's plan as to another node.
 func overTheWire(task *exec.Task) (*exec.Task, error) {

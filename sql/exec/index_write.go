@@ -218,12 +218,12 @@ func putEntry(c *Ctx, x *table.Index, key, plain []byte) error {
 	if x.Def.Global {
 		return c.local.tx.Put(key, plain)
 	}
-	arrival, err := table.ArrivalOf(c.local.tx, table.BucketAtStart(plain[1:]))
+	generation, err := table.GenerationOf(c.local.tx, table.BucketAtStart(plain[1:]))
 	if err != nil {
 		return err
 	}
-	if arrival != 0 {
-		plain = table.AppendArrived(nil, plain, arrival)
+	if generation != 0 {
+		plain = table.AppendMoved(nil, plain, generation)
 	}
 	return c.local.tx.Put(key, plain)
 }

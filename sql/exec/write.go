@@ -186,13 +186,13 @@ func putOrder(t *table.Table, tx Tx, buf *[]byte, key []byte) error {
 	if t.Order == 0 {
 		return nil
 	}
-	arrival, err := table.ArrivalOf(tx, table.BucketIn(key))
+	generation, err := table.GenerationOf(tx, table.BucketIn(key))
 	if err != nil {
 		return err
 	}
 	b := t.AppendOrderKey((*buf)[:0], key[table.KeyAt:])
 	at := len(b)
-	*buf = table.AppendOrderValue(b, key, arrival)
+	*buf = table.AppendOrderValue(b, key, generation)
 	return tx.Put((*buf)[:at:at], (*buf)[at:])
 }
 

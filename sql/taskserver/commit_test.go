@@ -33,7 +33,7 @@ func (x *transaction) prepare(implicit bool) txn.Decision {
 	for attempt := 1; ; attempt++ {
 		d.C = max(d.C, x.w.clock.Now())
 		for _, f := range d.Writers {
-			d.C = max(d.C, participant{x, f}.Promised()+1)
+			d.C = max(d.C, participant{x, f}.LowWater()+1)
 		}
 		var low *txn.LowError
 		for _, f := range d.Writers {
@@ -98,7 +98,7 @@ func (x *transaction) prepareOne() {
 	coordinator := writers[x.id.CoordinatorOf(len(writers))]
 	p, req := participant{x, coordinator}, txn.PrepareRequest{Coordinator: coordinator, Attempt: 1, Writers: writers, Implicit: true}
 	for low := new(txn.LowError); ; req.Attempt++ { // steps above the low-water timestamp
-		req.C = max(x.w.clock.Now(), p.Promised(), low.Promised) + 1
+		req.C = max(x.w.clock.Now(), p.LowWater(), low.LowWater) + 1
 		if err := p.Prepare(x.w.t.Context(), req); !errors.As(err, &low) {
 			must(x.w.t, err)
 			return
@@ -180,7 +180,7 @@ func TestLowC(t *testing.T) {
 	for f := range x.buffers {
 		var low *txn.LowError
 		if _, err := (participant{x, f}).Commit(t.Context(), txn.CommitRequest{At: 1}); !errors.As(err, &low) ||
-			low.Promised < 1 {
+			low.LowWater < 1 {
 			t.Errorf("got %v", err)
 		}
 	}

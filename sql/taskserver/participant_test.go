@@ -22,7 +22,7 @@ func (p participant) Fragment() txn.FragmentID { return p.f }
 func (p participant) HasWrites() bool          { return p.buffer().HasWrites }
 func (p participant) HasPins() bool            { return p.buffer().HasPins }
 func (p participant) HasReads() bool           { return p.buffer().HasReads }
-func (p participant) Promised() txn.Timestamp  { return txn.Timestamp(p.buffer().Promised) }
+func (p participant) LowWater() txn.Timestamp  { return txn.Timestamp(p.buffer().LowWater) }
 
 func (p participant) Commit(ctx context.Context, r txn.CommitRequest) (txn.Timestamp, error) {
 	a, err := p.x.send(ctx, p.f, &pb.Request{Op: &pb.Request_Commit{

@@ -100,16 +100,16 @@ func (p *pass) movedAway(bucket uint32) bool {
 func (p *pass) plain(ctx context.Context, t *tableState, s *secondary, key,
 	value []byte) (plain []byte, ok bool, err error) {
 	order := s == nil
-	bucket, arrival, named, ok := t.rows.EntryPlace(key, value, order)
+	bucket, generation, named, ok := t.rows.EntryPlace(key, value, order)
 	of, known := p.logRecord(bucket)
 	switch ours := p.owned.Contains(shardmap.Bucket(bucket)); {
-	case !ok, ours && arrival > of.Arrival && !named:
+	case !ok, ours && generation > of.Generation && !named:
 		return nil, false, nil
-	case !ours && (known || p.f.Added && bucket < shardmap.BucketCount || arrival != 0 || named):
+	case !ours && (known || p.f.Added && bucket < shardmap.BucketCount || generation != 0 || named):
 		return nil, true, nil
 	}
 	p.value = table.PlainEntry(p.value[:0], value, bucket, order)
-	if arrival < of.Arrival || named {
+	if generation < of.Generation || named {
 		if follows, err := p.follows(ctx, t, s, key, p.value); err != nil || !follows {
 			return nil, true, err
 		}
@@ -150,7 +150,7 @@ func (p *pass) follows(ctx context.Context, t *tableState, s *secondary, key, pl
 // checked.
 func (p *pass) leftover(key, value []byte) bool {
 	if bucket, _, ok := table.EntryPlace(value, false); ok && binary.BigEndian.Uint32(key[indexAt:]) != 0 {
-		if of, _ := p.logRecord(bucket); !p.owned.Contains(shardmap.Bucket(bucket)) || of.Arrival > 0 {
+		if of, _ := p.logRecord(bucket); !p.owned.Contains(shardmap.Bucket(bucket)) || of.Generation > 0 {
 			return true
 		}
 	}
@@ -160,7 +160,7 @@ func (p *pass) leftover(key, value []byte) bool {
 	bucket := bucketOf(key[bucketAt:]) &^ arrivedMark
 	of, known := p.logRecord(bucket)
 	if p.owned.Contains(shardmap.Bucket(bucket)) {
-		return of.Arrival > 0
+		return of.Generation > 0
 	}
 	return known || p.f.Added && bucket < shardmap.BucketCount
 }

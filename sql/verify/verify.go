@@ -50,10 +50,10 @@ type Fragment struct {
 // Owned is the log's record of a range of buckets.
 type Owned struct {
 	shardmap.Interval
-	Owned   bool // the fragment owns them
-	Has     bool // the fragment owns them, or they are fenced: their data here still counts
-	Leaving bool // they are moving to another fragment, or have moved
-	Arrival uint32
+	Owned      bool // the fragment owns them
+	Has        bool // the fragment owns them, or they are fenced: their data here still counts
+	Leaving    bool // they are moving to another fragment, or have moved
+	Generation uint32
 }
 
 // The checks, in the order of the report.

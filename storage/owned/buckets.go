@@ -40,7 +40,7 @@ func (o *Buckets) Generation(bucket uint32) uint32 {
 	if o == nil {
 		return 0
 	}
-	return o.Find(bucket).Arrival
+	return o.Find(bucket).Generation
 }
 
 // FencedBy returns the F of a fence of a move around ranges that is applied.

@@ -45,7 +45,7 @@ func (p *Placement) Place(ctx context.Context, s *Set, g *keyspace.Globals, key 
 		return nil, err
 	}
 	p.under(o, true)
-	return keyspace.Stored(key, at.Arrival), nil
+	return keyspace.Stored(key, at.Generation), nil
 }
 
 // PlaceNow is Place for a write whose row is locked already: a fence holds up the commit instead.
@@ -64,7 +64,7 @@ func (p *Placement) PlaceNow(s *Set, g *keyspace.Globals, key []byte) ([]byte, e
 		return nil, &txn.MovedError{Fragment: s.cfg.Fragment, Move: at.Move}
 	}
 	p.under(o, at.State == ownership.Owned)
-	return keyspace.Stored(key, at.Arrival), nil
+	return keyspace.Stored(key, at.Generation), nil
 }
 
 // placedBare records that a key was placed when nothing had ever moved. Later moves may affect it.
@@ -139,14 +139,14 @@ func (s *Set) Stored(g *keyspace.Globals, key []byte) []byte {
 	if !ok {
 		return key
 	}
-	return keyspace.Stored(key, o.Find(b).Arrival)
+	return keyspace.Stored(key, o.Find(b).Generation)
 }
 
-// Arrival returns the generation with which local index entries of a bucket are written now.
-func (s *Set) Arrival(bucket uint32) uint32 {
+// Generation returns the generation with which local index entries of a bucket are written now.
+func (s *Set) WriteGeneration(bucket uint32) uint32 {
 	o := s.Load()
 	if o == nil {
 		return 0
 	}
-	return o.Find(bucket).Arrival
+	return o.Find(bucket).Generation
 }

@@ -234,7 +234,7 @@ func (s *Set) LastImport() (move uint64, quiet bool) {
 	if o == nil {
 		return 0, true
 	}
-	return o.List.LastArrival()
+	return o.List.LastIngest()
 }
 
 // LongGone returns the largest number of the moves by which buckets went away so long before T that
@@ -255,7 +255,7 @@ func (s *Set) LongGone(T txn.Timestamp) (move uint64) {
 // Generation returns the generation of a bucket, and whether it is owned here.
 func (s *Set) Generation(bucket uint32) (generation uint32, owned bool) {
 	p := s.now.Load().OrFirst().Find(bucket)
-	return p.Arrival, p.State == ownership.Owned
+	return p.Generation, p.State == ownership.Owned
 }
 
 // Untidy reports whether the list could be shorter with this watermark.

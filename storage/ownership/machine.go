@@ -26,7 +26,7 @@ func (m *Machine) Append(b []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(x.Hi))
 		b = append(b, byte(x.State), codec.Bool(x.Left))
 		b = binary.AppendUvarint(b, x.Move)
-		b = binary.AppendUvarint(b, uint64(x.Arrival))
+		b = binary.AppendUvarint(b, uint64(x.Generation))
 		b = codec.AppendTimestamp(codec.AppendTimestamp(codec.AppendTimestamp(b, x.F), x.Since), x.Edge)
 	}
 	return binary.AppendUvarint(b, uint64(m.Generations))
@@ -39,7 +39,7 @@ func ReadMachine(r *codec.Reader) (m Machine) {
 		var x Piece
 		x.Lo, x.Hi = r.Bucket(), r.Bucket()
 		x.State, x.Left = State(r.Byte()), r.Byte() != 0
-		x.Move, x.Arrival = r.Uvarint(), r.Uint32()
+		x.Move, x.Generation = r.Uvarint(), r.Uint32()
 		x.F, x.Since, x.Edge = r.Timestamp(), r.Timestamp(), r.Timestamp()
 		if x.Empty() || x.Lo < at || x.State > Gone {
 			r.Err = codec.ErrMalformed
@@ -173,7 +173,7 @@ func (p *Piece) receivable() bool {
 	case NotOwned, Gone, Receiving:
 		return true
 	case Owned:
-		return p.Move == 0 && p.Arrival == 0
+		return p.Move == 0 && p.Generation == 0
 	}
 	return false
 }
@@ -187,19 +187,19 @@ func (s *Step) BeginIngest(generation uint32) ([]Piece, Outcome) {
 	if !s.all(func(p *Piece) bool { return p.receivable() && s.older(p) }) {
 		return nil, Void
 	}
-	if generation != 0 && !s.all(func(p *Piece) bool { return p.Arrival < generation }) {
+	if generation != 0 && !s.all(func(p *Piece) bool { return p.Generation < generation }) {
 		return nil, Void // another one came between
 	}
 	left, m := s.left(true), s.machine
-	if generation == 0 || !rule.MoveArrival {
-		if rule.MoveArrival || m.Generations == 0 {
+	if generation == 0 || !rule.MoveGeneration {
+		if rule.MoveGeneration || m.Generations == 0 {
 			m.Generations++
 		}
 		generation = m.Generations
 	}
 	m.Generations = max(m.Generations, generation)
 	return left, s.set(func(p *Piece) {
-		p.State, p.Arrival, p.F, p.Since, p.Left, p.Edge = Receiving, generation, 0, 0, false, 0
+		p.State, p.Generation, p.F, p.Since, p.Left, p.Edge = Receiving, generation, 0, 0, false, 0
 	})
 }
 

@@ -164,11 +164,11 @@ func compareMaps(t *testing.T, before, after *Map, ranges []BucketRange, move ui
 		switch {
 		case !in && x != y:
 			t.Fatalf("bucket %d is none of the step's", bucket)
-		case y.Move < x.Move || y.Arrival < x.Arrival:
-			t.Fatalf("bucket %d was at move %d, generation %d, and is at %d, %d", bucket, x.Move, x.Arrival, y.Move,
-				y.Arrival)
-		case y.State == Receiving && x.State != Receiving && y.Arrival <= x.Arrival:
-			t.Fatalf("bucket %d is received at generation %d again", bucket, x.Arrival)
+		case y.Move < x.Move || y.Generation < x.Generation:
+			t.Fatalf("bucket %d was at move %d, generation %d, and is at %d, %d", bucket, x.Move, x.Generation, y.Move,
+				y.Generation)
+		case y.State == Receiving && x.State != Receiving && y.Generation <= x.Generation:
+			t.Fatalf("bucket %d is received at generation %d again", bucket, x.Generation)
 		case in && y.Move == move:
 			changed++
 		case in:

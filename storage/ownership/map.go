@@ -29,10 +29,10 @@ func (s State) String() string {
 // Range is what the log of a fragment says of neighbouring buckets (C1).
 type Range struct {
 	BucketRange
-	State   State
-	Move    uint64        // the last one in or out; entries of older ones are void
-	F       txn.Timestamp // fenced, gone: the largest timestamp that may be read at
-	Arrival uint32        // the generation in the keys of what is there
+	State      State
+	Move       uint64        // the last one in or out; entries of older ones are void
+	F          txn.Timestamp // fenced, gone: the largest timestamp that may be read at
+	Generation uint32        // the generation in the keys of what is there
 	// Since is the smallest timestamp that may be read at: the source had discarded older versions.
 	Since txn.Timestamp
 }
@@ -40,7 +40,7 @@ type Range struct {
 // Piece is a Range and what the state machine needs in addition.
 type Piece struct {
 	Range
-	Left bool          // moved away or abandoned: the rows of generation Arrival are still there
+	Left bool          // moved away or abandoned: the rows of Generation are still there
 	Edge txn.Timestamp // owned, fenced: the stamp with which it came; gone: that with which it went
 }
 
@@ -139,12 +139,12 @@ func (l List) With(pieces []Piece) List {
 	return out
 }
 
-// LastArrival returns the largest number of the moves that have brought something here, or have
+// LastIngest returns the largest number of the moves that have brought something here, or have
 // tried to; quiet reports whether none is under way.
-func (l List) LastArrival() (move uint64, quiet bool) {
+func (l List) LastIngest() (move uint64, quiet bool) {
 	quiet = true
 	for _, p := range l {
-		if p.Arrival > 0 {
+		if p.Generation > 0 {
 			move = max(move, p.Move)
 		}
 		quiet = quiet && (p.State == Owned || p.State == Gone)
@@ -157,12 +157,12 @@ func (l List) LastArrival() (move uint64, quiet bool) {
 func (m *Map) NextGeneration(ranges []BucketRange) uint32 {
 	next := uint32(1)
 	for _, p := range m.Pieces(ranges...) {
-		next = max(next, p.Arrival+1)
+		next = max(next, p.Generation+1)
 	}
 	for _, r := range ranges {
 		for _, p := range m.List {
 			if p.State == Owned && (p.Hi == r.Lo || p.Lo == r.Hi) {
-				next = max(next, p.Arrival)
+				next = max(next, p.Generation)
 			}
 		}
 	}

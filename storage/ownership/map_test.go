@@ -9,15 +9,15 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-func owned(lo, hi uint32, s State, move uint64, arrival uint32, F, since, edge txn.Timestamp) Piece {
-	return Piece{Range: Range{BucketRange: BucketRange{Lo: lo, Hi: hi}, State: s, Move: move, F: F, Arrival: arrival,
+func owned(lo, hi uint32, s State, move uint64, generation uint32, F, since, edge txn.Timestamp) Piece {
+	return Piece{Range: Range{BucketRange: BucketRange{Lo: lo, Hi: hi}, State: s, Move: move, F: F, Generation: generation,
 		Since: since}, Edge: edge}
 }
 
 func listed(list List) string {
 	var b strings.Builder
 	for _, p := range list {
-		fmt.Fprintf(&b, "%d-%d %s m%d a%d F%d s%d e%d; ", p.Lo, p.Hi, p.State, p.Move, p.Arrival, p.F, p.Since, p.Edge)
+		fmt.Fprintf(&b, "%d-%d %s m%d a%d F%d s%d e%d; ", p.Lo, p.Hi, p.State, p.Move, p.Generation, p.F, p.Since, p.Edge)
 	}
 	return strings.TrimSuffix(b.String(), "; ")
 }
@@ -60,7 +60,7 @@ func TestTidied(t *testing.T) {
 		list List
 		want string
 	}{
-		{"owned, of one arrival", List{owned(0, 10, Owned, 3, 1, 0, 4, 7), owned(10, 20, Owned, 9, 1, 0, 2, 8)},
+		{"owned, of one generation", List{owned(0, 10, Owned, 3, 1, 0, 4, 7), owned(10, 20, Owned, 9, 1, 0, 2, 8)},
 			"0-20 owned m9 a1 F0 s0 e0"},
 		{"owned, of several", List{owned(0, 10, Owned, 3, 1, 0, 4, 7), owned(10, 20, Owned, 9, 2, 0, 2, 8)},
 			"0-10 owned m3 a1 F0 s0 e0; 10-20 owned m9 a2 F0 s0 e0"},

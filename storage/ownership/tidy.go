@@ -12,7 +12,7 @@ func (l List) Tidied(watermark txn.Timestamp) (out List) {
 		p.forget(watermark)
 		if n := len(out); n > 0 && out[n-1].Hi == p.Lo && out[n-1].joins(&p) {
 			last := &out[n-1]
-			last.Hi, last.Move, last.Arrival = p.Hi, max(last.Move, p.Move), max(last.Arrival, p.Arrival)
+			last.Hi, last.Move, last.Generation = p.Hi, max(last.Move, p.Move), max(last.Generation, p.Generation)
 			continue
 		}
 		out = append(out, p)
@@ -43,5 +43,5 @@ func (p *Piece) joins(q *Piece) bool {
 	if p.State != q.State || !forgotten(p) || !forgotten(q) {
 		return false
 	}
-	return p.State == Gone || p.State == Owned && p.Arrival == q.Arrival
+	return p.State == Gone || p.State == Owned && p.Generation == q.Generation
 }

@@ -87,7 +87,7 @@ func (m *Map) About(ranges []BucketRange, say func(*Piece) Verdict) (worst Verdi
 func (m *Map) Holds(bucket, generation uint32) Verdict {
 	p := m.Find(bucket)
 	switch {
-	case p.Arrival != generation && (p.Arrival != 0 || p.Move != 0):
+	case p.Generation != generation && (p.Generation != 0 || p.Move != 0):
 		return Elsewhere // an earlier generation
 	case p.State == Fenced:
 		return Wait
@@ -107,7 +107,7 @@ func (m *Map) Unmoved(then *Map, r BucketRange, had func(*Piece) bool) Verdict {
 		}
 		for _, q := range m.Pieces(p.BucketRange) {
 			switch {
-			case q.Arrival != p.Arrival || q.State != Owned && q.State != Fenced:
+			case q.Generation != p.Generation || q.State != Owned && q.State != Fenced:
 				return Elsewhere
 			case q.State == Fenced:
 				worst = Wait

@@ -29,7 +29,7 @@ func (p *Proposer) Close(ctx context.Context, T txn.Timestamp) (Closed, error) {
 	if p.cfg.Clock.Sane() == nil {
 		T = max(T, p.cfg.Clock.Wall().Add(-CloseLag))
 	}
-	if rule.T9Ceiling && uint64(T) > p.Applied.Load() {
+	if rule.T9ReadLease && uint64(T) > p.Applied.Load() {
 		if err := p.Cover(T); err != nil {
 			return Closed{}, err
 		}
@@ -42,7 +42,7 @@ func (p *Proposer) Close(ctx context.Context, T txn.Timestamp) (Closed, error) {
 	if p.term.Load() == 0 {
 		return Closed{}, ErrNotLeader
 	}
-	if rule.T9Promised {
+	if rule.T9LowWater {
 		p.Raise(T)
 	}
 	return Closed{T, txn.Timestamp(p.last)}, nil

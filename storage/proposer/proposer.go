@@ -117,7 +117,7 @@ func (p *Proposer) Stamp(e Entry) (_ raftgroup.Proposal, stamp txn.Timestamp, er
 		next := max(low+1, uint64(p.cfg.Clock.Now()))
 		if e.At != 0 {
 			if next = uint64(e.At); next <= low {
-				return raftgroup.Proposal{}, 0, &txn.LowError{Promised: txn.Timestamp(low)}
+				return raftgroup.Proposal{}, 0, &txn.LowError{LowWater: txn.Timestamp(low)}
 			}
 		}
 		sane := p.cfg.Clock.Sane()
@@ -181,7 +181,7 @@ func (p *Proposer) Over() <-chan struct{} { return *p.over.Load() }
 // Prepare brings the timestamps to those with which a term begins (T4): the low-water timestamp is
 // not below the lease. Called with the lock held, after an entry of the term has been applied.
 func (p *Proposer) Prepare() {
-	if p.Raise(txn.Timestamp(p.Applied.Load())); rule.T4Ceiling {
+	if p.Raise(txn.Timestamp(p.Applied.Load())); rule.T4ReadLease {
 		p.Raise(txn.Timestamp(p.lease.Load()))
 	}
 	p.cfg.Clock.Observe(p.LowWater())
@@ -220,7 +220,7 @@ func (p *Proposer) Admit(ctx context.Context, T txn.Timestamp) error {
 	if err := p.cfg.Clock.Check(T); err != nil {
 		return err
 	}
-	if rule.T4Ceiling {
+	if rule.T4ReadLease {
 		if err := p.Cover(T); err != nil {
 			return err
 		}

@@ -70,7 +70,7 @@ func TestStamps(t *testing.T) {
 		t.Errorf("an entry at %d got %d, %v", above+50, at, err)
 	}
 	var low *txn.LowError
-	if _, err := l.propose(Entry{At: at}); !errors.As(err, &low) || low.Promised != at {
+	if _, err := l.propose(Entry{At: at}); !errors.As(err, &low) || low.LowWater != at {
 		t.Errorf("an entry at a stamp that is taken: %v", err)
 	}
 	if _, err := l.propose(Entry{Term: 2}); !errors.Is(err, ErrTermOver) {

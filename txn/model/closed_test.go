@@ -15,11 +15,11 @@ import (
 type closedRules struct {
 	closed   bool // the replica serves whatever it is asked
 	applied  bool // it does not look whether it has applied Last
-	promised bool // who closes a time does not raise promised to it
-	oneStep  bool // Last is read before promised is raised, and others stamp between
-	ceiling  bool // no ceiling has to cover what is closed
-	settled  bool // a ceiling that was proposed is as good as one that was applied
-	start    bool // a new leader's stamps do not begin above the ceiling
+	lowWater bool // closing a time does not raise lowWater to it
+	oneStep  bool // Last is read before lowWater is raised, and others stamp between
+	lease    bool // no read lease has to cover what is closed
+	settled  bool // a read lease that was proposed is as good as one that was applied
+	start    bool // a new leader's stamps do not begin above the read lease
 }
 
 const (
@@ -29,18 +29,18 @@ const (
 	closedTerms = 3
 )
 
-// closedEntry is an entry of the log: a commit, or a ceiling, which is always closedT+1.
+// closedEntry is an entry of the log: a commit, or a read lease, which is always closedT+1.
 type closedEntry struct {
-	stamp   uint8
-	ceiling bool
+	stamp uint8
+	lease bool
 }
 
 // closedLeader is what a process believes that leads, or once did.
 type closedLeader struct {
-	promised, last uint8
-	ceiling        bool // it covers closedT, as the leader's state has it
-	asked          bool // a ceiling was proposed
-	reading        bool // it has read Last and not raised promised yet (oneStep)
+	lowWater, last uint8
+	lease          bool // it covers closedT, as the leader's state has it
+	asked          bool // a read lease was proposed
+	reading        bool // it has read Last and not raised lowWater yet (oneStep)
 	read           uint8
 }
 
@@ -63,7 +63,7 @@ func (s *closedState) wrong() bool {
 		return false
 	}
 	for i := s.at; i < s.committed; i++ {
-		if !s.log[i].ceiling && s.log[i].stamp <= closedT {
+		if !s.log[i].lease && s.log[i].stamp <= closedT {
 			return true
 		}
 	}
@@ -85,7 +85,7 @@ func (s closedState) next(r closedRules, do closedDo) {
 	if s.n > s.committed {
 		do("an entry is committed", func(t *closedState) {
 			t.committed++
-			t.now.ceiling = t.now.ceiling || t.log[t.committed-1].ceiling
+			t.now.lease = t.now.lease || t.log[t.committed-1].lease
 		})
 	}
 	s.close(r, "the leader", func(t *closedState) *closedLeader { return &t.now }, do)
@@ -103,20 +103,20 @@ func (s closedState) propose(do closedDo) {
 	if s.n == closedLog {
 		return
 	}
-	for stamp := max(s.now.promised, s.now.last) + 1; stamp <= closedMax; stamp++ {
-		for _, ceiling := range []bool{false, true} {
-			if ceiling && s.now.asked {
+	for stamp := max(s.now.lowWater, s.now.last) + 1; stamp <= closedMax; stamp++ {
+		for _, lease := range []bool{false, true} {
+			if lease && s.now.asked {
 				continue
 			}
 			what := "a commit"
-			if ceiling {
-				what = "a ceiling"
+			if lease {
+				what = "a read lease"
 			}
 			do(fmt.Sprintf("the leader proposes %s at %d", what, stamp), func(t *closedState) {
-				t.log[t.n] = closedEntry{stamp, ceiling}
+				t.log[t.n] = closedEntry{stamp, lease}
 				t.n++
-				t.now.last, t.now.promised = stamp, stamp
-				t.now.asked = t.now.asked || ceiling
+				t.now.last, t.now.lowWater = stamp, stamp
+				t.now.asked = t.now.asked || lease
 			})
 		}
 	}
@@ -125,12 +125,12 @@ func (s closedState) propose(do closedDo) {
 // close: a process that leads, or believes that it does, closes closedT.
 func (s closedState) close(r closedRules, who string, of func(*closedState) *closedLeader, do closedDo) {
 	l := *of(&s)
-	if !l.ceiling && !(r.settled && l.asked) && !r.ceiling && l.last < closedT {
+	if !l.lease && !(r.settled && l.asked) && !r.lease && l.last < closedT {
 		return
 	}
 	say := func(t *closedState, last uint8) {
-		if t.said[last] = true; !r.promised {
-			of(t).promised = max(of(t).promised, closedT)
+		if t.said[last] = true; !r.lowWater {
+			of(t).lowWater = max(of(t).lowWater, closedT)
 		}
 	}
 	if !r.oneStep {
@@ -156,13 +156,13 @@ func (s closedState) replaceLeader(r closedRules, do closedDo) {
 			t.term++
 			clear(t.log[kept:])
 			t.n, t.committed = kept, kept
-			t.now = closedLeader{promised: t.applied(kept), last: t.applied(kept)}
+			t.now = closedLeader{lowWater: t.applied(kept), last: t.applied(kept)}
 			for _, e := range t.log[:kept] {
-				t.now.ceiling = t.now.ceiling || e.ceiling
+				t.now.lease = t.now.lease || e.lease
 			}
-			t.now.asked = t.now.ceiling
-			if t.now.ceiling && !r.start {
-				t.now.promised = max(t.now.promised, closedT+1)
+			t.now.asked = t.now.lease
+			if t.now.lease && !r.start {
+				t.now.lowWater = max(t.now.lowWater, closedT+1)
 			}
 		})
 	}
@@ -220,13 +220,13 @@ func TestClosedReads(t *testing.T) {
 	}
 	t.Log(whole)
 	for name, r := range map[string]closedRules{
-		"only what is closed is served":         {closed: true},
-		"Last is applied":                       {applied: true},
-		"promised is raised":                    {promised: true},
-		"in one step with reading Last":         {oneStep: true},
-		"a ceiling covers it":                   {ceiling: true},
-		"one that is applied":                   {settled: true},
-		"a new leader begins above the ceiling": {start: true},
+		"only what is closed is served":            {closed: true},
+		"Last is applied":                          {applied: true},
+		"the low-water timestamp is raised":        {lowWater: true},
+		"in one step with reading Last":            {oneStep: true},
+		"a read lease covers it":                   {lease: true},
+		"one that is applied":                      {settled: true},
+		"a new leader begins above the read lease": {start: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := exploreClosed(r)

@@ -8,7 +8,7 @@
 // checkpoints, a truncated log, compactions and a crash: install_test.go.
 //
 // The second is of a prepared SERIALIZABLE transaction and a writer to what it has read, in one
-// fragment, with a change of leader: held_test.go.
+// fragment, with a change of leader: prepared_reads_test.go.
 //
 // The third is of follower reads, T9: what leaders close, how they are replaced, and what old
 // leaders still publish: closed_test.go.

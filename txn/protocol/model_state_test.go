@@ -22,7 +22,7 @@ const (
 // Attempts stand for their commit times.
 type fragment struct {
 	protocol.Writer[uint8]
-	promised  uint8 // attempts up to it are refused
+	lowWater  uint8 // attempts up to it are refused
 	installed uint8 // the attempt
 	dropped   bool
 	gone      bool // the write buffer: its leader changed, or the transaction ended here
@@ -117,15 +117,15 @@ func (m *model) prepare(s *state, i, k uint8) {
 		s.send(msgOK, i, k) // repeated
 	case f.gone:
 		s.send(msgRefused, i, k)
-	case k <= f.promised:
+	case k <= f.lowWater:
 		s.send(msgLow, i, k)
 	default:
-		f.Writer, f.promised = protocol.Writer[uint8]{Prepared: true, C: k, Implicit: !m.two}, k
+		f.Writer, f.lowWater = protocol.Writer[uint8]{Prepared: true, C: k, Implicit: !m.two}, k
 		s.send(msgOK, i, k)
 	}
 }
 
-func (f *fragment) promise(k uint8) { f.promised = max(f.promised, k) }
+func (f *fragment) raiseLowWater(k uint8) { f.lowWater = max(f.lowWater, k) }
 
 // apply is the effect of an entry for attempt k.
 func (f *fragment) apply(e protocol.Effect, k uint8) {
@@ -145,7 +145,7 @@ func (f *fragment) apply(e protocol.Effect, k uint8) {
 func (m *model) bar(s *state, i, k uint8) {
 	f := &s.f[i]
 	if m.dropped != "bar" {
-		f.promise(k)
+		f.raiseLowWater(k)
 	}
 	if f.Has(m.rules(), k) {
 		s.send(msgYes, i, k)
@@ -169,7 +169,7 @@ func (m *model) commit(s *state, k uint8) {
 // abort is the coordinator fragment's decision, stamped above the attempt's time.
 func (m *model) abort(s *state, k uint8, known bool) {
 	a := &s.f[0]
-	a.promise(k)
+	a.raiseLowWater(k)
 	decided := s.decided != 0 && !(s.forgot && m.dropped == "record")
 	o, e := a.Abort(m.rules(), decided, k, known)
 	a.apply(e, k)
@@ -220,7 +220,7 @@ func (m *model) next(s state, fn func(t state, format string, args ...uint8)) {
 	}
 	for i := range m.writers {
 		do(func(t *state) { t.f[i].gone = true }, "writer %d: another leader", i)
-		do(func(t *state) { t.f[i].promise(1) }, "writer %d: promised to a reader", i)
+		do(func(t *state) { t.f[i].raiseLowWater(1) }, "writer %d: promised to a reader", i)
 	}
 	if !s.co.dead {
 		m.coordinate(&s, do)

@@ -17,8 +17,8 @@ const (
 	// T3Installed: a read or a lock waits for the rows of a large commit that are not yet in the
 	// database and lie at its keys.
 	T3Installed = true
-	// T4Ceiling: no read is above the replicated read lease, and a new leader starts there.
-	T4Ceiling = true
+	// T4ReadLease: no read is above the replicated read lease, and a new leader starts there.
+	T4ReadLease = true
 	// T4Locks: a new leader starts with the locks of what is prepared.
 	T4Locks = true
 	// T5Confirm: a leader counts as such if a majority of the voters has accepted a request that
@@ -64,8 +64,9 @@ const (
 	T8Proposed = true
 	// T8Prepared: validation looks at what is prepared at or below C.
 	T8Prepared = true
-	// T8Ceiling: a check at C extends the read lease to C and raises the low-water timestamp to it.
-	T8Ceiling = true
+	// T8ReadLease: a check at C extends the read lease to C and raises the low-water timestamp to
+	// it.
+	T8ReadLease = true
 	// T8PreparedReads: no transaction writes where a transaction prepared by PREPARE TRANSACTION
 	// has read.
 	T8PreparedReads = true
@@ -80,11 +81,11 @@ const (
 	// T9Applied: a timestamp that the leader has closed is closed at a replica when the replica has
 	// applied what was proposed before.
 	T9Applied = true
-	// T9Promised: a leader that closes a timestamp stamps nothing at or below it.
-	T9Promised = true
-	// T9Ceiling: a leader closes no timestamp above the replicated read lease, so that the next
+	// T9LowWater: a leader that closes a timestamp stamps nothing at or below it.
+	T9LowWater = true
+	// T9ReadLease: a leader closes no timestamp above the replicated read lease, so that the next
 	// leader stamps nothing at or below it either.
-	T9Ceiling = true
+	T9ReadLease = true
 )
 
 // Leaders and log entries.
@@ -99,9 +100,9 @@ const (
 const (
 	// MoveNumber: an entry of a move that is older than the last move of its ranges is void.
 	MoveNumber = true
-	// MoveArrival: a bucket that comes back gets a new generation, which hides the rows of its
+	// MoveGeneration: a bucket that comes back gets a new generation, which hides the rows of its
 	// earlier one.
-	MoveArrival = true
+	MoveGeneration = true
 	// MoveFence: a read above F at a fenced source waits, and nothing is committed there.
 	MoveFence = true
 	// MoveBuffer: a transaction commits what it has written, locked and read only if the fragment

@@ -95,10 +95,10 @@ func (d *Deriver) derivation(storageID uint32) (*derivation, error) {
 }
 
 // Row calls f with the changes that follow from versions of the row under key, oldest first;
-// arrival is the generation that the bucket gets. before is the value before the first version if
+// generation is the one that the bucket gets. before is the value before the first version if
 // that was copied earlier, otherwise nil. If the view does not have the table, nothing follows.
 func (d *Deriver) Row(
-	key []byte, arrival uint32, before []byte, versions []rows.Version, f func(rows.Change) error,
+	key []byte, generation uint32, before []byte, versions []rows.Version, f func(rows.Change) error,
 ) error {
 	if len(key) < KeyAt {
 		return corrupted("%s is too short for a row's", KeyName(key))
@@ -112,13 +112,13 @@ func (d *Deriver) Row(
 		return err
 	}
 	for i, v := range versions {
-		if err := t.changeOrder(key, arrival, before != nil, v, f); err != nil {
+		if err := t.changeOrder(key, generation, before != nil, v, f); err != nil {
 			return err
 		}
 		if err := t.entries(1-side, key, v.Value, i == len(versions)-1); err != nil {
 			return err
 		}
-		if err := t.change(t.sides[side], t.sides[1-side], arrival, v.At, f); err != nil {
+		if err := t.change(t.sides[side], t.sides[1-side], generation, v.At, f); err != nil {
 			return err
 		}
 		side, before = 1-side, v.Value
@@ -134,7 +134,7 @@ func storageOf(key []byte) uint32 {
 // changeOrder is Row for the index in primary key order, in which a row has the same entry as long
 // as it exists.
 func (t *derivation) changeOrder(
-	key []byte, arrival uint32, there bool, v rows.Version, f func(rows.Change) error,
+	key []byte, generation uint32, there bool, v rows.Version, f func(rows.Change) error,
 ) error {
 	if t.Table.Order == 0 || there == (v.Value != nil) {
 		return nil
@@ -142,7 +142,7 @@ func (t *derivation) changeOrder(
 	t.order = t.Table.AppendOrderKey(t.order[:0], key[KeyAt:])
 	c := rows.Change{At: v.At, Key: t.order}
 	if v.Value != nil {
-		t.value = AppendOrderValue(t.value[:0], key, arrival)
+		t.value = AppendOrderValue(t.value[:0], key, generation)
 		c.Value = t.value
 	}
 	return f(c)
@@ -175,7 +175,7 @@ func (t *derivation) entries(side int, key, value []byte, newest bool) error {
 }
 
 // change calls f with the differences between the entries.
-func (t *derivation) change(old, next []Entry, arrival uint32, at txn.Timestamp, f func(rows.Change) error) error {
+func (t *derivation) change(old, next []Entry, generation uint32, at txn.Timestamp, f func(rows.Change) error) error {
 	for i := range next {
 		a, b := old[i], next[i]
 		same := bytes.Equal(a.Key, b.Key)
@@ -187,7 +187,7 @@ func (t *derivation) change(old, next []Entry, arrival uint32, at txn.Timestamp,
 		if b.Key == nil || same && bytes.Equal(a.Value, b.Value) {
 			continue
 		}
-		t.value = AppendArrived(t.value[:0], b.Value, arrival)
+		t.value = AppendMoved(t.value[:0], b.Value, generation)
 		if err := f(rows.Change{At: at, Key: b.Key, Value: t.value, Yields: b.Exclusive}); err != nil {
 			return err
 		}

@@ -9,20 +9,20 @@ import (
 )
 
 // Generations returns the generations of a fragment's buckets. A bucket gets a new generation
-// (arrival number) each time it moves to the fragment; rows and entries of an earlier generation
+// each time it moves to the fragment; rows and entries of an earlier generation
 // are invisible.
 type Generations interface {
-	// Arrival returns the bucket's generation, 0 if it was always here; ok is false if the fragment
-	// does not have the bucket.
-	Arrival(bucket shardmap.Bucket) (arrival uint32, ok bool)
+	// Generation returns the bucket's generation, 0 if it was always here; ok is false if the
+	// fragment does not have the bucket.
+	Generation(bucket shardmap.Bucket) (generation uint32, ok bool)
 }
 
 // The key of a local index entry has no bucket. Its value names the bucket and generation of its
 // row, and is valid only while the fragment has the bucket in that generation (V1):
 //
-//	3 · bucket(3) · arrival(4) · primary key   as 1, of a bucket that was moved here
-//	4 · bucket(3) · arrival(4) · length(2)     as 2, likewise
-//	bucket(3) · arrival(4)                     of the index in primary key order, as bucket(3)
+//	3 · bucket(3) · generation(4) · primary key   as 1, of a bucket that was moved here
+//	4 · bucket(3) · generation(4) · length(2)     as 2, likewise
+//	bucket(3) · generation(4)                     of the index in primary key order, as bucket(3)
 //
 // Entries of a bucket that was always here, and entries of global indexes, which do not name the
 // generation of the row, have the forms without it. Those are also the plain forms, in which
@@ -34,21 +34,21 @@ const (
 
 	orderValue        = 3 // bytes of an entry's value in the index in primary key order
 	orderArrivedValue = 7
-	arrivalSize       = 4
+	generationSize    = 4
 )
 
 // Place is the place of an entry's row.
 type Place struct {
-	Bucket  shardmap.Bucket
-	arrival uint32
-	named   bool // the bucket is that of the row's segment now; the value names an earlier one
+	Bucket     shardmap.Bucket
+	generation uint32
+	named      bool // the bucket is that of the row's segment now; the value names an earlier one
 }
 
 // Stands reports whether an entry counts. An entry of an earlier generation of its bucket, or of an
 // earlier segment, does not.
 func (p Place) Stands(s Generations) bool {
-	arrival, ok := s.Arrival(p.Bucket)
-	return ok && arrival == p.arrival && !p.named
+	generation, ok := s.Generation(p.Bucket)
+	return ok && generation == p.generation && !p.named
 }
 
 // By moves the place of an entry of a range table to the segment of the row's primary key,
@@ -79,7 +79,7 @@ func (t *Table) PlaceOf(key, value []byte) (p Place, ok bool) {
 func primaryKeyOfEntry(key, value []byte) (primaryKey []byte, ok bool) {
 	primaryKey = value[4:]
 	if value[0] >= entryArrivedWithKey {
-		primaryKey = primaryKey[arrivalSize:]
+		primaryKey = primaryKey[generationSize:]
 	}
 	if value[0] != EntryWithLength && value[0] != entryArrivedWithLength {
 		return primaryKey, true
@@ -96,7 +96,7 @@ func primaryKeyOfEntry(key, value []byte) (primaryKey []byte, ok bool) {
 
 // plainIn returns the plain form of a value, with the bucket that the row is in now.
 func (p Place) plainIn(value []byte) []byte {
-	if p.arrival == 0 && !p.named {
+	if p.generation == 0 && !p.named {
 		return value
 	}
 	out := appendPlain(nil, value)
@@ -120,11 +120,11 @@ func placeOfEntry(value []byte) (p Place, ok bool) {
 	case entryWithKey, EntryWithLength:
 		return p, true
 	case entryArrivedWithKey, entryArrivedWithLength:
-		if len(value) < 4+arrivalSize {
+		if len(value) < 4+generationSize {
 			return p, false
 		}
-		p.arrival = binary.BigEndian.Uint32(value[4:])
-		return p, p.arrival != 0
+		p.generation = binary.BigEndian.Uint32(value[4:])
+		return p, p.generation != 0
 	}
 	return p, false
 }
@@ -133,7 +133,7 @@ func placeOfEntry(value []byte) (p Place, ok bool) {
 func PlaceOfOrder(value []byte) (p Place, ok bool) {
 	switch len(value) {
 	case orderArrivedValue:
-		if p.arrival = binary.BigEndian.Uint32(value[orderValue:]); p.arrival == 0 {
+		if p.generation = binary.BigEndian.Uint32(value[orderValue:]); p.generation == 0 {
 			return p, false
 		}
 	case orderValue:
@@ -144,14 +144,14 @@ func PlaceOfOrder(value []byte) (p Place, ok bool) {
 	return p, true
 }
 
-// AppendArrived appends the form that a plain value has with an arrival.
-func AppendArrived(dst, plain []byte, arrival uint32) []byte {
-	if arrival == 0 {
+// AppendMoved appends the form that a plain value has with a generation.
+func AppendMoved(dst, plain []byte, generation uint32) []byte {
+	if generation == 0 {
 		return append(dst, plain...)
 	}
 	dst = append(dst, plain[0]+entryArrivedWithKey-entryWithKey)
 	dst = append(dst, plain[1:4]...)
-	dst = binary.BigEndian.AppendUint32(dst, arrival)
+	dst = binary.BigEndian.AppendUint32(dst, generation)
 	return append(dst, plain[4:]...)
 }
 
@@ -162,26 +162,26 @@ func appendPlain(dst, value []byte) []byte {
 	}
 	dst = append(dst, value[0]-(entryArrivedWithKey-entryWithKey))
 	dst = append(dst, value[1:4]...)
-	return append(dst, value[4+arrivalSize:]...)
+	return append(dst, value[4+generationSize:]...)
 }
 
 // AppendOrderValue appends the value of an entry in the index in primary key order.
-func AppendOrderValue(dst, rowKey []byte, arrival uint32) []byte {
-	dst = append(dst, rowKey[bucketAt:arrivalAt]...)
-	if arrival != 0 {
-		dst = binary.BigEndian.AppendUint32(dst, arrival)
+func AppendOrderValue(dst, rowKey []byte, generation uint32) []byte {
+	dst = append(dst, rowKey[bucketAt:generationAt]...)
+	if generation != 0 {
+		dst = binary.BigEndian.AppendUint32(dst, generation)
 	}
 	return dst
 }
 
-// ArrivalOf returns the generation of a bucket that is written to. If the bucket has moved away,
+// GenerationOf returns the generation of a bucket that is written to. If the bucket has moved away,
 // the error says so.
-func ArrivalOf(s Generations, bucket shardmap.Bucket) (uint32, error) {
-	arrival, ok := s.Arrival(bucket)
+func GenerationOf(s Generations, bucket shardmap.Bucket) (uint32, error) {
+	generation, ok := s.Generation(bucket)
 	if !ok {
 		return 0, txn.NewUnder(0)
 	}
-	return arrival, nil
+	return generation, nil
 }
 
 // Standing returns the plain form of a stored entry, nil if it does not count. get reads the row of
@@ -199,7 +199,7 @@ func (x *Index) Standing(
 	case x.Def.Global:
 		return p.plainIn(value), nil
 	case !p.Stands(s):
-		if _, ours := s.Arrival(p.Bucket); !ours {
+		if _, ours := s.Generation(p.Bucket); !ours {
 			return nil, nil
 		}
 		if counts, err := x.Confirmed(c, key, value, get); err != nil || !counts {
@@ -213,25 +213,25 @@ func (x *Index) Standing(
 // entry belongs to. named is true if the entry names the bucket of an earlier segment; the
 // generation may then be 0. ok is false if the entry is malformed. order is true for the index in
 // primary key order.
-func (c *RowCheck) EntryPlace(key, value []byte, order bool) (bucket, arrival uint32, named, ok bool) {
+func (c *RowCheck) EntryPlace(key, value []byte, order bool) (bucket, generation uint32, named, ok bool) {
 	var p Place
 	if !order {
 		p, ok = c.Table.PlaceOf(key, value)
 	} else if p, ok = PlaceOfOrder(value); ok && len(key) > bucketAt {
 		p = p.By(c.Table, key[bucketAt:])
 	}
-	return uint32(p.Bucket), p.arrival, p.named, ok
+	return uint32(p.Bucket), p.generation, p.named, ok
 }
 
 // EntryPlace returns the bucket and generation in the value of an entry; ok is false if it is
 // malformed. order is true for the index in primary key order.
-func EntryPlace(value []byte, order bool) (bucket, arrival uint32, ok bool) {
+func EntryPlace(value []byte, order bool) (bucket, generation uint32, ok bool) {
 	place := placeOfEntry
 	if order {
 		place = PlaceOfOrder
 	}
 	p, ok := place(value)
-	return uint32(p.Bucket), p.arrival, ok
+	return uint32(p.Bucket), p.generation, ok
 }
 
 // PlainEntry appends the plain form of the value of an entry, with a bucket. EntryPlace has checked

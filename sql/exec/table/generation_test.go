@@ -13,10 +13,10 @@ import (
 func TestFormsOfEntries(t *testing.T) {
 	row := append(append([]byte{0, 0, 0, 9, 0, 0, 0, 0, 0x0a, 0xbc, 0xde}, 0, 0, 0, 0), "key"...)
 	for _, x := range []struct {
-		name      string
-		exclusive bool
-		arrival   uint32
-		want      string
+		name       string
+		exclusive  bool
+		generation uint32
+		want       string
 	}{
 		{"with its key", true, 0, "010abcde6b6579"},
 		{"with a length", false, 0, "020abcde0003"},
@@ -24,12 +24,12 @@ func TestFormsOfEntries(t *testing.T) {
 		{"with a length, arrived", false, 0x01020304, "040abcde010203040003"},
 	} {
 		plain := AppendEntryValue(nil, row, x.exclusive)
-		got := AppendArrived(nil, plain, x.arrival)
+		got := AppendMoved(nil, plain, x.generation)
 		if hex.EncodeToString(got) != x.want {
 			t.Errorf("%s: %x", x.name, got)
 		}
 		p, ok := placeOfEntry(got)
-		if !ok || p != (Place{Bucket: 0x0abcde, arrival: x.arrival}) {
+		if !ok || p != (Place{Bucket: 0x0abcde, generation: x.generation}) {
 			t.Errorf("%s: its place is %v, %v", x.name, p, ok)
 		}
 		if back := appendPlain(nil, got); !bytes.Equal(back, plain) {
@@ -47,14 +47,14 @@ func TestFormsOfEntries(t *testing.T) {
 		}
 	}
 	for _, x := range []struct {
-		arrival uint32
-		want    string
+		generation uint32
+		want       string
 	}{{0, "0abcde"}, {5, "0abcde00000005"}} {
-		got := AppendOrderValue(nil, row, x.arrival)
+		got := AppendOrderValue(nil, row, x.generation)
 		if hex.EncodeToString(got) != x.want {
 			t.Errorf("in order: %x", got)
 		}
-		if p, ok := PlaceOfOrder(got); !ok || p != (Place{Bucket: 0x0abcde, arrival: x.arrival}) {
+		if p, ok := PlaceOfOrder(got); !ok || p != (Place{Bucket: 0x0abcde, generation: x.generation}) {
 			t.Errorf("in order: %x is at %v, %v", got, p, ok)
 		}
 	}
@@ -72,16 +72,16 @@ func TestFormsOfEntries(t *testing.T) {
 	}
 }
 
-type stays map[shardmap.Bucket]uint32
+type generations map[shardmap.Bucket]uint32
 
-func (s stays) Arrival(b shardmap.Bucket) (uint32, bool) {
+func (s generations) Generation(b shardmap.Bucket) (uint32, bool) {
 	a, ok := s[b]
 	return a, ok
 }
 
-// An entry counts as long as its bucket is there by the same arrival.
-func TestEntriesOfEarlierStaysDoNotCount(t *testing.T) {
-	now := stays{1: 0, 2: 7}
+// An entry counts as long as its bucket is there with the same generation.
+func TestEntriesOfEarlierGenerationsDoNotCount(t *testing.T) {
+	now := generations{1: 0, 2: 7}
 	x := &Index{Table: &Table{Def: &catalog.Table{}}, Def: &catalog.Index{}}
 	for _, e := range []struct {
 		value, want string
@@ -98,7 +98,7 @@ func TestEntriesOfEarlierStaysDoNotCount(t *testing.T) {
 			t.Errorf("%s counts as %x, %v", e.value, got, err)
 		}
 	}
-	x.Def.Global = true // the row is in some fragment: its entry says nothing of stays
+	x.Def.Global = true // the row is in some fragment: its entry says nothing of generations
 	if got, err := x.Standing(nil, now, nil, []byte{1, 0, 0, 3}, nil); err != nil || got == nil {
 		t.Errorf("global: %x, %v", got, err)
 	}

@@ -27,7 +27,7 @@ import (
 //	1 · bucket(3) · primary key           the key ends with its columns
 //	2 · bucket(3) · length(2)             that many bytes at the end of the key are the primary key
 //
-// If the bucket was moved here, its generation (arrival) follows it (generation.go).
+// If the bucket was moved here, its generation follows it (generation.go).
 const (
 	entryWithKey    = 1
 	EntryWithLength = 2
@@ -145,11 +145,11 @@ func (x *Index) ValueBucket(vals types.Row, primaryKey []byte, exclusive bool) s
 func AppendEntryValue(dst, rowKey []byte, exclusive bool) []byte {
 	if exclusive {
 		dst = append(dst, entryWithKey)
-		dst = append(dst, rowKey[bucketAt:arrivalAt]...)
+		dst = append(dst, rowKey[bucketAt:generationAt]...)
 		return append(dst, rowKey[KeyAt:]...)
 	}
 	dst = append(dst, EntryWithLength)
-	dst = append(dst, rowKey[bucketAt:arrivalAt]...)
+	dst = append(dst, rowKey[bucketAt:generationAt]...)
 	return binary.BigEndian.AppendUint16(dst, uint16(len(rowKey)-KeyAt))
 }
 

@@ -60,7 +60,7 @@ func (x *IndexCheck) RowOf(key, value []byte) ([]byte, error) {
 
 // BucketOfEntry reads the bucket in the key of a global entry; ok is false if the key is too short.
 func BucketOfEntry(key []byte) (b shardmap.Bucket, ok bool) {
-	if len(key) < arrivalAt {
+	if len(key) < generationAt {
 		return 0, false
 	}
 	return BucketIn(key), true

@@ -43,8 +43,8 @@ func (t *Table) NameOf(env *types.Env, key []byte) string {
 func (t *Table) entryName(x *catalog.Index, key []byte, env *types.Env) string {
 	of := ` of index "` + x.Name + `"`
 	rest := key[entryAt:]
-	if x.Global && len(rest) >= KeyAt-arrivalAt {
-		rest = rest[arrivalAt-bucketAt:]
+	if x.Global && len(rest) >= KeyAt-generationAt {
+		rest = rest[generationAt-bucketAt:]
 	}
 	var names, values []string
 	for i, att := range x.Columns {

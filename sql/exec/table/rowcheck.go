@@ -77,8 +77,8 @@ func (c *RowCheck) Place(key []byte) error {
 	if len(key) < KeyAt {
 		return corrupted("the key is too short")
 	}
-	if arrival := binary.BigEndian.Uint32(key[arrivalAt:]); arrival != firstArrival {
-		return corrupted("the key has arrival number %d", arrival)
+	if generation := binary.BigEndian.Uint32(key[generationAt:]); generation != firstGeneration {
+		return corrupted("the key has generation %d", generation)
 	}
 	want, err := c.bucket(key[KeyAt:])
 	if err != nil {
@@ -135,7 +135,7 @@ func KeyName(key []byte) string { return "key " + hex.EncodeToString(key) }
 // EntryOf returns the key and value of the entry that the index in primary key order must have for
 // the row under key.
 func (c *RowCheck) EntryOf(dst, key []byte) (entry, value []byte) {
-	return c.Table.AppendOrderKey(dst, key[KeyAt:]), key[bucketAt:arrivalAt]
+	return c.Table.AppendOrderKey(dst, key[KeyAt:]), key[bucketAt:generationAt]
 }
 
 // RowOf returns the key of the row that an entry names; ok is false if the entry is malformed.

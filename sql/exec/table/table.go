@@ -20,7 +20,7 @@ import (
 
 // The keys of rows and index entries:
 //
-//	table(4) · 0(4)     · bucket(3) · arrival(4) · primary key    rows
+//	table(4) · 0(4)     · bucket(3) · generation(4) · primary key    rows
 //	table(4) · index(4) · primary key                             the index in primary key order
 //
 // The value of an entry of that index is the bucket(3), see generation.go.
@@ -28,14 +28,14 @@ import (
 // The primary key is types.AppendKey of its columns. In a table without one it is a hidden id of 16
 // bytes.
 const (
-	bucketAt  = 8
-	arrivalAt = 11
-	KeyAt     = 15
-	rowIDSize = 16
+	bucketAt     = 8
+	generationAt = 11
+	KeyAt        = 15
+	rowIDSize    = 16
 )
 
-// firstArrival is the arrival number of a bucket that has never moved.
-const firstArrival = 0
+// firstGeneration is the generation of a bucket that has never moved.
+const firstGeneration = 0
 
 // Table is the part of a table's definition that exec needs, computed once per compilation.
 type Table struct {
@@ -251,7 +251,7 @@ func (t *Table) AppendRowPrefix(dst []byte, b shardmap.Bucket) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, t.Def.StorageID)
 	dst = binary.BigEndian.AppendUint32(dst, 0)
 	dst = append(dst, byte(b>>16), byte(b>>8), byte(b))
-	return binary.BigEndian.AppendUint32(dst, firstArrival)
+	return binary.BigEndian.AppendUint32(dst, firstGeneration)
 }
 
 // AppendOrderKey appends the key of the entry in the index in primary key order.
@@ -268,7 +268,7 @@ func (t *Table) OrderPrefix(dst []byte) []byte {
 // BucketSpan is the rows of the buckets [lo, hi).
 func (t *Table) BucketSpan(v shardmap.Interval) txn.Span {
 	at := func(b uint32) []byte {
-		k := binary.BigEndian.AppendUint32(make([]byte, 0, arrivalAt), t.Def.StorageID)
+		k := binary.BigEndian.AppendUint32(make([]byte, 0, generationAt), t.Def.StorageID)
 		k = binary.BigEndian.AppendUint32(k, 0)
 		return append(k, byte(b>>16), byte(b>>8), byte(b))
 	}

@@ -237,7 +237,8 @@ func (k *check) elsewhere(ctx context.Context, c *verify.Check, id txn.FragmentI
 	var moved []storage.OwnedRange
 	for _, m := range census.GetMoved() {
 		moved = append(moved, storage.OwnedRange{
-			BucketRange: storage.BucketRange{Lo: m.Lo, Hi: m.Hi}, State: storage.OwnState(m.State), Arrival: m.Arrival,
+			BucketRange: storage.BucketRange{Lo: m.Lo, Hi: m.Hi},
+			State:       storage.OwnState(m.State), Generation: m.Generation,
 		})
 	}
 	var stats []verify.Stat
@@ -272,9 +273,9 @@ func ownedOf(list []storage.OwnedRange) []verify.Owned {
 	for i, m := range list {
 		out[i] = verify.Owned{
 			Interval: m.BucketRange, Owned: m.State == storage.Owned,
-			Has:     m.State == storage.Owned || m.State == storage.Fenced,
-			Leaving: m.State == storage.Fenced || m.State == storage.Gone,
-			Arrival: m.Arrival,
+			Has:        m.State == storage.Owned || m.State == storage.Fenced,
+			Leaving:    m.State == storage.Fenced || m.State == storage.Gone,
+			Generation: m.Generation,
 		}
 	}
 	return out

@@ -175,7 +175,7 @@ func owned(list []storage.OwnedRange) []verify.Owned {
 		out[i] = verify.Owned{
 			Interval: m.BucketRange, Owned: m.State == storage.Owned,
 			Has:     m.State == storage.Owned || m.State == storage.Fenced,
-			Leaving: m.State == storage.Fenced || m.State == storage.Gone, Arrival: m.Arrival,
+			Leaving: m.State == storage.Fenced || m.State == storage.Gone, Generation: m.Generation,
 		}
 	}
 	return out
