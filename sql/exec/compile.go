@@ -5,6 +5,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // compiler compiles a plan to the operators of one instance. The embedded one compiles those that
@@ -72,4 +73,17 @@ func (k *compiler) Source(n plan.Node) (operator.Op, error) {
 		return k.lockKeys(n)
 	}
 	return nil, internal("plan step %T cannot be run", n)
+}
+
+// ProjectedScan implements operator.Sources.
+func (k *compiler) ProjectedScan(n *plan.Scan, columns []query.Expr) (operator.Op, error) {
+	o, err := k.scan(n)
+	if err != nil {
+		return nil, err
+	}
+	if o.columns, err = k.Exprs(columns); err != nil {
+		return nil, err
+	}
+	o.projected = make(types.Row, len(columns))
+	return o, nil
 }

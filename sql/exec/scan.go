@@ -23,26 +23,28 @@ func aliasString(b []byte) string { return unsafe.String(unsafe.SliceData(b), le
 // scanOp reads one table inside a fragment: the task's buckets, some keys, or a range in key order.
 // It decodes only the slots that the plan needs.
 type scanOp struct {
-	table   *table.Table
-	access  plan.AccessKind
-	slots   []scanSlot
-	filter  expr.Eval
-	keys    [][]expr.Eval
-	array   expr.Eval
-	lo, hi  expr.Eval
-	loInc   bool
-	hiInc   bool
-	desc    bool
-	index   *indexValues
-	hot     *splitdoc.Combiner // nil: none of the rows is a split document
-	span    *route.Span
-	out     types.Row
-	reader  types.RowReader
-	vals    types.Row
-	key     []byte
-	c       *Ctx
-	emit    Emit
-	takeRow func(key, value []byte) error // take, bound once
+	table     *table.Table
+	access    plan.AccessKind
+	slots     []scanSlot
+	filter    expr.Eval
+	keys      [][]expr.Eval
+	array     expr.Eval
+	lo, hi    expr.Eval
+	loInc     bool
+	hiInc     bool
+	desc      bool
+	index     *indexValues
+	hot       *splitdoc.Combiner // nil: none of the rows is a split document
+	span      *route.Span
+	out       types.Row
+	columns   []expr.Eval
+	projected types.Row // nil: out is passed on
+	reader    types.RowReader
+	vals      types.Row
+	key       []byte
+	c         *Ctx
+	emit      Emit
+	takeRow   func(key, value []byte) error // take, bound once
 }
 
 // scanSlot is an output slot: a column's position, or a system column.
@@ -51,7 +53,7 @@ type scanSlot struct {
 	kind types.Kind
 }
 
-func (k *compiler) scan(n *plan.Scan) (operator.Op, error) {
+func (k *compiler) scan(n *plan.Scan) (*scanOp, error) {
 	t, err := table.New(n.Table)
 	if err != nil {
 		return nil, err
@@ -138,7 +140,7 @@ func (o *scanOp) Run(x *operator.Execution, emit Emit) error {
 	return nil
 }
 
-// take decodes a row, filters it and passes it on.
+// take decodes a row, filters it and passes it or its projection on.
 func (o *scanOp) take(key, value []byte) error {
 	if err := o.c.Tick(); err != nil {
 		return err
@@ -147,7 +149,13 @@ func (o *scanOp) take(key, value []byte) error {
 	if ok, err := o.decode(o.c, key, value); err != nil || !ok {
 		return err
 	}
-	return o.emit(o.out)
+	if o.projected == nil {
+		return o.emit(o.out)
+	}
+	if err := expr.EvalInto(&o.c.Ctx, o.projected, o.columns, o.out); err != nil {
+		return err
+	}
+	return o.emit(o.projected)
 }
 
 // decode decodes a stored row into out and reports whether the filter keeps it.

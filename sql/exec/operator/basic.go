@@ -90,6 +90,9 @@ type projectOp struct {
 }
 
 func (k *Compiler) project(n *plan.Project) (Op, error) {
+	if scan, ok := n.Child.(*plan.Scan); ok && !n.Sets {
+		return k.sources.ProjectedScan(scan, n.Exprs)
+	}
 	child, err := k.Node(n.Child)
 	if err != nil {
 		return nil, err

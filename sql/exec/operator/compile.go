@@ -19,6 +19,8 @@ type Compiler struct {
 // Sources compiles the nodes that this package does not know: those that rows come from or go to.
 type Sources interface {
 	Source(n plan.Node) (Op, error)
+	// ProjectedScan compiles a scan that passes on expressions of its rows.
+	ProjectedScan(n *plan.Scan, columns []query.Expr) (Op, error)
 }
 
 // Init prepares the zero Compiler.
