@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/keychange"
+	"github.com/sherddb/sherd/sql/exec/lockwait"
 	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -87,7 +88,7 @@ type Limits struct {
 	// matter.
 	Unvalidated bool
 	// LockWaits gets long waits for row locks (log_lock_waits); nil: they are not reported.
-	LockWaits *LockWaits
+	LockWaits *lockwait.Watcher
 }
 
 // fault returns the error for the client of a fragment that failed: for a bare error of the

@@ -35,7 +35,7 @@
 //	    that changed after the snapshot is 40001, but READ COMMITTED does more. If the row
 //	    belongs to a single scan, it checks the newest version against the scan's condition
 //	    and continues with it, or leaves the row out. If the row may exist under another key,
-//	    the statement runs again (gone.go). If the statement reads more than that row (joins,
+//	    the statement runs again (scan.go). If the statement reads more than that row (joins,
 //	    subqueries in SET), the session runs it again after 40001. For a cursor, the join is
 //	    computed again with the present row and the others as they were (rejoin.go).
 //	E8  LockRows locks rows in the order in which they are returned, and only as many as are

@@ -3,7 +3,6 @@ package exec
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -16,39 +15,6 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
-
-// Gateway is what the executor needs from the session's transaction and the database's fragments.
-// The cluster creates one for each transaction. Its functions are called from one goroutine, except
-// Fragment and Renew; fragments are called from several.
-type Gateway struct {
-	Txn    txn.ID
-	Logger *slog.Logger // of recovered panics; nil: slog.Default()
-	// Map is the bucket map that this statement uses. If a fragment reports that it does not own
-	// buckets any more, Renew waits for a map that is newer than an epoch and returns it; nil:
-	// buckets do not move. An error means that rows in the transaction's write buffers have moved
-	// away.
-	Map   *shardmap.Map
-	Renew func(ctx context.Context, epoch uint64) (*shardmap.Map, error)
-	// Fragment returns a fragment of the map, as the transaction uses it.
-	Fragment func(id shardmap.FragmentID) (Fragment, error)
-	// Name returns a fragment's name, such as orders$1.
-	Name func(id shardmap.FragmentID) string
-	// Snapshot returns the read timestamp of a statement that may reach these buckets (T6). In a
-	// transaction with one snapshot it is always that one.
-	Snapshot func(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error)
-	// Leave reports whether the fragment may choose the read timestamp of a statement that reads
-	// only one fragment, which saves a round trip. The timestamp must not be below floor (T6). Took
-	// gets it before the first row. nil: the fragment may not choose.
-	Leave func() (floor txn.Timestamp, ok bool)
-	Took  func(T txn.Timestamp)
-}
-
-// ReadingAt returns a gateway whose read timestamp is fixed.
-func (g Gateway) ReadingAt(at txn.Timestamp) *Gateway {
-	g.Snapshot = func(context.Context, []shardmap.Share) (txn.Timestamp, error) { return at, nil }
-	g.Leave = nil
-	return &g
-}
 
 // split is Map.Split with a fast path for a single bucket; it appends to dst.
 func split(dst []shardmap.Share, m *shardmap.Map, set shardmap.BucketSet) []shardmap.Share {

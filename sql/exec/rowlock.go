@@ -18,7 +18,10 @@ func (c *Ctx) rechecks() bool { return c.Limits.Isolation == txn.ReadCommitted }
 // lockRow locks a row of this fragment. changed reports whether it changed after the snapshot, if
 // req asks to recheck. Errors name the row and what the statement was doing to it.
 func lockRow(c *Ctx, t *table.Table, key []byte, req txn.LockRequest, doing string) (changed bool, err error) {
-	over := watchWait(c, t, key, req, doing)
+	over := func(error) {}
+	if w := c.Limits.LockWaits; w != nil && !req.NoWait {
+		over = w.Watch(func() string { return doing + " " + t.NameOf(c.Env, key) })
+	}
 	changed, err = c.local.tx.Lock(c.ctx(), key, req)
 	over(err)
 	if err != nil {

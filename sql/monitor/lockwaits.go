@@ -4,14 +4,14 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/lockwait"
 	"github.com/sherddb/sherd/txn"
 )
 
 // LogLockWaits logs the waits of a session for row locks that last longer than after, as package
 // locks does for other locks.
-func LogLockWaits(logger *slog.Logger, waits *txn.Detector, pid uint32, after time.Duration) *exec.LockWaits {
-	return &exec.LockWaits{
+func LogLockWaits(logger *slog.Logger, waits *txn.Detector, pid uint32, after time.Duration) *lockwait.Watcher {
+	return &lockwait.Watcher{
 		After: after,
 		Waits: func() bool { return len(Blockers(waits.Waits())[pid]) > 0 },
 		Still: func(doing string, waited time.Duration) {

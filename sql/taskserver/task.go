@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/distexec"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/lockwait"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/wire"
 	"github.com/sherddb/sherd/sql/types"
@@ -253,7 +254,7 @@ func (c *conn) send(a *pb.TaskAnswer) error {
 
 // lockWaits reports long waits for row locks to the gateway, and the lock owners that they wait
 // for.
-func (t *task) lockWaits() *exec.LockWaits {
+func (t *task) lockWaits() *lockwait.Watcher {
 	tell := func(w *pb.TaskWaiting, doing string, waited time.Duration) {
 		w.Doing, w.WaitedMicros = doing, uint64(waited.Microseconds())
 		t.c.sending.Lock()
@@ -263,7 +264,7 @@ func (t *task) lockWaits() *exec.LockWaits {
 			_ = t.c.stream.Send(&pb.TaskAnswer{Kind: &pb.TaskAnswer_Waiting{Waiting: w}})
 		}
 	}
-	return &exec.LockWaits{
+	return &lockwait.Watcher{
 		After: time.Duration(t.begin.LockWaitsMicros) * time.Microsecond,
 		Waits: func() bool { return len(t.c.s.cfg.Deadlocks.Blockers(t.call.ID)) > 0 },
 		Still: func(doing string, waited time.Duration) {
