@@ -99,7 +99,7 @@ func (r *jobs) deleteSpan(ctx context.Context, j *catalog.Job, span txn.Span) er
 			}
 			// A transaction that wrote to the table and dropped it may have been decided without
 			// this fragment having been notified yet.
-			if err := replica.WaitSettled(ctx, span); err != nil {
+			if err := replica.WaitResolved(ctx, span); err != nil {
 				return err
 			}
 			if err := replica.DeleteSpan(ctx, span); err != nil {

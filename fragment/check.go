@@ -73,11 +73,11 @@ func (c *Call) reach(ctx context.Context, m *pb.ReachRequest) (*pb.Response, err
 	limited, cancel := context.WithTimeout(ctx, time.Duration(m.TimeLeftMicros)*time.Microsecond)
 	defer cancel()
 	a := &pb.ReachAnswer{}
-	unsettled, err := c.Replica.Inspect.Reach(limited, txn.Timestamp(m.T))
+	undecided, err := c.Replica.Inspect.Reach(limited, txn.Timestamp(m.T))
 	if a.Applied = uint64(c.Replica.Applied()); err != nil && ctx.Err() == nil && limited.Err() != nil {
 		err = nil
 	} else {
-		a.Reached, a.Dropping = err == nil, spansOf(unsettled)
+		a.Reached, a.Dropping = err == nil, spansOf(undecided)
 	}
 	return &pb.Response{Result: &pb.Response_Reach{Reach: a}}, err
 }

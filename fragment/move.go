@@ -71,7 +71,7 @@ func (c *Call) readVersions(ctx context.Context, m *pb.ReadVersionsRequest, emit
 	}
 	var res storage.ReadResult
 	if m.Cut {
-		res, err = c.Replica.Moves.Cut(ctx, req, time.Duration(m.SettleMicros)*time.Microsecond, send)
+		res, err = c.Replica.Moves.Cut(ctx, req, time.Duration(m.WaitMicros)*time.Microsecond, send)
 	} else {
 		res, err = c.Replica.Moves.ReadVersions(ctx, req, send)
 	}

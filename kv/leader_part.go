@@ -334,8 +334,8 @@ func (x *LeaderPart) Resolve(ctx context.Context, d txn.Decision) error {
 	return x.of.client.Ask(ctx, x.fragment, func(s Sender) error { return Resolve(ctx, s, x.fragment, d) })
 }
 
-// Settle implements txn.Participant.
-func (x *LeaderPart) Settle(d txn.Decision, then func(txn.Outcome, error)) {
+// LogOutcome implements txn.Participant.
+func (x *LeaderPart) LogOutcome(d txn.Decision, then func(txn.Outcome, error)) {
 	x.mu.Lock()
 	p, here, decides := x.cur, x.here, x.coordinator == x.fragment
 	x.mu.Unlock()
@@ -352,7 +352,7 @@ func (x *LeaderPart) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 		go again()
 		return
 	}
-	p.Settle(d, func(out txn.Outcome, err error) {
+	p.LogOutcome(d, func(out txn.Outcome, err error) {
 		if err != nil && (LeaderGone(err) || OutcomeOpen(err)) {
 			go again()
 			return

@@ -161,8 +161,8 @@ func (p *preparedPart) Resolve(ctx context.Context, d txn.Decision) error {
 	return p.client.Ask(ctx, p.fragment, func(s Sender) error { return Resolve(ctx, s, p.fragment, d) })
 }
 
-// Settle implements txn.Participant; the commit of a prepared transaction is never implicit.
-func (p *preparedPart) Settle(d txn.Decision, then func(txn.Outcome, error)) {
+// LogOutcome implements txn.Participant; the commit of a prepared transaction is never implicit.
+func (p *preparedPart) LogOutcome(d txn.Decision, then func(txn.Outcome, error)) {
 	go func() { then(d.Outcome, p.Resolve(context.Background(), d)) }()
 }
 

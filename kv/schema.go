@@ -64,8 +64,8 @@ func (d *SchemaPart) Decide(ctx context.Context, x txn.Decision) (txn.Outcome, e
 // Resolve implements txn.Participant; the coordinator needs no notice of its own decision.
 func (d *SchemaPart) Resolve(context.Context, txn.Decision) error { return nil }
 
-// Settle implements txn.Participant; a commit that changes definitions is never implicit.
-func (d *SchemaPart) Settle(x txn.Decision, then func(txn.Outcome, error)) {
+// LogOutcome implements txn.Participant; a commit that changes definitions is never implicit.
+func (d *SchemaPart) LogOutcome(x txn.Decision, then func(txn.Outcome, error)) {
 	go func() { then(d.Decide(context.Background(), x)) }()
 }
 

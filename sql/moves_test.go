@@ -106,7 +106,7 @@ func (m *mover) move(ctx context.Context, iv shardmap.Interval, source, target t
 		return false, fmt.Errorf("second: %w", err)
 	}
 	F, err := from.Moves.Fence(ctx, m.number, ranges, 50*time.Millisecond)
-	if errors.Is(err, storage.ErrUnsettled) {
+	if errors.Is(err, storage.ErrUndecided) {
 		return false, errors.Join(from.Moves.Unfence(ctx, m.number, ranges), to.Moves.Abandon(ctx, m.number, ranges))
 	}
 	if err != nil {

@@ -63,7 +63,7 @@ type machine struct {
 type effects struct {
 	prepared []*openTxn
 	// resolved or decided: visible now unless the rows are being installed; locks released
-	settled      []txn.ID
+	ended        []txn.ID
 	installing   []*lateRows
 	preparations []*openTxn
 	unprepared   []txn.ID // prepared by name again
@@ -78,7 +78,7 @@ type effects struct {
 
 // empty reports whether the batch changed nothing but rows.
 func (e *effects) empty() bool {
-	return len(e.prepared)+len(e.settled)+len(e.parts)+len(e.decided)+
+	return len(e.prepared)+len(e.ended)+len(e.parts)+len(e.decided)+
 		len(e.forgotten)+len(e.preparations)+len(e.unprepared)+len(e.installing) == 0
 }
 

@@ -173,7 +173,7 @@ func (m *machine) abortOpen(o *openTxn, C txn.Timestamp) error {
 		m.endCommitAttempt(o, C)
 		return nil
 	}
-	m.settle(o)
+	m.endOpen(o)
 	return m.dropPieces(o, m.s.stamp)
 }
 
@@ -218,14 +218,14 @@ func (m *machine) installOpen(o *openTxn, at txn.Timestamp) error {
 			return err
 		}
 	}
-	m.settle(o)
+	m.endOpen(o)
 	m.writers.add(o.id, o.C)
 	return m.r.stats.Apply(o.stats)
 }
 
-func (m *machine) settle(o *openTxn) {
+func (m *machine) endOpen(o *openTxn) {
 	delete(m.s.open, o.id)
-	m.effects.settled = append(m.effects.settled, o.id)
+	m.effects.ended = append(m.effects.ended, o.id)
 	if !o.Prepared {
 		m.effects.parts = append(m.effects.parts, o.id)
 	}

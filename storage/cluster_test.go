@@ -119,9 +119,9 @@ func (c *cluster) age() {
 	}
 }
 
-// settle waits until every transaction is resolved everywhere. Copies of several directories are
-// not of one moment, so nothing may be forgotten between the first and the last.
-func (c *cluster) settle() *cluster {
+// resolveAll waits until every transaction is resolved everywhere. Copies of several directories
+// are not of one moment, so nothing may be forgotten between the first and the last.
+func (c *cluster) resolveAll() *cluster {
 	c.t.Helper()
 	for _, r := range c.rs {
 		eventually.Within(c.t, testTimeout, "every transaction is decided",

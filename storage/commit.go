@@ -154,8 +154,8 @@ func (c *Committer) reenter() error {
 	return nil
 }
 
-// releaseSettled ends a transaction whose outcome the log has, whichever node proposed it.
-func (r *Replica) releaseSettled(id txn.ID) {
+// releaseResolved ends a transaction whose outcome the log has, whichever node proposed it.
+func (r *Replica) releaseResolved(id txn.ID) {
 	t := r.live.find(id)
 	if t != nil {
 		t.end()

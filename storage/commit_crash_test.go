@@ -77,7 +77,7 @@ func crashCommit(t *testing.T, c *crasher) {
 		t.Fatal(err)
 	}
 	c.set(func() { c.acked = true })
-	first.settle()
+	first.resolveAll()
 	c.set(func() { c.armed = false })
 	if !c.hit {
 		t.Skipf("was passed %d times", c.passed)
@@ -102,7 +102,7 @@ func crashCommit(t *testing.T, c *crasher) {
 // and that nothing stays behind.
 func checkCrashed(t *testing.T, c *cluster, id txn.ID, acked bool) string {
 	t.Helper()
-	got := fmt.Sprint(c.settle().all(rowKey(1)))
+	got := fmt.Sprint(c.resolveAll().all(rowKey(1)))
 	if got != "[new new]" && (got != "[old old]" || acked) {
 		t.Fatalf("got %s, acknowledged: %v", got, acked)
 	}

@@ -77,7 +77,7 @@ func TestLargeTransaction(t *testing.T) {
 		if _, err := c.co.Commit(ctx, id, 0, parts); err != nil {
 			t.Fatal(err)
 		}
-		after := c.settle().crash()
+		after := c.resolveAll().crash()
 		for i := range 20 {
 			for f := range fragments {
 				if got := readRow(t, after.rs[f], rowKey(i)); len(got) != 1+i*i*12_000 ||

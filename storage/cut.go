@@ -17,27 +17,27 @@ import (
 
 // Fence stops the ranges at the source and returns F. From its proposal on, it refuses locks,
 // commits, prepares, checks and current timestamps for the ranges, and reads above F. It waits up
-// to settle for transactions that are prepared in the ranges, and returns ErrUnsettled or
+// to wait for transactions that are prepared in the ranges, and returns ErrUndecided or
 // *PreparedError if one remains. If that one was there before the fence, nothing is fenced;
 // otherwise the fence stands. A move that was fenced and unfenced may not be fenced again under the
 // same number, but under a newer one, which need not be the target's.
 func (r *Mover) Fence(
-	ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration,
+	ctx context.Context, move uint64, ranges []BucketRange, wait time.Duration,
 ) (F txn.Timestamp, err error) {
 	F, ok := r.Owned.Load().FencedBy(move, ranges)
 	if !ok {
-		f, err := r.proposeFence(ctx, move, ranges, settle)
+		f, err := r.proposeFence(ctx, move, ranges, wait)
 		if err == nil {
 			F, err = f.await()
 		}
 		if Uncalm(err) {
-			err = ErrUnsettled
+			err = ErrUndecided
 		}
 		if err != nil {
 			return 0, err
 		}
 	}
-	return F, r.awaitResolved(ctx, ranges, settle)
+	return F, r.awaitResolved(ctx, ranges, wait)
 }
 
 // Cut is Fence and the last read of a move, from req.Since to F, in one: it reads while the fence
@@ -45,20 +45,20 @@ func (r *Mover) Fence(
 // result. Cut begins when nothing is prepared in the ranges; if that does not happen within twice
 // the time, nothing is fenced (Uncalm).
 func (r *Mover) Cut(
-	ctx context.Context, req ReadRequest, settle time.Duration, fn func([]Version) error,
+	ctx context.Context, req ReadRequest, wait time.Duration, fn func([]Version) error,
 ) (ReadResult, error) {
 	if F, ok := r.Owned.Load().FencedBy(req.Move, req.Ranges); ok {
-		if err := r.awaitResolved(ctx, req.Ranges, settle); err != nil {
+		if err := r.awaitResolved(ctx, req.Ranges, wait); err != nil {
 			return ReadResult{}, err
 		}
 		req.Final, req.T = true, F
 		return r.ReadVersions(ctx, req, fn)
 	}
-	f, err := r.proposeFence(ctx, req.Move, req.Ranges, settle)
+	f, err := r.proposeFence(ctx, req.Move, req.Ranges, wait)
 	if err != nil {
 		return ReadResult{}, err
 	}
-	res, rerr := r.readBelow(ctx, f, req, settle, fn)
+	res, rerr := r.readBelow(ctx, f, req, wait, fn)
 	F, err := f.await()
 	if !rule.MoveRead {
 		return res, rerr
@@ -79,12 +79,12 @@ func (r *Mover) Cut(
 // readBelow reads up to the stamp of a proposed fence: once the log before the fence is applied,
 // nothing can come below its stamp.
 func (r *Mover) readBelow(
-	ctx context.Context, f *fencing, req ReadRequest, settle time.Duration, fn func([]Version) error,
+	ctx context.Context, f *fencing, req ReadRequest, wait time.Duration, fn func([]Version) error,
 ) (ReadResult, error) {
 	if err := r.proposer.Applied.Wait(ctx, f.over, f.before); err != nil {
 		return ReadResult{}, err
 	}
-	if err := r.awaitResolved(ctx, req.Ranges, settle); err != nil {
+	if err := r.awaitResolved(ctx, req.Ranges, wait); err != nil {
 		return ReadResult{}, err
 	}
 	if !r.stopper.Begin() {
@@ -107,7 +107,7 @@ type fencing struct {
 }
 
 func (r *Mover) proposeFence(
-	ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration,
+	ctx context.Context, move uint64, ranges []BucketRange, wait time.Duration,
 ) (*fencing, error) {
 	switch {
 	case !logentry.RangesInOrder(ranges):
@@ -119,7 +119,7 @@ func (r *Mover) proposeFence(
 	if err := r.knowGlobals(ctx); err != nil {
 		return nil, err
 	}
-	open, err := r.awaitCalm(ctx, move, ranges, settle) // before the fence makes requests wait
+	open, err := r.awaitCalm(ctx, move, ranges, wait) // before the fence makes requests wait
 	if err != nil {
 		return nil, err
 	}
@@ -178,10 +178,10 @@ func Uncalm(err error) bool {
 // one that comes by itself, then for the same time with the gate closed. The function that it
 // returns opens the gate.
 func (r *Mover) awaitCalm(
-	ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration,
+	ctx context.Context, move uint64, ranges []BucketRange, wait time.Duration,
 ) (open func(), err error) {
 	open = func() {}
-	if err = r.awaitResolved(ctx, ranges, settle); !errors.Is(err, ErrUnsettled) {
+	if err = r.awaitResolved(ctx, ranges, wait); !errors.Is(err, ErrUndecided) {
 		return open, err
 	}
 	if p, _, err := r.inTheWay(ranges, doubtAfter); p != nil || err != nil {
@@ -194,13 +194,13 @@ func (r *Mover) awaitCalm(
 	before, over := r.proposer.Position()
 	err = r.proposer.Applied.Wait(ctx, over, before) // what had passed the gate is visible then
 	if err == nil {
-		err = r.awaitResolved(ctx, ranges, settle)
+		err = r.awaitResolved(ctx, ranges, wait)
 	}
 	if err == nil {
 		return open, nil
 	}
 	open()
-	if errors.Is(err, ErrUnsettled) {
+	if errors.Is(err, ErrUndecided) {
 		err = errUncalm
 	}
 	return func() {}, err

@@ -26,7 +26,7 @@ import (
 // prepared by then is decided, and its rows are written. It returns the spans for which this does
 // not hold: those whose keys are being deleted here, which each replica does at its own pace, and
 // those into which moves bring rows with versions that may be older than T.
-func (i *Inspector) Reach(ctx context.Context, T txn.Timestamp) (unsettled []txn.Span, err error) {
+func (i *Inspector) Reach(ctx context.Context, T txn.Timestamp) (undecided []txn.Span, err error) {
 	for i.r.Applied() < T {
 		// A wait also ends if the term ends; a follower goes on waiting.
 		if err := i.r.proposer.Applied.Wait(ctx, nil, uint64(T)); err != nil &&

@@ -126,8 +126,8 @@ func TestUncalm(t *testing.T) {
 	a.txns.prepared[tx.ID()].since = time.Now().Add(testTimeout)
 	a.txns.mu.Unlock()
 	n := m.number()
-	cut := func(settle time.Duration) error {
-		_, err := a.Moves.Cut(testContext(t), ReadRequest{Ranges: movedRange, Move: n}, settle,
+	cut := func(resolveAll time.Duration) error {
+		_, err := a.Moves.Cut(testContext(t), ReadRequest{Ranges: movedRange, Move: n}, resolveAll,
 			func([]Version) error { return nil })
 		return err
 	}

@@ -77,7 +77,7 @@ func (r *Replica) cutLog() {
 	})
 }
 
-// errand is one thing to settle about transaction id.
+// errand is one thing to find out about transaction id.
 type errand struct {
 	id   txn.ID
 	work func()

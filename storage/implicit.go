@@ -27,7 +27,7 @@ import (
 // prepared. Package txn/protocol decides; its tests explore all the ways this can go, and show what
 // each of these conditions is there for.
 
-const maxSettles = 1024 // outcomes in one entry
+const maxOutcomes = 1024 // outcomes in one entry
 
 // resolveAll applies the outcomes of an entry, each as if it had an entry of its own.
 func (m *machine) resolveAll(list []logentry.TransactionOutcome) (result, error) {
@@ -98,8 +98,8 @@ func (r *Outcomes) recoverImplicit(ctx context.Context, p *preparedTxn) (txn.Out
 	return r.decideImplicit(d)
 }
 
-// settler collects decisions and resolutions for the log: as many go into an entry as come while
-// the entry before is on its way.
+// outcomeQueue collects decisions and resolutions for the log: as many go into an entry as come
+// while the entry before is on its way.
 type outcomeQueue struct {
 	mu      sync.Mutex
 	list    []logentry.TransactionOutcome // guarded by mu
@@ -120,7 +120,7 @@ func (r *Outcomes) logSoon(x logentry.TransactionOutcome, then func(result, erro
 	}
 }
 
-// logNow is settleSoon for a caller that waits.
+// logNow is logSoon for a caller that waits.
 func (r *Outcomes) logNow(x logentry.TransactionOutcome) (res result, err error) {
 	done := make(chan struct{})
 	r.logSoon(x, func(got result, gotErr error) {
@@ -136,7 +136,7 @@ func (r *Outcomes) logLoop() {
 	s := &r.queue
 	for {
 		s.mu.Lock()
-		n := min(len(s.list), maxSettles)
+		n := min(len(s.list), maxOutcomes)
 		if n == 0 {
 			s.running = false
 			s.mu.Unlock()
@@ -161,7 +161,7 @@ func (r *Outcomes) logMany(list []logentry.TransactionOutcome, waiting []func(re
 		}
 	}
 	many, err := r.log.runMany((&logentry.Outcomes{List: list}).Encode(), above)
-	r.cfg.Knobs.Fault("settled")
+	r.cfg.Knobs.Fault("outcomes.logged")
 	for i, then := range waiting {
 		if err != nil {
 			then(resVoid, err)
@@ -220,8 +220,8 @@ func (r *Outcomes) outcomeOf(id txn.ID, res result, err error) (txn.Outcome, err
 	return txn.Aborted, nil
 }
 
-// Settle implements txn.Participant.
-func (c *Committer) Settle(d txn.Decision, then func(txn.Outcome, error)) {
+// LogOutcome implements txn.Participant.
+func (c *Committer) LogOutcome(d txn.Decision, then func(txn.Outcome, error)) {
 	x := logentry.TransactionOutcome{ID: d.ID, C: d.C, Outcome: d.Outcome, Decide: c.coordinator == c.t.r.cfg.Fragment}
 	c.t.r.Outcomes.logSoon(x, func(res result, err error) {
 		switch {

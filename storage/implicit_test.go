@@ -54,7 +54,7 @@ func (x *implicitCommit) mustPrepare(is ...int) {
 // ends the process: all prepared is committed, for the client may have been told so, and anything
 // less is not. The same where the recovery is ended at one of its steps.
 func TestImplicitCommitIsRecovered(t *testing.T) {
-	points := []string{"", "propose", "apply.written", "barred", "recover.asked", "settled"}
+	points := []string{"", "propose", "apply.written", "barred", "recover.asked", "outcomes.logged"}
 	for set := range 8 {
 		if testing.Short() && set != 3 && set != 7 {
 			continue
@@ -116,7 +116,7 @@ func (x *implicitCommit) check(c *cluster, committed bool) {
 	if got := fmt.Sprint(c.all(rowKey(1))); got != want {
 		t.Fatalf("got %s want %s", got, want)
 	}
-	out, C, err := c.settle().rs[x.coordinator].Outcomes.Query(x.id)
+	out, C, err := c.resolveAll().rs[x.coordinator].Outcomes.Query(x.id)
 	if err != nil || (out == txn.Committed) != committed || committed && C != x.C {
 		t.Fatal(out, C, err)
 	}
@@ -260,5 +260,5 @@ func TestAnsweredCommitIsSeen(t *testing.T) {
 	if got := fmt.Sprint(x.c.all(rowKey(1))); got != "[new new new]" {
 		t.Fatal(got)
 	}
-	x.c.settle()
+	x.c.resolveAll()
 }

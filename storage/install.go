@@ -150,7 +150,7 @@ func newInstalling(x *lateRows) *preparedTxn {
 	x.o.keys.Seal()
 	x.o.keys.SealPieces()
 	p := &preparedTxn{id: x.o.id, Writer: protocol.Writer[txn.Timestamp]{C: x.version}, summary: x.o.keys,
-		installing: true, settled: make(chan struct{}), since: time.Now()}
+		installing: true, resolved: make(chan struct{}), since: time.Now()}
 	if all, _ := x.Pieces(); x.o.keys.Pieces() == all { // else all are waited for
 		p.install = x.Rows
 	}

@@ -76,21 +76,21 @@ func (r *rowReader) findPending(T txn.Timestamp, key []byte) (list []install.Row
 	r.txns.mu.RUnlock()
 	for _, p := range all {
 		if p.install == nil {
-			return nil, p.settled, nil
+			return nil, p.resolved, nil
 		}
 		row, err := r.installs.Find(p.install, key)
 		switch {
 		case errors.Is(err, engine.ErrHalted):
-			return nil, p.settled, nil
+			return nil, p.resolved, nil
 		case err != nil:
 			return nil, nil, err
 		case row == nil:
 			if list := p.install.MissingChunks(key); len(list) > 0 {
-				return nil, r.installs.Want(p.install, list, p.settled), nil
+				return nil, r.installs.Want(p.install, list, p.resolved), nil
 			}
 		case engine.IsHead(row.Op):
 			if list := p.install.Missing(spanPlace(keyspace.KeySpan(key)).eachSpan); len(list) > 0 {
-				return nil, r.installs.Want(p.install, list, p.settled), nil
+				return nil, r.installs.Want(p.install, list, p.resolved), nil
 			}
 		default:
 			list = append(list, *row)
@@ -213,7 +213,7 @@ func (r *rowReader) keptKeys(c waitContext, key []byte, T txn.Timestamp) (kept b
 func (r *rowReader) waitPrepared(c waitContext, T txn.Timestamp, own txn.ID, key []byte) error {
 	return r.waitFor(c, func() <-chan struct{} {
 		if p := r.txns.findWriter(T, own, key); p != nil {
-			return p.settled
+			return p.resolved
 		}
 		return nil
 	})
@@ -236,7 +236,7 @@ func (s spanPlace) of(p *preparedTxn) bool { return p.touches(txn.Span(s)) }
 
 func (s spanPlace) eachSpan(fn func(s txn.Span) bool) { fn(txn.Span(s)) }
 
-// waitAt is waitSettled for a place: of a transaction that is being installed, it waits only for
+// waitAt is WaitResolved for a place: of a transaction that is being installed, it waits only for
 // the pieces that write there.
 func (r *rowReader) waitAt(ctx waitContext, T txn.Timestamp, own txn.ID, at place) error {
 	return r.waitFor(ctx, func() <-chan struct{} {
@@ -247,16 +247,16 @@ func (r *rowReader) waitAt(ctx waitContext, T txn.Timestamp, own txn.ID, at plac
 		case p == nil:
 			return nil
 		case p.install == nil:
-			return p.settled
+			return p.resolved
 		}
-		return r.installs.Want(p.install, p.install.Missing(at.eachSpan), p.settled)
+		return r.installs.Want(p.install, p.install.Missing(at.eachSpan), p.resolved)
 	})
 }
 
-// settledPart cuts a span if a scan from its beginning (reverse: from its end) would have to wait
+// resolvedPart cuts a span if a scan from its beginning (reverse: from its end) would have to wait
 // for more than n pieces: the scan reads the part, and then the rest if there is more. If no rows
 // are on their way, the part is the whole span.
-func (v *View) settledPart(span txn.Span, reverse bool, n int) (part, rest txn.Span, more bool) {
+func (v *View) resolvedPart(span txn.Span, reverse bool, n int) (part, rest txn.Span, more bool) {
 	if !rule.T3Installed || v.r.txns.undecided.Load() == 0 {
 		return span, rest, false
 	}

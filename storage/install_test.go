@@ -197,7 +197,7 @@ func viewAt(t testing.TB, r *Replica, T txn.Timestamp) *View {
 // TestCrashWhileInstalling kills the replica at each piece, with a checkpoint before or behind the
 // commit, by all ways that a commit takes.
 func TestCrashWhileInstalling(t *testing.T) {
-	for _, way := range []string{"commit", "resolve", "settle", "held"} {
+	for _, way := range []string{"commit", "resolve", "log outcome", "held"} {
 		for _, behind := range []int{0, 2} {
 			for _, checkpoint := range []bool{false, true} {
 				if testing.Short() && !checkpoint {
@@ -278,7 +278,7 @@ func commitBy(t *testing.T, r *Replica, way string) {
 		if err = prepare(); err == nil {
 			err = r.Outcomes.Resolve(d)
 		}
-	case "settle":
+	case "log outcome":
 		req.Coordinator, req.Implicit = 1, true
 		if err = prepare(); err == nil {
 			_, err = r.Outcomes.decideImplicit(d)

@@ -58,10 +58,10 @@ func newMover(r *Replica) *Mover {
 // one was undone, or an earlier step is missing.
 var ErrMoveVoid = errors.New("the step of the move is void")
 
-// ErrUnsettled says that transactions which write to the ranges of a fence are prepared and still
+// ErrUndecided says that transactions which write to the ranges of a fence are prepared and still
 // undecided. The fence stands: the driver has the move declared aborted, or numbered again, and
 // lifts the fence.
-var ErrUnsettled = errors.New("transactions in the ranges are prepared and undecided")
+var ErrUndecided = errors.New("transactions in the ranges are prepared and undecided")
 
 // PreparedError says that a prepared transaction has changed or locked rows of the
 // ranges to be moved.
@@ -157,8 +157,8 @@ func (r *Mover) runMove(body []byte, above txn.Timestamp) error {
 
 // awaitResolved waits until no prepared or installing transaction writes to ranges or locks rows
 // there. It does not wait for prepared transactions.
-func (r *Mover) awaitResolved(ctx context.Context, ranges []BucketRange, settle time.Duration) error {
-	timer := time.NewTimer(settle)
+func (r *Mover) awaitResolved(ctx context.Context, ranges []BucketRange, wait time.Duration) error {
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
 		p, h, err := r.inTheWay(ranges, 0)
@@ -171,9 +171,9 @@ func (r *Mover) awaitResolved(ctx context.Context, ranges []BucketRange, settle 
 			return nil
 		}
 		select {
-		case <-p.settled:
+		case <-p.resolved:
 		case <-timer.C:
-			return ErrUnsettled
+			return ErrUndecided
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-r.stopper.Stopped():

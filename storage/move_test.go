@@ -203,7 +203,7 @@ func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
 		txn.PrepareRequest{C: C, Coordinator: 1, Writers: []txn.FragmentID{1}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Moves.Fence(t.Context(), m.number(), movedRange, time.Millisecond); !errors.Is(err, ErrUnsettled) {
+	if _, err := a.Moves.Fence(t.Context(), m.number(), movedRange, time.Millisecond); !errors.Is(err, ErrUndecided) {
 		t.Errorf("a prepared transaction: %v", err)
 	}
 	if len(a.Owned.Fenced()) != 0 {

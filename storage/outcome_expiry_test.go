@@ -38,7 +38,7 @@ func commitForgotten(t *testing.T, c *cluster, clock *txn.Clock) (txn.ID, *Repli
 	if _, err := c.co.Commit(t.Context(), id, 0, c.put(id, rowKey(1), "both")); err != nil {
 		t.Fatal(err)
 	}
-	c.settle()
+	c.resolveAll()
 	a := c.rs[id.CoordinatorOf(2)]
 	a.txns.mu.RLock()
 	d := a.txns.decided[id]

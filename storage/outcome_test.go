@@ -56,7 +56,7 @@ func TestOutcomes(t *testing.T) {
 			}
 		}
 	}
-	c.settle()
+	c.resolveAll()
 	check("before")
 	parts := c.put(open, rowKey(4), "open")
 	if out, _, err := r.Outcomes.Query(open); out != txn.InProgress || err != nil {
@@ -75,7 +75,7 @@ func TestOutcomes(t *testing.T) {
 	m.s.order = m.s.order[n:]
 	m.mu.Unlock()
 	check("forgotten")
-	c.settle()
+	c.resolveAll()
 	c = c.crash(small)
 	check("after a crash")
 }

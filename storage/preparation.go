@@ -203,7 +203,7 @@ func (r *Outcomes) askHome(h *preparation) {
 	if err == nil && !stands {
 		err = r.DropPrepared(h.id)
 	}
-	if err != nil { // it was not settled: the next round asks again, without a pause
+	if err != nil { // it was not found out: the next round asks again, without a pause
 		r.cfg.Logger.Debug("home does not answer", "fragment", r.cfg.Fragment, "home", h.home(), "txn", h.id,
 			"err", err)
 		r.txns.mu.Lock()

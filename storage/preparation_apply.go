@@ -124,7 +124,7 @@ func (m *machine) dropPrepared(e *logentry.DropPrepared) (result, error) {
 	if o.preparation.Home == m.r.cfg.Fragment && (o.Prepared || e.Incomplete && o.preparation.Complete) {
 		return resVoid, nil
 	}
-	m.settle(o)
+	m.endOpen(o)
 	return resAborted, m.dropPieces(o, m.s.stamp)
 }
 

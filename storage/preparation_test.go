@@ -66,7 +66,7 @@ func (c *cluster) isLocked(r *Replica, key []byte) bool {
 }
 
 // mustBeFree waits until the key can be locked: locks go a moment after what a transaction has
-// written is settled.
+// written is resolved.
 func (c *cluster) mustBeFree(r *Replica, key []byte) {
 	c.t.Helper()
 	tx := r.Tx(txn.NewID())
@@ -131,7 +131,7 @@ func TestPreparedTransaction(t *testing.T) {
 						}
 					}
 					for range 2 {
-						if got := c.settle().all(rowKey(1)); !slices.Equal(got, want) {
+						if got := c.resolveAll().all(rowKey(1)); !slices.Equal(got, want) {
 							t.Fatalf("got %q want %q", got, want)
 						}
 						for _, r := range c.rs {
@@ -240,7 +240,7 @@ func TestCommitPreparedMayFail(t *testing.T) {
 					}
 				}
 			}
-			if got := fmt.Sprint(c.settle().all(rowKey(1))); got != "[ ]" {
+			if got := fmt.Sprint(c.resolveAll().all(rowKey(1))); got != "[ ]" {
 				t.Fatal(got)
 			}
 			for _, r := range c.rs {
@@ -372,7 +372,7 @@ func crashWhileHolding(t *testing.T, point string, nth int) {
 	if _, err := c.co.CommitPrepared(testContext(t), id, 1, 0, c.preparedParts(id)); err != nil {
 		t.Fatal(err)
 	}
-	c.settle()
+	c.resolveAll()
 	mu.Lock()
 	armed = false
 	reached := hit
@@ -381,7 +381,7 @@ func crashWhileHolding(t *testing.T, point string, nth int) {
 		t.Skip("is not passed so often")
 	}
 	after := openCluster(t, copies, slowRecovery)
-	got := fmt.Sprint(after.settle().all(rowKey(1)))
+	got := fmt.Sprint(after.resolveAll().all(rowKey(1)))
 	if got != "[old old]" && got != "[new new]" {
 		t.Fatalf("torn: %s", got)
 	}

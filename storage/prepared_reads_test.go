@@ -135,7 +135,7 @@ func TestRuleT8PreparedReads(t *testing.T) {
 					if _, err := tx.Commit(testContext(t), txn.CommitRequest{}); err != nil {
 						t.Fatal(err)
 					}
-					for _, r := range c.settle().rs {
+					for _, r := range c.resolveAll().rs {
 						if n := len(r.guards.All()); n != 0 {
 							t.Fatalf("%d guards are left", n)
 						}

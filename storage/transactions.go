@@ -33,7 +33,7 @@ type transactions struct {
 func (t *transactions) clear() {
 	for _, list := range []map[txn.ID]*preparedTxn{t.prepared, t.installing} {
 		for _, p := range list {
-			close(p.settled)
+			close(p.resolved)
 		}
 	}
 	t.prepared, t.installing = map[txn.ID]*preparedTxn{}, map[txn.ID]*preparedTxn{}
@@ -49,7 +49,7 @@ func (t *transactions) count() { t.undecided.Store(int32(len(t.prepared) + len(t
 func (t *transactions) resolved(id txn.ID) {
 	if p := t.prepared[id]; p != nil {
 		delete(t.prepared, id)
-		close(p.settled)
+		close(p.resolved)
 	}
 }
 
@@ -59,7 +59,7 @@ func (t *transactions) installed(id txn.ID) {
 	defer t.mu.Unlock()
 	if p := t.installing[id]; p != nil {
 		delete(t.installing, id)
-		close(p.settled)
+		close(p.resolved)
 	}
 	t.count()
 }

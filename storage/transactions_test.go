@@ -9,7 +9,7 @@ import (
 
 // preparedAt returns a prepared transaction that writes keys at C.
 func preparedAt(id byte, C txn.Timestamp, keys ...string) *preparedTxn {
-	p := &preparedTxn{id: txn.ID{id}, Writer: protocol.Writer[txn.Timestamp]{C: C}, settled: make(chan struct{})}
+	p := &preparedTxn{id: txn.ID{id}, Writer: protocol.Writer[txn.Timestamp]{C: C}, resolved: make(chan struct{})}
 	p.keys = func() (out [][]byte) {
 		for _, k := range keys {
 			out = append(out, []byte(k))
@@ -52,11 +52,11 @@ func TestTransactions(t *testing.T) {
 	x.resolved(a.id)
 	x.count()
 	x.mu.Unlock()
-	<-a.settled
+	<-a.resolved
 	if x.installed(b.id); x.undecided.Load() != 0 {
 		t.Errorf("%d are undecided", x.undecided.Load())
 	}
-	<-b.settled
+	<-b.resolved
 	if x.findWriter(30, txn.ID{}, []byte("a")) != nil || x.oldestNeeded() != txn.MaxTimestamp {
 		t.Error("something is left")
 	}

@@ -26,7 +26,7 @@ func TestCommitOverFragments(t *testing.T) {
 			t.Fatalf("after commit %d: %s", i, got)
 		}
 	}
-	if got := fmt.Sprint(c.settle().crash().all(rowKey(1))); got != "[v19 v19 v19]" {
+	if got := fmt.Sprint(c.resolveAll().crash().all(rowKey(1))); got != "[v19 v19 v19]" {
 		t.Fatal(got)
 	}
 }
@@ -233,7 +233,7 @@ func TestTransfersKeepTheSum(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	if sum := c.settle().crash().sum(accounts); sum != accounts*each {
+	if sum := c.resolveAll().crash().sum(accounts); sum != accounts*each {
 		t.Errorf("after a crash the sum is %d", sum)
 	}
 }
@@ -310,9 +310,9 @@ func (c *cluster) sumAt(accounts int) (out []int) {
 	return out
 }
 
-// TestStartSettlesAtOnce: what a dead process has left undecided is asked about when the next one
+// TestStartResolvesAtOnce: what a dead process has left undecided is asked about when the next one
 // starts, and not after a time-out; the asking has the coordinator fragment decide.
-func TestStartSettlesAtOnce(t *testing.T) {
+func TestStartResolvesAtOnce(t *testing.T) {
 	for _, decided := range []bool{false, true} {
 		t.Run(fmt.Sprint("decided ", decided), func(t *testing.T) {
 			slow := func(c *Config) { c.Timing.RecoverAfter, c.Timing.RecoverLive = time.Hour, time.Hour }
@@ -340,7 +340,7 @@ func TestStartSettlesAtOnce(t *testing.T) {
 			if got := fmt.Sprint(after.all(rowKey(1))); got != want {
 				t.Fatalf("got %s want %s", got, want)
 			}
-			after.settle()
+			after.resolveAll()
 			if out, _ := c.rs[1].Outcomes.Outcome(testContext(t), id, C); out == txn.Unknown {
 				t.Fatal(out)
 			}
@@ -374,5 +374,5 @@ func TestNoWaitAfterCommit(t *testing.T) {
 			tx.Rollback()
 		}
 	}
-	c.settle()
+	c.resolveAll()
 }

@@ -429,7 +429,7 @@ func TestPinsArePrepared(t *testing.T) {
 		if _, err := cl.co.Commit(ctx, id, 0, []txn.Participant{x, y}); err != nil {
 			t.Fatal(err)
 		}
-		cl.settle()
+		cl.resolveAll()
 		if got := entries.Load() > 0; got != c.prepared {
 			t.Fatalf("%s: %d entries", c.name, entries.Load())
 		}

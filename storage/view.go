@@ -203,7 +203,7 @@ func (v *View) scan(
 	ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error,
 ) error {
 	for n := 1; ; n *= 2 {
-		part, rest, more := v.settledPart(span, reverse, n)
+		part, rest, more := v.resolvedPart(span, reverse, n)
 		err := v.scanPart(ctx, part, reverse, wanted, fn)
 		if errors.Is(err, ErrStop) {
 			return v.intact(nil)

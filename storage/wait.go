@@ -29,9 +29,9 @@ type preparedTxn struct {
 	summary *keysummary.Summary // in place of keys, of a large transaction
 	// each calls a function with all keys and their locks, some more than once; guarded by
 	// transactions.mu
-	each    func(fn func(key []byte, mode txn.LockMode) error) error
-	settled chan struct{}
-	since   time.Time
+	each     func(fn func(key []byte, mode txn.LockMode) error) error
+	resolved chan struct{}
+	since    time.Time
 
 	installing bool          // it is committed, and its rows are on their way (install.go)
 	install    *install.Rows // which of its rows are there; nil: not known
@@ -40,7 +40,7 @@ type preparedTxn struct {
 func newPrepared(m *machine, o *openTxn) *preparedTxn {
 	p := &preparedTxn{
 		Writer: o.Writer, id: o.id, coordinator: o.coordinator, writers: o.writers,
-		settled: make(chan struct{}), since: o.since,
+		resolved: make(chan struct{}), since: o.since,
 	}
 	if o.keys != nil {
 		o.keys.Seal()
@@ -94,7 +94,7 @@ func (r *rowReader) waitResolved(
 ) error {
 	return r.waitFor(waitContext{ctx, over}, func() <-chan struct{} {
 		if p := r.txns.find(T, own, hits); p != nil {
-			return p.settled
+			return p.resolved
 		}
 		return nil
 	})
@@ -111,12 +111,12 @@ func (r *rowReader) waitFor(c waitContext, next func() <-chan struct{}) error {
 	ctx, over := c.ctx, c.over
 	var late <-chan time.Time
 	for r.txns.undecided.Load() != 0 {
-		settled := next()
-		if settled == nil {
+		resolved := next()
+		if resolved == nil {
 			return nil
 		}
 		select {
-		case <-settled:
+		case <-resolved:
 		case <-over:
 			over, late = nil, time.After(afterTerm)
 		case <-late:
@@ -130,8 +130,8 @@ func (r *rowReader) waitFor(c waitContext, next func() <-chan struct{}) error {
 	return nil
 }
 
-// WaitSettled waits until no transaction is prepared here that writes to the span.
-func (r *Replica) WaitSettled(ctx context.Context, span txn.Span) error {
+// WaitResolved waits until no transaction is prepared here that writes to the span.
+func (r *Replica) WaitResolved(ctx context.Context, span txn.Span) error {
 	return r.rows.waitResolved(ctx, r.proposer.Over(), txn.MaxTimestamp, txn.ID{},
 		func(p *preparedTxn) bool { return p.touches(span) })
 }
@@ -153,8 +153,8 @@ func (r *Replica) publish(s *state, ef *effects) {
 		publishOwners(r.machine, ef.changes)
 	}
 	r.proposer.Publish(s.stamp, s.lease)
-	for _, id := range ef.settled {
-		r.releaseSettled(id)
+	for _, id := range ef.ended {
+		r.releaseResolved(id)
 	}
 	r.installs.Start(rowsOf(ef.installing))
 	for _, d := range ef.drops {
@@ -170,11 +170,11 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 	defer r.txns.mu.Unlock()
 	for _, o := range ef.prepared {
 		if s.open[o.id] != o || !o.Prepared {
-			continue // settled, or prepared by name again, in the same batch
+			continue // resolved, or prepared by name again, in the same batch
 		}
 		p := newPrepared(r.machine, o)
 		if old := r.txns.prepared[o.id]; old != nil {
-			defer close(old.settled) // a later attempt: its waiters look again
+			defer close(old.resolved) // a later attempt: its waiters look again
 		}
 		r.txns.prepared[o.id] = p
 	}
@@ -186,7 +186,7 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 	for _, x := range ef.installing {
 		r.txns.installing[x.o.id] = newInstalling(x)
 	}
-	for _, id := range ef.settled {
+	for _, id := range ef.ended {
 		r.txns.resolved(id)
 		delete(r.txns.preparations, id)
 		r.guards.Drop(id)

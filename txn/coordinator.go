@@ -43,9 +43,9 @@ type Participant interface {
 	Decide(context.Context, Decision) (Outcome, error)
 	// Resolve applies the decision in a prepared fragment.
 	Resolve(context.Context, Decision) error
-	// Settle is Decide at the coordinator fragment, and Resolve elsewhere, for an implicit commit.
-	// It returns at once and later calls then with the answer; then must not block.
-	Settle(d Decision, then func(Outcome, error))
+	// LogOutcome is Decide at the coordinator fragment, and Resolve elsewhere, for an implicit
+	// commit. It returns at once and later calls then with the answer; then must not block.
+	LogOutcome(d Decision, then func(Outcome, error))
 	// Forget lets the coordinator fragment forget a commit whose writers have all applied their
 	// resolution.
 	Forget(context.Context, Decision)
@@ -260,7 +260,7 @@ func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error)
 		case protocol.Prepare:
 			m.floor = max(m.floor, low.LowWater)
 		case protocol.TellCommitted:
-			c.settleLater(d, m)
+			c.logLater(d, m)
 			return d.C, nil
 		case protocol.ProposeCommit:
 			return c.decide(ctx, d, m)
@@ -303,8 +303,8 @@ func answerOf(err error) protocol.Answers {
 	return protocol.Refused
 }
 
-// settleLater records an implicit commit after the answer to the client.
-func (c *Coordinator) settleLater(d Decision, m many) {
+// logLater records an implicit commit after the answer to the client.
+func (c *Coordinator) logLater(d Decision, m many) {
 	if c.Background != nil {
 		c.Background(func() { c.conclude(d, m.coordinator, m.writers) })
 		return
@@ -429,25 +429,25 @@ func outcomeOf(got Outcome, err error) protocol.Outcome {
 // if it had never prepared. What fails here is left to recovery.
 func (c *Coordinator) conclude(d Decision, coordinator Participant, writers []Participant) {
 	if protocol.Build.MayResolve(false) {
-		c.settleOthers(d, coordinator, writers)
+		c.resolveOthers(d, coordinator, writers)
 	}
-	coordinator.Settle(d, func(got Outcome, err error) {
+	coordinator.LogOutcome(d, func(got Outcome, err error) {
 		if err == nil && got == Committed {
-			c.settleOthers(d, coordinator, writers)
+			c.resolveOthers(d, coordinator, writers)
 		}
 	})
 }
 
-// settleOthers resolves every writer but the coordinator fragment, and lets the coordinator
+// resolveOthers resolves every writer but the coordinator fragment, and lets the coordinator
 // fragment forget once all have applied it.
-func (c *Coordinator) settleOthers(d Decision, coordinator Participant, writers []Participant) {
+func (c *Coordinator) resolveOthers(d Decision, coordinator Participant, writers []Participant) {
 	var left, failed atomic.Int32
 	left.Store(int32(len(writers) - 1))
 	for _, w := range writers {
 		if w.Fragment() == coordinator.Fragment() {
 			continue
 		}
-		w.Settle(d, func(_ Outcome, err error) {
+		w.LogOutcome(d, func(_ Outcome, err error) {
 			if err != nil {
 				failed.Add(1)
 			}

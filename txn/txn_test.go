@@ -190,7 +190,7 @@ func (s *scripted) Resolve(_ context.Context, d Decision) error {
 	s.note("resolve %s", d.Outcome)
 	return nil
 }
-func (s *scripted) Settle(d Decision, then func(Outcome, error)) {
+func (s *scripted) LogOutcome(d Decision, then func(Outcome, error)) {
 	if s.coordinator {
 		then(s.Decide(context.Background(), d))
 		return

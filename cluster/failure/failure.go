@@ -61,8 +61,8 @@ func Encode(err error) *pb.Failure {
 		f.Kind, f.Error = pb.Failure_CLOCK, EncodeError(clock.Err)
 	case errors.Is(err, storage.ErrMoveVoid):
 		f.Kind = pb.Failure_MOVE_VOID
-	case errors.Is(err, storage.ErrUnsettled):
-		f.Kind = pb.Failure_UNSETTLED
+	case errors.Is(err, storage.ErrUndecided):
+		f.Kind = pb.Failure_UNDECIDED
 	case errors.As(err, &held):
 		f.Kind, f.Gid = pb.Failure_PREPARED, held.GID
 	default:
@@ -85,8 +85,8 @@ func Decode(f *pb.Failure, fragment txn.FragmentID) error {
 		return ErrUnknownPlan
 	case pb.Failure_MOVE_VOID:
 		return storage.ErrMoveVoid
-	case pb.Failure_UNSETTLED:
-		return storage.ErrUnsettled
+	case pb.Failure_UNDECIDED:
+		return storage.ErrUndecided
 	case pb.Failure_PREPARED:
 		return &storage.PreparedError{GID: f.Gid}
 	}

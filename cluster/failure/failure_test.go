@@ -18,7 +18,7 @@ func TestEveryFailureComesBack(t *testing.T) {
 	for _, want := range []error{
 		nil, &kv.NotLeader{Fragment: 7, Leader: 3, Term: 9}, &kv.NotLeader{Fragment: 7}, txn.NewLost(7, true), &txn.MovedError{Fragment: 7, Move: 5}, txn.NewAway(7), txn.NewUnder(7), &Replan{77, "table 3"}, ErrUnknownPlan, marked,
 		&kv.ClockAhead{Err: pgerr.New(pgerr.InternalError, "clock")}, &txn.LowError{LowWater: 4}, txn.NewConflict([]byte("k"), 2, 1, txn.ID{}, false),
-		storage.ErrMoveVoid, storage.ErrUnsettled, &storage.PreparedError{GID: "g"},
+		storage.ErrMoveVoid, storage.ErrUndecided, &storage.PreparedError{GID: "g"},
 	} {
 		for _, err := range []error{want, around(want)} {
 			b, merr := proto.Marshal(&pb.Response{Failure: Encode(err)})
@@ -53,6 +53,6 @@ func around(err error) error {
 }
 
 // ofMove reports whether an error is for the driver of a move only.
-func ofMove(err error) bool { return err == storage.ErrMoveVoid || err == storage.ErrUnsettled }
+func ofMove(err error) bool { return err == storage.ErrMoveVoid || err == storage.ErrUndecided }
 
 func isLow(err error) bool { _, ok := err.(*txn.LowError); return ok }

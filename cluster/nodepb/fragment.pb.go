@@ -2862,11 +2862,11 @@ type ReadVersionsRequest struct {
 	Move          uint64                 `protobuf:"varint,1,opt,name=move,proto3" json:"move,omitempty"`
 	Ranges        []*BucketRange         `protobuf:"bytes,2,rep,name=ranges,proto3" json:"ranges,omitempty"`
 	Since         uint64                 `protobuf:"fixed64,3,opt,name=since,proto3" json:"since,omitempty"`
-	T             uint64                 `protobuf:"fixed64,4,opt,name=t,proto3" json:"t,omitempty"`                                          // 0: up to the newest
-	AtLeast       uint64                 `protobuf:"fixed64,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`               // if t is 0, the read goes as far as this at least
-	Final         bool                   `protobuf:"varint,6,opt,name=final,proto3" json:"final,omitempty"`                                   // up to the fence of the move
-	Cut           bool                   `protobuf:"varint,7,opt,name=cut,proto3" json:"cut,omitempty"`                                       // the read begins with the fence of the move
-	SettleMicros  uint64                 `protobuf:"varint,8,opt,name=settle_micros,json=settleMicros,proto3" json:"settle_micros,omitempty"` // cut: how long to wait for what is prepared
+	T             uint64                 `protobuf:"fixed64,4,opt,name=t,proto3" json:"t,omitempty"`                                    // 0: up to the newest
+	AtLeast       uint64                 `protobuf:"fixed64,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`         // if t is 0, the read goes as far as this at least
+	Final         bool                   `protobuf:"varint,6,opt,name=final,proto3" json:"final,omitempty"`                             // up to the fence of the move
+	Cut           bool                   `protobuf:"varint,7,opt,name=cut,proto3" json:"cut,omitempty"`                                 // the read begins with the fence of the move
+	WaitMicros    uint64                 `protobuf:"varint,8,opt,name=wait_micros,json=waitMicros,proto3" json:"wait_micros,omitempty"` // cut: how long to wait for what is prepared
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2950,9 +2950,9 @@ func (x *ReadVersionsRequest) GetCut() bool {
 	return false
 }
 
-func (x *ReadVersionsRequest) GetSettleMicros() uint64 {
+func (x *ReadVersionsRequest) GetWaitMicros() uint64 {
 	if x != nil {
-		return x.SettleMicros
+		return x.WaitMicros
 	}
 	return 0
 }
@@ -4195,7 +4195,7 @@ const file_fragment_proto_rawDesc = "" +
 	"\n" +
 	"SizeAnswer\x12\x1c\n" +
 	"\tdocuments\x18\x01 \x01(\x03R\tdocuments\x12\x14\n" +
-	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\"\xe6\x01\n" +
+	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\"\xe2\x01\n" +
 	"\x13ReadVersionsRequest\x12\x12\n" +
 	"\x04move\x18\x01 \x01(\x04R\x04move\x12/\n" +
 	"\x06ranges\x18\x02 \x03(\v2\x17.sherd.node.BucketRangeR\x06ranges\x12\x14\n" +
@@ -4203,8 +4203,9 @@ const file_fragment_proto_rawDesc = "" +
 	"\x01t\x18\x04 \x01(\x06R\x01t\x12\x19\n" +
 	"\bat_least\x18\x05 \x01(\x06R\aatLeast\x12\x14\n" +
 	"\x05final\x18\x06 \x01(\bR\x05final\x12\x10\n" +
-	"\x03cut\x18\a \x01(\bR\x03cut\x12#\n" +
-	"\rsettle_micros\x18\b \x01(\x04R\fsettleMicros\"D\n" +
+	"\x03cut\x18\a \x01(\bR\x03cut\x12\x1f\n" +
+	"\vwait_micros\x18\b \x01(\x04R\n" +
+	"waitMicros\"D\n" +
 	"\x0eVersionsAnswer\x122\n" +
 	"\bversions\x18\x01 \x03(\v2\x16.sherd.node.RowVersionR\bversions\":\n" +
 	"\fVersionsRead\x12\f\n" +

@@ -33,8 +33,8 @@ const (
 	Failure_CLOCK          Failure_Kind = 6  // the request's clock is too far ahead
 	Failure_STATEMENT_LOST Failure_Kind = 7  // what was buffered before is there
 	Failure_MOVE_VOID      Failure_Kind = 8  // a step of a move is out of its turn
-	Failure_UNSETTLED      Failure_Kind = 9  // what is prepared was not decided in time
-	Failure_PREPARED       Failure_Kind = 10 // as UNSETTLED, because of the prepared transaction gid
+	Failure_UNDECIDED      Failure_Kind = 9  // what is prepared was not decided in time
+	Failure_PREPARED       Failure_Kind = 10 // as UNDECIDED, because of the prepared transaction gid
 )
 
 // Enum value maps for Failure_Kind.
@@ -49,7 +49,7 @@ var (
 		6:  "CLOCK",
 		7:  "STATEMENT_LOST",
 		8:  "MOVE_VOID",
-		9:  "UNSETTLED",
+		9:  "UNDECIDED",
 		10: "PREPARED",
 	}
 	Failure_Kind_value = map[string]int32{
@@ -62,7 +62,7 @@ var (
 		"CLOCK":          6,
 		"STATEMENT_LOST": 7,
 		"MOVE_VOID":      8,
-		"UNSETTLED":      9,
+		"UNDECIDED":      9,
 		"PREPARED":       10,
 	}
 )
@@ -1782,7 +1782,7 @@ const file_task_proto_rawDesc = "" +
 	"\x05CLOCK\x10\x06\x12\x12\n" +
 	"\x0eSTATEMENT_LOST\x10\a\x12\r\n" +
 	"\tMOVE_VOID\x10\b\x12\r\n" +
-	"\tUNSETTLED\x10\t\x12\f\n" +
+	"\tUNDECIDED\x10\t\x12\f\n" +
 	"\bPREPARED\x10\n" +
 	"J\x04\b\x02\x10\x032@\n" +
 	"\x05Tasks\x127\n" +

@@ -118,8 +118,8 @@ func (p *Part) Forget(ctx context.Context, d txn.Decision) {
 	_ = kv.Forget(ctx, p.node, p.fragment, d)
 }
 
-// Settle implements txn.Participant; the holder of this part decides or resolves by itself.
-func (p *Part) Settle(d txn.Decision, then func(txn.Outcome, error)) {
+// LogOutcome implements txn.Participant; the holder of this part decides or resolves by itself.
+func (p *Part) LogOutcome(d txn.Decision, then func(txn.Outcome, error)) {
 	go func() { then(d.Outcome, p.Resolve(context.Background(), d)) }()
 }
 

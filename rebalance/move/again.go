@@ -109,7 +109,7 @@ func (t *tries) may(err error) bool {
 	var held *storage.PreparedError
 	var changed *catalog.DefinitionsChangedError
 	if !errors.As(err, &held) && !errors.As(err, &changed) &&
-		!errors.Is(err, storage.ErrUnsettled) && !storage.Uncalm(err) && !errors.Is(err, errOver) {
+		!errors.Is(err, storage.ErrUndecided) && !storage.Uncalm(err) && !errors.Is(err, errOver) {
 		t.unknown++
 	}
 	return t.unknown <= againTries

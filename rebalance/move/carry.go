@@ -132,7 +132,7 @@ func (c *carrier) key(ctx context.Context, versions []storage.Version) error {
 func (c *carrier) entries(ctx context.Context, versions []storage.Version) error {
 	key, before := versions[0].Key, versions[0].Before
 	if c.older != nil && !bytes.Equal(c.older.Key, key) {
-		if err := c.settle(ctx); err != nil {
+		if err := c.deriveOldest(ctx); err != nil {
 			return err
 		}
 	}
@@ -158,9 +158,9 @@ func (c *carrier) entries(ctx context.Context, versions []storage.Version) error
 // with such a version.
 var errLate = errors.New("a version that is older than the target's watermark has come after the first read")
 
-// settle derives the entries of the version that was held back, because the row has no more
+// deriveOldest derives the entries of the version that was held back, because the row has no more
 // versions.
-func (c *carrier) settle(ctx context.Context) error {
+func (c *carrier) deriveOldest(ctx context.Context) error {
 	o := c.older
 	if c.older = nil; o == nil {
 		return nil
@@ -276,7 +276,7 @@ func (c *carrier) send(ctx context.Context) error {
 
 // flush waits until everything that was taken is written.
 func (c *carrier) flush(ctx context.Context) error {
-	if err := errors.Join(c.settle(ctx), c.send(ctx)); err != nil {
+	if err := errors.Join(c.deriveOldest(ctx), c.send(ctx)); err != nil {
 		return err
 	}
 	return c.queue.Flush()

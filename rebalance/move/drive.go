@@ -66,7 +66,7 @@ func reason(err error) string {
 	switch {
 	case errors.As(err, &held):
 		return fmt.Sprintf("prepared transaction %q", held.GID)
-	case errors.Is(err, storage.ErrUnsettled), storage.Uncalm(err):
+	case errors.Is(err, storage.ErrUndecided), storage.Uncalm(err):
 		return "prepared transactions to be decided"
 	case errors.Is(err, storage.ErrMoveVoid):
 		return "another driver"

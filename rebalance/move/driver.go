@@ -62,7 +62,7 @@ type Driver struct {
 	cfg  Config
 	pace *pace
 
-	settled atomic.Int64 // how long the last fence here waited for what is prepared, in ns
+	lastWait atomic.Int64 // how long the last fence here waited for what is prepared, in ns
 
 	mu      sync.Mutex
 	running map[uint64]bool // jobs; guarded by mu

@@ -70,10 +70,10 @@ func (s Source) readVersions(
 
 // cut fences the source and reads the rest (storage.Mover.Cut).
 func (s Source) cut(
-	ctx context.Context, req storage.ReadRequest, settle time.Duration, fn takeVersions,
+	ctx context.Context, req storage.ReadRequest, wait time.Duration, fn takeVersions,
 ) (storage.ReadResult, error) {
 	m := requestOf(req)
-	m.Cut, m.SettleMicros = true, uint64(settle.Microseconds())
+	m.Cut, m.WaitMicros = true, uint64(wait.Microseconds())
 	return s.read(ctx, m, fn)
 }
 

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	stepBytes  = 8 << 20                // of a step, about
-	settleTime = 50 * time.Millisecond  // first wait for prepared transactions before a fence
-	settleMost = 5 * time.Second        // longest one; each wait that was too short doubles the next
-	smallRound = 256 << 10              // a round of catching up that copies less is the last
-	quickRound = 10 * time.Millisecond  // and one that takes less
-	maxRounds  = 20                     // of catching up
-	currentIn  = 500 * time.Millisecond // time for the catalog's leader to answer before a fence
-	undoTime   = 10 * time.Second       // for an attempt to undo a step
+	stepBytes    = 8 << 20                // of a step, about
+	shortestWait = 50 * time.Millisecond  // first wait for prepared transactions before a fence
+	longestWait  = 5 * time.Second        // longest one; each wait that was too short doubles the next
+	smallRound   = 256 << 10              // a round of catching up that copies less is the last
+	quickRound   = 10 * time.Millisecond  // and one that takes less
+	maxRounds    = 20                     // of catching up
+	currentIn    = 500 * time.Millisecond // time for the catalog's leader to answer before a fence
+	undoTime     = 10 * time.Second       // for an attempt to undo a step
 )
 
 // step is a step of a move under way.
@@ -36,7 +36,7 @@ type step struct {
 
 	T       txn.Timestamp // everything up to T was copied
 	since   txn.Timestamp // the largest watermark of the source's reads
-	settle  time.Duration // how long the next fence waits for prepared transactions
+	wait    time.Duration // how long the next fence waits for prepared transactions
 	held    time.Duration // how long the last try blocked writers without a fence
 	fencing bool          // a fence of this number may have come into the source's log
 	// This driver has copied everything: the source has nothing that the target's replica here does
@@ -183,7 +183,7 @@ func (s *step) read(ctx context.Context, final bool) error {
 	err := s.d.cfg.Once(ctx, s.Source, func(src Source) (err error) {
 		take := func(batch []storage.Version) error { return s.carrier.take(ctx, batch, final) }
 		if final {
-			res, err = src.cut(ctx, req, s.settle, take)
+			res, err = src.cut(ctx, req, s.wait, take)
 		} else {
 			res, err = src.readVersions(ctx, req, take)
 		}
@@ -213,19 +213,19 @@ func (s *step) cutOver(ctx context.Context) error {
 	if err := s.check(view); err != nil {
 		return err
 	}
-	s.settle = max(s.settle, time.Duration(s.d.settled.Load())/2, settleTime)
+	s.wait = max(s.wait, time.Duration(s.d.lastWait.Load())/2, shortestWait)
 	s.fenced, s.fencing = time.Now(), true
 	err = s.read(ctx, true)
 	if storage.Uncalm(err) {
-		s.fenced, s.fencing, s.held = time.Time{}, false, s.settle // behind the gate (storage/gate.go)
+		s.fenced, s.fencing, s.held = time.Time{}, false, s.wait // behind the gate (storage/gate.go)
 	}
-	if errors.Is(err, storage.ErrUnsettled) || storage.Uncalm(err) {
-		s.settle = min(2*s.settle, settleMost)
+	if errors.Is(err, storage.ErrUndecided) || storage.Uncalm(err) {
+		s.wait = min(2*s.wait, longestWait)
 	}
 	if err != nil {
 		return err
 	}
-	s.d.settled.Store(int64(s.settle)) // so that the next step on a slow machine starts near it
+	s.d.lastWait.Store(int64(s.wait)) // so that the next step on a slow machine starts near it
 	s.phases.cut = time.Since(s.fenced)
 	for _, arrow := range []string{Fenced, Carried} {
 		if err := s.at(arrow); err != nil {

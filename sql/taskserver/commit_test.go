@@ -309,7 +309,7 @@ func TestSnapshots(t *testing.T) {
 	x.buffers[f] = k.Buffer
 	x.must("SELECT count(*) FROM notes")
 	x.rollback()
-	w.settled()
+	w.idle()
 	late, err := w.client.Snapshot(t.Context(), &pb.SnapshotRequest{
 		Now: uint64(txn.FromTime(time.Now().Add(time.Hour))), Of: of,
 	})

@@ -449,14 +449,14 @@ func (w *world) insert(table string, from, to int) {
 	x := w.begin()
 	x.must(fmt.Sprintf("INSERT INTO %s SELECT g, 'row ' || g FROM generate_series(%d, %d) g", table, from, to-1))
 	must(w.t, x.commit())
-	w.settled()
+	w.idle()
 }
 
-// settled waits until no transaction has a write buffer: after an implicit commit, the client has
+// idle waits until no transaction has a write buffer: after an implicit commit, the client has
 // its answer before the fragments do.
-func (w *world) settled() {
+func (w *world) idle() {
 	w.t.Helper()
-	eventually.Holds(w.t, "all transactions are settled", func() bool {
+	eventually.Holds(w.t, "all transactions are resolved", func() bool {
 		return w.parts.Leased() == 0
 	})
 }

@@ -66,7 +66,7 @@ func (s sender) Send(ctx context.Context, r *pb.Request) (*pb.Response, error) {
 	return s.w.send(ctx, r.Fragment, s.id, nil, r)
 }
 
-func (p participant) Settle(d txn.Decision, then func(txn.Outcome, error)) {
+func (p participant) LogOutcome(d txn.Decision, then func(txn.Outcome, error)) {
 	go func() {
 		if d.Writers[d.ID.CoordinatorOf(len(d.Writers))] == p.f {
 			then(p.Decide(context.Background(), d))

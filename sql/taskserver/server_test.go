@@ -223,7 +223,7 @@ func TestBufferIsLost(t *testing.T) {
 	}
 	last := write()
 	last.rollback() // nothing is locked any more
-	w.settled()
+	w.idle()
 	if n := w.parts.Gateway(last.id); n != 0 {
 		t.Errorf("a transaction of node %d is left", n)
 	}

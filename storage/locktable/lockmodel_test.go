@@ -93,8 +93,8 @@ func (m *lockModel) ask(row int, a lockAsk, noWait bool) string {
 	return "waits"
 }
 
-// settle grants what can be granted.
-func (m *lockModel) settle() {
+// grant grants what can be granted.
+func (m *lockModel) grant() {
 	for row := range m.queue {
 		for i := 0; i < len(m.queue[row]); i++ {
 			if a := m.queue[row][i]; len(m.blockers(row, i, a)) == 0 {
@@ -120,7 +120,7 @@ func (m *lockModel) end(tx int) {
 	for row := range m.holders {
 		delete(m.holders[row], tx)
 	}
-	m.settle()
+	m.grant()
 }
 
 func (m *lockModel) show() string {
@@ -293,7 +293,7 @@ func (x *lockRun) step(rnd *rand.Rand) string {
 		for row, q := range x.m.queue {
 			x.m.queue[row] = slices.DeleteFunc(q, func(a lockAsk) bool { return a.tx == i })
 		}
-		x.m.settle()
+		x.m.grant()
 	case waits:
 		return "nothing"
 	case n < 3:
@@ -315,12 +315,12 @@ func (x *lockRun) step(rnd *rand.Rand) string {
 				hs[i] = x.saved[i][row]
 			}
 		}
-		x.m.settle()
+		x.m.grant()
 	default:
 		row, mode, noWait := rnd.Intn(modelRows), txn.LockMode(1+rnd.Intn(4)), rnd.Intn(8) == 0
 		want := x.m.ask(row, lockAsk{i, mode}, noWait)
 		got := x.ask(i, row, mode, noWait)
-		x.m.settle()
+		x.m.grant()
 		if got != want {
 			x.t.Fatalf("%d asks for %s of %d: %s, want %s\n%s", i, mode, row, got, want, x.show())
 		}

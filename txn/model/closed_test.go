@@ -18,7 +18,7 @@ type closedRules struct {
 	lowWater bool // closing a time does not raise lowWater to it
 	oneStep  bool // Last is read before lowWater is raised, and others stamp between
 	lease    bool // no read lease has to cover what is closed
-	settled  bool // a read lease that was proposed is as good as one that was applied
+	proposed bool // a read lease that was proposed is as good as one that was applied
 	start    bool // a new leader's stamps do not begin above the read lease
 }
 
@@ -125,7 +125,7 @@ func (s closedState) propose(do closedDo) {
 // close: a process that leads, or believes that it does, closes closedT.
 func (s closedState) close(r closedRules, who string, of func(*closedState) *closedLeader, do closedDo) {
 	l := *of(&s)
-	if !l.lease && !(r.settled && l.asked) && !r.lease && l.last < closedT {
+	if !l.lease && !(r.proposed && l.asked) && !r.lease && l.last < closedT {
 		return
 	}
 	say := func(t *closedState, last uint8) {
@@ -225,7 +225,7 @@ func TestClosedReads(t *testing.T) {
 		"the low-water timestamp is raised":        {lowWater: true},
 		"in one step with reading Last":            {oneStep: true},
 		"a read lease covers it":                   {lease: true},
-		"one that is applied":                      {settled: true},
+		"one that is applied":                      {proposed: true},
 		"a new leader begins above the read lease": {start: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -359,7 +359,7 @@ func TestCheckStatistics(t *testing.T) {
 // TestCheckUndecided leaves a prepared transaction behind: its fragment is not well, the other one is checked.
 func TestCheckUndecided(t *testing.T) {
 	k := openChecked(t)
-	if faults, _ := k.faults(); faults != nil { // waits until the rows' own transactions are settled, which is after their answers
+	if faults, _ := k.faults(); faults != nil { // waits until the rows' own transactions are resolved, which is after their answers
 		t.Fatal(faults)
 	}
 	k.x = teststore.Begin(k.host.Client())

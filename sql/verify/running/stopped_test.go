@@ -111,7 +111,7 @@ func contents(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// settled waits until the rows' own transactions are settled, which is after their answers.
+// settled waits until the rows' own transactions are resolved, which is after their answers.
 func (k *checked) settled() {
 	k.t.Helper()
 	if faults, _ := k.faults(); faults != nil {
