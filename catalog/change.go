@@ -40,7 +40,7 @@ func (c *Change) add(kind opKind, key objectKey, d descriptor) {
 }
 
 // put checks a descriptor, which the caller has copied, and adds it. It refuses features that the
-// version of the cluster does not have yet (brought.go).
+// version of the cluster does not have yet (features.go).
 func (c *Change) put(d descriptor) error {
 	if err := checkDescriptor(d); err != nil {
 		return err

@@ -68,7 +68,7 @@
 //
 // Formats: DATA/VERSION (V5) is text with a checksum; log entries and snapshots are a format byte
 // and protobuf (V1, V4). A descriptor that uses a feature which the version of the cluster does not
-// have yet is refused (brought.go, package clusterversion).
+// have yet is refused (features.go, package clusterversion).
 //
 // Limits: the whole catalog is in memory on every node and in one snapshot file; an entry has at
 // most raftgroup.MaxEntry bytes.

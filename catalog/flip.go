@@ -136,7 +136,7 @@ func (c *Change) RenewStep(job, number, next uint64, note func(*Move), micros in
 	if m.Job.State != JobRunning || m.Step.Phase != StepAborted || next <= number {
 		return ErrStepOver
 	}
-	m.Step.Receipt = m.Step.Receives()
+	m.Step.Receipt = m.Step.IngestNumber()
 	m.Step.Number, m.Step.Phase = next, StepRunning
 	note(m.Move)
 	return c.PutJob(m.Job.WithMove(m.Move, micros))

@@ -47,7 +47,7 @@ type MoveStep struct {
 }
 
 // Receives returns the number by which the target ingests.
-func (s MoveStep) Receives() uint64 {
+func (s MoveStep) IngestNumber() uint64 {
 	if s.Receipt != 0 {
 		return s.Receipt
 	}

@@ -49,7 +49,7 @@ func TestStepGoesOn(t *testing.T) {
 	if e := ended(t, c, id); e.Outcome != "done" || e.Documents != 200 || e.Retries != 2 || e.Steps != 1 {
 		t.Errorf("%+v", e)
 	}
-	if came[move.Received] != 1 || came[move.Copied] != 3 || came[move.Renewed] != 2 || came[move.Flipped] != 1 {
+	if came[move.IngestBegun] != 1 || came[move.Copied] != 3 || came[move.Renewed] != 2 || came[move.Flipped] != 1 {
 		t.Errorf("it came by %v", came)
 	}
 	if a, b := has(t, h, source), has(t, h, target); a != 202 || b != 200 {
@@ -81,7 +81,7 @@ func owner(t *testing.T, h *Host, fragment uint32) *storage.Replica {
 // A process dies at each arrow of a step that goes on after its fence was lifted: whoever finds it completes or undoes it by both of its numbers.
 func TestCrashOfStepThatGoesOn(t *testing.T) {
 	const lo, hi = 100, 300
-	for _, arrow := range []string{move.Aborted, move.Lifted, move.Renewed, move.CaughtUp, move.Carried, move.Flipped, move.OwnedNow, move.GoneNow, move.Cleaned} {
+	for _, arrow := range []string{move.Aborted, move.Lifted, move.Renewed, move.CaughtUp, move.CopiedRest, move.Flipped, move.OwnedNow, move.GoneNow, move.Cleaned} {
 		t.Run(arrow, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

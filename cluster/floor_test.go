@@ -59,7 +59,7 @@ func TestNothingBelowTheFloor(t *testing.T) {
 	if e := ended(t, c, begin(t, c, 100, 200, target)); e.Outcome != "done" || e.Documents != 100 || e.Retries != 0 || e.Steps != 1 {
 		t.Errorf("%+v", e)
 	}
-	if came[move.Received] != 1 {
+	if came[move.IngestBegun] != 1 {
 		t.Errorf("it came by %v", came)
 	}
 	if a, b := has(t, h, source), has(t, h, target); a != 100 || b != 100 {

@@ -24,11 +24,11 @@ func TestMoveOfTruncatedTable(t *testing.T) {
 		{"split", " WITH (shard_by = 'range')", "SELECT sherd.split_segment('r', '100')"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			var carrying atomic.Pointer[func()]
+			var copying atomic.Pointer[func()]
 			w := newWorldAt(t, 3, clusterversion.Newest, func(c *cluster.Config) {
 				c.AtMove = func(arrow string) error {
-					if arrow == move.Carrying {
-						if f := carrying.Swap(nil); f != nil {
+					if arrow == move.Copying {
+						if f := copying.Swap(nil); f != nil {
 							(*f)()
 						}
 					}
@@ -43,12 +43,12 @@ func TestMoveOfTruncatedTable(t *testing.T) {
 				d.want("TRUNCATE r", "TRUNCATE TABLE")
 				w.awaitDeleted(t)
 			}
-			carrying.Store(&truncate)
+			copying.Store(&truncate)
 			if got := c.answer(x.begin); !reshapes(got) {
 				t.Error(got)
 			}
-			if carrying.Load() != nil {
-				t.Fatal("nothing was carried")
+			if copying.Load() != nil {
+				t.Fatal("nothing was copied")
 			}
 			w.awaitDeleted(t)
 			c.want("INSERT INTO r SELECT i, i FROM generate_series(1, 300) i", "INSERT 0 300")
@@ -181,11 +181,11 @@ func (w *world) awaitDeleted(t *testing.T) {
 // are deleted. This includes buckets that were split and moved, and a table that is dropped during
 // a split. Buckets that a table names stay.
 func TestBucketsOfDroppedTables(t *testing.T) {
-	var carrying atomic.Pointer[func()]
+	var copying atomic.Pointer[func()]
 	w := newWorldAt(t, 3, clusterversion.Newest, func(c *cluster.Config) {
 		c.AtMove = func(arrow string) error {
-			if arrow == move.Carrying {
-				if f := carrying.Swap(nil); f != nil {
+			if arrow == move.Copying {
+				if f := copying.Swap(nil); f != nil {
 					(*f)()
 				}
 			}
@@ -228,7 +228,7 @@ func TestBucketsOfDroppedTables(t *testing.T) {
 	c.want("SELECT count(*), sum(n) FROM kept", "300|45150\nSELECT 1")
 	fill("r")
 	drop := func() { d.want("DROP TABLE r", "DROP TABLE") }
-	carrying.Store(&drop)
+	copying.Store(&drop)
 	t.Log(c.answer("SELECT sherd.split_segment('r', '50')"))
 	assigned("0")
 	c.want("SELECT count(*) FROM sherd.moves", "0\nSELECT 1")

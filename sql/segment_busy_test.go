@@ -13,11 +13,11 @@ import (
 // TestMergeBesideSplit: a merge of a segment that is being split is refused before anything has
 // moved for it. A session that waits for a split learns if the split is cancelled.
 func TestMergeBesideSplit(t *testing.T) {
-	var carrying atomic.Pointer[func()]
+	var copying atomic.Pointer[func()]
 	w := newWorldAt(t, 3, clusterversion.Newest, func(c *cluster.Config) {
 		c.AtMove = func(arrow string) error {
-			if arrow == move.Carrying {
-				if f := carrying.Swap(nil); f != nil {
+			if arrow == move.Copying {
+				if f := copying.Swap(nil); f != nil {
 					(*f)()
 				}
 			}
@@ -37,7 +37,7 @@ func TestMergeBesideSplit(t *testing.T) {
 		d.want("SELECT count(*) FROM sherd.move_history", "0\nSELECT 1")
 		d.want("SELECT sherd.cancel_move(id) FROM sherd.moves", "\nSELECT 1")
 	}
-	carrying.Store(&meanwhile)
+	copying.Store(&meanwhile)
 	if got := c.answer(
 		"SELECT sherd.split_segment('r', '50')",
 	); !strings.Contains(got, "(r: split at 50) was cancelled (SQLSTATE 57014)") {

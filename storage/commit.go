@@ -17,7 +17,7 @@ type Committer struct {
 	parts       int  // part entries in the log
 	implicit    bool // implicit commit: it is committed once all writers have prepared
 	coordinator txn.FragmentID
-	carry       bool   // it is being prepared: pinned locks go into the log with the writes
+	withPins    bool   // it is being prepared: pinned locks go into the log with the writes
 	encoded     bool   // rest and delta are what a prepare entry contains
 	rest        []byte // the last piece, which goes into the prepare or commit entry itself
 	delta       []byte // statistics

@@ -3,9 +3,8 @@
 // which the log is applied. It knows bytes, spans and timestamps, and nothing of SQL: the executor
 // computes index entries, and they are logged with the row (V3).
 //
-// Some identifiers are older than the glossary. The home of a prepared transaction (PREPARE
-// TRANSACTION) is the fragment that has its name. To carry or receive rows is to copy or ingest
-// them; what is gone has moved away.
+// The home of a prepared transaction (PREPARE TRANSACTION) is the fragment that has its name. A
+// bucket that is gone has moved away.
 //
 //	                    Lock, Put, Delete                      Commit
 //	executor ──▶ Tx ──▶ buffer (memory) + locktable ─▶ propose: stamp, enqueue ──▶ raftgroup: log
@@ -142,8 +141,8 @@
 // is one walk for each range (owned_scan.go). The keys of local index entries contain no bucket;
 // the caller that writes such entries puts View.Generation or Tx.WriteGeneration into their values.
 //
-// The source reads versions as a snapshot at T (carry.go): those above the last T, or all that a
-// reader may need. The target writes them unchanged (receive.go), in any order, any number of
+// The source reads versions as a snapshot at T (read_versions.go): those above the last T, or all
+// that a reader may need. The target writes them unchanged (ingest.go), in any order, any number of
 // times. Meanwhile its Badger discards nothing that a late batch could bring back. Ingested rows
 // count in the statistics from the entry that makes the range owned; the entry that makes it gone
 // removes them from the source's statistics.

@@ -34,7 +34,7 @@ func goldenOwners() ownState {
 	var d counts.Deltas
 	d.Add(keyspace.RowPrefix(20000, 7, 1), 1, 300)
 	return ownState{Machine: ownership.Machine{List: ownership.List{x, y}, Generations: 4},
-		receipts: []receipt{{move: 301, carries: 2, since: 2, deletes: true, counted: d}}}
+		receipts: []receipt{{move: 301, entries: 2, since: 2, deletes: true, counted: d}}}
 }
 
 // goldenCounts are lines that package counts checks.

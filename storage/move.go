@@ -341,7 +341,7 @@ func (r *Mover) Clean(ctx context.Context, move uint64, ranges []BucketRange) er
 	return r.step(&logentry.Clean{Step: logentry.Step{Move: move, Ranges: ranges}, Globals: globals}, 0)
 }
 
-// Abandon makes the target drop what it has received of a move that the catalog has declared
+// Abandon makes the target drop what it has ingested of a move that the catalog has declared
 // aborted, and refuses what is still on its way.
 func (r *Mover) Abandon(ctx context.Context, move uint64, ranges []BucketRange) error {
 	globals, err := r.globals(ctx)

@@ -28,7 +28,7 @@ func behind(t *testing.T) (m *mover, forget func()) {
 	return m, func() { knows.Store(false) }
 }
 
-// TestLeaderBehindTheCatalog: a source that does not know yet that an index is global carries its
+// TestLeaderBehindTheCatalog: a source that does not know yet that an index is global copies its
 // entries, and a step that takes none for what it is.
 func TestLeaderBehindTheCatalog(t *testing.T) {
 	m, forget := behind(t)

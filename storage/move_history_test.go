@@ -308,7 +308,7 @@ func (l *load) move(rnd *rand.Rand) bool {
 	}
 	var both sync.Mutex // held by a step that is taken twice, for its result
 	ahead := rnd.Intn(4)
-	carry := func(req ReadRequest) (res ReadResult, err error) {
+	copyRows := func(req ReadRequest) (res ReadResult, err error) {
 		err = again(func() error {
 			put, flush := func(batch []Version) error { return to.Moves.Ingest(ctx, n, batch) },
 				func() error { return nil }
@@ -339,8 +339,8 @@ func (l *load) move(rnd *rand.Rand) bool {
 	last := ReadRequest{Ranges: ranges, Move: n}
 	steps := []func() error{
 		func() error { _, err := to.Moves.BeginIngest(ctx, n, ranges, from.Watermark()); return err },
-		func() (err error) { first, err = carry(ReadRequest{Ranges: ranges}); return err },
-		func() (err error) { second, err = carry(ReadRequest{Ranges: ranges, Since: first.T}); return err },
+		func() (err error) { first, err = copyRows(ReadRequest{Ranges: ranges}); return err },
+		func() (err error) { second, err = copyRows(ReadRequest{Ranges: ranges, Since: first.T}); return err },
 		func() error {
 			last.Since = second.T
 			return again(func() (err error) {

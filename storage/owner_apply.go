@@ -51,9 +51,9 @@ func (m *machine) move(e logentry.MoveEntry) (result, error) {
 		left, out := s.Clean()
 		return resultOf(out), m.cleanLeft(false, e.Globals, left)
 	case *logentry.Abandon:
-		received, out := s.Abandon()
-		m.dropReceipts(received)
-		return resultOf(out), m.cleanLeft(true, e.Globals, received)
+		receiptOf, out := s.Abandon()
+		m.dropReceipts(receiptOf)
+		return resultOf(out), m.cleanLeft(true, e.Globals, receiptOf)
 	}
 	return 0, fmt.Errorf("no effect is known of entries of kind %d", e.Kind())
 }
@@ -93,11 +93,11 @@ func (m *machine) takeOwnership(e *logentry.Own, s *ownership.Step) (result, err
 func (m *machine) ingest(e *logentry.Ingest) (result, error) {
 	o := &m.s.own
 	got := o.receipt(e.Move)
-	if got == nil || got.carries != e.Before {
+	if got == nil || got.entries != e.Before {
 		return resVoid, nil
 	}
 	next := *got
-	next.carries++
+	next.entries++
 	next.deletes = next.deletes || e.Deletes
 	counted, err := counts.DecodeDeltas(e.Stats)
 	if err != nil {
@@ -119,10 +119,10 @@ type ownState struct {
 	receipts []receipt // of moves that are being received
 }
 
-// receipt records what has been received of a move. It is immutable.
+// receipt records what has been ingested of a move. It is immutable.
 type receipt struct {
 	move    uint64
-	carries uint64 // entries
+	entries uint64 // entries
 	since   txn.Timestamp
 	deletes bool          // there was a deletion among them
 	counted counts.Deltas // statistics, which count from when the range is owned
@@ -161,7 +161,7 @@ func (o *ownState) append(b []byte) []byte {
 	for i := range o.receipts {
 		x := &o.receipts[i]
 		b = binary.AppendUvarint(b, x.move)
-		b = binary.AppendUvarint(b, x.carries)
+		b = binary.AppendUvarint(b, x.entries)
 		b = codec.AppendTimestamp(b, x.since)
 		b = append(b, codec.Bool(x.deletes))
 		b = codec.AppendBytes(b, x.counted.Encode())
@@ -174,7 +174,7 @@ func readOwnState(r *codec.Reader) (o ownState) {
 	o.Machine = ownership.ReadMachine(r)
 	n := r.Int()
 	for i := 0; i < n && r.Err == nil; i++ {
-		x := receipt{move: r.Uvarint(), carries: r.Uvarint(), since: r.Timestamp(), deletes: r.Byte() != 0}
+		x := receipt{move: r.Uvarint(), entries: r.Uvarint(), since: r.Timestamp(), deletes: r.Byte() != 0}
 		x.counted = counts.ReadDeltas(r)
 		o.receipts = append(o.receipts, x)
 	}

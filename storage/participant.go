@@ -27,7 +27,7 @@ func (c *Committer) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 		c.t.adopted.Store(false) // a coordinator works on it
 		body = e.Encode()
 	} else {
-		c.carry = true
+		c.withPins = true
 		if err := c.encodeBuffer(); err != nil {
 			return c.unprepared(err)
 		}

@@ -20,7 +20,7 @@ import (
 // If the write set or the keys of pinned locks are on disk, all pieces but the last are sent as
 // they are made, and only the last is returned.
 func (c *Committer) encode() (pieces [][]byte, stats []byte, err error) {
-	if c.t.buffer.OnDisk() || c.carry && c.t.locks.PinsOnDisk() {
+	if c.t.buffer.OnDisk() || c.withPins && c.t.locks.PinsOnDisk() {
 		return c.sendSpilled()
 	}
 	var d counts.BucketDeltas
@@ -40,7 +40,7 @@ func (c *Committer) encode() (pieces [][]byte, stats []byte, err error) {
 	} else if err := c.t.buffer.Last(func(op *writebuf.Op) error { return c.pack(&p, op) }); err != nil {
 		return nil, nil, err
 	}
-	if c.carry {
+	if c.withPins {
 		err = c.packLocks(&p)
 	}
 	if len(p.pieces) == 0 {
@@ -70,7 +70,7 @@ func (c *Committer) sendSpilled() (last [][]byte, stats []byte, err error) {
 			break
 		}
 	}
-	if err == nil && c.carry {
+	if err == nil && c.withPins {
 		err = c.packLocks(&p)
 	}
 	if err == nil {

@@ -105,19 +105,19 @@ func compareSets(t *testing.T, round int, rs [2]*Replica, txs []*Tx, rows int) {
 	if a, b := modes(rs[0]), modes(rs[1]); a != b {
 		t.Fatalf("round %d: others get\n%s, and with a set\n%s", round, a, b)
 	}
-	carried, term := [2]map[string]txn.LockMode{}, [2]string{}
+	logged, term := [2]map[string]txn.LockMode{}, [2]string{}
 	for i, tx := range txs {
 		C := max(rs[0].cfg.Clock.Now(), rs[1].cfg.Clock.Now()).Add(1e8)
 		if err := tx.Prepare(t.Context(),
 			txn.PrepareRequest{C: C, Coordinator: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
 			t.Fatal(err)
 		}
-		carried[i] = map[string]txn.LockMode{}
+		logged[i] = map[string]txn.LockMode{}
 		rs[i].txns.mu.RLock()
 		each := rs[i].txns.prepared[tx.id].each
 		rs[i].txns.mu.RUnlock()
 		err := each(func(key []byte, mode txn.LockMode) error {
-			carried[i][string(key)] = max(mode, carried[i][string(key)])
+			logged[i][string(key)] = max(mode, logged[i][string(key)])
 			return nil
 		})
 		if err != nil {
@@ -130,8 +130,8 @@ func compareSets(t *testing.T, round int, rs [2]*Replica, txs []*Tx, rows int) {
 		}
 		tx.end()
 	}
-	if !maps.Equal(carried[0], carried[1]) {
-		t.Fatalf("round %d: a prepare carries %v, and of a set %v", round, carried[0], carried[1])
+	if !maps.Equal(logged[0], logged[1]) {
+		t.Fatalf("round %d: a prepare carries %v, and of a set %v", round, logged[0], logged[1])
 	}
 	if term[0] != term[1] {
 		t.Fatalf("round %d: in the next term\n%s, and with a set\n%s", round, term[0], term[1])

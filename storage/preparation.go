@@ -100,7 +100,7 @@ func (c *Committer) join() error {
 func (c *Committer) offerPreparation(
 	ctx context.Context, h *logentry.Preparation, reads *validation,
 ) (raftgroup.Proposal, error) {
-	c.carry = true
+	c.withPins = true
 	if err := c.encodeBuffer(); err != nil {
 		return raftgroup.Proposal{}, err
 	}

@@ -29,7 +29,7 @@ func (m *machine) restoreFrame(got *restored, b []byte) error {
 		id := r.ID()
 		o := got.open[id]
 		if o == nil {
-			o = &received{}
+			o = &openFrame{}
 			got.open[id] = o
 		}
 		o.parts = r.Int()
@@ -105,7 +105,7 @@ func (m *machine) adopt(got *restored, covered uint64) error {
 
 // adoptOpen stores the writes of an open transaction under own keys, if a stream of this release
 // contains them.
-func (m *machine) adoptOpen(o *openTxn, from *received, at txn.Timestamp) error {
+func (m *machine) adoptOpen(o *openTxn, from *openFrame, at txn.Timestamp) error {
 	if from == nil {
 		if len(o.indexes) > 0 {
 			return fmt.Errorf("%w: there are no writes", errStream)

@@ -225,7 +225,7 @@ func (m *machine) restore(rd io.Reader, covered uint64) error {
 	}
 	m.kvs.Later = true
 	defer func() { m.kvs.Later = false }()
-	got := &restored{open: map[txn.ID]*received{}, stats: counts.New()}
+	got := &restored{open: map[txn.ID]*openFrame{}, stats: counts.New()}
 	for got.state == nil {
 		b, err := readFrame(in)
 		if err != nil {
@@ -241,12 +241,12 @@ func (m *machine) restore(rd io.Reader, covered uint64) error {
 // restored gathers the end of a stream.
 type restored struct {
 	state *state
-	open  map[txn.ID]*received // from a release that had no own keys of pieces
+	open  map[txn.ID]*openFrame // from a release that had no own keys of pieces
 	stats *counts.Sums
 }
 
-// received is an open transaction as frameOpen has it.
-type received struct {
+// openFrame is an open transaction as frameOpen has it.
+type openFrame struct {
 	parts  int
 	stats  []byte
 	writes [][]byte

@@ -37,7 +37,7 @@ type arrowCrash struct {
 var shortCrashes = []arrowCrash{
 	{move.Fenced, killSource, false, false},
 	{move.Flipped, killTarget, true, false},
-	{move.Carried, killCatalog, true, false},
+	{move.CopiedRest, killCatalog, true, false},
 	{move.Aborted, killTarget, false, false},
 	{move.Flipped, killTarget, true, true},
 }

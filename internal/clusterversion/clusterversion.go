@@ -4,7 +4,7 @@
 // The catalog holds the version of the cluster. It is raised once all nodes run a release that
 // knows a newer one (sherd.finalize_upgrade()), and never falls. Features of a version are not
 // written before the cluster has it: a node of an older release would not understand them, and
-// might not even notice. Users get an error (55000, catalog/brought.go); the system itself writes
+// might not even notice. Users get an error (55000, catalog/features.go); the system itself writes
 // the older form (Config.Version of package storage).
 //
 // # Invariants

@@ -21,7 +21,7 @@ import (
 // so the driver that finds the step completes or undoes it by both.
 
 const (
-	againFor   = 2 * time.Minute // a replica discards nothing while it receives
+	againFor   = 2 * time.Minute // a replica discards nothing while it ingests
 	againTries = 3               // after errors of unknown kinds
 
 	// A fence that stood for longer without a flip, together with the wait before it, has cost
@@ -58,7 +58,7 @@ func (t *tries) pause(stood time.Duration) (d time.Duration) {
 // again prepares another try after an error before the flip; if there is none, it returns the error
 // with which the step ends.
 func (s *step) again(ctx context.Context, t *tries, err error) error {
-	if errors.Is(err, errStopHere) || !t.may(err) || !s.receiving() {
+	if errors.Is(err, errStopHere) || !t.may(err) || !s.ingesting() {
 		return err
 	}
 	stood := s.held
@@ -75,7 +75,7 @@ func (s *step) again(ctx context.Context, t *tries, err error) error {
 	} else if s.runs() {
 		s.d.waits(ctx, s.m.Job.ID, reason(err))
 	}
-	if s.rest(ctx, t.pause(stood)) && s.carrier.renew(s.d.cfg.Catalog.View()) {
+	if s.rest(ctx, t.pause(stood)) && s.copier.renew(s.d.cfg.Catalog.View()) {
 		return nil
 	}
 	return err
@@ -115,9 +115,9 @@ func (t *tries) may(err error) bool {
 	return t.unknown <= againTries
 }
 
-// receiving reports whether the copied rows are still there, and this node leads the target.
-func (s *step) receiving() bool {
-	return s.d.cfg.Leads(s.m.Target) == s.target && s.target.Moves.Ingesting(s.Receives(), s.into())
+// ingesting reports whether the copied rows are still there, and this node leads the target.
+func (s *step) ingesting() bool {
+	return s.d.cfg.Leads(s.m.Target) == s.target && s.target.Moves.Ingesting(s.IngestNumber(), s.into())
 }
 
 // renew lifts the step's fence and assigns it another number. After an error, undo finds in the
@@ -169,7 +169,7 @@ func (s *step) renew(ctx context.Context, why string) error {
 
 // renew derives entries by newer definitions from now on. It reports false if a definition by which
 // entries were derived is no longer in force.
-func (c *carrier) renew(view *catalog.View) bool {
+func (c *copier) renew(view *catalog.View) bool {
 	for oid, version := range c.derived {
 		if t := view.Table(oid); t == nil || t.Version != version {
 			return false

@@ -6,10 +6,10 @@
 // each step is a move of its own, with its own number:
 //
 //	catalog: running
-//	target:  receive
-//	source:  read at T1             → target: carry
-//	source:  read (T1, T2] …        → target: carry
-//	source:  fence at F, (T, F]     → target: carry
+//	target:  begin to ingest
+//	source:  read at T1             → target: ingest
+//	source:  read (T1, T2] …        → target: ingest
+//	source:  fence at F, (T, F]     → target: ingest
 //	catalog: flipped, with the bucket map in the same entry
 //	target:  own, source: gone
 //	source:  clean

@@ -36,25 +36,27 @@ type Config struct {
 
 // The arrows of a step, at which Config.At is called.
 const (
-	Begun    = "begun"    // catalog: running
-	Received = "received" // target: receive
-	Carrying = "carrying" // a batch of the read at T1, or of a later one, was carried
-	Copied   = "copied"   // read at T1 and carried
-	CaughtUp = "caught up"
-	Fenced   = "fenced"
-	Carried  = "carried" // what was left up to F
-	Flipped  = "flipped"
-	OwnedNow = "owned"
-	GoneNow  = "gone"
-	Cleaned  = "cleaned" // catalog: not done yet
-	Aborted  = "aborted" // catalog: aborted, fence not lifted yet
-	Lifted   = "lifted"
-	Renewed  = "renewed" // catalog: the step goes on by another number
+	Begun       = "begun"        // catalog: running
+	IngestBegun = "ingest begun" // target: begin to ingest
+	Copying     = "copying"      // a batch of the read at T1, or of a later one, was copied
+	Copied      = "copied"       // read at T1 and copied
+	CaughtUp    = "caught up"
+	Fenced      = "fenced"
+	CopiedRest  = "copied the rest" // what was left up to F
+	Flipped     = "flipped"
+	OwnedNow    = "owned"
+	GoneNow     = "gone"
+	Cleaned     = "cleaned" // catalog: not done yet
+	Aborted     = "aborted" // catalog: aborted, fence not lifted yet
+	Lifted      = "lifted"
+	Renewed     = "renewed" // catalog: the step goes on by another number
 )
 
 // Arrows lists the arrows that every step passes.
 func Arrows() []string {
-	return []string{Begun, Received, Carrying, Copied, CaughtUp, Fenced, Carried, Flipped, OwnedNow, GoneNow, Cleaned}
+	return []string{
+		Begun, IngestBegun, Copying, Copied, CaughtUp, Fenced, CopiedRest, Flipped, OwnedNow, GoneNow, Cleaned,
+	}
 }
 
 // Driver drives the moves whose targets are led here.

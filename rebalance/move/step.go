@@ -31,7 +31,7 @@ type step struct {
 	target *storage.Replica
 	catalog.MoveStep
 
-	carrier   *carrier
+	copier    *copier
 	flipsWith map[catalog.OID]uint64 // the versions of tables on which the flip is conditional
 
 	T       txn.Timestamp // everything up to T was copied
@@ -41,7 +41,7 @@ type step struct {
 	fencing bool          // a fence of this number may have come into the source's log
 	// This driver has copied everything: the source has nothing that the target's replica here does
 	// not have.
-	carried bool
+	copiedAll bool
 
 	began  time.Time
 	fenced time.Time
@@ -127,9 +127,9 @@ func (s *step) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.carrier = newCarrier(s, generation)
-	defer s.carrier.queue.Close()
-	if err := s.at(Received); err != nil {
+	s.copier = newCopier(s, generation)
+	defer s.copier.queue.Close()
+	if err := s.at(IngestBegun); err != nil {
 		return err
 	}
 	for tries := newTries(); ; {
@@ -154,7 +154,7 @@ func (s *step) bring(ctx context.Context) error {
 // catchUp reads and copies until little was written meanwhile.
 func (s *step) catchUp(ctx context.Context) error {
 	for round := 0; ; round++ {
-		began, before := time.Now(), s.carrier.bytes
+		began, before := time.Now(), s.copier.bytes
 		if err := s.read(ctx, false); err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (s *step) catchUp(ctx context.Context) error {
 		if err := s.at(arrow); err != nil {
 			return err
 		}
-		small, quick := s.carrier.bytes-before < smallRound, time.Since(began) < quickRound
+		small, quick := s.copier.bytes-before < smallRound, time.Since(began) < quickRound
 		switch {
 		case round == 0 && small && quick: // what was written meanwhile is not worth a round
 			return s.at(CaughtUp)
@@ -178,10 +178,10 @@ func (s *step) catchUp(ctx context.Context) error {
 // read reads what was written at the source since T, and copies it. If final, it fences the source
 // first and reads up to the fence.
 func (s *step) read(ctx context.Context, final bool) error {
-	req := storage.ReadRequest{Ranges: s.from(), Since: s.T, AtLeast: max(s.T, s.carrier.floor), Move: s.Number} // M8
+	req := storage.ReadRequest{Ranges: s.from(), Since: s.T, AtLeast: max(s.T, s.copier.floor), Move: s.Number} // M8
 	var res storage.ReadResult
 	err := s.d.cfg.Once(ctx, s.Source, func(src Source) (err error) {
-		take := func(batch []storage.Version) error { return s.carrier.take(ctx, batch, final) }
+		take := func(batch []storage.Version) error { return s.copier.take(ctx, batch, final) }
 		if final {
 			res, err = src.cut(ctx, req, s.wait, take)
 		} else {
@@ -190,10 +190,10 @@ func (s *step) read(ctx context.Context, final bool) error {
 		return err
 	})
 	if err == nil {
-		err = s.carrier.flush(ctx)
+		err = s.copier.flush(ctx)
 	}
 	if err == nil { // after an error the same is read and copied again
-		s.T, s.since = res.T, max(s.since, res.Watermark, s.carrier.floor)
+		s.T, s.since = res.T, max(s.since, res.Watermark, s.copier.floor)
 	}
 	return err
 }
@@ -208,7 +208,7 @@ func (s *step) cutOver(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the catalog has no leader within reach: %w", err)
 	}
-	s.flipsWith = maps.Clone(s.carrier.derived)
+	s.flipsWith = maps.Clone(s.copier.derived)
 	view.FlipsWith(s.m.Job.Database, s.flipsWith)
 	if err := s.check(view); err != nil {
 		return err
@@ -227,7 +227,7 @@ func (s *step) cutOver(ctx context.Context) error {
 	}
 	s.d.lastWait.Store(int64(s.wait)) // so that the next step on a slow machine starts near it
 	s.phases.cut = time.Since(s.fenced)
-	for _, arrow := range []string{Fenced, Carried} {
+	for _, arrow := range []string{Fenced, CopiedRest} {
 		if err := s.at(arrow); err != nil {
 			return err
 		}
@@ -245,7 +245,7 @@ func (s *step) cutOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Phase, s.carried = catalog.StepFlipped, true
+	s.Phase, s.copiedAll = catalog.StepFlipped, true
 	return s.at(Flipped)
 }
 
@@ -272,9 +272,9 @@ func (s *step) flip(ctx context.Context) error {
 	_, err := s.d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error {
 		return c.Flip(s.m.Job.ID, s.Number, s.flipsWith, func(m *catalog.Move) {
 			m.Step.F, m.Step.Since = s.F, s.Since
-			m.Bytes += s.carrier.bytes
-			m.Documents += s.carrier.documents
-			m.Rate = rate(m.Rate, s.carrier.bytes, time.Since(s.began))
+			m.Bytes += s.copier.bytes
+			m.Documents += s.copier.documents
+			m.Rate = rate(m.Rate, s.copier.bytes, time.Since(s.began))
 		}, now())
 	})
 	if errors.Is(err, catalog.ErrStepOver) {
@@ -322,8 +322,8 @@ func (s *step) complete(ctx context.Context) error {
 	if err := s.at(Cleaned); err != nil {
 		return err
 	}
-	if s.carrier != nil {
-		s.carrier.dropUnknown(ctx)
+	if s.copier != nil {
+		s.copier.dropUnknown(ctx)
 	}
 	return s.done(ctx, func(m *catalog.Move) {
 		m.Blocked += blocked.Microseconds()
@@ -353,10 +353,10 @@ func (s *step) handOver(ctx context.Context) (blocked time.Duration, err error) 
 // proposal on.
 func (s *step) own(ctx context.Context) error {
 	own := s.target.Moves.Own
-	if s.carried {
+	if s.copiedAll {
 		own = s.target.Moves.OwnIngested
 	}
-	err := own(ctx, s.Receives(), s.into(), txn.Timestamp(s.F), txn.Timestamp(s.Since))
+	err := own(ctx, s.IngestNumber(), s.into(), txn.Timestamp(s.F), txn.Timestamp(s.Since))
 	if err != nil && !errors.Is(err, storage.ErrMoveVoid) {
 		return err
 	}
@@ -408,7 +408,7 @@ func (s *step) undo(ctx context.Context, why string) error {
 	return nil
 }
 
-// lift lifts the fence of an aborted step, and makes the target discard what it has received.
+// lift lifts the fence of an aborted step, and makes the target discard what it has ingested.
 func (s *step) lift(ctx context.Context) error {
 	if err := s.at(Aborted); err != nil {
 		return err
@@ -423,7 +423,7 @@ func (s *step) lift(ctx context.Context) error {
 	if err := s.at(Lifted); err != nil {
 		return err
 	}
-	err := s.target.Moves.Abandon(ctx, s.Receives(), s.into())
+	err := s.target.Moves.Abandon(ctx, s.IngestNumber(), s.into())
 	if err != nil && !errors.Is(err, storage.ErrMoveVoid) {
 		return err
 	}

@@ -24,7 +24,7 @@ type IngestQueue struct {
 
 	sent []raftgroup.Proposal // on their way
 	held bool                 // Mover.ingestMu, while there are any
-	next receipt              // what will have been received when they are applied
+	next receipt              // what will have been ingested when they are applied
 	last []byte               // the largest key of a row among them
 }
 
@@ -97,13 +97,13 @@ func (q *IngestQueue) some(batch []Version) (int, error) {
 	if !q.held {
 		q.r.ingestMu.Lock()
 		q.held = true
-		got, ok := q.r.machine.received(q.move)
+		got, ok := q.r.machine.receiptOf(q.move)
 		if !ok {
 			return 0, ErrMoveVoid
 		}
 		q.next, q.last = got, nil
 	}
-	c := carrying{r: q.r, move: q.move, got: q.next, own: q.r.Owned.Load().OrFirst()}
+	c := ingestion{r: q.r, move: q.move, got: q.next, own: q.r.Owned.Load().OrFirst()}
 	n, err := c.pack(batch)
 	if err != nil {
 		return 0, err
@@ -120,7 +120,7 @@ func (q *IngestQueue) some(batch []Version) (int, error) {
 			return 0, err
 		}
 		q.sent = append(q.sent, p)
-		q.next.carries++
+		q.next.entries++
 	}
 	if c.row != nil {
 		q.last = c.row

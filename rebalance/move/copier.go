@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	carryBytes = 1 << 20 // gathered for one entry of the target's log
-	carryAhead = 4       // entries under way at a time
+	copyBytes = 1 << 20 // gathered for one entry of the target's log
+	copyAhead = 4       // entries under way at a time
 )
 
-// carrier takes the versions that the source's reads return, derives the entries of local indexes,
+// copier takes the versions that the source's reads return, derives the entries of local indexes,
 // and writes both at the target.
-type carrier struct {
+type copier struct {
 	s          *step
 	generation uint32
 	floor      txn.Timestamp    // lowest version of local index entries: no reader at the target is below it
@@ -45,8 +45,8 @@ type entryAt struct {
 	at  txn.Timestamp
 }
 
-func newCarrier(s *step, generation uint32) *carrier {
-	c := &carrier{
+func newCopier(s *step, generation uint32) *copier {
+	c := &copier{
 		s: s, generation: generation, floor: s.target.Watermark(), queue: s.target.Moves.NewIngestQueue(s.Number),
 		derived: map[catalog.OID]uint64{}, unknown: map[uint32]bool{},
 		globals: map[[2]uint32]bool{}, given: map[entryAt]bool{},
@@ -61,14 +61,14 @@ func newCarrier(s *step, generation uint32) *carrier {
 	return c
 }
 
-// know makes the carrier derive entries by the definitions of a view from now on.
-func (c *carrier) know(view *catalog.View) {
+// know makes the copier derive entries by the definitions of a view from now on.
+func (c *copier) know(view *catalog.View) {
 	c.deriver = c.s.d.cfg.Schema.Deriver(view)
 }
 
 // take derives the entries of a batch of versions from the source and queues both for the target.
 // Unless the source is fenced (final), it then waits as long as the pace of moves demands.
-func (c *carrier) take(ctx context.Context, batch []storage.Version, final bool) error {
+func (c *copier) take(ctx context.Context, batch []storage.Version, final bool) error {
 	if !c.s.runs() {
 		return errOver
 	}
@@ -89,14 +89,14 @@ func (c *carrier) take(ctx context.Context, batch []storage.Version, final bool)
 	if final {
 		return nil
 	}
-	if err := c.s.at(Carrying); err != nil {
+	if err := c.s.at(Copying); err != nil {
 		return err
 	}
 	return c.s.d.pace.wait(ctx, size, moveRate(c.s.d.cfg.Catalog.View()))
 }
 
 // key takes the versions of a key.
-func (c *carrier) key(ctx context.Context, versions []storage.Version) error {
+func (c *copier) key(ctx context.Context, versions []storage.Version) error {
 	if c.s.m.Resegment != nil {
 		if !c.rename(versions) {
 			return nil
@@ -129,7 +129,7 @@ func (c *carrier) key(ctx context.Context, versions []storage.Version) error {
 // below the floor only the newest counts, and its entries get the floor as their version, because
 // the target hides older versions of entries that it has swept (M8). Such versions come only with
 // the first read, which goes at least as far as the floor.
-func (c *carrier) entries(ctx context.Context, versions []storage.Version) error {
+func (c *copier) entries(ctx context.Context, versions []storage.Version) error {
 	key, before := versions[0].Key, versions[0].Before
 	if c.older != nil && !bytes.Equal(c.older.Key, key) {
 		if err := c.deriveOldest(ctx); err != nil {
@@ -160,7 +160,7 @@ var errLate = errors.New("a version that is older than the target's watermark ha
 
 // deriveOldest derives the entries of the version that was held back, because the row has no more
 // versions.
-func (c *carrier) deriveOldest(ctx context.Context) error {
+func (c *copier) deriveOldest(ctx context.Context) error {
 	o := c.older
 	if c.older = nil; o == nil {
 		return nil
@@ -168,7 +168,7 @@ func (c *carrier) deriveOldest(ctx context.Context) error {
 	return c.derive(ctx, o.Key, nil, []rows.Version{rowVersion(o, c.floor)})
 }
 
-func (c *carrier) derive(ctx context.Context, key, before []byte, versions []rows.Version) error {
+func (c *copier) derive(ctx context.Context, key, before []byte, versions []rows.Version) error {
 	if len(versions) == 0 {
 		return nil
 	}
@@ -185,7 +185,7 @@ func rowVersion(v *storage.Version, at txn.Timestamp) rows.Version {
 
 // rename puts the new segment of a row into the keys of its versions. It returns false if the row
 // is not one of the table, for instance because it is from before a TRUNCATE.
-func (c *carrier) rename(versions []storage.Version) (ours bool) {
+func (c *copier) rename(versions []storage.Version) (ours bool) {
 	key := versions[0].Key
 	if c.named == nil || !keyspace.IsRow(key) || keyspace.TableOf(key) != c.named.StorageID {
 		return false
@@ -199,14 +199,14 @@ func (c *carrier) rename(versions []storage.Version) (ours bool) {
 
 // segmentOf returns the bucket of the new segment that has a primary key of the old segments. The
 // first new segment may begin above the lowest key of all.
-func (c *carrier) segmentOf(primaryKey []byte) shardmap.Bucket {
+func (c *copier) segmentOf(primaryKey []byte) shardmap.Bucket {
 	list := c.s.m.Resegment.New
 	return list[max(list.Place(primaryKey), 0)].Bucket
 }
 
 // entry copies a change of a local index entry. If one row releases a unique value and another row
 // takes it in the same transaction, the entry of the latter stays.
-func (c *carrier) entry(ctx context.Context, e rows.Change) error {
+func (c *copier) entry(ctx context.Context, e rows.Change) error {
 	if e.Yields && e.Value == nil && c.given[entryAt{string(e.Key), e.At}] {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (c *carrier) entry(ctx context.Context, e rows.Change) error {
 // learn makes the deriver know a table. A table that no definition has at a moment after the read
 // was dropped meanwhile, or is part of a table that is not visible yet: nothing of it may be
 // derived, and the flip is conditional on what was derived.
-func (c *carrier) learn(ctx context.Context, storageID uint32) error {
+func (c *copier) learn(ctx context.Context, storageID uint32) error {
 	if c.unknown[storageID] {
 		return nil
 	}
@@ -250,22 +250,22 @@ func (c *carrier) learn(ctx context.Context, storageID uint32) error {
 	return nil
 }
 
-func (c *carrier) add(ctx context.Context, v storage.Version) error {
+func (c *copier) add(ctx context.Context, v storage.Version) error {
 	c.batch = append(c.batch, v)
 	n := len(v.Key) + len(v.Value)
 	c.bytes += int64(n)
-	if c.size += n; c.size < carryBytes {
+	if c.size += n; c.size < copyBytes {
 		return nil
 	}
 	return c.send(ctx)
 }
 
 // send queues the batch for the target's log; if foreground statements suffer, one entry at a time.
-func (c *carrier) send(ctx context.Context) error {
+func (c *copier) send(ctx context.Context) error {
 	if len(c.batch) == 0 {
 		return nil
 	}
-	ahead := carryAhead
+	ahead := copyAhead
 	if c.s.d.cfg.Suffers() {
 		ahead = 0
 	}
@@ -275,7 +275,7 @@ func (c *carrier) send(ctx context.Context) error {
 }
 
 // flush waits until everything that was taken is written.
-func (c *carrier) flush(ctx context.Context) error {
+func (c *copier) flush(ctx context.Context) error {
 	if err := errors.Join(c.deriveOldest(ctx), c.send(ctx)); err != nil {
 		return err
 	}
@@ -285,7 +285,7 @@ func (c *carrier) flush(ctx context.Context) error {
 // dropUnknown starts jobs that delete what was copied of tables and indexes that no longer exist:
 // the job that deleted them may have visited the target before the copy arrived. If the driver ends
 // first, the housekeeping of the leader finds the rest.
-func (c *carrier) dropUnknown(ctx context.Context) {
+func (c *copier) dropUnknown(ctx context.Context) {
 	view, database := c.s.d.cfg.Catalog.View(), c.s.m.Job.Database
 	for id := range c.unknown {
 		if catalog.OID(id) >= catalog.FirstOID && !view.KnowsStorage(id) {
@@ -301,7 +301,7 @@ func (c *carrier) dropUnknown(ctx context.Context) {
 	}
 }
 
-func (c *carrier) drop(ctx context.Context, job func(id uint64) *catalog.Job) {
+func (c *copier) drop(ctx context.Context, job func(id uint64) *catalog.Job) {
 	cat := c.s.d.cfg.Catalog
 	id, err := cat.NewJobID(ctx)
 	if err == nil {

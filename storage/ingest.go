@@ -38,8 +38,8 @@ func (r *Mover) Ingest(ctx context.Context, move uint64, batch []Version) error 
 	return nil
 }
 
-// received returns a copy of what has been received of a move.
-func (m *machine) received(move uint64) (receipt, bool) {
+// receiptOf returns a copy of the receipt of a move.
+func (m *machine) receiptOf(move uint64) (receipt, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	x := m.s.own.receipt(move)
@@ -52,15 +52,15 @@ func (m *machine) received(move uint64) (receipt, bool) {
 // ingestSome puts the first versions of a batch into the log, as many as fit into one entry, and
 // returns their number. Chunks of a large row go with the row.
 func (r *Mover) ingestSome(move uint64, batch []Version) (int, error) {
-	for range maxCarryTries {
+	for range maxIngestTries {
 		if r.proposer.Term() == 0 {
 			return 0, proposer.ErrNotLeader
 		}
-		got, ok := r.machine.received(move)
+		got, ok := r.machine.receiptOf(move)
 		if !ok {
 			return 0, ErrMoveVoid
 		}
-		c := carrying{r: r, move: move, got: got, own: r.Owned.Load().OrFirst()}
+		c := ingestion{r: r, move: move, got: got, own: r.Owned.Load().OrFirst()}
 		n, err := c.pack(batch)
 		if err != nil {
 			return 0, err
@@ -76,10 +76,10 @@ func (r *Mover) ingestSome(move uint64, batch []Version) (int, error) {
 	return 0, ErrMoveVoid
 }
 
-const maxCarryTries = 64
+const maxIngestTries = 64
 
-// carrying makes the entry of some versions.
-type carrying struct {
+// ingestion makes the entry of some versions.
+type ingestion struct {
 	r       *Mover
 	move    uint64
 	got     receipt
@@ -93,7 +93,7 @@ type carrying struct {
 }
 
 // send puts what was packed into the log.
-func (c *carrying) send() error {
+func (c *ingestion) send() error {
 	for _, e := range c.entries() {
 		if err := c.r.runMove(e.Encode(), c.newest); err != nil {
 			return err
@@ -104,9 +104,9 @@ func (c *carrying) send() error {
 
 // entries returns what was packed. Only a version that is large by itself takes several entries;
 // the last one has the statistics.
-func (c *carrying) entries() (out []*logentry.Ingest) {
+func (c *ingestion) entries() (out []*logentry.Ingest) {
 	for i, piece := range c.pieces {
-		e := &logentry.Ingest{Move: c.move, Before: c.got.carries + uint64(i), Deletes: c.deletes, Writes: piece}
+		e := &logentry.Ingest{Move: c.move, Before: c.got.entries + uint64(i), Deletes: c.deletes, Writes: piece}
 		if i == len(c.pieces)-1 {
 			e.Stats = c.counted.Encode()
 		}
@@ -115,7 +115,7 @@ func (c *carrying) entries() (out []*logentry.Ingest) {
 	return out
 }
 
-func (c *carrying) pack(batch []Version) (n int, err error) {
+func (c *ingestion) pack(batch []Version) (n int, err error) {
 	for n < len(batch) && (n == 0 || c.bytes+len(batch[n].Value) < partBody) {
 		x := &batch[n]
 		if n == 0 || string(x.Key) != string(batch[n-1].Key) {
@@ -146,7 +146,7 @@ func (c *carrying) pack(batch []Version) (n int, err error) {
 }
 
 // place returns the stored form of a key, which must belong to what is being received.
-func (c *carrying) place(key []byte) ([]byte, error) {
+func (c *ingestion) place(key []byte) ([]byte, error) {
 	b, ok := c.r.Globals.Bucket(key)
 	if !ok {
 		return key, nil
@@ -161,7 +161,7 @@ func (c *carrying) place(key []byte) ([]byte, error) {
 	return keyspace.Stored(key, p.Generation), nil
 }
 
-func (c *carrying) add(key []byte, x *Version) {
+func (c *ingestion) add(key []byte, x *Version) {
 	c.newest = max(c.newest, x.At)
 	c.deletes = c.deletes || x.Deleted
 	old := -1
@@ -182,7 +182,7 @@ func (c *carrying) add(key []byte, x *Version) {
 }
 
 // count counts a row by its newest version, x if there is none here that is newer.
-func (c *carrying) count(key []byte, x *Version) error {
+func (c *ingestion) count(key []byte, x *Version) error {
 	value, version, err := c.r.db.Latest().Get(key)
 	if err == nil && value == nil && c.got.deletes {
 		version, err = c.r.rows.lastDelete(waitContext{ctx: context.Background()}, key)

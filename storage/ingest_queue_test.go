@@ -20,10 +20,10 @@ func putOne(t *testing.T, r *Replica, key, value []byte) {
 	}
 }
 
-// What is carried ahead, several entries on their way at a time, arrives and is counted as what is
-// carried one by one; also keys that come again, in the same read or in the next, and rows that are
+// What is sent ahead, several entries on their way at a time, arrives and is counted as what is
+// sent one by one; also keys that come again, in the same read or in the next, and rows that are
 // large.
-func TestCarryQueue(t *testing.T) {
+func TestIngestQueue(t *testing.T) {
 	for _, ahead := range []int{0, 1, 4} {
 		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
 			m := openMover(t, small, secondAdded)

@@ -11,8 +11,9 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// TestEveryFieldHasAVersion fails when the durable form gains a field of which it is not said which version of the cluster brought it: of features in brought, else in
-// fields.v1, where those are that the first version had.
+// TestEveryFieldHasAVersion fails when the durable form gains a field of which it is not said which
+// version of the cluster brought it: of those in features, else in fields.v1, where those are that
+// the first version had.
 func TestEveryFieldHasAVersion(t *testing.T) {
 	data, err := os.ReadFile("testdata/fields.v1")
 	if err != nil {
@@ -25,7 +26,7 @@ func TestEveryFieldHasAVersion(t *testing.T) {
 	newMessages := map[string]bool{"Hot": true, "Counter": true, "HotDocument": true, "Segment": true, "PrefixRule": true, "Resegment": true, "MovedSegment": true} // fields of brought hold them
 
 	known["MoveStep.receipt"] = true // clusterversion.RenewedSteps: the driver asks before it writes it
-	for _, f := range brought {
+	for _, f := range features {
 		for _, name := range f.fields {
 			name := strings.TrimPrefix(string(name), "sherd.catalog.")
 			if known[name] {
@@ -50,9 +51,10 @@ func TestEveryFieldHasAVersion(t *testing.T) {
 	}
 }
 
-// TestBrought: what a version brought is put only once the cluster is at that version, but for objects that use it already; all that is in the golden files of later formats
-// and is not in those of the first is seen.
-func TestBrought(t *testing.T) {
+// TestFeatures: what a version brought is put only once the cluster is at that version, but for
+// objects that use it already; all that is in the golden files of later formats and is not in those
+// of the first is seen.
+func TestFeatures(t *testing.T) {
 	v := emptyView()
 	revision := func(k objectKey) uint64 {
 		e, _ := v.objects.Get(uint64(k))
@@ -80,8 +82,8 @@ func TestBrought(t *testing.T) {
 			t.Errorf("%T: %v", o.desc, err)
 		}
 	}
-	if len(seen) != len(brought) {
-		t.Errorf("%d of %d features are in the golden files", len(seen), len(brought))
+	if len(seen) != len(features) {
+		t.Errorf("%d of %d features are in the golden files", len(seen), len(features))
 	}
 	for _, o := range slices.Concat(fullOps(t), laterOps(), addingOps(), referringOps(), memberOps(), sequenceOps(), nodeOps(), replicaOps(), deferrableKeyOps(), factorOps()) {
 		if err := v.mayPut(o.desc); err != nil {

@@ -23,8 +23,8 @@ type feature struct {
 	values func(d descriptor) bool
 }
 
-// brought lists the features of all versions except the first.
-var brought = []feature{
+// features lists the features of all versions except the first.
+var features = []feature{
 	{
 		clusterversion.RangeTables, "range tables and key ranges",
 		[]protoreflect.FullName{"sherd.catalog.Table.segments", "sherd.catalog.BucketMap.top",
@@ -106,8 +106,8 @@ func (v *View) mayPut(d descriptor) error {
 	if e.desc != nil {
 		before = usesOf(e.desc)
 	}
-	for i := range brought {
-		if f := &brought[i]; uses[i] && !before[i] && !v.Knows(f.since) {
+	for i := range features {
+		if f := &features[i]; uses[i] && !before[i] && !v.Knows(f.since) {
 			return v.notYet(f.what, f.since)
 		}
 	}
@@ -129,10 +129,10 @@ func (v *View) notYet(what string, since uint32) error {
 		WithHint("Use SELECT sherd.finalize_upgrade(), after which no node may go back to the release before.")
 }
 
-// usesOf returns the features that a descriptor uses, as indexes of brought.
+// usesOf returns the features that a descriptor uses, as indexes into features.
 func usesOf(d descriptor) map[int]bool {
 	uses := map[int]bool{}
-	for i, f := range brought {
+	for i, f := range features {
 		if f.values != nil && f.values(d) {
 			uses[i] = true
 		}
@@ -150,8 +150,8 @@ func usesOf(d descriptor) map[int]bool {
 // noteUses adds the features whose fields have values in a message or in its submessages.
 func noteUses(m protoreflect.Message, uses map[int]bool) {
 	m.Range(func(fd protoreflect.FieldDescriptor, value protoreflect.Value) bool {
-		for i := range brought {
-			if slices.Contains(brought[i].fields, fd.FullName()) {
+		for i := range features {
+			if slices.Contains(features[i].fields, fd.FullName()) {
 				uses[i] = true
 			}
 		}
