@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/presence"
+	"github.com/sherddb/sherd/cluster/liveness"
 )
 
 const (
@@ -47,7 +47,7 @@ func (h *Host) watchClock(ctx context.Context) {
 
 // believed returns the range of times that most nodes would accept from a clock; zero times if too
 // few nodes are known.
-func believed(others []presence.Health, now time.Time, ahead time.Duration) (from, upTo time.Time) {
+func believed(others []liveness.Health, now time.Time, ahead time.Duration) (from, upTo time.Time) {
 	var clocks []time.Time
 	for _, x := range others {
 		if passed := now.Sub(x.LastSeen); !x.LastSeen.IsZero() && passed < clockKnown {

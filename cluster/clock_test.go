@@ -4,21 +4,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/presence"
+	"github.com/sherddb/sherd/cluster/liveness"
 	"github.com/sherddb/sherd/txn"
 )
 
 func TestBelieved(t *testing.T) {
 	now, ahead := time.Now(), 10*time.Second
-	heard := func(offsets ...time.Duration) (out []presence.Health) {
+	heard := func(offsets ...time.Duration) (out []liveness.Health) {
 		for i, o := range offsets {
-			out = append(out, presence.Health{Node: uint32(i + 2), LastSeen: now.Add(-time.Second), Clock: txn.FromTime(now.Add(o - time.Second))})
+			out = append(out, liveness.Health{Node: uint32(i + 2), LastSeen: now.Add(-time.Second), Clock: txn.FromTime(now.Add(o - time.Second))})
 		}
 		return out
 	}
 	for _, c := range []struct {
 		name   string
-		others []presence.Health
+		others []liveness.Health
 		want   time.Duration // after now; negative: nothing
 	}{
 		{"alone", nil, -1},
@@ -28,7 +28,7 @@ func TestBelieved(t *testing.T) {
 		{"one is ahead", heard(0, time.Hour), ahead + time.Hour},
 		{"of five, two are ahead", heard(time.Hour, 0, time.Hour, 0), ahead + time.Hour},
 		{"of five, one is ahead", heard(time.Hour, 0, 0, 0), ahead},
-		{"never heard of", append(heard(0), presence.Health{Node: 9}), -1},
+		{"never heard of", append(heard(0), liveness.Health{Node: 9}), -1},
 	} {
 		from, got := believed(c.others, now, ahead)
 		if c.want < 0 != got.IsZero() || c.want >= 0 && got.Sub(now.Add(c.want)).Abs() > time.Millisecond {

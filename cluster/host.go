@@ -50,7 +50,7 @@ type Config struct {
 	// LogFailed is called when the device of the Raft logs accepts no more writes: no replica here
 	// can continue. It must not block. Nil: the replicas fail one by one.
 	LogFailed func(error)
-	Beat      time.Duration // between liveness messages; 0 is a second
+	Heartbeat time.Duration // between liveness messages; 0 is a second
 	// RebalanceLook is how often the balancer decides; 0 is a minute.
 	RebalanceLook time.Duration
 	// AtMove is called at the arrows of a move's steps (package move), for tests: an error ends the
@@ -101,7 +101,7 @@ func New(cfg Config) *Host {
 	if cfg.Door != nil {
 		h.links = newLinks(h, cfg.Door)
 		client.Peers, client.Other =
-			h.links.presence, func(node uint32) (kv.Sender, error) { return h.links.nodes.Node(node) }
+			h.links.liveness, func(node uint32) (kv.Sender, error) { return h.links.nodes.Node(node) }
 	}
 	h.client = kv.New(client)
 	h.rebalancer = rebalance.New(rebalance.Config{

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/cluster/liveness"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
-	"github.com/sherddb/sherd/cluster/presence"
 	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/txn"
@@ -20,7 +20,7 @@ import (
 // links is what a Host has for the other nodes; nil if the node stands alone.
 type links struct {
 	incarnation uint64
-	presence    *presence.Presence
+	liveness    *liveness.Detector
 	nodes       *remote.Nodes
 	closing     sync.Once
 	stop        chan struct{}
@@ -36,8 +36,8 @@ func newLinks(h *Host, d *door.Door) *links {
 	incarnation := binary.LittleEndian.Uint64(seed[:]) | 1
 	l := &links{incarnation: incarnation, stop: make(chan struct{})}
 	cfg := &h.cfg
-	l.presence = presence.New(presence.Config{
-		Self: cfg.Node, Incarnation: incarnation, Clock: cfg.Clock, Door: d, Logger: cfg.Logger, Beat: cfg.Beat,
+	l.liveness = liveness.New(liveness.Config{
+		Self: cfg.Node, Incarnation: incarnation, Clock: cfg.Clock, Door: d, Logger: cfg.Logger, Heartbeat: cfg.Heartbeat,
 		Nodes: h.nodeNumbers, Leads: h.terms,
 		Over: func(id txn.ID) bool { return !h.client.AtWork(id) },
 		Lost: func(node uint32, incarnation uint64) {
@@ -50,7 +50,7 @@ func newLinks(h *Host, d *door.Door) *links {
 	})
 	l.nodes = remote.New(remote.Config{
 		Incarnation: incarnation, Catalog: cfg.Catalog, Clock: cfg.Clock,
-		Door: d, Logger: cfg.Logger, Over: l.presence.ReportEnd,
+		Door: d, Logger: cfg.Logger, Over: l.liveness.ReportEnd,
 	})
 	return l
 }
@@ -63,7 +63,7 @@ func (l *links) start(h *Host) {
 	if l == nil {
 		return
 	}
-	l.presence.Start()
+	l.liveness.Start()
 	go func() {
 		t := time.NewTicker(leadTick)
 		defer t.Stop()
@@ -73,7 +73,7 @@ func (l *links) start(h *Host) {
 			case <-t.C:
 				if now := h.terms(); !maps.Equal(now, last) {
 					last = now
-					l.presence.Wake()
+					l.liveness.Wake()
 				}
 			case <-l.stop:
 				return
@@ -86,7 +86,7 @@ func (l *links) close() {
 	if l != nil {
 		l.closing.Do(func() {
 			close(l.stop)
-			l.presence.Close()
+			l.liveness.Close()
 		})
 	}
 }
@@ -94,7 +94,7 @@ func (l *links) close() {
 // Register registers the services that a Host offers to the other nodes, before the port is open.
 func (h *Host) Register(s grpc.ServiceRegistrar) {
 	if h.links != nil {
-		pb.RegisterPresenceServer(s, h.links.presence)
+		pb.RegisterPresenceServer(s, h.links.liveness)
 		pb.RegisterFragmentsServer(s, fragment.Service{Server: h.fragments})
 	}
 }
@@ -111,24 +111,24 @@ func (h *Host) OnGatewayLost(lost func(node uint32, incarnation uint64)) {
 // parts of transactions that are over are dropped.
 func (h *Host) AskAlive(node uint32, ids []txn.ID) {
 	if h.links != nil {
-		h.links.presence.AskAlive(node, ids)
+		h.links.liveness.AskAlive(node, ids)
 	}
 }
 
 // Health returns what is known about the other nodes; nothing if the node stands alone.
-func (h *Host) Health() []presence.Health {
+func (h *Host) Health() []liveness.Health {
 	if h.links == nil {
 		return nil
 	}
-	return h.links.presence.Health()
+	return h.links.liveness.Health()
 }
 
-// Presence returns the failure detector (package presence); nil if the node stands alone.
-func (h *Host) Presence() *presence.Presence {
+// Liveness returns the failure detector (package liveness); nil if the node stands alone.
+func (h *Host) Liveness() *liveness.Detector {
 	if h.links == nil {
 		return nil
 	}
-	return h.links.presence
+	return h.links.liveness
 }
 
 // Nodes returns the senders to the other nodes; nil if the node stands alone.

@@ -133,7 +133,7 @@ func (h *Host) Lost(f *catalog.Fragment) bool {
 	for _, n := range f.Nodes {
 		switch {
 		case slices.Contains(f.Joining, n) || view.Node(n) == nil:
-		case n == h.cfg.Node || h.links.presence.SilentFor(n) < after:
+		case n == h.cfg.Node || h.links.liveness.SilentFor(n) < after:
 			return false
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/liveness"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
-	"github.com/sherddb/sherd/cluster/presence"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -22,7 +22,7 @@ type Config struct {
 	Logger  *slog.Logger
 	Here    Sender                                // this node
 	Replica func(txn.FragmentID) *storage.Replica // on this node; nil: there is none
-	Peers   *presence.Presence                    // the failure detector
+	Peers   *liveness.Detector                    // the failure detector
 	Other   func(node uint32) (Sender, error)     // another node
 }
 

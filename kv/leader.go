@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/presence"
+	"github.com/sherddb/sherd/cluster/liveness"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/txn"
 )
@@ -161,7 +161,7 @@ func (c *Client) FragmentName(id txn.FragmentID) string {
 func (c *Client) UpdateHint(f txn.FragmentID, err error) {
 	var x *NotLeader
 	if c.cfg.Peers != nil && errors.As(err, &x) && x.Leader != 0 {
-		c.cfg.Peers.Hint(f, presence.Leadership{Node: x.Leader, Term: x.Term})
+		c.cfg.Peers.Hint(f, liveness.Leadership{Node: x.Leader, Term: x.Term})
 	}
 }
 

@@ -61,7 +61,7 @@ func (n *Node) buildFragments() {
 	})
 	n.locks = tablelock.New(tablelock.Config{
 		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(),
-		Catalog: n.catalog, Door: n.port.door, Presence: n.host.Presence(), Nodes: n.members,
+		Catalog: n.catalog, Door: n.port.door, Liveness: n.host.Liveness(), Nodes: n.members,
 		Logger: n.cfg.Logger, NodeTimeout: n.cfg.Knobs.LockNodeTimeout,
 	}, n.port.members)
 	n.advisory = advisory.New(advisory.Config{
@@ -78,7 +78,7 @@ func (n *Node) buildFragments() {
 	n.notices = relay.New(relay.Config{Self: n.dir.NodeID, Door: n.port.door, Nodes: n.members}, n.port.members)
 	n.activity = activity.New(activity.Config{
 		Self: n.dir.NodeID, Door: n.port.door, Nodes: n.members,
-		Silent: n.host.Presence().Silent, Gone: n.host.Presence().Forgotten, Name: n.nameOf,
+		Silent: n.host.Liveness().Silent, Gone: n.host.Liveness().Forgotten, Name: n.nameOf,
 		Exists: func(node uint32) bool { return n.catalog.View().Node(node) != nil },
 	}, n.port.members)
 }
@@ -94,7 +94,7 @@ type fragments struct {
 func fragmentsOf(n *Node) fragments {
 	return fragments{n.tasks.Gateway(), n.host.Rebalancer(), running.New(running.Config{
 		Node: n.dir.NodeID, Catalog: n.catalog, Client: n.host.Client(), Here: n.host.Fragments(),
-		Peers: n.host.Presence(), Other: func(node uint32) (kv.Sender, error) { return n.host.Nodes().Node(node) },
+		Peers: n.host.Liveness(), Other: func(node uint32) (kv.Sender, error) { return n.host.Nodes().Node(node) },
 	}), n.host}
 }
 
@@ -111,7 +111,7 @@ func (n *Node) health() []sysview.Health {
 // others returns the other nodes except those that had time to answer a heartbeat and did not. A
 // node that had no time yet is included, because it may have sessions.
 func (n *Node) others() []uint32 {
-	p := n.host.Presence()
+	p := n.host.Liveness()
 	return slices.DeleteFunc(n.members(), func(x uint32) bool { return x == n.dir.NodeID || p.Silent(x) })
 }
 

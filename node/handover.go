@@ -38,7 +38,7 @@ func (n *Node) handOver(timeout time.Duration) {
 	if err := n.catalog.HandOver(ctx); err != nil {
 		n.cfg.Logger.Info("the leadership of the catalog was not handed over", "why", err)
 	}
-	if !n.host.Presence().Alone() {
+	if !n.host.Liveness().Alone() {
 		time.Sleep(newsTime)
 	}
 	n.tasks.Drain(ctx)

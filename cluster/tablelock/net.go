@@ -12,8 +12,8 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/cluster/liveness"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
-	"github.com/sherddb/sherd/cluster/presence"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/locks"
 )
@@ -31,7 +31,7 @@ type Config struct {
 	Incarnation uint64 // of this process
 	Catalog     *catalog.Catalog
 	Door        *door.Door
-	Presence    *presence.Presence
+	Liveness    *liveness.Detector
 	Nodes       func() []uint32 // of the cluster; this one may be among them
 	Logger      *slog.Logger
 	NodeTimeout time.Duration // with a node that cannot be asked and may be alive; 0 is 30 s
@@ -84,7 +84,7 @@ func (n *Net) Alone() bool {
 // silent reports whether no node that answers has heard from a node for longer than the lease of
 // write buffers.
 func (n *Net) silent(ctx context.Context, node uint32) bool {
-	p := n.cfg.Presence
+	p := n.cfg.Liveness
 	if !p.Forgotten(node) {
 		return false
 	}
@@ -107,5 +107,5 @@ func (n *Net) silent(ctx context.Context, node uint32) bool {
 
 // Silent implements the service.
 func (n *Net) Silent(_ context.Context, r *pb.SilentRequest) (*pb.SilentAnswer, error) {
-	return &pb.SilentAnswer{Silent: n.cfg.Presence.Forgotten(r.Node)}, nil
+	return &pb.SilentAnswer{Silent: n.cfg.Liveness.Forgotten(r.Node)}, nil
 }

@@ -159,7 +159,7 @@ func (n *Net) reach(
 ) (left bool, err error) {
 	failing := time.Now()
 	for {
-		if n.cfg.Presence.Alive(node) {
+		if n.cfg.Liveness.Alive(node) {
 			start := time.Now()
 			err := n.call(ctx, node, f)
 			var no refused
@@ -211,7 +211,7 @@ func (n *Net) call(ctx context.Context, node uint32, f func(context.Context, pb.
 		case err := <-done:
 			return err
 		case <-tick.C:
-			if !n.cfg.Presence.Alive(node) {
+			if !n.cfg.Liveness.Alive(node) {
 				cancel(errGone)
 			}
 		}
@@ -287,7 +287,7 @@ func (n *Net) confirmAt(ctx context.Context, t *taken, node uint32, grants []gra
 
 // heard reports whether a node was heard from after a time.
 func (n *Net) heard(node uint32, after time.Time) bool {
-	for _, h := range n.cfg.Presence.Health() {
+	for _, h := range n.cfg.Liveness.Health() {
 		if h.Node == node {
 			return h.LastSeen.After(after)
 		}
@@ -358,7 +358,7 @@ func (n *Net) release(t *taken, marks map[uint32]uint32) {
 	version := n.cfg.Catalog.View().Version()
 	var telling sync.WaitGroup
 	for node, mark := range marks {
-		if !n.cfg.Presence.Alive(node) {
+		if !n.cfg.Liveness.Alive(node) {
 			continue
 		}
 		telling.Go(func() {

@@ -96,7 +96,7 @@ func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: node.Number, Catalog: x.catalog,
 		Clock: txn.NewClock(nil, 0), Logger: logger, Schema: table.Schema(),
 		Door: node.Door, Transport: func(g uint64) raft.Transport { return mux.Transport(g) },
-		Beat: 200 * time.Millisecond,
+		Heartbeat: 200 * time.Millisecond,
 	}
 	cfg.Storage.Knobs.Fault = func(point string) {
 		x.mu.Lock()

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/liveness"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
-	"github.com/sherddb/sherd/cluster/presence"
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/kv"
@@ -35,7 +35,7 @@ type Config struct {
 	Catalog *catalog.Catalog
 	Client  *kv.Client
 	Here    *fragment.Server // this node
-	Peers   *presence.Presence
+	Peers   *liveness.Detector
 	Other   func(node uint32) (kv.Sender, error)
 }
 

@@ -1,4 +1,4 @@
-package presence
+package liveness
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 
 // peer is another node.
 type peer struct {
-	p       *Presence
+	p       *Detector
 	node    uint32
 	wake    chan struct{}
 	gone    chan struct{} // closed: it left the cluster
@@ -27,8 +27,8 @@ type peer struct {
 	// claims of a stream that has ended stay valid until its next one begins. Guarded by p.mu.
 	says [2]map[txn.FragmentID]uint64
 
-	misses atomic.Int32 // beats since an answer on the stream that this node opened
-	quiet  atomic.Int32 // beats since anything was heard
+	misses atomic.Int32 // heartbeats since an answer on the stream that this node opened
+	quiet  atomic.Int32 // heartbeats since anything was heard
 	alive  atomic.Bool
 
 	mu     sync.Mutex
@@ -57,14 +57,14 @@ func (q *peer) nudge() {
 
 // supervise keeps a stream to the node open, and detects that the node is silent.
 func (q *peer) supervise() {
-	t := time.NewTicker(q.p.cfg.Beat)
+	t := time.NewTicker(q.p.cfg.Heartbeat)
 	defer t.Stop()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := q.open(ctx)
 	for {
 		select {
 		case <-t.C:
-			if q.quiet.Add(1) == beatsOfLease {
+			if q.quiet.Add(1) == heartbeatsOfLease {
 				q.forget()
 			}
 			if q.misses.Add(1) >= missesOfDead {
@@ -94,7 +94,7 @@ func (q *peer) supervise() {
 // pause waits before another stream is opened.
 func (q *peer) pause() bool {
 	select {
-	case <-time.After(q.p.cfg.Beat / 4):
+	case <-time.After(q.p.cfg.Heartbeat / 4):
 		return true
 	case <-q.gone:
 		return false
@@ -138,7 +138,7 @@ func (q *peer) open(ctx context.Context) <-chan struct{} {
 	go func() {
 		defer close(ended)
 		if err := q.attend(ctx); err != nil && ctx.Err() == nil {
-			q.p.cfg.Logger.Debug("presence: stream ended", "node", q.node, "error", err)
+			q.p.cfg.Logger.Debug("liveness: stream ended", "node", q.node, "error", err)
 		}
 	}()
 	return ended
@@ -167,7 +167,7 @@ func (q *peer) attend(ctx context.Context) error {
 			q.answered(m, sent)
 		}
 	}()
-	t := time.NewTicker(q.p.cfg.Beat)
+	t := time.NewTicker(q.p.cfg.Heartbeat)
 	defer t.Stop()
 	say := speaker{q: q}
 	for {
@@ -306,10 +306,10 @@ func (s *speaker) message() *pb.Attendance {
 }
 
 // Attend implements the service: it answers each message of another node.
-func (p *Presence) Attend(s grpc.BidiStreamingServer[pb.Attendance, pb.Attendance]) error {
+func (p *Detector) Attend(s grpc.BidiStreamingServer[pb.Attendance, pb.Attendance]) error {
 	who, ok := door.PeerOf(s.Context())
 	if !ok {
-		return status.Error(codes.PermissionDenied, "presence is for nodes of the cluster")
+		return status.Error(codes.PermissionDenied, "liveness is for nodes of the cluster")
 	}
 	q := p.peer(who.Node)
 	received := make(chan error, 1)

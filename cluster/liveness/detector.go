@@ -1,4 +1,4 @@
-package presence
+package liveness
 
 import (
 	"log/slog"
@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Config has what a node reports about itself. All but Beat and Logger are required.
+// Config has what a node reports about itself. All but Heartbeat and Logger are required.
 type Config struct {
 	Self        uint32
 	Incarnation uint64 // a random number of this process, not 0
@@ -23,14 +23,14 @@ type Config struct {
 	Over        func(txn.ID) bool                        // reports whether a transaction of this gateway is over
 	Lost        func(node uint32, incarnation uint64)    // a gateway's write buffers here may be dropped
 	Ended       func(node uint32, transactions []txn.ID) // so may those of these transactions of a gateway
-	Beat        time.Duration                            // default 1 s
+	Heartbeat   time.Duration                            // default 1 s
 	Logger      *slog.Logger
 }
 
 const (
-	missesOfDead = 3 // beats without an answer
-	beatsOfLease = 5 // and without anything heard
-	beatsOfHint  = 5 // during which another node's report of a leader counts
+	missesOfDead      = 3 // heartbeats without an answer
+	heartbeatsOfLease = 5 // and without anything heard
+	heartbeatsOfHint  = 5 // during which another node's report of a leader counts
 )
 
 // Leadership is a fragment's leader.
@@ -60,8 +60,8 @@ type Health struct {
 	ClockError error // its clock was refused
 }
 
-// Presence is one node's part in failure detection. All methods may be called concurrently.
-type Presence struct {
+// Detector is one node's part in failure detection. All methods may be called concurrently.
+type Detector struct {
 	pb.UnimplementedPresenceServer
 	cfg Config
 
@@ -76,15 +76,15 @@ type Presence struct {
 	done    sync.WaitGroup
 }
 
-// New creates a node's Presence; Start starts it.
-func New(cfg Config) *Presence {
-	if cfg.Beat == 0 {
-		cfg.Beat = time.Second
+// New creates a node's Detector; Start starts it.
+func New(cfg Config) *Detector {
+	if cfg.Heartbeat == 0 {
+		cfg.Heartbeat = time.Second
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	p := &Presence{
+	p := &Detector{
 		cfg: cfg, peers: map[uint32]*peer{}, leaders: map[txn.FragmentID]Leadership{},
 		hints: map[txn.FragmentID]hint{}, changed: make(chan struct{}), stop: make(chan struct{}),
 	}
@@ -93,11 +93,11 @@ func New(cfg Config) *Presence {
 }
 
 // Start begins to attend to the other nodes.
-func (p *Presence) Start() {
+func (p *Detector) Start() {
 	p.done.Add(1)
 	go func() {
 		defer p.done.Done()
-		t := time.NewTicker(p.cfg.Beat)
+		t := time.NewTicker(p.cfg.Heartbeat)
 		defer t.Stop()
 		for {
 			p.follow()
@@ -111,7 +111,7 @@ func (p *Presence) Start() {
 }
 
 // Close ends all streams.
-func (p *Presence) Close() {
+func (p *Detector) Close() {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -124,7 +124,7 @@ func (p *Presence) Close() {
 }
 
 // follow starts to watch nodes that have joined, and stops for those that have left.
-func (p *Presence) follow() {
+func (p *Detector) follow() {
 	nodes := p.cfg.Nodes()
 	p.others.Store(int32(len(nodes) - 1))
 	var gone []*peer
@@ -138,7 +138,7 @@ func (p *Presence) follow() {
 		switch known := slices.Contains(nodes, n); {
 		case !known && q.running: // one that is not known yet has joined just now
 			delete(p.peers, n)
-			p.unsay(q)
+			p.withdraw(q)
 			gone = append(gone, q)
 		case known && !q.running && !p.closed:
 			q.running = true
@@ -157,7 +157,7 @@ func (p *Presence) follow() {
 }
 
 // peerOf is called with mu held.
-func (p *Presence) peerOf(node uint32) *peer {
+func (p *Detector) peerOf(node uint32) *peer {
 	q := p.peers[node]
 	if q == nil {
 		q = &peer{p: p, node: node, wake: make(chan struct{}, 1),
@@ -168,14 +168,14 @@ func (p *Presence) peerOf(node uint32) *peer {
 	return q
 }
 
-func (p *Presence) peer(node uint32) *peer {
+func (p *Detector) peer(node uint32) *peer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.peerOf(node)
 }
 
 // member returns a node of the cluster, nil if the node is not in it.
-func (p *Presence) member(node uint32) *peer {
+func (p *Detector) member(node uint32) *peer {
 	if !slices.Contains(p.cfg.Nodes(), node) {
 		return nil
 	}
@@ -183,10 +183,10 @@ func (p *Presence) member(node uint32) *peer {
 }
 
 // Alone reports whether the cluster has no other node.
-func (p *Presence) Alone() bool { return p.others.Load() <= 0 }
+func (p *Detector) Alone() bool { return p.others.Load() <= 0 }
 
 // Wake notifies the others at once: what this node leads has changed.
-func (p *Presence) Wake() {
+func (p *Detector) Wake() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, q := range p.peers {
@@ -197,7 +197,7 @@ func (p *Presence) Wake() {
 // AskAlive asks a gateway whether transactions are over; those that are over are passed to
 // Config.Ended. A node that is not in the cluster is not asked, because its write buffers are
 // dropped when it leaves, and it must not be counted among the nodes again (Health).
-func (p *Presence) AskAlive(node uint32, ids []txn.ID) {
+func (p *Detector) AskAlive(node uint32, ids []txn.ID) {
 	q := p.member(node)
 	if q == nil {
 		return
@@ -210,7 +210,7 @@ func (p *Presence) AskAlive(node uint32, ids []txn.ID) {
 
 // ReportEnd notifies a node that a transaction of this gateway is over, because the node may have
 // missed its end.
-func (p *Presence) ReportEnd(node uint32, id txn.ID) {
+func (p *Detector) ReportEnd(node uint32, id txn.ID) {
 	q := p.member(node)
 	if q == nil {
 		return
@@ -222,7 +222,7 @@ func (p *Presence) ReportEnd(node uint32, id txn.ID) {
 }
 
 // Leader returns the other node that leads a fragment, if it is known and alive.
-func (p *Presence) Leader(f txn.FragmentID) (Leadership, bool) {
+func (p *Detector) Leader(f txn.FragmentID) (Leadership, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l, ok := p.leaders[f]
@@ -243,31 +243,31 @@ func (p *Presence) Leader(f txn.FragmentID) (Leadership, bool) {
 // Hint updates the leader hint from another node's report. It counts for a time, and less than a
 // claim by a leader of the same term or of a newer one: a node that has heard of an election may
 // report the previous leader with the new term.
-func (p *Presence) Hint(f txn.FragmentID, l Leadership) {
+func (p *Detector) Hint(f txn.FragmentID, l Leadership) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.Node == 0 || l.Node == p.cfg.Self || p.leaders[f].Term >= l.Term || p.hints[f].Leadership == l {
 		return
 	}
-	p.hints[f] = hint{l, time.Now().Add(beatsOfHint * p.cfg.Beat)}
+	p.hints[f] = hint{l, time.Now().Add(heartbeatsOfHint * p.cfg.Heartbeat)}
 	p.announce()
 }
 
 // Changed is closed when another leader, or another node, is known.
-func (p *Presence) Changed() <-chan struct{} {
+func (p *Detector) Changed() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.changed
 }
 
 // announce is called with mu held.
-func (p *Presence) announce() {
+func (p *Detector) announce() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
 // Alive reports whether a node answers.
-func (p *Presence) Alive(node uint32) bool {
+func (p *Detector) Alive(node uint32) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := p.peers[node]
@@ -275,7 +275,7 @@ func (p *Presence) Alive(node uint32) bool {
 }
 
 // Silent reports whether a node was given the time to answer, and did not.
-func (p *Presence) Silent(node uint32) bool {
+func (p *Detector) Silent(node uint32) bool {
 	p.mu.Lock()
 	q := p.peers[node]
 	p.mu.Unlock()
@@ -289,7 +289,7 @@ func (p *Presence) Silent(node uint32) bool {
 
 // SilentFor returns for how long nothing was heard from a node that is silent, at most since this
 // process watches it. It is 0 if the node is not silent.
-func (p *Presence) SilentFor(node uint32) time.Duration {
+func (p *Detector) SilentFor(node uint32) time.Duration {
 	p.mu.Lock()
 	q := p.peers[node]
 	p.mu.Unlock()
@@ -310,15 +310,15 @@ func (p *Presence) SilentFor(node uint32) time.Duration {
 
 // Forgotten reports whether a node was not heard from for so long that its write buffers here were
 // dropped: Config.Lost has returned.
-func (p *Presence) Forgotten(node uint32) bool {
+func (p *Detector) Forgotten(node uint32) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := p.peers[node]
-	return q != nil && q.quiet.Load() > beatsOfLease // one beat more: Lost was called in the beat before
+	return q != nil && q.quiet.Load() > heartbeatsOfLease // one heartbeat more: Lost was called in the one before
 }
 
 // Health returns what is known about the other nodes, by number.
-func (p *Presence) Health() []Health {
+func (p *Detector) Health() []Health {
 	p.mu.Lock()
 	peers := make([]*peer, 0, len(p.peers))
 	for _, q := range p.peers {
@@ -338,7 +338,7 @@ func (p *Presence) Health() []Health {
 // takeLeads merges what a node claims to lead, on one of the two streams. Each stream sends what
 // has changed since its last message, so a claim on one stream is not withdrawn by an older message
 // on the other, or by another node.
-func (p *Presence) takeLeads(q *peer, side side, m *pb.Attendance) {
+func (p *Detector) takeLeads(q *peer, side side, m *pb.Attendance) {
 	if len(m.Leads) == 0 && !m.All {
 		return
 	}
@@ -363,11 +363,11 @@ func (p *Presence) takeLeads(q *peer, side side, m *pb.Attendance) {
 			q.says[side][f] = l.Term
 		}
 	}
-	p.settle(of)
+	p.updateLeaders(of)
 }
 
-// unsay removes the claims of a node. The caller holds mu.
-func (p *Presence) unsay(q *peer) {
+// withdraw removes the claims of a node. The caller holds mu.
+func (p *Detector) withdraw(q *peer) {
 	of := map[txn.FragmentID]bool{}
 	for side := range q.says {
 		for f := range q.says[side] {
@@ -375,12 +375,12 @@ func (p *Presence) unsay(q *peer) {
 		}
 		q.says[side] = map[txn.FragmentID]uint64{}
 	}
-	p.settle(of)
+	p.updateLeaders(of)
 }
 
-// settle determines the leaders of fragments by the nodes' claims: those of the newest terms. The
+// updateLeaders determines the leaders of fragments by the nodes' claims: those of the newest terms. The
 // caller holds mu.
-func (p *Presence) settle(of map[txn.FragmentID]bool) {
+func (p *Detector) updateLeaders(of map[txn.FragmentID]bool) {
 	changed := false
 	for f := range of {
 		var l Leadership

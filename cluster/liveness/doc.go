@@ -1,5 +1,5 @@
-// Package presence is the failure detector of a cluster: it maintains the liveness of nodes by
-// heartbeats. Code here calls a heartbeat a beat.
+// Package liveness is the failure detector of a cluster: it maintains the liveness of nodes by
+// heartbeats.
 //
 // Each node keeps a stream to every other node (nodepb.Presence), on which both sides send a
 // message each second, and at once when something changed: the incarnation of the process, its
@@ -14,13 +14,13 @@
 //     been replaced by another one, or when nothing was heard from it for five seconds. That needs
 //     no agreement: until its commit is in the log, a write buffer may be dropped at any time.
 //   - The leader of a fragment is the node that claims the newest term, on either stream. What
-//     another node reports about a leader, in answer to a failed request, counts for five beats,
+//     another node reports about a leader, in answer to a failed request, counts for five heartbeats,
 //     unless the leader of that term or of a newer one claims otherwise.
 //   - A clock that is too far ahead is not merged, and the log names the node.
 //
 // # Limits
 //
 // The information is as old as a message, and its users must tolerate that it is wrong. A process
-// that was itself stopped counts the beats that it has missed, and not the time, so it does not
+// that was itself stopped counts the heartbeats that it has missed, and not the time, so it does not
 // take the others for dead when it continues.
-package presence
+package liveness

@@ -1,4 +1,4 @@
-package presence
+package liveness
 
 import (
 	"log/slog"
@@ -14,7 +14,7 @@ import (
 
 // attendant is a node of a test.
 type attendant struct {
-	*Presence
+	*Detector
 	mu    sync.Mutex
 	leads map[txn.FragmentID]uint64 // guarded by mu
 	lost  []uint64                  // incarnations; guarded by mu
@@ -43,8 +43,8 @@ func start(t *testing.T, n int) (*testcluster.Cluster, []*attendant) {
 	var all []*attendant
 	for _, x := range c.Nodes {
 		a := &attendant{leads: map[txn.FragmentID]uint64{}, over: txn.NewID()}
-		a.Presence = New(Config{
-			Self: x.Number, Incarnation: uint64(x.Number) * 100, Clock: txn.NewClock(nil, 0), Door: x.Door, Beat: 50 * time.Millisecond,
+		a.Detector = New(Config{
+			Self: x.Number, Incarnation: uint64(x.Number) * 100, Clock: txn.NewClock(nil, 0), Door: x.Door, Heartbeat: 50 * time.Millisecond,
 			Nodes: func() []uint32 { return nodes },
 			Leads: func() map[txn.FragmentID]uint64 {
 				a.mu.Lock()
@@ -68,7 +68,7 @@ func start(t *testing.T, n int) (*testcluster.Cluster, []*attendant) {
 			},
 			Logger: slog.New(slog.DiscardHandler),
 		})
-		pb.RegisterPresenceServer(x.Members, a.Presence)
+		pb.RegisterPresenceServer(x.Members, a.Detector)
 		all = append(all, a)
 	}
 	for i, x := range c.Nodes {

@@ -1,4 +1,4 @@
-package presence
+package liveness
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ func TestLeadersThatWereSaid(t *testing.T) {
 	all := func(l []*pb.Leadership) *pb.Attendance { return &pb.Attendance{All: true, Leads: l} }
 	since := func(term uint64) *pb.Attendance { return &pb.Attendance{Leads: leads(term)} }
 	type world struct {
-		*Presence
+		*Detector
 		node2, node3 *peer
 	}
 	for _, c := range []struct {
@@ -69,12 +69,12 @@ func TestLeadersThatWereSaid(t *testing.T) {
 			w.takeLeads(w.node3, ours, since(6))
 			w.mu.Lock()
 			delete(w.peers, 3)
-			w.unsay(w.node3)
+			w.withdraw(w.node3)
 			w.mu.Unlock()
 			w.takeLeads(w.node3, ours, since(7))
 		}, Leadership{2, 5}},
 	} {
-		w := world{Presence: New(Config{Self: 1, Beat: time.Hour})}
+		w := world{Detector: New(Config{Self: 1, Heartbeat: time.Hour})}
 		w.node2, w.node3 = w.peer(2), w.peer(3)
 		w.node2.alive.Store(true)
 		w.node3.alive.Store(true)
