@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/dirsync"
@@ -36,7 +36,7 @@ type Config struct {
 	Catalog *catalog.Catalog
 	Clock   *txn.Clock
 	Logger  *slog.Logger
-	Door    *door.Door // connects to the other nodes; nil: there are none
+	Port    *transport.Port // connects to the other nodes; nil: there are none
 	// Transport returns the transport of a Raft group; nil: no fragment has replicas on other
 	// nodes.
 	Transport func(group uint64) raft.Transport
@@ -98,8 +98,8 @@ func New(cfg Config) *Host {
 		Node: cfg.Node, Catalog: cfg.Catalog, Clock: cfg.Clock,
 		Logger: cfg.Logger, Here: h.fragments, Replica: h.replica,
 	}
-	if cfg.Door != nil {
-		h.links = newLinks(h, cfg.Door)
+	if cfg.Port != nil {
+		h.links = newLinks(h, cfg.Port)
 		client.Peers, client.Other =
 			h.links.liveness, func(node uint32) (kv.Sender, error) { return h.links.nodes.Node(node) }
 	}

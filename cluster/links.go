@@ -9,10 +9,10 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/cluster/liveness"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/remote"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/txn"
 )
@@ -28,7 +28,7 @@ type links struct {
 	lost func(node uint32, incarnation uint64) // called for gateways that are gone; nil: nothing else is kept for them
 }
 
-func newLinks(h *Host, d *door.Door) *links {
+func newLinks(h *Host, d *transport.Port) *links {
 	var seed [8]byte
 	if _, err := rand.Read(seed[:]); err != nil {
 		panic("cluster: no randomness: " + err.Error()) // crypto/rand never fails on a supported system
@@ -37,8 +37,9 @@ func newLinks(h *Host, d *door.Door) *links {
 	l := &links{incarnation: incarnation, stop: make(chan struct{})}
 	cfg := &h.cfg
 	l.liveness = liveness.New(liveness.Config{
-		Self: cfg.Node, Incarnation: incarnation, Clock: cfg.Clock, Door: d, Logger: cfg.Logger, Heartbeat: cfg.Heartbeat,
-		Nodes: h.nodeNumbers, Leads: h.terms,
+		Self: cfg.Node, Incarnation: incarnation, Clock: cfg.Clock, Port: d, Logger: cfg.Logger,
+		Heartbeat: cfg.Heartbeat,
+		Nodes:     h.nodeNumbers, Leads: h.terms,
 		Over: func(id txn.ID) bool { return !h.client.AtWork(id) },
 		Lost: func(node uint32, incarnation uint64) {
 			h.fragments.DropGateway(node, incarnation)
@@ -50,7 +51,7 @@ func newLinks(h *Host, d *door.Door) *links {
 	})
 	l.nodes = remote.New(remote.Config{
 		Incarnation: incarnation, Catalog: cfg.Catalog, Clock: cfg.Clock,
-		Door: d, Logger: cfg.Logger, Over: l.liveness.ReportEnd,
+		Port: d, Logger: cfg.Logger, Over: l.liveness.ReportEnd,
 	})
 	return l
 }

@@ -51,7 +51,7 @@ func TestRecovery(t *testing.T) {
 
 	again := testcluster.New(t, 3, nil)
 	node := again.Nodes[2]
-	mux, net := raftnet.New(node.Door, node.Members, r.Logger), catalognet.New(node.Door, node.Members)
+	mux, net := raftnet.New(node.Port, node.Members, r.Logger), catalognet.New(node.Port, node.Members)
 	t.Cleanup(func() { mux.Close() })
 	node.Serve()
 	cat, err := catalog.Open(catalog.Options{

@@ -57,7 +57,7 @@ func (c *hosts) open(node *testcluster.Node, change func(*storage.Config)) {
 	if os.Getenv("SHERD_TEST_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})).With("on", node.Number)
 	}
-	mux, net := raftnet.New(node.Door, node.Members, log), catalognet.New(node.Door, node.Members)
+	mux, net := raftnet.New(node.Port, node.Members, log), catalognet.New(node.Port, node.Members)
 	c.t.Cleanup(func() { mux.Close() })
 	cat, err := catalog.Open(catalog.Options{
 		Dir: filepath.Join(dir, "catalog"), ID: raftnet.ServerID(node.Number), Transport: mux.Transport(catalognet.Group), Forward: net.Forward,
@@ -68,7 +68,7 @@ func (c *hosts) open(node *testcluster.Node, change func(*storage.Config)) {
 	net.Serve(cat)
 	cfg := Config{
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: node.Number, Catalog: cat, Clock: txn.NewClock(nil, 0), Logger: log, Schema: table.Schema(),
-		Door: node.Door, Transport: func(g uint64) raft.Transport { return mux.Transport(g) },
+		Port: node.Port, Transport: func(g uint64) raft.Transport { return mux.Transport(g) },
 	}
 	if change != nil {
 		change(&cfg.Storage)

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/txn"
@@ -25,7 +25,7 @@ type Service struct {
 
 // Caller returns the node that makes a call.
 func Caller(ctx context.Context) (uint32, error) {
-	p, ok := door.PeerOf(ctx)
+	p, ok := transport.PeerOf(ctx)
 	if !ok {
 		return 0, status.Error(codes.PermissionDenied, "only nodes of the cluster may ask for fragments")
 	}

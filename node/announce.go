@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
@@ -50,14 +50,14 @@ func (n *Node) tellAnyone(ctx context.Context, info *pb.NodeInfo) bool {
 		if other == n.dir.NodeID {
 			continue
 		}
-		if link, err := n.port.door.Link(other, door.TaskLink); err == nil && tell(ctx, link, info) == nil {
+		if link, err := n.port.transport.Link(other, transport.TaskLink); err == nil && tell(ctx, link, info) == nil {
 			return true
 		}
 	}
 	return false
 }
 
-func tell(ctx context.Context, link *door.Link, info *pb.NodeInfo) error {
+func tell(ctx context.Context, link *transport.Link, info *pb.NodeInfo) error {
 	ctx, cancel := context.WithTimeout(ctx, announceTimeout)
 	defer cancel()
 	_, err := pb.NewMembershipClient(link).Announce(ctx, info)
@@ -66,7 +66,7 @@ func tell(ctx context.Context, link *door.Link, info *pb.NodeInfo) error {
 
 // tellMoved tells another node this node's address if it has changed: the catalog's leader still
 // tries the old address, and this node does not know the leader before the leader reaches it.
-func (n *Node) tellMoved(ctx context.Context, link *door.Link) {
+func (n *Node) tellMoved(ctx context.Context, link *transport.Link) {
 	info, err := n.info()
 	if before, _ := n.contacts.Addr(n.dir.NodeID); err != nil || before == info.GetNodeAddr() {
 		return

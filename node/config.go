@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/sql/settings"
 )
@@ -20,8 +20,8 @@ const DefaultFragments = 3
 
 // Speaks returns the versions of the node protocol that this release uses (V4): the newest one,
 // which is also the newest cluster version that it knows, and the one before.
-func Speaks() door.Version {
-	return door.Version{Release: settings.Version, From: max(clusterversion.Newest-1, clusterversion.First),
+func Speaks() transport.Version {
+	return transport.Version{Release: settings.Version, From: max(clusterversion.Newest-1, clusterversion.First),
 		To: clusterversion.Newest}
 }
 
@@ -30,7 +30,7 @@ type Config struct {
 	Data     string // directory; made if it does not exist
 	SQLAddr  string // of clients, HOST:PORT
 	NodeAddr string // for other nodes, HOST:PORT
-	HTTPAddr string // of operators; "" is no door for them
+	HTTPAddr string // of operators; "" is no port for them
 
 	// Addresses to announce, HOST or HOST:PORT; "" is the address at which the node listens.
 	AdvertiseAddr    string // for other nodes
@@ -77,7 +77,7 @@ type Knobs struct {
 	VersionsKept func() time.Duration
 	// Version replaces the versions that this release speaks, to act as another release; zero: no
 	// replacement.
-	Version door.Version
+	Version transport.Version
 	// Election is how long the leader of a fragment may be silent before the followers elect
 	// another one. 0: a second.
 	Election time.Duration
@@ -110,7 +110,7 @@ func (k *Knobs) setDefaults() {
 	if k.UpgradeLook == 0 {
 		k.UpgradeLook = upgradeLook
 	}
-	if k.Version == (door.Version{}) {
+	if k.Version == (transport.Version{}) {
 		k.Version = Speaks()
 	}
 	if k.Now == nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/cluster/trust"
 )
 
@@ -28,12 +28,12 @@ func (n *Node) refuseDuplicate(ctx context.Context, addr string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, duplicateTimeout)
 	defer cancel()
-	c, err := door.Identify(ctx, addr, n.keeper, n.cfg.Knobs.Version, n.cfg.Knobs.Dial)
+	c, err := transport.Identify(ctx, addr, n.keeper, n.cfg.Knobs.Version, n.cfg.Knobs.Dial)
 	if err != nil {
 		return nil
 	}
 	defer c.Close()
-	if c.Peer.Node != n.dir.NodeID || n.port.door != nil && n.port.door.Accepted(c) {
+	if c.Peer.Node != n.dir.NodeID || n.port.transport != nil && n.port.transport.Accepted(c) {
 		return nil
 	}
 	return fmt.Errorf("node %d runs already, at %s: the data directory %s, or that one's, is a copy. "+
@@ -145,7 +145,7 @@ func isOfThisMachine(ip net.IP) bool {
 // stays in its cluster.
 func (n *Node) sayElsewhere(ctx context.Context) {
 	for _, addr := range n.cfg.Join {
-		c, err := door.Identify(ctx, addr, n.keeper, n.cfg.Knobs.Version, n.cfg.Knobs.Dial)
+		c, err := transport.Identify(ctx, addr, n.keeper, n.cfg.Knobs.Version, n.cfg.Knobs.Dial)
 		if err == nil {
 			c.Close()
 			continue

@@ -41,7 +41,7 @@ func (n *Node) buildFragments() {
 	n.host = cluster.New(cluster.Config{
 		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"),
 		Node: n.dir.NodeID, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger,
-		Door: n.port.door, Transport: func(group uint64) raft.Transport { return n.port.mux.Transport(group) },
+		Port: n.port.transport, Transport: func(group uint64) raft.Transport { return n.port.mux.Transport(group) },
 		LogFailed: func(err error) { n.end(fmt.Errorf("its log device has failed: %w", err)) },
 		Heat:      n.heat, KeyText: sysview.SegmentText, Schema: table.Schema(),
 		AtMove: n.cfg.Knobs.AtMove, RebalanceLook: n.cfg.Knobs.RebalanceLook,
@@ -61,11 +61,11 @@ func (n *Node) buildFragments() {
 	})
 	n.locks = tablelock.New(tablelock.Config{
 		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(),
-		Catalog: n.catalog, Door: n.port.door, Liveness: n.host.Liveness(), Nodes: n.members,
+		Catalog: n.catalog, Port: n.port.transport, Liveness: n.host.Liveness(), Nodes: n.members,
 		Logger: n.cfg.Logger, NodeTimeout: n.cfg.Knobs.LockNodeTimeout,
 	}, n.port.members)
 	n.advisory = advisory.New(advisory.Config{
-		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Door: n.port.door,
+		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Port: n.port.transport,
 		Nodes: n.members, Detector: n.host.Deadlocks(), Logger: n.cfg.Logger, Leader: n.host.Client().LeaderOf,
 		Confirm: n.host.ConfirmTerm, Incarnations: n.incarnation,
 	}, n.port.members)
@@ -73,11 +73,11 @@ func (n *Node) buildFragments() {
 	n.host.Register(n.port.members)
 	pb.RegisterTasksServer(n.port.members, n.tasks)
 	n.deadlocks = deadlock.New(deadlock.Config{
-		Self: n.dir.NodeID, Waits: n.host.Deadlocks(), Door: n.port.door, Nodes: n.others, Logger: n.cfg.Logger,
+		Self: n.dir.NodeID, Waits: n.host.Deadlocks(), Port: n.port.transport, Nodes: n.others, Logger: n.cfg.Logger,
 	}, n.port.members)
-	n.notices = relay.New(relay.Config{Self: n.dir.NodeID, Door: n.port.door, Nodes: n.members}, n.port.members)
+	n.notices = relay.New(relay.Config{Self: n.dir.NodeID, Port: n.port.transport, Nodes: n.members}, n.port.members)
 	n.activity = activity.New(activity.Config{
-		Self: n.dir.NodeID, Door: n.port.door, Nodes: n.members,
+		Self: n.dir.NodeID, Port: n.port.transport, Nodes: n.members,
 		Silent: n.host.Liveness().Silent, Gone: n.host.Liveness().Forgotten, Name: n.nameOf,
 		Exists: func(node uint32) bool { return n.catalog.View().Node(node) != nil },
 	}, n.port.members)

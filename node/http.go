@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// httpDoor is the HTTP port for operators: a health check and profiles.
-type httpDoor struct {
+// httpServer is the HTTP port for operators: a health check and profiles.
+type httpServer struct {
 	listener net.Listener
 	server   *http.Server
 }
 
 // openHTTP listens on addr; if addr is "", it returns nil.
-func openHTTP(addr string) (*httpDoor, error) {
+func openHTTP(addr string) (*httpServer, error) {
 	if addr == "" {
 		return nil, nil
 	}
@@ -30,20 +30,20 @@ func openHTTP(addr string) (*httpDoor, error) {
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	d := &httpDoor{listener: l, server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}}
+	d := &httpServer{listener: l, server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}}
 	go d.server.Serve(l) // ends with close
 	return d, nil
 }
 
 // addr returns the address at which it listens, "" if there is no such port.
-func (d *httpDoor) addr() string {
+func (d *httpServer) addr() string {
 	if d == nil {
 		return ""
 	}
 	return d.listener.Addr().String()
 }
 
-func (d *httpDoor) close(ctx context.Context) error {
+func (d *httpServer) close(ctx context.Context) error {
 	if d == nil {
 		return nil
 	}

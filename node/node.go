@@ -57,7 +57,7 @@ type Node struct {
 	wire      *pgwire.Server
 	listener  net.Listener
 	tls       clientTLS
-	http      *httpDoor
+	http      *httpServer
 
 	self     string      // the address at which other nodes reach this one
 	suspects chan string // other addresses at which nodes believe this one to be

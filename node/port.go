@@ -13,20 +13,20 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/catalognet"
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/raftnet"
+	"github.com/sherddb/sherd/cluster/transport"
 )
 
 // port is the node's port for other nodes, with the services on it.
 type port struct {
-	listener net.Listener
-	door     *door.Door
-	members  *grpc.Server
-	joining  *grpc.Server
-	mux      *raftnet.Mux
-	asks     *catalognet.Net
-	served   chan struct{} // closed when the door has closed; nil before it opens
+	listener  net.Listener
+	transport *transport.Port
+	members   *grpc.Server
+	joining   *grpc.Server
+	mux       *raftnet.Mux
+	asks      *catalognet.Net
+	served    chan struct{} // closed when the port has closed; nil before it opens
 }
 
 // listen listens at the address; it does not accept connections yet.
@@ -37,7 +37,7 @@ func (p *port) listen(addr string) (err error) {
 
 // build creates the transport, the servers and the Raft transport. It opens nothing.
 func (p *port) build(n *Node) {
-	p.door = door.New(door.Config{
+	p.transport = transport.New(transport.Config{
 		Keeper: n.keeper, Listener: p.listener, Version: n.cfg.Knobs.Version,
 		Addr: n.addrOf, Dial: n.cfg.Knobs.Dial, Logger: n.cfg.Logger,
 		Admit:          n.admit,
@@ -45,9 +45,9 @@ func (p *port) build(n *Node) {
 		Known:          func(node uint32) string { addr, _ := n.contacts.Addr(node); return addr },
 		KnownAt:        n.suspectDuplicate,
 	})
-	p.members, p.joining = grpc.NewServer(door.MemberOptions()...), grpc.NewServer(door.JoinOptions()...)
-	p.mux = raftnet.New(p.door, p.members, n.cfg.Logger)
-	p.asks = catalognet.New(p.door, p.members)
+	p.members, p.joining = grpc.NewServer(transport.MemberOptions()...), grpc.NewServer(transport.JoinOptions()...)
+	p.mux = raftnet.New(p.transport, p.members, n.cfg.Logger)
+	p.asks = catalognet.New(p.transport, p.members)
 }
 
 // open starts to serve. All services are registered.
@@ -55,7 +55,7 @@ func (p *port) open() {
 	p.served = make(chan struct{})
 	go func() {
 		defer close(p.served)
-		p.door.Serve(p.members, p.joining)
+		p.transport.Serve(p.members, p.joining)
 	}()
 }
 
@@ -64,12 +64,12 @@ func (p *port) close() error {
 	switch {
 	case p.listener == nil:
 		return nil
-	case p.door == nil:
+	case p.transport == nil:
 		return p.listener.Close()
 	}
 	p.members.Stop()
 	p.joining.Stop()
-	err := errors.Join(p.mux.Close(), p.door.Close())
+	err := errors.Join(p.mux.Close(), p.transport.Close())
 	if p.served != nil {
 		<-p.served
 	}
@@ -88,7 +88,7 @@ func (p *port) awaitCatalog(ctx context.Context, n *Node) error {
 		if other == n.dir.NodeID {
 			continue
 		}
-		link, err := p.door.Link(other, door.TaskLink)
+		link, err := p.transport.Link(other, transport.TaskLink)
 		if err != nil {
 			return err
 		}
@@ -118,11 +118,11 @@ func (p *port) awaitCatalog(ctx context.Context, n *Node) error {
 
 // refusal connects to another node and returns the reason if that node refuses the connection. It
 // returns nil if the connection succeeds or ctx ends.
-func refusal(ctx context.Context, link *door.Link) *door.Refused {
+func refusal(ctx context.Context, link *transport.Link) *transport.Refused {
 	for {
 		link.Connect()
 		state := link.GetState()
-		var refused *door.Refused
+		var refused *transport.Refused
 		if errors.As(link.Err(), &refused) && refused.Reason != pb.Refusal_BUSY &&
 			refused.Reason != pb.Refusal_WRONG_NODE {
 			return refused
@@ -171,7 +171,7 @@ func (n *Node) note(v *catalog.View, gone map[uint32]bool) {
 	for _, id := range append(n.lost.all(), removedNodes(v)...) {
 		if !gone[id] && id != n.dir.NodeID {
 			gone[id] = true
-			n.port.door.Evict(id)
+			n.port.transport.Evict(id)
 			n.port.mux.Forget(id)
 		}
 	}
@@ -192,7 +192,7 @@ func (p *port) sayWaiting(ctx context.Context, n *Node) {
 		}
 		why := "the nodes answer, and none of them leads the catalog, or its leader has not taken this one in"
 		for _, other := range n.contacts.Nodes() {
-			if link, err := p.door.Link(other, door.TaskLink); other != n.dir.NodeID &&
+			if link, err := p.transport.Link(other, transport.TaskLink); other != n.dir.NodeID &&
 				err == nil && link.Err() != nil {
 				why = fmt.Sprintf("node %d: %s", other, link.Err())
 			}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/cluster/member"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 )
 
 // removedLook is the interval at which a node checks whether it is still a member of the cluster.
@@ -46,12 +46,12 @@ func (n *Node) removal() error {
 		if other == n.dir.NodeID {
 			continue
 		}
-		link, err := n.port.door.Link(other, door.TaskLink)
+		link, err := n.port.transport.Link(other, transport.TaskLink)
 		if err != nil {
 			return nil
 		}
 		link.Connect()
-		var refused *door.Refused
+		var refused *transport.Refused
 		if errors.As(link.Err(), &refused) && refused.Reason == pb.Refusal_REMOVED {
 			return refused
 		}

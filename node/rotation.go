@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/cluster/join"
 	"github.com/sherddb/sherd/cluster/member"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/cluster/trust"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -134,7 +134,7 @@ func (n *Node) certificates(ctx context.Context) map[uint32]trust.Report {
 	var asking sync.WaitGroup
 	for _, other := range n.others() {
 		asking.Go(func() {
-			link, err := n.port.door.Link(other, door.TaskLink)
+			link, err := n.port.transport.Link(other, transport.TaskLink)
 			if err != nil {
 				return
 			}

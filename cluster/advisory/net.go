@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/locks"
 )
@@ -33,7 +33,7 @@ type Config struct {
 	Self        uint32
 	Incarnation uint64 // of this process
 	Catalog     *catalog.Catalog
-	Door        *door.Door
+	Port        *transport.Port
 	Nodes       func() []uint32 // of the cluster; this one is among them
 	Detector    *txn.Detector
 	Logger      *slog.Logger
@@ -161,7 +161,7 @@ func (n *Net) alone() bool {
 }
 
 func (n *Net) client(node uint32) (pb.AdvisoryLocksClient, error) {
-	link, err := n.cfg.Door.Link(node, door.TaskLink)
+	link, err := n.cfg.Port.Link(node, transport.TaskLink)
 	if err != nil {
 		return nil, err
 	}

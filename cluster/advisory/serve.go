@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/locks"
@@ -59,7 +59,7 @@ func fromLocks(database uint32, list []*pb.AdvisoryLock) []lock {
 }
 
 func sender(ctx context.Context, incarnation uint64) (gateway, error) {
-	who, ok := door.PeerOf(ctx)
+	who, ok := transport.PeerOf(ctx)
 	if !ok {
 		return gateway{}, status.Error(codes.PermissionDenied, "locks are for nodes of the cluster")
 	}

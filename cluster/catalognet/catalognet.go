@@ -7,9 +7,9 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/raftnet"
+	"github.com/sherddb/sherd/cluster/transport"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -25,13 +25,13 @@ const askTimeout = 3 * time.Second
 // Net is the catalog's side of a node's port. All methods may be called concurrently.
 type Net struct {
 	pb.UnimplementedCatalogServer
-	door    *door.Door
+	port    *transport.Port
 	catalog atomic.Pointer[catalog.Catalog]
 }
 
-// New makes the net of a door and registers its service with the server of the members.
-func New(d *door.Door, members grpc.ServiceRegistrar) *Net {
-	n := &Net{door: d}
+// New makes the net of a port and registers its service with the server of the members.
+func New(d *transport.Port, members grpc.ServiceRegistrar) *Net {
+	n := &Net{port: d}
 	pb.RegisterCatalogServer(members, n)
 	return n
 }
@@ -55,7 +55,7 @@ func (n *Net) Forward(ctx context.Context, to raft.ServerID, request []byte) ([]
 	if err != nil {
 		return nil, err
 	}
-	link, err := n.door.Link(node, door.TaskLink)
+	link, err := n.port.Link(node, transport.TaskLink)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func open(t *testing.T, n int) (*testcluster.Cluster, []*catalog.Catalog) {
 	var all []*catalog.Catalog
 	for i, node := range cluster.Nodes {
 		log := slog.New(slog.DiscardHandler)
-		mux, net := raftnet.New(node.Door, node.Members, log), New(node.Door, node.Members)
+		mux, net := raftnet.New(node.Port, node.Members, log), New(node.Port, node.Members)
 		t.Cleanup(func() { mux.Close() })
 		node.Serve()
 		c, err := catalog.Open(catalog.Options{

@@ -1,7 +1,7 @@
 // Package catalognet carries a node's requests to the node that leads the catalog: to put a change
 // into the catalog's log, or to ask how far the log is.
 //
-//	n := catalognet.New(door, members)   // registers the service, which refuses until Serve
+//	n := catalognet.New(port, members)   // registers the service, which refuses until Serve
 //	c, err := catalog.Open(catalog.Options{ID: raftnet.ServerID(2), Transport: mux.Transport(0), Forward: n.Forward, Join: true, …})
 //	n.Serve(c)
 //

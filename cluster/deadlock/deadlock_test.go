@@ -16,7 +16,7 @@ func open(t *testing.T, n int) (detectors []*Detector) {
 	c := testcluster.New(t, n, nil)
 	for _, node := range c.Nodes {
 		s := New(Config{
-			Self: node.Number, Waits: txn.NewDetector(), Door: node.Door, Logger: slog.New(slog.DiscardHandler),
+			Self: node.Number, Waits: txn.NewDetector(), Port: node.Port, Logger: slog.New(slog.DiscardHandler),
 			Nodes: func() (all []uint32) {
 				for i := range c.Nodes {
 					all = append(all, uint32(i+1))

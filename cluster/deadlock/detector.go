@@ -8,8 +8,8 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/txn"
 )
@@ -25,7 +25,7 @@ const (
 type Config struct {
 	Self   uint32
 	Waits  *txn.Detector
-	Door   *door.Door
+	Port   *transport.Port
 	Nodes  func() []uint32 // those that can be asked; this one may be among them
 	Logger *slog.Logger
 }
@@ -142,7 +142,7 @@ func (s *Detector) end(ctx context.Context, c txn.Cycle) bool {
 }
 
 func (s *Detector) client(node uint32) (pb.DeadlocksClient, error) {
-	link, err := s.cfg.Door.Link(node, door.TaskLink)
+	link, err := s.cfg.Port.Link(node, transport.TaskLink)
 	if err != nil {
 		return nil, err
 	}

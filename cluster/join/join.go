@@ -7,8 +7,8 @@ import (
 	"net"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/cluster/trust"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -19,7 +19,7 @@ type Request struct {
 	Addrs   []string // of nodes of the cluster; one is enough
 	Token   trust.Token
 	Dir     string // where the key and the certificate are kept: DATA/certs
-	Version door.Version
+	Version transport.Version
 	Info    *pb.NodeInfo
 	Now     func() time.Time
 	Dial    func(ctx context.Context, addr string) (net.Conn, error) // nil is TCP
@@ -54,7 +54,7 @@ func Join(ctx context.Context, r Request) (*Joined, error) {
 			return r.keep(key, answer)
 		}
 		errs = append(errs, err)
-		var refused *door.Refused
+		var refused *transport.Refused
 		if errors.As(err, &refused) || errors.As(err, new(*denied)) || ctx.Err() != nil {
 			break
 		}
@@ -71,7 +71,7 @@ type denied struct{ addr, text string }
 func (d *denied) Error() string { return fmt.Sprintf("the node at %s refuses: %s", d.addr, d.text) }
 
 func (r *Request) ask(ctx context.Context, addr string, request []byte) (*pb.JoinResponse, error) {
-	cc, err := door.Join(ctx, addr, r.Token, r.Version, r.Now, r.Dial)
+	cc, err := transport.Join(ctx, addr, r.Token, r.Version, r.Now, r.Dial)
 	if err != nil {
 		return nil, err
 	}

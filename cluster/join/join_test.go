@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/cluster/trust"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"google.golang.org/grpc"
@@ -29,7 +29,7 @@ type gate struct {
 	lose   bool   // the next answer is lost after the token was taken
 }
 
-func newGate(t *testing.T, configure func(uint32, *door.Config)) *gate {
+func newGate(t *testing.T, configure func(uint32, *transport.Config)) *gate {
 	t.Helper()
 	g := &gate{Cluster: testcluster.New(t, 1, configure), last: 1}
 	n := g.Nodes[0]
@@ -85,14 +85,14 @@ func (g *gate) request(t *testing.T, token trust.Token) Request {
 	}
 }
 
-// member is a node that has joined, with a door of its own.
-func (g *gate) member(t *testing.T, k *trust.Keeper) *door.Door {
+// member is a node that has joined, with a port of its own.
+func (g *gate) member(t *testing.T, k *trust.Keeper) *transport.Port {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := door.New(door.Config{
+	d := transport.New(transport.Config{
 		Keeper: k, Listener: l, Version: testcluster.Version, Logger: slog.New(slog.DiscardHandler),
 		Addr: func(uint32) (string, error) { return g.Nodes[0].Addr, nil },
 	})
@@ -116,7 +116,7 @@ func TestJoinAndRenew(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := k.Certificate().Leaf.SerialNumber
-	link, err := g.member(t, k).Link(1, door.TaskLink)
+	link, err := g.member(t, k).Link(1, transport.TaskLink)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestLostAnswer(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	var asked atomic.Int64
-	g := newGate(t, func(_ uint32, c *door.Config) { c.Admit = func(trust.Peer) error { asked.Add(1); return nil } })
+	g := newGate(t, func(_ uint32, c *transport.Config) { c.Admit = func(trust.Peer) error { asked.Add(1); return nil } })
 	unknown, err := trust.NewToken(testcluster.ID, g.Authority.Fingerprint())
 	if err != nil {
 		t.Fatal(err)
@@ -164,11 +164,11 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer := door.Version{Release: "9.0.0", From: testcluster.Version.To + 1, To: testcluster.Version.To + 2}
+	newer := transport.Version{Release: "9.0.0", From: testcluster.Version.To + 1, To: testcluster.Version.To + 2}
 	cases := []struct {
 		name    string
 		token   trust.Token
-		version door.Version
+		version transport.Version
 		says    string
 	}{
 		{"unknown", unknown, testcluster.Version, "does not know this join token"},
@@ -195,7 +195,7 @@ func TestRefused(t *testing.T) {
 // Who has no certificate gets to the service of joining and to no other.
 func TestStrangersReachNothingElse(t *testing.T) {
 	g := newGate(t, nil)
-	cc, err := door.Join(context.Background(), g.Nodes[0].Addr, g.token(t, time.Hour), testcluster.Version, time.Now, nil)
+	cc, err := transport.Join(context.Background(), g.Nodes[0].Addr, g.token(t, time.Hour), testcluster.Version, time.Now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/cluster/trust"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -108,7 +108,7 @@ type memberServer struct {
 // Renew implements the service.
 func (s *memberServer) Renew(ctx context.Context, r *pb.RenewRequest) (*pb.RenewResponse, error) {
 	h := s.host
-	who, ok := door.PeerOf(ctx)
+	who, ok := transport.PeerOf(ctx)
 	if !ok {
 		return nil, status.Error(codes.PermissionDenied, "certificates are renewed for nodes of the cluster")
 	}
@@ -125,7 +125,7 @@ func (s *memberServer) Renew(ctx context.Context, r *pb.RenewRequest) (*pb.Renew
 
 // Announce implements the service.
 func (s *memberServer) Announce(ctx context.Context, info *pb.NodeInfo) (*pb.AnnounceResponse, error) {
-	who, ok := door.PeerOf(ctx)
+	who, ok := transport.PeerOf(ctx)
 	if !ok {
 		return nil, status.Error(codes.PermissionDenied, "only nodes of the cluster are listed")
 	}

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -17,7 +17,7 @@ type Config struct {
 	Self        uint32
 	Incarnation uint64 // a random number of this process, not 0
 	Clock       *txn.Clock
-	Door        *door.Door
+	Port        *transport.Port
 	Nodes       func() []uint32                          // returns the nodes of the cluster
 	Leads       func() map[txn.FragmentID]uint64         // returns what this node leads, with the terms
 	Over        func(txn.ID) bool                        // reports whether a transaction of this gateway is over
@@ -378,8 +378,8 @@ func (p *Detector) withdraw(q *peer) {
 	p.updateLeaders(of)
 }
 
-// updateLeaders determines the leaders of fragments by the nodes' claims: those of the newest terms. The
-// caller holds mu.
+// updateLeaders determines the leaders of fragments by the nodes' claims: those of the newest
+// terms. The caller holds mu.
 func (p *Detector) updateLeaders(of map[txn.FragmentID]bool) {
 	changed := false
 	for f := range of {

@@ -44,7 +44,7 @@ func start(t *testing.T, n int) (*testcluster.Cluster, []*attendant) {
 	for _, x := range c.Nodes {
 		a := &attendant{leads: map[txn.FragmentID]uint64{}, over: txn.NewID()}
 		a.Detector = New(Config{
-			Self: x.Number, Incarnation: uint64(x.Number) * 100, Clock: txn.NewClock(nil, 0), Door: x.Door, Heartbeat: 50 * time.Millisecond,
+			Self: x.Number, Incarnation: uint64(x.Number) * 100, Clock: txn.NewClock(nil, 0), Port: x.Port, Heartbeat: 50 * time.Millisecond,
 			Nodes: func() []uint32 { return nodes },
 			Leads: func() map[txn.FragmentID]uint64 {
 				a.mu.Lock()

@@ -14,13 +14,13 @@
 //     been replaced by another one, or when nothing was heard from it for five seconds. That needs
 //     no agreement: until its commit is in the log, a write buffer may be dropped at any time.
 //   - The leader of a fragment is the node that claims the newest term, on either stream. What
-//     another node reports about a leader, in answer to a failed request, counts for five heartbeats,
-//     unless the leader of that term or of a newer one claims otherwise.
+//     another node reports about a leader, in answer to a failed request, counts for five
+//     heartbeats, unless the leader of that term or of a newer one claims otherwise.
 //   - A clock that is too far ahead is not merged, and the log names the node.
 //
 // # Limits
 //
 // The information is as old as a message, and its users must tolerate that it is wrong. A process
-// that was itself stopped counts the heartbeats that it has missed, and not the time, so it does not
-// take the others for dead when it continues.
+// that was itself stopped counts the heartbeats that it has missed, and not the time, so it does
+// not take the others for dead when it continues.
 package liveness

@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestLeadersThatWereSaid: what a node says of itself stays known, whatever others have said before, or older messages say after.
+// TestLeadersThatWereSaid: what a node says of itself stays known, whatever others have said
+// before, or older messages say after.
 func TestLeadersThatWereSaid(t *testing.T) {
 	const f = txn.FragmentID(7)
 	leads := func(term uint64) []*pb.Leadership { return []*pb.Leadership{{Fragment: 7, Term: term}} }

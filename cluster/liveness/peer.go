@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/txn"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -115,8 +115,8 @@ func (q *peer) dead() {
 		q.p.announce()
 		q.p.mu.Unlock()
 	}
-	for _, class := range []door.Class{door.RaftLink, door.TaskLink} {
-		if l, err := q.p.cfg.Door.Link(q.node, class); err == nil {
+	for _, class := range []transport.Class{transport.RaftLink, transport.TaskLink} {
+		if l, err := q.p.cfg.Port.Link(q.node, class); err == nil {
 			l.Reset()
 		}
 	}
@@ -145,7 +145,7 @@ func (q *peer) open(ctx context.Context) <-chan struct{} {
 }
 
 func (q *peer) attend(ctx context.Context) error {
-	link, err := q.p.cfg.Door.Link(q.node, door.TaskLink)
+	link, err := q.p.cfg.Port.Link(q.node, transport.TaskLink)
 	if err != nil {
 		return err
 	}
@@ -307,7 +307,7 @@ func (s *speaker) message() *pb.Attendance {
 
 // Attend implements the service: it answers each message of another node.
 func (p *Detector) Attend(s grpc.BidiStreamingServer[pb.Attendance, pb.Attendance]) error {
-	who, ok := door.PeerOf(s.Context())
+	who, ok := transport.PeerOf(s.Context())
 	if !ok {
 		return status.Error(codes.PermissionDenied, "liveness is for nodes of the cluster")
 	}

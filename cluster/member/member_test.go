@@ -17,16 +17,16 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/cluster/join"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/cluster/trust"
 	"google.golang.org/grpc"
 )
 
 const clusterID = "0d9d1a5e-3c58-4f0e-9f6e-1f2a3b4c5d6e"
 
-var version = door.Version{Release: "0.1.0", From: 1, To: 1}
+var version = transport.Version{Release: "0.1.0", From: 1, To: 1}
 
 func open(t *testing.T, dir string) *Register {
 	t.Helper()
@@ -87,8 +87,8 @@ func TestFoundAndJoin(t *testing.T) {
 	}
 	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 	log := slog.New(slog.DiscardHandler)
-	d := door.New(door.Config{Keeper: keeper, Listener: l, Version: version, Admit: r.Admit, Addr: r.Addr, Logger: log})
-	joining, members := grpc.NewServer(door.JoinOptions()...), grpc.NewServer(door.MemberOptions()...)
+	d := transport.New(transport.Config{Keeper: keeper, Listener: l, Version: version, Admit: r.Admit, Addr: r.Addr, Logger: log})
+	joining, members := grpc.NewServer(transport.JoinOptions()...), grpc.NewServer(transport.MemberOptions()...)
 	r.Host(log).Register(joining, members)
 	go d.Serve(members, joining)
 	t.Cleanup(func() {

@@ -5,4 +5,4 @@
 // reserved. To add an operation on a fragment, add a message to Request in fragment.proto.
 package nodepb
 
-//go:generate protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative door.proto join.proto raft.proto error.proto task.proto fragment.proto definitions.proto deadlock.proto activity.proto notify.proto tablelock.proto advisory.proto
+//go:generate protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative handshake.proto join.proto raft.proto error.proto task.proto fragment.proto definitions.proto deadlock.proto activity.proto notify.proto tablelock.proto advisory.proto

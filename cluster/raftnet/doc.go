@@ -5,7 +5,7 @@
 //	group 2 ─┼▶ Transport ─▶ peer 3 ┤                            ├─ node 3: Exchange ────┼▶ group 2: inbox ─▶ Raft
 //	catalog ─┘                      └ append: entries            ┘                       └▶ …
 //
-//	mux := raftnet.New(door, members)           // registers the service
+//	mux := raftnet.New(port, members)           // registers the service
 //	g, err := raftgroup.Open(raftgroup.Options{
 //		ID: raftnet.ServerID(1), Transport: mux.Transport(7), Peers: raftnet.Servers(1, 2, 3), …
 //	})
@@ -16,8 +16,8 @@
 // have separate lanes, so that no heartbeat waits behind megabytes of entries. Snapshots have
 // separate streams on the connection for bulk data.
 //
-// Raft knows servers only by the number of their node, as id and as address; package door knows
-// where a node is reached. A node may come back at another address without a change in the
+// Raft knows servers only by the number of their node, as id and as address; package transport
+// knows where a node is reached. A node may come back at another address without a change in the
 // configuration of any group.
 //
 // # Invariants
@@ -35,8 +35,8 @@
 //
 // # Limits
 //
-// A message has at most door.MaxMessage bytes, so no entry may be larger. A request that is larger
-// because of its number of entries is cut into several, and Raft treats each as a request by
+// A message has at most transport.MaxMessage bytes, so no entry may be larger. A request that is
+// larger because of its number of entries is cut into several, and Raft treats each as a request by
 // itself. The answer to the request is that of the first part that fails, or of the last part.
 //
 // Raft's library refuses its vote to a candidate that is not a voter in the configuration that the

@@ -18,7 +18,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
-	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/raftgroup"
 )
@@ -38,14 +38,14 @@ func TestIdleCost(t *testing.T) {
 func measureIdle(t *testing.T, groups int, each bool) {
 	var conns atomic.Int64
 	dialer := &net.Dialer{}
-	c := &trio{Cluster: testcluster.New(t, 3, func(_ uint32, c *door.Config) {
+	c := &trio{Cluster: testcluster.New(t, 3, func(_ uint32, c *transport.Config) {
 		c.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
 			conns.Add(1)
 			return dialer.DialContext(ctx, "tcp", addr)
 		}
 	})}
 	for _, n := range c.Nodes {
-		c.mux = append(c.mux, New(n.Door, n.Members, slog.New(slog.DiscardHandler)))
+		c.mux = append(c.mux, New(n.Port, n.Members, slog.New(slog.DiscardHandler)))
 		t.Cleanup(func() { c.mux[n.Number-1].Close() })
 		n.Serve()
 	}

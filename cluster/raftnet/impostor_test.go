@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/cluster/trust"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"google.golang.org/grpc"
@@ -23,11 +23,11 @@ func (c *trio) impostor(t *testing.T, k *trust.Keeper) *Mux {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := door.New(door.Config{
+	d := transport.New(transport.Config{
 		Keeper: k, Listener: l, Version: testcluster.Version, Logger: slog.New(slog.DiscardHandler),
 		Addr: func(node uint32) (string, error) { return c.Nodes[node-1].Addr, nil },
 	})
-	m := New(d, grpc.NewServer(door.MemberOptions()...), slog.New(slog.DiscardHandler))
+	m := New(d, grpc.NewServer(transport.MemberOptions()...), slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {
 		m.Close()
 		d.Close()

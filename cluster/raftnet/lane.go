@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -146,7 +146,7 @@ func (p *peer) answered(n int, heard bool) time.Duration {
 }
 
 func (p *peer) reset() {
-	if k, err := p.mux.door.Link(p.node, door.RaftLink); err == nil {
+	if k, err := p.mux.port.Link(p.node, transport.RaftLink); err == nil {
 		p.mux.log.Debug("raft: peer is silent, connection dropped", "node", p.node)
 		k.Reset()
 	}
@@ -181,7 +181,7 @@ func (l *lane) send() {
 // explain returns the reason why there is no connection, if it is known, and otherwise err with the
 // node.
 func (l *lane) explain(err error) error {
-	if k, kerr := l.peer.mux.door.Link(l.peer.node, door.RaftLink); kerr == nil {
+	if k, kerr := l.peer.mux.port.Link(l.peer.node, transport.RaftLink); kerr == nil {
 		if cause := k.Err(); cause != nil {
 			return cause
 		}
@@ -224,7 +224,7 @@ func (l *lane) open() (exchange, error) {
 	if s != nil {
 		return s, nil
 	}
-	link, err := l.peer.mux.door.Link(l.peer.node, door.RaftLink)
+	link, err := l.peer.mux.port.Link(l.peer.node, transport.RaftLink)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/hashicorp/raft"
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"google.golang.org/grpc"
 )
 
@@ -38,7 +38,7 @@ func NodeOf(id raft.ServerID) (uint32, error) {
 // Mux is the Raft side of a node's port. All methods may be called concurrently.
 type Mux struct {
 	pb.UnimplementedRaftServer
-	door *door.Door
+	port *transport.Port
 	log  *slog.Logger
 	stop chan struct{}
 
@@ -49,9 +49,9 @@ type Mux struct {
 	done   sync.WaitGroup
 }
 
-// New makes the mux of a door and registers its service with the server of the members.
-func New(d *door.Door, members grpc.ServiceRegistrar, log *slog.Logger) *Mux {
-	m := &Mux{door: d, log: log, stop: make(chan struct{}), groups: map[uint64]*Transport{}, peers: map[uint32]*peer{}}
+// New makes the mux of a port and registers its service with the server of the members.
+func New(d *transport.Port, members grpc.ServiceRegistrar, log *slog.Logger) *Mux {
+	m := &Mux{port: d, log: log, stop: make(chan struct{}), groups: map[uint64]*Transport{}, peers: map[uint32]*peer{}}
 	pb.RegisterRaftServer(members, m)
 	return m
 }

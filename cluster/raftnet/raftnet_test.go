@@ -103,7 +103,7 @@ func newTrio(t *testing.T, groups int, change func(*raftgroup.Options)) *trio {
 	t.Helper()
 	c := &trio{Cluster: testcluster.New(t, 3, nil)}
 	for _, n := range c.Nodes {
-		m := New(n.Door, n.Members, slog.New(slog.DiscardHandler))
+		m := New(n.Port, n.Members, slog.New(slog.DiscardHandler))
 		c.mux = append(c.mux, m)
 		t.Cleanup(func() { m.Close() })
 		n.Serve()

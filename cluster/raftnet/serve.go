@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/hashicorp/raft"
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -34,7 +34,7 @@ type letter struct {
 
 // Exchange implements the service: requests of one peer's lane.
 func (m *Mux) Exchange(s grpc.BidiStreamingServer[pb.RaftRequests, pb.RaftResponses]) error {
-	who, ok := door.PeerOf(s.Context())
+	who, ok := transport.PeerOf(s.Context())
 	if !ok {
 		return status.Error(codes.PermissionDenied, "Raft is for nodes of the cluster")
 	}
@@ -203,7 +203,7 @@ func (o *outbox) take() *pb.RaftResponses {
 
 // InstallSnapshot implements the service.
 func (m *Mux) InstallSnapshot(s grpc.ClientStreamingServer[pb.SnapshotPart, pb.RaftResponse]) error {
-	who, ok := door.PeerOf(s.Context())
+	who, ok := transport.PeerOf(s.Context())
 	if !ok {
 		return status.Error(codes.PermissionDenied, "Raft is for nodes of the cluster")
 	}

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/hashicorp/raft"
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 )
 
 // Transport is one group's raft.Transport.
@@ -32,7 +32,7 @@ func (t *Transport) Consumer() <-chan raft.RPC { return t.consumer }
 
 // LocalAddr implements raft.Transport.
 func (t *Transport) LocalAddr() raft.ServerAddress {
-	return raft.ServerAddress(ServerID(t.mux.door.Self().Node))
+	return raft.ServerAddress(ServerID(t.mux.port.Self().Node))
 }
 
 // EncodePeer implements raft.Transport.
@@ -111,7 +111,7 @@ func (t *Transport) RequestPreVote(
 func (t *Transport) TimeoutNow(
 	id raft.ServerID, _ raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse,
 ) error {
-	if id == ServerID(t.mux.door.Self().Node) { // the only voter need not wait for its election
+	if id == ServerID(t.mux.port.Self().Node) { // the only voter need not wait for its election
 		a, err := t.hand(args, nil)
 		return errors.Join(err, a.Error)
 	}
@@ -144,7 +144,7 @@ func (t *Transport) InstallSnapshot(
 	if err != nil {
 		return err
 	}
-	link, err := t.mux.door.Link(p.node, door.TaskLink)
+	link, err := t.mux.port.Link(p.node, transport.TaskLink)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/txn"
 	"google.golang.org/grpc"
@@ -20,7 +20,7 @@ type Config struct {
 	Incarnation uint64 // of this process
 	Catalog     *catalog.Catalog
 	Clock       *txn.Clock
-	Door        *door.Door
+	Port        *transport.Port
 	// Over notifies a node that a transaction is over, if the end may not have reached it.
 	Over   func(node uint32, id txn.ID)
 	Logger *slog.Logger
@@ -45,7 +45,7 @@ func (n *Nodes) Node(id uint32) (*Node, error) {
 	if x != nil {
 		return x, nil
 	}
-	link, err := n.cfg.Door.Link(id, door.TaskLink)
+	link, err := n.cfg.Port.Link(id, transport.TaskLink)
 	if err != nil {
 		return nil, &kv.NoAnswer{Node: id, Name: fmt.Sprintf("n%d", id), Err: err}
 	}
@@ -63,7 +63,7 @@ func (n *Nodes) Node(id uint32) (*Node, error) {
 type Node struct {
 	nodes  *Nodes
 	id     uint32
-	link   *door.Link
+	link   *transport.Link
 	client pb.FragmentsClient
 }
 

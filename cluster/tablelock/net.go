@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/cluster/liveness"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/locks"
 )
@@ -30,7 +30,7 @@ type Config struct {
 	Self        uint32
 	Incarnation uint64 // of this process
 	Catalog     *catalog.Catalog
-	Door        *door.Door
+	Port        *transport.Port
 	Liveness    *liveness.Detector
 	Nodes       func() []uint32 // of the cluster; this one may be among them
 	Logger      *slog.Logger
@@ -62,7 +62,7 @@ func New(cfg Config, members grpc.ServiceRegistrar) *Net {
 func (n *Net) Serve(m *locks.Manager) { n.manager.Store(m) }
 
 func (n *Net) client(node uint32) (pb.TableLocksClient, error) {
-	link, err := n.cfg.Door.Link(node, door.TaskLink)
+	link, err := n.cfg.Port.Link(node, transport.TaskLink)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/locks"
@@ -32,7 +32,7 @@ type holder struct {
 }
 
 func (n *Net) idOf(ctx context.Context, o *pb.TableLockOwner) (holderID, error) {
-	who, ok := door.PeerOf(ctx)
+	who, ok := transport.PeerOf(ctx)
 	switch {
 	case !ok:
 		return holderID{}, status.Error(codes.PermissionDenied, "locks are for nodes of the cluster")

@@ -130,7 +130,7 @@ func portTaken(err error, hint string) error {
 	return err
 }
 
-// checkLoopback refuses to open a door beyond this machine that has no lock.
+// checkLoopback refuses to open a port beyond this machine that has no lock.
 func checkLoopback(flag, addr, why string) error {
 	if addr == "" {
 		return nil

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/node"
 )
 
 // release returns the release of this program and the versions of clusters that it supports (V4).
-func release() (door.Version, error) {
+func release() (transport.Version, error) {
 	if pretended == "" {
 		return node.Speaks(), nil
 	}
@@ -17,7 +17,7 @@ func release() (door.Version, error) {
 }
 
 // parseRelease reads RELEASE:FROM-TO.
-func parseRelease(s string) (v door.Version, err error) {
+func parseRelease(s string) (v transport.Version, err error) {
 	name, versions, _ := strings.Cut(s, ":")
 	v.Release = name
 	if _, err := fmt.Sscanf(versions, "%d-%d", &v.From, &v.To); err != nil || name == "" || v.From < 1 ||

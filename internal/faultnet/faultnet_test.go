@@ -111,7 +111,7 @@ func TestCloseReachesTheOtherSide(t *testing.T) {
 	eventually.Holds(t, "the connection is closed", func() bool { return n.Conns("a", "b") == 0 })
 }
 
-// TestNoneAfterClose: who dials when the network is closed, as a door does whose node is being
+// TestNoneAfterClose: who dials when the network is closed, as a port does whose node is being
 // closed beside it, gets no connection that nobody would end.
 func TestNoneAfterClose(t *testing.T) {
 	n := New(1)

@@ -1,4 +1,4 @@
-// Package testcluster is nodes' doors on loopback with certificates of one cluster and a network
+// Package testcluster is nodes' ports on loopback with certificates of one cluster and a network
 // between them that fails on command, for tests of what stands on the node port.
 package testcluster
 
@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/cluster/trust"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/faultnet"
@@ -23,7 +23,7 @@ import (
 const ID = "0d9d1a5e-3c58-4f0e-9f6e-1f2a3b4c5d6e"
 
 // Version is what its nodes speak.
-var Version = door.Version{Release: "0.1.0", From: clusterversion.First, To: clusterversion.Newest}
+var Version = transport.Version{Release: "0.1.0", From: clusterversion.First, To: clusterversion.Newest}
 
 // Cluster is nodes 1 to n.
 type Cluster struct {
@@ -32,12 +32,12 @@ type Cluster struct {
 	Nodes     []*Node
 }
 
-// Node is a node's door.
+// Node is a node's port.
 type Node struct {
 	Number  uint32
 	Dir     string
 	Keeper  *trust.Keeper
-	Door    *door.Door
+	Port    *transport.Port
 	Addr    string
 	Members *grpc.Server
 	Joining *grpc.Server
@@ -48,9 +48,9 @@ type Node struct {
 // Host names a node in the network.
 func Host(node uint32) string { return strconv.FormatUint(uint64(node), 10) }
 
-// New makes the nodes; their doors are closed until Serve. configure, if not nil, may change what a
-// door is made with.
-func New(t testing.TB, n int, configure func(node uint32, c *door.Config)) *Cluster {
+// New makes the nodes; their ports are closed until Serve. configure, if not nil, may change what a
+// port is made with.
+func New(t testing.TB, n int, configure func(node uint32, c *transport.Config)) *Cluster {
 	t.Helper()
 	a, err := trust.NewAuthority(ID, time.Now())
 	if err != nil {
@@ -61,14 +61,14 @@ func New(t testing.TB, n int, configure func(node uint32, c *door.Config)) *Clus
 	for i := range n {
 		node := &Node{
 			Number: uint32(i + 1), Dir: filepath.Join(t.TempDir(), "certs"),
-			Members: grpc.NewServer(door.MemberOptions()...), Joining: grpc.NewServer(door.JoinOptions()...),
+			Members: grpc.NewServer(transport.MemberOptions()...), Joining: grpc.NewServer(transport.JoinOptions()...),
 		}
 		node.Keeper = Keeper(t, node.Dir, a, a, node.Number)
 		if node.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 			t.Fatal(err)
 		}
 		node.Addr = node.listener.Addr().String()
-		cfg := door.Config{
+		cfg := transport.Config{
 			Keeper: node.Keeper, Listener: node.listener, Version: Version, Logger: slog.New(slog.DiscardHandler),
 			Addr: func(to uint32) (string, error) {
 				if to < 1 || int(to) > len(c.Nodes) {
@@ -83,7 +83,7 @@ func New(t testing.TB, n int, configure func(node uint32, c *door.Config)) *Clus
 		if configure != nil {
 			configure(node.Number, &cfg)
 		}
-		node.Door = door.New(cfg)
+		node.Port = transport.New(cfg)
 		c.Nodes = append(c.Nodes, node)
 		t.Cleanup(node.Close)
 	}
@@ -99,14 +99,14 @@ func (c *Cluster) host(addr string) string {
 	return "?"
 }
 
-// Serve opens a node's door, after its services were registered.
-func (n *Node) Serve() { go n.Door.Serve(n.Members, n.Joining) }
+// Serve opens a node's port, after its services were registered.
+func (n *Node) Serve() { go n.Port.Serve(n.Members, n.Joining) }
 
-// Close closes a node's door.
+// Close closes a node's port.
 func (n *Node) Close() {
 	n.Members.Stop()
 	n.Joining.Stop()
-	n.Door.Close()
+	n.Port.Close()
 }
 
 // Keeper makes the certificate of a node, signed by one authority, that trusts another.

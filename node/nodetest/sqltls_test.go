@@ -130,8 +130,8 @@ func TestClientTLS(t *testing.T) {
 	}
 }
 
-// TestDoorBeyondThisMachine: clients of other machines can connect only if a role has a password.
-func TestDoorBeyondThisMachine(t *testing.T) {
+// TestPortBeyondThisMachine: clients of other machines can connect only if a role has a password.
+func TestPortBeyondThisMachine(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 1)
 	n := c.stranger(t, "")

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 )
 
 var (
-	firstRelease = door.Version{Release: "0.1.0", From: 1, To: 1}
-	nextRelease  = door.Version{Release: "0.2.0", From: 1, To: 2}
-	laterRelease = door.Version{Release: "0.9.0", From: 7, To: 8}
+	firstRelease = transport.Version{Release: "0.1.0", From: 1, To: 1}
+	nextRelease  = transport.Version{Release: "0.2.0", From: 1, To: 2}
+	laterRelease = transport.Version{Release: "0.9.0", From: 7, To: 8}
 )
 
 // TestUpgrade upgrades a cluster node by node. When all nodes run the new release, the upgrade
@@ -28,7 +28,7 @@ func TestUpgrade(t *testing.T) {
 	})
 	exec(t, c, 1, "CREATE TABLE t (id int PRIMARY KEY)")
 	exec(t, c, 1, "ALTER SYSTEM SET sherd.auto_finalize_upgrade = off")
-	refused := func(n *Node, v door.Version, says string) {
+	refused := func(n *Node, v transport.Version, says string) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 		defer cancel()

@@ -34,7 +34,7 @@ func TestUnknownOperation(t *testing.T) {
 	}
 	defer func() { _ = cat.Close() }()
 	nodes := remote.New(remote.Config{
-		Clock: txn.NewClock(nil, 0), Catalog: cat, Door: testcluster.New(t, 2, nil).Nodes[0].Door,
+		Clock: txn.NewClock(nil, 0), Catalog: cat, Port: testcluster.New(t, 2, nil).Nodes[0].Port,
 	})
 	n, err := nodes.Node(2)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster"
-	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/testcluster"
@@ -102,7 +102,7 @@ func open(t testing.TB, configure func(*Config)) *world {
 	for _, n := range w.nodes.Nodes {
 		n.Serve()
 	}
-	link, err := w.nodes.Nodes[1].Door.Link(1, door.TaskLink)
+	link, err := w.nodes.Nodes[1].Port.Link(1, transport.TaskLink)
 	must(t, err)
 	w.client, w.tasks = pb.NewFragmentsClient(link), pb.NewTasksClient(link)
 	return w

@@ -61,7 +61,7 @@ type distantNode struct {
 func (w *world) remote(wall func() time.Time) distantNode {
 	w.t.Helper()
 	nodes := remote.New(remote.Config{
-		Incarnation: incarnation, Catalog: w.catalog, Clock: txn.NewClock(wall, 0), Door: w.nodes.Nodes[1].Door,
+		Incarnation: incarnation, Catalog: w.catalog, Clock: txn.NewClock(wall, 0), Port: w.nodes.Nodes[1].Port,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	n, err := nodes.Node(1)

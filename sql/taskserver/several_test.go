@@ -90,12 +90,12 @@ func openTrio(t *testing.T) *trio {
 func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
 	t, dir := x.t, x.t.TempDir()
 	t.Helper()
-	mux := raftnet.New(node.Door, node.Members, logger)
+	mux := raftnet.New(node.Port, node.Members, logger)
 	t.Cleanup(func() { mux.Close() })
 	cfg := cluster.Config{
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: node.Number, Catalog: x.catalog,
 		Clock: txn.NewClock(nil, 0), Logger: logger, Schema: table.Schema(),
-		Door: node.Door, Transport: func(g uint64) raft.Transport { return mux.Transport(g) },
+		Port: node.Port, Transport: func(g uint64) raft.Transport { return mux.Transport(g) },
 		Heartbeat: 200 * time.Millisecond,
 	}
 	cfg.Storage.Knobs.Fault = func(point string) {

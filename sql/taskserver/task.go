@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/distexec"
@@ -224,7 +224,7 @@ func (t *task) emit(row types.Row) error {
 
 // maxBatch is the largest batch that fits into a message, with room for the rest of the message. A
 // batch is larger than usual if one of its rows is.
-const maxBatch = door.MaxMessage - 1<<20
+const maxBatch = transport.MaxMessage - 1<<20
 
 // flush sends a batch. It waits while the gateway accepts none: the stream's window alone bounds
 // how much is under way.

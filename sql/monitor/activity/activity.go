@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/tx"
@@ -24,7 +24,7 @@ const askTimeout = 3 * time.Second
 // Config says whose side it is. All fields are required.
 type Config struct {
 	Self   uint32
-	Door   *door.Door
+	Port   *transport.Port
 	Nodes  func() []uint32        // of the cluster; this one may be among them
 	Silent func(node uint32) bool // whether asking a node is useless
 	Gone   func(node uint32) bool // whether it has not been heard of for so long that what its sessions held is gone
@@ -65,7 +65,7 @@ func (n *Net) served() (*Sessions, error) {
 }
 
 func (n *Net) client(node uint32) (pb.ActivityClient, error) {
-	link, err := n.cfg.Door.Link(node, door.TaskLink)
+	link, err := n.cfg.Port.Link(node, transport.TaskLink)
 	if err != nil {
 		return nil, err
 	}

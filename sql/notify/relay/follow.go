@@ -5,15 +5,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/sql/notify"
 )
 
 // Config has the parts of the node that a Net uses. All fields are required.
 type Config struct {
 	Self  uint32
-	Door  *door.Door
+	Port  *transport.Port
 	Nodes func() []uint32 // those of the cluster; this one may be among them
 }
 
@@ -135,7 +135,7 @@ func (n *Net) doubt(p *peer, was bool) {
 
 // followOnce receives messages until the stream ends, and reports whether there was a stream.
 func (n *Net) followOnce(ctx context.Context, id uint32, p *peer) (was bool) {
-	link, err := n.cfg.Door.Link(id, door.TaskLink)
+	link, err := n.cfg.Port.Link(id, transport.TaskLink)
 	if err != nil {
 		return false
 	}

@@ -1,4 +1,4 @@
-package door
+package transport
 
 import (
 	"context"
@@ -31,7 +31,7 @@ type linkKey struct {
 // Link is a connection to a node. It is made when a call needs it, and again when it was lost.
 type Link struct {
 	*grpc.ClientConn
-	d    *Door
+	d    *Port
 	node uint32
 
 	mu   sync.Mutex
@@ -49,7 +49,7 @@ const (
 )
 
 // Link returns the link to a node.
-func (d *Door) Link(node uint32, class Class) (*Link, error) {
+func (d *Port) Link(node uint32, class Class) (*Link, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {

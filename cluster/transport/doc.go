@@ -1,5 +1,5 @@
-// Package door is the transport between nodes: a node's one port with TLS, a handshake of ours, and
-// behind it gRPC, for the nodes of the cluster and for nodes that join it.
+// Package transport is the transport between nodes: a node's one port with TLS, a handshake of
+// ours, and behind it gRPC, for the nodes of the cluster and for nodes that join it.
 //
 //	           ┌ ALPN sherd-node: both show certificates
 //	           │   ─▶ handshake ─▶ gRPC server of the members: Raft, tasks, membership
@@ -32,4 +32,4 @@
 // A handshake takes at most ten seconds, its messages are at most 4 KiB, and 128 may be in progress
 // at once. TLS sessions are not resumed: connections are few and long, and the certificate is
 // checked each time.
-package door
+package transport

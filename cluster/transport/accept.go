@@ -1,4 +1,4 @@
-package door
+package transport
 
 import (
 	"crypto/tls"
@@ -43,14 +43,14 @@ func (c *Conn) Close() error {
 }
 
 // greet passes an accepted connection to its server, or refuses it.
-func (d *Door) greet(raw net.Conn) {
+func (d *Port) greet(raw net.Conn) {
 	if !d.admit(raw) {
 		raw.Close()
 		d.leave(raw)
 	}
 }
 
-func (d *Door) admit(raw net.Conn) bool {
+func (d *Port) admit(raw net.Conn) bool {
 	select {
 	case d.slots <- struct{}{}:
 		defer func() { <-d.slots }()
@@ -92,7 +92,7 @@ func (d *Door) admit(raw net.Conn) bool {
 	return true
 }
 
-func (d *Door) forget(c *Conn, raw net.Conn) {
+func (d *Port) forget(c *Conn, raw net.Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.open, raw)
@@ -103,7 +103,7 @@ func (d *Door) forget(c *Conn, raw net.Conn) {
 }
 
 // serverTLS returns the configuration of one handshake, with the present certificate.
-func (d *Door) serverTLS() *tls.Config {
+func (d *Port) serverTLS() *tls.Config {
 	base := tls.Config{
 		MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return d.cfg.Keeper.Certificate(), nil },
@@ -129,7 +129,7 @@ func (d *Door) serverTLS() *tls.Config {
 }
 
 // examine reads the handshake and returns the answer; it sets the peer of c.
-func (d *Door) examine(c *Conn) *pb.Welcome {
+func (d *Port) examine(c *Conn) *pb.Welcome {
 	refused := func(reason pb.Refusal_Reason, format string, args ...any) *pb.Welcome {
 		return &pb.Welcome{Refusal: refusal(reason, format, args...), Release: d.cfg.Version.Release}
 	}

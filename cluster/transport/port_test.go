@@ -1,4 +1,4 @@
-package door_test
+package transport_test
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
 	"github.com/sherddb/sherd/cluster/trust"
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/testcluster"
@@ -27,7 +27,7 @@ type whoami struct {
 }
 
 func (whoami) Renew(ctx context.Context, _ *pb.RenewRequest) (*pb.RenewResponse, error) {
-	p, ok := door.PeerOf(ctx)
+	p, ok := transport.PeerOf(ctx)
 	if !ok {
 		return nil, errors.New("nobody")
 	}
@@ -42,9 +42,9 @@ func serve(c *testcluster.Cluster) {
 }
 
 // ask calls another node and gives whom that takes us for.
-func ask(t *testing.T, d *door.Door, node uint32) (string, error) {
+func ask(t *testing.T, d *transport.Port, node uint32) (string, error) {
 	t.Helper()
-	l, err := d.Link(node, door.TaskLink)
+	l, err := d.Link(node, transport.TaskLink)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,14 +61,15 @@ func TestPeersAreKnownByTheirCertificates(t *testing.T) {
 	c := testcluster.New(t, 2, nil)
 	serve(c)
 	for from, to := range map[int]uint32{0: 2, 1: 1} {
-		got, err := ask(t, c.Nodes[from].Door, to)
+		got, err := ask(t, c.Nodes[from].Port, to)
 		if want := fmt.Sprint(from + 1); err != nil || got != want {
 			t.Errorf("node %s is taken for %q: %v", want, got, err)
 		}
 	}
 }
 
-// Who is refused is told why; who connects to the wrong place finds out before it has said anything.
+// Who is refused is told why; who connects to the wrong place finds out before it has said
+// anything.
 func TestRefusals(t *testing.T) {
 	other, err := trust.NewAuthority("11111111-2222-4333-8444-555555555555", time.Now())
 	if err != nil {
@@ -81,37 +82,37 @@ func TestRefusals(t *testing.T) {
 	later := time.Now().Add(2 * 365 * 24 * time.Hour)
 	cases := []struct {
 		name   string
-		change func(t *testing.T, own *trust.Authority, c *door.Config) // of node 2, which connects to node 1
+		change func(t *testing.T, own *trust.Authority, c *transport.Config) // of node 2, which connects to node 1
 		to     uint32
 		says   string
 	}{
-		{"another cluster", func(t *testing.T, own *trust.Authority, c *door.Config) {
+		{"another cluster", func(t *testing.T, own *trust.Authority, c *transport.Config) {
 			c.Keeper = testcluster.Keeper(t, filepath.Join(t.TempDir(), "c"), other, other, 2)
 		}, 1, "not trusted: it is node 1 of cluster " + testcluster.ID},
-		{"an authority that only the caller trusts", func(t *testing.T, own *trust.Authority, c *door.Config) {
+		{"an authority that only the caller trusts", func(t *testing.T, own *trust.Authority, c *transport.Config) {
 			c.Keeper = testcluster.Keeper(t, filepath.Join(t.TempDir(), "c"), forged, own, 2)
 		}, 1, "is not signed by an authority of the cluster"},
-		{"an authority that the caller does not trust", func(t *testing.T, own *trust.Authority, c *door.Config) {
+		{"an authority that the caller does not trust", func(t *testing.T, own *trust.Authority, c *transport.Config) {
 			c.Keeper = testcluster.Keeper(t, filepath.Join(t.TempDir(), "c"), own, forged, 2)
 		}, 1, "is not trusted: its certificate as node 1"},
-		{"a newer release", func(t *testing.T, own *trust.Authority, c *door.Config) {
-			c.Version = door.Version{Release: "0.9.0", From: 7, To: 8}
+		{"a newer release", func(t *testing.T, own *trust.Authority, c *transport.Config) {
+			c.Version = transport.Version{Release: "0.9.0", From: 7, To: 8}
 		}, 1, "upgrade the nodes of the cluster first"},
-		{"removed", func(t *testing.T, own *trust.Authority, c *door.Config) {
+		{"removed", func(t *testing.T, own *trust.Authority, c *transport.Config) {
 			c.Keeper = testcluster.Keeper(t, filepath.Join(t.TempDir(), "c"), own, own, 66)
 		}, 1, "node 66 was removed"},
-		{"another node answers", func(t *testing.T, own *trust.Authority, c *door.Config) {
+		{"another node answers", func(t *testing.T, own *trust.Authority, c *transport.Config) {
 			addr := c.Addr
 			c.Addr = func(uint32) (string, error) { return addr(1) }
 		}, 3, "it is node 1 of cluster " + testcluster.ID + ", and not node 3"},
-		{"no node", func(t *testing.T, own *trust.Authority, c *door.Config) {
+		{"no node", func(t *testing.T, own *trust.Authority, c *transport.Config) {
 			c.Addr = func(uint32) (string, error) { return "127.0.0.1:1", nil }
 		}, 1, "cannot reach a node at 127.0.0.1:1"},
 	}
 	for _, k := range cases {
 		t.Run(k.name, func(t *testing.T) {
-			var own door.Config
-			c := testcluster.New(t, 2, func(node uint32, c *door.Config) {
+			var own transport.Config
+			c := testcluster.New(t, 2, func(node uint32, c *transport.Config) {
 				if node == 2 {
 					own = *c
 				}
@@ -129,7 +130,7 @@ func TestRefusals(t *testing.T) {
 				t.Fatal(err)
 			}
 			own.Listener = listener
-			d := door.New(own)
+			d := transport.New(own)
 			defer d.Close()
 			if _, err := ask(t, d, k.to); err == nil || !strings.Contains(err.Error(), k.says) {
 				t.Fatalf("%v", err)
@@ -138,14 +139,14 @@ func TestRefusals(t *testing.T) {
 	}
 	t.Run("expired", func(t *testing.T) {
 		var clock atomic.Pointer[time.Time]
-		c := testcluster.New(t, 2, func(node uint32, c *door.Config) {
+		c := testcluster.New(t, 2, func(node uint32, c *transport.Config) {
 			if node == 1 {
 				c.Keeper = keeperAt(t, c.Keeper, func() time.Time { return *clock.Load() })
 			}
 		})
 		clock.Store(&later)
 		serve(c)
-		if _, err := ask(t, c.Nodes[1].Door, 1); err == nil || !strings.Contains(err.Error(), "compare the clocks") {
+		if _, err := ask(t, c.Nodes[1].Port, 1); err == nil || !strings.Contains(err.Error(), "compare the clocks") {
 			t.Fatalf("%v", err)
 		}
 	})
@@ -201,17 +202,18 @@ func TestNotANode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = door.Join(context.Background(), l.Addr().String(), token, testcluster.Version, time.Now, nil)
+	_, err = transport.Join(context.Background(), l.Addr().String(), token, testcluster.Version, time.Now, nil)
 	if err == nil || !strings.Contains(err.Error(), "not the node port") {
 		t.Errorf("%v", err)
 	}
 }
 
-// New certificates of a new authority, node after node, while connections stand; then the old authority goes.
+// New certificates of a new authority, node after node, while connections stand; then the old
+// authority goes.
 func TestRotation(t *testing.T) {
 	c := testcluster.New(t, 2, nil)
 	serve(c)
-	from := c.Nodes[0].Door
+	from := c.Nodes[0].Port
 	if _, err := ask(t, from, 2); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +242,7 @@ func TestRotation(t *testing.T) {
 	}
 	fresh := func() { // a connection made now
 		t.Helper()
-		l, err := c.Nodes[1].Door.Link(1, door.RaftLink)
+		l, err := c.Nodes[1].Port.Link(1, transport.RaftLink)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +279,7 @@ func TestRotation(t *testing.T) {
 
 func TestEvict(t *testing.T) {
 	var removed atomic.Bool
-	c := testcluster.New(t, 2, func(_ uint32, c *door.Config) {
+	c := testcluster.New(t, 2, func(_ uint32, c *transport.Config) {
 		c.Admit = func(p trust.Peer) error {
 			if p.Node == 2 && removed.Load() {
 				return errors.New("node 2 was removed from the cluster")
@@ -286,13 +288,13 @@ func TestEvict(t *testing.T) {
 		}
 	})
 	serve(c)
-	if _, err := ask(t, c.Nodes[1].Door, 1); err != nil {
+	if _, err := ask(t, c.Nodes[1].Port, 1); err != nil {
 		t.Fatal(err)
 	}
 	removed.Store(true)
-	c.Nodes[0].Door.Evict(2)
+	c.Nodes[0].Port.Evict(2)
 	eventually.Holds(t, "it is told that it was removed", func() bool {
-		_, err := ask(t, c.Nodes[1].Door, 1)
+		_, err := ask(t, c.Nodes[1].Port, 1)
 		return err != nil && strings.Contains(err.Error(), "was removed")
 	})
 }

@@ -1,4 +1,4 @@
-package door
+package transport
 
 import (
 	"encoding/binary"

@@ -2,7 +2,7 @@
 // versions:
 // 	protoc-gen-go v1.36.12
 // 	protoc        v3.21.12
-// source: door.proto
+// source: handshake.proto
 
 // The handshake: the first thing on every connection to a node port, behind TLS. Each is sent as its length (4 bytes, big-endian), a format byte
 // (V1) and the message. These two messages stay readable for every release, so that the refusal of another release can be understood.
@@ -75,11 +75,11 @@ func (x Refusal_Reason) String() string {
 }
 
 func (Refusal_Reason) Descriptor() protoreflect.EnumDescriptor {
-	return file_door_proto_enumTypes[0].Descriptor()
+	return file_handshake_proto_enumTypes[0].Descriptor()
 }
 
 func (Refusal_Reason) Type() protoreflect.EnumType {
-	return &file_door_proto_enumTypes[0]
+	return &file_handshake_proto_enumTypes[0]
 }
 
 func (x Refusal_Reason) Number() protoreflect.EnumNumber {
@@ -88,7 +88,7 @@ func (x Refusal_Reason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Refusal_Reason.Descriptor instead.
 func (Refusal_Reason) EnumDescriptor() ([]byte, []int) {
-	return file_door_proto_rawDescGZIP(), []int{2, 0}
+	return file_handshake_proto_rawDescGZIP(), []int{2, 0}
 }
 
 // Hello is what the one who connects says. Who it is, its certificate says.
@@ -105,7 +105,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_door_proto_msgTypes[0]
+	mi := &file_handshake_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -117,7 +117,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_door_proto_msgTypes[0]
+	mi := &file_handshake_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -130,7 +130,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_door_proto_rawDescGZIP(), []int{0}
+	return file_handshake_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *Hello) GetClusterId() string {
@@ -182,7 +182,7 @@ type Welcome struct {
 
 func (x *Welcome) Reset() {
 	*x = Welcome{}
-	mi := &file_door_proto_msgTypes[1]
+	mi := &file_handshake_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -194,7 +194,7 @@ func (x *Welcome) String() string {
 func (*Welcome) ProtoMessage() {}
 
 func (x *Welcome) ProtoReflect() protoreflect.Message {
-	mi := &file_door_proto_msgTypes[1]
+	mi := &file_handshake_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -207,7 +207,7 @@ func (x *Welcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Welcome.ProtoReflect.Descriptor instead.
 func (*Welcome) Descriptor() ([]byte, []int) {
-	return file_door_proto_rawDescGZIP(), []int{1}
+	return file_handshake_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *Welcome) GetRefusal() *Refusal {
@@ -256,7 +256,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_door_proto_msgTypes[2]
+	mi := &file_handshake_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -268,7 +268,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_door_proto_msgTypes[2]
+	mi := &file_handshake_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -281,7 +281,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_door_proto_rawDescGZIP(), []int{2}
+	return file_handshake_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Refusal) GetReason() Refusal_Reason {
@@ -298,12 +298,11 @@ func (x *Refusal) GetText() string {
 	return ""
 }
 
-var File_door_proto protoreflect.FileDescriptor
+var File_handshake_proto protoreflect.FileDescriptor
 
-const file_door_proto_rawDesc = "" +
+const file_handshake_proto_rawDesc = "" +
 	"\n" +
-	"\n" +
-	"door.proto\x12\n" +
+	"\x0fhandshake.proto\x12\n" +
 	"sherd.node\"\x9d\x01\n" +
 	"\x05Hello\x12\x1d\n" +
 	"\n" +
@@ -336,26 +335,26 @@ const file_door_proto_rawDesc = "" +
 	"\tMALFORMED\x10\bB)Z'github.com/sherddb/sherd/cluster/nodepbb\x06proto3"
 
 var (
-	file_door_proto_rawDescOnce sync.Once
-	file_door_proto_rawDescData []byte
+	file_handshake_proto_rawDescOnce sync.Once
+	file_handshake_proto_rawDescData []byte
 )
 
-func file_door_proto_rawDescGZIP() []byte {
-	file_door_proto_rawDescOnce.Do(func() {
-		file_door_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_door_proto_rawDesc), len(file_door_proto_rawDesc)))
+func file_handshake_proto_rawDescGZIP() []byte {
+	file_handshake_proto_rawDescOnce.Do(func() {
+		file_handshake_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_handshake_proto_rawDesc), len(file_handshake_proto_rawDesc)))
 	})
-	return file_door_proto_rawDescData
+	return file_handshake_proto_rawDescData
 }
 
-var file_door_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_door_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
-var file_door_proto_goTypes = []any{
+var file_handshake_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_handshake_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_handshake_proto_goTypes = []any{
 	(Refusal_Reason)(0), // 0: sherd.node.Refusal.Reason
 	(*Hello)(nil),       // 1: sherd.node.Hello
 	(*Welcome)(nil),     // 2: sherd.node.Welcome
 	(*Refusal)(nil),     // 3: sherd.node.Refusal
 }
-var file_door_proto_depIdxs = []int32{
+var file_handshake_proto_depIdxs = []int32{
 	3, // 0: sherd.node.Welcome.refusal:type_name -> sherd.node.Refusal
 	0, // 1: sherd.node.Refusal.reason:type_name -> sherd.node.Refusal.Reason
 	2, // [2:2] is the sub-list for method output_type
@@ -365,27 +364,27 @@ var file_door_proto_depIdxs = []int32{
 	0, // [0:2] is the sub-list for field type_name
 }
 
-func init() { file_door_proto_init() }
-func file_door_proto_init() {
-	if File_door_proto != nil {
+func init() { file_handshake_proto_init() }
+func file_handshake_proto_init() {
+	if File_handshake_proto != nil {
 		return
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_door_proto_rawDesc), len(file_door_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_handshake_proto_rawDesc), len(file_handshake_proto_rawDesc)),
 			NumEnums:      1,
 			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
-		GoTypes:           file_door_proto_goTypes,
-		DependencyIndexes: file_door_proto_depIdxs,
-		EnumInfos:         file_door_proto_enumTypes,
-		MessageInfos:      file_door_proto_msgTypes,
+		GoTypes:           file_handshake_proto_goTypes,
+		DependencyIndexes: file_handshake_proto_depIdxs,
+		EnumInfos:         file_handshake_proto_enumTypes,
+		MessageInfos:      file_handshake_proto_msgTypes,
 	}.Build()
-	File_door_proto = out.File
-	file_door_proto_goTypes = nil
-	file_door_proto_depIdxs = nil
+	File_handshake_proto = out.File
+	file_handshake_proto_goTypes = nil
+	file_handshake_proto_depIdxs = nil
 }

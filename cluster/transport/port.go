@@ -1,4 +1,4 @@
-package door
+package transport
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Config says how a door is made. Keeper, Listener and Version are required.
+// Config says how a port is made. Keeper, Listener and Version are required.
 type Config struct {
 	Keeper   *trust.Keeper
 	Listener net.Listener
@@ -38,8 +38,8 @@ type Config struct {
 	Logger *slog.Logger // default slog.Default()
 }
 
-// Door is a node's port (its transport). All methods may be called concurrently.
-type Door struct {
+// Port is a node's port (its transport). All methods may be called concurrently.
+type Port struct {
 	cfg     Config
 	members *queue
 	joining *queue
@@ -59,8 +59,8 @@ const (
 	maxHandshakes = 128
 )
 
-// New creates a Door; Serve opens it.
-func New(cfg Config) *Door {
+// New creates a Port; Serve opens it.
+func New(cfg Config) *Port {
 	cfg.Dial = dialOrTCP(cfg.Dial)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
@@ -68,20 +68,20 @@ func New(cfg Config) *Door {
 	if cfg.ClusterVersion == nil {
 		cfg.ClusterVersion = func() uint32 { return cfg.Version.To }
 	}
-	return &Door{
+	return &Port{
 		cfg: cfg, members: newQueue(cfg.Listener.Addr()), joining: newQueue(cfg.Listener.Addr()),
 		slots: make(chan struct{}, maxHandshakes),
 		open:  map[net.Conn]struct{}{}, nodes: map[uint32]map[*Conn]bool{}, links: map[linkKey]*Link{},
 	}
 }
 
-// Self is the node whose door it is.
-func (d *Door) Self() trust.Peer { return d.cfg.Keeper.Self() }
+// Self is the node whose port it is.
+func (d *Port) Self() trust.Peer { return d.cfg.Keeper.Self() }
 
-// Serve accepts connections until the door is closed. One server serves the members, the other the
+// Serve accepts connections until the port is closed. One server serves the members, the other the
 // nodes that join; nil refuses them.
 // The servers are made with MemberOptions and JoinOptions.
-func (d *Door) Serve(members, joining *grpc.Server) error {
+func (d *Port) Serve(members, joining *grpc.Server) error {
 	for _, s := range []struct {
 		server *grpc.Server
 		conns  *queue
@@ -123,7 +123,7 @@ func (d *Door) Serve(members, joining *grpc.Server) error {
 
 // spawn runs f in a goroutine that Close waits for. After the port was closed it returns false and
 // does not run f.
-func (d *Door) spawn(f func()) bool {
+func (d *Port) spawn(f func()) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -134,7 +134,7 @@ func (d *Door) spawn(f func()) bool {
 }
 
 // enter notes an accepted connection.
-func (d *Door) enter(c net.Conn) bool {
+func (d *Port) enter(c net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -144,14 +144,14 @@ func (d *Door) enter(c net.Conn) bool {
 	return true
 }
 
-func (d *Door) leave(c net.Conn) {
+func (d *Port) leave(c net.Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.open, c)
 }
 
 // Evict ends all connections with a node that was removed. Admit keeps it out.
-func (d *Door) Evict(node uint32) {
+func (d *Port) Evict(node uint32) {
 	d.mu.Lock()
 	var gone []interface{ Close() error }
 	for c := range d.nodes[node] {
@@ -170,7 +170,7 @@ func (d *Door) Evict(node uint32) {
 }
 
 // Close closes the port, all connections and all links. Their owner has stopped the servers before.
-func (d *Door) Close() error {
+func (d *Port) Close() error {
 	d.mu.Lock()
 	d.closed = true
 	var gone []interface{ Close() error }

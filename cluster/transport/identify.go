@@ -1,4 +1,4 @@
-package door
+package transport
 
 import (
 	"context"
@@ -8,8 +8,9 @@ import (
 	"github.com/sherddb/sherd/cluster/trust"
 )
 
-// Identify connects, as the node of keeper, to the process that listens at an address, to learn which
-// node it is: the Peer of the connection. The caller closes the connection. dial is as in Config.
+// Identify connects, as the node of keeper, to the process that listens at an address, to learn
+// which node it is: the Peer of the connection. The caller closes the connection. dial is as in
+// Config.
 func Identify(
 	ctx context.Context, addr string, keeper *trust.Keeper, version Version,
 	dial func(ctx context.Context, addr string) (net.Conn, error),
@@ -24,8 +25,8 @@ func Identify(
 	return k.connect(ctx, addr)
 }
 
-// Accepted reports whether a connection made here has reached this same door.
-func (d *Door) Accepted(c *Conn) bool {
+// Accepted reports whether a connection made here has reached this same port.
+func (d *Port) Accepted(c *Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for own := range d.open {
