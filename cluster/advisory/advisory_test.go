@@ -20,15 +20,15 @@ func exclusive(session, object uint32) lock {
 	return lock{session: session, tag: locks.Tag{Kind: locks.Advisory, Database: 5, Object: object}, mode: locks.Exclusive}
 }
 
-// openTenure begins a term in which everybody has told what he holds.
-func openTenure(t *testing.T) *tenure {
-	x := newTenure(home{1, 1}, time.Now(), locks.NewManager(txn.NewDetector(), quiet))
+// openLeadership begins a term in which everybody has told what he holds.
+func openLeadership(t *testing.T) *leadership {
+	x := newLeadership(leaderTerm{1, 1}, time.Now(), locks.NewManager(txn.NewDetector(), quiet))
 	t.Cleanup(x.finish)
 	close(x.ready)
 	return x
 }
 
-func (t *tenure) holds(g gateway, k lock) bool {
+func (t *leadership) holds(g gateway, k lock) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h := t.sessions[holderID{g, k.session}]
@@ -36,7 +36,7 @@ func (t *tenure) holds(g gateway, k lock) bool {
 }
 
 // silence has a gateway not be heard of for the grace.
-func (t *tenure) silence(g gateway) {
+func (t *leadership) silence(g gateway) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, ok := t.heard[g]; ok {
@@ -48,7 +48,7 @@ func unknown(uint32) uint64 { return 0 }
 
 // TestGoneAfterItWaited: what was granted to a process that had waited for longer than the grace is let go of too when that is gone.
 func TestGoneAfterItWaited(t *testing.T) {
-	x, here, there := openTenure(t), gateway{1, 10}, gateway{2, 20}
+	x, here, there := openLeadership(t), gateway{1, 10}, gateway{2, 20}
 	if err := x.take(t.Context(), here, exclusive(7, 1), txn.ID{}, locks.Request{}, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestGoneAfterItWaited(t *testing.T) {
 
 // TestKeep: what a process does not list is let go of, but for what it has asked for since; what it lists and was not given is missing.
 func TestKeep(t *testing.T) {
-	x, g := openTenure(t), gateway{2, 20}
+	x, g := openLeadership(t), gateway{2, 20}
 	x.install(g, []lock{exclusive(7, 1), exclusive(7, 2)}, 3)
 	if err := x.take(t.Context(), g, exclusive(7, 3), txn.ID{}, locks.Request{}, 4); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// openNet makes the side of a node that is alone, and the home of all.
+// openNet makes the side of a node that is alone, and the lock leader of all.
 func openNet(t *testing.T) *Net {
 	c, err := catalog.Open(catalog.Options{Dir: t.TempDir(), Logger: quiet})
 	if err != nil {
@@ -117,7 +117,8 @@ func openNet(t *testing.T) *Net {
 	}, grpc.NewServer())
 }
 
-// TestWaitedForIsNotLost: a lock that was waited for is not taken for lost where the home is out of reach just after it was granted (A3).
+// TestWaitedForIsNotLost: a lock that was waited for is not taken for lost where the lock leader is
+// out of reach just after it was granted (A3).
 func TestWaitedForIsNotLost(t *testing.T) {
 	t.Parallel()
 	n := openNet(t)

@@ -1,13 +1,13 @@
 // Package advisory keeps advisory locks over the nodes of a cluster.
 //
-// The locks of a database have one lock leader (called its home here): the node that leads the
-// database's first fragment. A session asks for a lock there and waits there, in a lock table that
-// belongs to the home's term (a tenure), where the deadlock detector sees it. Nothing is written:
-// only the session's own node (its gateway) and the home know what a session holds. A new home
-// first asks every node what its sessions hold, and grants that to them again. So a change of
-// leaders loses no lock, and a request that waits is repeated at the new home.
+// The locks of a database have one lock leader: the node that leads the database's first fragment.
+// A session asks for a lock there and waits there, in a lock table that belongs to the lock
+// leader's term, where the deadlock detector sees it. Nothing is written: only the session's own
+// node (its gateway) and the lock leader know what a session holds. A new lock leader first asks
+// every node what its sessions hold, and grants that to them again. So a change of leaders loses no
+// lock, and a request that waits is repeated at the new lock leader.
 //
-//	gateway                       home, term 7                    home, term 8
+//	gateway                    lock leader, term 7          lock leader, term 8
 //	   │──Take(key)───────────────────▶│ granted, leadership confirmed
 //	   │──Keep(all it holds)──────────▶│ every second
 //	   │◀─────────────────────────────────────────────Held?──────────│ every node
@@ -15,17 +15,17 @@
 //
 // Invariants:
 //
-//	A1  A home grants only after every node has reported what it holds, or was not heard from
-//	    for `grace` since the term began; and only while a majority of the fragment's replicas
-//	    confirms, after the grant, that it leads.
-//	A2  A gateway that has reported to one home what it holds accepts no grant of an earlier
-//	    one.
-//	A3  A gateway that has not reached the home for `lease`, which is shorter than `grace`,
+//	A1  A lock leader grants only after every node has reported what it holds, or was not heard
+//	    from for `grace` since the term began; and only while a majority of the fragment's
+//	    replicas confirms, after the grant, that it leads.
+//	A2  A gateway that has reported to one lock leader what it holds accepts no grant of an
+//	    earlier one.
+//	A3  A gateway that has not reached the lock leader for `lease`, which is shorter than `grace`,
 //	    treats its locks as lost: a session that holds one is terminated, a transaction that
 //	    does gets 40001.
-//	A4  A transaction that commits while it or its session holds such locks has the home
+//	A4  A transaction that commits while it or its session holds such locks has the lock leader
 //	    confirm them first: else 40001.
-//	A5  A gateway's list is authoritative: the home releases what the gateway does not list
+//	A5  A gateway's list is authoritative: the lock leader releases what the gateway does not list
 //	    and has not asked for meanwhile.
 //
 // # Limits

@@ -19,11 +19,11 @@ import (
 // gate is the state of this node's sessions for the locks of a database. Its fields are guarded by
 // Net.mu.
 type gate struct {
-	known home          // the newest known home; grants of earlier ones are refused (A2)
+	known leaderTerm    // the newest known lock leader; grants of earlier ones are refused (A2)
 	held  map[lock]lock // by sessions here; locks of a transaction without its session (key)
 	asked map[lock]int  // locks that sessions here ask for
-	sure  time.Time     // when the Keep was sent after which the home confirmed all held locks
-	dirty bool          // the home may have locks that were released
+	sure  time.Time     // when the Keep was sent after which the lock leader confirmed all held locks
+	dirty bool          // the lock leader may have locks that were released
 	turn  chan struct{} // one Keep at a time
 }
 
@@ -44,8 +44,8 @@ func (n *Net) gate(database uint32) *gate {
 	return g
 }
 
-// Acquire takes a lock at its home, and waits for it there. The error is locks.ErrNotAvailable,
-// 40P01, 57P03, or the context's cause.
+// Acquire takes a lock at its lock leader, and waits for it there. The error is
+// locks.ErrNotAvailable, 40P01, 57P03, or the context's cause.
 func (n *Net) Acquire(ctx context.Context, l locks.AdvisoryRequest) error {
 	k := lock{session: l.PID, txn: l.Owner, tag: l.Tag, mode: l.Request.Mode}
 	n.mu.Lock()
@@ -90,8 +90,9 @@ func (n *Net) Acquire(ctx context.Context, l locks.AdvisoryRequest) error {
 	}
 }
 
-// granted records a lock that a home has granted, unless a later home has asked meanwhile.
-func (n *Net) granted(g *gate, k lock, at home, sent time.Time) bool {
+// granted records a lock that a lock leader has granted, unless a later lock leader has asked
+// meanwhile.
+func (n *Net) granted(g *gate, k lock, at leaderTerm, sent time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if at.before(g.known) {
@@ -105,15 +106,15 @@ func (n *Net) granted(g *gate, k lock, at home, sent time.Time) bool {
 	return true
 }
 
-// takeOnce asks the node that is the home according to this node.
-func (n *Net) takeOnce(ctx context.Context, k lock, l locks.AdvisoryRequest) (home, error) {
+// takeOnce asks the node that is the lock leader according to this node.
+func (n *Net) takeOnce(ctx context.Context, k lock, l locks.AdvisoryRequest) (leaderTerm, error) {
 	f, ok := n.first(k.tag.Database)
 	if !ok {
-		return home{}, pgerr.New(pgerr.InvalidCatalogName, "the database does not exist any more")
+		return leaderTerm{}, pgerr.New(pgerr.InvalidCatalogName, "the database does not exist any more")
 	}
 	node, _, ok := n.cfg.Leader(f)
 	if !ok {
-		return home{}, errElsewhere
+		return leaderTerm{}, errElsewhere
 	}
 	n.mu.Lock()
 	n.count++
@@ -124,7 +125,7 @@ func (n *Net) takeOnce(ctx context.Context, k lock, l locks.AdvisoryRequest) (ho
 	}
 	client, err := n.client(node)
 	if err != nil {
-		return home{}, errElsewhere
+		return leaderTerm{}, errElsewhere
 	}
 	a, err := client.Take(ctx, &pb.AdvisoryTake{
 		Incarnation: n.cfg.Incarnation, Database: k.tag.Database,
@@ -133,25 +134,25 @@ func (n *Net) takeOnce(ctx context.Context, k lock, l locks.AdvisoryRequest) (ho
 	})
 	switch {
 	case status.Code(err) == codes.Unimplemented:
-		return home{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+		return leaderTerm{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState,
 			"a node is of a release that cannot keep advisory locks for others").
 			WithHint("Upgrade it first.")
 	case err != nil: // whether it was granted shows when it is asked for again
-		return home{}, errElsewhere
+		return leaderTerm{}, errElsewhere
 	case a.NotAvailable:
-		return home{}, locks.ErrNotAvailable
+		return leaderTerm{}, locks.ErrNotAvailable
 	case a.Sqlstate != "":
 		e := pgerr.New(a.Sqlstate, "%s", a.Message)
 		e.Detail, e.Hint = a.Detail, a.Hint
-		return home{}, e
-	case a.Home == nil:
-		return home{}, errElsewhere
+		return leaderTerm{}, e
+	case a.Leader == nil:
+		return leaderTerm{}, errElsewhere
 	}
-	return home{a.Home.Fragment, a.Home.Term}, nil
+	return leaderTerm{a.Leader.Fragment, a.Leader.Term}, nil
 }
 
-// ReleaseAll releases locks, and waits a moment for the home to confirm. If the home does not
-// answer, it is notified later (A5).
+// ReleaseAll releases locks, and waits a moment for the lock leader to confirm. If the lock leader
+// does not answer, it is notified later (A5).
 func (n *Net) ReleaseAll(list []locks.Kept) {
 	by := map[uint32][]lock{}
 	n.mu.Lock()
@@ -220,8 +221,8 @@ func (n *Net) remove(g *gate, k lock) {
 	n.some.Store(len(n.users)+len(n.lostBy) > 0)
 }
 
-// Confirm checks, before a transaction commits, that the home has kept what the transaction and its
-// session hold: 40001 if not (A4).
+// Confirm checks, before a transaction commits, that the lock leader has kept what the transaction
+// and its session hold: 40001 if not (A4).
 func (n *Net) Confirm(ctx context.Context, pid uint32, id txn.ID) error {
 	if !n.some.Load() {
 		return nil
@@ -264,9 +265,9 @@ func (n *Net) confirmFor(ctx context.Context, u user) error {
 	}
 }
 
-// heldFor returns the locks of sessions here, for a new home; from then on grants of earlier homes
-// are refused (A2). It returns false if a later home has asked.
-func (n *Net) heldFor(database uint32, h home) (held []lock, count uint64, ok bool) {
+// heldFor returns the locks of sessions here, for a new lock leader; from then on grants of earlier
+// lock leaders are refused (A2). It returns false if a later lock leader has asked.
+func (n *Net) heldFor(database uint32, h leaderTerm) (held []lock, count uint64, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	g := n.gate(database)

@@ -13,7 +13,7 @@ import (
 // keptLost is how long a lost lock is remembered.
 const keptLost = time.Hour
 
-// keepAll renews the locks of sessions here at their homes.
+// keepAll renews the locks of sessions here at their lock leaders.
 func (n *Net) keepAll(ctx context.Context) {
 	n.mu.Lock()
 	var databases []uint32
@@ -43,8 +43,8 @@ func (n *Net) keepAll(ctx context.Context) {
 	keeping.Wait()
 }
 
-// keep renews the locks that sessions here have in a database. A lock that the home does not have
-// is lost. An error means that the home was not reached.
+// keep renews the locks that sessions here have in a database. A lock that the lock leader does not
+// have is lost. An error means that the lock leader was not reached.
 func (n *Net) keep(ctx context.Context, database uint32) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -88,21 +88,23 @@ func (n *Net) keep(ctx context.Context, database uint32) error {
 	return nil
 }
 
-func (n *Net) keepOnce(ctx context.Context, database uint32, held, asked []lock, count uint64) (home, []int, error) {
+func (n *Net) keepOnce(
+	ctx context.Context, database uint32, held, asked []lock, count uint64,
+) (leaderTerm, []int, error) {
 	f, ok := n.first(database)
 	if !ok {
-		return home{}, nil, errElsewhere
+		return leaderTerm{}, nil, errElsewhere
 	}
 	node, _, ok := n.cfg.Leader(f)
 	if !ok {
-		return home{}, nil, errElsewhere
+		return leaderTerm{}, nil, errElsewhere
 	}
 	if node == n.cfg.Self {
 		return n.kept(ctx, gateway{n.cfg.Self, n.cfg.Incarnation}, database, held, asked, count)
 	}
 	client, err := n.client(node)
 	if err != nil {
-		return home{}, nil, err
+		return leaderTerm{}, nil, err
 	}
 	a, err := client.Keep(ctx, &pb.AdvisoryKeep{
 		Incarnation: n.cfg.Incarnation, Database: database, CatalogVersion: n.cfg.Catalog.View().Version(),
@@ -111,9 +113,9 @@ func (n *Net) keepOnce(ctx context.Context, database uint32, held, asked []lock,
 	})
 	switch {
 	case err != nil:
-		return home{}, nil, err
-	case a.Home == nil:
-		return home{}, nil, errElsewhere
+		return leaderTerm{}, nil, err
+	case a.Leader == nil:
+		return leaderTerm{}, nil, errElsewhere
 	}
 	var missing []int
 	for _, i := range a.Missing {
@@ -121,10 +123,10 @@ func (n *Net) keepOnce(ctx context.Context, database uint32, held, asked []lock,
 			missing = append(missing, int(i))
 		}
 	}
-	return home{a.Home.Fragment, a.Home.Term}, missing, nil
+	return leaderTerm{a.Leader.Fragment, a.Leader.Term}, missing, nil
 }
 
-// expire treats locks as lost if no home has confirmed them for the lease (A3).
+// expire treats locks as lost if no lock leader has confirmed them for the lease (A3).
 func (n *Net) expire(database uint32) {
 	n.mu.Lock()
 	g := n.gates[database]

@@ -23,7 +23,7 @@ const (
 	lease      = 8 * time.Second  // A3
 	grace      = 12 * time.Second // A1
 	askTimeout = 3 * time.Second  // for requests that do not wait for a lock
-	timeout    = 30 * time.Second // limit of the attempts while a database has no home
+	timeout    = 30 * time.Second // limit of the attempts while a database has no lock leader
 	restarted  = 3 * time.Second  // silence after which a process has ended, if its node has a newer one
 	pause      = 20 * time.Millisecond
 )
@@ -47,13 +47,13 @@ type Config struct {
 	Incarnations func(node uint32) uint64
 }
 
-// home is a term of the lock leader.
-type home struct {
+// leaderTerm is a term of the lock leader.
+type leaderTerm struct {
 	fragment uint32
 	term     uint64
 }
 
-func (h home) before(o home) bool {
+func (h leaderTerm) before(o leaderTerm) bool {
 	return cmp.Or(cmp.Compare(h.fragment, o.fragment), cmp.Compare(h.term, o.term)) < 0
 }
 
@@ -84,7 +84,7 @@ func (k lock) user() user {
 	return user{txn: k.txn}
 }
 
-// errElsewhere means that the home is another node; nothing was done.
+// errElsewhere means that the lock leader is another node; nothing was done.
 var errElsewhere = errors.New("advisory: the database's locks are kept elsewhere")
 
 // Net is one node's part in advisory locks. All methods may be called concurrently.
@@ -93,27 +93,27 @@ type Net struct {
 	cfg  Config
 	lost atomic.Pointer[func(pid uint32)]
 
-	mu      sync.Mutex
-	count   uint64             // of the requests made here; guarded by mu
-	gates   map[uint32]*gate   // by database; guarded by mu
-	users   map[user]*use      // users that hold something; guarded by mu
-	lostBy  map[user]time.Time // users that have lost a lock; guarded by mu
-	some    atomic.Bool        // users or lostBy have something
-	homes   sync.Mutex
-	tenures map[uint32]*tenure // by database; guarded by homes
-	since   map[uint32]timeOf  // when this node's term was noticed; guarded by homes
+	mu            sync.Mutex
+	count         uint64             // of the requests made here; guarded by mu
+	gates         map[uint32]*gate   // by database; guarded by mu
+	users         map[user]*use      // users that hold something; guarded by mu
+	lostBy        map[user]time.Time // users that have lost a lock; guarded by mu
+	some          atomic.Bool        // users or lostBy have something
+	leadershipsMu sync.Mutex
+	leaderships   map[uint32]*leadership // by database; guarded by leadershipsMu
+	since         map[uint32]timeOf      // when this node's term was noticed; guarded by leadershipsMu
 }
 
 type timeOf struct {
-	home home
-	at   time.Time
+	leader leaderTerm
+	at     time.Time
 }
 
 // New creates the Net of a node and registers its service.
 func New(cfg Config, members grpc.ServiceRegistrar) *Net {
 	n := &Net{
 		cfg: cfg, gates: map[uint32]*gate{}, users: map[user]*use{}, lostBy: map[user]time.Time{},
-		tenures: map[uint32]*tenure{}, since: map[uint32]timeOf{},
+		leaderships: map[uint32]*leadership{}, since: map[uint32]timeOf{},
 	}
 	pb.RegisterAdvisoryLocksServer(members, n)
 	return n
@@ -129,7 +129,7 @@ func (n *Net) Run(ctx context.Context) {
 	for {
 		select {
 		case <-t.C:
-			n.lookHomes()
+			n.lookAtTerms()
 			n.keepAll(ctx)
 		case <-ctx.Done():
 			return
@@ -137,8 +137,8 @@ func (n *Net) Run(ctx context.Context) {
 	}
 }
 
-// first returns the fragment whose leader is the home of a database's locks: the one with the
-// lowest number. A fragment that is added later has a higher one.
+// first returns the fragment whose leader is the lock leader of a database's locks: the one with
+// the lowest number. A fragment that is added later has a higher one.
 func (n *Net) first(database uint32) (txn.FragmentID, bool) {
 	d := n.cfg.Catalog.View().Database(database)
 	if d == nil || len(d.Fragments) == 0 {

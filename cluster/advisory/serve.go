@@ -85,7 +85,7 @@ func (n *Net) Take(ctx context.Context, r *pb.AdvisoryTake) (*pb.AdvisoryTaken, 
 	a := &pb.AdvisoryTaken{}
 	switch {
 	case err == nil:
-		a.Home = toHome(h)
+		a.Leader = toLeader(h)
 	case errors.Is(err, locks.ErrNotAvailable):
 		a.NotAvailable = true
 	case errors.Is(err, errElsewhere):
@@ -98,7 +98,9 @@ func (n *Net) Take(ctx context.Context, r *pb.AdvisoryTake) (*pb.AdvisoryTaken, 
 	return a, nil
 }
 
-func toHome(h home) *pb.AdvisoryHome { return &pb.AdvisoryHome{Fragment: h.fragment, Term: h.term} }
+func toLeader(h leaderTerm) *pb.AdvisoryLeader {
+	return &pb.AdvisoryLeader{Fragment: h.fragment, Term: h.term}
+}
 
 // Release implements the service.
 func (n *Net) Release(ctx context.Context, r *pb.AdvisoryKeep) (*pb.AdvisoryReleased, error) {
@@ -128,7 +130,7 @@ func (n *Net) Keep(ctx context.Context, r *pb.AdvisoryKeep) (*pb.AdvisoryKept, e
 	case err != nil:
 		return nil, status.Error(codes.Unavailable, err.Error())
 	}
-	a.Home = toHome(h)
+	a.Leader = toLeader(h)
 	for _, i := range missing {
 		a.Missing = append(a.Missing, uint32(i))
 	}
@@ -143,6 +145,6 @@ func (n *Net) Held(ctx context.Context, r *pb.AdvisoryQuestion) (*pb.AdvisoryHel
 	if _, err := n.cfg.Catalog.WaitVersion(ctx, r.CatalogVersion); err != nil {
 		return nil, status.FromContextError(err).Err()
 	}
-	held, count, ok := n.heldFor(r.Database, home{r.Home.GetFragment(), r.Home.GetTerm()})
+	held, count, ok := n.heldFor(r.Database, leaderTerm{r.Leader.GetFragment(), r.Leader.GetTerm()})
 	return &pb.AdvisoryHeld{Refused: !ok, Incarnation: n.cfg.Incarnation, Locks: toLocks(held), Count: count}, nil
 }

@@ -21,8 +21,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// AdvisoryHome is a term of office. A fragment after the first one has a higher number, so homes are in an order.
-type AdvisoryHome struct {
+// AdvisoryLeader is a term of a lock leader. A fragment after the first one has a higher number, so that terms are in an order.
+type AdvisoryLeader struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Fragment      uint32                 `protobuf:"varint,1,opt,name=fragment,proto3" json:"fragment,omitempty"`
 	Term          uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`
@@ -30,20 +30,20 @@ type AdvisoryHome struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *AdvisoryHome) Reset() {
-	*x = AdvisoryHome{}
+func (x *AdvisoryLeader) Reset() {
+	*x = AdvisoryLeader{}
 	mi := &file_advisory_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *AdvisoryHome) String() string {
+func (x *AdvisoryLeader) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*AdvisoryHome) ProtoMessage() {}
+func (*AdvisoryLeader) ProtoMessage() {}
 
-func (x *AdvisoryHome) ProtoReflect() protoreflect.Message {
+func (x *AdvisoryLeader) ProtoReflect() protoreflect.Message {
 	mi := &file_advisory_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -55,19 +55,19 @@ func (x *AdvisoryHome) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use AdvisoryHome.ProtoReflect.Descriptor instead.
-func (*AdvisoryHome) Descriptor() ([]byte, []int) {
+// Deprecated: Use AdvisoryLeader.ProtoReflect.Descriptor instead.
+func (*AdvisoryLeader) Descriptor() ([]byte, []int) {
 	return file_advisory_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *AdvisoryHome) GetFragment() uint32 {
+func (x *AdvisoryLeader) GetFragment() uint32 {
 	if x != nil {
 		return x.Fragment
 	}
 	return 0
 }
 
-func (x *AdvisoryHome) GetTerm() uint64 {
+func (x *AdvisoryLeader) GetTerm() uint64 {
 	if x != nil {
 		return x.Term
 	}
@@ -268,7 +268,7 @@ func (x *AdvisoryTake) GetCount() uint64 {
 
 type AdvisoryTaken struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Home          *AdvisoryHome          `protobuf:"bytes,1,opt,name=home,proto3" json:"home,omitempty"` // unset: it is not here
+	Leader        *AdvisoryLeader        `protobuf:"bytes,1,opt,name=leader,proto3" json:"leader,omitempty"` // unset: it is not here
 	NotAvailable  bool                   `protobuf:"varint,2,opt,name=not_available,json=notAvailable,proto3" json:"not_available,omitempty"`
 	Sqlstate      string                 `protobuf:"bytes,3,opt,name=sqlstate,proto3" json:"sqlstate,omitempty"` // of an error
 	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
@@ -308,9 +308,9 @@ func (*AdvisoryTaken) Descriptor() ([]byte, []int) {
 	return file_advisory_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *AdvisoryTaken) GetHome() *AdvisoryHome {
+func (x *AdvisoryTaken) GetLeader() *AdvisoryLeader {
 	if x != nil {
-		return x.Home
+		return x.Leader
 	}
 	return nil
 }
@@ -472,7 +472,7 @@ func (*AdvisoryReleased) Descriptor() ([]byte, []int) {
 
 type AdvisoryKept struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Home          *AdvisoryHome          `protobuf:"bytes,1,opt,name=home,proto3" json:"home,omitempty"`               // unset: it is not here
+	Leader        *AdvisoryLeader        `protobuf:"bytes,1,opt,name=leader,proto3" json:"leader,omitempty"`           // unset: it is not here
 	Missing       []uint32               `protobuf:"varint,2,rep,packed,name=missing,proto3" json:"missing,omitempty"` // of locks, by their place
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -508,9 +508,9 @@ func (*AdvisoryKept) Descriptor() ([]byte, []int) {
 	return file_advisory_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *AdvisoryKept) GetHome() *AdvisoryHome {
+func (x *AdvisoryKept) GetLeader() *AdvisoryLeader {
 	if x != nil {
-		return x.Home
+		return x.Leader
 	}
 	return nil
 }
@@ -526,7 +526,7 @@ type AdvisoryQuestion struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Database       uint32                 `protobuf:"varint,1,opt,name=database,proto3" json:"database,omitempty"`
 	CatalogVersion uint64                 `protobuf:"varint,2,opt,name=catalog_version,json=catalogVersion,proto3" json:"catalog_version,omitempty"`
-	Home           *AdvisoryHome          `protobuf:"bytes,3,opt,name=home,proto3" json:"home,omitempty"` // that asks
+	Leader         *AdvisoryLeader        `protobuf:"bytes,3,opt,name=leader,proto3" json:"leader,omitempty"` // that asks
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -575,16 +575,16 @@ func (x *AdvisoryQuestion) GetCatalogVersion() uint64 {
 	return 0
 }
 
-func (x *AdvisoryQuestion) GetHome() *AdvisoryHome {
+func (x *AdvisoryQuestion) GetLeader() *AdvisoryLeader {
 	if x != nil {
-		return x.Home
+		return x.Leader
 	}
 	return nil
 }
 
 type AdvisoryHeld struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Refused       bool                   `protobuf:"varint,1,opt,name=refused,proto3" json:"refused,omitempty"` // a later home has asked
+	Refused       bool                   `protobuf:"varint,1,opt,name=refused,proto3" json:"refused,omitempty"` // a later lock leader has asked
 	Incarnation   uint64                 `protobuf:"fixed64,2,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	Locks         []*AdvisoryLock        `protobuf:"bytes,3,rep,name=locks,proto3" json:"locks,omitempty"`
 	Count         uint64                 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
@@ -655,8 +655,8 @@ var File_advisory_proto protoreflect.FileDescriptor
 const file_advisory_proto_rawDesc = "" +
 	"\n" +
 	"\x0eadvisory.proto\x12\n" +
-	"sherd.node\">\n" +
-	"\fAdvisoryHome\x12\x1a\n" +
+	"sherd.node\"@\n" +
+	"\x0eAdvisoryLeader\x12\x1a\n" +
 	"\bfragment\x18\x01 \x01(\rR\bfragment\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\"\x9e\x01\n" +
 	"\fAdvisoryLock\x12\x18\n" +
@@ -675,9 +675,9 @@ const file_advisory_proto_rawDesc = "" +
 	"\ano_wait\x18\x06 \x01(\bR\x06noWait\x12'\n" +
 	"\x0fdeadlock_micros\x18\a \x01(\x03R\x0edeadlockMicros\x12\x10\n" +
 	"\x03log\x18\b \x01(\bR\x03log\x12\x14\n" +
-	"\x05count\x18\t \x01(\x04R\x05count\"\xc4\x01\n" +
-	"\rAdvisoryTaken\x12,\n" +
-	"\x04home\x18\x01 \x01(\v2\x18.sherd.node.AdvisoryHomeR\x04home\x12#\n" +
+	"\x05count\x18\t \x01(\x04R\x05count\"\xca\x01\n" +
+	"\rAdvisoryTaken\x122\n" +
+	"\x06leader\x18\x01 \x01(\v2\x1a.sherd.node.AdvisoryLeaderR\x06leader\x12#\n" +
 	"\rnot_available\x18\x02 \x01(\bR\fnotAvailable\x12\x1a\n" +
 	"\bsqlstate\x18\x03 \x01(\tR\bsqlstate\x12\x18\n" +
 	"\amessage\x18\x04 \x01(\tR\amessage\x12\x16\n" +
@@ -690,14 +690,14 @@ const file_advisory_proto_rawDesc = "" +
 	"\x05locks\x18\x04 \x03(\v2\x18.sherd.node.AdvisoryLockR\x05locks\x12.\n" +
 	"\x05asked\x18\x05 \x03(\v2\x18.sherd.node.AdvisoryLockR\x05asked\x12\x14\n" +
 	"\x05count\x18\x06 \x01(\x04R\x05count\"\x12\n" +
-	"\x10AdvisoryReleased\"V\n" +
-	"\fAdvisoryKept\x12,\n" +
-	"\x04home\x18\x01 \x01(\v2\x18.sherd.node.AdvisoryHomeR\x04home\x12\x18\n" +
-	"\amissing\x18\x02 \x03(\rR\amissing\"\x85\x01\n" +
+	"\x10AdvisoryReleased\"\\\n" +
+	"\fAdvisoryKept\x122\n" +
+	"\x06leader\x18\x01 \x01(\v2\x1a.sherd.node.AdvisoryLeaderR\x06leader\x12\x18\n" +
+	"\amissing\x18\x02 \x03(\rR\amissing\"\x8b\x01\n" +
 	"\x10AdvisoryQuestion\x12\x1a\n" +
 	"\bdatabase\x18\x01 \x01(\rR\bdatabase\x12'\n" +
-	"\x0fcatalog_version\x18\x02 \x01(\x04R\x0ecatalogVersion\x12,\n" +
-	"\x04home\x18\x03 \x01(\v2\x18.sherd.node.AdvisoryHomeR\x04home\"\x90\x01\n" +
+	"\x0fcatalog_version\x18\x02 \x01(\x04R\x0ecatalogVersion\x122\n" +
+	"\x06leader\x18\x03 \x01(\v2\x1a.sherd.node.AdvisoryLeaderR\x06leader\"\x90\x01\n" +
 	"\fAdvisoryHeld\x12\x18\n" +
 	"\arefused\x18\x01 \x01(\bR\arefused\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x06R\vincarnation\x12.\n" +
@@ -723,7 +723,7 @@ func file_advisory_proto_rawDescGZIP() []byte {
 
 var file_advisory_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_advisory_proto_goTypes = []any{
-	(*AdvisoryHome)(nil),     // 0: sherd.node.AdvisoryHome
+	(*AdvisoryLeader)(nil),   // 0: sherd.node.AdvisoryLeader
 	(*AdvisoryLock)(nil),     // 1: sherd.node.AdvisoryLock
 	(*AdvisoryTake)(nil),     // 2: sherd.node.AdvisoryTake
 	(*AdvisoryTaken)(nil),    // 3: sherd.node.AdvisoryTaken
@@ -735,11 +735,11 @@ var file_advisory_proto_goTypes = []any{
 }
 var file_advisory_proto_depIdxs = []int32{
 	1,  // 0: sherd.node.AdvisoryTake.lock:type_name -> sherd.node.AdvisoryLock
-	0,  // 1: sherd.node.AdvisoryTaken.home:type_name -> sherd.node.AdvisoryHome
+	0,  // 1: sherd.node.AdvisoryTaken.leader:type_name -> sherd.node.AdvisoryLeader
 	1,  // 2: sherd.node.AdvisoryKeep.locks:type_name -> sherd.node.AdvisoryLock
 	1,  // 3: sherd.node.AdvisoryKeep.asked:type_name -> sherd.node.AdvisoryLock
-	0,  // 4: sherd.node.AdvisoryKept.home:type_name -> sherd.node.AdvisoryHome
-	0,  // 5: sherd.node.AdvisoryQuestion.home:type_name -> sherd.node.AdvisoryHome
+	0,  // 4: sherd.node.AdvisoryKept.leader:type_name -> sherd.node.AdvisoryLeader
+	0,  // 5: sherd.node.AdvisoryQuestion.leader:type_name -> sherd.node.AdvisoryLeader
 	1,  // 6: sherd.node.AdvisoryHeld.locks:type_name -> sherd.node.AdvisoryLock
 	2,  // 7: sherd.node.AdvisoryLocks.Take:input_type -> sherd.node.AdvisoryTake
 	4,  // 8: sherd.node.AdvisoryLocks.Release:input_type -> sherd.node.AdvisoryKeep

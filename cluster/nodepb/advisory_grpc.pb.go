@@ -29,15 +29,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// AdvisoryLocks keeps the advisory locks of a database for the sessions of all nodes, at the node that leads its first fragment: their home.
+// AdvisoryLocks keeps the advisory locks of a database for the sessions of all nodes, at the node that leads its first fragment: their lock leader.
 type AdvisoryLocksClient interface {
 	// Take waits for a lock. What is held already is not taken again.
 	Take(ctx context.Context, in *AdvisoryTake, opts ...grpc.CallOption) (*AdvisoryTaken, error)
 	// Release lets go of locks.
 	Release(ctx context.Context, in *AdvisoryKeep, opts ...grpc.CallOption) (*AdvisoryReleased, error)
-	// Keep proves that the home still keeps what a node's sessions hold; what they hold no more is let go.
+	// Keep proves that the lock leader still keeps what a node's sessions hold; what they hold no more is let go.
 	Keep(ctx context.Context, in *AdvisoryKeep, opts ...grpc.CallOption) (*AdvisoryKept, error)
-	// Held tells a new home what the sessions of the node asked hold. From then on that node takes nothing of an earlier home.
+	// Held reports to a new lock leader what the sessions of the node asked hold. From then on that node takes nothing of an earlier one.
 	Held(ctx context.Context, in *AdvisoryQuestion, opts ...grpc.CallOption) (*AdvisoryHeld, error)
 }
 
@@ -93,15 +93,15 @@ func (c *advisoryLocksClient) Held(ctx context.Context, in *AdvisoryQuestion, op
 // All implementations must embed UnimplementedAdvisoryLocksServer
 // for forward compatibility.
 //
-// AdvisoryLocks keeps the advisory locks of a database for the sessions of all nodes, at the node that leads its first fragment: their home.
+// AdvisoryLocks keeps the advisory locks of a database for the sessions of all nodes, at the node that leads its first fragment: their lock leader.
 type AdvisoryLocksServer interface {
 	// Take waits for a lock. What is held already is not taken again.
 	Take(context.Context, *AdvisoryTake) (*AdvisoryTaken, error)
 	// Release lets go of locks.
 	Release(context.Context, *AdvisoryKeep) (*AdvisoryReleased, error)
-	// Keep proves that the home still keeps what a node's sessions hold; what they hold no more is let go.
+	// Keep proves that the lock leader still keeps what a node's sessions hold; what they hold no more is let go.
 	Keep(context.Context, *AdvisoryKeep) (*AdvisoryKept, error)
-	// Held tells a new home what the sessions of the node asked hold. From then on that node takes nothing of an earlier home.
+	// Held reports to a new lock leader what the sessions of the node asked hold. From then on that node takes nothing of an earlier one.
 	Held(context.Context, *AdvisoryQuestion) (*AdvisoryHeld, error)
 	mustEmbedUnimplementedAdvisoryLocksServer()
 }

@@ -31,8 +31,8 @@ func newAdvisors(t *testing.T) *advisors {
 	return &advisors{t, c, ctx}
 }
 
-// home returns the node that keeps the locks, and two others.
-func (a *advisors) home() (home, one, other uint32) {
+// leader returns the node that keeps the locks, and two others.
+func (a *advisors) leader() (leader, one, other uint32) {
 	a.t.Helper()
 	f := txn.FragmentID(a.c.Running().Catalog().View().Database(catalog.PostgresDB).Fragments[0].ID)
 	eventually.Holds(a.t, "a leader", func() bool {
@@ -41,14 +41,14 @@ func (a *advisors) home() (home, one, other uint32) {
 				continue
 			}
 			if node, term, ok := n.Host().Client().LeaderOf(f); ok && term != 0 {
-				home = node
+				leader = node
 				one, other = uint32(i+1)%3+1, uint32(i+2)%3+1
 				return true
 			}
 		}
 		return false
 	})
-	return home, one, other
+	return leader, one, other
 }
 
 func (a *advisors) bool(db *pgx.Conn, text string, want bool) {
@@ -150,12 +150,12 @@ func TestAdvisoryLocksOverNodes(t *testing.T) {
 	}
 }
 
-// TestAdvisoryHomeMoves stops the leader of the locks: another node takes over the locks, and
+// TestAdvisoryLeaderMoves stops the leader of the locks: another node takes over the locks, and
 // waiting requests continue there.
-func TestAdvisoryHomeMoves(t *testing.T) {
+func TestAdvisoryLeaderMoves(t *testing.T) {
 	t.Parallel()
 	a := newAdvisors(t)
-	home, one, other := a.home()
+	leader, one, other := a.leader()
 	x, y := a.c.Node(one).Connect(t), a.c.Node(other).Connect(t)
 	a.run(x, "SELECT pg_advisory_lock(1)")
 	a.run(x, "BEGIN")
@@ -166,7 +166,7 @@ func TestAdvisoryHomeMoves(t *testing.T) {
 		waited <- err
 	}()
 	a.becomes(a.c.Node(one).Connect(t), "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
-	a.c.Node(home).Stop()
+	a.c.Node(leader).Stop()
 	w := a.c.Node(other).Connect(t)
 	a.bool(w, "SELECT pg_try_advisory_lock(1)", false)
 	a.bool(w, "SELECT pg_try_advisory_lock(2)", false)
@@ -183,10 +183,10 @@ func TestAdvisoryHomeMoves(t *testing.T) {
 func TestAdvisoryHomeCutOff(t *testing.T) {
 	t.Parallel()
 	a := newAdvisors(t)
-	home, one, _ := a.home()
-	x, y := a.c.Node(home).Connect(t), a.c.Node(one).Connect(t)
+	leader, one, _ := a.leader()
+	x, y := a.c.Node(leader).Connect(t), a.c.Node(one).Connect(t)
 	a.run(x, "SELECT pg_advisory_lock(1)")
-	a.c.Isolate(home)
+	a.c.Isolate(leader)
 	began := time.Now()
 	a.run(y, "SELECT pg_advisory_lock(1)")
 	t.Logf("after %v", time.Since(began))
@@ -194,7 +194,7 @@ func TestAdvisoryHomeCutOff(t *testing.T) {
 		t.Error("the session that has lost its lock goes on")
 	}
 	a.c.Heal()
-	a.bool(a.c.Node(home).Connect(t), "SELECT pg_try_advisory_lock(1)", false)
+	a.bool(a.c.Node(leader).Connect(t), "SELECT pg_try_advisory_lock(1)", false)
 }
 
 // TestAdvisoryGatewayGone: after a node restarts, the locks of its sessions are released soon. An
@@ -202,7 +202,7 @@ func TestAdvisoryHomeCutOff(t *testing.T) {
 func TestAdvisoryGatewayGone(t *testing.T) {
 	t.Parallel()
 	a := newAdvisors(t)
-	_, one, other := a.home()
+	_, one, other := a.leader()
 	x, y := a.c.Node(one).Connect(t), a.c.Node(other).Connect(t)
 	a.run(x, "SELECT pg_advisory_lock(1)")
 	a.run(x, "BEGIN")

@@ -12,13 +12,13 @@ import (
 	"github.com/sherddb/sherd/txn/locks"
 )
 
-// lookHomes starts new terms of this node, ends those that are over, and releases the locks of
+// lookAtTerms starts new terms of this node, ends those that are over, and releases the locks of
 // processes that have ended.
-func (n *Net) lookHomes() {
-	n.homes.Lock()
-	defer n.homes.Unlock()
+func (n *Net) lookAtTerms() {
+	n.leadershipsMu.Lock()
+	defer n.leadershipsMu.Unlock()
 	for d := range n.cfg.Catalog.View().Databases() {
-		if h, ok := n.own(d.OID); ok && n.since[d.OID].home != h {
+		if h, ok := n.own(d.OID); ok && n.since[d.OID].leader != h {
 			n.since[d.OID] = timeOf{h, time.Now()}
 		}
 	}
@@ -27,29 +27,29 @@ func (n *Net) lookHomes() {
 			delete(n.since, database)
 		}
 	}
-	for database, t := range n.tenures {
-		if h, ok := n.own(database); !ok || h != t.home {
+	for database, t := range n.leaderships {
+		if h, ok := n.own(database); !ok || h != t.leader {
 			t.finish()
-			delete(n.tenures, database)
+			delete(n.leaderships, database)
 			continue
 		}
 		t.dropGone(n.cfg.Self, n.cfg.Incarnations)
 	}
 }
 
-// own returns this node's present term as a home.
-func (n *Net) own(database uint32) (home, bool) {
+// own returns this node's present term as a lock leader.
+func (n *Net) own(database uint32) (leaderTerm, bool) {
 	f, ok := n.first(database)
 	if !ok {
-		return home{}, false
+		return leaderTerm{}, false
 	}
 	node, term, ok := n.cfg.Leader(f)
-	return home{uint32(f), term}, ok && node == n.cfg.Self && term != 0
+	return leaderTerm{uint32(f), term}, ok && node == n.cfg.Self && term != 0
 }
 
-// tenure returns this node's term as the home of a database's locks, once all nodes have reported
-// what they hold.
-func (n *Net) tenure(ctx context.Context, database uint32) (*tenure, error) {
+// leadership returns this node's term as the lock leader of a database's locks, once all nodes have
+// reported what they hold.
+func (n *Net) leadership(ctx context.Context, database uint32) (*leadership, error) {
 	t, err := n.present(database)
 	if err != nil {
 		return nil, err
@@ -64,32 +64,32 @@ func (n *Net) tenure(ctx context.Context, database uint32) (*tenure, error) {
 	}
 }
 
-// present returns this node's term as the home, even if it has just begun.
-func (n *Net) present(database uint32) (*tenure, error) {
+// present returns this node's term as the lock leader, even if it has just begun.
+func (n *Net) present(database uint32) (*leadership, error) {
 	h, ok := n.own(database)
 	if !ok {
 		return nil, errElsewhere
 	}
-	n.homes.Lock()
-	t := n.tenures[database]
-	if t == nil || t.home != h {
+	n.leadershipsMu.Lock()
+	t := n.leaderships[database]
+	if t == nil || t.leader != h {
 		if t != nil {
 			t.finish()
 		}
 		t = n.begin(database, h)
-		n.tenures[database] = t
+		n.leaderships[database] = t
 	}
-	n.homes.Unlock()
+	n.leadershipsMu.Unlock()
 	return t, nil
 }
 
-// begin begins a term. The caller holds homes.
-func (n *Net) begin(database uint32, h home) *tenure {
+// begin begins a term. The caller holds leadershipsMu.
+func (n *Net) begin(database uint32, h leaderTerm) *leadership {
 	began := time.Now()
-	if s := n.since[database]; s.home == h {
+	if s := n.since[database]; s.leader == h {
 		began = s.at
 	}
-	t := newTenure(h, began, locks.NewManager(n.cfg.Detector, n.cfg.Logger))
+	t := newLeadership(h, began, locks.NewManager(n.cfg.Detector, n.cfg.Logger))
 	if n.alone() {
 		n.gatherHere(t, database)
 		close(t.ready)
@@ -99,8 +99,8 @@ func (n *Net) begin(database uint32, h home) *tenure {
 	return t
 }
 
-func (n *Net) gatherHere(t *tenure, database uint32) bool {
-	held, count, ok := n.heldFor(database, t.home)
+func (n *Net) gatherHere(t *leadership, database uint32) bool {
+	held, count, ok := n.heldFor(database, t.leader)
 	if ok {
 		t.install(gateway{n.cfg.Self, n.cfg.Incarnation}, held, count)
 	}
@@ -108,7 +108,7 @@ func (n *Net) gatherHere(t *tenure, database uint32) bool {
 }
 
 // gather asks every node for the locks that it holds (A1).
-func (n *Net) gather(t *tenure, database uint32) {
+func (n *Net) gather(t *leadership, database uint32) {
 	if !n.gatherHere(t, database) {
 		t.finish()
 		return
@@ -126,7 +126,7 @@ func (n *Net) gather(t *tenure, database uint32) {
 }
 
 // gatherAt asks a node until it answers, or until no session there can still rely on its locks.
-func (n *Net) gatherAt(t *tenure, database, node uint32) {
+func (n *Net) gatherAt(t *leadership, database, node uint32) {
 	for t.ctx.Err() == nil && n.cfg.Catalog.View().Node(node) != nil {
 		if n.question(t, database, node) {
 			return
@@ -140,7 +140,7 @@ func (n *Net) gatherAt(t *tenure, database, node uint32) {
 	}
 }
 
-func (n *Net) question(t *tenure, database, node uint32) bool {
+func (n *Net) question(t *leadership, database, node uint32) bool {
 	ctx, cancel := context.WithTimeout(t.ctx, askTimeout)
 	defer cancel()
 	client, err := n.client(node)
@@ -149,7 +149,7 @@ func (n *Net) question(t *tenure, database, node uint32) bool {
 	}
 	a, err := client.Held(ctx, &pb.AdvisoryQuestion{
 		Database: database, CatalogVersion: n.cfg.Catalog.View().Version(),
-		Home: &pb.AdvisoryHome{Fragment: t.home.fragment, Term: t.home.term},
+		Leader: &pb.AdvisoryLeader{Fragment: t.leader.fragment, Term: t.leader.term},
 	}, grpc.WaitForReady(true))
 	switch {
 	case err != nil:
@@ -163,21 +163,23 @@ func (n *Net) question(t *tenure, database, node uint32) bool {
 }
 
 // take takes a lock for a session of a process, and waits for it.
-func (n *Net) take(ctx context.Context, g gateway, k lock, within txn.ID, r locks.Request, count uint64) (home, error) {
-	t, err := n.tenure(ctx, k.tag.Database)
+func (n *Net) take(
+	ctx context.Context, g gateway, k lock, within txn.ID, r locks.Request, count uint64,
+) (leaderTerm, error) {
+	t, err := n.leadership(ctx, k.tag.Database)
 	if err != nil {
-		return home{}, err
+		return leaderTerm{}, err
 	}
 	if err := t.take(ctx, g, k, within, r, count); err != nil {
-		return home{}, err
+		return leaderTerm{}, err
 	}
-	return t.home, n.confirm(ctx, t)
+	return t.leader, n.confirm(ctx, t)
 }
 
 // confirm checks that the term continues (A1). If it cannot, a granted lock is kept: the gateway
 // either repeats its request or no longer lists the lock.
-func (n *Net) confirm(ctx context.Context, t *tenure) error {
-	if err := n.cfg.Confirm(ctx, txn.FragmentID(t.home.fragment), t.home.term); err != nil {
+func (n *Net) confirm(ctx context.Context, t *leadership) error {
+	if err := n.cfg.Confirm(ctx, txn.FragmentID(t.leader.fragment), t.leader.term); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -188,9 +190,9 @@ func (n *Net) confirm(ctx context.Context, t *tenure) error {
 
 // release releases locks of a process.
 func (n *Net) release(g gateway, database uint32, gone []lock, count uint64) {
-	n.homes.Lock()
-	t := n.tenures[database]
-	n.homes.Unlock()
+	n.leadershipsMu.Lock()
+	t := n.leaderships[database]
+	n.leadershipsMu.Unlock()
 	if t != nil {
 		t.release(g, gone, count)
 	}
@@ -200,24 +202,24 @@ func (n *Net) release(g gateway, database uint32, gone []lock, count uint64) {
 // here.
 func (n *Net) kept(
 	ctx context.Context, g gateway, database uint32, held, asked []lock, count uint64,
-) (home, []int, error) {
+) (leaderTerm, []int, error) {
 	t, err := n.present(database)
 	if err != nil {
-		return home{}, nil, err
+		return leaderTerm{}, nil, err
 	}
 	missing, ok := t.keep(g, held, asked, count)
 	if !ok {
-		return home{}, nil, errElsewhere
+		return leaderTerm{}, nil, errElsewhere
 	}
-	return t.home, missing, n.confirm(ctx, t)
+	return t.leader, missing, n.confirm(ctx, t)
 }
 
 // Locks lists the locks that are kept here.
 func (n *Net) Locks() []locks.Lock {
-	n.homes.Lock()
-	defer n.homes.Unlock()
+	n.leadershipsMu.Lock()
+	defer n.leadershipsMu.Unlock()
 	var out []locks.Lock
-	for _, t := range n.tenures {
+	for _, t := range n.leaderships {
 		if t.ctx.Err() == nil {
 			out = append(out, t.manager.Locks()...)
 		}

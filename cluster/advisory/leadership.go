@@ -15,10 +15,10 @@ type gateway struct {
 	incarnation uint64
 }
 
-// tenure is this node's term as the lock leader (the home) of a database's locks, with a lock table
+// leadership is this node's term as the lock leader of a database's locks, with a lock table
 // of its own.
-type tenure struct {
-	home    home
+type leadership struct {
+	leader  leaderTerm
 	began   time.Time // of the term, or noticed then
 	manager *locks.Manager
 	ctx     context.Context // ends with the term
@@ -39,7 +39,7 @@ type holderID struct {
 }
 
 // holder is a session, with its transactions, in the lock table. Its fields are guarded by
-// tenure.mu.
+// leadership.mu.
 type holder struct {
 	session *locks.Session
 	txns    map[txn.ID]*locks.Owner
@@ -47,16 +47,16 @@ type holder struct {
 	waits   int
 }
 
-func newTenure(h home, began time.Time, manager *locks.Manager) *tenure {
-	t := &tenure{
-		home: h, began: began, manager: manager, ready: make(chan struct{}),
+func newLeadership(h leaderTerm, began time.Time, manager *locks.Manager) *leadership {
+	t := &leadership{
+		leader: h, began: began, manager: manager, ready: make(chan struct{}),
 		sessions: map[holderID]*holder{}, heard: map[gateway]time.Time{}, told: map[gateway]bool{},
 	}
 	t.ctx, t.end = context.WithCancel(context.Background())
 	return t
 }
 
-func (t *tenure) finish() {
+func (t *leadership) finish() {
 	t.mu.Lock()
 	t.over = true
 	t.mu.Unlock()
@@ -65,7 +65,7 @@ func (t *tenure) finish() {
 
 // knows reports whether a process has reported its locks, or all processes that must report have.
 // The caller holds mu.
-func (t *tenure) knows(g gateway) bool {
+func (t *leadership) knows(g gateway) bool {
 	select {
 	case <-t.ready:
 		return true
@@ -77,7 +77,7 @@ func (t *tenure) knows(g gateway) bool {
 // install grants the locks that a process reports. If one conflicts with a lock of another session,
 // that was granted because the process was not heard from for too long; the process will learn that
 // its lock is lost.
-func (t *tenure) install(g gateway, held []lock, count uint64) {
+func (t *leadership) install(g gateway, held []lock, count uint64) {
 	now, done := context.WithCancel(context.Background())
 	defer done()
 	t.mu.Lock()
@@ -92,7 +92,7 @@ func (t *tenure) install(g gateway, held []lock, count uint64) {
 }
 
 // holder returns a session in the lock table. The caller holds mu.
-func (t *tenure) holder(g gateway, session uint32) *holder {
+func (t *leadership) holder(g gateway, session uint32) *holder {
 	id := holderID{g, session}
 	h := t.sessions[id]
 	if h == nil {
@@ -131,7 +131,7 @@ func (h *holder) acquirer(k lock, within txn.ID) func(context.Context, locks.Tag
 }
 
 // take takes a lock for a session of a process, and waits for it.
-func (t *tenure) take(ctx context.Context, g gateway, k lock, within txn.ID, r locks.Request, count uint64) error {
+func (t *leadership) take(ctx context.Context, g gateway, k lock, within txn.ID, r locks.Request, count uint64) error {
 	t.mu.Lock()
 	h := t.holder(g, k.session)
 	t.heard[g] = time.Now()
@@ -172,7 +172,7 @@ func (t *tenure) take(ctx context.Context, g gateway, k lock, within txn.ID, r l
 }
 
 // twice reports whether a lock that was granted now was held already; it is held once. The caller
-// holds tenure.mu.
+// holds leadership.mu.
 func (h *holder) twice(k lock) bool {
 	_, has := h.held[k]
 	if has && k.txn.IsZero() {
@@ -181,7 +181,7 @@ func (h *holder) twice(k lock) bool {
 	return has
 }
 
-// drop releases a lock. The caller holds tenure.mu.
+// drop releases a lock. The caller holds leadership.mu.
 func (h *holder) drop(k lock) {
 	delete(h.held, k)
 	if k.txn.IsZero() {
@@ -193,7 +193,7 @@ func (h *holder) drop(k lock) {
 
 // tidy forgets transactions and sessions that hold nothing and wait for nothing. The caller holds
 // mu.
-func (t *tenure) tidy(id holderID, h *holder) {
+func (t *leadership) tidy(id holderID, h *holder) {
 	if h.waits > 0 {
 		return
 	}
@@ -213,7 +213,7 @@ func (t *tenure) tidy(id holderID, h *holder) {
 }
 
 // release releases locks of a process, except what it has asked for since.
-func (t *tenure) release(g gateway, gone []lock, count uint64) {
+func (t *leadership) release(g gateway, gone []lock, count uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, k := range gone {
@@ -230,7 +230,7 @@ func (t *tenure) release(g gateway, gone []lock, count uint64) {
 // keep releases locks that a process does not list and has not asked for since, and returns the
 // listed locks that are missing here (A5). ok is false if the process has not reported its locks
 // yet.
-func (t *tenure) keep(g gateway, held, asked []lock, count uint64) (missing []int, ok bool) {
+func (t *leadership) keep(g gateway, held, asked []lock, count uint64) (missing []int, ok bool) {
 	listed := map[lock]bool{}
 	for _, k := range asked {
 		listed[k] = true
@@ -266,7 +266,7 @@ func (t *tenure) keep(g gateway, held, asked []lock, count uint64) (missing []in
 
 // dropGone releases the locks of processes that have ended, or were not heard from for the grace
 // period.
-func (t *tenure) dropGone(self uint32, incarnations func(node uint32) uint64) {
+func (t *leadership) dropGone(self uint32, incarnations func(node uint32) uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for g, at := range t.heard {
