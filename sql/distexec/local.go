@@ -15,11 +15,17 @@ func RunTask(ctx context.Context, p *fragment.Part, task *exec.Task, emit exec.E
 	return runTask(ctx, p, nil, task, emit)
 }
 
-// runTask is RunTask for a transaction of this node, which must not become wider than its scope. of
-// is nil if the gateway is another node, which checks by itself.
+// runTask is RunTask for a transaction of this node: it admits the task, and the transaction must
+// not become wider than its scope. of is nil if the gateway is another node. That node checks the
+// scope, and the task is admitted.
 func runTask(ctx context.Context, p *fragment.Part, of *Transaction, task *exec.Task, emit exec.Emit) (
 	exec.Result, error,
 ) {
+	if of != nil {
+		if err := Admit(ctx, p.Replica(), task); err != nil {
+			return exec.Result{}, err
+		}
+	}
 	if err := p.Owned(ctx); err != nil {
 		return exec.Result{}, err
 	}

@@ -54,10 +54,20 @@ type taskPart struct {
 
 // Run implements exec.Fragment.
 func (p *taskPart) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
-	leader, routed := p.part.(*kv.LeaderPart)
-	if !routed {
-		return p.of.run(ctx, p.part, task, emit)
+	switch at := p.part.(type) {
+	case *fragment.Part:
+		return runTask(ctx, at, p.of, task, emit)
+	case *kv.LeaderPart:
+		return p.of.runAtLeader(ctx, at, task, emit)
 	}
+	return p.of.runElsewhere(ctx, p.part.(*remote.Part), task, emit)
+}
+
+// runAtLeader runs a task in the part that leader finds, on this node or another one. It tries again
+// at a new leader while no row has been passed on.
+func (t *Transaction) runAtLeader(
+	ctx context.Context, leader *kv.LeaderPart, task *exec.Task, emit exec.Emit,
+) (exec.Result, error) {
 	var res exec.Result
 	passed := false
 	watched := func(row types.Row) error {
@@ -65,21 +75,21 @@ func (p *taskPart) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (ex
 		return emit(row)
 	}
 	err := leader.Run(ctx, func(ctx context.Context, at kv.Part) (_ bool, err error) {
-		res, err = p.of.run(ctx, at, task, watched)
+		if here, ok := at.(*fragment.Part); ok {
+			res, err = runTask(ctx, here, t, task, watched)
+		} else {
+			res, err = t.runElsewhere(ctx, at.(*remote.Part), task, watched)
+		}
 		return passed, err
 	})
 	return res, err
 }
 
-// run runs a task in a part on this node or another one.
-func (t *Transaction) run(ctx context.Context, p kv.Part, task *exec.Task, emit exec.Emit) (exec.Result, error) {
-	if here, ok := p.(*fragment.Part); ok {
-		if err := Admit(ctx, here.Replica(), task); err != nil {
-			return exec.Result{}, err
-		}
-		return runTask(ctx, here, t, task, emit)
-	}
-	res, err := t.gateway.streams.Run(ctx, p.(*remote.Part), false, task, emit)
+// runElsewhere runs a task in a part on another node.
+func (t *Transaction) runElsewhere(
+	ctx context.Context, p *remote.Part, task *exec.Task, emit exec.Emit,
+) (exec.Result, error) {
+	res, err := t.gateway.streams.Run(ctx, p, false, task, emit)
 	if replan := (*failure.Replan)(nil); errors.As(err, &replan) && ctx.Err() == nil {
 		// The caller plans again, with the definitions that are valid there.
 		if _, werr := t.gateway.cfg.Catalog.WaitVersion(ctx, replan.Version); werr != nil {

@@ -90,7 +90,15 @@ func (o *gatherOp) Run(x *operator.Execution, emit Emit) error {
 	}
 	for n := 0; ; n++ {
 		epoch := c.Gateway.Map.Epoch()
-		err := o.runIn(c, split(o.single[:0], c.Gateway.Map, set), emit)
+		shares, at, err := o.place(c, split(o.single[:0], c.Gateway.Map, set))
+		switch {
+		case err != nil || len(shares) == 0:
+		case len(shares) == 1:
+			err = o.one(c, shares[0], emit)
+		default:
+			err = o.many(c, at, shares, emit)
+		}
+		// *txn.MovedError means that buckets have moved and nothing was done.
 		m, ok, err := c.Gateway.rerouted(c.ctx(), err, epoch)
 		if !ok || n == maxReroutes {
 			return c.fault(err)
@@ -99,31 +107,27 @@ func (o *gatherOp) Run(x *operator.Execution, emit Emit) error {
 	}
 }
 
-// runIn runs the tasks. *txn.MovedError means that buckets have moved and nothing was done.
-func (o *gatherOp) runIn(c *Ctx, shares []shardmap.Share, emit Emit) error {
+// place returns the shares that are read, and the timestamp. If there is one share, it fills the
+// task for it.
+func (o *gatherOp) place(c *Ctx, shares []shardmap.Share) ([]shardmap.Share, txn.Timestamp, error) {
 	if err := o.fanout(c, shares); err != nil {
-		return err
+		return nil, 0, err
 	}
 	if len(shares) == 1 {
 		if floor, ok := c.reads.left(c, o); ok {
 			o.fill(&o.task, c, 0, shares[0])
 			o.task.Floor, o.task.reads = floor, c.reads
-			return o.one(c, shares[0], emit)
+			return shares, 0, nil
 		}
 	}
 	t, err := c.reads.at(c)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	shares, err = o.reached(c, shares)
-	switch {
-	case err != nil || len(shares) == 0:
-		return err
-	case len(shares) == 1:
+	if shares, err = o.reached(c, shares); err == nil && len(shares) == 1 {
 		o.fill(&o.task, c, t, shares[0])
-		return o.one(c, shares[0], emit)
 	}
-	return o.many(c, t, shares, emit)
+	return shares, t, err
 }
 
 // fanout checks the number of fragments against the session's limits.
