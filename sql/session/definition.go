@@ -10,7 +10,6 @@ import (
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/schemachange"
 	"github.com/sherddb/sherd/sql/stmt"
-	"github.com/sherddb/sherd/sql/txblock"
 )
 
 // definition runs DDL as part of the transaction, which commits it.
@@ -75,15 +74,6 @@ func (s *Session) definitionAlone(ctx context.Context, st parse.Statement, w stm
 		return err
 	}
 	return w.Complete(tag)
-}
-
-// noBlock returns the error of a statement that commits by itself and is run in a transaction block
-// or a pipeline.
-func noBlock(t *txblock.Transaction, what string) error {
-	if t != nil && !t.Explicit && !t.Together {
-		return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot be executed within a pipeline", what)
-	}
-	return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
 }
 
 // definer returns the environment that package ddl needs from the session.

@@ -54,7 +54,7 @@ func unbounded(ctx context.Context) context.Context {
 // hooks are the functions that the executor calls in the session.
 func (s *Session) hooks() exec.Hooks {
 	return exec.Hooks{
-		System: s.systemRows,
+		System: views{s}.rows,
 		CompleteID: func(ctx context.Context, t *catalog.Table, id string) (string, error) {
 			return s.node.IDs.Complete(ctx, s.block.Tx, t, id)
 		},

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"fmt"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/stmt"
 )
@@ -34,3 +36,11 @@ func (r *request) sendNotices(w stmt.ResultWriter) error {
 	}
 	return nil
 }
+
+// warn keeps a warning for the client.
+func (r *request) warn(code, format string, args ...any) {
+	r.notice(&pgerr.Error{Severity: "WARNING", Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// warnf is warn for a warning that has no code of its own.
+func (r *request) warnf(format string, args ...any) { r.warn(pgerr.Warning, format, args...) }

@@ -2,15 +2,11 @@ package session
 
 import (
 	"context"
-	"fmt"
-	"time"
 
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/notify"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/tx"
-	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/locks"
 )
 
@@ -32,32 +28,4 @@ type Others struct {
 	Locks *tx.LocksElsewhere
 	// Advisory keeps the advisory locks of all nodes; nil means that each node has its own.
 	Advisory *locks.Advisories
-}
-
-// reports returns the reports of the whole cluster as one.
-func (s *Session) reports(wanted monitor.Wanted) monitor.Report {
-	return s.node.Cluster.Report(s.running, wanted, s.warnf)
-}
-
-// warnf keeps a warning for the client.
-func (s *Session) warnf(format string, args ...any) {
-	info{objects: objects{s}}.warn(pgerr.Warning, format, args...)
-}
-
-// warn keeps a warning for the client.
-func (i info) warn(code, format string, args ...any) {
-	i.notice(&pgerr.Error{Severity: "WARNING", Code: code, Message: fmt.Sprintf(format, args...)})
-}
-
-// viewTimeout is how long a view waits for a fragment.
-const viewTimeout = 5 * time.Second
-
-// clusterViews returns the builder of the rows of views over the whole cluster.
-func (s *Session) clusterViews() *monitor.Views {
-	return &monitor.Views{
-		Report: s.reports, Catalog: s.block.View(), Values: s.Env(), Database: s.database, Warn: s.warnf,
-		Prepared: func() ([]txn.PreparedTransaction, []txn.FragmentID, error) {
-			return s.node.Fragments.PreparedSoon(orBackground(s.running), s.database, viewTimeout)
-		},
-	}
 }

@@ -72,8 +72,8 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	}
 	s.node.CatchUp(ctx) // DDL changes the definitions as they are in the cluster
 	if what := parse.CommitsAlone(st.Node); what != "" {
-		if t := s.block.Tx; together || t != nil && (t.Explicit || t.Together || t.Used && !s.leads) {
-			return noBlock(t, what)
+		if err := s.block.MayCommitAlone(what, together, s.leads); err != nil {
+			return err
 		}
 		return s.definitionAlone(ctx, st, w)
 	}

@@ -84,6 +84,22 @@ func (b *Block) Join(together bool) *Transaction {
 	return b.Tx
 }
 
+// MayCommitAlone returns an error if a statement that commits by itself is run in a transaction
+// block or a pipeline. what names the statement, together reports whether other statements share its
+// query string, and leads whether it is the first of its pipeline.
+func (b *Block) MayCommitAlone(what string, together, leads bool) error {
+	t := b.Tx
+	switch {
+	case t == nil && !together:
+		return nil
+	case t == nil || t.Explicit || t.Together:
+		return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
+	case together || t.Used && !leads:
+		return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot be executed within a pipeline", what)
+	}
+	return nil
+}
+
 // Commit commits the transaction and ends it, even if the commit fails.
 func (b *Block) Commit(ctx context.Context) error {
 	ticket, err := b.beforeCommit(ctx)

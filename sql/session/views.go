@@ -2,6 +2,7 @@ package session
 
 import (
 	"strings"
+	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/analyze"
@@ -10,18 +11,22 @@ import (
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/txn"
 )
 
-// systemRows emits the rows of a view of pg_catalog, information_schema or sherd.
-func (s *Session) systemRows(name string, emit exec.Emit) error {
+// views are the sources of the rows of system views, as a session sees them.
+type views struct{ *Session }
+
+// rows emits the rows of a view of pg_catalog, information_schema or sherd.
+func (s views) rows(name string, emit exec.Emit) error {
 	if strings.HasPrefix(name, analyze.SequencePrefix) {
 		return s.sequences.Row(s.running, s.sequenceTx(), name, emit)
 	}
-	return sysview.Rows(name, s.systemEnv(), emit)
+	return sysview.Rows(name, s.environment(), emit)
 }
 
-func (s *Session) systemEnv() *sysview.Env {
-	views := s.clusterViews()
+func (s views) environment() *sysview.Env {
+	ofCluster := s.ofCluster()
 	// A statement waits once for fragments that do not answer, however many tables it counts.
 	missing := map[uint32]bool{}
 	return &sysview.Env{
@@ -31,33 +36,33 @@ func (s *Session) systemEnv() *sysview.Env {
 			st, err := s.sequences.State(s.running, s.sequenceTx(), t)
 			return st.Value, st.Called, err
 		},
-		Hot:     s.hotViews(),
-		Setting: s.vars.Source, Sessions: views.Sessions, Locks: views.Locks,
+		Hot:     s.hot(),
+		Setting: s.vars.Source, Sessions: ofCluster.Sessions, Locks: ofCluster.Locks,
 		Stats: func(d *catalog.Database, storageID uint32) ([]sysview.Stat, map[uint32]bool, error) {
 			stats, err := s.node.Fragments.CountRows(orBackground(s.running), d, storageID, missing)
 			return stats, missing, err
 		},
 		Warn:     s.warnf,
-		Replicas: func() []sysview.Replica { return s.reports(monitor.WantReplicas).Replicas }, Heat: views.Heat,
+		Replicas: func() []sysview.Replica { return s.reports(monitor.WantReplicas).Replicas }, Heat: ofCluster.Heat,
 		Health: s.node.health, Authorities: s.authorities,
 		CatalogRoles: func() (uint32, []uint32) { return s.node.Catalog.Leader(), s.node.Catalog.Voters() },
 		Forwarded:    func() []sysview.Forwarded { return s.reports(monitor.WantForwarded).Forwarded },
-		Transactions: views.Transactions,
+		Transactions: ofCluster.Transactions,
 		Counters:     func() []sysview.Counters { return s.reports(monitor.WantCounters).Counters },
-		Prepared:     s.portals.Statements.List, Cursors: s.portals.List, PreparedTransactions: s.preparedRows,
+		Prepared:     s.portals.Statements.List, Cursors: s.portals.List, PreparedTransactions: s.prepared,
 	}
 }
 
 // authorities lists the authorities of the nodes' certificates.
-func (s *Session) authorities() ([]sysview.Authority, error) {
+func (s views) authorities() ([]sysview.Authority, error) {
 	if s.node.Authorities == nil {
 		return nil, nil
 	}
 	return s.node.Authorities(s.running)
 }
 
-// hotViews returns what the views about hot and obese buckets need.
-func (s *Session) hotViews() sysview.Hot {
+// hot returns what the views about hot and obese buckets need.
+func (s views) hot() sysview.Hot {
 	v := counters.Views{
 		Context: orBackground(s.running), Executor: s.executor,
 		Samples: func(table catalog.OID) []stmt.Sample { return s.node.Samples.Of(s.database, table) },
@@ -68,8 +73,8 @@ func (s *Session) hotViews() sysview.Hot {
 	return v.Hot()
 }
 
-// preparedRows returns the rows of pg_prepared_xacts.
-func (s *Session) preparedRows() ([]sysview.PreparedTransaction, error) {
+// prepared returns the rows of pg_prepared_xacts.
+func (s views) prepared() ([]sysview.PreparedTransaction, error) {
 	list, err := s.node.Prepared.All(orBackground(s.running), s.block.View())
 	if err != nil {
 		return nil, err
@@ -81,4 +86,22 @@ func (s *Session) preparedRows() ([]sysview.PreparedTransaction, error) {
 		})
 	}
 	return out, nil
+}
+
+// reports returns the reports of the whole cluster as one.
+func (s *Session) reports(wanted monitor.Wanted) monitor.Report {
+	return s.node.Cluster.Report(s.running, wanted, s.warnf)
+}
+
+// viewTimeout is how long a view waits for a fragment.
+const viewTimeout = 5 * time.Second
+
+// ofCluster returns the builder of the rows of views over the whole cluster.
+func (s views) ofCluster() *monitor.Views {
+	return &monitor.Views{
+		Report: s.reports, Catalog: s.block.View(), Values: s.Env(), Database: s.database, Warn: s.warnf,
+		Prepared: func() ([]txn.PreparedTransaction, []txn.FragmentID, error) {
+			return s.node.Fragments.PreparedSoon(orBackground(s.running), s.database, viewTimeout)
+		},
+	}
 }
