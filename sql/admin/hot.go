@@ -116,7 +116,7 @@ func hotTable(e *Environment, function string, oid catalog.OID, id string) (*cat
 				"SELECT sherd.hot_join('counters', 'x').")
 	}
 	name := "sherd." + function + "()"
-	if e.Tx != nil && (e.Tx.Explicit || e.Tx.Together) {
+	if e.Tx != nil && (e.Tx.Explicit || e.Tx.ImplicitBlock) {
 		return nil, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", name).
 			WithHint("It commits by itself: COMMIT or ROLLBACK first.")
 	}

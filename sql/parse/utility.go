@@ -2,9 +2,9 @@ package parse
 
 import pg_query "github.com/pganalyze/pg_query_go/v6"
 
-// CommitsAlone returns the name of a statement that commits by itself, and "" for any other
+// CommitsItself returns the name of a statement that commits by itself, and "" for any other
 // statement.
-func CommitsAlone(n *pg_query.Node) string {
+func CommitsItself(n *pg_query.Node) string {
 	switch x := n.Node.(type) {
 	case *pg_query.Node_CreatedbStmt:
 		return "CREATE DATABASE"

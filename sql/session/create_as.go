@@ -15,19 +15,19 @@ import (
 
 // selectInto runs SELECT … INTO, which is another form of CREATE TABLE AS.
 func (s *Session) selectInto(
-	ctx context.Context, st parse.Statement, n *pg_query.SelectStmt, w stmt.ResultWriter, together bool,
+	ctx context.Context, st parse.Statement, n *pg_query.SelectStmt, w stmt.ResultWriter, implicitBlock bool,
 ) error {
 	query, into := parse.WithoutInto(n)
 	return s.createTableAs(ctx, st, &pg_query.CreateTableAsStmt{
 		Query: query, Into: into, Objtype: pg_query.ObjectType_OBJECT_TABLE, IsSelectInto: true,
-	}, w, together)
+	}, w, implicitBlock)
 }
 
 // createTableAs runs CREATE TABLE … AS.
 func (s *Session) createTableAs(
-	ctx context.Context, st parse.Statement, n *pg_query.CreateTableAsStmt, w stmt.ResultWriter, together bool,
+	ctx context.Context, st parse.Statement, n *pg_query.CreateTableAsStmt, w stmt.ResultWriter, implicitBlock bool,
 ) error {
-	s.block.Join(together)
+	s.block.Join(implicitBlock)
 	if s.block.Tx.IsReadOnly() {
 		if n.IsSelectInto {
 			return s.block.Tx.ReadOnlyError("SELECT INTO")

@@ -13,12 +13,12 @@ import (
 )
 
 // definition runs DDL as part of the transaction, which commits it.
-func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.ResultWriter, together bool) error {
-	if schemachange.IsOnline(st.Node) && s.alone(together) {
+func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.ResultWriter, implicitBlock bool) error {
+	if schemachange.IsOnline(st.Node) && s.isAutocommit(implicitBlock) {
 		return s.defineOnline(ctx, st, w)
 	}
 	if s.block.Tx == nil {
-		s.block.Begin().Together = together
+		s.block.Begin().ImplicitBlock = implicitBlock
 	}
 	if s.block.Tx.IsReadOnly() {
 		return s.block.Tx.ReadOnlyError(parse.Name(st.Node))
@@ -45,8 +45,8 @@ func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.Res
 	return w.Complete(tag)
 }
 
-// definitionAlone runs DDL that cannot be undone and therefore commits by itself.
-func (s *Session) definitionAlone(ctx context.Context, st parse.Statement, w stmt.ResultWriter) error {
+// definitionOutsideBlock runs DDL that cannot be undone and therefore commits by itself.
+func (s *Session) definitionOutsideBlock(ctx context.Context, st parse.Statement, w stmt.ResultWriter) error {
 	if tag, ok := parse.NeedsNoWork(st.Node); ok {
 		return w.Complete(tag)
 	}
@@ -113,7 +113,7 @@ func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w stmt.R
 	}
 	tag, err := run.Run(ctx, s.definer(w.Notice), st)
 	if errors.Is(err, schemachange.ErrOffline) {
-		return s.definition(ctx, st, w, t.Together)
+		return s.definition(ctx, st, w, t.ImplicitBlock)
 	}
 	if err != nil {
 		return err

@@ -91,14 +91,6 @@ func (s *Session) ClosePortal(name string) { s.portals.Close(name) }
 // the first of its pipeline, it is all of its transaction.
 func (s *Session) SyncFollows() { s.lastOfPipeline = true }
 
-// alone reports whether the running statement is all of its transaction.
-func (s *Session) alone(together bool) bool {
-	if s.block.Tx == nil {
-		return !together
-	}
-	return s.leads && s.lastOfPipeline && s.block.Tx.Pipeline && !s.block.Tx.Explicit
-}
-
 // Execute runs a portal to its end or for maxRows rows; 0 means all. It describes nothing, and
 // sends the command's tag unless it suspends the portal.
 func (s *Session) Execute(
@@ -138,8 +130,8 @@ func (s *Session) executePortal(
 			s.bound = &bound{p.Statement.Params, p.Args}
 			defer func() { s.bound = nil }()
 		}
-		if s.alone(false) && s.mayMeetMoves(p.Statement.Tree.Node) {
-			return false, s.runAlone(ctx, p, nil, w)
+		if s.isAutocommit(false) && s.mayMeetMoves(p.Statement.Tree.Node) {
+			return false, s.runAutocommit(ctx, p, nil, w)
 		}
 		return false, s.utility(ctx, *p.Statement.Tree, w, false)
 	}
@@ -150,8 +142,8 @@ func (s *Session) executePortal(
 	p.Use(prog)
 	if maxRows <= 0 && !p.IsOpen() {
 		p.Done = true
-		if (prog.Writes || prog.Defines) && s.alone(false) {
-			return false, s.runAlone(ctx, p, prog, w)
+		if (prog.Writes || prog.Defines) && s.isAutocommit(false) {
+			return false, s.runAutocommit(ctx, p, prog, w)
 		}
 		return false, s.runQuery(ctx, prog, p.Args, w)
 	}

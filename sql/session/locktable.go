@@ -13,14 +13,14 @@ import (
 	"github.com/sherddb/sherd/txn/locks"
 )
 
-// lockStmt runs LOCK TABLE. The grammar numbers the modes as package locks does. together reports
-// whether other statements share its transaction.
-func (s *Session) lockStmt(ctx context.Context, n *pg_query.LockStmt, w stmt.ResultWriter, together bool) error {
-	if (s.block.Tx == nil || !s.block.Tx.Explicit) && !together {
+// lockStmt runs LOCK TABLE. The grammar numbers the modes as package locks does. implicitBlock
+// reports whether other statements share its transaction.
+func (s *Session) lockStmt(ctx context.Context, n *pg_query.LockStmt, w stmt.ResultWriter, implicitBlock bool) error {
+	if (s.block.Tx == nil || !s.block.Tx.Explicit) && !implicitBlock {
 		return pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
 	}
 	if s.block.Tx == nil {
-		s.block.Begin().Together = true
+		s.block.Begin().ImplicitBlock = true
 	}
 	for _, r := range n.Relations {
 		if err := s.lockRelation(ctx, r.GetRangeVar(), locks.Mode(n.Mode), n.Nowait); err != nil {

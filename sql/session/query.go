@@ -41,38 +41,18 @@ func (s *Session) Simple(ctx context.Context, text string, w stmt.ResultWriter) 
 // last runs the last statement of a query string, and commits an implicit transaction. A statement
 // that is all of its transaction, and has not sent the client anything yet, is run again if the
 // commit met a conflict, or if rows moved or a leader changed during the run.
-func (s *Session) last(ctx context.Context, st parse.Statement, w *stmt.HoldingWriter, together bool) error {
+func (s *Session) last(ctx context.Context, st parse.Statement, w *stmt.HoldingWriter, implicitBlock bool) error {
 	ctx, cancel := s.arrives(ctx, st.Text())
 	defer cancel()
-	w.Alone = s.block.Tx == nil && !together
-	return s.autocommit(ctx, w, func() error { return s.runOne(ctx, st, w, together) }, nil)
+	w.Alone = s.block.Tx == nil && !implicitBlock
+	return s.autocommit(ctx, w, func() error { return s.runOne(ctx, st, w, implicitBlock) }, nil)
 }
 
-// autocommit runs a statement and commits an implicit transaction. It runs both again if w allows
-// it; then reopen opens the next transaction, unless run does. What statement_timeout leaves of ctx
-// bounds all runs together. As in PostgreSQL it does not interrupt a commit, because the client
-// would not know its outcome.
-func (s *Session) autocommit(ctx context.Context, w *stmt.HoldingWriter, run, reopen func() error) error {
-	commit := func() error {
-		if s.block.Tx == nil || s.block.Tx.Explicit {
-			return nil
-		}
-		return s.block.Commit(unbounded(ctx))
-	}
-	return stmt.Autocommit(ctx, w, run, commit, func() error {
-		s.block.Fail()
-		if reopen == nil {
-			return nil
-		}
-		return reopen()
-	})
-}
-
-// one runs a statement of a simple query; together reports whether there are others.
-func (s *Session) one(ctx context.Context, st parse.Statement, w stmt.ResultWriter, together bool) error {
+// one runs a statement of a simple query; implicitBlock reports whether there are others.
+func (s *Session) one(ctx context.Context, st parse.Statement, w stmt.ResultWriter, implicitBlock bool) error {
 	ctx, cancel := s.arrives(ctx, st.Text())
 	defer cancel()
-	return s.runOne(ctx, st, w, together)
+	return s.runOne(ctx, st, w, implicitBlock)
 }
 
 // arrives begins a statement, which may be run several times, and bounds it by statement_timeout.
@@ -82,16 +62,16 @@ func (s *Session) arrives(ctx context.Context, text string) (context.Context, co
 }
 
 // runOne runs a statement that has arrived.
-func (s *Session) runOne(ctx context.Context, st parse.Statement, w stmt.ResultWriter, together bool) error {
+func (s *Session) runOne(ctx context.Context, st parse.Statement, w stmt.ResultWriter, implicitBlock bool) error {
 	if err := s.block.MayRun(); err != nil && !parse.EndsTransaction(st.Node) {
 		return err
 	}
-	if together && s.block.Tx == nil {
-		s.block.Begin().Together = true
+	if implicitBlock && s.block.Tx == nil {
+		s.block.Begin().ImplicitBlock = true
 	}
 	if !parse.IsQuery(st.Node) {
 		s.holdUtility(st.Node, w)
-		return s.utility(ctx, st, w, together)
+		return s.utility(ctx, st, w, implicitBlock)
 	}
 	p, err := s.program(ctx, st, nil)
 	if err == nil && len(p.Params) > 0 || pgerr.Is(err, pgerr.IndeterminateDatatype) {

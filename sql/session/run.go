@@ -30,7 +30,7 @@ func (s *Session) run(
 		return 0, err
 	}
 	var o portal.Opening
-	r := &stmt.Attempts{Tx: t.Tx, Emit: emit, Alone: !t.Used && !t.Explicit && !t.Together}
+	r := &stmt.Attempts{Tx: t.Tx, Emit: emit, Alone: !t.Used && !t.Explicit && !t.ImplicitBlock}
 	if opening != nil {
 		o, r.At = *opening, opening.At
 	} else if p.LocksRows() {

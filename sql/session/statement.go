@@ -14,9 +14,9 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// utility runs a statement that is not a query. together reports whether other statements share its
-// query string, and so its transaction.
-func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.ResultWriter, together bool) error {
+// utility runs a statement that is not a query. implicitBlock reports whether other statements share
+// its query string, and so its transaction.
+func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.ResultWriter, implicitBlock bool) error {
 	if s.query == "" || s.query != st.Text() {
 		s.query = st.Text()
 	}
@@ -54,33 +54,33 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	case *pg_query.Node_ConstraintsSetStmt:
 		return s.block.SetConstraints(ctx, s.currentCompiler(), n.ConstraintsSetStmt, w)
 	case *pg_query.Node_LockStmt:
-		return s.node.knownNames(ctx, func() error { return s.lockStmt(ctx, n.LockStmt, w, together) })
+		return s.node.knownNames(ctx, func() error { return s.lockStmt(ctx, n.LockStmt, w, implicitBlock) })
 	case *pg_query.Node_ListenStmt:
-		return s.block.Listen(ctx, n.ListenStmt.Conditionname, true, w, together)
+		return s.block.Listen(ctx, n.ListenStmt.Conditionname, true, w, implicitBlock)
 	case *pg_query.Node_UnlistenStmt:
-		return s.block.Listen(ctx, n.UnlistenStmt.Conditionname, false, w, together)
+		return s.block.Listen(ctx, n.UnlistenStmt.Conditionname, false, w, implicitBlock)
 	case *pg_query.Node_NotifyStmt:
-		return s.block.Notify(n.NotifyStmt, w, together)
+		return s.block.Notify(n.NotifyStmt, w, implicitBlock)
 	case *pg_query.Node_CreateTableAsStmt:
 		if n.CreateTableAsStmt.Objtype == pg_query.ObjectType_OBJECT_TABLE {
-			return s.createTableAs(ctx, st, n.CreateTableAsStmt, w, together)
+			return s.createTableAs(ctx, st, n.CreateTableAsStmt, w, implicitBlock)
 		}
 	case *pg_query.Node_SelectStmt: // IsQuery is false because it has an INTO
-		return s.selectInto(ctx, st, n.SelectStmt, w, together)
+		return s.selectInto(ctx, st, n.SelectStmt, w, implicitBlock)
 	case *pg_query.Node_CopyStmt:
 		return s.copyStmt(ctx, st, n.CopyStmt, w)
 	}
 	s.node.CatchUp(ctx) // DDL changes the definitions as they are in the cluster
-	if what := parse.CommitsAlone(st.Node); what != "" {
-		if err := s.block.MayCommitAlone(what, together, s.leads); err != nil {
+	if what := parse.CommitsItself(st.Node); what != "" {
+		if err := s.block.PreventInBlock(what, implicitBlock, s.leads); err != nil {
 			return err
 		}
-		return s.definitionAlone(ctx, st, w)
+		return s.definitionOutsideBlock(ctx, st, w)
 	}
 	if tag, ok := parse.NeedsNoWork(st.Node); ok {
 		return w.Complete(tag)
 	}
-	return s.definition(ctx, st, w, together)
+	return s.definition(ctx, st, w, implicitBlock)
 }
 
 // utilityColumns describes the rows of a statement that is neither a query nor runs one; nil if it

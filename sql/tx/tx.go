@@ -14,27 +14,27 @@ import (
 // string or a pipeline. It is not safe for concurrent use.
 type Tx struct {
 	Locks
-	env        *Environment
-	Parts      exec.Transaction // the part in the fragments; nil once it has ended
-	Explicit   bool
-	Together   bool // implicit, around the statements of one query string
-	Pipeline   bool // implicit, around what comes before the next Sync
-	Modes      Modes
-	savepoints []savepoint // the outermost first
-	Began      time.Time
-	Used       bool          // a statement ran in it: its snapshot is taken
-	At         txn.Timestamp // of all its reads if they share one, 0 before the first
-	Read       txn.Timestamp // the largest of its reads
-	Gateway    exec.Gateway
-	routes     routes
-	Schema     *SchemaChange    // what it has changed of the schema; nil: nothing
-	partsBy    *shardmap.Map    // by which PartMap means fragments, if there is one snapshot; nil: by the newest
-	seen       uint64           // storages of tables that were known when the one snapshot was taken
-	imported   map[storage]bool // these storages, if the snapshot was imported; else nil
-	Past       bool             // it reads at a time of the past
-	Near       bool             // the statement under way may be served by replicas that do not lead
-	lags       bool             // its one snapshot was taken for them
-	exported   []string         // snapshots that others may import while it runs
+	env           *Environment
+	Parts         exec.Transaction // the part in the fragments; nil once it has ended
+	Explicit      bool
+	ImplicitBlock bool // implicit, around the statements of one query string
+	Pipeline      bool // implicit, around what comes before the next Sync
+	Modes         Modes
+	savepoints    []savepoint // the outermost first
+	Began         time.Time
+	Used          bool          // a statement ran in it: its snapshot is taken
+	At            txn.Timestamp // of all its reads if they share one, 0 before the first
+	Read          txn.Timestamp // the largest of its reads
+	Gateway       exec.Gateway
+	routes        routes
+	Schema        *SchemaChange    // what it has changed of the schema; nil: nothing
+	partsBy       *shardmap.Map    // by which PartMap means fragments, if there is one snapshot; nil: by the newest
+	seen          uint64           // storages of tables that were known when the one snapshot was taken
+	imported      map[storage]bool // these storages, if the snapshot was imported; else nil
+	Past          bool             // it reads at a time of the past
+	Near          bool             // the statement under way may be served by replicas that do not lead
+	lags          bool             // its one snapshot was taken for them
+	exported      []string         // snapshots that others may import while it runs
 }
 
 // open joins the transaction to the fragments.
@@ -78,7 +78,7 @@ func (t *Tx) Configure() {
 // OneSnapshot reports whether all statements of the transaction read at one timestamp, and there
 // may be more than one of them.
 func (t *Tx) OneSnapshot() bool {
-	return t.Modes.Isolation() != txn.ReadCommitted && (t.Explicit || t.Together || t.Pipeline)
+	return t.Modes.Isolation() != txn.ReadCommitted && (t.Explicit || t.ImplicitBlock || t.Pipeline)
 }
 
 // snapshot returns the timestamp of a statement's reads: taken from the fragments that it may

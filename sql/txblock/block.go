@@ -75,26 +75,26 @@ func (b *Block) Begin() *Transaction {
 	return b.Tx
 }
 
-// Join returns the transaction of a statement. together reports whether other statements share its
-// query string.
-func (b *Block) Join(together bool) *Transaction {
+// Join returns the transaction of a statement. implicitBlock reports whether other statements share
+// its query string.
+func (b *Block) Join(implicitBlock bool) *Transaction {
 	if b.Tx == nil {
-		b.Begin().Together = together
+		b.Begin().ImplicitBlock = implicitBlock
 	}
 	return b.Tx
 }
 
-// MayCommitAlone returns an error if a statement that commits by itself is run in a transaction
-// block or a pipeline. what names the statement, together reports whether other statements share its
-// query string, and leads whether it is the first of its pipeline.
-func (b *Block) MayCommitAlone(what string, together, leads bool) error {
+// PreventInBlock returns an error if a statement that commits by itself is run in a transaction
+// block or a pipeline. what names the statement, implicitBlock reports whether other statements
+// share its query string, and leads whether it is the first of its pipeline.
+func (b *Block) PreventInBlock(what string, implicitBlock, leads bool) error {
 	t := b.Tx
 	switch {
-	case t == nil && !together:
+	case t == nil && !implicitBlock:
 		return nil
-	case t == nil || t.Explicit || t.Together:
+	case t == nil || t.Explicit || t.ImplicitBlock:
 		return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
-	case together || t.Used && !leads:
+	case implicitBlock || t.Used && !leads:
 		return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot be executed within a pipeline", what)
 	}
 	return nil
@@ -236,7 +236,7 @@ func (b *Block) isExplicit() bool { return b.Tx != nil && b.Tx.Explicit }
 
 // InBlock reports whether other statements follow in the same transaction, as far as the session
 // can know: after BEGIN, and in a query string of several statements.
-func (b *Block) InBlock() bool { return b.Tx != nil && (b.Tx.Explicit || b.Tx.Together) }
+func (b *Block) InBlock() bool { return b.Tx != nil && (b.Tx.Explicit || b.Tx.ImplicitBlock) }
 
 // WarnOutside warns the client of a statement that has no effect outside of a transaction block.
 func (b *Block) WarnOutside(w stmt.ResultWriter, what string) error {

@@ -129,7 +129,7 @@ func (c *client) run(text string) (err error) {
 		return nil
 	case "read":
 		if c.block.Tx == nil {
-			c.block.Begin().Together = true
+			c.block.Begin().ImplicitBlock = true
 		}
 		c.block.Tx.Used = true
 		return nil

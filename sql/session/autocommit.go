@@ -10,10 +10,38 @@ import (
 	"github.com/sherddb/sherd/sql/stmt"
 )
 
-// runAlone runs a portal of the extended protocol that is all of its transaction, and commits at
-// once, because the Sync that follows would commit anyway. prog is nil if the statement is not a
+// isAutocommit reports whether the running statement is all of its transaction.
+func (s *Session) isAutocommit(implicitBlock bool) bool {
+	if s.block.Tx == nil {
+		return !implicitBlock
+	}
+	return s.leads && s.lastOfPipeline && s.block.Tx.Pipeline && !s.block.Tx.Explicit
+}
+
+// autocommit runs a statement and commits an implicit transaction. It runs both again if w allows
+// it; then reopen opens the next transaction, unless run does. What statement_timeout leaves of ctx
+// bounds all runs together. As in PostgreSQL it does not interrupt a commit, because the client
+// would not know its outcome.
+func (s *Session) autocommit(ctx context.Context, w *stmt.HoldingWriter, run, reopen func() error) error {
+	commit := func() error {
+		if s.block.Tx == nil || s.block.Tx.Explicit {
+			return nil
+		}
+		return s.block.Commit(unbounded(ctx))
+	}
+	return stmt.Autocommit(ctx, w, run, commit, func() error {
+		s.block.Fail()
+		if reopen == nil {
+			return nil
+		}
+		return reopen()
+	})
+}
+
+// runAutocommit runs a portal of the extended protocol that is all of its transaction, and commits
+// at once, because the Sync that follows would commit anyway. prog is nil if the statement is not a
 // query.
-func (s *Session) runAlone(ctx context.Context, p *portal.Portal, prog *stmt.Program, w stmt.ResultWriter) error {
+func (s *Session) runAutocommit(ctx context.Context, p *portal.Portal, prog *stmt.Program, w stmt.ResultWriter) error {
 	h := stmt.NewHoldingWriter(w, s.node.TempDir, true)
 	h.Hold()
 	run := func() error {
@@ -58,5 +86,5 @@ func (s *Session) mayMeetMoves(n *pg_query.Node) bool {
 		st, err := s.portals.Statements.Find(x.ExecuteStmt.Name)
 		return err == nil && st.MayWrite()
 	}
-	return parse.CommitsAlone(n) == "" || n.GetIndexStmt() != nil
+	return parse.CommitsItself(n) == "" || n.GetIndexStmt() != nil
 }
