@@ -1,4 +1,11 @@
-// Package fragment answers requests about the fragments that have replicas on this node.
+// Package fragment has the replicas of fragments on this node, and answers requests about them.
+//
+// Replicas opens a storage replica for each fragment that the catalog places on this node, and
+// follows the catalog as databases are created and dropped (follow.go). The leader of a fragment has
+// the members of its Raft group follow the catalog (members.go). A node that is about to stop, or
+// whose clock has run ahead, hands over what it leads (handover.go). Package placement decides where
+// replicas should be, package sweep deletes what dropped tables left, and package recovery makes the
+// last replica of a lost group usable.
 //
 //	kv.Sender on this node ─▶ Server.Send ───────────────┐
 //	gRPC from other nodes  ─▶ Service.Send, leads here? ─┴─▶ one function per operation ─▶ storage

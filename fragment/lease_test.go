@@ -32,16 +32,9 @@ func open(t *testing.T) (*Server, *storage.Replica) {
 	must(t, err)
 	t.Cleanup(func() { must(t, r.Close()) })
 	must(t, r.Group.WaitReady(t.Context()))
-	return New(Config{
-		Replica: func(f txn.FragmentID) *storage.Replica {
-			if f == r.ID() {
-				return r
-			}
-			return nil
-		},
-		Replicas: func() []*storage.Replica { return []*storage.Replica{r} },
-		Clock:    clock, Logger: logger,
-	}), r
+	replicas := NewReplicas(ReplicasConfig{})
+	replicas.by[r.ID()] = r
+	return New(Config{Replicas: replicas, Clock: clock, Logger: logger}), r
 }
 
 func must(t *testing.T, err error) {

@@ -34,12 +34,12 @@ func (s *Server) NewPart(r *storage.Replica, tx *storage.Tx) *Part {
 
 // initPart is NewPart in the caller's memory.
 func (s *Server) initPart(p *Part, r *storage.Replica, tx *storage.Tx) {
-	p.Tx, p.replica, p.meter, p.busy = tx, r, s.Meter(tx.Fragment()), &s.busy
+	p.Tx, p.replica, p.meter, p.busy = tx, r, s.cfg.Replicas.Meter(tx.Fragment()), &s.busy
 }
 
 // Part implements kv.Sender for this node: the part of a transaction whose gateway is this node.
 func (s *Server) Part(f txn.FragmentID, id txn.ID, o txn.Options) (kv.Part, error) {
-	r := s.cfg.Replica(f)
+	r := s.cfg.Replicas.Get(f)
 	if r == nil {
 		return nil, NotAvailable(f)
 	}

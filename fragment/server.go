@@ -13,16 +13,14 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/kv"
-	"github.com/sherddb/sherd/rebalance/heat"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
 
-// Config says which replicas a Server has. All fields are required.
+// Config has the parts of the node that a Server uses. All fields are required.
 type Config struct {
-	Replica  func(txn.FragmentID) *storage.Replica // nil: there is none here
-	Replicas func() []*storage.Replica
+	Replicas *Replicas
 	Clock    *txn.Clock
 	Logger   *slog.Logger
 }
@@ -33,7 +31,6 @@ type Server struct {
 	leases leases
 	births atomic.Uint64 // of the last leased part
 	pins   pins          // of transactions whose gateway is this node
-	meters sync.Map      // access meters: *heat.Meter by fragment that is or was led here
 	busy   busy
 }
 
@@ -118,7 +115,7 @@ func (s *Server) Snapshot(ctx context.Context, shares []shardmap.Share, _ uint64
 }
 
 func (s *Server) local(r *pb.Request) (*Call, error) {
-	c := &Call{Fragment: txn.FragmentID(r.Fragment), Replica: s.cfg.Replica(txn.FragmentID(r.Fragment))}
+	c := &Call{Fragment: txn.FragmentID(r.Fragment), Replica: s.cfg.Replicas.Get(txn.FragmentID(r.Fragment))}
 	if len(r.Transaction) == len(txn.ID{}) {
 		c.ID = txn.ID(r.Transaction)
 	}
@@ -150,7 +147,7 @@ func (s *Server) OpenAny(node uint32, h *pb.Header) (*Call, error) {
 	if err := s.merge(h.GetNow()); err != nil {
 		return nil, err
 	}
-	r := s.cfg.Replica(txn.FragmentID(h.GetFragment()))
+	r := s.cfg.Replicas.Get(txn.FragmentID(h.GetFragment()))
 	if r == nil {
 		return nil, &kv.NotLeader{Fragment: h.GetFragment()}
 	}
@@ -182,7 +179,7 @@ func (s *Server) leads(now uint64, fragment uint32) (*storage.Replica, uint64, e
 	if err := s.merge(now); err != nil {
 		return nil, 0, err
 	}
-	r := s.cfg.Replica(txn.FragmentID(fragment))
+	r := s.cfg.Replicas.Get(txn.FragmentID(fragment))
 	if r == nil {
 		return nil, 0, &kv.NotLeader{Fragment: fragment}
 	}
@@ -214,23 +211,8 @@ func (c *Call) Failed(err error) *pb.Failure {
 	return failure.Encode(err)
 }
 
-// Replica returns the replica of a fragment on this node; nil if there is none.
-func (s *Server) Replica(f txn.FragmentID) *storage.Replica { return s.cfg.Replica(f) }
-
-// Replicas returns the replicas on this node, by fragment.
-func (s *Server) Replicas() []*storage.Replica { return s.cfg.Replicas() }
-
-// Meter returns the access meter of a fragment that this node leads.
-func (s *Server) Meter(id txn.FragmentID) *heat.Meter {
-	if m, ok := s.meters.Load(id); ok {
-		return m.(*heat.Meter)
-	}
-	m, _ := s.meters.LoadOrStore(id, heat.NewMeter(time.Now))
-	return m.(*heat.Meter)
-}
-
-// Dropped forgets a fragment whose replica here was removed.
-func (s *Server) Dropped(id txn.FragmentID) { s.meters.Delete(id) }
+// Replicas returns the replicas on this node.
+func (s *Server) Replicas() *Replicas { return s.cfg.Replicas }
 
 // Suffers reports whether the 99th percentile of clients' commits here is above limit and above
 // twice its usual value; a limit of 0 means never.

@@ -49,7 +49,7 @@ func (s Service) open(ctx context.Context, r *pb.Request) (*Call, error) {
 	if err := s.merge(r.Now); err != nil {
 		return nil, err
 	}
-	if c.Replica = s.cfg.Replica(c.Fragment); c.Replica == nil {
+	if c.Replica = s.cfg.Replicas.Get(c.Fragment); c.Replica == nil {
 		return nil, errNotOpen
 	}
 	return c, nil

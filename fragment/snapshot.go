@@ -88,7 +88,7 @@ func countsOf(stats []counts.Range) []*pb.Count {
 // of stored rows, if they are asked for, and some keys that were written lately.
 func (s *Server) segmentKeys(ctx context.Context, c *Call, m *pb.SegmentKeysRequest) (*pb.Response, error) {
 	a := &pb.SegmentKeysAnswer{}
-	for _, key := range s.Meter(c.Fragment).Written(m.Bucket) {
+	for _, key := range s.cfg.Replicas.Meter(c.Fragment).Written(m.Bucket) {
 		if keyspace.TableOf(key) == m.Table {
 			a.Written = append(a.Written, keyspace.PrimaryKeyOf(key))
 		}

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/kv"
+	"github.com/sherddb/sherd/node/store"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/storage/keyspace"
@@ -38,7 +38,7 @@ func TestPrepareTransactionThatComesLate(t *testing.T) {
 	}
 	reached, resume, ended := make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
 	armed := atomic.Bool{}
-	h, err := cluster.Open(t.Context(), cluster.Config{
+	h, err := store.Open(t.Context(), store.Config{
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c,
 		Clock: txn.NewClock(time.Now, time.Minute), Logger: slog.New(slog.DiscardHandler), Schema: table.Schema(),
 		Storage: storage.Config{Knobs: storage.Knobs{Fault: func(step string) {
@@ -75,7 +75,7 @@ func TestPrepareTransactionThatComesLate(t *testing.T) {
 	<-reached
 	dropped := make(chan error, 1)
 	go func() {
-		ask := func(do func(kv.Sender) error) error { return do(h.Fragments()) }
+		ask := func(do func(kv.Sender) error) error { return do(h.Fragments) }
 		dropped <- kv.DropUntilGone(t.Context(), home, p.ID(), ask)
 	}()
 	<-ended // once, and there was nothing to drop
@@ -83,17 +83,17 @@ func TestPrepareTransactionThatComesLate(t *testing.T) {
 	if err := errors.Join(<-held, <-dropped); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := h.Client().Prepared(t.Context(), catalog.PostgresDB); err != nil || len(all) != 0 {
+	if all, err := h.Client.Prepared(t.Context(), catalog.PostgresDB); err != nil || len(all) != 0 {
 		t.Fatalf("prepared after it was dropped: %v, %v", all, err)
 	}
 	write(t, h, home).Rollback() // the row is free
 }
 
 // write buffers a row in a fragment, in a transaction of its own, and returns its part.
-func write(t *testing.T, h *cluster.Host, f txn.FragmentID) *fragment.Part {
+func write(t *testing.T, h *store.Store, f txn.FragmentID) *fragment.Part {
 	t.Helper()
 	x := &kv.Transaction{}
-	h.Client().Init(x)
+	h.Client.Init(x)
 	p, err := x.Part(f)
 	if err != nil {
 		t.Fatal(err)

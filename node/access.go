@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/cluster/trust"
+	"github.com/sherddb/sherd/node/store"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -17,8 +17,8 @@ func (n *Node) Number() uint32 { return n.dir.NodeID }
 // Catalog is the node's replica of the cluster's definitions.
 func (n *Node) Catalog() *catalog.Catalog { return n.catalog }
 
-// Host returns the host of the node's fragments.
-func (n *Node) Host() *cluster.Host { return n.host }
+// Store returns the part of the node that is below SQL.
+func (n *Node) Store() *store.Store { return n.store }
 
 // Clock is the node's.
 func (n *Node) Clock() *txn.Clock { return n.clock }

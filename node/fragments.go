@@ -8,12 +8,14 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/cluster/advisory"
 	"github.com/sherddb/sherd/cluster/deadlock"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/tablelock"
+	"github.com/sherddb/sherd/fragment"
+	"github.com/sherddb/sherd/fragment/placement"
 	"github.com/sherddb/sherd/kv"
+	"github.com/sherddb/sherd/node/store"
 	"github.com/sherddb/sherd/rebalance"
 	"github.com/sherddb/sherd/shardmap/balance"
 	"github.com/sherddb/sherd/sql/distexec"
@@ -38,7 +40,7 @@ const (
 // opens nothing.
 func (n *Node) buildFragments() {
 	n.clock = txn.NewClock(n.cfg.Knobs.Now, maxClockAhead)
-	n.host = cluster.New(cluster.Config{
+	n.store = store.New(store.Config{
 		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"),
 		Node: n.dir.NodeID, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger,
 		Port: n.port.transport, Transport: func(group uint64) raft.Transport { return n.port.mux.Transport(group) },
@@ -53,32 +55,32 @@ func (n *Node) buildFragments() {
 	})
 	n.tasks = taskserver.New(taskserver.Config{
 		Gateway: distexec.New(distexec.Config{
-			Node: n.dir.NodeID, Catalog: n.catalog, Client: n.host.Client(), Here: n.host.Fragments(),
-			Nodes: n.host.Nodes(),
+			Node: n.dir.NodeID, Catalog: n.catalog, Client: n.store.Client, Here: n.store.Fragments,
+			Nodes: n.store.Nodes,
 		}),
-		Fragments: n.host.Fragments(), Deadlocks: n.host.Deadlocks(), Catalog: n.catalog,
+		Fragments: n.store.Fragments, Deadlocks: n.store.Deadlocks, Catalog: n.catalog,
 		Clock: n.clock, Logger: n.cfg.Logger, TempDir: n.dir.Join("temp"),
 	})
 	n.locks = tablelock.New(tablelock.Config{
-		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(),
-		Catalog: n.catalog, Port: n.port.transport, Liveness: n.host.Liveness(), Nodes: n.members,
+		Self: n.dir.NodeID, Incarnation: n.store.Liveness.Incarnation(),
+		Catalog: n.catalog, Port: n.port.transport, Liveness: n.store.Liveness, Nodes: n.members,
 		Logger: n.cfg.Logger, NodeTimeout: n.cfg.Knobs.LockNodeTimeout,
 	}, n.port.members)
 	n.advisory = advisory.New(advisory.Config{
-		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Port: n.port.transport,
-		Nodes: n.members, Detector: n.host.Deadlocks(), Logger: n.cfg.Logger, Leader: n.host.Client().LeaderOf,
-		Confirm: n.host.ConfirmTerm, Incarnations: n.incarnation,
+		Self: n.dir.NodeID, Incarnation: n.store.Liveness.Incarnation(), Catalog: n.catalog, Port: n.port.transport,
+		Nodes: n.members, Detector: n.store.Deadlocks, Logger: n.cfg.Logger, Leader: n.store.Client.LeaderOf,
+		Confirm: n.store.Replicas.ConfirmTerm, Incarnations: n.incarnation,
 	}, n.port.members)
-	n.host.OnGatewayLost(n.locks.DropGateway)
-	n.host.Register(n.port.members)
+	n.store.Liveness.OnLost(n.locks.DropGateway)
+	n.store.Register(n.port.members)
 	pb.RegisterTasksServer(n.port.members, n.tasks)
 	n.deadlocks = deadlock.New(deadlock.Config{
-		Self: n.dir.NodeID, Waits: n.host.Deadlocks(), Port: n.port.transport, Nodes: n.others, Logger: n.cfg.Logger,
+		Self: n.dir.NodeID, Waits: n.store.Deadlocks, Port: n.port.transport, Nodes: n.others, Logger: n.cfg.Logger,
 	}, n.port.members)
 	n.notices = relay.New(relay.Config{Self: n.dir.NodeID, Port: n.port.transport, Nodes: n.members}, n.port.members)
 	n.activity = activity.New(activity.Config{
 		Self: n.dir.NodeID, Port: n.port.transport, Nodes: n.members,
-		Silent: n.host.Liveness().Silent, Gone: n.host.Liveness().Forgotten, Name: n.nameOf,
+		Silent: n.store.Liveness.Silent, Gone: n.store.Liveness.Forgotten, Name: n.nameOf,
 		Exists: func(node uint32) bool { return n.catalog.View().Node(node) != nil },
 	}, n.port.members)
 }
@@ -88,20 +90,21 @@ type fragments struct {
 	*distexec.Gateway
 	*rebalance.Rebalancer
 	*running.Checker
-	*cluster.Host
+	*fragment.Replicas
+	*placement.Placer
 }
 
 func fragmentsOf(n *Node) fragments {
-	return fragments{n.tasks.Gateway(), n.host.Rebalancer(), running.New(running.Config{
-		Node: n.dir.NodeID, Catalog: n.catalog, Client: n.host.Client(), Here: n.host.Fragments(),
-		Peers: n.host.Liveness(), Other: func(node uint32) (kv.Sender, error) { return n.host.Nodes().Node(node) },
-	}), n.host}
+	return fragments{n.tasks.Gateway(), n.store.Rebalancer, running.New(running.Config{
+		Node: n.dir.NodeID, Catalog: n.catalog, Client: n.store.Client, Here: n.store.Fragments,
+		Peers: n.store.Liveness, Other: func(node uint32) (kv.Sender, error) { return n.store.Nodes.Node(node) },
+	}), n.store.Replicas, n.store.Placer}
 }
 
 // health returns what is known about the other nodes, for system views.
 func (n *Node) health() []sysview.Health {
 	var out []sysview.Health
-	for _, h := range n.host.Health() {
+	for _, h := range n.store.Liveness.Health() {
 		out = append(out, sysview.Health{Node: h.Node, Alive: h.Alive,
 			LastSeen: h.LastSeen, Ahead: h.Offset, RTT: h.RTT})
 	}
@@ -111,13 +114,13 @@ func (n *Node) health() []sysview.Health {
 // others returns the other nodes except those that had time to answer a heartbeat and did not. A
 // node that had no time yet is included, because it may have sessions.
 func (n *Node) others() []uint32 {
-	p := n.host.Liveness()
+	p := n.store.Liveness
 	return slices.DeleteFunc(n.members(), func(x uint32) bool { return x == n.dir.NodeID || p.Silent(x) })
 }
 
 // incarnation returns the number of a node's present process, 0 if it is unknown.
 func (n *Node) incarnation(node uint32) uint64 {
-	for _, h := range n.host.Health() {
+	for _, h := range n.store.Liveness.Health() {
 		if h.Node == node {
 			return h.Incarnation
 		}
@@ -142,8 +145,8 @@ func (n *Node) askForIdle(ctx context.Context) {
 		select {
 		case <-t.C:
 			n.locks.AskForIdle(ctx, idleLock)
-			for node, ids := range n.host.Fragments().Idle(idleBuffer) {
-				n.host.AskAlive(node, ids)
+			for node, ids := range n.store.Fragments.Idle(idleBuffer) {
+				n.store.Liveness.AskAlive(node, ids)
 			}
 		case <-ctx.Done():
 			return

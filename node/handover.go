@@ -32,13 +32,13 @@ func (n *Node) handOver(timeout time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout+endTime)
 	defer cancel()
-	if err := n.host.Leave(ctx, timeout); err != nil {
+	if err := n.store.Replicas.Leave(ctx, timeout); err != nil {
 		n.cfg.Logger.Info("leadership was not handed over; the others choose a leader by themselves", "why", err)
 	}
 	if err := n.catalog.HandOver(ctx); err != nil {
 		n.cfg.Logger.Info("the leadership of the catalog was not handed over", "why", err)
 	}
-	if !n.host.Liveness().Alone() {
+	if !n.store.Liveness.Alone() {
 		time.Sleep(newsTime)
 	}
 	n.tasks.Drain(ctx)

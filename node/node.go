@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/cluster/advisory"
 	"github.com/sherddb/sherd/cluster/catalognet"
 	"github.com/sherddb/sherd/cluster/deadlock"
@@ -21,12 +20,14 @@ import (
 	"github.com/sherddb/sherd/cluster/tablelock"
 	"github.com/sherddb/sherd/cluster/trust"
 	"github.com/sherddb/sherd/internal/scramsecret"
+	"github.com/sherddb/sherd/node/store"
 	"github.com/sherddb/sherd/pgwire"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/monitor/activity"
 	"github.com/sherddb/sherd/sql/notify/relay"
+	"github.com/sherddb/sherd/sql/schemachange"
 	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/taskserver"
 	"github.com/sherddb/sherd/sql/tx"
@@ -46,7 +47,7 @@ type Node struct {
 	catalog   *catalog.Catalog
 	register  *member.Register
 	clock     *txn.Clock
-	host      *cluster.Host
+	store     *store.Store
 	tasks     *taskserver.Server
 	deadlocks *deadlock.Detector
 	activity  *activity.Net
@@ -193,23 +194,16 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err = n.host.Start(ctx); err != nil {
+	builds := schemachange.AbandonedBuilds{Catalog: n.catalog, Logger: n.cfg.Logger}
+	if err = builds.RemoveOwn(ctx); err != nil {
+		return err
+	}
+	if err = n.store.Start(ctx); err != nil {
 		return err
 	}
 	n.server = sql.NewServer(sql.Config{
 		Catalog: n.catalog, Fragments: fragmentsOf(n), Clock: n.clock, Logger: n.cfg.Logger,
-		Deadlocks: n.host.Deadlocks(), Others: &session.Others{
-			Self: n.dir.NodeID, Snapshot: n.activity.Snapshot, Reports: n.activity.Reports, Signal: n.activity.Send,
-			Health: n.health, Say: n.notices.Say, Heard: n.notices.Ready,
-			Locks: &tx.LocksElsewhere{
-				Alone: n.locks.Alone, Take: n.locks.TakeAll, Barrier: n.locks.BarrierAll,
-				Confirm: n.locks.ConfirmAll, RollbackTo: n.locks.RollbackTo, Release: n.locks.ReleaseAll,
-			},
-			Advisory: &locks.Advisories{
-				Acquire: n.advisory.Acquire, Release: n.advisory.ReleaseAll,
-				Confirm: n.advisory.Confirm, Locks: n.advisory.Locks,
-			},
-		},
+		Deadlocks: n.store.Deadlocks, Others: othersOf(n),
 		Given: n.facts(offered != nil), Addr: self.SQLAddr, NodeName: self.Name, Block: self.Block,
 		TempDir: n.dir.Join("temp"), Speaks: n.cfg.Knobs.Version.To,
 		JoinToken: func(ctx context.Context, life time.Duration, node uint32) (string, error) {
@@ -232,6 +226,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 		})
 	})
 	n.background.Go(func() { n.server.RunJobs(watching) })
+	n.background.Go(func() { builds.Run(watching) })
 	if offered != nil && n.tls.certFile == "" {
 		n.background.Go(func() { n.keepClientTLS(watching) })
 	}
@@ -254,6 +249,22 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	n.background.Go(func() { n.server.Prepared.Follow(watching) })
 	n.activity.Serve(sharedSessions(n.server, n.wire))
 	return nil
+}
+
+// othersOf is what the server for clients uses of the other nodes.
+func othersOf(n *Node) *session.Others {
+	return &session.Others{
+		Self: n.dir.NodeID, Snapshot: n.activity.Snapshot, Reports: n.activity.Reports, Signal: n.activity.Send,
+		Health: n.health, Say: n.notices.Say, Heard: n.notices.Ready,
+		Locks: &tx.LocksElsewhere{
+			Alone: n.locks.Alone, Take: n.locks.TakeAll, Barrier: n.locks.BarrierAll,
+			Confirm: n.locks.ConfirmAll, RollbackTo: n.locks.RollbackTo, Release: n.locks.ReleaseAll,
+		},
+		Advisory: &locks.Advisories{
+			Acquire: n.advisory.Acquire, Release: n.advisory.ReleaseAll,
+			Confirm: n.advisory.Confirm, Locks: n.advisory.Locks,
+		},
+	}
 }
 
 // sharedSessions is what other nodes see of this node's sessions, and do to them.
@@ -335,8 +346,8 @@ func (n *Node) Close(ctx context.Context) error {
 	if n.tasks != nil {
 		n.tasks.Gateway().Close()
 	}
-	if n.host != nil {
-		errs = append(errs, n.host.Close())
+	if n.store != nil {
+		errs = append(errs, n.store.Close())
 	}
 	if n.stop != nil {
 		n.stop()

@@ -50,7 +50,7 @@ func (n *Node) canUpgrade() bool {
 		return false
 	}
 	for _, other := range n.members() {
-		if other != n.dir.NodeID && !n.host.Liveness().Alive(other) {
+		if other != n.dir.NodeID && !n.store.Liveness.Alive(other) {
 			return false
 		}
 	}

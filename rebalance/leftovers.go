@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/fragment"
+	"github.com/sherddb/sherd/fragment/sweep"
 	"github.com/sherddb/sherd/rebalance/rows"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/storage/keyspace"
@@ -69,7 +69,7 @@ func (l *leftovers) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for _, r := range l.cfg.Replicas() {
+		for _, r := range l.cfg.Fragments.Replicas().All() {
 			if _, err := l.round(ctx, r); err != nil && ctx.Err() == nil {
 				l.cfg.Logger.Debug("what moves have left of indexes is not removed; trying again",
 					"fragment", r.ID(), "error", err)
@@ -82,7 +82,7 @@ func (l *leftovers) run(ctx context.Context) {
 // here.
 func (r *Rebalancer) RemoveLeftovers(ctx context.Context) error {
 	l := r.leftovers()
-	for _, x := range r.cfg.Replicas() {
+	for _, x := range r.cfg.Fragments.Replicas().All() {
 		for more := true; more; {
 			var err error
 			if more, err = l.round(ctx, x); err != nil {
@@ -241,7 +241,7 @@ func (l *leftovers) delete(
 	cat := l.cfg.Catalog
 	view := cat.View()
 	for j := range view.Jobs() {
-		if s, ok := fragment.DroppedSpan(j); ok && s.Contains(span.Start) {
+		if s, ok := sweep.Span(j); ok && s.Contains(span.Start) {
 			return nil
 		}
 	}

@@ -19,14 +19,9 @@ func (r *Rebalancer) newMover() *move.Driver {
 		Empty: func(ctx context.Context, d *catalog.Database, fragment uint32) ([]shardmap.Range, error) {
 			return r.balancer.Empty(ctx, r.cfg.Catalog.View(), d, fragment)
 		},
-		Leads: func(f uint32) *storage.Replica {
-			if x := r.cfg.Replica(txn.FragmentID(f)); x != nil && x.Group.Term() != 0 {
-				return x
-			}
-			return nil
-		},
+		Leads: func(f uint32) *storage.Replica { return r.cfg.Fragments.Replicas().Led(f) },
 		Led: func() (out []*storage.Replica) {
-			for _, x := range r.cfg.Replicas() {
+			for _, x := range r.cfg.Fragments.Replicas().All() {
 				if x.Group.Term() != 0 {
 					out = append(out, x)
 				}

@@ -14,7 +14,6 @@ import (
 	"github.com/sherddb/sherd/rebalance/rows"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/shardmap/balance"
-	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -22,9 +21,7 @@ import (
 type Config struct {
 	Catalog   *catalog.Catalog
 	Client    *kv.Client
-	Fragments *fragment.Server
-	Replicas  func() []*storage.Replica                 // of this node
-	Replica   func(txn.FragmentID) *storage.Replica     // nil: there is none here
+	Fragments *fragment.Server                          // of this node
 	Heat      func(ctx context.Context) []balance.Heat  // of all fragments and their hottest buckets
 	Schema    rows.Schema                               // what follows from rows
 	KeyText   func(t *catalog.Table, key []byte) string // prints a key of a range table

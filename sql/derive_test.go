@@ -126,7 +126,7 @@ func derives(t *testing.T, w *world, def *catalog.Table, rnd *rand.Rand, steps i
 	for n := range steps {
 		change()
 		for id, x := range all {
-			r, err := w.host.Replica(id)
+			r, err := w.host.Replicas.Replica(id)
 			must(t, err)
 			stored, entries := contents(t, r, def, global)
 			x.rows.note(txn.Timestamp(n+1), stored)

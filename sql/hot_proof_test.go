@@ -58,7 +58,7 @@ func TestHotProof(t *testing.T) {
 	view := w.cfg.Catalog.View()
 	bucket, err := shardmap.BucketOf("counters/hot")
 	must(t, err)
-	r, err := w.host.Replica(txn.FragmentID(view.Database(catalog.PostgresDB).Map.Lookup(bucket)))
+	r, err := w.host.Replicas.Replica(txn.FragmentID(view.Database(catalog.PostgresDB).Map.Lookup(bucket)))
 	must(t, err)
 	tx := r.Tx(txn.NewID())
 	key := types.AppendKey(keyspace.RowPrefix(table().StorageID, uint32(bucket), 0), types.Text,

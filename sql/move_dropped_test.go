@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/node/store"
 	"github.com/sherddb/sherd/rebalance/move"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/storage/keyspace"
@@ -25,7 +25,7 @@ func TestMoveOfTruncatedTable(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var copying atomic.Pointer[func()]
-			w := newWorldAt(t, 3, clusterversion.Newest, func(c *cluster.Config) {
+			w := newWorldAt(t, 3, clusterversion.Newest, func(c *store.Config) {
 				c.AtMove = func(arrow string) error {
 					if arrow == move.Copying {
 						if f := copying.Swap(nil); f != nil {
@@ -69,7 +69,7 @@ func TestMoveOfDropped(t *testing.T) {
 	c.want("INSERT INTO acc SELECT 'acc/' || i, i FROM generate_series(1, 100) i", "INSERT 0 100")
 	c.want("INSERT INTO gone SELECT 'gone/' || i FROM generate_series(1, 100) i", "INSERT 0 100")
 	fragments := w.cfg.Catalog.View().Database(catalog.PostgresDB).Fragments
-	source, err := w.host.Replica(fragments[0].ID)
+	source, err := w.host.Replicas.Replica(fragments[0].ID)
 	must(t, err)
 	var spans []txn.Span // of the first quarter of the buckets
 	for def := range w.cfg.Catalog.View().Tables(catalog.PostgresDB) {
@@ -102,7 +102,7 @@ func TestMoveOfDropped(t *testing.T) {
 		t.Helper()
 		w.awaitDeleted(t)
 		for _, f := range fragments {
-			r, err := w.host.Replica(f.ID)
+			r, err := w.host.Replicas.Replica(f.ID)
 			must(t, err)
 			for _, s := range spans {
 				prefix := s.Start[:8]
@@ -121,7 +121,7 @@ func TestMoveOfDropped(t *testing.T) {
 	w.awaitDeleted(t)
 	again()
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
-	must(t, w.host.Rebalancer().RemoveLeftovers(t.Context()))
+	must(t, w.host.Rebalancer.RemoveLeftovers(t.Context()))
 	nothing()
 }
 
@@ -164,7 +164,7 @@ func (w *world) awaitDeleted(t *testing.T) {
 		<-v.Superseded()
 	}
 	for _, f := range v.Database(catalog.PostgresDB).Fragments {
-		r, err := w.host.Replica(f.ID)
+		r, err := w.host.Replicas.Replica(f.ID)
 		must(t, err)
 		for {
 			spans, err := r.Inspect.Dropping()
@@ -182,7 +182,7 @@ func (w *world) awaitDeleted(t *testing.T) {
 // a split. Buckets that a table names stay.
 func TestBucketsOfDroppedTables(t *testing.T) {
 	var copying atomic.Pointer[func()]
-	w := newWorldAt(t, 3, clusterversion.Newest, func(c *cluster.Config) {
+	w := newWorldAt(t, 3, clusterversion.Newest, func(c *store.Config) {
 		c.AtMove = func(arrow string) error {
 			if arrow == move.Copying {
 				if f := copying.Swap(nil); f != nil {

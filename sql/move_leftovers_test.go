@@ -35,7 +35,7 @@ func TestMoveLeftovers(t *testing.T) {
 		c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 	}
 	same("1")
-	must(t, w.host.Rebalancer().RemoveLeftovers(t.Context()))
+	must(t, w.host.Rebalancer.RemoveLeftovers(t.Context()))
 	for v := w.cfg.Catalog.View(); ; v = w.cfg.Catalog.View() { // the job that deletes the entries of the index
 		busy := false
 		for range v.Jobs() {
@@ -74,7 +74,7 @@ func TestSweptLeftovers(t *testing.T) {
 		c.want("UPDATE acc SET u = 1000 WHERE u = -1000", "UPDATE 1")
 		for end := time.Now().Add(testTimeout); ; {
 			kept.forget(w, "postgres")
-			must(t, w.host.Rebalancer().RemoveLeftovers(t.Context()))
+			must(t, w.host.Rebalancer.RemoveLeftovers(t.Context()))
 			if c.answer("SELECT count(*) FROM sherd.check() WHERE detail LIKE '%moves have left%'") == "0\nSELECT 1" {
 				return
 			}
@@ -125,7 +125,7 @@ func leave(t *testing.T, w *world) {
 			}
 		}
 	}
-	r, err := w.host.Replica(d.Fragments[0].ID)
+	r, err := w.host.Replicas.Replica(d.Fragments[0].ID)
 	must(t, err)
 	T, err := r.Snapshot(t.Context())
 	must(t, err)

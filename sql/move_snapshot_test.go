@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/eventually"
+	"github.com/sherddb/sherd/node/store"
 	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/storage"
 )
@@ -54,7 +54,7 @@ func TestSnapshotWhereNothingWas(t *testing.T) {
 // the test chooses.
 type versions struct{ short atomic.Bool }
 
-func (v *versions) config(c *cluster.Config) {
+func (v *versions) config(c *store.Config) {
 	c.Storage.Timing.VersionsKept = func() time.Duration {
 		if v.short.Load() {
 			return time.Nanosecond
@@ -84,7 +84,7 @@ func (v *versions) forget(w *world, database string) {
 func (w *world) replicasOf(database string) (all []*storage.Replica) {
 	w.t.Helper()
 	for _, f := range w.cfg.Catalog.View().DatabaseByName(database).Fragments {
-		r, err := w.host.Replica(f.ID)
+		r, err := w.host.Replicas.Replica(f.ID)
 		must(w.t, err)
 		all = append(all, r)
 	}

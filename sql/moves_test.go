@@ -83,11 +83,11 @@ func (m *mover) move(ctx context.Context, iv shardmap.Interval, source, target t
 		return false, err
 	}
 	m.number = number
-	from, err := m.w.host.Replica(source)
+	from, err := m.w.host.Replicas.Replica(source)
 	if err != nil {
 		return false, err
 	}
-	to, err := m.w.host.Replica(target)
+	to, err := m.w.host.Replicas.Replica(target)
 	if err != nil {
 		return false, err
 	}

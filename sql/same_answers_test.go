@@ -95,7 +95,7 @@ func (w *turns) run(session int, text string) string {
 }
 
 func (w *turns) unsettled() bool {
-	list, _ := w.world.host.ListTransactions()
+	list, _ := w.world.host.Replicas.ListTransactions()
 	for _, x := range list {
 		if x.Prepared {
 			return true

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/node/store"
 	"github.com/sherddb/sherd/rebalance/move"
 )
 
@@ -14,7 +14,7 @@ import (
 // moved for it. A session that waits for a split learns if the split is cancelled.
 func TestMergeBesideSplit(t *testing.T) {
 	var copying atomic.Pointer[func()]
-	w := newWorldAt(t, 3, clusterversion.Newest, func(c *cluster.Config) {
+	w := newWorldAt(t, 3, clusterversion.Newest, func(c *store.Config) {
 		c.AtMove = func(arrow string) error {
 			if arrow == move.Copying {
 				if f := copying.Swap(nil); f != nil {

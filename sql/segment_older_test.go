@@ -168,7 +168,7 @@ func TestLeftoversOfSegments(t *testing.T) {
 		); !strings.HasSuffix(got, "SELECT 1") && !strings.Contains(got, "already") {
 			t.Fatal(got)
 		}
-		must(t, w.host.Rebalancer().RemoveLeftovers(t.Context()))
+		must(t, w.host.Rebalancer.RemoveLeftovers(t.Context()))
 	}
 	home := strings.Split(c.answer("SELECT fragment FROM sherd.segments WHERE lower IS NULL"), "\n")[0]
 	away := "postgres$2"
@@ -177,11 +177,11 @@ func TestLeftoversOfSegments(t *testing.T) {
 	}
 	move("1", away)
 	c.reshaped("split_segment('r', '100')")
-	must(t, w.host.Rebalancer().RemoveLeftovers(t.Context()))
+	must(t, w.host.Rebalancer.RemoveLeftovers(t.Context()))
 	c.want("UPDATE r SET n = 77 WHERE n = 3", "UPDATE 30")
 	move("1", away)
 	move("150", away)
-	must(t, w.host.Rebalancer().RemoveLeftovers(t.Context()))
+	must(t, w.host.Rebalancer.RemoveLeftovers(t.Context()))
 	move("150", home)
 	move("1", home)
 	c.want("SELECT count(*) FROM r WHERE n = 77", "30\nSELECT 1")

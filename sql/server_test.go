@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/fragment"
+	"github.com/sherddb/sherd/fragment/placement"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/internal/testlog"
+	"github.com/sherddb/sherd/node/store"
 	"github.com/sherddb/sherd/rebalance"
 	"github.com/sherddb/sherd/shardmap/balance"
 	"github.com/sherddb/sherd/sql"
@@ -35,7 +37,7 @@ import (
 type world struct {
 	t      testing.TB
 	server *sql.Server
-	host   *cluster.Host
+	host   *store.Store
 	pids   atomic.Uint32
 	log    *logged
 	cfg    sql.Config
@@ -46,7 +48,8 @@ type fragmentsHere struct {
 	*distexec.Gateway
 	*rebalance.Rebalancer
 	*running.Checker
-	*cluster.Host
+	*fragment.Replicas
+	*placement.Placer
 }
 
 // logged keeps what sessions log.
@@ -80,7 +83,7 @@ func newWorldOf(t testing.TB, fragments int) *world {
 }
 
 // newWorldAt makes a world at a version of clusters (V4).
-func newWorldAt(t testing.TB, fragments int, version uint32, change ...func(*cluster.Config)) *world {
+func newWorldAt(t testing.TB, fragments int, version uint32, change ...func(*store.Config)) *world {
 	t.Helper()
 	dir, quiet := t.TempDir(), testlog.New(t)
 	if os.Getenv("SHERD_TEST_LOG") != "" {
@@ -98,7 +101,7 @@ func newWorldAt(t testing.TB, fragments int, version uint32, change ...func(*clu
 	})
 	must(t, err)
 	clock := txn.NewClock(nil, 0)
-	hosted := cluster.Config{
+	hosted := store.Config{
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: clock,
 		Logger: quiet, KeyText: sysview.SegmentText, Schema: table.Schema(),
 	}
@@ -107,14 +110,15 @@ func newWorldAt(t testing.TB, fragments int, version uint32, change ...func(*clu
 	for _, f := range change {
 		f(&hosted)
 	}
-	h := cluster.New(hosted)
-	gateway = distexec.New(distexec.Config{Node: 1, Catalog: c, Client: h.Client(), Here: h.Fragments()})
+	h := store.New(hosted)
+	gateway = distexec.New(distexec.Config{Node: 1, Catalog: c, Client: h.Client, Here: h.Fragments})
 	must(t, h.Start(ctx))
 	t.Cleanup(func() { must(t, h.Close()) })
 	log := &logged{}
 	var fragmentsOf session.Fragments = fragmentsHere{
-		gateway, h.Rebalancer(),
-		running.New(running.Config{Node: 1, Catalog: c, Client: h.Client(), Here: h.Fragments()}), h,
+		gateway, h.Rebalancer,
+		running.New(running.Config{Node: 1, Catalog: c, Client: h.Client, Here: h.Fragments}),
+		h.Replicas, h.Placer,
 	}
 	if fragments > 1 {
 		fragmentsOf = sent{fragmentsOf, c}
@@ -122,7 +126,7 @@ func newWorldAt(t testing.TB, fragments int, version uint32, change ...func(*clu
 	cfg := sql.Config{
 		Catalog: c, Fragments: fragmentsOf, Clock: clock,
 		Logger: slog.New(testlog.Failing(t, slog.NewTextHandler(log, nil))), Addr: "127.0.0.1:1", NodeName: "n1",
-		Block: "A", Deadlocks: h.Deadlocks(),
+		Block: "A", Deadlocks: h.Deadlocks,
 	}
 	return &world{t: t, host: h, log: log, cfg: cfg, server: sql.NewServer(cfg)}
 }

@@ -1,6 +1,8 @@
 package liveness
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"log/slog"
 	"slices"
 	"sync"
@@ -12,17 +14,16 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Config has what a node reports about itself. All but Heartbeat and Logger are required.
+// Config has what a node reports about itself. All but Incarnation, Heartbeat and Logger are required.
 type Config struct {
 	Self        uint32
-	Incarnation uint64 // a random number of this process, not 0
+	Incarnation uint64 // the number of this process; 0: a random one
 	Clock       *txn.Clock
 	Port        *transport.Port
 	Nodes       func() []uint32                          // returns the nodes of the cluster
 	Leads       func() map[txn.FragmentID]uint64         // returns what this node leads, with the terms
 	Over        func(txn.ID) bool                        // reports whether a transaction of this gateway is over
-	Lost        func(node uint32, incarnation uint64)    // a gateway's write buffers here may be dropped
-	Ended       func(node uint32, transactions []txn.ID) // so may those of these transactions of a gateway
+	Ended       func(node uint32, transactions []txn.ID) // their write buffers here may be dropped
 	Heartbeat   time.Duration                            // default 1 s
 	Logger      *slog.Logger
 }
@@ -32,18 +33,6 @@ const (
 	heartbeatsOfLease = 5 // and without anything heard
 	heartbeatsOfHint  = 5 // during which another node's report of a leader counts
 )
-
-// Leadership is a fragment's leader.
-type Leadership struct {
-	Node uint32
-	Term uint64
-}
-
-// hint is a leader that another node has reported.
-type hint struct {
-	Leadership
-	until time.Time
-}
 
 // Health is what is known about another node.
 type Health struct {
@@ -63,7 +52,8 @@ type Health struct {
 // Detector is one node's part in failure detection. All methods may be called concurrently.
 type Detector struct {
 	pb.UnimplementedPresenceServer
-	cfg Config
+	cfg  Config
+	lost []func(node uint32, incarnation uint64) // see OnLost
 
 	mu      sync.Mutex
 	peers   map[uint32]*peer              // guarded by mu
@@ -81,6 +71,9 @@ func New(cfg Config) *Detector {
 	if cfg.Heartbeat == 0 {
 		cfg.Heartbeat = time.Second
 	}
+	if cfg.Incarnation == 0 {
+		cfg.Incarnation = newIncarnation()
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
@@ -92,8 +85,26 @@ func New(cfg Config) *Detector {
 	return p
 }
 
+// newIncarnation returns a random number, not 0.
+func newIncarnation() uint64 {
+	var seed [8]byte
+	if _, err := rand.Read(seed[:]); err != nil {
+		panic("liveness: no randomness: " + err.Error()) // crypto/rand never fails on a supported system
+	}
+	return binary.LittleEndian.Uint64(seed[:]) | 1
+}
+
+// Incarnation returns the number of this process, by which the other nodes distinguish it from an
+// earlier one.
+func (p *Detector) Incarnation() uint64 { return p.cfg.Incarnation }
+
+// OnLost adds a function, before Start, that is called when a gateway's process is gone, or was
+// silent for too long: what is kept here for its transactions may be dropped.
+func (p *Detector) OnLost(lost func(node uint32, incarnation uint64)) { p.lost = append(p.lost, lost) }
+
 // Start begins to attend to the other nodes.
 func (p *Detector) Start() {
+	p.done.Go(p.followLeads)
 	p.done.Add(1)
 	go func() {
 		defer p.done.Done()
@@ -221,38 +232,6 @@ func (p *Detector) ReportEnd(node uint32, id txn.ID) {
 	q.nudge()
 }
 
-// Leader returns the other node that leads a fragment, if it is known and alive.
-func (p *Detector) Leader(f txn.FragmentID) (Leadership, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l, ok := p.leaders[f]
-	if h, hinted := p.hints[f]; hinted && h.Term > l.Term {
-		if time.Now().Before(h.until) {
-			l, ok = h.Leadership, true
-		} else {
-			delete(p.hints, f)
-		}
-	}
-	if !ok {
-		return l, false
-	}
-	q := p.peers[l.Node]
-	return l, q != nil && q.isAlive()
-}
-
-// Hint updates the leader hint from another node's report. It counts for a time, and less than a
-// claim by a leader of the same term or of a newer one: a node that has heard of an election may
-// report the previous leader with the new term.
-func (p *Detector) Hint(f txn.FragmentID, l Leadership) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if l.Node == 0 || l.Node == p.cfg.Self || p.leaders[f].Term >= l.Term || p.hints[f].Leadership == l {
-		return
-	}
-	p.hints[f] = hint{l, time.Now().Add(heartbeatsOfHint * p.cfg.Heartbeat)}
-	p.announce()
-}
-
 // Changed is closed when another leader, or another node, is known.
 func (p *Detector) Changed() <-chan struct{} {
 	p.mu.Lock()
@@ -309,12 +288,12 @@ func (p *Detector) SilentFor(node uint32) time.Duration {
 }
 
 // Forgotten reports whether a node was not heard from for so long that its write buffers here were
-// dropped: Config.Lost has returned.
+// dropped: the functions of OnLost have returned.
 func (p *Detector) Forgotten(node uint32) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := p.peers[node]
-	return q != nil && q.quiet.Load() > heartbeatsOfLease // one heartbeat more: Lost was called in the one before
+	return q != nil && q.quiet.Load() > heartbeatsOfLease // one heartbeat more: it was declared lost in the one before
 }
 
 // Health returns what is known about the other nodes, by number.
@@ -333,78 +312,4 @@ func (p *Detector) Health() []Health {
 	}
 	slices.SortFunc(out, func(a, b Health) int { return int(a.Node) - int(b.Node) })
 	return out
-}
-
-// takeLeads merges what a node claims to lead, on one of the two streams. Each stream sends what
-// has changed since its last message, so a claim on one stream is not withdrawn by an older message
-// on the other, or by another node.
-func (p *Detector) takeLeads(q *peer, side side, m *pb.Attendance) {
-	if len(m.Leads) == 0 && !m.All {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.peers[q.node] != q {
-		return // it has left the cluster
-	}
-	of := map[txn.FragmentID]bool{}
-	if m.All {
-		for f := range q.says[side] {
-			of[f] = true
-		}
-		q.says[side] = map[txn.FragmentID]uint64{}
-	}
-	for _, l := range m.Leads {
-		f := txn.FragmentID(l.Fragment)
-		of[f] = true
-		if l.Term == 0 {
-			delete(q.says[side], f)
-		} else {
-			q.says[side][f] = l.Term
-		}
-	}
-	p.updateLeaders(of)
-}
-
-// withdraw removes the claims of a node. The caller holds mu.
-func (p *Detector) withdraw(q *peer) {
-	of := map[txn.FragmentID]bool{}
-	for side := range q.says {
-		for f := range q.says[side] {
-			of[f] = true
-		}
-		q.says[side] = map[txn.FragmentID]uint64{}
-	}
-	p.updateLeaders(of)
-}
-
-// updateLeaders determines the leaders of fragments by the nodes' claims: those of the newest
-// terms. The caller holds mu.
-func (p *Detector) updateLeaders(of map[txn.FragmentID]bool) {
-	changed := false
-	for f := range of {
-		var l Leadership
-		for _, q := range p.peers {
-			for _, says := range q.says {
-				if term := says[f]; term > l.Term {
-					l = Leadership{q.node, term}
-				}
-			}
-		}
-		if l == p.leaders[f] {
-			continue
-		}
-		changed = true
-		if l.Node == 0 {
-			delete(p.leaders, f)
-			continue
-		}
-		p.leaders[f] = l
-		if p.hints[f].Term <= l.Term {
-			delete(p.hints, f)
-		}
-	}
-	if changed {
-		p.announce()
-	}
 }

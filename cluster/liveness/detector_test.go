@@ -56,17 +56,17 @@ func start(t *testing.T, n int) (*testcluster.Cluster, []*attendant) {
 				return out
 			},
 			Over: func(id txn.ID) bool { return id == a.over },
-			Lost: func(_ uint32, incarnation uint64) {
-				a.mu.Lock()
-				defer a.mu.Unlock()
-				a.lost = append(a.lost, incarnation)
-			},
 			Ended: func(_ uint32, ids []txn.ID) {
 				a.mu.Lock()
 				defer a.mu.Unlock()
 				a.ended = append(a.ended, ids...)
 			},
 			Logger: slog.New(slog.DiscardHandler),
+		})
+		a.OnLost(func(_ uint32, incarnation uint64) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.lost = append(a.lost, incarnation)
 		})
 		pb.RegisterPresenceServer(x.Members, a.Detector)
 		all = append(all, a)

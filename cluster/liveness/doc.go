@@ -10,13 +10,14 @@
 //
 //   - A node that missed three answers in a row is dead: its connections are reset, so that
 //     whatever waits for it fails at once. This only ends waiting; Raft decides which node leads.
-//   - The write buffers of a gateway's transactions are dropped (Config.Lost) when its process has
+//   - The write buffers of a gateway's transactions are dropped (Detector.OnLost) when its process has
 //     been replaced by another one, or when nothing was heard from it for five seconds. That needs
 //     no agreement: until its commit is in the log, a write buffer may be dropped at any time.
 //   - The leader of a fragment is the node that claims the newest term, on either stream. What
 //     another node reports about a leader, in answer to a failed request, counts for five
 //     heartbeats, unless the leader of that term or of a newer one claims otherwise.
 //   - A clock that is too far ahead is not merged, and the log names the node.
+//   - A node whose own clock has run ahead of most other nodes' leads nothing (clock.go).
 //
 // # Limits
 //

@@ -7,12 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	pb "github.com/sherddb/sherd/cluster/nodepb"
-	"github.com/sherddb/sherd/cluster/transport"
-	"github.com/sherddb/sherd/txn"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/transport"
+	"github.com/sherddb/sherd/txn"
 )
 
 // peer is another node.
@@ -127,8 +128,15 @@ func (q *peer) forget() {
 	q.mu.Lock()
 	was := q.health.Incarnation
 	q.mu.Unlock()
-	if was != 0 && q.p.cfg.Lost != nil {
-		q.p.cfg.Lost(q.node, was)
+	if was != 0 {
+		q.lost(was)
+	}
+}
+
+// lost calls the functions of OnLost for a process of the node.
+func (q *peer) lost(incarnation uint64) {
+	for _, lost := range q.p.lost {
+		lost(q.node, incarnation)
 	}
 }
 
@@ -231,8 +239,8 @@ func (q *peer) take(m *pb.Attendance, from side, rtt time.Duration) {
 		q.p.cfg.Logger.Error("the clock of a node is too far ahead; what it asks is refused",
 			"node", q.node, "ahead", offset, "error", clockErr)
 	}
-	if was != 0 && was != m.Incarnation && q.p.cfg.Lost != nil {
-		q.p.cfg.Lost(q.node, was)
+	if was != 0 && was != m.Incarnation {
+		q.lost(was)
 	}
 	q.p.takeLeads(q, from, m)
 	q.takeEnded(m)

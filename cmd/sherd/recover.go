@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/fragment/recovery"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/txn"
 )
@@ -92,11 +92,11 @@ func nodeRecover(out io.Writer, data string, lost []uint32, only string, yes boo
 	if slices.Contains(lost, dir.NodeID) {
 		return fmt.Errorf("%s is the directory of node %d, which is among those lost", data, dir.NodeID)
 	}
-	r := cluster.Recovery{
+	node := recovery.Node{
 		Data: dir.Path, CatalogDir: dir.Join("catalog"), Dir: dir.Join("fragments"), LogDir: dir.Join("log"),
-		Node: dir.NodeID, Logger: slog.New(slog.DiscardHandler),
+		Number: dir.NodeID, Logger: slog.New(slog.DiscardHandler),
 	}
-	found, err := r.Look(lost)
+	found, err := node.Look(lost)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func nodeRecover(out io.Writer, data string, lost []uint32, only string, yes boo
 		)
 		return err
 	}
-	if err := r.Begin(chosen, lost); err != nil {
+	if err := node.Recover(chosen, lost); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(
@@ -128,7 +128,7 @@ func nodeRecover(out io.Writer, data string, lost []uint32, only string, yes boo
 
 // chooseRemnants returns the groups to recover: those that have lost their majority, or those of
 // them that the user named.
-func chooseRemnants(found []cluster.Remnant, only string) ([]txn.FragmentID, error) {
+func chooseRemnants(found []recovery.Remnant, only string) ([]txn.FragmentID, error) {
 	var named []string
 	if only != "" {
 		named = strings.FieldsFunc(only, func(r rune) bool { return r == ',' || r == ' ' })
@@ -154,7 +154,7 @@ func chooseRemnants(found []cluster.Remnant, only string) ([]txn.FragmentID, err
 	return out, nil
 }
 
-func remnantName(g cluster.Remnant) string {
+func remnantName(g recovery.Remnant) string {
 	if g.Fragment == txn.CatalogFragment {
 		return catalogName
 	}
@@ -186,7 +186,7 @@ func fragmentNames(dir string, node uint32) map[txn.FragmentID]string {
 }
 
 func tellRemnants(
-	out io.Writer, found []cluster.Remnant, chosen []txn.FragmentID, names map[txn.FragmentID]string,
+	out io.Writer, found []recovery.Remnant, chosen []txn.FragmentID, names map[txn.FragmentID]string,
 ) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FRAGMENT\tNAME\tDECIDE\tLAST\tOF\tHERE")

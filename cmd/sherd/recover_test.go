@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/fragment/recovery"
 	"github.com/sherddb/sherd/txn"
 )
 
 func TestChooseRemnants(t *testing.T) {
-	found := []cluster.Remnant{
+	found := []recovery.Remnant{
 		{Fragment: txn.CatalogFragment, Voters: []uint32{1, 2, 3}, Lost: true},
 		{Fragment: 4, Voters: []uint32{1, 2, 3}, Lost: true},
 		{Fragment: 5, Voters: []uint32{1, 2, 4}},
@@ -59,7 +59,7 @@ func TestRemnantNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	found := []cluster.Remnant{
+	found := []recovery.Remnant{
 		{Fragment: txn.CatalogFragment, Voters: []uint32{1}}, {Fragment: f, Voters: []uint32{1}},
 		{Fragment: f + 70, Voters: []uint32{1}},
 	}

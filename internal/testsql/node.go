@@ -42,16 +42,16 @@ func Open(t *testing.T, fragments int) *Node {
 	t.Helper()
 	dir, clock := t.TempDir(), txn.NewClock(nil, 0)
 	c := teststore.Catalog(t, dir, fragments)
-	host := teststore.Open(t, dir, c, clock)
+	below := teststore.Open(t, dir, c, clock)
 	t.Cleanup(func() {
-		if err := host.Close(); err != nil {
+		if err := below.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	gateway := distexec.New(distexec.Config{Node: 1, Catalog: c, Client: host.Client(), Here: host.Fragments()})
+	gateway := distexec.New(distexec.Config{Node: 1, Catalog: c, Client: below.Client, Here: below.Fragments})
 	log := slog.New(slog.DiscardHandler)
 	n := &Node{
-		t: t, Catalog: c, Locks: locks.NewManager(host.Deadlocks(), log),
+		t: t, Catalog: c, Locks: locks.NewManager(below.Deadlocks, log),
 		Services: &tx.Services{
 			Catalog: c, Clock: clock, Logger: log, Join: func() exec.Transaction { return gateway.Begin() },
 		},

@@ -1,2 +1,2 @@
-// Package teststore opens the fragments of one node for tests, without a client port or other nodes.
+// Package teststore opens the fragments of one node, or of three, for tests, without a client port.
 package teststore

@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/fragment"
 	"github.com/sherddb/sherd/kv"
+	"github.com/sherddb/sherd/node/store"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -36,17 +37,22 @@ func Catalog(t *testing.T, dir string, fragments int) *catalog.Catalog {
 	return c
 }
 
-// Open opens the fragments of node 1. The caller closes them.
-func Open(t *testing.T, dir string, c *catalog.Catalog, clock *txn.Clock) *cluster.Host {
-	t.Helper()
-	h, err := cluster.Open(t.Context(), cluster.Config{
+// Config returns how the fragments of node 1 are opened in a directory.
+func Config(dir string, c *catalog.Catalog, clock *txn.Clock) store.Config {
+	return store.Config{
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c,
 		Clock: clock, Logger: slog.New(slog.DiscardHandler), Schema: table.Schema(),
-	})
+	}
+}
+
+// Open opens the fragments of node 1. The caller closes them.
+func Open(t *testing.T, dir string, c *catalog.Catalog, clock *txn.Clock) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), Config(dir, c, clock))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h
+	return s
 }
 
 // Begin opens a transaction.
@@ -58,3 +64,26 @@ func Begin(c *kv.Client) *kv.Transaction {
 
 // Tx returns the storage's handle of a part in a fragment of this node.
 func Tx(p kv.Part) *storage.Tx { return p.(*fragment.Part).Tx }
+
+// Keys counts the keys that a fragment of this node has of a table.
+func Keys(t *testing.T, s *store.Store, f txn.FragmentID, table uint32) (n int) {
+	t.Helper()
+	r, err := s.Replicas.Replica(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	T, err := r.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := r.Tx(txn.NewID()).View(t.Context(), T)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	err = v.Scan(t.Context(), keyspace.TableSpan(table), false, func(_, _ []byte) error { n++; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -40,7 +40,7 @@ func (a *advisors) leader() (leader, one, other uint32) {
 			if n.Node == nil {
 				continue
 			}
-			if node, term, ok := n.Host().Client().LeaderOf(f); ok && term != 0 {
+			if node, term, ok := n.Store().Client.LeaderOf(f); ok && term != 0 {
 				leader = node
 				one, other = uint32(i+1)%3+1, uint32(i+2)%3+1
 				return true

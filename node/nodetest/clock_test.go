@@ -20,7 +20,7 @@ func TestClockJumps(t *testing.T) {
 	jumped := uint32(2)
 	eventually.Holds(t, "node 2 leads something", func() bool {
 		for _, f := range c.Node(1).Catalog().View().Database(catalog.PostgresDB).Fragments {
-			if r, err := c.Node(jumped).Host().Replica(f.ID); err == nil && r.Group.Term() != 0 {
+			if r, err := c.Node(jumped).Store().Replicas.Replica(f.ID); err == nil && r.Group.Term() != 0 {
 				return true
 			}
 		}

@@ -51,7 +51,7 @@ func bystander(c *Cluster) (number, leader uint32) {
 				return false
 			}
 			leader = f.Nodes[0]
-			if _, term, ok := c.Node(leader).Host().Client().LeaderOf(f.ID); !ok || term == 0 {
+			if _, term, ok := c.Node(leader).Store().Client.LeaderOf(f.ID); !ok || term == 0 {
 				return false
 			}
 			number -= leader

@@ -23,7 +23,7 @@ func TestLeadershipWhileLeaving(t *testing.T) {
 	const leaves, stays = 3, 1
 	var led []txn.FragmentID
 	replica := func(node uint32, f txn.FragmentID) *storage.Replica {
-		r, err := c.Node(node).Host().Replica(f)
+		r, err := c.Node(node).Store().Replicas.Replica(f)
 		if err != nil {
 			t.Fatal(err)
 		}

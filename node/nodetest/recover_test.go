@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/fragment/recovery"
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/node"
 	"github.com/sherddb/sherd/txn"
@@ -22,11 +22,11 @@ import (
 func recoverOn(t *testing.T, n *Node, lost ...uint32) {
 	t.Helper()
 	dir := n.Config.Data
-	r := cluster.Recovery{
-		Data: dir, CatalogDir: filepath.Join(dir, "catalog"), Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: n.number,
-		Logger: slog.New(slog.DiscardHandler),
+	stopped := recovery.Node{
+		Data: dir, CatalogDir: filepath.Join(dir, "catalog"), Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"),
+		Number: n.number, Logger: slog.New(slog.DiscardHandler),
 	}
-	found, err := r.Look(lost)
+	found, err := stopped.Look(lost)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func recoverOn(t *testing.T, n *Node, lost ...uint32) {
 	if len(groups) < 2 {
 		t.Fatalf("no fragment: %v", groups)
 	}
-	if err := r.Begin(groups, lost); err != nil {
+	if err := stopped.Recover(groups, lost); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -132,7 +132,7 @@ func alone(t *testing.T, c *Cluster, number uint32) {
 	t.Helper()
 	n := c.Node(number)
 	for _, f := range n.Catalog().View().Database(catalog.PostgresDB).Fragments {
-		r, err := n.Host().Replica(f.ID)
+		r, err := n.Store().Replicas.Replica(f.ID)
 		if err != nil || !r.Group.Alone() {
 			t.Errorf("fragment %d: %v", f.ID, err)
 		}

@@ -24,7 +24,7 @@ func TestSnapshotOverLeaders(t *testing.T) {
 	replicated(c, 3)
 	ledBy := func(node uint32) (out []txn.FragmentID) {
 		for _, f := range c.Node(1).Catalog().View().Database(catalog.PostgresDB).Fragments {
-			if r, err := c.Node(node).Host().Replica(f.ID); err == nil && r.Group.Term() != 0 {
+			if r, err := c.Node(node).Store().Replicas.Replica(f.ID); err == nil && r.Group.Term() != 0 {
 				out = append(out, f.ID)
 			}
 		}

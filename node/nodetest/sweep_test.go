@@ -24,7 +24,7 @@ func TestLeftoversOfReplicas(t *testing.T) {
 		exec(t, c, 3, "UPDATE acc SET k = (k + 1) % 10")
 		kept.forget(c, "postgres")
 		for _, n := range c.Nodes() {
-			if err := n.Host().Rebalancer().RemoveLeftovers(ctx); err != nil {
+			if err := n.Store().Rebalancer.RemoveLeftovers(ctx); err != nil {
 				return false
 			}
 		}

@@ -51,7 +51,7 @@ func TestLockGatewayCutOff(t *testing.T) {
 	w.run(a, "BEGIN")
 	w.run(a, "LOCK TABLE t")
 	w.Heal()
-	eventually.Holds(w.t, "the nodes meet again", func() bool { return w.Node(3).Host().Liveness().Alive(1) && w.Node(1).Host().Liveness().Alive(3) })
+	eventually.Holds(w.t, "the nodes meet again", func() bool { return w.Node(3).Store().Liveness.Alive(1) && w.Node(1).Store().Liveness.Alive(3) })
 	if _, err := c.Exec(w.ctx, "COMMIT"); code(err) != "40001" {
 		t.Errorf("the one that was cut off commits: %v", err)
 	}

@@ -74,7 +74,7 @@ func led(c *Cluster, id txn.FragmentID) *storage.Replica {
 		if n.Node == nil {
 			continue
 		}
-		if r, err := n.Host().Replica(id); err == nil && r.Group.Term() != 0 {
+		if r, err := n.Store().Replicas.Replica(id); err == nil && r.Group.Term() != 0 {
 			return r
 		}
 	}

@@ -62,7 +62,7 @@ func (p followerPart) runNearest(ctx context.Context, task *exec.Task, emit exec
 		return res, false, nil
 	}
 	if id == g.cfg.Node {
-		r := g.cfg.Here.Replica(p.fragment)
+		r := g.cfg.Here.Replicas().Get(p.fragment)
 		if r == nil { // it was dropped meanwhile
 			return res, false, nil
 		}

@@ -16,11 +16,11 @@ const (
 // ListHeat returns the most used buckets and keys of the fragments that this node leads, and how
 // often each fragment is used as a whole.
 func (g *Gateway) ListHeat() (out []sysview.Heat) {
-	for _, r := range g.cfg.Here.Replicas() {
+	for _, r := range g.cfg.Here.Replicas().All() {
 		if r.Group.Term() == 0 {
 			continue
 		}
-		m := g.cfg.Here.Meter(r.ID())
+		m := g.cfg.Here.Replicas().Meter(r.ID())
 		add := func(bucket int64, key []byte, x heat.Rate) {
 			out = append(out, sysview.Heat{Fragment: r.ID(),
 				Bucket: bucket, Key: key, Reads: x.Reads, Writes: x.Writes})
@@ -39,7 +39,7 @@ func (g *Gateway) ListHeat() (out []sysview.Heat) {
 // ListReplicas returns the replicas of the fragments that are led here, for sessions.
 func (g *Gateway) ListReplicas() []sysview.Replica {
 	var out []sysview.Replica
-	for _, r := range g.cfg.Here.Replicas() {
+	for _, r := range g.cfg.Here.Replicas().All() {
 		term := r.Group.Term()
 		if term == 0 {
 			continue

@@ -152,7 +152,7 @@ func (r *cutCommit) run(which int) (after string) {
 		want = txn.Committed
 	}
 	eventually.Holds(r.t, name+": the outcome is known", func() bool {
-		out, _, err := r.hosts[r.witness()-1].Client().Outcome(t.Context(), catalog.PostgresDB, r.id)
+		out, _, err := r.hosts[r.witness()-1].Client.Outcome(t.Context(), catalog.PostgresDB, r.id)
 		if err == nil && (out == txn.Committed || out == txn.Aborted) && out != want {
 			t.Errorf("%s: the outcome is %s, the rows say %s", name, out, want)
 		}

@@ -6,14 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/kv"
 	"github.com/sherddb/sherd/txn"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 func (w *world) fragments() []txn.FragmentID {
@@ -254,12 +255,12 @@ func TestViews(t *testing.T) {
 	x := w.begin()
 	x.gateway = 7
 	x.must("UPDATE notes SET t = 'x' WHERE k = 1")
-	locks, total := w.host.RowLocks()
+	locks, total := w.host.Replicas.ListRowLocks()
 	if total != 1 || len(locks) != 1 || locks[0].Holder.Session != 7 ||
 		w.parts.Gateway(locks[0].Holder.ID) != 2 || !locks[0].Granted {
 		t.Errorf("%v", locks)
 	}
-	txs, total := w.host.Activity()
+	txs, total := w.host.Replicas.ListTransactions()
 	if total != 1 || txs[0].Owner.ID != x.id || txs[0].Prepared {
 		t.Errorf("%v", txs)
 	}

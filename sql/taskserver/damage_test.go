@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"google.golang.org/protobuf/proto"
+
+	pb "github.com/sherddb/sherd/cluster/nodepb"
 )
 
 // TestDamagedTasks sends tasks with some flipped bits: each ends with an answer, or its stream

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/transport"
@@ -19,6 +18,7 @@ import (
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/internal/testlog"
+	"github.com/sherddb/sherd/node/store"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/distexec"
@@ -47,7 +47,7 @@ func must(t testing.TB, err error) {
 type world struct {
 	t       testing.TB
 	catalog *catalog.Catalog
-	host    *cluster.Host
+	host    *store.Store
 	server  *Server
 	parts   *fragment.Server
 	client  pb.FragmentsClient
@@ -79,7 +79,7 @@ func open(t testing.TB, configure func(*Config)) *world {
 	w := &world{t: t, catalog: c, clock: txn.NewClock(nil, 0)}
 	w.putTable("notes")
 	clock := txn.NewClock(nil, 0)
-	w.host, err = cluster.Open(t.Context(), cluster.Config{
+	w.host, err = store.Open(t.Context(), store.Config{
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: clock,
 		Logger: logger, Schema: table.Schema(),
 	})
@@ -87,15 +87,15 @@ func open(t testing.TB, configure func(*Config)) *world {
 	t.Cleanup(func() { must(t, w.host.Close()) })
 	cfg := Config{
 		Gateway: distexec.New(distexec.Config{
-			Node: 1, Catalog: c, Client: w.host.Client(), Here: w.host.Fragments(),
+			Node: 1, Catalog: c, Client: w.host.Client, Here: w.host.Fragments,
 		}),
-		Fragments: w.host.Fragments(), Deadlocks: w.host.Deadlocks(), Catalog: c, Clock: clock, Logger: logger,
+		Fragments: w.host.Fragments, Deadlocks: w.host.Deadlocks, Catalog: c, Clock: clock, Logger: logger,
 		TempDir: filepath.Join(dir, "temp"),
 	}
 	if configure != nil {
 		configure(&cfg)
 	}
-	w.server, w.parts = New(cfg), w.host.Fragments()
+	w.server, w.parts = New(cfg), w.host.Fragments
 	w.nodes = testcluster.New(t, 2, nil)
 	pb.RegisterTasksServer(w.nodes.Nodes[0].Members, overheard{w.server, w})
 	pb.RegisterFragmentsServer(w.nodes.Nodes[0].Members, fragment.Service{Server: w.parts})

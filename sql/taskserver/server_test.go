@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
@@ -17,8 +20,6 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 func TestStatements(t *testing.T) {
@@ -109,7 +110,7 @@ func TestCancel(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("a canceled statement has no error")
 	}
-	eventually.Holds(t, "the wait has ended", func() bool { return len(w.host.Deadlocks().Waits()) == 0 })
+	eventually.Holds(t, "the wait has ended", func() bool { return len(w.host.Deadlocks.Waits()) == 0 })
 
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()

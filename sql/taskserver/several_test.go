@@ -15,12 +15,12 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/raftnet"
 	"github.com/sherddb/sherd/internal/eventually"
 	"github.com/sherddb/sherd/internal/testcluster"
 	"github.com/sherddb/sherd/internal/testlog"
+	"github.com/sherddb/sherd/node/store"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/distexec"
 	"github.com/sherddb/sherd/sql/exec"
@@ -39,7 +39,7 @@ const testTimeout = 2 * time.Minute
 // them. They share a catalog, which no fault reaches: the test is about the fragments.
 type trio struct {
 	*world
-	hosts    []*cluster.Host
+	hosts    []*store.Store
 	gateways []*distexec.Gateway
 	servers  []*Server
 
@@ -92,7 +92,7 @@ func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
 	t.Helper()
 	mux := raftnet.New(node.Port, node.Members, logger)
 	t.Cleanup(func() { mux.Close() })
-	cfg := cluster.Config{
+	cfg := store.Config{
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: node.Number, Catalog: x.catalog,
 		Clock: txn.NewClock(nil, 0), Logger: logger, Schema: table.Schema(),
 		Port: node.Port, Transport: func(g uint64) raft.Transport { return mux.Transport(g) },
@@ -106,12 +106,12 @@ func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
 			f(node.Number, point)
 		}
 	}
-	h := cluster.New(cfg)
+	h := store.New(cfg)
 	g := distexec.New(distexec.Config{
-		Node: node.Number, Catalog: x.catalog, Client: h.Client(), Here: h.Fragments(), Nodes: h.Nodes(),
+		Node: node.Number, Catalog: x.catalog, Client: h.Client, Here: h.Fragments, Nodes: h.Nodes,
 	})
 	s := New(Config{
-		Gateway: g, Fragments: h.Fragments(), Deadlocks: h.Deadlocks(), Catalog: x.catalog, Clock: cfg.Clock,
+		Gateway: g, Fragments: h.Fragments, Deadlocks: h.Deadlocks, Catalog: x.catalog, Clock: cfg.Clock,
 		Logger:  logger,
 		TempDir: filepath.Join(dir, "temp"),
 	})
@@ -131,7 +131,7 @@ func (x *trio) ready() {
 	x.t.Helper()
 	eventually.Holds(x.t, "each node leads its fragment", func() bool {
 		for _, f := range x.catalog.View().Database(catalog.PostgresDB).Fragments {
-			r, err := x.hosts[f.Nodes[0]-1].Replica(f.ID)
+			r, err := x.hosts[f.Nodes[0]-1].Replicas.Replica(f.ID)
 			if len(f.Joining) > 0 || err != nil || r.Group.Term() == 0 {
 				return false
 			}

@@ -174,7 +174,7 @@ func (k *check) fragment(ctx context.Context, c *verify.Check, id txn.FragmentID
 	if at.Node != k.Node {
 		return k.elsewhere(ctx, c, id, at)
 	}
-	r := k.Here.Replica(id)
+	r := k.Here.Replicas().Get(id)
 	if r == nil {
 		return fragment.NotAvailable(id)
 	}

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/internal/teststore"
 	"github.com/sherddb/sherd/jsonb"
 	"github.com/sherddb/sherd/kv"
+	"github.com/sherddb/sherd/node/store"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/sql/verify"
@@ -46,7 +46,7 @@ type checked struct {
 	dir     string
 	catalog *catalog.Catalog
 	clock   *txn.Clock
-	host    *cluster.Host
+	host    *store.Store
 	checker *Checker
 	x       *kv.Transaction
 }
@@ -81,7 +81,7 @@ func openChecked(t *testing.T) *checked {
 		}
 	})
 	k := &checked{t: t, dir: dir, catalog: c, clock: clock, host: h,
-		checker: New(Config{Node: 1, Catalog: c, Client: h.Client(), Here: h.Fragments()})}
+		checker: New(Config{Node: 1, Catalog: c, Client: h.Client, Here: h.Fragments})}
 	k.write(func() {
 		for i := range 200 {
 			id := fmt.Sprintf("docs/%d", i)
@@ -127,7 +127,7 @@ func bucketValue(b uint32) []byte { return []byte{byte(b >> 16), byte(b >> 8), b
 // write runs fn in a transaction.
 func (k *checked) write(fn func()) {
 	k.t.Helper()
-	k.x = teststore.Begin(k.host.Client())
+	k.x = teststore.Begin(k.host.Client)
 	fn()
 	if _, err := k.x.Commit(k.t.Context(), 0); err != nil {
 		k.t.Fatal(err)
@@ -307,7 +307,7 @@ func TestCheckStatistics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := k.host.Replica(d.Fragments[0].ID)
+	r, err := k.host.Replicas.Replica(d.Fragments[0].ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +362,7 @@ func TestCheckUndecided(t *testing.T) {
 	if faults, _ := k.faults(); faults != nil { // waits until the rows' own transactions are resolved, which is after their answers
 		t.Fatal(faults)
 	}
-	k.x = teststore.Begin(k.host.Client())
+	k.x = teststore.Begin(k.host.Client)
 	tx := k.owner(bucketOf(t, "docs/x"), false)
 	k.put(docsID, "docs/x", bucketOf(t, "docs/x"), document(t, "{}"))
 	p := teststore.Preparing{Clock: k.clock, PrepareRequest: txn.PrepareRequest{Coordinator: tx.Fragment(), Writers: []txn.FragmentID{tx.Fragment()}}}
@@ -423,7 +423,7 @@ func TestCheckWhileWriting(t *testing.T) {
 
 // churn writes or deletes a few rows of both fragments in one transaction.
 func (k *checked) churn(n int) error {
-	x := teststore.Begin(k.host.Client())
+	x := teststore.Begin(k.host.Client)
 	defer x.Rollback()
 	d := k.catalog.View().Database(catalog.PostgresDB)
 	for i := range 6 {

@@ -344,7 +344,7 @@ func harmSnapshot(t *testing.T, dir string, harm func(*pb.Snapshot)) {
 func TestCheckStoppedInDoubt(t *testing.T) {
 	k := openChecked(t)
 	k.settled()
-	k.x = teststore.Begin(k.host.Client())
+	k.x = teststore.Begin(k.host.Client)
 	tx := k.owner(bucketOf(t, "docs/x"), false)
 	k.put(docsID, "docs/x", bucketOf(t, "docs/x"), document(t, "{}"))
 	p := teststore.Preparing{Clock: k.clock, PrepareRequest: txn.PrepareRequest{Coordinator: tx.Fragment(), Writers: []txn.FragmentID{tx.Fragment()}}}
