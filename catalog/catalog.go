@@ -94,7 +94,7 @@ func (c *Catalog) open() error {
 	if o.Transport != nil {
 		ctx, stop := context.WithCancel(context.Background())
 		c.stop = stop
-		c.group.Reconcile(c.want, nil)
+		c.group.Reconcile(c.desired, nil)
 		c.done.Go(func() { c.lead(ctx) })
 		c.done.Go(func() { c.spreads(ctx) })
 	}
@@ -192,7 +192,7 @@ func (c *Catalog) Apply(ctx context.Context, ch *Change) (uint64, error) {
 }
 
 // Commit is Apply for a change that is a whole transaction. Its outcome can be queried afterwards
-// (Recall).
+// (CommitOf).
 func (c *Catalog) Commit(ctx context.Context, id TransactionID, commitTS uint64, ch *Change) (uint64, error) {
 	return c.apply(ctx, ch, &outcome{id, commitTS})
 }

@@ -217,7 +217,7 @@ func TestForwardOnce(t *testing.T) {
 		}
 		id := TransactionID{7}
 		must[uint64](t)(other.Commit(s.ctx(), id, 1<<40, touch(t, other.View().Plan(), other.View().Table(table.OID))))
-		if _, ok, err := other.Recall(s.ctx(), id); !ok || err != nil {
+		if _, ok, err := other.CommitOf(s.ctx(), id); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 	})
@@ -237,9 +237,9 @@ func TestBarrierWaitsForTheView(t *testing.T) {
 		}
 		behind(1)
 		for what, ask := range map[string]func() error{
-			"Current": func() error { _, err := other.Current(s.ctx()); return err },
-			"CatchUp": func() error { return other.CatchUp(s.ctx(), time.Second) },
-			"Recall":  func() error { _, _, err := other.Recall(s.ctx(), TransactionID{9}); return err },
+			"Current":  func() error { _, err := other.Current(s.ctx()); return err },
+			"CatchUp":  func() error { return other.CatchUp(s.ctx(), time.Second) },
+			"CommitOf": func() error { _, _, err := other.CommitOf(s.ctx(), TransactionID{9}); return err },
 		} {
 			if err := ask(); !pgerr.Is(err, pgerr.CannotConnectNow) {
 				t.Errorf("%s of a view that is behind: %v", what, err)

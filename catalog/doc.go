@@ -54,7 +54,7 @@
 //	K10 Each hashed table has the rules for prefixes that its database has (prefix.go).
 //
 // For 15 minutes, also over restarts, the catalog can report whether a transaction that changed
-// definitions has committed (Recall). A change that is a whole transaction has its id, and is
+// definitions has committed (CommitOf). A change that is a whole transaction has its id, and is
 // applied once.
 //
 // Labels required by the database and by the fragment restrict which nodes may have the replicas of

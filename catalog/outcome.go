@@ -70,10 +70,10 @@ func (o *outcomes) restore(list []outcome) {
 	}
 }
 
-// Recall reports whether a transaction that changed definitions has committed, and when. If it
+// CommitOf reports whether a transaction that changed definitions has committed, and when. If it
 // returns false, the transaction has not committed and will not, unless a process is still working
 // on it or its outcome is too old to be kept.
-func (c *Catalog) Recall(ctx context.Context, id TransactionID) (commitTS uint64, committed bool, err error) {
+func (c *Catalog) CommitOf(ctx context.Context, id TransactionID) (commitTS uint64, committed bool, err error) {
 	if commitTS, committed = c.machine.outcomes.find(id); committed {
 		return commitTS, true, nil
 	}

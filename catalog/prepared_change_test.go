@@ -51,7 +51,7 @@ func TestChangeOfPreparedTransaction(t *testing.T) {
 			if there := c.View().FindTable(PostgresDB, "public", "orders") != nil; there != commit || len(c.View().PreparedChanges()) > 0 || len(c.View().Unforgotten()) > 0 {
 				t.Fatal(there, c.View().PreparedChanges(), c.View().Unforgotten())
 			}
-			if C, known, err := c.Recall(t.Context(), id); known != commit || err != nil || commit && C != 9 {
+			if C, known, err := c.CommitOf(t.Context(), id); known != commit || err != nil || commit && C != 9 {
 				t.Fatal(C, known, err)
 			}
 		}

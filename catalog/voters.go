@@ -46,11 +46,11 @@ func chooseVoters(nodes []candidate) []uint32 {
 			may = append(may, n)
 		}
 	}
-	want := voterCount(len(may))
+	desired := voterCount(len(may))
 	var out []uint32
 	zones := map[string]int{}
 	take := func(fits func(candidate) bool) {
-		for len(out) < want {
+		for len(out) < desired {
 			best := -1
 			for i, n := range may {
 				if !slices.Contains(out, n.id) && fits(n) && (best < 0 || zones[n.zone] < zones[may[best].zone]) {
@@ -71,11 +71,11 @@ func chooseVoters(nodes []candidate) []uint32 {
 	return out
 }
 
-// want returns the nodes that should be members of the catalog's group. The leader calls it.
-func (c *Catalog) want() raftgroup.Want {
+// desired returns the nodes that should be members of the catalog's group. The leader calls it.
+func (c *Catalog) desired() raftgroup.Membership {
 	v := c.View()
 	if v.Cluster() == nil {
-		return raftgroup.Want{}
+		return raftgroup.Membership{}
 	}
 	votes, lead := map[uint32]bool{}, time.Unix(0, c.leadSince.Load())
 	for _, s := range c.group.Members() {
@@ -96,7 +96,7 @@ func (c *Catalog) want() raftgroup.Want {
 			may: n.HoldsFragments(),
 		})
 	}
-	var w raftgroup.Want
+	var w raftgroup.Membership
 	voters := chooseVoters(nodes)
 	for _, n := range nodes {
 		if slices.Contains(voters, n.id) {

@@ -18,8 +18,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestHoldThatComesLate: a request of PREPARE TRANSACTION that was not answered puts its entry into the log after the
-// prepared transaction was dropped. It is dropped as well.
+// TestPrepareTransactionThatComesLate: a request of PREPARE TRANSACTION that was not answered puts
+// its entry into the log after the prepared transaction was dropped. It is dropped as well.
 func TestPrepareTransactionThatComesLate(t *testing.T) {
 	dir := t.TempDir()
 	c, err := catalog.Open(catalog.Options{Dir: filepath.Join(dir, "catalog"), Logger: slog.New(slog.DiscardHandler)})

@@ -21,7 +21,7 @@ func (c *Client) Outcome(ctx context.Context, database catalog.OID, id txn.ID) (
 	if c.AtWork(id) {
 		return txn.InProgress, 0, nil
 	}
-	C, defined, recallErr := c.cfg.Catalog.Recall(ctx, id)
+	C, defined, catalogErr := c.cfg.Catalog.CommitOf(ctx, id)
 	if defined {
 		return txn.Committed, txn.Timestamp(C), nil
 	}
@@ -34,8 +34,8 @@ func (c *Client) Outcome(ctx context.Context, database catalog.OID, id txn.ID) (
 	if began.Before(storage.KeptSince(now)) || began.After(now.Add(txn.DefaultMaxClockAhead)) {
 		answer = txn.Unknown
 	}
-	if recallErr != nil {
-		c.cfg.Logger.Debug("the catalog does not tell a transaction's outcome", "txn", id, "error", recallErr)
+	if catalogErr != nil {
+		c.cfg.Logger.Debug("the catalog does not tell a transaction's outcome", "txn", id, "error", catalogErr)
 		answer = txn.Unknown
 	}
 	for _, f := range ids {

@@ -32,8 +32,8 @@ func TestCommitPreparedWithoutAnswer(t *testing.T) {
 			asked++
 			return 7, err
 		}
-		recall := func(context.Context) (txn.Outcome, txn.Timestamp, error) { return x.known, 7, nil }
-		C, err := commitUntilAnswered(t.Context(), id, commit, recall)
+		query := func(context.Context) (txn.Outcome, txn.Timestamp, error) { return x.known, 7, nil }
+		C, err := commitUntilAnswered(t.Context(), id, commit, query)
 		if x.code == "" && (C != 7 || err != nil) || x.code != "" && !pgerr.Is(err, x.code) {
 			t.Errorf("%s: %d, %v", x.what, C, err)
 		}

@@ -21,8 +21,8 @@
 // Reconcile brings the members of a group to the desired membership, one change at a time, at the
 // leader:
 //
-//	want := func() raftgroup.Want { return raftgroup.Want{Voters: …, Nonvoters: …, Leader: "2"} }
-//	g.Reconcile(want, looked)
+//	desired := func() raftgroup.Membership { return raftgroup.Membership{Voters: …, Nonvoters: …, Leader: "2"} }
+//	g.Reconcile(desired, looked)
 //	g.Leader(), g.LeaderChanged(), g.Progress(id)   // the leader, and how far the others are
 //
 // A server is added without a vote, catches up, and becomes a voter when its log is nearly the

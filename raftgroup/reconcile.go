@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Want is the desired membership of a group. Servers are addressed by their ids.
-type Want struct {
+// Membership is the desired membership of a group. Servers are addressed by their ids.
+type Membership struct {
 	Voters    []raft.ServerID
 	Nonvoters []raft.ServerID // members with all the data and no vote
 	Leader    raft.ServerID   // the desired leader, if it can lead; "" is any
@@ -25,10 +25,11 @@ const (
 	maxPutOff      = 6                // a transfer may be postponed so often
 )
 
-// Reconcile reconciles the members of the group with want's result, one change at a time, whenever this
-// server leads. It calls want every second, and when Nudge is called. It makes no change while want
-// returns no voters. The leader calls looked, if not nil, with the members at each of these times.
-func (g *Group) Reconcile(want func() Want, looked func(have []raft.Server)) {
+// Reconcile reconciles the members of the group with the result of desired, one change at a time,
+// whenever this server leads. It calls desired every second, and when Nudge is called. It makes no
+// change while desired returns no voters. The leader calls looked, if not nil, with the members at
+// each of these times.
+func (g *Group) Reconcile(desired func() Membership, looked func(have []raft.Server)) {
 	go func() {
 		t := time.NewTicker(reconcileEvery)
 		defer t.Stop()
@@ -47,12 +48,12 @@ func (g *Group) Reconcile(want func() Want, looked func(have []raft.Server)) {
 			if p.since.IsZero() {
 				p.since = time.Now()
 			}
-			g.reconcile(want, looked, &p)
+			g.reconcile(desired, looked, &p)
 		}
 	}()
 }
 
-// Nudge makes Reconcile call want again now.
+// Nudge makes Reconcile call desired again now.
 func (g *Group) Nudge() {
 	select {
 	case g.nudge <- struct{}{}:
@@ -67,9 +68,9 @@ type pace struct {
 	putOff int       // attempts that BeforeTransfer has refused
 }
 
-func (g *Group) reconcile(want func() Want, looked func([]raft.Server), p *pace) {
+func (g *Group) reconcile(desired func() Membership, looked func([]raft.Server), p *pace) {
 	for g.Term() != 0 {
-		w := want()
+		w := desired()
 		if len(w.Voters) == 0 {
 			return
 		}
@@ -171,7 +172,7 @@ type change struct {
 
 // nextChange returns the next step from have to w. A voter is removed only when all desired voters
 // vote, so that no step makes the group smaller than it was and than it is to be.
-func nextChange(have []raft.Server, w Want, self raft.ServerID, of func(raft.ServerID) health) change {
+func nextChange(have []raft.Server, w Membership, self raft.ServerID, of func(raft.ServerID) health) change {
 	now := map[raft.ServerID]raft.ServerSuffrage{}
 	for _, s := range have {
 		now[s.ID] = s.Suffrage
@@ -208,7 +209,7 @@ func nextChange(have []raft.Server, w Want, self raft.ServerID, of func(raft.Ser
 
 // handOver returns a transfer to the desired leader, or, if any will do, to one of the desired
 // voters, if it votes and is up to date.
-func handOver(have []raft.Server, w Want, of func(raft.ServerID) health) change {
+func handOver(have []raft.Server, w Membership, of func(raft.ServerID) health) change {
 	try := w.Voters
 	if w.Leader != "" {
 		try = []raft.ServerID{w.Leader}

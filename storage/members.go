@@ -96,9 +96,9 @@ type Placement struct {
 // this replica leads. It calls looked with the members each time it has looked. It changes none
 // while want returns no nodes.
 func (r *Group) Follow(want func() Placement, looked func([]Member)) {
-	r.raft.Reconcile(func() raftgroup.Want {
+	r.raft.Reconcile(func() raftgroup.Membership {
 		p := want()
-		w := raftgroup.Want{}
+		w := raftgroup.Membership{}
 		for _, n := range p.Nodes {
 			w.Voters = append(w.Voters, serverID(n))
 		}

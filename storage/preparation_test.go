@@ -310,8 +310,8 @@ func TestHalfMadePreparation(t *testing.T) {
 	}
 }
 
-// TestHeldRollbackIsLearned: a fragment that was not told that the home has dropped a transaction
-// asks.
+// TestRollbackPreparedIsLearned: a fragment that was not told that the home has dropped a
+// transaction asks.
 func TestRollbackPreparedIsLearned(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 2), func(c *Config) { c.Timing.RecoverAfter = 50 * time.Millisecond })
 	id := txn.NewID()

@@ -257,7 +257,8 @@ func TestPreparedReadsAgainstOpenWriters(t *testing.T) {
 	})
 }
 
-// TestHeldReadsByLock: what a transaction knows by a lock that does not go with it is guarded too.
+// TestPreparedReadsByLock: what a transaction knows by a lock that does not go with it is guarded
+// too.
 func TestPreparedReadsByLock(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 1), slowRecovery)
 	h := c.serial()

@@ -39,8 +39,8 @@ func (t *leadership) holds(g gateway, k lock) bool {
 func (t *leadership) silence(g gateway) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, ok := t.heard[g]; ok {
-		t.heard[g] = time.Now().Add(-grace)
+	if _, ok := t.lastHeard[g]; ok {
+		t.lastHeard[g] = time.Now().Add(-grace)
 	}
 }
 

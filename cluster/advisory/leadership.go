@@ -25,11 +25,11 @@ type leadership struct {
 	end     context.CancelFunc
 	ready   chan struct{} // closed when all nodes have reported what they hold
 
-	mu       sync.Mutex
-	sessions map[holderID]*holder  // guarded by mu
-	heard    map[gateway]time.Time // guarded by mu
-	over     bool                  // guarded by mu
-	told     map[gateway]bool      // processes that have reported what they hold; guarded by mu
+	mu        sync.Mutex
+	sessions  map[holderID]*holder  // guarded by mu
+	lastHeard map[gateway]time.Time // guarded by mu
+	over      bool                  // guarded by mu
+	reported  map[gateway]bool      // processes that have reported what they hold; guarded by mu
 }
 
 // holderID names a session of another process, or of this one.
@@ -50,7 +50,7 @@ type holder struct {
 func newLeadership(h leaderTerm, began time.Time, manager *locks.Manager) *leadership {
 	t := &leadership{
 		leader: h, began: began, manager: manager, ready: make(chan struct{}),
-		sessions: map[holderID]*holder{}, heard: map[gateway]time.Time{}, told: map[gateway]bool{},
+		sessions: map[holderID]*holder{}, lastHeard: map[gateway]time.Time{}, reported: map[gateway]bool{},
 	}
 	t.ctx, t.end = context.WithCancel(context.Background())
 	return t
@@ -70,7 +70,7 @@ func (t *leadership) knows(g gateway) bool {
 	case <-t.ready:
 		return true
 	default:
-		return t.told[g]
+		return t.reported[g]
 	}
 }
 
@@ -82,7 +82,7 @@ func (t *leadership) install(g gateway, held []lock, count uint64) {
 	defer done()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.heard[g], t.told[g] = time.Now(), true
+	t.lastHeard[g], t.reported[g] = time.Now(), true
 	for _, k := range held {
 		h := t.holder(g, k.session)
 		if err := h.acquire(now, k, locks.Request{Mode: k.mode, NoWait: true}, txn.ID{}); err == nil {
@@ -134,7 +134,7 @@ func (h *holder) acquirer(k lock, within txn.ID) func(context.Context, locks.Tag
 func (t *leadership) take(ctx context.Context, g gateway, k lock, within txn.ID, r locks.Request, count uint64) error {
 	t.mu.Lock()
 	h := t.holder(g, k.session)
-	t.heard[g] = time.Now()
+	t.lastHeard[g] = time.Now()
 	if _, has := h.held[k]; has {
 		h.held[k] = count
 		t.mu.Unlock()
@@ -165,7 +165,7 @@ func (t *leadership) take(ctx context.Context, g gateway, k lock, within txn.ID,
 		h.held[k] = count
 		// After a long wait without locks the process may have been forgotten. Record it again, so
 		// that its locks are dropped when it ends.
-		t.heard[g] = time.Now()
+		t.lastHeard[g] = time.Now()
 	}
 	t.tidy(holderID{g, k.session}, h)
 	return err
@@ -240,7 +240,7 @@ func (t *leadership) keep(g gateway, held, asked []lock, count uint64) (missing 
 	if !t.knows(g) || t.over {
 		return nil, false
 	}
-	t.heard[g] = time.Now()
+	t.lastHeard[g] = time.Now()
 	for i, k := range held {
 		listed[k] = true
 		h := t.sessions[holderID{g, k.session}]
@@ -269,12 +269,12 @@ func (t *leadership) keep(g gateway, held, asked []lock, count uint64) (missing 
 func (t *leadership) dropGone(self uint32, incarnations func(node uint32) uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for g, at := range t.heard {
+	for g, at := range t.lastHeard {
 		now, silent := incarnations(g.node), time.Since(at)
 		if ended := now != 0 && now != g.incarnation && silent > restarted; g.node == self || silent < grace && !ended {
 			continue
 		}
-		delete(t.heard, g)
+		delete(t.lastHeard, g)
 		for id, h := range t.sessions {
 			if id.gateway == g {
 				for k := range h.held {

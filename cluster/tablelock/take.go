@@ -261,7 +261,7 @@ func (n *Net) confirmAt(ctx context.Context, t *taken, node uint32, grants []gra
 	births := map[uint64]bool{}
 	for _, g := range grants {
 		if !g.left.IsZero() {
-			if n.heard(node, g.left) {
+			if n.answered(node, g.left) {
 				return n.lost(node, "has come back")
 			}
 			continue
@@ -285,8 +285,8 @@ func (n *Net) confirmAt(ctx context.Context, t *taken, node uint32, grants []gra
 	return err
 }
 
-// heard reports whether a node was heard from after a time.
-func (n *Net) heard(node uint32, after time.Time) bool {
+// answered reports whether a node was heard from after a time.
+func (n *Net) answered(node uint32, after time.Time) bool {
 	for _, h := range n.cfg.Liveness.Health() {
 		if h.Node == node {
 			return h.LastSeen.After(after)

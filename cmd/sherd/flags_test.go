@@ -66,7 +66,7 @@ func TestBadConfig(t *testing.T) {
 // TestVersion: a person who looks for the version tries the flag, as of other programs, or the
 // command.
 func TestVersion(t *testing.T) {
-	var said []string
+	var serverError []string
 	for _, args := range [][]string{{"version"}, {"--version"}, {"-v"}} {
 		var out bytes.Buffer
 		cmd := root()
@@ -75,10 +75,10 @@ func TestVersion(t *testing.T) {
 		if err := cmd.Execute(); err != nil {
 			t.Fatalf("%v: %v", args, err)
 		}
-		said = append(said, out.String())
+		serverError = append(serverError, out.String())
 	}
 	want := "sherd " + settings.Version + " (PostgreSQL " + settings.ServerVersion + " compatible)\n"
-	for i, s := range said {
+	for i, s := range serverError {
 		if s != want {
 			t.Errorf("%d: %q, want %q", i, s, want)
 		}

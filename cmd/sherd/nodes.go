@@ -53,13 +53,13 @@ func overSQL(
 			return err
 		}
 		defer conn.Close(context.WithoutCancel(ctx))
-		return said(run(ctx, conn, args, cmd.OutOrStdout()))
+		return serverError(run(ctx, conn, args, cmd.OutOrStdout()))
 	}
 	return cmd
 }
 
-// said returns the server's error without SQLSTATE, with detail and hint.
-func said(err error) error {
+// serverError returns the server's error without SQLSTATE, with detail and hint.
+func serverError(err error) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
 		return err

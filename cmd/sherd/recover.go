@@ -197,7 +197,7 @@ func tellRemnants(
 		}
 		switch {
 		case slices.Contains(chosen, g.Fragment):
-			what = "begins anew"
+			what = "is recovered"
 		case g.Lost:
 			what = "has no majority"
 		}

@@ -18,7 +18,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Two of three nodes are lost for good. The third begins anew with what it has, catalog and fragment, and serves.
+// Two of three nodes are lost for good. The third is recovered with what it has, catalog and
+// fragment, and serves.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	c := teststore.OpenCluster(t, nil)

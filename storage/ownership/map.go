@@ -53,12 +53,12 @@ type Map struct {
 	List  List
 }
 
-// unsaid returns the state of a bucket that no list mentions; first is the state of buckets to
+// unlisted returns the state of a bucket that no list mentions; first is the state of buckets to
 // which keys are hashed. Every fragment regards an assigned bucket as its own; requests for it come
 // only to the fragment that has had it in the map from the beginning, or that has it in its log. A
 // replica that lags may not have applied that yet, so the reader of a replica that does not lead
 // makes sure that it has caught up with the map (kv.Followers.CatchUp).
-func unsaid(bucket uint32, first State) State {
+func unlisted(bucket uint32, first State) State {
 	if bucket >= shardmap.BucketCount {
 		return Owned
 	}
@@ -71,7 +71,7 @@ func (m *Map) Find(bucket uint32) Piece {
 	if i < len(m.List) && m.List[i].Lo <= bucket {
 		return m.List[i]
 	}
-	return Piece{Range: Range{State: unsaid(bucket, m.First)}}
+	return Piece{Range: Range{State: unlisted(bucket, m.First)}}
 }
 
 // Pieces returns the states of ranges, piece by piece.
@@ -86,7 +86,7 @@ func (m *Map) appendPieces(out []Piece, r BucketRange) []Piece {
 	list := m.List
 	i := sort.Search(len(list), func(i int) bool { return list[i].Hi > r.Lo })
 	for at := r.Lo; at < r.Hi; {
-		p := Piece{Range: Range{BucketRange: BucketRange{Lo: at, Hi: r.Hi}, State: unsaid(at, m.First)}}
+		p := Piece{Range: Range{BucketRange: BucketRange{Lo: at, Hi: r.Hi}, State: unlisted(at, m.First)}}
 		if at < shardmap.BucketCount && m.First != Owned {
 			p.Hi = min(p.Hi, shardmap.BucketCount)
 		}

@@ -22,7 +22,7 @@ func listed(list List) string {
 	return strings.TrimSuffix(b.String(), "; ")
 }
 
-func TestUnsaidBuckets(t *testing.T) {
+func TestUnlistedBuckets(t *testing.T) {
 	span := BucketRange{Lo: shardmap.BucketCount - 2, Hi: shardmap.BucketCount + 3}
 	moved := Piece{Range: Range{BucketRange: BucketRange{Lo: shardmap.BucketCount + 1, Hi: shardmap.BucketCount + 2},
 		State: Gone, Move: 3}}

@@ -158,7 +158,7 @@ func TestScanOfLargeValues(t *testing.T) {
 	}
 }
 
-// TestStagePieces checks that blocks become log entries as they are, the small ones at the start
+// TestBufferPieces checks that blocks become log entries as they are, the small ones at the start
 // together.
 func TestBufferPieces(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 300, 30_000} {
