@@ -52,20 +52,12 @@ func newConn(s *Server, nc net.Conn) *conn {
 	return c
 }
 
-// run is the goroutine of a connection, from its first byte to its end.
+// run is the goroutine of a connection, from its first byte to its end. A panic in it is a defect of
+// Sherd: it ends this connection, because the state of its session is unknown, but no other.
 func (c *conn) run() {
 	defer c.server.wg.Done()
 	defer c.close()
-	err := c.converse()
-	if c.lost == nil && err != nil && !errors.Is(err, errTerminated) {
-		c.farewell(err)
-	}
-}
-
-// converse serves the whole conversation and returns the reason of its end. A panic in it is a
-// defect of Sherd: it ends this connection, because the state of its session is unknown, but no
-// other.
-func (c *conn) converse() (err error) {
+	var err error // the reason of the end
 	defer func() {
 		if p := recover(); p != nil {
 			c.server.cfg.Log.Error(
@@ -73,22 +65,21 @@ func (c *conn) converse() (err error) {
 			)
 			err = pgerr.Fatal(pgerr.InternalError, "internal error: %v", p)
 		}
+		if c.lost == nil && !errors.Is(err, errTerminated) {
+			c.farewell(err)
+		}
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), c.server.cfg.StartupTimeout)
 	err = c.startup(ctx)
 	cancel()
-	if err != nil {
-		return err
-	}
-	for {
-		typ, body, err := c.next()
+	for err == nil {
+		var typ byte
+		var body []byte
+		typ, body, err = c.next()
 		if long := (*tooLong)(nil); errors.As(err, &long) {
 			err = c.refuse(typ, long.err)
 		} else if err == nil {
 			err = c.dispatch(typ, body)
-		}
-		if err != nil {
-			return err
 		}
 	}
 }
