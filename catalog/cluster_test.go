@@ -19,7 +19,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// testTimeout is what a test gives the machine, however busy it is.
+// testTimeout bounds each wait of a test. It is long, because the machine may be busy.
 const testTimeout = 2 * time.Minute
 
 // bubble runs a test by a synthetic clock. Time passes only while every goroutine waits, so no leader

@@ -9,8 +9,9 @@ import (
 	"github.com/sherddb/sherd/internal/sparse"
 )
 
-// TestChangeOfPreparedTransaction: it keeps others off through restarts, from the log and from a
-// snapshot, until its home's word; nobody else's counts.
+// TestChangeOfPreparedTransaction: the schema change of a prepared transaction blocks other changes,
+// also after a restart from the log or from a snapshot, until its coordinator fragment decides. No
+// other fragment can decide.
 func TestChangeOfPreparedTransaction(t *testing.T) {
 	for _, snapshot := range []bool{false, true} {
 		for _, commit := range []bool{true, false} {

@@ -11,9 +11,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestOutcomeOfImplicitCommit asks for the outcome after each prepare, with nobody deciding: all
-// prepared is committed, for the client may know already; what an operator says about it comes
-// after that.
+// TestOutcomeOfImplicitCommit asks for the outcome after each prepare, without a coordinator that
+// decides. If all parts are prepared, the transaction is committed, because the client may know it
+// already; an operator's decision comes too late then.
 func TestOutcomeOfImplicitCommit(t *testing.T) {
 	for prepared := range 4 {
 		for _, operator := range []bool{false, true} {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// testTimeout is what a test gives the machine, however busy it is.
+// testTimeout bounds each wait of a test. It is long, because the machine may be busy.
 const testTimeout = 2 * time.Minute
 
 // client is a bare frontend for tests that count bytes or look at time; where a driver will do they

@@ -133,7 +133,7 @@ func TestCycleThatNeverWas(t *testing.T) {
 }
 
 // TestCyclesAtRandom draws waits on several nodes. After each node has searched, no cycle is
-// left, nobody outside of a cycle was ended, and of each cycle somebody was.
+// left, and a transaction was ended in each cycle and nowhere else.
 func TestCyclesAtRandom(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 3))

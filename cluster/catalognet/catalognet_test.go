@@ -15,7 +15,7 @@ import (
 	"github.com/sherddb/sherd/internal/testcluster"
 )
 
-// testTimeout is what a test gives the machine, however busy it is.
+// testTimeout bounds each wait of a test. It is long, because the machine may be busy.
 const testTimeout = 3 * time.Minute
 
 func put(ctx context.Context, c *catalog.Catalog, name string) error {

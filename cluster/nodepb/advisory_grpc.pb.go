@@ -33,11 +33,11 @@ const (
 type AdvisoryLocksClient interface {
 	// Take waits for a lock. What is held already is not taken again.
 	Take(ctx context.Context, in *AdvisoryTake, opts ...grpc.CallOption) (*AdvisoryTaken, error)
-	// Release lets go of locks.
+	// Release releases locks.
 	Release(ctx context.Context, in *AdvisoryKeep, opts ...grpc.CallOption) (*AdvisoryReleased, error)
-	// Keep proves that the lock leader still keeps what a node's sessions hold; what they hold no more is let go.
+	// Keep proves that the lock leader still has the locks of a node's sessions, and releases those that they do not hold any more.
 	Keep(ctx context.Context, in *AdvisoryKeep, opts ...grpc.CallOption) (*AdvisoryKept, error)
-	// Held reports to a new lock leader what the sessions of the node asked hold. From then on that node takes nothing of an earlier one.
+	// Held reports the locks of the node's sessions to a new lock leader. From then on the node accepts nothing from an earlier leader.
 	Held(ctx context.Context, in *AdvisoryQuestion, opts ...grpc.CallOption) (*AdvisoryHeld, error)
 }
 
@@ -97,11 +97,11 @@ func (c *advisoryLocksClient) Held(ctx context.Context, in *AdvisoryQuestion, op
 type AdvisoryLocksServer interface {
 	// Take waits for a lock. What is held already is not taken again.
 	Take(context.Context, *AdvisoryTake) (*AdvisoryTaken, error)
-	// Release lets go of locks.
+	// Release releases locks.
 	Release(context.Context, *AdvisoryKeep) (*AdvisoryReleased, error)
-	// Keep proves that the lock leader still keeps what a node's sessions hold; what they hold no more is let go.
+	// Keep proves that the lock leader still has the locks of a node's sessions, and releases those that they do not hold any more.
 	Keep(context.Context, *AdvisoryKeep) (*AdvisoryKept, error)
-	// Held reports to a new lock leader what the sessions of the node asked hold. From then on that node takes nothing of an earlier one.
+	// Held reports the locks of the node's sessions to a new lock leader. From then on the node accepts nothing from an earlier leader.
 	Held(context.Context, *AdvisoryQuestion) (*AdvisoryHeld, error)
 	mustEmbedUnimplementedAdvisoryLocksServer()
 }

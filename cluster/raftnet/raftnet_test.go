@@ -21,7 +21,7 @@ import (
 	"github.com/sherddb/sherd/raftgroup"
 )
 
-// testTimeout is what a test gives the machine, however busy it is.
+// testTimeout bounds each wait of a test. It is long, because the machine may be busy.
 const testTimeout = 3 * time.Minute
 
 // journal is a state machine that remembers what was applied.

@@ -68,8 +68,8 @@ func TestPeersAreKnownByTheirCertificates(t *testing.T) {
 	}
 }
 
-// Who is refused is told why; who connects to the wrong place finds out before it has said
-// anything.
+// TestRefusals: a refused node learns the reason, and a node that connects to the wrong address
+// notices before it sends anything.
 func TestRefusals(t *testing.T) {
 	other, err := trust.NewAuthority("11111111-2222-4333-8444-555555555555", time.Now())
 	if err != nil {

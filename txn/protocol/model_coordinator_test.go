@@ -71,7 +71,7 @@ func (m *model) conclude(t *state) {
 	}
 }
 
-// afterProposal gives what the coordinator fragment may answer.
+// afterProposal adds the steps in which the coordinator fragment answers a proposal.
 func (m *model) afterProposal(s *state, do doFunc) {
 	for k := uint8(1); k <= maxAttempts; k++ {
 		if s.has(msgCommitted, 0, k) {

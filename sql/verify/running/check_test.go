@@ -134,7 +134,7 @@ func (k *checked) write(fn func()) {
 	}
 }
 
-// owner gives the transaction's write buffer in the fragment of a bucket, or the other one.
+// owner returns a transaction in the fragment that owns a bucket or, with other, in another fragment.
 func (k *checked) owner(bucket uint32, other bool) *storage.Tx {
 	k.t.Helper()
 	d := k.catalog.View().Database(catalog.PostgresDB)
