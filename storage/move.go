@@ -82,7 +82,7 @@ func (e *PreparedError) Unwrap() error {
 func (r *Mover) BeginIngest(
 	ctx context.Context, move uint64, ranges []BucketRange, since txn.Timestamp,
 ) (generation uint32, err error) {
-	if err := r.checkEmpty(ranges); err != nil {
+	if err := r.checkEmpty(ctx, ranges); err != nil {
 		return 0, err
 	}
 	globals, err := r.globals(ctx)
@@ -110,7 +110,7 @@ func (r *Mover) BeginIngest(
 
 // checkEmpty makes sure that the fragment has no rows in ranges about which its log says nothing:
 // for a fragment that existed from the beginning, the log does not say which buckets it began with.
-func (r *Mover) checkEmpty(ranges []BucketRange) error {
+func (r *Mover) checkEmpty(ctx context.Context, ranges []BucketRange) error {
 	if r.proposer.Term() == 0 {
 		return proposer.ErrNotLeader
 	}
@@ -120,7 +120,7 @@ func (r *Mover) checkEmpty(ranges []BucketRange) error {
 			if p.State != Owned || p.Move != 0 {
 				continue
 			}
-			n, _, err := r.countRows([]leftRange{{p.BucketRange, 0}}, 1)
+			n, _, err := r.countRows(ctx, []leftRange{{p.BucketRange, 0}}, 1)
 			if err != nil {
 				return err
 			}
@@ -147,7 +147,11 @@ func (r *Mover) step(e logentry.MoveEntry, above txn.Timestamp) error {
 
 // runMove puts an encoded entry of a move into the log. It returns ErrMoveVoid if it has no effect.
 func (r *Mover) runMove(body []byte, above txn.Timestamp) error {
-	res, _, err := r.log.run(body, above)
+	return r.runEntry(proposer.Entry{Body: body, Above: above})
+}
+
+func (r *Mover) runEntry(e proposer.Entry) error {
+	res, _, err := r.log.runEntry(e)
 	r.cfg.Knobs.Fault("move.step")
 	if err == nil && res == resVoid {
 		err = ErrMoveVoid
@@ -303,32 +307,42 @@ func (r *Mover) PassBy(T txn.Timestamp) error {
 }
 
 // MoveAway tells the source that the buckets have a new owner: write buffers and locks there end.
-// Requests that wait for the ranges are sent on at once.
-func (r *Mover) MoveAway(_ context.Context, move uint64, ranges []BucketRange) error {
-	e := &logentry.MovedAway{Step: logentry.Step{Move: move, Ranges: ranges}}
-	if _, ok := r.Owned.Load().FencedBy(move, ranges); ok {
-		of := owned.Change{Kind: e.Kind(), Move: move}
-		r.Owned.AddPending(owned.Pending{Change: of, Ranges: ranges})
-		if err := r.countAndMoveAway(e); err != nil {
-			return errors.Join(err, r.forgetPending(of))
-		}
-		return nil
+// Requests that wait for the ranges are sent on at once. It waits until the rows of all
+// transactions are installed here, because it counts what goes.
+func (r *Mover) MoveAway(ctx context.Context, move uint64, ranges []BucketRange) error {
+	if !logentry.RangesInOrder(ranges) {
+		return errRangeOrder()
 	}
-	return r.step(e, 0)
+	term := r.proposer.Term()
+	if term == 0 {
+		return proposer.ErrNotLeader
+	}
+	e := &logentry.MovedAway{Step: logentry.Step{Move: move, Ranges: ranges}}
+	if _, ok := r.Owned.Load().FencedBy(move, ranges); !ok {
+		// It is repeated or void. If it came into the log in a later term, it could be neither, and
+		// nothing would be counted.
+		return r.runEntry(proposer.Entry{Body: e.Encode(), Term: term})
+	}
+	of := owned.Change{Kind: e.Kind(), Move: move}
+	r.Owned.AddPending(owned.Pending{Change: of, Ranges: ranges})
+	if err := r.countAndMoveAway(ctx, term, e); err != nil {
+		return errors.Join(err, r.forgetPending(of))
+	}
+	return nil
 }
 
 // countAndMoveAway counts what goes, and has it gone.
-func (r *Mover) countAndMoveAway(e *logentry.MovedAway) error {
+func (r *Mover) countAndMoveAway(ctx context.Context, term uint64, e *logentry.MovedAway) error {
 	var left []leftRange
 	for _, p := range r.Owned.Load().Logged().Pieces(e.Ranges...) {
 		left = append(left, leftRange{p.BucketRange, p.Generation})
 	}
-	_, counted, err := r.countRows(left, 0)
+	_, counted, err := r.countRows(ctx, left, 0)
 	if err != nil {
 		return err
 	}
 	e.Stats = counted.Minus().Encode()
-	return r.step(e, 0)
+	return r.runEntry(proposer.Entry{Body: e.Encode(), Term: term})
 }
 
 // Clean makes the source delete, in the background, what it has of ranges that are gone. Snapshots

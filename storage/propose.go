@@ -57,7 +57,12 @@ type logWriter struct{ p *proposer.Proposer }
 
 // run proposes an encoded entry that comes from no write buffer and waits until it is applied.
 func (l logWriter) run(body []byte, above txn.Timestamp) (result, txn.Timestamp, error) {
-	p, stamp, err := l.p.Propose(proposer.Entry{Body: body, Above: above})
+	return l.runEntry(proposer.Entry{Body: body, Above: above})
+}
+
+// runEntry is run for an entry that its caller describes.
+func (l logWriter) runEntry(e proposer.Entry) (result, txn.Timestamp, error) {
+	p, stamp, err := l.p.Propose(e)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -362,12 +362,22 @@ func (r *Mover) globals(ctx context.Context) (out []logentry.Index, err error) {
 	return out, err
 }
 
-// countRows counts the rows that are there now of some buckets, up to a limit (0: all).
-func (r *Mover) countRows(of []leftRange, limit int) (n int, counted counts.Deltas, err error) {
+// countRows counts the rows that are there now of some buckets, up to a limit (0: all). Those of a
+// large transaction come after its commit, on each replica by itself, and it waits for them.
+func (r *Mover) countRows(ctx context.Context, of []leftRange, limit int) (n int, counted counts.Deltas, err error) {
 	if !r.stopper.Begin() {
 		return 0, nil, proposer.ErrNotLeader
 	}
 	defer r.stopper.End()
+	ranges := make([]BucketRange, len(of))
+	for i, l := range of {
+		ranges[i] = l.BucketRange
+	}
+	err = r.rows.waitResolved(ctx, r.proposer.Over(), txn.MaxTimestamp, txn.ID{},
+		func(p *preparedTxn) bool { return p.installing && p.summary.TouchesRanges(r.Globals, ranges) })
+	if err != nil {
+		return 0, nil, err
+	}
 	t := r.db.At(txn.MaxTimestamp)
 	defer t.Close()
 	err = t.EachIndex(func(x logentry.Index) error {
