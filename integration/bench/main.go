@@ -24,6 +24,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/sherddb/sherd/integration"
 )
 
 type options struct {
@@ -69,7 +71,7 @@ func run(ctx context.Context, o options) error {
 	}
 	fmt.Printf("%s/%s, %d processors, PostgreSQL and Sherd in turn, %d rounds of %d s\n", runtime.GOOS, runtime.GOARCH,
 		runtime.NumCPU(), o.rounds, o.seconds)
-	bin, err := buildSherd(ctx, dir)
+	bin, err := integration.Build(dir)
 	if err != nil {
 		return err
 	}

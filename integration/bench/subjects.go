@@ -9,19 +9,22 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/integration/fault"
+	"github.com/sherddb/sherd/integration/postgres"
 )
 
 // subjects returns the servers to compare. The others are compared with the first.
 func (b *bench) subjects(bin string) []func(ctx context.Context) (*server, error) {
 	at := func(name string) string { return filepath.Join(b.dir, name) }
-	postgres := func(ctx context.Context) (*server, error) { return startPostgres(ctx, at("postgres")) }
-	one := func(ctx context.Context) (*server, error) { return startSherd(ctx, bin, at("sherd")) }
+	alone := func(ctx context.Context) (*server, error) {
+		return startPostgres(ctx, "PostgreSQL", at("postgres"))
+	}
+	one := func(context.Context) (*server, error) { return startSherd(bin, at("node")) }
 	if !b.cluster {
-		return []func(context.Context) (*server, error){postgres, one}
+		return []func(context.Context) (*server, error){alone, one}
 	}
 	return []func(context.Context) (*server, error){
 		func(ctx context.Context) (*server, error) { return startReplicated(ctx, at("primary"), at("standby")) },
-		postgres, one,
+		alone, one,
 		func(ctx context.Context) (*server, error) { return startNodes(ctx, bin, at("nodes"), 3) },
 	}
 }
@@ -36,19 +39,19 @@ func (b *bench) stop() {
 // startReplicated starts PostgreSQL with one standby. Every commit waits until the standby has
 // written it (synchronous_commit = on).
 func startReplicated(ctx context.Context, dir, standby string) (*server, error) {
-	primary, err := startPostgres(ctx, dir)
+	primary, err := startPostgres(ctx, "PostgreSQL and a standby", dir)
 	if err != nil {
-		return nil, err
-	}
-	primary.name = "PostgreSQL and a standby"
-	if err := postgresDir(ctx, standby); err != nil {
 		return primary, err
 	}
-	if err := asPostgres(ctx, "pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(primary.port), "-U", "postgres",
+	if err := postgres.MakeDir(ctx, standby); err != nil {
+		return primary, err
+	}
+	if err := postgres.Run(ctx, "pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(primary.port), "-U", "postgres",
 		"-D", standby, "-R", "-X", "stream"); err != nil {
 		return primary, err
 	}
-	second, err := runPostgres(ctx, "standby", standby)
+	replica, err := postgres.Start(ctx, standby)
+	second, err := postgresServer("standby", replica, err)
 	if second != nil {
 		stop := primary.stop
 		primary.pids = append(primary.pids, second.pids...)
