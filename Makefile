@@ -11,9 +11,10 @@
 # make arrows   kill -9 at each arrow of a move between three nodes, of each that takes part, and of all: ARROWS='fenced|aborted: all' for some
 # make moves    what moving buckets costs those who read and write meanwhile, and how fast it is: DOCS=1000000 documents on three nodes, then a fourth (SHERD_PROFILE=directory for profiles of each phase)
 # make tenants  what many small databases take of a node: TENANTS, flags of integration/tenants
+# make planner  everyday statements beside PostgreSQL 15, with the ratio of their times; PLANNER=keyset chooses by a regular expression, SCALE=0.1 loads fewer rows
 # make fuzz     random definitions, and rows between them, on a server in the test's process: FUZZ=10m
 # make broken   for each rule of the transaction protocol: the build without it must be caught
-.PHONY: build demo test race lint bench compare kill large history broken soak resharding failover arrows moves tenants generate static fuzz
+.PHONY: build demo test race lint bench compare kill large history broken soak resharding failover arrows moves tenants planner generate static fuzz
 
 GO ?= go
 # Packages whose code runs concurrently.
@@ -92,6 +93,12 @@ DOCS ?= 1000000
 
 moves: build
 	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_MOVES=$(DOCS) $(GO) test -count=1 -timeout 60m -v -run TestMoves ./integration/fault
+
+PLANNER ?= .
+SCALED = $(if $(SCALE),-scale $(SCALE))
+
+planner: build
+	$(GO) run ./integration/planner -binary bin/sherd $(SCALED) -only '$(PLANNER)'
 
 FUZZ ?= 10m
 

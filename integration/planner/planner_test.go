@@ -1,0 +1,83 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/sherddb/sherd/integration"
+	"github.com/sherddb/sherd/integration/comparison"
+)
+
+func TestMain(m *testing.M) { os.Exit(integration.ExitCode(m.Run())) }
+
+// smallScale is the scale of the data that the golden plans are made with.
+const smallScale = 0.01
+
+// TestPlans compares the plan of each case with the one in its file.
+func TestPlans(t *testing.T) {
+	binary := os.Getenv("SHERD_BINARY")
+	if binary == "" {
+		var err error
+		if binary, err = integration.Build(t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn := integration.Connect(t, integration.StartT(t, binary, filepath.Join(t.TempDir(), "data")).URL).PgConn()
+	data, err := newData(smallScale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	skipped, err := data.Load(t.Context(), conn, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range skipped {
+		t.Log("not supported:", text)
+	}
+	datadriven.Walk(t, "testdata/cases", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			c, err := comparison.NewCase("", d.FullCmd(), d.Input)
+			if err != nil {
+				d.Fatalf(t, "%v", err)
+			}
+			lines, err := comparison.Explain(t.Context(), conn, &c)
+			if err != nil {
+				return err.Error()
+			}
+			return strings.Join(lines, "\n")
+		})
+	})
+}
+
+// TestCases checks that the program reads the cases that TestPlans sees.
+func TestCases(t *testing.T) {
+	cases, err := comparison.ReadCases(testdata, casesPattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	datadriven.Walk(t, "testdata/cases", func(t *testing.T, path string) {
+		// datadriven.RunTest compares answers. The expected answer is returned as it is.
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if seen < len(cases) && d.FullCmd() != directive(&cases[seen]) {
+				d.Fatalf(t, "the program reads %s", directive(&cases[seen]))
+			}
+			seen++
+			return d.Expected
+		})
+	})
+	if seen != len(cases) {
+		t.Errorf("the program reads %d cases of %d", len(cases), seen)
+	}
+}
+
+func directive(c *comparison.Case) string {
+	if c.Writes {
+		return "write " + c.Name
+	}
+	return "case " + c.Name
+}

@@ -1,0 +1,30 @@
+CREATE UNIQUE INDEX items_code ON items (code);
+CREATE INDEX items_k ON items (k);
+CREATE INDEX items_small ON items (small);
+CREATE INDEX items_grp_at ON items (grp, at);
+CREATE INDEX items_status ON items (status);
+CREATE INDEX items_parent ON items (parent);
+CREATE INDEX items_at ON items (at);
+CREATE INDEX items_seen ON items (seen);
+CREATE INDEX items_day ON items (day);
+CREATE INDEX items_val ON items (val) WHERE val > 990;
+CREATE INDEX items_flag ON items (id) WHERE flag;
+CREATE INDEX items_name ON items (name text_pattern_ops);
+CREATE INDEX items_mail ON items (lower(mail));
+CREATE INDEX items_mail_pattern ON items (mail varchar_pattern_ops);
+CREATE INDEX items_city ON items ((doc->>'City'));
+CREATE INDEX items_number ON items (((doc->>'Number')::int));
+CREATE INDEX items_doc ON items USING gin (doc jsonb_path_ops);
+
+CREATE INDEX events_item ON events (item);
+CREATE INDEX events_ref ON events (ref);
+CREATE INDEX events_cust_at ON events (cust, at);
+CREATE INDEX events_at ON events (at);
+CREATE INDEX events_error ON events (at) WHERE kind = 'error';
+CREATE INDEX events_val ON events (val);
+
+CREATE INDEX accounts_region ON accounts (region);
+CREATE INDEX bills_at ON bills (at);
+CREATE INDEX orders_customer ON orders ((doc->>'Customer'));
+CREATE INDEX orders_total ON orders (((doc->>'Total')::numeric));
+CREATE INDEX tree_parent ON tree (parent);
