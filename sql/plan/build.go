@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -24,6 +25,9 @@ type Env struct {
 	// Sums returns the query of what the parts of a table's split documents add up to, see
 	// Scan.Sums. nil: there are none.
 	Sums func(*catalog.Table) (*query.Query, error)
+	// Statistics returns what is known of a table's rows; nil: nothing. Its Rows and Bytes are
+	// known even if the table was never analyzed. The function itself may be nil.
+	Statistics func(*catalog.Table) *statistics.Table
 }
 
 // Plan is a planned statement, immutable and shared by executions.

@@ -1,0 +1,277 @@
+package statistics
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// MaxSize is the largest encoding of a table's statistics, in bytes.
+const MaxSize = 32 << 10
+
+// Format is the first byte of an encoding. It is durable: a new form gets a new number.
+//
+//	1 · rows(8) · bytes(8) · analyzed, in microseconds since 1970(8) · analyzed rows(8) ·
+//	n, then n columns:
+//	    index · position · type · null share(4) · width(4) · distinct(8) ·
+//	    flags(1; 1: a correlation follows) [correlation(4)] ·
+//	    common values: k, k shares(4), length, a row of k values (types.AppendRow) ·
+//	    bounds: k, length, a row of k values
+//
+// Numbers of fixed size are little endian, floats are IEEE; all others are uvarints.
+const Format = 1
+
+const flagOrdered = 1
+
+var errDamaged = pgerr.New(pgerr.DataCorrupted, "stored statistics are damaged")
+
+// Encode returns the stored form of a table's statistics. If it were larger than MaxSize, the
+// columns with the longest lists lose the less common half of their values and every second bound.
+func (t *Table) Encode() []byte {
+	columns := slices.Clone(t.Columns)
+	parts := make([][]byte, len(columns))
+	total := 0
+	for i := range columns {
+		parts[i] = columns[i].encode(nil)
+		total += len(parts[i])
+	}
+	for total > MaxSize-headSize {
+		i := longest(parts)
+		if !columns[i].shrink() { // nothing is left to leave out but columns
+			total -= len(parts[i])
+			columns, parts = slices.Delete(columns, i, i+1), slices.Delete(parts, i, i+1)
+			continue
+		}
+		total -= len(parts[i])
+		parts[i] = columns[i].encode(nil)
+		total += len(parts[i])
+	}
+	out := []byte{Format}
+	out = appendFloat(out, t.Rows)
+	out = appendFloat(out, t.Bytes)
+	var analyzed int64
+	if !t.Analyzed.IsZero() {
+		analyzed = t.Analyzed.UnixMicro()
+	}
+	out = binary.LittleEndian.AppendUint64(out, uint64(analyzed))
+	out = appendFloat(out, t.AnalyzedRows)
+	out = binary.AppendUvarint(out, uint64(len(columns)))
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}
+
+// headSize bounds the bytes before the columns.
+const headSize = 1 + 4*8 + binary.MaxVarintLen64
+
+func longest(parts [][]byte) int {
+	at := 0
+	for i, p := range parts {
+		if len(p) > len(parts[at]) {
+			at = i
+		}
+	}
+	return at
+}
+
+// shrink halves the lists of c, and reports whether that left anything out.
+func (c *Column) shrink() bool {
+	if len(c.Common) == 0 && len(c.Bounds) == 0 {
+		return false
+	}
+	common := c.Common[:len(c.Common)/2]
+	c.Common = slices.Clone(common)
+	if len(c.Bounds) <= 2 {
+		c.Bounds = nil
+		return true
+	}
+	var bounds []types.Datum
+	for i := 0; i < len(c.Bounds)-1; i += 2 {
+		bounds = append(bounds, c.Bounds[i])
+	}
+	c.Bounds = append(bounds, c.Bounds[len(c.Bounds)-1])
+	return true
+}
+
+func (c *Column) encode(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(c.Index))
+	b = binary.AppendUvarint(b, uint64(uint16(c.Position)))
+	b = binary.AppendUvarint(b, uint64(c.Type))
+	b = appendFloat32(b, c.NullFrac)
+	b = appendFloat32(b, c.Width)
+	b = appendFloat(b, c.Distinct)
+	if c.Ordered {
+		b = appendFloat32(append(b, flagOrdered), c.Correlation)
+	} else {
+		b = append(b, 0)
+	}
+	b = binary.AppendUvarint(b, uint64(len(c.Common)))
+	values := make([]types.Datum, len(c.Common))
+	for i, v := range c.Common {
+		b = appendFloat32(b, v.Frac)
+		values[i] = v.Value
+	}
+	b = appendValues(b, values)
+	return appendValues(binary.AppendUvarint(b, uint64(len(c.Bounds))), c.Bounds)
+}
+
+func appendValues(b []byte, values []types.Datum) []byte {
+	if len(values) == 0 {
+		return b
+	}
+	row := types.AppendRow(nil, values)
+	return append(binary.AppendUvarint(b, uint64(len(row))), row...)
+}
+
+func appendFloat(b []byte, f float64) []byte {
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
+}
+
+func appendFloat32(b []byte, f float64) []byte {
+	return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(f)))
+}
+
+// Decode reads what Encode wrote.
+func Decode(b []byte) (*Table, error) {
+	r := &reader{b: b}
+	if r.byte() != Format {
+		return nil, errDamaged
+	}
+	t := &Table{Rows: r.float(), Bytes: r.float()}
+	if at := int64(r.uint64()); at != 0 {
+		t.Analyzed = time.UnixMicro(at).UTC()
+	}
+	t.AnalyzedRows = r.float()
+	n := r.count()
+	for i := 0; i < n && !r.failed; i++ {
+		c := r.column()
+		if i > 0 && t.Columns[i-1].Key.compare(c.Key) >= 0 {
+			r.failed = true
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	if r.failed || len(r.b) > 0 {
+		return nil, errDamaged
+	}
+	return t, nil
+}
+
+// reader reads an encoding. After damage, it returns zeros.
+type reader struct {
+	b      []byte
+	failed bool
+}
+
+func (r *reader) take(n int) []byte {
+	if r.failed || n > len(r.b) {
+		r.failed, r.b = true, nil
+		return nil
+	}
+	out := r.b[:n]
+	r.b = r.b[n:]
+	return out
+}
+
+func (r *reader) byte() byte {
+	if b := r.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *reader) uint64() uint64 {
+	if b := r.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+func (r *reader) float() float64 { return r.finite(math.Float64frombits(r.uint64())) }
+
+func (r *reader) float32() float64 {
+	if b := r.take(4); b != nil {
+		return r.finite(float64(math.Float32frombits(binary.LittleEndian.Uint32(b))))
+	}
+	return 0
+}
+
+func (r *reader) finite(f float64) float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		r.failed = true
+		return 0
+	}
+	return f
+}
+
+// count reads a number of things that take at least a byte each.
+func (r *reader) count() int {
+	n := r.uvarint(math.MaxInt32)
+	if n > uint64(len(r.b)) {
+		r.failed = true
+		return 0
+	}
+	return int(n)
+}
+
+func (r *reader) uvarint(limit uint64) uint64 {
+	n, size := binary.Uvarint(r.b)
+	if size <= 0 || n > limit {
+		r.failed, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[size:]
+	return n
+}
+
+func (r *reader) column() Column {
+	c := Column{
+		Key:  Key{uint32(r.uvarint(math.MaxUint32)), int16(r.uvarint(math.MaxUint16))},
+		Type: types.OID(r.uvarint(math.MaxUint32)), NullFrac: r.float32(), Width: r.float32(), Distinct: r.float(),
+	}
+	switch r.byte() {
+	case 0:
+	case flagOrdered:
+		c.Ordered, c.Correlation = true, r.float32()
+	default:
+		r.failed = true
+	}
+	n := r.count()
+	shares := make([]float64, n)
+	for i := range shares {
+		shares[i] = r.float32()
+	}
+	for i, d := range r.values(n, c.Type) {
+		c.Common = append(c.Common, Value{d, shares[i]})
+	}
+	if c.Bounds = r.values(r.count(), c.Type); len(c.Bounds) == 1 {
+		r.failed = true
+	}
+	return c
+}
+
+func (r *reader) values(n int, oid types.OID) []types.Datum {
+	if n == 0 || r.failed {
+		return nil
+	}
+	kind := types.KindOf(oid)
+	var row types.RowReader
+	if err := row.ResetString(string(r.take(r.count()))); err != nil || row.Len() != n || kind == types.KindNull {
+		r.failed = true
+		return nil
+	}
+	out := make([]types.Datum, n)
+	for i := range out {
+		d, _, err := row.Column(i, kind)
+		if err != nil || d.IsNull() {
+			r.failed = true
+			return nil
+		}
+		out[i] = d
+	}
+	return out
+}

@@ -1,0 +1,150 @@
+package statistics
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/sql/types"
+)
+
+func testTable() *Table {
+	r := rand.New(rand.NewPCG(1, 1))
+	t := &Table{Rows: 1000, Bytes: 50_000, Analyzed: time.UnixMicro(1_700_000_000_000_000).UTC(), AnalyzedRows: 1000}
+	texts := make([]types.Datum, 1000)
+	for i := range texts {
+		if texts[i] = types.NewText(fmt.Sprintf("name %d", r.IntN(500))); i%5 == 0 {
+			texts[i] = types.Null
+		}
+	}
+	for i, f := range []struct {
+		oid    types.OID
+		values []types.Datum
+	}{
+		{types.Int4, ints(1000, func(i int) int64 { return int64(i % 7) })},
+		{types.Text, texts},
+	} {
+		key := Key{Position: int16(i + 1)}
+		t.Columns = append(t.Columns, Build(Field{Key: key, Type: f.oid, Target: 5}, f.values, 1000))
+	}
+	t.Columns = append(t.Columns, Column{Key: Key{20001, 1}, Type: types.JSON, Width: 12.5, Distinct: -0.5})
+	for i := range t.Columns { // as they are stored
+		c := &t.Columns[i]
+		c.NullFrac, c.Width = float64(float32(c.NullFrac)), float64(float32(c.Width))
+		c.Correlation = float64(float32(c.Correlation))
+		for j := range c.Common {
+			c.Common[j].Frac = float64(float32(c.Common[j].Frac))
+		}
+	}
+	return t
+}
+
+// TestEncode checks that a table is read as it was written.
+func TestEncode(t *testing.T) {
+	want := testTable()
+	got, err := Decode(want.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if got, err := Decode((&Table{Rows: 3}).Encode()); err != nil || got.Rows != 3 || !got.Analyzed.IsZero() {
+		t.Errorf("empty: got %+v, %v", got, err)
+	}
+}
+
+// TestGolden checks that the first format stays readable (V1).
+func TestGolden(t *testing.T) {
+	file := filepath.Join("testdata", "table-1.golden")
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(file, testTable().Encode(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := testTable(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// TestSize checks that the encoding of a table with many wide columns is bounded (ST2), and that what
+// is left is still of use.
+func TestSize(t *testing.T) {
+	for _, columns := range []int{3, 40, 1600} {
+		table := &Table{Rows: 1e6}
+		r := rand.New(rand.NewPCG(1, 1))
+		values := make([]types.Datum, 300)
+		for i := range values {
+			b := make([]byte, 900)
+			for j := range b {
+				b[j] = byte('a' + r.IntN(26))
+			}
+			values[i] = types.NewText(string(b))
+		}
+		for i := range columns {
+			c := Build(Field{Key: Key{Position: int16(i + 1)}, Type: types.Text, Target: 100}, values, 1e6)
+			table.Columns = append(table.Columns, c)
+		}
+		b := table.Encode()
+		if len(b) > MaxSize {
+			t.Errorf("%d columns: %d bytes", columns, len(b))
+		}
+		got, err := Decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if columns <= 40 && len(got.Columns) != columns {
+			t.Errorf("%d columns: %d are left", columns, len(got.Columns))
+		}
+		if columns == 3 && len(got.Columns[0].Bounds) < 8 {
+			t.Errorf("%d bounds are left", len(got.Columns[0].Bounds))
+		}
+		if len(table.Columns[0].Bounds) != 101 {
+			t.Error("Encode has changed the table")
+		}
+	}
+}
+
+// FuzzDecode checks that a damaged encoding is an error, that it stays the same when it is encoded
+// again, and that estimates are between 0 and 1 (ST3).
+func FuzzDecode(f *testing.F) {
+	f.Add(testTable().Encode())
+	f.Add((&Table{}).Encode())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		table, err := Decode(b)
+		if err != nil {
+			return
+		}
+		if len(b) <= MaxSize {
+			if again, err := Decode(table.Encode()); err != nil || len(again.Columns) != len(table.Columns) {
+				t.Fatalf("encoded again: %v", err)
+			}
+		}
+		for i := range table.Columns {
+			v := Variable{Column: &table.Columns[i], Rows: table.Rows}
+			for _, d := range []types.Datum{types.NewInt(5), types.NewText("name"), types.NewFloat8(0.5)} {
+				lo, hi := &Bound{Value: d}, &Bound{Value: d, Inclusive: true}
+				for _, sel := range []float64{
+					v.Equal(d), v.EqualUnknown(), v.NotEqual(d), v.Range(lo, nil), v.Range(nil, hi), v.Range(lo, hi),
+					v.In([]types.Datum{d}), v.InUnknown(3), v.Prefix("na"), v.IsNull(), Join(v, v), SemiJoin(v, v),
+				} {
+					if !(sel >= 0 && sel <= 1) {
+						t.Fatalf("column %d: an estimate is %v", i, sel)
+					}
+				}
+			}
+		}
+	})
+}

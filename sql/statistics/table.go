@@ -1,0 +1,102 @@
+package statistics
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Table is what is known of the rows of a table.
+type Table struct {
+	Rows, Bytes float64
+	// Analyzed is when the columns were sampled, of AnalyzedRows rows. It is zero if the table was
+	// never analyzed; Rows and Bytes may be known all the same.
+	Analyzed     time.Time
+	AnalyzedRows float64
+	Columns      []Column // sorted by Key
+}
+
+// Key names what a Column is of: a column of the table, or an expression in the key of an index.
+type Key struct {
+	Index    uint32 // OID of the index; 0: a column of the table
+	Position int16  // attnum of the column, or position in the index's key from 1
+}
+
+// Column has the statistics of a column or an expression.
+type Column struct {
+	Key
+	Type     types.OID
+	NullFrac float64 // share of rows in which it is null
+	Width    float64 // average bytes of a value that is not null
+	// Distinct is how many values differ: the number, if positive; if negative, its ratio to the
+	// number of rows. 0 is unknown.
+	Distinct float64
+	// Common lists the most common values, the most frequent first.
+	Common []Value
+	// Bounds cut the values that are not in Common into ranges with the same number of rows. They
+	// are in order, from the smallest value to the largest; there are none or at least two.
+	Bounds []types.Datum
+	// Correlation of the order of the values with the order of the stored rows, from -1 to 1.
+	// Ordered reports whether it is known.
+	Correlation float64
+	Ordered     bool
+}
+
+// Value is a common value and the share of rows that have it.
+type Value struct {
+	Value types.Datum
+	Frac  float64
+}
+
+func (k Key) compare(o Key) int {
+	return cmp.Or(cmp.Compare(k.Index, o.Index), cmp.Compare(k.Position, o.Position))
+}
+
+// Column returns the statistics of a key, nil if there are none. t may be nil.
+func (t *Table) Column(k Key) *Column {
+	if t == nil {
+		return nil
+	}
+	i, ok := slices.BinarySearchFunc(t.Columns, k, func(c Column, k Key) int { return c.Key.compare(k) })
+	if !ok {
+		return nil
+	}
+	return &t.Columns[i]
+}
+
+// Variable returns what estimates of conditions on a key are made from. t may be nil.
+func (t *Table) Variable(k Key) Variable {
+	if t == nil {
+		return Variable{}
+	}
+	return Variable{Column: t.Column(k), Rows: t.Rows}
+}
+
+// Sized returns the table with other numbers of rows and bytes. t may be nil.
+func (t *Table) Sized(rows, bytes float64) *Table {
+	out := Table{}
+	if t != nil {
+		out = *t
+	}
+	out.Rows, out.Bytes = rows, bytes
+	return &out
+}
+
+// Merge returns the table with the columns of newer in place of its own columns of the same keys,
+// and without the columns that keep refuses. t may be nil.
+func (t *Table) Merge(newer *Table, keep func(*Column) bool) *Table {
+	out := *newer
+	out.Columns = slices.Clone(newer.Columns)
+	if t != nil {
+		for i := range t.Columns {
+			if newer.Column(t.Columns[i].Key) == nil {
+				out.Columns = append(out.Columns, t.Columns[i])
+			}
+		}
+	}
+	out.Columns = slices.DeleteFunc(out.Columns, func(c Column) bool { return !keep(&c) })
+	slices.SortFunc(out.Columns, func(a, b Column) int { return a.Key.compare(b.Key) })
+	return &out
+}
