@@ -12,9 +12,10 @@
 # make moves    what moving buckets costs those who read and write meanwhile, and how fast it is: DOCS=1000000 documents on three nodes, then a fourth (SHERD_PROFILE=directory for profiles of each phase)
 # make tenants  what many small databases take of a node: TENANTS, flags of integration/tenants
 # make planner  everyday statements beside PostgreSQL 15, with the ratio of their times; PLANNER=keyset chooses by a regular expression, SCALE=0.1 loads fewer rows
+# make tpch     the 22 queries of TPC-H beside PostgreSQL 15, with primary keys alone and with placed tables and indexes; SCALE=0.2, TPCH='q3|q18' chooses
 # make fuzz     random definitions, and rows between them, on a server in the test's process: FUZZ=10m
 # make broken   for each rule of the transaction protocol: the build without it must be caught
-.PHONY: build demo test race lint bench compare kill large history broken soak resharding failover arrows moves tenants planner generate static fuzz
+.PHONY: build demo test race lint bench compare kill large history broken soak resharding failover arrows moves tenants planner tpch generate static fuzz
 
 GO ?= go
 # Packages whose code runs concurrently.
@@ -99,6 +100,11 @@ SCALED = $(if $(SCALE),-scale $(SCALE))
 
 planner: build
 	$(GO) run ./integration/planner -binary bin/sherd $(SCALED) -only '$(PLANNER)'
+
+TPCH ?= .
+
+tpch: build
+	$(GO) run ./integration/tpch -binary bin/sherd $(SCALED) -only '$(TPCH)'
 
 FUZZ ?= 10m
 

@@ -159,8 +159,8 @@ func TestSummary(t *testing.T) {
 	want := []string{
 		"a 1.000 ms 4.000 ms 4.00 equal", "b 1.000 ms 1.000 ms 1.00 WRONG: 1 rows, not 2",
 		"c 1.000 ms 16.000 ms 16.00 equal", "d - - - Sherd takes more than 20s", "",
-		"theme cases wrong no ratio > 2x > 10x geometric", "keys 2 1 0 1 0 2.00", "order 2 0 1 1 1 16.00",
-		"all 4 1 1 2 1 4.00",
+		"theme cases wrong no ratio > 2x > 10x geometric worst", "keys 2 1 0 1 0 2.00 4.00",
+		"order 2 0 1 1 1 16.00 16.00", "all 4 1 1 2 1 4.00 16.00",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

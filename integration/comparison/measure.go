@@ -10,7 +10,7 @@ import (
 // outcome is what the comparison of a case found.
 type outcome struct {
 	*Case
-	postgres, sherd time.Duration // medians; 0 if the statement did not end
+	postgres, sherd time.Duration // medians; 0 if the statement failed
 	problem         string        // why there is no ratio
 	wrong           string        // how the rows differ
 }
@@ -37,9 +37,12 @@ func measure(ctx context.Context, postgres, sherd *subject, c *Case) (*outcome, 
 		if err := s.connect(ctx); err != nil {
 			return nil, err
 		}
-		err := s.prepare(ctx, c)
+		took, err := time.Duration(0), s.prepare(ctx, c)
 		if err == nil {
-			answers[i], first[i], err = s.run(ctx, c)
+			answers[i], took, err = s.run(ctx, c)
+		}
+		if err == nil {
+			first[i] = took
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -50,6 +53,7 @@ func measure(ctx context.Context, postgres, sherd *subject, c *Case) (*outcome, 
 			o.problem = join(o.problem, s.name+": "+err.Error())
 		}
 	}
+	o.postgres, o.sherd = first[0], first[1]
 	if o.problem != "" {
 		return o, nil
 	}

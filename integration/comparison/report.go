@@ -41,8 +41,8 @@ func millis(d time.Duration) string {
 
 // summary prints a line for each theme, and one for all.
 func (r *report) summary() {
-	fmt.Fprintf(r.out, "\n%-20s %6s %6s %8s %6s %6s %10s\n", "theme", "cases", "wrong", "no ratio", "> 2x", "> 10x",
-		"geometric")
+	fmt.Fprintf(r.out, "\n%-20s %6s %6s %8s %6s %6s %9s %9s\n", "theme", "cases", "wrong", "no ratio", "> 2x",
+		"> 10x", "geometric", "worst")
 	var themes []string
 	of := map[string][]*outcome{}
 	for _, o := range r.outcomes {
@@ -61,7 +61,7 @@ func (r *report) summary() {
 
 func (r *report) line(name string, outcomes []*outcome) {
 	var wrong, none, two, ten int
-	logs := 0.0
+	logs, worst := 0.0, 0.0
 	for _, o := range outcomes {
 		if o.wrong != "" {
 			wrong++
@@ -70,7 +70,7 @@ func (r *report) line(name string, outcomes []*outcome) {
 			none++
 			continue
 		}
-		logs += math.Log(o.ratio())
+		logs, worst = logs+math.Log(o.ratio()), max(worst, o.ratio())
 		if o.ratio() > 2 {
 			two++
 		}
@@ -82,7 +82,7 @@ func (r *report) line(name string, outcomes []*outcome) {
 	if n := len(outcomes) - none; n > 0 {
 		mean = fmt.Sprintf("%.2f", math.Exp(logs/float64(n)))
 	}
-	fmt.Fprintf(r.out, "%-20s %6d %6d %8d %6d %6d %10s\n", name, len(outcomes), wrong, none, two, ten, mean)
+	fmt.Fprintf(r.out, "%-20s %6d %6d %8d %6d %6d %9s %9.2f\n", name, len(outcomes), wrong, none, two, ten, mean, worst)
 }
 
 // wrong returns the names of the cases whose rows differ.

@@ -30,12 +30,12 @@ type Options struct {
 }
 
 // Flags defines the options as flags of a program.
-func Flags(scale float64) *Options {
+func Flags(scale float64, timeout time.Duration) *Options {
 	o := &Options{Out: os.Stdout}
 	flag.Float64Var(&o.Scale, "scale", scale, "factor of the numbers of rows")
 	flag.StringVar(&o.Only, "only", "", "regular expression for the themes and names of cases to run")
 	flag.StringVar(&o.Binary, "binary", "", "Sherd's program; built from this tree if not given")
-	flag.DurationVar(&o.Timeout, "timeout", 20*time.Second, "after which a statement is a miss")
+	flag.DurationVar(&o.Timeout, "timeout", timeout, "after which a statement is a miss")
 	flag.Float64Var(&o.Explain, "explain", 0, "print Sherd's plans of the cases with a larger ratio")
 	flag.StringVar(&o.HTTP, "http-addr", "", "address for the profiles of Sherd")
 	return o

@@ -19,13 +19,14 @@ import (
 	"log"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/sherddb/sherd/integration/comparison"
 )
 
 func main() {
 	log.SetFlags(0)
-	o := comparison.Flags(1)
+	o := comparison.Flags(1, 20*time.Second)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()

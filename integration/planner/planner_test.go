@@ -2,8 +2,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
@@ -19,38 +17,11 @@ const smallScale = 0.01
 
 // TestPlans compares the plan of each case with the one in its file.
 func TestPlans(t *testing.T) {
-	binary := os.Getenv("SHERD_BINARY")
-	if binary == "" {
-		var err error
-		if binary, err = integration.Build(t.TempDir()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	conn := integration.Connect(t, integration.StartT(t, binary, filepath.Join(t.TempDir(), "data")).URL).PgConn()
 	data, err := newData(smallScale)
 	if err != nil {
 		t.Fatal(err)
 	}
-	skipped, err := data.Load(t.Context(), conn, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range skipped {
-		t.Log("not supported:", text)
-	}
-	datadriven.Walk(t, "testdata/cases", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			c, err := comparison.NewCase("", d.FullCmd(), d.Input)
-			if err != nil {
-				d.Fatalf(t, "%v", err)
-			}
-			lines, err := comparison.Explain(t.Context(), conn, &c)
-			if err != nil {
-				return err.Error()
-			}
-			return strings.Join(lines, "\n")
-		})
-	})
+	comparison.TestPlans(t, data, "testdata/cases")
 }
 
 // TestCases checks that the program reads the cases that TestPlans sees.
