@@ -176,3 +176,25 @@ func (c *Client) CountRows(ctx context.Context, fragments []txn.FragmentID, tabl
 	})
 	return by, err
 }
+
+// TableTotal asks a fragment's leader for the documents of a storage id, and their bytes.
+func (c *Client) TableTotal(ctx context.Context, f txn.FragmentID, table uint32) (docs, bytes int64, err error) {
+	a, err := c.Send(ctx, &pb.Request{
+		Fragment: uint32(f), Op: &pb.Request_CountRows{CountRows: &pb.CountRowsRequest{Table: table, Total: true}},
+	})
+	for _, x := range a.GetCounts().GetCounts() {
+		docs, bytes = docs+x.Documents, bytes+x.Bytes
+	}
+	return docs, bytes, err
+}
+
+// TableTotalHere returns the same from the replica on this node, which may be a moment behind. It
+// reports whether there is one.
+func (c *Client) TableTotalHere(f txn.FragmentID, table uint32) (docs, bytes int64, ok bool) {
+	r := c.cfg.Replica(f)
+	if r == nil {
+		return 0, 0, false
+	}
+	docs, bytes = r.Inspect.TableTotal(table)
+	return docs, bytes, true
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/system"
+	"github.com/sherddb/sherd/sql/tablestats"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/txn"
@@ -63,6 +64,10 @@ func NewServer(cfg Config) *Server {
 		}
 	}
 	s.Notifications = notify.NewHub(forward)
+	known := tablestats.Known{
+		Sizes: tablestats.NewSizes(tablestats.Config{Here: f.TableTotalHere, Ask: f.TableTotal}),
+	}
+	s.Statements.Statistics = known.Of
 	return s
 }
 

@@ -41,6 +41,9 @@ func (r *Outcomes) WaitDecided(ctx context.Context, T txn.Timestamp) error {
 // belong to the newest entry applied, not to a snapshot.
 func (i *Inspector) BucketStats(table uint32) []counts.Range { return i.r.stats.ByTable(table) }
 
+// TableTotal returns the documents of a table and their bytes, as the sum of BucketStats.
+func (i *Inspector) TableTotal(table uint32) (docs, bytes int64) { return i.r.stats.Total(table) }
+
 // Dropping returns the spans whose keys are being deleted in the background.
 func (i *Inspector) Dropping() ([]txn.Span, error) {
 	t := i.r.db.At(txn.MaxTimestamp)

@@ -2460,6 +2460,7 @@ func (x *CloseAnswer) GetLast() uint64 {
 type CountRowsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Table         uint32                 `protobuf:"varint,1,opt,name=table,proto3" json:"table,omitempty"` // a storage id, 0 is all
+	Total         bool                   `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"` // one count of the table is enough; earlier releases send all
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2499,6 +2500,13 @@ func (x *CountRowsRequest) GetTable() uint32 {
 		return x.Table
 	}
 	return 0
+}
+
+func (x *CountRowsRequest) GetTotal() bool {
+	if x != nil {
+		return x.Total
+	}
+	return false
 }
 
 type CountsAnswer struct {
@@ -4169,9 +4177,10 @@ const file_fragment_proto_rawDesc = "" +
 	"\x01t\x18\x01 \x01(\x06R\x01t\"/\n" +
 	"\vCloseAnswer\x12\f\n" +
 	"\x01t\x18\x01 \x01(\x06R\x01t\x12\x12\n" +
-	"\x04last\x18\x02 \x01(\x06R\x04last\"(\n" +
+	"\x04last\x18\x02 \x01(\x06R\x04last\">\n" +
 	"\x10CountRowsRequest\x12\x14\n" +
-	"\x05table\x18\x01 \x01(\rR\x05table\"9\n" +
+	"\x05table\x18\x01 \x01(\rR\x05table\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\bR\x05total\"9\n" +
 	"\fCountsAnswer\x12)\n" +
 	"\x06counts\x18\x01 \x03(\v2\x11.sherd.node.CountR\x06counts\"u\n" +
 	"\x05Count\x12\x14\n" +

@@ -26,6 +26,10 @@ type Fragments interface {
 	CountRows(
 		ctx context.Context, d *catalog.Database, storageID uint32, missing map[uint32]bool,
 	) ([]sysview.Stat, error)
+	// TableTotalHere returns the rows of a storage id and their bytes in the replica of a fragment
+	// on this node. It reports whether there is one. TableTotal asks the fragment's leader.
+	TableTotalHere(fragment, storageID uint32) (rows, bytes int64, ok bool)
+	TableTotal(ctx context.Context, fragment, storageID uint32) (rows, bytes int64, err error)
 	// PlanRebalance makes a plan for a database, and keeps it as a proposal. Its number is 0 if
 	// there is nothing to do.
 	PlanRebalance(ctx context.Context, database catalog.OID, a catalog.Author) (id uint64, p *catalog.Plan, err error)

@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/recent"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -17,6 +18,9 @@ type Cache struct {
 	Trees    *parse.Cache
 	programs *recent.Cache[key, *Program]
 	tables   *analyze.TableCache // defaults and constraints of tables, analyzed
+	// Statistics returns what is known of a table's rows, by which statements are planned; nil:
+	// nothing. The function itself may be nil.
+	Statistics func(*catalog.View, *catalog.Table) *statistics.Table
 }
 
 // key is what analysis depends on, other than the definitions.

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -180,7 +181,7 @@ func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Prog
 			return nil, err
 		}
 	}
-	env := plan.Env{Fold: expr.EvalConst}
+	env := plan.Env{Fold: expr.EvalConst, Statistics: c.statistics()}
 	p := &Program{
 		Query: q, Params: params, Columns: resultColumns(q), Version: c.View.DefinitionVersion(),
 		Writes: len(Writers(q)) > 0, Defines: definesAlone(q), Late: late,
@@ -200,6 +201,15 @@ func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Prog
 		p.Split, err = c.Hooks.Split(Replan{c.View, p, env})
 	}
 	return p, err
+}
+
+// statistics returns what is known of the tables of the compiler's view; nil: nothing.
+func (c *Compiler) statistics() func(*catalog.Table) *statistics.Table {
+	known, view := c.Cache.Statistics, c.View
+	if known == nil {
+		return nil
+	}
+	return func(t *catalog.Table) *statistics.Table { return known(view, t) }
 }
 
 func (c *Compiler) integrity(q *query.Query, env *plan.Env) (any, []tx.TableUse) {

@@ -62,13 +62,16 @@ type tally struct{ docs, bytes int64 }
 type Sums struct {
 	mu    sync.RWMutex
 	sums  map[groupKey]tally    // guarded by mu; written by the applying goroutine alone
+	whole map[uint32]tally      // of each table: the sum of its groups; guarded by mu
 	dirty map[groupKey]struct{} // since the last checkpoint; applying goroutine only
 	exact exactCounts           // guarded by mu
 }
 
 // New returns empty sums.
 func New() *Sums {
-	return &Sums{sums: map[groupKey]tally{}, dirty: map[groupKey]struct{}{}, exact: newExactCounts()}
+	return &Sums{
+		sums: map[groupKey]tally{}, whole: map[uint32]tally{}, dirty: map[groupKey]struct{}{}, exact: newExactCounts(),
+	}
 }
 
 // Deltas gathers what a write set changes, by group.
@@ -130,12 +133,31 @@ func (s *Sums) sum(b []byte, known bool) error {
 
 func (s *Sums) set(k groupKey, v tally) {
 	s.exact.resize(k, v.bytes-s.sums[k].bytes)
+	s.grow(k.table, v.docs-s.sums[k].docs, v.bytes-s.sums[k].bytes)
 	if v == (tally{}) {
 		delete(s.sums, k)
 	} else {
 		s.sums[k] = v
 	}
 	s.dirty[k] = struct{}{}
+}
+
+// grow adds to the sum of a table.
+func (s *Sums) grow(table uint32, docs, bytes int64) {
+	v := s.whole[table]
+	if v = (tally{v.docs + docs, v.bytes + bytes}); v == (tally{}) {
+		delete(s.whole, table)
+	} else {
+		s.whole[table] = v
+	}
+}
+
+// Total returns the documents of a table and their bytes. It costs nothing.
+func (s *Sums) Total(table uint32) (docs, bytes int64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	v := s.whole[table]
+	return v.docs, v.bytes
 }
 
 // Drop removes the sums of groups that lie in span entirely.
@@ -201,6 +223,7 @@ func (s *Sums) Load(rest, value []byte) error {
 	v := tally{r.Varint(), r.Varint()}
 	if r.Err == nil && v != (tally{}) {
 		s.exact.resize(k, v.bytes)
+		s.grow(k.table, v.docs-s.sums[k].docs, v.bytes-s.sums[k].bytes)
 		s.sums[k] = v
 	}
 	return r.Err
@@ -239,7 +262,7 @@ func (s *Sums) Clone() *Sums {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	out := New()
-	out.sums, out.exact.bytes = maps.Clone(s.sums), maps.Clone(s.exact.bytes)
+	out.sums, out.whole, out.exact.bytes = maps.Clone(s.sums), maps.Clone(s.whole), maps.Clone(s.exact.bytes)
 	for g, c := range s.exact.counts {
 		out.exact.counts[g] = &exactCount{base: c.base, slack: c.slack, sums: maps.Clone(c.sums),
 			dirty: map[bucketKey]struct{}{}}
@@ -254,7 +277,7 @@ func (s *Sums) Replace(o *Sums) {
 	for k := range s.sums {
 		s.dirty[k] = struct{}{}
 	}
-	s.sums = o.sums
+	s.sums, s.whole = o.sums, o.whole
 	for k := range s.sums {
 		s.dirty[k] = struct{}{}
 	}
