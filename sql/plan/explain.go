@@ -185,6 +185,10 @@ func (x *explainer) describeMore(n Node) (string, []string) {
 		return "HashAggregate (distinct)", nil
 	case *HashJoin:
 		return x.hashJoin(n)
+	case *LookupJoin:
+		title, details := x.hashJoin(n.Join)
+		details[0] = "Lookup" + strings.TrimPrefix(details[0], "Hash")
+		return "Lookup" + strings.TrimPrefix(title, "Hash"), details
 	case *NestLoop:
 		return "Nested Loop" + joinSuffix(n.Kind), x.cond("Join Filter", n.On)
 	case *SetOperation:
@@ -300,6 +304,9 @@ func keyCond(n *Scan) (keys, rest query.Expr) {
 	var es []query.Expr // a lookup made by a join
 	for _, tuple := range n.Keys {
 		es = append(es, tuple...)
+	}
+	if n.KeyArray != nil {
+		es = append(es, n.KeyArray)
 	}
 	if len(es) == 1 {
 		return es[0], n.Filter

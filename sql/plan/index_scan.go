@@ -289,15 +289,20 @@ func (m *matcher) indexKey(key query.Expr) wanted {
 			return nil
 		},
 		any: func(a *query.ArrayOp) query.Expr {
-			switch {
-			case !m.isKey(a.Left, key):
+			if !m.isKey(a.Left, key) {
 				return nil
-			case m.fits(key, &query.Const{T: query.Of(types.ElemOf(a.Array.Type()))}):
-				return a.Array
 			}
-			return narrowedArray(a.Array, key.Type())
+			return m.indexArray(key, a.Array)
 		},
 	}
+}
+
+// indexArray returns an array as the key's own values are encoded, nil where that cannot be.
+func (m *matcher) indexArray(key, array query.Expr) query.Expr {
+	if m.fits(key, &query.Const{T: query.Of(types.ElemOf(array.Type()))}) {
+		return array
+	}
+	return narrowedArray(array, key.Type())
 }
 
 // indexBounds finds range conditions on the key of an index.

@@ -8,11 +8,24 @@ import (
 
 // joining is a join to be planned.
 type joining struct {
+	*planner
+	l            *level
 	kind         query.JoinKind
 	lrels, rrels relSet
 	on           []query.Expr
 	lateral      bool // the right side reads the left one
 	fixed        bool // the left side's slots must come first
+
+	eqs   []equality   // the equalities of on
+	rest  []query.Expr // what else on says
+	local *locality    // of a join in the fragments; nil: at the gateway
+}
+
+// turned is the join with its sides changed.
+func (j joining) turned() joining {
+	j.lrels, j.rrels = j.rrels, j.lrels
+	j.eqs = turned(j.eqs)
+	return j
 }
 
 // join combines two parts. Rows are left then right, or left alone for semi and anti joins.
@@ -23,43 +36,40 @@ func (p *planner) join(l *level, j joining, left, right part) (part, error) {
 	if j.lateral {
 		return p.lateralJoin(l, j, left, right)
 	}
-	eqs, rest := splitEqualities(l, j.on, j.lrels, j.rrels)
-	local := colocated(l, j.kind, left, right, eqs)
-	if local != nil && anyStays(j.on) {
-		local = nil
+	j.planner, j.l = p, l
+	j.eqs, j.rest = splitEqualities(l, j.on, j.lrels, j.rrels)
+	if j.local = colocated(l, j.kind, left, right, j.eqs); anyStays(j.on) {
+		j.local = nil
 	}
-	if local == nil {
-		if out, ok, err := p.lookupJoin(l, j, left, right, eqs, rest); ok || err != nil {
+	ways := []func(left, right part) (part, bool, error){j.localLookups}
+	if j.local == nil {
+		ways = []func(left, right part) (part, bool, error){
+			j.lookupJoin, j.otherLookup, j.semiLookup, j.turnedLookup,
+		}
+	}
+	for _, way := range ways {
+		if out, ok, err := way(left, right); ok || err != nil {
 			return out, err
 		}
-		if out, ok, err := p.semiLookup(l, j, left, right, eqs, rest); ok || err != nil {
-			return out, err
-		}
-		if out, ok, err := p.turnedLookup(l, j, left, right, eqs, rest); ok || err != nil {
-			return out, err
-		}
+	}
+	if j.local == nil {
 		left, right = p.gather(left, nil), p.gather(right, nil)
 	}
-	return p.hashJoin(l, j, left, right, eqs, rest, local)
+	return j.hashJoin(left, right)
 }
 
 // hashJoin builds the side that is likely the smaller one, or pairs everything where there is no
 // equality.
-func (p *planner) hashJoin(
-	l *level, j joining, left, right part, eqs []equality, rest []query.Expr, local *locality,
-) (part, error) {
+func (j joining) hashJoin(left, right part) (part, error) {
 	if !j.fixed && estimate(left.node) < estimate(right.node) &&
-		(j.kind == query.Inner || j.kind == query.Left && len(eqs) > 0) {
-		left, right = right, left
-		for i, e := range eqs {
-			eqs[i] = equality{e.right, e.left, e.nulls, e.cond}
-		}
+		(j.kind == query.Inner || j.kind == query.Left && len(j.eqs) > 0) {
+		left, right, j = right, left, j.turned()
 		if j.kind == query.Left {
 			j.kind = query.Right
 		}
 	}
 	in := concat(left, right)
-	residual, err := p.rewriteAll(l, rest, in)
+	residual, err := j.rewriteAll(j.l, j.rest, in)
 	if err != nil {
 		return part{}, err
 	}
@@ -67,20 +77,20 @@ func (p *planner) hashJoin(
 	if j.kind == query.Semi || j.kind == query.Anti {
 		cols, in = left.node.Output(), &layout{slots: left.in.slots, lateral: in.lateral}
 	}
-	out := part{in: in, local: local}
-	if len(eqs) == 0 {
+	out := part{in: in, local: j.local}
+	if len(j.eqs) == 0 {
 		out.node = &NestLoop{
 			Base: Base{cols}, Kind: j.kind, Left: left.node, Right: right.node, On: conjunction(residual),
 		}
 		return out, nil
 	}
 	h := &HashJoin{Base: Base{cols}, Kind: j.kind, Left: left.node, Right: right.node, On: conjunction(residual)}
-	for _, e := range eqs {
-		lk, err := p.rewrite(l, e.left, left.in)
+	for _, e := range j.eqs {
+		lk, err := j.rewrite(j.l, e.left, left.in)
 		if err != nil {
 			return part{}, err
 		}
-		rk, err := p.rewrite(l, e.right, right.in)
+		rk, err := j.rewrite(j.l, e.right, right.in)
 		if err != nil {
 			return part{}, err
 		}
@@ -219,6 +229,8 @@ func stepExprs(n Node) []query.Expr {
 		out = []query.Expr{n.Count, n.Offset}
 	case *HashJoin:
 		out = append(append([]query.Expr{n.On}, n.LeftKeys...), n.RightKeys...)
+	case *LookupJoin:
+		out = append(stepExprs(n.Join), n.Values.Expr)
 	case *NestLoop:
 		for _, b := range n.Binds {
 			out = append(out, b.Expr)

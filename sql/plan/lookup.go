@@ -2,84 +2,262 @@ package plan
 
 import (
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
 
-// lookupLimit is up to how many rows of the left side a join reads the right one by key instead of
-// whole.
-const lookupLimit = 200
+// Up to how many rows of the left side a join reads the right one by key instead of whole: in
+// batches, and row by row.
+const (
+	lookupLimit    = 1000
+	rowLookupLimit = 200
+)
 
-// lookupJoin reads the rows of the right side by primary key, one for each row of a left side that
-// is small by construction. Each lookup is routed to the fragment of its key.
-func (p *planner) lookupJoin(
-	l *level, j joining, left, right part, eqs []equality, rest []query.Expr,
-) (part, bool, error) {
+// lookup is a scan of the right side of a join by primary key or index, by values of rows of the left
+// side.
+type lookup struct {
+	scan   Scan
+	route  Route
+	binds  []Bind
+	chosen []int // of the join's equalities: those by which it looks up
+}
+
+// lookupKey is the primary key, or an index, by which rows of a side may be looked up.
+type lookupKey struct {
+	scan   *Scan
+	index  *IndexScan
+	chosen []int // of the equalities, in the order of the columns
+}
+
+// lookupKeyOf finds the key or index by which rows of the right side may be looked up.
+func (j joining) lookupKeyOf(right part) (k lookupKey, ok bool) {
 	s, ok := right.node.(*Scan)
 	if !ok || right.local == nil || len(right.local.rels) != 1 || s.Access == ScanKeys || s.Index != nil ||
-		len(right.in.lateral) > 0 || j.kind == query.Full || estimate(left.node) > lookupLimit ||
-		hasSubLinks(j.on) {
-		return part{}, false, nil
+		len(right.in.lateral) > 0 {
+		return k, false
 	}
-	chosen := keyEqualities(l, s, right, eqs)
-	var byIndex *IndexScan
-	if chosen == nil {
-		if byIndex, chosen = p.indexEqualities(l, s, right, eqs); chosen == nil {
-			return part{}, false, nil
-		}
+	k = lookupKey{scan: s, chosen: keyEqualities(s, right, j.eqs)}
+	if k.chosen == nil {
+		k.index, k.chosen = j.indexEqualities(j.l, s, right, j.eqs)
 	}
-	left = p.gather(left, nil)
-	n := &NestLoop{Kind: j.kind, Left: left.node}
-	tuple := make([]query.Expr, len(chosen))
-	found, route := *s, Route{Table: s.Table}
-	for i, e := range chosen {
-		v, err := p.rewrite(l, eqs[e].left, left.in)
+	return k, k.chosen != nil
+}
+
+// byRow returns the lookup by the values that one row of the left side has.
+func (j joining) byRow(key lookupKey, left, right part) (*lookup, error) {
+	k := &lookup{scan: *key.scan, route: Route{Table: key.scan.Table}, chosen: key.chosen}
+	tuple := make([]query.Expr, len(k.chosen))
+	for i, e := range k.chosen {
+		v, err := j.rewrite(j.l, j.eqs[e].left, left.in)
 		if err != nil {
-			return part{}, false, err
+			return nil, err
 		}
-		n.Binds = append(n.Binds, Bind{p.outers, v})
-		outer := &query.Outer{T: query.T{OID: v.Type(), Mod: v.Typmod()}, N: p.outers, Of: v}
-		tuple[i] = lookupValue(s, byIndex, i, outer)
-		p.outers++
+		outer := j.bindTo(&k.binds, v, v.Type())
+		tuple[i] = lookupValue(key.scan, key.index, i, outer)
 		if tuple[i] == outer {
 			continue
 		}
-		cond, err := p.boundEquality(l, eqs[e], outer, right)
+		cond, err := j.boundEquality(j.eqs[e], outer, right)
 		if err != nil {
-			return part{}, false, err
+			return nil, err
 		}
-		found.Filter = conjunction(append(conjuncts(found.Filter), cond))
+		k.scan.Filter = conjunction(append(conjuncts(k.scan.Filter), cond))
 	}
-	found.Lo, found.Hi, found.Index, found.KeyArray, found.Span = nil, nil, nil, nil, nil
-	if byIndex != nil {
-		byIndex.join(tuple)
-		p.useIndex(&found, &route, byIndex)
+	k.unbounded()
+	if key.index != nil {
+		key.index.join(tuple)
+		j.useIndex(&k.scan, &k.route, key.index)
 	} else {
-		found.Access, found.Keys = ScanKeys, [][]query.Expr{tuple}
-		route.Keys = found.Keys
+		k.scan.Access, k.scan.Keys = ScanKeys, [][]query.Expr{tuple}
+		k.route.Keys = k.scan.Keys
 	}
-	n.Right = &Gather{Base: found.Base, Child: &found, Route: route}
-	on := append([]query.Expr{}, rest...)
-	for i, e := range eqs {
-		if !contains(chosen, i) {
+	return k, nil
+}
+
+// byBatch returns the lookup by the values that many rows of the left side have in one column of the
+// key; nil where more columns are given, whose values belong together.
+func (j joining) byBatch(key lookupKey, left part) (*lookup, error) {
+	if len(key.chosen) > 1 {
+		return nil, nil
+	}
+	v, err := j.rewrite(j.l, j.eqs[key.chosen[0]].left, left.in)
+	if err != nil {
+		return nil, err
+	}
+	of := types.ArrayTypeOf(v.Type())
+	if of == 0 {
+		return nil, nil
+	}
+	k := &lookup{scan: *key.scan, route: Route{Table: key.scan.Table}, chosen: key.chosen}
+	m := matcher{s: key.scan}
+	array := query.Expr(j.bindTo(&k.binds, v, of))
+	if key.index != nil {
+		array = m.indexArray(key.index.Index.Keys[0], array)
+	} else {
+		array = m.keyElements(keyPositions(key.scan.Table)[0], array)
+	}
+	if array == nil {
+		return nil, nil
+	}
+	k.unbounded()
+	if x := key.index; x != nil {
+		x.Equal, x.Arrays, x.Conds = [][]query.Expr{nil}, []query.Expr{array}, []query.Expr{array}
+		j.useIndex(&k.scan, &k.route, x)
+	} else {
+		k.scan.Access, k.scan.KeyArray, k.route.KeyArray = ScanKeys, array, array
+	}
+	return k, nil
+}
+
+// bindTo adds an outer parameter for v to binds.
+func (j joining) bindTo(binds *[]Bind, v query.Expr, t types.OID) *query.Outer {
+	o := &query.Outer{T: query.T{OID: t, Mod: -1}, N: j.outers, Of: v}
+	if t == v.Type() {
+		o.Mod = v.Typmod()
+	}
+	*binds = append(*binds, Bind{j.outers, v})
+	j.outers++
+	return o
+}
+
+// unbounded takes away how the scan found its rows before.
+func (k *lookup) unbounded() {
+	s := &k.scan
+	s.Lo, s.Hi, s.Index, s.KeyArray, s.Span = nil, nil, nil, nil, nil
+}
+
+// gathered is the lookup as the gateway runs it: in the fragments of what it looks up.
+func (k *lookup) gathered() Node { return &Gather{Base: k.scan.Base, Child: &k.scan, Route: k.route} }
+
+// joinLookup joins left, row by row, with what is looked up.
+func (j joining) joinLookup(left, right part, k *lookup) (part, error) {
+	n := &NestLoop{Kind: j.kind, Left: left.node, Right: &k.scan, Binds: k.binds}
+	if j.local == nil {
+		n.Right = k.gathered()
+	}
+	on := append([]query.Expr{}, j.rest...)
+	for i, e := range j.eqs {
+		if !contains(k.chosen, i) {
 			on = append(on, e.cond)
 		}
 	}
 	in := concat(left, right)
-	conds, err := p.rewriteAll(l, on, in)
+	conds, err := j.rewriteAll(j.l, on, in)
 	if err != nil {
-		return part{}, false, err
+		return part{}, err
 	}
 	n.On = conjunction(conds)
-	n.Cols = append(append([]Col{}, left.node.Output()...), found.Cols...)
+	n.Cols = append(append([]Col{}, left.node.Output()...), k.scan.Cols...)
 	if j.kind == query.Semi || j.kind == query.Anti {
 		n.Cols, in = left.node.Output(), &layout{slots: left.in.slots, lateral: in.lateral}
 	}
-	return part{node: n, in: in}, true, nil
+	return part{node: n, in: in, local: j.local}, nil
 }
+
+// lookupJoin reads the rows of the right side by primary key or index, for the rows of a left side
+// that is small: in batches, or row by row if there is one row or the key has several columns. Each
+// lookup is routed to the fragments of its keys.
+func (j joining) lookupJoin(left, right part) (part, bool, error) {
+	rows := estimate(left.node)
+	if j.kind == query.Full || j.kind == query.Right || rows > lookupLimit || hasSubLinks(j.on) {
+		return part{}, false, nil
+	}
+	key, ok := j.lookupKeyOf(right)
+	if !ok {
+		return part{}, false, nil
+	}
+	left = j.gather(left, nil)
+	if rows > 1 {
+		k, err := j.byBatch(key, left)
+		if err != nil {
+			return part{}, false, err
+		}
+		if k != nil {
+			right.node, right.local = k.gathered(), nil
+			j.fixed = true
+			out, err := j.hashJoin(left, right)
+			if err != nil {
+				return part{}, false, err
+			}
+			out.node = &LookupJoin{Join: out.node.(*HashJoin), Values: k.binds[0]}
+			return out, true, nil
+		}
+	}
+	if rows > rowLookupLimit {
+		return part{}, false, nil
+	}
+	k, err := j.byRow(key, left, right)
+	if err != nil {
+		return part{}, false, err
+	}
+	out, err := j.joinLookup(left, right, k)
+	return out, true, err
+}
+
+// otherLookup is lookupJoin by the rows of the right side, where the sides of the join may change.
+func (j joining) otherLookup(left, right part) (part, bool, error) {
+	if j.kind != query.Inner || j.fixed {
+		return part{}, false, nil
+	}
+	return j.turned().lookupJoin(right, left)
+}
+
+// localLookup is lookupJoin in the fragments, for sides whose rows share the bucket. A lookup there
+// costs no message.
+func (j joining) localLookup(left, right part) (part, bool, error) {
+	switch j.kind {
+	case query.Inner, query.Left, query.Semi, query.Anti:
+	default:
+		return part{}, false, nil
+	}
+	if estimate(left.node)*localLookupCost > estimate(right.node) {
+		return part{}, false, nil
+	}
+	key, ok := j.lookupKeyOf(right)
+	if !ok || key.index != nil && key.index.Index.Def.Global {
+		return part{}, false, nil // entries of a global index may be in other fragments
+	}
+	k, err := j.byRow(key, left, right)
+	if err != nil {
+		return part{}, false, err
+	}
+	out, err := j.joinLookup(left, right, k)
+	return out, true, err
+}
+
+// localLookups is localLookup by the rows of either side.
+func (j joining) localLookups(left, right part) (part, bool, error) {
+	out, ok, err := j.localLookup(left, right)
+	if ok || err != nil {
+		return out, ok, err
+	}
+	switch {
+	case j.kind == query.Inner:
+		out, ok, err = j.turned().localLookup(right, left)
+		if ok && j.fixed {
+			out = leftFirst(out, left, len(right.node.Output()))
+		}
+	case j.kind == query.Semi && len(j.rest) == 0 && len(j.eqs) > 0 && len(right.in.lateral) == 0:
+		var values part
+		if values, err = j.distinctValues(right); err != nil {
+			return part{}, false, err
+		}
+		turned := j.turned()
+		turned.kind = query.Inner
+		if out, ok, err = turned.localLookup(values, left); ok && j.fixed {
+			out = leftFirst(out, left, 0)
+		}
+	}
+	out.local = j.local
+	return out, ok, err
+}
+
+// localLookupCost is how many rows a fragment scans in the time of one lookup.
+const localLookupCost = 20
 
 // boundEquality is the equality of a lookup as the scan tests it, whose value had to be converted:
 // what is found by that may differ.
-func (p *planner) boundEquality(l *level, e equality, value query.Expr, right part) (query.Expr, error) {
-	own, err := p.rewrite(l, e.right, right.in)
+func (j joining) boundEquality(e equality, value query.Expr, right part) (query.Expr, error) {
+	own, err := j.rewrite(j.l, e.right, right.in)
 	if err != nil {
 		return nil, err
 	}
@@ -103,51 +281,56 @@ func lookupValue(s *Scan, byIndex *IndexScan, i int, v query.Expr) query.Expr {
 
 // semiLookup reads the rows of the left side by primary key, one for each of the right side's
 // different values, where those are few.
-func (p *planner) semiLookup(
-	l *level, j joining, left, right part, eqs []equality, rest []query.Expr,
-) (part, bool, error) {
-	if j.kind != query.Semi || len(rest) > 0 || len(eqs) == 0 || len(right.in.lateral) > 0 {
+func (j joining) semiLookup(left, right part) (part, bool, error) {
+	if j.kind != query.Semi || len(j.rest) > 0 || len(j.eqs) == 0 || len(right.in.lateral) > 0 {
 		return part{}, false, nil
 	}
-	right = p.gather(right, nil)
-	proj := &Project{Child: right.node}
-	keys := newLayout()
-	turned := make([]equality, len(eqs))
-	for i, e := range eqs {
-		v, err := p.rewrite(l, e.right, right.in)
-		if err != nil {
-			return part{}, false, err
-		}
-		col := Col{nameOf(v), v.Type(), v.Typmod()}
-		keys.exprs = append(keys.exprs, placed{e.right, i, col})
-		proj.Exprs, proj.Cols = append(proj.Exprs, v), append(proj.Cols, col)
-		turned[i] = equality{e.right, e.left, e.nulls, e.cond}
+	values, err := j.distinctValues(j.gather(right, nil))
+	if err != nil {
+		return part{}, false, err
 	}
-	values := part{node: &Distinct{Base: proj.Base, Child: proj}, in: keys}
-	fixed := j.fixed
-	j.kind, j.lrels, j.rrels = query.Inner, j.rrels, j.lrels
-	out, ok, err := p.lookupJoin(l, j, values, left, turned, nil)
-	if ok && fixed {
+	turned := j.turned()
+	turned.kind = query.Inner
+	out, ok, err := turned.lookupJoin(values, left)
+	if ok && j.fixed {
 		out = leftFirst(out, left, 0)
 	}
 	return out, ok, err
 }
 
+// distinctValues returns the different values that a side of a join has for the equalities.
+func (j joining) distinctValues(side part) (part, error) {
+	proj := &Project{Child: side.node}
+	keys := newLayout()
+	for i, e := range j.eqs {
+		v, err := j.rewrite(j.l, e.right, side.in)
+		if err != nil {
+			return part{}, err
+		}
+		col := Col{nameOf(v), v.Type(), v.Typmod()}
+		keys.exprs = append(keys.exprs, placed{e.right, i, col})
+		proj.Exprs, proj.Cols = append(proj.Exprs, v), append(proj.Cols, col)
+	}
+	return part{node: &Distinct{Base: proj.Base, Child: proj}, in: keys, local: side.local}, nil
+}
+
+// turned returns the equalities with their sides changed.
+func turned(eqs []equality) []equality {
+	out := make([]equality, len(eqs))
+	for i, e := range eqs {
+		out[i] = equality{e.right, e.left, e.nulls, e.cond}
+	}
+	return out
+}
+
 // turnedLookup is lookupJoin by the right side's rows where the left side's slots must come first:
 // the target of an UPDATE or DELETE is found by what FROM or USING returns.
-func (p *planner) turnedLookup(
-	l *level, j joining, left, right part, eqs []equality, rest []query.Expr,
-) (part, bool, error) {
-	if j.kind != query.Inner || !j.fixed || len(eqs) == 0 || len(right.in.lateral) > 0 {
+func (j joining) turnedLookup(left, right part) (part, bool, error) {
+	if j.kind != query.Inner || !j.fixed || len(j.eqs) == 0 || len(right.in.lateral) > 0 {
 		return part{}, false, nil
 	}
-	turned := make([]equality, len(eqs))
-	for i, e := range eqs {
-		turned[i] = equality{e.right, e.left, e.nulls, e.cond}
-	}
 	n := len(right.node.Output())
-	j.lrels, j.rrels = j.rrels, j.lrels
-	out, ok, err := p.lookupJoin(l, j, right, left, turned, rest)
+	out, ok, err := j.turned().lookupJoin(right, left)
 	if ok {
 		out = leftFirst(out, left, n)
 	}
@@ -183,7 +366,7 @@ func leftFirst(found, left part, more int) part {
 
 // keyEqualities finds, for each primary key column of the scan, the equality that has its value;
 // nil where one is missing.
-func keyEqualities(l *level, s *Scan, right part, eqs []equality) []int {
+func keyEqualities(s *Scan, right part, eqs []equality) []int {
 	key := keyPositions(s.Table)
 	rel := right.local.rels[0]
 	m := matcher{s: s}
@@ -264,6 +447,8 @@ func estimateJoin(n Node) float64 {
 			return estimate(n.Left)
 		}
 		return max(estimate(n.Left), estimate(n.Right))
+	case *LookupJoin:
+		return estimateJoin(n.Join)
 	case *NestLoop:
 		if n.Kind == query.Semi || n.Kind == query.Anti {
 			return estimate(n.Left)

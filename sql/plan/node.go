@@ -192,6 +192,16 @@ type HashJoin struct {
 	On          query.Expr   // residual condition over left ++ right
 }
 
+// LookupJoin is a HashJoin in batches of left rows: Right reads the rows that have the values of the
+// batch, by primary key or index.
+type LookupJoin struct {
+	Join   *HashJoin
+	Values Bind // the batch's values of one key, as an array
+}
+
+// Output implements Node.
+func (n *LookupJoin) Output() []Col { return n.Join.Output() }
+
 // NestLoop runs Right once for each row of Left, after Binds; Right is materialised once where
 // Binds is empty.
 type NestLoop struct {
@@ -357,6 +367,7 @@ func (n *Sort) Children() []Node         { return []Node{n.Child} }
 func (n *Limit) Children() []Node        { return []Node{n.Child} }
 func (n *Distinct) Children() []Node     { return []Node{n.Child} }
 func (n *HashJoin) Children() []Node     { return []Node{n.Left, n.Right} }
+func (n *LookupJoin) Children() []Node   { return n.Join.Children() }
 func (n *NestLoop) Children() []Node     { return []Node{n.Left, n.Right} }
 func (n *SetOperation) Children() []Node { return []Node{n.Left, n.Right} }
 func (n *Append) Children() []Node       { return n.Inputs }

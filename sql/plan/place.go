@@ -31,9 +31,9 @@ func (p *planner) gather(cur part, merge []SortKey) part {
 }
 
 // colocated decides whether a join of two local parts can run inside the fragments: rows that join
-// must share the bucket. That holds where both sides are tied by their whole keys, hashed alike, or
-// by all fields of policies that are validated, equal, and without a Range: a block of several
-// buckets may lie across two fragments.
+// must share the bucket. That holds where both sides are tied by all parts of what their buckets
+// follow from (placing). Policies count if they are validated and without a Range: a block of
+// several buckets may lie across two fragments.
 func colocated(l *level, kind query.JoinKind, left, right part, eqs []equality) *locality {
 	if left.local == nil || right.local == nil {
 		return nil
@@ -100,42 +100,88 @@ func (r *Route) rank() int {
 	return 7
 }
 
-func sameBucket(l *level, a, b int, eqs []equality) bool {
-	ta, tb := l.q.Rels[a].Table, l.q.Rels[b].Table
-	if ta == nil || tb == nil || ta.Database != tb.Database || ta.Anchors != tb.Anchors || ranged(ta) || ranged(tb) ||
-		!ta.Prefixes.Equal(tb.Prefixes) {
-		return false
-	}
-	ka, kb := keyPositions(ta), keyPositions(tb)
-	if len(ka) > 0 && len(ka) == len(kb) && !placedByPolicy(ta) && !placedByPolicy(tb) {
-		all := true
-		for i := range ka {
-			all = all && tied(eqs, varKey{a, ka[i]}, varKey{b, kb[i]})
-		}
-		if all {
-			return true
-		}
-	}
-	return samePolicy(l, a, b, eqs)
+// placing is one way to tell a row's bucket from its values: the texts of some parts of it are
+// hashed together.
+type placing struct {
+	rule  placeRule
+	parts []func(e query.Expr) bool // whether e is the part, in the order of their texts
 }
 
-// samePolicy reports whether two tables with the same trusted policy are tied by all of its fields.
-func samePolicy(l *level, a, b int, eqs []equality) bool {
-	ta, tb := l.q.Rels[a].Table, l.q.Rels[b].Table
-	if !trustedPlain(ta) || !trustedPlain(tb) || ta.Policy.Range != 1 || tb.Policy.Range != 1 ||
-		len(ta.Policy.Fields) != len(tb.Policy.Fields) {
-		return false
-	}
-	for i := range ta.Policy.Fields {
-		found := false
-		for _, e := range eqs {
-			found = found || !e.nulls && isPolicyField(l, e.left, a, i) && isPolicyField(l, e.right, b, i)
+type placeRule int
+
+const (
+	byID     placeRule = iota // of a document: what is behind its last $ counts, if there is one
+	byKey                     // all columns of the primary key
+	byPolicy                  // the fields of a policy without functions
+)
+
+// placings lists what the bucket of a row of entry rel follows from.
+func placings(l *level, rel int) (out []placing) {
+	t := l.q.Rels[rel].Table
+	if key := keyPositions(t); len(key) > 0 && !placedByPolicy(t) {
+		x := placing{rule: byKey}
+		if t.Anchors {
+			x.rule = byID
 		}
-		if !found {
+		for _, col := range key {
+			x.parts = append(x.parts, func(e query.Expr) bool { return isColumn(e, varKey{rel, col}) })
+		}
+		out = append(out, x)
+	}
+	if trustedPlain(t) && t.Policy.Range == 1 {
+		x := placing{rule: byPolicy}
+		for i := range t.Policy.Fields {
+			x.parts = append(x.parts, func(e query.Expr) bool { return isPolicyField(l, e, rel, i) })
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// hashesLike reports whether both ways hash the same texts for equal values. A key and a policy
+// join the texts of several parts in different ways, and a policy hashes a text that reads like a
+// number as the number (alikeInBoth).
+func (x placing) hashesLike(y placing) bool {
+	return len(x.parts) == len(y.parts) &&
+		(x.rule == y.rule || x.rule != byID && y.rule != byID && len(x.parts) == 1)
+}
+
+// tied reports whether equalities say that all parts of both are equal.
+func (x placing) tied(y placing, eqs []equality) bool {
+	for i := range x.parts {
+		if !slices.ContainsFunc(eqs, func(e equality) bool {
+			return !e.nulls && x.parts[i](e.left) && y.parts[i](e.right) &&
+				(x.rule == y.rule || alikeInBoth(e.left.Type()))
+		}) {
 			return false
 		}
 	}
 	return true
+}
+
+// alikeInBoth reports whether a policy hashes a column of a type as a key does.
+func alikeInBoth(oid types.OID) bool {
+	switch oid {
+	case types.Int2, types.Int4, types.Int8, types.UUID, types.Bool, types.Date, types.Timestamp, types.TimestampTZ:
+		return true
+	}
+	return false
+}
+
+func sameBucket(l *level, a, b int, eqs []equality) bool {
+	ta, tb := l.q.Rels[a].Table, l.q.Rels[b].Table
+	if ta == nil || tb == nil || ta.Database != tb.Database || ranged(ta) || ranged(tb) ||
+		!ta.Prefixes.Equal(tb.Prefixes) {
+		return false
+	}
+	for _, x := range placings(l, a) {
+		for _, y := range placings(l, b) {
+			if x.hashesLike(y) && x.tied(y, eqs) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // trusted reports whether routing may follow the table's policy (docs/design/placement.md).
@@ -149,16 +195,6 @@ func trustedPlain(t *catalog.Table) bool {
 	return trusted(t) && !slices.ContainsFunc(t.Policy.Fields, func(f shardmap.Field) bool {
 		return f.Func != shardmap.PlainField
 	})
-}
-
-// tied reports whether an equality joins exactly these two columns.
-func tied(eqs []equality, a, b varKey) bool {
-	for _, e := range eqs {
-		if !e.nulls && isColumn(e.left, a) && isColumn(e.right, b) && e.left.Type() == e.right.Type() {
-			return true
-		}
-	}
-	return false
 }
 
 func isColumn(e query.Expr, k varKey) bool {

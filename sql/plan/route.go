@@ -363,7 +363,7 @@ func isPolicyField(l *level, e query.Expr, rel, field int) bool {
 	t := l.q.Rels[rel].Table
 	f := t.Policy.Fields[field]
 	if pos := policyColumn(t, f); pos >= 0 {
-		return isColumn(e, varKey{rel, pos}) && e.Type() == types.Text
+		return t.Columns[pos].Type != types.JSONB && isColumn(e, varKey{rel, pos})
 	}
 	path, text, base := DocumentPath(e)
 	return base != nil && text && documentPosition(t) >= 0 &&

@@ -65,6 +65,8 @@ func (k *Compiler) combining(n plan.Node) (Op, error) {
 	switch n := n.(type) {
 	case *plan.HashJoin:
 		return k.hashJoin(n)
+	case *plan.LookupJoin:
+		return k.lookupJoin(n)
 	case *plan.NestLoop:
 		return k.nestLoop(n)
 	case *plan.SetOperation:

@@ -637,3 +637,38 @@ UPDATE counts SET doc = doc || '{"v": 1}' WHERE (doc ->> 'n')::int IN (3, 4)
 SELECT doc FROM counts WHERE (doc ->> 'n')::int = 4
 DELETE FROM logged WHERE at >= '2026-11-22 00:00Z' AND at < '2026-11-24 00:00Z'
 SELECT count(*), min(v), max(v) FROM logged
+-- joins in the fragments by key, policy and index
+INSERT INTO fleet SELECT i % 7 - 1, i + 100, i * 3 FROM generate_series(1, 30) i
+INSERT INTO people SELECT 'people/' || i, jsonb_build_object('Name', 'N' || i % 4), 'm' || i || '@x', i % 9, CASE WHEN i % 3 = 0 THEN 7 ELSE i % 5 END FROM generate_series(1, 40) i
+SELECT f.cust, f.seq, t.name FROM fleet f JOIN things t ON t.id = f.cust
+SELECT f.cust, f.seq, t.name FROM fleet f LEFT JOIN things t ON t.id = f.cust AND t.grp = 1
+SELECT f.cust, f.seq FROM fleet f WHERE NOT EXISTS (SELECT FROM things t WHERE t.id = f.cust AND t.id > 2)
+SELECT t.id FROM things t WHERE t.id IN (SELECT cust FROM fleet)
+SELECT t.id, f.v FROM fleet f RIGHT JOIN things t ON t.id = f.cust
+SELECT f.cust, count(*), sum(t.big) FROM fleet f JOIN things t ON t.id = f.cust GROUP BY f.cust
+SELECT count(*) FROM fleet a JOIN fleet b ON a.cust = b.cust AND a.seq = b.seq
+SELECT a.cust, a.seq, b.seq FROM fleet a JOIN fleet b ON a.cust = b.cust WHERE a.cust = 3 AND b.seq < 112
+SELECT p.id, q.mail FROM people p JOIN people q ON q.id = p.id WHERE p.grp = 7
+SELECT p.id, q.mail FROM people q JOIN people p ON q.id = p.id AND p.n > 3 WHERE p.grp = 7
+SELECT p.id, q.mail FROM people p LEFT JOIN people q ON q.id = p.id AND q.n > 3 WHERE p.grp = 7
+SELECT q.mail FROM people q WHERE q.id IN (SELECT p.id FROM people p WHERE p.grp = 7)
+SELECT p.id FROM people p WHERE p.grp = 7 AND NOT EXISTS (SELECT FROM people q WHERE q.id = p.id AND q.n = 1)
+SELECT p.id FROM people p WHERE p.grp = 7 AND EXISTS (SELECT FROM people q WHERE q.id = p.id AND q.n > p.n - 1)
+SELECT p.n, count(q.mail) FROM people p JOIN people q ON q.id = p.id WHERE p.grp = 7 GROUP BY p.n
+SELECT p.id, q.n, r.mail FROM people p JOIN people q ON q.id = p.id JOIN people r ON r.id = q.id WHERE p.grp = 7
+UPDATE people q SET n = q.n + 100 FROM people p WHERE p.id = q.id AND p.grp = 7 AND p.n > 5 RETURNING q.id, q.n
+DELETE FROM people q USING people p WHERE p.id = q.id AND p.grp = 7 AND p.n > 105 RETURNING q.id
+-- look-up joins in batches
+SELECT x.k, t.name FROM unnest(ARRAY[3, 1, NULL, 99, 1]) x (k) JOIN things t ON t.id = x.k
+SELECT x.k, t.name FROM unnest(ARRAY[3, 1, NULL, 99, 1]) x (k) LEFT JOIN things t ON t.id = x.k AND t.grp > 1
+SELECT x.k FROM unnest(ARRAY[3, 1, NULL, 99, 1]) x (k) WHERE EXISTS (SELECT FROM things t WHERE t.id = x.k)
+SELECT x.k FROM unnest(ARRAY[3, 1, NULL, 99, 1]) x (k) WHERE NOT EXISTS (SELECT FROM things t WHERE t.id = x.k)
+SELECT t.id, x.k FROM things t JOIN unnest(ARRAY[3, 1, NULL, 99, 1]) x (k) ON t.id = x.k
+SELECT t.id, g FROM things t JOIN generate_series(-5, 700) g ON t.id = g
+SELECT g % 30, p.id, p.n FROM generate_series(1, 100) g JOIN people p ON p.grp = g % 30 AND p.n > g % 7 WHERE g < 40
+SELECT count(*), sum(p.n) FROM generate_series(1, 900) g LEFT JOIN people p ON p.grp = g % 30
+SELECT g, p.id FROM generate_series(1, 50) g LEFT JOIN people p ON p.mail = 'm' || g || '@x' AND p.n <> 3
+WITH RECURSIVE r (id, depth) AS (SELECT 20, 0 UNION ALL SELECT t.id - 3, depth + 1 FROM r JOIN things t ON t.id = r.id) SELECT * FROM r
+UPDATE things t SET name = 'set' FROM generate_series(1, 60) g WHERE t.id = g AND g % 2 = 0 RETURNING t.id
+DELETE FROM people p USING generate_series(1, 60) g WHERE p.grp = g AND g > 3 RETURNING p.id, g
+SELECT * FROM (SELECT g FROM generate_series(1, 800) g ORDER BY g) x JOIN things t ON t.id = x.g ORDER BY x.g LIMIT 3

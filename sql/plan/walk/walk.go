@@ -46,6 +46,8 @@ func combiningExprs(n plan.Node) []query.Expr {
 	switch n := n.(type) {
 	case *plan.HashJoin:
 		return append(append([]query.Expr{n.On}, n.LeftKeys...), n.RightKeys...)
+	case *plan.LookupJoin:
+		return append(combiningExprs(n.Join), n.Values.Expr)
 	case *plan.NestLoop:
 		return append(bindExprs(n.Binds), n.On)
 	case *plan.Window:

@@ -62,6 +62,8 @@ func decodeNode(d *decoder, f field) (v plan.Node) {
 			v = value(d, f, decodeNodeLockKeys)
 		case 25:
 			v = pointer(d, f, decodeNodeFill)
+		case 26:
+			v = pointer(d, f, decodeNodeLookupJoin)
 		default:
 			d.newer()
 		}
@@ -450,6 +452,28 @@ func decodeNodeHashJoin(d *decoder, m *plan.HashJoin, b []byte) {
 	}
 	d.require(m.Left != nil, "HashJoin.Left")
 	d.require(m.Right != nil, "HashJoin.Right")
+	d.leave()
+}
+
+func decodeNodeLookupJoin(d *decoder, m *plan.LookupJoin, b []byte) {
+	if !d.enter() {
+		return
+	}
+	var hasValues bool
+	var f field
+	for d.next(&f, &b) {
+		switch f.number {
+		case 1:
+			m.Join = pointer(d, f, decodeNodeHashJoin)
+		case 2:
+			fill(d, f, &m.Values, decodeBind)
+			hasValues = true
+		default:
+			d.newer()
+		}
+	}
+	d.require(m.Join != nil, "LookupJoin.Join")
+	d.require(hasValues, "LookupJoin.Values")
 	d.leave()
 }
 

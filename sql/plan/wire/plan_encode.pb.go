@@ -59,6 +59,8 @@ func encodeNodeKind(e *encoder, v plan.Node) {
 		message(e, 24, &v, encodeNodeLockKeys)
 	case *plan.Fill:
 		message(e, 25, v, encodeNodeFill)
+	case *plan.LookupJoin:
+		message(e, 26, v, encodeNodeLookupJoin)
 	default:
 		e.unknown(v)
 	}
@@ -292,6 +294,16 @@ func encodeNodeHashJoin(e *encoder, m *plan.HashJoin) {
 	optional(e, 3, m.Left, encodeNode)
 	number(e, 2, m.Kind, encodeUnsigned[query.JoinKind])
 	structs(e, 1, m.Cols, encodeCol)
+	e.leave()
+}
+
+func encodeNodeLookupJoin(e *encoder, m *plan.LookupJoin) {
+	if !e.enter() {
+		return
+	}
+	message(e, 2, &m.Values, encodeBind)
+	e.require(m.Join != nil, "LookupJoin.Join")
+	optional(e, 1, m.Join, encodeNodeHashJoin)
 	e.leave()
 }
 
