@@ -13,9 +13,10 @@
 # make tenants  what many small databases take of a node: TENANTS, flags of integration/tenants
 # make planner  everyday statements beside PostgreSQL 15, with the ratio of their times; PLANNER=keyset chooses by a regular expression, SCALE=0.1 loads fewer rows
 # make tpch     the 22 queries of TPC-H beside PostgreSQL 15, with primary keys alone and with placed tables and indexes; SCALE=0.2, TPCH='q3|q18' chooses
+# make documents  statements over 300,000 orders with lines beside PostgreSQL 15, placed by id and by customer; SCALE=0.1, DOCUMENTS='window|join' chooses
 # make fuzz     random definitions, and rows between them, on a server in the test's process: FUZZ=10m
 # make broken   for each rule of the transaction protocol: the build without it must be caught
-.PHONY: build demo test race lint bench compare kill large history broken soak resharding failover arrows moves tenants planner tpch generate static fuzz
+.PHONY: build demo test race lint bench compare kill large history broken soak resharding failover arrows moves tenants planner tpch documents generate static fuzz
 
 GO ?= go
 # Packages whose code runs concurrently.
@@ -105,6 +106,11 @@ TPCH ?= .
 
 tpch: build
 	$(GO) run ./integration/tpch -binary bin/sherd $(SCALED) -only '$(TPCH)'
+
+DOCUMENTS ?= .
+
+documents: build
+	$(GO) run ./integration/documents -binary bin/sherd $(SCALED) -only '$(DOCUMENTS)'
 
 FUZZ ?= 10m
 

@@ -41,19 +41,33 @@ func Flags(scale float64, timeout time.Duration) *Options {
 	return o
 }
 
-// Pair is a server of PostgreSQL and a node of Sherd.
-type Pair struct {
+// Compare starts both servers, loads the data and compares the cases. The title, if not empty, is
+// printed first.
+func Compare(ctx context.Context, o *Options, title string, data *Data, cases []Case) error {
+	p, err := start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if title != "" {
+		fmt.Fprintf(o.Out, "%s: ", title)
+	}
+	return p.run(ctx, o, data, cases)
+}
+
+// pair is a server of PostgreSQL and a node of Sherd.
+type pair struct {
 	postgres *postgres.Server
 	process  *integration.Process
 	dir      string
 }
 
-// Start starts both servers, in temporary directories.
-func Start(ctx context.Context, o *Options) (p *Pair, err error) {
-	p = &Pair{}
+// start starts both servers, in temporary directories.
+func start(ctx context.Context, o *Options) (p *pair, err error) {
+	p = &pair{}
 	defer func() {
 		if err != nil {
-			p.Close()
+			p.close()
 		}
 	}()
 	if p.dir, err = os.MkdirTemp("", "sherd-comparison-"); err != nil {
@@ -79,8 +93,8 @@ func Start(ctx context.Context, o *Options) (p *Pair, err error) {
 	return p, err
 }
 
-// Close stops the servers and removes their data.
-func (p *Pair) Close() {
+// close stops the servers and removes their data.
+func (p *pair) close() {
 	if p.process != nil {
 		p.process.Kill()
 	}
@@ -92,9 +106,9 @@ func (p *Pair) Close() {
 	}
 }
 
-// Run loads the data into database postgres of both servers and compares the cases. It returns an
+// run loads the data into database postgres of both servers and compares the cases. It returns an
 // error if rows differ.
-func (p *Pair) Run(ctx context.Context, o *Options, data *Data, cases []Case) error {
+func (p *pair) run(ctx context.Context, o *Options, data *Data, cases []Case) error {
 	chosen, err := choose(cases, o.Only)
 	if err != nil {
 		return err
@@ -123,6 +137,7 @@ func (p *Pair) Run(ctx context.Context, o *Options, data *Data, cases []Case) er
 		}
 	}
 	r.summary()
+	fmt.Fprintln(o.Out)
 	if wrong := r.wrong(); len(wrong) > 0 {
 		return fmt.Errorf("other rows than PostgreSQL: %s", strings.Join(wrong, ", "))
 	}

@@ -44,12 +44,7 @@ func run(ctx context.Context, o *comparison.Options) error {
 	if err != nil {
 		return err
 	}
-	pair, err := comparison.Start(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer pair.Close()
-	return pair.Run(ctx, o, data, cases)
+	return comparison.Compare(ctx, o, "", data, cases)
 }
 
 const casesPattern = "testdata/cases/*.txt"

@@ -54,22 +54,11 @@ func run(ctx context.Context, o *comparison.Options, layouts []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(o.Out, "layout %s\n", layout)
-		if err := compare(ctx, o, data, cases); err != nil {
+		if err := comparison.Compare(ctx, o, layout, data, cases); err != nil {
 			return err
 		}
-		fmt.Fprintln(o.Out)
 	}
 	return nil
-}
-
-func compare(ctx context.Context, o *comparison.Options, data *comparison.Data, cases []comparison.Case) error {
-	pair, err := comparison.Start(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer pair.Close()
-	return pair.Run(ctx, o, data, cases)
 }
 
 // readCases reads the queries. The parameter of query 11 depends on the scale factor.
