@@ -63,6 +63,10 @@ var features = []feature{
 	},
 }
 
+// OrderedIndexesSince is the version of the cluster from which nodes read indexes in both directions
+// and by bounds on several columns (View.Knows).
+const OrderedIndexesSince = clusterversion.OrderedIndexes
+
 // option returns a function that reports whether a table has an option.
 func option(name string) func(descriptor) bool {
 	return func(d descriptor) bool {

@@ -59,6 +59,8 @@ const (
 	// LostNodes: nodes that unsafe recovery declared lost. Older releases take them for nodes that
 	// are drained.
 	LostNodes uint32 = 2
+	// OrderedIndexes: tasks that read indexes in both directions, and by bounds on several columns.
+	OrderedIndexes uint32 = 2
 )
 
 // Newest is the newest version that this release knows.

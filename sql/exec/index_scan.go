@@ -1,13 +1,13 @@
 package exec
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/route"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
@@ -21,7 +21,7 @@ type indexValues struct {
 	rule   *table.Index // of a global index without its expressions: how entries are spelt
 	equal  [][]expr.Eval
 	arrays []expr.Eval
-	lo, hi expr.Eval
+	bounds *route.Bounds // of the columns behind those with values
 }
 
 func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
@@ -47,11 +47,28 @@ func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
 		}
 		o.equal, o.arrays = append(o.equal, fs), append(o.arrays, array)
 	}
-	if o.lo, err = k.Optional(x.Lo); err != nil {
-		return nil, err
+	columns := indexColumns(o.rule)
+	if len(o.equal) > len(o.rule.Types) {
+		return nil, internal("index %q has fewer columns than are looked up", x.Index.Def.Name)
 	}
-	o.hi, err = k.Optional(x.Hi)
+	o.bounds, err = route.NewBounds(&k.Compiler.Compiler, &x.KeyBounds, columns[len(o.equal):])
 	return o, err
+}
+
+// indexColumns returns how the columns of entries are encoded. The primary key follows those of an
+// index that is not unique.
+func indexColumns(x *table.Index) []route.Column {
+	out := make([]route.Column, len(x.Types))
+	for i, t := range x.Types {
+		order := x.Def.OrderOf(i)
+		out[i] = route.Column{
+			Type: t, Desc: order&catalog.KeyDesc != 0, NullsFirst: order&catalog.KeyNullsFirst != 0,
+		}
+	}
+	if !x.Def.Unique {
+		out = append(out, route.PrimaryKey(x.Table)...)
+	}
+	return out
 }
 
 // scanRule returns the rule of an index that is read. Entries of a global index are in the fragment
@@ -78,6 +95,10 @@ func (o *indexValues) tuples(c *Ctx, f func(vals types.Row) error) error {
 	}
 	lists := make([][]types.Datum, len(o.equal))
 	for i := range o.equal {
+		if slices.Contains(o.scan.Nulls, i) {
+			lists[i] = []types.Datum{types.Null}
+			continue
+		}
 		list, err := o.column(c, i)
 		if err != nil || len(list) == 0 {
 			return err
@@ -165,35 +186,6 @@ func (o *indexValues) column(c *Ctx, i int) ([]types.Datum, error) {
 	return out, nil
 }
 
-// bounds returns the span of the entries that begin with prefix and whose column i is between the
-// bounds; empty is true if there can be none.
-func (o *indexValues) bounds(c *Ctx, prefix []byte, i int) (span txn.Span, empty bool, err error) {
-	span = txn.Prefix(prefix)
-	desc := o.rule.Def.OrderOf(i)&catalog.KeyDesc != 0
-	for _, b := range []struct {
-		f     expr.Eval
-		inc   bool
-		lower bool
-	}{{o.lo, o.scan.LoInc, true}, {o.hi, o.scan.HiInc, false}} {
-		if b.f == nil {
-			continue
-		}
-		d, err := b.f(&c.Ctx, nil)
-		if err != nil || d.IsNull() {
-			return span, true, err
-		}
-		key := o.rule.AppendColumn(slices.Clone(prefix), i, d)
-		if start := b.lower != desc; start {
-			if span.Start = key; !b.inc {
-				span.Start = txn.PrefixEnd(key)
-			}
-		} else if span.End = key; b.inc {
-			span.End = txn.PrefixEnd(key)
-		}
-	}
-	return span, span.Start == nil || bytes.Compare(span.Start, span.End) >= 0, nil
-}
-
 // whole reports whether the values of all columns are known, so that a unique index has at most one
 // entry for them.
 func (o *indexValues) whole() bool { return len(o.equal) == len(o.rule.Types) }
@@ -203,16 +195,15 @@ func (o *scanOp) byIndex(c *Ctx, view View) error {
 	x := o.index
 	return x.tuples(c, func(vals types.Row) error {
 		prefix := x.rule.AppendColumns(x.rule.AppendPrefix(nil), vals)
-		if x.whole() {
-			return scanEntries(c, x.rule, view, prefix, func(key, value []byte) error {
-				return o.follow(c, view, key, value)
-			})
+		follow := func(key, value []byte) error { return o.follow(c, view, key, value) }
+		if x.whole() && x.rule.Def.Unique && !table.AnyNull(vals) {
+			return scanEntries(c, x.rule, view, prefix, follow)
 		}
-		span, empty, err := x.bounds(c, prefix, len(vals))
-		if err != nil || empty {
+		r, ok, err := x.bounds.Range(&c.Ctx, prefix)
+		if err != nil || !ok {
 			return err
 		}
-		return view.Scan(c.ctx(), span, false, func(key, value []byte) error { return o.follow(c, view, key, value) })
+		return view.Scan(c.ctx(), txn.Span{Start: r.Start, End: r.End}, x.scan.Backward, follow)
 	})
 }
 

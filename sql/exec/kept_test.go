@@ -184,7 +184,7 @@ func keptPlan(t *testing.T, ctx *analyze.Context, text, source string) *plan.Pla
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	pl, err := plan.Build(q, plan.Env{Fold: expr.EvalConst})
+	pl, err := plan.Build(q, plan.Env{Fold: expr.EvalConst, OrderedIndexes: true})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

@@ -96,7 +96,7 @@ func (x *transaction) tryStatement(ctx *analyze.Context, text string) (string, e
 	if err != nil {
 		return "", err
 	}
-	pl, err := plan.Build(q, plan.Env{Fold: expr.EvalConst})
+	pl, err := plan.Build(q, plan.Env{Fold: expr.EvalConst, OrderedIndexes: true})
 	if err != nil {
 		return "", err
 	}

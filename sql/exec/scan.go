@@ -30,9 +30,6 @@ type scanOp struct {
 	filter    expr.Eval
 	keys      [][]expr.Eval
 	array     expr.Eval
-	lo, hi    expr.Eval
-	loInc     bool
-	hiInc     bool
 	desc      bool
 	index     *indexValues
 	hot       *splitdoc.Combiner // nil: none of the rows is a split document
@@ -60,7 +57,7 @@ func (k *compiler) scan(n *plan.Scan) (*scanOp, error) {
 		return nil, err
 	}
 	o := &scanOp{
-		table: t, access: n.Access, loInc: n.LoInc, hiInc: n.HiInc, desc: n.Desc,
+		table: t, access: n.Access, desc: n.Desc,
 		out: make(types.Row, len(n.Slots)), slots: make([]scanSlot, 0, len(n.Slots)),
 	}
 	for _, s := range n.Slots {
@@ -83,7 +80,7 @@ func (k *compiler) scan(n *plan.Scan) (*scanOp, error) {
 	for _, e := range []struct {
 		into *expr.Eval
 		from query.Expr
-	}{{&o.filter, n.Filter}, {&o.array, n.KeyArray}, {&o.lo, n.Lo}, {&o.hi, n.Hi}} {
+	}{{&o.filter, n.Filter}, {&o.array, n.KeyArray}} {
 		if *e.into, err = k.Optional(e.from); err != nil {
 			return nil, err
 		}
@@ -91,7 +88,7 @@ func (k *compiler) scan(n *plan.Scan) (*scanOp, error) {
 	if o.index, err = k.indexValues(n.Index); err != nil {
 		return nil, err
 	}
-	if o.span, err = route.NewSpan(&k.Compiler.Compiler, t, n.Span); err != nil {
+	if o.span, err = k.span(t, n); err != nil {
 		return nil, err
 	}
 	if len(n.Keys) > 0 {
@@ -100,6 +97,22 @@ func (k *compiler) scan(n *plan.Scan) (*scanOp, error) {
 	o.takeRow = o.take
 	o.hot, err = splitdoc.NewCombiner(&k.Compiler.Compiler, n)
 	return o, err
+}
+
+// span compiles the keys that a scan is restricted to; nil is all.
+func (k *compiler) span(t *table.Table, n *plan.Scan) (*route.Span, error) {
+	x := n.Span
+	switch {
+	case n.Access != plan.ScanOrdered:
+		if x != nil && !t.Ranged() {
+			return nil, internal("a key range that table %q has not", t.Def.Name)
+		}
+	case t.Order == 0:
+		return nil, internal("table %q has no index in the order of keys", t.Def.Name)
+	case x == nil:
+		x = &plan.KeySpan{KeyBounds: plan.KeyBounds{Lo: n.Lo, Hi: n.Hi, LoInc: n.LoInc, HiInc: n.HiInc}}
+	}
+	return route.NewSpan(&k.Compiler.Compiler, t, x)
 }
 
 // Run implements Op.
@@ -273,63 +286,54 @@ func (o *scanOp) lookup(c *Ctx, view View, keys types.Row) error {
 	return o.take(o.key, value)
 }
 
-// ordered reads by the index in primary key order, between the bounds of its first column.
+// ordered reads by the index in primary key order.
 func (o *scanOp) ordered(c *Ctx, view View) error {
-	span, empty, err := o.orderSpan(c)
-	if err != nil || empty {
+	ranges, err := o.span.Ranges(&c.Ctx)
+	if err != nil {
 		return err
 	}
-	prefix := len(o.table.OrderPrefix(nil))
-	buckets := c.local.task.Buckets
-	return view.Scan(c.ctx(), span, o.desc, func(k, v []byte) error {
-		p, ok := table.PlaceOfOrder(v)
-		if !ok {
-			return o.table.DamagedEntry(k)
+	if o.desc {
+		slices.Reverse(ranges)
+	}
+	prefix := o.table.OrderPrefix(nil)
+	for _, r := range ranges {
+		span := txn.Span{Start: slices.Concat(prefix, r.Start), End: slices.Concat(prefix, r.End)}
+		if len(r.End) == 0 {
+			span.End = txn.PrefixEnd(prefix)
 		}
-		p = p.By(o.table, k[prefix:])
-		if !buckets.Contains(p.Bucket) {
-			return c.Tick()
-		}
-		o.key = append(o.table.AppendRowPrefix(o.key[:0], p.Bucket), k[prefix:]...)
-		value, err := view.Get(c.ctx(), o.key)
+		err := view.Scan(c.ctx(), span, o.desc, func(key, value []byte) error {
+			return o.followOrder(c, view, key[len(prefix):], value)
+		})
 		if err != nil {
 			return err
 		}
-		if value == nil && !p.Stands(view) { // see table/confirm.go
-			return c.Tick()
-		}
-		if value == nil {
-			return internal("index entry of table %q names a row that is not there", o.table.Def.Name)
-		}
-		return o.take(o.key, value)
-	})
+	}
+	return nil
 }
 
-func (o *scanOp) orderSpan(c *Ctx) (span txn.Span, empty bool, err error) {
-	prefix := o.table.OrderPrefix(nil)
-	span = txn.Prefix(prefix)
-	first := o.table.Def.Columns[o.table.Key[0]].Type
-	if o.lo != nil {
-		d, err := o.lo(&c.Ctx, nil)
-		if err != nil || d.IsNull() {
-			return span, true, err
-		}
-		span.Start = types.AppendKey(slices.Clone(prefix), first, d, false)
-		if !o.loInc {
-			span.Start = txn.PrefixEnd(span.Start)
-		}
+// followOrder reads the row of an entry of the index in primary key order, if the task reads its
+// bucket.
+func (o *scanOp) followOrder(c *Ctx, view View, primaryKey, value []byte) error {
+	p, ok := table.PlaceOfOrder(value)
+	if !ok {
+		return o.table.DamagedEntry(primaryKey)
 	}
-	if o.hi != nil {
-		d, err := o.hi(&c.Ctx, nil)
-		if err != nil || d.IsNull() {
-			return span, true, err
-		}
-		span.End = types.AppendKey(slices.Clone(prefix), first, d, false)
-		if o.hiInc {
-			span.End = txn.PrefixEnd(span.End)
-		}
+	p = p.By(o.table, primaryKey)
+	if !c.local.task.Buckets.Contains(p.Bucket) {
+		return c.Tick()
 	}
-	return span, span.Start == nil || bytes.Compare(span.Start, span.End) >= 0, nil
+	o.key = append(o.table.AppendRowPrefix(o.key[:0], p.Bucket), primaryKey...)
+	row, err := view.Get(c.ctx(), o.key)
+	if err != nil {
+		return err
+	}
+	if row == nil && !p.Stands(view) { // see table/confirm.go
+		return c.Tick()
+	}
+	if row == nil {
+		return internal("index entry of table %q names a row that is not there", o.table.Def.Name)
+	}
+	return o.take(o.key, row)
 }
 
 // bySpan reads the rows of the task's buckets whose keys are in the span.

@@ -142,7 +142,7 @@ func scriptAnswer(d *database, ctx *analyze.Context, text string) string {
 	if err != nil {
 		return describe(err)
 	}
-	pl, err := plan.Build(q, plan.Env{Fold: expr.EvalConst})
+	pl, err := plan.Build(q, plan.Env{Fold: expr.EvalConst, OrderedIndexes: true})
 	if err != nil {
 		return describe(err)
 	}

@@ -1,107 +1,70 @@
 package plan
 
 import (
+	"math"
+	"slices"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// access chooses how a scan finds its rows: by key, or bucket by bucket. byPrimaryKey chooses the
-// order index where it saves a sort.
-func access(s *Scan, r *Route, conds []query.Expr) {
-	if len(r.Keys) > 0 || r.KeyArray != nil {
-		s.Access, s.Keys, s.KeyArray = ScanKeys, r.Keys, r.KeyArray
-		return
-	}
-	if s.Span = r.Span; s.Span != nil {
-		return // its segments have their rows in the order of keys
-	}
-	boundByKey(s, conds)
+// accessPath is one way to read the rows of a scan: what it reads, in which order rows come, and
+// what that costs.
+type accessPath struct {
+	kind    AccessKind
+	index   *IndexScan  // of ScanIndex and ScanFound, and of ScanOrdered as an index over the primary key
+	columns []keyColumn // of its entries
+	rows    float64     // that are read
+	perRow  float64     // cost of each
+	start   float64     // cost before the first
 }
 
-// boundByKey uses the primary-key-order index for a range of the first key column that is bounded
-// on both sides.
-func boundByKey(s *Scan, conds []query.Expr) {
-	lo, hi := keyBounds(s, conds)
-	if lo != nil && hi != nil && orderIndex(s.Table) != nil {
-		s.Access = ScanOrdered
-		setBounds(s, lo, hi)
-	}
-}
+// Costs, in units of a row that is read with its neighbours.
+const (
+	costRow   = 1.0
+	costEntry = 5.0  // an entry of an index, and its row
+	costFind  = 20.0 // asking a global index, which is in few fragments
+	costAsk   = 25.0 // asking a local index, which is in all of them
+	costSort  = 0.1  // of a comparison
+)
 
-type bound struct {
-	value     query.Expr
-	inclusive bool
-}
-
-func setBounds(s *Scan, lo, hi *bound) {
-	if lo != nil {
-		s.Lo, s.LoInc = lo.value, lo.inclusive
+// accessPaths returns the ways to read the rows that meet the conditions.
+func (p *planner) accessPaths(s *Scan, r *Route, indexes []query.Index, conds []query.Expr) []*accessPath {
+	if len(r.Keys) > 0 || r.KeyArray != nil || r.Never {
+		return []*accessPath{{kind: ScanKeys}}
 	}
-	if hi != nil {
-		s.Hi, s.HiInc = hi.value, hi.inclusive
+	narrow := r.byValues() || r.Lo != nil || r.Hi != nil || r.Span != nil && r.Span.narrow()
+	buckets := &accessPath{kind: ScanBuckets, rows: guessTable, perRow: costRow}
+	if r.Span != nil {
+		buckets.rows *= r.Span.selectivity()
 	}
-}
-
-// keyBounds finds range conditions on the first key column.
-func keyBounds(s *Scan, conds []query.Expr) (lo, hi *bound) {
-	key := keyPositions(s.Table)
-	if len(key) == 0 {
-		return nil, nil
+	if narrow {
+		buckets.rows = min(buckets.rows, guessNarrow)
 	}
-	m := matcher{s: s, conds: conds}
-	return m.columnBounds(key[0])
-}
-
-// columnBounds finds range conditions on a column of the key.
-func (m *matcher) columnBounds(of int) (lo, hi *bound) {
-	for _, c := range m.conds {
-		call, ok := c.(*query.Call)
-		if !ok || len(call.Args) != 2 {
-			continue
-		}
-		op, col, v := call.Op, call.Args[0], call.Args[1]
-		if m.position(col) != of {
-			op, col, v = flip(op), v, col
-		}
-		if m.position(col) != of || !known(v) {
-			continue
-		}
-		own := func(as narrowing) query.Expr { return m.keyValue(of, v, as) }
-		if b := boundOf(op, v, toLower, own); b != nil {
-			lo = b
-		}
-		if b := boundOf(op, v, toUpper, own); b != nil {
-			hi = b
+	out := []*accessPath{buckets}
+	if ix := orderIndex(s.Table); ix != nil {
+		indexes = slices.Insert(slices.Clone(indexes), 0, primaryIndex(s.Table, ix))
+	}
+	for _, ix := range indexes {
+		if x := p.indexScan(s, ix, conds); x != nil {
+			out = append(out, pathBy(x))
 		}
 	}
-	return lo, hi
+	return out
 }
 
-// boundOf returns the bound that a comparison with v is, as the column's own values; nil where it
-// is none of that side. One that had to be converted is inclusive.
-func boundOf(op string, v query.Expr, as narrowing, own func(narrowing) query.Expr) *bound {
-	if as == toLower && op != ">" && op != ">=" || as == toUpper && op != "<" && op != "<=" {
-		return nil
+func pathBy(x *IndexScan) *accessPath {
+	a := &accessPath{
+		kind: ScanIndex, index: x, columns: indexColumns(x.Table, x.Index),
+		rows: x.estimate(), perRow: costEntry, start: costAsk,
 	}
-	value := own(as)
-	if value == nil {
-		return nil
+	switch {
+	case x.Index.Def.Primary:
+		a.kind = ScanOrdered
+	case x.Index.Def.Global:
+		a.kind, a.columns, a.start = ScanFound, nil, costFind
 	}
-	return &bound{value, value != v || op == ">=" || op == "<="}
-}
-
-func flip(op string) string {
-	switch op {
-	case "<":
-		return ">"
-	case "<=":
-		return ">="
-	case ">":
-		return "<"
-	case ">=":
-		return "<="
-	}
-	return ""
+	return a
 }
 
 // orderIndex returns the index in primary key order, nil where it is switched off.
@@ -114,79 +77,150 @@ func orderIndex(t *catalog.Table) *catalog.Index {
 	return nil
 }
 
-// byPrimaryKey plans `… ORDER BY key LIMIT n` over one table: every fragment reads its rows in key
-// order, the gateway merges and stops.
-func (p *planner) byPrimaryKey(l *level, cur part) (part, bool) {
-	q := l.q
-	s, ok := scanUnder(cur.node)
-	if !ok || !p.orderable(cur) || q.Limit == nil || q.Distinct || q.HasAggs || q.GroupBy != nil || q.HasWindow ||
-		q.HasSRFs || len(q.OrderBy) == 0 {
-		return part{}, false
+// primaryIndex returns the index in primary key order as one over the columns of the key.
+func primaryIndex(t *catalog.Table, def *catalog.Index) query.Index {
+	x := query.Index{Def: def}
+	for _, c := range keyColumns(t) {
+		x.Keys = append(x.Keys, c.expr)
 	}
-	desc, ok := l.keyOrder(s, cur.in)
-	if !ok || orderIndex(s.Table) == nil {
-		return part{}, false
-	}
-	old := *s
-	ordered(s, desc)
-	count, offset, err := p.limits(l)
-	if err != nil || !pushable(count) || !pushable(offset) {
-		*s = old
-		return part{}, false
-	}
-	out, err := p.targets(l, cur)
-	if err != nil || out.local == nil {
-		*s = old
-		return part{}, false
-	}
-	if enough := together(count, offset); enough != nil {
-		out.node = &Limit{Base: Base{out.node.Output()}, Child: out.node, Count: enough}
-	}
-	out = p.gather(out, sortKeys(q))
-	out.node = &Limit{Base: Base{out.node.Output()}, Child: out.node, Count: count, Offset: offset}
-	return dropHidden(out, visible(q)), true
+	return x
 }
 
-// orderable reports whether reading a scan in key order may save work: not where a route has
-// narrowed it to a few buckets or keys.
-func (p *planner) orderable(cur part) bool {
-	s, ok := scanUnder(cur.node)
-	if !ok || cur.local == nil || s.Access == ScanKeys || s.Access == ScanIndex {
-		return false
+// choose has a scan read its rows by the cheapest path, and reports whether they come in the wanted
+// order. It may be called again once an order is known.
+func (p *planner) choose(s *Scan, r *Route, indexes []query.Index, conds []query.Expr, want wantedOrder) bool {
+	paths := p.accessPaths(s, r, indexes, conds)
+	found := guessTable
+	if len(conds) > 0 {
+		found *= guessFilter
 	}
-	route := cur.local.route
-	route.forgetStart() // as many rows may be found as where nothing is said of the key
-	return route.Everywhere()
-}
-
-// ordered makes the scan below cur one in key order.
-func ordered(s *Scan, desc bool) {
-	s.Access, s.Desc = ScanOrdered, desc
-	lo, hi := keyBounds(s, conjuncts(s.Filter))
-	setBounds(s, lo, hi)
-}
-
-func scanUnder(n Node) (*Scan, bool) {
-	s, ok := n.(*Scan)
-	return s, ok
-}
-
-// keyOrder reports whether ORDER BY is a prefix of the primary key, all in one direction.
-func (l *level) keyOrder(s *Scan, in *layout) (desc, ok bool) {
-	key := keyPositions(s.Table)
-	if len(l.q.OrderBy) > len(key) {
-		return false, false
+	for _, a := range paths {
+		found = min(found, a.rows)
 	}
-	desc = l.q.OrderBy[0].Desc
-	for i, k := range l.q.OrderBy {
-		v, isVar := bare(l.q.Targets[k.Target].Expr).(*query.Var)
-		if !isVar || v.Up != 0 || k.Desc != desc {
-			return false, false
+	m := matcher{s: s, conds: conds}
+	best, bestCost, ordered := paths[0], math.Inf(1), false
+	for _, a := range paths {
+		backward, ok := m.provides(a, want.keys)
+		ok = ok && (!backward || a.kind == ScanOrdered || p.env.OrderedIndexes)
+		if !ok && a.index != nil && !a.index.selects() {
+			continue // all of the index, in an order that does not help
 		}
-		n, here := in.slots[varKey{v.Rel, v.Col}]
-		if !here || s.Slots[n] != key[i] {
-			return false, false
+		if c := a.cost(found, want, ok); c < bestCost {
+			best, bestCost, ordered = a, c, ok
+			if a.index != nil {
+				a.index.Backward = backward && ok
+			}
 		}
 	}
-	return desc, true
+	best.use(p, s, r)
+	return ordered
 }
+
+// cost is what it costs to get the wanted rows, if found is how many there are.
+func (a *accessPath) cost(found float64, want wantedOrder, ordered bool) float64 {
+	rows, sort := a.rows, 0.0
+	switch {
+	case ordered:
+		rows *= min(1, want.limit/max(1, found))
+	case len(want.keys) > 0:
+		sort = costSort * found * math.Log2(found+2)
+	}
+	return a.start + rows*a.perRow + sort
+}
+
+// use makes s a scan by the path, in place of the one that it was before.
+func (a *accessPath) use(p *planner, s *Scan, r *Route) {
+	s.Access, s.Keys, s.KeyArray, s.Index, s.Span = a.kind, nil, nil, nil, nil
+	s.Lo, s.Hi, s.LoInc, s.HiInc, s.Desc = nil, nil, false, false, false
+	r.Index = nil
+	switch a.kind {
+	case ScanKeys:
+		if s.Keys, s.KeyArray = r.Keys, r.KeyArray; r.Never && len(r.Keys) == 0 && r.KeyArray == nil {
+			s.Access = ScanBuckets
+		}
+	case ScanBuckets:
+		s.Span = r.Span // its segments have their rows in the order of keys
+	case ScanOrdered:
+		x := a.index
+		s.Desc = x.Backward
+		if older := (KeyBounds{Lo: x.Lo, LoInc: x.LoInc, Hi: x.Hi, HiInc: x.HiInc}); len(x.Equal) == 0 &&
+			x.Prefix == nil && x.LoRow == nil && x.HiRow == nil {
+			s.Lo, s.LoInc, s.Hi, s.HiInc = older.Lo, older.LoInc, older.Hi, older.HiInc
+		} else {
+			s.Span = &KeySpan{Equal: x.Equal, KeyBounds: x.KeyBounds}
+		}
+	default:
+		a.index.use(p, s, r)
+	}
+}
+
+// use makes s a scan by the index.
+func (x *IndexScan) use(p *planner, s *Scan, r *Route) {
+	p.lookups++
+	x.N = p.lookups
+	s.Access, s.Index = ScanIndex, x
+	s.Lo, s.Hi, s.Span = nil, nil, nil
+	if x.Index.Def.Global {
+		s.Access, r.Index = ScanFound, x
+		return
+	}
+	x.Index.Keys = slices.Clone(x.Index.Keys)
+	for i, key := range x.Index.Keys {
+		x.Index.Keys[i] = overRow(key)
+	}
+	x.Index.Where = overRow(x.Index.Where)
+}
+
+// estimate guesses how many rows are found.
+func (x *IndexScan) estimate() float64 {
+	n := 1.0
+	for i, list := range x.Equal {
+		if x.Paired && i > 0 {
+			break
+		}
+		if x.Arrays[i] != nil {
+			n *= guessArray
+		} else {
+			n *= float64(max(1, len(list)))
+		}
+	}
+	switch {
+	case x.single():
+		return n
+	case len(x.Equal) == 0:
+		return guessTable * x.KeyBounds.selectivity()
+	case len(x.Nulls) == len(x.Equal):
+		return guessTable * guessNull * x.KeyBounds.selectivity()
+	}
+	more := math.Pow(guessMore, float64(len(x.Equal)-1))
+	return max(1, n*guessEqual*more*x.KeyBounds.selectivity())
+}
+
+// selectivity guesses which part of a table's keys is in a span.
+func (x *KeySpan) selectivity() float64 {
+	all := x.KeyBounds.selectivity()
+	if n := len(x.Equal); n > 0 {
+		all *= guessEqual / guessTable * math.Pow(guessMore, float64(n-1))
+	}
+	return all
+}
+
+// selectivity guesses which part of what they bound is within the bounds.
+func (b *KeyBounds) selectivity() float64 {
+	switch {
+	case b.lower() && b.upper(), b.begins():
+		return guessFilter * guessFilter
+	case b.bounded(), b.Prefix != nil:
+		return guessFilter
+	}
+	return 1
+}
+
+// Guesses of how many rows an index finds.
+const (
+	guessArray  = 100.0
+	guessEqual  = 100.0 // rows with the same value
+	guessMore   = 0.3   // of these, with the same value of one more column
+	guessNull   = 0.05  // of the rows
+	guessNarrow = 100.0 // rows in the buckets that a route names
+)

@@ -22,6 +22,8 @@ type Env struct {
 	Watch func(*catalog.Table) []KeyWatch
 	// LockLate has rows locked one by one, as they are asked for: of a cursor.
 	LockLate bool
+	// OrderedIndexes: all nodes read indexes in both directions and by all of KeyBounds.
+	OrderedIndexes bool
 	// Sums returns the query of what the parts of a table's split documents add up to, see
 	// Scan.Sums. nil: there are none.
 	Sums func(*catalog.Table) (*query.Query, error)
@@ -210,14 +212,12 @@ func (p *planner) output(l *level, cur part) (part, error) {
 	if lateTargets(l.q) {
 		return p.sortThenTargets(l, cur, nil)
 	}
-	if out, ok := p.byPrimaryKey(l, cur); ok {
-		return out, nil
-	}
+	ordered := p.readInOrder(l, cur)
 	cur, err := p.targets(l, cur)
 	if err != nil {
 		return part{}, err
 	}
-	return p.finish(l, cur)
+	return p.finish(l, cur, ordered)
 }
 
 // targets computes the SELECT list, hidden columns included.
@@ -241,14 +241,21 @@ func (p *planner) targets(l *level, cur part) (part, error) {
 	return part{node: proj, in: newLayout(), local: cur.local}, nil
 }
 
-// finish does DISTINCT, ORDER BY and LIMIT over the targets and drops the hidden ones.
-func (p *planner) finish(l *level, cur part) (part, error) {
+// finish does DISTINCT, ORDER BY and LIMIT over the targets and drops the hidden ones. ordered is
+// set if the fragments read the rows in the order of the query.
+func (p *planner) finish(l *level, cur part, ordered bool) (part, error) {
 	keys := sortKeys(l.q)
+	ordered = ordered && cur.local != nil
 	count, offset, err := p.limits(l)
 	if err != nil {
 		return part{}, err
 	}
 	switch {
+	case l.q.DistinctOn != nil && ordered:
+		cur.node = &Distinct{Base: Base{cur.node.Output()}, Child: cur.node, Keys: l.q.DistinctOn, Sorted: true}
+		cur = p.inOrder(cur, distinctKeys(l.q, keys), nil, nil)
+		cur.node = &Distinct{Base: Base{cur.node.Output()}, Child: cur.node, Keys: l.q.DistinctOn, Sorted: true}
+		keys = nil
 	case l.q.DistinctOn != nil:
 		cur = p.sort(cur, distinctKeys(l.q, keys), nil, nil)
 		cur.node = &Distinct{Base: Base{cur.node.Output()}, Child: cur.node, Keys: l.q.DistinctOn, Sorted: true}
@@ -256,7 +263,10 @@ func (p *planner) finish(l *level, cur part) (part, error) {
 	case l.q.Distinct:
 		cur = p.distinct(cur, visible(l.q))
 	}
-	if len(keys) > 0 {
+	switch {
+	case len(keys) > 0 && ordered:
+		cur = p.inOrder(cur, keys, count, offset)
+	case len(keys) > 0:
 		cur = p.sort(cur, keys, count, offset)
 	}
 	if count != nil || offset != nil {

@@ -273,7 +273,8 @@ func (x *explainer) scan(n *Scan) (string, []string) {
 		return title + "on " + table, append(x.cond("Index Cond", bounds), x.cond("Filter", rest)...)
 	case ScanIndex, ScanFound:
 		used, rest := n.Index.split(n.Filter)
-		return "Index Scan using " + n.Index.Index.Def.Name + " on " + table,
+		title := "Index Scan " + map[bool]string{true: "Backward "}[n.Index.Backward]
+		return title + "using " + n.Index.Index.Def.Name + " on " + table,
 			append(x.cond("Index Cond", used), x.cond("Filter", rest)...)
 	}
 	if n.Span != nil {
@@ -316,15 +317,13 @@ func keyCond(n *Scan) (keys, rest query.Expr) {
 
 // boundCond does so for a scan in key order.
 func boundCond(n *Scan) (bounds, rest query.Expr) {
-	var in, others []query.Expr
-	for _, c := range conjuncts(n.Filter) {
-		if lo, hi := keyBounds(n, []query.Expr{c}); lo != nil || hi != nil {
-			in = append(in, c)
-		} else {
-			others = append(others, c)
-		}
+	by := &IndexScan{Table: n.Table, KeyBounds: KeyBounds{Lo: n.Lo, Hi: n.Hi}}
+	if n.Span != nil {
+		by.Equal, by.KeyBounds = n.Span.Equal, n.Span.KeyBounds
 	}
-	return conjunction(in), conjunction(others)
+	m := matcher{s: n, conds: conjuncts(n.Filter)}
+	by.Conds = m.usedBy(by, keyColumns(n.Table))
+	return by.split(n.Filter)
 }
 
 func (x *explainer) aggregate(n *Aggregate) (string, []string) {

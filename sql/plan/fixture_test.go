@@ -83,7 +83,10 @@ func testTables(t testing.TB, oid func() catalog.OID) []*catalog.Table {
 	for _, x := range []catalog.Index{
 		{Name: "people_mail_key", Columns: []int16{3}, Unique: true, Global: true},
 		{Name: "people_doc", Columns: []int16{0}, Expressions: []string{"(doc ->> 'Name'::text)"}},
-		{Name: "people_grp_n", Columns: []int16{5, 4}, Order: []catalog.KeyOrder{0, catalog.KeyDesc}},
+		{
+			Name: "people_grp_n", Columns: []int16{5, 4},
+			Order: []catalog.KeyOrder{0, catalog.KeyDesc | catalog.KeyNullsFirst},
+		},
 		{Name: "people_n", Columns: []int16{4}, Predicate: "(grp = 7)"},
 		{Name: "people_lower", Columns: []int16{0}, Expressions: []string{"lower(mail)"}, Global: true},
 		{Name: "people_new", Columns: []int16{4}, State: catalog.IndexBuilding},
@@ -207,7 +210,7 @@ func build(ctx *analyze.Context, text string) (*query.Query, *plan.Plan, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := plan.Build(q, plan.Env{Fold: expr.EvalConst})
+	p, err := plan.Build(q, plan.Env{Fold: expr.EvalConst, OrderedIndexes: true})
 	return q, p, err
 }
 

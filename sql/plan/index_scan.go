@@ -8,98 +8,49 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// IndexScan says which entries of a secondary index a scan reads: those whose first columns have
-// one of some values each, and, behind them, a column between bounds. Entries of a global index are
-// found by all their columns.
+// IndexScan says which entries of a secondary index a scan reads, and in which direction: those
+// whose first columns have one of some values each, and whose columns behind them are bounded.
+// Behind the columns of an index that is not unique comes the primary key. Entries of a global
+// index are found by all their columns.
 type IndexScan struct {
 	N     int // names the lookup within the plan
 	Table *catalog.Table
 	Index query.Index
 	// Equal are the values of the first columns, over Params and Outers: alternatives, or the
-	// elements of one array.
+	// elements of one array. Columns in Nulls have none: they are null.
 	Equal  [][]query.Expr
 	Arrays []query.Expr // parallel to Equal, nil where that says all
+	Nulls  []int
 	// Paired is set if the first values of all columns go together, then the second values, and so
 	// on. Otherwise the scan looks up every combination.
 	Paired bool
-	// Lo and Hi bound the column behind them; nil is open.
-	Lo, Hi       query.Expr
-	LoInc, HiInc bool
-	Conds        []query.Expr // what the entries are found by, for EXPLAIN
+	KeyBounds
+	Backward bool
+	Conds    []query.Expr // what the entries are found by, for EXPLAIN
 }
 
 // whole reports whether every column has its value.
 func (x *IndexScan) whole() bool { return len(x.Equal) == len(x.Index.Keys) }
 
 // single reports whether no more than a few rows can be found.
-func (x *IndexScan) single() bool { return x.whole() && x.Index.Def.Unique }
-
-// estimate guesses how many rows are found.
-func (x *IndexScan) estimate() float64 {
-	n := 1.0
-	for i, list := range x.Equal {
-		if x.Paired && i > 0 {
-			break
-		}
-		if x.Arrays[i] != nil {
-			n *= guessArray
-		} else {
-			n *= float64(len(list))
-		}
-	}
-	switch {
-	case x.single():
-		return n
-	case len(x.Equal) == 0:
-		return guessTable * guessFilter * guessFilter
-	}
-	return n * guessEqual
+func (x *IndexScan) single() bool {
+	return x.whole() && x.Index.Def.Unique && (len(x.Nulls) == 0 || x.Index.Def.NullsNotDistinct)
 }
 
-// Guesses of how many rows an index finds.
-const (
-	guessArray = 100.0
-	guessEqual = 100.0 // rows with the same value
-)
+// selects reports whether the conditions say something of the entries.
+func (x *IndexScan) selects() bool { return len(x.Equal) > 0 || !x.open() }
 
-// byIndex makes s a scan by a secondary index where one clearly selects: by equality on its first
-// columns, or by a range that is bounded on both sides. There are no statistics yet, so nothing
-// less is taken for selective.
-func (p *planner) byIndex(s *Scan, r *Route, indexes []query.Index, conds []query.Expr) {
-	if s.Access == ScanKeys || r.Never {
-		return
+// asOlderNodes leaves out what only newer nodes know. Less is found by the index then, and the scan
+// tests the rest.
+func (x *IndexScan) asOlderNodes() {
+	x.KeyBounds = KeyBounds{Lo: x.Lo, LoInc: x.LoInc, Hi: x.Hi, HiInc: x.HiInc}
+	if len(x.Nulls) > 0 {
+		x.Equal, x.Arrays, x.KeyBounds = x.Equal[:x.Nulls[0]], x.Arrays[:x.Nulls[0]], KeyBounds{}
+		x.Nulls = nil
 	}
-	narrow := r.byValues() || r.Lo != nil || r.Hi != nil || r.Span != nil && r.Span.narrow()
-	var best *IndexScan
-	for i := range indexes {
-		x := p.indexScan(s, indexes[i], conds)
-		if x == nil || narrow && !x.single() {
-			continue // the buckets that the route names are few
-		}
-		if best == nil || x.better(best) {
-			best = x
-		}
+	if x.Index.Def.Primary && len(x.Equal) > 0 {
+		x.Equal, x.Arrays, x.KeyBounds = nil, nil, KeyBounds{}
 	}
-	if best == nil || len(best.Equal) == 0 && s.Access == ScanOrdered {
-		return
-	}
-	p.useIndex(s, r, best)
-}
-
-func (p *planner) useIndex(s *Scan, r *Route, x *IndexScan) {
-	p.lookups++
-	x.N = p.lookups
-	s.Access, s.Index = ScanIndex, x
-	s.Lo, s.Hi, s.Span = nil, nil, nil
-	if x.Index.Def.Global {
-		s.Access, r.Index = ScanFound, x
-		return
-	}
-	x.Index.Keys = slices.Clone(x.Index.Keys)
-	for i, key := range x.Index.Keys {
-		x.Index.Keys[i] = overRow(key)
-	}
-	x.Index.Where = overRow(x.Index.Where)
 }
 
 // overRow has an expression of an index read whole rows of its table: the scan computes from a row
@@ -117,26 +68,27 @@ func overRow(e query.Expr) query.Expr {
 	})
 }
 
-// better prefers a unique index whose columns all have values, then more columns with values, then
-// bounds, then one that needs one fragment.
-func (x *IndexScan) better(y *IndexScan) bool {
-	rank := func(x *IndexScan) int {
-		n := 4 * len(x.Equal)
-		if x.single() {
-			n += 1000
-		}
-		if x.Lo != nil || x.Hi != nil {
-			n += 2
-		}
-		if x.Index.Def.Global {
-			n++
-		}
-		return n
+// indexColumns returns the columns of an index's entries.
+func indexColumns(t *catalog.Table, ix query.Index) []keyColumn {
+	if ix.Def.Primary {
+		return keyColumns(t)
 	}
-	return rank(x) > rank(y)
+	out := make([]keyColumn, len(ix.Keys))
+	for i, key := range ix.Keys {
+		order := ix.Def.OrderOf(i)
+		v, ok := bare(key).(*query.Var)
+		out[i] = keyColumn{
+			expr: key, desc: order&catalog.KeyDesc != 0, nullsFirst: order&catalog.KeyNullsFirst != 0,
+			notNull: ok && v.Col >= 0 && t.Columns[v.Col].NotNull,
+		}
+	}
+	if !ix.Def.Unique {
+		out = append(out, keyColumns(t)...)
+	}
+	return out
 }
 
-// indexScan finds what the conditions say about an index; nil where it does not help.
+// indexScan finds what the conditions say about an index; nil where it cannot be used.
 func (p *planner) indexScan(s *Scan, ix query.Index, conds []query.Expr) *IndexScan {
 	m := matcher{s: s, conds: conds}
 	if ix.Def.State != catalog.IndexPublic || !m.implies(p.fold(ix.Where)) {
@@ -144,36 +96,44 @@ func (p *planner) indexScan(s *Scan, ix query.Index, conds []query.Expr) *IndexS
 	}
 	x := &IndexScan{Table: s.Table, Index: ix}
 	ix.Keys = slices.Clone(ix.Keys)
-	arrays := 0
 	for i, key := range ix.Keys {
 		ix.Keys[i] = p.fold(key)
-		list, array := choices(conds, m.indexKey(ix.Keys[i]))
-		if array != nil {
-			arrays++
-		}
-		if len(list) == 0 && array == nil || arrays > 1 {
-			break
-		}
-		x.Equal, x.Arrays = append(x.Equal, list), append(x.Arrays, array)
 	}
+	m.equal(x, ix.Keys)
 	m.pair(x, ix.Keys)
 	if ix.Def.Global && !x.whole() || !x.tuples() {
 		return nil
 	}
-	if !x.whole() {
-		lo, hi := m.indexBounds(ix.Keys[len(x.Equal)])
-		if len(x.Equal) == 0 && (lo == nil || hi == nil) {
-			return nil
-		}
-		if lo != nil {
-			x.Lo, x.LoInc = lo.value, lo.inclusive
-		}
-		if hi != nil {
-			x.Hi, x.HiInc = hi.value, hi.inclusive
-		}
+	columns := indexColumns(s.Table, ix)
+	if !ix.Def.Global && !x.Paired {
+		x.KeyBounds = m.bounds(columns[len(x.Equal):])
 	}
-	x.Conds = m.usedBy(x, ix.Keys)
+	if !p.env.OrderedIndexes {
+		x.asOlderNodes()
+	}
+	x.Conds = m.usedBy(x, columns)
 	return x
+}
+
+// equal finds the values of the first keys.
+func (m *matcher) equal(x *IndexScan, keys []query.Expr) {
+	arrays := 0
+	for i, key := range keys {
+		list, array := choices(m.conds, m.indexKey(key))
+		if array != nil {
+			arrays++
+		}
+		switch {
+		case array != nil && (arrays > 1 || x.Index.Def.Primary):
+			return
+		case len(list) > 0 || array != nil:
+		case x.Index.Def.Global || x.Index.Def.Primary || !m.isNull(key, true):
+			return
+		default:
+			x.Nulls = append(x.Nulls, i)
+		}
+		x.Equal, x.Arrays = append(x.Equal, list), append(x.Arrays, array)
+	}
 }
 
 // pair looks for an OR that sets the values of all columns together, which are fewer than all
@@ -210,25 +170,32 @@ func (x *IndexScan) combinations() int {
 func (x *IndexScan) tuples() bool { return x.Paired || x.combinations() <= maxKeyTuples }
 
 // usedBy lists the conditions by which entries are found.
-func (m *matcher) usedBy(x *IndexScan, keys []query.Expr) []query.Expr {
+func (m *matcher) usedBy(x *IndexScan, columns []keyColumn) []query.Expr {
 	var out []query.Expr
 	for _, c := range m.conds {
+		one := matcher{s: m.s, conds: []query.Expr{c}}
 		_, used := c.(*query.Or)
 		used = used && x.Paired
 		for i := range x.Equal {
-			list, array := choices([]query.Expr{c}, m.indexKey(keys[i]))
-			used = used || list != nil || array != nil
+			list, array := choices(one.conds, m.indexKey(columns[i].expr))
+			used = used || list != nil || array != nil ||
+				slices.Contains(x.Nulls, i) && one.isNull(columns[i].expr, true)
 		}
-		if !used && (x.Lo != nil || x.Hi != nil) {
-			one := matcher{s: m.s, conds: []query.Expr{c}}
-			lo, hi := one.indexBounds(keys[len(x.Equal)])
-			used = lo != nil || hi != nil
+		if !used && !x.open() {
+			b := one.bounds(columns[len(x.Equal):])
+			used = x.shares(&b)
 		}
 		if used {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// shares reports whether one of the bounds in b is bounded here too.
+func (b *KeyBounds) shares(c *KeyBounds) bool {
+	return b.Lo != nil && c.Lo != nil || b.Hi != nil && c.Hi != nil || b.LoRow != nil && c.LoRow != nil ||
+		b.HiRow != nil && c.HiRow != nil || b.Prefix != nil && c.Prefix != nil || b.NotNull && c.NotNull
 }
 
 // canonical returns e over the table's columns as indexes have it; ok is false where it reads
@@ -303,44 +270,6 @@ func (m *matcher) indexArray(key, array query.Expr) query.Expr {
 		return array
 	}
 	return narrowedArray(array, key.Type())
-}
-
-// indexBounds finds range conditions on the key of an index.
-func (m *matcher) indexBounds(key query.Expr) (lo, hi *bound) {
-	for _, c := range m.conds {
-		call, ok := c.(*query.Call)
-		if !ok || len(call.Args) != 2 {
-			continue
-		}
-		op, side, v := call.Op, call.Args[0], call.Args[1]
-		if !m.isKey(side, key) {
-			op, side, v = flip(op), v, side
-		}
-		if op == "" || !m.isKey(side, key) || !known(v) {
-			continue
-		}
-		own := func(as narrowing) query.Expr { return m.indexValue(key, v, as) }
-		if b := boundOf(op, v, toLower, own); b != nil {
-			lo = tighter(lo, b, 1)
-		}
-		if b := boundOf(op, v, toUpper, own); b != nil {
-			hi = tighter(hi, b, -1)
-		}
-	}
-	return lo, hi
-}
-
-// tighter chooses between two bounds: of constants the one that admits less, else the first.
-func tighter(a, b *bound, sign int) *bound {
-	if a == nil {
-		return b
-	}
-	x, ok := a.value.(*query.Const)
-	y, also := b.value.(*query.Const)
-	if ok && also && !x.Value.IsNull() && !y.Value.IsNull() && sign*types.Compare(x.OID, x.Value, y.Value) < 0 {
-		return b
-	}
-	return a
 }
 
 // implies reports whether the conditions contain the predicate of a partial index, member by
@@ -419,7 +348,7 @@ func (p *planner) indexEqualities(l *level, s *Scan, right part, eqs []equality)
 		if len(found) == 0 || ix.Def.Global && !x.whole() {
 			continue
 		}
-		if best == nil || x.better(best) {
+		if a := pathBy(x); best == nil || a.cost(0, anyOrder, false) < pathBy(best).cost(0, anyOrder, false) {
 			best, chosen = x, found
 		}
 	}

@@ -65,11 +65,8 @@ func (p *planner) sortThenTargets(l *level, cur part, lock *LockRows) (part, err
 		in = cur.in // above locks sort keys are computed again: the row may be a newer one
 	}
 	switch {
-	case byKey:
-		if enough := together(few, skip); enough != nil {
-			cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: enough}
-		}
-		cur = p.gather(cur, keys)
+	case byKey && cur.local != nil:
+		cur = p.inOrder(cur, keys, few, skip)
 	case len(keys) > 0:
 		cur = p.sort(cur, keys, few, skip)
 	}
@@ -124,19 +121,6 @@ func distinctSlots(q *query.Query, keys []SortKey) []int {
 		}
 	}
 	return slots
-}
-
-// readInOrder makes cur, where it is a scan and ORDER BY is its primary key, a scan in that order.
-func (p *planner) readInOrder(l *level, cur part) bool {
-	if len(l.q.OrderBy) == 0 || l.q.Limit == nil || !p.orderable(cur) {
-		return false
-	}
-	s, _ := scanUnder(cur.node)
-	desc, ok := l.keyOrder(s, cur.in)
-	if ok = ok && orderIndex(s.Table) != nil; ok {
-		ordered(s, desc)
-	}
-	return ok
 }
 
 // sortColumns makes every sort key a slot.

@@ -31,8 +31,8 @@ type lookupKey struct {
 // lookupKeyOf finds the key or index by which rows of the right side may be looked up.
 func (j joining) lookupKeyOf(right part) (k lookupKey, ok bool) {
 	s, ok := right.node.(*Scan)
-	if !ok || right.local == nil || len(right.local.rels) != 1 || s.Access == ScanKeys || s.Index != nil ||
-		len(right.in.lateral) > 0 {
+	if !ok || right.local == nil || len(right.local.rels) != 1 || s.Access == ScanKeys ||
+		s.Index != nil && len(s.Index.Equal) > 0 || len(right.in.lateral) > 0 {
 		return k, false
 	}
 	k = lookupKey{scan: s, chosen: keyEqualities(s, right, j.eqs)}
@@ -65,7 +65,7 @@ func (j joining) byRow(key lookupKey, left, right part) (*lookup, error) {
 	k.unbounded()
 	if key.index != nil {
 		key.index.join(tuple)
-		j.useIndex(&k.scan, &k.route, key.index)
+		key.index.use(j.planner, &k.scan, &k.route)
 	} else {
 		k.scan.Access, k.scan.Keys = ScanKeys, [][]query.Expr{tuple}
 		k.route.Keys = k.scan.Keys
@@ -101,7 +101,7 @@ func (j joining) byBatch(key lookupKey, left part) (*lookup, error) {
 	k.unbounded()
 	if x := key.index; x != nil {
 		x.Equal, x.Arrays, x.Conds = [][]query.Expr{nil}, []query.Expr{array}, []query.Expr{array}
-		j.useIndex(&k.scan, &k.route, x)
+		x.use(j.planner, &k.scan, &k.route)
 	} else {
 		k.scan.Access, k.scan.KeyArray, k.route.KeyArray = ScanKeys, array, array
 	}
@@ -122,7 +122,7 @@ func (j joining) bindTo(binds *[]Bind, v query.Expr, t types.OID) *query.Outer {
 // unbounded takes away how the scan found its rows before.
 func (k *lookup) unbounded() {
 	s := &k.scan
-	s.Lo, s.Hi, s.Index, s.KeyArray, s.Span = nil, nil, nil, nil, nil
+	s.Lo, s.Hi, s.Index, s.KeyArray, s.Span, s.Desc = nil, nil, nil, nil, nil, false
 }
 
 // gathered is the lookup as the gateway runs it: in the fragments of what it looks up.
@@ -474,6 +474,8 @@ func estimateScan(s *Scan) float64 {
 		}
 	case s.Access == ScanKeys:
 		return float64(len(s.Keys))
+	case s.Access == ScanOrdered && s.Span != nil:
+		rows *= s.Span.selectivity()
 	case s.Access == ScanOrdered && s.Lo != nil && s.Hi != nil:
 		rows *= guessFilter * guessFilter
 	case s.Filter != nil:

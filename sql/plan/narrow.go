@@ -173,6 +173,9 @@ func (m *matcher) keyElements(col int, array query.Expr) query.Expr {
 
 // indexValue is keyValue for the key of an index.
 func (m *matcher) indexValue(key, v query.Expr, as narrowing) query.Expr {
+	if col, ok := bare(key).(*query.Var); ok {
+		return m.keyValue(col.Col, v, as)
+	}
 	if m.fits(key, v) {
 		return v
 	}

@@ -55,8 +55,8 @@ type AccessKind uint8
 const (
 	ScanBuckets AccessKind = iota // all rows in the task's bucket ranges
 	ScanKeys                      // point reads by primary key: Keys
-	ScanOrdered                   // by the primary-key-order index, rows looked up by key: Lo, Hi, Desc
-	ScanIndex                     // by entries of a local index: Index
+	ScanOrdered                   // by the primary-key-order index, rows looked up by key: Lo, Hi or Span, Desc
+	ScanIndex                     // by entries of a local index, in their order: Index
 	ScanFound                     // rows that the Gather's route has found by a global index: Index
 )
 
@@ -74,7 +74,7 @@ type Scan struct {
 	// KeyArray is one array of single-column keys.
 	Keys     [][]query.Expr
 	KeyArray query.Expr
-	// Lo and Hi bound the first primary key column for ScanOrdered; nil is open.
+	// Lo and Hi bound the first primary key column for ScanOrdered, if Span is nil; nil is open.
 	Lo, Hi             query.Expr
 	LoInc, HiInc, Desc bool
 	Index              *IndexScan
@@ -82,7 +82,9 @@ type Scan struct {
 	// of them may be met: jsonb, a list of [number of the document, sum of its first counter, …]. A
 	// row that it names is changed before anything else sees it.
 	Sums query.Expr
-	Span *KeySpan // of a range table that is scanned bucket by bucket; nil: whole buckets
+	// Span has the keys that are read by ScanOrdered, or, of a range table, bucket by bucket; nil:
+	// whole buckets.
+	Span *KeySpan
 }
 
 // SystemScan reads a view of pg_catalog, information_schema or sherd; it runs at the gateway.

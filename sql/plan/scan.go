@@ -112,8 +112,7 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 	if isTrue(s.Filter) {
 		s.Filter = nil
 	}
-	access(s, &local.route, plain)
-	p.byIndex(s, &local.route, r.Indexes, plain)
+	p.choose(s, &local.route, r.Indexes, plain, anyOrder)
 	if s.Sums, err = p.sums(s); err != nil {
 		return part{}, err
 	}
@@ -203,7 +202,7 @@ func (p *planner) values(l *level) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	return p.finish(l, cur)
+	return p.finish(l, cur, false)
 }
 
 // setOperation plans UNION, INTERSECT and EXCEPT; both sides meet at the gateway.
@@ -234,5 +233,5 @@ func (p *planner) setOperation(l *level) (part, error) {
 	if cur, err = p.targets(l, cur); err != nil {
 		return part{}, err
 	}
-	return p.finish(l, cur)
+	return p.finish(l, cur, false)
 }

@@ -139,7 +139,7 @@ func (m *matcher) begins(is func(query.Expr) bool) (text, pattern query.Expr) {
 
 // between takes the bounds of a column, where what lies within them begins alike.
 func (m *matcher) between(r *Route, col int) {
-	lo, hi := m.columnBounds(col)
+	lo, hi := m.columnBounds(columnAt(m.s.Table, col))
 	if lo == nil || hi == nil || !textLike(lo.value.Type()) || !textLike(hi.value.Type()) {
 		return
 	}

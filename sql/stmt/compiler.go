@@ -151,7 +151,7 @@ func (c *Compiler) ForCopy(text string, columns []plan.Col) (*Program, error) {
 		return nil, err
 	}
 	p := &Program{Query: q, Writes: true}
-	env := plan.Env{Fold: expr.EvalConst}
+	env := environment(c.View)
 	p.Integrity, _ = c.integrity(q, &env)
 	if p.Plan, err = plan.BuildCopy(q, columns, env); err != nil {
 		return nil, err
@@ -181,7 +181,8 @@ func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Prog
 			return nil, err
 		}
 	}
-	env := plan.Env{Fold: expr.EvalConst, Statistics: c.statistics()}
+	env := environment(c.View)
+	env.Statistics = c.statistics()
 	p := &Program{
 		Query: q, Params: params, Columns: resultColumns(q), Version: c.View.DefinitionVersion(),
 		Writes: len(Writers(q)) > 0, Defines: definesAlone(q), Late: late,
@@ -210,6 +211,11 @@ func (c *Compiler) statistics() func(*catalog.Table) *statistics.Table {
 		return nil
 	}
 	return func(t *catalog.Table) *statistics.Table { return known(view, t) }
+}
+
+// environment returns what plans under a catalog may use.
+func environment(view *catalog.View) plan.Env {
+	return plan.Env{Fold: expr.EvalConst, OrderedIndexes: view.Knows(catalog.OrderedIndexesSince)}
 }
 
 func (c *Compiler) integrity(q *query.Query, env *plan.Env) (any, []tx.TableUse) {

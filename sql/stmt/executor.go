@@ -161,7 +161,7 @@ func HiddenProgram(view *catalog.View, database catalog.OID, text string, params
 		return nil, err
 	}
 	p := &Program{Query: q, Params: params, Version: view.DefinitionVersion()}
-	if p.Plan, err = plan.Build(q, plan.Env{Fold: expr.EvalConst}); err != nil {
+	if p.Plan, err = plan.Build(q, environment(view)); err != nil {
 		return nil, err
 	}
 	p.Exec, err = exec.Compile(p.Plan)

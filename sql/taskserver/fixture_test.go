@@ -366,7 +366,7 @@ func (w *world) plan(text string) (*catalog.View, *plan.Plan) {
 	}
 	q, _, err := analyze.Statement(c, stmts[0].Node, nil)
 	must(w.t, err)
-	p, err := plan.Build(q, plan.Env{Fold: expr.EvalConst})
+	p, err := plan.Build(q, plan.Env{Fold: expr.EvalConst, OrderedIndexes: true})
 	must(w.t, err)
 	return c.Catalog, p
 }

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/table"
@@ -55,6 +56,9 @@ func New(k *expr.Compiler, r *plan.Route) (*Router, error) {
 	}
 	if o.hi, err = k.Optional(r.Hi); err != nil {
 		return nil, err
+	}
+	if r.Span != nil && (o.table == nil || !o.table.Ranged()) {
+		return nil, pgerr.New(pgerr.InternalError, "a route by ranges of keys, without a range table")
 	}
 	if o.span, err = NewSpan(k, o.table, r.Span); err != nil {
 		return nil, err

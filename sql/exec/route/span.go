@@ -9,9 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
-	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
-	"github.com/sherddb/sherd/txn"
 )
 
 // Rows of a range table are in the segment that their encoded primary key belongs to
@@ -21,18 +19,9 @@ import (
 
 // Span evaluates a plan.KeySpan to ranges of encoded keys.
 type Span struct {
-	table        *table.Table
-	equal        [][]expr.Eval
-	lo, hi       expr.Eval
-	loInc, hiInc bool
-	prefix       expr.Eval
-	loRow, hiRow rowBound
-}
-
-// rowBound is a bound on several columns together; without values there is none.
-type rowBound struct {
-	values    []expr.Eval
-	inclusive bool
+	table  *table.Table
+	equal  [][]expr.Eval
+	bounds *Bounds
 }
 
 // NewSpan compiles a span of a table's keys; nil is none.
@@ -40,12 +29,10 @@ func NewSpan(k *expr.Compiler, t *table.Table, x *plan.KeySpan) (*Span, error) {
 	if x == nil {
 		return nil, nil
 	}
-	left := len(t.Key) - len(x.Equal)
-	if !t.Ranged() || left < 0 || left == 0 && (x.Lo != nil || x.Hi != nil || x.Prefix != nil) ||
-		max(len(x.LoRow), len(x.HiRow)) > left {
+	if len(x.Equal) > len(t.Key) {
 		return nil, pgerr.New(pgerr.InternalError, "a key range that table %q has not", t.Def.Name)
 	}
-	o := &Span{table: t, loInc: x.LoInc, hiInc: x.HiInc}
+	o := &Span{table: t}
 	for _, list := range x.Equal {
 		fs, err := k.Exprs(list)
 		if err != nil {
@@ -53,25 +40,22 @@ func NewSpan(k *expr.Compiler, t *table.Table, x *plan.KeySpan) (*Span, error) {
 		}
 		o.equal = append(o.equal, fs)
 	}
-	for _, e := range []struct {
-		into *expr.Eval
-		from query.Expr
-	}{{&o.lo, x.Lo}, {&o.hi, x.Hi}, {&o.prefix, x.Prefix}} {
-		var err error
-		if *e.into, err = k.Optional(e.from); err != nil {
-			return nil, err
-		}
-	}
 	var err error
-	o.loRow.inclusive, o.hiRow.inclusive = x.LoRowInc, x.HiRowInc
-	if o.loRow.values, err = k.Exprs(x.LoRow); err != nil {
-		return nil, err
-	}
-	o.hiRow.values, err = k.Exprs(x.HiRow)
+	o.bounds, err = NewBounds(k, &x.KeyBounds, PrimaryKey(t)[len(x.Equal):])
 	return o, err
 }
 
-// Ranges returns the ranges of the keys, in order; none if no row can match.
+// PrimaryKey returns the columns of a table's primary key.
+func PrimaryKey(t *table.Table) []Column {
+	out := make([]Column, len(t.Key))
+	for i, col := range t.Key {
+		out[i].Type = t.Def.Columns[col].Type
+	}
+	return out
+}
+
+// Ranges returns the ranges of the keys, in order; none if no row can match. An end without bytes is
+// open.
 func (o *Span) Ranges(c *expr.Ctx) ([]shardmap.KeyRange, error) {
 	ranges, err := o.ranges(c)
 	return disjoint(ranges), err
@@ -98,7 +82,7 @@ func (o *Span) ranges(c *expr.Ctx) ([]shardmap.KeyRange, error) {
 	}
 	var out []shardmap.KeyRange
 	for _, s := range starts {
-		r, ok, err := o.behind(c, s)
+		r, ok, err := o.bounds.Range(c, s)
 		if err != nil {
 			return nil, err
 		}
@@ -112,97 +96,6 @@ func (o *Span) ranges(c *expr.Ctx) ([]shardmap.KeyRange, error) {
 func (o *Span) append(start []byte, column int, d types.Datum) []byte {
 	return types.AppendKey(bytes.Clone(start), o.table.Def.Columns[o.table.Key[column]].Type, d, false)
 }
-
-// behind returns the range of the keys that begin with start and whose next column is within the
-// bounds.
-func (o *Span) behind(c *expr.Ctx, start []byte) (r shardmap.KeyRange, ok bool, err error) {
-	r = shardmap.KeyRange{Start: start, End: txn.PrefixEnd(start)}
-	narrow := func(f expr.Eval, take func(d types.Datum)) bool {
-		if f == nil || err != nil {
-			return err == nil
-		}
-		var d types.Datum
-		if d, err = f(c, nil); err != nil || d.IsNull() {
-			return false
-		}
-		take(d)
-		return true
-	}
-	next := len(o.equal)
-	ok = narrow(o.lo, func(d types.Datum) {
-		if r.Start = o.append(start, next, d); !o.loInc {
-			r.Start = txn.PrefixEnd(r.Start)
-		}
-	}) && narrow(o.hi, func(d types.Datum) {
-		if r.End = o.append(start, next, d); o.hiInc {
-			r.End = txn.PrefixEnd(r.End)
-		}
-	}) && narrow(o.prefix, func(d types.Datum) {
-		text := o.append(start, next, d)
-		text = text[:len(text)-textEnd]
-		if bytes.Compare(text, r.Start) > 0 {
-			r.Start = text
-		}
-		if end := txn.PrefixEnd(text); len(r.End) == 0 || bytes.Compare(end, r.End) < 0 {
-			r.End = end
-		}
-	})
-	if ok {
-		ok, err = o.byRows(c, start, &r)
-	}
-	return r, ok && (len(r.End) == 0 || bytes.Compare(r.Start, r.End) < 0), err
-}
-
-// byRows narrows a range of keys that begin with start by the bounds on rows; ok is false if no key
-// can match.
-func (o *Span) byRows(c *expr.Ctx, start []byte, r *shardmap.KeyRange) (ok bool, err error) {
-	lo, inclusive, ok, err := o.rowKey(c, start, &o.loRow)
-	if !ok || err != nil {
-		return false, err
-	}
-	if len(o.loRow.values) > 0 {
-		if !inclusive {
-			lo = txn.PrefixEnd(lo)
-		}
-		if bytes.Compare(lo, r.Start) > 0 {
-			r.Start = lo
-		}
-	}
-	hi, inclusive, ok, err := o.rowKey(c, start, &o.hiRow)
-	if !ok || err != nil {
-		return false, err
-	}
-	if len(o.hiRow.values) > 0 {
-		if inclusive {
-			hi = txn.PrefixEnd(hi)
-		}
-		if len(hi) > 0 && (len(r.End) == 0 || bytes.Compare(hi, r.End) < 0) {
-			r.End = hi
-		}
-	}
-	return true, nil
-}
-
-// rowKey returns the key, beginning with start, that a bound on several columns stands for. If a
-// value is null, no row that equals the bound up to the null matches, so the bound ends before the
-// null and is exclusive; ok is false if nothing is left.
-func (o *Span) rowKey(c *expr.Ctx, start []byte, b *rowBound) (key []byte, inclusive, ok bool, err error) {
-	key = start
-	for i, f := range b.values {
-		d, err := f(c, nil)
-		if err != nil {
-			return nil, false, false, err
-		}
-		if d.IsNull() {
-			return key, false, i > 0, nil
-		}
-		key = o.append(key, len(o.equal)+i, d)
-	}
-	return key, b.inclusive, true, nil
-}
-
-// textEnd is the number of bytes that end a text in a key, after its characters.
-var textEnd = len(types.AppendKey(nil, types.Text, types.NewText("x"), false)) - len("x") - 1
 
 // buckets returns the buckets that rows of the ranges can be in.
 func (o *Span) buckets(c *expr.Ctx) (set shardmap.BucketSet, err error) {

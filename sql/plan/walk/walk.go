@@ -113,7 +113,7 @@ func IndexExprs(x *plan.IndexScan) []query.Expr {
 	if x == nil {
 		return nil
 	}
-	return append(append([]query.Expr{x.Lo, x.Hi}, flatten(x.Equal)...), x.Arrays...)
+	return slices.Concat(boundExprs(&x.KeyBounds), flatten(x.Equal), x.Arrays)
 }
 
 func bindExprs(bs []plan.Bind) []query.Expr {
@@ -208,5 +208,9 @@ func spanExprs(x *plan.KeySpan) []query.Expr {
 	if x == nil {
 		return nil
 	}
-	return slices.Concat([]query.Expr{x.Lo, x.Hi, x.Prefix}, x.LoRow, x.HiRow, flatten(x.Equal))
+	return append(boundExprs(&x.KeyBounds), flatten(x.Equal)...)
+}
+
+func boundExprs(x *plan.KeyBounds) []query.Expr {
+	return slices.Concat([]query.Expr{x.Lo, x.Hi, x.Prefix}, x.LoRow, x.HiRow)
 }

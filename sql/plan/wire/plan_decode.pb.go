@@ -1909,6 +1909,8 @@ func decodeKeySpan(d *decoder, m *plan.KeySpan, b []byte) {
 			m.LoRowInc = decodeBool(d, f)
 		case 10:
 			m.HiRowInc = decodeBool(d, f)
+		case 11:
+			m.NotNull = decodeBool(d, f)
 		default:
 			d.newer()
 		}
@@ -1947,6 +1949,22 @@ func decodeIndexScan(d *decoder, m *plan.IndexScan, b []byte) {
 			m.Conds = appendElements(d, f, m.Conds, decodeExpr, "IndexScan.Conds")
 		case 11:
 			m.Paired = decodeBool(d, f)
+		case 12:
+			m.Prefix = decodeExpr(d, f)
+		case 13:
+			m.LoRow = appendElements(d, f, m.LoRow, decodeExpr, "IndexScan.LoRow")
+		case 14:
+			m.HiRow = appendElements(d, f, m.HiRow, decodeExpr, "IndexScan.HiRow")
+		case 15:
+			m.LoRowInc = decodeBool(d, f)
+		case 16:
+			m.HiRowInc = decodeBool(d, f)
+		case 17:
+			m.NotNull = decodeBool(d, f)
+		case 18:
+			m.Nulls = appendPacked(d, f, m.Nulls, decodeSigned[int])
+		case 19:
+			m.Backward = decodeBool(d, f)
 		default:
 			d.newer()
 		}

@@ -1030,6 +1030,7 @@ func encodeKeySpan(e *encoder, m *plan.KeySpan) {
 	if !e.enter() {
 		return
 	}
+	number(e, 11, m.NotNull, encodeBool)
 	number(e, 10, m.HiRowInc, encodeBool)
 	number(e, 9, m.LoRowInc, encodeBool)
 	elements(e, 8, m.HiRow, encodeExpr, "KeySpan.HiRow")
@@ -1047,6 +1048,14 @@ func encodeIndexScan(e *encoder, m *plan.IndexScan) {
 	if !e.enter() {
 		return
 	}
+	number(e, 19, m.Backward, encodeBool)
+	packed(e, 18, m.Nulls, encodeSigned[int])
+	number(e, 17, m.NotNull, encodeBool)
+	number(e, 16, m.HiRowInc, encodeBool)
+	number(e, 15, m.LoRowInc, encodeBool)
+	elements(e, 14, m.HiRow, encodeExpr, "IndexScan.HiRow")
+	elements(e, 13, m.LoRow, encodeExpr, "IndexScan.LoRow")
+	optional(e, 12, m.Prefix, encodeExpr)
 	number(e, 11, m.Paired, encodeBool)
 	e.display(func() { elements(e, 10, m.Conds, encodeExpr, "IndexScan.Conds") })
 	number(e, 9, m.HiInc, encodeBool)

@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// wantedOrder is the order in which the rows of a scan are wanted, and how many of them.
+type wantedOrder struct {
+	keys  []orderKey // empty: any order
+	limit float64
+}
+
+// orderKey is an expression over the scan's slots by which its rows are ordered.
+type orderKey struct {
+	expr             query.Expr
+	desc, nullsFirst bool
+}
+
+// anyOrder wants all rows.
+var anyOrder = wantedOrder{limit: math.Inf(1)}
+
+// provides reports whether the rows of a path come in an order, if its index is read in one
+// direction.
+// Columns that have one value do not count.
+func (m *matcher) provides(a *accessPath, keys []orderKey) (backward, ok bool) {
+	x := a.index
+	if len(keys) == 0 || a.columns == nil || x.Paired || x.combinations() != 1 ||
+		slices.ContainsFunc(x.Arrays, func(e query.Expr) bool { return e != nil }) {
+		return false, false
+	}
+	at, turned := len(x.Equal), false // turned: the direction is known
+	for _, k := range keys {
+		if known(k.expr) || m.among(a.columns[:at], k.expr) {
+			continue
+		}
+		for at < len(a.columns) && repeats(a.columns, at) {
+			at++
+		}
+		if at == len(a.columns) {
+			return backward, x.differ(a.columns) // rows that are equal so far are one row
+		}
+		c := a.columns[at]
+		if !m.isKey(k.expr, c.expr) {
+			return false, false
+		}
+		reversed := k.desc != c.desc
+		nulls := !c.notNull && (at > len(x.Equal) || x.open())
+		if turned && reversed != backward || nulls && k.nullsFirst != (c.nullsFirst != reversed) {
+			return false, false
+		}
+		backward, turned, at = reversed, true, at+1
+	}
+	return backward, true
+}
+
+// among reports whether e is one of the columns.
+func (m *matcher) among(columns []keyColumn, e query.Expr) bool {
+	return slices.ContainsFunc(columns, func(c keyColumn) bool { return m.isKey(e, c.expr) })
+}
+
+// repeats reports whether a column of an index is there a second time.
+func repeats(columns []keyColumn, at int) bool {
+	return slices.ContainsFunc(columns[:at], func(c keyColumn) bool { return query.Equal(c.expr, columns[at].expr) })
+}
+
+// differ reports whether no two entries have the same values in all columns.
+func (x *IndexScan) differ(columns []keyColumn) bool {
+	if !x.Index.Def.Unique || x.Index.Def.Primary {
+		return len(keyPositions(x.Table)) > 0
+	}
+	return x.Index.Def.NullsNotDistinct || !slices.ContainsFunc(columns, func(c keyColumn) bool { return !c.notNull })
+}
+
+// readInOrder has cur, if it is a scan, read its rows in the order of the query, and reports
+// whether it does: not if another way and a sort are cheaper.
+func (p *planner) readInOrder(l *level, cur part) bool {
+	s, ok := scanUnder(cur.node)
+	if !ok || cur.local == nil || len(cur.local.rels) != 1 || l.q.Distinct && l.q.DistinctOn == nil ||
+		l.q.HasSRFs && !lateTargets(l.q) {
+		return false
+	}
+	want := wantedOrder{limit: math.Inf(1)}
+	for _, k := range lateKeys(l.q) {
+		e := l.q.Targets[k.Target].Expr
+		if hasSubLink(e) || volatile(e) {
+			return false
+		}
+		e, err := p.rewrite(l, e, cur.in)
+		if err != nil {
+			return false
+		}
+		want.keys = append(want.keys, orderKey{e, k.Desc, k.NullsFirst})
+	}
+	if len(want.keys) == 0 {
+		return false
+	}
+	if l.q.DistinctOn == nil && l.q.Limit != nil {
+		want.limit = limitOf(l.q.Limit)
+		if l.q.Offset != nil {
+			want.limit += limitOf(l.q.Offset)
+		}
+	}
+	return p.choose(s, &cur.local.route, l.q.Rels[cur.local.rels[0]].Indexes, conjuncts(s.Filter), want)
+}
+
+// scanUnder returns n if it is a scan.
+func scanUnder(n Node) (*Scan, bool) {
+	s, ok := n.(*Scan)
+	return s, ok
+}
+
+// inOrder gathers rows that are in the order of keys in each fragment, no more of each than are
+// enough.
+func (p *planner) inOrder(cur part, keys []SortKey, count, offset query.Expr) part {
+	if enough := together(count, offset); enough != nil {
+		cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: enough}
+	}
+	return p.gather(cur, keys)
+}

@@ -1,0 +1,132 @@
+package plan_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// orderedTables have rows with equal values and nulls. # is a number.
+var orderedTables = []struct {
+	name, insert string
+	conds        []string
+	orders       []string // each ends with the key, so that there is one answer
+}{
+	{
+		"people", `INSERT INTO people (id, doc, mail, n, grp) VALUES ('people/%d', '{"Name": %s}', %s, %s, %s)`,
+		[]string{
+			"grp = #", "grp > #", "grp <= #", "grp IS NULL", "grp IS NOT NULL", "n > #", "grp IN (#, #)",
+			"(grp, n) > (#, #)", "(n, grp) < (#, #)", "grp > # OR (grp = # AND n < #)", "grp BETWEEN # AND #",
+			"doc ->> 'Name' > '#'", "doc ->> 'Name' LIKE '#%'", "id > 'people/#'", "id LIKE 'people/#%'",
+			"(grp, id) > (#, 'people/#')", "grp > # OR (grp = # AND id > 'people/#')", "grp = 7", "mail IS NULL",
+			"lower(mail) >= '#'", "doc ->> 'Name' IS NULL",
+		},
+		[]string{
+			"id", "id DESC", "grp, n DESC, id", "grp DESC, n, id DESC", "grp, n, id", "grp NULLS FIRST, id",
+			"grp DESC NULLS LAST, id", "n, id", "doc ->> 'Name', id", "doc ->> 'Name' DESC, id DESC", "lower(mail), id",
+			"lower(mail) DESC, id", "grp, n DESC NULLS LAST, id", "n DESC, id", "grp DESC, n, id",
+		},
+	},
+	{
+		"lines", `INSERT INTO lines (order_id, no, qty) VALUES (('o' || %[1]d %% 7), %[1]d, %[3]s)`,
+		[]string{
+			"order_id = 'o#'", "order_id > 'o#'", "(order_id, no) > ('o#', #)", "(order_id, no) <= ('o#', #)",
+			"order_id > 'o#' OR (order_id = 'o#' AND no > #)", "order_id IN ('o#', 'o#')", "no > #",
+			"order_id LIKE 'o#%'",
+			"order_id = 'o#' AND no < #", "order_id < 'o#' OR (order_id = 'o#' AND no <= #)", "order_id ^@ 'o'",
+		},
+		[]string{
+			"order_id, no", "order_id DESC, no DESC", "order_id, no DESC", "no, order_id", "order_id DESC, no, qty",
+			"order_id, no, qty DESC",
+		},
+	},
+}
+
+func (g generator) number() string { return fmt.Sprint(g.IntN(10)) }
+
+func (g generator) orNull(s string) string {
+	if g.IntN(5) == 0 {
+		return "NULL"
+	}
+	return s
+}
+
+func (g generator) numbered(text string) string {
+	for strings.Contains(text, "#") {
+		text = strings.Replace(text, "#", g.number(), 1)
+	}
+	return text
+}
+
+// TestOrderedPaths runs random queries with ORDER BY on 1 and 3 fragments: the rows are those that
+// a sort of the whole table returns, in its order, whichever index they are read by.
+func TestOrderedPaths(t *testing.T) {
+	ctx := testContext(t)
+	g := generator{rand.New(rand.NewPCG(3, 5))}
+	dbs := []*database{openDatabase(t, 1), openDatabase(t, 3)}
+	for _, table := range orderedTables {
+		for i := range 120 {
+			name := g.orNull(`"` + g.number() + `x"`)
+			text := fmt.Sprintf(table.insert, i, strings.ToLower(name), g.orNull(fmt.Sprintf("'%dM%d'", i%10, i)),
+				g.orNull(g.number()), g.orNull(g.number()))
+			if table.name == "lines" {
+				text = fmt.Sprintf(table.insert, i, "", g.orNull(g.number()))
+			}
+			for _, d := range dbs {
+				if a := d.answer(ctx, text); strings.HasPrefix(a, "ERROR") {
+					t.Fatal(text, a)
+				}
+			}
+		}
+	}
+	for range 400 {
+		table := orderedTables[g.IntN(len(orderedTables))]
+		where := ""
+		for _, word := range []string{" WHERE ", " AND "}[:g.IntN(3)] {
+			where += word + "(" + g.numbered(g.pick(table.conds...)) + ")"
+		}
+		order := g.pick(table.orders...)
+		limit := g.pick("", " LIMIT 1", " LIMIT 7", " LIMIT 5 OFFSET 3", " LIMIT 200")
+		columns := g.pick("*", "*", "DISTINCT ON ("+strings.Fields(order)[0]+") *")
+		if strings.HasPrefix(order, "doc") || strings.HasPrefix(order, "lower") {
+			columns = "*"
+		}
+		columns = strings.Replace(columns, ",)", ")", 1)
+		text := fmt.Sprintf("SELECT %s FROM %s%s ORDER BY %s%s", columns, table.name, where, order, limit)
+		sorted := fmt.Sprintf("SELECT %s FROM (SELECT * FROM %s OFFSET 0) s%s ORDER BY %s%s", columns,
+			table.name, where, order, limit)
+		want := orderedRows(t, dbs[0], ctx, sorted)
+		for _, d := range dbs {
+			if got := orderedRows(t, d, ctx, text); got != want {
+				t.Errorf("%s\n on %d fragments:\n%s\n sorted:\n%s", text, len(d.replicas), got, want)
+			}
+		}
+	}
+}
+
+// orderedRows is the rows of a query, one a line, in their order.
+func orderedRows(t *testing.T, d *database, ctx *analyze.Context, text string) string {
+	_, pl, err := build(ctx, text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	rows, _, err := d.execute(pl)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		for i := range pl.Visible {
+			b.WriteString("|")
+			if !r[i].IsNull() {
+				b.WriteString(types.Output(pl.Root.Output()[i].Type, r[i], nil))
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
