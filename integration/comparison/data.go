@@ -77,9 +77,8 @@ func runScript(ctx context.Context, conn *pgconn.PgConn, script string) (skipped
 			continue
 		}
 		err := conn.Exec(ctx, text).Close()
-		var pg *pgconn.PgError
-		if errors.As(err, &pg) && pg.Code == notSupported {
-			skipped = append(skipped, statementLine(text)+": "+pg.Message)
+		if pgCode(err) == notSupported {
+			skipped = append(skipped, fmt.Sprintf("%s: %v", statementLine(text), err))
 			continue
 		}
 		if err != nil {

@@ -18,18 +18,17 @@ type outcome struct {
 // ratio is Sherd's time in PostgreSQL's.
 func (o *outcome) ratio() float64 { return o.sherd.Seconds() / o.postgres.Seconds() }
 
-// Runs of a case: a few to warm up, then as many as the time allows.
+// Runs of a case: a few to warm up, then as many as Options.Spend allows.
 const (
-	warmRuns = 6 // PostgreSQL chooses between custom and generic plans after five
-	leastRun = 3
-	mostRuns = 25
-	quick    = 20 * time.Millisecond // slower statements are warm after one run
-	slow     = 4 * time.Second       // of slower statements the first run counts
-	spend    = 2 * time.Second       // for all runs of a case on both servers
+	warmRuns  = 6 // PostgreSQL chooses between custom and generic plans after five
+	leastRuns = 3
+	mostRuns  = 25
+	quick     = 20 * time.Millisecond // slower statements are warm after one run
+	slow      = 4 * time.Second       // of slower statements the first run counts
 )
 
 // measure runs a case on both servers in turn.
-func measure(ctx context.Context, postgres, sherd *subject, c *Case) (*outcome, error) {
+func measure(ctx context.Context, postgres, sherd *subject, c *Case, spend time.Duration) (*outcome, error) {
 	o := &outcome{Case: c}
 	both := []*subject{postgres, sherd}
 	answers, first := make([]*Answer, 2), make([]time.Duration, 2)
@@ -61,7 +60,7 @@ func measure(ctx context.Context, postgres, sherd *subject, c *Case) (*outcome, 
 	times := [][]time.Duration{{first[0]}, {first[1]}}
 	if max(first[0], first[1]) < slow {
 		var err error
-		if times, err = repeat(ctx, both, c, first); err != nil {
+		if times, err = repeat(ctx, both, c, runsFor(spend, first)); err != nil {
 			o.problem = err.Error()
 			return o, nil
 		}
@@ -75,21 +74,26 @@ func measure(ctx context.Context, postgres, sherd *subject, c *Case) (*outcome, 
 	return o, nil
 }
 
-// repeat measures a case after its first run, which took so long on each server.
-func repeat(ctx context.Context, both []*subject, c *Case, first []time.Duration) ([][]time.Duration, error) {
-	var err error
+// runsFor returns how many runs there is time for after first runs that took so long.
+func runsFor(spend time.Duration, first []time.Duration) int {
+	return min(mostRuns, max(leastRuns, int(spend/(first[0]+first[1]))))
+}
+
+// repeat measures a case after its first run. A server whose answers are quick warms up first.
+func repeat(ctx context.Context, both []*subject, c *Case, runs int) ([][]time.Duration, error) {
 	times := make([][]time.Duration, len(both))
-	for i, s := range both {
+	for _, s := range both {
 		for range warmRuns - 1 {
-			if _, first[i], err = s.run(ctx, c); err != nil {
+			_, took, err := s.run(ctx, c)
+			if err != nil {
 				return times, fmt.Errorf("%s: %w", s.name, err)
 			}
-			if first[i] > quick {
+			if took > quick {
 				break
 			}
 		}
 	}
-	for range min(mostRuns, max(leastRun, int(spend/(first[0]+first[1])))) {
+	for range runs {
 		for i, s := range both {
 			_, took, err := s.run(ctx, c)
 			if err != nil {

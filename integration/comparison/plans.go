@@ -1,10 +1,13 @@
 package comparison
 
 import (
+	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -15,14 +18,8 @@ import (
 // flag -rewrite writes the plans.
 func TestPlans(t *testing.T, data *Data, files string) {
 	t.Helper()
-	binary := os.Getenv("SHERD_BINARY")
-	if binary == "" {
-		var err error
-		if binary, err = integration.Build(t.TempDir()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	conn := integration.Connect(t, integration.StartT(t, binary, filepath.Join(t.TempDir(), "data")).URL).PgConn()
+	node := integration.StartT(t, sherdBinary(t), filepath.Join(t.TempDir(), "data"))
+	conn := integration.Connect(t, node.URL).PgConn()
 	skipped, err := data.Load(t.Context(), conn, true)
 	if err != nil {
 		t.Fatal(err)
@@ -43,4 +40,50 @@ func TestPlans(t *testing.T, data *Data, files string) {
 			return strings.Join(lines, "\n")
 		})
 	})
+}
+
+// TestFragments loads data into nodes whose databases have different numbers of fragments. All must
+// return the same rows for each case.
+func TestFragments(t *testing.T, data *Data, cases []Case, numbers ...int) {
+	t.Helper()
+	binary := sherdBinary(t)
+	var nodes []*subject
+	for _, n := range numbers {
+		fragments := strconv.Itoa(n)
+		node := integration.StartT(t, binary, filepath.Join(t.TempDir(), fragments), "--fragments", fragments)
+		s := &subject{name: fragments + " fragments", url: node.URL, sherd: true, timeout: time.Minute}
+		if err := s.load(t.Context(), data, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, s)
+	}
+	for i := range cases {
+		c := &cases[i]
+		want, wantErr := nodes[0].answer(t.Context(), c)
+		for _, s := range nodes[1:] {
+			got, err := s.answer(t.Context(), c)
+			if wantErr != nil || err != nil {
+				if pgCode(err) != pgCode(wantErr) {
+					t.Errorf("%s: %s: %v, %s: %v", c.Name, s.name, err, nodes[0].name, wantErr)
+				}
+				continue
+			}
+			if d := difference(want, got, c.Ordered()); d != "" {
+				t.Errorf("%s: %s, %s: %s", c.Name, nodes[0].name, s.name, d)
+			}
+		}
+	}
+}
+
+// sherdBinary returns the program that SHERD_BINARY names, or builds it.
+func sherdBinary(t *testing.T) string {
+	t.Helper()
+	if binary := os.Getenv("SHERD_BINARY"); binary != "" {
+		return binary
+	}
+	binary, err := integration.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
 }

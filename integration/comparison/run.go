@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,9 +25,12 @@ type Options struct {
 	Only    string  // a regular expression for themes and names of cases
 	Binary  string  // Sherd's, built from this tree if empty
 	Timeout time.Duration
-	Explain float64 // print Sherd's plans of the cases with a larger ratio; 0 is none
-	HTTP    string  // address of Sherd's profiles
+	Spend   time.Duration // on the runs of a case
+	Explain float64       // print Sherd's plans of the cases with a larger ratio; 0 is none
+	HTTP    string        // address of Sherd's profiles
 	Out     io.Writer
+
+	Fragments int // of Sherd's database
 }
 
 // Flags defines the options as flags of a program.
@@ -36,7 +40,9 @@ func Flags(scale float64, timeout time.Duration) *Options {
 	flag.StringVar(&o.Only, "only", "", "regular expression for the themes and names of cases to run")
 	flag.StringVar(&o.Binary, "binary", "", "Sherd's program; built from this tree if not given")
 	flag.DurationVar(&o.Timeout, "timeout", timeout, "after which a statement is a miss")
+	flag.DurationVar(&o.Spend, "spend", 2*time.Second, "time for the runs of a case, which are 3 to 25 on each server")
 	flag.Float64Var(&o.Explain, "explain", 0, "print Sherd's plans of the cases with a larger ratio")
+	flag.IntVar(&o.Fragments, "fragments", 3, "fragments of Sherd's database")
 	flag.StringVar(&o.HTTP, "http-addr", "", "address for the profiles of Sherd")
 	return o
 }
@@ -85,7 +91,7 @@ func start(ctx context.Context, o *Options) (p *pair, err error) {
 	if p.postgres, err = postgres.Create(ctx, filepath.Join(p.dir, "postgres")); err != nil {
 		return p, err
 	}
-	var flags []string
+	flags := []string{"--fragments", strconv.Itoa(o.Fragments)}
 	if o.HTTP != "" {
 		flags = append(flags, "--http-addr", o.HTTP)
 	}
@@ -125,8 +131,9 @@ func (p *pair) run(ctx context.Context, o *Options, data *Data, cases []Case) er
 	r := &report{out: o.Out}
 	r.head()
 	for i := range chosen {
-		outcome, err := measure(ctx, pg, sherd, &chosen[i])
+		outcome, err := measure(ctx, pg, sherd, &chosen[i], o.Spend)
 		if err != nil {
+			r.summary() // of those before
 			return fmt.Errorf("%s: %w", chosen[i].Name, err)
 		}
 		r.add(outcome)

@@ -94,8 +94,25 @@ func (s *subject) run(ctx context.Context, c *Case) (a *Answer, took time.Durati
 	return a, time.Since(began), err
 }
 
+// answer prepares a case, runs it and returns its answer.
+func (s *subject) answer(ctx context.Context, c *Case) (*Answer, error) {
+	if err := s.prepare(ctx, c); err != nil {
+		return nil, err
+	}
+	a, _, err := s.run(ctx, c)
+	return a, errors.Join(err, s.conn.Deallocate(ctx, c.Name))
+}
+
+// pgCode returns the SQLSTATE of an error, or "" if it has none.
+func pgCode(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code
+	}
+	return ""
+}
+
 // isTimeout reports whether a statement ended because it took too long.
 func isTimeout(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == "57014" || errors.Is(err, context.DeadlineExceeded)
+	return pgCode(err) == "57014" || errors.Is(err, context.DeadlineExceeded)
 }

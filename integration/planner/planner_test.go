@@ -24,6 +24,22 @@ func TestPlans(t *testing.T) {
 	comparison.TestPlans(t, data, "testdata/cases")
 }
 
+// TestFragments checks that the number of fragments changes no rows.
+func TestFragments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("loads two nodes")
+	}
+	cases, err := comparison.ReadCases(testdata, casesPattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := newData(smallScale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	comparison.TestFragments(t, data, cases, 1, 16)
+}
+
 // TestCases checks that the program reads the cases that TestPlans sees.
 func TestCases(t *testing.T) {
 	cases, err := comparison.ReadCases(testdata, casesPattern)
