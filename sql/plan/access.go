@@ -30,13 +30,20 @@ const (
 
 // accessPaths returns the ways to read the rows that meet the conditions.
 func (p *planner) accessPaths(s *Scan, r *Route, indexes []query.Index, conds []query.Expr) []*accessPath {
+	all := max(p.est.tableRows(s.Table), leastRows)
+	of := p.est.columnsOf(&matcher{s: s}, indexes)
 	if len(r.Keys) > 0 || r.KeyArray != nil || r.Never {
 		return []*accessPath{{kind: ScanKeys}}
 	}
 	narrow := r.byValues() || r.Lo != nil || r.Hi != nil || r.Span != nil && r.Span.narrow()
-	buckets := &accessPath{kind: ScanBuckets, rows: guessTable, perRow: costRow}
-	if r.Span != nil {
-		buckets.rows *= r.Span.selectivity()
+	buckets := &accessPath{kind: ScanBuckets, rows: all, perRow: costRow}
+	switch x := r.Span; {
+	case x != nil && of != nil:
+		m := matcher{s: s, conds: conds}
+		by := &IndexScan{Table: s.Table, Equal: x.Equal, KeyBounds: x.KeyBounds}
+		buckets.rows *= of.Of(m.usedBy(by, keyColumns(s.Table)))
+	case x != nil:
+		buckets.rows *= x.selectivity()
 	}
 	if narrow {
 		buckets.rows = min(buckets.rows, guessNarrow)
@@ -47,7 +54,11 @@ func (p *planner) accessPaths(s *Scan, r *Route, indexes []query.Index, conds []
 	}
 	for _, ix := range indexes {
 		if x := p.indexScan(s, ix, conds); x != nil {
-			out = append(out, pathBy(x))
+			a := pathBy(x)
+			if of != nil && !x.single() {
+				a.rows = max(1, all*of.Of(slices.Concat(conjuncts(ix.Where), x.Conds)))
+			}
+			out = append(out, a)
 		}
 	}
 	return out
@@ -90,8 +101,10 @@ func primaryIndex(t *catalog.Table, def *catalog.Index) query.Index {
 // order. It may be called again once an order is known.
 func (p *planner) choose(s *Scan, r *Route, indexes []query.Index, conds []query.Expr, want wantedOrder) bool {
 	paths := p.accessPaths(s, r, indexes, conds)
-	found := guessTable
-	if len(conds) > 0 {
+	found := max(p.est.tableRows(s.Table), leastRows)
+	if of := p.est.columnsOf(&matcher{s: s}, indexes); of != nil {
+		found *= of.Of(conds)
+	} else if len(conds) > 0 {
 		found *= guessFilter
 	}
 	for _, a := range paths {
@@ -113,6 +126,7 @@ func (p *planner) choose(s *Scan, r *Route, indexes []query.Index, conds []query
 		}
 	}
 	best.use(p, s, r)
+	p.est.costOf[s] = bestCost
 	return ordered
 }
 

@@ -46,7 +46,7 @@ type Plan struct {
 
 // Build plans q.
 func Build(q *query.Query, env Env) (*Plan, error) {
-	p := &planner{env: env}
+	p := &planner{env: env, est: newEstimates(env)}
 	root, err := p.query(&level{q: q})
 	if err != nil {
 		return nil, err
@@ -61,6 +61,7 @@ func Build(q *query.Query, env Env) (*Plan, error) {
 
 type planner struct {
 	env     Env
+	est     estimates
 	outers  int
 	ctes    int
 	subs    int

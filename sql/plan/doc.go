@@ -1,11 +1,12 @@
 // Package plan turns an analysed statement into steps and says where each runs.
 //
 // It is pure: a query and a catalog view in, a tree of Nodes out; no I/O, no clock, no session. In
-// the order of a statement: EXISTS and IN become joins (unnest.go), FROM is joined (from.go,
-// join.go, lookup.go) over scans whose conditions make routes (scan.go, route.go), what every
-// fragment can run alone stays below a Gather (place.go), and the rest merges at the gateway
-// (agg.go, build.go, late.go, lockrows.go, modify.go). The text form (explain.go) is the contract:
-// golden files show routing.
+// the order of a statement: EXISTS and IN become joins (unnest.go), FROM is joined in the cheapest
+// order (from.go, join.go, lookup.go, package joinorder) over scans whose conditions make routes and
+// choose a way to the rows (scan.go, route.go, access.go), what every fragment can run alone stays
+// below a Gather (place.go), and the rest merges at the gateway (agg.go, build.go, late.go,
+// lockrows.go, modify.go). Sizes come from statistics, or are guessed (estimate.go). The text form
+// (explain.go) is the contract: golden files show routing.
 //
 // Rows are flat: a node's row is its output slots, a join's row is left then right. Expressions
 // have no Var any more: Slot reads the input row, Outer reads a value that a NestLoop or SubPlan
@@ -23,11 +24,12 @@
 //	    parameter.
 //	R4  A condition crosses an outer join only on the side whose rows are all kept, or from ON to
 //	    the other side.
-//	R5  An index is used where the conditions set values for its first columns, or bound one on
-//	    both sides, and contain its predicate; never one that is being built (index_scan.go). A
-//	    route by a global index is looked up when the plan runs.
+//	R5  An index is used where it costs least of all ways to the wanted rows in the wanted order,
+//	    and the conditions imply its predicate; never one that is being built (access.go). A route
+//	    by a global index is looked up when the plan runs.
 //
-// Limits: no statistics yet, so sizes are guessed by construction (lookup.go); columns that only a
-// filter reads still cross a Gather under a join; aggregates of an outer query are 0A000. LIMIT
-// does not reach the fragments where rows are locked.
+// Limits: the order of joins does not know which of them run in the fragments; groups and the
+// results of outer joins are guessed; columns that only a filter reads still cross a Gather under a
+// join; aggregates of an outer query are 0A000. LIMIT does not reach the fragments where rows are
+// locked.
 package plan

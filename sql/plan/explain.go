@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sherddb/sherd/sql/query"
@@ -322,7 +323,9 @@ func boundCond(n *Scan) (bounds, rest query.Expr) {
 		by.Equal, by.KeyBounds = n.Span.Equal, n.Span.KeyBounds
 	}
 	m := matcher{s: n, conds: conjuncts(n.Filter)}
-	by.Conds = m.usedBy(by, keyColumns(n.Table))
+	if by.Conds = m.usedBy(by, keyColumns(n.Table)); len(by.Conds) == 0 { // a lookup made by a join
+		by.Conds = slices.Concat(by.Equal...)
+	}
 	return by.split(n.Filter)
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/wire"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -199,7 +200,7 @@ func must(t testing.TB, err error) {
 }
 
 // build analyses and plans a statement.
-func build(ctx *analyze.Context, text string) (*query.Query, *plan.Plan, error) {
+func build(ctx *analyze.Context, text string, change ...func(*plan.Env)) (*query.Query, *plan.Plan, error) {
 	stmts, err := parse.Parse(text)
 	if err != nil {
 		return nil, nil, err
@@ -210,8 +211,25 @@ func build(ctx *analyze.Context, text string) (*query.Query, *plan.Plan, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := plan.Build(q, plan.Env{Fold: expr.EvalConst, OrderedIndexes: true})
+	env := plan.Env{Fold: expr.EvalConst, OrderedIndexes: true}
+	for _, c := range change {
+		c(&env)
+	}
+	p, err := plan.Build(q, env)
 	return q, p, err
+}
+
+// withRows has the planner know how many rows tables have.
+func withRows(of func(table string) (rows float64, known bool)) func(*plan.Env) {
+	return func(env *plan.Env) {
+		env.Statistics = func(t *catalog.Table) *statistics.Table {
+			rows, ok := of(t.Name)
+			if !ok {
+				return nil
+			}
+			return &statistics.Table{Rows: rows}
+		}
+	}
 }
 
 // database is real replicas in a temporary folder, one per fragment.

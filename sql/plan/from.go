@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/plan/joinorder"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/statistics"
 )
 
 // from plans FROM and WHERE.
@@ -41,6 +43,7 @@ type joiner struct {
 	p     *planner
 	l     *level
 	items []query.From
+	parts []part       // the items, planned by themselves
 	conds []query.Expr // not applied yet
 }
 
@@ -54,51 +57,140 @@ func (j *joiner) flatten(it query.From) {
 	j.items = append(j.items, it)
 }
 
-// plan joins left to right, taking next an item that a condition connects to what is joined
-// already, so that a cross product comes last.
+// plan plans the items by themselves, and joins them in the order that costs least.
 func (j *joiner) plan() (part, error) {
-	all := relSet{}
 	for _, it := range j.items {
-		all = all.union(fromRels(it))
-	}
-	cur, have, err := j.item(0, relSet{})
-	if err != nil {
-		return part{}, err
-	}
-	done := map[int]bool{0: true}
-	for len(done) < len(j.items) {
-		next := j.next(done, have, all)
-		rels := fromRels(j.items[next])
-		cur, err = j.join(cur, have, next)
+		one, err := j.p.fromItem(j.l, it, j.take(fromRels(it)))
 		if err != nil {
 			return part{}, err
 		}
-		have = have.union(rels)
-		done[next] = true
+		j.parts = append(j.parts, one)
 	}
-	return cur, nil
+	out, _, err := j.tree(j.order())
+	return out, err
 }
 
-// next chooses an item whose lateral references among all are joined already; others are bound
-// further up.
-func (j *joiner) next(done map[int]bool, have, all relSet) int {
-	first := -1
-	for i, it := range j.items {
-		if done[i] || !have.covers(all.intersect(j.l.lateralRels(it))) {
-			continue
+// tree joins the items of a tree.
+func (j *joiner) tree(t *joinorder.Tree) (part, relSet, error) {
+	if t.Left == nil {
+		return j.parts[t.Relation], fromRels(j.items[t.Relation]), nil
+	}
+	left, lrels, err := j.tree(t.Left)
+	if err != nil {
+		return part{}, nil, err
+	}
+	right, rrels, err := j.tree(t.Right)
+	if err != nil {
+		return part{}, nil, err
+	}
+	both := lrels.union(rrels)
+	n := joining{kind: query.Inner, lrels: lrels, rrels: rrels, on: j.take(both)}
+	if t.Right.Left == nil {
+		n.lateral = len(lrels.intersect(j.l.lateralRels(j.items[t.Right.Relation]))) > 0
+	}
+	out, err := j.p.join(j.l, n, left, right)
+	if err == nil {
+		j.p.est.note(out.node, t.Rows)
+	}
+	return out, both, err
+}
+
+// order chooses the order of joins. Items beyond joinorder.MaxRelations come last.
+func (j *joiner) order() *joinorder.Tree {
+	n := min(len(j.items), joinorder.MaxRelations)
+	relations := make([]joinorder.Relation, n)
+	item := map[int]int{} // the item of a range table entry
+	for i := range relations {
+		for r := range fromRels(j.items[i]) {
+			item[r] = i
 		}
-		if first < 0 {
-			first = i
+	}
+	for i := range relations {
+		node := j.parts[i].node
+		relations[i] = joinorder.Relation{
+			Rows: j.p.est.rows(node), Cost: j.p.est.cost(node), Local: j.parts[i].local != nil,
 		}
-		rels := fromRels(it)
-		for _, c := range j.conds {
-			r := j.l.relsOf(c)
-			if have.union(rels).covers(r) && !have.covers(r) && !rels.covers(r) {
-				return i
+		for r := range j.l.lateralRels(j.items[i]) {
+			if of, ok := item[r]; ok {
+				relations[i].After |= joinorder.SetOf(of)
 			}
 		}
 	}
-	return first
+	out := joinorder.Best(relations, j.ties(item))
+	for i := n; i < len(j.items); i++ {
+		rows := out.Rows * j.p.est.rows(j.parts[i].node)
+		out = &joinorder.Tree{Left: out, Right: &joinorder.Tree{Relation: i}, Rows: rows}
+	}
+	return out
+}
+
+// ties are the conditions that tie items: of each pair all in one, and each that ties more.
+func (j *joiner) ties(item map[int]int) (out []joinorder.Condition) {
+	pairs := map[joinorder.Set][]query.Expr{}
+	var order []joinorder.Set
+	for _, c := range j.conds {
+		of := joinorder.Set(0)
+		for r := range j.l.relsOf(c) {
+			if i, ok := item[r]; ok {
+				of |= joinorder.SetOf(i)
+			}
+		}
+		if pairs[of] == nil {
+			order = append(order, of)
+		}
+		pairs[of] = append(pairs[of], c)
+	}
+	for _, of := range order {
+		switch members := of.Members(); len(members) {
+		case 0, 1:
+		case 2:
+			out = append(out, j.tie(members[0], members[1], pairs[of]))
+		default:
+			out = append(out, joinorder.Condition{Of: of, Selectivity: guessCondition})
+		}
+	}
+	return out
+}
+
+// guessCondition is the share of rows that meet a condition of several tables that is no equality.
+const guessCondition = 1.0 / 3
+
+// tie describes all conditions of two items.
+func (j *joiner) tie(a, b int, conds []query.Expr) joinorder.Condition {
+	x := joining{planner: j.p, l: j.l, lrels: fromRels(j.items[a]), rrels: fromRels(j.items[b])}
+	x.eqs, x.rest = splitEqualities(j.l, conds, x.lrels, x.rrels)
+	c := joinorder.Condition{Of: joinorder.SetOf(a, b), Selectivity: 1}
+	for _, e := range x.eqs {
+		c.Selectivity *= statistics.Join(j.variable(e.left), j.variable(e.right))
+	}
+	for range x.rest {
+		c.Selectivity *= guessCondition
+	}
+	c.Local = colocated(j.l, query.Inner, j.parts[a], j.parts[b], x.eqs) != nil
+	for of, side := range map[int]joining{a: x.turned(), b: x} {
+		if key, ok := side.lookupKeyOf(j.parts[of]); ok {
+			c.Lookup |= joinorder.SetOf(of)
+			if key.unique() { // each row of the other side meets at most one
+				c.Selectivity = max(c.Selectivity, 1/max(j.p.est.tableRows(key.scan.Table), 1))
+			}
+		}
+	}
+	return c
+}
+
+// variable is what is known of one side of an equality.
+func (j *joiner) variable(e query.Expr) statistics.Variable {
+	v, ok := bare(e).(*query.Var)
+	if !ok || v.Up != 0 || v.Col < 0 || v.Rel >= len(j.l.q.Rels) || j.l.q.Rels[v.Rel].Table == nil {
+		return statistics.Variable{}
+	}
+	r := j.l.q.Rels[v.Rel]
+	out := statistics.Variable{Rows: j.p.est.tableRows(r.Table)}
+	if known := j.p.est.table(r.Table); known != nil {
+		out = known.Variable(statistics.Key{Position: int16(r.Table.Columns[v.Col].AttNum)})
+	}
+	out.Unique = out.Unique || uniqueColumn(r.Table, r.Indexes, v.Col)
+	return out
 }
 
 // take removes the conditions that have all their columns. A volatile one without columns is left
@@ -115,27 +207,6 @@ func (j *joiner) take(have relSet) []query.Expr {
 	}
 	j.conds = later
 	return now
-}
-
-// item plans an item with the conditions on it alone.
-func (j *joiner) item(i int, have relSet) (part, relSet, error) {
-	rels := fromRels(j.items[i])
-	own := j.take(rels)
-	out, err := j.p.fromItem(j.l, j.items[i], own)
-	return out, have.union(rels), err
-}
-
-func (j *joiner) join(left part, have relSet, next int) (part, error) {
-	it := j.items[next]
-	right, both, err := j.item(next, have)
-	if err != nil {
-		return part{}, err
-	}
-	n := joining{
-		kind: query.Inner, lrels: have, rrels: fromRels(it), on: j.take(both),
-		lateral: len(have.intersect(j.l.lateralRels(it))) > 0,
-	}
-	return j.p.join(j.l, n, left, right)
 }
 
 // fromRels lists the base entries of an item.

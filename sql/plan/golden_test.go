@@ -16,7 +16,8 @@ import (
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden plans; read them before they are kept")
 
 // TestPlans compares what EXPLAIN says of every statement in testdata/*.plans with the lines below
-// it: where it goes, and in which steps.
+// it: where it goes, and in which steps. A line such as `# rows: orders 1000000, things 10` says how
+// many rows tables have from there on.
 func TestPlans(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.golden")
 	must(t, err)
@@ -28,11 +29,12 @@ func TestPlans(t *testing.T) {
 		raw, err := os.ReadFile(file)
 		must(t, err)
 		var out strings.Builder
+		rows := map[string]float64{}
 		for i, entry := range strings.Split(strings.TrimRight(string(raw), "\n"), "\n\n") {
 			if i > 0 {
 				out.WriteString("\n")
 			}
-			fmt.Fprintln(&out, planned(t, ctx, entry))
+			fmt.Fprintln(&out, planned(t, ctx, entry, rows))
 		}
 		if *rewrite {
 			must(t, os.WriteFile(file, []byte(out.String()), 0o644))
@@ -43,15 +45,19 @@ func TestPlans(t *testing.T) {
 }
 
 // planned keeps the comments and the statement of an entry and adds its plan on three fragments.
-func planned(t *testing.T, ctx *analyze.Context, entry string) string {
+func planned(t *testing.T, ctx *analyze.Context, entry string, rows map[string]float64) string {
 	var out []string
 	for _, line := range strings.Split(entry, "\n") {
 		if strings.HasPrefix(line, "#") {
 			out = append(out, line)
+			readRows(t, line, rows)
 			continue
 		}
 		out = append(out, line)
-		_, p, err := build(ctx, line)
+		_, p, err := build(ctx, line, withRows(func(table string) (float64, bool) {
+			n, ok := rows[table]
+			return n, ok
+		}))
 		if err != nil {
 			return strings.Join(append(out, "  "+describe(err)), "\n")
 		}
@@ -61,6 +67,21 @@ func planned(t *testing.T, ctx *analyze.Context, entry string) string {
 		break
 	}
 	return strings.Join(out, "\n")
+}
+
+// readRows adds what a comment says of the rows of tables.
+func readRows(t *testing.T, comment string, rows map[string]float64) {
+	list, ok := strings.CutPrefix(comment, "# rows: ")
+	if !ok {
+		return
+	}
+	for _, one := range strings.Split(list, ", ") {
+		var table string
+		var n float64
+		_, err := fmt.Sscan(one, &table, &n)
+		must(t, err)
+		rows[table] = n
+	}
 }
 
 func routeText(r *plan.Route) string {

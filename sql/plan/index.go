@@ -22,7 +22,7 @@ func TableIndexes(view *catalog.View, t *catalog.Table, env Env) ([]query.Index,
 	l := &level{q: &query.Query{Rels: []*query.Rel{{
 		Kind: query.RelTable, Table: t, Alias: t.Name, Columns: analyze.ColumnsOf(t),
 	}}}}
-	p := &planner{env: env}
+	p := &planner{env: env, est: newEstimates(env)}
 	return p.indexes(l, list, in)
 }
 

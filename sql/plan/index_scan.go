@@ -328,7 +328,11 @@ func (x *IndexScan) split(filter query.Expr) (used, rest query.Expr) {
 func (p *planner) indexEqualities(l *level, s *Scan, right part, eqs []equality) (best *IndexScan, chosen []int) {
 	rel := right.local.rels[0]
 	m := matcher{s: s, conds: conjuncts(s.Filter)}
-	for _, ix := range l.q.Rels[rel].Indexes {
+	indexes := l.q.Rels[rel].Indexes
+	if ix := orderIndex(s.Table); ix != nil && p.env.OrderedIndexes {
+		indexes = append(slices.Clone(indexes), primaryIndex(s.Table, ix))
+	}
+	for _, ix := range indexes {
 		if ix.Def.State != catalog.IndexPublic || !m.implies(p.fold(ix.Where)) {
 			continue
 		}

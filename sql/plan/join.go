@@ -61,7 +61,7 @@ func (p *planner) join(l *level, j joining, left, right part) (part, error) {
 // hashJoin builds the side that is likely the smaller one, or pairs everything where there is no
 // equality.
 func (j joining) hashJoin(left, right part) (part, error) {
-	if !j.fixed && estimate(left.node) < estimate(right.node) &&
+	if !j.fixed && j.est.rows(left.node) < j.est.rows(right.node) &&
 		(j.kind == query.Inner || j.kind == query.Left && len(j.eqs) > 0) {
 		left, right, j = right, left, j.turned()
 		if j.kind == query.Left {

@@ -1,16 +1,30 @@
 package plan
 
 import (
+	"github.com/sherddb/sherd/sql/plan/joinorder"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Up to how many rows of the left side a join reads the right one by key instead of whole: in
-// batches, and row by row.
+// Up to how many rows of the left side a join reads the right one by key instead of whole, if
+// nothing is known of it: in batches, and row by row.
 const (
 	lookupLimit    = 1000
 	rowLookupLimit = 200
 )
+
+// few reports whether rows are so few that looking up the right side's rows costs less than reading
+// it whole.
+func (j joining) few(rows float64, right part) bool {
+	if len(right.node.Children()) > 0 {
+		return rows <= lookupLimit
+	}
+	s, ok := right.node.(*Scan)
+	if !ok || j.est.table(s.Table) == nil {
+		return rows <= lookupLimit
+	}
+	return rows*joinorder.CostLookup <= max(j.est.cost(s), leastRows)
+}
 
 // lookup is a scan of the right side of a join by primary key or index, by values of rows of the left
 // side.
@@ -42,6 +56,9 @@ func (j joining) lookupKeyOf(right part) (k lookupKey, ok bool) {
 	return k, k.chosen != nil
 }
 
+// unique reports whether at most one row is found.
+func (k *lookupKey) unique() bool { return k.index == nil || k.index.single() }
+
 // byRow returns the lookup by the values that one row of the left side has.
 func (j joining) byRow(key lookupKey, left, right part) (*lookup, error) {
 	k := &lookup{scan: *key.scan, route: Route{Table: key.scan.Table}, chosen: key.chosen}
@@ -65,7 +82,7 @@ func (j joining) byRow(key lookupKey, left, right part) (*lookup, error) {
 	k.unbounded()
 	if key.index != nil {
 		key.index.join(tuple)
-		key.index.use(j.planner, &k.scan, &k.route)
+		pathBy(key.index).use(j.planner, &k.scan, &k.route)
 	} else {
 		k.scan.Access, k.scan.Keys = ScanKeys, [][]query.Expr{tuple}
 		k.route.Keys = k.scan.Keys
@@ -76,7 +93,7 @@ func (j joining) byRow(key lookupKey, left, right part) (*lookup, error) {
 // byBatch returns the lookup by the values that many rows of the left side have in one column of the
 // key; nil where more columns are given, whose values belong together.
 func (j joining) byBatch(key lookupKey, left part) (*lookup, error) {
-	if len(key.chosen) > 1 {
+	if len(key.chosen) > 1 || key.index != nil && key.index.Index.Def.Primary {
 		return nil, nil
 	}
 	v, err := j.rewrite(j.l, j.eqs[key.chosen[0]].left, left.in)
@@ -157,8 +174,8 @@ func (j joining) joinLookup(left, right part, k *lookup) (part, error) {
 // that is small: in batches, or row by row if there is one row or the key has several columns. Each
 // lookup is routed to the fragments of its keys.
 func (j joining) lookupJoin(left, right part) (part, bool, error) {
-	rows := estimate(left.node)
-	if j.kind == query.Full || j.kind == query.Right || rows > lookupLimit || hasSubLinks(j.on) {
+	rows := j.est.rows(left.node)
+	if j.kind == query.Full || j.kind == query.Right || !j.few(rows, right) || hasSubLinks(j.on) {
 		return part{}, false, nil
 	}
 	key, ok := j.lookupKeyOf(right)
@@ -209,7 +226,7 @@ func (j joining) localLookup(left, right part) (part, bool, error) {
 	default:
 		return part{}, false, nil
 	}
-	if estimate(left.node)*localLookupCost > estimate(right.node) {
+	if j.est.rows(left.node)*joinorder.CostLookup > j.est.cost(right.node) {
 		return part{}, false, nil
 	}
 	key, ok := j.lookupKeyOf(right)
@@ -250,9 +267,6 @@ func (j joining) localLookups(left, right part) (part, bool, error) {
 	out.local = j.local
 	return out, ok, err
 }
-
-// localLookupCost is how many rows a fragment scans in the time of one lookup.
-const localLookupCost = 20
 
 // boundEquality is the equality of a lookup as the scan tests it, whose value had to be converted:
 // what is found by that may differ.
@@ -391,109 +405,4 @@ func nameOf(e query.Expr) string {
 		return s.Name
 	}
 	return "?column?"
-}
-
-// Guesses of how many rows a step returns, where nothing is known. Only their order matters.
-const (
-	guessTable   = 1e6
-	guessFilter  = 0.1 // of what comes in
-	guessContent = 1e3
-	guessSystem  = 1e3
-	guessSet     = 1e3
-	guessGroups  = 0.1
-)
-
-// estimate guesses how many rows a step returns. What is small by construction is exact: keys,
-// VALUES, LIMIT.
-func estimate(n Node) float64 {
-	switch n := n.(type) {
-	case *Scan:
-		return estimateScan(n)
-	case *SystemScan, *FunctionScan, *CTEScan:
-		return guessSystem
-	case *Values:
-		return float64(len(n.Rows))
-	case *Gather:
-		rows := estimate(n.Child)
-		if n.Route.byValues() {
-			rows = min(rows, guessContent)
-		}
-		return rows
-	case *Filter:
-		return max(1, estimate(n.Child)*guessFilter)
-	case *Limit:
-		return min(estimate(n.Child), limitOf(n.Count))
-	case *Sort:
-		return estimate(n.Child)
-	case *Aggregate:
-		if len(n.Keys) == 0 && n.Sets == nil {
-			return 1
-		}
-		return max(1, estimate(n.Child)*guessGroups)
-	case *Project:
-		if n.Sets {
-			return estimate(n.Child) * guessSet
-		}
-		return estimate(n.Child)
-	}
-	return estimateJoin(n)
-}
-
-func estimateJoin(n Node) float64 {
-	switch n := n.(type) {
-	case *HashJoin:
-		switch n.Kind {
-		case query.Semi, query.Anti, query.Left:
-			return estimate(n.Left)
-		}
-		return max(estimate(n.Left), estimate(n.Right))
-	case *LookupJoin:
-		return estimateJoin(n.Join)
-	case *NestLoop:
-		if n.Kind == query.Semi || n.Kind == query.Anti {
-			return estimate(n.Left)
-		}
-		return max(1, estimate(n.Left)) * max(1, estimate(n.Right))
-	}
-	rows := 0.0
-	for _, c := range n.Children() {
-		rows += estimate(c)
-	}
-	return max(1, rows)
-}
-
-func estimateScan(s *Scan) float64 {
-	rows := guessTable
-	switch {
-	case s.Index != nil:
-		return s.Index.estimate()
-	case s.Access == ScanKeys && s.KeyArray != nil:
-		rows = 100
-		if c, ok := s.KeyArray.(*query.Array); ok {
-			rows = float64(len(c.Elems))
-		}
-	case s.Access == ScanKeys:
-		return float64(len(s.Keys))
-	case s.Access == ScanOrdered && s.Span != nil:
-		rows *= s.Span.selectivity()
-	case s.Access == ScanOrdered && s.Lo != nil && s.Hi != nil:
-		rows *= guessFilter * guessFilter
-	case s.Filter != nil:
-		rows *= guessFilter
-	}
-	return rows
-}
-
-// limitOf is a LIMIT's count; an unknown one is taken for small.
-func limitOf(e query.Expr) float64 {
-	if e == nil {
-		return guessTable * guessTable
-	}
-	if c, ok := e.(*query.Const); ok {
-		if c.Value.IsNull() {
-			return guessTable * guessTable
-		}
-		return float64(max(0, c.Value.N))
-	}
-	return 100
 }

@@ -302,7 +302,7 @@ func (*Source) Children() []Node { return nil }
 // BuildCopy plans an INSERT … VALUES ($1, $2, …) whose rows are fed in instead: the slots of a
 // Source stand for the parameters.
 func BuildCopy(q *query.Query, columns []Col, env Env) (*Plan, error) {
-	p := &planner{env: env}
+	p := &planner{env: env, est: newEstimates(env)}
 	l := &level{q: q, ctes: map[*query.CTE]int{}, need: neededColumns(q)}
 	src := part{node: &Source{Base{columns}}, in: newLayout()}
 	for i := range columns {

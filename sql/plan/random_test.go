@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -128,8 +129,12 @@ func TestFragmentsDoNotShow(t *testing.T) {
 	}
 }
 
+// sortedRows runs a query by the plan that is best for some sizes of the tables.
 func sortedRows(t *testing.T, d *database, ctx *analyze.Context, text string) []string {
-	_, pl, err := build(ctx, text)
+	rnd := rand.New(rand.NewPCG(uint64(len(text)), uint64(len(d.replicas))))
+	_, pl, err := build(ctx, text, withRows(func(string) (float64, bool) {
+		return math.Pow(10, rnd.Float64()*7), rnd.IntN(5) > 0
+	}))
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

@@ -22,7 +22,7 @@ func Restoring(view *catalog.View, t *catalog.Table, exprs []query.Expr, env Env
 	l := &level{q: &query.Query{Rels: []*query.Rel{{
 		Kind: query.RelTable, Table: t, Alias: t.Name, Columns: analyze.ColumnsOf(t),
 	}}}}
-	p := &planner{env: env}
+	p := &planner{env: env, est: newEstimates(env)}
 	for i, e := range exprs {
 		if e == nil {
 			continue

@@ -113,6 +113,9 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 		s.Filter = nil
 	}
 	p.choose(s, &local.route, r.Indexes, plain, anyOrder)
+	if of := p.est.columnsOf(&matcher{s: s}, r.Indexes); of != nil {
+		p.est.note(s, p.est.tableRows(s.Table)*of.Of(plain))
+	}
 	if s.Sums, err = p.sums(s); err != nil {
 		return part{}, err
 	}

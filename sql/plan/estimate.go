@@ -1,0 +1,218 @@
+package plan
+
+import (
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/plan/selectivity"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/statistics"
+)
+
+// estimates says how many rows steps return and what they cost, from what is known of tables, or
+// guessed where nothing is known.
+type estimates struct {
+	known func(*catalog.Table) *statistics.Table // Env.Statistics
+	rowsOf,
+	costOf map[Node]float64 // of steps for which the planner knew more than the steps say
+}
+
+func newEstimates(env Env) estimates {
+	return estimates{known: env.Statistics, rowsOf: map[Node]float64{}, costOf: map[Node]float64{}}
+}
+
+// Guesses of how many rows a step returns, where nothing is known. Only their order matters.
+const (
+	guessTable   = 1e6
+	guessFilter  = 0.1 // of what comes in
+	guessContent = 1e3
+	guessSystem  = 1e3
+	guessSet     = 1e3
+	guessGroups  = 0.1
+)
+
+// leastRows is how many rows a table is taken for at least where a way to read it is chosen: a
+// small table may grow before the statement is planned again.
+const leastRows = 1000
+
+// table returns what is known of a table; nil: nothing.
+func (x *estimates) table(t *catalog.Table) *statistics.Table {
+	if x.known == nil || t == nil {
+		return nil
+	}
+	return x.known(t)
+}
+
+// tableRows is how many rows a table has. An empty one is about to be filled.
+func (x *estimates) tableRows(t *catalog.Table) float64 {
+	known := x.table(t)
+	switch {
+	case known == nil:
+		return guessTable
+	case known.Rows < 1:
+		return leastRows
+	}
+	return known.Rows
+}
+
+// columnsOf returns what is known of the columns of a scanned table, and of what its indexes have in
+// their keys; nil: nothing is known.
+func (x *estimates) columnsOf(m *matcher, indexes []query.Index) selectivity.Columns {
+	known := x.table(m.s.Table)
+	if known == nil {
+		return nil
+	}
+	return func(e query.Expr) (statistics.Variable, bool) {
+		pos := m.position(e)
+		if v, ok := bare(e).(*query.Var); ok {
+			pos = v.Col // of an index
+		}
+		if pos >= 0 {
+			v := known.Variable(statistics.Key{Position: int16(m.s.Table.Columns[pos].AttNum)})
+			v.Unique = v.Unique || uniqueColumn(m.s.Table, indexes, pos)
+			return v, true
+		}
+		for _, ix := range indexes {
+			for i, key := range ix.Keys {
+				if _, column := bare(key).(*query.Var); !column && m.isKey(e, key) {
+					v := known.Variable(statistics.Key{Index: uint32(ix.Def.OID), Position: int16(i + 1)})
+					v.Unique = ix.Def.Unique && len(ix.Keys) == 1 && ix.Where == nil
+					return v, true
+				}
+			}
+		}
+		return statistics.Variable{}, false
+	}
+}
+
+// uniqueColumn reports whether no two rows have the same value in a column.
+func uniqueColumn(t *catalog.Table, indexes []query.Index, pos int) bool {
+	if key := keyPositions(t); len(key) == 1 && key[0] == pos {
+		return true
+	}
+	for _, ix := range indexes {
+		if ix.Def.Unique && len(ix.Keys) == 1 && ix.Where == nil {
+			if v, ok := bare(ix.Keys[0]).(*query.Var); ok && v.Col == pos {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// note remembers how many rows a step returns.
+func (x *estimates) note(n Node, rows float64) { x.rowsOf[n] = max(rows, 1) }
+
+// rows estimates how many rows a step returns. What is small by construction is exact: keys,
+// VALUES, LIMIT.
+func (x *estimates) rows(n Node) float64 {
+	if rows, ok := x.rowsOf[n]; ok {
+		return rows
+	}
+	switch n := n.(type) {
+	case *Scan:
+		return x.scanned(n)
+	case *SystemScan, *FunctionScan, *CTEScan:
+		return guessSystem
+	case *Values:
+		return float64(len(n.Rows))
+	case *Gather:
+		rows := x.rows(n.Child)
+		if _, exact := x.rowsOf[n.Child]; n.Route.byValues() && !exact {
+			rows = min(rows, guessContent)
+		}
+		return rows
+	case *Filter:
+		return max(1, x.rows(n.Child)*guessFilter)
+	case *Limit:
+		return min(x.rows(n.Child), limitOf(n.Count))
+	case *Sort:
+		return x.rows(n.Child)
+	case *Aggregate:
+		if len(n.Keys) == 0 && n.Sets == nil {
+			return 1
+		}
+		return max(1, x.rows(n.Child)*guessGroups)
+	case *Project:
+		if n.Sets {
+			return x.rows(n.Child) * guessSet
+		}
+		return x.rows(n.Child)
+	}
+	return x.joined(n)
+}
+
+func (x *estimates) joined(n Node) float64 {
+	switch n := n.(type) {
+	case *HashJoin:
+		switch n.Kind {
+		case query.Semi, query.Anti, query.Left:
+			return x.rows(n.Left)
+		}
+		return max(x.rows(n.Left), x.rows(n.Right))
+	case *LookupJoin:
+		return x.joined(n.Join)
+	case *NestLoop:
+		if n.Kind == query.Semi || n.Kind == query.Anti {
+			return x.rows(n.Left)
+		}
+		return max(1, x.rows(n.Left)) * max(1, x.rows(n.Right))
+	}
+	rows := 0.0
+	for _, c := range n.Children() {
+		rows += x.rows(c)
+	}
+	return max(1, rows)
+}
+
+func (x *estimates) scanned(s *Scan) float64 {
+	rows := x.tableRows(s.Table)
+	switch {
+	case s.Index != nil:
+		return min(rows, s.Index.estimate())
+	case s.Access == ScanKeys && s.KeyArray != nil:
+		rows = 100
+		if c, ok := s.KeyArray.(*query.Array); ok {
+			rows = float64(len(c.Elems))
+		}
+	case s.Access == ScanKeys:
+		return float64(len(s.Keys))
+	case s.Access == ScanOrdered && s.Span != nil:
+		rows *= s.Span.selectivity()
+	case s.Access == ScanOrdered && s.Lo != nil && s.Hi != nil:
+		rows *= guessFilter * guessFilter
+	case s.Filter != nil:
+		rows *= guessFilter
+	}
+	return rows
+}
+
+// cost estimates what a step costs with those below it, in rows that are read.
+func (x *estimates) cost(n Node) float64 {
+	if cost, ok := x.costOf[n]; ok {
+		return cost
+	}
+	if s, ok := n.(*Scan); ok {
+		if s.Access == ScanBuckets {
+			return x.tableRows(s.Table)
+		}
+		return x.rows(n) * costEntry
+	}
+	cost := x.rows(n)
+	for _, c := range n.Children() {
+		cost += x.cost(c)
+	}
+	return cost
+}
+
+// limitOf is a LIMIT's count; an unknown one is taken for small.
+func limitOf(e query.Expr) float64 {
+	if e == nil {
+		return guessTable * guessTable
+	}
+	if c, ok := e.(*query.Const); ok {
+		if c.Value.IsNull() {
+			return guessTable * guessTable
+		}
+		return float64(max(0, c.Value.N))
+	}
+	return 100
+}

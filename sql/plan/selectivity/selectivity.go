@@ -1,0 +1,254 @@
+// Package selectivity estimates which share of a table's rows meets conditions, from what is known
+// of its columns. Conditions on different columns are taken as independent, as PostgreSQL takes
+// them.
+//
+// It is pure. It knows expressions and statistics, and nothing of plans: its caller says what an
+// expression is a column of.
+package selectivity
+
+import (
+	"strings"
+
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/statistics"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Of conditions about which nothing is known, as PostgreSQL guesses. A bound that is a parameter is
+// likely a narrow one: statements with parameters look for something.
+const (
+	unknownCondition = 1.0 / 3
+	unknownEqual     = 0.005
+	unknownBound     = 0.1
+	unknownPrefix    = 0.01
+)
+
+// Columns says what an expression is a column of; ok is false if it is none.
+type Columns func(query.Expr) (v statistics.Variable, ok bool)
+
+// Of returns the share of rows that meet all conditions.
+func (of Columns) Of(conds []query.Expr) float64 {
+	e := estimate{of: of, share: 1}
+	for _, c := range conds {
+		e.add(c)
+	}
+	for _, r := range e.ranges {
+		e.share *= r.share()
+	}
+	return min(max(e.share, 0), 1)
+}
+
+// estimate is made condition by condition.
+type estimate struct {
+	of     Columns
+	share  float64
+	ranges []bounds
+}
+
+// bounds are those that several conditions set to one expression.
+type bounds struct {
+	expr   query.Expr
+	column statistics.Variable
+	lo, hi *statistics.Bound
+}
+
+func (b *bounds) share() float64 {
+	lo, hi, all := b.lo, b.hi, 1.0
+	if lo != nil && lo.Unknown {
+		lo, all = nil, all*unknownBound
+	}
+	if hi != nil && hi.Unknown {
+		hi, all = nil, all*unknownBound
+	}
+	if lo != nil || hi != nil {
+		all *= b.column.Range(lo, hi)
+	}
+	return all
+}
+
+func (e *estimate) add(c query.Expr) {
+	switch n := c.(type) {
+	case *query.Call:
+		if len(n.Args) == 2 && e.comparison(n) {
+			return
+		}
+		e.share *= unknownCondition
+	case *query.RowCompare: // the first column decides for most rows
+		first := &query.Call{Op: n.Op, Args: []query.Expr{n.Left[0], n.Right[0]}}
+		if !e.comparison(first) {
+			e.share *= unknownBound
+		}
+	case *query.And:
+		for _, a := range n.Args {
+			e.add(a)
+		}
+	default:
+		e.share *= e.of.one(c)
+	}
+}
+
+// comparison adds `column op value`, and reports whether it is one.
+func (e *estimate) comparison(n *query.Call) bool {
+	op, side, value := n.Op, n.Args[0], n.Args[1]
+	v, ok := e.of(side)
+	if !ok {
+		if v, ok = e.of(value); !ok {
+			e.share *= ofOperator(op)
+			return true
+		}
+		op, side, value = flipped(op), value, side
+	}
+	d, constant := constant(value)
+	switch op {
+	case "=":
+		if constant {
+			e.share *= v.Equal(d)
+		} else {
+			e.share *= v.EqualUnknown()
+		}
+	case "<>":
+		if constant {
+			e.share *= v.NotEqual(d)
+		} else {
+			e.share *= 1 - v.EqualUnknown()
+		}
+	case "<", "<=", ">", ">=":
+		e.bound(side, v, op, &statistics.Bound{Value: d, Inclusive: len(op) == 2, Unknown: !constant})
+	case "~~", "^@":
+		e.share *= beginning(v, op, d, constant)
+	default:
+		return false
+	}
+	return true
+}
+
+// beginning returns the share of values that begin as a pattern, or a text, says.
+func beginning(v statistics.Variable, op string, d types.Datum, constant bool) float64 {
+	if !constant || d.IsNull() {
+		return unknownPrefix
+	}
+	prefix := d.S
+	if op == "~~" {
+		if at := strings.IndexAny(prefix, `%_\\`); at >= 0 {
+			prefix = prefix[:at]
+		}
+	}
+	if prefix == "" {
+		return unknownCondition
+	}
+	return v.Prefix(prefix)
+}
+
+func ofOperator(op string) float64 {
+	switch op {
+	case "=":
+		return unknownEqual
+	case "<>":
+		return 1 - unknownEqual
+	}
+	return unknownCondition
+}
+
+func flipped(op string) string {
+	switch op {
+	case "<":
+		return ">"
+	case "<=":
+		return ">="
+	case ">":
+		return "<"
+	case ">=":
+		return "<="
+	}
+	return op
+}
+
+// bound adds a bound of a column to those that other conditions set.
+func (e *estimate) bound(side query.Expr, v statistics.Variable, op string, b *statistics.Bound) {
+	at := -1
+	for i := range e.ranges {
+		if query.Equal(e.ranges[i].expr, side) {
+			at = i
+		}
+	}
+	if at < 0 {
+		at = len(e.ranges)
+		e.ranges = append(e.ranges, bounds{expr: side, column: v})
+	}
+	if op[0] == '>' {
+		e.ranges[at].lo = b
+	} else {
+		e.ranges[at].hi = b
+	}
+}
+
+// one returns the share of rows that meet a condition that is no comparison.
+func (of Columns) one(c query.Expr) float64 {
+	switch n := c.(type) {
+	case *query.Const:
+		if !n.Value.IsNull() && n.Value.N != 0 {
+			return 1
+		}
+		return 0
+	case *query.Or:
+		none := 1.0
+		for _, a := range n.Args {
+			none *= 1 - of.Of([]query.Expr{a})
+		}
+		return 1 - none
+	case *query.Not:
+		return 1 - of.Of([]query.Expr{n.Arg})
+	case *query.NullTest:
+		v, ok := of(n.Arg)
+		switch {
+		case !ok:
+			return unknownCondition
+		case n.Not:
+			return 1 - v.IsNull()
+		}
+		return v.IsNull()
+	case *query.ArrayOp:
+		return of.elements(n)
+	}
+	if v, ok := of(c); ok && c.Type() == types.Bool {
+		return v.Equal(types.NewBool(true))
+	}
+	return unknownCondition
+}
+
+// elements returns the share of `column = ANY (array)` and `column <> ALL (array)`.
+func (of Columns) elements(n *query.ArrayOp) float64 {
+	v, ok := of(n.Left)
+	if !ok || !(n.Op == "=" && !n.All || n.Op == "<>" && n.All) {
+		return unknownCondition
+	}
+	share := v.InUnknown(guessElements)
+	if a, isList := n.Array.(*query.Array); isList {
+		share = v.InUnknown(len(a.Elems))
+	}
+	if d, known := constant(n.Array); known && !d.IsNull() {
+		if a, err := types.ArrayOf(d); err == nil {
+			share = v.In(a.Elems())
+		}
+	}
+	if n.All {
+		return 1 - share
+	}
+	return share
+}
+
+// guessElements is how many elements an array has that is a parameter.
+const guessElements = 10
+
+func constant(e query.Expr) (types.Datum, bool) {
+	for {
+		switch n := e.(type) {
+		case *query.Const:
+			return n.Value, true
+		case *query.Relabel:
+			e = n.Arg
+		default:
+			return types.Null, false
+		}
+	}
+}

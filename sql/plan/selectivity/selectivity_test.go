@@ -1,0 +1,84 @@
+package selectivity_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/sherddb/sherd/sql/plan/selectivity"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/statistics"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// columns are: 0, unique in 1,000 rows; 1, of which 90 % are 7 and 10 % null; 2, spread evenly from 0
+// to 1,000; 3, of which nothing is known.
+func columns(e query.Expr) (statistics.Variable, bool) {
+	s, ok := e.(*query.Slot)
+	if !ok {
+		return statistics.Variable{}, false
+	}
+	v := statistics.Variable{Rows: 1000}
+	switch s.N {
+	case 0:
+		v.Unique = true
+	case 1:
+		v.Column = &statistics.Column{Type: types.Int4, NullFrac: 0.1, Distinct: 1,
+			Common: []statistics.Value{{Value: types.NewInt(7), Frac: 0.9}}}
+	case 2:
+		v.Column = &statistics.Column{Type: types.Int4, Distinct: -1}
+		for i := range 11 {
+			v.Column.Bounds = append(v.Column.Bounds, types.NewInt(int64(i)*100))
+		}
+	}
+	return v, true
+}
+
+func slot(n int) query.Expr { return &query.Slot{T: query.Of(types.Int4), N: n} }
+
+func number(n int) query.Expr {
+	return &query.Const{T: query.Of(types.Int4), Value: types.NewInt(int64(n))}
+}
+
+func compare(op string, a, b query.Expr) query.Expr {
+	return &query.Call{T: query.Of(types.Bool), Op: op, Args: []query.Expr{a, b}}
+}
+
+func TestOf(t *testing.T) {
+	param := &query.Param{T: query.Of(types.Int4), N: 0}
+	null := func(n int, not bool) query.Expr { return &query.NullTest{Arg: slot(n), Not: not} }
+	list := &query.Array{T: query.Of(types.Int4Array), Elems: []query.Expr{param, param}}
+	for _, x := range []struct {
+		name  string
+		conds []query.Expr
+		want  float64
+	}{
+		{"none", nil, 1},
+		{"unique", []query.Expr{compare("=", slot(0), param)}, 0.001},
+		{"unique, the other way round", []query.Expr{compare("=", number(3), slot(0))}, 0.001},
+		{"the common value", []query.Expr{compare("=", slot(1), number(7))}, 0.9},
+		{"another value", []query.Expr{compare("<>", slot(1), number(7))}, 0},
+		{"null", []query.Expr{null(1, false)}, 0.1},
+		{"not null", []query.Expr{null(1, true)}, 0.9},
+		{"one side", []query.Expr{compare("<", slot(2), number(250))}, 0.25},
+		{"two conditions are one range", []query.Expr{
+			compare(">=", slot(2), number(200)), compare(">", number(300), slot(2)),
+		}, 0.1},
+		{"a parameter as a bound", []query.Expr{compare(">", slot(2), param)}, 0.1},
+		{"independent", []query.Expr{compare("=", slot(1), number(7)), compare("<", slot(2), number(500))}, 0.45},
+		{"or", []query.Expr{&query.Or{Args: []query.Expr{
+			compare("<", slot(2), number(500)), null(1, false),
+		}}}, 0.55},
+		{"not", []query.Expr{&query.Not{Arg: compare("<", slot(2), number(100))}}, 0.9},
+		{"in", []query.Expr{
+			&query.ArrayOp{T: query.Of(types.Bool), Op: "=", Left: slot(0), Array: list},
+		}, 0.002},
+		{"not in", []query.Expr{
+			&query.ArrayOp{T: query.Of(types.Bool), Op: "<>", All: true, Left: slot(0), Array: list},
+		}, 0.998},
+		{"never", []query.Expr{&query.Const{T: query.Of(types.Bool), Value: types.NewBool(false)}}, 0},
+	} {
+		if got := selectivity.Columns(columns).Of(x.conds); math.Abs(got-x.want) > 0.01*x.want+1e-9 {
+			t.Errorf("%s: %g, want %g", x.name, got, x.want)
+		}
+	}
+}
