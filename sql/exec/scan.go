@@ -31,6 +31,7 @@ type scanOp struct {
 	keys      [][]expr.Eval
 	array     expr.Eval
 	desc      bool
+	anyOrder  bool
 	index     *indexValues
 	hot       *splitdoc.Combiner // nil: none of the rows is a split document
 	span      *route.Span
@@ -57,7 +58,7 @@ func (k *compiler) scan(n *plan.Scan) (*scanOp, error) {
 		return nil, err
 	}
 	o := &scanOp{
-		table: t, access: n.Access, desc: n.Desc,
+		table: t, access: n.Access, desc: n.Desc, anyOrder: n.AnyOrder,
 		out: make(types.Row, len(n.Slots)), slots: make([]scanSlot, 0, len(n.Slots)),
 	}
 	for _, s := range n.Slots {
@@ -131,6 +132,12 @@ func (o *scanOp) Run(x *operator.Execution, emit Emit) error {
 			return err
 		}
 	}
+	if all, err := o.everything(c); all || err != nil {
+		if err != nil {
+			return err
+		}
+		return o.byBuckets(c, view)
+	}
 	switch o.access {
 	case plan.ScanKeys:
 		return o.byKeys(c, view)
@@ -146,12 +153,30 @@ func (o *scanOp) Run(x *operator.Execution, emit Emit) error {
 	if o.span != nil {
 		return o.bySpan(c, view)
 	}
+	return o.byBuckets(c, view)
+}
+
+// byBuckets reads all rows in the task's buckets.
+func (o *scanOp) byBuckets(c *Ctx, view View) error {
 	for _, iv := range c.local.task.Buckets.Intervals() {
 		if err := view.Scan(c.ctx(), o.table.BucketSpan(iv), false, o.takeRow); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// everything reports whether the rows may be read in any order and the bound of the index, which
+// only the running statement has, excludes none of them.
+func (o *scanOp) everything(c *Ctx) (bool, error) {
+	switch {
+	case !o.anyOrder:
+	case o.access == plan.ScanOrdered:
+		return o.span.Everything(&c.Ctx)
+	case o.access == plan.ScanIndex && len(o.index.equal) == 0 && o.index.scan.Index.Where == nil:
+		return o.index.bounds.Everything(&c.Ctx)
+	}
+	return false, nil
 }
 
 // take decodes a row, filters it and passes it or its projection on.

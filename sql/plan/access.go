@@ -145,7 +145,7 @@ func (a *accessPath) cost(found float64, want wantedOrder, ordered bool) float64
 // use makes s a scan by the path, in place of the one that it was before.
 func (a *accessPath) use(p *planner, s *Scan, r *Route) {
 	s.Access, s.Keys, s.KeyArray, s.Index, s.Span = a.kind, nil, nil, nil, nil
-	s.Lo, s.Hi, s.LoInc, s.HiInc, s.Desc = nil, nil, false, false, false
+	s.Lo, s.Hi, s.LoInc, s.HiInc, s.Desc, s.AnyOrder = nil, nil, false, false, false, false
 	r.Index = nil
 	switch a.kind {
 	case ScanKeys:
@@ -198,13 +198,17 @@ func (x *IndexScan) estimate() float64 {
 			n *= float64(max(1, len(list)))
 		}
 	}
+	table := guessTable
+	if x.Index.Where != nil {
+		table *= guessFilter
+	}
 	switch {
 	case x.single():
 		return n
 	case len(x.Equal) == 0:
-		return guessTable * x.KeyBounds.selectivity()
+		return table * x.KeyBounds.selectivity()
 	case len(x.Nulls) == len(x.Equal):
-		return guessTable * guessNull * x.KeyBounds.selectivity()
+		return table * guessNull * x.KeyBounds.selectivity()
 	}
 	more := math.Pow(guessMore, float64(len(x.Equal)-1))
 	return max(1, n*guessEqual*more*x.KeyBounds.selectivity())

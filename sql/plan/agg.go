@@ -58,6 +58,9 @@ func (p *planner) aggregate(l *level, cur part) (part, error) {
 		l.placeGrouping(in, out, len(keys)+len(aggs))
 	}
 	node.Cols = out
+	if len(keys) == 0 && sets == nil && len(aggs) > 0 {
+		cur = l.extremes(p, cur, node.Aggs)
+	}
 	if sets == nil && cur.local != nil && l.groupsStay(cur.local) {
 		node.Child = cur.node
 		cur = part{node: node, local: &locality{route: cur.local.route}}

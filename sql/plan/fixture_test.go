@@ -107,7 +107,8 @@ func testTables(t testing.TB, oid func() catalog.OID) []*catalog.Table {
 	}
 	family.Indexes = append(family.Indexes,
 		catalog.Index{OID: oid(), StorageID: oid(), Name: "family_lower", Columns: []int16{0},
-			Expressions: []string{"lower((vc)::text)"}})
+			Expressions: []string{"lower((vc)::text)"}},
+		catalog.Index{OID: oid(), StorageID: oid(), Name: "family_big", Columns: []int16{9}, Predicate: "(i8 > 50)"})
 	add("small", 1, column("id", types.Int2), column("v", types.Int4))
 	add("days", 1, column("d", types.Date), column("v", types.Int4))
 	add("moments", 1, column("ts", types.Timestamp), column("v", types.Int4))

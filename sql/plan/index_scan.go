@@ -37,8 +37,8 @@ func (x *IndexScan) single() bool {
 	return x.whole() && x.Index.Def.Unique && (len(x.Nulls) == 0 || x.Index.Def.NullsNotDistinct)
 }
 
-// selects reports whether the conditions say something of the entries.
-func (x *IndexScan) selects() bool { return len(x.Equal) > 0 || !x.open() }
+// selects reports whether entries are read of some of the table's rows only.
+func (x *IndexScan) selects() bool { return len(x.Equal) > 0 || !x.open() || x.Index.Where != nil }
 
 // asOlderNodes leaves out what only newer nodes know. Less is found by the index then, and the scan
 // tests the rest.
@@ -278,13 +278,83 @@ func (m *matcher) implies(predicate query.Expr) bool {
 	for _, want := range conjuncts(predicate) {
 		found := slices.ContainsFunc(m.conds, func(c query.Expr) bool {
 			own, ok := m.canonical(c)
-			return ok && query.Equal(own, want) || m.notNull(c, want)
+			return ok && query.Equal(own, want) || m.notNull(c, want) || m.entails(c, want)
 		})
 		if !found {
 			return false
 		}
 	}
 	return true
+}
+
+// entails reports whether a comparison with a constant holds only if another one of the same key
+// does: val > 100 entails val > 50.
+func (m *matcher) entails(c, want query.Expr) bool {
+	op, key, limit := comparedConst(want)
+	if limit == nil {
+		return false
+	}
+	if a, ok := c.(*query.ArrayOp); ok && !a.All && a.Op == "=" && m.isKey(a.Left, key) {
+		elems, ok := constantElements(a.Array)
+		return ok && !slices.ContainsFunc(elems, func(e query.Expr) bool {
+			v := e.(*query.Const)
+			return !v.Value.IsNull() && !entailedBy("=", v, op, limit)
+		})
+	}
+	own, side, v := comparedConst(c)
+	return v != nil && m.isKey(side, key) && entailedBy(own, v, op, limit)
+}
+
+// comparedConst takes a comparison with a constant that is not null apart; limit is nil for anything
+// else.
+func comparedConst(e query.Expr) (op string, side query.Expr, limit *query.Const) {
+	c, ok := e.(*query.Call)
+	if !ok || len(c.Args) != 2 || flip(c.Op) == "" && c.Op != "=" && c.Op != "<>" {
+		return "", nil, nil
+	}
+	op, side = c.Op, c.Args[0]
+	v, ok := c.Args[1].(*query.Const)
+	if !ok {
+		if v, ok = c.Args[0].(*query.Const); !ok {
+			return "", nil, nil
+		}
+		if side = c.Args[1]; flip(op) != "" {
+			op = flip(op)
+		}
+	}
+	if v.Value.IsNull() {
+		return "", nil, nil
+	}
+	return op, side, v
+}
+
+// entailedBy reports whether all x that compare with v as own says compare with limit as op says.
+func entailedBy(own string, v *query.Const, op string, limit *query.Const) bool {
+	if v.OID != limit.OID && !(integer(v.OID) && integer(limit.OID)) {
+		return false
+	}
+	d := types.Compare(limit.OID, v.Value, limit.Value)
+	if op == "<>" {
+		switch own {
+		case "=":
+			return d != 0
+		case ">", "<":
+			return d == 0 || (d > 0) == (own == ">")
+		}
+		return d > 0 && own == ">=" || d < 0 && own == "<="
+	}
+	if op[0] == '<' {
+		d = -d
+	}
+	switch own {
+	case "=":
+		return d > 0 || d == 0 && len(op) == 2
+	case op[:1]:
+		return d >= 0
+	case op[:1] + "=":
+		return d > 0 || d == 0 && len(op) == 2
+	}
+	return false
 }
 
 // notNull reports whether a condition that only holds for a value asks for what `column IS NOT

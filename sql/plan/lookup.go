@@ -139,7 +139,7 @@ func (j joining) bindTo(binds *[]Bind, v query.Expr, t types.OID) *query.Outer {
 // unbounded takes away how the scan found its rows before.
 func (k *lookup) unbounded() {
 	s := &k.scan
-	s.Lo, s.Hi, s.Index, s.KeyArray, s.Span, s.Desc = nil, nil, nil, nil, nil, false
+	s.Lo, s.Hi, s.Index, s.KeyArray, s.Span, s.Desc, s.AnyOrder = nil, nil, nil, nil, nil, false, false
 }
 
 // gathered is the lookup as the gateway runs it: in the fragments of what it looks up.

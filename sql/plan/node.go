@@ -85,6 +85,9 @@ type Scan struct {
 	// Span has the keys that are read by ScanOrdered, or, of a range table, bucket by bucket; nil:
 	// whole buckets.
 	Span *KeySpan
+	// AnyOrder is set if rows may come in any order, and only the running statement has the bound of
+	// the index. If that excludes nothing, buckets are read instead.
+	AnyOrder bool
 }
 
 // SystemScan reads a view of pg_catalog, information_schema or sherd; it runs at the gateway.

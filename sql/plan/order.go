@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // wantedOrder is the order in which the rows of a scan are wanted, and how many of them.
@@ -119,4 +120,48 @@ func (p *planner) inOrder(cur part, keys []SortKey, count, offset query.Expr) pa
 		cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: enough}
 	}
 	return p.gather(cur, keys)
+}
+
+// extremes has an aggregate of min and max alone read the first rows of indexes instead of all rows
+// of the scan below it, if there is an index in the order of each.
+func (l *level) extremes(p *planner, cur part, aggs []*query.Agg) part {
+	s, ok := scanUnder(cur.node)
+	if !ok || cur.local == nil || len(cur.local.rels) != 1 {
+		return cur
+	}
+	var inputs []Node
+	for _, a := range aggs {
+		desc, ok := extreme(a)
+		if !ok {
+			return cur
+		}
+		first, route, conds := *s, cur.local.route, conjuncts(s.Filter)
+		if m := (matcher{s: s}); !m.notNullColumn(a.Args[0]) {
+			conds = append(conds, &query.NullTest{T: query.Of(types.Bool), Arg: a.Args[0], Not: true})
+		}
+		want := wantedOrder{keys: []orderKey{{a.Args[0], desc, desc}}, limit: 1}
+		if !p.choose(&first, &route, l.q.Rels[cur.local.rels[0]].Indexes, conds, want) {
+			return cur
+		}
+		first.Filter = conjunction(conds)
+		inputs = append(inputs, &Limit{Base: s.Base, Child: &first, Count: intConst(types.Int8, 1)})
+	}
+	if cur.node = inputs[0]; len(inputs) > 1 {
+		cur.node = &Append{Base: s.Base, Inputs: inputs} // a row of another index changes nothing
+	}
+	return cur
+}
+
+// extreme reports whether a call is min, or max if desc, of all rows.
+func extreme(a *query.Agg) (desc, ok bool) {
+	if a.Proc.Namespace != "pg_catalog" || len(a.Args) != 1 || a.Filter != nil || a.Distinct || len(a.Order) > 0 {
+		return false, false
+	}
+	return a.Proc.Name == "max", a.Proc.Name == "min" || a.Proc.Name == "max"
+}
+
+// notNullColumn reports whether e is a column that is never null.
+func (m *matcher) notNullColumn(e query.Expr) bool {
+	col := m.position(e)
+	return col >= 0 && (m.s.Table.Columns[col].NotNull || contains(keyPositions(m.s.Table), col))
 }

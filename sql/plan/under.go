@@ -99,7 +99,8 @@ func textConst(text string) query.Expr {
 	return &query.Const{T: query.Of(types.Text), Value: types.NewText(text)}
 }
 
-// begins returns the text that something begins with by the conditions: LIKE, ^@ and starts_with.
+// begins returns the text that something begins with by the conditions: LIKE, ^@, starts_with, and
+// regular expressions that are anchored.
 // Of a LIKE whose pattern only the running statement has it returns the pattern, if nothing else is
 // known; both are nil where the conditions do not say.
 func (m *matcher) begins(is func(query.Expr) bool) (text, pattern query.Expr) {
@@ -109,13 +110,13 @@ func (m *matcher) begins(is func(query.Expr) bool) (text, pattern query.Expr) {
 		if !ok || len(call.Args) != 2 || !is(call.Args[0]) || !textLike(call.Args[1].Type()) {
 			continue
 		}
-		like := call.Op == "~~"
-		if !like && call.Op != "^@" && (call.Op != "" || call.Proc.Src != "text_starts_with") {
+		like, regex := call.Op == "~~", call.Op == "~"
+		if !like && !regex && call.Op != "^@" && (call.Op != "" || call.Proc.Src != "text_starts_with") {
 			continue
 		}
 		k, ok := call.Args[1].(*query.Const)
 		switch {
-		case !ok && !known(call.Args[1]):
+		case !ok && (regex || !known(call.Args[1])):
 		case !ok && like:
 			pattern = call.Args[1]
 		case !ok && longest == "":
@@ -123,8 +124,11 @@ func (m *matcher) begins(is func(query.Expr) bool) (text, pattern query.Expr) {
 		case !ok || k.Value.IsNull():
 		default:
 			begin := k.Value.S
-			if like {
+			switch {
+			case like:
 				begin = LikePrefix(begin)
+			case regex:
+				begin = regexPrefix(begin)
 			}
 			if len(begin) > len(longest) {
 				longest, text = begin, textConst(begin)

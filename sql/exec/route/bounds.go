@@ -95,6 +95,16 @@ func one(e query.Expr) []query.Expr {
 // Open reports whether nothing is bounded.
 func (o *Bounds) Open() bool { return len(o.bounds) == 0 && o.prefix == nil && !o.notNull }
 
+// Everything reports whether the bounds of the running statement exclude no text: the column begins
+// with an empty one.
+func (o *Bounds) Everything(c *expr.Ctx) (bool, error) {
+	if len(o.bounds) > 0 || o.prefix == nil {
+		return false, nil
+	}
+	d, err := o.prefix(c, nil)
+	return err == nil && !d.IsNull() && d.S == "", err
+}
+
 // Range returns the range of the keys that begin with start and whose next columns are within the
 // bounds; ok is false if no key can be. A bounded column is not null.
 func (o *Bounds) Range(c *expr.Ctx, start []byte) (r shardmap.KeyRange, ok bool, err error) {

@@ -54,6 +54,14 @@ func PrimaryKey(t *table.Table) []Column {
 	return out
 }
 
+// Everything reports whether the bounds of the running statement exclude no key.
+func (o *Span) Everything(c *expr.Ctx) (bool, error) {
+	if len(o.equal) > 0 {
+		return false, nil
+	}
+	return o.bounds.Everything(c)
+}
+
 // Ranges returns the ranges of the keys, in order; none if no row can match. An end without bytes is
 // open.
 func (o *Span) Ranges(c *expr.Ctx) ([]shardmap.KeyRange, error) {

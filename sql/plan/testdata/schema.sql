@@ -25,6 +25,7 @@ CREATE INDEX family_ts ON family (ts);
 CREATE INDEX family_tz ON family (tz);
 CREATE INDEX family_t ON family (t);
 CREATE INDEX family_lower ON family (lower(vc));
+CREATE INDEX family_big ON family (vc) WHERE i8 > 50;
 CREATE TABLE small (id smallint PRIMARY KEY, v integer);
 CREATE TABLE days (d date PRIMARY KEY, v integer);
 CREATE TABLE moments (ts timestamp PRIMARY KEY, v integer);

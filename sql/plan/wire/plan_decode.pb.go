@@ -190,6 +190,8 @@ func decodeNodeScan(d *decoder, m *plan.Scan, b []byte) {
 			m.Sums = decodeExpr(d, f)
 		case 17:
 			m.Span = pointer(d, f, decodeKeySpan)
+		case 18:
+			m.AnyOrder = decodeBool(d, f)
 		default:
 			d.newer()
 		}

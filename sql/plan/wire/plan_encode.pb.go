@@ -143,6 +143,7 @@ func encodeNodeScan(e *encoder, m *plan.Scan) {
 	if !e.enter() {
 		return
 	}
+	number(e, 18, m.AnyOrder, encodeBool)
 	optional(e, 17, m.Span, encodeKeySpan)
 	optional(e, 16, m.Sums, encodeExpr)
 	optional(e, 15, m.Index, encodeIndexScan)
