@@ -61,6 +61,9 @@ func (v *View) apply(ops []op, c counters) (*View, error) {
 		if o.kind == dropOp && o.key.kind() == databaseObject {
 			d.removeDatabaseContents(OID(o.key.id()))
 		}
+		if o.kind == dropOp && o.key.kind() == tableObject {
+			d.remove(newKey(statisticsObject, o.key.id())) // also those that the proposer has not seen
+		}
 	}
 	for _, o := range ops {
 		if o.kind != putOp {
@@ -145,7 +148,7 @@ func (v *View) remove(key objectKey) {
 func (v *View) removeDatabaseContents(database OID) {
 	var keys []objectKey
 	for t := range v.Tables(database) {
-		keys = append(keys, keyOf(t))
+		keys = append(keys, keyOf(t), newKey(statisticsObject, uint64(t.OID)))
 	}
 	for s := range all[*Schema](v, schemaObject) {
 		if s.Database == database {

@@ -52,6 +52,8 @@ func checkDescriptor(d descriptor) error {
 		err = d.check()
 	case *Record:
 		err = d.check()
+	case *Statistics:
+		err = d.check()
 	}
 	if err != nil {
 		return fmt.Errorf("catalog: %T is not valid: %w", d, err)

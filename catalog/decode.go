@@ -43,6 +43,8 @@ func decodeObject(o *pb.Object) (descriptor, error) {
 		return decodeJoinToken(k.JoinToken)
 	case *pb.Object_Record:
 		return decodeRecord(k.Record)
+	case *pb.Object_Statistics:
+		return &Statistics{Table: k.Statistics.GetTable(), Encoded: k.Statistics.GetEncoded()}, nil
 	}
 	return nil, errors.New("object of an unknown kind")
 }

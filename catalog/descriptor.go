@@ -1,6 +1,10 @@
 package catalog
 
-import "github.com/sherddb/sherd/shardmap"
+import (
+	"errors"
+
+	"github.com/sherddb/sherd/shardmap"
+)
 
 // OID identifies an object of the cluster: 32 bits, from 16384, never reused (V5). Smaller numbers
 // are PostgreSQL's own.
@@ -271,3 +275,31 @@ func (n *Node) HoldsFragments() bool { return !n.Gateway && n.State == NodeActiv
 
 // GivesReplicas reports whether the node's replicas have to move to other nodes.
 func (n *Node) GivesReplicas() bool { return n.State == NodeDraining || n.State == NodeLost }
+
+// Statistics are the statistics of a table's contents, as its last ANALYZE has stored them. They are
+// dropped with the table, and are no definition: programs that were planned before stay valid.
+type Statistics struct {
+	Table   OID
+	Encoded []byte // by package sql/statistics
+}
+
+// maxStatistics bounds Encoded: the catalog is in memory on every node.
+const maxStatistics = 32 << 10
+
+func (s *Statistics) check() error {
+	if s.Table == 0 || len(s.Encoded) == 0 || len(s.Encoded) > maxStatistics {
+		return errors.New("statistics need a table, and have a limited size")
+	}
+	return nil
+}
+
+// Put stores the statistics of a table in place of its former ones.
+func (s *Statistics) Put(c *Change) error {
+	n := *s
+	return c.put(&n)
+}
+
+// StatisticsOf returns the statistics of a table, nil if it was never analyzed.
+func StatisticsOf(v *View, table OID) *Statistics {
+	return get[*Statistics](v, newKey(statisticsObject, uint64(table)))
+}

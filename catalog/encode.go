@@ -38,6 +38,8 @@ func encodeObject(revision uint64, d descriptor) *pb.Object {
 		}}
 	case *Record:
 		o.Kind = &pb.Object_Record{Record: encodeRecord(d)}
+	case *Statistics:
+		o.Kind = &pb.Object_Statistics{Statistics: &pb.Statistics{Table: d.Table, Encoded: d.Encoded}}
 	default:
 		panic("catalog: no descriptor")
 	}

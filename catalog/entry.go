@@ -145,7 +145,7 @@ func decodeOp(p *pb.Op) (op, error) {
 		return op{}, errors.New("step of an unknown kind")
 	}
 	kind := objectKind(ref.GetKind())
-	if ref.GetKind() > uint32(recordObject) || kind < clusterObject || ref.GetId() > maxObjectID {
+	if ref.GetKind() > uint32(lastObject) || kind < clusterObject || ref.GetId() > maxObjectID {
 		return op{}, fmt.Errorf("reference to object %d of kind %d", ref.GetId(), ref.GetKind())
 	}
 	o.key = newKey(kind, ref.GetId())

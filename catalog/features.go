@@ -61,6 +61,10 @@ var features = []feature{
 		clusterversion.OperatorClasses, "operator classes of indexes",
 		[]protoreflect.FullName{"sherd.catalog.Index.classes"}, nil,
 	},
+	{
+		clusterversion.TableStatistics, "statistics of tables",
+		[]protoreflect.FullName{"sherd.catalog.Object.statistics"}, nil,
+	},
 }
 
 // OrderedIndexesSince is the version of the cluster from which nodes read indexes in both directions

@@ -16,6 +16,9 @@ const (
 	authorityObject objectKind = 8
 	tokenObject     objectKind = 9
 	recordObject    objectKind = 10
+
+	statisticsObject objectKind = 11
+	lastObject                  = statisticsObject
 )
 
 // objectKey has the kind in the top byte and the object's number below, so objects of a kind are
@@ -31,12 +34,12 @@ func newKey(kind objectKind, id uint64) objectKey {
 func (k objectKey) kind() objectKind { return objectKind(k >> 56) }
 func (k objectKey) id() uint64       { return uint64(k) & maxObjectID }
 
-// isDefinition reports whether objects of the kind matter to query plans. Nodes, jobs, records,
-// authorities and join tokens do not.
+// isDefinition reports whether query plans are valid only for one state of the objects of the kind.
+// Nodes, jobs, records, authorities, join tokens and statistics are no definitions.
 func (k objectKind) isDefinition() bool { return k < nodeObject }
 
 // descriptor is one of *Cluster, *Database, *Schema, *Table, *Role, *Node, *Job, *Authority,
-// *JoinToken, *Record.
+// *JoinToken, *Record, *Statistics.
 type descriptor any
 
 func keyOf(d descriptor) objectKey {
@@ -61,6 +64,8 @@ func keyOf(d descriptor) objectKey {
 		return newKey(tokenObject, tokenID(d.Hash))
 	case *Record:
 		return newKey(recordObject, d.ID)
+	case *Statistics:
+		return newKey(statisticsObject, uint64(d.Table))
 	}
 	panic("catalog: no descriptor")
 }

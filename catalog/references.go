@@ -56,6 +56,10 @@ func (v *View) checkPut(old *View, d descriptor) error {
 			return err
 		}
 		return v.checkOwner(d.Owner)
+	case *Statistics:
+		if v.Table(d.Table) == nil {
+			return pgerr.New(pgerr.UndefinedTable, "table with OID %d does not exist", d.Table)
+		}
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func NewServer(cfg Config) *Server {
 		}
 	}
 	s.Notifications = notify.NewHub(forward)
-	known := tablestats.Known{
+	known := &tablestats.Known{
 		Sizes: tablestats.NewSizes(tablestats.Config{Here: f.TableTotalHere, Ask: f.TableTotal}),
 	}
 	s.Statements.Statistics = known.Of

@@ -4164,6 +4164,7 @@ type Object struct {
 	//	*Object_Authority
 	//	*Object_JoinToken
 	//	*Object_Record
+	//	*Object_Statistics
 	Kind          isObject_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4303,6 +4304,15 @@ func (x *Object) GetRecord() *Record {
 	return nil
 }
 
+func (x *Object) GetStatistics() *Statistics {
+	if x != nil {
+		if x, ok := x.Kind.(*Object_Statistics); ok {
+			return x.Statistics
+		}
+	}
+	return nil
+}
+
 type isObject_Kind interface {
 	isObject_Kind()
 }
@@ -4347,6 +4357,10 @@ type Object_Record struct {
 	Record *Record `protobuf:"bytes,11,opt,name=record,proto3,oneof"`
 }
 
+type Object_Statistics struct {
+	Statistics *Statistics `protobuf:"bytes,12,opt,name=statistics,proto3,oneof"`
+}
+
 func (*Object_Cluster) isObject_Kind() {}
 
 func (*Object_Database) isObject_Kind() {}
@@ -4366,6 +4380,61 @@ func (*Object_Authority) isObject_Kind() {}
 func (*Object_JoinToken) isObject_Kind() {}
 
 func (*Object_Record) isObject_Kind() {}
+
+func (*Object_Statistics) isObject_Kind() {}
+
+// Statistics describes the contents of a table for the planner.
+type Statistics struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Table         uint32                 `protobuf:"varint,1,opt,name=table,proto3" json:"table,omitempty"`
+	Encoded       []byte                 `protobuf:"bytes,2,opt,name=encoded,proto3" json:"encoded,omitempty"` // the format is that of package sql/statistics
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Statistics) Reset() {
+	*x = Statistics{}
+	mi := &file_catalog_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Statistics) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Statistics) ProtoMessage() {}
+
+func (x *Statistics) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
+func (*Statistics) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *Statistics) GetTable() uint32 {
+	if x != nil {
+		return x.Table
+	}
+	return 0
+}
+
+func (x *Statistics) GetEncoded() []byte {
+	if x != nil {
+		return x.Encoded
+	}
+	return nil
+}
 
 var File_catalog_proto protoreflect.FileDescriptor
 
@@ -4772,7 +4841,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05index\x18\f \x01(\x04R\x05index\"5\n" +
 	"\tIDCounter\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\rR\x05table\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\x04R\x04next\"\x9a\x04\n" +
+	"\x04next\x18\x02 \x01(\x04R\x04next\"\xd7\x04\n" +
 	"\x06Object\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x122\n" +
 	"\acluster\x18\x02 \x01(\v2\x16.sherd.catalog.ClusterH\x00R\acluster\x125\n" +
@@ -4786,8 +4855,15 @@ const file_catalog_proto_rawDesc = "" +
 	"\n" +
 	"join_token\x18\n" +
 	" \x01(\v2\x18.sherd.catalog.JoinTokenH\x00R\tjoinToken\x12/\n" +
-	"\x06record\x18\v \x01(\v2\x15.sherd.catalog.RecordH\x00R\x06recordB\x06\n" +
-	"\x04kindB,Z*github.com/sherddb/sherd/catalog/catalogpbb\x06proto3"
+	"\x06record\x18\v \x01(\v2\x15.sherd.catalog.RecordH\x00R\x06record\x12;\n" +
+	"\n" +
+	"statistics\x18\f \x01(\v2\x19.sherd.catalog.StatisticsH\x00R\n" +
+	"statisticsB\x06\n" +
+	"\x04kind\"<\n" +
+	"\n" +
+	"Statistics\x12\x14\n" +
+	"\x05table\x18\x01 \x01(\rR\x05table\x12\x18\n" +
+	"\aencoded\x18\x02 \x01(\fR\aencodedB,Z*github.com/sherddb/sherd/catalog/catalogpbb\x06proto3"
 
 var (
 	file_catalog_proto_rawDescOnce sync.Once
@@ -4801,7 +4877,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),        // 0: sherd.catalog.Entry
 	(*Prepare)(nil),      // 1: sherd.catalog.Prepare
@@ -4847,13 +4923,14 @@ var file_catalog_proto_goTypes = []any{
 	(*Snapshot)(nil),     // 41: sherd.catalog.Snapshot
 	(*IDCounter)(nil),    // 42: sherd.catalog.IDCounter
 	(*Object)(nil),       // 43: sherd.catalog.Object
-	nil,                  // 44: sherd.catalog.Cluster.SettingsEntry
-	nil,                  // 45: sherd.catalog.Database.SettingsEntry
-	nil,                  // 46: sherd.catalog.Table.OptionsEntry
-	nil,                  // 47: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                  // 48: sherd.catalog.Index.OptionsEntry
-	nil,                  // 49: sherd.catalog.Role.SettingsEntry
-	nil,                  // 50: sherd.catalog.Node.LabelsEntry
+	(*Statistics)(nil),   // 44: sherd.catalog.Statistics
+	nil,                  // 45: sherd.catalog.Cluster.SettingsEntry
+	nil,                  // 46: sherd.catalog.Database.SettingsEntry
+	nil,                  // 47: sherd.catalog.Table.OptionsEntry
+	nil,                  // 48: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                  // 49: sherd.catalog.Index.OptionsEntry
+	nil,                  // 50: sherd.catalog.Role.SettingsEntry
+	nil,                  // 51: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -4868,18 +4945,18 @@ var file_catalog_proto_depIdxs = []int32{
 	43, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	44, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	45, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	15, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	16, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	45, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	46, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	14, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
 	13, // 17: sherd.catalog.Database.prefixes:type_name -> sherd.catalog.PrefixRule
 	17, // 18: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
 	25, // 19: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
 	26, // 20: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
 	28, // 21: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	46, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	47, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	47, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	48, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
 	24, // 24: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
 	20, // 25: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
 	23, // 26: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
@@ -4887,9 +4964,9 @@ var file_catalog_proto_depIdxs = []int32{
 	21, // 28: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
 	22, // 29: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
 	27, // 30: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	48, // 31: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	49, // 32: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	50, // 33: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	49, // 31: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	50, // 32: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	51, // 33: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
 	37, // 34: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
 	36, // 35: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
 	35, // 36: sherd.catalog.Move.segments:type_name -> sherd.catalog.MovedSegment
@@ -4911,11 +4988,12 @@ var file_catalog_proto_depIdxs = []int32{
 	31, // 52: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
 	32, // 53: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
 	39, // 54: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
-	55, // [55:55] is the sub-list for method output_type
-	55, // [55:55] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	44, // 55: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
+	56, // [56:56] is the sub-list for method output_type
+	56, // [56:56] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -4947,6 +5025,7 @@ func file_catalog_proto_init() {
 		(*Object_Authority)(nil),
 		(*Object_JoinToken)(nil),
 		(*Object_Record)(nil),
+		(*Object_Statistics)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -4954,7 +5033,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   51,
+			NumMessages:   52,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -45,12 +45,7 @@ func CommitsItself(n *pg_query.Node) string {
 // NeedsNoWork returns the tag of a statement that has nothing to do here, because storage maintains
 // itself (docs/sql/compatibility.md).
 func NeedsNoWork(n *pg_query.Node) (tag string, ok bool) {
-	switch x := n.Node.(type) {
-	case *pg_query.Node_VacuumStmt:
-		if x.VacuumStmt.IsVacuumcmd {
-			return "VACUUM", true
-		}
-		return "ANALYZE", true
+	switch n.Node.(type) {
 	case *pg_query.Node_ReindexStmt:
 		return "REINDEX", true
 	case *pg_query.Node_ClusterStmt:

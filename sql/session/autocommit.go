@@ -86,5 +86,5 @@ func (s *Session) mayMeetMoves(n *pg_query.Node) bool {
 		st, err := s.portals.Statements.Find(x.ExecuteStmt.Name)
 		return err == nil && st.MayWrite()
 	}
-	return parse.CommitsItself(n) == "" || n.GetIndexStmt() != nil
+	return parse.CommitsItself(n) == "" || n.GetIndexStmt() != nil || n.GetVacuumStmt() != nil
 }

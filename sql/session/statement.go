@@ -69,6 +69,9 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 		return s.selectInto(ctx, st, n.SelectStmt, w, implicitBlock)
 	case *pg_query.Node_CopyStmt:
 		return s.copyStmt(ctx, st, n.CopyStmt, w)
+	case *pg_query.Node_VacuumStmt:
+		v := vacuum{Session: s, w: w}
+		return s.node.knownNames(ctx, func() error { return v.run(ctx, n.VacuumStmt, implicitBlock) })
 	}
 	s.node.CatchUp(ctx) // DDL changes the definitions as they are in the cluster
 	if what := parse.CommitsItself(st.Node); what != "" {

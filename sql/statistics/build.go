@@ -47,7 +47,7 @@ func Build(f Field, values []types.Datum, rows float64) Column {
 		}
 		w := widthOf(v)
 		width += w
-		if w > MaxWidth {
+		if w > MaxWidth || v.K == types.KindVoid {
 			n.wide++
 			continue
 		}
@@ -168,9 +168,14 @@ func correlation(list []ranked) (float64, bool) {
 	return (n*products - sum*sum) / (n*squares - sum*sum), true
 }
 
+// Wide stands in a sample for a value of more than MaxWidth bytes: only its size matters.
+func Wide(size int) types.Datum { return types.Datum{K: types.KindVoid, N: int64(size)} }
+
 // widthOf returns the bytes of a value, without those of a header.
 func widthOf(d types.Datum) int {
 	switch d.K {
+	case types.KindVoid:
+		return int(d.N)
 	case types.KindBool:
 		return 1
 	case types.KindFloat4, types.KindOid, types.KindDate:

@@ -4,6 +4,8 @@
 // for other fragments from what they last answered. What is old or not known is asked for in the
 // background, so that a statement never waits long for it.
 //
+// Known adds what ANALYZE has stored in the catalog.
+//
 //	TS1  Of waits for other nodes at most firstWait, and only for fragments that have not answered
 //	     yet.
 //	TS2  A table is asked about at most once in each fragment every askAgain, and only if statements

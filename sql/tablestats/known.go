@@ -1,22 +1,98 @@
 package tablestats
 
 import (
+	"sync"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/statistics"
+	"github.com/sherddb/sherd/sql/types"
 )
 
-// Known returns what is known of tables.
-type Known struct{ Sizes *Sizes }
+// Known returns what is known of tables: their sizes now, and what their last ANALYZE has stored in
+// the catalog. It is safe for concurrent use.
+type Known struct {
+	Sizes *Sizes
+
+	mu      sync.Mutex
+	decoded map[catalog.OID]decoded
+}
+
+// decoded is the statistics of a table, for a state of its definition.
+type decoded struct {
+	from  *catalog.Statistics
+	table *catalog.Table
+	stats *statistics.Table
+}
+
+// maxDecoded bounds what is kept decoded.
+const maxDecoded = 2048
 
 // Of returns what is known of a table; nil: nothing.
-func (k Known) Of(view *catalog.View, t *catalog.Table) *statistics.Table {
+func (k *Known) Of(view *catalog.View, t *catalog.Table) *statistics.Table {
 	d := view.Database(t.Database)
 	if d == nil {
 		return nil
 	}
-	var out *statistics.Table
+	out := k.analyzed(view, t)
 	if size, ok := k.Sizes.Of(d, t.StorageID); ok {
 		out = out.Sized(float64(size.Rows), float64(size.Bytes))
 	}
 	return out
+}
+
+// analyzed returns what the last ANALYZE of a table has found; nil: there was none.
+func (k *Known) analyzed(view *catalog.View, t *catalog.Table) *statistics.Table {
+	stored := catalog.StatisticsOf(view, t.OID)
+	if stored == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if d, ok := k.decoded[t.OID]; ok && d.from == stored && d.table == t {
+		return d.stats
+	}
+	if k.decoded == nil || len(k.decoded) >= maxDecoded {
+		k.decoded = map[catalog.OID]decoded{}
+	}
+	stats := Stored(view, t)
+	k.decoded[t.OID] = decoded{stored, t, stats}
+	return stats
+}
+
+// Stored returns what the catalog has of a table, without columns and expressions that it does not
+// have any more, or that have another type now; nil: it was never analyzed. Damaged statistics are
+// as none.
+func Stored(view *catalog.View, t *catalog.Table) *statistics.Table {
+	s := catalog.StatisticsOf(view, t.OID)
+	if s == nil {
+		return nil
+	}
+	out, err := statistics.Decode(s.Encoded)
+	if err != nil {
+		return nil
+	}
+	return out.Merge(&statistics.Table{
+		Rows: out.Rows, Bytes: out.Bytes, Analyzed: out.Analyzed, AnalyzedRows: out.AnalyzedRows,
+	}, func(c *statistics.Column) bool { return applies(t, c) })
+}
+
+// applies reports whether the statistics of a column or an expression are of one that a table has.
+func applies(t *catalog.Table, c *statistics.Column) bool {
+	if c.Index != 0 {
+		x := t.Index(c.Index)
+		return x != nil && c.Position >= 1 && int(c.Position) <= len(x.Columns) && x.Columns[c.Position-1] == 0
+	}
+	col := t.ColumnByNum(c.Position)
+	return col != nil && !col.Dropped && types.KindOf(col.Type) == types.KindOf(c.Type) && col.Type == c.Type
+}
+
+// Merged returns what the catalog is to have of a table after an ANALYZE: what that has found, and,
+// if it was of some columns only, what was known of the others.
+func Merged(view *catalog.View, t *catalog.Table, found *statistics.Table, some bool) *catalog.Statistics {
+	var before *statistics.Table
+	if some {
+		before = Stored(view, t)
+	}
+	all := before.Merge(found, func(c *statistics.Column) bool { return applies(t, c) })
+	return &catalog.Statistics{Table: t.OID, Encoded: all.Encode()}
 }
