@@ -2,8 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/pgcatalog"
@@ -292,39 +290,4 @@ const substringByRegex = 2073 // substring(text, text)
 func isLiteralStart(e query.Expr) bool {
 	c, ok := e.(*query.Call)
 	return ok && c.Proc.OID == substringByRegex
-}
-
-// regexPrefix returns a text that all texts begin with that match a regular expression: what follows
-// ^ and stands for itself. There is none if the expression may have alternatives.
-func regexPrefix(pattern string) string {
-	literal, ok := strings.CutPrefix(pattern, "^")
-	if !ok || strings.Contains(pattern, "|") {
-		return ""
-	}
-	end := strings.IndexAny(literal, `\.^$*+?()[]{}`)
-	if end < 0 {
-		return literal
-	}
-	if strings.IndexByte("*?{", literal[end]) >= 0 { // the character before may be missing
-		_, size := utf8.DecodeLastRuneInString(literal[:end])
-		end -= size
-	}
-	return literal[:end]
-}
-
-// LikePrefix returns the text that all texts begin with that are LIKE a pattern.
-func LikePrefix(pattern string) string {
-	var b strings.Builder
-	for i := 0; i < len(pattern); i++ {
-		switch pattern[i] {
-		case '%', '_':
-			return b.String()
-		case '\\':
-			if i++; i == len(pattern) {
-				return b.String() // LIKE refuses it
-			}
-		}
-		b.WriteByte(pattern[i])
-	}
-	return b.String()
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"strings"
 
+	"github.com/sherddb/sherd/sql/plan/pattern"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -103,7 +104,7 @@ func textConst(text string) query.Expr {
 // regular expressions that are anchored.
 // Of a LIKE whose pattern only the running statement has it returns the pattern, if nothing else is
 // known; both are nil where the conditions do not say.
-func (m *matcher) begins(is func(query.Expr) bool) (text, pattern query.Expr) {
+func (m *matcher) begins(is func(query.Expr) bool) (text, open query.Expr) {
 	longest := ""
 	for _, c := range m.conds {
 		call, ok := c.(*query.Call)
@@ -118,7 +119,7 @@ func (m *matcher) begins(is func(query.Expr) bool) (text, pattern query.Expr) {
 		switch {
 		case !ok && (regex || !known(call.Args[1])):
 		case !ok && like:
-			pattern = call.Args[1]
+			open = call.Args[1]
 		case !ok && longest == "":
 			text = call.Args[1]
 		case !ok || k.Value.IsNull():
@@ -126,9 +127,9 @@ func (m *matcher) begins(is func(query.Expr) bool) (text, pattern query.Expr) {
 			begin := k.Value.S
 			switch {
 			case like:
-				begin = LikePrefix(begin)
+				begin = pattern.LikePrefix(begin)
 			case regex:
-				begin = regexPrefix(begin)
+				begin = pattern.RegexPrefix(begin)
 			}
 			if len(begin) > len(longest) {
 				longest, text = begin, textConst(begin)
@@ -136,9 +137,9 @@ func (m *matcher) begins(is func(query.Expr) bool) (text, pattern query.Expr) {
 		}
 	}
 	if text != nil {
-		pattern = nil
+		open = nil
 	}
-	return text, pattern
+	return text, open
 }
 
 // between takes the bounds of a column, where what lies within them begins alike.

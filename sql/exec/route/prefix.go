@@ -5,6 +5,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/pattern"
 	"github.com/sherddb/sherd/sql/query"
 )
 
@@ -69,7 +70,7 @@ func (o *beginning) begins(c *expr.Ctx) (out []string, err error) {
 		if err != nil || d.IsNull() {
 			return nil, err
 		}
-		out = append(out, plan.LikePrefix(d.S))
+		out = append(out, pattern.LikePrefix(d.S))
 	case o.from != nil && o.to != nil:
 		lo, err := o.from(c, nil)
 		if err != nil || lo.IsNull() {

@@ -7,8 +7,7 @@
 package selectivity
 
 import (
-	"strings"
-
+	"github.com/sherddb/sherd/sql/plan/pattern"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/types"
@@ -114,7 +113,7 @@ func (e *estimate) comparison(n *query.Call) bool {
 		}
 	case "<", "<=", ">", ">=":
 		e.bound(side, v, op, &statistics.Bound{Value: d, Inclusive: len(op) == 2, Unknown: !constant})
-	case "~~", "^@":
+	case "~~", "^@", "~":
 		e.share *= beginning(v, op, d, constant)
 	default:
 		return false
@@ -128,10 +127,11 @@ func beginning(v statistics.Variable, op string, d types.Datum, constant bool) f
 		return unknownPrefix
 	}
 	prefix := d.S
-	if op == "~~" {
-		if at := strings.IndexAny(prefix, `%_\\`); at >= 0 {
-			prefix = prefix[:at]
-		}
+	switch op {
+	case "~~":
+		prefix = pattern.LikePrefix(prefix)
+	case "~":
+		prefix = pattern.RegexPrefix(prefix)
 	}
 	if prefix == "" {
 		return unknownCondition

@@ -75,6 +75,12 @@ func TestOf(t *testing.T) {
 		{"not in", []query.Expr{
 			&query.ArrayOp{T: query.Of(types.Bool), Op: "<>", All: true, Left: slot(0), Array: list},
 		}, 0.998},
+		{"a pattern", []query.Expr{compare("~~", slot(3), &query.Const{
+			T: query.Of(types.Text), Value: types.NewText(`a\_b%`),
+		})}, 0.005},
+		{"a pattern that begins with anything", []query.Expr{compare("~", slot(3), &query.Const{
+			T: query.Of(types.Text), Value: types.NewText("a"),
+		})}, 1.0 / 3},
 		{"never", []query.Expr{&query.Const{T: query.Of(types.Bool), Value: types.NewBool(false)}}, 0},
 	} {
 		if got := selectivity.Columns(columns).Of(x.conds); math.Abs(got-x.want) > 0.01*x.want+1e-9 {
