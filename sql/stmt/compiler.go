@@ -72,7 +72,8 @@ func (c *Compiler) Against(view *catalog.View) *Compiler {
 // Program returns the program of a query: from the cache, or compiled now. It checks privileges.
 func (c *Compiler) Program(st parse.Statement, params []types.OID) (*Program, error) {
 	k := key{c.Database, st.Text(), TypesKey(params), c.Ambient, c.ByID}
-	if p, ok := c.Cache.programs.Get(k); ok && p.Version == c.View.DefinitionVersion() && !c.Uncommitted {
+	if p, ok := c.Cache.programs.Get(k); ok && p.Version == c.View.DefinitionVersion() && !c.Uncommitted &&
+		!p.Stale(func() *Compiler { return c }) {
 		return p, nil
 	}
 	q, params, err := c.analyze(st.Source, st, params)
@@ -181,11 +182,12 @@ func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Prog
 			return nil, err
 		}
 	}
-	env := environment(c.View)
-	env.Statistics = c.statistics()
+	env, known := environment(c.View), &plannedFor{}
+	env.Statistics = known.observed(c.statistics())
 	p := &Program{
 		Query: q, Params: params, Columns: resultColumns(q), Version: c.View.DefinitionVersion(),
 		Writes: len(Writers(q)) > 0, Defines: definesAlone(q), Late: late,
+		planned: known,
 	}
 	var uses []tx.TableUse
 	p.Integrity, uses = c.integrity(q, &env)

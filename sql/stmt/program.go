@@ -33,6 +33,7 @@ type Program struct {
 	Keys      []analyze.CursorKey
 	Integrity any  // what Hooks.Integrity returned; nil: nothing follows from what it writes
 	Split     Step // nil: its tables have no split documents
+	planned   *plannedFor
 }
 
 // LocksRows reports whether the program takes row locks other than those of rows that it writes.
