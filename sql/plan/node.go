@@ -441,11 +441,6 @@ func (r *Route) byValues() bool { return len(r.Content) > 0 && len(r.ContentRang
 // ByPrefix reports whether a condition is about what rows are hashed by begins with.
 func (r *Route) ByPrefix() bool { return len(r.Under) > 0 || r.UnderLike != nil || r.UnderFrom != nil }
 
-// forgetStart takes away what is said of ranges of keys and of how they begin.
-func (r *Route) forgetStart() {
-	r.Span, r.Under, r.UnderLike, r.UnderFrom, r.UnderTo = nil, nil, nil, nil, nil
-}
-
 // Everywhere reports whether no condition narrows the route.
 func (r *Route) Everywhere() bool {
 	return len(r.Keys) == 0 && r.KeyArray == nil && len(r.Content) == 0 && r.Lo == nil && r.Hi == nil &&

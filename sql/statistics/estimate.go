@@ -269,7 +269,10 @@ func (v Variable) Prefix(prefix string) float64 {
 // after returns the smallest text above all that begin with prefix; there is none if all its bytes
 // are 0xff.
 func after(prefix string) (string, bool) {
-	b := []byte(strings.TrimRight(prefix, "\xff"))
+	b := []byte(prefix)
+	for len(b) > 0 && b[len(b)-1] == 0xff {
+		b = b[:len(b)-1]
+	}
 	if len(b) == 0 {
 		return "", false
 	}
