@@ -48,6 +48,10 @@ func (p *planner) accessPaths(s *Scan, r *Route, indexes []query.Index, conds []
 	if narrow {
 		buckets.rows = min(buckets.rows, guessNarrow)
 	}
+	if r.byValues() && of != nil {
+		m := matcher{s: s, conds: conds}
+		buckets.rows = max(1, all*of.Of(m.ofContent()))
+	}
 	out := []*accessPath{buckets}
 	if ix := orderIndex(s.Table); ix != nil {
 		indexes = slices.Insert(slices.Clone(indexes), 0, primaryIndex(s.Table, ix))

@@ -49,6 +49,9 @@ func (j joining) lookupKeyOf(right part) (k lookupKey, ok bool) {
 		s.Index != nil && len(s.Index.Equal) > 0 || len(right.in.lateral) > 0 {
 		return k, false
 	}
+	if right.local.route.byValues() {
+		return k, false // it reads few buckets, and a lookup would ask all fragments
+	}
 	k = lookupKey{scan: s, chosen: keyEqualities(s, right, j.eqs)}
 	if k.chosen == nil {
 		k.index, k.chosen = j.indexEqualities(j.l, s, right, j.eqs)
@@ -182,8 +185,9 @@ func (j joining) lookupJoin(left, right part) (part, bool, error) {
 	if !ok {
 		return part{}, false, nil
 	}
+	single := atMostOne(left.node)
 	left = j.gather(left, nil)
-	if rows > 1 {
+	if !single {
 		k, err := j.byBatch(key, left)
 		if err != nil {
 			return part{}, false, err
@@ -208,6 +212,29 @@ func (j joining) lookupJoin(left, right part) (part, bool, error) {
 	}
 	out, err := j.joinLookup(left, right, k)
 	return out, true, err
+}
+
+// atMostOne reports whether a step certainly returns no more than one row. An estimate of one is no
+// reason to ask for each row by itself.
+func atMostOne(n Node) bool {
+	switch n := n.(type) {
+	case *Scan:
+		return n.Access == ScanKeys && n.KeyArray == nil && len(n.Keys) == 1 ||
+			n.Index != nil && n.Index.single() && n.Index.combinations() == 1
+	case *Values:
+		return len(n.Rows) <= 1
+	case *Limit:
+		return limitOf(n.Count) <= 1
+	case *Aggregate:
+		return len(n.Keys) == 0 && n.Sets == nil
+	case *Project:
+		return !n.Sets && atMostOne(n.Child)
+	case *Gather:
+		return atMostOne(n.Child)
+	case *Filter:
+		return atMostOne(n.Child)
+	}
+	return false
 }
 
 // otherLookup is lookupJoin by the rows of the right side, where the sides of the join may change.

@@ -283,6 +283,19 @@ func (m *matcher) content(r *Route) {
 	r.Content, r.ContentArray, r.ContentRange = values, arrays, ranges
 }
 
+// ofContent returns the conditions that give the policy's fields values.
+func (m *matcher) ofContent() (out []query.Expr) {
+	for _, c := range m.conds {
+		for _, f := range m.s.Table.Policy.Fields {
+			if list, array := choices([]query.Expr{c}, m.field(f)); len(list) > 0 || array != nil {
+				out = append(out, c)
+				break
+			}
+		}
+	}
+	return out
+}
+
 // field wants equality on a policy's field: of its text or, under a function, of what its text is
 // cast to.
 func (m *matcher) field(f shardmap.Field) wanted {
