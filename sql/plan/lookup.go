@@ -214,8 +214,8 @@ func (j joining) lookupJoin(left, right part) (part, bool, error) {
 	return out, true, err
 }
 
-// atMostOne reports whether a step certainly returns no more than one row. An estimate of one is no
-// reason to ask for each row by itself.
+// atMostOne reports whether a step cannot return more than one row. A step that is estimated at one
+// row may return many, which are not looked up row by row.
 func atMostOne(n Node) bool {
 	switch n := n.(type) {
 	case *Scan:
@@ -233,6 +233,8 @@ func atMostOne(n Node) bool {
 		return atMostOne(n.Child)
 	case *Filter:
 		return atMostOne(n.Child)
+	case *NestLoop:
+		return atMostOne(n.Left) && (n.Kind == query.Semi || n.Kind == query.Anti || atMostOne(n.Right))
 	}
 	return false
 }

@@ -283,7 +283,7 @@ func (m *matcher) content(r *Route) {
 	r.Content, r.ContentArray, r.ContentRange = values, arrays, ranges
 }
 
-// ofContent returns the conditions that give the policy's fields values.
+// ofContent returns the conditions that set values of the policy's fields.
 func (m *matcher) ofContent() (out []query.Expr) {
 	for _, c := range m.conds {
 		for _, f := range m.s.Table.Policy.Fields {
