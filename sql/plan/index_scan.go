@@ -334,6 +334,9 @@ func entailedBy(own string, v *query.Const, op string, limit *query.Const) bool 
 		return false
 	}
 	d := types.Compare(limit.OID, v.Value, limit.Value)
+	if op == "=" {
+		return own == "=" && d == 0
+	}
 	if op == "<>" {
 		switch own {
 		case "=":
