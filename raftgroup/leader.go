@@ -80,6 +80,7 @@ type Progress struct {
 // progressor is a transport that records the answers of followers.
 type progressor interface {
 	Progress(raft.ServerID) (match, term uint64, contact time.Time)
+	Forget(raft.ServerID) // what it has answered
 }
 
 // Progress returns how far a member has replicated the log. Only the leader knows it. With a

@@ -21,8 +21,12 @@ func (g *Group) AddVoter(ctx context.Context, id raft.ServerID, addr raft.Server
 	return g.changeMembers(ctx, func() raft.Future { return g.raft.AddVoter(id, addr, 0, 0) })
 }
 
-// AddNonvoter makes a server a member that gets all entries and has no vote.
+// AddNonvoter makes a server a member that gets all entries and has no vote. What a server of that
+// id has answered before does not count: it may have been a member, and may have deleted its log.
 func (g *Group) AddNonvoter(ctx context.Context, id raft.ServerID, addr raft.ServerAddress) error {
+	if p, ok := g.opts.Transport.(progressor); ok {
+		p.Forget(id)
+	}
 	return g.changeMembers(ctx, func() raft.Future { return g.raft.AddNonvoter(id, addr, 0, 0) })
 }
 

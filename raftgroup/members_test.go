@@ -62,3 +62,25 @@ func TestMembersChange(t *testing.T) {
 		}
 	})
 }
+
+// TestAddedAgain: a server that was removed, has deleted its log and is added again in the same term
+// gets no vote for what it had answered before.
+func TestAddedAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+		defer cancel()
+		_, mem := raft.NewInmemTransport("a")
+		trans := &answers{InmemTransport: mem, at: map[raft.ServerID]time.Time{"b": time.Now()}, match: 1 << 20}
+		a, _ := open(t, t.TempDir(), Options{ID: "a", Transport: trans})
+		if a.raft.CurrentTerm() != 2 || !a.health("b").upToDate {
+			t.Fatalf("term %d, %+v: b was up to date", a.raft.CurrentTerm(), a.health("b"))
+		}
+		if err := a.AddNonvoter(ctx, "b", "b"); err != nil {
+			t.Fatal(err)
+		}
+		want := Membership{Voters: []raft.ServerID{"a", "b"}}
+		if c := nextChange(a.Members(), want, "a", a.health); c.kind != noChange {
+			t.Fatalf("%s %s, which has not answered yet", c.kind, c.id)
+		}
+	})
+}

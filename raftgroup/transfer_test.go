@@ -13,8 +13,9 @@ import (
 // answers is a transport in memory that records when others last answered.
 type answers struct {
 	*raft.InmemTransport
-	mu sync.Mutex
-	at map[raft.ServerID]time.Time // guarded by mu
+	mu    sync.Mutex
+	at    map[raft.ServerID]time.Time // guarded by mu
+	match uint64                      // of those that have answered, in term 2
 }
 
 func (a *answers) AppendEntries(
@@ -36,7 +37,16 @@ func (a *answers) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft
 func (a *answers) Progress(id raft.ServerID) (match, term uint64, contact time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return 0, 0, a.at[id]
+	if a.at[id].IsZero() {
+		return 0, 0, time.Time{}
+	}
+	return a.match, 2, a.at[id]
+}
+
+func (a *answers) Forget(id raft.ServerID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.at, id)
 }
 
 // TestTransferToTheDead: leadership is not handed to a server that does not answer. The log accepts

@@ -52,6 +52,13 @@ func (p *progress) appended(id raft.ServerID, a *raft.AppendEntriesRequest, resp
 	p.note(id, a.Term, last)
 }
 
+// Forget forgets what a follower has answered.
+func (t *Transport) Forget(id raft.ServerID) {
+	t.progress.mu.Lock()
+	defer t.progress.mu.Unlock()
+	delete(t.progress.of, id)
+}
+
 // Progress returns how far a follower's log agrees with the log of this node as leader of a term,
 // and when the follower answered last. Zeros: it has not answered.
 func (t *Transport) Progress(id raft.ServerID) (match, term uint64, contact time.Time) {
