@@ -56,16 +56,27 @@ type dropper struct {
 // openDropper finds the jobs that a restart has left; resume starts them.
 func openDropper(r *Replica) (*dropper, error) {
 	d := &dropper{r: r}
-	t := r.db.At(txn.MaxTimestamp)
+	var err error
+	d.jobs, err = r.machine.unfinishedDeletions()
+	return d, err
+}
+
+// unfinishedDeletions returns the deletions whose records are in the database. One that is above the
+// state's stamp comes again with the log.
+func (m *machine) unfinishedDeletions() (list []dropJob, err error) {
+	t := m.r.db.At(txn.MaxTimestamp)
 	defer t.Close()
-	err := t.EachRecord(keyspace.Deletion, func(rest, v []byte) error {
+	err = t.EachRecord(keyspace.Deletion, func(rest, v []byte) error {
+		if len(v) == 0 {
+			return nil // it ended during the read: its record is deleted at its own version, in place
+		}
 		job, err := decodeDrop(rest, v)
-		if err == nil && job.stamp <= r.machine.s.stamp { // a later one comes again with the log
-			d.jobs = append(d.jobs, job)
+		if err == nil && job.stamp <= m.s.stamp {
+			list = append(list, job)
 		}
 		return err
 	})
-	return d, err
+	return list, err
 }
 
 func (d *dropper) start(job dropJob) {
@@ -114,6 +125,19 @@ func (d *dropper) loop() {
 }
 
 func (d *dropper) wait() { d.done.Wait() }
+
+// takeOver begins the jobs that a stream has brought.
+func (d *dropper) takeOver() error {
+	jobs, err := d.r.machine.unfinishedDeletions()
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.jobs = jobs
+	d.begin()
+	return nil
+}
 
 // forget waits for the running job and drops those that have not begun: a stream brings its own
 // records.

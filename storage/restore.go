@@ -100,6 +100,9 @@ func (m *machine) adopt(got *restored, covered uint64) error {
 	m.r.kept.Reset()
 	m.r.publishAll(m.s)
 	m.entries++ // something to write down
+	if err := m.r.drops.takeOver(); err != nil {
+		return err
+	}
 	return m.checkpoint()
 }
 

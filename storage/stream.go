@@ -37,10 +37,11 @@ var errStream = errors.New("malformed stream of a fragment")
 // frozen is the state at one entry: what the stream contains besides Badger's keys. The keys may
 // include versions up to its stamp that later entries write, which do no harm (S1).
 type frozen struct {
-	stamp   txn.Timestamp
-	state   []byte
-	stats   map[string][]byte
-	release func() // releases the versions that can be read at its watermark
+	stamp     txn.Timestamp
+	state     []byte
+	stats     map[string][]byte
+	deletions []dropJob // that are not finished
+	release   func()    // releases the versions that can be read at its watermark
 }
 
 // freeze copies the state between two batches. Writes of open transactions become keys, which the
@@ -54,8 +55,14 @@ func (m *machine) freeze() (*frozen, error) {
 	if err := m.takeOverOpen(); halts(m, err) || err != nil {
 		return nil, err // halted: the state names keys that were not written
 	}
+	deletions, err := m.unfinishedDeletions()
+	if err != nil {
+		return nil, err
+	}
 	state, _ := m.s.encode() // no log: everything has its keys
-	f := &frozen{stamp: m.s.stamp, state: state, stats: map[string][]byte{}, release: m.r.keepVersions()}
+	f := &frozen{
+		stamp: m.s.stamp, state: state, stats: map[string][]byte{}, deletions: deletions, release: m.r.keepVersions(),
+	}
 	m.r.stats.All(func(k, v []byte) { f.stats[string(k)] = v })
 	return f, nil
 }
@@ -166,11 +173,7 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 		if comesLast(item.Key()) {
 			continue
 		}
-		raw := item.Raw()
-		b := []byte{byte(frameKey), codec.Bool(raw.Deleted), raw.Mark}
-		b = binary.BigEndian.AppendUint64(b, uint64(raw.At))
-		b = binary.AppendUvarint(b, raw.Expires)
-		b = codec.AppendBytes(b, raw.Key)
+		b := keyFrame(item.Raw())
 		if err := item.Stored(func(v []byte) error { b = codec.AppendBytes(b, v); return nil }); err != nil {
 			return err
 		}
@@ -184,6 +187,14 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 	return writeFrozen(w, f)
 }
 
+// keyFrame begins the frame of a version; its value follows.
+func keyFrame(x engine.Raw) []byte {
+	b := []byte{byte(frameKey), codec.Bool(x.Deleted), x.Mark}
+	b = binary.BigEndian.AppendUint64(b, uint64(x.At))
+	b = binary.AppendUvarint(b, x.Expires)
+	return codec.AppendBytes(b, x.Key)
+}
+
 // comesLast reports whether a key is left out of a stream's keys: of records that the stream has
 // frozen at its end, and of counts by bucket, which each replica makes for itself.
 func comesLast(key []byte) bool {
@@ -191,10 +202,21 @@ func comesLast(key []byte) bool {
 		return false
 	}
 	kind := keyspace.KindOf(key)
-	return kind == keyspace.Checkpoint || kind == keyspace.Statistics || kind == keyspace.BucketCounts
+	return kind == keyspace.Checkpoint || kind == keyspace.Statistics || kind == keyspace.BucketCounts ||
+		kind == keyspace.Deletion
 }
 
+// writeFrozen ends a stream. A deletion that goes on while the stream is made may be after some keys
+// that the stream had before, and remove its record before the stream comes there: so the records
+// are those of the beginning, and the follower deletes the same keys.
 func writeFrozen(w *bufio.Writer, f *frozen) error {
+	for i := range f.deletions {
+		job := &f.deletions[i]
+		b := keyFrame(engine.Raw{Key: keyspace.StampRecord(keyspace.Deletion, job.stamp), At: job.stamp})
+		if err := writeFrame(w, codec.AppendBytes(b, job.encode())); err != nil {
+			return err
+		}
+	}
 	for k, v := range f.stats {
 		if err := writeFrame(w,
 			codec.AppendBytes(codec.AppendBytes([]byte{byte(frameStat)}, []byte(k)), v)); err != nil {

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -373,4 +374,78 @@ func TestStreamBesideDiscard(t *testing.T) {
 			t.Errorf("row %d, which was deleted, is back", n)
 		}
 	}
+}
+
+// TestStreamBesideDeletion: a table is dropped, and its rows are deleted after a stream has passed
+// them and before it comes to the record of the deletion. The follower deletes them too.
+func TestStreamBesideDeletion(t *testing.T) {
+	const rows = 100
+	began, held := make(chan struct{}), make(chan struct{})
+	first := true
+	r := openTest(t, t.TempDir(), func(c *Config) {
+		c.Knobs.Fault = func(point string) {
+			if point == "drop.deleted" && first {
+				first = false
+				close(began)
+				<-held
+			}
+		}
+	})
+	for n := range rows {
+		commitRow(t, r, rowKey(n), "x")
+	}
+	// a first deletion, which does not end, holds up the second
+	for _, table := range []uint32{20001, 20000} {
+		if err := r.DeleteSpan(t.Context(), keyspace.TableSpan(table)); err != nil {
+			t.Fatal(err)
+		}
+		if table == 20001 {
+			<-began
+		}
+	}
+	f, err := r.machine.freeze()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.release()
+	b := &passing{key: rowKey(rows - 1), then: func() {
+		close(held)
+		r.drops.wait()
+	}}
+	w := bufio.NewWriterSize(b, 1)
+	if err := errors.Join(r.writeStream(w, f), w.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	if b.then != nil || inBadger(r, rowKey(0), txn.MaxTimestamp-1) != "" {
+		t.Fatal("the rows were not deleted during the stream")
+	}
+	to := openTest(t, t.TempDir())
+	if err := to.machine.restoreAt(io.NopCloser(b), 0); err != nil {
+		t.Fatal(err)
+	}
+	to.drops.wait()
+	for n := range rows {
+		if inBadger(to, rowKey(n), txn.MaxTimestamp-1) != "" {
+			t.Errorf("row %d, which was deleted, is back", n)
+		}
+	}
+	if left, err := to.Inspect.Dropping(); len(left) > 0 || err != nil {
+		t.Errorf("%d deletions are not finished, %v", len(left), err)
+	}
+}
+
+// passing is a buffer that calls then once a key has been written.
+type passing struct {
+	bytes.Buffer
+	key  []byte
+	then func()
+}
+
+func (p *passing) Write(b []byte) (int, error) {
+	n, err := p.Buffer.Write(b)
+	if p.then != nil && bytes.Contains(b, p.key) {
+		p.then()
+		p.then = nil
+	}
+	return n, err
 }
