@@ -162,7 +162,7 @@ func TestNoWritesByPartsOfTables(t *testing.T) {
 			"SELECT * FROM p FOR UPDATE", "SELECT * FROM p ORDER BY id LIMIT 1 FOR SHARE",
 			"WITH x AS (DELETE FROM f RETURNING id) SELECT * FROM x", "CREATE TABLE copied AS SELECT * FROM p",
 			"SELECT * INTO copied FROM p",
-			"INSERT INTO f VALUES (1, (SELECT min(id) FROM p))", "EXPLAIN UPDATE p SET u = 0",
+			"INSERT INTO f VALUES (1, (SELECT min(id) FROM p))", "EXPLAIN (COSTS OFF) UPDATE p SET u = 0",
 		} {
 			c.want(text, refused)
 		}
@@ -320,30 +320,30 @@ func TestExplainParts(t *testing.T) {
 	c.want("CREATE TABLE orders (id text PRIMARY KEY, n int UNIQUE, doc jsonb)", "CREATE TABLE")
 	c.want("SET sherd.fragment = 'postgres$1, postgres$2'", "SET")
 	const restricted = "Restricted to: postgres$1, postgres$2  (sherd.fragment)\n"
-	c.explains("EXPLAIN SELECT count(*) FROM orders", `Finalize Aggregate
+	c.explains("EXPLAIN (COSTS OFF) SELECT count(*) FROM orders", `Finalize Aggregate
   ->  Gather  (fragments: postgres$1, postgres$2; buckets: [349525,1048576))
         `+restricted+`        ->  Partial Aggregate
               ->  Seq Scan on orders`)
-	c.explains("EXPLAIN SELECT * FROM orders WHERE id = 'orders/1-A'", `Gather  (fragments: none)
+	c.explains("EXPLAIN (COSTS OFF) SELECT * FROM orders WHERE id = 'orders/1-A'", `Gather  (fragments: none)
   Routed by: primary key
   `+restricted+`  ->  Key Lookup on orders
         Key: (id = 'orders/1-A'::text)`)
-	c.explains("EXPLAIN SELECT * FROM orders WHERE id = 'orders/1-A$@1048575'", `Gather  (fragments: postgres$2; buckets: 1048575)
+	c.explains("EXPLAIN (COSTS OFF) SELECT * FROM orders WHERE id = 'orders/1-A$@1048575'", `Gather  (fragments: postgres$2; buckets: 1048575)
   Routed by: primary key
   `+restricted+`  ->  Key Lookup on orders
         Key: (id = 'orders/1-A$@1048575'::text)`)
-	c.explains("EXPLAIN SELECT * FROM orders WHERE n = 7", `Gather  (fragments: by the row, of 2)
+	c.explains("EXPLAIN (COSTS OFF) SELECT * FROM orders WHERE n = 7", `Gather  (fragments: by the row, of 2)
   Routed by: global index orders_n_key  (fragments: postgres$2; buckets: 943019)
   `+restricted+`  ->  Index Scan using orders_n_key on orders
         Index Cond: (n = 7)`)
-	c.explains("EXPLAIN SELECT * FROM orders a, LATERAL (SELECT * FROM orders b WHERE b.id = a.doc->>'x') x", `Nested Loop
+	c.explains("EXPLAIN (COSTS OFF) SELECT * FROM orders a, LATERAL (SELECT * FROM orders b WHERE b.id = a.doc->>'x') x", `Nested Loop
   ->  Gather  (fragments: postgres$1, postgres$2; buckets: [349525,1048576))
         `+restricted+`        ->  Seq Scan on orders a
   ->  Gather  (fragments: by the row, of 2)
         Routed by: primary key
         `+restricted+`        ->  Key Lookup on orders b
               Key: (id = (a.doc ->> 'x'::text))`)
-	c.explains("EXPLAIN INSERT INTO orders VALUES ('orders/1-A', 1, '{}')", `Insert on orders
+	c.explains("EXPLAIN (COSTS OFF) INSERT INTO orders VALUES ('orders/1-A', 1, '{}')", `Insert on orders
   ->  Values Scan on "*VALUES*"`)
 	if got := c.answer("EXPLAIN ANALYZE SELECT FROM orders"); !strings.Contains(got, restricted) ||
 		strings.Contains(got, "postgres$0") {

@@ -16,6 +16,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/outline"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -253,7 +254,7 @@ func (a *adviser) place(p *plan.Plan, args []types.Datum) int {
 	c := a.e.Executor().Context(a.e.Context, a.e.Tx, args)
 	m := a.e.Tx.Gateway.Map
 	set, where := shardmap.BucketSet{}, onePlace
-	plan.Explain(p, plan.Notes{Route: func(r *plan.Route) string {
+	outline.Of(p, outline.Notes{Route: func(r *plan.Route) string {
 		if r.Table == nil {
 			return ""
 		}

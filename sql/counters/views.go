@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/outline"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -97,7 +98,7 @@ func (v *Views) reaches(sample stmt.Sample, t *catalog.Table, in shardmap.Interv
 	x := v.Executor(v.Context)
 	c := x.Context(v.Context, v.Tx, sample.Args)
 	found, routes := false, 0
-	plan.Explain(sample.Program.Plan, plan.Notes{Route: func(r *plan.Route) string {
+	outline.Of(sample.Program.Plan, outline.Notes{Route: func(r *plan.Route) string {
 		if r.Table == nil || r.Table.OID != t.OID {
 			return ""
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/outline"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -17,41 +18,76 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Columns are the columns of the rows that EXPLAIN returns: one line of text each.
-var Columns = []stmt.Column{stmt.TextColumn("QUERY PLAN")}
-
 // Explanation explains a program in a transaction.
 type Explanation struct {
 	Options
 	Tx       *txblock.Transaction
 	Executor *stmt.Executor
-	NodeName string // of the gateway
-	Fragment string // sherd.fragment
+	NodeName string        // of the gateway
+	Fragment string        // sherd.fragment
+	Settings [][2]string   // names and values of those that EXPLAIN (SETTINGS) shows
+	Planning time.Duration // what it took to get the program
 }
 
-// Lines returns the plan of a program as text, with the fragments and buckets that each step
-// reaches. With ANALYZE it runs the program too. c is the context of a statement that runs the
+// Rows returns the rows of EXPLAIN for a program: its plan, with the fragments and buckets that each
+// step reaches. With ANALYZE it runs the program too. c is the context of a statement that runs the
 // program.
-func (x *Explanation) Lines(p *stmt.Program, c *exec.Ctx) ([]string, error) {
-	notes := plan.Notes{
+func (x *Explanation) Rows(p *stmt.Program, c *exec.Ctx) ([]string, error) {
+	notes := outline.Notes{
 		Route: func(r *plan.Route) string { return x.route(c, r) },
 		Index: func(i *plan.IndexScan) string { return x.index(c, i) },
-		Part:  func(n *plan.Gather) []string { return x.part(c, n) },
-		Env:   x.Executor.Values,
+		Part:  func(n *plan.Gather) []outline.Property { return x.part(c, n) },
+		Env:   x.Executor.Values, Costs: x.Costs, Verbose: x.Verbose,
 	}
-	if !x.Analyze {
-		return plan.Explain(p.Plan, notes), nil
+	var footer []outline.Property
+	if x.Analyze {
+		var err error
+		if p, footer, err = x.run(p, c); err != nil {
+			return nil, err
+		}
+		notes.Measured = func(n plan.Node) outline.Measured {
+			return outline.Measured{Work: x.work(c.Analyze.Of(n))}
+		}
 	}
-	p, footer, err := x.run(p, c)
-	if err != nil {
-		return nil, err
+	out := outline.Of(p.Plan, notes)
+	out.Properties = append(x.header(), footer...)
+	switch x.Format {
+	case JSON:
+		return []string{out.JSON()}, nil
+	case YAML:
+		return []string{out.YAML()}, nil
+	case XML:
+		return []string{out.XML()}, nil
 	}
-	notes.Measured = func(n plan.Node) (string, []string) { return "", x.measured(c.Analyze.Of(n)) }
-	return append(plan.Explain(p.Plan, notes), footer...), nil
+	return out.Text(), nil
 }
 
-// run runs a program and returns the lines below its plan.
-func (x *Explanation) run(p *stmt.Program, c *exec.Ctx) (*stmt.Program, []string, error) {
+// header returns what is said below the plan whether it runs or not.
+func (x *Explanation) header() (out []outline.Property) {
+	if x.Options.Settings && (len(x.Settings) > 0 || x.Format != Text) {
+		var list outline.Object
+		var words []string
+		for _, s := range x.Settings {
+			list = append(list, outline.Property{Key: s[0], Value: s[1]})
+			words = append(words, fmt.Sprintf("%s = '%s'", s[0], s[1]))
+		}
+		out = append(out, outline.Property{
+			Key: "Settings", Value: list, Text: []string{"Settings: " + strings.Join(words, ", ")},
+		})
+	}
+	if x.Summary {
+		out = append(out, elapsed("Planning Time", x.Planning))
+	}
+	return out
+}
+
+func elapsed(key string, d time.Duration) outline.Property {
+	ms := outline.Milliseconds(d)
+	return outline.Property{Key: key, Value: ms, Text: []string{fmt.Sprintf("%s: %s ms", key, ms)}}
+}
+
+// run runs a program and returns what is said of the run below its plan.
+func (x *Explanation) run(p *stmt.Program, c *exec.Ctx) (*stmt.Program, []outline.Property, error) {
 	t := x.Tx
 	if p.Writes && t.IsReadOnly() {
 		return nil, nil, t.ReadOnlyError(p.Query.Command.String())
@@ -68,28 +104,39 @@ func (x *Explanation) run(p *stmt.Program, c *exec.Ctx) (*stmt.Program, []string
 		return nil, nil, err
 	}
 	t.Used = true
-	footer := []string{fmt.Sprintf("Rows: %d", max(int64(rows), c.Affected))}
-	if x.Timing {
-		footer = append(footer, fmt.Sprintf("Execution Time: %.3f ms", time.Since(start).Seconds()*1000))
+	footer := []outline.Property{{Key: "Rows", Value: max(int64(rows), c.Affected)}}
+	if x.Summary {
+		footer = append(footer, elapsed("Execution Time", time.Since(start)))
 	}
 	return p, footer, nil
 }
 
-// measured returns lines with what each fragment did for a step.
-func (x *Explanation) measured(work []exec.FragmentWork) []string {
-	var out []string
-	for _, f := range work {
-		line := fmt.Sprintf("%s: read %d rows, sent %d rows, %d bytes", x.Tx.Gateway.Name(f.Fragment), f.Rows,
-			f.Sent, f.Bytes)
+// work returns what each fragment did for a step, a line for each.
+func (x *Explanation) work(done []exec.FragmentWork) []outline.Property {
+	if len(done) == 0 {
+		return nil
+	}
+	list := outline.Objects{Name: "Fragment"}
+	var lines []string
+	for _, f := range done {
+		name, node := x.Tx.Gateway.Name(f.Fragment), cmp.Or(f.Node, x.NodeName)
+		line := fmt.Sprintf("%s: read %d rows, sent %d rows, %d bytes", name, f.Rows, f.Sent, f.Bytes)
+		o := outline.Object{
+			{Key: "Fragment", Value: name}, {Key: "Node", Value: node}, {Key: "Rows Read", Value: f.Rows},
+			{Key: "Rows Sent", Value: f.Sent}, {Key: "Bytes Sent", Value: f.Bytes},
+		}
 		if x.Timing {
-			line += fmt.Sprintf(", %.3f ms", f.Elapsed.Seconds()*1000)
+			ms := outline.Milliseconds(f.Elapsed)
+			line += fmt.Sprintf(", %s ms", ms)
+			o = append(o, outline.Property{Key: "Elapsed Time", Value: ms})
 		}
 		if f.Loops > 1 {
 			line += fmt.Sprintf(", %d loops", f.Loops)
 		}
-		out = append(out, line+", node "+cmp.Or(f.Node, x.NodeName))
+		o = append(o, outline.Property{Key: "Loops", Value: int64(f.Loops)})
+		lines, list.List = append(lines, line+", node "+node), append(list.List, o)
 	}
-	return out
+	return []outline.Property{{Key: "Fragments", Value: list, Text: lines}}
 }
 
 // route returns the fragments and buckets of a route, if they are known before the statement
@@ -109,18 +156,19 @@ func (x *Explanation) route(c *exec.Ctx, r *plan.Route) string {
 	return x.places(set)
 }
 
-// part returns lines with the settings that narrow what a Gather reads, or may narrow it.
-func (x *Explanation) part(c *exec.Ctx, n *plan.Gather) (lines []string) {
+// part returns the settings that narrow what a Gather reads, or may narrow it.
+func (x *Explanation) part(c *exec.Ctx, n *plan.Gather) (out []outline.Property) {
 	if exec.Whole(n) {
 		return nil
 	}
 	if c.Part != nil {
-		lines = append(lines, "Restricted to: "+x.Fragment+"  ("+settings.Fragment+")")
+		out = append(out, outline.Property{Key: "Restricted to", Value: x.Fragment + "  (" + settings.Fragment + ")"})
 	}
 	if c.Partial != nil {
-		lines = append(lines, "May lack: fragments that cannot be reached  ("+settings.AllowPartial+")")
+		lacks := "fragments that cannot be reached  (" + settings.AllowPartial + ")"
+		out = append(out, outline.Property{Key: "May lack", Value: lacks})
 	}
-	return lines
+	return out
 }
 
 // segmentsText returns the segments of a range table in set, by their keys.

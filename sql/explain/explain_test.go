@@ -16,12 +16,20 @@ func TestOptions(t *testing.T) {
 		want Options
 		code string
 	}{
-		{text: "EXPLAIN SELECT 1", want: Options{Timing: true}},
-		{text: "EXPLAIN ANALYZE SELECT 1", want: Options{Analyze: true, Timing: true}},
-		{text: "EXPLAIN (ANALYZE, TIMING off) SELECT 1", want: Options{Analyze: true}},
-		{text: "EXPLAIN (ANALYZE 0, VERBOSE 'on', SUMMARY) SELECT 1", want: Options{Timing: true}},
-		{text: "EXPLAIN (FORMAT text) SELECT 1", want: Options{Timing: true}},
-		{text: "EXPLAIN (FORMAT json) SELECT 1", code: "0A000"},
+		{text: "EXPLAIN SELECT 1", want: Options{Costs: true}},
+		{text: "EXPLAIN ANALYZE SELECT 1", want: Options{Analyze: true, Costs: true, Timing: true, Summary: true}},
+		{text: "EXPLAIN (ANALYZE, TIMING off, COSTS 0) SELECT 1", want: Options{Analyze: true, Summary: true}},
+		{text: "EXPLAIN (ANALYZE 0, VERBOSE 'on', SUMMARY) SELECT 1",
+			want: Options{Costs: true, Verbose: true, Summary: true}},
+		{text: "EXPLAIN (FORMAT text, BUFFERS, SETTINGS) SELECT 1", want: Options{Costs: true, Settings: true}},
+		{text: "EXPLAIN (FORMAT 'json') SELECT 1", want: Options{Costs: true, Format: JSON}},
+		{text: "EXPLAIN (FORMAT xml, FORMAT yaml, WAL off) SELECT 1", want: Options{Costs: true, Format: YAML}},
+		{text: "EXPLAIN (ANALYZE, WAL) SELECT 1",
+			want: Options{Analyze: true, Costs: true, Timing: true, Summary: true}},
+		{text: "EXPLAIN (WAL) SELECT 1", code: "22023"},
+		{text: "EXPLAIN (TIMING) SELECT 1", code: "22023"},
+		{text: "EXPLAIN (FORMAT csv) SELECT 1", code: "22023"},
+		{text: "EXPLAIN (FORMAT) SELECT 1", code: "42601"},
 		{text: "EXPLAIN (ANALYZE maybe) SELECT 1", code: "42601"},
 		{text: "EXPLAIN (COLOR) SELECT 1", code: "42601"},
 	} {
@@ -29,7 +37,7 @@ func TestOptions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := ReadOptions(tree.Stmts[0].Stmt.GetExplainStmt())
+		got, err := ReadOptions(test.text, tree.Stmts[0].Stmt.GetExplainStmt())
 		if pgerr.Code(err) != test.code {
 			t.Errorf("%s: got SQLSTATE %q, want %q", test.text, pgerr.Code(err), test.code)
 		} else if err == nil && got != test.want {

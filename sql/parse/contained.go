@@ -6,8 +6,8 @@ import (
 )
 
 // Contained returns the query in a statement that is not a query but contains one that may have
-// parameters: CREATE TABLE AS, SELECT INTO, DECLARE CURSOR and EXPLAIN. ok is false if there is
-// none.
+// parameters: CREATE TABLE AS, SELECT INTO, DECLARE CURSOR, and EXPLAIN of a query or of one of
+// these. ok is false if there is none.
 func Contained(st Statement) (inner Statement, ok bool) {
 	switch n := st.Node.Node.(type) {
 	case *pg_query.Node_CreateTableAsStmt:
@@ -17,7 +17,9 @@ func Contained(st Statement) (inner Statement, ok bool) {
 	case *pg_query.Node_DeclareCursorStmt:
 		st.Node = n.DeclareCursorStmt.Query
 	case *pg_query.Node_ExplainStmt:
-		st.Node = n.ExplainStmt.Query
+		if st.Node = n.ExplainStmt.Query; !IsQuery(st.Node) {
+			return Contained(st)
+		}
 	default:
 		return st, false
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // accessPath is one way to read the rows of a scan: what it reads, in which order rows come, and
@@ -33,7 +34,7 @@ func (p *planner) accessPaths(s *Scan, r *Route, indexes []query.Index, conds []
 	all := max(p.est.tableRows(s.Table), leastRows)
 	of := p.est.columnsOf(&matcher{s: s}, indexes)
 	if len(r.Keys) > 0 || r.KeyArray != nil || r.Never {
-		return []*accessPath{{kind: ScanKeys}}
+		return []*accessPath{{kind: ScanKeys, rows: p.est.keys(r.Keys, r.KeyArray), perRow: costEntry}}
 	}
 	narrow := r.byValues() || r.Lo != nil || r.Hi != nil || r.Span != nil && r.Span.narrow()
 	buckets := &accessPath{kind: ScanBuckets, rows: all, perRow: costRow}
@@ -130,7 +131,7 @@ func (p *planner) choose(s *Scan, r *Route, indexes []query.Index, conds []query
 		}
 	}
 	best.use(p, s, r)
-	p.est.costOf[s] = bestCost
+	p.est.costOf[s] = costs{best.start, best.start + best.rows*best.perRow}
 	return ordered
 }
 
@@ -246,3 +247,68 @@ const (
 	guessNull   = 0.05  // of the rows
 	guessNarrow = 100.0 // rows in the buckets that a route names
 )
+
+// Conditions takes the filter of the scan apart, as EXPLAIN shows it: the conditions by which it
+// finds its rows, and the rest.
+func (s *Scan) Conditions() (used, rest query.Expr) {
+	switch s.Access {
+	case ScanKeys:
+		return s.keyConditions()
+	case ScanOrdered:
+		by := &IndexScan{Table: s.Table, KeyBounds: KeyBounds{Lo: s.Lo, Hi: s.Hi}}
+		if s.Span != nil {
+			by.Equal, by.KeyBounds = s.Span.Equal, s.Span.KeyBounds
+		}
+		m := matcher{s: s, conds: conjuncts(s.Filter)}
+		if by.Conds = m.usedBy(by, keyColumns(s.Table)); len(by.Conds) == 0 { // a lookup made by a join
+			by.Conds = slices.Concat(by.Equal...)
+		}
+		return by.split(s.Filter)
+	case ScanIndex, ScanFound:
+		return s.Index.split(s.Filter)
+	}
+	return nil, s.Filter
+}
+
+// keyConditions takes the filter of a lookup apart: the conditions that name the keys, and the rest.
+func (s *Scan) keyConditions() (keys, rest query.Expr) {
+	m := matcher{s: s}
+	var named, others []query.Expr
+	for _, c := range conjuncts(s.Filter) {
+		one := false
+		for _, col := range keyPositions(s.Table) {
+			list, array := choices([]query.Expr{c}, m.column(col))
+			one = one || list != nil || array != nil
+		}
+		if _, or := c.(*query.Or); one || or && len(keyPositions(s.Table)) > 1 {
+			named = append(named, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	if len(named) > 0 {
+		return conjunction(named), conjunction(others)
+	}
+	var es []query.Expr // a lookup made by a join
+	for _, tuple := range s.Keys {
+		es = append(es, tuple...)
+	}
+	if s.KeyArray != nil {
+		es = append(es, s.KeyArray)
+	}
+	if len(es) == 1 {
+		return es[0], s.Filter
+	}
+	return &query.Row{T: query.Of(types.Record), Fields: es}, s.Filter
+}
+
+// ReadIndex returns the index that the scan reads; nil if it reads buckets or looks up keys.
+func (s *Scan) ReadIndex() *catalog.Index {
+	switch s.Access {
+	case ScanOrdered:
+		return orderIndex(s.Table)
+	case ScanIndex, ScanFound:
+		return s.Index.Index.Def
+	}
+	return nil
+}

@@ -42,6 +42,8 @@ type Plan struct {
 	// Failing is the error of a constant expression that PostgreSQL evaluates while it plans: each
 	// execution and EXPLAIN end with it. To parse and to describe the statement are no executions.
 	Failing error
+	// Estimates are those of all steps; nil if none were made.
+	Estimates map[Node]Estimate
 }
 
 // Build plans q.
@@ -52,7 +54,7 @@ func Build(q *query.Query, env Env) (*Plan, error) {
 		return nil, err
 	}
 	node := p.withSums(p.gather(root, nil).node)
-	out := &Plan{Root: node, Outers: p.outers, Visible: len(node.Output())}
+	out := &Plan{Root: node, Outers: p.outers, Visible: len(node.Output()), Estimates: p.est.of(node)}
 	if p.failed {
 		out.Failing = failingConstant(q, env.Fold)
 	}

@@ -1,22 +1,131 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/plan/selectivity"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/statistics"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // estimates says how many rows steps return and what they cost, from what is known of tables, or
 // guessed where nothing is known.
 type estimates struct {
-	known func(*catalog.Table) *statistics.Table // Env.Statistics
-	rowsOf,
-	costOf map[Node]float64 // of steps for which the planner knew more than the steps say
+	known  func(*catalog.Table) *statistics.Table // Env.Statistics
+	rowsOf map[Node]float64                       // of steps for which the planner knew more than the steps say
+	costOf map[Node]costs                         // of scans, by the way that was chosen
+	done   map[Node]Estimate
+	widths map[Node][]float64 // of the columns of the steps in done
 }
 
 func newEstimates(env Env) estimates {
-	return estimates{known: env.Statistics, rowsOf: map[Node]float64{}, costOf: map[Node]float64{}}
+	return estimates{known: env.Statistics, rowsOf: map[Node]float64{}, costOf: map[Node]costs{}}
+}
+
+// Estimate is what the planner expects of a step.
+type Estimate struct {
+	Rows    float64 // that it returns
+	Width   float64 // of a row, in bytes
+	Startup float64 // what it costs, with the steps below it, before its first row
+	Total   float64 // what all its rows cost, in rows that are read in sequence
+}
+
+// of returns the estimates of a step of a plan that is complete, and of all steps below it.
+func (x *estimates) of(root Node) map[Node]Estimate {
+	x.done, x.widths = map[Node]Estimate{}, map[Node][]float64{}
+	x.finish(root)
+	return x.done
+}
+
+// finish estimates a step after those below it.
+func (x *estimates) finish(n Node) {
+	if _, ok := x.done[n]; ok {
+		return
+	}
+	for _, c := range n.Children() {
+		x.finish(c)
+	}
+	for _, s := range subPlans(n) {
+		x.finish(s.Plan)
+	}
+	c, e := x.costs(n), Estimate{Rows: x.rows(n)}
+	if _, writes := n.(*Modify); writes && len(n.Output()) == 0 {
+		e.Rows = 0
+	}
+	e.Startup, e.Total = c.startup, c.total
+	x.widths[n] = x.widthsOf(n)
+	for _, w := range x.widths[n] {
+		e.Width += w
+	}
+	x.done[n] = e
+}
+
+// subPlans lists the subqueries in a step's own expressions.
+func subPlans(n Node) (out []*SubPlan) {
+	for _, e := range stepExprs(n) {
+		query.Walk(e, func(x query.Expr) bool {
+			if s, ok := x.(*SubPlan); ok {
+				out = append(out, s)
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// widthsOf estimates how many bytes the columns of a step have.
+func (x *estimates) widthsOf(n Node) []float64 {
+	cols := n.Output()
+	out := make([]float64, len(cols))
+	for i, c := range cols {
+		out[i] = typeWidth(c)
+	}
+	switch n := n.(type) {
+	case *Scan:
+		known := x.table(n.Table)
+		for i, pos := range n.Slots {
+			if pos < 0 {
+				continue
+			}
+			if c := known.Column(statistics.Key{Position: int16(n.Table.Columns[pos].AttNum)}); c != nil {
+				out[i] = c.Width
+			}
+		}
+	case *Project:
+		below := x.widths[n.Child]
+		for i, e := range n.Exprs {
+			if s, ok := e.(*query.Slot); ok && s.N < len(below) {
+				out[i] = below[s.N]
+			}
+		}
+	case *HashJoin, *LookupJoin, *NestLoop:
+		sides := n.Children()
+		copy(out, slices.Concat(x.widths[sides[0]], x.widths[sides[1]]))
+	default:
+		if in := n.Children(); len(in) == 1 && len(x.widths[in[0]]) == len(cols) {
+			copy(out, x.widths[in[0]])
+		}
+	}
+	return out
+}
+
+// typeWidth guesses how many bytes a column has, as PostgreSQL does.
+func typeWidth(c Col) float64 {
+	const guess, most = 32, 1000
+	if t := pgcatalog.TypeByOID(uint32(c.Type)); t != nil && t.Len > 0 {
+		return float64(t.Len)
+	}
+	if c.Typmod < 4 || c.Type != types.VarChar && c.Type != types.BPChar {
+		return guess
+	}
+	w := float64(c.Typmod - 4)
+	if c.Type == types.BPChar || w <= guess {
+		return w
+	}
+	return guess + (min(w, most)-guess)/2
 }
 
 // Guesses of how many rows a step returns, where nothing is known. Only their order matters.
@@ -104,6 +213,9 @@ func (x *estimates) note(n Node, rows float64) { x.rowsOf[n] = max(rows, 1) }
 // rows estimates how many rows a step returns. What is small by construction is exact: keys,
 // VALUES, LIMIT.
 func (x *estimates) rows(n Node) float64 {
+	if e, ok := x.done[n]; ok {
+		return e.Rows
+	}
 	if rows, ok := x.rowsOf[n]; ok {
 		return rows
 	}
@@ -168,13 +280,8 @@ func (x *estimates) scanned(s *Scan) float64 {
 	switch {
 	case s.Index != nil:
 		return min(rows, s.Index.estimate())
-	case s.Access == ScanKeys && s.KeyArray != nil:
-		rows = 100
-		if c, ok := s.KeyArray.(*query.Array); ok {
-			rows = float64(len(c.Elems))
-		}
 	case s.Access == ScanKeys:
-		return float64(len(s.Keys))
+		return x.keys(s.Keys, s.KeyArray)
 	case s.Access == ScanOrdered && s.Span != nil:
 		rows *= s.Span.selectivity()
 	case s.Access == ScanOrdered && s.Lo != nil && s.Hi != nil:
@@ -185,22 +292,15 @@ func (x *estimates) scanned(s *Scan) float64 {
 	return rows
 }
 
-// cost estimates what a step costs with those below it, in rows that are read.
-func (x *estimates) cost(n Node) float64 {
-	if cost, ok := x.costOf[n]; ok {
-		return cost
+// keys is how many keys are looked up.
+func (x *estimates) keys(list [][]query.Expr, array query.Expr) float64 {
+	if array == nil {
+		return float64(len(list))
 	}
-	if s, ok := n.(*Scan); ok {
-		if s.Access == ScanBuckets {
-			return x.tableRows(s.Table)
-		}
-		return x.rows(n) * costEntry
+	if c, ok := array.(*query.Array); ok {
+		return float64(len(c.Elems))
 	}
-	cost := x.rows(n)
-	for _, c := range n.Children() {
-		cost += x.cost(c)
-	}
-	return cost
+	return guessArray
 }
 
 // limitOf is a LIMIT's count; an unknown one is taken for small.

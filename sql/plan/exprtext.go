@@ -10,11 +10,8 @@ import (
 )
 
 // ExprText prints an expression of a plan as SQL, columns with their table where the query has
-// several.
-func ExprText(e query.Expr) string { return exprText(e, nil) }
-
-// exprText is ExprText with constants as env prints them.
-func exprText(e query.Expr, env *types.Env) string {
+// several. env prints constants; nil prints those of reg* types as numbers.
+func ExprText(e query.Expr, env *types.Env) string {
 	if e == nil {
 		return ""
 	}

@@ -11,13 +11,14 @@ import (
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/outline"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden plans; read them before they are kept")
 
 // TestPlans compares what EXPLAIN says of every statement in testdata/*.plans with the lines below
-// it: where it goes, and in which steps. A line such as `# rows: orders 1000000, things 10` says how
-// many rows tables have from there on.
+// it: where it goes, and in which steps; costs.golden has the planner's estimates too. A line such as
+// `# rows: orders 1000000, things 10` says how many rows tables have from there on.
 func TestPlans(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.golden")
 	must(t, err)
@@ -34,7 +35,8 @@ func TestPlans(t *testing.T) {
 			if i > 0 {
 				out.WriteString("\n")
 			}
-			fmt.Fprintln(&out, planned(t, ctx, entry, rows))
+			notes := outline.Notes{Route: routeText, Costs: filepath.Base(file) == "costs.golden"}
+			fmt.Fprintln(&out, planned(t, ctx, entry, rows, notes))
 		}
 		if *rewrite {
 			must(t, os.WriteFile(file, []byte(out.String()), 0o644))
@@ -45,7 +47,9 @@ func TestPlans(t *testing.T) {
 }
 
 // planned keeps the comments and the statement of an entry and adds its plan on three fragments.
-func planned(t *testing.T, ctx *analyze.Context, entry string, rows map[string]float64) string {
+func planned(
+	t *testing.T, ctx *analyze.Context, entry string, rows map[string]float64, notes outline.Notes,
+) string {
 	var out []string
 	for _, line := range strings.Split(entry, "\n") {
 		if strings.HasPrefix(line, "#") {
@@ -61,7 +65,7 @@ func planned(t *testing.T, ctx *analyze.Context, entry string, rows map[string]f
 		if err != nil {
 			return strings.Join(append(out, "  "+describe(err)), "\n")
 		}
-		for _, l := range plan.Explain(p, plan.Notes{Route: routeText}) {
+		for _, l := range outline.Of(p, notes).Text() {
 			out = append(out, "  "+l)
 		}
 		break

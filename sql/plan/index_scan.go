@@ -388,8 +388,8 @@ func forgetFound(n Node, route *IndexScan) {
 func (x *IndexScan) split(filter query.Expr) (used, rest query.Expr) {
 	var others []query.Expr
 	for _, c := range conjuncts(filter) {
-		text := ExprText(c)
-		if !slices.ContainsFunc(x.Conds, func(u query.Expr) bool { return ExprText(u) == text }) {
+		text := ExprText(c, nil)
+		if !slices.ContainsFunc(x.Conds, func(u query.Expr) bool { return ExprText(u, nil) == text }) {
 			others = append(others, c)
 		}
 	}

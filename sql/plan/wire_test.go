@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/outline"
 	"github.com/sherddb/sherd/sql/plan/wire"
 )
 
@@ -43,10 +44,9 @@ func TestPlansSent(t *testing.T) {
 		if err != nil || !bytes.Equal(known, b) {
 			t.Errorf("%s: its bytes are not those of plan.proto (%v)", text, err)
 		}
-		want := plan.Explain(p, plan.Notes{Route: routeText})
-		if got := plan.Explain(
-			&plan.Plan{Root: n, Outers: p.Outers}, plan.Notes{Route: routeText},
-		); !slices.Equal(got, want) {
+		notes := outline.Notes{Route: routeText}
+		want := outline.Of(p, notes).Text()
+		if got := outline.Of(&plan.Plan{Root: n, Outers: p.Outers}, notes).Text(); !slices.Equal(got, want) {
 			t.Errorf("%s:\n%s\n-- sent as\n%s", text, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		if again, err := wire.Encode(n); err != nil || !bytes.Equal(again, b) {

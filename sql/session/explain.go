@@ -2,10 +2,10 @@ package session
 
 import (
 	"context"
+	"time"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/explain"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/settings"
@@ -15,19 +15,20 @@ import (
 
 // explain runs EXPLAIN.
 func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.ExplainStmt, w stmt.ResultWriter) error {
-	o, err := explain.ReadOptions(n)
+	o, err := explain.ReadOptions(st.Source, n)
 	if err != nil {
 		return err
 	}
-	inner := parse.Statement{Node: n.Query, Source: st.Source, Start: st.Start, End: st.End}
+	start := time.Now()
 	var args []types.Datum
 	var p *stmt.Program
 	if ex := n.Query.GetExecuteStmt(); ex != nil {
 		p, args, err = s.portals.Statements.Execution(ctx, ex, s.query)
-	} else if !parse.IsQuery(n.Query) {
-		return pgerr.Unsupported("EXPLAIN of %s is not supported yet", parse.Name(n.Query))
 	} else {
-		p, args, err = s.containedProgram(ctx, inner)
+		var inner parse.Statement
+		if inner, err = explain.Query(st, n, o); err == nil {
+			p, args, err = s.containedProgram(ctx, inner)
+		}
 	}
 	if err != nil {
 		return err
@@ -38,27 +39,28 @@ func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.E
 	if p, err = s.settle(ctx, p); err != nil {
 		return err
 	}
-	lines, err := s.explained(ctx, p, args, o)
+	x := explain.Explanation{Options: o, NodeName: s.node.Name, Planning: time.Since(start)}
+	rows, err := s.explained(ctx, p, args, x)
 	if err != nil {
 		return err
 	}
 	if err := s.sendNotices(w); err != nil {
 		return err
 	}
-	if err := w.Describe(explain.Columns); err != nil {
+	if err := w.Describe(explain.Columns(n)); err != nil {
 		return err
 	}
-	for _, l := range lines {
-		if err := w.Row([]types.Datum{types.NewText(l)}); err != nil {
+	for _, r := range rows {
+		if err := w.Row([]types.Datum{types.NewText(r)}); err != nil {
 			return err
 		}
 	}
 	return w.Complete("EXPLAIN")
 }
 
-// explained returns the lines of EXPLAIN for a program.
+// explained returns the rows of EXPLAIN for a program.
 func (s *Session) explained(
-	ctx context.Context, p *stmt.Program, args []types.Datum, o explain.Options,
+	ctx context.Context, p *stmt.Program, args []types.Datum, x explain.Explanation,
 ) ([]string, error) {
 	if p.Plan.Failing != nil {
 		return nil, p.Plan.Failing
@@ -68,7 +70,7 @@ func (s *Session) explained(
 		return nil, err
 	}
 	t := s.block.Tx
-	if o.Analyze {
+	if x.Analyze {
 		if err := t.ReadPastAsSet(); err != nil {
 			return nil, err
 		}
@@ -84,7 +86,10 @@ func (s *Session) explained(
 		return nil, err
 	}
 	c.Partial = s.reads.Partial(t.Tx, p, 0)
-	x := explain.Explanation{Options: o, Tx: t, Executor: &executor, NodeName: s.node.Name}
+	x.Tx, x.Executor = t, &executor
 	x.Fragment, _ = s.vars.Get(settings.Fragment)
-	return x.Lines(p, c)
+	if x.Options.Settings {
+		x.Settings = s.vars.Tuned()
+	}
+	return x.Rows(p, c)
 }

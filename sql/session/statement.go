@@ -93,7 +93,7 @@ func utilityColumns(n *pg_query.Node) []stmt.Column {
 	case *pg_query.Node_VariableShowStmt:
 		return parameter.Columns(n.VariableShowStmt)
 	case *pg_query.Node_ExplainStmt:
-		return explain.Columns
+		return explain.Columns(n.ExplainStmt)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -88,6 +89,30 @@ func (v *Values) Source(d *Definition) (value, source string) {
 	value, source, _ = v.layered(strings.ToLower(d.Name), d)
 	return value, source
 }
+
+// Tuned returns the parameters of the planner that do not have their defaults, with their values, in
+// the order of their names.
+func (v *Values) Tuned() (out [][2]string) {
+	for _, d := range All() {
+		if !d.planner() {
+			continue
+		}
+		if value, _ := v.Source(d); value != d.Default {
+			out = append(out, [2]string{d.Name, d.Show(value)})
+		}
+	}
+	slices.SortFunc(out, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	return out
+}
+
+// planner reports whether plans may depend on the parameter.
+func (d *Definition) planner() bool {
+	return strings.HasPrefix(d.Category, "Query Tuning") || strings.HasPrefix(d.Name, ownMethods) ||
+		slices.Contains([]string{"search_path", "work_mem", "hash_mem_multiplier", "temp_buffers"}, d.Name)
+}
+
+// ownMethods begins the names of Sherd's parameters that switch off a way to run a step.
+const ownMethods = "sherd.enable_"
 
 // Show returns the value as SHOW prints it, or 42704.
 func (v *Values) Show(name string) (string, error) {

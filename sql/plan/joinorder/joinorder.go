@@ -73,16 +73,14 @@ type Tree struct {
 	Rows        float64 // that it returns
 }
 
-// CostLookup is what one look-up in a batch costs, in rows that are read.
-const CostLookup = 10.0
-
 // Costs, in rows that are read.
 const (
-	costSend   = 1.0 // of a row that a fragment sends
-	costBuild  = 1.5 // of a row that is put into a hash table
-	costProbe  = 1.0
-	costResult = 0.5 // of a row that a join returns
-	costPair   = 0.5 // of a pair that a nested loop compares
+	CostLookup = 10.0 // of one look-up in a batch
+	CostSend   = 1.0  // of a row that a fragment sends
+	CostBuild  = 1.5  // of a row that is put into a hash table
+	CostProbe  = 1.0
+	CostResult = 0.5 // of a row that a join returns
+	CostPair   = 0.5 // of a pair that a nested loop compares
 )
 
 // Best returns the tree that joins all relations. Of trees that cost the same it returns the one
@@ -119,7 +117,7 @@ type join struct {
 // sent is the cost with that of having the rows at the gateway.
 func (j *join) sent() float64 {
 	if j.local {
-		return j.cost + j.rows*costSend
+		return j.cost + j.rows*CostSend
 	}
 	return j.cost
 }
@@ -268,15 +266,15 @@ func (o *order) pair(left, right *join, cross bool) *join {
 	case lateral:
 		out.cost = before + left.rows*max(other, 1)
 	case !tied:
-		out.cost = before + other + left.rows*right.rows*costPair
+		out.cost = before + other + left.rows*right.rows*CostPair
 	default:
 		build, probe := min(left.rows, right.rows), max(left.rows, right.rows)
-		out.cost = before + other + build*costBuild + probe*costProbe
+		out.cost = before + other + build*CostBuild + probe*CostProbe
 		if lookup {
 			out.cost = min(out.cost, before+left.rows*CostLookup)
 		}
 	}
-	out.cost += rows * costResult
+	out.cost += rows * CostResult
 	return out
 }
 

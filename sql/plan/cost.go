@@ -1,0 +1,162 @@
+package plan
+
+import (
+	"math"
+
+	"github.com/sherddb/sherd/sql/plan/joinorder"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// costs is what a step costs with those below it, in rows that are read in sequence: before its
+// first row, and in all.
+type costs struct{ startup, total float64 }
+
+// blocks returns the costs of a step that returns nothing until it has done some work.
+func (c costs) blocks(work float64) costs { return costs{c.total + work, c.total + work} }
+
+// plus returns the costs of a step with more work, a part of it before its first row.
+func (c costs) plus(startup, total float64) costs { return costs{c.startup + startup, c.total + total} }
+
+// Costs of the work of steps, in rows that are read in sequence.
+const (
+	costTest  = 0.25 // of a condition or an aggregate, for a row
+	costGroup = 1.0  // of a row that is put into a group
+	costWrite = 5.0  // of a row that is written
+	costSteps = 10   // how often the step of a recursive query runs
+)
+
+// cost is what a step costs in all.
+func (x *estimates) cost(n Node) float64 { return x.costs(n).total }
+
+func (x *estimates) costs(n Node) costs {
+	if e, ok := x.done[n]; ok {
+		return costs{e.Startup, e.Total}
+	}
+	c := x.costsOf(n)
+	for _, s := range subPlans(n) {
+		runs := 1.0
+		if in := n.Children(); len(s.Binds) > 0 && len(in) > 0 {
+			runs = x.rows(in[0])
+		}
+		c = c.plus(0, runs*x.cost(s.Plan))
+	}
+	return c
+}
+
+// costsOf returns the costs of a step without the subqueries in its expressions.
+func (x *estimates) costsOf(n Node) costs {
+	switch n := n.(type) {
+	case *Scan:
+		return x.scanCosts(n)
+	case *Gather:
+		return x.costs(n.Child).plus(0, x.rows(n)*joinorder.CostSend)
+	case *Filter:
+		return x.costs(n.Child).plus(0, x.rows(n.Child)*costTest)
+	case *Project:
+		return x.costs(n.Child).plus(0, x.rows(n)*costTest*float64(computed(n.Exprs)))
+	case *Sort:
+		rows := x.rows(n.Child)
+		kept := min(rows, 2*limitOf(n.Limit))
+		return x.costs(n.Child).blocks(costSort*rows*math.Log2(kept+2)).plus(0, costTest*x.rows(n))
+	case *Limit:
+		return x.limitCosts(n)
+	case *Aggregate:
+		work := x.rows(n.Child) * costTest * float64(max(1, len(n.Aggs)))
+		if len(n.Keys) > 0 {
+			work += x.rows(n.Child) * costGroup
+		}
+		return x.costs(n.Child).blocks(work).plus(0, x.rows(n)*costTest)
+	case *Distinct:
+		if n.Sorted {
+			return x.costs(n.Child).plus(0, x.rows(n.Child)*costTest)
+		}
+		return x.costs(n.Child).plus(0, x.rows(n.Child)*costGroup)
+	case *Window:
+		rows := x.rows(n.Child)
+		return x.costs(n.Child).blocks(costSort*rows*math.Log2(rows+2)).plus(0, rows*costTest*float64(len(n.Calls)))
+	}
+	return x.combiningCosts(n)
+}
+
+// computed is how many of the expressions are more than a slot or a constant.
+func computed(es []query.Expr) (n int) {
+	for _, e := range es {
+		switch e.(type) {
+		case *query.Slot, *query.Const:
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// combiningCosts returns the costs of steps with several inputs, and of those that write or lock.
+func (x *estimates) combiningCosts(n Node) costs {
+	switch n := n.(type) {
+	case *HashJoin:
+		left, right, build := x.costs(n.Left), x.costs(n.Right), x.rows(n.Right)*joinorder.CostBuild
+		work := x.rows(n.Left)*joinorder.CostProbe + x.rows(n)*joinorder.CostResult
+		return left.plus(right.total+build, right.total+build+work)
+	case *LookupJoin:
+		left := n.Join.Left
+		return x.costs(left).plus(0, x.rows(left)*joinorder.CostLookup+x.rows(n)*joinorder.CostResult)
+	case *NestLoop:
+		return x.loopCosts(n)
+	case *SetOperation:
+		return x.costs(n.Left).plus(0, x.cost(n.Right)).blocks((x.rows(n.Left) + x.rows(n.Right)) * costGroup)
+	case *With:
+		before := 0.0
+		for _, c := range n.CTEs {
+			if before += x.cost(c.Plan); c.Step != nil {
+				before += costSteps * x.cost(c.Step)
+			}
+		}
+		return x.costs(n.Child).plus(before, before)
+	case *Modify:
+		return x.costs(n.Child).plus(0, x.rows(n.Child)*costWrite)
+	}
+	in := n.Children()
+	if len(in) == 0 {
+		return costs{total: x.rows(n)}
+	}
+	c := x.costs(in[0])
+	for _, more := range in[1:] {
+		c.total += x.cost(more)
+	}
+	return c.plus(0, x.rows(n)*costTest)
+}
+
+func (x *estimates) scanCosts(s *Scan) costs {
+	if c, ok := x.costOf[s]; ok {
+		return c
+	}
+	if s.Access == ScanBuckets {
+		return costs{total: x.tableRows(s.Table)}
+	}
+	return costs{total: x.rows(s) * costEntry}
+}
+
+// limitCosts has a step run until it has enough rows.
+func (x *estimates) limitCosts(n *Limit) costs {
+	c, all, skipped := x.costs(n.Child), max(1, x.rows(n.Child)), 0.0
+	if n.Offset != nil {
+		skipped = limitOf(n.Offset)
+	}
+	share := func(rows float64) float64 { return c.startup + (c.total-c.startup)*min(1, rows/all) }
+	return costs{share(skipped), share(skipped + limitOf(n.Count))}
+}
+
+// loopCosts has the right side of a loop run for each row of the left one, or once if it does not
+// depend on it.
+func (x *estimates) loopCosts(n *NestLoop) costs {
+	left, right := x.costs(n.Left), x.costs(n.Right)
+	loops := max(1, x.rows(n.Left))
+	work := x.rows(n) * joinorder.CostResult
+	if len(n.Binds) > 0 {
+		return left.plus(right.startup, loops*right.total+work)
+	}
+	if n.On != nil || n.Kind != query.Inner {
+		work += loops * x.rows(n.Right) * joinorder.CostPair
+	}
+	return left.plus(right.startup, right.total+work)
+}
