@@ -756,10 +756,13 @@ type TaskBegin struct {
 	Backend           uint32                 `protobuf:"varint,16,opt,name=backend,proto3" json:"backend,omitempty"`                                          // the session's process number
 	LockWaitsMicros   uint64                 `protobuf:"varint,17,opt,name=lock_waits_micros,json=lockWaitsMicros,proto3" json:"lock_waits_micros,omitempty"` // waits for locks are told of when they are as old; 0: never
 	More              *TaskMore              `protobuf:"bytes,18,opt,name=more,proto3" json:"more,omitempty"`
-	Go                bool                   `protobuf:"varint,19,opt,name=go,proto3" json:"go,omitempty"`           // nothing follows
-	Seen              *Mark                  `protobuf:"bytes,20,opt,name=seen,proto3" json:"seen,omitempty"`        // of its own transaction the task sees what was buffered before; not there: all
-	Floor             uint64                 `protobuf:"fixed64,21,opt,name=floor,proto3" json:"floor,omitempty"`    // where the leader chooses t: not below this
-	Replica           bool                   `protobuf:"varint,22,opt,name=replica,proto3" json:"replica,omitempty"` // any replica may run it, once t is closed there (T9): it changes nothing
+	Go                bool                   `protobuf:"varint,19,opt,name=go,proto3" json:"go,omitempty"`                                   // nothing follows
+	Seen              *Mark                  `protobuf:"bytes,20,opt,name=seen,proto3" json:"seen,omitempty"`                                // of its own transaction the task sees what was buffered before; not there: all
+	Floor             uint64                 `protobuf:"fixed64,21,opt,name=floor,proto3" json:"floor,omitempty"`                            // where the leader chooses t: not below this
+	Replica           bool                   `protobuf:"varint,22,opt,name=replica,proto3" json:"replica,omitempty"`                         // any replica may run it, once t is closed there (T9): it changes nothing
+	WorkMemory        uint64                 `protobuf:"varint,23,opt,name=work_memory,json=workMemory,proto3" json:"work_memory,omitempty"` // bytes that one operation keeps before it writes files; 0: memory counts
+	HashMemory        uint64                 `protobuf:"varint,24,opt,name=hash_memory,json=hashMemory,proto3" json:"hash_memory,omitempty"` // likewise, if it keeps a hash table
+	Files             uint64                 `protobuf:"varint,25,opt,name=files,proto3" json:"files,omitempty"`                             // bytes of its temporary files, plus 1; 0 is no limit
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -946,6 +949,27 @@ func (x *TaskBegin) GetReplica() bool {
 		return x.Replica
 	}
 	return false
+}
+
+func (x *TaskBegin) GetWorkMemory() uint64 {
+	if x != nil {
+		return x.WorkMemory
+	}
+	return 0
+}
+
+func (x *TaskBegin) GetHashMemory() uint64 {
+	if x != nil {
+		return x.HashMemory
+	}
+	return 0
+}
+
+func (x *TaskBegin) GetFiles() uint64 {
+	if x != nil {
+		return x.Files
+	}
+	return 0
 }
 
 // TaskMore is a piece of what may be long.
@@ -1697,7 +1721,7 @@ const file_task_proto_rawDesc = "" +
 	"\x04more\x18\x02 \x01(\v2\x14.sherd.node.TaskMoreH\x00R\x04more\x12$\n" +
 	"\x02go\x18\x03 \x01(\v2\x12.sherd.node.TaskGoH\x00R\x02go\x12*\n" +
 	"\x04stop\x18\x04 \x01(\v2\x14.sherd.node.TaskStopH\x00R\x04stopB\x06\n" +
-	"\x04kind\"\xb6\x05\n" +
+	"\x04kind\"\x8e\x06\n" +
 	"\tTaskBegin\x12*\n" +
 	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x12\f\n" +
 	"\x01t\x18\x02 \x01(\x06R\x01t\x121\n" +
@@ -1721,7 +1745,12 @@ const file_task_proto_rawDesc = "" +
 	"\x02go\x18\x13 \x01(\bR\x02go\x12$\n" +
 	"\x04seen\x18\x14 \x01(\v2\x10.sherd.node.MarkR\x04seen\x12\x14\n" +
 	"\x05floor\x18\x15 \x01(\x06R\x05floor\x12\x18\n" +
-	"\areplica\x18\x16 \x01(\bR\areplica\"k\n" +
+	"\areplica\x18\x16 \x01(\bR\areplica\x12\x1f\n" +
+	"\vwork_memory\x18\x17 \x01(\x04R\n" +
+	"workMemory\x12\x1f\n" +
+	"\vhash_memory\x18\x18 \x01(\x04R\n" +
+	"hashMemory\x12\x14\n" +
+	"\x05files\x18\x19 \x01(\x04R\x05files\"k\n" +
 	"\bTaskMore\x12\x16\n" +
 	"\x06writes\x18\x01 \x01(\fR\x06writes\x12\x14\n" +
 	"\x05found\x18\x02 \x03(\fR\x05found\x12\x19\n" +

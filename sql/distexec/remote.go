@@ -69,13 +69,15 @@ func (s *Streams) Run(ctx context.Context, p *remote.Part, follower bool, task *
 func beginOf(ctx context.Context, p *remote.Part, task *exec.Task, plan *encoded) *pb.TaskBegin {
 	h := p.Header()
 	h.Epoch = task.Epoch
+	memory := task.Mem.Limits()
 	b := &pb.TaskBegin{
 		Header: h, T: uint64(task.T), Floor: uint64(task.Floor), PlanId: plan.number, Plan: plan.bytes,
 		Params: wire.AppendValues(nil, task.Params), Outers: wire.AppendValues(nil, task.Outers),
 		Environment:       wire.AppendEnv(nil, task.Env),
 		Session:           wire.AppendSession(nil, task.Session, plan.settings),
 		Limits:            wire.AppendLimits(nil, &task.Limits),
-		LockTimeoutMicros: uint64(p.LockTimeout() / time.Microsecond), Memory: uint64(task.Mem.Left()),
+		LockTimeoutMicros: uint64(p.LockTimeout() / time.Microsecond), Memory: uint64(memory.Query),
+		WorkMemory: uint64(memory.Work), HashMemory: uint64(memory.Hash), Files: uint64(memory.Files + 1),
 		Isolation: uint32(p.Options().Isolation), Backend: p.Options().Session,
 	}
 	for _, iv := range task.Buckets.Intervals() {

@@ -29,7 +29,7 @@
 //	    it refuses the task before it has done anything, and the task runs, at the same
 //	    timestamp, in the fragments that own them by a newer map (reroute.go).
 //	E5  The memory that a query retains is counted by its Memory; above the limit it ends
-//	    with 53200.
+//	    with 53200. Operators that can write files do so before, at a share of their own.
 //	E6  A statement never sees a row that it has written itself.
 //	E7  A write is buffered under the row's lock, after the newest version was checked. A row
 //	    that changed after the snapshot is 40001, but READ COMMITTED does more. If the row
@@ -51,6 +51,7 @@
 //	E11 An instance that is not in use holds no data of the last execution, however that
 //	    ended (expr.Scratch).
 //
-// Limits: rows that a Modify keeps go to a file beyond 2 MiB (package spool); other data that exceeds
-// the query's memory is an error. Float sums are added in the order in which fragments answer.
+// Limits: rows that a Modify keeps go to a file beyond 2 MiB (package spool), and sorts, joins, groups
+// and set operations write files beyond their share; other data that exceeds the query's memory is an
+// error. Float sums are added in the order in which fragments answer.
 package exec

@@ -229,13 +229,8 @@ func fnOrAgg(t *testing.T, name string, args ...query.Expr) *query.WindowCall {
 }
 
 func TestMemoryLimit(t *testing.T) {
-	in := values(t, intText, "1|a", "2|b")
-	cross := plan.Node(in)
-	for range 14 {
-		cross = &plan.NestLoop{Base: cols(types.Int4), Left: cross, Right: in}
-		cross = &plan.Project{Base: cols(types.Int4, types.Text), Child: cross, Exprs: []query.Expr{querytest.Slot(0, types.Int4), querytest.Slot(1, types.Text)}}
-	}
-	n := &plan.Sort{Base: in.Base, Child: cross, Keys: []plan.SortKey{{Slot: 0, Type: types.Int4}}}
+	in := values(t, intText, "1|a", "2|"+strings.Repeat("b", 1<<20))
+	n := &plan.Sort{Base: in.Base, Child: in, Keys: []plan.SortKey{{Slot: 0, Type: types.Int4}}}
 	p, err := exec.Compile(&plan.Plan{Root: n})
 	if err != nil {
 		t.Fatal(err)

@@ -64,8 +64,8 @@
 // # Cursors
 //
 // A cursor reads at the timestamp of its DECLARE, and only as far as it is fetched. A cursor that
-// may go backward keeps the rows that it has met in memory, within work_mem (or 256 MiB, if that is
-// more). A SCROLL cursor that meets more rows fails with 53200. A cursor declared with neither
+// may go backward keeps the rows that it has met in memory, within the memory of a query (four
+// times work_mem, and at least 256 MiB). A SCROLL cursor that meets more rows fails with 53200. A cursor declared with neither
 // SCROLL nor NO SCROLL can only go forward from there on. The transaction may go on writing while
 // the cursor is open; the cursor does not see these writes. COMMIT reads what cursors WITH HOLD
 // have not returned yet, within the same bound. A cursor FOR UPDATE locks rows as they are fetched.

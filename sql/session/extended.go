@@ -33,7 +33,7 @@ func newPortals(s *Session) *portal.Portals {
 			}
 			return s.block.Tx.Tx
 		},
-		Begin: func() { s.block.Join(false) }, Memory: func() int64 { return s.derived.Memory },
+		Begin: func() { s.block.Join(false) }, Memory: func() int64 { return s.derived.Memory.Query },
 		Version: func() uint64 { return s.block.View().DefinitionVersion() }, Compiler: s.currentCompiler,
 		Program: s.program, Columns: utilityColumns,
 		Context: func(ctx context.Context) *exec.Ctx { return s.execution(ctx, nil) },

@@ -154,7 +154,7 @@ func (s *Session) freshen() {
 	s.named()
 	s.derived = s.vars.Derive()
 	if n := s.node.QueryMemory; n > 0 {
-		s.derived.Memory = n
+		s.derived.Memory.Query = n
 	}
 	s.activity.LogAfter(s.derived.LogAfter)
 	s.derived.Base.RegIn, s.derived.Base.RegOut = s.regIn, s.regOut

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -13,8 +14,8 @@ import (
 type Derived struct {
 	Version  uint64
 	Base     types.Env // how values are read and printed, without Now and names of objects
-	Memory   int64     // bytes that a query may retain
-	Analysis string    // the settings that analysis depends on: user, search path, form of literals
+	Memory   memory.Limits
+	Analysis string // the settings that analysis depends on: user, search path, form of literals
 	LogAfter time.Duration
 	// Time-outs for a client that is silent, outside and inside of transactions; 0: none.
 	Idle, IdleInTransaction time.Duration
@@ -23,7 +24,7 @@ type Derived struct {
 // Derive returns the Derived of the values.
 func (v *Values) Derive() Derived {
 	d := Derived{
-		Version: v.version, Base: v.environment(), Memory: v.queryMemory(),
+		Version: v.version, Base: v.environment(), Memory: v.memory(),
 		LogAfter: v.Milliseconds("log_min_duration_statement"),
 		Idle:     v.Milliseconds("idle_session_timeout"),
 
@@ -80,10 +81,22 @@ func (v *Values) environment() types.Env {
 	return e
 }
 
-// queryMemory limits what a query retains, in bytes. Not everything can spill to disk, so the limit
-// is wider than PostgreSQL's work_mem.
-func (v *Values) queryMemory() int64 {
-	return max(int64(v.Number("work_mem")), 256<<10) << 10
+// leastMemory is what a query may retain however small work_mem is: work_mem bounds only operations
+// that can write files, and several of them may run at once.
+const leastMemory = 256 << 20
+
+// memory returns what a query may use. As in PostgreSQL, each operation may retain work_mem before
+// it writes files, or, if it keeps a hash table, hash_mem_multiplier times as much.
+func (v *Values) memory() memory.Limits {
+	work := int64(v.Number("work_mem")) << 10
+	multiplier, _ := strconv.ParseFloat(v.text("hash_mem_multiplier"), 64)
+	files := int64(v.Number("temp_file_limit"))
+	if files > 0 {
+		files <<= 10
+	}
+	return memory.Limits{
+		Query: max(4*work, leastMemory), Work: work, Hash: int64(float64(work) * max(multiplier, 1)), Files: files,
+	}
 }
 
 // SearchPath lists the schemas of search_path as written, with "$user" replaced by the user.

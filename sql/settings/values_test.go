@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -200,7 +201,8 @@ func TestReport(t *testing.T) {
 func TestDerive(t *testing.T) {
 	v := started(t, nil)
 	before := v.Derive()
-	if before.Version != v.Version() || before.Memory != 256<<20 || before.LogAfter >= 0 || before.Idle != 0 {
+	if before.Version != v.Version() || before.Memory != (memory.Limits{Query: 256 << 20, Work: 64 << 20, Hash: 128 << 20, Files: -1}) ||
+		before.LogAfter >= 0 || before.Idle != 0 {
 		t.Errorf("defaults: %+v", before)
 	}
 	for name, value := range map[string]string{
@@ -216,7 +218,8 @@ func TestDerive(t *testing.T) {
 		e.IntervalFormat != types.IntervalISO || e.ExtraFloatDigits != -3 || !e.LowFloatDigits || !e.ByteaEscape {
 		t.Errorf("how values are printed: %+v", e)
 	}
-	if d.Memory != 1<<30 || d.Idle != 2*time.Second || d.IdleInTransaction != 3*time.Second {
+	if d.Memory != (memory.Limits{Query: 4 << 30, Work: 1 << 30, Hash: 2 << 30, Files: -1}) ||
+		d.Idle != 2*time.Second || d.IdleInTransaction != 3*time.Second {
 		t.Errorf("limits: %+v", d)
 	}
 	if d.Version == before.Version || d.Analysis == before.Analysis {

@@ -27,7 +27,7 @@ type Executor struct {
 	Functions builtin.SessionInfo // for functions that ask for the session
 	Hooks     exec.Hooks
 	Limits    exec.Limits
-	Memory    int64 // bytes that a query may retain
+	Memory    memory.Limits
 	TempDir   string
 	At        txn.Timestamp // of all reads; 0: what the transaction's isolation level asks for
 }
@@ -50,7 +50,7 @@ func (x *Executor) Context(ctx context.Context, t *tx.Tx, args []types.Datum) *e
 	c := &exec.Ctx{
 		Execution: operator.Execution{
 			Ctx: expr.Ctx{Context: ctx, Params: args, Env: x.Values, Session: x.Functions},
-			Mem: memory.New(x.Memory).WithFiles(x.TempDir),
+			Mem: memory.Limited(x.Memory).WithFiles(x.TempDir),
 		},
 		Hooks: x.Hooks, Limits: x.Limits,
 	}

@@ -63,7 +63,7 @@ func (n *Node) NewWorker(database catalog.OID, byID bool) *Worker {
 		Role: user, Superuser: true, Packet: map[string]string{"application_name": Application},
 	})
 	if w.derived = w.settings.Derive(); n.QueryMemory > 0 {
-		w.derived.Memory = n.QueryMemory
+		w.derived.Memory.Query = n.QueryMemory
 	}
 	w.derived.Base.RegIn = func(oid types.OID, text string) (uint32, error) { return w.Names().RegIn(oid, text) }
 	w.derived.Base.RegOut = func(dst []byte, oid types.OID, value uint32) []byte {

@@ -169,7 +169,10 @@ func (t *task) decode(v *catalog.View, d *catalog.Database) (err error) {
 	if asked != nil {
 		t.task.Session = newSession(asked, v, d, t.task.Env)
 	}
-	t.task.Mem = memory.New(int64(b.Memory)).WithFiles(t.c.s.cfg.TempDir)
+	limits := memory.Limits{
+		Query: int64(b.Memory), Work: int64(b.WorkMemory), Hash: int64(b.HashMemory), Files: int64(b.Files) - 1,
+	}
+	t.task.Mem = memory.Limited(limits).WithFiles(t.c.s.cfg.TempDir)
 	if m := b.Seen; m != nil {
 		t.task.Seen = &txn.Mark{Writes: int(m.Writes), Locks: int(m.Locks), Changes: int(m.Changes)}
 	}

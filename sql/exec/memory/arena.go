@@ -26,7 +26,7 @@ type Arena struct {
 // Row returns space for n datums.
 func (a *Arena) Row(n int) (types.Row, error) {
 	if len(a.datums) < n {
-		size := a.size(n, firstDatums, slabDatums, a.taken == 0)
+		size := a.size(n, firstDatums, slabDatums, DatumSize, a.taken == 0)
 		if err := a.grow(int64(size) * DatumSize); err != nil {
 			return nil, err
 		}
@@ -37,15 +37,20 @@ func (a *Arena) Row(n int) (types.Row, error) {
 	return r, nil
 }
 
-// size returns how much to allocate if need is requested.
-func (a *Arena) size(need, first, later int, isFirst bool) int {
-	switch {
-	case a.Exact:
+// size returns how much to allocate if need is requested: little at first, and no more than a
+// quarter of what is left, so that the last rows that fit waste little.
+func (a *Arena) size(need, first, later int, unit int64, isFirst bool) int {
+	if a.Exact {
 		return need
-	case isFirst:
-		return max(need, first)
 	}
-	return max(need, later)
+	size := later
+	if isFirst {
+		size = first
+	}
+	if left := a.Mem.Left(); left > 0 {
+		size = min(size, int(left/unit/4))
+	}
+	return max(need, size)
 }
 
 // Clone copies a row and the memory that its datums alias.
@@ -77,7 +82,7 @@ func (a *Arena) Datum(d types.Datum) (types.Datum, error) {
 
 func (a *Arena) text(s string) (string, error) {
 	if len(a.bytes) < len(s) {
-		size := a.size(len(s), firstBytes, slabBytes, a.taken <= firstDatums*DatumSize)
+		size := a.size(len(s), firstBytes, slabBytes, 1, a.taken <= firstDatums*DatumSize)
 		if err := a.grow(int64(size)); err != nil {
 			return "", err
 		}

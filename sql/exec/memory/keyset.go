@@ -12,7 +12,7 @@ const MapEntrySize = 48
 
 // Add adds a key and reports whether it is new.
 func (s *KeySet) Add(key []byte) (bool, error) {
-	if _, ok := s.keys[string(key)]; ok {
+	if s.Has(key) {
 		return false, nil
 	}
 	n := int64(len(key)) + MapEntrySize
@@ -26,6 +26,15 @@ func (s *KeySet) Add(key []byte) (bool, error) {
 	s.keys[string(key)] = struct{}{}
 	return true, nil
 }
+
+// Has reports whether a key is in the set.
+func (s *KeySet) Has(key []byte) bool {
+	_, ok := s.keys[string(key)]
+	return ok
+}
+
+// Len returns the number of keys.
+func (s *KeySet) Len() int { return len(s.keys) }
 
 // Free returns the memory to the account.
 func (s *KeySet) Free() {

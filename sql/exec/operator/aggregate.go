@@ -87,10 +87,12 @@ func lookupFor(n *plan.Aggregate, oids []types.OID) lookupKind {
 	return lookupBytes
 }
 
-// grouping is the hash table of one execution.
+// grouping is the hash table of one execution. If its share of memory is full, it takes no more
+// groups: the rows of further ones go to partitions, which are grouped afterwards.
 type grouping struct {
 	o      *aggregateOp
 	c      *Execution
+	mem    memory.Account
 	store  memory.Arena
 	groups []*group
 	bytes  map[string]*group
@@ -98,51 +100,107 @@ type grouping struct {
 	null   *group    // of the only key
 	masked types.Row // keys of the grouping set at hand
 	extra  int64
+	rest   *partitions // nil: the table has room
+	width  int         // of the rows in rest
 }
 
 // Run implements Op.
 func (o *aggregateOp) Run(c *Execution, emit Emit) error {
-	g := &grouping{o: o, c: c, store: memory.Arena{Mem: c.Mem}}
+	g := &grouping{o: o, c: c}
+	g.mem.Begin(c.Mem, memory.Hash)
+	g.store.Mem = &g.mem
 	defer g.free()
-	take := g.take
-	switch {
-	case o.lookup == lookupInt:
-		g.ints = map[int64]*group{}
-	case o.lookup != lookupNone:
-		g.bytes = map[string]*group{}
-	}
-	if o.sets != nil {
-		take = g.takeSets
-		if o.mode == plan.AggFinal {
-			take = g.takeNumbered
-		}
-	}
+	g.begin()
 	if err := g.emptySets(); err != nil {
 		return err
 	}
-	if err := o.child.Run(c, take); err != nil {
+	if err := o.child.Run(c, g.taker()); err != nil {
 		return err
 	}
+	return g.finish(emit)
+}
+
+// begin makes the table, which is empty.
+func (g *grouping) begin() {
+	switch {
+	case g.o.lookup == lookupInt:
+		g.ints = map[int64]*group{}
+	case g.o.lookup != lookupNone:
+		g.bytes = map[string]*group{}
+	}
+}
+
+// taker returns what takes the rows of the input.
+func (g *grouping) taker() Emit {
+	switch {
+	case g.o.sets == nil:
+		return g.take
+	case g.o.mode == plan.AggFinal:
+		return g.takeNumbered
+	}
+	return g.takeSets
+}
+
+// finish emits the groups of the table, and then those of the rest, one partition at a time.
+func (g *grouping) finish(emit Emit) error {
 	for _, gr := range g.groups {
-		if err := o.finish(c, gr); err != nil {
+		if err := g.c.Tick(); err != nil {
 			return err
 		}
-		if err := emit(o.out); err != nil {
+		if err := g.o.finish(g.c, gr); err != nil {
+			return err
+		}
+		if err := emit(g.o.out); err != nil {
+			return err
+		}
+	}
+	rest := g.rest
+	if rest == nil {
+		return nil
+	}
+	defer rest.close()
+	g.rest = nil
+	if err := rest.end(); err != nil {
+		return err
+	}
+	take := g.taker()
+	for _, run := range rest.runs {
+		if run == nil {
+			continue
+		}
+		g.free()
+		g.begin()
+		err := rest.read(run, g.width, func(set int, row types.Row) error {
+			if g.o.sets != nil && g.o.mode != plan.AggFinal {
+				return g.takeSet(row, set)
+			}
+			return take(row)
+		})
+		if err != nil {
+			return err
+		}
+		if err := g.finish(emit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// spill puts a row whose group is not in the table into the partition of its key.
+func (g *grouping) spill(key []byte, set int, row types.Row) error {
+	g.width = len(row)
+	return g.rest.add(g.rest.number(key), set, row)
+}
+
 // emptySets creates the groups that exist without rows: those of sets without keys.
 func (g *grouping) emptySets() error {
 	if g.o.lookup == lookupNone {
-		_, err := g.newGroup(nil, 0)
+		_, err := g.surely(nil, 0)
 		return err
 	}
 	for i, set := range g.o.sets {
 		if len(set) == 0 {
-			gr, err := g.newGroup(make(types.Row, len(g.o.keys.evals)), i)
+			gr, err := g.surely(make(types.Row, len(g.o.keys.evals)), i)
 			if err != nil {
 				return err
 			}
@@ -154,14 +212,18 @@ func (g *grouping) emptySets() error {
 
 func setPrefix(dst []byte, set int) []byte { return append(dst, byte(set), byte(set>>8)) }
 
+// free forgets the groups.
 func (g *grouping) free() {
-	g.store.Mem.Release(g.extra)
+	g.rest.close()
+	g.rest = nil
+	g.mem.Release(g.extra)
 	g.store.Free()
+	g.groups, g.bytes, g.ints, g.null, g.extra = nil, nil, nil, nil, 0
 }
 
 func (g *grouping) take(row types.Row) error {
 	gr, err := g.find(row)
-	if err != nil {
+	if err != nil || gr == nil {
 		return err
 	}
 	return g.step(gr, row)
@@ -176,7 +238,7 @@ func (g *grouping) step(gr *group, row types.Row) error {
 	return nil
 }
 
-// find returns the group of a row.
+// find returns the group of a row, or nil if the row has been spilled.
 func (g *grouping) find(row types.Row) (*group, error) {
 	switch g.o.lookup {
 	case lookupNone:
@@ -189,17 +251,17 @@ func (g *grouping) find(row types.Row) (*group, error) {
 		if gr := g.bytes[string(key)]; gr != nil {
 			return gr, nil
 		}
-		return g.add(key, g.o.keys.vals, 0)
+		return g.add(key, g.o.keys.vals, 0, row)
 	}
 	d, err := g.o.keys.evals[0](&g.c.Ctx, row)
 	if err != nil {
 		return nil, err
 	}
-	return g.findOne(d)
+	return g.findOne(d, row)
 }
 
 // findOne finds by a single key that is an integer or text.
-func (g *grouping) findOne(d types.Datum) (*group, error) {
+func (g *grouping) findOne(d types.Datum, row types.Row) (*group, error) {
 	var gr *group
 	switch {
 	case d.K == types.KindNull:
@@ -212,12 +274,16 @@ func (g *grouping) findOne(d types.Datum) (*group, error) {
 	if gr != nil {
 		return gr, nil
 	}
-	g.o.keys.vals[0] = d
-	gr, err := g.newGroup(g.o.keys.vals, 0)
+	e := g.o.keys
+	e.vals[0] = d
+	gr, err := g.newGroup(e.vals, 0)
 	if err != nil {
 		return nil, err
 	}
 	switch {
+	case gr == nil:
+		e.buf = types.AppendKey(e.buf[:0], e.types[0], d, false)
+		return nil, g.spill(e.buf, 0, row)
 	case d.K == types.KindNull:
 		g.null = gr
 	case g.o.lookup == lookupInt:
@@ -228,14 +294,18 @@ func (g *grouping) findOne(d types.Datum) (*group, error) {
 	return gr, nil
 }
 
-func (g *grouping) add(key []byte, vals types.Row, set int) (*group, error) {
+// add returns a new group, or nil if the row has been spilled.
+func (g *grouping) add(key []byte, vals types.Row, set int, row types.Row) (*group, error) {
 	gr, err := g.newGroup(vals, set)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.grow(int64(len(key))); err != nil {
-		return nil, err
+	if gr == nil {
+		return nil, g.spill(key, set, row)
 	}
+	n := int64(len(key))
+	g.mem.Force(n)
+	g.extra += n
 	g.bytes[string(key)] = gr
 	return gr, nil
 }
@@ -243,7 +313,32 @@ func (g *grouping) add(key []byte, vals types.Row, set int) (*group, error) {
 const groupSize = 128 // of a group's bookkeeping
 const stateSize = 64  // of an aggregate's state, roughly
 
+// newGroup returns a group, or nil if there is no room for it.
 func (g *grouping) newGroup(vals types.Row, set int) (*group, error) {
+	if g.rest != nil {
+		return nil, nil
+	}
+	gr, err := g.tryGroup(vals, set)
+	switch {
+	case !memory.IsFull(err):
+		return gr, err
+	case len(g.groups) == 0:
+		return g.surely(vals, set)
+	}
+	g.rest = newPartitions(g.c, &g.mem)
+	return nil, nil
+}
+
+// surely returns a group even if the share is full.
+func (g *grouping) surely(vals types.Row, set int) (gr *group, err error) {
+	err = g.mem.Exceed(func() error {
+		gr, err = g.tryGroup(vals, set)
+		return err
+	})
+	return gr, err
+}
+
+func (g *grouping) tryGroup(vals types.Row, set int) (*group, error) {
 	if err := g.grow(groupSize + stateSize*int64(len(g.o.aggs))); err != nil {
 		return nil, err
 	}
@@ -260,7 +355,7 @@ func (g *grouping) newGroup(vals types.Row, set int) (*group, error) {
 }
 
 func (g *grouping) grow(n int64) error {
-	if err := g.c.Mem.Grow(n); err != nil {
+	if err := g.mem.Grow(n); err != nil {
 		return err
 	}
 	g.extra += n
@@ -273,21 +368,36 @@ func (g *grouping) takeSets(row types.Row) error {
 	if err := expr.EvalInto(&g.c.Ctx, e.vals, e.evals, row); err != nil {
 		return err
 	}
-	if g.masked == nil {
-		g.masked = make(types.Row, len(e.vals))
-	}
-	for n, set := range g.o.sets {
-		e.buf = setPrefix(e.buf[:0], n)
-		clear(g.masked)
-		for _, i := range set {
-			e.buf = types.AppendKey(e.buf, e.types[i], e.vals[i], false)
-			g.masked[i] = e.vals[i]
-		}
-		if err := g.stepKey(e.buf, g.masked, n, row); err != nil {
+	for n := range g.o.sets {
+		if err := g.stepSet(row, n); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// takeSet steps a row into its group of one grouping set.
+func (g *grouping) takeSet(row types.Row, n int) error {
+	e := g.o.keys
+	if err := expr.EvalInto(&g.c.Ctx, e.vals, e.evals, row); err != nil {
+		return err
+	}
+	return g.stepSet(row, n)
+}
+
+// stepSet steps a row, whose keys are evaluated, into its group of a grouping set.
+func (g *grouping) stepSet(row types.Row, n int) error {
+	e := g.o.keys
+	if g.masked == nil {
+		g.masked = make(types.Row, len(e.vals))
+	}
+	e.buf = setPrefix(e.buf[:0], n)
+	clear(g.masked)
+	for _, i := range g.o.sets[n] {
+		e.buf = types.AppendKey(e.buf, e.types[i], e.vals[i], false)
+		g.masked[i] = e.vals[i]
+	}
+	return g.stepKey(e.buf, g.masked, n, row)
 }
 
 // takeNumbered merges a partial row, which ends with its set's number.
@@ -308,7 +418,7 @@ func (g *grouping) stepKey(key []byte, vals types.Row, set int, row types.Row) e
 	gr := g.bytes[string(key)]
 	if gr == nil {
 		var err error
-		if gr, err = g.add(key, vals, set); err != nil {
+		if gr, err = g.add(key, vals, set, row); err != nil || gr == nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -37,17 +36,12 @@ func (o *distinctOp) Run(c *Execution, emit Emit) error {
 	if o.sorted {
 		return o.neighbours(c, emit)
 	}
-	seen := &memory.KeySet{Mem: c.Mem}
-	defer seen.Free()
-	var buf []byte
-	return o.child.Run(c, func(row types.Row) error {
-		buf = appendRowKey(buf[:0], row, o.keys, o.types)
-		fresh, err := seen.Add(buf)
-		if err != nil || !fresh {
-			return err
-		}
-		return emit(row)
-	})
+	d := newDedup(c, o.keys, o.types, emit)
+	defer d.free()
+	if err := o.child.Run(c, d.take); err != nil {
+		return err
+	}
+	return d.finish()
 }
 
 // neighbours drops rows with the same key as the row before.
@@ -90,85 +84,31 @@ func (o *setOp) Run(c *Execution, emit Emit) error {
 	if o.kind == query.Union {
 		return o.union(c, emit)
 	}
-	counts, err := o.countRight(c)
-	defer counts.free()
-	if err != nil {
+	m := newKeyCounts(c, o, emit)
+	defer m.free()
+	if err := o.right.Run(c, m.takeRight); err != nil {
 		return err
 	}
-	seen := &memory.KeySet{Mem: c.Mem}
-	defer seen.Free()
-	var buf []byte
-	return o.left.Run(c, func(row types.Row) error {
-		buf = appendRowKey(buf[:0], row, nil, o.types)
-		ok, err := o.keeps(counts, seen, buf)
-		if err != nil || !ok {
-			return err
-		}
-		return emit(row)
-	})
-}
-
-// keeps reports whether a row of the left side is part of the result.
-func (o *setOp) keeps(right *keyCounts, seen *memory.KeySet, key []byte) (bool, error) {
-	n := right.counts[string(key)]
-	if o.all {
-		if n != nil && *n > 0 {
-			*n--
-			return o.kind == query.Intersect, nil
-		}
-		return o.kind == query.Except, nil
+	if err := o.left.Run(c, m.takeLeft); err != nil {
+		return err
 	}
-	if (n != nil) != (o.kind == query.Intersect) {
-		return false, nil
-	}
-	return seen.Add(key)
+	return m.finish()
 }
 
 func (o *setOp) union(c *Execution, emit Emit) error {
-	seen := &memory.KeySet{Mem: c.Mem}
-	defer seen.Free()
-	var buf []byte
-	take := func(row types.Row) error {
-		if !o.all {
-			buf = appendRowKey(buf[:0], row, nil, o.types)
-			if fresh, err := seen.Add(buf); err != nil || !fresh {
-				return err
-			}
-		}
-		return emit(row)
-	}
-	if err := o.left.Run(c, take); err != nil {
-		return err
-	}
-	return o.right.Run(c, take)
-}
-
-// keyCounts is how often each key occurs.
-type keyCounts struct {
-	mem    *memory.Account
-	counts map[string]*int64
-	taken  int64
-}
-
-func (k *keyCounts) free() { k.mem.Release(k.taken) }
-
-func (o *setOp) countRight(c *Execution) (*keyCounts, error) {
-	k := &keyCounts{mem: c.Mem, counts: map[string]*int64{}}
-	var buf []byte
-	err := o.right.Run(c, func(row types.Row) error {
-		buf = appendRowKey(buf[:0], row, nil, o.types)
-		if n := k.counts[string(buf)]; n != nil {
-			*n++
-			return nil
-		}
-		size := int64(len(buf)) + memory.MapEntrySize
-		if err := c.Mem.Grow(size); err != nil {
+	if o.all {
+		if err := o.left.Run(c, emit); err != nil {
 			return err
 		}
-		k.taken += size
-		one := int64(1)
-		k.counts[string(buf)] = &one
-		return nil
-	})
-	return k, err
+		return o.right.Run(c, emit)
+	}
+	d := newDedup(c, nil, o.types, emit)
+	defer d.free()
+	if err := o.left.Run(c, d.take); err != nil {
+		return err
+	}
+	if err := o.right.Run(c, d.take); err != nil {
+		return err
+	}
+	return d.finish()
 }

@@ -6,5 +6,7 @@
 //
 // An operator keeps its scratch space in itself and allocates nothing per row of its own (exec.E2).
 // A row that it keeps is copied into an arena (exec.E1), which counts in the query's memory
-// (exec.E5).
+// (exec.E5). If the operator's share of that is full, a sort writes sorted runs and merges them
+// (sorter.go). A hash table takes no more keys then: the rows of other keys are divided by the hash
+// of their key, in files, and processed one partition at a time (partition.go).
 package operator

@@ -85,23 +85,23 @@ func (o *lookupJoinOp) add(c *Execution, b *lookupBatch, row types.Row) error {
 
 // join looks up the rows of a batch, emits what it is joined with, and empties it.
 func (o *lookupJoinOp) join(c *Execution, b *lookupBatch) error {
-	t := &joinTable{store: memory.Arena{Mem: c.Mem}, chain: map[string]joinChain{}}
-	defer t.free()
+	j := o.begin(c)
+	defer j.free()
 	if len(b.values) > 0 {
 		n := int32(len(b.values))
 		c.SetOuter(o.value.param, types.NewArray(o.elem, []int32{n}, []int32{1}, b.values))
-		if err := o.build(c, t); err != nil {
+		if err := o.right.Run(c, j.takeRight); err != nil {
 			return err
 		}
 	}
-	t.met = make([]bool, len(t.rows))
+	j.table.met = make([]bool, len(j.table.rows))
 	for _, row := range b.rows {
-		if err := o.probe(c, t, row); err != nil {
+		if err := j.takeLeft(row); err != nil {
 			return err
 		}
 	}
 	b.free()
-	return nil
+	return j.finish()
 }
 
 func (b *lookupBatch) free() {

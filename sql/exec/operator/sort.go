@@ -43,22 +43,12 @@ func (o *sortOp) Run(c *Execution, emit Emit) error {
 	if limit >= 0 && limit+skip <= maxTopN {
 		return o.topN(c, int(limit+skip), emit)
 	}
-	store := &memory.Arena{Mem: c.Mem}
-	defer store.Free()
-	var rows []types.Row
-	err = o.child.Run(c, func(row types.Row) error {
-		r, err := store.Clone(row)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, r)
-		return nil
-	})
-	if err != nil {
+	s := newSorter(c, o.keys)
+	defer s.free()
+	if err := o.child.Run(c, s.add); err != nil {
 		return err
 	}
-	slices.SortStableFunc(rows, o.keys.Compare)
-	return emitAll(c, rows, emit)
+	return s.emitAll(emit)
 }
 
 func emitAll(c *Execution, rows []types.Row, emit Emit) error {
@@ -103,44 +93,108 @@ func (h *topHeap) compare(a, b topRow) int {
 	return a.place - b.place
 }
 
+// topN returns the first n rows.
 func (o *sortOp) topN(c *Execution, n int, emit Emit) error {
 	if n == 0 {
 		return nil
 	}
-	h := &topHeap{keys: o.keys}
-	defer func() {
-		for _, r := range h.rows {
-			r.store.Free()
-		}
-	}()
-	place := 0
-	err := o.child.Run(c, func(row types.Row) error {
-		place++
-		if len(h.rows) == n && h.keys.Compare(row, h.rows[0].row) >= 0 {
-			return nil
-		}
-		store := &memory.Arena{Mem: c.Mem, Exact: true}
-		r, err := store.Clone(row)
-		if err != nil {
-			return err
-		}
-		if len(h.rows) < n {
-			heap.Push(h, topRow{r, place, store})
-			return nil
-		}
-		h.rows[0].store.Free()
-		h.rows[0] = topRow{r, place, store}
-		heap.Fix(h, 0)
+	t := &topRows{topHeap: topHeap{keys: o.keys}, c: c, n: n}
+	t.mem.Begin(c.Mem, memory.Work)
+	defer t.free()
+	if err := o.child.Run(c, t.add); err != nil {
+		return err
+	}
+	return t.emitAll(emit)
+}
+
+// topRows keeps the first n rows in a heap, or, if they exceed the operation's share, sorts all rows
+// that come from then on with them.
+type topRows struct {
+	topHeap
+	c      *Execution
+	n      int
+	mem    memory.Account
+	place  int
+	sorter *sorter // nil: the heap has room
+}
+
+func (t *topRows) add(row types.Row) error {
+	if t.sorter != nil {
+		return t.sorter.add(row)
+	}
+	t.place++
+	if len(t.rows) == t.n && t.keys.Compare(row, t.rows[0].row) >= 0 {
 		return nil
-	})
+	}
+	store := &memory.Arena{Mem: &t.mem, Exact: true}
+	r, err := store.Clone(row)
+	if memory.IsFull(err) {
+		store.Free()
+		return t.overflow(row)
+	}
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(h.rows, h.compare)
-	for _, r := range h.rows {
+	if len(t.rows) < t.n {
+		heap.Push(&t.topHeap, topRow{r, t.place, store})
+		return nil
+	}
+	t.rows[0].store.Free()
+	t.rows[0] = topRow{r, t.place, store}
+	heap.Fix(&t.topHeap, 0)
+	return nil
+}
+
+// overflow has a sorter go on with the rows of the heap and the next one.
+func (t *topRows) overflow(next types.Row) error {
+	t.sorter = newSorter(t.c, t.keys)
+	slices.SortFunc(t.rows, func(a, b topRow) int { return a.place - b.place })
+	for _, r := range t.rows {
+		if err := t.sorter.add(r.row); err != nil {
+			return err
+		}
+		r.store.Free()
+	}
+	t.rows = nil
+	return t.sorter.add(next)
+}
+
+func (t *topRows) emitAll(emit Emit) error {
+	if t.sorter != nil {
+		return t.emitFirst(emit)
+	}
+	slices.SortFunc(t.rows, t.compare)
+	for _, r := range t.rows {
 		if err := emit(r.row); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// emitFirst emits the first n rows of the sorter.
+func (t *topRows) emitFirst(emit Emit) error {
+	left := t.n
+	err := t.sorter.emitAll(func(row types.Row) error {
+		if err := emit(row); err != nil {
+			return err
+		}
+		if left--; left == 0 {
+			return ErrStop
+		}
+		return nil
+	})
+	if err == ErrStop && left == 0 {
+		return nil
+	}
+	return err
+}
+
+func (t *topRows) free() {
+	if t.sorter != nil {
+		t.sorter.free()
+	}
+	for _, r := range t.rows {
+		r.store.Free()
+	}
 }

@@ -1,13 +1,9 @@
 package spool
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"slices"
 	"syscall"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -21,8 +17,8 @@ type Spool struct {
 	few   []byte // records behind their lengths
 	taken int64
 	count int64
-	file  *os.File
-	out   *bufio.Writer
+	file  *File
+	run   *Run // nil: the records are few
 }
 
 const (
@@ -34,20 +30,14 @@ const (
 // Add appends a copy of a record.
 func (s *Spool) Add(record []byte) error {
 	s.count++
-	var head [binary.MaxVarintLen64]byte
-	n := binary.PutUvarint(head[:], uint64(len(record)))
-	if s.file == nil && len(s.few)+n+len(record) <= inMemory {
-		s.few = append(append(s.few, head[:n]...), record...)
+	if s.run == nil && len(s.few)+binary.MaxVarintLen64+len(record) <= inMemory {
+		s.few = append(binary.AppendUvarint(s.few, uint64(len(record))), record...)
 		return s.account(int64(cap(s.few)))
 	}
 	if err := s.spill(); err != nil {
 		return err
 	}
-	_, err := s.out.Write(head[:n])
-	if err == nil {
-		_, err = s.out.Write(record)
-	}
-	return FileError(err)
+	return s.run.Add(record)
 }
 
 func (s *Spool) account(n int64) error {
@@ -62,19 +52,16 @@ func (s *Spool) account(n int64) error {
 }
 
 // spill switches to a file.
-func (s *Spool) spill() (err error) {
-	if s.file != nil {
+func (s *Spool) spill() error {
+	if s.run != nil {
 		return nil
 	}
-	if s.file, err = s.Mem.TempFile(); err != nil {
-		return FileError(err)
-	}
-	s.out = bufio.NewWriterSize(s.file, BufferSize)
-	if _, err := s.out.Write(s.few); err != nil {
-		return FileError(err)
-	}
-	s.few = nil
-	return s.account(BufferSize)
+	s.file = NewFile(s.Mem)
+	s.run = s.file.NewRun(BufferSize)
+	err := s.eachOfFew(s.run.Add)
+	s.Mem.Release(s.taken)
+	s.few, s.taken = nil, 0
+	return err
 }
 
 // Len returns the number of records.
@@ -82,37 +69,30 @@ func (s *Spool) Len() int64 { return s.count }
 
 // Each calls fn with the records, which are valid during the call.
 func (s *Spool) Each(fn func(record []byte) error) error {
-	if s.file == nil {
-		for b := s.few; len(b) > 0; {
-			n, k := binary.Uvarint(b)
-			end := k + int(n)
-			if err := fn(b[k:end:end]); err != nil {
-				return err
-			}
-			b = b[end:]
-		}
-		return nil
+	if s.run == nil {
+		return s.eachOfFew(fn)
 	}
-	if err := s.out.Flush(); err != nil {
-		return FileError(err)
-	}
-	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
-		return FileError(err)
-	}
-	in := bufio.NewReaderSize(s.file, BufferSize)
-	var buf []byte
-	for range s.count {
-		n, err := binary.ReadUvarint(in)
-		if err != nil {
-			return FileError(err)
-		}
-		buf = slices.Grow(buf[:0], int(n))[:n]
-		if _, err := io.ReadFull(in, buf); err != nil {
-			return FileError(err)
-		}
-		if err := fn(buf); err != nil {
+	r := s.run.Reader()
+	defer r.Close()
+	for {
+		b, ok, err := r.Next()
+		if err != nil || !ok {
 			return err
 		}
+		if err := fn(b); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Spool) eachOfFew(fn func(record []byte) error) error {
+	for b := s.few; len(b) > 0; {
+		n, k := binary.Uvarint(b)
+		end := k + int(n)
+		if err := fn(b[k:end:end]); err != nil {
+			return err
+		}
+		b = b[end:]
 	}
 	return nil
 }
@@ -120,7 +100,7 @@ func (s *Spool) Each(fn func(record []byte) error) error {
 // Free forgets the records.
 func (s *Spool) Free() {
 	if s.file != nil {
-		s.file.Close() // it has no name any more
+		s.file.Close()
 	}
 	s.Mem.Release(s.taken)
 	*s = Spool{Mem: s.Mem}
