@@ -51,7 +51,7 @@
 //	E11 An instance that is not in use holds no data of the last execution, however that
 //	    ended (expr.Scratch).
 //
-// Limits: rows that a Modify keeps go to a file beyond 2 MiB (package spool), and sorts, joins, groups
-// and set operations write files beyond their share; other data that exceeds the query's memory is an
+// Limits: rows that a Modify keeps go to a file beyond 2 MiB (package spool), and operators write files
+// beyond their share, except window functions; other data that exceeds the query's memory is an
 // error. Float sums are added in the order in which fragments answer.
 package exec

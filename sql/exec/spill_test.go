@@ -136,8 +136,62 @@ func joinCases(t *testing.T, rng *rand.Rand) (cases []spillCase) {
 	return cases
 }
 
+// keptCases are aggregates that sort or deduplicate their rows first.
+func keptCases(t *testing.T, rng *rand.Rand) (cases []spillCase) {
+	in := randomRows(rng, 1500, 60)
+	number, text := querytest.Slot(0, types.Int4), querytest.Slot(1, types.Text)
+	distinct, sorted, both := agg(t, "count", text), agg(t, "string_agg", text, querytest.Lit(t, types.Text, ",")), agg(t, "max", text)
+	distinct.Distinct = true
+	sorted.Args = append(sorted.Args, number)
+	sorted.Order = []query.AggOrder{{Arg: 2, Desc: true}}
+	both.Distinct, both.Order = true, []query.AggOrder{{Arg: 0}}
+	aggs := []*query.Agg{distinct, sorted, agg(t, "count"), both}
+	outs := []types.OID{types.Int8, types.Text, types.Int8, types.Text}
+	half := querytest.Op(t, "%", number, querytest.Lit(t, types.Int4, "2"))
+	for name, keys := range map[string][]query.Expr{"one group": nil, "few groups": {half}, "many groups": {number}, "more groups": {text}} {
+		cases = append(cases, spillCase{name: "kept rows, " + name, node: &plan.Aggregate{
+			Base: cols(append(query.TypesOf(keys), outs...)...), Child: in, Keys: keys, Aggs: aggs,
+		}})
+	}
+	return cases
+}
+
+func listCases(t *testing.T, rng *rand.Rand) (cases []spillCase) {
+	l, r := randomRows(rng, 150, 90), randomRows(rng, 500, 90)
+	on := querytest.Op(t, "=", querytest.Slot(0, types.Int4), querytest.Slot(2, types.Int4))
+	for _, kind := range []query.JoinKind{query.Inner, query.Left, query.Right, query.Full, query.Semi, query.Anti} {
+		out := cols(types.Int4, types.Text, types.Int4, types.Text)
+		if kind == query.Semi || kind == query.Anti {
+			out = l.Base
+		}
+		cases = append(cases, spillCase{name: fmt.Sprint("nested loop ", kind), node: &plan.NestLoop{Base: out, Kind: kind, Left: l, Right: r, On: on}})
+	}
+	scan := func() plan.Node { return &plan.CTEScan{Base: r.Base, ID: 0} }
+	cases = append(cases, spillCase{"expression read twice", &plan.With{Base: r.Base, CTEs: []plan.CTEPlan{{ID: 0, Plan: r}},
+		Child: &plan.Append{Base: r.Base, Inputs: []plan.Node{scan(), scan()}}}, true})
+	next := []query.Expr{
+		querytest.Op(t, "+", querytest.Slot(0, types.Int4), querytest.Lit(t, types.Int4, "1")),
+		querytest.Op(t, "||", querytest.Slot(1, types.Text), querytest.Lit(t, types.Text, "x")),
+	}
+	step := &plan.Project{Base: r.Base, Exprs: next, Child: &plan.Filter{Base: r.Base, Child: &plan.CTEScan{Base: r.Base, ID: 0, Work: true},
+		Cond: querytest.Op(t, "<", querytest.Slot(0, types.Int4), querytest.Lit(t, types.Int4, "95"))}}
+	cases = append(cases, spillCase{"recursion", &plan.With{Base: r.Base, CTEs: []plan.CTEPlan{{ID: 0, Plan: l, Step: step}}, Child: scan()}, true})
+
+	any := &plan.SubPlan{T: query.Of(types.Bool), Kind: query.SubAny, Plan: r,
+		Test: querytest.Op(t, "=", querytest.Slot(1, types.Text), &query.SubColumn{T: query.Of(types.Text), N: 1})}
+	hashed := *any
+	hashed.Plan = &plan.Project{Base: cols(types.Text, types.Int4), Child: r, Exprs: []query.Expr{querytest.Slot(1, types.Text), querytest.Slot(0, types.Int4)}}
+	hashed.Test = querytest.Op(t, "=", querytest.Slot(1, types.Text), &query.SubColumn{T: query.Of(types.Text)})
+	hashed.HashLeft = []query.Expr{querytest.Slot(1, types.Text)}
+	for name, sub := range map[string]*plan.SubPlan{"any": any, "hashed any": &hashed} {
+		cases = append(cases, spillCase{name, &plan.Project{Base: cols(types.Int4, types.Bool), Child: l,
+			Exprs: []query.Expr{querytest.Slot(0, types.Int4), sub}}, true})
+	}
+	return cases
+}
+
 func spillCases(t *testing.T, rng *rand.Rand) []spillCase {
-	return slices.Concat(sortCases(t, rng), groupCases(t, rng), joinCases(t, rng))
+	return slices.Concat(sortCases(t, rng), groupCases(t, rng), joinCases(t, rng), keptCases(t, rng), listCases(t, rng))
 }
 
 // budgets are shares of operations: some hold many rows, some not one of the large ones.

@@ -1,8 +1,6 @@
 package operator
 
 import (
-	"slices"
-
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec/expr"
@@ -17,13 +15,6 @@ import (
 type aggState struct {
 	fn   builtin.AggState
 	kept *keptRows // nil: rows are stepped as they arrive
-}
-
-// keptRows holds the arguments of the rows of a group until the end, direct arguments included.
-type keptRows struct {
-	store memory.Arena
-	seen  memory.KeySet
-	rows  []types.Row
 }
 
 // aggCall is one aggregate of a plan.
@@ -41,6 +32,8 @@ type aggCall struct {
 	order    Ordering
 	site     *builtin.Ctx
 	strict   bool
+	collects bool  // the state keeps the arguments of all rows
+	added    int64 // bytes that steps have added to a state that keeps arguments
 }
 
 func slotsOf(n plan.Node, count int) []query.Expr {
@@ -63,6 +56,7 @@ func (k *Compiler) aggCall(a *query.Agg, mode plan.AggMode, slot int) (*aggCall,
 		types:    query.TypesOf(a.Args),
 		distinct: a.Distinct,
 		strict:   impl.Agg.Strict,
+		collects: impl.Agg.Ordered || impl.Agg.Direct > 0,
 	}
 	call.own = len(a.Args)
 	if a.Proc.Variadic == 0 {
@@ -113,16 +107,24 @@ func (a *aggCall) ordering(n *query.Agg) Ordering {
 
 func (a *aggCall) newState(mem *memory.Account) aggState {
 	s := aggState{fn: a.impl.New(a.site.ArgTypes, a.site.RetType)}
-	if a.mode == plan.AggComplete && (a.distinct || len(a.order) > 0) {
+	if a.keepsRows() {
 		s.kept = &keptRows{store: memory.Arena{Mem: mem}, seen: memory.KeySet{Mem: mem}}
 	}
 	return s
+}
+
+// keepsRows reports whether rows are sorted or deduplicated before they are stepped.
+func (a *aggCall) keepsRows() bool {
+	return a.mode == plan.AggComplete && (a.distinct || len(a.order) > 0)
 }
 
 // step adds a row to a state.
 func (a *aggCall) step(c *Execution, s aggState, row types.Row) error {
 	if a.mode == plan.AggFinal {
 		if d := row[a.partial]; d.K != types.KindNull {
+			if a.collects {
+				a.added += int64(len(d.S))
+			}
 			c.Enter(a.site)
 			return s.fn.Combine(a.site, d)
 		}
@@ -150,20 +152,20 @@ func (a *aggCall) step(c *Execution, s aggState, row types.Row) error {
 	if s.kept != nil {
 		return a.keep(s.kept)
 	}
-	c.Enter(a.site)
-	return s.fn.Step(a.site, a.vals[:len(a.direct)+a.own])
+	return a.stepRow(c, s, a.vals)
 }
 
-func (a *aggCall) keep(k *keptRows) error {
-	if a.distinct {
-		key := appendRowKey(nil, a.vals[len(a.direct):len(a.direct)+a.own], nil, a.types)
-		if fresh, err := k.seen.Add(key); err != nil || !fresh {
-			return err
+// stepRow steps evaluated arguments.
+func (a *aggCall) stepRow(c *Execution, s aggState, vals types.Row) error {
+	vals = vals[:len(a.direct)+a.own]
+	if a.collects {
+		a.added += int64(len(vals)) * memory.DatumSize
+		for i := range vals {
+			a.added += int64(len(vals[i].S))
 		}
 	}
-	r, err := k.store.Clone(a.vals)
-	k.rows = append(k.rows, r)
-	return err
+	c.Enter(a.site)
+	return s.fn.Step(a.site, vals)
 }
 
 // result returns the value of a group, or its partial state.
@@ -178,20 +180,4 @@ func (a *aggCall) result(c *Execution, s aggState) (types.Datum, error) {
 		return s.fn.Partial(a.site)
 	}
 	return s.fn.Final(a.site)
-}
-
-// replay steps the kept rows in order.
-func (a *aggCall) replay(c *Execution, s aggState) error {
-	if len(a.order) > 0 {
-		slices.SortStableFunc(s.kept.rows, a.order.Compare)
-	}
-	for _, r := range s.kept.rows {
-		c.Enter(a.site)
-		if err := s.fn.Step(a.site, r[:len(a.direct)+a.own]); err != nil {
-			return err
-		}
-	}
-	s.kept.seen.Free()
-	s.kept.store.Free()
-	return nil
 }

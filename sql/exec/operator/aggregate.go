@@ -20,6 +20,8 @@ type aggregateOp struct {
 	aggs    []*aggCall
 	out     types.Row
 	lookup  lookupKind
+	// An aggregate sorts or deduplicates rows before it steps them.
+	keepsRows bool
 }
 
 // lookupKind is how a group is found.
@@ -64,6 +66,7 @@ func (k *Compiler) aggregate(n *plan.Aggregate) (Op, error) {
 			return nil, err
 		}
 		o.aggs = append(o.aggs, call)
+		o.keepsRows = o.keepsRows || call.keepsRows()
 	}
 	o.lookup = lookupFor(n, oids)
 	return o, nil
@@ -102,6 +105,7 @@ type grouping struct {
 	extra  int64
 	rest   *partitions // nil: the table has room
 	width  int         // of the rows in rest
+	kept   []*keptFile // by aggregate, of those whose kept rows have no room; nil: of none
 }
 
 // Run implements Op.
@@ -147,12 +151,16 @@ func (g *grouping) finish(emit Emit) error {
 		if err := g.c.Tick(); err != nil {
 			return err
 		}
-		if err := g.o.finish(g.c, gr); err != nil {
+		before := g.extra
+		if err := g.result(gr); err != nil {
 			return err
 		}
 		if err := emit(g.o.out); err != nil {
 			return err
 		}
+		gr.states = nil
+		g.mem.Release(g.extra - before)
+		g.extra = before
 	}
 	rest := g.rest
 	if rest == nil {
@@ -215,7 +223,21 @@ func setPrefix(dst []byte, set int) []byte { return append(dst, byte(set), byte(
 // free forgets the groups.
 func (g *grouping) free() {
 	g.rest.close()
-	g.rest = nil
+	for _, f := range g.kept {
+		if f != nil {
+			f.free()
+		}
+	}
+	if g.o.keepsRows {
+		for _, gr := range g.groups {
+			for _, s := range gr.states {
+				if s.kept != nil {
+					s.kept.free()
+				}
+			}
+		}
+	}
+	g.rest, g.kept = nil, nil
 	g.mem.Release(g.extra)
 	g.store.Free()
 	g.groups, g.bytes, g.ints, g.null, g.extra = nil, nil, nil, nil, 0
@@ -231,11 +253,28 @@ func (g *grouping) take(row types.Row) error {
 
 func (g *grouping) step(gr *group, row types.Row) error {
 	for i, a := range g.o.aggs {
-		if err := a.step(g.c, gr.states[i], row); err != nil {
+		s := gr.states[i]
+		err := a.step(g.c, s, row)
+		if memory.IsFull(err) && s.kept != nil && s.kept.outside == nil {
+			if err = g.keepOutside(); err == nil {
+				err = a.step(g.c, s, row)
+			}
+		}
+		if err == nil && a.added > 0 {
+			err = g.added(a)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// added counts what the state of an aggregate has kept.
+func (g *grouping) added(a *aggCall) error {
+	n := a.added
+	a.added = 0
+	return g.mem.Exceed(func() error { return g.grow(n) })
 }
 
 // find returns the group of a row, or nil if the row has been spilled.
@@ -348,10 +387,36 @@ func (g *grouping) tryGroup(vals types.Row, set int) (*group, error) {
 	}
 	gr := &group{keys: keys, set: set, states: make([]aggState, len(g.o.aggs))}
 	for i, a := range g.o.aggs {
-		gr.states[i] = a.newState(g.c.Mem)
+		gr.states[i] = a.newState(&g.mem)
+		if k := gr.states[i].kept; k != nil {
+			k.group = len(g.groups)
+			if g.kept != nil {
+				k.outside = g.kept[i]
+			}
+		}
 	}
 	g.groups = append(g.groups, gr)
 	return gr, nil
+}
+
+// keepOutside moves the kept rows of all groups to files, because they have no room.
+func (g *grouping) keepOutside() error {
+	g.kept = make([]*keptFile, len(g.o.aggs))
+	for i, a := range g.o.aggs {
+		if !a.keepsRows() {
+			continue
+		}
+		g.kept[i] = newKeptFile(g.c, a)
+		for _, gr := range g.groups {
+			if err := g.c.Tick(); err != nil {
+				return err
+			}
+			if err := g.kept[i].take(gr.states[i].kept); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (g *grouping) grow(n int64) error {
@@ -425,11 +490,15 @@ func (g *grouping) stepKey(key []byte, vals types.Row, set int, row types.Row) e
 	return g.step(gr, row)
 }
 
-// finish computes the output row of a group.
-func (o *aggregateOp) finish(c *Execution, gr *group) error {
+// result computes the output row of a group.
+func (g *grouping) result(gr *group) error {
+	o := g.o
 	n := copy(o.out, gr.keys)
 	for i, a := range o.aggs {
-		d, err := a.result(c, gr.states[i])
+		d, err := a.result(g.c, gr.states[i])
+		if err == nil && a.added > 0 {
+			err = g.added(a)
+		}
 		if err != nil {
 			return err
 		}

@@ -11,10 +11,11 @@ import (
 
 // cteStore holds the rows of a common table expression that are computed so far; scans share it.
 type cteStore struct {
-	store memory.Arena
-	rows  []types.Row
-	work  []types.Row  // input of a recursive expression's next step
-	more  func() error // computes the next rows; nil at the end
+	rows rowList
+	// The rows from work on, before those that are being computed, are the input of a recursive
+	// expression's next step.
+	work, end int
+	more      func() error // computes the next rows; nil at the end
 }
 
 // withOp runs its child over common table expressions, which are computed as far as they are read:
@@ -72,9 +73,9 @@ func modifies(n plan.Node) bool {
 func (o *withOp) Run(c *Execution, emit Emit) error {
 	defer func() {
 		for _, cte := range o.ctes {
-			cte.into.store.Free()
-			cte.into.rows, cte.into.work, cte.into.more = nil, nil, nil
+			cte.into.rows.free()
 			cte.seen.Free()
+			*cte.into, cte.seen = cteStore{}, memory.KeySet{}
 		}
 	}()
 	c.Parted = c.Parted || o.writes
@@ -94,27 +95,26 @@ func (o *withOp) Run(c *Execution, emit Emit) error {
 // result of the recursive step over the last ones, until it is empty.
 func (o *cteOp) begin(c *Execution) {
 	into := o.into
-	into.store = memory.Arena{Mem: c.Mem}
-	into.rows, into.work = nil, nil
+	*into = cteStore{}
+	into.rows.begin(c)
 	o.seen = memory.KeySet{Mem: c.Mem}
 	op := o.first
 	into.more = func() error {
-		rows, err := o.take(c, op)
-		if err != nil {
+		before := into.rows.len()
+		if err := o.take(c, op); err != nil {
 			return err
 		}
-		into.rows, into.work = append(into.rows, rows...), rows
-		if op = o.step; op == nil || len(rows) == 0 {
+		into.work, into.end = before, into.rows.len()
+		if op = o.step; op == nil || into.work == into.end {
 			into.more = nil
 		}
 		return nil
 	}
 }
 
-func (o *cteOp) take(c *Execution, op Op) ([]types.Row, error) {
-	var rows []types.Row
+func (o *cteOp) take(c *Execution, op Op) error {
 	var buf []byte
-	err := op.Run(c, func(row types.Row) error {
+	return op.Run(c, func(row types.Row) error {
 		if err := c.Tick(); err != nil {
 			return err
 		}
@@ -124,11 +124,8 @@ func (o *cteOp) take(c *Execution, op Op) ([]types.Row, error) {
 				return err
 			}
 		}
-		r, err := o.into.store.Clone(row)
-		rows = append(rows, r)
-		return err
+		return o.into.rows.add(row)
 	})
-	return rows, err
 }
 
 // cteScanOp reads a store.
@@ -147,23 +144,31 @@ func (k *Compiler) cteScan(n *plan.CTEScan) (Op, error) {
 
 // Run implements Op.
 func (o *cteScanOp) Run(c *Execution, emit Emit) error {
+	from, start := o.from, 0
 	if o.work {
-		return emitAll(c, o.from.work, emit)
+		start = from.work
 	}
-	for i := 0; ; i++ {
-		for i >= len(o.from.rows) {
-			if o.from.more == nil {
-				return nil
+	r, err := from.rows.from(start)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	for n := start; !o.work || n < from.end; n++ {
+		row, ok, err := r.next()
+		for err == nil && !ok && from.more != nil {
+			if err = from.more(); err == nil {
+				row, ok, err = r.next()
 			}
-			if err := o.from.more(); err != nil {
-				return err
-			}
+		}
+		if err != nil || !ok {
+			return err
 		}
 		if err := c.Tick(); err != nil {
 			return err
 		}
-		if err := emit(o.from.rows[i]); err != nil {
+		if err := emit(row); err != nil {
 			return err
 		}
 	}
+	return nil
 }

@@ -8,5 +8,6 @@
 // A row that it keeps is copied into an arena (exec.E1), which counts in the query's memory
 // (exec.E5). If the operator's share of that is full, a sort writes sorted runs and merges them
 // (sorter.go). A hash table takes no more keys then: the rows of other keys are divided by the hash
-// of their key, in files, and processed one partition at a time (partition.go).
+// of their key, in files, and processed one partition at a time (partition.go). Rows that are read
+// again in their order go to a file from the first one that does not fit (rowlist.go).
 package operator

@@ -3,7 +3,6 @@ package operator
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
-	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -137,14 +136,18 @@ func (o *nestLoopOp) Run(c *Execution, emit Emit) error {
 	if len(o.binds) > 0 {
 		return o.left.Run(c, func(row types.Row) error { return o.lateral(c, row) })
 	}
-	store := &memory.Arena{Mem: c.Mem}
-	defer store.Free()
-	rows, err := collect(c, o.right, store)
-	if err != nil {
+	right := &rowList{}
+	right.begin(c)
+	defer right.free()
+	if err := o.right.Run(c, right.add); err != nil {
 		return err
 	}
+	if right.run != nil {
+		return o.inBlocks(c, right)
+	}
+	rows := right.rows
 	met := make([]bool, len(rows))
-	err = o.left.Run(c, func(row types.Row) error {
+	err := o.left.Run(c, func(row types.Row) error {
 		o.setLeft(row)
 		matched := false
 		for i, r := range rows {
@@ -193,15 +196,4 @@ func (o *nestLoopOp) lateral(c *Execution, row types.Row) error {
 		return err
 	}
 	return o.endLeft(matched)
-}
-
-// collect keeps all rows of an
-func collect(c *Execution, op Op, store *memory.Arena) ([]types.Row, error) {
-	var rows []types.Row
-	err := op.Run(c, func(row types.Row) error {
-		r, err := store.Clone(row)
-		rows = append(rows, r)
-		return err
-	})
-	return rows, err
 }

@@ -106,23 +106,30 @@ func (s *sorter) flush() error {
 
 // emitAll emits the rows in order.
 func (s *sorter) emitAll(emit Emit) error {
+	in, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	return in.emitAll(s.c, emit)
+}
+
+// open returns the rows in order. No more can be added.
+func (s *sorter) open() (sortedRows, error) {
 	if s.file == nil {
-		if err := s.sort(); err != nil {
-			return err
-		}
-		return emitAll(s.c, s.rows, emit)
+		return sortedRows{rows: s.rows}, s.sort()
 	}
 	if err := s.flush(); err != nil {
-		return err
+		return sortedRows{}, err
 	}
 	s.mem.Release(s.listed)
 	s.rows, s.listed = nil, 0
 	for len(s.runs) > s.fanIn() {
 		if err := s.pass(); err != nil {
-			return err
+			return sortedRows{}, err
 		}
 	}
-	return s.merge(s.runs, emit)
+	return s.merge(s.runs)
 }
 
 // The buffers of a merge, one for each run, fit into the share.
@@ -146,10 +153,7 @@ func (s *sorter) pass() error {
 	var runs []*spool.Run
 	for group := range slices.Chunk(s.runs, s.fanIn()) {
 		run := out.NewRun(s.blockSize())
-		err := s.merge(group, run.AddRow)
-		if err == nil {
-			err = run.End()
-		}
+		err := s.mergeTo(group, run)
 		if err != nil {
 			out.Close()
 			return err
@@ -161,16 +165,29 @@ func (s *sorter) pass() error {
 	return nil
 }
 
-// merge emits the rows of sorted runs in order.
-func (s *sorter) merge(runs []*spool.Run, emit Emit) error {
-	m := merger{keys: s.keys}
-	defer m.close()
+// mergeTo merges sorted runs to one.
+func (s *sorter) mergeTo(runs []*spool.Run, to *spool.Run) error {
+	in, err := s.merge(runs)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	if err := in.emitAll(s.c, to.AddRow); err != nil {
+		return err
+	}
+	return to.End()
+}
+
+// merge returns the rows of sorted runs in order.
+func (s *sorter) merge(runs []*spool.Run) (sortedRows, error) {
+	m := &merger{keys: s.keys}
 	for i, run := range runs {
 		in := &mergeInput{place: i, from: run.Reader(), row: make(types.Row, s.width)}
 		m.all = append(m.all, in)
 		ok, err := in.from.Row(in.row)
 		if err != nil {
-			return err
+			m.close()
+			return sortedRows{}, err
 		}
 		if ok {
 			m.heap = append(m.heap, in)
@@ -179,18 +196,7 @@ func (s *sorter) merge(runs []*spool.Run, emit Emit) error {
 	for i := len(m.heap)/2 - 1; i >= 0; i-- {
 		m.sink(i)
 	}
-	for len(m.heap) > 0 {
-		if err := s.c.Tick(); err != nil {
-			return err
-		}
-		if err := emit(m.heap[0].row); err != nil {
-			return err
-		}
-		if err := m.advance(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return sortedRows{merger: m}, nil
 }
 
 // free deletes the file and returns the memory.
@@ -201,6 +207,58 @@ func (s *sorter) free() {
 	s.store.Free()
 	s.mem.Release(s.listed)
 	s.rows, s.runs, s.listed = nil, nil, 0
+}
+
+// sortedRows are the rows of a sorter, to be read once.
+type sortedRows struct {
+	rows   []types.Row // in memory
+	merger *merger     // nil: all are in memory
+	begun  bool
+}
+
+// next returns the next row, which is valid until the next call; ok is false behind the last.
+func (r *sortedRows) next() (row types.Row, ok bool, err error) {
+	m := r.merger
+	if m == nil {
+		if len(r.rows) == 0 {
+			return nil, false, nil
+		}
+		row, r.rows = r.rows[0], r.rows[1:]
+		return row, true, nil
+	}
+	if r.begun && len(m.heap) > 0 {
+		if err := m.advance(); err != nil {
+			return nil, false, err
+		}
+	}
+	if r.begun = true; len(m.heap) == 0 {
+		return nil, false, nil
+	}
+	return m.heap[0].row, true, nil
+}
+
+func (r *sortedRows) emitAll(c *Execution, emit Emit) error {
+	if r.merger == nil {
+		return emitAll(c, r.rows, emit)
+	}
+	for {
+		if err := c.Tick(); err != nil {
+			return err
+		}
+		row, ok, err := r.next()
+		if err != nil || !ok {
+			return err
+		}
+		if err := emit(row); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *sortedRows) close() {
+	if r.merger != nil {
+		r.merger.close()
+	}
 }
 
 // merger merges sorted runs with a heap, whose root is the input with the first row. Equal rows are

@@ -22,8 +22,7 @@ type subPlan struct {
 	memo   *subMemo  // nil: each row runs it
 	run    uint64    // the execution whose result is kept
 	value  types.Datum
-	store  memory.Arena
-	rows   []types.Row
+	list   *rowList // of the execution
 	hashed *hashedSub
 }
 
@@ -62,11 +61,14 @@ func (k *Compiler) subPlan(n *plan.SubPlan) (expr.Eval, error) {
 
 // free returns the memory of an execution to the query's account.
 func (s *subPlan) free() {
-	s.store.Free()
+	if s.list != nil {
+		s.list.free()
+	}
 	if s.memo != nil {
 		s.memo.mem.Release(int64(s.memo.bytes))
 	}
 	if s.hashed != nil {
+		s.hashed.store.Free()
 		s.hashed.mem.Release(s.hashed.taken)
 	}
 }
@@ -157,14 +159,12 @@ func (s *subPlan) array(c *Execution) (types.Datum, error) {
 
 // load runs the subquery and keeps its rows.
 func (s *subPlan) load(c *Execution) error {
-	s.store.Free()
-	s.store.Mem = c.Mem
-	s.rows = s.rows[:0]
-	return s.op.Run(c, func(row types.Row) error {
-		r, err := s.store.Clone(row)
-		s.rows = append(s.rows, r)
-		return err
-	})
+	if s.list != nil {
+		s.list.free()
+	}
+	s.list = &rowList{}
+	s.list.begin(c)
+	return s.op.Run(c, s.list.add)
 }
 
 // rowTest is (a, b) op (SELECT …).
@@ -177,11 +177,20 @@ func (s *subPlan) rowTest(c *Execution, row types.Row, again bool) (types.Datum,
 			s.run = c.Run
 		}
 	}
-	switch len(s.rows) {
+	switch s.list.len() {
 	case 0:
 		return types.Null, nil
 	case 1:
-		return s.tested(c, s.rows[0], row)
+		r, err := s.list.from(0)
+		if err != nil {
+			return types.Null, err
+		}
+		defer r.close()
+		sub, _, err := r.next()
+		if err != nil {
+			return types.Null, err
+		}
+		return s.tested(c, sub, row)
 	}
 	return types.Null, tooManyRows()
 }
@@ -209,7 +218,7 @@ func (s *subPlan) compareAll(c *Execution, row types.Row) (types.Datum, error) {
 			return types.Null, err
 		}
 		if s.hashed != nil {
-			if err := s.hashed.build(c, s.rows); err != nil {
+			if err := s.hashed.build(c, s.list); err != nil {
 				return types.Null, err
 			}
 		}
@@ -218,7 +227,7 @@ func (s *subPlan) compareAll(c *Execution, row types.Row) (types.Datum, error) {
 	if s.hashed != nil {
 		return s.probe(c, row)
 	}
-	return s.over(c, s.rows, row)
+	return s.overList(c, row)
 }
 
 // decisive is the test's value that decides: true for ANY, false for ALL.
@@ -241,6 +250,43 @@ func (s *subPlan) over(c *Execution, rows []types.Row, row types.Row) (types.Dat
 		return types.Null, nil
 	}
 	return types.NewBool(!s.decisive()), nil
+}
+
+// overList is over for all kept rows.
+func (s *subPlan) overList(c *Execution, row types.Row) (types.Datum, error) {
+	d, err := s.over(c, s.list.rows, row)
+	if err != nil || s.list.run == nil || !d.IsNull() && d.Bool() == s.decisive() {
+		return d, err
+	}
+	null := d.IsNull()
+	r, err := s.list.from(len(s.list.rows))
+	if err != nil {
+		return types.Null, err
+	}
+	defer r.close()
+	for {
+		if err := c.Tick(); err != nil {
+			return types.Null, err
+		}
+		sub, ok, err := r.next()
+		switch {
+		case err != nil:
+			return types.Null, err
+		case !ok && null:
+			return types.Null, nil
+		case !ok:
+			return types.NewBool(!s.decisive()), nil
+		}
+		d, err := s.tested(c, sub, row)
+		switch {
+		case err != nil:
+			return types.Null, err
+		case d.IsNull():
+			null = true
+		case d.Bool() == s.decisive():
+			return d, nil
+		}
+	}
 }
 
 // stream tests the rows of a correlated subquery as they arrive.
@@ -274,6 +320,7 @@ type hashedSub struct {
 	types []types.OID
 	set   map[string]struct{}
 	nulls []types.Row // rows with a null in them
+	store memory.Arena
 	buf   []byte
 	mem   *memory.Account
 	taken int64
@@ -297,25 +344,42 @@ func (k *Compiler) hashedSub(n *plan.SubPlan) (*hashedSub, error) {
 	return h, err
 }
 
-func (h *hashedSub) build(c *Execution, rows []types.Row) error {
-	h.set, h.nulls = make(map[string]struct{}, len(rows)), nil
-	size := int64(len(rows)) * memory.MapEntrySize
+func (h *hashedSub) build(c *Execution, rows *rowList) error {
+	h.set, h.nulls = make(map[string]struct{}, rows.len()), nil
+	size := int64(rows.len()) * memory.MapEntrySize
 	if err := c.Mem.Grow(size); err != nil {
 		return err
 	}
-	h.mem, h.taken = c.Mem, size
-	for _, r := range rows {
-		null := false
-		for _, d := range r[:len(h.types)] {
-			null = null || d.IsNull()
-		}
-		if null {
-			h.nulls = append(h.nulls, r)
-			continue
-		}
-		h.buf = appendRowKey(h.buf[:0], r[:len(h.types)], nil, h.types)
-		h.set[string(h.buf)] = struct{}{}
+	h.mem, h.taken, h.store.Mem = c.Mem, size, c.Mem
+	from, err := rows.from(0)
+	if err != nil {
+		return err
 	}
+	defer from.close()
+	for {
+		if err := c.Tick(); err != nil {
+			return err
+		}
+		r, ok, err := from.next()
+		if err != nil || !ok {
+			return err
+		}
+		if err := h.add(r); err != nil {
+			return err
+		}
+	}
+}
+
+func (h *hashedSub) add(r types.Row) error {
+	for _, d := range r[:len(h.types)] {
+		if d.IsNull() {
+			kept, err := h.store.Clone(r)
+			h.nulls = append(h.nulls, kept)
+			return err
+		}
+	}
+	h.buf = appendRowKey(h.buf[:0], r[:len(h.types)], nil, h.types)
+	h.set[string(h.buf)] = struct{}{}
 	return nil
 }
 
@@ -326,7 +390,7 @@ func (s *subPlan) probe(c *Execution, row types.Row) (types.Datum, error) {
 		return types.Null, err
 	}
 	if null {
-		return s.over(c, s.rows, row)
+		return s.overList(c, row)
 	}
 	if _, ok := s.hashed.set[string(key)]; ok {
 		return types.NewBool(true), nil
