@@ -46,6 +46,9 @@ type Plan struct {
 	Estimates map[Node]Estimate
 }
 
+// Cost is what an execution is expected to cost, in rows that are read in sequence.
+func (p *Plan) Cost() float64 { return p.Estimates[p.Root].Total }
+
 // Build plans q.
 func Build(q *query.Query, env Env) (*Plan, error) {
 	p := &planner{env: env, est: newEstimates(env)}

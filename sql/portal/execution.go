@@ -66,7 +66,7 @@ func (t *Statements) Execution(
 			return nil, nil, err
 		}
 	}
-	prog, err := t.Program(ctx, st)
+	prog, err := t.ForArgs(ctx, st, args)
 	return prog, args, err
 }
 

@@ -23,7 +23,7 @@ func (t *Portals) Fetch(ctx context.Context, n *pg_query.FetchStmt, w stmt.Resul
 	}
 	prog := p.Statement.program
 	if !p.IsOpen() && !p.Done {
-		if prog, err = t.Statements.Program(ctx, p.Statement); err != nil {
+		if prog, err = t.Statements.ForArgs(ctx, p.Statement, p.Args); err != nil {
 			return "", err
 		}
 	}

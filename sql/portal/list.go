@@ -12,7 +12,10 @@ func (t *Statements) List() []sysview.Prepared {
 	var out []sysview.Prepared
 	for name, st := range t.byName {
 		if name != "" {
-			out = append(out, sysview.Prepared{Name: name, Text: st.Text, Params: st.Params, FromSQL: st.fromSQL})
+			out = append(out, sysview.Prepared{
+				Name: name, Text: st.Text, At: st.made, Params: st.Params, FromSQL: st.fromSQL,
+				Generic: st.generic, Custom: st.custom,
+			})
 		}
 	}
 	slices.SortFunc(out, func(a, b sysview.Prepared) int { return strings.Compare(a.Name, b.Name) })

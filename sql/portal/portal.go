@@ -36,9 +36,6 @@ type Portal struct {
 // IsOpen reports whether the portal has begun to return its rows in parts, and has more.
 func (p *Portal) IsOpen() bool { return p.next != nil }
 
-// Use makes a program the one that the portal runs.
-func (p *Portal) Use(prog *stmt.Program) { p.program = prog }
-
 // Tag returns the command tag of the portal's statement, if it is a query.
 func (p *Portal) Tag(rows int64) string {
 	if p.program == nil {

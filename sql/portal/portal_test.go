@@ -99,7 +99,7 @@ func check(t *testing.T, what string, ok bool) {
 func TestParts(t *testing.T) {
 	c := newClient()
 	p := c.add("p", 5)
-	p.Use(&stmt.Program{Query: &query.Query{}})
+	p.program = &stmt.Program{Query: &query.Query{}}
 	for range 2 {
 		suspended, _, err := p.Run(2, c.note)
 		check(t, "suspended after 2 rows", suspended && err == nil && p.IsOpen())

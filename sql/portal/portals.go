@@ -68,6 +68,17 @@ func (t *Portals) Bind(name, statement string, args []types.Datum) error {
 	return nil
 }
 
+// Program returns the program that a portal of a query runs.
+func (t *Portals) Program(ctx context.Context, p *Portal) (prog *stmt.Program, err error) {
+	if p.IsOpen() {
+		prog, err = t.Statements.Program(ctx, p.Statement)
+	} else {
+		prog, err = t.Statements.ForArgs(ctx, p.Statement, p.Args)
+	}
+	p.program = prog
+	return prog, err
+}
+
 // Columns describes the rows of a statement; nil: it returns none.
 func (t *Portals) Columns(ctx context.Context, st *Statement) ([]stmt.Column, error) {
 	st, err := t.source(st)

@@ -3,6 +3,7 @@ package portal
 import (
 	"context"
 	"strings"
+	"time"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -19,8 +20,10 @@ type Statement struct {
 	Tree   *parse.Statement // nil: an empty statement
 	Params []types.OID      // all parameters, in order
 
-	fromSQL bool
-	program *stmt.Program // as of the last use; nil: it is not a query
+	fromSQL         bool
+	made            time.Time
+	program         *stmt.Program // as of the last use; nil: it is not a query
+	generic, custom int64         // executions with plans for all arguments, and for their own
 }
 
 // node returns the statement's node; nil: it is empty.
@@ -94,7 +97,7 @@ func (t *Statements) parse(ctx context.Context, text string, params []types.OID)
 	if err != nil {
 		return nil, err
 	}
-	st := &Statement{Text: text, Params: params}
+	st := &Statement{Text: text, Params: params, made: time.Now()}
 	if len(list) == 0 {
 		return st, nil
 	}
@@ -153,7 +156,9 @@ func (t *Statements) Prepare(ctx context.Context, st parse.Statement, n *pg_quer
 	if err != nil {
 		return err
 	}
-	t.byName[n.Name] = &Statement{Text: st.Text(), Tree: &inner, Params: p.Params, fromSQL: true, program: p}
+	t.byName[n.Name] = &Statement{
+		Text: st.Text(), Tree: &inner, Params: p.Params, fromSQL: true, made: time.Now(), program: p,
+	}
 	return nil
 }
 
@@ -186,4 +191,22 @@ func (t *Statements) Program(ctx context.Context, st *Statement) (*stmt.Program,
 	}
 	st.program = p
 	return p, nil
+}
+
+// ForArgs returns the program by which a query is executed with arguments.
+func (t *Statements) ForArgs(ctx context.Context, st *Statement, args []types.Datum) (*stmt.Program, error) {
+	p, err := t.Program(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	out, err := t.env.Compiler().For(p, args)
+	switch {
+	case err != nil:
+		return nil, err
+	case out == p:
+		st.generic++
+	default:
+		st.custom++
+	}
+	return out, nil
 }

@@ -53,7 +53,7 @@ func (s *Session) runAutocommit(ctx context.Context, p *portal.Portal, prog *stm
 	err := s.autocommit(ctx, h, run, func() (err error) {
 		s.block.Begin().Pipeline = true
 		if s.leads = true; prog != nil {
-			prog, err = s.portals.Statements.Program(ctx, p.Statement)
+			prog, err = s.portals.Statements.ForArgs(ctx, p.Statement, p.Args)
 		}
 		return err
 	})

@@ -135,11 +135,10 @@ func (s *Session) executePortal(
 		}
 		return false, s.utility(ctx, *p.Statement.Tree, w, false)
 	}
-	prog, err := s.portals.Statements.Program(ctx, p.Statement)
+	prog, err := s.portals.Program(ctx, p)
 	if err != nil {
 		return false, err
 	}
-	p.Use(prog)
 	if maxRows <= 0 && !p.IsOpen() {
 		p.Done = true
 		if (prog.Writes || prog.Defines) && s.isAutocommit(false) {

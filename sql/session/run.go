@@ -25,7 +25,7 @@ func (s *Session) run(
 	if err != nil {
 		return 0, err
 	}
-	s.node.Samples.Add(s.database, p, args)
+	s.node.Samples.Add(s.database, p.Generic(), args)
 	if args, err = s.portals.WithCurrent(p.Query, args); err != nil {
 		return 0, err
 	}

@@ -17,6 +17,8 @@ type Derived struct {
 	Memory   memory.Limits
 	Analysis string // the settings that analysis depends on: user, search path, form of literals
 	LogAfter time.Duration
+	// PlanCacheMode says when statements with parameters are planned for their arguments.
+	PlanCacheMode string
 	// Time-outs for a client that is silent, outside and inside of transactions; 0: none.
 	Idle, IdleInTransaction time.Duration
 }
@@ -28,6 +30,7 @@ func (v *Values) Derive() Derived {
 		LogAfter: v.Milliseconds("log_min_duration_statement"),
 		Idle:     v.Milliseconds("idle_session_timeout"),
 
+		PlanCacheMode:     v.text("plan_cache_mode"),
 		IdleInTransaction: v.Milliseconds("idle_in_transaction_session_timeout"),
 	}
 	d.Analysis = v.sources.User

@@ -24,7 +24,9 @@ type Compiler struct {
 	Values   func() *types.Env // by which literals are read
 	// Ambient is what analysis depends on of the settings: clients that have the same share programs.
 	Ambient string
-	ByID    bool // former ids of documents do not lead to them, and nothing follows from rows that are written
+	// PlanCache says when statements with parameters are planned for their arguments.
+	PlanCache PlanCacheMode
+	ByID      bool // former ids of documents do not lead to them, and nothing follows from rows that are written
 
 	View        *catalog.View // that statements are analyzed against
 	Uncommitted bool          // View may never come into force: nothing that is made for it is kept
@@ -189,21 +191,14 @@ func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Prog
 		Writes: len(Writers(q)) > 0, Defines: definesAlone(q), Late: late,
 		planned: known,
 	}
+	if len(params) > 0 {
+		p.custom = &customPlans{}
+	}
 	var uses []tx.TableUse
 	p.Integrity, uses = c.integrity(q, &env)
 	p.Tables = tx.InOrder(append(tablesOf(q), uses...))
 	env.LockLate = late
-	var err error
-	if p.Plan, err = plan.Build(q, env); err != nil {
-		return nil, err
-	}
-	if p.Exec, err = exec.Compile(p.Plan); err != nil {
-		return nil, err
-	}
-	if c.Hooks.Split != nil {
-		p.Split, err = c.Hooks.Split(Replan{c.View, p, env})
-	}
-	return p, err
+	return p, c.plan(p, env)
 }
 
 // statistics returns what is known of the tables of the compiler's view; nil: nothing.

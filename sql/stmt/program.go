@@ -34,6 +34,8 @@ type Program struct {
 	Integrity any  // what Hooks.Integrity returned; nil: nothing follows from what it writes
 	Split     Step // nil: its tables have no split documents
 	planned   *plannedFor
+	custom    *customPlans // nil: its statement has no parameters
+	generic   *Program     // that it is a custom plan of; nil: it is none
 }
 
 // LocksRows reports whether the program takes row locks other than those of rows that it writes.

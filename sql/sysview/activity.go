@@ -106,7 +106,8 @@ func pgPreparedStatements(b *builder) error {
 			params[i] = types.NewOid(o)
 		}
 		err := b.row().text("name", p.Name).text("statement", p.Text).time("prepare_time", p.At).
-			set("parameter_types", types.NewList(types.RegType, params)).bool("from_sql", p.FromSQL).send()
+			set("parameter_types", types.NewList(types.RegType, params)).bool("from_sql", p.FromSQL).
+			int("generic_plans", p.Generic).int("custom_plans", p.Custom).send()
 		if err != nil {
 			return err
 		}

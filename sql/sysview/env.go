@@ -131,6 +131,8 @@ type Prepared struct {
 	At      time.Time
 	Params  []types.OID
 	FromSQL bool
+	// Executions with the plan that serves for all arguments, and with plans for their own.
+	Generic, Custom int64
 }
 
 // Cursor is a row of pg_cursors.
