@@ -13,12 +13,13 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Of conditions about which nothing is known, as PostgreSQL guesses. A bound that is a parameter is
-// likely a narrow one: statements with parameters look for something.
+// Of conditions about which nothing is known, as PostgreSQL guesses. One bound that is a parameter
+// is likely a narrow one: statements with parameters look for something.
 const (
 	unknownCondition = 1.0 / 3
 	unknownEqual     = 0.005
-	unknownBound     = 0.1
+	unknownBound     = 0.05
+	unknownRange     = 0.005 // between two
 	unknownPrefix    = 0.01
 )
 
@@ -53,6 +54,9 @@ type bounds struct {
 
 func (b *bounds) share() float64 {
 	lo, hi, all := b.lo, b.hi, 1.0
+	if lo != nil && hi != nil && lo.Unknown && hi.Unknown {
+		return unknownRange
+	}
 	if lo != nil && lo.Unknown {
 		lo, all = nil, all*unknownBound
 	}

@@ -63,7 +63,8 @@ func TestOf(t *testing.T) {
 		{"two conditions are one range", []query.Expr{
 			compare(">=", slot(2), number(200)), compare(">", number(300), slot(2)),
 		}, 0.1},
-		{"a parameter as a bound", []query.Expr{compare(">", slot(2), param)}, 0.1},
+		{"a parameter as a bound", []query.Expr{compare(">", slot(2), param)}, 0.05},
+		{"two parameters as bounds", []query.Expr{compare(">", slot(2), param), compare("<=", slot(2), param)}, 0.005},
 		{"independent", []query.Expr{compare("=", slot(1), number(7)), compare("<", slot(2), number(500))}, 0.45},
 		{"or", []query.Expr{&query.Or{Args: []query.Expr{
 			compare("<", slot(2), number(500)), null(1, false),
