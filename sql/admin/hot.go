@@ -139,6 +139,8 @@ func redefineHot(e *Environment, t *catalog.Table, id string, change func(*count
 	if err := e.Definer().Lock(e.Context, []catalog.OID{t.OID}); err != nil {
 		return err
 	}
+	// A node that was cut off may not know yet which numbers of documents are taken.
+	e.CatchUp(e.Context)
 	before := e.Tx.Schema
 	defer func() {
 		if err != nil {
