@@ -140,8 +140,10 @@ func (w *workers) merge(keys operator.Ordering, emit Emit) error {
 	return nil
 }
 
-// Analysis collects what EXPLAIN ANALYZE shows of the fragments' work.
+// Analysis collects what EXPLAIN ANALYZE shows.
 type Analysis struct {
+	Steps operator.Work // of a measured program; tasks on other nodes do not report theirs
+
 	mu      sync.Mutex
 	gathers map[plan.Node][]FragmentWork // guarded by mu
 }

@@ -48,7 +48,7 @@ func (k *compiler) gather(n *plan.Gather) (operator.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := compileNode(n.Child, 0)
+	p, err := compileMeasured(n.Child, 0, k.Measure)
 	if err != nil {
 		return nil, err
 	}
@@ -155,6 +155,9 @@ func (o *gatherOp) fill(t *Task, c *Ctx, at txn.Timestamp, s shardmap.Share) {
 		Txn: c.Gateway.Txn, T: at, Epoch: c.Gateway.Map.Epoch(), Buckets: s.Buckets, Plan: o.node.Child,
 		Params: c.Params, Outers: c.Outers,
 		Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits, Seen: c.seen(s.Fragment), program: o.program,
+	}
+	if c.Analyze != nil {
+		t.work = &c.Analyze.Steps
 	}
 	if x := o.index; x != nil {
 		t.Found, t.FoundBy = x.found, x.values.scan.N

@@ -32,11 +32,10 @@ func (k *compiler) rowLocker(l plan.RowLock, s *plan.Scan) (*rowLocker, error) {
 	if s == nil {
 		return r, nil
 	}
-	again, err := k.Node(s)
-	if err != nil {
+	if r.again, err = k.scan(s); err != nil {
 		return nil, err
 	}
-	r.again = again.(*scanOp)
+	k.Own(r.again)
 	return r, nil
 }
 

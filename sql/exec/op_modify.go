@@ -72,11 +72,10 @@ func (k *compiler) modify(n *plan.Modify) (operator.Op, error) {
 	o.watcher = keychange.NewWatcher(o.rule.Table, n, touched)
 	k.Own(o.watcher)
 	if s, ok := n.Child.(*plan.Scan); ok {
-		again, err := k.Node(s)
-		if err != nil {
+		if o.again, err = k.scan(s); err != nil {
 			return nil, err
 		}
-		o.again = again.(*scanOp)
+		k.Own(o.again)
 	}
 	if o.returning, err = k.Exprs(n.Returning); err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ type Program struct {
 	outers  int
 	changes bool // it writes or locks
 	reads   bool // see Reads
+	measure operator.Measure
 
 	mu   sync.Mutex
 	free []*instance // guarded by mu
@@ -42,8 +43,17 @@ const keptInstances = 16
 // Compile compiles a plan. It returns 0A000 for expressions that cannot be run.
 func Compile(p *plan.Plan) (*Program, error) { return compileNode(p.Root, p.Outers) }
 
+// CompileMeasured compiles a plan whose steps count what they do, for Ctx.Analyze.
+func CompileMeasured(p *plan.Plan, m operator.Measure) (*Program, error) {
+	return compileMeasured(p.Root, p.Outers, m)
+}
+
 func compileNode(root plan.Node, outers int) (*Program, error) {
-	p := &Program{root: root, outers: outers, changes: Changes(root)}
+	return compileMeasured(root, outers, operator.Unmeasured)
+}
+
+func compileMeasured(root plan.Node, outers int, m operator.Measure) (*Program, error) {
+	p := &Program{root: root, outers: outers, changes: Changes(root), measure: m}
 	in, err := p.instance()
 	if err != nil {
 		return nil, err
@@ -55,6 +65,7 @@ func compileNode(root plan.Node, outers int) (*Program, error) {
 
 func (p *Program) instance() (*instance, error) {
 	k := newCompiler()
+	k.Measure = p.measure
 	op, err := k.Node(p.root)
 	if err != nil {
 		return nil, err
@@ -105,6 +116,9 @@ func (p *Program) Run(c *Ctx, emit Emit) error {
 	c.begin(in, p.outers)
 	in.reads = snapshot{gathers: in.gathers}
 	c.reads = &in.reads
+	if c.Analyze != nil {
+		c.Work = &c.Analyze.Steps
+	}
 	err = in.op.Run(&c.Execution, emit)
 	p.release(in)
 	return err

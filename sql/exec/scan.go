@@ -44,7 +44,11 @@ type scanOp struct {
 	c         *Ctx
 	emit      Emit
 	takeRow   func(key, value []byte) error // take, bound once
+	removed   int64
 }
+
+// Removed implements operator.Filtering.
+func (o *scanOp) Removed() int64 { return o.removed }
 
 // scanSlot is an output slot: a column's position, or a system column.
 type scanSlot struct {
@@ -186,6 +190,7 @@ func (o *scanOp) take(key, value []byte) error {
 	}
 	o.c.local.read++
 	if ok, err := o.decode(o.c, key, value); err != nil || !ok {
+		o.removed++
 		return err
 	}
 	if o.projected == nil {

@@ -45,9 +45,10 @@ type Task struct {
 	Mem     *memory.Account
 	Limits  Limits
 
-	program  *Program  // compiled Plan, only within one process
-	reads    *snapshot // of the statement, if the fragment chooses T
-	rerouted int       // how often it was split by a newer map
+	program  *Program       // compiled Plan, only within one process
+	reads    *snapshot      // of the statement, if the fragment chooses T
+	work     *operator.Work // gets what the steps do, only within one process
+	rerouted int            // how often it was split by a newer map
 }
 
 // Start sets the timestamp that a fragment has chosen, before its first row. It may be called again
@@ -126,7 +127,7 @@ func RunTask(ctx context.Context, tx Tx, task *Task, emit Emit) (Result, error) 
 			Ctx: expr.Ctx{
 				Context: ctx, Params: task.Params, Env: task.Env, Session: task.Session, Run: in.runs, Outers: outers,
 			},
-			Mem: task.Mem,
+			Mem: task.Mem, Work: task.work,
 		},
 		Limits: task.Limits, local: l,
 	}

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/outline"
 	"github.com/sherddb/sherd/sql/settings"
@@ -42,12 +42,12 @@ func (x *Explanation) Rows(p *stmt.Program, c *exec.Ctx) ([]string, error) {
 	var footer []outline.Property
 	if x.Analyze {
 		var err error
-		if p, footer, err = x.run(p, c); err != nil {
+		var steps bool
+		if p, footer, steps, err = x.run(p, c); err != nil {
 			return nil, err
 		}
-		notes.Measured = func(n plan.Node) outline.Measured {
-			return outline.Measured{Work: x.work(c.Analyze.Of(n))}
-		}
+		m := &measurements{Explanation: x, from: c.Analyze, steps: steps}
+		notes.Measured = m.of
 	}
 	out := outline.Of(p.Plan, notes)
 	out.Properties = append(x.header(), footer...)
@@ -86,57 +86,40 @@ func elapsed(key string, d time.Duration) outline.Property {
 	return outline.Property{Key: key, Value: ms, Text: []string{fmt.Sprintf("%s: %s ms", key, ms)}}
 }
 
-// run runs a program and returns what is said of the run below its plan.
-func (x *Explanation) run(p *stmt.Program, c *exec.Ctx) (*stmt.Program, []outline.Property, error) {
+// run runs a program, and returns its form that has run, what is said of the run below its plan, and
+// whether its steps were measured.
+func (x *Explanation) run(p *stmt.Program, c *exec.Ctx) (
+	_ *stmt.Program, footer []outline.Property, steps bool, err error,
+) {
 	t := x.Tx
 	if p.Writes && t.IsReadOnly() {
-		return nil, nil, t.ReadOnlyError(p.Query.Command.String())
+		return nil, nil, false, t.ReadOnlyError(p.Query.Command.String())
+	}
+	measure := operator.Counted
+	if x.Timing {
+		measure = operator.Timed
+	}
+	measured := *p
+	if measured.Exec, err = exec.CompileMeasured(p.Plan, measure); err != nil {
+		return nil, nil, false, err
 	}
 	c.Analyze, c.Before = &exec.Analysis{}, t.Parts.Mark()
 	c.Deferred = t.Constraints.DeferredUniques(p)
 	start := time.Now()
 	rows := 0
-	p, err := x.Executor.Perform(t.Tx, p, c, func([]types.Datum) error { rows++; return nil })
+	ran, err := x.Executor.Perform(t.Tx, &measured, c, func([]types.Datum) error { rows++; return nil })
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
-	if err := t.Constraints.AfterStatement(x.Executor, p, c); err != nil {
-		return nil, nil, err
+	if err := t.Constraints.AfterStatement(x.Executor, ran, c); err != nil {
+		return nil, nil, false, err
 	}
 	t.Used = true
-	footer := []outline.Property{{Key: "Rows", Value: max(int64(rows), c.Affected)}}
+	footer = []outline.Property{{Key: "Rows", Value: max(int64(rows), c.Affected)}}
 	if x.Summary {
 		footer = append(footer, elapsed("Execution Time", time.Since(start)))
 	}
-	return p, footer, nil
-}
-
-// work returns what each fragment did for a step, a line for each.
-func (x *Explanation) work(done []exec.FragmentWork) []outline.Property {
-	if len(done) == 0 {
-		return nil
-	}
-	list := outline.Objects{Name: "Fragment"}
-	var lines []string
-	for _, f := range done {
-		name, node := x.Tx.Gateway.Name(f.Fragment), cmp.Or(f.Node, x.NodeName)
-		line := fmt.Sprintf("%s: read %d rows, sent %d rows, %d bytes", name, f.Rows, f.Sent, f.Bytes)
-		o := outline.Object{
-			{Key: "Fragment", Value: name}, {Key: "Node", Value: node}, {Key: "Rows Read", Value: f.Rows},
-			{Key: "Rows Sent", Value: f.Sent}, {Key: "Bytes Sent", Value: f.Bytes},
-		}
-		if x.Timing {
-			ms := outline.Milliseconds(f.Elapsed)
-			line += fmt.Sprintf(", %s ms", ms)
-			o = append(o, outline.Property{Key: "Elapsed Time", Value: ms})
-		}
-		if f.Loops > 1 {
-			line += fmt.Sprintf(", %d loops", f.Loops)
-		}
-		o = append(o, outline.Property{Key: "Loops", Value: int64(f.Loops)})
-		lines, list.List = append(lines, line+", node "+node), append(list.List, o)
-	}
-	return []outline.Property{{Key: "Fragments", Value: list, Text: lines}}
+	return ran, footer, ran == &measured, nil
 }
 
 // route returns the fragments and buckets of a route, if they are known before the statement

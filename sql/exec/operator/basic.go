@@ -49,7 +49,12 @@ type filterOp struct {
 	c     *Execution
 	emit  Emit
 	step  Emit // take, bound once
+
+	removed int64
 }
+
+// Removed implements Filtering.
+func (o *filterOp) Removed() int64 { return o.removed }
 
 func (k *Compiler) filter(n *plan.Filter) (Op, error) {
 	child, err := k.Node(n.Child)
@@ -74,6 +79,7 @@ func (o *filterOp) Run(c *Execution, emit Emit) error {
 func (o *filterOp) take(row types.Row) error {
 	ok, err := o.cond.IsTrue(&o.c.Ctx, row)
 	if err != nil || !ok {
+		o.removed++
 		return err
 	}
 	return o.emit(row)
@@ -90,7 +96,7 @@ type projectOp struct {
 }
 
 func (k *Compiler) project(n *plan.Project) (Op, error) {
-	if scan, ok := n.Child.(*plan.Scan); ok && !n.Sets {
+	if scan, ok := n.Child.(*plan.Scan); ok && !n.Sets && k.Measure == Unmeasured {
 		return k.sources.ProjectedScan(scan, n.Exprs)
 	}
 	child, err := k.Node(n.Child)

@@ -11,6 +11,7 @@ import (
 // expressions.
 type Compiler struct {
 	expr.Compiler
+	Measure Measure // of the steps; Execution.Work gets it
 
 	sources Sources
 	ctes    map[int]*cteStore
@@ -29,10 +30,14 @@ func (k *Compiler) Init(sources Sources) { k.sources, k.Subqueries = sources, k 
 // Node compiles a plan node and its children.
 func (k *Compiler) Node(n plan.Node) (Op, error) {
 	op, err := k.operator(n)
-	if err == nil {
-		k.Own(op)
+	if err != nil {
+		return nil, err
 	}
-	return op, err
+	k.Own(op)
+	if k.Measure != Unmeasured {
+		op = &measuredOp{node: n, op: op, timed: k.Measure == Timed}
+	}
+	return op, nil
 }
 
 // operator compiles the operator of a node.

@@ -27,6 +27,8 @@ type Execution struct {
 	// Parted is set if several parts of the statement may write: all of them read the state before
 	// the statement (exec.E6).
 	Parted bool
+	// Work gets what the steps of a measured program do; nil: nothing is counted.
+	Work *Work
 	// Statement is the executor's own context, for the operators that are not of this package.
 	Statement any
 

@@ -62,7 +62,6 @@ type Step struct {
 	Target     []Property // what it reads or joins
 	Estimate   *plan.Estimate
 	Actual     *Actual
-	Measures   bool // there was a run
 	Properties []Property
 	Inputs     []*Step
 }
@@ -133,7 +132,7 @@ func (s *Step) properties() Object {
 			Property{Key: "Plan Rows", Value: expected(e.Rows)},
 			Property{Key: "Plan Width", Value: expected(e.Width)})
 	}
-	if s.Measures && s.Actual != nil {
+	if s.Actual != nil {
 		out = append(out, s.Actual.properties()...)
 	}
 	for _, p := range s.Properties {
@@ -160,8 +159,13 @@ func (a *Actual) properties() []Property {
 			Property{Key: "Actual Startup Time", Value: Milliseconds(a.Startup / time.Duration(loops))},
 			Property{Key: "Actual Total Time", Value: Milliseconds(a.Total / time.Duration(loops))})
 	}
-	return append(out, Property{Key: "Actual Rows", Value: int64(math.RoundToEven(float64(a.Rows) / float64(loops)))},
+	return append(out, Property{Key: "Actual Rows", Value: a.perLoop(a.Rows)},
 		Property{Key: "Actual Loops", Value: a.Loops})
+}
+
+// perLoop is how many of some rows there are in one run, on average.
+func (a *Actual) perLoop(rows int64) int64 {
+	return int64(math.RoundToEven(float64(rows) / float64(max(a.Loops, 1))))
 }
 
 func (a *Actual) text() string {
@@ -197,7 +201,7 @@ func (s *Step) write(lines *[]string, col int, arrow bool) {
 		title += fmt.Sprintf("  (cost=%s..%s rows=%d width=%d)",
 			cost(e.Startup), cost(e.Total), expected(e.Rows), expected(e.Width))
 	}
-	if s.Measures && s.Actual != nil {
+	if s.Actual != nil {
 		title += s.Actual.text()
 	}
 	if arrow {

@@ -20,13 +20,13 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the golden files; read them b
 func example() *Outline {
 	scan := step("Seq Scan", Property{Key: "Filter", Value: `(("a\b" < 'x' || chr(9)) AND (n > 1))`}).
 		titled("Seq Scan on t").on("Relation Name", "t").on("Alias", "t")
-	scan.Relation, scan.Measures = "Outer", true
+	scan.Relation = "Outer"
 	scan.Estimate = &plan.Estimate{Rows: 333.3, Width: 36.5, Total: 1000}
 	scan.Actual = &Actual{
 		Loops: 3, Rows: 10, Startup: 3 * time.Millisecond, Total: 30 * time.Millisecond, Timed: true,
 	}
 	never := step("Result", Property{Key: "One-Time Filter", Value: "false"})
-	never.Label, never.Relation, never.Measures, never.Actual = "InitPlan 1 (returns $0)", "InitPlan", true, &Actual{}
+	never.Label, never.Relation, never.Actual = "InitPlan 1 (returns $0)", "InitPlan", &Actual{}
 	root := step("Sort", Property{Key: "Sort Key", Value: []string{"a", `"B" DESC`}}).
 		titled("Top-N Sort").works("Strategy", "Top-N")
 	root.Estimate = &plan.Estimate{Rows: 10, Width: 36.5, Startup: 1999.6, Total: 2000}

@@ -2,6 +2,7 @@ package outline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sherddb/sherd/sql/plan"
@@ -77,7 +78,24 @@ func (x *describer) measure(s *Step, n plan.Node) {
 	if x.notes.Measured != nil {
 		m := x.notes.Measured(n)
 		s.Actual = m.Actual
+		s.removed()
 		s.Properties = append(s.Properties, m.Work...)
+	}
+}
+
+// removed adds how many rows the step's filter has removed.
+func (s *Step) removed() {
+	for i, p := range s.Properties {
+		if s.Actual == nil || p.Key != "Filter" && p.Key != "Cond" {
+			continue
+		}
+		n := s.Actual.perLoop(s.Actual.Removed)
+		more := Property{Key: "Rows Removed by Filter", Value: n}
+		if n == 0 {
+			more.In = Structured
+		}
+		s.Properties = slices.Insert(s.Properties, i+1, more)
+		return
 	}
 }
 
