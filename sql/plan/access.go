@@ -33,8 +33,10 @@ const (
 func (p *planner) accessPaths(s *Scan, r *Route, indexes []query.Index, conds []query.Expr) []*accessPath {
 	all := max(p.est.tableRows(s.Table), leastRows)
 	of := p.est.columnsOf(&matcher{s: s}, indexes)
-	if len(r.Keys) > 0 || r.KeyArray != nil || r.Never {
-		return []*accessPath{{kind: ScanKeys, rows: p.est.keys(r.Keys, r.KeyArray), perRow: costEntry}}
+	byKey := &accessPath{kind: ScanKeys, rows: p.est.keys(r.Keys, r.KeyArray), perRow: costEntry}
+	keyed := len(r.Keys) > 0 || r.KeyArray != nil || r.Never
+	if keyed && !p.env.Off.KeyLookup {
+		return []*accessPath{byKey}
 	}
 	narrow := r.byValues() || r.Lo != nil || r.Hi != nil || r.Span != nil && r.Span.narrow()
 	buckets := &accessPath{kind: ScanBuckets, rows: all, perRow: costRow}
@@ -54,6 +56,9 @@ func (p *planner) accessPaths(s *Scan, r *Route, indexes []query.Index, conds []
 		buckets.rows = max(1, all*of.Of(m.ofContent()))
 	}
 	out := []*accessPath{buckets}
+	if keyed {
+		out = append(out, byKey)
+	}
 	if ix := orderIndex(s.Table); ix != nil {
 		indexes = slices.Insert(slices.Clone(indexes), 0, primaryIndex(s.Table, ix))
 	}
@@ -123,7 +128,7 @@ func (p *planner) choose(s *Scan, r *Route, indexes []query.Index, conds []query
 		if !ok && a.index != nil && !a.index.selects() {
 			continue // all of the index, in an order that does not help
 		}
-		if c := a.cost(found, want, ok); c < bestCost {
+		if c := a.cost(found, want, ok) + p.env.Off.penalty(a, want, ok); c < bestCost {
 			best, bestCost, ordered = a, c, ok
 			if a.index != nil {
 				a.index.Backward = backward && ok
@@ -133,6 +138,27 @@ func (p *planner) choose(s *Scan, r *Route, indexes []query.Index, conds []query
 	best.use(p, s, r)
 	p.est.costOf[s] = costs{best.start, best.start + best.rows*best.perRow}
 	return ordered
+}
+
+// costOff is added to the cost of what is switched off.
+const costOff = 1e10
+
+// penalty is added to the cost of reading rows by a path, if they come in the wanted order or not.
+func (m Methods) penalty(a *accessPath, want wantedOrder, ordered bool) (cost float64) {
+	off := m.IndexScan
+	switch a.kind {
+	case ScanBuckets:
+		off = m.SeqScan
+	case ScanKeys:
+		off = m.KeyLookup
+	}
+	if off {
+		cost += costOff
+	}
+	if m.Sort && len(want.keys) > 0 && !ordered {
+		cost += costOff
+	}
+	return cost
 }
 
 // cost is what it costs to get the wanted rows, if found is how many there are.

@@ -61,6 +61,9 @@ func (p *planner) aggregate(l *level, cur part) (part, error) {
 	if len(keys) == 0 && sets == nil && len(aggs) > 0 {
 		cur = l.extremes(p, cur, node.Aggs)
 	}
+	if p.env.Off.LocalAggregate {
+		cur = p.gather(cur, nil)
+	}
 	if sets == nil && cur.local != nil && l.groupsStay(cur.local) {
 		node.Child = cur.node
 		cur = part{node: node, local: &locality{route: cur.local.route}}

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -59,8 +60,8 @@ func statementsOf(t testing.TB, path string) []string {
 }
 
 // answer is the rows and, of a write, the number of rows; or the SQLSTATE and message.
-func (d *database) answer(ctx *analyze.Context, text string) string {
-	q, pl, err := build(ctx, text)
+func (d *database) answer(ctx *analyze.Context, text string, change ...func(*plan.Env)) string {
+	q, pl, err := build(ctx, text, change...)
 	if err != nil {
 		return describe(err)
 	}

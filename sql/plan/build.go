@@ -27,9 +27,25 @@ type Env struct {
 	// Sums returns the query of what the parts of a table's split documents add up to, see
 	// Scan.Sums. nil: there are none.
 	Sums func(*catalog.Table) (*query.Query, error)
+	// Off are the methods that the client has switched off.
+	Off Methods
 	// Statistics returns what is known of a table's rows; nil: nothing. Its Rows and Bytes are
 	// known even if the table was never analyzed. The function itself may be nil.
 	Statistics func(*catalog.Table) *statistics.Table
+}
+
+// Methods are ways to run a step. As Env.Off they are chosen only if there is no other way.
+type Methods struct {
+	SeqScan        bool // read whole buckets
+	IndexScan      bool
+	KeyLookup      bool
+	HashJoin       bool
+	NestLoop       bool // look up the rows of a join one by one, or compare all pairs
+	LookupJoin     bool // look up the rows of a join in batches
+	LocalJoin      bool // join in the fragments
+	LocalAggregate bool // aggregate in the fragments
+	Sort           bool
+	GatherMerge    bool // merge rows that the fragments have ordered
 }
 
 // Plan is a planned statement, immutable and shared by executions.
@@ -334,6 +350,9 @@ func together(count, offset query.Expr) query.Expr {
 func (p *planner) sort(cur part, keys []SortKey, count, offset query.Expr) part {
 	if count == nil || !pushable(count) || !pushable(offset) {
 		count, offset = nil, nil
+	}
+	if p.env.Off.GatherMerge {
+		cur = p.gather(cur, nil)
 	}
 	cur.node = &Sort{Base: Base{cur.node.Output()}, Child: cur.node, Keys: keys, Limit: count, Offset: offset}
 	return p.gather(cur, keys)

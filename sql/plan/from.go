@@ -166,10 +166,12 @@ func (j *joiner) tie(a, b int, conds []query.Expr) joinorder.Condition {
 	for range x.rest {
 		c.Selectivity *= guessCondition
 	}
-	c.Local = colocated(j.l, query.Inner, j.parts[a], j.parts[b], x.eqs) != nil
+	c.Local = !j.p.env.Off.LocalJoin && colocated(j.l, query.Inner, j.parts[a], j.parts[b], x.eqs) != nil
 	for of, side := range map[int]joining{a: x.turned(), b: x} {
 		if key, ok := side.lookupKeyOf(j.parts[of]); ok {
-			c.Lookup |= joinorder.SetOf(of)
+			if off := j.p.env.Off; !off.LookupJoin || !off.NestLoop {
+				c.Lookup |= joinorder.SetOf(of)
+			}
 			if key.unique() { // each row of the other side meets at most one
 				c.Selectivity = max(c.Selectivity, 1/max(j.p.est.tableRows(key.scan.Table), 1))
 			}

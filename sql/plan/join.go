@@ -38,7 +38,7 @@ func (p *planner) join(l *level, j joining, left, right part) (part, error) {
 	}
 	j.planner, j.l = p, l
 	j.eqs, j.rest = splitEqualities(l, j.on, j.lrels, j.rrels)
-	if j.local = colocated(l, j.kind, left, right, j.eqs); anyStays(j.on) {
+	if j.local = colocated(l, j.kind, left, right, j.eqs); anyStays(j.on) || p.env.Off.LocalJoin {
 		j.local = nil
 	}
 	ways := []func(left, right part) (part, bool, error){j.localLookups}
@@ -54,6 +54,9 @@ func (p *planner) join(l *level, j joining, left, right part) (part, error) {
 	}
 	if j.local == nil {
 		left, right = p.gather(left, nil), p.gather(right, nil)
+	}
+	if off := p.env.Off; off.HashJoin && !off.NestLoop && j.kind != query.Full && j.kind != query.Right {
+		j.eqs, j.rest = nil, j.on
 	}
 	return j.hashJoin(left, right)
 }

@@ -16,6 +16,9 @@ const (
 // few reports whether rows are so few that looking up the right side's rows costs less than reading
 // it whole.
 func (j joining) few(rows float64, right part) bool {
+	if j.env.Off.HashJoin {
+		return true
+	}
 	if len(right.node.Children()) > 0 {
 		return rows <= lookupLimit
 	}
@@ -177,7 +180,7 @@ func (j joining) joinLookup(left, right part, k *lookup) (part, error) {
 // that is small: in batches, or row by row if there is one row or the key has several columns. Each
 // lookup is routed to the fragments of its keys.
 func (j joining) lookupJoin(left, right part) (part, bool, error) {
-	rows := j.est.rows(left.node)
+	rows, off := j.est.rows(left.node), j.env.Off
 	if j.kind == query.Full || j.kind == query.Right || !j.few(rows, right) || hasSubLinks(j.on) {
 		return part{}, false, nil
 	}
@@ -185,9 +188,9 @@ func (j joining) lookupJoin(left, right part) (part, bool, error) {
 	if !ok {
 		return part{}, false, nil
 	}
-	single := atMostOne(left.node)
+	single := atMostOne(left.node) && !off.NestLoop
 	left = j.gather(left, nil)
-	if !single {
+	if !single && !off.LookupJoin {
 		k, err := j.byBatch(key, left)
 		if err != nil {
 			return part{}, false, err
@@ -203,7 +206,7 @@ func (j joining) lookupJoin(left, right part) (part, bool, error) {
 			return out, true, nil
 		}
 	}
-	if rows > rowLookupLimit {
+	if off.NestLoop || rows > rowLookupLimit && !off.HashJoin {
 		return part{}, false, nil
 	}
 	k, err := j.byRow(key, left, right)
@@ -255,7 +258,8 @@ func (j joining) localLookup(left, right part) (part, bool, error) {
 	default:
 		return part{}, false, nil
 	}
-	if j.est.rows(left.node)*joinorder.CostLookup > j.est.cost(right.node) {
+	dear := j.est.rows(left.node)*joinorder.CostLookup > j.est.cost(right.node)
+	if off := j.env.Off; off.NestLoop || dear && !off.HashJoin {
 		return part{}, false, nil
 	}
 	key, ok := j.lookupKeyOf(right)

@@ -79,7 +79,7 @@ func (x *IndexScan) differ(columns []keyColumn) bool {
 // whether it does: not if another way and a sort are cheaper.
 func (p *planner) readInOrder(l *level, cur part) bool {
 	s, ok := scanUnder(cur.node)
-	if !ok || cur.local == nil || len(cur.local.rels) != 1 || l.q.Distinct && l.q.DistinctOn == nil ||
+	if !ok || p.env.Off.GatherMerge || cur.local == nil || len(cur.local.rels) != 1 || l.q.Distinct && l.q.DistinctOn == nil ||
 		l.q.HasSRFs && !lateTargets(l.q) {
 		return false
 	}

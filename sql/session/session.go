@@ -160,6 +160,7 @@ func (s *Session) freshen() {
 	s.derived.Base.RegIn, s.derived.Base.RegOut = s.regIn, s.regOut
 	s.compiler.Path, s.compiler.Ambient = s.vars.SearchPath(), s.derived.Analysis
 	s.compiler.PlanCache = stmt.PlanCacheMode(s.derived.PlanCacheMode)
+	s.compiler.Off = stmt.SwitchedOff(s.vars.On)
 	if s.block.Tx != nil && s.block.Tx.Parts != nil {
 		s.block.Tx.Parts.SetLockTimeout(s.vars.Milliseconds("lock_timeout"))
 	}

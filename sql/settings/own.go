@@ -1,5 +1,7 @@
 package settings
 
+import "slices"
+
 // ServerVersion is the PostgreSQL release that Sherd presents itself as
 // (docs/sql/compatibility.md).
 const (
@@ -24,7 +26,26 @@ var presets = [][2]string{
 const OwnCategory = "Sherd"
 
 // own are Sherd's parameters.
-func own() []*Definition { return append(ownOfSessions(), ownOfCluster()...) }
+func own() []*Definition { return slices.Concat(ownOfSessions(), ownOfPlanner(), ownOfCluster()) }
+
+// ownMethods begins the names of Sherd's parameters that switch off a way to run a step.
+const ownMethods = "sherd.enable_"
+
+// ownOfPlanner are those that switch off what PostgreSQL's planner has not, in tests above all.
+func ownOfPlanner() []*Definition {
+	method := func(name, description string) *Definition {
+		return &Definition{
+			Name: ownMethods + name, Type: "bool", Default: "on", Context: "user", Category: OwnCategory,
+			Description: "Enables the planner's use of " + description + ".",
+		}
+	}
+	return []*Definition{
+		method("key_lookup", "lookups by primary key"),
+		method("lookup_join", "joins that look up rows in batches"),
+		method("local_join", "joins in the fragments"),
+		method("local_aggregate", "aggregates in the fragments"),
+	}
+}
 
 // ownOfSessions are those that a session may set, and those that nothing sets.
 func ownOfSessions() []*Definition {

@@ -111,9 +111,6 @@ func (d *Definition) planner() bool {
 		slices.Contains([]string{"search_path", "work_mem", "hash_mem_multiplier", "temp_buffers"}, d.Name)
 }
 
-// ownMethods begins the names of Sherd's parameters that switch off a way to run a step.
-const ownMethods = "sherd.enable_"
-
 // Show returns the value as SHOW prints it, or 42704.
 func (v *Values) Show(name string) (string, error) {
 	s, known := v.Get(name)

@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/recent"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
@@ -30,6 +31,7 @@ type key struct {
 	params   string // declared parameter types
 	ambient  string // see Compiler.Ambient
 	byID     bool
+	off      plan.Methods
 }
 
 // A program takes a hundred times the memory of its text if that is a list of values.

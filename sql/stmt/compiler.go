@@ -26,7 +26,8 @@ type Compiler struct {
 	Ambient string
 	// PlanCache says when statements with parameters are planned for their arguments.
 	PlanCache PlanCacheMode
-	ByID      bool // former ids of documents do not lead to them, and nothing follows from rows that are written
+	Off       plan.Methods // that the client has switched off
+	ByID      bool         // former ids of documents do not lead to them, and nothing follows from rows that are written
 
 	View        *catalog.View // that statements are analyzed against
 	Uncommitted bool          // View may never come into force: nothing that is made for it is kept
@@ -73,7 +74,7 @@ func (c *Compiler) Against(view *catalog.View) *Compiler {
 
 // Program returns the program of a query: from the cache, or compiled now. It checks privileges.
 func (c *Compiler) Program(st parse.Statement, params []types.OID) (*Program, error) {
-	k := key{c.Database, st.Text(), TypesKey(params), c.Ambient, c.ByID}
+	k := key{c.Database, st.Text(), TypesKey(params), c.Ambient, c.ByID, c.Off}
 	if p, ok := c.Cache.programs.Get(k); ok && p.Version == c.View.DefinitionVersion() && !c.Uncommitted &&
 		!p.Stale(func() *Compiler { return c }) {
 		return p, nil
@@ -185,7 +186,7 @@ func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Prog
 		}
 	}
 	env, known := environment(c.View), &plannedFor{}
-	env.Statistics = known.observed(c.statistics())
+	env.Off, env.Statistics = c.Off, known.observed(c.statistics())
 	p := &Program{
 		Query: q, Params: params, Columns: resultColumns(q), Version: c.View.DefinitionVersion(),
 		Writes: len(Writers(q)) > 0, Defines: definesAlone(q), Late: late,

@@ -1,0 +1,20 @@
+package stmt
+
+import "github.com/sherddb/sherd/sql/plan"
+
+// SwitchedOff returns the methods of the planner that parameters switch off. on reports whether a
+// parameter is on.
+func SwitchedOff(on func(parameter string) bool) plan.Methods {
+	return plan.Methods{
+		SeqScan:        !on("enable_seqscan"),
+		IndexScan:      !on("enable_indexscan"),
+		HashJoin:       !on("enable_hashjoin"),
+		NestLoop:       !on("enable_nestloop"),
+		Sort:           !on("enable_sort"),
+		GatherMerge:    !on("enable_gathermerge"),
+		KeyLookup:      !on("sherd.enable_key_lookup"),
+		LookupJoin:     !on("sherd.enable_lookup_join"),
+		LocalJoin:      !on("sherd.enable_local_join"),
+		LocalAggregate: !on("sherd.enable_local_aggregate"),
+	}
+}
