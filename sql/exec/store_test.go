@@ -2,6 +2,7 @@ package exec_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/query/querytest"
@@ -375,5 +377,53 @@ func TestAnalysis(t *testing.T) {
 	}
 	if len(c.Analyze.Of(g)) != 3 || read != 100 || sent != 10 {
 		t.Errorf("%d fragments read %d and sent %d rows", len(c.Analyze.Of(g)), read, sent)
+	}
+}
+
+// TestMeasured: steps of a measured program count their rows and runs, in fragments too.
+func TestMeasured(t *testing.T) {
+	d := openDatabase(t, 3)
+	table := orders()
+	fill(d, table, 100)
+	g := allOrders(table, querytest.Op(t, "<", querytest.Slot(2, types.Int4), querytest.Lit(t, types.Int4, "10")))
+	filter := &plan.Filter{Base: g.Base, Child: g, Cond: querytest.Op(t, ">", querytest.Slot(2, types.Int4),
+		querytest.Lit(t, types.Int4, "3"))}
+	top := &plan.Limit{Base: g.Base, Child: filter, Count: querytest.Lit(t, types.Int8, "0")}
+	for _, measure := range []operator.Measure{operator.Unmeasured, operator.Counted, operator.Timed} {
+		for _, root := range []plan.Node{filter, top} {
+			p, err := exec.CompileMeasured(&plan.Plan{Root: root}, measure)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := d.begin().ctx()
+			c.Analyze = &exec.Analysis{}
+			fragmentOf := c.Gateway.Fragment
+			c.Gateway.Fragment = func(id shardmap.FragmentID) (exec.Fragment, error) {
+				f, err := fragmentOf(id)
+				return inProcess{f.(fragment)}, err
+			}
+			if _, err := collect(p, c); err != nil {
+				t.Fatal(err)
+			}
+			got := map[plan.Node][3]int64{}
+			for _, n := range []plan.Node{top, filter, g, g.Child} {
+				s := c.Analyze.Steps.Of(n)
+				if timed := s.Loops > 0 && measure == operator.Timed; timed != (s.Total > 0) || s.Startup > s.Total {
+					t.Errorf("%T took %v, %v until its first row", n, s.Total, s.Startup)
+				}
+				got[n] = [3]int64{s.Loops, s.Rows, s.Removed}
+			}
+			want := map[plan.Node][3]int64{top: {}, filter: {}, g: {}, g.Child: {}}
+			switch {
+			case measure == operator.Unmeasured:
+			case root == top: // it asks for no row
+				want[top] = [3]int64{1, 0, 0}
+			default:
+				want[filter], want[g], want[g.Child] = [3]int64{1, 6, 4}, [3]int64{1, 10, 0}, [3]int64{3, 10, 90}
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("measure %d of a %T: %v, want %v", measure, root, got, want)
+			}
+		}
 	}
 }

@@ -14,7 +14,7 @@ type measurements struct {
 	*Explanation
 	from    *exec.Analysis
 	steps   bool               // what steps did is known
-	unknown map[plan.Node]bool // steps of which a part ran on other nodes
+	unknown map[plan.Node]bool // steps that ran in part on other nodes
 }
 
 // of returns what was measured of a step.

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -272,6 +274,10 @@ func concat(left, right part) *layout {
 	}
 	for k, v := range right.in.slots {
 		in.slots[k] = v + shift
+	}
+	in.exprs = slices.Clone(left.in.exprs)
+	for _, e := range right.in.exprs {
+		in.exprs = append(in.exprs, placed{e.expr, e.slot + shift, e.col})
 	}
 	in.lateral = append(append([]binding{}, left.in.lateral...), right.in.lateral...)
 	return in

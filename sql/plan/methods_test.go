@@ -34,8 +34,7 @@ func TestMethods(t *testing.T) {
 				}
 				_, usual, err := build(ctx, text)
 				_, other, otherErr := build(ctx, text, change)
-				if err == nil && otherErr == nil &&
-					!slices.Equal(outline.Of(usual, outline.Notes{}).Text(), outline.Of(other, outline.Notes{}).Text()) {
+				if err == nil && otherErr == nil && !slices.Equal(described(usual), described(other)) {
 					changed++
 				}
 			}
@@ -45,6 +44,8 @@ func TestMethods(t *testing.T) {
 		})
 	}
 }
+
+func described(p *plan.Plan) []string { return outline.Of(p, outline.Notes{}).Text() }
 
 // switchedOff lists each method alone, and some together.
 func switchedOff() (out [][]string) {

@@ -79,8 +79,8 @@ func (x *IndexScan) differ(columns []keyColumn) bool {
 // whether it does: not if another way and a sort are cheaper.
 func (p *planner) readInOrder(l *level, cur part) bool {
 	s, ok := scanUnder(cur.node)
-	if !ok || p.env.Off.GatherMerge || cur.local == nil || len(cur.local.rels) != 1 || l.q.Distinct && l.q.DistinctOn == nil ||
-		l.q.HasSRFs && !lateTargets(l.q) {
+	if !ok || cur.local == nil || len(cur.local.rels) != 1 || l.q.Distinct && l.q.DistinctOn == nil ||
+		l.q.HasSRFs && !lateTargets(l.q) || p.env.Off.GatherMerge {
 		return false
 	}
 	want := wantedOrder{limit: math.Inf(1)}
