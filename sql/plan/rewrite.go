@@ -74,7 +74,7 @@ func (p *planner) column(l *level, v *query.Var, in *layout) (query.Expr, error)
 	}
 	if n, ok := in.slots[varKey{v.Rel, v.Col}]; ok {
 		s := &query.Slot{T: v.T, N: n, Name: v.Name}
-		if len(l.q.Rels) > 1 && v.Rel >= 0 {
+		if v.Rel >= 0 && severalRels(l.q) {
 			s.Rel = l.q.Rels[v.Rel].Alias
 		}
 		return s, nil
@@ -95,6 +95,18 @@ func (p *planner) column(l *level, v *query.Var, in *layout) (query.Expr, error)
 		return p.sibling(l, v, in), nil
 	}
 	return nil, pgerr.New(pgerr.InternalError, "column %q is not in the input of this step", v.Name)
+}
+
+// severalRels reports whether a query reads more than one table, so that EXPLAIN says which one a
+// column is of.
+func severalRels(q *query.Query) bool {
+	n := 0
+	for _, r := range q.Rels {
+		if r.Kind != query.RelJoin {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // writtenSystemColumn is a system column of a row that the statement writes.

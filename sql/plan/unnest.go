@@ -37,14 +37,15 @@ func joinSubLink(q *query.Query, c query.Expr) bool {
 	if !ok || volatileQuery(s.Query) {
 		return false
 	}
+	sub := pulledUp(s.Query)
 	switch {
-	case s.Kind == query.SubExists && simple(s.Query, true) && correlated(s.Query):
-		pullUp(q, s.Query, kind, nil)
+	case s.Kind == query.SubExists && simple(sub, true) && correlated(sub):
+		pullUp(q, sub, kind, nil)
 		return true
 	case s.Kind != query.SubAny || s.Op != "=" || kind == query.Anti || hasSubLink(s.Test) || volatile(s.Test):
 		return false
-	case simple(s.Query, false):
-		pullUp(q, s.Query, kind, s.Test)
+	case simple(sub, false):
+		pullUp(q, sub, kind, s.Test)
 		return true
 	case !correlated(s.Query):
 		joinSubquery(q, s)
@@ -66,7 +67,7 @@ func simple(q *query.Query, exists bool) bool {
 	}
 	for _, r := range q.Rels {
 		if r.Kind != query.RelTable && r.Kind != query.RelSystem && r.Kind != query.RelCTE &&
-			r.Kind != query.RelFunction {
+			r.Kind != query.RelFunction && r.Kind != query.RelJoin {
 			return false
 		}
 	}
@@ -104,23 +105,16 @@ func correlated(q *query.Query) bool {
 // pullUp joins the FROM of sub to that of q, its range table behind q's. test is the comparison of
 // IN.
 func pullUp(q, sub *query.Query, kind query.JoinKind, test query.Expr) {
-	by := len(q.Rels)
-	on := conjuncts(shifted(sub.Where, by))
+	moved := movedOut(sub, len(q.Rels))
+	on := conjuncts(moved.Where)
 	if test != nil {
 		on = append(on, conjuncts(replaceColumns(test, func(n *query.SubColumn) query.Expr {
-			return shifted(sub.Targets[n.N].Expr, by)
+			return moved.Targets[n.N].Expr
 		}))...)
 	}
-	right := make([]query.From, len(sub.From))
-	for i, it := range sub.From {
-		right[i] = shiftedFrom(it, by)
-	}
-	q.Rels = slices.Clip(q.Rels)
-	for _, r := range sub.Rels {
-		q.Rels = append(q.Rels, shiftedRel(r, by))
-	}
+	q.Rels = appendRels(slices.Clip(q.Rels), moved.Rels)
 	q.From = []query.From{&query.FromJoin{
-		Kind: kind, Left: product(q.From), Right: product(right), On: conjunction(on), Rel: -1,
+		Kind: kind, Left: product(q.From), Right: product(moved.From), On: conjunction(on), Rel: -1,
 	}}
 }
 
@@ -156,46 +150,4 @@ func product(items []query.From) query.From {
 		out = &query.FromJoin{Kind: query.Inner, Left: out, Right: it, Rel: -1}
 	}
 	return out
-}
-
-// shifted moves an expression one level out, its own columns behind the first n of that level.
-func shifted(e query.Expr, n int) query.Expr {
-	return query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
-		v, ok := x.(*query.Var)
-		if !ok {
-			return nil, false
-		}
-		d := *v
-		if v.Up == 0 {
-			d.Rel += n
-		} else {
-			d.Up--
-		}
-		return &d, true
-	})
-}
-
-// shiftedRel moves an entry; functions may read others.
-func shiftedRel(r *query.Rel, n int) *query.Rel {
-	if r.Kind != query.RelFunction {
-		return r
-	}
-	out := *r
-	out.Functions = slices.Clone(r.Functions)
-	for i := range out.Functions {
-		out.Functions[i].Call = shifted(out.Functions[i].Call, n)
-	}
-	return &out
-}
-
-func shiftedFrom(it query.From, n int) query.From {
-	switch f := it.(type) {
-	case *query.FromRel:
-		return &query.FromRel{Rel: f.Rel + n}
-	case *query.FromJoin:
-		return &query.FromJoin{
-			Kind: f.Kind, Left: shiftedFrom(f.Left, n), Right: shiftedFrom(f.Right, n), On: shifted(f.On, n), Rel: -1,
-		}
-	}
-	return it
 }

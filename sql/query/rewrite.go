@@ -3,21 +3,30 @@ package query
 import "slices"
 
 // RewriteAll returns a copy of q in which f has rewritten every expression, as Rewrite does, those
-// of its subqueries too. Tables, and what was analysed of their constraints and indexes, are shared.
-func RewriteAll(q *Query, f func(Expr) (Expr, bool)) *Query {
+// of its subqueries too. depth is 0 in q itself, as for WalkQuery. Tables, and what was analysed of
+// their constraints and indexes, are shared.
+func RewriteAll(q *Query, f func(e Expr, depth int) (Expr, bool)) *Query {
 	r := rewriting{f: f, ctes: map[*CTE]*CTE{}}
 	return r.query(q)
 }
 
 // rewriting copies a query and its subqueries. A WITH query is copied once, however often it is read.
 type rewriting struct {
-	f    func(Expr) (Expr, bool)
-	ctes map[*CTE]*CTE
+	f     func(Expr, int) (Expr, bool)
+	ctes  map[*CTE]*CTE
+	depth int
+}
+
+// within rewrites a query one level further in.
+func (r *rewriting) within(q *Query) *Query {
+	r.depth++
+	defer func() { r.depth-- }()
+	return r.query(q)
 }
 
 func (r *rewriting) expr(e Expr) Expr {
 	return Rewrite(e, func(x Expr) (Expr, bool) {
-		if out, done := r.f(x); done {
+		if out, done := r.f(x, r.depth); done {
 			return out, true
 		}
 		s, ok := x.(*SubLink)
@@ -25,7 +34,7 @@ func (r *rewriting) expr(e Expr) Expr {
 			return nil, false
 		}
 		c := *s
-		c.Test, c.Left, c.Query = r.expr(s.Test), r.list(s.Left), r.query(s.Query)
+		c.Test, c.Left, c.Query = r.expr(s.Test), r.list(s.Left), r.within(s.Query)
 		return &c, true
 	})
 }
@@ -47,7 +56,7 @@ func (r *rewriting) query(q *Query) *Query {
 	for i, c := range out.CTEs {
 		own := *c
 		r.ctes[c] = &own // a recursive one reads itself
-		own.Query = r.query(c.Query)
+		own.Query = r.within(c.Query)
 		out.CTEs[i] = &own
 	}
 	out.Rels = slices.Clone(q.Rels)
@@ -60,10 +69,10 @@ func (r *rewriting) query(q *Query) *Query {
 	}
 	if q.SetOp != nil {
 		s := *q.SetOp
-		s.Left, s.Right = r.query(s.Left), r.query(s.Right)
+		s.Left, s.Right = r.within(s.Left), r.within(s.Right)
 		out.SetOp = &s
 	}
-	out.Source = r.query(q.Source)
+	out.Source = r.within(q.Source)
 	r.clauses(&out)
 	return &out
 }
@@ -108,7 +117,7 @@ func (r *rewriting) assignments(list []Assignment) []Assignment {
 
 func (r *rewriting) rel(rel *Rel) *Rel {
 	out := *rel
-	out.Subquery, out.JoinVars = r.query(rel.Subquery), r.list(rel.JoinVars)
+	out.Subquery, out.JoinVars = r.within(rel.Subquery), r.list(rel.JoinVars)
 	out.Functions = slices.Clone(rel.Functions)
 	for i := range out.Functions {
 		out.Functions[i].Call = r.expr(out.Functions[i].Call)

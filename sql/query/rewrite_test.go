@@ -44,7 +44,7 @@ func TestRewriteAll(t *testing.T) {
 		return n
 	}
 	q, same := full(), full()
-	out := query.RewriteAll(q, func(e query.Expr) (query.Expr, bool) {
+	out := query.RewriteAll(q, func(e query.Expr, _ int) (query.Expr, bool) {
 		if _, ok := e.(*query.Param); ok {
 			return &query.Const{T: query.Of(types.Int4), Value: types.NewInt(7)}, true
 		}

@@ -88,7 +88,7 @@ func (c *Compiler) custom(p *Program, args []types.Datum) (*Program, error) {
 // withArguments returns a query whose parameters are constants. Those behind the client's stay: they are the
 // keys of rows that cursors are on.
 func withArguments(q *query.Query, args []types.Datum) *query.Query {
-	return query.RewriteAll(q, func(e query.Expr) (query.Expr, bool) {
+	return query.RewriteAll(q, func(e query.Expr, _ int) (query.Expr, bool) {
 		p, ok := e.(*query.Param)
 		if !ok || p.N > len(args) {
 			return nil, false
