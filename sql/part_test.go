@@ -336,13 +336,15 @@ func TestExplainParts(t *testing.T) {
   Routed by: global index orders_n_key  (fragments: postgres$2; buckets: 943019)
   `+restricted+`  ->  Index Scan using orders_n_key on orders
         Index Cond: (n = 7)`)
-	c.explains("EXPLAIN (COSTS OFF) SELECT * FROM orders a, LATERAL (SELECT * FROM orders b WHERE b.id = a.doc->>'x') x", `Nested Loop
+	c.explains("EXPLAIN (COSTS OFF) SELECT * FROM orders a, LATERAL (SELECT * FROM orders b WHERE b.id = a.doc->>'x' LIMIT 9) x", `Nested Loop
   ->  Gather  (fragments: postgres$1, postgres$2; buckets: [349525,1048576))
         `+restricted+`        ->  Seq Scan on orders a
-  ->  Gather  (fragments: by the row, of 2)
-        Routed by: primary key
-        `+restricted+`        ->  Key Lookup on orders b
-              Key: (id = (a.doc ->> 'x'::text))`)
+  ->  Limit
+        ->  Gather  (fragments: by the row, of 2)
+              Routed by: primary key
+              `+restricted+`              ->  Limit
+                    ->  Key Lookup on orders b
+                          Key: (id = (a.doc ->> 'x'::text))`)
 	c.explains("EXPLAIN (COSTS OFF) INSERT INTO orders VALUES ('orders/1-A', 1, '{}')", `Insert on orders
   ->  Values Scan on "*VALUES*"`)
 	if got := c.answer("EXPLAIN ANALYZE SELECT FROM orders"); !strings.Contains(got, restricted) ||

@@ -27,7 +27,8 @@ type Compiler struct {
 	// PlanCache says when statements with parameters are planned for their arguments.
 	PlanCache PlanCacheMode
 	Off       plan.Methods // that the client has switched off
-	ByID      bool         // former ids of documents do not lead to them, and nothing follows from rows that are written
+
+	ByID bool // former ids of documents do not lead to them, and nothing follows from rows that are written
 
 	View        *catalog.View // that statements are analyzed against
 	Uncommitted bool          // View may never come into force: nothing that is made for it is kept

@@ -44,7 +44,7 @@ func (x *customPlans) worth(generic, planning float64) bool {
 	return generic >= float64(x.cost.Load())/float64(made)
 }
 
-// Generic returns the program that serves for all arguments, of which p may be a form for some.
+// Generic returns the program that serves for all arguments, if p is a form of it for some.
 func (p *Program) Generic() *Program {
 	if p.generic != nil {
 		return p.generic
@@ -56,7 +56,8 @@ func (p *Program) Generic() *Program {
 // p, whose plan serves for all (the generic plan). Custom plans know what conditions select, and
 // conditions that arguments decide are gone from them. See plancache.c of PostgreSQL.
 func (c *Compiler) For(p *Program, args []types.Datum) (*Program, error) {
-	if len(args) == 0 || p.custom == nil || p.Version != c.View.DefinitionVersion() || c.PlanCache == ForceGenericPlan {
+	if len(args) == 0 || p.custom == nil || c.PlanCache == ForceGenericPlan ||
+		p.Version != c.View.DefinitionVersion() {
 		return p, nil
 	}
 	planning := planCost * float64(1+len(p.Tables))
@@ -85,8 +86,8 @@ func (c *Compiler) custom(p *Program, args []types.Datum) (*Program, error) {
 	return out, c.plan(out, env)
 }
 
-// withArguments returns a query whose parameters are constants. Those behind the client's stay: they are the
-// keys of rows that cursors are on.
+// withArguments returns a query whose parameters are constants. Those behind the client's stay: they
+// are the keys of rows that cursors are on.
 func withArguments(q *query.Query, args []types.Datum) *query.Query {
 	return query.RewriteAll(q, func(e query.Expr, _ int) (query.Expr, bool) {
 		p, ok := e.(*query.Param)
