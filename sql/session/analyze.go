@@ -248,7 +248,7 @@ func (v vacuum) analyzeTable(ctx context.Context, x vacuumTarget) error {
 		if now == nil {
 			return nil
 		}
-		return tablestats.Merged(view, now, found, only != nil).Put(c)
+		return tablestats.Run{Found: found}.Merged(view, now).Put(c)
 	})
 }
 

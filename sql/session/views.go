@@ -9,8 +9,10 @@ import (
 	"github.com/sherddb/sherd/sql/counters"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/monitor"
+	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/sql/tablestats"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -38,9 +40,12 @@ func (s views) environment() *sysview.Env {
 		},
 		Hot:     s.hot(),
 		Setting: s.vars.Source, Sessions: ofCluster.Sessions, Locks: ofCluster.Locks,
-		Stats: func(d *catalog.Database, storageID uint32) ([]sysview.Stat, map[uint32]bool, error) {
-			stats, err := s.node.Fragments.CountRows(orBackground(s.running), d, storageID, missing)
-			return stats, missing, err
+		Contents: sysview.Contents{
+			Stats: func(d *catalog.Database, storageID uint32) ([]sysview.Stat, map[uint32]bool, error) {
+				stats, err := s.node.Fragments.CountRows(orBackground(s.running), d, storageID, missing)
+				return stats, missing, err
+			},
+			Analyzed: func(t *catalog.Table) *statistics.Table { return tablestats.Stored(s.block.View(), t) },
 		},
 		Warn:     s.warnf,
 		Replicas: func() []sysview.Replica { return s.reports(monitor.WantReplicas).Replicas }, Heat: ofCluster.Heat,

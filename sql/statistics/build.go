@@ -112,13 +112,10 @@ func runsOf(list []ranked, compare func(a, b types.Datum) int) []run {
 func commonRuns(runs []run, n counted, target int, distinct, rows float64) []run {
 	byLength := slices.Clone(runs)
 	slices.SortFunc(byLength, func(a, b run) int { return cmp.Or(b.n-a.n, a.from-b.from) })
-	if distinct > 0 && n.wide == 0 && len(runs) <= target {
+	if distinct > 0 && n.wide == 0 && n.repeated == len(runs) && len(runs) <= target {
 		return byLength // the list is complete
 	}
-	if k := n.repeated; k < len(byLength) {
-		byLength = byLength[:k]
-	}
-	byLength = byLength[:min(len(byLength), target)]
+	byLength = byLength[:min(n.repeated, target)]
 	counts := make([]int, len(byLength))
 	for i, r := range byLength {
 		counts[i] = r.n
@@ -171,6 +168,24 @@ func correlation(list []ranked) (float64, bool) {
 // Wide stands in a sample for a value of more than MaxWidth bytes: only its size matters.
 func Wide(size int) types.Datum { return types.Datum{K: types.KindVoid, N: int64(size)} }
 
+// numericWidth returns the bytes in which PostgreSQL stores a numeric of up to 18 digits: two of a
+// header, and two for each group of four digits, counted from the point, between the first and the
+// last that are not 0.
+func numericWidth(d types.Datum) int {
+	n, first := d.N, int64(10_000)
+	for range (4 - d.A%4) % 4 {
+		first /= 10 // a short group after the point
+	}
+	width := 2
+	for group := first; n != 0; group = 10_000 {
+		if n%group != 0 || width > 2 {
+			width += 2
+		}
+		n /= group
+	}
+	return width
+}
+
 // widthOf returns the bytes of a value, without those of a header.
 func widthOf(d types.Datum) int {
 	switch d.K {
@@ -192,7 +207,7 @@ func widthOf(d types.Datum) int {
 	case types.KindText, types.KindBytes:
 		return 0
 	case types.KindNumeric:
-		return 6
+		return numericWidth(d)
 	}
 	return 8
 }

@@ -23,10 +23,11 @@ func distinctOf(n counted, rows float64) float64 {
 		return 0
 	case n.repeated == 0:
 		return -(1 - nullFrac) // a key, probably
-	case n.wide == 0 && n.repeated == n.distinct:
-		return float64(n.distinct) // each was seen again: probably there are no others
 	}
-	d := duj1(n, rows*(1-nullFrac))
+	d := float64(n.distinct)
+	if n.wide > 0 || n.repeated < n.distinct { // else each was seen again: probably there are no others
+		d = duj1(n, rows*(1-nullFrac))
+	}
 	if d > ratioFrom*rows {
 		return -min(d/rows, 1)
 	}

@@ -15,15 +15,20 @@ const MaxSize = 32 << 10
 
 // Format is the first byte of an encoding. It is durable: a new form gets a new number.
 //
-//	1 · rows(8) · bytes(8) · analyzed, in microseconds since 1970(8) · analyzed rows(8) ·
+//	2 · runs: manual count · manual last(8) · automatic count · automatic last(8) · the rest of 1
+//	1 · rows(8) · bytes(8) · analyzed(8) · analyzed rows(8) ·
 //	n, then n columns:
 //	    index · position · type · null share(4) · width(4) · distinct(8) ·
 //	    flags(1; 1: a correlation follows) [correlation(4)] ·
 //	    common values: k, k shares(4), length, a row of k values (types.AppendRow) ·
 //	    bounds: k, length, a row of k values
 //
-// Numbers of fixed size are little endian, floats are IEEE; all others are uvarints.
-const Format = 1
+// Numbers of fixed size are little endian, floats are IEEE, times are microseconds since 1970, 0 is
+// none; all others are uvarints.
+const Format = 2
+
+// plainFormat has no runs. A table in it was analyzed once, by a client.
+const plainFormat = 1
 
 const flagOrdered = 1
 
@@ -50,14 +55,10 @@ func (t *Table) Encode() []byte {
 		parts[i] = columns[i].encode(nil)
 		total += len(parts[i])
 	}
-	out := []byte{Format}
+	out := appendRuns(appendRuns([]byte{Format}, t.Manual), t.Automatic)
 	out = appendFloat(out, t.Rows)
 	out = appendFloat(out, t.Bytes)
-	var analyzed int64
-	if !t.Analyzed.IsZero() {
-		analyzed = t.Analyzed.UnixMicro()
-	}
-	out = binary.LittleEndian.AppendUint64(out, uint64(analyzed))
+	out = appendTime(out, t.Analyzed)
 	out = appendFloat(out, t.AnalyzedRows)
 	out = binary.AppendUvarint(out, uint64(len(columns)))
 	for _, p := range parts {
@@ -67,7 +68,7 @@ func (t *Table) Encode() []byte {
 }
 
 // headSize bounds the bytes before the columns.
-const headSize = 1 + 4*8 + binary.MaxVarintLen64
+const headSize = 1 + 6*8 + 3*binary.MaxVarintLen64
 
 func longest(parts [][]byte) int {
 	at := 0
@@ -128,6 +129,18 @@ func appendValues(b []byte, values []types.Datum) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(row))), row...)
 }
 
+func appendRuns(b []byte, r Runs) []byte {
+	return appendTime(binary.AppendUvarint(b, uint64(r.Count)), r.Last)
+}
+
+func appendTime(b []byte, t time.Time) []byte {
+	var micros int64
+	if !t.IsZero() {
+		micros = t.UnixMicro()
+	}
+	return binary.LittleEndian.AppendUint64(b, uint64(micros))
+}
+
 func appendFloat(b []byte, f float64) []byte {
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
 }
@@ -136,17 +149,21 @@ func appendFloat32(b []byte, f float64) []byte {
 	return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(f)))
 }
 
-// Decode reads what Encode wrote.
+// Decode reads what Encode wrote, in this release or an earlier one.
 func Decode(b []byte) (*Table, error) {
 	r := &reader{b: b}
-	if r.byte() != Format {
+	format, t := r.byte(), &Table{}
+	switch format {
+	case plainFormat:
+	case Format:
+		t.Manual, t.Automatic = r.runs(), r.runs()
+	default:
 		return nil, errDamaged
 	}
-	t := &Table{Rows: r.float(), Bytes: r.float()}
-	if at := int64(r.uint64()); at != 0 {
-		t.Analyzed = time.UnixMicro(at).UTC()
+	t.Rows, t.Bytes, t.Analyzed, t.AnalyzedRows = r.float(), r.float(), r.time(), r.float()
+	if format == plainFormat && !t.Analyzed.IsZero() {
+		t.Manual = Runs{1, t.Analyzed}
 	}
-	t.AnalyzedRows = r.float()
 	n := r.count()
 	for i := 0; i < n && !r.failed; i++ {
 		c := r.column()
@@ -189,6 +206,15 @@ func (r *reader) uint64() uint64 {
 		return binary.LittleEndian.Uint64(b)
 	}
 	return 0
+}
+
+func (r *reader) runs() Runs { return Runs{int64(r.uvarint(math.MaxInt64)), r.time()} }
+
+func (r *reader) time() time.Time {
+	if at := int64(r.uint64()); at != 0 {
+		return time.UnixMicro(at).UTC()
+	}
+	return time.Time{}
 }
 
 func (r *reader) float() float64 { return r.finite(math.Float64frombits(r.uint64())) }

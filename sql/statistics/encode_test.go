@@ -14,7 +14,9 @@ import (
 
 func testTable() *Table {
 	r := rand.New(rand.NewPCG(1, 1))
-	t := &Table{Rows: 1000, Bytes: 50_000, Analyzed: time.UnixMicro(1_700_000_000_000_000).UTC(), AnalyzedRows: 1000}
+	at := time.UnixMicro(1_700_000_000_000_000).UTC()
+	t := &Table{Rows: 1000, Bytes: 50_000, Analyzed: at, AnalyzedRows: 1000, Manual: Runs{7, at.Add(-time.Hour)}}
+	t.Automatic = Runs{200, at}
 	texts := make([]types.Datum, 1000)
 	for i := range texts {
 		if texts[i] = types.NewText(fmt.Sprintf("name %d", r.IntN(500))); i%5 == 0 {
@@ -58,24 +60,30 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestGolden checks that the first format stays readable (V1).
+// TestGolden checks that all formats stay readable (V1).
 func TestGolden(t *testing.T) {
-	file := filepath.Join("testdata", "table-1.golden")
+	file := func(format int) string { return filepath.Join("testdata", fmt.Sprintf("table-%d.golden", format)) }
 	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(file, testTable().Encode(), 0o644); err != nil {
+		if err := os.WriteFile(file(Format), testTable().Encode(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := Decode(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := testTable(); !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
+	for format := plainFormat; format <= Format; format++ {
+		b, err := os.ReadFile(file(format))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := testTable()
+		if format == plainFormat {
+			want.Manual, want.Automatic = Runs{1, want.Analyzed}, Runs{}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("format %d: got  %+v\nwant %+v", format, got, want)
+		}
 	}
 }
 

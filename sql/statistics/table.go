@@ -16,7 +16,18 @@ type Table struct {
 	Analyzed     time.Time
 	AnalyzedRows float64
 	Columns      []Column // sorted by Key
+	// Manual counts the runs of ANALYZE that clients asked for, Automatic the others.
+	Manual, Automatic Runs
 }
+
+// Runs counts runs of ANALYZE on a table.
+type Runs struct {
+	Count int64
+	Last  time.Time // zero: there was none
+}
+
+// Next returns the runs with one more.
+func (r Runs) Next(at time.Time) Runs { return Runs{r.Count + 1, at} }
 
 // Key names what a Column is of: a column of the table, or an expression in the key of an index.
 type Key struct {

@@ -96,11 +96,15 @@ func pgClass(b *builder) error {
 		if t.Sequence != nil {
 			return sequenceClass(b, t)
 		}
-		if err := tableClass(b, t); err != nil {
+		docs, bytes, err := b.env.size(t)
+		if err != nil {
+			return err
+		}
+		if err := tableClass(b, t, docs, bytes); err != nil {
 			return err
 		}
 		for i := range t.Indexes {
-			if err := indexClass(b, t, &t.Indexes[i]); err != nil {
+			if err := indexClass(b, t, &t.Indexes[i], docs); err != nil {
 				return err
 			}
 		}
@@ -131,7 +135,7 @@ func relation(b *builder, oid uint32, name string, schema, owner uint32, kind by
 		set("reltuples", types.NewFloat4(-1))
 }
 
-func tableClass(b *builder, t *catalog.Table) error {
+func tableClass(b *builder, t *catalog.Table, docs, bytes int64) error {
 	checks := 0
 	for _, c := range b.env.constraints(t) {
 		if c.Kind == catalog.Check {
@@ -142,10 +146,6 @@ func tableClass(b *builder, t *catalog.Table) error {
 		oid("reltype", RowType(t.OID)).oid("relam", heapAM).oid("relfilenode", t.StorageID).
 		int("relnatts", int64(len(t.Columns))).int("relchecks", int64(checks)).bool("relhasindex", len(t.Indexes) > 0).
 		bool("relhastriggers", b.env.hasForeignKeys(t)).char("relreplident", 'd')
-	docs, bytes, err := b.env.size(t)
-	if err != nil {
-		return err
-	}
 	r.set("reltuples", types.NewFloat4(float32(docs))).int("relpages", (bytes+pageSize-1)/pageSize)
 	if o := b.env.relOptions(t); len(o) > 0 {
 		r.texts("reloptions", o)
@@ -198,9 +198,13 @@ func (n *Names) relOptions(t *catalog.Table) []string {
 	return n.printOptions(options)
 }
 
-func indexClass(b *builder, t *catalog.Table, ix *catalog.Index) error {
+// indexClass returns the row of an index. How many rows a partial index has is not counted.
+func indexClass(b *builder, t *catalog.Table, ix *catalog.Index, docs int64) error {
 	r := relation(b, ix.OID, ix.Name, t.Schema, t.Owner, 'i').oid("relam", btreeAM).oid("relfilenode", ix.OID).
 		int("relnatts", int64(len(ix.Columns)+len(ix.Include)))
+	if ix.Predicate == "" && ix.State == catalog.IndexPublic {
+		r.set("reltuples", types.NewFloat4(float32(docs)))
+	}
 	if o := b.env.printOptions(ix.Options); len(o) > 0 {
 		r.texts("reloptions", o)
 	}

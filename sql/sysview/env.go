@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -20,9 +21,7 @@ type Env struct {
 	Setting func(d *settings.Definition) (value, source string)
 	// Reset returns the value that RESET would set.
 	Reset func(d *settings.Definition) string
-	// Stats counts the rows of a storage id of a database (0 for all), by groups of neighbouring
-	// buckets. missing has the fragments that do not respond.
-	Stats func(d *catalog.Database, storageID uint32) (stats []Stat, missing map[uint32]bool, err error)
+	Contents
 	// Warn sends the client a warning about missing rows.
 	Warn func(format string, args ...any)
 	// SequenceValue returns the state of a sequence: its value, and whether nextval has returned
@@ -56,6 +55,15 @@ type Env struct {
 	PreparedTransactions func() ([]PreparedTransaction, error)
 
 	warned map[uint32]bool // missing fragments that the client has been warned about
+}
+
+// Contents is what is known of the rows of tables.
+type Contents struct {
+	// Stats counts the rows of a storage id of a database (0 for all), by groups of neighbouring
+	// buckets. missing has the fragments that do not respond.
+	Stats func(d *catalog.Database, storageID uint32) (stats []Stat, missing map[uint32]bool, err error)
+	// Analyzed returns what the last ANALYZE of a table has stored; nil: there was none.
+	Analyzed func(t *catalog.Table) *statistics.Table
 }
 
 // Hot has information about single documents and the statements that use them.

@@ -227,7 +227,9 @@ func tablePrivileges(b *builder) error {
 }
 
 // secret reports whether only superusers may read a system relation.
-func secret(name string) bool { return name == "pg_authid" || name == "pg_shadow" }
+func secret(name string) bool {
+	return name == "pg_authid" || name == "pg_shadow" || name == "pg_statistic"
+}
 
 func (b *builder) privilege(c *class, grantee, privilege string) *record {
 	return b.row().text("grantor", b.env.roleName(c.owner)).text("grantee", grantee).database("table_catalog").

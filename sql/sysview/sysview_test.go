@@ -17,6 +17,7 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -110,7 +111,8 @@ func envOf(view *catalog.View, orders *catalog.Table) *Env {
 	e := &Env{
 		Names: Names{View: view, Database: view.Database(catalog.PostgresDB), Path: []string{"postgres", "public"}},
 		Role:  view.Role(catalog.BootstrapRole), Types: &types.Env{Now: types.TimestampOf(start)}, Started: start,
-		NodeName: "n1", Setting: func(d *settings.Definition) (string, string) { return d.Default, "default" },
+		NodeName: "n1", Contents: Contents{Analyzed: analyzedOrders},
+		Setting:       func(d *settings.Definition) (string, string) { return d.Default, "default" },
 		SequenceValue: func(s *catalog.Table) (int64, bool, error) { return s.Sequence.Value, s.Sequence.Called, nil },
 		Sessions: func() []Session {
 			return []Session{{
@@ -232,6 +234,32 @@ func ordersTable(t testing.TB, oid func() catalog.OID) *catalog.Table {
 		},
 		Indexes: []catalog.Index{{OID: index, Name: "orders_pkey", StorageID: 1, Columns: []int16{1}, Unique: true,
 			Primary: true}},
+	}
+}
+
+// analyzedOrders returns what ANALYZE has found in the table orders.
+func analyzedOrders(t *catalog.Table) *statistics.Table {
+	if t.Name != "orders" {
+		return nil
+	}
+	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	texts := func(list ...string) (out []types.Datum) {
+		for _, s := range list {
+			out = append(out, types.NewText(s))
+		}
+		return out
+	}
+	return &statistics.Table{
+		Rows: 11, Analyzed: at, AnalyzedRows: 11, Manual: statistics.Runs{Count: 2, Last: at.Add(-time.Hour)},
+		Automatic: statistics.Runs{Count: 1, Last: at},
+		Columns: []statistics.Column{
+			{Key: statistics.Key{Position: 1}, Type: types.Text, Width: 8, Distinct: -1, Ordered: true,
+				Correlation: -0.25, Bounds: texts("orders/1-A", "orders/5-A", "orders/9-A")},
+			{Key: statistics.Key{Position: 2}, Type: types.JSONB, NullFrac: 0.5, Width: 400},
+			{Key: statistics.Key{Position: 4}, Type: types.TimestampTZ, Distinct: 2, Common: []statistics.Value{
+				{Value: types.NewTimestamp(types.TimestampOf(at)), Frac: 0.75},
+			}},
+		},
 	}
 }
 

@@ -1,6 +1,11 @@
 package sysview
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/statistics"
+)
 
 // class is a row of pg_class with its schema's name.
 type class struct {
@@ -102,11 +107,23 @@ func statTables(in tableSet) source {
 			}
 			r := b.row().oid("relid", c.oid).text("schemaname", c.schema).text("relname", c.name)
 			if _, ok := b.at["n_live_tup"]; ok {
-				r.int("n_live_tup", max(c.rows, 0))
+				r.int("n_live_tup", max(c.rows, 0)).analyzed(b.env.table(c.oid))
 			}
 			return r.send()
 		})
 	}
+}
+
+// analyzed sets when ANALYZE has run on a table, and how often. A system table has none.
+func (r *record) analyzed(t *catalog.Table) *record {
+	var known statistics.Table
+	if t != nil {
+		if k := r.b.env.Analyzed(t); k != nil {
+			known = *k
+		}
+	}
+	return r.int("analyze_count", known.Manual.Count).time("last_analyze", known.Manual.Last).
+		int("autoanalyze_count", known.Automatic.Count).time("last_autoanalyze", known.Automatic.Last)
 }
 
 func statIndexes(in tableSet) source {

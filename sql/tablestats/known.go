@@ -73,6 +73,7 @@ func Stored(view *catalog.View, t *catalog.Table) *statistics.Table {
 	}
 	return out.Merge(&statistics.Table{
 		Rows: out.Rows, Bytes: out.Bytes, Analyzed: out.Analyzed, AnalyzedRows: out.AnalyzedRows,
+		Manual: out.Manual, Automatic: out.Automatic,
 	}, func(c *statistics.Column) bool { return applies(t, c) })
 }
 
@@ -86,13 +87,25 @@ func applies(t *catalog.Table, c *statistics.Column) bool {
 	return col != nil && !col.Dropped && types.KindOf(col.Type) == types.KindOf(c.Type) && col.Type == c.Type
 }
 
-// Merged returns what the catalog is to have of a table after an ANALYZE: what that has found, and,
-// if it was of some columns only, what was known of the others.
-func Merged(view *catalog.View, t *catalog.Table, found *statistics.Table, some bool) *catalog.Statistics {
-	var before *statistics.Table
-	if some {
-		before = Stored(view, t)
+// Run is a run of ANALYZE on a table.
+type Run struct {
+	Found     *statistics.Table
+	Automatic bool // no client asked for it
+}
+
+// Merged returns what the catalog is to have of a table after a run of ANALYZE: what that has found,
+// and what was known of columns that it has not read, or found no rows of.
+func (r Run) Merged(view *catalog.View, t *catalog.Table) *catalog.Statistics {
+	found := *r.Found
+	before := Stored(view, t)
+	if before != nil {
+		found.Manual, found.Automatic = before.Manual, before.Automatic
 	}
-	all := before.Merge(found, func(c *statistics.Column) bool { return applies(t, c) })
+	if r.Automatic {
+		found.Automatic = found.Automatic.Next(found.Analyzed)
+	} else {
+		found.Manual = found.Manual.Next(found.Analyzed)
+	}
+	all := before.Merge(&found, func(c *statistics.Column) bool { return applies(t, c) })
 	return &catalog.Statistics{Table: t.OID, Encoded: all.Encode()}
 }
