@@ -164,7 +164,7 @@ func (d *attNumDecoder) column(c *pb.Column) Column {
 		Collation: c.GetCollation(), NotNull: c.GetNotNull(),
 		Default: c.GetDefault(), Identity: byte(c.GetIdentity()), Generated: c.GetGenerated(), Missing: c.GetMissing(),
 		Dropped: c.GetDropped(),
-		Adding:  c.GetAdding(), Sequence: c.GetSequence(),
+		Adding:  c.GetAdding(), Sequence: c.GetSequence(), Target: c.GetStatisticsTarget(),
 	}
 }
 
@@ -185,7 +185,7 @@ func (d *attNumDecoder) index(p *pb.Index) Index {
 		Comment: p.GetComment(), Expressions: p.GetExpressions(), Predicate: p.GetPredicate(),
 		Include:          d.nums(p.GetInclude()),
 		NullsNotDistinct: p.GetNullsNotDistinct(), Global: p.GetGlobal(), State: IndexState(p.GetState()),
-		Options: p.GetOptions(), Classes: p.GetClasses(),
+		Options: p.GetOptions(), Classes: p.GetClasses(), Targets: p.GetStatisticsTargets(),
 	}
 	for _, o := range p.GetOrder() {
 		x.Order = append(x.Order, KeyOrder(o))

@@ -164,7 +164,13 @@ type Column struct {
 	Adding bool
 	// Sequence generates the values of an identity column; 0 for all others.
 	Sequence OID
+	// Target is the statistics target plus 1; 0 is the default.
+	Target uint32
 }
+
+// StatisticsTarget is pg_attribute.attstattarget: how much ANALYZE keeps of the column, -1 is the
+// default.
+func (c *Column) StatisticsTarget() int { return int(c.Target) - 1 }
 
 // Stored reports whether rows contain a value of the column.
 func (c *Column) Stored() bool { return !c.Dropped || c.Adding }

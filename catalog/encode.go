@@ -129,7 +129,7 @@ func encodeColumn(c *Column) *pb.Column {
 		Attnum: int32(c.AttNum), Name: c.Name, Type: c.Type, Typmod: c.Typmod, Collation: c.Collation,
 		NotNull: c.NotNull, Default: c.Default,
 		Identity: uint32(c.Identity), Generated: c.Generated, Missing: c.Missing, Dropped: c.Dropped, Adding: c.Adding,
-		Sequence: c.Sequence,
+		Sequence: c.Sequence, StatisticsTarget: c.Target,
 	}
 }
 
@@ -149,6 +149,7 @@ func encodeIndex(x *Index) *pb.Index {
 		Expressions: x.Expressions, Predicate: x.Predicate, Include: encodeAttNums(x.Include),
 		NullsNotDistinct: x.NullsNotDistinct,
 		Global:           x.Global, State: uint32(x.State), Options: x.Options, Classes: x.Classes,
+		StatisticsTargets: x.Targets,
 	}
 	for _, o := range x.Order {
 		p.Order = append(p.Order, byte(o))

@@ -65,6 +65,12 @@ var features = []feature{
 		clusterversion.TableStatistics, "statistics of tables",
 		[]protoreflect.FullName{"sherd.catalog.Object.statistics"}, nil,
 	},
+	{
+		clusterversion.StatisticsTargets, "statistics targets",
+		[]protoreflect.FullName{
+			"sherd.catalog.Column.statistics_target", "sherd.catalog.Index.statistics_targets",
+		}, nil,
+	},
 }
 
 // OrderedIndexesSince is the version of the cluster from which nodes read indexes in both directions

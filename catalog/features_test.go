@@ -71,7 +71,7 @@ func TestFeatures(t *testing.T) {
 	}
 	format(clusterversion.First)
 	validation := &Job{ID: 9, Kind: ValidationJob, State: JobRunning, Payload: []byte("{}")}
-	later := slices.Concat(classOps(), hotOps(), zoneOps(), forwardingOps(t), segmentOps(), resegmentOps()[:1], prefixOps(), lostOps(), statisticsOps(), []op{{kind: putOp, key: keyOf(validation), desc: validation}})
+	later := slices.Concat(classOps(), hotOps(), zoneOps(), forwardingOps(t), segmentOps(), resegmentOps()[:1], prefixOps(), lostOps(), statisticsOps(), targetOps(), []op{{kind: putOp, key: keyOf(validation), desc: validation}})
 	seen := map[int]bool{}
 	for _, o := range later {
 		uses := usesOf(o.desc)

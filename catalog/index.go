@@ -33,6 +33,8 @@ type Index struct {
 	// Options are the storage parameters as the user wrote them. Global follows from scope only if
 	// it is one of them.
 	Options map[string]string
+	// Targets are the statistics targets of the key columns plus 1; 0, or an empty list, is the default.
+	Targets []uint32
 }
 
 // KeyOrder is pg_index.indoption.
@@ -71,6 +73,14 @@ func (x *Index) ClassOf(i int) OID {
 	return 0
 }
 
+// StatisticsTarget returns the statistics target of key column i, -1 for the default.
+func (x *Index) StatisticsTarget(i int) int {
+	if i < len(x.Targets) {
+		return int(x.Targets[i]) - 1
+	}
+	return -1
+}
+
 // Secondary reports whether the index is not the one in primary key order.
 func (x *Index) Secondary() bool { return !x.Primary }
 
@@ -102,6 +112,7 @@ func (x *Index) clone() Index {
 	c.Classes = slices.Clone(x.Classes)
 	c.Include = slices.Clone(x.Include)
 	c.Options = maps.Clone(x.Options)
+	c.Targets = slices.Clone(x.Targets)
 	return c
 }
 

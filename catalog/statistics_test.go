@@ -25,6 +25,26 @@ func TestStatisticsFormat(t *testing.T) {
 	}
 }
 
+// targetOps are those of laterOps with statistics targets.
+func targetOps() []op {
+	ops := laterOps()
+	t := ops[0].desc.(*Table)
+	t.Columns[0].Target, t.Indexes[0].Targets = 1, []uint32{101, 0}
+	return ops
+}
+
+// TestTargetsFormat: statistics targets of columns and of expressions in indexes are kept.
+func TestTargetsFormat(t *testing.T) {
+	data, err := encodeBatch(targetOps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := decodeEntry(golden(t, "statistics-targets.v1", data))
+	if err != nil || !reflect.DeepEqual(e.ops, targetOps()) {
+		t.Errorf("%+v, %v", e.ops, err)
+	}
+}
+
 // TestStatistics checks that statistics change no definition, are bounded, and are
 // dropped with their table, even if the change that drops it does not know them.
 func TestStatistics(t *testing.T) {

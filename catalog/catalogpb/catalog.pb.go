@@ -2145,22 +2145,23 @@ func (x *Sequence) GetCalled() bool {
 }
 
 type Column struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Attnum        int32                  `protobuf:"varint,1,opt,name=attnum,proto3" json:"attnum,omitempty"`
-	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	Type          uint32                 `protobuf:"varint,3,opt,name=type,proto3" json:"type,omitempty"`
-	Typmod        int32                  `protobuf:"varint,4,opt,name=typmod,proto3" json:"typmod,omitempty"`
-	Collation     uint32                 `protobuf:"varint,5,opt,name=collation,proto3" json:"collation,omitempty"`
-	NotNull       bool                   `protobuf:"varint,6,opt,name=not_null,json=notNull,proto3" json:"not_null,omitempty"`
-	Default       string                 `protobuf:"bytes,7,opt,name=default,proto3" json:"default,omitempty"`
-	Identity      uint32                 `protobuf:"varint,8,opt,name=identity,proto3" json:"identity,omitempty"`
-	Generated     string                 `protobuf:"bytes,9,opt,name=generated,proto3" json:"generated,omitempty"`
-	Missing       []byte                 `protobuf:"bytes,10,opt,name=missing,proto3,oneof" json:"missing,omitempty"`
-	Dropped       bool                   `protobuf:"varint,11,opt,name=dropped,proto3" json:"dropped,omitempty"`
-	Adding        bool                   `protobuf:"varint,12,opt,name=adding,proto3" json:"adding,omitempty"`     // with dropped: on its way to being there
-	Sequence      uint32                 `protobuf:"varint,13,opt,name=sequence,proto3" json:"sequence,omitempty"` // of an identity column
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Attnum           int32                  `protobuf:"varint,1,opt,name=attnum,proto3" json:"attnum,omitempty"`
+	Name             string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Type             uint32                 `protobuf:"varint,3,opt,name=type,proto3" json:"type,omitempty"`
+	Typmod           int32                  `protobuf:"varint,4,opt,name=typmod,proto3" json:"typmod,omitempty"`
+	Collation        uint32                 `protobuf:"varint,5,opt,name=collation,proto3" json:"collation,omitempty"`
+	NotNull          bool                   `protobuf:"varint,6,opt,name=not_null,json=notNull,proto3" json:"not_null,omitempty"`
+	Default          string                 `protobuf:"bytes,7,opt,name=default,proto3" json:"default,omitempty"`
+	Identity         uint32                 `protobuf:"varint,8,opt,name=identity,proto3" json:"identity,omitempty"`
+	Generated        string                 `protobuf:"bytes,9,opt,name=generated,proto3" json:"generated,omitempty"`
+	Missing          []byte                 `protobuf:"bytes,10,opt,name=missing,proto3,oneof" json:"missing,omitempty"`
+	Dropped          bool                   `protobuf:"varint,11,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	Adding           bool                   `protobuf:"varint,12,opt,name=adding,proto3" json:"adding,omitempty"`                                             // with dropped: on its way to being there
+	Sequence         uint32                 `protobuf:"varint,13,opt,name=sequence,proto3" json:"sequence,omitempty"`                                         // of an identity column
+	StatisticsTarget uint32                 `protobuf:"varint,14,opt,name=statistics_target,json=statisticsTarget,proto3" json:"statistics_target,omitempty"` // plus 1; 0 is the default
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Column) Reset() {
@@ -2280,6 +2281,13 @@ func (x *Column) GetAdding() bool {
 func (x *Column) GetSequence() uint32 {
 	if x != nil {
 		return x.Sequence
+	}
+	return 0
+}
+
+func (x *Column) GetStatisticsTarget() uint32 {
+	if x != nil {
+		return x.StatisticsTarget
 	}
 	return 0
 }
@@ -2518,25 +2526,26 @@ func (x *Reference) GetDeleteColumns() []int32 {
 }
 
 type Index struct {
-	state            protoimpl.MessageState `protogen:"open.v1"`
-	Oid              uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
-	Name             string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	StorageId        uint32                 `protobuf:"varint,3,opt,name=storage_id,json=storageId,proto3" json:"storage_id,omitempty"`
-	Columns          []int32                `protobuf:"varint,4,rep,packed,name=columns,proto3" json:"columns,omitempty"`
-	Unique           bool                   `protobuf:"varint,5,opt,name=unique,proto3" json:"unique,omitempty"`
-	Primary          bool                   `protobuf:"varint,6,opt,name=primary,proto3" json:"primary,omitempty"`
-	Comment          string                 `protobuf:"bytes,7,opt,name=comment,proto3" json:"comment,omitempty"`
-	Expressions      []string               `protobuf:"bytes,8,rep,name=expressions,proto3" json:"expressions,omitempty"` // of the columns that are 0
-	Order            []byte                 `protobuf:"bytes,9,opt,name=order,proto3" json:"order,omitempty"`             // a byte per column as in pg_index.indoption; empty is 0 for all
-	Predicate        string                 `protobuf:"bytes,10,opt,name=predicate,proto3" json:"predicate,omitempty"`
-	Include          []int32                `protobuf:"varint,11,rep,packed,name=include,proto3" json:"include,omitempty"`
-	NullsNotDistinct bool                   `protobuf:"varint,12,opt,name=nulls_not_distinct,json=nullsNotDistinct,proto3" json:"nulls_not_distinct,omitempty"`
-	Global           bool                   `protobuf:"varint,13,opt,name=global,proto3" json:"global,omitempty"`
-	State            uint32                 `protobuf:"varint,14,opt,name=state,proto3" json:"state,omitempty"` // 0 public, 1 building
-	Options          map[string]string      `protobuf:"bytes,15,rep,name=options,proto3" json:"options,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Classes          []uint32               `protobuf:"varint,16,rep,packed,name=classes,proto3" json:"classes,omitempty"` // operator classes of the columns; 0 is the default one of the type, empty is 0 for all
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	Oid               uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
+	Name              string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	StorageId         uint32                 `protobuf:"varint,3,opt,name=storage_id,json=storageId,proto3" json:"storage_id,omitempty"`
+	Columns           []int32                `protobuf:"varint,4,rep,packed,name=columns,proto3" json:"columns,omitempty"`
+	Unique            bool                   `protobuf:"varint,5,opt,name=unique,proto3" json:"unique,omitempty"`
+	Primary           bool                   `protobuf:"varint,6,opt,name=primary,proto3" json:"primary,omitempty"`
+	Comment           string                 `protobuf:"bytes,7,opt,name=comment,proto3" json:"comment,omitempty"`
+	Expressions       []string               `protobuf:"bytes,8,rep,name=expressions,proto3" json:"expressions,omitempty"` // of the columns that are 0
+	Order             []byte                 `protobuf:"bytes,9,opt,name=order,proto3" json:"order,omitempty"`             // a byte per column as in pg_index.indoption; empty is 0 for all
+	Predicate         string                 `protobuf:"bytes,10,opt,name=predicate,proto3" json:"predicate,omitempty"`
+	Include           []int32                `protobuf:"varint,11,rep,packed,name=include,proto3" json:"include,omitempty"`
+	NullsNotDistinct  bool                   `protobuf:"varint,12,opt,name=nulls_not_distinct,json=nullsNotDistinct,proto3" json:"nulls_not_distinct,omitempty"`
+	Global            bool                   `protobuf:"varint,13,opt,name=global,proto3" json:"global,omitempty"`
+	State             uint32                 `protobuf:"varint,14,opt,name=state,proto3" json:"state,omitempty"` // 0 public, 1 building
+	Options           map[string]string      `protobuf:"bytes,15,rep,name=options,proto3" json:"options,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Classes           []uint32               `protobuf:"varint,16,rep,packed,name=classes,proto3" json:"classes,omitempty"`                                              // operator classes of the columns; 0 is the default one of the type, empty is 0 for all
+	StatisticsTargets []uint32               `protobuf:"varint,17,rep,packed,name=statistics_targets,json=statisticsTargets,proto3" json:"statistics_targets,omitempty"` // of the columns, plus 1; 0 is the default, empty is 0 for all
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Index) Reset() {
@@ -2677,6 +2686,13 @@ func (x *Index) GetOptions() map[string]string {
 func (x *Index) GetClasses() []uint32 {
 	if x != nil {
 		return x.Classes
+	}
+	return nil
+}
+
+func (x *Index) GetStatisticsTargets() []uint32 {
+	if x != nil {
+		return x.StatisticsTargets
 	}
 	return nil
 }
@@ -4627,7 +4643,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\binternal\x18\n" +
 	" \x01(\bR\binternal\x12\x14\n" +
 	"\x05value\x18\v \x01(\x12R\x05value\x12\x16\n" +
-	"\x06called\x18\f \x01(\bR\x06called\"\xe6\x02\n" +
+	"\x06called\x18\f \x01(\bR\x06called\"\x93\x03\n" +
 	"\x06Column\x12\x16\n" +
 	"\x06attnum\x18\x01 \x01(\x05R\x06attnum\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -4642,7 +4658,8 @@ const file_catalog_proto_rawDesc = "" +
 	" \x01(\fH\x00R\amissing\x88\x01\x01\x12\x18\n" +
 	"\adropped\x18\v \x01(\bR\adropped\x12\x16\n" +
 	"\x06adding\x18\f \x01(\bR\x06adding\x12\x1a\n" +
-	"\bsequence\x18\r \x01(\rR\bsequenceB\n" +
+	"\bsequence\x18\r \x01(\rR\bsequence\x12+\n" +
+	"\x11statistics_target\x18\x0e \x01(\rR\x10statisticsTargetB\n" +
 	"\n" +
 	"\b_missing\"\xfc\x02\n" +
 	"\n" +
@@ -4671,7 +4688,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05match\x18\x04 \x01(\rR\x05match\x12\x1b\n" +
 	"\ton_update\x18\x05 \x01(\rR\bonUpdate\x12\x1b\n" +
 	"\ton_delete\x18\x06 \x01(\rR\bonDelete\x12%\n" +
-	"\x0edelete_columns\x18\a \x03(\x05R\rdeleteColumns\"\x91\x04\n" +
+	"\x0edelete_columns\x18\a \x03(\x05R\rdeleteColumns\"\xc0\x04\n" +
 	"\x05Index\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
@@ -4690,7 +4707,8 @@ const file_catalog_proto_rawDesc = "" +
 	"\x06global\x18\r \x01(\bR\x06global\x12\x14\n" +
 	"\x05state\x18\x0e \x01(\rR\x05state\x12;\n" +
 	"\aoptions\x18\x0f \x03(\v2!.sherd.catalog.Index.OptionsEntryR\aoptions\x12\x18\n" +
-	"\aclasses\x18\x10 \x03(\rR\aclasses\x1a:\n" +
+	"\aclasses\x18\x10 \x03(\rR\aclasses\x12-\n" +
+	"\x12statistics_targets\x18\x11 \x03(\rR\x11statisticsTargets\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf7\x03\n" +

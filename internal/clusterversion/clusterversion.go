@@ -63,6 +63,8 @@ const (
 	OrderedIndexes uint32 = 2
 	// TableStatistics: what ANALYZE stores in the catalog.
 	TableStatistics uint32 = 2
+	// StatisticsTargets: how much ANALYZE keeps of a column.
+	StatisticsTargets uint32 = 2
 )
 
 // Newest is the newest version that this release knows.

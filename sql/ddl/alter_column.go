@@ -327,3 +327,70 @@ func (d *draft) dropExpression(k *pg_query.AlterTableCmd) error {
 	col.Generated = ""
 	return nil
 }
+
+// setStatistics sets the statistics target of a column.
+func setStatistics(d *draft, k *pg_query.AlterTableCmd) error {
+	if k.Name == "" {
+		return pgerr.Unsupported("cannot refer to non-index column by number")
+	}
+	target, err := statisticsTarget(d, k)
+	if err != nil {
+		return err
+	}
+	col, err := d.liveColumn(k.Name)
+	if err != nil {
+		return err
+	}
+	col.Target = target
+	return nil
+}
+
+// setIndexStatistics sets the statistics target of an expression in an index.
+func setIndexStatistics(d *draft, x *catalog.Index, k *pg_query.AlterTableCmd) error {
+	if k.Name != "" {
+		return pgerr.Unsupported("the columns of an index cannot be named in SET STATISTICS yet").
+			WithHint("Use the number of the column, as in ALTER INDEX … ALTER COLUMN 1 SET STATISTICS 100.")
+	}
+	target, err := statisticsTarget(d, k)
+	if err != nil {
+		return err
+	}
+	at := int(k.Num) - 1
+	switch {
+	case at >= len(x.Columns)+len(x.Include):
+		return pgerr.New(pgerr.UndefinedColumn, `column number %d of relation "%s" does not exist`, k.Num, x.Name)
+	case at >= len(x.Columns):
+		return pgerr.Unsupported(`cannot alter statistics on included column "%s" of index "%s"`,
+			d.t.ColumnByNum(x.Include[at-len(x.Columns)]).Name, x.Name)
+	case x.Columns[at] != 0:
+		return pgerr.Unsupported(`cannot alter statistics on non-expression column "%s" of index "%s"`,
+			d.t.ColumnByNum(x.Columns[at]).Name, x.Name).WithHint("Alter statistics on table column instead.")
+	}
+	for len(x.Targets) <= at {
+		x.Targets = append(x.Targets, 0)
+	}
+	if x.Targets[at] = target; !slices.ContainsFunc(x.Targets, func(n uint32) bool { return n != 0 }) {
+		x.Targets = nil
+	}
+	return nil
+}
+
+// maxTarget is the largest statistics target.
+const maxTarget = 10000
+
+// statisticsTarget returns the target that a command sets, plus 1.
+func statisticsTarget(d *draft, k *pg_query.AlterTableCmd) (uint32, error) {
+	n := int32(-1) // SET STATISTICS DEFAULT
+	if k.Def != nil {
+		n = k.Def.GetInteger().GetIval()
+	}
+	switch {
+	case n < -1:
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "statistics target %d is too low", n)
+	case n > maxTarget:
+		d.notice(pgerr.InvalidParameterValue, "lowering statistics target to %d", maxTarget)
+		d.notices[len(d.notices)-1].Severity = "WARNING"
+		n = maxTarget
+	}
+	return uint32(n + 1), nil
+}

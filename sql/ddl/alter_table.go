@@ -200,7 +200,9 @@ func (d *draft) command(k *pg_query.AlterTableCmd) error {
 // otherCommand accepts sub-commands that have no effect in Sherd, and refuses the rest.
 func (d *draft) otherCommand(k *pg_query.AlterTableCmd) error {
 	switch k.Subtype {
-	case pg_query.AlterTableType_AT_SetStatistics, pg_query.AlterTableType_AT_SetStorage,
+	case pg_query.AlterTableType_AT_SetStatistics:
+		return setStatistics(d, k)
+	case pg_query.AlterTableType_AT_SetStorage,
 		pg_query.AlterTableType_AT_SetOptions, pg_query.AlterTableType_AT_ResetOptions,
 		pg_query.AlterTableType_AT_SetCompression:
 		if k.Name == "" {

@@ -282,8 +282,10 @@ func (d *draft) indexUses(x *catalog.Index, att int16) (bool, error) {
 // alterIndex is ALTER INDEX … SET and RESET of storage parameters.
 func (r *runner) alterIndex(n *pg_query.AlterTableStmt) error {
 	for _, k := range commands(n) {
-		if k.Subtype != pg_query.AlterTableType_AT_SetRelOptions &&
-			k.Subtype != pg_query.AlterTableType_AT_ResetRelOptions {
+		switch k.Subtype {
+		case pg_query.AlterTableType_AT_SetRelOptions, pg_query.AlterTableType_AT_ResetRelOptions,
+			pg_query.AlterTableType_AT_SetStatistics:
+		default:
 			return r.alterOther(n)
 		}
 	}
@@ -300,7 +302,11 @@ func (r *runner) alterIndex(n *pg_query.AlterTableStmt) error {
 		}
 		d := &draft{change: c, t: f.table.Clone(), was: f.table}
 		for _, k := range commands(n) {
-			if err := d.changeIndexOptions(d.t.Index(f.index.OID), k); err != nil {
+			change := d.changeIndexOptions
+			if k.Subtype == pg_query.AlterTableType_AT_SetStatistics {
+				change = func(x *catalog.Index, k *pg_query.AlterTableCmd) error { return setIndexStatistics(d, x, k) }
+			}
+			if err := change(d.t.Index(f.index.OID), k); err != nil {
 				return err
 			}
 		}

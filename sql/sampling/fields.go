@@ -19,12 +19,15 @@ type field struct {
 	at, where int
 	sized     bool
 	typ       types.OID
+	target    int // of statistics
 }
 
 // selection is the SELECT of a sample.
 type selection struct {
 	fields  []field
 	outputs []string
+	// The target of what has none of its own, and the largest of all.
+	target, largest int
 }
 
 func (s *selection) output(text string) int {
@@ -32,9 +35,17 @@ func (s *selection) output(text string) int {
 	return len(s.outputs) - 1
 }
 
+// targetOf returns a target, or the one of what has none of its own.
+func (s *selection) targetOf(own int) int {
+	if own < 0 {
+		return s.target
+	}
+	return own
+}
+
 // add adds a column or expression. Types whose values may be wide are cut in the fragment.
-func (s *selection) add(key statistics.Key, text string, wide bool, where int) {
-	f := field{Key: key, text: text, where: where, sized: wide}
+func (s *selection) add(f field, text string, wide bool) {
+	f.text, f.sized, s.largest = text, wide, max(s.largest, f.target)
 	if wide {
 		f.at = s.output(fmt.Sprintf("CASE WHEN pg_column_size(%s) <= %d THEN %s END", text, maxSize, text))
 		s.output(fmt.Sprintf("pg_column_size(%s)", text))
@@ -61,10 +72,12 @@ func mayBeWide(oid types.OID) bool {
 func (s *selection) columns(t *catalog.Table, only []int16) {
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		if c.Dropped || only != nil && !contains(only, c.AttNum) {
+		target := s.targetOf(c.StatisticsTarget())
+		if c.Dropped || target == 0 || only != nil && !contains(only, c.AttNum) {
 			continue
 		}
-		s.add(statistics.Key{Position: c.AttNum}, builtin.QuoteIdent(c.Name), mayBeWide(c.Type), -1)
+		f := field{Key: statistics.Key{Position: c.AttNum}, where: -1, target: target}
+		s.add(f, builtin.QuoteIdent(c.Name), mayBeWide(c.Type))
 	}
 }
 
@@ -89,7 +102,10 @@ func (s *selection) expressions(t *catalog.Table) {
 			if n++; where >= 0 {
 				text = fmt.Sprintf("(CASE WHEN %s THEN %s END)", x.Predicate, text)
 			}
-			s.add(statistics.Key{Index: x.OID, Position: int16(k + 1)}, text, true, where)
+			f := field{Key: statistics.Key{Index: x.OID, Position: int16(k + 1)}, where: where}
+			if f.target = s.targetOf(x.StatisticsTarget(k)); f.target > 0 {
+				s.add(f, text, true)
+			}
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Sampler samples tables in a transaction, for a target that is the default for all columns.
+// Sampler samples tables in a transaction. Target is that of columns without a target of their own.
 type Sampler struct {
 	Executor stmt.Executor
 	Tx       *tx.Tx
@@ -44,12 +44,12 @@ func (s *Sampler) Table(ctx context.Context, t *catalog.Table, only []int16) (*s
 	for _, x := range stats {
 		rows, bytes = rows+float64(x.Documents), bytes+float64(x.Bytes)
 	}
-	var sel selection
+	sel := selection{target: s.Target}
 	sel.columns(t, only)
 	if only == nil {
 		sel.expressions(t)
 	}
-	limit := statistics.SampleRows(s.Target)
+	limit := statistics.SampleRows(max(sel.largest, 1))
 	share := min(float64(limit)/max(rows, 1), 1)
 	condition := ""
 	if share < 1 && !hashed(t) {
@@ -92,7 +92,7 @@ func (s *Sampler) Table(ctx context.Context, t *catalog.Table, only []int16) (*s
 		if len(values) == 0 {
 			continue
 		}
-		of := statistics.Field{Key: f.Key, Type: f.typ, Target: s.Target}
+		of := statistics.Field{Key: f.Key, Type: f.typ, Target: f.target}
 		// The rows of a partial index have the share that they have in the sample.
 		total := rows * float64(len(values)) / float64(len(items))
 		out.Columns = append(out.Columns, statistics.Build(of, values, total))

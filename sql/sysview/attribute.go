@@ -66,6 +66,7 @@ func tableAttributes(b *builder, t *catalog.Table) error {
 		ix := &t.Indexes[i]
 		for k, c := range b.env.indexColumns(t, ix) {
 			r := attribute(b, ix.OID, c.name, c.typ, c.typmod, int16(k+1))
+			r.int("attstattarget", int64(ix.StatisticsTarget(k)))
 			if err := r.oid("attcollation", c.coll).send(); err != nil {
 				return err
 			}
@@ -81,7 +82,7 @@ func columnAttribute(b *builder, t *catalog.Table, c *catalog.Column) *record {
 			int("attstattarget", 0)
 	}
 	r := attribute(b, t.OID, c.Name, c.Type, c.Typmod, c.AttNum).bool("attnotnull", c.NotNull).
-		oid("attcollation", collationOf(c)).
+		oid("attcollation", collationOf(c)).int("attstattarget", int64(c.StatisticsTarget())).
 		bool("atthasdef", c.Default != "" || c.Generated != "").bool("atthasmissing", len(c.Missing) > 0)
 	if c.Identity != 0 {
 		r.char("attidentity", c.Identity)

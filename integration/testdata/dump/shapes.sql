@@ -79,6 +79,8 @@ CREATE SEQUENCE "Other".numbers AS smallint INCREMENT -2 MAXVALUE 40 MINVALUE 2 
 SELECT nextval('"Other".numbers'), nextval('"Other".numbers');
 CREATE TABLE keyless (t timestamptz) WITH (shard_by = 'x', shard_range = 7);
 INSERT INTO keyless VALUES (NULL), ('2026-01-01Z');
+ALTER TABLE "Other".known ALTER code SET STATISTICS 0, ALTER n SET STATISTICS 50;
+ALTER INDEX regions_v ALTER COLUMN 2 SET STATISTICS 500;
 COMMENT ON TABLE valid IS 'orders of customers';
 COMMENT ON COLUMN valid.doc IS 'it''s a document';
 COMMENT ON CONSTRAINT known_code_key ON "Other".known IS 'one of each';
