@@ -41,6 +41,7 @@ func (v vacuum) run(ctx context.Context, n *pg_query.VacuumStmt, implicitBlock b
 			return pgerr.Unsupported("ANALYZE option must be specified when a column list is provided")
 		}
 	}
+	own := v.isAutocommit(implicitBlock)
 	v.block.Join(implicitBlock)
 	if err := v.block.Tx.TakeSnapshot(ctx); err != nil {
 		return err
@@ -50,12 +51,27 @@ func (v vacuum) run(ctx context.Context, n *pg_query.VacuumStmt, implicitBlock b
 	if err != nil {
 		return err
 	}
-	for _, x := range targets {
+	for i, x := range targets {
+		if own && i > 0 {
+			if err := v.commitTable(ctx); err != nil {
+				return err
+			}
+		}
 		if err := v.analyzeTable(ctx, x); err != nil {
 			return err
 		}
 	}
 	return v.w.Complete(v.o.command)
+}
+
+// commitTable commits what was done of one table, and begins the transaction of the next one.
+func (v vacuum) commitTable(ctx context.Context) error {
+	pipeline := v.block.Tx.Pipeline
+	if err := v.block.Commit(unbounded(ctx)); err != nil {
+		return err
+	}
+	v.block.Begin().Pipeline = pipeline
+	return v.block.Tx.TakeSnapshot(ctx)
 }
 
 // vacuumOptions are the options of VACUUM and ANALYZE that have an effect.

@@ -80,7 +80,6 @@ SELECT nextval('"Other".numbers'), nextval('"Other".numbers');
 CREATE TABLE keyless (t timestamptz) WITH (shard_by = 'x', shard_range = 7);
 INSERT INTO keyless VALUES (NULL), ('2026-01-01Z');
 ALTER TABLE "Other".known ALTER code SET STATISTICS 0, ALTER n SET STATISTICS 50;
-ALTER INDEX regions_v ALTER COLUMN 2 SET STATISTICS 500;
 COMMENT ON TABLE valid IS 'orders of customers';
 COMMENT ON COLUMN valid.doc IS 'it''s a document';
 COMMENT ON CONSTRAINT known_code_key ON "Other".known IS 'one of each';
