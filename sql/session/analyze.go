@@ -222,8 +222,7 @@ func (v vacuum) analyzeTable(ctx context.Context, x vacuumTarget) error {
 	if t == nil {
 		return nil // it was dropped meanwhile
 	}
-	only, err := columnsOf(t, x.columns)
-	if err != nil || !v.o.analyze || !v.block.View().Knows(clusterversion.TableStatistics) {
+	if _, err := columnsOf(t, x.columns); err != nil || !v.o.analyze || !v.block.View().Knows(clusterversion.TableStatistics) {
 		return err
 	}
 	tx := v.block.Tx.Tx
@@ -236,7 +235,8 @@ func (v vacuum) analyzeTable(ctx context.Context, x vacuumTarget) error {
 	if t = v.block.View().Table(x.table); t == nil {
 		return nil
 	}
-	if only, err = columnsOf(t, x.columns); err != nil {
+	only, err := columnsOf(t, x.columns)
+	if err != nil {
 		return err
 	}
 	tx.Used = true
