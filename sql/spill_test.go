@@ -12,6 +12,7 @@ var spilling = []string{
 	"SELECT id FROM big ORDER BY k DESC, t, id LIMIT 4000 OFFSET 100",
 	"SELECT k, count(*), min(t) FROM big GROUP BY k",
 	"SELECT t, count(*) FROM big GROUP BY t",
+	"SELECT count(*) = count(DISTINCT g) FROM (SELECT floor(random() * 100000) AS g FROM big GROUP BY 1) x",
 	"SELECT k, t, count(*) FROM big GROUP BY CUBE (k, t)",
 	"SELECT count(DISTINCT t), string_agg(t, ',' ORDER BY t DESC) FROM big",
 	"SELECT k, md5(array_agg(t ORDER BY id)::text), count(DISTINCT t) FROM big GROUP BY k",
