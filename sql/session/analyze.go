@@ -222,7 +222,8 @@ func (v vacuum) analyzeTable(ctx context.Context, x vacuumTarget) error {
 	if t == nil {
 		return nil // it was dropped meanwhile
 	}
-	if _, err := columnsOf(t, x.columns); err != nil || !v.o.analyze || !v.block.View().Knows(clusterversion.TableStatistics) {
+	known := v.block.View().Knows(clusterversion.TableStatistics)
+	if _, err := columnsOf(t, x.columns); err != nil || !v.o.analyze || !known {
 		return err
 	}
 	tx := v.block.Tx.Tx
