@@ -168,7 +168,7 @@ func newLayout() *layout { return &layout{slots: map[varKey]int{}} }
 
 // query plans the query of l, to its visible columns.
 func (p *planner) query(l *level) (part, error) {
-	l.q = unnested(pulledUp(l.q))
+	l.q = unnested(early(pulledUp(l.q)))
 	l.ctes = map[*query.CTE]int{}
 	l.need = neededColumns(l.q)
 	withs, err := p.ctePlans(l)
@@ -283,7 +283,11 @@ func (p *planner) finish(l *level, cur part, ordered bool) (part, error) {
 		cur.node = &Distinct{Base: Base{cur.node.Output()}, Child: cur.node, Keys: l.q.DistinctOn, Sorted: true}
 		keys = nil
 	case l.q.Distinct:
-		cur = p.distinct(cur, visible(l.q))
+		enough := together(count, offset)
+		if len(keys) > 0 {
+			enough = nil
+		}
+		cur = p.distinct(cur, visible(l.q), enough)
 	}
 	switch {
 	case len(keys) > 0 && ordered:
@@ -358,7 +362,9 @@ func (p *planner) sort(cur part, keys []SortKey, count, offset query.Expr) part 
 	return p.gather(cur, keys)
 }
 
-func (p *planner) distinct(cur part, visible int) part {
+// distinct drops rows that are there already; enough is how many of each fragment are enough, nil
+// for all.
+func (p *planner) distinct(cur part, visible int, enough query.Expr) part {
 	var keys []int
 	if visible < len(cur.node.Output()) {
 		for i := range visible {
@@ -368,6 +374,9 @@ func (p *planner) distinct(cur part, visible int) part {
 	once := func() { cur.node = &Distinct{Base: Base{cur.node.Output()}, Child: cur.node, Keys: keys} }
 	if cur.local != nil {
 		once()
+		if enough != nil {
+			cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: enough}
+		}
 		cur = p.gather(cur, nil)
 	}
 	once()

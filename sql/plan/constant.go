@@ -188,11 +188,17 @@ func pruned(q *query.Query, need func(col int) bool) *query.Query {
 	return &own
 }
 
-// existsOnly is the subquery of EXISTS without its select list, if that does not decide whether
-// there are rows.
+// existsOnly is the subquery of EXISTS for one row, and without its select list if that does not
+// decide whether there are rows.
 func existsOnly(q *query.Query) *query.Query {
 	if q.HasAggs || q.GroupBy != nil || q.GroupingSets != nil || q.Having != nil {
 		return q
 	}
-	return pruned(q, func(int) bool { return false })
+	q = pruned(q, func(int) bool { return false })
+	if q.Command != query.Select || q.Limit != nil {
+		return q
+	}
+	own := *q
+	own.Limit = intConst(types.Int8, 1)
+	return &own
 }

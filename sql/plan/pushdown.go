@@ -154,3 +154,99 @@ func hasAggregate(e query.Expr) bool {
 		return false
 	})
 }
+
+// early returns q with conditions of HAVING that only read keys of groups in WHERE, and with its
+// order and LIMIT in the subquery that it only reads.
+func early(q *query.Query) *query.Query {
+	return readsOnly(havingFirst(q))
+}
+
+// havingFirst moves conditions of HAVING to WHERE that all rows of a group meet, or none.
+func havingFirst(q *query.Query) *query.Query {
+	if len(q.GroupBy) == 0 || q.GroupingSets != nil || q.Having == nil {
+		return q
+	}
+	var first, stay []query.Expr
+	for _, c := range conjuncts(q.Having) {
+		if hasAggregate(c) || hasSubLink(c) || volatile(c) {
+			stay = append(stay, c)
+		} else {
+			first = append(first, c)
+		}
+	}
+	if len(first) == 0 {
+		return q
+	}
+	out := *q
+	out.Where, out.Having = conjunction(slices.Concat(conjuncts(q.Where), first)), conjunction(stay)
+	return &out
+}
+
+// readsOnly has a subquery return no more rows than a query of nothing else needs.
+func readsOnly(q *query.Query) *query.Query {
+	if len(q.From) != 1 || q.Where != nil || !joinsOnlyOrdered(q) {
+		return q
+	}
+	from, ok := q.From[0].(*query.FromRel)
+	if !ok || q.Rels[from.Rel].Kind != query.RelSubquery {
+		return q
+	}
+	sub := limited(q, q.Rels[from.Rel].Subquery, from.Rel)
+	if sub == nil {
+		return q
+	}
+	out, rel := *q, *q.Rels[from.Rel]
+	rel.Subquery = sub
+	out.Rels = slices.Clone(q.Rels)
+	out.Rels[from.Rel] = &rel
+	return &out
+}
+
+// joinsOnlyOrdered is joinsOnly for a query that may have an order and a LIMIT.
+func joinsOnlyOrdered(q *query.Query) bool {
+	own := *q
+	own.OrderBy, own.Limit, own.Offset = nil, nil, nil
+	return joinsOnly(&own)
+}
+
+// branch returns a side of a set operation, which returns no more rows than the operation needs.
+func branch(q, side *query.Query) *query.Query {
+	if q.SetOp.Kind != query.Union || !q.SetOp.All {
+		return side
+	}
+	if out := limited(q, side, -1); out != nil {
+		return out
+	}
+	return side
+}
+
+// limited returns a query whose columns q reads as those of an entry, with q's order and LIMIT; nil
+// if it cannot have them. q must keep and change no rows otherwise.
+func limited(q, sub *query.Query, rel int) *query.Query {
+	count := together(q.Limit, q.Offset)
+	if count == nil || query.Contains(count, readsRow) || sub.Command != query.Select || sub.Values != nil ||
+		sub.Limit != nil || sub.Offset != nil || sub.OrderBy != nil || sub.DistinctOn != nil || sub.HasSRFs ||
+		len(sub.Locking) > 0 {
+		return nil
+	}
+	out := *sub
+	out.Limit = count
+	for _, k := range q.OrderBy {
+		v, ok := q.Targets[k.Target].Expr.(*query.Var)
+		if !ok || v.Up != 0 || v.Rel != rel || v.Col < 0 || v.Col >= visible(sub) {
+			return nil
+		}
+		k.Target = v.Col
+		out.OrderBy = append(out.OrderBy, k)
+	}
+	return &out
+}
+
+// readsRow reports whether an expression reads a row, or runs a subquery.
+func readsRow(e query.Expr) bool {
+	switch e.(type) {
+	case *query.Var, *query.SubLink:
+		return true
+	}
+	return false
+}

@@ -211,11 +211,11 @@ func (p *planner) values(l *level) (part, error) {
 // setOperation plans UNION, INTERSECT and EXCEPT; both sides meet at the gateway.
 func (p *planner) setOperation(l *level) (part, error) {
 	op := l.q.SetOp
-	left, err := p.query(&level{up: l, q: op.Left})
+	left, err := p.query(&level{up: l, q: branch(l.q, op.Left)})
 	if err != nil {
 		return part{}, err
 	}
-	right, err := p.query(&level{up: l, q: op.Right})
+	right, err := p.query(&level{up: l, q: branch(l.q, op.Right)})
 	if err != nil {
 		return part{}, err
 	}

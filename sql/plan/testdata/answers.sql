@@ -672,3 +672,29 @@ WITH RECURSIVE r (id, depth) AS (SELECT 20, 0 UNION ALL SELECT t.id - 3, depth +
 UPDATE things t SET name = 'set' FROM generate_series(1, 60) g WHERE t.id = g AND g % 2 = 0 RETURNING t.id
 DELETE FROM people p USING generate_series(1, 60) g WHERE p.grp = g AND g > 3 RETURNING p.id, g
 SELECT * FROM (SELECT g FROM generate_series(1, 800) g ORDER BY g) x JOIN things t ON t.id = x.g ORDER BY x.g LIMIT 3
+-- conditions, order and LIMIT that are asked earlier
+SELECT grp, count(*) FROM things GROUP BY grp HAVING grp > 1 AND count(*) > 2 ORDER BY 1
+SELECT grp + 1, count(*) FROM things GROUP BY 1 HAVING grp + 1 = 2
+SELECT grp, count(*) FROM things GROUP BY grp HAVING false
+SELECT count(*) FROM things HAVING false
+SELECT count(*) FROM things WHERE id > 99 HAVING 1 = 1
+SELECT grp, name, count(*) FROM things GROUP BY GROUPING SETS ((grp), (name), ()) HAVING grp IS NULL ORDER BY 1, 2, 3
+SELECT grp FROM things GROUP BY grp HAVING grp IN (SELECT 2) OR grp IS NULL ORDER BY 1
+SELECT id, max(name) FROM things GROUP BY id HAVING id > 20 AND max(big) > 1 ORDER BY 1
+(SELECT id, grp FROM things) UNION ALL (SELECT n, grp FROM people) ORDER BY 1 DESC, 2 LIMIT 4 OFFSET 3
+(SELECT id, grp FROM things) UNION ALL (SELECT n, grp FROM people) ORDER BY grp NULLS FIRST, id LIMIT 5
+SELECT id FROM things UNION ALL SELECT id FROM things WHERE id < 3 UNION ALL SELECT 99 ORDER BY 1 DESC LIMIT 6
+SELECT id FROM things UNION SELECT grp FROM things ORDER BY 1 LIMIT 3
+SELECT id FROM things EXCEPT ALL SELECT id FROM things WHERE id < 20 ORDER BY 1 LIMIT 3
+(SELECT id FROM things ORDER BY id LIMIT 2) UNION ALL SELECT grp FROM things ORDER BY 1 DESC NULLS LAST LIMIT 3
+SELECT x.id, x.id * 2 FROM (SELECT id FROM things UNION ALL SELECT grp FROM things) x ORDER BY x.id DESC NULLS LAST LIMIT 3
+SELECT * FROM (SELECT grp, count(*) AS n FROM things GROUP BY grp) x ORDER BY n DESC, grp LIMIT 2
+SELECT * FROM (SELECT DISTINCT grp FROM things) x ORDER BY grp LIMIT 2 OFFSET 1
+SELECT * FROM (SELECT id, row_number() OVER (ORDER BY id DESC) FROM things) x ORDER BY id LIMIT 2
+SELECT -x.id FROM (SELECT id FROM things UNION ALL SELECT grp FROM things) x ORDER BY 1 LIMIT 3
+SELECT count(*) FROM (SELECT * FROM (SELECT id FROM things UNION ALL SELECT id FROM people) y LIMIT 7) x
+SELECT count(*) FROM (SELECT DISTINCT grp FROM things LIMIT 3) x
+SELECT count(*) FROM (SELECT DISTINCT grp FROM things LIMIT 90 OFFSET 2) x
+SELECT EXISTS (SELECT FROM things WHERE id > 3), EXISTS (SELECT FROM things WHERE id > 300), EXISTS (SELECT FROM things LIMIT 0)
+SELECT id, EXISTS (SELECT FROM people p WHERE p.grp = t.id OFFSET 29) FROM things t WHERE id BETWEEN 2 AND 8 ORDER BY 1
+SELECT EXISTS (SELECT count(*) FROM things WHERE id > 300), EXISTS (SELECT 1 UNION ALL SELECT 2), EXISTS (SELECT generate_series(1, 0))
