@@ -231,12 +231,22 @@ func (c *Change) Then(next *Change) *Change {
 }
 
 // On returns the same change planned against a newer view. It returns a conflict (IsConflict) if an
-// object that the change touches has changed meanwhile.
+// object that the change touches has changed meanwhile, except if another change has dropped the
+// same old records.
 func (c *Change) On(v *View) (*Change, error) {
-	if err := v.expectAll(c.ops); err != nil {
+	ops := slices.Clone(c.ops)
+	for i, o := range ops {
+		if o.kind != dropOp || o.key.kind() != recordObject {
+			continue
+		}
+		if _, ok := v.objects.Get(uint64(o.key)); !ok {
+			ops[i] = op{kind: requireOp, key: o.key}
+		}
+	}
+	if err := v.expectAll(ops); err != nil {
 		return nil, err
 	}
-	return &Change{base: v, ops: c.ops, at: c.at, lock: c.lock}, nil
+	return &Change{base: v, ops: ops, at: c.at, lock: c.lock}, nil
 }
 
 // Rebase is On for a change whose transaction continues. A database that the change only requires,
@@ -244,17 +254,14 @@ func (c *Change) On(v *View) (*Change, error) {
 // transaction does that when it creates a range table. The name and owner of the database must be
 // the same.
 func (c *Change) Rebase(v *View) (*Change, error) {
-	ops := c.ops
-	for i, o := range c.ops {
+	ops := slices.Clone(c.ops)
+	for i, o := range ops {
 		if o.kind != requireOp || o.key.kind() != databaseObject {
 			continue
 		}
 		was, now := c.base.Database(OID(o.key.id())), v.Database(OID(o.key.id()))
 		if was == nil || now == nil || was.Name != now.Name || was.Owner != now.Owner {
 			return nil, conflict()
-		}
-		if &ops[0] == &c.ops[0] {
-			ops = slices.Clone(c.ops)
 		}
 		e, _ := v.objects.Get(uint64(o.key))
 		ops[i].expect = e.revision

@@ -178,6 +178,8 @@ func TestPrefixesOfDumpedTables(t *testing.T) {
 	a.want("COMMIT", "COMMIT")
 	a.want("SELECT prefix, first_bucket, end_bucket, fragments FROM sherd.prefixes",
 		"eu/|1048600|1048616|{postgres$2}\nSELECT 1")
+	a.want("SELECT why, now() - at < '1 hour' FROM sherd.changelog WHERE kind = 'prefix'",
+		"restored with a table|t\nSELECT 1")
 	a.want("SELECT id, sherd.fragment('s.o', id) FROM s.o ORDER BY id",
 		"eu/1|postgres$2\nx$@1048603|postgres$2\nSELECT 2")
 	a.want("SELECT unnest(reloptions) FROM pg_class WHERE relname = 'o'",

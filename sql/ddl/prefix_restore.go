@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"slices"
+	"time"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -45,7 +46,8 @@ func (r *runner) restorePrefixes(options []*pg_query.Node) error {
 		if err != nil || len(missing) == 0 {
 			return err
 		}
-		author := catalog.Author{Who: v.Role(r.Role).Name, Why: "restored with a table"}
+		author := catalog.Author{Who: v.Role(r.Role).Name, Why: "restored with a table",
+			Micros: time.Now().UnixMicro()}
 		if err := ch.RestorePrefixes(r.Database, missing, author); err != nil {
 			return err
 		}
