@@ -22,6 +22,9 @@ type batch struct {
 const (
 	batchRows  = 256
 	batchBytes = 64 << 10
+	// The first batches of rows that are merged are small, because a LIMIT above may need no more.
+	firstBatchRows = 16
+	batchRowsStep  = 4
 )
 
 // add copies a row and returns its size. If the buffers grow, earlier rows keep the old ones.

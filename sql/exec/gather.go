@@ -300,14 +300,18 @@ func (w *workers) work(p *worker, f Fragment, task *Task) {
 			return operator.ErrStop
 		}
 	}
-	start := time.Now()
+	start, size := time.Now(), batchRows
+	if w.merging() {
+		size = firstBatchRows
+	}
 	take := func(row types.Row) error {
 		p.sent.rows++
 		p.sent.bytes += b.add(row)
-		if b.full() {
-			return send()
+		if len(b.rows) < size && !b.full() {
+			return nil
 		}
-		return nil
+		size = min(size*batchRowsStep, batchRows)
+		return send()
 	}
 	p.result, p.err = w.gateway.run(w.ctx, f, task, take)
 	if moved := (*txn.MovedError)(nil); errors.As(p.err, &moved) && p.sent.rows == 0 {

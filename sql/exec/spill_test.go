@@ -190,8 +190,34 @@ func listCases(t *testing.T, rng *rand.Rand) (cases []spillCase) {
 	return cases
 }
 
+// lookupCases are look-up joins: they keep the order of the left rows.
+func lookupCases(t *testing.T, rng *rand.Rand) (cases []spillCase) {
+	l, r := randomRows(rng, 300, 90), randomRows(rng, 1000, 90)
+	key := querytest.Slot(0, types.Int4)
+	values := &query.Outer{T: query.Of(types.ArrayTypeOf(types.Int4))}
+	some := &query.ArrayOp{
+		T: query.Of(types.Bool), Proc: querytest.Op(t, "=", key, key).Proc, Op: "=", Left: key, Array: values,
+	}
+	for _, kind := range []query.JoinKind{query.Inner, query.Left, query.Semi, query.Anti} {
+		join := &plan.HashJoin{
+			Base: cols(types.Int4, types.Text, types.Int4, types.Text), Kind: kind, Left: l,
+			Right:    &plan.Filter{Base: r.Base, Child: r, Cond: some},
+			LeftKeys: []query.Expr{key}, RightKeys: []query.Expr{key}, KeyTypes: []types.OID{types.Int4},
+		}
+		if kind == query.Semi || kind == query.Anti {
+			join.Base = l.Base
+		}
+		n := &plan.LookupJoin{Join: join, Values: plan.Bind{Expr: key}}
+		left := &plan.Project{Base: l.Base, Child: n, Exprs: []query.Expr{key, querytest.Slot(1, types.Text)}}
+		cases = append(cases, spillCase{name: fmt.Sprint("look-up join ", kind), node: n},
+			spillCase{fmt.Sprint("order of look-up join ", kind), left, true})
+	}
+	return cases
+}
+
 func spillCases(t *testing.T, rng *rand.Rand) []spillCase {
-	return slices.Concat(sortCases(t, rng), groupCases(t, rng), joinCases(t, rng), keptCases(t, rng), listCases(t, rng))
+	return slices.Concat(sortCases(t, rng), groupCases(t, rng), joinCases(t, rng), keptCases(t, rng), listCases(t, rng),
+		lookupCases(t, rng))
 }
 
 // budgets are shares of operations: some hold many rows, some not one of the large ones.

@@ -87,6 +87,7 @@ type planner struct {
 	ctes    int
 	subs    int
 	lookups int // by index
+	drives  int // how often FROM was planned in the order of a query
 	hot     []hotSums
 	failed  bool // a constant expression could not be folded
 }
@@ -99,6 +100,8 @@ type level struct {
 	ctes  map[*query.CTE]int
 	need  map[varKey]bool // columns of q.Rels that anything reads
 	inits []Bind          // subqueries that run once, before the query, and the parameters that hold their values
+	// driving is set while FROM is planned in the order of the query.
+	driving *driving
 }
 
 type varKey struct{ rel, col int }
@@ -145,6 +148,7 @@ type part struct {
 	node  Node
 	in    *layout
 	local *locality // nil: runs at the gateway
+	order []SortKey // in which its rows come, of each fragment if it is local; empty: in any
 }
 
 // layout says which slot holds what.
@@ -209,7 +213,7 @@ func (p *planner) selectQuery(l *level) (part, error) {
 	for _, k := range locks {
 		l.need[varKey{k.rel, ColKey}] = true
 	}
-	cur, err := p.from(l)
+	cur, err := l.rows(p)
 	if err != nil {
 		return part{}, err
 	}
@@ -234,12 +238,13 @@ func (p *planner) output(l *level, cur part) (part, error) {
 	if lateTargets(l.q) {
 		return p.sortThenTargets(l, cur, nil)
 	}
-	ordered := p.readInOrder(l, cur)
+	driven := len(cur.order) > 0
+	ordered := driven || p.readInOrder(l, cur)
 	cur, err := p.targets(l, cur)
 	if err != nil {
 		return part{}, err
 	}
-	return p.finish(l, cur, ordered)
+	return p.finish(l, cur, ordered && (driven || cur.local != nil))
 }
 
 // targets computes the SELECT list, hidden columns included.
@@ -264,10 +269,9 @@ func (p *planner) targets(l *level, cur part) (part, error) {
 }
 
 // finish does DISTINCT, ORDER BY and LIMIT over the targets and drops the hidden ones. ordered is
-// set if the fragments read the rows in the order of the query.
+// set if the rows come in the order of the query, of each fragment if they are there.
 func (p *planner) finish(l *level, cur part, ordered bool) (part, error) {
 	keys := sortKeys(l.q)
-	ordered = ordered && cur.local != nil
 	count, offset, err := p.limits(l)
 	if err != nil {
 		return part{}, err

@@ -64,6 +64,11 @@ func (j *joiner) plan() (part, error) {
 		if err != nil {
 			return part{}, err
 		}
+		if d := j.l.driving; d.is(it) {
+			if one, err = d.start(j.p, j.l, one); err != nil {
+				return part{}, err
+			}
+		}
 		j.parts = append(j.parts, one)
 	}
 	out, _, err := j.tree(j.order())
@@ -95,7 +100,8 @@ func (j *joiner) tree(t *joinorder.Tree) (part, relSet, error) {
 	return out, both, err
 }
 
-// order chooses the order of joins. Items beyond joinorder.MaxRelations come last.
+// order chooses the order of joins: from the driving table on, if there is one. Items beyond
+// joinorder.MaxRelations come last.
 func (j *joiner) order() *joinorder.Tree {
 	n := min(len(j.items), joinorder.MaxRelations)
 	relations := make([]joinorder.Relation, n)
@@ -116,7 +122,16 @@ func (j *joiner) order() *joinorder.Tree {
 			}
 		}
 	}
-	out := joinorder.Best(relations, j.ties(item))
+	ties := j.ties(item)
+	if d := j.l.driving; d != nil && n == len(j.items) {
+		if first, ok := item[d.rel]; ok {
+			if out := joinorder.From(first, relations, ties); out != nil {
+				return out
+			}
+			d.failed = true
+		}
+	}
+	out := joinorder.Best(relations, ties)
 	for i := n; i < len(j.items); i++ {
 		rows := out.Rows * j.p.est.rows(j.parts[i].node)
 		out = &joinorder.Tree{Left: out, Right: &joinorder.Tree{Relation: i}, Rows: rows}

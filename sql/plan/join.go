@@ -43,6 +43,11 @@ func (p *planner) join(l *level, j joining, left, right part) (part, error) {
 	if j.local = colocated(l, j.kind, left, right, j.eqs); anyStays(j.on) || p.env.Off.LocalJoin {
 		j.local = nil
 	}
+	if d := l.driving; d != nil && (j.lrels[d.rel] || j.rrels[d.rel]) {
+		if out, ok, err := d.join(j, left, right); ok || err != nil {
+			return out, err
+		}
+	}
 	ways := []func(left, right part) (part, bool, error){j.localLookups}
 	if j.local == nil {
 		ways = []func(left, right part) (part, bool, error){
@@ -180,7 +185,7 @@ func (p *planner) lateralJoin(l *level, j joining, left, right part) (part, erro
 	if j.kind == query.Semi || j.kind == query.Anti {
 		n.Cols, in = left.node.Output(), &layout{slots: left.in.slots, lateral: in.lateral}
 	}
-	return part{node: n, in: in, local: left.local}, nil
+	return part{node: n, in: in, local: left.local, order: left.order}, nil
 }
 
 // gatewayOnly reports whether a subtree that is no part of a fragment's work holds a step that

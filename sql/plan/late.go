@@ -52,7 +52,8 @@ func (p *planner) sortThenTargets(l *level, cur part, lock *LockRows) (part, err
 	if err != nil {
 		return part{}, err
 	}
-	byKey, in := p.readInOrder(l, cur), cur.in
+	driven, in := len(cur.order) > 0, cur.in
+	byKey := driven || p.readInOrder(l, cur)
 	cur, keys, err := p.sortColumns(l, cur)
 	if err != nil {
 		return part{}, err
@@ -65,7 +66,7 @@ func (p *planner) sortThenTargets(l *level, cur part, lock *LockRows) (part, err
 		in = cur.in // above locks sort keys are computed again: the row may be a newer one
 	}
 	switch {
-	case byKey && cur.local != nil:
+	case byKey && (driven || cur.local != nil):
 		cur = p.inOrder(cur, keys, few, skip)
 	case len(keys) > 0:
 		cur = p.sort(cur, keys, few, skip)

@@ -173,14 +173,23 @@ func (j joining) joinLookup(left, right part, k *lookup) (part, error) {
 	if j.kind == query.Semi || j.kind == query.Anti {
 		n.Cols, in = left.node.Output(), &layout{slots: left.in.slots, lateral: in.lateral}
 	}
-	return part{node: n, in: in, local: j.local}, nil
+	return part{node: n, in: in, local: j.local, order: left.order}, nil
+}
+
+// leftRows is how many rows of the left side are wanted.
+func (j joining) leftRows(left part) float64 {
+	rows := j.est.rows(left.node)
+	if d := j.l.driving; d != nil && j.lrels[d.rel] {
+		rows *= d.share
+	}
+	return rows
 }
 
 // lookupJoin reads the rows of the right side by primary key or index, for the rows of a left side
 // that is small: in batches, or row by row if there is one row or the key has several columns. Each
 // lookup is routed to the fragments of its keys.
 func (j joining) lookupJoin(left, right part) (part, bool, error) {
-	rows, off := j.est.rows(left.node), j.env.Off
+	rows, off := j.leftRows(left), j.env.Off
 	if j.kind == query.Full || j.kind == query.Right || !j.few(rows, right) || hasSubLinks(j.on) {
 		return part{}, false, nil
 	}
@@ -202,7 +211,7 @@ func (j joining) lookupJoin(left, right part) (part, bool, error) {
 			if err != nil {
 				return part{}, false, err
 			}
-			out.node = &LookupJoin{Join: out.node.(*HashJoin), Values: k.binds[0]}
+			out.node, out.order = &LookupJoin{Join: out.node.(*HashJoin), Values: k.binds[0]}, left.order
 			return out, true, nil
 		}
 	}
@@ -258,7 +267,7 @@ func (j joining) localLookup(left, right part) (part, bool, error) {
 	default:
 		return part{}, false, nil
 	}
-	dear := j.est.rows(left.node)*joinorder.CostLookup > j.est.cost(right.node)
+	dear := j.leftRows(left)*joinorder.CostLookup > j.est.cost(right.node)
 	if off := j.env.Off; off.NestLoop || dear && !off.HashJoin {
 		return part{}, false, nil
 	}

@@ -198,7 +198,7 @@ type HashJoin struct {
 }
 
 // LookupJoin is a HashJoin in batches of left rows: Right reads the rows that have the values of the
-// batch, by primary key or index.
+// batch, by primary key or index. It keeps the order of the left rows.
 type LookupJoin struct {
 	Join   *HashJoin
 	Values Bind // the batch's values of one key, as an array

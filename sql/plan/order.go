@@ -83,28 +83,39 @@ func (p *planner) readInOrder(l *level, cur part) bool {
 		l.q.HasSRFs && !lateTargets(l.q) || p.env.Off.GatherMerge {
 		return false
 	}
-	want := wantedOrder{limit: math.Inf(1)}
-	for _, k := range lateKeys(l.q) {
-		e := l.q.Targets[k.Target].Expr
-		if hasSubLink(e) || volatile(e) {
-			return false
-		}
-		e, err := p.rewrite(l, e, cur.in)
-		if err != nil {
-			return false
-		}
-		want.keys = append(want.keys, orderKey{e, k.Desc, k.NullsFirst})
-	}
+	want := wantedOrder{keys: l.orderKeys(p, cur.in), limit: math.Inf(1)}
 	if len(want.keys) == 0 {
 		return false
 	}
 	if l.q.DistinctOn == nil && l.q.Limit != nil {
-		want.limit = limitOf(l.q.Limit)
-		if l.q.Offset != nil {
-			want.limit += limitOf(l.q.Offset)
-		}
+		want.limit = wantedRows(l.q)
 	}
 	return p.choose(s, &cur.local.route, l.q.Rels[cur.local.rels[0]].Indexes, conjuncts(s.Filter), want)
+}
+
+// orderKeys returns the order of the query over the rows of a scan; none if it cannot be read in
+// that order.
+func (l *level) orderKeys(p *planner, in *layout) (keys []orderKey) {
+	for _, k := range lateKeys(l.q) {
+		e := l.q.Targets[k.Target].Expr
+		if hasSubLink(e) || volatile(e) {
+			return nil
+		}
+		e, err := p.rewrite(l, e, in)
+		if err != nil {
+			return nil
+		}
+		keys = append(keys, orderKey{e, k.Desc, k.NullsFirst})
+	}
+	return keys
+}
+
+// wantedRows is how many rows LIMIT and OFFSET need.
+func wantedRows(q *query.Query) float64 {
+	if q.Offset == nil {
+		return limitOf(q.Limit)
+	}
+	return limitOf(q.Limit) + limitOf(q.Offset)
 }
 
 // scanUnder returns n if it is a scan.
@@ -113,10 +124,9 @@ func scanUnder(n Node) (*Scan, bool) {
 	return s, ok
 }
 
-// inOrder gathers rows that are in the order of keys in each fragment, no more of each than are
-// enough.
+// inOrder gathers rows that are in the order of keys, no more of each fragment than are enough.
 func (p *planner) inOrder(cur part, keys []SortKey, count, offset query.Expr) part {
-	if enough := together(count, offset); enough != nil {
+	if enough := together(count, offset); enough != nil && cur.local != nil {
 		cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: enough}
 	}
 	return p.gather(cur, keys)

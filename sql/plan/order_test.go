@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -65,6 +66,24 @@ func (g generator) numbered(text string) string {
 	return text
 }
 
+// fillOrdered adds rows to one of orderedTables.
+func fillOrdered(t *testing.T, g generator, ctx *analyze.Context, dbs []*database, table, insert string) {
+	t.Helper()
+	for i := range 120 {
+		name := g.orNull(`"` + g.number() + `x"`)
+		text := fmt.Sprintf(insert, i, strings.ToLower(name), g.orNull(fmt.Sprintf("'%dM%d'", i%10, i)),
+			g.orNull(g.number()), g.orNull(g.number()))
+		if table == "lines" {
+			text = fmt.Sprintf(insert, i, "", g.orNull(g.number()))
+		}
+		for _, d := range dbs {
+			if a := d.answer(ctx, text); strings.HasPrefix(a, "ERROR") {
+				t.Fatal(text, a)
+			}
+		}
+	}
+}
+
 // TestOrderedPaths runs random queries with ORDER BY on 1 and 3 fragments: the rows are those that
 // a sort of the whole table returns, in its order, whichever index they are read by.
 func TestOrderedPaths(t *testing.T) {
@@ -72,19 +91,7 @@ func TestOrderedPaths(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(3, 5))}
 	dbs := []*database{openDatabase(t, 1), openDatabase(t, 3)}
 	for _, table := range orderedTables {
-		for i := range 120 {
-			name := g.orNull(`"` + g.number() + `x"`)
-			text := fmt.Sprintf(table.insert, i, strings.ToLower(name), g.orNull(fmt.Sprintf("'%dM%d'", i%10, i)),
-				g.orNull(g.number()), g.orNull(g.number()))
-			if table.name == "lines" {
-				text = fmt.Sprintf(table.insert, i, "", g.orNull(g.number()))
-			}
-			for _, d := range dbs {
-				if a := d.answer(ctx, text); strings.HasPrefix(a, "ERROR") {
-					t.Fatal(text, a)
-				}
-			}
-		}
+		fillOrdered(t, g, ctx, dbs, table.name, table.insert)
 	}
 	for range 400 {
 		table := orderedTables[g.IntN(len(orderedTables))]
@@ -107,6 +114,83 @@ func TestOrderedPaths(t *testing.T) {
 		sorted := fmt.Sprintf("SELECT %s FROM (SELECT * FROM %s OFFSET 0) s%s ORDER BY %s%s", columns,
 			table.name, where, order, limit)
 		sameRows(t, dbs, ctx, text, sorted)
+	}
+}
+
+// drivenJoins are joins of a table p in whose order rows are wanted. Of those in one each row of p is
+// joined with one row at most, whose column may be read.
+var drivenJoins = struct{ one, many []string }{
+	one: []string{
+		"JOIN people q ON q.id = p.id", "LEFT JOIN people q ON q.id = p.id AND q.n > #",
+		"JOIN people q ON q.id = 'people/' || p.n", "LEFT JOIN people q ON q.id = 'people/' || p.grp",
+		"LEFT JOIN people q ON q.mail = p.mail AND q.grp < #",
+		"LEFT JOIN lines q ON q.order_id = 'o' || p.n AND q.no = p.grp",
+		"CROSS JOIN LATERAL (SELECT count(*) AS id FROM people r WHERE r.grp = p.n) q",
+		"LEFT JOIN LATERAL (SELECT r.id FROM people r WHERE r.grp = p.n ORDER BY r.id LIMIT 1) q ON true",
+		"CROSS JOIN LATERAL (SELECT max(r.no) AS id FROM lines r WHERE r.order_id = 'o' || p.grp) q",
+	},
+	many: []string{
+		"JOIN people q ON q.grp = p.n", "LEFT JOIN people q ON q.grp = p.grp AND q.n = p.n",
+		"LEFT JOIN people q ON q.grp = p.n JOIN lines r ON r.order_id = 'o' || p.grp",
+		"LEFT JOIN people q ON q.id = p.id LEFT JOIN people r ON r.grp = q.n",
+		"JOIN people q ON q.grp = p.n JOIN people r ON r.id = q.id",
+		"JOIN LATERAL (SELECT * FROM people r WHERE r.grp = p.n AND r.n > p.grp) q ON true",
+		"CROSS JOIN generate_series(1, p.grp) q", "JOIN lines q ON q.order_id = 'o' || p.n",
+		"FULL JOIN people q ON q.id = p.id AND q.n > #", "RIGHT JOIN people q ON q.grp = p.n",
+	},
+}
+
+// drivenJoin is a random join with ORDER BY and LIMIT that has one answer.
+func (g generator) drivenJoin(conds, orders []string) (columns, from, order string) {
+	columns, from = "p.id, p.grp", g.pick(drivenJoins.many...)
+	if g.IntN(2) == 0 {
+		if from = g.pick(drivenJoins.one...); !strings.Contains(from, " lines q") {
+			columns += ", q.id"
+		}
+	}
+	of := regexp.MustCompile(`\b(id|grp|n|doc|mail)\b`)
+	from = "people p " + from + " WHERE p.id IS NOT NULL"
+	if g.IntN(2) == 0 {
+		from += " AND (" + of.ReplaceAllString(g.pick(conds...), "p.$1") + ")"
+	}
+	if g.IntN(4) == 0 {
+		from += " AND " + g.pick("EXISTS (SELECT FROM lines e WHERE e.order_id = 'o' || p.n)",
+			"NOT EXISTS (SELECT FROM people e WHERE e.grp = p.n AND e.n = #)",
+			"p.n IN (SELECT e.grp FROM people e WHERE e.n > #)", "p.n <> (SELECT min(e.no) + # FROM lines e)")
+	}
+	return columns, g.numbered(from), of.ReplaceAllString(g.pick(orders...), "p.$1")
+}
+
+// TestDrivenJoins runs random joins with ORDER BY and LIMIT on 1 and 3 fragments: the rows are the
+// first ones of the whole join, sorted.
+func TestDrivenJoins(t *testing.T) {
+	ctx := testContext(t)
+	g := generator{rand.New(rand.NewPCG(4, 6))}
+	dbs := []*database{openDatabase(t, 1), openDatabase(t, 3)}
+	for _, table := range orderedTables {
+		fillOrdered(t, g, ctx, dbs, table.name, table.insert)
+	}
+	people := orderedTables[0]
+	driven := 0
+	for range 300 {
+		columns, from, order := g.drivenJoin(people.conds, people.orders)
+		limit := g.pick("1", "7", "5 OFFSET 3", "40", "300", "0")
+		text := fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT %s", columns, from, order, limit)
+		sorted := fmt.Sprintf("SELECT * FROM (SELECT %s, row_number() OVER (ORDER BY %s) AS at FROM %s OFFSET 0) x "+
+			"ORDER BY at LIMIT %s", columns, order, from, limit)
+		want := orderedRows(t, dbs[0], ctx, sorted)
+		want = regexp.MustCompile(`(?m)\|\d+$`).ReplaceAllString(want, "")
+		for _, d := range dbs {
+			if got := orderedRows(t, d, ctx, text); got != want {
+				t.Errorf("%s\n on %d fragments:\n%s\n sorted:\n%s", text, len(d.replicas), got, want)
+			}
+		}
+		if _, pl, err := build(ctx, text); err == nil && !strings.Contains(strings.Join(described(pl), "\n"), "Sort Key") {
+			driven++
+		}
+	}
+	if driven < 60 {
+		t.Errorf("%d joins are not sorted", driven)
 	}
 }
 

@@ -19,10 +19,13 @@ type locality struct {
 }
 
 // gather ends locality: what is below runs in the fragments, what comes above at the gateway. Merge
-// keeps the order of sorted children.
+// keeps the order of sorted children; the order that the part is known to have is kept too.
 func (p *planner) gather(cur part, merge []SortKey) part {
 	if cur.local == nil {
 		return cur
+	}
+	if merge == nil {
+		merge = cur.order
 	}
 	forgetFound(cur.node, cur.local.route.Index)
 	cur.node = &Gather{Base: Base{cur.node.Output()}, Child: cur.node, Route: cur.local.route, Merge: merge}

@@ -126,6 +126,8 @@ type hashJoin struct {
 	mem   memory.Account
 	table joinTable
 	rest  *restOfSides // nil: the table has room
+	whole bool         // without enough room it stops, and is full, instead of dividing the sides
+	full  bool
 }
 
 // Run implements Op.
@@ -180,6 +182,9 @@ func (j *hashJoin) takeRight(row types.Row) error {
 			return err
 		case len(j.table.rows) == 0:
 			return j.mem.Exceed(func() error { return j.table.add(row, key, linked) })
+		case j.whole:
+			j.full = true
+			return ErrStop
 		}
 		if err := j.divide(); err != nil {
 			return err

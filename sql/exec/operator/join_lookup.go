@@ -33,80 +33,114 @@ func (k *Compiler) lookupJoin(n *plan.LookupJoin) (Op, error) {
 	return &lookupJoinOp{hashJoinOp: *join.(*hashJoinOp), value: values[0], elem: n.Values.Expr.Type()}, nil
 }
 
-// lookupBatch is left rows that are joined together, and their values, each once.
+// lookupBatch is left rows that are joined together.
 type lookupBatch struct {
-	store  memory.Arena
-	rows   []types.Row
-	seen   memory.KeySet
-	values []types.Datum
-	key    []byte
+	store memory.Arena
+	rows  []types.Row
 }
 
 // Run implements Op.
 func (o *lookupJoinOp) Run(c *Execution, emit Emit) error {
 	o.c, o.emit = c, emit
-	b := &lookupBatch{store: memory.Arena{Mem: c.Mem}, seen: memory.KeySet{Mem: c.Mem}}
+	b := &lookupBatch{store: memory.Arena{Mem: c.Mem}}
 	defer b.free()
 	size := firstLookupBatch
 	err := o.left.Run(c, func(row types.Row) error {
-		if err := o.add(c, b, row); err != nil || len(b.rows) < size {
+		kept, err := b.store.Clone(row)
+		if err != nil {
 			return err
 		}
+		if b.rows = append(b.rows, kept); len(b.rows) < size {
+			return nil
+		}
 		size = min(size*lookupBatchStep, lastLookupBatch)
-		return o.join(c, b)
+		return o.joinBatch(c, b)
 	})
 	if err != nil || len(b.rows) == 0 {
 		return err
 	}
-	return o.join(c, b)
+	return o.joinBatch(c, b)
 }
 
-func (o *lookupJoinOp) add(c *Execution, b *lookupBatch, row types.Row) error {
-	kept, err := b.store.Clone(row)
-	if err != nil {
-		return err
-	}
-	b.rows = append(b.rows, kept)
-	v, err := o.value.value(&c.Ctx, kept)
-	if err != nil || v.IsNull() {
-		return err
-	}
-	b.key = types.AppendKey(b.key[:0], o.elem, v, false)
-	fresh, err := b.seen.Add(b.key)
-	if err != nil || !fresh {
-		return err
-	}
-	if v, err = b.store.Datum(v); err != nil {
-		return err
-	}
-	b.values = append(b.values, v)
-	return nil
+// joinBatch joins the rows of a batch, and empties it.
+func (o *lookupJoinOp) joinBatch(c *Execution, b *lookupBatch) error {
+	err := o.join(c, b.rows)
+	b.free()
+	return err
 }
 
-// join looks up the rows of a batch, emits what it is joined with, and empties it.
-func (o *lookupJoinOp) join(c *Execution, b *lookupBatch) error {
+// join looks up what rows are joined with, and emits it in their order. If there is not enough room
+// for that, it looks up each half of the rows by itself: the order would be lost in files.
+func (o *lookupJoinOp) join(c *Execution, rows []types.Row) error {
+	done, err := o.joinTogether(c, rows)
+	if done || err != nil {
+		return err
+	}
+	half := len(rows) / 2
+	if err := o.join(c, rows[:half]); err != nil {
+		return err
+	}
+	return o.join(c, rows[half:])
+}
+
+// joinTogether is join without the halves: done is false if there is not enough room.
+func (o *lookupJoinOp) joinTogether(c *Execution, rows []types.Row) (done bool, err error) {
 	j := o.begin(c)
 	defer j.free()
-	if len(b.values) > 0 {
-		n := int32(len(b.values))
-		c.SetOuter(o.value.param, types.NewArray(o.elem, []int32{n}, []int32{1}, b.values))
-		if err := o.right.Run(c, j.takeRight); err != nil {
-			return err
+	j.whole = len(rows) > 1
+	if err := o.lookUp(c, rows, j.takeRight); err != nil {
+		if err == ErrStop && j.full {
+			return false, nil
 		}
+		return false, err
 	}
 	j.table.met = make([]bool, len(j.table.rows))
-	for _, row := range b.rows {
+	for _, row := range rows {
 		if err := j.takeLeft(row); err != nil {
-			return err
+			return false, err
 		}
 	}
-	b.free()
-	return j.finish()
+	return true, j.finish()
+}
+
+// lookUp runs the right side with the values that rows have.
+func (o *lookupJoinOp) lookUp(c *Execution, rows []types.Row, emit Emit) error {
+	store, seen := memory.Arena{Mem: c.Mem}, memory.KeySet{Mem: c.Mem}
+	defer store.Free()
+	defer seen.Free()
+	var values []types.Datum
+	var key []byte
+	for _, row := range rows {
+		v, err := o.value.value(&c.Ctx, row)
+		if err != nil {
+			return err
+		}
+		if v.IsNull() {
+			continue
+		}
+		key = types.AppendKey(key[:0], o.elem, v, false)
+		fresh, err := seen.Add(key)
+		if err != nil {
+			return err
+		}
+		if !fresh {
+			continue
+		}
+		if v, err = store.Datum(v); err != nil {
+			return err
+		}
+		values = append(values, v)
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	n := int32(len(values))
+	c.SetOuter(o.value.param, types.NewArray(o.elem, []int32{n}, []int32{1}, values))
+	return o.right.Run(c, emit)
 }
 
 func (b *lookupBatch) free() {
 	b.store.Free()
-	b.seen.Free()
 	clear(b.rows)
-	b.rows, b.values = b.rows[:0], b.values[:0]
+	b.rows = b.rows[:0]
 }

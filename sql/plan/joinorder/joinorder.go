@@ -104,6 +104,35 @@ func Best(relations []Relation, conditions []Condition) *Tree {
 	return out.tree
 }
 
+// From returns a tree that begins with a relation and joins the others one by one, each looked up by
+// the rows before it or reading them: the one first that leaves the fewest rows. nil: there is none.
+func From(first int, relations []Relation, conditions []Condition) *Tree {
+	out := &Tree{Relation: first, Rows: max(relations[first].Rows, 1)}
+	for have := SetOf(first); len(have.Members()) < len(relations); {
+		next := (*Tree)(nil)
+		for i, r := range relations {
+			if have.Has(i) || !have.covers(r.After) {
+				continue
+			}
+			rows, found := out.Rows*max(r.Rows, 1), r.After != 0
+			for _, c := range conditions {
+				if c.Of.Has(i) && (have | SetOf(i)).covers(c.Of) {
+					rows *= c.Selectivity
+					found = found || c.Lookup.Has(i)
+				}
+			}
+			if rows = max(rows, 1); found && (next == nil || rows < next.Rows) {
+				next = &Tree{Left: out, Right: &Tree{Relation: i, Rows: max(r.Rows, 1)}, Rows: rows}
+			}
+		}
+		if next == nil {
+			return nil
+		}
+		out, have = next, have|SetOf(next.Right.Relation)
+	}
+	return out
+}
+
 // join is a tree with its estimates.
 type join struct {
 	tree *Tree

@@ -698,3 +698,14 @@ SELECT count(*) FROM (SELECT DISTINCT grp FROM things LIMIT 90 OFFSET 2) x
 SELECT EXISTS (SELECT FROM things WHERE id > 3), EXISTS (SELECT FROM things WHERE id > 300), EXISTS (SELECT FROM things LIMIT 0)
 SELECT id, EXISTS (SELECT FROM people p WHERE p.grp = t.id OFFSET 29) FROM things t WHERE id BETWEEN 2 AND 8 ORDER BY 1
 SELECT EXISTS (SELECT count(*) FROM things WHERE id > 300), EXISTS (SELECT 1 UNION ALL SELECT 2), EXISTS (SELECT generate_series(1, 0))
+-- joins in the order of the query
+SELECT f.id, t.name FROM family f JOIN things t ON t.id = f.i2 / 3000 + 3 ORDER BY f.ts DESC, f.id LIMIT 5
+SELECT f.id, t.name FROM family f LEFT JOIN things t ON t.id = f.i2 / 3000 + 3 ORDER BY f.ts DESC, f.id LIMIT 5 OFFSET 1
+SELECT f.id, t.name FROM family f LEFT JOIN things t ON t.id = f.i2 / 3000 + 3 WHERE t.grp IS NULL ORDER BY f.i8 NULLS FIRST, f.id LIMIT 4
+SELECT f.id, t.id FROM things t RIGHT JOIN family f ON t.id = f.i2 AND t.grp > 1 ORDER BY f.d DESC NULLS LAST, f.id LIMIT 6
+SELECT f.id, x.n FROM family f, LATERAL (SELECT count(*) AS n FROM family g WHERE g.d = f.d) x ORDER BY f.ts, f.id LIMIT 5
+SELECT f.id, f.i8 FROM family f, generate_series(1, least(f.id, 4)) s ORDER BY f.i8, f.id LIMIT 9
+SELECT f.id FROM family f WHERE EXISTS (SELECT FROM things t WHERE t.id = f.id) ORDER BY f.t DESC, f.id LIMIT 4
+SELECT f.id FROM family f WHERE NOT EXISTS (SELECT FROM things t WHERE t.id = f.id) ORDER BY f.t DESC, f.id LIMIT 4
+SELECT f.id, t.name FROM family f JOIN things t ON t.id = f.id ORDER BY f.ts LIMIT 0
+SELECT f.id FROM family f JOIN family g ON g.i8 = f.i8 LEFT JOIN things t ON t.id = g.id WHERE f.ts > '2024-03-30' ORDER BY f.ts, f.id LIMIT 7
