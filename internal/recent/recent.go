@@ -76,6 +76,14 @@ func (c *Cache[K, V]) Put(k K, size int, value V) {
 	}
 }
 
+// Came notes that a key has come, and reports whether it came before: Put would keep its value.
+func (c *Cache[K, V]) Came(k K) bool {
+	hash := maphash.Comparable(c.seed, k)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.items[k] != nil || c.again(hash)
+}
+
 // again reports whether a key has come before. It is called while the caller holds mu.
 func (c *Cache[K, V]) again(hash uint64) bool {
 	if c.came[0][hash] || c.came[1][hash] {

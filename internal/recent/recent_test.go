@@ -47,8 +47,11 @@ func TestKeepsWhatComesAgain(t *testing.T) {
 		}
 	}
 	has(true, "more 0", "a") // in this order
-	for range 2 {
-		c.Put("last", 1, 1)
+	if c.Came("last") {
+		t.Error("last came before")
+	}
+	if c.Put("last", 1, 1); !c.Came("last") {
+		t.Error("last did not come")
 	}
 	has(true, "a", "more 0", "last")
 	has(false, "more 1")

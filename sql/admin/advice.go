@@ -242,7 +242,11 @@ func (a *adviser) local(view *catalog.View, list []stmt.Sample) []int {
 
 func (a *adviser) plan(view *catalog.View, p *stmt.Program) (*plan.Plan, error) {
 	c := a.e.Executor().Compiler.Against(view)
-	q, _, err := analyze.Statement(c.Analysis(p.Statement.Source), p.Statement.Node, p.Params)
+	st, err := p.Statement.Parsed()
+	if err != nil {
+		return nil, err
+	}
+	q, _, err := analyze.Statement(c.Analysis(st.Source), st.Node, p.Params)
 	if err != nil {
 		return nil, err
 	}

@@ -246,7 +246,7 @@ func (s *scope) coerceLiteral(c *query.Const, target types.OID, typmod int32, lo
 	}
 	text := c.Value.Str()
 	v, err := types.Input(base, inputMod, text, s.ctx.Env)
-	if err == nil && dependsOnClock(base, text) {
+	if err == nil && DependsOnClock(base, text) {
 		return &query.CoerceIO{T: query.Of(target), Arg: &query.Const{T: query.Of(types.Text), Value: c.Value,
 			Pos: c.Pos}, Explicit: true}, nil
 	}
@@ -260,7 +260,9 @@ func (s *scope) coerceLiteral(c *query.Const, target types.OID, typmod int32, lo
 	out.Value = v
 	if inputMod >= 0 {
 		out.Mod = inputMod
+		return out, nil
 	}
+	s.literals.readAs(out, c)
 	return out, nil
 }
 

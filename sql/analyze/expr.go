@@ -98,6 +98,7 @@ func (s *scope) constant(c *pg_query.A_Const) (query.Expr, error) {
 	if c.Isnull {
 		return out, nil
 	}
+	s.literals.add(out, c)
 	switch v := c.Val.(type) {
 	case *pg_query.A_Const_Ival:
 		out.T, out.Value = query.Of(types.Int4), types.NewInt(int64(v.Ival.Ival))

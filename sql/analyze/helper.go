@@ -46,9 +46,9 @@ func isCollatable(t types.OID) bool {
 	return p.Collation != 0
 }
 
-// dependsOnClock reports whether the value of a literal depends on the time: now, today and similar
+// DependsOnClock reports whether the value of a literal depends on the time: now, today and similar
 // words are evaluated when the statement runs.
-func dependsOnClock(t types.OID, text string) bool {
+func DependsOnClock(t types.OID, text string) bool {
 	switch t {
 	case types.Date, types.Time, types.TimeTZ, types.Timestamp, types.TimestampTZ:
 		lower := strings.ToLower(text)
@@ -70,4 +70,21 @@ func (l locations) of(v query.Expr) int32 {
 		return loc
 	}
 	return -1
+}
+
+// add notes a number or a string of the text.
+func (l Literals) add(c *query.Const, n *pg_query.A_Const) {
+	switch n.Val.(type) {
+	case *pg_query.A_Const_Ival, *pg_query.A_Const_Fval, *pg_query.A_Const_Sval:
+		if l != nil && n.Location >= 0 {
+			l[c] = n.Location
+		}
+	}
+}
+
+// readAs notes a literal that is read as another type.
+func (l Literals) readAs(c, literal *query.Const) {
+	if loc, ok := l[literal]; ok {
+		l[c] = loc
+	}
 }

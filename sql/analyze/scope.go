@@ -43,6 +43,7 @@ type state struct {
 	noParams bool        // of stored expressions
 	depth    int         // of nested expressions and queries
 	locs     locations
+	literals Literals       // nil: they are not wanted
 	current  []*query.Param // parameters of WHERE CURRENT OF, numbered after all others
 	currents []query.Current
 }

@@ -13,8 +13,25 @@ import (
 // Statement analyzes a SELECT, VALUES, INSERT, UPDATE or DELETE of ctx.Source. params are the types
 // of $1, $2, … from the client, 0 if the statement decides; the chosen types are returned.
 func Statement(ctx *Context, node *pg_query.Node, params []types.OID) (*query.Query, []types.OID, error) {
+	return statement(ctx, node, params, nil)
+}
+
+// Literals are the constants of an analyzed query that are nothing but literals of its text, read as
+// their types, with the byte offsets of the literals. A number with a minus sign begins there.
+type Literals map[*query.Const]int32
+
+// WithLiterals analyzes a statement without parameters, and returns its literals.
+func WithLiterals(ctx *Context, node *pg_query.Node) (*query.Query, Literals, error) {
+	found := Literals{}
+	q, _, err := statement(ctx, node, nil, found)
+	return q, found, err
+}
+
+func statement(ctx *Context, node *pg_query.Node, params []types.OID, found Literals) (
+	*query.Query, []types.OID, error,
+) {
 	st := &state{ctx: ctx, text: parse.Positions{Text: ctx.Source}, params: append([]types.OID(nil), params...),
-		locs: locations{}, noParams: ctx.NoParams}
+		locs: locations{}, noParams: ctx.NoParams, literals: found}
 	for i, p := range st.params {
 		if p == types.Unknown {
 			st.params[i] = 0

@@ -13,10 +13,25 @@ import (
 
 // Statement is one statement of a text. Locations in Node are byte offsets into Source.
 type Statement struct {
-	Node   *pg_query.Node
-	Source string // the whole text that contains it
-	Start  int    // range of the statement in Source, without the semicolon
+	Node   *pg_query.Node // nil: the text shares a program with others, and was not parsed
+	Source string         // the whole text that contains it
+	Start  int            // range of the statement in Source, without the semicolon
 	End    int
+}
+
+// Parsed returns the statement with its tree, which one that was run without its tree does not have.
+func (s Statement) Parsed() (Statement, error) {
+	if s.Node != nil {
+		return s, nil
+	}
+	list, err := Parse(s.Source)
+	if err != nil {
+		return s, err
+	}
+	if len(list) != 1 {
+		return s, pgerr.New(pgerr.InternalError, "a text without a tree has %d statements", len(list))
+	}
+	return list[0], nil
 }
 
 // Text returns the statement's own text, without surrounding blanks.

@@ -65,7 +65,7 @@ func (p *planner) accessPaths(s *Scan, r *Route, indexes []query.Index, conds []
 	for _, ix := range indexes {
 		if x := p.indexScan(s, ix, conds); x != nil {
 			a := pathBy(x)
-			if of != nil && !x.single() {
+			if of != nil && !x.Single() {
 				a.rows = max(1, all*of.Of(slices.Concat(conjuncts(ix.Where), x.Conds)))
 			}
 			out = append(out, a)
@@ -234,7 +234,7 @@ func (x *IndexScan) estimate() float64 {
 		table *= guessFilter
 	}
 	switch {
-	case x.single():
+	case x.Single():
 		return n
 	case len(x.Equal) == 0:
 		return table * x.KeyBounds.selectivity()

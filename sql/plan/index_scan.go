@@ -32,8 +32,8 @@ type IndexScan struct {
 // whole reports whether every column has its value.
 func (x *IndexScan) whole() bool { return len(x.Equal) == len(x.Index.Keys) }
 
-// single reports whether no more than a few rows can be found.
-func (x *IndexScan) single() bool {
+// Single reports whether no more than a few rows can be found.
+func (x *IndexScan) Single() bool {
 	return x.whole() && x.Index.Def.Unique && (len(x.Nulls) == 0 || x.Index.Def.NullsNotDistinct)
 }
 

@@ -63,7 +63,7 @@ func (j joining) lookupKeyOf(right part) (k lookupKey, ok bool) {
 }
 
 // unique reports whether at most one row is found.
-func (k *lookupKey) unique() bool { return k.index == nil || k.index.single() }
+func (k *lookupKey) unique() bool { return k.index == nil || k.index.Single() }
 
 // byRow returns the lookup by the values that one row of the left side has.
 func (j joining) byRow(key lookupKey, left, right part) (*lookup, error) {
@@ -232,7 +232,7 @@ func atMostOne(n Node) bool {
 	switch n := n.(type) {
 	case *Scan:
 		return n.Access == ScanKeys && n.KeyArray == nil && len(n.Keys) == 1 ||
-			n.Index != nil && n.Index.single() && n.Index.combinations() == 1
+			n.Index != nil && n.Index.Single() && n.Index.combinations() == 1
 	case *Values:
 		return len(n.Rows) <= 1
 	case *Limit:

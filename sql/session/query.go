@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/parse/shape"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -17,6 +18,12 @@ func (s *Session) Simple(ctx context.Context, text string, w stmt.ResultWriter) 
 	defer s.rests()
 	s.ClosePortal("")
 	s.CloseStatement("")
+	q := simpleQuery{s, stmt.NewHoldingWriter(w, s.node.TempDir, false)}
+	if t, ok := shape.Split(text); ok {
+		if p, args := s.currentCompiler().Shared(&t); p != nil {
+			return s.failed(q.shared(ctx, p, args))
+		}
+	}
 	stmts, err := s.node.Statements.Parse(text)
 	if err != nil {
 		return s.failed(err)
@@ -24,35 +31,57 @@ func (s *Session) Simple(ctx context.Context, text string, w stmt.ResultWriter) 
 	if len(stmts) == 0 {
 		return w.EmptyQuery()
 	}
-	last := stmt.NewHoldingWriter(w, s.node.TempDir, false)
 	for i, st := range stmts {
 		if i < len(stmts)-1 {
-			err = s.one(ctx, st, w, true)
+			err = q.one(ctx, st, w)
 		} else {
-			err = s.last(ctx, st, last, len(stmts) > 1)
+			err = q.last(ctx, st, len(stmts) > 1)
 		}
 		if err != nil {
 			return s.failed(err)
 		}
 	}
-	return last.Send()
+	return q.w.Send()
+}
+
+// simpleQuery runs the statements of a query string.
+type simpleQuery struct {
+	*Session
+	w *stmt.HoldingWriter // for the last one
+}
+
+// shared runs a text that is one query, by a program that it shares with others.
+func (q simpleQuery) shared(ctx context.Context, p *stmt.Program, args []types.Datum) error {
+	ctx, cancel := q.arrives(ctx, p.Statement.Text())
+	defer cancel()
+	q.w.Alone = q.block.Tx == nil
+	err := q.autocommit(ctx, q.w, func() error {
+		if err := q.block.MayRun(); err != nil {
+			return err
+		}
+		return q.perform(ctx, p, args, q.w)
+	}, nil)
+	if err != nil {
+		return err
+	}
+	return q.w.Send()
 }
 
 // last runs the last statement of a query string, and commits an implicit transaction. A statement
 // that is all of its transaction, and has not sent the client anything yet, is run again if the
 // commit met a conflict, or if rows moved or a leader changed during the run.
-func (s *Session) last(ctx context.Context, st parse.Statement, w *stmt.HoldingWriter, implicitBlock bool) error {
-	ctx, cancel := s.arrives(ctx, st.Text())
+func (q simpleQuery) last(ctx context.Context, st parse.Statement, implicitBlock bool) error {
+	ctx, cancel := q.arrives(ctx, st.Text())
 	defer cancel()
-	w.Alone = s.block.Tx == nil && !implicitBlock
-	return s.autocommit(ctx, w, func() error { return s.runOne(ctx, st, w, implicitBlock) }, nil)
+	q.w.Alone = q.block.Tx == nil && !implicitBlock
+	return q.autocommit(ctx, q.w, func() error { return q.statement(ctx, st, q.w, implicitBlock) }, nil)
 }
 
-// one runs a statement of a simple query; implicitBlock reports whether there are others.
-func (s *Session) one(ctx context.Context, st parse.Statement, w stmt.ResultWriter, implicitBlock bool) error {
-	ctx, cancel := s.arrives(ctx, st.Text())
+// one runs a statement that others follow.
+func (q simpleQuery) one(ctx context.Context, st parse.Statement, w stmt.ResultWriter) error {
+	ctx, cancel := q.arrives(ctx, st.Text())
 	defer cancel()
-	return s.runOne(ctx, st, w, implicitBlock)
+	return q.statement(ctx, st, w, true)
 }
 
 // arrives begins a statement, which may be run several times, and bounds it by statement_timeout.
@@ -61,26 +90,32 @@ func (s *Session) arrives(ctx context.Context, text string) (context.Context, co
 	return s.timed(ctx)
 }
 
-// runOne runs a statement that has arrived.
-func (s *Session) runOne(ctx context.Context, st parse.Statement, w stmt.ResultWriter, implicitBlock bool) error {
-	if err := s.block.MayRun(); err != nil && !parse.EndsTransaction(st.Node) {
+// statement runs a statement that has arrived; implicitBlock reports whether there are others.
+func (q simpleQuery) statement(ctx context.Context, st parse.Statement, w stmt.ResultWriter, implicitBlock bool) error {
+	if err := q.block.MayRun(); err != nil && !parse.EndsTransaction(st.Node) {
 		return err
 	}
-	if implicitBlock && s.block.Tx == nil {
-		s.block.Begin().ImplicitBlock = true
+	if implicitBlock && q.block.Tx == nil {
+		q.block.Begin().ImplicitBlock = true
 	}
 	if !parse.IsQuery(st.Node) {
-		s.holdUtility(st.Node, w)
-		return s.utility(ctx, st, w, implicitBlock)
+		q.holdUtility(st.Node, w)
+		return q.utility(ctx, st, w, implicitBlock)
 	}
-	p, err := s.program(ctx, st, nil)
+	p, err := q.Session.program(ctx, st, nil)
 	if err == nil && len(p.Params) > 0 || pgerr.Is(err, pgerr.IndeterminateDatatype) {
-		err = s.currentCompiler().NoParameters(st)
+		err = q.currentCompiler().NoParameters(st)
 	}
 	if err != nil {
 		return err
 	}
-	if p, err = s.settleNew(ctx, p); err != nil {
+	return q.perform(ctx, p, nil, w)
+}
+
+// perform runs the program of a statement whose columns the client does not know yet.
+func (q simpleQuery) perform(ctx context.Context, p *stmt.Program, args []types.Datum, w stmt.ResultWriter) error {
+	p, err := q.settleNew(ctx, p)
+	if err != nil {
 		return err
 	}
 	if h, ok := w.(*stmt.HoldingWriter); ok && (p.Writes || p.Defines) {
@@ -91,7 +126,7 @@ func (s *Session) runOne(ctx context.Context, st parse.Statement, w stmt.ResultW
 			return err
 		}
 	}
-	return s.runQuery(ctx, p, nil, w)
+	return q.runQuery(ctx, p, args, w)
 }
 
 // runQuery runs a program to its end and sends its tag.

@@ -7,7 +7,9 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/internal/recent"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/literal"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/parse/shape"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/tx"
@@ -18,16 +20,20 @@ import (
 type Cache struct {
 	Trees    *parse.Cache
 	programs *recent.Cache[key, *Program]
-	tables   *analyze.TableCache // defaults and constraints of tables, analyzed
+	shapes   *recent.Cache[key, literal.Fixed] // of the shapes of texts; see Compiler.Shared
+	tables   *analyze.TableCache               // defaults and constraints of tables, analyzed
 	// Statistics returns what is known of a table's rows, by which statements are planned; nil:
 	// nothing. The function itself may be nil.
 	Statistics func(*catalog.View, *catalog.Table) *statistics.Table
+	// Template is for tests, nil otherwise. Programs of shapes are made at once then, and not from
+	// the text that needs one, but from the last other text of its shape that Template has try accept.
+	Template func(t *shape.Text, fixed literal.Fixed, try func(text string) bool)
 }
 
 // key is what analysis depends on, other than the definitions.
 type key struct {
 	database catalog.OID
-	text     string
+	text     string // of a statement, a shape, or a shape with its fixed literals
 	params   string // declared parameter types
 	ambient  string // see Compiler.Ambient
 	byID     bool
@@ -46,6 +52,7 @@ func NewCache() *Cache {
 	return &Cache{
 		Trees:    parse.NewCache(cachedStatements),
 		programs: recent.New[key, *Program](cachedStatements, programBytes),
+		shapes:   recent.New[key, literal.Fixed](cachedStatements, programBytes),
 		tables:   analyze.NewTableCache(),
 	}
 }

@@ -80,6 +80,10 @@ func (c *Compiler) Program(st parse.Statement, params []types.OID) (*Program, er
 		!p.Stale(func() *Compiler { return c }) {
 		return p, nil
 	}
+	st, err := st.Parsed()
+	if err != nil {
+		return nil, err
+	}
 	q, params, err := c.analyze(st.Source, st, params)
 	if err != nil {
 		return nil, err

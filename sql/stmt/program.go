@@ -36,6 +36,7 @@ type Program struct {
 	planned   *plannedFor
 	custom    *customPlans // nil: its statement has no parameters
 	generic   *Program     // that it is a custom plan of; nil: it is none
+	shared    *shared      // nil: it does not serve the texts of a shape
 }
 
 // LocksRows reports whether the program takes row locks other than those of rows that it writes.

@@ -4,6 +4,6 @@
 // these values, and can share a program as the executions of a prepared statement do.
 //
 // The package is a lexer for PostgreSQL's rules. It is much faster than the parser, and knows less:
-// it refuses each text of which it does not know all tokens, and each text that is not one SELECT,
+// it refuses a text with a token that it does not know, and each text that is not one SELECT,
 // VALUES, INSERT, UPDATE or DELETE. It does not check the grammar.
 package shape

@@ -1,0 +1,211 @@
+package stmt
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/literal"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/parse/shape"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// shared is what a program needs to serve all texts of a shape: its parameters are literals of the
+// texts.
+type shared struct {
+	arguments literal.Arguments
+	bounded   bool // whatever the arguments are, its plan reads few rows
+}
+
+// Shared returns a program for a text whose shape has come before, and its arguments: the program of
+// all texts of the shape, or one that is planned for the arguments. The text is not parsed. It is
+// nil if the text has to be compiled by itself, which is so for everything that fails.
+//
+// Plans for all arguments are used only if no argument makes them read many rows. Clients that write
+// values into their texts expect a plan for them.
+func (c *Compiler) Shared(t *shape.Text) (*Program, []types.Datum) {
+	if c.Uncommitted {
+		return nil, nil
+	}
+	k := key{c.Database, t.Shape, "", c.Ambient, c.ByID, c.Off}
+	fixed, known := c.Cache.shapes.Get(k)
+	if known && fixed.All() || !known && !c.Cache.shares(c.Cache.shapes.Came(k)) {
+		return nil, nil
+	}
+	var p *Program
+	if known {
+		if p, known = c.sharedBy(t, fixed); p == nil && !known {
+			return nil, nil
+		}
+	}
+	if p == nil {
+		if p = c.share(k, t, fixed); p == nil {
+			return nil, nil
+		}
+	}
+	args, ok := p.shared.arguments.Of(t, c.Values())
+	if !ok {
+		return nil, nil
+	}
+	run := p
+	if !p.shared.bounded {
+		var err error
+		if run, err = c.custom(p, args); err != nil {
+			return nil, nil
+		}
+	}
+	return run.of(t), args
+}
+
+// sharedBy returns the program of the texts that have the same fixed literals, from the cache. came
+// reports whether there was such a text before.
+func (c *Compiler) sharedBy(t *shape.Text, fixed literal.Fixed) (p *Program, came bool) {
+	k := key{c.Database, fixed.Key(t), "", c.Ambient, c.ByID, c.Off}
+	p, ok := c.Cache.programs.Get(k)
+	if ok && p.Version == c.View.DefinitionVersion() && !p.Stale(func() *Compiler { return c }) {
+		return p, true
+	}
+	return nil, ok || c.Cache.shares(c.Cache.programs.Came(k))
+}
+
+// share compiles the program that serves all texts with the shape of t and with the same fixed
+// literals, and caches it. fixed are those that earlier texts have shown; k is the key of the shape.
+func (c *Compiler) share(k key, t *shape.Text, fixed literal.Fixed) *Program {
+	list, err := c.Cache.Trees.Parse(t.Source)
+	if err != nil || len(list) != 1 {
+		return nil
+	}
+	st, none := list[0], make(literal.Fixed, len(t.Literals))
+	for i := range none {
+		none[i] = true
+	}
+	if !parse.IsQuery(st.Node) {
+		c.Cache.shapes.Put(k, len(k.text), none)
+		return nil
+	}
+	a, err := c.literals(t, st)
+	if err != nil || c.checkPrivileges(a.Query) != nil {
+		return nil
+	}
+	x, err := literal.Parameterize(a, fixed)
+	if err == nil && c.Cache.Template != nil {
+		x = c.like(t, x)
+	}
+	if err != nil || x.Fixed.All() || len(a.Query.Currents) > 0 {
+		c.Cache.shapes.Put(k, len(k.text), none)
+		return nil
+	}
+	p, err := c.Compile(x.Query, x.Params)
+	if err != nil || p.Split != nil || p.Defines {
+		c.Cache.shapes.Put(k, len(k.text), none)
+		return nil
+	}
+	p.Statement = st
+	p.shared = &shared{arguments: x.Arguments, bounded: isBounded(p)}
+	c.Storages.ObserveUses(c.View, p.Tables)
+	c.Cache.shapes.Put(k, len(k.text), x.Fixed)
+	k.text = strings.Clone(x.Fixed.Key(t))
+	c.Cache.programs.Came(k)
+	c.Cache.programs.Put(k, len(k.text), p)
+	return p
+}
+
+// literals analyzes a text, and finds its literals in the query.
+func (c *Compiler) literals(t *shape.Text, st parse.Statement) (*literal.Analyzed, error) {
+	x := c.Analysis(st.Source)
+	q, found, err := analyze.WithLiterals(x, st.Node)
+	return &literal.Analyzed{Text: t, Query: q, Literals: found, Env: x.Env}, err
+}
+
+// shares reports whether a program is made that others may share, for what has come before or not.
+func (c *Cache) shares(came bool) bool { return came || c.Template != nil }
+
+// like returns what Cache.Template makes of the text for which x was made.
+func (c *Compiler) like(t *shape.Text, x *literal.Parameterized) *literal.Parameterized {
+	c.Cache.Template(t, x.Fixed, func(text string) bool {
+		other, ok := shape.Split(text)
+		list, err := parse.Parse(text)
+		if !ok || err != nil || other.Shape != t.Shape {
+			return false
+		}
+		a, err := c.literals(&other, list[0])
+		if err != nil {
+			return false
+		}
+		y, err := literal.Parameterize(a, x.Fixed)
+		if err != nil || !slices.Equal(x.Fixed, y.Fixed) {
+			return false
+		}
+		x = y
+		return true
+	})
+	return x
+}
+
+// of returns the program as that of one text. If it has to be planned again, it is the text's own.
+func (p *Program) of(t *shape.Text) *Program {
+	out := *p
+	out.Statement = parse.Statement{Source: t.Source, End: t.End}
+	out.Params, out.custom, out.generic, out.shared = nil, nil, nil, nil
+	return &out
+}
+
+// isBounded reports whether the plan of a program reads few rows, whatever its arguments are.
+func isBounded(p *Program) bool {
+	subqueries := false
+	query.WalkQuery(p.Query, func(e query.Expr, _ int) {
+		if _, ok := e.(*query.SubLink); ok {
+			subqueries = true
+		}
+	})
+	return !subqueries && mostRows(p.Plan.Root) <= planCost
+}
+
+// mostRows returns how many rows a step reads at most, whatever the arguments of its plan are.
+func mostRows(n plan.Node) float64 {
+	switch n := n.(type) {
+	case *plan.Scan:
+		return mostFound(n)
+	case *plan.Values:
+		return float64(len(n.Rows))
+	case *plan.NestLoop:
+		left := mostRows(n.Left)
+		return left + left*mostRows(n.Right)
+	case *plan.Project, *plan.Filter, *plan.Limit, *plan.Sort, *plan.Aggregate, *plan.Distinct, *plan.Gather,
+		*plan.LockRows, *plan.Modify:
+		sum := 0.0
+		for _, c := range n.Children() {
+			sum += mostRows(c)
+		}
+		return sum
+	}
+	return math.Inf(1)
+}
+
+// mostFound returns how many rows a scan finds at most: those of some keys.
+func mostFound(n *plan.Scan) float64 {
+	x := n.Index
+	switch {
+	case n.Access == plan.ScanKeys:
+		if list, ok := n.KeyArray.(*query.Array); ok {
+			return float64(len(list.Elems))
+		}
+		if n.KeyArray == nil {
+			return float64(len(n.Keys))
+		}
+	case (n.Access == plan.ScanIndex || n.Access == plan.ScanFound) && x != nil && x.Single():
+		found := 1.0
+		for i, values := range x.Equal {
+			if i < len(x.Arrays) && x.Arrays[i] != nil {
+				return math.Inf(1)
+			}
+			found *= float64(max(1, len(values)))
+		}
+		return found
+	}
+	return math.Inf(1)
+}
