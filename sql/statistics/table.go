@@ -61,6 +61,20 @@ type Value struct {
 	Frac  float64
 }
 
+// MostRows returns how many of a number of rows have one value at most, all if that is not known.
+func (c *Column) MostRows(rows float64) float64 {
+	const uneven = 4 // values that are not in Common: how many times the average
+	switch {
+	case len(c.Common) > 0:
+		return c.Common[0].Frac * rows
+	case c.Distinct > 0:
+		return min(rows, uneven*rows/c.Distinct)
+	case c.Distinct < 0:
+		return min(rows, uneven/-c.Distinct)
+	}
+	return rows
+}
+
 func (k Key) compare(o Key) int {
 	return cmp.Or(cmp.Compare(k.Index, o.Index), cmp.Compare(k.Position, o.Position))
 }

@@ -1,7 +1,6 @@
 package stmt
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -9,8 +8,6 @@ import (
 	"github.com/sherddb/sherd/sql/literal"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/parse/shape"
-	"github.com/sherddb/sherd/sql/plan"
-	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -105,7 +102,7 @@ func (c *Compiler) share(k key, t *shape.Text, fixed literal.Fixed) *Program {
 		return nil
 	}
 	p.Statement = st
-	p.shared = &shared{arguments: x.Arguments, bounded: isBounded(p)}
+	p.shared = &shared{arguments: x.Arguments, bounded: c.isBounded(p)}
 	c.Storages.ObserveUses(c.View, p.Tables)
 	c.Cache.shapes.Put(k, len(k.text), x.Fixed)
 	k.text = strings.Clone(x.Fixed.Key(t))
@@ -152,60 +149,4 @@ func (p *Program) of(t *shape.Text) *Program {
 	out.Statement = parse.Statement{Source: t.Source, End: t.End}
 	out.Params, out.custom, out.generic, out.shared = nil, nil, nil, nil
 	return &out
-}
-
-// isBounded reports whether the plan of a program reads few rows, whatever its arguments are.
-func isBounded(p *Program) bool {
-	subqueries := false
-	query.WalkQuery(p.Query, func(e query.Expr, _ int) {
-		if _, ok := e.(*query.SubLink); ok {
-			subqueries = true
-		}
-	})
-	return !subqueries && mostRows(p.Plan.Root) <= planCost
-}
-
-// mostRows returns how many rows a step reads at most, whatever the arguments of its plan are.
-func mostRows(n plan.Node) float64 {
-	switch n := n.(type) {
-	case *plan.Scan:
-		return mostFound(n)
-	case *plan.Values:
-		return float64(len(n.Rows))
-	case *plan.NestLoop:
-		left := mostRows(n.Left)
-		return left + left*mostRows(n.Right)
-	case *plan.Project, *plan.Filter, *plan.Limit, *plan.Sort, *plan.Aggregate, *plan.Distinct, *plan.Gather,
-		*plan.LockRows, *plan.Modify:
-		sum := 0.0
-		for _, c := range n.Children() {
-			sum += mostRows(c)
-		}
-		return sum
-	}
-	return math.Inf(1)
-}
-
-// mostFound returns how many rows a scan finds at most: those of some keys.
-func mostFound(n *plan.Scan) float64 {
-	x := n.Index
-	switch {
-	case n.Access == plan.ScanKeys:
-		if list, ok := n.KeyArray.(*query.Array); ok {
-			return float64(len(list.Elems))
-		}
-		if n.KeyArray == nil {
-			return float64(len(n.Keys))
-		}
-	case (n.Access == plan.ScanIndex || n.Access == plan.ScanFound) && x != nil && x.Single():
-		found := 1.0
-		for i, values := range x.Equal {
-			if i < len(x.Arrays) && x.Arrays[i] != nil {
-				return math.Inf(1)
-			}
-			found *= float64(max(1, len(values)))
-		}
-		return found
-	}
-	return math.Inf(1)
 }
