@@ -63,3 +63,32 @@ func statement(b *testing.B, s *session.Session, args []types.Datum) {
 	}
 	must(b, s.Sync(b.Context()))
 }
+
+// BenchmarkText runs the statements of BenchmarkStatement by the simple protocol, each with new
+// literals in its text.
+func BenchmarkText(b *testing.B) {
+	w := newWorldOf(b, 1)
+	setup := w.connect(b)
+	setup.want("CREATE TABLE t (k int PRIMARY KEY, n int, s text)", "CREATE TABLE")
+	setup.want("INSERT INTO t SELECT i, i, 'some text' FROM generate_series(1, 10000) i", "INSERT 0 10000")
+	next := 10000
+	for _, x := range []struct {
+		name string
+		text func() string
+	}{
+		{"select", func() string { return "SELECT n FROM t WHERE k = " + strconv.Itoa(next*7919%10000+1) }},
+		{"insert", func() string { return "INSERT INTO t VALUES (" + strconv.Itoa(next) + ", 1, 'some text')" }},
+		{"update", func() string {
+			return "UPDATE t SET n = n + " + strconv.Itoa(next%100) + " WHERE k = " + strconv.Itoa(next*7919%10000+1)
+		}},
+	} {
+		b.Run(x.name, func(b *testing.B) {
+			c := w.connect(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				next++
+				must(b, c.s.Simple(b.Context(), x.text(), &unread{}))
+			}
+		})
+	}
+}
