@@ -72,9 +72,12 @@ func (c *Call) closeTimestamp(ctx context.Context, m *pb.CloseRequest) (*pb.Resp
 }
 
 func (c *Call) countRows(m *pb.CountRowsRequest) (*pb.Response, error) {
-	if m.Total && m.Table != 0 {
-		docs, bytes := c.Replica.Inspect.TableTotal(m.Table)
-		a := &pb.CountsAnswer{Counts: []*pb.Count{{Table: m.Table, Documents: docs, Bytes: bytes}}}
+	if m.Total {
+		totals, term, written := c.Replica.Inspect.Totals(m.Table)
+		a := &pb.CountsAnswer{Counts: countsOf(totals), Term: term}
+		for table, rows := range written {
+			a.Written = append(a.Written, &pb.Written{Table: table, Rows: rows})
+		}
 		return &pb.Response{Result: &pb.Response_Counts{Counts: a}}, nil
 	}
 	a := &pb.CountsAnswer{Counts: countsOf(c.Replica.Inspect.BucketStats(m.Table))}

@@ -179,13 +179,21 @@ func (c *Client) CountRows(ctx context.Context, fragments []txn.FragmentID, tabl
 
 // TableTotal asks a fragment's leader for the documents of a storage id, and their bytes.
 func (c *Client) TableTotal(ctx context.Context, f txn.FragmentID, table uint32) (docs, bytes int64, err error) {
-	a, err := c.Send(ctx, &pb.Request{
-		Fragment: uint32(f), Op: &pb.Request_CountRows{CountRows: &pb.CountRowsRequest{Table: table, Total: true}},
-	})
-	for _, x := range a.GetCounts().GetCounts() {
+	a, err := c.Totals(ctx, f, table)
+	for _, x := range a.GetCounts() {
 		docs, bytes = docs+x.Documents, bytes+x.Bytes
 	}
 	return docs, bytes, err
+}
+
+// Totals asks a fragment's leader for the documents of a storage id, of each if it is 0, their bytes,
+// and how many of these rows transactions have written in the leader's term. Leaders of earlier
+// releases count in parts, and know nothing of what was written.
+func (c *Client) Totals(ctx context.Context, f txn.FragmentID, table uint32) (*pb.CountsAnswer, error) {
+	a, err := c.Send(ctx, &pb.Request{
+		Fragment: uint32(f), Op: &pb.Request_CountRows{CountRows: &pb.CountRowsRequest{Table: table, Total: true}},
+	})
+	return a.GetCounts(), err
 }
 
 // TableTotalHere returns the same from the replica on this node, which may be a moment behind. It

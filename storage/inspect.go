@@ -44,6 +44,13 @@ func (i *Inspector) BucketStats(table uint32) []counts.Range { return i.r.stats.
 // TableTotal returns the documents of a table and their bytes, as the sum of BucketStats.
 func (i *Inspector) TableTotal(table uint32) (docs, bytes int64) { return i.r.stats.Total(table) }
 
+// Totals returns TableTotal of a table (0: of all tables), and how many of their rows transactions have
+// written since this replica leads, in a term.
+func (i *Inspector) Totals(table uint32) (totals []counts.Range, term uint64, written map[uint32]int64) {
+	term = i.r.proposer.Term()
+	return i.r.stats.Totals(table), term, i.r.live.written.In(term, table)
+}
+
 // Dropping returns the spans whose keys are being deleted in the background.
 func (i *Inspector) Dropping() ([]txn.Span, error) {
 	t := i.r.db.At(txn.MaxTimestamp)

@@ -46,7 +46,7 @@ func (c *Committer) encode() (pieces [][]byte, stats []byte, err error) {
 	if len(p.pieces) == 0 {
 		p.grow()
 	}
-	return p.pieces, c.t.r.encodeDeltas(&d), err
+	return p.pieces, c.counted(&d), err
 }
 
 // sendSpilled puts a write set that is on disk into the log as parts, all but the last one. They go
@@ -86,7 +86,7 @@ func (c *Committer) sendSpilled() (last [][]byte, stats []byte, err error) {
 	if len(p.pieces) == 0 {
 		p.grow()
 	}
-	return p.pieces, c.t.r.encodeDeltas(&d), nil
+	return p.pieces, c.counted(&d), nil
 }
 
 func (c *Committer) pack(p *packer, op *writebuf.Op) error {
@@ -174,9 +174,15 @@ func countOp(d *counts.BucketDeltas, op *writebuf.Op, old int) {
 	if !op.Delete {
 		docs, bytes = docs+1, bytes+len(op.Key)+len(op.Value)
 	}
-	if docs != 0 || bytes != 0 {
+	if old >= 0 || !op.Delete {
 		d.Add(op.Key, docs, bytes)
 	}
+}
+
+// counted counts the rows of the write set, and returns its statistics as they go into the log.
+func (c *Committer) counted(d *counts.BucketDeltas) []byte {
+	c.t.r.live.written.Add(c.t.term, d)
+	return c.t.r.encodeDeltas(d)
 }
 
 // oldSize returns the size of the newest committed value, or -1 if there is none. It does not look

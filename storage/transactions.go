@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/sherddb/sherd/storage/counts"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -142,6 +143,7 @@ type liveTxs struct {
 	mu      sync.Mutex
 	txs     map[txn.ID]*Tx   // with locks, writes or a prepare; guarded by mu
 	readers map[*Tx]struct{} // with reads to be validated; guarded by mu
+	written counts.Written   // rows that they have written
 }
 
 // reset forgets all of them: their term is over.

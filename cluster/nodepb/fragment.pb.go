@@ -2460,7 +2460,7 @@ func (x *CloseAnswer) GetLast() uint64 {
 type CountRowsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Table         uint32                 `protobuf:"varint,1,opt,name=table,proto3" json:"table,omitempty"` // a storage id, 0 is all
-	Total         bool                   `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"` // one count of the table is enough; earlier releases send all
+	Total         bool                   `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"` // one count of each table is enough; earlier releases send all
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2512,6 +2512,8 @@ func (x *CountRowsRequest) GetTotal() bool {
 type CountsAnswer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Counts        []*Count               `protobuf:"bytes,1,rep,name=counts,proto3" json:"counts,omitempty"`
+	Term          uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"` // of the leader; 0 from earlier releases. It and written are part of totals
+	Written       []*Written             `protobuf:"bytes,3,rep,name=written,proto3" json:"written,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2553,6 +2555,73 @@ func (x *CountsAnswer) GetCounts() []*Count {
 	return nil
 }
 
+func (x *CountsAnswer) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *CountsAnswer) GetWritten() []*Written {
+	if x != nil {
+		return x.Written
+	}
+	return nil
+}
+
+// Written is how many rows of a table transactions have written in the leader's term.
+type Written struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Table         uint32                 `protobuf:"varint,1,opt,name=table,proto3" json:"table,omitempty"`
+	Rows          int64                  `protobuf:"varint,2,opt,name=rows,proto3" json:"rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Written) Reset() {
+	*x = Written{}
+	mi := &file_fragment_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Written) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Written) ProtoMessage() {}
+
+func (x *Written) ProtoReflect() protoreflect.Message {
+	mi := &file_fragment_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Written.ProtoReflect.Descriptor instead.
+func (*Written) Descriptor() ([]byte, []int) {
+	return file_fragment_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *Written) GetTable() uint32 {
+	if x != nil {
+		return x.Table
+	}
+	return 0
+}
+
+func (x *Written) GetRows() int64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
 type Count struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Table         uint32                 `protobuf:"varint,1,opt,name=table,proto3" json:"table,omitempty"`
@@ -2566,7 +2635,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_fragment_proto_msgTypes[32]
+	mi := &file_fragment_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2578,7 +2647,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[32]
+	mi := &file_fragment_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2591,7 +2660,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{32}
+	return file_fragment_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Count) GetTable() uint32 {
@@ -2641,7 +2710,7 @@ type SegmentKeysRequest struct {
 
 func (x *SegmentKeysRequest) Reset() {
 	*x = SegmentKeysRequest{}
-	mi := &file_fragment_proto_msgTypes[33]
+	mi := &file_fragment_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2653,7 +2722,7 @@ func (x *SegmentKeysRequest) String() string {
 func (*SegmentKeysRequest) ProtoMessage() {}
 
 func (x *SegmentKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[33]
+	mi := &file_fragment_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2666,7 +2735,7 @@ func (x *SegmentKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SegmentKeysRequest.ProtoReflect.Descriptor instead.
 func (*SegmentKeysRequest) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{33}
+	return file_fragment_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SegmentKeysRequest) GetTable() uint32 {
@@ -2703,7 +2772,7 @@ type SegmentKeysAnswer struct {
 
 func (x *SegmentKeysAnswer) Reset() {
 	*x = SegmentKeysAnswer{}
-	mi := &file_fragment_proto_msgTypes[34]
+	mi := &file_fragment_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2715,7 +2784,7 @@ func (x *SegmentKeysAnswer) String() string {
 func (*SegmentKeysAnswer) ProtoMessage() {}
 
 func (x *SegmentKeysAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[34]
+	mi := &file_fragment_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2728,7 +2797,7 @@ func (x *SegmentKeysAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SegmentKeysAnswer.ProtoReflect.Descriptor instead.
 func (*SegmentKeysAnswer) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{34}
+	return file_fragment_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SegmentKeysAnswer) GetStored() [][]byte {
@@ -2770,7 +2839,7 @@ type MoveRange struct {
 
 func (x *MoveRange) Reset() {
 	*x = MoveRange{}
-	mi := &file_fragment_proto_msgTypes[35]
+	mi := &file_fragment_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2782,7 +2851,7 @@ func (x *MoveRange) String() string {
 func (*MoveRange) ProtoMessage() {}
 
 func (x *MoveRange) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[35]
+	mi := &file_fragment_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2795,7 +2864,7 @@ func (x *MoveRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveRange.ProtoReflect.Descriptor instead.
 func (*MoveRange) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{35}
+	return file_fragment_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *MoveRange) GetMove() uint64 {
@@ -2822,7 +2891,7 @@ type SizeAnswer struct {
 
 func (x *SizeAnswer) Reset() {
 	*x = SizeAnswer{}
-	mi := &file_fragment_proto_msgTypes[36]
+	mi := &file_fragment_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2834,7 +2903,7 @@ func (x *SizeAnswer) String() string {
 func (*SizeAnswer) ProtoMessage() {}
 
 func (x *SizeAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[36]
+	mi := &file_fragment_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2847,7 +2916,7 @@ func (x *SizeAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SizeAnswer.ProtoReflect.Descriptor instead.
 func (*SizeAnswer) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{36}
+	return file_fragment_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SizeAnswer) GetDocuments() int64 {
@@ -2881,7 +2950,7 @@ type ReadVersionsRequest struct {
 
 func (x *ReadVersionsRequest) Reset() {
 	*x = ReadVersionsRequest{}
-	mi := &file_fragment_proto_msgTypes[37]
+	mi := &file_fragment_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2893,7 +2962,7 @@ func (x *ReadVersionsRequest) String() string {
 func (*ReadVersionsRequest) ProtoMessage() {}
 
 func (x *ReadVersionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[37]
+	mi := &file_fragment_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2906,7 +2975,7 @@ func (x *ReadVersionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadVersionsRequest.ProtoReflect.Descriptor instead.
 func (*ReadVersionsRequest) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{37}
+	return file_fragment_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ReadVersionsRequest) GetMove() uint64 {
@@ -2974,7 +3043,7 @@ type VersionsAnswer struct {
 
 func (x *VersionsAnswer) Reset() {
 	*x = VersionsAnswer{}
-	mi := &file_fragment_proto_msgTypes[38]
+	mi := &file_fragment_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2986,7 +3055,7 @@ func (x *VersionsAnswer) String() string {
 func (*VersionsAnswer) ProtoMessage() {}
 
 func (x *VersionsAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[38]
+	mi := &file_fragment_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2999,7 +3068,7 @@ func (x *VersionsAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionsAnswer.ProtoReflect.Descriptor instead.
 func (*VersionsAnswer) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{38}
+	return file_fragment_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *VersionsAnswer) GetVersions() []*RowVersion {
@@ -3020,7 +3089,7 @@ type VersionsRead struct {
 
 func (x *VersionsRead) Reset() {
 	*x = VersionsRead{}
-	mi := &file_fragment_proto_msgTypes[39]
+	mi := &file_fragment_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3032,7 +3101,7 @@ func (x *VersionsRead) String() string {
 func (*VersionsRead) ProtoMessage() {}
 
 func (x *VersionsRead) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[39]
+	mi := &file_fragment_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3045,7 +3114,7 @@ func (x *VersionsRead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionsRead.ProtoReflect.Descriptor instead.
 func (*VersionsRead) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{39}
+	return file_fragment_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *VersionsRead) GetT() uint64 {
@@ -3076,7 +3145,7 @@ type RowVersion struct {
 
 func (x *RowVersion) Reset() {
 	*x = RowVersion{}
-	mi := &file_fragment_proto_msgTypes[40]
+	mi := &file_fragment_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3088,7 +3157,7 @@ func (x *RowVersion) String() string {
 func (*RowVersion) ProtoMessage() {}
 
 func (x *RowVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[40]
+	mi := &file_fragment_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3101,7 +3170,7 @@ func (x *RowVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowVersion.ProtoReflect.Descriptor instead.
 func (*RowVersion) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{40}
+	return file_fragment_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RowVersion) GetKey() []byte {
@@ -3158,7 +3227,7 @@ type CensusRequest struct {
 
 func (x *CensusRequest) Reset() {
 	*x = CensusRequest{}
-	mi := &file_fragment_proto_msgTypes[41]
+	mi := &file_fragment_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3170,7 +3239,7 @@ func (x *CensusRequest) String() string {
 func (*CensusRequest) ProtoMessage() {}
 
 func (x *CensusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[41]
+	mi := &file_fragment_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3183,7 +3252,7 @@ func (x *CensusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CensusRequest.ProtoReflect.Descriptor instead.
 func (*CensusRequest) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{41}
+	return file_fragment_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *CensusRequest) GetT() uint64 {
@@ -3213,7 +3282,7 @@ type CensusAnswer struct {
 
 func (x *CensusAnswer) Reset() {
 	*x = CensusAnswer{}
-	mi := &file_fragment_proto_msgTypes[42]
+	mi := &file_fragment_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3225,7 +3294,7 @@ func (x *CensusAnswer) String() string {
 func (*CensusAnswer) ProtoMessage() {}
 
 func (x *CensusAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[42]
+	mi := &file_fragment_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3238,7 +3307,7 @@ func (x *CensusAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CensusAnswer.ProtoReflect.Descriptor instead.
 func (*CensusAnswer) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{42}
+	return file_fragment_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *CensusAnswer) GetAt() uint64 {
@@ -3289,7 +3358,7 @@ type OwnedRange struct {
 
 func (x *OwnedRange) Reset() {
 	*x = OwnedRange{}
-	mi := &file_fragment_proto_msgTypes[43]
+	mi := &file_fragment_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3301,7 +3370,7 @@ func (x *OwnedRange) String() string {
 func (*OwnedRange) ProtoMessage() {}
 
 func (x *OwnedRange) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[43]
+	mi := &file_fragment_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3314,7 +3383,7 @@ func (x *OwnedRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OwnedRange.ProtoReflect.Descriptor instead.
 func (*OwnedRange) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{43}
+	return file_fragment_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *OwnedRange) GetLo() uint32 {
@@ -3356,7 +3425,7 @@ type Undecided struct {
 
 func (x *Undecided) Reset() {
 	*x = Undecided{}
-	mi := &file_fragment_proto_msgTypes[44]
+	mi := &file_fragment_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3368,7 +3437,7 @@ func (x *Undecided) String() string {
 func (*Undecided) ProtoMessage() {}
 
 func (x *Undecided) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[44]
+	mi := &file_fragment_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3381,7 +3450,7 @@ func (x *Undecided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undecided.ProtoReflect.Descriptor instead.
 func (*Undecided) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{44}
+	return file_fragment_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Undecided) GetTransaction() []byte {
@@ -3415,7 +3484,7 @@ type KeySpan struct {
 
 func (x *KeySpan) Reset() {
 	*x = KeySpan{}
-	mi := &file_fragment_proto_msgTypes[45]
+	mi := &file_fragment_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3427,7 +3496,7 @@ func (x *KeySpan) String() string {
 func (*KeySpan) ProtoMessage() {}
 
 func (x *KeySpan) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[45]
+	mi := &file_fragment_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3440,7 +3509,7 @@ func (x *KeySpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeySpan.ProtoReflect.Descriptor instead.
 func (*KeySpan) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{45}
+	return file_fragment_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *KeySpan) GetStart() []byte {
@@ -3469,7 +3538,7 @@ type ReachRequest struct {
 
 func (x *ReachRequest) Reset() {
 	*x = ReachRequest{}
-	mi := &file_fragment_proto_msgTypes[46]
+	mi := &file_fragment_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3481,7 +3550,7 @@ func (x *ReachRequest) String() string {
 func (*ReachRequest) ProtoMessage() {}
 
 func (x *ReachRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[46]
+	mi := &file_fragment_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3494,7 +3563,7 @@ func (x *ReachRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReachRequest.ProtoReflect.Descriptor instead.
 func (*ReachRequest) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{46}
+	return file_fragment_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ReachRequest) GetT() uint64 {
@@ -3522,7 +3591,7 @@ type ReachAnswer struct {
 
 func (x *ReachAnswer) Reset() {
 	*x = ReachAnswer{}
-	mi := &file_fragment_proto_msgTypes[47]
+	mi := &file_fragment_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3534,7 +3603,7 @@ func (x *ReachAnswer) String() string {
 func (*ReachAnswer) ProtoMessage() {}
 
 func (x *ReachAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[47]
+	mi := &file_fragment_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3547,7 +3616,7 @@ func (x *ReachAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReachAnswer.ProtoReflect.Descriptor instead.
 func (*ReachAnswer) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{47}
+	return file_fragment_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ReachAnswer) GetReached() bool {
@@ -3582,7 +3651,7 @@ type DigestRequest struct {
 
 func (x *DigestRequest) Reset() {
 	*x = DigestRequest{}
-	mi := &file_fragment_proto_msgTypes[48]
+	mi := &file_fragment_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3594,7 +3663,7 @@ func (x *DigestRequest) String() string {
 func (*DigestRequest) ProtoMessage() {}
 
 func (x *DigestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[48]
+	mi := &file_fragment_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3607,7 +3676,7 @@ func (x *DigestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestRequest.ProtoReflect.Descriptor instead.
 func (*DigestRequest) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{48}
+	return file_fragment_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *DigestRequest) GetT() uint64 {
@@ -3634,7 +3703,7 @@ type DigestAnswer struct {
 
 func (x *DigestAnswer) Reset() {
 	*x = DigestAnswer{}
-	mi := &file_fragment_proto_msgTypes[49]
+	mi := &file_fragment_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3646,7 +3715,7 @@ func (x *DigestAnswer) String() string {
 func (*DigestAnswer) ProtoMessage() {}
 
 func (x *DigestAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[49]
+	mi := &file_fragment_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3659,7 +3728,7 @@ func (x *DigestAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestAnswer.ProtoReflect.Descriptor instead.
 func (*DigestAnswer) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{49}
+	return file_fragment_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *DigestAnswer) GetKeys() int64 {
@@ -3688,7 +3757,7 @@ type ReadRowsRequest struct {
 
 func (x *ReadRowsRequest) Reset() {
 	*x = ReadRowsRequest{}
-	mi := &file_fragment_proto_msgTypes[50]
+	mi := &file_fragment_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3700,7 +3769,7 @@ func (x *ReadRowsRequest) String() string {
 func (*ReadRowsRequest) ProtoMessage() {}
 
 func (x *ReadRowsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[50]
+	mi := &file_fragment_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3713,7 +3782,7 @@ func (x *ReadRowsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadRowsRequest.ProtoReflect.Descriptor instead.
 func (*ReadRowsRequest) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{50}
+	return file_fragment_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ReadRowsRequest) GetT() uint64 {
@@ -3747,7 +3816,7 @@ type RowsAnswer struct {
 
 func (x *RowsAnswer) Reset() {
 	*x = RowsAnswer{}
-	mi := &file_fragment_proto_msgTypes[51]
+	mi := &file_fragment_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3759,7 +3828,7 @@ func (x *RowsAnswer) String() string {
 func (*RowsAnswer) ProtoMessage() {}
 
 func (x *RowsAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[51]
+	mi := &file_fragment_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3772,7 +3841,7 @@ func (x *RowsAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowsAnswer.ProtoReflect.Descriptor instead.
 func (*RowsAnswer) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{51}
+	return file_fragment_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *RowsAnswer) GetKeys() [][]byte {
@@ -3799,7 +3868,7 @@ type SnapshotRequest struct {
 
 func (x *SnapshotRequest) Reset() {
 	*x = SnapshotRequest{}
-	mi := &file_fragment_proto_msgTypes[52]
+	mi := &file_fragment_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3811,7 +3880,7 @@ func (x *SnapshotRequest) String() string {
 func (*SnapshotRequest) ProtoMessage() {}
 
 func (x *SnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[52]
+	mi := &file_fragment_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3824,7 +3893,7 @@ func (x *SnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRequest.ProtoReflect.Descriptor instead.
 func (*SnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{52}
+	return file_fragment_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *SnapshotRequest) GetNow() uint64 {
@@ -3852,7 +3921,7 @@ type SnapshotOf struct {
 
 func (x *SnapshotOf) Reset() {
 	*x = SnapshotOf{}
-	mi := &file_fragment_proto_msgTypes[53]
+	mi := &file_fragment_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3864,7 +3933,7 @@ func (x *SnapshotOf) String() string {
 func (*SnapshotOf) ProtoMessage() {}
 
 func (x *SnapshotOf) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[53]
+	mi := &file_fragment_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3877,7 +3946,7 @@ func (x *SnapshotOf) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotOf.ProtoReflect.Descriptor instead.
 func (*SnapshotOf) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{53}
+	return file_fragment_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SnapshotOf) GetFragment() uint32 {
@@ -3913,7 +3982,7 @@ type SnapshotAnswer struct {
 
 func (x *SnapshotAnswer) Reset() {
 	*x = SnapshotAnswer{}
-	mi := &file_fragment_proto_msgTypes[54]
+	mi := &file_fragment_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3925,7 +3994,7 @@ func (x *SnapshotAnswer) String() string {
 func (*SnapshotAnswer) ProtoMessage() {}
 
 func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[54]
+	mi := &file_fragment_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3938,7 +4007,7 @@ func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotAnswer.ProtoReflect.Descriptor instead.
 func (*SnapshotAnswer) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{54}
+	return file_fragment_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *SnapshotAnswer) GetNow() uint64 {
@@ -3979,7 +4048,7 @@ type SnapshotFailure struct {
 
 func (x *SnapshotFailure) Reset() {
 	*x = SnapshotFailure{}
-	mi := &file_fragment_proto_msgTypes[55]
+	mi := &file_fragment_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3991,7 +4060,7 @@ func (x *SnapshotFailure) String() string {
 func (*SnapshotFailure) ProtoMessage() {}
 
 func (x *SnapshotFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_fragment_proto_msgTypes[55]
+	mi := &file_fragment_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4004,7 +4073,7 @@ func (x *SnapshotFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotFailure.ProtoReflect.Descriptor instead.
 func (*SnapshotFailure) Descriptor() ([]byte, []int) {
-	return file_fragment_proto_rawDescGZIP(), []int{55}
+	return file_fragment_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *SnapshotFailure) GetFragment() uint32 {
@@ -4180,9 +4249,14 @@ const file_fragment_proto_rawDesc = "" +
 	"\x04last\x18\x02 \x01(\x06R\x04last\">\n" +
 	"\x10CountRowsRequest\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\rR\x05table\x12\x14\n" +
-	"\x05total\x18\x02 \x01(\bR\x05total\"9\n" +
+	"\x05total\x18\x02 \x01(\bR\x05total\"|\n" +
 	"\fCountsAnswer\x12)\n" +
-	"\x06counts\x18\x01 \x03(\v2\x11.sherd.node.CountR\x06counts\"u\n" +
+	"\x06counts\x18\x01 \x03(\v2\x11.sherd.node.CountR\x06counts\x12\x12\n" +
+	"\x04term\x18\x02 \x01(\x04R\x04term\x12-\n" +
+	"\awritten\x18\x03 \x03(\v2\x13.sherd.node.WrittenR\awritten\"3\n" +
+	"\aWritten\x12\x14\n" +
+	"\x05table\x18\x01 \x01(\rR\x05table\x12\x12\n" +
+	"\x04rows\x18\x02 \x01(\x03R\x04rows\"u\n" +
 	"\x05Count\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\rR\x05table\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\rR\x04from\x12\x0e\n" +
@@ -4307,7 +4381,7 @@ func file_fragment_proto_rawDescGZIP() []byte {
 	return file_fragment_proto_rawDescData
 }
 
-var file_fragment_proto_msgTypes = make([]protoimpl.MessageInfo, 56)
+var file_fragment_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
 var file_fragment_proto_goTypes = []any{
 	(*Request)(nil),                   // 0: sherd.node.Request
 	(*Response)(nil),                  // 1: sherd.node.Response
@@ -4341,34 +4415,35 @@ var file_fragment_proto_goTypes = []any{
 	(*CloseAnswer)(nil),               // 29: sherd.node.CloseAnswer
 	(*CountRowsRequest)(nil),          // 30: sherd.node.CountRowsRequest
 	(*CountsAnswer)(nil),              // 31: sherd.node.CountsAnswer
-	(*Count)(nil),                     // 32: sherd.node.Count
-	(*SegmentKeysRequest)(nil),        // 33: sherd.node.SegmentKeysRequest
-	(*SegmentKeysAnswer)(nil),         // 34: sherd.node.SegmentKeysAnswer
-	(*MoveRange)(nil),                 // 35: sherd.node.MoveRange
-	(*SizeAnswer)(nil),                // 36: sherd.node.SizeAnswer
-	(*ReadVersionsRequest)(nil),       // 37: sherd.node.ReadVersionsRequest
-	(*VersionsAnswer)(nil),            // 38: sherd.node.VersionsAnswer
-	(*VersionsRead)(nil),              // 39: sherd.node.VersionsRead
-	(*RowVersion)(nil),                // 40: sherd.node.RowVersion
-	(*CensusRequest)(nil),             // 41: sherd.node.CensusRequest
-	(*CensusAnswer)(nil),              // 42: sherd.node.CensusAnswer
-	(*OwnedRange)(nil),                // 43: sherd.node.OwnedRange
-	(*Undecided)(nil),                 // 44: sherd.node.Undecided
-	(*KeySpan)(nil),                   // 45: sherd.node.KeySpan
-	(*ReachRequest)(nil),              // 46: sherd.node.ReachRequest
-	(*ReachAnswer)(nil),               // 47: sherd.node.ReachAnswer
-	(*DigestRequest)(nil),             // 48: sherd.node.DigestRequest
-	(*DigestAnswer)(nil),              // 49: sherd.node.DigestAnswer
-	(*ReadRowsRequest)(nil),           // 50: sherd.node.ReadRowsRequest
-	(*RowsAnswer)(nil),                // 51: sherd.node.RowsAnswer
-	(*SnapshotRequest)(nil),           // 52: sherd.node.SnapshotRequest
-	(*SnapshotOf)(nil),                // 53: sherd.node.SnapshotOf
-	(*SnapshotAnswer)(nil),            // 54: sherd.node.SnapshotAnswer
-	(*SnapshotFailure)(nil),           // 55: sherd.node.SnapshotFailure
-	(*Failure)(nil),                   // 56: sherd.node.Failure
-	(*WriteBuffer)(nil),               // 57: sherd.node.WriteBuffer
-	(*Mark)(nil),                      // 58: sherd.node.Mark
-	(*BucketRange)(nil),               // 59: sherd.node.BucketRange
+	(*Written)(nil),                   // 32: sherd.node.Written
+	(*Count)(nil),                     // 33: sherd.node.Count
+	(*SegmentKeysRequest)(nil),        // 34: sherd.node.SegmentKeysRequest
+	(*SegmentKeysAnswer)(nil),         // 35: sherd.node.SegmentKeysAnswer
+	(*MoveRange)(nil),                 // 36: sherd.node.MoveRange
+	(*SizeAnswer)(nil),                // 37: sherd.node.SizeAnswer
+	(*ReadVersionsRequest)(nil),       // 38: sherd.node.ReadVersionsRequest
+	(*VersionsAnswer)(nil),            // 39: sherd.node.VersionsAnswer
+	(*VersionsRead)(nil),              // 40: sherd.node.VersionsRead
+	(*RowVersion)(nil),                // 41: sherd.node.RowVersion
+	(*CensusRequest)(nil),             // 42: sherd.node.CensusRequest
+	(*CensusAnswer)(nil),              // 43: sherd.node.CensusAnswer
+	(*OwnedRange)(nil),                // 44: sherd.node.OwnedRange
+	(*Undecided)(nil),                 // 45: sherd.node.Undecided
+	(*KeySpan)(nil),                   // 46: sherd.node.KeySpan
+	(*ReachRequest)(nil),              // 47: sherd.node.ReachRequest
+	(*ReachAnswer)(nil),               // 48: sherd.node.ReachAnswer
+	(*DigestRequest)(nil),             // 49: sherd.node.DigestRequest
+	(*DigestAnswer)(nil),              // 50: sherd.node.DigestAnswer
+	(*ReadRowsRequest)(nil),           // 51: sherd.node.ReadRowsRequest
+	(*RowsAnswer)(nil),                // 52: sherd.node.RowsAnswer
+	(*SnapshotRequest)(nil),           // 53: sherd.node.SnapshotRequest
+	(*SnapshotOf)(nil),                // 54: sherd.node.SnapshotOf
+	(*SnapshotAnswer)(nil),            // 55: sherd.node.SnapshotAnswer
+	(*SnapshotFailure)(nil),           // 56: sherd.node.SnapshotFailure
+	(*Failure)(nil),                   // 57: sherd.node.Failure
+	(*WriteBuffer)(nil),               // 58: sherd.node.WriteBuffer
+	(*Mark)(nil),                      // 59: sherd.node.Mark
+	(*BucketRange)(nil),               // 60: sherd.node.BucketRange
 }
 var file_fragment_proto_depIdxs = []int32{
 	2,  // 0: sherd.node.Request.commit:type_name -> sherd.node.CommitRequest
@@ -4396,60 +4471,61 @@ var file_fragment_proto_depIdxs = []int32{
 	27, // 22: sherd.node.Request.unpin:type_name -> sherd.node.UnpinRequest
 	28, // 23: sherd.node.Request.close:type_name -> sherd.node.CloseRequest
 	30, // 24: sherd.node.Request.count_rows:type_name -> sherd.node.CountRowsRequest
-	33, // 25: sherd.node.Request.segment_keys:type_name -> sherd.node.SegmentKeysRequest
-	35, // 26: sherd.node.Request.unfence:type_name -> sherd.node.MoveRange
-	35, // 27: sherd.node.Request.moved_away:type_name -> sherd.node.MoveRange
-	35, // 28: sherd.node.Request.clean:type_name -> sherd.node.MoveRange
-	35, // 29: sherd.node.Request.move_size:type_name -> sherd.node.MoveRange
-	37, // 30: sherd.node.Request.read_versions:type_name -> sherd.node.ReadVersionsRequest
-	41, // 31: sherd.node.Request.census:type_name -> sherd.node.CensusRequest
-	46, // 32: sherd.node.Request.reach:type_name -> sherd.node.ReachRequest
-	48, // 33: sherd.node.Request.digest:type_name -> sherd.node.DigestRequest
-	50, // 34: sherd.node.Request.read_rows:type_name -> sherd.node.ReadRowsRequest
-	56, // 35: sherd.node.Response.failure:type_name -> sherd.node.Failure
-	57, // 36: sherd.node.Response.buffer:type_name -> sherd.node.WriteBuffer
+	34, // 25: sherd.node.Request.segment_keys:type_name -> sherd.node.SegmentKeysRequest
+	36, // 26: sherd.node.Request.unfence:type_name -> sherd.node.MoveRange
+	36, // 27: sherd.node.Request.moved_away:type_name -> sherd.node.MoveRange
+	36, // 28: sherd.node.Request.clean:type_name -> sherd.node.MoveRange
+	36, // 29: sherd.node.Request.move_size:type_name -> sherd.node.MoveRange
+	38, // 30: sherd.node.Request.read_versions:type_name -> sherd.node.ReadVersionsRequest
+	42, // 31: sherd.node.Request.census:type_name -> sherd.node.CensusRequest
+	47, // 32: sherd.node.Request.reach:type_name -> sherd.node.ReachRequest
+	49, // 33: sherd.node.Request.digest:type_name -> sherd.node.DigestRequest
+	51, // 34: sherd.node.Request.read_rows:type_name -> sherd.node.ReadRowsRequest
+	57, // 35: sherd.node.Response.failure:type_name -> sherd.node.Failure
+	58, // 36: sherd.node.Response.buffer:type_name -> sherd.node.WriteBuffer
 	13, // 37: sherd.node.Response.outcome:type_name -> sherd.node.OutcomeAnswer
 	14, // 38: sherd.node.Response.in_doubt:type_name -> sherd.node.InDoubtAnswer
 	23, // 39: sherd.node.Response.prepared:type_name -> sherd.node.PreparedAnswer
 	25, // 40: sherd.node.Response.tables:type_name -> sherd.node.TablesAnswer
 	31, // 41: sherd.node.Response.counts:type_name -> sherd.node.CountsAnswer
-	34, // 42: sherd.node.Response.segment_keys:type_name -> sherd.node.SegmentKeysAnswer
+	35, // 42: sherd.node.Response.segment_keys:type_name -> sherd.node.SegmentKeysAnswer
 	29, // 43: sherd.node.Response.closed:type_name -> sherd.node.CloseAnswer
-	36, // 44: sherd.node.Response.size:type_name -> sherd.node.SizeAnswer
-	38, // 45: sherd.node.Response.versions:type_name -> sherd.node.VersionsAnswer
-	39, // 46: sherd.node.Response.versions_read:type_name -> sherd.node.VersionsRead
-	42, // 47: sherd.node.Response.census:type_name -> sherd.node.CensusAnswer
-	47, // 48: sherd.node.Response.reach:type_name -> sherd.node.ReachAnswer
-	49, // 49: sherd.node.Response.digest:type_name -> sherd.node.DigestAnswer
-	51, // 50: sherd.node.Response.rows:type_name -> sherd.node.RowsAnswer
-	58, // 51: sherd.node.RollbackToRequest.mark:type_name -> sherd.node.Mark
+	37, // 44: sherd.node.Response.size:type_name -> sherd.node.SizeAnswer
+	39, // 45: sherd.node.Response.versions:type_name -> sherd.node.VersionsAnswer
+	40, // 46: sherd.node.Response.versions_read:type_name -> sherd.node.VersionsRead
+	43, // 47: sherd.node.Response.census:type_name -> sherd.node.CensusAnswer
+	48, // 48: sherd.node.Response.reach:type_name -> sherd.node.ReachAnswer
+	50, // 49: sherd.node.Response.digest:type_name -> sherd.node.DigestAnswer
+	52, // 50: sherd.node.Response.rows:type_name -> sherd.node.RowsAnswer
+	59, // 51: sherd.node.RollbackToRequest.mark:type_name -> sherd.node.Mark
 	24, // 52: sherd.node.PreparedAnswer.transactions:type_name -> sherd.node.PreparedTransaction
-	32, // 53: sherd.node.CountsAnswer.counts:type_name -> sherd.node.Count
-	59, // 54: sherd.node.MoveRange.ranges:type_name -> sherd.node.BucketRange
-	59, // 55: sherd.node.ReadVersionsRequest.ranges:type_name -> sherd.node.BucketRange
-	40, // 56: sherd.node.VersionsAnswer.versions:type_name -> sherd.node.RowVersion
-	32, // 57: sherd.node.CensusAnswer.counts:type_name -> sherd.node.Count
-	44, // 58: sherd.node.CensusAnswer.undecided:type_name -> sherd.node.Undecided
-	45, // 59: sherd.node.CensusAnswer.dropping:type_name -> sherd.node.KeySpan
-	43, // 60: sherd.node.CensusAnswer.moved:type_name -> sherd.node.OwnedRange
-	45, // 61: sherd.node.ReachAnswer.dropping:type_name -> sherd.node.KeySpan
-	45, // 62: sherd.node.DigestRequest.skip:type_name -> sherd.node.KeySpan
-	45, // 63: sherd.node.ReadRowsRequest.span:type_name -> sherd.node.KeySpan
-	53, // 64: sherd.node.SnapshotRequest.of:type_name -> sherd.node.SnapshotOf
-	59, // 65: sherd.node.SnapshotOf.buckets:type_name -> sherd.node.BucketRange
-	55, // 66: sherd.node.SnapshotAnswer.failures:type_name -> sherd.node.SnapshotFailure
-	56, // 67: sherd.node.SnapshotFailure.failure:type_name -> sherd.node.Failure
-	0,  // 68: sherd.node.Fragments.Send:input_type -> sherd.node.Request
-	0,  // 69: sherd.node.Fragments.Stream:input_type -> sherd.node.Request
-	52, // 70: sherd.node.Fragments.Snapshot:input_type -> sherd.node.SnapshotRequest
-	1,  // 71: sherd.node.Fragments.Send:output_type -> sherd.node.Response
-	1,  // 72: sherd.node.Fragments.Stream:output_type -> sherd.node.Response
-	54, // 73: sherd.node.Fragments.Snapshot:output_type -> sherd.node.SnapshotAnswer
-	71, // [71:74] is the sub-list for method output_type
-	68, // [68:71] is the sub-list for method input_type
-	68, // [68:68] is the sub-list for extension type_name
-	68, // [68:68] is the sub-list for extension extendee
-	0,  // [0:68] is the sub-list for field type_name
+	33, // 53: sherd.node.CountsAnswer.counts:type_name -> sherd.node.Count
+	32, // 54: sherd.node.CountsAnswer.written:type_name -> sherd.node.Written
+	60, // 55: sherd.node.MoveRange.ranges:type_name -> sherd.node.BucketRange
+	60, // 56: sherd.node.ReadVersionsRequest.ranges:type_name -> sherd.node.BucketRange
+	41, // 57: sherd.node.VersionsAnswer.versions:type_name -> sherd.node.RowVersion
+	33, // 58: sherd.node.CensusAnswer.counts:type_name -> sherd.node.Count
+	45, // 59: sherd.node.CensusAnswer.undecided:type_name -> sherd.node.Undecided
+	46, // 60: sherd.node.CensusAnswer.dropping:type_name -> sherd.node.KeySpan
+	44, // 61: sherd.node.CensusAnswer.moved:type_name -> sherd.node.OwnedRange
+	46, // 62: sherd.node.ReachAnswer.dropping:type_name -> sherd.node.KeySpan
+	46, // 63: sherd.node.DigestRequest.skip:type_name -> sherd.node.KeySpan
+	46, // 64: sherd.node.ReadRowsRequest.span:type_name -> sherd.node.KeySpan
+	54, // 65: sherd.node.SnapshotRequest.of:type_name -> sherd.node.SnapshotOf
+	60, // 66: sherd.node.SnapshotOf.buckets:type_name -> sherd.node.BucketRange
+	56, // 67: sherd.node.SnapshotAnswer.failures:type_name -> sherd.node.SnapshotFailure
+	57, // 68: sherd.node.SnapshotFailure.failure:type_name -> sherd.node.Failure
+	0,  // 69: sherd.node.Fragments.Send:input_type -> sherd.node.Request
+	0,  // 70: sherd.node.Fragments.Stream:input_type -> sherd.node.Request
+	53, // 71: sherd.node.Fragments.Snapshot:input_type -> sherd.node.SnapshotRequest
+	1,  // 72: sherd.node.Fragments.Send:output_type -> sherd.node.Response
+	1,  // 73: sherd.node.Fragments.Stream:output_type -> sherd.node.Response
+	55, // 74: sherd.node.Fragments.Snapshot:output_type -> sherd.node.SnapshotAnswer
+	72, // [72:75] is the sub-list for method output_type
+	69, // [69:72] is the sub-list for method input_type
+	69, // [69:69] is the sub-list for extension type_name
+	69, // [69:69] is the sub-list for extension extendee
+	0,  // [0:69] is the sub-list for field type_name
 }
 
 func init() { file_fragment_proto_init() }
@@ -4514,14 +4590,14 @@ func file_fragment_proto_init() {
 		(*Response_Digest)(nil),
 		(*Response_Rows)(nil),
 	}
-	file_fragment_proto_msgTypes[40].OneofWrappers = []any{}
+	file_fragment_proto_msgTypes[41].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fragment_proto_rawDesc), len(file_fragment_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   56,
+			NumMessages:   57,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -79,10 +79,15 @@ type BucketDeltas struct {
 	buckets map[bucketKey]tally
 	groups  map[groupKey]groupRest // of assigned buckets, and what is not reported by bucket
 	most    int                    // buckets before gather
+	rows    []tableRows            // that are written
 }
 
-// Add takes a change of one row.
+// Add takes a write of one row. Both numbers are 0 if the row keeps its size.
 func (d *BucketDeltas) Add(key []byte, docs, bytes int) {
+	d.wrote(keyspace.TableOf(key))
+	if docs == 0 && bytes == 0 {
+		return
+	}
 	if d.buckets == nil {
 		d.buckets, d.groups = map[bucketKey]tally{}, map[groupKey]groupRest{}
 	}

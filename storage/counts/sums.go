@@ -160,6 +160,20 @@ func (s *Sums) Total(table uint32) (docs, bytes int64) {
 	return v.docs, v.bytes
 }
 
+// Totals returns the documents of a table (0: of each table, in order) and their bytes, in all buckets.
+func (s *Sums) Totals(table uint32) []Range {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if table != 0 {
+		return []Range{{Table: table, Documents: s.whole[table].docs, Bytes: s.whole[table].bytes}}
+	}
+	out := make([]Range, 0, len(s.whole))
+	for _, table := range slices.Sorted(maps.Keys(s.whole)) {
+		out = append(out, Range{Table: table, Documents: s.whole[table].docs, Bytes: s.whole[table].bytes})
+	}
+	return out
+}
+
 // Drop removes the sums of groups that lie in span entirely.
 func (s *Sums) Drop(span txn.Span) {
 	s.mu.Lock()
