@@ -3,6 +3,7 @@ package catalog
 import (
 	"errors"
 
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/shardmap"
 )
 
@@ -281,6 +282,9 @@ func (n *Node) HoldsFragments() bool { return !n.Gateway && n.State == NodeActiv
 
 // GivesReplicas reports whether the node's replicas have to move to other nodes.
 func (n *Node) GivesReplicas() bool { return n.State == NodeDraining || n.State == NodeLost }
+
+// StatisticsSince is the version of the cluster from which there are Statistics (View.Knows).
+const StatisticsSince = clusterversion.TableStatistics
 
 // Statistics are the statistics of a table's contents, as its last ANALYZE has stored them. They are
 // dropped with the table, and are no definition: programs that were planned before stay valid.

@@ -3,9 +3,12 @@ package sql
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/admin"
+	"github.com/sherddb/sherd/sql/autoanalyze"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/notify"
@@ -14,6 +17,7 @@ import (
 	"github.com/sherddb/sherd/sql/session"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/system"
+	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/tablestats"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/txblock"
@@ -102,7 +106,7 @@ func (s *Server) Close(ctx context.Context) error {
 	return s.Sequences.Return(ctx)
 }
 
-// RunJobs runs the jobs about ids until ctx ends.
+// RunJobs runs the jobs about ids, and analyzes tables in the background, until ctx ends.
 func (s *Server) RunJobs(ctx context.Context) {
 	workers := &system.Node{
 		Services: &s.Services, Locks: s.Locks, Programs: s.Statements, Counters: &s.Monitor.Counters,
@@ -112,5 +116,24 @@ func (s *Server) RunJobs(ctx context.Context) {
 	jobs := &schemachange.Jobs{
 		Catalog: s.Catalog, Logger: s.Logger, Setting: s.ClusterSetting, Worker: workers.NewWorker,
 	}
-	jobs.Run(ctx)
+	analyses := autoanalyze.Worker{
+		Begin:  func(database catalog.OID) *system.Worker { return workers.NewWorker(database, false) },
+		Totals: s.Fragments.Totals, Locks: s.clusterLocks,
+	}
+	schedule := &autoanalyze.Schedule{
+		View: s.Catalog.View, Leads: s.Catalog.Leads, Setting: s.ClusterSetting, Logger: s.Logger,
+		Analyze: analyses.Analyze,
+		Totals: func(ctx context.Context, d *catalog.Database) ([]tablestats.Total, error) {
+			return s.Fragments.Totals(ctx, d, 0)
+		},
+	}
+	var both sync.WaitGroup
+	both.Go(func() { jobs.Run(ctx) })
+	both.Go(func() { schedule.Run(ctx) })
+	both.Wait()
+}
+
+// clusterLocks lists the table locks of all nodes that answer, and the waits for them.
+func (s *Server) clusterLocks(ctx context.Context) []sysview.Lock {
+	return s.Cluster.Report(ctx, monitor.WantLocks, func(string, ...any) {}).Locks
 }

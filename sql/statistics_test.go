@@ -1,6 +1,7 @@
 package sql_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/sherddb/sherd/catalog"
@@ -158,4 +159,42 @@ func TestAnalyzeSamples(t *testing.T) {
 			t.Errorf("%s: %d bounds", name, n)
 		}
 	}
+}
+
+// TestAutoanalyze checks that tables are analyzed in the background, in all databases, and what users
+// see of it.
+func TestAutoanalyze(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(t)
+	c.want("ALTER SYSTEM SET autovacuum_naptime = '1s'", "ALTER SYSTEM")
+	c.want("ALTER SYSTEM SET autovacuum_vacuum_threshold = 1",
+		"ALTER SYSTEM of parameter autovacuum_vacuum_threshold is not supported (SQLSTATE 0A000)")
+	c.want("SHOW autovacuum_naptime", "1s\nSHOW")
+	c.want("CREATE TABLE t (k int PRIMARY KEY, grp int)", "CREATE TABLE")
+	c.want("CREATE TABLE small (k int PRIMARY KEY, grp int)", "CREATE TABLE")
+	c.want("INSERT INTO t SELECT g, g % 4 FROM generate_series(1, 1000) g", "INSERT 0 1000")
+	c.want("INSERT INTO small SELECT g, g % 4 FROM generate_series(1, 50) g", "INSERT 0 50")
+	counted := func(count int, changed string) {
+		t.Helper()
+		want := fmt.Sprintf("0|%d|%s|%s\nSELECT 1", count, map[bool]string{true: "t", false: "f"}[count > 0], changed)
+		eventually.Holds(t, fmt.Sprintf("%d analyses", count), func() bool {
+			got := c.answer("SELECT analyze_count, autoanalyze_count, " +
+				"last_autoanalyze > now() - interval '1 hour' IS TRUE, n_mod_since_analyze " +
+				"FROM pg_stat_user_tables WHERE relname = 't'")
+			return got == want
+		})
+	}
+	counted(0, "1000")
+	w.runJobs(t)
+	counted(1, "0")
+	c.want("SELECT attname, n_distinct FROM pg_stats ORDER BY 1", "grp|4\nk|-1\nSELECT 2")
+	c.want("UPDATE t SET grp = 7 WHERE k <= 150", "UPDATE 150") // 50 and a tenth
+	counted(1, "150")
+	c.want("UPDATE t SET grp = 7 WHERE k = 151", "UPDATE 1")
+	counted(2, "0")
+	c.want("SELECT n_distinct FROM pg_stats WHERE attname = 'grp'", "5\nSELECT 1")
+	c.want("ALTER TABLE small SET (autovacuum_analyze_threshold = 49)", "ALTER TABLE")
+	eventually.Holds(t, "the small table is analyzed", func() bool {
+		return c.answer("SELECT count(*) FROM pg_stats WHERE tablename = 'small'") == "2\nSELECT 1"
+	})
 }

@@ -20,9 +20,14 @@ func TestPlans(t *testing.T, data *Data, files string) {
 	t.Helper()
 	node := integration.StartT(t, sherdBinary(t), filepath.Join(t.TempDir(), "data"))
 	conn := integration.Connect(t, node.URL).PgConn()
-	// Tables are then read whole by ANALYZE: a sample would be another one in each run.
-	if err := conn.Exec(t.Context(), "SET default_statistics_target = 400").Close(); err != nil {
-		t.Fatal(err)
+	for _, text := range []string{
+		"ALTER SYSTEM SET autovacuum = off",
+		// Tables are then read whole by ANALYZE: a sample would be another one in each run.
+		"SET default_statistics_target = 400",
+	} {
+		if err := conn.Exec(t.Context(), text).Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	skipped, err := data.Load(t.Context(), conn, true)
 	if err != nil {

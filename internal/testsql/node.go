@@ -28,6 +28,7 @@ import (
 type Node struct {
 	t        testing.TB
 	Catalog  *catalog.Catalog
+	Gateway  *distexec.Gateway
 	Services *tx.Services
 	Locks    *locks.Manager
 	Counters *monitor.DatabaseCounters // of database postgres
@@ -51,7 +52,7 @@ func Open(t *testing.T, fragments int) *Node {
 	gateway := distexec.New(distexec.Config{Node: 1, Catalog: c, Client: below.Client, Here: below.Fragments})
 	log := slog.New(slog.DiscardHandler)
 	n := &Node{
-		t: t, Catalog: c, Locks: locks.NewManager(below.Deadlocks, log),
+		t: t, Catalog: c, Gateway: gateway, Locks: locks.NewManager(below.Deadlocks, log),
 		Services: &tx.Services{
 			Catalog: c, Clock: clock, Logger: log, Join: func() exec.Transaction { return gateway.Begin() },
 		},

@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/stmt"
-	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/sql/tablestats"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -24,8 +24,8 @@ type Sampler struct {
 	Target   int
 	Rand     *rand.Rand
 	Now      time.Time
-	// Sizes counts the rows of a storage id in the fragments of a database.
-	Sizes func(ctx context.Context, d *catalog.Database, storageID uint32) ([]sysview.Stat, error)
+	// Totals returns what the fragments of a database have of a storage id.
+	Totals func(ctx context.Context, d *catalog.Database, storageID uint32) ([]tablestats.Total, error)
 }
 
 // places is in how many places a large table is read.
@@ -36,14 +36,12 @@ const places = 64
 func (s *Sampler) Table(ctx context.Context, t *catalog.Table, only []int16) (*statistics.Table, error) {
 	view := s.Tx.View()
 	d, schema := view.Database(t.Database), view.Schema(t.Schema)
-	var rows, bytes float64
-	stats, err := s.Sizes(ctx, d, t.StorageID)
+	totals, err := s.Totals(ctx, d, t.StorageID)
 	if err != nil {
 		return nil, err
 	}
-	for _, x := range stats {
-		rows, bytes = rows+float64(x.Documents), bytes+float64(x.Bytes)
-	}
+	size := tablestats.Sum(totals)
+	rows, bytes := float64(size.Rows), float64(size.Bytes)
 	sel := selection{target: s.Target}
 	sel.columns(t, only)
 	if only == nil {
@@ -84,6 +82,7 @@ func (s *Sampler) Table(ctx context.Context, t *catalog.Table, only []int16) (*s
 	}
 	out := &statistics.Table{
 		Rows: rows, Bytes: bytes, Analyzed: s.Now.UTC().Truncate(time.Microsecond), AnalyzedRows: rows,
+		Written: tablestats.Counters(totals),
 	}
 	items := sample.Items()
 	for i := range sel.fields {

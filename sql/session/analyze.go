@@ -2,20 +2,17 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
-	"time"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/sampling"
 	"github.com/sherddb/sherd/sql/stmt"
-	"github.com/sherddb/sherd/sql/tablestats"
 	"github.com/sherddb/sherd/txn/locks"
 )
 
@@ -216,73 +213,33 @@ func warning(format string, args ...any) *pgerr.Error {
 	return e
 }
 
-// analyzeTable samples a table and makes its statistics part of what the transaction commits.
+// analyzeTable analyzes a table in the transaction.
 func (v vacuum) analyzeTable(ctx context.Context, x vacuumTarget) error {
 	t := v.block.View().Table(x.table)
 	if t == nil {
 		return nil // it was dropped meanwhile
 	}
-	known := v.block.View().Knows(clusterversion.TableStatistics)
-	if _, err := columnsOf(t, x.columns); err != nil || !v.o.analyze || !known {
+	if _, err := sampling.Columns(t, x.columns); err != nil || !v.o.analyze {
 		return err
 	}
-	tx := v.block.Tx.Tx
-	if err := tx.LockTable(ctx, t.OID, locks.ShareUpdateExclusive, v.o.skipLocked); err != nil {
-		if v.o.skipLocked && ctx.Err() == nil {
-			return v.w.Notice(warning(`skipping analyze of "%s" --- lock not available`, t.Name))
-		}
+	a := sampling.Analysis{
+		Tx: v.block.Tx.Tx, Totals: v.node.Fragments.Totals, Target: v.vars.Number("default_statistics_target"),
+		NoWait: v.o.skipLocked,
+		Executor: func(ctx context.Context) stmt.Executor {
+			v.currentCompiler()
+			return v.executor(ctx)
+		},
+	}
+	found, err := a.Table(ctx, x.table, x.columns)
+	switch {
+	case errors.Is(err, locks.ErrNotAvailable):
+		return v.w.Notice(warning(`skipping analyze of "%s" --- lock not available`, t.Name))
+	case err != nil || found == nil || !v.o.verbose:
 		return err
 	}
-	if t = v.block.View().Table(x.table); t == nil {
-		return nil
-	}
-	only, err := columnsOf(t, x.columns)
-	if err != nil {
-		return err
-	}
-	tx.Used = true
-	v.currentCompiler()
-	sampler := &sampling.Sampler{
-		Executor: v.executor(ctx), Tx: tx, Target: v.vars.Number("default_statistics_target"),
-		Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), Now: time.Now(),
-		Sizes: v.node.Fragments.TableStats,
-	}
-	found, err := sampler.Table(ctx, t, only)
-	if err != nil {
-		return err
-	}
-	if v.o.verbose {
-		text := fmt.Sprintf(`"%s": %.0f rows of about %d bytes, statistics of %d columns`, t.Name, found.Rows,
-			int64(found.Bytes), len(found.Columns))
-		e := pgerr.New(pgerr.SuccessfulCompletion, "%s", text)
-		e.Severity = "INFO"
-		if err := v.w.Notice(e); err != nil {
-			return err
-		}
-	}
-	return tx.ChangeSchema(ctx, func(view *catalog.View, c *catalog.Change) error {
-		now := view.Table(t.OID)
-		if now == nil {
-			return nil
-		}
-		return tablestats.Run{Found: found}.Merged(view, now).Put(c)
-	})
-}
-
-// columnsOf returns the numbers of the named columns; nil if none is named.
-func columnsOf(t *catalog.Table, names []string) (out []int16, err error) {
-	seen := map[int16]bool{}
-	for _, name := range names {
-		c := t.Column(name)
-		switch {
-		case c == nil:
-			return nil, pgerr.New(pgerr.UndefinedColumn, `column "%s" of relation "%s" does not exist`, name, t.Name)
-		case seen[c.AttNum]:
-			return nil, pgerr.New(pgerr.DuplicateColumn,
-				`column "%s" of relation "%s" appears more than once`, name, t.Name)
-		}
-		seen[c.AttNum] = true
-		out = append(out, c.AttNum)
-	}
-	return out, nil
+	text := fmt.Sprintf(`"%s": %.0f rows of about %d bytes, statistics of %d columns`, t.Name, found.Rows,
+		int64(found.Bytes), len(found.Columns))
+	e := pgerr.New(pgerr.SuccessfulCompletion, "%s", text)
+	e.Severity = "INFO"
+	return v.w.Notice(e)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/sql/tablestats"
 	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/txn"
 )
@@ -26,6 +27,9 @@ type Fragments interface {
 	CountRows(
 		ctx context.Context, d *catalog.Database, storageID uint32, missing map[uint32]bool,
 	) ([]sysview.Stat, error)
+	// Totals returns what each fragment of a database has of a storage id, of all if it is 0. All of
+	// them must answer.
+	Totals(ctx context.Context, d *catalog.Database, storageID uint32) ([]tablestats.Total, error)
 	// TableTotalHere returns the rows of a storage id and their bytes in the replica of a fragment
 	// on this node. It reports whether there is one. TableTotal asks the fragment's leader.
 	TableTotalHere(fragment, storageID uint32) (rows, bytes int64, ok bool)

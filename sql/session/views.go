@@ -1,6 +1,8 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -45,6 +47,14 @@ func (s views) environment() *sysview.Env {
 				stats, err := s.node.Fragments.CountRows(orBackground(s.running), d, storageID, missing)
 				return stats, missing, err
 			},
+			Totals: func() ([]tablestats.Total, error) {
+				if len(missing) > 0 {
+					return nil, errNotAll
+				}
+				ctx, cancel := context.WithTimeout(orBackground(s.running), viewTimeout)
+				defer cancel()
+				return s.node.Fragments.Totals(ctx, s.block.View().Database(s.database), 0)
+			},
 			Analyzed: func(t *catalog.Table) *statistics.Table { return tablestats.Stored(s.block.View(), t) },
 		},
 		Warn:     s.warnf,
@@ -57,6 +67,9 @@ func (s views) environment() *sysview.Env {
 		Prepared:     s.portals.Statements.List, Cursors: s.portals.List, PreparedTransactions: s.prepared,
 	}
 }
+
+// errNotAll is the error of totals that would lack fragments.
+var errNotAll = errors.New("not all fragments answer")
 
 // authorities lists the authorities of the nodes' certificates.
 func (s views) authorities() ([]sysview.Authority, error) {

@@ -160,5 +160,11 @@ func ParseBool(s string) (v, ok bool) {
 
 // ClusterWide reports whether ALTER SYSTEM may change the parameter, for all nodes.
 func (d *Definition) ClusterWide() bool {
-	return d.Category == OwnCategory && d.Context == "sighup" && d.Name != "sherd.max_row_size"
+	return ofAutovacuum[d.Name] || d.Category == OwnCategory && d.Context == "sighup" && d.Name != "sherd.max_row_size"
+}
+
+// ofAutovacuum are PostgreSQL's parameters that say when tables are analyzed in the background.
+var ofAutovacuum = map[string]bool{
+	"autovacuum": true, "autovacuum_naptime": true, "autovacuum_analyze_threshold": true,
+	"autovacuum_analyze_scale_factor": true, "log_autovacuum_min_duration": true,
 }

@@ -238,7 +238,7 @@ func TestSearchPath(t *testing.T) {
 func TestClusterWide(t *testing.T) {
 	for name, want := range map[string]bool{
 		"sherd.gc_ttl": true, "sherd.balancer": true, "sherd.max_row_size": false, "sherd.as_of": false, "port": false,
-		"autovacuum": false,
+		"autovacuum": true, "autovacuum_naptime": true, "autovacuum_vacuum_threshold": false,
 	} {
 		if d, _ := Lookup(name); d.ClusterWide() != want {
 			t.Errorf("ALTER SYSTEM SET %s: %v, want %v", name, !want, want)

@@ -15,6 +15,7 @@ const MaxSize = 32 << 10
 
 // Format is the first byte of an encoding. It is durable: a new form gets a new number.
 //
+//	3 · counters: n, then n of: fragment · storage id · term · rows, · the rest of 2
 //	2 · runs: manual count · manual last(8) · automatic count · automatic last(8) · the rest of 1
 //	1 · rows(8) · bytes(8) · analyzed(8) · analyzed rows(8) ·
 //	n, then n columns:
@@ -25,10 +26,13 @@ const MaxSize = 32 << 10
 //
 // Numbers of fixed size are little endian, floats are IEEE, times are microseconds since 1970, 0 is
 // none; all others are uvarints.
-const Format = 2
+const Format = 3
 
-// plainFormat has no runs. A table in it was analyzed once, by a client.
-const plainFormat = 1
+// Earlier formats. A table in plainFormat, which has no runs, was analyzed once, by a client.
+const (
+	plainFormat = 1
+	runsFormat  = 2
+)
 
 const flagOrdered = 1
 
@@ -44,7 +48,8 @@ func (t *Table) Encode() []byte {
 		parts[i] = columns[i].encode(nil)
 		total += len(parts[i])
 	}
-	for total > MaxSize-headSize {
+	out := appendCounters([]byte{Format}, t.Written)
+	for total > MaxSize-headSize-len(out) {
 		i := longest(parts)
 		if !columns[i].shrink() { // nothing is left to leave out but columns
 			total -= len(parts[i])
@@ -55,7 +60,7 @@ func (t *Table) Encode() []byte {
 		parts[i] = columns[i].encode(nil)
 		total += len(parts[i])
 	}
-	out := appendRuns(appendRuns([]byte{Format}, t.Manual), t.Automatic)
+	out = appendRuns(appendRuns(out, t.Manual), t.Automatic)
 	out = appendFloat(out, t.Rows)
 	out = appendFloat(out, t.Bytes)
 	out = appendTime(out, t.Analyzed)
@@ -67,8 +72,8 @@ func (t *Table) Encode() []byte {
 	return out
 }
 
-// headSize bounds the bytes before the columns.
-const headSize = 1 + 6*8 + 3*binary.MaxVarintLen64
+// headSize bounds the bytes between the counters and the columns.
+const headSize = 6*8 + 3*binary.MaxVarintLen64
 
 func longest(parts [][]byte) int {
 	at := 0
@@ -129,6 +134,23 @@ func appendValues(b []byte, values []types.Datum) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(row))), row...)
 }
 
+// maxCounters bounds the counters that are stored. Of more, none is.
+const maxCounters = 1000
+
+func appendCounters(b []byte, list []Counter) []byte {
+	if len(list) > maxCounters {
+		list = nil
+	}
+	b = binary.AppendUvarint(b, uint64(len(list)))
+	for _, c := range list {
+		b = binary.AppendUvarint(b, uint64(c.Fragment))
+		b = binary.AppendUvarint(b, uint64(c.Storage))
+		b = binary.AppendUvarint(b, c.Term)
+		b = binary.AppendUvarint(b, uint64(c.Rows))
+	}
+	return b
+}
+
 func appendRuns(b []byte, r Runs) []byte {
 	return appendTime(binary.AppendUvarint(b, uint64(r.Count)), r.Last)
 }
@@ -152,17 +174,9 @@ func appendFloat32(b []byte, f float64) []byte {
 // Decode reads what Encode wrote, in this release or an earlier one.
 func Decode(b []byte) (*Table, error) {
 	r := &reader{b: b}
-	format, t := r.byte(), &Table{}
-	switch format {
-	case plainFormat:
-	case Format:
-		t.Manual, t.Automatic = r.runs(), r.runs()
-	default:
-		return nil, errDamaged
-	}
-	t.Rows, t.Bytes, t.Analyzed, t.AnalyzedRows = r.float(), r.float(), r.time(), r.float()
-	if format == plainFormat && !t.Analyzed.IsZero() {
-		t.Manual = Runs{1, t.Analyzed}
+	t, err := r.head()
+	if err != nil {
+		return nil, err
 	}
 	n := r.count()
 	for i := 0; i < n && !r.failed; i++ {
@@ -178,10 +192,40 @@ func Decode(b []byte) (*Table, error) {
 	return t, nil
 }
 
+// DecodeHead is Decode without the columns, which take most of the time.
+func DecodeHead(b []byte) (*Table, error) {
+	r := &reader{b: b}
+	t, err := r.head()
+	if r.failed {
+		return nil, errDamaged
+	}
+	return t, err
+}
+
 // reader reads an encoding. After damage, it returns zeros.
 type reader struct {
 	b      []byte
 	failed bool
+}
+
+// head reads what comes before the columns.
+func (r *reader) head() (*Table, error) {
+	format, t := r.byte(), &Table{}
+	switch format {
+	case plainFormat:
+	case Format:
+		t.Written = r.counters()
+		fallthrough
+	case runsFormat:
+		t.Manual, t.Automatic = r.runs(), r.runs()
+	default:
+		return nil, errDamaged
+	}
+	t.Rows, t.Bytes, t.Analyzed, t.AnalyzedRows = r.float(), r.float(), r.time(), r.float()
+	if format == plainFormat && !t.Analyzed.IsZero() {
+		t.Manual = Runs{1, t.Analyzed}
+	}
+	return t, nil
 }
 
 func (r *reader) take(n int) []byte {
@@ -206,6 +250,16 @@ func (r *reader) uint64() uint64 {
 		return binary.LittleEndian.Uint64(b)
 	}
 	return 0
+}
+
+func (r *reader) counters() (out []Counter) {
+	for range min(r.count(), maxCounters) {
+		out = append(out, Counter{
+			Fragment: uint32(r.uvarint(math.MaxUint32)), Storage: uint32(r.uvarint(math.MaxUint32)),
+			Term: r.uvarint(math.MaxUint64), Rows: int64(r.uvarint(math.MaxInt64)),
+		})
+	}
+	return out
 }
 
 func (r *reader) runs() Runs { return Runs{int64(r.uvarint(math.MaxInt64)), r.time()} }

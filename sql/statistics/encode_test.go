@@ -17,6 +17,7 @@ func testTable() *Table {
 	at := time.UnixMicro(1_700_000_000_000_000).UTC()
 	t := &Table{Rows: 1000, Bytes: 50_000, Analyzed: at, AnalyzedRows: 1000, Manual: Runs{7, at.Add(-time.Hour)}}
 	t.Automatic = Runs{200, at}
+	t.Written = []Counter{{Fragment: 1, Storage: 20000, Term: 3, Rows: 1200}, {Fragment: 2, Storage: 20000, Term: 1}}
 	texts := make([]types.Datum, 1000)
 	for i := range texts {
 		if texts[i] = types.NewText(fmt.Sprintf("name %d", r.IntN(500))); i%5 == 0 {
@@ -78,8 +79,15 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := testTable()
+		if format < Format {
+			want.Written = nil
+		}
 		if format == plainFormat {
 			want.Manual, want.Automatic = Runs{1, want.Analyzed}, Runs{}
+		}
+		head, err := DecodeHead(b)
+		if err != nil || !head.Analyzed.Equal(want.Analyzed) || !reflect.DeepEqual(head.Written, want.Written) {
+			t.Errorf("format %d: the head is %+v, %v", format, head, err)
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("format %d: got  %+v\nwant %+v", format, got, want)

@@ -15,7 +15,9 @@ type Table struct {
 	// never analyzed; Rows and Bytes may be known all the same.
 	Analyzed     time.Time
 	AnalyzedRows float64
-	Columns      []Column // sorted by Key
+	// Written are counters of the fragments, from before the sample was read; none: they are not known.
+	Written []Counter
+	Columns []Column // sorted by Key
 	// Manual counts the runs of ANALYZE that clients asked for, Automatic the others.
 	Manual, Automatic Runs
 }
@@ -28,6 +30,14 @@ type Runs struct {
 
 // Next returns the runs with one more.
 func (r Runs) Next(at time.Time) Runs { return Runs{r.Count + 1, at} }
+
+// Counter is how many rows of a table, by its storage id, transactions have written in a fragment since
+// a replica leads it, in a Raft term.
+type Counter struct {
+	Fragment, Storage uint32
+	Term              uint64
+	Rows              int64
+}
 
 // Key names what a Column is of: a column of the table, or an expression in the key of an index.
 type Key struct {

@@ -95,6 +95,9 @@ func (w *Worker) setNow(now time.Time) {
 	w.values = &e
 }
 
+// Number returns the value of a parameter of type integer.
+func (w *Worker) Number(name string) int { return w.settings.Number(name) }
+
 // Executor returns an executor with the worker's values.
 func (w *Worker) Executor() stmt.Executor {
 	return stmt.Executor{

@@ -6,6 +6,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/statistics"
+	"github.com/sherddb/sherd/sql/tablestats"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -62,6 +63,9 @@ type Contents struct {
 	// Stats counts the rows of a storage id of a database (0 for all), by groups of neighbouring
 	// buckets. missing has the fragments that do not respond.
 	Stats func(d *catalog.Database, storageID uint32) (stats []Stat, missing map[uint32]bool, err error)
+	// Totals returns what the fragments of the database have of all tables; an error: not all of them
+	// answer.
+	Totals func() ([]tablestats.Total, error)
 	// Analyzed returns what the last ANALYZE of a table has stored; nil: there was none.
 	Analyzed func(t *catalog.Table) *statistics.Table
 }

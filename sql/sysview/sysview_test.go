@@ -18,6 +18,7 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/statistics"
+	"github.com/sherddb/sherd/sql/tablestats"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -111,7 +112,11 @@ func envOf(view *catalog.View, orders *catalog.Table) *Env {
 	e := &Env{
 		Names: Names{View: view, Database: view.Database(catalog.PostgresDB), Path: []string{"postgres", "public"}},
 		Role:  view.Role(catalog.BootstrapRole), Types: &types.Env{Now: types.TimestampOf(start)}, Started: start,
-		NodeName: "n1", Contents: Contents{Analyzed: analyzedOrders},
+		NodeName: "n1", Contents: Contents{
+			Analyzed: analyzedOrders, Totals: func() ([]tablestats.Total, error) {
+				return []tablestats.Total{{Fragment: 1, Storage: orders.StorageID, Size: tablestats.Size{Rows: 18}}}, nil
+			},
+		},
 		Setting:       func(d *settings.Definition) (string, string) { return d.Default, "default" },
 		SequenceValue: func(s *catalog.Table) (int64, bool, error) { return s.Sequence.Value, s.Sequence.Called, nil },
 		Sessions: func() []Session {

@@ -2,9 +2,11 @@ package sysview
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/statistics"
+	"github.com/sherddb/sherd/sql/tablestats"
 )
 
 // class is a row of pg_class with its schema's name.
@@ -101,25 +103,44 @@ func userTables(schema string) bool { return !sysTables(schema) }
 // statTables is pg_stat_*_tables and pg_statio_*_tables; what is not counted is null.
 func statTables(in tableSet) source {
 	return func(b *builder) error {
+		totals := sync.OnceValues(b.env.totals)
 		return b.env.classes(func(c *class) error {
 			if c.kind != 'r' || !in(c.schema) {
 				return nil
 			}
 			r := b.row().oid("relid", c.oid).text("schemaname", c.schema).text("relname", c.name)
 			if _, ok := b.at["n_live_tup"]; ok {
-				r.int("n_live_tup", max(c.rows, 0)).analyzed(b.env.table(c.oid))
+				r.int("n_live_tup", max(c.rows, 0)).analyzed(b.env.table(c.oid), totals)
 			}
 			return r.send()
 		})
 	}
 }
 
-// analyzed sets when ANALYZE has run on a table, and how often. A system table has none.
-func (r *record) analyzed(t *catalog.Table) *record {
+// totals returns what the fragments have of tables, by storage id. It reports whether all have answered.
+func (e *Env) totals() (of map[uint32][]tablestats.Total, ok bool) {
+	list, err := e.Totals()
+	if err != nil {
+		return nil, false
+	}
+	of = map[uint32][]tablestats.Total{}
+	for _, x := range list {
+		of[x.Storage] = append(of[x.Storage], x)
+	}
+	return of, true
+}
+
+// analyzed sets when ANALYZE has run on a table, how often, and how many rows have changed since. A
+// system table has none.
+func (r *record) analyzed(t *catalog.Table, totals func() (map[uint32][]tablestats.Total, bool)) *record {
 	var known statistics.Table
 	if t != nil {
-		if k := r.b.env.Analyzed(t); k != nil {
+		k := r.b.env.Analyzed(t)
+		if k != nil {
 			known = *k
+		}
+		if of, ok := totals(); ok {
+			r.int("n_mod_since_analyze", tablestats.Changed(k, of[t.StorageID]))
 		}
 	}
 	return r.int("analyze_count", known.Manual.Count).time("last_analyze", known.Manual.Last).

@@ -4,7 +4,7 @@
 // for other fragments from what they last answered. What is old or not known is asked for in the
 // background, so that a statement never waits long for it.
 //
-// Known adds what ANALYZE has stored in the catalog.
+// Known adds what ANALYZE has stored in the catalog. Changed compares that with what fragments count.
 //
 //	TS1  Of waits for other nodes at most firstWait, and only for fragments that have not answered
 //	     yet.

@@ -73,8 +73,21 @@ func Stored(view *catalog.View, t *catalog.Table) *statistics.Table {
 	}
 	return out.Merge(&statistics.Table{
 		Rows: out.Rows, Bytes: out.Bytes, Analyzed: out.Analyzed, AnalyzedRows: out.AnalyzedRows,
-		Manual: out.Manual, Automatic: out.Automatic,
+		Manual: out.Manual, Automatic: out.Automatic, Written: out.Written,
 	}, func(c *statistics.Column) bool { return applies(t, c) })
+}
+
+// LastAnalysis is Stored without columns. It costs little.
+func LastAnalysis(view *catalog.View, t *catalog.Table) *statistics.Table {
+	s := catalog.StatisticsOf(view, t.OID)
+	if s == nil {
+		return nil
+	}
+	out, err := statistics.DecodeHead(s.Encoded)
+	if err != nil {
+		return nil
+	}
+	return out
 }
 
 // applies reports whether the statistics of a column or an expression are of one that a table has.
@@ -90,6 +103,7 @@ func applies(t *catalog.Table, c *statistics.Column) bool {
 // Run is a run of ANALYZE on a table.
 type Run struct {
 	Found     *statistics.Table
+	Part      bool // of some columns only, as the client said
 	Automatic bool // no client asked for it
 }
 
@@ -100,6 +114,12 @@ func (r Run) Merged(view *catalog.View, t *catalog.Table) *catalog.Statistics {
 	before := Stored(view, t)
 	if before != nil {
 		found.Manual, found.Automatic = before.Manual, before.Automatic
+	}
+	if r.Part { // the other columns are as old as they were
+		found.AnalyzedRows, found.Written = 0, nil
+		if before != nil {
+			found.AnalyzedRows, found.Written = before.AnalyzedRows, before.Written
+		}
 	}
 	if r.Automatic {
 		found.Automatic = found.Automatic.Next(found.Analyzed)
