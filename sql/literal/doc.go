@@ -3,7 +3,7 @@
 //
 // A text of the shape is analyzed with its literals in place, so their types and everything that
 // follows from them are those of PostgreSQL. Afterwards the literals at certain places of the query
-// become parameters: operands of comparisons in conditions, assigned values and their operands, and
+// become parameters: operands of conditions, assigned values and their operands, and
 // values of VALUES in an INSERT. At these places neither analysis nor the rules of grouping look at
 // the value. All other literals are fixed: a program serves only texts with the same ones.
 //

@@ -67,7 +67,7 @@ func (p *places) assignments(list []query.Assignment) {
 	}
 }
 
-// condition finds the operands of comparisons.
+// condition finds the operands of operators.
 func (p *places) condition(e query.Expr) {
 	switch n := e.(type) {
 	case *query.And:
@@ -77,11 +77,13 @@ func (p *places) condition(e query.Expr) {
 	case *query.Not:
 		p.condition(n.Arg)
 	case *query.Call:
-		if len(n.Args) == 2 && isComparison(n) {
+		if isOperator(n) {
 			p.pair(n.Args[0], n.Args[1])
 			return
 		}
 		p.others(e)
+	case *query.Distinct:
+		p.pair(n.Left, n.Right)
 	case *query.RowCompare:
 		for i := range n.Left {
 			p.pair(n.Left[i], n.Right[i])
@@ -106,7 +108,7 @@ func (p *places) conditions(list []query.Expr) {
 	}
 }
 
-// pair finds a literal that is compared with something that is not constant.
+// pair finds a literal beside an operand that is not constant.
 func (p *places) pair(left, right query.Expr) {
 	switch {
 	case varies(left):
@@ -200,11 +202,7 @@ func varies(e query.Expr) bool {
 	})
 }
 
-// isComparison reports whether a call is one of the comparisons that indexes know.
-func isComparison(c *query.Call) bool {
-	switch c.Op {
-	case "=", "<>", "<", "<=", ">", ">=":
-		return c.Proc.Namespace == "pg_catalog"
-	}
-	return false
+// isOperator reports whether a call is one of PostgreSQL's operators with two operands.
+func isOperator(c *query.Call) bool {
+	return c.Op != "" && len(c.Args) == 2 && c.Proc.Namespace == "pg_catalog" && c.Proc.Volatility == 'i'
 }
