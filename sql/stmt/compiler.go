@@ -76,8 +76,7 @@ func (c *Compiler) Against(view *catalog.View) *Compiler {
 // Program returns the program of a query: from the cache, or compiled now. It checks privileges.
 func (c *Compiler) Program(st parse.Statement, params []types.OID) (*Program, error) {
 	k := key{c.Database, st.Text(), TypesKey(params), c.Ambient, c.ByID, c.Off}
-	if p, ok := c.Cache.programs.Get(k); ok && p.Version == c.View.DefinitionVersion() && !c.Uncommitted &&
-		!p.Stale(func() *Compiler { return c }) {
+	if p, ok := c.Cache.programs.Get(k); ok && !c.Uncommitted && c.serves(p) {
 		return p, nil
 	}
 	st, err := st.Parsed()

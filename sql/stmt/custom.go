@@ -80,7 +80,8 @@ func (c *Compiler) custom(p *Program, args []types.Datum) (*Program, error) {
 		Version: p.Version, Tables: p.Tables, Writes: p.Writes, Defines: p.Defines, Late: p.Late, generic: p,
 	}
 	env := environment(c.View)
-	env.Off, env.Statistics = c.Off, c.statistics()
+	out.planned = &plannedFor{}
+	env.Off, env.Statistics = c.Off, out.planned.observed(c.statistics())
 	out.Integrity, _ = c.integrity(out.Query, &env)
 	env.LockLate = p.Late
 	return out, c.plan(out, env)

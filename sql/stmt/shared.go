@@ -48,14 +48,32 @@ func (c *Compiler) Shared(t *shape.Text) (*Program, []types.Datum) {
 	if !ok {
 		return nil, nil
 	}
-	run := p
-	if !p.shared.bounded {
-		var err error
-		if run, err = c.custom(p, args); err != nil {
-			return nil, nil
-		}
+	if p.shared.bounded {
+		return p.of(t), args
 	}
-	return run.of(t), args
+	return c.ownPlan(p, t, args), args
+}
+
+// ownPlan returns a program that is planned for the literals of a text, nil if that fails. It is
+// cached for the text, which may come again.
+func (c *Compiler) ownPlan(p *Program, t *shape.Text, args []types.Datum) *Program {
+	// No text has a zero byte: programs that were compiled from a tree have another key.
+	k := key{c.Database, strings.TrimSpace(t.Statement()) + "\x00", "", c.Ambient, c.ByID, c.Off}
+	if own, ok := c.Cache.programs.Get(k); ok && c.serves(own) {
+		return own
+	}
+	out, err := c.custom(p, args)
+	if err != nil {
+		return nil
+	}
+	out = out.of(t)
+	c.Cache.programs.Put(k, len(k.text), out)
+	return out
+}
+
+// serves reports whether a program from the cache is one for the definitions and the tables of now.
+func (c *Compiler) serves(p *Program) bool {
+	return p.Version == c.View.DefinitionVersion() && !p.Stale(func() *Compiler { return c })
 }
 
 // sharedBy returns the program of the texts that have the same fixed literals, from the cache. came
@@ -63,7 +81,7 @@ func (c *Compiler) Shared(t *shape.Text) (*Program, []types.Datum) {
 func (c *Compiler) sharedBy(t *shape.Text, fixed literal.Fixed) (p *Program, came bool) {
 	k := key{c.Database, fixed.Key(t), "", c.Ambient, c.ByID, c.Off}
 	p, ok := c.Cache.programs.Get(k)
-	if ok && p.Version == c.View.DefinitionVersion() && !p.Stale(func() *Compiler { return c }) {
+	if ok && c.serves(p) {
 		return p, true
 	}
 	return nil, ok || c.Cache.shares(c.Cache.programs.Came(k))
