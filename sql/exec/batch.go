@@ -24,7 +24,7 @@ const (
 	batchBytes = 64 << 10
 	// The first batches of rows that are merged are small, because a LIMIT above may need no more.
 	firstBatchRows = 16
-	batchRowsStep  = 4
+	batchRowsStep  = 2
 )
 
 // add copies a row and returns its size. If the buffers grow, earlier rows keep the old ones.

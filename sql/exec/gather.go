@@ -267,13 +267,17 @@ type worker struct {
 	inner   []*worker // replace this one if its buckets had moved
 }
 
-const batchesAhead = 4 // that a fragment may be ahead of the gateway
+// Batches that a fragment may be ahead of the gateway. A LIMIT may end a merge soon.
+const (
+	batchesAhead       = 4
+	mergedBatchesAhead = 1
+)
 
 func (w *workers) start(f Fragment, task *Task, s shardmap.Share) {
 	p := &worker{share: s, done: make(chan struct{})}
 	switch {
 	case w.merging():
-		p.out = make(chan *batch, batchesAhead)
+		p.out = make(chan *batch, mergedBatchesAhead)
 	case w.shared == nil:
 		w.shared = make(chan *batch, batchesAhead)
 		fallthrough

@@ -8,8 +8,8 @@ import (
 
 // The left rows of a batch. The first one is small, because a LIMIT above may need no more.
 const (
-	firstLookupBatch = 16
-	lookupBatchStep  = 8
+	firstLookupBatch = 32
+	lookupBatchStep  = 4
 	lastLookupBatch  = 1024
 )
 
