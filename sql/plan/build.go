@@ -67,7 +67,7 @@ func (p *Plan) Cost() float64 { return p.Estimates[p.Root].Total }
 
 // Build plans q.
 func Build(q *query.Query, env Env) (*Plan, error) {
-	p := &planner{env: env, est: newEstimates(env)}
+	p := &planner{env: env, est: newEstimates(env), unions: unions{}}
 	root, err := p.query(&level{q: q})
 	if err != nil {
 		return nil, err
@@ -89,6 +89,7 @@ type planner struct {
 	lookups int // by index
 	drives  int // how often FROM was planned in the order of a query
 	hot     []hotSums
+	unions  unions
 	failed  bool // a constant expression could not be folded
 }
 
@@ -239,7 +240,7 @@ func (p *planner) output(l *level, cur part) (part, error) {
 		return p.sortThenTargets(l, cur, nil)
 	}
 	driven := len(cur.order) > 0
-	ordered := driven || p.readInOrder(l, cur)
+	cur, ordered := p.readInOrder(l, cur)
 	cur, err := p.targets(l, cur)
 	if err != nil {
 		return part{}, err

@@ -133,6 +133,7 @@ func (d *driving) is(it query.From) bool {
 
 // start has the driving table read in the order of the query.
 func (d *driving) start(p *planner, l *level, cur part) (part, error) {
+	cur = p.unions.scan(cur)
 	s, ok := scanUnder(cur.node)
 	if !ok || cur.local == nil {
 		d.failed = true

@@ -311,6 +311,11 @@ func (p *planner) outerJoin(l *level, fj *query.FromJoin, conds []query.Expr) (p
 		ons = append(ons, l.only(implied(l, append(slices.Clone(ons), below...)), rrels)...)
 	}
 	onRight, on := l.split(ons, rrels, keepsLeft)
+	if kind == query.Semi { // without it no row of the left side is in the result
+		var onLeft []query.Expr
+		onLeft, on = l.split(on, lrels, !slices.ContainsFunc(on, volatile))
+		below = append(below, onLeft...)
+	}
 	left, err := p.joined(l, []query.From{leftItem}, below)
 	if err != nil {
 		return part{}, err

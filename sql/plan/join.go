@@ -51,7 +51,7 @@ func (p *planner) join(l *level, j joining, left, right part) (part, error) {
 	ways := []func(left, right part) (part, bool, error){j.localLookups}
 	if j.local == nil {
 		ways = []func(left, right part) (part, bool, error){
-			j.lookupJoin, j.otherLookup, j.semiLookup, j.turnedLookup,
+			j.lookupJoin, j.otherLookup, j.semiLookup, j.turnedLookup, j.boundLoop, j.otherBoundLoop,
 		}
 	}
 	for _, way := range ways {

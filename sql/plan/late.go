@@ -53,7 +53,7 @@ func (p *planner) sortThenTargets(l *level, cur part, lock *LockRows) (part, err
 		return part{}, err
 	}
 	driven, in := len(cur.order) > 0, cur.in
-	byKey := driven || p.readInOrder(l, cur)
+	cur, byKey := p.readInOrder(l, cur)
 	cur, keys, err := p.sortColumns(l, cur)
 	if err != nil {
 		return part{}, err

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/sql/plan/joinorder"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -47,6 +49,7 @@ type lookupKey struct {
 
 // lookupKeyOf finds the key or index by which rows of the right side may be looked up.
 func (j joining) lookupKeyOf(right part) (k lookupKey, ok bool) {
+	right = j.unions.scan(right)
 	s, ok := right.node.(*Scan)
 	if !ok || right.local == nil || len(right.local.rels) != 1 || s.Access == ScanKeys ||
 		s.Index != nil && len(s.Index.Equal) > 0 || len(right.in.lateral) > 0 {
@@ -67,6 +70,7 @@ func (k *lookupKey) unique() bool { return k.index == nil || k.index.Single() }
 
 // byRow returns the lookup by the values that one row of the left side has.
 func (j joining) byRow(key lookupKey, left, right part) (*lookup, error) {
+	right = j.unions.scan(right)
 	k := &lookup{scan: *key.scan, route: Route{Table: key.scan.Table}, chosen: key.chosen}
 	tuple := make([]query.Expr, len(k.chosen))
 	for i, e := range k.chosen {
@@ -447,4 +451,78 @@ func nameOf(e query.Expr) string {
 		return s.Name
 	}
 	return "?column?"
+}
+
+// boundLoop runs the right side once for each row of a small left side, whose values are known then:
+// conditions of the join that are no equalities of columns, such as ranges and OR, find its rows by
+// keys and indexes too.
+func (j joining) boundLoop(left, right part) (part, bool, error) {
+	rows := j.leftRows(left)
+	switch j.kind {
+	case query.Inner, query.Left, query.Semi, query.Anti:
+	default:
+		return part{}, false, nil
+	}
+	right = j.unions.scan(right)
+	s, ok := scanUnder(right.node)
+	if !ok || right.local == nil || len(right.local.rels) != 1 || len(j.on) == 0 || rows > rowLookupLimit ||
+		len(right.in.lateral) > 0 || j.env.Off.NestLoop || hasSubLinks(j.on) || anyStays(j.on) ||
+		slices.ContainsFunc(j.on, volatile) {
+		return part{}, false, nil
+	}
+	in := &layout{slots: right.in.slots, exprs: right.in.exprs, collects: true}
+	on, err := j.rewriteAll(j.l, j.on, in)
+	if err != nil {
+		return part{}, false, err
+	}
+	bound := *s
+	conds := slices.Concat(conjuncts(s.Filter), on)
+	inner := part{node: &bound, in: right.in, local: &locality{rels: right.local.rels, route: j.route(&bound, conds)}}
+	bound.Filter = j.fold(conjunction(j.sliced(&bound, conds)))
+	indexes := j.l.q.Rels[right.local.rels[0]].Indexes
+	j.choose(&bound, &inner.local.route, indexes, conds, anyOrder)
+	if of := j.est.columnsOf(&matcher{s: &bound}, indexes); of != nil {
+		j.est.note(&bound, j.est.tableRows(s.Table)*of.Of(conds))
+	}
+	inner = j.unions.of(j.planner, inner, indexes, conds)
+	whole := inner.node == &bound && bound.Access == ScanBuckets && bound.Span == nil && !inner.local.route.byValues()
+	cost := max(rows, 1) * (costAsk + j.est.cost(inner.node))
+	if whole && !atMostOne(left.node) || 2*cost >= j.wholeCost(rows, right) {
+		return part{}, false, nil
+	}
+	left = j.gather(left, nil)
+	n := &NestLoop{Kind: j.kind, Left: left.node, Right: j.gather(inner, nil).node}
+	for _, b := range in.lateral {
+		if !j.lrels.covers(j.l.relsOf(b.v)) {
+			return part{}, false, nil
+		}
+		e, err := j.column(j.l, b.v, left.in)
+		if err != nil {
+			return part{}, false, err
+		}
+		n.Binds = append(n.Binds, Bind{b.param, e})
+	}
+	out := part{node: n, in: concat(left, right), order: left.order}
+	n.Cols = append(append([]Col{}, left.node.Output()...), right.node.Output()...)
+	if j.kind == query.Semi || j.kind == query.Anti {
+		n.Cols, out.in = left.node.Output(), &layout{slots: left.in.slots, lateral: out.in.lateral}
+	}
+	return out, len(n.Binds) > 0, nil
+}
+
+// wholeCost is what it costs to read all of the right side and to compare it with rows of the left.
+func (j joining) wholeCost(rows float64, right part) float64 {
+	n := j.est.rows(right.node)
+	if len(j.eqs) == 0 || j.env.Off.HashJoin {
+		return j.est.cost(right.node) + n*(joinorder.CostSend+rows*joinorder.CostPair)
+	}
+	return j.est.cost(right.node) + n*(joinorder.CostSend+joinorder.CostBuild)
+}
+
+// otherBoundLoop is boundLoop by the rows of the right side, where the sides of the join may change.
+func (j joining) otherBoundLoop(left, right part) (part, bool, error) {
+	if j.kind != query.Inner || j.fixed {
+		return part{}, false, nil
+	}
+	return j.turned().boundLoop(right, left)
 }

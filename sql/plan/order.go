@@ -77,20 +77,32 @@ func (x *IndexScan) differ(columns []keyColumn) bool {
 
 // readInOrder has cur, if it is a scan, read its rows in the order of the query, and reports
 // whether it does: not if another way and a sort are cheaper.
-func (p *planner) readInOrder(l *level, cur part) bool {
-	s, ok := scanUnder(cur.node)
-	if !ok || cur.local == nil || len(cur.local.rels) != 1 || l.q.Distinct && l.q.DistinctOn == nil ||
-		l.q.HasSRFs && !lateTargets(l.q) || p.env.Off.GatherMerge {
-		return false
+func (p *planner) readInOrder(l *level, cur part) (part, bool) {
+	if len(cur.order) > 0 {
+		return cur, true
 	}
-	want := wantedOrder{keys: l.orderKeys(p, cur.in), limit: math.Inf(1)}
+	whole := p.unions.scan(cur)
+	s, ok := scanUnder(whole.node)
+	if !ok || whole.local == nil || len(whole.local.rels) != 1 || l.q.Distinct && l.q.DistinctOn == nil ||
+		l.q.HasSRFs && !lateTargets(l.q) || p.env.Off.GatherMerge {
+		return cur, false
+	}
+	want := wantedOrder{keys: l.orderKeys(p, whole.in), limit: math.Inf(1)}
 	if len(want.keys) == 0 {
-		return false
+		return cur, false
 	}
 	if l.q.DistinctOn == nil && l.q.Limit != nil {
 		want.limit = wantedRows(l.q)
 	}
-	return p.choose(s, &cur.local.route, l.q.Rels[cur.local.rels[0]].Indexes, conjuncts(s.Filter), want)
+	ordered := p.choose(s, &whole.local.route, l.q.Rels[whole.local.rels[0]].Indexes, conjuncts(s.Filter), want)
+	if whole.node == cur.node {
+		return cur, ordered
+	}
+	rows := p.est.rows(cur.node)
+	if ordered && p.est.cost(s)*min(1, want.limit/rows) < p.est.cost(&Sort{Child: cur.node, Limit: l.q.Limit}) {
+		return whole, true
+	}
+	return cur, false
 }
 
 // orderKeys returns the order of the query over the rows of a scan; none if it cannot be read in

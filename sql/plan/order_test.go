@@ -25,7 +25,9 @@ var orderedTables = []struct {
 			"(grp, n) > (#, #)", "(n, grp) < (#, #)", "grp > # OR (grp = # AND n < #)", "grp BETWEEN # AND #",
 			"doc ->> 'Name' > '#'", "doc ->> 'Name' LIKE '#%'", "id > 'people/#'", "id LIKE 'people/#%'",
 			"(grp, id) > (#, 'people/#')", "grp > # OR (grp = # AND id > 'people/#')", "grp = 7", "mail IS NULL",
-			"lower(mail) >= '#'", "doc ->> 'Name' IS NULL", "doc ->> 'Name' ~ '^#x'", "id ~ '^people/#'",
+			"lower(mail) >= '#'", "grp = # OR doc ->> 'Name' = '#x'", "grp = # OR id = 'people/#' OR mail = '#M1'",
+			"grp IN (#, #) OR doc ->> 'Name' LIKE '#%' OR grp = # AND n > #", "mail = '#M#' OR id IN ('people/#', 'people/1#')",
+			"id < 'people/#' OR id > 'people/9#'", "(grp = # OR doc ->> 'Name' IS NULL) AND (id > 'people/#' OR grp = #)", "doc ->> 'Name' IS NULL", "doc ->> 'Name' ~ '^#x'", "id ~ '^people/#'",
 		},
 		"min(grp) max(grp) min(n) max(n) min(id) max(id) min(doc ->> 'Name') max(lower(mail))",
 		[]string{
@@ -39,7 +41,7 @@ var orderedTables = []struct {
 		[]string{
 			"order_id = 'o#'", "order_id > 'o#'", "(order_id, no) > ('o#', #)", "(order_id, no) <= ('o#', #)",
 			"order_id > 'o#' OR (order_id = 'o#' AND no > #)", "order_id IN ('o#', 'o#')", "no > #",
-			"order_id LIKE 'o#%'",
+			"order_id LIKE 'o#%'", "order_id = 'o#' OR order_id > 'o#' AND no > #", "(order_id, no) = ('o#', #) OR order_id ^@ 'o#'",
 			"order_id = 'o#' AND no < #", "order_id < 'o#' OR (order_id = 'o#' AND no <= #)", "order_id ^@ 'o'",
 		},
 		"min(order_id) max(order_id) min(no) max(no)",
@@ -136,6 +138,7 @@ var drivenJoins = struct{ one, many []string }{
 		"JOIN people q ON q.grp = p.n JOIN people r ON r.id = q.id",
 		"JOIN LATERAL (SELECT * FROM people r WHERE r.grp = p.n AND r.n > p.grp) q ON true",
 		"CROSS JOIN generate_series(1, p.grp) q", "JOIN lines q ON q.order_id = 'o' || p.n",
+		"JOIN people q ON q.grp = p.n OR q.id = p.id", "LEFT JOIN people q ON q.grp > p.n AND q.grp < p.n + 3",
 		"FULL JOIN people q ON q.id = p.id AND q.n > #", "RIGHT JOIN people q ON q.grp = p.n",
 	},
 }

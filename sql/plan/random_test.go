@@ -74,7 +74,11 @@ func (g generator) query() string {
 	a, b, c := joinable[g.IntN(len(joinable))], joinable[g.IntN(len(joinable))], joinable[g.IntN(len(joinable))]
 	at := func(e, alias string) string { return strings.ReplaceAll(e, "#", alias) }
 	tie := func(l, r string, x, y []string) string { return at(g.pick(x...), l) + " = " + at(g.pick(y...), r) }
-	from := fmt.Sprintf("%s a %s %s b ON %s", g.table(a), g.pick(joins...), g.table(b), tie("a", "b", a.ties, b.ties))
+	kind, on := g.pick(joins...), tie("a", "b", a.ties, b.ties)
+	if other := tie("a", "b", a.ties, b.ties); kind != "FULL JOIN" && g.IntN(3) == 0 {
+		on = g.pick("("+on+" OR "+other+")", strings.Replace(on, "=", g.pick("<", ">="), 1)+" AND "+other)
+	}
+	from := fmt.Sprintf("%s a %s %s b ON %s", g.table(a), kind, g.table(b), on)
 	if g.IntN(3) == 0 {
 		from += " AND " + at(g.pick(b.conds...), "b")
 	}
@@ -87,6 +91,9 @@ func (g generator) query() string {
 	}
 	if g.IntN(4) == 0 {
 		where = append(where, "("+at(g.pick(b.conds...), "b")+" OR "+at(g.pick(a.conds...), "a")+")")
+	}
+	if g.IntN(4) == 0 {
+		where = append(where, "("+at(g.pick(a.conds...), "a")+" OR "+at(g.pick(a.conds...), "a")+")")
 	}
 	if g.IntN(3) == 0 {
 		where = append(where, fmt.Sprintf("%sEXISTS (SELECT 1 FROM %s d WHERE %s)", g.pick("", "NOT "), g.table(c),

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -120,6 +121,10 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 		return part{}, err
 	}
 	out := part{node: s, in: in, local: local}
+	locked := slices.ContainsFunc(lockedRels(l.q), func(k lockedRel) bool { return k.rel == n })
+	if l.q.Command == query.Select && !locked {
+		out = p.unions.of(p, out, r.Indexes, plain)
+	}
 	if len(subs) > 0 {
 		out = p.gather(out, nil)
 		out.node = &Filter{Base: Base{out.node.Output()}, Child: out.node, Cond: conjunction(subs)}

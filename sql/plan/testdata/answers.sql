@@ -709,3 +709,18 @@ SELECT f.id FROM family f WHERE EXISTS (SELECT FROM things t WHERE t.id = f.id) 
 SELECT f.id FROM family f WHERE NOT EXISTS (SELECT FROM things t WHERE t.id = f.id) ORDER BY f.t DESC, f.id LIMIT 4
 SELECT f.id, t.name FROM family f JOIN things t ON t.id = f.id ORDER BY f.ts LIMIT 0
 SELECT f.id FROM family f JOIN family g ON g.i8 = f.i8 LEFT JOIN things t ON t.id = g.id WHERE f.ts > '2024-03-30' ORDER BY f.ts, f.id LIMIT 7
+-- OR as a union of row sets
+SELECT id FROM family WHERE i2 = 3000 OR i8 = 2000000000 OR t = 't1' OR id = 4 ORDER BY 1
+SELECT id FROM family WHERE i2 = 3000 OR i2 IS NULL OR i8 > 8000000000 OR d < '2024-03-24' ORDER BY 1
+SELECT count(*), count(i2) FROM family WHERE (i2 = 3000 OR i8 = 1000000000 OR NULL) AND (d = '2024-03-31' OR id < 3 AND t = 't1')
+SELECT id FROM family WHERE t LIKE 't1%' OR t = 't1' OR lower(vc) = 't2' OR i8 = ANY ('{3000000000,NULL}') ORDER BY id DESC LIMIT 3
+SELECT id FROM family WHERE (i8 = 3000000000 OR t = 't4') OR (id = 5 AND i2 > 0) ORDER BY id
+SELECT id FROM family WHERE NOT (i8 <> 3000000000 AND t <> 't4') ORDER BY id
+SELECT f.id, g.id FROM family f JOIN family g ON g.i8 = f.id * 1000000000::bigint OR g.t = 't' || f.i2 / 3000 WHERE f.id IN (1, 2, 100) ORDER BY 1, 2
+SELECT f.id, g.id FROM family f LEFT JOIN family g ON g.d > f.d AND g.d < f.d + 3 WHERE f.i8 = 3000000000 OR f.id = 100 ORDER BY 1, 2
+SELECT f.id FROM family f WHERE f.id IN (3, 4, 100) AND NOT EXISTS (SELECT FROM family g WHERE g.ts > f.ts AND g.i8 < 4000000000) ORDER BY 1
+SELECT f.id FROM family f WHERE f.id IN (3, 4, 100) AND EXISTS (SELECT FROM family g WHERE g.i8 = f.i8 OR g.t = f.t OR g.id = 100 AND f.ts IS NULL) ORDER BY 1
+SELECT t.id, f.id FROM things t LEFT JOIN family f ON (f.id = t.id OR f.i8 = t.big) AND t.grp = 1 WHERE t.id < 4 ORDER BY 1, 2
+SELECT count(*) FROM family WHERE (id, i2) IN (SELECT id, 3000 FROM things)
+SELECT id FROM things t WHERE EXISTS (SELECT FROM family f WHERE f.id = t.id AND t.grp = 1) ORDER BY id
+SELECT id FROM things t WHERE NOT EXISTS (SELECT FROM family f WHERE f.id = t.id AND t.grp = 1) AND id < 6 ORDER BY id
