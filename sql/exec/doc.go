@@ -52,6 +52,6 @@
 //	    ended (expr.Scratch).
 //
 // Limits: rows that a Modify keeps go to a file beyond 2 MiB (package spool), and operators write files
-// beyond their share, except window functions; other data that exceeds the query's memory is an
-// error. Float sums are added in the order in which fragments answer.
+// beyond their share; other data that exceeds the query's memory is an error. Float sums are added
+// in the order in which fragments answer.
 package exec

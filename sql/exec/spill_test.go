@@ -215,9 +215,50 @@ func lookupCases(t *testing.T, rng *rand.Rand) (cases []spillCase) {
 	return cases
 }
 
+func windowCases(t *testing.T, rng *rand.Rand) (cases []spillCase) {
+	in := randomRows(rng, 1200, 200)
+	number, text := querytest.Slot(0, types.Int4), querytest.Slot(1, types.Text)
+	call := func(name string, w int, args ...query.Expr) *query.WindowCall {
+		c := fnOrAgg(t, name, args...)
+		c.Window = w
+		return c
+	}
+	by := func(es ...query.Expr) (order []query.WindowOrder) {
+		for _, e := range es {
+			order = append(order, query.WindowOrder{Expr: e})
+		}
+		return order
+	}
+	two := querytest.Lit(t, types.Int8, "2")
+	// Bits of the options: parsenodes.h of PostgreSQL.
+	frames := map[string]query.Frame{
+		"of groups":               {Options: 0x8 | 0x10 | 0x800 | 0x4000, Start: two, End: two},
+		"of rows":                 {Options: 0x4 | 0x10 | 0x800 | 0x4000, Start: two, End: two},
+		"of range":                {Options: 0x2 | 0x10 | 0x800 | 0x4000, Start: two, End: two},
+		"to the end without ties": {Options: 0x2 | 0x10 | 0x200 | 0x100 | 0x20000},
+	}
+	for name, f := range frames {
+		cases = append(cases, spillCase{"window of all rows, frame " + name, &plan.Window{
+			Base: cols(types.Int4, types.Text, types.Int8, types.Text, types.Text), Child: in,
+			Specs: []query.Window{{Order: by(number), Frame: f}},
+			Calls: []*query.WindowCall{call("sum", 0, number), call("first_value", 0, text), call("last_value", 0, text)},
+		}, true})
+	}
+	return append(cases, spillCase{"windows", &plan.Window{
+		Base:  cols(types.Int4, types.Text, types.Int8, types.Int8, types.Text, types.Text, types.Int8),
+		Child: in,
+		Specs: []query.Window{
+			{Partition: []query.Expr{number}, Order: by(text)}, {Order: by(number, text)}, {Partition: []query.Expr{text}},
+		},
+		Calls: []*query.WindowCall{
+			call("rank", 0), call("sum", 1, number), call("lag", 0, text), call("first_value", 1, text), call("row_number", 2),
+		},
+	}, true})
+}
+
 func spillCases(t *testing.T, rng *rand.Rand) []spillCase {
 	return slices.Concat(sortCases(t, rng), groupCases(t, rng), joinCases(t, rng), keptCases(t, rng), listCases(t, rng),
-		lookupCases(t, rng))
+		lookupCases(t, rng), windowCases(t, rng))
 }
 
 // budgets are shares of operations: some hold many rows, some not one of the large ones.

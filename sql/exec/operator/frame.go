@@ -3,7 +3,6 @@ package operator
 import (
 	"cmp"
 	"math"
-	"sort"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
@@ -76,16 +75,26 @@ type frameRun struct {
 	*frame
 	c          *Execution
 	p          *windowPartition
-	start, end types.Datum // offsets
+	start, end frameEdge
+}
+
+// frameEdge is an edge that an offset bounds.
+type frameEdge struct {
+	offset types.Datum
+	typ    types.OID // of the offset
+	ends   bool      // the frame ends there
+	last   int       // where the edge was of the row before: the next one is near
 }
 
 func (f *frame) begin(c *Execution, p *windowPartition) (*frameRun, error) {
-	r := &frameRun{frame: f, c: c, p: p}
+	r := &frameRun{
+		frame: f, c: c, p: p, start: frameEdge{typ: f.offset[0]}, end: frameEdge{typ: f.offset[1], ends: true},
+	}
 	var err error
-	if r.start, err = f.offsetValue(c, f.start, "starting"); err != nil {
+	if r.start.offset, err = f.offsetValue(c, f.start, "starting"); err != nil {
 		return nil, err
 	}
-	r.end, err = f.offsetValue(c, f.end, "ending")
+	r.end.offset, err = f.offsetValue(c, f.end, "ending")
 	return r, err
 }
 
@@ -126,7 +135,7 @@ func negative(d types.Datum) bool {
 
 // bounds returns the half-open frame of row i.
 func (r *frameRun) bounds(i int) (start, end int, err error) {
-	n, o := len(r.p.rows), r.options
+	n, o := r.p.len(), r.options
 	switch {
 	case o&startUnboundedPrec != 0:
 		start = 0
@@ -134,10 +143,10 @@ func (r *frameRun) bounds(i int) (start, end int, err error) {
 		start = n
 	case o&startCurrentRow != 0:
 		if start = i; o&frameRows == 0 {
-			start, _ = r.p.peerRange(i)
+			start = r.p.peers.start
 		}
 	default:
-		start, err = r.edge(i, r.start, r.offset[0], o&startOffsetPrec != 0, true)
+		start, err = r.edge(i, &r.start, o&startOffsetPrec != 0)
 	}
 	if err != nil {
 		return 0, 0, err
@@ -149,67 +158,64 @@ func (r *frameRun) bounds(i int) (start, end int, err error) {
 		end = 0
 	case o&endCurrentRow != 0:
 		if end = i + 1; o&frameRows == 0 {
-			_, end = r.p.peerRange(i)
+			end = r.p.peers.end
 		}
 	default:
-		end, err = r.edge(i, r.end, r.offset[1], o&endOffsetPrec != 0, false)
+		end, err = r.edge(i, &r.end, o&endOffsetPrec != 0)
 	}
 	return start, end, err
 }
 
-// edge returns the first row (start), or the row after the last one, of a frame bounded by an
-// offset.
-func (r *frameRun) edge(i int, offset types.Datum, typ types.OID, preceding, start bool) (int, error) {
-	n := len(r.p.rows)
+// edge returns the first row of a frame, or the row after its last one, that an offset bounds.
+func (r *frameRun) edge(i int, e *frameEdge, preceding bool) (at int, err error) {
+	n := r.p.len()
 	if r.options&frameRange != 0 {
-		return r.rangeEdge(i, offset, typ, preceding, start)
+		return r.rangeEdge(i, e, preceding)
 	}
-	by := int(min(offset.N, int64(n)))
+	by := int(min(e.offset.N, int64(n)))
 	if preceding {
 		by = -by
 	}
+	after := 0
+	if e.ends {
+		after = 1
+	}
 	if r.options&frameRows != 0 {
-		at := i + by
-		if !start {
-			at++
-		}
-		return min(max(at, 0), n), nil
+		return min(max(i+by+after, 0), n), nil
 	}
-	from, to := r.p.groupRange(r.p.peers[i] + by)
-	if start {
-		return from, nil
+	row, err := r.p.at(i)
+	if err == nil {
+		e.last, err = r.p.firstOf(r.p.groupOf(row)+int64(by+after), e.last)
 	}
-	return to, nil
+	return e.last, err
 }
 
-// rangeEdge finds the edge by value with a binary search, because rows are sorted. Rows with null
-// are peers.
-func (r *frameRun) rangeEdge(i int, offset types.Datum, typ types.OID, preceding, start bool) (int, error) {
-	at := r.p.spec.nPart
-	value := r.p.rows[i].vals[at]
-	if value.IsNull() {
-		from, to := r.p.peerRange(i)
-		if start {
-			return from, nil
-		}
-		return to, nil
-	}
-	bound, err := r.shifted(value, offset, typ, preceding != r.desc)
+// rangeEdge finds the edge by value, because rows are sorted. Rows with null are peers.
+func (r *frameRun) rangeEdge(i int, e *frameEdge, preceding bool) (int, error) {
+	row, err := r.p.at(i)
 	if err != nil {
 		return 0, err
 	}
-	key := &r.p.spec.keys[at]
-	probe := *key
-	if bound.K == types.KindTimestamp && value.K == types.KindDate {
-		probe.compare = func(a, b types.Datum) int { return cmp.Compare(dayMicros(a), dayMicros(b)) }
-	}
-	return sort.Search(len(r.p.rows), func(j int) bool {
-		c := probe.datums(&r.p.rows[j].vals[at], &bound)
-		if start {
-			return c >= 0
+	key := r.p.spec.keys[r.p.spec.nPart]
+	value := row[key.slot]
+	if value.IsNull() {
+		if e.ends {
+			return r.p.peers.end, nil
 		}
-		return c > 0
-	}), nil
+		return r.p.peers.start, nil
+	}
+	bound, err := r.shifted(value, e.offset, e.typ, preceding != r.desc)
+	if err != nil {
+		return 0, err
+	}
+	if bound.K == types.KindTimestamp && value.K == types.KindDate {
+		key.compare = func(a, b types.Datum) int { return cmp.Compare(dayMicros(a), dayMicros(b)) }
+	}
+	e.last, err = r.p.search(e.last, func(row types.Row) bool {
+		c := key.datums(&row[key.slot], &bound)
+		return c > 0 || c == 0 && !e.ends
+	})
+	return e.last, err
 }
 
 const microsPerDay = 24 * 60 * 60 * 1_000_000
@@ -278,14 +284,13 @@ func (r *frameRun) shiftedTime(value, offset types.Datum, typ types.OID, down bo
 // excluded returns a function that reports whether EXCLUDE removes a row from the frame of row i;
 // nil if it removes none.
 func (r *frameRun) excluded(i int) func(int) bool {
-	from, to := 0, 0
 	switch {
 	case r.options&excludeCurrent != 0:
 		return func(j int) bool { return j == i }
 	case r.options&(excludeGroup|excludeTies) == 0:
 		return nil
 	}
-	from, to = r.p.peerRange(i)
+	from, to := r.p.peers.start, r.p.peers.end
 	keepSelf := r.options&excludeTies != 0
 	return func(j int) bool { return j >= from && j < to && !(keepSelf && j == i) }
 }

@@ -1,17 +1,15 @@
 package operator
 
 import (
-	"slices"
-
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec/expr"
-	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// windowOp keeps its input, sorts it once for each window specification, and computes the calls partition by partition.
+// windowOp sorts its input for one window specification after the other, and computes the calls
+// partition by partition.
 type windowOp struct {
 	child Op
 	specs []*windowSpec
@@ -23,7 +21,7 @@ type windowOp struct {
 type windowSpec struct {
 	partition []expr.Eval
 	order     []expr.Eval
-	keys      Ordering // over the values of partition, then order
+	keys      Ordering // over the values of partition, then order, in rows of a windowStage
 	nPart     int
 	frame     *frame
 	calls     []*windowCall
@@ -45,7 +43,7 @@ func (k *Compiler) window(n *plan.Window) (Op, error) {
 	}
 	o := &windowOp{child: child, width: len(n.Child.Output()), calls: len(n.Calls)}
 	for _, s := range n.Specs {
-		spec, err := k.windowSpec(s)
+		spec, err := k.windowSpec(s, o.width+o.calls)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +60,8 @@ func (k *Compiler) window(n *plan.Window) (Op, error) {
 	return o, nil
 }
 
-func (k *Compiler) windowSpec(s query.Window) (*windowSpec, error) {
+// windowSpec compiles a specification, whose values to sort by are in slots from first on.
+func (k *Compiler) windowSpec(s query.Window, first int) (*windowSpec, error) {
 	w := &windowSpec{nPart: len(s.Partition)}
 	var err error
 	if w.partition, err = k.Exprs(s.Partition); err != nil {
@@ -70,7 +69,7 @@ func (k *Compiler) windowSpec(s query.Window) (*windowSpec, error) {
 	}
 	var keys []plan.SortKey
 	for i, e := range s.Partition {
-		keys = append(keys, plan.SortKey{Slot: i, Type: e.Type()})
+		keys = append(keys, plan.SortKey{Slot: first + i, Type: e.Type()})
 	}
 	for i, o := range s.Order {
 		f, err := k.Expr(o.Expr)
@@ -80,7 +79,7 @@ func (k *Compiler) windowSpec(s query.Window) (*windowSpec, error) {
 		w.order = append(w.order, f)
 		keys = append(
 			keys,
-			plan.SortKey{Slot: w.nPart + i, Type: o.Expr.Type(), Desc: o.Desc, NullsFirst: o.NullsFirst},
+			plan.SortKey{Slot: first + w.nPart + i, Type: o.Expr.Type(), Desc: o.Desc, NullsFirst: o.NullsFirst},
 		)
 	}
 	w.keys = NewOrdering(keys)
@@ -113,143 +112,98 @@ func (k *Compiler) windowCall(n *query.WindowCall, out int) (*windowCall, error)
 	return c, nil
 }
 
-// windowRow is a kept row with its sort values for the specification at work.
-type windowRow struct {
-	row  types.Row // the child's slots, then the calls' results
-	vals types.Row
-}
-
 // Run implements Op.
 func (o *windowOp) Run(c *Execution, emit Emit) error {
-	store := &memory.Arena{Mem: c.Mem}
-	defer store.Free()
-	var rows []windowRow
-	err := o.child.Run(c, func(row types.Row) error {
-		r, err := store.Row(o.width + o.calls)
-		if err != nil {
+	var stages []*windowStage
+	defer func() {
+		for _, s := range stages {
+			s.free()
+		}
+	}()
+	for _, spec := range o.specs {
+		if len(spec.calls) > 0 {
+			stages = append(stages, newWindowStage(c, o, spec))
+		}
+	}
+	if len(stages) == 0 {
+		return o.child.Run(c, emit)
+	}
+	if err := o.child.Run(c, stages[0].add); err != nil {
+		return err
+	}
+	for i, s := range stages {
+		take := emit
+		if i+1 < len(stages) {
+			take = stages[i+1].add
+		}
+		if err := s.compute(take); err != nil {
 			return err
 		}
-		for i, d := range row {
-			if r[i], err = store.Datum(d); err != nil {
-				return err
-			}
-		}
-		rows = append(rows, windowRow{row: r})
-		return nil
-	})
+		s.free()
+	}
+	return nil
+}
+
+// windowStage sorts rows for a specification and computes its calls. Its rows have the child's slots,
+// the results of all calls, the values to sort by, and the number of the row's group of peers.
+type windowStage struct {
+	c       *Execution
+	spec    *windowSpec
+	results int // slots of the child and of the calls
+	sorter  *sorter
+	row     types.Row // scratch space
+}
+
+func newWindowStage(c *Execution, o *windowOp, spec *windowSpec) *windowStage {
+	n := o.width + o.calls
+	return &windowStage{
+		c: c, spec: spec, results: n, sorter: newSorter(c, spec.keys), row: make(types.Row, n+len(spec.keys)+1),
+	}
+}
+
+func (s *windowStage) free() { s.sorter.free() }
+
+// add keeps a copy of a row, which may lack results.
+func (s *windowStage) add(row types.Row) error {
+	clear(s.row)
+	copy(s.row, row[:min(len(row), s.results)])
+	in, vals := s.row[:s.results], s.row[s.results:]
+	if err := expr.EvalInto(&s.c.Ctx, vals, s.spec.partition, in); err != nil {
+		return err
+	}
+	if err := expr.EvalInto(&s.c.Ctx, vals[s.spec.nPart:], s.spec.order, in); err != nil {
+		return err
+	}
+	return s.sorter.add(s.row)
+}
+
+// compute passes on the rows in order, with the results of the calls.
+func (s *windowStage) compute(take Emit) error {
+	in, err := s.sorter.open()
 	if err != nil {
 		return err
 	}
-	for _, s := range o.specs {
-		if err := s.compute(c, store, rows); err != nil {
+	defer in.close()
+	p := newWindowPartition(s, in.rows)
+	defer p.free()
+	for {
+		if err := s.c.Tick(); err != nil {
 			return err
 		}
-	}
-	for i := range rows {
-		if err := emit(rows[i].row); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// compute sorts the rows for a specification and evaluates its calls.
-func (s *windowSpec) compute(c *Execution, store *memory.Arena, rows []windowRow) error {
-	if len(s.calls) == 0 {
-		return nil
-	}
-	for i := range rows {
-		vals, err := store.Row(len(s.partition) + len(s.order))
+		row, ok, err := in.next()
 		if err != nil {
 			return err
 		}
-		if err := expr.EvalInto(&c.Ctx, vals, s.partition, rows[i].row); err != nil {
+		if !ok || !p.has(row) {
+			if err := p.compute(take); err != nil || !ok {
+				return err
+			}
+			p.next()
+		}
+		if err := p.add(row); err != nil {
 			return err
 		}
-		if err := expr.EvalInto(&c.Ctx, vals[s.nPart:], s.order, rows[i].row); err != nil {
-			return err
-		}
-		for j, d := range vals { // they may alias the expressions' scratch space
-			if vals[j], err = store.Datum(d); err != nil {
-				return err
-			}
-		}
-		rows[i].vals = vals
 	}
-	slices.SortStableFunc(rows, func(a, b windowRow) int { return s.keys.Compare(a.vals, b.vals) })
-	part := s.keys[:s.nPart]
-	for from := 0; from < len(rows); {
-		to := from + 1
-		for to < len(rows) && part.Compare(rows[from].vals, rows[to].vals) == 0 {
-			to++
-		}
-		if err := s.partitionRows(c, store, rows[from:to]); err != nil {
-			return err
-		}
-		from = to
-	}
-	return nil
-}
-
-// partitionRows evaluates the calls over one partition.
-func (s *windowSpec) partitionRows(c *Execution, store *memory.Arena, rows []windowRow) error {
-	p := &windowPartition{spec: s, rows: rows, peers: s.peers(rows)}
-	f, err := s.frame.begin(c, p)
-	if err != nil {
-		return err
-	}
-	for _, call := range s.calls {
-		run := call.begin(c, p)
-		for i := range rows {
-			if err := c.Tick(); err != nil {
-				return err
-			}
-			start, end, err := f.bounds(i)
-			if err != nil {
-				return err
-			}
-			d, err := run(i, start, end, f.excluded(i))
-			if err != nil {
-				return err
-			}
-			if rows[i].row[call.out], err = store.Datum(d); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// windowPartition is the rows of one partition in order.
-type windowPartition struct {
-	spec  *windowSpec
-	rows  []windowRow
-	peers []int // for each row the number of its group of peers
-}
-
-// peers numbers the groups of rows that are equal in ORDER BY.
-func (s *windowSpec) peers(rows []windowRow) []int {
-	out := make([]int, len(rows))
-	order := s.keys[s.nPart:]
-	for i := 1; i < len(rows); i++ {
-		out[i] = out[i-1]
-		if order.Compare(rows[i-1].vals, rows[i].vals) != 0 {
-			out[i]++
-		}
-	}
-	return out
-}
-
-// peerRange returns the half-open range of row i's peers.
-func (p *windowPartition) peerRange(i int) (int, int) {
-	return p.groupRange(p.peers[i])
-}
-
-// groupRange returns the rows of group n; beyond the ends it is empty.
-func (p *windowPartition) groupRange(n int) (int, int) {
-	from, _ := slices.BinarySearch(p.peers, n)
-	to, _ := slices.BinarySearch(p.peers, n+1)
-	return from, to
 }
 
 type windowStep func(i, start, end int, excluded func(int) bool) (types.Datum, error)
@@ -259,11 +213,17 @@ func (w *windowCall) begin(c *Execution, p *windowPartition) windowStep {
 	if w.agg != nil {
 		return w.aggregate(c, p)
 	}
-	r := &builtin.WindowRow{Rows: len(p.rows), NArgs: len(w.args)}
-	r.Arg = func(row, i int) (types.Datum, error) { return w.args[i](&c.Ctx, p.rows[row].row) }
+	r := &builtin.WindowRow{Rows: p.len(), NArgs: len(w.args)}
+	r.Arg = func(row, i int) (types.Datum, error) {
+		in, err := p.at(row)
+		if err != nil {
+			return types.Null, err
+		}
+		return w.args[i](&c.Ctx, in)
+	}
 	return func(i, start, end int, excluded func(int) bool) (types.Datum, error) {
 		r.Pos, r.FrameStart, r.FrameEnd, r.Excluded = i, start, max(start, end), excluded
-		r.PeerStart, r.PeerEnd = p.peerRange(i)
+		r.PeerStart, r.PeerEnd = p.peers.start, p.peers.end
 		c.Enter(w.site)
 		return w.fn(w.site, r)
 	}
@@ -289,7 +249,11 @@ func (w *windowCall) aggregate(c *Execution, p *windowPartition) windowStep {
 			if excluded != nil && excluded(to) {
 				continue
 			}
-			if err := w.agg.step(c, state, p.rows[to].row); err != nil {
+			in, err := p.at(to)
+			if err == nil {
+				err = w.agg.step(c, state, in)
+			}
+			if err != nil {
 				return types.Null, err
 			}
 		}
