@@ -86,9 +86,9 @@ func (t *Portals) Declare(
 	t.byName[n.Portalname] = p
 	t.start(ctx, p, prog)
 	p.through(&scroll{
-		back: goesBack(n.Options, prog.Query), strict: n.Options&cursorScroll != 0, room: t.env.Memory(),
+		back: goesBack(n.Options, prog.Query), strict: n.Options&cursorScroll != 0,
 		atStart: true, visible: len(prog.Columns),
-	})
+	}, t.env.Memory())
 	return nil
 }
 

@@ -11,5 +11,5 @@
 //
 // A portal shows what its Opening says, whatever its transaction writes later. It ends with the
 // transaction or savepoint that opened it. A cursor WITH HOLD outlives COMMIT: the rows that it
-// has not returned yet are kept then. What is kept counts against the memory limit of a query.
+// has not returned yet are kept then. What is kept goes to a file beyond work_mem (package spool).
 package portal

@@ -7,6 +7,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
@@ -17,11 +18,11 @@ import (
 // Environment is what prepared statements and portals use of their session.
 type Environment struct {
 	Parse   func(text string) ([]parse.Statement, error)
-	Arrived func() time.Time // of the running statement
-	Allowed func() error     // the error of a failed transaction; nil: statements may run
-	Tx      func() *tx.Tx    // nil outside of any
-	Begin   func()           // opens a transaction, if there is none
-	Memory  func() int64     // how many bytes of rows may be kept for a portal
+	Arrived func() time.Time       // of the running statement
+	Allowed func() error           // the error of a failed transaction; nil: statements may run
+	Tx      func() *tx.Tx          // nil outside of any
+	Begin   func()                 // opens a transaction, if there is none
+	Memory  func() *memory.Account // a new one, of the rows that are kept for a portal
 
 	Version  func() uint64         // of the definitions that a statement sees now
 	Compiler func() *stmt.Compiler // with the settings and definitions of now

@@ -8,6 +8,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -40,7 +41,7 @@ func (t *Portals) Fetch(ctx context.Context, n *pg_query.FetchStmt, w stmt.Resul
 		}
 	}
 	if p.scroll == nil {
-		p.through(&scroll{room: t.env.Memory(), atStart: !p.Done, atEnd: p.Done})
+		p.through(&scroll{atStart: !p.Done, atEnd: p.Done}, t.env.Memory())
 	}
 	rows, err := p.scroll.fetch(n, emit)
 	if err == nil {
@@ -66,7 +67,8 @@ func (p *Portal) fetched(columns []stmt.Column) []stmt.Column {
 }
 
 // through makes a portal return its rows through c, which FETCH moves.
-func (p *Portal) through(c *scroll) {
+func (p *Portal) through(c *scroll, mem *memory.Account) {
+	c.begin(mem)
 	c.source, p.scroll = p.next, c
 	if p.next == nil { // it was run to its end
 		c.source = func() ([]types.Datum, bool) { return nil, false }

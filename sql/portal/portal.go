@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/spool"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -20,9 +22,10 @@ type Portal struct {
 	opening Opening       // what it reads
 	next    func() ([]types.Datum, bool)
 	stop    func()
-	rows    int64 // of the command tag, once next has returned all
-	err     error // of the program
-	kept    bool  // next returns rows that are kept here, and no longer uses the transaction
+	rows    int64      // of the command tag, once next has returned all
+	err     error      // of the program
+	rest    spool.List // rows that next returns, if the program was run to its end
+	kept    bool       // next returns rows that are kept, and no longer uses the transaction
 
 	scroll *scroll // of a cursor, and of a portal that FETCH has read; next goes through it
 	broken bool    // a FETCH has failed
@@ -79,54 +82,76 @@ func (p *Portal) start(run func(emit exec.Emit) (int64, error)) {
 	})
 }
 
-// finish runs a program to its end, and keeps its rows within room.
-func (p *Portal) finish(room int64, run func(emit exec.Emit) (int64, error)) error {
-	k := keptRows{room: room, full: tooMuchToReturn}
-	rows, err := run(k.add)
+// finish runs a program to its end, and keeps its rows.
+func (p *Portal) finish(mem *memory.Account, run func(emit exec.Emit) (int64, error)) error {
+	p.rest.Begin(mem)
+	rows, err := run(p.rest.Add)
 	if err != nil {
+		p.rest.Free()
 		return err
 	}
 	p.rows = rows
-	p.returnKept(&k)
-	return nil
+	return p.returnRest()
 }
 
-// keepRest reads the rows that the portal has not returned yet, and keeps them within room. It no
-// longer uses its transaction then.
-func (p *Portal) keepRest(room int64) error {
+// keepRest reads the rows that the portal has not returned yet, and keeps them. It no longer uses
+// its transaction then.
+func (p *Portal) keepRest(mem *memory.Account) error {
 	if p.next == nil || p.kept {
 		return nil
 	}
-	k := keptRows{room: room, full: tooMuchToHold}
-	source := p.next
+	source, keep := p.next, p.rest.Add
 	if p.scroll != nil {
-		source = p.scroll.read
+		source, keep = p.scroll.read, p.scroll.kept.Add
+	} else {
+		p.rest.Begin(mem)
 	}
 	for {
 		row, ok := source()
 		if !ok {
 			break
 		}
-		if err := k.add(row); err != nil {
+		if err := keep(row); err != nil {
 			return err
 		}
 	}
 	p.stop()
 	if p.scroll == nil {
-		p.returnKept(&k)
-		return nil
+		return p.returnRest()
 	}
-	p.scroll.rows = append(p.scroll.rows, k.rows...)
 	p.kept, p.stop = true, func() {}
 	return nil
 }
 
-// returnKept makes the portal return kept rows from now on.
-func (p *Portal) returnKept(k *keptRows) { p.kept, p.stop, p.next = true, func() {}, k.next }
+// returnRest makes the portal return kept rows from now on.
+func (p *Portal) returnRest() error {
+	from, err := p.rest.From(0)
+	if err != nil {
+		return err
+	}
+	p.kept, p.stop = true, from.Close
+	p.next = func() ([]types.Datum, bool) {
+		row, ok, err := from.Next()
+		if err != nil {
+			p.err = err
+		}
+		return row, ok && err == nil
+	}
+	return nil
+}
 
 func (p *Portal) close() {
 	if p.stop != nil {
 		p.stop()
 		p.next, p.stop = nil, nil
+	}
+}
+
+// free closes the portal and forgets the rows that it keeps.
+func (p *Portal) free() {
+	p.close()
+	p.rest.Free()
+	if p.scroll != nil {
+		p.scroll.free()
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/stmt"
@@ -32,19 +33,20 @@ func rows(n int64, err error) func(emit exec.Emit) (int64, error) {
 	}
 }
 
-// client is a session of tests: its programs return the rows 1 to 5.
+// client is a session of tests: its programs return the rows 1 to 5, or more.
 type client struct {
 	*Portals
 	tx     *tx.Tx
-	room   int64
+	limits memory.Limits
+	rows   int64 // that its programs return
 	failed error
 	got    []int64
 }
 
 func newClient() *client {
-	c := &client{room: 1 << 10}
+	c := &client{rows: 5, limits: memory.Limits{Query: 1 << 20, Work: 1 << 20, Files: -1}}
 	c.Portals = New(Environment{
-		Parse: parse.Parse, Tx: func() *tx.Tx { return c.tx }, Memory: func() int64 { return c.room },
+		Parse: parse.Parse, Tx: func() *tx.Tx { return c.tx }, Memory: func() *memory.Account { return memory.Limited(c.limits) },
 		Allowed: func() error { return c.failed }, Version: func() uint64 { return 1 },
 		Program: func(_ context.Context, st parse.Statement, params []types.OID) (*stmt.Program, error) {
 			p := &stmt.Program{Statement: st, Query: &query.Query{}, Params: params, Version: 1,
@@ -60,7 +62,7 @@ func newClient() *client {
 		Run: func(
 			_ context.Context, _ *Opening, _ *stmt.Program, _ []types.Datum, emit exec.Emit,
 		) (int64, error) {
-			return rows(5, nil)(emit)
+			return rows(c.rows, nil)(emit)
 		},
 	})
 	return c
@@ -127,7 +129,11 @@ func TestParts(t *testing.T) {
 	check(t, "the program ends with its portal", err == nil && errors.Is(ended, errClosed) && p.err == nil)
 }
 
-// TestKeptRows: rows of a statement that writes are kept within the memory limit.
+// full are limits within which a portal keeps few rows: nothing fits into memory, and little into a
+// file.
+var full = memory.Limits{Query: 1 << 20, Work: 1, Files: 8 << 10}
+
+// TestKeptRows: rows of a statement that writes are kept within temp_file_limit.
 func TestKeptRows(t *testing.T) {
 	c := newClient()
 	ctx := t.Context()
@@ -146,10 +152,9 @@ func TestKeptRows(t *testing.T) {
 	check(t, "a part of RETURNING", suspended && err == nil && slices.Equal(c.got, []int64{1, 2, 3}))
 	_, n, err := p.Run(0, c.note)
 	check(t, "all of RETURNING", n == 5 && err == nil && len(c.got) == 5)
-	c.room = 4 * datumSize
+	c.limits, c.rows = full, 5000
 	_, err = open()
-	check(t, "too much for RETURNING", pgerr.Is(err, pgerr.OutOfMemory) &&
-		pgerr.From(err).Detail == tooMuchToReturn().Detail)
+	check(t, "too much for RETURNING", pgerr.Is(err, pgerr.ConfigurationLimitExceeded))
 }
 
 // TestEndOfTransaction: portals end with their transaction, except cursors WITH HOLD, which keep
@@ -174,11 +179,10 @@ func TestEndOfTransaction(t *testing.T) {
 	_, ok := c.Reads(nil)
 	check(t, "no table is in use", !ok)
 
-	c.add("big", 50).hold = true
-	c.room = 9 * datumSize
+	c.add("big", 5000).hold = true
+	c.limits = full
 	err = c.Hold()
-	check(t, "too much for COMMIT", pgerr.Is(err, pgerr.OutOfMemory) &&
-		pgerr.From(err).Detail == tooMuchToHold().Detail)
+	check(t, "too much for COMMIT", pgerr.Is(err, pgerr.ConfigurationLimitExceeded))
 	c.CloseAll()
 	check(t, "none left", len(c.names()) == 0)
 }
@@ -207,8 +211,8 @@ func TestSavepoints(t *testing.T) {
 	at("inner", 2, 4)
 	at("deeper", 3, 4)
 	big.close()
-	big.start(rows(50, nil))
-	c.room = 10 * datumSize
+	big.start(rows(5000, nil))
+	c.limits = full
 	c.RollbackTo(2, mark)
 	check(t, "the names left", slices.Equal(c.names(), []string{"older", "sees"}))
 	check(t, "kept", !older.kept && sees.kept)

@@ -163,7 +163,7 @@ func (t *Portals) start(ctx context.Context, p *Portal, prog *stmt.Program) {
 // Close closes and forgets a portal, if there is one of the name.
 func (t *Portals) Close(name string) {
 	if p, ok := t.byName[name]; ok {
-		p.close()
+		p.free()
 		delete(t.byName, name)
 	}
 }

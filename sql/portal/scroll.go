@@ -6,21 +6,22 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/spool"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // scroll is the position of a cursor in its rows, and the rows that it keeps. A SCROLL cursor keeps
-// all rows that it has met; a cursor that goes forward only keeps those that it has read ahead. A
-// cursor declared with neither keeps its rows as long as there is room, and goes forward only from
-// then on.
+// all rows that it has met; a cursor that goes forward only keeps none. A cursor declared with neither
+// keeps its rows as long as they fit into memory, and goes forward only from then on.
 type scroll struct {
 	source func() (row []types.Datum, ok bool)
-	ended  bool            // source has no more
-	rows   [][]types.Datum // kept
-	base   int64           // how many rows were dropped before the first kept
-	back   bool            // it may go backward
-	strict bool            // SCROLL: it must be able to
-	room   int64           // bytes left for kept rows
+	ended  bool // source has no more
+	kept   spool.List
+	places spool.Places // of kept
+	base   int64        // how many rows were dropped before the first kept
+	back   bool         // it may go backward
+	strict bool         // SCROLL: it must be able to
 
 	visible int           // columns that the client sees; 0: all
 	keys    []types.Datum // the hidden columns of the row returned last
@@ -33,26 +34,35 @@ type scroll struct {
 
 const fetchAll = math.MaxInt64
 
-// at returns row n, counted from 0.
+func (c *scroll) begin(mem *memory.Account) {
+	c.kept.Begin(mem)
+	c.places = c.kept.Places()
+}
+
+func (c *scroll) free() {
+	c.places.Close()
+	c.kept.Free()
+}
+
+// end returns the number of the next row of the source.
+func (c *scroll) end() int64 { return c.base + int64(c.kept.Len()) }
+
+// at returns row n, counted from 0. It is valid until the next call.
 func (c *scroll) at(n int64) ([]types.Datum, bool, error) {
-	for n >= c.base+int64(len(c.rows)) {
+	for n >= c.end() {
 		row, ok := c.read()
 		if !ok {
 			return nil, false, nil
 		}
-		if !c.back && n == c.base+int64(len(c.rows)) {
-			c.rows, c.base = nil, n+1
-			return row, true, nil
-		}
 		if err := c.keep(row); err != nil {
 			return nil, false, err
 		}
+		if n < c.end() {
+			return row, true, nil
+		}
 	}
-	row := c.rows[n-c.base]
-	if !c.back {
-		c.rows, c.base = c.rows[n+1-c.base:], n+1
-	}
-	return row, true, nil
+	row, err := c.places.At(int(n - c.base))
+	return row, err == nil, err
 }
 
 // read returns the next row of the source.
@@ -65,32 +75,20 @@ func (c *scroll) read() (row []types.Datum, ok bool) {
 	return row, ok
 }
 
-// keep adds a row to the kept rows.
+// keep adds a row to the kept rows, or drops all.
 func (c *scroll) keep(row []types.Datum) error {
-	own, size := ownRow(row)
-	c.rows = append(c.rows, own)
-	switch c.room -= size; {
-	case c.room >= 0:
-		return nil
+	switch {
 	case c.strict:
-		return pgerr.New(pgerr.OutOfMemory, "out of memory").
-			WithDetail("A SCROLL cursor keeps the rows that it has met, and that is too much.").
-			WithHint("Use a cursor with NO SCROLL, or a condition instead of going backward.")
+		return c.kept.Add(row)
+	case c.back:
+		err := c.kept.Keep(row)
+		if !memory.IsFull(err) {
+			return err
+		}
+		c.back = false
 	}
-	return c.forwardOnly()
-}
-
-// forwardOnly drops the rows behind the cursor.
-func (c *scroll) forwardOnly() error {
-	c.back = false
-	gone := c.pos
-	if c.atEnd {
-		gone = c.base + int64(len(c.rows))
-	}
-	if gone <= c.base {
-		return nil
-	}
-	c.rows, c.base = append([][]types.Datum(nil), c.rows[gone-c.base:]...), gone
+	c.base = c.end() + 1
+	c.free()
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sherddb/sherd/sql/counters"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/portal"
 	"github.com/sherddb/sherd/sql/stmt"
@@ -33,7 +34,10 @@ func newPortals(s *Session) *portal.Portals {
 			}
 			return s.block.Tx.Tx
 		},
-		Begin: func() { s.block.Join(false) }, Memory: func() int64 { return s.derived.Memory.Query },
+		Begin: func() { s.block.Join(false) },
+		Memory: func() *memory.Account {
+			return memory.Limited(s.derived.Memory).WithFiles(s.node.TempDir)
+		},
 		Version: func() uint64 { return s.block.View().DefinitionVersion() }, Compiler: s.currentCompiler,
 		Program: s.program, Columns: utilityColumns,
 		Context: func(ctx context.Context) *exec.Ctx { return s.execution(ctx, nil) },

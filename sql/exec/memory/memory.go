@@ -221,3 +221,6 @@ func (m *Account) Left() int64 {
 
 // DatumSize is the size of a datum without its text.
 const DatumSize = int64(unsafe.Sizeof(types.Datum{}))
+
+// RowSize is how many bytes a row takes in a list, besides its values.
+const RowSize = 24

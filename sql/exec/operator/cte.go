@@ -5,13 +5,14 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/spool"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // cteStore holds the rows of a common table expression that are computed so far; scans share it.
 type cteStore struct {
-	rows rowList
+	rows spool.List
 	// The rows from work on, before those that are being computed, are the input of a recursive
 	// expression's next step.
 	work, end int
@@ -73,7 +74,7 @@ func modifies(n plan.Node) bool {
 func (o *withOp) Run(c *Execution, emit Emit) error {
 	defer func() {
 		for _, cte := range o.ctes {
-			cte.into.rows.free()
+			cte.into.rows.Free()
 			cte.seen.Free()
 			*cte.into, cte.seen = cteStore{}, memory.KeySet{}
 		}
@@ -96,15 +97,15 @@ func (o *withOp) Run(c *Execution, emit Emit) error {
 func (o *cteOp) begin(c *Execution) {
 	into := o.into
 	*into = cteStore{}
-	into.rows.begin(c)
+	into.rows.Begin(c.Mem)
 	o.seen = memory.KeySet{Mem: c.Mem}
 	op := o.first
 	into.more = func() error {
-		before := into.rows.len()
+		before := into.rows.Len()
 		if err := o.take(c, op); err != nil {
 			return err
 		}
-		into.work, into.end = before, into.rows.len()
+		into.work, into.end = before, into.rows.Len()
 		if op = o.step; op == nil || into.work == into.end {
 			into.more = nil
 		}
@@ -124,7 +125,7 @@ func (o *cteOp) take(c *Execution, op Op) error {
 				return err
 			}
 		}
-		return o.into.rows.add(row)
+		return o.into.rows.Add(row)
 	})
 }
 
@@ -148,16 +149,16 @@ func (o *cteScanOp) Run(c *Execution, emit Emit) error {
 	if o.work {
 		start = from.work
 	}
-	r, err := from.rows.from(start)
+	r, err := from.rows.From(start)
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	for n := start; !o.work || n < from.end; n++ {
-		row, ok, err := r.next()
+		row, ok, err := r.Next()
 		for err == nil && !ok && from.more != nil {
 			if err = from.more(); err == nil {
-				row, ok, err = r.next()
+				row, ok, err = r.Next()
 			}
 		}
 		if err != nil || !ok {

@@ -68,7 +68,7 @@ type joinTable struct {
 type joinChain struct{ first, last int32 }
 
 // chainedRow is the bytes of a row in the lists of a table.
-const chainedRow = rowHeader + 4 + 1
+const chainedRow = memory.RowSize + 4 + 1
 
 // add keeps a copy of a row; linked rows can be found by their key.
 func (t *joinTable) add(row types.Row, key []byte, linked bool) error {

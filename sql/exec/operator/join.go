@@ -3,6 +3,7 @@ package operator
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/spool"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -136,16 +137,16 @@ func (o *nestLoopOp) Run(c *Execution, emit Emit) error {
 	if len(o.binds) > 0 {
 		return o.left.Run(c, func(row types.Row) error { return o.lateral(c, row) })
 	}
-	right := &rowList{}
-	right.begin(c)
-	defer right.free()
-	if err := o.right.Run(c, right.add); err != nil {
+	right := &spool.List{}
+	right.Begin(c.Mem)
+	defer right.Free()
+	if err := o.right.Run(c, right.Add); err != nil {
 		return err
 	}
-	if right.run != nil {
+	if right.InFile() {
 		return o.inBlocks(c, right)
 	}
-	rows := right.rows
+	rows := right.InMemory()
 	met := make([]bool, len(rows))
 	err := o.left.Run(c, func(row types.Row) error {
 		o.setLeft(row)

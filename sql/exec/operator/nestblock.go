@@ -2,6 +2,7 @@ package operator
 
 import (
 	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/spool"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -11,7 +12,7 @@ import (
 type nestBlock struct {
 	o       *nestLoopOp
 	c       *Execution
-	right   *rowList
+	right   *spool.List
 	met     bitmap // numbers of right rows that a left row has met
 	mem     memory.Account
 	store   memory.Arena
@@ -20,8 +21,8 @@ type nestBlock struct {
 }
 
 // inBlocks pairs the rows of both sides, block by block.
-func (o *nestLoopOp) inBlocks(c *Execution, right *rowList) error {
-	b := &nestBlock{o: o, c: c, right: right, met: make(bitmap, right.len()/64+1)}
+func (o *nestLoopOp) inBlocks(c *Execution, right *spool.List) error {
+	b := &nestBlock{o: o, c: c, right: right, met: make(bitmap, right.Len()/64+1)}
 	b.mem.Begin(c.Mem, memory.Work)
 	b.store.Mem = &b.mem
 	size := int64(len(b.met)) * 8
@@ -69,13 +70,13 @@ func (b *nestBlock) keep(row types.Row) error {
 
 // each passes on the right rows with their numbers.
 func (b *nestBlock) each(fn func(n int64, row types.Row) error) error {
-	from, err := b.right.from(0)
+	from, err := b.right.From(0)
 	if err != nil {
 		return err
 	}
-	defer from.close()
+	defer from.Close()
 	for n := int64(0); ; n++ {
-		row, ok, err := from.next()
+		row, ok, err := from.Next()
 		if err != nil || !ok {
 			return err
 		}

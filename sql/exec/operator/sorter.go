@@ -22,8 +22,6 @@ type sorter struct {
 	runs   []*spool.Run
 }
 
-const rowHeader = 24 // bytes of a row in a list
-
 func newSorter(c *Execution, keys Ordering) *sorter {
 	s := &sorter{c: c, keys: keys}
 	s.mem.Begin(c.Mem, memory.Work)
@@ -46,10 +44,10 @@ func (s *sorter) add(row types.Row) error {
 func (s *sorter) keep(row types.Row) error {
 	if n := len(s.rows); n == cap(s.rows) {
 		more := max(n, 4)
-		if err := s.mem.Grow(int64(more) * rowHeader); err != nil {
+		if err := s.mem.Grow(int64(more) * memory.RowSize); err != nil {
 			return err
 		}
-		s.listed += int64(more) * rowHeader
+		s.listed += int64(more) * memory.RowSize
 		s.rows = slices.Grow(s.rows, more)
 	}
 	r, err := s.store.Clone(row)
@@ -88,7 +86,7 @@ func (s *sorter) flush() error {
 		s.file = spool.NewFile(&s.mem)
 	}
 	s.width = len(s.rows[0])
-	run := s.file.NewRun(s.blockSize())
+	run := s.file.NewRun(spool.BlockSize(&s.mem))
 	for _, r := range s.rows {
 		if err := s.c.Tick(); err != nil {
 			return err
@@ -132,19 +130,11 @@ func (s *sorter) open() (sortedRows, error) {
 	return s.merge(s.runs)
 }
 
-// The buffers of a merge, one for each run, fit into the share.
-const (
-	minBlock = 4 << 10
-	maxFanIn = 256
-)
+const maxFanIn = 256
 
-func (s *sorter) blockSize() int {
-	return int(min(max(s.mem.Size()/32, minBlock), spool.BufferSize))
-}
-
-// fanIn returns how many runs are merged at once.
+// fanIn returns how many runs are merged at once: their buffers fit into the share.
 func (s *sorter) fanIn() int {
-	return int(min(max(s.mem.Size()/int64(s.blockSize())-1, 2), maxFanIn))
+	return int(min(max(s.mem.Size()/int64(spool.BlockSize(&s.mem))-1, 2), maxFanIn))
 }
 
 // pass merges neighbouring runs to fewer and longer ones in a new file.
@@ -152,7 +142,7 @@ func (s *sorter) pass() error {
 	out := spool.NewFile(&s.mem)
 	var runs []*spool.Run
 	for group := range slices.Chunk(s.runs, s.fanIn()) {
-		run := out.NewRun(s.blockSize())
+		run := out.NewRun(spool.BlockSize(&s.mem))
 		err := s.mergeTo(group, run)
 		if err != nil {
 			out.Close()

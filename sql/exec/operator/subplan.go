@@ -4,6 +4,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/spool"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/query"
@@ -22,7 +23,7 @@ type subPlan struct {
 	memo   *subMemo  // nil: each row runs it
 	run    uint64    // the execution whose result is kept
 	value  types.Datum
-	list   *rowList // of the execution
+	list   *spool.List // of the execution
 	hashed *hashedSub
 }
 
@@ -62,7 +63,7 @@ func (k *Compiler) subPlan(n *plan.SubPlan) (expr.Eval, error) {
 // free returns the memory of an execution to the query's account.
 func (s *subPlan) free() {
 	if s.list != nil {
-		s.list.free()
+		s.list.Free()
 	}
 	if s.memo != nil {
 		s.memo.mem.Release(int64(s.memo.bytes))
@@ -160,11 +161,11 @@ func (s *subPlan) array(c *Execution) (types.Datum, error) {
 // load runs the subquery and keeps its rows.
 func (s *subPlan) load(c *Execution) error {
 	if s.list != nil {
-		s.list.free()
+		s.list.Free()
 	}
-	s.list = &rowList{}
-	s.list.begin(c)
-	return s.op.Run(c, s.list.add)
+	s.list = &spool.List{}
+	s.list.Begin(c.Mem)
+	return s.op.Run(c, s.list.Add)
 }
 
 // rowTest is (a, b) op (SELECT …).
@@ -177,16 +178,16 @@ func (s *subPlan) rowTest(c *Execution, row types.Row, again bool) (types.Datum,
 			s.run = c.Run
 		}
 	}
-	switch s.list.len() {
+	switch s.list.Len() {
 	case 0:
 		return types.Null, nil
 	case 1:
-		r, err := s.list.from(0)
+		r, err := s.list.From(0)
 		if err != nil {
 			return types.Null, err
 		}
-		defer r.close()
-		sub, _, err := r.next()
+		defer r.Close()
+		sub, _, err := r.Next()
 		if err != nil {
 			return types.Null, err
 		}
@@ -254,21 +255,21 @@ func (s *subPlan) over(c *Execution, rows []types.Row, row types.Row) (types.Dat
 
 // overList is over for all kept rows.
 func (s *subPlan) overList(c *Execution, row types.Row) (types.Datum, error) {
-	d, err := s.over(c, s.list.rows, row)
-	if err != nil || s.list.run == nil || !d.IsNull() && d.Bool() == s.decisive() {
+	d, err := s.over(c, s.list.InMemory(), row)
+	if err != nil || !s.list.InFile() || !d.IsNull() && d.Bool() == s.decisive() {
 		return d, err
 	}
 	null := d.IsNull()
-	r, err := s.list.from(len(s.list.rows))
+	r, err := s.list.From(len(s.list.InMemory()))
 	if err != nil {
 		return types.Null, err
 	}
-	defer r.close()
+	defer r.Close()
 	for {
 		if err := c.Tick(); err != nil {
 			return types.Null, err
 		}
-		sub, ok, err := r.next()
+		sub, ok, err := r.Next()
 		switch {
 		case err != nil:
 			return types.Null, err
@@ -344,23 +345,23 @@ func (k *Compiler) hashedSub(n *plan.SubPlan) (*hashedSub, error) {
 	return h, err
 }
 
-func (h *hashedSub) build(c *Execution, rows *rowList) error {
-	h.set, h.nulls = make(map[string]struct{}, rows.len()), nil
-	size := int64(rows.len()) * memory.MapEntrySize
+func (h *hashedSub) build(c *Execution, rows *spool.List) error {
+	h.set, h.nulls = make(map[string]struct{}, rows.Len()), nil
+	size := int64(rows.Len()) * memory.MapEntrySize
 	if err := c.Mem.Grow(size); err != nil {
 		return err
 	}
 	h.mem, h.taken, h.store.Mem = c.Mem, size, c.Mem
-	from, err := rows.from(0)
+	from, err := rows.From(0)
 	if err != nil {
 		return err
 	}
-	defer from.close()
+	defer from.Close()
 	for {
 		if err := c.Tick(); err != nil {
 			return err
 		}
-		r, ok, err := from.next()
+		r, ok, err := from.Next()
 		if err != nil || !ok {
 			return err
 		}

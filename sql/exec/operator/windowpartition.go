@@ -3,6 +3,7 @@ package operator
 import (
 	"sort"
 
+	"github.com/sherddb/sherd/sql/exec/spool"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -10,15 +11,14 @@ import (
 // memory, else a copy, a part of it in a file if it is large.
 type windowPartition struct {
 	*windowStage
-	memory  []types.Row // all rows of the sorter; nil: the rows are in list
-	first   int         // number of the partition's first row in memory
-	count   int
-	list    rowList
-	readers [4]windowReader // of list: calls read at several places
-	reads   int64
-	keys    types.Row   // values to sort by of the last row
-	group   int64       // number of its group of peers
-	peers   windowPeers // of the row that is computed
+	memory []types.Row // all rows of the sorter; nil: the rows are in list
+	first  int         // number of the partition's first row in memory
+	count  int
+	list   spool.List
+	places spool.Places // of list: calls read at several places
+	keys   types.Row    // values to sort by of the last row
+	group  int64        // number of its group of peers
+	peers  windowPeers  // of the row that is computed
 }
 
 // windowPeers is a group of peers: rows that are equal in ORDER BY.
@@ -26,8 +26,8 @@ type windowPeers struct{ start, end int }
 
 func newWindowPartition(s *windowStage, memory []types.Row) *windowPartition {
 	p := &windowPartition{windowStage: s, memory: memory, keys: make(types.Row, s.results+len(s.spec.keys))}
-	if memory == nil {
-		p.list.begin(s.c)
+	if p.places = p.list.Places(); memory == nil {
+		p.list.Begin(s.c.Mem)
 	}
 	return p
 }
@@ -50,7 +50,7 @@ func (p *windowPartition) add(row types.Row) error {
 	if p.memory != nil {
 		return nil
 	}
-	return p.list.add(row)
+	return p.list.Add(row)
 }
 
 // next forgets the rows, for the partition that follows.
@@ -63,10 +63,8 @@ func (p *windowPartition) next() {
 }
 
 func (p *windowPartition) free() {
-	for i := range p.readers {
-		p.readers[i].close()
-	}
-	p.list.free()
+	p.places.Close()
+	p.list.Free()
 }
 
 func (p *windowPartition) len() int { return p.count }
@@ -76,21 +74,7 @@ func (p *windowPartition) at(i int) (types.Row, error) {
 	if p.memory != nil {
 		return p.memory[p.first+i], nil
 	}
-	if i < len(p.list.rows) {
-		return p.list.rows[i], nil
-	}
-	r := &p.readers[0]
-	for k := range p.readers {
-		if q := &p.readers[k]; q.reaches(i) {
-			r = q
-			break
-		} else if q.used < r.used {
-			r = q
-		}
-	}
-	p.reads++
-	r.used = p.reads
-	return r.read(&p.list, i)
+	return p.places.At(i)
 }
 
 // compute passes on the rows with the results of the calls.
@@ -106,8 +90,11 @@ func (p *windowPartition) compute(take Emit) error {
 	for k, call := range p.spec.calls {
 		calls[k] = call.begin(p.c, p)
 	}
-	var in windowReader // its row stays while calls read others
-	defer in.close()
+	in, err := p.list.From(0) // its row stays while calls read others
+	if err != nil {
+		return err
+	}
+	defer in.Close()
 	for i := range p.count {
 		if err := p.c.Tick(); err != nil {
 			return err
@@ -139,15 +126,13 @@ func (p *windowPartition) compute(take Emit) error {
 }
 
 // current returns row i and finds its peers. Rows come in order.
-func (p *windowPartition) current(in *windowReader, i int) (types.Row, error) {
-	var row types.Row
-	var err error
+func (p *windowPartition) current(in *spool.ListReader, i int) (row types.Row, err error) {
 	if p.memory != nil {
 		row = p.memory[p.first+i]
-	} else {
-		row, err = in.read(&p.list, i)
+	} else if row, _, err = in.Next(); err != nil {
+		return nil, err
 	}
-	if err == nil && i == p.peers.end {
+	if i == p.peers.end {
 		p.peers.start = i
 		p.peers.end, err = p.firstOf(p.groupOf(row)+1, i)
 	}
@@ -198,41 +183,4 @@ func (p *windowPartition) search(near int, is func(types.Row) bool) (int, error)
 	}
 	n := low + sort.Search(high-low, func(i int) bool { return at(low + i) })
 	return n, failed
-}
-
-// windowReader reads the rows of a list at one place.
-type windowReader struct {
-	in   rowReader
-	open bool
-	row  types.Row // the row before the next
-	used int64
-}
-
-// skipped is how many rows a reader skips at most; for others it seeks.
-const skipped = 32
-
-// reaches reports whether row i is at the reader's place.
-func (r *windowReader) reaches(i int) bool { return r.open && i+1 >= r.in.at && i <= r.in.at+skipped }
-
-// read returns row i of a list, which is valid until the next call.
-func (r *windowReader) read(l *rowList, i int) (row types.Row, err error) {
-	if !r.reaches(i) {
-		r.close()
-		if r.in, err = l.from(i); err != nil {
-			return nil, err
-		}
-		r.open = true
-	}
-	for r.in.at <= i {
-		var ok bool
-		if r.row, ok, err = r.in.next(); err != nil || !ok {
-			return nil, err
-		}
-	}
-	return r.row, nil
-}
-
-func (r *windowReader) close() {
-	r.in.close()
-	*r = windowReader{}
 }

@@ -55,14 +55,16 @@ func (r *Reader) Row(row types.Row) (ok bool, err error) {
 	return ok, err
 }
 
-// SeekTo has the reader go on with record n, counted from 0, which must be there.
+// SeekTo has the reader go on with record n, counted from 0, at most their number.
 func (r *Reader) SeekTo(n int64) error {
 	if err := r.run.flush(); err != nil {
 		return err
 	}
 	blocks := r.run.blocks
 	at := sort.Search(len(blocks), func(i int) bool { return blocks[i].first > n }) - 1
-	if ok, err := r.block(at); err != nil || !ok {
+	if r.buf != nil && at == r.next-1 {
+		r.rest = r.buf
+	} else if ok, err := r.block(at); err != nil || !ok {
 		return err
 	}
 	for n -= blocks[at].first; n > 0; n-- {

@@ -25,7 +25,13 @@ const (
 	inMemory = 2 << 20
 	// BufferSize is the size of the buffers for files.
 	BufferSize = 64 << 10
+	minBlock   = 4 << 10
 )
+
+// BlockSize returns the size of the blocks of an operation whose share is small or large.
+func BlockSize(mem *memory.Account) int {
+	return int(min(max(mem.Size()/32, minBlock), BufferSize))
+}
 
 // Add appends a copy of a record.
 func (s *Spool) Add(record []byte) error {
