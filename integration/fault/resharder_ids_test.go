@@ -38,20 +38,35 @@ func (o *operator) placements() {
 			o.r.errorf("references by former ids are left: %v", left)
 		}
 		if o.rnd.IntN(2) == 0 {
-			err := o.r.tables.DropForwarding(o.r.stopped, func() (*pgx.Conn, error) {
+			err := o.r.tables.DropForwarding(func() error {
 				for !o.insist("drop_forwarding", "SELECT sherd.drop_forwarding('placed')", "55000") {
 					if o.r.stopped.Err() != nil {
-						return nil, o.r.stopped.Err()
+						return o.r.stopped.Err()
 					}
 				}
-				return o.conn, nil
-			})
+				return nil
+			}, o.read)
 			if err != nil && o.r.stopped.Err() == nil {
 				o.r.errorf("drop_forwarding: %s", describe(err))
 			}
 		}
 	}
 	o.rest(time.Second)
+}
+
+// read calls fn with a connection until it succeeds.
+func (o *operator) read(fn func(context.Context, *pgx.Conn) error) error {
+	for end := time.Now().Add(recovery); ; o.rest(200 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(o.r.stopped), recovery)
+		err := o.connect(ctx)
+		if err == nil {
+			err = fn(ctx, o.conn)
+		}
+		cancel()
+		if o.note("look", "the present ids", err, nil) == nil || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 // insist runs a statement until it has done what it says; that may be more than once.

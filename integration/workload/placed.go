@@ -86,16 +86,17 @@ func (p *placed) has(n int, id string) {
 	}
 }
 
-// DropForwarding calls do, which drops former ids, while no client uses one. Its connection then
-// reads the present ids.
-func (s *Resharding) DropForwarding(ctx context.Context, do func() (*pgx.Conn, error)) error {
+// DropForwarding calls drop, which drops former ids, while no client uses one. Then it calls connected,
+// which passes on a connection for reading the present ids, until that succeeds.
+func (s *Resharding) DropForwarding(
+	drop func() error, connected func(read func(context.Context, *pgx.Conn) error) error,
+) error {
 	s.placed.dropping.Lock()
 	defer s.placed.dropping.Unlock()
-	conn, err := do()
-	if err != nil {
+	if err := drop(); err != nil {
 		return err
 	}
-	return s.placed.present(ctx, conn)
+	return connected(s.placed.present)
 }
 
 type placedClient struct {
