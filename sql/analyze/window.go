@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"reflect"
+	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/proto"
@@ -221,7 +222,9 @@ func (s *scope) window(d *windowDef, index int) (query.Window, error) {
 			if err != nil {
 				return err
 			}
-			w.Order = append(w.Order, query.WindowOrder{Expr: e, Desc: desc, NullsFirst: nulls})
+			if !slices.ContainsFunc(w.Order, func(o query.WindowOrder) bool { return query.Equal(o.Expr, e) }) {
+				w.Order = append(w.Order, query.WindowOrder{Expr: e, Desc: desc, NullsFirst: nulls})
+			}
 		}
 		return nil
 	})
@@ -283,15 +286,16 @@ func (s *scope) frame(w *query.Window, def *pg_query.WindowDef) error {
 			return s.errorf(def.Location, pgerr.WindowingError,
 				"RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
 		}
-		return s.unsupported(def.Location, "RANGE with offset PRECEDING/FOLLOWING is not supported yet").
-			WithHint("Use ROWS or GROUPS, or a join on the range.")
 	}
 	if options&frameGroups != 0 && len(w.Order) == 0 {
 		return s.errorf(def.Location, pgerr.WindowingError, "GROUPS mode requires an ORDER BY clause")
 	}
 	name := "ROWS"
-	if options&frameGroups != 0 {
+	switch {
+	case options&frameGroups != 0:
 		name = "GROUPS"
+	case options&frameRange != 0:
+		name = "RANGE"
 	}
 	offset := func(n *pg_query.Node) (query.Expr, error) {
 		if n == nil {
@@ -301,7 +305,14 @@ func (s *scope) frame(w *query.Window, def *pg_query.WindowDef) error {
 		if err != nil {
 			return nil, err
 		}
-		if e, err = s.coerceClause(e, types.Int8, name, location(n)); err != nil {
+		t := types.Int8
+		if options&frameRange != 0 {
+			var refused *pgerr.Error
+			if t, refused = rangeOffset(w.Order[0].Expr.Type(), e.Type()); refused != nil {
+				return nil, refused.At(s.pos(location(n)))
+			}
+		}
+		if e, err = s.coerceClause(e, t, name, location(n)); err != nil {
 			return nil, err
 		}
 		if hasOwnVars(e) {
@@ -316,4 +327,49 @@ func (s *scope) frame(w *query.Window, def *pg_query.WindowDef) error {
 		}
 		return err
 	})
+}
+
+// rangeOffsets are the types of offset that RANGE has for the type of the ORDER BY column, as the
+// in_range functions of PostgreSQL's pg_amproc.
+var rangeOffsets = map[types.OID][]types.OID{
+	types.Int2: {types.Int8, types.Int2, types.Int4}, types.Int4: {types.Int8, types.Int2, types.Int4},
+	types.Int8: {types.Int8}, types.Float4: {types.Float8}, types.Float8: {types.Float8},
+	types.Numeric: {types.Numeric}, types.Interval: {types.Interval}, types.Date: {types.Interval},
+	types.Timestamp: {types.Interval}, types.TimestampTZ: {types.Interval}, types.Time: {types.Interval},
+	types.TimeTZ: {types.Interval},
+}
+
+// rangeOffset returns the type to which an offset is coerced: its own, or that of the ORDER BY column
+// for an unknown literal, or else the only one possible.
+func rangeOffset(column, offset types.OID) (types.OID, *pgerr.Error) {
+	column = baseType(column)
+	preferred := offset
+	if offset == types.Unknown {
+		preferred = column
+	}
+	var found []types.OID
+	for _, t := range rangeOffsets[column] {
+		switch {
+		case t == preferred:
+			return t, nil
+		case canCoerceOne(offset, t, implicit):
+			found = append(found, t)
+		}
+	}
+	const refused = "RANGE with offset PRECEDING/FOLLOWING"
+	switch {
+	case rangeOffsets[column] == nil:
+		return 0, pgerr.New(pgerr.FeatureNotSupported, refused+" is not supported for column type %s",
+			types.TypeName(column))
+	case len(found) == 0:
+		return 0, pgerr.New(pgerr.FeatureNotSupported,
+			refused+" is not supported for column type %s and offset type %s", types.TypeName(column),
+			types.TypeName(offset)).WithHint("Cast the offset value to an appropriate type.")
+	case len(found) > 1:
+		return 0, pgerr.New(pgerr.FeatureNotSupported,
+			refused+" has multiple interpretations for column type %s and offset type %s",
+			types.TypeName(column), types.TypeName(offset)).
+			WithHint("Cast the offset value to the exact intended type.")
+	}
+	return found[0], nil
 }

@@ -2,10 +2,8 @@ package operator
 
 import (
 	"cmp"
-	"math"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -110,27 +108,13 @@ func (f *frame) offsetValue(c *Execution, e expr.Eval, which string) (types.Datu
 		return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "frame %s offset must not be null", which)
 	case f.options&frameRange == 0 && d.N < 0:
 		return types.Null, pgerr.New(pgerr.InvalidPrecedingOrFollowing, "frame %s offset must not be negative", which)
-	case f.options&frameRange != 0 && negative(d):
+	case f.options&frameRange != 0 && negative(d, f.order):
 		return types.Null, pgerr.New(
 			pgerr.InvalidPrecedingOrFollowing,
 			"invalid preceding or following size in window function",
 		)
 	}
 	return d, nil
-}
-
-func negative(d types.Datum) bool {
-	switch d.K {
-	case types.KindInt:
-		return d.N < 0
-	case types.KindFloat4, types.KindFloat8:
-		return d.Float() < 0 || math.IsNaN(d.Float())
-	case types.KindNumeric:
-		return types.NumericSign(d) < 0
-	case types.KindInterval:
-		return types.CompareInterval(d, types.NewInterval(0, 0, 0)) < 0
-	}
-	return false
 }
 
 // bounds returns the half-open frame of row i.
@@ -208,77 +192,17 @@ func (r *frameRun) rangeEdge(i int, e *frameEdge, preceding bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if bound.IsNaN() && !value.IsNaN() { // infinity and an infinite offset: the frame has all rows
+		bound = infinite(value, e.ends == r.desc)
+	}
 	if bound.K == types.KindTimestamp && value.K == types.KindDate {
-		key.compare = func(a, b types.Datum) int { return cmp.Compare(dayMicros(a), dayMicros(b)) }
+		key.compare = func(a, b types.Datum) int { return cmp.Compare(micros(a), micros(b)) }
 	}
 	e.last, err = r.p.search(e.last, func(row types.Row) bool {
 		c := key.datums(&row[key.slot], &bound)
 		return c > 0 || c == 0 && !e.ends
 	})
 	return e.last, err
-}
-
-const microsPerDay = 24 * 60 * 60 * 1_000_000
-
-// dayMicros returns a date or timestamp in microseconds.
-func dayMicros(d types.Datum) int64 {
-	if d.K == types.KindDate {
-		return d.N * microsPerDay
-	}
-	return d.N
-}
-
-// shifted returns value minus (down) or plus offset. If that overflows, it returns the end of the
-// type's range.
-func (r *frameRun) shifted(value, offset types.Datum, typ types.OID, down bool) (types.Datum, error) {
-	switch {
-	case value.K == types.KindInt && offset.K == types.KindInt:
-		v, ok := types.AddInt(value.N, offset.N)
-		if down {
-			v, ok = types.SubInt(value.N, offset.N)
-		}
-		if !ok {
-			v = math.MaxInt64
-			if down {
-				v = math.MinInt64
-			}
-		}
-		return types.NewInt(v), nil
-	case value.K == types.KindFloat4 || value.K == types.KindFloat8:
-		by := offset.Float()
-		if down {
-			by = -by
-		}
-		return types.Datum{K: value.K, N: types.NewFloat8(value.Float() + by).N}, nil
-	case value.K == types.KindNumeric && offset.K == types.KindNumeric:
-		if down {
-			return types.NumericSub(value, offset)
-		}
-		return types.NumericAdd(value, offset)
-	}
-	return r.shiftedTime(value, offset, typ, down)
-}
-
-func (r *frameRun) shiftedTime(value, offset types.Datum, typ types.OID, down bool) (types.Datum, error) {
-	name, ok := map[types.OID]string{
-		types.Date: "date", types.Timestamp: "timestamp", types.TimestampTZ: "timestamptz", types.Time: "time",
-	}[r.order]
-	if ok && offset.K == types.KindInterval {
-		op := "_pl_interval"
-		if down {
-			op = "_mi_interval"
-		}
-		if impl, found := builtin.Lookup(name + op); found && impl.Func != nil {
-			site := &builtin.Ctx{ArgTypes: []uint32{r.order, typ}, RetType: r.order}
-			r.c.Enter(site)
-			return impl.Func(site, []types.Datum{value, offset})
-		}
-	}
-	return types.Null, pgerr.Unsupported(
-		"RANGE with offset PRECEDING/FOLLOWING is not supported yet for column type %s and offset type %s",
-		types.TypeName(r.order),
-		types.TypeName(typ),
-	)
 }
 
 // excluded returns a function that reports whether EXCLUDE removes a row from the frame of row i;

@@ -691,6 +691,32 @@ SELECT x.id, x.id * 2 FROM (SELECT id FROM things UNION ALL SELECT grp FROM thin
 SELECT * FROM (SELECT grp, count(*) AS n FROM things GROUP BY grp) x ORDER BY n DESC, grp LIMIT 2
 SELECT * FROM (SELECT DISTINCT grp FROM things) x ORDER BY grp LIMIT 2 OFFSET 1
 SELECT * FROM (SELECT id, row_number() OVER (ORDER BY id DESC) FROM things) x ORDER BY id LIMIT 2
+select f, count(*) over (order by f range between 'inf' preceding and 1 following), count(*) over (order by f desc range between 1.5 preceding and 'infinity' following) from (values (1.0::float8),(2),(2.5),('inf'),('-inf'),('nan'),(null)) v(f) order by f
+select f, count(*) over (order by f range between 'inf' preceding and 'inf' preceding), count(*) over (order by f nulls first range between 1.5 following and 'infinity' following) from (values (1.0::numeric),(2),(2.5),('inf'),('-inf'),('nan'),(null)) v(f) order by f
+select f, count(*) over (order by f range between 1 preceding and 1 following) from (values (1.0::float4),(2),(2.5),('inf'),('-inf'),('nan'),(null)) v(f) order by f
+select d, count(*) over (order by d range between '1 day' preceding and '1 day' following) from (values (date '2024-01-01'),('infinity'),('-infinity'),('2024-01-02'),('2024-02-02'),(null)) v(d) order by d
+select d, count(*) over (order by d desc nulls last range between '1 mon' preceding and current row) from (values (date '2024-01-31'),('infinity'),('-infinity'),('2024-02-29'),('2024-03-31'),(null)) v(d) order by d
+select t, count(*) over (order by t range between '1 hour' preceding and '2 hours' following) from (values (timetz '23:00+01'),('01:00+02'),('23:30-05'),('22:00+00')) v(t) order by t
+select i, count(*) over (order by i range between 9223372036854775807 preceding and 1 following), sum(i) over (order by i desc range between unbounded preceding and 2 following) from (values (1::int8),(9223372036854775807),(-9223372036854775808),(5),(3),(null)) v(i) order by i
+select i, count(*) over (order by i range between 2::int2 preceding and '1' following exclude ties) from (values (1::int2),(2),(2),(5),(3),(null)) v(i) order by i
+select count(*) over (order by i range between -1 preceding and 1 following) from (values (1)) v(i)
+select count(*) over (order by i range between null preceding and 1 following) from (values (1)) v(i)
+select count(*) over (order by i range between 1.5 preceding and 1 following) from (values (1)) v(i)
+select count(*) over (order by i range between '1 day' preceding and 1 following) from (values ('a'::text)) v(i)
+select count(*) over (order by i range between 1 preceding and 1 following) from (values (date '2020-01-01')) v(i)
+select count(*) over (order by i range between i preceding and 1 following) from (values (1)) v(i)
+select count(*) over (order by i range between '-1 day' preceding and '1 day' following) from (values (date '2020-01-01')) v(i)
+select count(*) over (range between 1 preceding and 1 following) from (values (date '2020-01-01')) v(i)
+select count(*) over (order by i, i range between 1 preceding and 1 following) from (values (date '2020-01-01')) v(i)
+select count(*) over (order by i range between 'nan' preceding and 1 following) from (values (1.5)) v(i)
+select count(*) over (order by i range between '1 month -1 hour' preceding and '1 hour' following) from (values (time '10:00')) v(i)
+select ts, count(*) over (order by ts range between '1 month' preceding and '2 days' following) from (values (timestamptz '2024-03-30 12:00+00'),('infinity'),('-infinity'),('2024-02-29 12:00+00'),('2024-03-31 13:00+00')) v(ts) order by ts
+select t, count(*) over (order by t range between '2 hours' preceding and '2 hours' following) from (select time '00:00' + n * interval '37 min' from generate_series(0, 60) n) v(t) order by t, 2
+select t, count(*) over (order by t desc range between '2 hours' preceding and '2 hours' following) from (select time '00:00' + n * interval '37 min' from generate_series(0, 60) n) v(t) order by t desc, 2
+select d, count(*) over (order by d range between '1 month' preceding and '2 days' following) from (select date '2024-01-31' + n from generate_series(0, 60) n) v(d) order by d
+select ts, count(*) over (order by ts range between '1 month' preceding and '2 days' following exclude group) from (select timestamp '2024-01-31' + n * interval '11 hours' from generate_series(0, 60) n) v(ts) order by ts
+select i, count(*) over (order by i/7 groups between 1 preceding and 2 following), sum(i) over (order by i/7 groups between 2 following and 3 following), lag(i,3,-1) over (order by i desc), nth_value(i,2) over (partition by i%3 order by i rows between 3 preceding and 1 preceding) from generate_series(0, 60) i order by i
+select iv, count(*) over (order by iv range between '2 days' preceding and '2 days' following) from (select n * interval '1 day' from generate_series(0, 12) n) v(iv) order by iv
 SELECT -x.id FROM (SELECT id FROM things UNION ALL SELECT grp FROM things) x ORDER BY 1 LIMIT 3
 SELECT count(*) FROM (SELECT * FROM (SELECT id FROM things UNION ALL SELECT id FROM people) y LIMIT 7) x
 SELECT count(*) FROM (SELECT DISTINCT grp FROM things LIMIT 3) x
