@@ -33,6 +33,7 @@ func (x *measurements) of(n plan.Node) outline.Measured {
 	s := x.from.Steps.Of(n)
 	out.Actual = &outline.Actual{
 		Loops: s.Loops, Rows: s.Rows, Removed: s.Removed, Startup: s.Startup, Total: s.Total, Timed: x.Timing,
+		Sort: outline.Sort(s.Sort),
 	}
 	return out
 }

@@ -31,6 +31,22 @@ type StepWork struct {
 	Removed int64         // that its condition removed
 	Startup time.Duration // until the first row of each run
 	Total   time.Duration // with the steps below it, without those above it
+	Sort    SortWork      // of a sort: the run that took most
+}
+
+// SortWork is how a sort worked.
+type SortWork struct {
+	Method string // as EXPLAIN of PostgreSQL names it; "": it did not sort
+	Bytes  int64
+	Disk   bool // the bytes are of a file, not of memory
+}
+
+// most returns the work that took more.
+func (w SortWork) most(other SortWork) SortWork {
+	if other.Disk != w.Disk && other.Disk || other.Disk == w.Disk && other.Bytes > w.Bytes {
+		return other
+	}
+	return w
 }
 
 // Of returns what a step did.
@@ -59,12 +75,19 @@ func (w *Work) add(n plan.Node, more StepWork) {
 	s.Removed += more.Removed
 	s.Startup += more.Startup
 	s.Total += more.Total
+	s.Sort = s.Sort.most(more.Sort)
 }
 
 // Filtering is an operator that counts the rows that its condition removes.
 type Filtering interface {
 	// Removed is how many rows it has removed since it was compiled.
 	Removed() int64
+}
+
+// Sorting is an operator that sorts rows.
+type Sorting interface {
+	// Sorted is how it has sorted in its last run.
+	Sorted() SortWork
 }
 
 // measuredOp counts what another operator does.
@@ -108,6 +131,9 @@ func (o *measuredOp) Run(c *Execution, emit Emit) error {
 	}
 	err := o.op.Run(c, take)
 	s.Removed = o.removed() - removed
+	if sort, ok := o.op.(Sorting); ok {
+		s.Sort = sort.Sorted()
+	}
 	return err
 }
 

@@ -16,7 +16,11 @@ type sortOp struct {
 	child         Op
 	keys          Ordering
 	count, offset expr.Eval
+	sorted        SortWork
 }
+
+// Sorted implements Sorting.
+func (o *sortOp) Sorted() SortWork { return o.sorted }
 
 func (k *Compiler) sort(n *plan.Sort) (Op, error) {
 	child, err := k.Node(n.Child)
@@ -48,7 +52,9 @@ func (o *sortOp) Run(c *Execution, emit Emit) error {
 	if err := o.child.Run(c, s.add); err != nil {
 		return err
 	}
-	return s.emitAll(emit)
+	err = s.emitAll(emit)
+	o.sorted = s.work()
+	return err
 }
 
 func emitAll(c *Execution, rows []types.Row, emit Emit) error {
@@ -95,7 +101,7 @@ func (h *topHeap) compare(a, b topRow) int {
 
 // topN returns the first n rows.
 func (o *sortOp) topN(c *Execution, n int, emit Emit) error {
-	if n == 0 {
+	if o.sorted = (SortWork{}); n == 0 {
 		return nil
 	}
 	t := &topRows{topHeap: topHeap{keys: o.keys}, c: c, n: n}
@@ -104,7 +110,11 @@ func (o *sortOp) topN(c *Execution, n int, emit Emit) error {
 	if err := o.child.Run(c, t.add); err != nil {
 		return err
 	}
-	return t.emitAll(emit)
+	err := t.emitAll(emit)
+	if o.sorted = (SortWork{Method: "top-N heapsort", Bytes: t.mem.Used()}); t.sorter != nil {
+		o.sorted = t.sorter.work()
+	}
+	return err
 }
 
 // topRows keeps the first n rows in a heap, or, if they exceed the operation's share, sorts all rows

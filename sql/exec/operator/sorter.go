@@ -189,6 +189,14 @@ func (s *sorter) merge(runs []*spool.Run) (sortedRows, error) {
 	return sortedRows{merger: m}, nil
 }
 
+// work returns how it has sorted.
+func (s *sorter) work() SortWork {
+	if s.file != nil {
+		return SortWork{Method: "external merge", Bytes: s.file.Size(), Disk: true}
+	}
+	return SortWork{Method: "quicksort", Bytes: s.mem.Used()}
+}
+
 // free deletes the file and returns the memory.
 func (s *sorter) free() {
 	if s.file != nil {

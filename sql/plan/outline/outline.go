@@ -44,6 +44,14 @@ type Actual struct {
 	Startup time.Duration // until its first row
 	Total   time.Duration
 	Timed   bool
+	Sort    Sort
+}
+
+// Sort is how a step sorted, in the run that took most.
+type Sort struct {
+	Method string // "": it did not
+	Bytes  int64
+	Disk   bool // the bytes are of a file, not of memory
 }
 
 // Outline is the description of a plan.

@@ -79,6 +79,7 @@ func (x *describer) measure(s *Step, n plan.Node) {
 		m := x.notes.Measured(n)
 		s.Actual = m.Actual
 		s.removed()
+		s.sorted()
 		s.Properties = append(s.Properties, m.Work...)
 	}
 }
@@ -97,6 +98,26 @@ func (s *Step) removed() {
 		s.Properties = slices.Insert(s.Properties, i+1, more)
 		return
 	}
+}
+
+// sorted adds how the step has sorted.
+func (s *Step) sorted() {
+	if s.Actual == nil || s.Actual.Sort.Method == "" {
+		return
+	}
+	sort, where := s.Actual.Sort, "Memory"
+	if sort.Disk {
+		where = "Disk"
+	}
+	kilobytes := (sort.Bytes + 1023) >> 10
+	s.Properties = append(s.Properties,
+		Property{
+			Key: "Sort Method", Value: sort.Method,
+			Text: []string{fmt.Sprintf("Sort Method: %s  %s: %dkB", sort.Method, where, kilobytes)},
+		},
+		Property{Key: "Sort Space Used", Value: kilobytes, In: Structured},
+		Property{Key: "Sort Space Type", Value: where, In: Structured},
+	)
 }
 
 func relation(n plan.Node, input int) string {
