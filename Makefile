@@ -20,7 +20,7 @@
 
 GO ?= go
 # Packages whose code runs concurrently.
-CONCURRENT = ./raftgroup ./raftlog ./txn ./txn/locks ./storage/... ./catalog ./cluster/... ./fragment ./kv ./rebalance/... ./pgwire ./internal/recent ./sql/parse ./sql ./sql/distexec ./sql/monitor/... ./sql/notify/... ./sql/schemachange ./sql/stmt ./sql/taskserver ./sql/tx ./sql/verify/...
+CONCURRENT = ./raftgroup ./raftlog ./txn ./txn/locks ./storage/... ./catalog ./cluster/... ./fragment ./kv ./rebalance/... ./pgwire ./internal/recent ./sql/parse ./sql ./sql/autoanalyze ./sql/distexec ./sql/monitor/... ./sql/notify/... ./sql/schemachange ./sql/stmt ./sql/taskserver ./sql/tx ./sql/verify/...
 # Packages whose tests start processes or clusters on real clocks. They run after the others, one package
 # at a time, so that packages do not load each other; four clusters of node/nodetest at once, which
 # mostly wait. They run each time: their processes are built by the tests, so a cached result may be

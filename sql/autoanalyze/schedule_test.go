@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,7 @@ import (
 // scheduled is a Schedule over the definitions of a node, with sizes of tables that the test sets.
 type scheduled struct {
 	Schedule
+	mu       sync.Mutex // guards what follows
 	settings map[string]string
 	rows     map[string]int64 // of tables
 	silent   bool             // a fragment does not answer
@@ -31,10 +33,22 @@ type scheduled struct {
 func newScheduled(view *catalog.View) *scheduled {
 	s := &scheduled{settings: map[string]string{}, rows: map[string]int64{}, leads: true}
 	s.Schedule = Schedule{
-		View: func() *catalog.View { return view }, Leads: func() bool { return s.leads },
-		Setting: func(name string) (string, bool) { v, ok := s.settings[name]; return v, ok },
-		Logger:  slog.New(slog.DiscardHandler),
+		View: func() *catalog.View { return view },
+		Leads: func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.leads
+		},
+		Setting: func(name string) (string, bool) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			v, ok := s.settings[name]
+			return v, ok
+		},
+		Logger: slog.New(slog.DiscardHandler),
 		Totals: func(_ context.Context, d *catalog.Database) (out []tablestats.Total, err error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			if s.silent {
 				return nil, errors.New("no answer")
 			}
@@ -46,6 +60,8 @@ func newScheduled(view *catalog.View) *scheduled {
 			return out, nil
 		},
 		Analyze: func(_ context.Context, t *catalog.Table) error {
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			s.analyzed = append(s.analyzed, t.Name)
 			return s.fail
 		},
@@ -53,11 +69,20 @@ func newScheduled(view *catalog.View) *scheduled {
 	return s
 }
 
+// set changes what the schedule meets.
+func (s *scheduled) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
 // want checks which tables are analyzed in a time.
 func (s *scheduled) want(t *testing.T, in time.Duration, want string) {
 	t.Helper()
 	time.Sleep(in)
 	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	slices.Sort(s.analyzed)
 	if got := strings.Join(s.analyzed, " "); got != want {
 		t.Errorf("analyzed %q, want %q", got, want)
@@ -90,17 +115,17 @@ func TestSchedule(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { s.Run(ctx); close(done) }()
-		s.rows = map[string]int64{"a": 50, "analyzed": 1150, "never": 1e6, "soon": 5}
+		s.set(func() { s.rows = map[string]int64{"a": 50, "analyzed": 1150, "never": 1e6, "soon": 5} })
 		s.want(t, 5*time.Minute, "") // at the limit
-		s.rows = map[string]int64{"a": 51, "analyzed": 1151, "never": 1e6, "soon": 6}
+		s.set(func() { s.rows = map[string]int64{"a": 51, "analyzed": 1151, "never": 1e6, "soon": 6} })
 		s.want(t, time.Minute, "a analyzed soon")
-		s.rows = map[string]int64{"analyzed": 849}
+		s.set(func() { s.rows = map[string]int64{"analyzed": 849} })
 		s.want(t, time.Minute, "analyzed")
-		s.settings = map[string]string{"autovacuum_analyze_scale_factor": "0.2"}
+		s.set(func() { s.settings = map[string]string{"autovacuum_analyze_scale_factor": "0.2"} })
 		s.want(t, time.Minute, "")
-		s.settings = map[string]string{"autovacuum_analyze_threshold": "51"}
+		s.set(func() { s.settings = map[string]string{"autovacuum_analyze_threshold": "51"} })
 		s.want(t, time.Minute, "")
-		s.settings = map[string]string{"autovacuum_naptime": "1"}
+		s.set(func() { s.settings = map[string]string{"autovacuum_naptime": "1"} })
 		s.want(t, 10*time.Second, strings.TrimSpace(strings.Repeat("analyzed ", 10)))
 		for what, off := range map[string]func(){
 			"autovacuum is off":             func() { s.settings["autovacuum"] = "off" },
@@ -108,10 +133,12 @@ func TestSchedule(t *testing.T) {
 			"a fragment does not answer":    func() { s.silent = true },
 			"the table is as it was before": func() { s.rows["analyzed"] = 1000 },
 		} {
-			off()
+			s.set(off)
 			t.Log(what)
 			s.want(t, time.Minute, "")
-			s.settings["autovacuum"], s.leads, s.silent, s.rows["analyzed"] = "on", true, false, 849
+			s.set(func() {
+				s.settings["autovacuum"], s.leads, s.silent, s.rows["analyzed"] = "on", true, false, 849
+			})
 			s.want(t, time.Second, "analyzed")
 		}
 		cancel()
@@ -128,7 +155,7 @@ func TestFailure(t *testing.T) {
 		done := make(chan struct{})
 		go func() { s.Run(ctx); close(done) }()
 		for _, fail := range []error{ErrSkipped, fmt.Errorf("rows: %w", errors.New("no leader")), nil} {
-			s.fail, s.rows = fail, map[string]int64{"a": 60, "soon": 60, "analyzed": 1000}
+			s.set(func() { s.fail, s.rows = fail, map[string]int64{"a": 60, "soon": 60, "analyzed": 1000} })
 			s.want(t, time.Minute, "a soon")
 		}
 		cancel()
