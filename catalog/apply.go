@@ -211,6 +211,11 @@ func namesOf(d descriptor) []heldName {
 		for _, x := range d.Indexes {
 			names = append(names, one(relationNames, d.Schema, x.Name, pgerr.DuplicateTable, "relation")...)
 		}
+		for i := range d.Statistics {
+			x := &d.Statistics[i]
+			names = append(names,
+				one(statisticsNames, x.Schema, x.Name, pgerr.DuplicateObject, "statistics object")...)
+		}
 		return names
 	}
 	return nil
@@ -238,6 +243,9 @@ func numbersOf(d descriptor) []uint64 {
 			if !indexes[c.OID] {
 				out = append(out, numberKey(partNumbers, c.OID))
 			}
+		}
+		for i := range d.Statistics {
+			out = append(out, numberKey(partNumbers, d.Statistics[i].OID))
 		}
 	}
 	return out

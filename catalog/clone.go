@@ -31,7 +31,7 @@ func (s *Schema) Clone() *Schema {
 	return &c
 }
 
-// Clone returns a copy of a table, with its columns, constraints and indexes, that may be changed
+// Clone returns a copy of a table, with its columns, constraints, indexes and statistics objects, that may be changed
 // (K1). The policy, which is immutable, is shared.
 func (t *Table) Clone() *Table {
 	c := *t
@@ -51,6 +51,7 @@ func (t *Table) Clone() *Table {
 	c.Options = maps.Clone(t.Options)
 	c.ColumnComments = maps.Clone(t.ColumnComments)
 	c.Sequence, c.Hot = t.Sequence.clone(), t.Hot.Clone()
+	c.Statistics = cloneStatistics(t.Statistics)
 	return &c
 }
 

@@ -1,11 +1,6 @@
 package catalog
 
-import (
-	"errors"
-
-	"github.com/sherddb/sherd/internal/clusterversion"
-	"github.com/sherddb/sherd/shardmap"
-)
+import "github.com/sherddb/sherd/shardmap"
 
 // OID identifies an object of the cluster: 32 bits, from 16384, never reused (V5). Smaller numbers
 // are PostgreSQL's own.
@@ -139,9 +134,14 @@ type Table struct {
 	Hot            *Hot      // nil: no document of the table has ever been split
 	// The table whose split documents have their parts here, 0 for all others.
 	HotOf OID
-	// Forwarding is the table of the collection's forwarding entries, which map former ids of
-	// documents to their present ids; 0 if there is none. In that table ForwardingOf is the
-	// collection.
+	FormerIDs
+	Statistics []ExtendedStatistics // by OID
+}
+
+// FormerIDs connects a collection with the table of its forwarding entries, which map former ids of
+// documents to their present ids. Forwarding is that table, 0 if there is none; in that table
+// ForwardingOf is the collection.
+type FormerIDs struct {
 	Forwarding, ForwardingOf OID
 }
 
@@ -282,34 +282,3 @@ func (n *Node) HoldsFragments() bool { return !n.Gateway && n.State == NodeActiv
 
 // GivesReplicas reports whether the node's replicas have to move to other nodes.
 func (n *Node) GivesReplicas() bool { return n.State == NodeDraining || n.State == NodeLost }
-
-// StatisticsSince is the version of the cluster from which there are Statistics (View.Knows).
-const StatisticsSince = clusterversion.TableStatistics
-
-// Statistics are the statistics of a table's contents, as its last ANALYZE has stored them. They are
-// dropped with the table, and are no definition: programs that were planned before stay valid.
-type Statistics struct {
-	Table   OID
-	Encoded []byte // by package sql/statistics
-}
-
-// maxStatistics bounds Encoded: the catalog is in memory on every node.
-const maxStatistics = 32 << 10
-
-func (s *Statistics) check() error {
-	if s.Table == 0 || len(s.Encoded) == 0 || len(s.Encoded) > maxStatistics {
-		return errors.New("statistics need a table, and have a limited size")
-	}
-	return nil
-}
-
-// Put stores the statistics of a table in place of its former ones.
-func (s *Statistics) Put(c *Change) error {
-	n := *s
-	return c.put(&n)
-}
-
-// StatisticsOf returns the statistics of a table, nil if it was never analyzed.
-func StatisticsOf(v *View, table OID) *Statistics {
-	return get[*Statistics](v, newKey(statisticsObject, uint64(table)))
-}

@@ -121,6 +121,7 @@ func encodeTable(t *Table) *pb.Table {
 		p.Indexes = append(p.Indexes, encodeIndex(&t.Indexes[i]))
 	}
 	p.Sequence, p.Hot, p.HotOf = encodeSequence(t.Sequence), encodeHot(t.Hot), t.HotOf
+	p.Statistics = encodeExtended(t.Statistics)
 	return p
 }
 

@@ -71,6 +71,10 @@ var features = []feature{
 			"sherd.catalog.Column.statistics_target", "sherd.catalog.Index.statistics_targets",
 		}, nil,
 	},
+	{
+		clusterversion.ExtendedStatistics, "objects of CREATE STATISTICS",
+		[]protoreflect.FullName{"sherd.catalog.Table.statistics"}, nil,
+	},
 }
 
 // OrderedIndexesSince is the version of the cluster from which nodes read indexes in both directions

@@ -80,6 +80,8 @@ const (
 	roleNames     nameSpace = 'r'
 	nodeNames     nameSpace = 'n'
 	nodeBlocks    nameSpace = 'b'
+
+	statisticsNames nameSpace = 'x' // per schema
 )
 
 // nameKey orders names by name space, parent and name.
@@ -94,7 +96,7 @@ func nameKey(space nameSpace, parent OID, name string) string {
 type numberSpace uint8
 
 const (
-	partNumbers     numberSpace = 1 // OIDs of indexes and constraints → table
+	partNumbers     numberSpace = 1 // OIDs of indexes, constraints and statistics objects → table
 	storageNumbers  numberSpace = 2 // storage ids → table
 	fragmentNumbers numberSpace = 3 // fragment ids → database
 )

@@ -29,6 +29,16 @@ func (d *Database) NameOfFragment(id shardmap.FragmentID) string {
 // FragmentName returns the name of one of the database's fragments, such as orders$0.
 func (d *Database) FragmentName(f *Fragment) string { return fmt.Sprintf("%s$%d", d.Name, f.Ordinal) }
 
+// PinOf returns the pin that a bucket is under.
+func (d *Database) PinOf(b shardmap.Bucket) (Pin, bool) {
+	for _, p := range d.Pins {
+		if p.Lo <= uint32(b) && uint32(b) < p.Hi {
+			return p, true
+		}
+	}
+	return Pin{}, false
+}
+
 // Column returns the live column with a name, nil if there is none.
 func (t *Table) Column(name string) *Column {
 	for i := range t.Columns {

@@ -52,7 +52,8 @@ func (v *View) checkPut(old *View, d descriptor) error {
 		if s := v.Schema(d.Schema); s == nil || s.Database != d.Database {
 			return pgerr.New(pgerr.InvalidSchemaName, "schema with OID %d does not exist", d.Schema)
 		}
-		if err := errors.Join(v.checkReferred(d), v.checkReferrers(d), v.checkPrefixes(d)); err != nil {
+		if err := errors.Join(v.checkReferred(d), v.checkReferrers(d), v.checkPrefixes(d),
+			d.checkExtendedPlaces(v)); err != nil {
 			return err
 		}
 		return v.checkOwner(d.Owner)
@@ -80,6 +81,12 @@ func (v *View) checkDrop(old *View, key objectKey) error {
 			return pgerr.New(pgerr.DependentObjectsStillExist,
 				"cannot drop schema %s because other objects depend on it", old.Schema(OID(key.id())).Name).
 				WithDetail("%s depends on schema %s", relationWord(t), old.Schema(OID(key.id())).Name).
+				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+		}
+		for _, x := range ExtendedIn(v, OID(key.id())) {
+			return pgerr.New(pgerr.DependentObjectsStillExist,
+				"cannot drop schema %s because other objects depend on it", old.Schema(OID(key.id())).Name).
+				WithDetail("statistics object %s depends on schema %s", x.Name, old.Schema(OID(key.id())).Name).
 				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 		}
 	case tableObject:
@@ -134,6 +141,11 @@ func (v *View) ownedBy(role OID) string {
 		case *Table:
 			if d.Owner == role {
 				what = relationWord(d)
+			}
+			for i := range d.Statistics {
+				if d.Statistics[i].Owner == role {
+					what = "statistics object " + d.Statistics[i].Name
+				}
 			}
 		}
 		return what == ""

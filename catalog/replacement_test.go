@@ -10,8 +10,8 @@ import (
 // forwardingOps are a collection whose documents have former ids, the table of these, and the jobs about them.
 func forwardingOps(t *testing.T) []op {
 	t.Helper()
-	orders := &Table{OID: 16385, Database: 5, Schema: 16384, Name: "orders", Owner: 10, Kind: KindTable, Version: 3, StorageID: 16385, NextAttNum: 3, Forwarding: 16400}
-	entries := &Table{OID: 16400, Database: 5, Schema: 16399, Name: "of_16385", Owner: 10, Kind: KindTable, Version: 1, StorageID: 16400, NextAttNum: 3, ForwardingOf: 16385}
+	orders := &Table{OID: 16385, Database: 5, Schema: 16384, Name: "orders", Owner: 10, Kind: KindTable, Version: 3, StorageID: 16385, NextAttNum: 3, FormerIDs: FormerIDs{Forwarding: 16400}}
+	entries := &Table{OID: 16400, Database: 5, Schema: 16399, Name: "of_16385", Owner: 10, Kind: KindTable, Version: 1, StorageID: 16400, NextAttNum: 3, FormerIDs: FormerIDs{ForwardingOf: 16385}}
 	replacement := must[*Job](t)(NewIDJob(7, ReplacementJob, orders, Replacement{Next: 1 << 19, Left: 2, Some: "a stays", Who: "postgres"}, 9))
 	rewriting := must[*Job](t)(NewIDJob(8, RewritingJob, orders, Rewriting{Referrer: 16390, Path: "Order.Id", After: "'a'::text", Looked: 500, Left: 1, Some: "b stays", Who: "ann"}, 9))
 	var ops []op

@@ -65,6 +65,8 @@ const (
 	TableStatistics uint32 = 2
 	// StatisticsTargets: how much ANALYZE keeps of a column.
 	StatisticsTargets uint32 = 2
+	// ExtendedStatistics: statistics of several columns together.
+	ExtendedStatistics uint32 = 2
 )
 
 // Newest is the newest version that this release knows.

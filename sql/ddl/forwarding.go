@@ -127,7 +127,7 @@ func (c *change) entriesTable(t *catalog.Table, name string) (*catalog.Table, er
 			{OID: oids[2], Name: name + "_pkey", StorageID: 1, Columns: []int16{1}, Unique: true, Primary: true},
 			{OID: oids[3], Name: name + "_new", StorageID: oids[4], Columns: []int16{2}, Global: true},
 		},
-		Anchors: true, ForwardingOf: t.OID,
+		Anchors: true, FormerIDs: catalog.FormerIDs{ForwardingOf: t.OID},
 		Comment: "former ids of documents of " + t.Name,
 	}, nil
 }
