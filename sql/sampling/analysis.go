@@ -25,6 +25,9 @@ type Analysis struct {
 	// NoWait makes Table return locks.ErrNotAvailable if another transaction has locked the table.
 	NoWait    bool
 	Automatic bool // no client asks for it
+	// Missed lists the statistics objects that Table has not computed, because it has not read their
+	// columns.
+	Missed []*catalog.ExtendedStatistics
 }
 
 // Table analyzes the named columns of a table; nil: all of it. The statistics come into force when the
@@ -54,6 +57,7 @@ func (a *Analysis) Table(ctx context.Context, table catalog.OID, columns []strin
 	if err != nil {
 		return nil, err
 	}
+	a.Missed = s.Missed
 	run := tablestats.Run{Found: found, Part: only != nil, Automatic: a.Automatic}
 	return found, a.Tx.ChangeSchema(ctx, func(view *catalog.View, c *catalog.Change) error {
 		now := view.Table(table)

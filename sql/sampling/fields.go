@@ -10,7 +10,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// field is what is sampled: a column of the table, or an expression in the key of an index.
+// field is what is sampled: a column of the table, or an expression in the key of an index or of a
+// statistics object.
 type field struct {
 	statistics.Key
 	text string // SQL
@@ -28,6 +29,8 @@ type selection struct {
 	outputs []string
 	// The target of what has none of its own, and the largest of all.
 	target, largest int
+	objects         []object
+	missed          []*catalog.ExtendedStatistics // objects with columns that are not sampled
 }
 
 func (s *selection) output(text string) int {

@@ -26,13 +26,16 @@ type Sampler struct {
 	Now      time.Time
 	// Totals returns what the fragments of a database have of a storage id.
 	Totals func(ctx context.Context, d *catalog.Database, storageID uint32) ([]tablestats.Total, error)
+	// Missed lists the statistics objects that Table has not computed, because it has not read their
+	// columns.
+	Missed []*catalog.ExtendedStatistics
 }
 
 // places is in how many places a large table is read.
 const places = 64
 
 // Table computes the statistics of a table: of the columns with these numbers, or, if only is nil, of
-// all columns and of the expressions in indexes.
+// all columns and of the expressions in indexes; and of the statistics objects with these columns.
 func (s *Sampler) Table(ctx context.Context, t *catalog.Table, only []int16) (*statistics.Table, error) {
 	view := s.Tx.View()
 	d, schema := view.Database(t.Database), view.Schema(t.Schema)
@@ -47,6 +50,8 @@ func (s *Sampler) Table(ctx context.Context, t *catalog.Table, only []int16) (*s
 	if only == nil {
 		sel.expressions(t)
 	}
+	sel.together(t)
+	s.Missed = sel.missed
 	limit := statistics.SampleRows(max(sel.largest, 1))
 	share := min(float64(limit)/max(rows, 1), 1)
 	condition := ""
@@ -96,6 +101,7 @@ func (s *Sampler) Table(ctx context.Context, t *catalog.Table, only []int16) (*s
 		total := rows * float64(len(values)) / float64(len(items))
 		out.Columns = append(out.Columns, statistics.Build(of, values, total))
 	}
+	out.Together = sel.extended(items, rows)
 	return out, nil
 }
 

@@ -231,10 +231,13 @@ func (v vacuum) analyzeTable(ctx context.Context, x vacuumTarget) error {
 		},
 	}
 	found, err := a.Table(ctx, x.table, x.columns)
-	switch {
-	case errors.Is(err, locks.ErrNotAvailable):
+	if errors.Is(err, locks.ErrNotAvailable) {
 		return v.w.Notice(warning(`skipping analyze of "%s" --- lock not available`, t.Name))
-	case err != nil || found == nil || !v.o.verbose:
+	}
+	if err != nil || found == nil {
+		return err
+	}
+	if err := v.missed(t, a.Missed); err != nil || !v.o.verbose {
 		return err
 	}
 	text := fmt.Sprintf(`"%s": %.0f rows of about %d bytes, statistics of %d columns`, t.Name, found.Rows,
@@ -242,4 +245,18 @@ func (v vacuum) analyzeTable(ctx context.Context, x vacuumTarget) error {
 	e := pgerr.New(pgerr.SuccessfulCompletion, "%s", text)
 	e.Severity = "INFO"
 	return v.w.Notice(e)
+}
+
+// missed warns about the statistics objects of a table that were not computed.
+func (v vacuum) missed(t *catalog.Table, list []*catalog.ExtendedStatistics) error {
+	view := v.block.View()
+	for _, x := range list {
+		e := warning(`statistics object "%s.%s" could not be computed for relation "%s.%s"`,
+			view.Schema(x.Schema).Name, x.Name, view.Schema(t.Schema).Name, t.Name)
+		e.Code = pgerr.InvalidObjectDefinition
+		if err := v.w.Notice(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }

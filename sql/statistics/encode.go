@@ -15,6 +15,12 @@ const MaxSize = 32 << 10
 
 // Format is the first byte of an encoding. It is durable: a new form gets a new number.
 //
+//	4 · the rest of 3 · n, then n statistics objects:
+//	    OID · members: k, then k of: index · position · type ·
+//	    combinations: n, then n of: members(1) · distinct(8) ·
+//	    dependencies: n, then n of: members(1) · position of the other · degree(8) ·
+//	    common rows: n, then n of: share(8) · share of independent members(8) ·
+//	        if n is not 0: length, a row of all values of all rows (types.AppendRow)
 //	3 · counters: n, then n of: fragment · storage id · term · rows, · the rest of 2
 //	2 · runs: manual count · manual last(8) · automatic count · automatic last(8) · the rest of 1
 //	1 · rows(8) · bytes(8) · analyzed(8) · analyzed rows(8) ·
@@ -26,12 +32,13 @@ const MaxSize = 32 << 10
 //
 // Numbers of fixed size are little endian, floats are IEEE, times are microseconds since 1970, 0 is
 // none; all others are uvarints.
-const Format = 3
+const Format = 4
 
 // Earlier formats. A table in plainFormat, which has no runs, was analyzed once, by a client.
 const (
-	plainFormat = 1
-	runsFormat  = 2
+	plainFormat    = 1
+	runsFormat     = 2
+	countersFormat = 3
 )
 
 const flagOrdered = 1
@@ -39,51 +46,79 @@ const flagOrdered = 1
 var errDamaged = pgerr.New(pgerr.DataCorrupted, "stored statistics are damaged")
 
 // Encode returns the stored form of a table's statistics. If it were larger than MaxSize, the
-// columns with the longest lists lose the less common half of their values and every second bound.
+// columns and statistics objects with the longest lists lose the less common half of their values and
+// every second bound.
 func (t *Table) Encode() []byte {
-	columns := slices.Clone(t.Columns)
-	parts := make([][]byte, len(columns))
-	total := 0
+	columns, together := slices.Clone(t.Columns), slices.Clone(t.Together)
+	parts := make([]part, 0, len(columns)+len(together))
 	for i := range columns {
-		parts[i] = columns[i].encode(nil)
-		total += len(parts[i])
+		parts = append(parts, newPart(&columns[i], false))
+	}
+	for i := range together {
+		parts = append(parts, newPart(&together[i], true))
 	}
 	out := appendCounters([]byte{Format}, t.Written)
-	for total > MaxSize-headSize-len(out) {
-		i := longest(parts)
-		if !columns[i].shrink() { // nothing is left to leave out but columns
-			total -= len(parts[i])
-			columns, parts = slices.Delete(columns, i, i+1), slices.Delete(parts, i, i+1)
-			continue
-		}
-		total -= len(parts[i])
-		parts[i] = columns[i].encode(nil)
-		total += len(parts[i])
-	}
+	parts = fit(parts, MaxSize-headSize-len(out))
 	out = appendRuns(appendRuns(out, t.Manual), t.Automatic)
 	out = appendFloat(out, t.Rows)
 	out = appendFloat(out, t.Bytes)
 	out = appendTime(out, t.Analyzed)
 	out = appendFloat(out, t.AnalyzedRows)
-	out = binary.AppendUvarint(out, uint64(len(columns)))
-	for _, p := range parts {
-		out = append(out, p...)
+	for _, several := range []bool{false, true} {
+		n, list := 0, []byte(nil)
+		for _, p := range parts {
+			if p.several == several {
+				n++
+				list = append(list, p.encoded...)
+			}
+		}
+		out = append(binary.AppendUvarint(out, uint64(n)), list...)
 	}
 	return out
 }
 
-// headSize bounds the bytes between the counters and the columns.
-const headSize = 6*8 + 3*binary.MaxVarintLen64
-
-func longest(parts [][]byte) int {
-	at := 0
-	for i, p := range parts {
-		if len(p) > len(parts[at]) {
-			at = i
-		}
-	}
-	return at
+// part is a column, or a statistics object if several is set, with its encoding.
+type part struct {
+	of      shrinker
+	several bool
+	encoded []byte
 }
+
+// shrinker is a column or a statistics object.
+type shrinker interface {
+	encode(b []byte) []byte
+	// shrink leaves out a part of the lists, and reports whether there was any.
+	shrink() bool
+}
+
+func newPart(of shrinker, several bool) part { return part{of, several, of.encode(nil)} }
+
+// fit shrinks the longest parts until all of them have at most a number of bytes.
+func fit(parts []part, most int) []part {
+	total := 0
+	for i := range parts {
+		total += len(parts[i].encoded)
+	}
+	for total > most {
+		at := 0
+		for i := range parts {
+			if len(parts[i].encoded) > len(parts[at].encoded) {
+				at = i
+			}
+		}
+		total -= len(parts[at].encoded)
+		if !parts[at].of.shrink() { // nothing is left to leave out but the whole
+			parts = slices.Delete(parts, at, at+1)
+			continue
+		}
+		parts[at].encoded = parts[at].of.encode(nil)
+		total += len(parts[at].encoded)
+	}
+	return parts
+}
+
+// headSize bounds the bytes between the counters and the columns, and the numbers of both lists.
+const headSize = 6*8 + 4*binary.MaxVarintLen64
 
 // shrink halves the lists of c, and reports whether that left anything out.
 func (c *Column) shrink() bool {
@@ -124,6 +159,31 @@ func (c *Column) encode(b []byte) []byte {
 	}
 	b = appendValues(b, values)
 	return appendValues(binary.AppendUvarint(b, uint64(len(c.Bounds))), c.Bounds)
+}
+
+func (x *Extended) encode(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(x.Object))
+	b = binary.AppendUvarint(b, uint64(len(x.Members)))
+	for _, m := range x.Members {
+		b = binary.AppendUvarint(b, uint64(m.Index))
+		b = binary.AppendUvarint(b, uint64(uint16(m.Position)))
+		b = binary.AppendUvarint(b, uint64(m.Type))
+	}
+	b = binary.AppendUvarint(b, uint64(len(x.Combinations)))
+	for _, c := range x.Combinations {
+		b = appendFloat(append(b, byte(c.Members)), c.Distinct)
+	}
+	b = binary.AppendUvarint(b, uint64(len(x.Dependencies)))
+	for _, d := range x.Dependencies {
+		b = appendFloat(append(b, byte(d.From), byte(d.To)), d.Degree)
+	}
+	b = binary.AppendUvarint(b, uint64(len(x.Common)))
+	var values []types.Datum
+	for _, c := range x.Common {
+		b = appendFloat(appendFloat(b, c.Frac), c.Base)
+		values = append(values, c.Values...)
+	}
+	return appendValues(b, values)
 }
 
 func appendValues(b []byte, values []types.Datum) []byte {
@@ -186,6 +246,17 @@ func Decode(b []byte) (*Table, error) {
 		}
 		t.Columns = append(t.Columns, c)
 	}
+	n = 0
+	if b[0] >= Format {
+		n = r.count()
+	}
+	for i := 0; i < n && !r.failed; i++ {
+		x := r.extended()
+		if i > 0 && t.Together[i-1].Object >= x.Object {
+			r.failed = true
+		}
+		t.Together = append(t.Together, x)
+	}
 	if r.failed || len(r.b) > 0 {
 		return nil, errDamaged
 	}
@@ -213,7 +284,7 @@ func (r *reader) head() (*Table, error) {
 	format, t := r.byte(), &Table{}
 	switch format {
 	case plainFormat:
-	case Format:
+	case Format, countersFormat:
 		t.Written = r.counters()
 		fallthrough
 	case runsFormat:
@@ -325,29 +396,75 @@ func (r *reader) column() Column {
 	for i := range shares {
 		shares[i] = r.float32()
 	}
-	for i, d := range r.values(n, c.Type) {
+	of := func(int) types.OID { return c.Type }
+	for i, d := range r.values(n, of) {
+		if d.IsNull() {
+			r.failed = true
+		}
 		c.Common = append(c.Common, Value{d, shares[i]})
 	}
-	if c.Bounds = r.values(r.count(), c.Type); len(c.Bounds) == 1 {
+	if c.Bounds = r.values(r.count(), of); len(c.Bounds) == 1 || slices.ContainsFunc(c.Bounds, types.Datum.IsNull) {
 		r.failed = true
 	}
 	return c
 }
 
-func (r *reader) values(n int, oid types.OID) []types.Datum {
+func (r *reader) extended() Extended {
+	x := Extended{Object: uint32(r.uvarint(math.MaxUint32))}
+	for range r.count() {
+		x.Members = append(x.Members, Member{
+			Key{uint32(r.uvarint(math.MaxUint32)), int16(r.uvarint(math.MaxUint16))},
+			types.OID(r.uvarint(math.MaxUint32)),
+		})
+	}
+	members := len(x.Members)
+	if members == 0 || members > maxMembers {
+		r.failed = true
+		return x
+	}
+	for range r.count() {
+		x.Combinations = append(x.Combinations, Combination{r.set(members), r.float()})
+	}
+	for range r.count() {
+		d := Dependency{r.set(members), int(r.byte()), r.float()}
+		r.failed = r.failed || d.To >= members
+		x.Dependencies = append(x.Dependencies, d)
+	}
+	n := r.count()
+	for range n {
+		x.Common = append(x.Common, CommonRow{Frac: r.float(), Base: r.float()})
+	}
+	values := r.values(n*members, func(i int) types.OID { return x.Members[i%members].Type })
+	for i := 0; i < n && !r.failed; i++ {
+		x.Common[i].Values = values[i*members : (i+1)*members : (i+1)*members]
+	}
+	return x
+}
+
+// maxMembers is how many members a statistics object has at most.
+const maxMembers = 8
+
+func (r *reader) set(members int) Set {
+	s := Set(r.byte())
+	r.failed = r.failed || int(s)>>members != 0
+	return s
+}
+
+// values reads n values, which may be null, of the types that of returns.
+func (r *reader) values(n int, of func(i int) types.OID) []types.Datum {
 	if n == 0 || r.failed {
 		return nil
 	}
-	kind := types.KindOf(oid)
 	var row types.RowReader
-	if err := row.ResetString(string(r.take(r.count()))); err != nil || row.Len() != n || kind == types.KindNull {
+	if err := row.ResetString(string(r.take(r.count()))); err != nil || row.Len() != n {
 		r.failed = true
 		return nil
 	}
 	out := make([]types.Datum, n)
 	for i := range out {
+		kind := types.KindOf(of(i))
 		d, _, err := row.Column(i, kind)
-		if err != nil || d.IsNull() {
+		if err != nil || kind == types.KindNull {
 			r.failed = true
 			return nil
 		}

@@ -35,6 +35,13 @@ func testTable() *Table {
 		t.Columns = append(t.Columns, Build(Field{Key: key, Type: f.oid, Target: 5}, f.values, 1000))
 	}
 	t.Columns = append(t.Columns, Column{Key: Key{20001, 1}, Type: types.JSON, Width: 12.5, Distinct: -0.5})
+	rows := make([][]types.Datum, len(texts))
+	for i := range rows {
+		rows[i] = []types.Datum{types.NewInt(int64(i % 7)), texts[i/2]}
+	}
+	members := []Member{{Key{Position: 1}, types.Int4}, {Key{20002, 1}, types.Text}}
+	want := Wanted{Combinations: true, Dependencies: true, Common: true, Target: 5}
+	t.Together = []Extended{*BuildExtended(20002, members, rows, 1000, want)}
 	for i := range t.Columns { // as they are stored
 		c := &t.Columns[i]
 		c.NullFrac, c.Width = float64(float32(c.NullFrac)), float64(float32(c.Width))
@@ -80,6 +87,9 @@ func TestGolden(t *testing.T) {
 		}
 		want := testTable()
 		if format < Format {
+			want.Together = nil
+		}
+		if format < countersFormat {
 			want.Written = nil
 		}
 		if format == plainFormat {

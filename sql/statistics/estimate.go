@@ -24,6 +24,9 @@ type Variable struct {
 	Rows   float64 // of the table; 0: unknown
 	// Unique: no two rows have the same value, because of a key or a unique index.
 	Unique bool
+	// Keys names the variable among the members of the table's statistics objects, Together.
+	Keys     []Key
+	Together []Extended
 }
 
 // Distinct returns how many values differ, at least 1.

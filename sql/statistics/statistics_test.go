@@ -291,7 +291,10 @@ func TestMerge(t *testing.T) {
 		}
 		return out
 	}
-	got := of(1, 1, 2, 4).Merge(of(2, 2, 3), func(c *Column) bool { return c.Position != 4 })
+	got := of(1, 1, 2, 4).Merge(of(2, 2, 3), Applies{
+		Column:   func(c *Column) bool { return c.Position != 4 },
+		Extended: func(x *Extended) bool { return x.Object != 4 },
+	})
 	var list []float64
 	for _, c := range got.Columns {
 		list = append(list, float64(c.Position), c.Width)

@@ -18,6 +18,8 @@ type Table struct {
 	// Written are counters of the fragments, from before the sample was read; none: they are not known.
 	Written []Counter
 	Columns []Column // sorted by Key
+	// Together has the statistics objects, by OID.
+	Together []Extended
 	// Manual counts the runs of ANALYZE that clients asked for, Automatic the others.
 	Manual, Automatic Runs
 }
@@ -39,10 +41,11 @@ type Counter struct {
 	Rows              int64
 }
 
-// Key names what a Column is of: a column of the table, or an expression in the key of an index.
+// Key names what a Column is of: a column of the table, or an expression in the key of an index or of
+// a statistics object.
 type Key struct {
-	Index    uint32 // OID of the index; 0: a column of the table
-	Position int16  // attnum of the column, or position in the index's key from 1
+	Index    uint32 // OID of the index or the statistics object; 0: a column of the table
+	Position int16  // attnum of the column, or position in the key, or among the expressions, from 1
 }
 
 // Column has the statistics of a column or an expression.
@@ -106,7 +109,7 @@ func (t *Table) Variable(k Key) Variable {
 	if t == nil {
 		return Variable{}
 	}
-	return Variable{Column: t.Column(k), Rows: t.Rows}
+	return Variable{Column: t.Column(k), Rows: t.Rows, Keys: []Key{k}, Together: t.Together}
 }
 
 // Sized returns the table with other numbers of rows and bytes. t may be nil.
@@ -119,19 +122,32 @@ func (t *Table) Sized(rows, bytes float64) *Table {
 	return &out
 }
 
-// Merge returns the table with the columns of newer in place of its own columns of the same keys,
-// and without the columns that keep refuses. t may be nil.
-func (t *Table) Merge(newer *Table, keep func(*Column) bool) *Table {
+// Merge returns the table with the columns and statistics objects of newer in place of its own of the
+// same keys, and without those that apply refuses: as what a table has of one. t may be nil.
+func (t *Table) Merge(newer *Table, apply Applies) *Table {
 	out := *newer
-	out.Columns = slices.Clone(newer.Columns)
+	out.Columns, out.Together = slices.Clone(newer.Columns), slices.Clone(newer.Together)
 	if t != nil {
 		for i := range t.Columns {
 			if newer.Column(t.Columns[i].Key) == nil {
 				out.Columns = append(out.Columns, t.Columns[i])
 			}
 		}
+		for i := range t.Together {
+			if newer.Extended(t.Together[i].Object) == nil {
+				out.Together = append(out.Together, t.Together[i])
+			}
+		}
 	}
-	out.Columns = slices.DeleteFunc(out.Columns, func(c Column) bool { return !keep(&c) })
+	out.Columns = slices.DeleteFunc(out.Columns, func(c Column) bool { return !apply.Column(&c) })
+	out.Together = slices.DeleteFunc(out.Together, func(x Extended) bool { return !apply.Extended(&x) })
 	slices.SortFunc(out.Columns, func(a, b Column) int { return a.Key.compare(b.Key) })
+	slices.SortFunc(out.Together, func(a, b Extended) int { return cmp.Compare(a.Object, b.Object) })
 	return &out
+}
+
+// Applies reports whether statistics are of something that a table has.
+type Applies struct {
+	Column   func(*Column) bool
+	Extended func(*Extended) bool
 }

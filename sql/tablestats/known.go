@@ -74,7 +74,7 @@ func Stored(view *catalog.View, t *catalog.Table) *statistics.Table {
 	return out.Merge(&statistics.Table{
 		Rows: out.Rows, Bytes: out.Bytes, Analyzed: out.Analyzed, AnalyzedRows: out.AnalyzedRows,
 		Manual: out.Manual, Automatic: out.Automatic, Written: out.Written,
-	}, func(c *statistics.Column) bool { return applies(t, c) })
+	}, appliesTo(t))
 }
 
 // LastAnalysis is Stored without columns. It costs little.
@@ -90,14 +90,50 @@ func LastAnalysis(view *catalog.View, t *catalog.Table) *statistics.Table {
 	return out
 }
 
-// applies reports whether the statistics of a column or an expression are of one that a table has.
-func applies(t *catalog.Table, c *statistics.Column) bool {
-	if c.Index != 0 {
-		x := t.Index(c.Index)
-		return x != nil && c.Position >= 1 && int(c.Position) <= len(x.Columns) && x.Columns[c.Position-1] == 0
+// appliesTo reports whether statistics are of columns, expressions and statistics objects of a table.
+func appliesTo(t *catalog.Table) statistics.Applies {
+	return statistics.Applies{
+		Column:   func(c *statistics.Column) bool { return isIn(t, c.Key, c.Type) },
+		Extended: func(x *statistics.Extended) bool { return extends(t, x) },
 	}
-	col := t.ColumnByNum(c.Position)
-	return col != nil && !col.Dropped && types.KindOf(col.Type) == types.KindOf(c.Type) && col.Type == c.Type
+}
+
+// isIn reports whether a table has a column, or an expression in an index or a statistics object.
+func isIn(t *catalog.Table, k statistics.Key, oid types.OID) bool {
+	if k.Index == 0 {
+		col := t.ColumnByNum(k.Position)
+		return col != nil && !col.Dropped && types.KindOf(col.Type) == types.KindOf(oid) && col.Type == oid
+	}
+	if x := t.Index(k.Index); x != nil {
+		return k.Position >= 1 && int(k.Position) <= len(x.Columns) && x.Columns[k.Position-1] == 0
+	}
+	x := t.Extended(k.Index)
+	return x != nil && k.Position >= 1 && int(k.Position) <= len(x.Expressions)
+}
+
+// extends reports whether a table has a statistics object with these members.
+func extends(t *catalog.Table, x *statistics.Extended) bool {
+	of := t.Extended(x.Object)
+	if of == nil || len(x.Members) != len(of.Columns)+len(of.Expressions) {
+		return false
+	}
+	for i, k := range Members(of) {
+		if x.Members[i].Key != k || !isIn(t, k, x.Members[i].Type) {
+			return false
+		}
+	}
+	return true
+}
+
+// Members returns the columns and the expressions of a statistics object, as statistics name them.
+func Members(x *catalog.ExtendedStatistics) (out []statistics.Key) {
+	for _, n := range x.Columns {
+		out = append(out, statistics.Key{Position: n})
+	}
+	for i := range x.Expressions {
+		out = append(out, statistics.Key{Index: x.OID, Position: int16(i + 1)})
+	}
+	return out
 }
 
 // Run is a run of ANALYZE on a table.
@@ -126,6 +162,6 @@ func (r Run) Merged(view *catalog.View, t *catalog.Table) *catalog.Statistics {
 	} else {
 		found.Manual = found.Manual.Next(found.Analyzed)
 	}
-	all := before.Merge(&found, func(c *statistics.Column) bool { return applies(t, c) })
+	all := before.Merge(&found, appliesTo(t))
 	return &catalog.Statistics{Table: t.OID, Encoded: all.Encode()}
 }
