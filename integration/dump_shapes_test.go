@@ -86,7 +86,7 @@ func (d *dumpTest) describe(database string) map[string]string {
 	slices.Sort(lines)
 	out := map[string]string{
 		"dump": strings.Join(lines, "\n"),
-		"psql": d.psql(nil, database, "-c", `\d+ public.*`, "-c", `\d+ "Other".*`, "-c", `\di public.*`),
+		"psql": d.psql(nil, database, "-c", `\d+ public.*`, "-c", `\d+ "Other".*`, "-c", `\di public.*`, "-c", `\dX *.*`),
 	}
 	for name, query := range dumpStates {
 		if name == "former ids" && !strings.Contains(out["psql"], "former_ids=") {

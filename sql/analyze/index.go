@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"slices"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
@@ -40,6 +42,17 @@ func IndexPredicate(ctx *Context, src Source, table string, over []query.Column)
 		return nil, pgerr.New(pgerr.InvalidObjectDefinition, "functions in index predicate must be marked IMMUTABLE")
 	}
 	return e, nil
+}
+
+// StatisticsExpression analyzes an expression of CREATE STATISTICS over the columns of its table, which
+// are Var{Rel: 0}.
+func StatisticsExpression(ctx *Context, src Source, table string, over []query.Column) (query.Expr, error) {
+	return storedScope(ctx, src.Text, table, over, inStatistics).expr(src.Node)
+}
+
+// ErrSystemColumnStatistics returns the error of CREATE STATISTICS for a system column or the whole row.
+func ErrSystemColumnStatistics() error {
+	return pgerr.Unsupported("statistics creation on system columns is not supported")
 }
 
 // IndexColumnName returns the part of a generated index name for an expression.
@@ -132,4 +145,38 @@ func (s *scope) indexesOf(t *catalog.Table) ([]query.Index, error) {
 		}
 	}
 	return nil, nil
+}
+
+// togetherOf analyzes the expressions of a table's statistics objects. One that cannot be analyzed is
+// left out: statistics change no answer.
+func togetherOf(ctx *Context, t *catalog.Table) (out []query.StatisticsExpression) {
+	columns := columnsOfTable(t)
+	for i := range t.Statistics {
+		x := &t.Statistics[i]
+		for k, text := range x.Expressions {
+			src, err := ParseExpression(text)
+			if err != nil {
+				continue
+			}
+			e, err := StatisticsExpression(ctx, src, t.Name, columns)
+			if err != nil {
+				continue
+			}
+			out = append(out, query.StatisticsExpression{Object: x.OID, Position: k + 1, Expr: e})
+		}
+	}
+	return out
+}
+
+// StatisticsExpressions returns the analyzed expressions of a table's statistics objects; columns are
+// Var{Rel: 0}.
+func StatisticsExpressions(ctx *Context, t *catalog.Table) []query.StatisticsExpression {
+	if !slices.ContainsFunc(t.Statistics, func(x catalog.ExtendedStatistics) bool { return len(x.Expressions) > 0 }) {
+		return nil
+	}
+	e, err := (&scope{state: &state{ctx: ctx}}).tableExprs(t)
+	if err != nil {
+		return nil
+	}
+	return e.together
 }

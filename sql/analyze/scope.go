@@ -82,6 +82,7 @@ const (
 	inGenerated
 	inIndexKey
 	inIndexPredicate
+	inStatistics
 	inTransform
 )
 
@@ -95,8 +96,8 @@ var placeNames = [...]string{
 	inOrderBy: "ORDER BY", inDistinctOn: "DISTINCT ON", inLimit: "LIMIT", inOffset: "OFFSET", inReturning: "RETURNING",
 	inValues:       "VALUES",
 	inValuesSingle: "VALUES", inCheck: "CHECK", inDefault: "DEFAULT", inGenerated: "GENERATED AS", inIndexKey: "INDEX",
-	inIndexPredicate: "INDEX WHERE",
-	inTransform:      "USING",
+	inIndexPredicate: "INDEX WHERE", inStatistics: "statistics expressions",
+	inTransform: "USING",
 }
 
 // scope is one query level: the names that are visible, and the place (ParseState).

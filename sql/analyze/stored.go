@@ -126,6 +126,8 @@ func (s *scope) storedSystemColumn(name string, loc int32) error {
 	switch s.place {
 	case inIndexKey, inIndexPredicate:
 		return pgerr.Unsupported("index creation on system columns is not supported")
+	case inStatistics:
+		return ErrSystemColumnStatistics()
 	case inCheck:
 		if name != "tableoid" {
 			return s.errorf(loc, pgerr.InvalidColumnReference,
@@ -209,6 +211,7 @@ type tableExprs struct {
 	defaults []query.Expr // by position; nil if there is none
 	checks   []query.Check
 	indexes  []query.Index
+	together []query.StatisticsExpression
 }
 
 // TableCache caches analyzed defaults and constraints by table and version. It is safe for
@@ -313,5 +316,6 @@ func analyzeTable(ctx *Context, t *catalog.Table) (*tableExprs, error) {
 	}
 	var err error
 	out.indexes, err = Indexes(stored, t)
+	out.together = togetherOf(stored, t)
 	return out, err
 }

@@ -22,6 +22,8 @@ func (s *scope) subquery(n *pg_query.Node, loc int32) (*query.Query, error) {
 		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "cannot use subquery in index expression")
 	case inIndexPredicate:
 		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "cannot use subquery in index predicate")
+	case inStatistics:
+		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "cannot use subquery in statistics expression")
 	case inTransform:
 		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "cannot use subquery in transform expression")
 	}

@@ -70,6 +70,7 @@ const (
 	ObjOpClass    // pg_opclass
 	ObjOpFamily   // pg_opfamily
 	ObjTablespace // pg_tablespace
+	ObjStatistics // pg_statistic_ext
 )
 
 // CatalogInfo looks up objects by name and by OID.
@@ -110,6 +111,10 @@ type DefinitionInfo interface {
 	FunctionIdentityArguments(oid uint32) (string, bool)
 	// Expression returns the text of a stored expression (pg_node_tree has Sherd's own text form).
 	Expression(node string, relation uint32, pretty bool) (string, bool)
+	// StatisticsDef returns CREATE STATISTICS …, or what it names before FROM; StatisticsExpressions
+	// returns its expressions.
+	StatisticsDef(oid uint32, columnsOnly bool) (string, bool)
+	StatisticsExpressions(oid uint32) (list []string, ok bool)
 	// SerialSequence returns the qualified name of the sequence that a column owns.
 	SerialSequence(relation uint32, column string) (string, bool, error)
 }

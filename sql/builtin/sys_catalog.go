@@ -37,17 +37,17 @@ var sysCatalog = map[string]Func{
 	"pg_get_triggerdef_ext":           noDefinition,
 	"pg_get_partkeydef":               noDefinition,
 	"pg_get_partition_constraintdef":  noDefinition,
-	"pg_get_statisticsobjdef":         noDefinition,
-	"pg_get_statisticsobjdef_columns": noDefinition, "pg_get_function_sqlbody": noDefinition,
+	"pg_get_statisticsobjdef":         statisticsDef(false),
+	"pg_get_statisticsobjdef_columns": statisticsDef(true), "pg_get_function_sqlbody": noDefinition,
 	"pg_get_functiondef":                   functionText(SessionInfo.FunctionDef),
 	"pg_get_function_result":               functionText(SessionInfo.FunctionResult),
 	"pg_get_function_arguments":            functionText(SessionInfo.FunctionArguments),
 	"pg_get_function_identity_arguments":   functionText(SessionInfo.FunctionIdentityArguments),
-	"pg_get_statisticsobjdef_expressions":  noDefinition,
+	"pg_get_statisticsobjdef_expressions":  statisticsExpressions,
 	"pg_get_replica_identity_index":        noDefinition,
 	"pg_get_function_arg_default":          noDefinition,
 	"pg_relation_is_publishable":           alwaysFalse,
-	"pg_statistics_obj_is_visible":         alwaysTrue,
+	"pg_statistics_obj_is_visible":         visible(ObjStatistics),
 	"pg_collation_actual_version":          noDefinition,
 	"pg_database_collation_actual_version": noDefinition,
 	"pg_column_compression":                noDefinition,
@@ -201,6 +201,28 @@ func getIndexDef(c *Ctx, a []types.Datum) (types.Datum, error) {
 		column = int(a[1].N)
 	}
 	return textOrNull(s.IndexDef(a[0].Oid(), column, pretty(a, 2)))
+}
+
+func statisticsDef(columnsOnly bool) Func {
+	return func(c *Ctx, a []types.Datum) (types.Datum, error) {
+		s, err := c.session()
+		if err != nil {
+			return types.Null, err
+		}
+		return textOrNull(s.StatisticsDef(a[0].Oid(), columnsOnly))
+	}
+}
+
+func statisticsExpressions(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	list, ok := s.StatisticsExpressions(a[0].Oid())
+	if !ok {
+		return types.Null, nil
+	}
+	return types.NewTextArray(list), nil
 }
 
 func getSerialSequence(c *Ctx, a []types.Datum) (types.Datum, error) {

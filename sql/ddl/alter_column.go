@@ -141,6 +141,9 @@ func (d *draft) dropColumn(k *pg_query.AlterTableCmd) error {
 	if err := d.dropIndexesOf(col); err != nil {
 		return err
 	}
+	if err := dropStatisticsOf(d, att); err != nil {
+		return err
+	}
 	// CHECK constraints that name the column go with it, as in PostgreSQL.
 	d.t.Constraints = slices.DeleteFunc(d.t.Constraints, func(k catalog.Constraint) bool {
 		return k.Kind == catalog.Check && slices.Contains(k.Columns, att)
@@ -333,7 +336,7 @@ func setStatistics(d *draft, k *pg_query.AlterTableCmd) error {
 	if k.Name == "" {
 		return pgerr.Unsupported("cannot refer to non-index column by number")
 	}
-	target, err := statisticsTarget(d, k)
+	target, err := statisticsTarget(d.change, k.Def)
 	if err != nil {
 		return err
 	}
@@ -351,7 +354,7 @@ func setIndexStatistics(d *draft, x *catalog.Index, k *pg_query.AlterTableCmd) e
 		return pgerr.Unsupported("the columns of an index cannot be named in SET STATISTICS yet").
 			WithHint("Use the number of the column, as in ALTER INDEX … ALTER COLUMN 1 SET STATISTICS 100.")
 	}
-	target, err := statisticsTarget(d, k)
+	target, err := statisticsTarget(d.change, k.Def)
 	if err != nil {
 		return err
 	}
@@ -379,17 +382,17 @@ func setIndexStatistics(d *draft, x *catalog.Index, k *pg_query.AlterTableCmd) e
 const maxTarget = 10000
 
 // statisticsTarget returns the target that a command sets, plus 1.
-func statisticsTarget(d *draft, k *pg_query.AlterTableCmd) (uint32, error) {
+func statisticsTarget(c *change, target *pg_query.Node) (uint32, error) {
 	n := int32(-1) // SET STATISTICS DEFAULT
-	if k.Def != nil {
-		n = k.Def.GetInteger().GetIval()
+	if target != nil {
+		n = target.GetInteger().GetIval()
 	}
 	switch {
 	case n < -1:
 		return 0, pgerr.New(pgerr.InvalidParameterValue, "statistics target %d is too low", n)
 	case n > maxTarget:
-		d.notice(pgerr.InvalidParameterValue, "lowering statistics target to %d", maxTarget)
-		d.notices[len(d.notices)-1].Severity = "WARNING"
+		c.notice(pgerr.InvalidParameterValue, "lowering statistics target to %d", maxTarget)
+		c.notices[len(c.notices)-1].Severity = "WARNING"
 		n = maxTarget
 	}
 	return uint32(n + 1), nil

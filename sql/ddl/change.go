@@ -27,7 +27,7 @@ type change struct {
 
 	proveLater []proof // keys to verify after the rewrite
 	fills      []fill
-	cut        map[catalog.OID][]catalog.OID // foreign keys that CASCADE drops, by table
+	cut        map[catalog.OID][]catalog.OID // foreign keys and statistics that CASCADE drops, by table
 	// columns that lose a dropped sequence, by table; the table is in cut too
 	lost map[catalog.OID][]int16
 }

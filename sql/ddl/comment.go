@@ -16,9 +16,11 @@ func (r *runner) comment(n *pg_query.CommentStmt) error {
 	case pg_query.ObjectType_OBJECT_TABLE, pg_query.ObjectType_OBJECT_SEQUENCE, pg_query.ObjectType_OBJECT_INDEX,
 		pg_query.ObjectType_OBJECT_COLUMN, pg_query.ObjectType_OBJECT_TABCONSTRAINT:
 		return r.commentOnRelation(n)
+	case pg_query.ObjectType_OBJECT_STATISTIC_EXT:
+		return commentOnStatistics(r, n)
 	}
 	return pgerr.Unsupported("COMMENT ON %s is not supported yet", kindWord(n.Objtype)).
-		WithHint("Tables, columns, constraints, indexes, schemas, databases and roles can have comments.")
+		WithHint("Tables, columns, constraints, indexes, statistics, schemas, databases and roles can have comments.")
 }
 
 func (c *change) commentOnNamed(kind pg_query.ObjectType, name, text string) error {

@@ -100,7 +100,7 @@ func (c *change) dropRecordedKeys(but ...catalog.OID) error {
 			continue
 		}
 		t = t.Clone()
-		cutKeys(t, keys)
+		cutParts(t, keys)
 		for _, att := range c.lost[table] {
 			t.ColumnByNum(att).Default = ""
 		}
@@ -111,9 +111,12 @@ func (c *change) dropRecordedKeys(but ...catalog.OID) error {
 	return nil
 }
 
-func cutKeys(t *catalog.Table, keys []catalog.OID) {
+// cutParts removes constraints and statistics objects from a table.
+func cutParts(t *catalog.Table, parts []catalog.OID) {
 	t.Constraints = slices.DeleteFunc(t.Constraints,
-		func(k catalog.Constraint) bool { return slices.Contains(keys, k.OID) })
+		func(k catalog.Constraint) bool { return slices.Contains(parts, k.OID) })
+	t.Statistics = slices.DeleteFunc(t.Statistics,
+		func(x catalog.ExtendedStatistics) bool { return slices.Contains(parts, x.OID) })
 }
 
 // referringTables returns the tables whose foreign keys refer to any of tables, to lock them.
@@ -239,7 +242,7 @@ func (d *draft) releaseAll(what string, list []dependent, behavior pg_query.Drop
 	if err := d.releaseReferences(what, false, list, behavior); err != nil {
 		return err
 	}
-	cutKeys(d.t, d.cut[d.t.OID])
+	cutParts(d.t, d.cut[d.t.OID])
 	return nil
 }
 

@@ -69,6 +69,8 @@ func (r *runner) drop(n *pg_query.DropStmt) (string, bool, error) {
 		return tag, true, r.dropSchemas(n)
 	case pg_query.ObjectType_OBJECT_SEQUENCE:
 		return tag, true, r.dropSequences(n)
+	case pg_query.ObjectType_OBJECT_STATISTIC_EXT:
+		return tag, true, dropStatistics(r, n)
 	case pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_VIEW, pg_query.ObjectType_OBJECT_MATVIEW,
 		pg_query.ObjectType_OBJECT_FOREIGN_TABLE:
 		return tag, true, r.dropRelations(n)
@@ -209,7 +211,7 @@ func (r *runner) dropRelations(n *pg_query.DropStmt) error {
 			}
 			own := slices.Collect(maps.Keys(drafts))
 			for _, d := range drafts {
-				cutKeys(d.t, c.cut[d.t.OID])
+				cutParts(d.t, c.cut[d.t.OID])
 				if err := d.putTable(); err != nil {
 					return err
 				}

@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// The bits of LIKE … INCLUDING. Storage, statistics and compression have no effect here.
+// The bits of LIKE … INCLUDING. Storage and compression have no effect here.
 const (
 	likeComments    = 1 << 0
 	likeConstraints = 1 << 2
@@ -20,6 +20,7 @@ const (
 	likeGenerated   = 1 << 4
 	likeIdentity    = 1 << 5
 	likeIndexes     = 1 << 6
+	likeStats       = 1 << 7
 )
 
 // copied is what a LIKE copies after the table's columns are known.
@@ -27,6 +28,7 @@ type copied struct {
 	from     *catalog.Table
 	comments bool
 	indexes  bool
+	stats    bool
 }
 
 // like is LIKE in CREATE TABLE: it copies the columns of another table, and the properties that
@@ -61,7 +63,7 @@ func (d *draft) like(n *pg_query.TableLikeClause) error {
 			return err
 		}
 	}
-	d.likes = append(d.likes, copied{from, including(likeComments), including(likeIndexes)})
+	d.likes = append(d.likes, copied{from, including(likeComments), including(likeIndexes), including(likeStats)})
 	return d.likeKeys(from, including(likeIndexes))
 }
 
@@ -192,7 +194,7 @@ func optionNodes(options map[string]string) []*pg_query.Node {
 	return out
 }
 
-// copyIndexes copies the indexes that belong to no constraint, and comments.
+// copyIndexes copies the indexes that belong to no constraint, statistics objects and comments.
 func (d *draft) copyIndexes() error {
 	for _, l := range d.likes {
 		for i := range l.from.Indexes {
@@ -208,6 +210,11 @@ func (d *draft) copyIndexes() error {
 				return err
 			}
 			if _, err := d.index(n); err != nil {
+				return err
+			}
+		}
+		if l.stats {
+			if err := likeStatistics(d, l.from, l.comments); err != nil {
 				return err
 			}
 		}

@@ -14,6 +14,9 @@ func (r *runner) setSchema(n *pg_query.AlterObjectSchemaStmt) (string, bool, err
 		return tag, true, r.alterSequenceAs(n.Relation, n.MissingOk,
 			func(c *change, t *catalog.Table) error { return c.setSequenceSchema(t, n.Newschema) })
 	}
+	if n.ObjectType == pg_query.ObjectType_OBJECT_STATISTIC_EXT {
+		return tag, true, moveStatistics(r, n)
+	}
 	if n.ObjectType != pg_query.ObjectType_OBJECT_TABLE && n.MissingOk && n.Relation != nil {
 		return tag, true, r.missing(n.Relation, tag)
 	}
@@ -78,6 +81,8 @@ func (r *runner) setOwner(n *pg_query.AlterOwnerStmt) (string, bool, error) {
 		return tag, true, r.update(func(c *change) error { return c.schemaOwner(name, n.Newowner) })
 	case pg_query.ObjectType_OBJECT_DATABASE:
 		return tag, true, r.update(func(c *change) error { return c.databaseOwner(name, n.Newowner) })
+	case pg_query.ObjectType_OBJECT_STATISTIC_EXT:
+		return tag, true, statisticsOwner(r, n)
 	}
 	return tag, true, pgerr.Unsupported("%s is not supported yet", tag).
 		WithHint("There are no objects of this kind yet, except those that are built in.")

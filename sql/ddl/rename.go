@@ -27,6 +27,8 @@ func (r *runner) rename(n *pg_query.RenameStmt) (string, bool, error) {
 		return tag, true, r.renameRelation(n, "index")
 	case pg_query.ObjectType_OBJECT_SEQUENCE:
 		return tag, true, r.renameRelation(n, "sequence")
+	case pg_query.ObjectType_OBJECT_STATISTIC_EXT:
+		return tag, true, renameStatistics(r, n)
 	case pg_query.ObjectType_OBJECT_COLUMN, pg_query.ObjectType_OBJECT_TABCONSTRAINT:
 		if n.RenameType == pg_query.ObjectType_OBJECT_TABCONSTRAINT ||
 			n.RelationType == pg_query.ObjectType_OBJECT_TABLE {
@@ -225,6 +227,13 @@ func (d *draft) renameInExpressions(which func(*query.Var) bool, to string) erro
 		err := d.indexExpressions(&d.t.Indexes[i], func(_ string, e query.Expr) (string, error) {
 			return renamed(e), nil
 		})
+		if err != nil {
+			return err
+		}
+	}
+	for i := range d.t.Statistics {
+		err := statisticsExpressions(d, &d.t.Statistics[i],
+			func(e query.Expr) (string, error) { return renamed(e), nil })
 		if err != nil {
 			return err
 		}

@@ -141,6 +141,11 @@ func (r *runner) dropSchemas(n *pg_query.DropStmt) error {
 				for t := range c.view.TablesIn(s.OID) {
 					out = append(out, t.OID)
 				}
+				for t := range catalog.ExtendedIn(c.view, s.OID) {
+					if !slices.Contains(out, t.OID) {
+						out = append(out, t.OID)
+					}
+				}
 			}
 		}
 		return out
@@ -199,6 +204,11 @@ func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
 				return err
 			}
 		}
+		names, lines, err := statisticsDependents(c, s, dropped, cascade)
+		if err != nil {
+			return err
+		}
+		gone, detail = append(gone, names...), append(detail, lines...)
 	}
 	if len(gone) > 0 && !cascade {
 		what := "schema " + list[0].Name

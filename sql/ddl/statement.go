@@ -113,6 +113,10 @@ func (r *runner) tables(n *pg_query.Node) (string, bool, error) {
 		return "CREATE TABLE", true, r.createTable(x.CreateStmt)
 	case *pg_query.Node_IndexStmt:
 		return "CREATE INDEX", true, r.createIndex(x.IndexStmt)
+	case *pg_query.Node_CreateStatsStmt:
+		return "CREATE STATISTICS", true, createStatistics(r, x.CreateStatsStmt)
+	case *pg_query.Node_AlterStatsStmt:
+		return "ALTER STATISTICS", true, alterStatistics(r, x.AlterStatsStmt)
 	case *pg_query.Node_AlterTableStmt:
 		return "ALTER " + kindWord(x.AlterTableStmt.Objtype), true, r.alterTable(x.AlterTableStmt)
 	case *pg_query.Node_DropStmt:

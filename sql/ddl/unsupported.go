@@ -20,7 +20,6 @@ var hints = map[string]string{
 	"CREATE POLICY": "Row security is not supported; ALTER TABLE … SET (shard_by = …) sets a sharding " +
 		"policy.",
 	"CREATE MATERIALIZED VIEW":  "Use CREATE TABLE AS.",
-	"CREATE STATISTICS":         "Statistics are collected automatically.",
 	"CREATE TABLESPACE":         "Each node keeps its data in one directory.",
 	"DO":                        "Run the logic in the client.",
 	"REASSIGN OWNED":            "Use ALTER … OWNER TO for each object.",

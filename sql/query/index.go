@@ -10,3 +10,10 @@ type Index struct {
 	Names []string // of the keys, as messages show them
 	Where Expr     // predicate of a partial index, nil is none
 }
+
+// StatisticsExpression is an expression of a statistics object.
+type StatisticsExpression struct {
+	Object   catalog.OID
+	Position int // among the expressions, from 1
+	Expr     Expr
+}

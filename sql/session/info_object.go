@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/sysview"
 )
 
 // objects is the catalog as functions of the session see it: its objects, their definitions, and
@@ -60,6 +61,16 @@ func (o objects) ViewDef(oid uint32, _ bool) (string, bool) {
 		return "", true
 	}
 	return "", false
+}
+
+// StatisticsDef implements builtin.DefinitionInfo.
+func (o objects) StatisticsDef(oid uint32, columnsOnly bool) (string, bool) {
+	return sysview.StatisticsDef(o.names(), oid, columnsOnly)
+}
+
+// StatisticsExpressions implements builtin.DefinitionInfo.
+func (o objects) StatisticsExpressions(oid uint32) ([]string, bool) {
+	return sysview.StatisticsExpressions(o.names(), oid)
 }
 
 // Expression implements builtin.DefinitionInfo.

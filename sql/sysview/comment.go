@@ -75,6 +75,9 @@ func (n *Names) ownComment(class string, oid uint32, sub int32) string {
 	if t, c := n.constraint(oid); t != nil && is("pg_constraint") {
 		return c.Comment
 	}
+	if t, x := extended(n, oid); t != nil && is("pg_statistic_ext") {
+		return x.Comment
+	}
 	if s := n.View.Schema(oid); s != nil && is("pg_namespace") {
 		return s.Comment
 	}

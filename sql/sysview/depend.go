@@ -30,6 +30,7 @@ const (
 	authidClass     = 1260
 	databaseClass   = 1262
 	extensionClass  = 3079
+	statisticsClass = 3381
 )
 
 func pgDepend(b *builder) error {
@@ -60,6 +61,9 @@ func pgDepend(b *builder) error {
 		}
 		for i := range t.Indexes {
 			edges = append(edges, indexEdges(t, &t.Indexes[i])...)
+		}
+		for i := range t.Statistics {
+			edges = append(edges, extendedEdges(t, &t.Statistics[i])...)
 		}
 		for _, e := range edges {
 			if err := b.depends(e.from, e.to, e.kind); err != nil {
@@ -107,6 +111,20 @@ func indexEdges(t *catalog.Table, ix *catalog.Index) []edge {
 	return out
 }
 
+// extendedEdges returns the dependencies of a statistics object: on its columns, or its table, and on
+// its schema.
+func extendedEdges(t *catalog.Table, x *catalog.ExtendedStatistics) []edge {
+	from := object{statisticsClass, x.OID, 0}
+	var out []edge
+	for _, att := range x.Columns {
+		out = append(out, edge{from, object{relationClass, t.OID, att}, 'a'})
+	}
+	if len(out) == 0 {
+		out = append(out, edge{from, object{relationClass, t.OID, 0}, 'a'})
+	}
+	return append(out, edge{from, object{namespaceClass, x.Schema, 0}, 'n'})
+}
+
 // pgShdepend lists the owners of objects, without those of the first superuser, as in PostgreSQL.
 func pgShdepend(b *builder) error {
 	owned := func(database, class, oid, owner uint32) error {
@@ -130,6 +148,11 @@ func pgShdepend(b *builder) error {
 	for t := range b.env.View.Tables(0) {
 		if err := owned(t.Database, relationClass, t.OID, t.Owner); err != nil {
 			return err
+		}
+		for i := range t.Statistics {
+			if err := owned(t.Database, statisticsClass, t.Statistics[i].OID, t.Statistics[i].Owner); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -173,6 +196,11 @@ func pgDescription(b *builder) error {
 		}
 		for i := range t.Indexes {
 			if err := send(relationClass, t.Indexes[i].OID, 0, t.Indexes[i].Comment); err != nil {
+				return err
+			}
+		}
+		for i := range t.Statistics {
+			if err := send(statisticsClass, t.Statistics[i].OID, 0, t.Statistics[i].Comment); err != nil {
 				return err
 			}
 		}

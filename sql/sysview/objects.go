@@ -154,6 +154,11 @@ func (n *Names) Name(kind builtin.ObjectKind, oid uint32) (schema, name string, 
 			schema, _ := n.SchemaName(t.Schema)
 			return schema, c.Name, true
 		}
+	case builtin.ObjStatistics:
+		if t, x := extended(n, oid); t != nil {
+			schema, _ := n.SchemaName(x.Schema)
+			return schema, x.Name, true
+		}
 	}
 	return "", "", false
 }
@@ -176,6 +181,8 @@ func (n *Names) Visible(kind builtin.ObjectKind, oid uint32) (visible, ok bool) 
 		return n.procVisible(pgcatalog.ProcByOID(oid)), true
 	case builtin.ObjCollation:
 		return n.first([]string{name}, n.collationIn) == oid, true
+	case builtin.ObjStatistics:
+		return n.first([]string{name}, extendedIn(n)) == oid, true
 	}
 	return true, true
 }
@@ -248,6 +255,16 @@ func (o Objects) ViewDef(oid uint32, _ bool) (string, bool) {
 		return "", true
 	}
 	return "", false
+}
+
+// StatisticsDef implements builtin.DefinitionInfo.
+func (o Objects) StatisticsDef(oid uint32, columnsOnly bool) (string, bool) {
+	return StatisticsDef(o.Names, oid, columnsOnly)
+}
+
+// StatisticsExpressions implements builtin.DefinitionInfo.
+func (o Objects) StatisticsExpressions(oid uint32) ([]string, bool) {
+	return StatisticsExpressions(o.Names, oid)
 }
 
 // Expression implements builtin.DefinitionInfo.

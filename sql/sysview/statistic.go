@@ -2,6 +2,8 @@ package sysview
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/pgcatalog"
@@ -183,4 +185,293 @@ func reals(list ...float64) types.Datum {
 
 func (r *record) real(column string, v float64) *record {
 	return r.set(column, types.NewFloat4(float32(v)))
+}
+
+// extended returns a statistics object of the database and its table, nil if there is none.
+func extended(n *Names, oid uint32) (*catalog.Table, *catalog.ExtendedStatistics) {
+	if t, x := catalog.ExtendedByOID(n.View, oid); t != nil && t.Database == n.Database.OID {
+		return t, x
+	}
+	return nil, nil
+}
+
+// extendedIn returns a function that finds a statistics object in a schema.
+func extendedIn(n *Names) func(schema, name string) uint32 {
+	return func(schema, name string) uint32 {
+		s := n.View.SchemaByName(n.Database.OID, schema)
+		if s == nil {
+			return 0
+		}
+		if _, x := catalog.ExtendedByName(n.View, s.OID, name); x != nil {
+			return x.OID
+		}
+		return 0
+	}
+}
+
+// StatisticsDef returns a statistics object as pg_get_statisticsobjdef does; with columnsOnly, as
+// pg_get_statisticsobjdef_columns.
+func StatisticsDef(n *Names, oid uint32, columnsOnly bool) (string, bool) {
+	t, x := extended(n, oid)
+	if t == nil {
+		return "", false
+	}
+	var keys []string
+	for _, att := range x.Columns {
+		keys = append(keys, columnList(t, []int16{att}))
+	}
+	for _, text := range x.Expressions {
+		if text = n.Expression(t.OID, text, true); callName(text) == "" {
+			text = "(" + text + ")"
+		}
+		keys = append(keys, text)
+	}
+	columns := strings.Join(keys, ", ")
+	if columnsOnly {
+		return columns, true
+	}
+	schema, _ := n.SchemaName(x.Schema)
+	out := "CREATE STATISTICS " + n.qualify(schema, x.Name, false)
+	if len(x.Kinds) > 0 && len(x.Kinds) < len(catalog.StatisticsKinds) {
+		var kinds []string
+		for _, k := range x.Kinds {
+			kinds = append(kinds, kindNames[k])
+		}
+		out += " (" + strings.Join(kinds, ", ") + ")"
+	}
+	schema, _ = n.SchemaName(t.Schema)
+	visible := n.first([]string{t.Name}, n.relationIn) == t.OID
+	return out + " ON " + columns + " FROM " + n.qualify(schema, t.Name, visible), true
+}
+
+var kindNames = map[catalog.StatisticsKind]string{
+	catalog.NDistinct: "ndistinct", catalog.Dependencies: "dependencies", catalog.CommonValues: "mcv",
+}
+
+// StatisticsExpressions returns the expressions of a statistics object as
+// pg_get_statisticsobjdef_expressions does; ok is false if there are none.
+func StatisticsExpressions(n *Names, oid uint32) (list []string, ok bool) {
+	t, x := extended(n, oid)
+	if t == nil {
+		return nil, false
+	}
+	for _, text := range x.Expressions {
+		list = append(list, n.Expression(t.OID, text, false))
+	}
+	return list, len(list) > 0
+}
+
+func pgStatisticExt(b *builder) error {
+	return b.tables(func(t *catalog.Table) error {
+		for i := range t.Statistics {
+			x := &t.Statistics[i]
+			r := b.row().oid("oid", x.OID).oid("stxrelid", t.OID).text("stxname", x.Name).
+				oid("stxnamespace", x.Schema).oid("stxowner", x.Owner).
+				int("stxstattarget", int64(x.StatisticsTarget())).
+				numbers("stxkeys", x.Columns).set("stxkind", charArray(kindLetters(x)))
+			if len(x.Expressions) > 0 {
+				r.text("stxexprs", strings.Join(x.Expressions, ", "))
+			}
+			if err := r.send(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// together is what ANALYZE has found of a statistics object.
+type together struct {
+	*catalog.ExtendedStatistics
+	table       *catalog.Table
+	analyzed    bool
+	several     *statistics.Extended // nil: nothing of several members
+	expressions []*statistic         // nil: of that expression, nothing is known
+}
+
+// together calls f for the statistics objects.
+func (e *Env) together(b *builder, f func(x *together) error) error {
+	return b.tables(func(t *catalog.Table) error {
+		var known *statistics.Table
+		if len(t.Statistics) > 0 {
+			known = e.Analyzed(t)
+		}
+		for i := range t.Statistics {
+			x := &together{ExtendedStatistics: &t.Statistics[i], table: t}
+			x.several = known.Extended(x.OID)
+			x.analyzed = x.several != nil
+			for k := range x.Expressions {
+				c := known.Column(statistics.Key{Index: x.OID, Position: int16(k + 1)})
+				if c == nil {
+					x.expressions = append(x.expressions, nil)
+					continue
+				}
+				x.analyzed = true
+				coll := collationOf(&catalog.Column{Type: c.Type})
+				x.expressions = append(x.expressions, &statistic{Column: c, table: t, collation: coll})
+			}
+			if err := f(x); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// number returns a member as pg_ndistinct and pg_dependencies name it: the number of a column, or
+// that of an expression below 0.
+func (x *together) number(member int) string {
+	k := x.several.Members[member].Key
+	if k.Index != 0 {
+		return strconv.Itoa(-int(k.Position))
+	}
+	return strconv.Itoa(int(k.Position))
+}
+
+func (x *together) numbers(set statistics.Set) string {
+	var out []string
+	for i := range x.several.Members {
+		if set.Has(i) {
+			out = append(out, x.number(i))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// ndistinct returns the text of a pg_ndistinct, null if there is none.
+func (x *together) ndistinct() types.Datum {
+	if x.several == nil || len(x.several.Combinations) == 0 {
+		return types.Null
+	}
+	var out []string
+	for _, c := range x.several.Combinations {
+		out = append(out, fmt.Sprintf(`"%s": %.0f`, x.numbers(c.Members), c.Distinct))
+	}
+	return types.NewText("{" + strings.Join(out, ", ") + "}")
+}
+
+// dependencies returns the text of a pg_dependencies, null if there is none.
+func (x *together) dependencies() types.Datum {
+	if x.several == nil || len(x.several.Dependencies) == 0 {
+		return types.Null
+	}
+	var out []string
+	for _, d := range x.several.Dependencies {
+		out = append(out, fmt.Sprintf(`"%s => %s": %f`, x.numbers(d.From), x.number(d.To), d.Degree))
+	}
+	return types.NewText("{" + strings.Join(out, ", ") + "}")
+}
+
+func pgStatisticExtData(b *builder) error {
+	if b.secret() {
+		return permission("table", "pg_statistic_ext_data")
+	}
+	return b.env.together(b, func(x *together) error {
+		if !x.analyzed {
+			return nil
+		}
+		return b.row().oid("stxoid", x.OID).bool("stxdinherit", false).set("stxdndistinct", x.ndistinct()).
+			set("stxddependencies", x.dependencies()).send()
+	})
+}
+
+// start begins a row of pg_stats_ext or pg_stats_ext_exprs; nil if the role may not read the table.
+func (x *together) start(b *builder) *record {
+	if me := b.env.Role; me == nil || !me.Owns(b.env.Database, x.table.Owner) {
+		return nil
+	}
+	schema, _ := b.env.SchemaName(x.table.Schema)
+	own, _ := b.env.SchemaName(x.Schema)
+	owner := ""
+	if r := b.env.View.Role(x.Owner); r != nil {
+		owner = r.Name
+	}
+	r := b.row().text("schemaname", schema).text("tablename", x.table.Name).text("statistics_schemaname", own).
+		text("statistics_name", x.Name).text("statistics_owner", owner)
+	if x.analyzed {
+		r.bool("inherited", false)
+	}
+	return r
+}
+
+func pgStatsExt(b *builder) error {
+	return b.env.together(b, func(x *together) error {
+		r := x.start(b)
+		if r == nil || !x.analyzed {
+			return nil
+		}
+		var names []string
+		for _, att := range x.Columns {
+			names = append(names, x.table.ColumnByNum(att).Name)
+		}
+		if names != nil {
+			r.texts("attnames", names)
+		}
+		if list, ok := StatisticsExpressions(&b.env.Names, x.OID); ok {
+			r.texts("exprs", list)
+		}
+		r.set("kinds", charArray(kindLetters(x.ExtendedStatistics))).set("n_distinct", x.ndistinct()).
+			set("dependencies", x.dependencies())
+		if x.several != nil && len(x.several.Common) > 0 {
+			x.setCommon(r, b.env.Types)
+		}
+		return r.send()
+	})
+}
+
+// setCommon sets what pg_stats_ext shows of common rows.
+func (x *together) setCommon(r *record, env *types.Env) {
+	var values, nulls, shares, base []types.Datum
+	for _, c := range x.several.Common {
+		for i, v := range c.Values {
+			text := types.Null
+			if !v.IsNull() {
+				text = types.NewText(types.Output(x.several.Members[i].Type, v, env))
+			}
+			values, nulls = append(values, text), append(nulls, types.NewBool(v.IsNull()))
+		}
+		shares, base = append(shares, types.NewFloat8(c.Frac)), append(base, types.NewFloat8(c.Base))
+	}
+	dims := []int32{int32(len(x.several.Common)), int32(len(x.several.Members))}
+	r.set("most_common_vals", types.NewArray(types.Text, dims, nil, values)).
+		set("most_common_val_nulls", types.NewArray(types.Bool, dims, nil, nulls)).
+		set("most_common_freqs", types.NewList(types.Float8, shares)).
+		set("most_common_base_freqs", types.NewList(types.Float8, base))
+}
+
+func pgStatsExtExprs(b *builder) error {
+	return b.env.together(b, func(x *together) error {
+		list, _ := StatisticsExpressions(&b.env.Names, x.OID)
+		for i, s := range x.expressions {
+			r := x.start(b)
+			if r == nil || i >= len(list) {
+				continue
+			}
+			r.text("expr", list[i])
+			if s != nil {
+				r.real("null_frac", s.NullFrac).int("avg_width", s.width()).real("n_distinct", s.Distinct).
+					set("most_common_vals", s.common(b.env.Types)).set("most_common_freqs", s.frequencies()).
+					set("histogram_bounds", s.list(s.Bounds, b.env.Types))
+				if s.Ordered {
+					r.real("correlation", s.Correlation)
+				}
+			}
+			if err := r.send(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// kindLetters returns what a statistics object computes, as pg_statistic_ext.stxkind.
+func kindLetters(x *catalog.ExtendedStatistics) string {
+	var out []byte
+	for _, k := range x.Kinds {
+		out = append(out, byte(k))
+	}
+	if len(x.Expressions) > 0 {
+		out = append(out, 'e')
+	}
+	return string(out)
 }

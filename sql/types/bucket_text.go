@@ -37,7 +37,7 @@ func bucketText(oid OID, d Datum, depth int) (string, error) {
 		switch oid {
 		case BPChar:
 			return shardmap.CharText(d.S), nil
-		case JSON, XML, PgNodeTree:
+		case JSON, XML, PgNodeTree, PgNDistinct, PgDependencies:
 			return "", noBucketText(oid)
 		}
 		return d.S, nil

@@ -17,7 +17,8 @@ func Input(oid OID, typmod int32, text string, env *Env) (Datum, error) {
 
 func input(oid OID, typmod int32, s string, env *Env) (Datum, error) {
 	switch oid {
-	case Text, VarChar, BPChar, Unknown, CString, RefCursor, XML, AclItem, PgNodeTree:
+	case Text, VarChar, BPChar, Unknown, CString, RefCursor, XML, AclItem, PgNodeTree, PgNDistinct,
+		PgDependencies:
 		return NewText(s), nil
 	case Name:
 		return NewText(TruncateName(s)), nil

@@ -86,7 +86,7 @@ func CanKey(oid OID) bool {
 	case KindNull, KindVoid:
 		return false
 	case KindText:
-		return oid != JSON && oid != XML && oid != PgNodeTree
+		return oid != JSON && oid != XML && oid != PgNodeTree && oid != PgNDistinct && oid != PgDependencies
 	case KindJSONPath:
 		return false
 	case KindArray:

@@ -33,6 +33,8 @@ func makeTypeTable() *[tableLimit]typeInfo {
 	base(XML, KindText, XMLArray, "xml")
 	base(Unknown, KindText, 0, "unknown")
 	base(PgNodeTree, KindText, 0, "pg_node_tree")
+	base(PgNDistinct, KindText, 0, "pg_ndistinct")
+	base(PgDependencies, KindText, 0, "pg_dependencies")
 	base(CString, KindText, CStringArray, "cstring")
 	base(Money, KindInt, MoneyArray, "money")
 	base(BPChar, KindText, BPCharArray, "character")
@@ -107,8 +109,8 @@ func TypeName(oid OID) string { return info(oid).name }
 // unreadable has the names of base types of pg_type that this package does not know, for messages.
 var unreadable = map[OID]string{
 	600: "point", 601: "lseg", 602: "path", 603: "box", 604: "polygon", 628: "line", 650: "cidr", 718: "circle",
-	774: "macaddr8", 829: "macaddr", 869: "inet", 2970: "txid_snapshot", 3220: "pg_lsn", 3361: "pg_ndistinct",
-	3402: "pg_dependencies", 3614: "tsvector", 3615: "tsquery", 3642: "gtsvector", 3904: "int4range",
+	774: "macaddr8", 829: "macaddr", 869: "inet", 2970: "txid_snapshot", 3220: "pg_lsn",
+	3614: "tsvector", 3615: "tsquery", 3642: "gtsvector", 3904: "int4range",
 	3906: "numrange", 3908: "tsrange", 3910: "tstzrange", 3912: "daterange", 3926: "int8range",
 	4451: "int4multirange", 4532: "nummultirange", 4533: "tsmultirange", 4534: "tstzmultirange",
 	4535: "datemultirange", 4536: "int8multirange", 4600: "pg_brin_bloom_summary",

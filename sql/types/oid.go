@@ -23,6 +23,8 @@ const (
 	JSON                  OID = 114
 	XML                   OID = 142
 	PgNodeTree            OID = 194
+	PgNDistinct           OID = 3361
+	PgDependencies        OID = 3402
 	Float4                OID = 700
 	Float8                OID = 701
 	Unknown               OID = 705

@@ -84,3 +84,12 @@ COMMENT ON TABLE valid IS 'orders of customers';
 COMMENT ON COLUMN valid.doc IS 'it''s a document';
 COMMENT ON CONSTRAINT known_code_key ON "Other".known IS 'one of each';
 COMMENT ON INDEX regions_v IS 'values';
+
+-- Statistics objects: of columns and expressions, with kinds, a target and a comment, and in another schema.
+CREATE TABLE measured (a int, b text, "C d" int);
+INSERT INTO measured SELECT g % 10, 'b' || g % 5, g % 3 FROM generate_series(1, 100) g;
+CREATE STATISTICS measured_all ON a, b, "C d" FROM measured;
+CREATE STATISTICS "Other"."Some" (ndistinct, mcv) ON "C d", (lower(b)), (a + 1) FROM measured;
+CREATE STATISTICS measured_lower ON (lower(b)) FROM measured;
+ALTER STATISTICS measured_all SET STATISTICS 250;
+COMMENT ON STATISTICS measured_lower IS 'of lower(b)';
