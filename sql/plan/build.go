@@ -32,6 +32,8 @@ type Env struct {
 	// Statistics returns what is known of a table's rows; nil: nothing. Its Rows and Bytes are
 	// known even if the table was never analyzed. The function itself may be nil.
 	Statistics func(*catalog.Table) *statistics.Table
+	// Together returns the expressions of a table's statistics objects; nil: there are none.
+	Together func(*catalog.Table) []query.StatisticsExpression
 }
 
 // Methods are ways to run a step. As Env.Off they are chosen only if there is no other way.

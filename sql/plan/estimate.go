@@ -15,14 +15,15 @@ import (
 // guessed where nothing is known.
 type estimates struct {
 	known  func(*catalog.Table) *statistics.Table // Env.Statistics
-	rowsOf map[Node]float64                       // of steps for which the planner knew more than the steps say
-	costOf map[Node]costs                         // of scans, by the way that was chosen
+	also   func(*catalog.Table) []query.StatisticsExpression
+	rowsOf map[Node]float64 // of steps for which the planner knew more than the steps say
+	costOf map[Node]costs   // of scans, by the way that was chosen
 	done   map[Node]Estimate
 	widths map[Node][]float64 // of the columns of the steps in done
 }
 
 func newEstimates(env Env) estimates {
-	return estimates{known: env.Statistics, rowsOf: map[Node]float64{}, costOf: map[Node]costs{}}
+	return estimates{known: env.Statistics, also: env.Together, rowsOf: map[Node]float64{}, costOf: map[Node]costs{}}
 }
 
 // Estimate is what the planner expects of a step.
@@ -162,8 +163,8 @@ func (x *estimates) tableRows(t *catalog.Table) float64 {
 	return known.Rows
 }
 
-// columnsOf returns what is known of the columns of a scanned table, and of what its indexes have in
-// their keys; nil: nothing is known.
+// columnsOf returns what is known of the columns of a scanned table, and of the expressions in its
+// indexes and statistics objects; nil: nothing is known.
 func (x *estimates) columnsOf(m *matcher, indexes []query.Index) selectivity.Columns {
 	known := x.table(m.s.Table)
 	if known == nil {
@@ -179,17 +180,42 @@ func (x *estimates) columnsOf(m *matcher, indexes []query.Index) selectivity.Col
 			v.Unique = v.Unique || uniqueColumn(m.s.Table, indexes, pos)
 			return v, true
 		}
+		together := x.inObjects(m, known, e)
 		for _, ix := range indexes {
 			for i, key := range ix.Keys {
 				if _, column := bare(key).(*query.Var); !column && m.isKey(e, key) {
 					v := known.Variable(statistics.Key{Index: uint32(ix.Def.OID), Position: int16(i + 1)})
 					v.Unique = ix.Def.Unique && len(ix.Keys) == 1 && ix.Where == nil
+					v.Keys = together.Keys
+					if v.Column == nil {
+						v.Column = together.Column
+					}
 					return v, true
 				}
 			}
 		}
-		return statistics.Variable{}, false
+		return together, len(together.Keys) > 0
 	}
+}
+
+// inObjects returns what is known of an expression that statistics objects of the table have; without
+// Keys, none has it.
+func (x *estimates) inObjects(m *matcher, known *statistics.Table, e query.Expr) (out statistics.Variable) {
+	if x.also == nil {
+		return out
+	}
+	for _, o := range x.also(m.s.Table) {
+		if !m.isKey(e, o.Expr) {
+			continue
+		}
+		v := known.Variable(statistics.Key{Index: uint32(o.Object), Position: int16(o.Position)})
+		v.Keys = append(out.Keys, v.Keys...)
+		if v.Column == nil {
+			v.Column = out.Column
+		}
+		out = v
+	}
+	return out
 }
 
 // uniqueColumn reports whether no two rows have the same value in a column.

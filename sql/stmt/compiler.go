@@ -190,7 +190,7 @@ func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Prog
 		}
 	}
 	env, known := environment(c.View), &plannedFor{}
-	env.Off, env.Statistics = c.Off, known.observed(c.statistics())
+	env.Off, env.Statistics, env.Together = c.Off, known.observed(c.statistics()), c.together
 	p := &Program{
 		Query: q, Params: params, Columns: resultColumns(q), Version: c.View.DefinitionVersion(),
 		Writes: len(Writers(q)) > 0, Defines: definesAlone(q), Late: late,
@@ -213,6 +213,11 @@ func (c *Compiler) statistics() func(*catalog.Table) *statistics.Table {
 		return nil
 	}
 	return func(t *catalog.Table) *statistics.Table { return known(view, t) }
+}
+
+// together returns the expressions of a table's statistics objects.
+func (c *Compiler) together(t *catalog.Table) []query.StatisticsExpression {
+	return analyze.StatisticsExpressions(c.Analysis(""), t)
 }
 
 // environment returns what plans under a catalog may use.

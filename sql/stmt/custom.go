@@ -81,7 +81,7 @@ func (c *Compiler) custom(p *Program, args []types.Datum) (*Program, error) {
 	}
 	env := environment(c.View)
 	out.planned = &plannedFor{}
-	env.Off, env.Statistics = c.Off, out.planned.observed(c.statistics())
+	env.Off, env.Statistics, env.Together = c.Off, out.planned.observed(c.statistics()), c.together
 	out.Integrity, _ = c.integrity(out.Query, &env)
 	env.LockLate = p.Late
 	return out, c.plan(out, env)

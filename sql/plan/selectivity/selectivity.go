@@ -1,12 +1,14 @@
 // Package selectivity estimates which share of a table's rows meets conditions, from what is known
 // of its columns. Conditions on different columns are taken as independent, as PostgreSQL takes
-// them.
+// them, unless a statistics object has those columns together.
 //
 // It is pure. It knows expressions and statistics, and nothing of plans: its caller says what an
 // expression is a column of.
 package selectivity
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/sql/plan/pattern"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/statistics"
@@ -33,16 +35,46 @@ func (of Columns) Of(conds []query.Expr) float64 {
 		e.add(c)
 	}
 	for _, r := range e.ranges {
-		e.share *= r.share()
+		e.terms = append(e.terms, statistics.Term{Variable: r.column, Share: r.share(), Matches: r.matches()})
 	}
-	return min(max(e.share, 0), 1)
+	return min(max(e.share*statistics.Share(e.terms), 0), 1)
 }
 
 // estimate is made condition by condition.
 type estimate struct {
 	of     Columns
-	share  float64
+	share  float64 // of conditions on no column
+	terms  []statistics.Term
 	ranges []bounds
+}
+
+// term adds a condition on a column.
+func (e *estimate) term(v statistics.Variable, share float64, matches func(types.Datum) bool) {
+	e.terms = append(e.terms, statistics.Term{Variable: v, Share: share, Matches: matches})
+}
+
+// equality adds that a column has one of some values; nil: they are not known yet.
+func (e *estimate) equality(v statistics.Variable, share float64, values []types.Datum) {
+	t := statistics.Term{Variable: v, Share: share, Equal: true}
+	if values != nil && takes(v, values...) {
+		t.Matches = func(d types.Datum) bool { return equalsAny(v, d, values) }
+	}
+	e.terms = append(e.terms, t)
+}
+
+// takes reports whether values can be compared with the known ones of a column.
+func takes(v statistics.Variable, values ...types.Datum) bool {
+	return v.Column != nil && !slices.ContainsFunc(values, func(d types.Datum) bool {
+		return !d.IsNull() && d.K != types.KindOf(v.Column.Type)
+	})
+}
+
+// equalsAny reports whether a value equals one of some values.
+func equalsAny(v statistics.Variable, d types.Datum, values []types.Datum) bool {
+	compare := types.Comparer(v.Column.Type)
+	return !d.IsNull() && slices.ContainsFunc(values, func(x types.Datum) bool {
+		return !x.IsNull() && compare(d, x) == 0
+	})
 }
 
 // bounds are those that several conditions set to one expression.
@@ -69,6 +101,31 @@ func (b *bounds) share() float64 {
 	return all
 }
 
+// matches returns a function that reports whether a value is within the bounds; nil if they are not
+// known yet.
+func (b *bounds) matches() func(types.Datum) bool {
+	for _, x := range []*statistics.Bound{b.lo, b.hi} {
+		if x != nil && (x.Unknown || !takes(b.column, x.Value)) {
+			return nil
+		}
+	}
+	if b.column.Column == nil {
+		return nil
+	}
+	compare := types.Comparer(b.column.Column.Type)
+	beyond := func(x *statistics.Bound, d types.Datum, sign int) bool {
+		if x == nil {
+			return false
+		}
+		if x.Value.IsNull() {
+			return true
+		}
+		n := compare(d, x.Value) * sign
+		return n > 0 || n == 0 && !x.Inclusive
+	}
+	return func(d types.Datum) bool { return !d.IsNull() && !beyond(b.lo, d, -1) && !beyond(b.hi, d, 1) }
+}
+
 func (e *estimate) add(c query.Expr) {
 	switch n := c.(type) {
 	case *query.Call:
@@ -85,7 +142,25 @@ func (e *estimate) add(c query.Expr) {
 		for _, a := range n.Args {
 			e.add(a)
 		}
+	case *query.NullTest:
+		v, ok := e.of(n.Arg)
+		if !ok || n.Row {
+			e.share *= unknownCondition
+			return
+		}
+		share := v.IsNull()
+		if n.Not {
+			share = 1 - share
+		}
+		e.term(v, share, func(d types.Datum) bool { return d.IsNull() != n.Not })
+	case *query.ArrayOp:
+		e.elements(n)
 	default:
+		if v, ok := e.of(c); ok && c.Type() == types.Bool {
+			yes := types.NewBool(true)
+			e.equality(v, v.Equal(yes), []types.Datum{yes})
+			return
+		}
 		e.share *= e.of.one(c)
 	}
 }
@@ -105,20 +180,25 @@ func (e *estimate) comparison(n *query.Call) bool {
 	switch op {
 	case "=":
 		if constant {
-			e.share *= v.Equal(d)
+			e.equality(v, v.Equal(d), []types.Datum{d})
 		} else {
-			e.share *= v.EqualUnknown()
+			e.equality(v, v.EqualUnknown(), nil)
 		}
 	case "<>":
-		if constant {
-			e.share *= v.NotEqual(d)
-		} else {
-			e.share *= 1 - v.EqualUnknown()
+		switch {
+		case !constant:
+			e.term(v, 1-v.EqualUnknown(), nil)
+		case !takes(v, d):
+			e.term(v, v.NotEqual(d), nil)
+		default:
+			e.term(v, v.NotEqual(d), func(x types.Datum) bool {
+				return !x.IsNull() && !d.IsNull() && !equalsAny(v, x, []types.Datum{d})
+			})
 		}
 	case "<", "<=", ">", ">=":
 		e.bound(side, v, op, &statistics.Bound{Value: d, Inclusive: len(op) == 2, Unknown: !constant})
 	case "~~", "^@", "~":
-		e.share *= beginning(v, op, d, constant)
+		e.term(v, beginning(v, op, d, constant), nil)
 	default:
 		return false
 	}
@@ -202,43 +282,36 @@ func (of Columns) one(c query.Expr) float64 {
 		return 1 - none
 	case *query.Not:
 		return 1 - of.Of([]query.Expr{n.Arg})
-	case *query.NullTest:
-		v, ok := of(n.Arg)
-		switch {
-		case !ok:
-			return unknownCondition
-		case n.Not:
-			return 1 - v.IsNull()
-		}
-		return v.IsNull()
-	case *query.ArrayOp:
-		return of.elements(n)
-	}
-	if v, ok := of(c); ok && c.Type() == types.Bool {
-		return v.Equal(types.NewBool(true))
 	}
 	return unknownCondition
 }
 
-// elements returns the share of `column = ANY (array)` and `column <> ALL (array)`.
-func (of Columns) elements(n *query.ArrayOp) float64 {
-	v, ok := of(n.Left)
+// elements adds `column = ANY (array)` or `column <> ALL (array)`.
+func (e *estimate) elements(n *query.ArrayOp) {
+	v, ok := e.of(n.Left)
 	if !ok || !(n.Op == "=" && !n.All || n.Op == "<>" && n.All) {
-		return unknownCondition
+		e.share *= unknownCondition
+		return
 	}
 	share := v.InUnknown(guessElements)
+	var values []types.Datum
 	if a, isList := n.Array.(*query.Array); isList {
 		share = v.InUnknown(len(a.Elems))
 	}
 	if d, known := constant(n.Array); known && !d.IsNull() {
 		if a, err := types.ArrayOf(d); err == nil {
-			share = v.In(a.Elems())
+			values = a.Elems()
+			share = v.In(values)
 		}
 	}
-	if n.All {
-		return 1 - share
+	switch {
+	case !n.All:
+		e.equality(v, share, values)
+	case values == nil || !takes(v, values...) || slices.ContainsFunc(values, types.Datum.IsNull):
+		e.term(v, 1-share, nil)
+	default:
+		e.term(v, 1-share, func(d types.Datum) bool { return !d.IsNull() && !equalsAny(v, d, values) })
 	}
-	return share
 }
 
 // guessElements is how many elements an array has that is a parameter.
