@@ -43,6 +43,39 @@ func TestSort(t *testing.T) {
 	}
 }
 
+// TestIncrementalSort sorts rows in groups: they are those of a whole sort, and no more input is read
+// than up to the end of the group that completes the limit.
+func TestIncrementalSort(t *testing.T) {
+	in := values(t, intText, "1|c", "1|a", "1|c", "2|b", "3|z", "3|NULL", "3|a", "4|q", "NULL|b", "NULL|a")
+	keys := []plan.SortKey{{Slot: 0, Type: types.Int4}, {Slot: 1, Type: types.Text, Desc: true, NullsFirst: true}}
+	all := []string{"1|c", "1|c", "1|a", "2|b", "3|NULL", "3|z", "3|a", "4|q", "NULL|b", "NULL|a"}
+	count := func(n int) query.Expr { return querytest.Lit(t, types.Int8, fmt.Sprint(n)) }
+	sorted := func(child plan.Node, limit, offset query.Expr) *plan.Sort {
+		return &plan.Sort{Base: in.Base, Child: child, Keys: keys, Presorted: 1, Limit: limit, Offset: offset}
+	}
+	check(t, sorted(in, nil, nil), all...)
+	check(t, sorted(in, querytest.Lit(t, types.Int8, "9223372036854775807"), count(1)), all...)
+	whole := sorted(in, querytest.Lit(t, types.Int8, "9223372036854775807"), count(1))
+	whole.Presorted = 0
+	check(t, whole, all...)
+	for n := range len(all) + 2 {
+		want := all[:min(n, len(all))]
+		check(t, sorted(in, count(n), nil), want...)
+		check(t, sorted(in, count(n-n/2), count(n/2)), want...)
+	}
+	// The row of 4 cannot be computed.
+	fails := &plan.Project{Base: in.Base, Child: in, Exprs: []query.Expr{
+		querytest.Op(t, "-", querytest.Slot(0, types.Int4),
+			querytest.Op(t, "/", querytest.Lit(t, types.Int4, "0"),
+				querytest.Op(t, "-", querytest.Lit(t, types.Int4, "4"), querytest.Slot(0, types.Int4)))),
+		querytest.Slot(1, types.Text),
+	}}
+	check(t, sorted(fails, count(4), nil), all[:4]...)
+	if _, err := run(t, sorted(fails, count(8), nil)); !pgerr.Is(err, pgerr.DivisionByZero) {
+		t.Errorf("behind the third group: %v", err)
+	}
+}
+
 func TestAggregate(t *testing.T) {
 	in := values(t, intText, "1|a", "2|b", "1|c", "NULL|d", "1|a", "NULL|e")
 	key := []query.Expr{querytest.Slot(0, types.Int4)}

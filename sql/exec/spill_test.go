@@ -56,7 +56,16 @@ func sortCases(t *testing.T, rng *rand.Rand) []spillCase {
 	asc := []plan.SortKey{{Slot: 0, Type: types.Int4}}
 	both := []plan.SortKey{{Slot: 1, Type: types.Text, Desc: true, NullsFirst: true}, {Slot: 0, Type: types.Int4}}
 	count := func(n int) query.Expr { return querytest.Lit(t, types.Int8, fmt.Sprint(n)) }
+	groups := func(limit, offset query.Expr) plan.Node { // of ten numbers, each sorted by text
+		few := randomRows(rand.New(rand.NewPCG(8, 8)), 2000, 10)
+		first := &plan.Sort{Base: few.Base, Child: few, Keys: asc}
+		return &plan.Sort{
+			Base: few.Base, Child: first, Keys: []plan.SortKey{asc[0], both[0]}, Presorted: 1, Limit: limit, Offset: offset,
+		}
+	}
 	return []spillCase{
+		{"incremental sort", groups(nil, nil), true},
+		{"incremental sort of the first rows", groups(count(1500), count(10)), true},
 		{"sort", &plan.Sort{Base: in.Base, Child: in, Keys: asc}, true},
 		{"sort by two", &plan.Sort{Base: in.Base, Child: in, Keys: both}, true},
 		{"top rows", &plan.Sort{Base: in.Base, Child: in, Keys: asc, Limit: count(1500), Offset: count(10)}, true},

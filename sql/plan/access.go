@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -107,12 +108,15 @@ func primaryIndex(t *catalog.Table, def *catalog.Index) query.Index {
 	return x
 }
 
-// choose has a scan read its rows by the cheapest path, and reports whether they come in the wanted
-// order. It may be called again once an order is known.
-func (p *planner) choose(s *Scan, r *Route, indexes []query.Index, conds []query.Expr, want wantedOrder) bool {
+// choose has a scan read its rows by the cheapest path. It returns the number of keys in whose order
+// they come, and the cost of the wanted rows, sorted. It may be called again once an order is known.
+func (p *planner) choose(
+	s *Scan, r *Route, indexes []query.Index, conds []query.Expr, want wantedOrder,
+) (inOrder int, cost float64) {
 	paths := p.accessPaths(s, r, indexes, conds)
 	found := max(p.est.tableRows(s.Table), leastRows)
-	if of := p.est.columnsOf(&matcher{s: s}, indexes); of != nil {
+	of := p.est.columnsOf(&matcher{s: s}, indexes)
+	if of != nil {
 		found *= of.Of(conds)
 	} else if len(conds) > 0 {
 		found *= guessFilter
@@ -121,23 +125,29 @@ func (p *planner) choose(s *Scan, r *Route, indexes []query.Index, conds []query
 		found = min(found, a.rows)
 	}
 	m := matcher{s: s, conds: conds}
-	best, bestCost, ordered := paths[0], math.Inf(1), false
+	best, cost := paths[0], math.Inf(1)
 	for _, a := range paths {
-		backward, ok := m.provides(a, want.keys)
-		ok = ok && (!backward || a.kind == ScanOrdered || p.env.OrderedIndexes)
-		if !ok && a.index != nil && !a.index.selects() {
+		backward, n := m.provides(a, want.keys)
+		if backward && a.kind != ScanOrdered && !p.env.OrderedIndexes || n < len(want.keys) && !p.env.incremental() {
+			n = 0
+		}
+		if n == 0 && a.index != nil && !a.index.selects() {
 			continue // all of the index, in an order that does not help
 		}
-		if c := a.cost(found, want, ok) + p.env.Off.penalty(a, want, ok); c < bestCost {
-			best, bestCost, ordered = a, c, ok
+		pre := presorted{keys: n}
+		if n > 0 {
+			pre.groups = m.groups(of, want.keys[:n], a.columns[:len(a.index.Equal)], found)
+		}
+		if c := a.cost(found, want, pre) + p.env.Off.penalty(a, want, n > 0); c < cost {
+			best, cost, inOrder = a, c, n
 			if a.index != nil {
-				a.index.Backward = backward && ok
+				a.index.Backward = backward && n > 0
 			}
 		}
 	}
 	best.use(p, s, r)
 	p.est.costOf[s] = costs{best.start, best.start + best.rows*best.perRow}
-	return ordered
+	return inOrder, cost
 }
 
 // costOff is added to the cost of what is switched off.
@@ -155,23 +165,34 @@ func (m Methods) penalty(a *accessPath, want wantedOrder, ordered bool) (cost fl
 	if off {
 		cost += costOff
 	}
-	if m.Sort && len(want.keys) > 0 && !ordered {
+	if m.Sort && len(want.keys) > 0 && want.groups == 0 && !ordered {
 		cost += costOff
 	}
 	return cost
 }
 
 // cost is what it costs to get the wanted rows, if found is how many there are.
-func (a *accessPath) cost(found float64, want wantedOrder, ordered bool) float64 {
+func (a *accessPath) cost(found float64, want wantedOrder, pre presorted) float64 {
 	rows, sort := a.rows, 0.0
 	switch {
-	case ordered:
+	case len(want.keys) == 0:
+	case pre.keys == len(want.keys):
 		rows *= min(1, want.limit/max(1, found))
-	case len(want.keys) > 0:
-		sort = costSort * found * math.Log2(found+2)
+	case pre.keys > 0:
+		group := found / max(1, pre.groups)
+		wanted := min(found, want.limit+group)
+		rows *= wanted / max(1, found)
+		sort = sortWork(wanted, group)
+	case want.groups > 0:
+		sort = want.hashing(found)
+	default:
+		sort = sortWork(found, min(found, 2*want.limit))
 	}
 	return a.start + rows*a.perRow + sort
 }
+
+// sortWork is what it costs to sort rows in groups, or to keep a group of them, sorted.
+func sortWork(rows, group float64) float64 { return costSort * rows * math.Log2(group+2) }
 
 // use makes s a scan by the path, in place of the one that it was before.
 func (a *accessPath) use(p *planner, s *Scan, r *Route) {
@@ -287,46 +308,94 @@ func (s *Scan) Conditions() (used, rest query.Expr) {
 			by.Equal, by.KeyBounds = s.Span.Equal, s.Span.KeyBounds
 		}
 		m := matcher{s: s, conds: conjuncts(s.Filter)}
-		if by.Conds = m.usedBy(by, keyColumns(s.Table)); len(by.Conds) == 0 { // a lookup made by a join
-			by.Conds = slices.Concat(by.Equal...)
-		}
+		by.Conds = append(m.usedBy(by, keyColumns(s.Table)), s.lookedUp(keyColumns(s.Table), by.Equal)...)
 		return by.split(s.Filter)
 	case ScanIndex, ScanFound:
-		return s.Index.split(s.Filter)
+		by := *s.Index
+		if len(by.Conds) == 0 {
+			values := slices.Clone(by.Equal)
+			for i, array := range by.Arrays {
+				if array != nil {
+					values[i] = append(slices.Clone(values[i]), array)
+				}
+			}
+			m := matcher{s: s, conds: conjuncts(s.Filter)}
+			columns := indexColumns(s.Table, by.Index)
+			by.Conds = append(m.usedBy(&by, columns), s.lookedUp(columns, values)...)
+		}
+		return by.split(s.Filter)
 	}
 	return nil, s.Filter
+}
+
+// lookedUp returns the equalities by which a join looks up rows: each of a column that no condition of
+// the scan sets with its value. Of a batch of rows it is the value that each row has.
+func (s *Scan) lookedUp(columns []keyColumn, values [][]query.Expr) (out []query.Expr) {
+	m := matcher{s: s, conds: conjuncts(s.Filter)}
+	named := func(e query.Expr) (query.Expr, bool) {
+		col := -1
+		switch v := e.(type) {
+		case *query.Var:
+			col = v.Col
+		case *query.Slot:
+			col = v.N
+		}
+		if col < 0 {
+			return nil, false
+		}
+		name, of := s.Table.Columns[col].Name, cmp.Or(s.Alias, s.Table.Name)
+		return &query.Slot{T: query.Of(e.Type()), Name: name, Rel: of}, true
+	}
+	for i, list := range values {
+		if set, array := choices(m.conds, m.indexKey(columns[i].expr)); set != nil || array != nil {
+			continue
+		}
+		for _, v := range list {
+			query.Walk(v, func(e query.Expr) bool {
+				if o, ok := e.(*query.Outer); ok && o.Of != nil {
+					v = o.Of
+				}
+				return true
+			})
+			key := query.Rewrite(columns[i].expr, named)
+			out = append(out, &query.Call{T: query.Of(types.Bool), Op: "=", Args: []query.Expr{key, v}})
+		}
+	}
+	return out
 }
 
 // keyConditions takes the filter of a lookup apart: the conditions that name the keys, and the rest.
 func (s *Scan) keyConditions() (keys, rest query.Expr) {
 	m := matcher{s: s}
 	var named, others []query.Expr
+	tuples := false
 	for _, c := range conjuncts(s.Filter) {
 		one := false
 		for _, col := range keyPositions(s.Table) {
 			list, array := choices([]query.Expr{c}, m.column(col))
 			one = one || list != nil || array != nil
 		}
-		if _, or := c.(*query.Or); one || or && len(keyPositions(s.Table)) > 1 {
+		_, or := c.(*query.Or)
+		if or = or && len(keyPositions(s.Table)) > 1; one || or {
 			named = append(named, c)
 		} else {
 			others = append(others, c)
 		}
+		tuples = tuples || or
 	}
-	if len(named) > 0 {
-		return conjunction(named), conjunction(others)
-	}
-	var es []query.Expr // a lookup made by a join
+	values := make([][]query.Expr, len(keyPositions(s.Table)))
 	for _, tuple := range s.Keys {
-		es = append(es, tuple...)
+		for i, v := range tuple {
+			values[i] = append(values[i], v)
+		}
 	}
 	if s.KeyArray != nil {
-		es = append(es, s.KeyArray)
+		values[0] = append(values[0], s.KeyArray)
 	}
-	if len(es) == 1 {
-		return es[0], s.Filter
+	if !tuples {
+		named = append(s.lookedUp(keyColumns(s.Table), values), named...)
 	}
-	return &query.Row{T: query.Of(types.Record), Fields: es}, s.Filter
+	return conjunction(named), conjunction(others)
 }
 
 // ReadIndex returns the index that the scan reads; nil if it reads buckets or looks up keys.

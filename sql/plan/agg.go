@@ -64,13 +64,19 @@ func (p *planner) aggregate(l *level, cur part) (part, error) {
 	if p.env.Off.LocalAggregate {
 		cur = p.gather(cur, nil)
 	}
+	var order groupOrder
+	if sets == nil && len(q.GroupBy) > 0 && !p.env.Off.LocalAggregate {
+		if cur, order, err = l.orderGroups(p, cur, node); err != nil {
+			return part{}, err
+		}
+	}
 	if sets == nil && cur.local != nil && l.groupsStay(cur.local) {
 		node.Child = cur.node
 		cur = part{node: node, local: &locality{route: cur.local.route}}
 	} else {
-		cur = p.splitAggregate(cur, node)
+		cur = p.splitAggregate(cur, node, order)
 	}
-	cur.in = in
+	cur.in, cur.order = in, order.of(q)
 	return p.filter(l, cur, conjuncts(q.Having))
 }
 
@@ -120,9 +126,9 @@ func withDependent(sets [][]int, keys, all int) [][]int {
 }
 
 // splitAggregate runs node over cur in two halves where every aggregate can.
-func (p *planner) splitAggregate(cur part, node *Aggregate) part {
+func (p *planner) splitAggregate(cur part, node *Aggregate, order groupOrder) part {
 	if cur.local == nil || !splittable(node) {
-		cur = p.gather(cur, nil)
+		cur = p.gather(cur, order.rows)
 		node.Child = cur.node
 		cur.node = node
 		return cur
@@ -134,9 +140,16 @@ func (p *planner) splitAggregate(cur part, node *Aggregate) part {
 		partial.Cols[len(node.Keys)+i].Type = types.Bytea
 	}
 	cur.node = &partial
-	cur = p.gather(cur, nil)
+	if order.enough != nil {
+		cur.node = &Limit{Base: Base{partial.Cols}, Child: &partial, Count: order.enough}
+	}
+	cur = p.gather(cur, order.groups)
 	final := *node
 	final.Mode, final.Child = AggFinal, cur.node
+	if node.Sorted {
+		p.est.note(&partial, p.est.rows(node))
+		p.est.note(&final, p.est.rows(node))
+	}
 	cur.node = &final
 	return cur
 }

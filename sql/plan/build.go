@@ -2,7 +2,6 @@ package plan
 
 import (
 	"math"
-	"slices"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -22,7 +21,8 @@ type Env struct {
 	Watch func(*catalog.Table) []KeyWatch
 	// LockLate has rows locked one by one, as they are asked for: of a cursor.
 	LockLate bool
-	// OrderedIndexes: all nodes read indexes in both directions and by all of KeyBounds.
+	// OrderedIndexes: all nodes read indexes in both directions and by all of KeyBounds, and know
+	// Sort.Presorted.
 	OrderedIndexes bool
 	// Sums returns the query of what the parts of a table's split documents add up to, see
 	// Scan.Sums. nil: there are none.
@@ -47,8 +47,12 @@ type Methods struct {
 	LocalJoin      bool // join in the fragments
 	LocalAggregate bool // aggregate in the fragments
 	Sort           bool
+	Incremental    bool // sort groups of rows that come in the order of the first keys
 	GatherMerge    bool // merge rows that the fragments have ordered
 }
+
+// incremental reports whether rows may be sorted in groups.
+func (e *Env) incremental() bool { return e.OrderedIndexes && !e.Off.Incremental }
 
 // Plan is a planned statement, immutable and shared by executions.
 type Plan struct {
@@ -242,12 +246,15 @@ func (p *planner) output(l *level, cur part) (part, error) {
 		return p.sortThenTargets(l, cur, nil)
 	}
 	driven := len(cur.order) > 0
-	cur, ordered := p.readInOrder(l, cur)
+	cur, presorted := p.readInOrder(l, cur)
 	cur, err := p.targets(l, cur)
 	if err != nil {
 		return part{}, err
 	}
-	return p.finish(l, cur, ordered && (driven || cur.local != nil))
+	if !driven && cur.local == nil {
+		presorted = 0
+	}
+	return p.finish(l, cur, presorted)
 }
 
 // targets computes the SELECT list, hidden columns included.
@@ -271,24 +278,21 @@ func (p *planner) targets(l *level, cur part) (part, error) {
 	return part{node: proj, in: newLayout(), local: cur.local}, nil
 }
 
-// finish does DISTINCT, ORDER BY and LIMIT over the targets and drops the hidden ones. ordered is
-// set if the rows come in the order of the query, of each fragment if they are there.
-func (p *planner) finish(l *level, cur part, ordered bool) (part, error) {
-	keys := sortKeys(l.q)
+// finish does DISTINCT, ORDER BY and LIMIT over the targets and drops the hidden ones. Rows come in
+// the order of the first keys, as many as presorted is, of each fragment if they are there.
+func (p *planner) finish(l *level, cur part, presorted int) (part, error) {
+	keys := slotKeys(l.q, l.q.OrderBy)
 	count, offset, err := p.limits(l)
 	if err != nil {
 		return part{}, err
 	}
 	switch {
-	case l.q.DistinctOn != nil && ordered:
-		cur.node = &Distinct{Base: Base{cur.node.Output()}, Child: cur.node, Keys: l.q.DistinctOn, Sorted: true}
-		cur = p.inOrder(cur, distinctKeys(l.q, keys), nil, nil)
-		cur.node = &Distinct{Base: Base{cur.node.Output()}, Child: cur.node, Keys: l.q.DistinctOn, Sorted: true}
-		keys = nil
 	case l.q.DistinctOn != nil:
-		cur = p.sort(cur, distinctKeys(l.q, keys), nil, nil)
-		cur.node = &Distinct{Base: Base{cur.node.Output()}, Child: cur.node, Keys: l.q.DistinctOn, Sorted: true}
-		keys = nil
+		keys = slotKeys(l.q, orderOf(l.q))
+		cur, keys = distinctSorted(p, cur, l.q.DistinctOn, keys, presorted, together(count, offset)), nil
+	case l.q.Distinct && presorted > 0:
+		keys = slotKeys(l.q, orderOf(l.q))
+		cur, keys = distinctSorted(p, cur, firstSlots(visible(l.q)), keys, presorted, together(count, offset)), nil
 	case l.q.Distinct:
 		enough := together(count, offset)
 		if len(keys) > 0 {
@@ -297,26 +301,15 @@ func (p *planner) finish(l *level, cur part, ordered bool) (part, error) {
 		cur = p.distinct(cur, visible(l.q), enough)
 	}
 	switch {
-	case len(keys) > 0 && ordered:
+	case len(keys) > 0 && presorted == len(keys):
 		cur = p.inOrder(cur, keys, count, offset)
 	case len(keys) > 0:
-		cur = p.sort(cur, keys, count, offset)
+		cur = p.sort(cur, keys, count, offset, presorted)
 	}
 	if count != nil || offset != nil {
 		cur = p.limit(cur, count, offset)
 	}
 	return dropHidden(cur, visible(l.q)), nil
-}
-
-// distinctKeys completes ORDER BY so that rows with equal DISTINCT ON columns are neighbours.
-// Analysis has ORDER BY begin with them.
-func distinctKeys(q *query.Query, keys []SortKey) []SortKey {
-	for _, n := range q.DistinctOn {
-		if !slices.ContainsFunc(keys, func(k SortKey) bool { return k.Slot == n }) {
-			keys = append(keys, SortKey{Slot: n, Type: q.Targets[n].Expr.Type()})
-		}
-	}
-	return keys
 }
 
 func (p *planner) limits(l *level) (count, offset query.Expr, err error) {
@@ -357,16 +350,39 @@ func together(count, offset query.Expr) query.Expr {
 	return &query.Const{T: c.T, Value: types.NewInt(c.Value.N + o.Value.N)}
 }
 
-// sort orders in the fragments and merges at the gateway, or sorts there.
-func (p *planner) sort(cur part, keys []SortKey, count, offset query.Expr) part {
+// sort orders in the fragments and merges at the gateway, or sorts there. Rows come in the order of
+// the first keys, as many as presorted is.
+func (p *planner) sort(cur part, keys []SortKey, count, offset query.Expr, presorted int) part {
 	if count == nil || !pushable(count) || !pushable(offset) {
 		count, offset = nil, nil
 	}
 	if p.env.Off.GatherMerge {
 		cur = p.gather(cur, nil)
 	}
-	cur.node = &Sort{Base: Base{cur.node.Output()}, Child: cur.node, Keys: keys, Limit: count, Offset: offset}
+	cur.node = &Sort{
+		Base: Base{cur.node.Output()}, Child: cur.node, Keys: keys, Limit: count, Offset: offset, Presorted: presorted,
+	}
 	return p.gather(cur, keys)
+}
+
+// distinctSorted keeps the first row of each group of rows that are equal in some slots, which are the
+// first keys: first in the fragments, where so many are enough (nil for all), then at the gateway.
+func distinctSorted(p *planner, cur part, slots []int, keys []SortKey, presorted int, enough query.Expr) part {
+	once := func(n Node) Node { return &Distinct{Base: Base{n.Output()}, Child: n, Keys: slots, Sorted: true} }
+	if p.env.Off.GatherMerge {
+		cur = p.gather(cur, nil)
+	}
+	if presorted < len(keys) {
+		cur.node = &Sort{Base: Base{cur.node.Output()}, Child: cur.node, Keys: keys, Presorted: presorted}
+	}
+	if cur.local != nil {
+		if cur.node = once(cur.node); enough != nil {
+			cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: enough}
+		}
+		cur = p.gather(cur, keys)
+	}
+	cur.node = once(cur.node)
+	return cur
 }
 
 // distinct drops rows that are there already; enough is how many of each fragment are enough, nil
@@ -374,9 +390,7 @@ func (p *planner) sort(cur part, keys []SortKey, count, offset query.Expr) part 
 func (p *planner) distinct(cur part, visible int, enough query.Expr) part {
 	var keys []int
 	if visible < len(cur.node.Output()) {
-		for i := range visible {
-			keys = append(keys, i)
-		}
+		keys = firstSlots(visible)
 	}
 	once := func() { cur.node = &Distinct{Base: Base{cur.node.Output()}, Child: cur.node, Keys: keys} }
 	if cur.local != nil {
@@ -388,6 +402,15 @@ func (p *planner) distinct(cur part, visible int, enough query.Expr) part {
 	}
 	once()
 	return cur
+}
+
+// firstSlots lists the first n slots.
+func firstSlots(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
 }
 
 func dropHidden(cur part, n int) part {
@@ -417,9 +440,10 @@ func visible(q *query.Query) int {
 	return n
 }
 
-func sortKeys(q *query.Query) []SortKey {
+// slotKeys returns keys of a query over its targets.
+func slotKeys(q *query.Query, of []query.SortKey) []SortKey {
 	var keys []SortKey
-	for _, k := range q.OrderBy {
+	for _, k := range of {
 		keys = append(keys, SortKey{
 			Slot: k.Target, Type: q.Targets[k.Target].Expr.Type(), Desc: k.Desc, NullsFirst: k.NullsFirst,
 		})

@@ -55,13 +55,14 @@ func (x *estimates) costsOf(n Node) costs {
 	case *Project:
 		return x.costs(n.Child).plus(0, x.rows(n)*costTest*float64(computed(n.Exprs)))
 	case *Sort:
-		rows := x.rows(n.Child)
-		kept := min(rows, 2*limitOf(n.Limit))
-		return x.costs(n.Child).blocks(costSort*rows*math.Log2(kept+2)).plus(0, costTest*x.rows(n))
+		return x.sortCosts(n)
 	case *Limit:
 		return x.limitCosts(n)
 	case *Aggregate:
 		work := x.rows(n.Child) * costTest * float64(max(1, len(n.Aggs)))
+		if n.Sorted {
+			return x.costs(n.Child).plus(work/max(1, x.rows(n)), work+x.rows(n)*costTest)
+		}
 		if len(n.Keys) > 0 {
 			work += x.rows(n.Child) * costGroup
 		}
@@ -76,6 +77,25 @@ func (x *estimates) costsOf(n Node) costs {
 		return x.costs(n.Child).blocks(costSort*rows*math.Log2(rows+2)).plus(0, rows*costTest*float64(len(n.Calls)))
 	}
 	return x.combiningCosts(n)
+}
+
+// sortCosts has a sort take all rows before it returns the first, or one group after the other.
+func (x *estimates) sortCosts(n *Sort) costs {
+	c, rows := x.costs(n.Child), max(1, x.rows(n.Child))
+	if n.Presorted == 0 {
+		kept := min(rows, 2*limitOf(n.Limit))
+		return c.blocks(sortWork(rows, kept)).plus(0, costTest*x.rows(n))
+	}
+	groups := x.groups(n.Child, n.Keys[:n.Presorted], rows)
+	group, wanted := rows/groups, rows
+	if n.Limit != nil {
+		wanted = min(rows, x.rows(n)+group)
+	}
+	perRow := (c.total - c.startup) / rows
+	return costs{
+		c.startup + group*perRow + sortWork(group, group),
+		c.startup + wanted*perRow + sortWork(wanted, group) + costTest*x.rows(n),
+	}
 }
 
 // computed is how many of the expressions are more than a slot or a constant.

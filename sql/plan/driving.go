@@ -9,7 +9,8 @@ import (
 // than LIMIT needs.
 type driving struct {
 	rel   int
-	share float64 // of the rows that are wanted
+	keys  []query.SortKey // of the query: the first ones, which read the table alone
+	share float64         // of the rows that are wanted
 	// enough is how many rows of the table are enough, of each fragment; nil: that is not known.
 	enough query.Expr
 	failed bool // the rows do not come in the order
@@ -53,23 +54,18 @@ func resume(p *planner, at planner) {
 	*p = at
 }
 
-// drivingTable returns the table that all of ORDER BY reads, if a join of it with others has a LIMIT
-// and nothing comes in between; nil if there is none.
+// drivingTable returns the table that ORDER BY reads, or its first keys, if a join of it with others
+// has a LIMIT and nothing comes in between; nil if there is none.
 func (l *level) drivingTable(p *planner, whole part) (*driving, error) {
 	q := l.q
 	if q.Limit == nil || q.Distinct || q.HasAggs || q.GroupBy != nil || q.GroupingSets != nil || q.Having != nil ||
 		q.HasWindow || q.HasSRFs || len(q.Locking) > 0 || p.env.Off.GatherMerge || isEmpty(whole.node) {
 		return nil, nil
 	}
-	rel := -1
-	for _, k := range q.OrderBy {
-		of := l.relsOf(q.Targets[k.Target].Expr)
-		for r := range of {
-			if rel >= 0 && r != rel {
-				return nil, nil
-			}
-			rel = r
-		}
+	rel, keys := l.firstKeys()
+	all := len(keys) == len(q.OrderBy)
+	if len(keys) == 0 || !all && !p.env.incremental() {
+		return nil, nil
 	}
 	items := relSet{}
 	for _, it := range q.From {
@@ -78,13 +74,28 @@ func (l *level) drivingTable(p *planner, whole part) (*driving, error) {
 	if rel < 0 || len(items) < 2 || q.Rels[rel].Kind != query.RelTable {
 		return nil, nil
 	}
-	d := &driving{rel: rel, share: min(1, wantedRows(q)/max(1, p.est.rows(whole.node)))}
-	if !l.keepsAll(rel) || hasSubLink(q.Limit) || q.Offset != nil && hasSubLink(q.Offset) {
+	d := &driving{rel: rel, keys: keys, share: min(1, wantedRows(q)/max(1, p.est.rows(whole.node)))}
+	if !all || !l.keepsAll(rel) || hasSubLink(q.Limit) || q.Offset != nil && hasSubLink(q.Offset) {
 		return d, nil
 	}
 	count, offset, err := p.limits(l)
 	d.enough = together(count, offset)
 	return d, err
+}
+
+// firstKeys returns the keys of ORDER BY before the first one that reads another table than those
+// before it, and the table that they read; -1 if there is none.
+func (l *level) firstKeys() (rel int, keys []query.SortKey) {
+	rel = -1
+	for i, k := range l.q.OrderBy {
+		for r := range l.relsOf(l.q.Targets[k.Target].Expr) {
+			if rel >= 0 && r != rel {
+				return rel, l.q.OrderBy[:i]
+			}
+			rel = r
+		}
+	}
+	return rel, l.q.OrderBy
 }
 
 // keepsAll reports whether each row of a table that meets the conditions on it alone is in a row of
@@ -121,7 +132,10 @@ func (l *level) keepsAll(rel int) bool {
 // cheaper reports whether the first rows cost less if they come in order than if all are sorted.
 func (l *level) cheaper(p *planner, driven, whole part) bool {
 	p.est.note(driven.node, p.est.rows(whole.node))
-	first := &Limit{Child: driven.node, Count: l.q.Limit, Offset: l.q.Offset}
+	first := Node(&Limit{Child: driven.node, Count: l.q.Limit, Offset: l.q.Offset})
+	if n := len(driven.order); n < len(l.q.OrderBy) {
+		first = &Sort{Child: driven.node, Keys: driven.order, Limit: l.q.Limit, Offset: l.q.Offset, Presorted: n}
+	}
 	return p.est.cost(first) < p.est.cost(&Sort{Child: whole.node, Limit: l.q.Limit})
 }
 
@@ -139,21 +153,29 @@ func (d *driving) start(p *planner, l *level, cur part) (part, error) {
 		d.failed = true
 		return cur, nil
 	}
-	want := wantedOrder{keys: l.orderKeys(p, cur.in), limit: p.est.rows(s) * d.share}
+	want := wantedOrder{keys: l.orderKeys(p, cur.in, d.keys), limit: p.est.rows(s) * d.share}
 	for _, k := range want.keys {
 		d.failed = d.failed || stays(k.expr)
 	}
-	if len(want.keys) == 0 || d.failed ||
-		!p.choose(s, &cur.local.route, l.q.Rels[d.rel].Indexes, conjuncts(s.Filter), want) {
+	presorted := 0
+	if d.failed = d.failed || len(want.keys) == 0; !d.failed {
+		presorted, _ = p.choose(s, &cur.local.route, l.q.Rels[d.rel].Indexes, conjuncts(s.Filter), want)
+	}
+	if presorted == 0 {
 		d.failed = true
 		return cur, nil
 	}
-	cur, keys, err := p.sortColumns(l, cur)
+	cur, keys, err := p.sortColumns(l, cur, d.keys)
 	if err != nil {
 		return part{}, err
 	}
 	cur.order = keys
-	if d.enough != nil {
+	switch {
+	case presorted < len(keys):
+		cur.node = &Sort{
+			Base: Base{cur.node.Output()}, Child: cur.node, Keys: keys, Limit: d.enough, Presorted: presorted,
+		}
+	case d.enough != nil:
 		cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: d.enough}
 	}
 	return cur, nil

@@ -263,7 +263,11 @@ func (x *estimates) rows(n Node) float64 {
 	case *Limit:
 		return min(x.rows(n.Child), limitOf(n.Count))
 	case *Sort:
-		return x.rows(n.Child)
+		kept := limitOf(n.Limit)
+		if n.Offset != nil {
+			kept += limitOf(n.Offset)
+		}
+		return min(x.rows(n.Child), kept)
 	case *Aggregate:
 		if len(n.Keys) == 0 && n.Sets == nil {
 			return 1
@@ -318,6 +322,44 @@ func (x *estimates) scanned(s *Scan) float64 {
 	return rows
 }
 
+// groups estimates how many different values keys have together in some rows of a step.
+func (x *estimates) groups(n Node, keys []SortKey, rows float64) float64 {
+	out := 1.0
+	for _, k := range keys {
+		v := x.column(n, k.Slot)
+		out *= v.Distinct()
+	}
+	return max(1, min(out, rows))
+}
+
+// column returns what is known of a slot of a step.
+func (x *estimates) column(n Node, at int) statistics.Variable {
+	in := n.Children()
+	switch n := n.(type) {
+	case *Scan:
+		known, pos := x.table(n.Table), n.Slots[at]
+		if known == nil || pos < 0 {
+			return statistics.Variable{}
+		}
+		v := known.Variable(statistics.Key{Position: int16(n.Table.Columns[pos].AttNum)})
+		v.Unique = v.Unique || uniqueColumn(n.Table, nil, pos)
+		return v
+	case *Project:
+		if s, ok := n.Exprs[at].(*query.Slot); ok {
+			return x.column(n.Child, s.N)
+		}
+	case *Filter, *Limit, *Sort, *Distinct, *Gather, *LockRows:
+		return x.column(in[0], at)
+	case *HashJoin, *LookupJoin, *NestLoop:
+		left := len(in[0].Output())
+		if at < left {
+			return x.column(in[0], at)
+		}
+		return x.column(in[1], at-left)
+	}
+	return statistics.Variable{}
+}
+
 // keys is how many keys are looked up.
 func (x *estimates) keys(list [][]query.Expr, array query.Expr) float64 {
 	if array == nil {
@@ -333,6 +375,9 @@ func (x *estimates) keys(list [][]query.Expr, array query.Expr) float64 {
 func limitOf(e query.Expr) float64 {
 	if e == nil {
 		return guessTable * guessTable
+	}
+	if c, ok := e.(*query.Call); ok && c.Cast != 0 && len(c.Args) == 1 && integer(c.Args[0].Type()) {
+		e = c.Args[0]
 	}
 	if c, ok := e.(*query.Const); ok {
 		if c.Value.IsNull() {

@@ -26,7 +26,7 @@ type IndexScan struct {
 	Paired bool
 	KeyBounds
 	Backward bool
-	Conds    []query.Expr // what the entries are found by, for EXPLAIN
+	Conds    []query.Expr // what the entries are found by, for EXPLAIN; empty: Equal and Arrays
 }
 
 // whole reports whether every column has its value.
@@ -396,9 +396,18 @@ func (x *IndexScan) split(filter query.Expr) (used, rest query.Expr) {
 	return conjunction(x.Conds), conjunction(others)
 }
 
-// indexEqualities finds the index by which a join may read the rows of its right side, and the
-// equalities that have the values of its first columns, in their order.
-func (p *planner) indexEqualities(l *level, s *Scan, right part, eqs []equality) (best *IndexScan, chosen []int) {
+// lookupColumn is where the value of a column of a key comes from that a join looks up: from an
+// equality of the join, or, if that is -1, from a condition of the side alone.
+type lookupColumn struct {
+	eq    int
+	value query.Expr
+}
+
+// indexEqualities finds the index by which a join may read the rows of its right side, and where the
+// values of its first columns come from.
+func (p *planner) indexEqualities(
+	l *level, s *Scan, right part, eqs []equality,
+) (best *IndexScan, chosen []lookupColumn) {
 	rel := right.local.rels[0]
 	m := matcher{s: s, conds: conjuncts(s.Filter)}
 	indexes := l.q.Rels[rel].Indexes
@@ -409,27 +418,35 @@ func (p *planner) indexEqualities(l *level, s *Scan, right part, eqs []equality)
 		if ix.Def.State != catalog.IndexPublic || !m.implies(p.fold(ix.Where)) {
 			continue
 		}
-		var found []int
+		var found []lookupColumn
+		x, joins := &IndexScan{Table: s.Table, Index: ix}, 0
 		for _, key := range ix.Keys {
-			i := slices.IndexFunc(eqs, func(e equality) bool {
+			c := lookupColumn{eq: slices.IndexFunc(eqs, func(e equality) bool {
 				return !e.nulls && isKeyOf(e.right, key, rel) && m.indexValue(key, e.left, toEqual) != nil
-			})
-			if i < 0 {
+			})}
+			if c.eq >= 0 {
+				joins++
+			} else if c.value = m.oneValue(m.indexKey(key)); c.value == nil {
 				break
 			}
-			found = append(found, i)
+			found, x.Equal, x.Arrays = append(found, c), append(x.Equal, nil), append(x.Arrays, nil)
 		}
-		x := &IndexScan{
-			Table: s.Table, Index: ix, Equal: make([][]query.Expr, len(found)), Arrays: make([]query.Expr, len(found)),
-		}
-		if len(found) == 0 || ix.Def.Global && !x.whole() {
+		if joins == 0 || ix.Def.Global && !x.whole() {
 			continue
 		}
-		if a := pathBy(x); best == nil || a.cost(0, anyOrder, false) < pathBy(best).cost(0, anyOrder, false) {
+		if best == nil || pathBy(x).cost(0, anyOrder, presorted{}) < pathBy(best).cost(0, anyOrder, presorted{}) {
 			best, chosen = x, found
 		}
 	}
 	return best, chosen
+}
+
+// oneValue returns the one value that a column of a key has by the conditions; nil if there is none.
+func (m *matcher) oneValue(w wanted) query.Expr {
+	if list, array := choices(m.conds, w); len(list) == 1 && array == nil {
+		return list[0]
+	}
+	return nil
 }
 
 // isKeyOf reports whether e, over the query's tables, is the key of an index of entry rel.
@@ -455,5 +472,5 @@ func (x *IndexScan) join(tuple []query.Expr) {
 	for i, v := range tuple {
 		x.Equal[i] = []query.Expr{v}
 	}
-	x.Conds = tuple
+	x.Conds = nil
 }

@@ -53,8 +53,8 @@ func (p *planner) sortThenTargets(l *level, cur part, lock *LockRows) (part, err
 		return part{}, err
 	}
 	driven, in := len(cur.order) > 0, cur.in
-	cur, byKey := p.readInOrder(l, cur)
-	cur, keys, err := p.sortColumns(l, cur)
+	cur, presorted := p.readInOrder(l, cur)
+	cur, keys, err := p.sortColumns(l, cur, lateKeys(l.q))
 	if err != nil {
 		return part{}, err
 	}
@@ -65,11 +65,14 @@ func (p *planner) sortThenTargets(l *level, cur part, lock *LockRows) (part, err
 	if lock == nil {
 		in = cur.in // above locks sort keys are computed again: the row may be a newer one
 	}
+	if !driven && cur.local == nil {
+		presorted = 0
+	}
 	switch {
-	case byKey && (driven || cur.local != nil):
+	case len(keys) > 0 && presorted == len(keys):
 		cur = p.inOrder(cur, keys, few, skip)
 	case len(keys) > 0:
-		cur = p.sort(cur, keys, few, skip)
+		cur = p.sort(cur, keys, few, skip, presorted)
 	}
 	if lock != nil {
 		cur = p.gather(cur, nil)
@@ -124,8 +127,8 @@ func distinctSlots(q *query.Query, keys []SortKey) []int {
 	return slots
 }
 
-// sortColumns makes every sort key a slot.
-func (p *planner) sortColumns(l *level, cur part) (part, []SortKey, error) {
+// sortColumns makes every one of some sort keys a slot.
+func (p *planner) sortColumns(l *level, cur part, of []query.SortKey) (part, []SortKey, error) {
 	in := *cur.in
 	proj := &Project{Child: cur.node, Base: Base{cur.node.Output()}}
 	for i, c := range proj.Cols {
@@ -133,7 +136,7 @@ func (p *planner) sortColumns(l *level, cur part) (part, []SortKey, error) {
 	}
 	own, gateway := len(proj.Cols), false
 	var keys []SortKey
-	for _, k := range lateKeys(l.q) {
+	for _, k := range of {
 		t := l.q.Targets[k.Target]
 		e, err := p.rewrite(l, t.Expr, cur.in)
 		if err != nil {

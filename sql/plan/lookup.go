@@ -42,27 +42,39 @@ type lookup struct {
 
 // lookupKey is the primary key, or an index, by which rows of a side may be looked up.
 type lookupKey struct {
-	scan   *Scan
-	index  *IndexScan
-	chosen []int // of the equalities, in the order of the columns
+	scan    *Scan
+	index   *IndexScan
+	columns []lookupColumn
+}
+
+// chosen lists the equalities of the join by which rows are looked up.
+func (k *lookupKey) chosen() (out []int) {
+	for _, c := range k.columns {
+		if c.eq >= 0 {
+			out = append(out, c.eq)
+		}
+	}
+	return out
 }
 
 // lookupKeyOf finds the key or index by which rows of the right side may be looked up.
 func (j joining) lookupKeyOf(right part) (k lookupKey, ok bool) {
 	right = j.unions.scan(right)
 	s, ok := right.node.(*Scan)
-	if !ok || right.local == nil || len(right.local.rels) != 1 || s.Access == ScanKeys ||
-		s.Index != nil && len(s.Index.Equal) > 0 || len(right.in.lateral) > 0 {
+	if !ok || right.local == nil || len(right.local.rels) != 1 || s.Access == ScanKeys || len(right.in.lateral) > 0 {
 		return k, false
 	}
 	if right.local.route.byValues() {
 		return k, false // it reads few buckets, and a lookup would ask all fragments
 	}
-	k = lookupKey{scan: s, chosen: keyEqualities(s, right, j.eqs)}
-	if k.chosen == nil {
-		k.index, k.chosen = j.indexEqualities(j.l, s, right, j.eqs)
+	k = lookupKey{scan: s, columns: keyEqualities(s, right, j.eqs)}
+	if k.columns == nil {
+		k.index, k.columns = j.indexEqualities(j.l, s, right, j.eqs)
 	}
-	return k, k.chosen != nil
+	if own := s.Index; own != nil && len(k.columns)-len(k.chosen()) < len(own.Equal) {
+		return k, false // it reads few rows by values that the lookup would not use
+	}
+	return k, k.columns != nil
 }
 
 // unique reports whether at most one row is found.
@@ -71,10 +83,14 @@ func (k *lookupKey) unique() bool { return k.index == nil || k.index.Single() }
 // byRow returns the lookup by the values that one row of the left side has.
 func (j joining) byRow(key lookupKey, left, right part) (*lookup, error) {
 	right = j.unions.scan(right)
-	k := &lookup{scan: *key.scan, route: Route{Table: key.scan.Table}, chosen: key.chosen}
-	tuple := make([]query.Expr, len(k.chosen))
-	for i, e := range k.chosen {
-		v, err := j.rewrite(j.l, j.eqs[e].left, left.in)
+	k := &lookup{scan: *key.scan, route: Route{Table: key.scan.Table}, chosen: key.chosen()}
+	tuple := make([]query.Expr, len(key.columns))
+	for i, c := range key.columns {
+		if c.eq < 0 {
+			tuple[i] = c.value
+			continue
+		}
+		v, err := j.rewrite(j.l, j.eqs[c.eq].left, left.in)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +99,7 @@ func (j joining) byRow(key lookupKey, left, right part) (*lookup, error) {
 		if tuple[i] == outer {
 			continue
 		}
-		cond, err := j.boundEquality(j.eqs[e], outer, right)
+		cond, err := j.boundEquality(j.eqs[c.eq], outer, right)
 		if err != nil {
 			return nil, err
 		}
@@ -101,12 +117,13 @@ func (j joining) byRow(key lookupKey, left, right part) (*lookup, error) {
 }
 
 // byBatch returns the lookup by the values that many rows of the left side have in one column of the
-// key; nil where more columns are given, whose values belong together.
+// key; nil where they have values of more columns, which belong together.
 func (j joining) byBatch(key lookupKey, left part) (*lookup, error) {
-	if len(key.chosen) > 1 || key.index != nil && key.index.Index.Def.Primary {
+	chosen := key.chosen()
+	if len(chosen) > 1 || key.index == nil && len(key.columns) > 1 || key.index != nil && key.index.Index.Def.Primary {
 		return nil, nil
 	}
-	v, err := j.rewrite(j.l, j.eqs[key.chosen[0]].left, left.in)
+	v, err := j.rewrite(j.l, j.eqs[chosen[0]].left, left.in)
 	if err != nil {
 		return nil, err
 	}
@@ -114,11 +131,11 @@ func (j joining) byBatch(key lookupKey, left part) (*lookup, error) {
 	if of == 0 {
 		return nil, nil
 	}
-	k := &lookup{scan: *key.scan, route: Route{Table: key.scan.Table}, chosen: key.chosen}
-	m := matcher{s: key.scan}
+	k := &lookup{scan: *key.scan, route: Route{Table: key.scan.Table}, chosen: chosen}
+	m, at := matcher{s: key.scan}, slices.IndexFunc(key.columns, func(c lookupColumn) bool { return c.eq >= 0 })
 	array := query.Expr(j.bindTo(&k.binds, v, of))
 	if key.index != nil {
-		array = m.indexArray(key.index.Index.Keys[0], array)
+		array = m.indexArray(key.index.Index.Keys[at], array)
 	} else {
 		array = m.keyElements(keyPositions(key.scan.Table)[0], array)
 	}
@@ -127,7 +144,12 @@ func (j joining) byBatch(key lookupKey, left part) (*lookup, error) {
 	}
 	k.unbounded()
 	if x := key.index; x != nil {
-		x.Equal, x.Arrays, x.Conds = [][]query.Expr{nil}, []query.Expr{array}, []query.Expr{array}
+		for i, c := range key.columns {
+			if c.eq < 0 {
+				x.Equal[i] = []query.Expr{c.value}
+			}
+		}
+		x.Arrays[at] = array
 		x.use(j.planner, &k.scan, &k.route)
 	} else {
 		k.scan.Access, k.scan.KeyArray, k.route.KeyArray = ScanKeys, array, array
@@ -424,24 +446,27 @@ func leftFirst(found, left part, more int) part {
 	return part{node: proj, in: in}
 }
 
-// keyEqualities finds, for each primary key column of the scan, the equality that has its value;
-// nil where one is missing.
-func keyEqualities(s *Scan, right part, eqs []equality) []int {
-	key := keyPositions(s.Table)
-	rel := right.local.rels[0]
-	m := matcher{s: s}
-	var out []int
-	for _, col := range key {
-		found := -1
+// keyEqualities finds where the value of each primary key column of the scan comes from; nil where one
+// is missing, or none comes from the other side.
+func keyEqualities(s *Scan, right part, eqs []equality) (out []lookupColumn) {
+	rel, joins := right.local.rels[0], 0
+	m := matcher{s: s, conds: conjuncts(s.Filter)}
+	for _, col := range keyPositions(s.Table) {
+		found := lookupColumn{eq: -1}
 		for i, e := range eqs {
 			if !e.nulls && isColumn(e.right, varKey{rel, col}) && m.keyValue(col, e.left, toEqual) != nil {
-				found = i
+				found.eq = i
 			}
 		}
-		if found < 0 {
+		if found.eq >= 0 {
+			joins++
+		} else if found.value = m.oneValue(m.column(col)); found.value == nil {
 			return nil
 		}
 		out = append(out, found)
+	}
+	if joins == 0 {
+		return nil
 	}
 	return out
 }

@@ -141,14 +141,15 @@ const (
 
 // Aggregate groups by Keys and computes Aggs. Output: keys, then aggregates, then (with several
 // Sets) the grouping set's number as int4. Without Keys and with one empty set it returns exactly
-// one row.
+// one row. Sorted: the rows of a group are neighbours, and groups are returned as they end.
 type Aggregate struct {
 	Base
-	Child Node
-	Keys  []query.Expr
-	Sets  [][]int // grouping sets as positions in Keys; nil is one set of all
-	Aggs  []*query.Agg
-	Mode  AggMode
+	Child  Node
+	Keys   []query.Expr
+	Sets   [][]int // grouping sets as positions in Keys; nil is one set of all
+	Aggs   []*query.Agg
+	Mode   AggMode
+	Sorted bool
 }
 
 // SortKey orders rows by a slot.
@@ -159,13 +160,16 @@ type SortKey struct {
 	NullsFirst bool
 }
 
-// Sort orders rows; with Limit it keeps only the first ones (top-n).
+// Sort orders rows; with Limit it keeps only the first ones (top-n). If rows come in the order of
+// the first keys (Presorted), it sorts those that are equal in them, group by group, and ends with
+// the group that completes Limit.
 type Sort struct {
 	Base
-	Child  Node
-	Keys   []SortKey
-	Limit  query.Expr // int8; nil is none. Evaluated together with Offset: keeps Limit+Offset rows
-	Offset query.Expr
+	Child     Node
+	Keys      []SortKey
+	Limit     query.Expr // int8; nil is none. Evaluated together with Offset: keeps Limit+Offset rows
+	Offset    query.Expr
+	Presorted int
 }
 
 // Limit passes on rows Offset … Offset+Count.
@@ -327,6 +331,8 @@ type Modify struct {
 	Table  *catalog.Table
 	Schema string
 	Child  Node
+	// Scan is set where the rows of Child are those of this scan, read in parts: as in LockRows.
+	Scan   *Scan
 	Assign []query.Assignment
 	Checks []query.Check
 	Watch  []KeyWatch // what to note of the rows that are written

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,8 @@ var orderedTables = []struct {
 	name, insert string
 	conds        []string
 	extremes     string
+	groups       []string // keys
+	number       string   // a column
 	orders       []string // each ends with the key, so that there is one answer
 }{
 	{
@@ -30,10 +33,13 @@ var orderedTables = []struct {
 			"id < 'people/#' OR id > 'people/9#'", "(grp = # OR doc ->> 'Name' IS NULL) AND (id > 'people/#' OR grp = #)", "doc ->> 'Name' IS NULL", "doc ->> 'Name' ~ '^#x'", "id ~ '^people/#'",
 		},
 		"min(grp) max(grp) min(n) max(n) min(id) max(id) min(doc ->> 'Name') max(lower(mail))",
+		[]string{"grp", "grp; n", "n; grp", "doc ->> 'Name'", "doc ->> 'Name'; grp", "lower(mail)", "n", "grp; mail; n", "id; grp"},
+		"n",
 		[]string{
 			"id", "id DESC", "grp, n DESC, id", "grp DESC, n, id DESC", "grp, n, id", "grp NULLS FIRST, id",
 			"grp DESC NULLS LAST, id", "n, id", "doc ->> 'Name', id", "doc ->> 'Name' DESC, id DESC", "lower(mail), id",
-			"lower(mail) DESC, id", "grp, n DESC NULLS LAST, id", "n DESC, id", "grp DESC, n, id",
+			"lower(mail) DESC, id", "grp, n DESC NULLS LAST, id", "n DESC, id", "grp DESC, n, id", "grp, mail DESC, id",
+			"grp DESC, lower(mail), id DESC", "doc ->> 'Name', n NULLS FIRST, id",
 		},
 	},
 	{
@@ -45,6 +51,8 @@ var orderedTables = []struct {
 			"order_id = 'o#' AND no < #", "order_id < 'o#' OR (order_id = 'o#' AND no <= #)", "order_id ^@ 'o'",
 		},
 		"min(order_id) max(order_id) min(no) max(no)",
+		[]string{"order_id", "order_id; no", "no; order_id", "qty", "order_id; qty"},
+		"qty",
 		[]string{
 			"order_id, no", "order_id DESC, no DESC", "order_id, no DESC", "no, order_id", "order_id DESC, no, qty",
 			"order_id, no, qty DESC",
@@ -108,8 +116,14 @@ func TestOrderedPaths(t *testing.T) {
 			columns = "*"
 		}
 		columns = strings.Replace(columns, ",)", ")", 1)
-		if g.IntN(4) == 0 {
+		switch g.IntN(6) {
+		case 0:
 			g.extremes(t, dbs, ctx, table.name, table.extremes, where)
+			continue
+		case 1, 2:
+			columns, rest := g.grouped(table.groups, table.number)
+			sameRows(t, dbs, ctx, fmt.Sprintf("SELECT %s FROM %s%s%s%s", columns, table.name, where, rest, limit),
+				fmt.Sprintf("SELECT %s FROM (SELECT * FROM %s OFFSET 0) s%s%s%s", columns, table.name, where, rest, limit))
 			continue
 		}
 		text := fmt.Sprintf("SELECT %s FROM %s%s ORDER BY %s%s", columns, table.name, where, order, limit)
@@ -117,6 +131,34 @@ func TestOrderedPaths(t *testing.T) {
 			table.name, where, order, limit)
 		sameRows(t, dbs, ctx, text, sorted)
 	}
+}
+
+// grouped returns the columns of a query whose rows are groups, or differ, and its clauses from GROUP BY
+// on, by which it has one answer.
+func (g generator) grouped(groups []string, number string) (columns, rest string) {
+	keys := strings.Split(g.pick(groups...), "; ")
+	columns = strings.Join(keys, ", ")
+	order := slices.Clone(keys)
+	g.Shuffle(len(order), func(i, k int) {
+		if g.IntN(2) == 0 {
+			order[i], order[k] = order[k], order[i]
+		}
+	})
+	for i := range order {
+		order[i] += g.pick("", "", " DESC", " NULLS FIRST", " DESC NULLS LAST")
+	}
+	by := " ORDER BY " + strings.Join(order, ", ")
+	if g.IntN(3) == 0 {
+		return "DISTINCT " + columns, by
+	}
+	if g.IntN(4) == 0 {
+		by = " HAVING count(*) > 1" + by
+	}
+	if g.IntN(4) == 0 {
+		by = strings.Replace(by, " ORDER BY ", " ORDER BY count(*), ", 1)
+	}
+	more := g.pick("", ", count(DISTINCT #)", ", sum(#), max(#)")
+	return columns + ", count(*)" + strings.ReplaceAll(more, "#", number), " GROUP BY " + columns + by
 }
 
 // drivenJoins are joins of a table p in whose order rows are wanted. Of those in one each row of p is
@@ -161,7 +203,11 @@ func (g generator) drivenJoin(conds, orders []string) (columns, from, order stri
 			"NOT EXISTS (SELECT FROM people e WHERE e.grp = p.n AND e.n = #)",
 			"p.n IN (SELECT e.grp FROM people e WHERE e.n > #)", "p.n <> (SELECT min(e.no) + # FROM lines e)")
 	}
-	return columns, g.numbered(from), of.ReplaceAllString(g.pick(orders...), "p.$1")
+	order = of.ReplaceAllString(g.pick(orders...), "p.$1")
+	if strings.Contains(columns, "q.id") && g.IntN(3) == 0 { // only the first key is of p
+		order = strings.Replace(order, ", ", g.pick(", q.id, ", ", q.id DESC NULLS LAST, "), 1)
+	}
+	return columns, g.numbered(from), order
 }
 
 // TestDrivenJoins runs random joins with ORDER BY and LIMIT on 1 and 3 fragments: the rows are the

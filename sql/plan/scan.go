@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slices"
 	"sort"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -120,11 +119,7 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 	if s.Sums, err = p.sums(s); err != nil {
 		return part{}, err
 	}
-	out := part{node: s, in: in, local: local}
-	locked := slices.ContainsFunc(lockedRels(l.q), func(k lockedRel) bool { return k.rel == n })
-	if l.q.Command == query.Select && !locked {
-		out = p.unions.of(p, out, r.Indexes, plain)
-	}
+	out := p.unions.of(p, part{node: s, in: in, local: local}, r.Indexes, plain)
 	if len(subs) > 0 {
 		out = p.gather(out, nil)
 		out.node = &Filter{Base: Base{out.node.Output()}, Child: out.node, Cond: conjunction(subs)}
@@ -210,7 +205,7 @@ func (p *planner) values(l *level) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	return p.finish(l, cur, false)
+	return p.finish(l, cur, 0)
 }
 
 // setOperation plans UNION, INTERSECT and EXCEPT; both sides meet at the gateway.
@@ -241,5 +236,5 @@ func (p *planner) setOperation(l *level) (part, error) {
 	if cur, err = p.targets(l, cur); err != nil {
 		return part{}, err
 	}
-	return p.finish(l, cur, false)
+	return p.finish(l, cur, 0)
 }

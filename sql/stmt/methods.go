@@ -11,6 +11,7 @@ func SwitchedOff(on func(parameter string) bool) plan.Methods {
 		HashJoin:       !on("enable_hashjoin"),
 		NestLoop:       !on("enable_nestloop"),
 		Sort:           !on("enable_sort"),
+		Incremental:    !on("enable_incremental_sort"),
 		GatherMerge:    !on("enable_gathermerge"),
 		KeyLookup:      !on("sherd.enable_key_lookup"),
 		LookupJoin:     !on("sherd.enable_lookup_join"),

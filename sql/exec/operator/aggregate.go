@@ -9,8 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// aggregateOp groups its input in a hash table. Groups are returned in the order of their first
-// row.
+// aggregateOp groups its input in a hash table, and returns groups in the order of their first row.
+// Groups whose rows are neighbours need no table.
 type aggregateOp struct {
 	child   Op
 	mode    plan.AggMode
@@ -20,6 +20,7 @@ type aggregateOp struct {
 	aggs    []*aggCall
 	out     types.Row
 	lookup  lookupKind
+	sorted  bool // the rows of a group are neighbours
 	// An aggregate sorts or deduplicates rows before it steps them.
 	keepsRows bool
 }
@@ -51,6 +52,7 @@ func (k *Compiler) aggregate(n *plan.Aggregate) (Op, error) {
 		mode:    n.Mode,
 		sets:    n.Sets,
 		numbers: n.Sets != nil,
+		sorted:  n.Sorted,
 		out:     make(types.Row, len(n.Output())),
 	}
 	keys, oids := n.Keys, query.TypesOf(n.Keys)
@@ -114,6 +116,9 @@ func (o *aggregateOp) Run(c *Execution, emit Emit) error {
 	g.mem.Begin(c.Mem, memory.Hash)
 	g.store.Mem = &g.mem
 	defer g.free()
+	if o.sorted {
+		return g.neighbours(emit)
+	}
 	g.begin()
 	if err := g.emptySets(); err != nil {
 		return err
@@ -122,6 +127,41 @@ func (o *aggregateOp) Run(c *Execution, emit Emit) error {
 		return err
 	}
 	return g.finish(emit)
+}
+
+// neighbours keeps one group at a time, because the rows of each are neighbours.
+func (g *grouping) neighbours(emit Emit) error {
+	var last []byte
+	end := func() error {
+		if len(g.groups) == 0 {
+			return nil
+		}
+		if err := g.finish(emit); err != nil {
+			return err
+		}
+		g.free()
+		return nil
+	}
+	err := g.o.child.Run(g.c, func(row types.Row) error {
+		key, _, err := g.o.keys.encode(g.c, row)
+		if err != nil {
+			return err
+		}
+		if len(g.groups) == 0 || string(key) != string(last) {
+			if err := end(); err != nil {
+				return err
+			}
+			if _, err := g.surely(g.o.keys.vals, 0); err != nil {
+				return err
+			}
+			last = append(last[:0], key...)
+		}
+		return g.step(g.groups[0], row)
+	})
+	if err != nil {
+		return err
+	}
+	return end()
 }
 
 // begin makes the table, which is empty.

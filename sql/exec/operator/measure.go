@@ -38,14 +38,18 @@ type StepWork struct {
 type SortWork struct {
 	Method string // as EXPLAIN of PostgreSQL names it; "": it did not sort
 	Bytes  int64
-	Disk   bool // the bytes are of a file, not of memory
+	Disk   bool  // the bytes are of a file, not of memory
+	Groups int64 // of an incremental sort: how many it has sorted
+	Sum    int64 // of an incremental sort: bytes of all groups
 }
 
-// most returns the work that took more.
+// most returns the work that took more, with the groups of both.
 func (w SortWork) most(other SortWork) SortWork {
+	groups, sum := w.Groups+other.Groups, w.Sum+other.Sum
 	if other.Disk != w.Disk && other.Disk || other.Disk == w.Disk && other.Bytes > w.Bytes {
-		return other
+		w = other
 	}
+	w.Groups, w.Sum = groups, sum
 	return w
 }
 

@@ -2,8 +2,10 @@ package operator
 
 import (
 	"container/heap"
+	"math"
 	"slices"
 
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/plan"
@@ -31,8 +33,13 @@ func (k *Compiler) sort(n *plan.Sort) (Op, error) {
 	if o.count, err = k.Optional(n.Limit); err != nil {
 		return nil, err
 	}
-	o.offset, err = k.Optional(n.Offset)
-	return o, err
+	if o.offset, err = k.Optional(n.Offset); err != nil || n.Presorted == 0 {
+		return o, err
+	}
+	if n.Presorted < 0 || n.Presorted > len(n.Keys) { // a damaged task of another node
+		return nil, pgerr.New(pgerr.InternalError, "%d of %d sort keys are presorted", n.Presorted, len(n.Keys))
+	}
+	return &incrementalSortOp{sortOp: o, first: o.keys[:n.Presorted], rest: o.keys[n.Presorted:]}, nil
 }
 
 // maxTopN is the largest limit for which a heap is used; above it all rows are sorted.
@@ -40,12 +47,12 @@ const maxTopN = 100_000
 
 // Run implements Op.
 func (o *sortOp) Run(c *Execution, emit Emit) error {
-	limit, skip, err := Bounds(c, o.count, o.offset)
+	n, err := o.wanted(c)
 	if err != nil {
 		return err
 	}
-	if limit >= 0 && limit+skip <= maxTopN {
-		return o.topN(c, int(limit+skip), emit)
+	if n >= 0 && n <= maxTopN {
+		return o.topN(c, int(n), emit)
 	}
 	s := newSorter(c, o.keys)
 	defer s.free()
@@ -55,6 +62,15 @@ func (o *sortOp) Run(c *Execution, emit Emit) error {
 	err = s.emitAll(emit)
 	o.sorted = s.work()
 	return err
+}
+
+// wanted returns how many rows are wanted, -1 for all.
+func (o *sortOp) wanted(c *Execution) (int64, error) {
+	limit, skip, err := Bounds(c, o.count, o.offset)
+	if err != nil || limit < 0 || limit > math.MaxInt64-skip {
+		return -1, err
+	}
+	return limit + skip, nil
 }
 
 func emitAll(c *Execution, rows []types.Row, emit Emit) error {
@@ -104,16 +120,13 @@ func (o *sortOp) topN(c *Execution, n int, emit Emit) error {
 	if o.sorted = (SortWork{}); n == 0 {
 		return nil
 	}
-	t := &topRows{topHeap: topHeap{keys: o.keys}, c: c, n: n}
-	t.mem.Begin(c.Mem, memory.Work)
+	t := newTopRows(c, o.keys, n)
 	defer t.free()
 	if err := o.child.Run(c, t.add); err != nil {
 		return err
 	}
 	err := t.emitAll(emit)
-	if o.sorted = (SortWork{Method: "top-N heapsort", Bytes: t.mem.Used()}); t.sorter != nil {
-		o.sorted = t.sorter.work()
-	}
+	o.sorted = t.work()
 	return err
 }
 
@@ -126,6 +139,20 @@ type topRows struct {
 	mem    memory.Account
 	place  int
 	sorter *sorter // nil: the heap has room
+}
+
+func newTopRows(c *Execution, keys Ordering, n int) *topRows {
+	t := &topRows{topHeap: topHeap{keys: keys}, c: c, n: n}
+	t.mem.Begin(c.Mem, memory.Work)
+	return t
+}
+
+// work returns how it has sorted.
+func (t *topRows) work() SortWork {
+	if t.sorter != nil {
+		return t.sorter.work()
+	}
+	return SortWork{Method: "top-N heapsort", Bytes: t.mem.Used()}
 }
 
 func (t *topRows) add(row types.Row) error {

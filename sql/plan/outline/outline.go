@@ -51,7 +51,9 @@ type Actual struct {
 type Sort struct {
 	Method string // "": it did not
 	Bytes  int64
-	Disk   bool // the bytes are of a file, not of memory
+	Disk   bool  // the bytes are of a file, not of memory
+	Groups int64 // of an incremental sort: how many it has sorted
+	Sum    int64 // of an incremental sort: bytes of all groups
 }
 
 // Outline is the description of a plan.

@@ -110,11 +110,14 @@ func (s *Step) sorted() {
 		where = "Disk"
 	}
 	kilobytes := (sort.Bytes + 1023) >> 10
+	text := fmt.Sprintf("Sort Method: %s  %s: %dkB", sort.Method, where, kilobytes)
+	if sort.Groups > 0 {
+		text = fmt.Sprintf("Full-sort Groups: %d  Sort Method: %s  Average %s: %dkB  Peak %s: %dkB",
+			sort.Groups, sort.Method, where, (sort.Sum/sort.Groups+1023)>>10, where, kilobytes)
+		s.Properties = append(s.Properties, Property{Key: "Full-sort Groups", Value: sort.Groups, In: Structured})
+	}
 	s.Properties = append(s.Properties,
-		Property{
-			Key: "Sort Method", Value: sort.Method,
-			Text: []string{fmt.Sprintf("Sort Method: %s  %s: %dkB", sort.Method, where, kilobytes)},
-		},
+		Property{Key: "Sort Method", Value: sort.Method, Text: []string{text}},
 		Property{Key: "Sort Space Used", Value: kilobytes, In: Structured},
 		Property{Key: "Sort Space Type", Value: where, In: Structured},
 	)
@@ -244,8 +247,13 @@ func (x *describer) describe(n plan.Node) *Step {
 func (x *describer) describeMore(n plan.Node) *Step {
 	switch n := n.(type) {
 	case *plan.Sort:
-		s := step("Sort", Property{Key: "Sort Key", Value: x.keys(n.Keys, n.Child)})
-		if n.Limit != nil {
+		keys := x.keys(n.Keys, n.Child)
+		s := step("Sort", Property{Key: "Sort Key", Value: keys})
+		switch {
+		case n.Presorted > 0:
+			presorted := Property{Key: "Presorted Key", Value: x.keys(n.Keys[:n.Presorted], n.Child)}
+			s = step("Incremental Sort", s.Properties[0], presorted)
+		case n.Limit != nil:
 			s.titled("Top-N Sort").works("Strategy", "Top-N")
 		}
 		return s
@@ -405,10 +413,29 @@ func (x *describer) aggregate(n *plan.Aggregate) *Step {
 	case len(n.Keys) == 0:
 		s.titled("%sAggregate", prefix).works("Strategy", "Plain")
 	default:
-		s.titled("%sHashAggregate", prefix).works("Strategy", "Hashed")
-		s.Properties = []Property{{Key: "Group Key", Value: x.list(n.Keys)}}
+		if s.titled("%sHashAggregate", prefix); n.Sorted {
+			s.titled("%sGroupAggregate", prefix)
+		}
+		s.works("Strategy", map[bool]string{false: "Hashed", true: "Sorted"}[n.Sorted])
+		s.Properties = []Property{{Key: "Group Key", Value: x.list(groupKeys(n))}}
 	}
 	return s.works("Partial Mode", mode)
+}
+
+// groupKeys returns the keys of an aggregate, as they were before a projection computed them.
+func groupKeys(n *plan.Aggregate) []query.Expr {
+	out := slices.Clone(n.Keys)
+	for i, k := range out {
+		s, ok := k.(*query.Slot)
+		switch {
+		case !ok || s.Name != "":
+		case n.Mode == plan.AggFinal:
+			out[i] = columnsOf(n.Child)[i]
+		default:
+			out[i] = columnsOf(n.Child)[s.N]
+		}
+	}
+	return out
 }
 
 // hashJoin describes a join by equality of keys, whose method is Hash or Lookup.
@@ -495,6 +522,13 @@ func columnsOf(n plan.Node) []query.Expr {
 	out := make([]query.Expr, len(n.Output()))
 	for i, c := range n.Output() {
 		out[i] = &query.Slot{T: query.T{OID: c.Type, Mod: c.Typmod}, N: i, Name: c.Name}
+	}
+	if a, ok := n.(*plan.Aggregate); ok {
+		for i, k := range groupKeys(a) {
+			if n.Output()[i].Name == "" {
+				out[i] = k
+			}
+		}
 	}
 	return out
 }

@@ -344,6 +344,8 @@ func decodeNodeAggregate(d *decoder, m *plan.Aggregate, b []byte) {
 			m.Aggs = appendPointers(d, f, m.Aggs, decodeExprAgg)
 		case 6:
 			m.Mode = decodeEnum(d, f, plan.AggFinal)
+		case 7:
+			m.Sorted = decodeBool(d, f)
 		default:
 			d.newer()
 		}
@@ -369,6 +371,8 @@ func decodeNodeSort(d *decoder, m *plan.Sort, b []byte) {
 			m.Limit = decodeExpr(d, f)
 		case 5:
 			m.Offset = decodeExpr(d, f)
+		case 6:
+			m.Presorted = decodeSigned[int](d, f)
 		default:
 			d.newer()
 		}
@@ -700,6 +704,8 @@ func decodeNodeModify(d *decoder, m *plan.Modify, b []byte) {
 			m.OnConflict = pointer(d, f, decodeOnConflict)
 		case 12:
 			m.MovesKey = decodeBool(d, f)
+		case 13:
+			m.Scan = pointer(d, f, decodeNodeScan)
 		default:
 			d.newer()
 		}

@@ -233,6 +233,7 @@ func encodeNodeAggregate(e *encoder, m *plan.Aggregate) {
 	if !e.enter() {
 		return
 	}
+	number(e, 7, m.Sorted, encodeBool)
 	number(e, 6, m.Mode, encodeUnsigned[plan.AggMode])
 	elements(e, 5, m.Aggs, encodeExprAgg, "Aggregate.Aggs")
 	structs(e, 4, m.Sets, encodeIntList)
@@ -247,6 +248,7 @@ func encodeNodeSort(e *encoder, m *plan.Sort) {
 	if !e.enter() {
 		return
 	}
+	number(e, 6, m.Presorted, encodeSigned[int])
 	optional(e, 5, m.Offset, encodeExpr)
 	optional(e, 4, m.Limit, encodeExpr)
 	structs(e, 3, m.Keys, encodeSortKey)
@@ -411,6 +413,7 @@ func encodeNodeModify(e *encoder, m *plan.Modify) {
 	if !e.enter() {
 		return
 	}
+	optional(e, 13, m.Scan, encodeNodeScan)
 	number(e, 12, m.MovesKey, encodeBool)
 	optional(e, 11, m.OnConflict, encodeOnConflict)
 	elements(e, 10, m.Returning, encodeExpr, "Modify.Returning")
