@@ -71,7 +71,11 @@ func (k *compiler) modify(n *plan.Modify) (operator.Op, error) {
 	}
 	o.watcher = keychange.NewWatcher(o.rule.Table, n, touched)
 	k.Own(o.watcher)
-	if s, ok := n.Child.(*plan.Scan); ok {
+	s := n.Scan
+	if s == nil {
+		s, _ = n.Child.(*plan.Scan)
+	}
+	if s != nil {
 		if o.again, err = k.scan(s); err != nil {
 			return nil, err
 		}

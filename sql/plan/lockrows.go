@@ -60,8 +60,8 @@ func (p *planner) selectLocked(l *level, cur part, locks []lockedRel) (part, err
 		}
 		n.Locks = append(n.Locks, RowLock{Table: l.q.Rels[k.rel].Table, Key: at, Strength: k.strength, Wait: k.wait})
 	}
-	s, single := scanUnder(cur.node)
-	if single && cur.local != nil {
+	s, single := scanUnder(p.unions.scan(cur).node)
+	if single {
 		n.Scan = s
 	}
 	all := len(l.q.OrderBy) == 0 && l.q.Limit == nil && l.q.Offset == nil

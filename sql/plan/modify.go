@@ -163,6 +163,9 @@ func (p *planner) modify(l *level) (part, error) {
 		return part{}, err
 	}
 	m := &Modify{Kind: ModDelete, Table: rel.Table, Schema: rel.SchemaName, Child: cur.node, Watch: p.watch(rel.Table)}
+	if p.env.OrderedIndexes && cur.local != nil {
+		m.Scan = p.unions.again(cur)
+	}
 	if q.Command == query.Update {
 		m.Kind = ModUpdate
 	}

@@ -21,6 +21,18 @@ func (u unions) scan(cur part) part {
 	return whole
 }
 
+// again returns a scan by which a changed row of a union is read again; nil if the part is no union.
+func (u unions) again(cur part) *Scan {
+	whole, ok := u[cur.node]
+	if !ok {
+		return nil
+	}
+	s := whole.node.(*Scan)
+	return &Scan{
+		Base: s.Base, Table: s.Table, Alias: s.Alias, Schema: s.Schema, Slots: s.Slots, Filter: s.Filter, Sums: s.Sums,
+	}
+}
+
 // maxArms is the number of arms of an OR up to which each has a scan of its own.
 const maxArms = 16
 

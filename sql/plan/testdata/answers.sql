@@ -750,3 +750,30 @@ SELECT t.id, f.id FROM things t LEFT JOIN family f ON (f.id = t.id OR f.i8 = t.b
 SELECT count(*) FROM family WHERE (id, i2) IN (SELECT id, 3000 FROM things)
 SELECT id FROM things t WHERE EXISTS (SELECT FROM family f WHERE f.id = t.id AND t.grp = 1) ORDER BY id
 SELECT id FROM things t WHERE NOT EXISTS (SELECT FROM family f WHERE f.id = t.id AND t.grp = 1) AND id < 6 ORDER BY id
+-- rows in the order of the first keys
+SELECT i8, d, id FROM family ORDER BY i8, d DESC, id LIMIT 4
+SELECT d, id FROM family ORDER BY d DESC NULLS FIRST, i2 NULLS FIRST, id LIMIT 7 OFFSET 2
+SELECT f.id, t.id FROM family f JOIN things t ON t.grp = f.id ORDER BY f.i8 DESC NULLS LAST, t.id DESC LIMIT 5
+SELECT f.id, t.name FROM family f LEFT JOIN things t ON t.id = f.id ORDER BY f.t, t.name DESC, f.id LIMIT 6
+SELECT DISTINCT ON (t) t, id, i2 FROM family ORDER BY t, i2 DESC NULLS LAST, id LIMIT 3
+SELECT DISTINCT ON (d, t) d, t, id FROM family ORDER BY d DESC, t, id DESC LIMIT 3 OFFSET 1
+SELECT d, count(*), max(id) FROM family GROUP BY d ORDER BY d DESC LIMIT 3
+SELECT t, i2, count(*), count(DISTINCT i8) FROM family GROUP BY i2, t ORDER BY t LIMIT 4
+SELECT t, sum(i2), array_agg(id ORDER BY id) FROM family WHERE i2 > -20000 GROUP BY t HAVING count(*) > 0 ORDER BY t DESC, count(*) LIMIT 4 OFFSET 1
+SELECT lower(vc), count(*) FROM family GROUP BY 1 ORDER BY 1 NULLS FIRST LIMIT 3
+SELECT DISTINCT i2, t FROM family ORDER BY t, i2 LIMIT 4
+SELECT DISTINCT ts, d FROM family ORDER BY ts DESC LIMIT 3
+SELECT order_id, count(*), sum(qty) FROM lines GROUP BY order_id ORDER BY order_id LIMIT 3
+SELECT order_id, no, row_number() OVER (ORDER BY order_id DESC, no) FROM lines GROUP BY order_id, no ORDER BY order_id, no DESC LIMIT 4
+SELECT x.t, x.n FROM (SELECT t, count(*) AS n FROM family GROUP BY t ORDER BY t LIMIT 2) x JOIN things ON true WHERE things.id = 1 ORDER BY 1
+-- UPDATE and DELETE by several indexes
+UPDATE family SET i8 = 2000000000, vc = 'union' WHERE i2 = 3000 OR i8 = 2000000000 OR t = 't4'
+SELECT id, i8, vc FROM family WHERE vc = 'union' ORDER BY id
+UPDATE family SET vc = 'u2' FROM things WHERE things.id = 2 AND (family.t = 't1' OR family.i2 = 6000) RETURNING family.id
+DELETE FROM family WHERE vc = 'union' AND t = 't1' OR d = '2024-03-25' OR id = 8 RETURNING id
+SELECT count(*), sum(id) FROM family WHERE id BETWEEN -100 AND 100
+SELECT id FROM family WHERE t = 't5' OR i2 = 9000 ORDER BY id FOR UPDATE
+-- lookups by a key with constants
+SELECT o.id, l.no, l.qty FROM orders o JOIN lines l ON l.order_id = o.id AND l.no = 2 WHERE o.doc ->> 'Customer' = 'customers/1-A' ORDER BY 1
+SELECT f.id, r.v FROM family f LEFT JOIN fleet r ON r.cust = f.id AND r.seq = 1 WHERE f.id BETWEEN 1 AND 4 ORDER BY 1
+SELECT f.id, p.id FROM family f JOIN people p ON p.n = f.id AND p.grp = 1 WHERE f.id BETWEEN 1 AND 9 ORDER BY 1, 2
