@@ -81,6 +81,10 @@ var features = []feature{
 // and by bounds on several columns (View.Knows).
 const OrderedIndexesSince = clusterversion.OrderedIndexes
 
+// BatchedReadsSince is the version of the cluster from which a task may read for many sets of outer
+// values (View.Knows).
+const BatchedReadsSince = clusterversion.BatchedReads
+
 // option returns a function that reports whether a table has an option.
 func option(name string) func(descriptor) bool {
 	return func(d descriptor) bool {

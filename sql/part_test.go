@@ -342,6 +342,7 @@ func TestExplainParts(t *testing.T) {
   ->  Limit
         ->  Gather  (fragments: by the row, of 2)
               Routed by: primary key
+              Batched by: a.doc
               `+restricted+`              ->  Limit
                     ->  Key Lookup on orders b
                           Key: (id = (a.doc ->> 'x'::text))`)

@@ -61,6 +61,8 @@ const (
 	LostNodes uint32 = 2
 	// OrderedIndexes: tasks that read indexes in both directions, and by bounds on several columns.
 	OrderedIndexes uint32 = 2
+	// BatchedReads: tasks that read for many sets of outer values.
+	BatchedReads uint32 = 2
 	// TableStatistics: what ANALYZE stores in the catalog.
 	TableStatistics uint32 = 2
 	// StatisticsTargets: how much ANALYZE keeps of a column.

@@ -59,6 +59,8 @@ func (k *compiler) Source(n plan.Node) (operator.Op, error) {
 		return k.systemScan(n)
 	case *plan.Gather:
 		return k.gather(n)
+	case *plan.Each:
+		return k.each(n)
 	case *plan.Modify:
 		return k.modify(n)
 	case *plan.LockRows:

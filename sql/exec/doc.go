@@ -37,7 +37,7 @@
 //	    and continues with it, or leaves the row out. If the row may exist under another key,
 //	    the statement runs again (scan.go). If the statement reads more than that row (joins,
 //	    subqueries in SET), the session runs it again after 40001. For a cursor, the join is
-//	    computed again with the present row and the others as they were (rejoin.go).
+//	    computed again with the present row and the others as they were (op_lockrows.go).
 //	E8  LockRows locks rows in the order in which they are returned, and only as many as are
 //	    needed: in the fragment if there is no ORDER BY and no LIMIT, otherwise from the
 //	    gateway, by key.

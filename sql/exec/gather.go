@@ -32,8 +32,9 @@ type gatherOp struct {
 	index   *finder // of a global index; the rows that it finds determine the buckets
 	program *Program
 	merge   operator.Ordering
-	whole   bool // it is read whole, whatever the statement's part
-	task    Task // of a route to one fragment, reused
+	ahead   *aheadReads // nil: it runs for one set of outer values at a time
+	whole   bool        // it is read whole, whatever the statement's part
+	task    Task        // of a route to one fragment, reused
 	single  [1]shardmap.Share
 	run     uint64
 	set     shardmap.BucketSet // of execution run, if the route is not lateral
@@ -56,7 +57,7 @@ func (k *compiler) gather(n *plan.Gather) (operator.Op, error) {
 		node: n, router: r, index: index, program: p, merge: operator.NewOrdering(n.Merge), whole: whole(n.Child),
 	}
 	k.gathers = append(k.gathers, o)
-	return o, nil
+	return o, k.readAhead(o)
 }
 
 // buckets evaluates the route, once per execution if it cannot change.
@@ -81,6 +82,9 @@ func (o *gatherOp) Run(x *operator.Execution, emit Emit) error {
 	if c.Gateway == nil {
 		return internal("a fragment was asked to gather")
 	}
+	if o.ahead != nil {
+		return o.runAhead(c, emit)
+	}
 	set, err := o.buckets(c)
 	if err == nil && o.index != nil && !set.IsEmpty() {
 		set, err = o.index.find(c, set)
@@ -88,6 +92,11 @@ func (o *gatherOp) Run(x *operator.Execution, emit Emit) error {
 	if err != nil || set.IsEmpty() {
 		return err
 	}
+	return o.read(c, set, emit)
+}
+
+// read runs the tasks for some buckets.
+func (o *gatherOp) read(c *Ctx, set shardmap.BucketSet, emit Emit) error {
 	for n := 0; ; n++ {
 		epoch := c.Gateway.Map.Epoch()
 		shares, at, err := o.place(c, split(o.single[:0], c.Gateway.Map, set))
@@ -115,7 +124,7 @@ func (o *gatherOp) place(c *Ctx, shares []shardmap.Share) ([]shardmap.Share, txn
 	}
 	if len(shares) == 1 {
 		if floor, ok := c.reads.left(c, o); ok {
-			o.fill(&o.task, c, 0, shares[0])
+			o.fill(&o.task, c, 0, shares[0], c.Outers)
 			o.task.Floor, o.task.reads = floor, c.reads
 			return shares, 0, nil
 		}
@@ -125,7 +134,7 @@ func (o *gatherOp) place(c *Ctx, shares []shardmap.Share) ([]shardmap.Share, txn
 		return nil, 0, err
 	}
 	if shares, err = o.reached(c, shares); err == nil && len(shares) == 1 {
-		o.fill(&o.task, c, t, shares[0])
+		o.fill(&o.task, c, t, shares[0], c.Outers)
 	}
 	return shares, t, err
 }
@@ -150,10 +159,13 @@ func (o *gatherOp) fanout(c *Ctx, shares []shardmap.Share) error {
 	return nil
 }
 
-func (o *gatherOp) fill(t *Task, c *Ctx, at txn.Timestamp, s shardmap.Share) {
+func (o *gatherOp) fill(t *Task, c *Ctx, at txn.Timestamp, s shardmap.Share, outers types.Row) {
+	if o.ahead != nil {
+		outers = o.outersFor(c, s)
+	}
 	*t = Task{
 		Txn: c.Gateway.Txn, T: at, Epoch: c.Gateway.Map.Epoch(), Buckets: s.Buckets, Plan: o.node.Child,
-		Params: c.Params, Outers: c.Outers,
+		Params: c.Params, Outers: outers,
 		Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits, Seen: c.seen(s.Fragment), program: o.program,
 	}
 	if c.Analyze != nil {
@@ -206,8 +218,7 @@ func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit E
 			return err
 		}
 		task := &Task{}
-		o.fill(task, c, t, s)
-		task.Outers = outers
+		o.fill(task, c, t, s, outers)
 		w.start(f, task, s)
 	}
 	go w.close()

@@ -20,6 +20,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/batch"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/query/querytest"
 	"github.com/sherddb/sherd/sql/types"
@@ -58,6 +59,8 @@ var keptStatements = []string{
 	`SELECT w >= ALL (SELECT w FROM s LIMIT 9) FROM s`,
 	`SELECT (SELECT max(w) FROM s), ARRAY(SELECT w FROM s LIMIT 9), EXISTS (SELECT FROM s WHERE w = 'a') FROM s LIMIT 2`,
 	`SELECT (SELECT o.w || s.w FROM (VALUES ('x')) o (w) WHERE s.i > 0) FROM s`,
+	`SELECT s.w, o.w FROM s, LATERAL (SELECT o.w FROM wide o WHERE o.grp = s.i % 2 ORDER BY id LIMIT 1) o`,
+	`SELECT s.w, (SELECT max(o.w) FROM wide o WHERE o.grp = s.i % 2 AND o.w <> s.w) FROM s`,
 	`SELECT (w, i) = (SELECT w, i FROM s LIMIT 1) FROM s LIMIT 5`,
 	`SELECT relname FROM pg_catalog.pg_class`,
 
@@ -188,6 +191,7 @@ func keptPlan(t *testing.T, ctx *analyze.Context, text, source string) *plan.Pla
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
+	batch.Plan(pl)
 	return pl
 }
 

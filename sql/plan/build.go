@@ -45,6 +45,7 @@ type Methods struct {
 	NestLoop       bool // look up the rows of a join one by one, or compare all pairs
 	LookupJoin     bool // look up the rows of a join in batches
 	LocalJoin      bool // join in the fragments
+	Batch          bool // read for many rows at once what a step reads for each row (package batch)
 	LocalAggregate bool // aggregate in the fragments
 	Sort           bool
 	Incremental    bool // sort groups of rows that come in the order of the first keys

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/batch"
 	"github.com/sherddb/sherd/sql/plan/wire"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/statistics"
@@ -217,6 +219,9 @@ func build(ctx *analyze.Context, text string, change ...func(*plan.Env)) (*query
 		c(&env)
 	}
 	p, err := plan.Build(q, env)
+	if err == nil && !env.Off.Batch {
+		batch.Plan(p)
+	}
 	return q, p, err
 }
 
@@ -238,6 +243,8 @@ type database struct {
 	clock    *txn.Clock
 	replicas map[shardmap.FragmentID]*storage.Replica
 	bucketed *shardmap.Map
+	memory   memory.Limits // of a statement
+	tasks    atomic.Int64  // that fragments have run
 }
 
 func initialMap(fragments int) *shardmap.Map {
@@ -252,7 +259,7 @@ func openDatabase(t testing.TB, fragments int) *database {
 	t.Helper()
 	d := &database{
 		clock: txn.NewClock(nil, 0), replicas: map[shardmap.FragmentID]*storage.Replica{},
-		bucketed: initialMap(fragments),
+		bucketed: initialMap(fragments), memory: memory.Limits{Query: 256 << 20, Files: -1},
 	}
 	dir, peers := t.TempDir(), txn.NewDetector()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -269,7 +276,10 @@ func openDatabase(t testing.TB, fragments int) *database {
 	return d
 }
 
-type fragment struct{ tx *storage.Tx }
+type fragment struct {
+	tx    *storage.Tx
+	tasks *atomic.Int64
+}
 
 type stage struct{ *storage.Tx }
 
@@ -298,6 +308,7 @@ func overTheWire(task *exec.Task) (*exec.Task, error) {
 }
 
 func (f fragment) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
+	f.tasks.Add(1)
 	sent, err := overTheWire(task)
 	if err != nil {
 		return exec.Result{}, err
@@ -316,7 +327,7 @@ func (d *database) execute(pl *plan.Plan, params ...types.Datum) (rows []types.R
 	var joining sync.Mutex // fragments are written to side by side
 	c := &exec.Ctx{
 		Execution: operator.Execution{Ctx: expr.Ctx{Context: context.Background(), Params: params},
-			Mem: memory.New(256 << 20)}, Limits: exec.Limits{ExplicitBuckets: true},
+			Mem: memory.Limited(d.memory)}, Limits: exec.Limits{ExplicitBuckets: true},
 	}
 	c.Gateway = &exec.Gateway{
 		Txn: id, Map: d.bucketed,
@@ -327,7 +338,7 @@ func (d *database) execute(pl *plan.Plan, params ...types.Datum) (rows []types.R
 			if parts[f] == nil {
 				parts[f] = d.replicas[f].Tx(id)
 			}
-			return fragment{parts[f]}, nil
+			return fragment{parts[f], &d.tasks}, nil
 		},
 		Snapshot: func(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error) {
 			for _, s := range shares {

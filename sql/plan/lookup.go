@@ -223,7 +223,7 @@ func (j joining) lookupJoin(left, right part) (part, bool, error) {
 	if !ok {
 		return part{}, false, nil
 	}
-	single := atMostOne(left.node) && !off.NestLoop
+	single := AtMostOne(left.node) && !off.NestLoop
 	left = j.gather(left, nil)
 	if !single && !off.LookupJoin {
 		k, err := j.byBatch(key, left)
@@ -252,9 +252,9 @@ func (j joining) lookupJoin(left, right part) (part, bool, error) {
 	return out, true, err
 }
 
-// atMostOne reports whether a step cannot return more than one row. A step that is estimated at one
+// AtMostOne reports whether a step cannot return more than one row. A step that is estimated at one
 // row may return many, which are not looked up row by row.
-func atMostOne(n Node) bool {
+func AtMostOne(n Node) bool {
 	switch n := n.(type) {
 	case *Scan:
 		return n.Access == ScanKeys && n.KeyArray == nil && len(n.Keys) == 1 ||
@@ -266,13 +266,13 @@ func atMostOne(n Node) bool {
 	case *Aggregate:
 		return len(n.Keys) == 0 && n.Sets == nil
 	case *Project:
-		return !n.Sets && atMostOne(n.Child)
+		return !n.Sets && AtMostOne(n.Child)
 	case *Gather:
-		return atMostOne(n.Child)
+		return AtMostOne(n.Child)
 	case *Filter:
-		return atMostOne(n.Child)
+		return AtMostOne(n.Child)
 	case *NestLoop:
-		return atMostOne(n.Left) && (n.Kind == query.Semi || n.Kind == query.Anti || atMostOne(n.Right))
+		return AtMostOne(n.Left) && (n.Kind == query.Semi || n.Kind == query.Anti || AtMostOne(n.Right))
 	}
 	return false
 }
@@ -512,7 +512,7 @@ func (j joining) boundLoop(left, right part) (part, bool, error) {
 	inner = j.unions.of(j.planner, inner, indexes, conds)
 	whole := inner.node == &bound && bound.Access == ScanBuckets && bound.Span == nil && !inner.local.route.byValues()
 	cost := max(rows, 1) * (costAsk + j.est.cost(inner.node))
-	if whole && !atMostOne(left.node) || 2*cost >= j.wholeCost(rows, right) {
+	if whole && !AtMostOne(left.node) || 2*cost >= j.wholeCost(rows, right) {
 		return part{}, false, nil
 	}
 	left = j.gather(left, nil)

@@ -277,6 +277,35 @@ type Gather struct {
 	Child Node
 	Route Route
 	Merge []SortKey
+	// Batch is the Gather's number among the reads of a Batch, from 1; 0: it runs for one set of
+	// outer values at a time. Its child is an Each then, and its own columns are those without the
+	// number of the set.
+	Batch int
+}
+
+// Batch passes on the rows of Child in batches. Before each one, Gathers in steps that run for
+// each of its rows read what they need for all of them. It runs at the gateway.
+type Batch struct {
+	Base
+	Child Node
+	Reads []BatchRead
+}
+
+// BatchRead says for which outer values a Gather reads, given a row of a Batch.
+type BatchRead struct {
+	Gather int // Gather.Batch
+	Binds  []Bind
+	Need   query.Expr // the Gather may not run for rows for which it is not true; nil: it runs for all
+}
+
+// Each runs Child in a fragment for sets of outer values, and adds the number of the set to its rows,
+// which come set by set.
+type Each struct {
+	Base
+	Child  Node
+	Params []int // the outer parameters of a set
+	Sets   int   // the outer parameter that has all sets (package exec)
+	Route  Route // of a set: no other buckets are read for it
 }
 
 // LockRows takes row locks on the rows of Child and passes on those that it has got. Below a Gather
@@ -384,6 +413,8 @@ func (n *SetOperation) Children() []Node { return []Node{n.Left, n.Right} }
 func (n *Append) Children() []Node       { return n.Inputs }
 func (n *Window) Children() []Node       { return []Node{n.Child} }
 func (n *Gather) Children() []Node       { return []Node{n.Child} }
+func (n *Batch) Children() []Node        { return []Node{n.Child} }
+func (n *Each) Children() []Node         { return []Node{n.Child} }
 func (n *LockRows) Children() []Node     { return []Node{n.Child} }
 func (n *Modify) Children() []Node       { return []Node{n.Child} }
 

@@ -43,6 +43,7 @@ func ownOfPlanner() []*Definition {
 		method("key_lookup", "lookups by primary key"),
 		method("lookup_join", "joins that look up rows in batches"),
 		method("local_join", "joins in the fragments"),
+		method("batch", "reads for many rows at once"),
 		method("local_aggregate", "aggregates in the fragments"),
 	}
 }

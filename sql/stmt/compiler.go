@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/batch"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/tx"
@@ -59,7 +60,7 @@ func (r Replan) As(change func(env *plan.Env)) (*Program, error) {
 	env, p := r.env, *r.Program
 	change(&env)
 	var err error
-	if p.Plan, err = plan.Build(p.Query, env); err != nil {
+	if p.Plan, err = makePlan(r.View, p.Query, env); err != nil {
 		return nil, err
 	}
 	p.Exec, err = exec.Compile(p.Plan)
@@ -218,6 +219,15 @@ func (c *Compiler) statistics() func(*catalog.Table) *statistics.Table {
 // together returns the expressions of a table's statistics objects.
 func (c *Compiler) together(t *catalog.Table) []query.StatisticsExpression {
 	return analyze.StatisticsExpressions(c.Analysis(""), t)
+}
+
+// makePlan plans a query.
+func makePlan(view *catalog.View, q *query.Query, env plan.Env) (*plan.Plan, error) {
+	p, err := plan.Build(q, env)
+	if err == nil && !env.Off.Batch && view.Knows(catalog.BatchedReadsSince) {
+		batch.Plan(p)
+	}
+	return p, err
 }
 
 // environment returns what plans under a catalog may use.

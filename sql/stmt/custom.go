@@ -101,7 +101,7 @@ func withArguments(q *query.Query, args []types.Datum) *query.Query {
 
 // plan plans a program's query and compiles its plan.
 func (c *Compiler) plan(p *Program, env plan.Env) (err error) {
-	if p.Plan, err = plan.Build(p.Query, env); err != nil {
+	if p.Plan, err = makePlan(c.View, p.Query, env); err != nil {
 		return err
 	}
 	if p.Exec, err = exec.Compile(p.Plan); err != nil {

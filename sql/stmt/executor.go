@@ -11,7 +11,6 @@ import (
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/parse"
-	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
@@ -161,7 +160,7 @@ func HiddenProgram(view *catalog.View, database catalog.OID, text string, params
 		return nil, err
 	}
 	p := &Program{Query: q, Params: params, Version: view.DefinitionVersion()}
-	if p.Plan, err = plan.Build(q, environment(view)); err != nil {
+	if p.Plan, err = makePlan(view, q, environment(view)); err != nil {
 		return nil, err
 	}
 	p.Exec, err = exec.Compile(p.Plan)

@@ -16,6 +16,7 @@ func SwitchedOff(on func(parameter string) bool) plan.Methods {
 		KeyLookup:      !on("sherd.enable_key_lookup"),
 		LookupJoin:     !on("sherd.enable_lookup_join"),
 		LocalJoin:      !on("sherd.enable_local_join"),
+		Batch:          !on("sherd.enable_batch"),
 		LocalAggregate: !on("sherd.enable_local_aggregate"),
 	}
 }

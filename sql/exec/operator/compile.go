@@ -15,6 +15,7 @@ type Compiler struct {
 
 	sources Sources
 	ctes    map[int]*cteStore
+	aheads  map[int]*Ahead
 }
 
 // Sources compiles the nodes that this package does not know: those that rows come from or go to.
@@ -74,6 +75,8 @@ func (k *Compiler) combining(n plan.Node) (Op, error) {
 		return k.lookupJoin(n)
 	case *plan.NestLoop:
 		return k.nestLoop(n)
+	case *plan.Batch:
+		return k.batch(n)
 	case *plan.SetOperation:
 		return k.setOperation(n)
 	case *plan.Append:

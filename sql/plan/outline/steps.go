@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // Of describes a plan.
@@ -40,6 +41,10 @@ func (x *describer) node(n plan.Node, columns []query.Expr, with []below) *Step 
 			with = append(with, below{"CTE " + c.Name, c.Plan, c.Step})
 		}
 		return x.node(s.Child, columns, with)
+	case *plan.Batch:
+		return x.node(s.Child, columns, with)
+	case *plan.Each:
+		return x.node(s.Child, columns[:len(s.Child.Output())], with)
 	case *plan.Project:
 		if !s.Sets && len(subPlansOf(s)) == 0 {
 			return x.node(s.Child, columns, with)
@@ -313,10 +318,41 @@ func (x *describer) gather(n *plan.Gather) *Step {
 		s.Properties = append(s.Properties, Property{Key: "Route", Value: route, In: Structured})
 	}
 	s.Properties = append(s.Properties, x.route(&n.Route)...)
+	s.Properties = append(s.Properties, x.batched(n)...)
 	if x.notes.Part != nil {
 		s.Properties = append(s.Properties, x.notes.Part(n)...)
 	}
 	return s
+}
+
+// batched names the outer values by which a Gather reads for many rows at once.
+func (x *describer) batched(n *plan.Gather) []Property {
+	each, ok := n.Child.(*plan.Each)
+	if !ok {
+		return nil
+	}
+	by := make([]string, len(each.Params))
+	visit := func(e query.Expr) {
+		if o, ok := e.(*query.Outer); ok {
+			if i := slices.Index(each.Params, o.N); i >= 0 {
+				by[i] = x.text(o)
+			}
+		}
+	}
+	var descend func(plan.Node)
+	descend = func(n plan.Node) {
+		for _, e := range walk.Exprs(n) {
+			walk.Visit(e, visit)
+		}
+		for _, c := range n.Children() {
+			descend(c)
+		}
+	}
+	descend(each)
+	if len(by) == 0 {
+		return []Property{{Key: "Reads", Value: "once"}}
+	}
+	return []Property{{Key: "Batched by", Value: by}}
 }
 
 // route says by what a Gather is narrowed.
@@ -515,7 +551,13 @@ func columnsOf(n plan.Node) []query.Expr {
 	case *plan.LockRows:
 		return columnsOf(s.Child)
 	case *plan.Gather:
+		return columnsOf(s.Child)[:len(s.Cols)]
+	case *plan.Batch:
 		return columnsOf(s.Child)
+	case *plan.Each:
+		own := len(s.Child.Output())
+		set := &query.Slot{T: query.Of(types.Int4), N: own, Name: s.Cols[own].Name}
+		return append(columnsOf(s.Child)[:own:own], set)
 	case *plan.Distinct:
 		return columnsOf(s.Child)
 	}

@@ -777,3 +777,41 @@ SELECT id FROM family WHERE t = 't5' OR i2 = 9000 ORDER BY id FOR UPDATE
 SELECT o.id, l.no, l.qty FROM orders o JOIN lines l ON l.order_id = o.id AND l.no = 2 WHERE o.doc ->> 'Customer' = 'customers/1-A' ORDER BY 1
 SELECT f.id, r.v FROM family f LEFT JOIN fleet r ON r.cust = f.id AND r.seq = 1 WHERE f.id BETWEEN 1 AND 4 ORDER BY 1
 SELECT f.id, p.id FROM family f JOIN people p ON p.n = f.id AND p.grp = 1 WHERE f.id BETWEEN 1 AND 9 ORDER BY 1, 2
+-- correlated subqueries: in batches, and as joins with groups
+SELECT t.id, (SELECT count(*) FROM people p WHERE p.grp = t.id) FROM things t ORDER BY 1
+SELECT t.id, (SELECT max(p.n) FROM people p WHERE p.grp = t.id AND p.n < 30), (SELECT min(p.mail) FROM people p WHERE p.grp = t.grp) FROM things t ORDER BY 1
+SELECT count(*) FROM things t WHERE (SELECT count(*) FROM people p WHERE p.grp = t.id) = 0
+SELECT t.id FROM things t WHERE t.big >= (SELECT avg(u.big) FROM things u WHERE u.grp = t.grp) ORDER BY 1
+SELECT f.id, (SELECT count(*) FROM family g WHERE g.i2 = f.i2), (SELECT count(*) FROM family g WHERE g.i2 IS NOT DISTINCT FROM f.i2), (SELECT sum(g.i8) FROM family g WHERE g.i2 = f.i2) FROM family f ORDER BY 1
+SELECT f.id, (SELECT coalesce(max(g.t), 'none') || count(*) || f.id FROM family g WHERE g.i2 = f.i2 AND g.i8 > 3000000000) FROM family f ORDER BY 1
+SELECT f.id, (SELECT count(*) FROM family g WHERE g.i2 = f.i2 HAVING count(*) > 1), (SELECT max(g.id) FROM family g WHERE g.d = f.d HAVING f.id < 4) FROM family f ORDER BY 1
+SELECT t.id, (SELECT count(DISTINCT p.n) FROM people p JOIN things u ON u.id = p.grp WHERE u.grp = t.grp) FROM things t ORDER BY 1
+SELECT t.id FROM things t WHERE (SELECT count(*) FILTER (WHERE p.n > 5) FROM people p WHERE p.grp = t.id) > 1 OR (SELECT min(p.n) FROM people p WHERE p.grp = t.grp) IS NULL ORDER BY 1
+SELECT t.id, (SELECT p.id FROM people p WHERE p.grp = t.id ORDER BY p.n, p.id LIMIT 1) FROM things t ORDER BY 1
+SELECT t.id, (SELECT u.name FROM things u WHERE u.id = t.grp) FROM things t ORDER BY 1
+SELECT t.id, (SELECT u.id FROM things u WHERE u.grp = t.grp) FROM things t ORDER BY 1
+SELECT t.id, (SELECT u.id FROM things u WHERE u.grp = t.id AND u.id < 3) FROM things t WHERE t.id > 3 ORDER BY 1
+SELECT t.id, ARRAY(SELECT p.n FROM people p WHERE p.grp = t.id ORDER BY p.n) FROM things t ORDER BY 1
+SELECT t.id FROM things t WHERE t.id + 1 = ANY (SELECT p.n FROM people p WHERE p.grp = t.grp) ORDER BY 1
+SELECT t.id FROM things t WHERE t.id NOT IN (SELECT p.n FROM people p WHERE p.grp = t.grp) ORDER BY 1
+SELECT t.id FROM things t WHERE t.id >= ALL (SELECT p.n FROM people p WHERE p.grp = t.grp) ORDER BY 1
+SELECT t.id FROM things t WHERE t.id < 3 OR EXISTS (SELECT FROM people p WHERE p.grp = t.id AND p.n > 5) ORDER BY 1
+SELECT t.id, CASE WHEN t.id > 5 THEN (SELECT sum(100 / (t.id - 5)) FROM people p WHERE p.grp = t.grp) END FROM things t ORDER BY 1
+SELECT t.id, (SELECT sum(100 / (t.id - 5)) FROM people p WHERE p.grp = t.grp) FROM things t ORDER BY 1
+SELECT t.id, (SELECT sum(100 / (p.n - p.n)) FROM people p WHERE p.grp = t.id + 1000) FROM things t ORDER BY 1
+SELECT t.id, (SELECT (SELECT max(q.n) FROM people q WHERE q.grp = p.grp AND q.n <> t.id) FROM people p WHERE p.grp = t.id ORDER BY p.id LIMIT 1) FROM things t ORDER BY 1
+SELECT t.grp, count(*), (SELECT count(*) FROM people p WHERE p.grp = t.grp) FROM things t GROUP BY t.grp ORDER BY 1
+SELECT sum((SELECT count(*) FROM people p WHERE p.grp = t.id)), max((SELECT max(p.n) FROM people p WHERE p.grp = t.grp)) FROM things t
+SELECT t.id FROM things t WHERE t.grp IN (SELECT p.grp FROM people p) AND t.id < (SELECT sum(p.n) FROM people p WHERE p.grp = t.grp) ORDER BY 1
+SELECT o.id, (SELECT count(*) FROM orders p WHERE p.doc ->> 'Customer' = o.doc ->> 'Customer') FROM orders o ORDER BY 1
+SELECT c.id, (SELECT max(o.id) FROM orders o WHERE o.doc ->> 'Customer' = c.id), (SELECT sum(l.qty) FROM lines l WHERE l.order_id = (SELECT max(o.id) FROM orders o WHERE o.doc ->> 'Customer' = c.id)) FROM customers c ORDER BY 1
+-- the first rows of each group
+SELECT t.id, x.id, x.n FROM things t, LATERAL (SELECT p.id, p.n FROM people p WHERE p.grp = t.id ORDER BY p.n DESC NULLS FIRST, p.id LIMIT 2) x ORDER BY 1, 3, 2
+SELECT t.id, x.n FROM things t LEFT JOIN LATERAL (SELECT p.n FROM people p WHERE p.grp = t.id ORDER BY p.n DESC NULLS FIRST LIMIT 2 OFFSET 1) x ON true ORDER BY 1, 2
+SELECT t.id, x.n FROM things t LEFT JOIN LATERAL (SELECT p.n FROM people p WHERE p.grp = t.id ORDER BY p.n LIMIT t.id) x ON x.n > 3 ORDER BY 1, 2
+SELECT t.id, x.* FROM things t, LATERAL (SELECT count(*) AS c, min(p.n) AS m FROM people p WHERE p.grp IN (t.id, t.grp)) x ORDER BY 1
+SELECT t.id, x.* FROM things t, LATERAL (SELECT p.grp, count(*) FROM people p WHERE p.grp < t.id GROUP BY p.grp ORDER BY 2 DESC, 1 LIMIT 2) x ORDER BY 1, 2
+SELECT t.id, x.*, y.* FROM things t, LATERAL (SELECT p.n FROM people p WHERE p.grp = t.id ORDER BY p.n LIMIT 2) x, LATERAL (SELECT u.id FROM things u WHERE u.id > x.n ORDER BY u.id LIMIT 1) y ORDER BY 1, 2, 3
+SELECT c.id, x.id FROM customers c, LATERAL (SELECT o.id FROM orders o WHERE o.doc ->> 'Customer' = c.id ORDER BY o.id DESC LIMIT 1) x ORDER BY 1
+SELECT f.id, x.id FROM family f, LATERAL (SELECT g.id FROM family g WHERE g.ts > f.ts ORDER BY g.ts LIMIT 1) x ORDER BY 1
+SELECT f.id, x.no FROM family f, LATERAL (SELECT l.no FROM lines l WHERE l.order_id > f.t ORDER BY l.order_id, l.no LIMIT 2) x ORDER BY 1, 2

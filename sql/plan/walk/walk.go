@@ -54,6 +54,14 @@ func combiningExprs(n plan.Node) []query.Expr {
 		return windowExprs(n)
 	case *plan.Gather:
 		return RouteExprs(&n.Route)
+	case *plan.Each:
+		return RouteExprs(&n.Route)
+	case *plan.Batch:
+		var out []query.Expr
+		for _, r := range n.Reads {
+			out = append(append(out, r.Need), bindExprs(r.Binds)...)
+		}
+		return out
 	case *plan.LockRows:
 		out := []query.Expr{n.Most}
 		if r := n.Rejoin; r != nil {
@@ -169,6 +177,9 @@ func FreeOuters(n plan.Node, free map[int]bool) {
 	}
 }
 
+// SetOuters adds the outer parameters that the steps of a plan set, those in its subqueries too.
+func SetOuters(n plan.Node, set map[int]bool) { collectOuters(n, map[int]bool{}, set) }
+
 func collectOuters(n plan.Node, reads, sets map[int]bool) {
 	for _, e := range Exprs(n) {
 		Visit(e, func(x query.Expr) {
@@ -183,10 +194,13 @@ func collectOuters(n plan.Node, reads, sets map[int]bool) {
 			}
 		})
 	}
-	if j, ok := n.(*plan.NestLoop); ok {
-		for _, b := range j.Binds {
+	switch n := n.(type) {
+	case *plan.NestLoop:
+		for _, b := range n.Binds {
 			sets[b.Param] = true
 		}
+	case *plan.LookupJoin:
+		sets[n.Values.Param] = true
 	}
 	for _, c := range n.Children() {
 		collectOuters(c, reads, sets)

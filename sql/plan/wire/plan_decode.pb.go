@@ -64,6 +64,10 @@ func decodeNode(d *decoder, f field) (v plan.Node) {
 			v = pointer(d, f, decodeNodeFill)
 		case 26:
 			v = pointer(d, f, decodeNodeLookupJoin)
+		case 27:
+			v = pointer(d, f, decodeNodeBatch)
+		case 28:
+			v = pointer(d, f, decodeNodeEach)
 		default:
 			d.newer()
 		}
@@ -636,11 +640,59 @@ func decodeNodeGather(d *decoder, m *plan.Gather, b []byte) {
 			fill(d, f, &m.Route, decodeRoute)
 		case 4:
 			m.Merge = appendStructs(d, f, m.Merge, decodeSortKey)
+		case 5:
+			m.Batch = decodeSigned[int](d, f)
 		default:
 			d.newer()
 		}
 	}
 	d.require(m.Child != nil, "Gather.Child")
+	d.leave()
+}
+
+func decodeNodeBatch(d *decoder, m *plan.Batch, b []byte) {
+	if !d.enter() {
+		return
+	}
+	var f field
+	for d.next(&f, &b) {
+		switch f.number {
+		case 1:
+			m.Cols = appendStructs(d, f, m.Cols, decodeCol)
+		case 2:
+			m.Child = decodeNode(d, f)
+		case 3:
+			m.Reads = appendStructs(d, f, m.Reads, decodeBatchRead)
+		default:
+			d.newer()
+		}
+	}
+	d.require(m.Child != nil, "Batch.Child")
+	d.leave()
+}
+
+func decodeNodeEach(d *decoder, m *plan.Each, b []byte) {
+	if !d.enter() {
+		return
+	}
+	var f field
+	for d.next(&f, &b) {
+		switch f.number {
+		case 1:
+			m.Cols = appendStructs(d, f, m.Cols, decodeCol)
+		case 2:
+			m.Child = decodeNode(d, f)
+		case 3:
+			m.Params = appendPacked(d, f, m.Params, decodeSigned[int])
+		case 4:
+			m.Sets = decodeSigned[int](d, f)
+		case 5:
+			fill(d, f, &m.Route, decodeRoute)
+		default:
+			d.newer()
+		}
+	}
+	d.require(m.Child != nil, "Each.Child")
 	d.leave()
 }
 
@@ -1644,6 +1696,26 @@ func decodeBind(d *decoder, m *plan.Bind, b []byte) {
 		}
 	}
 	d.require(m.Expr != nil, "Bind.Expr")
+	d.leave()
+}
+
+func decodeBatchRead(d *decoder, m *plan.BatchRead, b []byte) {
+	if !d.enter() {
+		return
+	}
+	var f field
+	for d.next(&f, &b) {
+		switch f.number {
+		case 1:
+			m.Gather = decodeSigned[int](d, f)
+		case 2:
+			m.Binds = appendStructs(d, f, m.Binds, decodeBind)
+		case 3:
+			m.Need = decodeExpr(d, f)
+		default:
+			d.newer()
+		}
+	}
 	d.leave()
 }
 

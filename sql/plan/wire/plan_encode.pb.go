@@ -61,6 +61,10 @@ func encodeNodeKind(e *encoder, v plan.Node) {
 		message(e, 25, v, encodeNodeFill)
 	case *plan.LookupJoin:
 		message(e, 26, v, encodeNodeLookupJoin)
+	case *plan.Batch:
+		message(e, 27, v, encodeNodeBatch)
+	case *plan.Each:
+		message(e, 28, v, encodeNodeEach)
 	default:
 		e.unknown(v)
 	}
@@ -386,9 +390,34 @@ func encodeNodeGather(e *encoder, m *plan.Gather) {
 	if !e.enter() {
 		return
 	}
+	number(e, 5, m.Batch, encodeSigned[int])
 	structs(e, 4, m.Merge, encodeSortKey)
 	nonzero(e, 3, &m.Route, encodeRoute)
 	e.require(m.Child != nil, "Gather.Child")
+	optional(e, 2, m.Child, encodeNode)
+	structs(e, 1, m.Cols, encodeCol)
+	e.leave()
+}
+
+func encodeNodeBatch(e *encoder, m *plan.Batch) {
+	if !e.enter() {
+		return
+	}
+	structs(e, 3, m.Reads, encodeBatchRead)
+	e.require(m.Child != nil, "Batch.Child")
+	optional(e, 2, m.Child, encodeNode)
+	structs(e, 1, m.Cols, encodeCol)
+	e.leave()
+}
+
+func encodeNodeEach(e *encoder, m *plan.Each) {
+	if !e.enter() {
+		return
+	}
+	nonzero(e, 5, &m.Route, encodeRoute)
+	number(e, 4, m.Sets, encodeSigned[int])
+	packed(e, 3, m.Params, encodeSigned[int])
+	e.require(m.Child != nil, "Each.Child")
 	optional(e, 2, m.Child, encodeNode)
 	structs(e, 1, m.Cols, encodeCol)
 	e.leave()
@@ -904,6 +933,16 @@ func encodeBind(e *encoder, m *plan.Bind) {
 	e.require(m.Expr != nil, "Bind.Expr")
 	optional(e, 2, m.Expr, encodeExpr)
 	number(e, 1, m.Param, encodeSigned[int])
+	e.leave()
+}
+
+func encodeBatchRead(e *encoder, m *plan.BatchRead) {
+	if !e.enter() {
+		return
+	}
+	optional(e, 3, m.Need, encodeExpr)
+	structs(e, 2, m.Binds, encodeBind)
+	number(e, 1, m.Gather, encodeSigned[int])
 	e.leave()
 }
 
