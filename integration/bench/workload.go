@@ -8,56 +8,65 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// workload is something that both servers do.
+// workload is something that both servers do: a script for pgbench, or a load of another program.
+// With neither it is COPY.
 type workload struct {
 	name   string
 	what   string
-	script string // for pgbench; "" is COPY
-	long   bool   // a transaction takes seconds: run fewer of them
+	script string
+	load   load
 }
 
 // :docs is the number of documents. Ids are spread over all fragments.
 var workloads = []workload{
-	{"point", "point read by id", "\\set i random(1, :docs)\nSELECT doc FROM docs WHERE id = 'docs/' || :i;\n", false},
+	{"point", "point read by id", "\\set i random(1, :docs)\nSELECT doc FROM docs WHERE id = 'docs/' || :i;\n", nil},
 	{"insert", "insert", "\\set i random(1, 1000000000000)\n\\set j random(1, 1000000000)\n" +
 		"INSERT INTO events VALUES ('events/' || :i || '-' || :j, " +
 		"'{\"Kind\":\"click\",\"At\":\"2026-11-21T08:00:00Z\",\"User\":\"users/77-A\",\"Path\":\"/products/1-A\"}');\n",
-		false},
+		nil},
 	{"update", "update", "\\set i random(1, :docs)\n" +
-		"UPDATE docs SET doc = doc || '{\"Seen\": 1}' WHERE id = 'docs/' || :i;\n", false},
+		"UPDATE docs SET doc = doc || '{\"Seen\": 1}' WHERE id = 'docs/' || :i;\n", nil},
 	{"two", "two-document transaction", "\\set i random(1, :docs)\n\\set j random(1, :docs)\nBEGIN;\n" +
 		"UPDATE docs SET doc = doc || '{\"Seen\": 2}' WHERE id = 'docs/' || :i;\n" +
-		"UPDATE docs SET doc = doc || '{\"Seen\": 3}' WHERE id = 'docs/' || :j;\nCOMMIT;\n", false},
+		"UPDATE docs SET doc = doc || '{\"Seen\": 3}' WHERE id = 'docs/' || :j;\nCOMMIT;\n", nil},
 	{"bucket", "two documents, one bucket", "\\set i random(0, :spread - 1)\nBEGIN;\n" + spreadUpdate("left",
-		0) + spreadUpdate("right", 0) + "COMMIT;\n", false},
+		0) + spreadUpdate("right", 0) + "COMMIT;\n", nil},
 	{"fragment", "two documents, one fragment", "\\set f random(0, 2)\n" +
 		"\\set i random(0, :spread - 1)\n\\set j random(0, :spread - 1)\nBEGIN;\n" +
 		"UPDATE spread SET doc = doc || '{\"Seen\": 2}' WHERE id = " + spreadID("left", ":f", ":i") + ";\n" +
 		"UPDATE spread SET doc = doc || '{\"Seen\": 3}' WHERE id = " + spreadID("right", ":f", ":j") + ";\nCOMMIT;\n",
-		false},
+		nil},
 	{"fragments", "two documents, two fragments", "\\set f random(0, 2)\n\\set g (:f + 1) % 3\n" +
 		"\\set i random(0, :spread - 1)\n\\set j random(0, :spread - 1)\nBEGIN;\n" +
 		"UPDATE spread SET doc = doc || '{\"Seen\": 2}' WHERE id = " + spreadID("left", ":f", ":i") + ";\n" +
 		"UPDATE spread SET doc = doc || '{\"Seen\": 3}' WHERE id = " + spreadID("right", ":g", ":j") + ";\nCOMMIT;\n",
-		false},
+		nil},
 	{"snapshot", "read-only snapshot", "\\set i random(0, :spread - 1)\n" +
 		"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;\n" +
 		"SELECT doc FROM spread WHERE id = " + spreadID("left", "0", ":i") + ";\n" +
 		"SELECT doc FROM spread WHERE id = " + spreadID("left", "1", ":i") + ";\n" +
-		"SELECT doc FROM spread WHERE id = " + spreadID("left", "2", ":i") + ";\nCOMMIT;\n", false},
-	{"counter", "contended counter", "UPDATE counters SET v = v + 1 WHERE id = 'counters/1';\n", false},
-	{"split", "contended counter, split", "UPDATE counters SET v = v + 1 WHERE id = 'counters/2';\n", false},
-	{"copy", "COPY in", "", true},
+		"SELECT doc FROM spread WHERE id = " + spreadID("left", "2", ":i") + ";\nCOMMIT;\n", nil},
+	{"counter", "contended counter", "UPDATE counters SET v = v + 1 WHERE id = 'counters/1';\n", nil},
+	{"split", "contended counter, split", "UPDATE counters SET v = v + 1 WHERE id = 'counters/2';\n", nil},
+	{"copy", "COPY in", "", nil},
 	{"aggregate", "aggregate over orders", "SELECT doc->>'Customer' AS customer, doc->>'Status' AS status, " +
 		"count(*), sum((doc->>'Total')::numeric) FROM orders " +
-		"GROUP BY 1, 2 ORDER BY 4 DESC LIMIT 10;\n", true},
+		"GROUP BY 1, 2 ORDER BY 4 DESC LIMIT 10;\n", nil},
+	{"select-simple", "select only, simple", "", pgbenchLoad("select-only", "simple")},
+	{"select-extended", "select only, extended", "", pgbenchLoad("select-only", "extended")},
+	{"select-prepared", "select only, prepared", "", pgbenchLoad("select-only", "prepared")},
+	{"tpcb-simple", "TPC-B, simple", "", pgbenchLoad("tpcb-like", "simple")},
+	{"tpcb-extended", "TPC-B, extended", "", pgbenchLoad("tpcb-like", "extended")},
+	{"tpcb-prepared", "TPC-B, prepared", "", pgbenchLoad("tpcb-like", "prepared")},
+	{"sysbench-point", "sysbench point select", "", sysbenchLoad("oltp_point_select")},
+	{"sysbench-read", "sysbench read only", "", sysbenchLoad("oltp_read_only")},
+	{"sysbench-ranges", "sysbench random ranges", "", sysbenchLoad("select_random_ranges")},
 }
 
 // spreadID returns the SQL for an id of the table spread in fragment f of three, which has 349,525
@@ -82,8 +91,9 @@ func names() []string {
 
 type bench struct {
 	options
-	dir     string
-	servers []*server
+	dir      string
+	servers  []*server
+	prepared bool // the tables of pgbench and sysbench exist
 }
 
 // prepare creates the tables, and the files that both servers load.
@@ -195,18 +205,26 @@ func (b *bench) load(ctx context.Context, s *server, table string) error {
 
 // measure runs a workload on all servers, round by round, and prints the medians.
 func (b *bench) measure(ctx context.Context, w workload) error {
-	if w.script == "" {
+	run := w.load
+	switch {
+	case run != nil:
+		if err := b.prepareLoads(ctx); err != nil {
+			return err
+		}
+	case w.script == "":
 		return b.measureCopy(ctx, w)
-	}
-	file := filepath.Join(b.dir, w.name+".sql")
-	if err := os.WriteFile(file, []byte(w.script), 0o644); err != nil {
-		return err
+	default:
+		file := filepath.Join(b.dir, w.name+".sql")
+		if err := os.WriteFile(file, []byte(w.script), 0o644); err != nil {
+			return err
+		}
+		run = b.scriptLoad(file)
 	}
 	for _, clients := range b.clients {
 		figures := make([][]figure, len(b.servers))
 		for range b.rounds {
 			for i, s := range b.servers {
-				f, err := b.pgbench(ctx, s, file, clients)
+				f, err := b.run(ctx, s, run, clients)
 				if err != nil {
 					return err
 				}
@@ -216,25 +234,6 @@ func (b *bench) measure(ctx context.Context, w workload) error {
 		b.print(w.what, clients, figures, "tps")
 	}
 	return nil
-}
-
-var tpsLine = regexp.MustCompile(`tps = ([0-9.]+)`)
-
-func (b *bench) pgbench(ctx context.Context, s *server, file string, clients int) (figure, error) {
-	args := append(s.args(), "-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", strconv.Itoa(min(clients, 2)),
-		"-T", strconv.Itoa(b.seconds),
-		"-D", "docs="+strconv.Itoa(b.docs), "-D", "spread="+
-			strconv.Itoa(spread), "--max-tries=1000", "-f", file, "postgres")
-	before := s.processorTime()
-	out, err := exec.CommandContext(ctx, "pgbench", args...).CombinedOutput()
-	used := s.processorTime() - before
-	m := tpsLine.FindSubmatch(out)
-	if err != nil || m == nil {
-		return figure{}, fmt.Errorf("%s: pgbench: %s: %w", s.name, out, err)
-	}
-	tps, err := strconv.ParseFloat(string(m[1]), 64)
-	return figure{rate: tps, latency: float64(clients) / tps * 1000,
-		processor: used.Seconds() * 1000 / (tps * float64(b.seconds))}, err
 }
 
 func (b *bench) measureCopy(ctx context.Context, w workload) error {

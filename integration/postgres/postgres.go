@@ -26,7 +26,7 @@ type Server struct {
 // Create makes a cluster of databases in a new directory, with the locale C.UTF-8, and starts its
 // server with default settings.
 func Create(ctx context.Context, dir string) (*Server, error) {
-	if err := install(ctx); err != nil {
+	if err := Install(ctx, filepath.Join(programs, "initdb"), "postgresql-15", "postgresql-client-15"); err != nil {
 		return nil, err
 	}
 	if err := MakeDir(ctx, dir); err != nil {
@@ -91,17 +91,19 @@ func (s *Server) wait(ctx context.Context) error {
 	return errors.New("PostgreSQL did not start")
 }
 
+// programs is where Debian installs those of PostgreSQL 15.
 const programs = "/usr/lib/postgresql/15/bin"
 
-func install(ctx context.Context) error {
-	if _, err := os.Stat(filepath.Join(programs, "initdb")); err == nil {
+// Install installs Debian's packages if a program, by its path, is missing.
+func Install(ctx context.Context, program string, packages ...string) error {
+	if _, err := os.Stat(program); err == nil {
 		return nil
 	}
-	for _, args := range [][]string{{"update"}, {"install", "-y", "postgresql-15", "postgresql-client-15"}} {
+	for _, args := range [][]string{{"update"}, append([]string{"install", "-y"}, packages...)} {
 		cmd := exec.CommandContext(ctx, "apt-get", args...)
 		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("PostgreSQL 15 is not installed, and apt-get %s failed: %w", args[0], err)
+			return fmt.Errorf("%s is missing, and apt-get %s failed: %w", program, args[0], err)
 		}
 	}
 	return nil
