@@ -1,6 +1,6 @@
 # make demo     a cluster in one process with sample data
 # make test     all tests
-# make bench    Sherd beside PostgreSQL 15 in one run (installs PostgreSQL where it is missing)
+# make bench    Sherd beside PostgreSQL 15 in one run, also by the loads of pgbench and sysbench (installs what is missing)
 # make compare  runs the comparison queries on PostgreSQL 15 and rewrites nothing: it fails where the golden answers differ
 # make kill     the long form of the kill loop: 50 rounds
 # make large    transactions of a million rows and of a GiB, with what memory they take
