@@ -269,10 +269,13 @@ func (x *estimates) rows(n Node) float64 {
 		}
 		return min(x.rows(n.Child), kept)
 	case *Aggregate:
-		if len(n.Keys) == 0 && n.Sets == nil {
-			return 1
+		return x.grouped(n)
+	case *Distinct:
+		rows := x.rows(n.Child)
+		if groups, ok := x.groupsOf(n.Child, distinctOf(n)); ok {
+			return min(groups, rows)
 		}
-		return max(1, x.rows(n.Child)*guessGroups)
+		return rows
 	case *Project:
 		if n.Sets {
 			return x.rows(n.Child) * guessSet
@@ -280,6 +283,160 @@ func (x *estimates) rows(n Node) float64 {
 		return x.rows(n.Child)
 	}
 	return x.joined(n)
+}
+
+// grouped estimates how many rows an aggregate returns: the groups of each grouping set.
+func (x *estimates) grouped(n *Aggregate) float64 {
+	rows := x.rows(n.Child)
+	switch {
+	case len(n.Keys) == 0 && n.Sets == nil:
+		return 1
+	case n.Mode == AggFinal && n.Sets == nil:
+		if partial := partialUnder(n.Child); partial != nil {
+			if groups, ok := x.groupsOf(partial.Child, partial.Keys); ok {
+				return min(groups, rows)
+			}
+		}
+	case n.Mode == AggFinal:
+	case n.Sets == nil:
+		if groups, ok := x.groupsOf(n.Child, n.Keys); ok {
+			return groups
+		}
+	}
+	return max(1, rows*guessGroups)
+}
+
+// partialUnder returns the aggregate in the fragments below that at the gateway, nil if there is none.
+func partialUnder(n Node) *Aggregate {
+	g, ok := n.(*Gather)
+	if !ok {
+		return nil
+	}
+	partial, _ := g.Child.(*Aggregate)
+	return partial
+}
+
+// distinctOf returns the columns that must differ in the rows of a step.
+func distinctOf(n *Distinct) (out []query.Expr) {
+	cols := n.Child.Output()
+	for i, c := range cols {
+		if n.Keys == nil || slices.Contains(n.Keys, i) {
+			out = append(out, slot(i, c))
+		}
+	}
+	return out
+}
+
+// groupsOf estimates how many different values of keys the rows of a step have; ok is false if too
+// little is known of them.
+func (x *estimates) groupsOf(n Node, keys []query.Expr) (groups float64, ok bool) {
+	var tables []statistics.Grouping
+	at := map[*Scan]int{}
+	for _, k := range keys {
+		s, e := origin(n, k)
+		if e != nil && !query.Contains(e, isSlot) {
+			continue // one value
+		}
+		if s == nil {
+			return 0, false
+		}
+		if hasOneValue(s, e) {
+			continue
+		}
+		of := x.columnsOf(&matcher{s: s}, nil)
+		if of == nil {
+			return 0, false
+		}
+		vars := []query.Expr{e}
+		if _, ok := of(e); !ok { // an expression: of what it reads
+			vars = nil
+			query.Walk(e, func(e query.Expr) bool {
+				if isSlot(e) {
+					vars = append(vars, e)
+				}
+				return true
+			})
+		}
+		if _, seen := at[s]; !seen {
+			at[s] = len(tables)
+			tables = append(tables, statistics.Grouping{Rows: x.tableRows(s.Table), Kept: x.rows(s)})
+		}
+		g := &tables[at[s]]
+		for _, e := range vars {
+			v, ok := of(e)
+			if !ok || !v.Known() {
+				return 0, false
+			}
+			if !slices.ContainsFunc(g.Variables, func(o statistics.Variable) bool {
+				return len(o.Keys) > 0 && len(v.Keys) > 0 && o.Keys[0] == v.Keys[0]
+			}) {
+				g.Variables = append(g.Variables, v)
+			}
+		}
+	}
+	return statistics.Groups(tables, x.rows(n)), true
+}
+
+// hasOneValue reports whether a condition of a scan leaves an expression one value.
+func hasOneValue(s *Scan, e query.Expr) bool {
+	return slices.ContainsFunc(conjuncts(s.Filter), func(c query.Expr) bool {
+		n, ok := c.(*query.Call)
+		return ok && n.Op == "=" && len(n.Args) == 2 && (query.Equal(n.Args[0], e) && known(n.Args[1]) ||
+			query.Equal(n.Args[1], e) && known(n.Args[0]))
+	})
+}
+
+func isSlot(e query.Expr) bool {
+	_, ok := e.(*query.Slot)
+	return ok
+}
+
+// origin returns the scan that the slots of an expression over a step come from, and the expression
+// over the scan; nil if there is no such scan.
+func origin(n Node, e query.Expr) (*Scan, query.Expr) {
+	switch n := n.(type) {
+	case *Scan:
+		if !query.Contains(e, isSlot) {
+			return nil, e
+		}
+		return n, e
+	case *Gather, *Filter, *Limit, *Sort, *Distinct, *LockRows:
+		return origin(n.Children()[0], e)
+	case *Project:
+		if n.Sets {
+			return nil, nil
+		}
+		return origin(n.Child, query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
+			if s, ok := x.(*query.Slot); ok && s.N < len(n.Exprs) {
+				return n.Exprs[s.N], true
+			}
+			return nil, false
+		}))
+	case *HashJoin, *LookupJoin, *NestLoop:
+		sides := n.Children()
+		width := len(sides[0].Output())
+		left, right := false, false
+		shifted := query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
+			s, ok := x.(*query.Slot)
+			if !ok {
+				return nil, false
+			}
+			left, right = left || s.N < width, right || s.N >= width
+			moved := *s
+			if s.N >= width {
+				moved.N -= width
+			}
+			return &moved, true
+		})
+		switch {
+		case left && right:
+			return nil, nil
+		case right:
+			return origin(sides[1], shifted)
+		}
+		return origin(sides[0], e)
+	}
+	return nil, nil
 }
 
 func (x *estimates) joined(n Node) float64 {
@@ -324,6 +481,13 @@ func (x *estimates) scanned(s *Scan) float64 {
 
 // groups estimates how many different values keys have together in some rows of a step.
 func (x *estimates) groups(n Node, keys []SortKey, rows float64) float64 {
+	slots := make([]query.Expr, len(keys))
+	for i, k := range keys {
+		slots[i] = slot(k.Slot, n.Output()[k.Slot])
+	}
+	if out, ok := x.groupsOf(n, slots); ok {
+		return min(out, rows)
+	}
 	out := 1.0
 	for _, k := range keys {
 		v := x.column(n, k.Slot)

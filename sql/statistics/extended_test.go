@@ -210,3 +210,36 @@ func TestExtendedIsShrunk(t *testing.T) {
 		t.Error("encoding has changed the statistics")
 	}
 }
+
+// TestGroups checks numbers of groups: with a combination they are exact, without one several columns
+// make at most a tenth of the rows, and conditions make them fewer.
+func TestGroups(t *testing.T) {
+	plain, known := analyzed(Wanted{}), analyzed(Wanted{Combinations: true})
+	of := func(a *Table, kept float64, members ...int) []Grouping {
+		g := Grouping{Rows: 1000, Kept: kept}
+		for _, m := range members {
+			g.Variables = append(g.Variables, a.Variable(a.Together[0].Members[m].Key))
+		}
+		return []Grouping{g}
+	}
+	for _, x := range []struct {
+		name   string
+		tables []Grouping
+		rows   float64
+		want   float64
+	}{
+		{"one column", of(plain, 1000, 0), 1000, 30},
+		{"two columns", of(plain, 1000, 0, 1), 1000, 90},
+		{"three columns, at most a tenth", of(plain, 1000, 0, 1, 2), 1000, 100},
+		{"a combination of two", of(known, 1000, 1, 0), 1000, 30},
+		{"a combination of three", of(known, 1000, 0, 1, 2), 1000, 63},
+		{"a combination, and a condition", of(known, 20, 0, 1), 20, 15},
+		{"fewer rows than groups", of(known, 1000, 0), 7, 7},
+		{"two tables", append(of(plain, 1000, 0), of(plain, 1000, 1)...), 5000, 90},
+		{"no column", nil, 1000, 1},
+	} {
+		if got := Groups(x.tables, x.rows); got != x.want {
+			t.Errorf("%s: %v, not %v", x.name, got, x.want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package statistics
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sherddb/sherd/sql/types"
@@ -185,4 +186,82 @@ func links(vars []Variable) (out []link) {
 		}
 	}
 	return out
+}
+
+// Grouping is a table with the variables of it that rows are grouped by.
+type Grouping struct {
+	Variables []Variable
+	Rows      float64 // of the table
+	Kept      float64 // of them, after conditions
+}
+
+// Groups estimates into how many groups rows fall, at most rows.
+func Groups(tables []Grouping, rows float64) float64 {
+	out := 1.0
+	for _, t := range tables {
+		out *= t.groups()
+	}
+	return max(min(math.Ceil(out), rows), 1)
+}
+
+// severalTogether is which share of a table's rows has different values of several variables at most:
+// they often depend on each other.
+const severalTogether = 0.1
+
+// groups estimates the groups of one table, as PostgreSQL does.
+func (g *Grouping) groups() float64 {
+	n, most, factors := 1.0, 1.0, 0
+	multiply := func(distinct float64) {
+		n, most, factors = n*distinct, max(most, distinct), factors+1
+	}
+	left := slices.Clone(g.Variables)
+	for {
+		c, x := bestCombination(left)
+		if x == nil {
+			break
+		}
+		multiply(c.Distinct)
+		left = slices.DeleteFunc(left, func(v Variable) bool {
+			at := x.member(v)
+			return at >= 0 && c.Members.Has(at)
+		})
+	}
+	for _, v := range left {
+		multiply(v.Distinct())
+	}
+	if g.Rows < 1 {
+		return n
+	}
+	limit := g.Rows
+	if factors > 1 {
+		limit = min(max(limit*severalTogether, most), g.Rows)
+	}
+	n = min(n, limit)
+	if g.Kept < g.Rows { // some values are in none of the rows
+		n *= 1 - math.Pow((g.Rows-g.Kept)/g.Rows, g.Rows/n)
+	}
+	return max(math.Round(n), 1)
+}
+
+// bestCombination returns the combination that has the most of some variables, at least two, and its
+// statistics object; nil if there is none.
+func bestCombination(vars []Variable) (best Combination, of *Extended) {
+	if len(vars) < 2 {
+		return best, nil
+	}
+	for i := range vars[0].Together {
+		x := &vars[0].Together[i]
+		var set Set
+		for _, v := range vars {
+			if at := x.member(v); at >= 0 {
+				set |= 1 << at
+			}
+		}
+		for _, c := range x.Combinations {
+			if c.Members == set && set.Len() > best.Members.Len() {
+				best, of = c, x
+			}
+		}
+	}
+	return best, of
 }

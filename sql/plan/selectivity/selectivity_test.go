@@ -89,3 +89,82 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+// together has 1,000 rows of two columns, 4 and 5, that are always equal, from 0 to 9.
+func together() selectivity.Columns {
+	members := []statistics.Member{
+		{Key: statistics.Key{Position: 4}, Type: types.Int4}, {Key: statistics.Key{Position: 5}, Type: types.Int4},
+	}
+	var rows [][]types.Datum
+	var values []types.Datum
+	for i := range 1000 {
+		v := types.NewInt(int64(i % 10))
+		values, rows = append(values, v), append(rows, []types.Datum{v, v})
+	}
+	want := statistics.Wanted{Dependencies: true, Common: true, Target: 100}
+	table := &statistics.Table{
+		Rows: 1000, Together: []statistics.Extended{*statistics.BuildExtended(9, members, rows, 1000, want)},
+	}
+	for _, m := range members {
+		field := statistics.Field{Key: m.Key, Type: m.Type, Target: 100}
+		table.Columns = append(table.Columns, statistics.Build(field, values, 1000))
+	}
+	return func(e query.Expr) (statistics.Variable, bool) {
+		s, ok := e.(*query.Slot)
+		if !ok {
+			return statistics.Variable{}, false
+		}
+		return table.Variable(statistics.Key{Position: int16(s.N)}), true
+	}
+}
+
+// TestTogether checks conditions on columns of a statistics object: known values are looked up in the
+// common rows, others use that each column decides the other.
+func TestTogether(t *testing.T) {
+	of := together()
+	param := &query.Param{T: query.Of(types.Int4), N: 0}
+	list := func(values ...int) query.Expr {
+		var elems []types.Datum
+		for _, v := range values {
+			elems = append(elems, types.NewInt(int64(v)))
+		}
+		return &query.Const{T: query.Of(types.Int4Array), Value: types.NewList(types.Int4, elems)}
+	}
+	in := func(n int, array query.Expr, not bool) query.Expr {
+		op := "="
+		if not {
+			op = "<>"
+		}
+		return &query.ArrayOp{Op: op, All: not, Left: slot(n), Array: array}
+	}
+	decimal := &query.Const{T: query.Of(types.Numeric), Value: types.NewNumeric(3, 0)}
+	for _, x := range []struct {
+		name  string
+		conds []query.Expr
+		want  float64
+	}{
+		{"equal values", []query.Expr{compare("=", slot(4), number(3)), compare("=", number(3), slot(5))}, 0.1},
+		{"different values", []query.Expr{compare("=", slot(4), number(3)), compare("=", slot(5), number(4))}, 0},
+		{"values that are not known", []query.Expr{compare("=", slot(4), param), compare("=", slot(5), param)}, 0.1},
+		{"one of them is known", []query.Expr{compare("=", slot(4), param), compare("=", slot(5), number(3))}, 0.1},
+		{"lists", []query.Expr{in(4, list(1, 2, 3), false), in(5, list(3, 4), false)}, 0.1},
+		{"not in a list", []query.Expr{in(4, list(1, 2, 3), true), compare("=", slot(5), number(3))}, 0},
+		{"ranges", []query.Expr{
+			compare("<", slot(4), number(5)), compare(">=", slot(4), number(2)), compare("<=", slot(5), number(3)),
+		}, 0.2},
+		{"not equal", []query.Expr{compare("<>", slot(4), number(5)), compare("<", slot(5), number(5))}, 0.5},
+		{"null", []query.Expr{&query.NullTest{Arg: slot(4)}, compare("=", slot(5), number(5))}, 0},
+		{"not null", []query.Expr{&query.NullTest{Arg: slot(4), Not: true}, compare("=", slot(5), number(5))}, 0.1},
+		{"another type, which is not compared", []query.Expr{
+			compare("=", slot(4), decimal), compare("=", slot(5), number(5)),
+		}, 0.1},
+		{"within OR", []query.Expr{&query.Or{Args: []query.Expr{
+			&query.And{Args: []query.Expr{compare("=", slot(4), number(3)), compare("=", slot(5), number(3))}},
+			&query.And{Args: []query.Expr{compare("=", slot(4), number(3)), compare("=", slot(5), number(4))}},
+		}}}, 0.1},
+	} {
+		if got := of.Of(x.conds); math.Abs(got-x.want) > 1e-6 {
+			t.Errorf("%s: %v, not %v", x.name, got, x.want)
+		}
+	}
+}
