@@ -17,10 +17,10 @@ var batched = []struct {
 	{"SELECT t.id FROM things t WHERE t.id < 3 OR EXISTS (SELECT FROM people p WHERE p.grp = t.id)", 6},
 	{"SELECT t.id FROM things t WHERE t.id < ANY (SELECT p.n FROM people p WHERE p.grp = t.id)", 6},
 	{"SELECT t.id, ARRAY(SELECT p.n FROM people p WHERE p.grp = t.id ORDER BY 1) FROM things t", 6},
-	{"SELECT c.id, (SELECT count(*) FROM orders o WHERE o.doc ->> 'Customer' = c.id) FROM customers c", 6},
+	{"SELECT c.id, (SELECT array_agg(o.id ORDER BY o.id) FROM orders o WHERE o.doc ->> 'Customer' = c.id) FROM customers c", 6},
 	{"SELECT t.id, x.id FROM things t, LATERAL (SELECT id FROM people p WHERE p.grp = t.id ORDER BY n LIMIT 2) x", 6},
 	{"SELECT t.id, x.n FROM things t LEFT JOIN LATERAL (SELECT n FROM people p WHERE p.grp = t.id ORDER BY n LIMIT 2) x ON true", 6},
-	{"SELECT t.id, (SELECT count(*) FROM people p, customers c WHERE p.grp = t.id) FROM things t", 9},
+	{"SELECT t.id, (SELECT array_agg(p.n ORDER BY p.n) FROM people p, customers c WHERE p.grp = t.id) FROM things t", 9},
 }
 
 // TestBatches: parts that run for each row lead to one task per fragment for all of them, with the

@@ -187,7 +187,7 @@ func (p *planner) query(l *level) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	out, err := p.body(l)
+	out, err := l.cheapest(p)
 	if err != nil {
 		return part{}, err
 	}
@@ -198,6 +198,33 @@ func (p *planner) query(l *level) (part, error) {
 	out = p.gather(out, nil)
 	out.node = &With{Base: Base{out.node.Output()}, CTEs: withs, Child: out.node}
 	return out, nil
+}
+
+// cheapest plans the query with its correlated aggregates as they are, and as joins.
+func (l *level) cheapest(p *planner) (part, error) {
+	joined := groupedAggregates(l.q)
+	if joined == nil || p.drives >= maxDrives {
+		return p.body(l)
+	}
+	before, inits := *p, l.inits
+	plain, err := p.body(l)
+	if err != nil {
+		return part{}, err
+	}
+	after, own := *p, *l
+	resume(p, before)
+	p.drives++
+	l.q, l.need, l.inits = joined, neededColumns(joined), inits
+	out, err := p.body(l)
+	if err != nil {
+		return part{}, err
+	}
+	if p.est.cost(out.node) < p.est.cost(plain.node) {
+		return out, nil
+	}
+	resume(p, after)
+	l.q, l.need, l.inits = own.q, own.need, own.inits
+	return plain, nil
 }
 
 func (p *planner) body(l *level) (part, error) {

@@ -22,6 +22,7 @@ const (
 	costTest  = 0.25 // of a condition or an aggregate, for a row
 	costGroup = 1.0  // of a row that is put into a group
 	costWrite = 5.0  // of a row that is written
+	costRound = 100  // of a request for one row
 	costSteps = 10   // how often the step of a recursive query runs
 )
 
@@ -38,9 +39,35 @@ func (x *estimates) costs(n Node) costs {
 		if in := n.Children(); len(s.Binds) > 0 && len(in) > 0 {
 			runs = x.rows(in[0])
 		}
-		c = c.plus(0, runs*x.cost(s.Plan))
+		c = c.plus(0, runs*(x.cost(s.Plan)+x.requests(s.Plan)))
 	}
 	return c
+}
+
+// requests is what the requests cost to which a step leads each time that it runs for a row. Those of
+// many rows are sent together, but for those that need what the step itself has read.
+func (x *estimates) requests(n Node) float64 {
+	switch n := n.(type) {
+	case *Gather:
+		switch {
+		case x.alone:
+			return costRound
+		case n.Route.Everywhere():
+			return costAsk
+		}
+		return joinorder.CostLookup
+	case *LookupJoin:
+		return x.requests(n.Join.Left) + costRound
+	case *NestLoop:
+		if len(n.Binds) > 0 {
+			return x.requests(n.Left) + x.rows(n.Left)*x.requests(n.Right)
+		}
+	}
+	sum := 0.0
+	for _, c := range n.Children() {
+		sum += x.requests(c)
+	}
+	return sum
 }
 
 // costsOf returns the costs of a step without the subqueries in its expressions.
@@ -118,8 +145,8 @@ func (x *estimates) combiningCosts(n Node) costs {
 		work := x.rows(n.Left)*joinorder.CostProbe + x.rows(n)*joinorder.CostResult
 		return left.plus(right.total+build, right.total+build+work)
 	case *LookupJoin:
-		left, each := n.Join.Left, x.lookups[n]
-		return x.costs(left).plus(0, x.rows(left)*each+x.rows(n)*joinorder.CostResult)
+		left := n.Join.Left
+		return x.costs(left).plus(0, x.rows(left)*joinorder.CostLookup+x.rows(n)*joinorder.CostResult)
 	case *NestLoop:
 		return x.loopCosts(n)
 	case *SetOperation:

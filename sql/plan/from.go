@@ -174,21 +174,18 @@ const guessCondition = 1.0 / 3
 func (j *joiner) tie(a, b int, conds []query.Expr) joinorder.Condition {
 	x := joining{planner: j.p, l: j.l, lrels: fromRels(j.items[a]), rrels: fromRels(j.items[b])}
 	x.eqs, x.rest = splitEqualities(j.l, conds, x.lrels, x.rrels)
-	c := joinorder.Condition{Of: joinorder.SetOf(a, b), Selectivity: 1, Lookup: map[int]float64{}}
+	c := joinorder.Condition{Of: joinorder.SetOf(a, b), Selectivity: 1}
 	for _, e := range x.eqs {
 		c.Selectivity *= statistics.Join(j.variable(e.left), j.variable(e.right))
 	}
 	for range x.rest {
 		c.Selectivity *= guessCondition
 	}
-	if !j.p.env.Off.LocalJoin {
-		x.local = colocated(j.l, query.Inner, j.parts[a], j.parts[b], x.eqs)
-		c.Local = x.local != nil
-	}
+	c.Local = !j.p.env.Off.LocalJoin && colocated(j.l, query.Inner, j.parts[a], j.parts[b], x.eqs) != nil
 	for of, side := range map[int]joining{a: x.turned(), b: x} {
 		if key, ok := side.lookupKeyOf(j.parts[of]); ok {
 			if off := j.p.env.Off; !off.LookupJoin || !off.NestLoop {
-				c.Lookup[of] = side.lookupCost(key)
+				c.Lookup |= joinorder.SetOf(of)
 			}
 			if key.unique() { // each row of the other side meets at most one
 				c.Selectivity = max(c.Selectivity, 1/max(j.p.est.tableRows(key.scan.Table), 1))
@@ -309,6 +306,11 @@ func (p *planner) outerJoin(l *level, fj *query.FromJoin, conds []query.Expr) (p
 	lrels, rrels := fromRels(leftItem), fromRels(rightItem)
 	keepsLeft := kind != query.Full
 	below, above := l.split(conds, lrels, keepsLeft)
+	if kind == query.Semi || kind == query.Anti { // it removes rows, and adds none
+		var late []query.Expr
+		below, late = split(below, func(c query.Expr) bool { return !runsForEach(c) })
+		above = append(above, late...)
+	}
 	ons := factored(conjuncts(fj.On))
 	if keepsLeft {
 		ons = append(ons, l.only(implied(l, append(slices.Clone(ons), below...)), rrels)...)
@@ -335,6 +337,26 @@ func (p *planner) outerJoin(l *level, fj *query.FromJoin, conds []query.Expr) (p
 		return part{}, err
 	}
 	return p.filter(l, out, above)
+}
+
+// runsForEach reports whether a condition has a subquery that runs for each row.
+func runsForEach(c query.Expr) bool {
+	return query.Contains(c, func(x query.Expr) bool {
+		s, ok := x.(*query.SubLink)
+		return ok && correlated(s.Query)
+	})
+}
+
+// split returns the conditions for which may is true, and the others.
+func split(conds []query.Expr, may func(query.Expr) bool) (yes, no []query.Expr) {
+	for _, c := range conds {
+		if may(c) {
+			yes = append(yes, c)
+		} else {
+			no = append(no, c)
+		}
+	}
+	return yes, no
 }
 
 // split returns the conditions that may go below a join to the side of rels, and the others.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // unnested turns EXISTS, NOT EXISTS and IN among the conditions of WHERE into semi and anti joins.
@@ -150,4 +151,302 @@ func product(items []query.From) query.From {
 		out = &query.FromJoin{Kind: query.Inner, Left: out, Right: it, Rel: -1}
 	}
 	return out
+}
+
+// grouping turns correlated aggregates, (SELECT max(x) FROM t WHERE t.k = o.k), into left joins with
+// a subquery that computes them for all groups at once: SELECT k, max(x) FROM t GROUP BY k. Where
+// there is no group, a count is 0 and the other aggregates are null.
+type grouping struct{ out query.Query }
+
+// groupedAggregates returns q with its correlated aggregates as joins; nil if it has none that can
+// be joined.
+func groupedAggregates(q *query.Query) *query.Query {
+	if q.Command != query.Select || len(q.From) == 0 || len(q.Locking) > 0 {
+		return nil
+	}
+	g := grouping{*q}
+	g.out.Where = g.replaced(q.Where)
+	if !q.HasAggs && q.GroupBy == nil && q.GroupingSets == nil && q.Having == nil && !q.HasWindow && !q.HasSRFs {
+		g.out.Targets = slices.Clone(q.Targets)
+		for i := range g.out.Targets {
+			g.out.Targets[i].Expr = g.replaced(g.out.Targets[i].Expr)
+		}
+	}
+	if len(g.out.Rels) == len(q.Rels) {
+		return nil
+	}
+	return &g.out
+}
+
+func (g *grouping) replaced(e query.Expr) query.Expr {
+	return query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
+		s, ok := x.(*query.SubLink)
+		if !ok {
+			return nil, false
+		}
+		if by := g.join(s); by != nil {
+			return by, true
+		}
+		return x, true
+	})
+}
+
+// groupKey is an equality of a subquery with the query around it.
+type groupKey struct {
+	inner, outer query.Expr
+	cond         query.Expr
+}
+
+// join adds a join with the groups of a subquery, and returns the expression that its value is then;
+// nil if the subquery is not of the form.
+func (g *grouping) join(s *query.SubLink) query.Expr {
+	if s.Kind != query.SubScalar || volatileQuery(s.Query) {
+		return nil
+	}
+	sub := pulledUp(s.Query)
+	if !aggregatesOnly(sub) {
+		return nil
+	}
+	keys, conds := groupKeys(sub)
+	if len(keys) == 0 || !cannotFail(conds...) {
+		return nil
+	}
+	groups := *sub
+	groups.Where, groups.Targets, groups.OrderBy, groups.Limit = conjunction(conds), nil, nil, nil
+	groups.Distinct, groups.Having, groups.HasAggs = false, nil, true
+	rel := &query.Rel{Kind: query.RelSubquery, Alias: "groups", Subquery: &groups}
+	b := groupColumns{at: len(g.out.Rels), rel: rel}
+	var on []query.Expr
+	for _, k := range keys {
+		if !cannotFail(k.inner) {
+			return nil
+		}
+		groups.GroupBy = append(groups.GroupBy, k.inner)
+		own := b.add(k.inner)
+		on = append(on, query.Rewrite(k.cond, func(x query.Expr) (query.Expr, bool) {
+			switch x {
+			case k.inner:
+				return own, true
+			case k.outer:
+				return lowered(x), true
+			}
+			return nil, false
+		}))
+	}
+	value, ok := b.value(sub)
+	if !ok {
+		return nil
+	}
+	g.out.Rels = appendRels(slices.Clip(g.out.Rels), []*query.Rel{rel})
+	g.out.From = []query.From{&query.FromJoin{
+		Kind: query.Left, Left: product(g.out.From), Right: &query.FromRel{Rel: b.at}, On: conjunction(on), Rel: -1,
+	}}
+	return value
+}
+
+// aggregatesOnly reports whether a subquery returns one row of aggregates, and reads columns of the
+// query around it in its conditions and its result only.
+func aggregatesOnly(q *query.Query) bool {
+	if q.Command != query.Select || q.SetOp != nil || q.Values != nil || len(q.From) == 0 || len(q.CTEs) > 0 ||
+		len(q.Locking) > 0 || !q.HasAggs || q.GroupBy != nil || q.GroupingSets != nil || q.HasWindow || q.HasSRFs ||
+		q.DistinctOn != nil || q.Offset != nil || q.Limit != nil && !atLeastOne(q.Limit) || visible(q) != 1 {
+		return false
+	}
+	for _, r := range q.Rels {
+		if r.Kind == query.RelSubquery {
+			return false
+		}
+		for _, f := range r.Functions {
+			if readsOuter(f.Call) || !cannotFail(f.Call) {
+				return false
+			}
+		}
+	}
+	ok := true
+	query.WalkQuery(q, func(e query.Expr, _ int) {
+		if _, sub := e.(*query.SubLink); sub {
+			ok = false
+		}
+	})
+	for _, it := range q.From {
+		ok = ok && joinsInside(it)
+	}
+	return ok
+}
+
+// joinsInside reports whether no condition of a join reads the query around it, or may fail.
+func joinsInside(it query.From) bool {
+	j, ok := it.(*query.FromJoin)
+	return !ok || !readsOuter(j.On) && cannotFail(conjuncts(j.On)...) && joinsInside(j.Left) && joinsInside(j.Right)
+}
+
+// readsOuter reports whether an expression of a subquery reads the query around it.
+func readsOuter(e query.Expr) bool {
+	return e != nil && query.Contains(e, func(x query.Expr) bool {
+		switch n := x.(type) {
+		case *query.Var:
+			return n.Up == 1
+		case *query.Agg:
+			return n.Up > 0
+		}
+		return false
+	})
+}
+
+// groupKeys splits the conditions of a subquery into equalities with the query around it and those
+// that do not read it. There are no keys if other conditions do.
+func groupKeys(q *query.Query) (keys []groupKey, conds []query.Expr) {
+	own := func(e query.Expr) bool {
+		return query.Contains(e, func(x query.Expr) bool {
+			v, ok := x.(*query.Var)
+			return ok && v.Up == 0
+		})
+	}
+	for _, c := range conjuncts(q.Where) {
+		if !readsOuter(c) {
+			conds = append(conds, c)
+			continue
+		}
+		a, b, _, ok := hashable(c)
+		switch {
+		case !ok:
+			return nil, nil
+		case own(a) && !readsOuter(a) && readsOuter(b) && !own(b):
+			keys = append(keys, groupKey{a, b, c})
+		case own(b) && !readsOuter(b) && readsOuter(a) && !own(a):
+			keys = append(keys, groupKey{b, a, c})
+		default:
+			return nil, nil
+		}
+	}
+	return keys, conds
+}
+
+// lowered returns an expression of a subquery as the query around it reads it.
+func lowered(e query.Expr) query.Expr {
+	return query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
+		v, ok := x.(*query.Var)
+		if !ok {
+			return nil, false
+		}
+		d := *v
+		d.Up--
+		return &d, true
+	})
+}
+
+// groupColumns are the columns of a subquery of groups: an entry of the query around it.
+type groupColumns struct {
+	at  int
+	rel *query.Rel
+}
+
+func (b *groupColumns) add(e query.Expr) *query.Var {
+	q, name := b.rel.Subquery, nameOfColumn(e)
+	n := slices.IndexFunc(q.Targets, func(t query.Target) bool { return query.Equal(t.Expr, e) })
+	if n < 0 {
+		n = len(q.Targets)
+		q.Targets = append(q.Targets, query.Target{Expr: e, Name: name})
+		b.rel.Columns = append(b.rel.Columns, query.Column{Name: name, Type: e.Type(), Typmod: e.Typmod()})
+	}
+	return &query.Var{T: query.T{OID: e.Type(), Mod: e.Typmod()}, Rel: b.at, Col: n, Name: name}
+}
+
+func nameOfColumn(e query.Expr) string {
+	switch n := e.(type) {
+	case *query.Var:
+		return n.Name
+	case *query.Agg:
+		return n.Proc.Name
+	}
+	return "?column?"
+}
+
+// value returns the result of the subquery over the columns of its group; ok is false if an
+// aggregate has no known value for no rows, or may fail for groups that are not asked for.
+func (b *groupColumns) value(sub *query.Query) (value query.Expr, ok bool) {
+	ok = true
+	over := func(e query.Expr) query.Expr {
+		return query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
+			switch n := x.(type) {
+			case *query.Agg:
+				if ok = ok && groupable(n); !ok {
+					return x, true
+				}
+				own := b.add(n)
+				if countsRows[n.Proc.Name] {
+					zero := &query.Const{T: query.T{OID: n.Type(), Mod: -1}, Value: types.NewInt(0)}
+					return &query.Coalesce{T: n.T, Args: []query.Expr{own, zero}}, true
+				}
+				return own, true
+			case *query.Var:
+				if n.Up == 0 {
+					ok = false
+				}
+				return lowered(n), true
+			}
+			return nil, false
+		})
+	}
+	value = over(sub.Targets[0].Expr)
+	if sub.Having != nil {
+		t := query.T{OID: value.Type(), Mod: value.Typmod()}
+		value = &query.Case{T: t, Whens: []query.When{{Cond: over(sub.Having), Result: value}}}
+	}
+	return value, ok
+}
+
+// Aggregates of no rows: those that count return 0, the others null. Others than these depend on the
+// order of the rows, or are not known.
+var (
+	countsRows = map[string]bool{"count": true, "regr_count": true}
+	nullOfNone = map[string]bool{
+		"sum": true, "avg": true, "min": true, "max": true, "bool_and": true, "bool_or": true, "every": true,
+		"bit_and": true, "bit_or": true, "bit_xor": true, "stddev": true, "stddev_samp": true, "stddev_pop": true,
+		"variance": true, "var_samp": true, "var_pop": true,
+	}
+)
+
+// groupable reports whether an aggregate can be computed for all groups at once.
+func groupable(a *query.Agg) bool {
+	for _, e := range append([]query.Expr{a.Filter}, a.Args...) {
+		if e != nil && (readsOuter(e) || !cannotFail(e)) {
+			return false
+		}
+	}
+	return a.Up == 0 && len(a.Direct) == 0 && a.Proc.Namespace == "pg_catalog" &&
+		(countsRows[a.Proc.Name] || nullOfNone[a.Proc.Name])
+}
+
+// harmless are operators that return a value for all operands of these types, and harmlessCasts
+// functions.
+var (
+	harmless = map[string]bool{
+		"=": true, "<>": true, "<": true, "<=": true, ">": true, ">=": true, "~~": true, "!~~": true, "->": true,
+		"->>": true, "@>": true, "?": true,
+	}
+	harmlessCasts = map[string]bool{
+		"int2_numeric": true, "int4_numeric": true, "int8_numeric": true, "int24": true, "int28": true, "int48": true,
+		"i2tod": true, "i4tod": true, "i8tod": true, "ftod": true,
+	}
+)
+
+// cannotFail reports whether expressions return a value, not an error, for all rows.
+func cannotFail(es ...query.Expr) bool {
+	fails := func(x query.Expr) bool {
+		switch n := x.(type) {
+		case *query.Var, *query.Const, *query.Param, *query.Relabel, *query.And, *query.Or, *query.Not,
+			*query.NullTest, *query.BoolTest, *query.Case, *query.Coalesce, *query.Array, *query.Element:
+			return false
+		case *query.Distinct:
+			return false
+		case *query.ArrayOp:
+			return !harmless[n.Op]
+		case *query.Call:
+			arithmetic := n.OID == types.Numeric && (n.Op == "+" || n.Op == "-" || n.Op == "*")
+			return !harmless[n.Op] && !arithmetic && !(n.Op == "" && harmlessCasts[n.Proc.Src])
+		}
+		return true
+	}
+	return !slices.ContainsFunc(es, func(e query.Expr) bool { return e != nil && query.Contains(e, fails) })
 }
