@@ -62,6 +62,44 @@ func (e *estimate) equality(v statistics.Variable, share float64, values []types
 	e.terms = append(e.terms, t)
 }
 
+// alternatives returns the column of `column = value OR column = value`, and the values; nil if one is
+// not known yet. ok is false if the condition is another one.
+func (e *estimate) alternatives(or *query.Or) (v statistics.Variable, values []types.Datum, ok bool) {
+	var column query.Expr
+	unknown := false
+	for _, arm := range or.Args {
+		n, isCall := arm.(*query.Call)
+		if !isCall || n.Op != "=" || len(n.Args) != 2 {
+			return v, nil, false
+		}
+		side, value := n.Args[0], n.Args[1]
+		if _, ok := e.of(side); !ok {
+			side, value = value, side
+		}
+		if column != nil && !query.Equal(side, column) {
+			return v, nil, false
+		}
+		if column = side; !e.isColumn(side) || e.isColumn(value) {
+			return v, nil, false
+		}
+		d, isConstant := constant(value)
+		values, unknown = append(values, d), unknown || !isConstant
+	}
+	if column == nil {
+		return v, nil, false
+	}
+	if unknown {
+		values = nil
+	}
+	v, ok = e.of(column)
+	return v, values, ok
+}
+
+func (e *estimate) isColumn(x query.Expr) bool {
+	_, ok := e.of(x)
+	return ok
+}
+
 // takes reports whether values can be compared with the known ones of a column.
 func takes(v statistics.Variable, values ...types.Datum) bool {
 	return v.Column != nil && !slices.ContainsFunc(values, func(d types.Datum) bool {
@@ -155,6 +193,18 @@ func (e *estimate) add(c query.Expr) {
 		e.term(v, share, func(d types.Datum) bool { return d.IsNull() != n.Not })
 	case *query.ArrayOp:
 		e.elements(n)
+	case *query.Or:
+		if v, values, ok := e.alternatives(n); ok {
+			e.equality(v, e.of.one(n), values)
+			return
+		}
+		e.share *= e.of.one(n)
+	case *query.Not:
+		if v, ok := e.of(n.Arg); ok && n.Arg.Type() == types.Bool {
+			e.equality(v, e.of.one(n), []types.Datum{types.NewBool(false)})
+			return
+		}
+		e.share *= e.of.one(n)
 	default:
 		if v, ok := e.of(c); ok && c.Type() == types.Bool {
 			yes := types.NewBool(true)

@@ -90,15 +90,15 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// together has 1,000 rows of two columns, 4 and 5, that are always equal, from 0 to 9.
-func together() selectivity.Columns {
+// together has 1,000 rows of two columns of a type, 4 and 5, that are always equal.
+func together(oid types.OID, value func(i int) types.Datum) selectivity.Columns {
 	members := []statistics.Member{
-		{Key: statistics.Key{Position: 4}, Type: types.Int4}, {Key: statistics.Key{Position: 5}, Type: types.Int4},
+		{Key: statistics.Key{Position: 4}, Type: oid}, {Key: statistics.Key{Position: 5}, Type: oid},
 	}
 	var rows [][]types.Datum
 	var values []types.Datum
 	for i := range 1000 {
-		v := types.NewInt(int64(i % 10))
+		v := value(i)
 		values, rows = append(values, v), append(rows, []types.Datum{v, v})
 	}
 	want := statistics.Wanted{Dependencies: true, Common: true, Target: 100}
@@ -121,7 +121,7 @@ func together() selectivity.Columns {
 // TestTogether checks conditions on columns of a statistics object: known values are looked up in the
 // common rows, others use that each column decides the other.
 func TestTogether(t *testing.T) {
-	of := together()
+	of := together(types.Int4, func(i int) types.Datum { return types.NewInt(int64(i % 10)) })
 	param := &query.Param{T: query.Of(types.Int4), N: 0}
 	list := func(values ...int) query.Expr {
 		var elems []types.Datum
@@ -137,6 +137,7 @@ func TestTogether(t *testing.T) {
 		}
 		return &query.ArrayOp{Op: op, All: not, Left: slot(n), Array: array}
 	}
+	or := func(arms ...query.Expr) query.Expr { return &query.Or{Args: arms} }
 	decimal := &query.Const{T: query.Of(types.Numeric), Value: types.NewNumeric(3, 0)}
 	for _, x := range []struct {
 		name  string
@@ -158,10 +159,38 @@ func TestTogether(t *testing.T) {
 		{"another type, which is not compared", []query.Expr{
 			compare("=", slot(4), decimal), compare("=", slot(5), number(5)),
 		}, 0.1},
+		{"alternatives", []query.Expr{or(compare("=", slot(4), number(3)), compare("=", number(4), slot(4))),
+			compare("=", slot(5), number(4))}, 0.1},
+		{"alternatives that are not known", []query.Expr{
+			or(compare("=", slot(4), param), compare("=", slot(4), number(4))), compare("=", slot(5), param),
+		}, 0.1},
+		{"alternatives of two columns", []query.Expr{
+			or(compare("=", slot(4), number(3)), compare("=", slot(5), number(4))), compare("=", slot(5), number(4)),
+		}, 0.019},
 		{"within OR", []query.Expr{&query.Or{Args: []query.Expr{
 			&query.And{Args: []query.Expr{compare("=", slot(4), number(3)), compare("=", slot(5), number(3))}},
 			&query.And{Args: []query.Expr{compare("=", slot(4), number(3)), compare("=", slot(5), number(4))}},
 		}}}, 0.1},
+	} {
+		if got := of.Of(x.conds); math.Abs(got-x.want) > 1e-6 {
+			t.Errorf("%s: %v, not %v", x.name, got, x.want)
+		}
+	}
+}
+
+// TestTogetherOfBooleans checks conditions that are a column, or its negation.
+func TestTogetherOfBooleans(t *testing.T) {
+	of := together(types.Bool, func(i int) types.Datum { return types.NewBool(i%5 == 0) })
+	yes := func(n int) query.Expr { return &query.Slot{T: query.Of(types.Bool), N: n} }
+	no := func(n int) query.Expr { return &query.Not{Arg: yes(n)} }
+	for _, x := range []struct {
+		name  string
+		conds []query.Expr
+		want  float64
+	}{
+		{"both", []query.Expr{yes(4), yes(5)}, 0.2},
+		{"neither", []query.Expr{no(4), no(5)}, 0.8},
+		{"one of them", []query.Expr{yes(4), no(5)}, 0},
 	} {
 		if got := of.Of(x.conds); math.Abs(got-x.want) > 1e-6 {
 			t.Errorf("%s: %v, not %v", x.name, got, x.want)
