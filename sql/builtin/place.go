@@ -58,6 +58,7 @@ var ownPlaces = map[Place][]string{
 		"getdatabaseencoding", "pg_client_encoding", "pg_column_size", "pg_num_nulls", "pg_num_nonnulls",
 		"sherd_bucket", "sherd_slice", "sherd_placed", "pg_typeof",
 		"pg_options_to_table", "pg_partition_ancestors", "pg_partition_tree", "pg_tablespace_databases",
+		"pg_stats_ext_mcvlist_items",
 	},
 	AnywhereNamed: {"show_config_by_name", "show_config_by_name_missing_ok"},
 	AtGatewayOnce: {

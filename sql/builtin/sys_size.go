@@ -42,6 +42,48 @@ var sysSets = map[string]SetFunc{
 	"pg_partition_tree":       noRows,
 	"pg_tablespace_databases": noRows,
 	"pg_listening_channels":   listeningChannels,
+
+	"pg_stats_ext_mcvlist_items": commonRows,
+}
+
+// CommonRows returns the value of type pg_mcv_list for the common rows of a statistics object, from
+// four arrays: the texts of their values and whether each is null, both of two dimensions, their
+// shares, and their shares if the columns were independent.
+func CommonRows(arrays []types.Datum) types.Datum {
+	return types.NewBytes(string(types.AppendRow(nil, arrays)))
+}
+
+// commonRows is pg_mcv_list_items.
+func commonRows(_ *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
+	var r types.RowReader
+	if err := r.ResetString(a[0].S); err != nil {
+		return err
+	}
+	lists := make([][]types.Datum, r.Len())
+	for i := range lists {
+		d, _, err := r.Column(i, types.KindArray)
+		if err != nil {
+			return err
+		}
+		list, err := types.ArrayOf(d)
+		if err != nil {
+			return err
+		}
+		lists[i] = list.Elems()
+	}
+	values, nulls, shares, base := lists[0], lists[1], lists[2], lists[3]
+	width := len(values) / len(shares)
+	for i := range shares {
+		from, to := i*width, (i+1)*width
+		err := emit([]types.Datum{
+			types.NewInt(int64(i)), types.NewList(types.Text, values[from:to]),
+			types.NewList(types.Bool, nulls[from:to]), shares[i], base[i],
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var sizeUnits = []struct {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/types"
@@ -370,8 +371,12 @@ func pgStatisticExtData(b *builder) error {
 		if !x.analyzed {
 			return nil
 		}
-		return b.row().oid("stxoid", x.OID).bool("stxdinherit", false).set("stxdndistinct", x.ndistinct()).
-			set("stxddependencies", x.dependencies()).send()
+		r := b.row().oid("stxoid", x.OID).bool("stxdinherit", false).set("stxdndistinct", x.ndistinct()).
+			set("stxddependencies", x.dependencies())
+		if list := x.common(b.env.Types); list != nil {
+			r.set("stxdmcv", builtin.CommonRows(list))
+		}
+		return r.send()
 	})
 }
 
@@ -412,15 +417,22 @@ func pgStatsExt(b *builder) error {
 		}
 		r.set("kinds", charArray(kindLetters(x.ExtendedStatistics))).set("n_distinct", x.ndistinct()).
 			set("dependencies", x.dependencies())
-		if x.several != nil && len(x.several.Common) > 0 {
-			x.setCommon(r, b.env.Types)
+		list := x.common(b.env.Types)
+		for i, d := range list {
+			r.set([]string{
+				"most_common_vals", "most_common_val_nulls", "most_common_freqs", "most_common_base_freqs",
+			}[i], d)
 		}
 		return r.send()
 	})
 }
 
-// setCommon sets what pg_stats_ext shows of common rows.
-func (x *together) setCommon(r *record, env *types.Env) {
+// common returns the common rows as arrays: the texts of their values and which of them are null, both
+// of two dimensions, their shares, and those of independent members; nil if there are none.
+func (x *together) common(env *types.Env) []types.Datum {
+	if x.several == nil || len(x.several.Common) == 0 {
+		return nil
+	}
 	var values, nulls, shares, base []types.Datum
 	for _, c := range x.several.Common {
 		for i, v := range c.Values {
@@ -433,10 +445,10 @@ func (x *together) setCommon(r *record, env *types.Env) {
 		shares, base = append(shares, types.NewFloat8(c.Frac)), append(base, types.NewFloat8(c.Base))
 	}
 	dims := []int32{int32(len(x.several.Common)), int32(len(x.several.Members))}
-	r.set("most_common_vals", types.NewArray(types.Text, dims, nil, values)).
-		set("most_common_val_nulls", types.NewArray(types.Bool, dims, nil, nulls)).
-		set("most_common_freqs", types.NewList(types.Float8, shares)).
-		set("most_common_base_freqs", types.NewList(types.Float8, base))
+	return []types.Datum{
+		types.NewArray(types.Text, dims, nil, values), types.NewArray(types.Bool, dims, nil, nulls),
+		types.NewList(types.Float8, shares), types.NewList(types.Float8, base),
+	}
 }
 
 func pgStatsExtExprs(b *builder) error {

@@ -87,6 +87,8 @@ func CanKey(oid OID) bool {
 		return false
 	case KindText:
 		return oid != JSON && oid != XML && oid != PgNodeTree && oid != PgNDistinct && oid != PgDependencies
+	case KindBytes:
+		return oid != PgMCVList
 	case KindJSONPath:
 		return false
 	case KindArray:

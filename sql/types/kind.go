@@ -35,6 +35,7 @@ func makeTypeTable() *[tableLimit]typeInfo {
 	base(PgNodeTree, KindText, 0, "pg_node_tree")
 	base(PgNDistinct, KindText, 0, "pg_ndistinct")
 	base(PgDependencies, KindText, 0, "pg_dependencies")
+	base(PgMCVList, KindBytes, 0, "pg_mcv_list")
 	base(CString, KindText, CStringArray, "cstring")
 	base(Money, KindInt, MoneyArray, "money")
 	base(BPChar, KindText, BPCharArray, "character")
@@ -114,7 +115,7 @@ var unreadable = map[OID]string{
 	3906: "numrange", 3908: "tsrange", 3910: "tstzrange", 3912: "daterange", 3926: "int8range",
 	4451: "int4multirange", 4532: "nummultirange", 4533: "tsmultirange", 4534: "tstzmultirange",
 	4535: "datemultirange", 4536: "int8multirange", 4600: "pg_brin_bloom_summary",
-	4601: "pg_brin_minmax_multi_summary", 5017: "pg_mcv_list", 5038: "pg_snapshot",
+	4601: "pg_brin_minmax_multi_summary", 5038: "pg_snapshot",
 }
 
 // typeLabel returns the name of a type for messages, because clients do not know OIDs.

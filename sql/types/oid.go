@@ -25,6 +25,7 @@ const (
 	PgNodeTree            OID = 194
 	PgNDistinct           OID = 3361
 	PgDependencies        OID = 3402
+	PgMCVList             OID = 5017
 	Float4                OID = 700
 	Float8                OID = 701
 	Unknown               OID = 705

@@ -31,6 +31,10 @@ SELECT statistics_name, expr, inherited, null_frac, avg_width, n_distinct, most_
   FROM pg_stats_ext_exprs ORDER BY statistics_name COLLATE "C", expr;
 SELECT stxname, stxdinherit, stxdndistinct, stxddependencies FROM pg_statistic_ext JOIN pg_statistic_ext_data ON oid = stxoid
   ORDER BY stxname COLLATE "C";
+SELECT m.values, m.nulls, m.frequency, round(m.base_frequency::numeric, 12) FROM pg_statistic_ext
+  JOIN pg_statistic_ext_data ON oid = stxoid, pg_mcv_list_items(stxdmcv) m WHERE stxname = 'by_zip' ORDER BY m.frequency DESC, m.values;
+SELECT count(*), min(m.index), max(m.index) FROM pg_statistic_ext_data, pg_mcv_list_items(stxdmcv) m;
+SELECT pg_typeof(stxdmcv), stxdmcv IS NULL, count(*) FROM pg_statistic_ext_data GROUP BY 1, 2 ORDER BY 2;
 SELECT tablename, attname FROM pg_stats WHERE tablename IN ('by_zip', 'Of Doc', 'lowered');
 -- Of some columns only; a target; renamed columns.
 ALTER STATISTICS of_country SET STATISTICS 3;
