@@ -87,20 +87,15 @@ func (g *sortedGroups) end() error {
 	if g.head == nil {
 		return nil
 	}
+	defer g.free()
 	if g.rows == nil {
-		if err := g.take(g.head); err != nil {
-			return err
-		}
-	} else {
-		if err := g.rows.emitAll(g.take); err != nil {
-			return err
-		}
-		w := g.rows.work()
-		w.Groups, w.Sum = 1, w.Bytes
-		g.o.sorted = g.o.sorted.most(w)
+		return g.take(g.head)
 	}
-	g.free()
-	return nil
+	err := g.rows.emitAll(g.take)
+	w := g.rows.work()
+	w.Groups, w.Sum = 1, w.Bytes
+	g.o.sorted = g.o.sorted.most(w)
+	return err
 }
 
 // take emits a row, and stops after the last that is wanted.
