@@ -59,7 +59,8 @@ const (
 	// LostNodes: nodes that unsafe recovery declared lost. Older releases take them for nodes that
 	// are drained.
 	LostNodes uint32 = 2
-	// OrderedIndexes: tasks that read indexes in both directions, and by bounds on several columns.
+	// OrderedIndexes: tasks that read indexes in both directions, and by bounds on several columns;
+	// that sort and group rows that come in order; that change rows which several scans find.
 	OrderedIndexes uint32 = 2
 	// BatchedReads: tasks that read for many sets of outer values.
 	BatchedReads uint32 = 2

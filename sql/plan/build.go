@@ -22,7 +22,7 @@ type Env struct {
 	// LockLate has rows locked one by one, as they are asked for: of a cursor.
 	LockLate bool
 	// OrderedIndexes: all nodes read indexes in both directions and by all of KeyBounds, and know
-	// Sort.Presorted.
+	// Sort.Presorted, Aggregate.Sorted and Modify.Scan.
 	OrderedIndexes bool
 	// Sums returns the query of what the parts of a table's split documents add up to, see
 	// Scan.Sums. nil: there are none.

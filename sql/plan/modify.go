@@ -195,7 +195,7 @@ func (p *planner) modify(l *level) (part, error) {
 	}
 	if cur.local != nil && (gateway || m.MovesKey) {
 		cur = p.gather(cur, nil)
-		m.Child = cur.node
+		m.Child, m.Scan = cur.node, nil
 	}
 	cur.node, cur.in = m, newLayout()
 	return cur, nil
