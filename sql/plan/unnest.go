@@ -448,5 +448,28 @@ func cannotFail(es ...query.Expr) bool {
 		}
 		return true
 	}
-	return !slices.ContainsFunc(es, func(e query.Expr) bool { return e != nil && query.Contains(e, fails) })
+	ok := true
+	for _, e := range es {
+		query.Walk(e, func(x query.Expr) bool {
+			if isConstant(x) {
+				return false
+			}
+			ok = ok && !fails(x)
+			return true
+		})
+	}
+	return ok
+}
+
+// isConstant reports whether an expression is evaluated while the statement is planned.
+func isConstant(e query.Expr) bool {
+	return !query.Contains(e, func(x query.Expr) bool {
+		switch x.(type) {
+		case *query.Const:
+			return false
+		case *query.Call, *query.CoerceIO, *query.Relabel:
+			return !foldable(x)
+		}
+		return true
+	})
 }
