@@ -91,6 +91,12 @@ func (k *compiler) modify(n *plan.Modify) (operator.Op, error) {
 
 // isOneScan reports whether a plan reads rows of one table without a global index.
 func isOneScan(n plan.Node) bool {
+	if p, ok := n.(*plan.Project); ok && !p.Sets {
+		n = p.Child
+	}
+	if b, ok := n.(*plan.Batch); ok {
+		n = b.Child
+	}
 	if g, ok := n.(*plan.Gather); ok && g.Route.Index == nil {
 		n = g.Child
 	}

@@ -20,6 +20,7 @@ var batched = []struct {
 	{"SELECT c.id, (SELECT array_agg(o.id ORDER BY o.id) FROM orders o WHERE o.doc ->> 'Customer' = c.id) FROM customers c", 6},
 	{"SELECT t.id, x.id FROM things t, LATERAL (SELECT id FROM people p WHERE p.grp = t.id ORDER BY n LIMIT 2) x", 6},
 	{"SELECT t.id, x.n FROM things t LEFT JOIN LATERAL (SELECT n FROM people p WHERE p.grp = t.id ORDER BY n LIMIT 2) x ON true", 6},
+	{"UPDATE things SET big = (SELECT p.n FROM people p WHERE p.grp = things.id ORDER BY p.n LIMIT 1)", 9},
 	{"SELECT t.id, (SELECT array_agg(p.n ORDER BY p.n) FROM people p, customers c WHERE p.grp = t.id) FROM things t", 9},
 }
 

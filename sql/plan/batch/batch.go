@@ -73,8 +73,47 @@ func (b *batcher) step(n plan.Node) plan.Node {
 		if n.Mode != plan.AggFinal {
 			n.Child = b.over(n.Child, b.subqueries(exprs...))
 		}
+	case *plan.Modify:
+		b.assigned(n)
 	}
 	return n
+}
+
+// assigned has an UPDATE of one table take what it assigns from subqueries from a projection of its
+// rows, since it writes none of them before it has all.
+func (b *batcher) assigned(n *plan.Modify) {
+	if n.Kind != plan.ModUpdate || !oneScan(n.Child) {
+		return
+	}
+	p := &plan.Project{Base: plan.Base{Cols: slices.Clone(n.Child.Output())}, Child: n.Child}
+	for i, c := range p.Cols {
+		p.Exprs = append(p.Exprs, &query.Slot{T: query.T{OID: c.Type, Mod: c.Typmod}, N: i, Name: c.Name})
+	}
+	width := len(p.Cols)
+	n.Assign = slices.Clone(n.Assign)
+	for i := range n.Assign {
+		a := &n.Assign[i]
+		if e := a.Expr; b.hasReads(e) {
+			s := &query.Slot{T: query.T{OID: e.Type(), Mod: e.Typmod()}, N: len(p.Cols), Name: "?column?"}
+			p.Exprs, p.Cols = append(p.Exprs, e), append(p.Cols, plan.Col{Name: s.Name, Type: s.OID, Typmod: s.Mod})
+			a.Expr = s
+		}
+	}
+	if len(p.Cols) > width {
+		b.estimate(p, n.Child)
+		n.Child = p
+	}
+}
+
+// oneScan reports whether a step returns rows of one table, each once.
+func oneScan(n plan.Node) bool {
+	switch n := n.(type) {
+	case *plan.Gather:
+		return oneScan(n.Child)
+	case *plan.Scan:
+		return true
+	}
+	return false
 }
 
 func bound(binds []plan.Bind) (out []query.Expr) {

@@ -23,6 +23,10 @@ func replaceInputs(n plan.Node, by func(plan.Node) plan.Node) {
 		n.Child = by(n.Child)
 	case *plan.Batch:
 		n.Child = by(n.Child)
+	case *plan.Modify:
+		if n.Child != nil {
+			n.Child = by(n.Child)
+		}
 	case *plan.HashJoin:
 		n.Left, n.Right = by(n.Left), by(n.Right)
 	case *plan.LookupJoin:

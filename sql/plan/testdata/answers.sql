@@ -815,3 +815,10 @@ SELECT t.id, x.*, y.* FROM things t, LATERAL (SELECT p.n FROM people p WHERE p.g
 SELECT c.id, x.id FROM customers c, LATERAL (SELECT o.id FROM orders o WHERE o.doc ->> 'Customer' = c.id ORDER BY o.id DESC LIMIT 1) x ORDER BY 1
 SELECT f.id, x.id FROM family f, LATERAL (SELECT g.id FROM family g WHERE g.ts > f.ts ORDER BY g.ts LIMIT 1) x ORDER BY 1
 SELECT f.id, x.no FROM family f, LATERAL (SELECT l.no FROM lines l WHERE l.order_id > f.t ORDER BY l.order_id, l.no LIMIT 2) x ORDER BY 1, 2
+-- subqueries that an UPDATE assigns
+UPDATE things SET big = (SELECT count(*) FROM people p WHERE p.grp = things.id), name = CASE WHEN id > 5 THEN (SELECT max(p.id) FROM people p WHERE p.grp = things.grp) ELSE name END WHERE id < 12 RETURNING id, big, name
+UPDATE things SET (grp, big) = (SELECT min(p.n), max(p.n) FROM people p WHERE p.grp = things.grp) WHERE id > 2
+UPDATE things SET grp = (SELECT u.id FROM things u WHERE u.grp = things.grp) WHERE id < 12
+UPDATE things SET id = id + (SELECT 1000 + count(*) FROM people p WHERE p.grp = things.id) WHERE id > 3
+DELETE FROM things WHERE (SELECT count(*) FROM people p WHERE p.grp = things.grp) > 3 AND id > 1010
+SELECT id, name, grp, big FROM things ORDER BY id
