@@ -145,8 +145,8 @@ func (x *estimates) combiningCosts(n Node) costs {
 		work := x.rows(n.Left)*joinorder.CostProbe + x.rows(n)*joinorder.CostResult
 		return left.plus(right.total+build, right.total+build+work)
 	case *LookupJoin:
-		left := n.Join.Left
-		return x.costs(left).plus(0, x.rows(left)*joinorder.CostLookup+x.rows(n)*joinorder.CostResult)
+		left, each := n.Join.Left, x.lookups[n]
+		return x.costs(left).plus(0, x.rows(left)*each+x.rows(n)*joinorder.CostResult)
 	case *NestLoop:
 		return x.loopCosts(n)
 	case *SetOperation:

@@ -5,10 +5,11 @@
 // EXISTS, IN and correlated aggregates become joins (unnest.go), FROM is joined in the cheapest
 // order (from.go, join.go, lookup.go, package joinorder) or in that of ORDER BY up to LIMIT
 // (driving.go), over scans whose conditions make routes and choose a way to the rows (scan.go,
-// route.go, access.go), or one for each arm of an OR (union.go), what every fragment can run alone
-// stays below a Gather (place.go), and the rest merges at the gateway (agg.go, build.go, late.go,
-// lockrows.go, modify.go). Sizes and costs come from statistics, or are guessed (estimate.go,
-// cost.go). Package outline describes plans; its text is the contract: golden files show routing.
+// route.go, access.go), in an order that serves what is above (order.go), or one for each arm of an
+// OR (union.go), what every fragment can run alone stays below a Gather (place.go), and the rest
+// merges at the gateway (agg.go, build.go, late.go, lockrows.go, modify.go). Sizes and costs come
+// from statistics, or are guessed (estimate.go, cost.go). Package outline describes plans; its text
+// is the contract: golden files show routing.
 //
 // Rows are flat: a node's row is its output slots, a join's row is left then right. Expressions
 // have no Var any more: Slot reads the input row, Outer reads a value that a NestLoop or SubPlan

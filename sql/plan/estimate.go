@@ -18,6 +18,9 @@ type estimates struct {
 	also   func(*catalog.Table) []query.StatisticsExpression
 	rowsOf map[Node]float64 // of steps for which the planner knew more than the steps say
 	costOf map[Node]costs   // of scans, by the way that was chosen
+	// lookups has the cost of one look-up of joins.
+	lookups map[Node]float64
+
 	done   map[Node]Estimate
 	widths map[Node][]float64 // of the columns of the steps in done
 	alone  bool               // requests for several rows are not sent together
@@ -26,7 +29,7 @@ type estimates struct {
 func newEstimates(env Env) estimates {
 	return estimates{
 		known: env.Statistics, also: env.Together, alone: env.Off.Batch,
-		rowsOf: map[Node]float64{}, costOf: map[Node]costs{},
+		rowsOf: map[Node]float64{}, costOf: map[Node]costs{}, lookups: map[Node]float64{},
 	}
 }
 

@@ -174,18 +174,21 @@ const guessCondition = 1.0 / 3
 func (j *joiner) tie(a, b int, conds []query.Expr) joinorder.Condition {
 	x := joining{planner: j.p, l: j.l, lrels: fromRels(j.items[a]), rrels: fromRels(j.items[b])}
 	x.eqs, x.rest = splitEqualities(j.l, conds, x.lrels, x.rrels)
-	c := joinorder.Condition{Of: joinorder.SetOf(a, b), Selectivity: 1}
+	c := joinorder.Condition{Of: joinorder.SetOf(a, b), Selectivity: 1, Lookup: map[int]float64{}}
 	for _, e := range x.eqs {
 		c.Selectivity *= statistics.Join(j.variable(e.left), j.variable(e.right))
 	}
 	for range x.rest {
 		c.Selectivity *= guessCondition
 	}
-	c.Local = !j.p.env.Off.LocalJoin && colocated(j.l, query.Inner, j.parts[a], j.parts[b], x.eqs) != nil
+	if !j.p.env.Off.LocalJoin {
+		x.local = colocated(j.l, query.Inner, j.parts[a], j.parts[b], x.eqs)
+		c.Local = x.local != nil
+	}
 	for of, side := range map[int]joining{a: x.turned(), b: x} {
 		if key, ok := side.lookupKeyOf(j.parts[of]); ok {
 			if off := j.p.env.Off; !off.LookupJoin || !off.NestLoop {
-				c.Lookup |= joinorder.SetOf(of)
+				c.Lookup[of] = side.lookupCost(key)
 			}
 			if key.unique() { // each row of the other side meets at most one
 				c.Selectivity = max(c.Selectivity, 1/max(j.p.est.tableRows(key.scan.Table), 1))

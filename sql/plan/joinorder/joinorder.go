@@ -60,8 +60,9 @@ type Relation struct {
 type Condition struct {
 	Of          Set
 	Selectivity float64
-	// Lookup are those of Of whose rows can be looked up by the values of the others.
-	Lookup Set
+	// Lookup has the relations of Of whose rows can be looked up by the values of the others, and the
+	// cost of one look-up.
+	Lookup map[int]float64
 	// Local: rows that are joined are in the same fragment.
 	Local bool
 }
@@ -75,7 +76,7 @@ type Tree struct {
 
 // Costs, in rows that are read.
 const (
-	CostLookup = 10.0 // of one look-up in a batch
+	CostLookup = 12.0 // of one look-up by key in a batch
 	CostSend   = 1.0  // of a row that a fragment sends
 	CostBuild  = 1.5  // of a row that is put into a hash table
 	CostProbe  = 1.0
@@ -118,7 +119,8 @@ func From(first int, relations []Relation, conditions []Condition) *Tree {
 			for _, c := range conditions {
 				if c.Of.Has(i) && (have | SetOf(i)).covers(c.Of) {
 					rows *= c.Selectivity
-					found = found || c.Lookup.Has(i)
+					_, looked := c.Lookup[i]
+					found = found || looked
 				}
 			}
 			if rows = max(rows, 1); found && (next == nil || rows < next.Rows) {
@@ -299,9 +301,7 @@ func (o *order) pair(left, right *join, cross bool) *join {
 	default:
 		build, probe := min(left.rows, right.rows), max(left.rows, right.rows)
 		out.cost = before + other + build*CostBuild + probe*CostProbe
-		if lookup {
-			out.cost = min(out.cost, before+left.rows*CostLookup)
-		}
+		out.cost = min(out.cost, before+left.rows*lookup)
 	}
 	out.cost += rows * CostResult
 	return out
@@ -325,8 +325,10 @@ func (o *order) allowed(left, right Set) bool {
 // tie returns the selectivity of the conditions that a join of both sets can test and neither alone,
 // whether one of them needs both, whether they look up the rows of the right one, and whether rows
 // that they tie are in the same fragment.
-func (o *order) tie(left, right Set) (selectivity float64, tied, lookup, local bool) {
-	selectivity = 1
+func (o *order) tie(left, right Set) (
+	selectivity float64, tied bool, lookup float64, local bool,
+) {
+	selectivity, lookup = 1, math.Inf(1)
 	both := left | right
 	for i := range o.conditions {
 		c := &o.conditions[i]
@@ -335,7 +337,9 @@ func (o *order) tie(left, right Set) (selectivity float64, tied, lookup, local b
 		}
 		selectivity *= c.Selectivity
 		tied = true
-		lookup = lookup || right.single() && c.Lookup.covers(right)
+		if cost, ok := c.Lookup[right.first()]; ok && right.single() {
+			lookup = min(lookup, cost)
+		}
 		local = local || c.Local
 	}
 	return selectivity, tied, lookup, local

@@ -45,8 +45,8 @@ func TestBest(t *testing.T) {
 		{"what can be looked up is read after the few rows that name it",
 			[]Relation{{Rows: 1e6, Cost: 1e6}, {Rows: 1e6, Cost: 1e6}, {Rows: 10, Cost: 10}},
 			[]Condition{
-				{Of: SetOf(0, 1), Selectivity: 1e-6, Lookup: SetOf(0, 1)},
-				{Of: SetOf(1, 2), Selectivity: 1e-6, Lookup: SetOf(1)},
+				{Of: SetOf(0, 1), Selectivity: 1e-6, Lookup: map[int]float64{0: CostLookup, 1: CostLookup}},
+				{Of: SetOf(1, 2), Selectivity: 1e-6, Lookup: map[int]float64{1: CostLookup}},
 			}, "((2 1) 0)"},
 		{"what is joined in the fragments comes first",
 			[]Relation{
@@ -117,7 +117,7 @@ func TestAgainstAllTrees(t *testing.T) {
 			o.relations = append(o.relations, Relation{Rows: rows, Cost: rows})
 			if i > 0 {
 				o.conditions = append(o.conditions, Condition{
-					Of: SetOf(rnd.IntN(i), i), Selectivity: rnd.Float64(), Lookup: SetOf(i),
+					Of: SetOf(rnd.IntN(i), i), Selectivity: rnd.Float64(), Lookup: map[int]float64{i: CostLookup},
 				})
 			}
 		}
