@@ -33,6 +33,7 @@ type scanOp struct {
 	desc      bool
 	anyOrder  bool
 	index     *indexValues
+	entry     *table.EntryReader // nil: entries of the index do not have all that the scan reads
 	hot       *splitdoc.Combiner // nil: none of the rows is a split document
 	span      *route.Span
 	out       types.Row
@@ -96,12 +97,29 @@ func (k *compiler) scan(n *plan.Scan) (*scanOp, error) {
 	if o.span, err = k.span(t, n); err != nil {
 		return nil, err
 	}
+	if o.entry, err = o.entryReader(n); err != nil {
+		return nil, err
+	}
 	if len(n.Keys) > 0 {
 		o.vals = make(types.Row, len(n.Keys[0]))
 	}
 	o.takeRow = o.take
 	o.hot, err = splitdoc.NewCombiner(&k.Compiler.Compiler, n)
 	return o, err
+}
+
+// entryReader returns a reader of the entries that the scan reads, nil if it has to read the rows.
+func (o *scanOp) entryReader(n *plan.Scan) (*table.EntryReader, error) {
+	columns, ok := n.EntryColumns()
+	switch {
+	case !ok:
+		return nil, nil
+	case o.index == nil:
+		return table.NewEntryReader(o.table, nil, columns)
+	case o.index.rule.Late:
+		return nil, nil
+	}
+	return table.NewEntryReader(o.table, o.index.rule, columns)
 }
 
 // span compiles the keys that a scan is restricted to; nil is all.
@@ -189,7 +207,13 @@ func (o *scanOp) take(key, value []byte) error {
 		return err
 	}
 	o.c.local.read++
-	if ok, err := o.decode(o.c, key, value); err != nil || !ok {
+	ok, err := o.decode(o.c, key, value)
+	return o.pass(ok, err)
+}
+
+// pass passes out, or its projection, on if the filter has kept it.
+func (o *scanOp) pass(kept bool, err error) error {
+	if err != nil || !kept {
 		o.removed++
 		return err
 	}
@@ -200,6 +224,18 @@ func (o *scanOp) take(key, value []byte) error {
 		return err
 	}
 	return o.emit(o.projected)
+}
+
+// takeEntry is take for a row whose slots are in an entry of the index and in its primary key.
+func (o *scanOp) takeEntry(key, primaryKey []byte) error {
+	if err := o.c.Tick(); err != nil {
+		return err
+	}
+	o.c.local.read++
+	if err := o.entry.Read(o.out, key, primaryKey); err != nil {
+		return err
+	}
+	return o.pass(o.filter.Holds(&o.c.Ctx, o.out))
 }
 
 // decode decodes a stored row into out and reports whether the filter keeps it.
@@ -351,6 +387,9 @@ func (o *scanOp) followOrder(c *Ctx, view View, primaryKey, value []byte) error 
 	p = p.By(o.table, primaryKey)
 	if !c.local.task.Buckets.Contains(p.Bucket) {
 		return c.Tick()
+	}
+	if o.entry != nil && p.Stands(view) {
+		return o.takeEntry(nil, primaryKey)
 	}
 	o.key = append(o.table.AppendRowPrefix(o.key[:0], p.Bucket), primaryKey...)
 	row, err := view.Get(c.ctx(), o.key)

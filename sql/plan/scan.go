@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -237,4 +239,91 @@ func (p *planner) setOperation(l *level) (part, error) {
 		return part{}, err
 	}
 	return p.finish(l, cur, 0)
+}
+
+// exactInKeys are the types whose values can be read from a key as they were written. Other types
+// have values that are equal and look different: 1.0 and 1.00, -0 and 0, '1 day' and '24:00'.
+var exactInKeys = []types.OID{
+	types.Bool, types.Int2, types.Int4, types.Int8, types.Oid, types.Text, types.VarChar, types.Bytea, types.UUID,
+	types.Date, types.Time, types.Timestamp, types.TimestampTZ,
+}
+
+// EntryColumn is where an entry of an index has the value of a slot.
+type EntryColumn struct {
+	Slot int
+	Of   int  // a column of the index, or of the primary key
+	Key  bool // of the primary key
+}
+
+// place is the place among the columns of an entry, whose primary key is behind some others.
+func (c EntryColumn) place(behind int) int {
+	if c.Key {
+		return behind + c.Of
+	}
+	return c.Of
+}
+
+// EntryColumns returns where the entries of the index that the scan reads have its slots, in the
+// order of the columns; those of the index are first. ok is false if the rows have to be read.
+func (s *Scan) EntryColumns() (columns []EntryColumn, ok bool) {
+	var x *IndexScan
+	switch s.Access {
+	case ScanOrdered:
+	case ScanIndex:
+		x = s.Index
+	default:
+		return nil, false
+	}
+	if s.Sums != nil {
+		return nil, false
+	}
+	return s.columnsIn(x)
+}
+
+// keyIsColumn reports whether a key of an index is a column and no expression. Before the scan has
+// chosen the index (accessPath.use), keys are over the columns of the table, and then over rows.
+func keyIsColumn(key query.Expr, col int) bool {
+	switch k := key.(type) {
+	case *query.Var:
+		return k.Col == col
+	case *query.Slot:
+		return k.N == col
+	}
+	return false
+}
+
+// columnsIn is EntryColumns for an index; nil is the one in primary key order.
+func (s *Scan) columnsIn(x *IndexScan) (columns []EntryColumn, ok bool) {
+	var keys []query.Expr
+	if x != nil && !x.Index.Def.Primary {
+		if x.Index.Def.Global {
+			return nil, false
+		}
+		keys = x.Index.Keys
+	}
+	for slot, col := range s.Slots {
+		if col < 0 {
+			return nil, false
+		}
+		if s.Table.Columns[col].Dropped {
+			continue
+		}
+		if !slices.Contains(exactInKeys, s.Table.Columns[col].Type) {
+			return nil, false
+		}
+		of := slices.IndexFunc(keys, func(k query.Expr) bool {
+			return k.Type() == s.Table.Columns[col].Type && keyIsColumn(k, col)
+		})
+		c := EntryColumn{Slot: slot, Of: of}
+		if of < 0 {
+			c.Key = true
+			if c.Of = slices.Index(keyPositions(s.Table), col); c.Of < 0 {
+				return nil, false
+			}
+		}
+		columns = append(columns, c)
+	}
+	behind := len(keys)
+	slices.SortFunc(columns, func(a, b EntryColumn) int { return cmp.Compare(a.place(behind), b.place(behind)) })
+	return columns, true
 }

@@ -397,10 +397,14 @@ func (x *describer) scan(n *plan.Scan) *Step {
 	case n.Access == plan.ScanKeys:
 		s = step("Key Lookup", append(x.cond("Key", used), filter...)...).titled("Key Lookup on %s", name)
 	case n.Access != plan.ScanBuckets:
-		s = step("Index Scan", append(x.cond("Index Cond", used), filter...)...)
+		kind := "Index Scan"
+		if _, ok := n.EntryColumns(); ok {
+			kind = "Index Only Scan"
+		}
+		s = step(kind, append(x.cond("Index Cond", used), filter...)...)
 		direction := "Forward"
-		if s.Title = "Index Scan "; n.Desc || n.Index != nil && n.Index.Backward {
-			s.Title, direction = "Index Scan Backward ", "Backward"
+		if s.Title = kind + " "; n.Desc || n.Index != nil && n.Index.Backward {
+			s.Title, direction = kind+" Backward ", "Backward"
 		}
 		s.on("Scan Direction", direction)
 		if ix != nil {
