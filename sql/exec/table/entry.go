@@ -34,7 +34,8 @@ func NewEntryReader(t *Table, x *Index, columns []plan.EntryColumn) (*EntryReade
 			continue
 		}
 		if x == nil || c.Of >= len(x.Types) {
-			return nil, pgerr.New(pgerr.InternalError, "a scan of table %q reads columns that its index has not", t.Def.Name)
+			return nil, pgerr.New(pgerr.InternalError,
+				"a scan of table %q reads columns that its index has not", t.Def.Name)
 		}
 		for i := len(r.index); i <= c.Of; i++ {
 			desc := x.Def.OrderOf(i)&catalog.KeyDesc != 0
