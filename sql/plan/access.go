@@ -158,16 +158,20 @@ func (p *planner) choose(
 // costOff is added to the cost of what is switched off.
 const costOff = 1e10
 
+// reading reports whether reading rows in a way is switched off.
+func (m Methods) reading(by AccessKind) bool {
+	switch by {
+	case ScanBuckets:
+		return m.SeqScan
+	case ScanKeys:
+		return m.KeyLookup
+	}
+	return m.IndexScan
+}
+
 // penalty is added to the cost of reading rows by a path, if they come in the wanted order or not.
 func (m Methods) penalty(a *accessPath, want wantedOrder, ordered bool) (cost float64) {
-	off := m.IndexScan
-	switch a.kind {
-	case ScanBuckets:
-		off = m.SeqScan
-	case ScanKeys:
-		off = m.KeyLookup
-	}
-	if off {
+	if m.reading(a.kind) {
 		cost += costOff
 	}
 	if m.Sort && len(want.keys) > 0 && want.groups == 0 && !ordered {
