@@ -18,7 +18,7 @@ func TestExplainAnalyze(t *testing.T) {
 			`Sort Method: quicksort  Memory: \d{3}kB.*Seq Scan on t \(actual rows=3000 loops=1\)`},
 		{"SET work_mem = '64kB'", "SELECT * FROM t ORDER BY g", `Sort Method: external merge  Disk: \d{3}kB`},
 		{"RESET work_mem", "SELECT * FROM t ORDER BY g LIMIT 5", `Sort Method: top-N heapsort  Memory: \dkB`},
-		{"CREATE INDEX ON t (g)", "SELECT max(g) FROM t", `Index Scan Backward using t_g_idx on t \(actual rows=1 loops=1\)`},
+		{"CREATE INDEX ON t (g)", "SELECT max(g) FROM t", `Index Only Scan Backward using t_g_idx on t \(actual rows=1 loops=1\)`},
 		{"SET enable_seqscan = off", "SELECT g, pad FROM t ORDER BY g, pad, id LIMIT 500",
 			`(?s)Incremental Sort \(actual rows=500 loops=1\).*Sort Key: g, pad, id.*Presorted Key: g\n.*` +
 				`Full-sort Groups: 2  Sort Method: top-N heapsort  Average Memory: \d+kB  Peak Memory: \d+kB.*` +

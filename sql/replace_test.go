@@ -192,7 +192,7 @@ func TestReplacePlacement(t *testing.T) {
           ->  Gather  (fragments: by the row, of 3)
                 Routed by: primary key
                 ->  Key Lookup on entries f
-                      Key: s.c
+                      Key: (f.old = s.c)
   ->  Key Lookup on orders
         Key: (id = $1)`)
 	c.explains("EXPLAIN (COSTS OFF) SELECT o.doc FROM was x JOIN orders o ON o.id = x.id WHERE x.n = 1", `Nested Loop
@@ -204,11 +204,11 @@ func TestReplacePlacement(t *testing.T) {
         ->  Gather  (fragments: by the row, of 3)
               Routed by: primary key
               ->  Key Lookup on entries f
-                    Key: x.id
+                    Key: (f.old = x.id)
   ->  Gather  (fragments: by the row, of 3)
         Routed by: primary key
         ->  Key Lookup on orders o
-              Key: COALESCE(sherd.forwarded('16384'::oid, x.id, f.new), x.id)`)
+              Key: (o.id = COALESCE(sherd.forwarded('16384'::oid, x.id, f.new), x.id))`)
 	if got := c.one(
 		sub("SELECT sum(hits) > 10, count(*) FROM sherd.forwarding_hits WHERE old = 'OLD' AND new = 'NOW'"),
 	); got != "t|1" {
