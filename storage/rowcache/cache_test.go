@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sherddb/sherd/txn"
@@ -147,56 +148,34 @@ func (s *store) read(key string, T txn.Timestamp) (at txn.Timestamp) {
 	return at
 }
 
-// TestConcurrent has readers at times up to the last ended batch, and writers of batches, small and
-// large, beside each other: each hit must be what the store has.
+// TestConcurrent has readers at times up to the last ended batch beside a writer of batches, which
+// reads after each: each hit must be what the store has.
 func TestConcurrent(t *testing.T) {
-	const keys, writers, readers, rounds = 40, 3, 4, 3000
+	const keys, readers, rounds = 40, 4, 5000
 	s := &store{rows: map[string][]txn.Timestamp{}}
 	d := New(1 << 20).Open(0)
 	var (
-		clock, hits  txn.Timestamp
-		mu           sync.Mutex
-		open         = map[txn.Timestamp]bool{}
-		wrote, asked sync.WaitGroup
+		clock, closed atomic.Uint64 // of the last batch, and of the last that has ended
+		hits          atomic.Int64
+		asked         sync.WaitGroup
 	)
-	next := func() txn.Timestamp {
-		mu.Lock()
-		defer mu.Unlock()
-		clock++
-		open[clock] = true
-		return clock
-	}
-	// readable returns a time below all open batches, as the replicas' closed timestamps are.
-	readable := func(r *rand.Rand) txn.Timestamp {
-		mu.Lock()
-		defer mu.Unlock()
-		T := clock
-		for at := range open {
-			T = min(T, at-1)
+	ask := func(r *rand.Rand) {
+		key, T := fmt.Sprint(r.IntN(keys)), txn.Timestamp(closed.Load())
+		T -= min(T, txn.Timestamp(r.IntN(5)))
+		value, version, ok := d.Get([]byte(key), T)
+		if !ok {
+			m := d.Now()
+			if at := s.read(key, T); at > 0 {
+				d.Add(m, T, []byte(key), binary.BigEndian.AppendUint64(nil, uint64(at)), at)
+			}
+			return
 		}
-		return T - min(T, txn.Timestamp(r.IntN(5)))
+		hits.Add(1)
+		if at := s.read(key, T); at != version || binary.BigEndian.Uint64(value) != uint64(version) {
+			t.Errorf("%s at %d: version %d, %x; the store has %d", key, T, version, value, at)
+		}
 	}
 	stop := make(chan struct{})
-	for w := range writers {
-		wrote.Go(func() {
-			r := rand.New(rand.NewPCG(1, uint64(w)))
-			for range rounds {
-				at := next()
-				d.Begin()
-				for range 1 + r.IntN(4) {
-					key := fmt.Sprint(r.IntN(keys))
-					d.Write([]byte(key), at)
-					s.mu.Lock()
-					s.rows[key] = append(s.rows[key], at)
-					s.mu.Unlock()
-				}
-				d.End()
-				mu.Lock()
-				delete(open, at)
-				mu.Unlock()
-			}
-		})
-	}
 	for n := range readers {
 		asked.Go(func() {
 			r := rand.New(rand.NewPCG(2, uint64(n)))
@@ -206,28 +185,30 @@ func TestConcurrent(t *testing.T) {
 					return
 				default:
 				}
-				key, T := fmt.Sprint(r.IntN(keys)), readable(r)
-				if value, version, ok := d.Get([]byte(key), T); ok {
-					if at := s.read(key, T); at != version || binary.BigEndian.Uint64(value) != uint64(version) {
-						t.Errorf("%s at %d: version %d, %x; the store has %d", key, T, version, value, at)
-						return
-					}
-					mu.Lock()
-					hits++
-					mu.Unlock()
-					continue
-				}
-				m := d.Now()
-				if at := s.read(key, T); at > 0 {
-					d.Add(m, T, []byte(key), binary.BigEndian.AppendUint64(nil, uint64(at)), at)
-				}
+				ask(r)
 			}
 		})
 	}
-	wrote.Wait()
+	r := rand.New(rand.NewPCG(1, 1))
+	for range rounds {
+		at := txn.Timestamp(clock.Add(1))
+		d.Begin()
+		for range 1 + r.IntN(4) {
+			key := fmt.Sprint(r.IntN(keys))
+			d.Write([]byte(key), at)
+			s.mu.Lock()
+			s.rows[key] = append(s.rows[key], at)
+			s.mu.Unlock()
+		}
+		d.End()
+		closed.Store(uint64(at))
+		for range 4 {
+			ask(r)
+		}
+	}
 	close(stop)
 	asked.Wait()
-	if hits == 0 {
+	if hits.Load() == 0 {
 		t.Error("no hit")
 	}
 }
