@@ -69,7 +69,7 @@ func (p *planner) accessPaths(s *Scan, r *Route, indexes []query.Index, conds []
 		if x := p.indexScan(s, ix, conds); x != nil {
 			a := pathBy(x)
 			if of != nil && !x.Single() {
-				a.rows = max(1, all*of.Of(slices.Concat(conjuncts(ix.Where), x.Conds)))
+				a.rows = max(1, all*of.Of(slices.Concat(Conjuncts(ix.Where), x.Conds)))
 			}
 			if _, ok := s.columnsIn(x); ok && a.kind != ScanFound {
 				a.perRow = costEntryOnly
@@ -316,7 +316,7 @@ func (s *Scan) Conditions() (used, rest query.Expr) {
 		if s.Span != nil {
 			by.Equal, by.KeyBounds = s.Span.Equal, s.Span.KeyBounds
 		}
-		m := matcher{s: s, conds: conjuncts(s.Filter)}
+		m := matcher{s: s, conds: Conjuncts(s.Filter)}
 		by.Conds = append(m.usedBy(by, keyColumns(s.Table)), s.lookedUp(keyColumns(s.Table), by.Equal)...)
 		return by.split(s.Filter)
 	case ScanIndex, ScanFound:
@@ -328,7 +328,7 @@ func (s *Scan) Conditions() (used, rest query.Expr) {
 					values[i] = append(slices.Clone(values[i]), array)
 				}
 			}
-			m := matcher{s: s, conds: conjuncts(s.Filter)}
+			m := matcher{s: s, conds: Conjuncts(s.Filter)}
 			columns := indexColumns(s.Table, by.Index)
 			by.Conds = append(m.usedBy(&by, columns), s.lookedUp(columns, values)...)
 		}
@@ -340,7 +340,7 @@ func (s *Scan) Conditions() (used, rest query.Expr) {
 // lookedUp returns the equalities by which a join looks up rows: each of a column that no condition of
 // the scan sets with its value. Of a batch of rows it is the value that each row has.
 func (s *Scan) lookedUp(columns []keyColumn, values [][]query.Expr) (out []query.Expr) {
-	m := matcher{s: s, conds: conjuncts(s.Filter)}
+	m := matcher{s: s, conds: Conjuncts(s.Filter)}
 	named := func(e query.Expr) (query.Expr, bool) {
 		col := -1
 		switch v := e.(type) {
@@ -378,7 +378,7 @@ func (s *Scan) keyConditions() (keys, rest query.Expr) {
 	m := matcher{s: s}
 	var named, others []query.Expr
 	tuples := false
-	for _, c := range conjuncts(s.Filter) {
+	for _, c := range Conjuncts(s.Filter) {
 		one := false
 		for _, col := range keyPositions(s.Table) {
 			list, array := choices([]query.Expr{c}, m.column(col))
@@ -404,7 +404,7 @@ func (s *Scan) keyConditions() (keys, rest query.Expr) {
 	if !tuples {
 		named = append(s.lookedUp(keyColumns(s.Table), values), named...)
 	}
-	return conjunction(named), conjunction(others)
+	return Conjunction(named), Conjunction(others)
 }
 
 // ReadIndex returns the index that the scan reads; nil if it reads buckets or looks up keys.

@@ -77,7 +77,7 @@ func (p *planner) aggregate(l *level, cur part) (part, error) {
 		cur = p.splitAggregate(cur, node, order)
 	}
 	cur.in, cur.order = in, order.of(q)
-	return p.filter(l, cur, conjuncts(q.Having))
+	return p.filter(l, cur, Conjuncts(q.Having))
 }
 
 // groupsStay reports whether all rows of a group lie in one bucket: the keys hold the whole primary

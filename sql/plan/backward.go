@@ -23,7 +23,7 @@ func Backward(q *query.Query) bool {
 		return q.SetOp.Kind == query.Union && q.SetOp.All && Backward(q.SetOp.Left) && Backward(q.SetOp.Right)
 	case q.Values != nil:
 		return len(q.Values) > 1
-	case len(q.From) != 1 || slices.ContainsFunc(conjuncts(q.Where), joinsOrNever):
+	case len(q.From) != 1 || slices.ContainsFunc(Conjuncts(q.Where), joinsOrNever):
 		return false
 	}
 	return backwardFrom(q, q.From[0])

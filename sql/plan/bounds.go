@@ -241,12 +241,12 @@ func comparedRows(c query.Expr) (op string, left, right []query.Expr) {
 func expandedRow(first *query.Call, arms []query.Expr) (op string, left, right []query.Expr) {
 	rest := make([]query.Expr, len(arms))
 	for i, arm := range arms {
-		members := conjuncts(arm)
+		members := Conjuncts(arm)
 		equal := slices.IndexFunc(members, func(e query.Expr) bool { return equates(e, first.Args[0], first.Args[1]) })
 		if equal < 0 || len(members) < 2 {
 			return "", nil, nil
 		}
-		rest[i] = conjunction(slices.Concat(members[:equal], members[equal+1:]))
+		rest[i] = Conjunction(slices.Concat(members[:equal], members[equal+1:]))
 	}
 	behind := rest[0]
 	if len(rest) > 1 {

@@ -25,7 +25,7 @@ func factored(conds []query.Expr) []query.Expr {
 func factorsOf(or *query.Or) []query.Expr {
 	arms := make([][]query.Expr, len(or.Args))
 	for i, arm := range or.Args {
-		arms[i] = factored(conjuncts(arm))
+		arms[i] = factored(Conjuncts(arm))
 	}
 	var common []query.Expr
 	for _, c := range arms[0] {
@@ -47,7 +47,7 @@ func factorsOf(or *query.Or) []query.Expr {
 		if len(left) == 0 {
 			return common
 		}
-		rest.Args = append(rest.Args, conjunction(left))
+		rest.Args = append(rest.Args, Conjunction(left))
 	}
 	return append(common, rest)
 }

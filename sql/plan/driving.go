@@ -104,7 +104,7 @@ func (l *level) keepsAll(rel int) bool {
 	if len(l.q.From) != 1 {
 		return false
 	}
-	for _, c := range conjuncts(l.q.Where) {
+	for _, c := range Conjuncts(l.q.Where) {
 		if of := l.relsOf(c); len(of) != 1 || !of[rel] || volatile(c) {
 			return false
 		}
@@ -159,7 +159,7 @@ func (d *driving) start(p *planner, l *level, cur part) (part, error) {
 	}
 	presorted := 0
 	if d.failed = d.failed || len(want.keys) == 0; !d.failed {
-		presorted, _ = p.choose(s, &cur.local.route, l.q.Rels[d.rel].Indexes, conjuncts(s.Filter), want)
+		presorted, _ = p.choose(s, &cur.local.route, l.q.Rels[d.rel].Indexes, Conjuncts(s.Filter), want)
 	}
 	if presorted == 0 {
 		d.failed = true

@@ -386,7 +386,7 @@ func (x *estimates) groupsOf(n Node, keys []query.Expr) (groups float64, ok bool
 
 // hasOneValue reports whether a condition of a scan leaves an expression one value.
 func hasOneValue(s *Scan, e query.Expr) bool {
-	return slices.ContainsFunc(conjuncts(s.Filter), func(c query.Expr) bool {
+	return slices.ContainsFunc(Conjuncts(s.Filter), func(c query.Expr) bool {
 		n, ok := c.(*query.Call)
 		return ok && n.Op == "=" && len(n.Args) == 2 && (query.Equal(n.Args[0], e) && known(n.Args[1]) ||
 			query.Equal(n.Args[1], e) && known(n.Args[0]))

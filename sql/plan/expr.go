@@ -15,23 +15,23 @@ func boolConst(b bool) query.Expr {
 	return &query.Const{T: query.Of(types.Bool), Value: types.NewBool(b)}
 }
 
-// conjuncts splits a condition at its ANDs.
-func conjuncts(e query.Expr) []query.Expr {
+// Conjuncts splits a condition at its ANDs.
+func Conjuncts(e query.Expr) []query.Expr {
 	if e == nil {
 		return nil
 	}
 	if a, ok := e.(*query.And); ok {
 		var out []query.Expr
 		for _, x := range a.Args {
-			out = append(out, conjuncts(x)...)
+			out = append(out, Conjuncts(x)...)
 		}
 		return out
 	}
 	return []query.Expr{e}
 }
 
-// conjunction joins conditions by AND; nil for none.
-func conjunction(es []query.Expr) query.Expr {
+// Conjunction joins conditions by AND; nil for none.
+func Conjunction(es []query.Expr) query.Expr {
 	switch len(es) {
 	case 0:
 		return nil

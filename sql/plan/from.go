@@ -11,7 +11,7 @@ import (
 
 // from plans FROM and WHERE.
 func (p *planner) from(l *level) (part, error) {
-	conds := factored(conjuncts(l.q.Where))
+	conds := factored(Conjuncts(l.q.Where))
 	if len(l.q.From) == 0 {
 		one := part{node: &Values{Rows: [][]query.Expr{{}}}, in: newLayout()}
 		return p.filter(l, one, conds)
@@ -51,7 +51,7 @@ func (j *joiner) flatten(it query.From) {
 	if fj, ok := it.(*query.FromJoin); ok && fj.Kind == query.Inner {
 		j.flatten(fj.Left)
 		j.flatten(fj.Right)
-		j.conds = append(j.conds, factored(conjuncts(fj.On))...)
+		j.conds = append(j.conds, factored(Conjuncts(fj.On))...)
 		return
 	}
 	j.items = append(j.items, it)
@@ -302,7 +302,7 @@ func (p *planner) outerJoin(l *level, fj *query.FromJoin, conds []query.Expr) (p
 	kind, leftItem, rightItem := fj.Kind, fj.Left, fj.Right
 	switch kind {
 	case query.Inner:
-		return p.joined(l, []query.From{leftItem, rightItem}, append(factored(conjuncts(fj.On)), conds...))
+		return p.joined(l, []query.From{leftItem, rightItem}, append(factored(Conjuncts(fj.On)), conds...))
 	case query.Right:
 		kind, leftItem, rightItem = query.Left, fj.Right, fj.Left
 	}
@@ -314,7 +314,7 @@ func (p *planner) outerJoin(l *level, fj *query.FromJoin, conds []query.Expr) (p
 		below, late = split(below, func(c query.Expr) bool { return !runsForEach(c) })
 		above = append(above, late...)
 	}
-	ons := factored(conjuncts(fj.On))
+	ons := factored(Conjuncts(fj.On))
 	if keepsLeft {
 		ons = append(ons, l.only(implied(l, append(slices.Clone(ons), below...)), rrels)...)
 	}
@@ -398,7 +398,7 @@ func (p *planner) filter(l *level, cur part, conds []query.Expr) (part, error) {
 			plain = append(plain, e)
 		}
 	}
-	switch e := p.fold(conjunction(plain)); {
+	switch e := p.fold(Conjunction(plain)); {
 	case e == nil || isTrue(e):
 	case isNever(e):
 		return part{node: &Values{Base: Base{cur.node.Output()}}, in: cur.in}, nil
@@ -407,7 +407,7 @@ func (p *planner) filter(l *level, cur part, conds []query.Expr) (part, error) {
 	}
 	if len(subs) > 0 {
 		cur = p.gather(cur, nil)
-		cur.node = &Filter{Base: Base{cur.node.Output()}, Child: cur.node, Cond: conjunction(subs)}
+		cur.node = &Filter{Base: Base{cur.node.Output()}, Child: cur.node, Cond: Conjunction(subs)}
 	}
 	return cur, nil
 }

@@ -275,7 +275,7 @@ func (m *matcher) indexArray(key, array query.Expr) query.Expr {
 // implies reports whether the conditions contain the predicate of a partial index, member by
 // member.
 func (m *matcher) implies(predicate query.Expr) bool {
-	for _, want := range conjuncts(predicate) {
+	for _, want := range Conjuncts(predicate) {
 		found := slices.ContainsFunc(m.conds, func(c query.Expr) bool {
 			own, ok := m.canonical(c)
 			return ok && query.Equal(own, want) || m.notNull(c, want) || m.entails(c, want)
@@ -387,13 +387,13 @@ func forgetFound(n Node, route *IndexScan) {
 // split takes the filter of a scan apart: the conditions by which entries are found, and the rest.
 func (x *IndexScan) split(filter query.Expr) (used, rest query.Expr) {
 	var others []query.Expr
-	for _, c := range conjuncts(filter) {
+	for _, c := range Conjuncts(filter) {
 		text := ExprText(c, nil)
 		if !slices.ContainsFunc(x.Conds, func(u query.Expr) bool { return ExprText(u, nil) == text }) {
 			others = append(others, c)
 		}
 	}
-	return conjunction(x.Conds), conjunction(others)
+	return Conjunction(x.Conds), Conjunction(others)
 }
 
 // lookupColumn is where the value of a column of a key comes from that a join looks up: from an
@@ -409,7 +409,7 @@ func (p *planner) indexEqualities(
 	l *level, s *Scan, right part, eqs []equality,
 ) (best *IndexScan, chosen []lookupColumn) {
 	rel := right.local.rels[0]
-	m := matcher{s: s, conds: conjuncts(s.Filter)}
+	m := matcher{s: s, conds: Conjuncts(s.Filter)}
 	indexes := l.q.Rels[rel].Indexes
 	if ix := orderIndex(s.Table); ix != nil && p.env.OrderedIndexes {
 		indexes = append(slices.Clone(indexes), primaryIndex(s.Table, ix))

@@ -90,11 +90,11 @@ func (j joining) hashJoin(left, right part) (part, error) {
 	out := part{in: in, local: j.local}
 	if len(j.eqs) == 0 {
 		out.node = &NestLoop{
-			Base: Base{cols}, Kind: j.kind, Left: left.node, Right: right.node, On: conjunction(residual),
+			Base: Base{cols}, Kind: j.kind, Left: left.node, Right: right.node, On: Conjunction(residual),
 		}
 		return out, nil
 	}
-	h := &HashJoin{Base: Base{cols}, Kind: j.kind, Left: left.node, Right: right.node, On: conjunction(residual)}
+	h := &HashJoin{Base: Base{cols}, Kind: j.kind, Left: left.node, Right: right.node, On: Conjunction(residual)}
 	for _, e := range j.eqs {
 		lk, err := j.rewrite(j.l, e.left, left.in)
 		if err != nil {
@@ -180,7 +180,7 @@ func (p *planner) lateralJoin(l *level, j joining, left, right part) (part, erro
 	if err != nil {
 		return part{}, err
 	}
-	n.On = conjunction(conds)
+	n.On = Conjunction(conds)
 	n.Cols = append(append([]Col{}, left.node.Output()...), right.node.Output()...)
 	if j.kind == query.Semi || j.kind == query.Anti {
 		n.Cols, in = left.node.Output(), &layout{slots: left.in.slots, lateral: in.lateral}

@@ -141,7 +141,7 @@ func (j joining) byRow(key lookupKey, left, right part) (*lookup, error) {
 		if err != nil {
 			return nil, err
 		}
-		k.scan.Filter = conjunction(append(conjuncts(k.scan.Filter), cond))
+		k.scan.Filter = Conjunction(append(Conjuncts(k.scan.Filter), cond))
 	}
 	k.unbounded()
 	if key.index != nil {
@@ -232,7 +232,7 @@ func (j joining) joinLookup(left, right part, k *lookup) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	n.On = conjunction(conds)
+	n.On = Conjunction(conds)
 	n.Cols = append(append([]Col{}, left.node.Output()...), k.scan.Cols...)
 	if j.kind == query.Semi || j.kind == query.Anti {
 		n.Cols, in = left.node.Output(), &layout{slots: left.in.slots, lateral: in.lateral}
@@ -489,7 +489,7 @@ func leftFirst(found, left part, more int) part {
 // is missing, or none comes from the other side.
 func keyEqualities(s *Scan, right part, eqs []equality) (out []lookupColumn) {
 	rel, joins := right.local.rels[0], 0
-	m := matcher{s: s, conds: conjuncts(s.Filter)}
+	m := matcher{s: s, conds: Conjuncts(s.Filter)}
 	for _, col := range keyPositions(s.Table) {
 		found := lookupColumn{eq: -1}
 		for i, e := range eqs {
@@ -540,9 +540,9 @@ func (j joining) boundLoop(left, right part) (part, bool, error) {
 		return part{}, false, err
 	}
 	bound := *s
-	conds := slices.Concat(conjuncts(s.Filter), on)
+	conds := slices.Concat(Conjuncts(s.Filter), on)
 	inner := part{node: &bound, in: right.in, local: &locality{rels: right.local.rels, route: j.route(&bound, conds)}}
-	bound.Filter = j.fold(conjunction(j.sliced(&bound, conds)))
+	bound.Filter = j.fold(Conjunction(j.sliced(&bound, conds)))
 	indexes := j.l.q.Rels[right.local.rels[0]].Indexes
 	j.choose(&bound, &inner.local.route, indexes, conds, anyOrder)
 	if of := j.est.columnsOf(&matcher{s: &bound}, indexes); of != nil {

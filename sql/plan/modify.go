@@ -210,7 +210,7 @@ func (p *planner) modifySource(l *level, semis []*query.FromJoin) (part, error) 
 			return part{}, err
 		}
 		rrels := fromRels(s.Right)
-		onRight, on := l.split(conjuncts(s.On), rrels, true)
+		onRight, on := l.split(Conjuncts(s.On), rrels, true)
 		var right part
 		if right, err = p.joined(l, []query.From{s.Right}, onRight); err != nil {
 			return part{}, err
@@ -226,7 +226,7 @@ func (l *level) unnestTarget() []*query.FromJoin {
 	q := *l.q
 	var semis []*query.FromJoin
 	var rest []query.Expr
-	for _, c := range conjuncts(q.Where) {
+	for _, c := range Conjuncts(q.Where) {
 		one := query.Query{Rels: q.Rels, From: []query.From{&query.FromRel{Rel: q.Result}}}
 		if !joinSubLink(&one, c) {
 			rest = append(rest, c)
@@ -238,7 +238,7 @@ func (l *level) unnestTarget() []*query.FromJoin {
 	if semis == nil {
 		return nil
 	}
-	q.Where = conjunction(rest)
+	q.Where = Conjunction(rest)
 	reads := q
 	for _, s := range semis {
 		reads.From = append(slices.Clip(reads.From), s)
@@ -251,7 +251,7 @@ func (l *level) unnestTarget() []*query.FromJoin {
 // modifyRows joins the target with the tables of FROM or USING.
 func (p *planner) modifyRows(l *level) (part, relSet, error) {
 	q := l.q
-	conds := factored(conjuncts(q.Where))
+	conds := factored(Conjuncts(q.Where))
 	positions := allPositions(q.Rels[q.Result])
 	if l.need[varKey{q.Result, query.ColCtid}] {
 		positions = append(positions, query.ColCtid)

@@ -143,7 +143,7 @@ func (p *planner) readInOrder(l *level, cur part) (part, int) {
 			want.groups = groups
 		}
 	}
-	presorted, cost := p.choose(s, &whole.local.route, indexes, conjuncts(s.Filter), want)
+	presorted, cost := p.choose(s, &whole.local.route, indexes, Conjuncts(s.Filter), want)
 	if whole.node == cur.node {
 		return cur, presorted
 	}
@@ -228,7 +228,7 @@ func (l *level) extremes(p *planner, cur part, aggs []*query.Agg) part {
 		if !ok {
 			return cur
 		}
-		first, route, conds := *s, cur.local.route, conjuncts(s.Filter)
+		first, route, conds := *s, cur.local.route, Conjuncts(s.Filter)
 		if m := (matcher{s: s}); !m.notNullColumn(a.Args[0]) {
 			conds = append(conds, &query.NullTest{T: query.Of(types.Bool), Arg: a.Args[0], Not: true})
 		}
@@ -236,7 +236,7 @@ func (l *level) extremes(p *planner, cur part, aggs []*query.Agg) part {
 		if n, _ := p.choose(&first, &route, l.q.Rels[cur.local.rels[0]].Indexes, conds, want); n == 0 {
 			return cur
 		}
-		first.Filter = conjunction(conds)
+		first.Filter = Conjunction(conds)
 		inputs = append(inputs, &Limit{Base: s.Base, Child: &first, Count: intConst(types.Int8, 1)})
 	}
 	if cur.node = inputs[0]; len(inputs) > 1 {
@@ -321,7 +321,7 @@ func (l *level) orderGroups(p *planner, cur part, node *Aggregate) (part, groupO
 	case lead > 0:
 		want.limit = l.wantedGroups(groups/m.groups(of, keys[:lead], nil, rows)) * rows / groups
 	}
-	presorted, cost := p.choose(s, &whole.local.route, indexes, conjuncts(s.Filter), want)
+	presorted, cost := p.choose(s, &whole.local.route, indexes, Conjuncts(s.Filter), want)
 	if presorted == 0 || whole.node != cur.node && cost >= p.est.cost(cur.node)+want.hashing(rows) {
 		return cur, groupOrder{}, nil
 	}

@@ -148,12 +148,12 @@ func merged(q *query.Query, n int, sub *query.Query) *query.Query {
 	own.Rels = slices.Clone(q.Rels)
 	own.Rels[n] = &query.Rel{Kind: query.RelJoin, Alias: q.Rels[n].Alias}
 	own.Rels = appendRels(own.Rels, moved.Rels)
-	m := merging{n: n, by: product(moved.From), where: conjuncts(moved.Where)}
+	m := merging{n: n, by: product(moved.From), where: Conjuncts(moved.Where)}
 	own.From = slices.Clone(q.From)
 	for i, it := range own.From {
 		own.From[i] = m.from(it)
 	}
-	own.Where = conjunction(slices.Concat(conjuncts(q.Where), m.where))
+	own.Where = Conjunction(slices.Concat(Conjuncts(q.Where), m.where))
 	return query.RewriteAll(&own, func(e query.Expr, depth int) (query.Expr, bool) {
 		v, ok := e.(*query.Var)
 		if !ok || v.Up != depth || v.Rel != n {
@@ -187,7 +187,7 @@ func (m *merging) from(it query.From) query.From {
 	out := *f
 	out.Left, out.Right = m.from(f.Left), m.from(f.Right)
 	if inside && (f.Kind == query.Left || f.Kind == query.Right) {
-		out.On, m.where = conjunction(slices.Concat(conjuncts(f.On), m.where)), nil
+		out.On, m.where = Conjunction(slices.Concat(Conjuncts(f.On), m.where)), nil
 	}
 	return &out
 }

@@ -57,7 +57,7 @@ func withConditions(q *query.Query, conds []query.Expr) *query.Query {
 		out.SetOp = &op
 		return &out
 	}
-	all := conjuncts(q.Where)
+	all := Conjuncts(q.Where)
 	for _, c := range conds {
 		all = append(all, query.Rewrite(c, func(x query.Expr) (query.Expr, bool) {
 			if v, ok := x.(*query.Var); ok && v.Rel == outputRel {
@@ -66,7 +66,7 @@ func withConditions(q *query.Query, conds []query.Expr) *query.Query {
 			return nil, false
 		}))
 	}
-	out.Where = conjunction(all)
+	out.Where = Conjunction(all)
 	return &out
 }
 
@@ -167,7 +167,7 @@ func havingFirst(q *query.Query) *query.Query {
 		return q
 	}
 	var first, stay []query.Expr
-	for _, c := range conjuncts(q.Having) {
+	for _, c := range Conjuncts(q.Having) {
 		if hasAggregate(c) || hasSubLink(c) || volatile(c) {
 			stay = append(stay, c)
 		} else {
@@ -178,7 +178,7 @@ func havingFirst(q *query.Query) *query.Query {
 		return q
 	}
 	out := *q
-	out.Where, out.Having = conjunction(slices.Concat(conjuncts(q.Where), first)), conjunction(stay)
+	out.Where, out.Having = Conjunction(slices.Concat(Conjuncts(q.Where), first)), Conjunction(stay)
 	return &out
 }
 

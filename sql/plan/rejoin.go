@@ -33,7 +33,7 @@ type Unmatched struct {
 
 // rejoin returns how the rows of cur are put together again; nil where that cannot be done.
 func (p *planner) rejoin(l *level, cur part, locks []lockedRel) (*Rejoin, error) {
-	b := rejoiner{p: p, l: l, in: cur.in, out: &Rejoin{}, conds: conjuncts(l.q.Where)}
+	b := rejoiner{p: p, l: l, in: cur.in, out: &Rejoin{}, conds: Conjuncts(l.q.Where)}
 	for _, k := range locks {
 		b.scan(k.rel)
 	}
@@ -44,7 +44,7 @@ func (p *planner) rejoin(l *level, cur part, locks []lockedRel) (*Rejoin, error)
 		return nil, b.err
 	}
 	cond, err := p.rewriteAll(l, b.conds, cur.in)
-	b.out.Cond = conjunction(cond)
+	b.out.Cond = Conjunction(cond)
 	return b.out, err
 }
 
@@ -92,7 +92,7 @@ func (b *rejoiner) item(it query.From) {
 	case query.Inner:
 		b.item(fj.Left)
 		b.item(fj.Right)
-		b.conds = append(b.conds, conjuncts(fj.On)...)
+		b.conds = append(b.conds, Conjuncts(fj.On)...)
 	case query.Left:
 		b.item(fj.Left)
 		b.unmatched(fj.On, fromRels(fj.Right))

@@ -113,7 +113,7 @@ func tuplesOfOr(conds []query.Expr, key []wanted) [][]query.Expr {
 		var out [][]query.Expr
 		others := slices.Concat(conds[:i], conds[i+1:])
 		for _, arm := range or.Args {
-			t := tuples(append(conjuncts(arm), others...), key)
+			t := tuples(append(Conjuncts(arm), others...), key)
 			if len(t) == 0 || len(out)+len(t) > maxKeyTuples {
 				out = nil
 				break
@@ -173,7 +173,7 @@ func choices(conds []query.Expr, w wanted) (list []query.Expr, array query.Expr)
 func choicesOfOr(or *query.Or, w wanted) []query.Expr {
 	var out []query.Expr
 	for _, arm := range or.Args {
-		list, _ := choices(conjuncts(arm), w)
+		list, _ := choices(Conjuncts(arm), w)
 		if len(list) == 0 || len(out)+len(list) > maxKeyTuples {
 			return nil
 		}

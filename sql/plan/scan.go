@@ -107,7 +107,7 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 		}
 	}
 	local := &locality{rels: []int{n}, firm: []int{n}, route: p.route(s, plain)}
-	s.Filter = p.fold(conjunction(p.sliced(s, plain)))
+	s.Filter = p.fold(Conjunction(p.sliced(s, plain)))
 	if isNever(s.Filter) || local.route.Never {
 		return part{node: &Values{Base: s.Base}, in: in}, nil
 	}
@@ -124,7 +124,7 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 	out := p.unions.of(p, part{node: s, in: in, local: local}, r.Indexes, plain)
 	if len(subs) > 0 {
 		out = p.gather(out, nil)
-		out.node = &Filter{Base: Base{out.node.Output()}, Child: out.node, Cond: conjunction(subs)}
+		out.node = &Filter{Base: Base{out.node.Output()}, Child: out.node, Cond: Conjunction(subs)}
 	}
 	return out, nil
 }
@@ -138,7 +138,7 @@ func (p *planner) systemScan(l *level, n int, conds []query.Expr) (part, error) 
 	if err != nil {
 		return part{}, err
 	}
-	s.Filter = conjunction(es)
+	s.Filter = Conjunction(es)
 	return part{node: s, in: in}, nil
 }
 

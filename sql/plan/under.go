@@ -69,7 +69,7 @@ func (m *matcher) beginnings(is func(query.Expr) bool) []query.Expr {
 		}
 		var list []query.Expr
 		for _, arm := range or.Args {
-			text, pattern := (&matcher{m.s, conjuncts(arm)}).begins(is)
+			text, pattern := (&matcher{m.s, Conjuncts(arm)}).begins(is)
 			if pattern != nil {
 				text = literalStart(pattern)
 			}

@@ -69,7 +69,7 @@ func (u unions) byArms(p *planner, cur part, indexes []query.Index, or *query.Or
 	gathered, routed := &Append{Base: whole.Base}, false
 	for i, arm := range or.Args {
 		s := *whole
-		conds := slices.Concat(others, conjuncts(arm))
+		conds := slices.Concat(others, Conjuncts(arm))
 		route := p.route(&s, conds)
 		if route.Never {
 			continue
@@ -84,7 +84,7 @@ func (u unions) byArms(p *planner, cur part, indexes []query.Index, or *query.Or
 		if i > 0 {
 			conds = append(conds, notTrue(or.Args[:i]))
 		}
-		s.Filter = p.fold(conjunction(p.sliced(&s, conds)))
+		s.Filter = p.fold(Conjunction(p.sliced(&s, conds)))
 		out.Inputs = append(out.Inputs, &s)
 		routed = routed || s.Access == ScanFound || s.Access == ScanBuckets
 		gathered.Inputs = append(gathered.Inputs, &Gather{Base: s.Base, Child: &s, Route: route})

@@ -16,15 +16,15 @@ func unnested(q *query.Query) *query.Query {
 	}
 	out := *q
 	var rest []query.Expr
-	for _, c := range conjuncts(q.Where) {
+	for _, c := range Conjuncts(q.Where) {
 		if !joinSubLink(&out, c) {
 			rest = append(rest, c)
 		}
 	}
-	if len(rest) == len(conjuncts(q.Where)) {
+	if len(rest) == len(Conjuncts(q.Where)) {
 		return q
 	}
-	out.Where = conjunction(rest)
+	out.Where = Conjunction(rest)
 	return &out
 }
 
@@ -107,15 +107,15 @@ func correlated(q *query.Query) bool {
 // IN.
 func pullUp(q, sub *query.Query, kind query.JoinKind, test query.Expr) {
 	moved := movedOut(sub, len(q.Rels))
-	on := conjuncts(moved.Where)
+	on := Conjuncts(moved.Where)
 	if test != nil {
-		on = append(on, conjuncts(replaceColumns(test, func(n *query.SubColumn) query.Expr {
+		on = append(on, Conjuncts(replaceColumns(test, func(n *query.SubColumn) query.Expr {
 			return moved.Targets[n.N].Expr
 		}))...)
 	}
 	q.Rels = appendRels(slices.Clip(q.Rels), moved.Rels)
 	q.From = []query.From{&query.FromJoin{
-		Kind: kind, Left: product(q.From), Right: product(moved.From), On: conjunction(on), Rel: -1,
+		Kind: kind, Left: product(q.From), Right: product(moved.From), On: Conjunction(on), Rel: -1,
 	}}
 }
 
@@ -212,7 +212,7 @@ func (g *grouping) join(s *query.SubLink) query.Expr {
 		return nil
 	}
 	groups := *sub
-	groups.Where, groups.Targets, groups.OrderBy, groups.Limit = conjunction(conds), nil, nil, nil
+	groups.Where, groups.Targets, groups.OrderBy, groups.Limit = Conjunction(conds), nil, nil, nil
 	groups.Distinct, groups.Having, groups.HasAggs = false, nil, true
 	rel := &query.Rel{Kind: query.RelSubquery, Alias: "groups", Subquery: &groups}
 	b := groupColumns{at: len(g.out.Rels), rel: rel}
@@ -239,7 +239,7 @@ func (g *grouping) join(s *query.SubLink) query.Expr {
 	}
 	g.out.Rels = appendRels(slices.Clip(g.out.Rels), []*query.Rel{rel})
 	g.out.From = []query.From{&query.FromJoin{
-		Kind: query.Left, Left: product(g.out.From), Right: &query.FromRel{Rel: b.at}, On: conjunction(on), Rel: -1,
+		Kind: query.Left, Left: product(g.out.From), Right: &query.FromRel{Rel: b.at}, On: Conjunction(on), Rel: -1,
 	}}
 	return value
 }
@@ -277,7 +277,7 @@ func aggregatesOnly(q *query.Query) bool {
 // joinsInside reports whether no condition of a join reads the query around it, or may fail.
 func joinsInside(it query.From) bool {
 	j, ok := it.(*query.FromJoin)
-	return !ok || !readsOuter(j.On) && cannotFail(conjuncts(j.On)...) && joinsInside(j.Left) && joinsInside(j.Right)
+	return !ok || !readsOuter(j.On) && cannotFail(Conjuncts(j.On)...) && joinsInside(j.Left) && joinsInside(j.Right)
 }
 
 // readsOuter reports whether an expression of a subquery reads the query around it.
@@ -302,7 +302,7 @@ func groupKeys(q *query.Query) (keys []groupKey, conds []query.Expr) {
 			return ok && v.Up == 0
 		})
 	}
-	for _, c := range conjuncts(q.Where) {
+	for _, c := range Conjuncts(q.Where) {
 		if !readsOuter(c) {
 			conds = append(conds, c)
 			continue

@@ -136,7 +136,7 @@ func (b *batcher) hashJoin(n plan.Node, j *plan.HashJoin) plan.Node {
 // above takes the conditions with correlated subqueries from an inner join to a filter above it.
 func (b *batcher) above(join plan.Node, on *query.Expr) plan.Node {
 	var stay, over []query.Expr
-	for _, c := range conjuncts(*on) {
+	for _, c := range plan.Conjuncts(*on) {
 		if b.hasReads(c) {
 			over = append(over, c)
 		} else {
@@ -146,8 +146,8 @@ func (b *batcher) above(join plan.Node, on *query.Expr) plan.Node {
 	if len(over) == 0 {
 		return join
 	}
-	*on = conjunction(stay)
-	f := &plan.Filter{Base: plan.Base{Cols: join.Output()}, Child: join, Cond: conjunction(over)}
+	*on = plan.Conjunction(stay)
+	f := &plan.Filter{Base: plan.Base{Cols: join.Output()}, Child: join, Cond: plan.Conjunction(over)}
 	b.estimate(f, join)
 	return b.filter(f)
 }
@@ -156,7 +156,7 @@ func (b *batcher) above(join plan.Node, on *query.Expr) plan.Node {
 // they remove need no subquery.
 func (b *batcher) filter(n *plan.Filter) plan.Node {
 	var first, later []query.Expr
-	for _, c := range conjuncts(n.Cond) {
+	for _, c := range plan.Conjuncts(n.Cond) {
 		if b.hasReads(c) {
 			later = append(later, c)
 		} else {
@@ -167,7 +167,7 @@ func (b *batcher) filter(n *plan.Filter) plan.Node {
 		return n
 	}
 	if len(first) > 0 {
-		later = append([]query.Expr{conjunction(first)}, later...)
+		later = append([]query.Expr{plan.Conjunction(first)}, later...)
 	}
 	for _, c := range later[:len(later)-1] {
 		below := &plan.Filter{Base: n.Base, Child: b.over(n.Child, b.subqueries(c)), Cond: c}
@@ -263,28 +263,4 @@ func (b *batcher) subqueries(es ...query.Expr) (out []plan.BatchRead) {
 func (b *batcher) hasReads(e query.Expr) (found bool) {
 	eachSubquery(e, nil, func(s *plan.SubPlan, _ query.Expr) { found = found || len(readable(s.Plan)) > 0 })
 	return found
-}
-
-func conjuncts(e query.Expr) []query.Expr {
-	switch n := e.(type) {
-	case nil:
-		return nil
-	case *query.And:
-		var out []query.Expr
-		for _, a := range n.Args {
-			out = append(out, conjuncts(a)...)
-		}
-		return out
-	}
-	return []query.Expr{e}
-}
-
-func conjunction(es []query.Expr) query.Expr {
-	switch len(es) {
-	case 0:
-		return nil
-	case 1:
-		return es[0]
-	}
-	return &query.And{Args: es}
 }

@@ -25,7 +25,7 @@ func eachSubquery(e query.Expr, need []query.Expr, f func(*plan.SubPlan, query.E
 	case nil:
 	case *plan.SubPlan:
 		if len(n.Binds) > 0 && !walk.HasSubPlan(need...) {
-			f(n, conjunction(need))
+			f(n, plan.Conjunction(need))
 		}
 	case *query.And:
 		inTurn(n.Args, func(x query.Expr) query.Expr { return truth(x, 'f', true) })
