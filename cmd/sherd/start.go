@@ -89,7 +89,7 @@ func startCommand() *cobra.Command {
 			if !cmd.Flags().Changed("replication-factor") {
 				cfg.Replication = 0
 			}
-			cfg.RowCache = limitMemory(more.memory, cfg.Logger)
+			limitMemory(more.memory, cfg.Logger)
 			return runNode(cmd.Context(), cfg, more.drainTimeout)
 		},
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/sherddb/sherd/internal/dirsync"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/storage/rowcache"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -25,7 +24,6 @@ type Options struct {
 	Fragment txn.FragmentID
 	Logger   *slog.Logger
 	Merges   *Merges         // shared by the engines of a node
-	Rows     *rowcache.Cache // shared by them too; nil: none
 	Stop     <-chan struct{} // closed when the replica closes: no batch waits any more
 
 	MemTable   int64 // bytes of a memtable, two are kept
@@ -51,7 +49,6 @@ type Engine struct {
 	lock   *os.File
 	db     *badger.DB
 	latest Snapshot
-	rows   *rowcache.Database
 	gate   gate
 	merges mergeState
 	room   roomState
@@ -94,7 +91,6 @@ func Open(o Options) (_ *Engine, err error) {
 	if o.ReadOnly {
 		return e, nil
 	}
-	e.rows = o.Rows.Open(e.InTables())
 	e.look(time.Now()) // before the first merge begins
 	e.done.Add(1)
 	go e.watch()
@@ -204,7 +200,6 @@ func (e *Engine) Clear() error {
 	e.merges.mu.Lock()
 	defer e.merges.mu.Unlock()
 	e.merges.held = false
-	defer e.rows.Clear()
 	return e.db.DropAll()
 }
 
