@@ -114,10 +114,12 @@ func (q simpleQuery) statement(ctx context.Context, st parse.Statement, w stmt.R
 
 // perform runs the program of a statement whose columns the client does not know yet.
 func (q simpleQuery) perform(ctx context.Context, p *stmt.Program, args []types.Datum, w stmt.ResultWriter) error {
+	first := p
 	p, err := q.settleNew(ctx, p)
 	if err != nil {
 		return err
 	}
+	args = first.ArgumentsOf(p, args)
 	if h, ok := w.(*stmt.HoldingWriter); ok && (p.Writes || p.Defines) {
 		h.Hold()
 	}

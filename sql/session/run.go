@@ -21,10 +21,12 @@ func (s *Session) run(
 ) (int64, error) {
 	t := s.block.Join(false)
 	defer func() { t.Near = false }()
+	first := p
 	p, err := s.prepare(ctx, t.Tx, p)
 	if err != nil {
 		return 0, err
 	}
+	args = first.ArgumentsOf(p, args)
 	s.node.Samples.Add(s.database, p.Generic(), args)
 	if args, err = s.portals.WithCurrent(p.Query, args); err != nil {
 		return 0, err
@@ -80,9 +82,11 @@ func (s *Session) run(
 			return r.Rows, orLate(ctx, err)
 		}
 		if p.Version != s.block.View().DefinitionVersion() { // another node has changed them
+			before := p
 			if p, err = s.settle(ctx, p); err != nil {
 				return r.Rows, err
 			}
+			args = before.ArgumentsOf(p, args)
 		}
 	}
 }

@@ -37,6 +37,7 @@ type Program struct {
 	custom    *customPlans // nil: its statement has no parameters
 	generic   *Program     // that it is a custom plan of; nil: it is none
 	shared    *shared      // nil: it does not serve the texts of a shape
+	literals  bool         // its arguments are the literals of its text
 }
 
 // LocksRows reports whether the program takes row locks other than those of rows that it writes.

@@ -161,9 +161,19 @@ func (c *Compiler) like(t *shape.Text, x *literal.Parameterized) *literal.Parame
 	return x
 }
 
-// of returns the program as that of one text. If it has to be planned again, it is the text's own.
+// ArgumentsOf returns the arguments of q, which is p or what p was compiled to again. If the
+// arguments of p are literals of its text, q has them in its query.
+func (p *Program) ArgumentsOf(q *Program, args []types.Datum) []types.Datum {
+	if p != q && p.literals {
+		return nil
+	}
+	return args
+}
+
+// of returns the program as that of one text. If it has to be compiled again, it is the text's own.
 func (p *Program) of(t *shape.Text) *Program {
 	out := *p
+	out.literals = true
 	out.Statement = parse.Statement{Source: t.Source, End: t.End}
 	out.Params, out.custom, out.generic, out.shared = nil, nil, nil, nil
 	return &out
