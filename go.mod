@@ -3,6 +3,7 @@ module github.com/sherddb/sherd
 go 1.26.0
 
 require (
+	github.com/allegro/bigcache/v3 v3.1.0
 	github.com/bufbuild/protocompile v0.14.1
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/cockroachdb/apd/v3 v3.2.3

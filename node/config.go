@@ -56,6 +56,8 @@ type Config struct {
 	Replication int
 	Password    string // of the superuser; "" if there is none
 
+	RowCache int64 // bytes of rows that were read lately to keep in memory; default DefaultRowCache
+
 	Logger *slog.Logger // default slog.Default()
 
 	Knobs Knobs // for tests; the zero value is right for production
@@ -90,7 +92,13 @@ type Knobs struct {
 	RebalanceLook   time.Duration // of the balancer
 }
 
+// DefaultRowCache is the size of the cache of rows if no other is configured, in bytes.
+const DefaultRowCache = 64 << 20
+
 func (c *Config) setDefaults() {
+	if c.RowCache == 0 {
+		c.RowCache = DefaultRowCache
+	}
 	if c.Fragments == 0 {
 		c.Fragments = DefaultFragments
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/sherddb/sherd/sql/taskserver"
 	"github.com/sherddb/sherd/sql/verify/running"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/storage/rowcache"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -48,6 +49,7 @@ func (n *Node) buildFragments() {
 		Heat:      n.heat, KeyText: sysview.SegmentText, Schema: table.Schema(),
 		AtMove: n.cfg.Knobs.AtMove, RebalanceLook: n.cfg.Knobs.RebalanceLook,
 		Storage: storage.Config{
+			Rows:   rowcache.New(n.cfg.RowCache),
 			Group:  storage.GroupConfig{Election: n.cfg.Knobs.Election},
 			Timing: storage.Timing{VersionsKept: n.cfg.Knobs.VersionsKept},
 			Knobs:  storage.Knobs{Fault: n.cfg.Knobs.AtStep},

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/storage/install"
+	"github.com/sherddb/sherd/storage/rowcache"
 	"github.com/sherddb/sherd/storage/writebuf"
 	"github.com/sherddb/sherd/txn"
 )
@@ -23,6 +24,8 @@ type Config struct {
 	Deadlock *txn.Detector // shared by all fragments of the process; nil: one of its own
 	Logger   *slog.Logger
 	Pace     *install.Pace // what the replicas of a node share; nil: one of its own
+	// Rows has the rows that were read lately, of all replicas of a node; nil: a small one
+	Rows *rowcache.Cache
 
 	Group  GroupConfig // empty for a fragment with one replica
 	Others Others
@@ -143,6 +146,9 @@ func (c *Config) setDefaults() {
 	if c.Pace == nil {
 		c.Pace = install.NewPace()
 	}
+	if c.Rows == nil {
+		c.Rows = rowcache.New(smallRowCache)
+	}
 	setDefault(&c.Timing.GCTTL, 15*time.Minute)
 	setDefault(&c.Timing.RecoverAfter, 5*time.Second)
 	setDefault(&c.Timing.RecoverLive, 10*time.Minute)
@@ -158,6 +164,9 @@ func (c *Config) setDefaults() {
 	setDefault(&c.Timing.EndingWait, time.Second)
 	setDefault(&c.Timing.Yield, 500*time.Millisecond)
 }
+
+// smallRowCache is for replicas that share nothing with others, in bytes.
+const smallRowCache = 2 << 20
 
 func setDefault[T comparable](p *T, v T) {
 	var zero T

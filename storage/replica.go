@@ -166,7 +166,8 @@ func (r *Replica) openFiles() (err error) {
 func (r *Replica) openEngine() (*engine.Engine, error) {
 	c := &r.cfg
 	return engine.Open(engine.Options{
-		Dir: c.Dir, Fragment: c.Fragment, Logger: c.Logger, Merges: c.Pace.Merges(), Stop: r.stopper.Stopped(),
+		Dir: c.Dir, Fragment: c.Fragment, Logger: c.Logger, Merges: c.Pace.Merges(), Rows: c.Rows,
+		Stop:     r.stopper.Stopped(),
 		MemTable: c.Disk.MemTable, IndexCache: c.Disk.IndexCache, MinFree: c.Disk.MinFree, ReadOnly: c.stopped,
 		Name: c.Name, Free: c.Knobs.Free, Fault: r.fault, Follows: r.follows, Keep: r.Owned.Keep,
 		Closed: proposer.ErrNotLeader,

@@ -94,7 +94,10 @@ func runDemo(ctx context.Context, cfg node.Config, count int, regions []string, 
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
 		defer stop()
 	}
-	limitMemory(defaultMemory(), cfg.Logger)
+	rowCache := limitMemory(defaultMemory(), cfg.Logger)
+	for i := range configs {
+		configs[i].RowCache = rowCache / int64(len(configs))
+	}
 	return runNodes(ctx, defaultDrainTimeout, func(ctx context.Context) ([]*node.Node, error) {
 		nodes, err := openDemo(ctx, configs)
 		return nodes, portTaken(err, "name another --sql-addr, from which the ports of all nodes follow")

@@ -98,19 +98,28 @@ func percentOf(live int64) int {
 	return int(min(max((heapFloor-live)*100/max(live, 1), 100), heapSparse))
 }
 
+// rowCacheShare is the part of the memory for rows that were read lately.
+const rowCacheShare = 16
+
 // limitMemory sets the runtime's memory limit and has its collector paced by percentOf. GOMEMLIMIT
-// and GOGC in the environment win.
-func limitMemory(m memoryFlag, logger *slog.Logger) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		machine, err := machineMemory()
-		if err != nil && m.percent > 0 {
-			logger.Warn("no memory limit is set: the size of the machine's memory is not known", "error", err)
-		} else {
-			limit := m.limit(machine)
-			debug.SetMemoryLimit(limit)
-			logger.Info("memory limit", "memory", m.String(), "bytes", limit)
-		}
+// and GOGC in the environment win. It returns how many bytes the cache of rows may have, 0 if the
+// size of the machine's memory is not known.
+func limitMemory(m memoryFlag, logger *slog.Logger) (rowCache int64) {
+	defer paceCollector()
+	machine, err := machineMemory()
+	if err != nil && m.percent > 0 {
+		logger.Warn("no memory limit is set: the size of the machine's memory is not known", "error", err)
+		return 0
 	}
+	limit := m.limit(machine)
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limit)
+		logger.Info("memory limit", "memory", m.String(), "bytes", limit)
+	}
+	return limit / rowCacheShare
+}
+
+func paceCollector() {
 	if os.Getenv("GOGC") == "" {
 		percent := percentOf(0)
 		debug.SetGCPercent(percent)

@@ -89,7 +89,7 @@ func startCommand() *cobra.Command {
 			if !cmd.Flags().Changed("replication-factor") {
 				cfg.Replication = 0
 			}
-			limitMemory(more.memory, cfg.Logger)
+			cfg.RowCache = limitMemory(more.memory, cfg.Logger)
 			return runNode(cmd.Context(), cfg, more.drainTimeout)
 		},
 	}

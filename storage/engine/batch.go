@@ -108,6 +108,7 @@ func (b *Batch) put(x version) error {
 	if err := b.e.gate.await(b, b.weight()); err != nil {
 		return err
 	}
+	b.e.rows.Begin()
 	b.bulk = b.e.db.NewKVLoader(8)
 	for _, x := range b.small {
 		if err := b.load(x); err != nil {
@@ -133,6 +134,7 @@ func (b *Batch) load(x version) error {
 		b.item.Meta = metaDelete
 	}
 	b.item.UserMeta = marks[x.mark]
+	b.changeRow(&x)
 	return b.bulk.Set(&b.item)
 }
 
@@ -140,6 +142,7 @@ func (b *Batch) load(x version) error {
 func (b *Batch) Flush() error {
 	defer func() { b.small, b.bytes, b.bulk, b.loaded, b.Again, b.rows = b.small[:0], 0, nil, 0, false, false }()
 	if b.bulk != nil {
+		defer b.e.rows.End()
 		return b.bulk.Finish()
 	}
 	if len(b.small) == 0 {
@@ -151,14 +154,24 @@ func (b *Batch) Flush() error {
 	if b.Again {
 		b.small = lastOfEach(b.small)
 	}
+	b.e.rows.Begin()
+	defer b.e.rows.End()
 	w := b.e.db.NewManagedWriteBatch()
 	for i := range b.small {
+		b.changeRow(&b.small[i])
 		if err := b.small[i].write(w); err != nil {
 			w.Cancel()
 			return err
 		}
 	}
 	return w.Flush()
+}
+
+// changeRow notes that x is about to be written.
+func (b *Batch) changeRow(x *version) {
+	if !keyspace.IsOwn(x.key) {
+		b.e.rows.Write(x.key, x.at)
+	}
 }
 
 func (x *version) write(w *badger.WriteBatch) error {

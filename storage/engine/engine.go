@@ -15,6 +15,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/dirsync"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/rowcache"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -24,6 +25,7 @@ type Options struct {
 	Fragment txn.FragmentID
 	Logger   *slog.Logger
 	Merges   *Merges         // shared by the engines of a node
+	Rows     *rowcache.Cache // shared by them too; nil: none
 	Stop     <-chan struct{} // closed when the replica closes: no batch waits any more
 
 	MemTable   int64 // bytes of a memtable, two are kept
@@ -49,6 +51,7 @@ type Engine struct {
 	lock   *os.File
 	db     *badger.DB
 	latest Snapshot
+	rows   *rowcache.Database
 	gate   gate
 	merges mergeState
 	room   roomState
@@ -91,6 +94,7 @@ func Open(o Options) (_ *Engine, err error) {
 	if o.ReadOnly {
 		return e, nil
 	}
+	e.rows = o.Rows.Open(e.InTables())
 	e.look(time.Now()) // before the first merge begins
 	e.done.Add(1)
 	go e.watch()
@@ -200,6 +204,7 @@ func (e *Engine) Clear() error {
 	e.merges.mu.Lock()
 	defer e.merges.mu.Unlock()
 	e.merges.held = false
+	defer e.rows.Clear()
 	return e.db.DropAll()
 }
 

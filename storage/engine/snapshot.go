@@ -37,24 +37,42 @@ func (s Snapshot) T() txn.Timestamp { return txn.Timestamp(s.t.ReadTs()) }
 // Get returns the value of key, nil if there is none, and its version, 0 if there is none. The
 // value of a large row is put together.
 func (s Snapshot) Get(key []byte) (value []byte, version txn.Timestamp, err error) {
+	if keyspace.IsOwn(key) {
+		value, version, _, err = s.stored(key)
+		return value, version, err
+	}
+	if value, version, ok := s.e.rows.Get(key, s.T()); ok && !s.e.db.IsClosed() {
+		return value, version, nil
+	}
+	began := s.e.rows.Now()
+	value, version, small, err := s.stored(key)
+	if err == nil && small {
+		s.e.rows.Add(began, s.T(), key, value, version)
+	}
+	return value, version, err
+}
+
+// stored reads key in the database. small means that the whole value is at the key, and stays
+// there.
+func (s Snapshot) stored(key []byte) (value []byte, version txn.Timestamp, small bool, err error) {
 	item, err := s.t.Get(key)
 	if err == badger.ErrKeyNotFound {
-		return nil, 0, nil
+		return nil, 0, false, nil
 	}
 	if err != nil {
-		return nil, 0, s.e.readError(err)
+		return nil, 0, false, s.e.readError(err)
 	}
 	version = txn.Timestamp(item.Version())
 	if item.UserMeta()&headMark != 0 {
 		value, err = readChunks(s.t, item)
-		return value, version, err
+		return value, version, false, err
 	}
 	// Get has copied the value out of Badger's memory; the item's slice is ours.
 	err = item.Value(func(b []byte) error { value = b; return nil })
 	if value == nil {
 		value = []byte{}
 	}
-	return value, version, s.e.readError(err)
+	return value, version, item.ExpiresAt() == 0, s.e.readError(err)
 }
 
 // readError marks Badger's errors. A replica that is closing takes its database from those that

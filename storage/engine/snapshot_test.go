@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/storage/logentry"
+	"github.com/sherddb/sherd/storage/rowcache"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -164,4 +165,76 @@ func TestUncleanStop(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestRowCache: rows that are read again come from the cache, as the database has them.
+func TestRowCache(t *testing.T) {
+	c := rowcache.New(1 << 20)
+	dir := t.TempDir()
+	with := func(o *Options) { o.Rows = c }
+	e := open(t, dir, with)
+	set(t, e, row(1), "old", 10)
+	cached := func(T txn.Timestamp) string {
+		value, _, _ := e.rows.Get(row(1), T)
+		return string(value)
+	}
+	check := func(T txn.Timestamp, want string) {
+		t.Helper()
+		for range 2 {
+			if got := get(t, e, row(1), T); got != want {
+				t.Errorf("at %d: %q, want %q", T, got, want)
+			}
+		}
+	}
+	check(15, "old")
+	if got := cached(15); got != "old" {
+		t.Errorf("the cache has %q", got)
+	}
+	check(9, "")
+	set(t, e, row(1), "new", 20)
+	if got := cached(30); got != "" {
+		t.Errorf("the cache has %q", got)
+	}
+	check(15, "old")
+	check(20, "new")
+
+	// A large batch is written while it is filled.
+	b := e.NewBatch()
+	for n := range bulkKeys + 1 {
+		if err := b.Set(row(1+n), []byte("bulk"), 30); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(25, "new")
+	if err := b.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	check(30, "bulk")
+	check(25, "new")
+	if got := cached(30); got != "" && got != "bulk" {
+		t.Errorf("the cache has %q", got)
+	}
+	b = e.NewBatch()
+	if err := b.Remove(row(1), 40); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	check(40, "")
+	check(30, "bulk")
+
+	check(35, "bulk")
+	if err := e.Clear(); err != nil {
+		t.Fatal(err)
+	}
+	check(35, "")
+	set(t, e, row(1), "again", 50)
+	check(50, "again")
+	e.Abandon()
+	if _, _, err := e.Latest().Get(row(1)); err == nil {
+		t.Error("a closed engine was read")
+	}
+	e = open(t, dir, with)
+	check(49, "")
 }
