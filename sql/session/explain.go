@@ -36,7 +36,7 @@ func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.E
 	if s.block.Tx == nil {
 		s.block.Begin()
 	}
-	if p, err = s.settle(ctx, p); err != nil {
+	if p, _, err = s.settle(ctx, p, nil); err != nil {
 		return err
 	}
 	x := explain.Explanation{Options: o, NodeName: s.node.Name, Planning: time.Since(start)}

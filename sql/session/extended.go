@@ -240,7 +240,7 @@ func (s *Session) foldFirst(ctx context.Context, p *stmt.Program, args []types.D
 	if !counters.Folds(p) {
 		return nil
 	}
-	p, err := s.settle(ctx, p)
+	p, _, err := s.settle(ctx, p, nil)
 	if err != nil || !counters.Folds(p) {
 		return err
 	}

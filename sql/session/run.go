@@ -21,12 +21,10 @@ func (s *Session) run(
 ) (int64, error) {
 	t := s.block.Join(false)
 	defer func() { t.Near = false }()
-	first := p
-	p, err := s.prepare(ctx, t.Tx, p)
+	p, args, err := s.prepare(ctx, t.Tx, p, args)
 	if err != nil {
 		return 0, err
 	}
-	args = first.ArgumentsOf(p, args)
 	s.node.Samples.Add(s.database, p.Generic(), args)
 	if args, err = s.portals.WithCurrent(p.Query, args); err != nil {
 		return 0, err
@@ -82,41 +80,41 @@ func (s *Session) run(
 			return r.Rows, orLate(ctx, err)
 		}
 		if p.Version != s.block.View().DefinitionVersion() { // another node has changed them
-			before := p
-			if p, err = s.settle(ctx, p); err != nil {
+			if p, args, err = s.settle(ctx, p, args); err != nil {
 				return r.Rows, err
 			}
-			args = before.ArgumentsOf(p, args)
 		}
 	}
 }
 
 // prepare locks the tables of a program and checks that it may run in the transaction. If a
-// definition has changed, it returns a program that is planned again.
-func (s *Session) prepare(ctx context.Context, t *tx.Tx, p *stmt.Program) (*stmt.Program, error) {
+// definition has changed, it returns a program that is planned again, and its arguments.
+func (s *Session) prepare(
+	ctx context.Context, t *tx.Tx, p *stmt.Program, args []types.Datum,
+) (*stmt.Program, []types.Datum, error) {
 	if p.Writes && t.IsReadOnly() {
-		return nil, t.ReadOnlyError(p.Query.Command.String())
+		return nil, nil, t.ReadOnlyError(p.Query.Command.String())
 	}
-	p, err := s.settle(ctx, p)
+	p, args, err := s.settle(ctx, p, args)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if p.Plan.Failing != nil {
-		return nil, p.Plan.Failing
+		return nil, nil, p.Plan.Failing
 	}
 	if err := t.ReadPastAsSet(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := t.ConsiderReplicas(p.Reading()); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := t.CheckStorages(p.Tables); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if p.Writes {
 		err = t.Parts.Bound(s.txEnv.Scope())
 	}
-	return p, err
+	return p, args, err
 }
 
 // orLate returns the error of a statement that is not run again. If the time of ctx is over, that
@@ -129,9 +127,15 @@ func orLate(ctx context.Context, err error) error {
 }
 
 // settle locks p's tables, so that their definitions cannot change. If one has changed before that,
-// it plans p again.
-func (s *Session) settle(ctx context.Context, p *stmt.Program) (*stmt.Program, error) {
-	return s.settleAs(ctx, p, p.Columns)
+// it plans p again. It returns the arguments that the program still has.
+func (s *Session) settle(
+	ctx context.Context, p *stmt.Program, args []types.Datum,
+) (*stmt.Program, []types.Datum, error) {
+	q, err := s.settleAs(ctx, p, p.Columns)
+	if err != nil {
+		return nil, nil, err
+	}
+	return q, p.ArgumentsOf(q, args), nil
 }
 
 // settleNew is settle for a statement whose result columns the client does not know yet.
