@@ -140,7 +140,9 @@ func redefineHot(e *Environment, t *catalog.Table, id string, change func(*count
 		return err
 	}
 	// A node that was cut off may not know yet which numbers of documents are taken.
-	e.CatchUp(e.Context)
+	if err := e.CatchUp(e.Context); err != nil {
+		return err
+	}
 	before := e.Tx.Schema
 	defer func() {
 		if err != nil {

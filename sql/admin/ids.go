@@ -236,7 +236,9 @@ func dropForwarding(e *Environment, a []types.Datum) error {
 func controlJob(function string, state catalog.JobState) Call {
 	return void(func(e *Environment, a []types.Datum) error {
 		if e.Context != nil {
-			e.CatchUp(e.Context) // another node may just have begun the job
+			if err := e.CatchUp(e.Context); err != nil { // another node may just have begun the job
+				return err
+			}
 		}
 		id := uint64(a[0].N)
 		j := e.Catalog.View().Job(id)
